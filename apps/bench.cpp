@@ -180,8 +180,8 @@ void bench(int argc, char** argv) {
   const std::vector<Op> ops = chosen(all, o.ops);
   if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
   if (o.explain) set_explaining(true);
-  if (o.tf32) compute_options().matmul_precision = MatmulPrecision::tf32;
-  compute_options().exact_products = o.products == "float32" ? ExactProducts::float32
+  if (o.tf32) compute_context().matmul_precision = MatmulPrecision::tf32;
+  compute_context().exact_products = o.products == "float32" ? ExactProducts::float32
                                      : o.products == "split" ? ExactProducts::split
                                                              : ExactProducts::by_size;
   if (o.scatter == "float-atomics") o.subject.scatter = kernels::ScatterSums::float_atomics_not_reproducible;

@@ -5,10 +5,10 @@
 #include "inspect/notes.h"
 #include "inspect/report.h"
 #include <adjoint/adjoint.h>
+#include <adjoint/core/file.h>
 #include <adjoint/core/run_files.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/hdf5_file.h>
-#include <adjoint/training/gnuplot.h>
 
 using namespace adj;
 using namespace adj::apps;
@@ -28,9 +28,9 @@ constexpr const char* kUsage = "inspect FILE.h5 [OPTION]...";
 bool read(int argc, char** argv, Options& o) {
   po::options_description options("Options");
   options.add_options()("file", po::value(&o.file)->value_name("FILE"),
-                        "HDF5 file to read, also as first argument")(
-      "plot", po::value(&o.plot)->value_name("FILE"), "plot the degree distribution as SVG (needs gnuplot)")(
-      "tiles", po::bool_switch(&o.tiles), "count the edges in row windows and tiles of the adjacency matrix")(
+                        "the HDF5 file to read, also as first argument")(
+      "plot", po::value(&o.plot)->value_name("FILE"), "draw the distribution of degrees as SVG")(
+      "tiles", po::bool_switch(&o.tiles), "count how the edges fill row windows and tiles of the matrix")(
       "json", po::bool_switch(&o.json), "print one JSON object instead")(
       "threads", with_default(o.threads), "CPU threads (0: all)")("help", "print this");
   po::positional_options_description positional;
@@ -65,7 +65,6 @@ void inspect(const Options& o) {
   RunFiles files;
   files.read("file", o.file);
   files.write("plot", o.plot);
-  if (!o.plot.empty()) training::require_gnuplot();
   Report report{
       .path = o.file, .checked = check_dataset(o.file), .statistics = {}, .extras = {}, .notes = {}};
   report.statistics = statistics_of(report.checked.data);
@@ -78,7 +77,7 @@ void inspect(const Options& o) {
   }
   o.json ? print_json(report) : print_text(report);
   if (!o.plot.empty() && report.statistics.structure)
-    write_degree_plot(o.plot, report.checked.data.name, *report.statistics.structure);
+    replace_file(o.plot, svg(degree_chart(report.checked.data.name, *report.statistics.structure)));
   if (wrong > 0) data_fail("{}: {} problem{}", excerpt(o.file), wrong, wrong == 1 ? "" : "s");
 }
 

@@ -11,7 +11,7 @@ Var activate(Activation activation, const Var& x, float slope) {
   const OpScope scope(name, x);
   Tensor y = Tensor::empty_like(x.value());
   kernels::activate({.activation = activation, .slope = slope, .x = x.value(), .y = y});
-  // relu can tell its derivative from its output, which the next op keeps anyway.
+  // relu's derivative follows from its output, which the next op saves anyway.
   const Saved saved(activation == Activation::relu ? y : x.value());
   const Var result = record(name, y, {x}, [activation, slope, saved](Tensor dy, Gradients& out) {
     if (detail::FusedGradients::through_relu(out)) return out.add(0, dy);

@@ -5,7 +5,7 @@
 
 namespace adj {
 
-/// act(x), any shape. `slope` is leaky_relu's below zero.
+/// act(x) for any shape; `slope` is the negative slope of leaky_relu.
 Var activate(Activation activation, const Var& x, float slope = kLeakySlope);
 
 inline Var relu(const Var& x) { return activate(Activation::relu, x); }

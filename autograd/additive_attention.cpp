@@ -12,8 +12,8 @@ namespace adj {
 
 namespace {
 
-// O [N,H,D] + bias [H D] in a pass of its own: bfloat16 rounds the sum to the bias's size, which the
-// backward pass, that takes the bias off again, would find in every logit's gradient.
+// O [N,H,D] + bias [H D] in a separate pass: bfloat16 would round the sum to the bias's magnitude, and the
+// backward pass, which subtracts the bias again, would carry that error into every logit's gradient.
 Var plus_bias(const Var& o, const Var& bias) {
   return reshape(reshape(o, {o.size(0), bias.size(0)}) + bias, o.shape());
 }
@@ -74,7 +74,7 @@ Var gat_attention(const Relation& relation, const Var& x, const Var& source, con
     kernels::head_dot({.x = x_rows, .a = source.value(), .y = r, .y2 = none});
     kernels::head_dot({.x = detail::as_matrix(x_dst.value()), .a = target.value(), .y = l, .y2 = none});
   }
-  // The share of edge features in the logits, made where it is needed: [M,H].
+  // The edge features' term of the logits, [M,H], made on demand.
   const auto edge_terms = [wide](const Tensor& attr, const Tensor& weight) {
     return attr ? detail::product_of(attr.to(wide), weight.to(wide)) : Tensor();
   };
@@ -106,7 +106,7 @@ Var gat_attention(const Relation& relation, const Var& x, const Var& source, con
        weight = featured ? Saved(options.edge_weight.value()) : Saved(), bias = Saved(bias.value_or_absent()),
        l, r, lse, o = Saved(o)](Tensor dy, Gradients& out) {
         const Tensor rows = detail::as_matrix(x.get()), d_o = detail::as_matrix(dy);
-        // Summed beside the vectors' gradients where both of these are.
+        // Fused with the vectors' gradients if both are needed.
         const bool sums_beside = one_set && out.wanted(1) && out.wanted(2);
         Tensor dbias = detail::empty_if(sums_beside && out.wanted(6), bias.get());
         if (!dbias) detail::bias_gradient(d_o, 6, out);
@@ -201,7 +201,7 @@ Var gatv2_attention(const Relation& relation, const Var& x_dst, const Var& x_src
       return plus_bias(gatv2_attention(relation, x_dst, x_src, att, slope, options), bias);
   }
   detail::check_edge_features(op, relation, options, heads * width, x_src);
-  // By rows of CSR: refused where tiles are asked for.
+  // Runs over CSR rows; throws if tiles are requested.
   (void)attention_tiles_for(op, detail::by_target(relation).csr, heads, width, 2, x_src.dtype(),
                             "logits of GATv2");
   const DType wide = wide_dtype(x_src.dtype());

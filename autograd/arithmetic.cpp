@@ -9,18 +9,18 @@ namespace adj {
 
 namespace {
 
-// Is `row` added to each row of the matrix `x`, in a pass of its own kind?
+// True if `row` is broadcast over the rows of the matrix `x`, which has its own kernel.
 bool is_row_of(const Var& x, const Var& row) {
   const Shape matrix = x.shape(), shape = row.shape();
   return matrix.dims() == 2 && matrix[0] != 1 && (shape == Shape{matrix[1]} || shape == Shape{1, matrix[1]});
 }
 
-// Has each row of the matrix `x` its own factor in `column`?
+// True if `column` has one factor per row of the matrix `x`.
 bool is_column_of(const Tensor& x, const Tensor& column) {
   return x.dims() == 2 && x.size(1) != 1 && column.shape() == Shape{x.size(0), 1};
 }
 
-// a op b by the kernel for any shapes.
+// a op b with the general broadcast kernel.
 Tensor combined(const char* name, Binary op, const Tensor& a, const Tensor& b) {
   ADJ_CHECK(a.dtype() == b.dtype() && a.device() == b.device(), "{}: operands {} and {}", name, a.str(),
             b.str());
@@ -29,7 +29,7 @@ Tensor combined(const char* name, Binary op, const Tensor& a, const Tensor& b) {
   return y;
 }
 
-// a * b, by the fast passes for equal shapes and for a column beside a matrix.
+// a * b, with fast paths for equal shapes and for a matrix with a column.
 Tensor product(const Tensor& a, const Tensor& b) {
   const bool same_kind = a.dtype() == b.dtype() && a.device() == b.device();
   if (same_kind && a.shape() == b.shape()) {

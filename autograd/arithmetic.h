@@ -1,8 +1,8 @@
-// Operands broadcast: aligned at the last dimension, an extent of 1 or one that is missing stretches to the
-// other's, so that a scalar, a row [F] or [1,F] and a column [N,1] meet a matrix [N,F]. Shapes that do not
-// fit throw, naming both. The gradient of an operand that was stretched is summed in a fixed order.
+// Operands broadcast as in NumPy: aligned at the last dimension, extents that are 1 or missing stretch to the
+// other's, so a scalar, a row [F] or [1,F] and a column [N,1] combine with a matrix [N,F]. Incompatible
+// shapes throw, naming both. The gradient of a stretched operand is summed in a fixed order.
 //
-// Saved for backward: what the product rule asks for; of a quotient the divisor and the quotient.
+// Saved for backward: the operands that the product rule needs; for a quotient the divisor and the quotient.
 #pragma once
 
 #include <adjoint/autograd/variable.h>
@@ -16,13 +16,12 @@ Var multiply(const Var& a, const Var& b);
 
 Var divide(const Var& a, const Var& b);
 
-/// factor * a.
 Var scale(const Var& a, double factor);
 
-/// alpha a + beta b, of one shape, in one pass.
+/// alpha a + beta b for equal shapes, in one pass.
 Var linear_combination(double alpha, const Var& a, double beta, const Var& b);
 
-/// x in another floating dtype; its gradient in x's own.
+/// x in another floating dtype; the gradient has x's dtype.
 Var cast(const Var& x, DType dtype);
 
 inline Var operator+(const Var& a, const Var& b) { return add(a, b); }
@@ -37,7 +36,7 @@ Var operator-(const Var& a, double b);
 Var operator-(double a, const Var& b);
 inline Var operator*(const Var& a, double b) { return scale(a, b); }
 inline Var operator*(double a, const Var& b) { return scale(b, a); }
-/// a times 1 / b.
+/// Computed as a times 1 / b.
 inline Var operator/(const Var& a, double b) { return scale(a, 1.0 / b); }
 Var operator/(double a, const Var& b);
 

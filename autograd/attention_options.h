@@ -1,4 +1,4 @@
-// What the attentions share (attention.h).
+// Options shared by all attentions (attention.h).
 #pragma once
 
 #include <adjoint/autograd/variable.h>
@@ -7,11 +7,12 @@
 namespace adj {
 
 struct AttentionOptions {
-  float dropout = 0.0f;            ///< probability of dropping a coefficient, in [0, 1)
-  bool training = true;            ///< without: no dropout
-  Generator* generator = nullptr;  ///< of dropout, which takes one stream; default_generator() where null
-  /// Features of the edges, [M,E] by edge number, of the nodes' dtype or wide (bfloat16 is widened for each
-  /// pass: 4 M E bytes), and what they are multiplied with, both or neither; each attention says to what end.
+  float dropout = 0.0f;            ///< drop probability of a coefficient, in [0, 1)
+  bool training = true;            ///< if false, no dropout
+  Generator* generator = nullptr;  ///< for dropout, which takes one stream; null: default_generator()
+  /// Edge features [M,E] by edge number and their weight, both or neither; the features have the nodes' dtype
+  /// or the accumulator dtype (bfloat16 is widened in each pass: 4 M E bytes). Each attention documents their
+  /// use.
   Var edge_attr = {};
   Var edge_weight = {};
 };

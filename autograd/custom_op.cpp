@@ -42,7 +42,7 @@ Var custom_op(const char* name, const std::vector<Var>& inputs, const CustomForw
           ADJ_CHECK(gradient.shape() == input.shape() && gradient.dtype() == input.dtype() &&
                         gradient.device() == input.device(),
                     "{}: the gradient of input {} is {}, expected {}", name, i, gradient.str(), input.str());
-          // A gradient may be written to later; a value may not.
+          // A gradient may be modified later, a value may not.
           bool is_value = gradient.shares_storage_with(pass.output);
           for (const Tensor& value : tensors) is_value = is_value || gradient.shares_storage_with(value);
           out.add(i, is_value ? gradient.clone() : gradient);

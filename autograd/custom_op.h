@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-// A differentiable op of one's own, outside the library:
+// A user-defined differentiable op, outside the library:
 //
 //   Var square(const Var& x) {
 //     return custom_op(
@@ -15,28 +15,28 @@
 //         });
 //   }
 //
-// Both functions compute as they like: by the library's ops, as here (nothing is recorded within), by its
-// kernels, or by loops over Tensor::data(). gradient_check.h holds such a gradient against differences.
+// Both functions may use the library's ops, as here (nothing is recorded within), its kernels, or loops over
+// Tensor::data(). gradient_check.h checks such gradients against finite differences.
 
 namespace adj {
 
-/// What the backward function of a custom op is given. To read, not to write.
+/// Read-only arguments of a custom op's backward function.
 struct CustomPass {
   const Tensor& dy;                   ///< dL/d(output)
-  const std::vector<Tensor>& inputs;  ///< as the forward function saw them
+  const std::vector<Tensor>& inputs;  ///< as passed to the forward function
   const Tensor& output;
-  std::vector<bool> wanted;  ///< by input: false where nobody asks for its gradient
+  std::vector<bool> wanted;  ///< per input: false if its gradient is not needed
 };
 
 using CustomForward = std::function<Tensor(const std::vector<Tensor>& inputs)>;
-/// The gradient of each input, in order, of the input's shape and dtype; an absent Tensor where it is not
-/// wanted. One that is returned unasked is dropped: `wanted` saves work, nothing else.
+/// The gradient of each input, in order, with the input's shape and dtype; an absent Tensor if not wanted. An
+/// unwanted gradient is ignored: `wanted` only saves work.
 using CustomBackward = std::function<std::vector<Tensor>(const CustomPass& pass)>;
 
-/// A variable with the value of `forward`; `backward` is called once, if any input wants a gradient. `name`
-/// must outlive the tape (a literal). Inputs that take no gradient, an index say, are given as Var(tensor).
-/// Inputs and output are saved: writing to one of them before the backward pass is an error, as for every op.
-/// Throws, naming the op and the input, where a gradient is missing or does not fit its input.
+/// A variable with the value of `forward`; `backward` is called once, if any input needs a gradient. `name`
+/// must outlive the tape (a literal). Pass inputs without a gradient, such as an index, as Var(tensor).
+/// Inputs and output are saved: modifying one before the backward pass is an error, as for every op. Throws,
+/// naming the op and the input, if a gradient is missing or does not match its input.
 Var custom_op(const char* name, const std::vector<Var>& inputs, const CustomForward& forward,
               CustomBackward backward);
 

@@ -13,7 +13,7 @@ namespace adj {
 
 namespace {
 
-// x [N, H E] times each head's columns of the weight of edge features, [E, H D]; `turned`: x [N, H D] times
+// x [N, H E] times each head's columns of the edge features' weight [E, H D]; `turned`: x [N, H D] times
 // their transpose.
 Tensor head_product_of(const Tensor& x, const Tensor& weight, int64_t heads, bool turned) {
   Tensor y =
@@ -87,7 +87,7 @@ Var dot_attention(const Relation& relation, const Var& q, const Var& k, const Va
         }
         Tensor delta = Tensor::empty_like(lse);
         const auto tiles_at = detail::tiles_like(tiles, detail::by_source(relation).csr);
-        // o has the edges' share already, so that ⟨dO, O⟩ is the whole of Δ.
+        // o includes the edge term, so ⟨dO, O⟩ is all of Δ.
         kernels::dot_attention_backward({.a = detail::by_target(relation),
                                          .at = detail::by_source(relation),
                                          .tiles = tiles.get(),
@@ -144,7 +144,7 @@ Var cosine_attention(const Relation& relation, const Var& x, const Var& beta,
   ADJ_CHECK(!options.edge_attr && !options.edge_weight, "{}: takes no edge features", op);
   const DType wide = wide_dtype(x.dtype());
 
-  /// x_j = norm_j direction_j, and β direction_i, which is the query.
+  /// x_j = norm_j direction_j; the query is β direction_i.
   struct Directions {
     Tensor direction, scale, norm, query;
 
@@ -159,7 +159,7 @@ Var cosine_attention(const Relation& relation, const Var& x, const Var& beta,
     }
   };
   const kernels::AttentionDropout dropout = detail::attention_dropout(options);
-  // By rows of CSR one row is gathered for an edge, times its norm; over tiles, where two are, x itself is.
+  // Over CSR rows each edge gathers one row, times its norm; over tiles it gathers two, and x itself is used.
   const auto tiles = detail::attention_tiles(op, detail::by_target(relation).csr, 1, x.size(1), 2, x.dtype(),
                                              dropout, false);
   Tensor o = Tensor::empty_like(x.value()), o_attr, lse = detail::head_terms(x.size(0), 1, x.value());
@@ -218,8 +218,8 @@ Var cosine_attention(const Relation& relation, const Var& x, const Var& beta,
           out.add(1, dbeta.to(beta.get().dtype()));
         }
         if (!wants_x) return;
-        // The direction is key and, times β, query; and by rows of CSR value, times the norm, whose gradient
-        // goes along the direction.
+        // The direction is the key and, times β, the query; over CSR rows also, times the norm, the value;
+        // the norm's gradient is along the direction.
         kernels::multiply_scalar({.a = dq, .s = beta.get().to(wide), .y = dq});
         detail::add_to(dk, dq);
         kernels::l2_normalize_rows_backward({.y = of.direction, .scale = of.scale, .dy = dk, .dx = dk});

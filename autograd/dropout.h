@@ -8,17 +8,16 @@
 namespace adj {
 
 /// Zeroes elements with probability p in [0, 1) and scales the others by 1 / (1 - p) (Srivastava et al.
-/// 2014); x as it is where p = 0 or `training` is false. Nothing is saved: the mask is drawn again in the
+/// 2014); returns x unchanged if p = 0 or `training` is false. Nothing is saved: the mask is redrawn in the
 /// backward pass. Takes one stream of `generator`.
 Var dropout(const Var& x, float p, bool training = true, Generator& generator = default_generator());
 
-/// dropout(act(x), p) in one pass over memory each way, with the bits in float32 of the two apart. Saved: x.
-/// `slope` is leaky_relu's.
+/// dropout(act(x), p) in one memory pass each way; in float32 bitwise equal to the two separate ops. Saved:
+/// x. `slope` is for leaky_relu.
 Var activate_dropout(Activation activation, const Var& x, float p, bool training = true,
                      Generator& generator = default_generator(), float slope = kLeakySlope);
 
-/// The same as dropout for features; of sparse ones the stored values are drawn, quantised ones are drawn as
-/// they are multiplied.
+/// Dropout for features: sparse ones drop stored values, quantised ones are dropped when they are multiplied.
 Features dropout(const Features& x, float p, bool training = true,
                  Generator& generator = default_generator());
 

@@ -26,7 +26,7 @@ void detail::mean_weights(const Relation& relation, bool of_list, const Tensor& 
 
 namespace {
 
-// What there are no tiles for, or null.
+// Why tiles do not apply, or null.
 const char* no_tiles_for(const Tensor& weight) {
   return weight && weight.dims() != 1 ? "weights by head" : nullptr;
 }
@@ -39,7 +39,7 @@ void tiled_sum(const RowTiles& tiles, const CsrMatrix& a, const Tensor& x, Tenso
   const kernels::TileValues values = kernels::make_tile_values(tiles, a.values, a.order, x.dtype());
   kernels::tile_spmm({.tiles = tiles, .values = values, .x = x, .y = y});
 }
-// Y = A X, A's values of the edges as they are now, by rows of CSR or by tensor cores.
+// Y = A X with A's edge values, over CSR rows or by tensor cores.
 void weighted_sum(const char* op, const CsrMatrix& a, const Tensor& x, Tensor& y) {
   const TiledOp kind = a.values ? TiledOp::new_weights : TiledOp::product;
   if (const auto tiles = tiles_for(op, a.csr, x.size(1), x.dtype(), kind, no_tiles_for(a.values))) {
@@ -48,7 +48,7 @@ void weighted_sum(const char* op, const CsrMatrix& a, const Tensor& x, Tensor& y
     kernels::spmm({.a = a, .x = x, .y = y});
   }
 }
-// e = ⟨y_i, x_j⟩ by head for the entries of `a`, likewise.
+// e = ⟨y_i, x_j⟩ per head for the entries of `a`, with the same choice of kernels.
 void edge_products(const char* op, const CsrMatrix& a, const Tensor& y, const Tensor& x, Tensor& e) {
   const int64_t width = x.size(1), heads = e.dims() == 1 ? 1 : e.size(1);
   if (const auto tiles =

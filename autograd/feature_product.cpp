@@ -7,13 +7,13 @@ namespace adj::detail {
 
 namespace {
 
-/// f(rows, begin, end) for each block of rows of quantised features, converted; the last one may be shorter.
+/// f(rows, begin, end) for each unpacked block of rows of quantised features; the last may be shorter.
 template <class F>
 void for_blocks(const Features& x, DType dtype, F&& f) {
   const int64_t rows = x.rows(), step = rows_at_once(x.cols());
   for (int64_t begin = 0; begin < rows; begin += step) {
     const int64_t end = std::min(rows, begin + step);
-    f(x.unpacked(begin, end, dtype), begin, end);  // let go before the next one
+    f(x.unpacked(begin, end, dtype), begin, end);  // released before the next block
   }
 }
 
@@ -39,7 +39,7 @@ Tensor feature_weight_gradient(const Features& x, const Tensor& dz) {
     return dw;
   }
   if (x.rows() == 0) dw.zero_();
-  Tensor sum = dw;  // float32 beside bfloat16, of which each block's own is rounded once
+  Tensor sum = dw;  // float32 for bfloat16; only each block's own sum is rounded
   for_blocks(x, dz.dtype(), [&](const Tensor& rows, int64_t begin, int64_t end) {
     const bool first = begin == 0;
     Tensor part = first ? dw : Tensor::empty(shape, dz.dtype(), dz.device());

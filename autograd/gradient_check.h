@@ -14,10 +14,10 @@ struct GradientCheck {
   std::string message;  ///< the worst input and element, for a failed check
 };
 
-/// Holds the gradients of `f` against central differences in float64: f takes variables made from `inputs`
-/// (all float64) and returns a variable of any shape, which is reduced with fixed random weights. Each call
-/// of `f` must compute the same function: a random op draws from a generator that `f` restarts. O(elements)
-/// calls of `f`.
+/// Checks the gradients of `f` against central differences in float64. f takes variables made from `inputs`
+/// (all float64) and returns a variable of any shape, which is reduced with fixed random weights. Every call
+/// of `f` must compute the same function: random ops need a generator that `f` resets. O(elements) calls of
+/// `f`.
 GradientCheck check_gradients(const std::function<Var(const std::vector<Var>&)>& f,
                               const std::vector<Tensor>& inputs, double step = 1e-5, double tolerance = 1e-6);
 

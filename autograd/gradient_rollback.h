@@ -10,13 +10,13 @@ namespace adj {
 namespace detail {
 struct GradientSlot;
 struct GradientJournal;
-/// Called before a leaf's gradient gives way to another tensor or to none.
+/// Called before a leaf's gradient is replaced or cleared.
 void remember_gradient(const std::shared_ptr<GradientSlot>& leaf);
 }  // namespace detail
 
-/// Undoes, when it goes, what this thread has done to the gradients of leaves while it lived, unless keep()
-/// was called: for a step that is recorded and given up, whose gradients were never computed. What is added
-/// to a gradient in place is not undone; recorded, it was not done either.
+/// Restores on destruction the leaf gradients that this thread replaced in this scope, unless keep() was
+/// called: for a captured step that is aborted, whose gradients were never computed. In-place additions to a
+/// gradient are not undone; in a capture they did not run either.
 class GradientRollback {
  public:
   GradientRollback();
@@ -24,7 +24,7 @@ class GradientRollback {
   GradientRollback(const GradientRollback&) = delete;
   GradientRollback& operator=(const GradientRollback&) = delete;
 
-  /// The gradients stay as they are now. Returns those that they replaced, which a recording goes on reading.
+  /// Commits the current gradients. Returns the replaced ones, which a captured graph still reads.
   std::vector<Tensor> keep();
 
  private:

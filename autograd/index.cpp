@@ -26,8 +26,7 @@ Var index_select(const Var& x, const Tensor& which) {
         selection.rows = shape[0];
         selection.cols = chosen.numel();
         selection.offsets = Tensor::empty({shape[0] + 1}, DType::i64, dy.device());
-        // Sorted by the chosen row alone, stably: the order is the list of outputs, grouped by what they
-        // copied.
+        // A stable sort by the chosen row gives the output rows grouped by their source.
         const Tensor same_column = Tensor::zeros({chosen.numel()}, DType::i32, dy.device());
         Tensor sorted_column = Tensor::empty_like(same_column);
         selection.indices = Tensor::empty_like(same_column);

@@ -9,8 +9,8 @@ namespace adj {
 
 namespace {
 
-// The gradients of a product x w, behind which is dz: of x as input `first` of the op, of w as the next, and
-// of a bias as the one after, where the op has that input.
+// The gradients of a product x w from dz: of x as input `first` of the op, of w as the next, and of a bias as
+// the one after, if the op has it.
 void product_gradients(Saved& x, const Saved& w, const Tensor& dz, Gradients& out, size_t first,
                        bool has_bias = false) {
   using kernels::Transpose;
@@ -66,7 +66,7 @@ Var product(const char* name, const Var& x, const Var& w, const Var& bias = {},
              }));
 }
 
-// The one product of features, whatever their kind; they take no gradient.
+// The product of features of any kind, which take no gradient.
 Var product(const char* name, const Features& x, const Var& w, const Var& bias = {},
             Activation activation = Activation::none) {
   if (x.is_dense()) return product(name, Var(x.dense()), w, bias, activation);
@@ -86,7 +86,7 @@ Var product(const char* name, const Features& x, const Var& w, const Var& bias =
                          const Tensor dz = detail::through_activation(y, std::move(dy), out);
                          detail::bias_gradient(dz, 1, out);
                          if (!out.wanted(0)) return;
-                         (void)held.get();  // the features' own: throws where they were written to
+                         (void)held.get();  // shared with the features: throws if modified
                          out.add(0, detail::feature_weight_gradient(a, dz));
                        }));
 }
@@ -119,7 +119,7 @@ Var linear_sum(const Var& x, const Var& w, const Var& bias, const std::function<
   ADJ_CHECK(sum.size(0) == second.size(0) && sum.size(1) == w2.size(1),
             "linear_sum: {} times {} and {} times {} have no sum", x.shape().str(), w.shape().str(),
             second.shape().str(), w2.shape().str());
-  Tensor y = sum.value();  // which nothing else has
+  Tensor y = sum.value();  // not shared
   kernels::gemm({.a = second.value(), .b = w2.value(), .accumulate = true, .c = y});
   return record("linear_sum", y, {sum, second, w2},
                 [x = Saved(second.value()), w = Saved(w2.value())](Tensor dy, Gradients& out) mutable {

@@ -12,7 +12,7 @@ namespace adj {
 
 namespace {
 
-// A loss of targets by its two kernels, in which those that are NaN do not count; x and target [N,T] or [N].
+// A loss with targets, by its two kernels; NaN targets do not count; x and target [N,T] or [N].
 Var target_loss(const char* name, void (*forward)(const kernels::TargetLossArgs&),
                 void (*backward)(const kernels::TargetLossBackwardArgs&), const Var& x, const Tensor& target,
                 const Tensor& selected) {

@@ -14,14 +14,14 @@ namespace adj {
 
 namespace {
 
-// What the gradient of reductions needs.
+// Saved state of the reductions for backward.
 struct SavedReductions {
   std::vector<Reduce> reduce;
   Saved x, y, weight;
   Tensor mean, max_winner, min_winner;
 };
 
-// dx [num_src, F] of dy [num_dst, K F].
+// dx [num_src, F] from dy [num_dst, K F].
 Tensor reductions_gradient(const Relation& relation, const SavedReductions& saved, const Tensor& dy) {
   const kernels::ReductionSet set("aggregate", saved.reduce);
   const int64_t width = dy.size(1) / set.count, sources = relation.num_src();
@@ -66,7 +66,7 @@ Tensor reductions_gradient(const Relation& relation, const SavedReductions& save
   return dx;
 }
 
-// The gradient of the weights, wide [M], of dy [num_dst, F].
+// The gradient of the weights, [M] in the accumulator dtype, from dy [num_dst, F].
 Tensor weights_gradient(const Relation& relation, const SavedReductions& saved, const Tensor& dy) {
   Tensor dw = Tensor::empty_like(saved.weight.get());
   const Tensor& x = saved.x.get();

@@ -1,13 +1,13 @@
-// Saved for backward: x, scale, bits and the sign. y does not say where x was held.
+// Saved for backward: x, scale, bits and the sign; y does not show where x was clamped.
 #pragma once
 
 #include <adjoint/autograd/variable.h>
 
 namespace adj {
 
-/// What x [N,F] is in bits by node (kernels/bits/node_quantize.h): scale and bits float32 [N], is_signed
-/// float32 [1]. Gradients pass straight through the roundings, to x, to scale and to bits; `local`: to the
-/// latter two those of each node's own error, whatever reaches it from a loss.
+/// x [N,F] fake-quantised with per-node bit widths (kernels/bits/node_quantize.h): scale and bits float32
+/// [N], is_signed float32 [1]. Straight-through gradients to x, scale and bits; with `local`, scale and bits
+/// get the gradient of each node's own quantisation error instead of the loss's.
 Var node_quantize(const Var& x, const Var& scale, const Var& bits, const Tensor& is_signed,
                   bool local = false);
 

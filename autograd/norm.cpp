@@ -11,7 +11,7 @@ namespace adj {
 namespace {
 
 Tensor row_like(const Tensor& x, int dim) { return Tensor::empty({x.size(dim)}, x.dtype(), x.device()); }
-// For a statistic.
+// A row for a statistic, in the accumulator dtype.
 Tensor wide_row_like(const Tensor& x, int dim) {
   return Tensor::empty({x.size(dim)}, wide_dtype(x.dtype()), x.device());
 }

@@ -6,22 +6,22 @@
 
 namespace adj {
 
-/// What follows a batch norm in the same pass over memory: dropout(act(z)).
+/// Fused epilogue of a batch norm: dropout(act(z)).
 struct NormEpilogue {
   Activation activation = Activation::none;  ///< none, relu or elu
   float dropout = 0.0f;
 };
 
-/// Running statistics of a batch norm, each [F], moved by training passes; float32 for bfloat16 features.
+/// Running statistics of a batch norm, each [F], updated by training passes; float32 for bfloat16 features.
 struct RunningStatistics {
   Tensor mean;
   Tensor variance;
   double momentum = 0.1;
 };
 
-/// epilogue(γ (x - μ) / sqrt(σ² + eps) + β) per column of x[N,F] (Ioffe & Szegedy 2015). Training takes μ, σ²
-/// from x, which then has two rows or more, and moves `running`; otherwise they are `running`'s, constants of
-/// the backward pass, and dropout is off. γ, β [F]. Saved: x and two rows.
+/// epilogue(γ (x - μ) / sqrt(σ² + eps) + β) per column of x[N,F] (Ioffe & Szegedy 2015). Training computes μ,
+/// σ² from x, which needs at least two rows, and updates `running`; inference uses `running` as constants,
+/// without dropout. γ, β [F]. Saved: x and two rows.
 Var batch_norm(const Var& x, const Var& gamma, const Var& beta, RunningStatistics& running, bool training,
                double eps = 1e-5, const NormEpilogue& wanted = {},
                Generator& generator = default_generator());

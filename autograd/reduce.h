@@ -4,25 +4,25 @@
 
 namespace adj {
 
-/// Σ x and its mean, any shape, as a scalar: float32 of bfloat16.
+/// Sum or mean of x, any shape, as a scalar; float32 for bfloat16.
 Var sum(const Var& x);
 
 Var mean(const Var& x);
 
-/// Σ over dimension `dim` (negative counts from the end), which goes, or stays with extent 1 where `keepdim`:
-/// for x[N,F], sum(x, 0) is [F] and sum(x, 1) is [N].
+/// Sum over dimension `dim` (negative counts from the end), which is removed, or kept with extent 1 if
+/// `keepdim`: for x[N,F], sum(x, 0) is [F] and sum(x, 1) is [N].
 Var sum(const Var& x, int dim, bool keepdim = false);
 
-/// Likewise the mean; the dimension has at least one element.
+/// Mean, same rules; the dimension needs at least one element.
 Var mean(const Var& x, int dim, bool keepdim = false);
 
 struct Maximum {
   Var values;
-  Tensor indices;  ///< int32, of the values' shape: where along the dimension each was
+  Tensor indices;  ///< int32, shape of the values: argmax along the dimension
 };
 
-/// The largest along dimension `dim`, ties to the smallest index, which alone takes the gradient. NaN counts
-/// as larger than all. The dimension has at least one element.
+/// Maximum along dimension `dim`; ties go to the smallest index, which alone takes the gradient. NaN counts
+/// as the largest value. The dimension needs at least one element.
 Maximum max(const Var& x, int dim, bool keepdim = false);
 
 }  // namespace adj

@@ -9,7 +9,7 @@ namespace adj {
 
 namespace {
 
-// The structure whose row i has one entry: the segment of `selection` that row i is in.
+// CSR with one entry per row: row i's segment in `selection`.
 Csr segment_of_rows(const Csr& selection, Device device) {
   const int64_t count = selection.cols;
   Csr spread{count, selection.rows, detail::row_numbers(count + 1, device).to(DType::i64),
@@ -32,7 +32,7 @@ Var segment_reduce(const char* name, const Var& x, const Tensor& offsets, bool m
   Tensor y = Tensor::empty({selection.rows, x.size(1)}, x.dtype(), x.device());
   kernels::spmm({.a = {selection, weight, {}}, .x = x.value(), .y = y});
   return record(name, y, {x}, [selection, offsets = Saved(offsets), weight](Tensor dy, Gradients& out) {
-    (void)offsets.get();  // the selection's too: throws where they were written to
+    (void)offsets.get();  // shared with the selection: throws if modified
     const Csr spread = segment_of_rows(selection, dy.device());
     Tensor dx = Tensor::empty({selection.cols, dy.size(1)}, dy.dtype(), dy.device());
     kernels::spmm({.a = {spread, weight, {}}, .x = dy, .y = dx});
@@ -40,7 +40,7 @@ Var segment_reduce(const char* name, const Var& x, const Tensor& offsets, bool m
   });
 }
 
-// The largest or smallest: the segments are the targets of a relation of which each row is a source.
+// Maximum or minimum: the segments are the targets of a relation whose sources are the rows.
 Var segment_minmax(const char* name, const Var& x, const Tensor& offsets, Reduce reduce) {
   const OpScope scope(name, x, offsets);
   ADJ_CHECK(x.shape().dims() == 2, "{}: x is {}, expected [N, F]", name, x.shape().str());
@@ -97,7 +97,7 @@ Var segment_expand(const Var& x, const Tensor& offsets, int64_t rows) {
   Tensor y = Tensor::empty({rows, x.size(1)}, x.dtype(), x.device());
   kernels::spmm({.a = {spread, {}, {}}, .x = x.value(), .y = y});
   return record("segment_expand", y, {x}, [selection, offsets = Saved(offsets)](Tensor dy, Gradients& out) {
-    (void)offsets.get();  // the selection's too: throws where they were written to
+    (void)offsets.get();  // shared with the selection: throws if modified
     Tensor dx = Tensor::empty({selection.rows, dy.size(1)}, dy.dtype(), dy.device());
     kernels::spmm({.a = {selection, {}, {}}, .x = dy, .y = dx});
     out.add(0, dx);

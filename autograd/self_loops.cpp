@@ -10,7 +10,7 @@ namespace adj {
 
 namespace {
 
-// The rows of `a`, then those of `b`: [M] or [M, E].
+// Rows of `a`, then of `b`: [M] or [M, E].
 Tensor stacked(const Tensor& a, const Tensor& b) {
   const int64_t n = a.size(0), all = n + b.size(0);
   Tensor y = Tensor::empty(a.dims() == 1 ? Shape{all} : Shape{all, a.size(1)}, a.dtype(), a.device());

@@ -5,7 +5,8 @@
 
 namespace adj {
 
-/// Over the last dimension: exp(x) / Σ exp(x), and its logarithm, which stays finite where the former is 0.
+/// exp(x) / Σ exp(x) over the last dimension, and its logarithm, which stays finite if the former underflows
+/// to 0.
 Var softmax(const Var& x);
 Var log_softmax(const Var& x);
 

@@ -17,8 +17,8 @@ void check_fit(const char* op, int64_t cols, Device device, const Var& x) {
   ADJ_CHECK(x.device() == device, "{}: matrix on {}, input on {}", op, device.str(), x.device().str());
 }
 
-// Y = act(A X + bias), or with the adjoint of A, over sorted rows: by rows of CSR or by tensor cores, as
-// ComputeOptions say.
+// Y = act(A X + bias), or with the adjoint of A, over CSR rows or by tensor cores, according to
+// sparse_kernels().
 void sparse_product(const SparseMatrix& a, bool adjoint, const Tensor& x, const Tensor& bias,
                     Activation activation, Tensor& y) {
   const CsrMatrix matrix = adjoint ? a.adjoint() : a.matrix();
@@ -57,7 +57,7 @@ Var spmm(const SparseMatrix& matrix, const Var& x, const Var& bias, Activation a
         const Tensor dz = detail::through_activation(y, std::move(dy), out);
         detail::bias_gradient(dz, 1, out);
         if (!out.wanted(0)) return;
-        (void)values.get();  // the matrix's own: throws where they were written to
+        (void)values.get();  // shared with the matrix: throws if modified
         Tensor dx = Tensor::empty({a.cols(), dz.size(1)}, dz.dtype(), dz.device());
         if (scatters) {
           kernels::spmm_coo({.a = a.relation().coo().transposed(), .values = a.values(), .x = dz, .y = dx});

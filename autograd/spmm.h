@@ -7,10 +7,10 @@
 namespace adj {
 
 /// act(A x + bias): the aggregation of GCN, SGC and means over a fixed sparse matrix; x [cols,F], bias [F]
-/// optional, `activation` none or relu. Linear in x: nothing but A is kept for backward, which aggregates
-/// over its adjoint. The bias is of x's dtype; A's values are float32 beside bfloat16. Over sorted rows, or,
-/// where the matrix's relation scatters(), over its list of edges. On a GPU by tensor cores where
-/// ComputeOptions allow (graph/sparse_kernels.h).
+/// optional, `activation` none or relu. Linear in x: only A is saved, and backward aggregates over its
+/// adjoint. The bias has x's dtype; A's values are float32 with bfloat16 features. Runs over CSR rows, or
+/// over the edge list if the matrix's relation scatters(). On a GPU uses tensor cores if sparse_kernels() and
+/// the precision allow (graph/sparse_kernels.h).
 Var spmm(const SparseMatrix& matrix, const Var& x, const Var& bias = {},
          Activation activation = Activation::none);
 

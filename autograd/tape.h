@@ -7,8 +7,8 @@
 #include <tuple>
 #include <vector>
 
-// What the author of a differentiable op needs. An op is one function: it computes its value, then records,
-// beside it, how dL/d(value) becomes dL/d(inputs):
+// API for writing differentiable ops. An op is one function: it computes its value, then records how
+// dL/d(value) becomes dL/d(inputs):
 //
 //   Var relu(const Var& x) {
 //     const OpScope scope("relu", x);
@@ -17,18 +17,19 @@
 //     return record("relu", y, {x}, [x = Saved(x.value())](Tensor dy, Gradients& out) {
 //       Tensor dx = reuse(dy);
 //       kernels::activate_backward({.activation = Activation::relu, .slope = 0.0f, .x = x.get(), .dy = dy,
-//       .dx = dx}); out.add(0, dx);
+//                                   .dx = dx});
+//       out.add(0, dx);
 //     });
 //   }
 
 namespace adj {
 
-/// A tensor kept for the backward pass, with the count of writes that it had seen.
+/// A tensor saved for the backward pass, with its version.
 class Saved {
  public:
   Saved() = default;
   explicit Saved(Tensor tensor) : tensor_(std::move(tensor)), version_(tensor_.version()) {}
-  /// Throws if the tensor was written to since it was saved.
+  /// Throws if the tensor was modified since it was saved.
   const Tensor& get() const;
   explicit operator bool() const { return static_cast<bool>(tensor_); }
 
@@ -46,7 +47,7 @@ class Gradients {
  public:
   explicit Gradients(std::vector<std::shared_ptr<detail::GradientSlot>>& inputs, bool through_relu = false)
       : inputs_(inputs), through_relu_(through_relu) {}
-  /// False where nobody asks for this input's gradient: do not compute it.
+  /// False if this input's gradient is not needed: do not compute it.
   bool wanted(size_t input) const;
   /// Adds to the input's gradient; takes the tensor as it is when it is the first contribution.
   void add(size_t input, Tensor gradient) { add(input, std::move(gradient), false); }
@@ -59,17 +60,17 @@ class Gradients {
   bool through_relu_;
 };
 
-/// `dy` is the op's own: it may be overwritten if reuse() says that nobody shares it.
+/// The op owns `dy`: it may be overwritten if reuse() finds it unshared.
 using Backward = std::function<void(Tensor dy, Gradients& out)>;
 
-/// A variable with this value; on the tape if gradients are recorded and any of `inputs` requires one. `name`
-/// must outlive the tape (a literal). Absent inputs are allowed.
+/// A variable with this value; on the tape if gradients are enabled and any of `inputs` requires one. `name`
+/// must outlive the tape (a literal). Inputs may be absent.
 Var record(const char* name, Tensor value, std::initializer_list<Var> inputs, Backward backward);
 Var record(const char* name, Tensor value, const std::vector<Var>& inputs, Backward backward);
 
 namespace detail {
 
-/// What a message says of an op's input: a variable or tensor, several of them, a matrix, features, or a
+/// Describes an op's input in messages: a variable or tensor, several of them, a matrix, features, or a
 /// relation.
 template <class T>
 std::string input_text(const T& input) {
@@ -88,8 +89,8 @@ std::string input_text(const T& input) {
 
 }  // namespace detail
 
-/// Stands first in an op: what a kernel refuses while it lives, and what runs out of memory, says which op it
-/// was, the latter also with which inputs. They must outlive it.
+/// First statement of an op: names the op in kernel errors and out-of-memory messages, in the latter also the
+/// inputs. The inputs must outlive it.
 template <class... Inputs>
 class OpScope {
  public:
@@ -112,15 +113,14 @@ class OpScope {
   AllocationScope scope_;
 };
 
-/// True if an op over these inputs will be recorded: otherwise nothing need be computed for the backward
-/// pass.
+/// True if an op over these inputs will be recorded; otherwise skip work for the backward pass.
 bool recording(std::initializer_list<Var> inputs);
 
-/// A tensor shaped like `dy` to write a gradient into: `dy` itself where its storage is not shared, else a
-/// new one. Kernels that allow their output to be their input make the first the cheap case.
+/// A tensor shaped like `dy` for the gradient: `dy` itself if its storage is unshared, else a new one.
+/// Kernels that work in-place make the first case cheap.
 Tensor reuse(const Tensor& dy);
 
-/// The inputs' common check: on one device, of one dtype; throws naming `op`.
+/// Throws, naming `op`, unless all inputs have one device and one dtype.
 void check_same_device(const char* op, std::initializer_list<Var> inputs);
 
 }  // namespace adj

@@ -3,6 +3,7 @@
 #include <adjoint/autograd/tape.h>
 #include <adjoint/autograd/variable.h>
 #include <adjoint/core/allocator.h>
+#include <adjoint/core/profile.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 
 #include <algorithm>
@@ -16,26 +17,25 @@ namespace adj {
 
 namespace detail {
 
-/// Who is told when a leaf's gradient is ready.
+/// Callbacks for a leaf's gradient.
 struct GradientHooks {
   std::vector<std::pair<uint64_t, std::function<void(const Tensor&)>>> functions;
   uint64_t next = 1;
 };
 
-/// Where the gradient of one variable collects, and the op that will take it on from there. Ops refer to
-/// their inputs' slots and not to the inputs, so that a value nobody saved is freed as soon as the program
-/// lets go of it.
+/// Collects the gradient of one variable, and refers to the op that propagates it. Ops hold their inputs'
+/// slots, not the inputs, so that a value that is not saved is freed as soon as the program drops it.
 struct GradientSlot {
   bool required = false;
   Shape shape;
   DType dtype = DType::f32;
   Tensor gradient;
   std::shared_ptr<Node> node;  // null for a leaf
-  Tensor place;                // where the gradient must stand, if that was asked for
+  Tensor place;                // where the gradient must be stored, if requested
   std::shared_ptr<GradientHooks> hooks;
-  uint64_t contributions = 0;  // so far, of all passes
+  uint64_t contributions = 0;  // over all passes
   bool from_relu = false;      // its op is, or ends in, a relu
-  bool through_relu = false;   // the gradient went through it
+  bool through_relu = false;   // the gradient has passed it
 };
 
 struct VarImpl {
@@ -45,12 +45,12 @@ struct VarImpl {
 
 struct Node {
   const char* name = "";
-  uint64_t number = 0;  // in the order of recording: an op comes after all that it depends on
+  uint64_t number = 0;  // in recording order: an op comes after its dependencies
   std::vector<std::shared_ptr<GradientSlot>> inputs;
   Backward backward;
   GradientSlot* output = nullptr;
 
-  // A long chain of ops must not unwind one destructor inside another.
+  // Avoids recursive destructors in a long chain of ops.
   ~Node() {
     std::vector<std::shared_ptr<GradientSlot>> pending = std::move(inputs);
     while (!pending.empty()) {
@@ -115,7 +115,7 @@ NoGrad::NoGrad() : outer_(std::exchange(detail::no_grad, true)) {}
 NoGrad::~NoGrad() { detail::no_grad = outer_; }
 bool NoGrad::in_force() { return detail::no_grad; }
 
-/// What tape.h and backward() may see of a Var.
+/// Access to Var for tape.h and backward().
 class TapeAccess {
  public:
   static std::shared_ptr<GradientSlot> slot(const Var& var) { return var.impl_ ? var.impl_->slot : nullptr; }
@@ -218,9 +218,9 @@ void GradientHook::remove() noexcept {
 
 namespace {
 
-/// Tells, in one backward pass, the leaves that somebody waits for when their last contribution has arrived:
-/// counts how often each is an input of the ops that the pass can reach, and down again as it goes by them.
-/// An op that no gradient reaches is gone by when one recorded before it is.
+/// Within one backward pass, calls the hooks of leaves once their last contribution has arrived: counts how
+/// often each leaf is an input of reachable ops, and counts down as the pass goes by them. An op that gets no
+/// gradient is passed when an earlier recorded one is processed.
 class ReadyLeaves {
  public:
   explicit ReadyLeaves(const std::shared_ptr<GradientSlot>& root) {
@@ -244,9 +244,9 @@ class ReadyLeaves {
     std::sort(ahead_.begin(), ahead_.end(), later);
   }
 
-  /// The root itself has got its gradient.
+  /// The root itself has received its gradient.
   void begin(GradientSlot& root) { arrive(root); }
-  /// The pass has gone by all ops whose number is this or higher.
+  /// The pass has processed all ops with this number or higher.
   void go_by(uint64_t number) {
     while (next_ < ahead_.size() && ahead_[next_]->number >= number) arrive_all(*ahead_[next_++]);
   }
@@ -276,7 +276,7 @@ class ReadyLeaves {
   }
 
   std::unordered_map<const GradientSlot*, Expected> leaves_;
-  std::vector<Node*> ahead_;  // of the pass, the one recorded last first
+  std::vector<Node*> ahead_;  // of the pass, last recorded first
   size_t next_ = 0;
 };
 
@@ -293,6 +293,7 @@ void Var::backward(Tensor seed) const {
   ADJ_CHECK(seed.shape() == shape() && seed.dtype() == dtype() && seed.device() == device(),
             "backward: seed gradient {} for a value {}", seed.str(), value().str());
   const NoGrad nothing_is_recorded;
+  const detail::BackwardPass backward_pass;
   std::vector<std::shared_ptr<GradientSlot>> root{impl_->slot};
   ReadyLeaves leaves(root[0]);
   Gradients(root).add(0, std::move(seed));
@@ -315,10 +316,10 @@ void Var::backward(Tensor seed) const {
     Tensor dy = std::move(node->output->gradient);
     node->output->gradient = {};
     const bool through_relu = std::exchange(node->output->through_relu, false);
-    if (!dy) continue;  // its only users wanted no gradient of it
+    if (!dy) continue;  // none of its users wanted its gradient
     {
       const AllocationScope scope(node->name);
-      // Moved out first: what the op saved is freed when it returns, before the ops below it allocate.
+      // Moved out first: the op's saved tensors are freed when it returns, before the next ops allocate.
       const Backward backward = std::exchange(node->backward, nullptr);
       Gradients gradients(node->inputs, through_relu);
       detail::op_going_backward = node->name;
@@ -358,7 +359,7 @@ void Gradients::add(size_t input, Tensor gradient, bool through_relu) {
     slot.gradient = slot.place ? slot.place : std::move(gradient);
     return;
   }
-  // Another variable may hold the same tensor as its gradient: only an unshared one is added to in place.
+  // Another variable may hold the same tensor as its gradient: only an unshared one is accumulated in place.
   Tensor sum = slot.place ? slot.place : reuse(slot.gradient);
   kernels::linear_combination({.alpha = 1.0, .a = slot.gradient, .beta = 1.0, .b = gradient, .y = sum});
   if (!sum.shares_storage_with(slot.gradient)) detail::remember_gradient(inputs_[input]);

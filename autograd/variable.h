@@ -17,7 +17,7 @@ struct GradientHooks;
 struct VarImpl;
 }  // namespace detail
 
-/// Keeps a function of Var::on_gradient() in force; it goes with this object. Moves, and does not copy.
+/// Keeps a Var::on_gradient() callback registered for its lifetime. Move-only.
 class GradientHook {
  public:
   GradientHook() = default;
@@ -40,22 +40,21 @@ class GradientHook {
   uint64_t number_ = 0;
 };
 
-/// A value on the tape: a tensor, its gradient once backward() has run, and how it was computed. A cheap
-/// handle. Ops on variables record themselves while any input requires a gradient and no NoGrad is in force.
+/// A value on the tape: a tensor, its gradient after backward(), and how it was computed. A cheap handle. Ops
+/// record themselves if any input requires a gradient and no NoGrad is active.
 class Var {
  public:
   Var() = default;
-  /// A constant: no gradient is kept for it.
+  /// A constant, without a gradient.
   Var(Tensor value);
-  /// A leaf that collects a gradient.
+  /// A leaf with a gradient.
   static Var parameter(Tensor value);
 
   explicit operator bool() const { return impl_ != nullptr; }
-  /// Equal for handles of one variable.
+  /// Equal for handles of the same variable.
   const void* id() const { return impl_.get(); }
   const Tensor& value() const;
-  /// Likewise, and an absent tensor behind a default-constructed variable: what kernels take for an optional
-  /// one.
+  /// The value, or an absent tensor for a default-constructed variable: for optional kernel arguments.
   Tensor value_or_absent() const { return impl_ ? value() : Tensor(); }
   Shape shape() const;
   int64_t size(int dim) const { return shape()[dim]; }
@@ -65,31 +64,30 @@ class Var {
   /// The single element, on the host.
   double item() const { return value().item(); }
 
-  /// The collected gradient of a leaf; absent before backward() and after zero_grad().
+  /// The accumulated gradient of a leaf; absent before backward() and after zero_grad().
   const Tensor& grad() const;
-  /// Replaces the collected gradient (gradient clipping); of the value's shape.
+  /// Replaces the accumulated gradient (gradient clipping); must have the value's shape.
   void set_grad(Tensor grad);
   void zero_grad();
-  /// The collected gradient, to be changed in place (clipping): no other variable's, for which it is copied
-  /// where ops gave two variables one tensor.
+  /// The accumulated gradient for in-place changes (clipping); copied first if it is shared with another
+  /// variable.
   Tensor mutable_grad();
-  /// From now on this leaf's gradient collects in `place`, of the value's shape, dtype and device: a view of
-  /// a bucket. It is overwritten by the first contribution after zero_grad(), so nothing need be cleared, and
-  /// added to by the others. An absent tensor ends that; throws for a second place while there is one.
+  /// Accumulates this leaf's gradient in `place` from now on: a view of a bucket, with the value's shape,
+  /// dtype and device. The first contribution after zero_grad() overwrites it, so it needs no clearing; later
+  /// ones are added. An absent tensor ends this; throws if another place is already set.
   void collect_grad_in(Tensor place);
-  /// Calls `f` with this leaf's gradient in every backward pass that contributes to it: once, as soon as the
-  /// last contribution has arrived, while ops below are still to go backward. In a step that is being
-  /// captured `f` is called when the step is recorded; what it queues on the device is replayed. `f` may
-  /// neither run a backward pass through this leaf nor add or remove hooks.
+  /// Calls `f` with this leaf's gradient in every backward pass that contributes to it: once, right after the
+  /// last contribution, while earlier ops are still pending. In a captured step `f` is called at capture; the
+  /// device work it queues is replayed. `f` must not run a backward pass through this leaf, nor add or remove
+  /// hooks.
   [[nodiscard]] GradientHook on_gradient(std::function<void(const Tensor& gradient)> f) const;
-  /// Leaves only: another value (loading weights, moving to a device). Drops the gradient.
+  /// Leaves only: replaces the value (loading weights, moving to a device) and drops the gradient.
   void set_value(Tensor value);
 
-  /// Gradients of this one-element variable by all leaves it was computed from, added to what they hold.
-  /// Saved tensors are freed as the pass goes by them, so a second call throws. Throws if a tensor that the
-  /// tape saved has been changed since, naming the op.
+  /// Adds the gradients of this one-element variable to all leaves it depends on. Saved tensors are freed
+  /// during the pass, so a second call throws. Throws, naming the op, if a saved tensor was modified.
   void backward() const;
-  /// Likewise, from dL/d(this) = `seed`, of this variable's shape.
+  /// Same, from dL/d(this) = `seed`, of this variable's shape.
   void backward(Tensor seed) const;
   /// The value as a constant.
   Var detach() const;
@@ -99,7 +97,7 @@ class Var {
   std::shared_ptr<detail::VarImpl> impl_;
 };
 
-/// While alive, ops on this thread record nothing.
+/// In this scope, ops on this thread record nothing.
 class NoGrad {
  public:
   NoGrad();

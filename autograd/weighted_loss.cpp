@@ -16,7 +16,7 @@ namespace adj {
 
 namespace {
 
-// The rows that count, wide.
+// The selected rows, in the accumulator dtype.
 Var selected_rows(const char* op, const Var& x, const Tensor& index, const Tensor& weight) {
   ADJ_CHECK(x.shape().dims() == 2 && x.size(1) >= 1, "{}: x is {}, expected [N, C]", op, x.shape().str());
   ADJ_CHECK(index && index.dims() == 1 && index.dtype() == DType::i32 && index.numel() > 0,
@@ -29,7 +29,7 @@ Var selected_rows(const char* op, const Var& x, const Tensor& index, const Tenso
   return cast(index_select(x, index), wide);
 }
 
-// The targets of those rows, and how much each counts: not at all where it is NaN, none.
+// The targets of those rows, and each one's weight: 0 if NaN.
 struct WeightedTargets {
   Var goal, share;
 };
@@ -75,7 +75,7 @@ Var bce_with_logits_sum(const Var& x, const Tensor& target, const Tensor& select
   const Var rows = selected_rows(kOp, x, index, weight);
   const auto [goal, share] = weighted_targets(kOp, x, target, index, weight);
   const int64_t count = rows.value().numel();
-  // log σ(x) and log σ(-x) are the log-softmax of x beside 0.
+  // log σ(x) and log σ(-x) are the log-softmax of (x, 0).
   const Var logits = reshape(rows, {count, 1});
   const Var both = log_softmax(cat({logits, Var(Tensor::zeros_like(logits.value()))}, 1));
   const Var yes = reshape(goal * share, {count, 1}), no = reshape((1.0 - goal) * share, {count, 1});

@@ -1,14 +1,14 @@
-// Caching allocator, the same for every device: segments come from the device's runtime and are split into
-// chunks; a freed chunk merges with its free neighbours and waits for reuse. A segment and its chunks belong
-// to one stream of the device. Its work runs in order, so handing a chunk out to it again is safe as soon as
-// the chunk was freed here: the new user's work comes later in the stream. A chunk that other streams used
-// too is parked until the device has come past marks that are set in those streams when it is freed.
+// Caching allocator, the same for every device. Segments come from the device runtime and are split into
+// chunks; a freed chunk merges with its free neighbours and is kept for reuse. A segment and its chunks
+// belong to one stream of the device. Work of a stream runs in order, so a chunk can be reused on its stream
+// as soon as the host frees it. A chunk that other streams used too is parked until the device has passed the
+// events that are recorded in those streams when it is freed.
 //
-// On the CPU, memory that waits for reuse is capped: segments that are free as a whole go back, those that
-// have waited longest first. The cap follows what was lately live at once, so that a loop finds in every step
-// what it freed in the one before. And a request takes no block of more than twice its size: it would hold
-// all of it.
+// On the CPU, cached memory is capped: entirely free segments are released, least recently used first. The
+// cap follows the recent live peak, so that a training step finds what the previous one freed. A request
+// never takes a block of more than twice its size, since it would hold all of it.
 #include <adjoint/core/allocator.h>
+#include <adjoint/core/profile.h>
 #include <adjoint/core/runtime.h>
 #include <adjoint/core/stream.h>
 
@@ -38,8 +38,8 @@ struct Chunk {
   bool in_use = false;
   bool small = false;
   int stream = 0;
-  uint64_t used_on = 0;       // other streams that must be done with it, once it is freed
-  uint64_t freed = 0;         // when, if it is a free segment
+  uint64_t used_on = 0;       // other streams that must finish before reuse, once it is freed
+  uint64_t freed = 0;         // time of the free, for a free segment
   Chunk* previous = nullptr;  // neighbours in the same segment
   Chunk* next = nullptr;
   MemoryPool* pool = nullptr;
@@ -49,18 +49,19 @@ struct Chunk {
 namespace {
 
 constexpr size_t kAlignment = 256;
-constexpr size_t kSmallLimit = size_t{1} << 20;  // requests up to here share segments of kSmallSegment
+constexpr size_t kSmallLimit = size_t{1} << 20;  // requests up to this size share segments of kSmallSegment
 constexpr size_t kSmallSegment = size_t{2} << 20;
-constexpr size_t kMediumLimit = size_t{10} << 20;  // and up to here, of kMediumSegment
+constexpr size_t kMediumLimit = size_t{10} << 20;  // requests up to this size share segments of
+                                                   // kMediumSegment
 constexpr size_t kMediumSegment = size_t{20} << 20;
 constexpr size_t kGranularity = size_t{2} << 20;
 
-constexpr size_t kCpuCache = size_t{256} << 20;  // may wait for reuse, however little was live
-constexpr uint64_t kLately = 2048;               // requests: more than a training step makes
+constexpr size_t kCpuCache = size_t{256} << 20;  // cap of the cache whatever the live peak
+constexpr uint64_t kLately = 2048;               // in requests: more than a training step makes
 
 size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-/// A stream's chunks together, by size.
+/// Orders chunks by stream, then by size.
 struct BySize {
   bool operator()(const Chunk* a, const Chunk* b) const {
     return std::tuple(a->stream, a->bytes, a->data) < std::tuple(b->stream, b->bytes, b->data);
@@ -76,21 +77,21 @@ using detail::Chunk;
 
 namespace {
 
-/// A freed chunk and the marks that the device has yet to come past, each with its stream.
+/// A freed chunk and the pending events, each with its stream.
 struct Parked {
   Chunk* chunk;
   std::vector<std::pair<int, void*>> marks;
 };
 
-/// Of so many requests one looks for what was parked, even where it finds memory without.
+/// Parked chunks are checked every this many requests, even if memory is available without them.
 constexpr uint64_t kSettled = 128;
 
 struct DeviceTotals {
-  std::mutex mutex;  // guards the pools and chunks of the device too
+  std::mutex mutex;  // also guards the pools and chunks of the device
   MemoryStats stats;
   std::vector<MemoryPool*> pools;
-  std::vector<Parked> parked;  // as they were freed
-  /// Most that was live at once in the running stretch of kLately requests, and in the one before.
+  std::vector<Parked> parked;  // in the order they were freed
+  /// Live peak in the current window of kLately requests, and in the previous one.
   size_t peak = 0, peak_before = 0;
 
   void count_request() {
@@ -98,14 +99,14 @@ struct DeviceTotals {
     peak = std::max(peak, stats.current);
     if (++stats.allocations % detail::kLately == 0) peak_before = std::exchange(peak, stats.current);
   }
-  /// Bytes that may wait for reuse on a CPU.
+  /// Maximum cached bytes on a CPU.
   size_t cap() const { return std::max(detail::kCpuCache, std::max(peak, peak_before) / 2 * 3); }
 };
 
 using Owners = std::vector<std::shared_ptr<MemoryPool>>;
 
 DeviceTotals& totals(Device device) {
-  // Never destroyed: tensors with static storage may outlive any order of destruction.
+  // Never destroyed: tensors with static storage may outlive it.
   static auto* map = new std::map<std::pair<int, int>, DeviceTotals>;
   static auto* mutex = new std::mutex;
   const std::lock_guard lock(*mutex);
@@ -116,13 +117,13 @@ DeviceTotals& totals(Device device) {
 
 class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
  public:
-  /// A lasting pool keeps its segments until it dies, free or not: a captured graph goes on using them.
+  /// A lasting pool keeps its segments, free or not, until it dies: a captured graph still uses them.
   MemoryPool(Device device, bool lasting) : device_(device), lasting_(lasting), totals_(totals(device)) {
     const std::lock_guard lock(totals_.mutex);
     totals_.pools.push_back(this);
   }
   ~MemoryPool() {
-    Owners owners;  // may die with their chunks, after the lock
+    Owners owners;  // pools that may die with their chunks, after the lock is released
     const std::lock_guard lock(totals_.mutex);
     for (Chunk* chunk : adopted_) free_chunk(chunk, owners);
     trim();
@@ -134,10 +135,10 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   Device device() const { return device_; }
   DeviceTotals& device_totals() { return totals_; }
 
-  /// Null when neither cache nor device has the bytes.
+  /// Null if neither the cache nor the device has the bytes.
   Chunk* take(size_t bytes, Owners& owners) {
     const bool small = bytes <= detail::kSmallLimit;
-    // Asking the device how far it is takes longer than all else here, so not every request does.
+    // Querying events costs more than all else here, so not every request does it.
     if (totals_.stats.allocations % kSettled == 0) settle(totals_, device_, /*wait=*/false, owners);
     Chunk* chunk = from_cache(bytes, small);
     if (chunk == nullptr && settle(totals_, device_, /*wait=*/false, owners))
@@ -154,10 +155,11 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
     return chunk;
   }
 
-  /// Of whatever pool: parks it, or puts it back and leaves its pool in `owners`, to let go of after the
-  /// lock.
+  /// For a chunk of any pool: parks it, or puts it back and moves its pool into `owners`, to be released
+  /// after the lock.
   static void free_chunk(Chunk* chunk, Owners& owners);
-  /// Puts back what was parked and may go; with `wait`, all of it. False where there was nothing.
+  /// Puts back the parked chunks whose events have passed; with `wait`, all of them. False if there were
+  /// none.
   static bool settle(DeviceTotals& totals, Device device, bool wait, Owners& owners);
 
   void put_back(Chunk* chunk) {
@@ -182,15 +184,15 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
       give_back(free_segments_.begin()->second);
   }
 
-  /// Keeps a chunk of another pool that was freed while this one was in scope, until this one dies: what was
-  /// recorded before still uses it, and so do replays on the stream of this pool.
+  /// Keeps a chunk of another pool, freed while this one was in scope, until this one dies: earlier captured
+  /// work and replays on this pool's stream still use it.
   void adopt(Chunk* chunk) {
     if (stream_ != chunk->stream) chunk->used_on |= uint64_t{1} << stream_;
     adopted_.push_back(chunk);
   }
 
   bool lasting() const { return lasting_; }
-  /// Gives whole free segments back to the device.
+  /// Returns entirely free segments to the device.
   void trim() {
     while (!free_segments_.empty()) give_back(free_segments_.begin()->second);
   }
@@ -280,11 +282,11 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
 
   Device device_;
   bool lasting_;
-  int stream_ = detail::current_stream(device_);  // that was current when it was made
+  int stream_ = detail::current_stream(device_);  // current at construction
   DeviceTotals& totals_;
   std::vector<Chunk*> adopted_;
   std::set<Chunk*, detail::BySize> free_[2];  // [small]
-  std::map<uint64_t, Chunk*> free_segments_;  // those among them that are whole segments, by Chunk::freed
+  std::map<uint64_t, Chunk*> free_segments_;  // the free ones that are entire segments, by Chunk::freed
   uint64_t clock_ = 0;
 };
 
@@ -307,8 +309,7 @@ void MemoryPool::free_chunk(Chunk* chunk, Owners& owners) {
 bool MemoryPool::settle(DeviceTotals& totals, Device device, bool wait, Owners& owners) {
   if (totals.parked.empty()) return false;
   DeviceRuntime& device_runtime = runtime(device);
-  // A stream comes past its marks in the order that they were set in: behind one that is still ahead of it
-  // none is asked for.
+  // A stream passes its events in order: once one is pending, later ones are not queried.
   uint64_t behind = 0;
   const auto passed = [&](const std::pair<int, void*>& mark) {
     const uint64_t stream = uint64_t{1} << mark.first;
@@ -353,8 +354,13 @@ MemoryPoolScope::MemoryPoolScope(std::shared_ptr<MemoryPool> pool)
 MemoryPoolScope::~MemoryPoolScope() { scoped_pool = std::move(outer_); }
 
 AllocationScope::AllocationScope(const char* name, Inputs inputs, const void* of)
-    : outer_(std::exchange(detail::current_scope, this)), name_(name), inputs_(inputs), of_(of) {}
-AllocationScope::~AllocationScope() { detail::current_scope = outer_; }
+    : outer_(std::exchange(detail::current_scope, this)), name_(name), inputs_(inputs), of_(of) {
+  if (profiling()) detail::begin_span(this, name, detail::SpanKind::op);
+}
+AllocationScope::~AllocationScope() {
+  if (profiling()) detail::end_span(this);
+  detail::current_scope = outer_;
+}
 
 const char* AllocationScope::name() {
   return detail::current_scope == nullptr ? nullptr : detail::current_scope->name_;
@@ -411,7 +417,10 @@ Chunk* allocate(Device device, size_t bytes, const Shape& shape, DType dtype) {
       chunk = pool->take(rounded, owners);
     stats = device_totals.stats;
   }
-  if (chunk != nullptr) return chunk;
+  if (chunk != nullptr) {
+    if (profiling()) profile_allocation(rounded, stats.current);
+    return chunk;
+  }
   size_t free_bytes = 0, total_bytes = 0;
   runtime(device).memory_info(&free_bytes, &total_bytes);
   throw OutOfMemory(fmt::format(
@@ -427,7 +436,7 @@ void* address_of(const Chunk* chunk) { return chunk->data; }
 int stream_of(const Chunk* chunk) { return chunk->stream; }
 
 void release(Chunk* chunk, uint64_t used_on) {
-  Owners owners;  // a pool may die with its last chunk, but not before the lock on its device is given up
+  Owners owners;  // a pool may die with its last chunk, but only after the device lock is released
   auto& device_totals = chunk->keep_alive->device_totals();
   const std::lock_guard lock(device_totals.mutex);
   chunk->used_on = used_on;

@@ -46,7 +46,7 @@ RecorderScope::~RecorderScope() { of_this_thread = outer_; }
 
 void refuse_cpu_in_capture(const char* op) {
   const Recorder* recording = recorder();
-  // Nothing is recorded on the CPU but by tests.
+  // Only tests record on the CPU.
   ADJ_CHECK(recording == nullptr || recording->device().is_cpu(),
             "{}: a step is being captured on {}, and what is computed on the CPU within it would be computed "
             "once and never again",
@@ -68,7 +68,7 @@ OutsideCapture::OutsideCapture() : outer_(detail::recorder()) {
 }
 
 OutsideCapture::~OutsideCapture() {
-  // A failure will be met again by whoever uses the device next.
+  // The device's next user gets the same error.
   try {
     if (outer_ != nullptr) Stream::current(outer_->device()).synchronize();
     int index = 0;

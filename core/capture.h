@@ -11,27 +11,26 @@ namespace adj {
 
 class MemoryPoolScope;
 
-/// Is this thread recording a step on `device`? What other threads record is not asked.
+/// True if this thread is capturing a step on `device`. Captures by other threads do not count.
 bool capturing(Device device);
 
-/// A step recorded once on a GPU and replayed as one launch. Between begin() and end() the calling thread's
-/// work on the device is recorded, not run; each replay() then runs it, on the same addresses. Run the step
-/// once eagerly first, so that what is made once on demand is there. Tensors that the recorded step made and
-/// somebody still holds (the loss, gradients) have new values after each replay.
+/// A training step captured once on a GPU and replayed with one launch (CUDA graph). Between begin() and
+/// end() the calling thread's work on the device is recorded, not run; each replay() runs it on the same
+/// addresses. Run the step once eagerly first, so that lazily made objects exist. Tensors made by the
+/// captured step and still held (the loss, gradients) have new values after each replay.
 ///
-/// A capture belongs to one thread and one stream: that which is current at begin(). There it is replayed,
-/// wherever replay() is called from, so that the kernels' workspaces are its own. Other threads allocate and
-/// compute meanwhile as if nothing were recorded.
+/// A capture belongs to one thread and to the stream that is current at begin(). It always replays on that
+/// stream, with that stream's kernel workspaces. Other threads may allocate and compute meanwhile.
 ///
-/// Random numbers advance as if the step ran eagerly, with the same bits, whatever generators it draws from:
-/// each is noted when the step first draws from it. Draws of other threads from the same generator are not
-/// recorded; each replay takes the streams that come next by then. A generator made within the step is made
-/// anew by every eager run, and so gives the same numbers at every replay.
+/// Random numbers advance as in eager execution, with the same bits, for every generator that the step draws
+/// from. Draws of other threads from the same generator are not captured; each replay takes the generator's
+/// next streams. A generator made within the step gives the same numbers at every replay, as it does in every
+/// eager run.
 ///
-/// Nothing recorded may depend on the host: reading a tensor (item, to_vector, to), waiting (synchronize),
-/// copying a host value to the device, computing on the CPU or on another GPU, or setting a generator's state
-/// within the step throws Error, after which abort() leaves everything usable. What C++ code does by itself
-/// (counting, writing through data(), making a host tensor from values) cannot be noticed: it happens once.
+/// A captured step must not depend on the host. These throw Error during capture: reading a tensor (item,
+/// to_vector, to), synchronize, copying a host value to the device, computing on the CPU or on another GPU,
+/// setting a generator's state. abort() then leaves everything usable. Host-side C++ effects (counters,
+/// writes through data(), building a host tensor from values) cannot be detected; they happen once.
 class StepGraph {
  public:
   StepGraph();
@@ -40,22 +39,22 @@ class StepGraph {
   StepGraph(StepGraph&&) noexcept;
   StepGraph& operator=(StepGraph&&) noexcept;
 
-  /// Can steps be captured on this device? Only on a GPU.
+  /// True if `device` supports capture: GPUs only.
   static bool supported(Device device);
 
-  /// Forgets what was recorded before. Throws Error where the device cannot capture or this thread is
-  /// capturing already.
+  /// Starts a new capture and discards the previous one. Throws Error if the device cannot capture or this
+  /// thread is already capturing.
   void begin(Device device);
-  /// Throws Error if something in the step could not be recorded; then nothing is captured.
+  /// Throws Error if part of the step could not be captured; the graph is then empty.
   void end();
-  /// Gives up what was recorded since begin(); nothing of it has run. Without effect otherwise.
+  /// Discards what was recorded since begin(); none of it has run. No effect outside of a capture.
   void abort() noexcept;
 
   bool capturing() const;
-  /// Is a step recorded, and have all its generators the seed that they were recorded with?
+  /// True if a step is captured and all its generators still have the seed that they were captured with.
   bool ready() const;
-  /// Queues one run of the step, after what this thread's current stream has queued and before what it will.
-  /// Throws Error unless ready().
+  /// Queues one run of the step, ordered with this thread's current stream: after what it has queued, before
+  /// what it queues next. Throws Error unless ready().
   void replay();
 
  private:
@@ -65,8 +64,8 @@ class StepGraph {
 
 namespace detail {
 
-/// What a thread records, as core needs to know it. Each generator that the step draws from has a number
-/// in device memory, `bases[i]`, that the recorded keys count from.
+/// State of one capture, as core needs it. `bases[i]` is the i-th generator's stream counter in device
+/// memory; captured random keys count from it.
 class Recorder {
  public:
   static constexpr size_t kMaxGenerators = 64;
@@ -74,10 +73,10 @@ class Recorder {
   struct Drawn {
     std::shared_ptr<GeneratorState> generator;
     uint64_t seed = 0;
-    uint64_t streams = 0;  ///< taken by one run of the step
+    uint64_t streams = 0;  ///< streams taken by one run of the step
   };
 
-  /// `stream` is the device's own handle of the stream that records; null in tests on the CPU.
+  /// `stream` is the native handle of the capturing stream; null in CPU tests.
   Recorder(Device device, void* stream, const uint64_t* bases);
   ~Recorder();
   Recorder(const Recorder&) = delete;
@@ -93,14 +92,14 @@ class Recorder {
   Device device_;
   void* stream_;
   const uint64_t* bases_;
-  uint64_t number_;  // no two recordings of a process have the same
+  uint64_t number_;  // unique within the process
   std::vector<Drawn> drawn_;
 };
 
-/// What this thread records now; null where it records nothing.
+/// This thread's recorder; null if it is not capturing.
 Recorder* recorder();
 
-/// While it lives, this thread records with `recorder`; with null, nothing.
+/// Sets this thread's recorder for the scope; null means no capture.
 class RecorderScope {
  public:
   explicit RecorderScope(Recorder* recorder);
@@ -112,16 +111,16 @@ class RecorderScope {
   Recorder* outer_;
 };
 
-/// Throws Error while this thread records a step: `op` computes on the CPU, once and never again.
+/// Throws Error while this thread captures a step: CPU work of `op` would run once and not at replay.
 void refuse_cpu_in_capture(const char* op);
 
 }  // namespace detail
 
-/// For what is made on first demand and kept for all steps, threads and streams: a transposed structure, a
-/// kernel's plan. While it lives, this thread's work runs and is not recorded, within a captured step too,
-/// and what it allocates is not the step's. When it ends, what was made is complete for whoever could read it
-/// out of order: where the thread records or a device has several streams, the host waits for the current
-/// ones. It must read nothing that the recorded step computes: that has no values yet.
+/// For objects made lazily and shared by all steps, threads and streams: a transposed structure, a kernel's
+/// plan. In this scope the thread's work runs immediately, even during a capture, and its allocations do not
+/// belong to the step. At the end of the scope the host waits for the current streams if the thread is
+/// capturing or a device has several streams, so that the new object is complete for every reader. Code in
+/// the scope must not read results of the captured step: they have no values yet.
 class OutsideCapture {
  public:
   OutsideCapture();

@@ -9,11 +9,11 @@ namespace adj::detail {
 
 namespace {
 
-// A region is twice as large as the one before it: little is left over of a small batch's, and few are needed
-// for a large one's. Beyond kPacked bytes a copy takes longer than it takes to begin.
+// Each region is twice as large as the previous one: little waste for small batches, few regions for large
+// ones. Above kPacked bytes the transfer takes longer than the launch of a copy.
 constexpr size_t kFirstRegion = size_t{512} << 10, kLargestRegion = size_t{2} << 20;
 constexpr size_t kPacked = size_t{256} << 10;
-constexpr size_t kAlignment = 256;  // as that of an allocation
+constexpr size_t kAlignment = 256;  // same as allocations
 
 }  // namespace
 

@@ -6,18 +6,18 @@
 
 namespace adj {
 
-/// to[i] = source[i], converted between dtypes on one device; the two have as many elements. An int64 beyond
-/// int32 becomes the nearest int32.
+/// to[i] = source[i], converted between dtypes on one device; both have the same number of elements. An int64
+/// outside int32 is clamped to the nearest int32.
 void convert(const Tensor& source, Tensor& to);
-/// Labels or an index as kernels take them: int32 instead of int64, all else, what is absent too, as it is.
-/// Those of a caller in [0, limit): one that is no int32 throws on the CPU, "accuracy: label[5] is
-/// 4294967296, expected [0, 7)"; a GPU, which is not asked in the middle of a step, has the nearest int32,
-/// which is out of range there as well.
+/// Converts an int64 index or labels to int32 for kernels; returns anything else, also an absent tensor,
+/// unchanged. User indices must be in [0, limit). On the CPU a value outside int32 throws, "accuracy:
+/// label[5] is 4294967296, expected [0, 7)"; on a GPU, without a synchronization, it is clamped to the
+/// nearest int32, which is out of range as well.
 Tensor to_int32(std::string_view op, std::string_view name, const Tensor& index, int64_t limit);
 /// Every element = value, converted to the tensor's dtype.
 void fill(Tensor& tensor, double value);
 
-/// Calls `f.template operator()<T>()` with the type of the dtype's elements. Bits have none and throw.
+/// Calls `f.template operator()<T>()` with the element type of the dtype. Throws for bits.
 template <class F>
 void dispatch_all(DType dtype, F&& f) {
   switch (dtype) {

@@ -24,7 +24,7 @@ constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 int cores_of_affinity() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-  return static_cast<int>(std::thread::hardware_concurrency());  // more cores than cpu_set_t knows
+  return static_cast<int>(std::thread::hardware_concurrency());  // more cores than cpu_set_t can hold
 }
 
 std::optional<double> read_number(const std::string& path) {
@@ -34,7 +34,7 @@ std::optional<double> read_number(const std::string& path) {
   return {};
 }
 
-/// Quota over period of the folder of one control group; "max" and -1 mean none.
+/// Quota / period of one control group's folder; "max" and -1 mean no limit.
 double cores_of_group(const std::string& folder) {
   double quota = 0.0, period = 0.0;
   if (std::ifstream file(folder + "/cpu.max"); file) {
@@ -47,7 +47,7 @@ double cores_of_group(const std::string& folder) {
   return kUnlimited;
 }
 
-/// The least that a group or one above it is given.
+/// The minimum over the group and its ancestors.
 double cores_of_groups(const std::string& root, std::string group) {
   double least = cores_of_group(root);
   while (!group.empty() && group != "/") {
@@ -60,7 +60,7 @@ double cores_of_groups(const std::string& root, std::string group) {
 double cores_of_control_groups() {
   std::ifstream file("/proc/self/cgroup");
   double least = kUnlimited;
-  // HIERARCHY:CONTROLLERS:/GROUP; version 2 names no controllers.
+  // HIERARCHY:CONTROLLERS:/GROUP; version 2 lists no controllers.
   for (std::string line; std::getline(file, line);) {
     const size_t first = line.find(':');
     const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
@@ -76,8 +76,8 @@ double cores_of_control_groups() {
   return least;
 }
 
-/// The number that `text` begins with, up to a comma (OpenMP takes a list, a number a level); 0: none that an
-/// int holds.
+/// The leading number of `text`, up to a comma (OpenMP allows a list, one number per level); 0 if none or not
+/// an int.
 int parse_threads(const char* text) {
   int threads = 0;
   const std::string_view all(text);

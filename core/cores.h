@@ -2,13 +2,12 @@
 
 namespace adj {
 
-/// Cores that this process may keep busy: those of its affinity mask, or fewer where its control group (v1 or
-/// v2) is given less processor time than that. At least 1.
+/// Cores available to this process: its affinity mask, limited by the CPU quota of its control group (v1 or
+/// v2). At least 1.
 int available_cores();
 
-/// ADJOINT_NUM_THREADS, else the first number of OMP_NUM_THREADS, else available_cores(); kMaxThreads where
-/// the latter two are more. Throws adj::Error if ADJOINT_NUM_THREADS is set and no number from 1 to
-/// kMaxThreads.
+/// ADJOINT_NUM_THREADS, else the first number of OMP_NUM_THREADS, else available_cores(); the latter two are
+/// limited to kMaxThreads. Throws adj::Error if ADJOINT_NUM_THREADS is not a number from 1 to kMaxThreads.
 int default_threads();
 
 }  // namespace adj

@@ -12,7 +12,7 @@ namespace adj::detail {
 
 namespace {
 
-/// While it lives, to write beyond the limit on file sizes is an error and not the end of the program.
+/// In this scope a write beyond the file size limit returns an error instead of ending the program.
 class FileSizeSignal {
  public:
   FileSizeSignal() {
@@ -21,7 +21,7 @@ class FileSizeSignal {
     pthread_sigmask(SIG_BLOCK, &signal_, &before_);
   }
   ~FileSizeSignal() {
-    const int error = errno;  // of the write
+    const int error = errno;  // errno of the write
     const timespec now{};
     sigtimedwait(&signal_, nullptr, &now);
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);

@@ -6,7 +6,7 @@
 
 namespace adj {
 
-/// Where a tensor lives: the CPU, or one NVIDIA GPU.
+/// Location of a tensor: the CPU or one NVIDIA GPU.
 struct Device {
   enum class Kind : uint8_t { cpu, cuda };
 
@@ -15,10 +15,10 @@ struct Device {
 
   static Device cpu() { return {}; }
   static Device cuda(int index = 0) { return {Kind::cuda, index}; }
-  /// cuda:0 where this build and this machine have one, else the CPU.
+  /// cuda:0 if available, else the CPU.
   static Device best();
-  /// "cpu", "cuda" or "cuda:1". Throws UsageError on anything else, and Error with one clear line where the
-  /// device cannot be had (built without CUDA, no driver, no such GPU).
+  /// "cpu", "cuda" or "cuda:1". Throws UsageError for anything else, and Error with a one-line reason if the
+  /// device is unavailable (built without CUDA, no driver, no such GPU).
   static Device parse(std::string_view text);
 
   bool is_cpu() const { return kind == Kind::cpu; }
@@ -27,16 +27,16 @@ struct Device {
   bool operator==(const Device&) const = default;
 };
 
-/// Version of the library that is linked, as "0.1.0".
+/// Version of the linked library, as "0.1.0".
 std::string_view version();
 
-/// Number of usable NVIDIA GPUs: 0 in a build without CUDA or on a machine without a driver.
+/// Number of usable NVIDIA GPUs; 0 in a build without CUDA or without a driver.
 int cuda_device_count();
 
-/// Throws Error with one clear line unless `device` can be used here.
+/// Throws Error with a one-line reason unless `device` is available.
 void require_available(Device device);
 
-/// Waits until everything queued on `device` is done. Nothing to wait for on the CPU.
+/// Waits until all work queued on `device` is done. Returns at once on the CPU.
 void synchronize(Device device);
 
 }  // namespace adj

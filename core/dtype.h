@@ -15,9 +15,9 @@
 
 namespace adj {
 
-/// What a tensor's elements are. float64 exists for gradient checks, bfloat16 for storage (arithmetic is
-/// float32). bits: single bits, packed along the last dimension; for kernels that know how, nothing else
-/// reads them as numbers (bytes_of in shape.h says how much room they take).
+/// Element type of a tensor. float64 is for gradient checks, bfloat16 for storage (arithmetic is in float32).
+/// bits: single bits packed along the last dimension, for kernels that support them; not readable as numbers
+/// (size: bytes_of in shape.h).
 enum class DType : uint8_t { f32, f64, bf16, i32, i64, u8, bits };
 
 /// bfloat16: the upper half of a float32. Conversion rounds to nearest, ties to even; NaN stays NaN. The same
@@ -32,18 +32,18 @@ struct bfloat16 {
     const auto quiet = static_cast<uint16_t>((raw >> 16) | 0x40u);
     uint16_t rounded;
 #if defined(__CUDA_ARCH__)
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(rounded) : "f"(value));  // one instruction for the line below
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(rounded) : "f"(value));  // one instruction for the expression below
 #else
     rounded = static_cast<uint16_t>((raw + 0x7fffu + ((raw >> 16) & 1u)) >> 16);
 #endif
-    bits = is_nan ? quiet : rounded;  // a choice, not a branch: loops of conversions become vector code
+    bits = is_nan ? quiet : rounded;  // a select, not a branch, so that conversion loops vectorize
   }
   ADJ_HOST_DEVICE explicit operator float() const {
     return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
   }
 };
 
-/// What is stored as S is computed in: types of 16 bits in float, all else in itself.
+/// Compute type for storage type S: float for 16-bit types, else S itself.
 template <class S>
 struct WideOf {
   using type = S;
@@ -59,16 +59,16 @@ template <class S>
 ADJ_HOST_DEVICE inline Wide<S> widen(S value) {
   return static_cast<Wide<S>>(value);
 }
-/// Rounds once, to what is stored.
+/// Rounds once, to the storage type.
 template <class S>
 ADJ_HOST_DEVICE inline S narrow(Wide<S> value) {
   return static_cast<S>(value);
 }
 
-/// Likewise for dtypes.
+/// Same for dtypes.
 constexpr DType wide_dtype(DType dtype) { return dtype == DType::bf16 ? DType::f32 : dtype; }
 
-/// Bytes of an element. Throws for bits, of which none has bytes of its own.
+/// Bytes per element. Throws for bits.
 constexpr size_t size_of(DType dtype) {
   switch (dtype) {
     case DType::f32:
@@ -138,7 +138,7 @@ constexpr DType dtype_of<uint8_t>() {
   return DType::u8;
 }
 
-/// Calls `f.template operator()<T>()` with T = float or double; any other dtype is an error naming `op`.
+/// Calls `f.template operator()<T>()` with T = float or double; throws for any other dtype, naming `op`.
 template <class F>
 decltype(auto) dispatch_float(DType dtype, std::string_view op, F&& f) {
   switch (dtype) {
@@ -151,8 +151,8 @@ decltype(auto) dispatch_float(DType dtype, std::string_view op, F&& f) {
   }
 }
 
-/// Calls `f.template operator()<S>()` with S = float, double or bfloat16, what features are stored as; they
-/// are computed with in `Wide<S>`.
+/// Calls `f.template operator()<S>()` with S = float, double or bfloat16, the storage types of features;
+/// compute in `Wide<S>`.
 template <class F>
 decltype(auto) dispatch_features(DType dtype, F&& f) {
   if (dtype == DType::bf16) return f.template operator()<bfloat16>();

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-// fmt 9 takes nvcc for a compiler without constexpr, and is then no valid C++20.
+// fmt 9 assumes that nvcc lacks constexpr, and is then not valid C++20.
 #if defined(__NVCC__) && !defined(FMT_USE_CONSTEXPR)
 #define FMT_USE_CONSTEXPR 1
 #endif
@@ -10,34 +10,34 @@
 
 namespace adj {
 
-/// What every failure in Adjoint throws. The message names the operation, the shapes or names involved, and
-/// what was expected, on one line.
+/// Base of all exceptions in Adjoint. The message is one line: the operation, the shapes or names involved,
+/// and what was expected.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A file (dataset, checkpoint, output) is not what it must be: the message names the file, the place in it
-/// and what was expected there. Programs exit with status 1.
+/// A file (dataset, checkpoint, output) is invalid: the message names the file, the position in it and what
+/// was expected there. Programs exit with status 1.
 class DataError : public Error {
  public:
   using Error::Error;
 };
 
-/// A program was called wrongly: unknown option, value out of range. Programs exit with status 2.
+/// Incorrect command line: unknown option, value out of range. Programs exit with status 2.
 class UsageError : public Error {
  public:
   using Error::Error;
 };
 
-/// A device has no memory left for a tensor. The message names it, its size, what is held and what would
-/// help.
+/// Not enough device memory for a tensor. The message gives the tensor, its size, the memory in use and
+/// possible remedies.
 class OutOfMemory : public Error {
  public:
   using Error::Error;
 };
 
-// Out of line, for what calls them is on the way of every call that does not fail.
+// Out of line, to keep the success path of the callers small.
 [[noreturn, gnu::cold]] void throw_error(fmt::string_view format, fmt::format_args args);
 [[noreturn, gnu::cold]] void throw_data_error(fmt::string_view format, fmt::format_args args);
 
@@ -54,8 +54,8 @@ template <class... Args>
 
 }  // namespace adj
 
-/// Throws adj::Error with the formatted message unless `condition` holds. The arguments are evaluated only
-/// then.
+/// Throws adj::Error with the formatted message unless `condition` holds. The arguments are evaluated only on
+/// failure.
 #define ADJ_CHECK(condition, ...)  \
   do {                             \
     if (!(condition)) [[unlikely]] \

@@ -29,7 +29,7 @@ void set_explaining(bool wanted) {
 
 bool explaining() { return on.load(std::memory_order_relaxed); }
 
-// A handful of kernels for a handful of structures: a list is enough.
+// Few kernels and few structures: a list is enough.
 void detail::explain(std::string subject, std::string choice) {
   const std::lock_guard lock(said().mutex);
   auto& choices = said().choices;

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 using detail::Descriptor;
 using detail::write_all;
 
-constexpr int kMostLinks = 40;  // as the system follows
+constexpr int kMostLinks = 40;  // limit of the operating system
 constexpr int kMostTries = 100;
 constexpr std::string_view kPrefix = ".adjoint-", kSuffix = ".tmp";
 constexpr size_t kDigits = 16;
@@ -37,7 +37,7 @@ constexpr time_t kStaleSeconds = 600;
 
 std::string system_says() { return std::strerror(errno); }
 
-/// Follows links to what is not there, too, which no function of the library does.
+/// Follows dangling links too, unlike the standard library.
 fs::path follow(fs::path path) {
   std::error_code error;
   for (int links = 0; links < kMostLinks; ++links) {
@@ -50,7 +50,7 @@ fs::path follow(fs::path path) {
 
 fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : "."; }
 
-/// Of what stands at `path`, if anything; nothing is tried.
+/// Obstacle due to an existing entry at `path`, without trying a write.
 std::string obstacle_at(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0) {
@@ -67,10 +67,10 @@ std::string obstacle_at(const std::string& path) {
   return "";
 }
 
-/// Names of the files that are being written, for a signal that ends the program: in places of their own, for
-/// its handler may neither wait nor allocate. What finds no place is left to remove_stale().
+/// Names of temporary files, for the handler of terminating signals: fixed slots, since the handler may not
+/// wait or allocate. If all slots are taken, remove_stale() removes the file later.
 struct Pending {
-  std::atomic<pid_t> process{0};  // that writes it, and not one that was forked from it; 0: none
+  std::atomic<pid_t> process{0};  // the writing process, not a fork of it; 0: free slot
   std::atomic<bool> taken{false};
   char path[PATH_MAX];
 };
@@ -104,11 +104,11 @@ extern "C" void remove_and_die(int signal) {
   for (const Pending& pending : all_pending)
     if (pending.process == ::getpid()) ::unlink(pending.path);
   ::signal(signal, SIG_DFL);
-  ::raise(signal);  // when this returns
+  ::raise(signal);  // delivered when this returns
 }
 
-/// Gives a new file, which nobody else may read yet, what the one that it is to replace has: owner, group and
-/// permissions. Where the group is not to be had, that group's permissions are those of all others.
+/// Copies owner, group and permissions of the replaced file to a new file that nobody else can read yet. If
+/// the group cannot be set, the group's permissions become those of others.
 void take_after(int file, const struct stat& old) {
   struct stat made {};
   if (::fstat(file, &made) != 0) return;
@@ -119,11 +119,11 @@ void take_after(int file, const struct stat& old) {
   (void)::fchmod(file, mode);
 }
 
-/// A new file beside the one that it is to replace, locked for as long as it is open, and gone with the
-/// object unless it was renamed. Not named after its process: in a container that is often number 1 again.
+/// A temporary file next to its target, locked while open, and removed by the destructor unless renamed. Not
+/// named after the process id, which is often 1 in containers.
 class Temporary {
  public:
-  /// Where there is none to be had, get() is negative and errno says why.
+  /// On failure get() is negative and errno is set.
   explicit Temporary(const fs::path& target) : file_(make(target)) {}
   ~Temporary() {
     if (file_.get() >= 0 && !renamed_) ::unlink(path_.c_str());
@@ -157,7 +157,7 @@ class Temporary {
       if (file.get() < 0 && errno == EEXIST) continue;
       if (file.get() < 0) return file;
       if (replaces) take_after(file.get(), old);
-      // Where there are no locks, remove_stale gets none either; where it was faster, the name is lost.
+      // Without file locks remove_stale gets none either; if it got the lock first, this name is lost.
       const bool lost = ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
       struct stat status {};
       if (!lost && ::fstat(file.get(), &status) == 0 && status.st_nlink > 0) return file;
@@ -168,7 +168,7 @@ class Temporary {
   }
 
   fs::path path_;
-  std::optional<PendingName> pending_;  // until the file is gone or renamed
+  std::optional<PendingName> pending_;  // until the file is removed or renamed
   Descriptor file_;
   bool renamed_ = false;
 };
@@ -181,8 +181,8 @@ bool is_temporary(std::string_view name) {
   return digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// Whoever writes a temporary holds its lock, and the system lets go of it when he dies; process ids say
-/// nothing where containers or hosts share a folder. The age is for folders whose locks are not shared.
+/// A writer holds the lock of its temporary file, and the system releases it when the process dies; process
+/// ids mean nothing if containers or hosts share a folder. The age is for file systems without shared locks.
 bool is_stale(int descriptor) {
   struct stat status {};
   return descriptor >= 0 && ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
@@ -190,7 +190,7 @@ bool is_stale(int descriptor) {
          std::time(nullptr) - status.st_mtime > kStaleSeconds && ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
 }
 
-/// Removes what killed runs left in the folder, when this process first writes there.
+/// Removes leftovers of killed runs from the folder, at this process's first write there.
 void remove_stale(const fs::path& folder) {
   static std::mutex mutex;
   static std::set<fs::path> seen;
@@ -223,7 +223,7 @@ std::string followed(const std::string& path) { return follow(path).string(); }
 
 std::string obstacle_to_replacing(const std::string& path) {
   std::string obstacle = obstacle_at(path);
-  // Trying is the only sure way to know about permissions, quotas and read-only file systems.
+  // Only a trial write detects permissions, quotas and read-only file systems reliably.
   if (obstacle.empty() && Temporary(follow(path)).get() < 0) obstacle = system_says();
   return obstacle;
 }

@@ -7,31 +7,30 @@
 
 namespace adj {
 
-// One rule for everything that is written: an output is a regular file, or a name where there is nothing yet.
-// A folder, a device (/dev/null), a pipe and a socket are refused, and so is a file that must not be written.
-// A symbolic link stays one: what it points to is replaced, or made where there is nothing yet.
+// One rule for all outputs: the path is a regular file, or does not exist yet. Folders, devices (/dev/null),
+// pipes, sockets and write-protected files are refused. Symbolic links are followed: their target is replaced
+// or created.
 
-/// Puts `bytes` in the place of the file `path` in one step, on disk: a kill at any moment leaves the old
-/// file or the new one, whole. The new one has the permissions of the old one, and its owner and group where
-/// this process may give them; nobody else reads it before. They are written beside it, as ".adjoint-<16 hex
-/// digits>.tmp"; what runs that were killed left under such names goes when the folder is next written to,
-/// ten minutes later at the earliest. Throws DataError naming the file where it cannot be written.
+/// Replaces the file `path` with `bytes` atomically and durably: after a kill at any moment the file is the
+/// old or the new one, complete. The new file keeps the permissions of the old one, and its owner and group
+/// if this process may set them; until then nobody else can read it. The bytes go to ".adjoint-<16 hex
+/// digits>.tmp" in the same folder first; leftovers of killed runs are removed by a later write to the folder
+/// once they are ten minutes old. Throws DataError naming the file on failure.
 void replace_file(const std::string& path, std::string_view bytes);
 
-/// replace_file() of what is written piece by piece. Without commit(), what stood there stays.
+/// replace_file() for output written in pieces. Without commit() the old file stays.
 class FileReplacement {
  public:
-  /// Throws DataError where nothing can be put in the place of `path`, or written beside it.
+  /// Throws DataError if `path` cannot be replaced or the temporary file cannot be written.
   explicit FileReplacement(std::string path);
   ~FileReplacement();
   FileReplacement(const FileReplacement&) = delete;
   FileReplacement& operator=(const FileReplacement&) = delete;
 
-  /// Writes at a distance from the beginning; bytes before that are not written yet are 0. Throws DataError.
+  /// Writes at an offset from the beginning; a gap before it reads as 0. Throws DataError.
   void write(int64_t at, std::string_view bytes);
-  /// Up to `count` bytes of what was written; how many there were. Throws DataError.
+  /// Reads up to `count` written bytes; returns their number. Throws DataError.
   size_t read(int64_t at, char* to, size_t count) const;
-  /// The file has that length from now on.
   void resize(int64_t length);
   void commit();
 
@@ -40,15 +39,14 @@ class FileReplacement {
   std::unique_ptr<Impl> impl_;
 };
 
-/// From now on SIGINT, SIGTERM and SIGHUP, where nobody has said what is to become of them, remove what is
-/// being written beside its place before they end the program: for main().
+/// For main(): from now on SIGINT, SIGTERM and SIGHUP, unless already handled or ignored, remove the
+/// temporary files before they end the program.
 void remove_pending_on_signals();
 
-/// Why replace_file(path, …) would fail, as far as can be found out by trying to write nothing; empty where
-/// it would not.
+/// Why replace_file(path, …) would fail, as far as an empty trial write can tell; empty if it would succeed.
 std::string obstacle_to_replacing(const std::string& path);
 
-/// What replace_file(path, …) replaces: `path`, or where it leads as a symbolic link.
+/// The file that replace_file(path, …) replaces: `path`, or the target of the symbolic link.
 std::string followed(const std::string& path);
 
 }  // namespace adj

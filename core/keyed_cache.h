@@ -18,7 +18,7 @@ namespace detail {
 
 class Carrier;
 
-/// What goes to another device with what it was derived from (core/detail/carrier.h).
+/// Types that can be copied to another device together with their source object (core/carrier.h).
 template <class T>
 concept Carriable = requires(const T& made, Carrier& carrier) {
   { made.carried_to(carrier) } -> std::same_as<T>;
@@ -42,7 +42,7 @@ class MakeOnce {
     if (done()) return;
     const Maker maker(maker_);
     {
-      // Everything that is made on demand and kept is made here.
+      // Every lazily made object is made here.
       const OutsideCapture for_all_steps;
       std::forward<Make>(make)();
     }
@@ -66,13 +66,13 @@ class MakeOnce {
   std::mutex mutex_;
   std::atomic<bool> done_ = false;
   std::atomic<const char*> maker_ = nullptr;
-  static inline thread_local char this_thread = 0;  // whose address tells threads apart
+  static inline thread_local char this_thread = 0;  // its address identifies the thread
 };
 
 }  // namespace detail
 
-/// One thing, made by the first thread that asks and kept for all. Makers may ask for other things that are
-/// kept.
+/// One lazily made object: made by the first thread that asks, shared by all. Makers may request other lazy
+/// objects.
 template <class T>
 class Lazy {
  public:
@@ -84,9 +84,9 @@ class Lazy {
     once_.run([&] { value_.emplace(make()); });
     return *value_;
   }
-  /// Null where nobody has asked yet.
+  /// Null if not made yet.
   const T* if_made() const { return once_.done() ? &*value_ : nullptr; }
-  /// Before anybody asks, and before other threads know of it.
+  /// Only before any get(), and before other threads can see it.
   void put(T value) {
     value_.emplace(std::move(value));
     once_.set_done();
@@ -97,12 +97,12 @@ class Lazy {
   mutable std::optional<T> value_;
 };
 
-/// Things derived from one immutable object and kept with it, each under its kind and, where it has one, a
-/// parameter: a structure's degree buckets, its tiles of 16 rows, a kernel's plan for a width. Each is made
-/// once, by the first thread that asks; threads that ask for different things do not wait for each other.
+/// Cache of structures derived from one immutable object, keyed by type and an optional parameter: degree
+/// buckets, tiles of 16 rows, a kernel's plan for a width. Each is made once, by the first thread that asks;
+/// threads that ask for different entries do not wait for each other.
 class KeyedCache {
  public:
-  /// The T kept under (T, parameter), made by `make()`, which returns a `T*` to own or a smart pointer.
+  /// The T cached under (T, parameter), made by `make()`, which returns an owned `T*` or a smart pointer.
   template <class T, class Make>
   std::shared_ptr<T> get(int64_t parameter, Make&& make) {
     const std::shared_ptr<Slot> slot = slot_of({typeid(T), parameter});
@@ -119,8 +119,8 @@ class KeyedCache {
   std::shared_ptr<T> get(Make&& make) {
     return get<T>(0, std::forward<Make>(make));
   }
-  /// The T kept under (T, 0), default-constructed: a table of the host's for its users to fill. Nothing is
-  /// made on a device, so that nobody waits for one, as get() does.
+  /// The T cached under (T, 0), default-constructed: a host table that its users fill. Nothing is made on a
+  /// device, so no synchronization, unlike get().
   template <class T>
   std::shared_ptr<T> table() {
     const std::lock_guard lock(mutex_);
@@ -165,7 +165,7 @@ class KeyedCache {
     return slot;
   }
 
-  std::mutex mutex_;  // of the map alone, never held while something is made
+  std::mutex mutex_;  // guards the map only; not held while an entry is made
   std::map<Key, std::shared_ptr<Slot>> slots_;
 };
 

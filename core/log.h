@@ -11,12 +11,12 @@ class Tensor;
 
 enum class LogLevel : uint8_t { debug, info, warning, error };
 
-/// Messages below this level are dropped; `info` until set.
+/// Messages below this level are dropped; default `info`.
 LogLevel log_level();
 void set_log_level(LogLevel level);
 
-/// Writes one line to stderr; warnings and errors say so in front. Lines of several threads do not mix, and a
-/// progress bar gives way.
+/// Writes one line to stderr; warnings and errors are prefixed with their level. Lines of several threads do
+/// not mix, and a progress bar is cleared first.
 void log_line(LogLevel level, std::string_view text);
 
 template <class... Args>
@@ -36,9 +36,9 @@ void log_warning(fmt::format_string<Args...> format, Args&&... args) {
   log_at(LogLevel::warning, format, std::forward<Args>(args)...);
 }
 
-/// What a training loop says after each epoch: shown beside the progress of the loop it stands in
-/// (`for (int64_t epoch : progress(200)) log(epoch, step());`), else as a line of its own. The loss is read
-/// from its device only where it is shown.
+/// Per-epoch log of a training loop: shown next to the progress of the enclosing loop (`for (int64_t epoch :
+/// progress(200)) log(epoch, step());`), else as a line of its own. The loss is read from its device only
+/// when shown.
 void log(int64_t epoch, const Tensor& loss);
 
 }  // namespace adj

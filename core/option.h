@@ -7,25 +7,25 @@
 
 namespace adj {
 
-/// One option of a program: its name on command lines and in checkpoints, the variable that it sets, whose
-/// value is the default, and what --help says of it.
+/// One option of a program: its name on command lines and in checkpoints, the bound variable, whose initial
+/// value is the default, and its --help text.
 struct Option {
   std::string name;  ///< "weight-decay"
   std::variant<int64_t*, double*, bool*, std::string*> value;
-  std::string placeholder;  ///< of the value in --help: "N"; a bool has none
+  std::string placeholder;  ///< of the value in --help: "N"; empty for a bool
   std::string help;
-  /// Does it change what is computed? Then a checkpoint of another value is refused, and reports name it.
+  /// Whether the option affects results. If so, checkpoints with another value are refused, and reports list
+  /// it.
   bool decides = true;
 
   /// The value as text: "0.5", "true".
   std::string text() const;
-  /// As JSON: text in quotes.
+  /// As JSON; text in quotes.
   std::string json() const;
 };
 
 using OptionList = std::vector<Option>;
 
-/// Appends one list to another.
 OptionList& operator+=(OptionList& to, OptionList more);
 
 }  // namespace adj

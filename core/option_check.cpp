@@ -11,7 +11,7 @@ namespace adj {
 
 namespace {
 
-/// Insertions, deletions, replacements and exchanges of neighbours that make `b` of `a`.
+/// Damerau-Levenshtein distance of `a` and `b`: insertions, deletions, replacements, transpositions.
 size_t edits(const std::string& a, const std::string& b) {
   std::vector<size_t> before(b.size() + 1), row(b.size() + 1), next(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -28,7 +28,7 @@ size_t edits(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-/// Is `word` what the parts of `text` begin with, "lr" of "learning-rate"?
+/// True if `word` consists of the initials of the parts of `text`: "lr" for "learning-rate".
 bool has_initials(const std::string& text, const std::string& word) {
   std::string letters;
   for (size_t i = 0; i < text.size(); ++i)
@@ -36,12 +36,12 @@ bool has_initials(const std::string& text, const std::string& word) {
   return letters.size() > 1 && letters == word;
 }
 
-/// Is it one of the parts that dashes stand between?
+/// True if `part` is one of the dash-separated parts of `text`.
 bool has_part(const std::string& text, const std::string& part) {
   return ("-" + text + "-").find("-" + part + "-") != std::string::npos;
 }
 
-/// 0: the same word; above kTooFar nobody can have meant it.
+/// 0: the same word; above kTooFar: not a plausible typo.
 constexpr size_t kTooFar = 1000;
 size_t unlikeness(const std::string& word, const std::string& choice) {
   if (word == choice) return 0;
@@ -55,7 +55,7 @@ size_t unlikeness(const std::string& word, const std::string& choice) {
 }  // namespace
 
 std::string nearest(const std::string& word, const std::vector<std::string>& choices) {
-  constexpr size_t kLongest = 64;  // of what anybody types
+  constexpr size_t kLongest = 64;  // of the words that are compared
   if (word.empty() || word.size() > kLongest) return "";
   std::string plain = word;
   for (char& c : plain) c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));

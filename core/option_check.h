@@ -4,15 +4,15 @@
 #include <string>
 #include <vector>
 
-// Range checks of named options, on a command line, in a checkpoint or in a model's options struct. All throw
-// UsageError, which names the option.
+// Range checks of named options from a command line, a checkpoint or a model's options struct. All throw
+// UsageError naming the option.
 
 namespace adj {
 
-/// The one of `choices` that who wrote `word` may have meant: "epochs" by "epoch", "lr" by "learning-rate",
-/// "hidden" by "hidden_dim". Empty where none is much like it.
+/// The closest of `choices` to `word`: "epochs" for "epoch", "lr" for "learning-rate", "hidden" for
+/// "hidden_dim". Empty if none is close.
 std::string nearest(const std::string& word, const std::vector<std::string>& choices);
-/// "; did you mean 'epochs'?", or empty, for the end of a message.
+/// "; did you mean 'epochs'?" for the end of a message, or empty.
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& choices);
 
 /// Throws UsageError unless low <= value <= high.

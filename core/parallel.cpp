@@ -15,7 +15,7 @@ std::atomic<int>& limit() {
   return threads;
 }
 
-thread_local int serial_scopes = 0;  // a running loop is one too
+thread_local int serial_scopes = 0;  // includes running loops
 
 }  // namespace
 

@@ -11,7 +11,7 @@ namespace adj {
 namespace {
 
 constexpr size_t kPage = 4096;
-constexpr int64_t kCopied = int64_t{4} << 20;  // bytes that a thread copies at a time
+constexpr int64_t kCopied = int64_t{4} << 20;  // bytes per copy chunk of a thread
 
 }  // namespace
 

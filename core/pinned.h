@@ -6,14 +6,14 @@
 
 namespace adj {
 
-/// A matrix in memory of the host that kernels of a device read in place, over its bus: rows of which few are
-/// needed at a time, of more than the device has memory for. Page-locked on a GPU's behalf, which the system
-/// cannot swap out; plain memory for the CPU. A cheap handle onto shared memory. Whoever writes to it knows
-/// that no kernel reads it meanwhile.
+/// Matrix in host memory that kernels read in place over the bus (zero-copy): for features larger than device
+/// memory, of which few rows are needed at a time. Page-locked for a GPU, so the system cannot swap it out;
+/// plain memory for the CPU. A cheap handle onto shared memory. Write only while no kernel reads it.
 class PinnedRows {
  public:
   PinnedRows() = default;
-  /// Uninitialised, [rows, cols]. Throws OutOfMemory where the host has no room, or may not lock so much.
+  /// Uninitialised, [rows, cols]. Throws OutOfMemory if the host has not enough memory or may not lock that
+  /// much.
   PinnedRows(int64_t rows, int64_t cols, DType dtype, Device reader);
   /// A copy of `matrix` [N, F] on the CPU.
   PinnedRows(const Tensor& matrix, Device reader);
@@ -25,7 +25,7 @@ class PinnedRows {
   DType dtype() const { return dtype_; }
   /// The device whose kernels read it.
   Device reader() const { return reader_; }
-  /// The first element, for the host and for the reader's kernels alike.
+  /// First element; the same address for the host and for the reader's kernels.
   void* data() { return memory_.get(); }
   const void* data() const { return memory_.get(); }
 

@@ -19,13 +19,13 @@ namespace adj {
 
 namespace {
 
-// Four times what programs were seen to take; threads get as much each.
+// Four times the stack that programs were measured to use; threads get the same.
 constexpr rlim_t kLeastStack = rlim_t{256} << 10;
 
 void open_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(stream, F_GETFD) < 0 && errno == EBADF)
-      (void)!open("/dev/null", O_RDWR);  // takes the lowest number that is free: this one
+      (void)!open("/dev/null", O_RDWR);  // takes the lowest free number: this one
 }
 
 void require_stack() {
@@ -35,7 +35,7 @@ void require_stack() {
          kLeastStack >> 10);
 }
 
-/// What throws cannot be used here: stderr may be full.
+/// Uses nothing that throws: stderr may be full.
 void complain(const std::string& name, std::string_view what) {
   const std::string line = printable(fmt::format("{}: {}", name, what)) + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);
@@ -44,7 +44,7 @@ void complain(const std::string& name, std::string_view what) {
 int run(const std::string& name, const std::function<void()>& body) {
   try {
     require_stack();
-    (void)num_threads();  // what the environment says of it is said to be wrong before anything is begun
+    (void)num_threads();  // reports an invalid environment variable before anything starts
     body();
     return 0;
   } catch (const Interrupted& interrupted) {

@@ -14,7 +14,7 @@ namespace adj {
 
 namespace {
 
-constexpr int64_t kDrawEvery = 100'000'000;  // ns
+constexpr int64_t kDrawEvery = 100'000'000;  // in ns
 constexpr size_t kBarWidth = 24, kNarrowestBar = 8;
 
 thread_local Progress* innermost = nullptr;
@@ -83,7 +83,7 @@ std::string Progress::count() const {
   return label_.empty() ? fmt::format("{} {}/{}", unit_, done_, total_) : label_;
 }
 
-// In a narrow terminal the bar gives way to what stands beside it.
+// In a narrow terminal the note takes precedence over the bar.
 void Progress::draw() {
   const int64_t at = now();
   next_draw_ = at + kDrawEvery;
@@ -105,7 +105,7 @@ void Progress::draw() {
   drawn_ = line.size();
 }
 
-// A terminal that was narrowed has wrapped the bar, and its cursor stands in the last of the bar's lines.
+// A terminal that was narrowed has wrapped the bar; the cursor is in its last line.
 std::string Progress::back() const {
   const size_t above = drawn_ == 0 ? 0 : (drawn_ - 1) / terminal_width();
   return above == 0 ? "\r" : fmt::format("\r\x1b[{}A\x1b[J", above);

@@ -17,7 +17,7 @@ namespace adj {
 
 DropoutRule DropoutRule::of(float p) {
   ADJ_CHECK(p >= 0.0f && p < 1.0f, "dropout: expected a probability in [0, 1), got {}", p);
-  // At most 65535 / 65536: something must be left to scale up.
+  // At most 65535 / 65536, so that something is left to scale up.
   const auto threshold = static_cast<uint32_t>(std::min(std::lround(p * 65536.0f), 65535l));
   return {threshold, 65536.0f / static_cast<float>(65536u - threshold)};
 }
@@ -60,14 +60,14 @@ RandomKey Generator::next() {
 }
 
 Generator Generator::split(uint64_t key) const {
-  // The last block of a stream, which no tensor is long enough to reach.
+  // The last block of a stream, which no tensor reaches.
   const PhiloxBlock words = philox(seed(), key, ~uint64_t{0});
   return Generator(words.word[0] | uint64_t{words.word[1]} << 32);
 }
 
 namespace {
 
-// Apart from the keys that programs give to split().
+// Distinct from the keys that programs pass to split().
 constexpr uint64_t kPurposeKey = 0xadadad00'00000000u;
 
 uint64_t seed_for(Purpose purpose, uint64_t seed) {
@@ -90,7 +90,7 @@ const char* name_of(Purpose purpose) {
 
 Generator& generator_for(Purpose purpose) {
   static auto generators = [] {
-    const detail::RecorderScope whoever_asks_first(nullptr);  // they are nobody's captured step's
+    const detail::RecorderScope whoever_asks_first(nullptr);  // not part of any captured step
     return std::array{Generator(seed_for(Purpose::model, 0)), Generator(seed_for(Purpose::split, 0)),
                       Generator(seed_for(Purpose::sample, 0))};
   }();
@@ -126,7 +126,7 @@ Tensor draw(Shape shape, Generator& generator, DType dtype, Device device, F&& f
   return host.to(device);
 }
 
-/// The largest number of the dtype that is less.
+/// The largest number of the dtype below `high`.
 double largest_below(double high, DType dtype) {
   double found = 0.0;
   dispatch_features(dtype, [&]<class S>() {
@@ -134,7 +134,7 @@ double largest_below(double high, DType dtype) {
     if (static_cast<double>(below) >= high)
       below = std::nextafter(below, -std::numeric_limits<Wide<S>>::infinity());
     if constexpr (std::is_same_v<S, bfloat16>) {
-      // Down to a multiple of 2^16 of the bits: away from 0 where it is negative.
+      // Clears the low 16 bits: rounds down, for negative numbers away from 0.
       const auto bits = std::bit_cast<uint32_t>(below);
       below = std::bit_cast<float>((bits + (below < 0.0f ? 0xffffu : 0u)) & 0xffff0000u);
     }
@@ -148,7 +148,7 @@ double largest_below(double high, DType dtype) {
 Tensor random_uniform(Shape shape, double low, double high, Generator& generator, DType dtype,
                       Device device) {
   ADJ_CHECK(low <= high, "random_uniform: no numbers in [{}, {})", low, high);
-  // Rounding brings some draws to `high`, in few bits many.
+  // Rounding moves some draws to `high`; for narrow dtypes many.
   const double most = low < high ? largest_below(high, dtype) : low;
   return draw(shape, generator, dtype, device, [=](const PhiloxBlock& words, int lane) {
     return std::min(low + (high - low) * static_cast<double>(to_uniform(words.word[lane])), most);
@@ -158,10 +158,10 @@ Tensor random_uniform(Shape shape, double low, double high, Generator& generator
 Tensor random_normal(Shape shape, double mean, double deviation, Generator& generator, DType dtype,
                      Device device) {
   return draw(shape, generator, dtype, device, [=](const PhiloxBlock& words, int lane) {
-    // Words 0 and 1 make elements 0 and 1, words 2 and 3 elements 2 and 3.
+    // Words 0 and 1 give elements 0 and 1, words 2 and 3 give elements 2 and 3.
     const int pair = lane & ~1;
     const double u =
-        1.0 - static_cast<double>(to_uniform(words.word[pair]));  // (0, 1]: its logarithm is finite
+        1.0 - static_cast<double>(to_uniform(words.word[pair]));  // in (0, 1], so its logarithm is finite
     const double angle = 2.0 * std::numbers::pi * static_cast<double>(to_uniform(words.word[pair + 1]));
     const double radius = std::sqrt(-2.0 * std::log(u));
     return mean + deviation * radius * ((lane & 1) != 0 ? std::sin(angle) : std::cos(angle));
@@ -172,8 +172,7 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-/// A word's share of [0, range), where there is one: a few words are turned away, or some numbers would come
-/// more often than others.
+/// Maps a word to [0, range) unless it must be rejected: a few words are, to keep the draw exactly uniform.
 bool into_range(uint64_t word, uint64_t range, uint64_t& result) {
   const Wide product = Wide{word} * range;
   const auto low = static_cast<uint64_t>(product);
@@ -182,7 +181,7 @@ bool into_range(uint64_t word, uint64_t range, uint64_t& result) {
   return true;
 }
 
-/// The words of one stream from a block on, in order.
+/// The words of one stream from a given block on, in order.
 class Words {
  public:
   Words(const RandomKey& key, uint64_t first_block) : key_(key), block_(first_block) {}
@@ -194,7 +193,7 @@ class Words {
     }
     return words_.word[lane_++];
   }
-  /// In [0, range), every number as likely as any other.
+  /// Uniform in [0, range).
   uint32_t below(uint32_t range) {
     uint64_t product = uint64_t{next()} * range;
     if (static_cast<uint32_t>(product) < range) {
@@ -211,9 +210,9 @@ class Words {
   PhiloxBlock words_{};
 };
 
-constexpr int kBucketBits = 15;                        // numbers in a bucket: 128 KiB
-constexpr int64_t kMostChunks = 64;                    // bounds the table of counts
-constexpr uint64_t kBucketBlocks = uint64_t{1} << 40;  // of a stream that a bucket may use
+constexpr int kBucketBits = 15;                        // numbers per bucket; 128 KiB
+constexpr int64_t kMostChunks = 64;                    // limits the table of counts
+constexpr uint64_t kBucketBlocks = uint64_t{1} << 40;  // stream blocks reserved per bucket
 
 }  // namespace
 
@@ -233,7 +232,7 @@ Tensor random_integers(Shape shape, int64_t low, int64_t high, Generator& genera
       for (int64_t i = begin; i < end; ++i) {
         uint64_t found = 0;
         for (uint64_t attempt = 0;; ++attempt) {
-          // Attempts stand far apart: no tensor has 2^57 elements.
+          // Attempts are 2^56 blocks apart: no tensor has 2^57 elements.
           const PhiloxBlock words =
               philox(key.seed, key.stream, (attempt << 56) + static_cast<uint64_t>(i) / 2);
           const size_t lane = i % 2 == 0 ? 0 : 2;
@@ -267,7 +266,8 @@ Tensor random_permutation(int64_t n, Generator& generator, Device device) {
       f(i, bits > 0 ? static_cast<int64_t>(words.word[i % 4] >> (32 - bits)) : 0);
     }
   };
-  // places[c * buckets + b]: how many of chunk c choose bucket b, then where the first of them goes.
+  // places[c * buckets + b]: number of elements of chunk c in bucket b, then the position of the first of
+  // them.
   std::vector<int64_t> places(static_cast<size_t>(chunks * buckets));
   std::vector<int64_t> first(static_cast<size_t>(buckets) + 1);
   const auto place = [&](int64_t begin) { return places.data() + begin / chunk * buckets; };

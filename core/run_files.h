@@ -9,27 +9,27 @@
 
 namespace adj {
 
-/// The files of one run, told apart by what they are on disk and not by their names.
+/// The files of one run, identified by device and inode, not by name.
 class RunFiles {
  public:
-  /// Standard output and error are files of the run where they go into one.
+  /// Includes standard output and error if they are redirected to files.
   RunFiles();
-  /// A file that is read. An empty path is none.
+  /// Adds an input file. An empty path is ignored.
   void read(const std::string& option, const std::string& path);
-  /// One that will be written. Throws UsageError where it is another file of the run (of the option
-  /// `may_be`, it may), DataError unless it can be made or replaced (core/file.h).
+  /// Adds an output file. Throws UsageError if it is another file of the run (except that of the option
+  /// `may_be`), DataError if it cannot be created or replaced (core/file.h).
   void write(const std::string& option, const std::string& path, const std::string& may_be = "");
 
  private:
   struct Identity {
     dev_t device;
-    ino_t inode;       // of the folder where there is no file yet
-    std::string name;  // in it
+    ino_t inode;       // of the folder if the file does not exist yet
+    std::string name;  // in that folder
     bool operator==(const Identity&) const = default;
   };
   static std::optional<Identity> identify(const std::string& path);
 
-  std::vector<std::pair<Identity, std::string>> taken_;  // and what takes it
+  std::vector<std::pair<Identity, std::string>> taken_;  // with the option that uses it
 };
 
 }  // namespace adj

@@ -7,21 +7,21 @@
 
 namespace adj {
 
-/// What core asks of a device; one instance per device, found by `runtime(device)`. Work is queued on the
-/// thread's current stream of the device, in order; the CPU's runtime does it at once. Streams are named by
-/// their number (core/stream.h).
+/// Device interface of core; one instance per device, from `runtime(device)`. Work is queued in order on the
+/// thread's current stream of the device; the CPU runtime executes it at once. Streams are referred to by
+/// number (core/stream.h).
 class DeviceRuntime {
  public:
   virtual ~DeviceRuntime() = default;
 
-  /// Raw memory for the caching allocator, aligned to 256 bytes at least; null when there is none left.
+  /// Raw memory for the caching allocator, aligned to at least 256 bytes; null if out of memory.
   virtual void* allocate(size_t bytes) = 0;
   virtual void release(void* pointer, size_t bytes) = 0;
-  /// Memory of the host that kernels of the device can read in place (page-locked), under one address; null
-  /// when there is none left.
+  /// Page-locked host memory that device kernels can read in place at the same address; null if out of
+  /// memory.
   virtual void* allocate_pinned(size_t bytes) = 0;
   virtual void release_pinned(void* pointer) = 0;
-  /// Free and total bytes of the device (physical memory on the CPU).
+  /// Free and total bytes of the device (on the CPU: physical memory).
   virtual void memory_info(size_t* free_bytes, size_t* total_bytes) = 0;
 
   virtual void copy_from_host(void* device_pointer, const void* host, size_t bytes) = 0;
@@ -32,28 +32,29 @@ class DeviceRuntime {
   /// Waits for all streams.
   virtual void synchronize() = 0;
 
-  /// The number of a stream that begins after what stream 0 has queued so far.
+  /// Number of a new stream, ordered after what stream 0 has queued so far.
   virtual int make_stream() = 0;
   virtual void synchronize_stream(int stream) = 0;
-  /// What `stream` queues from now on runs after what `other` has queued so far.
+  /// Future work of `stream` runs after what `other` has queued so far.
   virtual void wait_for_stream(int stream, int other) = 0;
 
-  /// Marks the end of what the stream has queued so far; null if there is nothing to wait for. Called where
-  /// memory is freed, so neither throws: a broken device tells the next call.
+  /// Records an event at the end of the stream's queued work; null if there is nothing to wait for. Called
+  /// when memory is freed, so both are noexcept: a broken device is reported by the next call.
   virtual void* mark(int stream) noexcept = 0;
-  /// Is the work before the mark done? With `wait`, once it is. A mark is gone when the answer was true.
+  /// True if the work before the event is done; `wait` blocks until then. The event is destroyed when the
+  /// result is true.
   virtual bool passed(void* mark, bool wait) noexcept = 0;
 
-  /// While the result lives, this thread may call what capturing a step forbids by default.
+  /// While the result lives, this thread may make calls that a capture forbids by default.
   virtual std::shared_ptr<void> allow_in_capture() = 0;
 };
 
 DeviceRuntime& runtime(Device device);
 
 namespace detail {
-/// Defined in core/cuda/, or in core/no_cuda/ for a build without CUDA, where it throws.
+/// Defined in core/cuda/, or in core/no_cuda/ for builds without CUDA, where it throws.
 DeviceRuntime& cuda_runtime(int index);
-/// Why no GPU can be used ("built without CUDA", "no NVIDIA driver", …); empty where one can.
+/// Why no GPU is available ("built without CUDA", "no NVIDIA driver", …); empty if one is.
 std::string cuda_unavailable_reason();
 int cuda_device_count();
 }  // namespace detail

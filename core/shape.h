@@ -10,7 +10,7 @@
 
 namespace adj {
 
-/// Extents of a row-major tensor, slowest first; at most four. A scalar has no dimension and one element.
+/// Extents of a row-major tensor, slowest first; at most four. A scalar has no dimensions and one element.
 class Shape {
  public:
   static constexpr int kMaxDims = 4;
@@ -40,7 +40,7 @@ class Shape {
   }
   /// "[2708, 16]".
   std::string str() const;
-  /// Of dims() extents alone: GCC 12 at -O3 may leave others in the rest.
+  /// Compares dims() extents only: GCC 12 at -O3 may leave garbage in the rest.
   bool operator==(const Shape& other) const {
     if (dims_ != other.dims_) return false;
     for (int d = 0; d < dims_; ++d)
@@ -53,11 +53,10 @@ class Shape {
   int dims_ = 0;
 };
 
-/// Every row of a bit tensor begins at a multiple of so many bits: the width of what tensor cores read.
+/// Rows of a bit tensor start at multiples of this many bits, the access width of tensor cores.
 inline constexpr int64_t kBitAlignment = 128;
 
-/// Bytes of a tensor of this shape and dtype. Rows of bits (their last dimension) are padded to
-/// kBitAlignment.
+/// Bytes of a tensor of this shape and dtype. Rows of bits (the last dimension) are padded to kBitAlignment.
 inline size_t bytes_of(const Shape& shape, DType dtype) {
   if (dtype != DType::bits) return static_cast<size_t>(shape.numel()) * size_of(dtype);
   const int64_t width = shape.dims() == 0 ? 1 : shape[-1];

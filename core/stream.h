@@ -6,26 +6,24 @@
 
 namespace adj {
 
-/// A queue of work on one device: what is queued on one stream runs in order, two streams run beside each
-/// other. A plain value, cheap to copy and valid for the whole process. Each device has a default stream, on
-/// which everything runs unless a StreamScope says otherwise; on the CPU a stream is only a name, and all
-/// work is done at once.
+/// A queue of work on one device: work on one stream runs in order, different streams run concurrently. A
+/// plain value, cheap to copy and valid for the whole process. Everything runs on the device's default stream
+/// unless a StreamScope is active. On the CPU a stream is only a name, and work runs at once.
 ///
-/// Who uses two streams says what waits for what: a stream that reads what another one writes waits for it
-/// first (`reader.wait(writer)`). Memory needs no such care. A tensor's storage belongs to the stream that
-/// was current when it was made. If its data was asked for while another stream was current (or it was
-/// declared by Tensor::use_on), that is remembered, and once the last tensor lets go of it, it is handed out
-/// again only when those streams have done what they had queued by then. A program that makes no stream
-/// pays for none of this.
+/// Users of several streams order them explicitly: a stream that reads another one's output waits for it
+/// first (`reader.wait(writer)`). Memory is safe without that. Storage belongs to the stream that was current
+/// when it was made. Other streams that accessed its data (or were declared by Tensor::use_on) are recorded,
+/// and once the last tensor releases the storage, it is reused only after the work that those streams had
+/// queued by then. Programs that make no stream pay nothing for this.
 class Stream {
  public:
-  /// The CPU's.
+  /// The CPU's stream.
   Stream() = default;
 
-  /// A stream of its own, which begins after what the default one has queued so far. A device has 32 of
-  /// them; from then on they are given out again in turn, which changes nothing but what runs at once.
+  /// A new stream, ordered after what the default one has queued so far. A device has 32; after that they are
+  /// reused in turn, which affects concurrency only.
   static Stream make(Device device);
-  /// Where this thread's work on the device goes.
+  /// This thread's current stream on the device.
   static Stream current(Device device);
   static Stream default_of(Device device) { return {device, 0}; }
 
@@ -33,10 +31,10 @@ class Stream {
   /// 0 is the default stream.
   int id() const { return id_; }
 
-  /// Returns once all that was queued on this stream is done. Throws Error while this thread captures a step.
+  /// Waits until all work queued on this stream is done. Throws Error while this thread is capturing a step.
   void synchronize() const;
-  /// What is queued here from now on runs after what `other`, of the same device, has queued so far. The host
-  /// waits for nothing. Throws Error while this thread captures a step.
+  /// Future work on this stream runs after what `other`, of the same device, has queued so far. Does not
+  /// block the host. Throws Error while this thread is capturing a step.
   void wait(const Stream& other) const;
 
   bool operator==(const Stream&) const = default;
@@ -49,8 +47,8 @@ class Stream {
   int id_ = 0;
 };
 
-/// While it lives, this thread's work on the stream's device goes to `stream`. Scopes nest. A step that is
-/// being captured runs on one stream: within it, another one is refused.
+/// In this scope this thread's work on the stream's device goes to `stream`. Scopes nest. A capture uses one
+/// stream: within it, another one is refused.
 class StreamScope {
  public:
   explicit StreamScope(const Stream& stream);
@@ -64,11 +62,11 @@ class StreamScope {
 
 namespace detail {
 constexpr int kMaxDevices = 64;
-/// The default one and those that Stream::make hands out: a set of them fits into 64 bits.
+/// The default stream plus those of Stream::make; a set of them fits into 64 bits.
 constexpr int kMaxStreams = 33;
-/// The number of this thread's current stream on the device.
+/// Number of this thread's current stream on the device.
 int current_stream(Device device);
-/// The GPUs, bit i for cuda:i, for which Stream::make was ever called: set before the new stream begins.
+/// GPUs for which Stream::make was ever called (bit i for cuda:i); set before the new stream starts.
 uint64_t devices_with_streams();
 }  // namespace detail
 

@@ -1,6 +1,7 @@
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/convert.h>
 #include <adjoint/core/detail/dispatch.h>
+#include <adjoint/core/profile.h>
 #include <adjoint/core/runtime.h>
 #include <adjoint/core/stream.h>
 #include <adjoint/core/tensor.h>
@@ -13,7 +14,7 @@ namespace adj {
 struct Tensor::Storage {
   Storage(Device where, size_t bytes, const Shape& shape, DType dtype)
       : device(where), chunk(detail::allocate(where, bytes, shape, dtype)), data(detail::address_of(chunk)) {}
-  /// A part of another one's memory.
+  /// A part of another storage's memory.
   Storage(const std::shared_ptr<Storage>& of, size_t at)
       : device(of->device),
         whole(of->whole ? of->whole : of),
@@ -26,7 +27,7 @@ struct Tensor::Storage {
   Storage& operator=(const Storage&) = delete;
 
   Device device;
-  std::shared_ptr<Storage> whole;  // whose the chunk is, where it is not this one's
+  std::shared_ptr<Storage> whole;  // owner of the chunk, if it is not this storage
   detail::Chunk* chunk;
   void* data;
   void note_use(int by) {
@@ -36,10 +37,19 @@ struct Tensor::Storage {
 
   std::atomic<uint64_t> version{0};
   int stream = detail::stream_of(chunk);
-  std::atomic<uint64_t> used_on{0};  // other streams than its own
+  std::atomic<uint64_t> used_on{0};  // streams other than its own
   uint64_t id = next_id.fetch_add(1, std::memory_order_relaxed) + 1;
   static inline std::atomic<uint64_t> next_id{0};
 };
+
+namespace {
+
+/// Bytes between the host and `device`.
+detail::KernelSpan copy_span(Device device, size_t bytes) {
+  return detail::KernelSpan("copy", device, detail::SpanKind::copy, bytes);
+}
+
+}  // namespace
 
 Tensor Tensor::empty(Shape shape, DType dtype, Device device) {
   Tensor tensor;
@@ -66,6 +76,7 @@ Tensor Tensor::from_bytes(const void* values, size_t count, Shape shape, DType d
   ADJ_CHECK(static_cast<int64_t>(count) == shape.numel(), "tensor of shape {}: expected {} values, got {}",
             shape.str(), shape.numel(), count);
   Tensor tensor = empty(shape, dtype, device);
+  const auto span = copy_span(device, tensor.bytes());
   runtime(device).copy_from_host(tensor.raw_mutable_data(), values, tensor.bytes());
   return tensor;
 }
@@ -218,11 +229,14 @@ void Tensor::copy_(const Tensor& source) {
   if (here == there) {
     runtime(here).copy_within(raw_mutable_data(), source.raw_data(), bytes());
   } else if (there.is_cpu()) {
+    const auto span = copy_span(here, bytes());
     runtime(here).copy_from_host(raw_mutable_data(), source.raw_data(), bytes());
   } else if (here.is_cpu()) {
+    const auto span = copy_span(there, bytes());
     runtime(there).copy_to_host(raw_mutable_data(), source.raw_data(), bytes());
   } else {
     const Tensor on_host = source.to(Device::cpu());
+    const auto span = copy_span(here, bytes());
     runtime(here).copy_from_host(raw_mutable_data(), on_host.raw_data(), bytes());
   }
 }
@@ -243,6 +257,7 @@ double Tensor::item() const {
 
 void Tensor::copy_to_host(void* to, DType expected) const {
   const void* from = address(expected);
+  const auto span = copy_span(device(), bytes());
   runtime(device()).copy_to_host(to, from, bytes());
 }
 

@@ -13,9 +13,9 @@ namespace adj {
 
 class Stream;
 
-/// A dense, row-major, contiguous array on one device: a handle onto shared storage, cheap to copy. Views of
-/// rows and reshapes share the storage; `clone()` copies it. A default-constructed Tensor is absent
-/// (`!tensor`), which optional arguments of kernels use.
+/// A dense, row-major, contiguous array on one device: a handle onto shared storage, cheap to copy. Row views
+/// and reshapes share the storage; `clone()` copies it. A default-constructed Tensor is absent (`!tensor`);
+/// kernels use that for optional arguments.
 class Tensor {
  public:
   Tensor() = default;
@@ -30,7 +30,7 @@ class Tensor {
   static Tensor zeros_like(const Tensor& other) {
     return zeros(other.shape(), other.dtype(), other.device());
   }
-  /// Copies `values`, row-major, to `device`. Throws if their number is not that of `shape`.
+  /// Copies `values`, row-major, to `device`. Throws if their number does not match `shape`.
   template <class T>
   static Tensor from(std::span<const T> values, Shape shape, Device device = {}) {
     return from_bytes(values.data(), values.size(), shape, dtype_of<T>(), device);
@@ -58,13 +58,13 @@ class Tensor {
   /// "[2708, 16] float32 on cpu", for messages.
   std::string str() const;
 
-  /// First element, on the tensor's device. Throws if T is not its dtype. Reading leaves the version as it
-  /// is.
+  /// First element, on the tensor's device. Throws if T does not match the dtype. Does not change the
+  /// version.
   template <class T>
   const T* data() const {
     return static_cast<const T*>(address(dtype_of<T>()));
   }
-  /// Likewise, for writing: raises the version, by which the tape sees that a saved tensor was changed.
+  /// Same, for writing: increments the version, by which the tape detects modified saved tensors.
   template <class T>
   T* mutable_data() {
     return static_cast<T*>(mutable_address(dtype_of<T>()));
@@ -72,36 +72,34 @@ class Tensor {
   const void* raw_data() const;
   void* raw_mutable_data();
 
-  /// Declares that `stream` uses the storage, for whoever passes on an address that was asked for while
-  /// another stream was current (core/stream.h).
+  /// Declares that `stream` uses the storage, for code that passes on an address obtained while another
+  /// stream was current (core/stream.h).
   void use_on(const Stream& stream) const;
 
-  /// Counts writes to the storage, through any tensor that shares it.
+  /// Number of writes to the storage, through any tensor that shares it.
   uint64_t version() const;
-  /// Names the storage: no two storages of a process have the same number. 0 for an absent tensor.
+  /// Unique id of the storage within the process; 0 for an absent tensor.
   uint64_t storage_id() const;
   /// True if no other Tensor shares the storage.
   bool is_unique() const { return storage_.use_count() == 1; }
   bool shares_storage_with(const Tensor& other) const { return storage_ == other.storage_; }
 
-  /// Rows [begin, end) of the first dimension, without a copy. A single row of bits is cut at multiples of
+  /// Rows [begin, end) of the first dimension, as a view. A one-dimensional bit tensor is cut at multiples of
   /// kBitAlignment only.
   Tensor rows(int64_t begin, int64_t end) const;
-  /// The same elements under another shape, without a copy. One extent may be -1. Bits keep their last
-  /// extent.
+  /// The same elements under another shape, as a view. One extent may be -1. Bits keep their last extent.
   Tensor reshape(std::initializer_list<int64_t> extents) const;
   Tensor reshape(const Shape& shape) const;
 
-  /// A tensor over part of this one's memory, from byte `at` on: of its own version and storage number, for
-  /// those who pack several into one. The memory lives as long as any of them. Throws where it would end
-  /// behind this tensor's, or `at` is no multiple of the elements' size.
+  /// A tensor over part of this one's memory, from byte `at` on, with a version and storage id of its own,
+  /// for packing several tensors into one. The memory lives as long as any of them. Throws if it would exceed
+  /// this tensor or `at` is not a multiple of the element size.
   Tensor carve(int64_t at, const Shape& shape, DType dtype) const;
 
   Tensor clone() const;
-  /// A copy on `device`, or the tensor itself where it is there already.
+  /// A copy on `device`, or the tensor itself if it is already there.
   Tensor to(Device device) const;
-  /// Converted element by element, or the tensor itself where it has that dtype. Floating to integer
-  /// truncates.
+  /// Converted element by element, or the tensor itself if it has that dtype. Floating to integer truncates.
   Tensor to(DType dtype) const;
 
   /// Overwrites all elements. Throws unless shape and dtype are equal; devices may differ.
@@ -109,9 +107,9 @@ class Tensor {
   void fill_(double value);
   void zero_() { fill_(0.0); }
 
-  /// The single element of a one-element tensor, as double; waits for the device.
+  /// The single element of a one-element tensor, as double; synchronizes.
   double item() const;
-  /// All elements, row-major, on the host; waits for the device.
+  /// All elements, row-major, on the host; synchronizes.
   template <class T>
   std::vector<T> to_vector() const {
     std::vector<T> values(static_cast<size_t>(numel_));

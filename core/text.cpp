@@ -11,12 +11,12 @@ namespace {
 constexpr uint32_t kNone = UINT32_MAX;
 
 struct Character {
-  uint32_t code;  // kNone: a byte that is no UTF-8
+  uint32_t code;  // kNone: an invalid UTF-8 byte
   std::string_view bytes;
 };
 
-/// The first of a text that is not empty. Longer forms than necessary, halves of surrogate pairs and what
-/// lies beyond Unicode are no characters (RFC 3629).
+/// First character of a non-empty text. Overlong forms, surrogates and values beyond Unicode are invalid (RFC
+/// 3629).
 Character first_of(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<uint32_t>(static_cast<unsigned char>(text[i])); };
   const uint32_t lead = byte(0);
@@ -35,7 +35,7 @@ Character first_of(std::string_view text) {
 
 bool is_control(uint32_t code) { return code < 0x20 || (code >= 0x7f && code < 0xa0); }
 
-/// Ends a line or turns the direction of writing, though it is no control character.
+/// Line separators and bidirectional formatting characters, which are not control characters.
 bool is_unruly(uint32_t code) {
   return code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
          (code >= 0x2066 && code <= 0x2069);

@@ -14,12 +14,11 @@ namespace {
 
 constexpr const char* kFormat = "adjoint.bits";
 constexpr int64_t kVersion = 1;
-constexpr int64_t kChunk = 16;  // bytes of a row that are side by side in memory
+constexpr int64_t kChunk = 16;  // consecutive bytes of a row in memory
 
 int64_t row_bytes(int64_t inner) { return ceil_div(inner, 8); }
 
-/// Calls f(plane, row, byte of the row, where it begins in BitTensor::planes, how many bytes) for every
-/// chunk.
+/// Calls f(plane, row, first byte of the row, offset in BitTensor::planes, number of bytes) for every chunk.
 template <class F>
 void for_chunks(const BitTensor& q, F&& f) {
   const int64_t bytes = row_bytes(q.inner);
@@ -29,7 +28,7 @@ void for_chunks(const BitTensor& q, F&& f) {
         f(p, o, at, p * q.plane_bytes() + bit_place(q.step_bytes(), o, at * 8), std::min(kChunk, bytes - at));
 }
 
-/// The first number that is not finite, or not above 0 where it has to be; else -1.
+/// Index of the first number that is not finite, or with `positive` not above 0; else -1.
 int64_t wrong_number(const Tensor& numbers, bool positive) {
   const auto* values = numbers.data<float>();
   for (int64_t i = 0; i < numbers.numel(); ++i)
@@ -37,7 +36,7 @@ int64_t wrong_number(const Tensor& numbers, bool positive) {
   return -1;
 }
 
-/// A row's numbers, of all planes.
+/// Sum of a row's numbers over all planes.
 int64_t sum_of(const uint8_t* planes, int bits, int64_t plane_bytes, int64_t bytes) {
   int64_t sum = 0;
   for (int p = 0; p < bits; ++p)

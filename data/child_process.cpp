@@ -16,11 +16,11 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr idtype_t kByDescriptor = static_cast<idtype_t>(3);  // P_PIDFD, which older headers lack
-/// A killed process ends at once, unless a file system holds it: then nobody waits for it.
+constexpr idtype_t kByDescriptor = static_cast<idtype_t>(3);  // P_PIDFD, missing in older headers
+/// A killed process ends at once, unless it is stuck in a file system: then nobody waits for it.
 constexpr milliseconds kEndOfKilled{5000};
 
-/// None where the kernel cannot wait for a descriptor.
+/// Invalid if the kernel has no pidfd.
 int descriptor_of(pid_t child) {
   const auto descriptor = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
   siginfo_t info{};

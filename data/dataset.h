@@ -21,92 +21,91 @@ enum class Task : uint8_t {
 };
 std::string_view name_of(Task task);
 
-/// Node indices, int32, ascending or not, distinct, and no node in two parts.
+/// Node indices, int32, in any order, distinct; the parts are disjoint.
 struct Split {
   Tensor train, val, test;
 };
 
-/// What an HDF5 file of the schema holds (data/README.md): a graph, features, labels and splits.
+/// Contents of an HDF5 file of the schema (data/README.md): a graph, features, labels and splits.
 struct Dataset {
   std::string name;
   Task task = Task::none;
-  bool undirected = false;  ///< as the file says; graph.is_symmetric() is found from the edges
+  bool undirected = false;  ///< as stated in the file; graph.is_symmetric() is computed from the edges
   int64_t classes = 0;
-  /// What classes are called, or the columns of y: one for each, distinct, UTF-8; or empty.
+  /// One name per class or column of y, distinct, UTF-8; or empty.
   std::vector<std::string> class_names;
-  Graph graph;  ///< with what the file says of edges: weights, and [M, E] as the attribute "attr"
+  Graph graph;  ///< with weights, and [M, E] edge features as the attribute "attr"
   Features x;   ///< [N, F], optional
-  /// In the place of `x`: features that were left in the file (LoadOptions), wherever the rest is.
+  /// Instead of `x`: features left in the file (LoadOptions), wherever the rest is.
   FileRows x_in_file;
-  Tensor y;  ///< int32 [N], -1: no label; or float32 [N, T] (multilabel, regression), nan: none; optional
-  int64_t unlabelled = 0;  ///< nodes (or graphs, by the task) without any label; none of them is in a split
+  Tensor y;  ///< int32 [N], -1: unlabelled; or float32 [N, T] (multilabel, regression), NaN: unlabelled;
+             ///< optional
+  int64_t unlabelled = 0;  ///< nodes (or graphs, by the task) without any label; in no split
   std::vector<Split> splits;
-  Tensor train, val, test;  ///< the split in use: splits[0] after loading, of no nodes where there is none
-  Tensor graph_offsets;     ///< int64 [G + 1], many graphs in one file, optional
-  Tensor graph_y;           ///< as y, one a graph
-  Tensor part;   ///< int32 [N], 0 to N - 1: a partition of the nodes (graph/order/partition.h), optional
-  Tensor order;  ///< int32 [N], of reordered nodes: node i is node order[i] of the dataset as it was at first
-                 ///< (data/reordered.h); absent where they stand as they did
-  /// What nodes are called where they come from, if not by their numbers: int64 [N] ids, optional; or names,
-  /// uint8 of all of them one after another, and int64 [N + 1] where each begins and the last ends.
+  Tensor train, val, test;  ///< the current split: splits[0] after loading, empty if there is none
+  Tensor graph_offsets;     ///< int64 [G + 1] for a file with many graphs, optional
+  Tensor graph_y;           ///< as y, per graph
+  Tensor part;              ///< int32 [N], 0 to N - 1: a node partition (graph/order/partition.h), optional
+  Tensor order;  ///< int32 [N] for reordered nodes: node i is node order[i] of the original dataset
+                 ///< (data/reordered.h); absent in the original order
+  /// Original node identifiers, if not the node numbers: int64 [N] ids, optional; or names, uint8,
+  /// concatenated, with int64 [N + 1] offsets.
   Tensor node_ids;
   Tensor node_names, node_name_offsets;
 
   int64_t num_nodes() const { return graph.num_nodes(); }
   int64_t num_features() const { return x ? x.cols() : x_in_file.cols(); }
-  /// Classes, or columns of y.
+  /// Number of classes, or of columns of y.
   int64_t num_classes() const;
   Device device() const { return graph.device(); }
-  /// Sets train, val and test. Throws if there is no such split.
+  /// Sets train, val and test. Throws if split k does not exist.
   void use_split(size_t k);
   Dataset to(Device device) const;
 };
 
 struct LoadOptions {
-  /// nodes/x stays where it is, larger than memory as it may be: `x_in_file` in the place of `x`. It is read
-  /// once, to know that all is finite, some megabytes at a time. Throws DataError where the features are
-  /// sparse, or stored so that FileRows cannot read their rows.
+  /// Leaves nodes/x, which may be larger than memory, in the file: sets `x_in_file` instead of `x`. It is
+  /// read once, some megabytes at a time, to check that all values are finite. Throws DataError if the
+  /// features are sparse, or stored so that FileRows cannot read single rows.
   bool features_in_file = false;
 };
 
-/// Reads and checks a file of the schema, version 1, onto the CPU. Throws DataError naming file, place and
-/// what was expected there: not HDF5, other format or newer version, missing or wrongly shaped or typed
-/// datasets, an index out of range (with its position), not-finite features, a label out of range, an empty
-/// split, an index repeated in or shared between parts of a split or without a label, a graph without nodes,
-/// an edge from one graph to another, an order that is no permutation. Takes 1.1 times the memory of what it
-/// returns, at most, when the file holds float32 and int32.
+/// Reads and checks a file of the schema, version 1, to the CPU. Throws DataError naming file, place and what
+/// was expected there: not HDF5, another format or a newer version, missing datasets or wrong shapes or
+/// types, an index out of range (with its position), non-finite features, a label out of range, an empty
+/// split, an index that is repeated in or shared between parts of a split or unlabelled, a graph without
+/// nodes, an edge between graphs, an order that is not a permutation. Peak memory is at most 1.1 times the
+/// result for files with float32 and int32.
 Dataset load_dataset(const std::string& path, const LoadOptions& options = {});
-/// The same from memory, for embedded data; `name` stands for the path in messages.
+/// Same from memory, for embedded data; `name` replaces the path in messages.
 Dataset load_dataset(std::span<const std::byte> image, const std::string& name);
 
-/// What is in a file, as far as it can be read, and all that is wrong with it.
+/// The readable contents of a file, and all its problems.
 struct CheckedDataset {
-  bool opened = false;  ///< by HDF5's library; else that is the only problem
-  Dataset
-      data;  ///< what load_dataset() gives where nothing is wrong; else without what something is wrong with
-  /// Lines "FILE: PLACE: what was found, what was expected"; of one kind in one place the first three and
-  /// their count, and 1000 lines at most, with the count of those beyond.
+  bool opened = false;  ///< HDF5 could open the file; if false, that is the only problem
+  Dataset data;         ///< the result of load_dataset() for a valid file; else without the invalid parts
+  /// Lines "FILE: PLACE: what was found, what was expected"; per kind and place the first three and their
+  /// count, and at most 1000 lines plus the count of the rest.
   std::vector<std::string> problems;
 };
-/// Reads a file by the rules of load_dataset(), but goes on where that throws, with whatever can still be
-/// checked. `problems` is empty exactly where load_dataset(path) succeeds, and holds what that throws. Throws
-/// OutOfMemory alone.
+/// Checks a file by the rules of load_dataset(), but continues after errors with whatever can still be
+/// checked. `problems` is empty exactly if load_dataset(path) succeeds, and includes the error that it
+/// throws. Throws OutOfMemory only.
 CheckedDataset check_dataset(const std::string& path);
-/// Paths of what stands in a file beside the schema, which loading leaves alone, ascending. Throws DataError.
+/// Paths in a file outside of the schema, which loading ignores, ascending. Throws DataError.
 std::vector<std::string> beside_schema(const std::string& path);
 
-/// Writes the schema, edges in the order of their numbers, compressed by `gzip` 1 to 9, or not at 0; the
-/// file appears under its name only when it is complete. Throws DataError, of what load_dataset() would
-/// refuse too; adj::Error for edge attributes
-/// that the schema has no place for, and for features that are left in a file.
+/// Writes the schema, edges by edge number, with gzip level 1 to 9, or 0 for none; the file appears under its
+/// name only when complete. Throws DataError also for what load_dataset() would refuse; adj::Error for edge
+/// attributes that the schema does not support, and for features left in a file.
 void save_dataset(const Dataset& dataset, const std::string& path, int gzip = 0);
-/// One line by which a dataset is known again: name, counts, and a hash of what it holds (its task, edges
-/// with weights and named attributes, features, labels, the split in use, graphs, partition, order), on any
-/// device, features in memory or in their file: "cora, 2708 nodes, 10556 edges, 1433 features, 7 classes,
-/// contents 1b0f…". Names of nodes and classes change nothing that is computed and are not in it. Reads
-/// everything once; of features in a file some megabytes at a time.
+/// One line that identifies a dataset: name, counts, and a content hash (task, edges with weights and named
+/// attributes, features, labels, current split, graphs, partition, order), the same on any device, with
+/// features in memory or in their file: "cora, 2708 nodes, 10556 edges, 1433 features, 7 classes, contents
+/// 1b0f…". Node and class names do not affect results and are not included. Reads everything once; features
+/// in a file some megabytes at a time.
 std::string fingerprint(const Dataset& data);
-/// The dataset that the library carries with it: `make demo` and every program without --data.
+/// The dataset embedded in the library: `make demo` and every program without --data.
 Dataset load_demo_dataset();
 
 }  // namespace adj

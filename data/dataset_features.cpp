@@ -38,7 +38,7 @@ void DatasetReader::read_features() {
   if (nodes_ && sound({"nodes", "nodes/x"})) data_.x = Features(std::move(x));
 }
 
-// By a reader of its own, which needs no process of HDF5's library beside the training.
+// Uses a separate reader, so that no HDF5 process runs during training.
 void DatasetReader::leave_features(bool sparse) {
   if (sparse)
     file_.fail("nodes/x_indptr",

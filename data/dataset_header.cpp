@@ -65,7 +65,7 @@ void DatasetReader::read_classes() {
   data_.classes = classes;
 }
 
-/// Before anything of their number is made: a few bytes can claim as many nodes as they like.
+/// Before any allocation of that size: a few bytes can declare any number of nodes.
 void DatasetReader::check_nodes() {
   bool counted = false;
   const auto expect = [&](const char* path, int64_t rows) {

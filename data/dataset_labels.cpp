@@ -36,7 +36,7 @@ void DatasetReader::read_labels() {
   if (sound({wanted, "attribute num_classes"})) check_classes(y);
 }
 
-/// A model has columns for all of them: a few bytes can claim as many as they like.
+/// A model has columns for all classes, and a few bytes can declare any number.
 void DatasetReader::check_classes(const Tensor& y) {
   constexpr std::string_view kPlace = "attribute num_classes";
   const bool numbered = y && y.dtype() == DType::i32;

@@ -2,7 +2,7 @@
 
 namespace adj::detail {
 
-/// What nodes are called, how they are parted, and where they stood at first.
+/// Reads node names, partition and original order.
 void DatasetReader::read_nodes() {
   if (file_.has("nodes/id")) data_.node_ids = values_.integers("nodes/id", extent("nodes/id", nodes_));
   read_names();
@@ -24,7 +24,7 @@ void DatasetReader::read_names() {
                       data_.node_names ? data_.node_names.numel() : kAny, "the length of nodes/name");
 }
 
-/// A permutation, of the nodes of each graph where there are several.
+/// Throws unless it is a permutation within each graph.
 void DatasetReader::check_order(const Tensor& order) {
   const int32_t* first = order.data<int32_t>();
   std::vector<bool> seen(static_cast<size_t>(*nodes_), false);

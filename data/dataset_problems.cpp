@@ -7,7 +7,7 @@ namespace adj::detail {
 
 void Problems::keep(std::string_view place, std::string line) {
   places_.emplace(place);
-  // What hinders reading a dataset is met by everyone who asks for it.
+  // A dataset's read error recurs for every reader of it; report it once.
   if (!lines_.insert(line).second) return;
   if (kept_->size() < kMost) {
     kept_->push_back(std::move(line));

@@ -49,7 +49,7 @@ Dataset detail::DatasetReader::read() {
   read_class_names();
   read_nodes();
   read_splits();
-  // Until here labels with single faults still told which nodes have none.
+  // Labels with single errors were still needed to find unlabelled nodes.
   if (problems_.in("nodes/y")) data_.y = {};
   if (problems_.in("graphs/y")) data_.graph_y = {};
   if (problems_.in("graphs/offsets")) data_.graph_offsets = {};
@@ -78,14 +78,14 @@ CheckedDataset check_dataset(const std::string& path) {
     checked.opened = true;
     checked.data = detail::DatasetReader(file, &checked.problems).read();
   } catch (const DataError& error) {
-    checked.problems.emplace_back(error.what());  // of the file as a whole
+    checked.problems.emplace_back(error.what());  // concerns the entire file
   }
   return checked;
 }
 
 namespace {
 
-/// Is `path` what the schema's `name` stands for, in which a part `*` is a number?
+/// True if `path` matches the schema's `name`, in which a part `*` is a number.
 bool is_named(std::string_view path, std::string_view name) {
   const size_t star = name.find('*');
   if (star == std::string_view::npos) return path == name;

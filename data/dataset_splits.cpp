@@ -36,7 +36,7 @@ void DatasetReader::read_splits() {
     problems_.say("splits", "{} of the numbers below {} are no split, expected them without a gap", absent,
                   count);
   if (count > 0 && all_sound) return data_.use_split(0);
-  // Selections of nothing: without an index a loss or metric would take every row.
+  // Empty selections: with absent indices a loss or metric would use every row.
   data_.splits.clear();
   data_.train = data_.val = data_.test = Tensor::empty({0}, DType::i32);
 }
@@ -63,7 +63,7 @@ Tensor DatasetReader::read_part(const std::string& group, size_t part, std::vect
   WrongValues repeated(problems_, path), unlabelled(problems_, path);
   for (int64_t k = 0; k < index.numel(); ++k) {
     const int32_t i = values[k];
-    if (i < 0 || i >= *limit) continue;  // which was said
+    if (i < 0 || i >= *limit) continue;  // already reported
     uint8_t& seen = part_of[static_cast<size_t>(i)];
     if (seen != 0)
       repeated.found(k, [&] {

@@ -44,7 +44,7 @@ void DatasetReader::check_graphs_apart(const Tensor& src, const Tensor& dst) {
   const int32_t *from = src.data<int32_t>(), *to = dst.data<int32_t>();
   WrongValues wrong(problems_, "edges/dst");
   for (int64_t e = 0; e < src.numel(); ++e) {
-    if (from[e] < 0 || from[e] >= nodes || to[e] < 0 || to[e] >= nodes) continue;  // which was said
+    if (from[e] < 0 || from[e] >= nodes || to[e] < 0 || to[e] >= nodes) continue;  // already reported
     if (graph_of(from[e]) != graph_of(to[e]))
       wrong.found(e, [&] {
         return fmt::format(

@@ -9,8 +9,8 @@ namespace adj::detail {
 
 namespace {
 
-/// The two checks that every number goes through keep up with the reading: in integers of the numbers' own
-/// size, without a branch, the compiler makes vectors of them, 15 times as fast as comparisons would be.
+/// Branch-free integer checks, which the compiler vectorizes: 15 times as fast as comparisons, so they keep
+/// up with reading.
 bool all_finite(const float* x, int64_t n) {
   constexpr auto kInfinity = std::bit_cast<uint32_t>(std::numeric_limits<float>::infinity());
   uint32_t bad = 0;
@@ -18,7 +18,7 @@ bool all_finite(const float* x, int64_t n) {
   return bad == 0;
 }
 
-/// All of them from `from` to `limit` - 1, which int32 holds.
+/// True if all are in [from, limit); int32 holds these bounds.
 template <class T>
 bool all_within(const T* x, int64_t n, int64_t from, int64_t limit) {
   using Unsigned = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
@@ -28,7 +28,7 @@ bool all_within(const T* x, int64_t n, int64_t from, int64_t limit) {
   return bad == 0;
 }
 
-/// A wrong value as T: still out of range where T cannot hold it, not by chance within.
+/// A wrong value as T: stays out of range if T cannot represent it.
 template <class T, class S>
 T nearest(S value) {
   if constexpr (std::is_same_v<S, double> && std::is_same_v<T, float>) {
@@ -47,9 +47,8 @@ std::string place(const std::vector<int64_t>& shape, int64_t k) {
 
 }  // namespace
 
-/// The dataset as T, whatever numbers it is stored as, once expect() found nothing against its shape and
-/// type. check(values, n, position) sees it before, block by block, as it is stored, and says whether all is
-/// well.
+/// Reads the dataset as T from any numeric type, after expect() has checked its shape and type. check(values,
+/// n, position) checks each block in its stored type, and returns true if all values are valid.
 template <class T, class Expect, class Check>
 Tensor FileValues::read_as(const std::string& path, WrongValues& wrong, Expect expect, Check check) const {
   Tensor result;
@@ -94,7 +93,7 @@ Tensor FileValues::read_as(const std::string& path, WrongValues& wrong, Expect e
           read_stored.template operator()<float>();
       }
     } catch (const DataError&) {
-      wrong.say();  // of what came before
+      wrong.say();  // from earlier blocks
       throw;
     }
     wrong.say();
@@ -178,7 +177,7 @@ Tensor FileValues::targets(const std::string& path, bool binary) const {
         bool good = true;
         for (int64_t k = 0; k < n; ++k) {
           const double value = static_cast<double>(values[k]);
-          if (std::isnan(value)) continue;  // no label
+          if (std::isnan(value)) continue;  // unlabelled
           if (std::abs(value) > std::numeric_limits<float>::max()) {
             good = false;
             infinite.found(at + k, [&] {

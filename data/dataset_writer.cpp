@@ -33,7 +33,7 @@ void write_splits(H5Writer& file, const std::vector<Split>& splits) {
   }
 }
 
-/// Multilabel targets are bits, unless some are missing.
+/// Multilabel targets are stored as bits, unless some are missing.
 Tensor stored_labels(const Dataset& dataset) {
   if (dataset.task != Task::node_multilabel) return dataset.y;
   const std::vector<float> y = dataset.y.to(DType::f32).to_vector<float>();

@@ -10,7 +10,7 @@ namespace adj {
 
 namespace {
 
-/// f(first, rows) with all rows in order, float32 [k, F] on the features' device, some 2^20 numbers at a
+/// f(first, rows) over all rows in order, float32 [k, F] on the features' device, about 2^20 numbers at a
 /// time.
 template <class F>
 void for_blocks(const Features& x, F&& f) {
@@ -39,7 +39,7 @@ struct Extremes {
     largest = std::max(largest, other.largest);
   }
   kernels::BitScale scale(BitRange range, int bits) const {
-    if (least > largest) return {1.0f, 0.0f};  // none is finite
+    if (least > largest) return {1.0f, 0.0f};  // no finite number
     if (range == BitRange::symmetric || (least <= 0.0f && largest >= 0.0f))
       return kernels::bit_scale(least, largest, range, bits);
     const auto last = static_cast<float>((1 << bits) - 1);
@@ -70,7 +70,7 @@ FeatureQuantization FeatureQuantization::fit(int bits, const Features& x, const 
   ADJ_CHECK(bits >= 1 && bits <= PackedRows::kMostBits, "feature quantization: expected 1 to 8 bits, got {}",
             bits);
   ADJ_CHECK(!x.is_quantized(), "feature quantization: fitted to quantised features, expected those before");
-  constexpr int64_t kColumns = 16;  // that a thread takes: the lines of a cache are read whole
+  constexpr int64_t kColumns = 16;  // columns per thread: full cache lines
   std::vector<Extremes> columns(static_cast<size_t>(x.cols()));
   for_blocks(x.to(Device::cpu()), [&](int64_t, const Tensor& block) {
     const int64_t width = block.size(1), rows = block.size(0);

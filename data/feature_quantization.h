@@ -7,37 +7,37 @@ namespace adj {
 
 struct FeatureRange {
   BitRange range = BitRange::affine;
-  bool by_column = true;  ///< a range for each column, else one of all
+  bool by_column = true;  ///< one range per column, else one for all
 };
 
-/// Features in a few bits: ranges that are fitted where a model is trained, and used wherever it is. None
-/// leaves them as they are.
+/// Feature quantisation to a few bits: ranges are fitted for training and reused wherever the model is. The
+/// default leaves features unchanged.
 class FeatureQuantization {
  public:
   static constexpr int kNone = 32;
 
-  /// None.
+  /// No quantisation.
   FeatureQuantization() = default;
-  /// `bits` 1 to 8; scale and zero float32 [1] or [F], as of PackedRows, scales finite and above 0, zeros
-  /// finite. Throws otherwise. (Ranges by calibrate(), along columns, are such.)
+  /// `bits` 1 to 8; scale and zero float32 [1] or [F], as in PackedRows, scales finite and positive, zeros
+  /// finite. Throws otherwise. (Ranges from calibrate(), along columns, qualify.)
   FeatureQuantization(int bits, const Tensor& scale, const Tensor& zero);
-  /// Over the extremes of all rows' finite numbers; `bits` 1 to 8, or 32: none. symmetric: from -m to m.
-  /// affine: from the least to the largest, where 0 is among these rounded so that an integer stands for it
-  /// (columns of 0 and 1 are held exactly, in any bits, and columns of one value). On the CPU, the same on
-  /// any number of threads; no dense copy of sparse features is made. Throws for other bits, quantised
+  /// Fits ranges to the minimum and maximum of the finite numbers of all rows; `bits` 1 to 8, or 32: none.
+  /// symmetric: from -m to m. affine: from minimum to maximum, with 0, if inside, represented exactly
+  /// (columns of 0 and 1, and constant columns, are exact for any bits). On the CPU, bitwise equal for any
+  /// number of threads; sparse features are not made dense. Throws for other bits, and for quantised
   /// features.
   static FeatureQuantization fit(int bits, const Features& x, const FeatureRange& of = {});
 
   bool quantizes() const { return bits_ != kNone; }
   int bits() const { return bits_; }
-  const Tensor& scale() const { return scale_; }  ///< on the CPU; absent of none, as zero is
+  const Tensor& scale() const { return scale_; }  ///< on the CPU; absent if none, like zero
   const Tensor& zero() const { return zero_; }
 
-  /// On the device of `x`, some rows at a time; sparse ones by the CPU. What lies beyond a range is held
-  /// within it. Those that are quantised already are left so, where it is by these bits. Throws for another
+  /// Quantises on the device of `x`, in blocks of rows; sparse features on the CPU. Values outside a range
+  /// are clamped. Features already quantised with these bits are returned unchanged. Throws for another
   /// width.
   Features apply(const Features& x) const;
-  /// Rows that stay in their file, as they are read: float32, what the bits stand for.
+  /// For rows in a file: quantised as they are read, returned dequantised, float32.
   FileRows apply(const FileRows& x) const;
 
  private:

@@ -11,16 +11,16 @@ namespace adj {
 
 namespace {
 
-constexpr int64_t kMostDense = int64_t{1} << 30;  // numbers that sparse features may become
+constexpr int64_t kMostDense = int64_t{1} << 30;  // maximum size of densified sparse features
 
-/// Mean and sum of squared distances from it by column, rows after rows (Chan, Golub & LeVeque 1979).
+/// Running mean and sum of squared deviations per column (Chan, Golub & LeVeque 1979).
 class Moments {
  public:
   explicit Moments(int64_t width)
       : mean_(static_cast<size_t>(width), 0.0), squares_(static_cast<size_t>(width), 0.0) {}
 
   void add(const Tensor& x) {
-    constexpr int64_t kColumns = 16;  // that a thread takes, so that each is summed in the order of rows
+    constexpr int64_t kColumns = 16;  // columns per thread; each column is summed in row order
     const int64_t rows = x.size(0), width = x.size(1);
     const float* values = x.data<float>();
     const auto before = static_cast<double>(rows_), more = static_cast<double>(rows);
@@ -60,10 +60,10 @@ class Moments {
   int64_t rows_ = 0;
 };
 
-/// `rows(index)` gives dense rows.
+/// `rows(index)` returns dense rows.
 FeatureScaling fitted(int64_t width, const Tensor& train, int64_t all,
                       const std::function<Tensor(const Tensor&)>& rows) {
-  constexpr int64_t kBlock = int64_t{1} << 20;  // numbers that are looked at at once
+  constexpr int64_t kBlock = int64_t{1} << 20;  // numbers per block
   const int64_t step = std::max<int64_t>(1, kBlock / std::max<int64_t>(1, width));
   const int64_t count = train ? train.numel() : all;
   Moments moments(width);

@@ -28,7 +28,7 @@ struct Column {
   }
 };
 
-/// What rows add up to, in the order in which they come.
+/// Running counts over rows.
 struct Counts {
   int64_t not_zero = 0, negative = 0, not_binary = 0, zero_rows = 0;
   std::vector<Column> columns;
@@ -67,9 +67,9 @@ Counts counted(const float* x, int64_t rows, int64_t width) {
   return counts;
 }
 
-/// Cut into as many parts whatever the number of threads.
+/// The number of parts does not depend on the number of threads.
 void add_rows(Counts& counts, const Tensor& x) {
-  constexpr int64_t kParts = 64, kLeast = int64_t{1} << 15;  // values in a part
+  constexpr int64_t kParts = 64, kLeast = int64_t{1} << 15;  // values per part
   const int64_t rows = x.size(0), width = x.size(1);
   const int64_t step =
       std::max({ceil_div(rows, kParts), ceil_div(kLeast, std::max<int64_t>(1, width)), int64_t{1}});
@@ -88,7 +88,7 @@ FeatureSummary finished(Counts counts, int64_t rows, int64_t columns) {
                    .not_binary = counts.not_binary,
                    .zero_rows = counts.zero_rows};
   double sum = 0.0, most = 0.0;
-  s.constant_columns = columns - std::ssize(counts.columns);  // that have no entry
+  s.constant_columns = columns - std::ssize(counts.columns);  // columns without entries
   for (const Column& column : counts.columns) {
     s.constant_columns += column.least == column.largest;
     sum += column.sum;
@@ -109,7 +109,7 @@ FeatureSummary of_sparse(const SparseMatrix& x) {
   const float* values = matrix.values ? matrix.values.data<float>() : nullptr;
   const int32_t* order = matrix.values && matrix.order ? matrix.order.data<int32_t>() : nullptr;
   Counts counts;
-  // There may be far more columns than entries: those that have some, in the order of their first.
+  // There may be far more columns than entries: stores only columns with entries, by first appearance.
   std::unordered_map<int32_t, size_t> places;
   places.reserve(static_cast<size_t>(std::min(x.cols(), x.entries())));
   for (int64_t i = 0; i < x.rows(); ++i) {

@@ -5,29 +5,28 @@
 
 namespace adj {
 
-/// What numbers features are, each counted once.
 struct FeatureSummary {
   int64_t rows = 0, columns = 0;
   int64_t not_zero = 0;
   int64_t negative = 0;
   int64_t not_binary = 0;        ///< neither 0 nor 1
-  int64_t zero_rows = 0;         ///< rows of which every feature is 0
-  int64_t constant_columns = 0;  ///< that are the same in every row
-  /// Least and largest maximum of |x| over a column, of those not all 0.
+  int64_t zero_rows = 0;         ///< rows with all features 0
+  int64_t constant_columns = 0;  ///< same value in every row
+  /// Smallest and largest maximum of |x| over a column, ignoring all-zero columns.
   double least_scale = 0.0, largest_scale = 0.0;
-  double largest_share = 0.0;  ///< of the sum of all |x|, what the column that holds most holds
+  double largest_share = 0.0;  ///< the largest column's share of the sum of all |x|
 
-  /// Words of documents, as features of citation graphs are: of no sign, and either all 0 or 1, or counts or
-  /// TF-IDF: at most a quarter of them not 0, and no column with more than a tenth of the sum of all. So
-  /// ages, prices and other measured columns are none, beside one-hot columns either.
+  /// True for document words, as in citation graphs: non-negative, and either all 0 or 1, or counts or
+  /// TF-IDF: at most a quarter nonzero, and no column with more than a tenth of the total sum. This excludes
+  /// ages, prices and other measured columns, also next to one-hot columns.
   bool is_bag_of_words() const;
-  /// Is one column more than 100 times as large as another?
+  /// True if one column is more than 100 times larger than another.
   bool scales_differ() const;
 };
 
-/// Of dense or sparse features (moved to the CPU). Parallel entries count one by one.
+/// For dense or sparse features (copied to the CPU). Parallel entries count separately.
 FeatureSummary summary_of(const Features& x);
-/// Reads everything once, some megabytes at a time. Throws DataError where the file cannot be read.
+/// Reads everything once, some megabytes at a time. Throws DataError if the file cannot be read.
 FeatureSummary summary_of(const FileRows& x);
 
 }  // namespace adj

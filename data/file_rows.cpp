@@ -37,7 +37,7 @@ FileRows FileRows::open(const std::string& file, const std::string& dataset) {
 
 FileRows FileRows::row_normalized() const {
   return mapped([](const Tensor& rows) {
-    Tensor normalized = rows;  // in its place
+    Tensor normalized = rows;  // in-place
     kernels::sum_normalize_rows({.x = rows, .y = normalized});
     return normalized;
   });
@@ -66,7 +66,7 @@ Tensor FileRows::gather(const Tensor& index) const {
 }
 
 void FileRows::for_blocks(const std::function<void(int64_t, const Tensor&)>& f) const {
-  constexpr int64_t kBlock = int64_t{8} << 20;  // bytes
+  constexpr int64_t kBlock = int64_t{8} << 20;  // in bytes
   ADJ_CHECK(file_, "file_rows: no file was opened");
   const int64_t row = std::max<int64_t>(1, cols_) * static_cast<int64_t>(sizeof(float));
   const int64_t step = std::max<int64_t>(1, kBlock / (2 * row)) * 2;

@@ -5,11 +5,10 @@ namespace adj {
 
 namespace {
 
-/// A dataset's parts, as ContentHash has them.
 class Hash : public detail::ContentHash {
  public:
   using ContentHash::add;
-  /// As the same matrix in memory. All blocks but the last are of whole words.
+  /// Same as for the matrix in memory. All blocks but the last are of full words.
   void add(const FileRows& rows) {
     add(uint64_t{1});
     add_form(DType::f32, {rows.rows(), rows.cols()});
@@ -21,7 +20,7 @@ class Hash : public detail::ContentHash {
     add(relation.csr().offsets);
     add(relation.csr().indices);
   }
-  /// What belongs to its edges, beside them, however they are numbered.
+  /// Adds the edges with their values, independent of their numbering.
   void add(const Relation& relation, const Tensor& of_edges) {
     const bool numbered = of_edges && relation.csr_order();
     add(numbered ? detail::gather_edges(of_edges, relation.csr_order()) : of_edges);
@@ -56,7 +55,7 @@ std::string fingerprint(const Dataset& data) {
   }
   for (const Tensor& tensor : {data.y, data.train, data.val, data.test, data.graph_offsets, data.graph_y})
     hash.add(tensor);
-  // What datasets had not always: those without it keep the fingerprint that checkpoints know them by.
+  // Added later: datasets without these keep their fingerprints in old checkpoints.
   for (const auto& [name, tensor] : {std::pair("part", data.part), std::pair("order", data.order)}) {
     if (!tensor) continue;
     hash.add(std::string_view(name));

@@ -11,15 +11,15 @@ namespace adj {
 
 namespace {
 
-constexpr double kDegreeExponent = 2.7;              // of the power law of expected degrees
+constexpr double kDegreeExponent = 2.7;              // exponent of the power law of expected degrees
 constexpr double kLargestDegree = 40.0;              // over the smallest
-constexpr double kZipf = 1.0;                        // word frequencies
-constexpr double kClassVocabulary = 0.1;             // share of the words that a class uses more than others
-constexpr uint64_t kWordVectors = 0x766563746f7273;  // the key of what these are drawn by
+constexpr double kZipf = 1.0;                        // exponent of word frequencies
+constexpr double kClassVocabulary = 0.1;             // fraction of the vocabulary that a class prefers
+constexpr uint64_t kWordVectors = 0x766563746f7273;  // generator key for the word vectors
 constexpr int64_t kAttemptsPerEdge = 200;
 constexpr int kTriesForOtherClass = 100;
 
-/// A sequence of numbers of one stream of Philox.
+/// Sequential numbers of one Philox stream.
 class Draws {
  public:
   Draws(uint64_t seed, uint64_t stream) : seed_(seed), stream_(stream) {}
@@ -44,7 +44,7 @@ class Draws {
   int left_ = 0;
 };
 
-/// Draws items in proportion to their weights.
+/// Draws items with probability proportional to their weights.
 class Weighted {
  public:
   void add(int64_t item, double weight) {
@@ -75,7 +75,7 @@ void check(const CitationOptions& o) {
             "expected 2 or more "
             "classes and 1 or more of the others, up to the {} nodes",
             o.classes, o.train_per_class, o.val, o.test, o.nodes);
-  // A class gets no fewer than half of an equal share.
+  // A class gets at least half of an equal share.
   ADJ_CHECK(o.nodes / 2 >= o.classes * o.train_per_class &&
                 o.nodes >= o.classes * o.train_per_class + o.val + o.test,
             "citation dataset: {} nodes are too few for {} x {} + {} + {} nodes in the split", o.nodes,
@@ -92,7 +92,7 @@ void check(const CitationOptions& o) {
             "citation dataset: words' vectors of {} numbers, expected 0 to {}", o.word_vectors, kLimit - 1);
 }
 
-/// Classes of unequal size: shares fall linearly, the largest three times the smallest.
+/// Classes of unequal size: shares decrease linearly, the largest three times the smallest.
 std::vector<int32_t> draw_classes(const CitationOptions& o) {
   Weighted shares;
   for (int64_t c = 0; c < o.classes; ++c)
@@ -117,7 +117,7 @@ Graph draw_edges(const CitationOptions& o, const std::vector<int32_t>& classes) 
   std::unordered_set<uint64_t> seen;
   std::vector<int32_t> src, dst;
   std::vector<bool> linked(static_cast<size_t>(o.nodes), false);
-  // Each node cites something; the edges that are left go by the expected degrees.
+  // Each node has at least one edge; the remaining edges follow the expected degrees.
   int64_t first = 0;
   for (int64_t attempts = kAttemptsPerEdge * wanted; static_cast<int64_t>(seen.size()) < wanted; --attempts) {
     ADJ_CHECK(attempts > 0, "citation dataset: no room for {} edges among {} nodes", wanted, o.nodes);
@@ -139,7 +139,7 @@ Graph draw_edges(const CitationOptions& o, const std::vector<int32_t>& classes) 
   return Graph::from_coo(o.nodes, Tensor::from(src), Tensor::from(dst));
 }
 
-/// Words in the order of their frequency: another shuffle of the vocabulary for each class.
+/// Words by decreasing frequency: another shuffle of the vocabulary for each class.
 Weighted class_words(const CitationOptions& o, uint64_t stream, int64_t count) {
   std::vector<int64_t> words(static_cast<size_t>(o.features));
   std::iota(words.begin(), words.end(), 0);
@@ -176,7 +176,7 @@ SparseMatrix draw_features(const CitationOptions& o, const std::vector<int32_t>&
                                 std::vector<float>(indices.size(), 1.0f));
 }
 
-/// [N, o.word_vectors]: the mean of the vectors of each row's words.
+/// [N, o.word_vectors]: mean of the vectors of each row's words.
 Tensor mean_word_vectors(const CitationOptions& o, const SparseMatrix& words) {
   Generator generator = Generator(o.seed).split(kWordVectors);
   const auto vectors =
@@ -197,8 +197,8 @@ Tensor mean_word_vectors(const CitationOptions& o, const SparseMatrix& words) {
   return Tensor::from(means).reshape({o.nodes, o.word_vectors});
 }
 
-/// By ascending index, for classes do not depend on it: the first of each class, then the next nodes, then
-/// the last.
+/// By ascending index, which is independent of the classes: the first of each class, then the next nodes,
+/// then the last.
 Split make_split(const CitationOptions& o, const std::vector<int32_t>& classes) {
   std::vector<int64_t> taken(static_cast<size_t>(o.classes), 0);
   std::vector<int32_t> train, rest;

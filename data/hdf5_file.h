@@ -10,73 +10,72 @@
 #include <variant>
 #include <vector>
 
-// HDF5 as Adjoint uses it: named tensors in groups, and attributes that are a number or a string. Datasets
-// and checkpoints go through here; nothing of HDF5's own API is seen outside hdf5_*.cpp.
+// HDF5 subset of Adjoint: named tensors in groups, and attributes that are a number or a string. Used for
+// datasets and checkpoints; HDF5's own API is visible in hdf5_*.cpp only.
 
 namespace adj {
 
-/// The value of an attribute. monostate: of a type that is not read (an array, a reference).
+/// Value of an attribute. monostate: of an unsupported type (an array, a reference).
 using H5Value = std::variant<std::monostate, int64_t, double, std::string>;
 
-/// An HDF5 file, read without HDF5 in this process. HDF5's library crashes and hangs on some damaged files,
-/// so it runs in a process of its own, with bounded time and memory, and says what the file holds; a file
-/// that it fails on is a DataError like any other. Values that lie in the file as they do in memory are read
-/// from there, straight into place; compressed and converted ones come from that process, some rows at a
-/// time. Nothing is read before it is asked for, and nothing outside of the file: links and values in other
-/// files are errors. All errors are DataErrors of one line, "FILE: PLACE: what was found, what was expected".
-/// Copies share the file; threads may read at once. A file that is replaced (another one under its name)
-/// goes on as it was; one that is written to or cut off is an error at the next values.
+/// An HDF5 file, read without HDF5 in this process. The HDF5 library crashes and hangs on some damaged files,
+/// so it runs in a child process, with bounded time and memory, and reports the file's contents; its failure
+/// is an ordinary DataError. Values stored in memory layout are read directly from the file into place;
+/// compressed and converted ones come from the child, some rows at a time. Reads are on demand, and links to
+/// or values in other files are errors. All errors are one-line DataErrors, "FILE: PLACE: what was found,
+/// what was expected". Copies share the file; threads may read concurrently. If the file is replaced, the
+/// open one stays valid; one that is modified or truncated gives an error at the next read.
 class H5Reader {
  public:
-  /// What to look up: paths of objects ("edges/src"), where a part `*` is any name ("splits/*/train"),
-  /// attributes ("nodes@x_cols"; "@format" of the root), or "**" for everything. What is not looked up might
-  /// not be there, and may be of any kind. Groups on the way are found too.
+  /// What to look up: paths of objects ("edges/src"), in which a part `*` matches any name
+  /// ("splits/*/train"), attributes ("nodes@x_cols"; "@format" of the root), or "**" for everything. Anything
+  /// else counts as unknown: it may not exist, or have any type. Parent groups are included.
   using Wanted = std::vector<std::string>;
 
   static H5Reader open(const std::string& path, const Wanted& wanted = {"**"});
-  /// From memory; `name` stands for the path in messages.
+  /// From memory; `name` replaces the path in messages.
   static H5Reader from_image(std::span<const std::byte> image, const std::string& name,
                              const Wanted& wanted = {"**"});
 
   const std::string& file() const;
-  /// Paths have no leading slash; the root is "". True for a link that leads nowhere, too.
+  /// Paths have no leading slash; the root is "". Also true for a dangling link.
   bool has(std::string_view path) const;
   bool is_group(std::string_view path) const;
   /// Names in a group, ascending.
   std::vector<std::string> children(std::string_view group) const;
-  /// Extents of a dataset. Throws if it is missing or a link that leads nowhere.
+  /// Extents of a dataset. Throws if it is missing or a dangling link.
   const std::vector<int64_t>& shape(std::string_view path) const;
-  /// What `rows` and `tensor` read a dataset as: any width of integer and float is read, as the dtype that
-  /// holds it of uint8, int32, int64, float32, float64; h5py's bool as uint8. Throws for other types.
+  /// The dtype in which `rows` and `tensor` read a dataset: integers and floats of any width map to the
+  /// fitting one of uint8, int32, int64, float32, float64; h5py's bool maps to uint8. Throws for other types.
   DType dtype(std::string_view path) const;
   bool is_bool(std::string_view path) const;
   /// Throw unless a dataset has this shape (-1: any extent) and integers, or floating numbers, of any width.
   void expect_integers(std::string_view path, std::initializer_list<int64_t> shape) const;
   void expect_floats(std::string_view path, std::initializer_list<int64_t> shape) const;
 
-  /// A dataset, on the CPU. Throws if it is missing, or if dtype or shape are not among those expected; -1 in
-  /// `shape` stands for any extent.
+  /// Reads a dataset to the CPU. Throws if it is missing, or has another dtype or shape than expected; -1 in
+  /// `shape` means any extent.
   Tensor tensor(std::string_view path, std::initializer_list<DType> dtypes,
                 std::initializer_list<int64_t> shape) const;
-  /// Likewise, of any shape.
+  /// Same, for any shape.
   Tensor tensor(std::string_view path, std::initializer_list<DType> dtypes) const;
 
-  /// The rows [first, first + count) of a dataset (of one number: its only row) as `dtype(path)`, into `to`.
+  /// Reads the rows [first, first + count) of a dataset (a scalar has one row) as `dtype(path)` into `to`.
   void rows(std::string_view path, int64_t first, int64_t count, void* to) const;
-  /// Can rows be read one by one, at the cost of the row? They can where values lie in the file as they do in
-  /// memory: not compressed, chunked or to be converted.
+  /// True if single rows can be read at the cost of the row: stored in memory layout, not compressed, chunked
+  /// or converted.
   bool has_plain_rows(std::string_view path) const;
-  /// Row k of `to` = row index[k], for a dataset that has_plain_rows(), in parallel. Throws adj::Error for an
-  /// index out of range, naming its position.
+  /// Gather: row k of `to` is row index[k], for a dataset with has_plain_rows(), in parallel. Throws
+  /// adj::Error for an index out of range, naming its position.
   void gather(std::string_view path, std::span<const int32_t> index, void* to) const;
-  /// Calls f(first, count) over blocks of rows that suit reading them: about a megabyte, or what is
-  /// compressed together. Several at once where that is faster.
+  /// Calls f(first, count) over blocks of rows of a size that is efficient to read: about a megabyte, or a
+  /// compressed chunk. In parallel if that is faster.
   void for_blocks(std::string_view path, const std::function<void(int64_t first, int64_t count)>& f) const;
 
   bool has_attribute(std::string_view object, std::string_view name) const;
-  /// Names of an object's attributes, ascending; none where there is no such object.
+  /// Names of an object's attributes, ascending; empty if the object does not exist.
   std::vector<std::string> attributes(std::string_view object) const;
-  /// Attributes. Throw if one is missing or of another kind; an integer serves as a number.
+  /// Attribute values. Throw if one is missing or of another kind; an integer is also a number.
   int64_t integer(std::string_view object, std::string_view name) const;
   double number(std::string_view object, std::string_view name) const;
   std::string text(std::string_view object, std::string_view name) const;
@@ -102,25 +101,24 @@ class H5Reader {
   std::shared_ptr<const Impl> impl_;
 };
 
-/// Writes an HDF5 file as a whole: it appears under its name, complete and on disk, at commit(), in the place
-/// of an older one; until then, and without commit(), what stood there stays. The same calls give the same
-/// bytes.
+/// Writes an HDF5 file atomically: it appears under its name, complete and on disk, at commit(), replacing an
+/// older one; until then, and without commit(), the old file stays. The same calls give the same bytes.
 class H5Writer {
  public:
-  /// `gzip`: 0 (none) to 9, for datasets of 1 KiB or more.
+  /// `gzip`: level 0 (none) to 9, for datasets of at least 1 KiB.
   explicit H5Writer(std::string path, int gzip = 0);
   ~H5Writer();
   H5Writer(const H5Writer&) = delete;
   H5Writer& operator=(const H5Writer&) = delete;
 
-  /// A dataset of any dtype but bfloat16 and bits; groups on the way are made.
+  /// Writes a dataset of any dtype except bfloat16 and bits; parent groups are created.
   void write(const std::string& path, const Tensor& tensor);
-  /// An attribute of the root (""), of a dataset written before, or of a group, which is made where it is
+  /// Sets an attribute of the root (""), of a dataset written before, or of a group, which is created if
   /// missing.
   void attribute(const std::string& object, const std::string& name, int64_t value);
   void attribute(const std::string& object, const std::string& name, double value);
   void attribute(const std::string& object, const std::string& name, const std::string& value);
-  /// Throws DataError where the file cannot be written.
+  /// Throws DataError if the file cannot be written.
   void commit();
 
  private:

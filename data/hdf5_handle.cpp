@@ -26,7 +26,7 @@ std::string last_error() {
       },
       &message);
   if (message.empty()) return "unknown error of the HDF5 library";
-  // Addresses in its memory differ from run to run; what is wrong with a file is to read the same.
+  // Removes addresses, which differ from run to run, to keep messages reproducible.
   for (size_t at = message.find("0x"); at != std::string::npos; at = message.find("0x", at + 2)) {
     const size_t end = message.find_first_not_of("0123456789abcdefABCDEF", at + 2);
     message.erase(at + 2, (end == std::string::npos ? message.size() : end) - at - 2);

@@ -9,19 +9,19 @@
 #include <H5FDdevelop.h>
 #endif
 
-// A driver of HDF5's virtual file layer: its bytes go to an Output. HDF5 does not know of C++'s exceptions,
-// and no function here throws one.
+// A driver for HDF5's virtual file layer that writes to an Output. HDF5 does not support C++ exceptions, so
+// no function here throws.
 
 namespace adj::hdf5 {
 
 namespace {
 
-/// What HDF5 holds of an open file; the first member is its own.
+/// State of an open file; the first member belongs to HDF5.
 struct Opened {
   H5FD_t base;
   Output* output;
-  haddr_t allocated;  // end of what HDF5 has given away
-  haddr_t end;        // of what it has written
+  haddr_t allocated;  // end of the space allocated by HDF5
+  haddr_t end;        // end of the written space
 };
 
 Opened& opened(H5FD_t* file) { return *reinterpret_cast<Opened*>(file); }
@@ -29,7 +29,7 @@ const Opened& opened(const H5FD_t* file) { return *reinterpret_cast<const Opened
 
 constexpr haddr_t kMostAddress = haddr_t{1} << 62;
 
-/// Opened for one file at a time, under mutex(): create() says for which.
+/// The Output being created, one at a time under mutex(); set by create().
 Output*& being_created() {
   static Output* output = nullptr;
   return output;
@@ -95,7 +95,7 @@ H5FD_class_t driver_class() {
   H5FD_class_t driver{};
 #if H5_VERSION_GE(1, 13, 0)
   driver.version = H5FD_CLASS_VERSION;
-  driver.value = static_cast<H5FD_class_value_t>(513);  // of those that are free for use within a program
+  driver.value = static_cast<H5FD_class_value_t>(513);  // from the range for use within a program
 #endif
   driver.name = "adjoint_output";
   driver.maxaddr = kMostAddress;

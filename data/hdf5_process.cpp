@@ -33,19 +33,19 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// The process limits its own processor time; this is for what it cannot see, such as a stopped file system,
-// and must not cut it short on a busy machine.
-constexpr int kPatience = 50;  // times what the work should take
+// The child limits its own CPU time; this timeout covers what it cannot detect, such as a hung file system,
+// and must not trigger on a busy machine.
+constexpr int kPatience = 50;  // factor over the expected time
 constexpr size_t kBytesPerSecond = size_t{20} << 20;
 
-/// How long one that has nothing more to say is given to end by itself, which tells why.
+/// Time for a child that stopped answering to exit by itself, which gives the reason.
 constexpr milliseconds kLastWords{2000};
 
-/// Names and attributes stand in the file, and most of them once.
+/// Names and attributes are stored in the file, mostly once.
 constexpr size_t kDirectorySlack = size_t{64} << 20;
 constexpr size_t kPiece = size_t{1} << 20;
 
-// The other process has its descriptors below; these are put there one after another.
+// The child uses the descriptors below; these are moved there one by one.
 constexpr int kLowest = 10;
 
 const Descriptor& program() {
@@ -54,7 +54,7 @@ const Descriptor& program() {
   return file;
 }
 
-/// This process's environment, with the folder of its own HDF5 library first among those searched.
+/// This process's environment, with the folder of its own HDF5 library first in the search path.
 std::vector<std::string> environment() {
   constexpr std::string_view kSearched = "LD_LIBRARY_PATH=";
   std::string folder, inherited;
@@ -75,7 +75,7 @@ std::vector<std::string> environment() {
   return all;
 }
 
-/// What runs between vfork and exec: system calls alone, for the memory is the parent's.
+/// Runs between vfork and exec: system calls only, since the memory is the parent's.
 [[noreturn]] void become(int executable, int socket, int file, char* const* arguments, char* const* variables,
                          volatile int* failure) {
   if (dup2(socket, kRequests) >= 0 && dup2(file, kFile) >= 0) {
@@ -97,7 +97,7 @@ pid_t start(int executable, int socket, int file) {
   std::vector<char*> variables;
   for (std::string& text : texts) variables.push_back(text.data());
   variables.push_back(nullptr);
-  // No handler of this program may run in a process that shares its memory.
+  // No signal handler may run in a process that shares the parent's memory.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -130,7 +130,7 @@ std::string library_path(std::string_view folder, std::string_view inherited) {
 }
 
 Descriptor file_in_memory(const char* name, const void* bytes, size_t count) {
-  constexpr unsigned kMayRun = 0x10;  // MFD_EXEC: said or implied, where the kernel asks which
+  constexpr unsigned kMayRun = 0x10;  // MFD_EXEC: explicit where the kernel requires a choice
   int made = memfd_create(name, MFD_CLOEXEC | kMayRun);
   if (made < 0 && errno == EINVAL) made = memfd_create(name, MFD_CLOEXEC);
   Descriptor file(made, kLowest);
@@ -162,7 +162,7 @@ std::string Process::list(const std::vector<std::string>& wanted) {
     throw DataError(fmt::format("damaged: {} bytes of names and attributes, expected {} at most", bytes,
                                 file_bytes_ + kDirectorySlack));
   std::string directory;
-  while (directory.size() < bytes) {  // no memory for what does not come
+  while (directory.size() < bytes) {  // grows with the received bytes, not with the announced size
     const size_t have = directory.size(), more = std::min(bytes - have, kPiece);
     directory.resize(have + more);
     get(directory.data() + have, more, file_bytes_);
@@ -224,7 +224,7 @@ void Process::wait_for_answer(size_t bytes) {
 
 void Process::ended(bool too_long) {
   if (!child_) throw DataError("damaged: the HDF5 library crashed on it");
-  socket_ = Descriptor();  // it ends when the other side of its own is closed
+  socket_ = Descriptor();  // the child exits when its socket is closed
   const ChildProcess::Status status = child_->end(too_long ? milliseconds(0) : kLastWords);
   child_.reset();
   if (status.exit == 127)

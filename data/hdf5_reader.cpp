@@ -22,10 +22,10 @@ namespace {
 using hdf5::Descriptor;
 
 constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
-constexpr int64_t kBlock = int64_t{256} << 10;       // bytes that are read at once, still cached when checked
-constexpr int64_t kDecompressed = int64_t{8} << 20;  // that are asked for at once
+constexpr int64_t kBlock = int64_t{256} << 10;       // bytes per read; still cached when checked
+constexpr int64_t kDecompressed = int64_t{8} << 20;  // bytes per request
 
-/// The signature stands at the beginning, or at 512, 1024, 2048, … behind a user block.
+/// The signature is at offset 0, or at 512, 1024, 2048, … after a user block.
 bool has_signature(int descriptor, off_t bytes) {
   char head[8];
   for (off_t at = 0; at + 8 <= bytes; at = at == 0 ? 512 : 2 * at)
@@ -56,7 +56,7 @@ std::string dtypes_text(std::initializer_list<DType> dtypes) {
   return fmt::format("{}", fmt::join(names, " or "));
 }
 
-/// By which a file is known not to have been written to.
+/// Detects modifications of the file.
 struct LastWrite {
   off_t bytes = 0;
   int64_t seconds = 0, nanoseconds = 0;
@@ -74,15 +74,15 @@ LastWrite last_write(const Descriptor& file) {
 
 struct H5Reader::Object {
   bool group = false;
-  std::string problem;  // what hinders reading it
-  std::string type;     // as the file has it, for messages
+  std::string problem;  // why it cannot be read
+  std::string type;     // type name in the file, for messages
   bool readable = false;
   DType dtype = DType::u8;
   uint64_t offset = hdf5::kNowhere;
-  int64_t band = 1;  // rows that are compressed together
+  int64_t band = 1;  // rows compressed together
   std::vector<int64_t> shape;
   std::map<std::string, H5Value, std::less<>> attributes;
-  size_t index = 0;  // in the directory
+  size_t index = 0;  // position in the directory
 
   int64_t rows() const { return shape.empty() ? 1 : shape[0]; }
   size_t row_bytes() const {
@@ -100,7 +100,7 @@ struct H5Reader::Impl {
   Wanted wanted;
   std::string directory;
   std::map<std::string, Object, std::less<>> objects;
-  mutable std::mutex mutex;  // of the process
+  mutable std::mutex mutex;  // guards the process
   mutable std::optional<hdf5::Process> process;
   mutable int restarts = 0;
 
@@ -153,12 +153,13 @@ struct H5Reader::Impl {
     require_unchanged();
   }
 
-  /// After a read: what another process wrote into the file in the meantime would be taken for values.
+  /// After a read: values changed by another process in the meantime must not be used.
   void require_unchanged() const {
     if (last_write(file) != opened) throw DataError("the file has changed since it was opened");
   }
 
-  /// After a dataset on which the library crashed, for the others. Each may take its time to do so.
+  /// Restarts the child after a crash, so that other datasets stay readable. The number of restarts is
+  /// limited, since each may take long.
   void restart() const {
     constexpr int kMost = 8;
     if (++restarts > kMost) throw DataError("not read: the HDF5 library crashed on too many others");
@@ -174,8 +175,8 @@ struct H5Reader::Impl {
 };
 
 H5Reader H5Reader::open(const std::string& path, const Wanted& wanted) {
-  // A file that is replaced just now (a training's checkpoint) has no name any more when HDF5 asks for it,
-  // and another one stands in its place.
+  // A file that is being replaced (a checkpoint of a running training) may no longer have this name when HDF5
+  // opens it.
   constexpr int kAttempts = 100;
   for (int attempt = 1;; ++attempt) {
     size_t bytes = 0;
@@ -290,7 +291,7 @@ bool H5Reader::has_plain_rows(std::string_view path) const {
 
 void H5Reader::gather(std::string_view path, std::span<const int32_t> index, void* to) const {
   ADJ_CHECK(has_plain_rows(path), "{}: {}: rows cannot be read one by one", file(), path);
-  constexpr int64_t kGrain = 256;  // rows, of a system call each
+  constexpr int64_t kGrain = 256;  // rows per chunk, one system call each
   const Object& object = dataset(path);
   const int64_t rows = object.rows();
   const size_t row = object.row_bytes();
@@ -301,7 +302,7 @@ void H5Reader::gather(std::string_view path, std::span<const int32_t> index, voi
   try {
     parallel_for(std::ssize(index), kGrain, [&](int64_t begin, int64_t end) {
       for (int64_t k = begin; k < end;) {
-        int64_t next = k + 1;  // rows that follow each other are read at once
+        int64_t next = k + 1;  // consecutive rows are read together
         while (next < end && index[static_cast<size_t>(next)] == index[static_cast<size_t>(next - 1)] + 1)
           ++next;
         impl_->read_plain(object.offset + row * static_cast<size_t>(index[static_cast<size_t>(k)]),
@@ -323,7 +324,7 @@ void H5Reader::for_blocks(std::string_view path, const std::function<void(int64_
   if (object.offset != hdf5::kNowhere)
     return parallel_for(rows, std::max<int64_t>(1, kBlock / row),
                         [&](int64_t begin, int64_t end) { f(begin, end - begin); });
-  // One after another, and whole bands, so that nothing is decompressed twice.
+  // Sequential, in full chunks of the file, so that nothing is decompressed twice.
   int64_t step = std::max<int64_t>(1, kDecompressed / row);
   if (step > object.band) step = step / object.band * object.band;
   for (int64_t first = 0; first < rows;) {

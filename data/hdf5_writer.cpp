@@ -10,8 +10,8 @@ namespace {
 
 using hdf5::Handle;
 
-constexpr size_t kCompressFrom = 1024;      // bytes
-constexpr size_t kChunk = size_t{1} << 20;  // bytes
+constexpr size_t kCompressFrom = 1024;      // in bytes
+constexpr size_t kChunk = size_t{1} << 20;  // in bytes
 
 hid_t file_type(DType dtype) {
   switch (dtype) {
@@ -43,11 +43,11 @@ struct H5Writer::Impl {
   Impl(std::string where, int level) : path(std::move(where)), gzip(level), output(path) {}
 
   [[noreturn]] void fail(const std::string& place) const {
-    output.check();  // what HDF5 does not know of
+    output.check();  // errors hidden from HDF5
     data_fail("{}: {}: cannot be written: {}", path, place, excerpt(hdf5::last_error()));
   }
 
-  /// Opens what stands under `object`, or makes a group of it.
+  /// Opens the object, or creates a group.
   Handle open(const std::string& object) const {
     if (object.empty()) return Handle(H5Gopen2(file.get(), "/", H5P_DEFAULT), H5Gclose);
     for (size_t end = object.find('/');; end = object.find('/', end + 1)) {

@@ -17,7 +17,7 @@ using detail::Column;
 
 bool is_of_graphs(Task task) { return task == Task::graph_class || task == Task::graph_regression; }
 
-/// Rows of logits become probabilities; the largest one's place in each row.
+/// Softmax of each row, in-place; returns the argmax of each row.
 std::vector<int32_t> softmax_rows(std::vector<float>& values, size_t columns) {
   std::vector<int32_t> best(values.size() / columns);
   for (size_t i = 0; i < best.size(); ++i) {
@@ -33,7 +33,7 @@ std::vector<int32_t> softmax_rows(std::vector<float>& values, size_t columns) {
   return best;
 }
 
-/// What nodes are called, in the order in which they stood at first.
+/// Node names in original order.
 struct NodeNames {
   Tensor ids;
   detail::PackedNames names;
@@ -46,7 +46,7 @@ struct NodeNames {
     if (ids) ids = detail::gather_edges(ids, back);
     if (names.bytes) names = detail::gathered(names, back);
   }
-  /// A column of them; node(row) is a number.
+  /// A column of node names; node(row) is a node number.
   template <class F>
   Column column(std::string title, F node) const {
     if (ids)
@@ -90,7 +90,7 @@ void add_columns(std::vector<Column>& columns, const std::string& what, const Pr
                            [of = values.data<T>() + k, width](int64_t row) { return of[row * width]; }));
 }
 
-/// Those of predictions that are in the order of the rows.
+/// Columns of predictions, in row order.
 std::vector<Column> columns_of(const Predictions& p) {
   std::vector<Column> columns;
   if (p.task == Task::node_regression || p.task == Task::graph_regression) {

@@ -9,7 +9,7 @@ namespace adj {
 
 namespace {
 
-constexpr uint64_t kFeatures = 0x66656174757265;  // the key of what a planted dataset draws besides its graph
+constexpr uint64_t kFeatures = 0x66656174757265;  // generator key of a planted dataset for all but its graph
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 
 Tensor moved(std::vector<int32_t>& list) {
@@ -18,7 +18,7 @@ Tensor moved(std::vector<int32_t>& list) {
   return tensor;
 }
 
-/// Of the order in which the edges came nothing is kept: it is as large as the graph.
+/// Drops input_order, which is as large as the graph.
 Graph graph_of(EdgeList&& edges) {
   const Tensor src = moved(edges.src), dst = moved(edges.dst);
   return Graph(Graph::from_coo(edges.nodes, src, dst).relation());
@@ -32,7 +32,7 @@ void split_at_random(Dataset& data, Generator& generator) {
   data.use_split(0);
 }
 
-/// Row i becomes x[i] + mean[y[i]].
+/// x[i] += mean[y[i]] for each row.
 void add_means(Tensor& x, const Tensor& mean, const std::vector<int32_t>& y) {
   const int64_t columns = x.size(1);
   const float* from = mean.data<float>();

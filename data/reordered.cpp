@@ -7,7 +7,7 @@ namespace adj {
 
 namespace {
 
-using detail::gather_edges;  // rows by an index, of edges or of nodes
+using detail::gather_edges;  // gathers rows, of edges or of nodes
 
 Tensor gathered(const Tensor& of_nodes, const Tensor& order) {
   return of_nodes ? gather_edges(of_nodes, order) : of_nodes;

@@ -23,16 +23,16 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr uint64_t kMostHeader = 100'000'000;  // bytes, the reference implementation's bound
+constexpr uint64_t kMostHeader = 100'000'000;  // in bytes, the limit of the reference implementation
 constexpr const char* kMetadata = "__metadata__";
 
 struct Type {
   std::string_view name;
   uint64_t bytes;
-  std::optional<DType> dtype;  // that a tensor of it is read as
+  std::optional<DType> dtype;  // dtype in which it is read
 };
 
-/// Of whole bytes. Those that are written stand in the order in which the reference lays out tensors.
+/// Types of full bytes. Writable ones are in the reference's tensor order.
 constexpr std::array<Type, 17> kTypes{{{"I64", 8, DType::i64},
                                        {"F64", 8, DType::f64},
                                        {"F32", 4, DType::f32},
@@ -53,7 +53,7 @@ constexpr std::array<Type, 17> kTypes{{{"I64", 8, DType::i64},
 struct Entry {
   const Type* type;
   std::vector<int64_t> shape;
-  uint64_t begin, end;  // behind the header
+  uint64_t begin, end;  // offsets after the header
 };
 
 }  // namespace
@@ -61,7 +61,7 @@ struct Entry {
 struct SafetensorsReader::Impl {
   std::string file;
   detail::Descriptor descriptor;
-  uint64_t data_at = 0;  // in the file
+  uint64_t data_at = 0;  // position in the file
   std::map<std::string, Entry, std::less<>> entries;
   std::map<std::string, std::string> metadata;
 
@@ -79,7 +79,7 @@ struct SafetensorsReader::Impl {
       fail(place, "the file ends, expected {} bytes more", count - done);
   }
 
-  /// Refuses on the way what would take much memory, and names that stand twice, which the parser lets pass.
+  /// Rejects memory-hungry input while parsing, and duplicate names, which the parser accepts.
   Json parse(const std::string& text) const {
     std::array<std::set<std::string>, 3> names;  // by depth
     int extents = 0;
@@ -106,7 +106,7 @@ struct SafetensorsReader::Impl {
     }
   }
 
-  /// `info[name]`, an array of integers from 0 on.
+  /// `info[name]`, an array of non-negative integers.
   std::vector<int64_t> integers(const std::string& tensor, const Json& info, const char* name) const {
     std::vector<int64_t> values;
     const auto found = info.find(name);
@@ -243,7 +243,7 @@ std::map<std::string, Tensor> load_safetensors(const std::string& path) {
 
 void save_safetensors(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& tensors,
                       const std::map<std::string, std::string>& metadata) {
-  // By type, widest first, so that each tensor is aligned, and by name.
+  // By type, widest first, so that each tensor is aligned, then by name.
   std::map<std::pair<size_t, std::string>, const Tensor*> order;
   std::set<std::string> taken{kMetadata};
   for (const auto& [name, tensor] : tensors) {

@@ -11,15 +11,14 @@
 
 namespace adj {
 
-/// A .safetensors file (huggingface/safetensors, README.md, "Format"): named tensors, row-major, behind a
-/// JSON header of at most 100 MB. Read as they are: F64, F32, BF16, I64, I32 and U8. BOOL becomes uint8, F16
-/// float32. Other dtypes of the format, and more than four dimensions, are refused where the tensor is asked
-/// for.
+/// A .safetensors file (huggingface/safetensors, README.md, "Format"): named tensors, row-major, after a JSON
+/// header of at most 100 MB. F64, F32, BF16, I64, I32 and U8 are read unchanged; BOOL becomes uint8, F16
+/// float32. Other dtypes of the format, and more than four dimensions, throw when the tensor is requested.
 ///
-/// open() reads and checks the header alone. All errors are DataErrors of one line, "FILE: TENSOR: what was
-/// found, what was expected": a header that is no JSON or too large, a name twice, an unknown dtype, a size
-/// that is not the shape's, tensors that overlap, leave a hole or end beyond the file, bytes left over.
-/// Copies share the file; threads may read at once.
+/// open() reads and checks the header only. All errors are one-line DataErrors, "FILE: TENSOR: what was
+/// found, what was expected": a header that is not JSON or too large, a duplicate name, an unknown dtype, a
+/// size that does not match the shape, tensors that overlap, leave a gap or exceed the file, trailing bytes.
+/// Copies share the file; threads may read concurrently.
 class SafetensorsReader {
  public:
   static SafetensorsReader open(const std::string& path);
@@ -28,9 +27,9 @@ class SafetensorsReader {
   /// Ascending.
   std::vector<std::string> names() const;
   bool has(std::string_view name) const;
-  /// The texts of "__metadata__" by name.
+  /// The entries of "__metadata__" by name.
   const std::map<std::string, std::string>& metadata() const;
-  /// On the CPU. Throws if there is none of that name.
+  /// On the CPU. Throws for an unknown name.
   Tensor tensor(std::string_view name) const;
 
   /// Throws DataError "FILE: TENSOR: message".
@@ -50,10 +49,10 @@ class SafetensorsReader {
 /// All tensors of a file, on the CPU: `model.load_state(load_safetensors("model.safetensors"))`.
 std::map<std::string, Tensor> load_safetensors(const std::string& path);
 
-/// Writes tensors of any dtype but bits and from any device, in one step (core/file.h):
-/// `save_safetensors("model.safetensors", model.state())`. The bytes are those of the reference
-/// implementation. Throws DataError where the file cannot be written, and adj::Error naming a tensor that is
-/// absent or of bits, or a name that is taken, no UTF-8 or "__metadata__".
+/// Writes tensors of any dtype except bits and from any device, atomically (core/file.h):
+/// `save_safetensors("model.safetensors", model.state())`. Byte for byte as the reference implementation.
+/// Throws DataError if the file cannot be written, and adj::Error for a tensor that is absent or of bits
+/// (naming it), and for a name that is repeated, not UTF-8 or "__metadata__".
 void save_safetensors(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& tensors,
                       const std::map<std::string, std::string>& metadata = {});
 

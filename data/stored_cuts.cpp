@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kFormat = "adjoint.cuts";
 constexpr int64_t kVersion = 1;
 
-/// Calls f(name in the file, tensor, its dtype, its shape with -1 for any extent).
+/// Calls f(name in the file, tensor, dtype, shape with -1 for any extent).
 template <class Cut, class F>
 void for_tensors(Cut& cut, F&& f) {
   using Extents = std::initializer_list<int64_t>;
@@ -31,7 +31,7 @@ struct Key {
   uint64_t hash;
 };
 
-/// The group of a structure's cut. Hashed once, as a GPU's structure is copied for it.
+/// Group name of a structure's cut. The hash is cached, since it copies a GPU's structure to the host.
 std::string name_of_cut(const Csr& a, int64_t least) {
   const auto key = a.cache->get<Key>([&] {
     detail::ContentHash hash;
@@ -76,7 +76,7 @@ void explain_cut(const Csr& a, int64_t least, std::string_view what, const std::
 }  // namespace
 
 StoredCuts::StoredCuts(std::string path) : path_(std::move(path)) {
-  std::error_code none;  // what cannot be looked at cannot be written either, which write() says
+  std::error_code none;  // an unreadable path is not writable either, which write() reports
   if (!std::filesystem::exists(path_, none)) return;
   file_ = H5Reader::open(path_);
   if (const std::string format = file_->text("", "format"); format != kFormat)

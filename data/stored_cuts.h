@@ -11,31 +11,29 @@
 
 namespace adj {
 
-/// Cuts of structures for tensor cores (RowTiles), kept in an HDF5 file of their own from one process to the
-/// next:
+/// Persistent cache of tensor core cuts (RowTiles) in an HDF5 file:
 ///
 ///   const auto cuts = std::make_shared<StoredCuts>("cuts.h5");
-///   compute_options().cuts = cuts;
-///   …  // what is cut from here on is read from the file where it is there
-///   cuts->write();  // what was made and kept besides
+///   kernels::set_cut_store(cuts);
+///   …  // cuts made from here on are read from the file if stored there
+///   cuts->write();  // adds the new ones
 ///
-/// A cut is known by the contents of its structure and by `least`, as the group HASH-LEAST: the tensors of
+/// A cut is identified by its structure's contents and `least`, as the group HASH-LEAST: the tensors of
 /// RowTiles under their names, and the attributes rows, cols, entries and least. The root has format
 /// "adjoint.cuts" and version.
 ///
-/// A cut that is read is held against its structure entry by entry (check_row_tiles()), on the CPU. All
+/// A cut that is read is validated entry by entry against its structure (check_row_tiles()), on the CPU. All
 /// errors are DataErrors.
 class StoredCuts : public kernels::CutStore {
  public:
-  /// Over what `path` holds, where there is such a file.
+  /// Loads the contents of `path` if the file exists.
   explicit StoredCuts(std::string path);
 
-  /// Throws where the file has a cut for the structure and it is not the structure's.
+  /// Throws if the file has a cut for the structure that does not match it.
   std::shared_ptr<RowTiles> find(const Csr& a, int64_t least) override;
   void keep(const Csr& a, const std::shared_ptr<const RowTiles>& cut) override;
-  /// Writes the file anew with what it had and what was kept besides; without effect where that is nothing.
-  /// Returns how many cuts were found in it or kept. Throws where it had some and none of them was found: it
-  /// is of another graph.
+  /// Rewrites the file with its old and new cuts; no effect without new ones. Returns the number of cuts
+  /// found or kept. Throws if it had cuts and none was found: it belongs to another graph.
   int64_t write() const;
 
  private:

@@ -29,9 +29,9 @@ void Column::append_text(fmt::memory_buffer& to, std::string_view text, bool jso
 bool is_table(const std::string& path) { return path.ends_with(".csv") || path.ends_with(".jsonl"); }
 
 void write_table(const std::string& path, const std::vector<Column>& columns, int64_t rows) {
-  constexpr int64_t kPart = 1024, kParts = 64;  // rows that a thread writes, and parts in memory
+  constexpr int64_t kPart = 1024, kParts = 64;  // rows per thread, and parts in memory
   const bool json = path.ends_with(".jsonl");
-  std::vector<std::string> before;  // each cell
+  std::vector<std::string> before;  // text before each cell
   for (const Column& column : columns)
     before.push_back(!json ? (before.empty() ? "" : ",")
                            : (before.empty() ? "{" : ", ") + json_text(column.title) + ": ");

@@ -6,8 +6,8 @@ namespace {
 
 /// Nanoseconds; docs/benchmarks.md says where they come from.
 struct Constants {
-  double sort, sort_edge;  ///< a sort, and for each edge of it
-  /// A scattered sum beyond a reduced one, and for each edge, feature of an edge, and feature of a node.
+  double sort, sort_edge;  ///< per sort, and per sorted edge
+  /// Extra cost of a scattered sum: fixed, per edge, per edge feature, and per node feature.
   double sum, edge, edge_feature, node_feature;
 };
 constexpr Constants kCpu{5000.0, 10.0, 5000.0, 1.0, 0.3, 0.0};

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <adjoint/core/device.h>
-#include <adjoint/kernels/compute_options.h>
+#include <adjoint/kernels/compute_context.h>
 
 #include <cstdint>
 
@@ -9,23 +9,24 @@ namespace adj {
 
 namespace detail {
 
-/// What an edge list is for, where that is known: fewer sums than sorting pays for.
+/// Expected use of an edge list, if known: a list with few sums is not worth sorting.
 struct ListUse {
-  int64_t sums = 0;      ///< over neighbours, forward and backward, while it lives; 0: not known, many
-  int64_t width = 0;     ///< of their features, on average
-  bool backward = true;  ///< are there sums over the transpose, for which it is sorted a second time?
+  int64_t sums = 0;      ///< number of sums over neighbours, forward and backward, in its lifetime; 0:
+                         ///< unknown, many
+  int64_t width = 0;     ///< mean feature width
+  bool backward = true;  ///< sums over the transpose, which needs a second sort
 };
 
-/// What the rule weighs, in nanoseconds.
+/// Costs compared by the rule, in nanoseconds.
 struct AggregationCost {
-  double sorting = 0.0;     ///< into CSR and, with a backward pass, its transpose
-  double scattering = 0.0;  ///< that all sums take longer over the list than over sorted rows
+  double sorting = 0.0;     ///< into CSR and, with a backward pass, the transpose
+  double scattering = 0.0;  ///< extra time of all sums over the list instead of sorted rows
   bool scatters() const { return scattering < sorting; }
 };
 
-/// The rule of Aggregation::automatic for a list between so many nodes (the larger side), by constants of a
-/// machine each for CPU and GPU (docs/benchmarks.md): a function of these numbers alone, so that the same
-/// program takes the same way in every run. Where `sums` is 0 the list is sorted.
+/// The rule of Aggregation::automatic for a list over `nodes` nodes (the larger side), with machine constants
+/// for CPU and GPU (docs/benchmarks.md). A function of its arguments only, so the same program always makes
+/// the same choice. The list is sorted if `sums` is 0.
 AggregationCost aggregation_cost(int64_t nodes, int64_t edges, const ListUse& use, Device device);
 
 }  // namespace detail

@@ -4,24 +4,22 @@
 
 namespace adj {
 
-/// One hop of a sampled neighbourhood: a relation from the nodes that are read to the nodes that are
-/// computed, numbered within the block, and who they are in the whole graph. The targets are the first of the
-/// sources, so that a layer finds a target's own features in row i of its input. Immutable and a cheap
-/// handle.
+/// One hop of a sampled neighbourhood (a bipartite message-flow graph): a relation from source nodes to
+/// target nodes with local numbers, and their global ids. The targets are the first sources, so a layer finds
+/// target i's own features in row i of its input. Immutable and a cheap handle.
 class Block {
  public:
   Block() = default;
-  /// `src_nodes` int32 or int64 [num_src]: global ids of the sources, the targets' first. `edge_ids` int32 or
-  /// int64 [M], optional: the edges' numbers in the whole graph, by the relation's edge numbers. Throws where
-  /// lengths or devices do not fit, or there are more targets than sources.
+  /// `src_nodes` int32 or int64 [num_src]: global ids of the sources, targets first. `edge_ids` int32 or
+  /// int64 [M], optional: global edge numbers, by the relation's edge numbers. Throws for mismatched lengths
+  /// or devices, or more targets than sources.
   Block(Relation relation, Tensor src_nodes, Tensor edge_ids = {});
-  /// Likewise with the targets' global ids beside, which are compared with the first of the sources' (the
-  /// host waits for the device once).
+  /// Same, with the targets' global ids, which are checked against the first sources (one synchronization).
   Block(Relation relation, const Tensor& dst_nodes, Tensor src_nodes, Tensor edge_ids);
 
   explicit operator bool() const { return static_cast<bool>(relation_); }
   const Relation& relation() const { return relation_; }
-  /// A block stands for its relation in edge operations.
+  /// A block converts to its relation in edge operations.
   operator const Relation&() const { return relation_; }
   int64_t num_src() const { return relation_.num_src(); }
   int64_t num_dst() const { return relation_.num_dst(); }
@@ -30,7 +28,7 @@ class Block {
   /// Global ids.
   const Tensor& src_nodes() const { return src_nodes_; }
   Tensor dst_nodes() const { return src_nodes_.rows(0, num_dst()); }
-  /// Absent where the maker gave none.
+  /// Absent if none were given.
   const Tensor& edge_ids() const { return edge_ids_; }
 
   /// With what its relation derived (Relation::to).

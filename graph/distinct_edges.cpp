@@ -10,19 +10,19 @@ using adj::parallel_for;
 
 namespace {
 
-constexpr int64_t kBucket = 1 << 15;    // keys that are sorted together: 256 KiB
-constexpr int64_t kMostBuckets = 4096;  // bounds the table of counts
-constexpr int64_t kMostChunks = 64;     // likewise
+constexpr int64_t kBucket = 1 << 15;    // keys per sorted bucket; 256 KiB
+constexpr int64_t kMostBuckets = 4096;  // limits the table of counts
+constexpr int64_t kMostChunks = 64;     // same
 
-/// draw(first) … draw(first + count - 1), ascending: each goes to the bucket of its target, then buckets are
-/// sorted. Drawing a key again costs less than keeping it.
+/// draw(first) … draw(first + count - 1), sorted: bucketed by target, then sorted per bucket. Redrawing a key
+/// is cheaper than storing it.
 std::vector<uint64_t> sorted_draws(int64_t nodes, int64_t first, int64_t count,
                                    const std::function<uint64_t(int64_t)>& draw) {
   const int64_t buckets = std::clamp<int64_t>(count / kBucket, 1, std::min(nodes, kMostBuckets));
   const int64_t chunk = std::max(ceil_div(std::max<int64_t>(count, 1), kMostChunks), kDrawGrain);
   const int64_t chunks = ceil_div(count, chunk);
   const auto bucket_of = [=](uint64_t key) { return int64_t{target_of(key)} * buckets / nodes; };
-  // places[c * buckets + b]: how many of chunk c are of bucket b, then where the first of them goes.
+  // places[c * buckets + b]: number of keys of chunk c in bucket b, then the position of the first of them.
   std::vector<int64_t> places(static_cast<size_t>(chunks * buckets));
   parallel_for(count, chunk, [&](int64_t begin, int64_t end) {
     int64_t* counts = places.data() + begin / chunk * buckets;
@@ -56,7 +56,7 @@ std::vector<uint64_t> sorted_draws(int64_t nodes, int64_t first, int64_t count,
 std::vector<uint64_t> distinct_edges(int64_t nodes, int64_t count,
                                      const std::function<uint64_t(int64_t)>& draw) {
   std::vector<uint64_t> keys;
-  // Never more draws than keys are missing, so that none is turned away but for being there already.
+  // Never draws more keys than are missing, so keys are rejected only as duplicates.
   for (int64_t drawn = 0; std::ssize(keys) < count;) {
     const int64_t missing = count - std::ssize(keys);
     std::vector<uint64_t> more = sorted_draws(nodes, drawn, missing, draw);

@@ -102,7 +102,7 @@ SparseMatrix rows_of(const SparseMatrix& x, const Tensor& index) {
               k, x.rows() - 1);
     to[k + 1] = to[k] + offsets[row[k] + 1] - offsets[row[k]];
   }
-  // Which entry of the whole each one is; then what belongs to entries is looked up.
+  // Source entry of each new entry, for gathering the values.
   Tensor entry = Tensor::empty({to[csr.rows]}, DType::i32);
   csr.indices = Tensor::empty_like(entry);
   int32_t* from = entry.mutable_data<int32_t>();

@@ -6,8 +6,8 @@
 
 namespace adj {
 
-/// Node features [N, F]: dense; sparse where most are zero (bag-of-words); or quantised, of 1 to 8 bits a
-/// number, which are what their bits stand for.
+/// Node features [N, F]: dense; sparse, if most entries are zero (bag-of-words); or quantised to 1 to 8 bits
+/// per number, whose values are those that the bits encode.
 class Features {
  public:
   Features() = default;
@@ -19,31 +19,32 @@ class Features {
   bool is_dense() const { return static_cast<bool>(dense_); }
   bool is_sparse() const { return static_cast<bool>(sparse_); }
   bool is_quantized() const { return static_cast<bool>(quantized_.bytes); }
-  /// Throws where the features are of another kind.
+  /// Throws for another kind of features.
   const Tensor& dense() const;
   const SparseMatrix& sparse() const;
   const PackedRows& quantized() const;
   int64_t rows() const;
   int64_t cols() const;
   Device device() const;
-  /// Bytes that they are held in.
+  /// Bytes in memory.
   int64_t bytes() const;
   Features to(Device device) const;
-  /// As they are multiplied with weights of that dtype: dense ones converted, sparse ones with float32 values
-  /// for bfloat16, quantised ones as they are.
+  /// Converted for products with weights of `dtype`: dense ones are cast, sparse ones have float32 values for
+  /// bfloat16, quantised ones are unchanged.
   Features to(DType dtype) const;
-  /// All of them, of quantised ones what the bits stand for, float32.
+  /// All rows as float32; quantised ones dequantised.
   Tensor to_dense() const;
-  /// Rows [begin, end) of quantised ones, [end - begin, F] of `dtype`, after the dropout that waits.
+  /// Rows [begin, end) of quantised features, [end - begin, F] of `dtype`, with the pending dropout applied.
   Tensor unpacked(int64_t begin, int64_t end, DType dtype) const;
-  /// Row k is row index[k], of the same kind; `index` int32 [K] on their device, repeats allowed. Sparse ones
-  /// on the CPU alone. Throws for an index out of range (on a GPU not), and for rows whose dropout waits.
+  /// Gather: row k is row index[k], of the same kind; `index` int32 [K] on the features' device, repeats
+  /// allowed. Sparse features: CPU only. Throws for an index out of range (CPU only), and for features with a
+  /// pending dropout.
   Features rows(const Tensor& index) const;
-  /// Each row divided by its sum (Kipf & Welling 2017); rows whose sum is 0 stay as they are. On their
-  /// device. Throws for quantised ones, whose ranges it would leave: rows are divided before.
+  /// Each row divided by its sum (Kipf & Welling 2017), on their device; rows with sum 0 are unchanged.
+  /// Throws for quantised features, whose range it would leave: normalise before quantising.
   Features row_normalized() const;
-  /// Quantised ones, of which numbers are to be dropped: the mask is drawn as rows are unpacked, so that no
-  /// dense matrix is held. Once: throws where a dropout waits already.
+  /// Quantised features with a pending dropout: the mask is drawn as rows are unpacked, so that no dense
+  /// matrix is stored. Throws if a dropout is already pending.
   Features dropped(const RandomKey& key, const DropoutRule& rule) const;
 
  private:
@@ -52,8 +53,8 @@ class Features {
   Tensor dense_;
   SparseMatrix sparse_;
   PackedRows quantized_;
-  RandomKey dropout_key_;     // of quantised ones
-  DropoutRule dropout_rule_;  // likewise
+  RandomKey dropout_key_;     // for quantised ones
+  DropoutRule dropout_rule_;  // same
 };
 
 }  // namespace adj

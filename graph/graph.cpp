@@ -18,14 +18,14 @@ void check_weight(const Tensor& weight, int64_t edges, Device device) {
             "graph: weights are {}, expected [{}] float32 on {}", weight.str(), edges, device.str());
 }
 
-/// Whether two runs of parallel edges carry the same weights, in whatever order.
+/// True if two runs of parallel edges have the same weights, in any order.
 bool same_weights(std::vector<float> a, std::vector<float> b) {
   std::sort(a.begin(), a.end());
   std::sort(b.begin(), b.end());
   return a == b;
 }
 
-/// `weight` in the order of the CSR.
+/// `weight` is in CSR order.
 bool weights_symmetric(const Relation& relation, const Tensor& weight) {
   const Tensor turned = detail::gather_edges(weight, relation.transposed_order());
   const std::vector<float> a = weight.to_vector<float>(), b = turned.to_vector<float>();
@@ -49,11 +49,11 @@ struct Graph::Impl {
   Relation relation;
   Tensor weight;
   Tensor input_order;
-  bool as_given = false;  // weights as they are: every matrix is A
+  bool as_given = false;  // normalised by the caller: every matrix is A
   Lazy<Tensor> looped_offsets, csr_weight;
   Lazy<bool> symmetric;
   Lazy<SparseMatrix> adjacency, mean;
-  mutable KeyedCache gcn;  // by the bits of the added loops' weight
+  mutable KeyedCache gcn;  // by the bit pattern of the loop weight
 
   std::shared_ptr<const Impl> carried_to(detail::Carrier& carrier) const {
     auto copy = std::make_shared<Impl>();
@@ -72,7 +72,7 @@ struct Graph::Impl {
 
   const Csr& csr() const { return relation.csr(); }
 
-  /// In the order of the CSR.
+  /// Weights in CSR order.
   const Tensor& sorted_weight() const {
     if (!weight || !relation.csr_order()) return weight;
     return csr_weight.get([this] { return detail::gather_edges(weight, relation.csr_order()); });
@@ -97,7 +97,7 @@ struct Graph::Impl {
     });
   }
 
-  /// Does a node have more than one loop?
+  /// True if a node has more than one loop.
   bool repeats_loops() const {
     const int64_t with_loops = csr().rows - (entries_with_diagonal() - csr().entries());
     if (with_loops == 0) return false;
@@ -107,7 +107,7 @@ struct Graph::Impl {
     return loops.to_vector<int64_t>()[0] > with_loops;
   }
 
-  /// The same edges with the last loop of each node alone. Rare, and made once: on the host.
+  /// The same edges with only the last loop of each node. Rare, and made once: on the host.
   std::unique_ptr<Impl> with_last_loops() const {
     const std::vector<int64_t> offsets = csr().offsets.to_vector<int64_t>();
     const std::vector<int32_t> indices = csr().indices.to_vector<int32_t>();
@@ -136,7 +136,7 @@ struct Graph::Impl {
     return single;
   }
 
-  /// Likewise over the list, unsorted, the loops at its end.
+  /// Same over the unsorted list, with loops at its end.
   SparseMatrix make_gcn_of_list(float loop_weight) const {
     const Relation list = loop_weight != 0.0f ? relation.loops_appended() : relation;
     Tensor degree = Tensor::empty({list.num_dst()}, DType::f32, list.device());
@@ -146,7 +146,7 @@ struct Graph::Impl {
     return SparseMatrix(list, std::move(weights));
   }
 
-  /// 1 / √d, 0 where d is.
+  /// 1 / √d, or 0 for d = 0.
   static Tensor inverse_root(const Tensor& degree) {
     Tensor root = Tensor::empty_like(degree);
     kernels::unary({.function = Unary::inverse_sqrt, .x = degree, .y = root});
@@ -294,7 +294,7 @@ const SparseMatrix& Graph::adjacency() const {
 const SparseMatrix& Graph::gcn_adjacency(float loop_weight) const {
   if (impl().as_given) return adjacency();
   const auto key = static_cast<int64_t>(std::bit_cast<uint32_t>(loop_weight));
-  // Kept as long as the graph is.
+  // Cached as long as the graph lives.
   return *impl().gcn.get<SparseMatrix>(
       key, [&] { return std::make_shared<SparseMatrix>(impl().make_gcn(loop_weight)); });
 }

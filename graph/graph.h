@@ -9,28 +9,28 @@
 
 namespace adj {
 
-/// A directed graph: a relation of one set of nodes to itself, with weights and attributes of its edges.
-/// Row i of its CSR holds the sources j of the edges j -> i, ascending, so that an aggregation over
-/// neighbours is a sparse product. Immutable and a cheap handle; everything derived from it (transposed CSR,
-/// degrees, normalised adjacencies) is made on first demand and kept.
+/// A directed graph: a relation of one set of nodes to itself, with edge weights and attributes. Row i of its
+/// CSR holds the sources j of the edges j -> i, ascending, so aggregation over neighbours is a sparse
+/// product. Immutable and a cheap handle; derived data (transposed CSR, degrees, normalised adjacencies) is
+/// made on first use and cached.
 ///
-/// Rules for edges. Duplicates are kept as parallel edges (each counts) until `coalesce()`; self-loops are
-/// kept as they are. An undirected edge is two directed ones. At most 2^31 - 2^16 nodes and edges.
+/// Duplicates are kept as parallel edges (each counts) until `coalesce()`; self-loops are kept. An undirected
+/// edge is two directed ones. At most 2^31 - 2^16 nodes and edges.
 ///
-/// Edges have numbers, and every tensor of edges ([M], [M,E], [M,H]) goes by them. `from_coo` numbers them by
-/// target, then source, equal edges as given, so that kernels read edge tensors in place: `edge_index()`
-/// shows them, and `input_order()` leads back to the list that was given. A graph made from a relation keeps
+/// Every edge tensor ([M], [M,E], [M,H]) is indexed by edge number. `from_coo` numbers edges by target, then
+/// source, duplicates in input order, so that kernels read edge tensors in place: `edge_index()` returns the
+/// edges in this order, and `input_order()` maps back to the given list. A graph made from a relation keeps
 /// the relation's numbers.
 class Graph {
  public:
   Graph() = default;
-  /// `src`, `dst`: int32 or int64 [M] in [0, num_nodes), on one device, in any order; `weight` float32 [M],
-  /// optional, and `attributes` by the given order, which are numbered anew with the edges. Throws if the
-  /// lengths differ, an index is out of range (naming its position), or the graph is too large.
+  /// `src`, `dst`: int32 or int64 [M] in [0, num_nodes), on one device, in any order. `weight` float32 [M],
+  /// optional, and `attributes` are in the given order, and renumbered with the edges. Throws if lengths
+  /// differ, an index is out of range (naming its position), or the graph is too large.
   static Graph from_coo(int64_t num_nodes, const Tensor& src, const Tensor& dst, const Tensor& weight = {},
                         const EdgeAttributes& attributes = {});
-  /// The relation as it stands, whose two sides must be as large; `weight` float32 [M], optional, and
-  /// `attributes` by its edge numbers.
+  /// Uses the relation unchanged; its two sides must have equal size. `weight` float32 [M], optional, and
+  /// `attributes` are by its edge numbers.
   explicit Graph(Relation relation, Tensor weight = {}, EdgeAttributes attributes = {});
 
   explicit operator bool() const { return impl_ != nullptr; }
@@ -39,7 +39,7 @@ class Graph {
   Device device() const;
 
   const Relation& relation() const;
-  /// A graph stands for its relation in edge operations.
+  /// A graph converts to its relation in edge operations.
   operator const Relation&() const { return relation(); }
   /// Edge e goes from src[e] to dst[e], both int32 [M].
   EdgeIndex edge_index() const { return relation().edge_index(); }
@@ -47,41 +47,41 @@ class Graph {
   const Csr& in_edges() const { return relation().csr(); }
   /// Rows are sources, columns targets.
   const Csr& out_edges() const { return relation().transposed(); }
-  /// float32 [M] by edge number; absent where the graph has no weights.
+  /// float32 [M] by edge number; absent for an unweighted graph.
   const Tensor& edge_weight() const;
-  /// [M] or [M,E] by edge number. Throws where there is none of that name, naming those that there are.
+  /// [M] or [M,E] by edge number. Throws for an unknown name, listing the existing ones.
   const Tensor& edge_attr(std::string_view name) const;
   const EdgeAttributes& edge_attributes() const;
-  /// The same graph, and everything derived from it, with one attribute more (or another in its place).
+  /// The same graph, sharing everything derived, with one attribute added or replaced.
   Graph with_edge_attr(std::string name, Tensor attribute) const;
-  /// The same edges and attributes with other weights (float32 [M]; absent: none).
+  /// The same edges and attributes with other weights (float32 [M]; absent: unweighted).
   Graph with_edge_weight(Tensor weight) const;
-  /// The same edges, whose weights are what messages are multiplied with as they stand: every matrix below is
-  /// A, which somebody normalised beforehand, as parts of a graph whose edges are weighed by the whole's
-  /// degrees (GraphSAINT's subgraphs). Layers that sum by these matrices obey it, SAGEConv (sums and means)
-  /// and GINConv too, which read no weights otherwise. Throws where there are no weights.
+  /// The same edges with weights taken as already normalised: every matrix below is A with these weights, as
+  /// for parts of a graph whose weights come from the full graph's degrees (GraphSAINT's subgraphs). All
+  /// layers that sum by these matrices use them, including SAGEConv (sums and means) and GINConv, which
+  /// otherwise ignore weights. Throws for an unweighted graph.
   Graph as_normalized() const;
   bool is_normalized() const;
-  /// int32 [M]: edge e of this graph is edge input_order()[e] of the list given to from_coo. Absent where the
-  /// graph was made otherwise.
+  /// int32 [M]: edge e of this graph is edge input_order()[e] of the list given to from_coo. Absent for other
+  /// constructors.
   const Tensor& input_order() const;
 
-  /// float32 [N]: number of in- or out-edges (weights are not counted).
+  /// float32 [N]: number of in- or out-edges (unweighted).
   const Tensor& in_degrees() const { return relation().in_degrees(); }
   const Tensor& out_degrees() const { return relation().out_degrees(); }
-  /// True if every edge, with its weight, stands in both directions. Found once.
+  /// True if every edge exists in both directions with the same weight. Computed once.
   bool is_symmetric() const;
   bool has_self_loops() const;
 
-  /// A: the edges with their weights. The matrices' entries stand in the order of in_edges(); where the
-  /// relation scatters() in that of the list, and nothing is sorted.
+  /// A: the weighted adjacency. Entries of the matrices are in the order of in_edges(), or, if the relation
+  /// scatters(), in list order, and nothing is sorted.
   const SparseMatrix& adjacency() const;
   /// D^-1/2 (A + I) D^-1/2, D the row sums of A + I (GCN eq. 2, Kipf & Welling 2017). A self-loop is added
-  /// only to nodes without one, which keeps its weight; of several loops of a node the last counts alone, in
-  /// the order in which they were given, as in PyG's add_remaining_self_loops.
+  /// only to nodes without one; existing ones keep their weight. If a node has several loops, only the last
+  /// in input order counts, as in PyG's add_remaining_self_loops.
   const SparseMatrix& gcn_adjacency() const { return gcn_adjacency(1.0f); }
-  /// Likewise with added loops of another weight: 2 is PyG's `improved`, 0 adds none (and takes loops as they
-  /// are, all of them). Each is kept.
+  /// Same, with another weight for added loops: 2 is PyG's `improved`, 0 adds none (and uses all loops
+  /// unchanged). Each is cached.
   const SparseMatrix& gcn_adjacency(float loop_weight) const;
   /// D^-1 A: the mean over in-edges. Nodes without in-edges give 0.
   const SparseMatrix& mean_adjacency() const;

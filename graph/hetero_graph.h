@@ -12,7 +12,7 @@
 
 namespace adj {
 
-/// The name of a relation between two types of nodes: author -writes-> paper.
+/// Name of a relation between two node types: author -writes-> paper.
 struct EdgeType {
   std::string src;
   std::string name;
@@ -22,11 +22,11 @@ struct EdgeType {
   std::string str() const;
 };
 
-/// Several sets of nodes and the relations between them, by type. Immutable and a cheap handle; relations
-/// keep what is derived from them, as a graph does.
+/// A heterogeneous graph: several node sets and the relations between them, by type. Immutable and a cheap
+/// handle; relations cache derived data, as in Graph.
 class HeteroGraph {
  public:
-  /// What is known of the edges of one type: `attributes` by the relation's edge numbers.
+  /// Edges of one type; `attributes` by the relation's edge numbers.
   struct Edges {
     Relation relation;
     EdgeAttributes attributes = {};
@@ -34,8 +34,8 @@ class HeteroGraph {
   using NodeCounts = std::map<std::string, int64_t, std::less<>>;
 
   HeteroGraph() = default;
-  /// Throws, naming the type, if a relation names nodes that do not exist or has another number of them, an
-  /// attribute does not fit, or not all are on one device.
+  /// Throws, naming the type, if a relation refers to unknown nodes or has another number of them, an
+  /// attribute does not match, or devices differ.
   HeteroGraph(NodeCounts nodes, std::map<EdgeType, Edges> edges);
 
   explicit operator bool() const { return impl_ != nullptr; }
@@ -43,18 +43,18 @@ class HeteroGraph {
   std::vector<std::string> node_types() const;
   std::vector<EdgeType> edge_types() const;
   Device device() const;
-  /// Throws, naming the types that there are, where there is none of this name.
+  /// Throws, listing the existing types, for an unknown name.
   int64_t num_nodes(std::string_view type) const;
   int64_t num_nodes() const;
   int64_t num_edges() const;
 
-  /// Throws, naming the types that there are, where there is none of this name; so does a name without its
-  /// ends that several relations bear.
+  /// Throws, listing the existing types, for an unknown name; also for a relation name without node types
+  /// that is ambiguous.
   const Relation& relation(const EdgeType& type) const;
   const Relation& relation(std::string_view name) const;
   const Tensor& edge_attr(const EdgeType& type, std::string_view name) const;
   const EdgeAttributes& edge_attributes(const EdgeType& type) const;
-  /// The same graph with one attribute more (or another in its place).
+  /// The same graph with one attribute added or replaced.
   HeteroGraph with_edge_attr(const EdgeType& type, std::string name, Tensor attribute) const;
 
   HeteroGraph to(Device device) const;

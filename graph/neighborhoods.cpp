@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kRowGrain = 1 << 11;
 
-/// The structure turned round, of which nothing is kept with the relation.
+/// The transposed structure, not cached in the relation.
 Csr transposed(const Csr& csr) {
   Csr turned;
   turned.rows = csr.cols;

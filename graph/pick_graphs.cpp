@@ -19,7 +19,7 @@ void check_offsets(const Graph& whole, const Tensor& offsets) {
             whole.num_nodes());
 }
 
-/// The nodes [begin, end) of the graph at `place` of the pick.
+/// The nodes [begin, end) of the graph at position `place` of the selection.
 struct Range {
   int64_t begin, end;
 };
@@ -93,7 +93,7 @@ PickedGraphs pick_graphs(const Graph& whole, const Tensor& offsets, const Tensor
   *graph_at = node;
   row_at[node] = edge;
 
-  // Blocks of a symmetric matrix are symmetric; those of another one may be.
+  // Blocks of a symmetric matrix are symmetric; for others it is unknown.
   const std::optional<bool> symmetric = whole.relation().symmetric() ? std::optional(true) : std::nullopt;
   picked.graph = Graph(Relation::from_csr(std::move(csr), symmetric),
                        whole.edge_weight() ? detail::gather_edges(whole.edge_weight(), edge_of) : Tensor(),

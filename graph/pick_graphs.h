@@ -4,19 +4,18 @@
 
 namespace adj {
 
-/// Some of the graphs of a block-diagonal graph, as one block-diagonal graph again: what a step on a
-/// mini-batch of small graphs takes.
+/// A selection of the graphs of a block-diagonal graph, again block-diagonal: a mini-batch of small graphs.
 struct PickedGraphs {
-  Graph graph;     ///< with weights and attributes of the edges
-  Tensor offsets;  ///< int64 [K + 1]: the k-th graph picked has the nodes offsets[k] to offsets[k + 1]
-  Tensor nodes;    ///< int32 [N]: their numbers in the whole
+  Graph graph;     ///< with edge weights and attributes
+  Tensor offsets;  ///< int64 [K + 1]: the k-th picked graph has the nodes offsets[k] to offsets[k + 1]
+  Tensor nodes;    ///< int32 [N]: their node numbers in the full graph
 };
 
-/// `offsets` int64 [G + 1]: graph g of `whole` has the nodes offsets[g] to offsets[g + 1], and every edge
-/// stays within one graph; `which` int32 [K] in [0, G), in any order, repeats allowed. All on the CPU. Rows
-/// are copied as they stand, O(nodes + edges picked), and nothing is sorted; where the whole is known to be
-/// symmetric, so is what was picked. Edges go by the CSR's order. Throws where an index or the offsets are
-/// out of range, naming the place, and for an edge that leads out of a picked graph.
+/// `offsets` int64 [G + 1]: graph g of `whole` has the nodes offsets[g] to offsets[g + 1], and no edge
+/// crosses graphs; `which` int32 [K] in [0, G), in any order, repeats allowed. All on the CPU. Rows are
+/// copied without sorting, O(nodes + edges picked); if the whole is known to be symmetric, so is the result.
+/// Edges are numbered in CSR order. Throws if an index or the offsets are out of range, naming the position,
+/// and for an edge that leaves a picked graph.
 PickedGraphs pick_graphs(const Graph& whole, const Tensor& offsets, const Tensor& which);
 
 }  // namespace adj

@@ -13,10 +13,10 @@ namespace adj {
 
 namespace {
 
-// Ids are int32, and kernels look up to 2^16 entries or rows ahead before they compare with the end.
+// Ids are int32, and kernels read up to 2^16 entries or rows ahead before they check the end.
 constexpr int64_t kLimit = (int64_t{1} << 31) - (int64_t{1} << 16);
 
-/// The transposed form. Its order is wanted where the structure itself is shared, too.
+/// The transposed form. The order is needed even if the structure itself is shared.
 struct Turned {
   Csr csr;
   Tensor order;
@@ -45,7 +45,7 @@ Tensor counts(const Tensor& index, int64_t nodes) {
   return counts;
 }
 
-/// a, then 0 … n - 1.
+/// a, followed by 0 … n - 1.
 Tensor followed_by_iota(const Tensor& a, int64_t n) {
   const int64_t first = a.numel();
   Tensor y = Tensor::empty({first + n}, DType::i32, a.device());
@@ -55,9 +55,8 @@ Tensor followed_by_iota(const Tensor& a, int64_t n) {
   return y;
 }
 
-/// Is the structure its own transpose? One pass on the host over entries (i, j) by row: row j of the
-/// transpose would have i next. 8 bytes a row, and over at the first edge without its like; no transpose is
-/// made.
+/// True if the structure equals its transpose. One host pass over entries (i, j) by row: i must be the next
+/// entry of row j. 8 bytes per row; stops at the first mismatch; no transpose is made.
 bool equals_transpose(const Csr& csr) {
   const int64_t* offsets = csr.offsets.data<int64_t>();
   const int32_t* columns = csr.indices.data<int32_t>();
@@ -86,7 +85,7 @@ void check_counts(std::string_view what, int64_t num_src, int64_t num_dst, int64
 
 }  // namespace
 
-// One side's view; a reversed handle reads it from the other side.
+// State of one side; a reversed handle reads it from the other side.
 struct Relation::Impl {
   Impl(int64_t sources, int64_t targets, EdgeIndex given, const detail::ListUse& what_for,
        int64_t appended = 0)
@@ -151,8 +150,7 @@ struct Relation::Impl {
     return found != nullptr ? std::optional(*found) : std::nullopt;
   }
 
-  /// The transpose is made only where the host cannot go over the structure itself, and only for one whose
-  /// nodes have as many edges out as in.
+  /// Makes the transpose only if the host cannot read the structure, and only if in- and out-degrees agree.
   bool is_symmetric() const {
     if (num_src != num_dst) return false;
     if (const std::optional<bool> known = known_symmetric()) return *known;
@@ -162,7 +160,7 @@ struct Relation::Impl {
     });
   }
 
-  // Counted over the list where the relation began as one: the bits are those of counting sorted rows.
+  // Counted over the list if that is the original form; bitwise equal to counts from sorted rows.
   const Tensor& in_counts() const {
     return in_degrees.get(
         [this] { return from_list ? counts(edge_index().dst, num_dst) : degrees(targets().csr); });
@@ -212,7 +210,7 @@ struct Relation::Impl {
   Lazy<Turned> by_source;
   Lazy<bool> found_symmetric;
   Lazy<Tensor> in_degrees, out_degrees;
-  Lazy<Relation> sorted[2], looped[2];  // as seen from either side
+  Lazy<Relation> sorted[2], looped[2];  // by side
   mutable KeyedCache cache[2];
 };
 
@@ -312,7 +310,7 @@ const Tensor& Relation::transposed_order() const {
 
 bool Relation::scatters(DType features) const {
   if (!impl().from_list) return false;
-  const Aggregation way = compute_options().aggregation;
+  const Aggregation way = compute_context().aggregation;
   const int64_t nodes = std::max(impl().num_src, impl().num_dst);
   const int64_t edges =
       impl().num_edges - impl().loops;  // with its loops a list takes the way that it takes without

@@ -10,23 +10,22 @@
 
 namespace adj {
 
-/// Edges as a list: edge e goes from src[e] to dst[e], both int32 [M].
+/// Edges in COO form: edge e goes from src[e] to dst[e], both int32 [M].
 struct EdgeIndex {
   Tensor src;
   Tensor dst;
 };
 
-/// Edges from one set of nodes to another (or the same): the structure of a [num_dst, num_src] matrix, rows
-/// being targets and columns sources. It begins in one form and derives every other on demand, once, and
-/// keeps it. Immutable, a cheap handle, thread-safe. At most 2^31 - 2^16 nodes on either side and edges;
-/// offsets are int64, ids and columns int32. Parallel edges count each.
+/// Edges from one set of nodes to another (or the same): the structure of a [num_dst, num_src] matrix with
+/// targets as rows and sources as columns. It begins in one form; all others are derived on first use and
+/// cached. Immutable, a cheap handle, thread-safe. At most 2^31 - 2^16 nodes per side and edges; offsets are
+/// int64, ids and columns int32. Parallel edges count separately.
 ///
-/// **Edge numbers.** Edge e is the e-th of the form that the relation began as: of the list, of the CSR, or
-/// of the transposed CSR. Whatever belongs to edges ([M], or [M,H] for H heads) stands in this order
-/// everywhere; `csr_order()` and `transposed_order()` tell kernels where an entry of a derived form finds its
-/// edge.
+/// **Edge numbers.** Edge e is the e-th of the original form: the list, the CSR, or the transposed CSR. All
+/// edge tensors ([M], or [M,H] for H heads) use this order; `csr_order()` and `transposed_order()` map
+/// entries of derived forms to their edges.
 ///
-/// What asking costs, by the form it began as; all of it is paid once:
+/// Cost of each request by original form, paid once:
 ///
 /// | asked for            | edge list             | CSR                  | transposed CSR       |
 /// | -------------------- | --------------------- | -------------------- | -------------------- |
@@ -35,14 +34,14 @@ struct EdgeIndex {
 /// | `csr_order()`        | comes with `csr()`    | absent (identity)    | comes with `csr()`   |
 /// | `transposed()`       | `csr()` and a sort    | a sort, 8M + 8N      | nothing              |
 /// | `transposed_order()` | that and a pass       | the same sort        | absent (identity)    |
-/// | `symmetric()`, CPU   | `csr()` and a pass up to the first edge without its like, 8N bytes  |||
-/// | `symmetric()`, GPU   | degrees; where they agree `transposed()` and a comparison; the host waits  |||
-/// | `reversed()`         | nothing: the same object seen from the other side          |||
+/// | `symmetric()`, CPU   | `csr()` and a pass up to the first mismatch, 8N bytes  |||
+/// | `symmetric()`, GPU   | degrees; if they agree `transposed()`, a comparison and a synchronization  |||
+/// | `reversed()`         | nothing: a view of the same object          |||
 /// | `sorted()`           | `csr()`               | nothing              | `csr()`              |
 /// | `in_degrees()`       | a pass                | a pass               | a pass               |
 ///
-/// **Sums over neighbours** (spmm, aggregate and the layers over them) go over csr() and transposed(), unless
-/// the relation began as a list and scatters(): then over coo(), and nothing is sorted (graph/aggregation.h).
+/// **Sums over neighbours** (spmm, aggregate and the layers that use them) run over csr() and transposed(),
+/// unless the relation began as a list and scatters(): then over coo(), unsorted (graph/aggregation.h).
 class Relation {
  public:
   Relation() = default;
@@ -61,59 +60,59 @@ class Relation {
   static Relation from_transposed(Csr out_edges, std::optional<bool> symmetric = {});
 
   explicit operator bool() const { return impl_ != nullptr; }
-  /// The same object (not merely equal edges).
+  /// Identity of the object, not equality of the edges.
   bool operator==(const Relation&) const = default;
   int64_t num_src() const;
   int64_t num_dst() const;
   int64_t num_edges() const;
   Device device() const;
 
-  /// Do the sources of every row of csr() ascend?
+  /// True if the sources of every row of csr() ascend.
   bool rows_ascend() const;
 
   /// By edge number.
   EdgeIndex edge_index() const;
-  /// [num_dst, num_src]: rows are targets. The reference lives as long as the relation.
+  /// [num_dst, num_src]: rows are targets. The reference is valid as long as the relation.
   const Csr& csr() const;
   /// int32 [M]: entry k of csr() is edge csr_order()[k]. Absent: entry k is edge k.
   const Tensor& csr_order() const;
-  /// [num_src, num_dst]: rows are sources. Where the structure equals its transpose this is csr() itself, and
-  /// what kernels keep with it is shared.
+  /// [num_src, num_dst]: rows are sources. For a symmetric structure this is csr() itself, with its shared
+  /// kernel caches.
   const Csr& transposed() const;
   /// int32 [M]: entry k of transposed() is edge transposed_order()[k]. Absent: entry k is edge k.
   const Tensor& transposed_order() const;
 
-  /// Are sums of `features` over the neighbours scattered over the list? As ComputeOptions says, by
-  /// default by the rule on counts and the list's use; never where the relation began otherwise, nor in
-  /// float64 on a GPU. --explain says why.
+  /// True if sums of `features` over neighbours scatter over the list: as set_aggregation() says, by default
+  /// by the rule on counts and the list's use. Never for other original forms, nor for float64 on a GPU.
+  /// --explain shows the reason.
   bool scatters(DType features) const;
-  /// The edges as kernels take a list: rows are targets, entry e is edge e.
+  /// The edges as a COO for kernels: rows are targets, entry e is edge e.
   Coo coo() const;
-  /// The same edges under their numbers, then a self-loop of each node in turn, as a list that is used as
-  /// this one is. Made once. Throws where the two sides differ.
+  /// The same edges and numbers, followed by a self-loop for each node in order, as a list with the same use.
+  /// Made once. Throws if the two sides differ in size.
   const Relation& loops_appended() const;
 
-  /// The matrix and its transpose with values by edge number (float [M]; absent: ones), as kernels take them.
-  /// The views borrow from this object.
+  /// The matrix and its transpose with values by edge number (float [M]; absent: ones), for kernels. The
+  /// views borrow from this object.
   CsrMatrix matrix(const Tensor& values = {}) const;
   CsrMatrix adjoint(const Tensor& values = {}) const;
 
-  /// True if the structure equals its transpose, the number of parallel edges included.
+  /// True if the structure equals its transpose, including multiplicities.
   bool symmetric() const;
-  /// float32 [num_dst]: number of edges into each target.
+  /// float32 [num_dst]: in-degree of each target.
   const Tensor& in_degrees() const;
-  /// float32 [num_src]: number of edges out of each source.
+  /// float32 [num_src]: out-degree of each source.
   const Tensor& out_degrees() const;
-  /// Every edge turned round, under its number.
+  /// Every edge reversed, with the same numbers.
   Relation reversed() const;
-  /// The same edges numbered as csr() has them, which they share; this relation where they are.
+  /// The same edges numbered in csr() order, sharing the CSR; this relation itself if they already are.
   const Relation& sorted() const;
   /// On another device, under the same edge numbers, with every form, count and further relation that was
   /// made of it by now, so that nothing of these is derived there again. What is small goes as one copy.
   Relation to(Device device) const;
   Relation carried_to(detail::Carrier& carrier) const;
 
-  /// What is derived from this structure besides, under its kind and parameter: degree buckets, tiles.
+  /// Cache for other structures derived from this one, by type and parameter: degree buckets, tiles.
   KeyedCache& cache() const;
 
  private:
@@ -122,21 +121,21 @@ class Relation {
   Relation(std::shared_ptr<const Impl> impl, bool reversed) : impl_(std::move(impl)), reversed_(reversed) {}
 
   std::shared_ptr<const Impl> impl_;
-  bool reversed_ = false;  // seen from the other side: rows are Impl's columns
+  bool reversed_ = false;  // view from the other side: rows are Impl's columns
 };
 
 namespace detail {
-/// `src` and `dst` as int32 once they are known to be the edges between that many nodes; throws otherwise,
-/// naming `what` ("graph of 3 nodes"). The host waits for the device once.
+/// `src` and `dst` as int32 after validation; throws otherwise, naming `what` ("graph of 3 nodes"). One
+/// synchronization.
 EdgeIndex checked_edges(std::string_view what, int64_t num_src, int64_t num_dst, const Tensor& src,
                         const Tensor& dst);
 
-/// A compressed form and the edge that each of its entries is (int32 [M]; absent: entry k is edge k).
+/// A compressed form and the edge number of each entry (int32 [M]; absent: identity).
 struct SortedEdges {
   Csr csr;
   Tensor order;
 };
-/// By target, then source, equal edges as they come. Indices are in range. Waits for nothing.
+/// Sorted by target, then source; stable. Indices must be in range. No synchronization.
 SortedEdges sorted_edges(int64_t num_src, int64_t num_dst, const EdgeIndex& edges);
 }  // namespace detail
 

@@ -13,8 +13,7 @@ namespace {
 
 using detail::gather_edges;
 
-/// What is kept: absent tensors and no relation where nothing changed, for the relation that keeps this is
-/// not to keep itself.
+/// Cached state: absent tensors and no relation if nothing changed, since a relation must not hold itself.
 struct Kept {
   LoopedRelation looped;
   Kept carried_to(detail::Carrier& carrier) const { return {looped.carried_to(carrier)}; }
@@ -34,7 +33,7 @@ Tensor joined(const Tensor& a, const Tensor& b) {
   return y;
 }
 
-/// The edges that are no loops, by number, ascending. Waits for the device, to learn how many.
+/// The non-loop edges, by ascending number. Synchronizes to read their count.
 Tensor without_loops(const EdgeIndex& edges) {
   Tensor places = Tensor::empty_like(edges.src);
   Tensor count = Tensor::empty({}, DType::i64, edges.src.device());
@@ -46,7 +45,7 @@ Tensor without_loops(const EdgeIndex& edges) {
   return places.rows(0, count.to_vector<int64_t>()[0]);
 }
 
-/// Of each node the last of its loops, or edges + node. Rare, and made once: on the host.
+/// The last loop of each node, or edges + node. Rare, and made once: on the host.
 Tensor last_loops(const EdgeIndex& edges, int64_t nodes) {
   const auto src = edges.src.to_vector<int32_t>(), dst = edges.dst.to_vector<int32_t>();
   std::vector<int32_t> loop(static_cast<size_t>(nodes));
@@ -56,7 +55,7 @@ Tensor last_loops(const EdgeIndex& edges, int64_t nodes) {
   return Tensor::from(loop, edges.src.device());
 }
 
-/// The inverse of `origin`, with M' for what is in no place.
+/// The inverse of `origin`, with M' for missing edges.
 Tensor places_of(const Tensor& origin, int64_t all, bool complete) {
   const Tensor place = kernels::inverse_of(origin, all);
   if (complete) return place;

@@ -4,32 +4,30 @@
 
 namespace adj {
 
-/// What becomes of the self-loops j -> j of a relation.
+/// Treatment of the self-loops j -> j of a relation.
 enum class SelfLoops : uint8_t {
-  removed,    ///< none is left
-  completed,  ///< a node keeps its own (of several the last, by edge number); one without gets one (GCN)
-  renewed,    ///< none is left, then every node gets one (GAT)
-  added,      ///< all are left, and every node gets one more (GIN)
+  removed,    ///< all removed
+  completed,  ///< existing ones are kept (of several the last, by edge number), missing ones are added (GCN)
+  renewed,    ///< all removed, then one added per node (GAT)
+  added,      ///< existing ones are kept, and one more is added per node (GIN)
 };
 
-/// A relation made from another, of M edges, and how its edges went. Its nodes 0 … loops - 1 stand on both
+/// A relation derived from one with M edges, and the mapping of its edges. Nodes 0 … loops - 1 exist on both
 /// sides, and may have a self-loop.
 struct LoopedRelation {
-  Relation
-      relation;  ///< M' edges, numbered as its csr() has them; the other one itself where nothing changed
+  Relation relation;  ///< M' edges, numbered in csr() order; the original relation if nothing changed
   int64_t loops = 0;  ///< min(num_src, num_dst)
-  /// int32 [M']: new edge k is old edge origin[k], or the added loop of node origin[k] - M. Absent: it is
-  /// edge k.
+  /// int32 [M']: new edge k is old edge origin[k], or the added loop of node origin[k] - M. Absent: identity.
   Tensor origin;
-  /// int32 [M + loops]: the new edge that each old one became, then the one that each node's added loop is;
-  /// M' where there is none. Absent as above.
+  /// int32 [M + loops]: the new number of each old edge, then of each node's added loop; M' if there is none.
+  /// Absent: identity.
   Tensor became;
-  bool complete = true;  ///< every old edge and every node's loop has its place
+  bool complete = true;  ///< every old edge and every node's loop has a new number
 
   LoopedRelation carried_to(detail::Carrier& carrier) const;
 };
 
-/// Found once, on the relation's device, and kept with the relation. Parallel edges are kept.
+/// Made once, on the relation's device, and cached in it. Parallel edges are kept.
 LoopedRelation with_self_loops(const Relation& relation, SelfLoops loops);
 
 }  // namespace adj

@@ -29,14 +29,14 @@ TileCost tile_cost(const CutCounts& counts, int64_t width, DType features, Tiled
   const bool wide = features == DType::f32;
   const auto f = static_cast<double>(width), rows = static_cast<double>(counts.rows),
              cols = static_cast<double>(counts.cols), entries = static_cast<double>(counts.entries);
-  // Bytes per nanosecond: gathers of rows that L1 holds in part at best, from L2, and of memory.
+  // Bytes per nanosecond: best gathers, with rows partly in L1; from L2; from memory.
   const double best_gathers = wide ? 20'500.0 : 14'200.0;
   constexpr double kFromL2 = 8'900.0, kRest = 8'000.0, kMemory = 4'000.0;
-  // Nanoseconds of a tile's feature by all of 132 multiprocessors; of a feature that is weighed; of a weight
-  // that is brought into the order of the tiles.
+  // Nanoseconds: per tile and feature over all 132 SMs; per weighted feature; per weight permuted into tile
+  // order.
   constexpr double kTileFeature = 0.033, kWeighed = 2.1e-5, kNewWeight = 0.02;
-  constexpr double kHidden = 0.62;     // of the shorter of tiles and rest, which run side by side
-  constexpr double kFixed = 45'000.0;  // six launches, and what does not fill the GPU at their ends
+  constexpr double kHidden = 0.62;     // of the shorter of tiles and rest, which run concurrently
+  constexpr double kFixed = 45'000.0;  // six launches, and idle SMs at their ends
   const double gathers = std::max(best_gathers / unshared(counts), kFromL2);
   const double csr = entries * f * (wide ? 4.0 : 2.0) / gathers;
   const double rest = static_cast<double>(counts.rest) * f * 2.0 / kRest;
@@ -46,7 +46,7 @@ TileCost tile_cost(const CutCounts& counts, int64_t width, DType features, Tiled
                rounding = wide ? 10.0 * cols * f / kMemory : 0.0;
   const double product = beside + parts + rounding + kFixed, kept = product + entries * f * kWeighed,
                made = kept + entries * kNewWeight;
-  // Products by entry write a number an entry, and read rows of both sides.
+  // Entry products write one number per entry, and read rows of both sides.
   const double by_entry = 1.85 * product;
   switch (op) {
     case TiledOp::product:
@@ -68,14 +68,13 @@ TileCost attention_tile_cost(const CutCounts& counts, int64_t heads, int64_t wid
   const bool wide = features == DType::f32;
   const auto f = static_cast<double>(heads * width), rows = static_cast<double>(counts.rows),
              cols = static_cast<double>(counts.cols);
-  // Nanoseconds: of an entry and feature, by rows of CSR at best and in the rest; of a tile and feature, a
-  // head's being padded. Bytes per nanosecond of memory, and bytes: of what tiles leave and add, and of
-  // rounding.
+  // Nanoseconds: per entry and feature, for the best CSR rows and for the rest; per tile and feature, with
+  // heads padded. Bytes per nanosecond of memory, and bytes: written and added by tiles, and for rounding.
   const double csr_entry = (wide ? 1.9e-3 : 1.4e-3) * std::min(unshared(counts), wide ? 1.46 : 1.4);
   constexpr double kRest = 2.3e-3;
   constexpr double kTileFeature = 0.36, kMemory = 4'000.0, kFixed = 180'000.0;
   const double part_bytes = wide ? 77.0 : 58.0, rounded_bytes = wide ? 84.0 : 0.0;
-  // GAT gathers one row of features in place of two, and has no product for its logits.
+  // GAT gathers one feature row instead of two, and has no product for its logits.
   const bool one = gathered == 1;
   const double csr_share = one ? 0.65 : 1.0, rest_share = one ? 0.5 : 1.0, tile_share = one ? 0.65 : 1.0;
   const double csr = static_cast<double>(counts.entries) * f * csr_entry * csr_share;
@@ -88,7 +87,6 @@ TileCost attention_tile_cost(const CutCounts& counts, int64_t heads, int64_t wid
 
 namespace {
 
-/// What a cut is wanted for.
 struct Wanted {
   std::string_view op;
   int64_t width, heads;
@@ -98,12 +96,12 @@ struct Wanted {
 
 template <class Cost>
 std::shared_ptr<const RowTiles> choose(const Csr& a, const Wanted& wanted, Cost&& cost_of) {
-  const SparseKernels choice = compute_options().sparse_kernels;
+  const SparseKernels choice = compute_context().sparse_kernels;
   const Device device = a.device();
   const std::string_view op = wanted.op;
   if (choice == SparseKernels::csr || device.is_cpu() || wanted.features == DType::f64) return nullptr;
   const bool rounds =
-      wanted.features == DType::bf16 || compute_options().matmul_precision != MatmulPrecision::exact;
+      wanted.features == DType::bf16 || compute_context().matmul_precision != MatmulPrecision::exact;
   const std::string subject = explaining() ? fmt::format("kernels of {}", op) : std::string();
   const auto explain = [&]<class... Args>(fmt::format_string<Args...> text, Args&&... args) {
     if (explaining())
@@ -118,7 +116,7 @@ std::shared_ptr<const RowTiles> choose(const Csr& a, const Wanted& wanted, Cost&
       explain("rows of CSR: tensor cores take no {}", wanted.obstacle);
       return nullptr;
     }
-    std::shared_ptr<RowTiles> made;  // to be counted; kept where it is used
+    std::shared_ptr<RowTiles> made;  // to count its parts; kept if used
     const auto counts = a.cache->get<CutCounts>(kHybridLeast, [&] {
       if (explaining()) synchronize(device);
       const auto begin = std::chrono::steady_clock::now();

@@ -18,7 +18,7 @@ void check_fractions(const char* op, int64_t n, const SplitFractions& fractions)
             fractions.val, n, fractions.test);
 }
 
-/// The part of each of n things.
+/// The part of each of n items.
 std::vector<Part> deal(const char* op, int64_t n, const SplitFractions& fractions, Generator& generator) {
   check_fractions(op, n, fractions);
   const auto part_of = [&](double fraction) { return std::llround(fraction * static_cast<double>(n)); };
@@ -30,12 +30,12 @@ std::vector<Part> deal(const char* op, int64_t n, const SplitFractions& fraction
   return parts;
 }
 
-/// Those that have a label, in random order by class.
+/// Labelled items, in random order by class.
 std::vector<int32_t> order_by_class(const char* op, const Tensor& labels, Generator& generator) {
   ADJ_CHECK(labels && labels.dims() == 1 && labels.dtype() == DType::i32,
             "{}: labels are {}, expected int32 [n]", op, labels.str());
   const std::vector<int32_t> y = labels.to_vector<int32_t>();
-  // Within a class the order stays random.
+  // The order within a class stays random.
   std::vector<int32_t> order = random_permutation(std::ssize(y), generator).to_vector<int32_t>();
   std::erase_if(order, [&](int32_t i) { return y[static_cast<size_t>(i)] < 0; });
   std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
@@ -51,14 +51,14 @@ Tensor places_of(const std::vector<Part>& parts, Part part, Device device) {
   return Tensor::from(places, device);
 }
 
-/// The edges between two different nodes, whatever their direction.
+/// An edge between two different nodes, regardless of direction.
 struct NodePair {
   int32_t low, high;
   int32_t edge;
   bool same_nodes(const NodePair& other) const { return low == other.low && high == other.high; }
 };
 
-/// By nodes, then edge number.
+/// Sorted by nodes, then edge number.
 std::vector<NodePair> edges_by_pair(const std::vector<int32_t>& src, const std::vector<int32_t>& dst) {
   std::vector<NodePair> pairs;
   pairs.reserve(src.size());
@@ -71,8 +71,7 @@ std::vector<NodePair> edges_by_pair(const std::vector<int32_t>& src, const std::
   return pairs;
 }
 
-/// One edge for each direction of every pair of different nodes that belongs to `part` (for one, if
-/// `one_direction`).
+/// One edge per direction of every node pair in `part` (a single direction if `one_direction`).
 EdgeIndex positives(const std::vector<Part>& parts, Part part, const std::vector<int32_t>& src,
                     const std::vector<int32_t>& dst, bool one_direction, Device device) {
   std::vector<std::pair<int32_t, int32_t>> cells;
@@ -153,7 +152,7 @@ LinkSplit random_link_split(const Graph& graph, const SplitFractions& fractions,
   const bool one_direction = graph.relation().symmetric();
   const EdgeIndex val = positives(parts, Part::val, src, dst, one_direction, device),
                   test = positives(parts, Part::test, src, dst, one_direction, device);
-  // Drawn together, so that no two are equal.
+  // Drawn together, so that all are distinct.
   const int64_t first = val.src.numel(), all = first + test.src.numel();
   const EdgeIndex negative = negative_sampling(graph, all, generator);
   return {edge_subgraph(graph, places_of(parts, Part::train, device)),

@@ -11,7 +11,7 @@ Subgraph subgraph_of(const Graph& whole, const Tensor& nodes) {
   ADJ_CHECK(whole && !whole.device().is_cuda() && nodes && nodes.dims() == 1 && nodes.dtype() == DType::i32 &&
                 !nodes.is_cuda(),
             "subgraph_of: nodes are {}, expected int32 [K] on the CPU, as the graph is", nodes.str());
-  constexpr int64_t kRows = 512;  // that a thread takes at a time
+  constexpr int64_t kRows = 512;  // rows per chunk of a thread
   constexpr int64_t kAhead = 12;  // rows
   const int32_t* given = nodes.data<int32_t>();
   for (int64_t k = 0; k < nodes.numel(); ++k)
@@ -32,7 +32,7 @@ Subgraph subgraph_of(const Graph& whole, const Tensor& nodes) {
   parallel_for(count, kRows, [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) {
       const int32_t i = members[k];
-      // Rows lie far apart: first where they begin is asked for ahead, then what stands there.
+      // Rows are far apart: first prefetch their offsets, then their entries.
       __builtin_prefetch(rows + members[std::min(k + 2 * kAhead, count - 1)]);
       __builtin_prefetch(sources + rows[members[std::min(k + kAhead, count - 1)]]);
       ends[k + 1] =
@@ -52,13 +52,13 @@ Subgraph subgraph_of(const Graph& whole, const Tensor& nodes) {
       int64_t at = ends[k];
       for (int64_t e = rows[members[k]]; e < rows[members[k] + 1]; ++e) {
         if (!set.contains(sources[e])) continue;
-        source_at[at] = set.rank(sources[e]);  // ascending, as the sources are
+        source_at[at] = set.rank(sources[e]);  // ascending, like the sources
         edge_at[at++] = numbers != nullptr ? numbers[e] : static_cast<int32_t>(e);
       }
     }
   });
 
-  // A part of a symmetric matrix over the same rows and columns is symmetric; that of another one may be.
+  // A principal submatrix of a symmetric matrix is symmetric; for others it is unknown.
   const std::optional<bool> symmetric = whole.relation().symmetric() ? std::optional(true) : std::nullopt;
   made.graph = Graph(Relation::from_csr(std::move(csr), symmetric),
                      whole.edge_weight() ? detail::gather_edges(whole.edge_weight(), made.edges) : Tensor(),

@@ -18,7 +18,8 @@ Tensor iota(int64_t n, Device device) {
   return y;
 }
 
-/// The places k, ascending, where the pair (a[k], b[k]) passes. Waits for the device, to learn how many.
+/// The positions k, ascending, at which the pair (a[k], b[k]) passes the test. Synchronizes to read their
+/// count.
 Tensor places(kernels::PairTest test, const Tensor& a, const Tensor& b) {
   Tensor positions = Tensor::empty_like(a);
   Tensor count = Tensor::empty({}, DType::i64, a.device());
@@ -26,7 +27,7 @@ Tensor places(kernels::PairTest test, const Tensor& a, const Tensor& b) {
   return positions.rows(0, count.to_vector<int64_t>()[0]);
 }
 
-/// The inverse of distinct ids in [0, limit), on `device`; throws where they are not that.
+/// The inverse of distinct ids in [0, limit), on `device`; throws if they are not.
 Tensor checked_inverse(const char* op, const char* what, const Tensor& ids, int64_t limit, Device device) {
   ADJ_CHECK(ids && ids.dims() == 1 && ids.dtype() == DType::i32, "{}: {}s are {}, expected [K] int32", op,
             what, ids.str());
@@ -55,7 +56,7 @@ Tensor concatenated(const Tensor& a, const Tensor& b) {
   return y;
 }
 
-/// One row for each run of `order` that begins at a place of `starts`.
+/// One row for each run of `order` that begins at a position in `starts`.
 Tensor merged(const Tensor& x, const Tensor& order, const Tensor& starts, bool mean) {
   if (!is_floating(x.dtype())) return gather_edges(x, gather_edges(order, starts));
   if (x.dtype() == DType::bf16) return merged(x.to(DType::f32), order, starts, mean).to(DType::bf16);
@@ -65,11 +66,11 @@ Tensor merged(const Tensor& x, const Tensor& order, const Tensor& starts, bool m
   return x.dims() == 1 ? y.reshape({y.numel()}) : y;
 }
 
-/// What the edges of a graph to be carry: edge e has row row[e], or row e where `row` is absent.
+/// Edge data for a new graph: edge e has row row[e], or row e if `row` is absent.
 struct Carried {
   Tensor weight;  // optional
   EdgeAttributes attributes;
-  Tensor from;  // the old edge, -1 for an added one; absent: edge `row`
+  Tensor from;  // old edge, -1 for an added one; absent: edge `row`
   Tensor row;
 };
 
@@ -89,25 +90,25 @@ Built build(const Csr& csr, const Carried& by, std::optional<bool> symmetric = {
   return build(Relation::from_csr(csr, symmetric), by);
 }
 
-/// Of edges in any order.
+/// From edges in any order.
 Built build(int64_t nodes, const EdgeIndex& edges, Carried by) {
   const auto [csr, order] = detail::sorted_edges(nodes, nodes, edges);
   by.row = by.row ? gather_edges(by.row, order) : order;
   return build(csr, by);
 }
 
-/// Of edges that come by target, then source.
+/// From edges sorted by target, then source.
 Built build_sorted(int64_t nodes, const EdgeIndex& edges, const Carried& by) {
   return build(detail::sorted_edges(nodes, nodes, edges).csr, by);
 }
 
-/// With what no new edge is made of more than one old edge.
+/// Result if no edges were merged.
 Transformed apart(const Graph& old, Built built) {
   Tensor became = kernels::inverse_of(built.edge_map, old.num_edges());
   return {std::move(built.graph), std::move(built.edge_map), std::move(became)};
 }
 
-/// With what every old edge is part of the new edge between the same nodes.
+/// Result with the new edge that contains each old edge.
 Transformed merged(const Graph& old, Built built) {
   const auto [src, dst] = old.edge_index();
   Tensor became = Tensor::empty_like(src);
@@ -115,12 +116,12 @@ Transformed merged(const Graph& old, Built built) {
   return {std::move(built.graph), std::move(built.edge_map), std::move(became)};
 }
 
-/// The edges that stand at `entries` of the CSR.
+/// The edge numbers of the CSR entries `entries`.
 Tensor numbers(const Relation& relation, const Tensor& entries) {
   return relation.csr_order() ? gather_edges(relation.csr_order(), entries) : entries;
 }
 
-/// What old edges carry, where those that are left are `edges`.
+/// Edge data for the kept edges `edges`.
 Carried kept(const Graph& graph, const Tensor& edges) {
   return {graph.edge_weight(), graph.edge_attributes(), {}, edges};
 }
@@ -138,8 +139,7 @@ Transformed to_undirected(const Graph& graph) {
   const Device device = graph.device();
   const int64_t nodes = graph.num_nodes();
   const auto [src, dst] = graph.edge_index();
-  // Edges of both directions meet under their nodes in order, and are merged there, once: what the two
-  // directions get is one number.
+  // Both directions are sorted under (low, high) and merged once, so both get bitwise equal values.
   Tensor low = Tensor::empty_like(src), high = Tensor::empty_like(src);
   kernels::order_pairs({.a = src, .b = dst, .low = low, .high = high});
   const auto pairs = detail::sorted_edges(nodes, nodes, {low, high});
@@ -148,8 +148,8 @@ Transformed to_undirected(const Graph& graph) {
   const Tensor starts = places(kernels::PairTest::begins_run, low, high);
   low = gather_edges(low, starts);
   high = gather_edges(high, starts);
-  // A row of the whole is that of what leads up to its node, and then that of what leads down to it, which is
-  // the same turned round, self-loops apart. Both are sorted, and so are the columns of either part.
+  // A row of the whole is the edges from smaller nodes, then those from larger ones, which are the reverses
+  // without self-loops. Both parts are sorted, and so are their columns.
   const Tensor turned = places(kernels::PairTest::differ, low, high);
   const auto up = detail::sorted_edges(nodes, nodes, {low, high});
   const auto down =
@@ -253,13 +253,13 @@ Transformed dropout_edge(const Graph& graph, float p, bool force_undirected, boo
   const int64_t edges = graph.num_edges();
   if (!training || rule.threshold == 0) {
     const Relation& relation = graph.relation();
-    // Numbered as where some are left out.
+    // Same numbering as when edges are dropped.
     if (const Tensor& order = relation.csr_order())
       return apart(graph, build(relation.sorted(), kept(graph, order)));
     const Tensor all = iota(edges, device);
     return {graph, all, all};
   }
-  // 1 / (1 - p) or 0, which as a whole number is 1 or more, or 0.
+  // 1 / (1 - p) or 0; as an integer at least 1, or 0.
   Tensor drawn = Tensor::full({edges}, 1.0, DType::f32, device);
   kernels::dropout({.x = drawn, .key = generator.next(), .rule = rule, .y = drawn});
   const Tensor none = Tensor::zeros({edges}, DType::i32, device);
@@ -271,7 +271,7 @@ Transformed dropout_edge(const Graph& graph, float p, bool force_undirected, boo
   left = gather_edges(left, up);
   from = gather_edges(from, up);
   to = gather_edges(to, up);
-  const Tensor turned = places(kernels::PairTest::differ, from, to);  // all but loops
+  const Tensor turned = places(kernels::PairTest::differ, from, to);  // all except loops
   return merged(graph, build(graph.num_nodes(),
                              {concatenated(from, gather_edges(to, turned)),
                               concatenated(to, gather_edges(from, turned))},

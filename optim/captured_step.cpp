@@ -1,5 +1,6 @@
 #include <adjoint/autograd/gradient_rollback.h>
 #include <adjoint/core/capture.h>
+#include <adjoint/core/profile.h>
 #include <adjoint/optim/captured_step.h>
 
 namespace adj::optim {
@@ -26,7 +27,7 @@ Tensor CapturedStep::operator()() {
     recording_->graph.replay();
     return recording_->loss;
   }
-  if (!options_.capture || eager_calls_ < kEagerCalls || !StepGraph::supported(device_)) {
+  if (!options_.capture || profiling() || eager_calls_ < kEagerCalls || !StepGraph::supported(device_)) {
     const Tensor loss = step_().value();
     device_ = loss.device();
     ++eager_calls_;

@@ -6,7 +6,7 @@
 
 namespace adj::test {
 
-/// "a, b, c" of what doctest prints of each.
+/// "a, b, c", each as printed by doctest.
 template <class First, class... Rest>
 std::string listed(const First& first, const Rest&... rest) {
   doctest::String text = doctest::toString(first);

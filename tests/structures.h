@@ -15,7 +15,7 @@ struct HostCsr {
   std::vector<int32_t> indices;
 };
 
-/// [rows, cols] whose row i holds the columns row(i), sorted here unless they stay in any order.
+/// [rows, cols]; row i holds the columns row(i), sorted here unless told otherwise.
 template <class Row>
 HostCsr structure_of(int64_t rows, int64_t cols, Row&& row, Device device = {}, bool ascending = true) {
   HostCsr s;

@@ -12,26 +12,26 @@
 
 namespace adj::test {
 
-/// The CPU, and the first GPU where there is one. Says once what is skipped where there is none. A test of a
-/// kernel runs on each: `for (Device device : devices()) { CAPTURE(device.str()); … }`.
+/// The CPU, and the first GPU if there is one; otherwise prints once what is skipped. Kernel tests run on
+/// each: `for (Device device : devices()) { CAPTURE(device.str()); … }`.
 const std::vector<Device>& devices();
 
-/// Normal numbers, other ones at every call but the same in every run.
+/// Normal numbers, different at every call but the same in every run.
 Tensor random_tensor(Shape shape, DType dtype = DType::f32, Device device = {});
 /// int32 numbers in [low, high).
 Tensor random_ints(int64_t n, int32_t low, int32_t high, Device device = {});
 
 /// All elements as double, on the host.
 std::vector<double> values(const Tensor& tensor);
-/// max |a - b| <= tolerance * max(1, max |b|), shapes equal, nothing NaN. Prints the worst element otherwise.
+/// max |a - b| <= tolerance * max(1, max |b|), equal shapes, no NaN. Prints the worst element on failure.
 bool close(const Tensor& a, const Tensor& b, double tolerance = 1e-5);
 bool close(const Tensor& a, const std::vector<double>& b, double tolerance = 1e-5);
-/// max |a - b| <= tolerance * max |b|, likewise: for what bfloat16 rounded, and for small gradients.
+/// max |a - b| <= tolerance * max |b|, otherwise the same: for bfloat16 results and for small gradients.
 bool close_to_scale(const Tensor& a, const Tensor& b, double tolerance);
-/// Equal to the bit (shape, dtype and contents).
+/// Bitwise equal, with equal shape and dtype.
 bool same_bits(const Tensor& a, const Tensor& b);
 
-/// The message of what `f` throws, of one kind; "" where it throws nothing.
+/// The message of the E that `f` throws; "" if nothing is thrown.
 template <class E = Error, class F>
 std::string error_of(F&& f) {
   try {
@@ -41,7 +41,7 @@ std::string error_of(F&& f) {
   }
   return "";
 }
-/// True if every part occurs in `text`; prints it otherwise.
+/// True if `text` contains every part; prints it otherwise.
 bool mentions(const std::string& text, const std::vector<std::string>& parts);
 template <class Part>
 bool mentions(const std::string& text, const Part& part) {
@@ -50,12 +50,12 @@ bool mentions(const std::string& text, const Part& part) {
 
 std::string contents_of(const std::string& path);
 
-/// A folder of real datasets (ADJOINT_TEST_DATA, else ../shared/data beside the source tree), and whether
-/// `name` is in it. Says what is skipped where it is not.
+/// Folder of real datasets (ADJOINT_TEST_DATA, else ../shared/data next to the source tree), and whether
+/// `name` exists there. Prints what is skipped if not.
 std::filesystem::path data_file(const std::string& name);
 bool have_data(const std::string& name);
 
-/// A fresh directory that goes with the object.
+/// A new directory, removed by the destructor.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();
@@ -80,8 +80,8 @@ class Threads {
   int before_;
 };
 
-/// Lengths of rows, one below, at and one above where a kernel may begin to take them another way: powers of
-/// two and, of pieces of 32 entries, 48; with so many short and empty rows that the mean is small.
+/// Row lengths at, just below and just above kernel switching points: powers of two and, in pieces of 32
+/// entries, 48; with enough short and empty rows for a small mean.
 inline std::vector<int64_t> lengths_at_boundaries() {
   std::vector<int64_t> lengths;
   for (int64_t length = 16; length <= 1024; length *= 2)

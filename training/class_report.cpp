@@ -1,5 +1,6 @@
 #include "class_report.h"
 
+#include "chart.h"
 #include <adjoint/core/text.h>
 
 #include <algorithm>
@@ -75,6 +76,16 @@ void ClassReport::print(const std::string& heading) const {
   few() ? print_matrix() : print_confused();
 }
 
+std::vector<std::pair<std::string, nn::ClassScores>> ClassReport::score_lines(
+    const std::vector<size_t>& classes) const {
+  std::vector<std::pair<std::string, nn::ClassScores>> lines;
+  for (const size_t c : classes) lines.emplace_back(label_of(c), scores_.classes[c]);
+  lines.emplace_back("mean over classes", scores_.macro);
+  lines.emplace_back("weighted by support", scores_.weighted);
+  lines.emplace_back(labels_ == Labels::several ? "all labels together" : "all (accuracy)", scores_.micro);
+  return lines;
+}
+
 void ClassReport::print_scores() const {
   std::vector<size_t> rows(scores_.classes.size());
   std::iota(rows.begin(), rows.end(), size_t{0});
@@ -85,11 +96,7 @@ void ClassReport::print_scores() const {
     rows.resize(kMostRows);
     fmt::print("the {} largest of {} classes\n", kMostRows, scores_.classes.size());
   }
-  std::vector<std::pair<std::string, nn::ClassScores>> lines;
-  for (const size_t c : rows) lines.emplace_back(label_of(c), scores_.classes[c]);
-  lines.emplace_back("mean over classes", scores_.macro);
-  lines.emplace_back("weighted by support", scores_.weighted);
-  lines.emplace_back(labels_ == Labels::several ? "all labels together" : "all (accuracy)", scores_.micro);
+  const auto lines = score_lines(rows);
   size_t width = 0;
   for (const auto& line : lines) width = std::max(width, width_of(line.first));
   fmt::print("{}  precision  recall      F1  support\n", left("", width));
@@ -98,14 +105,19 @@ void ClassReport::print_scores() const {
                s.support);
 }
 
-void ClassReport::print_matrix() const {
+std::vector<int64_t> ClassReport::matrix() const {
   const size_t classes = scores_.classes.size();
   std::vector<int64_t> counts(classes * classes);
-  size_t width = 0, cell = fmt::format("{}", classes - 1).size();
-  for (const nn::Confusion& c : confusions_) {
+  for (const nn::Confusion& c : confusions_)
     counts[static_cast<size_t>(c.label) * classes + static_cast<size_t>(c.predicted)] = c.count;
-    cell = std::max(cell, fmt::format("{}", c.count).size());
-  }
+  return counts;
+}
+
+void ClassReport::print_matrix() const {
+  const size_t classes = scores_.classes.size();
+  const std::vector<int64_t> counts = matrix();
+  size_t width = 0, cell = fmt::format("{}", classes - 1).size();
+  for (const nn::Confusion& c : confusions_) cell = std::max(cell, fmt::format("{}", c.count).size());
   for (size_t c = 0; c < classes; ++c) width = std::max(width, width_of(label_of(c)));
   width = std::max(width, std::string("label, predicted as").size());
   std::string line = left("label, predicted as", width);
@@ -149,6 +161,46 @@ std::string ClassReport::json() const {
   for (const nn::Confusion& c : confusions_)
     entries.push_back(fmt::format("[{}, {}, {}]", c.label, c.predicted, c.count));
   return text + fmt::format(R"(, "confusion": [{}]}})", fmt::join(entries, ", "));
+}
+
+std::string ClassReport::html() const {
+  std::vector<size_t> all(scores_.classes.size());
+  std::iota(all.begin(), all.end(), size_t{0});
+  std::string text =
+      "<table>\n<tr><th>class</th><th>precision</th><th>recall</th><th>F1</th><th>support</th></tr>\n";
+  for (const auto& [name, s] : score_lines(all))
+    text += fmt::format(
+        "<tr><td>{}</td><td>{:.4f}</td><td>{:.4f}</td><td class=\"share\" style=\"--share: "
+        "{:.1f}%\">{:.4f}</td>"
+        "<td>{}</td></tr>\n",
+        xml_text(name), s.precision, s.recall, 100.0 * s.f1, s.f1, s.support);
+  text += "</table>\n";
+  if (labels_ == Labels::several) return text;
+  if (!few()) {
+    std::vector<nn::Confusion> pairs = confused();
+    pairs.resize(std::min(pairs.size(), kMostPairs));
+    text += "<table>\n<tr><th>label</th><th>taken for</th><th>nodes</th></tr>\n";
+    for (const nn::Confusion& c : pairs)
+      text += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+                          xml_text(label_of(static_cast<size_t>(c.label))),
+                          xml_text(label_of(static_cast<size_t>(c.predicted))), c.count);
+    return text + "</table>\n";
+  }
+  const std::vector<int64_t> counts = matrix();
+  text += "<table>\n<tr><th>label, predicted as</th>";
+  for (const size_t c : all) text += fmt::format("<th>{}</th>", c);
+  text += "</tr>\n";
+  for (const size_t r : all) {
+    text += fmt::format("<tr><td>{}</td>", xml_text(label_of(r)));
+    for (const size_t c : all) {
+      const int64_t count = counts[r * all.size() + c],
+                    support = std::max<int64_t>(1, scores_.classes[r].support);
+      text += fmt::format("<td class=\"cell\" style=\"--share: {:.1f}%\">{}</td>",
+                          70.0 * static_cast<double>(count) / static_cast<double>(support), count);
+    }
+    text += "</tr>\n";
+  }
+  return text + "</table>\n";
 }
 
 void check_report(const Examples& examples) {

@@ -18,11 +18,17 @@ class ClassReport {
   void print(const std::string& heading) const;
   /// One JSON object.
   std::string json() const;
+  /// The same tables in HTML; of many classes all scores, and the pairs that are confused most.
+  std::string html() const;
   int64_t examples() const { return examples_; }
 
  private:
   std::string label_of(size_t c) const;
+  /// Rows of the table of scores, the means last.
+  std::vector<std::pair<std::string, nn::ClassScores>> score_lines(const std::vector<size_t>& classes) const;
   void print_scores() const;
+  /// [C, C] row by row: label, predicted class.
+  std::vector<int64_t> matrix() const;
   void print_matrix() const;
   void print_confused() const;
   bool few() const;

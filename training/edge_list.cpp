@@ -6,7 +6,7 @@
 #include <adjoint/core/explain.h>
 #include <adjoint/core/log.h>
 #include <adjoint/core/random.h>
-#include <adjoint/kernels/compute_options.h>
+#include <adjoint/kernels/compute_context.h>
 #include <adjoint/kernels/index/renumber.h>
 
 #include <algorithm>
@@ -55,7 +55,7 @@ void measure_aggregation(const Options& options, const LearningTask& task, model
   constexpr int kSteps = 5;
   const Objective objective(task.examples);
   const auto milliseconds = [&](Aggregation method) {
-    compute_options().aggregation = method;
+    compute_context().aggregation = method;
     const EdgeList edges(task.data.graph, use_of_epoch(model), options.compute.dtype());
     std::vector<double> ms;
     Graph graph;
@@ -73,7 +73,7 @@ void measure_aggregation(const Options& options, const LearningTask& task, model
   };
   const double reduce = milliseconds(Aggregation::reduce), scatter = milliseconds(Aggregation::scatter);
   const bool scatters = scatter < reduce;
-  compute_options().aggregation = scatters ? Aggregation::scatter : Aggregation::reduce;
+  compute_context().aggregation = scatters ? Aggregation::scatter : Aggregation::reduce;
   const std::string result =
       fmt::format("{}: a step takes {:.3g} ms by reduce, sorting and all, {:.3g} ms by scatter",
                   scatters ? "scatter" : "reduce", reduce, scatter);

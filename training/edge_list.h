@@ -14,7 +14,7 @@ class EdgeList {
  public:
   /// `use`: intended use of the graphs. `features`: their dtype.
   EdgeList(const Graph& graph, const detail::ListUse& use, DType features);
-  /// Whether neighbours are summed over the unsorted list. Decided once, by the adj::ComputeOptions then in
+  /// Whether neighbours are summed over the unsorted list. Decided once, by the ComputeContext then in
   /// effect; false if `use` has no sums.
   bool scatters() const { return scatters_; }
   /// The same graph without derived structures: sorted right away, or as a list with the edges' own numbers.

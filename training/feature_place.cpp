@@ -84,7 +84,7 @@ void require_layers(models::Model& model) {
 }
 
 Tensor layer_by_layer(models::NodeModel& model, const Graph& graph,
-                      const std::shared_ptr<const FeatureStore>& x, const LayerWiseOptions& options) {
+                      const std::shared_ptr<const FeatureStore>& x, const LoaderOptions& options) {
   const NoGrad no_grad;
   return infer_layer_wise(
       graph, x, model.num_layers(),

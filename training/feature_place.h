@@ -24,6 +24,6 @@ std::shared_ptr<const FeatureStore> feature_store(const Dataset& data, const Bat
 void require_layers(models::Model& model);
 /// [N, outputs] of all nodes, computed layer by layer, in the model's mode.
 Tensor layer_by_layer(models::NodeModel& model, const Graph& graph,
-                      const std::shared_ptr<const FeatureStore>& x, const LayerWiseOptions& options);
+                      const std::shared_ptr<const FeatureStore>& x, const LoaderOptions& options);
 
 }  // namespace adj::training

@@ -1,7 +1,7 @@
 #include "options.h"
 
-#include "gnuplot.h"
 #include "loader.h"
+#include "run_folder.h"
 #include <adjoint/core/error.h>
 #include <adjoint/core/explain.h>
 #include <adjoint/core/log.h>
@@ -10,11 +10,12 @@
 #include <adjoint/core/run_files.h>
 #include <adjoint/data/predictions.h>
 #include <adjoint/data/stored_cuts.h>
-#include <adjoint/kernels/compute_options.h>
+#include <adjoint/kernels/compute_context.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 
 #include <fmt/ranges.h>
@@ -92,9 +93,9 @@ void DataOptions::check() const {
 void ExecutionOptions::apply() const {
   if (threads > 0) set_num_threads(static_cast<int>(threads));
   if (explain) set_explaining(true);
-  adj::ComputeOptions& options = compute_options();
-  if (precision == "tf32") options.matmul_precision = MatmulPrecision::tf32;
-  options.sparse_kernels = kernels == "csr"      ? SparseKernels::csr
+  ComputeContext& context = compute_context();
+  if (precision == "tf32") context.matmul_precision = MatmulPrecision::tf32;
+  context.sparse_kernels = kernels == "csr"      ? SparseKernels::csr
                            : kernels == "tiles"  ? SparseKernels::tiles
                            : kernels == "hybrid" ? SparseKernels::hybrid
                                                  : SparseKernels::automatic;
@@ -126,10 +127,24 @@ void RunOptions::check() const {
     usage("--weight-decay: expected 0 or more, got {}", weight_decay);
 }
 
+void OutputOptions::use_run_folder() {
+  make_run_folder(run_dir, !resume.empty());
+  const auto place = [this](std::string& path, const char* name) {
+    if (path.empty()) path = (std::filesystem::path(run_dir) / name).string();
+  };
+  place(metrics, "metrics.csv");
+  place(checkpoint, "checkpoint.h5");
+  place(html, "report.html");
+  place(tensorboard, "");
+  if (profile) place(trace, "trace.json");
+}
+
 void OutputOptions::check_files(const Options& all) const {
   if (!metrics.empty() && !metrics.ends_with(".csv") && !metrics.ends_with(".jsonl"))
     usage("--metrics: expected FILE.csv or FILE.jsonl, got '{}'", metrics);
   if (!plot.empty() && !plot.ends_with(".svg")) usage("--plot: expected FILE.svg, got '{}'", plot);
+  if (!html.empty() && !html.ends_with(".html")) usage("--html: expected FILE.html, got '{}'", html);
+  if (!trace.empty() && !profile) usage("--trace: expected --profile beside it");
   RunFiles files;
   files.read("data", all.data.path);
   files.read("config", config);
@@ -140,9 +155,10 @@ void OutputOptions::check_files(const Options& all) const {
   files.write("metrics", metrics);
   files.write("predict", predict);
   files.write("plot", plot);
+  files.write("html", html);
+  files.write("trace", trace);
   files.write("cuts", all.compute.cuts);
   if (!predict.empty()) expect_predictions_path("predict", predict);
-  if (!plot.empty()) require_gnuplot();
 }
 
 std::shared_ptr<LoaderChoice> BatchOptions::chosen() const {
@@ -283,16 +299,25 @@ std::vector<Options::Group> Options::groups() {
     outputs.push_back(
         {"report", &output.report, "",
          "precision, recall and F1 of each class on the test examples, and the confusion matrix", false});
-  outputs += {
-      {"json", &output.json, "", "print one JSON object at the end", false},
-      {"quiet", &output.quiet, "", "no progress; with --json only the object", false},
-      {"metrics", &output.metrics, "FILE", "write loss and metric by epoch, FILE.csv or FILE.jsonl", false},
-      {"predict", &output.predict, "FILE", "write the predictions, FILE.csv, FILE.jsonl or FILE.h5", false},
-      {"plot", &output.plot, "FILE", "plot loss and metric over the epochs, FILE.svg (needs gnuplot)", false},
-      {"checkpoint", &output.checkpoint, "FILE", "write the training state to FILE", false},
-      {"checkpoint-every", &output.checkpoint_every, "N", "write it every N epochs, and at the end", false},
-      {"resume", &output.resume, "FILE", "continue from this checkpoint", false},
-      {"explain", &compute.explain, "", "print the kernels chosen for each structure, and why", false}};
+  outputs +=
+      {{"json", &output.json, "", "print one JSON object at the end", false},
+       {"quiet", &output.quiet, "", "no progress; with --json only the object", false},
+       {"metrics", &output.metrics, "FILE", "write loss and metric by epoch, FILE.csv or FILE.jsonl", false},
+       {"predict", &output.predict, "FILE", "write the predictions, FILE.csv, FILE.jsonl or FILE.h5", false},
+       {"plot", &output.plot, "FILE", "plot loss and metric over the epochs, FILE.svg", false},
+       {"html", &output.html, "FILE",
+        "write a page on the training, FILE.html: curves, classes, degrees, profile", false},
+       {"tensorboard", &output.tensorboard, "DIR", "write TensorBoard events to DIR during the training",
+        false},
+       {"profile", &output.profile, "", "time and memory by op (on a GPU, waits for every kernel)", false},
+       {"trace", &output.trace, "FILE",
+        "with --profile, write a trace of all ops for chrome://tracing and Perfetto", false},
+       {"run-dir", &output.run_dir, "DIR",
+        "write options, metrics, checkpoint, page and events to DIR, for `compare`", false},
+       {"checkpoint", &output.checkpoint, "FILE", "write the training state to FILE", false},
+       {"checkpoint-every", &output.checkpoint_every, "N", "write it every N epochs, and at the end", false},
+       {"resume", &output.resume, "FILE", "continue from this checkpoint", false},
+       {"explain", &compute.explain, "", "print the kernels chosen for each structure, and why", false}};
   OptionList other{{"device", &compute.device, "NAME", "cpu, cuda or cuda:1", false},
                    {"threads", &compute.threads, "N", "CPU threads (0: all cores)", false},
                    {"no-capture", &compute.no_capture, "",
@@ -339,13 +364,14 @@ void Options::check() {
 void Options::apply() {
   if (output.quiet) set_log_level(LogLevel::warning);
   compute.apply();
-  compute_options().aggregation = data.aggregation == "reduce"    ? Aggregation::reduce
+  compute_context().aggregation = data.aggregation == "reduce"    ? Aggregation::reduce
                                   : data.aggregation == "scatter" ? Aggregation::scatter
                                                                   : Aggregation::automatic;
   (void)Device::parse(compute.device);
+  if (!output.run_dir.empty()) output.use_run_folder();
   output.check_files(*this);
   if (!compute.cuts.empty()) cuts = std::make_shared<StoredCuts>(compute.cuts);
-  compute_options().cuts = cuts;
+  compute_context().cuts = cuts;
 }
 
 }  // namespace adj::training

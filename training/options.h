@@ -75,8 +75,15 @@ struct OutputOptions {
   bool json = false, quiet = false;
   std::string metrics, predict, plot, checkpoint, resume;
   int64_t checkpoint_every = 10;
-  std::string config;  ///< file of options
+  std::string html;            ///< a page on the training (training/report.h)
+  std::string tensorboard;     ///< folder of events; of several runs a folder run-R in it for each
+  bool profile = false;        ///< time and memory by op
+  std::string trace, run_dir;  ///< of a profile; a folder for all of these
+  std::string config;          ///< file of options
 
+  /// Makes the folder of --run-dir; metrics, checkpoint, page, events and trace go there unless an option
+  /// names another place.
+  void use_run_folder();
   /// Before the training: refuses files that cannot be written or would overwrite an input or each other.
   void check_files(const Options& all) const;
 };
@@ -129,6 +136,7 @@ struct Options {
 
   // Result of reading the command line.
 
+  std::map<std::string, std::string> values = {};    ///< of all options, as text
   std::map<std::string, std::string> defaults = {};  ///< option values before reading, as text
 
   /// Options that affect the result, as text: a checkpoint must match them.

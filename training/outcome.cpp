@@ -1,8 +1,10 @@
 #include "outcome.h"
 
-#include "class_report.h"
+#include "report.h"
+#include "run_folder.h"
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/explain.h>
+#include <adjoint/core/file.h>
 #include <adjoint/core/isa.h>
 #include <adjoint/core/log.h>
 #include <adjoint/core/text.h>
@@ -17,6 +19,14 @@
 namespace adj::training {
 
 namespace {
+
+#if defined(__AVX512F__)
+constexpr const char* kIsa = "avx512";
+#elif defined(__AVX2__)
+constexpr const char* kIsa = "avx2";
+#else
+constexpr const char* kIsa = "generic";
+#endif
 
 double mean(const std::vector<double>& values) {
   double sum = 0.0;
@@ -176,7 +186,7 @@ void print_report(const Run& run, const ClassReport& report) {
       results.back().best_epoch));
 }
 
-void print_json(const Run& run, const Outcome& outcome, const std::optional<ClassReport>& report) {
+std::string json_of(const Run& run, const Outcome& outcome, const std::optional<ClassReport>& report) {
   const auto& results = run.record().results;
   const Options& options = run.options();
   const LearningTask& task = run.task();
@@ -204,9 +214,37 @@ void print_json(const Run& run, const Outcome& outcome, const std::optional<Clas
   if (report) text += fmt::format(R"("report": {}, )", report->json());
   const double wall_s =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - options.start).count();
-  fmt::print(R"({}"best_epoch": {}, "epoch_ms": {:.4f}, "peak_mb": {:.1f}, "wall_s": {:.3f}}})"
-             "\n",
-             text, outcome.best_epoch, run.epoch_ms(), peak_mb(task.data.device()), wall_s);
+  return fmt::format(R"({}"best_epoch": {}, "epoch_ms": {:.4f}, "peak_mb": {:.1f}, "wall_s": {:.3f}}})", text,
+                     outcome.best_epoch, run.epoch_ms(), peak_mb(task.data.device()), wall_s);
+}
+
+/// What --html shows.
+Report report_of(const Run& run, const Outcome& outcome, const std::vector<ProfileRow>& profile) {
+  const LearningTask& task = run.task();
+  const Examples& examples = run.examples();
+  const auto number = [](double value) { return fmt::format("{:.4g}", value); };
+  Report report{
+      .title = fmt::format("{} on {}", run.model(), task.data.name),
+      .facts = {{"program", run.options().program()},
+                {"version", std::string(version())},
+                {"device", task.data.device().str()},
+                {"nodes", fmt::format("{}", task.data.num_nodes())},
+                {"edges", fmt::format("{}", task.data.graph.num_edges())},
+                {"features", fmt::format("{}", task.num_features)},
+                {"test " + task.metric.name, number(outcome.test)},
+                {"validation " + task.metric.name, number(outcome.val)},
+                {"best epoch", fmt::format("{} of {}", outcome.best_epoch, run.options().run.epochs)},
+                {"ms an epoch", number(run.epoch_ms())},
+                {"peak MB", number(peak_mb(task.data.device()))}},
+      .metric = task.metric.name,
+      .profile = profile};
+  report.charts.push_back(
+      training_chart(report.title, task.metric, run.record().history, run.record().results));
+  if (examples.labels != Labels::numbers && task.reported.empty())
+    report.classes.emplace(examples.labels, run.output(), examples.y, examples.test, task.data.class_names);
+  if (examples.things == "nodes")
+    report.degrees = scores_by_degree(task.data.graph, task.metric, run.output(), examples.y, examples.test);
+  return report;
 }
 
 }  // namespace
@@ -227,10 +265,15 @@ void write_results(const Run& run) {
   const OutputOptions& o = run.options().output;
   const LearningTask& task = run.task();
   const TrainingRecord& record = run.record();
+  std::vector<ProfileRow> profile;
+  if (run.profiler() != nullptr) {
+    profile = run.profiler()->rows();
+    if (!o.trace.empty()) replace_file(o.trace, run.profiler()->chrome_trace());
+  }
   if (!o.metrics.empty()) write_metrics(o.metrics, task.metric, record.history);
   if (!o.plot.empty())
-    write_plot(o.plot, fmt::format("{} on {}", run.model(), task.data.name), task.metric, record.history,
-               record.results);
+    replace_file(o.plot, svg(training_chart(fmt::format("{} on {}", run.model(), task.data.name), task.metric,
+                                            record.history, record.results)));
   std::optional<ClassReport> report;
   if (o.report)
     report.emplace(task.examples.labels, run.output(), task.examples.y, run.examples().test,
@@ -240,8 +283,18 @@ void write_results(const Run& run) {
   if (!o.quiet || !o.json) {
     print_results(run, outcome);
     if (report) print_report(run, *report);
+    if (o.profile) fmt::print("\n{}", profile_table(profile));
   }
-  if (o.json) print_json(run, outcome, report);
+  if (!o.html.empty()) replace_file(o.html, html(report_of(run, outcome, profile)));
+  const std::string json = json_of(run, outcome, report);
+  if (o.json) fmt::print("{}\n", json);
+  if (!o.run_dir.empty())
+    write_run(o.run_dir, {.program = run.options().program(),
+                          .version = std::string(version()),
+                          .isa = kIsa,
+                          .device = task.data.device().str(),
+                          .options = run.options().values,
+                          .result = json});
   const auto& cuts = run.options().cuts;
   if (cuts && cuts->write() == 0)  // last, as it may fail
     log_warning("--cuts {}: nothing was cut for tensor cores; --explain says what was chosen",

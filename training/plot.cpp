@@ -1,6 +1,4 @@
-#include "gnuplot.h"
 #include "record.h"
-#include <adjoint/core/file.h>
 
 #include <algorithm>
 #include <cmath>
@@ -62,15 +60,15 @@ Curve smoothed(const Curve& curve) {
   return smooth;
 }
 
-/// A data block: epoch, training loss, validation loss, metric.
-std::string block(const std::string& name, const std::vector<Curve>& curves) {
-  std::string text = name + " << end_of_data\n";
-  for (const Curve& curve : curves) {
-    for (const EpochRecord& r : curve)
-      text += fmt::format("{} {} {} {}\n", r.epoch, r.train_loss, r.val_loss, r.val_metric);
-    if (&curve != &curves.back()) text += "\n\n";
-  }
-  return text + "end_of_data\n";
+/// One number of every epoch.
+Series series(const Curve& curve, double EpochRecord::*number, std::string name, std::string color,
+              Series::Form form) {
+  Series s{.name = std::move(name),
+           .color = std::move(color),
+           .form = form,
+           .right = number == &EpochRecord::val_metric};
+  for (const EpochRecord& r : curve) s.points.emplace_back(static_cast<double>(r.epoch), r.*number);
+  return s;
 }
 
 struct Range {
@@ -93,8 +91,8 @@ Range widened(Range range, double share) {
   return {range.low - margin, range.high + margin};
 }
 
-/// Axis of the losses: from 0, or logarithmic if they span more than three powers of ten.
-std::string loss_axis(const std::vector<Curve>& curves) {
+/// The axis of the losses: from 0, or logarithmic where they go over more than three powers of ten.
+Axis loss_axis(const std::vector<Curve>& curves) {
   constexpr double kDecades = 1e3;
   std::vector<double> values;
   for (const Curve& curve : curves)
@@ -104,15 +102,13 @@ std::string loss_axis(const std::vector<Curve>& curves) {
   std::sort(positive.begin(), positive.end());
   if (!positive.empty() &&
       positive[positive.size() - 1 - positive.size() / 20] > kDecades * positive[positive.size() / 20])
-    return fmt::format(
-        "set logscale y\nset format y '%g'\nset ylabel 'loss (logarithmic)'\nset yrange [{}:{}]\n",
-        positive[positive.size() / 100] / 1.5, positive.back() * 1.5);
-  return fmt::format("set ylabel 'loss'\nset yrange [0:{}]\n", widened(range_of(values, 1.0), 0.05).high);
+    return {"loss (logarithmic)", positive[positive.size() / 100] / 1.5, positive.back() * 1.5, true};
+  return {"loss", 0.0, widened(range_of(values, 1.0), 0.05).high};
 }
 
-/// Axis of the metric, covering nearly all of the curves and all marks.
-std::string metric_axis(const std::vector<Curve>& curves, const std::vector<RunResult>& results,
-                        const Metric& metric) {
+/// The axis of the metric, on which nearly all of the curves and all marks are.
+Axis metric_axis(const std::vector<Curve>& curves, const std::vector<RunResult>& results,
+                 const Metric& metric) {
   std::vector<double> values;
   for (const Curve& curve : curves)
     for (const EpochRecord& r : curve) values.push_back(r.val_metric);
@@ -121,56 +117,54 @@ std::string metric_axis(const std::vector<Curve>& curves, const std::vector<RunR
     for (const double mark : {r.val_metric, r.test_metric})
       range = {std::min(range.low, mark), std::max(range.high, mark)};
   range = widened(range, 0.05);
-  return fmt::format("set y2label '{}'\nset y2range [{}:{}]\n", metric.name, std::max(range.low, metric.low),
-                     std::min(range.high, metric.high));
+  return {metric.name, std::max(range.low, metric.low), std::min(range.high, metric.high)};
 }
 
 }  // namespace
 
-void write_plot(const std::string& path, const std::string& title, const Metric& metric,
-                const std::vector<EpochRecord>& history, const std::vector<RunResult>& results) {
+Chart training_chart(const std::string& title, const Metric& metric, const std::vector<EpochRecord>& history,
+                     const std::vector<RunResult>& results) {
   const std::vector<Curve> curves = curves_of(history);
-  const size_t runs = results.size();
-  const bool several = runs > 1;
-  std::string script =
-      block("$curves", curves) + block("$smooth", {smoothed(several ? mean_of(curves) : curves.front())});
-  script += "$best << end_of_data\n";
-  double test_metric = 0.0;
-  for (const RunResult& r : results) {
-    script += fmt::format("{} {} {}\n", r.best_epoch, r.val_metric, r.test_metric);
-    test_metric += r.test_metric / static_cast<double>(runs);
-  }
-  script += fmt::format(
-      "end_of_data\n"
-      "set terminal svg size 900,540 dynamic font 'sans-serif,14' background '#ffffff'\n"
-      "set title '{}{}' noenhanced\n"
-      "set xlabel 'epoch'\n{}{}set ytics nomirror\nset y2tics\n"
-      "set grid xtics y2tics lc '#dddddd'\nset bmargin 6\nset key outside bottom center horizontal\nplot ",
-      plain(title), several ? fmt::format(", mean of {} runs", runs) : "", loss_axis(curves),
-      metric_axis(curves, results, metric));
+  const bool several = results.size() > 1;
+  const auto runs = static_cast<double>(results.size());
+  const Curve smooth = smoothed(several ? mean_of(curves) : curves.front());
+  double last = 1.0, test_metric = 0.0;
+  for (const EpochRecord& r : history) last = std::max(last, static_cast<double>(r.epoch));
+  Chart chart{.title = title + (several ? fmt::format(", mean of {} runs", results.size()) : ""),
+              .x = {"epoch", 0.0, last},
+              .left = loss_axis(curves),
+              .right = metric_axis(curves, results, metric)};
   const struct {
-    int column;
-    const char *axes, *color;
-    std::string title;
-  } lines[] = {{2, "x1y1", "4477aa", "training loss"},
-               {3, "x1y1", "ee6677", "validation loss"},
-               {4, "x1y2", "228833", fmt::format("validation {}", metric.name)}};
-  for (const auto& line : lines)  // raw curves are faint: each run, and the values behind the means
-    script +=
-        fmt::format("for [r=0:{}] $curves index r using 1:{} axes {} with lines lw 1 lc '#{}{}' notitle, ",
-                    runs - 1, line.column, line.axes, several ? "c8" : "a0", line.color);
+    double EpochRecord::*number;
+    const char* color;
+    std::string name;
+  } lines[] = {{&EpochRecord::train_loss, "#4477aa", "training loss"},
+               {&EpochRecord::val_loss, "#ee6677", "validation loss"},
+               {&EpochRecord::val_metric, "#228833", "validation " + metric.name}};
+  for (const auto& line : lines)  // what was measured is faint: each run, and what the means are of
+    for (const Curve& curve : curves)
+      chart.series.push_back(series(curve, line.number, "", line.color, Series::Form::faint));
   for (const auto& line : lines)
-    script += fmt::format("$smooth using 1:{} axes {} with lines lw 2 lc '#{}' title '{}', ", line.column,
-                          line.axes, line.color, line.title);
-  // A line joins the marks of one run; a white rim separates marks from curves.
-  script += fmt::format(
-      "$best using 1:2:(0):($3-$2) axes x1y2 with vectors nohead lw 1 lc '#aa3377' notitle, "
-      "$best using 1:3 axes x1y2 with points pt 13 ps 1.5 lc '#ffffff' notitle, "
-      "$best using 1:3 axes x1y2 with points pt 13 ps 1.1 lc '#aa3377' title 'test {} {:.4f}', "
-      "$best using 1:2 axes x1y2 with points pt 7 ps 0.8 lc '#ffffff' notitle, "
-      "$best using 1:2 axes x1y2 with points pt 7 ps 0.6 lc '#116622' title 'best epoch{}'\n",
-      metric.name, test_metric, several ? "s" : fmt::format(" {}", results[0].best_epoch));
-  replace_file(path, run_gnuplot(script));
+    chart.series.push_back(series(smooth, line.number, line.name, line.color, Series::Form::line));
+  Series best{.name = "best epoch" + (several ? "s" : fmt::format(" {}", results[0].best_epoch)),
+              .color = "#116622",
+              .form = Series::Form::dots,
+              .right = true};
+  Series test{.color = "#aa3377", .form = Series::Form::diamonds, .right = true};
+  for (const RunResult& r : results) {
+    const auto epoch = static_cast<double>(r.best_epoch);
+    best.points.emplace_back(epoch, r.val_metric);
+    test.points.emplace_back(epoch, r.test_metric);
+    test_metric += r.test_metric / runs;
+    chart.series.push_back({.color = test.color,  // joins what belongs to one run
+                            .form = Series::Form::faint,
+                            .points = {best.points.back(), test.points.back()},
+                            .right = true});
+  }
+  test.name = fmt::format("test {} {:.4f}", metric.name, test_metric);
+  chart.series.push_back(std::move(test));
+  chart.series.push_back(std::move(best));
+  return chart;
 }
 
 }  // namespace adj::training

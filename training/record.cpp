@@ -161,6 +161,15 @@ TrainingRecord TrainingRecord::read(const optim::Checkpoint& from, const Metric&
   return record;
 }
 
+std::vector<std::pair<std::string, double>> scalars_of(const EpochRecord& epoch, const Metric& metric,
+                                                       double learning_rate, double seconds) {
+  return {{"loss/train", epoch.train_loss},
+          {"loss/validation", epoch.val_loss},
+          {metric.option + "/validation", epoch.val_metric},
+          {"learning_rate", learning_rate},
+          {"seconds", seconds}};
+}
+
 void write_metrics(const std::string& path, const Metric& metric, const std::vector<EpochRecord>& history) {
   optim::MetricsFile file(path,
                           {"run", "epoch", "train_loss", "val_loss", fmt::format("val_{}", metric.column)});

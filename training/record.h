@@ -1,5 +1,6 @@
 #pragma once
 
+#include "chart.h"
 #include "metric.h"
 #include <adjoint/models/checkpoint.h>
 
@@ -46,9 +47,14 @@ struct TrainingRecord {
 /// JSON lines, by the path's suffix.
 void write_metrics(const std::string& path, const Metric& metric, const std::vector<EpochRecord>& history);
 
-/// SVG of losses and validation metric over the epochs: one curve per run and the mean, with marks at each
-/// run's best epoch and its test metric.
-void write_plot(const std::string& path, const std::string& title, const Metric& metric,
-                const std::vector<EpochRecord>& history, const std::vector<RunResult>& results);
+/// The epoch for a TensorBoard: loss/train, loss/validation, accuracy/validation (the metric's name),
+/// learning_rate and seconds (of an epoch).
+std::vector<std::pair<std::string, double>> scalars_of(const EpochRecord& epoch, const Metric& metric,
+                                                       double learning_rate, double seconds);
+
+/// Losses and the validation metric over the epochs, one curve a run and their mean, with each run's best
+/// epoch and the test metric there.
+Chart training_chart(const std::string& title, const Metric& metric, const std::vector<EpochRecord>& history,
+                     const std::vector<RunResult>& results);
 
 }  // namespace adj::training

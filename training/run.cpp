@@ -69,7 +69,9 @@ class Run::SignalScope {
 };
 
 Run::Run(const Options& options, const LearningTask& task)
-    : options_(options), task_(task), examples_(task.examples) {}
+    : options_(options), task_(task), examples_(task.examples) {
+  if (options.output.profile) profiler_ = std::make_unique<Profiler>();
+}
 
 Run::~Run() = default;
 
@@ -80,6 +82,7 @@ bool Run::next_run() {
   }
   state_.reset();
   best_.reset();
+  board_.reset();
   manual_seed(seed());
   choose_split();
   return true;
@@ -201,6 +204,13 @@ void Run::evaluate(double train_loss, Epochs& epochs) {
   looked_at_ = epoch_;
   record_.history.push_back(
       {run_, epoch_, train_loss, val_loss, task_.metric.of(now.outputs, examples_.y, examples_.val)});
+  const std::string& folder = options_.output.tensorboard;
+  if (folder.empty()) return;
+  if (!board_)
+    board_ = std::make_unique<TensorBoard>(
+        options_.run.runs < 2 ? folder : fmt::format("{}/run-{}", folder, run_ + 1));
+  board_->add(epoch_, scalars_of(record_.history.back(), task_.metric, optimizer_->learning_rate(),
+                                 epoch_ms_.back() / 1e3));
 }
 
 const char* Run::outputs_name() const {

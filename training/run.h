@@ -5,6 +5,8 @@
 #include "record.h"
 #include "stopwatch.h"
 #include "task.h"
+#include "tensorboard.h"
+#include <adjoint/core/profile.h>
 #include <adjoint/core/progress.h>
 #include <adjoint/data/loader/layer_wise.h>
 #include <adjoint/optim/early_stopping.h>
@@ -65,7 +67,7 @@ class Run {
   int64_t epoch() const { return epoch_; }
   /// Threads that prepare batches.
   int workers() const { return options_.batches.num_workers(options_.compute.device); }
-  LayerWiseOptions layer_wise() const {
+  LoaderOptions layer_wise() const {
     return {.batch_size = options_.batches.batch_size, .workers = workers()};
   }
 
@@ -76,6 +78,8 @@ class Run {
   const Tensor& output() const { return output_; }
   /// Median over the epochs trained by this process, without evaluation; 0 if there were none.
   double epoch_ms() const;
+  /// Of all runs so far, with --profile; else null.
+  const Profiler* profiler() const { return profiler_.get(); }
 
  private:
   class SignalScope;
@@ -110,6 +114,8 @@ class Run {
   std::unique_ptr<optim::NonFiniteMonitor> between_;  // for losses that are not read
 
   TrainingRecord record_;
+  std::unique_ptr<TensorBoard> board_;  // of this run
+  std::unique_ptr<Profiler> profiler_;
   Stopwatch watch_;
   std::vector<double> epoch_ms_;
   Tensor output_;

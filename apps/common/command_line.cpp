@@ -28,7 +28,7 @@ template <class... Args>
 po::typed_value<bool>* value_of(bool* flag, const std::string&) { return po::bool_switch(flag); }
 /// Options for files show no default.
 po::typed_value<std::string>* value_of(std::string* text, const std::string& placeholder) {
-  if (placeholder == "FILE" && text->empty()) return po::value(text)->value_name("FILE");
+  if (text->empty()) return po::value(text)->value_name(placeholder);
   return with_default(*text, placeholder.c_str());
 }
 template <class Number>
@@ -108,6 +108,7 @@ void describe(training::Options& o) {
   const std::set<std::string> said{"model", "seed", "runs", "metric"};  // have their own members in --json
   for (const training::Options::Group& group : o.groups())
     for (const Option& option : group.options) {
+      o.values[option.name] = option.text();
       if (!option.decides) continue;
       o.identity[option.name] = option.text();
       if (group.name != "Mini-batches" || o.batches.loader != "none")

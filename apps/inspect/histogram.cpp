@@ -1,10 +1,10 @@
 #include "histogram.h"
 
-#include <adjoint/core/file.h>
-#include <adjoint/training/gnuplot.h>
+#include <adjoint/core/error.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace adj::apps {
 
@@ -21,18 +21,28 @@ int64_t total(const Counts& degrees) {
   return nodes;
 }
 
-/// Points "degree density", one per bin: dividing by the bin's width puts bins of any width on one curve.
-std::string points(const Counts& degrees) {
+/// A point for each bin: the density is per degree, so that bins of any width lie on one curve.
+Series points(const Counts& degrees, const char* name, const char* color) {
   const auto all = static_cast<double>(std::max<int64_t>(1, total(degrees)));
-  std::string text;
+  Series series{.name = name, .color = color, .form = Series::Form::marked};
   for (const DegreeBin& bin : degree_bins(degrees, kPartsOfPlot)) {
     if (bin.nodes == 0 || bin.least == 0) continue;  // 0 is not on a logarithmic axis
     const double width = static_cast<double>(bin.largest - bin.least + 1);
-    text +=
-        fmt::format("{} {}\n", std::sqrt(static_cast<double>(bin.least) * static_cast<double>(bin.largest)),
-                    static_cast<double>(bin.nodes) / width / all);
+    series.points.emplace_back(std::sqrt(static_cast<double>(bin.least) * static_cast<double>(bin.largest)),
+                               static_cast<double>(bin.nodes) / width / all);
   }
-  return text;
+  return series;
+}
+
+/// Around all points.
+Axis axis_of(const char* name, const std::vector<Series>& series, double std::pair<double, double>::*number) {
+  Axis axis{name, std::numeric_limits<double>::infinity(), 0.0, true};
+  for (const Series& s : series)
+    for (const auto& point : s.points) {
+      axis.low = std::min(axis.low, point.*number / 1.5);
+      axis.high = std::max(axis.high, point.*number * 1.5);
+    }
+  return axis;
 }
 
 }  // namespace
@@ -76,24 +86,16 @@ std::vector<std::string> histogram_lines(const Counts& degrees) {
   return lines;
 }
 
-void write_degree_plot(const std::string& path, const std::string& title,
-                       const StructureStatistics& structure) {
-  const std::string in = points(structure.in), out = structure.symmetric ? "" : points(structure.out);
-  if (in.empty() && out.empty()) fail("--plot: no node has an edge, there is nothing to draw");
-  std::string script = fmt::format(
-      "$in << end_of_data\n{}end_of_data\n$out << end_of_data\n{}end_of_data\n"
-      "set terminal svg size 900,540 dynamic font 'sans-serif,14' background '#ffffff'\n"
-      "set title '{}' noenhanced\nset logscale xy\nset format y '10^{{%T}}'\n"
-      "set xlabel 'degree'\nset ylabel 'share of the nodes, per degree'\nset grid\n"
-      "set key outside bottom center horizontal\nplot ",
-      in, out, plain(title));
-  if (!in.empty())
-    script += fmt::format("$in using 1:2 with linespoints pt 7 ps 0.5 lc '#4477aa' title '{}'",
-                          structure.symmetric ? "degree, in and out alike" : "in-degree");
-  if (!out.empty())
-    script += fmt::format("{}$out using 1:2 with linespoints pt 5 ps 0.5 lc '#ee6677' title 'out-degree'",
-                          in.empty() ? "" : ", ");
-  replace_file(path, run_gnuplot(script + "\n"));
+Chart degree_chart(const std::string& title, const StructureStatistics& structure) {
+  Chart chart{.title = title};
+  const char* const in = structure.symmetric ? "degree, in and out alike" : "in-degree";
+  chart.series.push_back(points(structure.in, in, "#4477aa"));
+  if (!structure.symmetric) chart.series.push_back(points(structure.out, "out-degree", "#ee6677"));
+  std::erase_if(chart.series, [](const Series& s) { return s.points.empty(); });
+  if (chart.series.empty()) fail("--plot: no node has an edge, there is nothing to draw");
+  chart.x = axis_of("degree", chart.series, &std::pair<double, double>::first);
+  chart.left = axis_of("share of the nodes, per degree", chart.series, &std::pair<double, double>::second);
+  return chart;
 }
 
 }  // namespace adj::apps

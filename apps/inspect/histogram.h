@@ -1,6 +1,7 @@
 #pragma once
 
 #include "statistics.h"
+#include <adjoint/training/chart.h>
 
 namespace adj::apps {
 
@@ -16,9 +17,8 @@ std::vector<DegreeBin> degree_bins(const Counts& degrees, int parts = 1);
 /// that a single hub is visible next to millions of leaves.
 std::vector<std::string> histogram_lines(const Counts& degrees);
 
-/// SVG of both distributions, share of nodes over degree, on logarithmic axes. Throws Error if gnuplot is
-/// missing.
-void write_degree_plot(const std::string& path, const std::string& title,
-                       const StructureStatistics& structure);
+/// Both distributions, each node's share over its degree, on logarithmic axes. Throws Error where no node has
+/// an edge.
+training::Chart degree_chart(const std::string& title, const StructureStatistics& structure);
 
 }  // namespace adj::apps

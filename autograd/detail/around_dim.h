@@ -8,12 +8,12 @@
 
 namespace adj::detail {
 
-/// A tensor seen from one of its dimensions: `outer` blocks of `extent` slices of `inner` elements.
+/// Shape of a tensor around one dimension: `outer` blocks of `extent` slices of `inner` elements.
 struct AroundDim {
-  int dim = 0;  // counted from the first
+  int dim = 0;  // non-negative
   int64_t outer = 1, extent = 1, inner = 1;
 
-  /// `dim` may count from the end. Throws naming `op`.
+  /// A negative `dim` counts from the end. Throws naming `op`.
   AroundDim(std::string_view op, const Shape& shape, int wanted)
       : dim(wanted < 0 ? wanted + shape.dims() : wanted) {
     ADJ_CHECK(dim >= 0 && dim < shape.dims(), "{}: no dimension {} in {}", op, wanted, shape.str());
@@ -21,7 +21,7 @@ struct AroundDim {
   }
 };
 
-/// `shape` with another extent in one dimension.
+/// `shape` with one extent replaced.
 inline Shape with_extent(const Shape& shape, int dim, int64_t extent) {
   std::array<int64_t, Shape::kMaxDims> extents{};
   for (int d = 0; d < shape.dims(); ++d) extents[static_cast<size_t>(d)] = d == dim ? extent : shape[d];

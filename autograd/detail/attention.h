@@ -16,7 +16,7 @@ inline kernels::AttentionDropout attention_dropout(const AttentionOptions& optio
   return {(options.generator != nullptr ? *options.generator : default_generator()).next(), rule};
 }
 
-/// The cut by which attention goes (graph/sparse_kernels.h), an edge gathering so many `rows`, or null.
+/// Row tiles for attention (graph/sparse_kernels.h) if each edge gathers `rows` rows, or null.
 inline std::shared_ptr<const RowTiles> attention_tiles(const char* op, const Csr& a, int64_t heads,
                                                        int64_t width, int64_t rows, DType dtype,
                                                        const kernels::AttentionDropout& dropout,
@@ -27,13 +27,13 @@ inline std::shared_ptr<const RowTiles> attention_tiles(const char* op, const Csr
                                                                   : nullptr;
   return attention_tiles_for(op, a, heads, width, rows, dtype, obstacle);
 }
-/// The transposed structure's, where there is one of the structure.
+/// Tiles of the transposed structure if `tiles` is non-null.
 inline std::shared_ptr<const RowTiles> tiles_like(const std::shared_ptr<const RowTiles>& tiles,
                                                   const Csr& at) {
   return tiles ? kernels::row_tiles(at, tiles->least) : nullptr;
 }
 
-/// Throws unless `x` is [nodes, H, D] beside `relation`, H and D at least 1.
+/// Throws unless `x` is [nodes, H, D] on the relation's device, H and D at least 1.
 inline void check_heads(const char* op, const char* name, const Relation& relation, const Var& x,
                         int64_t nodes) {
   ADJ_CHECK(x && x.shape().dims() == 3 && x.size(0) == nodes && x.size(1) >= 1 && x.size(2) >= 1,
@@ -43,7 +43,7 @@ inline void check_heads(const char* op, const char* name, const Relation& relati
             name, x.device().str());
 }
 
-/// Throws unless `x` is of `shape` and of the dtype and device of `like`.
+/// Throws unless `x` has `shape` and the dtype and device of `like`.
 inline void check_beside(const char* op, const char* name, const Var& x, const Shape& shape,
                          const Var& like) {
   ADJ_CHECK(x && x.shape() == shape && x.dtype() == like.dtype() && x.device() == like.device(),
@@ -51,7 +51,8 @@ inline void check_beside(const char* op, const char* name, const Var& x, const S
             name_of(like.dtype()), like.device().str());
 }
 
-/// Throws unless edge features and their weight, [E, columns], fit; `x` says dtype and device.
+/// Throws unless edge features and their weight [E, columns] match the relation and the dtype and device of
+/// `x`.
 inline void check_edge_features(const char* op, const Relation& relation, const AttentionOptions& options,
                                 int64_t columns, const Var& x) {
   const Var &attr = options.edge_attr, &weight = options.edge_weight;
@@ -67,12 +68,12 @@ inline void check_edge_features(const char* op, const Relation& relation, const 
   check_beside(op, "edge_weight", weight, {attr.size(1), columns}, x);
 }
 
-/// x [N,H,D] as kernels take it; absent where x is.
+/// x [N,H,D] as a matrix for kernels; absent if x is.
 inline Tensor rows_of(const Tensor& x) { return x ? as_matrix(x) : Tensor(); }
 inline Tensor empty_if(bool wanted, const Tensor& like) {
   return wanted ? Tensor::empty_like(like) : Tensor();
 }
-/// [rows, heads], wide: what is kept of each node and head.
+/// [rows, heads], accumulator dtype: per-node, per-head terms.
 inline Tensor head_terms(int64_t rows, int64_t heads, const Tensor& x) {
   return Tensor::empty({rows, heads}, wide_dtype(x.dtype()), x.device());
 }

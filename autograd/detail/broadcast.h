@@ -7,7 +7,7 @@
 
 namespace adj::detail {
 
-/// Σ over the middle one of three dimensions of x, which has outer * n * inner elements; [outer, inner].
+/// Σ over the middle dimension of x viewed as [outer, n, inner]; the result is [outer, inner].
 inline Tensor sum_middle(const Tensor& x, int64_t outer, int64_t n, int64_t inner) {
   Tensor y = Tensor::empty({outer, inner}, x.dtype(), x.device());
   if (outer == 1) {
@@ -22,12 +22,12 @@ inline Tensor sum_middle(const Tensor& x, int64_t outer, int64_t n, int64_t inne
   return y;
 }
 
-/// The gradient of an operand of `shape` that was broadcast: dy summed over the dimensions in which it was
-/// stretched, neighbours at once, in a fixed order; dy itself where there are none.
+/// The gradient of a broadcast operand of `shape`: dy summed over the stretched dimensions, adjacent ones
+/// together, in a fixed order; dy itself if none was stretched.
 inline Tensor reduce_to(const Shape& shape, const Tensor& dy) {
   Tensor sum = dy;
   const int dims = dy.dims();
-  int64_t inner = 1;  // what lies behind the dimensions at hand, and is kept
+  int64_t inner = 1;  // extent behind the current dimensions
   for (int d = 0; d < dims;) {
     int64_t n = 1;
     const auto stretched = [&](int k) {
@@ -44,7 +44,7 @@ inline Tensor reduce_to(const Shape& shape, const Tensor& dy) {
   return sum.reshape(shape);
 }
 
-/// x repeated to `shape`.
+/// x broadcast to `shape`.
 inline Tensor expand_to(const Shape& shape, const Tensor& x) {
   Tensor y = Tensor::empty(shape, x.dtype(), x.device());
   kernels::expand({.x = x, .y = y});

@@ -5,12 +5,12 @@
 
 namespace adj::detail {
 
-/// The relation without values, as kernels of edges take it.
+/// The relation's CSR without values, for edge kernels.
 inline CsrMatrix by_target(const Relation& relation) { return {relation.csr(), {}, relation.csr_order()}; }
 inline CsrMatrix by_source(const Relation& relation) {
   return {relation.transposed(), {}, relation.transposed_order()};
 }
-/// Likewise with values of edges.
+/// Same, with edge values.
 inline CsrMatrix by_target(const Relation& relation, const Tensor& values) {
   return {relation.csr(), values, relation.csr_order()};
 }
@@ -18,7 +18,7 @@ inline CsrMatrix by_source(const Relation& relation, const Tensor& values) {
   return {relation.transposed(), values, relation.transposed_order()};
 }
 
-/// `x` belongs to `nodes` sources or targets: [nodes, …] of `least` to `most` dimensions.
+/// Throws unless `x` is [nodes, …] with `least` to `most` dimensions.
 inline void check_side(const char* op, const char* name, const Relation& relation, const Var& x,
                        int64_t nodes, int least, int most) {
   ADJ_CHECK(x && x.shape().dims() >= least && x.shape().dims() <= most && x.size(0) == nodes,
@@ -33,16 +33,17 @@ inline void check_of_edges(const char* op, const char* name, const Relation& rel
             relation.num_edges(), relation.num_edges());
 }
 
-/// [N, H, D] as the matrix [N, H D] that it is in memory.
+/// [N, H, D] viewed as the matrix [N, H D].
 inline Tensor as_matrix(const Tensor& x) {
   return x.dims() == 3 ? x.reshape({x.size(0), x.size(1) * x.size(2)}) : x;
 }
-/// The shape of `like` for another number of nodes.
+/// The shape of `like` with another number of rows.
 inline Shape with_rows(const Shape& like, int64_t rows) {
   return like.dims() == 3 ? Shape{rows, like[1], like[2]} : Shape{rows, like[1]};
 }
 
-/// y = w / (edges into the target), w absent: ones; over the list or over sorted rows, the same bits.
+/// y = w / (in-degree of the target); absent w means ones. Bitwise equal over the edge list and over CSR
+/// rows.
 void mean_weights(const Relation& relation, bool of_list, const Tensor& w, Tensor& y);
 
 }  // namespace adj::detail

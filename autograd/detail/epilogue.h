@@ -6,7 +6,7 @@
 
 namespace adj::detail {
 
-// What ops whose results take a bias and a relu on their way have in common.
+// Shared by ops with a fused bias and relu.
 
 /// Says of a variable, just recorded, that a relu gave it, through which the op's backward function takes dy
 /// unless FusedGradients::through_relu() says that it went there. So a product whose gradient of its input
@@ -38,14 +38,14 @@ class FusedGradients {
 inline Var after(Activation activation, Var y) {
   return activation == Activation::relu ? from_relu(std::move(y)) : y;
 }
-/// The gradient at z behind y = act(z): through relu where its output `y` was saved.
+/// The gradient at z for y = act(z): through relu if its output `y` was saved.
 inline Tensor through_activation(const Saved& y, Tensor dy, const Gradients& out) {
   if (!y || FusedGradients::through_relu(out)) return dy;
   Tensor dz = reuse(dy);
   kernels::activate_backward({.activation = Activation::relu, .x = y.get(), .dy = dy, .dx = dz});
   return dz;
 }
-/// That of a bias [F] which dz's [N,F] value was given, as input `bias` of the op.
+/// The gradient of a bias [F], input `bias` of the op, from dz [N,F].
 inline void bias_gradient(const Tensor& dz, size_t bias, Gradients& out) {
   if (!out.wanted(bias)) return;
   Tensor dbias = Tensor::empty({dz.size(1)}, dz.dtype(), dz.device());

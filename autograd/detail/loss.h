@@ -5,7 +5,7 @@
 
 namespace adj::detail {
 
-/// Targets or weights as the kernels take them beside `x`.
+/// Targets or weights in the dtype that kernels expect with `x`.
 inline Tensor beside(const Var& x, const Tensor& given) {
   const bool narrow = given && given.dtype() == DType::bf16 && x.dtype() == DType::bf16;
   return narrow ? given.to(DType::f32) : given;

@@ -19,7 +19,7 @@ class CpuRuntime final : public DeviceRuntime {
     const bool huge = bytes >= kHugePage;
     void* memory = std::aligned_alloc(huge ? kHugePage : kPage, bytes);
 #ifdef MADV_HUGEPAGE
-    // Rows gathered at random miss the TLB on 4 KiB pages. Advice only: refusal changes nothing but speed.
+    // Random row gathers miss the TLB with 4 KiB pages. Advice only: failure affects speed alone.
     if (memory != nullptr && huge) (void)madvise(memory, bytes, MADV_HUGEPAGE);
 #endif
     return memory;

@@ -1,15 +1,15 @@
-// Workers for parallel loops. A loop is a job: a place that outlives it, from which its caller and workers
-// take chunks. The chunks are cut into as many parts as threads may come, each a run of neighbours with a
-// count of its own. A thread takes those of its own part first and then what it finds in the others, so that
-// - threads do not all meet at one word, and one that comes back loop after loop works on the same rows: what
-//   one op of a training step wrote lies in the cache of the core that reads it in the next;
-// - nobody holds a lock, and nobody waits for a thread that may not have been scheduled: he who comes late
-//   finds his part taken by others. Taking a chunk and joining the loop are the same step, so he touches
-//   nothing of a caller that has gone on;
-// - the caller takes chunks until none is left, and waits only for those that have been begun.
-// Threads are called in by halves: he who has some parts to see to calls another for the second half of them,
-// who does the same in his turn. One that is still awake comes at once; a sleeping one is woken only where
-// the rest would take much longer than waking does. So a short loop disturbs nobody who sleeps.
+// Workers for parallel loops. A loop is a job: a slot that outlives the loop, from which its caller and
+// workers take chunks. The chunks are split into as many parts as threads may come, each a contiguous run
+// with a counter of its own. A thread takes the chunks of its own part first, then steals from the others:
+// - Threads do not contend for one counter, and a thread gets the same rows loop after loop: the output of
+//   one op is in the cache of the core that reads it in the next.
+// - No locks, and no waiting for threads that are not scheduled: a late thread finds its part taken by
+//   others. Taking a chunk and joining the loop are one atomic step, so a late thread never touches a caller
+//   that has moved on.
+// - The caller takes chunks until none is left, and waits only for chunks in progress. Workers are called by
+//   halving: a thread with several parts hands the second half to another, which does the same in turn. Awake
+//   threads join at once; a sleeping one is woken only if the rest would take much longer than the wake-up,
+//   so short loops wake nobody.
 #include <adjoint/core/cpu/thread_pool.h>
 
 #include <algorithm>
@@ -40,18 +40,17 @@ using std::memory_order_release;
 using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 
-constexpr uint32_t kMaxParts = 256;  // and threads, of one loop
+constexpr uint32_t kMaxParts = 256;  // also the most threads of one loop
 constexpr uint32_t kMaxWorkers = 1024;
-constexpr int64_t kMaxChunks = std::numeric_limits<int32_t>::max();  // of one job
+constexpr int64_t kMaxChunks = std::numeric_limits<int32_t>::max();  // per job
 
-/// How long a thread with nothing to do keeps its core: about as long as the loops of a training step are
-/// apart.
+/// Busy-wait time of an idle thread on its core: about the gap between the loops of a training step.
 constexpr nanoseconds kPatience{50'000};
-/// And how long it then stays awake while it offers its core to others: waking costs tens of such loops.
+/// After that, how long it stays awake while yielding its core: a wake-up costs tens of such loops.
 constexpr nanoseconds kWakefulness{500'000};
-/// Some multiple of what waking costs: 2 to 10 µs for him who wakes, 5 to 50 µs until the other one is there.
+/// A multiple of the wake-up cost: 2 to 10 µs for the waker, 5 to 50 µs until the other thread runs.
 constexpr nanoseconds kWorthWaking{80'000};
-/// What a chunk is taken for until one has been run.
+/// Assumed duration of a chunk until one has been measured.
 constexpr nanoseconds kUsualChunk{10'000};
 
 void relax() {
@@ -60,7 +59,7 @@ void relax() {
 #endif
 }
 
-/// Waits for a while.
+/// Waits for a bounded time; true if the condition was met.
 template <class Condition>
 bool soon(Condition condition) {
   const auto start = steady_clock::now();
@@ -76,25 +75,25 @@ bool soon(Condition condition) {
   return condition();
 }
 
-/// The upper half of a word says which loop of a job the lower half is about.
+/// The upper half of the word is the loop number of the job that the lower half belongs to.
 constexpr uint64_t tagged(uint32_t loop, uint32_t value) { return uint64_t{loop} << 32 | value; }
 constexpr uint32_t loop_of(uint64_t word) { return static_cast<uint32_t>(word >> 32); }
 constexpr uint32_t value_of(uint64_t word) { return static_cast<uint32_t>(word); }
 
-/// Parts that somebody has to see to, the first one himself.
+/// A range of parts to work on; the first is the owner's own.
 struct Span {
   uint32_t first = 0, end = 0;
-  uint32_t helpers = 0;  // that the limit has already been asked for
-  uint32_t parts = 0;    // of the loop: the job itself may be about the next one by then
+  uint32_t helpers = 0;  // helpers already granted by the limit
+  uint32_t parts = 0;    // number of parts of the loop: the job itself may be on its next loop by then
   uint32_t size() const { return end - first; }
 };
 
 struct alignas(64) Part {
-  std::atomic<uint64_t> left{0};  // tagged: chunks that nobody has taken
+  std::atomic<uint64_t> left{0};  // tagged: chunks not yet taken
 };
 
-/// The loop that a thread is running, reused for its next one, then by other threads; never freed, since a
-/// worker may look in long after. What describes the loop may be read while it changes: it counts only if
+/// The loop that a thread is running, reused for its next loop, then by other threads; never freed, since a
+/// worker may look at it long after. The loop's description may be read while it changes: it is valid only if
 /// a chunk is taken afterwards.
 struct alignas(64) Job {
   std::atomic<int64_t> first{0}, end{0}, grain{1};
@@ -103,35 +102,34 @@ struct alignas(64) Job {
   std::atomic<void*> context{nullptr};
 
   alignas(64) std::atomic<uint32_t> done{0};
-  std::atomic<uint64_t> helpers{0};  // tagged: threads besides the caller that `busy` counts for it
-  std::mutex mutex;                  // guards what follows
+  std::atomic<uint64_t> helpers{0};  // tagged: threads besides the caller that `busy` includes for it
+  std::mutex mutex;                  // guards the members below
   std::exception_ptr error;
-  int64_t error_at = 0;  // the chunk's begin
+  int64_t error_at = 0;  // begin of the failed chunk
 
   Part part[kMaxParts];
-  uint32_t loop = 0;  // number of the latest; the caller's own
+  uint32_t loop = 0;  // number of the latest loop; used by the caller only
   Job* next_free = nullptr;
 };
 
 struct alignas(64) Worker {
   enum Signal : int { idle, asleep, taken, called };
   std::atomic<int> signal{called};
-  // What it is called for: written by who has taken it, or makes it.
+  // The assignment, written by the thread that claimed or created this worker.
   Job* job = nullptr;
   uint32_t loop = 0;
   Span span;
 };
 
-/// All of it is usable before static constructors and after static destructors, and in a forked child once
-/// `forget_workers` has run: nothing is constructed or destroyed. Workers are detached and sleep through the
-/// end of the process.
+/// Trivial types only: usable before static constructors, after static destructors, and in a forked child
+/// after `forget_workers`. Workers are detached and sleep through process exit.
 Worker workers[kMaxWorkers];
 std::atomic<uint32_t> created{0};
 std::atomic_flag creating;
 std::atomic<int> busy{0};  // threads that compute or may be called: callers and helpers
 std::atomic<Job*> free_jobs{nullptr};
 
-/// A caller begins, with as many of the helpers as the limit allows.
+/// Registers a caller with as many helpers as the limit allows.
 uint32_t enter(uint32_t wanted) {
   int now = busy.load(memory_order_relaxed), helpers = 0;
   do {
@@ -140,7 +138,7 @@ uint32_t enter(uint32_t wanted) {
   return static_cast<uint32_t>(helpers);
 }
 
-/// One more helper, if the limit allows and the loop still runs.
+/// Adds one helper if the limit allows and the loop still runs.
 bool add_helper(Job& job, uint32_t loop) {
   int now = busy.load(memory_order_relaxed);
   do {
@@ -153,7 +151,7 @@ bool add_helper(Job& job, uint32_t loop) {
   return false;
 }
 
-/// True, and one helper less, where callers have become too many or the limit less.
+/// Removes a helper and returns true if there are too many callers or the limit was lowered.
 bool leave_if_crowded(Job& job, uint32_t loop) {
   int now = busy.load(memory_order_relaxed);
   do {
@@ -162,7 +160,7 @@ bool leave_if_crowded(Job& job, uint32_t loop) {
   uint64_t helpers = job.helpers.load(memory_order_relaxed);
   while (loop_of(helpers) == loop)
     if (job.helpers.compare_exchange_weak(helpers, helpers - 1, memory_order_relaxed)) return true;
-  busy.fetch_add(1, memory_order_relaxed);  // the loop is over, and its caller has counted for all
+  busy.fetch_add(1, memory_order_relaxed);  // the loop is over, its caller has subtracted all helpers
   return true;
 }
 
@@ -179,11 +177,11 @@ void work_on(Job& job, uint32_t loop, Span span, bool as_caller);
     int signal = Worker::idle;
     if (self.signal.compare_exchange_strong(signal, Worker::asleep, memory_order_acq_rel))
       self.signal.wait(Worker::asleep, memory_order_acquire);
-    while (!is_called()) relax();  // whoever has taken it is writing what for
+    while (!is_called()) relax();  // the thread that claimed this worker is writing the assignment
   }
 }
 
-/// Starts a thread that begins with this, unless there are enough or none is to be had.
+/// Starts a worker with this assignment, unless the maximum is reached or thread creation fails.
 bool create_worker(Job& job, uint32_t loop, Span span) {
   if (creating.test_and_set(memory_order_acquire)) return false;
   const uint32_t index = created.load(memory_order_relaxed);
@@ -194,14 +192,14 @@ bool create_worker(Job& job, uint32_t loop, Span span) {
     worker.job = &job;
     worker.loop = loop;
     worker.span = span;
-    sigset_t all, before;  // signals are the program's own threads' to handle
+    sigset_t all, before;  // signals are handled by the program's own threads
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
       std::thread(run_worker, index).detach();
       created.store(index + 1, memory_order_release);
       started = true;
-    } catch (const std::exception&) {  // no more threads or memory to be had; the others do the work
+    } catch (const std::exception&) {  // no more threads or memory; the others do the work
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
@@ -209,7 +207,7 @@ bool create_worker(Job& job, uint32_t loop, Span span) {
   return started;
 }
 
-/// Calls a worker that is in this state, the preferred one if it is.
+/// Calls a worker in this state, the preferred one if possible.
 bool call(Worker::Signal state, uint32_t preferred, Job& job, uint32_t loop, Span span) {
   const uint32_t count = created.load(memory_order_acquire);
   for (uint32_t k = 0; k < count; ++k) {
@@ -236,8 +234,8 @@ bool share(Job& job, uint32_t loop, Span& span, bool worth_waking) {
   }
   const uint32_t middle = span.first + (span.size() + 1) / 2, others = span.helpers - 1;
   const Span half{middle, span.end, std::min(span.end - middle - 1, others - others / 2), span.parts};
-  // The same worker for the same part of every loop: the caller has the first, worker w part w + 1 of as many
-  // as there are threads.
+  // The same worker for the same part of every loop: the caller has the first, worker w has part w + 1 of
+  // num_threads().
   const auto preferred =
       static_cast<uint32_t>(uint64_t{middle} * static_cast<uint32_t>(num_threads()) / span.parts) - 1;
   if (!call(Worker::idle, preferred, job, loop, half) &&
@@ -247,7 +245,7 @@ bool share(Job& job, uint32_t loop, Span& span, bool worth_waking) {
   return true;
 }
 
-/// Takes chunks until none is left, of the span first.
+/// Takes chunks until none is left, those of the span first.
 void work_on(Job& job, uint32_t loop, Span span, bool as_caller) {
   const uint32_t parts = span.parts;
   uint32_t finished = 0, chunks = 0;
@@ -276,7 +274,7 @@ void work_on(Job& job, uint32_t loop, Span span, bool as_caller) {
     const ChunkBody body = job.body.load(memory_order_relaxed);
     void* const context = job.context.load(memory_order_relaxed);
     if (!count.compare_exchange_weak(left, left - 1, memory_order_acq_rel, memory_order_relaxed)) continue;
-    // From here to the report the loop cannot end.
+    // The loop cannot end between here and the report.
     while (span.size() > 1) {
       const uint32_t rest = value_of(left) + (span.size() - 1) * (chunks / parts);
       if (!share(job, loop, span, rest * expected >= kWorthWaking)) break;
@@ -298,7 +296,7 @@ void work_on(Job& job, uint32_t loop, Span span, bool as_caller) {
   report();
 }
 
-/// The job of a thread, from its first loop until it ends.
+/// The job slot of a thread, from its first loop until the thread ends.
 class OwnJob {
  public:
   OwnJob() = default;
@@ -332,7 +330,7 @@ class OwnJob {
 
 thread_local OwnJob own_job;
 
-/// A forked child has the thread that forked alone, and begins anew.
+/// A forked child has only the forking thread, so it starts with no workers.
 void forget_workers() {
   created.store(0, memory_order_relaxed);
   creating.clear(memory_order_relaxed);

@@ -1,15 +1,15 @@
 #pragma once
 
-// Two kernels side by side on one stream (programmatic dependent launch). The first one, of few blocks that
-// each fill a multiprocessor, calls begin_leading(); the second one, queued next with nothing in between,
-// begin_beside(): its blocks take the other multiprocessors, and those of the first one as it ends. Neither
-// may read what the other one writes. The kernel after both, which begins as any other, sees what both wrote.
+// Runs two kernels concurrently on one stream (programmatic dependent launch). The leading kernel, which has
+// few blocks that each fill an SM, calls begin_leading(). The second kernel, queued directly after it, calls
+// begin_beside(): its blocks take the free SMs, then those of the leading kernel as it ends. Neither may read
+// the other's output. The next kernel, with a normal begin, sees the output of both.
 
 #include <adjoint/core/cuda/launch.cuh>
 
 namespace adj::cuda {
 
-/// begin_overlapping(), but that the next kernel's blocks are not placed before the kernels before have
+/// As begin_overlapping(), but blocks of the next kernel are placed only after all earlier kernels have
 /// ended.
 __device__ __forceinline__ void begin_leading() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -18,15 +18,15 @@ __device__ __forceinline__ void begin_leading() {
 #endif
 }
 
-/// Waits, in a kernel beside, for the one that leads and for what that wrote.
+/// For the second kernel: waits until the leading kernel has ended and its writes are visible.
 __device__ __forceinline__ void wait_for_leading() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
-/// `beside`: was the kernel before launched to lead this one? Else begin_overlapping(). The last block waits
-/// for it all the same, so that this kernel does not end sooner.
+/// `beside`: whether the previous kernel was launched as the leading one; otherwise same as
+/// begin_overlapping(). The last block still waits for it, so that this kernel does not end first.
 __device__ __forceinline__ void begin_beside(bool beside) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");

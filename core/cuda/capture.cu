@@ -22,19 +22,19 @@ __global__ void advance_kernel(uint64_t* bases, const __grid_constant__ Advances
 
 }  // namespace
 
-// Work is recorded on a stream of its own, and everything it allocates comes from a pool that lives as long
-// as the recording: no address in it is ever given to anybody else. It is replayed on the stream that was
-// current when the recording began, and that is what it is in the eyes of the allocator and of whoever keeps
-// workspaces per stream, while it is recorded too.
+// The work is captured on a private stream, and its allocations come from a pool that lives as long as the
+// graph: no address in it is given to anybody else. The graph replays on the stream that was current at
+// begin(); to the allocator and to per-stream workspaces the work belongs to that stream, also during the
+// capture.
 struct StepGraph::State {
   Device device;
   Stream home;
-  Tensor bases;                     // int64 [kMaxGenerators]: generators' positions, as the device knows them
-  std::vector<uint64_t> positions;  // what stands there after the replays queued so far
+  Tensor bases;                     // int64 [kMaxGenerators]: generators' positions on the device
+  std::vector<uint64_t> positions;  // their values after the replays queued so far
   std::vector<Recorder::Drawn> drawn;
   std::shared_ptr<MemoryPool> pool;
   std::optional<MemoryPoolScope> pool_scope;
-  std::unique_ptr<Recorder> recorder;  // while it records
+  std::unique_ptr<Recorder> recorder;  // only while capturing
   std::optional<detail::RecorderScope> recorder_scope;
   cudaStream_t stream = nullptr;
   cudaGraphExec_t executable = nullptr;
@@ -44,7 +44,7 @@ struct StepGraph::State {
     pool = make_memory_pool(device);
     {
       cuda::use_device(device.index);
-      cudaFuncAttributes loaded;  // asking makes sure that the code is on the device before the capture
+      cudaFuncAttributes loaded;  // the query loads the code to the device before the capture
       ADJ_CUDA_CHECK(cudaFuncGetAttributes(&loaded, advance_kernel));
       const cuda::RelaxedCapture relaxed;
       ADJ_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
@@ -73,7 +73,7 @@ struct StepGraph::State {
 
   uint64_t* positions_on_device() { return reinterpret_cast<uint64_t*>(bases.mutable_data<int64_t>()); }
 
-  /// The last thing of the step: the next replay counts from where this one ends.
+  /// Ends the step: the next replay counts from here.
   void advance() {
     drawn = recorder->drawn();
     if (drawn.empty()) return;
@@ -98,7 +98,7 @@ struct StepGraph::State {
     return status;
   }
 
-  /// Takes the generators' next streams, and tells the device where they begin unless it knows.
+  /// Takes the generators' next streams, and updates their positions on the device if they differ.
   void take_streams() {
     if (drawn.empty()) return;
     std::vector<uint64_t> begin;
@@ -131,7 +131,7 @@ void StepGraph::begin(Device device) {
 
 void StepGraph::end() {
   ADJ_CHECK(capturing(), "no step is being captured");
-  // Whatever fails before the last line ends the capture as the state goes.
+  // An error before the last line ends the capture when `state` is destroyed.
   std::unique_ptr<State> state = std::move(state_);
   ADJ_CHECK(Stream::current(state->device) == state->home,
             "a step is being captured on {}, and the scope of its stream was left before its end",

@@ -10,7 +10,7 @@ namespace adj::cuda {
 
 namespace {
 
-// The last two folders and the name: the same text wherever the tree lies.
+// The last two folders and the file name, independent of the location of the source tree.
 std::string_view place(std::string_view file) {
   size_t at = file.size();
   for (int parts = 0; parts < 3 && at != std::string_view::npos; ++parts)
@@ -21,7 +21,7 @@ std::string_view place(std::string_view file) {
 }  // namespace
 
 void throw_cuda_error(cudaError_t status, const char* call, const char* file, int line) {
-  // An error that does not stick would be met again by the next cudaGetLastError.
+  // Clears non-sticky errors, which the next cudaGetLastError would report.
   (void)cudaGetLastError();
   fail("CUDA error {} ({}) from {} at {}:{}", cudaGetErrorName(status), cudaGetErrorString(status), call,
        place(file), line);

@@ -4,7 +4,7 @@
 
 namespace adj::cuda {
 
-/// Throws adj::Error naming CUDA's error, the call and its place. `file` may be a whole path.
+/// Throws adj::Error with CUDA's error, the call and its location. `file` may be a full path.
 [[noreturn]] void throw_cuda_error(cudaError_t status, const char* call, const char* file, int line);
 [[noreturn]] void throw_launch_error(cudaError_t status, const char* kernel);
 
@@ -19,11 +19,11 @@ inline void check_launch(cudaError_t status, const char* kernel) {
     throw_launch_error(status, kernel);
 }
 
-/// The oldest compute capability that this build has code for, times ten: 80 for 8.0. Where nvcc says so:
+/// Lowest compute capability that this build has code for, times ten: 80 for 8.0. Set by nvcc in
 /// architecture.cu.
 int oldest_architecture();
 
 }  // namespace adj::cuda
 
-/// Throws adj::Error with the call's text and place unless it returns cudaSuccess.
+/// Throws adj::Error with the call's text and location unless it returns cudaSuccess.
 #define ADJ_CUDA_CHECK(...) ::adj::cuda::check((__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)

@@ -13,5 +13,5 @@ inline void check(cublasStatus_t status, const char* call, const char* file, int
 
 }  // namespace adj::cuda
 
-/// Throws adj::Error with the call's text and place unless it returns CUBLAS_STATUS_SUCCESS.
+/// Throws adj::Error with the call's text and location unless it returns CUBLAS_STATUS_SUCCESS.
 #define ADJ_CUBLAS_CHECK(...) ::adj::cuda::check((__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)

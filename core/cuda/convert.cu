@@ -25,7 +25,7 @@ __device__ To cast(From value) {
   }
 }
 
-// One thread converts a pack; the first threads also take what is left at the end.
+// One pack per thread; the first threads also convert the remainder.
 template <int N, class To, class From>
 __global__ void __launch_bounds__(kBlockThreads) convert_kernel(int64_t n, const From* in, To* out) {
   begin_overlapping();

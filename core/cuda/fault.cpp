@@ -30,7 +30,7 @@ struct DeviceFaults {
   volatile int* raised = nullptr;  // on the host
 };
 
-// Never destroyed, as the streams.
+// Never destroyed, like the streams.
 std::mutex& mutex() {
   static auto* one = new std::mutex;
   return *one;
@@ -87,7 +87,7 @@ int number_of(const char* op, const char* name) {
 
 Fault fault_of(int index, const char* op, const char* name) {
   const DeviceFaults& faults = faults_of(index);
-  Slot& slot = faults.slots[number_of(op, name)];  // an address alone: it is the device's
+  Slot& slot = faults.slots[number_of(op, name)];  // address arithmetic only: this is device memory
   return {&slot.first, &slot.limit, faults.raised};
 }
 
@@ -99,7 +99,7 @@ void throw_fault(int index) {
   Names known;
   {
     const std::lock_guard lock(mutex());
-    if (*faults.raised == 0) return;  // another thread tells of it
+    if (*faults.raised == 0) return;  // another thread reports it
     const cudaStream_t stream = stream_of(index, detail::current_stream(Device::cuda(index)));
     ADJ_CUDA_CHECK(cudaMemcpyAsync(found.data(), faults.slots, sizeof found, cudaMemcpyDeviceToHost, stream));
     ADJ_CUDA_CHECK(cudaStreamSynchronize(stream));

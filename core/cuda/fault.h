@@ -6,25 +6,24 @@
 
 namespace adj::cuda {
 
-/// Where kernels leave word of a number that is out of range: they cannot throw, and a step does not wait for
-/// the host to look. The first one by place is kept, so that the message is the same in every run, and a
-/// word in the host's own memory says that there is one; it costs a kernel nothing where all is well, and
-/// whoever reads from the device a look at that word. Pointers hold for the whole process, so that a captured
-/// step may keep them.
+/// Error slot for out-of-range values found in kernels, which cannot throw; the host does not synchronize
+/// within a step. The fault at the lowest position is kept, so that the message is deterministic, and a flag
+/// in host memory is raised. Without a fault a kernel pays nothing, and a device-to-host read checks the
+/// flag. The pointers are valid for the whole process; a captured step may keep them.
 struct Fault {
-  unsigned long long* first;  ///< on the device: place << 32 | value; kNoFault where there is none
+  unsigned long long* first;  ///< on the device: position << 32 | value; kNoFault if none
   long long* limit;           ///< on the device
   volatile int* raised;       ///< on the host
 };
 constexpr unsigned long long kNoFault = ~0ull;
 
-/// The one of `name` in `op` ("label", "cross_entropy"), literals, on a device.
+/// The slot for `name` in `op` ("label", "cross_entropy"; string literals) on a device.
 Fault fault_of(int index, const char* op, const char* name);
 
-/// Throws if a kernel that has ended raised a fault: "cross_entropy: label[5] is 9, expected [0, 7)
-/// (on cuda:0)". Then it is forgotten. The host has waited for the kernels in question.
+/// Throws if a finished kernel raised a fault, "cross_entropy: label[5] is 9, expected [0, 7) (on cuda:0)",
+/// and clears it. The host must have waited for the kernels in question.
 void throw_fault(int index);
-/// The word in the host's memory.
+/// The flag in host memory.
 volatile int* faults_raised(int index);
 inline void check_faults(int index) {
   if (*faults_raised(index) != 0) [[unlikely]]

@@ -18,13 +18,13 @@ struct LaunchShape {
   dim3 blocks;
   dim3 threads = kBlockThreads;
   size_t shared_bytes = 0;
-  bool overlaps = false;  ///< the kernel calls begin_overlapping() before anything else
+  bool overlaps = false;  ///< the kernel calls begin_overlapping() first
 };
 
-/// Lets the blocks of the next kernel be placed as soon as this one's all are (programmatic dependent
-/// launch), then waits until the kernels before have ended and what they wrote is visible. Hides most of the
-/// time between two small kernels. Every thread of a kernel launched with `overlaps` must call it before it
-/// touches memory.
+/// Lets the next kernel's blocks be placed once all blocks of this one are (programmatic dependent launch),
+/// then waits until the previous kernels have ended and their writes are visible. Hides most of the gap
+/// between two small kernels. In a kernel launched with `overlaps`, every thread must call it before any
+/// memory access.
 __device__ __forceinline__ void begin_overlapping() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
@@ -32,8 +32,7 @@ __device__ __forceinline__ void begin_overlapping() {
 #endif
 }
 
-/// Queues `kernel` on the current stream of the device; nothing where there is no block. An error names
-/// `name`.
+/// Queues `kernel` on the device's current stream; no-op for zero blocks. Errors name `name`.
 template <class... Parameters, class... Arguments>
 void launch(const char* name, const LaunchShape& shape, void (*kernel)(Parameters...),
             Arguments&&... arguments) {
@@ -52,14 +51,14 @@ void launch(const char* name, const LaunchShape& shape, void (*kernel)(Parameter
   check_launch(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...), name);
 }
 
-/// Blocks so that each of `items` has a thread (each thread taking `per_thread`), at most what a grid can
-/// have: kernels stride over the grid for the rest.
+/// Grid size with one thread per `per_thread` of `items`, limited to the maximum grid; kernels loop with a
+/// grid stride over the rest.
 inline unsigned blocks_for(int64_t items, int per_thread = 1, int threads = kBlockThreads) {
   return static_cast<unsigned>(
       std::min<int64_t>(ceil_div(items, static_cast<int64_t>(threads) * per_thread), 0x7fffffff));
 }
 
-/// N values that are loaded and stored together, 16 bytes at a time where N of them fill 16 bytes.
+/// N values loaded and stored together; aligned to 16 bytes if they fill as many.
 template <class T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Pack {
   T value[N];
@@ -67,7 +66,7 @@ struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Pack {
   __host__ __device__ const T& operator[](int i) const { return value[i]; }
 };
 
-/// Values in 16 bytes: the width of vector accesses.
+/// Values per 16-byte vector access.
 template <class T>
 constexpr int kVectorWidth = 16 / static_cast<int>(sizeof(T));
 
@@ -81,7 +80,7 @@ __device__ __forceinline__ void store(T* address, const Pack<T, N>& pack) {
   *reinterpret_cast<Pack<T, N>*>(address) = pack;
 }
 
-/// May every one of these addresses be read 16 bytes at a time? Views of rows may begin anywhere. Null may.
+/// True if all addresses allow 16-byte accesses; row views may start anywhere. Null counts as aligned.
 template <class... Pointers>
 bool aligned_to_16(const Pointers*... pointers) {
   return ((reinterpret_cast<uintptr_t>(pointers) % 16 == 0) && ...);

@@ -32,15 +32,15 @@ class CudaRuntime final : public DeviceRuntime {
     void* memory = nullptr;
     const cudaError_t status = cudaMalloc(&memory, bytes);
     if (status == cudaErrorMemoryAllocation) {
-      (void)cudaGetLastError();  // the caller knows what to do; the next call must not see it
+      (void)cudaGetLastError();  // the caller handles it; clear it for the next call
       return nullptr;
     }
     cuda::check(status, "cudaMalloc", __FILE__, __LINE__);
     return memory;
   }
 
-  // Comes from destructors, at the end of the process or after a kernel's fault too: nobody could do anything
-  // about an error here, and a broken device tells the next call.
+  // Called from destructors, at process exit or after a kernel fault too: errors cannot be handled here, and
+  // a broken device is reported by the next call.
   void release(void* pointer, size_t) override {
     const cuda::RelaxedCapture relaxed;
     if (cudaSetDevice(index_) == cudaSuccess) (void)cudaFree(pointer);
@@ -108,7 +108,7 @@ class CudaRuntime final : public DeviceRuntime {
     const size_t unit = ring.slot_bytes(), parts = (bytes + unit - 1) / unit;
     std::array<cuda::StagingRing::Slot*, kSmallSlots> slots{};
     const auto size_of_part = [&](size_t part) { return std::min(unit, bytes - part * unit); };
-    // The copy of a part runs while earlier ones are taken out of their slots.
+    // The copy of a part overlaps with reading earlier parts from their slots.
     const size_t depth = ring.slots();
     for (size_t part = 0; part < parts + depth; ++part) {
       if (part >= depth && part - depth < parts) {
@@ -166,7 +166,7 @@ class CudaRuntime final : public DeviceRuntime {
     cudaEvent_t event = take_event();
     ADJ_CUDA_CHECK(cudaEventRecord(event, cuda::stream_of(index_, other)));
     ADJ_CUDA_CHECK(cudaStreamWaitEvent(cuda::stream_of(index_, stream), event, 0));
-    give_event(event);  // what waits for it waits for what it marks now
+    give_event(event);  // waits refer to the state recorded now, so the event can be reused
   }
 
   void* mark(int stream) noexcept override {
@@ -195,7 +195,7 @@ class CudaRuntime final : public DeviceRuntime {
   std::shared_ptr<void> allow_in_capture() override { return std::make_shared<cuda::RelaxedCapture>(); }
 
  private:
-  // Of one stream, so that a thread that waits for its copies holds up nobody who works on another.
+  // One per stream, so that threads that wait for their copies do not block those on other streams.
   struct Staging {
     std::mutex mutex;
     std::optional<cuda::StagingRing> small, large;
@@ -236,7 +236,7 @@ class CudaRuntime final : public DeviceRuntime {
   int index_;
   std::array<Staging, detail::kMaxStreams> staging_;
   std::mutex events_mutex_;
-  std::vector<cudaEvent_t> events_;  // that nobody uses now
+  std::vector<cudaEvent_t> events_;  // free events
 };
 
 struct Availability {
@@ -266,7 +266,7 @@ Availability look_for_devices() {
     ADJ_CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, index));
     ADJ_CUDA_CHECK(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, index));
     const int oldest = cuda::oldest_architecture();
-    // GPUs are numbered the fastest first; those before an older one can be used.
+    // GPUs are numbered fastest first; those before a too old one can be used.
     if (10 * major + minor < oldest)
       return {index, index > 0
                          ? ""
@@ -291,7 +291,7 @@ DeviceRuntime& cuda_runtime(int index) {
   const std::lock_guard lock(*mutex);
   ADJ_CHECK(index >= 0 && index < static_cast<int>(runtimes->size()), "device cuda:{}: no such GPU", index);
   auto& slot = (*runtimes)[static_cast<size_t>(index)];
-  if (!slot) slot = std::make_unique<CudaRuntime>(index);  // throws where the device is not available
+  if (!slot) slot = std::make_unique<CudaRuntime>(index);  // throws if the device is unavailable
   return *slot;
 }
 

@@ -3,7 +3,7 @@
 
 namespace adj::cuda {
 
-// Never freed: the ring lives as long as the process, and CUDA may be gone by the time statics are destroyed.
+// Never freed: the ring lives as long as the process, and CUDA may be shut down before statics are destroyed.
 StagingRing::StagingRing(size_t slot_bytes, int slots)
     : slot_bytes_(slot_bytes), slots_(static_cast<size_t>(slots)) {
   void* memory = nullptr;
@@ -25,7 +25,7 @@ void StagingRing::record(Slot& slot, cudaStream_t stream) {
   ADJ_CUDA_CHECK(cudaEventRecord(slot.done, stream));
 }
 
-// An event that was never recorded counts as done.
+// An event that was never recorded counts as complete.
 void StagingRing::wait(Slot& slot) { ADJ_CUDA_CHECK(cudaEventSynchronize(slot.done)); }
 
 }  // namespace adj::cuda

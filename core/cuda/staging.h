@@ -7,8 +7,8 @@
 
 namespace adj::cuda {
 
-/// A ring of pinned host buffers that copies between host and device pass through: the device reads or writes
-/// them on its own, while ordinary host memory would have to be waited for. Not thread-safe.
+/// Ring of pinned host buffers for asynchronous copies between host and device; copies from pageable memory
+/// would block. Not thread-safe.
 class StagingRing {
  public:
   struct Slot {
@@ -22,7 +22,7 @@ class StagingRing {
   size_t slots() const { return slots_.size(); }
   /// The next slot of the ring, once the copy that it last served is done.
   Slot& acquire();
-  /// Marks the slot busy with what was queued on `stream` so far.
+  /// Marks the slot busy until the work queued on `stream` so far is done.
   static void record(Slot& slot, cudaStream_t stream);
   static void wait(Slot& slot);
 

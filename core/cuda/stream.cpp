@@ -20,14 +20,14 @@ struct StreamState {
 
 struct DeviceState {
   std::once_flag once;
-  std::array<StreamState, kMaxStreams> streams;  // [0] is the default stream; others as they are made
+  std::array<StreamState, kMaxStreams> streams;  // [0] is the default stream; the others are made on demand
   std::atomic<int> made{1};
-  std::mutex mutex;    // guards making streams
-  int handed_out = 0;  // by make_stream()
+  std::mutex mutex;    // guards stream creation
+  int handed_out = 0;  // number returned by make_stream() so far
   DeviceProperties properties;
 };
 
-// Nothing is ever destroyed: a Stream is valid for the whole process.
+// Never destroyed: a Stream is valid for the whole process.
 void open_stream(StreamState& state) {
   ADJ_CUDA_CHECK(cudaStreamCreateWithFlags(&state.stream, cudaStreamNonBlocking));
   void* counters = nullptr;
@@ -55,7 +55,7 @@ void open(DeviceState& state, int index) {
   properties.multiprocessors = attribute(cudaDevAttrMultiProcessorCount, index);
   properties.l2_bytes = attribute(cudaDevAttrL2CacheSize, index);
   properties.max_shared_bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, index);
-  // Since CUDA 12.4 recorded graphs keep such dependencies too.
+  // Since CUDA 12.4 captured graphs keep such dependencies too.
   int driver = 0;
   ADJ_CUDA_CHECK(cudaDriverGetVersion(&driver));
   properties.overlapping = properties.major >= 9 && driver >= 12040;
@@ -63,7 +63,7 @@ void open(DeviceState& state, int index) {
 }
 
 DeviceState& state_of(int index) {
-  // Never destroyed: tensors with static storage may outlive any order of destruction.
+  // Never destroyed: tensors with static storage may outlive it.
   static auto* states = new std::array<DeviceState, kMaxDevices>;
   ADJ_CHECK(index >= 0 && index < kMaxDevices, "device cuda:{}: expected an index below {}", index,
             kMaxDevices);
@@ -104,7 +104,7 @@ int make_stream(int index) {
     open_stream(state.streams[static_cast<size_t>(number)]);
     ++state.made;
   }
-  ++state.handed_out;  // where opening throws, the next who asks tries again
+  ++state.handed_out;  // if opening throws, the next caller tries again
   return number;
 }
 

@@ -8,25 +8,26 @@
 
 namespace adj::cuda {
 
-/// Makes device `index` the calling thread's current one, as CUDA's calls need it. It stays so.
+/// Makes device `index` the calling thread's current CUDA device, permanently.
 void use_device(int index);
 
-/// What this thread's work on the device is queued on: its current stream (core/stream.h), or while it
-/// captures a step, the stream that records it. Throws Error if it captures one on another device, of which
-/// this work would not be part.
+/// Stream for this thread's work on the device: its current stream (core/stream.h), or the capturing stream
+/// during a capture. Throws Error if the thread is capturing on another device, since this work would not be
+/// part of the capture.
 cudaStream_t current_stream(int index);
-/// A stream of the device by its number, whatever is captured. None waits for the legacy default stream.
+/// Stream of the device by number, regardless of captures. No stream synchronizes with the legacy default
+/// stream.
 cudaStream_t stream_of(int index, int number);
 
-/// Makes another stream, or where there are detail::kMaxStreams, goes round those that were made.
+/// Makes another stream; beyond detail::kMaxStreams, reuses the existing ones in turn.
 int make_stream(int index);
 int num_streams(int index);
 
-/// Is this thread capturing on the device?
+/// True if this thread is capturing on the device.
 inline bool capturing(int index) { return adj::capturing(Device::cuda(index)); }
 
-/// Lets this thread make calls that a capture forbids by default and that do not harm ours (cudaMalloc,
-/// cudaFree, making handles and streams).
+/// Allows this thread calls that a capture forbids by default but that are harmless here (cudaMalloc,
+/// cudaFree, creating handles and streams).
 class RelaxedCapture {
  public:
   RelaxedCapture() { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }
@@ -44,14 +45,14 @@ struct DeviceProperties {
   int minor = 0;
   int multiprocessors = 0;
   int64_t l2_bytes = 0;
-  int max_shared_bytes = 0;  ///< per block, after cudaFuncSetAttribute
-  bool overlapping = false;  ///< can a kernel's blocks be placed before the kernel before it has ended?
+  int max_shared_bytes = 0;  ///< per block, with cudaFuncSetAttribute
+  bool overlapping = false;  ///< supports placing a kernel's blocks before the previous kernel has ended
 };
 const DeviceProperties& properties(int index);
 
-/// kArrivalCounters zeros of the current stream, for kernels whose last block to finish merges what all
-/// blocks left: each such kernel counts its blocks here and leaves zeros again. Kernels of one stream do not
-/// overlap, so all share them; a captured step has those of the stream that it is replayed on.
+/// kArrivalCounters zeroed counters of the current stream, for kernels whose last block merges the results of
+/// all blocks: each block increments a counter, and the kernel leaves zeros again. Kernels of one stream do
+/// not overlap, so they share the counters; a captured step uses those of its replay stream.
 constexpr int kArrivalCounters = 4096;
 unsigned* arrival_counters(int index);
 

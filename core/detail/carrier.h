@@ -12,18 +12,18 @@
 
 namespace adj::detail {
 
-/// Brings what the host made to a device in few copies: a batch is a dozen small tensors, and a copy of each
-/// would cost more than the bytes do. Small ones are packed into regions, of which each is one copy; a large
-/// one is copied by itself:
+/// Batched host-to-device copies. A mini-batch has about a dozen small tensors, and one copy each would cost
+/// more than the bytes do. Small tensors are packed into regions with one copy per region; a large tensor is
+/// copied by itself:
 ///
 ///   Carrier carrier(device);
 ///   const Graph graph = part.carried_to(carrier);
 ///   const Tensor nodes = carrier.carry(part_nodes);
-///   carrier.finish();  // from here on they hold their values, for what is queued on the current stream
+///   carrier.finish();  // now the copies have their values, for later work on the current stream
 ///
-/// What shares a tensor, or a structure, shares its copy. Sources stay unchanged and alive until finish(),
-/// before which the copies hold nothing that may be read. On the CPU, and for what is on the device already,
-/// the copy is the thing itself. For one thread, on one stream.
+/// A shared tensor or structure is copied once. Sources must stay alive and unchanged until finish(); before
+/// it the copies must not be read. On the CPU, and for data already on the device, the copy is the source
+/// itself. Single thread, single stream.
 class Carrier {
  public:
   explicit Carrier(Device to) : device_(to) {}
@@ -31,9 +31,9 @@ class Carrier {
   Carrier& operator=(const Carrier&) = delete;
 
   Device device() const { return device_; }
-  /// Absent where the tensor is.
+  /// Absent for an absent tensor.
   Tensor carry(const Tensor& tensor);
-  /// What `make()` gave for this object of the source: the first time it is asked for alone.
+  /// The result of `make()` for this source object; called once per object.
   template <class T, class Make>
   std::shared_ptr<T> once(const void* object, Make&& make) {
     if (const auto found = made_.find(object); found != made_.end())
@@ -42,7 +42,7 @@ class Carrier {
     made_.emplace(object, std::const_pointer_cast<std::remove_const_t<T>>(made));
     return made;
   }
-  /// Throws OutOfMemory, as carry() does.
+  /// Throws OutOfMemory, as does carry().
   void finish();
 
  private:
@@ -57,8 +57,8 @@ class Carrier {
   std::map<Key, Copied> copied_;
   std::map<const void*, std::shared_ptr<void>> made_;
   Tensor region_;                     // uint8 on the device
-  std::vector<std::byte> to_region_;  // what is to be copied there
-  size_t region_bytes_ = 0;           // of the last one, full or not
+  std::vector<std::byte> to_region_;  // host bytes to copy there
+  size_t region_bytes_ = 0;           // capacity of the last region
 };
 
 /// What goes to a device with what was made of it, by one carrier of its own.

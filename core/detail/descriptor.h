@@ -6,12 +6,12 @@
 
 namespace adj::detail {
 
-/// A file descriptor, closed at the end.
+/// Owning file descriptor; closed by the destructor.
 class Descriptor {
  public:
-  /// Not in the place of a standard stream that is closed: what is printed would go into the file.
+  /// Never takes the number of a closed standard stream, so that output to it cannot end up in the file.
   explicit Descriptor(int value = -1) : Descriptor(value, 3) {}
-  /// Moved to `lowest` or above; what stands below is closed.
+  /// Moves the descriptor to `lowest` or above and closes the original.
   Descriptor(int value, int lowest);
   ~Descriptor();
   Descriptor(Descriptor&& other) noexcept;
@@ -22,10 +22,11 @@ class Descriptor {
   int value_;
 };
 
-/// Reads up to `count` bytes from position `at`: how many there were before the file's end, or -1 with errno.
+/// Reads up to `count` bytes at position `at`. Returns the number of bytes read before the end of the file,
+/// or -1 with errno.
 int64_t read_all(int descriptor, int64_t at, char* to, size_t count);
-/// False, with errno, where not all could be written. Beyond the limit on file sizes that is so too: the
-/// signal for it, which would end the program, is held back.
+/// Returns false, with errno, if not all bytes could be written, including when the file size limit is
+/// exceeded: SIGXFSZ, which would end the program, is blocked.
 bool write_all(int descriptor, std::string_view bytes);
 
 }  // namespace adj::detail

@@ -3,9 +3,8 @@
 #include <adjoint/core/device.h>
 #include <adjoint/core/error.h>
 
-// The only place that asks how this library was built: calls `function` of namespace cpu or cuda, by the
-// device. In a build without CUDA a CUDA device never gets this far (core/no_cuda/), and nothing of namespace
-// cuda is named.
+// The only build-dependent dispatch: calls `function` of namespace cpu or cuda by device. A build without
+// CUDA rejects CUDA devices earlier (core/no_cuda/) and never names namespace cuda.
 #if ADJOINT_WITH_CUDA
 #define ADJ_DISPATCH(device, function, ...) \
   ((device).is_cuda() ? cuda::function(__VA_ARGS__) : cpu::function(__VA_ARGS__))

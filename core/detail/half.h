@@ -5,7 +5,7 @@
 
 namespace adj::detail {
 
-/// IEEE 754's 16 bits, which float32 holds exactly.
+/// Converts IEEE 754 binary16 to float32, exactly.
 inline float from_half(uint16_t half) {
   const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16, magnitude = half & 0x7fffu;
   if (magnitude >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);

@@ -1,4 +1,4 @@
-// Stands in for core/cuda/ in a build without CUDA: no step is ever captured.
+// Replaces core/cuda/ in a build without CUDA: steps are never captured.
 #include <adjoint/core/capture.h>
 #include <adjoint/core/error.h>
 

@@ -1,4 +1,4 @@
-// Stands in for core/cuda/ in a build without CUDA: no GPU tensor can exist, and whoever asks is told why.
+// Replaces core/cuda/ in a build without CUDA: GPU tensors cannot exist, and requests throw with the reason.
 #include <adjoint/core/error.h>
 #include <adjoint/core/runtime.h>
 

@@ -8,8 +8,7 @@
 #include <optional>
 #include <string_view>
 
-// What loaders know of nodes (or graphs) beside the structure, and what a batch has of it. Errors begin with
-// the loader's name.
+// Node (or graph) data of loaders, and its gathering for batches. Errors begin with the loader's name.
 
 namespace adj::detail {
 
@@ -24,7 +23,7 @@ Tensor numbers(int64_t count);
 /// (absent: the dataset's). Throws where it has none.
 std::shared_ptr<const FeatureStore> features_of(std::string_view loader, const Dataset& data,
                                                 std::optional<Device> device);
-/// Throws unless these are features of so many nodes.
+/// Throws unless these are features of `rows` nodes.
 void check_features(std::string_view loader, const std::shared_ptr<const FeatureStore>& x, int64_t nodes);
 /// x->gather(), which a user may have written, by the copy of the nodes that it reads: `here`, or `there` on
 /// `device`. Throws unless it gave as many rows as there are nodes, on `device`.

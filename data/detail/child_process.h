@@ -8,23 +8,23 @@
 
 namespace adj::hdf5 {
 
-/// A child of this process, by a descriptor where the kernel has such (Linux 5.4): its number may be
-/// another's once it has ended and been waited for, by the program's own handler or since it ignores SIGCHLD.
-/// Without, it is asked for before a signal goes to the number.
+/// A child process, held by a pidfd if the kernel has them (Linux 5.4): its pid may be reused once it has
+/// been waited for, by the program's own handler or because SIGCHLD is ignored. Without a pidfd its state is
+/// checked before a signal is sent.
 class ChildProcess {
  public:
-  /// A child that has not been waited for.
+  /// `child` must not have been waited for.
   explicit ChildProcess(pid_t child);
-  /// Ends it, and waits for a while.
+  /// Kills the child and waits for a limited time.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  /// How it ended: what it returned, or the signal; both -1 where others have been told.
+  /// Exit status or signal; both -1 if somebody else has waited for the child.
   struct Status {
     int exit = -1, signal = -1;
   };
-  /// Waits for its end so long, then kills it.
+  /// Waits up to `patience` for the end, then kills the child.
   Status end(std::chrono::milliseconds patience);
   void kill();
 

@@ -8,8 +8,8 @@
 
 namespace adj::detail {
 
-/// Murmur3's mixing of 64-bit words (Appleby, public domain): no defence against intent, which is not needed.
-/// Files hold what it gives, so that it stays as it is.
+/// Murmur3 mixing of 64-bit words (Appleby, public domain); not cryptographic. Stored in files, so the
+/// algorithm is fixed.
 class ContentHash {
  public:
   void add(uint64_t word) {
@@ -20,7 +20,7 @@ class ContentHash {
     add(uint64_t{text.size()});
     for (const char c : text) add(uint64_t{static_cast<unsigned char>(c)});
   }
-  /// Shape, dtype and contents; an absent tensor is not an empty one.
+  /// Hashes shape, dtype and contents; an absent tensor differs from an empty one.
   void add(const Tensor& tensor) {
     add(uint64_t{tensor ? 1u : 0u});
     if (!tensor) return;
@@ -38,7 +38,7 @@ class ContentHash {
     add(static_cast<uint64_t>(dtype));
     for (int d = 0; d < shape.dims(); ++d) add(static_cast<uint64_t>(shape[d]));
   }
-  /// The whole words of a tensor on the CPU; the bytes that are left over.
+  /// Adds the full words of a CPU tensor; returns the remaining bytes.
   uint64_t add_words(const Tensor& host) {
     const char* bytes = static_cast<const char*>(host.raw_data());
     uint64_t word = 0;

@@ -11,19 +11,19 @@
 
 namespace adj::detail {
 
-/// What is found to be wrong with a file while it is read as a dataset. It is thrown at once, as a DataError
-/// of one line; or, where there is a list for it, kept there, and reading goes on: the rules stand once for
-/// both. A place in which something is wrong is remembered, so that what depends on it can be left out.
+/// Problems found while reading a file as a dataset. Either thrown at once, as a one-line DataError, or, with
+/// a list for them, collected while reading continues: both use the same rules. Places with a problem are
+/// remembered, so that dependent parts can be skipped.
 class Problems {
  public:
-  static constexpr size_t kShown = 3;    ///< of one kind in one place
-  static constexpr size_t kMost = 1000;  ///< of a file
+  static constexpr size_t kShown = 3;    ///< per kind and place
+  static constexpr size_t kMost = 1000;  ///< per file
 
   explicit Problems(const H5Reader& file, std::vector<std::string>* kept = nullptr)
       : file_(file), kept_(kept) {}
 
   bool keeps() const { return kept_ != nullptr; }
-  /// Is something known to be wrong there? Never where problems are thrown.
+  /// True if this place has a known problem. Always false if problems are thrown.
   bool in(std::string_view place) const { return places_.find(place) != places_.end(); }
 
   /// "FILE: PLACE: message".
@@ -31,7 +31,7 @@ class Problems {
   void say(std::string_view place, fmt::format_string<Args...> format, Args&&... args) {
     attempt(place, [&] { file_.fail(place, format, std::forward<Args>(args)...); });
   }
-  /// Calls f, a DataError out of which is a problem in that place. False where there was one.
+  /// Calls f; a DataError from it becomes a problem at this place. Returns false if there was one.
   template <class F>
   bool attempt(std::string_view place, F&& f) {
     if (!keeps()) {
@@ -46,7 +46,7 @@ class Problems {
       return false;
     }
   }
-  /// Says how many there were beyond kMost.
+  /// Reports how many problems exceeded kMost.
   void finish();
 
  private:
@@ -58,13 +58,13 @@ class Problems {
   size_t left_out_ = 0;
 };
 
-/// Values that are wrong in one way, in one place: the first of them are said, the others counted. Found in
+/// Wrong values of one kind in one place: the first few are reported, the rest are counted. May be found in
 /// any order and on any thread.
 class WrongValues {
  public:
   WrongValues(Problems& problems, std::string place) : problems_(problems), place_(std::move(place)) {}
 
-  /// text() says what is wrong with the value at that position. Throws it where problems are thrown.
+  /// text() describes the wrong value at `position`. Thrown at once if problems are thrown.
   template <class Text>
   void found(int64_t position, Text text) {
     if (!problems_.keeps()) return problems_.say(place_, "{}", text());
@@ -73,7 +73,7 @@ class WrongValues {
     if (first_.size() == Problems::kShown && first_.back().first < position) return;
     insert(position, text());
   }
-  /// Hands them over, by position.
+  /// Reports them by position.
   void say();
 
  private:

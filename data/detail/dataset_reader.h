@@ -8,20 +8,19 @@
 
 namespace adj::detail {
 
-/// What the schema knows; the rest of a file is not looked at.
+/// The objects of the schema; the rest of a file is not read.
 extern const H5Reader::Wanted kSchema;
 
-/// Reads a file of the schema, a part at a time, each in a source of its own: data/dataset_header.cpp,
-/// _structure, _features, _labels, _nodes and _splits. A part throws at the first problem; or, with a list
-/// for them, keeps what it finds there and goes on, with what it needs of the parts before it where that is
-/// sound.
+/// Reads a file of the schema in parts, each with its own source file: data/dataset_header.cpp, _structure,
+/// _features, _labels, _nodes and _splits. A part throws at the first problem; or, with a list for problems,
+/// records it and continues with what is valid in the earlier parts.
 class DatasetReader {
  public:
   explicit DatasetReader(const H5Reader& file, std::vector<std::string>* problems = nullptr,
                          const LoadOptions& options = {})
       : file_(file), options_(options), problems_(file, problems), values_(file, problems_) {}
 
-  /// The dataset; where problems are kept, without the parts that have some.
+  /// The dataset; if problems are collected, without the invalid parts.
   Dataset read();
 
  private:
@@ -52,12 +51,12 @@ class DatasetReader {
   Split read_split(const std::string& group);
   Tensor read_part(const std::string& group, size_t part, std::vector<uint8_t>& part_of);
 
-  /// What labels and splits are of; absent where their number is not known.
+  /// Number of items with labels and splits (nodes or graphs); absent if unknown.
   std::optional<int64_t> members() const {
     return problems_.in("attribute task") ? std::nullopt : of_graphs() ? graphs_ : nodes_;
   }
   bool of_graphs() const { return data_.task == Task::graph_class || data_.task == Task::graph_regression; }
-  /// An extent that a dataset is to have: any where that is not known, or was said to be wrong already.
+  /// The expected extent of a dataset; any if it is unknown or already reported as wrong.
   int64_t extent(std::string_view path, std::optional<int64_t> rows) const {
     return problems_.in(path) ? kAny : rows.value_or(kAny);
   }
@@ -71,7 +70,7 @@ class DatasetReader {
   const LoadOptions options_;
   Problems problems_;
   FileValues values_;
-  std::optional<int64_t> nodes_, graphs_;  // absent where the file does not say, or too much
+  std::optional<int64_t> nodes_, graphs_;  // absent if the file does not state it, or states too much
   Dataset data_;
 };
 

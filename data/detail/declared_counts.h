@@ -5,27 +5,27 @@
 #include <algorithm>
 #include <cstdint>
 
-// What a few bytes can declare takes memory, in reading and in training, by the gigabyte. So it is held
-// against what a file lists, by importers before they make anything of it and by the reader of the schema:
-// some are free, further ones take one in 16 that is listed. data/README.md has the rules.
+// A few bytes can declare sizes that take gigabytes in reading and training. Declared counts are therefore
+// checked against the number of listed items, by importers before any allocation and by the schema reader: a
+// base amount is free, and above it at most 16 per listed item. Rules: data/README.md.
 
 namespace adj::detail {
 
-/// Nodes of which nothing but their number is known, beside so many edges.
+/// Maximum number of nodes known only by number, for so many edges.
 inline int64_t most_bare_nodes(int64_t edges) { return std::max<int64_t>(1'000'000, 16 * edges); }
-/// Columns of sparse features that have so many entries.
+/// Maximum columns of sparse features with so many entries.
 inline int64_t most_sparse_columns(int64_t entries) { return std::max<int64_t>(1'000'000, 16 * entries); }
-/// Classes, of which so many have a label.
+/// Maximum number of classes if so many have a label.
 inline int64_t most_classes(int64_t used) { return std::max<int64_t>(10'000, 16 * used); }
 
-/// Labels of classes, and whether they number them.
+/// Class labels, and whether they are consecutive numbers.
 struct ClassLabels {
-  int64_t used = 0;                    ///< how many classes have a label
-  int64_t largest = -1, position = 0;  ///< the largest label, and the first row that has it
+  int64_t used = 0;                    ///< number of classes with a label
+  int64_t largest = -1, position = 0;  ///< largest label, and the first row with it
 
-  explicit ClassLabels(const Tensor& y);  ///< int32 [N] on the CPU, below 0: none
+  explicit ClassLabels(const Tensor& y);  ///< int32 [N] on the CPU; negative: unlabelled
   bool number_classes() const { return largest < most_classes(used); }
-  /// Where they do not: "expected classes from 0 to …".
+  /// If they are not: "expected classes from 0 to …".
   std::string expected() const;
 };
 

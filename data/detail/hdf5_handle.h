@@ -10,7 +10,7 @@
 
 namespace adj::hdf5 {
 
-/// Owns one HDF5 identifier.
+/// Owning HDF5 identifier.
 class Handle {
  public:
   using Close = herr_t (*)(hid_t);
@@ -38,15 +38,15 @@ class Handle {
   Close close_ = nullptr;
 };
 
-/// Held around every use of HDF5 in this process: the library is not safe with several threads.
+/// Guards every use of HDF5 in this process: the library is not thread-safe.
 std::mutex& mutex();
-/// A name for a file in memory. HDF5 tells open files in memory apart by their names.
+/// Name for an in-memory file. HDF5 distinguishes open in-memory files by name.
 std::string unique_name();
-/// Turns off the printing of HDF5's error stack in this thread.
+/// Disables printing of HDF5's error stack in this thread.
 void quiet();
-/// How elements of this dtype lie in memory; bfloat16 and bits, which files do not hold, count as bytes.
+/// HDF5 memory type of a dtype; bfloat16 and bits, which files do not contain, map to bytes.
 hid_t memory_type(DType dtype);
-/// The most specific message on the error stack of this thread.
+/// The most specific message on this thread's error stack.
 std::string last_error();
 
 }  // namespace adj::hdf5

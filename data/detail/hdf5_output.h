@@ -7,27 +7,27 @@
 
 namespace adj::hdf5 {
 
-/// A file that HDF5 writes, in the place of another when it is complete. HDF5 can neither write nor close a
-/// file on a full disk; so it is not told of what fails: that is kept, what would be written behind it is
-/// dropped, and check() says it. To be used under mutex().
+/// A file written by HDF5 that replaces another when complete. HDF5 can neither write nor close a file on a
+/// full disk, so failures are hidden from it: the first is kept, later writes are dropped, and check() throws
+/// it. Use under mutex().
 class Output {
  public:
-  /// Throws DataError where nothing can be written there.
+  /// Throws DataError if the path is not writable.
   explicit Output(const std::string& path) : file_(path) {}
 
-  /// The new file, to be closed before commit(). Negative where HDF5 fails.
+  /// The new file; close it before commit(). Negative on an HDF5 error.
   Handle create();
-  /// Throws the first DataError of writing, if there was one.
+  /// Throws the first DataError of writing, if any.
   void check() const {
     if (failure_) std::rethrow_exception(failure_);
   }
-  /// Puts the file, which is closed, in its place.
+  /// Moves the closed file into place.
   void commit() {
     check();
     file_.commit();
   }
 
-  /// What HDF5 asks of it: f(file), unless something failed.
+  /// Runs f(file) for a request of HDF5, unless something failed before.
   template <class F>
   void attempt(F&& f) {
     if (failure_) return;

@@ -12,31 +12,31 @@ namespace adj::hdf5 {
 
 using detail::Descriptor;
 
-/// A file in memory that holds these bytes. Throws DataError where there is no room.
+/// An in-memory file with these bytes. Throws DataError if out of memory.
 Descriptor file_in_memory(const char* name, const void* bytes, size_t count);
 
-/// Where that process looks for shared libraries: in `folder`, then as LD_LIBRARY_PATH was inherited, without
-/// empty entries, which stand for the working directory.
+/// LD_LIBRARY_PATH for the child: `folder`, then the inherited entries without empty ones, which mean the
+/// working directory.
 std::string library_path(std::string_view folder, std::string_view inherited);
 
-/// HDF5's library in a process of its own, for one file. That process is started by exec, not a copy of this
-/// one: neither this one's memory nor a device or network that it holds comes along. All functions throw
-/// DataError, also where no process can be started; they do not run HDF5 here instead.
+/// Runs the HDF5 library in a child process, for one file. The child is started by exec, not by fork alone:
+/// it inherits neither memory nor devices nor sockets. All functions throw DataError, also if no process can
+/// be started; there is no in-process fallback.
 class Process {
  public:
-  /// `bytes` of the file are what limits of time and memory start from.
+  /// `bytes` of the file determine the limits of time and memory.
   Process(const Descriptor& file, size_t bytes);
 
-  /// The directory of what is wanted (hdf5_wire.h).
+  /// The directory of the wanted objects (hdf5_wire.h).
   std::string list(const std::vector<std::string>& wanted);
-  /// `bytes` of values of `rows` rows from `first` on.
+  /// Reads `rows` rows from `first` on, `bytes` in total.
   void read(size_t index, size_t first, size_t rows, void* to, size_t bytes);
-  /// Has it crashed, or come to no end? Then there is nothing more to be had of it.
+  /// True if the child crashed or timed out; it cannot be used any more.
   bool has_ended() const { return !child_; }
 
  private:
   void ask(std::string_view request);
-  /// Of the answer, which is awaited for as long as work on so many bytes may take.
+  /// Length of the answer; the timeout allows for work on `bytes`.
   size_t length(size_t bytes);
   void get(void* to, size_t count, size_t bytes);
   void wait_for_answer(size_t bytes);

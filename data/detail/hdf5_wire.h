@@ -6,24 +6,23 @@
 #include <string>
 #include <string_view>
 
-// What the reader of a file and the process that runs HDF5's library for it say to each other. A request is
-// its length and its text, an answer '+' (done) or '-' (an error's text), its length and its text.
+// Protocol between the reader of a file and the child that runs HDF5. A request is its length and text; an
+// answer is '+' (done) or '-' (error), its length and its text.
 
 namespace adj::hdf5 {
 
-constexpr int kRequests = 0, kFile = 3;  // descriptors of that process
+constexpr int kRequests = 0, kFile = 3;  // file descriptors of the child
 
-/// Names of objects and attributes, encoded -> the directory of those that exist: for each object its path,
-/// what hinders reading it (or ""), whether it is a group, its attributes, and of a dataset the facts in
-/// `Stored`.
+/// Encoded names of objects and attributes -> the directory of those that exist: per object its path, why it
+/// cannot be read (or ""), whether it is a group, its attributes, and for a dataset the fields of `Stored`.
 constexpr char kList = 'L';
-/// Position of a dataset in the directory, first row, rows -> its values, in row order.
+/// Position of a dataset in the directory, first row, number of rows -> its values, in row order.
 constexpr char kRead = 'R';
 
-/// Where a dataset's values lie, if they lie in the file as they do in memory.
+/// Offset of datasets whose file layout differs from the memory layout.
 constexpr uint64_t kNowhere = ~uint64_t{0};
 
-/// Values one after another in a string.
+/// Appends values to a string.
 class Encoder {
  public:
   template <class T>
@@ -40,7 +39,7 @@ class Encoder {
   std::string text_;
 };
 
-/// Throws DataError where there is less than is asked for.
+/// Throws DataError if fewer bytes are left than requested.
 class Decoder {
  public:
   explicit Decoder(std::string_view text) : text_(text) {}
@@ -60,7 +59,7 @@ class Decoder {
   std::string_view text_;
 };
 
-/// All bytes through a socket, however often it is interrupted; false where the other side is gone.
+/// Transfers all bytes over a socket, despite interruptions; false if the peer is gone.
 bool send_all(int socket, const void* bytes, size_t count);
 bool receive_all(int socket, void* bytes, size_t count);
 

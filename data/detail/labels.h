@@ -4,10 +4,9 @@
 
 namespace adj::detail {
 
-/// Labels as a Dataset has them: does row i have one? A class that is not -1, or a target, not nan, in one of
-/// the columns at least.
+/// True if row i has a label: a class other than -1, or at least one target that is not NaN.
 bool is_labelled(const Tensor& y, int64_t i);
-/// The rows that have none.
+/// Number of rows without a label.
 int64_t count_unlabelled(const Tensor& y);
 
 }  // namespace adj::detail

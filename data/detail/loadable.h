@@ -4,9 +4,8 @@
 
 namespace adj::detail {
 
-/// Throws DataError "FILE: PLACE: …" of the file that a dataset is to become, where load_dataset() would
-/// refuse that: by what it holds all but single values of features and edges, which whoever made them has
-/// seen.
+/// Throws DataError "FILE: PLACE: …" if load_dataset() would refuse the file of this dataset. Checks
+/// everything except single values of features and edges, which the dataset's source has validated.
 void expect_loadable(const Dataset& data, const std::string& path);
 
 }  // namespace adj::detail

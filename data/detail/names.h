@@ -5,12 +5,12 @@
 
 namespace adj::detail {
 
-/// Texts as the schema stores them: text i is bytes[offsets[i]] to bytes[offsets[i + 1]].
+/// Packed strings of the schema: text i is bytes[offsets[i]] to bytes[offsets[i + 1]].
 struct PackedNames {
-  Tensor bytes;    ///< uint8, of all of them one after another
+  Tensor bytes;    ///< uint8, concatenated
   Tensor offsets;  ///< int64 [texts + 1]
 
-  /// One of them, on the CPU.
+  /// Text i; CPU only.
   std::string_view text(int64_t i) const {
     const int64_t* at = offsets.data<int64_t>();
     return {reinterpret_cast<const char*>(bytes.data<uint8_t>()) + at[i],
@@ -18,18 +18,18 @@ struct PackedNames {
   }
 };
 PackedNames packed(const std::vector<std::string>& names);
-/// On the CPU. Offsets ascend from 0 to the number of bytes.
+/// CPU only. Offsets ascend from 0 to the number of bytes.
 std::vector<std::string> unpacked(const PackedNames& names);
-/// Text k is text order[k], int32; on the names' device.
+/// Text k is text order[k] (int32); on the names' device.
 PackedNames gathered(const PackedNames& names, const Tensor& order);
-/// As `path` and path + "_offsets".
+/// Written as `path` and path + "_offsets".
 void write_names(H5Writer& file, const std::string& path, const std::vector<std::string>& names);
 
-/// How many class names a dataset can have; kAny where its labels do not say.
+/// Expected number of class names; kAny if the labels do not determine it.
 int64_t expected_class_names(const Dataset& data);
-/// "class 3: …, expected …", of names that are no UTF-8 or not distinct; empty where there is nothing wrong.
+/// "class 3: …, expected …" for names that are not UTF-8 or not distinct; empty if all are valid.
 std::string problem_of_names(const std::vector<std::string>& names);
-/// Where names of classes stand: beside the labels.
+/// Path of the class names, next to the labels.
 std::string class_names_path(Task task);
 
 }  // namespace adj::detail

@@ -9,12 +9,12 @@
 
 namespace adj::detail {
 
-/// A column of a table of text: its title, and what writes the cell of a row, of any thread.
+/// A column of a text table: its title, and a thread-safe function that writes the cell of a row.
 struct Column {
   std::string title;
   std::function<void(fmt::memory_buffer& to, int64_t row, bool json)> cell;
 
-  /// number(row) is an integer or a float, written in as few digits as bring it back.
+  /// number(row) is an integer or a float, written with the fewest digits that round-trip.
   template <class F>
   static Column of_numbers(std::string title, F number) {
     return {std::move(title), [number](fmt::memory_buffer& to, int64_t row, bool) {
@@ -28,14 +28,14 @@ struct Column {
             [text](fmt::memory_buffer& to, int64_t row, bool json) { append_text(to, text(row), json); }};
   }
 
-  /// As JSON has it, or CSV: in quotes where it needs them (RFC 4180).
+  /// As a JSON string, or as CSV, quoted if needed (RFC 4180).
   static void append_text(fmt::memory_buffer& to, std::string_view text, bool json);
 };
 
-/// Does write_table() know the end of this name?
+/// True if write_table() supports this file extension.
 bool is_table(const std::string& path);
-/// CSV with a header, or a JSON object a line, by the end of `path`: .csv or .jsonl. The file appears when it
-/// is complete. Throws DataError.
+/// Writes CSV with a header, or one JSON object per line, by the extension of `path`: .csv or .jsonl. The
+/// file appears when complete. Throws DataError.
 void write_table(const std::string& path, const std::vector<Column>& columns, int64_t rows);
 
 }  // namespace adj::detail

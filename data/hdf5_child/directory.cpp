@@ -12,15 +12,15 @@ namespace adj::hdf5 {
 namespace {
 
 constexpr int kMaxDepth = 8;
-constexpr size_t kMaxObjects = 100'000;  // and attributes, and names in a group that is searched
+constexpr size_t kMaxObjects = 100'000;  // also of attributes, and of names in a searched group
 constexpr size_t kMaxText = size_t{1} << 20;
 constexpr int kMaxDims = 4;
 constexpr hsize_t kLongest = hsize_t{1} << 40;
 
-// deflate makes at most 1032 bytes of one. What claims more than this is not in the file.
+// deflate expands at most 1032-fold; larger claims are false.
 constexpr size_t kMaxExpansion = 1100;
-constexpr size_t kSmall = size_t{1} << 20;  // bytes that need no proof
-/// How often a file's own size the values may be that stand under a second name.
+constexpr size_t kSmall = size_t{1} << 20;  // sizes that are not checked
+/// Maximum total size of values listed under a second name, relative to the file size.
 constexpr size_t kMaxRepeated = 4;
 
 [[noreturn]] void fail(const std::string& place, const std::string& message) {
@@ -32,7 +32,7 @@ std::string join(const std::string& group, const std::string& name) {
   return group.empty() ? name : fmt::format("{}/{}", group, name);
 }
 
-/// Name of a type as messages call it, and how it is read.
+/// Name of a type for messages, and how to read it.
 void describe_type(hid_t type, Found& to) {
   const auto bits = 8 * H5Tget_size(type);
   to.type = "of another kind";
@@ -71,7 +71,7 @@ void describe_type(hid_t type, Found& to) {
   }
 }
 
-/// Whether values of this type lie in memory as they do in the file.
+/// True if values of this type have the same layout in memory and in the file.
 bool is_plain(hid_t type, DType dtype) {
   const hid_t stored = dtype == DType::u8    ? H5T_STD_U8LE
                        : dtype == DType::i32 ? H5T_STD_I32LE
@@ -81,8 +81,7 @@ bool is_plain(hid_t type, DType dtype) {
   return H5Tequal(type, stored) > 0 && H5Tequal(type, memory_type(dtype)) > 0;
 }
 
-/// A dataset may name other files to read from, where Adjoint reads the one that it was given, and filters
-/// that this machine's HDF5 does not have.
+/// Rejects datasets that read from other files, and filters that this HDF5 lacks.
 std::string storage_problem(hid_t plist) {
   if (H5Pget_layout(plist) == H5D_VIRTUAL || H5Pget_external_count(plist) != 0)
     return "its values are in other files, expected in this one";
@@ -124,8 +123,7 @@ AttributeValue value_of(hid_t attribute) {
   AttributeValue value;
   if (H5Sget_simple_extent_npoints(space.get()) != 1) return value;
   if ((kind == H5T_INTEGER || kind == H5T_ENUM) && size <= 8) {
-    // There is no conversion from an enumeration (h5py's bool); from the integers that it is made of there
-    // is.
+    // HDF5 cannot convert from an enumeration (h5py's bool), but from its base integers.
     const Handle base(kind == H5T_ENUM ? H5Tget_super(type.get()) : H5Tcopy(type.get()), H5Tclose);
     alignas(8) char raw[64] = {};
     if (H5Aread(attribute, type.get(), raw) < 0 ||
@@ -321,7 +319,7 @@ void Directory::describe_dataset(hid_t dataset, Found& to) const {
   }
 }
 
-/// Many names for the same values would take memory as often.
+/// Many names for the same values would multiply the memory.
 void Directory::check_sizes() const {
   std::set<uint64_t> seen;
   size_t repeated = 0;

@@ -11,7 +11,7 @@
 
 namespace adj::hdf5 {
 
-/// What an attribute holds, by kind; other kinds are named but not read.
+/// Value of an attribute by kind; unsupported kinds are listed but not read.
 struct AttributeValue {
   enum Kind : uint8_t { other, integer, number, text } kind = other;
   int64_t whole = 0;
@@ -19,27 +19,27 @@ struct AttributeValue {
   std::string words;
 };
 
-/// An object of the file that was asked for, or stands on the way to one.
+/// A requested object of the file, or a group on the path to one.
 struct Found {
   bool group = false;
-  std::string problem;  ///< what hinders reading its values, else ""
+  std::string problem;  ///< why its values cannot be read, else ""
   std::map<std::string, AttributeValue> attributes;
-  // Of datasets:
-  std::string type = "unknown";  ///< as messages call it
+  // For datasets:
+  std::string type = "unknown";  ///< as named in messages
   bool readable = false;         ///< as numbers of `dtype`
-  bool raw = false;              ///< read as the bytes that they are (h5py's bool)
+  bool raw = false;              ///< read as raw bytes (h5py's bool)
   DType dtype = DType::u8;
   std::vector<hsize_t> extents;
-  uint64_t offset = 0;   ///< of its values in the file, if they lie there as in memory, else kNowhere
-  uint64_t band = 1;     ///< rows that are stored, and decompressed, together
-  uint64_t address = 0;  ///< tells the object from others, whatever its name
-  size_t bytes = 0;      ///< of its values in memory
+  uint64_t offset = 0;   ///< of its values in the file if the layout is that of memory, else kNowhere
+  uint64_t band = 1;     ///< rows stored, and decompressed, together
+  uint64_t address = 0;  ///< identifies the object, whatever its name
+  size_t bytes = 0;      ///< size of its values in memory
 };
 
-/// Looks up what is wanted in an open file: paths ("edges/src"), where a part `*` stands for any name
-/// ("splits/*/train"), attributes of objects ("nodes@x_cols"; "@format" of the root), or "**" for
-/// everything. Other objects are not opened. A link that leaves the file is found, with that problem.
-/// Throws DataError "PLACE: message" where the file as a whole cannot be read.
+/// Looks up the wanted objects of an open file: paths ("edges/src"), in which a part `*` matches any name
+/// ("splits/*/train"), attributes of objects ("nodes@x_cols"; "@format" of the root), or "**" for everything.
+/// Other objects are not opened. A link out of the file is listed with that problem. Throws DataError "PLACE:
+/// message" if the whole file is unreadable.
 class Directory {
  public:
   Directory(hid_t file, size_t file_bytes, const std::vector<std::string>& wanted);

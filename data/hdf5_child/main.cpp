@@ -1,6 +1,6 @@
-// The process in which HDF5's library reads a file for another program: on some damaged files it crashes or
-// hangs, so it runs apart, under limits of time and memory, and reads nothing but the file that it was given.
-// It answers the requests of hdf5_wire.h until its reader closes the other end.
+// Child process that runs the HDF5 library to read one file: the library crashes or hangs on some damaged
+// files, so it is isolated, with limits of time and memory, and can read only the given file. Answers the
+// requests of hdf5_wire.h until the reader closes the socket.
 #include "directory.h"
 #include <adjoint/core/error.h>
 #include <adjoint/data/detail/hdf5_wire.h>
@@ -22,10 +22,10 @@ namespace {
 using namespace adj;
 using namespace adj::hdf5;
 
-constexpr size_t kSlack = size_t{1} << 30;  // address space beside the data
-constexpr rlim_t kSeconds = 1;              // processor time beside the data
+constexpr size_t kSlack = size_t{1} << 30;  // address space on top of the data
+constexpr rlim_t kSeconds = 1;              // CPU time on top of the data
 constexpr size_t kBytesPerSecond = size_t{20} << 20;
-constexpr size_t kMaxCache = size_t{1} << 30;  // of decompressed values
+constexpr size_t kMaxCache = size_t{1} << 30;  // for decompressed values
 constexpr size_t kMaxRequest = size_t{1} << 20;
 
 void set_limit(int resource, rlim_t value) {
@@ -44,7 +44,7 @@ size_t address_space_in_use() {
   return pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// So much more to hold and to work on.
+/// Raises the limits of memory and time by this much.
 void allow(size_t bytes) {
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
@@ -91,7 +91,7 @@ class Service {
     const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
     H5Pset_file_locking(access.get(), false, true);
     std::string name = fmt::format("/proc/self/fd/{}", kFile);
-    // HDF5 opens by name alone, which a file in memory, or one that was removed, has no more.
+    // HDF5 opens files by name, which an in-memory or removed file does not have.
     if (status.st_nlink == 0) {
       std::string image(static_cast<size_t>(status.st_size), '\0');
       allow(3 * image.size());
@@ -124,7 +124,7 @@ class Service {
     allow(rows * row + 2 * cache);
     if (path != path_) {
       const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
-      // A chunk decompressed for some of its rows is kept for the others.
+      // A chunk decompressed for some rows is cached for the others.
       H5Pset_chunk_cache(access.get(), 521, std::max(cache, size_t{1} << 20), 1.0);
       dataset_ = Handle(H5Dopen2(file_.get(), path.c_str(), access.get()), H5Dclose);
       path_ = path;
@@ -156,7 +156,7 @@ class Service {
 }  // namespace
 
 int main() {
-  // Nothing of the program that started this one: its files, its way with signals, its cores.
+  // Drops everything inherited from the parent: files, signal handlers, CPU affinity.
   syscall(SYS_close_range, kFile + 1u, ~0u, 0u);
   for (int number = 1; number < NSIG; ++number) std::signal(number, SIG_DFL);
   sigset_t none;
@@ -185,5 +185,5 @@ int main() {
         !send_all(kRequests, answer.data(), answer.size()))
       break;
   }
-  _exit(0);  // what HDF5 would do on its way out is of no use, and may crash
+  _exit(0);  // HDF5's exit handlers are useless here, and may crash
 }

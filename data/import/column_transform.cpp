@@ -12,7 +12,7 @@ namespace adj {
 namespace {
 
 constexpr int64_t kQuantiles = 1000;
-constexpr double kBound = 1e-7;  // ranks that are nearer to 0 or 1 are taken for those
+constexpr double kBound = 1e-7;  // ranks closer to 0 or 1 are clamped
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
 /// Σ c[k] x^k.
@@ -96,7 +96,7 @@ void ColumnFit::fit_standard(const std::vector<float>& values) {
     squares += off * off;
   }
   const double variance = (squares - sum * sum / n) / n;
-  // Of a column that is constant but for rounding the variance is rounding alone.
+  // The variance of a constant column may be nonzero from rounding.
   const double rounding = n * mean * kEpsilon;
   const bool constant = variance <= n * kEpsilon * variance + rounding * rounding;
   shift_ = mean;
@@ -112,7 +112,7 @@ void ColumnFit::fit_min_max(const std::vector<float>& values) {
   shift_ = 0.0f - *least * scale;
 }
 
-/// As numpy.nanpercentile interpolates between the sorted values, differences being taken in float32.
+/// Interpolates between sorted values as numpy.nanpercentile does, with differences in float32.
 void ColumnFit::fit_quantiles(std::vector<float> values, int64_t rows) {
   std::sort(values.begin(), values.end());
   const size_t count = static_cast<size_t>(std::clamp<int64_t>(rows, 1, kQuantiles)),
@@ -129,8 +129,8 @@ void ColumnFit::fit_quantiles(std::vector<float> values, int64_t rows) {
   }
 }
 
-/// As numpy.interp from the quantiles to the references, in either direction, and the mean of the two: of
-/// quantiles that are equal, the middle.
+/// The mean of numpy.interp from quantiles to references in both directions; for equal quantiles this gives
+/// the middle.
 double ColumnFit::rank(double x) const {
   const std::vector<double>&q = quantiles_, &r = references_;
   const size_t last = q.size() - 1;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kMostColumns = 1'000'000;
 
-/// From `at`, within quotes: the position behind the closing one, or npos where there is none.
+/// From `at`, inside quotes: the position after the closing quote, or npos if there is none.
 size_t behind_quotes(std::string_view text, size_t at) {
   for (;; ++at) {
     at = text.find('"', at);
@@ -60,7 +60,7 @@ bool CsvTable::next() {
   return true;
 }
 
-/// The fields of record_, to which lines are added while a quote is open.
+/// Splits record_ into fields, appending lines while a quote is open.
 void CsvTable::read_record() {
   size_t count = 0;
   const auto field = [&]() -> std::string& {

@@ -19,7 +19,7 @@ bool has_matrix_market(const std::string& path) {
   return source.next(line) && is_matrix_market(line);
 }
 
-/// What is known of a list of edges before its edges are read.
+/// Format of an edge list, known before its edges are read.
 struct Layout {
   TableHead head;
   NodeIds::Kind kind = NodeIds::Kind::names;
@@ -52,8 +52,8 @@ Layout layout_of(const std::string& path, const EdgeListOptions& options) {
   return layout;
 }
 
-/// Ids that are numbers can claim as many nodes as they like. More than the edges stand for are to have
-/// features, each, or labels, one in 16.
+/// Numeric ids can declare any number of nodes. If there are more than the edges justify, each needs
+/// features, or one in 16 a label.
 void expect_nodes_listed(const std::string& path, const NodeFiles& files, int64_t nodes, int64_t edges) {
   if (nodes <= detail::most_bare_nodes(edges)) return;
   const bool of_all = !files.features.empty();
@@ -64,7 +64,7 @@ void expect_nodes_listed(const std::string& path, const NodeFiles& files, int64_
             excerpt(path), nodes, edges);
 }
 
-/// What was found out about a list.
+/// The note on a list's detected format.
 std::string note_on(const std::string& path, const Layout& layout, const ListReader& reader,
                     const NodeIds& ids, const EdgeListOptions& options) {
   const TableHead& head = layout.head;

@@ -11,7 +11,7 @@ namespace adj {
 
 namespace {
 
-/// from_chars takes no plus sign, and two signs are none.
+/// from_chars does not accept a plus sign; two signs are invalid.
 std::string_view unsigned_plus(std::string_view text) {
   text = trimmed(text);
   if (text.size() > 1 && text[0] == '+' && text[1] != '-' && text[1] != '+') text.remove_prefix(1);
@@ -27,7 +27,7 @@ std::optional<T> whole_number(std::string_view text) {
   return value;
 }
 
-/// Out of range stands for too large and too small alike.
+/// from_chars reports overflow and underflow alike.
 std::optional<double> beyond_range(std::string_view text) {
   const double value = std::strtod(std::string(text).c_str(), nullptr);
   return std::isfinite(value) ? std::optional(value) : std::nullopt;

@@ -4,16 +4,16 @@
 #include <optional>
 #include <string_view>
 
-// The fields of a line, and the numbers in them.
+// Fields of a line, and number parsing.
 
 namespace adj {
 
-/// What stands between fields. blanks: runs of blanks and tabs, those at a line's ends aside.
+/// Field separators. blanks: runs of blanks and tabs, ignoring those at a line's ends.
 enum class Separator : char { comma = ',', semicolon = ';', tab = '\t', blanks = ' ' };
 
 /// "a comma", for messages.
 std::string_view name_of(Separator separator);
-/// That of a line: the first of tab, semicolon and comma that is in it, else blanks.
+/// Separator of a line: the first of tab, semicolon and comma that occurs in it, else blanks.
 Separator separator_of(std::string_view line);
 
 /// Without blanks, tabs and carriage returns at its ends.
@@ -24,8 +24,8 @@ inline std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// Gives the fields of a line, trimmed, as they stand: quotes mean nothing (records.h knows them). A line
-/// has one field more than separators; of blanks, none where there is nothing else.
+/// Iterates over the fields of a line, trimmed, without quote handling (see records.h). A line has one field
+/// more than separators; with blanks, an empty line has none.
 ///
 ///   for (FieldCursor at(line, Separator::comma); at.next();) use(at.field());
 class FieldCursor {
@@ -54,9 +54,9 @@ class FieldCursor {
     return true;
   }
   std::string_view field() const { return field_; }
-  /// Is there a field behind this one?
+  /// True if another field follows.
   bool more() const { return more_; }
-  /// What stands behind this field and its separator.
+  /// The text after this field and its separator.
   std::string_view rest() const { return rest_; }
 
  private:
@@ -65,17 +65,16 @@ class FieldCursor {
   bool more_;
 };
 
-/// A number that is all of a text, blanks at its ends aside. Empty where it is none or does not fit: an
-/// integer has a sign and digits only; a floating number is finite, and what is nearer to 0 than the type can
-/// tell becomes 0.
+/// Parses an entire text, trimmed, as a number. Empty if it is not one or does not fit: an integer has a sign
+/// and digits only; a floating number must be finite, and underflow becomes 0.
 std::optional<int64_t> integer_in(std::string_view text);
 std::optional<int32_t> int32_in(std::string_view text);
 std::optional<float> float_in(std::string_view text);
 std::optional<double> double_in(std::string_view text);
-/// Does a field say that its value is missing: nothing, two quotes (as pandas writes a row of nothing),
-/// "nan", "na", "n/a", "null", "none" or "?", in any case?
+/// True for a missing value: empty, two quotes (as pandas writes an empty row), "nan", "na", "n/a", "null",
+/// "none" or "?", in any case.
 bool is_missing(std::string_view text);
-/// Is it a number, of whatever size: also those that the above have no type for ("1e400", "nan")?
+/// True for a number of any size, including those without a type above ("1e400", "nan").
 bool is_number(std::string_view text);
 
 }  // namespace adj

@@ -96,8 +96,8 @@ class GraphLandReader {
       table.fail_file(fmt::format("no node has a {}", info_.target));
   }
 
-  /// A node may be in a part and have no label: then it counts as a node of that part in THI, and is in no
-  /// split.
+  /// A node may be in a part without having a label: it then counts as a node of that part in THI, but is in
+  /// no split.
   void read_masks(Progress& reading) {
     NodeTable table(masks_file(), reading);
     size_t columns[3];
@@ -121,7 +121,7 @@ class GraphLandReader {
             fmt::format("no node with a {} is in {}, expected one at least", info_.target, kParts[p]));
   }
 
-  /// Behind a header, which a list that lacks it would lose an edge to.
+  /// Checks the header; without one the first edge would be lost.
   void expect_edges() const {
     TextSource source(file("edgelist.csv"));
     std::string_view line;
@@ -155,7 +155,7 @@ class GraphLandReader {
     }
   }
 
-  /// Does what is fitted see this node?
+  /// True if fitted transforms use this node.
   bool is_fitted(int64_t node) const {
     return options_.split != Split3::THI || parts_[static_cast<size_t>(node)] == kTrain;
   }
@@ -185,7 +185,7 @@ class GraphLandReader {
     return x;
   }
 
-  /// Columns of categories are many where few lines are of one category: they are held against the file.
+  /// One-hot columns can be many for few lines per category; limited relative to the file size.
   void expect_room(int64_t width) const {
     constexpr double kFree = 1 << 30, kMostRatio = 300.0;
     const std::string path = file("features.csv");
@@ -224,7 +224,7 @@ class GraphLandReader {
     }
   }
 
-  /// Of each categorical column, the categories that have a column of their own; of two, the greater has.
+  /// The categories with a column of their own, by categorical column; of two, only the greater.
   std::vector<std::vector<int32_t>> shown_categories() const {
     const int64_t columns = categories_.size(1);
     std::vector<std::vector<int32_t>> shown(static_cast<size_t>(columns));
@@ -299,7 +299,7 @@ class GraphLandReader {
     return Graph(options_.undirected ? to_undirected(graph).relation() : graph.relation());
   }
 
-  /// `parts`: of each node of the dataset; of those, the ones with a label.
+  /// `parts`: part of each node of the dataset; only labelled nodes enter the split.
   void set_split(const std::vector<uint8_t>& parts) {
     std::vector<int32_t> nodes[3];
     const bool classes = data_.task == Task::node_class;
@@ -312,7 +312,7 @@ class GraphLandReader {
     data_.use_split(0);
   }
 
-  /// The graph as it was known in training, in validation and in the test, one after another.
+  /// The graphs at training, validation and test time, one after another.
   void make_snapshots(Tensor& x) {
     std::vector<int32_t> src, dst, node_of;
     std::vector<uint8_t> parts;
@@ -321,7 +321,7 @@ class GraphLandReader {
     for (uint8_t p = 0; p < 3; ++p) {
       std::vector<int32_t> number(static_cast<size_t>(nodes_), -1);
       for (size_t i = 0; i < number.size(); ++i) {
-        if (parts_[i] > p) continue;  // kNone too
+        if (parts_[i] > p) continue;  // includes kNone
         if (static_cast<int64_t>(node_of.size()) == kMost)
           data_fail("{}: more than {} nodes in its three graphs", excerpt(folder_), kMost);
         number[i] = static_cast<int32_t>(node_of.size());
@@ -370,7 +370,7 @@ class GraphLandReader {
   GraphLandOptions options_;
   Info info_;
   int64_t nodes_ = 0;
-  Tensor numbers_, categories_;  // [N, numerical and fractions] with nan, [N, categorical]
+  Tensor numbers_, categories_;  // [N, numerical and fractions] with NaN, [N, categorical]
   std::vector<float> targets_;
   std::vector<uint8_t> parts_;
   Tensor src_, dst_;

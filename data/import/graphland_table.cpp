@@ -43,7 +43,7 @@ float NodeTable::number(size_t column) const {
 }
 
 int32_t NodeTable::category(size_t column) const {
-  const std::optional<double> value = double_in(table_.field(column));  // 3.0 where some tool wrote floats
+  const std::optional<double> value = double_in(table_.field(column));  // 3.0, from tools that write floats
   if (!value || *value != std::floor(*value) || std::abs(*value) > static_cast<double>(kMost))
     fail(column, "a whole number, the category's");
   return static_cast<int32_t>(*value);

@@ -10,8 +10,8 @@
 
 namespace adj {
 
-/// Values whose number shows itself at the end, kept in pieces that are never copied while they grow: making
-/// the Tensor of them takes 64 MiB more than it, each piece being given back as soon as it is copied.
+/// A growing array of unknown final size, stored in pieces that are never reallocated. The conversion to a
+/// Tensor takes 64 MiB extra, since each piece is freed once it is copied.
 template <class T>
 class GrowingRows {
  public:
@@ -30,14 +30,14 @@ class GrowingRows {
   }
   void append(T value) { append(std::span(&value, 1)); }
 
-  /// Calls f(value) of each in order.
+  /// Calls f(value) for each value in order.
   template <class F>
   void for_each(F&& f) const {
     for (const Piece& piece : pieces_)
       for (size_t k = 0; k < piece.used; ++k) f(piece.values[k]);
   }
 
-  /// All of them, under a shape of so many, behind which nothing is left here.
+  /// Moves all values into a tensor of this shape; leaves this empty.
   Tensor take(Shape shape) {
     Tensor all = Tensor::empty(shape, dtype_of<T>());
     ADJ_CHECK(all.numel() == size_, "{} values, expected {}", size_, all.str());
@@ -49,7 +49,7 @@ class GrowingRows {
   }
   Tensor take() { return take({size_}); }
 
-  /// Calls f(values) of each piece in order, and gives it back.
+  /// Calls f(values) for each piece in order, and frees it.
   template <class F>
   void drain(F&& f) {
     for (Piece& piece : pieces_) {
@@ -65,8 +65,8 @@ class GrowingRows {
     std::unique_ptr<T[]> values;
     size_t room = 0, used = 0;
   };
-  // From 32 MiB on the system's allocator gives memory back at once.
-  static constexpr size_t kFirst = size_t{1} << 14, kLast = size_t{1} << 26;  // bytes
+  // From 32 MiB on the system's allocator returns freed memory at once.
+  static constexpr size_t kFirst = size_t{1} << 14, kLast = size_t{1} << 26;  // in bytes
 
   void add_piece(size_t wanted) {
     const size_t doubled = pieces_.empty() ? kFirst / sizeof(T) : 2 * pieces_.back().room;

@@ -11,8 +11,8 @@ namespace {
 
 constexpr int64_t kGrain = 1 << 16;
 
-/// Sorted by source, then target, each edge once. In the memory of the list, for keys of 64 bits are as
-/// large.
+/// Sorted by source, then target, without duplicates. Works in the list's memory, since 64-bit keys have the
+/// same size.
 EdgeIndex distinct(EdgeIndex edges) {
   const int64_t count = edges.src.numel();
   std::vector<uint64_t> keys(static_cast<size_t>(count));
@@ -36,7 +36,7 @@ EdgeIndex distinct(EdgeIndex edges) {
   return result;
 }
 
-/// Without the first `skipped`, each smaller by `less`.
+/// Without the first `skipped`, each reduced by `less`.
 template <class T>
 Tensor taken(GrowingRows<T>& rows, int64_t room, size_t skipped, T less) {
   Tensor all = Tensor::empty({room}, dtype_of<T>());
@@ -75,7 +75,7 @@ void ImportedEdges::append(int32_t src, int32_t dst, float weight) {
 }
 
 int64_t ImportedEdges::count_lone(int64_t nodes) const {
-  std::vector<uint8_t> degree(static_cast<size_t>(nodes));  // two stands for more
+  std::vector<uint8_t> degree(static_cast<size_t>(nodes));  // 2 means two or more
   const auto is_one = [&](int32_t node) { return degree[static_cast<size_t>(node)] == 1; };
   for (const GrowingRows<int32_t>* ends : {&src_, &dst_})
     ends->for_each([&](int32_t node) {

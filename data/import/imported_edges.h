@@ -5,7 +5,7 @@
 
 namespace adj {
 
-/// Edges as an importer gathers them: an append an edge, then the graph.
+/// Edge collector of the importers: one append per edge, then the graph.
 class ImportedEdges {
  public:
   static constexpr int64_t kMost = (int64_t{1} << 31) - 2;
@@ -13,18 +13,18 @@ class ImportedEdges {
   ImportedEdges(bool weighted, bool drop_self_loops)
       : weighted_(weighted), drop_self_loops_(drop_self_loops) {}
 
-  /// How many there are, those that were dropped aside.
+  /// Number of edges, without the dropped ones.
   int64_t size() const { return src_.size() - forgotten_; }
-  /// `weight` is left out of an unweighted graph.
+  /// `weight` is ignored for an unweighted graph.
   void append(int32_t src, int32_t dst, float weight);
-  /// How many edges there are both of whose nodes are in no other.
+  /// Number of edges whose nodes both occur in no other edge.
   int64_t count_lone(int64_t nodes) const;
-  /// The first edge, from node 0 to node 1, is none after all, and the nodes behind those move up by two. Of
-  /// others none has these nodes.
+  /// Drops the first edge, from node 0 to node 1, which was a header; later nodes are renumbered by -2. No
+  /// other edge may have these nodes.
   void forget_first() { forgotten_ = true; }
-  /// The graph in the order of the list, then, where wanted, the reverses of all edges but self-loops.
-  /// Nothing is left here. Throws DataError "FILE: …" where there are kMost edges or more by then, or weights
-  /// of equal edges add up beyond float32.
+  /// The graph in list order, followed, if requested, by the reverses of all edges except self-loops. Leaves
+  /// this empty. Throws DataError "FILE: …" for kMost or more edges, or if summed weights of equal edges
+  /// overflow float32.
   Graph graph(const std::string& file, const NodeIds& ids, bool undirected, bool coalesced);
 
  private:
@@ -34,8 +34,8 @@ class ImportedEdges {
   GrowingRows<float> weight_;
 };
 
-/// A Matrix Market file: its edges, the number of nodes, and whether the matrix is symmetric by its format,
-/// so that the list has half of the edges.
+/// Contents of a Matrix Market file: edges, number of nodes, and whether the format is symmetric, so that
+/// only half of the edges are listed.
 struct MatrixMarket {
   ImportedEdges edges;
   int64_t nodes = 0;

@@ -45,7 +45,7 @@ void ListReader::add_id(const Fields& at, int64_t line, int64_t column, Ends& en
 
 ListReader::Ends ListReader::parse(const TextBlock& block) const {
   Ends ends;
-  // Numbers hold no blanks, so that those may stand in the place of tabs.
+  // Numbers contain no blanks, so blanks may replace tabs.
   const bool numbers = head_.format.separator == Separator::tab && !named();
   const bool text_beside = numbers && head_.columns() > (options_.weight_column > 0 ? 3 : 2);
   const Separator separator = numbers ? Separator::blanks : head_.format.separator;
@@ -54,7 +54,7 @@ ListReader::Ends ListReader::parse(const TextBlock& block) const {
     const int64_t line = at.number();
     if (line == header_line_) continue;
     ends.last_line = line;
-    // Of text that is passed over blanks are part.
+    // In ignored text, blanks are part of the field.
     const bool tab = text_beside && at.record().find('\t') != std::string_view::npos;
     const auto column = with_fields(source_, line, at.record(), tab ? Separator::tab : separator, at.quotes(),
                                     [&](auto field) {
@@ -98,13 +98,14 @@ void ListReader::take(const Ends& ends) {
   }
 }
 
-/// Of an edge that has a node of the first one: is it that itself, and no loop? Else that is no header.
+/// An edge with a node of the first line: if it is not the first edge itself, or is a loop, the first line is
+/// no header.
 void ListReader::expect_first(int32_t src, int32_t dst) {
   const bool first = edges_.size() == 0 && src == 0 && dst == 1;
   if (!first) keep_first();
 }
 
-/// So it must have a weight.
+/// Then it must have a weight.
 void ListReader::keep_first() {
   doubtful_ = false;
   if (options_.weight_column > 0)

@@ -30,8 +30,8 @@ bool passed_over(std::string_view line) { return line.starts_with('%') || trimme
 bool is_matrix_market(std::string_view first_line) { return lower(first_line).starts_with("%%matrixmarket"); }
 
 MatrixMarket read_matrix_market(TextSource& source, const EdgeListOptions& options) {
-  // Lines up to the size line are few, but blocks are what is parsed in parallel: the first one is cut in
-  // two.
+  // Lines up to the size line are few; the first block is split after them, since blocks are the unit of
+  // parallel parsing.
   TextBlock block;
   source.next(block);
   LineCursor head(block);

@@ -10,7 +10,7 @@ namespace adj {
 
 namespace {
 
-/// Ascending: as integers or as numbers where all are, which then are told apart as such.
+/// Ascending; compares as integers or numbers if all labels are such.
 struct LabelOrder {
   enum class Kind : uint8_t { integers, numbers, text };
   Kind kind = Kind::integers;
@@ -20,12 +20,12 @@ struct LabelOrder {
   }
 };
 
-/// The different labels of a file, numbered by first appearance, and how those are spelled that are none.
+/// The distinct labels of a file, numbered by first appearance, and the spellings of missing ones.
 class Labels {
  public:
   explicit Labels(const std::optional<std::vector<std::string>>& missing) : missing_(missing) {}
 
-  /// -1: none.
+  /// -1: missing.
   int32_t add(std::string_view field) {
     auto at = found_.find(field);
     if (at == found_.end()) {
@@ -111,7 +111,7 @@ std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) 
 
   using enum LabelOrder::Kind;
   const LabelOrder order{all_of(texts, integer_in) ? integers : all_of(texts, double_in) ? numbers : text};
-  std::map<std::string, int32_t, LabelOrder> classes(order);  // "1" and "01" are one where all are numbers
+  std::map<std::string, int32_t, LabelOrder> classes(order);  // "1" and "01" are equal if all are numbers
   for (const std::string* one : texts) classes.emplace(*one, 0);
   bool fractions = false, named = order.kind == text;
   for (int32_t next = 0; auto& [name, number] : classes) {

@@ -10,49 +10,46 @@
 
 namespace adj {
 
-/// Parts of all nodes with a label, drawn at random.
+/// A random split of all labelled nodes.
 struct DrawnSplit {
   SplitFractions fractions = {};
   uint64_t seed = 0;
-  bool stratified = false;  ///< every class has its share of each part
+  bool stratified = false;  ///< stratified by class
 };
 
-/// Files that say something of nodes, each optional (empty: none): a line is a node's id and what is said of
-/// it, with separators, quotes and comments as in a list of edges (import_edge_list).
+/// Node data files, each optional (empty: none): one line per node, its id and its values, with separators,
+/// quotes and comments as for edge lists (import_edge_list).
 ///
-/// A first line is a header where none of its fields is a number, it names no node, and either the second
-/// line has a number below a word or its id is a common name of columns (is_column_name).
+/// The first line is a header if none of its fields is a number, it names no node, and either the second line
+/// has a number below a word or its id is a common column name (is_column_name).
 struct NodeFiles {
-  /// The id and F numbers, for every node; or F numbers, where `features_by_row`.
+  /// The id and F numbers, for every node; or F numbers if `features_by_row`.
   std::string features = {};
-  bool features_by_row = false;  ///< row i, from 0, is that of the node whose id is the integer i
-  /// What stands in the place of a number that is_missing(), found from its column; without it that is an
-  /// error.
+  bool features_by_row = false;  ///< row i, from 0, belongs to the node whose id is the integer i
+  /// Replacement of is_missing() numbers, computed per column; without it they are an error.
   std::optional<Imputation> impute = {};
-  /// The id and a label, or T of them; what says that it is missing, and a node without a line, is
-  /// unlabelled.
+  /// The id and one label, or T of them; missing values and nodes without a line are unlabelled.
   std::string labels = {};
-  bool labels_by_row = false;  ///< likewise; the first line is a label, and may be empty
-  /// Labels of classes that say so, as they are spelled, beside those of nothing. Where it is not given: what
-  /// is_missing(), and -1.
+  bool labels_by_row = false;  ///< same; the first line is a label, and may be empty
+  /// Exact spellings of labels that mean unlabelled, besides empty ones. Default: is_missing() values, and
+  /// -1.
   std::optional<std::vector<std::string>> missing_labels = {};
-  /// node_class: any text, of which the different ones are classes 0 … C - 1 in ascending order, as numbers
-  /// where all are; texts, and numbers that are not 0 … C - 1, are kept as Dataset::class_names, and so are
-  /// the header's names of several columns. node_multilabel: 0 or 1 in T columns. node_regression: numbers in
-  /// T columns.
+  /// node_class: any text; the distinct ones are classes 0 … C - 1 in ascending order, numerically if all are
+  /// numbers. Texts, and numbers other than 0 … C - 1, are kept as Dataset::class_names, as are header names
+  /// of several columns. node_multilabel: 0 or 1 in T columns. node_regression: numbers in T columns.
   Task task = Task::node_class;
-  /// Ids, one a line: all three, or none.
+  /// Ids, one per line: all three files, or none.
   std::string train = {}, val = {}, test = {};
-  std::optional<DrawnSplit> split = {};  ///< in the place of the three
+  std::optional<DrawnSplit> split = {};  ///< instead of the three files
   Header headers = Header::find_out;
 };
 
-/// Reads them for the nodes of `data`, whose graph is there: its x, y, classes, task, splits. `comment` is
-/// EdgeListOptions::comment. `notes` gets a line on each file: its separator, its header, its comments, how
-/// many labels and numbers are missing, and on the split that was drawn. Throws DataError naming file and
-/// line: an id that is no node's, an id twice, a row with other columns than the first, a number that is
-/// none, a column to impute without a number, a node without features, a file by rows with more or fewer rows
-/// than nodes, a split that is empty or holds a node twice or one without a label.
+/// Reads the files for the nodes of `data`, whose graph is set: its x, y, classes, task, splits. `comment` is
+/// EdgeListOptions::comment. `notes` gets one line per file: separator, header, comments, number of missing
+/// labels and numbers; and one about a random split. Throws DataError naming file and line: an unknown or
+/// repeated id, a row with another number of columns than the first, an invalid number, a column to impute
+/// without any number, a node without features, a file by rows with another number of rows than nodes, a
+/// split that is empty or contains a node twice or an unlabelled one.
 void read_node_files(const NodeFiles& files, const std::optional<std::string>& comment, const NodeIds& ids,
                      Dataset& data, Progress* reading, std::vector<std::string>& notes);
 

@@ -11,11 +11,11 @@ namespace adj {
 
 namespace {
 
-/// Most files number their nodes nearly from 0: for those a table takes a fraction of the time of hashing.
+/// Most files number nodes nearly from 0: a table is much faster than hashing there.
 constexpr int64_t kSmall = int64_t{1} << 24;
 constexpr size_t kFirstSlots = 1024;
 
-uint64_t mixed(uint64_t x) {  // the finaliser of SplitMix64
+uint64_t mixed(uint64_t x) {  // SplitMix64 finalizer
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
   x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
   return x ^ (x >> 31);
@@ -29,7 +29,7 @@ std::string_view NodeIds::name(int32_t node) const {
                                          static_cast<size_t>(ends_[k + 1] - ends_[k]));
 }
 
-/// Where it stands, or would.
+/// The slot of the id, or where it would be inserted.
 size_t NodeIds::slot_of(int64_t id) const {
   const size_t mask = slots_.size() - 1;
   size_t slot = mixed(static_cast<uint64_t>(id)) & mask;

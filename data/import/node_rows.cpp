@@ -14,7 +14,7 @@ namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-/// Of one block.
+/// Rows of one block.
 struct Rows {
   std::vector<int32_t> nodes;
   std::vector<int64_t> lines;
@@ -93,7 +93,7 @@ std::string id_in_split(const NodeRows& rows, int64_t line, std::string_view rec
 
 namespace {
 
-/// Where there are many nodes, a file of few rows but many columns would take memory that it cannot fill.
+/// For many nodes, a file of few rows with many columns would allocate far more than it contains.
 void expect_room(const TextSource& source, int64_t nodes, int64_t columns) {
   constexpr int64_t kHarmless = int64_t{1} << 26, kValuesPerByte = 8, kNodesPerRow = 16;
   std::error_code error;

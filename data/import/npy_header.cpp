@@ -106,7 +106,7 @@ class Parser {
     malformed("True or False");
   }
 
-  /// The name of a type; of a record, whose fields are a list, "record".
+  /// The name of a type; for a record, whose fields are a list, "record".
   std::string parse_type() {
     skip_space();
     if (at_ < text_.size() && (text_[at_] == '\'' || text_[at_] == '"')) return std::string(string());
@@ -133,7 +133,7 @@ class Parser {
       shape.push_back(extent());
       if (shape.size() > kMostExtents) data_fail("more than {} dimensions", kMostExtents);
       if (take(',')) continue;
-      if (shape.size() == 1) malformed("','");  // (3) is no tuple
+      if (shape.size() == 1) malformed("','");  // (3) is not a tuple
       expect(')');
       break;
     }
@@ -150,7 +150,7 @@ class Parser {
       value = 10 * value + digit;
     }
     if (at_ == begin) malformed("an extent of 0 or more");
-    if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // as Python 2 wrote long numbers
+    if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2 long integers
     return value;
   }
 
@@ -179,8 +179,8 @@ class Parser {
     header.width = static_cast<size_t>(kind == 'U' ? 4 * width : width);
   }
 
-  /// With a 0 among the extents there are no bytes, whatever the others are; their product is to fit all the
-  /// same, for strides are made of it.
+  /// With a zero extent there are no bytes, but the product of the other extents must still fit, since
+  /// strides are computed from it.
   static void check_size(const NpyHeader& header) {
     int64_t bytes = std::max<int64_t>(1, static_cast<int64_t>(header.width));
     for (int64_t extent : header.shape) {

@@ -13,7 +13,7 @@ namespace adj {
 
 namespace {
 
-/// How an element lies in the file.
+/// Storage type of a 16-bit float.
 struct Half {
   uint16_t bits;
 };
@@ -29,7 +29,7 @@ S load(const char* from, bool swapped) {
   return std::bit_cast<S>(bytes);
 }
 
-/// `value` as T where it fits.
+/// Converts `value` to T; false if it does not fit.
 template <class T, class S>
 bool converts(S value, T* to) {
   if constexpr (std::is_same_v<S, Half>) {
@@ -57,7 +57,7 @@ std::string number_text(S value) {
   if constexpr (std::is_arithmetic_v<S>) return fmt::format("{}", value);
 }
 
-/// Calls f.template operator()<S>() with how the array's elements lie in the file.
+/// Calls f.template operator()<S>() with the storage type of the array's elements.
 template <class F>
 void dispatch(const NpyHeader& header, F&& f) {
   const size_t width = header.width;
@@ -81,7 +81,7 @@ void dispatch(const NpyHeader& header, F&& f) {
   }
 }
 
-/// Of the element at that place: "row 3, column 1".
+/// Position of an element: "row 3, column 1".
 std::string place_text(const std::vector<int64_t>& shape, int64_t place) {
   if (shape.empty()) return "its only element";
   if (shape.size() == 1) return fmt::format("position {}", place);

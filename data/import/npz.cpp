@@ -11,8 +11,8 @@ namespace adj {
 
 namespace {
 
-constexpr size_t kBlock = size_t{256} << 10;          // bytes that are read and converted at once
-constexpr uint64_t kFreeBytes = uint64_t{256} << 20;  // that any file may be unpacked to
+constexpr size_t kBlock = size_t{256} << 10;          // bytes read and converted at once
+constexpr uint64_t kFreeBytes = uint64_t{256} << 20;  // that any file may be decompressed to
 constexpr uint64_t kMostRatio = 200;
 constexpr uint64_t kWorthABar = uint64_t{64} << 20;
 
@@ -24,7 +24,7 @@ std::string shape_text(const std::vector<int64_t>& shape) {
 
 }  // namespace
 
-/// An entry of the archive, and once it was looked at what it holds.
+/// An entry of the archive, and its header once read.
 struct NpzReader::Array {
   NpzArchive::Entry entry;
   std::optional<NpyHeader> header;
@@ -36,7 +36,7 @@ struct NpzReader::Array {
 struct NpzReader::Impl {
   NpzArchive archive;
   std::map<std::string, Array, std::less<>> arrays;
-  uint64_t unpacked = 0;  // bytes of values asked for so far
+  uint64_t unpacked = 0;  // bytes of values requested so far
 
   explicit Impl(NpzArchive&& opened) : archive(std::move(opened)) {
     for (const auto& [array, entry] : archive.entries()) arrays[array].entry = entry;
@@ -72,8 +72,8 @@ struct NpzReader::Impl {
     array.values_at = preamble + length;
   }
 
-  /// Sizes that agree and are no bomb's, before any memory is taken for them.
-  /// Each element takes `bytes_each` of it.
+  /// Checks sizes for consistency and zip bombs before any allocation. Each element takes `bytes_each` in
+  /// memory.
   void check_size(std::string_view name_of, const Array& array, size_t bytes_each) {
     const auto count = static_cast<uint64_t>(array.header->numel());
     const uint64_t values = count * array.header->width;
@@ -88,7 +88,7 @@ struct NpzReader::Impl {
                                unpacked, archive.file_bytes(), kMostRatio));
   }
 
-  /// Calls take(values, count) over the array's bytes, in blocks, as they come.
+  /// Calls take(values, count) over the array's bytes, block by block in file order.
   template <class F>
   void for_blocks(const std::string& name_of, const Array& array, F&& take) const {
     NpzArchive::Stream stream = archive.stream(name_of);

@@ -11,51 +11,50 @@
 
 namespace adj {
 
-/// An archive of numpy's arrays (.npz: a zip of .npy files, stored or deflated), read as numbers: bools,
-/// integers and floats of 16, 32 and 64 bits, in either byte order, row-major or Fortran's order. Pickled
-/// objects are refused, and so are records, dates and complex numbers, each where it is asked for: what is
-/// beside the wanted arrays may be anything.
+/// A numpy archive (.npz: a zip of .npy files, stored or deflated), read as numbers: bools, integers and
+/// floats of 16, 32 and 64 bits, in either byte order, row-major or Fortran order. Pickled objects, records,
+/// dates and complex numbers are refused when requested; arrays that are not requested may be anything.
 ///
-/// Nothing is read before it is asked for, and an array goes from the archive straight into its tensor, in
-/// blocks. Before memory is taken, the array's header, the archive's directory and the file's size must
-/// agree; of all that is asked for, no more is read than 256 MiB or 200 times the file's size (a zip bomb).
-/// All errors are DataErrors of one line, "FILE: ARRAY: what was found, what was expected": not a zip
-/// archive, truncated or damaged (CRC), encrypted, otherwise compressed, a name twice, a header that is not
-/// numpy's. Shapes in expectations: -1 is any extent. One thread at a time.
+/// Arrays are read on demand, in blocks, from the archive directly into their tensors. Before an allocation
+/// the array's header, the archive's directory and the file's size must agree; the total read is limited to
+/// the larger of 256 MiB and 200 times the file's size (zip bombs). All errors are one-line DataErrors,
+/// "FILE: ARRAY: what was found, what was expected": not a zip archive, truncated or damaged (CRC),
+/// encrypted, an unsupported compression, a duplicate name, a header that is not numpy's. In expected shapes
+/// -1 means any extent. Single thread.
 class NpzReader {
  public:
   static NpzReader open(const std::string& path);
-  /// From memory, which must outlive the reader; `name` stands for the path in messages.
+  /// From memory, which must outlive the reader; `name` replaces the path in messages.
   static NpzReader from_image(std::span<const std::byte> image, const std::string& name);
   NpzReader(NpzReader&&) noexcept;
   NpzReader& operator=(NpzReader&&) noexcept;
   ~NpzReader();
 
   const std::string& file() const;
-  /// Its size.
+  /// Size of the file.
   uint64_t file_bytes() const;
-  /// Of the arrays, without ".npy", ascending. Other files in the archive are not looked at.
+  /// Array names without ".npy", ascending. Other files in the archive are ignored.
   std::vector<std::string> names() const;
   bool has(std::string_view name) const;
 
-  /// Of these and the ones below, all throw if there is no array of that name.
+  /// These and the functions below throw if there is no array of that name.
   const std::vector<int64_t>& shape(std::string_view name) const;
-  /// What holds the array's elements, of uint8 (bools too), int32, int64, float32 and float64. Throws where
-  /// they are no numbers, saying what they are.
+  /// The dtype that holds the array's elements: uint8 (bools too), int32, int64, float32 or float64. Throws
+  /// for other types, naming them.
   DType dtype(std::string_view name) const;
   bool is_bool(std::string_view name) const;
-  /// Bools and integers.
+  /// True for bools and integers.
   bool is_integer(std::string_view name) const;
 
-  /// The array as `dtype(name)`, of at most four dimensions.
+  /// The array as `dtype(name)`, with at most four dimensions.
   Tensor tensor(std::string_view name) const;
-  /// Likewise of this shape, its elements converted: to uint8, int32 and int64 from bools and integers that
-  /// fit, to float32 and float64 from any numbers, where float32 must hold what is finite. Throws naming the
-  /// first element that does not fit.
+  /// Same with this shape, converted: to uint8, int32 and int64 from bools and integers that fit, to float32
+  /// and float64 from any numbers; finite values must stay finite in float32. Throws naming the first element
+  /// that does not fit.
   Tensor tensor(std::string_view name, DType as, std::initializer_list<int64_t> shape) const;
-  /// Of one integer.
+  /// A single integer.
   int64_t integer(std::string_view name) const;
-  /// Of one string, of bytes or characters.
+  /// A single string, of bytes or characters.
   std::string text(std::string_view name) const;
 
   /// Throws DataError "FILE: ARRAY: message".

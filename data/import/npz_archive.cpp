@@ -14,7 +14,7 @@ namespace adj {
 namespace {
 
 constexpr std::string_view kSuffix = ".npy";
-constexpr uint64_t kDeflateRatio = 1032;  // of one bit for 258 bytes, nearly; more cannot be
+constexpr uint64_t kDeflateRatio = 1032;  // deflate's limit: nearly one bit for 258 bytes
 
 }  // namespace
 
@@ -25,7 +25,7 @@ void NpzArchive::fail(std::string_view array, const std::string& message) const 
   throw DataError(fmt::format("{}: {}: {}", excerpt(name_), excerpt(array), excerpt(message)));
 }
 
-/// Says what an archive that cannot be opened is, by how it begins.
+/// Explains why an archive cannot be opened, from its first bytes.
 void NpzArchive::fail_to_open(std::string_view head, int code) const {
   if (bytes_ == 0) data_fail("{}: not an .npz file, it is empty", excerpt(name_));
   if (head.starts_with(kNpyMark))

@@ -84,7 +84,7 @@ void expect_shape(const NpzReader& z, std::string_view name, std::initializer_li
 
 void check_nodes(const NpzReader& z, std::string_view name, int64_t nodes) {
   if (nodes < 1 || nodes > kMost) z.fail(name, "{} nodes, expected 1 to {}", nodes, kMost);
-  // What is said of a node takes a bit at least, and few files are packed to a twentieth of one.
+  // A node takes at least one bit uncompressed, and few files compress below a twentieth of that.
   constexpr uint64_t kNodesPerByte = 200;
   const uint64_t most = kNodesPerByte * z.file_bytes();
   if (nodes > detail::most_bare_nodes(0) && static_cast<uint64_t>(nodes) > most)

@@ -10,7 +10,7 @@ namespace adj::npz {
 
 namespace {
 
-/// Of each row, columns ascending, those that stand several times added up, and then positive numbers 1.
+/// Ascending columns per row, duplicates summed, then positive numbers set to 1.
 SparseMatrix binary(const Csr& csr, const Tensor& values) {
   std::vector<int64_t> offsets{0};
   std::vector<int32_t> columns;
@@ -72,7 +72,7 @@ Dataset read_gnn_benchmark(const NpzReader& z) {
   data.name = stem(z);
   {
     const Csr adjacency = csr(z, "adj_", nodes, nodes);
-    expect_shape(z, "adj_data", {adjacency.indices.numel()});  // whose numbers are not those of edges
+    expect_shape(z, "adj_data", {adjacency.indices.numel()});  // values are ignored
     const Graph directed = Graph::from_coo(nodes, rows_of(adjacency), adjacency.indices);
     data.graph = Graph(to_undirected(remove_self_loops(directed)).relation());
   }

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kNames[] = {"edge_index", "num_nodes",  "x",        "y",        "edge_weight",
                                        "edge_attr",  "train_mask", "val_mask", "test_mask"};
 
-/// As num_nodes, x and y say, which must agree; without them, as the edges need.
+/// From num_nodes, x and y, which must agree; without them, from the edges.
 int64_t count_nodes(const NpzReader& z, const Tensor& edge_index) {
   std::optional<int64_t> nodes;
   std::string_view by;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kEnd = "_data.npz";
 
-/// The file of the graph that belongs to the file of the nodes.
+/// The graph file that belongs to the node file.
 std::string graph_beside(const NpzReader& z) {
   std::string base = z.file();
   if (!base.ends_with(kEnd))
@@ -24,7 +24,7 @@ std::string graph_beside(const NpzReader& z) {
             excerpt(z.file()), excerpt(base), excerpt(base));
 }
 
-/// As scipy.sparse.save_npz writes a matrix; entry (i, j) is an edge from i to j.
+/// Reads a matrix of scipy.sparse.save_npz; entry (i, j) is an edge from i to j.
 Graph read_graph(const NpzReader& z, int64_t nodes) {
   const std::string format = z.text("format");
   if (format != "coo" && format != "csr")
@@ -44,7 +44,7 @@ Graph read_graph(const NpzReader& z, int64_t nodes) {
     src = rows_of(matrix);
     dst = matrix.indices;
   }
-  expect_shape(z, "data", {src.numel()});  // numbers of entries, not of edges
+  expect_shape(z, "data", {src.numel()});  // values are ignored
   Graph graph = Graph::from_coo(nodes, src, dst);
   src = dst = {};
   return Graph(coalesce(graph).relation());

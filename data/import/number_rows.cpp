@@ -40,14 +40,14 @@ T number(const TextSource& source, int64_t line, int64_t column, std::string_vie
   }
 }
 
-/// Numbers hold no blanks, so that those may stand beside tabs; an empty field between two tabs is one only
-/// where it may be missing.
+/// Numbers contain no blanks, so blanks are allowed next to tabs; an empty field between two tabs counts only
+/// if values may be missing.
 Separator separator_of_numbers(std::string_view line, const RowFormat& format) {
   const Separator separator = separator_of(line);
   return separator == Separator::tab && !format.missing ? Separator::blanks : separator;
 }
 
-/// The rows of one block.
+/// Rows of one block.
 template <class T>
 struct Rows {
   std::vector<T> values;
@@ -68,8 +68,8 @@ int64_t append_numbers(const TextSource& source, int64_t line_number, std::strin
 
 template <class T>
 Tensor read_rows(TextSource& source, const RowFormat& format) {
-  // What the first row says is decided before others look at it, whoever parses it: blocks are cut by the
-  // file alone, and the first one is parsed by itself.
+  // The first block is parsed alone, since its first row determines the format for all others; blocks depend
+  // on the file only.
   std::optional<Separator> separator = format.separator;
   int64_t columns = format.columns;
   const auto parse = [&](const TextBlock& block) {

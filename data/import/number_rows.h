@@ -9,22 +9,22 @@
 
 namespace adj {
 
-/// How a text of numbers is read by read_rows().
+/// Text format of read_rows().
 struct RowFormat {
-  std::optional<Separator> separator = {};  ///< that of the first row where it is not given
-  int64_t columns = 0;                      ///< of every row; 0: as many as the first has
-  int64_t rows = -1;                        ///< expected, -1: any number
-  bool header = false;                      ///< the first line is passed over
-  std::string_view comment = "#";           ///< lines that begin with one of these characters are passed over
-  bool missing = false;                     ///< floating numbers: what is_missing() becomes nan
-  int64_t least = std::numeric_limits<int64_t>::min();  ///< of integers
+  std::optional<Separator> separator = {};  ///< default: detected from the first row
+  int64_t columns = 0;                      ///< per row; 0: as in the first row
+  int64_t rows = -1;                        ///< expected number; -1: any
+  bool header = false;                      ///< skip the first line
+  std::string_view comment = "#";           ///< skip lines that begin with one of these characters
+  bool missing = false;                     ///< for floating numbers: is_missing() values become NaN
+  int64_t least = std::numeric_limits<int64_t>::min();  ///< for integers
   int64_t most = std::numeric_limits<int64_t>::max();
 };
 
-/// The rows of a text as numbers, [rows, columns] of T (int32_t, int64_t or float), parsed in parallel. Empty
-/// lines are passed over, but where a row is one missing value. Throws DataError naming the line: a row with
-/// more or fewer fields than the others, a field that is no number of that type or out of range, other
-/// numbers of rows than expected, 2^31 rows or more. A text without rows is [0, columns]. Takes some 100 MB
+/// Parses the rows of a text, in parallel, to [rows, columns] of T (int32_t, int64_t or float). Empty lines
+/// are skipped, unless a row is a single missing value. Throws DataError naming the line: a row with another
+/// number of fields than the others, a field that is not a number of that type or is out of range, an
+/// unexpected number of rows, 2^31 or more rows. A text without rows gives [0, columns]. Takes about 100 MB
 /// more than the result.
 template <class T>
 Tensor read_rows(TextSource& source, const RowFormat& format);
@@ -33,7 +33,7 @@ extern template Tensor read_rows<int32_t>(TextSource&, const RowFormat&);
 extern template Tensor read_rows<int64_t>(TextSource&, const RowFormat&);
 extern template Tensor read_rows<float>(TextSource&, const RowFormat&);
 
-/// The fields of one line as numbers, appended to `values`; their count. Throws as read_rows() does.
+/// Appends the fields of one line to `values`; returns their number. Throws as read_rows() does.
 template <class T>
 int64_t append_numbers(const TextSource& source, int64_t line_number, std::string_view line,
                        Separator separator, const RowFormat& format, std::vector<T>& values);

@@ -31,13 +31,13 @@ class OgbReader {
  public:
   OgbReader(ogb::Raw& raw, const OgbOptions& options) : raw_(raw), options_(options) {}
 
-  /// What belongs to nodes and edges is read in the order in which the least of it is held at once: the
-  /// edges, from which the graph is made; then what is large beside it.
+  /// Reads in the order with the lowest peak memory: edges and the graph first, then the large node and edge
+  /// data.
   Dataset read(const std::filesystem::path& split) {
     count();
     read_labels();
     make_graph();
-    empty_cache(Device::cpu());  // of the list of edges
+    empty_cache(Device::cpu());  // of the edge list
     read_edge_features();
     empty_cache(Device::cpu());
     read_node_features();
@@ -66,7 +66,7 @@ class OgbReader {
   int64_t nodes() const { return last_of(offsets_); }
   int64_t edges() const { return last_of(edge_offsets_); }
 
-  /// Before anything of the nodes' number is made: a few bytes can claim as many as they like.
+  /// Before any allocation of that size: a few bytes can declare any number of nodes.
   void read_labels() {
     const bool of_nodes = raw_.has("node_label"), of_graphs = raw_.has("graph_label");
     if (of_nodes && of_graphs) raw_.fail("graph_label", "beside node labels, expected one kind of labels");
@@ -82,7 +82,7 @@ class OgbReader {
     if (of_graphs) data_.graph_offsets = offsets_;
   }
 
-  /// Nodes as they are counted over all graphs.
+  /// Converts to node numbers over all graphs.
   void shift(EdgeIndex& list) {
     if (graphs() == 1) return;
     const int64_t *first_node = offsets_.data<int64_t>(), *first_edge = edge_offsets_.data<int64_t>();
@@ -114,7 +114,7 @@ class OgbReader {
     return both;
   }
 
-  /// Sorted, with order_ where edges have features, which it is for.
+  /// Sorted; sets order_ if edges have features, which need it.
   Csr sorted(EdgeIndex list) {
     if (!raw_.has("edge_feat")) return detail::edge_rows(nodes(), list, options_.inverse_edges);
     if (options_.inverse_edges) list = with_inverse(list);
@@ -127,7 +127,7 @@ class OgbReader {
     EdgeIndex list = raw_.edges(edges(), most_nodes_ - 1);
     shift(list);
     Csr csr = sorted(std::move(list));
-    // The transposed form that tells is not kept.
+    // The transpose made for this check is not kept.
     data_.undirected = options_.inverse_edges || Relation::from_csr(csr).symmetric();
     relation_ = Relation::from_csr(std::move(csr), data_.undirected);
   }
@@ -176,10 +176,10 @@ class OgbReader {
 
   ogb::Raw& raw_;
   const OgbOptions& options_;
-  Tensor offsets_, edge_offsets_;  // of the graphs, in nodes and in lines of edges
-  int64_t most_nodes_ = 0;         // of a graph
+  Tensor offsets_, edge_offsets_;  // per graph, in nodes and in edge lines
+  int64_t most_nodes_ = 0;         // in one graph
   Relation relation_;
-  Tensor order_;  // int32 [M]: the edge of the list that an edge of relation_ is
+  Tensor order_;  // int32 [M]: list position of each edge of relation_
   Dataset data_;
 };
 

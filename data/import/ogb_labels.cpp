@@ -9,11 +9,11 @@ namespace adj::ogb {
 
 namespace {
 
-constexpr float kMostClasses = 16777216.0f;  // up to which float32 tells integers apart
+constexpr float kMostClasses = 16777216.0f;  // float32 represents integers exactly up to here
 
 bool is_class(float value) { return value >= 0 && value < kMostClasses && value == std::floor(value); }
 
-/// Of the labels alone, where the options do not say.
+/// Derived from the labels if the options do not specify it.
 LabelKind kind_of(const Tensor& y, std::string_view table) {
   const float* values = y.data<float>();
   bool classes = true, bits = true, integers = true;
@@ -41,7 +41,7 @@ Tensor column_of(const Tensor& y, int64_t column, std::string_view table) {
   return one;
 }
 
-/// int32 [rows], -1 where there is none.
+/// int32 [rows], -1 for missing.
 Tensor classes_of(const Tensor& y, Raw& raw, std::string_view table) {
   if (y.size(1) != 1)
     raw.fail(table, fmt::format("{} columns, expected one of classes (--label-column chooses)", y.size(1)));

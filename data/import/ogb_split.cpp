@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kParts[] = {"", "train", "valid", "test"};
 
-/// The folder of the split that is wanted; empty where there is none at all.
+/// Folder of the requested split; empty if there are no splits.
 std::filesystem::path choose(const std::filesystem::path& folder, const std::string& wanted) {
   std::vector<std::string> names;
   std::error_code error;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max() - 1;
 
-/// What the text form calls a table.
+/// Name of a table in the text form.
 std::string name_of_table(std::string_view table) {
   static const std::map<std::string_view, const char*> kNames = {
       {"num_nodes_list", "num-node-list"}, {"num_edges_list", "num-edge-list"}, {"edge_index", "edge"},
@@ -83,7 +83,7 @@ class Text : public Raw {
     return found;
   }
 
-  /// As the package's reader: commas, no header, nothing is a comment.
+  /// As the package's reader: commas, no header, no comments.
   template <class T>
   Tensor read(std::string_view table, RowFormat format) {
     format.separator = Separator::comma;
@@ -96,7 +96,7 @@ class Text : public Raw {
     return rows;
   }
 
-  /// Of the first row that has any: an empty line before it is a missing label where there is one column.
+  /// From the first non-empty row: an empty line before it is a missing label if there is one column.
   int64_t columns_of(std::string_view table) const {
     TextSource source(path(table));
     int64_t columns = 1;

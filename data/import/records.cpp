@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kNone = std::string_view::npos;
 
-/// Behind the opening quote at `at`: the position behind the closing one, or npos where there is none.
+/// For an opening quote at `at`: the position after the closing quote, or npos if there is none.
 size_t behind_quotes(std::string_view text, size_t at) {
   for (++at;; ++at) {
     at = text.find('"', at);
@@ -17,7 +17,7 @@ size_t behind_quotes(std::string_view text, size_t at) {
   }
 }
 
-/// Does the quote at `at` begin a field of the record that begins at `from`?
+/// True if the quote at `at` begins a field of the record that begins at `from`.
 bool begins_field(std::string_view text, size_t from, size_t at, Separator separator) {
   const size_t quote = at;
   while (at > from && (text[at - 1] == ' ' || (text[at - 1] == '\t' && separator != Separator::tab))) --at;

@@ -7,27 +7,28 @@
 #include <string>
 #include <string_view>
 
-// The records of a text and their fields as RFC 4180 has them, with any separator: a field that begins with a
-// double quote ends with one, and holds separators, line ends and doubled quotes, each of which is one. A
-// quote elsewhere is a character like others.
+// Records and fields of a text by RFC 4180, with any separator: a field that begins with a double quote ends
+// with one, and may contain separators, line ends and doubled quotes, each of which is one quote. A quote
+// elsewhere is an ordinary character.
 
 namespace adj {
 
-/// What must be known of a text to tell where its records end.
+/// Determines where the records of a text end.
 struct RecordFormat {
   Separator separator = Separator::comma;
-  int64_t first_line = 1;    ///< lines before are none
-  std::string comment = {};  ///< lines that begin with it are none either; empty: there are no such
+  int64_t first_line = 1;    ///< earlier lines are not records
+  std::string comment = {};  ///< prefix of lines that are not records; empty: none
 
   bool is_comment(std::string_view line) const { return !comment.empty() && line.starts_with(comment); }
-  /// The line end behind the record that begins at `from`; npos where a quote is not closed, or at the end.
+  /// Position of the line end after the record that begins at `from`; npos if a quote is not closed, or at
+  /// the end.
   size_t end_of_record(std::string_view text, size_t from) const;
-  /// The last line end in `text`, which begins with line number `line`, that ends a record; npos: none. For
+  /// Last line end in `text`, which begins with line number `line`, that ends a record; npos: none. For
   /// TextSource::cut_by().
   size_t last_end(std::string_view text, int64_t line) const;
 };
 
-/// Gives the records of a block, without their line ends; neither empty lines nor comments.
+/// Iterates over the records of a block, without their line ends; skips empty lines and comments.
 ///
 ///   for (RecordCursor at(block, format); at.next();) parse(at.record(), at.number());
 class RecordCursor {
@@ -37,14 +38,14 @@ class RecordCursor {
         next_number_(block.first_line),
         format_(format),
         quotes_(block.text.find('"') != std::string::npos) {}
-  /// `empty`: lines without anything are records as well.
+  /// `empty`: empty lines are records too.
   bool next(bool empty = false);
   std::string_view record() const { return record_; }
-  /// Of its first line, from 1.
+  /// Number of its first line, from 1.
   int64_t number() const { return number_; }
-  /// Comments behind the first line so far.
+  /// Number of comments after the first line so far.
   int64_t comments() const { return comments_; }
-  /// May there be a quote in a record?
+  /// True if a record may contain a quote.
   bool quotes() const { return quotes_; }
 
  private:
@@ -54,13 +55,13 @@ class RecordCursor {
   bool quotes_;
 };
 
-/// The records of a file, one after another. Throws as TextSource does.
+/// Iterates over the records of a file. Throws as TextSource does.
 class RecordReader {
  public:
   RecordReader(TextSource& source, const RecordFormat& format);
   bool next(bool empty = false);
   std::string_view record() const { return at_->record(); }
-  /// Of the last record that there was.
+  /// Line number of the last record.
   int64_t number() const { return number_; }
   int64_t comments() const { return comments_ + (at_ ? at_->comments() : 0); }
 
@@ -72,8 +73,8 @@ class RecordReader {
   int64_t comments_ = 0, number_ = 0;
 };
 
-/// Gives the fields of a record, trimmed unless they were quoted. Throws DataError naming the line where a
-/// quote is not closed, or something stands behind one that is.
+/// Iterates over the fields of a record, trimmed unless quoted. Throws DataError naming the line for an
+/// unclosed quote or text after a closing quote.
 ///
 ///   for (RecordFields at(source, number, record, separator); at.next();) use(at.field());
 class RecordFields {
@@ -88,14 +89,14 @@ class RecordFields {
     return found;
   }
   std::string_view field() const { return field_; }
-  /// Does the field stand in this object, until the next call? Else in the record.
+  /// True if the field is stored in this object, valid until the next call; else it points into the record.
   bool copied() const { return field_.data() == unquoted_.data(); }
-  /// Is there a field behind this one?
+  /// True if another field follows.
   bool more() const { return at_.more(); }
 
  private:
   bool is_blank(char c) const { return c == ' ' || (c == '\t' && separator_ != Separator::tab); }
-  /// False where the next field does not begin with a quote.
+  /// False if the next field does not begin with a quote.
   bool next_quoted();
 
   const TextSource& source_;
@@ -106,7 +107,7 @@ class RecordFields {
   std::string unquoted_;
 };
 
-/// f(fields) of a record: RecordFields, or a FieldCursor, which is faster, where there are no `quotes`.
+/// Calls f(fields) for a record: RecordFields, or the faster FieldCursor if there are no `quotes`.
 template <class F>
 auto with_fields(const TextSource& source, int64_t number, std::string_view record, Separator separator,
                  bool quotes, F&& f) {

@@ -11,7 +11,7 @@ void fail_row(const std::string& path, const RowFormat& format, int64_t row, con
     if (trimmed(line).empty() && !blank_is_missing) continue;
     if (row-- == 0) source.fail(source.line_number(), "{}", message);
   }
-  source.fail(0, "{}", message);  // the file has changed since
+  source.fail(0, "{}", message);  // the file was changed meanwhile
 }
 
 }  // namespace adj

@@ -7,15 +7,15 @@ namespace adj {
 
 namespace {
 
-constexpr size_t kDoubtful = 1000;  // comments that are looked at again
+constexpr size_t kDoubtful = 1000;  // maximum number of comments kept for a second check
 
-/// Tells the separator of the first record, which goes on while a quote is open.
+/// Detects the separator of the first record, which may span lines while a quote is open.
 class FirstRecord {
  public:
   void add(std::string_view line) {
     if (!text_.empty()) text_ += '\n';
     text_ += line;
-    bool begins = !open_;  // may a field begin here?
+    bool begins = !open_;  // true if a field may begin here
     for (size_t k = 0; k < line.size(); ++k) {
       const char c = line[k];
       if (open_) {

@@ -19,17 +19,17 @@ namespace adj {
 namespace {
 
 constexpr size_t kBlock = size_t{1} << 20;  // of text
-constexpr size_t kBatch = 16;               // blocks that are parsed together
-constexpr size_t kInput = size_t{1} << 18;  // read from the file at once
+constexpr size_t kBatch = 16;               // blocks parsed together
+constexpr size_t kInput = size_t{1} << 18;  // bytes per file read
 constexpr int64_t kKiB = 1024;
 
-/// What a gzip of text may expand to, of what is read of it so far: text that says something is made a tenth
-/// by deflate, a fortieth where most lines are alike; what comes near a thousandth is one line without end.
-/// Small ones do no harm.
+/// Maximum expansion of a text gzip, relative to the compressed bytes read so far: deflate shrinks meaningful
+/// text to a tenth, and to a fortieth if most lines are alike; close to a thousandth means one endless line.
+/// Small texts are harmless.
 constexpr uint64_t kHarmless = uint64_t{16} << 20;
 constexpr uint64_t kMostExpansion = 100;
 
-/// What is not read, by its first bytes, and what makes text of it.
+/// Unsupported formats by their first bytes, and the tool that converts them.
 struct Unread {
   std::string_view bytes, name, remedy;
 };
@@ -43,7 +43,7 @@ constexpr Unread kUnread[] = {{"BZh", "a bzip2 archive", "unpack it (bunzip2)"},
                               {"\xff\xfe", "a text in UTF-16", "make it UTF-8 (iconv -f utf-16 -t utf-8)"},
                               {"\xfe\xff", "a text in UTF-16", "make it UTF-8 (iconv -f utf-16 -t utf-8)"}};
 
-/// Three letters and a digit alone may begin a text.
+/// Three letters and a digit alone could also begin a text.
 bool is_bzip2(std::string_view bytes) {
   const std::string_view behind = bytes.substr(std::min<size_t>(4, bytes.size()), 6);
   return behind == "\x31\x41\x59\x26\x53\x59" || behind == "\x17\x72\x45\x38\x50\x90";
@@ -61,7 +61,7 @@ bool LineCursor::next() {
   return true;
 }
 
-/// The bytes of the text, after gzip.
+/// The text's bytes, after gzip decompression.
 struct TextSource::Input {
   explicit Input(const std::string& path) : path_(path) {
     const auto refuse = [&](const std::string& why) { data_fail("{}: {}", excerpt(path), why); };
@@ -86,12 +86,12 @@ struct TextSource::Input {
   Input(const Input&) = delete;
   Input& operator=(const Input&) = delete;
 
-  /// Up to `count` bytes of text; 0 at its end only. `why` says what is wrong with the file where something
-  /// is: what was read before it still counts.
+  /// Reads up to `count` bytes of text; 0 only at the end. On an error `why` is set; bytes read before it are
+  /// valid.
   size_t read(char* to, size_t count, std::string& why) {
     return gzip_ ? inflate_some(to, count, why) : copy_some(to, count);
   }
-  /// Of the file, so far.
+  /// Bytes of the file read so far.
   int64_t position() const { return position_; }
 
  private:
@@ -143,8 +143,7 @@ struct TextSource::Input {
     return made;
   }
 
-  /// At the end of a member: begins another, or passes over zeros, with which some tools fill up. False where
-  /// there is none.
+  /// At the end of a gzip member: begins the next one, or skips zero padding. False if there is none.
   bool next_member(std::string& why) {
     if (bytes_[next_] == 0) {
       padded_ = true;
@@ -166,7 +165,7 @@ struct TextSource::Input {
   size_t next_ = 0, available_ = 0;
   int64_t position_ = 0;
   bool gzip_ = false, open_ = false;
-  bool between_ = false;  // members, of which the last is complete
+  bool between_ = false;  // between members: the last one is complete
   bool padded_ = false;
   uint64_t expanded_ = 0;
   z_stream stream_{};
@@ -185,14 +184,14 @@ void TextSource::fail_with(int64_t line, const std::string& message) const {
   data_fail("{}:{}: {}", excerpt(path_), line, message);
 }
 
-/// Reads until the block holds an end of a line, kBlock bytes if there are so many.
+/// Reads until the block contains a line end, and kBlock bytes if available.
 bool TextSource::read_block(TextBlock& block) {
   std::string& text = block.text;
   text.swap(carried_);
   carried_.clear();
   block.first_line = lines_read_ + 1;
   std::string why;
-  size_t searched = 0;  // no end of a line stands before
+  size_t searched = 0;  // no line end before this position
   size_t end = std::string::npos;
   bool over = false;
   while (end == std::string::npos && !over) {
@@ -233,7 +232,7 @@ void TextSource::expect_line_feeds(std::string_view text) const {
     fail(1, "lines end in CR alone, expected LF or CR LF: tr '\\r' '\\n' makes such of them");
 }
 
-/// Adds the lines of a block to lines_read_; a long one can only be where there is room for it.
+/// Adds the lines of a block to lines_read_; only blocks longer than the limit can contain too long a line.
 void TextSource::count_lines(std::string_view text) {
   if (text.size() <= longest_line_) {
     lines_read_ += std::count(text.begin(), text.end(), '\n') + (!text.empty() && text.back() != '\n');
@@ -287,13 +286,13 @@ TextSource::Batch TextSource::next_batch() {
 }
 
 void TextSource::run_blocks(const std::function<void(std::span<const TextBlock>)>& use) {
-  // One thread decompresses what comes next while the others parse.
+  // One thread decompresses the next batch while the others parse.
   const bool ahead = num_threads() > 1;
   Batch batch = next_batch();
   while (!batch.blocks.empty()) {
     std::future<Batch> following =
         std::async(ahead ? std::launch::async : std::launch::deferred, [this] { return next_batch(); });
-    use(batch.blocks);  // the future waits where this throws
+    use(batch.blocks);  // if this throws, the future's destructor waits
     advance(batch.bytes);
     batch = following.get();
   }

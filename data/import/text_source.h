@@ -12,18 +12,18 @@
 #include <string_view>
 #include <vector>
 
-// Text that importers read: plain or gzip, of any size, in blocks of whole lines. Every error is a DataError
-// of one line, "FILE:LINE: what was found, what was expected".
+// Text input of the importers: plain or gzip, of any size, in blocks of full lines. All errors are one-line
+// DataErrors, "FILE:LINE: what was found, what was expected".
 
 namespace adj {
 
-/// Whole lines of a text; only the last of the file may lack its end.
+/// Full lines of a text; only the last of the file may lack its line end.
 struct TextBlock {
   std::string text;
-  int64_t first_line = 1;  ///< the number of its first line, counted from 1
+  int64_t first_line = 1;  ///< number of its first line, from 1
 };
 
-/// Gives the next line of a block, without its end ("\n" or "\r\n"). False where there is none left.
+/// Iterates over the lines of a block, without line ends ("\n" or "\r\n"). False if none is left.
 ///
 ///   for (LineCursor at(block); at.next();) parse(at.line(), at.number());
 class LineCursor {
@@ -38,17 +38,16 @@ class LineCursor {
   int64_t number_;
 };
 
-/// A regular file of text, read once from its beginning to its end, plain or gzip (told by what stands in it,
-/// not by its name; several members one after another are one text). A byte order mark of UTF-8 is skipped.
-/// Holds some MB, or a few times its longest line. Throws DataError where the file cannot be read, is a
-/// folder or a device, is packed by another tool than gzip or in UTF-16 (told likewise), ends its lines with
-/// CR alone, is a gzip that is damaged, truncated or expands beyond what text does, or has a line
-/// longer than `longest_line` bytes.
+/// A regular text file, read once from beginning to end, plain or gzip (detected by content, not by name;
+/// several gzip members are one text). A UTF-8 byte order mark is skipped. Takes some MB, or a few times the
+/// longest line. Throws DataError if the file is unreadable, a folder or a device, compressed by another tool
+/// or UTF-16 (detected by content), has CR line ends, is a damaged or truncated gzip or one that expands more
+/// than text does, or has a line longer than `longest_line` bytes.
 class TextSource {
  public:
   static constexpr size_t kLongestLine = size_t{8} << 20;
 
-  /// `reading`: advanced by what is read of the file, in KiB (ReadProgress makes one).
+  /// `reading` is advanced by the KiB read of the file (see ReadProgress).
   explicit TextSource(std::string path, Progress* reading = nullptr, size_t longest_line = kLongestLine);
   ~TextSource();
   TextSource(const TextSource&) = delete;
@@ -56,25 +55,24 @@ class TextSource {
 
   const std::string& path() const { return path_; }
 
-  /// The next line, without its end; it stands until the next call. False at the end of the file.
+  /// The next line, without its end; valid until the next call. False at the end of the file.
   bool next(std::string_view& line);
-  /// The number of the line that next() gave last, from 1.
+  /// Number of the last line that next() gave, from 1.
   int64_t line_number() const { return line_number_; }
 
-  /// The next lines, about a MB of them. False at the end of the file. Not to be mixed with next().
+  /// The next lines, about a MB. False at the end of the file. Not to be mixed with the other next().
   bool next(TextBlock& block);
 
-  /// Blocks end where records do, which may go over several lines: `end(text, line)` gives the last line end
-  /// in `text`, whose first line has that number, that ends a record; npos where there is none. To be said
-  /// before anything is read. A record is no longer than a line may be.
+  /// Makes blocks end at record ends, for records of several lines: `end(text, line)` gives the last line end
+  /// in `text`, whose first line has number `line`, that ends a record; npos if there is none. Call before
+  /// reading. A record may be at most as long as a line.
   void cut_by(std::function<size_t(std::string_view text, int64_t line)> end) {
     records_end_ = std::move(end);
   }
 
-  /// Blocks in the order of the file: `parse(block)` makes something of each, several at once on any thread,
-  /// and `take(made)` gets what it made, one after another in the file's order. Of several that `parse`
-  /// throws, the first block's is thrown. Blocks do not depend on the number of threads. Holds some 32 MB of
-  /// text, and what is made of it.
+  /// Parallel processing of blocks: `parse(block)` runs concurrently on any thread, and `take(made)` gets the
+  /// results one by one in file order. If several `parse` calls throw, the exception of the first block is
+  /// rethrown. Blocks do not depend on the number of threads. Holds about 32 MB of text, plus the results.
   template <class Parse, class Take>
   void for_blocks(Parse parse, Take take) {
     using Made = decltype(parse(std::declval<const TextBlock&>()));
@@ -88,7 +86,7 @@ class TextSource {
     });
   }
 
-  /// Throws DataError "FILE:LINE: message", of the file alone where `line` is 0.
+  /// Throws DataError "FILE:LINE: message", or "FILE: message" if `line` is 0.
   template <class... Args>
   [[noreturn]] void fail(int64_t line, fmt::format_string<Args...> format, Args&&... args) const {
     fail_with(line, fmt::format(format, std::forward<Args>(args)...));
@@ -98,7 +96,7 @@ class TextSource {
   struct Input;
   struct Batch {
     std::vector<TextBlock> blocks;
-    int64_t bytes = 0;  // read of the file for it
+    int64_t bytes = 0;  // bytes of the file read for it
   };
 
   [[noreturn]] void fail_with(int64_t line, const std::string& message) const;
@@ -115,19 +113,18 @@ class TextSource {
   size_t longest_line_;
   std::unique_ptr<Input> input_;
   std::function<size_t(std::string_view, int64_t)> records_end_;  // empty: every line end
-  std::string carried_;     // the beginning of a line that the last block cut off
-  int64_t lines_read_ = 0;  // in all blocks so far
+  std::string carried_;                                           // start of a line cut off by the last block
+  int64_t lines_read_ = 0;                                        // in all blocks so far
   int64_t line_number_ = 0;
-  int64_t unreported_ = 0;  // bytes that have not made a KiB yet
-  TextBlock block_;         // whose lines next() gives
+  int64_t unreported_ = 0;  // bytes short of a full KiB
+  TextBlock block_;         // the block of next(line)
   std::unique_ptr<LineCursor> at_;
 };
 
-/// The lines of a text that are not blank.
+/// Number of non-blank lines of a text.
 int64_t lines_in(const std::string& path);
 
-/// Shows how much of some files is read: a Progress in KiB of them all, for the sources that read them. Empty
-/// paths and files that are not there count as nothing.
+/// Progress in KiB over all files that are read. Empty paths and missing files count 0.
 class ReadProgress : public Progress {
  public:
   explicit ReadProgress(std::span<const std::string> paths);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max() - 1;
 
-/// FOLDER/NAME, of which the files' names begin.
+/// FOLDER/NAME, the prefix of the file names.
 std::string find_prefix(const std::string& folder) {
   constexpr std::string_view kEdges = "_A.txt";
   std::vector<std::string> names;
@@ -77,7 +77,7 @@ class TuReader {
                 expected, of);
   }
 
-  /// The offsets, and how nodes are sorted so that each graph's stand together.
+  /// Reads the offsets, and the node order that groups nodes by graph.
   void read_graphs() {
     RowFormat format{.columns = 1, .least = 1, .most = kMost};
     graph_of_ = read<int32_t>("graph_indicator", format);
@@ -162,7 +162,7 @@ class TuReader {
 
   int32_t place_of(int32_t node) const { return place_ ? place_.data<int32_t>()[node] : node; }
 
-  /// Attributes, where they are wanted, and labels of `what`: "node" or "edge".
+  /// Reads attributes, if requested, and labels of `what`: "node" or "edge".
   TuColumns read_columns(const std::string& what, int64_t rows, bool wanted) {
     TuColumns columns(rows);
     const std::string attributes = what + "_attributes", labels = what + "_labels";
@@ -189,8 +189,8 @@ class TuReader {
   const TuOptions& options_;
   ReadProgress reading_;
   int64_t nodes_ = 0, graphs_ = 0;
-  Tensor graph_of_;       // int32 [N, 1], from 1, as the file has nodes
-  Tensor order_, place_;  // int32 [N]: which line a node was, and the node of a line; absent: as they are
+  Tensor graph_of_;       // int32 [N, 1], from 1, in file order
+  Tensor order_, place_;  // int32 [N]: line of each node, and node of each line; absent: identity
   Dataset data_;
 };
 

@@ -26,7 +26,7 @@ void TuColumns::add_one_hot(const Tensor& labels, const std::string& path) {
       least = std::min(least, label[i * columns + l]);
       most = std::max(most, label[i * columns + l]);
     }
-    // Unsigned, for the difference of two int64 may be none.
+    // Unsigned, since the difference of two int64 may overflow.
     const uint64_t span = static_cast<uint64_t>(most) - static_cast<uint64_t>(least);
     if (span >= static_cast<uint64_t>(most_columns - width_))
       data_fail("{}: labels from {} to {} in column {}, which make more than {} columns", excerpt(path),

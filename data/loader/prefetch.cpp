@@ -1,7 +1,7 @@
 #include <adjoint/core/error.h>
 #include <adjoint/core/parallel.h>
 #include <adjoint/data/loader/prefetch.h>
-#include <adjoint/kernels/compute_options.h>
+#include <adjoint/kernels/compute_context.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -43,7 +43,7 @@ struct PrefetchQueue::Workers {
           stream = options.streams[static_cast<size_t>(w)];
           stream->wait(Stream::current(stream->device()));
         }
-        threads.emplace_back([this, stream, serial = wanted > 1, compute = compute_options()] {
+        threads.emplace_back([this, stream, serial = wanted > 1, compute = compute_context()] {
           const ComputeScope as_maker(compute);
           work(stream, serial);
         });

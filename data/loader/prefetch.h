@@ -56,7 +56,7 @@ class PrefetchQueue {
 ///   for (const Batch& batch : batches) train(batch);
 ///
 /// What produce(i) throws is thrown where item i would have been; those before it are handed over, and there
-/// is none after it. Workers compute by the ComputeOptions of the thread that makes the Prefetcher. Several
+/// is none after it. Workers compute by the ComputeContext of the thread that makes the Prefetcher. Several
 /// are each a SerialScope; one has its loops run on all threads, as the caller's are. A worker waits for its
 /// stream before it hands an item over, which is therefore complete on any stream; the caller's waits for
 /// nothing. Where the Prefetcher ends early, items that were begun are finished and dropped. For one

@@ -7,28 +7,28 @@
 #include <algorithm>
 #include <limits>
 
-// What the generators of graphs share.
+// Shared by the graph generators.
 
 namespace adj::detail {
 
-constexpr int64_t kDrawGrain = 1 << 14;  // edges that a chunk draws
+constexpr int64_t kDrawGrain = 1 << 14;  // edges per chunk
 constexpr int64_t kMostEdges = std::numeric_limits<int32_t>::max();
 
-/// The streams of a seed.
+/// The random streams of a seed.
 enum DrawStream : uint64_t { kTargets, kSources, kRanks, kLevels, kPairs, kPairsAcross };
 
-/// Uniform in [0, 1), 53 bits, of the words 2 * half and 2 * half + 1.
+/// Uniform in [0, 1), 53 bits, from the words 2 * half and 2 * half + 1.
 inline double uniform(const PhiloxBlock& block, int half = 0) {
   const uint64_t bits = static_cast<uint64_t>(block.word[2 * half + 1]) << 32 | block.word[2 * half];
   return static_cast<double>(bits >> 11) * 0x1.0p-53;
 }
 
-/// Likewise, of the number at `position` of a stream.
+/// Same, from position `position` of a stream.
 inline double uniform(uint64_t seed, DrawStream stream, int64_t position) {
   return uniform(philox(seed, stream, static_cast<uint64_t>(position)));
 }
 
-/// The integer in [0, n) at fraction `u` of the way.
+/// Maps `u` in [0, 1) to an integer in [0, n).
 inline int32_t scaled(double u, int64_t n) {
   return static_cast<int32_t>(std::min(static_cast<int64_t>(u * static_cast<double>(n)), n - 1));
 }

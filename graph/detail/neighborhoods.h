@@ -8,12 +8,12 @@
 
 namespace adj::detail {
 
-/// Who is next to whom, whatever the direction: what partitions and orders look at. On the host; node i's
-/// neighbours stand ascending, each once and none of them i itself, and the structure is symmetric.
+/// Undirected adjacency for partitioning and ordering. On the host; each node's neighbours are ascending,
+/// distinct and without the node itself, and the structure is symmetric.
 struct Neighborhoods {
   std::vector<int64_t> offsets;    ///< [N + 1]
-  std::vector<int32_t> neighbors;  ///< by node
-  /// How many edges join the two, in either direction. Empty where all pairs have as many.
+  std::vector<int32_t> neighbors;  ///< by node, ascending
+  /// Number of edges per pair, in either direction. Empty if it is the same for all pairs.
   std::vector<int32_t> edges;
 
   int64_t nodes() const { return static_cast<int64_t>(offsets.size()) - 1; }
@@ -25,12 +25,12 @@ struct Neighborhoods {
   }
 };
 
-/// Of a relation of one set of nodes to itself, on any device; throws, naming `op`, for another one. Where
-/// the graph is undirected (both directions stand in it) the result takes 4 bytes a directed edge, and while
-/// it is made 12 more (of a directed one twice the first); `counted` false: `edges` is left empty.
+/// From a relation of one set of nodes to itself, on any device; throws, naming `op`, for any other. For an
+/// undirected graph (both directions present) the result takes 4 bytes per directed edge, plus 12 temporarily
+/// (for a directed one twice the first). With `counted` false, `edges` stays empty.
 Neighborhoods neighborhoods(const char* op, const Relation& relation, bool counted);
 
-/// The nodes 0 … n - 1 by key[i] >= 0, ascending, equal ones by number. Linear in n and the largest key.
+/// The nodes 0 … n - 1 sorted by key[i] >= 0, ascending, ties by number. Linear in n and the largest key.
 std::vector<int32_t> nodes_by(const std::vector<int64_t>& key);
 
 }  // namespace adj::detail

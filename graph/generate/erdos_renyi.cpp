@@ -8,7 +8,7 @@ using namespace detail;
 
 namespace {
 
-/// All pairs but those of `left_out`, which ascend.
+/// All pairs except those of `left_out`, which must ascend.
 EdgeList all_but(int64_t nodes, bool both_ways, int64_t edges, const std::vector<uint64_t>& left_out) {
   EdgeList graph = empty_list(nodes, edges);
   auto next = left_out.begin();
@@ -30,7 +30,7 @@ EdgeList all_but(int64_t nodes, bool both_ways, int64_t edges, const std::vector
 
 EdgeList erdos_renyi_graph(int64_t nodes, int64_t edges, uint64_t seed, bool undirected) {
   check_counts("erdos_renyi_graph", nodes, edges);
-  const int64_t room = nodes * (nodes - 1);  // in both directions
+  const int64_t room = nodes * (nodes - 1);  // counting both directions
   ADJ_CHECK(edges <= room && !(undirected && edges % 2 != 0),
             "erdos_renyi_graph: expected {} edges, both directions counted, up to {} among {} nodes, got {}",
             undirected ? "an even number of" : "a number of", room, nodes, edges);

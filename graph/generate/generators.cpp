@@ -28,7 +28,7 @@ EdgeList power_law_graph(int64_t nodes, int64_t edges, const PowerLaw& law, uint
             "power_law_graph: expected a positive shift and a finite exponent, got {} and {}", law.shift,
             law.exponent);
   const std::vector<int32_t> node = deal_ranks(nodes, seed);
-  // The inverse of the law's distribution function, over real ranks; 1/r has a logarithm of its own.
+  // Inverse distribution function of the law over real ranks; exponent 1 needs the logarithm.
   const double power = 1.0 - law.exponent, low = law.shift, high = law.shift + static_cast<double>(nodes);
   const auto rank = [=](double u) {
     const double at =
@@ -89,7 +89,7 @@ EdgeList community_graph(int64_t nodes, int64_t edges, int64_t community, double
   parallel_for(edges, kDrawGrain, [&](int64_t begin, int64_t end) {
     for (int64_t e = begin; e < end; ++e) {
       const int32_t target = scaled(uniform(seed, kTargets, e), nodes);
-      // One number decides whether the source is inside, and then, stretched again, which it is.
+      // One number decides whether the source is inside and, rescaled, which node it is.
       const double u = uniform(seed, kSources, e);
       const int64_t first = target / community * community;
       const int64_t members = std::min(community, nodes - first);

@@ -6,15 +6,15 @@
 
 namespace adj {
 
-/// A graph as a plain list of directed edges src[e] -> dst[e]; parallel edges may occur. What is drawn
-/// depends on the seed and the edge's number alone.
+/// A graph as a list of directed edges src[e] -> dst[e]; parallel edges may occur. Draws depend only on the
+/// seed and the edge number.
 struct EdgeList {
   int64_t nodes = 0;
   std::vector<int32_t> src, dst;
 };
 
-/// Targets by a power law: the node of rank r, ranks being dealt to nodes at random, is drawn in proportion
-/// to (r + shift)^-exponent. Sources alike or, unless `skewed_sources`, uniformly.
+/// Power-law targets: the node of rank r, with ranks assigned to nodes at random, is drawn with probability
+/// proportional to (r + shift)^-exponent. Sources likewise, or uniform unless `skewed_sources`.
 struct PowerLaw {
   double exponent = 0.62;
   double shift = 0.6;
@@ -22,75 +22,74 @@ struct PowerLaw {
 };
 EdgeList power_law_graph(int64_t nodes, int64_t edges, const PowerLaw& law, uint64_t seed);
 
-/// A grid in row order, `width` nodes to a row, of whose edges (both directions of each neighbourhood)
-/// `edges` are kept, each subset with the same probability; in order of their targets. Throws if the grid has
+/// A grid in row-major order, `width` nodes per row. `edges` of its edges (both directions of each
+/// neighbourhood) are kept, each subset with equal probability, in target order. Throws if the grid has
 /// fewer.
 EdgeList thinned_grid(int64_t nodes, int64_t width, int64_t edges, uint64_t seed);
 
-/// Targets uniform; the source from the target's community (`community` consecutive nodes) with probability
-/// `inside`, else uniform.
+/// Uniform targets; the source is from the target's community (`community` consecutive nodes) with
+/// probability `inside`, else uniform.
 EdgeList community_graph(int64_t nodes, int64_t edges, int64_t community, double inside, uint64_t seed);
 
-/// With the reverse of every edge behind it.
+/// Appends the reverse of every edge.
 EdgeList symmetric(EdgeList graph);
 
 /// Recursive matrix (R-MAT; Chakrabarti, Zhan & Faloutsos 2004): each edge falls into a quadrant of the
-/// adjacency matrix (rows are sources) with these probabilities, into a quadrant of that, and so on, until it
-/// stands in one cell. Nodes that are no power of two: of the cells of the next one, row i is node
-/// floor(i nodes / cells). Small numbers are the hubs. Parallel edges and self-loops may occur. Throws unless
-/// the probabilities add up to 1.
+/// adjacency matrix (rows are sources) with these probabilities, then into a quadrant of that, and so on down
+/// to one cell. If `nodes` is not a power of two, row i of the next power's cells is node floor(i nodes /
+/// cells). Low node numbers are the hubs. Parallel edges and self-loops may occur. Throws unless the
+/// probabilities sum to 1.
 struct RMat {
   double a = 0.57, b = 0.19, c = 0.19, d = 0.05;
 };
 EdgeList rmat_graph(int64_t nodes, int64_t edges, const RMat& probabilities, uint64_t seed);
 
-/// G(n, m) (Erdős & Rényi 1959): of all sets of `edges` different edges without self-loops each is as likely
-/// as any other. `undirected`: sets of pairs of nodes, `edges` counts both directions, and the reverses stand
-/// behind the others. Throws if there are fewer, or undirected an odd number of edges. Takes 16 bytes an edge
-/// beside its result for a while.
+/// G(n, m) (Erdős & Rényi 1959): a uniformly random set of `edges` distinct edges without self-loops.
+/// `undirected`: a random set of node pairs; `edges` counts both directions, and the reverses follow the
+/// other edges. Throws if there are fewer possible edges, or for an undirected graph with an odd number of
+/// edges. Takes 16 extra bytes per edge temporarily.
 EdgeList erdos_renyi_graph(int64_t nodes, int64_t edges, uint64_t seed, bool undirected = false);
 
-/// A partition and a graph that shows it (planted partition; Condon & Karp 2001).
+/// Planted partition (Condon & Karp 2001): the blocks and a graph with more edges within them.
 struct PlantedPartition {
   EdgeList edges;
-  std::vector<int32_t> block;  ///< of each node
+  std::vector<int32_t> block;  ///< block of each node
 };
-/// Nodes dealt at random to blocks that differ in size by one at most; nodes * degree / 2 undirected edges,
-/// rounded, of which the share `homophily`, rounded, lies within blocks; those within and those between are
-/// drawn uniformly, without self-loops or parallel edges, and the reverses stand behind the others. Throws
-/// where more than half of the pairs of nodes within blocks, or between them, would be edges. Memory as
+/// Nodes are assigned at random to blocks whose sizes differ by at most one. There are nodes * degree / 2
+/// undirected edges, rounded; the share `homophily`, rounded, lies within blocks. Edges within and between
+/// blocks are drawn uniformly, without self-loops or parallel edges; the reverses follow the other edges.
+/// Throws if more than half of the pairs within blocks, or between them, would be edges. Memory as
 /// erdos_renyi_graph().
 PlantedPartition planted_partition(int64_t nodes, int64_t blocks, double degree, double homophily,
                                    uint64_t seed);
 
-/// Node 0 is the centre: edges lead from the `leaves` other nodes to it, or from it to them.
+/// Star with centre 0: edges from the `leaves` other nodes to it, or outward.
 EdgeList star_graph(int64_t leaves, bool outward);
 
-/// A stand-in of a graph that is well known, with as many nodes and edges and degrees as skewed, for
-/// measurements. Parallel edges and self-loops may occur but on grids.
+/// Synthetic stand-in for a well-known graph, with the same number of nodes and edges and similar degree
+/// skew, for benchmarks. Parallel edges and self-loops may occur, except on grids.
 struct NamedGraph {
-  /// How the edges are drawn: power_law_graph() with `law`, the same with every edge's reverse,
-  /// thinned_grid() and community_graph() with `width` nodes to a row or community, 80 % of the edges inside.
+  /// Generator: power_law_graph() with `law`, the same plus reverse edges, thinned_grid(), or
+  /// community_graph(); `width` is the nodes per grid row or community, and 80 % of the edges are inside.
   enum class Shape : uint8_t { power_law, symmetric_power_law, grid, communities };
 
   std::string name;
-  int64_t nodes, edges;  ///< both directions of an undirected edge count
+  int64_t nodes, edges;  ///< edges include both directions of undirected ones
   Shape shape;
   PowerLaw law = {};
   int64_t width = 0;
 };
 /// "arxiv" (in-degrees up to about 4,500 with skewness 83), "roads", "hm" and "tolokers" (degrees up to about
-/// 2,200), and the graphs of a common suite of benchmarks by their own names: citations cora, citeseer,
-/// pubmed and ogbn-arxiv, ogbn-products, pokec-regions, and of GraphLand (Bazhenov et al. 2025)
-/// hm-categories, tolokers-2, avazu-ctr, twitch-views, artnet-exp, city-reviews, city-roads-M, city-roads-L
-/// and web-traffic. Roads are thinned grids; degrees of the others follow power laws, made for the real
-/// graph's largest degree where that was known (168, 99 and 171 in the Planetoid graphs, 35,279 in
-/// twitch-views, 17,481 in ogbn-products, 13,733 in pokec-regions).
+/// 2,200), and common benchmark graphs under their own names: the citation graphs cora, citeseer, pubmed and
+/// ogbn-arxiv; ogbn-products; pokec-regions; and from GraphLand (Bazhenov et al. 2025) hm-categories,
+/// tolokers-2, avazu-ctr, twitch-views, artnet-exp, city-reviews, city-roads-M, city-roads-L and web-traffic.
+/// Roads are thinned grids; the others have power-law degrees, fitted to the real graph's largest degree
+/// where known (168, 99 and 171 in the Planetoid graphs, 35,279 in twitch-views, 17,481 in ogbn-products,
+/// 13,733 in pokec-regions).
 const std::vector<NamedGraph>& named_graphs();
-/// Those names.
 std::vector<std::string> graph_names();
-/// The same seed gives the same bits under any number of threads, and in later versions. Throws UsageError on
-/// another name.
+/// The same seed gives the same bits for any number of threads, and in later versions. Throws UsageError for
+/// an unknown name.
 EdgeList named_graph(const std::string& name, uint64_t seed);
 
 }  // namespace adj

@@ -10,8 +10,7 @@ const std::vector<NamedGraph>& named_graphs() {
   const auto skewed = [](double exponent, double shift) {
     return PowerLaw{.exponent = exponent, .shift = shift, .skewed_sources = true};
   };
-  // A shift is what makes the largest degree the wanted one. Where no comment says it, it is the real
-  // graph's.
+  // Shifts are fitted to the largest degree: the real graph's, unless a comment gives another.
   static const std::vector<NamedGraph> graphs{
       {"arxiv", 169343, 1166243, power_law},
       {"roads", 142257, 279061, grid, {}, 378},

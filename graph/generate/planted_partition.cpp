@@ -10,9 +10,9 @@ using namespace detail;
 
 namespace {
 
-constexpr uint64_t kOrder = 0x706c616e74656421;  // the key of the generator that deals nodes to blocks
+constexpr uint64_t kOrder = 0x706c616e74656421;  // generator key for assigning nodes to blocks
 
-/// Positions 0 … nodes - 1 in blocks that differ in size by one at most.
+/// Positions 0 … nodes - 1 in blocks whose sizes differ by at most one.
 struct Blocks {
   int64_t nodes, count;
 
@@ -57,7 +57,7 @@ PlantedPartition planted_partition(int64_t nodes, int64_t blocks, double degree,
   };
   const auto within = [=](int64_t i) {
     const PhiloxBlock words = philox(seed, kPairs, static_cast<uint64_t>(i));
-    // A block of one node has no pair, and passes its turn to the next node of a block that has.
+    // A block of one node has no pair: skip to the next node of a larger block.
     int64_t p = scaled(uniform(words, 0), nodes);
     while (block.size(block.of(p)) == 1) p = (p + 1) % nodes;
     const int64_t b = block.of(p);

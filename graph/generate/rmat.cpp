@@ -10,10 +10,10 @@ using namespace detail;
 
 namespace {
 
-constexpr int kLevelsPerBlock = 4;     // a word of Philox decides one
+constexpr int kLevelsPerBlock = 4;     // one Philox word per level
 constexpr int64_t kBlocksPerEdge = 8;  // enough for 31 levels
 
-/// Shares of the 2^32 values of a word.
+/// Cumulative probabilities scaled to the 2^32 values of a word.
 struct Thresholds {
   uint64_t a, ab, abc;
 };
@@ -24,7 +24,7 @@ Thresholds thresholds(const RMat& p) {
             "rmat_graph: expected four probabilities that add up to 1, got {}, {}, {}, {}", p.a, p.b, p.c,
             p.d);
   const auto share = [](double q) { return static_cast<uint64_t>(std::llround(q * 0x1.0p32)); };
-  // With d = 0 the last quadrant is to be empty, whatever the sum was rounded to.
+  // With d = 0 the last quadrant stays empty despite rounding of the sum.
   constexpr uint64_t kAll = uint64_t{1} << 32;
   return {share(p.a), share(p.a + p.b), p.d > 0.0 ? share(p.a + p.b + p.c) : kAll};
 }

@@ -92,7 +92,7 @@ Tensor order_within(const Tensor& order, const Tensor& graph_offsets) {
   for (size_t g = 0; g + 1 < offsets.size(); ++g)
     std::fill(graph_of.begin() + offsets[g], graph_of.begin() + offsets[g + 1], static_cast<int32_t>(g));
   std::vector<int32_t> within(nodes.size());
-  std::vector<int64_t>& next = offsets;  // where each graph's next node goes
+  std::vector<int64_t>& next = offsets;  // position of each graph's next node
   for (const int32_t node : nodes) {
     const auto graph = static_cast<size_t>(graph_of[static_cast<size_t>(node)]);
     within[static_cast<size_t>(next[graph]++)] = node;
@@ -121,7 +121,7 @@ EdgeSpans edge_spans(const Relation& relation) {
   if (entries == 0) return {};
   const int64_t* offsets = csr.offsets.data<int64_t>();
   const int32_t* sources = csr.indices.data<int32_t>();
-  std::vector<int64_t> edges(static_cast<size_t>(std::max(csr.rows, csr.cols)), 0);  // by how far they reach
+  std::vector<int64_t> edges(static_cast<size_t>(std::max(csr.rows, csr.cols)), 0);  // by |i - j|
   for (int64_t i = 0; i < csr.rows; ++i)
     for (int64_t e = offsets[i]; e < offsets[i + 1]; ++e)
       ++edges[static_cast<size_t>(std::abs(i - sources[e]))];

@@ -19,7 +19,7 @@ static_assert(sizeof(idx_t) == sizeof(int32_t),
               "METIS is expected with 32-bit indices, as distributions have it");
 
 std::vector<int32_t> parts_of_metis(detail::Neighborhoods graph, int64_t parts, const PartitionOptions& o) {
-  static std::mutex one_at_a_time;  // METIS seeds and draws from rand()
+  static std::mutex one_at_a_time;  // METIS uses the global rand()
   const int64_t pairs = std::ssize(graph.neighbors);
   const int64_t joined = std::reduce(graph.edges.begin(), graph.edges.end(), int64_t{0});
   ADJ_CHECK(pairs <= kMost && joined <= kMost,
@@ -47,8 +47,7 @@ std::vector<int32_t> parts_of_metis(detail::Neighborhoods graph, int64_t parts, 
   return part;
 }
 
-/// Where METIS left parts empty (there are few nodes to a part), each takes a node of the part that is
-/// largest then.
+/// Fills parts that METIS left empty (few nodes per part): each takes a node from the currently largest part.
 void fill_empty_parts(std::vector<int32_t>& part, int64_t parts) {
   std::vector<int64_t> size(static_cast<size_t>(parts), 0);
   for (const int32_t p : part) ++size[static_cast<size_t>(p)];

@@ -1,6 +1,6 @@
-// Merges happen one by one, each seeing all before it, and are lazy: a merged node's edges are gathered by
-// the node that it was merged into when that one's turn comes, and meanwhile lead to whatever their ends
-// became. Of a node that is through its turn and stayed on top edges are never asked for again, and not kept.
+// Merges are sequential and lazy: a merged node's edges are gathered by its parent when the parent is
+// processed, and until then lead to whatever their ends were merged into. Edges of a processed root are never
+// read again, and are not kept.
 
 #include <adjoint/graph/detail/neighborhoods.h>
 #include <adjoint/graph/order/orders.h>
@@ -34,7 +34,7 @@ class Communities {
     for (const int32_t node : detail::nodes_by(degrees)) take_turn(node);
   }
 
-  /// Depth first: a node, then what was merged into it, first what came first.
+  /// Depth-first: a node, then its merged nodes in merge order.
   std::vector<int32_t> order() const {
     std::vector<int32_t> order, waiting;
     order.reserve(size());
@@ -45,14 +45,14 @@ class Communities {
         order.push_back(waiting.back());
         waiting.pop_back();
         for (int32_t c = first_child_[at(order.back())]; c != kNone; c = next_sibling_[at(c)])
-          waiting.push_back(c);  // the latest first, so that the earliest is on top
+          waiting.push_back(c);  // latest first, so that the earliest is on top
       }
     }
     return order;
   }
 
  private:
-  /// To a community, and how many edges lead there.
+  /// A neighbouring community and the number of edges to it.
   struct Link {
     int32_t node;
     uint32_t edges;
@@ -62,7 +62,7 @@ class Communities {
   size_t size() const { return static_cast<size_t>(graph_.nodes()); }
   int64_t weight(int64_t k) const { return graph_.edges.empty() ? 1 : graph_.edges[static_cast<size_t>(k)]; }
 
-  /// The community that a node is part of now. Ways are halved as they are gone.
+  /// The current community of a node, with path halving.
   int32_t top_of(int32_t node) {
     while (into_[at(node)] != node) node = into_[at(node)] = into_[at(into_[at(node)])];
     return node;
@@ -82,7 +82,7 @@ class Communities {
       for (const Link& link : links_[at(c)]) gather(node, link.node, link.edges);
       links_[at(c)] = {};
     }
-    // The gain of modularity, but for a factor: edges there are, less those there would be by chance.
+    // Modularity gain up to a factor: actual minus expected edges.
     int32_t best = kNone;
     double gain = 0.0;
     for (const int32_t other : reached_) {
@@ -113,14 +113,14 @@ class Communities {
   }
 
   const detail::Neighborhoods& graph_;
-  std::vector<int32_t> into_;  // itself, as long as it is a community of its own
+  std::vector<int32_t> into_;  // parent; itself for a root
   std::vector<int32_t> first_child_, next_sibling_;
   std::vector<uint8_t> through_;
-  std::vector<int64_t> strength_;  // ends of edges within a community
-  double total_ = 0.0;             // of all
-  std::vector<int64_t> to_;        // edges from the node whose turn it is, by community
+  std::vector<int64_t> strength_;  // edge ends within a community
+  double total_ = 0.0;             // sum over all
+  std::vector<int64_t> to_;        // edges from the current node, by community
   std::vector<int32_t> reached_;
-  std::vector<std::vector<Link>> links_;  // of merged nodes, until they are gathered
+  std::vector<std::vector<Link>> links_;  // of merged nodes, until gathered
 };
 
 }  // namespace

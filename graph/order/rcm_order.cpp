@@ -10,13 +10,13 @@ namespace {
 
 using detail::Neighborhoods;
 
-/// Breadth-first walks over one graph.
+/// Breadth-first searches over one graph.
 class Levels {
  public:
   explicit Levels(const Neighborhoods& graph) : graph_(graph), seen_(static_cast<size_t>(graph.nodes()), 0) {}
 
-  /// A node of a long way to some other one of its component: from the nodes that are farthest, that of the
-  /// smallest degree, until the way gets no longer (George & Liu 1979).
+  /// A pseudo-peripheral node: repeatedly the node of smallest degree in the last level, until the depth
+  /// stops growing (George & Liu 1979).
   int32_t far_from(int32_t start) {
     int64_t depth = walk(start);
     for (;;) {
@@ -52,8 +52,8 @@ class Levels {
     return std::pair(graph_.degree(a), a) < std::pair(graph_.degree(b), b);
   }
 
-  /// Leaves the component in queue_, the last level from last_level_ on: how many levels there are. A whole
-  /// component is unseen before and after.
+  /// Leaves the component in queue_, the last level starting at last_level_; returns the number of levels.
+  /// The whole component is unmarked before and after.
   int64_t walk(int32_t start) {
     queue_.assign(1, start);
     done(start);

@@ -26,7 +26,7 @@ std::vector<TileCount> window_reuse(const Csr& a, int64_t height, int64_t width,
   const int32_t* columns = a.indices.data<int32_t>();
   const int64_t windows = ceil_div(a.rows, height);
   std::mutex mutex;
-  // Few chunks, for each has an array over all tiles of a window.
+  // Few chunks, since each has an array over all tiles of a window.
   parallel_for(windows, std::max<int64_t>(1, ceil_div(windows, 64)), [&](int64_t begin, int64_t end) {
     std::vector<int32_t> entries(static_cast<size_t>(ceil_div(a.cols, width)));
     std::vector<size_t> touched;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <adjoint/kernels/compute_options.h>
+#include <adjoint/kernels/compute_context.h>
 #include <adjoint/kernels/elementwise/activation.h>
 
 namespace adj {

@@ -7,6 +7,7 @@
 #include <adjoint/core/capture.h>
 #include <adjoint/core/detail/dispatch.h>
 #include <adjoint/core/isa.h>
+#include <adjoint/core/profile.h>
 #include <adjoint/kernels/kernel.h>
 
 namespace adj::kernels {
@@ -49,14 +50,15 @@ void check(const char* kernel, const Args& args) {
 #endif
 
 #undef ADJ_KERNEL
-#define ADJ_KERNEL(name, Args)                      \
-  ADJ_DECLARE_KERNEL(name, Args)                    \
-  ADJ_CPU_V4(name, Args)                            \
-  void name(const Args& args) try {                 \
-    check(#name, args);                             \
-    refuse_on_cpu_in_capture(args.device(), #name); \
-    ADJ_RUN_CPU_V4(name, args)                      \
-    ADJ_DISPATCH(args.device(), name, args);        \
-  } catch (const Error& error) {                    \
-    throw_of_op(error, #name);                      \
+#define ADJ_KERNEL(name, Args)                                  \
+  ADJ_DECLARE_KERNEL(name, Args)                                \
+  ADJ_CPU_V4(name, Args)                                        \
+  void name(const Args& args) try {                             \
+    check(#name, args);                                         \
+    refuse_on_cpu_in_capture(args.device(), #name);             \
+    const adj::detail::KernelSpan kernel(#name, args.device()); \
+    ADJ_RUN_CPU_V4(name, args)                                  \
+    ADJ_DISPATCH(args.device(), name, args);                    \
+  } catch (const Error& error) {                                \
+    throw_of_op(error, #name);                                  \
   }

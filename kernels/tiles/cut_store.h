@@ -1,12 +1,12 @@
 #pragma once
 
-#include <adjoint/kernels/compute_options.h>
+#include <adjoint/kernels/compute_context.h>
 #include <adjoint/kernels/tiles/row_tiles.h>
 
 namespace adj::kernels {
 
-/// Process-wide persistent cache of cuts, consulted before making one: a file (data/stored_cuts.h).
-/// Thread-safe.
+/// Persistent cache of cuts, consulted before making one (ComputeContext::cuts): a file
+/// (data/stored_cuts.h). Thread-safe.
 class CutStore {
  public:
   virtual ~CutStore() = default;

@@ -32,7 +32,7 @@ RowTiles make_row_tiles(const Csr& a, int64_t least) {
 }
 
 std::shared_ptr<RowTiles> find_or_make(const Csr& a, int64_t least) {
-  if (const auto& store = compute_options().cuts)
+  if (const auto& store = compute_context().cuts)
     if (auto found = store->find(a, least)) return found;
   return std::make_shared<RowTiles>(make_row_tiles(a, least));
 }
@@ -42,7 +42,7 @@ bool has_tile_spmm(Device device) { return ADJ_DISPATCH(device, has_tile_product
 std::shared_ptr<const RowTiles> row_tiles(const Csr& a, int64_t least, std::shared_ptr<RowTiles> cut) {
   return a.cache->get<RowTiles>(least, [&] {
     if (!cut) cut = find_or_make(a, least);
-    if (const auto& store = compute_options().cuts) store->keep(a, cut);
+    if (const auto& store = compute_context().cuts) store->keep(a, cut);
     return cut;
   });
 }

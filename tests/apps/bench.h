@@ -5,10 +5,10 @@
 
 namespace adj::test {
 
-/// What a training gives.
+/// Outputs of a training run.
 struct Course {
   std::map<std::string, std::string> json;
-  std::string metrics, predictions;  ///< contents of the files
+  std::string metrics, predictions;  ///< file contents
   double number(const std::string& key) const { return std::stod(json.at(key)); }
   bool operator==(const Course& other) const {
     return metrics == other.metrics && predictions == other.predictions &&
@@ -16,7 +16,7 @@ struct Course {
   }
 };
 
-/// A dataset in a file, a program that trains on it, and the options of all trainings.
+/// A dataset in a file, a program that trains on it, and options common to all runs.
 struct TrainingBench {
   TemporaryDirectory folder;
   std::string data = folder.file("data.h5"), checkpoint = folder.file("c.h5"), metrics = folder.file("m.csv"),
@@ -35,7 +35,7 @@ struct TrainingBench {
   }
   Outcome train(const Words& more) const { return train(program, more); }
 
-  /// What a training prints last.
+  /// The JSON result that a training prints last.
   std::map<std::string, std::string> result(const Words& more) const {
     return json_of(succeeds(train(more)));
   }
@@ -47,7 +47,7 @@ struct TrainingBench {
         succeeds(train(other, joined(more, {"--metrics", metrics, "--predict", predicted})));
     return {json_of(outcome), contents_of(metrics), contents_of(predicted)};
   }
-  /// Result, metrics and predictions, without what the clock and the process say.
+  /// Result, metrics and predictions, without times and process data.
   std::string all_of(const std::string& other, const Words& more) const {
     const std::string out =
         succeeds(train(other, joined(more, {"--metrics", metrics, "--predict", predicted}))).out;

@@ -6,7 +6,7 @@
 
 namespace adj::test {
 
-/// The members of a flat JSON object in order, strings without their quotes; empty where it is none.
+/// Members of a flat JSON object in order, strings unquoted; empty if the line is not one.
 inline std::vector<std::pair<std::string, std::string>> json_members(const std::string& line) {
   std::vector<std::pair<std::string, std::string>> members;
   size_t at = 1;
@@ -34,7 +34,7 @@ inline std::vector<std::pair<std::string, std::string>> json_members(const std::
   return members;
 }
 
-/// The object that a program printed last.
+/// The JSON object that a program printed last.
 inline std::map<std::string, std::string> json_of(const Outcome& outcome) {
   const std::vector<std::string> lines = lines_of(outcome.out);
   REQUIRE(!lines.empty());

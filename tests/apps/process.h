@@ -15,11 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Programs run as processes, the way their users run them.
+// Runs programs as processes, as users do.
 
 namespace adj::test {
 
-/// What stands behind a program's name.
+/// Command-line arguments.
 using Words = std::vector<std::string>;
 
 inline Words joined(Words a, const Words& b) {
@@ -27,7 +27,7 @@ inline Words joined(Words a, const Words& b) {
   return a;
 }
 
-/// Programs stand beside this one.
+/// Programs are in this binary's folder.
 inline std::string program_path(const std::string& name) {
   return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / name).string();
 }
@@ -50,7 +50,7 @@ struct Outcome {
   std::string out, err;
 };
 
-/// A program that runs on; killed with the object.
+/// A running program; killed by the destructor.
 class Process {
  public:
   Process(const std::string& program, const Words& arguments,
@@ -105,7 +105,7 @@ inline Outcome run(const std::string& program, const Words& arguments,
   return Process(program, arguments, environment).wait();
 }
 
-/// What a program that must succeed printed; its message is the test's where it does not.
+/// Requires success; on failure the test's message is the program's stderr.
 inline Outcome succeeds(Outcome outcome) {
   if (outcome.status != 0) MESSAGE(outcome.err);
   REQUIRE(outcome.status == 0);
@@ -116,7 +116,7 @@ inline Outcome succeeds(const std::string& program, const Words& arguments) {
   return succeeds(run(program, arguments));
 }
 
-/// As a shell starts it: after `before`, with the redirections `how` (">&-", "2>/dev/full").
+/// Runs it in a shell, after `before`, with the redirections `how` (">&-", "2>/dev/full").
 inline Outcome run_in_shell(const std::string& before, const std::string& how, const std::string& program,
                             const Words& arguments) {
   Words words{"-c", before + " exec \"$0\" \"$@\" " + how, program_path(program)};
@@ -124,16 +124,7 @@ inline Outcome run_in_shell(const std::string& before, const std::string& how, c
   return run("/bin/sh", words);
 }
 
-inline bool have_gnuplot() {
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(folders, folder, ':');)
-    if (access((folder + "/gnuplot").c_str(), X_OK) == 0) return true;
-  MESSAGE("skipped: no gnuplot");
-  return false;
-}
-
-/// The status, and one line on stderr that mentions every part.
+/// True for this status and one line on stderr that mentions every part.
 inline bool fails_with(const Outcome& outcome, int status, const Words& parts) {
   const bool one_line = lines_of(outcome.err).size() == 1 && outcome.err.ends_with('\n');
   if (outcome.status != status || !one_line) {

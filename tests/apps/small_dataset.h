@@ -8,7 +8,7 @@
 
 namespace adj::test {
 
-/// A dataset that a program trains on in milliseconds.
+/// A dataset that trains in milliseconds.
 inline Dataset small_dataset(uint64_t seed = 1, int64_t classes = 3) {
   CitationOptions options;
   options.nodes = 120;
@@ -27,7 +27,7 @@ inline void write_small_dataset(const std::string& path, uint64_t seed = 1, int6
   save_dataset(small_dataset(seed, classes), path);
 }
 
-/// The same nodes with other labels, [N, 3] made by of(class, column). A node of no split has none.
+/// The same nodes with other labels, [N, 3] from of(class, column). Nodes in no split are unlabelled.
 template <class F>
 Dataset small_dataset_of(Task task, F of) {
   Dataset data = small_dataset();
@@ -48,18 +48,18 @@ Dataset small_dataset_of(Task task, F of) {
   data.unlabelled = 1;
   return data;
 }
-/// Is the node of class t, for t = 0 to 2?
+/// Label t, for t = 0 to 2: whether the node is of class t.
 inline Dataset small_multilabel_dataset() {
   return small_dataset_of(Task::node_multilabel, [](int c, int t) { return c == t ? 1.0 : 0.0; });
 }
-/// Targets far from 0, of different sizes; the last is constant.
+/// Targets far from 0, with different scales; the last is constant.
 inline Dataset small_regression_dataset() {
   return small_dataset_of(Task::node_regression, [](int c, int t) {
     return t == 0 ? 1000.0 + 5.0 * c : t == 1 ? -0.01 * (c == 1) : 7.0;
   });
 }
 
-/// `count` splits: the dataset's own, and its parts in turn.
+/// Extends to `count` splits: the dataset's own, and its parts rotated.
 inline void add_splits(Dataset& data, size_t count) {
   while (data.splits.size() < count) {
     const Split last = data.splits.back();

@@ -8,8 +8,8 @@ namespace adj::test {
 
 inline constexpr int64_t kGraphs = 40;
 
-/// Cycles (class 0) and stars (class 1) of 5 to 9 nodes, whose degrees tell them apart: features are a node's
-/// degree, up to 2 and above.
+/// Cycles (class 0) and stars (class 1) of 5 to 9 nodes, separable by degree: features are a node's degree,
+/// up to 2 and above.
 inline Dataset small_graphs() {
   std::vector<int32_t> src, dst, label;
   std::vector<int64_t> offsets{0};
@@ -41,14 +41,14 @@ inline Dataset small_graphs() {
   return data;
 }
 
-/// Graphs first to last, both included.
+/// Graphs first to last, inclusive.
 inline Tensor range(int32_t first, int32_t last) {
   std::vector<int32_t> graphs;
   for (int32_t g = first; g <= last; ++g) graphs.push_back(g);
   return Tensor::from(graphs);
 }
 
-/// With two splits over the graphs.
+/// With two splits of the graphs.
 inline Dataset split_graphs() {
   Dataset data = small_graphs();
   data.splits = {{range(0, 19), range(20, 29), range(30, 39)}, {range(20, 39), range(0, 9), range(10, 19)}};

@@ -4,13 +4,13 @@
 
 namespace adj::test {
 
-/// A training program with options that shape its model.
+/// A training program with options for its model.
 struct Variant {
   std::string program;
   std::vector<std::string> options;
 };
 
-/// All programs that train, with what their models can be.
+/// All training programs with their model variants.
 inline const std::vector<Variant>& variants() {
   static const std::vector<Variant> all = {
       {"train_gcn", {}},
@@ -36,15 +36,15 @@ inline const std::vector<Variant>& variants() {
   return all;
 }
 
-/// Do its layers take sampled blocks?
+/// True if its layers accept sampled blocks.
 inline bool takes_blocks(const Variant& variant) {
   return variant.program != "train_agnn" && variant.program != "train_qgnn";
 }
-/// Likewise, and is an evaluation layer by layer over blocks exact?
+/// True if layer-wise evaluation over blocks is exact for it too.
 inline bool exact_by_layers(const Variant& variant) {
   return takes_blocks(variant) && variant.program != "train_gcn";
 }
-/// Or float32 and tf32 alone?
+/// False for float32 and tf32 only.
 inline bool takes_bfloat16(const Variant& variant) { return variant.program != "train_qgnn"; }
 
 }  // namespace adj::test

@@ -12,8 +12,8 @@ struct RelationCase {
   Relation relation;
 };
 
-/// An unsorted list whose sides differ, with parallel edges and a target without any; the same begun as a CSR
-/// and as its transpose; graphs with and without self-loops; one without edges.
+/// An unsorted bipartite list with parallel edges and a target without edges; the same from CSR and from its
+/// transpose; graphs with and without self-loops; one without edges.
 inline std::vector<RelationCase> relation_cases(Draw& draw, Device device) {
   const Tensor src = Tensor::from(std::vector<int32_t>{4, 0, 3, 3, 1, 6, 0, 3, 2, 5, 3}, device);
   const Tensor dst = Tensor::from(std::vector<int32_t>{1, 4, 3, 3, 0, 3, 1, 3, 4, 0, 3}, device);

@@ -7,7 +7,7 @@
 
 namespace adj::test {
 
-/// The files of a folder, to be changed. Eight nodes; node 3 has no target, node 7 is in no part.
+/// Files of a folder, to be modified by tests. Eight nodes; node 3 has no target, node 7 is in no part.
 inline std::map<std::string, std::string> city() {
   return {
       {"info.yaml",

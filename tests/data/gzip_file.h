@@ -9,7 +9,7 @@
 
 namespace adj::test {
 
-/// `text` as one member of a gzip.
+/// `text` as one gzip member.
 inline std::string gzipped(std::string_view text, int level = 6) {
   z_stream stream{};
   REQUIRE(deflateInit2(&stream, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);

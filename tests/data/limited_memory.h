@@ -13,9 +13,8 @@
 
 namespace adj::test {
 
-/// What `f` throws with so many MB of memory to take, "no error" where it throws nothing, "no memory" where
-/// that does not suffice. In a child process, on one thread. A sanitizer, which keeps memory of its own, sets
-/// no limit.
+/// The error of `f` within a memory limit: its message, "no error", or "no memory" if the limit is too low.
+/// Runs in a child process, on one thread. No limit under a sanitizer, which needs memory of its own.
 template <class F>
 std::string error_within(size_t megabytes, F&& f) {
   int ends[2];

@@ -11,7 +11,7 @@
 
 namespace adj::test {
 
-/// An array as numpy writes it: header, then the bytes of the values.
+/// An array in numpy's format: header, then the values' bytes.
 inline std::string npy(const std::string& type, const std::vector<int64_t>& shape, const std::string& values,
                        bool fortran_order = false) {
   std::string extents;
@@ -34,7 +34,7 @@ std::string raw(const std::vector<T>& values) {
   return bytes;
 }
 
-/// Numbers as numpy writes them on this machine.
+/// Numbers in this machine's numpy type.
 template <class T>
 std::string npy(const std::vector<int64_t>& shape, const std::vector<T>& values) {
   const char kind = std::is_floating_point_v<T> ? 'f' : std::is_signed_v<T> ? 'i' : 'u';
@@ -44,13 +44,13 @@ inline std::string npy_bools(const std::vector<int64_t>& shape, const std::vecto
   return npy("|b1", shape, raw(values));
 }
 
-/// A zip archive made here, so that any part of it can be wrong.
+/// A zip archive built by hand, so that any part of it can be wrong.
 struct NpzFile {
   struct Entry {
     std::string name, bytes;
     uint16_t method = 0;  ///< 8: a deflate stream, of stored blocks
     uint16_t flags = 0;
-    int64_t claimed = -1;  ///< unpacked size in place of the true one
+    int64_t claimed = -1;  ///< overrides the uncompressed size
     uint32_t crc_difference = 0;
   };
   std::vector<Entry> entries;
@@ -73,7 +73,7 @@ struct NpzFile {
     std::string file, directory;
     for (const Entry& entry : entries) {
       const std::string packed = entry.method == 8 ? stored_blocks(entry.bytes) : entry.bytes;
-      std::string facts;  // what the local header and the directory share
+      std::string facts;  // shared by the local header and the directory
       put16(facts, 20);
       put16(facts, entry.flags);
       put16(facts, entry.method);

@@ -2,11 +2,11 @@
 
 #include "npz_file.h"
 
-// A small valid file of each layout that is read.
+// A small valid file of each supported layout.
 
 namespace adj::test {
 
-/// Four nodes; an edge in both directions, one twice, a self-loop; two splits.
+/// Four nodes; an edge in both directions, a duplicate, a self-loop; two splits.
 inline NpzFile heterophilous() {
   NpzFile f;
   f.add("node_features", npy<float>({4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}), 8);
@@ -18,8 +18,7 @@ inline NpzFile heterophilous() {
   return f;
 }
 
-/// Three nodes, five entries of which one is a self-loop; features with one entry twice, and a pickled array
-/// beside.
+/// Three nodes, five entries including a self-loop; features with a duplicate entry, and a pickled array.
 inline NpzFile gnn_benchmark() {
   NpzFile f;
   f.add("adj_data", npy<float>({5}, {1, 1, 2, 0, 1})).add("adj_indices", npy<int32_t>({5}, {1, 2, 1, 0, 0}));

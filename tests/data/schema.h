@@ -8,7 +8,7 @@
 
 namespace adj::test {
 
-/// The contents of a file of the schema, to be changed and written.
+/// Contents of a schema file, to be modified and written.
 struct SchemaFile {
   std::map<std::string, Tensor> datasets;
   std::map<std::string, std::variant<int64_t, double, std::string>>
@@ -30,8 +30,7 @@ struct SchemaFile {
   }
 };
 
-/// Six nodes, eight edges, three classes, features of three columns (dense unless `sparse`), two splits,
-/// weights.
+/// Six nodes, eight edges, three classes, three feature columns (dense unless `sparse`), two splits, weights.
 inline SchemaFile small_file(bool sparse = false) {
   using I = std::vector<int32_t>;
   SchemaFile f;

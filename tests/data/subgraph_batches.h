@@ -8,7 +8,7 @@
 
 namespace adj::test {
 
-/// Skewed, undirected, with weights and an attribute of edges where wanted.
+/// Skewed, undirected; optionally with weights and an edge attribute.
 inline Dataset small_citations(bool sparse = false, bool weighted = false) {
   CitationOptions options;
   options.nodes = 300;
@@ -47,7 +47,7 @@ inline std::vector<int32_t> nodes_of(const std::vector<SubgraphBatch>& all) {
   return nodes;
 }
 
-/// Does what a batch says of its nodes agree with the dataset: features, labels, which of `seeds` are in it?
+/// True if the batch's features, labels and seed flags match the dataset and `seeds`.
 inline bool agrees(const SubgraphBatch& batch, const Dataset& data, const Tensor& seeds) {
   const auto nodes = batch.nodes.to_vector<int32_t>();
   const auto index = batch.nodes.to(Device::cpu());
@@ -63,7 +63,7 @@ inline bool agrees(const SubgraphBatch& batch, const Dataset& data, const Tensor
          same_bits(batch.y.to(Device::cpu()), detail::gather_edges(whole.y, index));
 }
 
-/// The edges among the batch's nodes, by their ends in the whole: target, source -> the value of each.
+/// The edges of the batch by global ids: target, source -> values.
 inline std::map<std::pair<int32_t, int32_t>, double> edges_of(const Graph& graph, const Tensor& nodes,
                                                               const Tensor& value) {
   const EdgeIndex edges = graph.edge_index();
@@ -76,7 +76,7 @@ inline std::map<std::pair<int32_t, int32_t>, double> edges_of(const Graph& graph
   return all;
 }
 
-/// Likewise of the whole: those between the batch's nodes alone.
+/// Same for the full graph, restricted to the batch's nodes.
 inline std::map<std::pair<int32_t, int32_t>, double> edges_among(const Graph& graph, const Tensor& nodes,
                                                                  const Tensor& value) {
   auto all = edges_of(graph, {}, value);
@@ -88,7 +88,7 @@ inline std::map<std::pair<int32_t, int32_t>, double> edges_among(const Graph& gr
   return all;
 }
 
-/// Two layers of a kind over a graph, without dropout.
+/// Two layers of one kind over a graph, without dropout.
 template <class Conv>
 struct TwoLayers : nn::Module {
   nn::Child<Conv> conv1, conv2;

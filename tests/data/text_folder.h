@@ -9,7 +9,7 @@
 
 namespace adj::test {
 
-/// A folder's files by their path in it, to be changed and written; names that end in ".gz" are gzipped.
+/// A folder's files by relative path, to be modified and written; names ending in ".gz" are gzipped.
 using FolderText = std::map<std::string, std::string>;
 
 inline void write_folder(const std::filesystem::path& folder, const FolderText& files) {
@@ -19,8 +19,8 @@ inline void write_folder(const std::filesystem::path& folder, const FolderText& 
   }
 }
 
-/// What `f` throws, of one kind, without the folder's name and what is before it; "none" where it throws
-/// nothing.
+/// The message of the E that `f` throws, without the folder's name and anything before it; "none" if nothing
+/// is thrown.
 template <class E, class F>
 std::string error_in(const std::string& folder, F&& f) {
   try {

@@ -26,13 +26,13 @@ class Random {
   uint64_t seed_, count_ = 0;
 };
 
-/// Where HDF5's own structures begin: most bytes of a file are values, where a change tells little.
+/// Offsets of HDF5's own structures: most bytes of a file are values, where mutations find little.
 std::vector<size_t> structures(const Bytes& file) {
   std::vector<size_t> places{0};
   for (const char* mark : {"OHDR", "OCHK", "TREE", "SNOD", "HEAP", "GCOL", "FRHP", "FHDB", "FHIB", "FSHD",
                            "FSSE", "BTHD", "BTLF", "BTIN", "FAHD", "FADB", "EAHD", "EAIB", "EADB", "EASB"})
     for (size_t at = file.find(mark); at != Bytes::npos; at = file.find(mark, at + 1)) places.push_back(at);
-  // Old object headers have no mark: version 1, a zero, a small number of messages, one reference.
+  // Old object headers have no signature: version 1, a zero, a small number of messages, one reference.
   for (size_t at = 0; at + 16 < file.size(); at += 8)
     if (std::memcmp(&file[at], "\x01\x00", 2) == 0 && file[at + 3] == 0 &&
         std::memcmp(&file[at + 4], "\x01\x00\x00\x00", 4) == 0)

@@ -9,8 +9,8 @@
 
 namespace adj::fuzz {
 
-/// What a file holds, to be changed in ways that HDF5 finds nothing wrong with: numbers at the edges of what
-/// they may be, other types and shapes, what is missing, twice, or another's.
+/// Contents of a file, for mutations that are valid HDF5: boundary values, other types and shapes, missing,
+/// duplicated and swapped datasets.
 struct Content : test::SchemaFile {
   static Content of(const H5Reader& file) {
     Content content;
@@ -166,7 +166,7 @@ struct Content : test::SchemaFile {
   }
 
   static void poke(Tensor& tensor, int64_t at, Random& random) {
-    tensor = tensor.clone();  // it may be another dataset's too
+    tensor = tensor.clone();  // may be shared with another dataset
     if (tensor.dtype() == DType::f32) {
       tensor.mutable_data<float>()[at] = static_cast<float>(number(random));
     } else if (tensor.dtype() == DType::f64) {

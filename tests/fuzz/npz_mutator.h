@@ -5,8 +5,8 @@
 
 namespace adj::fuzz {
 
-/// Changes an .npz: what its arrays hold, under a CRC that is right, so that the changes are seen; the
-/// archive's own bytes; or which arrays there are.
+/// Mutates an .npz: array contents, with a correct CRC so that the changes are seen; the archive's own bytes;
+/// or the set of arrays.
 class NpzMutator {
  public:
   explicit NpzMutator(Random& random) : random_(random) {}
@@ -46,7 +46,7 @@ class NpzMutator {
   }
 
  private:
-  /// A word of the header becomes another one of its length or not.
+  /// Replaces a word of the header, with or without the same length.
   void change_header(Bytes& bytes) {
     static const char* const words[] = {
         "<f4",  ">i8",   "|b1",        "|O", "<U3", "|S0", "<f2", "True", "False", "(3,)",
@@ -63,7 +63,7 @@ class NpzMutator {
     }
   }
 
-  /// A number, of which the least byte stands at any place.
+  /// Overwrites a number, at any byte offset.
   void change_values(Bytes& bytes) {
     if (bytes.size() < 16) return;
     const size_t at = random_.below(4) == 0

@@ -8,12 +8,12 @@
 #include <numeric>
 #include <random>
 
-// Structures, plain loops in double precision and comparisons for the attentions' tests.
+// Structures, plain reference loops in double precision and comparisons for the attention tests.
 namespace adj::test {
 
 using Numbers = std::vector<double>;
 
-/// A structure and its transpose; edges are numbered as its entries or, where asked, in another order.
+/// A structure and its transpose; edges are numbered in entry order or, optionally, in another order.
 struct Edges {
   Csr csr, transposed;
   Tensor order, transposed_order;
@@ -63,7 +63,7 @@ struct Edges {
   }
 };
 
-/// x [rows, columns] + bias [columns], which may be absent.
+/// x [rows, columns] + bias [columns]; bias is optional.
 inline Numbers with_bias(Numbers x, const Tensor& bias) {
   if (!bias) return x;
   const Numbers b = values(bias);
@@ -73,7 +73,7 @@ inline Numbers with_bias(Numbers x, const Tensor& bias) {
 
 using Rows = std::vector<std::vector<int32_t>>;
 
-/// Rows of these lengths with random columns, half of them one and the same: both sides are skewed.
+/// Rows of these lengths with random columns, half of them the same column: both sides are skewed.
 inline Rows random_rows(const std::vector<int64_t>& lengths, int64_t cols, uint32_t seed) {
   std::mt19937 random(seed);
   Rows rows;
@@ -89,8 +89,8 @@ inline Rows random_rows(const std::vector<int64_t>& lengths, int64_t cols, uint3
 
 /// Rectangular, with empty rows and columns.
 inline Rows small_rows() { return random_rows({3, 0, 1, 17, 0, 5, 2, 40}, 61, 1); }
-/// Rows and a column that are cut into pieces, one row and the column into so many that these are merged by
-/// runs first; rows of middling length, short and empty ones.
+/// Rows and a column that are split into pieces, one row and the column into so many that they are merged in
+/// runs first; also medium, short and empty rows.
 inline Rows skewed_rows() {
   std::vector<int64_t> lengths(150);
   for (size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int64_t>(i * i % 13);
@@ -116,12 +116,12 @@ inline Rows symmetric_rows() {
 }
 
 struct AttentionCase {
-  int64_t heads, width, features;  ///< of a node's head; of an edge, 0: none
+  int64_t heads, width, features;  ///< head width; edge feature width, 0: none
   bool dropout;
   kernels::AttentionGradient gradient = kernels::AttentionGradient::by_size;
 };
 
-/// Of whose rows a vector holds several.
+/// Narrow heads, of which a vector holds several rows.
 inline const std::vector<AttentionCase> kNarrow{
     {1, 2, 0, true}, {4, 2, 1, false}, {2, 4, 0, true}, {8, 2, 1, true}, {1, 8, 0, false}};
 inline const std::vector<AttentionCase> kFewNarrow{{1, 2, 0, true}, {4, 2, 1, false}};
@@ -156,9 +156,9 @@ void for_attention_cases(const std::vector<AttentionCase>& wide, const std::vect
   });
 }
 
-/// f(edges, shape, dtype, device) for them. Not in bfloat16 on a GPU, whose walks know no such rows: Δ is of
-/// the O that was rounded (attention.h), which is off by more than the tests allow where heads are of two
-/// numbers, among which roundings do not even out.
+/// f(edges, shape, dtype, device) for narrow heads. Not in bfloat16 on a GPU, whose kernels have no path for
+/// such rows: Δ uses the rounded O (attention.h), and with heads of width 2 the rounding errors do not
+/// average out within the tolerance.
 template <class F>
 void for_narrow_cases(F&& f) {
   for_attention_cases(kNarrow, kFewNarrow,
@@ -192,7 +192,7 @@ inline Numbers mask_of(const kernels::AttentionDropout& dropout, int64_t edges, 
   return m;
 }
 
-/// Attention by logits e [M,H] and value(source, edge, head, c), c < width.
+/// Reference attention from logits e [M,H] and value(source, edge, head, c), c < width.
 struct PlainAttention {
   const Edges& edges;
   size_t heads, width;
@@ -249,9 +249,9 @@ struct PlainAttention {
   struct LogitErrors {
     double of_target = 0.0, of_source = 0.0;
   };
-  /// What Δ = ⟨dO, O⟩ of the stored O, in bfloat16 each of its terms off by up to 2^-8 of itself, leaves in
-  /// the sums of de over a target's edges and over a source's, whose logits are off by what all of its
-  /// targets' are, as far as these look at it.
+  /// Error bounds for the sums of de over a target's edges and over a source's: in bfloat16 each term of Δ =
+  /// ⟨dO, O⟩ with the stored O is off by up to 2^-8 relative. A source's logits inherit the errors of all its
+  /// targets, weighted by their attention.
   LogitErrors logit_errors(const Numbers& d_o, DType dtype) const {
     LogitErrors errors;
     if (dtype != DType::bf16) return errors;
@@ -268,7 +268,7 @@ struct PlainAttention {
     for (double look : looks) errors.of_source = std::max(errors.of_source, look * errors.of_target);
     return errors;
   }
-  /// dv [cols, H D] of values that are the sources' own; `first` columns of a head count.
+  /// dv [cols, H D] for values that belong to sources; only the `first` columns of a head count.
   Numbers value_gradients(const Numbers& d_o, size_t first) const {
     Numbers dv(static_cast<size_t>(edges.cols()) * heads * first);
     edges.each([&](size_t i, size_t j, size_t k) {
@@ -281,13 +281,14 @@ struct PlainAttention {
   }
 };
 
-/// What a result may be off. In bfloat16 Δ is of an O that was rounded, which the width of a head adds up.
+/// Tolerance. In bfloat16 Δ uses a rounded O, whose errors add up over the head width.
 inline double attention_tolerance(DType dtype, int64_t width = 1) {
   if (dtype != DType::bf16) return dtype == DType::f64 ? 1e-11 : 2e-5;
   return 2e-2 * std::max(1.0, std::sqrt(static_cast<double>(width) / 16.0));
 }
 
-/// Holds the gradient of l of `Case` with a bias of 1000 against that without: off by O's rounding, no more.
+/// Compares the gradient of l of `Case` with a bias of 1000 to that without: they may differ only by O's
+/// rounding.
 template <class Case, class Gradient>
 void check_large_bias(Gradient&& gradient_of_l) {
   for (Device device : devices())
@@ -306,7 +307,7 @@ void check_large_bias(Gradient&& gradient_of_l) {
       for (size_t k = 0; k < dl.size(); ++k) {
         double sizes = 0;  // Σ |d_o|
         for (size_t f = 0; f < D; ++f) sizes += std::abs(dO[k / per_head * D + f]);
-        // Half a unit of 1000's last place, times what a logit's gradient is multiplied with.
+        // Half a unit in the last place of 1000, times the factor of a logit's gradient.
         REQUIRE(std::abs(with_bias[k] - dl[k]) <= 0x1p-15 * sizes + 3e-5);
       }
     }

@@ -8,12 +8,12 @@
 
 namespace adj::test {
 
-/// What a result may be off, relative to the largest element: bfloat16 by the rounding of what is stored.
+/// Tolerance relative to the largest element; for bfloat16 the rounding of stored values.
 inline double tolerance(DType dtype) {
   return dtype == DType::f64 ? 1e-12 : dtype == DType::bf16 ? 0x1p-8 : 2e-6;
 }
 
-/// Runs f(device, dtype) for every device and each of the dtypes.
+/// Runs f(device, dtype) for every device and each dtype.
 template <class F>
 void on_devices(std::initializer_list<DType> dtypes, F f) {
   for (Device device : devices())
@@ -23,7 +23,7 @@ void on_devices(std::initializer_list<DType> dtypes, F f) {
     }
 }
 
-/// For float32 and float64, and for bfloat16 besides: what features may be.
+/// For float32, float64 and bfloat16: all feature dtypes.
 template <class F>
 void on_devices_and_floats(F f) {
   on_devices({DType::f32, DType::f64}, f);
@@ -33,7 +33,7 @@ void on_devices_and_features(F f) {
   on_devices({DType::f32, DType::f64, DType::bf16}, f);
 }
 
-/// f() writes the tensor it returns; the bits must be the same with 1, 2 and 4 threads.
+/// f() returns a tensor; true if its bits are the same with 1, 2 and 4 threads.
 template <class F>
 bool same_bits_on_any_threads(F f) {
   Tensor expected;
@@ -48,7 +48,7 @@ bool same_bits_on_any_threads(F f) {
   return true;
 }
 
-/// f at every element.
+/// f applied to every element.
 template <class F>
 std::vector<double> mapped(const Tensor& x, F f) {
   std::vector<double> y = values(x);

@@ -4,10 +4,10 @@
 #include <adjoint/core/parallel.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 
-// Structures that a cut into tiles meets.
+// Structures for tests of tile cuts.
 namespace adj::test {
 
-/// A structure from lists of columns by row, sorted here.
+/// A structure from column lists per row, sorted here.
 inline Csr csr_of(const Rows& rows, int64_t cols) {
   return structure_of(std::ssize(rows), cols, [&](size_t i) { return rows[i]; }).csr;
 }
@@ -31,7 +31,7 @@ struct Named {
       : name(std::move(of)), rows(std::move(lists)), csr(csr_of(rows, cols)) {}
 };
 
-/// Structures of every kind that a cut meets.
+/// All kinds of structures relevant to a cut.
 inline std::vector<Named> tile_structures() {
   std::vector<Named> all;
   all.emplace_back("no rows", Rows(), 3);
@@ -51,7 +51,7 @@ inline std::vector<Named> tile_structures() {
     for (int32_t c = 0; c < 100; ++c)
       if (random() % 3 == 0) blocks[i].push_back(static_cast<int32_t>(i / 128 * 128) + c);
   all.emplace_back("blocks", blocks, 640);
-  // Hubs among rows and columns, and many tiles to a window.
+  // Hub rows and columns, and many tiles per window.
   auto skewed = random_rows(400, 6000, 3.0, 5);
   for (int32_t c = 0; c < 6000; ++c) {
     skewed[7].push_back(c);
@@ -64,7 +64,7 @@ inline std::vector<Named> tile_structures() {
   return all;
 }
 
-/// Where there are products over tiles.
+/// Devices with products over tiles.
 inline std::vector<Device> product_devices() {
   std::vector<Device> all{Device::cpu()};
   for (Device device : devices())

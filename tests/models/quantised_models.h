@@ -29,8 +29,8 @@ inline Graph random_graph(Device device, int64_t edges = 6000) {
   return Graph::from_coo(kNodes, Tensor::from(list.src, device), Tensor::from(list.dst, device));
 }
 
-/// A model with scales as a training batch sets them, and settled statistics of batch norms, after passes of
-/// `pass(model)`.
+/// A model after passes of `pass(model)`, with scales set as by training batches, and settled batch norm
+/// statistics.
 template <class Pass>
 TrainedModel trained_by(const models::ModelFamily& family, const models::ModelOptions& options, Task task,
                         Device device, Pass&& pass) {
@@ -48,7 +48,7 @@ TrainedModel trained_by(const models::ModelFamily& family, const models::ModelOp
     const NoGrad no_grad;
     for (int i = 0; i < 40; ++i) pass(*parts.model);
   }
-  // First scales are simple shares of sums of others: many sums would lie on the border of two integers.
+  // Initial scales are simple fractions of sums of others: many sums would lie on a rounding boundary.
   std::map<std::string, Tensor> state;
   float share = 0.0f;
   for (const auto& [name, tensor] : parts.model->state()) {
@@ -65,7 +65,7 @@ inline TrainedModel trained_on(const Graph& graph, const Tensor& x, const models
   });
 }
 
-/// What a checkpoint says of such a model.
+/// Checkpoint facts of such a model.
 inline std::map<std::string, std::string> facts_of(const models::ModelOptions& o, bool of_graphs) {
   std::map<std::string, std::string> facts{{"task", of_graphs ? "graph_class" : "node_class"},
                                            {"features", fmt::format("{}", kIn)},
@@ -97,8 +97,7 @@ inline std::map<std::string, std::string> facts_of(const models::ModelOptions& o
   return facts;
 }
 
-/// The checkpoint of a training that such a model could be from, with names of classes and a scaling of
-/// features.
+/// A checkpoint as written by training such a model, with class names and feature scaling.
 inline void write_checkpoint(const TrainedModel& trained, const std::string& path) {
   optim::Checkpoint checkpoint;
   checkpoint.program = trained.description().program;
@@ -112,7 +111,7 @@ inline void write_checkpoint(const TrainedModel& trained, const std::string& pat
   optim::save_checkpoint(checkpoint, path);
 }
 
-/// Some graphs side by side, one of them without nodes and one without edges.
+/// A batch of graphs, one without nodes and one without edges.
 struct ManyGraphs {
   Graph graph;
   Tensor offsets;  // int64 [G + 1]

@@ -8,8 +8,8 @@
 
 namespace adj::test {
 
-/// Holds the gradients of a module by its parameters and by `inputs` (leaves) against central differences, in
-/// float64: `f` runs it, and computes the same function at every call.
+/// Checks a module's gradients for its parameters and for `inputs` (leaves) against central differences, in
+/// float64. `f` runs the module, and must compute the same function at every call.
 inline void check_module(nn::Module& module, const std::vector<Var>& inputs, const std::function<Var()>& f) {
   constexpr double kStep = 1e-5, kTolerance = 1e-6;
   std::vector<Var> leaves = module.parameters();

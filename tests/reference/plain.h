@@ -11,8 +11,8 @@
 #include <numeric>
 #include <vector>
 
-// What tests of ops and layers compare with: dense matrices in float64 and plain loops, and inputs that
-// depend on a test's seed alone.
+// References for tests of ops and layers: dense float64 matrices, plain loops, and inputs that depend only on
+// a test's seed.
 
 namespace adj::test {
 
@@ -66,7 +66,7 @@ inline double squared_error(const Tensor& a, const Tensor& b) {
 
 inline double relu_of(double x) { return x > 0.0 ? x : 0.0; }
 
-/// A sparse matrix entry by entry; equal entries add up.
+/// Dense copy of a sparse matrix; duplicate entries are summed.
 inline Dense dense_of(const SparseMatrix& a) {
   Dense d(a.rows(), a.cols());
   const Csr& csr = a.relation().csr();
@@ -80,7 +80,7 @@ inline Dense dense_of(const SparseMatrix& a) {
   return d;
 }
 
-/// D^-1/2 (A + I) D^-1/2 over a list of edges (GCN eq. 2), a self-loop added where a node has none.
+/// D^-1/2 (A + I) D^-1/2 from an edge list (GCN eq. 2); a self-loop is added to nodes without one.
 inline Dense gcn_of(int64_t nodes, const Tensor& src, const Tensor& dst, const Tensor& weight = {}) {
   const auto from = src.to(DType::i32).to_vector<int32_t>(), to = dst.to(DType::i32).to_vector<int32_t>();
   const auto w = weight ? values(weight) : std::vector<double>(from.size(), 1.0);
@@ -101,7 +101,7 @@ inline Dense gcn_of(int64_t nodes, const Tensor& src, const Tensor& dst, const T
   return a;
 }
 
-/// Numbers that depend on the seed and on the calls before in the same test.
+/// Random inputs that depend on the seed and on earlier calls in the same test.
 class Draw {
  public:
   explicit Draw(uint64_t seed, Device device = {}, DType dtype = DType::f64)
@@ -111,7 +111,7 @@ class Draw {
   Tensor uniform(Shape shape, double low, double high) {
     return random_uniform(shape, low, high, generator_, dtype_, device_);
   }
-  /// Normal numbers pushed away from zero by 0.1: a kink there is out of a gradient check's reach.
+  /// Normal numbers moved away from zero by 0.1, so that a gradient check does not cross a kink there.
   Tensor off_zero(Shape shape) {
     std::vector<double> x = values(normal(shape));
     for (double& v : x) v += v < 0.0 ? -0.1 : 0.1;
@@ -124,7 +124,7 @@ class Draw {
     for (double v : x) whole.push_back(std::min(static_cast<int32_t>(std::floor(v)), high - 1));
     return Tensor::from(whole, device_);
   }
-  /// k distinct int32 of [0, n), in no order.
+  /// k distinct int32 of [0, n), unordered.
   Tensor distinct(int64_t k, int64_t n) {
     const auto key = values(random_uniform({n}, 0.0, 1.0, generator_, DType::f64));
     std::vector<int32_t> all(static_cast<size_t>(n));
@@ -135,7 +135,7 @@ class Draw {
     all.resize(static_cast<size_t>(k));
     return Tensor::from(all, device_);
   }
-  /// [rows, cols] with `entries` random entries, some of them equal; row 0 has none and row 1 many.
+  /// [rows, cols] with `entries` random entries, some duplicate; row 0 is empty and row 1 has many.
   SparseMatrix sparse(int64_t rows, int64_t cols, int64_t entries, bool has_values = true) {
     REQUIRE(rows >= 2);
     auto row = ints(entries, 1, static_cast<int32_t>(rows)).to_vector<int32_t>();
@@ -158,7 +158,7 @@ class Draw {
     csr.indices = Tensor::from(indices, device_);
     return SparseMatrix(Relation::from_csr(std::move(csr)), has_values ? normal({entries}) : Tensor{});
   }
-  /// Directed edges among all nodes but the last, some of them equal, without self-loops.
+  /// Directed edges among all nodes but the last, some duplicate, without self-loops.
   Graph graph(int64_t nodes, int64_t edges, bool weighted = false) {
     const auto n = static_cast<int32_t>(nodes);
     Tensor src = ints(edges, 0, n - 1), step = ints(edges, 1, n - 1);
@@ -169,7 +169,7 @@ class Draw {
     weight_ = weighted ? random_uniform({edges}, 0.25, 2.0, generator_, DType::f32, device_) : Tensor{};
     return Graph::from_coo(nodes, src_, dst_, weight_);
   }
-  /// The graph drawn last, as a dense GCN matrix made from its list of edges.
+  /// The last drawn graph as a dense GCN matrix, from its edge list.
   Dense gcn(int64_t nodes) const { return gcn_of(nodes, src_, dst_, weight_); }
 
  private:
@@ -179,7 +179,7 @@ class Draw {
   Tensor src_, dst_, weight_;
 };
 
-/// Holds f's gradients by all inputs against central differences.
+/// Checks f's gradients for all inputs against central differences.
 inline void check(const std::function<Var(const std::vector<Var>&)>& f, const std::vector<Tensor>& inputs) {
   const GradientCheck result = check_gradients(f, inputs);
   INFO(result.message);

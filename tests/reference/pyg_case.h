@@ -10,8 +10,8 @@
 #include <map>
 #include <string>
 
-// A layer beside PyG's: one group of pyg_layers.h5 or another file, as case() in make_pyg_reference.py writes
-// it.
+// A layer compared to PyG's: one group of pyg_layers.h5 or another file, as written by case() in
+// make_pyg_reference.py.
 
 namespace adj::test {
 
@@ -26,7 +26,7 @@ class PygCase {
     return file().tensor(group_ + "/" + name, {DType::f32, DType::i32}).to(device_);
   }
   bool has(const std::string& name) const { return file().has(group_ + "/" + name); }
-  /// An input, for which a gradient is asked; absent where the case has none.
+  /// An input with a gradient; absent if the case has none.
   Var in(const std::string& name) {
     if (!has("in/" + name)) return {};
     const auto found = inputs_.find(name);
@@ -34,7 +34,7 @@ class PygCase {
                ? found->second
                : inputs_.emplace(name, Var::parameter((*this)("in/" + name))).first->second;
   }
-  /// One that belongs to edges, by this graph's numbers.
+  /// An edge input, permuted to this graph's edge numbers.
   Var of_edges(const std::string& name, const Graph& graph) {
     const Var given = in(name);
     return given ? index_select(given, graph.input_order()) : given;
@@ -45,7 +45,7 @@ class PygCase {
                               (*this)("dst"));
   }
 
-  /// Gives the layer the state that PyG's had, through a file as `to_adjoint.py state` writes it.
+  /// Loads the state of PyG's layer, via a file in the format of `to_adjoint.py state`.
   void load(nn::Module& module, const std::map<std::string, std::string>& names = {}) const {
     const TemporaryDirectory folder;
     const std::string path = folder.file("state.h5");
@@ -57,7 +57,7 @@ class PygCase {
     nn::load_pyg_state(module, path, names);
   }
 
-  /// Holds the output and the gradients of all inputs and parameters against PyG's.
+  /// Compares the output and the gradients of all inputs and parameters with PyG's.
   void compare(nn::Module& module, const Var& y, const std::map<std::string, std::string>& names = {}) const {
     CHECK(close(y.value(), (*this)("y"), 1e-5));
     module.zero_grad();
@@ -80,7 +80,7 @@ class PygCase {
         if (place.starts_with(own)) place = theirs + place.substr(own.size());
       const Tensor& grad = found->second.grad();
       if (!has("dstate/" + place)) {
-        CHECK(!grad);  // a part that takes no part
+        CHECK(!grad);  // an unused part
         continue;
       }
       Tensor expected = (*this)("dstate/" + place).to(Device::cpu());

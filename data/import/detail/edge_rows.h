@@ -4,9 +4,8 @@
 
 namespace adj::detail {
 
-/// The edges of a list by target, then source, and with `inverse` each in the other direction, too. What
-/// sorted_edges() gives of them, less the order: 4 bytes an edge beside the list, where that takes 24. Nodes
-/// are in range; on the CPU.
+/// The edges of a list by target, then source; with `inverse` also reversed. Same as sorted_edges() without
+/// the order, and takes 4 bytes per edge besides the list instead of 24. Nodes must be in range; on the CPU.
 Csr edge_rows(int64_t nodes, const EdgeIndex& edges, bool inverse);
 
 }  // namespace adj::detail

@@ -8,27 +8,27 @@
 
 namespace adj::graphland {
 
-/// Of a node, and of edges in both directions.
+/// Maximum number of nodes, and of edges in both directions.
 constexpr int64_t kMost = (int64_t{1} << 31) - 2;
 
-/// The table of one file of GraphLand's, whose first column counts the nodes. All errors are DataErrors of
-/// one line naming file, line and column.
+/// A table of one GraphLand file, whose first column is the node number. All errors are one-line DataErrors
+/// naming file, line and column.
 class NodeTable {
  public:
   NodeTable(const std::string& path, Progress& reading);
 
-  /// The place of a column by its name.
+  /// Index of a column by name.
   size_t column(const std::string& name) const;
   std::vector<size_t> columns(const std::vector<std::string>& names) const;
 
-  /// Goes to the next row; false at the end.
+  /// Moves to the next row; false at the end.
   bool next();
-  /// Of the row: nan where it is missing.
+  /// Number in the current row; NaN if missing.
   float number(size_t column) const;
   int32_t category(size_t column) const;
   bool flag(size_t column) const;
 
-  /// So far.
+  /// Rows read so far.
   int64_t rows() const { return rows_; }
   void expect_rows(int64_t nodes) const;
   [[noreturn]] void fail(size_t column, std::string_view expected) const;

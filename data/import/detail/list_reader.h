@@ -7,10 +7,10 @@
 
 namespace adj {
 
-/// Reads a list of edges, in parallel, and settles whether its first line is a header.
+/// Reads an edge list in parallel, and decides whether its first line is a header.
 class ListReader {
  public:
-  /// `doubtful`: the first line may be a header, which the ids of the others decide.
+  /// `doubtful`: the first line may be a header; the ids of the other lines decide.
   ListReader(TextSource& source, const TableHead& head, int64_t header_line, bool doubtful,
              const EdgeListOptions& options, NodeIds& ids);
 
@@ -18,11 +18,11 @@ class ListReader {
   /// 0: none.
   int64_t header_line() const { return header_line_; }
   int64_t comments() const { return comments_; }
-  /// Is the first line an edge whose ids stand in no other?
+  /// True if the first line is an edge whose ids occur in no other line.
   bool first_is_alone() const { return first_is_alone_; }
 
  private:
-  /// The edges of one block of lines. Names point into the block, or to copies.
+  /// The edges of one block of lines. Names point into the block or to copies.
   struct Ends {
     std::vector<int64_t> ids;
     std::vector<std::string_view> names;

@@ -7,10 +7,10 @@
 
 namespace adj {
 
-/// A file whose rows are nodes' each: how it begins, which row is a header, whose a row is.
+/// A file with one row per node: its format, its header, and the mapping of rows to nodes.
 class NodeRows {
  public:
-  /// `by_row`: rows have no id. `blank_rows`: lines of nothing are rows.
+  /// `by_row`: rows have no id. `blank_rows`: empty lines are rows.
   NodeRows(const std::string& path, bool by_row, bool blank_rows, Header header,
            const std::optional<std::string>& comment, const NodeIds& ids, Progress* reading);
 
@@ -19,12 +19,12 @@ class NodeRows {
   const TableHead& head() const { return head_; }
   bool by_row() const { return by_row_; }
   bool is_header(int64_t line) const { return line == header_line_; }
-  /// Behind the id.
+  /// Without the id.
   int64_t columns() const { return head_.columns() - !by_row_; }
-  /// Throws where there is none of that id, or of row number `row`.
+  /// Throws if there is no node of that id, or of row number `row`.
   int32_t node_of(std::string_view id, int64_t line) const;
   int32_t node_of_row(int64_t row, int64_t line) const;
-  /// Throws where the node has had a row.
+  /// Throws if the node already had a row.
   void mark(int32_t node, int64_t line);
 
   /// "FILE: separated by …", for a summary.
@@ -43,19 +43,19 @@ class NodeRows {
   std::vector<uint8_t> seen_;
 };
 
-/// Of the id of a node that a line of a split names: all of it, blanks at its ends aside, or in quotes.
+/// The node id in a line of a split file: the entire line, trimmed or quoted.
 std::string id_in_split(const NodeRows& rows, int64_t line, std::string_view record);
 
-/// float32 [N, columns], nan where the file says nothing.
+/// float32 [N, columns], NaN if the file gives no value.
 struct NumberRows {
   Tensor values;
   std::string note;
 };
-/// `missing`: what is_missing() is nan; else an error that names --impute. `every_node`: each has a row.
-/// `binary`: 0 and 1 alone.
+/// `missing`: is_missing() fields become NaN; otherwise they are an error that mentions --impute.
+/// `every_node`: each node needs a row. `binary`: only 0 and 1.
 NumberRows read_numbers(NodeRows& rows, int64_t nodes, bool missing, bool every_node, bool binary);
 
-/// Puts numbers in the place of nan, column by column; says which: "5 missing numbers in 2 columns: …".
+/// Replaces NaN column by column; returns a note: "5 missing numbers in 2 columns: …".
 std::string impute(Tensor& x, Imputation imputation, const NodeRows& rows);
 
 /// Sets y, classes and unlabelled of `data`; returns the note.

@@ -7,18 +7,18 @@
 
 namespace adj {
 
-/// The elements of an array of numpy's (bools, integers and floats of 16, 32 and 64 bits), as they come in
-/// the file, made numbers of a tensor.
+/// Converts the elements of a numpy array (bools, integers and floats of 16, 32 and 64 bits) from the file's
+/// byte stream to a tensor.
 class NpyValues {
  public:
-  /// `to` has the header's shape and is u8, i32, i64, f32 or f64; both outlive this.
+  /// `to` has the header's shape and dtype u8, i32, i64, f32 or f64; both must outlive this.
   NpyValues(const NpyHeader& header, Tensor& to);
-  /// The next `bytes` of them, whole elements. Throws DataError where one does not fit the tensor's dtype:
-  /// "300 at row 3, column 1, expected integers from 0 to 255".
+  /// Converts the next `bytes`, a multiple of the element size. Throws DataError for an element that does not
+  /// fit the tensor's dtype: "300 at row 3, column 1, expected integers from 0 to 255".
   void take(const char* from, size_t bytes);
 
  private:
-  /// Where elements go, which come in Fortran's order: their places in row-major order.
+  /// Row-major positions of elements that come in Fortran order.
   class Places {
    public:
     explicit Places(const std::vector<int64_t>& shape);
@@ -39,8 +39,7 @@ class NpyValues {
   int64_t at_ = 0;
 };
 
-/// Of a string's bytes, without the zeros that fill it up. Throws DataError for characters beyond ASCII in
-/// unicode.
+/// A string element without zero padding. Throws DataError for non-ASCII characters in unicode.
 std::string npy_text(const NpyHeader& header, std::string_view bytes);
 
 }  // namespace adj

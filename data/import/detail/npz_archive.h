@@ -14,22 +14,22 @@ struct zip_file;
 
 namespace adj {
 
-/// A zip archive of .npy files, of which nothing is read before it is asked for. All errors are DataErrors of
-/// one line naming the file and, where there is one, the array (its name is without ".npy").
+/// A zip archive of .npy files, read on demand. All errors are one-line DataErrors naming the file and, if
+/// any, the array (without ".npy").
 class NpzArchive {
  public:
   struct Entry {
     uint64_t index = 0;
-    uint64_t bytes = 0;   ///< unpacked, as the directory says
-    uint64_t packed = 0;  ///< as they lie in the file
+    uint64_t bytes = 0;   ///< uncompressed size, from the directory
+    uint64_t packed = 0;  ///< compressed size
     uint16_t method = 0;
     bool encrypted = false;
   };
 
-  /// The bytes of an entry, one after the other.
+  /// Sequential reader of an entry's bytes.
   class Stream {
    public:
-    /// Fewer bytes than asked for at the end alone, where the CRC is checked too.
+    /// Returns fewer bytes than requested only at the end, where the CRC is checked too.
     size_t read(void* to, size_t bytes);
 
    private:
@@ -43,14 +43,14 @@ class NpzArchive {
   };
 
   static NpzArchive open(const std::string& path);
-  /// From memory, which must outlive the archive; `name` stands for the path in messages.
+  /// From memory, which must outlive the archive; `name` replaces the path in messages.
   static NpzArchive from_image(std::span<const std::byte> image, const std::string& name);
 
   const std::string& file() const { return name_; }
   uint64_t file_bytes() const { return bytes_; }
   const std::map<std::string, Entry, std::less<>>& entries() const { return entries_; }
-  /// At an entry's first byte, once the directory's word about it can be true: plain, stored or deflated, no
-  /// longer than the file, and no zip bomb's by more than deflation can do.
+  /// A stream at an entry's first byte, after checking the directory's information: a plain entry, stored or
+  /// deflated, no larger than the file, and no higher compression ratio than deflate allows (zip bombs).
   Stream stream(const std::string& array) const;
   [[noreturn]] void fail(std::string_view array, const std::string& message) const;
 

@@ -3,7 +3,7 @@
 #include <adjoint/data/dataset.h>
 #include <adjoint/data/import/npz.h>
 
-// The layouts of import_npz(), a file each: is an archive of it, and what it says.
+// The layouts of import_npz(), one file each: detection and import.
 
 namespace adj::npz {
 

@@ -9,12 +9,12 @@
 
 namespace adj::ogb {
 
-/// The folder raw/ of a dataset, whichever form it has. Tables are called as the binary form calls them:
-/// "num_nodes_list", "num_edges_list", "edge_index", "node_feat", "edge_feat", "node_label", "graph_label",
-/// and further "node_…". Whatever fails is a DataError with the table's place.
+/// A dataset's raw/ folder, text or binary. Tables have the names of the binary form: "num_nodes_list",
+/// "num_edges_list", "edge_index", "node_feat", "edge_feat", "node_label", "graph_label", and additional
+/// "node_…". All failures are DataErrors with the table's place.
 class Raw {
  public:
-  /// Throws where it is of neither form, or has several kinds of nodes.
+  /// Throws if it has neither form, or several node types.
   static std::unique_ptr<Raw> open(const std::filesystem::path& folder);
   virtual ~Raw() = default;
 
@@ -23,16 +23,16 @@ class Raw {
   virtual Tensor counts(std::string_view table, int64_t least) = 0;
   /// int32 [edges] each, from 0 to `most`.
   virtual EdgeIndex edges(int64_t edges, int64_t most) = 0;
-  /// float32 [rows, *], at least one column; finite, but for nan where it is `missing`.
+  /// float32 [rows, *], at least one column; finite, NaN allowed if `missing`.
   virtual Tensor numbers(std::string_view table, int64_t rows, bool missing) = 0;
-  /// How many rows numbers() would have, found without taking memory for them.
+  /// Number of rows of numbers(), without allocating them.
   virtual int64_t rows(std::string_view table) = 0;
-  /// Of a row, from 0.
+  /// `row` counts from 0.
   [[noreturn]] virtual void fail_at(std::string_view table, int64_t row, const std::string& message) = 0;
   [[noreturn]] virtual void fail(std::string_view table, const std::string& message) = 0;
 };
 
-/// X.csv.gz, or X.csv where that is what there is; empty where there is neither.
+/// X.csv.gz, else X.csv; empty if neither exists.
 std::string text_file(const std::filesystem::path& folder, std::string_view name);
 
 std::unique_ptr<Raw> open_text(const std::filesystem::path& folder);

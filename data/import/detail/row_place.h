@@ -6,8 +6,8 @@
 
 namespace adj {
 
-/// Throws DataError "FILE:LINE: message" of row `row`, from 0, that read_rows() gave with this format: what a
-/// row means shows itself when all of them are there, and then its line is looked for again.
+/// Throws DataError "FILE:LINE: message" for row `row`, from 0, of read_rows() with this format. Finds the
+/// line by reading the file again, for errors that show only after all rows are read.
 [[noreturn]] void fail_row(const std::string& path, const RowFormat& format, int64_t row,
                            const std::string& message);
 

@@ -299,7 +299,7 @@ void gemm(const GemmArgs& args) {
   const bool aligned_bias = !args.bias || aligned_to_16(args.bias.raw_data());
   Product product{dtype,
                   dtype,
-                  dtype == DType::f32 ? compute_options().matmul_precision : MatmulPrecision::exact,
+                  dtype == DType::f32 ? compute_context().matmul_precision : MatmulPrecision::exact,
                   transposed_a,
                   transposed_b,
                   !wide && args.bias && aligned_bias,

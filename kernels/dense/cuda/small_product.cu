@@ -102,8 +102,8 @@ __global__ void __launch_bounds__(kBlockThreads)
 }  // namespace
 
 bool is_small_product(const GemmArgs& args) {
-  if (args.c.dtype() != DType::f32 || compute_options().matmul_precision != MatmulPrecision::exact ||
-      compute_options().exact_products == ExactProducts::split)
+  if (args.c.dtype() != DType::f32 || compute_context().matmul_precision != MatmulPrecision::exact ||
+      compute_context().exact_products == ExactProducts::split)
     return false;
   const int64_t k = args.a.size(args.trans_a == Transpose::yes ? 0 : 1);
   return k <= kMostMultiplications && args.c.numel() <= kMostMultiplications / k;

@@ -575,11 +575,11 @@ struct Division {
 }  // namespace
 
 bool splits_product(const GemmArgs& args) {
-  if (args.c.dtype() != DType::f32 || compute_options().matmul_precision != MatmulPrecision::exact)
+  if (args.c.dtype() != DType::f32 || compute_context().matmul_precision != MatmulPrecision::exact)
     return false;
   const DeviceProperties& gpu = properties(args.c.device().index);
   if (gpu.major != 9 || gpu.minor != 0) return false;
-  switch (compute_options().exact_products) {
+  switch (compute_context().exact_products) {
     case ExactProducts::float32:
       return false;
     case ExactProducts::split:

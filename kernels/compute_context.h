@@ -43,7 +43,7 @@ enum class SparseKernels : uint8_t { automatic, csr, tiles, hybrid };
 enum class Aggregation : uint8_t { automatic, reduce, scatter };
 
 /// How the calling thread computes, where more than one way is right.
-struct ComputeOptions {
+struct ComputeContext {
   MatmulPrecision matmul_precision = MatmulPrecision::exact;
   ExactProducts exact_products = ExactProducts::by_size;
   SparseKernels sparse_kernels = SparseKernels::automatic;
@@ -53,21 +53,21 @@ struct ComputeOptions {
   std::shared_ptr<kernels::CutStore> cuts;
 };
 
-/// The options of the calling thread, which may be changed: they count from the next op on. A thread begins
-/// with the defaults; those of a Prefetcher begin with its maker's.
-ComputeOptions& compute_options();
+/// The calling thread's, which may be changed: what it says counts from the next op on. A thread begins with
+/// the defaults, those of a Prefetcher with their maker's.
+ComputeContext& compute_context();
 
-/// Options of the calling thread as long as it lives.
+/// The calling thread's context as long as it lives.
 class ComputeScope {
  public:
-  explicit ComputeScope(ComputeOptions options)
-      : before_(std::exchange(compute_options(), std::move(options))) {}
-  ~ComputeScope() { compute_options() = std::move(before_); }
+  explicit ComputeScope(ComputeContext context)
+      : before_(std::exchange(compute_context(), std::move(context))) {}
+  ~ComputeScope() { compute_context() = std::move(before_); }
   ComputeScope(const ComputeScope&) = delete;
   ComputeScope& operator=(const ComputeScope&) = delete;
 
  private:
-  ComputeOptions before_;
+  ComputeContext before_;
 };
 
 }  // namespace adj

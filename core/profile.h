@@ -1,0 +1,105 @@
+#pragma once
+
+#include <adjoint/core/device.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace adj {
+
+/// What one op, or a kernel or copy outside of all ops, cost while a Profiler lived. Times are of the op
+/// itself, without ops that it calls. On a GPU they include the kernels' own: each is waited for.
+struct ProfileRow {
+  std::string name;
+  int64_t forward_calls = 0, backward_calls = 0;
+  double forward_ms = 0.0, backward_ms = 0.0;
+  uint64_t allocated = 0;  ///< bytes asked for, of host and devices
+  uint64_t copied = 0;     ///< bytes between host and devices
+  size_t peak = 0;         ///< most bytes that were live on one device when it allocated
+};
+
+/// While it lives, ops, kernels and copies of all threads are timed, and with CUDA are NVTX ranges. Off, each
+/// costs one relaxed load of an atomic. New steps are not captured meanwhile (optim/captured_step.h); what a
+/// step captured before replays is not seen. One at a time: a second one throws Error.
+class Profiler {
+ public:
+  Profiler();
+  ~Profiler();
+  Profiler(const Profiler&) = delete;
+  Profiler& operator=(const Profiler&) = delete;
+
+  /// By op, the one that took longest first. Spans that are still open do not count.
+  std::vector<ProfileRow> rows() const;
+  /// Trace event format, for chrome://tracing and ui.perfetto.dev: a complete event for each op and, nested
+  /// in it, kernel, with its thread, category (forward, backward, kernel, copy) and bytes. Of more than a
+  /// million events the first; "left_out" then counts the others.
+  std::string chrome_trace() const;
+
+  struct State;
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+/// Rows as a table, a line each, and their sums.
+std::string profile_table(const std::vector<ProfileRow>& rows);
+
+namespace detail {
+
+inline std::atomic<bool> profile_on = false;
+
+enum class SpanKind : uint8_t { op, kernel, copy };
+/// `owner` tells spans of a thread apart: end_span() of one that was not begun does nothing.
+void begin_span(const void* owner, const char* name, SpanKind kind);
+void end_span(const void* owner) noexcept;
+void profile_allocation(size_t bytes, size_t live);
+
+}  // namespace detail
+
+inline bool profiling() { return detail::profile_on.load(std::memory_order_relaxed); }
+
+namespace detail {
+
+/// A kernel, or a copy between the host and `device`, for as long as it lives; of a copy within the host
+/// nothing. Waits at the end for the thread's current stream of `device`.
+class KernelSpan {
+ public:
+  KernelSpan(const char* name, Device device, SpanKind kind = SpanKind::kernel, size_t copied = 0)
+      : device_(device) {
+    if (profiling()) begin(name, kind, copied);
+  }
+  ~KernelSpan() {
+    if (profiling()) end();
+  }
+  KernelSpan(const KernelSpan&) = delete;
+  KernelSpan& operator=(const KernelSpan&) = delete;
+
+ private:
+  void begin(const char* name, SpanKind kind, size_t copied);
+  void end() noexcept;
+  Device device_;
+};
+
+/// While it lives, ops of this thread count as backward.
+class BackwardPass {
+ public:
+  BackwardPass();
+  ~BackwardPass();
+  BackwardPass(const BackwardPass&) = delete;
+  BackwardPass& operator=(const BackwardPass&) = delete;
+
+ private:
+  bool outer_;
+};
+
+/// Ranges on a GPU's timeline (core/cuda/); nothing in a build without CUDA.
+void push_nvtx_range(const char* name);
+void pop_nvtx_range();
+
+}  // namespace detail
+
+}  // namespace adj

@@ -1,0 +1,101 @@
+#include "../support.h"
+#include <adjoint/training/report.h>
+#include <adjoint/training/run_folder.h>
+
+#include <cmath>
+#include <fstream>
+
+using namespace adj;
+using namespace adj::test;
+using namespace adj::training;
+
+namespace {
+
+/// Node 0 has no in-edge, node 1 one, node 2 three and node 3 two.
+Graph small_graph() {
+  const std::vector<int32_t> from{0, 0, 1, 3, 0, 1}, to{1, 2, 2, 2, 3, 3};
+  return Graph::from_coo(4, Tensor::from(from), Tensor::from(to));
+}
+
+}  // namespace
+
+TEST_CASE("scores by degree are of the selected nodes, in bins of powers of two") {
+  const Tensor y = Tensor::from(std::vector<int32_t>{0, 1, 1, 0});
+  const Tensor output = Tensor::from(std::vector<float>{2, 1, 0, 1, 3, 0, 5, 1}, {4, 2});  // says 0, 1, 0, 0
+  const Tensor all = Tensor::from(std::vector<int32_t>{0, 1, 2, 3});
+  const Metric& accuracy = metric_named("accuracy", Labels::classes, 2);
+  const auto scores = scores_by_degree(small_graph(), accuracy, output, y, all);
+  REQUIRE(scores.size() == 3);
+  CHECK(
+      (scores[0].least == 0 && scores[0].largest == 0 && scores[0].examples == 1 && scores[0].value == 1.0));
+  CHECK(
+      (scores[1].least == 1 && scores[1].largest == 1 && scores[1].examples == 1 && scores[1].value == 1.0));
+  CHECK(
+      (scores[2].least == 2 && scores[2].largest == 3 && scores[2].examples == 2 && scores[2].value == 0.5));
+  const Tensor two = Tensor::from(std::vector<int32_t>{1, 2});
+  CHECK(scores_by_degree(small_graph(), accuracy, output, y, two).size() == 2);
+  // One class alone has no area under a curve.
+  CHECK(std::isnan(
+      scores_by_degree(small_graph(), metric_named("auc", Labels::classes, 2), output, y, two)[0].value));
+}
+
+TEST_CASE("a report is one page without anything from elsewhere, and leaves out what is empty") {
+  const Tensor y = Tensor::from(std::vector<int32_t>{0, 1, 1, 0});
+  const Tensor output = Tensor::from(std::vector<float>{2, 1, 0, 1, 3, 0, 5, 1}, {4, 2});
+  const Tensor all = Tensor::from(std::vector<int32_t>{0, 1, 2, 3});
+  Report report{.title = "<script>alert(1)</script>", .facts = {{"device", "cpu & more"}}};
+  const std::string bare = html(report);
+  CHECK(mentions(bare, {"&lt;script&gt;", "cpu &amp; more", "<h2>Run</h2>", "</html>"}));
+  CHECK(bare.find("<script>") == std::string::npos);
+  for (const char* heading : {"Training", "Classes", "Degrees", "Time and memory"})
+    CHECK(bare.find(heading) == std::string::npos);
+  report.charts.push_back({.title = "curves"});
+  report.classes.emplace(Labels::classes, output, y, all, std::vector<std::string>{"a<b", "c"});
+  report.metric = "accuracy";
+  report.degrees = {{0, 0, 3, 0.5}, {1, 1, 4, 0.75}, {2, 3, 5, 1.0}};
+  report.profile = {{.name = "spmm", .forward_calls = 3, .forward_ms = 1.5, .allocated = 2'000'000}};
+  const std::string page = html(report);
+  CHECK(mentions(page, {"<title>curves</title>", "0 a&lt;b", "label, predicted as", "2-3", "0.7500", "spmm",
+                        "100.0 %", "accuracy by in-degree"}));
+  // Class 1: one told, one taken for 0.
+  CHECK(mentions(page,
+                 "<td class=\"cell\" style=\"--share: 35.0%\">1</td><td class=\"cell\" style=\"--share: "
+                 "35.0%\">1</td>"));
+  for (const char* outside : {"src=", "href=\"http", "url(", "@import"})
+    CHECK(page.find(outside) == std::string::npos);
+}
+
+TEST_CASE("a run's folder is read as it was written") {
+  const TemporaryDirectory temporary;
+  const std::string path = temporary.file("runs/a");
+  make_run_folder(path);
+  const RunSummary run{
+      .program = "train_gcn",
+      .version = "0.1.0",
+      .isa = "avx2",
+      .device = "cpu",
+      .options = {{"lr", "0.1"}, {"data", "\xff"}},
+      .result = R"({"metric": "accuracy", "test_acc": 0.8125, "report": {"a": 1}, "val_loss": null})"};
+  write_run(path, run);
+  const RunSummary read = read_run(path);
+  CHECK((read.program == run.program && read.version == run.version && read.isa == run.isa &&
+         read.device == run.device));
+  CHECK(read.options == std::map<std::string, std::string>{{"lr", "0.1"}, {"data", "\xef\xbf\xbd"}});
+  CHECK(read.result_named("test_acc") == "0.8125");
+  CHECK(read.result_named("metric") == "accuracy");
+  CHECK(read.result_named("val_loss") == "null");
+  CHECK(read.result_named("report") == "");
+  CHECK(mentions(error_of<DataError>([&] { make_run_folder(path); }), {path, "holds a run already"}));
+  CHECK_NOTHROW(make_run_folder(path, /*again=*/true));
+}
+
+TEST_CASE("what is no run is refused, naming the file") {
+  const TemporaryDirectory temporary;
+  CHECK(mentions(error_of<DataError>([&] { read_run(temporary.file("none")); }), "none/run.json"));
+  std::ofstream(temporary.file("run.json")) << "{\"program\": 1}";
+  const std::string folder = temporary.file(".");
+  CHECK(mentions(error_of<DataError>([&] { read_run(folder); }), "run.json"));
+  std::ofstream(temporary.file("run.json")) << "{";
+  CHECK(mentions(error_of<DataError>([&] { read_run(folder); }), "run.json"));
+  CHECK(mentions(error_of<DataError>([&] { make_run_folder(temporary.file("run.json")); }), "run.json"));
+}

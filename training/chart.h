@@ -1,0 +1,41 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace adj::training {
+
+struct Axis {
+  std::string name = {};
+  double low = 0.0, high = 1.0;  ///< low < high; 0 < low where it is logarithmic
+  bool logarithmic = false;
+};
+
+struct Series {
+  enum class Form { line, faint, marked, dots, diamonds };
+  std::string name = {};  ///< in the legend; empty: not in it
+  std::string color;      ///< "#4477aa"
+  Form form = Form::line;
+  std::vector<std::pair<double, double>> points = {};
+  bool right = false;  ///< by the right axis
+};
+
+struct Chart {
+  std::string title;
+  Axis x = {}, left = {};
+  std::optional<Axis> right = {};
+  std::vector<Series> series = {};
+};
+
+/// The chart as an SVG element of 900 x 540, complete as a file and as a part of a page, whose style sheet
+/// may give others of its colours to text, .paper (fill), .rim (stroke) and .grid (stroke). What lies beyond
+/// the axes is cut off.
+std::string svg(const Chart& chart);
+
+/// `text` as XML and HTML show it, printable (core/text.h), on one line.
+std::string xml_text(std::string_view text);
+
+}  // namespace adj::training
