@@ -50,7 +50,7 @@ struct ComputeContext {
   Aggregation aggregation = Aggregation::automatic;
   /// Where cuts for tensor cores are looked for before they are made, and which is told of those that are
   /// kept; null: nowhere.
-  std::shared_ptr<kernels::CutStore> cuts;
+  std::shared_ptr<kernels::CutStore> cuts = {};
 };
 
 /// The calling thread's, which may be changed: what it says counts from the next op on. A thread begins with
