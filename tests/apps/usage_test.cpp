@@ -65,6 +65,8 @@ TEST_CASE("train_gcn refuses wrong options with status 2 and one line") {
       {{"--device", "tpu"}, {"tpu"}},
       {{"--metrics", "m.txt"}, {"--metrics", ".csv", ".jsonl", "m.txt"}},
       {{"--plot", "p.png"}, {"--plot", ".svg", "p.png"}},
+      {{"--html", "p.txt"}, {"--html", ".html", "p.txt"}},
+      {{"--trace", "t.json"}, {"--trace", "--profile"}},
       {{"--metrics", ""}, {"--metrics"}},
       {{"--nonsense"}, {"nonsense"}},
       {{"-x"}, {"-x"}},
