@@ -95,6 +95,11 @@ CheckedDataset check_dataset(const std::string& path);
 /// Paths of what stands in a file beside the schema, which loading leaves alone, ascending. Throws DataError.
 std::vector<std::string> beside_schema(const std::string& path);
 
+/// What was put together in memory as load_dataset() gives it: `unlabelled` is counted, and splits[0] in use.
+/// Throws DataError "NAME: PLACE: …" where load_dataset() would refuse a file of it, but for single values of
+/// edges, which whoever made the graph has seen, and of features on a GPU.
+Dataset complete_dataset(Dataset dataset);
+
 /// Writes the schema, edges in the order of their numbers, compressed by `gzip` 1 to 9, or not at 0; the
 /// file appears under its name only when it is complete. Throws DataError, of what load_dataset() would
 /// refuse too; adj::Error for edge attributes
