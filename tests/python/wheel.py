@@ -4,6 +4,7 @@ of docs/python.md there."""
 import os
 import subprocess
 import sys
+import tomllib
 import venv
 from pathlib import Path
 
@@ -28,12 +29,13 @@ if "-fsanitize" in (BUILD / "CMakeCache.txt").read_text():
 # Debian's NumPy and h5py, which other tests take too.
 venv.create(WORK / "venv", system_site_packages=True, clear=True, with_pip=True)
 pip = [PYTHON, "-m", "pip", "--disable-pip-version-check", "--quiet"]
-if subprocess.run([str(part) for part in pip] + ["install", "--retries=1", "scikit-build-core", "nanobind"]).returncode:
-    skip("pip cannot install scikit-build-core and nanobind")
+needed = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+if subprocess.run([str(part) for part in pip] + ["install", "--retries=1", *needed]).returncode:
+    skip(f"pip cannot install {' and '.join(needed)}")
 run("cmake", "--install", BUILD, "--prefix", PREFIX, "--component", "dev", stdout=subprocess.DEVNULL)
 package = next(PREFIX.glob("lib*/**/adjointConfig.cmake")).parent
-run(*pip, "install", "--no-build-isolation", "--no-deps", "--force-reinstall", f"-Cbuild-dir={WORK / 'tree'}",
-    f"-Ccmake.define.adjoint_DIR={package}", ROOT)
+run(*pip, "install", "--no-build-isolation", "--no-deps", "--force-reinstall", f"--config-settings=build-dir={WORK / 'tree'}",
+    f"--config-settings=cmake.define.adjoint_DIR={package}", ROOT)
 checkpoint = WORK / "gcn.h5"
 run(BIN / "train_gcn", "--epochs", "30", "--quiet", "--checkpoint", checkpoint, stdout=subprocess.DEVNULL)
 run(PYTHON, ROOT / "tests/python/cases.py", cwd=WORK)
