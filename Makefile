@@ -4,18 +4,19 @@
 # TESTS picks tests by a regular expression of their names, as in make test TESTS=apps/
 
 .DEFAULT_GOAL := help
-.PHONY: help build test demo docs results format check-format clean deps-build deps-test deps-format deps-docs configure
+.PHONY: help build test demo package docs results format check-format clean deps-build deps-test deps-format deps-docs configure
 
 JOBS := $(shell nproc)
 CMAKE_ARGS :=
 TESTS :=
-SOURCES = core kernels graph data autograd nn optim models training apps tests
+SOURCES = core kernels graph data autograd nn optim models training apps python tests
 FORMATTED = find $(SOURCES) -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh'
 
 help:
 	@echo "make build    library and programs, into build/ and build/bin/"
 	@echo "make test     build those and the tests, then run all tests, or those of TESTS=REGEX"
 	@echo "make demo     build train_gcn, then train a GCN on the dataset that comes along"
+	@echo "make package  Debian packages for any x86-64 with AVX2, into build-package/: programs, and the library"
 	@echo "make docs     pages and API reference as a site, build/docs/index.html"
 	@echo "make results  write docs/benchmarks.md and its plots from bench/results"
 	@echo "make format   lay out the sources by .clang-format"
@@ -38,6 +39,11 @@ test: deps-test
 	@cmake --build --preset release -j $(JOBS)
 	@ctest --preset release -j $(JOBS) $(if $(TESTS),-R '$(TESTS)'); status=$$?; \
 	  sed -n 's/.*MESSAGE: skipped: /skipped: /p' build/Testing/Temporary/LastTest.log | sort -u; exit $$status
+
+package: deps-build
+	@cmake --preset release -B build-package -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_INSTALL_BINDIR=libexec/adjoint \
+	  -DADJOINT_CUDA=OFF -DADJOINT_NATIVE=OFF $(CMAKE_ARGS)
+	@cmake --build build-package -j $(JOBS) --target package
 
 docs: deps-docs
 	@python3 docs/site/build.py

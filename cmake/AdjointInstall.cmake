@@ -1,6 +1,7 @@
 # cmake --install: library, headers, programs, and what find_package(adjoint) reads.
 
 include(CMakePackageConfigHelpers)
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME dev)  # else programs: AdjointPackage.cmake has them apart
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/adjoint")
 
 install(TARGETS adjoint adjoint_base adjoint_layers adjoint_import EXPORT adjointTargets)
@@ -12,10 +13,11 @@ endforeach()
 install(FILES "${ADJOINT_INCLUDE_DIR}/adjoint/adjoint.h" "${ADJOINT_INCLUDE_DIR}/adjoint/ops.h"
   "${ADJOINT_INCLUDE_DIR}/adjoint/contracts.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/adjoint")
 install(FILES models/c_api/adjoint.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-install(FILES LICENSE README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
-install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}/docs")
-install(FILES data/README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}/data")
-install(PROGRAMS data/to_adjoint.py data/from_adjoint.py data/fetch.sh DESTINATION "${CMAKE_INSTALL_DATADIR}/adjoint/scripts")
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT programs)
+install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}/docs" COMPONENT programs)
+install(FILES data/README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}/data" COMPONENT programs)
+install(PROGRAMS data/to_adjoint.py data/from_adjoint.py data/fetch.sh DESTINATION "${CMAKE_INSTALL_DATADIR}/adjoint/scripts"
+  COMPONENT programs)
 install(DIRECTORY tests/consumer/ DESTINATION "${CMAKE_INSTALL_DATADIR}/adjoint/examples")
 install(FILES apps/first_gcn.cpp DESTINATION "${CMAKE_INSTALL_DATADIR}/adjoint/examples")
 install(EXPORT adjointTargets NAMESPACE adjoint:: DESTINATION "${package_dir}")

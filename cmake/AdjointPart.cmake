@@ -8,6 +8,9 @@ function(adjoint_part name)
   list(FILTER sources EXCLUDE REGEX "\\.sm_90a\\.cu$")
   add_library(${name} ${sources})
   target_include_directories(${name} PUBLIC "$<BUILD_INTERFACE:${ADJOINT_INCLUDE_DIR}>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+  # Position independent, for a shared object may take the library in: python/ does. Calls within a file stay direct.
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-fno-semantic-interposition>")
   target_compile_features(${name} PUBLIC cxx_std_20)
   target_compile_definitions(${name} PRIVATE
     ADJOINT_VERSION="${PROJECT_VERSION}"
@@ -27,8 +30,7 @@ function(adjoint_part name)
   endif()
   # Kernels of instructions that only GPUs of compute capability 9.0 have, whatever else is built for.
   add_library(${name}_hopper OBJECT ${hopper_sources})
-  set_target_properties(${name}_hopper PROPERTIES CUDA_ARCHITECTURES OFF
-    POSITION_INDEPENDENT_CODE "$<IF:$<BOOL:${BUILD_SHARED_LIBS}>,ON,OFF>")
+  set_target_properties(${name}_hopper PROPERTIES CUDA_ARCHITECTURES OFF POSITION_INDEPENDENT_CODE ON)
   target_compile_options(${name}_hopper PRIVATE --generate-code=arch=compute_90a,code=sm_90a)
   target_compile_definitions(${name}_hopper PRIVATE $<TARGET_PROPERTY:${name},COMPILE_DEFINITIONS>)
   target_include_directories(${name}_hopper PRIVATE "${ADJOINT_INCLUDE_DIR}")

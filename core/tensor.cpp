@@ -20,14 +20,18 @@ struct Tensor::Storage {
         whole(of->whole ? of->whole : of),
         chunk(of->chunk),
         data(static_cast<char*>(of->data) + at) {}
+  /// Somebody else's memory.
+  Storage(Device where, void* memory, std::shared_ptr<const void> keeper)
+      : device(where), owner(std::move(keeper)), chunk(nullptr), data(memory) {}
   ~Storage() {
-    if (!whole) detail::release(chunk, used_on.load(std::memory_order_relaxed));
+    if (chunk != nullptr && !whole) detail::release(chunk, used_on.load(std::memory_order_relaxed));
   }
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
   Device device;
-  std::shared_ptr<Storage> whole;  // owner of the chunk, if it is not this storage
+  std::shared_ptr<Storage> whole;     // owner of the chunk, if it is not this storage
+  std::shared_ptr<const void> owner;  // of borrowed memory, which has no chunk
   detail::Chunk* chunk;
   void* data;
   void note_use(int by) {
@@ -36,7 +40,7 @@ struct Tensor::Storage {
   }
 
   std::atomic<uint64_t> version{0};
-  int stream = detail::stream_of(chunk);
+  int stream = chunk == nullptr ? 0 : detail::stream_of(chunk);
   std::atomic<uint64_t> used_on{0};  // streams other than its own
   uint64_t id = next_id.fetch_add(1, std::memory_order_relaxed) + 1;
   static inline std::atomic<uint64_t> next_id{0};
@@ -81,6 +85,20 @@ Tensor Tensor::from_bytes(const void* values, size_t count, Shape shape, DType d
   return tensor;
 }
 
+Tensor Tensor::borrow(void* data, Shape shape, DType dtype, Device device,
+                      std::shared_ptr<const void> owner) {
+  ADJ_CHECK(owner != nullptr, "borrow: {} {} without an owner", shape.str(), name_of(dtype));
+  ADJ_CHECK(
+      reinterpret_cast<uintptr_t>(data) % (dtype == DType::bits ? kBitAlignment / 8 : size_of(dtype)) == 0,
+      "borrow: {} {} at an address that is not aligned for it", shape.str(), name_of(dtype));
+  Tensor tensor;
+  tensor.shape_ = shape;
+  tensor.numel_ = shape.numel();
+  tensor.dtype_ = dtype;
+  tensor.storage_ = std::make_shared<Storage>(device, data, std::move(owner));
+  return tensor;
+}
+
 Device Tensor::device() const { return storage_ ? storage_->device : Device::cpu(); }
 
 std::string Tensor::str() const {
@@ -103,6 +121,10 @@ void Tensor::use_on(const Stream& stream) const {
   ADJ_CHECK(stream.device() == device(), "use_on: a stream of {} for a tensor {}", stream.device().str(),
             str());
   if (storage_) storage_->note_use(stream.id());
+}
+
+bool Tensor::is_unique() const {
+  return storage_.use_count() == 1 && (storage_ == nullptr || !storage_->owner);
 }
 
 uint64_t Tensor::storage_id() const { return storage_ ? storage_->id : 0; }

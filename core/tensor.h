@@ -45,6 +45,12 @@ class Tensor {
     return from(std::span<const T>(values), {static_cast<int64_t>(values.size())}, device);
   }
 
+  /// Row-major elements in memory of somebody else's (an array of another framework, a mapped file), which
+  /// are not copied: complete, aligned for their type, and not written to while tensors read them. `owner` is
+  /// let go with the last tensor over them; on a GPU it waits by itself for what is queued there.
+  static Tensor borrow(void* data, Shape shape, DType dtype, Device device,
+                       std::shared_ptr<const void> owner);
+
   explicit operator bool() const { return storage_ != nullptr; }
   const Shape& shape() const { return shape_; }
   int dims() const { return shape_.dims(); }
@@ -80,8 +86,8 @@ class Tensor {
   uint64_t version() const;
   /// Unique id of the storage within the process; 0 for an absent tensor.
   uint64_t storage_id() const;
-  /// True if no other Tensor shares the storage.
-  bool is_unique() const { return storage_.use_count() == 1; }
+  /// True if no other Tensor shares the storage, nor anybody else: what is borrowed is never unique.
+  bool is_unique() const;
   bool shares_storage_with(const Tensor& other) const { return storage_ == other.storage_; }
 
   /// Rows [begin, end) of the first dimension, as a view. A one-dimensional bit tensor is cut at multiples of

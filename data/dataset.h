@@ -95,6 +95,11 @@ CheckedDataset check_dataset(const std::string& path);
 /// Paths in a file outside of the schema, which loading ignores, ascending. Throws DataError.
 std::vector<std::string> beside_schema(const std::string& path);
 
+/// Completes a dataset that was assembled in memory: counts `unlabelled`, and takes splits[0] into use. Throws
+/// DataError "NAME: PLACE: …" for what load_dataset() would refuse, except for single values of edges, which
+/// the graph has checked, and of features on a GPU.
+Dataset complete_dataset(Dataset dataset);
+
 /// Writes the schema, edges by edge number, with gzip level 1 to 9, or 0 for none; the file appears under its
 /// name only when complete. Throws DataError also for what load_dataset() would refuse; adj::Error for edge
 /// attributes that the schema does not support, and for features left in a file.

@@ -1,8 +1,11 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/dataset_reader.h>
 #include <adjoint/data/detail/declared_counts.h>
+#include <adjoint/data/detail/labels.h>
 #include <adjoint/data/detail/loadable.h>
 #include <adjoint/data/detail/names.h>
+
+#include <cmath>
 
 namespace adj::detail {
 
@@ -103,3 +106,28 @@ class Expectation {
 void expect_loadable(const Dataset& data, const std::string& path) { Expectation(data, path).check(); }
 
 }  // namespace adj::detail
+
+namespace adj {
+
+Dataset complete_dataset(Dataset dataset) {
+  ADJ_CHECK(dataset.graph, "dataset {}: it has no graph", dataset.name);
+  const bool of_graphs = dataset.task == Task::graph_class || dataset.task == Task::graph_regression;
+  const Tensor& y = of_graphs ? dataset.graph_y : dataset.y;
+  if (y && dataset.task != Task::none) dataset.unlabelled = detail::count_unlabelled(y.to(Device::cpu()));
+  detail::expect_loadable(dataset, dataset.name);
+  if (const Features& x = dataset.x; x.is_dense() && x.device().is_cpu() && x.dense().dtype() == DType::f32) {
+    const float* values = x.dense().data<float>();
+    for (int64_t i = 0; i < x.dense().numel(); ++i)
+      if (!std::isfinite(values[i]))
+        data_fail("{}: nodes/x: {} at [{}, {}], expected finite numbers", dataset.name, values[i],
+                  i / x.cols(), i % x.cols());
+  }
+  if (dataset.splits.empty()) {
+    dataset.train = dataset.val = dataset.test = Tensor::empty({0}, DType::i32, dataset.device());
+  } else {
+    dataset.use_split(0);
+  }
+  return dataset;
+}
+
+}  // namespace adj

@@ -106,6 +106,7 @@ Tensor run(const TrainedModel& trained, const Dataset& data, const BatchOptions&
   const DType dtype = execution_options_of(trained.description()).dtype();
   const int workers = batches.num_workers(data.device().str());
   if (batches.evaluation == "layers") {
+    require_layers(trained.model());
     auto& model = *trained.model().as<models::NodeModel>();
     return trained.finish(layer_by_layer(model, data.graph, feature_store(data, batches, dtype),
                                          {.batch_size = batches.batch_size, .workers = workers}));

@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 AWESOME = Path("/usr/share/doxygen-awesome-css")
 LAYERS = ("core", "kernels", "graph", "data", "autograd", "nn", "optim", "models", "training")
 # In the order of the site's menu. The first is the home page.
-PAGES = ["docs/site/home.md", "docs/tutorial.md", "docs/howto.md", "docs/programs.md", "docs/library.md", "docs/pyg.md",
+PAGES = ["docs/site/home.md", "docs/tutorial.md", "docs/howto.md", "docs/programs.md", "docs/library.md", "docs/pyg.md", "docs/python.md",
          "data/README.md", "docs/errors.md", "docs/kernels.md", "docs/tensor_cores.md", "docs/bits.md",
          "docs/quantized.md", "docs/reliability.md", "docs/benchmarks.md", "docs/glossary.md", "CONTRIBUTING.md",
          "CHANGELOG.md"]

@@ -123,6 +123,29 @@ TEST_CASE("what is carved out of a tensor has its memory, and a version of its o
   }
 }
 
+TEST_CASE("borrowed memory is read in place, and its owner let go with the last tensor over it") {
+  auto memory = std::make_shared<std::vector<float>>(std::vector<float>{1, 2, 3, 4, 5, 6});
+  Tensor matrix = Tensor::borrow(memory->data(), {3, 2}, DType::f32, {}, memory);
+  CHECK(matrix.raw_data() == memory->data());
+  CHECK(!matrix.is_unique());
+  CHECK(memory.use_count() == 2);
+  Tensor row = matrix.rows(1, 2), part = matrix.carve(16, {2}, DType::f32);
+  matrix = {};
+  CHECK(memory.use_count() == 2);
+  CHECK(values(row) == std::vector<double>{3, 4});
+  row = {};
+  (*memory)[5] = 7;
+  CHECK(values(part) == std::vector<double>{5, 7});
+  part = {};
+  CHECK(memory.use_count() == 1);
+  CHECK(Tensor::borrow(nullptr, {0, 4}, DType::i32, {}, memory).clone().numel() == 0);
+  CHECK_THROWS_WITH_AS(Tensor::borrow(memory->data(), {2}, DType::f32, {}, nullptr),
+                       "borrow: [2] float32 without an owner", Error);
+  CHECK_THROWS_WITH_AS(
+      Tensor::borrow(reinterpret_cast<char*>(memory->data()) + 2, {2}, DType::f32, {}, memory),
+      "borrow: [2] float32 at an address that is not aligned for it", Error);
+}
+
 TEST_CASE("clone copies, copy_ overwrites, across devices too") {
   for (Device from : devices())
     for (Device to : devices()) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <string>
 
@@ -45,6 +46,39 @@ TEST_CASE("classes are those the file says, else the columns of the labels that 
   CHECK(data.num_classes() == 1);
   data.classes = 7;
   CHECK(data.num_classes() == 7);
+}
+
+TEST_CASE("what was put together in memory is checked as a file is") {
+  const auto made = [](const std::function<void(Dataset&)>& change) {
+    Dataset data;
+    data.name = "made";
+    data.task = Task::node_class;
+    data.classes = 2;
+    data.graph = Graph::from_coo(4, Tensor::from(I{0, 1}), Tensor::from(I{1, 2}));
+    data.x = Features(Tensor::zeros({4, 2}));
+    data.y = Tensor::from(I{0, 1, -1, 1});
+    data.splits = {{Tensor::from(I{0}), Tensor::from(I{1}), Tensor::from(I{3})}};
+    change(data);
+    return complete_dataset(std::move(data));
+  };
+  const Dataset data = made([](Dataset&) {});
+  CHECK(data.unlabelled == 1);
+  CHECK(data.test.to_vector<int32_t>() == I{3});
+  CHECK(made([](Dataset& d) { d.splits.clear(); }).train.numel() == 0);
+  const auto refused = [&](const std::function<void(Dataset&)>& change) -> std::string {
+    try {
+      made(change);
+    } catch (const DataError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(refused([](Dataset& d) { d.splits[0].val = Tensor::from(I{2}); }) ==
+        "made: splits/val: index 2 has no label");
+  CHECK(refused([](Dataset& d) { d.classes = 1; }) == "made: nodes/y: 1 at position 1, expected -1 to 0");
+  CHECK(refused([](Dataset& d) {
+          d.x = Features(Tensor::from(F{0, 1, 2, kInf}, {4, 1}));
+        }) == "made: nodes/x: inf at [3, 0], expected finite numbers");
 }
 
 TEST_CASE("a file of the schema is read as it stands there") {

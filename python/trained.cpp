@@ -1,0 +1,65 @@
+#include "arrays.h"
+#include <adjoint/autograd/unary.h>
+#include <adjoint/core/convert.h>
+#include <adjoint/models/trained_model.h>
+
+namespace adj::python {
+
+void bind_trained(nb::module_& m) {
+  nb::class_<Predictions>(m, "Predictions")
+      .def_prop_ro("task", [](const Predictions& p) { return std::string(name_of(p.task)); })
+      .def_prop_ro(
+          "prediction", [](const Predictions& p) { return to_array(p.prediction); },
+          "Classes, int32 [E]; several labels, uint8 [E, T]; targets, float32 [E, T].")
+      .def_prop_ro(
+          "probability", [](const Predictions& p) { return to_array(p.probability); },
+          "float32, of each class or label; None of regression.")
+      .def_ro("class_names", &Predictions::class_names);
+
+  nb::class_<TrainedModel>(m, "TrainedModel", "A model that was trained before. Threads may share it.")
+      .def("__repr__", [](const TrainedModel& t) { return "<adjoint.TrainedModel " + t.describe() + ">"; })
+      .def_prop_ro("task", [](const TrainedModel& t) { return std::string(name_of(t.task())); })
+      .def_prop_ro("device", [](const TrainedModel& t) { return t.device().str(); })
+      .def_prop_ro("num_features", &TrainedModel::num_features)
+      .def_prop_ro("num_outputs", &TrainedModel::num_outputs)
+      .def_prop_ro("class_names", &TrainedModel::class_names)
+      .def(
+          "predict",
+          [](const TrainedModel& t, const Dataset& data) {
+            return t.of_graphs() ? t.predict(data.graph, data.graph_offsets, data.x)
+                                 : t.predict(data.graph, data.x);
+          },
+          nb::arg("data"), nb::call_guard<nb::gil_scoped_release>(),
+          "Predictions of every node, or of every graph. Features are as they are in the user's data.")
+      .def(
+          "outputs",
+          [](const TrainedModel& t, const Dataset& data) {
+            return to_array(without_gil([&] {
+              return t.of_graphs() ? t.outputs(data.graph, data.graph_offsets, data.x)
+                                   : t.outputs(data.graph, data.x);
+            }));
+          },
+          nb::arg("data"), "Logits, or for regression what is predicted: float32, on the model's device.")
+      .def(
+          "predict_links",
+          [](const TrainedModel& t, const Dataset& data, nb::handle pairs) {
+            EdgeIndex wanted = to_edges("pairs", pairs);
+            for (Tensor* end : {&wanted.src, &wanted.dst})
+              *end = to_int32("predict_links", "pairs", *end, data.num_nodes());
+            return to_array(without_gil([&] {
+              const NoGrad no_grad;
+              return sigmoid(Var(t.predict_links(data.graph, data.x, wanted))).value();
+            }));
+          },
+          nb::arg("data"), nb::arg("pairs"),
+          "float32 [P]: the probability that an edge joins each of [2, P] or (src, dst).");
+  m.def(
+      "load_trained",
+      [](const std::string& checkpoint, const std::string& device) {
+        return load_trained(checkpoint, Device::parse(device));
+      },
+      nb::arg("checkpoint"), nb::arg("device") = "cpu", nb::call_guard<nb::gil_scoped_release>(),
+      "What a program wrote with --checkpoint.");
+}
+
+}  // namespace adj::python
