@@ -17,14 +17,14 @@ set(CPACK_DEBIAN_COMPRESSION_TYPE gzip)  # xz saves a third, and takes minutes
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_NAME adjoint)
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PROGRAMS_PACKAGE_RECOMMENDS "gnuplot-nox | gnuplot, python3-h5py")  # --plot, and the scripts
+set(CPACK_DEBIAN_PROGRAMS_PACKAGE_RECOMMENDS python3-h5py)  # the scripts
 set(CPACK_COMPONENT_PROGRAMS_DESCRIPTION "Programs that train graph convolutional and attention networks, link predictors and graph classifiers on HDF5
 datasets, convert and inspect such datasets, and predict with what they trained.")
 
 # What adjointConfig.cmake finds, for a program that links the static libraries.
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libadjoint-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libfmt-dev, libhdf5-dev, zlib1g-dev, libyaml-cpp-dev, libmetis-dev, libzip-dev")
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libfmt-dev, libhdf5-dev, zlib1g-dev, libyaml-cpp-dev, libmetis-dev, libprotobuf-dev, libzip-dev")
 if(ADJOINT_WITH_ONEDNN)
   string(APPEND CPACK_DEBIAN_DEV_PACKAGE_DEPENDS ", libdnnl-dev")
 endif()

@@ -163,6 +163,18 @@ void bind_loaders(nb::module_& m) {
   const auto shuffle = nb::arg("shuffle") = false;
   const auto drop_last = nb::arg("drop_last") = false;
   const auto seed = nb::arg("seed") = 0;
+  // No layer of the library computes on a batch's graph, so nothing is derived of it.
+  const auto loading = [](int64_t batch_size, bool shuffle, bool drop_last, uint64_t seed, int workers,
+                          int64_t depth, const Text& device) {
+    return LoaderOptions{.batch_size = batch_size,
+                         .shuffle = shuffle,
+                         .drop_last = drop_last,
+                         .seed = seed,
+                         .backward = false,
+                         .workers = workers,
+                         .depth = depth,
+                         .device = to_device(device)};
+  };
   bind_batches(m);
 
   bind_loader<NeighborLoader>(m, "NeighborLoader", R"(Mini-batches of sampled neighbourhoods (GraphSAGE).
@@ -171,19 +183,14 @@ seeds: nodes, integers [S], or a mask. fanouts: edges that a node keeps, a layer
 workers: threads that prepare batches ahead. device: of the batches.)")
       .def(
           "__init__",
-          [](Epochs<NeighborLoader>* self, const Dataset& data, nb::handle seeds,
-             std::vector<int64_t> fanouts, int64_t batch_size, bool shuffle, bool drop_last, bool replace,
-             bool weighted, bool labor, uint64_t seed, int workers, int64_t depth, const Text& device) {
+          [loading](Epochs<NeighborLoader>* self, const Dataset& data, nb::handle seeds,
+                    std::vector<int64_t> fanouts, int64_t batch_size, bool shuffle, bool drop_last,
+                    bool replace, bool weighted, bool labor, uint64_t seed, int workers, int64_t depth,
+                    const Text& device) {
             construct(self, data, to_indices("seeds", seeds, data.num_nodes()),
-                      NeighborLoaderOptions{.sampling = {std::move(fanouts), replace, weighted, labor},
-                                            .batch_size = batch_size,
-                                            .shuffle = shuffle,
-                                            .drop_last = drop_last,
-                                            .seed = seed,
-                                            .backward = false,
-                                            .workers = workers,
-                                            .depth = depth,
-                                            .device = to_device(device)});
+                      NeighborLoaderOptions{
+                          .sampling = {std::move(fanouts), replace, weighted, labor},
+                          .loading = loading(batch_size, shuffle, drop_last, seed, workers, depth, device)});
           },
           nb::arg("data"), nb::arg("seeds"), nb::arg("fanouts"), nb::arg("batch_size") = 1024, shuffle,
           drop_last, nb::arg("replace") = false, nb::arg("weighted") = false, nb::arg("labor") = false, seed,
@@ -196,33 +203,23 @@ pairs: the joined ones, [2, P] or (src, dst); default: all edges. negatives: dra
 batch's pairs are no edges of its blocks.)")
       .def(
           "__init__",
-          [](Epochs<LinkLoader>* self, const Dataset& data, nb::handle pairs, std::vector<int64_t> fanouts,
-             int64_t batch_size, int64_t negatives, bool exclude, bool shuffle, bool drop_last, uint64_t seed,
-             int workers, int64_t depth, const Text& device) {
+          [loading](Epochs<LinkLoader>* self, const Dataset& data, nb::handle pairs,
+                    std::vector<int64_t> fanouts, int64_t batch_size, int64_t negatives, bool exclude,
+                    bool shuffle, bool drop_last, uint64_t seed, int workers, int64_t depth,
+                    const Text& device) {
             const EdgeIndex joined = pairs.is_none() ? without_gil([&] { return linked_pairs(data.graph); })
                                                      : to_edges("pairs", pairs);
             construct(self, data.graph, data.x, joined,
-                      LinkLoaderOptions{.sampling = {.fanouts = std::move(fanouts)},
-                                        .batch_size = batch_size,
-                                        .negatives = negatives,
-                                        .exclude = exclude,
-                                        .shuffle = shuffle,
-                                        .drop_last = drop_last,
-                                        .seed = seed,
-                                        .backward = false,
-                                        .workers = workers,
-                                        .depth = depth,
-                                        .device = to_device(device)});
+                      LinkLoaderOptions{
+                          .sampling = {.fanouts = std::move(fanouts)},
+                          .negatives = negatives,
+                          .exclude = exclude,
+                          .loading = loading(batch_size, shuffle, drop_last, seed, workers, depth, device)});
           },
           nb::arg("data"), nb::arg("pairs") = nb::none(), nb::arg("fanouts"), nb::arg("batch_size") = 1024,
           nb::arg("negatives") = 1, nb::arg("exclude") = true, shuffle, drop_last, seed, workers, depth,
           device);
 
-  // Nothing is derived of a batch's graph that no layer of the library computes on.
-  const auto loading = [](int workers, int64_t depth, const Text& device) {
-    return SubgraphLoading{
-        .workers = workers, .depth = depth, .device = to_device(device), .derive = [](const Graph&) {}};
-  };
   bind_loader<ClusterLoader>(m, "ClusterLoader", R"(Mini-batches of clusters (Cluster-GCN).
 
 parts: METIS parts the graph into so many; 0: as the dataset's own part has it.)")
@@ -232,11 +229,9 @@ parts: METIS parts the graph into so many; 0: as the dataset's own part has it.)
                     int64_t parts_per_batch, bool shuffle, uint64_t seed, int workers, int64_t depth,
                     const Text& device) {
             construct(self, data, to_indices("seeds", seeds, data.num_nodes()),
-                      ClusterLoaderOptions{.parts = parts,
-                                           .parts_per_batch = parts_per_batch,
-                                           .shuffle = shuffle,
-                                           .seed = seed,
-                                           .loading = loading(workers, depth, device)});
+                      ClusterLoaderOptions{
+                          .parts = parts,
+                          .loading = loading(parts_per_batch, shuffle, false, seed, workers, depth, device)});
           },
           nb::arg("data"), nb::arg("seeds"), nb::arg("parts") = 0, nb::arg("parts_per_batch") = 1, shuffle,
           seed, workers, depth, device);
@@ -259,13 +254,13 @@ there are. coverage, matrix: of the normalisation of loss (batch.weight) and sum
           [loading](Epochs<SaintLoader>* self, const Dataset& data, nb::handle seeds, SaintWay way,
                     int64_t budget, int64_t walk_length, int64_t steps, int64_t coverage, SaintMatrix matrix,
                     uint64_t seed, int workers, int64_t depth, const Text& device) {
+            LoaderOptions options = loading(0, false, false, seed, workers, depth, device);
+            options.steps = steps;
             construct(self, data, to_indices("seeds", seeds, data.num_nodes()),
                       SaintLoaderOptions{.sampling = {way, budget, walk_length},
-                                         .steps = steps,
                                          .coverage = coverage,
                                          .matrix = matrix,
-                                         .seed = seed,
-                                         .loading = loading(workers, depth, device)});
+                                         .loading = options});
           },
           nb::arg("data"), nb::arg("seeds"), nb::arg("way") = SaintWay::walk, nb::arg("budget") = 1000,
           nb::arg("walk_length") = 2, nb::arg("steps") = 0, nb::arg("coverage") = 50,
@@ -276,20 +271,13 @@ there are. coverage, matrix: of the normalisation of loss (batch.weight) and sum
 which: their numbers, integers [K], or a mask.)")
       .def(
           "__init__",
-          [](Epochs<GraphLoader>* self, const Dataset& data, nb::handle which, int64_t batch_size,
-             bool shuffle, bool drop_last, int64_t iterations, uint64_t seed, int workers, int64_t depth,
-             const Text& device) {
+          [loading](Epochs<GraphLoader>* self, const Dataset& data, nb::handle which, int64_t batch_size,
+                    bool shuffle, bool drop_last, int64_t iterations, uint64_t seed, int workers,
+                    int64_t depth, const Text& device) {
             ADJ_CHECK(data.graph_offsets, "GraphLoader: {} has no graph_offsets", data.name);
-            construct(self, data, to_indices("which", which, data.graph_offsets.numel() - 1),
-                      GraphLoaderOptions{.batch_size = batch_size,
-                                         .shuffle = shuffle,
-                                         .drop_last = drop_last,
-                                         .iterations = iterations,
-                                         .seed = seed,
-                                         .backward = false,
-                                         .workers = workers,
-                                         .depth = depth,
-                                         .device = to_device(device)});
+            LoaderOptions options = loading(batch_size, shuffle, drop_last, seed, workers, depth, device);
+            options.steps = iterations;
+            construct(self, data, to_indices("which", which, data.graph_offsets.numel() - 1), options);
           },
           nb::arg("data"), nb::arg("which"), nb::arg("batch_size") = 32, shuffle, drop_last,
           nb::arg("iterations") = 0, seed, workers, depth, device);

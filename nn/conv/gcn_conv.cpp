@@ -15,7 +15,7 @@ GCNConv::GCNConv(int64_t in, int64_t out, const GCNConvOptions& options)
   if (options.bias) add_parameter("bias", bias, Tensor::zeros({out}));
 }
 
-Var GCNConv::operator()(const Structure& on, const Sides& features, const Var& edge_weight) {
+Var GCNConv::operator()(const Structure& on, const Sides& features, const Var& edge_weight) const {
   const Var x = features.of_sources("GCNConv", on);
   const GcnNorm a("GCNConv", on, norm_, edge_weight);
   if (weight.size(0) > weight.size(1)) return a(linear(x, weight), bias, activation_);
@@ -23,7 +23,7 @@ Var GCNConv::operator()(const Structure& on, const Sides& features, const Var& e
   return linear(fixed ? Var(cache_.get(*a.matrix(), x.value(), 1)) : a(x), weight, bias, activation_);
 }
 
-Var GCNConv::operator()(const Graph& graph, const Features& x, const Var& edge_weight) {
+Var GCNConv::operator()(const Graph& graph, const Features& x, const Var& edge_weight) const {
   if (x.is_dense()) return (*this)(graph, Var(x.dense()), edge_weight);
   check_rows("GCNConv", graph, x);
   return GcnNorm("GCNConv", graph, norm_, edge_weight)(linear(x, weight), bias, activation_);

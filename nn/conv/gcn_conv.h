@@ -24,8 +24,8 @@ struct GCNConvOptions {
 class GCNConv : public Module {
  public:
   GCNConv(int64_t in, int64_t out, const GCNConvOptions& options = {});
-  Var operator()(const Structure& on, const Sides& x, const Var& edge_weight = {});
-  Var operator()(const Graph& graph, const Features& x, const Var& edge_weight = {});
+  Var operator()(const Structure& on, const Sides& x, const Var& edge_weight = {}) const;
+  Var operator()(const Graph& graph, const Features& x, const Var& edge_weight = {}) const;
   std::string describe() const override;
 
   Var weight;  ///< [in, out]; PyG's "lin.weight"
@@ -34,7 +34,7 @@ class GCNConv : public Module {
  private:
   GcnNormOptions norm_;
   Activation activation_;
-  PropagationCache cache_;
+  mutable PropagationCache cache_;  // thread-safe
 };
 
 }  // namespace adj::nn

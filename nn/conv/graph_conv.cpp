@@ -27,7 +27,7 @@ const SparseMatrix* GraphConv::matrix_of(const Graph& graph, const Var& edge_wei
   return aggr_ == Reduce::mean && !graph.edge_weight() ? &graph.mean_adjacency() : nullptr;
 }
 
-Var GraphConv::operator()(const Structure& on, const Sides& features, const Var& edge_weight) {
+Var GraphConv::operator()(const Structure& on, const Sides& features, const Var& edge_weight) const {
   const Sides x = features.on("GraphConv", on);
   const SparseMatrix* a = on.graph() && x.same() ? matrix_of(*on.graph(), edge_weight) : nullptr;
   const bool linear_first = in_.src > out_ && (aggr_ == Reduce::sum || aggr_ == Reduce::mean);
@@ -48,7 +48,7 @@ Var GraphConv::operator()(const Structure& on, const Sides& features, const Var&
   return x.dst ? y + lin_root(x.dst) : y;
 }
 
-Var GraphConv::operator()(const Graph& graph, const Features& x, const Var& edge_weight) {
+Var GraphConv::operator()(const Graph& graph, const Features& x, const Var& edge_weight) const {
   if (x.is_dense()) return (*this)(graph, Var(x.dense()), edge_weight);
   check_rows("GraphConv", graph, x);
   ADJ_CHECK(aggr_ == Reduce::sum || aggr_ == Reduce::mean,

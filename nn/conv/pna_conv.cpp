@@ -106,7 +106,7 @@ Var PNAConv::scale(Scaler scaler, const Degrees& degrees) const {
   return {};
 }
 
-Var PNAConv::operator()(const Structure& on, const Sides& features) {
+Var PNAConv::operator()(const Structure& on, const Sides& features) const {
   const Sides x = features.on("PNAConv", on, true);
   for (const Var& side : {x.src, x.dst})
     ADJ_CHECK(side.size(1) == in_, "PNAConv: features {}, expected {} columns", side.shape().str(), in_);
@@ -132,7 +132,7 @@ Var PNAConv::operator()(const Structure& on, const Sides& features) {
   std::vector<Var> outputs;
   for (int64_t t = 0; t < towers; ++t) {
     const auto tower = static_cast<size_t>(t);
-    Linear& pre = pre_nns[tower][0];
+    const Linear& pre = pre_nns[tower][0];
     const Var of_target = linear(inputs[tower], narrow(pre.weight, 0, 0, width), pre.bias);
     const Var shift = of_target * degrees.any;
     std::vector<Var> parts;
@@ -147,7 +147,7 @@ Var PNAConv::operator()(const Structure& on, const Sides& features) {
     const Var of_neighbors = kinds > 1 ? cat(parts, 1) : parts[0];
     parts.clear();
 
-    Sequential& post = post_nns[tower];
+    const Sequential& post = post_nns[tower];
     Var y = linear(inputs[tower], narrow(post[0].weight, 0, 0, width), post[0].bias);
     for (size_t s = 0; s < scales.size(); ++s) {
       const int64_t row = width * (1 + static_cast<int64_t>(s) * kinds);

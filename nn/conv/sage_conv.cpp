@@ -43,7 +43,7 @@ Var SAGEConv::sum_of(const Relation& relation, const Var& x) const {
   return aggregate(relation, x, {.weight = mean_weights(relation, x.dtype())});
 }
 
-Var SAGEConv::operator()(const Structure& on, const Sides& features) {
+Var SAGEConv::operator()(const Structure& on, const Sides& features) const {
   const Sides x = features.on("SAGEConv", on);
   const SparseMatrix* a = on.graph() && x.same() && !lin ? matrix_of(*on.graph()) : nullptr;
   const bool linear_first = in_.src > out_ && is_linear();
@@ -59,7 +59,7 @@ Var SAGEConv::operator()(const Structure& on, const Sides& features) {
   return finish(lin_l.bias ? y + lin_l.bias : y, of_root);
 }
 
-Var SAGEConv::operator()(const Graph& graph, const Features& x) {
+Var SAGEConv::operator()(const Graph& graph, const Features& x) const {
   if (x.is_dense()) return (*this)(graph, Var(x.dense()));
   check_rows("SAGEConv", graph, x);
   const Var of_root = lin_r ? (*lin_r)(x) : Var();

@@ -27,8 +27,8 @@ class SAGEConv : public Module {
  public:
   SAGEConv(Widths in, int64_t out, const SAGEConvOptions& options = {});
   /// x of all nodes, or {x_src [num_src, in.src], x_dst [num_dst, in.dst]}; x_dst absent: no W_r term.
-  Var operator()(const Structure& on, const Sides& x);
-  Var operator()(const Graph& graph, const Features& x);
+  Var operator()(const Structure& on, const Sides& x) const;
+  Var operator()(const Graph& graph, const Features& x) const;
   std::string describe() const override;
 
  private:
@@ -48,7 +48,7 @@ class SAGEConv : public Module {
   Var transform(F&& neighbors, const Var& x) const;
   Var sum_of(const Relation& relation, const Var& x) const;
   Var finish(const Var& y, const Var& of_root) const;
-  PropagationCache cache_;
+  mutable PropagationCache cache_;  // thread-safe
 };
 
 }  // namespace adj::nn

@@ -12,7 +12,7 @@ SGConv::SGConv(int64_t in, int64_t out, const SGConvOptions& options)
   if (options.bias) add_parameter("bias", bias, fan_in_bias(in, out), {.name = "lin.bias"});
 }
 
-Var SGConv::operator()(const Graph& graph, const Var& x, const Var& edge_weight) {
+Var SGConv::operator()(const Graph& graph, const Var& x, const Var& edge_weight) const {
   check_rows("SGConv", graph, x.shape());
   const GcnNorm a("SGConv", graph, norm_, edge_weight);
   if (a.matrix() != nullptr && !x.requires_grad())
@@ -21,7 +21,7 @@ Var SGConv::operator()(const Graph& graph, const Var& x, const Var& edge_weight)
   return propagate(a, linear(x, weight), bias);
 }
 
-Var SGConv::operator()(const Graph& graph, const Features& x, const Var& edge_weight) {
+Var SGConv::operator()(const Graph& graph, const Features& x, const Var& edge_weight) const {
   if (x.is_dense()) return (*this)(graph, Var(x.dense()), edge_weight);
   check_rows("SGConv", graph, x);
   return propagate(GcnNorm("SGConv", graph, norm_, edge_weight), linear(x, weight), bias);

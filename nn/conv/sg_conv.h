@@ -20,8 +20,8 @@ struct SGConvOptions {
 class SGConv : public Module {
  public:
   SGConv(int64_t in, int64_t out, const SGConvOptions& options = {});
-  Var operator()(const Graph& graph, const Var& x, const Var& edge_weight = {});
-  Var operator()(const Graph& graph, const Features& x, const Var& edge_weight = {});
+  Var operator()(const Graph& graph, const Var& x, const Var& edge_weight = {}) const;
+  Var operator()(const Graph& graph, const Features& x, const Var& edge_weight = {}) const;
   std::string describe() const override;
 
   Var weight;  ///< [in, out]; PyG's "lin.weight"
@@ -32,7 +32,7 @@ class SGConv : public Module {
 
   int hops_;
   GcnNormOptions norm_;
-  PropagationCache cache_;
+  mutable PropagationCache cache_;  // thread-safe
 };
 
 }  // namespace adj::nn
