@@ -133,7 +133,7 @@ struct GatherVariant {
 
 template <class S, int kVector, int kLanes, int kUnroll, bool kWeighted = false>
 constexpr GatherVariant<S> gather_variant() {
-  return {{kVector, kLanes, 1}, gather_kernel<S, kVector, kLanes, kUnroll, kWeighted>};
+  return {{kVector, kLanes, 1, false}, gather_kernel<S, kVector, kLanes, kUnroll, kWeighted>};
 }
 
 template <class S, size_t N>

@@ -5,24 +5,38 @@ namespace adj::kernels::cuda {
 template <>
 void reduce_neighbors<float>(const NeighborReduceArgs& args) {
   using S = float;
-  static constexpr NeighborVariant<S> kMax[] = {
-      neighbor_variant<S, 4, 32, true, false, false>(), neighbor_variant<S, 4, 16, true, false, false>(),
-      neighbor_variant<S, 4, 8, true, false, false>(),  neighbor_variant<S, 4, 4, true, false, false>(),
-      neighbor_variant<S, 2, 32, true, false, false>(), neighbor_variant<S, 2, 8, true, false, false>(),
-      neighbor_variant<S, 1, 32, true, false, false>(), neighbor_variant<S, 1, 8, true, false, false>()};
-  static constexpr NeighborVariant<S> kMin[] = {
-      neighbor_variant<S, 4, 32, false, true, false>(), neighbor_variant<S, 4, 16, false, true, false>(),
-      neighbor_variant<S, 4, 8, false, true, false>(),  neighbor_variant<S, 4, 4, false, true, false>(),
-      neighbor_variant<S, 2, 32, false, true, false>(), neighbor_variant<S, 2, 8, false, true, false>(),
-      neighbor_variant<S, 1, 32, false, true, false>(), neighbor_variant<S, 1, 8, false, true, false>()};
-  static constexpr NeighborVariant<S> kMoments[] = {
-      neighbor_variant<S, 4, 32, false, false, true>(), neighbor_variant<S, 4, 16, false, false, true>(),
-      neighbor_variant<S, 4, 8, false, false, true>(),  neighbor_variant<S, 4, 4, false, false, true>(),
-      neighbor_variant<S, 1, 32, false, false, true>(), neighbor_variant<S, 1, 8, false, false, true>()};
-  static constexpr NeighborVariant<S> kEvery[] = {
-      neighbor_variant<S, 4, 32, true, true, true>(), neighbor_variant<S, 4, 16, true, true, true>(),
-      neighbor_variant<S, 4, 8, true, true, true>(),  neighbor_variant<S, 4, 4, true, true, true>(),
-      neighbor_variant<S, 1, 32, true, true, true>(), neighbor_variant<S, 1, 8, true, true, true>()};
+  static constexpr NeighborVariant<S> kMax[] = {neighbor_variant<S, 4, 32, 1, 4, true, false, false>(),
+                                                neighbor_variant<S, 4, 32, 1, 8, true, false, false>(),
+                                                neighbor_variant<S, 4, 32, 2, 4, true, false, false>(),
+                                                neighbor_variant<S, 4, 16, 1, 4, true, false, false>(),
+                                                neighbor_variant<S, 4, 8, 1, 4, true, false, false>(),
+                                                neighbor_variant<S, 4, 4, 1, 4, true, false, false>(),
+                                                neighbor_variant<S, 2, 32, 1, 4, true, false, false>(),
+                                                neighbor_variant<S, 2, 8, 1, 4, true, false, false>(),
+                                                neighbor_variant<S, 1, 32, 1, 4, true, false, false>(),
+                                                neighbor_variant<S, 1, 8, 1, 4, true, false, false>()};
+  static constexpr NeighborVariant<S> kMin[] = {neighbor_variant<S, 4, 32, 1, 4, false, true, false>(),
+                                                neighbor_variant<S, 4, 32, 1, 8, false, true, false>(),
+                                                neighbor_variant<S, 4, 32, 2, 4, false, true, false>(),
+                                                neighbor_variant<S, 4, 16, 1, 4, false, true, false>(),
+                                                neighbor_variant<S, 4, 8, 1, 4, false, true, false>(),
+                                                neighbor_variant<S, 4, 4, 1, 4, false, true, false>(),
+                                                neighbor_variant<S, 2, 32, 1, 4, false, true, false>(),
+                                                neighbor_variant<S, 2, 8, 1, 4, false, true, false>(),
+                                                neighbor_variant<S, 1, 32, 1, 4, false, true, false>(),
+                                                neighbor_variant<S, 1, 8, 1, 4, false, true, false>()};
+  static constexpr NeighborVariant<S> kMoments[] = {neighbor_variant<S, 4, 32, 1, 4, false, false, true>(),
+                                                    neighbor_variant<S, 4, 16, 1, 4, false, false, true>(),
+                                                    neighbor_variant<S, 4, 8, 1, 4, false, false, true>(),
+                                                    neighbor_variant<S, 4, 4, 1, 4, false, false, true>(),
+                                                    neighbor_variant<S, 1, 32, 1, 4, false, false, true>(),
+                                                    neighbor_variant<S, 1, 8, 1, 4, false, false, true>()};
+  static constexpr NeighborVariant<S> kEvery[] = {neighbor_variant<S, 4, 32, 1, 4, true, true, true>(),
+                                                  neighbor_variant<S, 4, 16, 1, 4, true, true, true>(),
+                                                  neighbor_variant<S, 4, 8, 1, 4, true, true, true>(),
+                                                  neighbor_variant<S, 4, 4, 1, 4, true, true, true>(),
+                                                  neighbor_variant<S, 1, 32, 1, 4, true, true, true>(),
+                                                  neighbor_variant<S, 1, 8, 1, 4, true, true, true>()};
   if (args.weight)
     return args.reduce[0] == Reduce::max ? reduce_weighted_neighbors<S, true>(args)
                                          : reduce_weighted_neighbors<S, false>(args);

@@ -14,10 +14,12 @@ struct NeighborVariant {
   void (*kernel)(NeighborArguments<S>);
 };
 
-/// 4 entries of a row at a time.
-template <class S, int kVector, int kLanes, bool kMax, bool kMin, bool kMoments, bool kWeighted = false>
+/// Several chunks are for widths that are a multiple of the slab.
+template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kMax, bool kMin, bool kMoments,
+          bool kWeighted = false>
 constexpr NeighborVariant<S> neighbor_variant() {
-  return {{kVector, kLanes, 1}, neighbor_kernel<S, kVector, kLanes, 1, 4, kMax, kMin, kMoments, kWeighted>};
+  return {{kVector, kLanes, kChunks, kChunks > 1},
+          neighbor_kernel<S, kVector, kLanes, kChunks, kUnroll, kMax, kMin, kMoments, kWeighted>};
 }
 
 /// The shared memory of a block whose groups of `lanes` have a stage of columns each.
@@ -137,12 +139,12 @@ template <class S, bool kMax>
 void reduce_weighted_neighbors(const NeighborReduceArgs& args) {
   constexpr int kWide = std::is_same_v<S, double> ? 1 : 16 / static_cast<int>(sizeof(S));
   static constexpr NeighborVariant<S> kVariants[] = {
-      neighbor_variant<S, kWide, 32, kMax, !kMax, false, true>(),
-      neighbor_variant<S, kWide, 16, kMax, !kMax, false, true>(),
-      neighbor_variant<S, kWide, 8, kMax, !kMax, false, true>(),
-      neighbor_variant<S, kWide, 4, kMax, !kMax, false, true>(),
-      neighbor_variant<S, 1, 32, kMax, !kMax, false, true>(),
-      neighbor_variant<S, 1, 8, kMax, !kMax, false, true>()};
+      neighbor_variant<S, kWide, 32, 1, 4, kMax, !kMax, false, true>(),
+      neighbor_variant<S, kWide, 16, 1, 4, kMax, !kMax, false, true>(),
+      neighbor_variant<S, kWide, 8, 1, 4, kMax, !kMax, false, true>(),
+      neighbor_variant<S, kWide, 4, 1, 4, kMax, !kMax, false, true>(),
+      neighbor_variant<S, 1, 32, 1, 4, kMax, !kMax, false, true>(),
+      neighbor_variant<S, 1, 8, 1, 4, kMax, !kMax, false, true>()};
   run_neighbor_kernel<S, kMax, !kMax, false>(
       kVariants,
       kMax ? "neighbor_reduce to the largest by weight" : "neighbor_reduce to the smallest by weight", args);

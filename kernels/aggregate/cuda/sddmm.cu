@@ -24,7 +24,7 @@ struct DotOperands {
 
 template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kSum>
 void run_dots(const char* name, const DotOperands<S>& o) {
-  constexpr SpmmShape kShape{kVector, kLanes, kChunks};
+  constexpr SpmmShape kShape{kVector, kLanes, kChunks, false};
   const Device device = o.a.csr.device();
   const int64_t width = o.own.size(1);
   check_width<S>(name, width);
@@ -42,7 +42,7 @@ void run_dots(const char* name, const DotOperands<S>& o) {
     arguments.first_feature = static_cast<int>(first);
     arguments.add_to_dw = first > 0;
     launch_items<S>(name, device.index, kShape, stage_bytes<S, kLanes, true>(kItemThreads), 1,
-                    spmm_kernel<S, kVector, kLanes, kChunks, kUnroll, kSum, true>, arguments);
+                    spmm_kernel<S, kVector, kLanes, kChunks, kUnroll, false, kSum, true>, arguments);
   }
   if constexpr (kSum) launch_merge<S>(name, device.index, plan, arguments);
 }

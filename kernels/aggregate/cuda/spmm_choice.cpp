@@ -12,7 +12,8 @@ namespace {
 
 bool fits(const SpmmShape& shape, const SpmmProblem& problem) {
   const auto bytes = static_cast<size_t>(shape.vector) * problem.element_bytes;
-  return problem.width % shape.vector == 0 && problem.alignment % bytes == 0;
+  if (problem.width % shape.vector != 0 || problem.alignment % bytes != 0) return false;
+  return !shape.whole || problem.width % shape.slab() == 0;
 }
 
 /// Lanes that have nothing to do in the last slab, as a share of all.
@@ -62,7 +63,7 @@ size_t choose_shape(const SpmmProblem& problem, std::span<const SpmmShape> shape
                       : problem.element_bytes == 8 ? DType::f64
                                                    : DType::f32;
   explain_sparse(problem.op, problem.csr, problem.width, 1, dtype,
-                 "{} lanes a row, {} features each (by rule)", shape.lanes, shape.vector);
+                 "{} lanes a row, {} x {} features each (by rule)", shape.lanes, shape.chunks, shape.vector);
   return best;
 }
 

@@ -8,9 +8,10 @@ namespace adj::kernels::cuda {
 
 /// How a kernel over the items of a structure lays a row's features over lanes.
 struct SpmmShape {
-  int vector = 1;  ///< features that a lane reads at once
-  int lanes = 32;  ///< lanes that share a row
-  int chunks = 1;  ///< vectors of each lane
+  int vector = 1;      ///< features that a lane reads at once
+  int lanes = 32;      ///< lanes that share a row
+  int chunks = 1;      ///< vectors of each lane
+  bool whole = false;  ///< only for widths that are a multiple of the slab
   int slab() const { return vector * lanes * chunks; }
 };
 

@@ -29,9 +29,9 @@ constexpr int kMostThreads = kVector* kChunks* kUnroll <= 16 && kLanes >= 16 && 
                                                                                                         : 512;
 
 /// Lane l of a group owns features first + (c * kLanes + l) * kVector + [0, kVector) for c < kChunks;
-/// blockIdx.y counts slabs of that many. The width is a multiple of kVector, and rows
-/// are aligned to it.
-template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kSum, bool kDot>
+/// blockIdx.y counts slabs of that many. The width is a multiple of kVector (of the slab where kWhole), and
+/// rows are aligned to it.
+template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kWhole, bool kSum, bool kDot>
 __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnroll, kDot>)
     spmm_kernel(const __grid_constant__ SpmmArguments<S> a) {
   using A = Sum<S>;
@@ -57,14 +57,15 @@ __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnr
   const int feature = a.first_feature + (static_cast<int>(blockIdx.y) * kChunks * kLanes + lane) * kVector;
   bool valid[kChunks];
 #pragma unroll
-  for (int c = 0; c < kChunks; ++c) valid[c] = feature + c * kLanes * kVector < a.width;
+  for (int c = 0; c < kChunks; ++c) valid[c] = kWhole || feature + c * kLanes * kVector < a.width;
   const int read_feature = valid[0] ? feature : a.first_feature;
   const uint32_t pitch = a.pitch;
   auto load_chunks = [&](const char* matrix, int r, Pack<S, kVector>(&to)[kChunks]) {
     const char* const from = row_address(matrix, r, pitch);
 #pragma unroll
     for (int c = 0; c < kChunks; ++c)
-      to[c] = kChunks == 1 || valid[c] ? gather_pack<S, kVector>(from + c * kChunkBytes) : Pack<S, kVector>{};
+      to[c] = kWhole || kChunks == 1 || valid[c] ? gather_pack<S, kVector>(from + c * kChunkBytes)
+                                                 : Pack<S, kVector>{};
   };
   const char* const x = keep_address(mask, a.x + read_feature);
   const char* const own_rows = kDot ? keep_address(mask, a.own + read_feature) : nullptr;

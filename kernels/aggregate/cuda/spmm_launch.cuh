@@ -17,11 +17,11 @@ struct SpmmVariant {
   size_t shared_bytes;
 };
 
-/// 4 entries of a row at a time.
-template <class S, int kVector, int kLanes>
+/// Several chunks are for widths that are a multiple of the slab.
+template <class S, int kVector, int kLanes, int kChunks, int kUnroll>
 constexpr SpmmVariant<S> spmm_variant() {
-  return {{kVector, kLanes, 1},
-          spmm_kernel<S, kVector, kLanes, 1, 4, true, false>,
+  return {{kVector, kLanes, kChunks, kChunks > 1},
+          spmm_kernel<S, kVector, kLanes, kChunks, kUnroll, (kChunks > 1), true, false>,
           stage_bytes<S, kLanes, false>(kItemThreads)};
 }
 
