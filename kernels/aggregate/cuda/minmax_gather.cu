@@ -133,7 +133,8 @@ struct GatherVariant {
 
 template <class S, int kVector, int kLanes, int kUnroll, bool kWeighted = false>
 constexpr GatherVariant<S> gather_variant() {
-  return {{kVector, kLanes, 1, false}, gather_kernel<S, kVector, kLanes, kUnroll, kWeighted>};
+  return {{kVector, kLanes, 1, kNeighborThreads, false},
+          gather_kernel<S, kVector, kLanes, kUnroll, kWeighted>};
 }
 
 template <class S, size_t N>
@@ -164,21 +165,30 @@ void gather(const GatherVariant<S> (&variants)[N], const NeighborMinmaxBackwardA
   merge.y = arguments.dx;
   merge.partial = arguments.partial;
   merge.width = arguments.width;
+  const auto run = [&](int index, int threads) {
+    const SpmmShape& shape = variants[index].shape;
+    adj::cuda::launch("neighbor_minmax_backward",
+                      {.device = device.index,
+                       .blocks = dim3(static_cast<unsigned>(ceil_div(plan.items, threads / shape.lanes)),
+                                      static_cast<unsigned>(ceil_div(width, shape.slab()))),
+                       .threads = static_cast<unsigned>(threads),
+                       .shared_bytes = column_stage_bytes(threads, shape.lanes),
+                       .overlaps = true},
+                      variants[index].kernel, arguments);
+    launch_merge<S>("neighbor_minmax_backward", device.index, plan, merge);
+  };
+  SpmmShape shapes[N];
+  for (size_t i = 0; i < N; ++i) shapes[i] = variants[i].shape;
   const bool aligned = adj::cuda::aligned_to_16(arguments.winner, args.dy.template data<S>());
-  const GatherVariant<S>& variant =
-      choose_variant({args.weight ? "neighbor_minmax_backward by weight" : "neighbor_minmax_backward", at,
-                      width, sizeof(S), aligned ? alignment_of(args.dy, args.dx) : sizeof(S)},
-                     variants);
-  const int lanes = variant.shape.lanes;
-  adj::cuda::launch("neighbor_minmax_backward",
-                    {.device = device.index,
-                     .blocks = dim3(static_cast<unsigned>(ceil_div(plan.items, kItemThreads / lanes)),
-                                    static_cast<unsigned>(ceil_div(width, variant.shape.slab()))),
-                     .threads = kItemThreads,
-                     .shared_bytes = column_stage_bytes(lanes),
-                     .overlaps = true},
-                    variant.kernel, arguments);
-  launch_merge<S>("neighbor_minmax_backward", device.index, plan, merge);
+  // Measuring would add to dx several times.
+  const SpmmProblem problem{.csr = &at,
+                            .width = width,
+                            .element_bytes = sizeof(S),
+                            .alignment = aligned ? alignment_of(args.dy, args.dx) : sizeof(S),
+                            .family = args.weight ? kWeightedWinnerItems : kWinnerItems,
+                            .measures = !args.accumulate};
+  const SpmmChoice choice = choose_spmm(problem, shapes, run);
+  run(choice.variant, choice.threads);
 }
 
 }  // namespace

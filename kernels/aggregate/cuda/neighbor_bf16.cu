@@ -39,10 +39,10 @@ void reduce_neighbors<bfloat16>(const NeighborReduceArgs& args) {
     return args.reduce[0] == Reduce::max ? reduce_weighted_neighbors<S, true>(args)
                                          : reduce_weighted_neighbors<S, false>(args);
   choose_parts(
-      args, [&] { run_neighbor_kernel<S, true, false, false>(kMax, "neighbor_reduce to the largest", args); },
-      [&] { run_neighbor_kernel<S, false, true, false>(kMin, "neighbor_reduce to the smallest", args); },
-      [&] { run_neighbor_kernel<S, false, false, true>(kMoments, "neighbor_reduce to sums", args); },
-      [&] { run_neighbor_kernel<S, true, true, true>(kEvery, "neighbor_reduce to several", args); });
+      args, [&] { run_neighbor_kernel<S, true, false, false>(kMax, kLargestItems, args); },
+      [&] { run_neighbor_kernel<S, false, true, false>(kMin, kSmallestItems, args); },
+      [&] { run_neighbor_kernel<S, false, false, true>(kMoments, kMomentItems, args); },
+      [&] { run_neighbor_kernel<S, true, true, true>(kEvery, kEveryItems, args); });
 }
 
 }  // namespace adj::kernels::cuda

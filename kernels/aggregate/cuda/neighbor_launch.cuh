@@ -18,14 +18,14 @@ struct NeighborVariant {
 template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kMax, bool kMin, bool kMoments,
           bool kWeighted = false>
 constexpr NeighborVariant<S> neighbor_variant() {
-  return {{kVector, kLanes, kChunks, kChunks > 1},
+  return {{kVector, kLanes, kChunks, kNeighborThreads, kChunks > 1},
           neighbor_kernel<S, kVector, kLanes, kChunks, kUnroll, kMax, kMin, kMoments, kWeighted>};
 }
 
 /// The shared memory of a block whose groups of `lanes` have a stage of columns each.
-inline size_t column_stage_bytes(int lanes) {
+inline size_t column_stage_bytes(int threads, int lanes) {
   const int stage = lanes >= 16 ? lanes : lanes >= 8 ? 16 : 8;
-  return static_cast<size_t>(kItemThreads / lanes) * static_cast<size_t>(stage) * sizeof(int32_t);
+  return static_cast<size_t>(threads / lanes) * static_cast<size_t>(stage) * sizeof(int32_t);
 }
 
 /// The reductions in one pass, by features stored as S. One file per S instantiates it.
@@ -69,7 +69,7 @@ struct PartsOfRows {
 
 /// Its body over the shapes that S has for these parts.
 template <class S, bool kMax, bool kMin, bool kMoments, size_t N>
-void run_neighbor_kernel(const NeighborVariant<S> (&variants)[N], std::string_view op,
+void run_neighbor_kernel(const NeighborVariant<S> (&variants)[N], ItemKernels family,
                          const NeighborReduceArgs& args) {
   using A = Sum<S>;
   const Csr& csr = args.a;
@@ -102,35 +102,42 @@ void run_neighbor_kernel(const NeighborVariant<S> (&variants)[N], std::string_vi
   std::ranges::copy(slots.addresses.value, arguments.part);
   std::ranges::copy(slots.addresses.winner, arguments.part_winner);
 
+  const auto run = [&](int index, int threads) {
+    const SpmmShape& shape = variants[index].shape;
+    const unsigned slabs = static_cast<unsigned>(ceil_div(width, shape.slab()));
+    adj::cuda::launch(
+        "neighbor_reduce",
+        {.device = device.index,
+         .blocks = dim3(static_cast<unsigned>(ceil_div(plan.items, threads / shape.lanes)), slabs),
+         .threads = static_cast<unsigned>(threads),
+         .shared_bytes = column_stage_bytes(threads, shape.lanes),
+         .overlaps = true},
+        variants[index].kernel, arguments);
+    if (plan.heavy_rows == 0) return;
+    const auto merge_slabs = static_cast<unsigned>(ceil_div(width, 32));
+    adj::cuda::launch("neighbor_reduce",
+                      {.device = device.index,
+                       .blocks = dim3(static_cast<unsigned>(plan.runs), merge_slabs),
+                       .threads = 32 * kMergeWarps,
+                       .overlaps = true},
+                      merge_neighbor_runs_kernel<S, kMax, kMin, kMoments>, plan.slot_run_list(),
+                      plan.slot_run_count(), arguments.width, slots.addresses, runs.addresses);
+    adj::cuda::launch("neighbor_reduce",
+                      {.device = device.index,
+                       .blocks = dim3(static_cast<unsigned>(plan.heavy_rows), merge_slabs),
+                       .threads = 32 * kMergeWarps,
+                       .overlaps = true},
+                      merge_neighbors_kernel<S, kMax, kMin, kMoments>, plan.heavy_row_list(),
+                      plan.heavy_row_count(), arguments, runs.addresses);
+  };
+  SpmmShape shapes[N];
+  for (size_t i = 0; i < N; ++i) shapes[i] = variants[i].shape;
   // Winners and means are written in vectors too.
   const bool aligned = adj::cuda::aligned_to_16(arguments.winner[0], arguments.winner[1], arguments.mean);
-  const NeighborVariant<S>& variant = choose_variant(
-      {op, csr, width, sizeof(S), aligned ? alignment_of(args.x, args.y) : sizeof(S)}, variants);
-  const int lanes = variant.shape.lanes;
-  adj::cuda::launch("neighbor_reduce",
-                    {.device = device.index,
-                     .blocks = dim3(static_cast<unsigned>(ceil_div(plan.items, kItemThreads / lanes)),
-                                    static_cast<unsigned>(ceil_div(width, variant.shape.slab()))),
-                     .threads = kItemThreads,
-                     .shared_bytes = column_stage_bytes(lanes),
-                     .overlaps = true},
-                    variant.kernel, arguments);
-  if (plan.heavy_rows == 0) return;
-  const auto merge_slabs = static_cast<unsigned>(ceil_div(width, 32));
-  adj::cuda::launch("neighbor_reduce",
-                    {.device = device.index,
-                     .blocks = dim3(static_cast<unsigned>(plan.runs), merge_slabs),
-                     .threads = 32 * kMergeWarps,
-                     .overlaps = true},
-                    merge_neighbor_runs_kernel<S, kMax, kMin, kMoments>, plan.slot_run_list(),
-                    plan.slot_run_count(), arguments.width, slots.addresses, runs.addresses);
-  adj::cuda::launch("neighbor_reduce",
-                    {.device = device.index,
-                     .blocks = dim3(static_cast<unsigned>(plan.heavy_rows), merge_slabs),
-                     .threads = 32 * kMergeWarps,
-                     .overlaps = true},
-                    merge_neighbors_kernel<S, kMax, kMin, kMoments>, plan.heavy_row_list(),
-                    plan.heavy_row_count(), arguments, runs.addresses);
+  const SpmmProblem problem{&csr, width, sizeof(S), aligned ? alignment_of(args.x, args.y) : sizeof(S),
+                            family};
+  const SpmmChoice choice = choose_spmm(problem, shapes, run);
+  run(choice.variant, choice.threads);
 }
 
 /// The shapes of largest or smallest weighted terms: one unroll and few lanes, for their weights take
@@ -145,9 +152,8 @@ void reduce_weighted_neighbors(const NeighborReduceArgs& args) {
       neighbor_variant<S, kWide, 4, 1, 4, kMax, !kMax, false, true>(),
       neighbor_variant<S, 1, 32, 1, 4, kMax, !kMax, false, true>(),
       neighbor_variant<S, 1, 8, 1, 4, kMax, !kMax, false, true>()};
-  run_neighbor_kernel<S, kMax, !kMax, false>(
-      kVariants,
-      kMax ? "neighbor_reduce to the largest by weight" : "neighbor_reduce to the smallest by weight", args);
+  run_neighbor_kernel<S, kMax, !kMax, false>(kVariants, kMax ? kLargestWeightedItems : kSmallestWeightedItems,
+                                             args);
 }
 
 /// Calls the kernels that compute what is asked for, and little besides.

@@ -24,7 +24,8 @@ struct DotOperands {
 
 template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kSum>
 void run_dots(const char* name, const DotOperands<S>& o) {
-  constexpr SpmmShape kShape{kVector, kLanes, kChunks, false};
+  constexpr SpmmShape kShape{kVector, kLanes, kChunks, 0, false};
+  constexpr int kThreads = 256;
   const Device device = o.a.csr.device();
   const int64_t width = o.own.size(1);
   check_width<S>(name, width);
@@ -41,7 +42,7 @@ void run_dots(const char* name, const DotOperands<S>& o) {
   for (int64_t first = 0; first < width; first += kShape.slab()) {
     arguments.first_feature = static_cast<int>(first);
     arguments.add_to_dw = first > 0;
-    launch_items<S>(name, device.index, kShape, stage_bytes<S, kLanes, true>(kItemThreads), 1,
+    launch_items<S>(name, device.index, kShape, kThreads, stage_bytes<S, kLanes, true>(kThreads), 1,
                     spmm_kernel<S, kVector, kLanes, kChunks, kUnroll, false, kSum, true>, arguments);
   }
   if constexpr (kSum) launch_merge<S>(name, device.index, plan, arguments);

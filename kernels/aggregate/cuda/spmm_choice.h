@@ -2,43 +2,56 @@
 
 #include <adjoint/kernels/sparse/csr.h>
 
+#include <functional>
 #include <span>
 
 namespace adj::kernels::cuda {
 
-/// How a kernel over the items of a structure lays a row's features over lanes.
+/// How spmm_kernel lays a row's features over lanes.
 struct SpmmShape {
-  int vector = 1;      ///< features that a lane reads at once
-  int lanes = 32;      ///< lanes that share a row
-  int chunks = 1;      ///< vectors of each lane
-  bool whole = false;  ///< only for widths that are a multiple of the slab
+  int vector = 1;       ///< features that a lane reads at once
+  int lanes = 32;       ///< lanes that share a row
+  int chunks = 1;       ///< vectors of each lane
+  int max_threads = 0;  ///< of a block
+  bool whole = false;   ///< only for widths that are a multiple of the slab
   int slab() const { return vector * lanes * chunks; }
 };
 
 struct SpmmProblem {
-  std::string_view op;
-  const Csr& csr;
+  const Csr* csr;
   int64_t width;
   size_t element_bytes;
-  size_t alignment;  ///< that all rows' first elements have, in bytes
+  size_t alignment;      ///< that all rows' first elements have, in bytes
+  int family = 0;        ///< of shapes; each is chosen from on its own
+  bool measures = true;  ///< may the product be computed more than once?
 };
 
-/// Threads of a block that goes over items.
-inline constexpr int kItemThreads = 256;
+/// Families of kernels over the items of a structure.
+enum ItemKernels : int {
+  kSpmmItems,
+  kLargestItems,
+  kSmallestItems,
+  kMomentItems,
+  kEveryItems,
+  kWinnerItems,
+  kLargestWeightedItems,
+  kSmallestWeightedItems,
+  kWeightedWinnerItems
+};
+
+struct SpmmChoice {
+  int variant = 0;
+  int threads = 256;
+};
 
 /// Largest power of two up to 16 that divides both base addresses; the width is not considered.
 size_t alignment_of(const Tensor& x, const Tensor& y);
 
-/// Which shape for this structure and width, by a rule on sizes. Every shape sums in the same order, so that
-/// nothing but time depends on it.
-size_t choose_shape(const SpmmProblem& problem, std::span<const SpmmShape> shapes);
-
-/// Likewise of kernels that have a shape each.
-template <class Variant, size_t N>
-const Variant& choose_variant(const SpmmProblem& problem, const Variant (&variants)[N]) {
-  SpmmShape shapes[N];
-  for (size_t i = 0; i < N; ++i) shapes[i] = variants[i].shape;
-  return variants[choose_shape(problem, shapes)];
-}
+/// The shape for this structure and width. At first what a rule on sizes says; from the second call on, where
+/// the product is large, the fastest of those that fit, measured once and remembered: every shape sums in the
+/// same order, so that nothing but time depends on it. Nothing is measured during a capture. `run` computes
+/// the product with one shape.
+SpmmChoice choose_spmm(const SpmmProblem& problem, std::span<const SpmmShape> shapes,
+                       const std::function<void(int variant, int threads)>& run);
 
 }  // namespace adj::kernels::cuda

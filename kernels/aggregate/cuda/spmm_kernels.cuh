@@ -16,8 +16,8 @@
 // the same columns at about the same time, which large blocks on middling rows bring about. Where X does not
 // fit in L2 but slabs of 128 bytes a row do, a pass a slab reads X from DRAM once, for the price of reading
 // columns and weights once a slab. Only rows of more than two items are cut, so that no degree distribution
-// leaves warps idle. cuSPARSE is not used: on a skewed graph none of its CSR algorithms gave the same bits in
-// twelve runs at widths 16 and 128 (H200, CUDA 13.0).
+// leaves warps idle. cuSPARSE is for request only: on a skewed graph none of its CSR algorithms gave the same
+// bits in twelve runs at widths 16 and 128 (H200, CUDA 13.0).
 
 #include <adjoint/kernels/aggregate/cuda/item_walk.cuh>
 

@@ -14,15 +14,15 @@ template <class S>
 struct SpmmVariant {
   SpmmShape shape;
   void (*kernel)(SpmmArguments<S>);
-  size_t shared_bytes;
+  size_t (*shared_bytes)(int threads);
 };
 
 /// Several chunks are for widths that are a multiple of the slab.
 template <class S, int kVector, int kLanes, int kChunks, int kUnroll>
 constexpr SpmmVariant<S> spmm_variant() {
-  return {{kVector, kLanes, kChunks, kChunks > 1},
+  return {{kVector, kLanes, kChunks, kMostThreads<S, kVector, kLanes, kChunks, kUnroll, false>, kChunks > 1},
           spmm_kernel<S, kVector, kLanes, kChunks, kUnroll, (kChunks > 1), true, false>,
-          stage_bytes<S, kLanes, false>(kItemThreads)};
+          stage_bytes<S, kLanes, false>};
 }
 
 template <class S>
@@ -49,13 +49,13 @@ SpmmArguments<S> spmm_arguments(const CsrMatrix& a, const SpmmPlan& plan, const 
 }
 
 template <class S>
-void launch_items(const char* name, int device, const SpmmShape& shape, size_t shared_bytes, unsigned slabs,
-                  void (*kernel)(SpmmArguments<S>), const SpmmArguments<S>& arguments) {
-  const int groups = kItemThreads / shape.lanes;
+void launch_items(const char* name, int device, const SpmmShape& shape, int threads, size_t shared_bytes,
+                  unsigned slabs, void (*kernel)(SpmmArguments<S>), const SpmmArguments<S>& arguments) {
+  const int groups = threads / shape.lanes;
   adj::cuda::launch(name,
                     {.device = device,
                      .blocks = dim3(static_cast<unsigned>(ceil_div(arguments.items, groups)), slabs),
-                     .threads = kItemThreads,
+                     .threads = static_cast<unsigned>(threads),
                      .shared_bytes = shared_bytes,
                      .overlaps = true},
                     kernel, arguments);
@@ -153,11 +153,17 @@ void run_own_spmm(const SpmmVariant<S> (&variants)[N], const SpmmArgs& args) {
   arguments.epilogue = args.bias || arguments.relu;
   if (args.bias) arguments.bias = args.bias.template data<S>();
 
-  const SpmmVariant<S>& variant =
-      choose_variant({"spmm", a.csr, width, sizeof(S), alignment_of(x, args.y)}, variants);
-  launch_items<S>("spmm", device.index, variant.shape, variant.shared_bytes,
-                  static_cast<unsigned>(ceil_div(width, variant.shape.slab())), variant.kernel, arguments);
-  launch_merge<S>("spmm", device.index, plan, arguments);
+  const auto run = [&](int index, int threads) {
+    const SpmmVariant<S>& variant = variants[index];
+    launch_items<S>("spmm", device.index, variant.shape, threads, variant.shared_bytes(threads),
+                    static_cast<unsigned>(ceil_div(width, variant.shape.slab())), variant.kernel, arguments);
+    launch_merge<S>("spmm", device.index, plan, arguments);
+  };
+  SpmmShape shapes[N];
+  for (size_t i = 0; i < N; ++i) shapes[i] = variants[i].shape;
+  const SpmmProblem problem{&a.csr, width, sizeof(S), alignment_of(x, args.y)};
+  const SpmmChoice choice = choose_spmm(problem, shapes, run);
+  run(choice.variant, choice.threads);
 }
 
 }  // namespace adj::kernels::cuda

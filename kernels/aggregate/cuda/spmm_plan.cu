@@ -24,6 +24,7 @@ constexpr int kFewRowsThreads = 512;
 // A batch's structure serves one step, and is not worth waiting for: it goes by bounds. One that is used more
 // often than that, or by a step that is captured, is used for long.
 constexpr int kUsesOfABatch = 16;
+constexpr int64_t kLargeWork = 1 << 20;  // rows and entries: worth waiting for on second use
 
 __device__ int64_t thread_index() { return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 
@@ -161,7 +162,8 @@ SpmmPlan spmm_plan(const Csr& a, int64_t slot_bytes, int64_t launches) {
     return make_plan(a, size);
   }
   const bool much = kept.plan.slots * slot_bytes > kMuchWorkspace;
-  if (!capturing && !much && ++kept.uses <= kUsesOfABatch) return kept.plan;
+  const int uses = a.rows + a.entries() > kLargeWork ? 1 : kUsesOfABatch;
+  if (!capturing && !much && ++kept.uses <= uses) return kept.plan;
   const OutsideCapture complete_for_all_streams;
   read_back(kept.plan);
   kept.exact = true;
