@@ -59,7 +59,8 @@ void expect_tiles(const std::string& option, const Options& o) {
 void check_loaders(Options& o) {
   const auto refuse = [&o](const OptionList& options, const std::string& loaders) {
     for (const Option& option : options)
-      if (o.changed(option)) usage("--{}: expected --loader {} beside it", option.name, loaders);
+      if (o.changed(option.name, option.text()))
+        usage("--{}: expected --loader {} beside it", option.name, loaders);
   };
   BatchOptions& b = o.batches;
   for (const auto& loader : b.loaders)
@@ -208,9 +209,9 @@ OptionList BatchOptions::layers_list(const std::string& things) {
   return list;
 }
 
-bool Options::changed(const Option& option) const {
-  const auto usual = defaults.find(option.name);
-  return usual != defaults.end() && usual->second != option.text();
+bool Options::changed(const std::string& option, const std::string& text) const {
+  const auto usual = defaults.find(option);
+  return usual != defaults.end() && usual->second != text;
 }
 
 Options::Options(models::ModelFamily of, std::string in_a_line)

@@ -154,8 +154,9 @@ struct Options {
   };
   /// In the order of --help. They point into this object.
   std::vector<Group> groups();
-  /// Whether it differs from the program's default. False before a command line is read.
-  bool changed(const Option& option) const;
+  /// Whether an option whose value is `text` differs from the program's default. False before a command line
+  /// is read.
+  bool changed(const std::string& option, const std::string& text) const;
   /// Throws UsageError for options that are out of range or conflict.
   void check();
   /// Applies the options: process settings, log level, checks of the output files.

@@ -20,14 +20,6 @@ namespace adj::training {
 
 namespace {
 
-#if defined(__AVX512F__)
-constexpr const char* kIsa = "avx512";
-#elif defined(__AVX2__)
-constexpr const char* kIsa = "avx2";
-#else
-constexpr const char* kIsa = "generic";
-#endif
-
 double mean(const std::vector<double>& values) {
   double sum = 0.0;
   for (const double value : values) sum += value;
@@ -291,7 +283,7 @@ void write_results(const Run& run) {
   if (!o.run_dir.empty())
     write_run(o.run_dir, {.program = run.options().program(),
                           .version = std::string(version()),
-                          .isa = kIsa,
+                          .isa = std::string(cpu_isa()),
                           .device = task.data.device().str(),
                           .options = run.options().values,
                           .result = json});

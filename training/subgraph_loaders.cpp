@@ -105,9 +105,7 @@ class SaintLoading : public LoaderChoice {
                                    budget_, a_draw, SaintSampling::kMostDrawn));
     expect_integer("steps", steps_, 0, kMany);
     expect_integer("coverage", coverage_, 0, 1'000'000);
-    int64_t length = walk_length_;
-    if (method_ != "walk" &&
-        all.changed({.name = "walk-length", .value = &length, .placeholder = {}, .help = {}}))
+    if (method_ != "walk" && all.changed("walk-length", fmt::format("{}", walk_length_)))
       throw UsageError("--walk-length: expected --saint walk beside it");
   }
   std::unique_ptr<Epochs> epochs(const Run& run, models::NodeModel& model, NodeStep step) const override {
