@@ -7,6 +7,7 @@
 #include <adjoint/graph/generate/generators.h>
 #include <adjoint/graph/order/orders.h>
 #include <adjoint/kernels/bits/bit_tensor.h>
+#include <adjoint/training.h>
 #include <adjoint/training/loader.h>
 #include <adjoint/training/outcome.h>
 

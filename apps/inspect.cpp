@@ -10,6 +10,8 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/hdf5_file.h>
 
+#include <fmt/format.h>
+
 using namespace adj;
 using namespace adj::apps;
 namespace po = boost::program_options;

@@ -1,5 +1,6 @@
 #include "common/command_line.h"
 #include <adjoint/adjoint.h>
+#include <adjoint/training.h>
 
 using namespace adj;
 using namespace adj::training;

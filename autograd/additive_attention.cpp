@@ -63,7 +63,7 @@ Var gat_attention(const Relation& relation, const Var& x, const Var& source, con
   detail::check_edge_features(op, relation, options, heads, x);
   const bool one_set = !x_dst || x_dst.id() == x.id();
   const Tensor x_rows = detail::as_matrix(x.value());
-  const DType wide = wide_dtype(x.dtype());
+  const DType accumulator = accumulator_dtype(x.dtype());
 
   Tensor r = detail::head_terms(relation.num_src(), heads, x_rows);
   Tensor l = detail::head_terms(relation.num_dst(), heads, x_rows);
@@ -75,8 +75,8 @@ Var gat_attention(const Relation& relation, const Var& x, const Var& source, con
     kernels::head_dot({.x = detail::as_matrix(x_dst.value()), .a = target.value(), .y = l, .y2 = none});
   }
   // The edge features' term of the logits, [M,H], made on demand.
-  const auto edge_terms = [wide](const Tensor& attr, const Tensor& weight) {
-    return attr ? detail::product_of(attr.to(wide), weight.to(wide)) : Tensor();
+  const auto edge_terms = [accumulator](const Tensor& attr, const Tensor& weight) {
+    return attr ? detail::product_of(attr.to(accumulator), weight.to(accumulator)) : Tensor();
   };
   const kernels::AttentionDropout dropout = detail::attention_dropout(options);
   const bool featured = static_cast<bool>(options.edge_attr);
@@ -99,7 +99,7 @@ Var gat_attention(const Relation& relation, const Var& x, const Var& source, con
 
   return record(
       op, o, {x, source, target, options.edge_attr, options.edge_weight, x_dst, bias},
-      [relation, tiles, slope, dropout, one_set, featured, wide, edge_terms, x = Saved(x.value()),
+      [relation, tiles, slope, dropout, one_set, featured, accumulator, edge_terms, x = Saved(x.value()),
        source = Saved(source.value()), target = Saved(target.value()),
        x_dst = one_set ? Saved() : Saved(x_dst.value()),
        attr = featured ? Saved(options.edge_attr.value()) : Saved(),
@@ -181,9 +181,10 @@ Var gat_attention(const Relation& relation, const Var& x, const Var& source, con
         if (dtarget) out.add(2, dtarget);
         if (dbias) out.add(6, dbias);
         if (out.wanted(3))
-          out.add(3, detail::product_of(dc, weight.get().to(wide), false, true).to(attr.get().dtype()));
+          out.add(3,
+                  detail::product_of(dc, weight.get().to(accumulator), false, true).to(attr.get().dtype()));
         if (out.wanted(4))
-          out.add(4, detail::product_of(attr.get().to(wide), dc, true).to(weight.get().dtype()));
+          out.add(4, detail::product_of(attr.get().to(accumulator), dc, true).to(weight.get().dtype()));
       });
 }
 
@@ -204,7 +205,7 @@ Var gatv2_attention(const Relation& relation, const Var& x_dst, const Var& x_src
   // Runs over CSR rows; throws if tiles are requested.
   (void)attention_tiles_for(op, detail::by_target(relation).csr, heads, width, 2, x_src.dtype(),
                             "logits of GATv2");
-  const DType wide = wide_dtype(x_src.dtype());
+  const DType accumulator = accumulator_dtype(x_src.dtype());
   const bool featured = static_cast<bool>(options.edge_attr);
   const kernels::AttentionDropout dropout = detail::attention_dropout(options);
   Tensor o = Tensor::empty({relation.num_dst(), heads, width}, x_src.dtype(), x_src.device());
@@ -214,53 +215,53 @@ Var gatv2_attention(const Relation& relation, const Var& x_dst, const Var& x_src
                   .l = detail::as_matrix(x_dst.value()),
                   .r = detail::as_matrix(x_src.value()),
                   .att = att.value(),
-                  .attr = featured ? options.edge_attr.value().to(wide) : Tensor(),
+                  .attr = featured ? options.edge_attr.value().to(accumulator) : Tensor(),
                   .w = options.edge_weight.value_or_absent(),
                   .slope = slope,
                   .dropout = dropout,
                   .bias = bias.value_or_absent(),
                   .o = o_rows,
                   .lse = lse});
-  return record(
-      op, o, {x_dst, x_src, att, options.edge_attr, options.edge_weight, bias},
-      [relation, slope, dropout, featured, wide, x_dst = Saved(x_dst.value()), x_src = Saved(x_src.value()),
-       att = Saved(att.value()), attr = featured ? Saved(options.edge_attr.value()) : Saved(),
-       weight = featured ? Saved(options.edge_weight.value()) : Saved(), bias = Saved(bias.value_or_absent()),
-       lse, o = Saved(o)](Tensor dy, Gradients& out) {
-        detail::bias_gradient(detail::as_matrix(dy), 5, out);
-        const Tensor features = featured ? attr.get().to(wide) : Tensor();
-        const Tensor w = featured ? weight.get() : Tensor();
-        Tensor dl = detail::empty_if(out.wanted(0), x_dst.get()), dl_rows = detail::rows_of(dl);
-        Tensor dr = detail::empty_if(out.wanted(1), x_src.get()), dr_rows = detail::rows_of(dr);
-        Tensor datt = detail::empty_if(out.wanted(2), att.get());
-        Tensor dattr = detail::empty_if(featured && out.wanted(3), features);
-        Tensor dw = detail::empty_if(featured && out.wanted(4), w);
-        Tensor delta = Tensor::empty_like(lse);
-        kernels::gatv2_backward({.a = detail::by_target(relation),
-                                 .at = detail::by_source(relation),
-                                 .l = detail::as_matrix(x_dst.get()),
-                                 .r = detail::as_matrix(x_src.get()),
-                                 .att = att.get(),
-                                 .attr = features,
-                                 .w = w,
-                                 .slope = slope,
-                                 .dropout = dropout,
-                                 .bias = bias.get(),
-                                 .o = detail::as_matrix(o.get()),
-                                 .lse = lse,
-                                 .d_o = detail::as_matrix(dy),
-                                 .delta = delta,
-                                 .dl = dl_rows,
-                                 .dr = dr_rows,
-                                 .datt = datt,
-                                 .dattr = dattr,
-                                 .dw = dw});
-        if (dl) out.add(0, dl);
-        if (dr) out.add(1, dr);
-        if (datt) out.add(2, datt);
-        if (dattr) out.add(3, dattr.to(attr.get().dtype()));
-        if (dw) out.add(4, dw);
-      });
+  return record(op, o, {x_dst, x_src, att, options.edge_attr, options.edge_weight, bias},
+                [relation, slope, dropout, featured, accumulator, x_dst = Saved(x_dst.value()),
+                 x_src = Saved(x_src.value()), att = Saved(att.value()),
+                 attr = featured ? Saved(options.edge_attr.value()) : Saved(),
+                 weight = featured ? Saved(options.edge_weight.value()) : Saved(),
+                 bias = Saved(bias.value_or_absent()), lse, o = Saved(o)](Tensor dy, Gradients& out) {
+                  detail::bias_gradient(detail::as_matrix(dy), 5, out);
+                  const Tensor features = featured ? attr.get().to(accumulator) : Tensor();
+                  const Tensor w = featured ? weight.get() : Tensor();
+                  Tensor dl = detail::empty_if(out.wanted(0), x_dst.get()), dl_rows = detail::rows_of(dl);
+                  Tensor dr = detail::empty_if(out.wanted(1), x_src.get()), dr_rows = detail::rows_of(dr);
+                  Tensor datt = detail::empty_if(out.wanted(2), att.get());
+                  Tensor dattr = detail::empty_if(featured && out.wanted(3), features);
+                  Tensor dw = detail::empty_if(featured && out.wanted(4), w);
+                  Tensor delta = Tensor::empty_like(lse);
+                  kernels::gatv2_backward({.a = detail::by_target(relation),
+                                           .at = detail::by_source(relation),
+                                           .l = detail::as_matrix(x_dst.get()),
+                                           .r = detail::as_matrix(x_src.get()),
+                                           .att = att.get(),
+                                           .attr = features,
+                                           .w = w,
+                                           .slope = slope,
+                                           .dropout = dropout,
+                                           .bias = bias.get(),
+                                           .o = detail::as_matrix(o.get()),
+                                           .lse = lse,
+                                           .d_o = detail::as_matrix(dy),
+                                           .delta = delta,
+                                           .dl = dl_rows,
+                                           .dr = dr_rows,
+                                           .datt = datt,
+                                           .dattr = dattr,
+                                           .dw = dw});
+                  if (dl) out.add(0, dl);
+                  if (dr) out.add(1, dr);
+                  if (datt) out.add(2, datt);
+                  if (dattr) out.add(3, dattr.to(attr.get().dtype()));
+                  if (dw) out.add(4, dw);
+                });
 }
 
 }  // namespace adj

@@ -34,7 +34,7 @@ Var dot_attention(const Relation& relation, const Var& q, const Var& k, const Va
   detail::check_beside(op, "v", v, {relation.num_src(), heads, width}, q);
   detail::check_edge_features(op, relation, options, heads * width, q);
   if (scale == 0.0f) scale = 1.0f / std::sqrt(static_cast<float>(width));
-  const DType wide = wide_dtype(q.dtype());
+  const DType accumulator = accumulator_dtype(q.dtype());
   const bool featured = static_cast<bool>(options.edge_attr);
   const kernels::AttentionDropout dropout = detail::attention_dropout(options);
   const auto tiles = detail::attention_tiles(op, detail::by_target(relation).csr, heads, width, 2, q.dtype(),
@@ -53,7 +53,7 @@ Var dot_attention(const Relation& relation, const Var& q, const Var& k, const Va
                             .q = q_rows,
                             .k = detail::as_matrix(k.value()),
                             .v = detail::as_matrix(v.value()),
-                            .attr = featured ? options.edge_attr.value().to(wide) : Tensor(),
+                            .attr = featured ? options.edge_attr.value().to(accumulator) : Tensor(),
                             .u = u,
                             .dropout = dropout,
                             .o = o_rows,
@@ -66,66 +66,66 @@ Var dot_attention(const Relation& relation, const Var& q, const Var& k, const Va
                              .accumulate = true,
                              .y = o_rows});
   }
-  return record(
-      op, o, {q, k, v, options.edge_attr, options.edge_weight},
-      [relation, tiles, heads, scale, dropout, featured, wide, q = Saved(q.value()), k = Saved(k.value()),
-       v = Saved(v.value()), attr = featured ? Saved(options.edge_attr.value()) : Saved(),
-       weight = featured ? Saved(options.edge_weight.value()) : Saved(), lse, o = Saved(o),
-       o_attr](Tensor dy, Gradients& out) {
-        const Tensor queries = detail::as_matrix(q.get()), d_o = detail::as_matrix(dy);
-        const bool wants_q = out.wanted(0), wants_weight = featured && out.wanted(4);
-        Tensor dq = detail::empty_if(wants_q, q.get()), dq_rows = detail::rows_of(dq);
-        Tensor dk = detail::empty_if(out.wanted(1), k.get()), dk_rows = detail::rows_of(dk);
-        Tensor dv = detail::empty_if(out.wanted(2), v.get()), dv_rows = detail::rows_of(dv);
-        Tensor features, u, du, d_o_attr, dattr, ds;
-        if (featured) {
-          features = attr.get().to(wide);
-          u = head_product_of(queries, weight.get(), heads, true);
-          d_o_attr = head_product_of(d_o, weight.get(), heads, true);
-          du = detail::empty_if(wants_q || wants_weight, u);
-          dattr = detail::empty_if(out.wanted(3), features);
-        }
-        Tensor delta = Tensor::empty_like(lse);
-        const auto tiles_at = detail::tiles_like(tiles, detail::by_source(relation).csr);
-        // o includes the edge term, so ⟨dO, O⟩ is all of Δ.
-        kernels::dot_attention_backward({.a = detail::by_target(relation),
-                                         .at = detail::by_source(relation),
-                                         .tiles = tiles.get(),
-                                         .tiles_at = tiles_at.get(),
-                                         .heads = heads,
-                                         .scale = scale,
-                                         .q = queries,
-                                         .k = detail::as_matrix(k.get()),
-                                         .v = detail::as_matrix(v.get()),
-                                         .attr = features,
-                                         .u = u,
-                                         .dropout = dropout,
-                                         .o = detail::as_matrix(o.get()),
-                                         .lse = lse,
-                                         .d_o = d_o,
-                                         .d_o_attr = d_o_attr,
-                                         .delta = delta,
-                                         .dq = dq_rows,
-                                         .dk = dk_rows,
-                                         .dv = dv_rows,
-                                         .ds = ds,
-                                         .dattr = dattr,
-                                         .du = du});
-        if (featured && wants_q)
-          kernels::head_product(
-              {.x = du, .weight = weight.get(), .heads = heads, .accumulate = true, .y = dq_rows});
-        if (dq) out.add(0, dq);
-        if (dk) out.add(1, dk);
-        if (dv) out.add(2, dv);
-        if (dattr) out.add(3, dattr.to(attr.get().dtype()));
-        if (wants_weight) {
-          Tensor product = detail::product_of(du, queries, true);
-          detail::add_to(product, detail::product_of(o_attr, d_o, true));
-          Tensor dweight = Tensor::empty_like(weight.get());
-          kernels::diagonal_blocks({.product = product, .heads = heads, .weight = dweight});
-          out.add(4, dweight);
-        }
-      });
+  return record(op, o, {q, k, v, options.edge_attr, options.edge_weight},
+                [relation, tiles, heads, scale, dropout, featured, accumulator, q = Saved(q.value()),
+                 k = Saved(k.value()), v = Saved(v.value()),
+                 attr = featured ? Saved(options.edge_attr.value()) : Saved(),
+                 weight = featured ? Saved(options.edge_weight.value()) : Saved(), lse, o = Saved(o),
+                 o_attr](Tensor dy, Gradients& out) {
+                  const Tensor queries = detail::as_matrix(q.get()), d_o = detail::as_matrix(dy);
+                  const bool wants_q = out.wanted(0), wants_weight = featured && out.wanted(4);
+                  Tensor dq = detail::empty_if(wants_q, q.get()), dq_rows = detail::rows_of(dq);
+                  Tensor dk = detail::empty_if(out.wanted(1), k.get()), dk_rows = detail::rows_of(dk);
+                  Tensor dv = detail::empty_if(out.wanted(2), v.get()), dv_rows = detail::rows_of(dv);
+                  Tensor features, u, du, d_o_attr, dattr, ds;
+                  if (featured) {
+                    features = attr.get().to(accumulator);
+                    u = head_product_of(queries, weight.get(), heads, true);
+                    d_o_attr = head_product_of(d_o, weight.get(), heads, true);
+                    du = detail::empty_if(wants_q || wants_weight, u);
+                    dattr = detail::empty_if(out.wanted(3), features);
+                  }
+                  Tensor delta = Tensor::empty_like(lse);
+                  const auto tiles_at = detail::tiles_like(tiles, detail::by_source(relation).csr);
+                  // o includes the edge term, so ⟨dO, O⟩ is all of Δ.
+                  kernels::dot_attention_backward({.a = detail::by_target(relation),
+                                                   .at = detail::by_source(relation),
+                                                   .tiles = tiles.get(),
+                                                   .tiles_at = tiles_at.get(),
+                                                   .heads = heads,
+                                                   .scale = scale,
+                                                   .q = queries,
+                                                   .k = detail::as_matrix(k.get()),
+                                                   .v = detail::as_matrix(v.get()),
+                                                   .attr = features,
+                                                   .u = u,
+                                                   .dropout = dropout,
+                                                   .o = detail::as_matrix(o.get()),
+                                                   .lse = lse,
+                                                   .d_o = d_o,
+                                                   .d_o_attr = d_o_attr,
+                                                   .delta = delta,
+                                                   .dq = dq_rows,
+                                                   .dk = dk_rows,
+                                                   .dv = dv_rows,
+                                                   .ds = ds,
+                                                   .dattr = dattr,
+                                                   .du = du});
+                  if (featured && wants_q)
+                    kernels::head_product(
+                        {.x = du, .weight = weight.get(), .heads = heads, .accumulate = true, .y = dq_rows});
+                  if (dq) out.add(0, dq);
+                  if (dk) out.add(1, dk);
+                  if (dv) out.add(2, dv);
+                  if (dattr) out.add(3, dattr.to(attr.get().dtype()));
+                  if (wants_weight) {
+                    Tensor product = detail::product_of(du, queries, true);
+                    detail::add_to(product, detail::product_of(o_attr, d_o, true));
+                    Tensor dweight = Tensor::empty_like(weight.get());
+                    kernels::diagonal_blocks({.product = product, .heads = heads, .weight = dweight});
+                    out.add(4, dweight);
+                  }
+                });
 }
 
 Var cosine_attention(const Relation& relation, const Var& x, const Var& beta,
@@ -142,20 +142,20 @@ Var cosine_attention(const Relation& relation, const Var& x, const Var& beta,
             x.device().str());
   detail::check_beside(op, "beta", beta, {1}, x);
   ADJ_CHECK(!options.edge_attr && !options.edge_weight, "{}: takes no edge features", op);
-  const DType wide = wide_dtype(x.dtype());
+  const DType accumulator = accumulator_dtype(x.dtype());
 
   /// x_j = norm_j direction_j; the query is β direction_i.
   struct Directions {
     Tensor direction, scale, norm, query;
 
-    Directions(const Tensor& x, const Tensor& beta, DType wide)
+    Directions(const Tensor& x, const Tensor& beta, DType accumulator)
         : direction(Tensor::empty_like(x)),
-          scale(Tensor::empty({x.size(0)}, wide, x.device())),
-          norm(Tensor::empty({x.size(0), 1}, wide, x.device())),
+          scale(Tensor::empty({x.size(0)}, accumulator, x.device())),
+          norm(Tensor::empty({x.size(0), 1}, accumulator, x.device())),
           query(Tensor::empty_like(x)) {
       kernels::l2_normalize_rows({.x = x, .eps = kLeastNorm, .scale = scale, .y = direction});
       kernels::unary({.function = Unary::reciprocal, .x = scale.reshape({x.size(0), 1}), .y = norm});
-      kernels::multiply_scalar({.a = direction, .s = beta.to(wide), .y = query});
+      kernels::multiply_scalar({.a = direction, .s = beta.to(accumulator), .y = query});
     }
   };
   const kernels::AttentionDropout dropout = detail::attention_dropout(options);
@@ -164,7 +164,7 @@ Var cosine_attention(const Relation& relation, const Var& x, const Var& beta,
                                              dropout, false);
   Tensor o = Tensor::empty_like(x.value()), o_attr, lse = detail::head_terms(x.size(0), 1, x.value());
   {
-    const Directions of(x.value(), beta.value(), wide);
+    const Directions of(x.value(), beta.value(), accumulator);
     kernels::dot_attention({.a = detail::by_target(relation),
                             .tiles = tiles.get(),
                             .heads = 1,
@@ -180,9 +180,9 @@ Var cosine_attention(const Relation& relation, const Var& x, const Var& beta,
   }
   return record(
       op, o, {x, beta},
-      [relation, tiles, dropout, wide, x = Saved(x.value()), beta = Saved(beta.value()), lse, o = Saved(o)](
-          Tensor dy, Gradients& out) {
-        const Directions of(x.get(), beta.get(), wide);
+      [relation, tiles, dropout, accumulator, x = Saved(x.value()), beta = Saved(beta.value()), lse,
+       o = Saved(o)](Tensor dy, Gradients& out) {
+        const Directions of(x.get(), beta.get(), accumulator);
         const bool wants_x = out.wanted(0);
         Tensor dq = Tensor::empty_like(x.get()), dk = detail::empty_if(wants_x, x.get());
         Tensor ds = detail::empty_if(wants_x && !tiles, of.norm),
@@ -213,14 +213,14 @@ Var cosine_attention(const Relation& relation, const Var& x, const Var& beta,
         if (out.wanted(1)) {
           Tensor product = Tensor::empty_like(dq);
           kernels::multiply({.a = dq, .b = of.direction, .y = product});
-          Tensor dbeta = Tensor::empty({1}, wide, dq.device());
+          Tensor dbeta = Tensor::empty({1}, accumulator, dq.device());
           kernels::sum_all({.x = product, .y = dbeta});
           out.add(1, dbeta.to(beta.get().dtype()));
         }
         if (!wants_x) return;
         // The direction is the key and, times β, the query; over CSR rows also, times the norm, the value;
         // the norm's gradient is along the direction.
-        kernels::multiply_scalar({.a = dq, .s = beta.get().to(wide), .y = dq});
+        kernels::multiply_scalar({.a = dq, .s = beta.get().to(accumulator), .y = dq});
         detail::add_to(dk, dq);
         kernels::l2_normalize_rows_backward({.y = of.direction, .scale = of.scale, .dy = dk, .dx = dk});
         if (tiles) {

@@ -82,10 +82,10 @@ Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& op
     ADJ_CHECK(x.shape().dims() == 2 || given.shape().dims() == 1 || given.size(1) == x.size(1),
               "aggregate: weight is {} for the heads of x, {}", given.shape().str(), x.shape().str());
   }
-  const DType wide = wide_dtype(x.dtype()), weights = given ? given.dtype() : wide;
-  ADJ_CHECK(weights == wide || weights == x.dtype(), "aggregate: weight is {}, x is {}, expected {}",
+  const DType accumulator = accumulator_dtype(x.dtype()), weights = given ? given.dtype() : accumulator;
+  ADJ_CHECK(weights == accumulator || weights == x.dtype(), "aggregate: weight is {}, x is {}, expected {}",
             given.value().str(), x.value().str(),
-            wide == x.dtype() ? "one dtype" : "float32 or bfloat16 weights");
+            accumulator == x.dtype() ? "one dtype" : "float32 or bfloat16 weights");
   if (!mean && options.reduce != Reduce::sum) {
     const bool extreme = options.reduce == Reduce::max || options.reduce == Reduce::min;
     ADJ_CHECK(!given || (extreme && given.shape().dims() == 1), "aggregate: weight is {}, but {} takes {}",
@@ -93,11 +93,11 @@ Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& op
               extreme ? "one weight an edge: expected [M]" : "no weights: expected a sum, mean, max or min");
     return detail::reduce_neighbors("aggregate", relation, x, {options.reduce}, given);
   }
-  const Tensor own = given ? given.value().to(wide) : Tensor();
+  const Tensor own = given ? given.value().to(accumulator) : Tensor();
   Tensor weight = own;
   const bool scatters = (!own || own.dims() == 1) && relation.scatters(x.dtype());
   if (mean) {
-    weight = own ? Tensor::empty_like(own) : Tensor::empty({relation.num_edges()}, wide, x.device());
+    weight = own ? Tensor::empty_like(own) : Tensor::empty({relation.num_edges()}, accumulator, x.device());
     detail::mean_weights(relation, scatters, own, weight);
   }
   Tensor y = Tensor::empty(detail::with_rows(x.shape(), relation.num_dst()), x.dtype(), x.device());
@@ -152,8 +152,8 @@ Var edge_dot(const Relation& relation, const Var& q, const Var& k, int64_t heads
     heads = q.size(1);
   }
   const int64_t edges = relation.num_edges();
-  Tensor e =
-      Tensor::empty(heads == 0 ? Shape{edges} : Shape{edges, heads}, wide_dtype(q.dtype()), q.device());
+  Tensor e = Tensor::empty(heads == 0 ? Shape{edges} : Shape{edges, heads}, accumulator_dtype(q.dtype()),
+                           q.device());
   edge_products("edge_dot", detail::by_target(relation), detail::as_matrix(q.value()),
                 detail::as_matrix(k.value()), e);
   return record(
@@ -181,7 +181,7 @@ Var edge_add(const Relation& relation, const Var& l, const Var& r) {
   check_same_device("edge_add", {l, r});
   const int64_t edges = relation.num_edges();
   Tensor e = Tensor::empty(l.shape().dims() == 1 ? Shape{edges} : Shape{edges, l.size(1)},
-                           wide_dtype(l.dtype()), l.device());
+                           accumulator_dtype(l.dtype()), l.device());
   kernels::edge_add({.a = detail::by_target(relation), .l = l.value(), .r = r.value(), .e = e});
   return record("edge_add", e, {l, r},
                 [relation, l = l.shape(), r = r.shape(), dtype = l.dtype()](Tensor de, Gradients& out) {
@@ -202,7 +202,7 @@ Var edge_softmax(const Relation& relation, const Var& e) {
   const OpScope scope("edge_softmax", relation, e);
   detail::check_of_edges("edge_softmax", "e", relation, e);
   const DType logits = e.dtype();
-  Tensor y = Tensor::empty(e.shape(), wide_dtype(logits), e.device());
+  Tensor y = Tensor::empty(e.shape(), accumulator_dtype(logits), e.device());
   kernels::edge_softmax({.a = detail::by_target(relation), .e = e.value(), .y = y});
   return record("edge_softmax", y, {e}, [relation, logits, y = Saved(y)](Tensor dy, Gradients& out) {
     Tensor de = logits == dy.dtype() ? reuse(dy) : Tensor::empty(dy.shape(), logits, dy.device());

@@ -18,10 +18,10 @@ Var gine_sum(const Relation& relation, const Var& x, const Var& e, const Var& w)
   return record("gine_sum", y, {x, e, w},
                 [relation, x = Saved(x.value()), e = Saved(e.value()), w = w ? Saved(map) : Saved()](
                     Tensor dy, Gradients& out) {
-                  const DType wide = wide_dtype(dy.dtype());
+                  const DType accumulator = accumulator_dtype(dy.dtype());
                   const Tensor weight = w ? w.get() : Tensor();
                   const auto like = [&](const Tensor& t) {
-                    return Tensor::empty(t.shape(), wide, t.device());
+                    return Tensor::empty(t.shape(), accumulator, t.device());
                   };
                   Tensor dx = Tensor::empty_like(x.get());
                   const Tensor de = out.wanted(1) ? like(e.get()) : Tensor();

@@ -22,8 +22,9 @@ Var target_loss(const char* name, void (*forward)(const kernels::TargetLossArgs&
   const Tensor goal = detail::beside(x, target);
   const OpScope scope(name, x, goal, selected);
   const Tensor index = detail::rows_of(name, x, selected);
-  const DType wide = wide_dtype(x.dtype());
-  Tensor loss = Tensor::empty({}, wide, x.device()), total = Tensor::empty({}, wide, x.device());
+  const DType accumulator = accumulator_dtype(x.dtype());
+  Tensor loss = Tensor::empty({}, accumulator, x.device()),
+         total = Tensor::empty({}, accumulator, x.device());
   forward({.x = x.value(), .target = goal, .index = index, .total = total, .loss = loss});
   return record(name, loss, {x},
                 [backward, x = Saved(x.value()), goal = Saved(goal), index = Saved(index), total](
@@ -46,7 +47,7 @@ Var cross_entropy(const Var& x, const Tensor& label, const Tensor& index) {
   const Tensor classes = detail::classes_of(kOp, x, label);
   const OpScope scope(kOp, x, classes, index);
   const Tensor rows = detail::rows_of(kOp, x, index);
-  Tensor loss = Tensor::empty({}, wide_dtype(x.dtype()), x.device());
+  Tensor loss = Tensor::empty({}, accumulator_dtype(x.dtype()), x.device());
   kernels::softmax_cross_entropy({.x = x.value(), .label = classes, .index = rows, .loss = loss});
   return record(
       kOp, loss, {x},
@@ -65,8 +66,9 @@ Var cross_entropy(const Var& x, const Tensor& given, const Tensor& selected,
   const Tensor label = detail::classes_of("cross_entropy", x, given),
                index = detail::rows_of("cross_entropy", x, selected);
   const int64_t ignored = options.ignore_index ? *options.ignore_index : kernels::kNothingIgnored;
-  const DType wide = wide_dtype(x.dtype());
-  Tensor loss = Tensor::empty({}, wide, x.device()), total = Tensor::empty({}, wide, x.device());
+  const DType accumulator = accumulator_dtype(x.dtype());
+  Tensor loss = Tensor::empty({}, accumulator, x.device()),
+         total = Tensor::empty({}, accumulator, x.device());
   const Tensor by_class = detail::beside(x, options.weight);
   kernels::weighted_cross_entropy({.x = x.value(),
                                    .label = label,

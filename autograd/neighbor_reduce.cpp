@@ -29,7 +29,8 @@ Tensor reductions_gradient(const Relation& relation, const SavedReductions& save
   Tensor dx;
   if (set.has_moments()) {
     const bool spread = set.has_spread();
-    Tensor terms = Tensor::empty({dy.size(0), spread ? 2 * width : width}, wide_dtype(dtype), dy.device());
+    Tensor terms =
+        Tensor::empty({dy.size(0), spread ? 2 * width : width}, accumulator_dtype(dtype), dy.device());
     kernels::moment_terms({.a = relation.csr(),
                            .reduce = saved.reduce,
                            .dy = dy,
@@ -94,8 +95,9 @@ Var reduce_neighbors(const char* name, const Relation& relation, const Var& x, s
   SavedReductions saved;
   saved.max_winner = winner(Reduce::max);
   saved.min_winner = winner(Reduce::min);
-  if (records && spread) saved.mean = Tensor::empty({targets, width}, wide_dtype(x.dtype()), x.device());
-  const Tensor weight = given ? given.value().to(wide_dtype(x.dtype())) : Tensor();
+  if (records && spread)
+    saved.mean = Tensor::empty({targets, width}, accumulator_dtype(x.dtype()), x.device());
+  const Tensor weight = given ? given.value().to(accumulator_dtype(x.dtype())) : Tensor();
   Tensor y = Tensor::empty({targets, set.count * width}, x.dtype(), x.device());
   kernels::neighbor_reduce({.a = relation.csr(),
                             .x = x.value().reshape({shape[0], width}),

@@ -13,7 +13,7 @@ namespace {
 Tensor row_like(const Tensor& x, int dim) { return Tensor::empty({x.size(dim)}, x.dtype(), x.device()); }
 // A row for a statistic, in the accumulator dtype.
 Tensor wide_row_like(const Tensor& x, int dim) {
-  return Tensor::empty({x.size(dim)}, wide_dtype(x.dtype()), x.device());
+  return Tensor::empty({x.size(dim)}, accumulator_dtype(x.dtype()), x.device());
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 
 Var scaled_sum(const char* name, const Var& x, double factor) {
   const OpScope scope(name, x);
-  Tensor y = Tensor::empty({}, wide_dtype(x.dtype()), x.device());
+  Tensor y = Tensor::empty({}, accumulator_dtype(x.dtype()), x.device());
   kernels::sum_all({.x = x.value(), .scale = factor, .y = y});
   return record(name, y, {x}, [factor, shape = x.shape(), dtype = x.dtype()](Tensor dy, Gradients& out) {
     Tensor dx = Tensor::full(shape, factor, dtype, dy.device());

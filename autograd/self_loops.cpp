@@ -49,12 +49,12 @@ Var edge_sum(const Relation& relation, const Var& e) {
   detail::check_of_edges("edge_sum", "e", relation, e);
   ADJ_CHECK(e.device() == relation.device(), "edge_sum: relation on {}, e on {}", relation.device().str(),
             e.device().str());
-  const DType given = e.dtype(), wide = wide_dtype(given);
+  const DType given = e.dtype(), accumulator = accumulator_dtype(given);
   const auto of_nodes = [one = e.shape().dims() == 1, last = e.shape()[-1]](int64_t nodes) {
     return one ? Shape{nodes} : Shape{nodes, last};
   };
-  Tensor y = Tensor::empty(of_nodes(relation.num_dst()), wide, e.device());
-  kernels::edge_sum({.a = detail::by_target(relation), .e = e.value().to(wide), .y = y});
+  Tensor y = Tensor::empty(of_nodes(relation.num_dst()), accumulator, e.device());
+  kernels::edge_sum({.a = detail::by_target(relation), .e = e.value().to(accumulator), .y = y});
   return record("edge_sum", y, {e},
                 [relation, of_nodes, given, shape = e.shape()](Tensor dy, Gradients& out) {
                   Tensor de = Tensor::empty(shape, dy.dtype(), dy.device());

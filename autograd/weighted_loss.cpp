@@ -25,8 +25,8 @@ Var selected_rows(const char* op, const Var& x, const Tensor& index, const Tenso
                 weight.device() == x.device(),
             "{}: weight is {}, expected float32 [{}] on {}", op, weight.str(), index.numel(),
             x.device().str());
-  const DType wide = wide_dtype(x.dtype());
-  return cast(index_select(x, index), wide);
+  const DType accumulator = accumulator_dtype(x.dtype());
+  return cast(index_select(x, index), accumulator);
 }
 
 // The targets of those rows, and each one's weight: 0 if NaN.
@@ -37,10 +37,14 @@ WeightedTargets weighted_targets(const char* op, const Var& x, const Tensor& tar
                                  const Tensor& weight) {
   ADJ_CHECK(target && target.shape() == x.shape() && target.device() == x.device(),
             "{}: targets are {}, expected {} on {}", op, target.str(), x.shape().str(), x.device().str());
-  const DType wide = wide_dtype(x.dtype());
-  Tensor goal = Tensor::empty({index.numel(), x.size(1)}, wide, x.device()), share = Tensor::empty_like(goal);
-  kernels::weighted_targets(
-      {.target = target.to(wide), .index = index, .weight = weight.to(wide), .goal = goal, .share = share});
+  const DType accumulator = accumulator_dtype(x.dtype());
+  Tensor goal = Tensor::empty({index.numel(), x.size(1)}, accumulator, x.device()),
+         share = Tensor::empty_like(goal);
+  kernels::weighted_targets({.target = target.to(accumulator),
+                             .index = index,
+                             .weight = weight.to(accumulator),
+                             .goal = goal,
+                             .share = share});
   return {Var(goal), Var(share)};
 }
 

@@ -1,6 +1,7 @@
 # The include folder of the build: <adjoint/core/tensor.h> is core/tensor.h of the source tree, through links, and
 # the headers that only list others are written here. Sets ADJOINT_INCLUDE_DIR.
-#   adjoint/adjoint.h   every public header above the kernels: what a training program includes
+#   adjoint/adjoint.h   every public header above the kernels, up to models: what a program of one's own includes
+#   adjoint/training.h  options, runs and reports of the programs in apps/
 #   adjoint/ops.h       every differentiable op
 #   adjoint/contracts.h every kernel's contract
 
@@ -28,5 +29,6 @@ endfunction()
 
 adjoint_list_headers(ops.h "Every differentiable op." autograd/*.h)
 adjoint_list_headers(contracts.h "Every kernel's contract." kernels/*/*.h)
-adjoint_list_headers(adjoint.h "Everything that a training program, or the author of an op, uses."
-  core/*.h graph/*.h graph/*/*.h data/*.h data/loader/*.h autograd/*.h nn/*.h nn/*/*.h optim/*.h models/*.h training/*.h)
+adjoint_list_headers(adjoint.h "Everything for a program, or the author of an op."
+  core/*.h graph/*.h graph/*/*.h data/*.h data/loader/*.h autograd/*.h nn/*.h nn/*/*.h optim/*.h models/*.h)
+adjoint_list_headers(training.h "Options, runs, epochs and reports of the training programs." training/*.h)

@@ -11,7 +11,8 @@ foreach(layer IN LISTS layers)
     REGEX "/(cpu|cuda|no_cuda|detail|hdf5_child)$" EXCLUDE)
 endforeach()
 install(FILES "${ADJOINT_INCLUDE_DIR}/adjoint/adjoint.h" "${ADJOINT_INCLUDE_DIR}/adjoint/ops.h"
-  "${ADJOINT_INCLUDE_DIR}/adjoint/contracts.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/adjoint")
+  "${ADJOINT_INCLUDE_DIR}/adjoint/contracts.h" "${ADJOINT_INCLUDE_DIR}/adjoint/training.h"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/adjoint")
 install(FILES models/c_api/adjoint.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT programs)
 install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}/docs" COMPONENT programs)

@@ -45,28 +45,28 @@ struct bfloat16 {
 
 /// Compute type for storage type S: float for 16-bit types, else S itself.
 template <class S>
-struct WideOf {
+struct AccumulatorOf {
   using type = S;
 };
 template <>
-struct WideOf<bfloat16> {
+struct AccumulatorOf<bfloat16> {
   using type = float;
 };
 template <class S>
-using Wide = typename WideOf<S>::type;
+using Accumulator = typename AccumulatorOf<S>::type;
 
 template <class S>
-ADJ_HOST_DEVICE inline Wide<S> widen(S value) {
-  return static_cast<Wide<S>>(value);
+ADJ_HOST_DEVICE inline Accumulator<S> widen(S value) {
+  return static_cast<Accumulator<S>>(value);
 }
 /// Rounds once, to the storage type.
 template <class S>
-ADJ_HOST_DEVICE inline S narrow(Wide<S> value) {
+ADJ_HOST_DEVICE inline S narrow(Accumulator<S> value) {
   return static_cast<S>(value);
 }
 
 /// Same for dtypes.
-constexpr DType wide_dtype(DType dtype) { return dtype == DType::bf16 ? DType::f32 : dtype; }
+constexpr DType accumulator_dtype(DType dtype) { return dtype == DType::bf16 ? DType::f32 : dtype; }
 
 /// Bytes per element. Throws for bits.
 constexpr size_t size_of(DType dtype) {
@@ -152,7 +152,7 @@ decltype(auto) dispatch_float(DType dtype, std::string_view op, F&& f) {
 }
 
 /// Calls `f.template operator()<S>()` with S = float, double or bfloat16, the storage types of features;
-/// compute in `Wide<S>`.
+/// compute in `Accumulator<S>`.
 template <class F>
 decltype(auto) dispatch_features(DType dtype, F&& f) {
   if (dtype == DType::bf16) return f.template operator()<bfloat16>();

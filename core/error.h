@@ -6,7 +6,7 @@
 #if defined(__NVCC__) && !defined(FMT_USE_CONSTEXPR)
 #define FMT_USE_CONSTEXPR 1
 #endif
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace adj {
 

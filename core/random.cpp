@@ -119,7 +119,7 @@ Tensor draw(Shape shape, Generator& generator, DType dtype, Device device, F&& f
       for (int64_t block = begin; block < end; ++block) {
         const PhiloxBlock words = philox(key.seed, key.stream, static_cast<uint64_t>(block));
         for (int lane = 0; lane < 4 && 4 * block + lane < n; ++lane)
-          out[4 * block + lane] = narrow<S>(static_cast<Wide<S>>(f(words, lane)));
+          out[4 * block + lane] = narrow<S>(static_cast<Accumulator<S>>(f(words, lane)));
       }
     });
   });
@@ -130,9 +130,9 @@ Tensor draw(Shape shape, Generator& generator, DType dtype, Device device, F&& f
 double largest_below(double high, DType dtype) {
   double found = 0.0;
   dispatch_features(dtype, [&]<class S>() {
-    auto below = static_cast<Wide<S>>(std::nextafter(high, -std::numeric_limits<double>::infinity()));
+    auto below = static_cast<Accumulator<S>>(std::nextafter(high, -std::numeric_limits<double>::infinity()));
     if (static_cast<double>(below) >= high)
-      below = std::nextafter(below, -std::numeric_limits<Wide<S>>::infinity());
+      below = std::nextafter(below, -std::numeric_limits<Accumulator<S>>::infinity());
     if constexpr (std::is_same_v<S, bfloat16>) {
       // Clears the low 16 bits: rounds down, for negative numbers away from 0.
       const auto bits = std::bit_cast<uint32_t>(below);

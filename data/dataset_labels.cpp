@@ -8,6 +8,8 @@
 #include <cmath>
 #include <limits>
 
+#include <fmt/format.h>
+
 namespace adj::detail {
 
 bool is_labelled(const Tensor& y, int64_t i) {

@@ -772,7 +772,7 @@ def from_arrays(given):
     result = Dataset(**{name: value for name, value in given.items() if name in fields})
     if "edge_index" in given or "adj_t" in given:
         if result.src is not None or result.dst is not None:
-            fail("edge_index", "src or dst beside it")
+            fail("edge_index", "conflicts with src and dst")
         result.src, result.dst, weight, nodes = edges_of(given)
         result.edge_weight = weight if result.edge_weight is None else result.edge_weight
         result.num_nodes = nodes if result.num_nodes is None else result.num_nodes
@@ -783,7 +783,7 @@ def from_arrays(given):
     masks = masks_of(given)
     if masks is not None:
         if result.splits is not None:
-            fail("splits", "masks beside it")
+            fail("splits", "conflicts with masks")
         result.splits = masks
     if result.num_nodes is None:
         result.num_nodes = counted_nodes(result)

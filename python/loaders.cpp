@@ -199,7 +199,7 @@ workers: threads that prepare batches ahead. device: of the batches.)")
   bind_loader<LinkLoader>(m, "LinkLoader",
                           R"(Mini-batches of pairs to tell apart, and their sampled neighbourhoods.
 
-pairs: the joined ones, [2, P] or (src, dst); default: all edges. negatives: drawn for each of them. exclude: the
+pairs: the positive ones, [2, P] or (src, dst); default: all edges. negatives: drawn for each of them. exclude: the
 batch's pairs are no edges of its blocks.)")
       .def(
           "__init__",
@@ -207,9 +207,9 @@ batch's pairs are no edges of its blocks.)")
                     std::vector<int64_t> fanouts, int64_t batch_size, int64_t negatives, bool exclude,
                     bool shuffle, bool drop_last, uint64_t seed, int workers, int64_t depth,
                     const Text& device) {
-            const EdgeIndex joined = pairs.is_none() ? without_gil([&] { return linked_pairs(data.graph); })
-                                                     : to_edges("pairs", pairs);
-            construct(self, data.graph, data.x, joined,
+            const EdgeIndex positive = pairs.is_none() ? without_gil([&] { return linked_pairs(data.graph); })
+                                                       : to_edges("pairs", pairs);
+            construct(self, data.graph, data.x, positive,
                       LinkLoaderOptions{
                           .sampling = {.fanouts = std::move(fanouts)},
                           .negatives = negatives,
@@ -236,10 +236,10 @@ parts: METIS parts the graph into so many; 0: as the dataset's own part has it.)
           nb::arg("data"), nb::arg("seeds"), nb::arg("parts") = 0, nb::arg("parts_per_batch") = 1, shuffle,
           seed, workers, depth, device);
 
-  nb::enum_<SaintWay>(m, "SaintWay")
-      .value("node", SaintWay::node)
-      .value("edge", SaintWay::edge)
-      .value("walk", SaintWay::walk);
+  nb::enum_<SaintMethod>(m, "SaintMethod")
+      .value("node", SaintMethod::node)
+      .value("edge", SaintMethod::edge)
+      .value("walk", SaintMethod::walk);
   nb::enum_<SaintMatrix>(m, "SaintMatrix")
       .value("none", SaintMatrix::none)
       .value("sum", SaintMatrix::sum)
@@ -247,22 +247,22 @@ parts: METIS parts the graph into so many; 0: as the dataset's own part has it.)
       .value("gcn", SaintMatrix::gcn);
   bind_loader<SaintLoader>(m, "SaintLoader", R"(Mini-batches of sampled subgraphs (GraphSAINT).
 
-way: how their nodes are drawn, `budget` draws each. steps: subgraphs an epoch; 0: as many as draw as many nodes as
+method: how their nodes are drawn, `budget` draws each. steps: subgraphs an epoch; 0: as many as draw as many nodes as
 there are. coverage, matrix: of the normalisation of loss (batch.weight) and sums (batch.edge_weight).)")
       .def(
           "__init__",
-          [loading](Epochs<SaintLoader>* self, const Dataset& data, nb::handle seeds, SaintWay way,
+          [loading](Epochs<SaintLoader>* self, const Dataset& data, nb::handle seeds, SaintMethod method,
                     int64_t budget, int64_t walk_length, int64_t steps, int64_t coverage, SaintMatrix matrix,
                     uint64_t seed, int workers, int64_t depth, const Text& device) {
             LoaderOptions options = loading(0, false, false, seed, workers, depth, device);
             options.steps = steps;
             construct(self, data, to_indices("seeds", seeds, data.num_nodes()),
-                      SaintLoaderOptions{.sampling = {way, budget, walk_length},
+                      SaintLoaderOptions{.sampling = {method, budget, walk_length},
                                          .coverage = coverage,
                                          .matrix = matrix,
                                          .loading = options});
           },
-          nb::arg("data"), nb::arg("seeds"), nb::arg("way") = SaintWay::walk, nb::arg("budget") = 1000,
+          nb::arg("data"), nb::arg("seeds"), nb::arg("method") = SaintMethod::walk, nb::arg("budget") = 1000,
           nb::arg("walk_length") = 2, nb::arg("steps") = 0, nb::arg("coverage") = 50,
           nb::arg("matrix") = SaintMatrix::none, seed, workers, depth, device);
 

@@ -40,7 +40,7 @@ void BatchOptions::check_features(const std::string& device) const {
   (void)rows_cached(cached_rows, 0);
   const bool cached = cached_rows != "0";
   if (features == "device") {
-    if (cached) throw UsageError("--cached-rows: expected --features host or file beside it");
+    if (cached) throw UsageError("--cached-rows: requires --features host or file");
     return;
   }
   if (cached && features == "host" && Device::parse(device).is_cpu())

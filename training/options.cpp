@@ -47,20 +47,18 @@ std::vector<std::string> names_of(const std::vector<std::shared_ptr<LoaderChoice
 
 /// Throws, naming `option`, if tensor-core tiles cannot be used.
 void expect_tiles(const std::string& option, const Options& o) {
-  if (!o.compute.device.starts_with("cuda"))
-    usage("{}: expected --device cuda beside it, for tensor cores are a GPU's", option);
+  if (!o.compute.device.starts_with("cuda")) usage("{}: tensor cores require --device cuda", option);
   if (o.compute.precision == "float32")
-    usage("{}: tensor cores round their operands, expected --precision tf32 or bfloat16 beside it", option);
+    usage("{}: tensor cores round their operands, requires --precision tf32 or bfloat16", option);
   if (o.model.attention_dropout > 0.0)
-    usage("{}: attention by tensor cores has no dropout, expected --attention-dropout 0 beside it", option);
+    usage("{}: attention on tensor cores has no dropout, requires --attention-dropout 0", option);
 }
 
 /// Refuses mini-batch options of a loader that was not chosen.
 void check_loaders(Options& o) {
   const auto refuse = [&o](const OptionList& options, const std::string& loaders) {
     for (const Option& option : options)
-      if (o.changed(option.name, option.text()))
-        usage("--{}: expected --loader {} beside it", option.name, loaders);
+      if (o.changed(option.name, option.text())) usage("--{}: requires --loader {}", option.name, loaders);
   };
   BatchOptions& b = o.batches;
   for (const auto& loader : b.loaders)
@@ -82,10 +80,7 @@ void DataOptions::check() const {
   (void)split_number(split);
   expect_one_of("aggregation", aggregation, {"auto", "reduce", "scatter", "measure"});
   if (aggregation != "auto" && !inductive)
-    usage(
-        "--aggregation {}: expected --inductive beside it, for the edges of a graph that is kept are sorted "
-        "once",
-        aggregation);
+    usage("--aggregation {}: requires --inductive, edges of a constant graph are sorted once", aggregation);
   if (features_bits != 32 && (features_bits < 1 || features_bits > 8))
     usage("--features-bits: expected 1 to 8, or 32 (as they are), got {}", features_bits);
   expect_one_of("features-scaling", features_scaling, {"auto", "none", "rows", "standard"});
@@ -108,11 +103,10 @@ void ExecutionOptions::check(const Options& all) const {
   expect_one_of("kernels", kernels, {"auto", "csr", "tiles", "hybrid"});
   if (kernels == "tiles" || kernels == "hybrid") expect_tiles("--kernels " + kernels, all);
   if (cuts.empty()) return;
-  if (kernels == "csr")
-    usage("--cuts: nothing is cut with --kernels csr, expected auto, tiles or hybrid beside it");
+  if (kernels == "csr") usage("--cuts: requires --kernels auto, tiles or hybrid");
   expect_tiles("--cuts", all);
   if (all.batches.loader != "none" || all.data.inductive)
-    usage("--cuts: expected no {} beside it, with which structures are new ones at every epoch",
+    usage("--cuts: conflicts with {}, which makes new structures in every epoch",
           all.data.inductive ? "--inductive" : "--loader");
 }
 
@@ -145,7 +139,7 @@ void OutputOptions::check_files(const Options& all) const {
     usage("--metrics: expected FILE.csv or FILE.jsonl, got '{}'", metrics);
   if (!plot.empty() && !plot.ends_with(".svg")) usage("--plot: expected FILE.svg, got '{}'", plot);
   if (!html.empty() && !html.ends_with(".html")) usage("--html: expected FILE.html, got '{}'", html);
-  if (!trace.empty() && !profile) usage("--trace: expected --profile beside it");
+  if (!trace.empty() && !profile) usage("--trace: requires --profile");
   RunFiles files;
   files.read("data", all.data.path);
   files.read("config", config);

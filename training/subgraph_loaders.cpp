@@ -106,7 +106,7 @@ class SaintLoading : public LoaderChoice {
     expect_integer("steps", steps_, 0, kMany);
     expect_integer("coverage", coverage_, 0, 1'000'000);
     if (method_ != "walk" && all.changed("walk-length", fmt::format("{}", walk_length_)))
-      throw UsageError("--walk-length: expected --saint walk beside it");
+      throw UsageError("--walk-length: requires --saint walk");
   }
   std::unique_ptr<Epochs> epochs(const Run& run, models::NodeModel& model, NodeStep step) const override {
     const SaintMatrix matrix = coverage_ > 0 ? model.neighbor_sums() : SaintMatrix::none;
@@ -124,9 +124,9 @@ class SaintLoading : public LoaderChoice {
 
  private:
   SaintSampling sampling() const {
-    return {.way = method_ == "node"   ? SaintWay::node
-                   : method_ == "edge" ? SaintWay::edge
-                                       : SaintWay::walk,
+    return {.method = method_ == "node"   ? SaintMethod::node
+                      : method_ == "edge" ? SaintMethod::edge
+                                          : SaintMethod::walk,
             .budget = budget_,
             .walk_length = walk_length_};
   }

@@ -70,7 +70,7 @@ void complete(Options& options, const LearningTask& task) {
 Dataset load_data(const Options& options) {
   if (!options.data.path.empty()) return load_dataset(options.data.path, load_options(options.batches));
   if (options.batches.features == "file")
-    throw UsageError("--features file: expected --data FILE beside it, the demo dataset is in no file");
+    throw UsageError("--features file: requires --data FILE, the demo dataset is not a file");
   return load_demo_dataset();
 }
 

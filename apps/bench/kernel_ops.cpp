@@ -178,7 +178,8 @@ Job neighbor_reduce(const Subject& s, const std::vector<Reduce>& reduce) {
 Job weighted_max(const Subject& s, bool gradients) {
   auto o = std::make_shared<Reduction>(s, std::vector<Reduce>{Reduce::max});
   const Relation relation = s.graph().relation();
-  const Tensor weight = random(s, {o->csr.entries()}, wide_dtype(s.dtype)), order = relation.csr_order();
+  const Tensor weight = random(s, {o->csr.entries()}, accumulator_dtype(s.dtype)),
+               order = relation.csr_order();
   const auto forward = [=] {
     kernels::neighbor_reduce({.a = o->csr,
                               .x = o->x,

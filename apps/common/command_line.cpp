@@ -154,7 +154,7 @@ po::variables_map parse_command_line(int argc, char** argv, const po::options_de
     option.string_key = positional->name_for_position(word++);
     const auto given = named.find(option.string_key);
     if (given != named.end() && given->second != value)
-      usage("--{} {}: '{}' stands beside it, expected one of them", option.string_key, given->second, value);
+      usage("--{} {}: conflicts with the argument '{}'", option.string_key, given->second, value);
     return given != named.end();
   });
   po::variables_map values;

@@ -5,6 +5,8 @@
 
 #include <memory>
 
+#include <fmt/format.h>
+
 namespace po = boost::program_options;
 
 namespace adj::apps {

@@ -5,6 +5,7 @@
 #include <adjoint/core/option_check.h>
 #include <adjoint/core/run_files.h>
 #include <adjoint/data/predictions.h>
+#include <adjoint/training.h>
 
 #include <limits>
 
@@ -34,12 +35,12 @@ void check(const InferOptions& o) {
   expect_one_of("batches", o.batches, {"device", "host"});
   (void)workers_of(o);
   if (o.keeps_batches() && o.workers != InferOptions().workers)
-    throw UsageError("--workers: expected --batches host beside it");
+    throw UsageError("--workers: requires --batches host");
   expect_one_of("sums", o.sums, {"auto", "bits", "bytes"});
   if (!o.compare.empty()) expect_one_of("compare", o.compare, {"float32"});
   if (o.sums == "bytes" && (o.all_steps || o.planes_alone))
-    throw UsageError(fmt::format("--{}: expected --sums bits or auto beside it",
-                                 o.all_steps ? "all-steps" : "planes-alone"));
+    throw UsageError(
+        fmt::format("--{}: requires --sums bits or auto", o.all_steps ? "all-steps" : "planes-alone"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <adjoint/adjoint.h>
 #include <adjoint/core/isa.h>
 #include <adjoint/core/run_files.h>
+#include <adjoint/training.h>
 
 #include <fmt/ranges.h>
 
@@ -69,7 +70,7 @@ void check_batches(PredictOptions& o) {
   for (const auto& [name, given] :
        {std::pair("batch-size", s.batch_size != usual.batch_size), {"workers", s.workers != usual.workers}})
     if (given && s.evaluation == "graph")
-      throw UsageError(fmt::format("--{}: expected --evaluation layers beside it", name));
+      throw UsageError(fmt::format("--{}: requires --evaluation layers", name));
 }
 
 void check(PredictOptions& o, const std::vector<std::string>& renamed) {
@@ -78,12 +79,12 @@ void check(PredictOptions& o, const std::vector<std::string>& renamed) {
   for (const auto& [name, value] : {std::pair("data", &o.data), {"out", &o.out}})
     if (value->empty()) throw UsageError(fmt::format("--{}: expected a file", name));
   if (o.pyg_state.empty() != o.model.empty())
-    throw UsageError("--pyg-state and --model belong together: a checkpoint says itself what made it");
+    throw UsageError("--pyg-state and --model require each other: a checkpoint names its own model");
   if (!o.pyg_state.empty()) {
     expect_one_of("features-scaling", o.features_scaling, {"auto", "none", "rows", "standard"});
     o.family.check(o.options);
   } else if (o.features_scaling != "none") {
-    throw UsageError("--features-scaling: expected --pyg-state beside it, a checkpoint says itself");
+    throw UsageError("--features-scaling: requires --pyg-state, a checkpoint holds its own");
   }
   for (const std::string& text : renamed) o.names.insert(renaming(text));
   if (!o.task.empty()) (void)task_named("task", o.task);

@@ -62,9 +62,9 @@ inline void check_edge_features(const char* op, const Relation& relation, const 
   ADJ_CHECK(attr.shape().dims() == 2 && attr.size(0) == relation.num_edges() && attr.size(1) >= 1,
             "{}: edge_attr is {}, expected [{}, E] with E at least 1", op, attr.shape().str(),
             relation.num_edges());
-  ADJ_CHECK(
-      (attr.dtype() == x.dtype() || attr.dtype() == wide_dtype(x.dtype())) && attr.device() == x.device(),
-      "{}: edge_attr is {} beside nodes' features {}", op, attr.value().str(), x.value().str());
+  ADJ_CHECK((attr.dtype() == x.dtype() || attr.dtype() == accumulator_dtype(x.dtype())) &&
+                attr.device() == x.device(),
+            "{}: edge_attr is {} beside nodes' features {}", op, attr.value().str(), x.value().str());
   check_beside(op, "edge_weight", weight, {attr.size(1), columns}, x);
 }
 
@@ -75,7 +75,7 @@ inline Tensor empty_if(bool wanted, const Tensor& like) {
 }
 /// [rows, heads], accumulator dtype: per-node, per-head terms.
 inline Tensor head_terms(int64_t rows, int64_t heads, const Tensor& x) {
-  return Tensor::empty({rows, heads}, wide_dtype(x.dtype()), x.device());
+  return Tensor::empty({rows, heads}, accumulator_dtype(x.dtype()), x.device());
 }
 /// a b, a bᵀ or aᵀ b.
 inline Tensor product_of(const Tensor& a, const Tensor& b, bool turned_a = false, bool turned_b = false) {

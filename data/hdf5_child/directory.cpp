@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 namespace adj::hdf5 {

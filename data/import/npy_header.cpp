@@ -7,6 +7,8 @@
 #include <limits>
 #include <optional>
 
+#include <fmt/format.h>
+
 namespace adj {
 
 namespace {

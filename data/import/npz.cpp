@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <optional>
 
+#include <fmt/format.h>
+
 namespace adj {
 
 namespace {

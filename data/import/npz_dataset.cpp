@@ -2,6 +2,8 @@
 #include <adjoint/data/import/detail/npz_layouts.h>
 #include <adjoint/data/import/npz_dataset.h>
 
+#include <fmt/format.h>
+
 namespace adj {
 
 Dataset import_npz(const std::string& path) {
@@ -12,7 +14,8 @@ Dataset import_npz(const std::string& path) {
   if (npz::is_plain(z)) return npz::read_plain(z);
   if (z.has("format") && z.has("shape"))
     data_fail(
-        "{}: one sparse matrix; of Reddit, expected the file of the features, reddit_data.npz, beside it",
+        "{}: one sparse matrix; of Reddit, expected the file of the features, reddit_data.npz, in the same "
+        "folder",
         excerpt(path));
   data_fail("{}: arrays {}, expected those of heterophilous-graphs, gnn-benchmark, Reddit, or edge_index",
             excerpt(path), excerpt(fmt::format("{}", fmt::join(z.names(), ", "))));

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include <fmt/format.h>
+
 namespace adj::npz {
 
 namespace {

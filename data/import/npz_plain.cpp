@@ -8,6 +8,8 @@
 #include <cmath>
 #include <optional>
 
+#include <fmt/format.h>
+
 namespace adj::npz {
 
 namespace {

@@ -15,13 +15,15 @@ constexpr std::string_view kEnd = "_data.npz";
 std::string graph_beside(const NpzReader& z) {
   std::string base = z.file();
   if (!base.ends_with(kEnd))
-    data_fail("{}: features and labels of Reddit, expected a name that ends in {}, and the graph beside it",
-              excerpt(z.file()), kEnd);
+    data_fail(
+        "{}: features and labels of Reddit, expected a name that ends in {}, and the graph in the same "
+        "folder",
+        excerpt(z.file()), kEnd);
   base.resize(base.size() - kEnd.size());
   for (const char* end : {"_graph.npz", "_self_loop_graph.npz"})
     if (std::filesystem::exists(base + end)) return base + end;
-  data_fail("{}: neither {}_graph.npz nor {}_self_loop_graph.npz is beside it, expected the graph there",
-            excerpt(z.file()), excerpt(base), excerpt(base));
+  data_fail("{}: expected {}_graph.npz or {}_self_loop_graph.npz in the same folder", excerpt(z.file()),
+            excerpt(base), excerpt(base));
 }
 
 /// Reads a matrix of scipy.sparse.save_npz; entry (i, j) is an edge from i to j.

@@ -71,7 +71,7 @@ class OgbReader {
     const bool of_nodes = raw_.has("node_label"), of_graphs = raw_.has("graph_label");
     if (of_nodes && of_graphs) raw_.fail("graph_label", "beside node labels, expected one kind of labels");
     if (!of_nodes && !of_graphs)
-      raw_.fail("edge_index", "neither node-label nor graph-label is beside it, expected one of them");
+      raw_.fail("edge_index", "expected node-label or graph-label in the same folder");
     if (of_nodes && graphs() != 1)
       raw_.fail("num_nodes_list", fmt::format("{} graphs, expected one, whose nodes have labels", graphs()));
     if (of_graphs && nodes() > detail::most_bare_nodes(edges()) &&

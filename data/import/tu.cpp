@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <fmt/format.h>
+
 namespace adj {
 
 namespace {

@@ -89,7 +89,7 @@ Block without(const Block& block, const Csr& excluded) {
 }
 
 struct LinkBatches {
-  LinkBatches(Graph graph, std::shared_ptr<const FeatureStore> features, const EdgeIndex& joined,
+  LinkBatches(Graph graph, std::shared_ptr<const FeatureStore> features, const EdgeIndex& positive,
               const EdgeIndex* apart, const LinkLoaderOptions& given)
       : options(given),
         nodes(graph.num_nodes()),
@@ -97,7 +97,7 @@ struct LinkBatches {
         device(options.loading.device.value_or(home)),
         sampler(std::move(graph), options.sampling),
         x(std::move(features)),
-        pairs(checked_pairs("joined", joined, nodes)),
+        pairs(checked_pairs("positive", positive, nodes)),
         positives(pairs.size()) {
     detail::check_features(kName, x, nodes);
     detail::check_sampled_for(kName, home, device);
@@ -116,27 +116,27 @@ struct LinkBatches {
     }
   }
 
-  /// The pairs at `places`, the joined ones first, and how many those are.
+  /// The pairs at `places`, the positive ones first, and how many those are.
   std::pair<Pairs, int64_t> pairs_of(const Tensor& places, Generator& generator) const {
-    Pairs joined, others;
+    Pairs positive, others;
     for (const int32_t place : places.to_vector<int32_t>()) {
-      Pairs& part = place < positives ? joined : others;
+      Pairs& part = place < positives ? positive : others;
       part.src.push_back(pairs.src[static_cast<size_t>(place)]);
       part.dst.push_back(pairs.dst[static_cast<size_t>(place)]);
     }
-    const int64_t count = joined.size();
+    const int64_t count = positive.size();
     if (drawn_from) {
       const EdgeIndex drawn =
           negative_sampling(drawn_from, count * options.negatives, generator, {.repeated = true});
       others = {drawn.src.to_vector<int32_t>(), drawn.dst.to_vector<int32_t>()};
     }
-    joined.add(others);
-    return {std::move(joined), count};
+    positive.add(others);
+    return {std::move(positive), count};
   }
 
   LinkBatch make(const BatchIndex& of) const {
     Generator draws = of.draws.split(0);
-    auto [members, joined] = pairs_of(of.items, draws);
+    auto [members, positive] = pairs_of(of.items, draws);
     Ids ends = members.src;
     ends.insert(ends.end(), members.dst.begin(), members.dst.end());
     std::sort(ends.begin(), ends.end());
@@ -146,14 +146,14 @@ struct LinkBatches {
         id = static_cast<int32_t>(std::lower_bound(ends.begin(), ends.end(), id) - ends.begin());
 
     std::vector<float> label(members.src.size(), 0.0f);
-    std::fill_n(label.begin(), joined, 1.0f);
+    std::fill_n(label.begin(), positive, 1.0f);
     LinkBatch batch{.blocks = sampler.sample(Tensor::from(ends, home), of.draws.split(1).seed()),
                     .x = {},
                     .nodes = Tensor::from(ends),
                     .pairs = {Tensor::from(members.src), Tensor::from(members.dst)},
                     .label = Tensor::from(label),
-                    .positives = joined};
-    if (options.exclude && joined > 0) exclude(members, joined, batch.blocks);
+                    .positives = positive};
+    if (options.exclude && positive > 0) exclude(members, positive, batch.blocks);
     detail::derive(options.loading, batch.blocks);
     LinkBatch there = batch.to(device);
     there.x = detail::gather_features(kName, *x, batch.blocks.front().src_nodes(),
@@ -163,8 +163,8 @@ struct LinkBatches {
 
   // The pairs' nodes are the first sources of every block, in the same order: their rows number a node in
   // each of them.
-  void exclude(const Pairs& members, int64_t joined, std::vector<Block>& blocks) const {
-    const auto first = [&](const Ids& side) { return Ids(side.begin(), side.begin() + joined); };
+  void exclude(const Pairs& members, int64_t positive, std::vector<Block>& blocks) const {
+    const auto first = [&](const Ids& side) { return Ids(side.begin(), side.begin() + positive); };
     Pairs both{first(members.src), first(members.dst)};
     both.add({both.dst, both.src});
     const int64_t all = blocks.front().num_src();
@@ -179,14 +179,14 @@ struct LinkBatches {
   NeighborSampler sampler;
   std::shared_ptr<const FeatureStore> x;
   Pairs pairs;
-  int64_t positives;  ///< the first so many of them are joined
+  int64_t positives;  ///< the first so many of them are positive
   Graph drawn_from;   ///< absent where none is drawn
 };
 
-Loader<LinkBatch> loader_of(Graph graph, std::shared_ptr<const FeatureStore> x, const EdgeIndex& joined,
+Loader<LinkBatch> loader_of(Graph graph, std::shared_ptr<const FeatureStore> x, const EdgeIndex& positive,
                             const EdgeIndex* apart, const LinkLoaderOptions& options) {
   const auto batches =
-      std::make_shared<const LinkBatches>(std::move(graph), std::move(x), joined, apart, options);
+      std::make_shared<const LinkBatches>(std::move(graph), std::move(x), positive, apart, options);
   return {{.loader = std::string(kName),
            .things = "pairs",
            .items = detail::numbers(batches->pairs.size()),
@@ -210,9 +210,9 @@ LinkBatch LinkBatch::to(Device device) const {
   return there;
 }
 
-LinkLoader::LinkLoader(Graph graph, const FeatureSource& x, const EdgeIndex& joined,
+LinkLoader::LinkLoader(Graph graph, const FeatureSource& x, const EdgeIndex& positive,
                        const LinkLoaderOptions& options)
-    : Loader(loader_of(std::move(graph), x, joined, nullptr, options)) {}
+    : Loader(loader_of(std::move(graph), x, positive, nullptr, options)) {}
 
 LinkLoader::LinkLoader(Graph graph, const FeatureSource& x, const LinkExamples& pairs,
                        const LinkLoaderOptions& options)

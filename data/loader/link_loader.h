@@ -16,9 +16,9 @@ struct LinkBatch {
   std::vector<Block> blocks;  ///< one a layer, in the order of layers; the last one's targets are `nodes`
   Features x;                 ///< of blocks.front().src_nodes()
   Tensor nodes;               ///< int32 [S]: whom the pairs are of, each once, ascending
-  EdgeIndex pairs;        ///< int32 [P] each: rows of what a model makes of `nodes`; the joined ones first
-  Tensor label;           ///< float32 [P]: 1 for a pair that an edge joins, 0 for one that none does
-  int64_t positives = 0;  ///< pairs of label 1
+  EdgeIndex pairs;            ///< int32 [P] each: rows of the model output for `nodes`; positives first
+  Tensor label;               ///< float32 [P]: 1 for a pair that an edge joins, 0 for one that none does
+  int64_t positives = 0;      ///< pairs of label 1
 
   int64_t size() const { return label.numel(); }
   /// With what the blocks derived; from the CPU to a GPU as one copy, but for the features.
@@ -28,7 +28,7 @@ struct LinkBatch {
 struct LinkLoaderOptions {
   NeighborSampling sampling = {};  ///< fan-outs, one a layer, from the pairs' nodes outwards
   int64_t negatives = 1;           ///< drawn for each pair that is given, where none are given
-  /// The batch's joined pairs, and their reverses, are no edges of its blocks: what is to be found is not
+  /// The batch's positive pairs, and their reverses, are no edges of its blocks: what is to be found is not
   /// told. They are taken out of what was sampled, so that a node may keep fewer edges than its fan-out.
   bool exclude = true;
   LoaderOptions loading = {};  ///< batch_size: of the pairs that are given, 1024 by default
@@ -51,13 +51,14 @@ struct LinkLoaderOptions {
 /// GPU.
 class LinkLoader : public Loader<LinkBatch> {
  public:
-  /// `joined`: int32 or int64 [P], from src to dst, not necessarily edges of the graph; one that stands there
-  /// twice counts twice. Throws where a pair is out of range or a node with itself, naming the place; where
-  /// features are not those of the graph's nodes; where options are out of range; where drop_last would leave
-  /// nothing; where every pair of nodes is an edge; and what NeighborSampler throws.
-  LinkLoader(Graph graph, const FeatureSource& x, const EdgeIndex& joined, const LinkLoaderOptions& options);
+  /// `positive`: int32 or int64 [P], from src to dst, not necessarily edges of the graph; one that stands
+  /// there twice counts twice. Throws where a pair is out of range or a node with itself, naming the place;
+  /// where features are not those of the graph's nodes; where options are out of range; where drop_last would
+  /// leave nothing; where every pair of nodes is an edge; and what NeighborSampler throws.
+  LinkLoader(Graph graph, const FeatureSource& x, const EdgeIndex& positive,
+             const LinkLoaderOptions& options);
   /// Likewise with the pairs that no edge joins given too, as for evaluation: none is drawn. In order the
-  /// joined ones come first.
+  /// positive ones come first.
   LinkLoader(Graph graph, const FeatureSource& x, const LinkExamples& pairs,
              const LinkLoaderOptions& options);
 

@@ -192,9 +192,9 @@ NeighborSampler::NeighborSampler(Graph graph, NeighborSampling options) {
   for (int64_t fanout : options.fanouts)
     ADJ_CHECK(fanout == kAllNeighbors || (fanout >= 1 && fanout <= kMost),
               "neighbor sampler: a fan-out of {}, expected 1 or more, or -1 for all neighbours", fanout);
-  ADJ_CHECK(!options.labor || (!options.replace && !options.weighted),
-            "neighbor sampler: labor is uniform and without replacement, expected neither replace nor "
-            "weighted beside it");
+  ADJ_CHECK(
+      !options.labor || (!options.replace && !options.weighted),
+      "neighbor sampler: labor is uniform and without replacement, conflicts with replace and weighted");
   auto impl = std::make_shared<Impl>();
   if (options.weighted) impl->weights = entry_weights(graph);
   impl->graph = std::move(graph);

@@ -42,10 +42,10 @@ SaintSampler::SaintSampler(Graph graph, const SaintSampling& sampling)
   ADJ_CHECK(graph_ && !graph_.device().is_cuda() && graph_.num_nodes() > 0,
             "SaintSampler: expected a graph on the CPU with at least one node");
   sampling.check();
-  ADJ_CHECK(sampling.way == SaintWay::walk || graph_.num_edges() > 0,
+  ADJ_CHECK(sampling.method == SaintMethod::walk || graph_.num_edges() > 0,
             "SaintSampler: the graph has no edges to draw {} by",
-            sampling.way == SaintWay::node ? "nodes" : "edges");
-  if (sampling.way == SaintWay::edge) {
+            sampling.method == SaintMethod::node ? "nodes" : "edges");
+  if (sampling.method == SaintMethod::edge) {
     with_in_edges_ = rows_with_entries(graph_.in_edges());
     with_out_edges_ = rows_with_entries(graph_.out_edges());
   }
@@ -81,10 +81,10 @@ void SaintSampler::draw_walk(const RandomKey& draw, int32_t* to) const {
 }
 
 Tensor SaintSampler::sample_nodes(uint64_t seed) const {
-  const SaintWay way = sampling_.way;
-  const auto draw = way == SaintWay::node   ? &SaintSampler::draw_node
-                    : way == SaintWay::edge ? &SaintSampler::draw_edge
-                                            : &SaintSampler::draw_walk;
+  const SaintMethod method = sampling_.method;
+  const auto draw = method == SaintMethod::node   ? &SaintSampler::draw_node
+                    : method == SaintMethod::edge ? &SaintSampler::draw_edge
+                                                  : &SaintSampler::draw_walk;
   const int64_t each = sampling_.nodes_a_draw();
   std::vector<int32_t> nodes(static_cast<size_t>(sampling_.budget * each));
   parallel_for(sampling_.budget, kDraws, [&](int64_t begin, int64_t end) {

@@ -9,14 +9,14 @@ namespace adj {
 
 /// How GraphSAINT draws the nodes of a subgraph (Zeng et al., GraphSAINT: Graph Sampling Based Inductive
 /// Learning Method, 2020, algorithm 2). Draws are independent, so that what is drawn twice counts once.
-enum class SaintWay : uint8_t {
+enum class SaintMethod : uint8_t {
   node,  ///< `budget` nodes, each in proportion to its out-degree
   edge,  ///< both ends of `budget` edges u -> v, each in proportion to 1 / out-degree(u) + 1 / in-degree(v)
   walk,  ///< `budget` roots, each node alike, and from each `walk_length` steps to a random in-neighbour
 };
 
 struct SaintSampling {
-  SaintWay way = SaintWay::walk;
+  SaintMethod method = SaintMethod::walk;
   int64_t budget = 1000;
   int64_t walk_length = 2;
 
@@ -25,7 +25,7 @@ struct SaintSampling {
 
   /// How many nodes each of the `budget` draws gives.
   int64_t nodes_a_draw() const {
-    return way == SaintWay::node ? 1 : way == SaintWay::edge ? 2 : walk_length + 1;
+    return method == SaintMethod::node ? 1 : method == SaintMethod::edge ? 2 : walk_length + 1;
   }
   /// Throws adj::Error for a budget below 1, a negative length, or more than kMostDrawn nodes.
   void check() const;

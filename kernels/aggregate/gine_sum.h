@@ -9,7 +9,7 @@ namespace detail {
 /// What a message is made of: sources' features `x`, edges' `e` and the map `w` between their widths.
 inline void check_message(std::string_view op, const CsrMatrix& a, const Tensor& x, int64_t sources,
                           const Tensor& e, const Tensor& w) {
-  check_matrix(op, {a.csr, {}, a.order}, wide_dtype(x.dtype()));
+  check_matrix(op, {a.csr, {}, a.order}, accumulator_dtype(x.dtype()));
   check_matrix(op, "x", x);
   const Device device = a.csr.device();
   check_tensor(op, "x", x, {sources, x.size(1)}, x.dtype(), device);
@@ -64,12 +64,12 @@ struct GineSumBackwardArgs {
   void check() const {
     const char* op = "gine_sum_backward";
     detail::check_message(op, at, x, at.csr.rows, e, w);
-    const DType wide = wide_dtype(x.dtype());
+    const DType accumulator = accumulator_dtype(x.dtype());
     check_tensor(op, "dy", dy, {at.csr.cols, x.size(1)}, x.dtype(), device());
     check_tensor(op, "dx", dx, x.shape(), x.dtype(), device());
-    if (de) check_tensor(op, "de", de, e.shape(), wide, device());
+    if (de) check_tensor(op, "de", de, e.shape(), accumulator, device());
     ADJ_CHECK(!dw || w, "{}: dw without w", op);
-    if (dw) check_tensor(op, "dw", dw, w.shape(), wide, device());
+    if (dw) check_tensor(op, "dw", dw, w.shape(), accumulator, device());
     ADJ_CHECK(!dx.shares_storage_with(dy) && !dx.shares_storage_with(x), "{}: dx cannot be dy or x", op);
   }
 };

@@ -55,7 +55,7 @@ struct NeighborMinmaxBackwardArgs {
               "{}: the gradient of weighted terms is gathered: expected the transposed structure", kName);
     if (transposed == nullptr) return;
     check_csr(kName, *transposed);
-    if (weight) check_matrix(kName, {*transposed, weight, order}, wide_dtype(dx.dtype()));
+    if (weight) check_matrix(kName, {*transposed, weight, order}, accumulator_dtype(dx.dtype()));
     ADJ_CHECK(
         transposed->rows == dx.size(0) && transposed->cols == rows && transposed->device() == dx.device(),
         "{}: transposed structure [{}, {}] on {} for dx {} and dy {}", kName, transposed->rows,

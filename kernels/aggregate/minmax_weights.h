@@ -24,7 +24,7 @@ struct MinmaxWeightGradientArgs {
     check_tensor(kName, "x", x, {a.cols, x.size(1)}, x.dtype(), a.device());
     check_tensor(kName, "dy", dy, of_rows, x.dtype(), a.device());
     check_tensor(kName, "winner", winner, of_rows, DType::i32, a.device());
-    check_tensor(kName, "dw", dw, {a.entries()}, wide_dtype(x.dtype()), a.device());
+    check_tensor(kName, "dw", dw, {a.entries()}, accumulator_dtype(x.dtype()), a.device());
   }
 };
 ADJ_KERNEL(minmax_weight_gradient, MinmaxWeightGradientArgs)

@@ -76,7 +76,7 @@ struct NeighborReduceArgs {
     check_tensor("neighbor_reduce", "y", y, {a.rows, set.count * width}, x.dtype(), a.device());
     ADJ_CHECK(!y.shares_storage_with(x), "neighbor_reduce: y cannot be x");
     if (weight) {
-      check_matrix("neighbor_reduce", {a, weight, order}, wide_dtype(x.dtype()));
+      check_matrix("neighbor_reduce", {a, weight, order}, accumulator_dtype(x.dtype()));
       ADJ_CHECK(weight.numel() == a.entries(), "neighbor_reduce: {} weights for {} entries", weight.numel(),
                 a.entries());
       ADJ_CHECK(set.count == 1 && !set.has_moments(),
@@ -88,7 +88,8 @@ struct NeighborReduceArgs {
       check_tensor("neighbor_reduce", "max_winner", max_winner, of_rows, DType::i32, a.device());
     if (min_winner)
       check_tensor("neighbor_reduce", "min_winner", min_winner, of_rows, DType::i32, a.device());
-    if (mean) check_tensor("neighbor_reduce", "mean", mean, of_rows, wide_dtype(x.dtype()), a.device());
+    if (mean)
+      check_tensor("neighbor_reduce", "mean", mean, of_rows, accumulator_dtype(x.dtype()), a.device());
     ADJ_CHECK(!max_winner || set.has(Reduce::max), "neighbor_reduce: a winner, but no max, is asked for");
     ADJ_CHECK(!min_winner || set.has(Reduce::min), "neighbor_reduce: a winner, but no min, is asked for");
     ADJ_CHECK(!mean || set.has_moments(), "neighbor_reduce: a mean to keep, but no sums are asked for");

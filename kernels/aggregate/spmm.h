@@ -11,7 +11,7 @@ namespace detail {
 inline DType values_dtype(std::string_view op, DType features) {
   ADJ_CHECK(is_floating(features), "{}: expected float32, float64 or bfloat16 features, got {}", op,
             name_of(features));
-  return wide_dtype(features);
+  return accumulator_dtype(features);
 }
 
 /// Width of a matrix that has `rows` rows.

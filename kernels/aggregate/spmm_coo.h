@@ -46,11 +46,11 @@ struct SpmmCooArgs {
 
   Device device() const { return a.device(); }
   void check() const {
-    const DType wide = detail::values_dtype("spmm_coo", x.dtype());
+    const DType accumulator = detail::values_dtype("spmm_coo", x.dtype());
     detail::check_scattered("spmm_coo", a, x.dtype());
     const Device device = a.device();
     const int64_t width = detail::width_of("spmm_coo", "x", x, a.cols);
-    if (values) check_tensor("spmm_coo", "values", values, {a.entries()}, wide, device);
+    if (values) check_tensor("spmm_coo", "values", values, {a.entries()}, accumulator, device);
     check_tensor("spmm_coo", "x", x, {a.cols, width}, x.dtype(), device);
     if (bias) check_tensor("spmm_coo", "bias", bias, {width}, x.dtype(), device);
     check_tensor("spmm_coo", "y", y, {a.rows, width}, x.dtype(), device);
@@ -74,14 +74,14 @@ struct SpmmCooBackwardArgs {
 
   Device device() const { return a.device(); }
   void check() const {
-    const DType wide = detail::values_dtype("spmm_coo_backward", x.dtype());
+    const DType accumulator = detail::values_dtype("spmm_coo_backward", x.dtype());
     detail::check_scattered("spmm_coo_backward", a, x.dtype());
     const Device device = a.device();
     const int64_t width = detail::width_of("spmm_coo_backward", "x", x, a.cols);
-    if (values) check_tensor("spmm_coo_backward", "values", values, {a.entries()}, wide, device);
+    if (values) check_tensor("spmm_coo_backward", "values", values, {a.entries()}, accumulator, device);
     check_tensor("spmm_coo_backward", "x", x, {a.cols, width}, x.dtype(), device);
     check_tensor("spmm_coo_backward", "dy", dy, {a.rows, width}, x.dtype(), device);
-    check_tensor("spmm_coo_backward", "dw", dw, {a.entries()}, wide, device);
+    check_tensor("spmm_coo_backward", "dw", dw, {a.entries()}, accumulator, device);
     ADJ_CHECK(!values || !dw.shares_storage_with(values), "spmm_coo_backward: dw cannot be the values");
     if (!dx) return;
     check_tensor("spmm_coo_backward", "dx", dx, {a.cols, width}, x.dtype(), device);

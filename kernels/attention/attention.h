@@ -56,9 +56,10 @@ inline int64_t head_width(std::string_view op, std::string_view name, int64_t wi
 }
 
 /// `a` and `at` are one structure and its transpose.
-inline void check_both_sides(std::string_view op, const CsrMatrix& a, const CsrMatrix& at, DType wide) {
-  check_matrix(op, {a.csr, {}, a.order}, wide);
-  check_matrix(op, {at.csr, {}, at.order}, wide);
+inline void check_both_sides(std::string_view op, const CsrMatrix& a, const CsrMatrix& at,
+                             DType accumulator) {
+  check_matrix(op, {a.csr, {}, a.order}, accumulator);
+  check_matrix(op, {at.csr, {}, at.order}, accumulator);
   ADJ_CHECK(a.csr.rows == at.csr.cols && a.csr.cols == at.csr.rows && a.csr.entries() == at.csr.entries() &&
                 a.csr.device() == at.csr.device(),
             "{}: [{}, {}] of {} entries and [{}, {}] of {}, expected a structure and its transpose", op,

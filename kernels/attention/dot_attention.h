@@ -41,20 +41,20 @@ struct DotAttentionArgs {
     constexpr std::string_view op = "dot_attention";
     check_float(op, "q", q);
     check_matrix(op, "q", q);
-    const DType dtype = q.dtype(), wide = wide_dtype(dtype);
-    check_matrix(op, {a.csr, {}, a.order}, wide);
+    const DType dtype = q.dtype(), accumulator = accumulator_dtype(dtype);
+    check_matrix(op, {a.csr, {}, a.order}, accumulator);
     const int64_t width = q.size(1);
     detail::head_width(op, "q", width, heads);
     check_tensor(op, "q", q, {a.csr.rows, width}, dtype, device());
     check_tensor(op, "k", k, {a.csr.cols, width}, dtype, device());
     detail::check_optional(op, "v", v, {a.csr.cols, width}, dtype, device());
-    detail::check_optional(op, "s", s, {a.csr.cols, heads}, wide, device());
+    detail::check_optional(op, "s", s, {a.csr.cols, heads}, accumulator, device());
     ADJ_CHECK(!v || !s, "{}: s is for keys that are values, but there is v", op);
     ADJ_CHECK(static_cast<bool>(attr) == static_cast<bool>(u) &&
                   static_cast<bool>(attr) == static_cast<bool>(o_attr),
               "{}: attr, u and o_attr come together", op);
     if (attr) {
-      check_entries(op, "attr", a, attr, wide);
+      check_entries(op, "attr", a, attr, accumulator);
       check_tensor(op, "u", u, {a.csr.rows, heads * heads_of(attr)}, dtype, device());
       check_tensor(op, "o_attr", o_attr, u.shape(), dtype, device());
     }
@@ -65,7 +65,7 @@ struct DotAttentionArgs {
       ADJ_CHECK(v, "{}: over tiles keys cannot be values", op);
     }
     check_tensor(op, "o", o, {a.csr.rows, width}, dtype, device());
-    check_tensor(op, "lse", lse, {a.csr.rows, heads}, wide, device());
+    check_tensor(op, "lse", lse, {a.csr.rows, heads}, accumulator, device());
     for (const Tensor* input : {&q, &k, &v})
       ADJ_CHECK(!*input || !o.shares_storage_with(*input), "{}: o can be none of q, k and v", op);
   }
@@ -112,15 +112,15 @@ struct DotAttentionBackwardArgs {
     constexpr std::string_view op = "dot_attention_backward";
     check_float(op, "q", q);
     check_matrix(op, "q", q);
-    const DType dtype = q.dtype(), wide = wide_dtype(dtype);
-    detail::check_both_sides(op, a, at, wide);
+    const DType dtype = q.dtype(), accumulator = accumulator_dtype(dtype);
+    detail::check_both_sides(op, a, at, accumulator);
     const int64_t width = q.size(1);
     detail::head_width(op, "q", width, heads);
     const Shape target{a.csr.rows, width}, source{a.csr.cols, width}, terms{a.csr.rows, heads};
     check_tensor(op, "q", q, target, dtype, device());
     check_tensor(op, "k", k, source, dtype, device());
     detail::check_optional(op, "v", v, source, dtype, device());
-    detail::check_optional(op, "s", s, {a.csr.cols, heads}, wide, device());
+    detail::check_optional(op, "s", s, {a.csr.cols, heads}, accumulator, device());
     ADJ_CHECK(!v || !s, "{}: s is for keys that are values, but there is v", op);
     ADJ_CHECK(v || !dv, "{}: dv without v", op);
     ADJ_CHECK(s || !ds, "{}: ds without s", op);
@@ -129,11 +129,11 @@ struct DotAttentionBackwardArgs {
         featured == static_cast<bool>(u) && featured == static_cast<bool>(d_o_attr) && (featured || !o_attr),
         "{}: attr, u and d_o_attr come together", op);
     if (featured) {
-      check_entries(op, "attr", a, attr, wide);
+      check_entries(op, "attr", a, attr, accumulator);
       check_tensor(op, "u", u, {a.csr.rows, heads * heads_of(attr)}, dtype, device());
       detail::check_optional(op, "o_attr", o_attr, u.shape(), dtype, device());
       check_tensor(op, "d_o_attr", d_o_attr, u.shape(), dtype, device());
-      detail::check_optional(op, "dattr", dattr, attr.shape(), wide, device());
+      detail::check_optional(op, "dattr", dattr, attr.shape(), accumulator, device());
       detail::check_optional(op, "du", du, u.shape(), dtype, device());
     } else {
       ADJ_CHECK(!dattr && !du, "{}: gradients of edge features where there are none", op);
@@ -147,12 +147,12 @@ struct DotAttentionBackwardArgs {
     }
     check_tensor(op, "o", o, target, dtype, device());
     check_tensor(op, "d_o", d_o, target, dtype, device());
-    check_tensor(op, "lse", lse, terms, wide, device());
-    check_tensor(op, "delta", delta, terms, wide, device());
+    check_tensor(op, "lse", lse, terms, accumulator, device());
+    check_tensor(op, "delta", delta, terms, accumulator, device());
     detail::check_optional(op, "dq", dq, target, dtype, device());
     detail::check_optional(op, "dk", dk, source, dtype, device());
     detail::check_optional(op, "dv", dv, source, dtype, device());
-    detail::check_optional(op, "ds", ds, {a.csr.cols, heads}, wide, device());
+    detail::check_optional(op, "ds", ds, {a.csr.cols, heads}, accumulator, device());
     for (const Tensor* output : {&dq, &dk, &dv})
       for (const Tensor* input : {&q, &k, &v, &o, &d_o})
         ADJ_CHECK(!*output || !*input || !output->shares_storage_with(*input),

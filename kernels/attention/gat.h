@@ -32,12 +32,12 @@ struct GatArgs {
     check_float(op, "x", x);
     check_matrix(op, "x", x);
     check_matrix(op, "l", l);
-    const DType wide = wide_dtype(x.dtype());
-    check_matrix(op, {a.csr, {}, a.order}, wide);
+    const DType accumulator = accumulator_dtype(x.dtype());
+    check_matrix(op, {a.csr, {}, a.order}, accumulator);
     detail::head_width(op, "x", x.size(1), heads());
-    check_tensor(op, "l", l, {a.csr.rows, heads()}, wide, device());
-    check_tensor(op, "r", r, {a.csr.cols, heads()}, wide, device());
-    if (c) check_entries(op, "c", a, c, wide);
+    check_tensor(op, "l", l, {a.csr.rows, heads()}, accumulator, device());
+    check_tensor(op, "r", r, {a.csr.cols, heads()}, accumulator, device());
+    if (c) check_entries(op, "c", a, c, accumulator);
     ADJ_CHECK(!c || (c.dims() == 2 && c.size(1) == heads()), "{}: c is {} for {} heads", op, c.str(),
               heads());
     check_tensor(op, "x", x, {a.csr.cols, x.size(1)}, x.dtype(), device());
@@ -47,7 +47,7 @@ struct GatArgs {
                           static_cast<bool>(c));
     detail::check_bias(op, bias, x.size(1), x.dtype(), device());
     check_tensor(op, "o", o, {a.csr.rows, x.size(1)}, x.dtype(), device());
-    check_tensor(op, "lse", lse, {a.csr.rows, heads()}, wide, device());
+    check_tensor(op, "lse", lse, {a.csr.rows, heads()}, accumulator, device());
     ADJ_CHECK(!o.shares_storage_with(x), "{}: o cannot be x", op);
   }
 };
@@ -93,13 +93,13 @@ struct GatBackwardArgs {
     check_float(op, "x", x);
     check_matrix(op, "x", x);
     check_matrix(op, "l", l);
-    const DType wide = wide_dtype(x.dtype());
-    detail::check_both_sides(op, a, at, wide);
+    const DType accumulator = accumulator_dtype(x.dtype());
+    detail::check_both_sides(op, a, at, accumulator);
     const int64_t width = x.size(1), d = detail::head_width(op, "x", width, heads());
     const Shape target_terms{a.csr.rows, heads()}, source_terms{a.csr.cols, heads()};
-    check_tensor(op, "l", l, target_terms, wide, device());
-    check_tensor(op, "r", r, source_terms, wide, device());
-    if (c) check_entries(op, "c", a, c, wide);
+    check_tensor(op, "l", l, target_terms, accumulator, device());
+    check_tensor(op, "r", r, source_terms, accumulator, device());
+    if (c) check_entries(op, "c", a, c, accumulator);
     check_tensor(op, "x", x, {a.csr.cols, width}, x.dtype(), device());
     detail::check_attention_dropout(op, dropout);
     ADJ_CHECK((tiles == nullptr) == (tiles_at == nullptr), "{}: tiles and tiles_at come together", op);
@@ -110,12 +110,12 @@ struct GatBackwardArgs {
     detail::check_bias(op, bias, width, x.dtype(), device());
     check_tensor(op, "o", o, {a.csr.rows, width}, x.dtype(), device());
     check_tensor(op, "d_o", d_o, {a.csr.rows, width}, x.dtype(), device());
-    check_tensor(op, "lse", lse, target_terms, wide, device());
-    check_tensor(op, "delta", delta, target_terms, wide, device());
-    detail::check_optional(op, "dl", dl, target_terms, wide, device());
-    detail::check_optional(op, "dr", dr, source_terms, wide, device());
+    check_tensor(op, "lse", lse, target_terms, accumulator, device());
+    check_tensor(op, "delta", delta, target_terms, accumulator, device());
+    detail::check_optional(op, "dl", dl, target_terms, accumulator, device());
+    detail::check_optional(op, "dr", dr, source_terms, accumulator, device());
     detail::check_optional(op, "dx", dx, {a.csr.cols, width}, x.dtype(), device());
-    if (dc) check_entries(op, "dc", a, dc, wide);
+    if (dc) check_entries(op, "dc", a, dc, accumulator);
     ADJ_CHECK(static_cast<bool>(source) == static_cast<bool>(target), "{}: source without target", op);
     if (source) {
       check_tensor(op, "source", source, {heads(), d}, x.dtype(), device());

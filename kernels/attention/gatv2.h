@@ -29,8 +29,8 @@ struct Gatv2Args {
     constexpr std::string_view op = "gatv2";
     check_float(op, "l", l);
     check_matrix(op, "att", att);
-    const DType dtype = l.dtype(), wide = wide_dtype(dtype);
-    check_matrix(op, {a.csr, {}, a.order}, wide);
+    const DType dtype = l.dtype(), accumulator = accumulator_dtype(dtype);
+    check_matrix(op, {a.csr, {}, a.order}, accumulator);
     const int64_t width = heads() * head_width();
     ADJ_CHECK(heads() >= 1 && head_width() >= 1, "{}: att is {}, expected [H, D], at least 1 each", op,
               att.str());
@@ -39,13 +39,13 @@ struct Gatv2Args {
     check_tensor(op, "r", r, {a.csr.cols, width}, dtype, device());
     ADJ_CHECK(static_cast<bool>(attr) == static_cast<bool>(w), "{}: attr and w come together", op);
     if (attr) {
-      check_entries(op, "attr", a, attr, wide);
+      check_entries(op, "attr", a, attr, accumulator);
       check_tensor(op, "w", w, {heads_of(attr), width}, dtype, device());
     }
     detail::check_attention_dropout(op, dropout);
     detail::check_bias(op, bias, width, dtype, device());
     check_tensor(op, "o", o, {a.csr.rows, width}, dtype, device());
-    check_tensor(op, "lse", lse, {a.csr.rows, heads()}, wide, device());
+    check_tensor(op, "lse", lse, {a.csr.rows, heads()}, accumulator, device());
     ADJ_CHECK(!o.shares_storage_with(l) && !o.shares_storage_with(r), "{}: o can be neither l nor r", op);
   }
 };
@@ -83,8 +83,8 @@ struct Gatv2BackwardArgs {
     constexpr std::string_view op = "gatv2_backward";
     check_float(op, "l", l);
     check_matrix(op, "att", att);
-    const DType dtype = l.dtype(), wide = wide_dtype(dtype);
-    detail::check_both_sides(op, a, at, wide);
+    const DType dtype = l.dtype(), accumulator = accumulator_dtype(dtype);
+    detail::check_both_sides(op, a, at, accumulator);
     const int64_t width = heads() * head_width();
     ADJ_CHECK(heads() >= 1 && head_width() >= 1, "{}: att is {}, expected [H, D], at least 1 each", op,
               att.str());
@@ -94,9 +94,9 @@ struct Gatv2BackwardArgs {
     check_tensor(op, "r", r, source, dtype, device());
     ADJ_CHECK(static_cast<bool>(attr) == static_cast<bool>(w), "{}: attr and w come together", op);
     if (attr) {
-      check_entries(op, "attr", a, attr, wide);
+      check_entries(op, "attr", a, attr, accumulator);
       check_tensor(op, "w", w, {heads_of(attr), width}, dtype, device());
-      detail::check_optional(op, "dattr", dattr, attr.shape(), wide, device());
+      detail::check_optional(op, "dattr", dattr, attr.shape(), accumulator, device());
       detail::check_optional(op, "dw", dw, w.shape(), dtype, device());
     } else {
       ADJ_CHECK(!dattr && !dw, "{}: gradients of edge features where there are none", op);
@@ -105,8 +105,8 @@ struct Gatv2BackwardArgs {
     detail::check_bias(op, bias, width, dtype, device());
     check_tensor(op, "o", o, target, dtype, device());
     check_tensor(op, "d_o", d_o, target, dtype, device());
-    check_tensor(op, "lse", lse, terms, wide, device());
-    check_tensor(op, "delta", delta, terms, wide, device());
+    check_tensor(op, "lse", lse, terms, accumulator, device());
+    check_tensor(op, "delta", delta, terms, accumulator, device());
     detail::check_optional(op, "dl", dl, target, dtype, device());
     detail::check_optional(op, "dr", dr, source, dtype, device());
     detail::check_optional(op, "datt", datt, att.shape(), dtype, device());

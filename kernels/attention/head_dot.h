@@ -19,15 +19,15 @@ struct HeadDotArgs {
     check_float(op, "x", x);
     check_matrix(op, "x", x);
     check_matrix(op, "a", a);
-    const DType wide = wide_dtype(x.dtype());
+    const DType accumulator = accumulator_dtype(x.dtype());
     const int64_t heads = a.size(0);
     check_tensor(op, "a", a, {heads, a.size(1)}, x.dtype(), device());
     check_tensor(op, "x", x, {x.size(0), a.numel()}, x.dtype(), device());
-    check_tensor(op, "y", y, {x.size(0), heads}, wide, device());
+    check_tensor(op, "y", y, {x.size(0), heads}, accumulator, device());
     ADJ_CHECK(static_cast<bool>(a2) == static_cast<bool>(y2), "{}: a2 and y2 come together", op);
     if (a2) {
       check_tensor(op, "a2", a2, a.shape(), x.dtype(), device());
-      check_tensor(op, "y2", y2, y.shape(), wide, device());
+      check_tensor(op, "y2", y2, y.shape(), accumulator, device());
     }
   }
 };
@@ -55,16 +55,16 @@ struct HeadDotBackwardArgs {
     check_float(op, "x", x);
     check_matrix(op, "x", x);
     check_matrix(op, "a", a);
-    const DType wide = wide_dtype(x.dtype());
+    const DType accumulator = accumulator_dtype(x.dtype());
     const int64_t heads = a.size(0);
     check_tensor(op, "a", a, {heads, a.size(1)}, x.dtype(), device());
     check_tensor(op, "x", x, {x.size(0), a.numel()}, x.dtype(), device());
-    check_tensor(op, "dy", dy, {x.size(0), heads}, wide, device());
+    check_tensor(op, "dy", dy, {x.size(0), heads}, accumulator, device());
     ADJ_CHECK(static_cast<bool>(a2) == static_cast<bool>(dy2) && (a2 || !da2),
               "{}: a2, dy2 and da2 come together", op);
     if (a2) {
       check_tensor(op, "a2", a2, a.shape(), x.dtype(), device());
-      check_tensor(op, "dy2", dy2, dy.shape(), wide, device());
+      check_tensor(op, "dy2", dy2, dy.shape(), accumulator, device());
     }
     ADJ_CHECK(static_cast<bool>(d_o) == static_cast<bool>(dbias) && (!d_o || (da && da2)),
               "{}: d_o and dbias come together, beside da and da2", op);

@@ -59,7 +59,7 @@ BitScales calibrate(const Tensor& x, int bits, const CalibrationOptions& o) {
             o.share);
   ADJ_CHECK(o.parts >= 1 && o.parts <= 10'000, "calibrate: expected 1 to 10000 parts, got {}", o.parts);
   const int64_t outer = outer_of(x, o.along), inner = inner_of(x, o.along), sets = o.by_row ? outer : 1;
-  if (o.method == Calibration::extremes) {
+  if (o.method == Calibration::minmax) {
     BitScales found{Tensor::empty({sets}, DType::f32, x.device()),
                     Tensor::empty({sets}, DType::f32, x.device())};
     kernels::bit_range(

@@ -6,14 +6,14 @@ namespace adj {
 
 /// How the quantization range is chosen; numbers beyond it saturate.
 ///
-/// `extremes`: minmax, all numbers (BitRange). `percentile`: a share of the numbers, so that a few outliers
+/// `minmax`: all numbers (BitRange). `percentile`: a share of the numbers, so that a few outliers
 /// do not cost all others their precision: by absolute value if the range is symmetric, the same number cut
 /// at both ends if affine. `least_squares`: minimizes Σ (x - dequantized x)² over equally spaced fractions of
 /// the full range.
-enum class Calibration : uint8_t { extremes, percentile, least_squares };
+enum class Calibration : uint8_t { minmax, percentile, least_squares };
 
 struct CalibrationOptions {
-  Calibration method = Calibration::extremes;
+  Calibration method = Calibration::minmax;
   PackedAlong along = PackedAlong::rows;
   BitRange range = BitRange::affine;
   bool by_row = false;   ///< one range per packed row or column instead of one for all
@@ -27,7 +27,7 @@ struct BitScales {
 
 /// scale and zero of x float32 [R,C] for to_bits(), on its device, from its finite numbers; scale is 1 if
 /// these are all 0. Ties in the error take the larger range. Identical on every device and for any number of
-/// threads: errors are accumulated in float64 over fixed chunks. All methods but extremes run on the CPU,
+/// threads: errors are accumulated in float64 over fixed chunks. All methods but minmax run on the CPU,
 /// since calibration happens once and not in a training step; they make `parts` passes over x.
 BitScales calibrate(const Tensor& x, int bits, const CalibrationOptions& options);
 

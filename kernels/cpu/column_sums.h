@@ -10,7 +10,7 @@ namespace adj::kernels::cpu {
 /// sums[f] = Σ_i x[i, f] over `rows` rows; `scratch` has 2 period_of(width) elements. Runs of rows are summed
 /// separately before they join the total, so that the rounding error grows with the number of runs and not of
 /// rows.
-template <class S, class T = Wide<S>>
+template <class S, class T = Accumulator<S>>
 void column_sums(const S* x, int64_t rows, int64_t width, T* scratch, T* sums) {
   constexpr int64_t kRun = 64;
   const int64_t period = period_of(width), n = rows * width;
@@ -41,7 +41,7 @@ void column_sums(const S* x, int64_t rows, int64_t width, T* scratch, T* sums) {
 /// in chunk order: y[j] = Σ_chunks sums[j].
 template <class T, class F>
 void sum_over_row_chunks(int64_t rows, int64_t grain, int64_t width, T* y, F f) {
-  static_assert(std::is_same_v<T, Wide<T>>);
+  static_assert(std::is_same_v<T, Accumulator<T>>);
   const int64_t chunks = ceil_div(rows, grain);
   if (chunks <= 1) {
     std::fill_n(y, width, T{0});

@@ -35,7 +35,7 @@ using Result = std::conditional_t<std::is_same_v<S, float16>, float, S>;
 namespace adj {
 
 template <>
-struct WideOf<kernels::cuda::float16> {
+struct AccumulatorOf<kernels::cuda::float16> {
   using type = float;
 };
 

@@ -10,20 +10,20 @@ using namespace adj::cuda;
 
 /// load and store with conversion to and from the compute type.
 template <int N, class S>
-__device__ __forceinline__ Pack<Wide<S>, N> load_wide(const S* address) {
+__device__ __forceinline__ Pack<Accumulator<S>, N> load_wide(const S* address) {
   const Pack<S, N> stored = load<N>(address);
-  if constexpr (std::is_same_v<S, Wide<S>>) {
+  if constexpr (std::is_same_v<S, Accumulator<S>>) {
     return stored;
   } else {
-    Pack<Wide<S>, N> pack;
+    Pack<Accumulator<S>, N> pack;
 #pragma unroll
     for (int k = 0; k < N; ++k) pack[k] = widen(stored[k]);
     return pack;
   }
 }
 template <int N, class S>
-__device__ __forceinline__ void store_narrow(S* address, const Pack<Wide<S>, N>& pack) {
-  if constexpr (std::is_same_v<S, Wide<S>>) {
+__device__ __forceinline__ void store_narrow(S* address, const Pack<Accumulator<S>, N>& pack) {
+  if constexpr (std::is_same_v<S, Accumulator<S>>) {
     store(address, pack);
   } else {
     Pack<S, N> stored;
@@ -34,8 +34,8 @@ __device__ __forceinline__ void store_narrow(S* address, const Pack<Wide<S>, N>&
 }
 
 template <class S, int N, class F, class... Packs>
-__device__ __forceinline__ Pack<Wide<S>, N> map_pack(const F& f, const Packs&... packs) {
-  Pack<Wide<S>, N> result;
+__device__ __forceinline__ Pack<Accumulator<S>, N> map_pack(const F& f, const Packs&... packs) {
+  Pack<Accumulator<S>, N> result;
 #pragma unroll
   for (int k = 0; k < N; ++k) result[k] = f(packs[k]...);
   return result;

@@ -14,7 +14,7 @@ namespace adj::kernels::cuda {
 /// l + kLanes, … With kHeld = 0 nothing is held and each pass rereads the row.
 template <class S, int N, int kLanes, int kHeld>
 struct RowView {
-  using T = Wide<S>;
+  using T = Accumulator<S>;
   const S* data;
   int64_t packs;
   int lane;
@@ -71,8 +71,9 @@ __device__ __forceinline__ void both(const RowView<S, N, kLanes, kHeld>& a,
 
 /// to[column] = value * factor over the row.
 template <class S, int N, int kLanes, int kHeld>
-__device__ __forceinline__ void scale_row(const RowView<S, N, kLanes, kHeld>& row, Wide<S> factor, S* to) {
-  row.each([&](int64_t column, Pack<Wide<S>, N> pack) {
+__device__ __forceinline__ void scale_row(const RowView<S, N, kLanes, kHeld>& row, Accumulator<S> factor,
+                                          S* to) {
+  row.each([&](int64_t column, Pack<Accumulator<S>, N> pack) {
 #pragma unroll
     for (int k = 0; k < N; ++k) pack[k] *= factor;
     store_narrow<N>(to + column, pack);
@@ -126,7 +127,7 @@ void map_rows(const char* name, int device, int64_t rows, int64_t width, bool al
 }
 
 /// max and Σ exp(x - max) of a row, on every lane of its group.
-template <class S, int N, int kLanes, int kHeld, class T = Wide<S>>
+template <class S, int N, int kLanes, int kHeld, class T = Accumulator<S>>
 __device__ __forceinline__ void soft_maximum(const RowView<S, N, kLanes, kHeld>& view, T& largest, T& total) {
   T mine = -std::numeric_limits<T>::infinity();
   view.each([&](int64_t, const Pack<T, N>& pack) {

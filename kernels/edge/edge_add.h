@@ -27,7 +27,7 @@ struct EdgeAddArgs {
 
   Device device() const { return a.csr.device(); }
   void check() const {
-    const DType dtype = wide_dtype(l.dtype());
+    const DType dtype = accumulator_dtype(l.dtype());
     check_matrix("edge_add", {a.csr, {}, a.order}, dtype);
     check_entries("edge_add", "e", a, e, dtype);
     detail::check_terms("edge_add", "l", l, a.csr.rows, e, device());
@@ -47,7 +47,7 @@ struct EdgeSumArgs {
 
   Device device() const { return a.csr.device(); }
   void check() const {
-    const DType dtype = wide_dtype(y.dtype());
+    const DType dtype = accumulator_dtype(y.dtype());
     check_matrix("edge_sum", {a.csr, {}, a.order}, dtype);
     check_entries("edge_sum", "e", a, e, dtype);
     detail::check_terms("edge_sum", "y", y, a.csr.rows, e, device());

@@ -22,7 +22,7 @@ struct EdgeSoftmaxArgs {
     check_float("edge_softmax", "e", e);
     check_matrix("edge_softmax", {a.csr, {}, a.order}, e.dtype());
     check_entries("edge_softmax", "e", a, e, e.dtype());
-    check_tensor("edge_softmax", "y", y, e.shape(), wide_dtype(e.dtype()), device());
+    check_tensor("edge_softmax", "y", y, e.shape(), accumulator_dtype(e.dtype()), device());
   }
 };
 ADJ_KERNEL(edge_softmax, EdgeSoftmaxArgs)
@@ -38,7 +38,7 @@ struct EdgeSoftmaxBackwardArgs {
   Device device() const { return a.csr.device(); }
   void check() const {
     check_float("edge_softmax_backward", "de", de);
-    const DType dtype = wide_dtype(de.dtype());
+    const DType dtype = accumulator_dtype(de.dtype());
     check_matrix("edge_softmax_backward", {a.csr, {}, a.order}, dtype);
     check_entries("edge_softmax_backward", "y", a, y, dtype);
     check_like("edge_softmax_backward", "dy", dy, y);

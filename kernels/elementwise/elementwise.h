@@ -45,7 +45,7 @@ struct MultiplyScalarArgs {
   Device device() const { return a.device(); }
   void check() const {
     check_float("multiply_scalar", "a", a);
-    check_scalar("multiply_scalar", "s", s, wide_dtype(a.dtype()), a.device());
+    check_scalar("multiply_scalar", "s", s, accumulator_dtype(a.dtype()), a.device());
     check_like("multiply_scalar", "y", y, a);
   }
 };

@@ -28,11 +28,11 @@ inline void check_labels(std::string_view op, const Tensor& x, const Tensor& lab
 
 inline void check_targets(std::string_view op, const Tensor& x, const Tensor& target, const Tensor& index) {
   check_selection(op, x, index);
-  check_tensor(op, "target", target, x.shape(), wide_dtype(x.dtype()), x.device());
+  check_tensor(op, "target", target, x.shape(), accumulator_dtype(x.dtype()), x.device());
 }
 
 inline void check_gradient(std::string_view op, const Tensor& x, const Tensor& dloss, const Tensor& dx) {
-  check_scalar(op, "dloss", dloss, wide_dtype(x.dtype()), x.device());
+  check_scalar(op, "dloss", dloss, accumulator_dtype(x.dtype()), x.device());
   check_like(op, "dx", dx, x);
   ADJ_CHECK(!dx.shares_storage_with(x), "{}: dx cannot be x", op);
 }
@@ -49,7 +49,7 @@ struct SoftmaxCrossEntropyArgs {
   Device device() const { return x.device(); }
   void check() const {
     detail::check_labels("cross_entropy", x, label, index);
-    check_scalar("cross_entropy", "loss", loss, wide_dtype(x.dtype()), x.device());
+    check_scalar("cross_entropy", "loss", loss, accumulator_dtype(x.dtype()), x.device());
   }
 };
 ADJ_KERNEL(softmax_cross_entropy, SoftmaxCrossEntropyArgs)
@@ -82,8 +82,8 @@ struct TargetLossArgs {
   Device device() const { return x.device(); }
   void check(std::string_view op) const {
     detail::check_targets(op, x, target, index);
-    check_scalar(op, "total", total, wide_dtype(x.dtype()), x.device());
-    check_scalar(op, "loss", loss, wide_dtype(x.dtype()), x.device());
+    check_scalar(op, "total", total, accumulator_dtype(x.dtype()), x.device());
+    check_scalar(op, "loss", loss, accumulator_dtype(x.dtype()), x.device());
   }
 };
 
@@ -98,7 +98,7 @@ struct TargetLossBackwardArgs {
   Device device() const { return x.device(); }
   void check(std::string_view op) const {
     detail::check_targets(op, x, target, index);
-    check_scalar(op, "total", total, wide_dtype(x.dtype()), x.device());
+    check_scalar(op, "total", total, accumulator_dtype(x.dtype()), x.device());
     detail::check_gradient(op, x, dloss, dx);
   }
 };

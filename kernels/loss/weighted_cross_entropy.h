@@ -14,9 +14,9 @@ namespace detail {
 inline void check_weighted(std::string_view op, const Tensor& x, const Tensor& label, const Tensor& index,
                            const Tensor& weight, const Tensor& total) {
   check_labels(op, x, label, index);
-  const DType wide = wide_dtype(x.dtype());
-  if (weight) check_tensor(op, "weight", weight, {x.size(1)}, wide, x.device());
-  check_scalar(op, "total", total, wide, x.device());
+  const DType accumulator = accumulator_dtype(x.dtype());
+  if (weight) check_tensor(op, "weight", weight, {x.size(1)}, accumulator, x.device());
+  check_scalar(op, "total", total, accumulator, x.device());
 }
 
 }  // namespace detail
@@ -38,7 +38,7 @@ struct WeightedCrossEntropyArgs {
   void check() const {
     constexpr std::string_view op = "weighted_cross_entropy";
     detail::check_weighted(op, x, label, index, weight, total);
-    check_scalar(op, "loss", loss, wide_dtype(x.dtype()), x.device());
+    check_scalar(op, "loss", loss, accumulator_dtype(x.dtype()), x.device());
   }
 };
 ADJ_KERNEL(weighted_cross_entropy, WeightedCrossEntropyArgs)

@@ -24,11 +24,11 @@ inline void check_per_column(std::string_view op, std::string_view name, const T
 /// A per-column statistic in the accumulator dtype.
 inline void check_of_columns(std::string_view op, std::string_view name, const Tensor& tensor,
                              const Tensor& x) {
-  check_tensor(op, name, tensor, {x.size(1)}, wide_dtype(x.dtype()), x.device());
+  check_tensor(op, name, tensor, {x.size(1)}, accumulator_dtype(x.dtype()), x.device());
 }
 
 inline void check_of_rows(std::string_view op, std::string_view name, const Tensor& tensor, const Tensor& x) {
-  check_tensor(op, name, tensor, {x.size(0)}, wide_dtype(x.dtype()), x.device());
+  check_tensor(op, name, tensor, {x.size(0)}, accumulator_dtype(x.dtype()), x.device());
 }
 
 inline void check_epilogue(std::string_view op, const Epilogue& epilogue) {
@@ -86,7 +86,7 @@ struct BatchNormRunningArgs {
   Device device() const { return mean.device(); }
   void check() const {
     constexpr std::string_view op = "batch_norm_running";
-    ADJ_CHECK(running_mean.dims() == 1 && wide_dtype(running_mean.dtype()) == running_mean.dtype(),
+    ADJ_CHECK(running_mean.dims() == 1 && accumulator_dtype(running_mean.dtype()) == running_mean.dtype(),
               "{}: running_mean is {}, expected one row, not bfloat16", op, running_mean.str());
     check_like(op, "running_var", running_var, running_mean);
     check_like(op, "mean", mean, running_mean);

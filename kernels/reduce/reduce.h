@@ -39,7 +39,7 @@ struct SumAllArgs {
   Device device() const { return x.device(); }
   void check() const {
     check_float("sum_all", "x", x);
-    check_scalar("sum_all", "y", y, wide_dtype(x.dtype()), x.device());
+    check_scalar("sum_all", "y", y, accumulator_dtype(x.dtype()), x.device());
   }
 };
 ADJ_KERNEL(sum_all, SumAllArgs)

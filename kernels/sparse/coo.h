@@ -63,7 +63,7 @@ struct CooMeanArgs {
     check_float("coo_mean", "y", y);
     check_index("coo_mean", "row", row, y.device());
     check_tensor("coo_mean", "degree", degree, {degree.numel()}, DType::f32, y.device());
-    check_tensor("coo_mean", "y", y, row.shape(), wide_dtype(y.dtype()), y.device());
+    check_tensor("coo_mean", "y", y, row.shape(), accumulator_dtype(y.dtype()), y.device());
     if (w) check_like("coo_mean", "w", w, y);
   }
 };

@@ -25,7 +25,7 @@ class ScaledLaplacian {
     } else {
       weight = graph.edge_weight() ? graph.edge_weight()
                                    : Tensor::full({graph.num_edges()}, 1.0, DType::f32, graph.device());
-      weight = cast(weight, wide_dtype(dtype));
+      weight = cast(weight, accumulator_dtype(dtype));
     }
     weight_ = adj::with_self_loops(bare, weight);
     const Var degree = reshape(edge_sum(relation_.reversed(), weight_), {graph.num_nodes(), 1});

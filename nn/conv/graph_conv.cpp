@@ -8,7 +8,7 @@ namespace {
 
 /// The graph's edge weights in the accumulator's dtype of such features.
 Var own_weight(const Graph& graph, DType dtype) {
-  return graph.edge_weight() ? Var(graph.edge_weight().to(wide_dtype(dtype))) : Var();
+  return graph.edge_weight() ? Var(graph.edge_weight().to(accumulator_dtype(dtype))) : Var();
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ struct PNAConv::Degrees {
   Var number, any, log, at_least_one, log_at_least_one;
 
   Degrees(const Relation& relation, DType dtype) {
-    const Var d(relation.in_degrees().to(wide_dtype(dtype)).reshape({relation.num_dst(), 1}));
+    const Var d(relation.in_degrees().to(accumulator_dtype(dtype)).reshape({relation.num_dst(), 1}));
     const Var beyond_one = relu(d - 1.0);
     const auto rounded = [&](const Var& column) { return Var(column.value().to(dtype)); };
     number = rounded(d);

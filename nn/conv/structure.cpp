@@ -49,11 +49,12 @@ Sides Sides::on(const char* layer, const Structure& structure, bool needs_dst) c
 }
 
 Tensor mean_weights(const Relation& relation, DType features) {
-  const DType wide = wide_dtype(features);
+  const DType accumulator = accumulator_dtype(features);
   return relation.cache()
-      .get<MeanWeights>(static_cast<int64_t>(wide),
+      .get<MeanWeights>(static_cast<int64_t>(accumulator),
                         [&] {
-                          Tensor weight = Tensor::empty({relation.num_edges()}, wide, relation.device());
+                          Tensor weight =
+                              Tensor::empty({relation.num_edges()}, accumulator, relation.device());
                           detail::mean_weights(relation, relation.scatters(features), {}, weight);
                           return new MeanWeights{weight};
                         })

@@ -118,7 +118,7 @@ TEST_CASE("--aggregation refuses what it cannot do, in a sentence") {
     CHECK(outcome.err.find(why) != std::string::npos);
   };
   refused("train_gcn", {"--aggregation", "sort", "--inductive"}, "--aggregation: expected auto or reduce or");
-  refused("train_gcn", {"--aggregation", "scatter"}, "expected --inductive beside it");
+  refused("train_gcn", {"--aggregation", "scatter"}, "requires --inductive");
   refused("train_gcn", {"--aggregation", "measure", "--inductive", "--resume", "x.h5"},
           "does not go with --resume");
   if (have_program("train_gat"))

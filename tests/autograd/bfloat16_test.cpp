@@ -35,13 +35,14 @@ Outcome outcome_of(const Op& f, const std::vector<Tensor>& inputs, DType dtype) 
 void compare(const Op& f, const std::vector<Tensor>& inputs, int roundings = 1) {
   std::vector<Tensor> rounded;
   for (const Tensor& input : inputs) rounded.push_back(input.to(DType::bf16));
-  const Outcome narrow = outcome_of(f, rounded, DType::bf16), wide = outcome_of(f, rounded, DType::f64);
-  CHECK(close(narrow.value, wide.value, roundings * kRounding));
+  const Outcome narrow = outcome_of(f, rounded, DType::bf16),
+                accumulator = outcome_of(f, rounded, DType::f64);
+  CHECK(close(narrow.value, accumulator.value, roundings * kRounding));
   for (size_t i = 0; i < inputs.size(); ++i) {
     CAPTURE(i);
     REQUIRE(narrow.gradients[i]);
     CHECK(narrow.gradients[i].dtype() == DType::bf16);
-    CHECK(close(narrow.gradients[i], wide.gradients[i], roundings * kRounding));
+    CHECK(close(narrow.gradients[i], accumulator.gradients[i], roundings * kRounding));
   }
 }
 
@@ -79,12 +80,12 @@ TEST_CASE("bfloat16: edge weights and their gradients are float32") {
       y.backward(Tensor::full(y.shape(), 0.5, y.dtype(), device));
       return std::vector<Tensor>{y.value(), edge.grad(), in.grad()};
     };
-    const auto narrow = run(DType::bf16, DType::f32), wide = run(DType::f64, DType::f64);
+    const auto narrow = run(DType::bf16, DType::f32), accumulator = run(DType::f64, DType::f64);
     CHECK(narrow[1].dtype() == DType::f32);
     CHECK(narrow[2].dtype() == DType::bf16);
-    CHECK(close(narrow[0], wide[0], kRounding));
-    CHECK(close(narrow[1], wide[1], 1e-5));
-    CHECK(close(narrow[2], wide[2], kRounding));
+    CHECK(close(narrow[0], accumulator[0], kRounding));
+    CHECK(close(narrow[1], accumulator[1], 1e-5));
+    CHECK(close(narrow[2], accumulator[2], kRounding));
   }
 }
 
@@ -147,20 +148,21 @@ TEST_CASE("bfloat16: sums, means and losses are float32, their gradients bfloat1
     const Tensor label = draw.ints(60, 0, 7), index = draw.distinct(20, 60);
     const auto compare_loss = [&](const Op& f) {
       const Outcome narrow = outcome_of(f, {x.to(DType::bf16)}, DType::bf16);
-      const Outcome wide = outcome_of(f, {x.to(DType::bf16)}, DType::f64);
+      const Outcome accumulator = outcome_of(f, {x.to(DType::bf16)}, DType::f64);
       CHECK(narrow.value.dtype() == DType::f32);
-      CHECK(close(narrow.value, wide.value, 1e-5));
+      CHECK(close(narrow.value, accumulator.value, 1e-5));
       CHECK(narrow.gradients[0].dtype() == DType::bf16);
       double largest = 0.0;
-      for (double g : values(wide.gradients[0])) largest = std::max(largest, std::abs(g));
-      CHECK(close(narrow.gradients[0], wide.gradients[0], kRounding * largest));
+      for (double g : values(accumulator.gradients[0])) largest = std::max(largest, std::abs(g));
+      CHECK(close(narrow.gradients[0], accumulator.gradients[0], kRounding * largest));
     };
     compare_loss([](const auto& v) { return sum(v[0]); });
     compare_loss([](const auto& v) { return mean(v[0]); });
     compare_loss([&](const auto& v) { return cross_entropy(v[0], label, index); });
-    compare_loss(
-        [&](const auto& v) { return bce_with_logits(v[0], target.to(wide_dtype(v[0].dtype())), index); });
-    compare_loss([&](const auto& v) { return mse_loss(v[0], target.to(wide_dtype(v[0].dtype()))); });
+    compare_loss([&](const auto& v) {
+      return bce_with_logits(v[0], target.to(accumulator_dtype(v[0].dtype())), index);
+    });
+    compare_loss([&](const auto& v) { return mse_loss(v[0], target.to(accumulator_dtype(v[0].dtype()))); });
     // Targets and weights of classes may be bfloat16 as well.
     const Tensor rounded = target.to(DType::bf16), counts = draw.uniform({7}, 0.5, 2.0).to(DType::bf16);
     compare_loss([&](const auto& v) { return bce_with_logits(v[0], rounded.to(v[0].dtype()), index); });
@@ -201,8 +203,8 @@ TEST_CASE("bfloat16: normalisations with their gradients; running statistics are
       for (float p : {0.0f, 0.3f}) {
         const Op norm = [&](const std::vector<Var>& v) {
           Generator generator(5);
-          const DType wide = wide_dtype(v[0].dtype());
-          last = {Tensor::zeros({12}, wide, device), Tensor::full({12}, 1.0, wide, device)};
+          const DType accumulator = accumulator_dtype(v[0].dtype());
+          last = {Tensor::zeros({12}, accumulator, device), Tensor::full({12}, 1.0, accumulator, device)};
           return batch_norm(v[0], v[1], v[2], last, training, 1e-5, {Activation::relu, p}, generator);
         };
         if (training) {

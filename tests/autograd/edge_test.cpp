@@ -209,7 +209,7 @@ TEST_CASE("edge_softmax and aggregate take bfloat16 scores and weights, with gra
         };
         const auto attention = [&](const Var& in, const Var& scores) {
           const Var alpha = edge_softmax(graph, scores);
-          CHECK(alpha.dtype() == wide_dtype(scores.dtype()));
+          CHECK(alpha.dtype() == accumulator_dtype(scores.dtype()));
           return aggregate(graph, in, {.reduce = reduce, .weight = alpha});
         };
         const auto weighing = [&](const Var& in, const Var& weights) {

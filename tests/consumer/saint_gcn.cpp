@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   optim::Adam adam(model.parameters(), {.lr = 0.01, .weight_decay = 5e-4});
 
   const SaintLoader loader(data, data.train,
-                           {.sampling = {.way = SaintWay::walk, .budget = 300, .walk_length = 2},
+                           {.sampling = {.method = SaintMethod::walk, .budget = 300, .walk_length = 2},
                             .matrix = SaintMatrix::gcn,
                             .loading = {.steps = 4, .seed = 1, .workers = 2}});
   for (int64_t epoch = 0; epoch < 50; ++epoch)

@@ -124,12 +124,12 @@ TEST_CASE("an epoch has every pair once, and negatives that are no edges") {
       std::set<int32_t> ends;
       const auto label = batch.label.to_vector<float>();
       for (size_t k = 0; k < pairs.size(); ++k) {
-        const bool joined = static_cast<int64_t>(k) < batch.positives;
-        REQUIRE(label[k] == (joined ? 1.0f : 0.0f));
-        REQUIRE(edges.count(pairs[k]) == (joined ? 1 : 0));
+        const bool positive = static_cast<int64_t>(k) < batch.positives;
+        REQUIRE(label[k] == (positive ? 1.0f : 0.0f));
+        REQUIRE(edges.count(pairs[k]) == (positive ? 1 : 0));
         REQUIRE(pairs[k].first != pairs[k].second);
-        if (joined) seen.push_back(pairs[k]);
-        if (!joined) drawn.insert(pairs[k]);
+        if (positive) seen.push_back(pairs[k]);
+        if (!positive) drawn.insert(pairs[k]);
         ends.insert({pairs[k].first, pairs[k].second});
       }
       CHECK(ends == std::set<int32_t>(nodes.begin(), nodes.end()));
@@ -228,7 +228,7 @@ TEST_CASE("pairs that are given: in order, none drawn") {
   CHECK(seen == wanted);
   CHECK(std::count(labels.begin(), labels.end(), 1.0f) == each);
   CHECK(std::is_sorted(labels.rbegin(), labels.rend()));
-  // Shuffled, a batch has some of both, still the joined ones first.
+  // Shuffled, a batch has some of both, still the positive ones first.
   options.loading.shuffle = true;
   const LinkBatch mixed = LinkLoader(split.train, data.x, split.val, options).batch(0, 0);
   CHECK((mixed.positives > 0 && mixed.positives < mixed.size()));
@@ -283,14 +283,14 @@ TEST_CASE("what a link loader refuses") {
   const auto made = [&](const EdgeIndex& pairs, const LinkLoaderOptions& options = few()) {
     return [&data, pairs, options] { (void)LinkLoader(data.graph, data.x, pairs, options); };
   };
-  CHECK(refused(made({}), "no joined pairs"));
-  CHECK(refused(made({Tensor::zeros({3}), Tensor::zeros({3})}), "src of the joined pairs are"));
-  CHECK(refused(made(pairs_of({1, 2}, {3})), "dst of the joined pairs are"));
-  CHECK(refused(made({Tensor::zeros({2}, DType::i32), {}}), "dst of the joined pairs are"));
-  CHECK(refused(made(pairs_of({1, 200}, {3, 4})), "src[1] of the joined pairs is 200, expected 0 to 199"));
-  CHECK(refused(made(pairs_of({1, 2}, {-1, 4})), "dst[0] of the joined pairs is -1"));
-  CHECK(refused(made(pairs_of({int64_t{1} << 32}, {4})), "src[0] of the joined pairs is 4294967296"));
-  CHECK(refused(made(pairs_of({1, 7}, {3, 7})), "pair 1 of the joined ones is node 7 with itself"));
+  CHECK(refused(made({}), "no positive pairs"));
+  CHECK(refused(made({Tensor::zeros({3}), Tensor::zeros({3})}), "src of the positive pairs are"));
+  CHECK(refused(made(pairs_of({1, 2}, {3})), "dst of the positive pairs are"));
+  CHECK(refused(made({Tensor::zeros({2}, DType::i32), {}}), "dst of the positive pairs are"));
+  CHECK(refused(made(pairs_of({1, 200}, {3, 4})), "src[1] of the positive pairs is 200, expected 0 to 199"));
+  CHECK(refused(made(pairs_of({1, 2}, {-1, 4})), "dst[0] of the positive pairs is -1"));
+  CHECK(refused(made(pairs_of({int64_t{1} << 32}, {4})), "src[0] of the positive pairs is 4294967296"));
+  CHECK(refused(made(pairs_of({1, 7}, {3, 7})), "pair 1 of the positive ones is node 7 with itself"));
   CHECK(refused(
       [&] {
         (void)LinkLoader(data.graph, data.x, LinkExamples{pairs_of({1}, {2}), pairs_of({9, 5}, {8, 5})},

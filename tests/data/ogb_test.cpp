@@ -358,7 +358,7 @@ TEST_CASE("OGB: bad folders are refused by file and line") {
   CHECK(refused(with(node_folder(), "raw/graph-label.csv.gz", "1\n")) ==
         "raw/graph-label.csv.gz: beside node labels, expected one kind of labels");
   CHECK(refused(without(node_folder(), "raw/node-label.csv.gz")) ==
-        "raw/edge.csv.gz: neither node-label nor graph-label is beside it, expected one of them");
+        "raw/edge.csv.gz: expected node-label or graph-label in the same folder");
   for (const char* name : {"num-node-list", "num-edge-list"})
     CHECK(refused(without(node_folder(), fmt::format("raw/{}.csv.gz", name))) ==
           fmt::format("raw: no {}.csv.gz, expected it there", name));

@@ -9,7 +9,7 @@ using namespace adj::test;
 namespace {
 
 SaintLoaderOptions few(SaintMatrix matrix = SaintMatrix::none, int workers = 0) {
-  return {.sampling = {.way = SaintWay::walk, .budget = 20, .walk_length = 2},
+  return {.sampling = {.method = SaintMethod::walk, .budget = 20, .walk_length = 2},
           .coverage = 10,
           .matrix = matrix,
           .loading = {.steps = 4, .seed = 5, .workers = workers}};
@@ -23,7 +23,7 @@ SparseMatrix matrix_of(const Graph& graph, SaintMatrix kind) {
 
 /// So large a budget that every node is in every subgraph.
 SaintLoaderOptions everything(SaintMatrix matrix) {
-  return {.sampling = {.way = SaintWay::walk, .budget = 4000, .walk_length = 0},
+  return {.sampling = {.method = SaintMethod::walk, .budget = 4000, .walk_length = 0},
           .coverage = 3,
           .matrix = matrix,
           .loading = {.steps = 2}};
@@ -176,11 +176,11 @@ TEST_CASE("with all nodes in a subgraph a step has the gradient of the whole gra
 
 TEST_CASE("an epoch has the same subgraphs for all workers and threads, and whatever came before") {
   for (Device device : devices())
-    for (const SaintWay way : {SaintWay::node, SaintWay::edge, SaintWay::walk}) {
+    for (const SaintMethod method : {SaintMethod::node, SaintMethod::edge, SaintMethod::walk}) {
       const Dataset data = small_citations().to(device);
       const auto with = [&](int workers) {
         SaintLoaderOptions options = few(SaintMatrix::gcn, workers);
-        options.sampling.way = way;
+        options.sampling.method = method;
         return SaintLoader(data, data.train, options);
       };
       const auto expected =
@@ -188,7 +188,7 @@ TEST_CASE("an epoch has the same subgraphs for all workers and threads, and what
       CHECK(std::ssize(expected) == 4);
       CHECK_FALSE(same({expected[0]}, {expected[1]}));
       SaintLoaderOptions options = few(SaintMatrix::gcn);
-      options.sampling.way = way;
+      options.sampling.method = method;
       options.loading.seed = 6;
       CHECK_FALSE(same(batches(SaintLoader(data, data.train, options), 3), expected));
     }
@@ -199,9 +199,9 @@ TEST_CASE("how many subgraphs an epoch has, and subgraphs without a seed") {
   SaintLoaderOptions options = few();
   options.loading.steps = 0;
   CHECK(SaintLoader(data, data.train, options).size() == 5);  // 300 nodes in walks of 3, 20 at a time
-  options.sampling.way = SaintWay::edge;
+  options.sampling.method = SaintMethod::edge;
   CHECK(SaintLoader(data, data.train, options).size() == 8);
-  options.sampling.way = SaintWay::node;
+  options.sampling.method = SaintMethod::node;
   CHECK(SaintLoader(data, data.train, options).size() == 15);
   const Tensor none = Tensor::empty({0}, DType::i32);
   const SaintLoader loader(data.graph, data.x, {}, none, options);

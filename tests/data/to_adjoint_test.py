@@ -197,7 +197,7 @@ class Arrays(Case):
                 ({"y": [0, 1, 1, 0], "class_names": ["a"]}, "nodes/class_names: 1 names, expected 2"),
                 ({"y": [0, 1, 1, 0], "class_names": ["a", "a"]}, "nodes/class_names: class 1: 'a', as class 0, expected distinct"),
                 ({"features": x}, "features: not known; the names are"),
-                ({"src": [0]}, "edge_index: src or dst beside it")):
+                ({"src": [0]}, "edge_index: conflicts with src and dst")):
             with self.subTest(message=message):
                 with self.assertRaises(DataError) as raised:
                     to_adjoint(arrays(**more), self.out)

@@ -23,6 +23,7 @@
 #include <set>
 #include <sstream>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 namespace {

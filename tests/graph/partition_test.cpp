@@ -4,6 +4,7 @@
 #include <adjoint/graph/order/partition.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <thread>
 

@@ -19,15 +19,15 @@ Graph skewed_graph() {
 }
 
 /// How often each node is drawn by one draw, on average.
-std::vector<double> expected(const Graph& graph, SaintWay way) {
+std::vector<double> expected(const Graph& graph, SaintMethod method) {
   const auto nodes = static_cast<size_t>(graph.num_nodes());
   const auto in = values(graph.in_degrees()), out = values(graph.out_degrees());
   std::vector<double> p(nodes);
-  if (way == SaintWay::node)
+  if (method == SaintMethod::node)
     for (size_t i = 0; i < nodes; ++i) p[i] = out[i] / static_cast<double>(graph.num_edges());
-  if (way == SaintWay::walk)
+  if (method == SaintMethod::walk)
     for (double& each : p) each = 1.0 / static_cast<double>(nodes);
-  if (way == SaintWay::edge) {
+  if (method == SaintMethod::edge) {
     const auto src = graph.edge_index().src.to_vector<int32_t>(),
                dst = graph.edge_index().dst.to_vector<int32_t>();
     double sum = 0.0;
@@ -47,15 +47,15 @@ std::vector<double> expected(const Graph& graph, SaintWay way) {
 
 TEST_CASE("nodes are drawn as often as GraphSAINT says") {
   const Graph graph = skewed_graph();
-  for (const SaintWay way : {SaintWay::node, SaintWay::edge, SaintWay::walk}) {
-    CAPTURE(static_cast<int>(way));
+  for (const SaintMethod method : {SaintMethod::node, SaintMethod::edge, SaintMethod::walk}) {
+    CAPTURE(static_cast<int>(method));
     constexpr int64_t kSamples = 20'000;
-    const SaintSampler sampler(graph, {.way = way, .budget = 1, .walk_length = 0});
+    const SaintSampler sampler(graph, {.method = method, .budget = 1, .walk_length = 0});
     std::vector<double> seen(63);
     for (int64_t s = 0; s < kSamples; ++s)
       for (int32_t i : sampler.sample_nodes(static_cast<uint64_t>(s)).to_vector<int32_t>())
         ++seen[static_cast<size_t>(i)];
-    const std::vector<double> p = expected(graph, way);
+    const std::vector<double> p = expected(graph, method);
     for (size_t i = 0; i < p.size(); ++i) {
       CAPTURE(i);
       const double mean = p[i] * kSamples;
@@ -80,12 +80,12 @@ TEST_CASE("walks lead along in-edges, and stay where there are none") {
 
 TEST_CASE("a sample depends on the seed alone") {
   const Graph graph = skewed_graph();
-  for (const SaintWay way : {SaintWay::node, SaintWay::edge, SaintWay::walk}) {
-    const SaintSampler sampler(graph, {.way = way, .budget = 5000, .walk_length = 3});
+  for (const SaintMethod method : {SaintMethod::node, SaintMethod::edge, SaintMethod::walk}) {
+    const SaintSampler sampler(graph, {.method = method, .budget = 5000, .walk_length = 3});
     const Tensor nodes = sampler.sample_nodes(7);
     const Threads threads(4);
     CHECK(same_bits(sampler.sample_nodes(7), nodes));
-    const SaintSampler few(graph, {.way = way, .budget = 10});
+    const SaintSampler few(graph, {.method = method, .budget = 10});
     CHECK_FALSE(same_bits(few.sample_nodes(7), few.sample_nodes(8)));
     const Subgraph part = few.sample(7);
     CHECK(same_bits(part.edges, induced_subgraph(graph, part.nodes).edge_map));
@@ -95,7 +95,7 @@ TEST_CASE("a sample depends on the seed alone") {
 TEST_CASE("the normalization makes losses and sums of subgraphs unbiased") {
   const Graph graph = skewed_graph();
   const auto nodes = static_cast<size_t>(graph.num_nodes());
-  const SaintSampler sampler(graph, {.way = SaintWay::walk, .budget = 8, .walk_length = 2});
+  const SaintSampler sampler(graph, {.method = SaintMethod::walk, .budget = 8, .walk_length = 2});
   const SaintNormalization norm = sampler.normalization(2000);
   CHECK(same_bits(norm.node, sampler.normalization(2000).node));
   const auto by_node = norm.node.to_vector<float>(), by_edge = norm.edge.to_vector<float>();
@@ -128,16 +128,16 @@ TEST_CASE("what cannot be drawn from is an error") {
   CHECK_THROWS_AS(SaintSampler(graph, {.walk_length = -1}), Error);
   const Tensor none = Tensor::empty({0}, DType::i32);
   const Graph bare = Graph::from_coo(5, none, none);
-  CHECK_THROWS_AS(SaintSampler(bare, {.way = SaintWay::node}), Error);
-  CHECK_THROWS_AS(SaintSampler(bare, {.way = SaintWay::edge}), Error);
+  CHECK_THROWS_AS(SaintSampler(bare, {.method = SaintMethod::node}), Error);
+  CHECK_THROWS_AS(SaintSampler(bare, {.method = SaintMethod::edge}), Error);
   CHECK(SaintSampler(bare, {.budget = 100}).sample(1).graph.num_nodes() > 0);
   CHECK_THROWS_AS(SaintSampler(Graph::from_coo(0, none, none), {}), Error);
   CHECK_THROWS_AS(SaintSampler(graph, {}).normalization(0), Error);
   // Numbers whose products leave 64 bits, or the memory of any machine.
   constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
   CHECK_THROWS_AS(SaintSampler(graph, {}).normalization(kHuge), Error);
-  for (const auto way : {SaintWay::node, SaintWay::edge, SaintWay::walk})
-    CHECK_THROWS_AS(SaintSampler(graph, {.way = way, .budget = kHuge}), Error);
+  for (const auto method : {SaintMethod::node, SaintMethod::edge, SaintMethod::walk})
+    CHECK_THROWS_AS(SaintSampler(graph, {.method = method, .budget = kHuge}), Error);
   CHECK_THROWS_AS(SaintSampler(graph, {.budget = 1, .walk_length = kHuge}), Error);
   CHECK_THROWS_WITH_AS(
       SaintSampler(graph, {.budget = int64_t{1} << 30, .walk_length = 1}),

@@ -84,8 +84,8 @@ bool alike(const BitScales& a, const BitScales& b) {
 
 }  // namespace
 
-TEST_CASE("extremes are the ranges that bit tensors take by themselves") {
-  for_cases(Calibration::extremes, [](const Tensor& x, const CalibrationOptions& o, int bits) {
+TEST_CASE("minmax calibration gives the ranges that bit tensors take by themselves") {
+  for_cases(Calibration::minmax, [](const Tensor& x, const CalibrationOptions& o, int bits) {
     const BitTensor expected = to_bits(x, bits, o.along, o.range, o.by_row);
     CHECK(alike(calibrate(x, bits, o), {expected.scale, expected.zero}));
     CHECK(same_bits(to_bits(x, bits, o).planes, expected.planes));
@@ -118,7 +118,7 @@ TEST_CASE("percentiles hold a share of the numbers") {
     }
     o.share = 1.0;
     CalibrationOptions all = o;
-    all.method = Calibration::extremes;
+    all.method = Calibration::minmax;
     CHECK(alike(calibrate(x, bits, o), calibrate(x, bits, all)));
   });
 }
@@ -174,7 +174,7 @@ TEST_CASE("least squares leave out what is far from all others, and find the mea
 
 TEST_CASE("calibration has the same bits on every device and any number of threads") {
   const Tensor x = with_outliers(130, 1000);
-  for (Calibration method : {Calibration::extremes, Calibration::percentile, Calibration::least_squares})
+  for (Calibration method : {Calibration::minmax, Calibration::percentile, Calibration::least_squares})
     for (bool by_row : {false, true}) {
       const CalibrationOptions o{.method = method, .by_row = by_row};
       const BitScales first = calibrate(x, 3, o);
@@ -192,7 +192,7 @@ TEST_CASE("calibration has the same bits on every device and any number of threa
 }
 
 TEST_CASE("calibration of constants, zeros, nothing, and numbers that are not finite or huge") {
-  for (Calibration method : {Calibration::extremes, Calibration::percentile, Calibration::least_squares})
+  for (Calibration method : {Calibration::minmax, Calibration::percentile, Calibration::least_squares})
     for (BitRange range : {BitRange::affine, BitRange::symmetric})
       for (bool by_row : {false, true})
         for (int bits : {1, 3, 8}) {

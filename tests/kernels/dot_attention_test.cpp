@@ -30,7 +30,7 @@ struct Case {
         width(shape.width),
         features(shape.features),
         dtype(type),
-        wide(wide_dtype(type)),
+        wide(accumulator_dtype(type)),
         scale(1.0f / std::sqrt(static_cast<float>(width))),
         dropout(attention_dropout(shape.dropout)),
         gradient(shape.gradient) {

@@ -91,12 +91,12 @@ TEST_CASE("edge_softmax and its gradient equal plain loops") {
         CAPTURES(name_of(dtype), h);
         const auto heads = static_cast<size_t>(std::max<int64_t>(h, 1));
         const Tensor e = random_tensor(by_head(edges.count(), h), dtype, device),
-                     dy = random_tensor(e.shape(), wide_dtype(dtype), device);
-        Tensor y = random_tensor(e.shape(), wide_dtype(dtype), device),
+                     dy = random_tensor(e.shape(), accumulator_dtype(dtype), device);
+        Tensor y = random_tensor(e.shape(), accumulator_dtype(dtype), device),
                de = random_tensor(e.shape(), dtype, device);
         kernels::edge_softmax({.a = edges.a(), .e = e, .y = y});
         const Numbers expected = plain_softmax(edges, values(e), heads);
-        CHECK(close(y, expected, tolerance(wide_dtype(dtype))));
+        CHECK(close(y, expected, tolerance(accumulator_dtype(dtype))));
         kernels::edge_softmax_backward({.a = edges.a(), .y = y, .dy = dy, .de = de});
         CHECK(close(de, plain_softmax_backward(edges, values(y), values(dy), heads), tolerance(dtype)));
         if (dtype == DType::bf16) continue;
@@ -143,7 +143,7 @@ TEST_CASE("edge_add, edge_sum and edge_mean equal plain loops") {
         const auto heads = static_cast<size_t>(std::max<int64_t>(h, 1));
         const Tensor l = random_tensor(by_head(edges.csr.rows, h), dtype, device);
         const Tensor r = random_tensor(by_head(edges.csr.cols, h), dtype, device);
-        Tensor e = random_tensor(by_head(edges.count(), h), wide_dtype(dtype), device);
+        Tensor e = random_tensor(by_head(edges.count(), h), accumulator_dtype(dtype), device);
         const Tensor w = e.clone();
         Numbers added(edges.columns.size() * heads), summed(rows * heads), divided(added.size());
         Numbers shares(added.size());
@@ -158,14 +158,14 @@ TEST_CASE("edge_add, edge_sum and edge_mean equal plain loops") {
           }
         });
         kernels::edge_add({.a = edges.a(), .l = l, .r = r, .e = e});
-        CHECK(close(e, added, tolerance(wide_dtype(dtype))));
+        CHECK(close(e, added, tolerance(accumulator_dtype(dtype))));
         Tensor y = random_tensor(l.shape(), dtype, device);
         kernels::edge_sum({.a = edges.a(), .e = w, .y = y});
         CHECK(close(y, summed, dtype == DType::bf16 ? 8e-3 : 4 * tolerance(dtype)));
         kernels::edge_mean({.a = edges.a(), .w = w, .y = e});
-        CHECK(close(e, divided, tolerance(wide_dtype(dtype))));
+        CHECK(close(e, divided, tolerance(accumulator_dtype(dtype))));
         kernels::edge_mean({.a = edges.a(), .y = e});
-        CHECK(close(e, shares, tolerance(wide_dtype(dtype))));
+        CHECK(close(e, shares, tolerance(accumulator_dtype(dtype))));
       }
   });
 }
@@ -182,7 +182,7 @@ TEST_CASE("sparse products with weights by head equal plain loops") {
           const auto H = static_cast<size_t>(heads), D = static_cast<size_t>(width);
           const Tensor x = random_tensor({edges.csr.cols, heads * width}, dtype, device);
           const Tensor own = random_tensor({edges.csr.rows, heads * width}, dtype, device);
-          const Tensor w = random_tensor({edges.count(), heads}, wide_dtype(dtype), device);
+          const Tensor w = random_tensor({edges.count(), heads}, accumulator_dtype(dtype), device);
           const Tensor bias = random_tensor({heads * width}, dtype, device);
           const Numbers xv = values(x), ov = values(own), wv = values(w), bv = values(bias);
           Numbers product(ov.size()), dots(wv.size());
@@ -196,7 +196,7 @@ TEST_CASE("sparse products with weights by head equal plain loops") {
           });
           Tensor y = random_tensor(own.shape(), dtype, device),
                  again = random_tensor(own.shape(), dtype, device);
-          Tensor dw = random_tensor(w.shape(), wide_dtype(dtype), device), dw_again = dw.clone();
+          Tensor dw = random_tensor(w.shape(), accumulator_dtype(dtype), device), dw_again = dw.clone();
           kernels::spmm({.a = edges.a(w), .x = x, .y = y});
           kernels::sddmm({.a = edges.a(), .y = own, .x = x, .dw = dw});
           kernels::spmm_backward({.at = edges.a(w), .dy = x, .x = own, .dx = again, .dw = dw_again});

@@ -34,7 +34,7 @@ TEST_CASE("multiply, multiply_scalar") {
       const std::vector<double> other = values(b);
       for (size_t i = 0; i < expected.size(); ++i) expected[i] *= other[i];
       CHECK(close(y, expected, tolerance(dtype)));
-      const Tensor s = Tensor::full({}, -2.5, wide_dtype(dtype), device);
+      const Tensor s = Tensor::full({}, -2.5, accumulator_dtype(dtype), device);
       kernels::multiply_scalar({.a = a, .s = s, .y = y});
       CHECK(close(y, mapped(a, [](double v) { return -2.5 * v; }), tolerance(dtype)));
       kernels::multiply_scalar({.a = a, .s = s, .y = a});

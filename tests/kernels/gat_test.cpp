@@ -26,7 +26,7 @@ struct Case {
         heads(shape.heads),
         width(shape.width),
         dtype(type),
-        wide(wide_dtype(type)),
+        wide(accumulator_dtype(type)),
         dropout(attention_dropout(shape.dropout)),
         l(random_tensor({of.rows(), heads}, wide, device)),
         r(random_tensor({of.cols(), heads}, wide, device)),
@@ -234,7 +234,7 @@ TEST_CASE("head_dot and its gradients equal plain loops") {
                                        {65, 7, 128},
                                        {20000, 1, 7}}) {
       CAPTURES(nodes, heads, width);
-      const DType wide = wide_dtype(dtype);
+      const DType wide = accumulator_dtype(dtype);
       const auto H = static_cast<size_t>(heads), D = static_cast<size_t>(width);
       const Tensor x = random_tensor({nodes, heads * width}, dtype, device);
       const Tensor a[2] = {random_tensor({heads, width}, dtype, device),

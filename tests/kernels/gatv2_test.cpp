@@ -16,7 +16,7 @@ struct Case {
   static constexpr float kSlope = 0.2f;
   const Edges& edges;
   int64_t heads, width, features;
-  DType dtype, wide;
+  DType dtype, accumulator;
   kernels::AttentionDropout dropout;
   kernels::AttentionGradient gradient;
   Tensor l, r, att, attr, w, bias, d_o, o, lse;
@@ -27,20 +27,20 @@ struct Case {
         width(shape.width),
         features(shape.features),
         dtype(type),
-        wide(wide_dtype(type)),
+        accumulator(accumulator_dtype(type)),
         dropout(attention_dropout(shape.dropout)),
         gradient(shape.gradient),
         l(random_tensor({of.rows(), heads * width}, type, device)),
         r(random_tensor({of.cols(), heads * width}, type, device)),
         att(scaled_random({heads, width}, 1.0 / std::sqrt(static_cast<double>(width)), type, device)),
-        attr(features > 0 ? random_tensor({of.count(), features}, wide, device) : Tensor()),
+        attr(features > 0 ? random_tensor({of.count(), features}, accumulator, device) : Tensor()),
         w(features > 0 ? scaled_random({features, heads * width},
                                        1.0 / std::sqrt(static_cast<double>(features)), type, device)
                        : Tensor()),
         bias(shape.dropout && type != DType::bf16 ? random_tensor({heads * width}, type, device) : Tensor()),
         d_o(random_tensor({of.rows(), heads * width}, type, device)),
         o(random_tensor({of.rows(), heads * width}, type, device)),
-        lse(random_tensor({of.rows(), heads}, wide, device)) {}
+        lse(random_tensor({of.rows(), heads}, accumulator, device)) {}
 
   void forward() {
     kernels::gatv2({.a = edges.a(),
@@ -64,9 +64,9 @@ struct Case {
     if (want_l) g.dl = random_tensor(l.shape(), dtype, device);
     if (want_r) g.dr = random_tensor(r.shape(), dtype, device);
     if (want_att) g.datt = random_tensor(att.shape(), dtype, device);
-    if (want_attr) g.dattr = random_tensor(attr.shape(), wide, device);
+    if (want_attr) g.dattr = random_tensor(attr.shape(), accumulator, device);
     if (want_w) g.dw = random_tensor(w.shape(), dtype, device);
-    Tensor delta = random_tensor(lse.shape(), wide, device);
+    Tensor delta = random_tensor(lse.shape(), accumulator, device);
     kernels::gatv2_backward({.a = edges.a(),
                              .at = edges.at(),
                              .l = l,

@@ -134,7 +134,7 @@ TEST_CASE("gine_sum_backward equals plain loops") {
               }
             });
             const Csr csr = c.csr.to(device);
-            const DType wide = wide_dtype(dtype);
+            const DType accumulator = accumulator_dtype(dtype);
             const auto filled = [&](const Shape& shape, DType of) {
               return Tensor::full(shape, 7.0, of, device);
             };
@@ -142,8 +142,8 @@ TEST_CASE("gine_sum_backward equals plain loops") {
             for (int wanted = 0; wanted < 4; ++wanted) {
               CAPTURE(wanted);
               Tensor got = filled(c.x.shape(), dtype);
-              const Tensor got_e = wanted & 1 ? filled(c.e.shape(), wide) : Tensor();
-              const Tensor got_w = mapped && (wanted & 2) ? filled(c.w.shape(), wide) : Tensor();
+              const Tensor got_e = wanted & 1 ? filled(c.e.shape(), accumulator) : Tensor();
+              const Tensor got_w = mapped && (wanted & 2) ? filled(c.w.shape(), accumulator) : Tensor();
               kernels::gine_sum_backward({.at = {csr, {}, c.order.to(device)},
                                           .dy = dy.to(device),
                                           .x = c.x.to(device),

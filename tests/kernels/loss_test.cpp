@@ -123,15 +123,16 @@ TEST_CASE("softmax_cross_entropy and its gradient, all rows, a subset, and rows 
         const Tensor index = selected(which, rows, device);
         const Expected expected =
             cross_entropy(values(x), label.to_vector<int32_t>(), classes, rows_of(index, rows), 0.7);
-        Tensor loss = Tensor::empty({}, wide_dtype(dtype), device),
+        Tensor loss = Tensor::empty({}, accumulator_dtype(dtype), device),
                dx = Tensor::full({rows, classes}, 9.0, dtype, device);
         kernels::softmax_cross_entropy({.x = x, .label = label, .index = index, .loss = loss});
         CHECK(close(loss, std::vector<double>{expected.loss}, tolerance(loss.dtype())));
-        kernels::softmax_cross_entropy_backward({.x = x,
-                                                 .label = label,
-                                                 .index = index,
-                                                 .dloss = Tensor::full({}, 0.7, wide_dtype(dtype), device),
-                                                 .dx = dx});
+        kernels::softmax_cross_entropy_backward(
+            {.x = x,
+             .label = label,
+             .index = index,
+             .dloss = Tensor::full({}, 0.7, accumulator_dtype(dtype), device),
+             .dx = dx});
         CHECK(close(dx, expected.gradient, gradient_tolerance(expected.gradient, dtype)));
       }
   });
@@ -142,11 +143,11 @@ TEST_CASE("softmax_cross_entropy holds for large logits and is NaN where they ar
     const std::vector<double> logits{1000, 0, -1000, -1e30, -1e30, -1e30, 1e4, 1e4, 1e4};
     const Tensor x = Tensor::from(logits, {3, 3}).to(dtype).to(device);
     const Tensor label = Tensor::from(std::vector<int32_t>{1, 2, 0}, device);
-    Tensor loss = Tensor::empty({}, wide_dtype(dtype), device), dx = Tensor::empty_like(x);
+    Tensor loss = Tensor::empty({}, accumulator_dtype(dtype), device), dx = Tensor::empty_like(x);
     kernels::softmax_cross_entropy({.x = x, .label = label, .loss = loss});
     CHECK(close(loss, std::vector<double>{(1000 + 2 * std::log(3.0)) / 3}, tolerance(loss.dtype())));
     kernels::softmax_cross_entropy_backward(
-        {.x = x, .label = label, .dloss = Tensor::full({}, 3.0, wide_dtype(dtype), device), .dx = dx});
+        {.x = x, .label = label, .dloss = Tensor::full({}, 3.0, accumulator_dtype(dtype), device), .dx = dx});
     CHECK(close(dx, {1, -1, 0, 1. / 3, 1. / 3, -2. / 3, -2. / 3, 1. / 3, 1. / 3}, tolerance(dtype)));
 
     Tensor odd = Tensor::full({2, 3}, std::nan(""), dtype, device);
@@ -162,10 +163,10 @@ TEST_CASE("bce_with_logits and mse with their gradients") {
         CAPTURES(which, rows, columns);
         Tensor x = random_tensor({rows, columns}, dtype, device);
         const Tensor t =
-            random_ints(rows * columns, 0, 2, device).to(wide_dtype(dtype)).reshape({rows, columns});
+            random_ints(rows * columns, 0, 2, device).to(accumulator_dtype(dtype)).reshape({rows, columns});
         const Tensor index = selected(which, rows, device);
-        const Tensor dloss = Tensor::full({}, -1.3, wide_dtype(dtype), device);
-        Tensor loss = Tensor::empty({}, wide_dtype(dtype), device), total = Tensor::empty_like(loss),
+        const Tensor dloss = Tensor::full({}, -1.3, accumulator_dtype(dtype), device);
+        Tensor loss = Tensor::empty({}, accumulator_dtype(dtype), device), total = Tensor::empty_like(loss),
                dx = Tensor::full({rows, columns}, 9.0, dtype, device);
 
         const Expected bce = mean_of(
@@ -197,9 +198,10 @@ TEST_CASE("bce_with_logits holds for large logits") {
     const Tensor x = Tensor::from(std::vector<double>{1e4, -1e4, 1e4, -30, -1e4, -30, 30, 1e4}, {8, 1})
                          .to(dtype)
                          .to(device);
-    const Tensor t =
-        Tensor::from(std::vector<double>{1, 0, 0, 0, 1, 1, 1, 0}, {8, 1}).to(wide_dtype(dtype)).to(device);
-    Tensor loss = Tensor::empty({}, wide_dtype(dtype), device), total = Tensor::empty_like(loss),
+    const Tensor t = Tensor::from(std::vector<double>{1, 0, 0, 0, 1, 1, 1, 0}, {8, 1})
+                         .to(accumulator_dtype(dtype))
+                         .to(device);
+    Tensor loss = Tensor::empty({}, accumulator_dtype(dtype), device), total = Tensor::empty_like(loss),
            dx = Tensor::empty_like(x);
     kernels::bce_with_logits({.x = x, .target = t, .total = total, .loss = loss});
     const double far = values(x)[0];  // 1e4 as dtype has it
@@ -207,7 +209,7 @@ TEST_CASE("bce_with_logits holds for large logits") {
     kernels::bce_with_logits_backward({.x = x,
                                        .target = t,
                                        .total = total,
-                                       .dloss = Tensor::full({}, 8.0, wide_dtype(dtype), device),
+                                       .dloss = Tensor::full({}, 8.0, accumulator_dtype(dtype), device),
                                        .dx = dx});
     const double tiny = std::exp(-30.0);
     CHECK(close(dx, {0, 0, 1, tiny, -1, -1 + tiny, -tiny, 1}, tolerance(dtype)));
@@ -225,8 +227,8 @@ TEST_CASE("targets that are NaN are none: the others alone count, in the loss an
       std::vector<double> bits = values(random_ints(kRows * kColumns, 0, 2)), partly = bits;
       for (size_t k = 0; k < partly.size(); ++k)
         if (k % 5 == 0 || k % 7 == 3) partly[k] = kNone;
-      const Tensor t = Tensor::from(partly, {kRows, kColumns}).to(wide_dtype(dtype)).to(device);
-      const Tensor dloss = Tensor::full({}, -1.3, wide_dtype(dtype), device);
+      const Tensor t = Tensor::from(partly, {kRows, kColumns}).to(accumulator_dtype(dtype)).to(device);
+      const Tensor dloss = Tensor::full({}, -1.3, accumulator_dtype(dtype), device);
       int64_t count = 0;
       for (int64_t row : rows_of(index, kRows))
         for (int64_t c = 0; c < kColumns; ++c)
@@ -239,7 +241,7 @@ TEST_CASE("targets that are NaN are none: the others alone count, in the loss an
             [=](double v, double y) { return std::isnan(y) ? 0.0 : more * term(v, y); },
             [=](double v, double y) { return std::isnan(y) ? 0.0 : more * slope(v, y); });
       };
-      Tensor loss = Tensor::empty({}, wide_dtype(dtype), device), total = Tensor::empty_like(loss),
+      Tensor loss = Tensor::empty({}, accumulator_dtype(dtype), device), total = Tensor::empty_like(loss),
              dx = Tensor::full({kRows, kColumns}, 9.0, dtype, device);
       const Expected bce = expected(
           [](double v, double y) { return std::max(v, 0.0) - v * y + std::log1p(std::exp(-std::abs(v))); },
@@ -260,8 +262,8 @@ TEST_CASE("targets that are NaN are none: the others alone count, in the loss an
       CHECK(close(dx, squares.gradient, gradient_tolerance(squares.gradient, dtype)));
     }
     const Tensor x = random_tensor({4, 2}, dtype, device);
-    const Tensor none = Tensor::full({4, 2}, kNone, wide_dtype(dtype), device);
-    Tensor loss = Tensor::empty({}, wide_dtype(dtype), device), total = Tensor::empty_like(loss);
+    const Tensor none = Tensor::full({4, 2}, kNone, accumulator_dtype(dtype), device);
+    Tensor loss = Tensor::empty({}, accumulator_dtype(dtype), device), total = Tensor::empty_like(loss);
     const std::string said = error_of([&] {
       kernels::mse_loss({.x = x, .target = none, .total = total, .loss = loss});
       CHECK(loss.item() == 0.0);

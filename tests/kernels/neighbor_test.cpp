@@ -105,7 +105,7 @@ Reduced reduced(const Structure& s, const Tensor& x, const std::vector<Reduce>& 
   r.y = Tensor::full({s.csr.rows, set.count * x.size(1)}, 77.0, x.dtype(), device);
   if (set.has(Reduce::max)) r.max_winner = Tensor::full(of_rows, 55.0, DType::i32, device);
   if (set.has(Reduce::min)) r.min_winner = Tensor::full(of_rows, 55.0, DType::i32, device);
-  if (set.has_moments()) r.mean = Tensor::full(of_rows, 77.0, wide_dtype(x.dtype()), device);
+  if (set.has_moments()) r.mean = Tensor::full(of_rows, 77.0, accumulator_dtype(x.dtype()), device);
   kernels::neighbor_reduce({.a = s.csr,
                             .x = x,
                             .reduce = reduce,
@@ -198,7 +198,7 @@ struct Weights {
       std::shuffle(place.begin(), place.end(), random);
       order = Tensor::from(place, device);
     }
-    weight = random_tensor({entries}, wide_dtype(dtype), device);  // of either sign
+    weight = random_tensor({entries}, accumulator_dtype(dtype), device);  // of either sign
     of_place = values(weight);
   }
   /// What entry e gives feature f, rounded as it is compared.
@@ -495,7 +495,7 @@ TEST_CASE("neighbor_reduce gives the largest and the smallest of weighted terms,
             CHECK(close(seen_dx, dx, tolerance(dtype)));
             Tensor seen_dw = random_tensor(w.weight.shape(), w.weight.dtype(), device);
             kernels::minmax_weight_gradient({.a = list, .winner = winner, .dy = dy, .x = x, .dw = seen_dw});
-            CHECK(close(seen_dw, dw, tolerance(wide_dtype(dtype))));
+            CHECK(close(seen_dw, dw, tolerance(accumulator_dtype(dtype))));
           }
       }
     }

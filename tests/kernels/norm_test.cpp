@@ -62,11 +62,11 @@ Batch random_batch(int64_t rows, int64_t columns, DType dtype, Device device) {
   b.x = random_tensor({rows, columns}, dtype, device);
   b.gamma = random_tensor({columns}, dtype, device);
   b.beta = random_tensor({columns}, dtype, device);
-  const DType wide = wide_dtype(dtype);
-  b.mean = Tensor::empty({columns}, wide, device);
-  b.rstd = Tensor::empty({columns}, wide, device);
-  b.running_mean = Tensor::full({columns}, 0.5, wide, device);
-  b.running_var = Tensor::full({columns}, 2.0, wide, device);
+  const DType accumulator = accumulator_dtype(dtype);
+  b.mean = Tensor::empty({columns}, accumulator, device);
+  b.rstd = Tensor::empty({columns}, accumulator, device);
+  b.running_mean = Tensor::full({columns}, 0.5, accumulator, device);
+  b.running_var = Tensor::full({columns}, 2.0, accumulator, device);
   return b;
 }
 
@@ -143,8 +143,8 @@ TEST_CASE("batch_norm_apply with every epilogue, also in place") {
       for (const Epilogue& epilogue : epilogues()) {
         CAPTURES(rows, columns);
         Batch b = random_batch(rows, columns, dtype, device);
-        b.mean = random_tensor({columns}, wide_dtype(dtype), device);
-        b.rstd = random_tensor({columns}, wide_dtype(dtype), device);
+        b.mean = random_tensor({columns}, accumulator_dtype(dtype), device);
+        b.rstd = random_tensor({columns}, accumulator_dtype(dtype), device);
         Tensor y = Tensor::empty_like(b.x);
         b.apply(epilogue, y);
         std::vector<double> expected = values(b.x);
@@ -195,8 +195,8 @@ TEST_CASE("batch_norm_backward against plain sums, also in place") {
         if (rows == 0) continue;
         CAPTURES(rows, columns);
         Batch b = random_batch(rows, columns, dtype, device);
-        b.mean = random_tensor({columns}, wide_dtype(dtype), device);
-        b.rstd = random_tensor({columns}, wide_dtype(dtype), device);
+        b.mean = random_tensor({columns}, accumulator_dtype(dtype), device);
+        b.rstd = random_tensor({columns}, accumulator_dtype(dtype), device);
         Tensor dy = random_tensor({rows, columns}, dtype, device), dx = Tensor::empty_like(dy);
         Tensor dgamma = Tensor::empty_like(b.gamma), dbeta = Tensor::empty_like(b.beta);
         b.backward(epilogue, dy, dx, dgamma, dbeta);
@@ -240,8 +240,8 @@ TEST_CASE("batch_norm's relu has the derivative 0 at exactly 0") {
     Tensor dy = Tensor::full({3, 2}, 1.0, dtype, device), dx = Tensor::empty_like(x), dgamma = row(0, dtype),
            dbeta = row(0, dtype);
     kernels::batch_norm_backward({.x = x,
-                                  .mean = row(1, wide_dtype(dtype)),
-                                  .rstd = row(1, wide_dtype(dtype)),
+                                  .mean = row(1, accumulator_dtype(dtype)),
+                                  .rstd = row(1, accumulator_dtype(dtype)),
                                   .gamma = row(1, dtype),
                                   .beta = row(0, dtype),
                                   .epilogue = relu,
@@ -288,7 +288,7 @@ TEST_CASE("layer_norm and its gradients") {
       const Tensor x = random_tensor({rows, columns}, dtype, device);
       const Tensor gamma = random_tensor({columns}, dtype, device),
                    beta = random_tensor({columns}, dtype, device);
-      Tensor mean = Tensor::empty({rows}, wide_dtype(dtype), device), rstd = Tensor::empty_like(mean);
+      Tensor mean = Tensor::empty({rows}, accumulator_dtype(dtype), device), rstd = Tensor::empty_like(mean);
       Tensor y = Tensor::empty_like(x);
       kernels::layer_norm(
           {.x = x, .gamma = gamma, .beta = beta, .eps = 1e-3, .mean = mean, .rstd = rstd, .y = y});
@@ -337,8 +337,8 @@ TEST_CASE("layer_norm_backward and l2_normalize_rows_backward against plain loop
       CAPTURES(rows, columns);
       const Tensor x = random_tensor({rows, columns}, dtype, device);
       const Tensor gamma = random_tensor({columns}, dtype, device);
-      const Tensor mean = random_tensor({rows}, wide_dtype(dtype), device),
-                   rstd = random_tensor({rows}, wide_dtype(dtype), device);
+      const Tensor mean = random_tensor({rows}, accumulator_dtype(dtype), device),
+                   rstd = random_tensor({rows}, accumulator_dtype(dtype), device);
       Tensor dy = random_tensor({rows, columns}, dtype, device), dx = Tensor::empty_like(dy);
       Tensor dgamma = Tensor::empty_like(gamma), dbeta = Tensor::empty_like(gamma);
       const LayerNorm norm{x, mean, rstd, gamma};
@@ -407,7 +407,7 @@ TEST_CASE("l2_normalize_rows, its gradient, and sum_normalize_rows") {
       CAPTURES(rows, columns);
       Tensor x = random_tensor({rows, columns}, dtype, device), y = Tensor::empty_like(x);
       if (rows > 1) x.rows(1, 2).zero_();
-      Tensor scale = Tensor::empty({rows}, wide_dtype(dtype), device);
+      Tensor scale = Tensor::empty({rows}, accumulator_dtype(dtype), device);
       kernels::l2_normalize_rows({.x = x, .eps = 1e-12, .scale = scale, .y = y});
       std::vector<double> unit = values(x), share = unit;
       const auto width = static_cast<size_t>(columns);
@@ -451,7 +451,7 @@ TEST_CASE("l2_normalize_rows, its gradient, and sum_normalize_rows") {
 TEST_CASE("norms show what is not a number, on every device") {
   on_devices_and_features([](Device device, DType dtype) {
     constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-    const DType wide = wide_dtype(dtype);
+    const DType accumulator = accumulator_dtype(dtype);
     for (int64_t rows : {3, 5000}) {
       CAPTURE(rows);
       // Column 1 has a NaN; of rows, the first has.
@@ -464,7 +464,7 @@ TEST_CASE("norms show what is not a number, on every device") {
         const std::vector<double> got = values(statistic);
         for (size_t f = 0; f < 3; ++f) CHECK(std::isnan(got[f]) == (f == 1));
       }
-      Tensor scale = Tensor::empty({rows}, wide, device), y = Tensor::empty_like(b.x);
+      Tensor scale = Tensor::empty({rows}, accumulator, device), y = Tensor::empty_like(b.x);
       kernels::l2_normalize_rows({.x = b.x, .eps = 1e-12, .scale = scale, .y = y});
       const std::vector<double> scales = values(scale), normalised = values(y);
       for (size_t i = 0; i < normalised.size(); ++i) REQUIRE(std::isnan(normalised[i]) == (i < 3));

@@ -30,7 +30,7 @@ TEST_CASE("sum_rows, sum_columns, sum_all") {
           all += v;
         }
       Tensor y = Tensor::empty({columns}, dtype, device), z = Tensor::empty({rows}, dtype, device);
-      Tensor s = Tensor::empty({}, wide_dtype(dtype), device);
+      Tensor s = Tensor::empty({}, accumulator_dtype(dtype), device);
       kernels::sum_rows({.x = x, .y = y});
       CHECK(close(y, by_column, tolerance(dtype)));
       kernels::sum_columns({.x = x, .y = z});

@@ -93,7 +93,7 @@ TEST_CASE("spmm_coo equals the plain sum over a list, with and without weights")
   for_cases([](const List& list, Device device, DType dtype, int64_t width) {
     const Coo a = list.on(device);
     const Tensor x = random_tensor({list.cols, width}, dtype, device);
-    const Tensor w = random_tensor({list.entries()}, wide_dtype(dtype), device);
+    const Tensor w = random_tensor({list.entries()}, accumulator_dtype(dtype), device);
     for (const Tensor& weight : {Tensor(), w}) {
       CAPTURE(static_cast<bool>(weight));
       Tensor y = random_tensor({list.rows, width}, dtype, device);
@@ -125,20 +125,20 @@ TEST_CASE("spmm_coo_backward equals plain sums and dot products") {
     const Coo a = list.on(device);
     const Tensor x = random_tensor({list.cols, width}, dtype, device);
     const Tensor dy = random_tensor({list.rows, width}, dtype, device);
-    const Tensor w = random_tensor({list.entries()}, wide_dtype(dtype), device);
+    const Tensor w = random_tensor({list.entries()}, accumulator_dtype(dtype), device);
     const std::vector<double> of_x = values(x), of_dy = values(dy);
     std::vector<double> dots(list.row.size(), 0.0);
     for (size_t e = 0; e < dots.size(); ++e)
       for (int64_t f = 0; f < width; ++f)
         dots[e] += of_dy[static_cast<size_t>(list.row[e] * width + f)] *
                    of_x[static_cast<size_t>(list.col[e] * width + f)];
-    Tensor absent, dw = random_tensor({list.entries()}, wide_dtype(dtype), device);
+    Tensor absent, dw = random_tensor({list.entries()}, accumulator_dtype(dtype), device);
     kernels::spmm_coo_backward({.a = a, .dy = dy, .x = x, .dx = absent, .dw = dw});
     CHECK(close(dw, dots, dtype == DType::f64 ? 1e-12 : 2e-5));
     for (const Tensor& weight : {Tensor(), w}) {
       CAPTURE(static_cast<bool>(weight));
       Tensor dx = random_tensor({list.cols, width}, dtype, device);
-      dw = random_tensor({list.entries()}, wide_dtype(dtype), device);
+      dw = random_tensor({list.entries()}, accumulator_dtype(dtype), device);
       kernels::spmm_coo_backward({.a = a, .values = weight, .dy = dy, .x = x, .dx = dx, .dw = dw});
       CHECK(close(dw, dots, dtype == DType::f64 ? 1e-12 : 2e-5));
       CHECK(close(

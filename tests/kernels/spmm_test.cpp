@@ -102,7 +102,7 @@ void for_cases(F&& f) {
     for (const Matrix& m : matrices)
       for (DType dtype : {DType::f32, DType::f64, DType::bf16})
         for (Values kind : {Values::none, Values::direct, Values::ordered}) {
-          const Case c(m, kind, wide_dtype(dtype));
+          const Case c(m, kind, accumulator_dtype(dtype));
           for (int64_t width : kWidths) {
             if (m.csr.rows == 300 && width > 20 && kind == Values::direct && width != 128) continue;
             CAPTURES(m.csr.rows, name_of(dtype), static_cast<int>(kind), width);
@@ -130,7 +130,7 @@ TEST_CASE("sparse products take rows of every length at which they might be take
     for (DType dtype : {DType::f32, DType::f64, DType::bf16})
       for (int64_t width : {1, 16, 72, 130}) {
         CAPTURES(name_of(dtype), width);
-        const Case c(m, Values::ordered, wide_dtype(dtype));
+        const Case c(m, Values::ordered, accumulator_dtype(dtype));
         const Tensor x = random_tensor({m.csr.cols, width}, dtype, device),
                      dy = random_tensor({m.csr.rows, width}, dtype, device);
         Tensor y = random_tensor({m.csr.rows, width}, dtype, device), weights = Tensor::empty_like(c.value);
@@ -151,7 +151,7 @@ TEST_CASE("spmm adds the bias and applies the activation") {
         for (Activation activation : {Activation::none, Activation::relu}) {
           CAPTURES(name_of(dtype), name_of(activation));
           constexpr int64_t kWidth = 37;
-          const Case c(m, Values::direct, wide_dtype(dtype));
+          const Case c(m, Values::direct, accumulator_dtype(dtype));
           const Tensor x = random_tensor({m.csr.cols, kWidth}, dtype, device);
           const Tensor bias = random_tensor({kWidth}, dtype, device);
           Tensor y = Tensor::empty({m.csr.rows, kWidth}, dtype, device);
@@ -182,9 +182,9 @@ TEST_CASE("sddmm gives every entry its dot product") {
     if (c.kind == Values::none) return;
     const Tensor y = random_tensor({c.m.csr.rows, width}, dtype, device);
     const Tensor x = random_tensor({c.m.csr.cols, width}, dtype, device);
-    Tensor dw = random_tensor({c.m.csr.entries()}, wide_dtype(dtype), device);
+    Tensor dw = random_tensor({c.m.csr.entries()}, accumulator_dtype(dtype), device);
     kernels::sddmm({.a = c.a(), .y = y, .x = x, .dw = dw});
-    const double bound = wide_dtype(dtype) == DType::f64 ? 1e-12 : 1e-5;
+    const double bound = accumulator_dtype(dtype) == DType::f64 ? 1e-12 : 1e-5;
     CHECK(close(dw, dot_plainly(c, values(y), values(x), width), bound));
   });
 }
@@ -195,10 +195,10 @@ TEST_CASE("spmm_backward gives both gradients") {
     const Tensor dy = random_tensor({at.m.csr.cols, width}, dtype, device);
     const Tensor x = random_tensor({at.m.csr.rows, width}, dtype, device);
     Tensor dx = random_tensor({at.m.csr.rows, width}, dtype, device);
-    Tensor dw = random_tensor({at.m.csr.entries()}, wide_dtype(dtype), device);
+    Tensor dw = random_tensor({at.m.csr.entries()}, accumulator_dtype(dtype), device);
     kernels::spmm_backward({.at = at.a(), .dy = dy, .x = x, .dx = dx, .dw = dw});
     CHECK(close(dx, multiply_plainly(at, values(dy), width), tolerance(dtype)));
-    const double bound = wide_dtype(dtype) == DType::f64 ? 1e-12 : 1e-5;
+    const double bound = accumulator_dtype(dtype) == DType::f64 ? 1e-12 : 1e-5;
     CHECK(close(dw, dot_plainly(at, values(x), values(dy), width), bound));
   });
 }
@@ -212,7 +212,7 @@ TEST_CASE("results larger than the caches, at any address") {
     for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
       CAPTURE(name_of(dtype));
       const int64_t width = dtype == DType::bf16 ? 256 : 128;
-      const Case c(m, Values::direct, wide_dtype(dtype));
+      const Case c(m, Values::direct, accumulator_dtype(dtype));
       const Tensor x = random_tensor({m.csr.cols, width}, dtype, device);
       const std::vector<double> expected = multiply_plainly(c, values(x), width);
       const int64_t elements = m.csr.rows * width;
@@ -234,7 +234,7 @@ TEST_CASE("results larger than the caches whose rows are no whole vectors, with 
     for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
       CAPTURES(device.str(), name_of(dtype));
       const int64_t width = dtype == DType::f32 ? 33 : dtype == DType::f64 ? 17 : 66;
-      const Case c(m, Values::direct, wide_dtype(dtype));
+      const Case c(m, Values::direct, accumulator_dtype(dtype));
       const Tensor x = random_tensor({m.csr.cols, width}, dtype, device);
       Tensor y = Tensor::full({m.csr.rows, width}, NAN, dtype, device);
       kernels::spmm({.a = c.a(), .x = x, .y = y});
@@ -249,16 +249,16 @@ TEST_CASE("sparse products have the same bits on 1, 2 and 4 threads") {
     const Matrix m = skewed(device);
     for (DType dtype : {DType::f32, DType::f64, DType::bf16})
       for (int64_t width : {5, 128, 200}) {
-        const Case c(m, Values::ordered, wide_dtype(dtype));
+        const Case c(m, Values::ordered, accumulator_dtype(dtype));
         const Tensor x = random_tensor({m.csr.cols, width}, dtype, device);
         const Tensor y = random_tensor({m.csr.rows, width}, dtype, device);
         Tensor first[4];
         for (int threads : {1, 2, 4}) {
           const Threads scope(threads);
           Tensor product = Tensor::empty({m.csr.rows, width}, dtype, device);
-          Tensor dot = Tensor::empty({m.csr.entries()}, wide_dtype(dtype), device);
+          Tensor dot = Tensor::empty({m.csr.entries()}, accumulator_dtype(dtype), device);
           Tensor dx = Tensor::empty({m.csr.rows, width}, dtype, device);
-          Tensor dw = Tensor::empty({m.csr.entries()}, wide_dtype(dtype), device);
+          Tensor dw = Tensor::empty({m.csr.entries()}, accumulator_dtype(dtype), device);
           kernels::spmm({.a = c.a(), .x = x, .y = product});
           kernels::sddmm({.a = c.a(), .y = y, .x = x, .dw = dot});
           kernels::spmm_backward({.at = c.a(), .dy = x, .x = y, .dx = dx, .dw = dw});
@@ -284,7 +284,7 @@ TEST_CASE("spmm takes very heavy rows, wide rows and rows that begin anywhere") 
     for (DType dtype : {DType::f32, DType::f64, DType::bf16})
       for (int64_t width : {4, 33, 512, 1000}) {
         CAPTURES(name_of(dtype), width);
-        const Case c(m, Values::ordered, wide_dtype(dtype));
+        const Case c(m, Values::ordered, accumulator_dtype(dtype));
         // One element into an allocation: aligned for nothing wider than an element.
         const Tensor x = random_tensor({m.csr.cols * width + 1}, dtype, device)
                              .rows(1, m.csr.cols * width + 1)
@@ -314,7 +314,7 @@ TEST_CASE("spmm has the same bits however often it is called") {
     for (DType dtype : {DType::f32, DType::bf16})
       for (int64_t width : {100, 512}) {
         CAPTURES(name_of(dtype), width);
-        const Case c(m, Values::direct, wide_dtype(dtype));
+        const Case c(m, Values::direct, accumulator_dtype(dtype));
         const Tensor x = random_tensor({m.csr.cols, width}, dtype, device);
         const Tensor bias = random_tensor({width}, dtype, device);
         Tensor first = Tensor::empty({m.csr.rows, width}, dtype, device);

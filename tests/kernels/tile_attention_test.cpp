@@ -45,12 +45,12 @@ struct Problem {
   /// Over tiles, or by rows in float64.
   Outputs run(const RowTiles* tiles, const RowTiles* tiles_at) const {
     const auto as = [&](const Tensor& x) { return tiles ? x : x.to(DType::f64); };
-    const DType dtype = tiles ? q.dtype() : DType::f64, wide = wide_dtype(dtype);
+    const DType dtype = tiles ? q.dtype() : DType::f64, accumulator = accumulator_dtype(dtype);
     const auto empty = [&](const Tensor& like) {
       return Tensor::full(like.shape(), NAN, dtype, like.device());
     };
-    Outputs out{empty(q), Tensor::full({edges.rows(), heads}, NAN, wide, q.device()), empty(q), empty(k),
-                empty(v)};
+    Outputs out{empty(q), Tensor::full({edges.rows(), heads}, NAN, accumulator, q.device()), empty(q),
+                empty(k), empty(v)};
     Tensor none, delta = Tensor::empty_like(out.lse);
     kernels::dot_attention({.a = edges.a(),
                             .tiles = tiles,
@@ -204,13 +204,14 @@ struct GatProblem {
   }
   /// O, lse, dl, dr and dx.
   std::vector<Tensor> run(const RowTiles* tiles, const RowTiles* tiles_at) const {
-    const DType dtype = tiles ? x.dtype() : DType::f64, wide = wide_dtype(dtype);
+    const DType dtype = tiles ? x.dtype() : DType::f64, accumulator = accumulator_dtype(dtype);
     const auto as = [&](const Tensor& t) { return !t ? t : tiles ? t : t.to(DType::f64); };
     const auto empty = [&](const Shape& shape, DType type) {
       return Tensor::full(shape, NAN, type, x.device());
     };
-    Tensor o = empty(d_o.shape(), dtype), lse = empty(l.shape(), wide), dl = empty(l.shape(), wide),
-           dr = empty(r.shape(), wide), dx = empty(x.shape(), dtype), delta = empty(l.shape(), wide), none;
+    Tensor o = empty(d_o.shape(), dtype), lse = empty(l.shape(), accumulator),
+           dl = empty(l.shape(), accumulator), dr = empty(r.shape(), accumulator),
+           dx = empty(x.shape(), dtype), delta = empty(l.shape(), accumulator), none;
     const Tensor l_terms = as(l), r_terms = as(r);
     kernels::gat({.a = edges.a(),
                   .tiles = tiles,

@@ -21,8 +21,8 @@ TEST_CASE("tile_sddmm is sddmm to the precision of its operands") {
             const RowTiles tiles = kernels::make_row_tiles(edges.csr, least);
             const Tensor y = random_tensor({edges.rows(), heads * width}, dtype, device),
                          x = random_tensor({edges.cols(), heads * width}, dtype, device);
-            const auto dots = [&](auto&& run, DType wide) {
-              Tensor dw = Tensor::full({edges.count(), heads}, NAN, wide, device);
+            const auto dots = [&](auto&& run, DType accumulator) {
+              Tensor dw = Tensor::full({edges.count(), heads}, NAN, accumulator, device);
               run(dw);
               return values(dw);
             };

@@ -14,13 +14,13 @@ TEST_CASE("weighted_cross_entropy and its gradient: weights, ignored labels, a s
         for (bool weighted : {false, true})
           for (int subset : {0, 1, 2}) {  // all rows, some, some of them twice and three times
             CAPTURES(device.str(), name_of(dtype), rows, classes, weighted, subset);
-            const DType wide = wide_dtype(dtype);
+            const DType accumulator = accumulator_dtype(dtype);
             const Tensor x = random_tensor({rows, classes}, dtype, device);
             std::vector<int32_t> truth =
                 random_ints(rows, -1, static_cast<int32_t>(classes)).to_vector<int32_t>();
             truth[0] = 0;  // one row at least counts
             const Tensor label = Tensor::from(truth, device);
-            const Tensor weight = weighted ? random_ints(classes, 1, 5).to(wide).to(device) : Tensor();
+            const Tensor weight = weighted ? random_ints(classes, 1, 5).to(accumulator).to(device) : Tensor();
             std::vector<int32_t> chosen;
             for (int64_t i = 0; i<rows; i += subset> 0 ? 3 : 1) chosen.push_back(static_cast<int32_t>(i));
             if (subset == 2)
@@ -46,7 +46,8 @@ TEST_CASE("weighted_cross_entropy and its gradient: weights, ignored labels, a s
             }
             for (double& g : gradient) g /= total;
 
-            Tensor loss = Tensor::empty({}, wide, device), sum_of_weights = Tensor::empty({}, wide, device);
+            Tensor loss = Tensor::empty({}, accumulator, device),
+                   sum_of_weights = Tensor::empty({}, accumulator, device);
             Tensor dx = Tensor::full({rows, classes}, 9.0, dtype, device);
             kernels::weighted_cross_entropy({.x = x,
                                              .label = label,
@@ -55,15 +56,15 @@ TEST_CASE("weighted_cross_entropy and its gradient: weights, ignored labels, a s
                                              .ignored = -1,
                                              .total = sum_of_weights,
                                              .loss = loss});
-            CHECK(close(sum_of_weights, std::vector<double>{total}, tolerance(wide)));
-            CHECK(close(loss, std::vector<double>{sum / total}, tolerance(wide)));
+            CHECK(close(sum_of_weights, std::vector<double>{total}, tolerance(accumulator)));
+            CHECK(close(loss, std::vector<double>{sum / total}, tolerance(accumulator)));
             kernels::weighted_cross_entropy_backward({.x = x,
                                                       .label = label,
                                                       .index = index,
                                                       .weight = weight,
                                                       .ignored = -1,
                                                       .total = sum_of_weights,
-                                                      .dloss = Tensor::full({}, 0.7, wide, device),
+                                                      .dloss = Tensor::full({}, 0.7, accumulator, device),
                                                       .dx = dx});
             const double largest =
                 std::abs(*std::max_element(gradient.begin(), gradient.end(),

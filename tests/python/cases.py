@@ -206,7 +206,7 @@ class Loaders(unittest.TestCase):
         self.assertEqual(sorted(nodes), list(range(self.data.num_nodes)))
 
     def test_saint(self):
-        loader = adjoint.SaintLoader(self.data, self.data.train, way=adjoint.SaintWay.node, budget=100, steps=3, coverage=5)
+        loader = adjoint.SaintLoader(self.data, self.data.train, method=adjoint.SaintMethod.node, budget=100, steps=3, coverage=5)
         self.assertEqual(len(loader), 3)
         for batch in loader:
             self.check_subgraph(batch)

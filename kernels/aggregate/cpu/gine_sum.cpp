@@ -16,7 +16,7 @@ namespace {
 /// What an edge adds to its source's features, and back.
 template <class S>
 struct Message {
-  using T = Wide<S>;
+  using T = Accumulator<S>;
   const int32_t* indices;
   const int32_t* order;
   const S* e;
@@ -54,7 +54,7 @@ struct Message {
 
 template <class S>
 struct Forward {
-  using T = Wide<S>;
+  using T = Accumulator<S>;
   Message<S> message;
   const S* x;
   S* y;
@@ -85,7 +85,7 @@ constexpr int64_t kGroups = 64;
 
 template <class S>
 struct Backward {
-  using T = Wide<S>;
+  using T = Accumulator<S>;
   Message<S> message;
   const S* dy;
   const S* x;
@@ -142,7 +142,7 @@ void gine_sum(const GineSumArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     const Forward<S> body{Message<S>(args.a, args.e, args.w, width), args.x.data<S>(),
                           args.y.mutable_data<S>()};
-    reduce_rows<Wide<S>>(args.a.csr, width, body);
+    reduce_rows<Accumulator<S>>(args.a.csr, width, body);
   });
 }
 
@@ -150,7 +150,7 @@ void gine_sum_backward(const GineSumBackwardArgs& args) {
   const int64_t width = args.x.size(1);
   Tensor de = args.de, dw = args.dw;
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const Csr& csr = args.at.csr;
     const Backward<S> body{Message<S>(args.at, args.e, args.w, width), args.dy.data<S>(), args.x.data<S>(),
                            args.dx.mutable_data<S>(), de ? de.mutable_data<T>() : nullptr};

@@ -22,7 +22,7 @@ constexpr int64_t kFewWinners = 4096;  // not worth another thread
 constexpr int64_t kTask = 131072;      // elements worth handing to a thread: some 10 µs
 
 template <class S>
-void add_to_winners(const NeighborMinmaxBackwardArgs& args, Wide<S>* sums) {
+void add_to_winners(const NeighborMinmaxBackwardArgs& args, Accumulator<S>* sums) {
   const int64_t rows = args.dy.size(0), width = args.dx.size(1), pitch = args.dy.size(1);
   const int32_t* winner = args.winner.data<int32_t>();
   const S* dy = args.dy.data<S>() + args.part * width;
@@ -40,12 +40,12 @@ void add_to_winners(const NeighborMinmaxBackwardArgs& args, Wide<S>* sums) {
 template <class S>
 void scatter(const NeighborMinmaxBackwardArgs& args) {
   S* dx = args.dx.mutable_data<S>();
-  if constexpr (std::is_same_v<S, Wide<S>>) {
+  if constexpr (std::is_same_v<S, Accumulator<S>>) {
     if (!args.accumulate) args.dx.zero_();
     add_to_winners<S>(args, dx);
   } else {
-    Tensor wide = Tensor::zeros(args.dx.shape(), dtype_of<Wide<S>>());
-    Wide<S>* sums = wide.mutable_data<Wide<S>>();
+    Tensor wide = Tensor::zeros(args.dx.shape(), dtype_of<Accumulator<S>>());
+    Accumulator<S>* sums = wide.mutable_data<Accumulator<S>>();
     add_to_winners<S>(args, sums);
     const bool accumulate = args.accumulate;
     map<S>(args.dx.numel(), dx, [=](int64_t k) { return accumulate ? widen(dx[k]) + sums[k] : sums[k]; });

@@ -8,7 +8,7 @@ namespace adj::kernels::cpu {
 
 void minmax_weight_gradient(const MinmaxWeightGradientArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const int64_t width = args.x.size(1);
     const int32_t *row = args.a.row.data<int32_t>(), *col = args.a.col.data<int32_t>();
     const int32_t* winner = args.winner.data<int32_t>();

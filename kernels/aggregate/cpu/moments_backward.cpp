@@ -8,7 +8,7 @@ namespace adj::kernels::cpu {
 void moment_terms(const MomentTermsArgs& args) {
   const ReductionSet set("moment_terms", args.reduce);
   dispatch_features(args.dy.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const int64_t width = args.dy.size(1) / set.count, out = args.terms.size(1);
     const int64_t* offsets = args.a.offsets.data<int64_t>();
     const S* dy = args.dy.data<S>();
@@ -50,11 +50,11 @@ void moments_gradient(const MomentsGradientArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     const int64_t width = args.x.size(1);
     const S* x = args.x.data<S>();
-    const Wide<S>* sums = args.sums.data<Wide<S>>();
+    const Accumulator<S>* sums = args.sums.data<Accumulator<S>>();
     S* dx = args.dx.mutable_data<S>();
     parallel_for(args.x.size(0), row_grain(width), [=](int64_t begin, int64_t end) {
       for (int64_t j = begin; j < end; ++j) {
-        const Wide<S>* sum = sums + j * 2 * width;
+        const Accumulator<S>* sum = sums + j * 2 * width;
 #pragma omp simd
         for (int64_t f = 0; f < width; ++f)
           dx[j * width + f] = narrow<S>(sum[f] + widen(x[j * width + f]) * sum[width + f]);

@@ -192,10 +192,10 @@ class Reduction {
   }
 
   template <int B, class Minmax>
-  void leave_minmax(const Minmax& extreme, Part which, int64_t slot, int64_t first, int tail) const {
-    store_block<T, B>(part(which, slot, first), tail, extreme.value);
+  void leave_minmax(const Minmax& best, Part which, int64_t slot, int64_t first, int tail) const {
+    store_block<T, B>(part(which, slot, first), tail, best.value);
     for (int k = 0; k < B; ++k)
-      store_columns<S>(part_winner(which, slot, first + k * kLanes<S>), extreme.column[k],
+      store_columns<S>(part_winner(which, slot, first + k * kLanes<S>), best.column[k],
                        k + 1 < B ? kLanes<S> : tail);
   }
 
@@ -211,17 +211,16 @@ class Reduction {
   }
 
   template <int B, class Minmax>
-  void merge_minmax(Minmax& extreme, Part which, const RowChunks::HeavyRow& row, int64_t first,
-                    int tail) const {
+  void merge_minmax(Minmax& best, Part which, const RowChunks::HeavyRow& row, int64_t first, int tail) const {
     const auto columns = [&](int64_t slot, int k) {
       return load_columns<S>(part_winner(which, slot, first + k * kLanes<S>), k + 1 < B ? kLanes<S> : tail);
     };
-    load_block<T, B>(part(which, row.slot_begin, first), tail, extreme.value);
-    for (int k = 0; k < B; ++k) extreme.column[k] = columns(row.slot_begin, k);
+    load_block<T, B>(part(which, row.slot_begin, first), tail, best.value);
+    for (int k = 0; k < B; ++k) best.column[k] = columns(row.slot_begin, k);
     for (int64_t slot = row.slot_begin + 1; slot < row.slot_end; ++slot) {
       Vector<S> value[B];
       load_block<T, B>(part(which, slot, first), tail, value);
-      for (int k = 0; k < B; ++k) extreme.add(k, value[k], columns(slot, k));
+      for (int k = 0; k < B; ++k) best.add(k, value[k], columns(slot, k));
     }
   }
 
@@ -264,12 +263,12 @@ class Reduction {
   }
 
   template <int B, class Minmax>
-  void finish_minmax(const Minmax& extreme, Reduce reduce, int32_t* winner, int64_t i, int64_t first,
+  void finish_minmax(const Minmax& best, Reduce reduce, int32_t* winner, int64_t i, int64_t first,
                      int tail) const {
-    write<B>(reduce, i, first, tail, extreme.value);
+    write<B>(reduce, i, first, tail, best.value);
     if (winner == nullptr) return;
     for (int k = 0; k < B; ++k)
-      store_columns<S>(winner + i * width_ + first + k * kLanes<S>, extreme.column[k],
+      store_columns<S>(winner + i * width_ + first + k * kLanes<S>, best.column[k],
                        k + 1 < B ? kLanes<S> : tail);
   }
 

@@ -18,7 +18,7 @@ struct WeightArguments {
   int64_t edges;
   const int32_t *row, *col, *winner;
   const S *dy, *x;
-  Wide<S>* dw;
+  Accumulator<S>* dw;
   int width;
 };
 
@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   begin_overlapping();
   const int64_t edge = (blockIdx.x * int64_t{kBlockThreads} + threadIdx.x) / kLanes;
   const int lane = threadIdx.x % kLanes;
-  Wide<S> sum = 0;
+  Accumulator<S> sum = 0;
   if (edge < a.edges) {
     const int64_t target = int64_t{a.row[edge]} * a.width, source = int64_t{a.col[edge]} * a.width;
     const auto mine = static_cast<int32_t>(edge);
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(kBlockThreads)
 #pragma unroll
       for (int v = 0; v < N; ++v) any = any || winner[v] == mine;
       if (!any) continue;
-      const Pack<Wide<S>, N> dy = load_wide<N>(a.dy + target + f), x = load_wide<N>(a.x + source + f);
+      const Pack<Accumulator<S>, N> dy = load_wide<N>(a.dy + target + f), x = load_wide<N>(a.x + source + f);
 #pragma unroll
       for (int v = 0; v < N; ++v)
         if (winner[v] == mine) sum += dy[v] * x[v];
@@ -77,7 +77,7 @@ void minmax_weight_gradient(const MinmaxWeightGradientArgs& args) {
                                args.winner.data<int32_t>(),
                                args.dy.data<S>(),
                                args.x.data<S>(),
-                               args.dw.mutable_data<Wide<S>>(),
+                               args.dw.mutable_data<Accumulator<S>>(),
                                static_cast<int>(width)};
     const int device = args.device().index;
     if (width % 4 == 0 && aligned_to_16(a.winner, a.dy, a.x)) return run_width<S, 4>(a, device);

@@ -15,13 +15,13 @@ struct TermsArguments {
   int width, count;
   int place[kReductions];
   const S *dy, *y;
-  const Wide<S>* mean;  ///< null: neither var nor std
-  Wide<S>* terms;
+  const Accumulator<S>* mean;  ///< null: neither var nor std
+  Accumulator<S>* terms;
 };
 
 template <class S>
 __global__ void __launch_bounds__(kBlockThreads) terms_kernel(const __grid_constant__ TermsArguments<S> a) {
-  using T = Wide<S>;
+  using T = Accumulator<S>;
   begin_overlapping();
   const int64_t step = int64_t{gridDim.x} * kBlockThreads;
   for (int64_t k = blockIdx.x * int64_t{kBlockThreads} + threadIdx.x; k < a.rows * a.width; k += step) {
@@ -52,12 +52,12 @@ __global__ void __launch_bounds__(kBlockThreads) terms_kernel(const __grid_const
 
 template <class S>
 __global__ void __launch_bounds__(kBlockThreads)
-    gradient_kernel(int64_t numel, int width, const S* x, const Wide<S>* sums, S* dx) {
+    gradient_kernel(int64_t numel, int width, const S* x, const Accumulator<S>* sums, S* dx) {
   begin_overlapping();
   const int64_t step = int64_t{gridDim.x} * kBlockThreads;
   for (int64_t k = blockIdx.x * int64_t{kBlockThreads} + threadIdx.x; k < numel; k += step) {
     const int64_t row = k / width;
-    const Wide<S>* const sum = sums + row * 2 * width + (k - row * width);
+    const Accumulator<S>* const sum = sums + row * 2 * width + (k - row * width);
     dx[k] = narrow<S>(sum[0] + widen(x[k]) * sum[width]);
   }
 }
@@ -76,8 +76,8 @@ void moment_terms(const MomentTermsArgs& args) {
     for (int k = 0; k < kReductions; ++k) a.place[k] = set.place[static_cast<size_t>(k)];
     a.dy = args.dy.data<S>();
     if (set.has(Reduce::std)) a.y = args.y.data<S>();
-    if (set.has_spread()) a.mean = args.mean.data<Wide<S>>();
-    a.terms = args.terms.mutable_data<Wide<S>>();
+    if (set.has_spread()) a.mean = args.mean.data<Accumulator<S>>();
+    a.terms = args.terms.mutable_data<Accumulator<S>>();
     launch("moment_terms", {.device = device, .blocks = blocks_for(a.rows * a.width, 4), .overlaps = true},
            terms_kernel<S>, a);
   });
@@ -89,7 +89,7 @@ void moments_gradient(const MomentsGradientArgs& args) {
     launch("moments_gradient",
            {.device = args.x.device().index, .blocks = blocks_for(numel, 4), .overlaps = true},
            gradient_kernel<S>, numel, static_cast<int>(args.x.size(1)), args.x.data<S>(),
-           args.sums.data<Wide<S>>(), args.dx.mutable_data<S>());
+           args.sums.data<Accumulator<S>>(), args.dx.mutable_data<S>());
   });
 }
 

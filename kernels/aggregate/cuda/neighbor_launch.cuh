@@ -160,8 +160,8 @@ void reduce_weighted_neighbors(const NeighborReduceArgs& args) {
 template <class Max, class Min, class Moments, class Every>
 void choose_parts(const NeighborReduceArgs& args, Max&& max, Min&& min, Moments&& moments, Every&& every) {
   const ReductionSet set("neighbor_reduce", args.reduce);
-  const bool extremes = set.has(Reduce::max) || set.has(Reduce::min);
-  if (set.has_moments() && !extremes) return moments();
+  const bool minmax = set.has(Reduce::max) || set.has(Reduce::min);
+  if (set.has_moments() && !minmax) return moments();
   if (set.has_moments() || (set.has(Reduce::max) && set.has(Reduce::min))) return every();
   if (set.has(Reduce::max)) return max();
   min();

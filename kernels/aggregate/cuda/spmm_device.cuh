@@ -9,7 +9,7 @@ using adj::cuda::Pack;
 
 /// What is stored as S is summed as Sum<S>.
 template <class S>
-using Sum = Wide<S>;
+using Sum = Accumulator<S>;
 
 template <class S>
 struct SpmmArguments {

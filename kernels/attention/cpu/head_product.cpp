@@ -14,7 +14,7 @@ constexpr int64_t kTileRows = 256;               // at least
 
 template <class S>
 void multiply(const HeadProductArgs& args) {
-  using T = Wide<S>;
+  using T = Accumulator<S>;
   const Tensor weight = args.weight.to(dtype_of<T>());
   const int64_t rows = args.x.size(0), heads = args.heads, pitch = weight.size(1), width = pitch / heads;
   const int64_t in = args.x.size(1), out = args.y.size(1);

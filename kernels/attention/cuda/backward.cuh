@@ -36,7 +36,7 @@ struct alignas(2 * sizeof(A)) EdgeGradient {
 
 template <class S>
 struct BackwardArguments : AttentionArguments<S> {
-  using A = Wide<S>;
+  using A = Accumulator<S>;
   const S* target;      ///< q or l [targets, H D]
   const S* source;      ///< k, r or x [sources, H D]
   const S* value;       ///< v [sources, H D]; dot alone

@@ -17,7 +17,7 @@ LaunchShape over(Device device, int64_t items) {
 /// The edge-feature passes of one call.
 template <class S>
 class EdgeFeatures {
-  using A = Wide<S>;
+  using A = Accumulator<S>;
 
  public:
   EdgeFeatures(const CsrMatrix& a, int64_t heads, const Tensor& attr, const AttentionDropout& dropout)
@@ -78,7 +78,7 @@ void forward_with_features(const DotAttentionArgs& args) {
 
 template <class S>
 void backward_with_features(const DotAttentionBackwardArgs& args) {
-  using A = Wide<S>;
+  using A = Accumulator<S>;
   const EdgeFeatures<S> features(args.a, args.heads, args.attr, args.dropout);
   EdgeTerms edges;
   edges.c = features.products(args.u, args.scale);

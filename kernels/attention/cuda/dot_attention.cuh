@@ -8,7 +8,7 @@ namespace adj::kernels::cuda {
 /// Arguments common to both passes; `Arguments` and `Args` are those of either.
 template <class S, template <class> class Arguments, class Args>
 void set_dot_attention(Arguments<S>& a, const Args& args, const EdgeTerms& edges) {
-  using A = Wide<S>;
+  using A = Accumulator<S>;
   set_heads(a, args.heads, args.head_width(), args.dropout);
   a.target = args.q.template data<S>();
   a.source = args.k.template data<S>();
@@ -20,7 +20,7 @@ void set_dot_attention(Arguments<S>& a, const Args& args, const EdgeTerms& edges
 
 template <class S>
 void run_dot_attention(const DotAttentionArgs& args, const EdgeTerms& edges) {
-  using A = Wide<S>;
+  using A = Accumulator<S>;
   ForwardArguments<S> a{};
   set_dot_attention(a, args, edges);
   Tensor logits = edges.logits;
@@ -36,7 +36,7 @@ void run_dot_attention(const DotAttentionArgs& args, const EdgeTerms& edges) {
 
 template <class S>
 void run_dot_attention_backward(const DotAttentionBackwardArgs& args, const EdgeTerms& edges) {
-  using A = Wide<S>;
+  using A = Accumulator<S>;
   BackwardArguments<S> a{};
   set_dot_attention(a, args, edges);
   a.o = args.o.data<S>();

@@ -28,9 +28,9 @@ inline Tensor rows_of_entries(const Csr& csr) {
 /// y[edge, h] = factor ⟨u[row, h, :], attr[edge, :]⟩.
 template <class S>
 __global__ void __launch_bounds__(kBlockThreads)
-    entry_products(Entries entries, int64_t heads, int64_t features, Wide<S> factor, const S* u,
-                   const Wide<S>* attr, Wide<S>* y) {
-  using A = Wide<S>;
+    entry_products(Entries entries, int64_t heads, int64_t features, Accumulator<S> factor, const S* u,
+                   const Accumulator<S>* attr, Accumulator<S>* y) {
+  using A = Accumulator<S>;
   begin_overlapping();
   const int64_t n = entries.count * heads, step = int64_t{gridDim.x} * kBlockThreads;
   for (int64_t i = int64_t{blockIdx.x} * kBlockThreads + threadIdx.x; i < n; i += step) {
@@ -59,9 +59,10 @@ __global__ void __launch_bounds__(kBlockThreads)
 /// dattr[edge, f] = Σ_h factor de[edge, h] u[row, h, f] + w[edge, h] v[row, h, f].
 template <class S>
 __global__ void __launch_bounds__(kBlockThreads)
-    entry_gradients(Entries entries, int64_t heads, int64_t features, Wide<S> factor, const Wide<S>* de,
-                    const S* u, const Wide<S>* w, const S* v, Wide<S>* dattr) {
-  using A = Wide<S>;
+    entry_gradients(Entries entries, int64_t heads, int64_t features, Accumulator<S> factor,
+                    const Accumulator<S>* de, const S* u, const Accumulator<S>* w, const S* v,
+                    Accumulator<S>* dattr) {
+  using A = Accumulator<S>;
   begin_overlapping();
   const int64_t n = entries.count * features, step = int64_t{gridDim.x} * kBlockThreads;
   for (int64_t i = int64_t{blockIdx.x} * kBlockThreads + threadIdx.x; i < n; i += step) {
@@ -79,7 +80,7 @@ __global__ void __launch_bounds__(kBlockThreads)
 /// y[row, h, f] = factor Σ w[edge, h] attr[edge, f] over the row's entries.
 template <class S>
 struct RowsOfFeatures {
-  using A = Wide<S>;
+  using A = Accumulator<S>;
   EntryPlaces place;
   int64_t features;
   A factor;
@@ -105,8 +106,8 @@ struct RowsOfFeatures {
 /// y[p] = ⟨a[p, :], b[p, :]⟩.
 template <class S>
 __global__ void __launch_bounds__(kBlockThreads)
-    row_products(int64_t n, int64_t features, const S* a, const S* b, Wide<S>* y) {
-  using A = Wide<S>;
+    row_products(int64_t n, int64_t features, const S* a, const S* b, Accumulator<S>* y) {
+  using A = Accumulator<S>;
   begin_overlapping();
   const int64_t step = int64_t{gridDim.x} * kBlockThreads;
   for (int64_t p = int64_t{blockIdx.x} * kBlockThreads + threadIdx.x; p < n; p += step) {

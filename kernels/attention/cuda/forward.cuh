@@ -21,7 +21,7 @@ namespace adj::kernels::cuda {
 
 template <class S>
 struct ForwardArguments : AttentionArguments<S> {
-  using A = Wide<S>;
+  using A = Accumulator<S>;
   const S* target;  ///< q or l [rows, H D]
   const S* source;  ///< k, r or x [cols, H D]
   const S* value;   ///< v [cols, H D]; dot alone
@@ -346,10 +346,10 @@ __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<A>)
 /// O and lse of the rows split by the plan: one block per row and 32 features, across heads. `count` is the
 /// number of rows.
 template <class S, class Score>
-__global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Wide<S>>)
+__global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Accumulator<S>>)
     merge_attention(const HeavyRow* heavy, const int64_t* count,
-                    const __grid_constant__ ForwardArguments<S> a, AttentionParts<Wide<S>> runs) {
-  using A = Wide<S>;
+                    const __grid_constant__ ForwardArguments<S> a, AttentionParts<Accumulator<S>> runs) {
+  using A = Accumulator<S>;
   adj::cuda::begin_overlapping();
   if (static_cast<int64_t>(blockIdx.x) >= *count) return;
   const HeavyRow row = heavy[blockIdx.x];

@@ -8,7 +8,7 @@ namespace adj::kernels::cuda {
 /// Arguments common to both passes; `Arguments` and `Args` are those of either.
 template <class S, template <class> class Arguments, class Args>
 void set_gat(Arguments<S>& a, const Args& args) {
-  using A = Wide<S>;
+  using A = Accumulator<S>;
   set_heads(a, args.heads(), args.head_width(), args.dropout);
   a.source = args.x.template data<S>();
   a.l = args.l.template data<A>();
@@ -20,7 +20,7 @@ void set_gat(Arguments<S>& a, const Args& args) {
 
 template <class S>
 void run_gat(const GatArgs& args) {
-  using A = Wide<S>;
+  using A = Accumulator<S>;
   ForwardArguments<S> a{};
   set_gat(a, args);
   a.o = args.o.mutable_data<S>();
@@ -30,7 +30,7 @@ void run_gat(const GatArgs& args) {
 
 template <class S>
 void run_gat_backward(const GatBackwardArgs& args) {
-  using A = Wide<S>;
+  using A = Accumulator<S>;
   BackwardArguments<S> a{};
   set_gat(a, args);
   a.o = args.o.data<S>();

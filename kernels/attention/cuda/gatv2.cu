@@ -21,7 +21,7 @@ namespace {
 /// z_ij = l_i + r_j + attr_ij W, one feature at a time.
 template <class S>
 struct Messages {
-  using A = Wide<S>;
+  using A = Accumulator<S>;
   const S* l;
   const S* r;
   const S* att;
@@ -42,7 +42,7 @@ struct Messages {
 
 template <class S, class Args>
 Messages<S> messages_of(const Args& args) {
-  using A = Wide<S>;
+  using A = Accumulator<S>;
   return {args.l.template data<S>(),
           args.r.template data<S>(),
           args.att.template data<S>(),
@@ -57,8 +57,8 @@ Messages<S> messages_of(const Args& args) {
 /// e[edge, h], one warp each.
 template <class S>
 __global__ void __launch_bounds__(kBlockThreads)
-    logits_kernel(Entries entries, const int32_t* source, Messages<S> z, Wide<S>* e) {
-  using A = Wide<S>;
+    logits_kernel(Entries entries, const int32_t* source, Messages<S> z, Accumulator<S>* e) {
+  using A = Accumulator<S>;
   begin_overlapping();
   const int64_t n = entries.count * z.heads, step = int64_t{gridDim.x} * (kBlockThreads / 32);
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -78,8 +78,9 @@ __global__ void __launch_bounds__(kBlockThreads)
 /// kByTarget: the rows are targets.
 template <class S, bool kByTarget>
 __global__ void __launch_bounds__(kBlockThreads)
-    row_gradients_kernel(const __grid_constant__ SpmmArguments<S> a, Messages<S> z, const Wide<S>* de) {
-  using A = Wide<S>;
+    row_gradients_kernel(const __grid_constant__ SpmmArguments<S> a, Messages<S> z,
+                         const Accumulator<S>* de) {
+  using A = Accumulator<S>;
   begin_overlapping();
   const int64_t f = int64_t{blockIdx.y} * blockDim.x + threadIdx.x;
   if (f >= z.all()) return;
@@ -109,8 +110,8 @@ constexpr int kFeaturesAtOnce = 8;
 template <class S>
 __global__ void __launch_bounds__(kBlockThreads)
     weight_gradients_kernel(Entries entries, const int32_t* source, int64_t entries_of_block, Messages<S> z,
-                            const Wide<S>* de, Wide<S>* dw, Wide<S>* datt) {
-  using A = Wide<S>;
+                            const Accumulator<S>* de, Accumulator<S>* dw, Accumulator<S>* datt) {
+  using A = Accumulator<S>;
   begin_overlapping();
   const int64_t f = int64_t{blockIdx.y} * blockDim.x + threadIdx.x;
   if (f >= z.all()) return;
@@ -137,9 +138,9 @@ __global__ void __launch_bounds__(kBlockThreads)
 /// dattr[edge, k] = Σ_f dz_f W[k, f], one warp per entry.
 template <class S>
 __global__ void __launch_bounds__(kBlockThreads)
-    attribute_gradients_kernel(Entries entries, const int32_t* source, Messages<S> z, const Wide<S>* de,
-                               Wide<S>* dattr) {
-  using A = Wide<S>;
+    attribute_gradients_kernel(Entries entries, const int32_t* source, Messages<S> z,
+                               const Accumulator<S>* de, Accumulator<S>* dattr) {
+  using A = Accumulator<S>;
   begin_overlapping();
   const int64_t step = int64_t{gridDim.x} * (kBlockThreads / 32);
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -173,10 +174,10 @@ LaunchShape warps_over(Device device, int64_t items) {
 
 template <class S, class Args>
 Tensor make_logits(const Args& args, const Tensor& row) {
-  Tensor e = Tensor::empty({args.attr.size(0), args.heads()}, dtype_of<Wide<S>>(), args.device());
+  Tensor e = Tensor::empty({args.attr.size(0), args.heads()}, dtype_of<Accumulator<S>>(), args.device());
   launch("gatv2", warps_over(args.device(), args.a.csr.entries() * args.heads()), logits_kernel<S>,
          entries_of(args.a, row), args.a.csr.indices.template data<int32_t>(), messages_of<S>(args),
-         e.mutable_data<Wide<S>>());
+         e.mutable_data<Accumulator<S>>());
   return e;
 }
 
@@ -189,11 +190,11 @@ void explain_features(const char* name, const Args& args) {
 
 template <class S>
 void forward_with_features(const Gatv2Args& args) {
-  const DType wide = dtype_of<Wide<S>>();
+  const DType accumulator = dtype_of<Accumulator<S>>();
   explain_features("gatv2", args);
   const Tensor e = make_logits<S>(args, rows_of_entries(args.a.csr));
-  const Tensor l = Tensor::zeros({args.a.csr.rows, args.heads()}, wide, args.device()),
-               r = Tensor::zeros({args.a.csr.cols, args.heads()}, wide, args.device());
+  const Tensor l = Tensor::zeros({args.a.csr.rows, args.heads()}, accumulator, args.device()),
+               r = Tensor::zeros({args.a.csr.cols, args.heads()}, accumulator, args.device());
   run_gat<S>({.a = args.a,
               .l = l,
               .r = r,
@@ -210,19 +211,19 @@ void forward_with_features(const Gatv2Args& args) {
 template <class S, bool kByTarget>
 void sum_message_gradients(const CsrMatrix& a, const Messages<S>& z, const Tensor& de, Tensor& to) {
   const int64_t width = to.size(1);
-  const SpmmPlan plan = spmm_plan(a.csr, width * static_cast<int64_t>(sizeof(Wide<S>)));
+  const SpmmPlan plan = spmm_plan(a.csr, width * static_cast<int64_t>(sizeof(Accumulator<S>)));
   if (plan.items == 0 || width == 0) return;
-  Tensor workspace = Tensor::empty({plan.slots, width}, dtype_of<Wide<S>>(), to.device());
+  Tensor workspace = Tensor::empty({plan.slots, width}, dtype_of<Accumulator<S>>(), to.device());
   SpmmArguments<S> arguments = spmm_arguments<S>(a, plan, nullptr, width);
   arguments.y = to.mutable_data<S>();
-  arguments.partial = workspace.mutable_data<Wide<S>>();
+  arguments.partial = workspace.mutable_data<Accumulator<S>>();
   const auto threads = static_cast<unsigned>(std::min<int64_t>(ceil_div(width, 32) * 32, kBlockThreads));
   launch("gatv2_backward",
          {.device = to.device().index,
           .blocks = dim3(static_cast<unsigned>(plan.items), static_cast<unsigned>(ceil_div(width, threads))),
           .threads = threads,
           .overlaps = true},
-         row_gradients_kernel<S, kByTarget>, arguments, z, de.data<Wide<S>>());
+         row_gradients_kernel<S, kByTarget>, arguments, z, de.data<Accumulator<S>>());
   launch_merge<S>("gatv2_backward", to.device().index, plan, arguments);
 }
 
@@ -237,16 +238,16 @@ void sum_parts(const Tensor& parts, Tensor& to) {
 
 template <class S>
 void backward_with_features(const Gatv2BackwardArgs& args) {
-  using A = Wide<S>;
+  using A = Accumulator<S>;
   const Device device = args.device();
   const Csr& csr = args.a.csr;
-  const DType wide = dtype_of<A>();
+  const DType accumulator = dtype_of<A>();
   const int64_t width = args.heads() * args.head_width(), features = heads_of(args.attr);
   explain_features("gatv2_backward", args);
   const Tensor row = rows_of_entries(csr);
   const Tensor e = make_logits<S>(args, row);
-  const Tensor l = Tensor::zeros({csr.rows, args.heads()}, wide, device),
-               r = Tensor::zeros({csr.cols, args.heads()}, wide, device);
+  const Tensor l = Tensor::zeros({csr.rows, args.heads()}, accumulator, device),
+               r = Tensor::zeros({csr.cols, args.heads()}, accumulator, device);
   Tensor de = Tensor::empty_like(e), none;
   run_gat_backward<S>({.a = args.a,
                        .at = args.at,
@@ -282,8 +283,8 @@ void backward_with_features(const Gatv2BackwardArgs& args) {
   const int64_t entries_of_block = std::max<int64_t>(ceil_div(csr.entries(), kBlocks), 1);
   const int64_t blocks = std::max<int64_t>(ceil_div(csr.entries(), entries_of_block), 1);
   Tensor dw, datt;
-  if (args.dw) dw = Tensor::empty({blocks, features, width}, wide, device);
-  if (args.datt) datt = Tensor::empty({blocks, width}, wide, device);
+  if (args.dw) dw = Tensor::empty({blocks, features, width}, accumulator, device);
+  if (args.datt) datt = Tensor::empty({blocks, width}, accumulator, device);
   const auto threads = static_cast<unsigned>(std::min<int64_t>(ceil_div(width, 32) * 32, kBlockThreads));
   launch("gatv2_backward",
          {.device = device.index,

@@ -13,12 +13,12 @@ void set_gatv2(Arguments<S>& a, const Args& args) {
   a.source = args.r.template data<S>();
   a.att = args.att.template data<S>();
   a.bias = data_or_null<S>(args.bias);
-  a.slope = static_cast<Wide<S>>(args.slope);
+  a.slope = static_cast<Accumulator<S>>(args.slope);
 }
 
 template <class S>
 void run_gatv2(const Gatv2Args& args) {
-  using A = Wide<S>;
+  using A = Accumulator<S>;
   ForwardArguments<S> a{};
   set_gatv2(a, args);
   a.o = args.o.mutable_data<S>();
@@ -29,7 +29,7 @@ void run_gatv2(const Gatv2Args& args) {
 
 template <class S>
 void run_gatv2_backward(const Gatv2BackwardArgs& args) {
-  using A = Wide<S>;
+  using A = Accumulator<S>;
   BackwardArguments<S> a{};
   set_gatv2(a, args);
   a.o = args.o.data<S>();

@@ -19,8 +19,8 @@ namespace {
 template <class S, int kVector, int kLanes>
 __global__ void __launch_bounds__(kBlockThreads)
     dot_kernel(int64_t products, int64_t step, int64_t heads, int64_t width, const S* x, const S* a,
-               const S* a2, Wide<S>* y, Wide<S>* y2) {
-  using A = Wide<S>;
+               const S* a2, Accumulator<S>* y, Accumulator<S>* y2) {
+  using A = Accumulator<S>;
   constexpr int kInFlight = sizeof(S) == 2 ? 2 : 4;
   begin_overlapping();
   const int64_t group = (int64_t{blockIdx.x} * kBlockThreads + threadIdx.x) / kLanes;
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(kBlockThreads)
 
 template <class S, int kVector>
 void dot_rows(const HeadDotArgs& args) {
-  using A = Wide<S>;
+  using A = Accumulator<S>;
   const int64_t heads = args.a.size(0), width = args.a.size(1), products = args.x.size(0) * heads;
   if (products == 0) return;
   const int device = args.device().index;
@@ -89,9 +89,9 @@ void dot_rows(const HeadDotArgs& args) {
 /// dx = dy a + dy2 a2, one thread per element.
 template <class S>
 __global__ void __launch_bounds__(kBlockThreads)
-    spread_kernel(int64_t n, int64_t heads, int64_t width, const S* a, const S* a2, const Wide<S>* dy,
-                  const Wide<S>* dy2, S* dx) {
-  using A = Wide<S>;
+    spread_kernel(int64_t n, int64_t heads, int64_t width, const S* a, const S* a2, const Accumulator<S>* dy,
+                  const Accumulator<S>* dy2, S* dx) {
+  using A = Accumulator<S>;
   begin_overlapping();
   const int64_t step = int64_t{gridDim.x} * kBlockThreads;
   for (int64_t i = int64_t{blockIdx.x} * kBlockThreads + threadIdx.x; i < n; i += step) {
@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(kBlockThreads)
 /// Column sums Σ dy x, Σ dy2 x and Σ d_o, or the first of them. A pack of columns is within one head.
 template <class S, int kSums, int N>
 struct VectorGradients {
-  using A = Wide<S>;
+  using A = Accumulator<S>;
   using Term = A;
   const S* x;
   const A* dy;
@@ -144,7 +144,7 @@ struct VectorGradients {
 
 template <class S>
 void vector_gradients(const HeadDotBackwardArgs& args) {
-  using A = Wide<S>;
+  using A = Accumulator<S>;
   const int64_t rows = args.x.size(0), heads = args.a.size(0), width = args.a.size(1);
   const auto of = [](Tensor& to) { return to ? to.mutable_data<S>() : nullptr; };
   const auto sum = [&]<int kSums, int N>() {
@@ -182,7 +182,7 @@ void head_dot(const HeadDotArgs& args) {
 
 void head_dot_backward(const HeadDotBackwardArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using A = Wide<S>;
+    using A = Accumulator<S>;
     if (args.dx)
       launch("head_dot_backward",
              {.device = args.device().index, .blocks = blocks_for(args.dx.numel()), .overlaps = true},

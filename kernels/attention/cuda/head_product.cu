@@ -26,7 +26,7 @@ template <int kPack, bool kTurned, class S>
 __global__ void __launch_bounds__(kBlockThreads)
     head_product_kernel(const __grid_constant__ HeadProduct<S> p) {
   begin_overlapping();
-  using T = Wide<S>;
+  using T = Accumulator<S>;
   const int64_t at = int64_t{blockIdx.x} * blockDim.x + threadIdx.x, group = at / p.out;
   if (group >= p.groups) return;
   const int64_t column = at - group * p.out, head = column / p.made, own = column - head * p.made;

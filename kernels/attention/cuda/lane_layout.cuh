@@ -24,7 +24,7 @@ namespace adj::kernels::cuda {
 template <class S_, int kVector_, int kLanes_, int kChunks_, int kBatch_, int kThreads_>
 struct LaneLayout {
   using S = S_;
-  using A = Wide<S>;
+  using A = Accumulator<S>;
   static constexpr int kVector = kVector_, kLanes = kLanes_, kChunks = kChunks_, kBatch = kBatch_;
   static constexpr int kThreads = kThreads_;                            ///< per block
   static constexpr int kSpan = kVector * kLanes * kChunks;              ///< width of the widest head
@@ -125,7 +125,7 @@ __device__ __forceinline__ void load_columns(const int32_t* indices, int from, i
 /// Arguments of all passes.
 template <class S>
 struct AttentionArguments {
-  using A = Wide<S>;
+  using A = Accumulator<S>;
   // The structure whose rows are walked.
   const ItemStart* starts;
   int items;
@@ -234,7 +234,7 @@ class Gathered {
       words_[0] = half;
     }
   }
-  __device__ __forceinline__ Wide<S> operator[](int v) const {
+  __device__ __forceinline__ Accumulator<S> operator[](int v) const {
     if constexpr (sizeof(S) == 8)
       return __hiloint2double(static_cast<int>(words_[2 * v + 1]), static_cast<int>(words_[2 * v]));
     else if constexpr (sizeof(S) == 4)
@@ -246,7 +246,7 @@ class Gathered {
   }
   /// The same by another instruction, so that the compiler does not keep the earlier widened value, a
   /// register per half word.
-  __device__ __forceinline__ Wide<S> again(int v) const {
+  __device__ __forceinline__ Accumulator<S> again(int v) const {
     if constexpr (sizeof(S) != 2) return (*this)[v];
     uint32_t word;
     if constexpr (std::is_same_v<S, float16>) {

@@ -130,7 +130,7 @@ void set_heads(AttentionArguments<S>& a, int64_t heads, int64_t width, const Att
   a.width = static_cast<int>(width);
   a.pitch = static_cast<uint32_t>(heads * width * static_cast<int64_t>(sizeof(S)));
   a.dropout = {dropout.key, dropout.rule.threshold};
-  a.kept_scale = static_cast<Wide<S>>(dropout.rule.scale);
+  a.kept_scale = static_cast<Accumulator<S>>(dropout.rule.scale);
 }
 
 template <class S>
@@ -194,7 +194,7 @@ constexpr bool kTakesBias = sizeof(S) > 2 && Score::kBias;
 /// `a` has heads and pointers; this function sets the structure and workspace and launches.
 template <class S, class Score>
 void run_forward(const char* name, const CsrMatrix& matrix, ForwardArguments<S> a, bool wide) {
-  using A = Wide<S>;
+  using A = Accumulator<S>;
   const Csr& csr = matrix.csr;
   const Device device = csr.device();
   const int64_t width = int64_t{a.heads} * a.width, with_stats = width + 2 * int64_t{a.heads};
@@ -251,7 +251,7 @@ void run_forward(const char* name, const CsrMatrix& matrix, ForwardArguments<S> 
 template <class To>
 SpmmArguments<To> merged_rows(Tensor& partial, int64_t width, To* to) {
   SpmmArguments<To> sums{};
-  sums.partial = mutable_data_or_null<Wide<To>>(partial);
+  sums.partial = mutable_data_or_null<Accumulator<To>>(partial);
   sums.width = static_cast<int>(width);
   sums.y = to;
   return sums;
@@ -264,7 +264,7 @@ constexpr int kBlocksWithSums = 2048;
 /// first, so that blocks beyond the last item, which a plan by bounds has (spmm_plan.h), change nothing.
 template <class S, int N>
 struct AttentionGradientParts {
-  using A = Wide<S>;
+  using A = Accumulator<S>;
   using Term = double;
   const A *targets, *sources;
   int64_t target_blocks, source_blocks, width;
@@ -289,7 +289,7 @@ struct AttentionGradientParts {
 /// `parts` [target_blocks + source blocks, H D].
 template <class S>
 void sum_attention_gradient(const char* name, const Tensor& parts, int64_t target_blocks, Tensor& d_att) {
-  using A = Wide<S>;
+  using A = Accumulator<S>;
   const int64_t width = parts.size(1);
   const A* const from = parts.data<A>();
   dispatch_pack<A>(width, adj::cuda::aligned_to_16(from), [&]<int N>() {
@@ -303,7 +303,7 @@ void sum_attention_gradient(const char* name, const Tensor& parts, int64_t targe
 /// Row outputs of a pass; null if not needed.
 template <class S>
 struct RowGradients {
-  using A = Wide<S>;
+  using A = Accumulator<S>;
   Result<S>* row = nullptr;    ///< dq or dl; dk, dr or dx
   Result<S>* value = nullptr;  ///< dv
   A* term = nullptr;           ///< gat: dl or dr; keyed: ds
@@ -313,7 +313,7 @@ struct RowGradients {
 /// split by the plan.
 template <class S>
 class BackwardWalk {
-  using A = Wide<S>;
+  using A = Accumulator<S>;
 
  public:
   BackwardWalk(const char* name, const CsrMatrix& matrix, SpmmPlan plan, const RowGradients<S>& gradients,
@@ -374,7 +374,7 @@ template <class S, class Score>
 void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& adjoint, BackwardArguments<S> a,
                   bool wide, const RowGradients<S>& by_target, const RowGradients<S>& by_source,
                   Tensor& d_att, AttentionGradient way = AttentionGradient::by_size) {
-  using A = Wide<S>;
+  using A = Accumulator<S>;
   const Device device = matrix.csr.device();
   const int64_t width = int64_t{a.heads} * a.width;
   constexpr int kMost = Score::kAtt ? kBlocksWithSums : 0x7fffffff;

@@ -12,13 +12,13 @@ void bit_range(const BitRangeArgs& args) {
   const int64_t outer = outer_of(args.x, args.along), inner = inner_of(args.x, args.along);
   const int64_t row = by_rows ? inner : 1, step = by_rows ? 1 : outer;
   const float* x = args.x.data<float>();
-  struct Extremes {
+  struct MinMax {
     float least = 0.0f, largest = 0.0f;  // 0 is always in the range
   };
-  std::vector<Extremes> found(static_cast<size_t>(outer));
+  std::vector<MinMax> found(static_cast<size_t>(outer));
   parallel_for(outer, 16, [&](int64_t begin, int64_t end) {
     for (int64_t o = begin; o < end; ++o) {
-      Extremes& e = found[static_cast<size_t>(o)];
+      MinMax& e = found[static_cast<size_t>(o)];
       for (int64_t k = 0; k < inner; ++k) {
         const float value = x[o * row + k * step];
         if (!std::isfinite(value)) continue;
@@ -29,7 +29,7 @@ void bit_range(const BitRangeArgs& args) {
   });
   auto* scale = args.scale.mutable_data<float>();
   auto* zero = args.zero.mutable_data<float>();
-  const auto leave = [&](size_t i, const Extremes& e) {
+  const auto leave = [&](size_t i, const MinMax& e) {
     const BitScale of = bit_scale(e.least, e.largest, args.range, args.bits);
     scale[i] = of.scale;
     zero[i] = of.zero;
@@ -38,8 +38,8 @@ void bit_range(const BitRangeArgs& args) {
     for (size_t o = 0; o < found.size(); ++o) leave(o, found[o]);
     return;
   }
-  Extremes all;
-  for (const Extremes& e : found) all = {std::min(all.least, e.least), std::max(all.largest, e.largest)};
+  MinMax all;
+  for (const MinMax& e : found) all = {std::min(all.least, e.least), std::max(all.largest, e.largest)};
   leave(0, all);
 }
 

@@ -16,13 +16,13 @@ namespace {
 constexpr int kLanes = 32, kRows = 8;  // per block
 
 /// [outer or 1], zeroed beforehand: bits of the maximum and of the negated minimum.
-struct Extremes {
+struct MinMax {
   unsigned *largest, *negated;
 };
 
 /// x [rows, cols]; `to` has one range per row, per column, or one for all.
 __global__ void __launch_bounds__(kLanes* kRows)
-    find_extremes(const float* x, int64_t rows, int64_t cols, bool by_row, bool by_column, Extremes to) {
+    find_minmax(const float* x, int64_t rows, int64_t cols, bool by_row, bool by_column, MinMax to) {
   adj::cuda::begin_overlapping();
   __shared__ unsigned found[2][kRows][kLanes];
   const int64_t column = int64_t{blockIdx.x} * kLanes + threadIdx.x,
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(kLanes* kRows)
 }
 
 __global__ void __launch_bounds__(256)
-    leave_scales(Extremes from, int64_t n, BitRange range, int bits, float* scale, float* zero) {
+    leave_scales(MinMax from, int64_t n, BitRange range, int bits, float* scale, float* zero) {
   adj::cuda::begin_overlapping();
   const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -92,7 +92,7 @@ void bit_range(const BitRangeArgs& args) {
   const bool along_rows = args.along == PackedAlong::rows, each = n != 1 || outer_of(args.x, args.along) == 1;
   Tensor found = Tensor::zeros({2, std::max<int64_t>(n, 1)}, DType::i32, device);
   auto* bits = reinterpret_cast<unsigned*>(found.mutable_data<int32_t>());
-  const Extremes extremes{bits, bits + std::max<int64_t>(n, 1)};
+  const MinMax minmax{bits, bits + std::max<int64_t>(n, 1)};
   const bool by_row = each && along_rows;
   const auto x_blocks = by_row ? 1u : static_cast<unsigned>(ceil_div(cols, int64_t{kLanes}));
   const int64_t wanted = 8 * adj::cuda::properties(device.index).multiprocessors;
@@ -103,10 +103,10 @@ void bit_range(const BitRangeArgs& args) {
                      .blocks = dim3(x_blocks, y_blocks),
                      .threads = dim3(kLanes, kRows),
                      .overlaps = true},
-                    find_extremes, args.x.data<float>(), rows, cols, by_row, each && !along_rows, extremes);
+                    find_minmax, args.x.data<float>(), rows, cols, by_row, each && !along_rows, minmax);
   adj::cuda::launch("bit_range",
                     {.device = device.index, .blocks = adj::cuda::blocks_for(n), .overlaps = true},
-                    leave_scales, extremes, n, args.range, args.bits, args.scale.mutable_data<float>(),
+                    leave_scales, minmax, n, args.range, args.bits, args.scale.mutable_data<float>(),
                     args.zero.mutable_data<float>());
 }
 

@@ -193,7 +193,7 @@ class Library {
 
   std::unique_ptr<Plan> make_plan(const Product& p, const Tensor& bias) {
     auto plan = std::make_unique<Plan>();
-    const cudaDataType_t scale_type = cuda_type(wide_dtype(p.dtype));
+    const cudaDataType_t scale_type = cuda_type(accumulator_dtype(p.dtype));
     ADJ_CUBLAS_CHECK(cublasLtMatmulDescCreate(plan->product.out(), compute_type(p), scale_type));
     const cublasLtMatmulDesc_t product = plan->product.get();
     set(product, CUBLASLT_MATMUL_DESC_TRANSA, p.trans_b ? CUBLAS_OP_T : CUBLAS_OP_N);

@@ -14,7 +14,7 @@ namespace {
 
 template <class S>
 struct Softmax {
-  using T = Wide<S>;
+  using T = Accumulator<S>;
   EntryPlaces place;
   const S* e;
   T* y;
@@ -114,7 +114,7 @@ struct Softmax {
 
 template <class S>
 struct SoftmaxBackward {
-  using T = Wide<S>;
+  using T = Accumulator<S>;
   EntryPlaces place;
   const T* y;
   const T* dy;
@@ -149,7 +149,7 @@ struct SoftmaxBackward {
 
 void edge_softmax(const EdgeSoftmaxArgs& args) {
   dispatch_features(args.e.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const EntryPlaces place(args.a, args.e);
     reduce_rows<T>(args.a.csr, place.heads, Softmax<S>{place, args.e.data<S>(), args.y.mutable_data<T>()});
   });
@@ -157,7 +157,7 @@ void edge_softmax(const EdgeSoftmaxArgs& args) {
 
 void edge_softmax_backward(const EdgeSoftmaxBackwardArgs& args) {
   dispatch_features(args.de.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const EntryPlaces place(args.a, args.y);
     reduce_rows<T>(args.a.csr, place.heads,
                    SoftmaxBackward<S>{place, args.y.data<T>(), args.dy.data<T>(), args.de.mutable_data<S>()});

@@ -14,7 +14,7 @@ namespace {
 
 template <class S>
 struct Softmax {
-  using T = Wide<S>;
+  using T = Accumulator<S>;
   EntryPlaces place;
   T lowest;  // finite, so that differences to -inf are defined
   const S* e;
@@ -44,7 +44,7 @@ struct Softmax {
 
 template <class S>
 struct SoftmaxBackward {
-  using T = Wide<S>;
+  using T = Accumulator<S>;
   EntryPlaces place;
   const T* y;
   const T* dy;
@@ -69,7 +69,7 @@ struct SoftmaxBackward {
 
 void edge_softmax(const EdgeSoftmaxArgs& args) {
   dispatch_features(args.e.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const EntryPlaces place(args.a, args.e);
     map_edge_rows(
         "edge_softmax", args.a.csr, place.heads,
@@ -79,7 +79,7 @@ void edge_softmax(const EdgeSoftmaxArgs& args) {
 
 void edge_softmax_backward(const EdgeSoftmaxBackwardArgs& args) {
   dispatch_features(args.de.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const EntryPlaces place(args.a, args.y);
     map_edge_rows("edge_softmax_backward", args.a.csr, place.heads,
                   SoftmaxBackward<S>{place, args.y.data<T>(), args.dy.data<T>(), args.de.mutable_data<S>()});

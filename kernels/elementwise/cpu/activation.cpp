@@ -18,7 +18,7 @@ void activate(const ActivateArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     dispatch_activation(activation, [&]<Activation A>() {
       const S* in = args.x.data<S>();
-      const Wide<S> s = slope;
+      const Accumulator<S> s = slope;
       map(
           args.x.numel(), args.y.mutable_data<S>(), [=](int64_t i) { return activated<A>(widen(in[i]), s); },
           grain_of(A));
@@ -33,7 +33,7 @@ void activate_backward(const ActivateBackwardArgs& args) {
     dispatch_activation(activation, [&]<Activation A>() {
       const S* in = args.x.data<S>();
       const S* grad = args.dy.data<S>();
-      const Wide<S> s = slope;
+      const Accumulator<S> s = slope;
       map(
           args.x.numel(), args.dx.mutable_data<S>(),
           [=](int64_t i) { return widen(grad[i]) * activation_slope<A>(widen(in[i]), s); }, grain_of(A));

@@ -28,7 +28,7 @@ void map_kept(int64_t n, const RandomKey& key, const DropoutRule& rule, S* to, F
 void dropout(const DropoutArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     dispatch_activation(args.activation, [&]<Activation A>() {
-      using T = Wide<S>;
+      using T = Accumulator<S>;
       const S* x = args.x.data<S>();
       const T slope = args.slope, scale = args.rule.scale;
       map_kept(args.x.numel(), args.key, args.rule, args.y.mutable_data<S>(), [=](int64_t i, bool kept) {
@@ -42,7 +42,7 @@ void dropout(const DropoutArgs& args) {
 void dropout_backward(const DropoutBackwardArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     dispatch_activation(args.activation, [&]<Activation A>() {
-      using T = Wide<S>;
+      using T = Accumulator<S>;
       const S* x = args.x.data<S>();
       const S* dy = args.dy.data<S>();
       const T slope = args.slope, scale = args.rule.scale;

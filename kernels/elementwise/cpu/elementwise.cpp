@@ -10,7 +10,7 @@ void linear_combination(const LinearCombinationArgs& args) {
   const double alpha = args.alpha;
   const double beta = args.beta;
   dispatch_features(args.a.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const S* in = args.a.data<S>();
     const T s = static_cast<T>(alpha), t = static_cast<T>(beta);
     if (args.b) {
@@ -34,7 +34,7 @@ void multiply(const MultiplyArgs& args) {
 void multiply_scalar(const MultiplyScalarArgs& args) {
   dispatch_features(args.a.dtype(), [&]<class S>() {
     const S* in = args.a.data<S>();
-    const Wide<S> factor = *args.s.data<Wide<S>>();
+    const Accumulator<S> factor = *args.s.data<Accumulator<S>>();
     map(args.a.numel(), args.y.mutable_data<S>(), [=](int64_t i) { return widen(in[i]) * factor; });
   });
 }
@@ -43,7 +43,7 @@ void add_bias(const AddBiasArgs& args) {
   const int64_t width = args.x.size(1);
   if (args.x.numel() == 0) return;
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const S* in = args.x.data<S>();
     S* out = args.y.mutable_data<S>();
     const int64_t period = period_of(width);
@@ -68,7 +68,7 @@ void scale_rows(const ScaleRowsArgs& args) {
     S* out = args.y.mutable_data<S>();
     parallel_for(args.x.size(0), row_grain(width), [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const Wide<S> by = widen(factor[i]);
+        const Accumulator<S> by = widen(factor[i]);
 #pragma omp simd
         for (int64_t k = i * width; k < (i + 1) * width; ++k) out[k] = narrow<S>(widen(in[k]) * by);
       }

@@ -28,8 +28,8 @@ void drop(DropoutMask& mask, int64_t begin, int64_t n, float scale, S* to) {
     S* part = to + at;
 #pragma omp simd
     for (int64_t i = 0; i < count; ++i) {
-      const Wide<S> value = widen(part[i]) * static_cast<Wide<S>>(scale);
-      part[i] = narrow<S>(static_cast<uint32_t>(draws[i]) >= threshold ? value : Wide<S>{0});
+      const Accumulator<S> value = widen(part[i]) * static_cast<Accumulator<S>>(scale);
+      part[i] = narrow<S>(static_cast<uint32_t>(draws[i]) >= threshold ? value : Accumulator<S>{0});
     }
   }
 }
@@ -68,11 +68,12 @@ void unpack_rows(const UnpackRowsArgs& args) {
         if (from.by_column) {
 #pragma omp simd
           for (int64_t c = 0; c < cols; ++c)
-            to[c] = narrow<S>(Wide<S>{scale[c] * (static_cast<float>(q[c]) - zero[c])});
+            to[c] = narrow<S>(Accumulator<S>{scale[c] * (static_cast<float>(q[c]) - zero[c])});
         } else {
           const float s = *scale, z = *zero;
 #pragma omp simd
-          for (int64_t c = 0; c < cols; ++c) to[c] = narrow<S>(Wide<S>{s * (static_cast<float>(q[c]) - z)});
+          for (int64_t c = 0; c < cols; ++c)
+            to[c] = narrow<S>(Accumulator<S>{s * (static_cast<float>(q[c]) - z)});
         }
         if (args.rule.threshold > 0) drop(mask, (args.first + i) * cols, cols, args.rule.scale, to);
       }

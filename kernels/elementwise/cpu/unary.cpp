@@ -53,7 +53,8 @@ void unary_backward(const UnaryBackwardArgs& args) {
 void affine(const AffineArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class T>() {
     const T* in = args.x.data<T>();
-    const auto scale = static_cast<Wide<T>>(args.scale), shift = static_cast<Wide<T>>(args.shift);
+    const auto scale = static_cast<Accumulator<T>>(args.scale),
+               shift = static_cast<Accumulator<T>>(args.shift);
     map(args.x.numel(), args.y.mutable_data<T>(), [=](int64_t i) { return scale * widen(in[i]) + shift; });
   });
 }

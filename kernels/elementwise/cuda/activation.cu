@@ -23,7 +23,7 @@ void activate(const ActivateArgs& args) {
   const Activation activation = args.activation;
   const float slope = args.slope;
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     dispatch_activation(activation, [&]<Activation A>() {
       map("activate", args.x.device().index, args.x.numel(), Activate<A, T>{static_cast<T>(slope)},
           args.y.mutable_data<S>(), args.x.data<S>());
@@ -35,7 +35,7 @@ void activate_backward(const ActivateBackwardArgs& args) {
   const Activation activation = args.activation;
   const float slope = args.slope;
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     dispatch_activation(activation, [&]<Activation A>() {
       map("activate_backward", args.x.device().index, args.x.numel(),
           ActivateBackward<A, T>{static_cast<T>(slope)}, args.dx.mutable_data<S>(), args.x.data<S>(),

@@ -12,7 +12,7 @@ template <class T, class F, bool kScalarFirst>
 struct OfOne {
   F f;
   const T* scalar;
-  __device__ Wide<T> operator()(Wide<T> x) const {
+  __device__ Accumulator<T> operator()(Accumulator<T> x) const {
     return kScalarFirst ? f(widen(*scalar), x) : f(x, widen(*scalar));
   }
 };
@@ -27,13 +27,13 @@ struct First {
 template <class T>
 struct Constant {
   const T* value;
-  __device__ Wide<T> operator()() const { return widen(*value); }
+  __device__ Accumulator<T> operator()() const { return widen(*value); }
 };
 
 template <int N, class T>
-__device__ __forceinline__ Pack<Wide<T>, N> load_or_repeat(const T* row, int64_t column, bool moves) {
+__device__ __forceinline__ Pack<Accumulator<T>, N> load_or_repeat(const T* row, int64_t column, bool moves) {
   if (moves) return load_wide<N>(row + column);
-  Pack<Wide<T>, N> pack;
+  Pack<Accumulator<T>, N> pack;
 #pragma unroll
   for (int k = 0; k < N; ++k) pack[k] = widen(*row);
   return pack;
@@ -54,8 +54,8 @@ __global__ void __launch_bounds__(kBlockThreads)
     const int64_t column = static_cast<int64_t>(i - row * packs_per_row) * N;
     int64_t in_a, in_b;
     layout.begin_of(static_cast<int64_t>(row), in_a, in_b);
-    const Pack<Wide<T>, N> left = load_or_repeat<N>(a + in_a, column, moves_a);
-    const Pack<Wide<T>, N> right = load_or_repeat<N>(b + in_b, column, moves_b);
+    const Pack<Accumulator<T>, N> left = load_or_repeat<N>(a + in_a, column, moves_a);
+    const Pack<Accumulator<T>, N> right = load_or_repeat<N>(b + in_b, column, moves_b);
     store_narrow<N>(y + static_cast<int64_t>(i) * N, map_pack<T, N>(f, left, right));
   }
 }

@@ -13,8 +13,9 @@ constexpr int kEight = 8;
 /// y = dropout(act(x)), or, given dy, dropout(dy) act'(x).
 template <Activation A, bool kBackward, bool kAligned, class S>
 __global__ void __launch_bounds__(kBlockThreads)
-    dropout_kernel(int64_t n, const S* x, const S* dy, DropoutMask mask, Wide<S> scale, Wide<S> slope, S* y) {
-  using T = Wide<S>;
+    dropout_kernel(int64_t n, const S* x, const S* dy, DropoutMask mask, Accumulator<S> scale,
+                   Accumulator<S> slope, S* y) {
+  using T = Accumulator<S>;
   begin_overlapping();
   const auto of = [=](T value, T gradient, bool kept) {
     if constexpr (kBackward)
@@ -52,7 +53,7 @@ void run(const char* name, const Args& args, const Tensor* dy, Tensor& to) {
           name,
           {.device = args.x.device().index, .blocks = blocks_for(args.x.numel(), kEight), .overlaps = true},
           kernel, args.x.numel(), x, gradient, DropoutMask{args.key, args.rule.threshold},
-          Wide<S>{args.rule.scale}, static_cast<Wide<S>>(args.slope), y);
+          Accumulator<S>{args.rule.scale}, static_cast<Accumulator<S>>(args.slope), y);
     });
   });
 }

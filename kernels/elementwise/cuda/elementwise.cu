@@ -35,7 +35,7 @@ struct MultiplyScalar {
 template <int N, class Index, class S>
 __global__ void __launch_bounds__(kBlockThreads)
     add_bias_kernel(Index packs, Index packs_per_row, const S* x, const S* bias, S* y) {
-  using T = Wide<S>;
+  using T = Accumulator<S>;
   begin_overlapping();
   const Index step = static_cast<Index>(gridDim.x) * blockDim.x;
   for (Index i = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; i < packs; i += step) {
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kBlockThreads)
 template <int N, class Index, class S>
 __global__ void __launch_bounds__(kBlockThreads)
     scale_rows_kernel(Index packs, Index packs_per_row, const S* x, const S* s, S* y) {
-  using T = Wide<S>;
+  using T = Accumulator<S>;
   begin_overlapping();
   const Index step = static_cast<Index>(gridDim.x) * blockDim.x;
   for (Index i = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; i < packs; i += step) {
@@ -84,7 +84,7 @@ void linear_combination(const LinearCombinationArgs& args) {
   const double beta = args.beta;
   const int device = args.a.device().index;
   dispatch_features(args.a.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     if (args.b) {
       const LinearCombination<T> combine{static_cast<T>(alpha), static_cast<T>(beta)};
       map("linear_combination", device, args.a.numel(), combine, args.y.mutable_data<S>(), args.a.data<S>(),
@@ -98,15 +98,16 @@ void linear_combination(const LinearCombinationArgs& args) {
 
 void multiply(const MultiplyArgs& args) {
   dispatch_features(args.a.dtype(), [&]<class S>() {
-    map("multiply", args.a.device().index, args.a.numel(), Multiply<Wide<S>>{}, args.y.mutable_data<S>(),
-        args.a.data<S>(), args.b.data<S>());
+    map("multiply", args.a.device().index, args.a.numel(), Multiply<Accumulator<S>>{},
+        args.y.mutable_data<S>(), args.a.data<S>(), args.b.data<S>());
   });
 }
 
 void multiply_scalar(const MultiplyScalarArgs& args) {
   dispatch_features(args.a.dtype(), [&]<class S>() {
     map("multiply_scalar", args.a.device().index, args.a.numel(),
-        MultiplyScalar<Wide<S>>{args.s.data<Wide<S>>()}, args.y.mutable_data<S>(), args.a.data<S>());
+        MultiplyScalar<Accumulator<S>>{args.s.data<Accumulator<S>>()}, args.y.mutable_data<S>(),
+        args.a.data<S>());
   });
 }
 

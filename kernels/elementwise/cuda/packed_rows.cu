@@ -23,7 +23,7 @@ __device__ __forceinline__ uint32_t kept_of_eight(const DropoutMask& mask, int64
 template <class S>
 __global__ void __launch_bounds__(kBlockThreads)
     unpack_kernel(int64_t groups, int64_t in_row, PackedOperand from, int64_t first, DropoutMask mask,
-                  Wide<S> scale, bool aligned, S* y) {
+                  Accumulator<S> scale, bool aligned, S* y) {
   begin_overlapping();
   const int64_t step = int64_t{gridDim.x} * blockDim.x;
   for (int64_t at = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; at < groups; at += step) {
@@ -31,13 +31,14 @@ __global__ void __launch_bounds__(kBlockThreads)
     const uint64_t q = from.integers(first + row, column / kEight);
     const int64_t place = (first + row) * from.cols + column;
     const uint32_t kept = mask.threshold > 0 ? kept_of_eight(mask, place) : 0xffu;
-    Pack<Wide<S>, kEight> pack;
+    Pack<Accumulator<S>, kEight> pack;
 #pragma unroll
     for (int k = 0; k < kEight; ++k) {
       if (column + k >= from.cols) continue;
       // Rounded to the storage type before scaling, like dropout of a stored matrix.
-      pack[k] = widen(narrow<S>(Wide<S>{from.value(static_cast<int>(q >> (8 * k) & 0xffu), column + k)}));
-      if (mask.threshold > 0) pack[k] = (kept >> k & 1u) != 0 ? pack[k] * scale : Wide<S>{0};
+      pack[k] =
+          widen(narrow<S>(Accumulator<S>{from.value(static_cast<int>(q >> (8 * k) & 0xffu), column + k)}));
+      if (mask.threshold > 0) pack[k] = (kept >> k & 1u) != 0 ? pack[k] * scale : Accumulator<S>{0};
     }
     S* to = y + row * from.cols + column;
     if (aligned) {
@@ -84,7 +85,7 @@ void unpack_rows(const UnpackRowsArgs& args) {
     S* y = args.y.mutable_data<S>();
     launch("unpack_rows", {.device = args.device().index, .blocks = blocks_for(groups), .overlaps = true},
            unpack_kernel<S>, groups, in_row, PackedOperand(args.from), args.first,
-           DropoutMask{args.key, args.rule.threshold}, Wide<S>{args.rule.scale},
+           DropoutMask{args.key, args.rule.threshold}, Accumulator<S>{args.rule.scale},
            args.from.cols % kEight == 0 && aligned_to_16(y), y);
   });
 }

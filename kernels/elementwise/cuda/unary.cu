@@ -44,8 +44,8 @@ struct Affine {
 void unary(const UnaryArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class T>() {
     dispatch_unary(args.function, [&]<Unary U>() {
-      map("unary", args.x.device().index, args.x.numel(), Function<U, Wide<T>>{}, args.y.mutable_data<T>(),
-          args.x.data<T>());
+      map("unary", args.x.device().index, args.x.numel(), Function<U, Accumulator<T>>{},
+          args.y.mutable_data<T>(), args.x.data<T>());
     });
   });
 }
@@ -53,7 +53,7 @@ void unary(const UnaryArgs& args) {
 void unary_backward(const UnaryBackwardArgs& args) {
   dispatch_features(args.saved.dtype(), [&]<class T>() {
     dispatch_unary(args.function, [&]<Unary U>() {
-      map("unary_backward", args.saved.device().index, args.saved.numel(), Backward<U, Wide<T>>{},
+      map("unary_backward", args.saved.device().index, args.saved.numel(), Backward<U, Accumulator<T>>{},
           args.dx.mutable_data<T>(), args.saved.data<T>(), args.dy.data<T>());
     });
   });
@@ -61,7 +61,8 @@ void unary_backward(const UnaryBackwardArgs& args) {
 
 void affine(const AffineArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class T>() {
-    const Affine<Wide<T>> f{static_cast<Wide<T>>(args.scale), static_cast<Wide<T>>(args.shift)};
+    const Affine<Accumulator<T>> f{static_cast<Accumulator<T>>(args.scale),
+                                   static_cast<Accumulator<T>>(args.shift)};
     map("affine", args.x.device().index, args.x.numel(), f, args.y.mutable_data<T>(), args.x.data<T>());
   });
 }

@@ -36,7 +36,7 @@ void mean_of_terms(std::string_view op, const TargetLossArgs& args) {
   const Selection selection = checked_selection(op, args.x, args.index);
   const int64_t width = args.x.size(1);
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const S* in = args.x.data<S>();
     const T* goal = args.target.data<T>();
     std::atomic<int64_t> missing = 0;
@@ -73,7 +73,7 @@ void mean_of_terms_backward(std::string_view op, const TargetLossBackwardArgs& a
   const Selection selection = checked_selection(op, args.x, args.index);
   const int64_t width = args.x.size(1);
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const S* in = args.x.data<S>();
     const T* goal = args.target.data<T>();
     S* grad = args.dx.mutable_data<S>();
@@ -107,7 +107,7 @@ void softmax_cross_entropy(const SoftmaxCrossEntropyArgs& args) {
   const Selection selection = checked_selection(op, args.x, args.index);
   const int64_t classes = args.x.size(1);
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const S* in = args.x.data<S>();
     const int32_t* labels = args.label.data<int32_t>();
     const auto row_of = [=](int64_t k) { return selection.row(k); };
@@ -138,7 +138,7 @@ void softmax_cross_entropy_backward(const SoftmaxCrossEntropyBackwardArgs& args)
   const Selection selection = checked_selection(op, args.x, args.index);
   const int64_t classes = args.x.size(1);
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const S* in = args.x.data<S>();
     const int32_t* labels = args.label.data<int32_t>();
     S* grad = args.dx.mutable_data<S>();

@@ -34,7 +34,7 @@ void weighted_cross_entropy(const WeightedCrossEntropyArgs& args) {
   const Selection selection = checked_selection("cross_entropy", args.x, args.index);
   const int64_t classes = args.x.size(1), grain = row_grain(classes, kCostlyGrain);
   dispatch_features(args.x.dtype(), [&]<class T>() {
-    using W = Wide<T>;
+    using W = Accumulator<T>;
     const T* in = args.x.data<T>();
     const Labels<W> labels(args);
     const double total = sum_of_chunks(selection.count, grain, [=](int64_t begin, int64_t end) {
@@ -74,7 +74,7 @@ void weighted_cross_entropy_backward(const WeightedCrossEntropyBackwardArgs& arg
   const Selection selection = checked_selection("cross_entropy", args.x, args.index);
   const int64_t classes = args.x.size(1);
   dispatch_features(args.x.dtype(), [&]<class T>() {
-    using W = Wide<T>;
+    using W = Accumulator<T>;
     const T* in = args.x.data<T>();
     T* grad = args.dx.mutable_data<T>();
     const Labels<W> labels(args);

@@ -18,8 +18,8 @@ struct StoreMean {
 template <int N, int kLanes, int kHeld, class S>
 __global__ void __launch_bounds__(kBlockThreads)
     cross_entropy_kernel(Selection selection, const S* x, int64_t width, const int32_t* label, Fault outside,
-                         StoreMean<Wide<S>> finish, double* partial, unsigned* counter) {
-  using T = Wide<S>;
+                         StoreMean<Accumulator<S>> finish, double* partial, unsigned* counter) {
+  using T = Accumulator<S>;
   begin_overlapping();
   constexpr int kGroups = kBlockThreads / kLanes;
   const int lane = static_cast<int>(threadIdx.x) % kLanes, group = static_cast<int>(threadIdx.x) / kLanes;
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kBlockThreads)
 // dx = (softmax(x) - onehot(label)) dloss times / count.
 template <class S>
 struct CrossEntropyBackward {
-  using T = Wide<S>;
+  using T = Accumulator<S>;
   Selection selection;
   const int32_t* times;  // number of times each row is selected; null: once
   const S* x;
@@ -106,7 +106,7 @@ template <class Loss, class S>
 struct Terms {
   Selection selection;
   const S* x;
-  const Wide<S>* target;
+  const Accumulator<S>* target;
   int64_t width;
 
   __device__ Counted operator()(int64_t i) const {
@@ -116,7 +116,7 @@ struct Terms {
       if (row < 0) return {std::numeric_limits<double>::quiet_NaN(), 1.0};
       at = row * width + (i - k * width);
     }
-    const Wide<S> t = target[at];
+    const Accumulator<S> t = target[at];
     if (isnan(t)) return {0.0, 0.0};
     return {static_cast<double>(Loss::term(widen(x[at]), t)), 1.0};
   }
@@ -133,9 +133,9 @@ struct StoreMeanOfCounted {
 
 template <class Loss, class S>
 __global__ void __launch_bounds__(kBlockThreads)
-    slopes_kernel(Selection selection, const int32_t* times, const S* x, const Wide<S>* target, int64_t width,
-                  const Wide<S>* total, const Wide<S>* dloss, S* dx) {
-  using T = Wide<S>;
+    slopes_kernel(Selection selection, const int32_t* times, const S* x, const Accumulator<S>* target,
+                  int64_t width, const Accumulator<S>* total, const Accumulator<S>* dloss, S* dx) {
+  using T = Accumulator<S>;
   begin_overlapping();
   const int64_t step = int64_t{gridDim.x} * blockDim.x, items = selection.count * width;
   const T factor = *dloss / *total;
@@ -158,7 +158,7 @@ void mean_of_terms(const char* name, const TargetLossArgs& args) {
   const Selection selection = selection_of(name, args.x, args.index);
   const int64_t width = args.x.size(1), items = selection.count * width;
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     flat_sum<Counted>(name, args.x.device().index, items,
                       Terms<Loss, S>{selection, args.x.data<S>(), args.target.data<T>(), width},
                       StoreMeanOfCounted<T>{args.total.mutable_data<T>(), args.loss.mutable_data<T>()});
@@ -169,7 +169,7 @@ template <class Loss>
 void mean_of_terms_backward(const char* name, const TargetLossBackwardArgs& args) {
   const Selection selection = selection_of(name, args.x, args.index);
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     Tensor& dx = args.dx;
     const Tensor times = begin_gradient<S>(name, selection, dx);
     const int64_t width = args.x.size(1);
@@ -204,7 +204,7 @@ void softmax_cross_entropy(const SoftmaxCrossEntropyArgs& args) {
   const int device = args.x.device().index;
   const Fault outside = fault_of(device, "cross_entropy", "label");
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const S* in = args.x.data<S>();
     const StoreMean<T> finish{static_cast<double>(selection.count), args.loss.mutable_data<T>()};
     dispatch_row<S>(args.x.size(1), aligned_to_16(in), [&]<int N, int kLanes, int kHeld>() {
@@ -226,7 +226,7 @@ void softmax_cross_entropy_backward(const SoftmaxCrossEntropyBackwardArgs& args)
     const Tensor times = begin_gradient<S>(kName, selection, dx);
     const CrossEntropyBackward<S> body{
         selection,           counts_of(times),           args.x.data<S>(),
-        args.x.size(1),      args.label.data<int32_t>(), args.dloss.data<Wide<S>>(),
+        args.x.size(1),      args.label.data<int32_t>(), args.dloss.data<Accumulator<S>>(),
         dx.mutable_data<S>()};
     map_rows<S>(kName, dx.device().index, selection.count, args.x.size(1), aligned_to_16(body.x, body.dx),
                 body);

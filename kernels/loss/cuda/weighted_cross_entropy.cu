@@ -62,10 +62,11 @@ struct StoreMean {
 
 template <int N, int kLanes, int kHeld, class T>
 __global__ void __launch_bounds__(kBlockThreads)
-    weighted_cross_entropy_kernel(Selection selection, const T* x, int64_t width, Labels<Wide<T>> labels,
-                                  StoreMean<Wide<T>> finish, double* partial, unsigned* counter) {
+    weighted_cross_entropy_kernel(Selection selection, const T* x, int64_t width,
+                                  Labels<Accumulator<T>> labels, StoreMean<Accumulator<T>> finish,
+                                  double* partial, unsigned* counter) {
   begin_overlapping();
-  using W = Wide<T>;
+  using W = Accumulator<T>;
   constexpr int kGroups = kBlockThreads / kLanes;
   const int lane = static_cast<int>(threadIdx.x) % kLanes, group = static_cast<int>(threadIdx.x) / kLanes;
   const int64_t step = int64_t{gridDim.x} * kGroups;
@@ -90,13 +91,13 @@ struct WeightedBackward {
   const int32_t* times;  // number of times each row is selected; null: once
   const T* x;
   int64_t width;
-  Labels<Wide<T>> labels;
-  const Wide<T>*total, *dloss;
+  Labels<Accumulator<T>> labels;
+  const Accumulator<T>*total, *dloss;
   T* dx;
 
   template <int N, int kLanes, int kHeld>
   __device__ void row(int64_t k, int lane) const {
-    using W = Wide<T>;
+    using W = Accumulator<T>;
     const int64_t row = k < 0 ? k : selection.row(k);
     const RowView<T, N, kLanes, kHeld> view(x, width, row, lane);
     W largest, sum;
@@ -124,7 +125,7 @@ void weighted_cross_entropy(const WeightedCrossEntropyArgs& args) {
   const Selection selection = selection_of("cross_entropy", args.x, args.index);
   const int device = args.x.device().index;
   dispatch_features(args.x.dtype(), [&]<class T>() {
-    using W = Wide<T>;
+    using W = Accumulator<T>;
     const T* in = args.x.data<T>();
     const Labels<W> labels = labels_of<W>(args);
     W* total = args.total.mutable_data<W>();
@@ -144,7 +145,7 @@ void weighted_cross_entropy(const WeightedCrossEntropyArgs& args) {
 void weighted_cross_entropy_backward(const WeightedCrossEntropyBackwardArgs& args) {
   const Selection selection = selection_of("cross_entropy", args.x, args.index);
   dispatch_features(args.x.dtype(), [&]<class T>() {
-    using W = Wide<T>;
+    using W = Accumulator<T>;
     Tensor& dx = args.dx;
     const Tensor times = begin_gradient<T>("weighted_cross_entropy_backward", selection, dx);
     const WeightedBackward<T> body{

@@ -25,7 +25,7 @@ struct Moments {
 /// widens the deviations.
 template <class S>
 void chunk_moments(const S* x, int64_t rows, int64_t width, Moments to) {
-  using T = Wide<S>;
+  using T = Accumulator<S>;
   constexpr int64_t kGuessed = 16;
   const int64_t period = period_of(width), n = rows * width;
   std::vector<T> scratch(static_cast<size_t>(3 * period + width));
@@ -77,7 +77,7 @@ void merge(Moments a, int64_t rows_a, const Moments& b, int64_t rows_b, int64_t 
 /// The affine map per column, for features stored as S.
 template <class S>
 struct Columns {
-  using T = Wide<S>;
+  using T = Accumulator<S>;
   std::vector<T> storage;
   int64_t period;
   const T *mean, *scale, *beta;  // scale = rstd gamma
@@ -147,7 +147,7 @@ void batch_norm_statistics(const BatchNormStatisticsArgs& args) {
   const int64_t rows = args.x.size(0), width = args.x.size(1);
   if (width == 0) return;
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const S* in = args.x.data<S>();
     const int64_t grain = reduction_grain(width), chunks = ceil_div(rows, grain);
     Tensor scratch = Tensor::empty({chunks, 2, width}, DType::f64);
@@ -196,7 +196,7 @@ void batch_norm_apply(const BatchNormApplyArgs& args) {
   const int64_t width = args.x.size(1);
   if (args.x.numel() == 0) return;
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const Columns<S> columns(args.mean, args.rstd, args.gamma, args.beta, width);
     const S* in = args.x.data<S>();
     const T *shift = columns.mean, *scale = columns.scale, *offset = columns.beta;
@@ -231,7 +231,7 @@ void batch_norm_backward(const BatchNormBackwardArgs& args) {
   const int64_t rows = args.x.size(0), width = args.x.size(1);
   if (width == 0) return;
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const Columns<S> columns(args.mean, args.rstd, args.gamma, args.beta, width);
     const int64_t period = columns.period, grain = reduction_grain(width);
     const S *in = args.x.data<S>(), *grad = args.dy.data<S>();

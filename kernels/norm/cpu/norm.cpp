@@ -12,7 +12,7 @@ void layer_norm(const LayerNormArgs& args) {
   const double eps = args.eps;
   const int64_t width = args.x.size(1);
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const S *in = args.x.data<S>(), *g = args.gamma.data<S>(), *b = args.beta.data<S>();
     S* out = args.y.mutable_data<S>();
     T *means = args.mean.mutable_data<T>(), *rstds = args.rstd.mutable_data<T>();
@@ -42,7 +42,7 @@ void layer_norm_backward(const LayerNormBackwardArgs& args) {
   const int64_t width = args.x.size(1);
   if (width == 0) return;
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const S *in = args.x.data<S>(), *grad = args.dy.data<S>(), *gam = args.gamma.data<S>();
     const T *means = args.mean.data<T>(), *rstds = args.rstd.data<T>();
     S* out = args.dx.mutable_data<S>();
@@ -84,7 +84,7 @@ void l2_normalize_rows(const L2NormalizeRowsArgs& args) {
   const double eps = args.eps;
   const int64_t width = args.x.size(1);
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const S* in = args.x.data<S>();
     S* out = args.y.mutable_data<S>();
     T* scales = args.scale.mutable_data<T>();
@@ -106,7 +106,7 @@ void l2_normalize_rows(const L2NormalizeRowsArgs& args) {
 void l2_normalize_rows_backward(const L2NormalizeRowsBackwardArgs& args) {
   const int64_t width = args.y.size(1);
   dispatch_features(args.y.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const S *in = args.y.data<S>(), *grad = args.dy.data<S>();
     const T* scales = args.scale.data<T>();
     S* out = args.dx.mutable_data<S>();
@@ -126,7 +126,7 @@ void l2_normalize_rows_backward(const L2NormalizeRowsBackwardArgs& args) {
 void sum_normalize_rows(const SumNormalizeRowsArgs& args) {
   const int64_t width = args.x.size(1);
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const S* in = args.x.data<S>();
     S* out = args.y.mutable_data<S>();
     parallel_for(args.x.size(0), row_grain(width), [=](int64_t begin, int64_t end) {

@@ -15,7 +15,7 @@ namespace {
 
 template <int N, class S>
 struct Statistics {
-  using T = Wide<S>;
+  using T = Accumulator<S>;
   using Term = double;  // the first row, used as the shift, may be far from the mean
   const S* x;
   int64_t rows, width;
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(kBlockThreads)
 /// Common to apply and backward: z, and the epilogue.
 template <int N, Activation kActivation, bool kDropout, class S>
 struct Affine {
-  using T = Wide<S>;
+  using T = Accumulator<S>;
   const S* x;
   const T *mean, *rstd;
   const S *gamma, *beta;
@@ -117,7 +117,7 @@ struct Apply : Affine<N, kActivation, kDropout, S> {
 
   __device__ void row(const typename Base::Columns& columns, int64_t row, int64_t pack) const {
     const int64_t at = row * this->width + pack * N;
-    Pack<Wide<S>, N> values = load_wide<N>(this->x + at);
+    Pack<Accumulator<S>, N> values = load_wide<N>(this->x + at);
     const uint32_t kept = this->kept(at);
 #pragma unroll
     for (int k = 0; k < N; ++k) values[k] = this->forward(columns.z(values[k], k), (kept >> k & 1u) != 0);
@@ -130,7 +130,7 @@ struct Apply : Affine<N, kActivation, kDropout, S> {
 template <int N, Activation kActivation, bool kDropout, class S>
 struct BackwardSums : Affine<N, kActivation, kDropout, S> {
   using Base = Affine<N, kActivation, kDropout, S>;
-  using T = Wide<S>;
+  using T = Accumulator<S>;
   using Term = T;
   const S* dy;
   S *dgamma, *dbeta;
@@ -165,7 +165,7 @@ struct BackwardSums : Affine<N, kActivation, kDropout, S> {
 template <int N, Activation kActivation, bool kDropout, class S>
 struct Backward : Affine<N, kActivation, kDropout, S> {
   using Base = Affine<N, kActivation, kDropout, S>;
-  using T = Wide<S>;
+  using T = Accumulator<S>;
   const S* dy;
   const T *gamma_sum, *beta_sum;
   S* dx;
@@ -205,7 +205,7 @@ template <int N, Activation kActivation, bool kDropout, class S>
 Affine<N, kActivation, kDropout, S> affine(const Tensor& x, const Tensor& mean, const Tensor& rstd,
                                            const Tensor& gamma, const Tensor& beta,
                                            const Epilogue& epilogue) {
-  using T = Wide<S>;
+  using T = Accumulator<S>;
   return {x.data<S>(),
           mean.data<T>(),
           rstd.data<T>(),
@@ -238,7 +238,7 @@ void batch_norm_statistics(const BatchNormStatisticsArgs& args) {
   const double eps = args.eps;
   const double momentum = args.momentum;
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const S* in = args.x.data<S>();
     T* moving_mean = args.running_mean ? args.running_mean.mutable_data<T>() : nullptr;
     T* moving_var = args.running_var ? args.running_var.mutable_data<T>() : nullptr;
@@ -265,7 +265,7 @@ void batch_norm_running(const BatchNormRunningArgs& args) {
 void batch_norm_apply(const BatchNormApplyArgs& args) {
   const Epilogue epilogue = args.epilogue;
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     S* out = args.y.mutable_data<S>();
     const bool aligned = aligned_to_16(args.x.data<S>(), args.mean.data<T>(), args.rstd.data<T>(),
                                        args.gamma.data<S>(), args.beta.data<S>(), static_cast<const S*>(out));
@@ -285,7 +285,7 @@ void batch_norm_backward(const BatchNormBackwardArgs& args) {
   const int device = args.x.device().index;
   const int64_t rows = args.x.size(0), width = args.x.size(1);
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const T count = args.of_batch ? static_cast<T>(rows) : std::numeric_limits<T>::infinity();
     const S* gradient = args.dy.data<S>();
     S *out = args.dx.mutable_data<S>(), *to_gamma = args.dgamma.mutable_data<S>(),

@@ -11,7 +11,7 @@ namespace {
 
 template <class S>
 struct LayerNorm {
-  using T = Wide<S>;
+  using T = Accumulator<S>;
   const S *x, *gamma, *beta;
   int64_t width;
   T eps;
@@ -42,7 +42,7 @@ struct LayerNorm {
 // With x̂ = (x - mean) rstd and g = dy gamma: dx = rstd (g - mean_f g - x̂ mean_f (g x̂)).
 template <class S>
 struct LayerNormBackward {
-  using T = Wide<S>;
+  using T = Accumulator<S>;
   const S* x;
   const T *mean, *rstd;
   const S *gamma, *dy;
@@ -79,7 +79,7 @@ struct LayerNormBackward {
 // dgamma = Σ dy x̂, dbeta = Σ dy.
 template <int N, class S>
 struct LayerNormSums {
-  using T = Wide<S>;
+  using T = Accumulator<S>;
   using Term = T;
   const S* x;
   const T *mean, *rstd;
@@ -107,7 +107,7 @@ struct LayerNormSums {
 
 template <class S>
 struct L2Normalize {
-  using T = Wide<S>;
+  using T = Accumulator<S>;
   const S* x;
   int64_t width;
   T eps;
@@ -127,7 +127,7 @@ struct L2Normalize {
 
 template <class S>
 struct L2NormalizeBackward {
-  using T = Wide<S>;
+  using T = Accumulator<S>;
   const S* y;
   const T* scale;
   const S* dy;
@@ -155,7 +155,7 @@ struct L2NormalizeBackward {
 
 template <class S>
 struct SumNormalize {
-  using T = Wide<S>;
+  using T = Accumulator<S>;
   const S* x;
   int64_t width;
   S* y;
@@ -182,7 +182,7 @@ struct SumNormalize {
 void layer_norm(const LayerNormArgs& args) {
   const double eps = args.eps;
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const LayerNorm<S> body{args.x.data<S>(),
                             args.gamma.data<S>(),
                             args.beta.data<S>(),
@@ -200,7 +200,7 @@ void layer_norm_backward(const LayerNormBackwardArgs& args) {
   const int device = args.x.device().index;
   const int64_t rows = args.x.size(0), width = args.x.size(1);
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const S *in = args.x.data<S>(), *gradient = args.dy.data<S>(), *weight = args.gamma.data<S>();
     const T *means = args.mean.data<T>(), *deviations = args.rstd.data<T>();
     S* out = args.dx.mutable_data<S>();
@@ -218,7 +218,7 @@ void layer_norm_backward(const LayerNormBackwardArgs& args) {
 void l2_normalize_rows(const L2NormalizeRowsArgs& args) {
   const double eps = args.eps;
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const L2Normalize<S> body{args.x.data<S>(), args.x.size(1), static_cast<T>(eps),
                               args.scale.mutable_data<T>(), args.y.mutable_data<S>()};
     map_rows<S>("l2_normalize_rows", args.x.device().index, args.x.size(0), args.x.size(1),
@@ -228,7 +228,7 @@ void l2_normalize_rows(const L2NormalizeRowsArgs& args) {
 
 void l2_normalize_rows_backward(const L2NormalizeRowsBackwardArgs& args) {
   dispatch_features(args.y.dtype(), [&]<class S>() {
-    const L2NormalizeBackward<S> body{args.y.data<S>(), args.scale.data<Wide<S>>(), args.dy.data<S>(),
+    const L2NormalizeBackward<S> body{args.y.data<S>(), args.scale.data<Accumulator<S>>(), args.dy.data<S>(),
                                       args.y.size(1), args.dx.mutable_data<S>()};
     map_rows<S>("l2_normalize_rows_backward", args.y.device().index, args.y.size(0), args.y.size(1),
                 aligned_to_16(body.y, body.dy, body.dx), body);

@@ -14,7 +14,7 @@ namespace adj::kernels::cpu {
 void sum_rows(const SumRowsArgs& args) {
   const int64_t width = args.x.size(1);
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const S* in = args.x.data<S>();
     S* out = args.y.mutable_data<S>();
     if (width == 0) return;
@@ -43,7 +43,7 @@ void sum_columns(const SumColumnsArgs& args) {
     parallel_for(args.x.size(0), row_grain(width), [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const S* row = in + i * width;
-        out[i] = narrow<S>(sum_of<Wide<S>>(width, [=](int64_t f) { return widen(row[f]); }));
+        out[i] = narrow<S>(sum_of<Accumulator<S>>(width, [=](int64_t f) { return widen(row[f]); }));
       }
     });
   });
@@ -52,7 +52,7 @@ void sum_columns(const SumColumnsArgs& args) {
 void sum_all(const SumAllArgs& args) {
   const double scale = args.scale;
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const S* in = args.x.data<S>();
     const double sum = sum_of_chunks(args.x.numel(), kGrain, [=](int64_t begin, int64_t end) {
       return sum_of<double>(end - begin,
@@ -65,7 +65,7 @@ void sum_all(const SumAllArgs& args) {
 void argmax_columns(const ArgmaxColumnsArgs& args) {
   const int64_t width = args.x.size(1);
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     constexpr int64_t kRows = RowTile<T>::kRows;
     const S* in = args.x.data<S>();
     int32_t* out = args.y.mutable_data<int32_t>();

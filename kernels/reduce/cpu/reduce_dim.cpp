@@ -41,7 +41,7 @@ inline bool beats(W value, W best) {
 
 template <class T>
 void max_of_rows(const T* in, int64_t rows, int64_t width, T* y, int32_t* winner) {
-  using W = Wide<T>;
+  using W = Accumulator<T>;
   constexpr int64_t kRows = RowTile<W>::kRows;
   parallel_for(rows, row_grain(width), [=](int64_t begin, int64_t end) {
     RowTile<W> tile(width);
@@ -76,15 +76,15 @@ void max_of_columns(const Tensor& x, T* y, int32_t* winner) {
   chunks.each([=](int64_t item, int64_t begin, int64_t end) {
     const T* slab = in + item / chunks.count * n * inner;
     int32_t* where = partial + item * inner;
-    std::vector<Wide<T>> largest(static_cast<size_t>(inner));
-    Wide<T>* best = largest.data();
+    std::vector<Accumulator<T>> largest(static_cast<size_t>(inner));
+    Accumulator<T>* best = largest.data();
     std::fill_n(where, inner, static_cast<int32_t>(begin));
     for (int64_t f = 0; f < inner; ++f) best[f] = widen(slab[begin * inner + f]);
     for (int64_t k = begin + 1; k < end; ++k) {
       const T* row = slab + k * inner;
 #pragma omp simd
       for (int64_t f = 0; f < inner; ++f) {
-        const Wide<T> value = widen(row[f]);
+        const Accumulator<T> value = widen(row[f]);
         const bool wins = beats(value, best[f]);
         where[f] = wins ? static_cast<int32_t>(k) : where[f];
         best[f] = wins ? value : best[f];
@@ -132,7 +132,7 @@ void sum_dim(const SumDimArgs& args) {
         const int64_t outer = i / inner, f = i - outer * inner;
         double sum = 0.0;
         for (int64_t c = 0; c < chunks.count; ++c) sum += partial[(outer * chunks.count + c) * inner + f];
-        out[i] = narrow<T>(static_cast<Wide<T>>(sum));
+        out[i] = narrow<T>(static_cast<Accumulator<T>>(sum));
       }
     });
   });
@@ -153,7 +153,7 @@ void max_dim_backward(const MaxDimBackwardArgs& args) {
     const T* grad = args.dy.data<T>();
     const int32_t* winner = args.winner.data<int32_t>();
     T* out = args.dx.mutable_data<T>();
-    map(args.dx.numel(), out, [](int64_t) { return Wide<T>{}; });
+    map(args.dx.numel(), out, [](int64_t) { return Accumulator<T>{}; });
     parallel_for(args.dy.numel(), kGrain, [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t outer = i / inner, f = i - outer * inner;

@@ -8,7 +8,7 @@ namespace adj::kernels::cpu {
 void softmax(const SoftmaxArgs& args) {
   const int64_t width = args.x.size(1);
   dispatch_features(args.x.dtype(), [&]<class T>() {
-    using W = Wide<T>;
+    using W = Accumulator<T>;
     constexpr int64_t kRows = RowTile<W>::kRows;
     const T* in = args.x.data<T>();
     T* out = args.y.mutable_data<T>();
@@ -48,7 +48,7 @@ void softmax(const SoftmaxArgs& args) {
 void softmax_backward(const SoftmaxBackwardArgs& args) {
   const int64_t width = args.y.size(1);
   dispatch_features(args.y.dtype(), [&]<class T>() {
-    using W = Wide<T>;
+    using W = Accumulator<T>;
     constexpr int64_t kRows = RowTile<W>::kRows;
     const T *out = args.y.data<T>(), *grad = args.dy.data<T>();
     T* to = args.dx.mutable_data<T>();

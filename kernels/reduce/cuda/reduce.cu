@@ -16,7 +16,7 @@ struct SumRows {
   int64_t width;
   S* y;
 
-  using Term = Wide<S>;
+  using Term = Accumulator<S>;
   __device__ NoColumns open(int64_t) const { return {}; }
   __device__ void add(NoColumns, int64_t row, int64_t pack, Term (&sum)[1][N]) const {
     const Pack<Term, N> values = load_wide<N>(x + row * width + pack * N);
@@ -24,7 +24,7 @@ struct SumRows {
     for (int k = 0; k < N; ++k) sum[0][k] += values[k];
   }
   __device__ void finish(int64_t column, const double (&total)[1]) const {
-    y[column] = narrow<S>(static_cast<Wide<S>>(total[0]));
+    y[column] = narrow<S>(static_cast<Accumulator<S>>(total[0]));
   }
 };
 
@@ -36,7 +36,7 @@ struct SumColumns {
 
   template <int N, int kLanes, int kHeld>
   __device__ void row(int64_t row, int lane) const {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const RowView<S, N, kLanes, kHeld> view(x, width, row, lane);
     const T total = view.sum([](int64_t, T value) { return value; });
     if (row >= 0 && lane == 0) y[row] = narrow<S>(total);
@@ -51,7 +51,7 @@ struct ArgmaxColumns {
 
   template <int N, int kLanes, int kHeld>
   __device__ void row(int64_t row, int lane) const {
-    using T = Wide<S>;
+    using T = Accumulator<S>;
     const RowView<S, N, kLanes, kHeld> view(x, width, row, lane);
     // Columns ascend within a lane, so the first of equal values wins.
     T largest = -std::numeric_limits<T>::infinity();
@@ -87,7 +87,7 @@ struct Elements {
   __device__ double operator()(int64_t i) const {
     double sum = 0;
     if (i * N + N <= n) {
-      const Pack<Wide<S>, N> pack = load_wide<N>(x + i * N);
+      const Pack<Accumulator<S>, N> pack = load_wide<N>(x + i * N);
 #pragma unroll
       for (int k = 0; k < N; ++k) sum += static_cast<double>(pack[k]);
     } else {
@@ -142,7 +142,7 @@ void sum_all(const SumAllArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     const S* in = args.x.data<S>();
     const int64_t n = args.x.numel();
-    const StoreScaled<Wide<S>> finish{scale, args.y.mutable_data<Wide<S>>()};
+    const StoreScaled<Accumulator<S>> finish{scale, args.y.mutable_data<Accumulator<S>>()};
     if (constexpr int kWidth = kVectorWidth<S>; aligned_to_16(in)) {
       flat_sum<double>("sum_all", args.x.device().index, ceil_div(n, kWidth), Elements<kWidth, S>{in, n},
                        finish);

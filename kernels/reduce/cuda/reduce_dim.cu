@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kBlockThreads) sum_segments_kernel(Segments al
     double sum = 0.0;
     for (int64_t k = segment.begin; k < segment.end; ++k)
       sum += static_cast<double>(widen(x[segment.first + k * all.inner]));
-    sums[i] = static_cast<Out>(static_cast<Wide<Out>>(sum));
+    sums[i] = static_cast<Out>(static_cast<Accumulator<Out>>(sum));
   }
 }
 
@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(kBlockThreads) merge_sums_kernel(Segments all,
     const double* of_segment = sums + first_item(all, i);
     double sum = 0.0;
     for (int64_t s = 0; s < all.count; ++s) sum += of_segment[s * all.inner];
-    y[i] = narrow<T>(static_cast<Wide<T>>(sum));
+    y[i] = narrow<T>(static_cast<Accumulator<T>>(sum));
   }
 }
 
@@ -80,9 +80,9 @@ __global__ void __launch_bounds__(kBlockThreads)
   for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < items; i += step) {
     const Segment segment(all, i);
     int64_t where = segment.begin;
-    Wide<T> best = widen(x[segment.first + where * all.inner]);
+    Accumulator<T> best = widen(x[segment.first + where * all.inner]);
     for (int64_t k = segment.begin + 1; k < segment.end; ++k) {
-      const Wide<T> value = widen(x[segment.first + k * all.inner]);
+      const Accumulator<T> value = widen(x[segment.first + k * all.inner]);
       if (beats(value, best)) {
         best = value;
         where = k;
@@ -125,7 +125,7 @@ struct MaxOfRow {
 
   template <int N, int kLanes, int kHeld>
   __device__ void row(int64_t row, int lane) const {
-    using W = Wide<T>;
+    using W = Accumulator<T>;
     constexpr int kNone = std::numeric_limits<int>::max();
     const RowView<T, N, kLanes, kHeld> view(x, width, row, lane);
     // Columns ascend within a lane, so the first of equal values wins.
@@ -215,7 +215,7 @@ void max_dim(const MaxDimArgs& args) {
 void max_dim_backward(const MaxDimBackwardArgs& args) {
   dispatch_features(args.dx.dtype(), [&]<class T>() {
     T* out = args.dx.mutable_data<T>();
-    map("max_dim_backward", args.dx.device().index, args.dx.numel(), Zero<Wide<T>>{}, out);
+    map("max_dim_backward", args.dx.device().index, args.dx.numel(), Zero<Accumulator<T>>{}, out);
     launch("max_dim_backward", shape_for(args.dx, args.dy.numel()), max_backward_kernel<T>, args.dy.numel(),
            args.dx.size(1), args.dx.size(2), args.winner.data<int32_t>(), args.dy.data<T>(), out);
   });

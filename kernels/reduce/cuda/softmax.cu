@@ -14,7 +14,7 @@ struct Softmax {
 
   template <int N, int kLanes, int kHeld>
   __device__ void row(int64_t row, int lane) const {
-    using W = Wide<T>;
+    using W = Accumulator<T>;
     const RowView<T, N, kLanes, kHeld> view(x, width, row, lane);
     W largest, total;
     soft_maximum(view, largest, total);
@@ -39,7 +39,7 @@ struct SoftmaxBackward {
 
   template <int N, int kLanes, int kHeld>
   __device__ void row(int64_t row, int lane) const {
-    using W = Wide<T>;
+    using W = Accumulator<T>;
     const RowView<T, N, kLanes, kHeld> out(y, width, row, lane), gradient(dy, width, row, lane);
     W sum = 0;
     both(out, gradient, [&](int64_t, const Pack<W, N>& p, const Pack<W, N>& g) {

@@ -35,7 +35,7 @@ struct Weights<bfloat16> {
 
 template <class P>
 void sgd(UpdateSlot& slot, const SgdRule& rule, double learning_rate) {
-  using T = Wide<P>;
+  using T = Accumulator<P>;
   const Weights<P> p(slot);
   const P* g = slot.gradient.data<P>();
   const T rate = static_cast<T>(learning_rate), decay = static_cast<T>(rule.weight_decay);
@@ -66,7 +66,7 @@ void sgd(UpdateSlot& slot, const SgdRule& rule, double learning_rate) {
 
 template <class P>
 void adam(UpdateSlot& slot, const AdamRule& rule, double learning_rate, double step) {
-  using T = Wide<P>;
+  using T = Accumulator<P>;
   const Weights<P> p(slot);
   const P* g = slot.gradient.data<P>();
   T *m = slot.first.mutable_data<T>(), *v = slot.second.mutable_data<T>();
@@ -115,7 +115,7 @@ void global_norm(const GlobalNormArgs& args) {
       const T* x = tensor.data<T>();
       sum += sum_of_chunks(tensor.numel(), kGrain, [=](int64_t begin, int64_t end) {
         return sum_of<double>(end - begin, [=](int64_t i) {
-          const auto value = static_cast<double>(static_cast<Wide<T>>(x[begin + i]));
+          const auto value = static_cast<double>(static_cast<Accumulator<T>>(x[begin + i]));
           return value * value;
         });
       });
@@ -130,8 +130,8 @@ void clip_to_norm(const ClipToNormArgs& args) {
   for (Tensor& tensor : args.tensors)
     dispatch_features(tensor.dtype(), [&]<class T>() {
       T* x = tensor.mutable_data<T>();
-      const auto factor = static_cast<Wide<T>>(max_norm / (length + 1e-6));
-      map(tensor.numel(), x, [=](int64_t i) { return static_cast<Wide<T>>(x[i]) * factor; });
+      const auto factor = static_cast<Accumulator<T>>(max_norm / (length + 1e-6));
+      map(tensor.numel(), x, [=](int64_t i) { return static_cast<Accumulator<T>>(x[i]) * factor; });
     });
 }
 

@@ -16,7 +16,7 @@ constexpr int kArrays = 5;        // parameter, gradient, first, second, master
 
 /// Elements per thread and step for tensors of type P: 16 bytes of the compute type.
 template <class P>
-constexpr int kPack = kVectorWidth<Wide<P>>;
+constexpr int kPack = kVectorWidth<Accumulator<P>>;
 
 /// A tensor and its state arrays, element by element; absent ones null.
 struct Piece {
@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(kBlockThreads)
     update_kernel(const __grid_constant__ Table table, Rule rule, const double* learning_rate, int64_t* step,
                   bool advance, unsigned* counter) {
   begin_overlapping();
-  using T = Wide<P>;
+  using T = Accumulator<P>;
   constexpr bool kMastered = !std::is_same_v<P, T>;
   constexpr int N = kPack<P>;
   __shared__ typename Rule::Coefficients shared;
@@ -223,7 +223,7 @@ void update(const char* name, std::span<UpdateSlot> slots, const Tensor& learnin
                        address(slot.first), address(slot.second), address(slot.master)}});
   }
   const int tables = for_tables(pieces, 1, [&]<class P>(const Table& table, unsigned blocks, bool last) {
-    const auto rule = rule_for.template operator()<Wide<P>>();
+    const auto rule = rule_for.template operator()<Accumulator<P>>();
     launch(name, {.device = device, .blocks = blocks, .overlaps = true},
            update_kernel<P, std::remove_const_t<decltype(rule)>>, table, rule, rate, count, last,
            arrival_counters(device));
@@ -249,7 +249,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   const int64_t begin = at.block * kBlockThreads * kNormPacks * width;
   double sum = 0.0;
   const auto add_square = [&sum](T x) {
-    const double value = static_cast<double>(static_cast<Wide<T>>(x));
+    const double value = static_cast<double>(static_cast<Accumulator<T>>(x));
     sum = fma(value, value, sum);
   };
 #pragma unroll 4
@@ -279,7 +279,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   const double length = *norm;
   if (!(length > max_norm)) return;
   constexpr int N = kPack<T>;
-  using F = Wide<T>;
+  using F = Accumulator<T>;
   const F factor = static_cast<F>(max_norm / (length + 1e-6));
   const BlockPlace at(table);
   const int64_t numel = table.numel[at.slot];
