@@ -1,7 +1,7 @@
 #pragma once
 
 #include <adjoint/autograd/variable.h>
-#include <adjoint/kernels/elementwise/activation.h>
+#include <adjoint/kernels/types/activation.h>
 
 namespace adj {
 

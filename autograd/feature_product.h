@@ -1,7 +1,7 @@
 #pragma once
 
 #include <adjoint/graph/features.h>
-#include <adjoint/kernels/elementwise/activation.h>
+#include <adjoint/kernels/types/activation.h>
 
 #include <algorithm>
 

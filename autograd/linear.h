@@ -4,7 +4,7 @@
 
 #include <adjoint/autograd/variable.h>
 #include <adjoint/graph/features.h>
-#include <adjoint/kernels/elementwise/activation.h>
+#include <adjoint/kernels/types/activation.h>
 
 #include <functional>
 

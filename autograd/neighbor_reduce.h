@@ -7,7 +7,7 @@
 
 #include <adjoint/autograd/variable.h>
 #include <adjoint/graph/relation.h>
-#include <adjoint/kernels/aggregate/neighbor_reduce.h>
+#include <adjoint/kernels/types/reduce.h>
 
 #include <vector>
 

@@ -2,7 +2,7 @@
 
 #include <adjoint/autograd/variable.h>
 #include <adjoint/graph/sparse_matrix.h>
-#include <adjoint/kernels/elementwise/activation.h>
+#include <adjoint/kernels/types/activation.h>
 
 namespace adj {
 

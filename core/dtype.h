@@ -138,6 +138,8 @@ constexpr DType dtype_of<uint8_t>() {
   return DType::u8;
 }
 
+[[noreturn, gnu::cold]] void throw_not_float(std::string_view op, DType dtype);
+
 /// Calls `f.template operator()<T>()` with T = float or double; throws for any other dtype, naming `op`.
 template <class F>
 decltype(auto) dispatch_float(DType dtype, std::string_view op, F&& f) {
@@ -147,7 +149,7 @@ decltype(auto) dispatch_float(DType dtype, std::string_view op, F&& f) {
     case DType::f64:
       return f.template operator()<double>();
     default:
-      fail("{}: expected float32 or float64, got {}", op, name_of(dtype));
+      throw_not_float(op, dtype);
   }
 }
 

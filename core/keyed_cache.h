@@ -5,11 +5,10 @@
 #include <atomic>
 #include <concepts>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <typeindex>
+#include <typeinfo>
 #include <utility>
 
 namespace adj {
@@ -35,9 +34,7 @@ class MakeOnce {
   template <class Make>
   void run(Make&& make) {
     if (done()) return;
-    // Only this thread ever stores its own address.
-    ADJ_CHECK(maker_.load(std::memory_order_relaxed) != &this_thread,
-              "what is made on demand was asked for by its own maker");
+    check_maker();
     const std::lock_guard lock(mutex_);
     if (done()) return;
     const Maker maker(maker_);
@@ -62,6 +59,9 @@ class MakeOnce {
    private:
     std::atomic<const char*>& maker_;
   };
+
+  /// Throws if this thread is the maker.
+  void check_maker() const;
 
   std::mutex mutex_;
   std::atomic<bool> done_ = false;
@@ -102,10 +102,15 @@ class Lazy {
 /// threads that ask for different entries do not wait for each other.
 class KeyedCache {
  public:
+  KeyedCache();
+  ~KeyedCache();
+  KeyedCache(const KeyedCache&) = delete;
+  KeyedCache& operator=(const KeyedCache&) = delete;
+
   /// The T cached under (T, parameter), made by `make()`, which returns an owned `T*` or a smart pointer.
   template <class T, class Make>
   std::shared_ptr<T> get(int64_t parameter, Make&& make) {
-    const std::shared_ptr<Slot> slot = slot_of({typeid(T), parameter});
+    const std::shared_ptr<Slot> slot = slot_of(typeid(T), parameter);
     slot->once.run([&] {
       slot->value = std::shared_ptr<T>(make());
       if constexpr (detail::Carriable<T>)
@@ -123,50 +128,25 @@ class KeyedCache {
   /// device, so no synchronization, unlike get().
   template <class T>
   std::shared_ptr<T> table() {
-    const std::lock_guard lock(mutex_);
-    std::shared_ptr<Slot>& slot = slots_[{typeid(T), 0}];
-    if (!slot) {
-      slot = std::make_shared<Slot>();
-      slot->value = std::make_shared<T>();
-      slot->once.set_done();
-    }
-    return std::static_pointer_cast<T>(slot->value);
+    return std::static_pointer_cast<T>(
+        table_of(typeid(T), []() -> std::shared_ptr<void> { return std::make_shared<T>(); }));
   }
-  /// Puts copies of what is kept by now, and can be carried, into `other`, which holds none of it yet and no
-  /// other thread knows of.
-  void carry_to(detail::Carrier& carrier, KeyedCache& other) {
-    std::map<Key, std::shared_ptr<Slot>> kept;
-    {
-      const std::lock_guard lock(mutex_);
-      kept = slots_;
-    }
-    for (const auto& [key, slot] : kept) {
-      if (!slot->once.done() || slot->carry == nullptr) continue;
-      auto copy = std::make_shared<Slot>();
-      copy->value = slot->carry(slot->value.get(), carrier);
-      copy->carry = slot->carry;
-      copy->once.set_done();
-      other.slots_.insert_or_assign(key, std::move(copy));
-    }
-  }
+  /// Copies all carriable entries made so far to the device of `carrier`, into `other`. No other thread may
+  /// use `other` yet.
+  void carry_to(detail::Carrier& carrier, KeyedCache& other);
 
  private:
-  using Key = std::pair<std::type_index, int64_t>;
   struct Slot {
     detail::MakeOnce once;
     std::shared_ptr<void> value;
     std::shared_ptr<void> (*carry)(const void* value, detail::Carrier& carrier) = nullptr;  // null: it stays
   };
+  struct Slots;
 
-  std::shared_ptr<Slot> slot_of(const Key& key) {
-    const std::lock_guard lock(mutex_);
-    std::shared_ptr<Slot>& slot = slots_[key];
-    if (!slot) slot = std::make_shared<Slot>();
-    return slot;
-  }
+  std::shared_ptr<Slot> slot_of(const std::type_info& type, int64_t parameter);
+  std::shared_ptr<void> table_of(const std::type_info& type, std::shared_ptr<void> (*make)());
 
-  std::mutex mutex_;  // guards the map only; not held while an entry is made
-  std::map<Key, std::shared_ptr<Slot>> slots_;
+  std::unique_ptr<Slots> slots_;
 };
 
 }  // namespace adj

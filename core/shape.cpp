@@ -8,4 +8,14 @@ std::string Shape::str() const {
   return text + "]";
 }
 
+void Shape::throw_too_many(size_t dims) {
+  fail("shape: at most {} dimensions, got {}", static_cast<int>(kMaxDims), dims);
+}
+void Shape::throw_negative(int64_t extent) { fail("shape: negative extent {}", extent); }
+void Shape::throw_no_dimension(int d) const { fail("shape {}: no dimension {}", str(), d); }
+
+void throw_not_float(std::string_view op, DType dtype) {
+  fail("{}: expected float32 or float64, got {}", op, name_of(dtype));
+}
+
 }  // namespace adj

@@ -19,9 +19,11 @@ class Shape {
   Shape(std::initializer_list<int64_t> extents)
       : Shape(std::span<const int64_t>(extents.begin(), extents.size())) {}
   explicit Shape(std::span<const int64_t> extents) {
-    ADJ_CHECK(extents.size() <= kMaxDims, "shape: at most {} dimensions, got {}", kMaxDims, extents.size());
+    if (extents.size() > kMaxDims) [[unlikely]]
+      throw_too_many(extents.size());
     for (int64_t extent : extents) {
-      ADJ_CHECK(extent >= 0, "shape: negative extent {}", extent);
+      if (extent < 0) [[unlikely]]
+        throw_negative(extent);
       extents_[dims_++] = extent;
     }
   }
@@ -30,7 +32,8 @@ class Shape {
   /// Extent of dimension `d`; negative counts from the end.
   int64_t operator[](int d) const {
     const int i = d < 0 ? d + dims_ : d;
-    ADJ_CHECK(i >= 0 && i < dims_, "shape {}: no dimension {}", str(), d);
+    if (i < 0 || i >= dims_) [[unlikely]]
+      throw_no_dimension(d);
     return extents_[i];
   }
   int64_t numel() const {
@@ -49,6 +52,11 @@ class Shape {
   }
 
  private:
+  // Out of line: format strings take long to compile.
+  [[noreturn, gnu::cold]] static void throw_too_many(size_t dims);
+  [[noreturn, gnu::cold]] static void throw_negative(int64_t extent);
+  [[noreturn, gnu::cold]] void throw_no_dimension(int d) const;
+
   std::array<int64_t, kMaxDims> extents_{};
   int dims_ = 0;
 };

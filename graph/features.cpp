@@ -1,6 +1,7 @@
 #include <adjoint/core/parallel.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/graph/features.h>
+#include <adjoint/kernels/elementwise/packed_rows.h>
 #include <adjoint/kernels/index/gather.h>
 #include <adjoint/kernels/norm/norm.h>
 

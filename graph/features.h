@@ -2,7 +2,7 @@
 
 #include <adjoint/core/random.h>
 #include <adjoint/graph/sparse_matrix.h>
-#include <adjoint/kernels/elementwise/packed_rows.h>
+#include <adjoint/kernels/types/packed_rows.h>
 
 namespace adj {
 

@@ -4,6 +4,7 @@
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/elementwise/unary.h>
 #include <adjoint/kernels/reduce/reduce.h>
+#include <adjoint/kernels/sparse/coo.h>
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,6 @@
 #include <adjoint/core/parallel.h>
 #include <adjoint/graph/detail/neighborhoods.h>
+#include <adjoint/kernels/sparse/csr.h>
 
 #include <algorithm>
 #include <functional>

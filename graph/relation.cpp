@@ -5,6 +5,7 @@
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/index/select.h>
 #include <adjoint/kernels/reduce/reduce.h>
+#include <adjoint/kernels/sparse/coo.h>
 
 #include <algorithm>
 #include <limits>

@@ -2,7 +2,7 @@
 
 #include <adjoint/core/keyed_cache.h>
 #include <adjoint/graph/aggregation.h>
-#include <adjoint/kernels/sparse/coo.h>
+#include <adjoint/kernels/types/csr.h>
 
 #include <memory>
 #include <optional>

@@ -1,6 +1,7 @@
 #include "integer_batch.h"
 
 #include <adjoint/core/detail/carrier.h>
+#include <adjoint/kernels/bits/byte_tensor.h>
 
 namespace adj {
 

@@ -1,7 +1,8 @@
 #pragma once
 
-#include <adjoint/kernels/bits/byte_tensor.h>
+#include <adjoint/kernels/bits/bit_tensor.h>
 #include <adjoint/kernels/bits/row_order.h>
+#include <adjoint/kernels/types/byte_tensor.h>
 
 #include <optional>
 

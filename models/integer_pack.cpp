@@ -6,6 +6,7 @@
 #include <adjoint/graph/self_loops.h>
 #include <adjoint/kernels/bits/adjacency_bits.h>
 #include <adjoint/kernels/bits/bit_steps.h>
+#include <adjoint/kernels/bits/byte_tensor.h>
 
 #include <cmath>
 

@@ -2,7 +2,7 @@
 
 #include "model_description.h"
 #include <adjoint/kernels/bits/bit_tensor.h>
-#include <adjoint/kernels/elementwise/activation.h>
+#include <adjoint/kernels/types/activation.h>
 #include <adjoint/nn/module.h>
 
 // Components of an IntegerModel, and their names in a training's state.

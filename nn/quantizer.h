@@ -1,7 +1,7 @@
 #pragma once
 
 #include <adjoint/autograd/fake_quantize.h>
-#include <adjoint/kernels/bits/bit_scale.h>
+#include <adjoint/kernels/types/bit_range.h>
 #include <adjoint/nn/known_value.h>
 #include <adjoint/nn/node_quantizer.h>
 

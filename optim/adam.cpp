@@ -1,3 +1,4 @@
+#include <adjoint/kernels/update/optimizer.h>
 #include <adjoint/optim/adam.h>
 
 namespace adj::optim {

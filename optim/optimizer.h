@@ -1,7 +1,7 @@
 #pragma once
 
 #include <adjoint/autograd/variable.h>
-#include <adjoint/kernels/update/optimizer.h>
+#include <adjoint/kernels/types/optimizer.h>
 
 #include <map>
 #include <set>

@@ -1,3 +1,4 @@
+#include <adjoint/kernels/update/optimizer.h>
 #include <adjoint/optim/sgd.h>
 
 namespace adj::optim {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <adjoint/kernels/sparse/csr.h>
+#include <adjoint/kernels/types/csr.h>
 
 #include <vector>
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <adjoint/core/random.h>
+#include <adjoint/kernels/sparse/csr.h>
 #include <adjoint/kernels/tiles/row_tiles.h>
 
 namespace adj::kernels {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <adjoint/core/dtype.h>
+#include <adjoint/kernels/types/bit_range.h>
 
 #include <cmath>
 #include <cstdint>
@@ -8,14 +9,7 @@
 // Rounding of floats to integers of a few bits, identical on every device; shared by bit tensors, packed rows
 // and fake quantization.
 
-namespace adj {
-
-/// Mapping of a float range to 0 … L = 2^bits - 1. `affine`: minmax range including 0, which is exactly
-/// representable; for activations. `symmetric`: -m to m, m the largest absolute value, 0 midway between two
-/// integers; for weights, which one bit maps to -m and m.
-enum class BitRange : uint8_t { affine, symmetric };
-
-namespace kernels {
+namespace adj::kernels {
 
 /// Nearest integer, ties to even, clamped to [0, largest]; 0 for NaN.
 ADJ_HOST_DEVICE inline int held_integer(float x, int largest) {
@@ -49,6 +43,4 @@ ADJ_HOST_DEVICE inline BitScale bit_scale(float least, float largest, BitRange r
   return {scale, rintf(-low / scale)};
 }
 
-}  // namespace kernels
-
-}  // namespace adj
+}  // namespace adj::kernels

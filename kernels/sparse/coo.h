@@ -2,25 +2,7 @@
 
 #include <adjoint/kernels/sparse/csr.h>
 
-namespace adj {
-
-/// Coordinate format: the structure of a [rows, cols] matrix as an unsorted list of entries. For a graph,
-/// entry e is the edge from col[e] to row[e]. Duplicate entries are allowed and count separately.
-struct Coo {
-  int64_t rows = 0;
-  int64_t cols = 0;
-  Tensor row;  ///< int32 [M], in range
-  Tensor col;  ///< int32 [M], in range
-  /// The last `loops` entries are (0, 0), (1, 1), …: none, or one per row of a square structure. Kernels need
-  /// not search for them.
-  int64_t loops = 0;
-
-  int64_t entries() const { return row.numel(); }
-  Device device() const { return row.device(); }
-  Coo transposed() const { return {cols, rows, col, row, loops}; }
-};
-
-namespace kernels {
+namespace adj::kernels {
 
 /// Throws, naming the kernel `op`, unless the structure's shapes, dtypes and devices are consistent. Contents
 /// are not checked.
@@ -97,5 +79,4 @@ struct CooGcnNormalizeArgs {
 };
 ADJ_KERNEL(coo_gcn_normalize, CooGcnNormalizeArgs)
 
-}  // namespace kernels
-}  // namespace adj
+}  // namespace adj::kernels

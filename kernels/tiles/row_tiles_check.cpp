@@ -1,4 +1,5 @@
 #include <adjoint/core/parallel.h>
+#include <adjoint/kernels/sparse/csr.h>
 #include <adjoint/kernels/tiles/row_tiles.h>
 
 #include <algorithm>

@@ -1,22 +1,11 @@
 #pragma once
 
 #include <adjoint/kernels/kernel.h>
+#include <adjoint/kernels/types/optimizer.h>
 
 #include <span>
 
 namespace adj::kernels {
-
-/// One parameter's update: tensors of one shape, float32 or float64. `first` and `second` are the optimizer's
-/// state (momentum; Adam's moments; zeros before the first step); `second` is absent for SGD, both for SGD
-/// without momentum. Parameter and gradient may be bfloat16: then the states are float32, and so is `master`,
-/// the unrounded parameter, which accumulates steps smaller than bfloat16's resolution of 2^-9 of a weight.
-struct UpdateSlot {
-  Tensor parameter = {};
-  Tensor gradient = {};
-  Tensor first = {};
-  Tensor second = {};
-  Tensor master = {};
-};
 
 /// The weight at the start of a step. A master that does not round to the parameter is stale, since weights
 /// were loaded meanwhile, and the parameter is used. So neither the optimizer nor a captured step needs a
@@ -24,21 +13,6 @@ struct UpdateSlot {
 ADJ_HOST_DEVICE inline float weight_of(float master, bfloat16 parameter) {
   return bfloat16(master).bits == parameter.bits ? master : static_cast<float>(parameter);
 }
-
-struct SgdRule {
-  double momentum = 0.0;
-  double weight_decay = 0.0;
-  bool nesterov = false;
-};
-
-/// Adam (Kingma & Ba 2015); with `decoupled`, AdamW (Loshchilov & Hutter 2019).
-struct AdamRule {
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double eps = 1e-8;
-  double weight_decay = 0.0;
-  bool decoupled = false;
-};
 
 namespace detail {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <adjoint/kernels/elementwise/activation.h>
+#include <adjoint/kernels/types/activation.h>
 #include <adjoint/nn/conv/structure.h>
 #include <adjoint/nn/module.h>
 

@@ -3,6 +3,7 @@
 #include <adjoint/autograd/neighbor_reduce.h>
 #include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/unary.h>
+#include <adjoint/kernels/aggregate/neighbor_reduce.h>
 #include <adjoint/nn/conv/pna_conv.h>
 
 #include <cmath>

@@ -6,6 +6,7 @@
 #include <adjoint/nn/metrics/metrics.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <functional>

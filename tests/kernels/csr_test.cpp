@@ -34,17 +34,17 @@ Sorted sort_plainly(const std::vector<int32_t>& row, const std::vector<int32_t>&
   return result;
 }
 
-struct Coo {
+struct EntryList {
   int64_t rows, cols;
   std::vector<int32_t> row, col;
 };
 
 /// Empty, one-sided, duplicated, skewed (half the entries in one row), with rows in order, sorted but for the
 /// last entry, sorted altogether (the last rows empty), two sorted lists in one, and with many buckets.
-std::vector<Coo> lists() {
-  std::vector<Coo> result{{0, 0, {}, {}}, {5, 3, {}, {}}, {1, 1, {0, 0, 0}, {0, 0, 0}}};
+std::vector<EntryList> lists() {
+  std::vector<EntryList> result{{0, 0, {}, {}}, {5, 3, {}, {}}, {1, 1, {0, 0, 0}, {0, 0, 0}}};
   const auto add = [&](int64_t rows, int64_t cols, int64_t entries) {
-    Coo coo{rows, cols, random_ints(entries, 0, static_cast<int32_t>(rows)).to_vector<int32_t>(),
+    EntryList coo{rows, cols, random_ints(entries, 0, static_cast<int32_t>(rows)).to_vector<int32_t>(),
             random_ints(entries, 0, static_cast<int32_t>(cols)).to_vector<int32_t>()};
     result.push_back(std::move(coo));
     return &result.back();
@@ -52,19 +52,19 @@ std::vector<Coo> lists() {
   add(7, 11, 40);
   add(64, 1, 1000);
   add(1000, 1000, 3000);
-  Coo* skewed = add(3000, 2000, 150001);
+  EntryList* skewed = add(3000, 2000, 150001);
   for (size_t e = 0; e < skewed->row.size(); e += 2) skewed->row[e] = 1234;
-  Coo* ordered = add(500, 500, 5000);
+  EntryList* ordered = add(500, 500, 5000);
   std::sort(ordered->row.begin(), ordered->row.end());
   for (const bool broken : {true, false}) {
-    Coo* sorted = add(4000, 300, 90001);
+    EntryList* sorted = add(4000, 300, 90001);
     for (int32_t& row : sorted->row) row = std::min(row, 3000);
     std::sort(sorted->row.begin(), sorted->row.end());
     sorted->col = sort_plainly(sorted->row, sorted->col, sorted->rows).indices;
     if (broken) sorted->row.back() = 2;
   }
   for (int32_t half : {256, 4096, 32768, 65536}) {  // two sorted halves: it falls in one place alone
-    Coo* twice = add(half, 9, 2 * int64_t{half});
+    EntryList* twice = add(half, 9, 2 * int64_t{half});
     for (int32_t e = 0; e < 2 * half; ++e) twice->row[static_cast<size_t>(e)] = e % half;
   }
   add(150000, 70000, 200000);
@@ -77,7 +77,7 @@ struct Matrix {
   std::vector<int32_t> indices;
 };
 
-Matrix matrix_of(const Coo& coo, Device device) {
+Matrix matrix_of(const EntryList& coo, Device device) {
   const Sorted sorted = sort_plainly(coo.row, coo.col, coo.rows);
   Matrix m;
   m.offsets = sorted.offsets;
@@ -90,8 +90,8 @@ Matrix matrix_of(const Coo& coo, Device device) {
 }
 
 /// Square, some rows with a diagonal entry and some without, empty rows, duplicates.
-Coo square(int64_t n, int64_t entries) {
-  Coo coo{n, n, random_ints(entries, 0, static_cast<int32_t>(n)).to_vector<int32_t>(),
+EntryList square(int64_t n, int64_t entries) {
+  EntryList coo{n, n, random_ints(entries, 0, static_cast<int32_t>(n)).to_vector<int32_t>(),
           random_ints(entries, 0, static_cast<int32_t>(n)).to_vector<int32_t>()};
   for (int32_t i = 0; i < n; i += 3) {
     coo.row.push_back(i);
@@ -101,9 +101,9 @@ Coo square(int64_t n, int64_t entries) {
 }
 
 /// With rows of every length at which they might be taken another way.
-Coo at_boundaries() {
+EntryList at_boundaries() {
   const std::vector<int64_t> lengths = lengths_at_boundaries();
-  Coo coo{std::ssize(lengths), std::ssize(lengths), {}, {}};
+  EntryList coo{std::ssize(lengths), std::ssize(lengths), {}, {}};
   for (size_t i = 0; i < lengths.size(); ++i)
     for (int64_t e = 0; e < lengths[i]; ++e) coo.row.push_back(static_cast<int32_t>(i));
   coo.col = random_ints(std::ssize(coo.row), 0, static_cast<int32_t>(coo.cols)).to_vector<int32_t>();
@@ -122,7 +122,7 @@ Tensor positive_values(int64_t n, Device device) {
 TEST_CASE("coo_to_csr sorts stably by row and column") {
   for (Device device : devices()) {
     CAPTURE(device.str());
-    for (const Coo& coo : lists()) {
+    for (const EntryList& coo : lists()) {
       CAPTURES(coo.rows, coo.row.size());
       const auto entries = static_cast<int64_t>(coo.row.size());
       const Sorted expected = sort_plainly(coo.row, coo.col, coo.rows);
@@ -163,8 +163,8 @@ TEST_CASE("coo_to_csr sorts columns of all their bits") {
 
 TEST_CASE("join_rows puts the rows of one structure behind those of another") {
   for (Device device : devices())
-    for (const Coo& coo : lists()) {
-      Coo other{coo.rows, coo.cols, {}, {}};
+    for (const EntryList& coo : lists()) {
+      EntryList other{coo.rows, coo.cols, {}, {}};
       for (size_t e = 0; e < coo.row.size(); e += 3) {  // some rows are in one alone
         other.row.push_back(coo.row[e] / 2);
         other.col.push_back(coo.col[e]);
@@ -205,7 +205,7 @@ TEST_CASE("join_rows puts the rows of one structure behind those of another") {
 TEST_CASE("transpose turns the structure, stably") {
   for (Device device : devices()) {
     CAPTURE(device.str());
-    for (const Coo& coo : lists()) {
+    for (const EntryList& coo : lists()) {
       const Matrix m = matrix_of(coo, device);
       const int64_t entries = m.csr.entries();
       Tensor row = Tensor::empty({entries}, DType::i32, device);
@@ -229,7 +229,7 @@ TEST_CASE("transpose turns the structure, stably") {
 TEST_CASE("row_sums adds values, through an order, or counts entries") {
   for (Device device : devices()) {
     CAPTURE(device.str());
-    for (const Coo& coo : lists()) {
+    for (const EntryList& coo : lists()) {
       const Matrix m = matrix_of(coo, device);
       const Tensor value = random_tensor({m.csr.entries()}, DType::f32, device);
       std::vector<int32_t> reversed(static_cast<size_t>(m.csr.entries()));
@@ -254,7 +254,7 @@ TEST_CASE("row_sums adds values, through an order, or counts entries") {
 TEST_CASE("csr_to_dense sums what falls in one place, in order, and leaves zeros elsewhere") {
   for (Device device : devices()) {
     CAPTURE(device.str());
-    for (const Coo& coo : lists()) {
+    for (const EntryList& coo : lists()) {
       if (coo.rows * coo.cols > 10'000'000) continue;
       CAPTURE(coo.rows);
       const Matrix m = matrix_of(coo, device);
@@ -285,7 +285,7 @@ TEST_CASE("csr_to_dense sums what falls in one place, in order, and leaves zeros
 TEST_CASE("a diagonal is added to the rows that have none") {
   for (Device device : devices()) {
     CAPTURE(device.str());
-    for (const Coo& coo : {Coo{0, 0, {}, {}}, Coo{4, 4, {}, {}}, square(50, 60), square(3001, 9000)}) {
+    for (const EntryList& coo : {EntryList{0, 0, {}, {}}, EntryList{4, 4, {}, {}}, square(50, 60), square(3001, 9000)}) {
       const Matrix m = matrix_of(coo, device);
       const Tensor value = random_tensor({m.csr.entries()}, DType::f32, device);
       const std::vector<float> v = value.to_vector<float>();
@@ -329,7 +329,7 @@ TEST_CASE("a diagonal is added to the rows that have none") {
 TEST_CASE("gcn_normalize divides by the roots of the row sums") {
   for (Device device : devices()) {
     CAPTURE(device.str());
-    for (const Coo& coo : {Coo{3, 3, {}, {}}, square(50, 60), square(3001, 9000), at_boundaries()}) {
+    for (const EntryList& coo : {EntryList{3, 3, {}, {}}, square(50, 60), square(3001, 9000), at_boundaries()}) {
       const Matrix m = matrix_of(coo, device);
       const int64_t entries = m.csr.entries();
       for (bool weighted : {false, true}) {

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace adj {
+
+/// Element-wise activations. leaky_relu has a slope for negative inputs; elu has alpha 1 (Clevert et al.
+/// 2016); gelu is the exact x Φ(x) by erf (Hendrycks & Gimpel 2016).
+enum class Activation : uint8_t { none, relu, leaky_relu, elu, gelu };
+
+/// Default slope of leaky_relu.
+inline constexpr float kLeakySlope = 0.01f;
+
+constexpr std::string_view name_of(Activation activation) {
+  switch (activation) {
+    case Activation::none:
+      return "none";
+    case Activation::relu:
+      return "relu";
+    case Activation::leaky_relu:
+      return "leaky_relu";
+    case Activation::elu:
+      return "elu";
+    case Activation::gelu:
+      return "gelu";
+  }
+  return "?";
+}
+
+}  // namespace adj
