@@ -4,9 +4,9 @@
 
 namespace adj::kernels {
 
-/// y = w_ij / (number of entries of row i): what turns a weighted sum over the row into a mean of weighted
-/// terms. `w` [M] or [M, H] by edge number (entry k is edge order[k], or k), all ones where it is absent; `y`
-/// likewise, float32 or float64. `y` may be `w`. `a.values` is not read.
+/// y = w_ij / (number of entries of row i): turns a weighted sum over the row into a mean of weighted terms.
+/// `w` [M] or [M, H] by edge number (entry k is edge order[k], or k); absent: all ones. `y` has the same
+/// layout, in float32 or float64, and may be `w`. `a.values` is not read.
 struct EdgeMeanArgs {
   const CsrMatrix& a;
   const Tensor& w = kAbsent;

@@ -4,10 +4,10 @@
 
 namespace adj::kernels {
 
-/// dw_e = Σ dy_i,f x_j,f over the features f of entry e = (i, j) that won: winner_i,f = e. The gradient of
-/// the weights of a maximum or minimum of w_e x_j. `a` lists the entries by the places of their weights;
-/// `winner` int32 [rows,F] in [-1, M); `dy` [rows,F]; `x` [cols,F]; `dw` wide [M]. Summed over f in a fixed
-/// order.
+/// dw_e = Σ dy_i,f x_j,f over the features f that entry e = (i, j) won: winner_i,f = e. The gradient of the
+/// weights of a maximum or minimum of w_e x_j. `a` lists the entries in the order of the weights; `winner`
+/// int32 [rows,F] in [-1, M); `dy` [rows,F]; `x` [cols,F]; `dw` [M] of the accumulator dtype. Summed over f
+/// in a fixed order.
 struct MinmaxWeightGradientArgs {
   const Coo& a;
   const Tensor& winner;

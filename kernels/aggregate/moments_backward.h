@@ -4,13 +4,14 @@
 
 namespace adj::kernels {
 
-/// Of the reductions sum, mean, var and std, d_i the number of entries of row i: the gradient is
-/// dx_j = Σ_i p_i + x_j Σ_i q_i over the rows i that j is in, with
+/// Gradient of the reductions sum, mean, var and std: dx_j = Σ_i p_i + x_j Σ_i q_i over the rows i that
+/// contain j, with d_i the number of entries of row i and
 ///   q_i = (2 dvar_i + dstd_i / std_i) / d_i,  p_i = dsum_i + dmean_i / d_i - q_i mean_i.
-/// This is the part that belongs to rows: `terms` wide [rows, F] = p where neither var nor std is asked for,
-/// else [rows, 2 F] = p and q side by side, 0 in rows without entries. The sums over i are a product with the
-/// transposed structure (spmm), and moments_gradient ends it. `dy` and `y` [rows, K F] as in
-/// NeighborReduceArgs, of which y is read for std; `mean` wide [rows,F] for var and std.
+/// This op computes the terms of the rows: `terms` [rows, F] = p if neither var nor std is in `reduce`, else
+/// [rows, 2 F] = p and q concatenated, 0 in rows without entries. The sums over i are a product with the
+/// transposed structure (spmm); moments_gradient then combines them. `dy` and `y` [rows, K F] as in
+/// NeighborReduceArgs; y is read for std only; `mean` [rows,F] is needed for var and std. `terms` and `mean`
+/// have the accumulator dtype.
 struct MomentTermsArgs {
   const Csr& a;
   std::span<const Reduce> reduce;
@@ -38,7 +39,7 @@ struct MomentTermsArgs {
 };
 ADJ_KERNEL(moment_terms, MomentTermsArgs)
 
-/// dx[N,F] = sums[:, f] + x sums[:, F + f] with `sums` wide [N, 2 F].
+/// dx[N,F] = sums[:, f] + x sums[:, F + f] with `sums` [N, 2 F] of the accumulator dtype.
 struct MomentsGradientArgs {
   const Tensor& x;
   const Tensor& sums;

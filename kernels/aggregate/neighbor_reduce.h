@@ -7,12 +7,12 @@
 
 namespace adj {
 
-/// How the terms that reach a target become one. `var` is the mean of the squares less the square of the
-/// mean; `std` is its root where it is above kSmallestVariance, else 0.
+/// How the terms of a target are reduced. `var` is the mean of the squares minus the square of the mean;
+/// `std` is its root if it exceeds kSmallestVariance, else 0.
 enum class Reduce : uint8_t { sum, mean, max, min, var, std };
 
 inline constexpr int kReductions = 6;
-/// As PyG's StdAggregation: below it neither a deviation nor a gradient.
+/// As in PyG's StdAggregation: std and its gradient are 0 up to this variance.
 inline constexpr double kSmallestVariance = 1e-5;
 
 constexpr std::string_view name_of(Reduce reduce) {
@@ -22,9 +22,9 @@ constexpr std::string_view name_of(Reduce reduce) {
 
 namespace kernels {
 
-/// Which reductions are asked for, and where the features of each stand in a row of all of them.
+/// The reductions of a call and the position of each in a row of the result.
 struct ReductionSet {
-  std::array<int, kReductions> place{-1, -1, -1, -1, -1, -1};  ///< -1: not asked for
+  std::array<int, kReductions> place{-1, -1, -1, -1, -1, -1};  ///< -1: not computed
   int count = 0;
 
   ReductionSet(std::string_view op, std::span<const Reduce> reductions) {
@@ -37,24 +37,25 @@ struct ReductionSet {
   }
   int operator[](Reduce reduce) const { return place[static_cast<size_t>(reduce)]; }
   bool has(Reduce reduce) const { return (*this)[reduce] >= 0; }
-  /// Is there one whose gradient needs the terms themselves?
+  /// Whether a reduction's gradient needs the terms themselves.
   bool has_spread() const { return has(Reduce::var) || has(Reduce::std); }
   bool has_moments() const { return has(Reduce::sum) || has(Reduce::mean) || has_spread(); }
 };
 
-/// y[rows, K F]: the K reductions of the rows x_j of x [cols,F] over the entries (i, j) of row i of `a`, each
-/// asked for once, in columns [k F, (k + 1) F) for the k-th of `reduce`; one pass, each x_j read once
+/// y[rows, K F]: the K reductions of the rows x_j of x [cols,F] over the entries (i, j) of row i of `a`; the
+/// k-th of `reduce`, which has no duplicates, is in columns [k F, (k + 1) F). One pass, each x_j read once
 /// (aggregators of PNA, Corso et al. 2020, eq. 6). Rows without entries give 0. A NaN among the terms makes
 /// every reduction of that feature NaN. `max_winner` and `min_winner`, int32 [rows,F], optional: the column j
-/// of the term that is the result, of equal ones (and of NaNs, where there is one) that of the row's first,
-/// the smallest where rows ascend; -1 in rows without entries. `mean`, wide [rows,F], optional: of the terms,
-/// unrounded, for the gradient of var and std. A variance is summed relative to the row's first term, so that
-/// one far below the squared mean keeps its digits. Sums have entry order, or a fixed tree by the structure.
+/// of the term that is the result; of equal terms (or of NaNs, if there are any) the first in the row, which
+/// is the smallest column if rows are sorted; -1 in rows without entries. `mean` [rows,F] of the accumulator
+/// dtype, optional: the unrounded mean, for the gradient of var and std. A variance is summed relative to the
+/// row's first term, so that a variance far below the squared mean keeps its digits. Sums are in entry order,
+/// or in a fixed tree that depends on the structure.
 ///
-/// With `weight`, wide [M], max or min alone is asked for, of w_e x_j, computed and compared in the wide
-/// type; entry e has weight[order[e]] (`order` int32 [M]), or weight[e] where there is no order. A winner is
-/// then the place of its weight in place of the column, for parallel entries differ: of equal terms that of
-/// the first entry.
+/// With `weight` [M] of the accumulator dtype, only max or min, not both, of w_e x_j, computed and compared
+/// in that dtype; entry e has weight[order[e]] (`order` int32 [M]), or weight[e] without order. A winner is
+/// then the index of its weight instead of the column, since parallel entries differ: of equal terms the
+/// first entry.
 struct NeighborReduceArgs {
   const Csr& a;
   const Tensor& x;

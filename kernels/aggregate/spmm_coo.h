@@ -6,14 +6,14 @@
 
 namespace adj::kernels {
 
-/// How a GPU adds up what is scattered. `fixed_point`: integer atomics, the same bits in every run.
-/// `float_atomics_not_reproducible`: atomics of float32, of half the bytes; bits depend on which thread comes
-/// first and differ from run to run, so that nothing chooses them by itself.
+/// How a GPU sums scattered terms. `fixed_point`: integer atomics, the same bits in every run.
+/// `float_atomics_not_reproducible`: float32 atomics, half the bytes; bits differ from run to run, so it is
+/// never chosen automatically.
 enum class ScatterSums : uint8_t { fixed_point, float_atomics_not_reproducible };
 
 namespace detail {
 
-/// float64 has no fixed point that is as exact.
+/// float64 has no fixed point of sufficient precision.
 inline void check_scattered(std::string_view op, const Coo& a, DType features) {
   check_coo(op, a);
   ADJ_CHECK(features != DType::f64 || a.device().is_cpu(),
@@ -26,15 +26,15 @@ inline void check_scattered(std::string_view op, const Coo& a, DType features) {
 
 /// Y[rows,F] = act(A X + bias) over the unsorted entries of A: y[row[e]] += w[e] x[col[e]] (gather, apply
 /// edge, scatter: fuseGNN, Chen et al. 2020, algorithm 1). With a.transposed() it is the backward pass. X
-/// [cols,F], bias [F] optional, act none or relu, `values` [M] wide, all ones where absent. Nothing of size M
-/// x F exists.
+/// [cols,F], bias [F] optional, act none or relu, `values` [M] of the accumulator dtype, all ones if absent.
+/// Nothing of size M x F is allocated.
 ///
-/// The CPU sums every row in list order, however many threads there are, one float32 addition after the
-/// other: of k terms up to k 2^-24 of their magnitudes may be lost, which spmm, that cuts long rows, keeps. A
-/// GPU sums float32 and bfloat16 in fixed point: every product is rounded to a unit of at most 2^-58 M max
-/// |w| max |x|, the sum is exact, so that the order of the atomics changes no bit. What is smaller than a
-/// unit, beside the largest product that the operands allow, is lost. A product that is not finite leaves
-/// NaN.
+/// The CPU sums each row in list order with sequential float32 additions, for any number of threads: with k
+/// terms the rounding error is up to k 2^-24 of the sum of magnitudes, larger than that of spmm, which splits
+/// long rows. A GPU sums float32 and bfloat16 in fixed point: each product is rounded to a unit of at most
+/// 2^-58 M max |w| max |x| and the sum is exact, so that the order of the atomics does not change the bits.
+/// Terms below the unit, relative to the largest product the operands allow, are lost. A product that is not
+/// finite gives NaN.
 struct SpmmCooArgs {
   const Coo& a;
   const Tensor& values = kAbsent;
@@ -60,9 +60,9 @@ struct SpmmCooArgs {
 };
 ADJ_KERNEL(spmm_coo, SpmmCooArgs)
 
-/// Both gradients of Y = A(w) X in one pass over the list: dx[col[e]] += w[e] dy[row[e]], summed as spmm_coo
-/// does, and dw[e] = ⟨dy[row[e]], x[col[e]]⟩, which needs no scatter. `dx` [cols,F] may be absent: then dw
-/// alone. dw [M] is wide and has the same bits in every run.
+/// Both gradients of Y = A(w) X in one pass over the list: dx[col[e]] += w[e] dy[row[e]], summed as in
+/// spmm_coo, and dw[e] = ⟨dy[row[e]], x[col[e]]⟩, which needs no scatter. `dx` [cols,F] may be absent: then
+/// only dw is computed. dw [M] has the accumulator dtype and the same bits in every run.
 struct SpmmCooBackwardArgs {
   const Coo& a;
   const Tensor& values = kAbsent;
