@@ -13,11 +13,11 @@ struct EdgeMeanArgs {
   Tensor& y;
 
   Device device() const { return a.csr.device(); }
-  void check() const {
-    check_float("edge_mean", "y", y);
-    check_matrix("edge_mean", {a.csr, {}, a.order}, y.dtype());
-    check_entries("edge_mean", "y", a, y, y.dtype());
-    if (w) check_like("edge_mean", "w", w, y);
+  void check(std::string_view op) const {
+    check_float(op, "y", y);
+    check_matrix(op, {a.csr, {}, a.order}, y.dtype());
+    check_entries(op, "y", a, y, y.dtype());
+    if (w) check_like(op, "w", w, y);
   }
 };
 ADJ_KERNEL(edge_mean, EdgeMeanArgs)

@@ -39,10 +39,10 @@ struct GineSumArgs {
   Tensor& y;
 
   Device device() const { return a.csr.device(); }
-  void check() const {
-    detail::check_message("gine_sum", a, x, a.csr.cols, e, w);
-    check_tensor("gine_sum", "y", y, {a.csr.rows, x.size(1)}, x.dtype(), device());
-    ADJ_CHECK(!y.shares_storage_with(x), "gine_sum: y cannot be x");
+  void check(std::string_view op) const {
+    detail::check_message(op, a, x, a.csr.cols, e, w);
+    check_tensor(op, "y", y, {a.csr.rows, x.size(1)}, x.dtype(), device());
+    ADJ_CHECK(!y.shares_storage_with(x), "{}: y cannot be x", op);
   }
 };
 ADJ_KERNEL(gine_sum, GineSumArgs)
@@ -62,8 +62,7 @@ struct GineSumBackwardArgs {
   Tensor dw = {};
 
   Device device() const { return at.csr.device(); }
-  void check() const {
-    const char* op = "gine_sum_backward";
+  void check(std::string_view op) const {
     detail::check_message(op, at, x, at.csr.rows, e, w);
     const DType accumulator = accumulator_dtype(x.dtype());
     check_tensor(op, "dy", dy, {at.csr.cols, x.size(1)}, x.dtype(), device());

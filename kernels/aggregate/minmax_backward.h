@@ -41,25 +41,24 @@ struct NeighborMinmaxBackwardArgs {
   Tensor& dx;
 
   Device device() const { return dx.device(); }
-  void check() const {
-    constexpr std::string_view kName = "neighbor_minmax_backward";
-    check_matrix(kName, "dx", dx);
-    check_matrix(kName, "dy", dy);
+  void check(std::string_view op) const {
+    check_matrix(op, "dx", dx);
+    check_matrix(op, "dy", dy);
     const int64_t rows = dy.size(0), width = dx.size(1);
-    check_tensor(kName, "winner", winner, {rows, width}, DType::i32, dx.device());
-    check_tensor(kName, "dy", dy, dy.shape(), dx.dtype(), dx.device());
-    ADJ_CHECK(part >= 0 && (part + 1) * width <= dy.size(1), "{}: part {} of dy {} for dx {}", kName, part,
+    check_tensor(op, "winner", winner, {rows, width}, DType::i32, dx.device());
+    check_tensor(op, "dy", dy, dy.shape(), dx.dtype(), dx.device());
+    ADJ_CHECK(part >= 0 && (part + 1) * width <= dy.size(1), "{}: part {} of dy {} for dx {}", op, part,
               dy.str(), dx.str());
-    ADJ_CHECK(!dx.shares_storage_with(dy), "{}: dx cannot be dy", kName);
+    ADJ_CHECK(!dx.shares_storage_with(dy), "{}: dx cannot be dy", op);
     ADJ_CHECK(!weight || transposed != nullptr,
-              "{}: the gradient of weighted terms is gathered: expected the transposed structure", kName);
+              "{}: the gradient of weighted terms is gathered: expected the transposed structure", op);
     if (transposed == nullptr) return;
-    check_csr(kName, *transposed);
-    if (weight) check_matrix(kName, {*transposed, weight, order}, accumulator_dtype(dx.dtype()));
+    check_csr(op, *transposed);
+    if (weight) check_matrix(op, {*transposed, weight, order}, accumulator_dtype(dx.dtype()));
     ADJ_CHECK(
         transposed->rows == dx.size(0) && transposed->cols == rows && transposed->device() == dx.device(),
-        "{}: transposed structure [{}, {}] on {} for dx {} and dy {}", kName, transposed->rows,
-        transposed->cols, transposed->device().str(), dx.str(), dy.str());
+        "{}: transposed structure [{}, {}] on {} for dx {} and dy {}", op, transposed->rows, transposed->cols,
+        transposed->device().str(), dx.str(), dy.str());
   }
 };
 ADJ_KERNEL(neighbor_minmax_backward, NeighborMinmaxBackwardArgs)

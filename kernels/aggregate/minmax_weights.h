@@ -16,15 +16,14 @@ struct MinmaxWeightGradientArgs {
   Tensor& dw;
 
   Device device() const { return a.device(); }
-  void check() const {
-    constexpr std::string_view kName = "minmax_weight_gradient";
-    check_coo(kName, a);
-    check_matrix(kName, "x", x);
+  void check(std::string_view op) const {
+    check_coo(op, a);
+    check_matrix(op, "x", x);
     const Shape of_rows{a.rows, x.size(1)};
-    check_tensor(kName, "x", x, {a.cols, x.size(1)}, x.dtype(), a.device());
-    check_tensor(kName, "dy", dy, of_rows, x.dtype(), a.device());
-    check_tensor(kName, "winner", winner, of_rows, DType::i32, a.device());
-    check_tensor(kName, "dw", dw, {a.entries()}, accumulator_dtype(x.dtype()), a.device());
+    check_tensor(op, "x", x, {a.cols, x.size(1)}, x.dtype(), a.device());
+    check_tensor(op, "dy", dy, of_rows, x.dtype(), a.device());
+    check_tensor(op, "winner", winner, of_rows, DType::i32, a.device());
+    check_tensor(op, "dw", dw, {a.entries()}, accumulator_dtype(x.dtype()), a.device());
   }
 };
 ADJ_KERNEL(minmax_weight_gradient, MinmaxWeightGradientArgs)

@@ -21,20 +21,18 @@ struct MomentTermsArgs {
   Tensor& terms;
 
   Device device() const { return a.device(); }
-  void check() const {
-    check_csr("moment_terms", a);
-    check_matrix("moment_terms", "dy", dy);
-    const ReductionSet set("moment_terms", reduce);
-    ADJ_CHECK(set.has_moments(), "moment_terms: none of sum, mean, var and std is asked for");
+  void check(std::string_view op) const {
+    check_csr(op, a);
+    check_matrix(op, "dy", dy);
+    const ReductionSet set(op, reduce);
+    ADJ_CHECK(set.has_moments(), "{}: none of sum, mean, var and std is asked for", op);
     const DType accumulator = accumulator_dtype(dy.dtype());
-    ADJ_CHECK(dy.size(1) % set.count == 0, "moment_terms: dy is {}, expected {} parts", dy.str(), set.count);
+    ADJ_CHECK(dy.size(1) % set.count == 0, "{}: dy is {}, expected {} parts", op, dy.str(), set.count);
     const int64_t width = dy.size(1) / set.count;
-    check_tensor("moment_terms", "dy", dy, {a.rows, dy.size(1)}, dy.dtype(), a.device());
-    check_tensor("moment_terms", "terms", terms, {a.rows, set.has_spread() ? 2 * width : width}, accumulator,
-                 a.device());
-    if (set.has(Reduce::std)) check_like("moment_terms", "y", y, dy);
-    if (set.has_spread())
-      check_tensor("moment_terms", "mean", mean, {a.rows, width}, accumulator, a.device());
+    check_tensor(op, "dy", dy, {a.rows, dy.size(1)}, dy.dtype(), a.device());
+    check_tensor(op, "terms", terms, {a.rows, set.has_spread() ? 2 * width : width}, accumulator, a.device());
+    if (set.has(Reduce::std)) check_like(op, "y", y, dy);
+    if (set.has_spread()) check_tensor(op, "mean", mean, {a.rows, width}, accumulator, a.device());
   }
 };
 ADJ_KERNEL(moment_terms, MomentTermsArgs)
@@ -46,11 +44,10 @@ struct MomentsGradientArgs {
   Tensor& dx;
 
   Device device() const { return x.device(); }
-  void check() const {
-    check_matrix("moments_gradient", "x", x);
-    check_tensor("moments_gradient", "sums", sums, {x.size(0), 2 * x.size(1)}, accumulator_dtype(x.dtype()),
-                 x.device());
-    check_like("moments_gradient", "dx", dx, x);
+  void check(std::string_view op) const {
+    check_matrix(op, "x", x);
+    check_tensor(op, "sums", sums, {x.size(0), 2 * x.size(1)}, accumulator_dtype(x.dtype()), x.device());
+    check_like(op, "dx", dx, x);
   }
 };
 ADJ_KERNEL(moments_gradient, MomentsGradientArgs)

@@ -68,32 +68,29 @@ struct NeighborReduceArgs {
   Tensor mean = {};
 
   Device device() const { return a.device(); }
-  void check() const {
-    check_csr("neighbor_reduce", a);
-    check_matrix("neighbor_reduce", "x", x);
+  void check(std::string_view op) const {
+    check_csr(op, a);
+    check_matrix(op, "x", x);
     const int64_t width = x.size(1);
-    const ReductionSet set("neighbor_reduce", reduce);
-    check_tensor("neighbor_reduce", "x", x, {a.cols, width}, x.dtype(), a.device());
-    check_tensor("neighbor_reduce", "y", y, {a.rows, set.count * width}, x.dtype(), a.device());
-    ADJ_CHECK(!y.shares_storage_with(x), "neighbor_reduce: y cannot be x");
+    const ReductionSet set(op, reduce);
+    check_tensor(op, "x", x, {a.cols, width}, x.dtype(), a.device());
+    check_tensor(op, "y", y, {a.rows, set.count * width}, x.dtype(), a.device());
+    ADJ_CHECK(!y.shares_storage_with(x), "{}: y cannot be x", op);
     if (weight) {
-      check_matrix("neighbor_reduce", {a, weight, order}, accumulator_dtype(x.dtype()));
-      ADJ_CHECK(weight.numel() == a.entries(), "neighbor_reduce: {} weights for {} entries", weight.numel(),
+      check_matrix(op, {a, weight, order}, accumulator_dtype(x.dtype()));
+      ADJ_CHECK(weight.numel() == a.entries(), "{}: {} weights for {} entries", op, weight.numel(),
                 a.entries());
       ADJ_CHECK(set.count == 1 && !set.has_moments(),
-                "neighbor_reduce: weights are for max or for min alone, not for {} reductions{}", set.count,
+                "{}: weights are for max or for min alone, not for {} reductions{}", op, set.count,
                 set.has_moments() ? " with sums" : "");
     }
     const Shape of_rows{a.rows, width};
-    if (max_winner)
-      check_tensor("neighbor_reduce", "max_winner", max_winner, of_rows, DType::i32, a.device());
-    if (min_winner)
-      check_tensor("neighbor_reduce", "min_winner", min_winner, of_rows, DType::i32, a.device());
-    if (mean)
-      check_tensor("neighbor_reduce", "mean", mean, of_rows, accumulator_dtype(x.dtype()), a.device());
-    ADJ_CHECK(!max_winner || set.has(Reduce::max), "neighbor_reduce: a winner, but no max, is asked for");
-    ADJ_CHECK(!min_winner || set.has(Reduce::min), "neighbor_reduce: a winner, but no min, is asked for");
-    ADJ_CHECK(!mean || set.has_moments(), "neighbor_reduce: a mean to keep, but no sums are asked for");
+    if (max_winner) check_tensor(op, "max_winner", max_winner, of_rows, DType::i32, a.device());
+    if (min_winner) check_tensor(op, "min_winner", min_winner, of_rows, DType::i32, a.device());
+    if (mean) check_tensor(op, "mean", mean, of_rows, accumulator_dtype(x.dtype()), a.device());
+    ADJ_CHECK(!max_winner || set.has(Reduce::max), "{}: a winner, but no max, is asked for", op);
+    ADJ_CHECK(!min_winner || set.has(Reduce::min), "{}: a winner, but no min, is asked for", op);
+    ADJ_CHECK(!mean || set.has_moments(), "{}: a mean to keep, but no sums are asked for", op);
   }
 };
 ADJ_KERNEL(neighbor_reduce, NeighborReduceArgs)

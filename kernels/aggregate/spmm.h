@@ -46,17 +46,17 @@ struct SpmmArgs {
   Tensor& y;
 
   Device device() const { return a.csr.device(); }
-  void check() const {
-    const DType values = detail::values_dtype("spmm", x.dtype());
-    check_matrix("spmm", {a.csr, {}, a.order}, values);
+  void check(std::string_view op) const {
+    const DType values = detail::values_dtype(op, x.dtype());
+    check_matrix(op, {a.csr, {}, a.order}, values);
     const Device device = a.csr.device();
-    const int64_t width = detail::width_of("spmm", "x", x, a.csr.cols);
-    if (a.values) detail::check_weights("spmm", "values", a, a.values, values, width);
-    check_tensor("spmm", "x", x, {a.csr.cols, width}, x.dtype(), device);
-    if (bias) check_tensor("spmm", "bias", bias, {width}, x.dtype(), device);
-    check_tensor("spmm", "y", y, {a.csr.rows, width}, x.dtype(), device);
-    check_fused("spmm", activation);
-    ADJ_CHECK(!y.shares_storage_with(x), "spmm: y cannot be x");
+    const int64_t width = detail::width_of(op, "x", x, a.csr.cols);
+    if (a.values) detail::check_weights(op, "values", a, a.values, values, width);
+    check_tensor(op, "x", x, {a.csr.cols, width}, x.dtype(), device);
+    if (bias) check_tensor(op, "bias", bias, {width}, x.dtype(), device);
+    check_tensor(op, "y", y, {a.csr.rows, width}, x.dtype(), device);
+    check_fused(op, activation);
+    ADJ_CHECK(!y.shares_storage_with(x), "{}: y cannot be x", op);
   }
 };
 ADJ_KERNEL(spmm, SpmmArgs)
@@ -72,14 +72,14 @@ struct SddmmArgs {
   Tensor& dw;
 
   Device device() const { return a.csr.device(); }
-  void check() const {
-    const DType values = detail::values_dtype("sddmm", x.dtype());
-    check_matrix("sddmm", {a.csr, {}, a.order}, values);
+  void check(std::string_view op) const {
+    const DType values = detail::values_dtype(op, x.dtype());
+    check_matrix(op, {a.csr, {}, a.order}, values);
     const Device device = a.csr.device();
-    const int64_t width = detail::width_of("sddmm", "x", x, a.csr.cols);
-    check_tensor("sddmm", "x", x, {a.csr.cols, width}, x.dtype(), device);
-    check_tensor("sddmm", "y", y, {a.csr.rows, width}, x.dtype(), device);
-    detail::check_weights("sddmm", "dw", a, dw, values, width);
+    const int64_t width = detail::width_of(op, "x", x, a.csr.cols);
+    check_tensor(op, "x", x, {a.csr.cols, width}, x.dtype(), device);
+    check_tensor(op, "y", y, {a.csr.rows, width}, x.dtype(), device);
+    detail::check_weights(op, "dw", a, dw, values, width);
   }
 };
 ADJ_KERNEL(sddmm, SddmmArgs)
@@ -95,22 +95,21 @@ struct SpmmBackwardArgs {
   Tensor& dw;
 
   Device device() const { return at.csr.device(); }
-  void check() const {
-    const DType values = detail::values_dtype("spmm_backward", x.dtype());
-    check_matrix("spmm_backward", {at.csr, {}, at.order}, values);
+  void check(std::string_view op) const {
+    const DType values = detail::values_dtype(op, x.dtype());
+    check_matrix(op, {at.csr, {}, at.order}, values);
     const Device device = at.csr.device();
-    const int64_t width = detail::width_of("spmm_backward", "x", x, at.csr.rows);
-    check_tensor("spmm_backward", "x", x, {at.csr.rows, width}, x.dtype(), device);
-    check_tensor("spmm_backward", "dy", dy, {at.csr.cols, width}, x.dtype(), device);
-    check_tensor("spmm_backward", "dx", dx, {at.csr.rows, width}, x.dtype(), device);
-    detail::check_weights("spmm_backward", "dw", at, dw, values, width);
+    const int64_t width = detail::width_of(op, "x", x, at.csr.rows);
+    check_tensor(op, "x", x, {at.csr.rows, width}, x.dtype(), device);
+    check_tensor(op, "dy", dy, {at.csr.cols, width}, x.dtype(), device);
+    check_tensor(op, "dx", dx, {at.csr.rows, width}, x.dtype(), device);
+    detail::check_weights(op, "dw", at, dw, values, width);
     if (at.values) {
-      detail::check_weights("spmm_backward", "values", at, at.values, values, width);
-      ADJ_CHECK(heads_of(at.values) == heads_of(dw), "spmm_backward: values {}, dw {}", at.values.str(),
-                dw.str());
+      detail::check_weights(op, "values", at, at.values, values, width);
+      ADJ_CHECK(heads_of(at.values) == heads_of(dw), "{}: values {}, dw {}", op, at.values.str(), dw.str());
     }
-    ADJ_CHECK(!dx.shares_storage_with(dy), "spmm_backward: dx cannot be dy");
-    ADJ_CHECK(!dx.shares_storage_with(x), "spmm_backward: dx cannot be x");
+    ADJ_CHECK(!dx.shares_storage_with(dy), "{}: dx cannot be dy", op);
+    ADJ_CHECK(!dx.shares_storage_with(x), "{}: dx cannot be x", op);
   }
 };
 ADJ_KERNEL(spmm_backward, SpmmBackwardArgs)

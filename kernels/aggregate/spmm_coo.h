@@ -45,17 +45,17 @@ struct SpmmCooArgs {
   Tensor& y;
 
   Device device() const { return a.device(); }
-  void check() const {
-    const DType accumulator = detail::values_dtype("spmm_coo", x.dtype());
-    detail::check_scattered("spmm_coo", a, x.dtype());
+  void check(std::string_view op) const {
+    const DType accumulator = detail::values_dtype(op, x.dtype());
+    detail::check_scattered(op, a, x.dtype());
     const Device device = a.device();
-    const int64_t width = detail::width_of("spmm_coo", "x", x, a.cols);
-    if (values) check_tensor("spmm_coo", "values", values, {a.entries()}, accumulator, device);
-    check_tensor("spmm_coo", "x", x, {a.cols, width}, x.dtype(), device);
-    if (bias) check_tensor("spmm_coo", "bias", bias, {width}, x.dtype(), device);
-    check_tensor("spmm_coo", "y", y, {a.rows, width}, x.dtype(), device);
-    check_fused("spmm_coo", activation);
-    ADJ_CHECK(!y.shares_storage_with(x), "spmm_coo: y cannot be x");
+    const int64_t width = detail::width_of(op, "x", x, a.cols);
+    if (values) check_tensor(op, "values", values, {a.entries()}, accumulator, device);
+    check_tensor(op, "x", x, {a.cols, width}, x.dtype(), device);
+    if (bias) check_tensor(op, "bias", bias, {width}, x.dtype(), device);
+    check_tensor(op, "y", y, {a.rows, width}, x.dtype(), device);
+    check_fused(op, activation);
+    ADJ_CHECK(!y.shares_storage_with(x), "{}: y cannot be x", op);
   }
 };
 ADJ_KERNEL(spmm_coo, SpmmCooArgs)
@@ -73,20 +73,19 @@ struct SpmmCooBackwardArgs {
   Tensor& dw;
 
   Device device() const { return a.device(); }
-  void check() const {
-    const DType accumulator = detail::values_dtype("spmm_coo_backward", x.dtype());
-    detail::check_scattered("spmm_coo_backward", a, x.dtype());
+  void check(std::string_view op) const {
+    const DType accumulator = detail::values_dtype(op, x.dtype());
+    detail::check_scattered(op, a, x.dtype());
     const Device device = a.device();
-    const int64_t width = detail::width_of("spmm_coo_backward", "x", x, a.cols);
-    if (values) check_tensor("spmm_coo_backward", "values", values, {a.entries()}, accumulator, device);
-    check_tensor("spmm_coo_backward", "x", x, {a.cols, width}, x.dtype(), device);
-    check_tensor("spmm_coo_backward", "dy", dy, {a.rows, width}, x.dtype(), device);
-    check_tensor("spmm_coo_backward", "dw", dw, {a.entries()}, accumulator, device);
-    ADJ_CHECK(!values || !dw.shares_storage_with(values), "spmm_coo_backward: dw cannot be the values");
+    const int64_t width = detail::width_of(op, "x", x, a.cols);
+    if (values) check_tensor(op, "values", values, {a.entries()}, accumulator, device);
+    check_tensor(op, "x", x, {a.cols, width}, x.dtype(), device);
+    check_tensor(op, "dy", dy, {a.rows, width}, x.dtype(), device);
+    check_tensor(op, "dw", dw, {a.entries()}, accumulator, device);
+    ADJ_CHECK(!values || !dw.shares_storage_with(values), "{}: dw cannot be the values", op);
     if (!dx) return;
-    check_tensor("spmm_coo_backward", "dx", dx, {a.cols, width}, x.dtype(), device);
-    ADJ_CHECK(!dx.shares_storage_with(dy) && !dx.shares_storage_with(x),
-              "spmm_coo_backward: dx cannot be dy or x");
+    check_tensor(op, "dx", dx, {a.cols, width}, x.dtype(), device);
+    ADJ_CHECK(!dx.shares_storage_with(dy) && !dx.shares_storage_with(x), "{}: dx cannot be dy or x", op);
   }
 };
 ADJ_KERNEL(spmm_coo_backward, SpmmCooBackwardArgs)

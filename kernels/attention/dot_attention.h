@@ -37,8 +37,7 @@ struct DotAttentionArgs {
 
   Device device() const { return a.csr.device(); }
   int64_t head_width() const { return q.size(1) / heads; }
-  void check() const {
-    constexpr std::string_view op = "dot_attention";
+  void check(std::string_view op) const {
     check_float(op, "q", q);
     check_matrix(op, "q", q);
     const DType dtype = q.dtype(), accumulator = accumulator_dtype(dtype);
@@ -108,8 +107,7 @@ struct DotAttentionBackwardArgs {
 
   Device device() const { return a.csr.device(); }
   int64_t head_width() const { return q.size(1) / heads; }
-  void check() const {
-    constexpr std::string_view op = "dot_attention_backward";
+  void check(std::string_view op) const {
     check_float(op, "q", q);
     check_matrix(op, "q", q);
     const DType dtype = q.dtype(), accumulator = accumulator_dtype(dtype);

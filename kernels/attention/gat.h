@@ -27,8 +27,7 @@ struct GatArgs {
   Device device() const { return a.csr.device(); }
   int64_t heads() const { return l.size(1); }
   int64_t head_width() const { return x.size(1) / heads(); }
-  void check() const {
-    constexpr std::string_view op = "gat";
+  void check(std::string_view op) const {
     check_float(op, "x", x);
     check_matrix(op, "x", x);
     check_matrix(op, "l", l);
@@ -88,8 +87,7 @@ struct GatBackwardArgs {
   Device device() const { return a.csr.device(); }
   int64_t heads() const { return l.size(1); }
   int64_t head_width() const { return x.size(1) / heads(); }
-  void check() const {
-    constexpr std::string_view op = "gat_backward";
+  void check(std::string_view op) const {
     check_float(op, "x", x);
     check_matrix(op, "x", x);
     check_matrix(op, "l", l);

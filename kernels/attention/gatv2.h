@@ -25,8 +25,7 @@ struct Gatv2Args {
   Device device() const { return a.csr.device(); }
   int64_t heads() const { return att.size(0); }
   int64_t head_width() const { return att.size(1); }
-  void check() const {
-    constexpr std::string_view op = "gatv2";
+  void check(std::string_view op) const {
     check_float(op, "l", l);
     check_matrix(op, "att", att);
     const DType dtype = l.dtype(), accumulator = accumulator_dtype(dtype);
@@ -79,8 +78,7 @@ struct Gatv2BackwardArgs {
   Device device() const { return a.csr.device(); }
   int64_t heads() const { return att.size(0); }
   int64_t head_width() const { return att.size(1); }
-  void check() const {
-    constexpr std::string_view op = "gatv2_backward";
+  void check(std::string_view op) const {
     check_float(op, "l", l);
     check_matrix(op, "att", att);
     const DType dtype = l.dtype(), accumulator = accumulator_dtype(dtype);

@@ -45,9 +45,9 @@ struct ActivateArgs {
   Tensor& y;
 
   Device device() const { return x.device(); }
-  void check() const {
-    check_float("activate", "x", x);
-    check_like("activate", "y", y, x);
+  void check(std::string_view op) const {
+    check_float(op, "x", x);
+    check_like(op, "y", y, x);
   }
 };
 ADJ_KERNEL(activate, ActivateArgs)
@@ -61,10 +61,10 @@ struct ActivateBackwardArgs {
   Tensor& dx;
 
   Device device() const { return x.device(); }
-  void check() const {
-    check_float("activate_backward", "x", x);
-    check_like("activate_backward", "dy", dy, x);
-    check_like("activate_backward", "dx", dx, x);
+  void check(std::string_view op) const {
+    check_float(op, "x", x);
+    check_like(op, "dy", dy, x);
+    check_like(op, "dx", dx, x);
   }
 };
 ADJ_KERNEL(activate_backward, ActivateBackwardArgs)

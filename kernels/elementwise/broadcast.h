@@ -115,10 +115,10 @@ struct BinaryArgs {
   Tensor& y;
 
   Device device() const { return y.device(); }
-  void check() const {
-    check_float("binary", "a", a);
-    check_tensor("binary", "b", b, b.shape(), a.dtype(), a.device());
-    check_tensor("binary", "y", y, broadcast_shape("binary", a.shape(), b.shape()), a.dtype(), a.device());
+  void check(std::string_view kernel) const {
+    check_float(kernel, "a", a);
+    check_tensor(kernel, "b", b, b.shape(), a.dtype(), a.device());
+    check_tensor(kernel, "y", y, broadcast_shape(kernel, a.shape(), b.shape()), a.dtype(), a.device());
   }
 };
 ADJ_KERNEL(binary, BinaryArgs)
@@ -129,9 +129,9 @@ struct ExpandArgs {
   Tensor& y;
 
   Device device() const { return y.device(); }
-  void check() const {
-    check_float("expand", "x", x);
-    check_tensor("expand", "y", y, broadcast_shape("expand", x.shape(), y.shape()), x.dtype(), x.device());
+  void check(std::string_view op) const {
+    check_float(op, "x", x);
+    check_tensor(op, "y", y, broadcast_shape(op, x.shape(), y.shape()), x.dtype(), x.device());
   }
 };
 ADJ_KERNEL(expand, ExpandArgs)

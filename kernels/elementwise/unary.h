@@ -56,9 +56,9 @@ struct UnaryArgs {
   Tensor& y;
 
   Device device() const { return x.device(); }
-  void check() const {
-    check_float("unary", "x", x);
-    check_like("unary", "y", y, x);
+  void check(std::string_view op) const {
+    check_float(op, "x", x);
+    check_like(op, "y", y, x);
   }
 };
 ADJ_KERNEL(unary, UnaryArgs)
@@ -71,10 +71,10 @@ struct UnaryBackwardArgs {
   Tensor& dx;
 
   Device device() const { return saved.device(); }
-  void check() const {
-    check_float("unary_backward", "saved", saved);
-    check_like("unary_backward", "dy", dy, saved);
-    check_like("unary_backward", "dx", dx, saved);
+  void check(std::string_view op) const {
+    check_float(op, "saved", saved);
+    check_like(op, "dy", dy, saved);
+    check_like(op, "dx", dx, saved);
   }
 };
 ADJ_KERNEL(unary_backward, UnaryBackwardArgs)
@@ -87,9 +87,9 @@ struct AffineArgs {
   Tensor& y;
 
   Device device() const { return x.device(); }
-  void check() const {
-    check_float("affine", "x", x);
-    check_like("affine", "y", y, x);
+  void check(std::string_view op) const {
+    check_float(op, "x", x);
+    check_like(op, "y", y, x);
   }
 };
 ADJ_KERNEL(affine, AffineArgs)
