@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/kernels/dispatch_value.h>
 #include <adjoint/kernels/kernel.h>
 
 #include <string_view>
@@ -14,19 +15,8 @@ enum class Activation : uint8_t { none, relu, leaky_relu, elu, gelu };
 inline constexpr float kLeakySlope = 0.01f;
 
 constexpr std::string_view name_of(Activation activation) {
-  switch (activation) {
-    case Activation::none:
-      return "none";
-    case Activation::relu:
-      return "relu";
-    case Activation::leaky_relu:
-      return "leaky_relu";
-    case Activation::elu:
-      return "elu";
-    case Activation::gelu:
-      return "gelu";
-  }
-  return "?";
+  constexpr std::string_view kNames[] = {"none", "relu", "leaky_relu", "elu", "gelu"};
+  return kNames[static_cast<size_t>(activation)];
 }
 
 namespace kernels {
@@ -72,18 +62,8 @@ ADJ_KERNEL(activate_backward, ActivateBackwardArgs)
 /// Calls `f.template operator()<A>()` with A = `activation`.
 template <class F>
 decltype(auto) dispatch_activation(Activation activation, F&& f) {
-  switch (activation) {
-    case Activation::relu:
-      return f.template operator()<Activation::relu>();
-    case Activation::leaky_relu:
-      return f.template operator()<Activation::leaky_relu>();
-    case Activation::elu:
-      return f.template operator()<Activation::elu>();
-    case Activation::gelu:
-      return f.template operator()<Activation::gelu>();
-    default:
-      return f.template operator()<Activation::none>();
-  }
+  using enum Activation;
+  return dispatch_value<relu, leaky_relu, elu, gelu, none>(activation, f);
 }
 
 }  // namespace kernels

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/kernels/dispatch_value.h>
 #include <adjoint/kernels/kernel.h>
 
 #include <algorithm>
@@ -26,16 +27,8 @@ struct BinaryFunction {
 /// Calls `f.template operator()<B>()` with B = `binary`.
 template <class F>
 void dispatch_binary(Binary binary, F&& f) {
-  switch (binary) {
-    case Binary::add:
-      return f.template operator()<Binary::add>();
-    case Binary::subtract:
-      return f.template operator()<Binary::subtract>();
-    case Binary::multiply:
-      return f.template operator()<Binary::multiply>();
-    case Binary::divide:
-      return f.template operator()<Binary::divide>();
-  }
+  using enum Binary;
+  dispatch_value<add, subtract, multiply, divide>(binary, f);
 }
 
 /// Extent of `shape` in dimension `d` counted from the last (0 is the last); 1 if there is no such dimension.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/kernels/dispatch_value.h>
 #include <adjoint/kernels/kernel.h>
 
 namespace adj {
@@ -15,22 +16,8 @@ namespace kernels {
 /// Calls `f.template operator()<U>()` with U = `function`.
 template <class F>
 void dispatch_unary(Unary function, F&& f) {
-  switch (function) {
-    case Unary::exp:
-      return f.template operator()<Unary::exp>();
-    case Unary::log:
-      return f.template operator()<Unary::log>();
-    case Unary::sqrt:
-      return f.template operator()<Unary::sqrt>();
-    case Unary::sigmoid:
-      return f.template operator()<Unary::sigmoid>();
-    case Unary::tanh:
-      return f.template operator()<Unary::tanh>();
-    case Unary::reciprocal:
-      return f.template operator()<Unary::reciprocal>();
-    case Unary::inverse_sqrt:
-      return f.template operator()<Unary::inverse_sqrt>();
-  }
+  using enum Unary;
+  dispatch_value<exp, log, sqrt, sigmoid, tanh, reciprocal, inverse_sqrt>(function, f);
 }
 
 /// The derivative, from the tensor selected by saves_input().

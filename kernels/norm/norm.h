@@ -44,9 +44,7 @@ inline void check_epilogue(std::string_view op, const Epilogue& epilogue) {
 /// Calls `f.template operator()<A>()` with the epilogue's activation.
 template <class F>
 decltype(auto) dispatch_epilogue_activation(Activation activation, F&& f) {
-  if (activation == Activation::relu) return f.template operator()<Activation::relu>();
-  if (activation == Activation::elu) return f.template operator()<Activation::elu>();
-  return f.template operator()<Activation::none>();
+  return dispatch_value<Activation::relu, Activation::elu, Activation::none>(activation, f);
 }
 
 /// Per column of x[N,F], N >= 1: mean[F] and rstd[F] = 1 / sqrt(biased variance + eps), by Welford's
