@@ -4,7 +4,7 @@
 #include <adjoint/kernels/check.h>
 
 // A kernel is described once, by a struct of its arguments: named fields, the device they live on, and the
-// check of the contract.
+// check of the contract, which receives the kernel's name. Kernels with the same contract share the struct.
 //
 //   /// y = act(x), any shape. `y` may be `x`.
 //   struct ActivateArgs {
@@ -14,7 +14,7 @@
 //     Tensor& y;
 //
 //     Device device() const { return x.device(); }
-//     void check() const { check_float("activate", "x", x); ... }
+//     void check(std::string_view op) const { check_float(op, "x", x); ... }
 //   };
 //   ADJ_KERNEL(activate, ActivateArgs)
 //
@@ -22,9 +22,6 @@
 // arguments and dispatches to the device; the ADJ_KERNEL line also defines it (kernels/detail/dispatch.h).
 // `cpu::activate` and `cuda::activate` implement it (kernels/FAMILY/cpu/, kernels/FAMILY/cuda/) and may rely
 // on the checks.
-//
-// Kernels with the same contract share the struct; its check(std::string_view op) receives the name of the
-// kernel called.
 //
 // Rules for all contracts: Arguments live on one device. The caller allocates the outputs with the shape and
 // dtype of the contract; they are fully overwritten unless stated otherwise. Arguments with a default may be

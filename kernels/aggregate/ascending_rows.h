@@ -4,13 +4,13 @@
 
 namespace adj::kernels {
 
-/// Must rows ascend first, for an entry to see its parallel ones beside it?
+/// Whether the rows must be sorted first, so that parallel entries are adjacent.
 inline bool parallel_entries_apart(const NeighborMinmaxBackwardArgs& args) {
   return args.transposed != nullptr && !args.transposed->ascending && !args.weight;
 }
 
-/// The structure with ascending rows, so that parallel entries stand side by side: turned twice by
-/// `transpose`, the device's own.
+/// The structure with sorted rows, so that parallel entries are adjacent. Transposes twice with `transpose`
+/// of the device.
 template <class Transposition>
 Csr with_ascending_rows(const Csr& a, Transposition transpose) {
   const auto turned = [&](const Csr& from) {

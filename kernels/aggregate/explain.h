@@ -5,8 +5,8 @@
 
 namespace adj::kernels {
 
-/// What `op` chose for this structure and `width` features of `dtype` a row, in `heads` heads; see
-/// core/explain.h. Costs one load of an atomic where nobody asked.
+/// Reports what `op` chose for this structure and `width` features of `dtype` per row, in `heads` heads; see
+/// core/explain.h. Costs one atomic load when explaining is off.
 template <class... Args>
 void explain_sparse(std::string_view op, const Csr& a, int64_t width, int64_t heads, DType dtype,
                     fmt::format_string<Args...> format, Args&&... args) {

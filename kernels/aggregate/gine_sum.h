@@ -6,7 +6,8 @@ namespace adj::kernels {
 
 namespace detail {
 
-/// What a message is made of: sources' features `x`, edges' `e` and the map `w` between their widths.
+/// Checks the operands of a message: source features `x`, edge features `e` and the map `w` between their
+/// widths.
 inline void check_message(std::string_view op, const CsrMatrix& a, const Tensor& x, int64_t sources,
                           const Tensor& e, const Tensor& w) {
   check_matrix(op, {a.csr, {}, a.order}, accumulator_dtype(x.dtype()));
@@ -27,9 +28,9 @@ inline void check_message(std::string_view op, const CsrMatrix& a, const Tensor&
 
 /// y_i = Σ relu(x_j + wᵀ e_ij) over the entries (i, j) of `a`: the aggregation of GINE (Hu et al., Strategies
 /// for Pre-training Graph Neural Networks, 2020). `x` [cols,F], `e` [M,E] by edge number (entry k is edge
-/// order[k], or k), `w` [E,F], or absent where E = F and e is added as it is; `y` [rows,F]. What an edge adds
-/// is computed where it is used: nothing of size M x F is made. `a.values` is not read. Each row is summed in
-/// an order that depends on the structure alone.
+/// order[k], or k), `w` [E,F], or absent if E = F and e is added unchanged; `y` [rows,F]. Messages are
+/// computed on the fly: nothing of size M x F is allocated. `a.values` is not read. The summation order of a
+/// row depends only on the structure.
 struct GineSumArgs {
   const CsrMatrix& a;
   const Tensor& x;
@@ -38,18 +39,18 @@ struct GineSumArgs {
   Tensor& y;
 
   Device device() const { return a.csr.device(); }
-  void check() const {
-    detail::check_message("gine_sum", a, x, a.csr.cols, e, w);
-    check_tensor("gine_sum", "y", y, {a.csr.rows, x.size(1)}, x.dtype(), device());
-    ADJ_CHECK(!y.shares_storage_with(x), "gine_sum: y cannot be x");
+  void check(std::string_view op) const {
+    detail::check_message(op, a, x, a.csr.cols, e, w);
+    check_tensor(op, "y", y, {a.csr.rows, x.size(1)}, x.dtype(), device());
+    ADJ_CHECK(!y.shares_storage_with(x), "{}: y cannot be x", op);
   }
 };
 ADJ_KERNEL(gine_sum, GineSumArgs)
 
-/// Its gradients, in one pass over the transposed structure `at` (entry (j, i), order into e): with g_ij =
-/// dy_i where x_j + wᵀ e_ij > 0, else 0, dx_j = Σ_i g_ij [rows,F], de_ij = w g_ij [M,E] and dw = Σ e_ij
-/// g_ijᵀ [E,F]. `x` [rows,F] is the forward input, `dy` [cols,F]. de and dw are wide, and may be absent: not
-/// asked for; dw is where w is.
+/// Gradients of gine_sum in one pass over the transposed structure `at` (entry (j, i), order into e): with
+/// g_ij = dy_i where x_j + wᵀ e_ij > 0, else 0, dx_j = Σ_i g_ij [rows,F], de_ij = w g_ij [M,E] and dw = Σ
+/// e_ij g_ijᵀ [E,F]. `x` [rows,F] is the forward input, `dy` [cols,F]. de and dw have the accumulator dtype
+/// and are optional; dw requires w.
 struct GineSumBackwardArgs {
   const CsrMatrix& at;
   const Tensor& dy;
@@ -61,8 +62,7 @@ struct GineSumBackwardArgs {
   Tensor dw = {};
 
   Device device() const { return at.csr.device(); }
-  void check() const {
-    const char* op = "gine_sum_backward";
+  void check(std::string_view op) const {
     detail::check_message(op, at, x, at.csr.rows, e, w);
     const DType accumulator = accumulator_dtype(x.dtype());
     check_tensor(op, "dy", dy, {at.csr.cols, x.size(1)}, x.dtype(), device());

@@ -8,9 +8,9 @@
 
 namespace adj::kernels {
 
-/// Which reductions are asked for, and where the features of each stand in a row of all of them.
+/// The reductions of a call and the position of each in a row of the result.
 struct ReductionSet {
-  std::array<int, kReductions> place{-1, -1, -1, -1, -1, -1};  ///< -1: not asked for
+  std::array<int, kReductions> place{-1, -1, -1, -1, -1, -1};  ///< -1: not computed
   int count = 0;
 
   ReductionSet(std::string_view op, std::span<const Reduce> reductions) {
@@ -23,24 +23,25 @@ struct ReductionSet {
   }
   int operator[](Reduce reduce) const { return place[static_cast<size_t>(reduce)]; }
   bool has(Reduce reduce) const { return (*this)[reduce] >= 0; }
-  /// Is there one whose gradient needs the terms themselves?
+  /// Whether a reduction's gradient needs the terms themselves.
   bool has_spread() const { return has(Reduce::var) || has(Reduce::std); }
   bool has_moments() const { return has(Reduce::sum) || has(Reduce::mean) || has_spread(); }
 };
 
-/// y[rows, K F]: the K reductions of the rows x_j of x [cols,F] over the entries (i, j) of row i of `a`, each
-/// asked for once, in columns [k F, (k + 1) F) for the k-th of `reduce`; one pass, each x_j read once
+/// y[rows, K F]: the K reductions of the rows x_j of x [cols,F] over the entries (i, j) of row i of `a`; the
+/// k-th of `reduce`, which has no duplicates, is in columns [k F, (k + 1) F). One pass, each x_j read once
 /// (aggregators of PNA, Corso et al. 2020, eq. 6). Rows without entries give 0. A NaN among the terms makes
 /// every reduction of that feature NaN. `max_winner` and `min_winner`, int32 [rows,F], optional: the column j
-/// of the term that is the result, of equal ones (and of NaNs, where there is one) that of the row's first,
-/// the smallest where rows ascend; -1 in rows without entries. `mean`, wide [rows,F], optional: of the terms,
-/// unrounded, for the gradient of var and std. A variance is summed relative to the row's first term, so that
-/// one far below the squared mean keeps its digits. Sums have entry order, or a fixed tree by the structure.
+/// of the term that is the result; of equal terms (or of NaNs, if there are any) the first in the row, which
+/// is the smallest column if rows are sorted; -1 in rows without entries. `mean` [rows,F] of the accumulator
+/// dtype, optional: the unrounded mean, for the gradient of var and std. A variance is summed relative to the
+/// row's first term, so that a variance far below the squared mean keeps its digits. Sums are in entry order,
+/// or in a fixed tree that depends on the structure.
 ///
-/// With `weight`, wide [M], max or min alone is asked for, of w_e x_j, computed and compared in the wide
-/// type; entry e has weight[order[e]] (`order` int32 [M]), or weight[e] where there is no order. A winner is
-/// then the place of its weight in place of the column, for parallel entries differ: of equal terms that of
-/// the first entry.
+/// With `weight` [M] of the accumulator dtype, only max or min, not both, of w_e x_j, computed and compared
+/// in that dtype; entry e has weight[order[e]] (`order` int32 [M]), or weight[e] without order. A winner is
+/// then the index of its weight instead of the column, since parallel entries differ: of equal terms the
+/// first entry.
 struct NeighborReduceArgs {
   const Csr& a;
   const Tensor& x;
@@ -53,32 +54,29 @@ struct NeighborReduceArgs {
   Tensor mean = {};
 
   Device device() const { return a.device(); }
-  void check() const {
-    check_csr("neighbor_reduce", a);
-    check_matrix("neighbor_reduce", "x", x);
+  void check(std::string_view op) const {
+    check_csr(op, a);
+    check_matrix(op, "x", x);
     const int64_t width = x.size(1);
-    const ReductionSet set("neighbor_reduce", reduce);
-    check_tensor("neighbor_reduce", "x", x, {a.cols, width}, x.dtype(), a.device());
-    check_tensor("neighbor_reduce", "y", y, {a.rows, set.count * width}, x.dtype(), a.device());
-    ADJ_CHECK(!y.shares_storage_with(x), "neighbor_reduce: y cannot be x");
+    const ReductionSet set(op, reduce);
+    check_tensor(op, "x", x, {a.cols, width}, x.dtype(), a.device());
+    check_tensor(op, "y", y, {a.rows, set.count * width}, x.dtype(), a.device());
+    ADJ_CHECK(!y.shares_storage_with(x), "{}: y cannot be x", op);
     if (weight) {
-      check_matrix("neighbor_reduce", {a, weight, order}, accumulator_dtype(x.dtype()));
-      ADJ_CHECK(weight.numel() == a.entries(), "neighbor_reduce: {} weights for {} entries", weight.numel(),
+      check_matrix(op, {a, weight, order}, accumulator_dtype(x.dtype()));
+      ADJ_CHECK(weight.numel() == a.entries(), "{}: {} weights for {} entries", op, weight.numel(),
                 a.entries());
       ADJ_CHECK(set.count == 1 && !set.has_moments(),
-                "neighbor_reduce: weights are for max or for min alone, not for {} reductions{}", set.count,
+                "{}: weights are for max or for min alone, not for {} reductions{}", op, set.count,
                 set.has_moments() ? " with sums" : "");
     }
     const Shape of_rows{a.rows, width};
-    if (max_winner)
-      check_tensor("neighbor_reduce", "max_winner", max_winner, of_rows, DType::i32, a.device());
-    if (min_winner)
-      check_tensor("neighbor_reduce", "min_winner", min_winner, of_rows, DType::i32, a.device());
-    if (mean)
-      check_tensor("neighbor_reduce", "mean", mean, of_rows, accumulator_dtype(x.dtype()), a.device());
-    ADJ_CHECK(!max_winner || set.has(Reduce::max), "neighbor_reduce: a winner, but no max, is asked for");
-    ADJ_CHECK(!min_winner || set.has(Reduce::min), "neighbor_reduce: a winner, but no min, is asked for");
-    ADJ_CHECK(!mean || set.has_moments(), "neighbor_reduce: a mean to keep, but no sums are asked for");
+    if (max_winner) check_tensor(op, "max_winner", max_winner, of_rows, DType::i32, a.device());
+    if (min_winner) check_tensor(op, "min_winner", min_winner, of_rows, DType::i32, a.device());
+    if (mean) check_tensor(op, "mean", mean, of_rows, accumulator_dtype(x.dtype()), a.device());
+    ADJ_CHECK(!max_winner || set.has(Reduce::max), "{}: a winner, but no max, is asked for", op);
+    ADJ_CHECK(!min_winner || set.has(Reduce::min), "{}: a winner, but no min, is asked for", op);
+    ADJ_CHECK(!mean || set.has_moments(), "{}: a mean to keep, but no sums are asked for", op);
   }
 };
 ADJ_KERNEL(neighbor_reduce, NeighborReduceArgs)

@@ -6,14 +6,14 @@
 
 namespace adj::kernels {
 
-/// How a GPU adds up what is scattered. `fixed_point`: integer atomics, the same bits in every run.
-/// `float_atomics_not_reproducible`: atomics of float32, of half the bytes; bits depend on which thread comes
-/// first and differ from run to run, so that nothing chooses them by itself.
+/// How a GPU sums scattered terms. `fixed_point`: integer atomics, the same bits in every run.
+/// `float_atomics_not_reproducible`: float32 atomics, half the bytes; bits differ from run to run, so it is
+/// never chosen automatically.
 enum class ScatterSums : uint8_t { fixed_point, float_atomics_not_reproducible };
 
 namespace detail {
 
-/// float64 has no fixed point that is as exact.
+/// float64 has no fixed point of sufficient precision.
 inline void check_scattered(std::string_view op, const Coo& a, DType features) {
   check_coo(op, a);
   ADJ_CHECK(features != DType::f64 || a.device().is_cpu(),
@@ -26,15 +26,15 @@ inline void check_scattered(std::string_view op, const Coo& a, DType features) {
 
 /// Y[rows,F] = act(A X + bias) over the unsorted entries of A: y[row[e]] += w[e] x[col[e]] (gather, apply
 /// edge, scatter: fuseGNN, Chen et al. 2020, algorithm 1). With a.transposed() it is the backward pass. X
-/// [cols,F], bias [F] optional, act none or relu, `values` [M] wide, all ones where absent. Nothing of size M
-/// x F exists.
+/// [cols,F], bias [F] optional, act none or relu, `values` [M] of the accumulator dtype, all ones if absent.
+/// Nothing of size M x F is allocated.
 ///
-/// The CPU sums every row in list order, however many threads there are, one float32 addition after the
-/// other: of k terms up to k 2^-24 of their magnitudes may be lost, which spmm, that cuts long rows, keeps. A
-/// GPU sums float32 and bfloat16 in fixed point: every product is rounded to a unit of at most 2^-58 M max
-/// |w| max |x|, the sum is exact, so that the order of the atomics changes no bit. What is smaller than a
-/// unit, beside the largest product that the operands allow, is lost. A product that is not finite leaves
-/// NaN.
+/// The CPU sums each row in list order with sequential float32 additions, for any number of threads: with k
+/// terms the rounding error is up to k 2^-24 of the sum of magnitudes, larger than that of spmm, which splits
+/// long rows. A GPU sums float32 and bfloat16 in fixed point: each product is rounded to a unit of at most
+/// 2^-58 M max |w| max |x| and the sum is exact, so that the order of the atomics does not change the bits.
+/// Terms below the unit, relative to the largest product the operands allow, are lost. A product that is not
+/// finite gives NaN.
 struct SpmmCooArgs {
   const Coo& a;
   const Tensor& values = kAbsent;
@@ -45,24 +45,24 @@ struct SpmmCooArgs {
   Tensor& y;
 
   Device device() const { return a.device(); }
-  void check() const {
-    const DType accumulator = detail::values_dtype("spmm_coo", x.dtype());
-    detail::check_scattered("spmm_coo", a, x.dtype());
+  void check(std::string_view op) const {
+    const DType accumulator = detail::values_dtype(op, x.dtype());
+    detail::check_scattered(op, a, x.dtype());
     const Device device = a.device();
-    const int64_t width = detail::width_of("spmm_coo", "x", x, a.cols);
-    if (values) check_tensor("spmm_coo", "values", values, {a.entries()}, accumulator, device);
-    check_tensor("spmm_coo", "x", x, {a.cols, width}, x.dtype(), device);
-    if (bias) check_tensor("spmm_coo", "bias", bias, {width}, x.dtype(), device);
-    check_tensor("spmm_coo", "y", y, {a.rows, width}, x.dtype(), device);
-    check_fused("spmm_coo", activation);
-    ADJ_CHECK(!y.shares_storage_with(x), "spmm_coo: y cannot be x");
+    const int64_t width = detail::width_of(op, "x", x, a.cols);
+    if (values) check_tensor(op, "values", values, {a.entries()}, accumulator, device);
+    check_tensor(op, "x", x, {a.cols, width}, x.dtype(), device);
+    if (bias) check_tensor(op, "bias", bias, {width}, x.dtype(), device);
+    check_tensor(op, "y", y, {a.rows, width}, x.dtype(), device);
+    check_fused(op, activation);
+    ADJ_CHECK(!y.shares_storage_with(x), "{}: y cannot be x", op);
   }
 };
 ADJ_KERNEL(spmm_coo, SpmmCooArgs)
 
-/// Both gradients of Y = A(w) X in one pass over the list: dx[col[e]] += w[e] dy[row[e]], summed as spmm_coo
-/// does, and dw[e] = ⟨dy[row[e]], x[col[e]]⟩, which needs no scatter. `dx` [cols,F] may be absent: then dw
-/// alone. dw [M] is wide and has the same bits in every run.
+/// Both gradients of Y = A(w) X in one pass over the list: dx[col[e]] += w[e] dy[row[e]], summed as in
+/// spmm_coo, and dw[e] = ⟨dy[row[e]], x[col[e]]⟩, which needs no scatter. `dx` [cols,F] may be absent: then
+/// only dw is computed. dw [M] has the accumulator dtype and the same bits in every run.
 struct SpmmCooBackwardArgs {
   const Coo& a;
   const Tensor& values = kAbsent;
@@ -73,20 +73,19 @@ struct SpmmCooBackwardArgs {
   Tensor& dw;
 
   Device device() const { return a.device(); }
-  void check() const {
-    const DType accumulator = detail::values_dtype("spmm_coo_backward", x.dtype());
-    detail::check_scattered("spmm_coo_backward", a, x.dtype());
+  void check(std::string_view op) const {
+    const DType accumulator = detail::values_dtype(op, x.dtype());
+    detail::check_scattered(op, a, x.dtype());
     const Device device = a.device();
-    const int64_t width = detail::width_of("spmm_coo_backward", "x", x, a.cols);
-    if (values) check_tensor("spmm_coo_backward", "values", values, {a.entries()}, accumulator, device);
-    check_tensor("spmm_coo_backward", "x", x, {a.cols, width}, x.dtype(), device);
-    check_tensor("spmm_coo_backward", "dy", dy, {a.rows, width}, x.dtype(), device);
-    check_tensor("spmm_coo_backward", "dw", dw, {a.entries()}, accumulator, device);
-    ADJ_CHECK(!values || !dw.shares_storage_with(values), "spmm_coo_backward: dw cannot be the values");
+    const int64_t width = detail::width_of(op, "x", x, a.cols);
+    if (values) check_tensor(op, "values", values, {a.entries()}, accumulator, device);
+    check_tensor(op, "x", x, {a.cols, width}, x.dtype(), device);
+    check_tensor(op, "dy", dy, {a.rows, width}, x.dtype(), device);
+    check_tensor(op, "dw", dw, {a.entries()}, accumulator, device);
+    ADJ_CHECK(!values || !dw.shares_storage_with(values), "{}: dw cannot be the values", op);
     if (!dx) return;
-    check_tensor("spmm_coo_backward", "dx", dx, {a.cols, width}, x.dtype(), device);
-    ADJ_CHECK(!dx.shares_storage_with(dy) && !dx.shares_storage_with(x),
-              "spmm_coo_backward: dx cannot be dy or x");
+    check_tensor(op, "dx", dx, {a.cols, width}, x.dtype(), device);
+    ADJ_CHECK(!dx.shares_storage_with(dy) && !dx.shares_storage_with(x), "{}: dx cannot be dy or x", op);
   }
 };
 ADJ_KERNEL(spmm_coo_backward, SpmmCooBackwardArgs)

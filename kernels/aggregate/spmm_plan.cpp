@@ -9,9 +9,9 @@ namespace adj::kernels {
 
 namespace {
 
-// Below kPlainItem an item is no smaller than a mean row, so that partial sums are fewer than rows.
+// Below kPlainItem an item is at least a mean row, so that there are fewer partial sums than rows.
 constexpr int64_t kSmallestItem = 8, kPlainItem = 32, kLargestItem = 512, kWantedItems = 32768;
-// Rows and entries that the host plans for a GPU: within a millisecond.
+// Up to this many rows and entries the host plans for a GPU, within a millisecond.
 constexpr int64_t kPlannedOnHost = 1 << 18;
 
 template <class T>

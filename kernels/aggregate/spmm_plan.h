@@ -7,25 +7,25 @@
 
 namespace adj::kernels {
 
-/// Where an item of work begins; it ends where the next one begins. An item is one of three: several whole
-/// light rows, one whole row of middling length, or one of the equal parts of a heavy row.
+/// Start of a work item; it ends at the start of the next one. An item is one of: several whole light rows,
+/// one whole medium row, or one of the equal parts of a heavy row.
 struct alignas(16) ItemStart {
   int32_t entry;   ///< first entry (structures have fewer than 2^31)
-  int32_t row;     ///< first row; ~row where the item is not the row's first part
-  int32_t slot;    ///< of a part: which partial sum of the workspace it is
+  int32_t row;     ///< first row; ~row if the item is not the row's first part
+  int32_t slot;    ///< of a part: index of its partial sum in the workspace
   int32_t unused;  ///< zero
 };
 
-/// A row that is cut into parts: their partial sums are slots [slot, slot of the next heavy row), in order.
-/// One of more than kMostPlainSlots is merged in two steps, as one block would be long at it: its slots by
-/// runs of kRunSlots, then runs [run, run of the next heavy row), in order.
+/// A row that is split into parts: its partial sums are slots [slot, slot of the next heavy row), in order. A
+/// row with more than kMostPlainSlots is merged in two steps, as one block would take too long: first its
+/// slots in runs of kRunSlots, then runs [run, run of the next heavy row), in order.
 struct HeavyRow {
   int32_t row;
   int32_t slot;
   int32_t run;
 };
 
-/// Slots [begin, end) of one row, which many blocks merge side by side.
+/// Slots [begin, end) of one row; different blocks merge the runs in parallel.
 struct SlotRun {
   int32_t begin;
   int32_t end;
@@ -33,10 +33,10 @@ struct SlotRun {
 
 constexpr int kRunSlots = 64, kMostPlainSlots = 512;
 
-/// The work of a structure, one unit per entry and one per row, cut into items of similar size whatever the
-/// degrees. Neighbouring rows of similar length become items that begin at the row's beginning, so that warps
-/// that work side by side pass the same columns at the same time. It depends on the structure alone, and with
-/// it the order in which each row is summed.
+/// The work of a structure, one unit per entry and one per row, split into items of similar size for any
+/// degree distribution. Adjacent rows of similar length become items that begin at the row's beginning, so
+/// that neighbouring warps pass the same columns at the same time. Depends only on the structure, and so does
+/// the summation order of each row.
 struct SpmmPlan {
   int64_t items = 0;
   int64_t heavy_rows = 0;
@@ -54,28 +54,29 @@ struct SpmmPlan {
   const int64_t* slot_run_count() const { return totals.data<int64_t>() + 2; }
 };
 
-/// Entries and rows of an item, a power of two: small enough that a small structure still fills the chip and
-/// waits for no long chain of reads, large enough that the partial sums of cut rows are few. An item is worth
-/// `launches` of them side by side.
+/// Entries and rows per item, a power of two: small enough that a small structure still fills the GPU without
+/// long chains of dependent reads, large enough to keep partial sums of split rows few. Each item is run
+/// `launches` times in parallel.
 int64_t spmm_item_size(const Csr& a, int64_t launches);
 
-/// The plan of a structure on the CPU, there, of items of `size`.
+/// The plan of a structure on the CPU, in host memory, with items of `size`.
 SpmmPlan host_spmm_plan(const Csr& a, int64_t size);
 
-/// What is kept with a structure on a GPU: its plans by the size of their items.
+/// Plans cached with a structure on a GPU, by item size.
 struct KeptSpmmPlans {
   struct Kept {
     SpmmPlan plan;
-    int uses = 0;        ///< of bounds; none where there is no plan
-    int stream = 0;      ///< that bounds were made on
-    bool exact = false;  ///< not bounds: the numbers are those of the plan, for all streams
+    int uses = 0;        ///< of bounds; 0 without a plan
+    int stream = 0;      ///< on which the bounds were computed
+    bool exact = false;  ///< the plan's counts are exact, not bounds, and valid on all streams
   };
   std::mutex mutex;
   std::map<int64_t, Kept> by_size;
 };
 
-/// Csr::carried_to, and to a GPU with the plan of its products, where the structure is so small that the host
-/// has made it sooner than a step of a batch would: nothing is planned, read back or merged in vain there.
+/// Csr::carried_to. To a GPU it also copies the SpMM plan if the structure is small enough that planning on
+/// the host is faster than on the GPU within a batch's step: no planning, no read-back and no unnecessary
+/// merges there.
 Csr carried_with_plan(const Csr& a, adj::detail::Carrier& carrier);
 
 }  // namespace adj::kernels

@@ -3,13 +3,13 @@
 #include <adjoint/core/dtype.h>
 #include <adjoint/kernels/aggregate/spmm_plan.h>
 
-// What a plan makes of a row: the same on the host and on a GPU. Sizes of items are powers of two.
+// Planning of a single row, shared by host and GPU. Item sizes are powers of two.
 
 namespace adj::kernels::planning {
 
-/// Rows of fewer than half an item's entries share one.
+/// Rows with fewer than half an item's entries share an item.
 ADJ_HOST_DEVICE inline bool is_light(int64_t length, int64_t size) { return 2 * length < size; }
-/// Rows of more than two items are cut.
+/// Rows longer than two items are split.
 ADJ_HOST_DEVICE inline int64_t parts_of(int64_t length, int64_t size) {
   return length > 2 * size ? (length + size - 1) / size : 1;
 }
@@ -18,7 +18,8 @@ ADJ_HOST_DEVICE inline int64_t runs_of(int64_t slots) {
   return slots > kMostPlainSlots ? (slots + kRunSlots - 1) / kRunSlots : 0;
 }
 
-/// Of a row: items that begin in it << 32 | its partial sums; its runs of these << 32 | 1 where it is cut.
+/// Counts of a row: items that begin in it << 32 | its partial sums; its runs of these << 32 | 1 if it is
+/// split.
 struct RowCounts {
   int64_t items = 0, heavy = 0;
 };
@@ -27,7 +28,7 @@ ADJ_HOST_DEVICE inline RowCounts counts_of(const int64_t* offsets, int64_t rows,
   if (i >= rows) return {};
   const int64_t length = offsets[i + 1] - offsets[i];
   if (is_light(length, size)) {
-    // The first of a run of light rows, or where the work up to here passes a multiple of the size.
+    // The first of a run of light rows, or the work so far passes a multiple of the size.
     const bool begins = i == 0 || !is_light(offsets[i] - offsets[i - 1], size) ||
                         ((offsets[i] + i) ^ (offsets[i - 1] + i - 1)) >= size;
     return {begins ? int64_t{1} << 32 : 0, 0};
@@ -43,8 +44,8 @@ struct PlanArrays {
   int64_t* totals;
 };
 
-/// What row i has, `items` of them, behind what the rows before it have; of the row behind the last the
-/// totals.
+/// Writes the `items` items of row i, after those of the rows before it; for the row after the last writes
+/// the totals.
 ADJ_HOST_DEVICE inline void place_row(const int64_t* offsets, int64_t rows, int64_t i, RowCounts before,
                                       int64_t items, const PlanArrays& plan) {
   const auto slot = static_cast<int32_t>(before.items & 0xffffffff);
@@ -70,7 +71,7 @@ ADJ_HOST_DEVICE inline void place_row(const int64_t* offsets, int64_t rows, int6
     plan.slot_runs[run + q] = {slot + q * kRunSlots, q + 1 < runs ? slot + (q + 1) * kRunSlots : end};
 }
 
-/// An empty item, as all are that no row has.
+/// An empty item, used for the unused ones at the end.
 ADJ_HOST_DEVICE inline ItemStart no_item(int64_t rows, int64_t entries) {
   return {static_cast<int32_t>(entries), static_cast<int32_t>(rows), 0, 0};
 }

@@ -56,15 +56,19 @@ inline int64_t head_width(std::string_view op, std::string_view name, int64_t wi
   return width / heads;
 }
 
-/// `a` and `at` are one structure and its transpose.
-inline void check_both_sides(std::string_view op, const CsrMatrix& a, const CsrMatrix& at,
-                             DType accumulator) {
+/// The structure of `args` and, in a backward pass, its transpose.
+template <class Args>
+void check_structure(std::string_view op, const Args& args, DType accumulator) {
+  const CsrMatrix& a = args.a;
   check_matrix(op, {a.csr, {}, a.order}, accumulator);
-  check_matrix(op, {at.csr, {}, at.order}, accumulator);
-  ADJ_CHECK(a.csr.rows == at.csr.cols && a.csr.cols == at.csr.rows && a.csr.entries() == at.csr.entries() &&
-                a.csr.device() == at.csr.device(),
-            "{}: [{}, {}] of {} entries and [{}, {}] of {}, expected a structure and its transpose", op,
-            a.csr.rows, a.csr.cols, a.csr.entries(), at.csr.rows, at.csr.cols, at.csr.entries());
+  if constexpr (requires { args.at; }) {
+    const CsrMatrix& at = args.at;
+    check_matrix(op, {at.csr, {}, at.order}, accumulator);
+    ADJ_CHECK(a.csr.rows == at.csr.cols && a.csr.cols == at.csr.rows && a.csr.entries() == at.csr.entries() &&
+                  a.csr.device() == at.csr.device(),
+              "{}: [{}, {}] of {} entries and [{}, {}] of {}, expected a structure and its transpose", op,
+              a.csr.rows, a.csr.cols, a.csr.entries(), at.csr.rows, at.csr.cols, at.csr.entries());
+  }
 }
 
 /// Checks an optional argument.
@@ -79,19 +83,30 @@ inline void check_bias(std::string_view op, const Tensor& bias, int64_t width, D
   ADJ_CHECK(!bias || dtype != DType::bf16, "{}: a bias of bfloat16, expected another op to add it", op);
 }
 
-/// `tiles` are cut from `csr`, and the call's arguments are supported with tiles.
-inline void check_tiles(std::string_view op, const RowTiles& tiles, const Csr& csr, DType dtype,
-                        int64_t head_width, float scale, bool drops, bool featured) {
-  ADJ_CHECK(tiles.rows == csr.rows && tiles.cols == csr.cols && tiles.rest.entries() <= csr.entries() &&
-                tiles.device() == csr.device(),
-            "{}: tiles of another structure: [{}, {}], expected [{}, {}]", op, tiles.rows, tiles.cols,
-            csr.rows, csr.cols);
+/// The tiles of `args`, if there are any, are cut from its structures, and its arguments are supported with
+/// tiles.
+template <class Args>
+void check_tiles(std::string_view op, const Args& args, DType dtype, float scale, bool featured) {
+  const auto check_cut = [&](const RowTiles& tiles, const Csr& csr) {
+    ADJ_CHECK(tiles.rows == csr.rows && tiles.cols == csr.cols && tiles.rest.entries() <= csr.entries() &&
+                  tiles.device() == csr.device(),
+              "{}: tiles of another structure: [{}, {}], expected [{}, {}]", op, tiles.rows, tiles.cols,
+              csr.rows, csr.cols);
+  };
+  if constexpr (requires { args.tiles_at; })
+    ADJ_CHECK((args.tiles == nullptr) == (args.tiles_at == nullptr), "{}: tiles and tiles_at come together",
+              op);
+  if (args.tiles == nullptr) return;
+  check_cut(*args.tiles, args.a.csr);
+  if constexpr (requires { args.tiles_at; }) check_cut(*args.tiles_at, args.at.csr);
   ADJ_CHECK(dtype == DType::f32 || dtype == DType::bf16,
             "{}: over tiles expected float32 or bfloat16, got {}", op, name_of(dtype));
-  ADJ_CHECK(head_width <= kWidestTileHead, "{}: over tiles expected heads of at most {} features, got {}", op,
-            kWidestTileHead, head_width);
+  ADJ_CHECK(args.head_width() <= kWidestTileHead,
+            "{}: over tiles expected heads of at most {} features, got {}", op, kWidestTileHead,
+            args.head_width());
   ADJ_CHECK(scale > 0.0f, "{}: over tiles expected a positive scale, got {}", op, scale);
-  ADJ_CHECK(!drops && !featured, "{}: over tiles there is neither attention dropout nor edge features", op);
+  ADJ_CHECK(!args.dropout.drops() && !featured,
+            "{}: over tiles there is neither attention dropout nor edge features", op);
 }
 
 inline void check_attention_dropout(std::string_view op, const AttentionDropout& dropout) {

@@ -4,6 +4,37 @@
 
 namespace adj::kernels {
 
+namespace detail {
+
+/// Checks the arguments that dot_attention and its gradient have in common.
+template <class Args>
+void check_dot_attention(std::string_view op, const Args& args) {
+  const Csr& csr = args.a.csr;
+  const Tensor &q = args.q, &v = args.v, &s = args.s, &attr = args.attr, &u = args.u;
+  check_matrix(op, "q", q);
+  const int64_t heads = args.heads, width = q.size(1);
+  const DType dtype = q.dtype(), accumulator = accumulator_dtype(dtype);
+  const Device device = args.device();
+  check_structure(op, args, accumulator);
+  head_width(op, "q", width, heads);
+  check_tensor(op, "q", q, {csr.rows, width}, dtype, device);
+  check_tensor(op, "k", args.k, {csr.cols, width}, dtype, device);
+  check_optional(op, "v", v, {csr.cols, width}, dtype, device);
+  check_optional(op, "s", s, {csr.cols, heads}, accumulator, device);
+  ADJ_CHECK(!v || !s, "{}: s is for keys that are values, but there is v", op);
+  if (attr) {
+    check_entries(op, "attr", args.a, attr, accumulator);
+    check_tensor(op, "u", u, {csr.rows, heads * heads_of(attr)}, dtype, device);
+  }
+  check_attention_dropout(op, args.dropout);
+  check_tiles(op, args, dtype, args.scale, static_cast<bool>(attr));
+  ADJ_CHECK(args.tiles == nullptr || v, "{}: over tiles keys cannot be values", op);
+  check_tensor(op, "o", args.o, {csr.rows, width}, dtype, device);
+  check_tensor(op, "lse", args.lse, {csr.rows, heads}, accumulator, device);
+}
+
+}  // namespace detail
+
 /// e_ij = scale (⟨q_i, k_j⟩ + ⟨u_i, attr_ij⟩) (Vaswani et al. 2017; over graph edges, Shi et al. 2021). q
 /// [rows, H D], k and v [cols, H D].
 ///
@@ -37,35 +68,12 @@ struct DotAttentionArgs {
 
   Device device() const { return a.csr.device(); }
   int64_t head_width() const { return q.size(1) / heads; }
-  void check() const {
-    constexpr std::string_view op = "dot_attention";
-    check_float(op, "q", q);
-    check_matrix(op, "q", q);
-    const DType dtype = q.dtype(), accumulator = accumulator_dtype(dtype);
-    check_matrix(op, {a.csr, {}, a.order}, accumulator);
-    const int64_t width = q.size(1);
-    detail::head_width(op, "q", width, heads);
-    check_tensor(op, "q", q, {a.csr.rows, width}, dtype, device());
-    check_tensor(op, "k", k, {a.csr.cols, width}, dtype, device());
-    detail::check_optional(op, "v", v, {a.csr.cols, width}, dtype, device());
-    detail::check_optional(op, "s", s, {a.csr.cols, heads}, accumulator, device());
-    ADJ_CHECK(!v || !s, "{}: s is for keys that are values, but there is v", op);
+  void check(std::string_view op) const {
     ADJ_CHECK(static_cast<bool>(attr) == static_cast<bool>(u) &&
                   static_cast<bool>(attr) == static_cast<bool>(o_attr),
               "{}: attr, u and o_attr come together", op);
-    if (attr) {
-      check_entries(op, "attr", a, attr, accumulator);
-      check_tensor(op, "u", u, {a.csr.rows, heads * heads_of(attr)}, dtype, device());
-      check_tensor(op, "o_attr", o_attr, u.shape(), dtype, device());
-    }
-    detail::check_attention_dropout(op, dropout);
-    if (tiles) {
-      detail::check_tiles(op, *tiles, a.csr, dtype, head_width(), scale, dropout.drops(),
-                          static_cast<bool>(attr));
-      ADJ_CHECK(v, "{}: over tiles keys cannot be values", op);
-    }
-    check_tensor(op, "o", o, {a.csr.rows, width}, dtype, device());
-    check_tensor(op, "lse", lse, {a.csr.rows, heads}, accumulator, device());
+    detail::check_dot_attention(op, *this);
+    if (attr) check_like(op, "o_attr", o_attr, u);
     for (const Tensor* input : {&q, &k, &v})
       ADJ_CHECK(!*input || !o.shares_storage_with(*input), "{}: o can be none of q, k and v", op);
   }
@@ -108,51 +116,26 @@ struct DotAttentionBackwardArgs {
 
   Device device() const { return a.csr.device(); }
   int64_t head_width() const { return q.size(1) / heads; }
-  void check() const {
-    constexpr std::string_view op = "dot_attention_backward";
-    check_float(op, "q", q);
-    check_matrix(op, "q", q);
-    const DType dtype = q.dtype(), accumulator = accumulator_dtype(dtype);
-    detail::check_both_sides(op, a, at, accumulator);
-    const int64_t width = q.size(1);
-    detail::head_width(op, "q", width, heads);
-    const Shape target{a.csr.rows, width}, source{a.csr.cols, width}, terms{a.csr.rows, heads};
-    check_tensor(op, "q", q, target, dtype, device());
-    check_tensor(op, "k", k, source, dtype, device());
-    detail::check_optional(op, "v", v, source, dtype, device());
-    detail::check_optional(op, "s", s, {a.csr.cols, heads}, accumulator, device());
-    ADJ_CHECK(!v || !s, "{}: s is for keys that are values, but there is v", op);
-    ADJ_CHECK(v || !dv, "{}: dv without v", op);
-    ADJ_CHECK(s || !ds, "{}: ds without s", op);
+  void check(std::string_view op) const {
     const bool featured = static_cast<bool>(attr);
     ADJ_CHECK(
         featured == static_cast<bool>(u) && featured == static_cast<bool>(d_o_attr) && (featured || !o_attr),
         "{}: attr, u and d_o_attr come together", op);
-    if (featured) {
-      check_entries(op, "attr", a, attr, accumulator);
-      check_tensor(op, "u", u, {a.csr.rows, heads * heads_of(attr)}, dtype, device());
-      detail::check_optional(op, "o_attr", o_attr, u.shape(), dtype, device());
-      check_tensor(op, "d_o_attr", d_o_attr, u.shape(), dtype, device());
-      detail::check_optional(op, "dattr", dattr, attr.shape(), accumulator, device());
-      detail::check_optional(op, "du", du, u.shape(), dtype, device());
-    } else {
-      ADJ_CHECK(!dattr && !du, "{}: gradients of edge features where there are none", op);
-    }
-    detail::check_attention_dropout(op, dropout);
-    ADJ_CHECK((tiles == nullptr) == (tiles_at == nullptr), "{}: tiles and tiles_at come together", op);
-    if (tiles) {
-      detail::check_tiles(op, *tiles, a.csr, dtype, head_width(), scale, dropout.drops(), featured);
-      detail::check_tiles(op, *tiles_at, at.csr, dtype, head_width(), scale, dropout.drops(), featured);
-      ADJ_CHECK(v, "{}: over tiles keys cannot be values", op);
-    }
-    check_tensor(op, "o", o, target, dtype, device());
-    check_tensor(op, "d_o", d_o, target, dtype, device());
-    check_tensor(op, "lse", lse, terms, accumulator, device());
-    check_tensor(op, "delta", delta, terms, accumulator, device());
-    detail::check_optional(op, "dq", dq, target, dtype, device());
-    detail::check_optional(op, "dk", dk, source, dtype, device());
-    detail::check_optional(op, "dv", dv, source, dtype, device());
-    detail::check_optional(op, "ds", ds, {a.csr.cols, heads}, accumulator, device());
+    detail::check_dot_attention(op, *this);
+    ADJ_CHECK(v || !dv, "{}: dv without v", op);
+    ADJ_CHECK(s || !ds, "{}: ds without s", op);
+    const DType dtype = q.dtype(), accumulator = lse.dtype();
+    if (featured) check_like(op, "d_o_attr", d_o_attr, u);
+    ADJ_CHECK(featured || (!dattr && !du), "{}: gradients of edge features where there are none", op);
+    detail::check_optional(op, "o_attr", o_attr, u.shape(), dtype, device());
+    detail::check_optional(op, "dattr", dattr, attr.shape(), accumulator, device());
+    detail::check_optional(op, "du", du, u.shape(), dtype, device());
+    check_like(op, "d_o", d_o, o);
+    check_like(op, "delta", delta, lse);
+    detail::check_optional(op, "dq", dq, q.shape(), dtype, device());
+    detail::check_optional(op, "dk", dk, k.shape(), dtype, device());
+    detail::check_optional(op, "dv", dv, k.shape(), dtype, device());
+    detail::check_optional(op, "ds", ds, s.shape(), accumulator, device());
     for (const Tensor* output : {&dq, &dk, &dv})
       for (const Tensor* input : {&q, &k, &v, &o, &d_o})
         ADJ_CHECK(!*output || !*input || !output->shares_storage_with(*input),

@@ -4,6 +4,34 @@
 
 namespace adj::kernels {
 
+namespace detail {
+
+/// Checks the arguments that gat and its gradient have in common.
+template <class Args>
+void check_gat(std::string_view op, const Args& args) {
+  const Csr& csr = args.a.csr;
+  const Tensor &x = args.x, &c = args.c;
+  check_matrix(op, "x", x);
+  check_matrix(op, "l", args.l);
+  const int64_t heads = args.heads(), width = x.size(1);
+  const DType dtype = x.dtype(), accumulator = accumulator_dtype(dtype);
+  const Device device = args.device();
+  check_structure(op, args, accumulator);
+  head_width(op, "x", width, heads);
+  check_tensor(op, "l", args.l, {csr.rows, heads}, accumulator, device);
+  check_tensor(op, "r", args.r, {csr.cols, heads}, accumulator, device);
+  if (c) check_entries(op, "c", args.a, c, accumulator);
+  ADJ_CHECK(!c || (c.dims() == 2 && c.size(1) == heads), "{}: c is {} for {} heads", op, c.str(), heads);
+  check_tensor(op, "x", x, {csr.cols, width}, dtype, device);
+  check_attention_dropout(op, args.dropout);
+  check_tiles(op, args, dtype, 1.0f, static_cast<bool>(c));
+  check_bias(op, args.bias, width, dtype, device);
+  check_tensor(op, "o", args.o, {csr.rows, width}, dtype, device);
+  check_tensor(op, "lse", args.lse, {csr.rows, heads}, accumulator, device);
+}
+
+}  // namespace detail
+
 /// e_ij = leaky_relu(l_i + r_j + c_ij) and v_j = x_j (GAT eq. 3 and 4, Veličković et al. 2018). l [rows,H], r
 /// [cols,H] and, with edge features, c [M,H] are wide; x [cols, H D]. Writes O + bias [rows, H D] and lse
 /// [rows,H]. bias [H D] is optional and not allowed for bfloat16, where the rounding of the sum would enter
@@ -27,27 +55,8 @@ struct GatArgs {
   Device device() const { return a.csr.device(); }
   int64_t heads() const { return l.size(1); }
   int64_t head_width() const { return x.size(1) / heads(); }
-  void check() const {
-    constexpr std::string_view op = "gat";
-    check_float(op, "x", x);
-    check_matrix(op, "x", x);
-    check_matrix(op, "l", l);
-    const DType accumulator = accumulator_dtype(x.dtype());
-    check_matrix(op, {a.csr, {}, a.order}, accumulator);
-    detail::head_width(op, "x", x.size(1), heads());
-    check_tensor(op, "l", l, {a.csr.rows, heads()}, accumulator, device());
-    check_tensor(op, "r", r, {a.csr.cols, heads()}, accumulator, device());
-    if (c) check_entries(op, "c", a, c, accumulator);
-    ADJ_CHECK(!c || (c.dims() == 2 && c.size(1) == heads()), "{}: c is {} for {} heads", op, c.str(),
-              heads());
-    check_tensor(op, "x", x, {a.csr.cols, x.size(1)}, x.dtype(), device());
-    detail::check_attention_dropout(op, dropout);
-    if (tiles)
-      detail::check_tiles(op, *tiles, a.csr, x.dtype(), head_width(), 1.0f, dropout.drops(),
-                          static_cast<bool>(c));
-    detail::check_bias(op, bias, x.size(1), x.dtype(), device());
-    check_tensor(op, "o", o, {a.csr.rows, x.size(1)}, x.dtype(), device());
-    check_tensor(op, "lse", lse, {a.csr.rows, heads()}, accumulator, device());
+  void check(std::string_view op) const {
+    detail::check_gat(op, *this);
     ADJ_CHECK(!o.shares_storage_with(x), "{}: o cannot be x", op);
   }
 };
@@ -88,42 +97,22 @@ struct GatBackwardArgs {
   Device device() const { return a.csr.device(); }
   int64_t heads() const { return l.size(1); }
   int64_t head_width() const { return x.size(1) / heads(); }
-  void check() const {
-    constexpr std::string_view op = "gat_backward";
-    check_float(op, "x", x);
-    check_matrix(op, "x", x);
-    check_matrix(op, "l", l);
+  void check(std::string_view op) const {
+    detail::check_gat(op, *this);
     const DType accumulator = accumulator_dtype(x.dtype());
-    detail::check_both_sides(op, a, at, accumulator);
-    const int64_t width = x.size(1), d = detail::head_width(op, "x", width, heads());
     const Shape target_terms{a.csr.rows, heads()}, source_terms{a.csr.cols, heads()};
-    check_tensor(op, "l", l, target_terms, accumulator, device());
-    check_tensor(op, "r", r, source_terms, accumulator, device());
-    if (c) check_entries(op, "c", a, c, accumulator);
-    check_tensor(op, "x", x, {a.csr.cols, width}, x.dtype(), device());
-    detail::check_attention_dropout(op, dropout);
-    ADJ_CHECK((tiles == nullptr) == (tiles_at == nullptr), "{}: tiles and tiles_at come together", op);
-    if (tiles) {
-      detail::check_tiles(op, *tiles, a.csr, x.dtype(), d, 1.0f, dropout.drops(), static_cast<bool>(c));
-      detail::check_tiles(op, *tiles_at, at.csr, x.dtype(), d, 1.0f, dropout.drops(), static_cast<bool>(c));
-    }
-    detail::check_bias(op, bias, width, x.dtype(), device());
-    check_tensor(op, "o", o, {a.csr.rows, width}, x.dtype(), device());
-    check_tensor(op, "d_o", d_o, {a.csr.rows, width}, x.dtype(), device());
-    check_tensor(op, "lse", lse, target_terms, accumulator, device());
+    check_like(op, "d_o", d_o, o);
     check_tensor(op, "delta", delta, target_terms, accumulator, device());
     detail::check_optional(op, "dl", dl, target_terms, accumulator, device());
     detail::check_optional(op, "dr", dr, source_terms, accumulator, device());
-    detail::check_optional(op, "dx", dx, {a.csr.cols, width}, x.dtype(), device());
+    detail::check_optional(op, "dx", dx, x.shape(), x.dtype(), device());
     if (dc) check_entries(op, "dc", a, dc, accumulator);
     ADJ_CHECK(static_cast<bool>(source) == static_cast<bool>(target), "{}: source without target", op);
     if (source) {
-      check_tensor(op, "source", source, {heads(), d}, x.dtype(), device());
-      check_tensor(op, "target", target, {heads(), d}, x.dtype(), device());
+      check_tensor(op, "source", source, {heads(), head_width()}, x.dtype(), device());
+      check_tensor(op, "target", target, {heads(), head_width()}, x.dtype(), device());
       ADJ_CHECK(a.csr.rows == a.csr.cols && dl && dr && dx,
-                "{}: with source and target, dl, dr and dx of "
-                "one set of nodes are expected",
-                op);
+                "{}: with source and target, dl, dr and dx of one set of nodes are expected", op);
     }
     ADJ_CHECK(!dx || (!dx.shares_storage_with(x) && !dx.shares_storage_with(d_o)),
               "{}: dx can be neither x nor d_o", op);

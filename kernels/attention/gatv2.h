@@ -4,6 +4,36 @@
 
 namespace adj::kernels {
 
+namespace detail {
+
+/// Checks the arguments that gatv2 and its gradient have in common.
+template <class Args>
+void check_gatv2(std::string_view op, const Args& args) {
+  const Csr& csr = args.a.csr;
+  const Tensor &att = args.att, &attr = args.attr;
+  check_float(op, "l", args.l);
+  check_matrix(op, "att", att);
+  const int64_t heads = args.heads(), width = att.numel();
+  const DType dtype = args.l.dtype(), accumulator = accumulator_dtype(dtype);
+  const Device device = args.device();
+  check_structure(op, args, accumulator);
+  ADJ_CHECK(width >= 1, "{}: att is {}, expected [H, D], at least 1 each", op, att.str());
+  check_tensor(op, "att", att, att.shape(), dtype, device);
+  check_tensor(op, "l", args.l, {csr.rows, width}, dtype, device);
+  check_tensor(op, "r", args.r, {csr.cols, width}, dtype, device);
+  ADJ_CHECK(static_cast<bool>(attr) == static_cast<bool>(args.w), "{}: attr and w come together", op);
+  if (attr) {
+    check_entries(op, "attr", args.a, attr, accumulator);
+    check_tensor(op, "w", args.w, {heads_of(attr), width}, dtype, device);
+  }
+  check_attention_dropout(op, args.dropout);
+  check_bias(op, args.bias, width, dtype, device);
+  check_tensor(op, "o", args.o, {csr.rows, width}, dtype, device);
+  check_tensor(op, "lse", args.lse, {csr.rows, heads}, accumulator, device);
+}
+
+}  // namespace detail
+
 /// e_ij = ⟨att, leaky_relu(l_i + r_j + w_ij)⟩ and v_j = r_j (GATv2 eq. 7, Brody et al. 2022). l [rows, H D]
 /// are target features, r [cols, H D] source features, att [H,D]; with edge features w_ij = attr_ij W, attr
 /// wide [M,E] and W [E, H D]; nothing of size M x D is materialized. bias [H D], optional and not allowed for
@@ -25,27 +55,8 @@ struct Gatv2Args {
   Device device() const { return a.csr.device(); }
   int64_t heads() const { return att.size(0); }
   int64_t head_width() const { return att.size(1); }
-  void check() const {
-    constexpr std::string_view op = "gatv2";
-    check_float(op, "l", l);
-    check_matrix(op, "att", att);
-    const DType dtype = l.dtype(), accumulator = accumulator_dtype(dtype);
-    check_matrix(op, {a.csr, {}, a.order}, accumulator);
-    const int64_t width = heads() * head_width();
-    ADJ_CHECK(heads() >= 1 && head_width() >= 1, "{}: att is {}, expected [H, D], at least 1 each", op,
-              att.str());
-    check_tensor(op, "att", att, {heads(), head_width()}, dtype, device());
-    check_tensor(op, "l", l, {a.csr.rows, width}, dtype, device());
-    check_tensor(op, "r", r, {a.csr.cols, width}, dtype, device());
-    ADJ_CHECK(static_cast<bool>(attr) == static_cast<bool>(w), "{}: attr and w come together", op);
-    if (attr) {
-      check_entries(op, "attr", a, attr, accumulator);
-      check_tensor(op, "w", w, {heads_of(attr), width}, dtype, device());
-    }
-    detail::check_attention_dropout(op, dropout);
-    detail::check_bias(op, bias, width, dtype, device());
-    check_tensor(op, "o", o, {a.csr.rows, width}, dtype, device());
-    check_tensor(op, "lse", lse, {a.csr.rows, heads()}, accumulator, device());
+  void check(std::string_view op) const {
+    detail::check_gatv2(op, *this);
     ADJ_CHECK(!o.shares_storage_with(l) && !o.shares_storage_with(r), "{}: o can be neither l nor r", op);
   }
 };
@@ -79,36 +90,16 @@ struct Gatv2BackwardArgs {
   Device device() const { return a.csr.device(); }
   int64_t heads() const { return att.size(0); }
   int64_t head_width() const { return att.size(1); }
-  void check() const {
-    constexpr std::string_view op = "gatv2_backward";
-    check_float(op, "l", l);
-    check_matrix(op, "att", att);
-    const DType dtype = l.dtype(), accumulator = accumulator_dtype(dtype);
-    detail::check_both_sides(op, a, at, accumulator);
-    const int64_t width = heads() * head_width();
-    ADJ_CHECK(heads() >= 1 && head_width() >= 1, "{}: att is {}, expected [H, D], at least 1 each", op,
-              att.str());
-    const Shape target{a.csr.rows, width}, source{a.csr.cols, width}, terms{a.csr.rows, heads()};
-    check_tensor(op, "att", att, {heads(), head_width()}, dtype, device());
-    check_tensor(op, "l", l, target, dtype, device());
-    check_tensor(op, "r", r, source, dtype, device());
-    ADJ_CHECK(static_cast<bool>(attr) == static_cast<bool>(w), "{}: attr and w come together", op);
-    if (attr) {
-      check_entries(op, "attr", a, attr, accumulator);
-      check_tensor(op, "w", w, {heads_of(attr), width}, dtype, device());
-      detail::check_optional(op, "dattr", dattr, attr.shape(), accumulator, device());
-      detail::check_optional(op, "dw", dw, w.shape(), dtype, device());
-    } else {
-      ADJ_CHECK(!dattr && !dw, "{}: gradients of edge features where there are none", op);
-    }
-    detail::check_attention_dropout(op, dropout);
-    detail::check_bias(op, bias, width, dtype, device());
-    check_tensor(op, "o", o, target, dtype, device());
-    check_tensor(op, "d_o", d_o, target, dtype, device());
-    check_tensor(op, "lse", lse, terms, accumulator, device());
-    check_tensor(op, "delta", delta, terms, accumulator, device());
-    detail::check_optional(op, "dl", dl, target, dtype, device());
-    detail::check_optional(op, "dr", dr, source, dtype, device());
+  void check(std::string_view op) const {
+    detail::check_gatv2(op, *this);
+    const DType dtype = l.dtype(), accumulator = lse.dtype();
+    ADJ_CHECK(attr || (!dattr && !dw), "{}: gradients of edge features where there are none", op);
+    detail::check_optional(op, "dattr", dattr, attr.shape(), accumulator, device());
+    detail::check_optional(op, "dw", dw, w.shape(), dtype, device());
+    check_like(op, "d_o", d_o, o);
+    check_like(op, "delta", delta, lse);
+    detail::check_optional(op, "dl", dl, l.shape(), dtype, device());
+    detail::check_optional(op, "dr", dr, r.shape(), dtype, device());
     detail::check_optional(op, "datt", datt, att.shape(), dtype, device());
     for (const Tensor* output : {&dl, &dr})
       ADJ_CHECK(!*output || (!output->shares_storage_with(l) && !output->shares_storage_with(r) &&

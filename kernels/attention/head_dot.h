@@ -14,8 +14,7 @@ struct HeadDotArgs {
   Tensor& y2;
 
   Device device() const { return x.device(); }
-  void check() const {
-    constexpr std::string_view op = "head_dot";
+  void check(std::string_view op) const {
     check_float(op, "x", x);
     check_matrix(op, "x", x);
     check_matrix(op, "a", a);
@@ -50,8 +49,7 @@ struct HeadDotBackwardArgs {
   Tensor& dbias;
 
   Device device() const { return x.device(); }
-  void check() const {
-    constexpr std::string_view op = "head_dot_backward";
+  void check(std::string_view op) const {
     check_float(op, "x", x);
     check_matrix(op, "x", x);
     check_matrix(op, "a", a);

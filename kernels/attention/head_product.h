@@ -16,8 +16,7 @@ struct HeadProductArgs {
   Tensor& y;
 
   Device device() const { return x.device(); }
-  void check() const {
-    constexpr std::string_view op = "head_product";
+  void check(std::string_view op) const {
     check_float(op, "x", x);
     check_matrix(op, "x", x);
     check_matrix(op, "weight", weight);
@@ -40,8 +39,7 @@ struct DiagonalBlocksArgs {
   Tensor& weight;
 
   Device device() const { return product.device(); }
-  void check() const {
-    constexpr std::string_view op = "diagonal_blocks";
+  void check(std::string_view op) const {
     check_float(op, "product", product);
     check_matrix(op, "weight", weight);
     ADJ_CHECK(heads >= 1 && weight.size(1) % heads == 0, "{}: weight is {} for {} heads", op, weight.str(),

@@ -17,8 +17,7 @@ struct AdjacencyBitsArgs {
   Tensor& repeats;
 
   Device device() const { return a.device(); }
-  void check() const {
-    constexpr std::string_view op = "adjacency_bits";
+  void check(std::string_view op) const {
     check_csr(op, a);
     detail::check_planes(op, "the bit tensor", to);
     ADJ_CHECK(to.outer == a.rows && to.inner == a.cols && to.bits == 1 && to.device() == a.device(),

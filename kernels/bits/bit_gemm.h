@@ -36,14 +36,14 @@ struct BitGemmArgs {
   Tensor& y;
 
   Device device() const { return y.device(); }
-  void check() const {
-    detail::check_operands("bit_gemm", a, b);
+  void check(std::string_view op) const {
+    detail::check_operands(op, a, b);
     ADJ_CHECK(y && (y.dtype() == DType::i32 || y.dtype() == DType::f32),
-              "bit_gemm: y is {}, expected int32 or float32", y.str());
-    check_tensor("bit_gemm", "y", y, {a.outer, b.outer}, y.dtype(), a.device());
-    ADJ_CHECK(!bias || y.dtype() == DType::f32, "bit_gemm: a bias is for float32, y is {}", y.str());
-    if (bias) check_tensor("bit_gemm", "bias", bias, {b.outer}, DType::f32, a.device());
-    detail::check_steps("bit_gemm", steps, a);
+              "{}: y is {}, expected int32 or float32", op, y.str());
+    check_tensor(op, "y", y, {a.outer, b.outer}, y.dtype(), a.device());
+    ADJ_CHECK(!bias || y.dtype() == DType::f32, "{}: a bias is for float32, y is {}", op, y.str());
+    if (bias) check_tensor(op, "bias", bias, {b.outer}, DType::f32, a.device());
+    detail::check_steps(op, steps, a);
   }
 };
 ADJ_KERNEL(bit_gemm, BitGemmArgs)
@@ -82,8 +82,7 @@ struct BitGemmToBitsArgs {
   BitTensor& to;
 
   Device device() const { return a.device(); }
-  void check() const {
-    constexpr std::string_view op = "bit_gemm_to_bits";
+  void check(std::string_view op) const {
     detail::check_operands(op, a, b);
     detail::check_bits(op, "to", to);
     ADJ_CHECK(to.outer == a.outer && to.inner == b.outer && to.device() == a.device(),
@@ -110,8 +109,7 @@ struct BitGemmToBytesArgs {
   ByteTensor& to;
 
   Device device() const { return a.device(); }
-  void check() const {
-    constexpr std::string_view op = "bit_gemm_to_bytes";
+  void check(std::string_view op) const {
     detail::check_operands(op, a, b);
     detail::check_bytes(op, to, a.outer, b.outer, a.device());
     for (const Tensor* one : {&column_scale, &column_shift})

@@ -48,7 +48,7 @@ struct PackBitsArgs {
   BitTensor& to;
 
   Device device() const { return x.device(); }
-  void check() const { detail::check_packed("pack_bits", x, to, along); }
+  void check(std::string_view op) const { detail::check_packed(op, x, to, along); }
 };
 ADJ_KERNEL(pack_bits, PackBitsArgs)
 
@@ -59,7 +59,7 @@ struct UnpackBitsArgs {
   Tensor& x;
 
   Device device() const { return x.device(); }
-  void check() const { detail::check_packed("unpack_bits", x, from, along); }
+  void check(std::string_view op) const { detail::check_packed(op, x, from, along); }
 };
 ADJ_KERNEL(unpack_bits, UnpackBitsArgs)
 
@@ -70,13 +70,13 @@ struct ExpandBitsArgs {
   BitTensor& to;
 
   Device device() const { return from.device(); }
-  void check() const {
-    detail::check_planes("expand_bits", "from", from);
-    detail::check_bits("expand_bits", "to", to);
+  void check(std::string_view op) const {
+    detail::check_planes(op, "from", from);
+    detail::check_bits(op, "to", to);
     ADJ_CHECK(to.bytes && to.outer == from.outer && to.inner == from.inner && to.bits == from.bits &&
                   to.device() == from.device(),
-              "expand_bits: to is [{}, {}] of {} bits, expected bytes of [{}, {}] of {} bits", to.outer,
-              to.inner, to.bits, from.outer, from.inner, from.bits);
+              "{}: to is [{}, {}] of {} bits, expected bytes of [{}, {}] of {} bits", op, to.outer, to.inner,
+              to.bits, from.outer, from.inner, from.bits);
   }
 };
 ADJ_KERNEL(expand_bits, ExpandBitsArgs)

@@ -18,15 +18,15 @@ struct BitRangeArgs {
   Tensor& zero;
 
   Device device() const { return x.device(); }
-  void check() const {
-    ADJ_CHECK(x.dims() == 2 && x.dtype() == DType::f32, "bit_range: x is {}, expected a float32 matrix",
+  void check(std::string_view op) const {
+    ADJ_CHECK(x.dims() == 2 && x.dtype() == DType::f32, "{}: x is {}, expected a float32 matrix", op,
               x.str());
-    ADJ_CHECK(bits >= 1 && bits <= BitTensor::kMostBits, "bit_range: expected 1 to 8 bits, got {}", bits);
+    ADJ_CHECK(bits >= 1 && bits <= BitTensor::kMostBits, "{}: expected 1 to 8 bits, got {}", op, bits);
     const int64_t outer = outer_of(x, along);
     ADJ_CHECK(scale && scale.dims() == 1 && (scale.numel() == 1 || scale.numel() == outer),
-              "bit_range: scale is {}, expected float32 [1] or [{}]", scale.str(), outer);
-    check_tensor("bit_range", "scale", scale, scale.shape(), DType::f32, device());
-    check_tensor("bit_range", "zero", zero, scale.shape(), DType::f32, device());
+              "{}: scale is {}, expected float32 [1] or [{}]", op, scale.str(), outer);
+    check_tensor(op, "scale", scale, scale.shape(), DType::f32, device());
+    check_tensor(op, "zero", zero, scale.shape(), DType::f32, device());
   }
 };
 ADJ_KERNEL(bit_range, BitRangeArgs)

@@ -27,9 +27,9 @@ struct FindBitStepsArgs {
   BitSteps& to;
 
   Device device() const { return of.device(); }
-  void check() const {
-    detail::check_planes("find_bit_steps", "the bit tensor", of);
-    detail::check_steps("find_bit_steps", &to, of);
+  void check(std::string_view op) const {
+    detail::check_planes(op, "the bit tensor", of);
+    detail::check_steps(op, &to, of);
   }
 };
 ADJ_KERNEL(find_bit_steps, FindBitStepsArgs)

@@ -22,8 +22,7 @@ struct SumBytesToBitsArgs {
   BitTensor& to;                         ///< of bytes
 
   Device device() const { return a.device(); }
-  void check() const {
-    constexpr std::string_view op = "sum_bytes_to_bits";
+  void check(std::string_view op) const {
     check_csr(op, a);
     detail::check_bits(op, "to", to);
     ADJ_CHECK(to.bytes, "{}: to is of bit planes, expected bytes", op);

@@ -61,10 +61,10 @@ struct PackBytesArgs {
   ByteTensor& to;
 
   Device device() const { return x.device(); }
-  void check() const {
-    ADJ_CHECK(x.dims() == 2 && x.dtype() == DType::f32, "pack_bytes: x is {}, expected a float32 matrix",
+  void check(std::string_view op) const {
+    ADJ_CHECK(x.dims() == 2 && x.dtype() == DType::f32, "{}: x is {}, expected a float32 matrix", op,
               x.str());
-    detail::check_bytes("pack_bytes", to, x.shape()[0], x.shape()[1], x.device());
+    detail::check_bytes(op, to, x.shape()[0], x.shape()[1], x.device());
   }
 };
 ADJ_KERNEL(pack_bytes, PackBytesArgs)
@@ -75,9 +75,9 @@ struct UnpackBytesArgs {
   Tensor& y;
 
   Device device() const { return x.device(); }
-  void check() const {
-    detail::check_bytes("unpack_bytes", x, x.rows(), x.width, x.device());
-    check_tensor("unpack_bytes", "y", y, {x.rows(), x.width}, DType::f32, x.device());
+  void check(std::string_view op) const {
+    detail::check_bytes(op, x, x.rows(), x.width, x.device());
+    check_tensor(op, "y", y, {x.rows(), x.width}, DType::f32, x.device());
   }
 };
 ADJ_KERNEL(unpack_bytes, UnpackBytesArgs)
@@ -88,8 +88,7 @@ struct RepackBytesArgs {
   ByteTensor& to;
 
   Device device() const { return x.device(); }
-  void check() const {
-    constexpr std::string_view op = "repack_bytes";
+  void check(std::string_view op) const {
     detail::check_bytes(op, x, x.rows(), x.width, x.device(), true);
     detail::check_bytes(op, to, x.rows(), x.width, x.device(), true);
     ADJ_CHECK(to.bits == x.bits, "{}: {} bits to {}", op, x.bits, to.bits);

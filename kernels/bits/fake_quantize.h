@@ -44,9 +44,9 @@ struct FakeQuantizeArgs {
   Tensor& y;
 
   Device device() const { return x.device(); }
-  void check() const {
-    detail::check_fake("fake_quantize", x, bits, scale, zero, along, keep);
-    check_like("fake_quantize", "y", y, x);
+  void check(std::string_view op) const {
+    detail::check_fake(op, x, bits, scale, zero, along, keep);
+    check_like(op, "y", y, x);
   }
 };
 ADJ_KERNEL(fake_quantize, FakeQuantizeArgs)
@@ -80,8 +80,7 @@ struct FakeQuantizeBackwardArgs {
   Tensor& dscale;
 
   Device device() const { return x.device(); }
-  void check() const {
-    constexpr std::string_view op = "fake_quantize_backward";
+  void check(std::string_view op) const {
     detail::check_fake(op, x, bits, scale, zero, along, keep);
     check_like(op, "dy", dy, x);
     ADJ_CHECK(dx || dscale, "{}: dx and dscale are absent, expected one of them", op);

@@ -52,9 +52,9 @@ struct NodeQuantizeArgs {
   Tensor& y;
 
   Device device() const { return x.device(); }
-  void check() const {
-    detail::check_nodes("node_quantize", x, scale, bits, is_signed);
-    check_like("node_quantize", "y", y, x);
+  void check(std::string_view op) const {
+    detail::check_nodes(op, x, scale, bits, is_signed);
+    check_like(op, "y", y, x);
   }
 };
 ADJ_KERNEL(node_quantize, NodeQuantizeArgs)
@@ -94,8 +94,7 @@ struct NodeQuantizeBackwardArgs {
   Tensor& dbits;
 
   Device device() const { return x.device(); }
-  void check() const {
-    constexpr std::string_view op = "node_quantize_backward";
+  void check(std::string_view op) const {
     detail::check_nodes(op, x, scale, bits, is_signed);
     check_like(op, "dy", dy, x);
     if (dx) check_like(op, "dx", dx, x);

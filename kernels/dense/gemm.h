@@ -28,26 +28,26 @@ struct GemmArgs {
   Tensor& c;
 
   Device device() const { return a.device(); }
-  void check() const {
-    check_matrix("gemm", "a", a);
-    check_matrix("gemm", "b", b);
+  void check(std::string_view op) const {
+    check_matrix(op, "a", a);
+    check_matrix(op, "b", b);
     const bool turned_a = trans_a == Transpose::yes, turned_b = trans_b == Transpose::yes;
     const int64_t m = a.size(turned_a ? 1 : 0), k = a.size(turned_a ? 0 : 1), n = b.size(turned_b ? 0 : 1);
-    ADJ_CHECK(k == b.size(turned_b ? 1 : 0), "gemm: a{} is {}, b{} is {}: inner extents differ",
+    ADJ_CHECK(k == b.size(turned_b ? 1 : 0), "{}: a{} is {}, b{} is {}: inner extents differ", op,
               turned_a ? " (transposed)" : "", a.str(), turned_b ? " (transposed)" : "", b.str());
-    check_tensor("gemm", "b", b, b.shape(), a.dtype(), a.device());
-    if (bias) check_tensor("gemm", "bias", bias, {n}, a.dtype(), a.device());
-    check_tensor("gemm", "c", c, {m, n}, a.dtype(), a.device());
-    check_fused("gemm", activation);
+    check_tensor(op, "b", b, b.shape(), a.dtype(), a.device());
+    if (bias) check_tensor(op, "bias", bias, {n}, a.dtype(), a.device());
+    check_tensor(op, "c", c, {m, n}, a.dtype(), a.device());
+    check_fused(op, activation);
     ADJ_CHECK(!accumulate || (!bias && activation == Activation::none),
-              "gemm: what is added to c can have neither a bias nor an activation");
+              "{}: what is added to c can have neither a bias nor an activation", op);
     if (through_relu) {
-      check_tensor("gemm", "through_relu", through_relu, {m, n}, a.dtype(), a.device());
+      check_tensor(op, "through_relu", through_relu, {m, n}, a.dtype(), a.device());
       ADJ_CHECK(activation == Activation::none && !c.shares_storage_with(through_relu),
-                "gemm: a gradient through relu has no activation, and c is not what relu gave");
+                "{}: a gradient through relu has no activation, and c is not what relu gave", op);
     }
     ADJ_CHECK(!c.shares_storage_with(a) && !c.shares_storage_with(b),
-              "gemm: c cannot share storage with a or b");
+              "{}: c cannot share storage with a or b", op);
   }
 };
 ADJ_KERNEL(gemm, GemmArgs)
@@ -61,8 +61,7 @@ struct WeightGradientsArgs {
   Tensor& dbias;
 
   Device device() const { return x.device(); }
-  void check() const {
-    constexpr const char* op = "weight_gradients";
+  void check(std::string_view op) const {
     check_matrix(op, "x", x);
     check_matrix(op, "dz", dz);
     check_tensor(op, "dz", dz, {x.size(0), dz.size(1)}, x.dtype(), x.device());

@@ -17,15 +17,6 @@ void refuse_on_cpu_in_capture(Device device, const char* kernel) {
   if (device.is_cpu()) adj::detail::refuse_cpu_in_capture(kernel);
 }
 
-template <class Args>
-void check(const char* kernel, const Args& args) {
-  if constexpr (requires { args.check(kernel); }) {
-    args.check(kernel);
-  } else {
-    args.check();
-  }
-}
-
 /// Rewrites an error to name the op that called the kernel, which is the name the user knows.
 [[noreturn, gnu::cold]] void throw_of_op(const Error& error, std::string_view kernel) {
   const std::string_view text = error.what();
@@ -54,7 +45,7 @@ void check(const char* kernel, const Args& args) {
   ADJ_DECLARE_KERNEL(name, Args)                                \
   ADJ_CPU_V4(name, Args)                                        \
   void name(const Args& args) try {                             \
-    check(#name, args);                                         \
+    args.check(#name);                                          \
     refuse_on_cpu_in_capture(args.device(), #name);             \
     const adj::detail::KernelSpan kernel(#name, args.device()); \
     ADJ_RUN_CPU_V4(name, args)                                  \

@@ -26,13 +26,13 @@ struct EdgeAddArgs {
   Tensor& e;
 
   Device device() const { return a.csr.device(); }
-  void check() const {
+  void check(std::string_view op) const {
     const DType dtype = accumulator_dtype(l.dtype());
-    check_matrix("edge_add", {a.csr, {}, a.order}, dtype);
-    check_entries("edge_add", "e", a, e, dtype);
-    detail::check_terms("edge_add", "l", l, a.csr.rows, e, device());
-    detail::check_terms("edge_add", "r", r, a.csr.cols, e, device());
-    ADJ_CHECK(l.dtype() == r.dtype(), "edge_add: l is {}, r is {}", l.str(), r.str());
+    check_matrix(op, {a.csr, {}, a.order}, dtype);
+    check_entries(op, "e", a, e, dtype);
+    detail::check_terms(op, "l", l, a.csr.rows, e, device());
+    detail::check_terms(op, "r", r, a.csr.cols, e, device());
+    ADJ_CHECK(l.dtype() == r.dtype(), "{}: l is {}, r is {}", op, l.str(), r.str());
   }
 };
 ADJ_KERNEL(edge_add, EdgeAddArgs)
@@ -46,11 +46,11 @@ struct EdgeSumArgs {
   Tensor& y;
 
   Device device() const { return a.csr.device(); }
-  void check() const {
+  void check(std::string_view op) const {
     const DType dtype = accumulator_dtype(y.dtype());
-    check_matrix("edge_sum", {a.csr, {}, a.order}, dtype);
-    check_entries("edge_sum", "e", a, e, dtype);
-    detail::check_terms("edge_sum", "y", y, a.csr.rows, e, device());
+    check_matrix(op, {a.csr, {}, a.order}, dtype);
+    check_entries(op, "e", a, e, dtype);
+    detail::check_terms(op, "y", y, a.csr.rows, e, device());
   }
 };
 ADJ_KERNEL(edge_sum, EdgeSumArgs)

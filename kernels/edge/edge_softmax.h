@@ -18,11 +18,11 @@ struct EdgeSoftmaxArgs {
   Tensor& y;
 
   Device device() const { return a.csr.device(); }
-  void check() const {
-    check_float("edge_softmax", "e", e);
-    check_matrix("edge_softmax", {a.csr, {}, a.order}, e.dtype());
-    check_entries("edge_softmax", "e", a, e, e.dtype());
-    check_tensor("edge_softmax", "y", y, e.shape(), accumulator_dtype(e.dtype()), device());
+  void check(std::string_view op) const {
+    check_float(op, "e", e);
+    check_matrix(op, {a.csr, {}, a.order}, e.dtype());
+    check_entries(op, "e", a, e, e.dtype());
+    check_tensor(op, "y", y, e.shape(), accumulator_dtype(e.dtype()), device());
   }
 };
 ADJ_KERNEL(edge_softmax, EdgeSoftmaxArgs)
@@ -36,13 +36,13 @@ struct EdgeSoftmaxBackwardArgs {
   Tensor& de;
 
   Device device() const { return a.csr.device(); }
-  void check() const {
-    check_float("edge_softmax_backward", "de", de);
+  void check(std::string_view op) const {
+    check_float(op, "de", de);
     const DType dtype = accumulator_dtype(de.dtype());
-    check_matrix("edge_softmax_backward", {a.csr, {}, a.order}, dtype);
-    check_entries("edge_softmax_backward", "y", a, y, dtype);
-    check_like("edge_softmax_backward", "dy", dy, y);
-    check_tensor("edge_softmax_backward", "de", de, y.shape(), de.dtype(), device());
+    check_matrix(op, {a.csr, {}, a.order}, dtype);
+    check_entries(op, "y", a, y, dtype);
+    check_like(op, "dy", dy, y);
+    check_tensor(op, "de", de, y.shape(), de.dtype(), device());
   }
 };
 ADJ_KERNEL(edge_softmax_backward, EdgeSoftmaxBackwardArgs)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/kernels/dispatch_value.h>
 #include <adjoint/kernels/kernel.h>
 #include <adjoint/kernels/types/activation.h>
 
@@ -19,9 +20,9 @@ struct ActivateArgs {
   Tensor& y;
 
   Device device() const { return x.device(); }
-  void check() const {
-    check_float("activate", "x", x);
-    check_like("activate", "y", y, x);
+  void check(std::string_view op) const {
+    check_float(op, "x", x);
+    check_like(op, "y", y, x);
   }
 };
 ADJ_KERNEL(activate, ActivateArgs)
@@ -35,10 +36,10 @@ struct ActivateBackwardArgs {
   Tensor& dx;
 
   Device device() const { return x.device(); }
-  void check() const {
-    check_float("activate_backward", "x", x);
-    check_like("activate_backward", "dy", dy, x);
-    check_like("activate_backward", "dx", dx, x);
+  void check(std::string_view op) const {
+    check_float(op, "x", x);
+    check_like(op, "dy", dy, x);
+    check_like(op, "dx", dx, x);
   }
 };
 ADJ_KERNEL(activate_backward, ActivateBackwardArgs)
@@ -46,18 +47,8 @@ ADJ_KERNEL(activate_backward, ActivateBackwardArgs)
 /// Calls `f.template operator()<A>()` with A = `activation`.
 template <class F>
 decltype(auto) dispatch_activation(Activation activation, F&& f) {
-  switch (activation) {
-    case Activation::relu:
-      return f.template operator()<Activation::relu>();
-    case Activation::leaky_relu:
-      return f.template operator()<Activation::leaky_relu>();
-    case Activation::elu:
-      return f.template operator()<Activation::elu>();
-    case Activation::gelu:
-      return f.template operator()<Activation::gelu>();
-    default:
-      return f.template operator()<Activation::none>();
-  }
+  using enum Activation;
+  return dispatch_value<relu, leaky_relu, elu, gelu, none>(activation, f);
 }
 
 }  // namespace adj::kernels

@@ -13,10 +13,10 @@ struct BernoulliArgs {
   Tensor& y;
 
   Device device() const { return p.device(); }
-  void check() const {
-    ADJ_CHECK(p && p.dims() == 1 && p.dtype() == DType::f32, "bernoulli: p is {}, expected float32 [N]",
+  void check(std::string_view op) const {
+    ADJ_CHECK(p && p.dims() == 1 && p.dtype() == DType::f32, "{}: p is {}, expected float32 [N]", op,
               p.str());
-    check_tensor("bernoulli", "y", y, p.shape(), DType::u8, p.device());
+    check_tensor(op, "y", y, p.shape(), DType::u8, p.device());
   }
 };
 ADJ_KERNEL(bernoulli, BernoulliArgs)

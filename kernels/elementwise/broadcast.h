@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/kernels/dispatch_value.h>
 #include <adjoint/kernels/kernel.h>
 
 #include <algorithm>
@@ -26,16 +27,8 @@ struct BinaryFunction {
 /// Calls `f.template operator()<B>()` with B = `binary`.
 template <class F>
 void dispatch_binary(Binary binary, F&& f) {
-  switch (binary) {
-    case Binary::add:
-      return f.template operator()<Binary::add>();
-    case Binary::subtract:
-      return f.template operator()<Binary::subtract>();
-    case Binary::multiply:
-      return f.template operator()<Binary::multiply>();
-    case Binary::divide:
-      return f.template operator()<Binary::divide>();
-  }
+  using enum Binary;
+  dispatch_value<add, subtract, multiply, divide>(binary, f);
 }
 
 /// Extent of `shape` in dimension `d` counted from the last (0 is the last); 1 if there is no such dimension.
@@ -115,10 +108,10 @@ struct BinaryArgs {
   Tensor& y;
 
   Device device() const { return y.device(); }
-  void check() const {
-    check_float("binary", "a", a);
-    check_tensor("binary", "b", b, b.shape(), a.dtype(), a.device());
-    check_tensor("binary", "y", y, broadcast_shape("binary", a.shape(), b.shape()), a.dtype(), a.device());
+  void check(std::string_view kernel) const {
+    check_float(kernel, "a", a);
+    check_tensor(kernel, "b", b, b.shape(), a.dtype(), a.device());
+    check_tensor(kernel, "y", y, broadcast_shape(kernel, a.shape(), b.shape()), a.dtype(), a.device());
   }
 };
 ADJ_KERNEL(binary, BinaryArgs)
@@ -129,9 +122,9 @@ struct ExpandArgs {
   Tensor& y;
 
   Device device() const { return y.device(); }
-  void check() const {
-    check_float("expand", "x", x);
-    check_tensor("expand", "y", y, broadcast_shape("expand", x.shape(), y.shape()), x.dtype(), x.device());
+  void check(std::string_view op) const {
+    check_float(op, "x", x);
+    check_tensor(op, "y", y, broadcast_shape(op, x.shape(), y.shape()), x.dtype(), x.device());
   }
 };
 ADJ_KERNEL(expand, ExpandArgs)

@@ -25,10 +25,10 @@ struct DropoutArgs {
   Tensor& y;
 
   Device device() const { return x.device(); }
-  void check() const {
-    check_float("dropout", "x", x);
-    check_like("dropout", "y", y, x);
-    detail::check_rule("dropout", rule);
+  void check(std::string_view op) const {
+    check_float(op, "x", x);
+    check_like(op, "y", y, x);
+    detail::check_rule(op, rule);
   }
 };
 ADJ_KERNEL(dropout, DropoutArgs)
@@ -44,11 +44,11 @@ struct DropoutBackwardArgs {
   Tensor& dx;
 
   Device device() const { return x.device(); }
-  void check() const {
-    check_float("dropout_backward", "x", x);
-    check_like("dropout_backward", "dy", dy, x);
-    check_like("dropout_backward", "dx", dx, x);
-    detail::check_rule("dropout_backward", rule);
+  void check(std::string_view op) const {
+    check_float(op, "x", x);
+    check_like(op, "dy", dy, x);
+    check_like(op, "dx", dx, x);
+    detail::check_rule(op, rule);
   }
 };
 ADJ_KERNEL(dropout_backward, DropoutBackwardArgs)

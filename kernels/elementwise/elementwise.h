@@ -13,10 +13,10 @@ struct LinearCombinationArgs {
   Tensor& y;
 
   Device device() const { return a.device(); }
-  void check() const {
-    check_float("linear_combination", "a", a);
-    if (b) check_like("linear_combination", "b", b, a);
-    check_like("linear_combination", "y", y, a);
+  void check(std::string_view op) const {
+    check_float(op, "a", a);
+    if (b) check_like(op, "b", b, a);
+    check_like(op, "y", y, a);
   }
 };
 ADJ_KERNEL(linear_combination, LinearCombinationArgs)
@@ -28,10 +28,10 @@ struct MultiplyArgs {
   Tensor& y;
 
   Device device() const { return a.device(); }
-  void check() const {
-    check_float("multiply", "a", a);
-    check_like("multiply", "b", b, a);
-    check_like("multiply", "y", y, a);
+  void check(std::string_view op) const {
+    check_float(op, "a", a);
+    check_like(op, "b", b, a);
+    check_like(op, "y", y, a);
   }
 };
 ADJ_KERNEL(multiply, MultiplyArgs)
@@ -43,10 +43,10 @@ struct MultiplyScalarArgs {
   Tensor& y;
 
   Device device() const { return a.device(); }
-  void check() const {
-    check_float("multiply_scalar", "a", a);
-    check_scalar("multiply_scalar", "s", s, accumulator_dtype(a.dtype()), a.device());
-    check_like("multiply_scalar", "y", y, a);
+  void check(std::string_view op) const {
+    check_float(op, "a", a);
+    check_scalar(op, "s", s, accumulator_dtype(a.dtype()), a.device());
+    check_like(op, "y", y, a);
   }
 };
 ADJ_KERNEL(multiply_scalar, MultiplyScalarArgs)
@@ -58,10 +58,10 @@ struct AddBiasArgs {
   Tensor& y;
 
   Device device() const { return x.device(); }
-  void check() const {
-    check_matrix("add_bias", "x", x);
-    check_tensor("add_bias", "bias", bias, {x.size(1)}, x.dtype(), x.device());
-    check_like("add_bias", "y", y, x);
+  void check(std::string_view op) const {
+    check_matrix(op, "x", x);
+    check_tensor(op, "bias", bias, {x.size(1)}, x.dtype(), x.device());
+    check_like(op, "y", y, x);
   }
 };
 ADJ_KERNEL(add_bias, AddBiasArgs)
@@ -73,10 +73,10 @@ struct ScaleRowsArgs {
   Tensor& y;
 
   Device device() const { return x.device(); }
-  void check() const {
-    check_matrix("scale_rows", "x", x);
-    check_tensor("scale_rows", "s", s, {x.size(0)}, x.dtype(), x.device());
-    check_like("scale_rows", "y", y, x);
+  void check(std::string_view op) const {
+    check_matrix(op, "x", x);
+    check_tensor(op, "s", s, {x.size(0)}, x.dtype(), x.device());
+    check_like(op, "y", y, x);
   }
 };
 ADJ_KERNEL(scale_rows, ScaleRowsArgs)
@@ -88,10 +88,10 @@ struct PermuteArgs {
   Tensor& y;
 
   Device device() const { return x.device(); }
-  void check() const {
-    ADJ_CHECK(x && x.dims() == 1, "permute: x is {}, expected one dimension", x.str());
-    check_index("permute", "order", order, x.device());
-    check_tensor("permute", "y", y, order.shape(), x.dtype(), x.device());
+  void check(std::string_view op) const {
+    ADJ_CHECK(x && x.dims() == 1, "{}: x is {}, expected one dimension", op, x.str());
+    check_index(op, "order", order, x.device());
+    check_tensor(op, "y", y, order.shape(), x.dtype(), x.device());
   }
 };
 ADJ_KERNEL(permute, PermuteArgs)

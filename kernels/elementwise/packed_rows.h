@@ -33,9 +33,9 @@ struct PackRowsArgs {
   PackedRows& to;
 
   Device device() const { return x.device(); }
-  void check() const {
-    detail::check_packed_rows("pack_rows", to);
-    check_tensor("pack_rows", "x", x, {to.rows(), to.cols}, DType::f32, to.device());
+  void check(std::string_view op) const {
+    detail::check_packed_rows(op, to);
+    check_tensor(op, "x", x, {to.rows(), to.cols}, DType::f32, to.device());
   }
 };
 ADJ_KERNEL(pack_rows, PackRowsArgs)
@@ -51,8 +51,7 @@ struct UnpackRowsArgs {
   Tensor& y;
 
   Device device() const { return y.device(); }
-  void check() const {
-    constexpr std::string_view op = "unpack_rows";
+  void check(std::string_view op) const {
     detail::check_packed_rows(op, from);
     check_matrix(op, "y", y);
     check_tensor(op, "y", y, {y.size(0), from.cols}, y.dtype(), from.device());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/kernels/dispatch_value.h>
 #include <adjoint/kernels/kernel.h>
 
 namespace adj {
@@ -15,22 +16,8 @@ namespace kernels {
 /// Calls `f.template operator()<U>()` with U = `function`.
 template <class F>
 void dispatch_unary(Unary function, F&& f) {
-  switch (function) {
-    case Unary::exp:
-      return f.template operator()<Unary::exp>();
-    case Unary::log:
-      return f.template operator()<Unary::log>();
-    case Unary::sqrt:
-      return f.template operator()<Unary::sqrt>();
-    case Unary::sigmoid:
-      return f.template operator()<Unary::sigmoid>();
-    case Unary::tanh:
-      return f.template operator()<Unary::tanh>();
-    case Unary::reciprocal:
-      return f.template operator()<Unary::reciprocal>();
-    case Unary::inverse_sqrt:
-      return f.template operator()<Unary::inverse_sqrt>();
-  }
+  using enum Unary;
+  dispatch_value<exp, log, sqrt, sigmoid, tanh, reciprocal, inverse_sqrt>(function, f);
 }
 
 /// The derivative, from the tensor selected by saves_input().
@@ -56,9 +43,9 @@ struct UnaryArgs {
   Tensor& y;
 
   Device device() const { return x.device(); }
-  void check() const {
-    check_float("unary", "x", x);
-    check_like("unary", "y", y, x);
+  void check(std::string_view op) const {
+    check_float(op, "x", x);
+    check_like(op, "y", y, x);
   }
 };
 ADJ_KERNEL(unary, UnaryArgs)
@@ -71,10 +58,10 @@ struct UnaryBackwardArgs {
   Tensor& dx;
 
   Device device() const { return saved.device(); }
-  void check() const {
-    check_float("unary_backward", "saved", saved);
-    check_like("unary_backward", "dy", dy, saved);
-    check_like("unary_backward", "dx", dx, saved);
+  void check(std::string_view op) const {
+    check_float(op, "saved", saved);
+    check_like(op, "dy", dy, saved);
+    check_like(op, "dx", dx, saved);
   }
 };
 ADJ_KERNEL(unary_backward, UnaryBackwardArgs)
@@ -87,9 +74,9 @@ struct AffineArgs {
   Tensor& y;
 
   Device device() const { return x.device(); }
-  void check() const {
-    check_float("affine", "x", x);
-    check_like("affine", "y", y, x);
+  void check(std::string_view op) const {
+    check_float(op, "x", x);
+    check_like(op, "y", y, x);
   }
 };
 ADJ_KERNEL(affine, AffineArgs)

@@ -32,10 +32,10 @@ struct GatherRowsArgs {
   Tensor& y;
 
   Device device() const { return x.device(); }
-  void check() const {
-    ADJ_CHECK(x && x.dims() == 2, "gather_rows: x is {}, expected a matrix", x.str());
-    check_index("gather_rows", "index", index, x.device());
-    check_tensor("gather_rows", "y", y, {index.numel(), x.size(1)}, x.dtype(), x.device());
+  void check(std::string_view op) const {
+    ADJ_CHECK(x && x.dims() == 2, "{}: x is {}, expected a matrix", op, x.str());
+    check_index(op, "index", index, x.device());
+    check_tensor(op, "y", y, {index.numel(), x.size(1)}, x.dtype(), x.device());
   }
 };
 ADJ_KERNEL(gather_rows, GatherRowsArgs)
@@ -46,7 +46,7 @@ struct ConcatColumnsArgs {
   Tensor& y;
 
   Device device() const { return y.device(); }
-  void check() const { detail::check_parts("concat_columns", parts, y); }
+  void check(std::string_view op) const { detail::check_parts(op, parts, y); }
 };
 ADJ_KERNEL(concat_columns, ConcatColumnsArgs)
 
@@ -56,7 +56,7 @@ struct SplitColumnsArgs {
   std::span<Tensor> parts;
 
   Device device() const { return y.device(); }
-  void check() const { detail::check_parts("split_columns", parts, y); }
+  void check(std::string_view op) const { detail::check_parts(op, parts, y); }
 };
 ADJ_KERNEL(split_columns, SplitColumnsArgs)
 
@@ -80,7 +80,7 @@ struct SliceColumnsArgs {
   Tensor& y;
 
   Device device() const { return x.device(); }
-  void check() const { detail::check_slice("slice_columns", x, begin, y); }
+  void check(std::string_view op) const { detail::check_slice(op, x, begin, y); }
 };
 ADJ_KERNEL(slice_columns, SliceColumnsArgs)
 
@@ -91,7 +91,7 @@ struct PadColumnsArgs {
   Tensor& y;
 
   Device device() const { return y.device(); }
-  void check() const { detail::check_slice("pad_columns", y, begin, x); }
+  void check(std::string_view op) const { detail::check_slice(op, y, begin, x); }
 };
 ADJ_KERNEL(pad_columns, PadColumnsArgs)
 

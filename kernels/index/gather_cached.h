@@ -21,12 +21,11 @@ struct GatherCachedArgs {
   Tensor& y;
 
   Device device() const { return hot.device(); }
-  void check() const {
-    ADJ_CHECK(hot && hot.dims() == 2, "gather_cached: hot is {}, expected a matrix", hot.str());
-    ADJ_CHECK(cold.rows == 0 || cold.data != nullptr, "gather_cached: no data behind {} cold rows",
-              cold.rows);
-    check_index("gather_cached", "at", at, hot.device());
-    check_tensor("gather_cached", "y", y, {at.numel(), hot.size(1)}, hot.dtype(), hot.device());
+  void check(std::string_view op) const {
+    ADJ_CHECK(hot && hot.dims() == 2, "{}: hot is {}, expected a matrix", op, hot.str());
+    ADJ_CHECK(cold.rows == 0 || cold.data != nullptr, "{}: no data behind {} cold rows", op, cold.rows);
+    check_index(op, "at", at, hot.device());
+    check_tensor(op, "y", y, {at.numel(), hot.size(1)}, hot.dtype(), hot.device());
   }
 };
 ADJ_KERNEL(gather_cached, GatherCachedArgs)

@@ -12,11 +12,11 @@ struct OrderPairsArgs {
   Tensor& high;
 
   Device device() const { return a.device(); }
-  void check() const {
-    check_index("order_pairs", "a", a, a.device());
-    check_like("order_pairs", "b", b, a);
-    check_like("order_pairs", "low", low, a);
-    check_like("order_pairs", "high", high, a);
+  void check(std::string_view op) const {
+    check_index(op, "a", a, a.device());
+    check_like(op, "b", b, a);
+    check_like(op, "low", low, a);
+    check_like(op, "high", high, a);
   }
 };
 ADJ_KERNEL(order_pairs, OrderPairsArgs)
@@ -32,11 +32,11 @@ struct MergeRunsArgs {
   Tensor& y;
 
   Device device() const { return x.device(); }
-  void check() const {
-    check_matrix("merge_runs", "x", x);
-    check_index("merge_runs", "order", order, x.device());
-    check_index("merge_runs", "starts", starts, x.device());
-    check_tensor("merge_runs", "y", y, {starts.numel(), x.size(1)}, x.dtype(), x.device());
+  void check(std::string_view op) const {
+    check_matrix(op, "x", x);
+    check_index(op, "order", order, x.device());
+    check_index(op, "starts", starts, x.device());
+    check_tensor(op, "y", y, {starts.numel(), x.size(1)}, x.dtype(), x.device());
   }
 };
 ADJ_KERNEL(merge_runs, MergeRunsArgs)

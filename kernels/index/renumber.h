@@ -14,10 +14,10 @@ struct RenumberArgs {
   Tensor& repeated;
 
   Device device() const { return index.device(); }
-  void check() const {
-    check_index("renumber", "index", index, index.device());
-    check_index("renumber", "number", number, index.device());
-    check_scalar("renumber", "repeated", repeated, DType::i64, index.device());
+  void check(std::string_view op) const {
+    check_index(op, "index", index, index.device());
+    check_index(op, "number", number, index.device());
+    check_scalar(op, "repeated", repeated, DType::i64, index.device());
   }
 };
 ADJ_KERNEL(renumber, RenumberArgs)
@@ -39,12 +39,12 @@ struct FindEntriesArgs {
   Tensor& entry;
 
   Device device() const { return csr.device(); }
-  void check() const {
-    check_csr("find_entries", csr);
-    ADJ_CHECK(csr.ascending, "find_entries: the structure's rows do not ascend, expected ascending ones");
-    check_index("find_entries", "row", row, csr.device());
-    check_like("find_entries", "col", col, row);
-    check_like("find_entries", "entry", entry, row);
+  void check(std::string_view op) const {
+    check_csr(op, csr);
+    ADJ_CHECK(csr.ascending, "{}: the structure's rows do not ascend, expected ascending ones", op);
+    check_index(op, "row", row, csr.device());
+    check_like(op, "col", col, row);
+    check_like(op, "entry", entry, row);
   }
 };
 ADJ_KERNEL(find_entries, FindEntriesArgs)

@@ -11,7 +11,7 @@ struct IotaArgs {
   Tensor& y;
 
   Device device() const { return y.device(); }
-  void check() const { check_index("iota", "y", y, y.device()); }
+  void check(std::string_view op) const { check_index(op, "y", y, y.device()); }
 };
 ADJ_KERNEL(iota, IotaArgs)
 
@@ -35,11 +35,11 @@ struct SelectPairsArgs {
   Tensor& count;
 
   Device device() const { return a.device(); }
-  void check() const {
-    check_index("select_pairs", "a", a, a.device());
-    check_like("select_pairs", "b", b, a);
-    check_like("select_pairs", "positions", positions, a);
-    check_scalar("select_pairs", "count", count, DType::i64, a.device());
+  void check(std::string_view op) const {
+    check_index(op, "a", a, a.device());
+    check_like(op, "b", b, a);
+    check_like(op, "positions", positions, a);
+    check_scalar(op, "count", count, DType::i64, a.device());
   }
 };
 ADJ_KERNEL(select_pairs, SelectPairsArgs)
@@ -52,10 +52,10 @@ struct FirstOutsideArgs {
   Tensor& position;
 
   Device device() const { return index.device(); }
-  void check() const {
+  void check(std::string_view op) const {
     ADJ_CHECK(index && index.dims() == 1 && (index.dtype() == DType::i32 || index.dtype() == DType::i64),
-              "first_outside: index is {}, expected [M] int32 or int64", index.str());
-    check_scalar("first_outside", "position", position, DType::i64, index.device());
+              "{}: index is {}, expected [M] int32 or int64", op, index.str());
+    check_scalar(op, "position", position, DType::i64, index.device());
   }
 };
 ADJ_KERNEL(first_outside, FirstOutsideArgs)

@@ -47,9 +47,9 @@ struct SoftmaxCrossEntropyArgs {
   Tensor& loss;
 
   Device device() const { return x.device(); }
-  void check() const {
-    detail::check_labels("cross_entropy", x, label, index);
-    check_scalar("cross_entropy", "loss", loss, accumulator_dtype(x.dtype()), x.device());
+  void check(std::string_view op) const {
+    detail::check_labels(op, x, label, index);
+    check_scalar(op, "loss", loss, accumulator_dtype(x.dtype()), x.device());
   }
 };
 ADJ_KERNEL(softmax_cross_entropy, SoftmaxCrossEntropyArgs)
@@ -62,9 +62,9 @@ struct SoftmaxCrossEntropyBackwardArgs {
   Tensor& dx;
 
   Device device() const { return x.device(); }
-  void check() const {
-    detail::check_labels("softmax_cross_entropy_backward", x, label, index);
-    detail::check_gradient("softmax_cross_entropy_backward", x, dloss, dx);
+  void check(std::string_view op) const {
+    detail::check_labels(op, x, label, index);
+    detail::check_gradient(op, x, dloss, dx);
   }
 };
 ADJ_KERNEL(softmax_cross_entropy_backward, SoftmaxCrossEntropyBackwardArgs)
@@ -121,8 +121,7 @@ struct WeightedTargetsArgs {
   Tensor& share;
 
   Device device() const { return target.device(); }
-  void check() const {
-    constexpr std::string_view op = "weighted_targets";
+  void check(std::string_view op) const {
     detail::check_selection(op, target, index);
     check_tensor(op, "weight", weight, {index.numel()}, target.dtype(), target.device());
     for (const auto& [name, to] : {std::pair("goal", &goal), std::pair("share", &share)})

@@ -35,8 +35,7 @@ struct WeightedCrossEntropyArgs {
   Tensor& loss;
 
   Device device() const { return x.device(); }
-  void check() const {
-    constexpr std::string_view op = "weighted_cross_entropy";
+  void check(std::string_view op) const {
     detail::check_weighted(op, x, label, index, weight, total);
     check_scalar(op, "loss", loss, accumulator_dtype(x.dtype()), x.device());
   }
@@ -54,8 +53,7 @@ struct WeightedCrossEntropyBackwardArgs {
   Tensor& dx;
 
   Device device() const { return x.device(); }
-  void check() const {
-    constexpr std::string_view op = "weighted_cross_entropy_backward";
+  void check(std::string_view op) const {
     detail::check_weighted(op, x, label, index, weight, total);
     detail::check_gradient(op, x, dloss, dx);
   }

@@ -44,9 +44,7 @@ inline void check_epilogue(std::string_view op, const Epilogue& epilogue) {
 /// Calls `f.template operator()<A>()` with the epilogue's activation.
 template <class F>
 decltype(auto) dispatch_epilogue_activation(Activation activation, F&& f) {
-  if (activation == Activation::relu) return f.template operator()<Activation::relu>();
-  if (activation == Activation::elu) return f.template operator()<Activation::elu>();
-  return f.template operator()<Activation::none>();
+  return dispatch_value<Activation::relu, Activation::elu, Activation::none>(activation, f);
 }
 
 /// Per column of x[N,F], N >= 1: mean[F] and rstd[F] = 1 / sqrt(biased variance + eps), by Welford's
@@ -62,8 +60,7 @@ struct BatchNormStatisticsArgs {
   Tensor& running_var;
 
   Device device() const { return x.device(); }
-  void check() const {
-    constexpr std::string_view op = "batch_norm_statistics";
+  void check(std::string_view op) const {
     check_matrix(op, "x", x);
     ADJ_CHECK(x.size(0) >= 1, "{}: x is {}, expected at least one row", op, x.str());
     detail::check_of_columns(op, "mean", mean, x);
@@ -84,8 +81,7 @@ struct BatchNormRunningArgs {
   Tensor& rstd;
 
   Device device() const { return mean.device(); }
-  void check() const {
-    constexpr std::string_view op = "batch_norm_running";
+  void check(std::string_view op) const {
     ADJ_CHECK(running_mean.dims() == 1 && accumulator_dtype(running_mean.dtype()) == running_mean.dtype(),
               "{}: running_mean is {}, expected one row, not bfloat16", op, running_mean.str());
     check_like(op, "running_var", running_var, running_mean);
@@ -107,8 +103,7 @@ struct BatchNormApplyArgs {
   Tensor& y;
 
   Device device() const { return x.device(); }
-  void check() const {
-    constexpr std::string_view op = "batch_norm_apply";
+  void check(std::string_view op) const {
     check_matrix(op, "x", x);
     detail::check_of_columns(op, "mean", mean, x);
     detail::check_of_columns(op, "rstd", rstd, x);
@@ -136,8 +131,7 @@ struct BatchNormBackwardArgs {
   Tensor& dbeta;
 
   Device device() const { return x.device(); }
-  void check() const {
-    constexpr std::string_view op = "batch_norm_backward";
+  void check(std::string_view op) const {
     check_matrix(op, "x", x);
     ADJ_CHECK(!of_batch || x.size(0) >= 1, "{}: x is {}, expected at least one row", op, x.str());
     detail::check_of_columns(op, "mean", mean, x);
@@ -165,8 +159,7 @@ struct LayerNormArgs {
   Tensor& y;
 
   Device device() const { return x.device(); }
-  void check() const {
-    constexpr std::string_view op = "layer_norm";
+  void check(std::string_view op) const {
     check_matrix(op, "x", x);
     detail::check_per_column(op, "gamma", gamma, x);
     detail::check_per_column(op, "beta", beta, x);
@@ -188,8 +181,7 @@ struct LayerNormBackwardArgs {
   Tensor& dbeta;
 
   Device device() const { return x.device(); }
-  void check() const {
-    constexpr std::string_view op = "layer_norm_backward";
+  void check(std::string_view op) const {
     check_matrix(op, "x", x);
     detail::check_of_rows(op, "mean", mean, x);
     detail::check_of_rows(op, "rstd", rstd, x);
@@ -210,10 +202,10 @@ struct L2NormalizeRowsArgs {
   Tensor& y;
 
   Device device() const { return x.device(); }
-  void check() const {
-    check_matrix("l2_normalize_rows", "x", x);
-    detail::check_of_rows("l2_normalize_rows", "scale", scale, x);
-    check_like("l2_normalize_rows", "y", y, x);
+  void check(std::string_view op) const {
+    check_matrix(op, "x", x);
+    detail::check_of_rows(op, "scale", scale, x);
+    check_like(op, "y", y, x);
   }
 };
 ADJ_KERNEL(l2_normalize_rows, L2NormalizeRowsArgs)
@@ -225,11 +217,11 @@ struct L2NormalizeRowsBackwardArgs {
   Tensor& dx;
 
   Device device() const { return y.device(); }
-  void check() const {
-    check_matrix("l2_normalize_rows_backward", "y", y);
-    detail::check_of_rows("l2_normalize_rows_backward", "scale", scale, y);
-    check_like("l2_normalize_rows_backward", "dy", dy, y);
-    check_like("l2_normalize_rows_backward", "dx", dx, y);
+  void check(std::string_view op) const {
+    check_matrix(op, "y", y);
+    detail::check_of_rows(op, "scale", scale, y);
+    check_like(op, "dy", dy, y);
+    check_like(op, "dx", dx, y);
   }
 };
 ADJ_KERNEL(l2_normalize_rows_backward, L2NormalizeRowsBackwardArgs)
@@ -240,9 +232,9 @@ struct SumNormalizeRowsArgs {
   Tensor& y;
 
   Device device() const { return x.device(); }
-  void check() const {
-    check_matrix("sum_normalize_rows", "x", x);
-    check_like("sum_normalize_rows", "y", y, x);
+  void check(std::string_view op) const {
+    check_matrix(op, "x", x);
+    check_like(op, "y", y, x);
   }
 };
 ADJ_KERNEL(sum_normalize_rows, SumNormalizeRowsArgs)

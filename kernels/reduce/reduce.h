@@ -10,9 +10,9 @@ struct SumRowsArgs {
   Tensor& y;
 
   Device device() const { return x.device(); }
-  void check() const {
-    check_matrix("sum_rows", "x", x);
-    check_tensor("sum_rows", "y", y, {x.size(1)}, x.dtype(), x.device());
+  void check(std::string_view op) const {
+    check_matrix(op, "x", x);
+    check_tensor(op, "y", y, {x.size(1)}, x.dtype(), x.device());
   }
 };
 ADJ_KERNEL(sum_rows, SumRowsArgs)
@@ -23,9 +23,9 @@ struct SumColumnsArgs {
   Tensor& y;
 
   Device device() const { return x.device(); }
-  void check() const {
-    check_matrix("sum_columns", "x", x);
-    check_tensor("sum_columns", "y", y, {x.size(0)}, x.dtype(), x.device());
+  void check(std::string_view op) const {
+    check_matrix(op, "x", x);
+    check_tensor(op, "y", y, {x.size(0)}, x.dtype(), x.device());
   }
 };
 ADJ_KERNEL(sum_columns, SumColumnsArgs)
@@ -37,9 +37,9 @@ struct SumAllArgs {
   Tensor& y;
 
   Device device() const { return x.device(); }
-  void check() const {
-    check_float("sum_all", "x", x);
-    check_scalar("sum_all", "y", y, accumulator_dtype(x.dtype()), x.device());
+  void check(std::string_view op) const {
+    check_float(op, "x", x);
+    check_scalar(op, "y", y, accumulator_dtype(x.dtype()), x.device());
   }
 };
 ADJ_KERNEL(sum_all, SumAllArgs)
@@ -51,10 +51,10 @@ struct ArgmaxColumnsArgs {
   Tensor& y;
 
   Device device() const { return x.device(); }
-  void check() const {
-    check_matrix("argmax_columns", "x", x);
-    ADJ_CHECK(x.size(1) >= 1, "argmax_columns: x is {}, expected at least one column", x.str());
-    check_tensor("argmax_columns", "y", y, {x.size(0)}, DType::i32, x.device());
+  void check(std::string_view op) const {
+    check_matrix(op, "x", x);
+    ADJ_CHECK(x.size(1) >= 1, "{}: x is {}, expected at least one column", op, x.str());
+    check_tensor(op, "y", y, {x.size(0)}, DType::i32, x.device());
   }
 };
 ADJ_KERNEL(argmax_columns, ArgmaxColumnsArgs)
@@ -67,11 +67,11 @@ struct CountEqualArgs {
   Tensor& y;
 
   Device device() const { return a.device(); }
-  void check() const {
-    check_index("count_equal", "a", a, a.device());
-    check_like("count_equal", "b", b, a);
-    if (index) check_index("count_equal", "index", index, a.device());
-    check_scalar("count_equal", "y", y, DType::i64, a.device());
+  void check(std::string_view op) const {
+    check_index(op, "a", a, a.device());
+    check_like(op, "b", b, a);
+    if (index) check_index(op, "index", index, a.device());
+    check_scalar(op, "y", y, DType::i64, a.device());
   }
 };
 ADJ_KERNEL(count_equal, CountEqualArgs)

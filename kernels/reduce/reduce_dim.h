@@ -22,9 +22,9 @@ struct SumDimArgs {
   Tensor& y;
 
   Device device() const { return x.device(); }
-  void check() const {
-    detail::check_middle("sum_dim", x);
-    check_tensor("sum_dim", "y", y, {x.size(0), x.size(2)}, x.dtype(), x.device());
+  void check(std::string_view op) const {
+    detail::check_middle(op, x);
+    check_tensor(op, "y", y, {x.size(0), x.size(2)}, x.dtype(), x.device());
   }
 };
 ADJ_KERNEL(sum_dim, SumDimArgs)
@@ -36,12 +36,12 @@ struct MaxDimArgs {
   Tensor& winner;
 
   Device device() const { return x.device(); }
-  void check() const {
-    detail::check_middle("max_dim", x);
+  void check(std::string_view op) const {
+    detail::check_middle(op, x);
     ADJ_CHECK(x.size(1) >= 1 && x.size(1) < (int64_t{1} << 31),
-              "max_dim: x is {}, expected 1 to 2^31 - 1 elements to take the largest of", x.str());
-    check_tensor("max_dim", "y", y, {x.size(0), x.size(2)}, x.dtype(), x.device());
-    check_tensor("max_dim", "winner", winner, y.shape(), DType::i32, x.device());
+              "{}: x is {}, expected 1 to 2^31 - 1 elements to take the largest of", op, x.str());
+    check_tensor(op, "y", y, {x.size(0), x.size(2)}, x.dtype(), x.device());
+    check_tensor(op, "winner", winner, y.shape(), DType::i32, x.device());
   }
 };
 ADJ_KERNEL(max_dim, MaxDimArgs)
@@ -53,10 +53,10 @@ struct MaxDimBackwardArgs {
   Tensor& dx;
 
   Device device() const { return dx.device(); }
-  void check() const {
-    detail::check_middle("max_dim_backward", dx);
-    check_tensor("max_dim_backward", "dy", dy, {dx.size(0), dx.size(2)}, dx.dtype(), dx.device());
-    check_tensor("max_dim_backward", "winner", winner, dy.shape(), DType::i32, dx.device());
+  void check(std::string_view op) const {
+    detail::check_middle(op, dx);
+    check_tensor(op, "dy", dy, {dx.size(0), dx.size(2)}, dx.dtype(), dx.device());
+    check_tensor(op, "winner", winner, dy.shape(), DType::i32, dx.device());
   }
 };
 ADJ_KERNEL(max_dim_backward, MaxDimBackwardArgs)

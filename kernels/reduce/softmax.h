@@ -12,9 +12,9 @@ struct SoftmaxArgs {
   Tensor& y;
 
   Device device() const { return x.device(); }
-  void check() const {
-    check_matrix("softmax", "x", x);
-    check_like("softmax", "y", y, x);
+  void check(std::string_view op) const {
+    check_matrix(op, "x", x);
+    check_like(op, "y", y, x);
   }
 };
 ADJ_KERNEL(softmax, SoftmaxArgs)
@@ -27,10 +27,10 @@ struct SoftmaxBackwardArgs {
   Tensor& dx;
 
   Device device() const { return y.device(); }
-  void check() const {
-    check_matrix("softmax_backward", "y", y);
-    check_like("softmax_backward", "dy", dy, y);
-    check_like("softmax_backward", "dx", dx, y);
+  void check(std::string_view op) const {
+    check_matrix(op, "y", y);
+    check_like(op, "dy", dy, y);
+    check_like(op, "dx", dx, y);
   }
 };
 ADJ_KERNEL(softmax_backward, SoftmaxBackwardArgs)

@@ -24,17 +24,16 @@ struct NumberNodesArgs {
   Tensor& count;
 
   Device device() const { return table.device(); }
-  void check() const {
-    constexpr std::string_view kName = "number_nodes";
-    check_index(kName, "table", table, table.device());
-    check_index(kName, "ids", ids, table.device());
-    check_like(kName, "number", number, ids);
-    check_index(kName, "nodes", nodes, table.device());
-    check_scalar(kName, "count", count, DType::i64, table.device());
-    if (used) check_scalar(kName, "used", used, DType::i64, table.device());
+  void check(std::string_view op) const {
+    check_index(op, "table", table, table.device());
+    check_index(op, "ids", ids, table.device());
+    check_like(op, "number", number, ids);
+    check_index(op, "nodes", nodes, table.device());
+    check_scalar(op, "count", count, DType::i64, table.device());
+    if (used) check_scalar(op, "used", used, DType::i64, table.device());
     ADJ_CHECK(base >= 0 && known >= 0 && nodes.numel() >= known + ids.numel() &&
                   base + known + ids.numel() <= std::numeric_limits<int32_t>::max(),
-              "{}: {} ids beside {} known ones, from {}, in room for {}", kName, ids.numel(), known, base,
+              "{}: {} ids beside {} known ones, from {}, in room for {}", op, ids.numel(), known, base,
               nodes.numel());
   }
 };

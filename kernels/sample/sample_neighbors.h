@@ -71,9 +71,9 @@ struct SampleCountsArgs {
   Tensor& offsets;
 
   Device device() const { return of.csr.device(); }
-  void check() const {
-    of.check("sample_counts");
-    check_tensor("sample_counts", "offsets", offsets, {of.rows.numel() + 1}, DType::i64, device());
+  void check(std::string_view op) const {
+    of.check(op);
+    check_tensor(op, "offsets", offsets, {of.rows.numel() + 1}, DType::i64, device());
   }
 };
 ADJ_KERNEL(sample_counts, SampleCountsArgs)
@@ -87,11 +87,11 @@ struct SampleNeighborsArgs {
   Tensor& col;
 
   Device device() const { return of.csr.device(); }
-  void check() const {
-    of.check("sample_neighbors");
-    check_tensor("sample_neighbors", "offsets", offsets, {of.rows.numel() + 1}, DType::i64, device());
-    check_index("sample_neighbors", "entry", entry, device());
-    check_like("sample_neighbors", "col", col, entry);
+  void check(std::string_view op) const {
+    of.check(op);
+    check_tensor(op, "offsets", offsets, {of.rows.numel() + 1}, DType::i64, device());
+    check_index(op, "entry", entry, device());
+    check_like(op, "col", col, entry);
   }
 };
 ADJ_KERNEL(sample_neighbors, SampleNeighborsArgs)

@@ -25,9 +25,9 @@ struct CooDegreesArgs {
   Tensor& y;
 
   Device device() const { return y.device(); }
-  void check() const {
-    check_index("coo_degrees", "row", row, y.device());
-    check_tensor("coo_degrees", "y", y, {y.numel()}, DType::f32, y.device());
+  void check(std::string_view op) const {
+    check_index(op, "row", row, y.device());
+    check_tensor(op, "y", y, {y.numel()}, DType::f32, y.device());
   }
 };
 ADJ_KERNEL(coo_degrees, CooDegreesArgs)
@@ -41,12 +41,12 @@ struct CooMeanArgs {
   Tensor& y;
 
   Device device() const { return y.device(); }
-  void check() const {
-    check_float("coo_mean", "y", y);
-    check_index("coo_mean", "row", row, y.device());
-    check_tensor("coo_mean", "degree", degree, {degree.numel()}, DType::f32, y.device());
-    check_tensor("coo_mean", "y", y, row.shape(), accumulator_dtype(y.dtype()), y.device());
-    if (w) check_like("coo_mean", "w", w, y);
+  void check(std::string_view op) const {
+    check_float(op, "y", y);
+    check_index(op, "row", row, y.device());
+    check_tensor(op, "degree", degree, {degree.numel()}, DType::f32, y.device());
+    check_tensor(op, "y", y, row.shape(), accumulator_dtype(y.dtype()), y.device());
+    if (w) check_like(op, "w", w, y);
   }
 };
 ADJ_KERNEL(coo_mean, CooMeanArgs)
@@ -67,14 +67,13 @@ struct CooGcnNormalizeArgs {
   Tensor& weights;
 
   Device device() const { return a.device(); }
-  void check() const {
-    constexpr std::string_view kName = "coo_gcn_normalize";
-    check_coo(kName, a);
-    ADJ_CHECK(a.rows == a.cols, "{}: expected a square structure, got [{}, {}]", kName, a.rows, a.cols);
-    if (values) check_tensor(kName, "values", values, {a.entries() - a.loops}, DType::f32, a.device());
-    check_tensor(kName, "degree", degree, {a.rows}, DType::f32, a.device());
-    check_tensor(kName, "weights", weights, {a.entries()}, DType::f32, a.device());
-    ADJ_CHECK(!values || !weights.shares_storage_with(values), "{}: weights cannot be the values", kName);
+  void check(std::string_view op) const {
+    check_coo(op, a);
+    ADJ_CHECK(a.rows == a.cols, "{}: expected a square structure, got [{}, {}]", op, a.rows, a.cols);
+    if (values) check_tensor(op, "values", values, {a.entries() - a.loops}, DType::f32, a.device());
+    check_tensor(op, "degree", degree, {a.rows}, DType::f32, a.device());
+    check_tensor(op, "weights", weights, {a.entries()}, DType::f32, a.device());
+    ADJ_CHECK(!values || !weights.shares_storage_with(values), "{}: weights cannot be the values", op);
   }
 };
 ADJ_KERNEL(coo_gcn_normalize, CooGcnNormalizeArgs)

@@ -27,18 +27,17 @@ struct CooToCsrArgs {
   Tensor& order;
 
   Device device() const { return row.device(); }
-  void check() const {
+  void check(std::string_view op) const {
     const Device device = row.device();
     const int64_t entries = row.numel();
-    ADJ_CHECK(entries <= kMaxEntries, "coo_to_csr: expected fewer than 2^31 entries, got {}", entries);
+    ADJ_CHECK(entries <= kMaxEntries, "{}: expected fewer than 2^31 entries, got {}", op, entries);
     ADJ_CHECK(offsets.numel() >= 1 && offsets.numel() <= kMaxEntries && cols >= 0 && cols <= kMaxEntries,
-              "coo_to_csr: expected fewer than 2^31 rows and columns, got [{}, {}]", offsets.numel() - 1,
-              cols);
-    check_tensor("coo_to_csr", "row", row, {entries}, DType::i32, device);
-    check_tensor("coo_to_csr", "col", col, {entries}, DType::i32, device);
-    check_tensor("coo_to_csr", "offsets", offsets, {offsets.numel()}, DType::i64, device);
-    check_tensor("coo_to_csr", "indices", indices, {entries}, DType::i32, device);
-    check_tensor("coo_to_csr", "order", order, {entries}, DType::i32, device);
+              "{}: expected fewer than 2^31 rows and columns, got [{}, {}]", op, offsets.numel() - 1, cols);
+    check_tensor(op, "row", row, {entries}, DType::i32, device);
+    check_tensor(op, "col", col, {entries}, DType::i32, device);
+    check_tensor(op, "offsets", offsets, {offsets.numel()}, DType::i64, device);
+    check_tensor(op, "indices", indices, {entries}, DType::i32, device);
+    check_tensor(op, "order", order, {entries}, DType::i32, device);
   }
 };
 ADJ_KERNEL(coo_to_csr, CooToCsrArgs)
@@ -52,11 +51,11 @@ struct TransposeArgs {
   Tensor& order;
 
   Device device() const { return a.device(); }
-  void check() const {
-    check_csr("transpose", a);
-    check_tensor("transpose", "offsets", offsets, {a.cols + 1}, DType::i64, a.device());
-    check_tensor("transpose", "indices", indices, {a.entries()}, DType::i32, a.device());
-    check_tensor("transpose", "order", order, {a.entries()}, DType::i32, a.device());
+  void check(std::string_view op) const {
+    check_csr(op, a);
+    check_tensor(op, "offsets", offsets, {a.cols + 1}, DType::i64, a.device());
+    check_tensor(op, "indices", indices, {a.entries()}, DType::i32, a.device());
+    check_tensor(op, "order", order, {a.entries()}, DType::i32, a.device());
   }
 };
 ADJ_KERNEL(transpose, TransposeArgs)
@@ -73,18 +72,18 @@ struct JoinRowsArgs {
   Tensor& values;
 
   Device device() const { return a.device(); }
-  void check() const {
-    check_csr("join_rows", a);
-    check_csr("join_rows", b);
-    ADJ_CHECK(a.rows == b.rows && a.cols == b.cols, "join_rows: [{}, {}] and [{}, {}], expected one shape",
+  void check(std::string_view op) const {
+    check_csr(op, a);
+    check_csr(op, b);
+    ADJ_CHECK(a.rows == b.rows && a.cols == b.cols, "{}: [{}, {}] and [{}, {}], expected one shape", op,
               a.rows, a.cols, b.rows, b.cols);
     const int64_t entries = a.entries() + b.entries();
-    ADJ_CHECK(entries <= kMaxEntries, "join_rows: expected fewer than 2^31 entries, got {}", entries);
-    check_tensor("join_rows", "a_value", a_value, {a.entries()}, DType::i32, a.device());
-    check_tensor("join_rows", "b_value", b_value, {b.entries()}, DType::i32, a.device());
-    check_tensor("join_rows", "offsets", offsets, {a.rows + 1}, DType::i64, a.device());
-    check_tensor("join_rows", "indices", indices, {entries}, DType::i32, a.device());
-    check_tensor("join_rows", "values", values, {entries}, DType::i32, a.device());
+    ADJ_CHECK(entries <= kMaxEntries, "{}: expected fewer than 2^31 entries, got {}", op, entries);
+    check_tensor(op, "a_value", a_value, {a.entries()}, DType::i32, a.device());
+    check_tensor(op, "b_value", b_value, {b.entries()}, DType::i32, a.device());
+    check_tensor(op, "offsets", offsets, {a.rows + 1}, DType::i64, a.device());
+    check_tensor(op, "indices", indices, {entries}, DType::i32, a.device());
+    check_tensor(op, "values", values, {entries}, DType::i32, a.device());
   }
 };
 ADJ_KERNEL(join_rows, JoinRowsArgs)
@@ -95,9 +94,9 @@ struct ExpandRowsArgs {
   Tensor& row;
 
   Device device() const { return a.device(); }
-  void check() const {
-    check_csr("expand_rows", a);
-    check_tensor("expand_rows", "row", row, {a.entries()}, DType::i32, a.device());
+  void check(std::string_view op) const {
+    check_csr(op, a);
+    check_tensor(op, "row", row, {a.entries()}, DType::i32, a.device());
   }
 };
 ADJ_KERNEL(expand_rows, ExpandRowsArgs)
@@ -108,9 +107,9 @@ struct RowSumsArgs {
   Tensor& y;
 
   Device device() const { return a.csr.device(); }
-  void check() const {
-    check_matrix("row_sums", a, DType::f32);
-    check_tensor("row_sums", "y", y, {a.csr.rows}, DType::f32, a.csr.device());
+  void check(std::string_view op) const {
+    check_matrix(op, a, DType::f32);
+    check_tensor(op, "y", y, {a.csr.rows}, DType::f32, a.csr.device());
   }
 };
 ADJ_KERNEL(row_sums, RowSumsArgs)
@@ -121,9 +120,9 @@ struct CsrToDenseArgs {
   Tensor& y;
 
   Device device() const { return a.csr.device(); }
-  void check() const {
-    check_matrix("csr_to_dense", a, DType::f32);
-    check_tensor("csr_to_dense", "y", y, {a.csr.rows, a.csr.cols}, DType::f32, a.csr.device());
+  void check(std::string_view op) const {
+    check_matrix(op, a, DType::f32);
+    check_tensor(op, "y", y, {a.csr.rows, a.csr.cols}, DType::f32, a.csr.device());
   }
 };
 ADJ_KERNEL(csr_to_dense, CsrToDenseArgs)
@@ -135,10 +134,10 @@ struct DiagonalOffsetsArgs {
   Tensor& offsets;
 
   Device device() const { return a.device(); }
-  void check() const {
-    check_csr("diagonal_offsets", a);
-    ADJ_CHECK(a.rows == a.cols, "diagonal_offsets: expected a square matrix, got [{}, {}]", a.rows, a.cols);
-    check_tensor("diagonal_offsets", "offsets", offsets, {a.rows + 1}, DType::i64, a.device());
+  void check(std::string_view op) const {
+    check_csr(op, a);
+    ADJ_CHECK(a.rows == a.cols, "{}: expected a square matrix, got [{}, {}]", op, a.rows, a.cols);
+    check_tensor(op, "offsets", offsets, {a.rows + 1}, DType::i64, a.device());
   }
 };
 ADJ_KERNEL(diagonal_offsets, DiagonalOffsetsArgs)
@@ -153,16 +152,16 @@ struct InsertDiagonalArgs {
   Tensor& values;
 
   Device device() const { return a.csr.device(); }
-  void check() const {
-    check_matrix("insert_diagonal", a, DType::f32);
+  void check(std::string_view op) const {
+    check_matrix(op, a, DType::f32);
     const Device device = a.csr.device();
     const int64_t entries = indices.numel();
-    ADJ_CHECK(a.csr.rows == a.csr.cols, "insert_diagonal: expected a square matrix, got [{}, {}]", a.csr.rows,
+    ADJ_CHECK(a.csr.rows == a.csr.cols, "{}: expected a square matrix, got [{}, {}]", op, a.csr.rows,
               a.csr.cols);
-    ADJ_CHECK(entries <= kMaxEntries, "insert_diagonal: expected fewer than 2^31 entries, got {}", entries);
-    check_tensor("insert_diagonal", "offsets", offsets, {a.csr.rows + 1}, DType::i64, device);
-    check_tensor("insert_diagonal", "indices", indices, {entries}, DType::i32, device);
-    check_tensor("insert_diagonal", "values", values, {entries}, DType::f32, device);
+    ADJ_CHECK(entries <= kMaxEntries, "{}: expected fewer than 2^31 entries, got {}", op, entries);
+    check_tensor(op, "offsets", offsets, {a.csr.rows + 1}, DType::i64, device);
+    check_tensor(op, "indices", indices, {entries}, DType::i32, device);
+    check_tensor(op, "values", values, {entries}, DType::f32, device);
   }
 };
 ADJ_KERNEL(insert_diagonal, InsertDiagonalArgs)
@@ -176,14 +175,14 @@ struct GcnNormalizeArgs {
   Tensor& weights;
 
   Device device() const { return a.csr.device(); }
-  void check() const {
-    check_matrix("gcn_normalize", a, DType::f32);
-    ADJ_CHECK(a.csr.rows == a.csr.cols, "gcn_normalize: expected a square matrix, got [{}, {}]", a.csr.rows,
+  void check(std::string_view op) const {
+    check_matrix(op, a, DType::f32);
+    ADJ_CHECK(a.csr.rows == a.csr.cols, "{}: expected a square matrix, got [{}, {}]", op, a.csr.rows,
               a.csr.cols);
     ADJ_CHECK(!a.order || !a.values || !weights.shares_storage_with(a.values),
-              "gcn_normalize: weights cannot be the values where an order stands between them");
-    check_tensor("gcn_normalize", "degree", degree, {a.csr.rows}, DType::f32, a.csr.device());
-    check_tensor("gcn_normalize", "weights", weights, {a.csr.entries()}, DType::f32, a.csr.device());
+              "{}: weights cannot be the values where an order stands between them", op);
+    check_tensor(op, "degree", degree, {a.csr.rows}, DType::f32, a.csr.device());
+    check_tensor(op, "weights", weights, {a.csr.entries()}, DType::f32, a.csr.device());
   }
 };
 ADJ_KERNEL(gcn_normalize, GcnNormalizeArgs)
@@ -194,11 +193,11 @@ struct RowNormalizeEntriesArgs {
   Tensor& weights;
 
   Device device() const { return a.csr.device(); }
-  void check() const {
-    check_matrix("row_normalize_entries", a, DType::f32);
+  void check(std::string_view op) const {
+    check_matrix(op, a, DType::f32);
     ADJ_CHECK(!a.order || !a.values || !weights.shares_storage_with(a.values),
-              "row_normalize_entries: weights cannot be the values where an order stands between them");
-    check_tensor("row_normalize_entries", "weights", weights, {a.csr.entries()}, DType::f32, a.csr.device());
+              "{}: weights cannot be the values where an order stands between them", op);
+    check_tensor(op, "weights", weights, {a.csr.entries()}, DType::f32, a.csr.device());
   }
 };
 ADJ_KERNEL(row_normalize_entries, RowNormalizeEntriesArgs)

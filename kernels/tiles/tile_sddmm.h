@@ -21,14 +21,14 @@ struct TileSddmmArgs {
   Tensor& dw;
 
   Device device() const { return a.csr.device(); }
-  void check() const {
+  void check(std::string_view op) const {
     ADJ_CHECK(x.dtype() == DType::f32 || x.dtype() == DType::bf16,
-              "tile_sddmm: expected float32 or bfloat16 features, got {}", name_of(x.dtype()));
+              "{}: expected float32 or bfloat16 features, got {}", op, name_of(x.dtype()));
     ADJ_CHECK(tiles.rows == a.csr.rows && tiles.cols == a.csr.cols &&
                   tiles.rest.entries() <= a.csr.entries() && tiles.device() == a.csr.device(),
-              "tile_sddmm: tiles of another structure: [{}, {}], expected [{}, {}]", tiles.rows, tiles.cols,
+              "{}: tiles of another structure: [{}, {}], expected [{}, {}]", op, tiles.rows, tiles.cols,
               a.csr.rows, a.csr.cols);
-    SddmmArgs{.a = a, .y = y, .x = x, .dw = dw}.check();
+    SddmmArgs{.a = a, .y = y, .x = x, .dw = dw}.check(op);
   }
 };
 ADJ_KERNEL(tile_sddmm, TileSddmmArgs)

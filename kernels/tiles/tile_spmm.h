@@ -34,16 +34,16 @@ struct TileValuesArgs {
   TileValues& to;
 
   Device device() const { return tiles.device(); }
-  void check() const {
+  void check(std::string_view op) const {
     const Device device = tiles.device();
     const int64_t entries = tiles.entries.numel(), rest = tiles.rest.entries();
     ADJ_CHECK(features == DType::f32 || features == DType::bf16,
-              "tile_values: expected float32 or bfloat16 features, got {}", name_of(features));
-    check_tensor("tile_values", "values", values, {values.numel()}, DType::f32, device);
-    if (order) check_tensor("tile_values", "order", order, {order.numel()}, DType::i32, device);
-    check_tensor("tile_values", "tile", to.tile, {entries}, DType::i32, device);
-    check_tensor("tile_values", "scale", to.scale, {1}, DType::f32, device);
-    check_tensor("tile_values", "rest", to.rest, {rest}, DType::f32, device);
+              "{}: expected float32 or bfloat16 features, got {}", op, name_of(features));
+    check_tensor(op, "values", values, {values.numel()}, DType::f32, device);
+    if (order) check_tensor(op, "order", order, {order.numel()}, DType::i32, device);
+    check_tensor(op, "tile", to.tile, {entries}, DType::i32, device);
+    check_tensor(op, "scale", to.scale, {1}, DType::f32, device);
+    check_tensor(op, "rest", to.rest, {rest}, DType::f32, device);
   }
 };
 ADJ_KERNEL(tile_values, TileValuesArgs)
@@ -68,26 +68,25 @@ struct TileSpmmArgs {
   Tensor& y;
 
   Device device() const { return tiles.device(); }
-  void check() const {
+  void check(std::string_view op) const {
     const Device device = tiles.device();
     ADJ_CHECK(x.dtype() == DType::f32 || x.dtype() == DType::bf16,
-              "tile_spmm: expected float32 or bfloat16 features, got {}", name_of(x.dtype()));
-    const int64_t width = detail::width_of("tile_spmm", "x", x, tiles.cols);
-    check_tensor("tile_spmm", "x", x, {tiles.cols, width}, x.dtype(), device);
-    if (bias) check_tensor("tile_spmm", "bias", bias, {width}, x.dtype(), device);
-    check_tensor("tile_spmm", "y", y, {tiles.rows, width}, x.dtype(), device);
-    check_fused("tile_spmm", activation);
+              "{}: expected float32 or bfloat16 features, got {}", op, name_of(x.dtype()));
+    const int64_t width = detail::width_of(op, "x", x, tiles.cols);
+    check_tensor(op, "x", x, {tiles.cols, width}, x.dtype(), device);
+    if (bias) check_tensor(op, "bias", bias, {width}, x.dtype(), device);
+    check_tensor(op, "y", y, {tiles.rows, width}, x.dtype(), device);
+    check_fused(op, activation);
     if (values.tile) {
-      check_tensor("tile_spmm", "values", values.tile, {tiles.entries.numel()}, DType::i32, device);
-      check_tensor("tile_spmm", "scale", values.scale, {1}, DType::f32, device);
-      check_tensor("tile_spmm", "values of the rest", values.rest, {tiles.rest.entries()}, DType::f32,
-                   device);
+      check_tensor(op, "values", values.tile, {tiles.entries.numel()}, DType::i32, device);
+      check_tensor(op, "scale", values.scale, {1}, DType::f32, device);
+      check_tensor(op, "values of the rest", values.rest, {tiles.rest.entries()}, DType::f32, device);
     }
     if (values.row_factor)
-      check_tensor("tile_spmm", "row_factor", values.row_factor, {tiles.rows}, DType::f32, device);
+      check_tensor(op, "row_factor", values.row_factor, {tiles.rows}, DType::f32, device);
     if (values.column_factor)
-      check_tensor("tile_spmm", "column_factor", values.column_factor, {tiles.cols}, DType::f32, device);
-    ADJ_CHECK(!y.shares_storage_with(x), "tile_spmm: y cannot be x");
+      check_tensor(op, "column_factor", values.column_factor, {tiles.cols}, DType::f32, device);
+    ADJ_CHECK(!y.shares_storage_with(x), "{}: y cannot be x", op);
   }
 };
 ADJ_KERNEL(tile_spmm, TileSpmmArgs)

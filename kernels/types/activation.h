@@ -13,19 +13,8 @@ enum class Activation : uint8_t { none, relu, leaky_relu, elu, gelu };
 inline constexpr float kLeakySlope = 0.01f;
 
 constexpr std::string_view name_of(Activation activation) {
-  switch (activation) {
-    case Activation::none:
-      return "none";
-    case Activation::relu:
-      return "relu";
-    case Activation::leaky_relu:
-      return "leaky_relu";
-    case Activation::elu:
-      return "elu";
-    case Activation::gelu:
-      return "gelu";
-  }
-  return "?";
+  constexpr std::string_view kNames[] = {"none", "relu", "leaky_relu", "elu", "gelu"};
+  return kNames[static_cast<size_t>(activation)];
 }
 
 }  // namespace adj

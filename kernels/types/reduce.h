@@ -5,12 +5,12 @@
 
 namespace adj {
 
-/// How the terms that reach a target become one. `var` is the mean of the squares less the square of the
-/// mean; `std` is its root where it is above kSmallestVariance, else 0.
+/// How the terms of a target are reduced. `var` is the mean of the squares minus the square of the mean;
+/// `std` is its root if it exceeds kSmallestVariance, else 0.
 enum class Reduce : uint8_t { sum, mean, max, min, var, std };
 
 inline constexpr int kReductions = 6;
-/// As PyG's StdAggregation: below it neither a deviation nor a gradient.
+/// As in PyG's StdAggregation: std and its gradient are 0 up to this variance.
 inline constexpr double kSmallestVariance = 1e-5;
 
 constexpr std::string_view name_of(Reduce reduce) {

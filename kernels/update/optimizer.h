@@ -52,8 +52,8 @@ struct SgdUpdateArgs {
   Tensor& step;
 
   Device device() const { return step.device(); }
-  void check() const {
-    detail::check_slots("sgd_update", slots, rule.momentum != 0.0 ? 1 : 0, learning_rate, step);
+  void check(std::string_view op) const {
+    detail::check_slots(op, slots, rule.momentum != 0.0 ? 1 : 0, learning_rate, step);
   }
 };
 ADJ_KERNEL(sgd_update, SgdUpdateArgs)
@@ -65,7 +65,7 @@ struct AdamUpdateArgs {
   Tensor& step;
 
   Device device() const { return step.device(); }
-  void check() const { detail::check_slots("adam_update", slots, 2, learning_rate, step); }
+  void check(std::string_view op) const { detail::check_slots(op, slots, 2, learning_rate, step); }
 };
 ADJ_KERNEL(adam_update, AdamUpdateArgs)
 
@@ -75,10 +75,9 @@ struct GlobalNormArgs {
   Tensor& norm;
 
   Device device() const { return norm.device(); }
-  void check() const {
-    check_scalar("global_norm", "norm", norm, DType::f64, norm.device());
-    for (const Tensor& tensor : tensors)
-      detail::check_weights("global_norm", "a tensor", tensor, norm.device());
+  void check(std::string_view op) const {
+    check_scalar(op, "norm", norm, DType::f64, norm.device());
+    for (const Tensor& tensor : tensors) detail::check_weights(op, "a tensor", tensor, norm.device());
   }
 };
 ADJ_KERNEL(global_norm, GlobalNormArgs)
@@ -91,11 +90,10 @@ struct ClipToNormArgs {
   double max_norm;
 
   Device device() const { return norm.device(); }
-  void check() const {
-    check_scalar("clip_to_norm", "norm", norm, DType::f64, norm.device());
-    ADJ_CHECK(max_norm > 0.0, "clip_to_norm: max_norm is {}, expected a positive number", max_norm);
-    for (const Tensor& tensor : tensors)
-      detail::check_weights("clip_to_norm", "a tensor", tensor, norm.device());
+  void check(std::string_view op) const {
+    check_scalar(op, "norm", norm, DType::f64, norm.device());
+    ADJ_CHECK(max_norm > 0.0, "{}: max_norm is {}, expected a positive number", op, max_norm);
+    for (const Tensor& tensor : tensors) detail::check_weights(op, "a tensor", tensor, norm.device());
   }
 };
 ADJ_KERNEL(clip_to_norm, ClipToNormArgs)

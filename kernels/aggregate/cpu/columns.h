@@ -7,7 +7,7 @@
 
 namespace adj::kernels::cpu {
 
-/// Columns of a vector's lanes, in integers as wide as these.
+/// Column indices of a vector's lanes, in integers of the lanes' width.
 template <class S>
 using Columns = std::conditional_t<std::is_same_v<S, double>, simd::I64, simd::I32>;
 

@@ -4,14 +4,14 @@
 
 #include <algorithm>
 
-// Rows of features as the sparse kernels walk them: in blocks of up to eight vectors, so that a row's sums
-// stay in registers over all its entries.
+// Sparse kernels process rows of features in blocks of up to eight vectors, so that a row's sums stay in
+// registers over all its entries.
 namespace adj::kernels::cpu {
 
 inline constexpr int kBlock = 8;  // vectors of features in registers
-/// Entries between asking for a row (into the second-level cache) and using it.
+/// Prefetch distance in entries (into the second-level cache).
 inline constexpr int64_t kAhead = 64;
-/// Operands below this are taken to sit in a near cache.
+/// Operands smaller than this are assumed to be in a near cache.
 inline constexpr size_t kFarBytes = size_t{1} << 20;
 
 template <class S>

@@ -1,9 +1,9 @@
-// Messages relu(x_j + wᵀ e_ij), summed at the targets, and their gradients. A message is computed where it is
-// used, in a row of its own in the first-level cache, forward and again backward; nothing is saved. Bytes: a
-// row of x (backward: of dy) and E numbers for each edge; w stays in the cache.
+// Messages relu(x_j + wᵀ e_ij), summed at the targets, and their gradients. Each message is computed on the
+// fly into a buffer that stays in L1, in the forward and again in the backward pass; nothing is saved. Bytes:
+// a row of x (backward: of dy) and E numbers per edge; w stays in the cache.
 //
-// Backward goes over the transposed structure, so that dx is gathered. dw is summed over groups of chunks,
-// whose number has a limit, and these in order.
+// The backward pass uses the transposed structure, so that dx is gathered. dw is summed per group of chunks,
+// of which there is a limited number, then over the groups in order.
 
 #include <adjoint/kernels/aggregate/gine_sum.h>
 #include <adjoint/kernels/cpu/simd.h>
@@ -13,14 +13,14 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-/// What an edge adds to its source's features, and back.
+/// The message of an edge and its operands.
 template <class S>
 struct Message {
   using T = Accumulator<S>;
   const int32_t* indices;
   const int32_t* order;
   const S* e;
-  const S* w;  // null: e is added as it is
+  const S* w;  // null: e is added unchanged
   int64_t edge_width, width;
 
   Message(const CsrMatrix& a, const Tensor& edges, const Tensor& map, int64_t features)
@@ -80,7 +80,7 @@ struct Forward {
   void finish(int64_t, int64_t, const T*, const T*) const {}
 };
 
-/// Groups of chunks, each of which sums a dw of its own; a power of two that the structure alone decides.
+/// Groups of chunks, each with its own dw sum; fixed by the structure only.
 constexpr int64_t kGroups = 64;
 
 template <class S>
@@ -90,7 +90,7 @@ struct Backward {
   const S* dy;
   const S* x;
   S* dx;
-  T* de;  // null: not asked for
+  T* de;  // null: not computed
 
   /// The entries [begin, end) of row j: of = Σ g, and adds to dw unless it is null.
   void collect(int64_t row, int64_t begin, int64_t end, T* of, T* dw) const {

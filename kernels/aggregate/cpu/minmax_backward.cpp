@@ -1,10 +1,10 @@
-// Scattered, each result's gradient is added to its winner: threads share out the columns, each going through
-// the rows in order, so that every sum has the order of the rows however many threads there are. Bytes:
-// winners and gradients once, and a random row of dx for every result, element by element.
+// Scatter: each result's gradient is added to its winner. Threads split the columns and each goes through the
+// rows in order, so that every sum is in row order for any number of threads. Bytes: winners and gradients
+// once, and a random row of dx for every result, element by element.
 //
-// Gathered, each source goes through its out-edges and sums what it won, vectors at a time; a parallel edge
-// is passed over. Bytes: a row of winners and one of gradients for every entry. Of weighted terms it takes
-// what the edge itself won, weighed.
+// Gather: each source loops over its out-edges and sums what it won, a vector at a time; parallel edges are
+// skipped. Bytes: a row of winners and one of gradients for every entry. With weighted terms an edge takes
+// what it won itself, times its weight.
 
 #include <adjoint/kernels/aggregate/ascending_rows.h>
 #include <adjoint/kernels/aggregate/cpu/columns.h>
@@ -16,10 +16,10 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-constexpr int64_t kColumns = 16;       // a cache line of float32, which no two threads then write
-constexpr int64_t kNarrow = 64;        // below as many columns they are dealt out in half lines
-constexpr int64_t kFewWinners = 4096;  // not worth another thread
-constexpr int64_t kTask = 131072;      // elements worth handing to a thread: some 10 µs
+constexpr int64_t kColumns = 16;       // a cache line of float32: no two threads write the same line
+constexpr int64_t kNarrow = 64;        // fewer columns are split in half lines
+constexpr int64_t kFewWinners = 4096;  // fewer results run on one thread
+constexpr int64_t kTask = 131072;      // elements per task: some 10 µs
 
 template <class S>
 void add_to_winners(const NeighborMinmaxBackwardArgs& args, Accumulator<S>* sums) {
@@ -146,7 +146,7 @@ void neighbor_minmax_backward(const NeighborMinmaxBackwardArgs& args) {
     const Csr at = with_ascending_rows(*args.transposed, transpose);
     NeighborMinmaxBackwardArgs again = args;
     again.transposed = &at;
-    return cpu::neighbor_minmax_backward(again);  // not the entry of all devices
+    return cpu::neighbor_minmax_backward(again);  // not the dispatching entry
   }
   dispatch_features(args.dx.dtype(), [&]<class S>() {
     if (args.weight) return gather<S, true>(args);

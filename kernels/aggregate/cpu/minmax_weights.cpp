@@ -1,5 +1,5 @@
-// Bytes: for every edge a row of winners, one of gradients and one of features, most of them other edges'
-// too.
+// Bytes: per edge a row of winners, one of gradients and one of features, most of which belong to other
+// edges.
 
 #include <adjoint/kernels/aggregate/minmax_weights.h>
 #include <adjoint/kernels/cpu/loops.h>

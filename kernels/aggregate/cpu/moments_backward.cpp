@@ -1,4 +1,4 @@
-// Element by element. Bytes: what the terms are made of, once.
+// Elementwise. Bytes: the operands of the terms, once.
 
 #include <adjoint/kernels/aggregate/moments_backward.h>
 #include <adjoint/kernels/cpu/loops.h>

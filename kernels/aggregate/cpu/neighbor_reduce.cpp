@@ -1,8 +1,7 @@
 // Reductions over neighbours. A chunk of rows is walked once per block of a few vectors of features, so that
-// whatever is asked of a row stays in registers over all its entries: largest and smallest with their
-// columns, and sums, plain and of differences to the row's first term. A heavy row's pieces leave theirs in
-// slots, which are merged in order. Bytes: every entry's row of features and its column, and every result
-// once.
+// the state of a row stays in registers over all its entries: maximum and minimum with their columns, and
+// sums, plain and of differences to the row's first term. The pieces of a heavy row write theirs to slots,
+// which are merged in order. Bytes: every entry's row of features and its column, and every result once.
 
 #include <adjoint/kernels/aggregate/cpu/columns.h>
 #include <adjoint/kernels/aggregate/cpu/feature_blocks.h>
@@ -16,15 +15,15 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-constexpr int64_t kTask = 131072;  // elements worth handing to a thread: some 10 µs
+constexpr int64_t kTask = 131072;  // elements per task: some 10 µs
 
-/// The largest (or smallest) so far of a block of features, and where it was. A NaN stays.
+/// Running maximum (or minimum) of a block of features and its column. NaN is kept.
 template <class S, int B, bool kLargest>
 struct Minmax {
   Vector<S> value[B];
   Columns<S> column[B];
 
-  /// Of no term.
+  /// State before the first term.
   void clear() {
     for (int k = 0; k < B; ++k) {
       value[k] = Vector<S>{};
@@ -49,7 +48,7 @@ template <class S, int B>
 struct Moments {
   Vector<S> shift[B], sum[B], off[B], square[B];
 
-  /// Relative to a term of the row; to 0 where that is not finite, and would make NaN of an infinity.
+  /// Sums relative to a term of the row, or to 0 if that is not finite and would turn an infinity into NaN.
   [[gnu::always_inline]] void begin(const Vector<S> (&term)[B]) {
     for (int k = 0; k < B; ++k) {
       shift[k] = (term[k] - term[k]) == Vector<S>{} ? term[k] : Vector<S>{};
@@ -143,7 +142,7 @@ class Reduction {
 
   const S* row(int64_t e) const { return x_ + indices_[e] * width_; }
 
-  /// A block of entry e's term, and what it is known by.
+  /// A block of entry e's term, and the index recorded if it wins.
   template <bool kWeighted, int B>
   [[gnu::always_inline]] Columns<S> load_term(int64_t e, int64_t first, int tail,
                                               Vector<S> (&term)[B]) const {
@@ -166,7 +165,7 @@ class Reduction {
       return;
     }
     if constexpr (kMoments) {
-      load_block<S, B>(row(offsets_[i]) + first, tail, term);  // of all the row's pieces
+      load_block<S, B>(row(offsets_[i]) + first, tail, term);  // the same for all pieces of the row
       state.moments.begin(term);
     }
     const Columns<S> at = load_term<kWeighted>(begin, first, tail, term);
@@ -245,7 +244,7 @@ class Reduction {
     }
   }
 
-  /// √v, or 0 where v is not above the smallest variance; NaN stays.
+  /// √v, or 0 if v is not above the smallest variance; NaN is kept.
   static Vector<S> root(const Vector<S>& v) {
     T lane[kLanes<S>];
     std::memcpy(lane, &v, sizeof v);

@@ -1,12 +1,12 @@
-// Sparse times dense, its adjoint and the gradient of its values. All three walk a chunk of entries once per
-// block of up to eight vectors of features, so that a row's sums (and, backward, its own features) stay in
-// registers, and ask for the rows of entries ahead while they work on this one. Nothing is saved. Bytes per
-// pass: every entry's row of features, its column and value, and every row of the output once.
+// Sparse-dense product, its adjoint and the gradient of its values. All three walk a chunk of entries once
+// per block of up to eight vectors of features, so that a row's sums (and, backward, its own features) stay
+// in registers, and prefetch the rows of later entries. Nothing is saved. Bytes per pass: every entry's row
+// of features, its column and value, and every row of the output once.
 //
-// Rows are asked for 64 entries ahead, into L2 (48 to 128 are alike). Into L1 the fill buffers are the bound;
-// in both, or of every second line only, it was slower. Large results are stored past the caches, which costs
-// the next op nothing. Helpers in the loop are inlined by force, or sums leave their registers: three times
-// the time in bfloat16.
+// Prefetch distance is 64 entries, into L2 (48 to 128 perform alike). Into L1 the fill buffers are the limit;
+// prefetching into both, or only every second line, was slower. Large results use streaming stores, which
+// costs the next op nothing. Helpers in the loop are force-inlined: otherwise sums leave their registers,
+// which took three times as long in bfloat16.
 
 #include <adjoint/kernels/aggregate/cpu/spmm.h>
 #include <adjoint/kernels/aggregate/explain.h>
@@ -18,34 +18,34 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-constexpr int64_t kTask = 131072;  // multiply-adds worth handing to a thread: some 10 µs
+constexpr int64_t kTask = 131072;  // multiply-adds per task: some 10 µs
 constexpr int64_t kDotGrain = 4096;
-constexpr size_t kStreamBytes = size_t{32} << 20;  // results from this size on are stored past the caches
+constexpr size_t kStreamBytes = size_t{32} << 20;  // results of at least this size use streaming stores
 
-/// to[order[e] or e] = dots of the entries from `begin` on; `to` has an element per entry in `stride`.
+/// to[order[e] or e] = dots of the entries from `begin` on; `to` has one element per entry in `stride`.
 template <class T>
 void scatter(const int32_t* order, int64_t begin, int64_t count, const T* dots, T* to, int64_t stride) {
   for (int64_t k = 0; k < count; ++k)
     to[(order == nullptr ? begin + k : order[begin + k]) * stride] = dots[k];
 }
 
-/// Entries of a chunk as the loops take them, beside its own copy of what they would else jump for.
+/// Weights and dots of a chunk's entries in entry order: pointers to the operands, or to gathered copies.
 template <class S>
 struct Entries {
   int64_t begin, end;
   const Scalar<S>* weight;  ///< of entry begin + k at [k]
-  Scalar<S>* dot;           ///< likewise; where gradients of the weights are summed
+  Scalar<S>* dot;           ///< likewise; for gradients of the weights
 };
 
-/// One aggregation: where its operands are.
+/// Operands of one aggregation.
 template <class S>
 struct Aggregation {
   const int64_t* offsets;
   const int32_t* indices;
   int64_t entries;
   int64_t heads;
-  int64_t pitch;  ///< elements of a row
-  int64_t width;  ///< of them a head's
+  int64_t pitch;  ///< elements per row
+  int64_t width;  ///< elements per head
   EntryValues<Scalar<S>> values;
   const S* x;
   const S* bias;
@@ -69,20 +69,20 @@ struct Aggregation {
         stream(out.bytes() >= kStreamBytes && width % kLanes<S> == 0 && is_aligned(out)),
         y(out.mutable_data<S>()) {}
 
-  /// To a vector's elements: views may begin anywhere.
+  /// Aligned to a vector's elements: views may begin anywhere.
   static bool is_aligned(const Tensor& out) {
     return reinterpret_cast<uintptr_t>(out.raw_data()) % (kLanes<S> * sizeof(S)) == 0;
   }
 
   const S* row(int64_t e) const { return x + indices[e] * pitch; }
 
-  /// Asks for the block of a row that is soon needed.
+  /// Prefetches the block of a row.
   template <int B>
   void prefetch(int64_t e, int64_t first) const {
     if (far) prefetch_block<S, B>(row(std::min(e + kAhead, entries - 1)) + first);
   }
 
-  /// A head's values of the entries [begin, end), in place where they stand in order, else copied into
+  /// A head's values of the entries [begin, end): in place if they are in entry order, else copied to
   /// `buffer`.
   const Scalar<S>* weights(int64_t begin, int64_t end, int64_t head, Scalar<S>* buffer) const {
     if (values.values != nullptr && values.order == nullptr && heads == 1) return values.values + begin;
@@ -105,7 +105,7 @@ template <class S, int B>
   }
 }
 
-/// Also adds ⟨row, own⟩ to every entry's dot product; `own` is a row of the other operand.
+/// Also adds ⟨row, own⟩ to each entry's dot product; `own` is a row of the other operand.
 template <class S, int B>
 [[gnu::always_inline]] inline void sum_entries_and_dots(const Aggregation<S>& g, const Entries<S>& entries,
                                                         const S* own, int64_t first, int tail,
@@ -128,13 +128,13 @@ template <class S, int B>
   }
 }
 
-/// Chunks of `entries` that a thread takes at once. An entry costs a vector's work, however narrow its row.
+/// Chunks of `entries` per task. An entry costs at least one vector's work, even if its row is narrow.
 inline int64_t chunks_per_task(int64_t entries, int64_t width) {
   return ceil_div(kTask, entries * std::max<int64_t>(width, 16));
 }
 
-/// g.y = the sums over all rows. WithDots: the dot products of every entry's row with the target's row of
-/// `own` go to `gradient`.
+/// g.y = the sums of all rows. WithDots: the dot products of each entry's row with the target's row of `own`
+/// go to `gradient`.
 template <bool WithDots, class S>
 void aggregate(const Csr& csr, const Aggregation<S>& g, [[maybe_unused]] const S* own,
                [[maybe_unused]] Scalar<S>* gradient) {

@@ -5,11 +5,11 @@
 #include <adjoint/kernels/cpu/loops.h>
 #include <adjoint/kernels/sparse/cpu/row_chunks.h>
 
-// What the walk of one weight to an entry (spmm.cpp) and that of all heads (spmm_heads.cpp) have in common.
+// Code shared by the walk with one weight per entry (spmm.cpp) and the walk over all heads (spmm_heads.cpp).
 namespace adj::kernels::cpu {
 
-/// True where weights come by head and vectors of features divide evenly into heads or heads into vectors.
-/// The latter only where lanes are cheap to exchange.
+/// True if weights are per head and either heads are a multiple of vectors or vectors a multiple of heads.
+/// The latter only if lane permutation is cheap.
 template <class S>
 bool heads_fill_vectors(int64_t heads, int64_t features) {
   constexpr int64_t kLane = kLanes<S>;
@@ -18,7 +18,7 @@ bool heads_fill_vectors(int64_t heads, int64_t features) {
   return width % kLane == 0 || (simd::kPermutes && kLane % width == 0);
 }
 
-// The SpMM family for such heads: all of a row's heads in one walk over its entries.
+// The SpMM family for such heads: one walk over the entries for all heads.
 template <class S>
 void spmm_by_head(const SpmmArgs& args);
 template <class S>
@@ -26,7 +26,7 @@ void sddmm_by_head(const SddmmArgs& args);
 template <class S>
 void spmm_backward_by_head(const SpmmBackwardArgs& args);
 
-/// What is done to a row's sum before it is stored. `bias` may be null.
+/// Epilogue of a row's sum before it is stored. `bias` may be null.
 template <class S, int B>
 [[gnu::always_inline]] inline void finish(const S* bias, bool relu, int64_t first, int tail,
                                           Vector<S> (&sum)[B]) {
@@ -39,7 +39,7 @@ template <class S, int B>
     for (int k = 0; k < B; ++k) sum[k] = simd::relu(sum[k]);
 }
 
-/// Merges the partial sums of heavy rows, in the order of their entries, into rows of `pitch` elements.
+/// Merges the partial sums of heavy rows, in entry order, into rows of `pitch` elements.
 template <class S>
 void merge_heavy(const RowChunks& cuts, const Scalar<S>* partial, int64_t pitch, const S* bias, bool relu,
                  S* y) {

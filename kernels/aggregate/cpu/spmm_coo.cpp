@@ -1,11 +1,10 @@
-// A row of the result is summed in list order and by one thread. Threads share out blocks of columns first,
-// which are as much work each, and then ranges of rows: the owner of a range picks its entries, some hundred
-// at a time, and goes through them a block of vectors at a time. Neither division changes a sum's order, so
-// they follow the number of threads. A dot product needs the whole row: where gradients of weights are wanted
-// only rows are shared out.
+// Each row of the result is summed in list order by one thread. Threads split the columns first, which gives
+// equal work, then the rows in ranges: the owner of a range selects its entries, some hundred at a time, and
+// processes them a block of vectors at a time. Neither split changes a sum's order, so both may depend on the
+// number of threads. A dot product needs the whole row: with gradients of weights only rows are split.
 //
-// Bytes: for every entry its indices and weight, a row of x, and a row of the result read and written; over
-// sorted rows the last are the result's size alone, once.
+// Bytes: per entry its indices and weight, a row of x, and a row of the result read and written; with sorted
+// rows the result is written only once.
 
 #include <adjoint/kernels/aggregate/cpu/spmm.h>
 #include <adjoint/kernels/aggregate/spmm_coo.h>
@@ -17,12 +16,12 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-constexpr int64_t kTask = 131072;  // multiply-adds worth handing to a thread: some 10 µs
+constexpr int64_t kTask = 131072;  // multiply-adds per task: some 10 µs
 constexpr int64_t kBatch = 1024;   // entries at a time: their rows stay in a near cache for the next columns
-constexpr int64_t kColumns = 64;   // at least, of a thread's share: four lines of a row
-constexpr int64_t kSoon = 32;      // entries between asking for rows and using them
+constexpr int64_t kColumns = 64;   // minimum columns per thread: four lines of a row
+constexpr int64_t kSoon = 32;      // prefetch distance in entries
 
-/// y[row[e]] += w[e] x[col[e]] over `entries`, and dw[e] = ⟨x[col[e]], own[row[e]]⟩ where that is wanted.
+/// y[row[e]] += w[e] x[col[e]] over `entries`, and dw[e] = ⟨x[col[e]], own[row[e]]⟩ if `dw` is computed.
 template <class S>
 struct Scatter {
   const int32_t* row;
@@ -32,12 +31,12 @@ struct Scatter {
   const S* x;
   int64_t width;
   Scalar<S>* y;
-  bool far;       // rows are asked for ahead
+  bool far;       // rows are prefetched
   const S* own;   // with dots
   Scalar<S>* dw;  // likewise
 };
 
-/// The entries from `begin` on, kBatch at most, whose row is in [low, high).
+/// Up to kBatch entries from `begin` on whose row is in [low, high).
 struct Picked {
   std::array<int32_t, kBatch> entry;
   int64_t count = 0;
@@ -50,7 +49,7 @@ struct Picked {
     }
     const auto first = static_cast<uint32_t>(low), rows = static_cast<uint32_t>(high - low);
     count = 0;
-    for (int64_t e = begin; e < end; ++e) {  // without a branch, which would be guessed wrong half the time
+    for (int64_t e = begin; e < end; ++e) {  // branchless: half of the branches would be mispredicted
       entry[static_cast<size_t>(count)] = static_cast<int32_t>(e);
       count += static_cast<uint32_t>(row[e]) - first < rows ? 1 : 0;
     }
@@ -103,14 +102,14 @@ void add_entries(const Scatter<S>& g, int64_t low, int64_t high, bool all, int64
   }
 }
 
-/// y = act(y + bias), from where it was summed to where it belongs.
+/// y = act(y + bias), from the accumulators to the result.
 struct End {
   const Tensor& bias;
   bool relu;
   Tensor& y;
 };
 
-/// The rows of the last `loops` entries begin as those entries' products, all others as 0.
+/// Initialises the sums: rows of the last `loops` entries with those entries' products, all others with 0.
 template <class S>
 void begin_rows(const Scatter<S>& g, int64_t loops, int64_t low, int64_t high, int64_t begin, int64_t end) {
   const Scalar<S>* const weight = g.weight == nullptr ? nullptr : g.weight + g.entries;
@@ -143,7 +142,7 @@ void end_rows(const Scatter<S>& g, const End& done, int64_t low, int64_t high, i
 
 template <bool kDots, class S>
 void scatter(Scatter<S> g, int64_t loops, int64_t rows, const End& done) {
-  Tensor wide = done.y;  // where rows are summed
+  Tensor wide = done.y;  // accumulators
   if constexpr (!std::is_same_v<S, Scalar<S>>) wide = Tensor::empty(done.y.shape(), dtype_of<Scalar<S>>());
   g.y = wide.mutable_data<Scalar<S>>();
   g.entries -= loops;
@@ -152,7 +151,7 @@ void scatter(Scatter<S> g, int64_t loops, int64_t rows, const End& done) {
   const int64_t shares = kDots ? 1 : std::clamp<int64_t>(g.width / kColumns, 1, tasks);
   const int64_t ranges = std::min(ceil_div(tasks, shares), std::max<int64_t>(rows, 1));
   const std::vector<int64_t> ends = row_ranges(g.row, g.entries, rows, ranges);
-  // A share is whole lines, which no two threads write.
+  // Shares are whole cache lines: no two threads write the same line.
   const int64_t columns = ceil_div(ceil_div(g.width, shares), 16) * 16;
   parallel_for(ranges * shares, 1, [&](int64_t task, int64_t) {
     const int64_t low = ends[static_cast<size_t>(task / shares)];
@@ -179,7 +178,7 @@ Scatter<S> operands(const Coo& a, const Tensor& values, const Tensor& x) {
   return g;
 }
 
-/// dw alone.
+/// Only dw.
 template <class S>
 void dots(const SpmmCooBackwardArgs& args) {
   const int32_t *row = args.a.row.data<int32_t>(), *col = args.a.col.data<int32_t>();

@@ -1,7 +1,7 @@
-// Sparse products with weights by head, where heads and vectors of features fit each other: one walk over the
-// entries for all heads of a block of features. A vector within one head is scaled by that head's weight; one
-// of several heads by a vector of weights, of which each stands in its head's lanes. Bytes as in spmm.cpp,
-// and H weights for every entry.
+// Sparse products with weights per head, if head width and vector width divide each other: one walk over the
+// entries for all heads of a block of features. A vector within one head is scaled by that head's weight; a
+// vector of several heads by a vector of weights with each weight in its head's lanes. Bytes as in spmm.cpp,
+// and H weights per entry.
 
 #include <adjoint/kernels/aggregate/cpu/spmm.h>
 
@@ -12,20 +12,20 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-constexpr int64_t kSerial = 32768;  // multiply-adds below which threads cost more than they bring
+constexpr int64_t kSerial = 32768;  // fewer multiply-adds run on one thread
 
 template <class S>
 using Lanes = std::conditional_t<sizeof(Scalar<S>) == 8, simd::I64, simd::I32>;
 
-/// Operands, of which some are absent: `y` is summed where `weights` are given, `dots` are taken with the
-/// rows of `own` where there are any.
+/// Operands, some of which are absent: `y` is summed if `weights` are given, `dots` with the rows of `own`
+/// are computed if `own` is given.
 template <class S>
 struct Walk {
   const Csr& csr;
   const int32_t* order;
   int64_t heads;
-  int64_t pitch;  // features of a row
-  int64_t width;  // of a head
+  int64_t pitch;  // features per row
+  int64_t width;  // features per head
   const S* x;
   bool far;
   const Scalar<S>* weights = nullptr;
@@ -47,8 +47,7 @@ struct Walk {
   int64_t edge(int64_t e) const { return order == nullptr ? e : order[e]; }
 };
 
-/// Which lanes of a vector belong to which head, for heads that are narrower than it; of no use for wider
-/// ones.
+/// Lane-to-head mapping of a vector, for heads narrower than the vector; unused otherwise.
 template <class S>
 struct HeadLanes {
   Lanes<S> head{};       // of each lane
@@ -67,7 +66,7 @@ struct HeadLanes {
   }
 };
 
-/// The entries [begin, end) of one row; their weights and dots stand one after the other, H to an entry.
+/// The entries [begin, end) of one row; their weights and dots are contiguous, H per entry.
 template <bool kSum, bool kDot, bool kNarrow, class S, int B>
 [[gnu::always_inline]] inline void walk_row(const Walk<S>& g, const HeadLanes<S>& lanes, int64_t begin,
                                             int64_t end, const Scalar<S>* weight, Scalar<S>* dot,

@@ -1,4 +1,4 @@
-// Bytes: M x H written, and read where there are weights.
+// Bytes: M x H written, and read if there are weights.
 
 #include <adjoint/kernels/aggregate/edge_mean.h>
 #include <adjoint/kernels/edge/cuda/edge_rows.cuh>

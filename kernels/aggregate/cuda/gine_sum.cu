@@ -1,12 +1,12 @@
-// Messages relu(x_j + wᵀ e_ij), summed at the targets, and their gradients: the walk over the items of the
-// plan that spmm has (heads_kernel), with a group of lanes side by side over features. Nothing is saved: the
-// backward pass, over the transposed structure, computes every message again. The maps of up to kHeld edge
-// features stay in a lane's registers; those of more are read from the first-level cache, and the gradients
-// of de and dw then take a pass for each kHeld of them.
+// Messages relu(x_j + wᵀ e_ij), summed at the targets, and their gradients: spmm's walk over the items of the
+// plan (heads_kernel), with the lanes of a group split over features. Nothing is saved: the backward pass,
+// over the transposed structure, computes every message again. The maps of up to kHeld edge features stay in
+// a lane's registers; further ones are read from L1, and the gradients de and dw then take one pass per kHeld
+// edge features.
 //
-// de is a dot product over a group's lanes in a fixed tree; rows wider than a slab take a launch per slab,
+// de is a dot product over a group's lanes in a fixed tree; rows wider than a slab take one launch per slab,
 // each adding to it. dw is summed by a lane over its items, then over the groups of a block, then over
-// blocks, whose number depends on the structure and the device alone: no atomics.
+// blocks, whose number depends only on the structure and the device: no atomics.
 //
 // Bytes: entries x F of x (backward: of dy), per entry 4 for the column, 4 for the order and 4 E for e (4 E
 // more for de), rows x F of y (backward: of x and dx).
@@ -24,13 +24,13 @@ namespace {
 constexpr int kGineThreads = 128;
 constexpr int kHeld = 8;
 
-/// What the messages need besides what every pass over a structure does (SpmmArguments).
+/// Arguments of the messages besides those of every pass over a structure (SpmmArguments).
 template <class S>
 struct GineArguments {
   const S* e;
-  const S* w;  ///< null: e is added as it is
+  const S* w;  ///< null: e is added unchanged
   int edge_width;
-  int first_edge_feature;  ///< of the kHeld whose maps are held and whose gradients are taken
+  int first_edge_feature;  ///< of the kHeld edge features of this pass
   bool writes_rows;        ///< dx: by the first of several passes
   Sum<S>* de;
   Sum<S>* dw;  ///< [blocks, kHeld, width]
@@ -236,7 +236,7 @@ __global__ void __launch_bounds__(adj::cuda::kBlockThreads)
   dw[i] = total;
 }
 
-/// What a pass reads and writes; absent or null: not asked for.
+/// Operands of a pass; absent or null: not computed.
 struct GineOperands {
   const char* name;
   const CsrMatrix& a;
@@ -244,7 +244,7 @@ struct GineOperands {
   const Tensor& e;
   const Tensor& w;
   Tensor& y;
-  const Tensor& own = kAbsent;  // of the rows: the pass is a backward one
+  const Tensor& own = kAbsent;  // of the rows; only in backward passes
   Tensor de = {};
   Tensor dw = {};
 };
@@ -297,7 +297,7 @@ void run_gine(GineOperands o) {
   } else if (!o.de && !o.dw) {
     run_pass<S, kVector, kLanes, false, true, false, false>(o, arguments, message, all_blocks, slabs);
   } else {
-    // Of blocks that each leave a dw only so many as keep the device busy.
+    // Each block leaves its own dw: no more blocks than keep the device busy.
     const auto most = static_cast<unsigned>(adj::cuda::properties(device.index).multiprocessors * 8);
     const unsigned blocks = o.dw ? std::min(all_blocks, most) : all_blocks;
     Tensor partial;

@@ -1,12 +1,13 @@
 #pragma once
 
-// How a group of lanes goes through one item of a structure's plan (spmm_plan.h): entries in order, whatever
-// rows they belong to, some of them in flight at a time, rows ended as they come. walk_item is a whole walk;
-// kernels that keep more in flight beside the columns than it does are made of ItemWalk. The kernels'
-// arguments `a` say where the plan and the structure are: starts, items, offsets, indices.
+// How a group of lanes processes one item of a structure's plan (spmm_plan.h): entries in order across rows,
+// several in flight at a time, each row ended when its last entry is added. walk_item is a complete walk;
+// kernels that keep more than the columns in flight use ItemWalk. The kernels' arguments `a` have the plan
+// and the structure: starts, items, offsets, indices.
 //
-// How this is written shows in registers (the order of members, ItemWalk without a constructor, walk_item's
-// own row_begin): compare cuobjdump --dump-resource-usage of what includes it after a change.
+// Register counts depend on details of this code (the order of members, ItemWalk without a constructor,
+// walk_item's own row_begin): after a change compare cuobjdump --dump-resource-usage of the kernels that
+// include it.
 
 #include <adjoint/kernels/aggregate/cuda/spmm_device.cuh>
 
@@ -18,17 +19,17 @@ __device__ __forceinline__ unsigned group_mask() {
   return kLanes == 32 ? 0xffffffffu : ((1u << (kLanes % 32)) - 1) << (threadIdx.x % 32 / kLanes * kLanes);
 }
 
-/// An item of the plan as its group sees it; by default one without rows.
+/// An item of the plan as seen by its group; by default one without rows.
 struct Item {
   int entry = 0, end_entry = 0, row = 0, end_row = 0;
-  int row_end = 0, next_end = 0;  ///< ItemWalk's: where the row ends in this item, and the next row
-  int slot = 0;                   ///< of a part: where its results go
+  int row_end = 0, next_end = 0;  ///< of ItemWalk: end of the row in this item, and the next row's
+  int slot = 0;                   ///< of a part: index of its results
   bool part = false;              ///< of a heavy row
   bool first_part = false;        ///< or a whole item
 
   Item() = default;
   __device__ __forceinline__ Item(const ItemStart* starts, int number) { read(starts, number); }
-  /// The same from both starts, by which kernels of many sums keep more registers.
+  /// Equivalent, from both starts; saves registers in kernels with many sums.
   __device__ __forceinline__ Item(const ItemStart& start, const ItemStart& stop)
       : entry(start.entry),
         end_entry(stop.entry),
@@ -52,8 +53,8 @@ struct Item {
   }
 };
 
-/// Where a group is in its item: `row` is the row it is at. kAhead: the end of the next row is read ahead, so
-/// that rows of few entries do not wait for it.
+/// Position of a group in its item: `row` is the current row. kAhead: the end of the next row is read ahead,
+/// so that rows with few entries do not wait for it.
 template <bool kAhead = true>
 struct ItemWalk : Item {
   /// At the item's first row.
@@ -62,7 +63,7 @@ struct ItemWalk : Item {
     row_end = end_of(a, row);
     if (kAhead) next_end = end_of(a, row + 1);
   }
-  /// Likewise item `number` of those in `a`, or none beyond the last.
+  /// Item `number` of those in `a`, or an empty one beyond the last.
   template <class Arguments>
   __device__ __forceinline__ void begin(const Arguments& a, int number) {
     *this = {};
@@ -77,8 +78,8 @@ struct ItemWalk : Item {
     row_end = kAhead ? next_end : end_of(a, row);
     if (kAhead) next_end = end_of(a, row + 1);
   }
-  /// Ends the row, all entries of which were taken, and the empty ones after it: end_row() does with each
-  /// what is to be done, and calls next_row().
+  /// Ends the row, all entries of which have been added, and the empty rows after it: for each, end_row()
+  /// finishes it and calls next_row().
   template <class EndRow>
   __device__ __forceinline__ void end_rows(EndRow&& end_row) {
     const int position = row_end;
@@ -86,12 +87,13 @@ struct ItemWalk : Item {
       end_row();
     } while (active() && row_end == position);
   }
-  /// Likewise empty rows with which the item begins.
+  /// Ends empty rows at the beginning of the item.
   template <class EndRow>
   __device__ __forceinline__ void end_first_rows(EndRow&& end_row) {
     if (active() && row_end == entry) end_rows(end_row);
   }
-  /// add(u) of `left` entries from `position` on, at most kUnroll, and end_row() of each row that ends there.
+  /// Calls add(u) for `left` entries from `position` on, at most kUnroll, and end_row() for each row that
+  /// ends there.
   template <int kUnroll, class Add, class EndRow>
   __device__ __forceinline__ void take(int position, int left, Add&& add, EndRow&& end_row) {
     if (row_end - position > kUnroll && left == kUnroll) {
@@ -117,15 +119,15 @@ struct ItemWalk : Item {
   }
 };
 
-/// A whole walk: columns come a stage at a time through shared memory, the next ones already on their way,
-/// and the rows of kUnroll entries are in flight at once. What is done with them is the body's:
+/// A complete walk: columns are staged in shared memory, with the next stage in flight, and the rows of
+/// kUnroll entries are in flight at once. The body processes them:
 ///
-///   body.gather(columns, entry)     starts the reads of what kUnroll entries from `entry` on point to
-///   body.add(u, column, first)      takes the u-th of them; `first`: of its row in this item
+///   body.gather(columns, entry)     starts the reads for kUnroll entries from `entry` on
+///   body.add(u, column, first)      adds the u-th of them; `first`: of its row in this item
 ///   body.end_row(row, begin, end)   all entries [begin, end) of the row that are in this item were added
 ///
-/// `columns` is the group's own stage, kStage<kLanes> elements, aligned to 16 bytes. The entries beyond the
-/// item that gather() is shown have column 0.
+/// `columns` is the group's own stage, kStage<kLanes> elements, aligned to 16 bytes. Entries passed to
+/// gather() beyond the end of the item have column 0.
 template <int kLanes, int kUnroll, class Arguments, class Body>
 __device__ __forceinline__ void walk_item(const Item& item, const Arguments& a, int32_t* columns,
                                           Body& body) {
@@ -171,7 +173,7 @@ __device__ __forceinline__ void walk_item(const Item& item, const Arguments& a, 
       const auto at = adj::cuda::load<kUnroll>(columns + p);
       body.gather(at, base + p);
       const int position = base + p;
-      // take() would do, but for four registers of the kernels with most sums.
+      // take() is equivalent but costs four more registers in the kernels with most sums.
       if (walk.row_end - position > kUnroll && left == kUnroll) {
 #pragma unroll
         for (int u = 0; u < kUnroll; ++u) body.add(u, at[u], u == 0 && first);

@@ -1,6 +1,6 @@
-// Scattering costs an atomic for every result, gathering 8 bytes for every edge and feature, most of which
-// come from the caches: where edges are few beside rows, that is less. Which way is taken depends on what was
-// given alone (minmax_backward_gathers), and with it the bits.
+// Scatter costs one atomic per result, gather 8 bytes per edge and feature, most of them from the caches: if
+// there are few edges per row, gather is cheaper. The method, and with it the bits, depends only on the
+// arguments (minmax_backward_gathers).
 
 #include <adjoint/kernels/aggregate/ascending_rows.h>
 #include <adjoint/kernels/aggregate/cuda/minmax_strategies.h>

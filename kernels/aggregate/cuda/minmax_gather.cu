@@ -1,9 +1,9 @@
-// Each source goes through its out-edges j -> i and sums dy_i,f where it is the winner. Reads of winners and
-// of dy are in flight together, as neither waits for the other. A parallel edge is passed over: the target's
-// gradient comes once. Of weighted terms each edge takes what it won itself, weighed. Rows are summed in
-// entry order, cut ones in the order of their parts.
+// Each source loops over its out-edges j -> i and sums dy_i,f where it is the winner. Reads of winners and of
+// dy are in flight together, as they are independent. Parallel edges are skipped: the target's gradient is
+// added once. With weighted terms each edge takes what it won itself, times its weight. Rows are summed in
+// entry order, split ones in the order of their parts.
 //
-// Bytes: entries x width of winners and of dy (from L1 and L2 where neighbouring rows share columns), 4 an
+// Bytes: entries x width of winners and of dy (from L1 and L2 if neighbouring rows share columns), 4 per
 // entry, dx once.
 
 #include <adjoint/kernels/aggregate/cuda/minmax_strategies.h>
@@ -20,13 +20,13 @@ struct WinnerArguments {
   const int64_t* offsets;
   const int32_t* indices;
   const int32_t* winner;
-  const Sum<S>* weight;  ///< read where terms are weighted
-  const int32_t* order;  ///< where weights are; null: in entry order
+  const Sum<S>* weight;  ///< read if terms are weighted
+  const int32_t* order;  ///< index of the weights; null: in entry order
   const S* dy;
   S* dx;
   Sum<S>* partial;  ///< [slots, width]
   int width;
-  uint32_t winner_pitch, dy_pitch;  ///< bytes of a row
+  uint32_t winner_pitch, dy_pitch;  ///< bytes per row
   bool accumulate;
 };
 
@@ -38,7 +38,7 @@ struct WinnerBody {
   const int feature;
   const bool valid;
   const char *const winner, *const dy;  ///< this lane's features of row 0
-  int row, last;                        ///< the target that came last
+  int row, last;                        ///< the previous target
   Pack<int32_t, kVector> winners[kUnroll];
   Pack<S, kVector> gradients[kUnroll];
   A sum[kVector];

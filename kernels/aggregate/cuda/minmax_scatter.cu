@@ -1,12 +1,12 @@
-// Each result's gradient is added to its winner, in fixed point (kernels/cuda/fixed_point.cuh), so that
-// atomics may add them: the unit follows from the number of rows and the largest |dy|, and what rounding to
-// it loses is below float32's own.
+// Each result's gradient is added to its winner in fixed point (kernels/cuda/fixed_point.cuh), so that
+// atomics are reproducible: the unit follows from the number of rows and the largest |dy|, and its rounding
+// error is below float32's own.
 //
-// Slabs of features: two buffers of a slab take turns, and one launch scatters a slab while it turns the one
-// before into floats and clears it.
+// Slabs of features: two buffers alternate, and one launch scatters a slab while it converts the previous one
+// to floats and clears it.
 //
-// Bytes: winners and dy once (dy twice, for its maximum), dx once, from memory; for every result an atomic of
-// 8 bytes, and 24 for every element of dx, in L2. Workspace: two slabs of 8 bytes a feature and source.
+// Bytes: winners and dy once (dy twice, for its maximum), dx once, from memory; per result an atomic of 8
+// bytes, and 24 bytes per element of dx, in L2. Workspace: two slabs of 8 bytes per feature and source.
 
 #include <adjoint/kernels/aggregate/cuda/minmax_strategies.h>
 #include <adjoint/kernels/cuda/fixed_point.cuh>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kPacksPerThread = 4;
 
-/// max |dy| of what is finite, as the unit that follows from it; and zeros in all sums.
+/// Computes max |dy| over finite values, as the unit that follows from it, and clears all sums.
 template <class S, int N>
 __global__ void __launch_bounds__(kBlockThreads)
     prepare_kernel(const S* dy, int64_t rows, int width, int64_t pitch, int rows_bits, ulonglong2* sums,
@@ -74,7 +74,7 @@ __device__ __forceinline__ void add_to_winners(const ScatterArguments<S>& a, int
   const int64_t items = a.rows * packs;
   const double scale = a.fixed->scale;
   for (int64_t k = first; k < items; k += kPacksPerThread * step) {
-    // All reads before the first atomic, behind which the compiler would not move them.
+    // All reads before the first atomic: the compiler would not move them across it.
     Pack<int32_t, N> winner[kPacksPerThread];
     Pack<S, N> dy[kPacksPerThread];
     int column[kPacksPerThread];
@@ -130,7 +130,7 @@ __device__ __forceinline__ void finish_sums(const ScatterArguments<S>& a, int64_
   }
 }
 
-/// The first blocks scatter one slab, the others finish the one before.
+/// The first blocks scatter one slab, the others finish the previous one.
 template <class S, int N>
 __global__ void __launch_bounds__(kBlockThreads)
     scatter_kernel(const __grid_constant__ ScatterArguments<S> a) {
@@ -150,7 +150,7 @@ void scatter(const NeighborMinmaxBackwardArgs& args) {
   const int64_t rows = args.dy.size(0), sources = args.dx.size(0), width = args.dx.size(1);
   const int64_t slab = slab_width(sources, width, properties(device.index).l2_bytes);
   const int64_t slabs = ceil_div(width, slab), buffers = std::min<int64_t>(slabs, 2);
-  // Each buffer an even number of sums, which are cleared in pairs.
+  // Each buffer has an even number of sums, since they are cleared in pairs.
   const int64_t buffer = ceil_div(sources * slab, 2) * 2;
   Tensor sums = Tensor::empty({buffers, buffer}, DType::i64, device);
   Tensor fixed = Tensor::empty({2}, DType::f64, device);
@@ -179,7 +179,7 @@ void scatter(const NeighborMinmaxBackwardArgs& args) {
   arguments.accumulate = args.accumulate;
   for (int64_t k = 0; k <= slabs; ++k) {
     arguments.finish = arguments.add;
-    arguments.clear = k > 0 && k + 1 < slabs;  // slab k + 1 takes that buffer
+    arguments.clear = k > 0 && k + 1 < slabs;  // slab k + 1 uses that buffer
     arguments.add = {};
     if (k < slabs) {
       const int64_t first = k * slab;

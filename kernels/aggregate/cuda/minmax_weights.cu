@@ -1,10 +1,10 @@
-// Gradients of the weights of a maximum: a group of lanes for each edge goes through its target's winners and
-// reads gradients and features only of packs in which the edge won, a share of about one in its target's
-// number of edges. A lane sums its features, then a fixed tree over lanes the lanes' sums, so that the bits
-// depend on the width and on whether rows are aligned for wide reads.
+// Gradients of the weights of a maximum: a group of lanes per edge goes through its target's winners and
+// reads gradients and features only of packs in which the edge won, about one in the target's number of
+// edges. A lane sums its features, then a fixed tree sums the lanes, so that the bits depend on the width and
+// on whether rows are aligned for wide reads.
 //
-// Bytes: for every edge a row of winners (from L1 and L2, as the edges of a target stand side by side), what
-// it won of dy and x, and 12 of the edge itself. Nothing is saved or recomputed.
+// Bytes: per edge a row of winners (from L1 and L2, as the edges of a target are adjacent), what it won of dy
+// and x, and 12 for the edge itself. Nothing is saved or recomputed.
 
 #include <adjoint/kernels/aggregate/minmax_weights.h>
 #include <adjoint/kernels/cuda/reduction.cuh>
@@ -56,7 +56,7 @@ void run(const WeightArguments<S>& a, int device) {
          weight_gradient_kernel<S, N, kLanes>, a);
 }
 
-/// As few lanes as hold a row.
+/// The fewest lanes that cover a row.
 template <class S, int N>
 void run_width(const WeightArguments<S>& a, int device) {
   if (a.width <= 4 * N) return run<S, N, 4>(a, device);

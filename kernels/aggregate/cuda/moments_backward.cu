@@ -1,5 +1,5 @@
-// Element by element. Bytes: of each term its parts of dy, and for var and std the mean, for std the
-// deviation, once; terms once. The gradient reads x and two sums and writes dx.
+// Elementwise. Bytes: per term its parts of dy, and for var and std the mean, for std the deviation, once;
+// terms once. The gradient reads x and two sums and writes dx.
 
 #include <adjoint/kernels/aggregate/moments_backward.h>
 #include <adjoint/kernels/cuda/map.cuh>

@@ -1,20 +1,20 @@
 #pragma once
 
-// The kernel of reductions over neighbours. A group of lanes walks an item of the plan (walk_item), each
-// lane owning the same features throughout, with what is asked of a row in registers: largest and smallest
-// with their columns, and sums. A finished row is written at once, past the caches; the parts of a cut row go
-// to the workspace, which merge_neighbors_kernel merges in order (those of very long rows by runs first, as
-// spmm_merge.cuh has it), so that the bits depend on the structure alone.
+// The kernel of reductions over neighbours. A group of lanes walks an item of the plan (walk_item); each lane
+// owns the same features throughout and keeps the row's state in registers: maximum and minimum with their
+// columns, and sums. A finished row is written at once with streaming stores; the parts of a split row go to
+// the workspace, which merge_neighbors_kernel merges in order (for very long rows in runs first, as in
+// spmm_merge.cuh), so the bits depend only on the structure.
 //
-// An extreme costs three instructions an element: the comparison, the maximum, and the choice of the column.
-// max.NaN keeps a NaN without a second comparison; the columns after it are then wrong, and where a row's
-// result is NaN (or nothing passed what it began with) its end looks the column up, going through the row
-// again.
+// A maximum costs three instructions per element: the comparison, the maximum, and the selection of the
+// column. max.NaN keeps a NaN without a second comparison; the columns after it are then wrong, so if a row's
+// result is NaN (or nothing exceeded the initial value) the end of the row goes through the row again to find
+// the column.
 //
-// Where terms are weighed, the winner is the place of the weight, which all lanes read for themselves.
+// With weighted terms the winner is the index of the weight, which every lane reads itself.
 //
-// Bytes: entries x width of X (from L1 and L2 where neighbouring rows share columns), 4 a column, 4 a weight
-// and 4 its place, and rows x width of every result and winner. Nothing is saved but the winners.
+// Bytes: entries x width of X (from L1 and L2 if neighbouring rows share columns), 4 per column, 4 per weight
+// and 4 for its index, and rows x width of every result and winner. Nothing but the winners is saved.
 
 #include <adjoint/kernels/aggregate/cuda/item_walk.cuh>
 #include <adjoint/kernels/aggregate/cuda/spmm_merge.cuh>
@@ -24,7 +24,7 @@
 
 namespace adj::kernels::cuda {
 
-/// What a cut row's part leaves: one value each for a feature.
+/// Partial results of a part of a split row, one value each per feature.
 enum Part : int { kLargestPart, kSmallestPart, kSumPart, kOffPart, kSquarePart, kParts };
 
 template <class S>
@@ -35,14 +35,14 @@ struct NeighborArguments {
   const int32_t* indices;
   const S* x;
   const Sum<S>* weight;  ///< read by kernels of weighted terms
-  const int32_t* order;  ///< where weights are; null: in entry order
+  const int32_t* order;  ///< index of the weights; null: in entry order
   int width;
-  uint32_t pitch;  ///< bytes of a row of x
+  uint32_t pitch;  ///< bytes per row of x
   S* y;            ///< [rows, count width]
   int count;
-  int place[kReductions];   ///< of a reduction in a row of y; -1: not asked for
-  int32_t* winner[2];       ///< of the largest, the smallest; null: not wanted
-  Sum<S>* mean;             ///< null: not wanted
+  int place[kReductions];   ///< of a reduction in a row of y; -1: not computed
+  int32_t* winner[2];       ///< of the maximum, the minimum; null: not computed
+  Sum<S>* mean;             ///< null: not computed
   Sum<S>* part[kParts];     ///< [slots, width]
   int32_t* part_winner[2];  ///< likewise
 
@@ -50,18 +50,18 @@ struct NeighborArguments {
   __device__ __forceinline__ int32_t place_of(int entry) const {
     return order == nullptr ? entry : __ldg(order + entry);
   }
-  /// Where a row's features from `feature` on stand.
+  /// Address of a row's features from `feature` on.
   __device__ __forceinline__ S* at(Reduce reduce, int row, int feature) const {
     return y + (static_cast<int64_t>(row) * count + place[static_cast<int>(reduce)]) * width + feature;
   }
 };
 
-/// Does the value take the place of the best? True of a NaN on either side.
+/// Whether the value replaces the best. True if either is NaN.
 template <bool kLargest, class A>
 __device__ __forceinline__ bool passes(A value, A best) {
   return kLargest ? !(value <= best) : !(value >= best);
 }
-/// The larger (smaller) of both, NaN where either is.
+/// The larger (smaller) of both, NaN if either is.
 template <bool kLargest>
 __device__ __forceinline__ float better_of(float best, float value) {
   float better;
@@ -87,13 +87,14 @@ struct RowMoments {
     const A n = static_cast<A>(count), difference = off / n;
     sum = total;
     mean = total / n;
-    variance = fma(-difference, difference, square / n);  // in one way in every kernel, for the same bits
-    if (variance < A(0)) variance = 0;                    // NaN stays
+    variance =
+        fma(-difference, difference, square / n);  // same expression in every kernel, for the same bits
+    if (variance < A(0)) variance = 0;             // NaN stays
     deviation = variance <= A(kSmallestVariance) ? A(0) : sqrt(variance);
   }
 };
 
-/// Written past the caches, at most 16 bytes at a time.
+/// Streaming stores of at most 16 bytes.
 template <class T, int N>
 __device__ __forceinline__ void stream_values(T* to, const T (&values)[N]) {
   constexpr int kStep = sizeof(T) * N <= 16 ? N : 16 / static_cast<int>(sizeof(T));
@@ -114,7 +115,7 @@ __device__ __forceinline__ void stream_narrow(S* to, const Sum<S> (&values)[N]) 
   stream_values(to, narrowed);
 }
 
-/// The largest (smallest) of what a lane has seen of a row: kVector features of kChunks.
+/// Running maximum (minimum) of a lane in a row: kVector features of kChunks.
 template <class S, int kVector, int kChunks, bool kLargest>
 struct MinmaxState {
   using A = Sum<S>;
@@ -136,7 +137,7 @@ struct MinmaxState {
     if (passes<kLargest>(value, best[c][v])) column[c][v] = at;
     best[c][v] = better_of<kLargest>(best[c][v], value);
   }
-  /// After the row's entries [begin, end): who it was where add() could not tell.
+  /// After the row's entries [begin, end): the winner where add() could not tell.
   template <bool kWeighted>
   __device__ __forceinline__ void settle(const NeighborArguments<S>& a, int c, int feature, int begin,
                                          int end) {
@@ -154,7 +155,7 @@ struct MinmaxState {
         }
         column[c][v] = kWeighted ? a.place_of(e) : a.indices[e];
       } else if (column[c][v] < 0) {
-        column[c][v] = kWeighted ? a.place_of(begin) : a.indices[begin];  // nothing passes an infinity
+        column[c][v] = kWeighted ? a.place_of(begin) : a.indices[begin];  // nothing exceeds an infinity
       }
     }
   }
@@ -203,7 +204,7 @@ struct MomentState {
 #pragma unroll
       for (int v = 0; v < kVector; ++v) sum[c][v] = off[c][v] = square[c][v] = A(0);
   }
-  /// 0 where the term is not finite, and would make NaN of an infinity.
+  /// 0 if the term is not finite and would turn an infinity into NaN.
   __device__ __forceinline__ void begin(int c, const Pack<S, kVector>& term) {
 #pragma unroll
     for (int v = 0; v < kVector; ++v) {
@@ -320,8 +321,8 @@ struct NeighborBody {
 constexpr int kNeighborThreads = 512;
 
 /// Lane l of a group owns features (blockIdx.y kChunks kLanes + c kLanes + l) kVector + [0, kVector) for c <
-/// kChunks. The width is a multiple of kVector, and of the slab where there are several chunks; rows are
-/// aligned to a vector.
+/// kChunks. The width is a multiple of kVector, and of the slab if there are several chunks; rows are aligned
+/// to a vector.
 template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kMax, bool kMin, bool kMoments,
           bool kWeighted>
 __global__ void __launch_bounds__(kNeighborThreads)
@@ -337,33 +338,33 @@ __global__ void __launch_bounds__(kNeighborThreads)
   const Item item(a.starts[number], a.starts[number + 1]);
   const int feature = (static_cast<int>(blockIdx.y) * kChunks * kLanes + lane) * kVector;
   const bool valid = feature < a.width;
-  // A lane beyond the width reads along with the first one and writes nothing.
+  // A lane beyond the width reads the same as the first lane and writes nothing.
   NeighborBody<S, kVector, kLanes, kChunks, kUnroll, kMax, kMin, kMoments, kWeighted> body{
       a, item, feature, valid, keep_address(mask, a.x + (valid ? feature : 0)), a.pitch};
   body.begin();
   walk_item<kLanes, kUnroll>(item, a, columns, body);
 }
 
-/// Of all parts of cut rows (NeighborArguments), or of the runs of these.
+/// Values of all parts of split rows (NeighborArguments), or of their runs.
 template <class A>
 struct NeighborParts {
   A* value[kParts];    ///< [parts, width]
-  int32_t* winner[2];  ///< likewise, of the largest and the smallest
+  int32_t* winner[2];  ///< likewise, of the maximum and the minimum
 };
 
-/// Merges parts of a row for one feature: by a block, a lane a feature, on its first warp.
+/// Merges parts of a row by a block, one lane per feature; the result is in its first warp.
 template <class S, bool kMax, bool kMin, bool kMoments>
 struct NeighborMerge {
   using A = Sum<S>;
   static constexpr int kSums = kMoments ? 3 : 0;
-  /// Parts that a warp asks for at a time.
+  /// Parts in flight per warp.
   static constexpr int kAtOnce = kMax + kMin + kSums > 2 ? 4 : 8;
 
   MinmaxState<S, 1, 1, true> largest;
   MinmaxState<S, 1, 1, false> smallest;
   A sums[3] = {A(0), A(0), A(0)};
 
-  /// The winner of a part is known, and -1 stands for no part at all.
+  /// The winner of a part is known; -1 means an empty part.
   template <class State>
   static __device__ __forceinline__ void take(State& state, A value, int32_t winner) {
     A& best = state.best[0][0];
@@ -405,8 +406,8 @@ struct NeighborMerge {
     }
   }
 
-  /// `count` parts from `begin` on, of which each warp takes a share in order, and then the first one the
-  /// shares in order. All threads of the block call it once.
+  /// `count` parts from `begin` on: each warp takes a share in order, then the first warp merges the shares
+  /// in order. All threads of the block call it once.
   __device__ __forceinline__ void by_block(const NeighborParts<A>& parts, int width, int feature, int begin,
                                            int count) {
     __shared__ A values[kParts][kMergeWarps][32];
@@ -437,8 +438,8 @@ struct NeighborMerge {
   }
 };
 
-/// The runs of slots of very long rows, merged to parts of `runs`: a block for one and 32 features. `count`
-/// tells how many runs there are.
+/// Merges the slot runs of very long rows into parts of `runs`: one block per run and 32 features. `count`
+/// points to the number of runs.
 template <class S, bool kMax, bool kMin, bool kMoments>
 __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Sum<S>>)
     merge_neighbor_runs_kernel(const SlotRun* list, const int64_t* count, int width,
@@ -462,8 +463,8 @@ __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Sum<S>>)
   for (int k = 0; k < merge.kSums; ++k) runs.value[kSumPart + k][at] = merge.sums[k];
 }
 
-/// The results of rows that the plan cut: a block for each and 32 features. `count` tells how many rows there
-/// are.
+/// The results of rows that the plan split: one block per row and 32 features. `count` points to the number
+/// of rows.
 template <class S, bool kMax, bool kMin, bool kMoments>
 __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Sum<S>>)
     merge_neighbors_kernel(const HeavyRow* heavy, const int64_t* count,

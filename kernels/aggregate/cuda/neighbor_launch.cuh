@@ -1,6 +1,6 @@
 #pragma once
 
-// Shapes of neighbor_kernel and how one is launched; all of them give the same bits.
+// Shapes and launches of neighbor_kernel; all shapes give the same bits.
 
 #include <adjoint/kernels/aggregate/cuda/neighbor_kernels.cuh>
 #include <adjoint/kernels/aggregate/cuda/spmm_choice.h>
@@ -22,13 +22,13 @@ constexpr NeighborVariant<S> neighbor_variant() {
           neighbor_kernel<S, kVector, kLanes, kChunks, kUnroll, kMax, kMin, kMoments, kWeighted>};
 }
 
-/// The shared memory of a block whose groups of `lanes` have a stage of columns each.
+/// The shared memory of a block whose groups of `lanes` have one stage of columns each.
 inline size_t column_stage_bytes(int threads, int lanes) {
   const int stage = lanes >= 16 ? lanes : lanes >= 8 ? 16 : 8;
   return static_cast<size_t>(threads / lanes) * static_cast<size_t>(stage) * sizeof(int32_t);
 }
 
-/// The reductions in one pass, by features stored as S. One file per S instantiates it.
+/// The reductions in one pass, for features stored as S. Instantiated in one file per S.
 template <class S>
 void reduce_neighbors(const NeighborReduceArgs& args);
 
@@ -44,7 +44,7 @@ template <class S, bool kMax, bool kMin, bool kMoments>
 struct PartsOfRows {
   using A = Sum<S>;
   static constexpr int kExtremes = (kMax ? 1 : 0) + (kMin ? 1 : 0), kValues = kExtremes + (kMoments ? 3 : 0);
-  static constexpr int64_t kBytes = kValues * sizeof(A) + kExtremes * sizeof(int32_t);  ///< of a feature
+  static constexpr int64_t kBytes = kValues * sizeof(A) + kExtremes * sizeof(int32_t);  ///< per feature
   Tensor values, winners;
   NeighborParts<A> addresses{};
 
@@ -67,7 +67,7 @@ struct PartsOfRows {
   }
 };
 
-/// Its body over the shapes that S has for these parts.
+/// Implementation with the shapes of S for these parts.
 template <class S, bool kMax, bool kMin, bool kMoments, size_t N>
 void run_neighbor_kernel(const NeighborVariant<S> (&variants)[N], ItemKernels family,
                          const NeighborReduceArgs& args) {
@@ -140,7 +140,7 @@ void run_neighbor_kernel(const NeighborVariant<S> (&variants)[N], ItemKernels fa
   run(choice.variant, choice.threads);
 }
 
-/// The shapes of largest or smallest weighted terms: one unroll and few lanes, for their weights take
+/// The shapes of a maximum or minimum of weighted terms: one unroll and few lanes, since the weights take
 /// registers too.
 template <class S, bool kMax>
 void reduce_weighted_neighbors(const NeighborReduceArgs& args) {
@@ -156,7 +156,7 @@ void reduce_weighted_neighbors(const NeighborReduceArgs& args) {
                                              args);
 }
 
-/// Calls the kernels that compute what is asked for, and little besides.
+/// Calls the kernels that compute the requested reductions with the least unneeded work.
 template <class Max, class Min, class Moments, class Every>
 void choose_parts(const NeighborReduceArgs& args, Max&& max, Min&& min, Moments&& moments, Every&& every) {
   const ReductionSet set("neighbor_reduce", args.reduce);

@@ -1,4 +1,4 @@
-// Reductions over neighbours: which instance runs. Bytes and what is saved: neighbor_kernels.cuh.
+// Selects the instance for reductions over neighbours. Bytes and saved data: neighbor_kernels.cuh.
 
 #include <adjoint/kernels/aggregate/cuda/neighbor_launch.cuh>
 

@@ -1,9 +1,8 @@
 // Gradients of edge weights, ⟨dY_i, X_j⟩ per entry, alone or in the same pass as dX = Aᵀ dY: the kernel of
-// spmm with kDot. The row's own features stay in registers over its entries (the next row's are on their
-// way), the others are gathered once for both uses. A dot is summed by a lane over its features, then by a
-// fixed tree over lanes; rows wider than a slab take one launch per slab, each adding to dw. So the bits of
-// dw depend on the width and on whether rows are aligned for wide reads, and the shape is chosen by those
-// alone.
+// spmm with kDot. The row's own features stay in registers over its entries (the next row's are in flight),
+// the others are gathered once for both uses. A dot is summed by a lane over its features, then by a fixed
+// tree over lanes; rows wider than a slab take one launch per slab, each adding to dw. So the bits of dw
+// depend on the width and on whether rows are aligned for wide reads, and the shape depends only on those.
 
 #include <adjoint/kernels/aggregate/cuda/spmm_launch.cuh>
 #include <adjoint/kernels/aggregate/cuda/spmm_strategies.h>
@@ -48,7 +47,7 @@ void run_dots(const char* name, const DotOperands<S>& o) {
   if constexpr (kSum) launch_merge<S>(name, device.index, plan, arguments);
 }
 
-/// The shape for a width: as few lanes as hold it, then as many chunks.
+/// The shape for a width: the fewest lanes that cover it, then the fewest chunks.
 template <class S, int kVector, bool kSum>
 void run_width(const char* name, const DotOperands<S>& o) {
   const int64_t width = o.own.size(1);

@@ -1,4 +1,4 @@
-// Y = act(A X + bias): which code computes it.
+// Y = act(A X + bias): selects the method.
 
 #include <adjoint/kernels/aggregate/cuda/spmm_launch.cuh>
 #include <adjoint/kernels/aggregate/cuda/spmm_strategies.h>

@@ -15,11 +15,11 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-constexpr int64_t kMeasuredBytes = 8 << 20;  // gathered: below, launching is what takes the time
+constexpr int64_t kMeasuredBytes = 8 << 20;  // gathered; below it launch overhead dominates
 constexpr int kMeasuredRounds = 3;
 constexpr int kThreads[] = {128, 256, 512, 1024};
 constexpr int kUsualThreads = 256;
-// Structures of one size class (a loader's mini-batches) that are measured before the next ones take over the
+// Structures of one size class (a loader's mini-batches) that are measured before later ones reuse the
 // choice.
 constexpr int kMeasuredAlike = 3;
 
@@ -30,14 +30,14 @@ bool fits(const SpmmShape& shape, const SpmmProblem& problem) {
   return true;
 }
 
-/// Lanes that have nothing to do in the last slab, as a share of all.
+/// Idle lanes in the last slab, as a share of all.
 double idle_share(const SpmmShape& shape, int64_t width) {
   const int64_t slabs = (width + shape.slab() - 1) / shape.slab();
   return 1.0 - static_cast<double>(width) / static_cast<double>(slabs * shape.slab());
 }
 
-/// Bytes of a row that one pass should take: all of it, up to 512; less where X is larger than the L2 cache,
-/// rows are gathered several times, and narrower slabs of X would stay in it.
+/// Bytes of a row per pass: all of it, up to 512; less if X is larger than the L2 cache, rows are gathered
+/// several times, and narrower slabs of X would stay in it.
 int64_t wanted_bytes(const SpmmProblem& problem, int64_t l2_bytes) {
   const int64_t row = problem.width * static_cast<int64_t>(problem.element_bytes);
   int64_t wanted = std::min<int64_t>(row, 512);
@@ -80,7 +80,7 @@ class Stopwatch {
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
 
-  /// Shortest of a few runs, in ms, after one that does not count.
+  /// Shortest of a few runs, in ms, after a warm-up run.
   template <class F>
   float shortest(F&& f) {
     f();
@@ -102,7 +102,7 @@ class Stopwatch {
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };
 
-/// Not shapes that take many more passes than need be, or of which more than half would idle.
+/// Excludes shapes that take many more passes than necessary or leave more than half of the lanes idle.
 bool worth_measuring(const SpmmShape& shape, const SpmmProblem& problem) {
   const int64_t slab = shape.slab() * static_cast<int64_t>(problem.element_bytes);
   const int64_t row = problem.width * static_cast<int64_t>(problem.element_bytes);
@@ -156,8 +156,7 @@ std::map<AlikeKey, Alike>& alike_choices() {
   return *map;
 }
 
-/// What a family computes. For spmm the name that spmm.cu uses: the choice among own shapes is the rest of
-/// the same choice.
+/// Name of a family's op. For spmm the name used by spmm.cu, since the shape is part of the same choice.
 std::string_view name_of_family(int family) {
   constexpr std::string_view kNames[] = {"spmm",
                                          "neighbor_reduce to the largest",

@@ -1,17 +1,17 @@
 // Gather-scatter over an unsorted list (fuseGNN, Chen et al. 2020, algorithms 1 and 2): a group of lanes
-// takes a run of neighbouring entries, reads all their rows of x, and adds the products to the sums of their
-// rows by atomics. Entries of one row that follow each other, as lists often have them, are added up before:
-// an atomic for each run. Sums are integers (kernels/cuda/fixed_point.cuh), so that neither runs nor atomics
-// decide a bit; the unit is found on the device, of max |w|, max |x| and the number of entries.
+// takes a run of consecutive entries, reads all their rows of x, and adds the products to the sums of their
+// rows by atomics. Consecutive entries of the same row, common in real lists, are summed first: one atomic
+// per run. Sums are integers (kernels/cuda/fixed_point.cuh), so neither runs nor atomics change the bits; the
+// unit is computed on the device from max |w|, max |x| and the number of entries.
 //
-// Slabs of features keep the sums in L2: two buffers take turns, and one launch scatters a slab while it
-// turns the one before into features and clears it. A slab reads the list again. Nothing is saved for
-// backward, which is the same pass over the turned list; with gradients of weights it reads the row's own
-// features too, and takes a dot product an entry, a slab after the other.
+// Slabs of features keep the sums in L2: two buffers alternate, and one launch scatters a slab while it
+// converts the previous one to features and clears it. Each slab reads the list again. Nothing is saved for
+// backward, which is the same pass over the transposed list; with gradients of weights it also reads the
+// row's own features and computes a dot product per entry, one slab after the other.
 //
-// Bytes: x once and the weights for their maxima; for every entry and slab 8 of indices and 4 of weight, for
-// every entry its row of x, and 8 bytes an element of atomics in L2; 24 bytes of L2 for every element of the
-// result, which is written once. Workspace: two slabs of 8 bytes a feature and row.
+// Bytes: x once and the weights for their maxima; per entry and slab 8 of indices and 4 of weight, per entry
+// its row of x, and 8 bytes per element of atomics in L2; 24 bytes of L2 per element of the result, which is
+// written once. Workspace: two slabs of 8 bytes per feature and row.
 
 #include <adjoint/kernels/aggregate/spmm_coo.h>
 #include <adjoint/kernels/cuda/fixed_point.cuh>
@@ -25,30 +25,30 @@ template <class Sum>
 struct Slab {
   int first = 0;
   int width = 0;
-  Sum* sums = nullptr;  ///< null: dot products alone
+  Sum* sums = nullptr;  ///< null: only dot products
 };
 
 template <class S, class Sum>
 struct SpmmCooArguments {
   const int32_t* to;    ///< row of the result of each entry
-  const int32_t* from;  ///< and of x
+  const int32_t* from;  ///< row of x of each entry
   const float* weight;  ///< null: ones
   const S* x;
-  const S* own;  ///< with dots: what belongs to the result's rows
+  const S* own;  ///< with dots: features of the result's rows
   float* dw;     ///< likewise
   S* y;
   const S* bias;  ///< null: none
   bool relu;
   const FixedPoint* fixed;
-  int64_t entries;  ///< that are scattered
-  bool loops;       ///< entries + i is that of row i, which is added where rows are finished
+  int64_t entries;  ///< number of scattered ones
+  bool loops;       ///< entry entries + i is the loop of row i, added when rows are finished
   int64_t rows;
   int width;
-  int lanes;         ///< of a group, a power of two
+  int lanes;         ///< per group, a power of two
   Slab<Sum> add;     ///< width 0: none
   Slab<Sum> finish;  ///< likewise
   bool clear;        ///< the sums that are finished
-  bool first_dots;   ///< dw begins with this slab
+  bool first_dots;   ///< dw starts with this slab
   unsigned add_blocks;
 };
 
@@ -118,8 +118,8 @@ __device__ __forceinline__ float value_of(float sum, double /*unit*/, double add
   return static_cast<float>(static_cast<double>(sum) + added);
 }
 
-/// The unit that follows from the largest finite |x| and |weight|; and zeros in all sums. Without
-/// `fixed`: the zeros alone.
+/// Computes the unit from the largest finite |x| and |weight|, and clears all sums. Without `fixed` only
+/// clears.
 template <class S, int N>
 __global__ void __launch_bounds__(kBlockThreads)
     prepare_kernel(const S* x, int64_t packs, const float* weight, int64_t entries, int count_bits,
@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(kBlockThreads)
       fixed_point(exponent_above(of_x) + (weight == nullptr ? 0 : exponent_above(of_weight)), count_bits);
 }
 
-/// Entries that a group of lanes takes together: what is in flight at once.
+/// Entries of a group of lanes that are in flight at once.
 template <bool kDots>
 constexpr int kRun = kDots ? 4 : 8;
 
@@ -173,7 +173,7 @@ __device__ __forceinline__ void scatter_entries(const SpmmCooArguments<S, Sum>& 
   const int64_t runs = (a.entries + kEntries - 1) / kEntries;
   double scale = 0.0;
   if constexpr (!std::is_same_v<Sum, float>) scale = a.fixed->scale;
-  // The block goes round together, so that the shuffles below are whole.
+  // All threads of the block iterate together, so that the shuffles below have all lanes.
   for (int64_t round = int64_t{blockIdx.x} * groups; round < runs; round += int64_t{a.add_blocks} * groups) {
     const int64_t begin = (round + group) * kEntries;
     const int count = static_cast<int>(max(int64_t{0}, min(int64_t{kEntries}, a.entries - begin)));
@@ -190,7 +190,7 @@ __device__ __forceinline__ void scatter_entries(const SpmmCooArguments<S, Sum>& 
     }
     for (int p = lane; p < packs; p += a.lanes) {
       const int column = p * N;
-      // All reads before the first atomic, behind which the compiler would not move them.
+      // All reads before the first atomic: the compiler would not move them across it.
       Pack<S, N> x[kEntries];
       [[maybe_unused]] Pack<S, N> own[kEntries];
 #pragma unroll
@@ -256,7 +256,7 @@ __device__ __forceinline__ void finish_rows(const SpmmCooArguments<S, Sum>& a, i
   }
 }
 
-/// The first blocks scatter one slab, the others finish the one before.
+/// The first blocks scatter one slab, the others finish the previous one.
 template <class S, class Sum, int N, bool kDots>
 __global__ void __launch_bounds__(kBlockThreads)
     spmm_coo_kernel(const __grid_constant__ SpmmCooArguments<S, Sum> a) {
@@ -287,13 +287,13 @@ void launch_spmm_coo(const char* name, Device device, SpmmCooArguments<S, Sum>& 
          spmm_coo_kernel<S, Sum, N, kDots>, a);
 }
 
-/// All slabs, x [cols, width] being what is gathered.
+/// All slabs; x [cols, width] is gathered.
 template <class S, class Sum, int N, bool kDots>
 void scatter(const char* name, Device device, int64_t cols, SpmmCooArguments<S, Sum> a) {
   constexpr bool kFixed = !std::is_same_v<Sum, float>;
   const int64_t slab = slab_width(a.rows, a.width, properties(device.index).l2_bytes, sizeof(Sum));
   const int64_t slabs = ceil_div(int64_t{a.width}, slab), buffers = std::min<int64_t>(slabs, 2);
-  // Each buffer a whole number of 16 bytes, which are cleared together.
+  // Each buffer is a whole number of 16-byte units, the unit of clearing.
   constexpr int64_t kTogether = 16 / static_cast<int64_t>(sizeof(Sum));
   const int64_t buffer = ceil_div(a.rows * slab, kTogether) * kTogether;
   Tensor sums = Tensor::empty({buffers, buffer}, kFixed ? DType::i64 : DType::f32, device);
@@ -313,7 +313,7 @@ void scatter(const char* name, Device device, int64_t cols, SpmmCooArguments<S, 
   a.fixed = static_cast<const FixedPoint*>(fixed.raw_data());
   for (int64_t k = 0; k <= slabs; ++k) {
     a.finish = a.add;
-    a.clear = k > 0 && k + 1 < slabs;  // slab k + 1 takes that buffer
+    a.clear = k > 0 && k + 1 < slabs;  // slab k + 1 uses that buffer
     a.add = {};
     a.first_dots = k == 0;
     if (k < slabs) {
@@ -351,7 +351,7 @@ void forward(const SpmmCooArgs& args) {
       : scatter<S, Sum, 1, false>("spmm_coo", device, args.a.cols, a);
 }
 
-/// The loops are entries like others: their dot products are wanted too.
+/// Loops are treated as ordinary entries: their dot products are needed too.
 template <class S, class Sum>
 void backward(const SpmmCooBackwardArgs& args) {
   Coo turned = args.a.transposed();
@@ -388,7 +388,7 @@ void spmm_coo(const SpmmCooArgs& args) {
 }
 
 void spmm_coo_backward(const SpmmCooBackwardArgs& args) {
-  if (args.x.numel() == 0 || args.dy.numel() == 0) {  // no features, or nobody to have an edge with
+  if (args.x.numel() == 0 || args.dy.numel() == 0) {  // no features, or one side is empty
     args.dw.zero_();
     if (args.dx) args.dx.zero_();
     return;

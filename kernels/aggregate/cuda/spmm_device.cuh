@@ -7,7 +7,7 @@ namespace adj::kernels::cuda {
 
 using adj::cuda::Pack;
 
-/// What is stored as S is summed as Sum<S>.
+/// Accumulator type of features stored as S.
 template <class S>
 using Sum = Accumulator<S>;
 
@@ -23,17 +23,17 @@ struct SpmmArguments {
   S* y;
   Sum<S>* partial;  ///< [slots, width]
   int width;
-  uint32_t pitch;  ///< bytes of a row
+  uint32_t pitch;  ///< bytes per row
   int first_feature;
   bool epilogue;  ///< bias or relu
   bool relu;
   const S* bias;   ///< null: none
   const S* own;    ///< kDot: [rows, width]
   Sum<S>* dw;      ///< kDot
-  bool add_to_dw;  ///< kDot: the first features are in dw already
+  bool add_to_dw;  ///< kDot: dw already has the sums of the first features
 };
 
-/// relu(value + bias), or without either.
+/// relu(value + bias), each optional.
 template <class S>
 __device__ __forceinline__ Sum<S> finish(const SpmmArguments<S>& a, Sum<S> value, int feature) {
   if (a.bias != nullptr) value += widen(a.bias[feature]);
@@ -59,20 +59,19 @@ struct Word<2> {
   using type = unsigned short;
 };
 
-/// from + index * pitch, in bytes: one instruction, which the compiler makes four of.
+/// from + index * pitch, in bytes, as one instruction; the compiler would generate four.
 __device__ __forceinline__ const char* row_address(const char* from, int32_t index, uint32_t pitch) {
   uint64_t address;
   asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(address) : "r"(index), "r"(pitch), "l"(from));
   return reinterpret_cast<const char*>(address);
 }
 
-/// The value itself, which the compiler now keeps in a register rather than compute it again in every round
-/// of a loop.
+/// Opaque copy of a value: the compiler keeps it in a register instead of recomputing it in every iteration.
 template <class T>
 __device__ __forceinline__ T keep(unsigned mask, T value) {
   return __shfl_sync(mask, value, threadIdx.x % 32);
 }
-/// Likewise an address, of bytes.
+/// Likewise for an address, of bytes.
 template <class T>
 __device__ __forceinline__ const char* keep_address(unsigned mask, const T* address) {
   return reinterpret_cast<const char*>(keep(mask, reinterpret_cast<unsigned long long>(address)));
@@ -88,7 +87,7 @@ __device__ __forceinline__ Pack<S, N> gather_pack(const char* from) {
   return pack;
 }
 
-/// A write that does not push gathered rows out of the L2 cache.
+/// A write that does not evict gathered rows from the L2 cache.
 template <class S, int N>
 __device__ __forceinline__ void stream_pack(const char* to, const Pack<S, N>& pack) {
   using W = typename Word<sizeof(S) * N>::type;
@@ -97,7 +96,7 @@ __device__ __forceinline__ void stream_pack(const char* to, const Pack<S, N>& pa
   __stcs(reinterpret_cast<W*>(const_cast<char*>(to)), word);
 }
 
-/// Sums v[0 … N) over a group of L lanes in a fixed tree. Lane l is left with the sum of v[l / (L / N)].
+/// Sums v[0 … N) over a group of L lanes in a fixed tree. Lane l ends with the sum of v[l / (L / N)].
 template <int N, int L, class A>
 __device__ __forceinline__ A reduce_scatter(A (&v)[N], int lane, unsigned mask) {
   static_assert(N <= L);

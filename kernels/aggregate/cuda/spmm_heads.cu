@@ -1,15 +1,14 @@
-// Aggregations whose weights come by head, [M,H], their adjoint and the gradient of the weights: the walk of
-// spmm_kernel (spmm_kernels.cuh) over the items of the plan, with the lanes of a group shared out among
-// heads, so that a lane's features belong to one head: it reads that head's weight beside each gathered row,
-// and a head's dot product is summed over its own lanes in a fixed tree. Columns come four entries at a time,
-// the next four already on their way. Heads wider than the lanes' registers take a launch per part of them,
-// each adding to dw.
+// Aggregations with weights per head, [M,H], their adjoint and the gradient of the weights: the walk of
+// spmm_kernel (spmm_kernels.cuh) over the items of the plan, with the lanes of a group split over heads, so
+// that a lane's features belong to one head: it reads that head's weight with each gathered row, and a head's
+// dot product is summed over its own lanes in a fixed tree. Columns are read four entries at a time, with the
+// next four in flight. Heads wider than the lanes' registers take one launch per part, each adding to dw.
 //
-// Every (row, feature) is one sequential sum, cut where the plan says; a dot depends on D and on whether rows
-// are aligned for wide reads. Nothing is saved.
+// Every (row, feature) is one sequential sum, split where the plan says; a dot depends on D and on whether
+// rows are aligned for wide reads. Nothing is saved.
 //
-// Bytes: entries x F of X, per entry 4 for the column (4 more where there is an order) and 4 H for the
-// weights (4 H more for dw), rows x F of Y.
+// Bytes: entries x F of X, per entry 4 for the column (4 more with an order) and 4 H for the weights (4 H
+// more for dw), rows x F of Y.
 
 #include <adjoint/kernels/aggregate/cuda/item_walk.cuh>
 #include <adjoint/kernels/aggregate/cuda/spmm_launch.cuh>
@@ -23,12 +22,12 @@ namespace {
 
 constexpr int kHeadThreads = 256;
 
-/// How a group of lanes covers the heads of a row.
+/// Mapping of a group's lanes to the heads of a row.
 struct HeadLayout {
   int heads;
-  int width;  ///< features of a head
-  int lanes;  ///< of a head, a power of two
-  int first;  ///< feature of the head from which this launch takes
+  int width;  ///< features per head
+  int lanes;  ///< per head, a power of two
+  int first;  ///< first feature of the head in this launch
 };
 
 template <class S, int kVector, int kLanes, int kChunks, bool kSum, bool kDot>
@@ -156,7 +155,7 @@ __global__ void __launch_bounds__(kHeadThreads)
   }
 }
 
-/// What a pass reads and writes besides the structure; absent: not asked for.
+/// Operands of a pass besides the structure; absent: not computed.
 struct HeadOperands {
   const CsrMatrix& a;
   const Tensor& x;  // gathered
@@ -204,12 +203,12 @@ void run_heads(const char* name, const HeadOperands& o) {
   if constexpr (kSum) launch_merge<S>(name, device.index, plan, arguments);
 }
 
-/// As few lanes as hold all heads; several chunks where one head fills more than a warp.
+/// The fewest lanes that cover all heads; several chunks if one head needs more than a warp.
 template <class S, int kVector, bool kSum, bool kDot>
 void run_layout(const char* name, const HeadOperands& o) {
   const int64_t packs = ceil_div(o.x.size(1) / o.heads, kVector);
   const auto lanes = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(packs))) * o.heads;
-  if constexpr (sizeof(S) < 8) {  // float64 is for gradient checks: small code rather than speed
+  if constexpr (sizeof(S) < 8) {  // float64 is for gradient checks: small code over speed
     if (lanes <= 16) return run_heads<S, kVector, 16, 1, kSum, kDot>(name, o);
     if (packs > 32)
       return run_heads < S, kVector, 32, kVector * sizeof(Sum<S>) <= 16 ? 4 : 2, kSum, kDot > (name, o);

@@ -1,36 +1,36 @@
 #pragma once
 
 // The kernel of the SpMM family. A group of lanes takes one item of the plan (spmm_plan.h) and walks its
-// entries in order, a few rows of X in flight at a time whatever rows of the matrix they belong to; each lane
-// owns the same features throughout, so that every (row, feature) is one sequential sum: the same bits for
-// every shape of the group. Columns and weights come 16 or 32 entries at a time through shared memory, the
-// next ones already on their way. A finished row is written at once, a cut one to the workspace, which
-// merge_kernel sums in order.
+// entries in order, a few rows of X in flight at a time across rows of the matrix; each lane owns the same
+// features throughout, so that every (row, feature) is one sequential sum: the same bits for every shape of
+// the group. Columns and weights are staged in shared memory 16 or 32 entries at a time, with the next stage
+// in flight. A finished row is written at once, a split one to the workspace, which merge_kernel sums in
+// order.
 //
-// With kDot the same pass also takes ⟨own row, gathered row⟩ per entry: the gradient of the edge weights.
+// With kDot the same pass also computes ⟨own row, gathered row⟩ per entry: the gradient of the edge weights.
 //
-// Bytes: entries x width of X (from L1 and L2 where neighbouring rows share columns), once per entry 4 for
-// the column and the weight, rows x width of Y. Nothing is saved.
+// Bytes: entries x width of X (from L1 and L2 if neighbouring rows share columns), per entry 4 for the column
+// and 4 for the weight, rows x width of Y. Nothing is saved.
 //
-// Bound: X is read from DRAM at worst, from L2 where X fits there, from L1 where the warps of a block walk
-// the same columns at about the same time, which large blocks on middling rows bring about. Where X does not
-// fit in L2 but slabs of 128 bytes a row do, a pass a slab reads X from DRAM once, for the price of reading
-// columns and weights once a slab. Only rows of more than two items are cut, so that no degree distribution
-// leaves warps idle. cuSPARSE is for request only: on a skewed graph none of its CSR algorithms gave the same
-// bits in twelve runs at widths 16 and 128 (H200, CUDA 13.0).
+// Bound: X is read from DRAM at worst, from L2 if X fits there, from L1 if the warps of a block walk the same
+// columns at about the same time, which large blocks on medium rows achieve. If X does not fit in L2 but
+// slabs of 128 bytes per row do, one pass per slab reads X from DRAM once, at the cost of reading columns and
+// weights once per slab. Only rows of more than two items are split, so no degree distribution leaves warps
+// idle. cuSPARSE is used on request only: on a skewed graph none of its CSR algorithms gave the same bits in
+// twelve runs at widths 16 and 128 (H200, CUDA 13.0).
 
 #include <adjoint/kernels/aggregate/cuda/item_walk.cuh>
 
 namespace adj::kernels::cuda {
 
-/// Threads of a block that leave each enough registers for what it has in flight.
+/// Threads per block that leave each thread enough registers for the data in flight.
 template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kDot>
 constexpr int kMostThreads = kVector* kChunks* kUnroll <= 16 && kLanes >= 16 && sizeof(S) <= 4 && !kDot ? 1024
                                                                                                         : 512;
 
 /// Lane l of a group owns features first + (c * kLanes + l) * kVector + [0, kVector) for c < kChunks;
-/// blockIdx.y counts slabs of that many. The width is a multiple of kVector (of the slab where kWhole), and
-/// rows are aligned to it.
+/// blockIdx.y counts slabs of that many features. The width is a multiple of kVector (of the slab if kWhole),
+/// and rows are aligned to it.
 template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kWhole, bool kSum, bool kDot>
 __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnroll, kDot>)
     spmm_kernel(const __grid_constant__ SpmmArguments<S> a) {
@@ -51,8 +51,8 @@ __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnr
   const Item item(a.starts, number);
   const int end_entry = item.end_entry;
 
-  // A lane beyond the width reads along with the first one, so that nothing in the loop depends on it, and
-  // writes nothing. Only where chunks may be cut do reads ask.
+  // A lane beyond the width reads the same as the first lane, so that nothing in the loop depends on it, and
+  // writes nothing. Reads are predicated only if chunks may be partial.
   constexpr int kChunkBytes = kLanes * kVector * static_cast<int>(sizeof(S));
   const int feature = a.first_feature + (static_cast<int>(blockIdx.y) * kChunks * kLanes + lane) * kVector;
   bool valid[kChunks];

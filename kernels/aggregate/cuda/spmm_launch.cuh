@@ -1,7 +1,6 @@
 #pragma once
 
-// Shapes of spmm_kernel and how one is launched. Which shape runs is spmm_choice.h's to say: all of them give
-// the same bits.
+// Shapes and launches of spmm_kernel. spmm_choice.h chooses the shape; all shapes give the same bits.
 
 #include <adjoint/kernels/aggregate/cuda/spmm_choice.h>
 #include <adjoint/kernels/aggregate/cuda/spmm_kernels.cuh>
@@ -32,7 +31,7 @@ void check_width(const char* name, int64_t width) {
             name, width);
 }
 
-/// What every pass over the items of a structure is given.
+/// Arguments of every pass over the items of a structure.
 template <class S>
 SpmmArguments<S> spmm_arguments(const CsrMatrix& a, const SpmmPlan& plan, const void* x, int64_t width) {
   SpmmArguments<S> arguments{};
@@ -61,19 +60,19 @@ void launch_items(const char* name, int device, const SpmmShape& shape, int thre
                     kernel, arguments);
 }
 
-/// May a merge take 16 bytes of partial sums at a time?
+/// Whether a merge may read 16 bytes of partial sums at a time.
 template <class S>
 bool merges_wide(const SpmmArguments<S>& a) {
   constexpr int kVector = 16 / static_cast<int>(sizeof(Sum<S>));
   return a.width % kVector == 0 && reinterpret_cast<uintptr_t>(a.y) % (kVector * sizeof(S)) == 0;
 }
-/// Slabs of features that a merge takes side by side, kVector of them a lane.
+/// Slabs of features that a merge processes in parallel, kVector features per lane.
 template <class S>
 unsigned merge_slabs(const SpmmArguments<S>& a, int vector) {
   return a.y == nullptr ? 0 : static_cast<unsigned>(ceil_div(a.width, 32 * vector));
 }
 
-/// The runs of very long rows, merged: [runs, width].
+/// The merged runs of very long rows: [runs, width].
 template <class S, int kVector>
 Tensor merge_runs(const char* name, int device, const SpmmPlan& plan, const SpmmArguments<S>& a) {
   using A = Sum<S>;
@@ -88,8 +87,8 @@ Tensor merge_runs(const char* name, int device, const SpmmPlan& plan, const Spmm
   return runs;
 }
 
-/// Sums what cut rows left in the workspace, of one matrix or of several that one walk leaves: `row`, `value`
-/// and `term`, each of which is absent where it has no y.
+/// Sums the partial results of split rows in the workspace, of one matrix or of several from one walk: `row`,
+/// `value` and `term`; one without y is absent.
 template <class S>
 void launch_merge(const char* name, int device, const SpmmPlan& plan, const SpmmArguments<S>& row,
                   const SpmmArguments<S>& value = {}, const SpmmArguments<Sum<S>>& term = {}) {
@@ -124,7 +123,7 @@ void launch_merge(const char* name, int device, const SpmmPlan& plan, const Spmm
   merges_wide(row) && merges_wide(value) ? run.template operator()<kVector>() : run.template operator()<1>();
 }
 
-/// Y = act(A X + bias) by the own kernels. One file per S instantiates it.
+/// Y = act(A X + bias) by our own kernels. Instantiated in one file per S.
 template <class S>
 void own_spmm(const SpmmArgs& args);
 
@@ -135,7 +134,7 @@ void own_spmm<double>(const SpmmArgs& args);
 template <>
 void own_spmm<bfloat16>(const SpmmArgs& args);
 
-/// The body of own_spmm over the shapes that S has.
+/// Implementation of own_spmm with the shapes of S.
 template <class S, size_t N>
 void run_own_spmm(const SpmmVariant<S> (&variants)[N], const SpmmArgs& args) {
   const CsrMatrix& a = args.a;

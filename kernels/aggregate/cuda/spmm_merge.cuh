@@ -1,14 +1,14 @@
 #pragma once
 
-// What cut rows left in the workspace, summed: one warp per row and slab of 32 * kVector features, in order;
-// a row of very many parts is summed by a block, each warp taking a run of parts in order, then the runs in
-// order. Where even that would take long (HeavyRow), merge_runs_kernel makes fewer parts of the row's first,
-// many blocks side by side. Which of these it is depends on the row's length alone.
+// Sums of the partial results of split rows in the workspace: one warp per row and slab of 32 * kVector
+// features, in order; a row with very many parts is summed by a block, each warp taking a run of parts in
+// order, then the runs in order. If even that takes too long (HeavyRow), merge_runs_kernel first reduces the
+// row's parts by many blocks in parallel. The method depends only on the row's length.
 //
-// A warp has several parts on their way at a time, for it is the wait for memory that takes the time. Where
-// fewer are left it reads the last one again, which costs nothing and keeps the reads together.
+// A warp keeps several reads in flight, since the merge is limited by memory latency. If fewer parts are left
+// it reads the last one again, which costs nothing and keeps the reads together.
 //
-// Bytes: slots x width, and a 64th of it twice where there are runs.
+// Bytes: slots x width, and a 64th of it twice if there are runs.
 
 #include <adjoint/kernels/aggregate/cuda/spmm_device.cuh>
 
@@ -17,20 +17,20 @@ namespace adj::kernels::cuda {
 constexpr int kMergeWarps = 8;
 /// Partial sums from which all warps of a block work on one row.
 constexpr int kManySlots = 48;
-/// Parts of a row that a warp asks for at a time.
+/// Parts of a row in flight per warp.
 constexpr int kSlotsAtOnce = 8;
-/// Blocks of a multiprocessor. Unless told so few the compiler saves registers for more and reads half as
-/// many parts at a time.
+/// Blocks per multiprocessor. Without this low bound the compiler saves registers for more blocks and halves
+/// the reads in flight.
 template <class A>
 constexpr int kMergeBlocks = sizeof(A) == 8 ? 2 : 3;
 static_assert(kRunSlots % kMergeWarps == 0);
 
-/// Where the share of `warp` begins, of `count` parts that a block's warps share out.
+/// Start of the share of `warp`, of `count` parts split over a block's warps.
 __device__ __forceinline__ int share_begin(int count, int warp) {
   return static_cast<int>(static_cast<int64_t>(count) * warp / kMergeWarps);
 }
 
-/// What is to be merged of a row, parts [begin, begin + count): slots, or where it has any, runs.
+/// Parts of a row to merge, [begin, begin + count): slots, or runs if it has any.
 struct RowParts {
   int begin;
   int count;
@@ -60,7 +60,7 @@ __device__ __forceinline__ Pack<A, kVector> add_parts(const A* parts, int width,
   return sum;
 }
 
-/// Σ of `count` parts from `begin` on by a block, on its first warp; all threads call it.
+/// Σ of `count` parts from `begin` on by a block; the result is in its first warp. All threads call it.
 template <int kVector, class A>
 __device__ __forceinline__ Pack<A, kVector> add_parts_by_block(const A* parts, int width, int feature,
                                                                int begin, int count) {
@@ -81,7 +81,7 @@ __device__ __forceinline__ Pack<A, kVector> add_parts_by_block(const A* parts, i
   return sum;
 }
 
-/// runs [runs, width] = Σ of the slots of each, a block for one and 32 * kVector features.
+/// runs [runs, width] = Σ of the slots of each, one block per run and 32 * kVector features.
 template <class A, int kVector>
 __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<A>)
     merge_runs_kernel(const SlotRun* list, const int64_t* count, const A* partial, int width, A* runs) {
@@ -95,8 +95,8 @@ __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<A>)
     adj::cuda::store(runs + static_cast<int64_t>(blockIdx.x) * width + feature, sum);
 }
 
-/// Y of the rows that the plan cut, from their partial sums and from `runs` (merge_runs_kernel): a block of
-/// kMergeWarps rows and a slab of 32 * kVector features. `count` tells how many rows there are. The width is
+/// Y of the rows that the plan split, from their partial sums and from `runs` (merge_runs_kernel): one block
+/// per kMergeWarps rows and slab of 32 * kVector features. `count` points to the number of rows. The width is
 /// a multiple of kVector and rows of Y are aligned to it.
 template <class S, int kVector>
 __device__ __forceinline__ void merge_rows(const HeavyRow* heavy, const int64_t* count,
@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Sum<S>>)
   merge_rows<S, kVector>(heavy, count, a, runs, static_cast<int>(blockIdx.y));
 }
 
-/// What several matrices have in the slabs of one launch: `row`'s first, then `value`'s, then `term`'s.
+/// The slabs of several matrices in one launch: first `row`'s, then `value`'s, then `term`'s.
 template <class S>
 struct MergedMatrices {
   SpmmArguments<S> row, value;

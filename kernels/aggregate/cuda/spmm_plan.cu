@@ -18,13 +18,14 @@ using planning::PlanArrays;
 using planning::RowCounts;
 
 constexpr int64_t kMuchWorkspace = 4 << 20;
-// Structures of so few rows are planned in one launch, for seven would take longer to begin than to do.
+// Structures with at most this many rows are planned in one launch; seven launches would cost more than the
+// work.
 constexpr int64_t kFewRows = 8192;
 constexpr int kFewRowsThreads = 512;
-// A batch's structure serves one step, and is not worth waiting for: it goes by bounds. One that is used more
-// often than that, or by a step that is captured, is used for long.
+// A structure used more often than this, or by a captured step, is long-lived. A batch's structure serves one
+// step, is not worth a wait, and uses bounds.
 constexpr int kUsesOfABatch = 16;
-constexpr int64_t kLargeWork = 1 << 20;  // rows and entries: worth waiting for on second use
+constexpr int64_t kLargeWork = 1 << 20;  // rows and entries: a wait pays off on second use
 
 __device__ int64_t thread_index() { return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 
@@ -42,7 +43,7 @@ __global__ void clear_starts(int64_t rows, int64_t entries, int64_t n, ItemStart
   if (k < n) starts[k] = no_item(rows, entries);
 }
 
-/// `items` and `heavy` summed over the rows before each.
+/// Writes items from the prefix sums of `items` and `heavy`.
 __global__ void place_items(const int64_t* offsets, int64_t rows, const int64_t* items, const int64_t* heavy,
                             PlanArrays plan) {
   const int64_t i = thread_index();
@@ -51,7 +52,7 @@ __global__ void place_items(const int64_t* offsets, int64_t rows, const int64_t*
   place_row(offsets, rows, i, {items[i], heavy[i]}, own, plan);
 }
 
-/// All of that by one block.
+/// The whole plan by one block.
 __global__ void __launch_bounds__(kFewRowsThreads)
     plan_few_rows(const int64_t* offsets, int64_t rows, int64_t entries, int64_t size, int64_t n,
                   PlanArrays plan) {
@@ -89,19 +90,20 @@ Tensor empty_structs(int64_t n, Device device) {
   return Tensor::empty({n, static_cast<int64_t>(sizeof(T))}, DType::u8, device);
 }
 
-/// With upper bounds for the numbers of items, slots, heavy rows and runs.
+/// A plan with upper bounds for the numbers of items, slots, heavy rows and runs.
 SpmmPlan make_plan(const Csr& a, int64_t size) {
   const Device device = a.device();
   const int64_t rows = a.rows, entries = a.entries(), work = rows + entries;
   SpmmPlan plan;
   if (rows == 0) return plan;
-  // Rows of more than two sizes are cut into at most one and a half parts per size of their entries. Others
-  // that are not light have half a size or more: at most 2 entries / size items with those, as many of light
-  // rows after each, and else one of light rows per size.
+  // Rows longer than two sizes are split into at most one and a half parts per size of their entries. Other
+  // rows that are not light have at least half a size: at most 2 entries / size items from those, as many of
+  // light rows after each, and otherwise one item of light rows per size.
   plan.items = 4 * ceil_div(entries, size) + ceil_div(work, size) + 2;
   plan.slots = ceil_div(3 * entries, 2 * size);
   plan.heavy_rows = ceil_div(entries, 2 * size);
-  // A run is worth size * kRunSlots entries; rows with runs have more than eight of them, the last one cut.
+  // A run is worth size * kRunSlots entries; rows with runs have more than eight of them, the last one
+  // partial.
   static_assert(kMostPlainSlots == 8 * kRunSlots);
   plan.runs = entries > kMostPlainSlots * size ? ceil_div(9 * entries, 8 * kRunSlots * size) : 0;
   plan.starts = empty_structs<ItemStart>(plan.items + 1, device);

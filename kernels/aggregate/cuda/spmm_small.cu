@@ -1,8 +1,8 @@
 // SpMM of structures so small (a citation graph, its bag-of-words features) that the longest chain of
-// dependent reads is the time. A warp takes 16 features of a row, its entries spread over as many groups of
-// lanes as these leave, each group summing every k-th entry with four reads in flight; the groups' sums are
-// added in a fixed tree. Rows longer than a warp should walk are then summed by all warps of the block
-// together, their sums added in the warps' order.
+// dependent reads determines the time. A warp takes 16 features of a row; the remaining lanes form groups,
+// each summing every k-th entry with four reads in flight; the groups' sums are added in a fixed tree. Rows
+// too long for one warp are then summed by all warps of the block together, and their sums are added in the
+// warps' order.
 
 #include <adjoint/kernels/aggregate/cuda/spmm_device.cuh>
 #include <adjoint/kernels/aggregate/cuda/spmm_strategies.h>
@@ -13,9 +13,9 @@ namespace {
 
 constexpr int kWarps = 8;
 constexpr int64_t kMostEntries = int64_t{1} << 17;
-constexpr int kMostLanes = 4;  // of a group
-constexpr int kMostSlabs = 4;  // of features, a group's each
-constexpr int kLongRow = 8;    // entries of each group from which the block takes the row
+constexpr int kMostLanes = 4;  // per group
+constexpr int kMostSlabs = 4;  // of features, one group each
+constexpr int kLongRow = 8;    // entries per group from which the block takes the row
 constexpr int kInFlight = 4;
 
 template <int kVector>
@@ -24,7 +24,7 @@ __device__ void add_pack(Pack<float, kVector>& sum, const Pack<float, kVector>& 
   for (int v = 0; v < kVector; ++v) sum[v] += other[v];
 }
 
-/// A pack of x, by one read where rows of the tensor are aligned to it.
+/// A pack of x, in one read if rows of the tensor are aligned to it.
 template <int kVector, bool kAligned>
 __device__ Pack<float, kVector> read_pack(const char* from) {
   if constexpr (kAligned) {
@@ -66,7 +66,7 @@ __device__ Pack<float, kVector> sum_entries(const SpmmArguments<float>& a, const
   return sum;
 }
 
-/// The groups' sums of a warp, added in a tree; every group is left with the whole.
+/// Tree sum over the groups of a warp; every group has the result.
 template <int kVector, int kLanes>
 __device__ void add_groups(Pack<float, kVector>& sum) {
 #pragma unroll
@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(32 * kWarps)
   const int end_row = min(first_row + block_rows, rows), row = first_row + warp;
   const int feature = (static_cast<int>(blockIdx.y) * kLanes + lane) * kVector;
   const bool valid = feature < a.width;
-  // A lane beyond the width reads along with the first one and writes nothing.
+  // A lane beyond the width reads the same as the first lane and writes nothing.
   const char* const x = reinterpret_cast<const char*>(a.x + (valid ? feature : 0));
 
   const auto write = [&](int to, Pack<float, kVector> sum) {
@@ -131,10 +131,10 @@ __global__ void __launch_bounds__(32 * kWarps)
   }
 }
 
-/// Features that a lane owns. It decides the order of sums, and so does not ask how the tensors are aligned.
+/// Features per lane. It decides the order of sums, and so is independent of the tensors' alignment.
 int pack_of(int64_t width) { return width % 4 == 0 ? 4 : 1; }
 
-/// Rows of a block: few where they are long, since a block takes its long rows one after the other.
+/// Rows per block: few if they are long, since a block takes its long rows one after the other.
 int block_rows_of(const Csr& a) { return a.entries() >= 24 * a.rows ? 2 : kWarps; }
 
 template <int kVector, bool kAligned>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <adjoint/kernels/cpu/simd.h>
+#include <adjoint/kernels/dispatch_value.h>
 
 #include <cstdint>
 #include <cstring>
@@ -11,18 +12,7 @@ namespace adj::kernels::cpu {
 /// that loops over it unroll; with 0 otherwise.
 template <class F>
 void with_few(int64_t count, F&& f) {
-  switch (count) {
-    case 1:
-      return f.template operator()<1>();
-    case 2:
-      return f.template operator()<2>();
-    case 4:
-      return f.template operator()<4>();
-    case 8:
-      return f.template operator()<8>();
-    default:
-      return f.template operator()<0>();
-  }
+  dispatch_value<1, 2, 4, 8, 0>(count, f);
 }
 
 namespace detail {
