@@ -35,7 +35,7 @@ configure: | deps-build
 	@[ -f build/build.ninja ] && [ -z "$(CMAKE_ARGS)" ] || cmake --preset release $(CMAKE_ARGS)
 
 test: deps-test
-	@cmake --preset release -DADJOINT_BUILD_TESTS=ON $(CMAKE_ARGS)
+	@cmake --preset release -DADJOINT_BUILD_TESTS=ON '-DADJOINT_TESTS=$(TESTS)' $(CMAKE_ARGS)
 	@cmake --build --preset release -j $(JOBS)
 	@ctest --preset release -j $(JOBS) $(if $(TESTS),-R '$(TESTS)'); status=$$?; \
 	  sed -n 's/.*MESSAGE: skipped: /skipped: /p' build/Testing/Temporary/LastTest.log | sort -u; exit $$status
