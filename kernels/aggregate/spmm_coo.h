@@ -13,13 +13,19 @@ enum class ScatterSums : uint8_t { fixed_point, float_atomics_not_reproducible }
 
 namespace detail {
 
-/// float64 has no fixed point of sufficient precision.
-inline void check_scattered(std::string_view op, const Coo& a, DType features) {
+/// Checks the structure, its values and x [cols, F]; returns F. float64 has no fixed point of sufficient
+/// precision.
+inline int64_t check_scattered(std::string_view op, const Coo& a, const Tensor& values, const Tensor& x) {
+  const DType accumulator = values_dtype(op, x.dtype());
   check_coo(op, a);
-  ADJ_CHECK(features != DType::f64 || a.device().is_cpu(),
+  ADJ_CHECK(x.dtype() != DType::f64 || a.device().is_cpu(),
             "{}: float64 is not summed in fixed point, expected float32 or bfloat16 on {}, or spmm over the "
             "sorted structure",
             op, a.device().str());
+  const int64_t width = width_of(op, "x", x, a.cols);
+  if (values) check_tensor(op, "values", values, {a.entries()}, accumulator, a.device());
+  check_tensor(op, "x", x, {a.cols, width}, x.dtype(), a.device());
+  return width;
 }
 
 }  // namespace detail
@@ -46,14 +52,9 @@ struct SpmmCooArgs {
 
   Device device() const { return a.device(); }
   void check(std::string_view op) const {
-    const DType accumulator = detail::values_dtype(op, x.dtype());
-    detail::check_scattered(op, a, x.dtype());
-    const Device device = a.device();
-    const int64_t width = detail::width_of(op, "x", x, a.cols);
-    if (values) check_tensor(op, "values", values, {a.entries()}, accumulator, device);
-    check_tensor(op, "x", x, {a.cols, width}, x.dtype(), device);
-    if (bias) check_tensor(op, "bias", bias, {width}, x.dtype(), device);
-    check_tensor(op, "y", y, {a.rows, width}, x.dtype(), device);
+    const int64_t width = detail::check_scattered(op, a, values, x);
+    if (bias) check_tensor(op, "bias", bias, {width}, x.dtype(), a.device());
+    check_tensor(op, "y", y, {a.rows, width}, x.dtype(), a.device());
     check_fused(op, activation);
     ADJ_CHECK(!y.shares_storage_with(x), "{}: y cannot be x", op);
   }
@@ -74,17 +75,12 @@ struct SpmmCooBackwardArgs {
 
   Device device() const { return a.device(); }
   void check(std::string_view op) const {
-    const DType accumulator = detail::values_dtype(op, x.dtype());
-    detail::check_scattered(op, a, x.dtype());
-    const Device device = a.device();
-    const int64_t width = detail::width_of(op, "x", x, a.cols);
-    if (values) check_tensor(op, "values", values, {a.entries()}, accumulator, device);
-    check_tensor(op, "x", x, {a.cols, width}, x.dtype(), device);
-    check_tensor(op, "dy", dy, {a.rows, width}, x.dtype(), device);
-    check_tensor(op, "dw", dw, {a.entries()}, accumulator, device);
+    const int64_t width = detail::check_scattered(op, a, values, x);
+    check_tensor(op, "dy", dy, {a.rows, width}, x.dtype(), a.device());
+    check_tensor(op, "dw", dw, {a.entries()}, accumulator_dtype(x.dtype()), a.device());
     ADJ_CHECK(!values || !dw.shares_storage_with(values), "{}: dw cannot be the values", op);
     if (!dx) return;
-    check_tensor(op, "dx", dx, {a.cols, width}, x.dtype(), device);
+    check_tensor(op, "dx", dx, {a.cols, width}, x.dtype(), a.device());
     ADJ_CHECK(!dx.shares_storage_with(dy) && !dx.shares_storage_with(x), "{}: dx cannot be dy or x", op);
   }
 };

@@ -15,7 +15,6 @@ struct HeadDotArgs {
 
   Device device() const { return x.device(); }
   void check(std::string_view op) const {
-    check_float(op, "x", x);
     check_matrix(op, "x", x);
     check_matrix(op, "a", a);
     const DType accumulator = accumulator_dtype(x.dtype());
@@ -50,7 +49,6 @@ struct HeadDotBackwardArgs {
 
   Device device() const { return x.device(); }
   void check(std::string_view op) const {
-    check_float(op, "x", x);
     check_matrix(op, "x", x);
     check_matrix(op, "a", a);
     const DType accumulator = accumulator_dtype(x.dtype());

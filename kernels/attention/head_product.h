@@ -17,7 +17,6 @@ struct HeadProductArgs {
 
   Device device() const { return x.device(); }
   void check(std::string_view op) const {
-    check_float(op, "x", x);
     check_matrix(op, "x", x);
     check_matrix(op, "weight", weight);
     const int64_t of_weight = weight.size(0) * heads, features = weight.size(1), rows = x.size(0);

@@ -36,6 +36,16 @@ class RowTile {
     }
   }
 
+  /// x = f(x, l) for every element x, of row l.
+  template <class F>
+  void map(F f) {
+    for (int64_t c = 0; c < width_; ++c) {
+      T* x = column(c);
+#pragma omp simd
+      for (int64_t l = 0; l < kRows; ++l) x[l] = f(x[l], l);
+    }
+  }
+
   T* column(int64_t c) { return elements_.data() + c * kRows; }
   T& at(int64_t l, int64_t c) { return elements_[static_cast<size_t>(c * kRows + l)]; }
   int64_t width() const { return width_; }
@@ -63,6 +73,11 @@ struct SoftmaxTile {
   static constexpr int64_t kRows = RowTile<T>::kRows;
   T largest[kRows];
   T total[kRows];
+
+  void log_totals(T (&to)[kRows]) const {
+#pragma omp simd
+    for (int64_t l = 0; l < kRows; ++l) to[l] = fast_log(total[l]);
+  }
 
   template <bool kKeep>
   void run(RowTile<T>& tile) {

@@ -11,19 +11,15 @@ void edge_mean(const EdgeMeanArgs& args) {
     const int64_t* offsets = args.a.csr.offsets.data<int64_t>();
     const T* w = args.w ? args.w.data<T>() : nullptr;
     T* y = args.y.mutable_data<T>();
-    for_chunks(*cuts, args.a.csr.entries() * heads, kGrain, [&](int64_t from, int64_t to) {
-      for (int64_t c = from; c < to; ++c) {
-        const RowChunks::Chunk& chunk = cuts->chunks[static_cast<size_t>(c)];
-        for (int64_t i = chunk.row_begin; i < chunk.row_end; ++i) {
-          const T share = T{1} / static_cast<T>(std::max<int64_t>(offsets[i + 1] - offsets[i], 1));
-          const int64_t end = std::min(offsets[i + 1], chunk.entry_end);
-          for (int64_t k = std::max(offsets[i], chunk.entry_begin); k < end; ++k) {
-            const int64_t at = place(k);
+    for_chunks(*cuts, args.a.csr.entries() * heads, kGrain, [&](const RowChunks::Chunk& chunk) {
+      for_rows_of(chunk, offsets, [&](int64_t i, int64_t begin, int64_t end) {
+        const T share = T{1} / static_cast<T>(std::max<int64_t>(offsets[i + 1] - offsets[i], 1));
+        for (int64_t k = begin; k < end; ++k) {
+          const int64_t at = place(k);
 #pragma omp simd
-            for (int64_t h = 0; h < heads; ++h) y[at + h] = w == nullptr ? share : share * w[at + h];
-          }
+          for (int64_t h = 0; h < heads; ++h) y[at + h] = w == nullptr ? share : share * w[at + h];
         }
-      }
+      });
     });
   });
 }

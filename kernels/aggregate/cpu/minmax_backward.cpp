@@ -19,7 +19,6 @@ namespace {
 constexpr int64_t kColumns = 16;       // a cache line of float32: no two threads write the same line
 constexpr int64_t kNarrow = 64;        // fewer columns are split in half lines
 constexpr int64_t kFewWinners = 4096;  // fewer results run on one thread
-constexpr int64_t kTask = 131072;      // elements per task: some 10 µs
 
 template <class S>
 void add_to_winners(const NeighborMinmaxBackwardArgs& args, Accumulator<S>* sums) {
@@ -77,64 +76,52 @@ void gather(const NeighborMinmaxBackwardArgs& args) {
     }
     store_block<S, B>(to, tail, sum);
   };
-  const auto chunks = static_cast<int64_t>(cuts->chunks.size());
-  const int64_t grain = ceil_div(kTask, RowChunks::kWork * std::max<int64_t>(width, 16));
-  parallel_for(chunks, grain, [&](int64_t from, int64_t to) {
-    for (int64_t c = from; c < to; ++c) {
-      const RowChunks::Chunk& chunk = cuts->chunks[static_cast<size_t>(c)];
-      for_blocks<S>(width, [&]<int B>(int64_t first, int tail) {
-        for (int64_t j = chunk.row_begin; j < chunk.row_end; ++j) {
-          Columns<S> mine = Columns<S>{} + static_cast<int32_t>(j);
-          Vector<S> sum[B]{};
-          const int64_t begin = std::max(offsets[j], chunk.entry_begin);
-          const int64_t end = std::min(offsets[j + 1], chunk.entry_end);
-          for (int64_t e = begin; e < end; ++e) {
-            if (far) {
-              const int64_t ahead = indices[std::min(e + kAhead, entries - 1)];
-              prefetch_block<int32_t, B>(winner + ahead * width + first);
-              prefetch_block<S, B>(dy + ahead * pitch + first);
-            }
-            [[maybe_unused]] T share = 1;
-            if constexpr (kWeighted) {
-              const auto place = order == nullptr ? static_cast<int32_t>(e) : order[e];
-              mine = Columns<S>{} + place;
-              share = weight[place];
-            } else if (e > offsets[j] && indices[e] == indices[e - 1]) {
-              continue;
-            }
-            const int32_t* won = winner + indices[e] * width + first;
-            Vector<S> gradient[B];
-            load_block<S, B>(dy + indices[e] * pitch + first, tail, gradient);
+  cuts->for_chunks(chunks_per_task(width), [&](const RowChunks::Chunk& chunk) {
+    for_blocks<S>(width, [&]<int B>(int64_t first, int tail) {
+      for_rows_of(chunk, offsets, [&](int64_t j, int64_t begin, int64_t end) {
+        Columns<S> mine = Columns<S>{} + static_cast<int32_t>(j);
+        Vector<S> sum[B]{};
+        for (int64_t e = begin; e < end; ++e) {
+          if (far) {
+            const int64_t ahead = indices[std::min(e + kAhead, entries - 1)];
+            prefetch_block<int32_t, B>(winner + ahead * width + first);
+            prefetch_block<S, B>(dy + ahead * pitch + first);
+          }
+          [[maybe_unused]] T share = 1;
+          if constexpr (kWeighted) {
+            const auto place = order == nullptr ? static_cast<int32_t>(e) : order[e];
+            mine = Columns<S>{} + place;
+            share = weight[place];
+          } else if (e > offsets[j] && indices[e] == indices[e - 1]) {
+            continue;
+          }
+          const int32_t* won = winner + indices[e] * width + first;
+          Vector<S> gradient[B];
+          load_block<S, B>(dy + indices[e] * pitch + first, tail, gradient);
 #pragma GCC unroll 8
-            for (int k = 0; k < B; ++k) {
-              const Columns<S> who = load_columns<S>(won + k * kLanes<S>, k + 1 < B ? kLanes<S> : tail);
-              if constexpr (kWeighted) gradient[k] *= share;
-              sum[k] += who == mine ? gradient[k] : Vector<S>{};
-            }
-          }
-          if (chunk.slot >= 0) {
-            store_block<T, B>(partial + chunk.slot * width + first, tail, sum);
-          } else {
-            finish.template operator()<B>(j, first, tail, sum);
+          for (int k = 0; k < B; ++k) {
+            const Columns<S> who = load_columns<S>(won + k * kLanes<S>, k + 1 < B ? kLanes<S> : tail);
+            if constexpr (kWeighted) gradient[k] *= share;
+            sum[k] += who == mine ? gradient[k] : Vector<S>{};
           }
         }
+        if (chunk.slot >= 0) {
+          store_block<T, B>(partial + chunk.slot * width + first, tail, sum);
+        } else {
+          finish.template operator()<B>(j, first, tail, sum);
+        }
       });
-    }
+    });
   });
-  const auto heavy = static_cast<int64_t>(cuts->heavy.size());
-  if (heavy == 0) return;
-  parallel_for(heavy, row_grain(cuts->slots / heavy * width), [&](int64_t from, int64_t to) {
-    for (int64_t h = from; h < to; ++h) {
-      const RowChunks::HeavyRow& row = cuts->heavy[static_cast<size_t>(h)];
-      for_blocks<S>(width, [&]<int B>(int64_t first, int tail) {
-        Vector<S> sum[B]{}, of_piece[B];
-        for (int64_t slot = row.slot_begin; slot < row.slot_end; ++slot) {
-          load_block<T, B>(partial + slot * width + first, tail, of_piece);
-          for (int k = 0; k < B; ++k) sum[k] += of_piece[k];
-        }
-        finish.template operator()<B>(row.row, first, tail, sum);
-      });
-    }
+  cuts->for_heavy(width, [&](const RowChunks::HeavyRow& row) {
+    for_blocks<S>(width, [&]<int B>(int64_t first, int tail) {
+      Vector<S> sum[B]{}, of_piece[B];
+      for (int64_t slot = row.slot_begin; slot < row.slot_end; ++slot) {
+        load_block<T, B>(partial + slot * width + first, tail, of_piece);
+        for (int k = 0; k < B; ++k) sum[k] += of_piece[k];
+      }
+      finish.template operator()<B>(row.row, first, tail, sum);
+    });
   });
 }
 

@@ -14,14 +14,12 @@ void minmax_weight_gradient(const MinmaxWeightGradientArgs& args) {
     const int32_t* winner = args.winner.data<int32_t>();
     const S *dy = args.dy.data<S>(), *x = args.x.data<S>();
     T* dw = args.dw.mutable_data<T>();
-    parallel_for(args.a.entries(), row_grain(width), [=](int64_t begin, int64_t end) {
-      for (int64_t e = begin; e < end; ++e) {
-        const int32_t* won = winner + row[e] * width;
-        const S *from = dy + row[e] * width, *of = x + col[e] * width;
-        const auto mine = static_cast<int32_t>(e);
-        dw[e] = sum_of<T>(width,
-                          [=](int64_t f) { return won[f] == mine ? widen(from[f]) * widen(of[f]) : T{0}; });
-      }
+    for_rows(args.a.entries(), width, [=](int64_t e) {
+      const int32_t* won = winner + row[e] * width;
+      const S *from = dy + row[e] * width, *of = x + col[e] * width;
+      const auto mine = static_cast<int32_t>(e);
+      dw[e] =
+          sum_of<T>(width, [=](int64_t f) { return won[f] == mine ? widen(from[f]) * widen(of[f]) : T{0}; });
     });
   });
 }

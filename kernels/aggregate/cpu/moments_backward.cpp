@@ -15,32 +15,30 @@ void moment_terms(const MomentTermsArgs& args) {
     const S* y = set.has(Reduce::std) ? args.y.data<S>() : nullptr;
     const T* mean = set.has_spread() ? args.mean.data<T>() : nullptr;
     T* terms = args.terms.mutable_data<T>();
-    parallel_for(args.a.rows, row_grain(width * set.count), [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t length = offsets[i + 1] - offsets[i];
-        const T share = length > 0 ? T(1) / static_cast<T>(length) : T(0);
-        const auto part = [&](const S* of, Reduce reduce) {
-          return set.has(reduce) ? of + (i * set.count + set[reduce]) * width : nullptr;
-        };
-        const S *of_sum = part(dy, Reduce::sum), *of_mean = part(dy, Reduce::mean),
-                *of_var = part(dy, Reduce::var), *of_std = part(dy, Reduce::std);
-        const S* deviation = part(y, Reduce::std);
-        T* p = terms + i * out;
-        for (int64_t f = 0; f < width; ++f) {
-          T first = 0, second = 0;
-          if (of_sum != nullptr && length > 0) first += widen(of_sum[f]);
-          if (of_mean != nullptr) first += share * widen(of_mean[f]);
-          if (of_var != nullptr) second += 2 * share * widen(of_var[f]);
-          if (of_std != nullptr) {
-            const T root = widen(deviation[f]);
-            if (root != T(0)) second += share * widen(of_std[f]) / root;
-          }
-          if (mean != nullptr) {
-            first -= second * mean[i * width + f];
-            p[width + f] = second;
-          }
-          p[f] = first;
+    for_rows(args.a.rows, width * set.count, [=](int64_t i) {
+      const int64_t length = offsets[i + 1] - offsets[i];
+      const T share = length > 0 ? T(1) / static_cast<T>(length) : T(0);
+      const auto part = [&](const S* of, Reduce reduce) {
+        return set.has(reduce) ? of + (i * set.count + set[reduce]) * width : nullptr;
+      };
+      const S *of_sum = part(dy, Reduce::sum), *of_mean = part(dy, Reduce::mean),
+              *of_var = part(dy, Reduce::var), *of_std = part(dy, Reduce::std);
+      const S* deviation = part(y, Reduce::std);
+      T* p = terms + i * out;
+      for (int64_t f = 0; f < width; ++f) {
+        T first = 0, second = 0;
+        if (of_sum != nullptr && length > 0) first += widen(of_sum[f]);
+        if (of_mean != nullptr) first += share * widen(of_mean[f]);
+        if (of_var != nullptr) second += 2 * share * widen(of_var[f]);
+        if (of_std != nullptr) {
+          const T root = widen(deviation[f]);
+          if (root != T(0)) second += share * widen(of_std[f]) / root;
         }
+        if (mean != nullptr) {
+          first -= second * mean[i * width + f];
+          p[width + f] = second;
+        }
+        p[f] = first;
       }
     });
   });
@@ -52,13 +50,11 @@ void moments_gradient(const MomentsGradientArgs& args) {
     const S* x = args.x.data<S>();
     const Accumulator<S>* sums = args.sums.data<Accumulator<S>>();
     S* dx = args.dx.mutable_data<S>();
-    parallel_for(args.x.size(0), row_grain(width), [=](int64_t begin, int64_t end) {
-      for (int64_t j = begin; j < end; ++j) {
-        const Accumulator<S>* sum = sums + j * 2 * width;
+    for_rows(args.x.size(0), width, [=](int64_t j) {
+      const Accumulator<S>* sum = sums + j * 2 * width;
 #pragma omp simd
-        for (int64_t f = 0; f < width; ++f)
-          dx[j * width + f] = narrow<S>(sum[f] + widen(x[j * width + f]) * sum[width + f]);
-      }
+      for (int64_t f = 0; f < width; ++f)
+        dx[j * width + f] = narrow<S>(sum[f] + widen(x[j * width + f]) * sum[width + f]);
     });
   });
 }

@@ -15,8 +15,6 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-constexpr int64_t kTask = 131072;  // elements per task: some 10 µs
-
 /// Running maximum (or minimum) of a block of features and its column. NaN is kept.
 template <class S, int B, bool kLargest>
 struct Minmax {
@@ -96,36 +94,25 @@ class Reduction {
   template <bool kMax, bool kMin, bool kMoments, bool kWeighted = false>
   void run() {
     constexpr int kMost = kMoments || (kMax && kMin) ? 2 : 4;
-    const auto chunks = static_cast<int64_t>(cuts_->chunks.size());
-    const int64_t grain = ceil_div(kTask, RowChunks::kWork * std::max<int64_t>(width_, 16));
-    parallel_for(chunks, grain, [&](int64_t from, int64_t to) {
-      for (int64_t c = from; c < to; ++c) {
-        const RowChunks::Chunk& chunk = cuts_->chunks[static_cast<size_t>(c)];
-        for_blocks<S, kMost>(width_, [&]<int B>(int64_t first, int tail) {
-          for (int64_t i = chunk.row_begin; i < chunk.row_end; ++i) {
-            State<B, kMax, kMin, kMoments> state;
-            const int64_t begin = std::max(offsets_[i], chunk.entry_begin);
-            const int64_t end = std::min(offsets_[i + 1], chunk.entry_end);
-            collect<kWeighted>(state, i, begin, end, first, tail);
-            if (chunk.slot >= 0) {
-              leave(state, chunk.slot, first, tail);
-            } else {
-              finish(state, i, first, tail);
-            }
+    cuts_->for_chunks(chunks_per_task(width_), [&](const RowChunks::Chunk& chunk) {
+      for_blocks<S, kMost>(width_, [&]<int B>(int64_t first, int tail) {
+        for_rows_of(chunk, offsets_, [&](int64_t i, int64_t begin, int64_t end) {
+          State<B, kMax, kMin, kMoments> state;
+          collect<kWeighted>(state, i, begin, end, first, tail);
+          if (chunk.slot >= 0) {
+            leave(state, chunk.slot, first, tail);
+          } else {
+            finish(state, i, first, tail);
           }
         });
-      }
+      });
     });
-    const auto heavy = static_cast<int64_t>(cuts_->heavy.size());
-    if (heavy == 0) return;
-    parallel_for(heavy, row_grain(cuts_->slots / heavy * width_), [&](int64_t from, int64_t to) {
-      for (int64_t h = from; h < to; ++h)
-        for_blocks<S, kMost>(width_, [&]<int B>(int64_t first, int tail) {
-          State<B, kMax, kMin, kMoments> state;
-          const RowChunks::HeavyRow& row = cuts_->heavy[static_cast<size_t>(h)];
-          merge(state, row, first, tail);
-          finish(state, row.row, first, tail);
-        });
+    cuts_->for_heavy(width_, [&](const RowChunks::HeavyRow& row) {
+      for_blocks<S, kMost>(width_, [&]<int B>(int64_t first, int tail) {
+        State<B, kMax, kMin, kMoments> state;
+        merge(state, row, first, tail);
+        finish(state, row.row, first, tail);
+      });
     });
   }
 
@@ -134,7 +121,6 @@ class Reduction {
 
   template <int B, bool kMax, bool kMin, bool kMoments>
   struct State {
-    static constexpr bool kHasMax = kMax, kHasMin = kMin, kHasMoments = kMoments;
     Minmax<S, B, true> largest;
     Minmax<S, B, false> smallest;
     Moments<S, B> moments;

@@ -18,8 +18,7 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-constexpr int64_t kTask = 131072;  // multiply-adds per task: some 10 µs
-constexpr int64_t kDotGrain = 4096;
+constexpr int64_t kDotGrain = RowChunks::kWork;
 constexpr size_t kStreamBytes = size_t{32} << 20;  // results of at least this size use streaming stores
 
 /// to[order[e] or e] = dots of the entries from `begin` on; `to` has one element per entry in `stride`.
@@ -128,11 +127,6 @@ template <class S, int B>
   }
 }
 
-/// Chunks of `entries` per task. An entry costs at least one vector's work, even if its row is narrow.
-inline int64_t chunks_per_task(int64_t entries, int64_t width) {
-  return ceil_div(kTask, entries * std::max<int64_t>(width, 16));
-}
-
 /// g.y = the sums of all rows. WithDots: the dot products of each entry's row with the target's row of `own`
 /// go to `gradient`.
 template <bool WithDots, class S>
@@ -145,43 +139,35 @@ void aggregate(const Csr& csr, const Aggregation<S>& g, [[maybe_unused]] const S
     scratch = Tensor::empty({cuts->slots, g.pitch}, dtype_of<Scalar<S>>());
     partial = scratch.mutable_data<Scalar<S>>();
   }
-  const int64_t chunks = static_cast<int64_t>(cuts->chunks.size());
-  parallel_for(chunks, chunks_per_task(RowChunks::kWork, g.pitch), [&](int64_t from, int64_t to) {
+  cuts->for_chunks(chunks_per_task(g.pitch), [&](const RowChunks::Chunk& chunk) {
     Scalar<S> weights[RowChunks::kMaxEntries], dots[RowChunks::kMaxEntries];
-    for (int64_t c = from; c < to; ++c) {
-      const RowChunks::Chunk& chunk = cuts->chunks[static_cast<size_t>(c)];
-      const int64_t count = chunk.entry_end - chunk.entry_begin;
-      for (int64_t head = 0; head < g.heads; ++head) {
-        const Scalar<S>* weight = g.weights(chunk.entry_begin, chunk.entry_end, head, weights);
-        if constexpr (WithDots) std::fill(dots, dots + count, Scalar<S>{});
-        for_blocks<S>(g.width, [&]<int B>(int64_t in_head, int tail) {
-          const int64_t first = head * g.width + in_head;
+    const int64_t count = chunk.entry_end - chunk.entry_begin;
+    for (int64_t head = 0; head < g.heads; ++head) {
+      const Scalar<S>* weight = g.weights(chunk.entry_begin, chunk.entry_end, head, weights);
+      if constexpr (WithDots) std::fill(dots, dots + count, Scalar<S>{});
+      for_blocks<S>(g.width, [&]<int B>(int64_t in_head, int tail) {
+        const int64_t first = head * g.width + in_head;
+        for_rows_of(chunk, g.offsets, [&](int64_t i, int64_t begin, int64_t end) {
           Vector<S> sum[B];
-          for (int64_t i = chunk.row_begin; i < chunk.row_end; ++i) {
-            const int64_t begin = std::max(g.offsets[i], chunk.entry_begin);
-            const int64_t end = std::min(g.offsets[i + 1], chunk.entry_end);
-            const int64_t at = begin - chunk.entry_begin;
-            const Entries<S> entries{begin, end, weight + at, dots + at};
-            if constexpr (WithDots) {
-              sum_entries_and_dots<S, B>(g, entries, own + i * g.pitch, first, tail, sum);
-            } else {
-              sum_entries<S, B>(g, entries, first, tail, sum);
-            }
-            if (chunk.slot >= 0) {
-              store_block<Scalar<S>, B>(partial + chunk.slot * g.pitch + first, tail, sum);
-              continue;
-            }
-            finish<S, B>(g.bias, g.relu, first, tail, sum);
-            if (g.stream) {
-              stream_block<S, B>(g.y + i * g.pitch + first, sum);
-            } else {
-              store_block<S, B>(g.y + i * g.pitch + first, tail, sum);
-            }
+          const int64_t at = begin - chunk.entry_begin;
+          const Entries<S> entries{begin, end, weight + at, dots + at};
+          if constexpr (WithDots) {
+            sum_entries_and_dots<S, B>(g, entries, own + i * g.pitch, first, tail, sum);
+          } else {
+            sum_entries<S, B>(g, entries, first, tail, sum);
+          }
+          if (chunk.slot >= 0)
+            return store_block<Scalar<S>, B>(partial + chunk.slot * g.pitch + first, tail, sum);
+          finish<S, B>(g.bias, g.relu, first, tail, sum);
+          if (g.stream) {
+            stream_block<S, B>(g.y + i * g.pitch + first, sum);
+          } else {
+            store_block<S, B>(g.y + i * g.pitch + first, tail, sum);
           }
         });
-        if constexpr (WithDots)
-          scatter(g.values.order, chunk.entry_begin, count, dots, gradient + head, g.heads);
-      }
+      });
+      if constexpr (WithDots)
+        scatter(g.values.order, chunk.entry_begin, count, dots, gradient + head, g.heads);
     }
     if (g.stream) simd::fence();
   });
@@ -195,7 +181,7 @@ void spmm(const SpmmArgs& args) {
     const int64_t heads = heads_of(args.a.values), width = args.x.size(1);
     if (heads_fill_vectors<S>(heads, width)) {
       explain_sparse("spmm", args.a.csr, width, heads, args.x.dtype(), "all heads in one walk");
-      return spmm_by_head<S>(args);
+      return spmm_by_head(args);
     }
     Aggregation<S> g(args.a, args.x, heads, args.y);
     explain_sparse("spmm", args.a.csr, width, heads, args.x.dtype(), "{}{}{}",
@@ -211,7 +197,7 @@ void spmm(const SpmmArgs& args) {
 void spmm_backward(const SpmmBackwardArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     if (args.at.values && heads_fill_vectors<S>(heads_of(args.dw), args.x.size(1)))
-      return spmm_backward_by_head<S>(args);
+      return spmm_backward_by_head(args);
     const Aggregation<S> g(args.at, args.dy, heads_of(args.dw), args.dx);
     aggregate<true, S>(args.at.csr, g, args.x.data<S>(), args.dw.mutable_data<Scalar<S>>());
   });
@@ -219,7 +205,7 @@ void spmm_backward(const SpmmBackwardArgs& args) {
 
 void sddmm(const SddmmArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    if (heads_fill_vectors<S>(heads_of(args.dw), args.x.size(1))) return sddmm_by_head<S>(args);
+    if (heads_fill_vectors<S>(heads_of(args.dw), args.x.size(1))) return sddmm_by_head(args);
     const int64_t* offsets = args.a.csr.offsets.data<int64_t>();
     const int32_t* indices = args.a.csr.indices.data<int32_t>();
     const int32_t* order = args.a.order ? args.a.order.data<int32_t>() : nullptr;
@@ -230,7 +216,7 @@ void sddmm(const SddmmArgs& args) {
     const S* sources = args.x.data<S>();
     Scalar<S>* gradient = args.dw.mutable_data<Scalar<S>>();
     const auto source = [=](int64_t e) { return sources + indices[e] * pitch; };
-    parallel_for(entries, kDotGrain * chunks_per_task(kDotGrain, pitch), [&](int64_t from, int64_t to) {
+    parallel_for(entries, kDotGrain * chunks_per_task(pitch), [&](int64_t from, int64_t to) {
       for (int64_t begin = from; begin < to; begin += kDotGrain) {
         const int64_t end = std::min(to, begin + kDotGrain);
         const int64_t first_row = row_of(offsets, rows, begin);

@@ -19,11 +19,8 @@ bool heads_fill_vectors(int64_t heads, int64_t features) {
 }
 
 // The SpMM family for such heads: one walk over the entries for all heads.
-template <class S>
 void spmm_by_head(const SpmmArgs& args);
-template <class S>
 void sddmm_by_head(const SddmmArgs& args);
-template <class S>
 void spmm_backward_by_head(const SpmmBackwardArgs& args);
 
 /// Epilogue of a row's sum before it is stored. `bias` may be null.
@@ -43,22 +40,17 @@ template <class S, int B>
 template <class S>
 void merge_heavy(const RowChunks& cuts, const Scalar<S>* partial, int64_t pitch, const S* bias, bool relu,
                  S* y) {
-  const auto rows = static_cast<int64_t>(cuts.heavy.size());
-  if (rows == 0) return;
-  parallel_for(rows, row_grain(cuts.slots / rows * pitch), [&](int64_t from, int64_t to) {
-    for (int64_t h = from; h < to; ++h) {
-      const RowChunks::HeavyRow& heavy = cuts.heavy[static_cast<size_t>(h)];
-      for_blocks<S>(pitch, [&]<int B>(int64_t first, int tail) {
-        Vector<S> sum[B], part[B];
-        load_block<Scalar<S>, B>(partial + heavy.slot_begin * pitch + first, tail, sum);
-        for (int64_t slot = heavy.slot_begin + 1; slot < heavy.slot_end; ++slot) {
-          load_block<Scalar<S>, B>(partial + slot * pitch + first, tail, part);
-          for (int k = 0; k < B; ++k) sum[k] += part[k];
-        }
-        finish<S, B>(bias, relu, first, tail, sum);
-        store_block<S, B>(y + heavy.row * pitch + first, tail, sum);
-      });
-    }
+  cuts.for_heavy(pitch, [&](const RowChunks::HeavyRow& heavy) {
+    for_blocks<S>(pitch, [&]<int B>(int64_t first, int tail) {
+      Vector<S> sum[B], part[B];
+      load_block<Scalar<S>, B>(partial + heavy.slot_begin * pitch + first, tail, sum);
+      for (int64_t slot = heavy.slot_begin + 1; slot < heavy.slot_end; ++slot) {
+        load_block<Scalar<S>, B>(partial + slot * pitch + first, tail, part);
+        for (int k = 0; k < B; ++k) sum[k] += part[k];
+      }
+      finish<S, B>(bias, relu, first, tail, sum);
+      store_block<S, B>(y + heavy.row * pitch + first, tail, sum);
+    });
   });
 }
 

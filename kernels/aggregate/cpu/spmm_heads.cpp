@@ -186,42 +186,35 @@ void run(const Walk<S>& g) {
 
 }  // namespace
 
-template <class S>
 void spmm_by_head(const SpmmArgs& args) {
-  Walk<S> g(args.a, args.a.values, args.x);
-  g.weights = args.a.values.template data<Scalar<S>>();
-  g.bias = args.bias ? args.bias.template data<S>() : nullptr;
-  g.relu = args.activation == Activation::relu;
-  g.y = args.y.template mutable_data<S>();
-  run<true, false>(g);
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    Walk<S> g(args.a, args.a.values, args.x);
+    g.weights = args.a.values.data<Scalar<S>>();
+    g.bias = args.bias ? args.bias.data<S>() : nullptr;
+    g.relu = args.activation == Activation::relu;
+    g.y = args.y.mutable_data<S>();
+    run<true, false>(g);
+  });
 }
 
-template <class S>
 void sddmm_by_head(const SddmmArgs& args) {
-  Walk<S> g(args.a, args.dw, args.x);
-  g.own = args.y.template data<S>();
-  g.dots = args.dw.template mutable_data<Scalar<S>>();
-  run<false, true>(g);
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    Walk<S> g(args.a, args.dw, args.x);
+    g.own = args.y.data<S>();
+    g.dots = args.dw.mutable_data<Scalar<S>>();
+    run<false, true>(g);
+  });
 }
 
-template <class S>
 void spmm_backward_by_head(const SpmmBackwardArgs& args) {
-  Walk<S> g(args.at, args.dw, args.dy);
-  g.weights = args.at.values.template data<Scalar<S>>();
-  g.y = args.dx.template mutable_data<S>();
-  g.own = args.x.template data<S>();
-  g.dots = args.dw.template mutable_data<Scalar<S>>();
-  run<true, true>(g);
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    Walk<S> g(args.at, args.dw, args.dy);
+    g.weights = args.at.values.data<Scalar<S>>();
+    g.y = args.dx.mutable_data<S>();
+    g.own = args.x.data<S>();
+    g.dots = args.dw.mutable_data<Scalar<S>>();
+    run<true, true>(g);
+  });
 }
-
-template void spmm_by_head<float>(const SpmmArgs&);
-template void spmm_by_head<double>(const SpmmArgs&);
-template void spmm_by_head<bfloat16>(const SpmmArgs&);
-template void sddmm_by_head<float>(const SddmmArgs&);
-template void sddmm_by_head<double>(const SddmmArgs&);
-template void sddmm_by_head<bfloat16>(const SddmmArgs&);
-template void spmm_backward_by_head<float>(const SpmmBackwardArgs&);
-template void spmm_backward_by_head<double>(const SpmmBackwardArgs&);
-template void spmm_backward_by_head<bfloat16>(const SpmmBackwardArgs&);
 
 }  // namespace adj::kernels::cpu

@@ -10,7 +10,7 @@
 // Milakov & Gimelshein 2018); the pieces of a heavy row are merged the same way.
 namespace adj::kernels::cpu {
 
-/// Logits: a functor with per-thread buffers, `logits(begin, segments, e)`, which writes those of a span, e
+/// Logits: a functor, copied for each thread, `logits(begin, segments, e)`, which writes those of a span, e
 /// [k H + h] from its first entry.
 template <class S, class Logits>
 struct Attend {
@@ -176,11 +176,37 @@ struct Attend {
     }
 
     const Attend& body_;
-    typename Logits::Local logits_;
+    Logits logits_;
     ByHead<T> by_head_;
     AttentionMask<T> mask_;
     std::vector<T> e_, kept_, weights_, largest_, inverse_, state_;
   };
 };
+
+/// The forward pass of an attention whose values are the rows of `values`; see Attend.
+template <class S, class Args, class Logits>
+void attend(const Args& args, const HeadRows<S>& g, int64_t span, const Logits& logits, const S* values,
+            bool first_to_gather, const Scalar<S>* factors = nullptr,
+            const EdgeFeatures<Scalar<S>>& attr = {}) {
+  const S* bias = nullptr;
+  S* o_attr = nullptr;
+  if constexpr (requires { args.bias; })
+    if (args.bias) bias = args.bias.template data<S>();
+  if constexpr (requires { args.o_attr; })
+    if (args.o_attr) o_attr = args.o_attr.template mutable_data<S>();
+  const Attend<S, Logits> body{g,
+                               EdgeRows(args.a),
+                               logits,
+                               values,
+                               factors,
+                               first_to_gather,
+                               args.dropout,
+                               attr,
+                               bias,
+                               args.o.template mutable_data<S>(),
+                               o_attr,
+                               args.lse.template mutable_data<Scalar<S>>()};
+  walk_spans<Scalar<S>>(args.a.csr, span, body);
+}
 
 }  // namespace adj::kernels::cpu

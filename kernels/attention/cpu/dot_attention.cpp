@@ -68,22 +68,6 @@ struct Operands : Outputs<S> {
   }
 };
 
-template <class S>
-struct Logits {
-  const Operands<S>& of;
-  EdgeRows rows;
-
-  struct Local {
-    const Logits& body;
-
-    explicit Local(const Logits& b) : body(b) {}
-    void operator()(int64_t begin, std::span<const Segment> segments, Scalar<S>* e) const {
-      for (const Segment& segment : segments)
-        body.of.logits(body.rows, segment, e + (segment.begin - begin) * body.of.g.heads);
-    }
-  };
-};
-
 /// dq, du and dattr. State: Σ de k, then Σ de attr.
 template <class S>
 struct Targets {
@@ -146,7 +130,6 @@ struct Targets {
       }
       if (body.terms) body.terms.put(rows, begin, end - begin, coefficients.kept(0), dots.data());
     }
-    void merge(const T* parts, int64_t count) { add_states(parts, count, body.numbers(), row_state.data()); }
     void finish(int64_t row) {
       const Operands<S>& of = body.of;
       const HeadRows<S>& g = of.g;
@@ -226,7 +209,6 @@ struct Sources {
         if (segment.last) finish(segment.row);
       }
     }
-    void merge(const T* parts, int64_t count) { add_states(parts, count, body.numbers(), row_state.data()); }
     void finish(int64_t row) {
       const Operands<S>& of = body.of;
       const HeadRows<S>& g = of.g;
@@ -256,23 +238,13 @@ struct Sources {
 
 void dot_attention(const DotAttentionArgs& args) {
   dispatch_features(args.q.dtype(), [&]<class S>() {
-    using T = Scalar<S>;
     const Operands<S> of(args);
     const EdgeRows rows(args.a);
-    const Logits<S> logits{of, rows};
-    const Attend<S, Logits<S>> body{of.g,
-                                    rows,
-                                    logits,
-                                    of.values,
-                                    of.factors,
-                                    !of.keys_are_values,
-                                    args.dropout,
-                                    of.attr,
-                                    nullptr,
-                                    args.o.mutable_data<S>(),
-                                    args.o_attr ? args.o_attr.mutable_data<S>() : nullptr,
-                                    args.lse.mutable_data<T>()};
-    walk_spans<T>(args.a.csr, of.g.span(), body);
+    const auto logits = [&](int64_t begin, std::span<const Segment> segments, Scalar<S>* e) {
+      for (const Segment& segment : segments)
+        of.logits(rows, segment, e + (segment.begin - begin) * of.g.heads);
+    };
+    attend<S>(args, of.g, of.g.span(), logits, of.values, !of.keys_are_values, of.factors, of.attr);
   });
 }
 

@@ -57,11 +57,20 @@ void run_chunk(const int64_t* offsets, const RowChunks::Chunk& chunk, int64_t sp
 
 }  // namespace detail
 
+/// state[i] = Σ_p parts[p, i], in order.
+template <class T>
+void add_states(const T* parts, int64_t count, int64_t numbers, T* state) {
+  std::copy_n(parts, numbers, state);
+  for (int64_t p = 1; p < count; ++p)
+#pragma omp simd
+    for (int64_t i = 0; i < numbers; ++i) state[i] += parts[p * numbers + i];
+}
+
 /// Body, with T a float: `numbers()`, the size of a row's state; `Local(body)`, per thread, with `run(begin,
 /// end, segments)`, the current row's `state()`, `merge(parts, count)`, which makes the state from the
-/// contiguous states of a row's pieces, and `finish(row)`, called by run() at a last segment. For sums over
-/// all rows too, Body::parameters() is their number and Local::parameters() the partial sums, initially zero;
-/// `parameters` receives the totals, added in double.
+/// contiguous states of a row's pieces (by default their sum), and `finish(row)`, called by run() at a last
+/// segment. For sums over all rows too, Body::parameters() is their number and Local::parameters() the
+/// partial sums, initially zero; `parameters` receives the totals, added in double.
 template <class T, class Body>
 void walk_spans(const Csr& csr, int64_t span, const Body& body, double* parameters = nullptr) {
   constexpr int64_t kMostGroups = 256;  // of chunks that share their sums over all rows
@@ -101,7 +110,13 @@ void walk_spans(const Csr& csr, int64_t span, const Body& body, double* paramete
   if (wanted > 0 || cuts->slots > 0) {
     typename Body::Local local(body);
     for (const RowChunks::HeavyRow& heavy : cuts->heavy) {
-      local.merge(slots + heavy.slot_begin * numbers, heavy.slot_end - heavy.slot_begin);
+      const T* parts = slots + heavy.slot_begin * numbers;
+      const int64_t count = heavy.slot_end - heavy.slot_begin;
+      if constexpr (requires { local.merge(parts, count); }) {
+        local.merge(parts, count);
+      } else {
+        add_states(parts, count, numbers, local.state());
+      }
       local.finish(heavy.row);
     }
     keep(local, groups);
@@ -111,15 +126,6 @@ void walk_spans(const Csr& csr, int64_t span, const Body& body, double* paramete
     for (int64_t group = 0; group <= groups; ++group) sum += static_cast<double>(sums[group * wanted + p]);
     parameters[p] = sum;
   }
-}
-
-/// state[i] = Σ_p parts[p, i], in order.
-template <class T>
-void add_states(const T* parts, int64_t count, int64_t numbers, T* state) {
-  std::copy_n(parts, numbers, state);
-  for (int64_t p = 1; p < count; ++p)
-#pragma omp simd
-    for (int64_t i = 0; i < numbers; ++i) state[i] += parts[p * numbers + i];
 }
 
 }  // namespace adj::kernels::cpu

@@ -78,20 +78,6 @@ struct Sums {
   }
 };
 
-template <class S>
-struct Logits {
-  const Sums<S>& sums;
-
-  struct Local {
-    const Sums<S>& sums;
-
-    explicit Local(const Logits& of) : sums(of.sums) {}
-    void operator()(int64_t begin, std::span<const Segment> segments, Scalar<S>* e) const {
-      sums.make(begin, segments, e);
-    }
-  };
-};
-
 /// Operands of both backward passes.
 template <class S>
 struct Operands : Outputs<S> {
@@ -194,7 +180,6 @@ struct Targets {
       }
       terms.put(body.sums.rows, begin, end);
     }
-    void merge(const T* parts, int64_t count) { add_states(parts, count, body.numbers(), row_state.data()); }
     void finish(int64_t row) {
       if (body.dl == nullptr) return;
       const HeadRows<S>& g = body.of.g;
@@ -264,7 +249,6 @@ struct TargetsOfEdges {
       }
       terms.put(rows, begin, end);
     }
-    void merge(const T* parts, int64_t count) { add_states(parts, count, body.numbers(), row_state.data()); }
     void finish(int64_t row) {
       if (body.dl != nullptr) std::copy_n(row_state.data(), body.of.g.heads, body.dl + row * body.of.g.heads);
     }
@@ -332,7 +316,6 @@ struct Sources {
         if (segment.last) finish(segment.row);
       }
     }
-    void merge(const T* parts, int64_t count) { add_states(parts, count, body.numbers(), row_state.data()); }
     void finish(int64_t row) {
       const HeadRows<S>& g = body.of.g;
       const T *weighted = row_state.data(), *sloped = weighted + g.pitch, *share = sloped + g.pitch;
@@ -359,24 +342,12 @@ struct Sources {
 
 void gat(const GatArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Scalar<S>;
     const HeadRows<S> g(args.heads(), args.head_width());
-    const EdgeRows rows(args.a);
-    const Sums<S> sums(rows, args.l, args.r, args.c, args.slope);
-    const Logits<S> logits{sums};
-    const Attend<S, Logits<S>> body{g,
-                                    rows,
-                                    logits,
-                                    args.x.data<S>(),
-                                    nullptr,
-                                    true,
-                                    args.dropout,
-                                    {},
-                                    args.bias ? args.bias.template data<S>() : nullptr,
-                                    args.o.mutable_data<S>(),
-                                    nullptr,
-                                    args.lse.mutable_data<T>()};
-    walk_spans<T>(args.a.csr, g.span(), body);
+    const Sums<S> sums(EdgeRows(args.a), args.l, args.r, args.c, args.slope);
+    const auto logits = [&](int64_t begin, std::span<const Segment> segments, Scalar<S>* e) {
+      sums.make(begin, segments, e);
+    };
+    attend<S>(args, g, g.span(), logits, args.x.data<S>(), true);
   });
 }
 

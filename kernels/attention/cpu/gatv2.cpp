@@ -54,26 +54,17 @@ struct WherePositive {
 
 template <class S>
 struct Logits {
+  using T = Scalar<S>;
   const Gatv2Operands<S>& of;
   EdgeRows rows;
+  std::vector<T> broken = room_for<S>(of.g.heads);
 
-  struct Local {
-    using T = Scalar<S>;
-    const Logits& body;
-    std::vector<T> broken;
-
-    explicit Local(const Logits& b) : body(b), broken(room_for<S>(b.of.g.heads)) {}
-    void operator()(int64_t begin, std::span<const Segment> segments, T* e) {
-      for (const Segment& segment : segments)
-        of_segment(segment, e + (segment.begin - begin) * body.of.g.heads);
-    }
-
-   private:
-    void of_segment(const Segment& segment, T* e) {
-      const Gatv2Operands<S>& of = body.of;
-      const HeadRows<S>& g = of.g;
+  void operator()(int64_t begin, std::span<const Segment> segments, T* of_span) {
+    const HeadRows<S>& g = of.g;
+    for (const Segment& segment : segments) {
+      T* e = of_span + (segment.begin - begin) * g.heads;
       const S* l = of.l + segment.row * g.pitch;
-      g.dots(segment.count(), body.rows.gathered(of.r, g.pitch, segment.begin, true),
+      g.dots(segment.count(), rows.gathered(of.r, g.pitch, segment.begin, true),
              Logit<S>{l, of.att, of.slope}, e);
       // max(-l, r) is r if l is NaN, which must still propagate.
       for (int64_t h = 0; h < g.heads; ++h) {
@@ -86,7 +77,7 @@ struct Logits {
         if (broken[static_cast<size_t>(h)] != T{0})
           for (int64_t k = 0; k < segment.count(); ++k) e[k * g.heads + h] += broken[static_cast<size_t>(h)];
     }
-  };
+  }
 };
 
 /// dl and its share of datt. State: T.
@@ -142,7 +133,6 @@ struct Targets {
       }
       if (body.terms) body.terms.put(body.rows, begin, end - begin, coefficients.kept(0), dots.data());
     }
-    void merge(const T* parts, int64_t count) { add_states(parts, count, body.numbers(), row_state.data()); }
     void finish(int64_t row) {
       const Gatv2Operands<S>& of = body.of;
       const HeadRows<S>& g = of.g;
@@ -215,7 +205,6 @@ struct Sources {
         if (segment.last) finish(segment.row);
       }
     }
-    void merge(const T* parts, int64_t count) { add_states(parts, count, body.numbers(), row_state.data()); }
     void finish(int64_t row) {
       const Gatv2Operands<S>& of = body.of;
       const HeadRows<S>& g = of.g;
@@ -242,32 +231,17 @@ struct Sources {
 }  // namespace
 
 void gatv2(const Gatv2Args& args) {
+  if (args.attr) return gatv2_with_features(args);
   dispatch_features(args.l.dtype(), [&]<class S>() {
-    using T = Scalar<S>;
     const Gatv2Operands<S> of(args);
-    if (args.attr) return gatv2_with_features<S>(args);
-    const EdgeRows rows(args.a);
-    const Logits<S> logits{of, rows};
-    const Attend<S, Logits<S>> body{of.g,
-                                    rows,
-                                    logits,
-                                    of.r,
-                                    nullptr,
-                                    false,
-                                    args.dropout,
-                                    {},
-                                    args.bias ? args.bias.template data<S>() : nullptr,
-                                    args.o.template mutable_data<S>(),
-                                    nullptr,
-                                    args.lse.template mutable_data<T>()};
-    walk_spans<T>(args.a.csr, of.g.span(), body);
+    attend<S>(args, of.g, of.g.span(), Logits<S>{of, EdgeRows(args.a)}, of.r, false);
   });
 }
 
 void gatv2_backward(const Gatv2BackwardArgs& args) {
+  if (args.attr) return gatv2_backward_with_features(args);
   dispatch_features(args.l.dtype(), [&]<class S>() {
     using T = Scalar<S>;
-    if (args.attr) return gatv2_backward_with_features<S>(args);
     const Gatv2Operands<S> of(args);
     const auto data = [](Tensor& of_nodes) { return of_nodes ? of_nodes.mutable_data<S>() : nullptr; };
     const bool learns = static_cast<bool>(args.datt);

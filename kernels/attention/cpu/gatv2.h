@@ -22,9 +22,7 @@ struct Gatv2Operands : Outputs<S> {
         slope(static_cast<Scalar<S>>(args.slope)) {}
 };
 
-template <class S>
 void gatv2_with_features(const Gatv2Args& args);
-template <class S>
 void gatv2_backward_with_features(const Gatv2BackwardArgs& args);
 
 }  // namespace adj::kernels::cpu

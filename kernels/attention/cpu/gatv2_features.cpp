@@ -73,21 +73,16 @@ template <class S>
 struct Logits {
   const Gatv2Operands<S>& of;
   const SumsOfEdges<S>& sums;
+  std::vector<Scalar<S>> z = room_for<S>(of.g.span_of_made_rows() * of.g.pitch);
 
-  struct Local {
-    const Logits& body;
-    std::vector<Scalar<S>> z;
-
-    explicit Local(const Logits& b) : body(b), z(room_for<S>(b.of.g.span_of_made_rows() * b.of.g.pitch)) {}
-    void operator()(int64_t begin, std::span<const Segment> segments, Scalar<S>* e) {
-      const HeadRows<S>& g = body.of.g;
-      for (const Segment& segment : segments) {
-        body.sums.make(segment, z.data());
-        g.dots(segment.count(), ConsecutiveRows<Scalar<S>>{z.data(), g.pitch},
-               Logit<S>{body.of.att, body.of.slope}, e + (segment.begin - begin) * g.heads);
-      }
+  void operator()(int64_t begin, std::span<const Segment> segments, Scalar<S>* e) {
+    const HeadRows<S>& g = of.g;
+    for (const Segment& segment : segments) {
+      sums.make(segment, z.data());
+      g.dots(segment.count(), ConsecutiveRows<Scalar<S>>{z.data(), g.pitch}, Logit<S>{of.att, of.slope},
+             e + (segment.begin - begin) * g.heads);
     }
-  };
+  }
 };
 
 /// α, de and G of a span's entries; G overwrites z.
@@ -193,7 +188,6 @@ struct Targets {
       for (size_t p = 0; p < share.size(); ++p) share[p] += of_span[p];
       std::fill(of_span.begin(), of_span.end(), T{0});
     }
-    void merge(const T* parts, int64_t count) { add_states(parts, count, body.numbers(), row_state.data()); }
     void finish(int64_t row) {
       const Gatv2Operands<S>& of = body.of;
       of.delta(row, body.delta + row * of.g.heads);
@@ -272,7 +266,6 @@ struct Sources {
         if (segment.last) finish(segment.row);
       }
     }
-    void merge(const T* parts, int64_t count) { add_states(parts, count, body.numbers(), row_state.data()); }
     void finish(int64_t row) {
       const Gatv2Operands<S>& of = body.of;
       const T *values = row_state.data(), *gradients = values + of.g.pitch;
@@ -284,31 +277,8 @@ struct Sources {
   };
 };
 
-}  // namespace
-
 template <class S>
-void gatv2_with_features(const Gatv2Args& args) {
-  using T = Scalar<S>;
-  const Gatv2Operands<S> of(args);
-  const SumsOfEdges<S> sums(of.g, args.a, of.l, of.r, args.attr, args.w);
-  const Logits<S> logits{of, sums};
-  const Attend<S, Logits<S>> body{of.g,
-                                  sums.rows,
-                                  logits,
-                                  of.r,
-                                  nullptr,
-                                  false,
-                                  args.dropout,
-                                  {},
-                                  args.bias ? args.bias.template data<S>() : nullptr,
-                                  args.o.template mutable_data<S>(),
-                                  nullptr,
-                                  args.lse.template mutable_data<T>()};
-  walk_spans<T>(args.a.csr, of.g.span_of_made_rows(), body);
-}
-
-template <class S>
-void gatv2_backward_with_features(const Gatv2BackwardArgs& args) {
+void backward(const Gatv2BackwardArgs& args) {
   using T = Scalar<S>;
   const Gatv2Operands<S> of(args);
   const int64_t pitch = of.g.pitch;
@@ -349,11 +319,18 @@ void gatv2_backward_with_features(const Gatv2BackwardArgs& args) {
                 Sources<S>{of, by_source, delta, args.dr.template mutable_data<S>()});
 }
 
-template void gatv2_with_features<float>(const Gatv2Args&);
-template void gatv2_with_features<double>(const Gatv2Args&);
-template void gatv2_with_features<bfloat16>(const Gatv2Args&);
-template void gatv2_backward_with_features<float>(const Gatv2BackwardArgs&);
-template void gatv2_backward_with_features<double>(const Gatv2BackwardArgs&);
-template void gatv2_backward_with_features<bfloat16>(const Gatv2BackwardArgs&);
+}  // namespace
+
+void gatv2_with_features(const Gatv2Args& args) {
+  dispatch_features(args.l.dtype(), [&]<class S>() {
+    const Gatv2Operands<S> of(args);
+    const SumsOfEdges<S> sums(of.g, args.a, of.l, of.r, args.attr, args.w);
+    attend<S>(args, of.g, of.g.span_of_made_rows(), Logits<S>{of, sums}, of.r, false);
+  });
+}
+
+void gatv2_backward_with_features(const Gatv2BackwardArgs& args) {
+  dispatch_features(args.l.dtype(), [&]<class S>() { backward<S>(args); });
+}
 
 }  // namespace adj::kernels::cpu

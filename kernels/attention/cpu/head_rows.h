@@ -207,33 +207,10 @@ struct HeadRows {
     // A single row is faster without the specialized shapes.
     if (count > 1 && with_narrow([&]<class Narrow>() { Narrow::dots(count, rows, op, out); })) return;
     int64_t head = 0;
-    for (; head + 4 <= heads; head += 4) {
-      switch (head_vectors) {
-        case 1:
-          dot_group<4, 1>(head, count, rows, op, out);
-          break;
-        case 2:
-          dot_group<4, 2>(head, count, rows, op, out);
-          break;
-        default:
-          dot_group<4, 0>(head, count, rows, op, out);
-      }
-    }
-    for (; head < heads; ++head) {
-      switch (head_vectors) {
-        case 1:
-          dot_group<1, 1>(head, count, rows, op, out);
-          break;
-        case 2:
-          dot_group<1, 2>(head, count, rows, op, out);
-          break;
-        case 4:
-          dot_group<1, 4>(head, count, rows, op, out);
-          break;
-        default:
-          dot_group<1, 0>(head, count, rows, op, out);
-      }
-    }
+    for (; head + 4 <= heads; head += 4)
+      dispatch_value<1, 2, 0>(head_vectors, [&]<int N>() { dot_group<4, N>(head, count, rows, op, out); });
+    for (; head < heads; ++head)
+      dispatch_value<1, 2, 4, 0>(head_vectors, [&]<int N>() { dot_group<1, N>(head, count, rows, op, out); });
   }
 
   /// sum[f] (+)= Σ_k term of w[k, head of f] and row k; from 0 if `fresh`. `term` is like `op` above:

@@ -74,19 +74,17 @@ class Products {
 template <class T>
 void merge(const T* partial, int64_t pieces, const TileShape& shape, const T* bias, bool relu, T* c) {
   const int64_t n = shape.n, size = shape.m * n;
-  parallel_for(shape.m, row_grain(n * pieces), [=](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      T* row = c + i * n;
-      std::copy_n(partial + i * n, n, row);
-      for (int64_t p = 1; p < pieces; ++p) {
-        const T* more = partial + p * size + i * n;
+  for_rows(shape.m, n * pieces, [=](int64_t i) {
+    T* row = c + i * n;
+    std::copy_n(partial + i * n, n, row);
+    for (int64_t p = 1; p < pieces; ++p) {
+      const T* more = partial + p * size + i * n;
 #pragma omp simd
-        for (int64_t j = 0; j < n; ++j) row[j] += more[j];
-      }
-      if (bias != nullptr)
-        for (int64_t j = 0; j < n; ++j) row[j] += bias[j];
-      if (relu) relu_row(row, n);
+      for (int64_t j = 0; j < n; ++j) row[j] += more[j];
     }
+    if (bias != nullptr)
+      for (int64_t j = 0; j < n; ++j) row[j] += bias[j];
+    if (relu) relu_row(row, n);
   });
 }
 

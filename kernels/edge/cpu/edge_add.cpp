@@ -43,21 +43,17 @@ void edge_add(const EdgeAddArgs& args) {
     const int32_t* indices = args.a.csr.indices.data<int32_t>();
     const S *l = args.l.data<S>(), *r = args.r.data<S>();
     auto* e = args.e.mutable_data<Scalar<S>>();
-    for_chunks(*cuts, args.a.csr.entries() * heads, kGrain, [&](int64_t from, int64_t to) {
-      for (int64_t c = from; c < to; ++c) {
-        const RowChunks::Chunk& chunk = cuts->chunks[static_cast<size_t>(c)];
-        for (int64_t i = chunk.row_begin; i < chunk.row_end; ++i) {
-          const S* target = l + i * heads;
-          const int64_t end = std::min(offsets[i + 1], chunk.entry_end);
-          for (int64_t k = std::max(offsets[i], chunk.entry_begin); k < end; ++k) {
-            const S* source = r + indices[k] * heads;
-            auto* sum = e + place(k);
+    for_chunks(*cuts, args.a.csr.entries() * heads, kGrain, [&](const RowChunks::Chunk& chunk) {
+      for_rows_of(chunk, offsets, [&](int64_t i, int64_t begin, int64_t end) {
+        const S* target = l + i * heads;
+        for (int64_t k = begin; k < end; ++k) {
+          const S* source = r + indices[k] * heads;
+          auto* sum = e + place(k);
 #pragma omp simd
-            for (int64_t h = 0; h < heads; ++h)
-              sum[h] = static_cast<Scalar<S>>(target[h]) + static_cast<Scalar<S>>(source[h]);
-          }
+          for (int64_t h = 0; h < heads; ++h)
+            sum[h] = static_cast<Scalar<S>>(target[h]) + static_cast<Scalar<S>>(source[h]);
         }
-      }
+      });
     });
   });
 }

@@ -23,11 +23,10 @@ struct EntryPlaces {
   bool in_order() const { return order == nullptr; }
 };
 
-/// f(first chunk, last chunk) over the chunks of a structure; by one thread if there is little work.
+/// f(chunk) over the chunks of a structure; by one thread if there is little work.
 template <class F>
 void for_chunks(const RowChunks& cuts, int64_t values, int64_t grain, F&& f) {
-  const auto chunks = static_cast<int64_t>(cuts.chunks.size());
-  parallel_for(chunks, values < grain ? std::max<int64_t>(chunks, 1) : 1, f);
+  cuts.for_chunks(values < grain ? std::max<int64_t>(std::ssize(cuts.chunks), 1) : 1, f);
 }
 
 /// Body, with T a float: `numbers()` per row; `collect(begin, end, T* of)` computes them from entries of one
@@ -42,19 +41,15 @@ void reduce_rows(const Csr& csr, int64_t heads, const Body& body) {
   std::vector<T> of_piece(static_cast<size_t>(cuts->slots * numbers));
   std::vector<T> of_heavy(cuts->heavy.size() * static_cast<size_t>(numbers));
   const int64_t values = csr.entries() * heads;
-  for_chunks(*cuts, values, kCostlyGrain, [&](int64_t from, int64_t to) {
-    std::vector<T> of_row(static_cast<size_t>(numbers));
-    for (int64_t c = from; c < to; ++c) {
-      const RowChunks::Chunk& chunk = cuts->chunks[static_cast<size_t>(c)];
-      if (chunk.slot >= 0) {
-        body.collect(chunk.entry_begin, chunk.entry_end, of_piece.data() + chunk.slot * numbers);
-        continue;
-      }
-      for (int64_t i = chunk.row_begin; i < chunk.row_end; ++i) {
-        body.collect(offsets[i], offsets[i + 1], of_row.data());
-        body.finish_row(i, of_row.data());
-        body.finish(offsets[i], offsets[i + 1], of_row.data(), of_row.data());
-      }
+  for_chunks(*cuts, values, kCostlyGrain, [&](const RowChunks::Chunk& chunk) {
+    if (chunk.slot >= 0)
+      return body.collect(chunk.entry_begin, chunk.entry_end, of_piece.data() + chunk.slot * numbers);
+    static thread_local std::vector<T> of_row;
+    of_row.resize(static_cast<size_t>(numbers));
+    for (int64_t i = chunk.row_begin; i < chunk.row_end; ++i) {
+      body.collect(offsets[i], offsets[i + 1], of_row.data());
+      body.finish_row(i, of_row.data());
+      body.finish(offsets[i], offsets[i + 1], of_row.data(), of_row.data());
     }
   });
   if (cuts->slots == 0) return;
@@ -66,13 +61,10 @@ void reduce_rows(const Csr& csr, int64_t heads, const Body& body) {
     body.finish_row(heavy.row, of_row);
     std::fill(row_of_slot.begin() + heavy.slot_begin, row_of_slot.begin() + heavy.slot_end, of_row);
   }
-  for_chunks(*cuts, values, kCostlyGrain, [&](int64_t from, int64_t to) {
-    for (int64_t c = from; c < to; ++c) {
-      const RowChunks::Chunk& chunk = cuts->chunks[static_cast<size_t>(c)];
-      if (chunk.slot >= 0)
-        body.finish(chunk.entry_begin, chunk.entry_end, of_piece.data() + chunk.slot * numbers,
-                    row_of_slot[static_cast<size_t>(chunk.slot)]);
-    }
+  for_chunks(*cuts, values, kCostlyGrain, [&](const RowChunks::Chunk& chunk) {
+    if (chunk.slot >= 0)
+      body.finish(chunk.entry_begin, chunk.entry_end, of_piece.data() + chunk.slot * numbers,
+                  row_of_slot[static_cast<size_t>(chunk.slot)]);
   });
 }
 

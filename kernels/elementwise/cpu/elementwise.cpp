@@ -66,12 +66,10 @@ void scale_rows(const ScaleRowsArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     const S *in = args.x.data<S>(), *factor = args.s.data<S>();
     S* out = args.y.mutable_data<S>();
-    parallel_for(args.x.size(0), row_grain(width), [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const Accumulator<S> by = widen(factor[i]);
+    for_rows(args.x.size(0), width, [=](int64_t i) {
+      const Accumulator<S> by = widen(factor[i]);
 #pragma omp simd
-        for (int64_t k = i * width; k < (i + 1) * width; ++k) out[k] = narrow<S>(widen(in[k]) * by);
-      }
+      for (int64_t k = i * width; k < (i + 1) * width; ++k) out[k] = narrow<S>(widen(in[k]) * by);
     });
   });
 }

@@ -64,11 +64,7 @@ void slice_columns(const SliceColumnsArgs& args) {
   const size_t from_stride = row_bytes(args.x), bytes = row_bytes(args.y);
   const char* from =
       static_cast<const char*>(args.x.raw_data()) + static_cast<size_t>(args.begin) * size_of(args.x.dtype());
-  char* to = static_cast<char*>(args.y.raw_mutable_data());
-  parallel_for(args.y.size(0), row_grain(args.y.size(1)), [=](int64_t begin, int64_t end) {
-    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
-      std::memcpy(to + i * bytes, from + i * from_stride, bytes);
-  });
+  copy_block(static_cast<char*>(args.y.raw_mutable_data()), bytes, from, from_stride, bytes, args.y.size(0));
 }
 
 void pad_columns(const PadColumnsArgs& args) {

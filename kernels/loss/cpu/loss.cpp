@@ -119,8 +119,7 @@ void softmax_cross_entropy(const SoftmaxCrossEntropyArgs& args) {
         tile.load(in, row);
         softmax.template run<false>(tile);
         T log_sum[RowTile<T>::kRows];
-#pragma omp simd
-        for (int64_t l = 0; l < RowTile<T>::kRows; ++l) log_sum[l] = fast_log(softmax.total[l]);
+        softmax.log_totals(log_sum);
         for (int64_t l = 0; l < count; ++l) {
           const T truth = tile.at(l, checked_label(op, labels, row[l], classes));
           sum += static_cast<double>(log_sum[l] + (softmax.largest[l] - truth));
@@ -156,11 +155,7 @@ void softmax_cross_entropy_backward(const SoftmaxCrossEntropyBackwardArgs& args)
 #pragma omp simd
                           for (int64_t l = 0; l < RowTile<T>::kRows; ++l)
                             factor[l] = share[l] / softmax.total[l];
-                          for (int64_t c = 0; c < classes; ++c) {
-                            T* column = tile.column(c);
-#pragma omp simd
-                            for (int64_t l = 0; l < RowTile<T>::kRows; ++l) column[l] *= factor[l];
-                          }
+                          tile.map([&](T x, int64_t l) { return x * factor[l]; });
                           for (int64_t l = 0; l < count; ++l)
                             tile.at(l, checked_label(op, labels, row[l], classes)) -= share[l];
                           tile.store(grad, row, count);
@@ -184,15 +179,13 @@ void weighted_targets(const WeightedTargetsArgs& args) {
   dispatch_float(args.target.dtype(), "weighted_targets", [&]<class T>() {
     const T *target = args.target.data<T>(), *weight = args.weight.data<T>();
     T *goal = args.goal.mutable_data<T>(), *share = args.share.mutable_data<T>();
-    parallel_for(selection.count, row_grain(width), [=](int64_t begin, int64_t end) {
-      for (int64_t k = begin; k < end; ++k) {
-        const T* row = target + selection.row(k) * width;
-        const T part = weight[k] / static_cast<T>(width);
-        for (int64_t t = 0; t < width; ++t) {
-          const bool some = row[t] == row[t];
-          goal[k * width + t] = some ? row[t] : T{0};
-          share[k * width + t] = some ? part : T{0};
-        }
+    for_rows(selection.count, width, [=](int64_t k) {
+      const T* row = target + selection.row(k) * width;
+      const T part = weight[k] / static_cast<T>(width);
+      for (int64_t t = 0; t < width; ++t) {
+        const bool some = row[t] == row[t];
+        goal[k * width + t] = some ? row[t] : T{0};
+        share[k * width + t] = some ? part : T{0};
       }
     });
   });

@@ -54,8 +54,7 @@ void weighted_cross_entropy(const WeightedCrossEntropyArgs& args) {
             tile.load(in, row);
             softmax.template run<false>(tile);
             W log_sum[RowTile<W>::kRows];
-#pragma omp simd
-            for (int64_t l = 0; l < RowTile<W>::kRows; ++l) log_sum[l] = fast_log(softmax.total[l]);
+            softmax.log_totals(log_sum);
             for (int64_t l = 0; l < count; ++l) {
               if (labels.label[row[l]] == labels.ignored) continue;
               const W truth = widen(in[row[l] * classes + labels.label[row[l]]]);
@@ -94,12 +93,7 @@ void weighted_cross_entropy_backward(const WeightedCrossEntropyBackwardArgs& arg
                             ignored[l] = labels.label[row[l]] == labels.ignored;
                             factor[l] = share[l] / softmax.total[l];
                           }
-                          for (int64_t c = 0; c < classes; ++c) {
-                            W* column = tile.column(c);
-#pragma omp simd
-                            for (int64_t l = 0; l < RowTile<W>::kRows; ++l)
-                              column[l] = ignored[l] ? W{0} : column[l] * factor[l];
-                          }
+                          tile.map([&](W x, int64_t l) { return ignored[l] ? W{0} : x * factor[l]; });
                           for (int64_t l = 0; l < count; ++l)
                             if (!ignored[l]) tile.at(l, labels.label[row[l]]) -= share[l];
                           tile.store(grad, row, count);

@@ -17,21 +17,19 @@ void layer_norm(const LayerNormArgs& args) {
     S* out = args.y.mutable_data<S>();
     T *means = args.mean.mutable_data<T>(), *rstds = args.rstd.mutable_data<T>();
     const T count = static_cast<T>(width), floor = static_cast<T>(eps);
-    parallel_for(args.x.size(0), row_grain(width), [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const S* row = in + i * width;
-        S* to = out + i * width;
-        const T m = sum_of<T>(width, [=](int64_t f) { return widen(row[f]); }) / count;
-        const T squares =
-            sum_of<T>(width, [=](int64_t f) { return (widen(row[f]) - m) * (widen(row[f]) - m); });
-        const T variance = squares / count;
-        const T r = T{1} / std::sqrt(variance + floor);
-        means[i] = m;
-        rstds[i] = r;
+    for_rows(args.x.size(0), width, [=](int64_t i) {
+      const S* row = in + i * width;
+      S* to = out + i * width;
+      const T m = sum_of<T>(width, [=](int64_t f) { return widen(row[f]); }) / count;
+      const T squares =
+          sum_of<T>(width, [=](int64_t f) { return (widen(row[f]) - m) * (widen(row[f]) - m); });
+      const T variance = squares / count;
+      const T r = T{1} / std::sqrt(variance + floor);
+      means[i] = m;
+      rstds[i] = r;
 #pragma omp simd
-        for (int64_t f = 0; f < width; ++f)
-          to[f] = narrow<S>((widen(row[f]) - m) * r * widen(g[f]) + widen(b[f]));
-      }
+      for (int64_t f = 0; f < width; ++f)
+        to[f] = narrow<S>((widen(row[f]) - m) * r * widen(g[f]) + widen(b[f]));
     });
   });
 }
@@ -89,16 +87,14 @@ void l2_normalize_rows(const L2NormalizeRowsArgs& args) {
     S* out = args.y.mutable_data<S>();
     T* scales = args.scale.mutable_data<T>();
     const T floor = static_cast<T>(eps);
-    parallel_for(args.x.size(0), row_grain(width), [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const S* row = in + i * width;
-        S* to = out + i * width;
-        const T norm = std::sqrt(sum_of<T>(width, [=](int64_t f) { return widen(row[f]) * widen(row[f]); }));
-        const T s = T{1} / std::max(norm, floor);  // in this order NaN propagates
-        scales[i] = s;
+    for_rows(args.x.size(0), width, [=](int64_t i) {
+      const S* row = in + i * width;
+      S* to = out + i * width;
+      const T norm = std::sqrt(sum_of<T>(width, [=](int64_t f) { return widen(row[f]) * widen(row[f]); }));
+      const T s = T{1} / std::max(norm, floor);  // in this order NaN propagates
+      scales[i] = s;
 #pragma omp simd
-        for (int64_t f = 0; f < width; ++f) to[f] = narrow<S>(widen(row[f]) * s);
-      }
+      for (int64_t f = 0; f < width; ++f) to[f] = narrow<S>(widen(row[f]) * s);
     });
   });
 }
@@ -110,15 +106,13 @@ void l2_normalize_rows_backward(const L2NormalizeRowsBackwardArgs& args) {
     const S *in = args.y.data<S>(), *grad = args.dy.data<S>();
     const T* scales = args.scale.data<T>();
     S* out = args.dx.mutable_data<S>();
-    parallel_for(args.y.size(0), row_grain(width), [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const S *row = in + i * width, *d = grad + i * width;
-        S* to = out + i * width;
-        const T along = sum_of<T>(width, [=](int64_t f) { return widen(row[f]) * widen(d[f]); });
-        const T s = scales[i];
+    for_rows(args.y.size(0), width, [=](int64_t i) {
+      const S *row = in + i * width, *d = grad + i * width;
+      S* to = out + i * width;
+      const T along = sum_of<T>(width, [=](int64_t f) { return widen(row[f]) * widen(d[f]); });
+      const T s = scales[i];
 #pragma omp simd
-        for (int64_t f = 0; f < width; ++f) to[f] = narrow<S>(s * (widen(d[f]) - along * widen(row[f])));
-      }
+      for (int64_t f = 0; f < width; ++f) to[f] = narrow<S>(s * (widen(d[f]) - along * widen(row[f])));
     });
   });
 }
@@ -129,17 +123,15 @@ void sum_normalize_rows(const SumNormalizeRowsArgs& args) {
     using T = Accumulator<S>;
     const S* in = args.x.data<S>();
     S* out = args.y.mutable_data<S>();
-    parallel_for(args.x.size(0), row_grain(width), [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const S* row = in + i * width;
-        S* to = out + i * width;
-        const T sum = sum_of<T>(width, [=](int64_t f) { return widen(row[f]); });
-        // A denormal sum has no finite reciprocal.
-        const T lift = std::abs(sum) < std::numeric_limits<T>::min() ? T(0x1p64) : T{1};
-        const T s = sum == T{0} ? T{1} / lift : T{1} / (sum * lift);
+    for_rows(args.x.size(0), width, [=](int64_t i) {
+      const S* row = in + i * width;
+      S* to = out + i * width;
+      const T sum = sum_of<T>(width, [=](int64_t f) { return widen(row[f]); });
+      // A denormal sum has no finite reciprocal.
+      const T lift = std::abs(sum) < std::numeric_limits<T>::min() ? T(0x1p64) : T{1};
+      const T s = sum == T{0} ? T{1} / lift : T{1} / (sum * lift);
 #pragma omp simd
-        for (int64_t f = 0; f < width; ++f) to[f] = narrow<S>(widen(row[f]) * lift * s);
-      }
+      for (int64_t f = 0; f < width; ++f) to[f] = narrow<S>(widen(row[f]) * lift * s);
     });
   });
 }

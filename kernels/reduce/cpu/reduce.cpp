@@ -40,11 +40,9 @@ void sum_columns(const SumColumnsArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     const S* in = args.x.data<S>();
     S* out = args.y.mutable_data<S>();
-    parallel_for(args.x.size(0), row_grain(width), [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const S* row = in + i * width;
-        out[i] = narrow<S>(sum_of<Accumulator<S>>(width, [=](int64_t f) { return widen(row[f]); }));
-      }
+    for_rows(args.x.size(0), width, [=](int64_t i) {
+      const S* row = in + i * width;
+      out[i] = narrow<S>(sum_of<Accumulator<S>>(width, [=](int64_t f) { return widen(row[f]); }));
     });
   });
 }

@@ -21,23 +21,13 @@ void softmax(const SoftmaxArgs& args) {
                      W by[kRows];
                      if (log) {
                        sums.template run<false>(tile);
-#pragma omp simd
-                       for (int64_t l = 0; l < kRows; ++l) by[l] = fast_log(sums.total[l]);
-                       for (int64_t c = 0; c < width; ++c) {
-                         W* column = tile.column(c);
-#pragma omp simd
-                         for (int64_t l = 0; l < kRows; ++l)
-                           column[l] = (column[l] - sums.largest[l]) - by[l];
-                       }
+                       sums.log_totals(by);
+                       tile.map([&](W x, int64_t l) { return (x - sums.largest[l]) - by[l]; });
                      } else {
                        sums.template run<true>(tile);
 #pragma omp simd
                        for (int64_t l = 0; l < kRows; ++l) by[l] = W{1} / sums.total[l];
-                       for (int64_t c = 0; c < width; ++c) {
-                         W* column = tile.column(c);
-#pragma omp simd
-                         for (int64_t l = 0; l < kRows; ++l) column[l] *= by[l];
-                       }
+                       tile.map([&](W x, int64_t l) { return x * by[l]; });
                      }
                      tile.store(out, row, count);
                    });

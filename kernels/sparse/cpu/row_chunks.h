@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/kernels/cpu/loops.h>
 #include <adjoint/kernels/sparse/csr.h>
 
 #include <memory>
@@ -34,6 +35,36 @@ struct RowChunks {
   int64_t slots = 0;
 
   static std::shared_ptr<const RowChunks> of(const Csr& csr);
+
+  /// Calls f(chunk) for all chunks in parallel, `grain` of them per task.
+  template <class F>
+  void for_chunks(int64_t grain, F&& f) const {
+    parallel_for(std::ssize(chunks), grain, [&](int64_t from, int64_t to) {
+      for (int64_t c = from; c < to; ++c) f(chunks[static_cast<size_t>(c)]);
+    });
+  }
+  /// Calls f(heavy row) in parallel, for partial results of `width` elements.
+  template <class F>
+  void for_heavy(int64_t width, F&& f) const {
+    const int64_t rows = std::ssize(heavy);
+    if (rows == 0) return;
+    parallel_for(rows, row_grain(slots / rows * width), [&](int64_t from, int64_t to) {
+      for (int64_t h = from; h < to; ++h) f(heavy[static_cast<size_t>(h)]);
+    });
+  }
 };
+
+/// Calls f(row, begin, end) for the rows of a chunk, with their entries in it.
+template <class F>
+[[gnu::always_inline]] inline void for_rows_of(const RowChunks::Chunk& chunk, const int64_t* offsets, F&& f) {
+  for (int64_t i = chunk.row_begin; i < chunk.row_end; ++i)
+    f(i, std::max(offsets[i], chunk.entry_begin), std::min(offsets[i + 1], chunk.entry_end));
+}
+
+/// Chunks per task of some 10 µs, for one multiply-add per entry and feature. An entry costs at least one
+/// vector's work, even if its row is narrow.
+inline int64_t chunks_per_task(int64_t width) {
+  return ceil_div(int64_t{131072}, RowChunks::kWork * std::max<int64_t>(width, 16));
+}
 
 }  // namespace adj::kernels::cpu
