@@ -153,9 +153,10 @@ TEST_CASE("a GCN trained on sampled links is evaluated on the whole graph") {
   if (!have_program("train_link")) return;
   const Bench bench;
   const std::string scores = bench.folder.file("scores.h5"), checkpoint = bench.folder.file("c.h5");
-  succeeds(bench.train({"--loader", "neighbor", "--fanouts", "2", "--batch-size", "32", "--evaluation",
-                        "graph", "--epochs", "3", "--test", "0.2", "--val", "0.1", "--seed", "5",
-                        "--features-scaling", "none", "--checkpoint", checkpoint, "--predict", scores}));
+  const Words split{"--val", "0.1", "--test", "0.2", "--seed", "5", "--features-scaling", "none"},
+      batches{"--loader", "neighbor", "--fanouts", "2", "--batch-size", "32", "--evaluation", "graph"},
+      files{"--epochs", "3", "--checkpoint", checkpoint, "--predict", scores};
+  succeeds(bench.train(joined(split, joined(batches, files))));
   const Dataset data = load_dataset(bench.data);
   Generator generator(5);
   const Graph graph = random_link_split(data.graph, {.val = 0.1, .test = 0.2}, generator).train;
