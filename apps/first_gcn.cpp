@@ -6,7 +6,7 @@ struct Gcn : nn::Module {
   Gcn(int64_t in, int64_t hidden, int64_t out)
       : conv1(this, "conv1", in, hidden, nn::GCNConvOptions{.activation = Activation::relu}),
         conv2(this, "conv2", hidden, out) {}
-  Var operator()(const Graph& graph, const Features& x) {
+  Var operator()(const Graph& graph, const Features& x) const {
     return conv2(graph, dropout(conv1(graph, dropout(x, 0.5f)), 0.5f));
   }
   nn::Child<nn::GCNConv> conv1, conv2;

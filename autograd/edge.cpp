@@ -2,6 +2,7 @@
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/neighbor_reduce.h>
 #include <adjoint/autograd/tape.h>
+#include <adjoint/core/detail/carrier.h>
 #include <adjoint/graph/relation.h>
 #include <adjoint/graph/sparse_kernels.h>
 #include <adjoint/kernels/aggregate/edge_mean.h>
@@ -22,6 +23,25 @@ void detail::mean_weights(const Relation& relation, bool of_list, const Tensor& 
   } else {
     kernels::edge_mean({.a = by_target(relation), .w = w, .y = y});
   }
+}
+
+namespace {
+
+struct MeanWeights {
+  Tensor weight;
+  MeanWeights carried_to(detail::Carrier& carrier) const { return {carrier.carry(weight)}; }
+};
+
+}  // namespace
+
+Tensor detail::mean_weights(const Relation& relation, DType features) {
+  const DType accumulator = accumulator_dtype(features);
+  const auto made = [&] {
+    Tensor weight = Tensor::empty({relation.num_edges()}, accumulator, relation.device());
+    mean_weights(relation, relation.scatters(features), {}, weight);
+    return new MeanWeights{weight};
+  };
+  return relation.cache().get<MeanWeights>(static_cast<int64_t>(accumulator), made)->weight;
 }
 
 namespace {
@@ -94,10 +114,10 @@ Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& op
     return detail::reduce_neighbors("aggregate", relation, x, {options.reduce}, given);
   }
   const Tensor own = given ? given.value().to(accumulator) : Tensor();
-  Tensor weight = own;
+  Tensor weight = mean && !own ? detail::mean_weights(relation, x.dtype()) : own;
   const bool scatters = (!own || own.dims() == 1) && relation.scatters(x.dtype());
-  if (mean) {
-    weight = own ? Tensor::empty_like(own) : Tensor::empty({relation.num_edges()}, accumulator, x.device());
+  if (mean && own) {
+    weight = Tensor::empty_like(own);
     detail::mean_weights(relation, scatters, own, weight);
   }
   Tensor y = Tensor::empty(detail::with_rows(x.shape(), relation.num_dst()), x.dtype(), x.device());

@@ -4,7 +4,7 @@
 // 2018:
 //
 //   Var alpha = edge_softmax(g, leaky_relu(edge_add(g, l, r), 0.2f));                   // [M,H]
-//   return aggregate(g, x, {.reduce = Reduce::sum, .weight = alpha});                   // [N, H D]
+//   return aggregate(g, x, {.weight = alpha});                                          // [N, H D]
 //
 // Nothing of size M x F is made: edges hold at most one number per head. Target gradients are gathered over
 // CSR rows, source gradients over rows of the transpose: no atomics, and bitwise equal results for any number
@@ -24,8 +24,8 @@ struct AggregateOptions {
   Var weight = {};  ///< per edge, [M] or [M,H]; absent: ones
 };
 
-/// Y_i = Σ_j w_ij x_j over the edges j -> i, or their mean (divided by the number of edges, not by the sum of
-/// weights); targets without edges give 0. x [num_src, F] or [num_src, H, D]; Y likewise with num_dst rows.
+/// Y_i = Σ_j w_ij x_j over the edges j -> i of a graph, relation or block, or their mean (divided by the
+/// number of edges, not by the sum of weights); targets without edges give 0. x [num_src, F] or [num_src, H, D]; Y likewise with num_dst rows.
 /// Weights [M,H] are per head: w[:, h] applies to features [h D, (h + 1) D), F = H D. dw_ij = ⟨dY_i, x_j⟩, in
 /// the same pass as dx. With bfloat16 features, weights are float32 or bfloat16.
 ///

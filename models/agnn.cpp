@@ -14,12 +14,12 @@ struct Agnn : NodeModel {
   Agnn(int64_t in, int64_t out, const ModelOptions& s)
       : name(fmt::format("AGNN {}-{}-{}, {} propagations", in, s.hidden, out, s.layers)),
         p(static_cast<float>(s.dropout)),
-        lin1(this, "lin1", in, s.hidden, true, Activation::relu),
+        lin1(this, "lin1", in, s.hidden, nn::LinearOptions{.activation = Activation::relu}),
         lin2(this, "lin2", s.hidden, out) {
     for (int64_t l = 0; l < s.layers; ++l) props.add(nn::AGNNConvOptions{.requires_grad = l > 0});
   }
 
-  Var operator()(const Graph& graph, const Features& features) override {
+  Var operator()(const Graph& graph, const Features& features) const override {
     Var x = lin1(dropout(features, p));
     for (auto& prop : props) x = prop(graph, x);
     return lin2(dropout(x, p));

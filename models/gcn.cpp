@@ -22,17 +22,17 @@ struct Gcn : NodeModel {
     }
   }
 
-  Var operator()(const Graph& graph, const Features& features) override {
+  Var operator()(const Graph& graph, const Features& features) const override {
     Var x = layer(0, graph, features);
     for (size_t l = 1; l < convs.size(); ++l) x = layer(l, graph, x);
     return x;
   }
   size_t num_layers() const override { return convs.size(); }
-  Var over(size_t l, const Block& block, const Var& x) override { return layer(l, block, x); }
+  Var over(size_t l, const Block& block, const Var& x) const override { return layer(l, block, x); }
   /// A block lacks the degrees of its outermost nodes.
   bool exact_by_layers() const override { return false; }
   template <class On, class X>
-  Var layer(size_t l, const On& on, const X& x) {
+  Var layer(size_t l, const On& on, const X& x) const {
     const Var y = convs[l](on, dropout(x, norms.empty() ? p : 0.0f));
     return l < norms.size() ? norms[l](y, {.activation = Activation::relu, .dropout = p}) : y;
   }

@@ -18,7 +18,7 @@ struct Network : nn::Module {
       : first(this, "first", in, hidden, quantization),
         norm(this, "norm", hidden),
         second(this, "second", hidden, hidden, quantization) {}
-  Var operator()(const Var& x) { return second(norm(first(x), {.activation = Activation::relu})); }
+  Var operator()(const Var& x) const { return second(norm(first(x), {.activation = Activation::relu})); }
   std::string describe() const override { return "Network"; }
   nn::Child<nn::QuantLinear> first;
   nn::Child<nn::BatchNorm> norm;
@@ -50,7 +50,7 @@ struct GraphGin : GraphModel {
     inputs_.add(quantization.input(last));
   }
 
-  Var operator()(const Graph& graph, const Tensor& offsets, const Features& features) override {
+  Var operator()(const Graph& graph, const Tensor& offsets, const Features& features) const override {
     Var x = inputs_[0](Var(features.to_dense().to(parameters().front().dtype())));
     Var out = read_out(0, x, offsets);
     for (size_t l = 0; l < convs_.size(); ++l) {
@@ -63,7 +63,7 @@ struct GraphGin : GraphModel {
   std::string describe() const override { return name_; }
 
  private:
-  Var read_out(size_t l, const Var& x, const Tensor& offsets) {
+  Var read_out(size_t l, const Var& x, const Tensor& offsets) const {
     const Var pooled = pool_ == "mean"  ? segment_mean(x, offsets)
                        : pool_ == "max" ? segment_max(x, offsets)
                                         : segment_sum(x, offsets);

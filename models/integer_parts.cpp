@@ -53,7 +53,7 @@ struct Folded {
 };
 Folded fold(const State& state, const std::string& norm, const Tensor& bias) {
   if (norm.empty()) return {{}, bias};
-  constexpr double kEpsilon = nn::BatchNorm::kEpsilon;
+  constexpr double kEpsilon = nn::BatchNormOptions().eps;
   const auto weight = state.numbers(norm + "weight"), shift = state.numbers(norm + "bias"),
              mean = state.numbers(norm + "running_mean"), var = state.numbers(norm + "running_var"),
              b = bias.to_vector<float>();

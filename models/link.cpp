@@ -14,20 +14,21 @@ namespace adj::models {
 LinkModel::LinkModel(std::unique_ptr<NodeModel> encoder, int64_t width, const ModelOptions& o)
     : encoder_(this, "encoder", std::move(encoder)) {
   if (o.decoder == "mlp")
-    mlp_.emplace(this, "decoder", std::vector<int64_t>{width, o.hidden, 1}, static_cast<float>(o.dropout));
+    mlp_.emplace(this, "decoder", std::vector<int64_t>{width, o.hidden, 1},
+                 nn::MLPOptions{.dropout = static_cast<float>(o.dropout)});
 }
 
-Var LinkModel::by_mlp(const Var& z, const Tensor& src, const Tensor& dst) {
+Var LinkModel::by_mlp(const Var& z, const Tensor& src, const Tensor& dst) const {
   return (*mlp_)(index_select(z, src) * index_select(z, dst));
 }
 
-Var LinkModel::scores(const Var& z, const Relation& pairs) {
+Var LinkModel::scores(const Var& z, const Relation& pairs) const {
   if (!mlp_) return reshape(edge_dot(pairs, z, z), {pairs.num_edges(), 1});
   const EdgeIndex ends = pairs.edge_index();
   return by_mlp(z, ends.src, ends.dst);
 }
 
-Tensor LinkModel::scores_of_all(const Tensor& z, const Relation& pairs) {
+Tensor LinkModel::scores_of_all(const Tensor& z, const Relation& pairs) const {
   constexpr int64_t kAtOnce = 1 << 16;
   const NoGrad no_grad;
   const Var of_nodes(z);

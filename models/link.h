@@ -19,13 +19,13 @@ class LinkModel : public Model {
   NodeModel& encoder() const { return *encoder_; }
   /// [P, 1]: logits of the edges of `pairs`, from embeddings `z` of the nodes. Memory grows with the pairs
   /// for "dot", with pairs times width for "mlp".
-  Var scores(const Var& z, const Relation& pairs);
+  Var scores(const Var& z, const Relation& pairs) const;
   /// Likewise without gradient, for any number of pairs: "mlp" works in chunks.
-  Tensor scores_of_all(const Tensor& z, const Relation& pairs);
+  Tensor scores_of_all(const Tensor& z, const Relation& pairs) const;
   std::string describe() const override;
 
  private:
-  Var by_mlp(const Var& z, const Tensor& src, const Tensor& dst);
+  Var by_mlp(const Var& z, const Tensor& src, const Tensor& dst) const;
 
   nn::Owned<NodeModel> encoder_;
   std::optional<nn::Child<nn::MLP>> mlp_;

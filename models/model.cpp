@@ -4,7 +4,7 @@
 
 namespace adj::models {
 
-Var NodeModel::over(size_t, const Block&, const Var&) {
+Var NodeModel::over(size_t, const Block&, const Var&) const {
   throw UsageError(fmt::format("{}: needs the whole graph, which sampled blocks are not", describe()));
 }
 
@@ -15,7 +15,7 @@ void NodeModel::prepare(const Graph& graph) const {
 
 Var NodeModel::input(const Features& x) const { return Var(x.to_dense().to(parameters().front().dtype())); }
 
-Var NodeModel::operator()(std::span<const Block> blocks, const Features& x) {
+Var NodeModel::operator()(std::span<const Block> blocks, const Features& x) const {
   if (num_layers() == 0 || blocks.size() != num_layers())
     throw UsageError(fmt::format(
         "{}: {} blocks, expected {}", describe(), blocks.size(),

@@ -29,7 +29,7 @@ struct Model : nn::Module {
 /// A model with outputs per node.
 struct NodeModel : Model {
   /// [N, outputs]: logits, or predictions for regression, of every node, in the module's mode.
-  virtual Var operator()(const Graph& graph, const Features& x) = 0;
+  virtual Var operator()(const Graph& graph, const Features& x) const = 0;
   /// Number of layers that each take a block; 0 if the model only runs on whole graphs.
   virtual size_t num_layers() const { return 0; }
   /// Whether a layer on a block of all in-edges gives the same result as on the graph, so that inference can
@@ -37,12 +37,12 @@ struct NodeModel : Model {
   virtual bool exact_by_layers() const { return num_layers() > 0; }
   /// Output of layer `layer` for the features of a block's sources, the targets' first: [num_dst, width].
   /// What follows a layer (norm, activation) belongs to it.
-  virtual Var over(size_t layer, const Block& block, const Var& x);
+  virtual Var over(size_t layer, const Block& block, const Var& x) const;
   /// Input of the first layer over a block: dense, of the parameters' dtype.
   Var input(const Features& x) const;
   /// [seeds, outputs]: one block per layer, `x` for the first block's sources. Throws UsageError if the
   /// number of blocks differs from the number of layers.
-  Var operator()(std::span<const Block> blocks, const Features& x);
+  Var operator()(std::span<const Block> blocks, const Features& x) const;
   /// Precomputes what a step derives from a batch's graph. Called by loader threads in parallel with
   /// training.
   virtual void prepare(const Graph& graph) const;
@@ -56,7 +56,7 @@ struct NodeModel : Model {
 /// A model with outputs per graph.
 struct GraphModel : Model {
   /// [G, outputs]: logits, or predictions for regression. Graph g has the nodes offsets[g] to offsets[g + 1].
-  virtual Var operator()(const Graph& graph, const Tensor& offsets, const Features& x) = 0;
+  virtual Var operator()(const Graph& graph, const Tensor& offsets, const Features& x) const = 0;
 };
 
 }  // namespace adj::models

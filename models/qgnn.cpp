@@ -75,7 +75,7 @@ struct Qgnn : NodeModel {
     const bool norm = o.norm != "none";
     const auto relu = norm ? Activation::none : Activation::relu;  // a norm includes its own relu
     const auto add_norm = [&](nn::ModuleList<nn::BatchNorm>& to, int64_t width) {
-      to.add(width, nn::BatchNorm::kEpsilon, o.norm_momentum);
+      to.add(width, nn::BatchNormOptions{.momentum = o.norm_momentum});
     };
     for (size_t l = 0; l + 1 < widths.size(); ++l) {
       const bool last = l + 2 == widths.size();
@@ -93,7 +93,7 @@ struct Qgnn : NodeModel {
     }
   }
 
-  Var operator()(const Graph& graph, const Features& features) override {
+  Var operator()(const Graph& graph, const Features& features) const override {
     const SparseMatrix& a = matrix_of(graph);
     const Tensor keep = protected_nodes(graph);
     Var x = input(features);

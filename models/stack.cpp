@@ -18,7 +18,7 @@ void Norms::add(int64_t width) {
   if (layer_) layer_->add(width);
 }
 
-Var Norms::operator()(size_t l, const Var& x, Activation activation, float p, bool training) {
+Var Norms::operator()(size_t l, const Var& x, Activation activation, float p, bool training) const {
   if (batch_) return (*batch_)[l](x, {.activation = activation, .dropout = p});
   const Var normed = layer_ ? (*layer_)[l](x) : x;
   return activate_dropout(activation, normed, p, training);

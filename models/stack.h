@@ -19,7 +19,7 @@ class Norms {
   Norms(nn::Module* model, const std::string& kind);
   void add(int64_t width);
   /// dropout(act(norm(x))) with norm `l`; one pass with batch norm. `p` 0: no dropout.
-  Var operator()(size_t l, const Var& x, Activation activation, float p, bool training);
+  Var operator()(size_t l, const Var& x, Activation activation, float p, bool training) const;
 
  private:
   std::optional<nn::ModuleList<nn::BatchNorm>> batch_;
@@ -39,13 +39,13 @@ class Stack : public NodeModel {
         residual_(s.residual),
         norms_(this, s.norm) {}
 
-  Var operator()(const Graph& graph, const Features& features) override {
+  Var operator()(const Graph& graph, const Features& features) const override {
     Var x = behind(0, first(graph, this->dropout(features, p_)), {});
     for (size_t l = 1; l < convs_.size(); ++l) x = layer(l, graph, x);
     return x;
   }
   size_t num_layers() const override { return convs_.size(); }
-  Var over(size_t l, const Block& block, const Var& features) override {
+  Var over(size_t l, const Block& block, const Var& features) const override {
     return layer(l, block, l == 0 ? this->dropout(features, p_) : features);
   }
   std::string describe() const override { return name_; }
@@ -68,17 +68,17 @@ class Stack : public NodeModel {
   }
 
  private:
-  Var layer(size_t l, const nn::Structure& on, const Var& features) {
+  Var layer(size_t l, const nn::Structure& on, const Var& features) const {
     const nn::Sides x = nn::Sides(features).on("stack", on);
     return behind(l, convs_[l](on, x), x.dst);
   }
   /// Applies what follows convolution `l`; `own`: its targets' input.
-  Var behind(size_t l, const Var& y, const Var& own) {
+  Var behind(size_t l, const Var& y, const Var& own) const {
     if (l + 1 == convs_.size()) return y;
     const Var z = norms_(l, y, activation_, p_, this->training());
     return residual_ && l > 0 ? own + z : z;
   }
-  Var first(const Graph& graph, const Features& x) {
+  Var first(const Graph& graph, const Features& x) const {
     if (takes_sparse_) return convs_[0](graph, x);
     return convs_[0](graph, Var(x.to_dense().to(this->parameters().front().dtype())));
   }

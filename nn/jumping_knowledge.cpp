@@ -19,15 +19,16 @@ Var jumping_knowledge(Jump mode, const std::vector<Var>& xs) {
   return max(reshape(beside, {first[0], static_cast<int64_t>(xs.size()), first[1]}), 1).values;
 }
 
-JumpingKnowledge::JumpingKnowledge(Jump mode, int64_t channels, int64_t num_layers)
-    : mode_(mode), channels_(channels), num_layers_(num_layers) {
+JumpingKnowledge::JumpingKnowledge(Jump mode, const JumpingKnowledgeOptions& options)
+    : mode_(mode), options_(options) {
+  const auto [channels, num_layers] = options;
   if (mode != Jump::lstm) return;
   ADJ_CHECK(channels > 0 && num_layers > 0 && channels * num_layers > 1,
             "JumpingKnowledge: an LSTM over {} layers of {} channels, expected two numbers or more",
             num_layers, channels);
   const int64_t hidden = num_layers * channels / 2;
   lstm.emplace(this, "lstm", channels, hidden);
-  att.emplace(this, "att", 2 * hidden, 1, true, Activation::none, Initial::fan_in);
+  att.emplace(this, "att", 2 * hidden, 1, LinearOptions{.initial = Initial::fan_in});
 }
 
 Var JumpingKnowledge::operator()(const std::vector<Var>& xs) const {
@@ -45,7 +46,8 @@ Var JumpingKnowledge::operator()(const std::vector<Var>& xs) const {
 
 std::string JumpingKnowledge::describe() const {
   if (mode_ == Jump::lstm)
-    return fmt::format("JumpingKnowledge(lstm, {} channels, {} layers)", channels_, num_layers_);
+    return fmt::format("JumpingKnowledge(lstm, {} channels, {} layers)", options_.channels,
+                       options_.num_layers);
   return fmt::format("JumpingKnowledge({})", mode_ == Jump::cat ? "cat" : "max");
 }
 

@@ -19,20 +19,25 @@ enum class Jump : uint8_t {
 /// xs[l] [N, F_l], all of one width for `max`; at least one. `lstm` has parameters: use JumpingKnowledge.
 Var jumping_knowledge(Jump mode, const std::vector<Var>& xs);
 
+/// Of `lstm`, which requires both.
+struct JumpingKnowledgeOptions {
+  int64_t channels = 0;    ///< F
+  int64_t num_layers = 0;  ///< only sizes the LSTM: it takes fewer layers or more, as in PyG
+};
+
 /// PyG's JumpingKnowledge. `lstm`: Σ_l α_l x_l, α = softmax over the layers of h_l a + b, h_l the output at
 /// layer l of a bidirectional LSTM of 2 ⌊num_layers channels / 2⌋ features; `att` is uniform in ±1 /
-/// sqrt(in), as in torch.nn.Linear. `cat` and `max` have no parameters and take no sizes.
+/// sqrt(in), as in torch.nn.Linear. `cat` and `max` have no parameters.
 class JumpingKnowledge : public Module {
  public:
-  explicit JumpingKnowledge(Jump mode, int64_t channels = 0, int64_t num_layers = 0);
-  /// xs[l] [N, F_l], at least one; for `lstm` [N, channels]. `num_layers` only sizes the LSTM: xs may have
-  /// fewer or more, as in PyG.
+  explicit JumpingKnowledge(Jump mode, const JumpingKnowledgeOptions& options = {});
+  /// xs[l] [N, F_l], at least one; for `lstm` [N, channels].
   Var operator()(const std::vector<Var>& xs) const;
   std::string describe() const override;
 
  private:
   Jump mode_;
-  int64_t channels_, num_layers_;
+  JumpingKnowledgeOptions options_;
 
  public:
   std::optional<Child<LSTM>> lstm;   ///< `lstm` only

@@ -3,13 +3,13 @@
 
 namespace adj::nn {
 
-Linear::Linear(int64_t in, int64_t out, bool has_bias, Activation activation, Initial initial)
-    : activation_(activation) {
+Linear::Linear(int64_t in, int64_t out, const LinearOptions& options) : activation_(options.activation) {
   ADJ_CHECK(in > 0 && out > 0, "Linear: expected positive widths, got {} -> {}", in, out);
+  const Initial initial = options.initial;
   add_parameter("weight", weight,
                 initial == Initial::fan_in ? fan_in_uniform(in, out) : glorot_uniform(in, out),
                 {.transposed = true});
-  if (has_bias)
+  if (options.bias)
     add_parameter("bias", bias, initial == Initial::glorot ? Tensor::zeros({out}) : fan_in_bias(in, out));
 }
 

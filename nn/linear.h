@@ -12,11 +12,16 @@ enum class Initial : uint8_t {
   glorot_bias,  ///< weight Glorot-uniform, bias uniform in ±1 / sqrt(in)
 };
 
-/// act(x W + b): x [N,in] (or features of any kind) -> [N,out]. Bias and relu are fused into the product.
+struct LinearOptions {
+  bool bias = true;                          ///< b
+  Activation activation = Activation::none;  ///< none or relu, fused into the product
+  Initial initial = Initial::glorot;
+};
+
+/// act(x W + b): x [N,in] (or features of any kind) -> [N,out].
 class Linear : public Module {
  public:
-  Linear(int64_t in, int64_t out, bool bias = true, Activation activation = Activation::none,
-         Initial initial = Initial::glorot);
+  Linear(int64_t in, int64_t out, const LinearOptions& options = {});
   Var operator()(const Var& x) const { return linear(x, weight, bias, activation_); }
   Var operator()(const Features& x) const { return linear(x, weight, bias, activation_); }
   Activation activation() const { return activation_; }

@@ -6,11 +6,15 @@
 
 namespace adj::nn {
 
-/// Linear layers with relu and dropout between them: MLP({1433, 64, 7}, 0.5f). x [N, widths.front()], dense
-/// or features of any kind -> [N, widths.back()]. Dropout comes before each layer.
+struct MLPOptions {
+  float dropout = 0.0f;  ///< before each layer
+};
+
+/// Linear layers with relu and dropout between them: MLP({1433, 64, 7}, {.dropout = 0.5f}). x [N,
+/// widths.front()], dense or features of any kind -> [N, widths.back()].
 class MLP : public Module {
  public:
-  explicit MLP(const std::vector<int64_t>& widths, float dropout = 0.0f);
+  explicit MLP(const std::vector<int64_t>& widths, const MLPOptions& options = {});
   Var operator()(const Var& x) const { return from(1, layers_[0](dropout(x, dropout_))); }
   Var operator()(const Features& x) const { return from(1, layers_[0](dropout(x, dropout_))); }
   /// MLP(P x) for a P linear in the rows of x (a sum over neighbours), applied after the first product: P x W

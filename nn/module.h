@@ -115,7 +115,7 @@ class Child : public T {
   explicit Child(Module* parent, std::string name, Args&&... args) : T(std::forward<Args>(args)...) {
     parent->add_child(std::move(name), *this);
   }
-  /// For a T whose first argument is a list: `nn::Child<nn::MLP> mlp{this, "mlp", {1433, 64, 7}, 0.5f};`.
+  /// For a T whose first argument is a list: `nn::Child<nn::MLP> mlp{this, "mlp", {1433, 64, 7}};`.
   template <class... Args>
   explicit Child(Module* parent, std::string name, std::initializer_list<int64_t> list, Args&&... args)
       : T(list, std::forward<Args>(args)...) {

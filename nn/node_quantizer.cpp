@@ -53,7 +53,7 @@ NodeQuantizer::NodeQuantizer(const NodeBitsOptions& options) : nodes_(options.no
   add_buffer("signed", signed_, Tensor::zeros({1}));
 }
 
-Var NodeQuantizer::operator()(const Var& x) {
+Var NodeQuantizer::operator()(const Var& x) const {
   ADJ_CHECK(x.shape().dims() == 2 && x.size(0) == nodes_,
             "NodeQuantizer: bits by node of {} nodes, input {}; expected the graph that it was trained on",
             nodes_, x.shape().str());
@@ -68,7 +68,7 @@ Var NodeQuantizer::operator()(const Var& x) {
   return node_quantize(x, scale, bits_, signed_, true);
 }
 
-void NodeQuantizer::begin(const Tensor& x) {
+void NodeQuantizer::begin(const Tensor& x) const {
   const OutsideCapture once;
   const Tensor host = x.to(Device::cpu());
   const float* numbers = host.data<float>();

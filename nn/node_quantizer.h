@@ -31,7 +31,7 @@ class NodeQuantizer : public Module {
   explicit NodeQuantizer(const NodeBitsOptions& options);
   /// Dequantised x, x float32 [N,F]. Throws if the number of nodes is not N, and in evaluation mode before
   /// any training pass.
-  Var operator()(const Var& x);
+  Var operator()(const Var& x) const;
   /// [1]: mean bits of the nodes, clamped to their bounds, not rounded.
   Var mean_bits() const;
   /// Bits of each node, clamped and rounded.
@@ -40,14 +40,14 @@ class NodeQuantizer : public Module {
   std::string describe() const override;
 
  private:
-  bool ready() { return known_scale_.of(scale_) > 0.0; }
-  void begin(const Tensor& x);
+  bool ready() const { return known_scale_.of(scale_) > 0.0; }
+  void begin(const Tensor& x) const;
 
   int64_t nodes_;
   Var log_scale_, bits_;
-  Tensor scale_, signed_;
+  mutable Tensor scale_, signed_;  // written by training passes
 
-  detail::KnownValue known_scale_;  // above 0 once scale_ is set
+  mutable detail::KnownValue known_scale_;  // above 0 once scale_ is set
 };
 
 }  // namespace adj::nn

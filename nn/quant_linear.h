@@ -20,7 +20,7 @@ class QuantLinear : public Module {
  public:
   QuantLinear(int64_t in, int64_t out, const QuantLinearOptions& options = {});
   /// Rows with nonzero `keep` (uint8 [N]) are not quantised.
-  Var operator()(const Var& x, const Tensor& keep = {});
+  Var operator()(const Var& x, const Tensor& keep = {}) const;
   std::string describe() const override;
 
   Var weight;  ///< [in, out], Glorot-uniform

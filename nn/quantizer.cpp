@@ -51,8 +51,8 @@ std::vector<float> some_rows(const Tensor& x) {
 
 }  // namespace
 
-Quantizer::Quantizer(const QuantizerOptions& options, int64_t columns)
-    : options_(options), columns_(columns) {
+Quantizer::Quantizer(const QuantizerOptions& options) : options_(options) {
+  const int64_t columns = options.columns;
   ADJ_CHECK((options.bits >= 0 && options.bits <= BitTensor::kMostBits) || options.bits == 32,
             "Quantizer: expected 1 to 8 bits, or 32 where nothing is quantised, got {}", options.bits);
   ADJ_CHECK(columns >= 0, "Quantizer: expected 0 or more columns, got {}", columns);
@@ -71,15 +71,15 @@ Quantizer::Quantizer(const QuantizerOptions& options, int64_t columns)
   if (options.scales == Scales::running) add_buffer("mean_zero", mean_zero_, Tensor::zeros(shape));
 }
 
-Var Quantizer::operator()(const Var& x, const Tensor& keep) {
+Var Quantizer::operator()(const Var& x, const Tensor& keep) const {
   if (!quantizes()) return x;
   if (nodes_) {
     ADJ_CHECK(!keep, "Quantizer: rows that pass as they are have no bits by node");
     return (*nodes_)(x);
   }
-  ADJ_CHECK(x.shape().dims() == 2 && (columns_ == 0 || x.size(1) == columns_),
+  ADJ_CHECK(x.shape().dims() == 2 && (options_.columns == 0 || x.size(1) == options_.columns),
             "Quantizer: input {}, expected a matrix{}", x.shape().str(),
-            columns_ == 0 ? "" : fmt::format(" of {} columns", columns_));
+            options_.columns == 0 ? "" : fmt::format(" of {} columns", options_.columns));
   if (!training())
     ADJ_CHECK(ready(), "Quantizer: there is no scale yet, expected a pass in training mode before");
   const Var scale = training() ? moved_scale(x.value()) : Var(scale_);
@@ -98,12 +98,12 @@ Tensor Quantizer::unit_of(const Tensor& x) const {
   if (options_.range == BitRange::affine || options_.bits <= 2)
     return Tensor::full(scale_.shape(), 1.0, DType::f32, x.device());
   const Var size = relu(Var(x)) + relu(-Var(x));
-  const Var all = columns_ > 0 ? mean(size, 0) : reshape(mean(size), {1});
+  const Var all = options_.columns > 0 ? mean(size, 0) : reshape(mean(size), {1});
   return (all + 1e-12).value();
 }
 
 // Scale of a training pass; also written to the state.
-Var Quantizer::moved_scale(const Tensor& x) {
+Var Quantizer::moved_scale(const Tensor& x) const {
   if (options_.scales == Scales::running)
     follow(x);
   else if (!ready())
@@ -114,10 +114,10 @@ Var Quantizer::moved_scale(const Tensor& x) {
   return scale;
 }
 
-void Quantizer::begin(const Tensor& x) {
+void Quantizer::begin(const Tensor& x) const {
   const OutsideCapture once;
   const std::vector<float> some = some_rows(x);
-  const auto n = static_cast<size_t>(std::max<int64_t>(columns_, 1));
+  const auto n = static_cast<size_t>(std::max<int64_t>(options_.columns, 1));
   const std::vector<float> units = unit_of(x).to_vector<float>();
   std::vector<float> logs, zeros;
   for (size_t c = 0; c < n; ++c) {
@@ -133,7 +133,7 @@ void Quantizer::begin(const Tensor& x) {
   zero_.copy_(Tensor::from(zeros, x.device()));
 }
 
-void Quantizer::follow(const Tensor& x) {
+void Quantizer::follow(const Tensor& x) const {
   const NoGrad no_grad;
   Tensor scale = Tensor::empty_like(scale_), zero = Tensor::empty_like(zero_);
   kernels::bit_range({.x = x,
@@ -165,7 +165,7 @@ std::string Quantizer::describe() const {
   if (nodes_) return "Quantizer(by node)";
   return fmt::format("Quantizer({} bits, {}{}, {})", options_.bits,
                      options_.range == BitRange::affine ? "affine" : "symmetric",
-                     columns_ > 0 ? fmt::format(", {} columns", columns_) : "",
+                     options_.columns > 0 ? fmt::format(", {} columns", options_.columns) : "",
                      options_.scales == Scales::learned ? "learned" : "running");
 }
 

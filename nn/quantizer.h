@@ -20,6 +20,7 @@ struct QuantizerOptions {
   /// affine: for activations; the zero is 0 if no number is below 0, as after a relu. symmetric: for weights.
   BitRange range = BitRange::affine;
   Scales scales = Scales::learned;
+  int64_t columns = 0;    ///< of the input, each with its own scale; 0: one scale for all
   double momentum = 0.1;  ///< of running scales: weight of the newest batch
   /// A scale and bits per node; replaces `bits` (which must quantise), `range` and `scales`.
   NodeBitsOptions by_node = {};
@@ -37,16 +38,17 @@ struct QuantizerOptions {
 ///
 /// With per-node bits it has the state of a NodeQuantizer instead, as `nodes.scale` and so on.
 ///
-/// A training pass updates `scale`, as a batch norm updates its running statistics. Learned scales start with
+/// A training pass updates `scale`, as a batch norm updates its running statistics; passes of one quantizer
+/// must not run concurrently then, in evaluation mode they may. Learned scales start with
 /// the smallest squared error on the first training batch, among ranges of 1 to 2^-8 of its extremes; zero is
 /// fixed from then on.
 class Quantizer : public Module {
  public:
-  /// `columns` 0: one scale for all. Throws for unsupported bits.
-  explicit Quantizer(const QuantizerOptions& options, int64_t columns = 0);
+  /// Throws for unsupported bits.
+  explicit Quantizer(const QuantizerOptions& options);
   /// Dequantised x. Rows with nonzero `keep` (uint8 [R]) are not quantised; not allowed with per-node bits.
   /// Throws in evaluation mode before any training pass, as there is no scale yet.
-  Var operator()(const Var& x, const Tensor& keep = {});
+  Var operator()(const Var& x, const Tensor& keep = {}) const;
   bool quantizes() const { return options_.bits >= 1 && options_.bits <= BitTensor::kMostBits; }
   int bits() const { return options_.bits; }
   const Tensor& scale() const { return scale_; }
@@ -55,20 +57,19 @@ class Quantizer : public Module {
   std::string describe() const override;
 
  private:
-  PackedAlong along() const { return columns_ > 0 ? PackedAlong::columns : PackedAlong::rows; }
-  bool ready() { return known_scale_.of(scale_) > 0.0; }
+  PackedAlong along() const { return options_.columns > 0 ? PackedAlong::columns : PackedAlong::rows; }
+  bool ready() const { return known_scale_.of(scale_) > 0.0; }
   Tensor unit_of(const Tensor& x) const;
-  void begin(const Tensor& x);
-  void follow(const Tensor& x);
-  Var moved_scale(const Tensor& x);
+  void begin(const Tensor& x) const;
+  void follow(const Tensor& x) const;
+  Var moved_scale(const Tensor& x) const;
 
   QuantizerOptions options_;
-  int64_t columns_;
   Var log_scale_;
-  Tensor scale_, zero_, mean_zero_;
+  mutable Tensor scale_, zero_, mean_zero_;  // written by training passes
   std::optional<Child<NodeQuantizer>> nodes_;
 
-  detail::KnownValue known_scale_;  // above 0 once scale_ is set
+  mutable detail::KnownValue known_scale_;  // above 0 once scale_ is set
 };
 
 }  // namespace adj::nn

@@ -99,7 +99,9 @@ class LinkBatches : public LinkEpochs {
                  .loading = {.batch_size = run.options().batches.batch_size,
                              .shuffle = true,
                              .seed = run.seed(),
-                             .workers = run.workers()}}) {}
+                             .workers = run.workers()}}) {
+    if (run.options().batches.evaluation == "layers") require_layers(model.encoder());
+  }
 
   Tensor train(int64_t done) override {
     Tensor total = Tensor::zeros({}, DType::f32, run_.task().data.device());
@@ -116,7 +118,6 @@ class LinkBatches : public LinkEpochs {
  private:
   Tensor embeddings() override {
     if (run_.options().batches.evaluation == "graph") return LinkEpochs::embeddings();
-    require_layers(model_.encoder());
     return layer_by_layer(model_.encoder(), run_.task().data.graph, run_.task().store, run_.layer_wise());
   }
 

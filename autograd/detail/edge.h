@@ -45,5 +45,7 @@ inline Shape with_rows(const Shape& like, int64_t rows) {
 /// y = w / (in-degree of the target); absent w means ones. Bitwise equal over the edge list and over CSR
 /// rows.
 void mean_weights(const Relation& relation, bool of_list, const Tensor& w, Tensor& y);
+/// 1 / (in-degree of the target), [M] by edge number in the accumulator's dtype. Cached with the relation.
+Tensor mean_weights(const Relation& relation, DType features);
 
 }  // namespace adj::detail

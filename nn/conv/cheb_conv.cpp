@@ -73,7 +73,7 @@ ChebConv::ChebConv(int64_t in, int64_t out, int K, const ChebConvOptions& option
     : normalization_(options.normalization) {
   ADJ_CHECK(in > 0 && out > 0 && K >= 1, "ChebConv: expected positive widths and K, got {} -> {}, K={}", in,
             out, K);
-  for (int k = 0; k < K; ++k) lins.add(in, out, false);
+  for (int k = 0; k < K; ++k) lins.add(in, out, LinearOptions{.bias = false});
   if (options.bias) add_parameter("bias", bias, Tensor::zeros({out}));
 }
 

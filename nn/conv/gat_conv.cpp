@@ -12,20 +12,21 @@ GATConv::GATConv(Widths in, int64_t out, const GATConvOptions& options)
   ADJ_CHECK(in.positive() && out > 0 && heads >= 1,
             "GATConv: expected positive widths and heads, got {} -> {}, {} heads", in.src, out, heads);
   (void)DropoutRule::of(options.dropout);
+  const LinearOptions no_bias{.bias = false};
   if (in.one_set) {
-    lin.emplace(this, "lin", in.src, heads * out, false);
+    lin.emplace(this, "lin", in.src, heads * out, no_bias);
   } else {
-    lin_src.emplace(this, "lin_src", in.src, heads * out, false);
-    lin_dst.emplace(this, "lin_dst", in.dst, heads * out, false);
+    lin_src.emplace(this, "lin_src", in.src, heads * out, no_bias);
+    lin_dst.emplace(this, "lin_dst", in.dst, heads * out, no_bias);
   }
   add_parameter("att_src", att_src, glorot_uniform(heads, out));
   add_parameter("att_dst", att_dst, glorot_uniform(heads, out));
   if (options.edge_dim) {
-    lin_edge.emplace(this, "lin_edge", *options.edge_dim, heads * out, false);
+    lin_edge.emplace(this, "lin_edge", *options.edge_dim, heads * out, no_bias);
     add_parameter("att_edge", att_edge, glorot_uniform(heads, out));
   }
   const int64_t width = options.concat ? heads * out : out;
-  if (options.residual) res.emplace(this, "res", in.dst, width, false);
+  if (options.residual) res.emplace(this, "res", in.dst, width, no_bias);
   if (options.bias) add_parameter("bias", bias, Tensor::zeros({width}));
 }
 

@@ -10,9 +10,10 @@ GATv2Conv::GATv2Conv(Widths in, int64_t out, const GATv2ConvOptions& options)
     : in_(in),
       out_(out),
       options_(options),
-      lin_l(this, "lin_l", in.src, options.heads * out, options.bias, Activation::none, Initial::glorot_bias),
-      lin_r(this, "lin_r", in.dst, options.heads * out, options.bias, Activation::none,
-            Initial::glorot_bias) {
+      lin_l(this, "lin_l", in.src, options.heads * out,
+            LinearOptions{.bias = options.bias, .initial = Initial::glorot_bias}),
+      lin_r(this, "lin_r", in.dst, options.heads * out,
+            LinearOptions{.bias = options.bias, .initial = Initial::glorot_bias}) {
   const int64_t heads = options.heads;
   ADJ_CHECK(in.positive() && out > 0 && heads >= 1,
             "GATv2Conv: expected positive widths and heads, got {} -> {}, {} heads", in.src, out, heads);
@@ -23,9 +24,10 @@ GATv2Conv::GATv2Conv(Widths in, int64_t out, const GATv2ConvOptions& options)
     lin_r.bias = lin_l.bias;
   }
   add_parameter("att", att, glorot_uniform(heads, out));
-  if (options.edge_dim) lin_edge.emplace(this, "lin_edge", *options.edge_dim, heads * out, false);
+  const LinearOptions no_bias{.bias = false};
+  if (options.edge_dim) lin_edge.emplace(this, "lin_edge", *options.edge_dim, heads * out, no_bias);
   const int64_t width = options.concat ? heads * out : out;
-  if (options.residual) res.emplace(this, "res", in.dst, width, false);
+  if (options.residual) res.emplace(this, "res", in.dst, width, no_bias);
   if (options.bias) add_parameter("bias", bias, Tensor::zeros({width}));
 }
 

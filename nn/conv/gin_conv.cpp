@@ -48,7 +48,7 @@ Var GinSum::root_factor(DType dtype) const {
   return cast((learned_eps_ ? learned_eps_ : Var(eps_)) + 1.0, dtype);
 }
 
-Var GinSum::summed(const Structure& on, const Sides& features, const Var& bias, Activation activation) {
+Var GinSum::summed(const Structure& on, const Sides& features, const Var& bias, Activation activation) const {
   const Sides sides = features.on(layer_, on);
   const Relation& relation = on.relation();
   const Var& x = sides.src;
@@ -61,13 +61,12 @@ Var GinSum::summed(const Structure& on, const Sides& features, const Var& bias, 
   const Graph& graph = *on.graph();
   if (!learned_eps_ && !graph.is_normalized()) {
     const SparseMatrix a = with_own_term(relation, known_eps_.of(eps_));
-    return x.requires_grad() || bias ? spmm(a, x, bias, activation) : Var(cache_.get(a, x.value(), 1));
+    return bias ? spmm(a, x, bias, activation) : activate(activation, cache_.get(a, x));
   }
   const SparseMatrix a = graph.is_normalized()
                              ? graph.adjacency()
                              : SparseMatrix(relation.scatters(x.dtype()) ? relation : relation.sorted());
-  const Var of_others = x.requires_grad() || bias ? spmm(a, x, bias) : Var(cache_.get(a, x.value(), 1));
-  return activate(activation, of_others + own());
+  return activate(activation, (bias ? spmm(a, x, bias) : cache_.get(a, x)) + own());
 }
 
 }  // namespace adj::nn::detail

@@ -27,15 +27,15 @@ class GinSum : public Module {
   /// one product with A + (1 + ε) I, which is built once; a captured step keeps the matrix it was captured
   /// with.
   Var summed(const Structure& on, const Sides& x, const Var& bias = {},
-             Activation activation = Activation::none);
+             Activation activation = Activation::none) const;
 
   const char* layer_;
   Var learned_eps_;  // [1], or absent:
   Tensor eps_;       // [1]
 
  private:
-  KnownValue known_eps_;
-  PropagationCache cache_;
+  mutable KnownValue known_eps_;  // thread-safe, as is:
+  mutable PropagationCache cache_;
 };
 
 }  // namespace detail
@@ -52,10 +52,10 @@ class GINConv : public detail::GinSum {
   explicit GINConv(const GINConvOptions& options, Args&&... args)
       : GinSum("GINConv", options), nn(this, "nn", std::forward<Args>(args)...) {}
   /// x of all nodes, or {x_src [num_src,in], x_dst [num_dst,in]}; x_dst absent: no (1 + ε) x_i term.
-  Var operator()(const Structure& on, const Sides& x) { return nn(summed(on, x)); }
+  Var operator()(const Structure& on, const Sides& x) const { return nn(summed(on, x)); }
   /// With an MLP, sparse and quantised features are multiplied with the first weight before the sum, which
   /// would densify them. Other networks get dense features of the parameters' dtype.
-  Var operator()(const Graph& graph, const Features& x) {
+  Var operator()(const Graph& graph, const Features& x) const {
     if (x.is_dense()) return (*this)(graph, Var(x.dense()));
     if constexpr (std::is_base_of_v<MLP, Net>)
       if (nn.commutes())

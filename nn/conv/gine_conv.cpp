@@ -6,7 +6,7 @@ namespace adj::nn::detail {
 GineSum::GineSum(int64_t in, const GINEConvOptions& options)
     : GinSum("GINEConv", {options.eps, options.train_eps}) {
   if (options.edge_dim)
-    lin.emplace(this, "lin", *options.edge_dim, in, true, Activation::none, Initial::fan_in);
+    lin.emplace(this, "lin", *options.edge_dim, in, LinearOptions{.initial = Initial::fan_in});
 }
 
 Var GineSum::summed_with_edges(const Structure& on, const Sides& features, const Var& edge_attr) const {

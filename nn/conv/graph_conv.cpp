@@ -17,8 +17,8 @@ GraphConv::GraphConv(Widths in, int64_t out, const GraphConvOptions& options)
     : in_(in),
       out_(out),
       aggr_(options.aggr),
-      lin_rel(this, "lin_rel", in.src, out, options.bias, Activation::none, Initial::fan_in),
-      lin_root(this, "lin_root", in.dst, out, false, Activation::none, Initial::fan_in) {}
+      lin_rel(this, "lin_rel", in.src, out, LinearOptions{.bias = options.bias, .initial = Initial::fan_in}),
+      lin_root(this, "lin_root", in.dst, out, LinearOptions{.bias = false, .initial = Initial::fan_in}) {}
 
 // Matrix of a sum or mean, built once; null with `edge_weight` or for a mean of weighted terms.
 const SparseMatrix* GraphConv::matrix_of(const Graph& graph, const Var& edge_weight) const {
@@ -37,8 +37,7 @@ Var GraphConv::operator()(const Structure& on, const Sides& features, const Var&
   const AggregateOptions options{.reduce = aggr_, .weight = weight};
   if (!linear_first) {
     const auto neighbors = [&] {
-      if (a == nullptr) return aggregate(on.relation(), x.src, options);
-      return x.src.requires_grad() ? spmm(*a, x.src) : Var(cache_.get(*a, x.src.value(), 1));
+      return a != nullptr ? cache_.get(*a, x.src) : aggregate(on.relation(), x.src, options);
     };
     if (!x.dst) return lin_rel(neighbors());
     return linear_sum(x.dst, lin_root.weight, lin_rel.bias, neighbors, lin_rel.weight);

@@ -34,8 +34,8 @@ struct PNAConv::Degrees {
 
 PNAConv::Sequential::Sequential(int64_t in, int64_t out, int count) {
   for (int k = 0; k < count; ++k)
-    layers_.emplace_back(this, std::to_string(2 * k), k == 0 ? in : out, out, true, Activation::none,
-                         Initial::fan_in);
+    layers_.emplace_back(this, std::to_string(2 * k), k == 0 ? in : out, out,
+                         LinearOptions{.initial = Initial::fan_in});
 }
 
 PNAConv::DegreeScaler::DegreeScaler(const std::vector<int64_t>& degrees, bool trained) {
@@ -67,7 +67,7 @@ PNAConv::PNAConv(int64_t in, int64_t out, const std::vector<int64_t>& degrees, c
       aggr_module(this, "aggr_module", degrees, options.train_norm),
       pre_nns(this, "pre_nns"),
       post_nns(this, "post_nns"),
-      lin(this, "lin", out, out, true, Activation::none, Initial::fan_in) {
+      lin(this, "lin", out, out, LinearOptions{.initial = Initial::fan_in}) {
   const int64_t towers = options.towers;
   ADJ_CHECK(in > 0 && towers >= 1, "PNAConv: {} -> {} in {} towers, expected positive numbers", in, out,
             towers);

@@ -6,15 +6,18 @@ namespace adj::nn {
 
 namespace {
 
-Tensor propagated(const SparseMatrix& a, const Tensor& x, int hops) {
-  Tensor y = x;
-  for (int hop = 0; hop < hops; ++hop) y = spmm(a, Var(y)).value();
-  return y;
+Var propagated(const SparseMatrix& a, Var x, int hops) {
+  for (int hop = 0; hop < hops; ++hop) x = spmm(a, x);
+  return x;
 }
 
 }  // namespace
 
-Tensor PropagationCache::get(const SparseMatrix& a, const Tensor& x, int hops) {
+Var PropagationCache::get(const SparseMatrix& a, const Var& x, int hops) {
+  return x.requires_grad() ? propagated(a, x, hops) : Var(cached(a, x.value(), hops));
+}
+
+Tensor PropagationCache::cached(const SparseMatrix& a, const Tensor& x, int hops) {
   const Key key{a.relation(), Contents(a.values()), Contents(x), hops};
   const bool recording = capturing(a.device());
   bool again = false;
@@ -32,9 +35,9 @@ Tensor PropagationCache::get(const SparseMatrix& a, const Tensor& x, int hops) {
       last_ = key;
     }
   }
-  if (recording || !again) return propagated(a, x, hops);
+  if (recording || !again) return propagated(a, x, hops).value();
   const OutsideCapture complete_for_all_streams;
-  Tensor y = propagated(a, x, hops);
+  const Tensor y = propagated(a, x, hops).value();
   const std::lock_guard lock(mutex_);
   if (key == last_) kept_ = y;
   return y;

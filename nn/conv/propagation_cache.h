@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/autograd/variable.h>
 #include <adjoint/graph/sparse_matrix.h>
 
 #include <mutex>
@@ -7,15 +8,20 @@
 
 namespace adj::nn {
 
-/// Caches A^hops x for an input without gradient that stays the same (features without dropout): it is
+/// A^hops x; cached for an x without gradient that stays the same (features without dropout), which is
 /// aggregated once for the whole training. Kept once the same tensor is seen twice in a row, so an input that
 /// changes at every step (dropout) costs no memory. Thread-safe.
+///
+/// A layer holds one, so that its callers need no separate precomputed input: training, validation, batches
+/// and captured steps make the same call. The cached product cannot be out of date: its key has the storage
+/// and version of x and of the matrix's values, which change with every write.
 class PropagationCache {
  public:
-  /// A^hops x.
-  Tensor get(const SparseMatrix& a, const Tensor& x, int hops);
+  Var get(const SparseMatrix& a, const Var& x, int hops = 1);
 
  private:
+  Tensor cached(const SparseMatrix& a, const Tensor& x, int hops);
+
   // Identifies a tensor's contents: differs for any other tensor, and for the same one after a write.
   struct Contents {
     Contents() = default;

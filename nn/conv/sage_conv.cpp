@@ -9,13 +9,15 @@ SAGEConv::SAGEConv(Widths in, int64_t out, const SAGEConvOptions& options)
     : in_(in),
       out_(out),
       options_(options),
-      lin(options.project ? std::optional<Child<Linear>>(std::in_place, this, "lin", in.src, in.src, true,
-                                                         Activation::relu, Initial::fan_in)
-                          : std::optional<Child<Linear>>()),
-      lin_l(this, "lin_l", in.src, out, options.bias, Activation::none, Initial::fan_in),
-      lin_r(options.root_weight ? std::optional<Child<Linear>>(std::in_place, this, "lin_r", in.dst, out,
-                                                               false, Activation::none, Initial::fan_in)
-                                : std::optional<Child<Linear>>()) {}
+      lin(options.project ? std::optional<Child<Linear>>(
+                                std::in_place, this, "lin", in.src, in.src,
+                                LinearOptions{.activation = Activation::relu, .initial = Initial::fan_in})
+                          : std::nullopt),
+      lin_l(this, "lin_l", in.src, out, LinearOptions{.bias = options.bias, .initial = Initial::fan_in}),
+      lin_r(options.root_weight
+                ? std::optional<Child<Linear>>(std::in_place, this, "lin_r", in.dst, out,
+                                               LinearOptions{.bias = false, .initial = Initial::fan_in})
+                : std::nullopt) {}
 
 // Matrix of an unweighted sum or mean, built once and kept with the graph; or the weights of a normalised
 // graph.
@@ -37,25 +39,17 @@ Var SAGEConv::finish(const Var& y, const Var& of_root) const {
   return options_.normalize ? l2_normalize(sum) : sum;
 }
 
-// Ignores edge weights. The weights of a mean are cached with the relation.
-Var SAGEConv::sum_of(const Relation& relation, const Var& x) const {
-  if (options_.aggr != Reduce::mean) return aggregate(relation, x, {.reduce = options_.aggr});
-  return aggregate(relation, x, {.weight = mean_weights(relation, x.dtype())});
-}
-
 Var SAGEConv::operator()(const Structure& on, const Sides& features) const {
   const Sides x = features.on("SAGEConv", on);
   const SparseMatrix* a = on.graph() && x.same() && !lin ? matrix_of(*on.graph()) : nullptr;
   const bool linear_first = in_.src > out_ && is_linear();
-  if (a != nullptr && !linear_first)
-    return transform(
-        [&] { return x.src.requires_grad() ? spmm(*a, x.src) : Var(cache_.get(*a, x.src.value(), 1)); },
-        x.dst);
+  if (a != nullptr && !linear_first) return transform([&] { return cache_.get(*a, x.src); }, x.dst);
   const Var neighbor = lin ? (*lin)(x.src) : x.src;
-  if (!linear_first) return transform([&] { return sum_of(on.relation(), neighbor); }, x.dst);
+  if (!linear_first)
+    return transform([&] { return aggregate(on.relation(), neighbor, {.reduce = options_.aggr}); }, x.dst);
   const Var of_root = lin_r && x.dst ? (*lin_r)(x.dst) : Var(), mapped = linear(neighbor, lin_l.weight);
   if (a != nullptr) return finish(spmm(*a, mapped, lin_l.bias), of_root);
-  const Var y = sum_of(on.relation(), mapped);
+  const Var y = aggregate(on.relation(), mapped, {.reduce = options_.aggr});
   return finish(lin_l.bias ? y + lin_l.bias : y, of_root);
 }
 
@@ -63,7 +57,7 @@ Var SAGEConv::operator()(const Graph& graph, const Features& x) const {
   if (x.is_dense()) return (*this)(graph, Var(x.dense()));
   check_rows("SAGEConv", graph, x);
   const Var of_root = lin_r ? (*lin_r)(x) : Var();
-  if (lin) return finish(lin_l(sum_of(graph, (*lin)(x))), of_root);
+  if (lin) return finish(lin_l(aggregate(graph, (*lin)(x), {.reduce = options_.aggr})), of_root);
   ADJ_CHECK(
       is_linear(),
       "SAGEConv: sparse and quantised features are transformed before they are aggregated, which {} does "
@@ -71,7 +65,7 @@ Var SAGEConv::operator()(const Graph& graph, const Features& x) const {
       name_of(options_.aggr));
   const Var mapped = linear(x, lin_l.weight);
   if (const SparseMatrix* a = matrix_of(graph)) return finish(spmm(*a, mapped, lin_l.bias), of_root);
-  const Var y = sum_of(graph, mapped);
+  const Var y = aggregate(graph, mapped, {.reduce = options_.aggr});
   return finish(lin_l.bias ? y + lin_l.bias : y, of_root);
 }
 

@@ -46,7 +46,6 @@ class SAGEConv : public Module {
   const SparseMatrix* matrix_of(const Graph& graph) const;
   template <class F>
   Var transform(F&& neighbors, const Var& x) const;
-  Var sum_of(const Relation& relation, const Var& x) const;
   Var finish(const Var& y, const Var& of_root) const;
   mutable PropagationCache cache_;  // thread-safe
 };

@@ -16,7 +16,7 @@ Var SGConv::operator()(const Graph& graph, const Var& x, const Var& edge_weight)
   check_rows("SGConv", graph, x.shape());
   const GcnNorm a("SGConv", graph, norm_, edge_weight);
   if (a.matrix() != nullptr && !x.requires_grad())
-    return linear(cache_.get(*a.matrix(), x.value(), hops_), weight, bias);
+    return linear(cache_.get(*a.matrix(), x, hops_), weight, bias);
   if (weight.size(0) < weight.size(1)) return linear(propagate(a, x, {}), weight, bias);
   return propagate(a, linear(x, weight), bias);
 }

@@ -1,17 +1,9 @@
-#include <adjoint/autograd/detail/edge.h>
-#include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/shape.h>
-#include <adjoint/core/detail/carrier.h>
 #include <adjoint/nn/conv/structure.h>
 
 namespace adj::nn {
 
 namespace {
-
-struct MeanWeights {
-  Tensor weight;
-  MeanWeights carried_to(adj::detail::Carrier& carrier) const { return {carrier.carry(weight)}; }
-};
 
 bool fits(const Shape& features, int64_t nodes) { return features.dims() == 2 && features[0] == nodes; }
 
@@ -46,19 +38,6 @@ Sides Sides::on(const char* layer, const Structure& structure, bool needs_dst) c
   ADJ_CHECK(!dst || fits(dst.shape(), targets), "{}: features {} for a relation of {} targets", layer,
             dst.shape().str(), targets);
   return *this;
-}
-
-Tensor mean_weights(const Relation& relation, DType features) {
-  const DType accumulator = accumulator_dtype(features);
-  return relation.cache()
-      .get<MeanWeights>(static_cast<int64_t>(accumulator),
-                        [&] {
-                          Tensor weight =
-                              Tensor::empty({relation.num_edges()}, accumulator, relation.device());
-                          detail::mean_weights(relation, relation.scatters(features), {}, weight);
-                          return new MeanWeights{weight};
-                        })
-      ->weight;
 }
 
 }  // namespace adj::nn

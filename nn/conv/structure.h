@@ -51,8 +51,4 @@ inline void check_rows(const char* layer, const Graph& graph, const Features& x)
   check_rows(layer, graph, Shape{x.rows(), x.cols()});
 }
 
-/// 1 / in-degree of the target, [M] by edge number in the accumulator's dtype: turns a sum over neighbours
-/// into their mean. Cached with the relation.
-Tensor mean_weights(const Relation& relation, DType features);
-
 }  // namespace adj::nn

@@ -8,7 +8,7 @@ TAGConv::TAGConv(int64_t in, int64_t out, const TAGConvOptions& options)
   const int K = options.K;
   ADJ_CHECK(in > 0 && out > 0 && K >= 0, "TAGConv: expected positive widths, got {} -> {}, {} hops", in, out,
             K);
-  for (int k = 0; k <= K; ++k) lins.add(in, out, false, Activation::none, Initial::fan_in);
+  for (int k = 0; k <= K; ++k) lins.add(in, out, LinearOptions{.bias = false, .initial = Initial::fan_in});
   if (options.bias) add_parameter("bias", bias, Tensor::zeros({out}));
 }
 

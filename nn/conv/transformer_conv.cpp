@@ -11,23 +11,25 @@ TransformerConv::TransformerConv(Widths in, int64_t out, const TransformerConvOp
     : in_(in),
       out_(out),
       options_(options),
-      lin_key(this, "lin_key", in.src, options.heads * out, options.bias, Activation::none, Initial::fan_in),
-      lin_query(this, "lin_query", in.dst, options.heads * out, options.bias, Activation::none,
-                Initial::fan_in),
-      lin_value(this, "lin_value", in.src, options.heads * out, options.bias, Activation::none,
-                Initial::fan_in),
-      lin_skip(this, "lin_skip", in.dst, options.concat ? options.heads * out : out, options.bias,
-               Activation::none, Initial::fan_in) {
+      lin_key(this, "lin_key", in.src, options.heads * out,
+              LinearOptions{.bias = options.bias, .initial = Initial::fan_in}),
+      lin_query(this, "lin_query", in.dst, options.heads * out,
+                LinearOptions{.bias = options.bias, .initial = Initial::fan_in}),
+      lin_value(this, "lin_value", in.src, options.heads * out,
+                LinearOptions{.bias = options.bias, .initial = Initial::fan_in}),
+      lin_skip(this, "lin_skip", in.dst, options.concat ? options.heads * out : out,
+               LinearOptions{.bias = options.bias, .initial = Initial::fan_in}) {
   ADJ_CHECK(in.positive() && out > 0 && options.heads >= 1,
             "TransformerConv: expected positive widths and heads, got {} -> {}, {} heads", in.src, out,
             options.heads);
   (void)DropoutRule::of(options.dropout);
   if (options.edge_dim)
-    lin_edge.emplace(this, "lin_edge", *options.edge_dim, options.heads * out, false, Activation::none,
-                     Initial::fan_in);
+    lin_edge.emplace(this, "lin_edge", *options.edge_dim, options.heads * out,
+                     LinearOptions{.bias = false, .initial = Initial::fan_in});
   const int64_t width = options.concat ? options.heads * out : out;
   if (options.beta && options.root_weight)
-    lin_beta.emplace(this, "lin_beta", 3 * width, 1, false, Activation::none, Initial::fan_in);
+    lin_beta.emplace(this, "lin_beta", 3 * width, 1,
+                     LinearOptions{.bias = false, .initial = Initial::fan_in});
 }
 
 template <class X>

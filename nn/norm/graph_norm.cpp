@@ -6,9 +6,9 @@
 
 namespace adj::nn {
 
-GraphNorm::GraphNorm(int64_t features, double eps) : eps_(eps) {
+GraphNorm::GraphNorm(int64_t features, const GraphNormOptions& options) : eps_(options.eps) {
   ADJ_CHECK(features > 0, "GraphNorm: expected a positive width, got {}", features);
-  ADJ_CHECK(eps > 0.0, "GraphNorm: expected a positive eps, got {}", eps);
+  ADJ_CHECK(eps_ > 0.0, "GraphNorm: expected a positive eps, got {}", eps_);
   add_parameter("weight", weight, Tensor::full({features}, 1.0));
   add_parameter("bias", bias, Tensor::zeros({features}));
   add_parameter("mean_scale", mean_scale, Tensor::full({features}, 1.0));

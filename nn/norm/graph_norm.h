@@ -4,12 +4,16 @@
 
 namespace adj::nn {
 
+struct GraphNormOptions {
+  double eps = 1e-5;
+};
+
 /// γ (x - α μ) / sqrt(σ² + eps) + β per feature, α learned, σ² the mean of (x - α μ)² (Cai et al., GraphNorm,
 /// 2021). x [N,F] -> [N,F]. Over all rows, or over the rows offsets[g] … offsets[g + 1] of each graph of a
 /// batch (int64 [G + 1], as for segment_sum).
 class GraphNorm : public Module {
  public:
-  explicit GraphNorm(int64_t features, double eps = 1e-5);
+  explicit GraphNorm(int64_t features, const GraphNormOptions& options = {});
   Var operator()(const Var& x, const Tensor& offsets = {}) const;
   std::string describe() const override { return fmt::format("GraphNorm({})", weight.size(0)); }
 

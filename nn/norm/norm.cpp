@@ -2,7 +2,7 @@
 
 namespace adj::nn {
 
-BatchNorm::BatchNorm(int64_t features, double eps, double momentum) : eps_(eps), momentum_(momentum) {
+BatchNorm::BatchNorm(int64_t features, const BatchNormOptions& options) : options_(options) {
   ADJ_CHECK(features > 0, "BatchNorm: expected a positive width, got {}", features);
   add_parameter("weight", weight, Tensor::full({features}, 1.0));
   add_parameter("bias", bias, Tensor::zeros({features}));
@@ -10,12 +10,13 @@ BatchNorm::BatchNorm(int64_t features, double eps, double momentum) : eps_(eps),
   add_buffer("running_var", running_var, Tensor::full({features}, 1.0));
 }
 
-Var BatchNorm::operator()(const Var& x, const NormEpilogue& epilogue) {
-  RunningStatistics running{running_mean, running_var, momentum_};  // shares the tensors, updated in place
-  return batch_norm(x, weight, bias, running, training(), eps_, epilogue);
+Var BatchNorm::operator()(const Var& x, const NormEpilogue& epilogue) const {
+  RunningStatistics running{running_mean, running_var,
+                            options_.momentum};  // shares the tensors, updated in place
+  return batch_norm(x, weight, bias, running, training(), options_.eps, epilogue);
 }
 
-LayerNorm::LayerNorm(int64_t features, double eps) : eps_(eps) {
+LayerNorm::LayerNorm(int64_t features, const LayerNormOptions& options) : eps_(options.eps) {
   ADJ_CHECK(features > 0, "LayerNorm: expected a positive width, got {}", features);
   add_parameter("weight", weight, Tensor::full({features}, 1.0));
   add_parameter("bias", bias, Tensor::zeros({features}));

@@ -44,7 +44,8 @@ TEST_CASE("train_link finds hidden edges with every model, decoder and loader") 
   for (const Words& way :
        {Words{}, Words{"--model", "sage"}, Words{"--model", "gat", "--decoder", "mlp"},
         Words{"--model", "sage", "--loader", "neighbor", "--batch-size", "32", "--lr", "0.005"},
-        Words{"--model", "gat", "--loader", "neighbor", "--evaluation", "graph", "--batch-size", "32"}}) {
+        Words{"--model", "gat", "--loader", "neighbor", "--evaluation", "graph", "--batch-size", "32"},
+        Words{"--model", "gcn", "--loader", "neighbor", "--evaluation", "graph", "--batch-size", "32"}}) {
     CAPTURE(way.size());
     Words words = joined(way, {"--epochs", "30", "--json", "--val", "0.1", "--test", "0.2"});
     const Outcome outcome = succeeds(bench.train(words));
@@ -148,6 +149,28 @@ TEST_CASE("the scores that train_link writes are those of its metrics") {
                    {checkpoint, "train_link", "--predict"}));
 }
 
+TEST_CASE("a GCN trained on sampled links is evaluated on the whole graph") {
+  if (!have_program("train_link")) return;
+  const Bench bench;
+  const std::string scores = bench.folder.file("scores.h5"), checkpoint = bench.folder.file("c.h5");
+  const Words split{"--val", "0.1", "--test", "0.2", "--seed", "5", "--features-scaling", "none"},
+      batches{"--loader", "neighbor", "--fanouts", "2", "--batch-size", "32", "--evaluation", "graph"},
+      files{"--epochs", "3", "--checkpoint", checkpoint, "--predict", scores};
+  succeeds(bench.train(joined(split, joined(batches, files))));
+  const Dataset data = load_dataset(bench.data);
+  Generator generator(5);
+  const Graph graph = random_link_split(data.graph, {.val = 0.1, .test = 0.2}, generator).train;
+  const TrainedModel trained = load_trained(checkpoint);
+  auto& model = *trained.model().as<models::LinkModel>();
+  const NoGrad no_grad;
+  const H5Reader file = H5Reader::open(scores);
+  const Relation pairs =
+      Relation::from_coo(data.num_nodes(), data.num_nodes(), file.tensor("pairs/src", {DType::i32}),
+                         file.tensor("pairs/dst", {DType::i32}));
+  const Tensor expected = model.scores_of_all(model.encoder()(graph, data.x).value(), pairs);
+  CHECK(close(file.tensor("pairs/score", {DType::f32}).reshape({pairs.num_edges(), 1}), expected, 1e-5));
+}
+
 TEST_CASE("the pairs of a reordered dataset are written as its nodes stood at first") {
   if (!have_program("train_link")) return;
   const Bench bench;
@@ -180,7 +203,7 @@ TEST_CASE("what train_link refuses") {
   CHECK(fails_with(bench.train({"--metric", "hits@99999999999999999999"}), 2, {"--metric"}));
   CHECK(fails_with(bench.train({"--metric", "accuracy"}), 2, {"--metric", "auc or mrr"}));
   CHECK(fails_with(bench.train({"--model", "gin"}), 2, {"--model"}));
-  CHECK(fails_with(bench.train({"--loader", "neighbor"}), 2, {"--loader neighbor", "GCN", "sage"}));
+  CHECK(fails_with(bench.train({"--loader", "neighbor"}), 2, {"--evaluation layers", "GCN", "graph"}));
   CHECK(fails_with(bench.train({"--inductive"}), 2, {"inductive"}));
   CHECK(fails_with(bench.train({"--val", "0.00001"}), 1, {bench.data, "edges", "validate"}));
   Dataset data = small_dataset();

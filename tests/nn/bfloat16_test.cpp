@@ -60,8 +60,10 @@ TEST_CASE("layers in bfloat16 give float32's values and gradients to rounding") 
     compare_layer([] { return nn::Model<nn::GCNConv>(10, 4); },
                   [&](auto& layer, DType dtype) { return layer(graph, Features(sparse).to(dtype)); });
     compare_layer([] { return nn::Model<nn::SGConv>(10, 4, nn::SGConvOptions{2}); }, on_graph);
-    compare_layer([] { return nn::Model<nn::Linear>(10, 4, true, Activation::relu); }, alone);
-    compare_layer([] { return nn::Model<nn::MLP>(std::vector<int64_t>{10, 16, 4}, 0.0f); }, alone);
+    compare_layer(
+        [] { return nn::Model<nn::Linear>(10, 4, nn::LinearOptions{.activation = Activation::relu}); },
+        alone);
+    compare_layer([] { return nn::Model<nn::MLP>(std::vector<int64_t>{10, 16, 4}); }, alone);
     compare_layer([] { return nn::Model<nn::BatchNorm>(10); }, alone);
     compare_layer([] { return nn::Model<nn::LayerNorm>(10); }, alone);
   }
@@ -77,7 +79,7 @@ struct GatConv : nn::Module {
         linear(this, "linear", in, heads * width),
         left(this, "left", nn::glorot_uniform(heads, width)),
         right(this, "right", nn::glorot_uniform(heads, width)),
-        score(this, "score", 2 * heads * width, heads, false) {}
+        score(this, "score", 2 * heads * width, heads, nn::LinearOptions{.bias = false}) {}
   Var operator()(const Graph& graph, const Var& x) const {
     const int64_t heads = left.size(0), width = left.size(1);
     const Var flat = linear(x), h = reshape(flat, {-1, heads, width});

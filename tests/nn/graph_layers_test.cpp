@@ -225,7 +225,7 @@ TEST_CASE("gradients of what recipes are made of") {
     nn::Model<None> none;
     for (nn::Jump mode : {nn::Jump::cat, nn::Jump::max})
       check_module(none, {x, y}, [&] { return nn::jumping_knowledge(mode, {x, y}); });
-    nn::Model<nn::JumpingKnowledge> jump(nn::Jump::lstm, 3, 3);
+    nn::Model<nn::JumpingKnowledge> jump(nn::Jump::lstm, {.channels = 3, .num_layers = 3});
     jump.to(device);
     jump.to(DType::f64);
     const Var z = Var::parameter(draw.normal({kNodes, 3}));
@@ -242,7 +242,8 @@ TEST_CASE("gradients of what recipes are made of") {
                  "nn::JumpingKnowledge"));
   CHECK(mentions(error_of([] { nn::Model<nn::JumpingKnowledge> none(nn::Jump::lstm); }), "0 layers of 0"));
   CHECK(mentions(error_of([] {
-                   const nn::Model<nn::JumpingKnowledge> jump(nn::Jump::lstm, 3, 2);
+                   const nn::Model<nn::JumpingKnowledge> jump(nn::Jump::lstm,
+                                                              {.channels = 3, .num_layers = 2});
                    jump({Tensor::zeros({2, 3}), Tensor::zeros({2, 4})});
                  }),
                  "LSTM: steps [2, 3] and [2, 4], expected [N, 3]"));
@@ -272,7 +273,7 @@ TEST_CASE("jumping knowledge by an LSTM in bfloat16 is float32's to rounding") {
   for (Device device : devices()) {
     CAPTURE(device.str());
     Draw draw(342, device, DType::f32);
-    nn::Model<nn::JumpingKnowledge> jump(nn::Jump::lstm, 4, 3);
+    nn::Model<nn::JumpingKnowledge> jump(nn::Jump::lstm, {.channels = 4, .num_layers = 3});
     jump.to(device);
     std::vector<Var> xs, narrow_xs;
     for (int l = 0; l < 3; ++l) {
@@ -316,7 +317,8 @@ TEST_CASE("sparse features give what dense ones give") {
     for (bool train_eps : {false, true}) {
       same(nn::Model<nn::GINConv<>>(nn::GINConvOptions{0.3, train_eps}, std::vector<int64_t>{6, 5, 4}));
       same(nn::Model<nn::GINConv<>>(nn::GINConvOptions{0.3, train_eps}, std::vector<int64_t>{6, 4}));
-      same(nn::Model<nn::GINConv<>>(nn::GINConvOptions{0.3, train_eps}, std::vector<int64_t>{6, 5, 4}, 0.5f));
+      same(nn::Model<nn::GINConv<>>(nn::GINConvOptions{0.3, train_eps}, std::vector<int64_t>{6, 5, 4},
+                                    nn::MLPOptions{.dropout = 0.5f}));
       same(nn::Model<nn::GINConv<nn::Linear>>(nn::GINConvOptions{0.3, train_eps}, 6, 4));
     }
     same(nn::Model<nn::GATConv>(6, 4, nn::GATConvOptions{.heads = 2, .residual = true}));
@@ -357,7 +359,8 @@ TEST_CASE("GINConv multiplies sparse features before it sums them, with the same
         (void)gradients(Features(sparse));
         CHECK(memory_stats(device).peak - before < dense.bytes() / 4);
         // What is dropped in front of the network are sums.
-        nn::Model<nn::GINConv<>> dropping(nn::GINConvOptions{0.3, train_eps}, widths, 0.5f);
+        nn::Model<nn::GINConv<>> dropping(nn::GINConvOptions{0.3, train_eps}, widths,
+                                          nn::MLPOptions{.dropout = 0.5f});
         dropping.to(device);
         manual_seed(9);
         const Tensor of_dense = dropping(graph, Var(dense)).value();
@@ -421,7 +424,7 @@ TEST_CASE("layers begin as PyG's do") {
   within(graph_conv.lin_rel.bias, fan_in(40));
   within(graph_conv.lin_root.weight, fan_in(40));
   CHECK(!graph_conv.lin_root.bias);
-  nn::Model<nn::JumpingKnowledge> jump(nn::Jump::lstm, 20, 3);
+  nn::Model<nn::JumpingKnowledge> jump(nn::Jump::lstm, {.channels = 20, .num_layers = 3});
   for (const nn::LSTM::Direction* direction : {&jump.lstm->forward, &jump.lstm->reverse})
     for (const Var& v : {direction->weight_ih, direction->weight_hh, direction->bias_ih, direction->bias_hh})
       within(v, fan_in(30));

@@ -119,6 +119,6 @@ TEST_CASE("a linear map can start as torch.nn.Linear does, and SGConv does") {
       CHECK(statistics(parameter.value()).largest > 0.8 * bound);
     }
   };
-  holds(nn::Model<nn::Linear>(20, 30, true, Activation::none, nn::Initial::fan_in));
+  holds(nn::Model<nn::Linear>(20, 30, nn::LinearOptions{.initial = nn::Initial::fan_in}));
   holds(nn::Model<nn::SGConv>(20, 30));
 }

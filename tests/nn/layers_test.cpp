@@ -12,7 +12,7 @@ TEST_CASE("Linear equals a dense computation, for dense and sparse features") {
     for (bool has_bias : {true, false})
       for (Activation activation : {Activation::none, Activation::relu}) {
         Draw draw(220, device, DType::f32);
-        nn::Model<nn::Linear> layer(6, 4, has_bias, activation);
+        nn::Model<nn::Linear> layer(6, 4, {.bias = has_bias, .activation = activation});
         layer.to(device);
         if (has_bias) layer.bias.set_value(draw.normal({4}));
         const SparseMatrix x = draw.sparse(15, 6, 40);
@@ -28,7 +28,7 @@ TEST_CASE("Linear equals a dense computation, for dense and sparse features") {
 TEST_CASE("an MLP is linear layers with relu between them") {
   for (Device device : devices()) {
     Draw draw(221, device, DType::f32);
-    nn::Model<nn::MLP> mlp({5, 8, 6, 3}, 0.5f);
+    nn::Model<nn::MLP> mlp({5, 8, 6, 3}, {.dropout = 0.5f});
     mlp.to(device);
     CHECK(mlp.num_parameters() == 5 * 8 + 8 + 8 * 6 + 6 + 6 * 3 + 3);
     const auto parameters = mlp.named_parameters();
@@ -53,14 +53,14 @@ TEST_CASE("an MLP is linear layers with relu between them") {
     CHECK(same_bits(mlp(x.to_dense()).value(), dropped));
   }
   CHECK_THROWS_AS(nn::Model<nn::MLP>({5}), Error);
-  CHECK_THROWS_AS(nn::Model<nn::MLP>({5, 3}, 1.0f), Error);
+  CHECK_THROWS_AS(nn::Model<nn::MLP>({5, 3}, nn::MLPOptions{.dropout = 1.0f}), Error);
 }
 
 TEST_CASE("an MLP draws dropout before each layer: on the input too, and not on the output") {
   for (Device device : devices()) {
     CAPTURE(device.str());
     Draw draw(226, device, DType::f32);
-    nn::Model<nn::MLP> mlp({5, 8, 6, 3}, 0.5f);
+    nn::Model<nn::MLP> mlp({5, 8, 6, 3}, {.dropout = 0.5f});
     mlp.to(device);
     std::vector<Var> p;
     for (const auto& [name, parameter] : mlp.named_parameters()) p.push_back(parameter);
@@ -85,7 +85,7 @@ TEST_CASE("BatchNorm follows the mean and variance of what it sees, and uses the
   for (Device device : devices()) {
     CAPTURE(device.str());
     Draw draw(222, device, DType::f32);
-    nn::Model<nn::BatchNorm> norm(3, 1e-5, 0.25);
+    nn::Model<nn::BatchNorm> norm(3, {.momentum = 0.25});
     norm.to(device);
     double mean = 0.0, variance = 1.0;
     for (int step = 0; step < 6; ++step) {

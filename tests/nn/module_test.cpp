@@ -229,14 +229,15 @@ TEST_CASE("parts may come and go, in containers too") {
     std::vector<std::unique_ptr<nn::Child<nn::Linear>>> layers;
     std::optional<nn::Child<nn::MLP>> mlp;
     void add(const std::string& name) {
-      layers.push_back(std::make_unique<nn::Child<nn::Linear>>(this, name, 1, 2, false));
+      layers.push_back(
+          std::make_unique<nn::Child<nn::Linear>>(this, name, 1, 2, nn::LinearOptions{.bias = false}));
     }
   };
   nn::Model<Parts> model;
   model.add("a");
   model.add("b");
   model.eval();
-  model.mlp.emplace(&model, "mlp", std::vector<int64_t>{2, 3, 4}, 0.25f);
+  model.mlp.emplace(&model, "mlp", std::vector<int64_t>{2, 3, 4}, nn::MLPOptions{.dropout = 0.25f});
   CHECK_FALSE(model.mlp->training());
   CHECK(names(model.state()) == std::vector<std::string>{"a.weight", "b.weight", "mlp.lins.0.weight",
                                                          "mlp.lins.0.bias", "mlp.lins.1.weight",
@@ -248,14 +249,15 @@ TEST_CASE("parts may come and go, in containers too") {
   CHECK(names(model.state()) == std::vector<std::string>{"b.weight", "a.weight"});
 
   auto whole = std::make_unique<nn::Model<Parts>>();
-  const nn::Child<nn::MLP> outlives(whole.get(), "outlives", {2, 3, 4}, 0.25f);
+  const nn::Child<nn::MLP> outlives(whole.get(), "outlives", {2, 3, 4}, nn::MLPOptions{.dropout = 0.25f});
   whole.reset();
   CHECK(outlives.parameters().size() == 4);
 }
 
 TEST_CASE("tied weights are one parameter, and stand in the state twice") {
   struct Tied : nn::Module {
-    nn::Child<nn::Linear> first{this, "first", 3, 3}, second{this, "second", 3, 3, false};
+    nn::Child<nn::Linear> first{this, "first", 3, 3},
+        second{this, "second", 3, 3, nn::LinearOptions{.bias = false}};
     Tied() { second.weight = first.weight; }
   };
   const nn::Model<Tied> model;

@@ -43,7 +43,7 @@ TEST_CASE("jumping knowledge and its gradients equal PyG's") {
     });
   for (const auto& [name, channels] : {std::pair<std::string, int64_t>{"lstm", 3}, {"lstm_even", 6}})
     on_devices("jumping_knowledge/" + name, [&](PygCase& ref) {
-      nn::Model<nn::JumpingKnowledge> layer(nn::Jump::lstm, channels, 3);
+      nn::Model<nn::JumpingKnowledge> layer(nn::Jump::lstm, {.channels = channels, .num_layers = 3});
       ref.load(layer);
       ref.compare(layer, layer({ref.in("a"), ref.in("b"), ref.in("c")}));
     });

@@ -123,7 +123,7 @@ TEST_CASE("an MLP draws the same dropout from quantised features") {
   for (Device device : devices()) {
     Draw draw(404, device, DType::f32);
     const Features x = quantized(draw.normal({50, 7}), 3);
-    nn::Model<nn::MLP> mlp(std::vector<int64_t>{7, 5, 3}, 0.5f);
+    nn::Model<nn::MLP> mlp(std::vector<int64_t>{7, 5, 3}, {.dropout = 0.5f});
     mlp.to(device);
     manual_seed(4);
     const Tensor given = mlp(x).value();

@@ -69,7 +69,7 @@ TEST_CASE("numbers of 0 and more have a zero of 0, and nothing is quantised by 3
 
 TEST_CASE("a learned scale follows its gradient and stays positive; an evaluation has the last pass's") {
   for (Device device : devices()) {
-    nn::Model<nn::Quantizer> quantizer(nn::QuantizerOptions{.bits = 2}, 5);
+    nn::Model<nn::Quantizer> quantizer(nn::QuantizerOptions{.bits = 2, .columns = 5});
     quantizer.to(device);
     optim::Adam adam(quantizer.parameters(), {.lr = 0.5});
     const Tensor x = random_tensor({40, 5}, DType::f32, device);
@@ -90,7 +90,7 @@ TEST_CASE("a learned scale follows its gradient and stays positive; an evaluatio
 }
 
 TEST_CASE("the gradient of log_scale is that of the scale times the scale") {
-  nn::Model<nn::Quantizer> quantizer(nn::QuantizerOptions{.bits = 3}, 4);
+  nn::Model<nn::Quantizer> quantizer(nn::QuantizerOptions{.bits = 3, .columns = 4});
   const Tensor x = random_tensor({30, 4}), dy = random_tensor({30, 4});
   sum(quantizer(Var(x)) * Var(dy)).backward();
   Var scale = Var::parameter(quantizer.scale().clone());

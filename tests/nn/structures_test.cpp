@@ -1,5 +1,6 @@
 // One way through a layer: graphs, relations and blocks.
 #include "../reference/module_gradients.h"
+#include <adjoint/autograd/detail/edge.h>
 #include <adjoint/nn/conv/agnn_conv.h>
 #include <adjoint/nn/conv/gat_conv.h>
 #include <adjoint/nn/conv/gatv2_conv.h>
@@ -9,8 +10,13 @@
 #include <adjoint/nn/conv/graph_conv.h>
 #include <adjoint/nn/conv/pna_conv.h>
 #include <adjoint/nn/conv/sage_conv.h>
+#include <adjoint/nn/conv/sg_conv.h>
 #include <adjoint/nn/conv/transformer_conv.h>
+#include <adjoint/nn/quant_linear.h>
 #include <adjoint/ops.h>
+
+#include <atomic>
+#include <thread>
 
 using namespace adj;
 using namespace adj::test;
@@ -100,12 +106,44 @@ TEST_CASE("a layer gives the same over a block, its relation and a graph of its 
   }
 }
 
+TEST_CASE("two threads run one layer, each on its own input, in evaluation mode") {
+  Draw draw(74, Device::cpu(), DType::f32);
+  const Graph graph(
+      Relation::from_coo(kSources, kSources, draw.ints(kEdges, 0, kSources), draw.ints(kEdges, 0, kSources)));
+  const Tensor inputs[] = {draw.normal({kSources, 4}), draw.normal({kSources, 4})};
+  const auto check = [&](auto&& trained, const auto&... extra) {
+    CAPTURE(trained.describe());
+    (void)trained(graph, Var(inputs[0]), extra...);  // sets the scales of quantizers
+    trained.eval();
+    const auto& layer = trained;
+    std::atomic<int> different = 0;
+    std::vector<std::thread> threads;
+    for (const Tensor& x : inputs)
+      threads.emplace_back([&, expected = layer(graph, Var::parameter(x), extra...).value()] {  // not cached
+        for (int pass = 0; pass < 200; ++pass)
+          different += same_bits(layer(graph, Var(x), extra...).value(), expected) ? 0 : 1;
+      });
+    for (std::thread& thread : threads) thread.join();
+    CHECK(different.load() == 0);
+  };
+  check(nn::Model<nn::GCNConv>(4, 4));
+  check(nn::Model<nn::SGConv>(4, 6, nn::SGConvOptions{.K = 2}));
+  check(nn::Model<nn::GraphConv>(4, 4));
+  check(nn::Model<nn::SAGEConv>(4, 4));
+  for (bool trained : {false, true})
+    check(nn::Model<nn::GINConv<nn::QuantLinear>>(nn::GINConvOptions{0.5, trained}, 4, 4));
+  check(nn::Model<nn::GINEConv<>>(4, nn::GINEConvOptions{.edge_dim = 2}, std::vector<int64_t>{4, 4}),
+        Var(draw.normal({kEdges, 2})));
+  check(nn::Model<nn::GATConv>(4, 2, nn::GATConvOptions{.heads = 2}));
+  check(nn::Model<nn::PNAConv>(4, 4, std::vector<int64_t>{1, 2, 3}));
+}
+
 TEST_CASE("what is derived of a block's mean is kept with it") {
   Draw draw(72, Device::cpu());
   const Relation relation = Relation::from_coo(7, 3, draw.ints(12, 0, 7), draw.ints(12, 0, 3));
-  const Tensor weight = nn::mean_weights(relation, DType::f32);
-  CHECK(nn::mean_weights(relation, DType::bf16).storage_id() == weight.storage_id());
-  CHECK(nn::mean_weights(relation, DType::f64).dtype() == DType::f64);
+  const Tensor weight = adj::detail::mean_weights(relation, DType::f32);
+  CHECK(adj::detail::mean_weights(relation, DType::bf16).storage_id() == weight.storage_id());
+  CHECK(adj::detail::mean_weights(relation, DType::f64).dtype() == DType::f64);
   const std::vector<float> degree = relation.in_degrees().to_vector<float>(), w = weight.to_vector<float>();
   const std::vector<int32_t> dst = relation.edge_index().dst.to_vector<int32_t>();
   for (size_t e = 0; e < w.size(); ++e) CHECK(w[e] == 1.0f / degree[static_cast<size_t>(dst[e])]);

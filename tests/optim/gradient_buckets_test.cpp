@@ -131,7 +131,7 @@ TEST_CASE("a captured step fills buckets and acts on them to the same bits") {
     const Tensor x = random_tensor({16, 6}, DType::f32, device);
     const auto run = [&](bool capture, bool in_buckets) {
       manual_seed(9);
-      nn::Model<nn::MLP> model(std::vector<int64_t>{6, 5, 3}, 0.3f);
+      nn::Model<nn::MLP> model(std::vector<int64_t>{6, 5, 3}, {.dropout = 0.3f});
       model.to(device);
       optim::Adam adam(model.parameters());
       std::unique_ptr<GradientBuckets> buckets;
