@@ -23,12 +23,18 @@ inline int64_t row_grain(int64_t width, int64_t grain = kGrain) {
 /// The same if each chunk leaves `width` partial sums: enough rows that there are few of these.
 inline int64_t reduction_grain(int64_t width) { return std::max<int64_t>(64, row_grain(width)); }
 
-/// Calls f(i) for i in [0, rows) in parallel, for rows of `width` elements.
+/// Calls f(i) for i in [0, n) in parallel, `grain` of them per task.
+template <class F>
+void for_each_index(int64_t n, int64_t grain, F f) {
+  parallel_for(n, grain, [&f](int64_t begin, int64_t end) {
+    const F each = f;  // in registers
+    for (int64_t i = begin; i < end; ++i) each(i);
+  });
+}
+/// The same for rows of `width` elements.
 template <class F>
 void for_rows(int64_t rows, int64_t width, F f) {
-  parallel_for(rows, row_grain(width), [=](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) f(i);
-  });
+  for_each_index(rows, row_grain(width), f);
 }
 
 /// y[i] = f(i) for i in [0, n); f returns the compute type of S. f may read element i of an array that is

@@ -3,6 +3,7 @@
 #include <adjoint/kernels/attention/cpu/attention_mask.h>
 #include <adjoint/kernels/attention/cpu/edge_spans.h>
 #include <adjoint/kernels/attention/cpu/head_rows.h>
+#include <adjoint/kernels/cpu/loops.h>
 #include <adjoint/kernels/cpu/vector_math.h>
 
 #include <span>
@@ -132,9 +133,7 @@ struct Outputs {
     }
   }
   void all_deltas(int64_t rows, T* of) const {
-    parallel_for(rows, row_grain(g.pitch), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) delta(i, of + i * g.heads);
-    });
+    for_rows(rows, g.pitch, [&](int64_t i) { delta(i, of + i * g.heads); });
   }
 };
 

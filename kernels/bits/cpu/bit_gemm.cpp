@@ -5,8 +5,8 @@
 // Bytes: planes of A once, of B once per 32 rows of A, from L2 or L3; Y. Floor: 3 instructions per 512 bit
 // products.
 
-#include <adjoint/core/parallel.h>
 #include <adjoint/kernels/bits/bit_operands.h>
+#include <adjoint/kernels/cpu/loops.h>
 
 #include <algorithm>
 #include <bit>
@@ -101,13 +101,11 @@ struct Rows {
         plane(rows * pitch),
         bytes(static_cast<size_t>(q.num_planes() * plane)) {
     const auto* from = q.planes.data<uint8_t>();
-    parallel_for(q.num_planes() * q.outer, 64, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t p = i / q.outer, o = i % q.outer;
-        uint8_t* to = bytes.data() + p * plane + o * pitch;
-        for (int64_t at = 0; at < pitch; at += 16)
-          std::memcpy(to + at, from + p * q.plane_bytes() + bit_place(q.step_bytes(), o, at * 8), 16);
-      }
+    for_each_index(q.num_planes() * q.outer, 64, [&](int64_t i) {
+      const int64_t p = i / q.outer, o = i % q.outer;
+      uint8_t* to = bytes.data() + p * plane + o * pitch;
+      for (int64_t at = 0; at < pitch; at += 16)
+        std::memcpy(to + at, from + p * q.plane_bytes() + bit_place(q.step_bytes(), o, at * 8), 16);
     });
   }
   const uint8_t* at(int p, int64_t row) const { return bytes.data() + p * plane + row * pitch; }

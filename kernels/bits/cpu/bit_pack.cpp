@@ -1,5 +1,5 @@
-#include <adjoint/core/parallel.h>
 #include <adjoint/kernels/bits/bit_operands.h>
+#include <adjoint/kernels/cpu/loops.h>
 
 #include <algorithm>
 #include <cstring>
@@ -27,29 +27,27 @@ void pack_bits(const PackBitsArgs& args) {
   auto* planes = to.planes.mutable_data<uint8_t>();
   auto* sums = to.sums.mutable_data<int32_t>();
   const int64_t steps = to.steps(), step_bytes = to.step_bytes(), plane_bytes = to.plane_bytes();
-  parallel_for(to.padded_rows(), 8, [&](int64_t begin, int64_t end) {
-    for (int64_t o = begin; o < end; ++o) {
-      const bool is_row = o < to.outer;
-      const float scale = is_row ? scales.at(o) : 1.0f, zero = is_row ? zeros.at(o) : 0.0f;
-      int32_t sum = 0;
-      for (int64_t step = 0; step < steps; ++step) {
-        uint8_t packed[BitTensor::kMostBits][BitTensor::kRowBytes] = {};
-        const int64_t first = step * BitTensor::kStepBits,
-                      last = is_row ? std::min(to.inner, first + BitTensor::kStepBits) : first;
-        for (int64_t k = first; k < last; ++k) {
-          const int q = quantized(x[o * strides.outer + k * strides.inner], scale, zero, to.largest());
-          sum += q;
-          const auto at = static_cast<size_t>(bit_place(0, o % BitTensor::kRowGroup, k) -
-                                              o % BitTensor::kRowGroup * BitTensor::kRowBytes);
-          for (int p = 0; p < to.bits; ++p)
-            packed[p][at] = static_cast<uint8_t>(packed[p][at] | (q >> p & 1) << (k % 8));
-        }
+  for_each_index(to.padded_rows(), 8, [&](int64_t o) {
+    const bool is_row = o < to.outer;
+    const float scale = is_row ? scales.at(o) : 1.0f, zero = is_row ? zeros.at(o) : 0.0f;
+    int32_t sum = 0;
+    for (int64_t step = 0; step < steps; ++step) {
+      uint8_t packed[BitTensor::kMostBits][BitTensor::kRowBytes] = {};
+      const int64_t first = step * BitTensor::kStepBits,
+                    last = is_row ? std::min(to.inner, first + BitTensor::kStepBits) : first;
+      for (int64_t k = first; k < last; ++k) {
+        const int q = quantized(x[o * strides.outer + k * strides.inner], scale, zero, to.largest());
+        sum += q;
+        const auto at = static_cast<size_t>(bit_place(0, o % BitTensor::kRowGroup, k) -
+                                            o % BitTensor::kRowGroup * BitTensor::kRowBytes);
         for (int p = 0; p < to.bits; ++p)
-          std::memcpy(planes + p * plane_bytes + step * step_bytes + o * BitTensor::kRowBytes, packed[p],
-                      BitTensor::kRowBytes);
+          packed[p][at] = static_cast<uint8_t>(packed[p][at] | (q >> p & 1) << (k % 8));
       }
-      if (is_row) sums[o] = sum;
+      for (int p = 0; p < to.bits; ++p)
+        std::memcpy(planes + p * plane_bytes + step * step_bytes + o * BitTensor::kRowBytes, packed[p],
+                    BitTensor::kRowBytes);
     }
+    if (is_row) sums[o] = sum;
   });
 }
 
@@ -57,13 +55,11 @@ void unpack_bits(const UnpackBitsArgs& args) {
   const Strides strides(args.from, args.along);
   const BitOperand from(args.from);
   float* x = args.x.mutable_data<float>();
-  parallel_for(from.outer, 8, [&](int64_t begin, int64_t end) {
-    for (int64_t o = begin; o < end; ++o)
-      for (int64_t k = 0; k < args.from.inner; ++k) {
-        const int q = from.integer(bit_place(from.step_bytes, o, k), k);
-        x[o * strides.outer + k * strides.inner] =
-            from.scale.at(o) * (static_cast<float>(q) - from.zero.at(o));
-      }
+  for_each_index(from.outer, 8, [&](int64_t o) {
+    for (int64_t k = 0; k < args.from.inner; ++k) {
+      const int q = from.integer(bit_place(from.step_bytes, o, k), k);
+      x[o * strides.outer + k * strides.inner] = from.scale.at(o) * (static_cast<float>(q) - from.zero.at(o));
+    }
   });
 }
 
@@ -72,14 +68,13 @@ void expand_bits(const ExpandBitsArgs& args) {
   const auto* planes = from.planes.data<uint8_t>();
   auto* bytes = args.to.planes.mutable_data<uint8_t>();
   args.to.planes.zero_();
-  parallel_for(from.outer, 64, [&](int64_t begin, int64_t end) {
-    for (int64_t o = begin; o < end; ++o)
-      for (int64_t k = 0; k < from.inner; ++k) {
-        int q = 0;
-        for (int p = 0; p < from.bits; ++p)
-          q |= (planes[p * from.plane_bytes() + bit_place(from.step_bytes(), o, k)] >> (k % 8) & 1) << p;
-        bytes[byte_place(to.step_bytes(), o, k)] = static_cast<uint8_t>(q);
-      }
+  for_each_index(from.outer, 64, [&](int64_t o) {
+    for (int64_t k = 0; k < from.inner; ++k) {
+      int q = 0;
+      for (int p = 0; p < from.bits; ++p)
+        q |= (planes[p * from.plane_bytes() + bit_place(from.step_bytes(), o, k)] >> (k % 8) & 1) << p;
+      bytes[byte_place(to.step_bytes(), o, k)] = static_cast<uint8_t>(q);
+    }
   });
 }
 

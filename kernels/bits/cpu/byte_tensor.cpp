@@ -1,6 +1,6 @@
-#include <adjoint/core/parallel.h>
 #include <adjoint/kernels/bits/bit_scale.h>
 #include <adjoint/kernels/bits/byte_tensor.h>
+#include <adjoint/kernels/cpu/loops.h>
 
 namespace adj::kernels::cpu {
 
@@ -29,9 +29,8 @@ void unpack_bytes(const UnpackBytesArgs& args) {
   auto* y = args.y.mutable_data<float>();
   const float scale = args.x.scale.data<float>()[0], zero = args.x.zero.data<float>()[0];
   const ByteRows rows(args.x);
-  parallel_for(args.y.numel(), kChunk, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      y[i] = byte_value(rows.at(bytes, i / rows.width, i % rows.width), scale, zero);
+  for_each_index(args.y.numel(), kChunk, [&](int64_t i) {
+    y[i] = byte_value(rows.at(bytes, i / rows.width, i % rows.width), scale, zero);
   });
 }
 

@@ -20,12 +20,10 @@ void node_quantize(const NodeQuantizeArgs& args) {
   const float *x = args.x.data<float>(), *scale = args.scale.data<float>(), *bits = args.bits.data<float>();
   const float is_signed = *args.is_signed.data<float>();
   float* y = args.y.mutable_data<float>();
-  parallel_for(args.x.size(0), row_grain(width, kCostlyGrain), [=](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const NodeRange range = node_range(scale[i], bits[i], is_signed);
+  for_each_index(args.x.size(0), row_grain(width, kCostlyGrain), [=](int64_t i) {
+    const NodeRange range = node_range(scale[i], bits[i], is_signed);
 #pragma omp simd
-      for (int64_t at = i * width; at < (i + 1) * width; ++at) y[at] = node_quantized(x[at], range);
-    }
+    for (int64_t at = i * width; at < (i + 1) * width; ++at) y[at] = node_quantized(x[at], range);
   });
 }
 
@@ -38,24 +36,22 @@ void node_quantize_backward(const NodeQuantizeBackwardArgs& args) {
   float *dx = args.dx ? args.dx.mutable_data<float>() : nullptr, *dscale = args.dscale.mutable_data<float>(),
         *dbits = args.dbits.mutable_data<float>();
   const double share = local ? 1.0 / static_cast<double>(width) : 1.0;
-  parallel_for(args.x.size(0), row_grain(width, kCostlyGrain), [=](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const NodeRange range = node_range(scale[i], bits[i], is_signed);
-      double of_scale[kLanes] = {}, of_bits[kLanes] = {};
-      for (int64_t first = 0; first < width; first += kLanes) {
-        const int64_t lanes = std::min(kLanes, width - first);
-        for (int64_t k = 0; k < lanes; ++k) {
-          const int64_t at = i * width + first + k;
-          const NodeSlope slope = node_slope(x[at], range);
-          const float given = dy[at], taken = local ? error_sign(x[at], node_quantized(x[at], range)) : given;
-          of_scale[k] += static_cast<double>(taken) * static_cast<double>(slope.scale);
-          of_bits[k] += static_cast<double>(taken) * static_cast<double>(slope.bits);
-          if (dx != nullptr) dx[at] = given * slope.x;
-        }
+  for_each_index(args.x.size(0), row_grain(width, kCostlyGrain), [=](int64_t i) {
+    const NodeRange range = node_range(scale[i], bits[i], is_signed);
+    double of_scale[kLanes] = {}, of_bits[kLanes] = {};
+    for (int64_t first = 0; first < width; first += kLanes) {
+      const int64_t lanes = std::min(kLanes, width - first);
+      for (int64_t k = 0; k < lanes; ++k) {
+        const int64_t at = i * width + first + k;
+        const NodeSlope slope = node_slope(x[at], range);
+        const float given = dy[at], taken = local ? error_sign(x[at], node_quantized(x[at], range)) : given;
+        of_scale[k] += static_cast<double>(taken) * static_cast<double>(slope.scale);
+        of_bits[k] += static_cast<double>(taken) * static_cast<double>(slope.bits);
+        if (dx != nullptr) dx[at] = given * slope.x;
       }
-      dscale[i] = static_cast<float>(share * sum_of_lanes(of_scale));
-      dbits[i] = static_cast<float>(share * sum_of_lanes(of_bits));
     }
+    dscale[i] = static_cast<float>(share * sum_of_lanes(of_scale));
+    dbits[i] = static_cast<float>(share * sum_of_lanes(of_bits));
   });
 }
 

@@ -40,15 +40,14 @@ void pack_rows(const PackRowsArgs& args) {
   const PackedOperand to(args.to);
   const float* x = args.x.data<float>();
   auto* bytes = args.to.bytes.mutable_data<uint8_t>();
-  parallel_for(args.to.rows(), row_grain(to.cols, kCostlyGrain), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      for (int64_t g = 0; g * kGroup < to.cols; ++g) {
-        uint64_t eight = 0;
-        for (int64_t c = g * kGroup; c < std::min(to.cols, (g + 1) * kGroup); ++c)
-          eight |= static_cast<uint64_t>(to.integer(x[i * to.cols + c], c)) << (8 * (c % kGroup));
-        const uint64_t planes = transposed_bits(eight);
-        std::memcpy(bytes + i * to.row_bytes + g * to.bits, &planes, static_cast<size_t>(to.bits));
-      }
+  for_each_index(args.to.rows(), row_grain(to.cols, kCostlyGrain), [&](int64_t i) {
+    for (int64_t g = 0; g * kGroup < to.cols; ++g) {
+      uint64_t eight = 0;
+      for (int64_t c = g * kGroup; c < std::min(to.cols, (g + 1) * kGroup); ++c)
+        eight |= static_cast<uint64_t>(to.integer(x[i * to.cols + c], c)) << (8 * (c % kGroup));
+      const uint64_t planes = transposed_bits(eight);
+      std::memcpy(bytes + i * to.row_bytes + g * to.bits, &planes, static_cast<size_t>(to.bits));
+    }
   });
 }
 

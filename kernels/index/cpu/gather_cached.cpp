@@ -16,13 +16,11 @@ void gather_cached(const GatherCachedArgs& args) {
   const auto* cold = static_cast<const char*>(args.cold.data);
   auto* out = static_cast<char*>(args.y.raw_mutable_data());
   if (bytes == 0) return;
-  parallel_for(args.at.numel(), row_grain(args.hot.size(1)), [=](int64_t begin, int64_t end) {
-    for (int64_t k = begin; k < end; ++k) {
-      const int64_t row = at[k];
-      const char* from =
-          row >= 0 ? hot + static_cast<size_t>(row) * bytes : cold + static_cast<size_t>(-1 - row) * bytes;
-      std::memcpy(out + static_cast<size_t>(k) * bytes, from, bytes);
-    }
+  for_each_index(args.at.numel(), row_grain(args.hot.size(1)), [=](int64_t k) {
+    const int64_t row = at[k];
+    const char* from =
+        row >= 0 ? hot + static_cast<size_t>(row) * bytes : cold + static_cast<size_t>(-1 - row) * bytes;
+    std::memcpy(out + static_cast<size_t>(k) * bytes, from, bytes);
   });
 }
 

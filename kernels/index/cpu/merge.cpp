@@ -1,25 +1,17 @@
-#include <adjoint/core/parallel.h>
+#include <adjoint/kernels/cpu/loops.h>
 #include <adjoint/kernels/index/merge.h>
 
 #include <algorithm>
 
 namespace adj::kernels::cpu {
 
-namespace {
-
-constexpr int64_t kGrain = 1 << 14;
-
-}  // namespace
-
 void order_pairs(const OrderPairsArgs& args) {
   const int32_t *a = args.a.data<int32_t>(), *b = args.b.data<int32_t>();
   int32_t *low = args.low.mutable_data<int32_t>(), *high = args.high.mutable_data<int32_t>();
-  parallel_for(args.a.numel(), kGrain, [=](int64_t begin, int64_t end) {
-    for (int64_t k = begin; k < end; ++k) {
-      const auto [less, more] = std::minmax(a[k], b[k]);
-      low[k] = less;
-      high[k] = more;
-    }
+  for_each_index(args.a.numel(), kCostlyGrain, [=](int64_t k) {
+    const auto [less, more] = std::minmax(a[k], b[k]);
+    low[k] = less;
+    high[k] = more;
   });
 }
 
@@ -29,14 +21,12 @@ void merge_runs(const MergeRunsArgs& args) {
   dispatch_float(args.x.dtype(), "merge_runs", [&]<class T>() {
     const T* x = args.x.data<T>();
     T* y = args.y.mutable_data<T>();
-    parallel_for(runs, kGrain / 4, [=, mean = args.mean](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        const int64_t first = starts[r], last = r + 1 < runs ? starts[r + 1] : entries;
-        for (int64_t f = 0; f < width; ++f) {
-          double sum = 0.0;
-          for (int64_t k = first; k < last; ++k) sum += static_cast<double>(x[order[k] * width + f]);
-          y[r * width + f] = static_cast<T>(mean ? sum / static_cast<double>(last - first) : sum);
-        }
+    for_each_index(runs, kCostlyGrain / 4, [=, mean = args.mean](int64_t r) {
+      const int64_t first = starts[r], last = r + 1 < runs ? starts[r + 1] : entries;
+      for (int64_t f = 0; f < width; ++f) {
+        double sum = 0.0;
+        for (int64_t k = first; k < last; ++k) sum += static_cast<double>(x[order[k] * width + f]);
+        y[r * width + f] = static_cast<T>(mean ? sum / static_cast<double>(last - first) : sum);
       }
     });
   });

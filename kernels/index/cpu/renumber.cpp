@@ -1,4 +1,4 @@
-#include <adjoint/core/parallel.h>
+#include <adjoint/kernels/cpu/loops.h>
 #include <adjoint/kernels/index/renumber.h>
 
 #include <algorithm>
@@ -6,21 +6,15 @@
 
 namespace adj::kernels::cpu {
 
-namespace {
-
-constexpr int64_t kGrain = 1 << 14;
-
-}  // namespace
-
 void renumber(const RenumberArgs& args) {
   const int32_t* index = args.index.data<int32_t>();
   int32_t* number = args.number.mutable_data<int32_t>();
   const int64_t n = args.index.numel(), limit = args.number.numel();
-  parallel_for(limit, kGrain,
+  parallel_for(limit, kCostlyGrain,
                [=](int64_t begin, int64_t end) { std::fill(number + begin, number + end, -1); });
   // Without duplicates each number has one writer, and there are as many numbers as writers.
   std::atomic<int64_t> unmatched{0};
-  parallel_for(n, kGrain, [=, &unmatched](int64_t begin, int64_t end) {
+  parallel_for(n, kCostlyGrain, [=, &unmatched](int64_t begin, int64_t end) {
     int64_t written = 0;
     for (int64_t k = begin; k < end; ++k) {
       if (index[k] < 0) continue;
@@ -29,7 +23,7 @@ void renumber(const RenumberArgs& args) {
     }
     unmatched += written;
   });
-  parallel_for(limit, kGrain, [=, &unmatched](int64_t begin, int64_t end) {
+  parallel_for(limit, kCostlyGrain, [=, &unmatched](int64_t begin, int64_t end) {
     int64_t found = 0;
     for (int64_t i = begin; i < end; ++i) found += static_cast<int64_t>(number[i] >= 0);
     unmatched -= found;
@@ -51,7 +45,7 @@ void find_entries(const FindEntriesArgs& args) {
   int32_t* entry = args.entry.mutable_data<int32_t>();
   // Edges in structure order ask for ascending entries: each search continues from the end of the previous
   // one, in doubling steps.
-  parallel_for(args.row.numel(), kGrain, [=](int64_t begin, int64_t end) {
+  parallel_for(args.row.numel(), kCostlyGrain, [=](int64_t begin, int64_t end) {
     const int32_t *at = nullptr, *last = nullptr;
     for (int64_t k = begin; k < end; ++k) {
       if (k == begin || row[k] != row[k - 1] || col[k] < col[k - 1]) {

@@ -24,11 +24,9 @@ struct Chunks {
   template <class F>
   void each(F f) const {
     const int64_t elements = std::min(n, grain) * inner;
-    parallel_for(outer * count, row_grain(elements), [=, this](int64_t first, int64_t last) {
-      for (int64_t item = first; item < last; ++item) {
-        const int64_t from = item % count * grain;
-        f(item, from, std::min(n, from + grain));
-      }
+    for_rows(outer * count, elements, [=, this](int64_t item) {
+      const int64_t from = item % count * grain;
+      f(item, from, std::min(n, from + grain));
     });
   }
 };
@@ -127,13 +125,11 @@ void sum_dim(const SumDimArgs& args) {
         for (int64_t f = 0; f < inner; ++f) sum[f] += static_cast<double>(widen(row[f]));
       }
     });
-    parallel_for(chunks.outer * inner, kGrain, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t outer = i / inner, f = i - outer * inner;
-        double sum = 0.0;
-        for (int64_t c = 0; c < chunks.count; ++c) sum += partial[(outer * chunks.count + c) * inner + f];
-        out[i] = narrow<T>(static_cast<Accumulator<T>>(sum));
-      }
+    for_each_index(chunks.outer * inner, kGrain, [=](int64_t i) {
+      const int64_t outer = i / inner, f = i - outer * inner;
+      double sum = 0.0;
+      for (int64_t c = 0; c < chunks.count; ++c) sum += partial[(outer * chunks.count + c) * inner + f];
+      out[i] = narrow<T>(static_cast<Accumulator<T>>(sum));
     });
   });
 }
@@ -154,11 +150,9 @@ void max_dim_backward(const MaxDimBackwardArgs& args) {
     const int32_t* winner = args.winner.data<int32_t>();
     T* out = args.dx.mutable_data<T>();
     map(args.dx.numel(), out, [](int64_t) { return Accumulator<T>{}; });
-    parallel_for(args.dy.numel(), kGrain, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t outer = i / inner, f = i - outer * inner;
-        out[(outer * n + winner[i]) * inner + f] = grad[i];
-      }
+    for_each_index(args.dy.numel(), kGrain, [=](int64_t i) {
+      const int64_t outer = i / inner, f = i - outer * inner;
+      out[(outer * n + winner[i]) * inner + f] = grad[i];
     });
   });
 }

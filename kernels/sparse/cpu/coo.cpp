@@ -52,11 +52,9 @@ void coo_mean(const CooMeanArgs& args) {
     const float* degree = args.degree.data<float>();
     const T* w = args.w ? args.w.data<T>() : nullptr;
     T* y = args.y.mutable_data<T>();
-    parallel_for(args.y.numel(), kGrain, [=](int64_t begin, int64_t end) {
-      for (int64_t e = begin; e < end; ++e) {
-        const T share = T{1} / static_cast<T>(degree[row[e]]);
-        y[e] = w == nullptr ? share : share * w[e];
-      }
+    for_each_index(args.y.numel(), kGrain, [=](int64_t e) {
+      const T share = T{1} / static_cast<T>(degree[row[e]]);
+      y[e] = w == nullptr ? share : share * w[e];
     });
   });
 }
@@ -100,14 +98,11 @@ void coo_gcn_normalize(const CooGcnNormalizeArgs& args) {
   const auto normalized = [=](float w, int64_t i, int64_t j) {
     return degree[i] > 0.0f && degree[j] > 0.0f ? w / (std::sqrt(degree[i]) * std::sqrt(degree[j])) : 0.0f;
   };
-  parallel_for(entries, kGrain, [=](int64_t begin, int64_t end) {
-    for (int64_t e = begin; e < end; ++e)
-      weights[e] = completes && row[e] == col[e] ? 0.0f : normalized(value(e), row[e], col[e]);
+  for_each_index(entries, kGrain, [=](int64_t e) {
+    weights[e] = completes && row[e] == col[e] ? 0.0f : normalized(value(e), row[e], col[e]);
   });
   if (completes)
-    parallel_for(rows, kGrain, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) weights[entries + i] = normalized(loop_weight(i), i, i);
-    });
+    for_each_index(rows, kGrain, [=](int64_t i) { weights[entries + i] = normalized(loop_weight(i), i, i); });
 }
 
 }  // namespace adj::kernels::cpu

@@ -4,7 +4,7 @@
 // already ascend, as in a transposition. An already sorted list, common after transforms and in files, is
 // only copied. A stable sort is unique, so the result does not depend on threads.
 
-#include <adjoint/core/parallel.h>
+#include <adjoint/kernels/cpu/loops.h>
 #include <adjoint/kernels/sparse/cpu/entries.h>
 
 #include <algorithm>
@@ -148,9 +148,7 @@ void sort_by_row_and_column(const int32_t* row, const int32_t* col, int64_t entr
 template <class F>
 void for_rows(const Csr& a, F&& f) {
   const int64_t* offsets = a.offsets.data<int64_t>();
-  parallel_for(a.rows, kRowGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) f(i, offsets[i], offsets[i + 1]);
-  });
+  for_each_index(a.rows, kRowGrain, [&](int64_t i) { f(i, offsets[i], offsets[i + 1]); });
 }
 
 float sum_entries(const EntryValues<float>& values, int64_t begin, int64_t end) {

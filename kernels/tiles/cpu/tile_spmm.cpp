@@ -1,6 +1,6 @@
 // Reference for a GPU's tensor cores: plain loops with the same roundings, not optimized.
 
-#include <adjoint/core/parallel.h>
+#include <adjoint/kernels/cpu/loops.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 
 #include <algorithm>
@@ -42,14 +42,12 @@ std::vector<float> rounded_features(const Tensor& x, const Tensor& factor) {
   std::vector<float> rounded(static_cast<size_t>(x.numel()));
   for (int64_t i = 0; i < x.numel(); ++i)
     rounded[static_cast<size_t>(i)] = factors != nullptr ? from[i] * factors[i / width] : from[i];
-  parallel_for(width, 4, [&](int64_t begin, int64_t end) {
-    for (int64_t f = begin; f < end; ++f) {
-      const float scale =
-          x.dtype() == DType::bf16 ? 1.0f : power_to_fit(largest_finite(rounded.data() + f, rows, width));
-      for (int64_t j = 0; j < rows; ++j) {
-        float& value = rounded[static_cast<size_t>(j * width + f)];
-        value = widened(narrowed(value * scale, x.dtype()), x.dtype()) / scale;
-      }
+  for_each_index(width, 4, [&](int64_t f) {
+    const float scale =
+        x.dtype() == DType::bf16 ? 1.0f : power_to_fit(largest_finite(rounded.data() + f, rows, width));
+    for (int64_t j = 0; j < rows; ++j) {
+      float& value = rounded[static_cast<size_t>(j * width + f)];
+      value = widened(narrowed(value * scale, x.dtype()), x.dtype()) / scale;
     }
   });
   return rounded;
@@ -127,18 +125,14 @@ void tile_values(const TileValuesArgs& args) {
   const auto* starts = args.tiles.starts.data<int32_t>();
   auto* to_rest = args.to.rest.mutable_data<float>();
   args.to.scale.mutable_data<float>()[0] = 1.0f / scale;
-  parallel_for(args.tiles.num_tiles() * RowTiles::kRows, 1 << 10, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      int64_t v = starts[row];
-      for (uint64_t left = bits[row]; left != 0; left &= left - 1, ++v)
-        tile[v] = pack(place_in_tile(static_cast<int>(row % RowTiles::kRows), std::countr_zero(left)),
-                       narrowed(value_of(entries[v]) * scale, args.features));
-      for (; v < starts[row + 1]; ++v) tile[v] = pack(kNoPlace, 0);
-    }
+  for_each_index(args.tiles.num_tiles() * RowTiles::kRows, 1 << 10, [&](int64_t row) {
+    int64_t v = starts[row];
+    for (uint64_t left = bits[row]; left != 0; left &= left - 1, ++v)
+      tile[v] = pack(place_in_tile(static_cast<int>(row % RowTiles::kRows), std::countr_zero(left)),
+                     narrowed(value_of(entries[v]) * scale, args.features));
+    for (; v < starts[row + 1]; ++v) tile[v] = pack(kNoPlace, 0);
   });
-  parallel_for(rest, 1 << 14, [&](int64_t begin, int64_t end) {
-    for (int64_t e = begin; e < end; ++e) to_rest[e] = value_of(rest_entry[e]);
-  });
+  for_each_index(rest, 1 << 14, [&](int64_t e) { to_rest[e] = value_of(rest_entry[e]); });
 }
 
 void tile_spmm(const TileSpmmArgs& args) {
