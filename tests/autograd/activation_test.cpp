@@ -29,9 +29,7 @@ TEST_CASE("activations equal their formulas") {
   for (Device device : devices())
     for (const Case& c : cases())
       for (const Shape& shape : {Shape{}, Shape{1001}, Shape{37, 13}, Shape{0, 4}}) {
-        CAPTURE(device.str());
-        CAPTURE(name_of(c.activation));
-        CAPTURE(shape.str());
+        CAPTURES(name_of(c.activation), shape.str());
         Draw draw(20, device);
         const Tensor x = draw.uniform(shape, -6.0, 6.0);
         std::vector<double> expected = values(x);
@@ -53,9 +51,7 @@ TEST_CASE("gradients of activations") {
   for (Device device : devices())
     for (const Case& c : cases())
       for (const Shape& shape : {Shape{5, 7}, Shape{2, 3, 2}}) {
-        CAPTURE(device.str());
-        CAPTURE(name_of(c.activation));
-        CAPTURE(c.slope);
+        CAPTURES(name_of(c.activation), c.slope);
         Draw draw(21, device);
         check([&](const auto& v) { return activate(c.activation, v[0], c.slope); }, {draw.off_zero(shape)});
       }

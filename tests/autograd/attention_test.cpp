@@ -12,7 +12,7 @@ template <class F>
 void each_edge(const Relation& relation, F&& f) {
   const auto [src, dst] = relation.edge_index();
   const auto from = src.to_vector<int32_t>(), to = dst.to_vector<int32_t>();
-  for (size_t e = 0; e < from.size(); ++e) f(static_cast<size_t>(from[e]), static_cast<size_t>(to[e]), e);
+  for (size_t e = 0; e < from.size(); ++e) f(uz(from[e]), uz(to[e]), e);
 }
 
 /// What an op takes, drawn for a relation. Features of nodes and of edges (none where `featured` is false).
@@ -42,7 +42,7 @@ struct Dropping {
 template <class Logit, class Value>
 std::vector<double> plain(const Relation& relation, size_t heads, size_t width, Logit&& logit,
                           Value&& value) {
-  const auto targets = static_cast<size_t>(relation.num_dst());
+  const auto targets = uz(relation.num_dst());
   std::vector<double> sum(targets * heads), o(sum.size() * width);
   each_edge(relation, [&](size_t j, size_t i, size_t e) {
     for (size_t h = 0; h < heads; ++h) {
@@ -156,25 +156,21 @@ TEST_CASE("gradients of gat_attention, with every option") {
       CAPTURE(p);
       check([&](const auto& v) { return gat_attention(relation, v[0], v[1], v[2], 0.2f, dropping(p), v[3]); },
             {in.src, in.one, in.two, in.dst});
-      check(
-          [&](const auto& v) {
-            AttentionOptions options = dropping(p);
-            options.edge_attr = v[4];
-            options.edge_weight = v[5];
-            return gat_attention(relation, v[0], v[1], v[2], 0.2f, options, v[3]);
-          },
-          {in.src, in.one, in.two, in.dst, in.attr, weight});
+      check({in.src, in.one, in.two, in.dst, in.attr, weight}, [&](const auto& v) {
+        AttentionOptions options = dropping(p);
+        options.edge_attr = v[4];
+        options.edge_weight = v[5];
+        return gat_attention(relation, v[0], v[1], v[2], 0.2f, options, v[3]);
+      });
       if (relation.num_src() != relation.num_dst()) continue;
       check([&](const auto& v) { return gat_attention(relation, v[0], v[1], v[2], 0.2f, dropping(p)); },
             {in.src, in.one, in.two});
-      check(
-          [&](const auto& v) {
-            AttentionOptions options = dropping(p);
-            options.edge_attr = v[3];
-            options.edge_weight = v[4];
-            return gat_attention(relation, v[0], v[1], v[2], 0.2f, options, v[0]);
-          },
-          {in.src, in.one, in.two, in.attr, weight});
+      check({in.src, in.one, in.two, in.attr, weight}, [&](const auto& v) {
+        AttentionOptions options = dropping(p);
+        options.edge_attr = v[3];
+        options.edge_weight = v[4];
+        return gat_attention(relation, v[0], v[1], v[2], 0.2f, options, v[0]);
+      });
     }
     // One input alone.
     check([&](const auto& v) { return gat_attention(relation, v[0], in.one, in.two, 0.2f, {}, in.dst); },
@@ -186,13 +182,11 @@ TEST_CASE("gradients of gat_attention, with every option") {
     check([&](const auto& v) { return gat_attention(relation, in.src, in.one, in.two, 0.2f, {}, v[0]); },
           {in.dst});
     for (bool attr : {false, true})
-      check(
-          [&](const auto& v) {
-            return gat_attention(
-                relation, in.src, in.one, in.two, 0.2f,
-                {.edge_attr = attr ? v[0] : Var(in.attr), .edge_weight = attr ? Var(weight) : v[0]}, in.dst);
-          },
-          {attr ? in.attr : weight});
+      check({attr ? in.attr : weight}, [&](const auto& v) {
+        return gat_attention(
+            relation, in.src, in.one, in.two, 0.2f,
+            {.edge_attr = attr ? v[0] : Var(in.attr), .edge_weight = attr ? Var(weight) : v[0]}, in.dst);
+      });
   });
 }
 
@@ -205,14 +199,12 @@ TEST_CASE("gradients of gatv2_attention, with every option") {
       CAPTURE(p);
       check([&](const auto& v) { return gatv2_attention(relation, v[0], v[1], v[2], 0.2f, dropping(p)); },
             {in.dst, in.src, in.one});
-      check(
-          [&](const auto& v) {
-            AttentionOptions options = dropping(p);
-            options.edge_attr = v[3];
-            options.edge_weight = v[4];
-            return gatv2_attention(relation, v[0], v[1], v[2], 0.2f, options);
-          },
-          {in.dst, in.src, in.one, in.attr, weight});
+      check({in.dst, in.src, in.one, in.attr, weight}, [&](const auto& v) {
+        AttentionOptions options = dropping(p);
+        options.edge_attr = v[3];
+        options.edge_weight = v[4];
+        return gatv2_attention(relation, v[0], v[1], v[2], 0.2f, options);
+      });
     }
     if (relation.num_src() == relation.num_dst())
       check([&](const auto& v) { return gatv2_attention(relation, v[0], v[0], v[1], 0.2f); },
@@ -221,13 +213,11 @@ TEST_CASE("gradients of gatv2_attention, with every option") {
     check([&](const auto& v) { return gatv2_attention(relation, in.dst, v[0], in.one, 0.2f); }, {in.src});
     check([&](const auto& v) { return gatv2_attention(relation, in.dst, in.src, v[0], 0.2f); }, {in.one});
     for (bool attr : {false, true})
-      check(
-          [&](const auto& v) {
-            return gatv2_attention(
-                relation, in.dst, in.src, in.one, 0.2f,
-                {.edge_attr = attr ? v[0] : Var(in.attr), .edge_weight = attr ? Var(weight) : v[0]});
-          },
-          {attr ? in.attr : weight});
+      check({attr ? in.attr : weight}, [&](const auto& v) {
+        return gatv2_attention(
+            relation, in.dst, in.src, in.one, 0.2f,
+            {.edge_attr = attr ? v[0] : Var(in.attr), .edge_weight = attr ? Var(weight) : v[0]});
+      });
   });
 }
 
@@ -240,26 +230,22 @@ TEST_CASE("gradients of dot_attention, with every option") {
       CAPTURE(p);
       check([&](const auto& v) { return dot_attention(relation, v[0], v[1], v[2], dropping(p)); },
             {in.dst, in.src, in.value});
-      check(
-          [&](const auto& v) {
-            AttentionOptions options = dropping(p);
-            options.edge_attr = v[3];
-            options.edge_weight = v[4];
-            return dot_attention(relation, v[0], v[1], v[2], options, 0.7f);
-          },
-          {in.dst, in.src, in.value, in.attr, weight});
+      check({in.dst, in.src, in.value, in.attr, weight}, [&](const auto& v) {
+        AttentionOptions options = dropping(p);
+        options.edge_attr = v[3];
+        options.edge_weight = v[4];
+        return dot_attention(relation, v[0], v[1], v[2], options, 0.7f);
+      });
     }
     check([&](const auto& v) { return dot_attention(relation, in.dst, v[0], v[0]); }, {in.src});
     check([&](const auto& v) { return dot_attention(relation, v[0], in.src, in.value); }, {in.dst});
     check([&](const auto& v) { return dot_attention(relation, in.dst, in.src, v[0]); }, {in.value});
     for (bool attr : {false, true})
-      check(
-          [&](const auto& v) {
-            return dot_attention(
-                relation, in.dst, in.src, in.value,
-                {.edge_attr = attr ? v[0] : Var(in.attr), .edge_weight = attr ? Var(weight) : v[0]});
-          },
-          {attr ? in.attr : weight});
+      check({attr ? in.attr : weight}, [&](const auto& v) {
+        return dot_attention(
+            relation, in.dst, in.src, in.value,
+            {.edge_attr = attr ? v[0] : Var(in.attr), .edge_weight = attr ? Var(weight) : v[0]});
+      });
   });
 }
 
@@ -277,10 +263,9 @@ TEST_CASE("dot_attention with edge features keeps what is not finite to its head
     };
     const std::vector<Tensor> operands{in.dst, in.src, in.value, weight};
     const std::vector<Tensor> whole = run(operands);
-    for (double odd : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})
+    for (double odd : {INFINITY, NAN})
       for (size_t broken = 0; broken < operands.size(); ++broken) {
-        CAPTURE(odd);
-        CAPTURE(broken);
+        CAPTURES(odd, broken);
         // Head 0 of whatever it is: the last dimension, or the last two, are heads and their features.
         std::vector<double> numbers = values(operands[broken]);
         numbers[0] = odd;

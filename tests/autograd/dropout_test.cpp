@@ -9,7 +9,6 @@ using namespace adj::test;
 TEST_CASE("gradients of dropout with a generator that is restarted") {
   for (Device device : devices())
     for (float p : {0.1f, 0.5f, 0.9f}) {
-      CAPTURE(device.str());
       CAPTURE(p);
       Draw draw(90, device);
       const auto f = [&](const std::vector<Var>& v) {
@@ -24,7 +23,6 @@ TEST_CASE("activate_dropout: its gradients, and what the two ops apart give") {
   for (Device device : devices())
     for (Activation activation :
          {Activation::none, Activation::relu, Activation::leaky_relu, Activation::elu, Activation::gelu}) {
-      CAPTURE(device.str());
       CAPTURE(name_of(activation));
       Draw draw(91, device);
       const auto f = [&](const std::vector<Var>& v) {
@@ -50,7 +48,6 @@ TEST_CASE("activate_dropout: its gradients, and what the two ops apart give") {
 TEST_CASE("dropout keeps the share it should, scaled to keep the mean") {
   for (Device device : devices())
     for (float p : {0.25f, 0.5f, 0.8f}) {
-      CAPTURE(device.str());
       CAPTURE(p);
       Generator generator(4);
       const std::vector<double> y =
@@ -85,7 +82,6 @@ TEST_CASE("dropout takes one stream at each call, and none where it does nothing
 TEST_CASE("dropout of sparse features draws the stored values and leaves the structure") {
   for (Device device : devices())
     for (bool has_values : {true, false}) {
-      CAPTURE(device.str());
       CAPTURE(has_values);
       Draw draw(91, device, DType::f32);
       const SparseMatrix s = draw.sparse(50, 40, 1000, has_values);

@@ -4,8 +4,6 @@
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/autograd/variable.h>
 
-#include <doctest/doctest.h>
-
 using namespace adj;
 using namespace adj::test;
 
@@ -19,7 +17,6 @@ void backward(const Var& w, const Var& v) { sum(w * v).backward(); }
 
 TEST_CASE("gradients that a step made, replaced or cleared are as they were when it is given up") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     Var fresh = weight(device), held = weight(device), cleared = weight(device), given = weight(device);
     backward(held, cleared);
     backward(given, given.detach());

@@ -31,11 +31,7 @@ TEST_CASE("linear equals plain loops, dense and sparse, with and without bias an
   for (Device device : devices())
     for (DType dtype : {DType::f32, DType::f64})
       for (const auto& [n, in, out] : sizes) {
-        CAPTURE(device.str());
-        CAPTURE(name_of(dtype));
-        CAPTURE(n);
-        CAPTURE(in);
-        CAPTURE(out);
+        CAPTURES(name_of(dtype), n, in, out);
         Draw draw(50, device, dtype);
         const Tensor x = draw.normal({n, in}), w = draw.normal({in, out}), bias = draw.normal({out});
         const double tolerance = dtype == DType::f64 ? 1e-12 : 1e-5;
@@ -61,9 +57,7 @@ TEST_CASE("gradients of linear") {
     for (Activation activation :
          {Activation::none, Activation::relu, Activation::leaky_relu, Activation::elu, Activation::gelu})
       for (bool has_bias : {false, true}) {
-        CAPTURE(device.str());
-        CAPTURE(name_of(activation));
-        CAPTURE(has_bias);
+        CAPTURES(name_of(activation), has_bias);
         Draw draw(51, device);
         check([&](const auto& v) { return linear(v[0], v[1], has_bias ? v[2] : Var{}, activation); },
               away_from_kinks(draw, 5, 7, 3, has_bias));
@@ -94,9 +88,7 @@ TEST_CASE("gradients of linear over sparse features") {
   for (Device device : devices())
     for (bool has_values : {true, false})
       for (Activation activation : {Activation::none, Activation::relu, Activation::gelu}) {
-        CAPTURE(device.str());
-        CAPTURE(has_values);
-        CAPTURE(name_of(activation));
+        CAPTURES(has_values, name_of(activation));
         Draw draw(54, device);
         const SparseMatrix s = draw.sparse(8, 6, 25, has_values);
         // Row 0 is empty: its products are the bias alone.
@@ -130,7 +122,6 @@ TEST_CASE("linear_sum is the sum of two products") {
   const auto of = [](const Var& x) { return [x] { return x; }; };
   for (Device device : devices())
     for (bool has_bias : {false, true}) {
-      CAPTURE(device.str());
       CAPTURE(has_bias);
       Draw draw(131, device);
       std::vector<Tensor> in{draw.normal({5, 3}), draw.normal({3, 4}), draw.normal({5, 2}),
@@ -145,18 +136,16 @@ TEST_CASE("linear_sum is the sum of two products") {
       check([&](const auto& w) { return linear_sum(w[0], w[1], {}, of(w[0]), w[1] * 2.0); }, {in[0], in[1]});
       check([&](const auto& w) { return linear_sum(w[0], w[1], {}, of(w[0] * w[0]), w[1]); }, {in[0], in[1]});
       // The gradient that reaches it may be somebody else's too.
-      check(
-          [&](const auto& w) {
-            const Var y = linear_sum(w[0], w[1], bias_of(w), of(w[2]), w[3]);
-            return y * y + y;
-          },
-          in);
+      check(in, [&](const auto& w) {
+        const Var y = linear_sum(w[0], w[1], bias_of(w), of(w[2]), w[3]);
+        return y * y + y;
+      });
     }
   const Tensor x = Tensor::zeros({4, 3}), w = Tensor::zeros({3, 2});
-  CHECK_THROWS_WITH_AS(linear_sum(x, w, {}, of(Var(x)), Tensor::zeros({2, 2})),
-                       "linear_sum: input [4, 3] does not fit weight [2, 2]", Error);
-  CHECK_THROWS_WITH_AS(linear_sum(x, w, {}, of(Var(Tensor::zeros({5, 3}))), w),
-                       "linear_sum: [4, 3] times [3, 2] and [5, 3] times [3, 2] have no sum", Error);
+  CHECK_ERROR(linear_sum(x, w, {}, of(Var(x)), Tensor::zeros({2, 2})),
+              "linear_sum: input [4, 3] does not fit weight [2, 2]");
+  CHECK_ERROR(linear_sum(x, w, {}, of(Var(Tensor::zeros({5, 3}))), w),
+              "linear_sum: [4, 3] times [3, 2] and [5, 3] times [3, 2] have no sum");
   CHECK_THROWS_AS(linear_sum(x, w, {}, of(Var(x)), Tensor::zeros({3, 3})), Error);
   CHECK_THROWS_AS(linear_sum(x, w, Tensor::zeros({3}), of(Var(x)), w), Error);
 }

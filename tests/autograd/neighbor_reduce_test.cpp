@@ -7,8 +7,6 @@
 #include <adjoint/core/allocator.h>
 #include <adjoint/optim/captured_step.h>
 
-#include <cmath>
-
 using namespace adj;
 using namespace adj::test;
 
@@ -56,14 +54,14 @@ TEST_CASE("aggregate gives the largest, the smallest and the spread over edges o
   for_relations(93, [](const Relation& relation, Draw& draw) {
     const Tensor x = draw.normal({relation.num_src(), 6});
     const Tensor cube = x.reshape({relation.num_src(), 2, 3});
-    std::vector<double> all(static_cast<size_t>(relation.num_dst() * 36));
+    std::vector<double> all(uz(relation.num_dst() * 36));
     for (size_t k = 0; k < kAll.size(); ++k) {
       CAPTURE(name_of(kAll[k]));
       std::vector<double> expected;
       for (int64_t i = 0; i < relation.num_dst(); ++i)
         for (int64_t f = 0; f < 6; ++f) {
           expected.push_back(reduced_plainly(relation, x, kAll[k], i, f));
-          all[static_cast<size_t>(i * 36 + static_cast<int64_t>(k) * 6 + f)] = expected.back();
+          all[uz(i * 36 + static_cast<int64_t>(k) * 6 + f)] = expected.back();
         }
       CHECK(close(aggregate(relation, x, {.reduce = kAll[k]}).value(), expected, 1e-12));
       const Var y = aggregate(relation, cube, {.reduce = kAll[k]});
@@ -103,11 +101,10 @@ TEST_CASE("gradients of the largest and the smallest of weighted terms, by featu
     for (Reduce reduce : {Reduce::max, Reduce::min}) {
       CAPTURE(name_of(reduce));
       const bool largest = reduce == Reduce::max;
-      std::vector<double> expected(static_cast<size_t>(relation.num_dst() * 6),
-                                   largest ? -INFINITY : INFINITY);
+      std::vector<double> expected(uz(relation.num_dst() * 6), largest ? -INFINITY : INFINITY);
       for (size_t e = 0; e < to.size(); ++e)
         for (int64_t f = 0; f < 6; ++f) {
-          double& best = expected[static_cast<size_t>(to[e] * 6 + f)];
+          double& best = expected[uz(to[e] * 6 + f)];
           best = largest ? std::max(best, weights[e] * X(from[e], f))
                          : std::min(best, weights[e] * X(from[e], f));
         }
@@ -130,10 +127,7 @@ TEST_CASE("weighted maxima in float32 and bfloat16 have the gradients of float64
     for (const auto& [dtype, weights] :
          {std::pair{DType::f32, DType::f32}, {DType::bf16, DType::f32}, {DType::bf16, DType::bf16}})
       for (int64_t edges : {150, 3000}) {
-        CAPTURE(device.str());
-        CAPTURE(name_of(dtype));
-        CAPTURE(name_of(weights));
-        CAPTURE(edges);
+        CAPTURES(name_of(dtype), name_of(weights), edges);
         Draw draw(100, device, DType::f32);
         const Graph graph = draw.graph(40, edges);
         const Tensor x = draw.normal({40, 33}).to(dtype), dy = draw.normal({40, 33}).to(dtype);
@@ -154,7 +148,6 @@ TEST_CASE("weighted maxima in float32 and bfloat16 have the gradients of float64
 
 TEST_CASE("a deviation of nothing has no gradient, and one of ties goes to the first") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     // Target 0 sees three equal sources, target 1 one alone.
     const Relation relation = Relation::from_coo(4, 2, Tensor::from(std::vector<int32_t>{2, 1, 3, 0}, device),
                                                  Tensor::from(std::vector<int32_t>{0, 0, 0, 1}, device));
@@ -169,7 +162,6 @@ TEST_CASE("a deviation of nothing has no gradient, and one of ties goes to the f
 TEST_CASE("rows in any order: ties go to the first edge, and a parallel one counts once, from either side") {
   for (Device device : devices())
     for (DType dtype : {DType::f32, DType::f64}) {
-      CAPTURE(device.str());
       // Targets 0 and 1 see 3, 1, 3 and 2, 0, 2, 1, as a sampled block has them.
       Csr in_edges;
       in_edges.rows = 2;
@@ -194,9 +186,7 @@ TEST_CASE("reductions in float32 and bfloat16 have the gradients of float64") {
   for (Device device : devices())
     for (DType dtype : {DType::f32, DType::bf16})
       for (int64_t edges : {150, 3000}) {  // gathered and scattered
-        CAPTURE(device.str());
-        CAPTURE(name_of(dtype));
-        CAPTURE(edges);
+        CAPTURES(name_of(dtype), edges);
         Draw draw(95, device, DType::f32);
         const Graph graph = draw.graph(40, edges);
         const std::vector<Reduce> set{Reduce::mean, Reduce::max, Reduce::std, Reduce::min};
@@ -218,9 +208,7 @@ TEST_CASE("reductions over neighbours allocate nothing of edges times features")
   constexpr size_t kForbidden = kEdges * kWidth * sizeof(float);
   for (Device device : devices())
     for (const auto& [all, weighted] : {std::pair{false, false}, {false, true}, {true, false}}) {
-      CAPTURE(device.str());
-      CAPTURE(all);
-      CAPTURE(weighted);
+      CAPTURES(all, weighted);
       Draw draw(96, device, DType::f32);
       const Graph graph = draw.graph(kNodes, kEdges);
       const std::vector<Reduce> set =
@@ -265,7 +253,6 @@ TEST_CASE("nothing is kept of reductions that are not recorded") {
 
 TEST_CASE("gradients of reductions have the same bits on any number of threads, eager and captured") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     Draw draw(98, device, DType::f32);
     const Graph graph = draw.graph(500, 20000);
     const Tensor in = draw.normal({500, 48}), dy = draw.normal({500, 4 * 48});

@@ -2,9 +2,6 @@
 
 #include "../reference/plain.h"
 
-#include <string>
-#include <vector>
-
 namespace adj::test {
 
 struct RelationCase {
@@ -32,7 +29,6 @@ void for_relations(uint64_t seed, F f) {
   for (Device device : devices()) {
     Draw draw(seed, device);
     for (const RelationCase& c : relation_cases(draw, device)) {
-      CAPTURE(device.str());
       CAPTURE(c.name);
       f(c.relation, draw);
     }

@@ -73,7 +73,7 @@ TEST_CASE("a seed gradient is the caller's and stays as it was") {
 
 TEST_CASE("backward says what it cannot do") {
   const Var x = Var::parameter(Tensor::zeros({2, 3}));
-  CHECK(mentions(error_of([&] { relu(x).backward(); }), "[2, 3]"));
+  CHECK_ERROR_HAS(relu(x).backward(), "[2, 3]");
   CHECK_THROWS_AS(sum(Tensor::zeros({2})).backward(), Error);
   CHECK_THROWS_AS(relu(x).backward(Tensor::zeros({3, 2})), Error);
   CHECK_THROWS_AS(relu(x).backward(Tensor::zeros({2, 3}, DType::f64)), Error);
@@ -142,7 +142,6 @@ TEST_CASE("set_grad and set_value take what fits a leaf") {
 
 TEST_CASE("a forward pass that runs out of memory says which op, with what, and what was asked for") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     // 2^47 bytes: more than there are addresses.
     constexpr int64_t kMany = int64_t{1} << 22;
     const Tensor tall = Tensor::zeros({kMany, 1}, DType::f64, device),

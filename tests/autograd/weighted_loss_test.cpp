@@ -3,8 +3,6 @@
 #include <adjoint/autograd/loss.h>
 #include <adjoint/autograd/weighted_loss.h>
 
-#include <cmath>
-
 using namespace adj;
 using namespace adj::test;
 
@@ -43,7 +41,7 @@ TEST_CASE("weighted losses equal plain loops, and gradients are theirs") {
       const auto weights = values(weight);
       double ce = 0.0, bce = 0.0, mse = 0.0;
       for (size_t k = 0; k < rows.size(); ++k) {
-        ce += weights[k] * plain_cross_entropy(Dense(x), rows[k], labels[static_cast<size_t>(rows[k])]);
+        ce += weights[k] * plain_cross_entropy(Dense(x), rows[k], labels[uz(rows[k])]);
         bce += weights[k] * plain_row(Dense(x), Dense(target), rows[k], bce_of);
         mse += weights[k] * plain_row(Dense(x), Dense(target), rows[k], square_of);
       }
@@ -110,8 +108,8 @@ TEST_CASE("what weighted losses refuse") {
   CHECK_THROWS_AS(cross_entropy_sum(x, y, Tensor::from(std::vector<int32_t>{1, 4}), weight), Error);
   CHECK_THROWS_AS(cross_entropy_sum(x, t, index, weight), Error);
   const Tensor wrong = Tensor::from(std::vector<int32_t>{0, 0, 3, 0});
-  CHECK_THROWS_WITH_AS(cross_entropy_sum(x, wrong, index, weight),
-                       "cross_entropy_sum: label 3 of row 2, expected 0 to 2", Error);
+  CHECK_ERROR(cross_entropy_sum(x, wrong, index, weight),
+              "cross_entropy_sum: label 3 of row 2, expected 0 to 2");
   CHECK_THROWS_AS(bce_with_logits_sum(x, Tensor::zeros({4, 2}), index, weight), Error);
   CHECK_THROWS_AS(mse_sum(x, y, index, weight), Error);
 }

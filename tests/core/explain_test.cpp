@@ -28,7 +28,6 @@ TEST_CASE("choices are kept in the order of their subjects, the last one of each
 
 TEST_CASE("a sparse product says for which structure and width it chose what, once") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     Draw draw(7, device, DType::f32);
     const Graph graph = draw.graph(50, 300);
     const Tensor x = draw.normal({50, 12});
@@ -47,7 +46,6 @@ TEST_CASE(
     "name") {
   for (Device device : devices()) {
     if (device.is_cpu()) continue;  // one way each
-    CAPTURE(device.str());
     Draw draw(8, device, DType::f32);
     const Graph graph = draw.graph(50, 300);
     const Var x = Var::parameter(draw.normal({50, 4, 8})), a = Var::parameter(draw.normal({4, 8}));

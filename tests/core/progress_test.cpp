@@ -66,8 +66,7 @@ std::string shown_by(F&& f, int columns = 120) {
   std::string text;
   char buffer[4096];
   fcntl(master, F_SETFL, O_NONBLOCK);
-  for (ssize_t got = 0; (got = read(master, buffer, sizeof buffer)) > 0;)
-    text.append(buffer, static_cast<size_t>(got));
+  for (ssize_t got = 0; (got = read(master, buffer, sizeof buffer)) > 0;) text.append(buffer, uz(got));
   close(slave);
   close(master);
   return text;
@@ -177,9 +176,8 @@ TEST_CASE("a terminal shows a bar with the time left, in hours where it is long"
   REQUIRE(at != std::string::npos);
   int hours = 0, minutes = 0, seconds = 0, read = 0;
   REQUIRE(std::sscanf(text.c_str() + at, "ETA %d:%2d:%2d%n", &hours, &minutes, &seconds, &read) == 3);
-  CHECK(text.substr(at + static_cast<size_t>(read)).starts_with("\x1b[K"));
-  CHECK(text.substr(at, static_cast<size_t>(read)) ==
-        fmt::format("ETA {}:{:02}:{:02}", hours, minutes, seconds));
+  CHECK(text.substr(at + uz(read)).starts_with("\x1b[K"));
+  CHECK(text.substr(at, uz(read)) == fmt::format("ETA {}:{:02}:{:02}", hours, minutes, seconds));
   CHECK(hours >= 5);  // a million times 20 ms and more
   CHECK(minutes < 60);
   CHECK(seconds < 60);
@@ -230,9 +228,9 @@ TEST_CASE("in a narrow terminal the bar gives way to the loss and the time left"
         },
         columns);
     std::string all = fmt::format("epoch 100/200 {}loss 0.6487  validation 0.7960  ETA 0:0", bar);
-    all.resize(std::min(all.size(), static_cast<size_t>(columns - 1)));
+    all.resize(std::min(all.size(), uz(columns - 1)));
     CHECK(text.starts_with("\r" + all));
-    CHECK(text.find("\x1b[K") <= static_cast<size_t>(columns));
+    CHECK(text.find("\x1b[K") <= uz(columns));
   }
 }
 

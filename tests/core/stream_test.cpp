@@ -6,7 +6,6 @@
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/reduce/reduce.h>
 
-#include <optional>
 #include <set>
 #include <thread>
 
@@ -14,9 +13,6 @@ using namespace adj;
 using namespace adj::test;
 
 namespace {
-
-/// A GPU to test on, if there is one; devices() says what is skipped.
-std::optional<Device> gpu() { return devices().size() > 1 ? std::optional(devices()[1]) : std::nullopt; }
 
 constexpr int64_t kMany = 1 << 24;
 
@@ -33,7 +29,6 @@ Tensor slowly(double value, Device device) {
 
 TEST_CASE("a stream is a value, and a scope makes it this thread's current one") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     const Stream usual = Stream::default_of(device), other = Stream::make(device);
     CHECK(usual.device() == device);
     CHECK(Stream::current(device) == usual);
@@ -201,7 +196,7 @@ TEST_CASE("streams that work at once give the bits that each gives alone") {
   for (int which = 0; which < 4; ++which)
     threads.emplace_back([&, which] {
       const StreamScope scope(Stream::make(*device));
-      together[static_cast<size_t>(which)] = work(which);
+      together[uz(which)] = work(which);
     });
   for (std::thread& thread : threads) thread.join();
   for (size_t which = 0; which < 4; ++which) CHECK(together[which] == alone[which]);
@@ -217,11 +212,10 @@ TEST_CASE("threads on streams of their own copy to and from the device") {
         bool good = true;
         for (int i = 0; i < 20; ++i) {
           // Small ones and ones that take several slots of the ring.
-          const std::vector<int32_t> sent(static_cast<size_t>(i % 2 == 0 ? 999 + t : 2500000 + t),
-                                          100 * t + i);
+          const std::vector<int32_t> sent(uz(i % 2 == 0 ? 999 + t : 2500000 + t), 100 * t + i);
           good = good && Tensor::from(sent, device).clone().to_vector<int32_t>() == sent;
         }
-        right[static_cast<size_t>(t)] = good ? 1 : 0;
+        right[uz(t)] = good ? 1 : 0;
       });
     for (std::thread& thread : threads) thread.join();
     CHECK(right == std::vector<int>(4, 1));
@@ -255,7 +249,7 @@ TEST_CASE("what a step would compute on the CPU is refused while it is captured,
 }
 
 TEST_CASE("a thread's recording is its own, and can be left for a while") {
-  const Device device = devices().back();
+  const Device device = devices().list().back();
   detail::Recorder recorder(device, nullptr, nullptr);
   {
     const detail::RecorderScope recording(&recorder);

@@ -1,12 +1,8 @@
-#include "../captures.h"
 #include "../support.h"
 #include <adjoint/core/tensor.h>
 
 #include <cmath>
-#include <limits>
 #include <numeric>
-
-#include <doctest/doctest.h>
 
 using namespace adj;
 using namespace adj::test;
@@ -25,7 +21,6 @@ std::vector<float> count_to(size_t n) {
 
 TEST_CASE("tensors are made empty, filled, and from values") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     const Tensor t = Tensor::from(count_to(6), {2, 3}, device);
     CHECK(t.shape() == Shape{2, 3});
     CHECK(t.numel() == 6);
@@ -77,11 +72,11 @@ TEST_CASE("rows and reshapes are views") {
     CHECK_THROWS_AS(t.reshape({-1, -1}), Error);
     // Any extent would do: there is none to find.
     const Tensor nothing = Tensor::zeros({0, 3}, DType::f32, device);
-    CHECK_THROWS_WITH_AS(nothing.reshape({0, -1}), "reshape: 0 elements do not divide by 0", Error);
+    CHECK_ERROR(nothing.reshape({0, -1}), "reshape: 0 elements do not divide by 0");
     CHECK_THROWS_AS(t.reshape({0, -1}), Error);
     CHECK(nothing.reshape({3, -1}).shape() == Shape{3, 0});
     CHECK(nothing.reshape({-1}).shape() == Shape{0});
-    CHECK_THROWS_WITH_AS(t.rows(3, 5), doctest::Contains("no rows [3, 5)"), Error);
+    CHECK_ERROR_HAS(t.rows(3, 5), "no rows [3, 5)");
     CHECK_THROWS_AS(t.rows(-1, 2), Error);
     CHECK_THROWS_AS(t.rows(2, 1), Error);
     CHECK_THROWS_AS(Tensor::full({}, 1).rows(0, 0), Error);
@@ -90,7 +85,6 @@ TEST_CASE("rows and reshapes are views") {
 
 TEST_CASE("what is carved out of a tensor has its memory, and a version of its own") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     const Tensor whole = Tensor::zeros({64}, DType::u8, device);
     Tensor first = whole.carve(0, {2, 2}, DType::f32), second = whole.rows(16, 64).carve(8, {3}, DType::i64);
     CHECK(second.raw_data() == static_cast<const char*>(whole.raw_data()) + 24);
@@ -104,12 +98,10 @@ TEST_CASE("what is carved out of a tensor has its memory, and a version of its o
     CHECK(whole.to_vector<uint8_t>()[32] == 255);
     CHECK(values(first) == std::vector<double>{0, 0, 0, 0});
     CHECK(whole.carve(64, {0, 3}, DType::f64).numel() == 0);
-    CHECK_THROWS_WITH_AS(whole.carve(56, {3}, DType::f32),
-                         doctest::Contains("carve: [3] float32 from byte 56 of [64] uint8"), Error);
+    CHECK_ERROR_HAS(whole.carve(56, {3}, DType::f32), "carve: [3] float32 from byte 56 of [64] uint8");
     CHECK_THROWS_AS(whole.carve(-4, {1}, DType::f32), Error);
     CHECK_THROWS_AS(whole.carve(65, {0}, DType::u8), Error);
-    CHECK_THROWS_WITH_AS(whole.carve(2, {1}, DType::f32),
-                         "carve: float32 from byte 2, expected a multiple of 4", Error);
+    CHECK_ERROR(whole.carve(2, {1}, DType::f32), "carve: float32 from byte 2, expected a multiple of 4");
     CHECK_THROWS_AS(whole.rows(1, 64).carve(4, {1}, DType::f32), Error);
     CHECK_THROWS_AS(Tensor().carve(0, {1}, DType::f32), Error);
     // The memory outlives what it was carved out of.
@@ -139,11 +131,10 @@ TEST_CASE("borrowed memory is read in place, and its owner let go with the last 
   part = {};
   CHECK(memory.use_count() == 1);
   CHECK(Tensor::borrow(nullptr, {0, 4}, DType::i32, {}, memory).clone().numel() == 0);
-  CHECK_THROWS_WITH_AS(Tensor::borrow(memory->data(), {2}, DType::f32, {}, nullptr),
-                       "borrow: [2] float32 without an owner", Error);
-  CHECK_THROWS_WITH_AS(
-      Tensor::borrow(reinterpret_cast<char*>(memory->data()) + 2, {2}, DType::f32, {}, memory),
-      "borrow: [2] float32 at an address that is not aligned for it", Error);
+  CHECK_ERROR(Tensor::borrow(memory->data(), {2}, DType::f32, {}, nullptr),
+              "borrow: [2] float32 without an owner");
+  CHECK_ERROR(Tensor::borrow(reinterpret_cast<char*>(memory->data()) + 2, {2}, DType::f32, {}, memory),
+              "borrow: [2] float32 at an address that is not aligned for it");
 }
 
 TEST_CASE("clone copies, copy_ overwrites, across devices too") {
@@ -187,7 +178,7 @@ TEST_CASE("every write raises the version that all views share; reading does not
 
 TEST_CASE("elements are asked for by their own type") {
   Tensor t = Tensor::zeros({2}, DType::i32);
-  CHECK_THROWS_WITH_AS(t.data<float>(), doctest::Contains("asked for as float32"), Error);
+  CHECK_ERROR_HAS(t.data<float>(), "asked for as float32");
   CHECK_THROWS_AS(t.mutable_data<int64_t>(), Error);
   CHECK_THROWS_AS(t.to_vector<double>(), Error);
 }
@@ -215,9 +206,9 @@ TEST_CASE("bfloat16 rounds to nearest, ties to even") {
   CHECK(through(1.0f + 3 * 0x1p-8f) == 1.0f + 0x1p-6f);  // a tie: up to even
   CHECK(through(1.0f + 0x1p-8f + 0x1p-20f) == 1.0f + 0x1p-7f);
   CHECK(through(-1.0f - 0x1p-8f) == -1.0f);
-  CHECK(through(3.4e38f) == std::numeric_limits<float>::infinity());
-  CHECK(through(std::numeric_limits<float>::infinity()) == std::numeric_limits<float>::infinity());
-  CHECK(std::isnan(through(std::nanf(""))));
+  CHECK(through(3.4e38f) == INFINITY);
+  CHECK(through(INFINITY) == INFINITY);
+  CHECK(std::isnan(through(NAN)));
   CHECK(std::isnan(through(std::bit_cast<float>(0x7f800001u))));  // would round to infinity
   for (Device device : devices()) {
     const Tensor x = random_tensor({3001}, DType::f32, device);
@@ -253,7 +244,6 @@ TEST_CASE("bit tensors: rows padded to 128 bits, moved as bytes, never read as n
   CHECK(bytes_of({5, 0}, DType::bits) == 0);
   CHECK(bytes_of({3, 130}, DType::f32) == 1560);
   for (Device device : devices()) {
-    CAPTURE(device.str());
     Tensor on_host = Tensor::empty({4, 130}, DType::bits);
     CHECK(on_host.numel() == 520);
     CHECK(on_host.bytes() == 128);
@@ -270,8 +260,7 @@ TEST_CASE("bit tensors: rows padded to 128 bits, moved as bytes, never read as n
     CHECK(static_cast<const uint8_t*>(middle.raw_data())[63] == bytes[95]);
     CHECK(bits.reshape({2, 2, 130}).rows(1, 2).shape() == Shape{1, 2, 130});
     CHECK(same_bits(bits.reshape({2, 2, 130}).rows(1, 2).reshape({2, 130}), on_host.rows(2, 4)));
-    CHECK_THROWS_WITH_AS(bits.reshape({2, 260}),
-                         "reshape: rows of bits keep their width, not [4, 130] to [2, 260]", Error);
+    CHECK_ERROR(bits.reshape({2, 260}), "reshape: rows of bits keep their width, not [4, 130] to [2, 260]");
     const Tensor row = Tensor::zeros({300}, DType::bits, device);
     CHECK(row.rows(128, 300).bytes() == 32);
     CHECK_THROWS_AS(row.rows(64, 128), Error);
@@ -283,15 +272,14 @@ TEST_CASE("bit tensors: rows padded to 128 bits, moved as bytes, never read as n
     copy.zero_();
     CHECK(same_bits(copy, Tensor::zeros({4, 130}, DType::bits)));
 
-    CHECK_THROWS_WITH_AS(bits.data<uint8_t>(), doctest::Contains("its elements were asked for as uint8"),
-                         Error);
+    CHECK_ERROR_HAS(bits.data<uint8_t>(), "its elements were asked for as uint8");
     CHECK_THROWS_AS(bits.to_vector<float>(), Error);
     const char* refusal = "bits: packed bits cannot be read or written as numbers";
-    CHECK_THROWS_WITH_AS(bits.to(DType::f32), refusal, Error);
-    CHECK_THROWS_WITH_AS(Tensor::zeros({3}, DType::f32, device).to(DType::bits), refusal, Error);
-    CHECK_THROWS_WITH_AS(copy.fill_(1.0), refusal, Error);
-    CHECK_THROWS_WITH_AS(Tensor::full({2}, 1.0, DType::bits, device), refusal, Error);
-    CHECK_THROWS_WITH_AS(Tensor::zeros({1}, DType::bits, device).item(), refusal, Error);
+    CHECK_ERROR(bits.to(DType::f32), refusal);
+    CHECK_ERROR(Tensor::zeros({3}, DType::f32, device).to(DType::bits), refusal);
+    CHECK_ERROR(copy.fill_(1.0), refusal);
+    CHECK_ERROR(Tensor::full({2}, 1.0, DType::bits, device), refusal);
+    CHECK_ERROR(Tensor::zeros({1}, DType::bits, device).item(), refusal);
   }
   CHECK_THROWS_AS(size_of(DType::bits), Error);
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "../captures.h"
 #include "../support.h"
 
 #include <algorithm>
@@ -18,7 +17,7 @@ template <class F>
 void on_devices(std::initializer_list<DType> dtypes, F f) {
   for (Device device : devices())
     for (DType dtype : dtypes) {
-      CAPTURES(device.str(), name_of(dtype));
+      CAPTURE(name_of(dtype));
       f(device, dtype);
     }
 }
@@ -61,7 +60,7 @@ template <class F>
 std::vector<double> numeric_gradient(Tensor& x, F loss) {
   constexpr double kStep = 1e-5;
   double* element = x.mutable_data<double>();
-  std::vector<double> gradient(static_cast<size_t>(x.numel()));
+  std::vector<double> gradient(uz(x.numel()));
   for (size_t i = 0; i < gradient.size(); ++i) {
     const double middle = element[i];
     element[i] = middle + kStep;

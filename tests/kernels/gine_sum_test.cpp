@@ -1,4 +1,3 @@
-#include "../captures.h"
 #include "../reference/plain.h"
 #include "../structures.h"
 #include <adjoint/kernels/aggregate/gine_sum.h>
@@ -36,11 +35,11 @@ void each_message(const Case& c, bool row_is_source, F&& f) {
   const Dense x(c.x), e(c.e);
   const Dense w = c.w ? Dense(c.w) : Dense(0, 0);
   const int64_t width = x.cols;
-  std::vector<double> z(static_cast<size_t>(width));
+  std::vector<double> z(uz(width));
   for (int64_t i = 0; i < c.csr.rows; ++i)
-    for (int64_t k = offsets[static_cast<size_t>(i)]; k < offsets[static_cast<size_t>(i) + 1]; ++k) {
-      const int64_t col = indices[static_cast<size_t>(k)];
-      const int64_t edge = order.empty() ? k : order[static_cast<size_t>(k)];
+    for (int64_t k = offsets[uz(i)]; k < offsets[uz(i) + 1]; ++k) {
+      const int64_t col = indices[uz(k)];
+      const int64_t edge = order.empty() ? k : order[uz(k)];
       for (int64_t v = 0; v < width; ++v) {
         double sum = x(row_is_source ? i : col, v);
         if (c.w) {
@@ -48,17 +47,16 @@ void each_message(const Case& c, bool row_is_source, F&& f) {
         } else {
           sum += e(edge, v);
         }
-        z[static_cast<size_t>(v)] = sum;
+        z[uz(v)] = sum;
       }
       f(i, col, edge, z);
     }
 }
 
 Tensor shuffled(int64_t n) {
-  std::vector<int32_t> order(static_cast<size_t>(n));
+  std::vector<int32_t> order(uz(n));
   std::iota(order.begin(), order.end(), 0);
-  for (int64_t k = 0; k + 1 < n; k += 2)
-    std::swap(order[static_cast<size_t>(k)], order[static_cast<size_t>(k + 1)]);
+  for (int64_t k = 0; k + 1 < n; k += 2) std::swap(order[uz(k)], order[uz(k + 1)]);
   return Tensor::from(order);
 }
 
@@ -88,13 +86,12 @@ TEST_CASE("gine_sum equals plain loops") {
            {Widths{1, 1}, {3, 2}, {8, 8}, {32, 3}, {33, 4}, {64, 1}, {160, 5}, {20, 17}})
         for (bool mapped : {true, false})
           for (bool ordered : {true, false}) {
-            CAPTURES(device.str(), name_of(dtype), widths.features, widths.edge, mapped, ordered);
+            CAPTURES(name_of(dtype), widths.features, widths.edge, mapped, ordered);
             const Case c = drawn({3, 0, 1, 70, 9, 0, 0, 40}, 13, 13, widths.features, widths.edge, mapped,
                                  ordered, dtype);
             Dense expected(c.csr.rows, widths.features);
             each_message(c, false, [&](int64_t i, int64_t, int64_t, const std::vector<double>& z) {
-              for (int64_t v = 0; v < widths.features; ++v)
-                expected(i, v) += std::max(z[static_cast<size_t>(v)], 0.0);
+              for (int64_t v = 0; v < widths.features; ++v) expected(i, v) += std::max(z[uz(v)], 0.0);
             });
             const Csr csr = c.csr.to(device);
             Tensor y = Tensor::full({c.csr.rows, widths.features}, 7.0, dtype, device);
@@ -114,7 +111,7 @@ TEST_CASE("gine_sum_backward equals plain loops") {
            {Widths{1, 1}, {3, 2}, {8, 8}, {32, 3}, {33, 4}, {64, 1}, {160, 5}, {20, 17}})
         for (bool mapped : {true, false})
           for (bool ordered : {true, false}) {
-            CAPTURES(device.str(), name_of(dtype), widths.features, widths.edge, mapped, ordered);
+            CAPTURES(name_of(dtype), widths.features, widths.edge, mapped, ordered);
             const Case c = drawn({3, 0, 1, 70, 9, 0, 0, 40}, 13, -1, widths.features, widths.edge, mapped,
                                  ordered, dtype);
             const Tensor dy = random_tensor({13, widths.features}, dtype);
@@ -122,7 +119,7 @@ TEST_CASE("gine_sum_backward equals plain loops") {
             Dense dx(c.csr.rows, widths.features), de(e.rows, e.cols), dw(e.cols, widths.features);
             each_message(c, true, [&](int64_t j, int64_t i, int64_t edge, const std::vector<double>& z) {
               for (int64_t v = 0; v < widths.features; ++v) {
-                if (z[static_cast<size_t>(v)] <= 0.0) continue;
+                if (z[uz(v)] <= 0.0) continue;
                 dx(j, v) += d(i, v);
                 if (!mapped) de(edge, v) = d(i, v);
                 if (!mapped) continue;
@@ -161,14 +158,13 @@ TEST_CASE("gine_sum_backward equals plain loops") {
 
 TEST_CASE("gine_sum takes rows of every length, and adds them up the same way in every run") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     std::vector<int64_t> lengths = lengths_at_boundaries();
     lengths.push_back(20000);  // cut into pieces on either device
     const int64_t cols = 97, width = 12, edge_width = 3;
     const Case c = drawn(lengths, cols, cols, width, edge_width, true, true, DType::f32);
     Dense expected(c.csr.rows, width);
     each_message(c, false, [&](int64_t i, int64_t, int64_t, const std::vector<double>& z) {
-      for (int64_t v = 0; v < width; ++v) expected(i, v) += std::max(z[static_cast<size_t>(v)], 0.0);
+      for (int64_t v = 0; v < width; ++v) expected(i, v) += std::max(z[uz(v)], 0.0);
     });
     const Csr csr = c.csr.to(device);
     const Tensor order_there = c.order.to(device), x_there = c.x.to(device), e_there = c.e.to(device),

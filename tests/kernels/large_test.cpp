@@ -29,14 +29,18 @@ constexpr std::pair<int64_t, int64_t> kShapes[] = {{200003, 1}, {70001, 7},  {50
                                                    {20003, 64}, {9001, 130}, {8192, 256}, {1501, 1433},
                                                    {523, 4096}, {3, 70001}};
 
-std::vector<Device> gpus() { return {devices().begin() + 1, devices().end()}; }
+Devices gpus() {
+  std::vector<Device> all = devices().list();
+  all.erase(all.begin());
+  return Devices(all);
+}
 
 /// Calls f(device, rows, width) for every GPU and shape.
 template <class F>
 void on_devices_and_shapes(F f) {
   for (Device device : gpus())
     for (const auto& [rows, width] : kShapes) {
-      CAPTURES(device.str(), rows, width);
+      CAPTURES(rows, width);
       f(device, rows, width);
     }
 }
@@ -44,13 +48,18 @@ void on_devices_and_shapes(F f) {
 /// f(device) makes tensors from the same inputs wherever it runs: the device's are close to the CPU's, and a
 /// second run gives the same bits.
 template <class F>
-void agree(Device device, F f, double tolerance = 2e-5) {
+void agree(Device device, double tolerance, F f) {
   const std::vector<Tensor> expected = f(Device::cpu()), first = f(device), second = f(device);
   for (size_t i = 0; i < expected.size(); ++i) {
     CAPTURE(i);
     CHECK(close(first[i], expected[i].to(DType::f64), tolerance));
     CHECK(same_bits(first[i], second[i]));
   }
+}
+
+template <class F>
+void agree(Device device, F f) {
+  agree(device, 2e-5, f);
 }
 
 /// A random matrix, and it as a view that begins one row in: at an odd place where the width is odd.
@@ -140,15 +149,12 @@ TEST_CASE("large: counts of equal elements") {
   const Tensor a = random_ints(1000003, 0, 3), b = random_ints(1000003, 0, 3),
                at = random_ints(70001, 0, 1000003);
   for (Device device : gpus())
-    agree(
-        device,
-        [&](Device d) {
-          std::vector<Tensor> y{Tensor::empty({}, DType::i64, d), Tensor::empty({}, DType::i64, d)};
-          kernels::count_equal({.a = a.to(d), .b = b.to(d), .y = y[0]});
-          kernels::count_equal({.a = a.to(d), .b = b.to(d), .index = at.to(d), .y = y[1]});
-          return y;
-        },
-        0.0);
+    agree(device, 0.0, [&](Device d) {
+      std::vector<Tensor> y{Tensor::empty({}, DType::i64, d), Tensor::empty({}, DType::i64, d)};
+      kernels::count_equal({.a = a.to(d), .b = b.to(d), .y = y[0]});
+      kernels::count_equal({.a = a.to(d), .b = b.to(d), .index = at.to(d), .y = y[1]});
+      return y;
+    });
 }
 
 TEST_CASE("large: element by element") {
@@ -209,29 +215,25 @@ TEST_CASE("large: batch norm with every epilogue") {
           CAPTURES(dropout, name_of(activation));
           const kernels::Epilogue epilogue{activation, dropout, DropoutRule::of(0.4f), {11, 12, nullptr}};
           const bool exact_sign = activation == Activation::none;
-          agree(
-              device,
-              [&](Device d) {
-                const Tensor in = there(x, d), m = mean.to(d), r = rstd.to(d), g = gamma.to(d),
-                             b = beta.to(d);
-                std::vector<Tensor> y{Tensor::empty_like(in), Tensor::empty({width}, DType::f32, d),
-                                      Tensor::empty({width}, DType::f32, d), dy.to(d).clone()};
-                kernels::batch_norm_apply(
-                    {.x = in, .mean = m, .rstd = r, .gamma = g, .beta = b, .epilogue = epilogue, .y = y[0]});
-                kernels::batch_norm_backward({.x = in,
-                                              .mean = m,
-                                              .rstd = r,
-                                              .gamma = g,
-                                              .beta = b,
-                                              .epilogue = epilogue,
-                                              .dy = y[3],
-                                              .dx = y[3],
-                                              .dgamma = y[1],
-                                              .dbeta = y[2]});
-                if (!exact_sign) y.pop_back();  // an element whose z is ±0 may be on either side
-                return y;
-              },
-              exact_sign ? 2e-5 : 1e-3);
+          agree(device, exact_sign ? 2e-5 : 1e-3, [&](Device d) {
+            const Tensor in = there(x, d), m = mean.to(d), r = rstd.to(d), g = gamma.to(d), b = beta.to(d);
+            std::vector<Tensor> y{Tensor::empty_like(in), Tensor::empty({width}, DType::f32, d),
+                                  Tensor::empty({width}, DType::f32, d), dy.to(d).clone()};
+            kernels::batch_norm_apply(
+                {.x = in, .mean = m, .rstd = r, .gamma = g, .beta = b, .epilogue = epilogue, .y = y[0]});
+            kernels::batch_norm_backward({.x = in,
+                                          .mean = m,
+                                          .rstd = r,
+                                          .gamma = g,
+                                          .beta = b,
+                                          .epilogue = epilogue,
+                                          .dy = y[3],
+                                          .dx = y[3],
+                                          .dgamma = y[1],
+                                          .dbeta = y[2]});
+            if (!exact_sign) y.pop_back();  // an element whose z is ±0 may be on either side
+            return y;
+          });
         }
     }
   });
@@ -243,39 +245,36 @@ TEST_CASE("large: row norms") {
                  dy = random_tensor({rows, width});
     if (width == 1) return;  // one value is its own mean: nothing is left but rounding
     for (const Tensor& x : matrices(rows, width))
-      agree(
-          device,
-          [&](Device d) {
-            const Tensor in = there(x, d), gradient = there(dy, d);
-            const auto row = [&] { return Tensor::empty({rows}, DType::f32, d); };
-            const auto column = [&] { return Tensor::empty({width}, DType::f32, d); };
-            const auto matrix = [&] { return Tensor::empty_like(in); };
-            std::vector<Tensor> y{row(),    row(), matrix(), matrix(), column(),
-                                  column(), row(), matrix(), matrix()};
-            kernels::layer_norm({.x = in,
-                                 .gamma = gamma.to(d),
-                                 .beta = beta.to(d),
-                                 .eps = 1e-5,
-                                 .mean = y[0],
-                                 .rstd = y[1],
-                                 .y = y[2]});
-            kernels::layer_norm_backward({.x = in,
-                                          .mean = y[0],
-                                          .rstd = y[1],
-                                          .gamma = gamma.to(d),
-                                          .dy = gradient,
-                                          .dx = y[3],
-                                          .dgamma = y[4],
-                                          .dbeta = y[5]});
-            kernels::l2_normalize_rows({.x = in, .eps = 1e-12, .scale = y[6], .y = y[7]});
-            kernels::l2_normalize_rows_backward({.y = y[7], .scale = y[6], .dy = gradient, .dx = y[8]});
-            Tensor positive = matrix(), shares = matrix();
-            kernels::multiply({.a = in, .b = in, .y = positive});
-            kernels::sum_normalize_rows({.x = positive, .y = shares});
-            y.push_back(shares);
-            return y;
-          },
-          1e-4);
+      agree(device, 1e-4, [&](Device d) {
+        const Tensor in = there(x, d), gradient = there(dy, d);
+        const auto row = [&] { return Tensor::empty({rows}, DType::f32, d); };
+        const auto column = [&] { return Tensor::empty({width}, DType::f32, d); };
+        const auto matrix = [&] { return Tensor::empty_like(in); };
+        std::vector<Tensor> y{row(),    row(), matrix(), matrix(), column(),
+                              column(), row(), matrix(), matrix()};
+        kernels::layer_norm({.x = in,
+                             .gamma = gamma.to(d),
+                             .beta = beta.to(d),
+                             .eps = 1e-5,
+                             .mean = y[0],
+                             .rstd = y[1],
+                             .y = y[2]});
+        kernels::layer_norm_backward({.x = in,
+                                      .mean = y[0],
+                                      .rstd = y[1],
+                                      .gamma = gamma.to(d),
+                                      .dy = gradient,
+                                      .dx = y[3],
+                                      .dgamma = y[4],
+                                      .dbeta = y[5]});
+        kernels::l2_normalize_rows({.x = in, .eps = 1e-12, .scale = y[6], .y = y[7]});
+        kernels::l2_normalize_rows_backward({.y = y[7], .scale = y[6], .dy = gradient, .dx = y[8]});
+        Tensor positive = matrix(), shares = matrix();
+        kernels::multiply({.a = in, .b = in, .y = positive});
+        kernels::sum_normalize_rows({.x = positive, .y = shares});
+        y.push_back(shares);
+        return y;
+      });
   });
 }
 
@@ -316,21 +315,18 @@ TEST_CASE("large: rows gathered, columns put side by side and apart") {
         const Tensor x = dtype == DType::u8
                              ? random_ints(rows * width, 0, 255).to(dtype).reshape({rows, width})
                              : m.to(dtype);
-        agree(
-            device,
-            [&](Device d) {
-              const Tensor in = there(x, d);
-              std::vector<Tensor> y{Tensor::empty({index.numel(), width}, dtype, d),
-                                    Tensor::empty({rows, 2 * width + 3}, dtype, d)};
-              kernels::gather_rows({.x = in, .index = index.to(d), .y = y[0]});
-              const std::vector<Tensor> parts{in, Tensor::full({rows, 3}, 7, dtype, d), in};
-              kernels::concat_columns({.parts = parts, .y = y[1]});
-              for (int64_t columns : {width, int64_t{3}, width})
-                y.push_back(Tensor::empty({rows, columns}, dtype, d));
-              kernels::split_columns({.y = y[1], .parts = std::span<Tensor>(y).subspan(2)});
-              return y;
-            },
-            0.0);
+        agree(device, 0.0, [&](Device d) {
+          const Tensor in = there(x, d);
+          std::vector<Tensor> y{Tensor::empty({index.numel(), width}, dtype, d),
+                                Tensor::empty({rows, 2 * width + 3}, dtype, d)};
+          kernels::gather_rows({.x = in, .index = index.to(d), .y = y[0]});
+          const std::vector<Tensor> parts{in, Tensor::full({rows, 3}, 7, dtype, d), in};
+          kernels::concat_columns({.parts = parts, .y = y[1]});
+          for (int64_t columns : {width, int64_t{3}, width})
+            y.push_back(Tensor::empty({rows, columns}, dtype, d));
+          kernels::split_columns({.y = y[1], .parts = std::span<Tensor>(y).subspan(2)});
+          return y;
+        });
       }
   });
 }
@@ -343,17 +339,14 @@ TEST_CASE("large: more parts than one launch takes") {
     width += p % 5;
   }
   for (Device device : gpus())
-    agree(
-        device,
-        [&](Device d) {
-          std::vector<Tensor> there, y{Tensor::empty({301, width}, DType::f32, d)};
-          for (const Tensor& part : parts) there.push_back(part.to(d));
-          kernels::concat_columns({.parts = there, .y = y[0]});
-          for (const Tensor& part : parts) y.push_back(Tensor::empty_like(part.to(d)));
-          kernels::split_columns({.y = y[0], .parts = std::span<Tensor>(y).subspan(1)});
-          return y;
-        },
-        0.0);
+    agree(device, 0.0, [&](Device d) {
+      std::vector<Tensor> there, y{Tensor::empty({301, width}, DType::f32, d)};
+      for (const Tensor& part : parts) there.push_back(part.to(d));
+      kernels::concat_columns({.parts = there, .y = y[0]});
+      for (const Tensor& part : parts) y.push_back(Tensor::empty_like(part.to(d)));
+      kernels::split_columns({.y = y[0], .parts = std::span<Tensor>(y).subspan(1)});
+      return y;
+    });
 }
 
 TEST_CASE("large: updates of many tensors, of both dtypes, some at odd places") {
@@ -387,7 +380,7 @@ TEST_CASE("large: updates of many tensors, of both dtypes, some at odd places") 
         for (const kernels::UpdateSlot& slot : slots) gradients.push_back(slot.gradient);
         kernels::global_norm({.tensors = gradients, .norm = norm});
         kernels::clip_to_norm({.tensors = gradients, .norm = norm, .max_norm = 1.0});
-        for (int i = 0; i < 3; ++i) {
+        for (int i = 0; i < 3; ++i)
           if (rule <= 1) {
             kernels::sgd_update({.slots = slots,
                                  .rule = {.momentum = rule == 0 ? 0.0 : 0.9, .weight_decay = 0.01},
@@ -399,7 +392,6 @@ TEST_CASE("large: updates of many tensors, of both dtypes, some at odd places") 
                                   .learning_rate = rate,
                                   .step = step});
           }
-        }
         y.push_back(step);
         y.push_back(norm);
         return y;
@@ -434,35 +426,31 @@ TEST_CASE("large: products, in every transpose form and from odd places") {
                              {7, 50001, 3}})
       for (bool turned_a : {false, true})
         for (bool turned_b : {false, true}) {
-          CAPTURES(device.str(), e.m, e.k, e.n, turned_a, turned_b);
+          CAPTURES(e.m, e.k, e.n, turned_a, turned_b);
           const Tensor a = random_tensor(turned_a ? Shape{e.k, e.m} : Shape{e.m, e.k});
           const Tensor b = random_tensor(turned_b ? Shape{e.n, e.k} : Shape{e.k, e.n});
           const Tensor bias = random_tensor({e.n + 1});
           const auto form = [](bool turned) { return turned ? Transpose::yes : Transpose::no; };
-          agree(
-              device,
-              [&](Device d) {
-                std::vector<Tensor> y;
-                const auto next = [&]() -> Tensor& {
-                  return y.emplace_back(Tensor::full({e.m, e.n}, NAN, DType::f32, d));
-                };
-                const auto product = [&](const Tensor& x, const Tensor& w, const Tensor& shift,
-                                         Activation act) {
-                  kernels::gemm({.a = x,
-                                 .trans_a = form(turned_a),
-                                 .b = w,
-                                 .trans_b = form(turned_b),
-                                 .bias = shift,
-                                 .activation = act,
-                                 .c = next()});
-                };
-                product(a.to(d), b.to(d), {}, Activation::none);
-                product(there(a, d), there(b, d), {}, Activation::none);
-                product(a.to(d), b.to(d), bias.to(d).rows(0, e.n), Activation::relu);
-                product(there(a, d), b.to(d), bias.to(d).rows(1, e.n + 1), Activation::relu);
-                return y;
-              },
-              5e-5);
+          agree(device, 5e-5, [&](Device d) {
+            std::vector<Tensor> y;
+            const auto next = [&]() -> Tensor& {
+              return y.emplace_back(Tensor::full({e.m, e.n}, NAN, DType::f32, d));
+            };
+            const auto product = [&](const Tensor& x, const Tensor& w, const Tensor& shift, Activation act) {
+              kernels::gemm({.a = x,
+                             .trans_a = form(turned_a),
+                             .b = w,
+                             .trans_b = form(turned_b),
+                             .bias = shift,
+                             .activation = act,
+                             .c = next()});
+            };
+            product(a.to(d), b.to(d), {}, Activation::none);
+            product(there(a, d), there(b, d), {}, Activation::none);
+            product(a.to(d), b.to(d), bias.to(d).rows(0, e.n), Activation::relu);
+            product(there(a, d), b.to(d), bias.to(d).rows(1, e.n + 1), Activation::relu);
+            return y;
+          });
         }
 }
 
@@ -535,9 +523,9 @@ TEST_CASE("large: nodes x features above 2^31") {
       kernels::linear_combination({.alpha = 2.0, .a = x, .beta = 1.0, .b = y, .y = y});
       CHECK(last(y, 1) == std::vector<double>{9.5});
       // Row i of the structure takes row N - 1 - i of x: the first row of y is the last of x.
-      std::vector<int64_t> offsets(static_cast<size_t>(kRows) + 1);
-      std::vector<int32_t> indices(static_cast<size_t>(kRows));
-      for (size_t i = 0; i <= static_cast<size_t>(kRows); ++i) offsets[i] = static_cast<int64_t>(i);
+      std::vector<int64_t> offsets(uz(kRows) + 1);
+      std::vector<int32_t> indices(uz(kRows));
+      for (size_t i = 0; i <= uz(kRows); ++i) offsets[i] = static_cast<int64_t>(i);
       for (size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<int32_t>(indices.size() - 1 - i);
       Csr csr;
       csr.rows = csr.cols = kRows;
@@ -563,7 +551,7 @@ TEST_CASE("large: edges x heads above 2^31") {
       CAPTURE(name_of(dtype));
       constexpr int64_t kRows = int64_t{1} << 20, kDegree = 260, kHeads = 8, kEdges = kRows * kDegree;
       static_assert(kEdges * kHeads > int64_t{1} << 31);
-      std::vector<int64_t> offsets(static_cast<size_t>(kRows) + 1);
+      std::vector<int64_t> offsets(uz(kRows) + 1);
       for (size_t i = 0; i < offsets.size(); ++i) offsets[i] = static_cast<int64_t>(i) * kDegree;
       Csr csr;
       csr.rows = csr.cols = kRows;

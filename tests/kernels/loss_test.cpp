@@ -3,8 +3,6 @@
 #include <adjoint/autograd/loss.h>
 #include <adjoint/kernels/loss/loss.h>
 
-#include <algorithm>
-#include <cmath>
 #include <limits>
 
 using namespace adj;
@@ -78,10 +76,10 @@ Expected cross_entropy(const std::vector<double>& x, const std::vector<int32_t>&
     const double largest = *std::max_element(row, row + classes);
     double total = 0.0;
     for (int64_t c = 0; c < classes; ++c) total += std::exp(row[c] - largest);
-    const int32_t truth = label[static_cast<size_t>(i)];
+    const int32_t truth = label[uz(i)];
     e.loss += (std::log(total) + largest - row[truth]) / n;
     for (int64_t c = 0; c < classes; ++c)
-      e.gradient[static_cast<size_t>(i * classes + c)] +=
+      e.gradient[uz(i * classes + c)] +=
           dloss / n * (std::exp(row[c] - largest) / total - (c == truth ? 1.0 : 0.0));
   }
   return e;
@@ -94,7 +92,7 @@ Expected mean_of(const std::vector<double>& x, const std::vector<double>& t, int
   const double n = static_cast<double>(rows.size()) * static_cast<double>(width);
   for (int64_t i : rows)
     for (int64_t c = 0; c < width; ++c) {
-      const auto k = static_cast<size_t>(i * width + c);
+      const auto k = uz(i * width + c);
       e.loss += term(x[k], t[k]) / n;
       e.gradient[k] += dloss / n * slope(x[k], t[k]);
     }
@@ -150,7 +148,7 @@ TEST_CASE("softmax_cross_entropy holds for large logits and is NaN where they ar
         {.x = x, .label = label, .dloss = Tensor::full({}, 3.0, accumulator_dtype(dtype), device), .dx = dx});
     CHECK(close(dx, {1, -1, 0, 1. / 3, 1. / 3, -2. / 3, -2. / 3, 1. / 3, 1. / 3}, tolerance(dtype)));
 
-    Tensor odd = Tensor::full({2, 3}, std::nan(""), dtype, device);
+    Tensor odd = Tensor::full({2, 3}, NAN, dtype, device);
     kernels::softmax_cross_entropy({.x = odd, .label = label.rows(0, 2), .loss = loss});
     CHECK(std::isnan(loss.item()));
   });
@@ -218,7 +216,7 @@ TEST_CASE("bce_with_logits holds for large logits") {
 
 TEST_CASE("targets that are NaN are none: the others alone count, in the loss and in the gradient") {
   on_devices_and_features([](Device device, DType dtype) {
-    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+    constexpr double kNone = NAN;
     for (const Rows which : kSelections) {
       CAPTURE(static_cast<int>(which));
       constexpr int64_t kRows = 3000, kColumns = 3;
@@ -231,8 +229,7 @@ TEST_CASE("targets that are NaN are none: the others alone count, in the loss an
       const Tensor dloss = Tensor::full({}, -1.3, accumulator_dtype(dtype), device);
       int64_t count = 0;
       for (int64_t row : rows_of(index, kRows))
-        for (int64_t c = 0; c < kColumns; ++c)
-          count += !std::isnan(partly[static_cast<size_t>(row * kColumns + c)]);
+        for (int64_t c = 0; c < kColumns; ++c) count += !std::isnan(partly[uz(row * kColumns + c)]);
       const double all = static_cast<double>(std::ssize(rows_of(index, kRows)) * kColumns);
       const auto expected = [&](auto term, auto slope) {
         const double more = all / static_cast<double>(count);
@@ -292,7 +289,6 @@ TEST_CASE("losses give the same bits on any number of threads") {
 
 TEST_CASE("a row that stands in the index n times has n times its gradient, to the bit, in any order") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     const Tensor x = random_tensor({50, 6}, DType::f32, device), label = random_ints(50, 0, 6, device),
                  target = random_tensor({50, 6}, DType::f32, device),
                  dloss = Tensor::full({}, 1.0, DType::f32, device);
@@ -326,7 +322,6 @@ TEST_CASE("a row that stands in the index n times has n times its gradient, to t
 TEST_CASE("of many rows too, the order of the index changes no bit, wherever in it a row repeats") {
   constexpr int64_t kRows = 40000, kSelected = 9000;
   for (Device device : devices()) {
-    CAPTURE(device.str());
     const Tensor x = random_tensor({kRows, 3}, DType::f32, device), label = random_ints(kRows, 0, 3, device),
                  target = random_tensor({kRows, 3}, DType::f32, device),
                  dloss = Tensor::full({}, 1.0, DType::f32, device);
@@ -361,7 +356,6 @@ TEST_CASE("of many rows too, the order of the index changes no bit, wherever in 
 
 TEST_CASE("losses name a label and a row that are out of range, on a GPU where something is read") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     const bool later = device.is_cuda();
     const Tensor x = random_tensor({9, 3}, DType::f32, device),
                  target = random_tensor({9, 3}, DType::f32, device);
@@ -420,8 +414,8 @@ TEST_CASE("losses refuse empty selections, labels and rows out of range") {
   const Tensor x = random_tensor({3, 2});
   Tensor loss = Tensor::empty({}), total = Tensor::full({}, 6.0);
   const Tensor label = Tensor::from(std::vector<int32_t>{0, 2, 1});
-  CHECK_THROWS_WITH_AS(kernels::softmax_cross_entropy({.x = x, .label = label, .loss = loss}),
-                       "cross_entropy: label[1] is 2, expected [0, 2)", Error);
+  CHECK_ERROR(kernels::softmax_cross_entropy({.x = x, .label = label, .loss = loss}),
+              "cross_entropy: label[1] is 2, expected [0, 2)");
   CHECK_THROWS_AS(kernels::softmax_cross_entropy(
                       {.x = x, .label = label, .index = Tensor::empty({0}, DType::i32), .loss = loss}),
                   Error);
@@ -432,12 +426,12 @@ TEST_CASE("losses refuse empty selections, labels and rows out of range") {
                   Error);
   const Tensor good = Tensor::from(std::vector<int32_t>{0, 1, 1}), one = Tensor::full({}, 1.0);
   Tensor in_place = random_tensor({3, 2});
-  CHECK_THROWS_WITH_AS(
+  CHECK_ERROR(
       kernels::softmax_cross_entropy_backward({.x = in_place, .label = good, .dloss = one, .dx = in_place}),
-      "softmax_cross_entropy_backward: dx cannot be x", Error);
-  CHECK_THROWS_WITH_AS(
+      "softmax_cross_entropy_backward: dx cannot be x");
+  CHECK_ERROR(
       kernels::mse_loss_backward({.x = in_place, .target = x, .total = total, .dloss = one, .dx = in_place}),
-      "mse_loss_backward: dx cannot be x", Error);
+      "mse_loss_backward: dx cannot be x");
   // The bad label is not among the selected rows.
   kernels::softmax_cross_entropy(
       {.x = x, .label = label, .index = Tensor::from(std::vector<int32_t>{2, 0}), .loss = loss});

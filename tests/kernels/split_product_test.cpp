@@ -1,4 +1,3 @@
-#include "../captures.h"
 #include "../support.h"
 #include <adjoint/kernels/dense/gemm.h>
 
@@ -14,6 +13,8 @@ using adj::kernels::Transpose;
 // products by float32 arithmetic and are held to the same.
 
 namespace {
+
+using Numbers = std::vector<double>;
 
 struct Case {
   int64_t m, k, n;
@@ -43,9 +44,69 @@ void for_cases(F&& f) {
   const ComputeScope scope({.exact_products = ExactProducts::split});
   for (Device device : devices())
     for (const Case& one : cases()) {
-      CAPTURES(device.str(), one.m, one.k, one.n, one.turned_a, one.turned_b);
+      CAPTURES(one.m, one.k, one.n, one.turned_a, one.turned_b);
       f(one, device);
     }
+}
+
+struct Extras {
+  Tensor bias = {};
+  Activation activation = Activation::none;
+  bool accumulate = false;
+  Tensor through_relu = {};
+};
+void multiply(const Case& c, const Tensor& a, const Tensor& b, Tensor& to, const Extras& extras = {}) {
+  kernels::gemm({.a = a,
+                 .trans_a = form(c.turned_a),
+                 .b = b,
+                 .trans_b = form(c.turned_b),
+                 .bias = extras.bias,
+                 .activation = extras.activation,
+                 .accumulate = extras.accumulate,
+                 .through_relu = extras.through_relu,
+                 .c = to});
+}
+Numbers product(const Case& c, const Tensor& a, const Tensor& b) {
+  Tensor y = Tensor::full({c.m, c.n}, NAN, a.dtype(), a.device());
+  multiply(c, a, b, y);
+  return values(y);
+}
+
+/// Normal numbers times size(outer, inner), where inner runs over the K of the product.
+template <class Size>
+Tensor operand(int64_t rows, int64_t columns, bool rows_outer, Device device, Size size) {
+  Numbers numbers = values(random_tensor({rows, columns}, DType::f32));
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      numbers[uz(i * columns + j)] *= rows_outer ? size(i, j) : size(j, i);
+  return Tensor::from(numbers, {rows, columns}).to(DType::f32).to(device);
+}
+
+/// The largest error of the product c = a b, relative to the sums of the terms' sizes; 1 where one is not
+/// finite.
+double worst_error(const Case& shape, const Tensor& a, const Tensor& b, const Numbers& c) {
+  const auto sizes = [](const Tensor& x) {
+    Numbers numbers = values(x);
+    for (double& number : numbers) number = std::abs(number);
+    return Tensor::from(numbers, x.shape()).to(x.device());
+  };
+  const Numbers exact = product(shape, a.to(DType::f64), b.to(DType::f64)),
+                terms = product(shape, sizes(a), sizes(b));
+  double worst = 0;
+  for (size_t i = 0; i < c.size(); ++i) {
+    const double error = std::abs(c[i] - exact[i]);
+    const double relative = terms[i] > 0 ? error / terms[i] : error == 0 ? 0.0 : 1.0;
+    worst = std::max(worst, std::isfinite(c[i]) ? relative : 1.0);
+  }
+  return worst;
+}
+
+/// Gradients of a weight and its bias, for a = x and b = dz.
+std::pair<Tensor, Tensor> weight_gradients(const Case& c, const Tensor& a, const Tensor& b) {
+  Tensor dw = Tensor::full({c.m, c.n}, NAN, DType::f32, a.device()),
+         dbias = Tensor::full({c.n}, NAN, DType::f32, a.device());
+  kernels::weight_gradients({.x = a, .dz = b, .dw = dw, .dbias = dbias});
+  return {dw, dbias};
 }
 
 }  // namespace
@@ -55,65 +116,40 @@ TEST_CASE("split products are as exact as float32, with bias, relu and sums") {
     const Tensor a = random_tensor(shape_of(c.m, c.k, c.turned_a), DType::f32, device);
     const Tensor b = random_tensor(shape_of(c.k, c.n, c.turned_b), DType::f32, device);
     const Tensor bias = random_tensor({c.n}, DType::f32, device);
-    const auto multiply = [&](const Tensor& x, const Tensor& y, const Tensor& added, Activation activation,
-                              Tensor& to) {
-      kernels::gemm({.a = x,
-                     .trans_a = form(c.turned_a),
-                     .b = y,
-                     .trans_b = form(c.turned_b),
-                     .bias = added,
-                     .activation = activation,
-                     .c = to});
-    };
-    Tensor exact = Tensor::empty({c.m, c.n}, DType::f64, device), plain = Tensor::empty_like(exact);
-    multiply(a.to(DType::f64), b.to(DType::f64), bias.to(DType::f64), Activation::relu, exact);
-    multiply(a.to(DType::f64), b.to(DType::f64), {}, Activation::none, plain);
+    const Numbers products = product(c, a.to(DType::f64), b.to(DType::f64)), added = values(bias);
+    Numbers expected = products;
+    for (size_t i = 0; i < expected.size(); ++i)
+      expected[i] = std::max(0.0, expected[i] + added[i % added.size()]);
     // Below what K roundings of float32 would leave: 2^-24 K times the sum of absolute products, here of
     // numbers up to 1 or so.
     const double bound = 1e-6 * std::sqrt(static_cast<double>(c.k)) + 1e-6;
-    Tensor y = Tensor::full({c.m, c.n}, NAN, DType::f32, device);
-    multiply(a, b, bias, Activation::relu, y);
-    CHECK(close(y, values(exact), bound));
-    Tensor again = Tensor::full({c.m, c.n}, NAN, DType::f32, device);
-    multiply(a, b, bias, Activation::relu, again);
+    Tensor y = Tensor::full({c.m, c.n}, NAN, DType::f32, device), again = y.clone();
+    multiply(c, a, b, y, {.bias = bias, .activation = Activation::relu});
+    CHECK(close(y, expected, bound));
+    multiply(c, a, b, again, {.bias = bias, .activation = Activation::relu});
     CHECK(same_bits(y, again));
 
     Tensor sum = random_tensor({c.m, c.n}, DType::f32, device);
-    std::vector<double> expected = values(sum);
-    const std::vector<double> products = values(plain);
+    expected = values(sum);
     for (size_t i = 0; i < expected.size(); ++i) expected[i] += products[i];
-    kernels::gemm({.a = a,
-                   .trans_a = form(c.turned_a),
-                   .b = b,
-                   .trans_b = form(c.turned_b),
-                   .accumulate = true,
-                   .c = sum});
+    multiply(c, a, b, sum, {.accumulate = true});
     CHECK(close(sum, expected, bound));
 
     const Tensor relu_of = random_tensor({c.m, c.n}, DType::f32, device);
-    const std::vector<double> before = values(relu_of);
+    const Numbers before = values(relu_of);
     for (size_t i = 0; i < expected.size(); ++i)
       expected[i] = before[i] > 0.0 ? expected[i] + products[i] : 0.0;
-    kernels::gemm({.a = a,
-                   .trans_a = form(c.turned_a),
-                   .b = b,
-                   .trans_b = form(c.turned_b),
-                   .accumulate = true,
-                   .through_relu = relu_of,
-                   .c = sum});
+    multiply(c, a, b, sum, {.accumulate = true, .through_relu = relu_of});
     CHECK(close(sum, expected, 2 * bound));
 
     if (!c.turned_a || c.turned_b) return;
-    Tensor dw = Tensor::full({c.m, c.n}, NAN, DType::f32, device),
-           dbias = Tensor::full({c.n}, NAN, DType::f32, device);
-    kernels::weight_gradients({.x = a, .dz = b, .dw = dw, .dbias = dbias});
+    const auto [dw, dbias] = weight_gradients(c, a, b);
     CHECK(close(dw, products, bound));
-    std::vector<double> sums(static_cast<size_t>(c.n));
-    const std::vector<double> rows = values(b);
+    Numbers sums(uz(c.n));
+    const Numbers rows = values(b);
     for (size_t i = 0; i < rows.size(); ++i) sums[i % sums.size()] += rows[i];
     CHECK(close(dbias, sums, bound));
-    Tensor dw2 = Tensor::empty_like(dw), dbias2 = Tensor::empty_like(dbias);
-    kernels::weight_gradients({.x = a, .dz = b, .dw = dw2, .dbias = dbias2});
+    const auto [dw2, dbias2] = weight_gradients(c, a, b);
     CHECK(same_bits(dw, dw2));
     CHECK(same_bits(dbias, dbias2));
   });
@@ -122,22 +158,21 @@ TEST_CASE("split products are as exact as float32, with bias, relu and sums") {
 TEST_CASE("split products use all bits of their operands, large or small") {
   const ComputeScope scope({.exact_products = ExactProducts::split});
   for (Device device : devices()) {
-    CAPTURE(device.str());
     // One term: what is left out of the product of parts is below 2^-22 of it.
     for (const double scale : {1.0, 0x1p-60, 0x1p60, 0x1p-100, 0x1p-112, 0x1p-118, 0x1p-125}) {
       CAPTURE(scale);
-      const std::vector<double> numbers{1 + 0x1p-23, 1 - 0x1p-24, 4.0 / 3, 0x1.fffffep0, -0x1.0101p0, 1.0};
+      const Numbers numbers{1 + 0x1p-23, 1 - 0x1p-24, 4.0 / 3, 0x1.fffffep0, -0x1.0101p0, 1.0};
       const auto n = static_cast<int64_t>(numbers.size());
-      std::vector<double> scaled(numbers);
+      Numbers scaled(numbers);
       for (double& x : scaled) x *= scale;
       const Tensor a = Tensor::from(scaled, {n, 1}).to(DType::f32).to(device);
-      std::vector<double> partners(numbers);
+      Numbers partners(numbers);
       if (scale < 0x1p-100)  // so that their products have all their bits
         for (double& y : partners) y *= 0x1p100;
       const Tensor b = Tensor::from(partners, {1, n}).to(DType::f32).to(device);
       Tensor c = Tensor::full({n, n}, NAN, DType::f32, device);
       kernels::gemm({.a = a, .b = b, .c = c});
-      const std::vector<double> x = values(a), y = values(b), z = values(c);
+      const Numbers x = values(a), y = values(b), z = values(c);
       for (size_t i = 0; i < x.size(); ++i)
         for (size_t j = 0; j < y.size(); ++j)
           CHECK(z[i * y.size() + j] == doctest::Approx(x[i] * y[j]).epsilon(0x1p-21).scale(0.0));
@@ -158,7 +193,7 @@ TEST_CASE("split products use all bits of their operands, large or small") {
       return values(y)[0];
     };
     CHECK(of(std::numeric_limits<float>::max()) == doctest::Approx(std::numeric_limits<float>::max()));
-    CHECK(of(std::numeric_limits<float>::infinity()) == std::numeric_limits<double>::infinity());
+    CHECK(of(INFINITY) == INFINITY);
     CHECK(std::isnan(of(NAN)));
   }
 }
@@ -196,56 +231,30 @@ TEST_CASE("products are exact to each term where small operands meet large ones,
       for (const Case& one : few)
         for (int way = 0; way < 8; ++way)
           for (bool small_b : {false, true}) {
-            CAPTURES(device.str(), static_cast<int>(products), one.m, one.k, way, small_b);
-            const auto operand = [&](bool is_a, int64_t rows, int64_t columns, bool rows_outer) {
-              std::vector<double> numbers = values(random_tensor({rows, columns}, DType::f32));
-              for (int64_t i = 0; i < rows; ++i)
-                for (int64_t j = 0; j < columns; ++j) {
-                  const int64_t outer = rows_outer ? i : j, inner = rows_outer ? j : i;
-                  const double small = size_of(way, outer, inner);
-                  // All terms of a sum are of one size.
-                  const double partner = way >= 3 && way <= 5 ? 0x1p-18 / small : way == 6 ? 0x1p40 : 0x1p100;
-                  numbers[static_cast<size_t>(i * columns + j)] *= is_a == small_b ? partner : small;
-                }
-              return Tensor::from(numbers, {rows, columns}).to(DType::f32).to(device);
+            CAPTURES(static_cast<int>(products), one.m, one.k, way, small_b);
+            const auto scaled = [&](bool is_a, bool turned) {
+              const auto size = [&](int64_t outer, int64_t inner) {
+                const double small = size_of(way, outer, inner);
+                if (is_a != small_b) return small;
+                // All terms of a sum are of one size.
+                return way >= 3 && way <= 5 ? 0x1p-18 / small : way == 6 ? 0x1p40 : 0x1p100;
+              };
+              const Shape shape = is_a ? shape_of(one.m, one.k, turned) : shape_of(one.k, one.n, turned);
+              return operand(shape[0], shape[1], is_a != turned, device, size);
             };
-            const Tensor a =
-                one.turned_a ? operand(true, one.k, one.m, false) : operand(true, one.m, one.k, true);
-            const Tensor b =
-                one.turned_b ? operand(false, one.n, one.k, true) : operand(false, one.k, one.n, false);
-            const auto multiply = [&](const Tensor& x, const Tensor& y) {
-              Tensor c = Tensor::full({one.m, one.n}, NAN, x.dtype(), device);
-              kernels::gemm(
-                  {.a = x, .trans_a = form(one.turned_a), .b = y, .trans_b = form(one.turned_b), .c = c});
-              return values(c);
-            };
-            const auto sizes = [](const Tensor& x) {
-              std::vector<double> numbers = values(x);
-              for (double& number : numbers) number = std::abs(number);
-              return Tensor::from(numbers, x.shape()).to(x.device());
-            };
-            const std::vector<double> c = multiply(a, b),
-                                      exact = multiply(a.to(DType::f64), b.to(DType::f64)),
-                                      terms = multiply(sizes(a), sizes(b));
+            const Tensor a = scaled(true, one.turned_a), b = scaled(false, one.turned_b);
+            const Numbers c = product(one, a, b);
             const double bound = one.k > 1000 ? 1e-5 : 4e-6;
-            double worst = 0;
-            for (size_t i = 0; i < c.size(); ++i) {
-              const double error = std::abs(c[i] - exact[i]);
-              worst = std::max(worst, std::isfinite(c[i]) ? error / terms[i] : 1.0);
-            }
-            CHECK(worst <= bound);
+            CHECK(worst_error(one, a, b, c) <= bound);
             if (!one.turned_a || one.turned_b) continue;
-            Tensor dw = Tensor::empty({one.m, one.n}, DType::f32, device);
-            Tensor dbias = Tensor::empty({one.n}, DType::f32, device);
-            kernels::weight_gradients({.x = a, .dz = b, .dw = dw, .dbias = dbias});
+            const auto [dw, dbias] = weight_gradients(one, a, b);
             CHECK(values(dw) == c);
-            std::vector<double> sums(static_cast<size_t>(one.n)), all(sums.size());
-            const std::vector<double> rows = values(b);
+            Numbers sums(uz(one.n)), all(sums.size());
+            const Numbers rows = values(b), got = values(dbias);
             for (size_t i = 0; i < rows.size(); ++i) {
               sums[i % sums.size()] += rows[i];
               all[i % sums.size()] += std::abs(rows[i]);
             }
-            const std::vector<double> got = values(dbias);
             double apart = 0;
             for (size_t i = 0; i < sums.size(); ++i)
               apart = std::max(apart, std::abs(got[i] - sums[i]) / all[i]);
@@ -278,35 +287,15 @@ TEST_CASE("split products are exact to each term, whatever sizes meet") {
     for (int way_a = 0; way_a < 6; ++way_a)
       for (int way_b = 0; way_b < 6; ++way_b)
         for (bool turned : {false, true}) {
-          CAPTURES(device.str(), way_a, way_b, turned);
-          const auto operand = [&](int way, int64_t rows, int64_t columns, bool rows_outer) {
-            std::vector<double> numbers = values(random_tensor({rows, columns}, DType::f32));
-            for (int64_t i = 0; i < rows; ++i)
-              for (int64_t j = 0; j < columns; ++j)
-                numbers[static_cast<size_t>(i * columns + j)] *=
-                    rows_outer ? size_of(way, i, j) : size_of(way, j, i);
-            return Tensor::from(numbers, {rows, columns}).to(DType::f32).to(device);
+          CAPTURES(way_a, way_b, turned);
+          const Case one{m, k, n, turned, turned};
+          const auto scaled = [&](bool is_a, int way) {
+            const Shape shape = is_a ? shape_of(m, k, turned) : shape_of(k, n, turned);
+            return operand(shape[0], shape[1], is_a != turned, device,
+                           [&](int64_t outer, int64_t inner) { return size_of(way, outer, inner); });
           };
-          const Tensor a = turned ? operand(way_a, k, m, false) : operand(way_a, m, k, true);
-          const Tensor b = turned ? operand(way_b, n, k, true) : operand(way_b, k, n, false);
-          const auto multiply = [&](const Tensor& x, const Tensor& y) {
-            Tensor c = Tensor::full({m, n}, NAN, x.dtype(), device);
-            kernels::gemm({.a = x, .trans_a = form(turned), .b = y, .trans_b = form(turned), .c = c});
-            return values(c);
-          };
-          const auto sizes = [](const Tensor& x) {
-            std::vector<double> numbers = values(x);
-            for (double& number : numbers) number = std::abs(number);
-            return Tensor::from(numbers, x.shape()).to(x.device());
-          };
-          const std::vector<double> c = multiply(a, b), exact = multiply(a.to(DType::f64), b.to(DType::f64)),
-                                    terms = multiply(sizes(a), sizes(b));
-          double worst = 0;  // relative to the sum of the terms' sizes
-          for (size_t i = 0; i < c.size(); ++i) {
-            const double error = std::abs(c[i] - exact[i]);
-            worst = std::max(worst, terms[i] > 0 ? error / terms[i] : error == 0 ? 0.0 : 1.0);
-            if (!std::isfinite(c[i])) worst = 1.0;
-          }
-          CHECK(worst <= 4e-6);  // 200 roundings of float32 leave 1.2e-5 at worst
+          const Tensor a = scaled(true, way_a), b = scaled(false, way_b);
+          // 200 roundings of float32 leave 1.2e-5 at worst.
+          CHECK(worst_error(one, a, b, product(one, a, b)) <= 4e-6);
         }
 }

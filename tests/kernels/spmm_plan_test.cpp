@@ -1,4 +1,3 @@
-#include "../captures.h"
 #include "../support.h"
 #include <adjoint/core/detail/carrier.h>
 #include <adjoint/kernels/aggregate/spmm.h>
