@@ -1,6 +1,7 @@
 #pragma once
 
 #include "captures.h"
+#include <adjoint/core/allocator.h>
 #include <adjoint/core/error.h>
 #include <adjoint/core/random.h>
 #include <adjoint/core/tensor.h>
@@ -55,11 +56,13 @@ Tensor random_ints(int64_t n, int32_t low, int32_t high, Device device = {});
 /// An index or a size for a standard container.
 constexpr size_t uz(int64_t n) { return static_cast<size_t>(n); }
 
+using Numbers = std::vector<double>;
+
 /// All elements as double, on the host.
-std::vector<double> values(const Tensor& tensor);
+Numbers values(const Tensor& tensor);
 /// max |a - b| <= tolerance * max(1, max |b|), equal shapes, no NaN. Prints the worst element on failure.
 bool close(const Tensor& a, const Tensor& b, double tolerance = 1e-5);
-bool close(const Tensor& a, const std::vector<double>& b, double tolerance = 1e-5);
+bool close(const Tensor& a, const Numbers& b, double tolerance = 1e-5);
 /// max |a - b| <= tolerance * max |b|, otherwise the same: for bfloat16 results and for small gradients.
 bool close_to_scale(const Tensor& a, const Tensor& b, double tolerance);
 /// Bitwise equal, with equal shape and dtype.
@@ -117,6 +120,32 @@ class Threads {
  private:
   int before_;
 };
+
+/// How many bytes step() adds at most to those in use. It runs once before: what is derived from a structure
+/// is made once and kept.
+template <class F>
+size_t peak_memory(Device device, F&& step) {
+  step();
+  const size_t before = memory_stats(device).current;
+  reset_peak_memory(device);
+  step();
+  return memory_stats(device).peak - before;
+}
+
+/// f() returns a tensor; true if its bits are the same with 1, 2 and 4 threads.
+template <class F>
+bool same_bits_on_any_threads(F f) {
+  Tensor expected;
+  {
+    const Threads one(1);
+    expected = f();
+  }
+  for (int count : {2, 4}) {
+    const Threads threads(count);
+    if (!same_bits(f(), expected)) return false;
+  }
+  return true;
+}
 
 /// Row lengths at, just below and just above kernel switching points: powers of two and, in pieces of 32
 /// entries, 48; with enough short and empty rows for a small mean.

@@ -12,8 +12,8 @@ const std::vector<Shape> kShapes{{}, {7}, {5, 3}, {2, 3, 4}, {0, 3}};
 
 /// x repeated to `shape`, element by element.
 Tensor repeated(const Tensor& x, const Shape& shape) {
-  const std::vector<double> in = values(x);
-  std::vector<double> out(uz(shape.numel()));
+  const Numbers in = values(x);
+  Numbers out(uz(shape.numel()));
   for (size_t i = 0; i < out.size(); ++i) {
     int64_t rest = static_cast<int64_t>(i), at = 0, stride = 1;
     for (int d = 1; d <= shape.dims(); ++d) {
@@ -29,9 +29,9 @@ Tensor repeated(const Tensor& x, const Shape& shape) {
 }
 
 template <class F>
-std::vector<double> combined(const Tensor& a, const Tensor& b, F&& f) {
-  std::vector<double> x = values(a);
-  const std::vector<double> y = values(b);
+Numbers combined(const Tensor& a, const Tensor& b, F&& f) {
+  Numbers x = values(a);
+  const Numbers y = values(b);
   for (size_t i = 0; i < x.size(); ++i) x[i] = f(x[i], y[i]);
   return x;
 }
@@ -95,7 +95,7 @@ TEST_CASE("operands of other shapes are broadcast") {
     }
 }
 
-TEST_CASE("numbers stand on either side") {
+TEST_CASE("numbers may be on either side") {
   for (Device device : devices()) {
     Draw draw(16, device);
     const Tensor a = draw.off_zero({4, 3});

@@ -4,7 +4,6 @@
 #include <adjoint/autograd/linear.h>
 #include <adjoint/autograd/loss.h>
 #include <adjoint/autograd/shape.h>
-#include <adjoint/core/allocator.h>
 #include <adjoint/data/generators.h>
 #include <adjoint/optim/adam.h>
 #include <adjoint/optim/captured_step.h>
@@ -141,12 +140,10 @@ TEST_CASE("attention allocates nothing of edges times features, and keeps nothin
           kept = memory_stats(device).current - before;
           y.backward(dy);
         };
-        step();  // what is derived from the structure is made once and kept
-        if (attr) Var(attr).zero_grad();
-        const size_t before = memory_stats(device).current;
-        reset_peak_memory(device);
-        step();
-        const size_t peak = memory_stats(device).peak - before;
+        const size_t peak = peak_memory(device, [&] {
+          if (attr) Var(attr).zero_grad();
+          step();
+        });
         // A few matrices over the nodes; on the CPU two terms of edges and heads; with edge features such
         // terms, and their gradients; on a GPU what parts of rows, 32 edges or more, leave of two gradients,
         // and a few terms of edges more.
@@ -186,12 +183,7 @@ TEST_CASE("attentions draw their dropout once, and none outside of training") {
 }
 
 TEST_CASE("attentions learn, eager and captured alike, and repeat to the bit") {
-  CitationOptions options;
-  options.nodes = 500;
-  options.classes = 4;
-  options.features = 100;
-  options.val = 50;
-  options.test = 100;
+  const CitationOptions options{.nodes = 500, .classes = 4, .features = 100, .val = 50, .test = 100};
   for (Device device : devices()) {
     const Dataset data = make_citation_dataset(options).to(device);
     for (size_t which = 0; which < 4; ++which) {
@@ -217,11 +209,11 @@ TEST_CASE("attentions learn, eager and captured alike, and repeat to the bit") {
               return loss;
             },
             {.capture = capture});
-        std::vector<double> losses;
+        Numbers losses;
         for (int epoch = 0; epoch < 25; ++epoch) losses.push_back(step().item());
         return losses;
       };
-      const std::vector<double> eager = train(false);
+      const Numbers eager = train(false);
       CHECK(eager.back() < 0.7 * eager.front());
       CHECK(train(false) == eager);
       CHECK(train(true) == eager);
@@ -230,8 +222,8 @@ TEST_CASE("attentions learn, eager and captured alike, and repeat to the bit") {
 }
 
 TEST_CASE("attentions refuse what does not fit, naming the op and the shapes") {
-  const Relation relation = Relation::from_coo(4, 3, Tensor::from(std::vector<int32_t>{0, 3}),
-                                               Tensor::from(std::vector<int32_t>{2, 1}));
+  const Relation relation =
+      Relation::from_coo(4, 3, Tensor::from<int32_t>({0, 3}), Tensor::from<int32_t>({2, 1}));
   const Var src = Tensor::zeros({4, 2, 3}), dst = Tensor::zeros({3, 2, 3}), a = Tensor::zeros({2, 3});
   const Var attr = Tensor::zeros({2, 5}), weight = Tensor::zeros({5, 6});
   CHECK_ERROR_HAS(gat_attention(relation, src, a, a, 0.2f), "expected x_dst beside x");
@@ -257,8 +249,7 @@ TEST_CASE("attentions refuse what does not fit, naming the op and the shapes") {
   CHECK_ERROR_HAS(dot_attention(relation, Tensor::zeros({3, 0, 3}), src, src), "at least 1");
   CHECK_ERROR_HAS(cosine_attention(relation, Tensor::zeros({4, 2}), Tensor::zeros({1})),
                   "4 sources and 3 targets");
-  const Relation square =
-      Relation::from_coo(3, 3, Tensor::from(std::vector<int32_t>{0}), Tensor::from(std::vector<int32_t>{2}));
+  const Relation square = Relation::from_coo(3, 3, Tensor::from<int32_t>({0}), Tensor::from<int32_t>({2}));
   CHECK_ERROR_HAS(cosine_attention(square, Tensor::zeros({4, 2}), Tensor::zeros({1})), "x is [4, 2]");
   CHECK_ERROR_HAS(cosine_attention(square, Tensor::zeros({3, 2}), Tensor::zeros({2})), "beta is [2]");
   CHECK_ERROR_HAS(head_dot(Tensor::zeros({3, 6}), a), "head_dot: x is [3, 6]");

@@ -174,7 +174,7 @@ TEST_CASE("bfloat16: edge operations and segments with their gradients") {
     Draw draw(38, device);
     const Graph graph = draw.graph(40, 200);
     const Tensor x = draw.normal({40, 12}), y = draw.normal({40, 12}), e = draw.normal({200, 3});
-    const Tensor offsets = Tensor::from(std::vector<int64_t>{0, 7, 7, 30, 40}, device);
+    const Tensor offsets = Tensor::from<int64_t>({0, 7, 7, 30, 40}, device);
     for (Reduce reduce : {Reduce::sum, Reduce::mean}) {
       compare([&](const auto& v) { return aggregate(graph, v[0], {.reduce = reduce}); }, {x});
       compare([&](const auto& v) { return aggregate(graph, v[0], {.reduce = reduce, .weight = v[1]}); },

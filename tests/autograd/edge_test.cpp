@@ -6,7 +6,6 @@
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/linear.h>
 #include <adjoint/autograd/loss.h>
-#include <adjoint/core/allocator.h>
 #include <adjoint/data/generators.h>
 #include <adjoint/graph/block.h>
 #include <adjoint/nn/init.h>
@@ -18,25 +17,13 @@
 using namespace adj;
 using namespace adj::test;
 
-namespace {
-
-/// f(source, target) for every edge by number.
-template <class F>
-void each_edge(const Relation& relation, F&& f) {
-  const auto [src, dst] = relation.edge_index();
-  const auto from = src.to_vector<int32_t>(), to = dst.to_vector<int32_t>();
-  for (size_t e = 0; e < from.size(); ++e) f(from[e], to[e], static_cast<int64_t>(e));
-}
-
-}  // namespace
-
 TEST_CASE("aggregate sums and averages over edges by number") {
   for_relations(80, [](const Relation& relation, Draw& draw) {
     constexpr int64_t kHeads = 2, kWidth = 3;
     const int64_t edges = relation.num_edges(), targets = relation.num_dst();
     const Tensor x = draw.normal({relation.num_src(), kHeads * kWidth});
     const Tensor w = draw.normal({edges, kHeads}), w1 = draw.normal({edges});
-    std::vector<double> length(uz(targets));
+    Numbers length(uz(targets));
     each_edge(relation, [&](int32_t, int32_t i, int64_t) { ++length[uz(i)]; });
     for (bool mean : {false, true}) {
       CAPTURE(mean);
@@ -62,7 +49,7 @@ TEST_CASE("aggregate sums and averages over edges by number") {
   });
 }
 
-TEST_CASE("gradients of aggregate, all and some of them") {
+TEST_CASE("gradients of aggregate, together and alone") {
   for_relations(81, [](const Relation& relation, Draw& draw) {
     const Tensor x = draw.normal({relation.num_src(), 6});
     for (Reduce reduce : {Reduce::sum, Reduce::mean}) {
@@ -78,7 +65,7 @@ TEST_CASE("gradients of aggregate, all and some of them") {
   });
 }
 
-TEST_CASE("edge_dot and edge_add give every edge its own") {
+TEST_CASE("edge_dot and edge_add give a value for every edge") {
   for_relations(82, [](const Relation& relation, Draw& draw) {
     const int64_t edges = relation.num_edges();
     const Tensor q = draw.normal({relation.num_dst(), 6}), k = draw.normal({relation.num_src(), 6});
@@ -132,7 +119,7 @@ TEST_CASE("edge_softmax sums to one over the edges into each target, and its gra
   });
 }
 
-TEST_CASE("attention of one's own, from dot products and from sums, on a block too") {
+TEST_CASE("attention composed of dot products or of sums, also on a block") {
   for_relations(84, [](const Relation& relation, Draw& draw) {
     const Tensor q = draw.normal({relation.num_dst(), 2, 3}), k = draw.normal({relation.num_src(), 2, 3});
     const Tensor v = draw.normal({relation.num_src(), 2, 3});
@@ -245,17 +232,13 @@ TEST_CASE("attention from edge operations allocates nothing of edges times featu
             sums ? leaky_relu(edge_add(graph, terms, terms), 0.2f) : edge_dot(graph, x, x, kHeads);
         aggregate(graph, x, {.weight = edge_softmax(graph, logits)}).backward(dy);
       };
-      step();  // what is derived from the structure is made once and kept
-      const size_t before = memory_stats(device).current;
-      reset_peak_memory(device);
-      step();
-      CHECK(memory_stats(device).peak - before < kAllowed);
+      CHECK(peak_memory(device, step) < kAllowed);
     }
 }
 
 TEST_CASE("edge operations refuse what does not fit, naming the shapes") {
-  const Relation relation = Relation::from_coo(4, 3, Tensor::from(std::vector<int32_t>{0, 3}),
-                                               Tensor::from(std::vector<int32_t>{2, 1}));
+  const Relation relation =
+      Relation::from_coo(4, 3, Tensor::from<int32_t>({0, 3}), Tensor::from<int32_t>({2, 1}));
   const Var sources = Tensor::zeros({4, 6}), targets = Tensor::zeros({3, 6}), e = Tensor::zeros({2, 2});
   CHECK_ERROR_HAS(aggregate(relation, targets), "[3, 6]");
   CHECK_ERROR_HAS(aggregate(relation, sources, {.reduce = Reduce::std, .weight = Tensor::zeros({2})}),
@@ -278,12 +261,7 @@ TEST_CASE("edge operations refuse what does not fit, naming the shapes") {
 }
 
 TEST_CASE("a GAT of edge operations learns a citation-like graph, eager and captured alike") {
-  CitationOptions options;
-  options.nodes = 600;
-  options.classes = 4;
-  options.features = 200;
-  options.val = 50;
-  options.test = 100;
+  const CitationOptions options{.nodes = 600, .classes = 4, .features = 200, .val = 50, .test = 100};
   for (Device device : devices()) {
     const Dataset data = make_citation_dataset(options).to(device);
     const auto train = [&](bool capture) {
@@ -309,14 +287,14 @@ TEST_CASE("a GAT of edge operations learns a citation-like graph, eager and capt
             return loss;
           },
           {.capture = capture});
-      std::vector<double> losses;
+      Numbers losses;
       for (int epoch = 0; epoch < 30; ++epoch) losses.push_back(step().item());
       return losses;
     };
-    const std::vector<double> losses = train(true);
+    const Numbers losses = train(true);
     CHECK(losses.front() == doctest::Approx(std::log(4.0)).epsilon(0.1));
     CHECK(losses.back() < 0.5 * losses.front());
-    const std::vector<double> eager = train(false);
+    const Numbers eager = train(false);
     for (size_t k = 0; k < losses.size(); ++k) CHECK(losses[k] == doctest::Approx(eager[k]).epsilon(1e-4));
   }
 }

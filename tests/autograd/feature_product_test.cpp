@@ -59,7 +59,7 @@ TEST_CASE("gradients of linear over quantised features") {
     }
 }
 
-TEST_CASE("a product of several blocks of rows is that of all rows, and never holds them all") {
+TEST_CASE("a product by blocks of rows equals that of all rows, and never holds all rows") {
   constexpr int64_t kRows = 700, kCols = 20000, kOut = 3;
   REQUIRE(kRows > 2 * detail::rows_at_once(kCols));
   for (Device device : devices()) {
@@ -91,7 +91,7 @@ TEST_CASE("a product of several blocks of rows is that of all rows, and never ho
   }
 }
 
-TEST_CASE("dropout of quantised features waits for their product, and draws what dense ones draw") {
+TEST_CASE("dropout of quantised features is applied in their product, with the draws of dense ones") {
   for (Device device : devices()) {
     Draw draw(63, device, DType::f32);
     const Features x = quantized(draw.normal({40, 13}), 6);

@@ -15,7 +15,7 @@ void backward(const Var& w, const Var& v) { sum(w * v).backward(); }
 
 }  // namespace
 
-TEST_CASE("gradients that a step made, replaced or cleared are as they were when it is given up") {
+TEST_CASE("a rollback restores gradients that a step made, replaced or cleared") {
   for (Device device : devices()) {
     Var fresh = weight(device), held = weight(device), cleared = weight(device), given = weight(device);
     backward(held, cleared);
@@ -41,7 +41,7 @@ TEST_CASE("gradients that a step made, replaced or cleared are as they were when
   }
 }
 
-TEST_CASE("gradients that are kept stay, with those that they replaced") {
+TEST_CASE("kept gradients stay, and keep() returns those that they replaced") {
   Var fresh = weight({}), held = weight({});
   backward(held, held.detach());
   const uint64_t before = held.grad().storage_id();

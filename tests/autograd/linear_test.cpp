@@ -18,7 +18,7 @@ std::vector<Tensor> away_from_kinks(Draw& draw, int64_t n, int64_t in, int64_t o
     inputs.push_back(draw.normal({in, out}));
     if (has_bias) inputs.push_back(draw.normal({out}));
     const Var z = linear(inputs[0], inputs[1], has_bias ? Var(inputs[2]) : Var{});
-    const std::vector<double> all = values(z.value());
+    const Numbers all = values(z.value());
     if (std::all_of(all.begin(), all.end(), [](double v) { return std::abs(v) > 1e-3; })) return inputs;
   }
 }
@@ -113,8 +113,8 @@ TEST_CASE("linear over empty extents") {
     const Var bias = Var::parameter(Tensor::full({2}, 1.0, DType::f32, device));
     linear(Tensor::empty({0, 3}, DType::f32, device), w, bias)
         .backward(Tensor::empty({0, 2}, DType::f32, device));
-    CHECK(close(w.grad(), std::vector<double>(6, 0.0), 0.0));
-    CHECK(close(bias.grad(), std::vector<double>(2, 0.0), 0.0));
+    CHECK(close(w.grad(), Numbers(6, 0.0), 0.0));
+    CHECK(close(bias.grad(), Numbers(2, 0.0), 0.0));
   }
 }
 

@@ -86,7 +86,7 @@ TEST_CASE("batch norm of one row is refused in training and computed in evaluati
     CHECK(mentions(message, "batch_norm: input [1, 4]"));
     CHECK(mentions(message, "two rows or more"));
     CHECK(same_bits(running.mean, before));
-    std::vector<double> expected = values(x);
+    Numbers expected = values(x);
     for (size_t i = 0; i < 4; ++i) expected[i] += values(beta)[i];
     CHECK(close(batch_norm(x, ones, beta, running, false, 0.0).value(), expected, 1e-12));
   }
@@ -156,7 +156,7 @@ TEST_CASE("batch norm of no rows has no gradient but zeros in evaluation mode") 
     const Var y = batch_norm(Tensor::empty({0, 3}, DType::f64, device), gamma,
                              Tensor::zeros({3}, DType::f64, device), running, false);
     y.backward(Tensor::empty({0, 3}, DType::f64, device));
-    CHECK(close(gamma.grad(), std::vector<double>(3, 0.0), 0.0));
+    CHECK(close(gamma.grad(), Numbers(3, 0.0), 0.0));
   }
 }
 
@@ -203,7 +203,7 @@ TEST_CASE("rows of zeros stay zeros under the L2 norm, with a finite gradient") 
   for (Device device : devices()) {
     const Var x = Var::parameter(Tensor::zeros({2, 3}, DType::f64, device));
     const Var y = l2_normalize(x);
-    CHECK(close(y.value(), std::vector<double>(6, 0.0), 0.0));
+    CHECK(close(y.value(), Numbers(6, 0.0), 0.0));
     y.backward(Tensor::full({2, 3}, 1.0, DType::f64, device));
     for (double v : values(x.grad())) CHECK(std::isfinite(v));
   }

@@ -38,7 +38,7 @@ TEST_CASE("sums over rows and over columns equal plain loops") {
       Draw draw(31, device);
       const Tensor x = draw.normal(shape);
       const Dense d(x);
-      std::vector<double> by_column(uz(d.cols)), by_row(uz(d.rows));
+      Numbers by_column(uz(d.cols)), by_row(uz(d.rows));
       for (int64_t i = 0; i < d.rows; ++i)
         for (int64_t j = 0; j < d.cols; ++j) {
           by_column[uz(j)] += d(i, j);
@@ -68,7 +68,7 @@ TEST_CASE("a sum in float32 has one gradient everywhere, of the input's type") {
   const Var x = Var::parameter(Tensor::zeros({4, 2}));
   mean(x).backward();
   CHECK(x.grad().dtype() == DType::f32);
-  CHECK(close(x.grad(), std::vector<double>(8, 0.125), 1e-7));
+  CHECK(close(x.grad(), Numbers(8, 0.125), 1e-7));
 }
 
 TEST_CASE("sum, mean and max over any dimension") {
@@ -76,12 +76,12 @@ TEST_CASE("sum, mean and max over any dimension") {
     for (const Shape& shape : {Shape{7}, Shape{5, 3}, Shape{4, 3, 5}, Shape{2, 3, 2, 3}}) {
       Draw draw(33, device);
       const Tensor x = draw.normal(shape);
-      const std::vector<double> in = values(x);
+      const Numbers in = values(x);
       int64_t inner = 1;
       for (int dim = shape.dims() - 1; dim >= 0; --dim) {
         CAPTURES(shape.str(), dim);
         const int64_t n = shape[dim];
-        std::vector<double> sums(in.size() / uz(n)), largest(sums.size());
+        Numbers sums(in.size() / uz(n)), largest(sums.size());
         std::vector<int32_t> where(sums.size());
         for (size_t i = 0; i < sums.size(); ++i)
           for (int64_t k = 0; k < n; ++k) {
@@ -114,12 +114,12 @@ TEST_CASE("sum, mean and max over any dimension") {
 
 TEST_CASE("of equal largest elements the first takes the gradient") {
   for (Device device : devices()) {
-    const Var x = Var::parameter(Tensor::from(std::vector<float>{1, 2, 2, 2, 1, 2}, {2, 3}, device));
+    const Var x = Var::parameter(Tensor::from<float>({1, 2, 2, 2, 1, 2}, {2, 3}, device));
     sum(max(x, 1).values).backward();
-    CHECK(close(x.grad(), std::vector<double>{0, 1, 0, 1, 0, 0}, 0.0));
+    CHECK(close(x.grad(), Numbers{0, 1, 0, 1, 0, 0}, 0.0));
     Var y = Var::parameter(x.value().clone());
     sum(max(y, 0).values).backward();
-    CHECK(close(y.grad(), std::vector<double>{0, 1, 1, 1, 0, 0}, 0.0));
+    CHECK(close(y.grad(), Numbers{0, 1, 1, 1, 0, 0}, 0.0));
   }
 }
 
@@ -128,5 +128,5 @@ TEST_CASE("reductions over a dimension refuse what is not there") {
   for (const std::string& message : {error_of([&] { sum(x, 2); }), error_of([&] { max(x, -3); }),
                                      error_of([&] { max(x, 1); }), error_of([&] { mean(x, 1); })})
     CHECK(mentions(message, "[4, 0]"));
-  CHECK(close(sum(x, 1).value(), std::vector<double>(4, 0.0), 0.0));
+  CHECK(close(sum(x, 1).value(), Numbers(4, 0.0), 0.0));
 }

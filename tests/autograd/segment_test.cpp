@@ -13,7 +13,7 @@ std::vector<int64_t> bounds(bool heavy) {
   return offsets;
 }
 
-std::vector<double> plain(const Tensor& x, const std::vector<int64_t>& offsets, bool mean) {
+Numbers plain(const Tensor& x, const std::vector<int64_t>& offsets, bool mean) {
   const Dense d(x);
   Dense y(static_cast<int64_t>(offsets.size()) - 1, d.cols);
   for (int64_t g = 0; g < y.rows; ++g) {
@@ -87,20 +87,20 @@ TEST_CASE("no segments, and segments of nothing") {
     const Var x = Var::parameter(Tensor::empty({0, 3}, DType::f32, device));
     CHECK(segment_sum(x, Tensor::zeros({1}, DType::i64, device)).shape() == Shape{0, 3});
     const Var y = segment_mean(x, Tensor::zeros({3}, DType::i64, device));
-    CHECK(close(y.value(), std::vector<double>(6, 0.0), 0.0));
+    CHECK(close(y.value(), Numbers(6, 0.0), 0.0));
     y.backward(Tensor::zeros({2, 3}, DType::f32, device));
     CHECK(x.grad().shape() == Shape{0, 3});
   }
 }
 
-TEST_CASE("segment reductions refuse offsets that are none") {
+TEST_CASE("segment reductions refuse invalid offsets") {
   const Tensor x = Tensor::zeros({4, 2});
   const auto error = [&](std::vector<int64_t> offsets) {
     return error_of([&] { segment_sum(x, Tensor::from(offsets)); });
   };
-  CHECK_ERROR_HAS(segment_max(x, Tensor::from(std::vector<int64_t>{1, 4})), "begin at 1");
+  CHECK_ERROR_HAS(segment_max(x, Tensor::from<int64_t>({1, 4})), "begin at 1");
   CHECK(mentions(error({1, 4}), "begin at 1"));
   CHECK(mentions(error({0, 3}), "end at 3"));
   CHECK(mentions(error({0, 3, 2, 4}), "offsets[1] is 3"));
-  CHECK_ERROR_HAS(segment_mean(x, Tensor::from(std::vector<int32_t>{0, 4})), "int64");
+  CHECK_ERROR_HAS(segment_mean(x, Tensor::from<int32_t>({0, 4})), "int64");
 }

@@ -14,7 +14,7 @@ Relation with_loops(Device device) {
 
 }  // namespace
 
-TEST_CASE("what belongs to edges goes with them, and so do gradients") {
+TEST_CASE("with_self_loops moves edge values with their edges, and gradients back") {
   for (Device device : devices())
     for (SelfLoops kind : {SelfLoops::removed, SelfLoops::completed, SelfLoops::renewed, SelfLoops::added})
       for (const auto& [shape, loops] : {std::pair{Shape{8}, Shape{4}}, {Shape{8, 3}, Shape{4, 3}}}) {
@@ -35,7 +35,7 @@ TEST_CASE("what belongs to edges goes with them, and so do gradients") {
       }
 }
 
-TEST_CASE("edge_sum adds up what belongs to a target's edges") {
+TEST_CASE("edge_sum adds up the values of a target's edges") {
   for (Device device : devices())
     for (const Shape& shape : {Shape{8}, Shape{8, 3}}) {
       Draw draw(321, device);
@@ -52,10 +52,10 @@ TEST_CASE("edge_sum adds up what belongs to a target's edges") {
     }
 }
 
-TEST_CASE("segment_expand gives every row what its segment has") {
+TEST_CASE("segment_expand gives every row the value of its segment") {
   for (Device device : devices()) {
     Draw draw(322, device);
-    const Tensor offsets = Tensor::from(std::vector<int64_t>{0, 3, 3, 4, 9}, device), x = draw.normal({4, 2});
+    const Tensor offsets = Tensor::from<int64_t>({0, 3, 3, 4, 9}, device), x = draw.normal({4, 2});
     const Dense from(x), y(segment_expand(x, offsets, 9).value());
     const std::vector<int64_t> segment{0, 0, 0, 2, 3, 3, 3, 3, 3};
     REQUIRE(y.rows == 9);

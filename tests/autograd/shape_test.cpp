@@ -9,13 +9,13 @@ namespace {
 /// Element (i, j, k) of a tensor seen as [outer, extent, inner].
 struct Middle {
   int64_t extent, inner;
-  std::vector<double> data;
+  Numbers data;
   double operator()(int64_t i, int64_t j, int64_t k) const { return data[uz((i * extent + j) * inner + k)]; }
 };
 
 }  // namespace
 
-TEST_CASE("reshape shares the elements and knows one extent by itself") {
+TEST_CASE("reshape shares the elements and finds one extent itself") {
   for (Device device : devices()) {
     Draw draw(45, device);
     const Tensor x = draw.normal({4, 6});
@@ -41,7 +41,7 @@ TEST_CASE("narrow takes rows, columns and slices of a middle dimension") {
           CAPTURES(dim, begin, length);
           const int64_t outer = dim == 0 ? 1 : dim == 1 ? 5 : 35, inner = dim == 0 ? 21 : dim == 1 ? 3 : 1;
           const Middle whole{x.size(dim), inner, values(x)};
-          std::vector<double> expected;
+          Numbers expected;
           for (int64_t i = 0; i < outer; ++i)
             for (int64_t j = begin; j < begin + length; ++j)
               for (int64_t k = 0; k < inner; ++k) expected.push_back(whole(i, j, k));

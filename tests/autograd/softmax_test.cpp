@@ -12,7 +12,7 @@ TEST_CASE("softmax and log_softmax over the last dimension") {
       Draw draw(22, device);
       const Tensor x = draw.normal(shape);
       const int64_t width = shape[-1];
-      std::vector<double> expected = values(x);
+      Numbers expected = values(x);
       for (size_t i = 0; i < expected.size(); ++i) expected[i] = std::exp(expected[i]);
       for (size_t row = 0; row * uz(width) < expected.size(); ++row) {
         const auto begin = expected.begin() + static_cast<std::ptrdiff_t>(row) * width;

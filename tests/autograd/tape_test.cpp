@@ -90,7 +90,7 @@ TEST_CASE("diamonds add up the gradients of their branches") {
   }
 }
 
-TEST_CASE("products of one input add to its gradient, in place where nobody else holds it") {
+TEST_CASE("products of one input add to its gradient, in place if nothing else holds it") {
   for (Device device : devices()) {
     Draw draw(111, device);
     const std::vector<Tensor> in{draw.normal({5, 4}), draw.normal({4, 3}), draw.normal({4, 3})};
@@ -109,7 +109,7 @@ TEST_CASE("products of one input add to its gradient, in place where nobody else
   }
 }
 
-TEST_CASE("gradients go through a relu once, whichever of its users took them there") {
+TEST_CASE("gradients pass a relu once, whichever of its users brings them") {
   for (Device device : devices()) {
     Draw draw(112, device);
     const std::vector<Tensor> in{draw.normal({5, 4}), draw.normal({4, 4}), draw.normal({4, 3}),
@@ -157,7 +157,7 @@ TEST_CASE("nothing is recorded while ops go backward") {
   CHECK_FALSE(recorded);
 }
 
-TEST_CASE("only what leads to a gradient is computed") {
+TEST_CASE("only gradients that are wanted are computed") {
   const Var x = Var::parameter(Tensor::full({2}, 1.0)), constant = Tensor::full({2}, 3.0);
   record("two inputs", Tensor::zeros({2}), {x, constant, Var{}}, [](Tensor dy, Gradients& out) {
     CHECK(out.wanted(0));
@@ -166,7 +166,7 @@ TEST_CASE("only what leads to a gradient is computed") {
     out.add(1, dy);
     out.add(0, dy);
   }).backward(Tensor::full({2}, 1.0));
-  CHECK(close(x.grad(), std::vector<double>(2, 1.0), 0.0));
+  CHECK(close(x.grad(), Numbers(2, 1.0), 0.0));
   CHECK_FALSE(constant.grad());
   CHECK(recording({constant, x}));
   CHECK_FALSE(recording({constant, Var{}}));
@@ -187,11 +187,11 @@ TEST_CASE("a seed gradient of another shape, dtype or device is refused") {
     CHECK_THROWS_AS(y.backward(Tensor::zeros({3, 2}, DType::f32, device)), Error);
     if (device.is_cuda()) CHECK_THROWS_AS(y.backward(Tensor::zeros({2, 3})), Error);
     y.backward(Tensor::full({2, 3}, 1.0, DType::f32, device));
-    CHECK(close(x.grad(), std::vector<double>(6, 2.0), 0.0));
+    CHECK(close(x.grad(), Numbers(6, 2.0), 0.0));
   }
 }
 
-TEST_CASE("linear lets its input go before the gradient by it is allocated") {
+TEST_CASE("linear frees its input before it allocates the input's gradient") {
   for (Device device : devices()) {
     constexpr int64_t kRows = 1 << 16, kWidth = 64;
     const auto bytes = uz(kRows * kWidth) * sizeof(float);
@@ -250,8 +250,7 @@ TEST_CASE("changing a saved tensor in place is an error at backward that names t
   }
 }
 
-TEST_CASE(
-    "changing a matrix's values in place is an error at backward, whether it keeps its adjoint or not") {
+TEST_CASE("changing a matrix's values in place is an error at backward, with or without a kept adjoint") {
   for (Device device : devices())
     for (int kept : {0, 1, 2}) {
       CAPTURE(kept);
@@ -278,8 +277,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE(
-    "values that changed before the forward pass give their gradient, or an error where a copy was kept") {
+TEST_CASE("values changed before the forward pass give their gradient, or an error if a copy was kept") {
   for (Device device : devices()) {
     Draw draw(113, device, DType::f32);
     SparseMatrix a = draw.sparse(5, 4, 11);
@@ -305,16 +303,16 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("changing what nobody saved is allowed") {
+TEST_CASE("changing a tensor that was not saved is allowed") {
   const Var x = Var::parameter(Tensor::full({2, 2}, 1.0));
   const Var y = scale(relu(x), 2.0);
   Tensor input = x.value();
   input.fill_(-1.0);
   sum(y).backward();
-  CHECK(close(x.grad(), std::vector<double>(4, 2.0), 0.0));
+  CHECK(close(x.grad(), Numbers(4, 2.0), 0.0));
 }
 
-TEST_CASE("values that nobody saved are freed in the forward pass") {
+TEST_CASE("values that were not saved are freed in the forward pass") {
   for (Device device : devices()) {
     Draw draw(112, device, DType::f32);
     const Var x = Var::parameter(draw.normal({kRows, kCols}));
@@ -334,7 +332,7 @@ TEST_CASE("values that nobody saved are freed in the forward pass") {
   }
 }
 
-TEST_CASE("saved tensors are freed as the backward pass goes by them") {
+TEST_CASE("saved tensors are freed as the backward pass passes them") {
   for (Device device : devices()) {
     Draw draw(113, device, DType::f32);
     const Var x = Var::parameter(draw.normal({kRows, kCols}));
@@ -356,7 +354,7 @@ TEST_CASE("saved tensors are freed as the backward pass goes by them") {
   }
 }
 
-TEST_CASE("deep chains neither recurse when they go backward nor when they go") {
+TEST_CASE("deep chains do not recurse, neither backward nor when they are freed") {
   constexpr int kOps = 100'000;
   const Var x = Var::parameter(Tensor::full({1}, 1.0));
   const auto chain = [&](auto op) {
@@ -384,5 +382,5 @@ TEST_CASE("a chain that another variable still holds stays whole") {
   z = {};
   y = {};
   sum(other).backward();
-  CHECK(close(x.grad(), std::vector<double>(2, 21.0), 0.0));
+  CHECK(close(x.grad(), Numbers(2, 21.0), 0.0));
 }

@@ -80,14 +80,14 @@ TEST_CASE("conversions and fills are the same on every device") {
         }
 }
 
-TEST_CASE("a device without memory left goes on") {
+TEST_CASE("a device that ran out of memory is still usable") {
   for (Device device : devices()) {
     CHECK_THROWS_AS(Tensor::empty({int64_t{1} << 30, int64_t{1} << 18}, DType::f32, device), OutOfMemory);
     CHECK(Tensor::full({3}, 2.0, DType::f32, device).to_vector<float>() == std::vector<float>(3, 2.0f));
   }
 }
 
-TEST_CASE("what is freed within a pool's scope stays until the pool dies") {
+TEST_CASE("memory freed within a pool's scope stays until the pool is destroyed") {
   for (Device device : devices()) {
     const size_t before = memory_stats(device).current;
     auto pool = make_memory_pool(device);
@@ -163,7 +163,7 @@ struct Step {
 
 }  // namespace
 
-TEST_CASE("a replayed step gives the same bits as one that runs, random numbers included") {
+TEST_CASE("a replayed step gives the same bits as an eager one, random numbers included") {
   const std::optional<Device> device = gpu();
   if (!device) return;
   Step eager(*device), captured(*device);
@@ -200,7 +200,7 @@ TEST_CASE("a replayed step gives the same bits as one that runs, random numbers 
   CHECK_THROWS_AS(graph.replay(), Error);
 }
 
-TEST_CASE("what a capture cannot record is an error that leaves everything usable") {
+TEST_CASE("an operation that cannot be captured is an error, and everything stays usable") {
   const std::optional<Device> device = gpu();
   if (!device) return;
   Step step(*device);
@@ -220,7 +220,7 @@ TEST_CASE("what a capture cannot record is an error that leaves everything usabl
   };
   refused([&](StepGraph&) { return step.state.to_vector<float>(); });
   refused([&](StepGraph&) { return step.state.rows(0, 1).reshape({-1}).rows(0, 1).item(); });
-  refused([&](StepGraph&) { return Tensor::from(std::vector<float>{1.0f}, *device); });
+  refused([&](StepGraph&) { return Tensor::from<float>({1.0f}, *device); });
   refused([&](StepGraph&) { synchronize(*device); });
   refused([&](StepGraph&) { Stream::current(*device).synchronize(); });
   refused([&](StepGraph&) { Stream::make(*device).wait(Stream::current(*device)); });
@@ -255,7 +255,7 @@ TEST_CASE("what a capture cannot record is an error that leaves everything usabl
   synchronize(*device);
 }
 
-TEST_CASE("a step runs on the stream on which it was captured, in the order of whoever replays it") {
+TEST_CASE("a step runs on the stream of its capture, in the order of the stream that replays it") {
   const std::optional<Device> device = gpu();
   if (!device) return;
   const Stream home = Stream::make(*device), elsewhere = Stream::make(*device);
@@ -313,7 +313,7 @@ TEST_CASE("other threads allocate, copy, draw and compute while a step is being 
   }
 }
 
-TEST_CASE("what is made once on demand within a capture is computed, and is not the step's") {
+TEST_CASE("what is made once on demand within a capture is computed then, and is not part of the step") {
   const std::optional<Device> device = gpu();
   if (!device) return;
   const Tensor x = Tensor::full({1000}, 3.0, DType::f32, *device);

@@ -26,7 +26,7 @@ TEST_CASE("choices are kept in the order of their subjects, the last one of each
   CHECK(explanations().empty());
 }
 
-TEST_CASE("a sparse product says for which structure and width it chose what, once") {
+TEST_CASE("a sparse product explains its choice for a structure and width, once") {
   for (Device device : devices()) {
     Draw draw(7, device, DType::f32);
     const Graph graph = draw.graph(50, 300);
@@ -41,9 +41,7 @@ TEST_CASE("a sparse product says for which structure and width it chose what, on
   }
 }
 
-TEST_CASE(
-    "on a GPU attention and reductions over neighbours say which of their shapes they took, each by its "
-    "name") {
+TEST_CASE("on a GPU attention and reductions over neighbours explain their choices, each by its name") {
   for (Device device : devices()) {
     if (device.is_cpu()) continue;  // one way each
     Draw draw(8, device, DType::f32);

@@ -92,7 +92,7 @@ TEST_CASE("a maker that throws leaves nothing made") {
   CHECK(*lazy.if_made() == 6);
 }
 
-TEST_CASE("what asks for itself while it is made is an error, not a thread that waits for ever") {
+TEST_CASE("a maker that asks for its own result is an error, not a deadlock") {
   KeyedCache cache;
   const auto endless = [&](const auto& self) -> int {
     return *cache.get<int>([&] { return new int(self(self)); });

@@ -147,7 +147,7 @@ TEST_CASE("a long loop is shared by as many threads as set_num_threads allows, w
   }
 }
 
-TEST_CASE("who is done with his own part of a loop helps with the others'") {
+TEST_CASE("a thread that has finished its own part of a loop helps with the others") {
   const Threads threads(4);
   Crowd crowd;
   parallel_for(400, 1, [&](int64_t begin, int64_t) {
@@ -159,7 +159,7 @@ TEST_CASE("who is done with his own part of a loop helps with the others'") {
   CHECK(crowd.most() <= 4);
 }
 
-TEST_CASE("a short loop calls nobody") {
+TEST_CASE("a short loop wakes no other thread") {
   const Threads threads(4);
   CHECK(holds_in_child([] {
     for (int again = 0; again < 100; ++again) parallel_for(2, 1, [](int64_t, int64_t) {});

@@ -133,7 +133,7 @@ TEST_CASE("log writes lines of its level and above") {
   CHECK(written_by([] { log_debug("yes"); }) == "yes\n");
 }
 
-TEST_CASE("nothing below the level that is set is written, and what is at it or above is") {
+TEST_CASE("only messages at the set level or above are written") {
   const struct {
     LogLevel level;
     const char* text;
@@ -183,7 +183,7 @@ TEST_CASE("a terminal shows a bar with the time left, in hours where it is long"
   CHECK(seconds < 60);
 }
 
-TEST_CASE("the time left is reckoned from what this run has done, and a bar fits its line") {
+TEST_CASE("the time left is estimated from this run's steps, and a bar fits its line") {
   if (!has_terminals()) return;
   const auto seconds_left = [](int64_t done) {
     const std::string text = shown_by([&] {
@@ -269,7 +269,7 @@ TEST_CASE("a loop that ended early goes on with what is left, under the name it 
   CHECK(text == "run 2/2  epoch 100/200  loss 0.5\nrun 2/2  epoch 200/200  loss 0.5\n");
 }
 
-TEST_CASE("of nested bars the innermost is shown, and lines of the log stand alone") {
+TEST_CASE("of nested bars the innermost is shown, and log lines are on lines of their own") {
   if (!has_terminals()) return;
   CHECK(Progress::current() == nullptr);
   const std::string text = shown_by([] {

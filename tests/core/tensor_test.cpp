@@ -30,8 +30,8 @@ TEST_CASE("tensors are made empty, filled, and from values") {
     CHECK(t.str() == "[2, 3] float32 on " + device.str());
     for (DType dtype : kAll) {
       CAPTURE(name_of(dtype));
-      CHECK(values(Tensor::zeros({3}, dtype, device)) == std::vector<double>{0, 0, 0});
-      CHECK(values(Tensor::full({2}, 7, dtype, device)) == std::vector<double>{7, 7});
+      CHECK(values(Tensor::zeros({3}, dtype, device)) == Numbers{0, 0, 0});
+      CHECK(values(Tensor::full({2}, 7, dtype, device)) == Numbers{7, 7});
     }
     CHECK(Tensor::empty({0, 5}, DType::f32, device).to_vector<float>().empty());
     const Tensor scalar = Tensor::full({}, 2.5, DType::f32, device);
@@ -89,14 +89,14 @@ TEST_CASE("what is carved out of a tensor has its memory, and a version of its o
     Tensor first = whole.carve(0, {2, 2}, DType::f32), second = whole.rows(16, 64).carve(8, {3}, DType::i64);
     CHECK(second.raw_data() == static_cast<const char*>(whole.raw_data()) + 24);
     const uint64_t version = whole.version(), of_first = first.version();
-    second.copy_(Tensor::from(std::vector<int64_t>{1, -1, 2}));
+    second.copy_(Tensor::from<int64_t>({1, -1, 2}));
     CHECK(first.version() == of_first);
     CHECK(whole.version() == version);
     CHECK(first.storage_id() != whole.storage_id());
     CHECK(!whole.is_unique());
     CHECK(whole.to_vector<uint8_t>()[24] == 1);
     CHECK(whole.to_vector<uint8_t>()[32] == 255);
-    CHECK(values(first) == std::vector<double>{0, 0, 0, 0});
+    CHECK(values(first) == Numbers{0, 0, 0, 0});
     CHECK(whole.carve(64, {0, 3}, DType::f64).numel() == 0);
     CHECK_ERROR_HAS(whole.carve(56, {3}, DType::f32), "carve: [3] float32 from byte 56 of [64] uint8");
     CHECK_THROWS_AS(whole.carve(-4, {1}, DType::f32), Error);
@@ -111,11 +111,11 @@ TEST_CASE("what is carved out of a tensor has its memory, and a version of its o
       left = gone.carve(400, {100}, DType::f32);
     }
     (void)Tensor::zeros({1000}, DType::f32, device);
-    CHECK(values(left) == std::vector<double>(100, 7));
+    CHECK(values(left) == Numbers(100, 7));
   }
 }
 
-TEST_CASE("borrowed memory is read in place, and its owner let go with the last tensor over it") {
+TEST_CASE("borrowed memory is read in place, and its owner is freed with the last tensor over it") {
   auto memory = std::make_shared<std::vector<float>>(std::vector<float>{1, 2, 3, 4, 5, 6});
   Tensor matrix = Tensor::borrow(memory->data(), {3, 2}, DType::f32, {}, memory);
   CHECK(matrix.raw_data() == memory->data());
@@ -124,10 +124,10 @@ TEST_CASE("borrowed memory is read in place, and its owner let go with the last 
   Tensor row = matrix.rows(1, 2), part = matrix.carve(16, {2}, DType::f32);
   matrix = {};
   CHECK(memory.use_count() == 2);
-  CHECK(values(row) == std::vector<double>{3, 4});
+  CHECK(values(row) == Numbers{3, 4});
   row = {};
   (*memory)[5] = 7;
-  CHECK(values(part) == std::vector<double>{5, 7});
+  CHECK(values(part) == Numbers{5, 7});
   part = {};
   CHECK(memory.use_count() == 1);
   CHECK(Tensor::borrow(nullptr, {0, 4}, DType::i32, {}, memory).clone().numel() == 0);
@@ -176,7 +176,7 @@ TEST_CASE("every write raises the version that all views share; reading does not
   }
 }
 
-TEST_CASE("elements are asked for by their own type") {
+TEST_CASE("elements are accessed by their own type") {
   Tensor t = Tensor::zeros({2}, DType::i32);
   CHECK_ERROR_HAS(t.data<float>(), "asked for as float32");
   CHECK_THROWS_AS(t.mutable_data<int64_t>(), Error);
@@ -188,12 +188,12 @@ TEST_CASE("conversions between all dtypes") {
     for (DType from : kAll)
       for (DType to : kAll) {
         CAPTURES(name_of(from), name_of(to));
-        const std::vector<double> numbers{0, 1, 2, 100, 127, 96};
+        const Numbers numbers{0, 1, 2, 100, 127, 96};
         const Tensor t = Tensor::from(numbers).to(from).to(device).to(to);
         CHECK(t.dtype() == to);
         CHECK(values(t) == numbers);
       }
-  const Tensor t = Tensor::from(std::vector<float>{1.9f, -1.9f, 0.5f});
+  const Tensor t = Tensor::from<float>({1.9f, -1.9f, 0.5f});
   CHECK(t.to(DType::i32).to_vector<int32_t>() == std::vector<int32_t>{1, -1, 0});
   CHECK(t.to(DType::f32).shares_storage_with(t));
   CHECK(random_tensor({70001}).to(DType::f64).to(DType::f32).numel() == 70001);
@@ -212,7 +212,7 @@ TEST_CASE("bfloat16 rounds to nearest, ties to even") {
   CHECK(std::isnan(through(std::bit_cast<float>(0x7f800001u))));  // would round to infinity
   for (Device device : devices()) {
     const Tensor x = random_tensor({3001}, DType::f32, device);
-    const std::vector<double> in = values(x), out = values(x.to(DType::bf16));
+    const Numbers in = values(x), out = values(x.to(DType::bf16));
     for (size_t i = 0; i < in.size(); ++i)
       REQUIRE(out[i] == static_cast<double>(through(static_cast<float>(in[i]))));
   }

@@ -52,14 +52,13 @@ TEST_CASE("activate: values of every non-linearity, also in place") {
 
 TEST_CASE("activate: far out, at zero and at NaN") {
   on_devices_and_features([](Device device, DType dtype) {
-    const std::vector<double> points{-1e30, -200, -90,  -20, -6, -3, -1e-3, -1e-7,
-                                     0,     1e-7, 1e-3, 3,   6,  20, 90,    1e30};
+    const Numbers points{-1e30, -200, -90, -20, -6, -3, -1e-3, -1e-7, 0, 1e-7, 1e-3, 3, 6, 20, 90, 1e30};
     const Tensor x = Tensor::from(points).to(dtype).to(device);
     Tensor y = Tensor::empty_like(x);
     for (Activation activation : kAll) {
       CAPTURE(name_of(activation));
       kernels::activate({.activation = activation, .x = x, .y = y});
-      const std::vector<double> got = values(y), at = values(x);
+      const Numbers got = values(y), at = values(x);
       for (size_t i = 0; i < at.size(); ++i) {
         CAPTURE(at[i]);
         const double expected = expected_value(activation, at[i], static_cast<double>(0.01f));
@@ -85,11 +84,11 @@ TEST_CASE("activate_backward: derivatives by differences") {
       Tensor dx = Tensor::empty_like(x);
       kernels::activate_backward({.activation = activation, .slope = 0.2f, .x = x, .dy = dy, .dx = dx});
       const double h = 1e-6, slope = static_cast<double>(0.2f);
-      std::vector<double> expected = mapped(x, [&](double v) {
+      Numbers expected = mapped(x, [&](double v) {
         return (expected_value(activation, v + h, slope) - expected_value(activation, v - h, slope)) /
                (2 * h);
       });
-      const std::vector<double> grad = values(dy), at = values(x);
+      const Numbers grad = values(dy), at = values(x);
       for (size_t i = 0; i < expected.size(); ++i)
         expected[i] = std::abs(at[i]) < 2 * h ? values(dx)[i] : expected[i] * grad[i];
       CHECK(close(dx, expected, dtype == DType::f64 ? 1e-8 : 2 * tolerance(dtype)));

@@ -10,8 +10,6 @@
 // Structures, plain reference loops in double precision and comparisons for the attention tests.
 namespace adj::test {
 
-using Numbers = std::vector<double>;
-
 /// A structure and its transpose; edges are numbered in entry order or, optionally, in another order.
 struct Edges {
   Csr csr, transposed;
@@ -87,17 +85,20 @@ inline Rows random_rows(const std::vector<int64_t>& lengths, int64_t cols, uint3
 
 /// Rectangular, with empty rows and columns.
 inline Rows small_rows() { return random_rows({3, 0, 1, 17, 0, 5, 2, 40}, 61, 1); }
-/// Rows and a column that are split into pieces, one row and the column into so many that they are merged in
-/// runs first; also medium, short and empty rows.
-inline Rows skewed_rows() {
+/// Short rows and empty ones; a row of `heaviest` entries and one of 9,000 at the end, which every method
+/// splits; two of medium length.
+inline std::vector<int64_t> skewed_lengths(int64_t heaviest) {
   std::vector<int64_t> lengths(150);
   for (size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int64_t>(i * i % 13);
-  lengths[17] = 30000;
+  lengths[17] = heaviest;
   lengths[40] = 700;
   lengths[41] = 90;
   lengths.back() = 9000;
-  return random_rows(lengths, 61, 2);
+  return lengths;
 }
+/// Rows and a column that are split into pieces, one row and the column into so many that they are merged in
+/// runs first; also medium, short and empty rows.
+inline Rows skewed_rows() { return random_rows(skewed_lengths(30000), 61, 2); }
 /// Undirected, over 61 nodes, each with a self-loop.
 inline Rows symmetric_rows() {
   Rows rows(61);

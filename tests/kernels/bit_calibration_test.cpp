@@ -143,7 +143,7 @@ TEST_CASE("least squares take the part of the range with the least error") {
   });
 }
 
-TEST_CASE("least squares leave out what is far from all others, and find the mean for one bit") {
+TEST_CASE("least squares ignore outliers, and find the mean for one bit") {
   std::vector<float> numbers = random_tensor({100, 100}).to_vector<float>();
   const CalibrationOptions one{.method = Calibration::least_squares, .range = BitRange::symmetric};
   double mean = 0.0, most = 0.0;

@@ -161,7 +161,7 @@ TEST_CASE("ranges hold all finite numbers, 0 exactly where they are affine, alik
     CHECK(zeros.scale.to_vector<float>() == std::vector<float>{1.0f});
     CHECK(to_values(zeros).to_vector<float>() == std::vector<float>(12, 0.0f));
     // One bit holds two numbers, and a constant exactly.
-    const Tensor signs = Tensor::from(std::vector<float>{-3.0f, 3.0f, 3.0f, -3.0f}, Shape{2, 2}, device);
+    const Tensor signs = Tensor::from<float>({-3.0f, 3.0f, 3.0f, -3.0f}, Shape{2, 2}, device);
     CHECK(to_values(to_bits(signs, 1, PackedAlong::rows, BitRange::symmetric)).to_vector<float>() ==
           signs.to_vector<float>());
     CHECK(to_values(to_bits(Tensor::full({2, 3}, -5.0, DType::f32, device), 1)).to_vector<float>() ==
@@ -169,10 +169,9 @@ TEST_CASE("ranges hold all finite numbers, 0 exactly where they are affine, alik
   }
 }
 
-TEST_CASE("what is not in a bit tensor's range is held within it") {
-  const Tensor x = Tensor::from(
-      std::vector<float>{-INFINITY, -9.0f, 0.0f, 0.49f, 0.5f, 1.5f, 2.5f, 7.4f, 9.0f, 1e30f, INFINITY, NAN},
-      Shape{1, 12});
+TEST_CASE("numbers outside a bit tensor's range are clamped to it") {
+  const Tensor x = Tensor::from<float>(
+      {-INFINITY, -9.0f, 0.0f, 0.49f, 0.5f, 1.5f, 2.5f, 7.4f, 9.0f, 1e30f, INFINITY, NAN}, Shape{1, 12});
   for (Device device : devices()) {
     const Tensor one = scalar(1.0f, device), nothing = scalar(0.0f, device);
     CHECK(to_values(to_bits(x.to(device), 3, one, nothing)).to_vector<float>() ==
@@ -186,7 +185,7 @@ TEST_CASE("what is not in a bit tensor's range is held within it") {
   }
 }
 
-TEST_CASE("float products of bit tensors are those of the numbers they stand for") {
+TEST_CASE("float products of bit tensors are products of the numbers that their bits represent") {
   for (int bits : {1, 2, 4, 8}) {
     const Tensor x = random_tensor({70, 200}), w = random_tensor({200, 33});
     std::vector<float> scale(33), first;
@@ -199,8 +198,8 @@ TEST_CASE("float products of bit tensors are those of the numbers they stand for
                                   PackedAlong::columns);
       Tensor y = Tensor::empty({70, 33}, DType::f32, device);
       kernels::bit_gemm({.a = a, .b = b, .y = y});
-      const std::vector<double> left = values(to_values(a)),
-                                right = values(to_values(b, PackedAlong::columns)), got = values(y);
+      const Numbers left = values(to_values(a)), right = values(to_values(b, PackedAlong::columns)),
+                    got = values(y);
       for (size_t i = 0; i < 70; ++i)
         for (size_t j = 0; j < 33; ++j) {
           double sum = 0.0, size = 0.0;
@@ -217,7 +216,7 @@ TEST_CASE("float products of bit tensors are those of the numbers they stand for
   }
 }
 
-TEST_CASE("products to bits are the layer's end and a quantisation of the float product") {
+TEST_CASE("products to bits are the float product, scaled, shifted and quantised") {
   for (const auto& [m, n, k] : std::initializer_list<std::tuple<int64_t, int64_t, int64_t>>{
            {70, 33, 200}, {131, 300, 1100}, {9, 1030, 64}})
     for (int bits : {1, 2, 4})
@@ -254,15 +253,15 @@ TEST_CASE("products to bits are the layer's end and a quantisation of the float 
             kernels::bit_gemm({.a = a, .b = b, .y = y});
             kernels::bit_gemm({.a = a, .b = b, .bias = shift.to(device), .y = with_bias});
             CHECK(same_bits(with_bias, (Var(y) + Var(shift.to(device))).value()));
-            std::vector<double> value = values(y);
-            const std::vector<double> s = values(scale), t = values(shift), rs = values(row_scale),
-                                      rt = values(row_shift);
+            Numbers value = values(y);
+            const Numbers s = values(scale), t = values(shift), rs = values(row_scale),
+                          rt = values(row_shift);
             for (size_t i = 0; ends > 0 && i < value.size(); ++i) {
               const size_t r = i / uz(n), c = i % uz(n);
               value[i] =
                   std::max(0.0, ends == 2 ? value[i] * rs[r] * s[c] + rt[r] + t[c] : value[i] * s[c] + t[c]);
             }
-            const std::vector<double> got = values(to_values(q));
+            const Numbers got = values(to_values(q));
             const double of_zero = values(q.zero)[0];
             std::vector<int32_t> wanted_sums(uz(m));
             for (size_t i = 0; i < got.size(); ++i) {
@@ -371,7 +370,7 @@ TEST_CASE("products to one bit by thresholds and without are the same on every d
       }
 }
 
-TEST_CASE("products leave out steps without a bit, and are the same") {
+TEST_CASE("products that skip steps without a bit are the same") {
   constexpr int64_t kRows = 700, kInner = 5000;
   std::vector<float> numbers(uz(kRows * kInner));
   std::mt19937 random(5);

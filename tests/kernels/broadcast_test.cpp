@@ -57,8 +57,8 @@ TEST_CASE("binary: all operations under broadcasting") {
           const Tensor b = random_ints(shapes.b.numel(), 1, 100).to(dtype).to(device).reshape(shapes.b);
           Tensor y = Tensor::empty(shapes.y, dtype, device);
           kernels::binary({.op = op, .a = a, .b = b, .y = y});
-          const std::vector<double> left = values(a), right = values(b);
-          std::vector<double> expected(uz(y.numel()));
+          const Numbers left = values(a), right = values(b);
+          Numbers expected(uz(y.numel()));
           for (size_t i = 0; i < expected.size(); ++i)
             expected[i] = binary_of(op, left[place(shapes.a, shapes.y, static_cast<int64_t>(i))],
                                     right[place(shapes.b, shapes.y, static_cast<int64_t>(i))]);
@@ -76,8 +76,8 @@ TEST_CASE("binary reads views that begin anywhere") {
     const Tensor a = whole.reshape({132}).rows(1, 121).reshape({10, 12}), b = whole.rows(3, 4);
     Tensor y = Tensor::empty({10, 12}, dtype, device);
     kernels::binary({.op = Binary::add, .a = a, .b = b, .y = y});
-    std::vector<double> expected = values(a);
-    const std::vector<double> row = values(b);
+    Numbers expected = values(a);
+    const Numbers row = values(b);
     for (size_t i = 0; i < expected.size(); ++i) expected[i] += row[i % 12];
     CHECK(close(y, expected, tolerance(dtype)));
   });
@@ -92,7 +92,7 @@ TEST_CASE("expand repeats") {
           const Tensor x = random_tensor(from, dtype, device);
           Tensor y = Tensor::empty(shapes.y, dtype, device);
           kernels::expand({.x = x, .y = y});
-          const std::vector<double> in = values(x), out = values(y);
+          const Numbers in = values(x), out = values(y);
           for (size_t i = 0; i < out.size(); ++i)
             REQUIRE(out[i] == in[place(from, shapes.y, static_cast<int64_t>(i))]);
         }

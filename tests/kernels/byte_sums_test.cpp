@@ -45,7 +45,7 @@ TEST_CASE("an adjacency of one bit an entry has the entries' bits, and says wher
     const Csr host = random_structure(skewed_lengths(170, cols), cols, false, 3);
     const auto offsets = host.offsets.to_vector<int64_t>();
     const auto indices = host.indices.to_vector<int32_t>();
-    std::vector<double> dense(uz(170 * cols));
+    Numbers dense(uz(170 * cols));
     std::vector<int32_t> sums;
     for (size_t i = 0; i < 170; ++i) {
       for (auto e = uz(offsets[i]); e < uz(offsets[i + 1]); ++e) dense[i * uz(cols) + uz(indices[e])] = 1.0;

@@ -22,7 +22,7 @@ ByteTensor bytes_of(const std::vector<uint8_t>& q, int64_t rows, int64_t cols, i
 
 }  // namespace
 
-TEST_CASE("numbers of few bits share bytes, and come apart again") {
+TEST_CASE("numbers of few bits are packed into bytes and unpacked again") {
   for (Device device : devices())
     for (int bits = 1; bits <= 8; ++bits)
       for (const auto& [rows, cols] : std::initializer_list<std::pair<int64_t, int64_t>>{
@@ -53,8 +53,7 @@ TEST_CASE("numbers of few bits share bytes, and come apart again") {
       }
 }
 
-TEST_CASE(
-    "bytes of another width or number of bits are refused, and narrow ones where padded ones are read") {
+TEST_CASE("bytes of another width or bit count are refused, and narrow ones where padded are expected") {
   const ByteTensor x = bytes_of(std::vector<uint8_t>(15), 3, 5, 2, {});
   ByteTensor few = narrowed(x), other = few;
   few.bytes = few.bytes.rows(0, 2);

@@ -32,35 +32,20 @@ void on_devices_and_features(F f) {
   on_devices({DType::f32, DType::f64, DType::bf16}, f);
 }
 
-/// f() returns a tensor; true if its bits are the same with 1, 2 and 4 threads.
-template <class F>
-bool same_bits_on_any_threads(F f) {
-  Tensor expected;
-  {
-    const Threads one(1);
-    expected = f();
-  }
-  for (int count : {2, 4}) {
-    const Threads threads(count);
-    if (!same_bits(f(), expected)) return false;
-  }
-  return true;
-}
-
 /// f applied to every element.
 template <class F>
-std::vector<double> mapped(const Tensor& x, F f) {
-  std::vector<double> y = values(x);
+Numbers mapped(const Tensor& x, F f) {
+  Numbers y = values(x);
   std::transform(y.begin(), y.end(), y.begin(), f);
   return y;
 }
 
 /// d loss / d x by central differences; loss() reads x. float64 on the CPU.
 template <class F>
-std::vector<double> numeric_gradient(Tensor& x, F loss) {
+Numbers numeric_gradient(Tensor& x, F loss) {
   constexpr double kStep = 1e-5;
   double* element = x.mutable_data<double>();
-  std::vector<double> gradient(uz(x.numel()));
+  Numbers gradient(uz(x.numel()));
   for (size_t i = 0; i < gradient.size(); ++i) {
     const double middle = element[i];
     element[i] = middle + kStep;
@@ -75,7 +60,7 @@ std::vector<double> numeric_gradient(Tensor& x, F loss) {
 
 /// Σ a b over all elements.
 inline double dot(const Tensor& a, const Tensor& b) {
-  const std::vector<double> x = values(a), y = values(b);
+  const Numbers x = values(a), y = values(b);
   double sum = 0.0;
   for (size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
   return sum;

@@ -54,11 +54,11 @@ TEST_CASE("coo_mean divides by the number of entries of the row") {
     Tensor degree = Tensor::empty({list.nodes}, DType::f32, device);
     kernels::coo_degrees({.row = row, .y = degree});
     const Tensor w = random_tensor({row.numel()}, dtype, device);
-    const std::vector<double> d = values(degree), of_w = values(w);
+    const Numbers d = values(degree), of_w = values(w);
     for (const bool weighted : {false, true}) {
       Tensor y = Tensor::empty_like(w);
       kernels::coo_mean({.row = row, .degree = degree, .w = weighted ? w : Tensor(), .y = y});
-      std::vector<double> expected;
+      Numbers expected;
       for (size_t e = 0; e < list.dst.size(); ++e)
         expected.push_back((weighted ? of_w[e] : 1.0) / d[uz(list.dst[e])]);
       CHECK(close(y, expected, 1e-6));
@@ -78,9 +78,9 @@ TEST_CASE("coo_gcn_normalize equals the plain normalisation, and has the same bi
             for (size_t e = 0; e < list.dst.size(); ++e)
               w.push_back(weighted ? 0.5f + static_cast<float>(e % 7) : 1.0f);
             // Plainly: the last loop counts alone.
-            std::vector<double> kept(w.begin(), w.end());
+            Numbers kept(w.begin(), w.end());
             const auto nodes = uz(list.nodes);
-            std::vector<double> loop(nodes, static_cast<double>(fill)), degree(nodes, 0.0);
+            Numbers loop(nodes, static_cast<double>(fill)), degree(nodes, 0.0);
             if (with_loops)
               for (size_t e = 0; e < kept.size(); ++e)
                 if (list.dst[e] == list.src[e]) {
@@ -90,7 +90,7 @@ TEST_CASE("coo_gcn_normalize equals the plain normalisation, and has the same bi
             for (size_t e = 0; e < kept.size(); ++e) degree[uz(list.dst[e])] += kept[e];
             if (with_loops)
               for (size_t i = 0; i < nodes; ++i) degree[i] += loop[i], kept.push_back(loop[i]);
-            std::vector<double> expected;
+            Numbers expected;
             for (size_t e = 0; e < kept.size(); ++e) {
               const size_t i = e < w.size() ? uz(list.dst[e]) : e - w.size();
               const size_t j = e < w.size() ? uz(list.src[e]) : e - w.size();

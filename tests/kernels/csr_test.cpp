@@ -149,7 +149,7 @@ Coo at_boundaries() {
 
 Tensor positive_values(int64_t n, Device device) {
   std::vector<float> value(uz(n));
-  const std::vector<double> raw = values(random_tensor({n}));
+  const Numbers raw = values(random_tensor({n}));
   for (size_t e = 0; e < value.size(); ++e) value[e] = static_cast<float>(std::abs(raw[e])) + 0.1f;
   return Tensor::from(value, device);
 }
@@ -177,7 +177,7 @@ TEST_CASE("coo_to_csr sorts columns of all their bits") {
   }
 }
 
-TEST_CASE("join_rows puts the rows of one structure behind those of another") {
+TEST_CASE("join_rows appends the rows of one structure to those of another") {
   for (Device device : devices())
     for (const Coo& coo : lists()) {
       Coo other{coo.rows, coo.cols, {}, {}};
@@ -235,7 +235,7 @@ TEST_CASE("transpose turns the structure, stably") {
 TEST_CASE("row_sums adds values, through an order, or counts entries") {
   for_matrices(lists(), [](const Matrix& m, const Coo& coo) {
     for_values(m, [&](const CsrMatrix& a, auto value) {
-      std::vector<double> expected(uz(coo.rows), 0.0);
+      Numbers expected(uz(coo.rows), 0.0);
       for (size_t i = 0; i < expected.size(); ++i)
         for (int64_t e = m.offsets[i]; e < m.offsets[i + 1]; ++e)
           expected[i] += static_cast<double>(value(e));
@@ -310,8 +310,8 @@ TEST_CASE("gcn_normalize divides by the roots of the row sums") {
       const int64_t entries = m.csr.entries();
       for (bool weighted : {false, true}) {
         Tensor value = weighted ? positive_values(entries, device) : Tensor{};
-        const std::vector<double> v = weighted ? values(value) : std::vector<double>(uz(entries), 1.0);
-        std::vector<double> d(uz(coo.rows), 0.0), expected, by_row;
+        const Numbers v = weighted ? values(value) : Numbers(uz(entries), 1.0);
+        Numbers d(uz(coo.rows), 0.0), expected, by_row;
         for (size_t i = 0; i < d.size(); ++i)
           for (auto e = uz(m.offsets[i]); e < uz(m.offsets[i + 1]); ++e) d[i] += v[e];
         for (size_t i = 0; i < d.size(); ++i)
@@ -347,7 +347,7 @@ TEST_CASE("normalised weights are 0 where a row sums to nothing or less, and NaN
       kernels::row_normalize_entries({.a = a, .weights = by_row});
       return std::array{values(degree), values(weights), values(by_row)};
     };
-    using Numbers = std::vector<double>;
+
     // Row 0: 1 - 1; row 1: -2; row 2: 4.
     const auto [degree, weights, by_row] =
         normalized(3, {0, 2, 3, 6}, {0, 1, 2, 0, 1, 2}, {1, -1, -2, 1, 1, 2});

@@ -99,7 +99,7 @@ TEST_CASE("dot_attention with keys for values, scaled or not, equals plain loops
                       comparing({Values::keys, Values::scaled_keys}));
 }
 
-TEST_CASE("dot_attention's gradients are the same whichever are asked for, and on any number of threads") {
+TEST_CASE("dot_attention's gradients are the same alone and together, and on any number of threads") {
   for (Device device : devices())
     for (Values kind : {Values::own, Values::scaled_keys}) {
       const Edges edges(skewed_rows(), 61, true, device);
@@ -109,7 +109,7 @@ TEST_CASE("dot_attention's gradients are the same whichever are asked for, and o
     }
 }
 
-TEST_CASE("dot_attention's gradients where o has the edges' share already") {
+TEST_CASE("dot_attention's gradients when o already includes the edge features' part") {
   for (Device device : devices()) {
     const Edges edges(small_rows(), 61, true, device);
     DotCall t(edges, {2, 3, 4, true}, DType::f64, device);
@@ -137,7 +137,7 @@ TEST_CASE("dot_attention's gradients where o has the edges' share already") {
   }
 }
 
-TEST_CASE("dot_attention bears large logits and keeps what is not a number to its row and head") {
+TEST_CASE("dot_attention with large logits is finite, and a NaN stays in its row and head") {
   for (Device device : devices()) {
     const Edges edges(symmetric_rows(), 61, false, device);
     const DotCall t(edges, {3, 5, 0, false}, DType::f32, device);

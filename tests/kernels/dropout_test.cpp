@@ -7,9 +7,8 @@ using namespace adj::test;
 namespace {
 
 /// As core/random.h states it, one position at a time.
-std::vector<double> expected_dropout(const std::vector<double>& x, uint64_t seed, uint64_t stream,
-                                     const DropoutRule& rule) {
-  std::vector<double> y(x.size());
+Numbers expected_dropout(const Numbers& x, uint64_t seed, uint64_t stream, const DropoutRule& rule) {
+  Numbers y(x.size());
   for (size_t i = 0; i < x.size(); ++i)
     if (dropout_keeps(philox(seed, stream, i / 8), static_cast<int>(i % 8), rule.threshold))
       y[i] = x[i] * static_cast<double>(rule.scale);

@@ -12,8 +12,8 @@ TEST_CASE("linear_combination: with and without b, in place") {
       Tensor a = random_tensor({n}, dtype, device), b = random_tensor({n}, dtype, device);
       Tensor y = Tensor::empty_like(a);
       kernels::linear_combination({.alpha = 1.5, .a = a, .beta = -0.25, .b = b, .y = y});
-      std::vector<double> expected = values(a);
-      const std::vector<double> other = values(b);
+      Numbers expected = values(a);
+      const Numbers other = values(b);
       for (size_t i = 0; i < expected.size(); ++i) expected[i] = 1.5 * expected[i] - 0.25 * other[i];
       CHECK(close(y, expected, tolerance(dtype)));
       kernels::linear_combination({.alpha = 1.5, .a = a, .beta = -0.25, .b = b, .y = b});
@@ -30,8 +30,8 @@ TEST_CASE("multiply, multiply_scalar") {
       Tensor a = random_tensor({n, 1}, dtype, device), b = random_tensor({n, 1}, dtype, device);
       Tensor y = Tensor::empty_like(a);
       kernels::multiply({.a = a, .b = b, .y = y});
-      std::vector<double> expected = values(a);
-      const std::vector<double> other = values(b);
+      Numbers expected = values(a);
+      const Numbers other = values(b);
       for (size_t i = 0; i < expected.size(); ++i) expected[i] *= other[i];
       CHECK(close(y, expected, tolerance(dtype)));
       const Tensor s = Tensor::full({}, -2.5, accumulator_dtype(dtype), device);
@@ -58,8 +58,8 @@ TEST_CASE("add_bias and scale_rows: narrow, odd, wide and empty") {
       CAPTURES(rows, columns);
       const Tensor x = random_tensor({rows, columns}, dtype, device);
       const Tensor bias = random_tensor({columns}, dtype, device), s = random_tensor({rows}, dtype, device);
-      const std::vector<double> in = values(x), shift = values(bias), factor = values(s);
-      std::vector<double> shifted(in.size()), scaled(in.size());
+      const Numbers in = values(x), shift = values(bias), factor = values(s);
+      Numbers shifted(in.size()), scaled(in.size());
       for (int64_t i = 0; i < rows; ++i)
         for (int64_t f = 0; f < columns; ++f) {
           const auto k = uz(i * columns + f);
@@ -89,7 +89,7 @@ TEST_CASE("permute moves elements of any dtype") {
       const Tensor x = random_ints(1001, 0, 200).to(dtype).to(device);
       Tensor y = Tensor::empty_like(x);
       kernels::permute({.x = x, .order = index, .y = y});
-      const std::vector<double> in = values(x), out = values(y);
+      const Numbers in = values(x), out = values(y);
       for (size_t k = 0; k < out.size(); ++k) REQUIRE(out[k] == in[uz(order[k])]);
     }
   }

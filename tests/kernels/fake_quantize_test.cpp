@@ -21,7 +21,7 @@ struct Case {
     x = random_tensor({r, c});
     // Numbers in the middle between two integers, at the ends and far beyond them.
     const int64_t n = count();
-    const std::vector<double> drawn = values(random_tensor({n}));
+    const Numbers drawn = values(random_tensor({n}));
     const int last = (1 << b) - 1;
     std::vector<float> scales, zeros;
     for (int64_t i = 0; i < n; ++i) {
@@ -83,7 +83,7 @@ TEST_CASE("fake_quantize is to_values(to_bits()) to the bit, and leaves the rows
   });
 }
 
-TEST_CASE("fake_quantize by hand: ties go to even, what is beyond is held, NaN is 0") {
+TEST_CASE("fake_quantize by hand: ties go to even, numbers out of range are clamped, NaN is 0") {
   for (Device device : devices()) {
     const Tensor x = Tensor::from<float>({0.25f, 0.75f, 1.25f, -0.25f, -9.0f, 9.0f, NAN, INFINITY, -INFINITY},
                                          {1, 9}, device);
@@ -102,7 +102,7 @@ TEST_CASE("fake_quantize by hand: ties go to even, what is beyond is held, NaN i
   }
 }
 
-TEST_CASE("the gradients of fake_quantize are those of the definition, by plain loops") {
+TEST_CASE("the gradients of fake_quantize equal plain loops") {
   for_cases([](const Case& c) {
     const Tensor dy = random_tensor({c.rows, c.cols}), keep = some_rows(c.rows);
     const double g = lsq_gradient_scale(c.rows * c.cols / std::max<int64_t>(c.count(), 1), c.bits);
@@ -111,7 +111,7 @@ TEST_CASE("the gradients of fake_quantize are those of the definition, by plain 
     const auto which = keep.to_vector<uint8_t>();
     const float last = static_cast<float>((1 << c.bits) - 1);
     for (const bool keeps : {false, true}) {
-      std::vector<double> dx, dscale(uz(c.count()));
+      Numbers dx, dscale(uz(c.count()));
       for (int64_t r = 0; r < c.rows; ++r)
         for (int64_t k = 0; k < c.cols; ++k) {
           const auto i = uz(r * c.cols + k);
@@ -140,7 +140,7 @@ TEST_CASE("the gradients of fake_quantize are those of the definition, by plain 
   });
 }
 
-TEST_CASE("where one gradient of fake_quantize is asked for, it is the same") {
+TEST_CASE("a gradient of fake_quantize is the same alone and with the other") {
   for (Device device : devices()) {
     const Tensor x = random_tensor({40, 12}, DType::f32, device),
                  dy = random_tensor({40, 12}, DType::f32, device);

@@ -64,7 +64,7 @@ TEST_CASE("gat and its gradients equal plain loops") { for_attention_cases(kWide
 
 TEST_CASE("gat of narrow rows, several to a vector, equals plain loops") { for_narrow_cases(compare); }
 
-TEST_CASE("gat's gradients are the same whichever of them are asked for, and on any number of threads") {
+TEST_CASE("gat's gradients are the same alone and together, and on any number of threads") {
   for (Device device : devices())
     for (bool featured : {false, true}) {
       CAPTURE(featured);
@@ -78,7 +78,7 @@ TEST_CASE("gat's gradients are the same whichever of them are asked for, and on 
     }
 }
 
-TEST_CASE("gat bears large logits, gives -inf nothing and shows what is not a number") {
+TEST_CASE("gat with large logits is finite, -inf has weight 0, and NaN is passed on") {
   for (Device device : devices())
     for (int32_t repeats : {1, 4000, 12000}) {  // of the first row: a short one, and ones in pieces
       CAPTURE(repeats);
@@ -87,9 +87,9 @@ TEST_CASE("gat bears large logits, gives -inf nothing and shows what is not a nu
       const Edges edges(rows, 5, false, device);
       GatCall t(edges, {1, 2, 0, false}, DType::f32, device);
       // Sources 0 and 1 have equal, huge terms, 2 one that is not a number, 3 none at all.
-      t.l = Tensor::from(std::vector<float>{0, -6e37f, 0, 0, 0, 0}, {6, 1}, device);
-      t.r = Tensor::from(std::vector<float>{3e38f, 3e38f, NAN, -INFINITY, -1e4f}, {5, 1}, device);
-      t.x = Tensor::from(std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {5, 2}, device);
+      t.l = Tensor::from<float>({0, -6e37f, 0, 0, 0, 0}, {6, 1}, device);
+      t.r = Tensor::from<float>({3e38f, 3e38f, NAN, -INFINITY, -1e4f}, {5, 1}, device);
+      t.x = Tensor::from<float>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {5, 2}, device);
       t.forward();
       const Numbers o = values(t.o), lse = values(t.lse);
       CHECK(o[0] == doctest::Approx(2.0));  // of sources 0 and 1 alone
@@ -111,7 +111,7 @@ TEST_CASE("gat bears large logits, gives -inf nothing and shows what is not a nu
     }
 }
 
-TEST_CASE("gat keeps what is not a number to its head") {
+TEST_CASE("in gat a NaN stays in its head") {
   for (Device device : devices()) {
     const Edges edges(symmetric_rows(), 61, false, device);
     GatCall t(edges, {3, 5, 0, false}, DType::f32, device);
@@ -122,7 +122,7 @@ TEST_CASE("gat keeps what is not a number to its head") {
   }
 }
 
-TEST_CASE("a bias far larger than gat's sums costs its gradients the rounding of O, no more") {
+TEST_CASE("with a bias far larger than gat's sums, gradients lose no more than the rounding of O") {
   check_large_bias<GatCall>();
 }
 
@@ -169,52 +169,38 @@ TEST_CASE("head_dot and its gradients equal plain loops") {
       CHECK(close(y2, y[1], attention_tolerance(wide) * 4));
 
       Tensor dx1 = random_tensor(x.shape(), dtype, device), da1 = random_tensor(a[0].shape(), dtype, device),
-             da2 = da1.clone();
+             da2 = da1.clone(), dbias = random_tensor({heads * width}, dtype, device);
       kernels::head_dot_backward(
           {.x = x, .a = a[0], .dy = dy[0], .dx = dx1, .da = da1, .da2 = none, .dbias = none});
       CHECK(close(dx1, dx[0], allowed));
       CHECK(close(da1, da[0], allowed));
-      kernels::head_dot_backward({.x = x,
-                                  .a = a[0],
-                                  .a2 = a[1],
-                                  .dy = dy[0],
-                                  .dy2 = dy[1],
-                                  .dx = dx1,
-                                  .da = da1,
-                                  .da2 = da2,
-                                  .dbias = none});
-      CHECK(close(dx1, dx[1], allowed));
-      CHECK(close(da1, da[0], allowed));
-      CHECK(close(da2, da[1], allowed));
-      const Tensor d_o = random_tensor(x.shape(), dtype, device), da1_alone = da1.clone(),
-                   da2_alone = da2.clone();
-      Tensor dbias = random_tensor({heads * width}, dtype, device);
-      Numbers sums(H * D);
-      const Numbers dO = values(d_o);
-      for (size_t f = 0; f < dO.size(); ++f) sums[f % (H * D)] += dO[f];
-      kernels::head_dot_backward({.x = x,
-                                  .a = a[0],
-                                  .a2 = a[1],
-                                  .dy = dy[0],
-                                  .dy2 = dy[1],
-                                  .d_o = d_o,
-                                  .dx = none,
-                                  .da = da1,
-                                  .da2 = da2,
-                                  .dbias = dbias});
-      CHECK(close(dbias, sums, allowed));
-      CHECK(same_bits(da1, da1_alone));
-      CHECK(same_bits(da2, da2_alone));
-      CHECK(same_bits_on_any_threads([&] {
+      const Tensor d_o = random_tensor(x.shape(), dtype, device);
+      const auto backward = [&](const Tensor& of_o, Tensor& to_x, Tensor& to_a, Tensor& to_bias) {
         kernels::head_dot_backward({.x = x,
                                     .a = a[0],
                                     .a2 = a[1],
                                     .dy = dy[0],
                                     .dy2 = dy[1],
-                                    .dx = none,
-                                    .da = none,
+                                    .d_o = of_o,
+                                    .dx = to_x,
+                                    .da = to_a,
                                     .da2 = da2,
-                                    .dbias = none});
+                                    .dbias = to_bias});
+      };
+      backward({}, dx1, da1, none);
+      CHECK(close(dx1, dx[1], allowed));
+      CHECK(close(da1, da[0], allowed));
+      CHECK(close(da2, da[1], allowed));
+      const Tensor da1_alone = da1.clone(), da2_alone = da2.clone();
+      Numbers sums(H * D);
+      const Numbers dO = values(d_o);
+      for (size_t f = 0; f < dO.size(); ++f) sums[f % (H * D)] += dO[f];
+      backward(d_o, none, da1, dbias);
+      CHECK(close(dbias, sums, allowed));
+      CHECK(same_bits(da1, da1_alone));
+      CHECK(same_bits(da2, da2_alone));
+      CHECK(same_bits_on_any_threads([&] {
+        backward({}, none, none, none);
         return da2.clone();
       }));
     }

@@ -13,7 +13,7 @@ TEST_CASE("gather_rows: any dtype, repeated and no rows") {
         const Tensor index = random_ints(500, 0, 211, device);
         Tensor y = Tensor::empty({500, columns}, dtype, device);
         kernels::gather_rows({.x = x, .index = index, .y = y});
-        const std::vector<double> in = values(x), out = values(y);
+        const Numbers in = values(x), out = values(y);
         const auto from = index.to_vector<int32_t>();
         for (size_t k = 0; k < out.size(); ++k) {
           const size_t width = uz(columns);
@@ -30,8 +30,7 @@ TEST_CASE("gather_rows: rows of bits") {
     auto* bytes = static_cast<uint8_t*>(x.raw_mutable_data());
     for (size_t i = 0; i < x.bytes(); ++i) bytes[i] = static_cast<uint8_t>(5 * i);
     Tensor y = Tensor::empty({2, 200}, DType::bits, device);
-    kernels::gather_rows(
-        {.x = x.to(device), .index = Tensor::from(std::vector<int32_t>{7, 2}, device), .y = y});
+    kernels::gather_rows({.x = x.to(device), .index = Tensor::from<int32_t>({7, 2}, device), .y = y});
     CHECK(same_bits(y.rows(0, 1), x.rows(7, 8)));
     CHECK(same_bits(y.rows(1, 2), x.rows(2, 3)));
   }
@@ -40,12 +39,10 @@ TEST_CASE("gather_rows: rows of bits") {
 TEST_CASE("gather_rows names the index that is out of range") {
   const Tensor x = random_tensor({5, 2});
   Tensor y = Tensor::empty({3, 2});
-  CHECK_ERROR(kernels::gather_rows({.x = x, .index = Tensor::from(std::vector<int32_t>{0, 5, -1}), .y = y}),
+  CHECK_ERROR(kernels::gather_rows({.x = x, .index = Tensor::from<int32_t>({0, 5, -1}), .y = y}),
               "gather_rows: index[1] is 5, expected [0, 5)");
-  CHECK_THROWS_AS(
-      kernels::gather_rows({.x = x, .index = Tensor::from(std::vector<int32_t>{0, 1, -1}), .y = y}), Error);
-  CHECK_THROWS_AS(kernels::gather_rows({.x = x, .index = Tensor::from(std::vector<int32_t>{0, 1}), .y = y}),
-                  Error);
+  CHECK_THROWS_AS(kernels::gather_rows({.x = x, .index = Tensor::from<int32_t>({0, 1, -1}), .y = y}), Error);
+  CHECK_THROWS_AS(kernels::gather_rows({.x = x, .index = Tensor::from<int32_t>({0, 1}), .y = y}), Error);
 }
 
 TEST_CASE("concat_columns and split_columns undo each other") {
@@ -61,10 +58,10 @@ TEST_CASE("concat_columns and split_columns undo each other") {
         }
         Tensor y = Tensor::empty({rows, 150}, dtype, device);
         kernels::concat_columns({.parts = parts, .y = y});
-        const std::vector<double> whole = values(y);
+        const Numbers whole = values(y);
         int64_t at = 0;
         for (const Tensor& part : parts) {
-          const std::vector<double> in = values(part);
+          const Numbers in = values(part);
           for (int64_t i = 0; i < rows; ++i)
             for (int64_t f = 0; f < part.size(1); ++f)
               REQUIRE(whole[uz(i * 150 + at + f)] == in[uz(i * part.size(1) + f)]);
@@ -98,7 +95,7 @@ TEST_CASE("slice_columns and pad_columns: any dtype, any place") {
           Tensor y = Tensor::empty({rows, length}, dtype, device), back = Tensor::empty_like(x);
           kernels::slice_columns({.x = x, .begin = begin, .y = y});
           kernels::pad_columns({.x = y, .begin = begin, .y = back});
-          const std::vector<double> in = values(x), out = values(y), padded = values(back);
+          const Numbers in = values(x), out = values(y), padded = values(back);
           for (int64_t i = 0; i < rows; ++i)
             for (int64_t c = 0; c < columns; ++c) {
               const auto at = uz(i * columns + c);

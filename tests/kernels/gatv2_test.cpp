@@ -65,7 +65,7 @@ TEST_CASE("gatv2 and its gradients equal plain loops") {
 
 TEST_CASE("gatv2 of narrow rows, several to a vector, equals plain loops") { for_narrow_cases(compare); }
 
-TEST_CASE("gatv2's gradients are the same whichever of them are asked for, and on any number of threads") {
+TEST_CASE("gatv2's gradients are the same alone and together, and on any number of threads") {
   for (Device device : devices())
     for (bool featured : {false, true}) {
       CAPTURE(featured);
@@ -75,7 +75,7 @@ TEST_CASE("gatv2's gradients are the same whichever of them are asked for, and o
     }
 }
 
-TEST_CASE("gatv2 bears large logits and keeps what is not a number to its row and head") {
+TEST_CASE("gatv2 with large logits is finite, and a NaN stays in its row and head") {
   for (Device device : devices())
     for (bool featured : {false, true}) {
       CAPTURE(featured);
@@ -86,7 +86,7 @@ TEST_CASE("gatv2 bears large logits and keeps what is not a number to its row an
     }
 }
 
-TEST_CASE("a bias far larger than gatv2's sums costs its gradients the rounding of O, no more") {
+TEST_CASE("with a bias far larger than gatv2's sums, gradients lose no more than the rounding of O") {
   check_large_bias<Gatv2Call>();
 }
 

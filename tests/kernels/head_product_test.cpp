@@ -32,9 +32,9 @@ TEST_CASE("head_product equals plain loops, and adds") {
     const Tensor x = random_tensor({e.rows, e.heads * in}, dtype, device);
     const Tensor weight = random_tensor({e.features, e.heads * e.width}, dtype, device);
     Tensor y = random_tensor({e.rows, e.heads * made}, dtype, device);
-    const std::vector<double> X = values(x), W = values(weight), before = values(y);
+    const Numbers X = values(x), W = values(weight), before = values(y);
     const auto at = [](int64_t i) { return uz(i); };
-    std::vector<double> expected(before.size());
+    Numbers expected(before.size());
     for (int64_t i = 0; i < e.rows; ++i)
       for (int64_t h = 0; h < e.heads; ++h)
         for (int64_t m = 0; m < made; ++m)
@@ -61,13 +61,13 @@ TEST_CASE("head_product equals plain loops, and adds") {
   });
 }
 
-TEST_CASE("head_product keeps what is not a number to its head") {
+TEST_CASE("in head_product a NaN stays in its head") {
   for_products([](const Extents& e, bool turned, Device device, DType dtype) {
     if (e.rows == 0) return;
     const int64_t in = turned ? e.width : e.features, made = turned ? e.features : e.width;
     for (bool in_weight : {false, true}) {
-      std::vector<double> x = values(random_tensor({e.rows, e.heads * in}));
-      std::vector<double> weight = values(random_tensor({e.features, e.heads * e.width}));
+      Numbers x = values(random_tensor({e.rows, e.heads * in}));
+      Numbers weight = values(random_tensor({e.features, e.heads * e.width}));
       (in_weight ? weight : x)[0] = NAN;
       Tensor y = Tensor::empty({e.rows, e.heads * made}, dtype, device);
       kernels::head_product(
@@ -76,7 +76,7 @@ TEST_CASE("head_product keeps what is not a number to its head") {
            .heads = e.heads,
            .turned = turned,
            .y = y});
-      const std::vector<double> got = values(y);
+      const Numbers got = values(y);
       CHECK(std::isnan(got[0]));
       for (size_t i = 0; i < got.size(); ++i)
         if (static_cast<int64_t>(i) % (e.heads * made) >= made) REQUIRE_FALSE(std::isnan(got[i]));
@@ -87,8 +87,7 @@ TEST_CASE("head_product keeps what is not a number to its head") {
 TEST_CASE("diagonal_blocks takes each head's own block") {
   on_devices_and_features([](Device device, DType dtype) {
     constexpr int64_t kHeads = 3, kFeatures = 2, kWidth = 5;
-    std::vector<double> product(kHeads * kFeatures * kHeads * kWidth, NAN),
-        expected(kFeatures * kHeads * kWidth);
+    Numbers product(kHeads * kFeatures * kHeads * kWidth, NAN), expected(kFeatures * kHeads * kWidth);
     for (int64_t h = 0; h < kHeads; ++h)
       for (int64_t e = 0; e < kFeatures; ++e)
         for (int64_t d = 0; d < kWidth; ++d) {

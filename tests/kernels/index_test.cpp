@@ -30,7 +30,7 @@ TEST_CASE("iota counts up") {
     }
 }
 
-TEST_CASE("select_pairs finds the places of the pairs that pass") {
+TEST_CASE("select_pairs finds the positions of the pairs that pass") {
   using kernels::PairTest;
   for (Device device : devices())
     for (int64_t n : kLengths)
@@ -56,7 +56,7 @@ TEST_CASE("select_pairs finds the places of the pairs that pass") {
       }
 }
 
-TEST_CASE("renumber inverts an index and sees what stands twice") {
+TEST_CASE("renumber inverts an index and finds duplicates") {
   for (Device device : devices())
     for (int64_t n : kLengths) {
       CAPTURE(n);
@@ -87,10 +87,10 @@ TEST_CASE("find_entries finds the first of equal entries") {
     Csr csr;
     csr.rows = 4;
     csr.cols = 9;
-    csr.offsets = Tensor::from(std::vector<int64_t>{0, 3, 3, 7, 8}, device);
-    csr.indices = Tensor::from(std::vector<int32_t>{0, 5, 8, 2, 2, 2, 7, 4}, device);
-    const Tensor row = Tensor::from(std::vector<int32_t>{0, 0, 0, 1, 2, 2, 2, 3, 3}, device);
-    const Tensor col = Tensor::from(std::vector<int32_t>{0, 8, 4, 0, 2, 7, 8, 4, 0}, device);
+    csr.offsets = Tensor::from<int64_t>({0, 3, 3, 7, 8}, device);
+    csr.indices = Tensor::from<int32_t>({0, 5, 8, 2, 2, 2, 7, 4}, device);
+    const Tensor row = Tensor::from<int32_t>({0, 0, 0, 1, 2, 2, 2, 3, 3}, device);
+    const Tensor col = Tensor::from<int32_t>({0, 8, 4, 0, 2, 7, 8, 4, 0}, device);
     Tensor entry = Tensor::empty_like(row);
     kernels::find_entries({.csr = csr, .row = row, .col = col, .entry = entry});
     CHECK(entry.to_vector<int32_t>() == std::vector<int32_t>{0, 2, -1, -1, 3, 6, -1, 7, -1});
@@ -162,7 +162,7 @@ TEST_CASE("merge_runs adds up or averages each run, in order") {
           Tensor y = Tensor::empty({6, width}, dtype, device);
           kernels::merge_runs(
               {.mean = mean, .x = x, .order = order, .starts = Tensor::from(starts, device), .y = y});
-          const std::vector<double> in = values(x), out = values(y);
+          const Numbers in = values(x), out = values(y);
           const auto from = order.to_vector<int32_t>();
           for (size_t r = 0; r < 6; ++r)
             for (size_t f = 0; f < uz(width); ++f) {
@@ -220,7 +220,7 @@ TEST_CASE("first_outside finds the first index out of range, of many or none") {
   }
 }
 
-TEST_CASE("first_outside names what it does not take") {
+TEST_CASE("first_outside refuses other dtypes and shapes") {
   Tensor position = Tensor::empty({}, DType::i64);
   CHECK_THROWS_AS(kernels::first_outside({.index = Tensor::zeros({3}), .limit = 5, .position = position}),
                   Error);

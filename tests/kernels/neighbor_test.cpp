@@ -17,7 +17,6 @@ namespace {
 const std::vector<Reduce> kAll{Reduce::sum, Reduce::mean, Reduce::max, Reduce::min, Reduce::var, Reduce::std};
 
 using Structure = HostCsr;
-using Numbers = std::vector<double>;
 
 /// With the given row lengths, columns ascending, equal ones allowed; row i holds column i first where
 /// `loops`; in any order where not `ascending`.
@@ -260,7 +259,7 @@ const Numbers kRare{0.0, NAN, INFINITY, -INFINITY};
 
 }  // namespace
 
-TEST_CASE("neighbor_reduce gives the largest and the smallest, and who they were") {
+TEST_CASE("neighbor_reduce gives maxima and minima with their sources") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const Structure& s : structures(device))
       for (int64_t width : kWidths) {
@@ -307,7 +306,7 @@ TEST_CASE("neighbor_reduce gives several reductions in one pass, in any order") 
   });
 }
 
-TEST_CASE("neighbor_reduce takes rows of every length at which they might be taken another way") {
+TEST_CASE("neighbor_reduce for rows of every length at which another method might be chosen") {
   on_devices({DType::f32}, [](Device device, DType dtype) {
     const Structure s = random_structure(lengths_at_boundaries(), 97, device);
     for (int64_t width : {1, 16, 72, 130}) {
@@ -323,7 +322,7 @@ TEST_CASE("neighbor_reduce takes rows of every length at which they might be tak
   });
 }
 
-TEST_CASE("of equal terms the row's first wins, of infinite ones too, and a NaN wins over all") {
+TEST_CASE("of equal terms, also infinite ones, the first in the row wins; a NaN wins over all") {
   on_devices_and_features([](Device device, DType dtype) {
     const std::vector<int64_t> lengths{4, 2, 300, 20000, 0, 7};
     const Structure in_order = random_structure(lengths, 60, device),
@@ -385,7 +384,7 @@ TEST_CASE("neighbor_reduce gives the same bits on any number of threads and in e
   });
 }
 
-TEST_CASE("neighbor_minmax_backward brings every gradient to its winner, in every way") {
+TEST_CASE("neighbor_minmax_backward adds each gradient to its winner, by every method") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const Structure& s : structures(device)) {
       const Csr back = transposed(s);
@@ -445,7 +444,7 @@ TEST_CASE("a parallel edge does not give its gradient twice, adjacent in the tra
   });
 }
 
-TEST_CASE("neighbor_reduce gives the largest and the smallest of weighted terms, and their gradients") {
+TEST_CASE("neighbor_reduce gives maxima and minima of weighted terms, and their gradients") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const Structure& s : structures(device))
       for (bool ordered : {false, true}) {
@@ -517,7 +516,7 @@ TEST_CASE("reductions of weighted terms have the same bits on any number of thre
   });
 }
 
-TEST_CASE("neighbor_minmax_backward keeps its digits at every scale, and what is not finite") {
+TEST_CASE("neighbor_minmax_backward is precise at every scale and passes on NaN and infinities") {
   on_devices({DType::f32, DType::bf16}, [](Device device, DType dtype) {
     const Structure s = std::move(structures(device)[1]);
     const Csr back = transposed(s);

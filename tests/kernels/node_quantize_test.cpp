@@ -56,13 +56,13 @@ std::vector<Tensor> passed(const Case& c, Device device, bool local) {
 
 }  // namespace
 
-TEST_CASE("bits by node and their gradients are those of the definition, by plain loops in float64") {
+TEST_CASE("bits by node and their gradients equal plain loops in float64") {
   for (const auto& [rows, cols] : kShapes)
     for (bool has_signs : {false, true})
       for (bool local : {false, true}) {
         CAPTURES(rows, cols, has_signs, local);
         const Case c(rows, cols, has_signs);
-        std::vector<double> y, dx, dscale, dbits;
+        Numbers y, dx, dscale, dbits;
         for (int64_t i = 0; i < rows; ++i) {
           double of_scale = 0.0, of_bits = 0.0;
           for (int64_t k = 0; k < cols; ++k) {

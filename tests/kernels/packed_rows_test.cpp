@@ -37,7 +37,7 @@ constexpr std::array<std::array<int64_t, 2>, 7> kShapes{
 
 }  // namespace
 
-TEST_CASE("packed rows stand for what a bit tensor of the same ranges does, to the bit") {
+TEST_CASE("packed rows represent the same numbers as a bit tensor of the same ranges") {
   for (Device device : devices())
     for (const auto& [rows, cols] : kShapes)
       for (int bits = 1; bits <= 8; ++bits)
@@ -57,8 +57,7 @@ TEST_CASE("packed rows stand for what a bit tensor of the same ranges does, to t
           }
 }
 
-TEST_CASE(
-    "eight numbers are `bits` bytes, of which byte p has bit p of each, and the rest of a row is zeros") {
+TEST_CASE("in packed rows byte p of eight numbers has bit p of each, and the rest of a row is zeros") {
   for (Device device : devices()) {
     PackedRows q{10, 3, Tensor::full({1, 6}, 255.0, DType::u8, device),
                  Tensor::full({1}, 1.0, DType::f32, device), Tensor::zeros({1}, DType::f32, device)};
@@ -69,7 +68,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("what is dropped of packed rows is what dropout drops of the whole matrix") {
+TEST_CASE("dropout of packed rows drops the same elements as dropout of the whole matrix") {
   for (Device device : devices())
     for (DType dtype : {DType::f32, DType::bf16, DType::f64})
       for (const auto& [rows, cols] : kShapes) {

@@ -21,8 +21,8 @@ TEST_CASE("sum_dim") {
         const Tensor x = random_tensor(shape, dtype, device);
         Tensor y = Tensor::empty({shape[0], shape[2]}, dtype, device);
         kernels::sum_dim({.x = x, .y = y});
-        const std::vector<double> in = values(x);
-        std::vector<double> expected(uz(y.numel()));
+        const Numbers in = values(x);
+        Numbers expected(uz(y.numel()));
         for (size_t i = 0; i < in.size(); ++i) {
           const auto at = static_cast<int64_t>(i);
           expected[uz(at / (shape[1] * shape[2]) * shape[2] + at % shape[2])] += in[i];
@@ -31,7 +31,7 @@ TEST_CASE("sum_dim") {
       }
   Tensor y = Tensor::full({2, 3}, 9.0);
   kernels::sum_dim({.x = Tensor::empty({2, 0, 3}), .y = y});
-  CHECK(close(y, std::vector<double>(6, 0.0), 0.0));
+  CHECK(close(y, Numbers(6, 0.0), 0.0));
 }
 
 TEST_CASE("max_dim: the largest and the first of them, and its backward pass") {
@@ -48,9 +48,9 @@ TEST_CASE("max_dim: the largest and the first of them, and its backward pass") {
         const Tensor dy = random_tensor(y.shape(), dtype, device);
         Tensor dx = Tensor::full(shape, 9.0, dtype, device);
         kernels::max_dim_backward({.winner = winner, .dy = dy, .dx = dx});
-        const std::vector<double> in = values(x), out = values(y), d = values(dy);
+        const Numbers in = values(x), out = values(y), d = values(dy);
         const std::vector<int32_t> where = winner.to_vector<int32_t>();
-        std::vector<double> gradient(in.size());
+        Numbers gradient(in.size());
         for (size_t i = 0; i < out.size(); ++i) {
           const auto at = [&](int64_t k) {
             const auto result = static_cast<int64_t>(i);
@@ -67,10 +67,10 @@ TEST_CASE("max_dim: the largest and the first of them, and its backward pass") {
       }
 }
 
-TEST_CASE("max_dim lets NaN win, the first one, and knows infinities") {
+TEST_CASE("in max_dim the first NaN wins, and infinities are compared") {
   on_devices_and_floats([](Device device, DType dtype) {
-    const std::vector<double> rows{1,        NAN, 5,        NAN, -INFINITY, -INFINITY, -INFINITY, -INFINITY,
-                                   INFINITY, 2,   INFINITY, NAN, -1,        -2,        -3,        -1};
+    const Numbers rows{1,        NAN, 5,        NAN, -INFINITY, -INFINITY, -INFINITY, -INFINITY,
+                       INFINITY, 2,   INFINITY, NAN, -1,        -2,        -3,        -1};
     const std::vector<int32_t> expected{1, 0, 3, 0};
     const Tensor x = Tensor::from(rows, {4, 4}).to(dtype).to(device);
     Tensor y = Tensor::empty({4, 1}, dtype, device), winner = Tensor::empty({4, 1}, DType::i32, device);
@@ -79,7 +79,7 @@ TEST_CASE("max_dim lets NaN win, the first one, and knows infinities") {
     CHECK(std::isnan(values(y)[0]));
     CHECK(values(y)[1] == -INFINITY);
     // The same down the columns, in several chunks: 300 rows that lose stand before and behind.
-    std::vector<double> tall(4 * 604, -INFINITY);
+    Numbers tall(4 * 604, -INFINITY);
     for (size_t i = 0; i < 4; ++i)
       for (size_t k = 0; k < 4; ++k) tall[(300 + k) * 4 + i] = rows[i * 4 + k];
     Tensor columns = Tensor::empty({1, 4}, dtype, device), at = Tensor::empty({1, 4}, DType::i32, device);
@@ -88,10 +88,10 @@ TEST_CASE("max_dim lets NaN win, the first one, and knows infinities") {
   });
 }
 
-TEST_CASE("max_dim lets the first NaN win among many elements, wherever the larger numbers are") {
+TEST_CASE("in max_dim the first NaN among many elements wins, wherever the larger numbers are") {
   on_devices_and_floats([](Device device, DType dtype) {
     constexpr int64_t kRows = 100'000;
-    std::vector<double> numbers(uz(3 * kRows), -1.0);
+    Numbers numbers(uz(3 * kRows), -1.0);
     const auto at = [&](int64_t row, int64_t column) -> double& { return numbers[uz(3 * row + column)]; };
     at(10, 0) = at(70'000, 0) = 7.0;
     at(60'000, 0) = at(90'000, 0) = NAN;

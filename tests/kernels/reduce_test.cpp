@@ -17,8 +17,8 @@ TEST_CASE("sum_rows, sum_columns, sum_all") {
     for (const auto& [rows, columns] : kShapes) {
       CAPTURES(rows, columns);
       const Tensor x = random_tensor({rows, columns}, dtype, device);
-      const std::vector<double> in = values(x);
-      std::vector<double> by_column(uz(columns)), by_row(uz(rows));
+      const Numbers in = values(x);
+      Numbers by_column(uz(columns)), by_row(uz(rows));
       double all = 0.0;
       for (int64_t i = 0; i < rows; ++i)
         for (int64_t f = 0; f < columns; ++f) {
@@ -34,7 +34,7 @@ TEST_CASE("sum_rows, sum_columns, sum_all") {
       kernels::sum_columns({.x = x, .y = z});
       CHECK(close(z, by_row, tolerance(dtype)));
       kernels::sum_all({.x = x, .scale = 0.5, .y = s});
-      CHECK(close(s, std::vector<double>{0.5 * all}, tolerance(s.dtype())));
+      CHECK(close(s, Numbers{0.5 * all}, tolerance(s.dtype())));
     }
   });
 }
@@ -72,15 +72,15 @@ TEST_CASE("argmax_columns: the largest, ties to the smallest column") {
       const Tensor x = random_ints(3000 * columns, -2, 2, device).to(dtype).reshape({3000, columns});
       Tensor y = Tensor::empty({3000}, DType::i32, device);
       kernels::argmax_columns({.x = x, .y = y});
-      const std::vector<double> in = values(x);
+      const Numbers in = values(x);
       const std::vector<int32_t> got = y.to_vector<int32_t>();
       for (int64_t i = 0; i < 3000; ++i) {
         const auto row = in.begin() + i * columns;
         REQUIRE(got[uz(i)] == std::max_element(row, row + columns) - row);
       }
     }
-    const std::vector<double> odd{NAN,       1, 2,        NAN, NAN, NAN,       -INFINITY, -INFINITY,
-                                  -INFINITY, 1, INFINITY, NAN, NAN, -INFINITY, NAN};
+    const Numbers odd{NAN,       1, 2,        NAN, NAN, NAN,       -INFINITY, -INFINITY,
+                      -INFINITY, 1, INFINITY, NAN, NAN, -INFINITY, NAN};
     const Tensor x = Tensor::from(odd, {5, 3}).to(dtype).to(device);
     Tensor y = Tensor::empty({5}, DType::i32, device);
     kernels::argmax_columns({.x = x, .y = y});
@@ -114,7 +114,6 @@ TEST_CASE("reductions refuse what does not fit") {
   CHECK_THROWS_AS(kernels::argmax_columns({.x = Tensor::empty({4, 0}), .y = none}), Error);
   CHECK_THROWS_AS(kernels::count_equal({.a = i, .b = i, .y = y}), Error);
   Tensor count = Tensor::empty({}, DType::i64);
-  CHECK_THROWS_AS(
-      kernels::count_equal({.a = i, .b = i, .index = Tensor::from(std::vector<int32_t>{0, 4}), .y = count}),
-      Error);
+  CHECK_THROWS_AS(kernels::count_equal({.a = i, .b = i, .index = Tensor::from<int32_t>({0, 4}), .y = count}),
+                  Error);
 }

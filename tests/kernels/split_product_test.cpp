@@ -1,97 +1,50 @@
-#include "../support.h"
-#include <adjoint/kernels/dense/gemm.h>
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
+#include "gemm_cases.h"
 
 using namespace adj;
 using namespace adj::test;
-using adj::kernels::Transpose;
 
 // Float32 products as sums of bfloat16 products on a GPU's tensor cores. Devices without them make the same
 // products by float32 arithmetic and are held to the same.
 
 namespace {
 
-using Numbers = std::vector<double>;
-
-struct Case {
-  int64_t m, k, n;
-  bool turned_a, turned_b;
-};
-
 /// Tiles that are whole, cut off on every side, one number wide; runs of K that blocks share out; widths of
 /// which rows cannot be read 16 bytes at a time.
-std::vector<Case> cases() {
-  const std::vector<std::array<int64_t, 3>> extents{
-      {128, 64, 128},  {128, 64, 64},  {1, 1, 1},      {130, 65, 66},   {33, 17, 65},  {300, 100, 40},
-      {257, 602, 130}, {64, 9001, 96}, {200, 1433, 7}, {20000, 30, 20}, {7, 300, 1000}};
-  std::vector<Case> all;
-  for (const auto& [m, k, n] : extents)
-    for (bool turned_a : {false, true})
-      for (bool turned_b : {false, true}) all.push_back({m, k, n, turned_a, turned_b});
-  return all;
-}
-
-Transpose form(bool turned) { return turned ? Transpose::yes : Transpose::no; }
-Shape shape_of(int64_t rows, int64_t columns, bool turned) {
-  return turned ? Shape{columns, rows} : Shape{rows, columns};
-}
+const std::vector<Product> kSizes{{128, 64, 128}, {128, 64, 64},   {1, 1, 1},       {130, 65, 66},
+                                  {33, 17, 65},   {300, 100, 40},  {257, 602, 130}, {64, 9001, 96},
+                                  {200, 1433, 7}, {20000, 30, 20}, {7, 300, 1000}};
 
 template <class F>
 void for_cases(F&& f) {
   const ComputeScope scope({.exact_products = ExactProducts::split});
   for (Device device : devices())
-    for (const Case& one : cases()) {
+    for (const Product& one : in_all_forms(kSizes)) {
       CAPTURES(one.m, one.k, one.n, one.turned_a, one.turned_b);
       f(one, device);
     }
 }
 
-struct Extras {
-  Tensor bias = {};
-  Activation activation = Activation::none;
-  bool accumulate = false;
-  Tensor through_relu = {};
-};
-void multiply(const Case& c, const Tensor& a, const Tensor& b, Tensor& to, const Extras& extras = {}) {
-  kernels::gemm({.a = a,
-                 .trans_a = form(c.turned_a),
-                 .b = b,
-                 .trans_b = form(c.turned_b),
-                 .bias = extras.bias,
-                 .activation = extras.activation,
-                 .accumulate = extras.accumulate,
-                 .through_relu = extras.through_relu,
-                 .c = to});
-}
-Numbers product(const Case& c, const Tensor& a, const Tensor& b) {
-  Tensor y = Tensor::full({c.m, c.n}, NAN, a.dtype(), a.device());
-  multiply(c, a, b, y);
-  return values(y);
-}
-
 /// Normal numbers times size(outer, inner), where inner runs over the K of the product.
 template <class Size>
-Tensor operand(int64_t rows, int64_t columns, bool rows_outer, Device device, Size size) {
-  Numbers numbers = values(random_tensor({rows, columns}, DType::f32));
+Tensor operand(const Shape& shape, bool rows_outer, Device device, Size size) {
+  const int64_t rows = shape[0], columns = shape[1];
+  Numbers numbers = values(random_tensor(shape));
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < columns; ++j)
       numbers[uz(i * columns + j)] *= rows_outer ? size(i, j) : size(j, i);
-  return Tensor::from(numbers, {rows, columns}).to(DType::f32).to(device);
+  return Tensor::from(numbers, shape).to(DType::f32).to(device);
+}
+
+/// The absolute values, in float64.
+Tensor sizes(const Tensor& x) {
+  return Tensor::from(mapped(x, [](double v) { return std::abs(v); }), x.shape()).to(x.device());
 }
 
 /// The largest error of the product c = a b, relative to the sums of the terms' sizes; 1 where one is not
 /// finite.
-double worst_error(const Case& shape, const Tensor& a, const Tensor& b, const Numbers& c) {
-  const auto sizes = [](const Tensor& x) {
-    Numbers numbers = values(x);
-    for (double& number : numbers) number = std::abs(number);
-    return Tensor::from(numbers, x.shape()).to(x.device());
-  };
-  const Numbers exact = product(shape, a.to(DType::f64), b.to(DType::f64)),
-                terms = product(shape, sizes(a), sizes(b));
+double worst_error(const Product& p, const Tensor& a, const Tensor& b, const Numbers& c) {
+  const Numbers exact = values(multiplied(p, a.to(DType::f64), b.to(DType::f64))),
+                terms = values(multiplied(p, sizes(a), sizes(b)));
   double worst = 0;
   for (size_t i = 0; i < c.size(); ++i) {
     const double error = std::abs(c[i] - exact[i]);
@@ -102,7 +55,7 @@ double worst_error(const Case& shape, const Tensor& a, const Tensor& b, const Nu
 }
 
 /// Gradients of a weight and its bias, for a = x and b = dz.
-std::pair<Tensor, Tensor> weight_gradients(const Case& c, const Tensor& a, const Tensor& b) {
+std::pair<Tensor, Tensor> weight_gradients(const Product& c, const Tensor& a, const Tensor& b) {
   Tensor dw = Tensor::full({c.m, c.n}, NAN, DType::f32, a.device()),
          dbias = Tensor::full({c.n}, NAN, DType::f32, a.device());
   kernels::weight_gradients({.x = a, .dz = b, .dw = dw, .dbias = dbias});
@@ -112,25 +65,21 @@ std::pair<Tensor, Tensor> weight_gradients(const Case& c, const Tensor& a, const
 }  // namespace
 
 TEST_CASE("split products are as exact as float32, with bias, relu and sums") {
-  for_cases([](const Case& c, Device device) {
-    const Tensor a = random_tensor(shape_of(c.m, c.k, c.turned_a), DType::f32, device);
-    const Tensor b = random_tensor(shape_of(c.k, c.n, c.turned_b), DType::f32, device);
-    const Tensor bias = random_tensor({c.n}, DType::f32, device);
-    const Numbers products = product(c, a.to(DType::f64), b.to(DType::f64)), added = values(bias);
-    Numbers expected = products;
-    for (size_t i = 0; i < expected.size(); ++i)
-      expected[i] = std::max(0.0, expected[i] + added[i % added.size()]);
+  for_cases([](const Product& c, Device device) {
+    const Tensor a = random_tensor(c.shape_a(), DType::f32, device);
+    const Tensor b = random_tensor(c.shape_b(), DType::f32, device);
+    const GemmOptions options{.bias = random_tensor({c.n}, DType::f32, device),
+                              .activation = Activation::relu};
+    const Numbers products = values(multiplied(c, a.to(DType::f64), b.to(DType::f64)));
     // Below what K roundings of float32 would leave: 2^-24 K times the sum of absolute products, here of
     // numbers up to 1 or so.
     const double bound = 1e-6 * std::sqrt(static_cast<double>(c.k)) + 1e-6;
-    Tensor y = Tensor::full({c.m, c.n}, NAN, DType::f32, device), again = y.clone();
-    multiply(c, a, b, y, {.bias = bias, .activation = Activation::relu});
-    CHECK(close(y, expected, bound));
-    multiply(c, a, b, again, {.bias = bias, .activation = Activation::relu});
-    CHECK(same_bits(y, again));
+    const Tensor y = multiplied(c, a, b, options);
+    CHECK(close(y, finished(products, options.bias, Activation::relu), bound));
+    CHECK(same_bits(y, multiplied(c, a, b, options)));
 
     Tensor sum = random_tensor({c.m, c.n}, DType::f32, device);
-    expected = values(sum);
+    Numbers expected = values(sum);
     for (size_t i = 0; i < expected.size(); ++i) expected[i] += products[i];
     multiply(c, a, b, sum, {.accumulate = true});
     CHECK(close(sum, expected, bound));
@@ -145,10 +94,7 @@ TEST_CASE("split products are as exact as float32, with bias, relu and sums") {
     if (!c.turned_a || c.turned_b) return;
     const auto [dw, dbias] = weight_gradients(c, a, b);
     CHECK(close(dw, products, bound));
-    Numbers sums(uz(c.n));
-    const Numbers rows = values(b);
-    for (size_t i = 0; i < rows.size(); ++i) sums[i % sums.size()] += rows[i];
-    CHECK(close(dbias, sums, bound));
+    CHECK(close(dbias, column_sums(b), bound));
     const auto [dw2, dbias2] = weight_gradients(c, a, b);
     CHECK(same_bits(dw, dw2));
     CHECK(same_bits(dbias, dbias2));
@@ -181,7 +127,7 @@ TEST_CASE("split products use all bits of their operands, large or small") {
     const int64_t k = 20000;
     const Tensor ones = Tensor::full({2, k}, 1.0 + 0x1p-20, DType::f32, device);
     Tensor c = Tensor::empty({2, 2}, DType::f32, device);
-    kernels::gemm({.a = ones, .b = ones, .trans_b = Transpose::yes, .c = c});
+    kernels::gemm({.a = ones, .b = ones, .trans_b = kernels::Transpose::yes, .c = c});
     const double expected = static_cast<double>(k) * (1.0 + 0x1p-20) * (1.0 + 0x1p-20);
     for (double x : values(c)) CHECK(x == doctest::Approx(expected).epsilon(1e-5));
     // The largest finite number has finite parts, and what is not finite is not lost.
@@ -198,7 +144,7 @@ TEST_CASE("split products use all bits of their operands, large or small") {
   }
 }
 
-TEST_CASE("products are exact to each term where small operands meet large ones, in every way") {
+TEST_CASE("products of small with large operands are exact to each term, by every method") {
   // What three bfloat16 parts of such a number hold ends at 2^-133: of 2^-126 they have 7 bits.
   const auto size_of = [](int way, int64_t outer, int64_t inner) {
     switch (way) {
@@ -220,15 +166,15 @@ TEST_CASE("products are exact to each term where small operands meet large ones,
         return 0x1p-140;
     }
   };
-  const std::vector<Case> few{{5, 7, 9, false, false},
-                              {130, 65, 66, true, true},
-                              {128, 64, 128, false, true},
-                              {150, 330, 70, true, false},
-                              {64, 3000, 96, true, false}};
+  const std::vector<Product> few{{5, 7, 9, false, false},
+                                 {130, 65, 66, true, true},
+                                 {128, 64, 128, false, true},
+                                 {150, 330, 70, true, false},
+                                 {64, 3000, 96, true, false}};
   for (ExactProducts products : {ExactProducts::split, ExactProducts::float32, ExactProducts::by_size}) {
     const ComputeScope scope({.exact_products = products});
     for (Device device : devices())
-      for (const Case& one : few)
+      for (const Product& one : few)
         for (int way = 0; way < 8; ++way)
           for (bool small_b : {false, true}) {
             CAPTURES(static_cast<int>(products), one.m, one.k, way, small_b);
@@ -239,22 +185,16 @@ TEST_CASE("products are exact to each term where small operands meet large ones,
                 // All terms of a sum are of one size.
                 return way >= 3 && way <= 5 ? 0x1p-18 / small : way == 6 ? 0x1p40 : 0x1p100;
               };
-              const Shape shape = is_a ? shape_of(one.m, one.k, turned) : shape_of(one.k, one.n, turned);
-              return operand(shape[0], shape[1], is_a != turned, device, size);
+              return operand(is_a ? one.shape_a() : one.shape_b(), is_a != turned, device, size);
             };
             const Tensor a = scaled(true, one.turned_a), b = scaled(false, one.turned_b);
-            const Numbers c = product(one, a, b);
+            const Numbers c = values(multiplied(one, a, b));
             const double bound = one.k > 1000 ? 1e-5 : 4e-6;
             CHECK(worst_error(one, a, b, c) <= bound);
             if (!one.turned_a || one.turned_b) continue;
             const auto [dw, dbias] = weight_gradients(one, a, b);
             CHECK(values(dw) == c);
-            Numbers sums(uz(one.n)), all(sums.size());
-            const Numbers rows = values(b), got = values(dbias);
-            for (size_t i = 0; i < rows.size(); ++i) {
-              sums[i % sums.size()] += rows[i];
-              all[i % sums.size()] += std::abs(rows[i]);
-            }
+            const Numbers sums = column_sums(b), got = values(dbias), all = column_sums(sizes(b));
             double apart = 0;
             for (size_t i = 0; i < sums.size(); ++i)
               apart = std::max(apart, std::abs(got[i] - sums[i]) / all[i]);
@@ -263,7 +203,7 @@ TEST_CASE("products are exact to each term where small operands meet large ones,
   }
 }
 
-TEST_CASE("split products are exact to each term, whatever sizes meet") {
+TEST_CASE("split products are exact to each term, for any mixture of sizes") {
   // Rows, columns and runs of K that are zero, or smaller than their neighbours by any power.
   const auto size_of = [](int way, int64_t outer, int64_t inner) {
     switch (way) {
@@ -288,14 +228,13 @@ TEST_CASE("split products are exact to each term, whatever sizes meet") {
       for (int way_b = 0; way_b < 6; ++way_b)
         for (bool turned : {false, true}) {
           CAPTURES(way_a, way_b, turned);
-          const Case one{m, k, n, turned, turned};
+          const Product one{m, k, n, turned, turned};
           const auto scaled = [&](bool is_a, int way) {
-            const Shape shape = is_a ? shape_of(m, k, turned) : shape_of(k, n, turned);
-            return operand(shape[0], shape[1], is_a != turned, device,
+            return operand(is_a ? one.shape_a() : one.shape_b(), is_a != turned, device,
                            [&](int64_t outer, int64_t inner) { return size_of(way, outer, inner); });
           };
           const Tensor a = scaled(true, way_a), b = scaled(false, way_b);
           // 200 roundings of float32 leave 1.2e-5 at worst.
-          CHECK(worst_error(one, a, b, product(one, a, b)) <= 4e-6);
+          CHECK(worst_error(one, a, b, values(multiplied(one, a, b))) <= 4e-6);
         }
 }

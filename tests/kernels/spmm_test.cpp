@@ -1,10 +1,8 @@
 #include "../structures.h"
-#include "../support.h"
+#include "cases.h"
 #include <adjoint/core/capture.h>
 #include <adjoint/kernels/aggregate/spmm.h>
 
-#include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <random>
 
@@ -57,106 +55,113 @@ struct Case {
   CsrMatrix a() const {
     return {m.csr, value, kind == Values::ordered ? Tensor::from(m.order, m.csr.device()) : Tensor{}};
   }
+  Tensor random_x(int64_t width, DType dtype) const {
+    return random_tensor({m.csr.cols, width}, dtype, m.csr.device());
+  }
+  Tensor random_y(int64_t width, DType dtype) const {
+    return random_tensor({m.csr.rows, width}, dtype, m.csr.device());
+  }
+  Tensor random_values() const { return random_tensor({m.csr.entries()}, value.dtype(), m.csr.device()); }
+  /// f(row, column, slot) for every entry.
+  template <class F>
+  void each(F f) const {
+    for (size_t i = 0; i < uz(m.csr.rows); ++i)
+      for (auto e = m.offsets[i]; e < m.offsets[i + 1]; ++e) f(i, uz(m.indices[uz(e)]), slot(e));
+  }
   size_t slot(int64_t e) const { return uz(kind == Values::ordered ? m.order[uz(e)] : e); }
 };
 
-std::vector<double> multiply_plainly(const Case& c, const std::vector<double>& x, int64_t width) {
-  const std::vector<double> w = c.value ? values(c.value) : std::vector<double>();
-  std::vector<double> y(uz(c.m.csr.rows * width), 0.0);
-  for (int64_t i = 0; i < c.m.csr.rows; ++i)
-    for (int64_t e = c.m.offsets[uz(i)]; e < c.m.offsets[uz(i) + 1]; ++e)
-      for (int64_t f = 0; f < width; ++f)
-        y[uz(i * width + f)] += (c.value ? w[c.slot(e)] : 1.0) * x[uz(c.m.indices[uz(e)] * width + f)];
+Numbers multiply_plainly(const Case& c, const Tensor& x) {
+  const Numbers w = c.value ? values(c.value) : Numbers(c.m.indices.size(), 1.0), X = values(x);
+  const size_t width = uz(x.size(1));
+  Numbers y(uz(c.m.csr.rows) * width);
+  c.each([&](size_t i, size_t j, size_t k) {
+    for (size_t f = 0; f < width; ++f) y[i * width + f] += w[k] * X[j * width + f];
+  });
   return y;
 }
 
 /// ⟨y_i, x_j⟩ at the slot of every entry.
-std::vector<double> dot_plainly(const Case& c, const std::vector<double>& y, const std::vector<double>& x,
-                                int64_t width) {
-  std::vector<double> dw(c.m.indices.size(), 0.0);
-  for (int64_t i = 0; i < c.m.csr.rows; ++i)
-    for (int64_t e = c.m.offsets[uz(i)]; e < c.m.offsets[uz(i) + 1]; ++e)
-      for (int64_t f = 0; f < width; ++f)
-        dw[c.slot(e)] += y[uz(i * width + f)] * x[uz(c.m.indices[uz(e)] * width + f)];
+Numbers dot_plainly(const Case& c, const Tensor& y, const Tensor& x) {
+  const Numbers Y = values(y), X = values(x);
+  const size_t width = uz(x.size(1));
+  Numbers dw(c.m.indices.size());
+  c.each([&](size_t i, size_t j, size_t k) {
+    for (size_t f = 0; f < width; ++f) dw[k] += Y[i * width + f] * X[j * width + f];
+  });
   return dw;
 }
 
 /// Relative to the largest sum, in which tens of thousands of terms may have cancelled.
-double tolerance(DType dtype) { return dtype == DType::f64 ? 1e-12 : dtype == DType::bf16 ? 8e-3 : 2e-4; }
+double allowed(DType dtype) { return dtype == DType::f64 ? 1e-12 : dtype == DType::bf16 ? 8e-3 : 2e-4; }
 
 const std::vector<int64_t> kWidths{0, 1, 2, 3, 7, 8, 15, 16, 17, 40, 64, 100, 128, 129, 256, 300};
 
 /// Calls f(case, dtype, width) over matrices, kinds of values, dtypes and widths.
 template <class F>
 void for_cases(F&& f) {
-  for (Device device : devices()) {
+  on_devices_and_features([&](Device device, DType dtype) {
     const Matrix matrices[] = {small(device), skewed(device), matrix_of({0, 0, 0}, 4, device),
                                matrix_of({}, 3, device)};
     for (const Matrix& m : matrices)
-      for (DType dtype : {DType::f32, DType::f64, DType::bf16})
-        for (Values kind : {Values::none, Values::direct, Values::ordered}) {
-          const Case c(m, kind, accumulator_dtype(dtype));
-          for (int64_t width : kWidths) {
-            if (m.csr.rows == 300 && width > 20 && kind == Values::direct && width != 128) continue;
-            CAPTURES(m.csr.rows, name_of(dtype), static_cast<int>(kind), width);
-            f(c, dtype, width, device);
-          }
+      for (Values kind : {Values::none, Values::direct, Values::ordered}) {
+        const Case c(m, kind, accumulator_dtype(dtype));
+        for (int64_t width : kWidths) {
+          if (m.csr.rows == 300 && width > 20 && kind == Values::direct && width != 128) continue;
+          CAPTURES(m.csr.rows, static_cast<int>(kind), width);
+          f(c, dtype, width);
         }
-  }
+      }
+  });
 }
 
 }  // namespace
 
 TEST_CASE("spmm equals the plain sum over entries") {
-  for_cases([](const Case& c, DType dtype, int64_t width, Device device) {
-    const Tensor x = random_tensor({c.m.csr.cols, width}, dtype, device);
-    Tensor y = random_tensor({c.m.csr.rows, width}, dtype, device);
+  for_cases([](const Case& c, DType dtype, int64_t width) {
+    const Tensor x = c.random_x(width, dtype);
+    Tensor y = c.random_y(width, dtype);
     kernels::spmm({.a = c.a(), .x = x, .y = y});
-    CHECK(close(y, multiply_plainly(c, values(x), width), tolerance(dtype)));
+    CHECK(close(y, multiply_plainly(c, x), allowed(dtype)));
   });
 }
 
-TEST_CASE("sparse products take rows of every length at which they might be taken another way") {
-  for (Device device : devices()) {
+TEST_CASE("sparse products of rows of every length at which another method might be chosen") {
+  on_devices_and_features([](Device device, DType dtype) {
     const Matrix m = matrix_of(lengths_at_boundaries(), 97, device);
-    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
-      for (int64_t width : {1, 16, 72, 130}) {
-        CAPTURES(name_of(dtype), width);
-        const Case c(m, Values::ordered, accumulator_dtype(dtype));
-        const Tensor x = random_tensor({m.csr.cols, width}, dtype, device),
-                     dy = random_tensor({m.csr.rows, width}, dtype, device);
-        Tensor y = random_tensor({m.csr.rows, width}, dtype, device), weights = Tensor::empty_like(c.value);
-        kernels::spmm({.a = c.a(), .x = x, .y = y});
-        CHECK(close(y, multiply_plainly(c, values(x), width), tolerance(dtype)));
-        kernels::sddmm({.a = c.a(), .y = dy, .x = x, .dw = weights});
-        CHECK(close(weights, dot_plainly(c, values(dy), values(x), width), tolerance(dtype)));
-      }
-  }
+    for (int64_t width : {1, 16, 72, 130}) {
+      CAPTURE(width);
+      const Case c(m, Values::ordered, accumulator_dtype(dtype));
+      const Tensor x = c.random_x(width, dtype), dy = c.random_y(width, dtype);
+      Tensor y = c.random_y(width, dtype), weights = Tensor::empty_like(c.value);
+      kernels::spmm({.a = c.a(), .x = x, .y = y});
+      CHECK(close(y, multiply_plainly(c, x), allowed(dtype)));
+      kernels::sddmm({.a = c.a(), .y = dy, .x = x, .dw = weights});
+      CHECK(close(weights, dot_plainly(c, dy, x), allowed(dtype)));
+    }
+  });
 }
 
 TEST_CASE("spmm adds the bias and applies the activation") {
-  for (Device device : devices()) {
+  on_devices_and_features([](Device device, DType dtype) {
     const Matrix matrices[] = {small(device), skewed(device)};
     for (const Matrix& m : matrices)
-      for (DType dtype : {DType::f32, DType::f64, DType::bf16})
-        for (Activation activation : {Activation::none, Activation::relu}) {
-          CAPTURES(name_of(dtype), name_of(activation));
-          constexpr int64_t kWidth = 37;
-          const Case c(m, Values::direct, accumulator_dtype(dtype));
-          const Tensor x = random_tensor({m.csr.cols, kWidth}, dtype, device);
-          const Tensor bias = random_tensor({kWidth}, dtype, device);
-          Tensor y = Tensor::empty({m.csr.rows, kWidth}, dtype, device);
-          kernels::spmm({.a = c.a(), .x = x, .bias = bias, .activation = activation, .y = y});
-          std::vector<double> expected = multiply_plainly(c, values(x), kWidth);
-          const std::vector<double> b = values(bias);
-          for (size_t k = 0; k < expected.size(); ++k) {
-            double& z = expected[k];
-            z += b[k % kWidth];
-            if (activation == Activation::relu) z = std::max(z, 0.0);
-          }
-          CHECK(close(y, expected, std::max(tolerance(dtype), 1e-7)));
+      for (Activation activation : {Activation::none, Activation::relu}) {
+        CAPTURE(name_of(activation));
+        constexpr int64_t kWidth = 37;
+        const Case c(m, Values::direct, accumulator_dtype(dtype));
+        const Tensor x = c.random_x(kWidth, dtype), bias = random_tensor({kWidth}, dtype, device);
+        Tensor y = c.random_y(kWidth, dtype);
+        kernels::spmm({.a = c.a(), .x = x, .bias = bias, .activation = activation, .y = y});
+        Numbers expected = multiply_plainly(c, x);
+        const Numbers b = values(bias);
+        for (size_t k = 0; k < expected.size(); ++k) {
+          expected[k] += b[k % kWidth];
+          if (activation == Activation::relu) expected[k] = std::max(expected[k], 0.0);
         }
-  }
+        CHECK(close(y, expected, std::max(allowed(dtype), 1e-7)));
+      }
+  });
 }
 
 TEST_CASE("spmm fuses no activation but relu") {
@@ -168,29 +173,19 @@ TEST_CASE("spmm fuses no activation but relu") {
               "spmm: activation elu, expected none or relu");
 }
 
-TEST_CASE("sddmm gives every entry its dot product") {
-  for_cases([](const Case& c, DType dtype, int64_t width, Device device) {
+TEST_CASE("sddmm gives every entry its dot product, and spmm_backward both gradients") {
+  for_cases([](const Case& c, DType dtype, int64_t width) {
     if (c.kind == Values::none) return;
-    const Tensor y = random_tensor({c.m.csr.rows, width}, dtype, device);
-    const Tensor x = random_tensor({c.m.csr.cols, width}, dtype, device);
-    Tensor dw = random_tensor({c.m.csr.entries()}, accumulator_dtype(dtype), device);
-    kernels::sddmm({.a = c.a(), .y = y, .x = x, .dw = dw});
-    const double bound = accumulator_dtype(dtype) == DType::f64 ? 1e-12 : 1e-5;
-    CHECK(close(dw, dot_plainly(c, values(y), values(x), width), bound));
-  });
-}
-
-TEST_CASE("spmm_backward gives both gradients") {
-  for_cases([](const Case& at, DType dtype, int64_t width, Device device) {
-    if (at.kind == Values::none) return;
-    const Tensor dy = random_tensor({at.m.csr.cols, width}, dtype, device);
-    const Tensor x = random_tensor({at.m.csr.rows, width}, dtype, device);
-    Tensor dx = random_tensor({at.m.csr.rows, width}, dtype, device);
-    Tensor dw = random_tensor({at.m.csr.entries()}, accumulator_dtype(dtype), device);
-    kernels::spmm_backward({.at = at.a(), .dy = dy, .x = x, .dx = dx, .dw = dw});
-    CHECK(close(dx, multiply_plainly(at, values(dy), width), tolerance(dtype)));
-    const double bound = accumulator_dtype(dtype) == DType::f64 ? 1e-12 : 1e-5;
-    CHECK(close(dw, dot_plainly(at, values(x), values(dy), width), bound));
+    const Tensor y = c.random_y(width, dtype), x = c.random_x(width, dtype);
+    Tensor dots = c.random_values(), dx = c.random_y(width, dtype), dw = c.random_values();
+    const Numbers expected = dot_plainly(c, y, x);
+    const double bound = c.value.dtype() == DType::f64 ? 1e-12 : 1e-5;
+    kernels::sddmm({.a = c.a(), .y = y, .x = x, .dw = dots});
+    CHECK(close(dots, expected, bound));
+    // c is the transposed matrix: x is its dy, and y its x.
+    kernels::spmm_backward({.at = c.a(), .dy = x, .x = y, .dx = dx, .dw = dw});
+    CHECK(close(dx, multiply_plainly(c, x), allowed(dtype)));
+    CHECK(close(dw, expected, bound));
   });
 }
 
@@ -204,19 +199,19 @@ TEST_CASE("results larger than the caches, at any address") {
       const int64_t width = dtype == DType::bf16 ? 256 : 128;
       const Case c(m, Values::direct, accumulator_dtype(dtype));
       const Tensor x = random_tensor({m.csr.cols, width}, dtype, device);
-      const std::vector<double> expected = multiply_plainly(c, values(x), width);
+      const Numbers expected = multiply_plainly(c, x);
       const int64_t elements = m.csr.rows * width;
       for (int64_t offset : {0, 1}) {
         const Tensor room = Tensor::full({elements + 1}, NAN, dtype, device);
         Tensor y = room.rows(offset, offset + elements).reshape({m.csr.rows, width});
         kernels::spmm({.a = c.a(), .x = x, .y = y});
-        CHECK(close(y, expected, tolerance(dtype)));
+        CHECK(close(y, expected, allowed(dtype)));
       }
     }
   }
 }
 
-TEST_CASE("results larger than the caches whose rows are no whole vectors, with several heads too") {
+TEST_CASE("results larger than the caches whose rows are not whole vectors") {
   for (Device device : devices()) {
     std::vector<int64_t> lengths(300000);
     for (size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int64_t>(i % 2);
@@ -228,7 +223,7 @@ TEST_CASE("results larger than the caches whose rows are no whole vectors, with 
       const Tensor x = random_tensor({m.csr.cols, width}, dtype, device);
       Tensor y = Tensor::full({m.csr.rows, width}, NAN, dtype, device);
       kernels::spmm({.a = c.a(), .x = x, .y = y});
-      CHECK(close(y, multiply_plainly(c, values(x), width), tolerance(dtype)));
+      CHECK(close(y, multiply_plainly(c, x), allowed(dtype)));
     }
   }
 }
@@ -261,7 +256,7 @@ TEST_CASE("sparse products have the same bits on 1, 2 and 4 threads") {
   }
 }
 
-TEST_CASE("spmm takes very heavy rows, wide rows and rows that begin anywhere") {
+TEST_CASE("spmm of very heavy rows, wide rows and rows at any address") {
   for (Device device : devices()) {
     std::vector<int64_t> lengths(40, 3);
     lengths[0] = 0;
@@ -283,7 +278,7 @@ TEST_CASE("spmm takes very heavy rows, wide rows and rows that begin anywhere") 
                              .reshape({m.csr.rows, width});
         kernels::spmm({.a = c.a(), .x = x.clone(), .y = aligned});
         kernels::spmm({.a = c.a(), .x = x, .y = shifted});
-        CHECK(close(aligned, multiply_plainly(c, values(x), width), tolerance(dtype)));
+        CHECK(close(aligned, multiply_plainly(c, x), allowed(dtype)));
         CHECK(same_bits(aligned, shifted));
       }
   }
@@ -357,11 +352,10 @@ TEST_CASE("spmm has the same bits captured, and on another stream, whatever was 
   }
 }
 
-TEST_CASE("what is not a number stays visible") {
+TEST_CASE("spmm passes on NaN") {
   for (Device device : devices()) {
-    Csr csr{1, 2, Tensor::from(std::vector<int64_t>{0, 2}, device),
-            Tensor::from(std::vector<int32_t>{0, 1}, device)};
-    const Tensor x = Tensor::from(std::vector<float>{1.0f, NAN}, {2, 1}, device);
+    Csr csr{1, 2, Tensor::from<int64_t>({0, 2}, device), Tensor::from<int32_t>({0, 1}, device)};
+    const Tensor x = Tensor::from<float>({1.0f, NAN}, {2, 1}, device);
     Tensor y = Tensor::empty({1, 1}, DType::f32, device);
     kernels::spmm({.a = {csr, {}, {}}, .x = x, .activation = Activation::relu, .y = y});
     CHECK(std::isnan(y.item()));
@@ -417,7 +411,7 @@ TEST_CASE("normalisations refuse to write over values that are read in another o
     const Matrix m = matrix_of({1, 2, 1, 2}, 4, device);
     Tensor values = Tensor::full({6}, 2.0, DType::f32, device),
            degree = Tensor::empty({4}, DType::f32, device);
-    const Tensor order = Tensor::from(std::vector<int32_t>{5, 4, 3, 2, 1, 0}, device);
+    const Tensor order = Tensor::from<int32_t>({5, 4, 3, 2, 1, 0}, device);
     CHECK_ERROR_HAS(
         kernels::gcn_normalize({.a = {m.csr, values, order}, .degree = degree, .weights = values}),
         "weights cannot be the values");

@@ -154,7 +154,7 @@ TEST_CASE("GAT over tiles is GAT to the precision of its operands") {
       });
 }
 
-TEST_CASE("attention over tiles keeps what is not finite to its neighbours") {
+TEST_CASE("in attention over tiles NaN and infinities reach only neighbours") {
   // A logit of -inf may make its row NaN or be left out of it: no infinity in k.
   check_not_finite<DotCall>("qkv", {{&DotCall::q, NAN},
                                     {&DotCall::q, INFINITY},
@@ -167,7 +167,7 @@ TEST_CASE("attention over tiles keeps what is not finite to its neighbours") {
       "lrx", {{&GatCall::x, NAN}, {&GatCall::l, NAN}, {&GatCall::r, NAN}, {&GatCall::d_o, NAN}});
 }
 
-TEST_CASE("attention over tiles takes scales far from 1 out of its operands") {
+TEST_CASE("attention over tiles scales operands far from 1") {
   on_tile_devices([&](Device device, DType dtype) {
     const Edges edges(random_rows(300, 300, 40.0, 6), 300, false, device);
     const Tiles tiles(edges, 2);

@@ -65,11 +65,11 @@ inline std::vector<Named> tile_structures() {
 }
 
 /// Devices with products over tiles.
-inline std::vector<Device> product_devices() {
+inline Devices product_devices() {
   std::vector<Device> all{Device::cpu()};
   for (Device device : devices())
     if (kernels::has_tile_spmm(device)) all.push_back(device);
-  return all;
+  return Devices(all);
 }
 
 }  // namespace adj::test

@@ -43,7 +43,7 @@ TEST_CASE("tile_sddmm is sddmm to the precision of its operands") {
           }
 }
 
-TEST_CASE("tile_sddmm leaves what is not finite to its entries") {
+TEST_CASE("in tile_sddmm NaN and infinities reach only their entries") {
   for (Device device : product_devices()) {
     const Edges edges(random_rows(300, 300, 40.0, 6), 300, false, device);
     const RowTiles tiles = kernels::make_row_tiles(edges.csr, 2);

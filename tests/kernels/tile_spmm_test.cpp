@@ -86,8 +86,8 @@ enum class Weights : uint8_t { ones, factors, any };
 Tensor products_of_factors(const Csr& csr, const Tensor& row, const Tensor& column) {
   const auto offsets = csr.offsets.to_vector<int64_t>();
   const auto indices = csr.indices.to_vector<int32_t>();
-  const std::vector<double> of_row = values(row), of_column = values(column);
-  std::vector<double> weight(indices.size());
+  const Numbers of_row = values(row), of_column = values(column);
+  Numbers weight(indices.size());
   for (size_t i = 0; i < of_row.size(); ++i)
     for (auto e = uz(offsets[i]); e < uz(offsets[i + 1]); ++e)
       weight[e] = of_row[i] * of_column[uz(indices[e])];
@@ -120,7 +120,7 @@ TEST_CASE("a cut holds every entry once, in tiles where columns have enough rows
     }
 }
 
-TEST_CASE("a cut is refused where rows do not ascend or the threshold makes no sense") {
+TEST_CASE("a cut is refused if columns do not ascend within rows, or the threshold is out of range") {
   Csr csr = csr_of({{0, 1}}, 2);
   CHECK_ERROR(kernels::make_row_tiles(csr, 0),
               "row_tiles: expected columns of at least 1 to 128 entries, got 0");
@@ -174,10 +174,10 @@ TEST_CASE("tile_spmm is spmm to the precision of its operands") {
                              .bias = bias ? bias.to(DType::f64) : Tensor(),
                              .activation = finished ? Activation::relu : Activation::none,
                              .y = expected});
-              const std::vector<double> got = values(y), wanted = values(expected);
+              const Numbers got = values(y), wanted = values(expected);
               // Sums may cancel: errors are held against the size of the terms, too.
               const auto squared = [](const Tensor& t) {
-                std::vector<double> numbers = values(t);
+                Numbers numbers = values(t);
                 for (double& number : numbers) number *= number;
                 return Tensor::from(numbers, t.shape(), t.device());
               };
@@ -197,7 +197,7 @@ TEST_CASE("tile_spmm is spmm to the precision of its operands") {
             }
 }
 
-TEST_CASE("tile_spmm keeps the scale of every column, and what is not finite to its neighbours") {
+TEST_CASE("tile_spmm is precise in columns of any scale, and NaN and infinities reach only neighbours") {
   const Csr host = csr_of(random_rows(300, 300, 40.0, 6), 300);
   for (Device device : product_devices())
     for (DType dtype : {DType::f32, DType::bf16}) {
@@ -220,7 +220,7 @@ TEST_CASE("tile_spmm keeps the scale of every column, and what is not finite to 
           kernels::tile_spmm({.tiles = tiles, .values = {}, .x = from, .y = y});
         return values(y);
       };
-      const std::vector<double> plain = product(x, false), exact = product(x, true);
+      const Numbers plain = product(x, false), exact = product(x, true);
       for (int64_t f = 0; f < kWidth; ++f) {
         double error = 0.0, size = 0.0;
         for (int64_t i = 0; i < 300; ++i) {
@@ -235,7 +235,7 @@ TEST_CASE("tile_spmm keeps the scale of every column, and what is not finite to 
         std::vector<float> spoilt = x;
         spoilt[uz(5 * kWidth + 69)] = bad;
         spoilt[uz(123 * kWidth + 2)] = bad;
-        const std::vector<double> got = product(spoilt, false), wanted = product(spoilt, true);
+        const Numbers got = product(spoilt, false), wanted = product(spoilt, true);
         for (size_t i = 0; i < got.size(); ++i)
           if (std::isfinite(wanted[i]))
             CHECK(std::isfinite(got[i]));
@@ -245,7 +245,7 @@ TEST_CASE("tile_spmm keeps the scale of every column, and what is not finite to 
     }
 }
 
-TEST_CASE("products one after the other see what was written between them") {
+TEST_CASE("consecutive products see what was written between them") {
   const Csr host = csr_of(random_rows(4000, 4000, 100.0, 3), 4000);
   for (Device device : product_devices()) {
     if (device.is_cpu()) continue;

@@ -28,9 +28,9 @@ TEST_CASE("weighted_cross_entropy and its gradient: weights, ignored labels, a s
                 chosen.insert(chosen.begin(), static_cast<int32_t>(i));
             const Tensor index = subset > 0 ? Tensor::from(chosen, device) : Tensor();
 
-            const std::vector<double> in = values(x), by = weighted ? values(weight) : std::vector<double>();
+            const Numbers in = values(x), by = weighted ? values(weight) : Numbers();
             double sum = 0.0, total = 0.0;
-            std::vector<double> gradient(in.size());
+            Numbers gradient(in.size());
             for (int32_t i : chosen) {
               const int32_t c = truth[uz(i)];
               if (c == -1) continue;
@@ -55,8 +55,8 @@ TEST_CASE("weighted_cross_entropy and its gradient: weights, ignored labels, a s
                                              .ignored = -1,
                                              .total = sum_of_weights,
                                              .loss = loss});
-            CHECK(close(sum_of_weights, std::vector<double>{total}, tolerance(accumulator)));
-            CHECK(close(loss, std::vector<double>{sum / total}, tolerance(accumulator)));
+            CHECK(close(sum_of_weights, Numbers{total}, tolerance(accumulator)));
+            CHECK(close(loss, Numbers{sum / total}, tolerance(accumulator)));
             kernels::weighted_cross_entropy_backward({.x = x,
                                                       .label = label,
                                                       .index = index,
@@ -73,7 +73,7 @@ TEST_CASE("weighted_cross_entropy and its gradient: weights, ignored labels, a s
 }
 
 TEST_CASE("weighted_cross_entropy refuses what does not fit") {
-  const Tensor x = random_tensor({3, 2}), label = Tensor::from(std::vector<int32_t>{0, 2, 1});
+  const Tensor x = random_tensor({3, 2}), label = Tensor::from<int32_t>({0, 2, 1});
   Tensor loss = Tensor::empty({}), total = Tensor::empty({});
   CHECK_ERROR(kernels::weighted_cross_entropy({.x = x, .label = label, .total = total, .loss = loss}),
               "cross_entropy: label[1] is 2, expected [0, 2)");
@@ -91,7 +91,7 @@ TEST_CASE("weighted_cross_entropy names a label out of range, on a GPU where the
         for (bool ignoring : {false, true}) {
           CAPTURE(bad);
           const Tensor x = random_tensor({6, 3}, DType::f32, device),
-                       label = Tensor::from(std::vector<int32_t>{0, 1, 1, 0, bad, 2}, device),
+                       label = Tensor::from<int32_t>({0, 1, 1, 0, bad, 2}, device),
                        weight = weighted ? Tensor::full({3}, 0.5, DType::f32, device) : Tensor();
           Tensor loss = Tensor::empty({}, DType::f32, device), total = Tensor::empty({}, DType::f32, device);
           CHECK(error_of([&] {
