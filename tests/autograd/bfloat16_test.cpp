@@ -31,7 +31,7 @@ Outcome outcome_of(const Op& f, const std::vector<Tensor>& inputs, DType dtype) 
   return outcome;
 }
 
-/// `roundings`: how many stored intermediate results stand behind one another.
+/// `roundings`: how many stored intermediate results follow one another.
 void compare(const Op& f, const std::vector<Tensor>& inputs, int roundings = 1) {
   std::vector<Tensor> rounded;
   for (const Tensor& input : inputs) rounded.push_back(input.to(DType::bf16));

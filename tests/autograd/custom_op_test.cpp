@@ -68,7 +68,7 @@ TEST_CASE("a custom op is told which gradients are wanted, and any other is drop
       "picky", {a, index}, [](const std::vector<Tensor>& in) { return in[0].clone(); },
       [&](const CustomPass& pass) -> std::vector<Tensor> {
         wanted = pass.wanted;
-        return {pass.dy, pass.dy};  // the second fits nothing, and nobody asks
+        return {pass.dy, pass.dy};  // the second does not fit, and is not wanted
       });
   sum(y).backward();
   CHECK(wanted == std::vector<bool>{true, false});

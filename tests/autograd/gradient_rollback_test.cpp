@@ -66,7 +66,7 @@ TEST_CASE("a gradient that is added to in place is still its variable's own") {
   {
     const GradientRollback rollback;
     backward(w, w.detach());
-    CHECK(w.grad().storage_id() == storage);  // nothing holds it besides
+    CHECK(w.grad().storage_id() == storage);  // nothing else holds it
     CHECK(w.grad().is_unique());
   }
   CHECK(w.grad().storage_id() == storage);

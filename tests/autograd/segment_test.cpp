@@ -6,7 +6,7 @@ using namespace adj::test;
 
 namespace {
 
-/// Segments of 0, 1 and more rows; with `heavy` one of 20,000 besides, which every way of cutting cuts.
+/// Segments of 0, 1 and more rows; with `heavy` also one of 20,000, which every method splits.
 std::vector<int64_t> bounds(bool heavy) {
   std::vector<int64_t> offsets{0, 0, 3, 4, 4, 11, 13, 13};
   if (heavy) offsets.push_back(20013);

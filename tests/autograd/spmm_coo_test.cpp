@@ -1,4 +1,4 @@
-// Aggregations over a list as it is, beside those over sorted rows.
+// Aggregations over an unsorted list, compared with those over sorted rows.
 
 #include "../support.h"
 #include <adjoint/autograd/arithmetic.h>

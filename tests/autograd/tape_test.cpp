@@ -198,7 +198,7 @@ TEST_CASE("linear frees its input before it allocates the input's gradient") {
     const Var a = Var::parameter(Tensor::full({kRows, kWidth}, 1.0, DType::f32, device)),
               w = Var::parameter(Tensor::full({kWidth, 1}, 1.0, DType::f32, device));
     const auto pass = [&] {
-      const Var y = linear(scale(a, 2.0), w);  // nobody else holds the input
+      const Var y = linear(scale(a, 2.0), w);  // nothing else holds the input
       const Tensor seed = Tensor::full(y.shape(), 1.0, DType::f32, device);
       const size_t before = memory_stats(device).current;
       reset_peak_memory(device);
@@ -271,7 +271,7 @@ TEST_CASE("changing a matrix's values in place is an error at backward, with or 
       CHECK(mentions(message(a, spmm(a, x)), "spmm had saved a tensor [9] float32"));
       CHECK(mentions(message(b, spmm(b, x, {}, Activation::relu)), "changed in place"));
       CHECK(mentions(message(c, linear(Features(c), x)), "linear had saved a tensor [9] float32"));
-      // Where nobody asks for a gradient by x, the values are not read again.
+      // If no gradient by x is wanted, the values are not read again.
       const Var bias = Var::parameter(draw.normal({3}));
       CHECK(message(a, spmm(a, x.detach(), bias)).empty());
     }

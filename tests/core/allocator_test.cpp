@@ -134,7 +134,7 @@ TEST_CASE("on the CPU the cache is capped however many shapes come and go") {
       most = std::max(most, static_cast<int64_t>(memory_stats({}).reserved));
     }
   CHECK(most > before + 200 * kMiB);                          // or the cap would not matter
-  CHECK(most <= before + (80 + 256) * kMiB + 2 * 20 * kMiB);  // beside segments that are in use in part
+  CHECK(most <= before + (80 + 256) * kMiB + 2 * 20 * kMiB);  // plus segments that are partly in use
 }
 
 TEST_CASE("the cap follows what was live at once, so a loop asks the device for nothing once it runs") {

@@ -83,7 +83,7 @@ TEST_CASE("whether a link can be replaced is tested in the folder of its target"
   const std::string path = folder.file("a.txt");
   const int file = open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
   REQUIRE(file >= 0);
-  // In this folder of links nobody can make a file.
+  // No file can be made in this folder of links.
   const std::string link = fmt::format("/proc/self/fd/{}", file);
   CHECK(obstacle_to_replacing(link).empty());
   replace_file(link, "x");

@@ -70,7 +70,7 @@ TEST_CASE("rows and reshapes are views") {
     CHECK_THROWS_AS(t.reshape({5, -1}), Error);
     CHECK_THROWS_AS(t.reshape({3, 3}), Error);
     CHECK_THROWS_AS(t.reshape({-1, -1}), Error);
-    // Any extent would do: there is none to find.
+    // Any extent would fit, so none can be found.
     const Tensor nothing = Tensor::zeros({0, 3}, DType::f32, device);
     CHECK_ERROR(nothing.reshape({0, -1}), "reshape: 0 elements do not divide by 0");
     CHECK_THROWS_AS(t.reshape({0, -1}), Error);

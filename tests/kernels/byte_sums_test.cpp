@@ -110,7 +110,7 @@ TEST_CASE("sums of bytes to bits are the product with the adjacency's bits, to t
           CHECK(same_bits(in_bytes.sums, wanted.sums));
           if (first.empty()) first = wanted.planes.to_vector<uint8_t>();
           CHECK(wanted.planes.to_vector<uint8_t>() == first);
-          // Numbers and padding behind them, not of rows that are none.
+          // Numbers and the padding after them, of existing rows only.
           const auto held = in_bytes.planes.to_vector<uint8_t>(),
                      expanded = as_bytes(wanted).planes.to_vector<uint8_t>();
           for (int64_t o = 0; o < rows; ++o)

@@ -34,7 +34,7 @@ void compare(const Edges& edges, const AttentionCase& shape, Values kind, DType 
       e[k * H + h] = scale * sum;
     }
   });
-  // Edges' features stand behind a head's own values.
+  // Edge features follow a head's own values.
   const auto value = [&](size_t j, size_t k, size_t h, size_t c) {
     return c < D ? S[j * H + h] * V[(j * H + h) * D + c] : attr[k * E + c - D];
   };

@@ -130,7 +130,7 @@ TEST_CASE("gemm of bfloat16 sums in float32, also where operands are long") {
       CHECK(close(multiplied(p, o.a, o.b, options), finished(o.product, options.bias, Activation::relu),
                   allowed(DType::bf16)));
     }
-    // A sum that bfloat16 would not get beyond 256: each 1 would be lost beside it.
+    // A sum in bfloat16 would stop at 256, where adding 1 changes nothing.
     const Tensor ones = Tensor::full({2, 4000}, 1.0, DType::bf16, device);
     CHECK(values(multiplied({2, 4000, 2, false, true}, ones, ones)) == Numbers(4, 4000.0));
   }

@@ -102,7 +102,7 @@ TEST_CASE("find_entries takes pairs in any order, ascending ones as well") {
   std::vector<int32_t> indices = random_ints(20000, 0, cols).to_vector<int32_t>();
   std::vector<int64_t> offsets{0};
   for (int64_t i = 1; i <= rows; ++i) {
-    offsets.push_back(i < 40 ? i * i * 10 : 20000);  // of many lengths, and some of none
+    offsets.push_back(i < 40 ? i * i * 10 : 20000);  // of many lengths, some empty
     std::sort(indices.begin() + offsets[uz(i) - 1], indices.begin() + offsets.back());
   }
   std::vector<int32_t> row = random_ints(pairs, 0, rows).to_vector<int32_t>();

@@ -239,7 +239,7 @@ TEST_CASE("losses name a label and a row that are out of range, on a GPU when a 
         const std::string message = error_of([&] { (void)p.forward(Loss::cross_entropy).item(); });
         const int row = some && !later ? 6 : 5;  // the first in the index, or by place
         CHECK(message == fmt::format("cross_entropy: label[{}] is {}, expected [0, 3){}", row, bad, end));
-        if (later) CHECK(std::isnan(p.loss.item()));  // told once
+        if (later) CHECK(std::isnan(p.loss.item()));  // reported once
       }
       if (bad == 3) continue;
       p.index = Tensor::from<int32_t>({1, 2, bad, 3}, device);

@@ -144,7 +144,7 @@ struct SortedStructure {
   }
 };
 
-/// The entries as a list in which entry e stands at place[e].
+/// The entries as a list in which entry e is at place[e].
 Coo list_of(const Structure& s, const std::vector<int32_t>& place, Device device) {
   std::vector<int32_t> row(place.size()), col(place.size());
   for (int64_t i = 0; i < s.csr.rows; ++i)

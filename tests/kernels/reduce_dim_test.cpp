@@ -78,7 +78,7 @@ TEST_CASE("in max_dim the first NaN wins, and infinities are compared") {
     CHECK(winner.to_vector<int32_t>() == expected);
     CHECK(std::isnan(values(y)[0]));
     CHECK(values(y)[1] == -INFINITY);
-    // The same down the columns, in several chunks: 300 rows that lose stand before and behind.
+    // The same down the columns, in several chunks: with 300 losing rows before and after.
     Numbers tall(4 * 604, -INFINITY);
     for (size_t i = 0; i < 4; ++i)
       for (size_t k = 0; k < 4; ++k) tall[(300 + k) * 4 + i] = rows[i * 4 + k];

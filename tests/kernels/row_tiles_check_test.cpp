@@ -18,7 +18,7 @@ const std::vector<std::pair<std::string, Tensor& (*)(RowTiles&)>> kMembers = {
     {"rest/indices", [](RowTiles& cut) -> Tensor& { return cut.rest.indices; }},
     {"rest_entry", [](RowTiles& cut) -> Tensor& { return cut.rest_entry; }}};
 
-/// Of all of them, whichever is told first: numbers of one are held against those of others.
+/// Any member: numbers of one are compared with those of others, and the first mismatch is reported.
 bool names_a_member(const std::string& message) {
   return std::any_of(kMembers.begin(), kMembers.end(),
                      [&](const auto& member) { return message.starts_with("cut/" + member.first + ": "); });

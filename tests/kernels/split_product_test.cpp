@@ -152,7 +152,7 @@ TEST_CASE("products of small with large operands are exact to each term, by ever
         return 0x1p-112;
       case 1:
         return 0x1p-126;
-      case 2:  // rows of such beside others
+      case 2:  // some rows of such
         return outer % 3 == 0 ? 0x1p-126 : 0x1p-3;
       case 3:  // within a row, and those of the partner, too
         return inner % 3 == 0 ? 0x1p100 : 0x1p-118;
@@ -215,7 +215,7 @@ TEST_CASE("split products are exact to each term, for any mixture of sizes") {
         return inner % 3 == 0 || outer % 7 == 0 ? 0.0 : 1e-12;
       case 3:  // runs of nothing else
         return inner / 64 % 2 == 0 ? 0.0 : 1e9;
-      case 4:  // one large number in a row, beside small ones
+      case 4:  // one large number in a row of small ones
         return inner == outer % 97 ? 1e9 : 1.0;
       default:  // some 2^106 apart
         return inner % 2 == 0 ? 1e-16 : 1e16;

@@ -207,7 +207,7 @@ TEST_CASE("in spmm_coo NaN and infinities reach their rows and no others") {
 }
 
 TEST_CASE("spmm_coo sums numbers of any size without overflow of its accumulators") {
-  // Huge terms that cancel, beside tiny ones in other rows and the same: what counts is right beside the
+  // Huge terms that cancel, and tiny ones in the same and in other rows: results are right relative to the
   // largest term.
   const int64_t terms = 4096;
   List list{"", 3, 4, {}, {}};

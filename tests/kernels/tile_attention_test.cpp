@@ -19,7 +19,7 @@ double relative_error(const Tensor& a, const Tensor& b) {
   return error == 0.0 ? 0.0 : std::sqrt(error / std::max(size, 0.01 * static_cast<double>(got.size())));
 }
 
-/// f(device, dtype) for GPUs that have tiles; devices() says once that there is none.
+/// f(device, dtype) for GPUs that have tiles; devices() reports once if there is none.
 template <class F>
 void on_tile_devices(F&& f) {
   for (Device device : product_devices())
