@@ -65,19 +65,20 @@ struct Batch {
 
 /// layer_norm of random numbers.
 struct LayerNorm {
-  Tensor x, gamma, beta, mean, rstd;
+  Tensor x, gamma, mean, rstd, beta;  ///< beta only for forward()
 
   LayerNorm(int64_t rows, int64_t columns, DType dtype, Device device)
       : x(random_tensor({rows, columns}, dtype, device)),
         gamma(random_tensor({columns}, dtype, device)),
-        beta(random_tensor({columns}, dtype, device)),
         mean(random_tensor({rows}, accumulator_dtype(dtype), device)),
         rstd(random_tensor({rows}, accumulator_dtype(dtype), device)) {}
   LayerNorm to(Device device) const {
     LayerNorm norm = *this;
-    for (Tensor* t : {&norm.x, &norm.gamma, &norm.beta, &norm.mean, &norm.rstd}) *t = t->to(device).clone();
+    for (Tensor* t : {&norm.x, &norm.gamma, &norm.mean, &norm.rstd, &norm.beta})
+      if (*t) *t = t->to(device).clone();
     return norm;
   }
+  void draw_beta() { beta = random_tensor(gamma.shape(), gamma.dtype(), gamma.device()); }
   Tensor forward(double eps) {
     Tensor y = Tensor::empty_like(x);
     kernels::layer_norm(

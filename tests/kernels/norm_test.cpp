@@ -199,6 +199,7 @@ TEST_CASE("layer_norm and its gradients") {
     for (const auto& [rows, columns] : kShapes) {
       CAPTURES(rows, columns);
       LayerNorm norm(rows, columns, dtype, device);
+      norm.draw_beta();
       const Tensor y = norm.forward(1e-3);
       const Numbers in = values(norm.x), g = values(norm.gamma), b = values(norm.beta);
       Numbers expected(in.size());
@@ -216,6 +217,7 @@ TEST_CASE("layer_norm and its gradients") {
   });
 
   LayerNorm norm(7, 9, DType::f64, {});
+  norm.draw_beta();
   const Tensor dy = random_tensor({7, 9}, DType::f64);
   const auto loss = [&] { return dot(norm.forward(1e-5), dy); };
   const auto by_x = numeric_gradient(norm.x, loss), by_gamma = numeric_gradient(norm.gamma, loss),
