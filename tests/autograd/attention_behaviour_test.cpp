@@ -72,38 +72,18 @@ TEST_CASE("attentions in bfloat16 follow those in float32") {
       for (DType dtype : {DType::f32, DType::bf16}) {
         Draw same(96, device, DType::f32);
         std::vector<Var> parameters;
-        (void)all_attentions(same, 3, 8, features, &parameters);
+        const auto attentions = all_attentions(same, 3, 8, features, &parameters);
         for (Var& p : parameters) p.set_value(p.value().to(DType::bf16).to(dtype));
         for (const Var& p : parameters) REQUIRE(p.dtype() == dtype);
-        const auto values_of = [&](const Var& y, const Var& input) {
-          gradients[dtype == DType::bf16].push_back(y.value());
-          gradients[dtype == DType::bf16].push_back(input.grad());
-        };
-        const auto run = [&](auto apply) {
+        std::vector<Tensor>& found = gradients[dtype == DType::bf16];
+        for (const NamedAttention& attention : attentions) {
           const Var input = Var::parameter(x.to(dtype));
-          const Var y = apply(reshape(input, {40, 3, 8}), input);
-          y.backward(dy.to(dtype).reshape(y.shape()));
-          values_of(y, input);
+          const Var y = attention.apply(relation, input, {.edge_attr = features > 0 ? Var(attr) : Var()});
+          y.backward(dy.to(dtype));
+          found.insert(found.end(), {y.value(), input.grad()});
           for (Var& p : parameters)
-            if (p.grad()) gradients[dtype == DType::bf16].push_back(p.grad().clone()), p.zero_grad();
-        };
-        const auto options = [&](size_t weight) {
-          AttentionOptions o;
-          if (features > 0) {
-            o.edge_attr = attr;
-            o.edge_weight = parameters[weight];
-          }
-          return o;
-        };
-        run([&](const Var& c, const Var&) {
-          return gat_attention(relation, c, parameters[0], parameters[1], 0.2f, options(3));
-        });
-        run([&](const Var& c, const Var&) {
-          return gatv2_attention(relation, c, c, parameters[0], 0.2f, options(4));
-        });
-        run([&](const Var& c, const Var&) { return dot_attention(relation, c, c, c, options(4)); });
-        if (features == 0)
-          run([&](const Var&, const Var& input) { return cosine_attention(relation, input, parameters[2]); });
+            if (p.grad()) found.push_back(p.grad().clone()), p.zero_grad();
+        }
       }
       REQUIRE(gradients[0].size() == gradients[1].size());
       for (size_t k = 0; k < gradients[0].size(); ++k) {
@@ -141,8 +121,8 @@ TEST_CASE("attention allocates nothing of edges times features, and keeps nothin
           y.backward(dy);
         };
         const size_t peak = peak_memory(device, [&] {
-          if (attr) Var(attr).zero_grad();
           step();
+          if (attr) Var(attr).zero_grad();
         });
         // A few matrices over the nodes; on the CPU two terms of edges and heads; with edge features such
         // terms, and their gradients; on a GPU what parts of rows, 32 edges or more, leave of two gradients,
