@@ -122,6 +122,21 @@ bool equal(const Numbers& a, const Numbers& b, double tolerance) {
   return close(Tensor::from(a), b, tolerance);
 }
 
+void check_winners(const Reduced& r, const Plain& plain) {
+  if (r.max_winner) CHECK(r.max_winner.to_vector<int32_t>() == plain.max_winner);
+  if (r.min_winner) CHECK(r.min_winner.to_vector<int32_t>() == plain.min_winner);
+}
+/// Maxima and minima are exact.
+void check_reduced(const Reduced& r, const std::vector<Reduce>& reduce, const Plain& plain, int64_t width,
+                   double bound) {
+  for (size_t k = 0; k < reduce.size(); ++k) {
+    CAPTURE(name_of(reduce[k]));
+    const bool exact = reduce[k] == Reduce::max || reduce[k] == Reduce::min;
+    CHECK(equal(part_of(r.y, static_cast<int64_t>(k), width), plain.of.at(reduce[k]), exact ? 0.0 : bound));
+  }
+  check_winners(r, plain);
+}
+
 /// The gradient of the winners, plainly.
 Numbers to_winners(const std::vector<int32_t>& winner, const Numbers& dy, int64_t cols, int64_t width) {
   Numbers dx(uz(cols * width), 0.0);
@@ -270,8 +285,8 @@ TEST_CASE("neighbor_reduce gives maxima and minima with their sources") {
         const Reduced max = reduced(s, x, {Reduce::max}), min = reduced(s, x, {Reduce::min});
         CHECK(values(max.y) == plain.of.at(Reduce::max));
         CHECK(values(min.y) == plain.of.at(Reduce::min));
-        CHECK(max.max_winner.to_vector<int32_t>() == plain.max_winner);
-        CHECK(min.min_winner.to_vector<int32_t>() == plain.min_winner);
+        check_winners(max, plain);
+        check_winners(min, plain);
       }
   });
 }
@@ -291,15 +306,8 @@ TEST_CASE("neighbor_reduce gives several reductions in one pass, in any order") 
         for (const std::vector<Reduce>& reduce : sets) {
           CAPTURES(s.csr.rows, width, reduce.size());
           const Reduced r = reduced(s, x, reduce);
-          for (size_t k = 0; k < reduce.size(); ++k) {
-            CAPTURE(name_of(reduce[k]));
-            const bool exact = reduce[k] == Reduce::max || reduce[k] == Reduce::min;
-            const double bound = dtype == DType::f64 ? 1e-11 : dtype == DType::bf16 ? 8e-3 : 2e-4;
-            CHECK(equal(part_of(r.y, static_cast<int64_t>(k), width), plain.of.at(reduce[k]),
-                        exact ? 0.0 : bound));
-          }
-          if (r.max_winner) CHECK(r.max_winner.to_vector<int32_t>() == plain.max_winner);
-          if (r.min_winner) CHECK(r.min_winner.to_vector<int32_t>() == plain.min_winner);
+          const double bound = dtype == DType::f64 ? 1e-11 : dtype == DType::bf16 ? 8e-3 : 2e-4;
+          check_reduced(r, reduce, plain, width, bound);
           if (r.mean) CHECK(close(r.mean, plain.of.at(Reduce::mean), dtype == DType::f64 ? 1e-11 : 2e-4));
         }
       }
@@ -313,11 +321,7 @@ TEST_CASE("neighbor_reduce for rows of every length at which another method migh
       CAPTURE(width);
       const Tensor x = random_tensor({97, width}, dtype, device);
       const Plain plain = reduce_plainly(s, values(x), width);
-      const Reduced r = reduced(s, x, kAll);
-      for (size_t k = 0; k < kAll.size(); ++k)
-        CHECK(equal(part_of(r.y, static_cast<int64_t>(k), width), plain.of.at(kAll[k]), 2e-5));
-      CHECK(r.max_winner.to_vector<int32_t>() == plain.max_winner);
-      CHECK(r.min_winner.to_vector<int32_t>() == plain.min_winner);
+      check_reduced(reduced(s, x, kAll), kAll, plain, width, 2e-5);
     }
   });
 }
@@ -342,8 +346,8 @@ TEST_CASE("of equal terms, also infinite ones, the first in the row wins; a NaN 
         const Plain plain = reduce_plainly(s, x, width);
         const Reduced max = reduced(s, given, {Reduce::max}), min = reduced(s, given, {Reduce::min});
         const Reduced all = reduced(s, given, kAll);
-        CHECK(max.max_winner.to_vector<int32_t>() == plain.max_winner);
-        CHECK(min.min_winner.to_vector<int32_t>() == plain.min_winner);
+        check_winners(max, plain);
+        check_winners(min, plain);
         CHECK(same_bits(all.max_winner, max.max_winner));
         CHECK(same_bits(all.min_winner, min.min_winner));
         const Numbers largest = values(max.y), mean = part_of(all.y, 1, width),
