@@ -32,6 +32,16 @@ void on_devices_and_features(F f) {
   on_devices({DType::f32, DType::f64, DType::bf16}, f);
 }
 
+/// The same for the tensor y of this shape that f(y) writes.
+template <class F>
+bool writes_same_bits_on_any_threads(const Shape& shape, F f, Device device = {}) {
+  return same_bits_on_any_threads([&] {
+    Tensor y = Tensor::empty(shape, DType::f32, device);
+    f(y);
+    return y;
+  });
+}
+
 /// f applied to every element.
 template <class F>
 Numbers mapped(const Tensor& x, F f) {

@@ -52,16 +52,9 @@ TEST_CASE("sums keep float32's precision over many rows") {
 
 TEST_CASE("reductions give the same bits on any number of threads") {
   const Tensor x = random_tensor({70001, 7});
-  CHECK(same_bits_on_any_threads([&] {
-    Tensor y = Tensor::empty({7});
-    kernels::sum_rows({.x = x, .y = y});
-    return y;
-  }));
-  CHECK(same_bits_on_any_threads([&] {
-    Tensor y = Tensor::empty({1});
-    kernels::sum_all({.x = x, .scale = 1.0, .y = y});
-    return y;
-  }));
+  CHECK(writes_same_bits_on_any_threads({7}, [&](Tensor& y) { kernels::sum_rows({.x = x, .y = y}); }));
+  CHECK(writes_same_bits_on_any_threads(
+      {1}, [&](Tensor& y) { kernels::sum_all({.x = x, .scale = 1.0, .y = y}); }));
 }
 
 TEST_CASE("argmax_columns: the largest, ties to the smallest column") {
