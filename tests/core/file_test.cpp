@@ -6,7 +6,6 @@
 #include <ctime>
 #include <fstream>
 #include <set>
-#include <sstream>
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -1,8 +1,6 @@
 #include "cases.h"
 #include <adjoint/kernels/elementwise/broadcast.h>
 
-#include <functional>
-
 using namespace adj;
 using namespace adj::test;
 

@@ -1,8 +1,6 @@
 #include "cases.h"
 #include <adjoint/kernels/elementwise/elementwise.h>
 
-#include <numeric>
-
 using namespace adj;
 using namespace adj::test;
 

@@ -3,7 +3,6 @@
 #include <adjoint/graph/relation.h>
 #include <adjoint/kernels/aggregate/minmax_backward.h>
 #include <adjoint/kernels/aggregate/minmax_weights.h>
-#include <adjoint/kernels/aggregate/moments_backward.h>
 #include <adjoint/kernels/aggregate/neighbor_reduce.h>
 
 #include <map>

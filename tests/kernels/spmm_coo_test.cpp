@@ -2,7 +2,6 @@
 #include <adjoint/kernels/aggregate/spmm_coo.h>
 
 #include <limits>
-#include <random>
 
 using namespace adj;
 using namespace adj::test;

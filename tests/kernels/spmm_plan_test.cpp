@@ -4,7 +4,6 @@
 #include <adjoint/kernels/aggregate/spmm_plan.h>
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 using namespace adj;
