@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <ostream>
 #include <set>
 #include <sstream>
 
@@ -14,7 +15,11 @@
 
 namespace adj::test {
 
-const std::vector<Device>& devices() {
+void Devices::stringify(std::ostream* text) const {
+  if (!list_.empty()) *text << "device := " << list_[current_].str();
+}
+
+Devices devices() {
   static const std::vector<Device> list = [] {
     std::vector<Device> found{Device::cpu()};
     if (cuda_device_count() > 0) {
@@ -24,7 +29,12 @@ const std::vector<Device>& devices() {
     }
     return found;
   }();
-  return list;
+  return Devices(list);
+}
+
+std::optional<Device> gpu() {
+  const std::vector<Device> all = devices().list();
+  return all.size() > 1 ? std::optional(all[1]) : std::nullopt;
 }
 
 namespace {

@@ -1,10 +1,13 @@
 #pragma once
 
+#include "captures.h"
+#include <adjoint/core/allocator.h>
 #include <adjoint/core/error.h>
 #include <adjoint/core/random.h>
 #include <adjoint/core/tensor.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,20 +15,54 @@
 
 namespace adj::test {
 
+/// A list of devices. While a loop runs over it, checks that fail name the device.
+class Devices final : public doctest::detail::ContextScopeBase {
+ public:
+  explicit Devices(std::vector<Device> list) : list_(std::move(list)) {}
+  ~Devices() override { destroy(); }
+
+  class Iterator {
+   public:
+    Iterator(const Devices& of, size_t at) : of_(of), at_(at) {}
+    Device operator*() const { return of_.list_[of_.current_ = at_]; }
+    Iterator& operator++() { return ++at_, *this; }
+    bool operator!=(const Iterator& other) const { return at_ != other.at_; }
+
+   private:
+    const Devices& of_;
+    size_t at_;
+  };
+  Iterator begin() const { return {*this, 0}; }
+  Iterator end() const { return {*this, list_.size()}; }
+  const std::vector<Device>& list() const { return list_; }
+  void stringify(std::ostream* text) const override;
+
+ private:
+  std::vector<Device> list_;
+  mutable size_t current_ = 0;
+};
+
 /// The CPU, and the first GPU if there is one; otherwise prints once what is skipped. Kernel tests run on
-/// each: `for (Device device : devices()) { CAPTURE(device.str()); … }`.
-const std::vector<Device>& devices();
+/// each: `for (Device device : devices())`.
+Devices devices();
+/// The first GPU, if there is one.
+std::optional<Device> gpu();
 
 /// Normal numbers, different at every call but the same in every run.
 Tensor random_tensor(Shape shape, DType dtype = DType::f32, Device device = {});
 /// int32 numbers in [low, high).
 Tensor random_ints(int64_t n, int32_t low, int32_t high, Device device = {});
 
+/// An index or a size for a standard container.
+constexpr size_t uz(int64_t n) { return static_cast<size_t>(n); }
+
+using Numbers = std::vector<double>;
+
 /// All elements as double, on the host.
-std::vector<double> values(const Tensor& tensor);
+Numbers values(const Tensor& tensor);
 /// max |a - b| <= tolerance * max(1, max |b|), equal shapes, no NaN. Prints the worst element on failure.
 bool close(const Tensor& a, const Tensor& b, double tolerance = 1e-5);
-bool close(const Tensor& a, const std::vector<double>& b, double tolerance = 1e-5);
+bool close(const Tensor& a, const Numbers& b, double tolerance = 1e-5);
 /// max |a - b| <= tolerance * max |b|, otherwise the same: for bfloat16 results and for small gradients.
 bool close_to_scale(const Tensor& a, const Tensor& b, double tolerance);
 /// Bitwise equal, with equal shape and dtype.
@@ -47,6 +84,10 @@ template <class Part>
 bool mentions(const std::string& text, const Part& part) {
   return mentions(text, std::vector<std::string>{part});
 }
+
+/// Checks that `call` throws an Error that says `text`, or has `part` in its text.
+#define CHECK_ERROR(call, text) CHECK_THROWS_WITH_AS(call, text, ::adj::Error)
+#define CHECK_ERROR_HAS(call, part) CHECK_THROWS_WITH_AS(call, doctest::Contains(part), ::adj::Error)
 
 std::string contents_of(const std::string& path);
 
@@ -79,6 +120,32 @@ class Threads {
  private:
   int before_;
 };
+
+/// How many bytes step() adds at most to those in use. It runs once before: what is derived from a structure
+/// is made once and kept.
+template <class F>
+size_t peak_memory(Device device, F&& step) {
+  step();
+  const size_t before = memory_stats(device).current;
+  reset_peak_memory(device);
+  step();
+  return memory_stats(device).peak - before;
+}
+
+/// f() returns a tensor; true if its bits are the same with 1, 2 and 4 threads.
+template <class F>
+bool same_bits_on_any_threads(F f) {
+  Tensor expected;
+  {
+    const Threads one(1);
+    expected = f();
+  }
+  for (int count : {2, 4}) {
+    const Threads threads(count);
+    if (!same_bits(f(), expected)) return false;
+  }
+  return true;
+}
 
 /// Row lengths at, just below and just above kernel switching points: powers of two and, in pieces of 32
 /// entries, 48; with enough short and empty rows for a small mean.

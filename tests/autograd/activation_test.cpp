@@ -29,12 +29,10 @@ TEST_CASE("activations equal their formulas") {
   for (Device device : devices())
     for (const Case& c : cases())
       for (const Shape& shape : {Shape{}, Shape{1001}, Shape{37, 13}, Shape{0, 4}}) {
-        CAPTURE(device.str());
-        CAPTURE(name_of(c.activation));
-        CAPTURE(shape.str());
+        CAPTURES(name_of(c.activation), shape.str());
         Draw draw(20, device);
         const Tensor x = draw.uniform(shape, -6.0, 6.0);
-        std::vector<double> expected = values(x);
+        Numbers expected = values(x);
         for (double& v : expected) v = c.plain(v);
         CHECK(close(activate(c.activation, x, c.slope).value(), expected, 1e-12));
         CHECK(close(activate(c.activation, x.to(DType::f32), c.slope).value(), expected, 1e-6));
@@ -43,9 +41,9 @@ TEST_CASE("activations equal their formulas") {
 
 TEST_CASE("activations far out neither overflow nor lose their limit") {
   for (Device device : devices()) {
-    const Tensor x = Tensor::from(std::vector<float>{-200.0f, -50.0f, -0.0f, 0.0f, 50.0f, 200.0f}, device);
-    CHECK(close(gelu(x).value(), std::vector<double>{0.0, 0.0, 0.0, 0.0, 50.0, 200.0}, 1e-6));
-    CHECK(close(elu(x).value(), std::vector<double>{-1.0, -1.0, 0.0, 0.0, 50.0, 200.0}, 1e-6));
+    const Tensor x = Tensor::from<float>({-200.0f, -50.0f, -0.0f, 0.0f, 50.0f, 200.0f}, device);
+    CHECK(close(gelu(x).value(), Numbers{0.0, 0.0, 0.0, 0.0, 50.0, 200.0}, 1e-6));
+    CHECK(close(elu(x).value(), Numbers{-1.0, -1.0, 0.0, 0.0, 50.0, 200.0}, 1e-6));
   }
 }
 
@@ -53,9 +51,7 @@ TEST_CASE("gradients of activations") {
   for (Device device : devices())
     for (const Case& c : cases())
       for (const Shape& shape : {Shape{5, 7}, Shape{2, 3, 2}}) {
-        CAPTURE(device.str());
-        CAPTURE(name_of(c.activation));
-        CAPTURE(c.slope);
+        CAPTURES(name_of(c.activation), c.slope);
         Draw draw(21, device);
         check([&](const auto& v) { return activate(c.activation, v[0], c.slope); }, {draw.off_zero(shape)});
       }

@@ -4,7 +4,6 @@
 #include <adjoint/autograd/linear.h>
 #include <adjoint/autograd/loss.h>
 #include <adjoint/autograd/shape.h>
-#include <adjoint/core/allocator.h>
 #include <adjoint/data/generators.h>
 #include <adjoint/optim/adam.h>
 #include <adjoint/optim/captured_step.h>
@@ -64,7 +63,6 @@ std::vector<NamedAttention> all_attentions(Draw& draw, int64_t heads, int64_t wi
 
 TEST_CASE("attentions in bfloat16 follow those in float32") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     Draw draw(95, device, DType::f32);
     const Relation relation = draw.graph(40, 400);
     const Tensor x = draw.normal({40, 24}).to(DType::bf16), dy = draw.normal({40, 24}).to(DType::bf16);
@@ -74,43 +72,22 @@ TEST_CASE("attentions in bfloat16 follow those in float32") {
       for (DType dtype : {DType::f32, DType::bf16}) {
         Draw same(96, device, DType::f32);
         std::vector<Var> parameters;
-        (void)all_attentions(same, 3, 8, features, &parameters);
+        const auto attentions = all_attentions(same, 3, 8, features, &parameters);
         for (Var& p : parameters) p.set_value(p.value().to(DType::bf16).to(dtype));
         for (const Var& p : parameters) REQUIRE(p.dtype() == dtype);
-        const auto values_of = [&](const Var& y, const Var& input) {
-          gradients[dtype == DType::bf16].push_back(y.value());
-          gradients[dtype == DType::bf16].push_back(input.grad());
-        };
-        const auto run = [&](auto apply) {
+        std::vector<Tensor>& found = gradients[dtype == DType::bf16];
+        for (const NamedAttention& attention : attentions) {
           const Var input = Var::parameter(x.to(dtype));
-          const Var y = apply(reshape(input, {40, 3, 8}), input);
-          y.backward(dy.to(dtype).reshape(y.shape()));
-          values_of(y, input);
+          const Var y = attention.apply(relation, input, {.edge_attr = features > 0 ? Var(attr) : Var()});
+          y.backward(dy.to(dtype));
+          found.insert(found.end(), {y.value(), input.grad()});
           for (Var& p : parameters)
-            if (p.grad()) gradients[dtype == DType::bf16].push_back(p.grad().clone()), p.zero_grad();
-        };
-        const auto options = [&](size_t weight) {
-          AttentionOptions o;
-          if (features > 0) {
-            o.edge_attr = attr;
-            o.edge_weight = parameters[weight];
-          }
-          return o;
-        };
-        run([&](const Var& c, const Var&) {
-          return gat_attention(relation, c, parameters[0], parameters[1], 0.2f, options(3));
-        });
-        run([&](const Var& c, const Var&) {
-          return gatv2_attention(relation, c, c, parameters[0], 0.2f, options(4));
-        });
-        run([&](const Var& c, const Var&) { return dot_attention(relation, c, c, c, options(4)); });
-        if (features == 0)
-          run([&](const Var&, const Var& input) { return cosine_attention(relation, input, parameters[2]); });
+            if (p.grad()) found.push_back(p.grad().clone()), p.zero_grad();
+        }
       }
       REQUIRE(gradients[0].size() == gradients[1].size());
       for (size_t k = 0; k < gradients[0].size(); ++k) {
-        CAPTURE(features);
-        CAPTURE(k);
+        CAPTURES(features, k);
         CHECK(gradients[1][k].dtype() == DType::bf16);
         // ⟨dO, O⟩ with an O that was rounded is off by O's last bit, of which small gradients are made.
         CHECK(close_to_scale(gradients[1][k], gradients[0][k], 0x1p-4));
@@ -127,7 +104,6 @@ TEST_CASE("attention allocates nothing of edges times features, and keeps nothin
   constexpr size_t kScratch = size_t{1} << 20;
   for (Device device : devices())
     for (int64_t features : {0, 3}) {
-      CAPTURE(device.str());
       CAPTURE(features);
       Draw draw(97, device, DType::f32);
       const Graph graph = draw.graph(kNodes, kEdges);
@@ -144,12 +120,10 @@ TEST_CASE("attention allocates nothing of edges times features, and keeps nothin
           kept = memory_stats(device).current - before;
           y.backward(dy);
         };
-        step();  // what is derived from the structure is made once and kept
-        if (attr) Var(attr).zero_grad();
-        const size_t before = memory_stats(device).current;
-        reset_peak_memory(device);
-        step();
-        const size_t peak = memory_stats(device).peak - before;
+        const size_t peak = peak_memory(device, [&] {
+          step();
+          if (attr) Var(attr).zero_grad();
+        });
         // A few matrices over the nodes; on the CPU two terms of edges and heads; with edge features such
         // terms, and their gradients; on a GPU what parts of rows, 32 edges or more, leave of two gradients,
         // and a few terms of edges more.
@@ -170,7 +144,6 @@ TEST_CASE("attentions draw their dropout once, and none outside of training") {
     const Relation relation = draw.graph(50, 600);
     const Var x = draw.normal({50, 12});
     for (const NamedAttention& attention : all_attentions(draw, 2, 6, 0)) {
-      CAPTURE(device.str());
       CAPTURE(attention.name);
       Generator one(7), other(7), third(8);
       const Tensor a = attention.apply(relation, x, {.dropout = 0.5f, .generator = &one}).value();
@@ -190,14 +163,8 @@ TEST_CASE("attentions draw their dropout once, and none outside of training") {
 }
 
 TEST_CASE("attentions learn, eager and captured alike, and repeat to the bit") {
-  CitationOptions options;
-  options.nodes = 500;
-  options.classes = 4;
-  options.features = 100;
-  options.val = 50;
-  options.test = 100;
+  const CitationOptions options{.nodes = 500, .classes = 4, .features = 100, .val = 50, .test = 100};
   for (Device device : devices()) {
-    CAPTURE(device.str());
     const Dataset data = make_citation_dataset(options).to(device);
     for (size_t which = 0; which < 4; ++which) {
       const auto train = [&](bool capture) {
@@ -222,11 +189,11 @@ TEST_CASE("attentions learn, eager and captured alike, and repeat to the bit") {
               return loss;
             },
             {.capture = capture});
-        std::vector<double> losses;
+        Numbers losses;
         for (int epoch = 0; epoch < 25; ++epoch) losses.push_back(step().item());
         return losses;
       };
-      const std::vector<double> eager = train(false);
+      const Numbers eager = train(false);
       CHECK(eager.back() < 0.7 * eager.front());
       CHECK(train(false) == eager);
       CHECK(train(true) == eager);
@@ -235,58 +202,35 @@ TEST_CASE("attentions learn, eager and captured alike, and repeat to the bit") {
 }
 
 TEST_CASE("attentions refuse what does not fit, naming the op and the shapes") {
-  const Relation relation = Relation::from_coo(4, 3, Tensor::from(std::vector<int32_t>{0, 3}),
-                                               Tensor::from(std::vector<int32_t>{2, 1}));
+  const Relation relation =
+      Relation::from_coo(4, 3, Tensor::from<int32_t>({0, 3}), Tensor::from<int32_t>({2, 1}));
   const Var src = Tensor::zeros({4, 2, 3}), dst = Tensor::zeros({3, 2, 3}), a = Tensor::zeros({2, 3});
   const Var attr = Tensor::zeros({2, 5}), weight = Tensor::zeros({5, 6});
-  const auto error = [](auto f) { return error_of(f); };
-  CHECK(mentions(error([&] { gat_attention(relation, src, a, a, 0.2f); }), "expected x_dst beside x"));
-  CHECK(mentions(error([&] { gat_attention(relation, dst, a, a, 0.2f, {}, dst); }),
-                 "gat_attention: x is [3, 2, 3], expected [4, H, D]"));
-  CHECK(mentions(error([&] {
-                   gat_attention(relation, src, Tensor::zeros({3, 2}), a, 0.2f, {}, dst);
-                 }),
-                 "source is [3, 2]"));
-  CHECK(mentions(error([&] { gat_attention(relation, src, a, Var(), 0.2f, {}, dst); }), "target is absent"));
-  CHECK(mentions(error([&] { gat_attention(relation, src, a, a, 0.2f, {}, src); }), "x_dst is [4, 2, 3]"));
-  CHECK(mentions(error([&] { gat_attention(relation, src, a, a, 0.2f, {.edge_attr = attr}, dst); }),
-                 "edge_attr without edge_weight"));
-  CHECK(mentions(error([&] {
-                   gat_attention(relation, src, a, a, 0.2f, {.edge_attr = attr, .edge_weight = weight}, dst);
-                 }),
-                 "edge_weight is [5, 6] float32 on cpu, expected [5, 2]"));
-  CHECK(mentions(error([&] { gat_attention(relation, src, a, a, 0.2f, {.dropout = 1.0f}, dst); }), "1"));
-  CHECK(mentions(error([&] { gatv2_attention(relation, src, src, a, 0.2f); }),
-                 "gatv2_attention: x_dst is [4, 2, 3]"));
-  CHECK(
-      mentions(error([&] { gatv2_attention(relation, dst, src, Tensor::zeros({6}), 0.2f); }), "att is [6]"));
-  CHECK(mentions(error([&] {
-                   gatv2_attention(relation, dst, src, a, 0.2f,
-                                   {.edge_attr = Tensor::zeros({3, 5}), .edge_weight = weight});
-                 }),
-                 "edge_attr is [3, 5], expected [2, E]"));
-  CHECK(mentions(error([&] {
-                   dot_attention(relation, dst, src, Tensor::zeros({4, 2, 2}));
-                 }),
-                 "dot_attention: v is [4, 2, 2]"));
-  CHECK(mentions(error([&] {
-                   dot_attention(relation, dst, Tensor::zeros({4, 2, 3}, DType::f64), src);
-                 }),
-                 "k is [4, 2, 3] float64 on cpu, expected [4, 2, 3] float32"));
-  CHECK(mentions(error([&] { dot_attention(relation, Tensor::zeros({3, 0, 3}), src, src); }), "at least 1"));
-  CHECK(mentions(error([&] {
-                   cosine_attention(relation, Tensor::zeros({4, 2}), Tensor::zeros({1}));
-                 }),
-                 "4 sources and 3 targets"));
-  const Relation square =
-      Relation::from_coo(3, 3, Tensor::from(std::vector<int32_t>{0}), Tensor::from(std::vector<int32_t>{2}));
-  CHECK(mentions(error([&] {
-                   cosine_attention(square, Tensor::zeros({4, 2}), Tensor::zeros({1}));
-                 }),
-                 "x is [4, 2]"));
-  CHECK(mentions(error([&] {
-                   cosine_attention(square, Tensor::zeros({3, 2}), Tensor::zeros({2}));
-                 }),
-                 "beta is [2]"));
-  CHECK(mentions(error([&] { head_dot(Tensor::zeros({3, 6}), a); }), "head_dot: x is [3, 6]"));
+  CHECK_ERROR_HAS(gat_attention(relation, src, a, a, 0.2f), "expected x_dst beside x");
+  CHECK_ERROR_HAS(gat_attention(relation, dst, a, a, 0.2f, {}, dst),
+                  "gat_attention: x is [3, 2, 3], expected [4, H, D]");
+  CHECK_ERROR_HAS(gat_attention(relation, src, Tensor::zeros({3, 2}), a, 0.2f, {}, dst), "source is [3, 2]");
+  CHECK_ERROR_HAS(gat_attention(relation, src, a, Var(), 0.2f, {}, dst), "target is absent");
+  CHECK_ERROR_HAS(gat_attention(relation, src, a, a, 0.2f, {}, src), "x_dst is [4, 2, 3]");
+  CHECK_ERROR_HAS(gat_attention(relation, src, a, a, 0.2f, {.edge_attr = attr}, dst),
+                  "edge_attr without edge_weight");
+  CHECK_ERROR_HAS(gat_attention(relation, src, a, a, 0.2f, {.edge_attr = attr, .edge_weight = weight}, dst),
+                  "edge_weight is [5, 6] float32 on cpu, expected [5, 2]");
+  CHECK_ERROR_HAS(gat_attention(relation, src, a, a, 0.2f, {.dropout = 1.0f}, dst), "1");
+  CHECK_ERROR_HAS(gatv2_attention(relation, src, src, a, 0.2f), "gatv2_attention: x_dst is [4, 2, 3]");
+  CHECK_ERROR_HAS(gatv2_attention(relation, dst, src, Tensor::zeros({6}), 0.2f), "att is [6]");
+  CHECK_ERROR_HAS(gatv2_attention(relation, dst, src, a, 0.2f,
+                                  {.edge_attr = Tensor::zeros({3, 5}), .edge_weight = weight}),
+                  "edge_attr is [3, 5], expected [2, E]");
+  CHECK_ERROR_HAS(dot_attention(relation, dst, src, Tensor::zeros({4, 2, 2})),
+                  "dot_attention: v is [4, 2, 2]");
+  CHECK_ERROR_HAS(dot_attention(relation, dst, Tensor::zeros({4, 2, 3}, DType::f64), src),
+                  "k is [4, 2, 3] float64 on cpu, expected [4, 2, 3] float32");
+  CHECK_ERROR_HAS(dot_attention(relation, Tensor::zeros({3, 0, 3}), src, src), "at least 1");
+  CHECK_ERROR_HAS(cosine_attention(relation, Tensor::zeros({4, 2}), Tensor::zeros({1})),
+                  "4 sources and 3 targets");
+  const Relation square = Relation::from_coo(3, 3, Tensor::from<int32_t>({0}), Tensor::from<int32_t>({2}));
+  CHECK_ERROR_HAS(cosine_attention(square, Tensor::zeros({4, 2}), Tensor::zeros({1})), "x is [4, 2]");
+  CHECK_ERROR_HAS(cosine_attention(square, Tensor::zeros({3, 2}), Tensor::zeros({2})), "beta is [2]");
+  CHECK_ERROR_HAS(head_dot(Tensor::zeros({3, 6}), a), "head_dot: x is [3, 6]");
 }

@@ -8,13 +8,6 @@ namespace {
 
 constexpr int64_t kHeads = 2, kWidth = 3, kFeatures = 2;
 
-template <class F>
-void each_edge(const Relation& relation, F&& f) {
-  const auto [src, dst] = relation.edge_index();
-  const auto from = src.to_vector<int32_t>(), to = dst.to_vector<int32_t>();
-  for (size_t e = 0; e < from.size(); ++e) f(static_cast<size_t>(from[e]), static_cast<size_t>(to[e]), e);
-}
-
 /// What an op takes, drawn for a relation. Features of nodes and of edges (none where `featured` is false).
 struct Inputs {
   Tensor dst, src, value, one, two, attr;
@@ -28,23 +21,30 @@ struct Inputs {
         attr(draw.normal({relation.num_edges(), kFeatures})) {}
 };
 
-/// Options with dropout, drawing the same numbers at every call.
+/// Options with dropout, drawing the same numbers at every call, and optional edge features.
 struct Dropping {
   Generator generator{5};
-  AttentionOptions operator()(float p) {
+  AttentionOptions operator()(float p, const Var& attr = {}, const Var& weight = {}) {
     generator.set_state(5, 0);
-    return {.dropout = p, .generator = &generator};
+    return {.dropout = p, .generator = &generator, .edge_attr = attr, .edge_weight = weight};
   }
 };
+
+/// Checks the gradients of f(options) by the features of edges alone and by their weights alone.
+template <class F>
+void check_edges_alone(const Tensor& attr, const Tensor& weight, F f) {
+  check([&](const auto& v) { return f({.edge_attr = v[0], .edge_weight = weight}); }, {attr});
+  check([&](const auto& v) { return f({.edge_attr = attr, .edge_weight = v[0]}); }, {weight});
+}
 
 /// Σ_j softmax(logit) value, [targets, H D], by plain loops: logit(edge, source, target, h), value(edge,
 /// source, h, c).
 template <class Logit, class Value>
-std::vector<double> plain(const Relation& relation, size_t heads, size_t width, Logit&& logit,
-                          Value&& value) {
-  const auto targets = static_cast<size_t>(relation.num_dst());
-  std::vector<double> sum(targets * heads), o(sum.size() * width);
-  each_edge(relation, [&](size_t j, size_t i, size_t e) {
+Numbers plain(const Relation& relation, size_t heads, size_t width, Logit&& logit, Value&& value) {
+  const auto targets = uz(relation.num_dst());
+  Numbers sum(targets * heads), o(sum.size() * width);
+  each_edge(relation, [&](int32_t source, int32_t target, int64_t edge) {
+    const size_t j = uz(source), i = uz(target), e = uz(edge);
     for (size_t h = 0; h < heads; ++h) {
       const double a = std::exp(logit(e, j, i, h));
       sum[i * heads + h] += a;
@@ -77,7 +77,7 @@ TEST_CASE("attentions are the softmax of their papers' logits") {
       return sum;
     };
     const AttentionOptions featured{.edge_attr = in.attr, .edge_weight = by_feature};
-    const auto gat = [&](const std::vector<double>& target, bool with_edges) {
+    const auto gat = [&](const Numbers& target, bool with_edges) {
       return plain(
           relation, kHeads, kWidth,
           [&](size_t e, size_t j, size_t i, size_t h) {
@@ -126,7 +126,7 @@ TEST_CASE("attentions are the softmax of their papers' logits") {
     }
     if (relation.num_src() != relation.num_dst()) return;
     Tensor x = draw.normal({relation.num_src(), 4});
-    std::vector<double> rows = values(x);
+    Numbers rows = values(x);
     std::fill_n(rows.begin(), 4, 0.0);  // the first node has no direction
     x = Tensor::from(rows, x.shape(), x.device());
     const auto norm = [&](size_t i) {
@@ -148,118 +148,76 @@ TEST_CASE("attentions are the softmax of their papers' logits") {
 }
 
 TEST_CASE("gradients of gat_attention, with every option") {
-  for_relations(91, [](const Relation& relation, Draw& draw) {
-    const Inputs in(draw, relation);
+  for_relations(91, [](const Relation& a, Draw& draw) {
+    const Inputs in(draw, a);
     const Tensor weight = draw.normal({kFeatures, kHeads});
-    Dropping dropping;
+    Dropping drop;
     for (float p : {0.0f, 0.4f}) {
       CAPTURE(p);
-      check([&](const auto& v) { return gat_attention(relation, v[0], v[1], v[2], 0.2f, dropping(p), v[3]); },
+      check([&](const auto& v) { return gat_attention(a, v[0], v[1], v[2], 0.2f, drop(p), v[3]); },
             {in.src, in.one, in.two, in.dst});
       check(
-          [&](const auto& v) {
-            AttentionOptions options = dropping(p);
-            options.edge_attr = v[4];
-            options.edge_weight = v[5];
-            return gat_attention(relation, v[0], v[1], v[2], 0.2f, options, v[3]);
-          },
+          [&](const auto& v) { return gat_attention(a, v[0], v[1], v[2], 0.2f, drop(p, v[4], v[5]), v[3]); },
           {in.src, in.one, in.two, in.dst, in.attr, weight});
-      if (relation.num_src() != relation.num_dst()) continue;
-      check([&](const auto& v) { return gat_attention(relation, v[0], v[1], v[2], 0.2f, dropping(p)); },
+      if (a.num_src() != a.num_dst()) continue;
+      check([&](const auto& v) { return gat_attention(a, v[0], v[1], v[2], 0.2f, drop(p)); },
             {in.src, in.one, in.two});
       check(
-          [&](const auto& v) {
-            AttentionOptions options = dropping(p);
-            options.edge_attr = v[3];
-            options.edge_weight = v[4];
-            return gat_attention(relation, v[0], v[1], v[2], 0.2f, options, v[0]);
-          },
+          [&](const auto& v) { return gat_attention(a, v[0], v[1], v[2], 0.2f, drop(p, v[3], v[4]), v[0]); },
           {in.src, in.one, in.two, in.attr, weight});
     }
     // One input alone.
-    check([&](const auto& v) { return gat_attention(relation, v[0], in.one, in.two, 0.2f, {}, in.dst); },
-          {in.src});
-    check([&](const auto& v) { return gat_attention(relation, in.src, v[0], in.two, 0.2f, {}, in.dst); },
-          {in.one});
-    check([&](const auto& v) { return gat_attention(relation, in.src, in.one, v[0], 0.2f, {}, in.dst); },
-          {in.two});
-    check([&](const auto& v) { return gat_attention(relation, in.src, in.one, in.two, 0.2f, {}, v[0]); },
-          {in.dst});
-    for (bool attr : {false, true})
-      check(
-          [&](const auto& v) {
-            return gat_attention(
-                relation, in.src, in.one, in.two, 0.2f,
-                {.edge_attr = attr ? v[0] : Var(in.attr), .edge_weight = attr ? Var(weight) : v[0]}, in.dst);
-          },
-          {attr ? in.attr : weight});
+    check([&](const auto& v) { return gat_attention(a, v[0], in.one, in.two, 0.2f, {}, in.dst); }, {in.src});
+    check([&](const auto& v) { return gat_attention(a, in.src, v[0], in.two, 0.2f, {}, in.dst); }, {in.one});
+    check([&](const auto& v) { return gat_attention(a, in.src, in.one, v[0], 0.2f, {}, in.dst); }, {in.two});
+    check([&](const auto& v) { return gat_attention(a, in.src, in.one, in.two, 0.2f, {}, v[0]); }, {in.dst});
+    check_edges_alone(in.attr, weight, [&](const AttentionOptions& options) {
+      return gat_attention(a, in.src, in.one, in.two, 0.2f, options, in.dst);
+    });
   });
 }
 
 TEST_CASE("gradients of gatv2_attention, with every option") {
-  for_relations(92, [](const Relation& relation, Draw& draw) {
-    const Inputs in(draw, relation);
+  for_relations(92, [](const Relation& a, Draw& draw) {
+    const Inputs in(draw, a);
     const Tensor weight = draw.normal({kFeatures, kHeads * kWidth});
-    Dropping dropping;
+    Dropping drop;
     for (float p : {0.0f, 0.4f}) {
       CAPTURE(p);
-      check([&](const auto& v) { return gatv2_attention(relation, v[0], v[1], v[2], 0.2f, dropping(p)); },
+      check([&](const auto& v) { return gatv2_attention(a, v[0], v[1], v[2], 0.2f, drop(p)); },
             {in.dst, in.src, in.one});
-      check(
-          [&](const auto& v) {
-            AttentionOptions options = dropping(p);
-            options.edge_attr = v[3];
-            options.edge_weight = v[4];
-            return gatv2_attention(relation, v[0], v[1], v[2], 0.2f, options);
-          },
-          {in.dst, in.src, in.one, in.attr, weight});
+      check([&](const auto& v) { return gatv2_attention(a, v[0], v[1], v[2], 0.2f, drop(p, v[3], v[4])); },
+            {in.dst, in.src, in.one, in.attr, weight});
     }
-    if (relation.num_src() == relation.num_dst())
-      check([&](const auto& v) { return gatv2_attention(relation, v[0], v[0], v[1], 0.2f); },
-            {in.src, in.one});
-    check([&](const auto& v) { return gatv2_attention(relation, v[0], in.src, in.one, 0.2f); }, {in.dst});
-    check([&](const auto& v) { return gatv2_attention(relation, in.dst, v[0], in.one, 0.2f); }, {in.src});
-    check([&](const auto& v) { return gatv2_attention(relation, in.dst, in.src, v[0], 0.2f); }, {in.one});
-    for (bool attr : {false, true})
-      check(
-          [&](const auto& v) {
-            return gatv2_attention(
-                relation, in.dst, in.src, in.one, 0.2f,
-                {.edge_attr = attr ? v[0] : Var(in.attr), .edge_weight = attr ? Var(weight) : v[0]});
-          },
-          {attr ? in.attr : weight});
+    if (a.num_src() == a.num_dst())
+      check([&](const auto& v) { return gatv2_attention(a, v[0], v[0], v[1], 0.2f); }, {in.src, in.one});
+    check([&](const auto& v) { return gatv2_attention(a, v[0], in.src, in.one, 0.2f); }, {in.dst});
+    check([&](const auto& v) { return gatv2_attention(a, in.dst, v[0], in.one, 0.2f); }, {in.src});
+    check([&](const auto& v) { return gatv2_attention(a, in.dst, in.src, v[0], 0.2f); }, {in.one});
+    check_edges_alone(in.attr, weight, [&](const AttentionOptions& options) {
+      return gatv2_attention(a, in.dst, in.src, in.one, 0.2f, options);
+    });
   });
 }
 
 TEST_CASE("gradients of dot_attention, with every option") {
-  for_relations(93, [](const Relation& relation, Draw& draw) {
-    const Inputs in(draw, relation);
+  for_relations(93, [](const Relation& a, Draw& draw) {
+    const Inputs in(draw, a);
     const Tensor weight = draw.normal({kFeatures, kHeads * kWidth});
-    Dropping dropping;
+    Dropping drop;
     for (float p : {0.0f, 0.4f}) {
       CAPTURE(p);
-      check([&](const auto& v) { return dot_attention(relation, v[0], v[1], v[2], dropping(p)); },
+      check([&](const auto& v) { return dot_attention(a, v[0], v[1], v[2], drop(p)); },
             {in.dst, in.src, in.value});
-      check(
-          [&](const auto& v) {
-            AttentionOptions options = dropping(p);
-            options.edge_attr = v[3];
-            options.edge_weight = v[4];
-            return dot_attention(relation, v[0], v[1], v[2], options, 0.7f);
-          },
-          {in.dst, in.src, in.value, in.attr, weight});
+      check([&](const auto& v) { return dot_attention(a, v[0], v[1], v[2], drop(p, v[3], v[4]), 0.7f); },
+            {in.dst, in.src, in.value, in.attr, weight});
     }
-    check([&](const auto& v) { return dot_attention(relation, in.dst, v[0], v[0]); }, {in.src});
-    check([&](const auto& v) { return dot_attention(relation, v[0], in.src, in.value); }, {in.dst});
-    check([&](const auto& v) { return dot_attention(relation, in.dst, in.src, v[0]); }, {in.value});
-    for (bool attr : {false, true})
-      check(
-          [&](const auto& v) {
-            return dot_attention(
-                relation, in.dst, in.src, in.value,
-                {.edge_attr = attr ? v[0] : Var(in.attr), .edge_weight = attr ? Var(weight) : v[0]});
-          },
-          {attr ? in.attr : weight});
+    check([&](const auto& v) { return dot_attention(a, in.dst, v[0], v[0]); }, {in.src});
+    check([&](const auto& v) { return dot_attention(a, v[0], in.src, in.value); }, {in.dst});
+    check([&](const auto& v) { return dot_attention(a, in.dst, in.src, v[0]); }, {in.value});
+    check_edges_alone(in.attr, weight, [&](const AttentionOptions& options) {
+      return dot_attention(a, in.dst, in.src, in.value, options);
+    });
   });
 }
 
@@ -277,12 +235,11 @@ TEST_CASE("dot_attention with edge features keeps what is not finite to its head
     };
     const std::vector<Tensor> operands{in.dst, in.src, in.value, weight};
     const std::vector<Tensor> whole = run(operands);
-    for (double odd : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})
+    for (double odd : {INFINITY, NAN})
       for (size_t broken = 0; broken < operands.size(); ++broken) {
-        CAPTURE(odd);
-        CAPTURE(broken);
+        CAPTURES(odd, broken);
         // Head 0 of whatever it is: the last dimension, or the last two, are heads and their features.
-        std::vector<double> numbers = values(operands[broken]);
+        Numbers numbers = values(operands[broken]);
         numbers[0] = odd;
         std::vector<Tensor> with = operands;
         with[broken] = Tensor::from(numbers, operands[broken].shape())
@@ -291,7 +248,7 @@ TEST_CASE("dot_attention with edge features keeps what is not finite to its head
         const std::vector<Tensor> got = run(with);
         for (size_t k = 0; k < got.size(); ++k) {
           CAPTURE(k);
-          const std::vector<double> a = values(got[k]), b = values(whole[k]);
+          const Numbers a = values(got[k]), b = values(whole[k]);
           for (size_t f = 0; f < a.size(); ++f)
             if (f % (kHeads * kWidth) >= kWidth) REQUIRE(a[f] == doctest::Approx(b[f]).epsilon(1e-9));
         }

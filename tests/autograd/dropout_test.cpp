@@ -9,7 +9,6 @@ using namespace adj::test;
 TEST_CASE("gradients of dropout with a generator that is restarted") {
   for (Device device : devices())
     for (float p : {0.1f, 0.5f, 0.9f}) {
-      CAPTURE(device.str());
       CAPTURE(p);
       Draw draw(90, device);
       const auto f = [&](const std::vector<Var>& v) {
@@ -24,7 +23,6 @@ TEST_CASE("activate_dropout: its gradients, and what the two ops apart give") {
   for (Device device : devices())
     for (Activation activation :
          {Activation::none, Activation::relu, Activation::leaky_relu, Activation::elu, Activation::gelu}) {
-      CAPTURE(device.str());
       CAPTURE(name_of(activation));
       Draw draw(91, device);
       const auto f = [&](const std::vector<Var>& v) {
@@ -50,10 +48,9 @@ TEST_CASE("activate_dropout: its gradients, and what the two ops apart give") {
 TEST_CASE("dropout keeps the share it should, scaled to keep the mean") {
   for (Device device : devices())
     for (float p : {0.25f, 0.5f, 0.8f}) {
-      CAPTURE(device.str());
       CAPTURE(p);
       Generator generator(4);
-      const std::vector<double> y =
+      const Numbers y =
           values(dropout(Tensor::full({200, 501}, 3.0, DType::f32, device), p, true, generator).value());
       double kept = 0.0, sum = 0.0;
       for (double v : y) {
@@ -85,7 +82,6 @@ TEST_CASE("dropout takes one stream at each call, and none where it does nothing
 TEST_CASE("dropout of sparse features draws the stored values and leaves the structure") {
   for (Device device : devices())
     for (bool has_values : {true, false}) {
-      CAPTURE(device.str());
       CAPTURE(has_values);
       Draw draw(91, device, DType::f32);
       const SparseMatrix s = draw.sparse(50, 40, 1000, has_values);
@@ -93,7 +89,7 @@ TEST_CASE("dropout of sparse features draws the stored values and leaves the str
       const Features y = dropout(Features(s), 0.25f, true, generator);
       REQUIRE(y.is_sparse());
       CHECK(y.sparse().relation() == s.relation());
-      const auto before = has_values ? values(s.values()) : std::vector<double>(1000, 1.0);
+      const auto before = has_values ? values(s.values()) : Numbers(1000, 1.0);
       const auto after = values(y.sparse().values());
       int kept = 0;
       for (size_t e = 0; e < 1000; ++e) {
@@ -106,7 +102,7 @@ TEST_CASE("dropout of sparse features draws the stored values and leaves the str
     }
 }
 
-TEST_CASE("the gradient behind sparse dropout uses the values that were kept") {
+TEST_CASE("the gradient after sparse dropout uses the values that were kept") {
   for (Device device : devices()) {
     Draw draw(92, device);
     const SparseMatrix drawn = draw.sparse(9, 6, 30);
@@ -120,6 +116,6 @@ TEST_CASE("the gradient behind sparse dropout uses the values that were kept") {
   }
 }
 
-TEST_CASE("dropout refuses a probability that is none") {
+TEST_CASE("dropout refuses a probability that is out of range") {
   for (float p : {-0.1f, 1.0f, 1.5f}) CHECK_THROWS_AS(dropout(Tensor::zeros({2}), p), Error);
 }

@@ -6,7 +6,6 @@
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/linear.h>
 #include <adjoint/autograd/loss.h>
-#include <adjoint/core/allocator.h>
 #include <adjoint/data/generators.h>
 #include <adjoint/graph/block.h>
 #include <adjoint/nn/init.h>
@@ -18,32 +17,20 @@
 using namespace adj;
 using namespace adj::test;
 
-namespace {
-
-/// f(source, target) for every edge by number.
-template <class F>
-void each_edge(const Relation& relation, F&& f) {
-  const auto [src, dst] = relation.edge_index();
-  const auto from = src.to_vector<int32_t>(), to = dst.to_vector<int32_t>();
-  for (size_t e = 0; e < from.size(); ++e) f(from[e], to[e], static_cast<int64_t>(e));
-}
-
-}  // namespace
-
 TEST_CASE("aggregate sums and averages over edges by number") {
   for_relations(80, [](const Relation& relation, Draw& draw) {
     constexpr int64_t kHeads = 2, kWidth = 3;
     const int64_t edges = relation.num_edges(), targets = relation.num_dst();
     const Tensor x = draw.normal({relation.num_src(), kHeads * kWidth});
     const Tensor w = draw.normal({edges, kHeads}), w1 = draw.normal({edges});
-    std::vector<double> length(static_cast<size_t>(targets));
-    each_edge(relation, [&](int32_t, int32_t i, int64_t) { ++length[static_cast<size_t>(i)]; });
+    Numbers length(uz(targets));
+    each_edge(relation, [&](int32_t, int32_t i, int64_t) { ++length[uz(i)]; });
     for (bool mean : {false, true}) {
       CAPTURE(mean);
       const Dense X(x), W(w), W1(w1);
       Dense plain(targets, X.cols), weighted(targets, X.cols), by_head(targets, X.cols);
       each_edge(relation, [&](int32_t j, int32_t i, int64_t e) {
-        const double share = mean ? 1.0 / length[static_cast<size_t>(i)] : 1.0;
+        const double share = mean ? 1.0 / length[uz(i)] : 1.0;
         for (int64_t f = 0; f < X.cols; ++f) {
           plain(i, f) += share * X(j, f);
           weighted(i, f) += share * W1(e, 0) * X(j, f);
@@ -62,7 +49,7 @@ TEST_CASE("aggregate sums and averages over edges by number") {
   });
 }
 
-TEST_CASE("gradients of aggregate, all and some of them") {
+TEST_CASE("gradients of aggregate, together and alone") {
   for_relations(81, [](const Relation& relation, Draw& draw) {
     const Tensor x = draw.normal({relation.num_src(), 6});
     for (Reduce reduce : {Reduce::sum, Reduce::mean}) {
@@ -78,7 +65,7 @@ TEST_CASE("gradients of aggregate, all and some of them") {
   });
 }
 
-TEST_CASE("edge_dot and edge_add give every edge its own") {
+TEST_CASE("edge_dot and edge_add give a value for every edge") {
   for_relations(82, [](const Relation& relation, Draw& draw) {
     const int64_t edges = relation.num_edges();
     const Tensor q = draw.normal({relation.num_dst(), 6}), k = draw.normal({relation.num_src(), 6});
@@ -132,7 +119,7 @@ TEST_CASE("edge_softmax sums to one over the edges into each target, and its gra
   });
 }
 
-TEST_CASE("attention of one's own, from dot products and from sums, on a block too") {
+TEST_CASE("attention composed of dot products or of sums, also on a block") {
   for_relations(84, [](const Relation& relation, Draw& draw) {
     const Tensor q = draw.normal({relation.num_dst(), 2, 3}), k = draw.normal({relation.num_src(), 2, 3});
     const Tensor v = draw.normal({relation.num_src(), 2, 3});
@@ -147,12 +134,10 @@ TEST_CASE("attention of one's own, from dot products and from sums, on a block t
       CHECK(same_bits(dot_attention(block, in).value(), dot_attention(relation, in).value()));
     }
     const Tensor l = draw.normal({relation.num_dst(), 2}), r = draw.normal({relation.num_src(), 2});
-    check(
-        [&](const auto& in) {
-          const Var alpha = edge_softmax(relation, leaky_relu(edge_add(relation, in[0], in[1]), 0.2f));
-          return aggregate(relation, in[2], {.weight = alpha});
-        },
-        {l, r, v});
+    check({l, r, v}, [&](const auto& in) {
+      const Var alpha = edge_softmax(relation, leaky_relu(edge_add(relation, in[0], in[1]), 0.2f));
+      return aggregate(relation, in[2], {.weight = alpha});
+    });
   });
 }
 
@@ -193,9 +178,7 @@ TEST_CASE("edge_softmax and aggregate take bfloat16 scores and weights, with gra
   for (Device device : devices())
     for (Shape shape : {Shape{200}, Shape{200, 4}})
       for (Reduce reduce : {Reduce::sum, Reduce::mean}) {
-        CAPTURE(device.str());
-        CAPTURE(shape.str());
-        CAPTURE(reduce == Reduce::mean);
+        CAPTURES(shape.str(), reduce == Reduce::mean);
         Draw draw(88, device, DType::f32);
         const Graph graph = draw.graph(40, 200);
         const Tensor x = draw.normal({40, 32}).to(DType::bf16), e = draw.normal(shape).to(DType::bf16);
@@ -237,7 +220,6 @@ TEST_CASE("attention from edge operations allocates nothing of edges times featu
   static_assert(kAllowed < kForbidden / 4);
   for (Device device : devices())
     for (bool sums : {false, true}) {
-      CAPTURE(device.str());
       CAPTURE(sums);
       Draw draw(86, device, DType::f32);
       const Graph graph = draw.graph(kNodes, kEdges);
@@ -250,51 +232,37 @@ TEST_CASE("attention from edge operations allocates nothing of edges times featu
             sums ? leaky_relu(edge_add(graph, terms, terms), 0.2f) : edge_dot(graph, x, x, kHeads);
         aggregate(graph, x, {.weight = edge_softmax(graph, logits)}).backward(dy);
       };
-      step();  // what is derived from the structure is made once and kept
-      const size_t before = memory_stats(device).current;
-      reset_peak_memory(device);
-      step();
-      CHECK(memory_stats(device).peak - before < kAllowed);
+      CHECK(peak_memory(device, step) < kAllowed);
     }
 }
 
 TEST_CASE("edge operations refuse what does not fit, naming the shapes") {
-  const Relation relation = Relation::from_coo(4, 3, Tensor::from(std::vector<int32_t>{0, 3}),
-                                               Tensor::from(std::vector<int32_t>{2, 1}));
+  const Relation relation =
+      Relation::from_coo(4, 3, Tensor::from<int32_t>({0, 3}), Tensor::from<int32_t>({2, 1}));
   const Var sources = Tensor::zeros({4, 6}), targets = Tensor::zeros({3, 6}), e = Tensor::zeros({2, 2});
-  const auto error = [](auto f) { return error_of(f); };
-  CHECK(mentions(error([&] { aggregate(relation, targets); }), "[3, 6]"));
-  CHECK(mentions(
-      error([&] { aggregate(relation, sources, {.reduce = Reduce::std, .weight = Tensor::zeros({2})}); }),
-      "aggregate: weight is [2], but std takes no weights: expected a sum, mean, max or min"));
-  CHECK(mentions(error([&] { aggregate(relation, sources, {.reduce = Reduce::max, .weight = e}); }),
-                 "aggregate: weight is [2, 2], but max takes one weight an edge: expected [M]"));
-  CHECK(mentions(error([&] { aggregate(relation, sources, {.weight = Tensor::zeros({3})}); }), "[3]"));
-  CHECK(mentions(error([&] { aggregate(relation, sources, {.weight = Tensor::zeros({2, 4})}); }), "4 heads"));
-  CHECK(mentions(error([&] { aggregate(relation, Tensor::zeros({4, 3, 2}), {.weight = e}); }), "[4, 3, 2]"));
-  CHECK(mentions(
-      error([&] { aggregate(relation, sources, {.weight = e.value().to(DType::bf16)}); }),
-      "aggregate: weight is [2, 2] bfloat16 on cpu, x is [4, 6] float32 on cpu, expected one dtype"));
-  CHECK(mentions(error([&] {
-                   aggregate(relation, sources.value().to(DType::bf16), {.weight = e.value().to(DType::f64)});
-                 }),
-                 "expected float32 or bfloat16 weights"));
-  CHECK(mentions(error([&] { edge_dot(relation, sources, sources); }), "3 rows"));
-  CHECK(mentions(error([&] { edge_dot(relation, targets, Tensor::zeros({4, 5})); }), "[4, 5]"));
-  CHECK(mentions(error([&] { edge_dot(relation, targets, sources, 4); }), "4 heads"));
-  CHECK(mentions(error([&] { edge_add(relation, Tensor::zeros({3, 2}), Tensor::zeros({4, 3})); }), "[4, 3]"));
-  CHECK(mentions(error([&] { edge_softmax(relation, Tensor::zeros({3})); }), "[3]"));
+  CHECK_ERROR_HAS(aggregate(relation, targets), "[3, 6]");
+  CHECK_ERROR_HAS(aggregate(relation, sources, {.reduce = Reduce::std, .weight = Tensor::zeros({2})}),
+                  "aggregate: weight is [2], but std takes no weights: expected a sum, mean, max or min");
+  CHECK_ERROR_HAS(aggregate(relation, sources, {.reduce = Reduce::max, .weight = e}),
+                  "aggregate: weight is [2, 2], but max takes one weight an edge: expected [M]");
+  CHECK_ERROR_HAS(aggregate(relation, sources, {.weight = Tensor::zeros({3})}), "[3]");
+  CHECK_ERROR_HAS(aggregate(relation, sources, {.weight = Tensor::zeros({2, 4})}), "4 heads");
+  CHECK_ERROR_HAS(aggregate(relation, Tensor::zeros({4, 3, 2}), {.weight = e}), "[4, 3, 2]");
+  CHECK_ERROR_HAS(
+      aggregate(relation, sources, {.weight = e.value().to(DType::bf16)}),
+      "aggregate: weight is [2, 2] bfloat16 on cpu, x is [4, 6] float32 on cpu, expected one dtype");
+  CHECK_ERROR_HAS(aggregate(relation, sources.value().to(DType::bf16), {.weight = e.value().to(DType::f64)}),
+                  "expected float32 or bfloat16 weights");
+  CHECK_ERROR_HAS(edge_dot(relation, sources, sources), "3 rows");
+  CHECK_ERROR_HAS(edge_dot(relation, targets, Tensor::zeros({4, 5})), "[4, 5]");
+  CHECK_ERROR_HAS(edge_dot(relation, targets, sources, 4), "4 heads");
+  CHECK_ERROR_HAS(edge_add(relation, Tensor::zeros({3, 2}), Tensor::zeros({4, 3})), "[4, 3]");
+  CHECK_ERROR_HAS(edge_softmax(relation, Tensor::zeros({3})), "[3]");
 }
 
 TEST_CASE("a GAT of edge operations learns a citation-like graph, eager and captured alike") {
-  CitationOptions options;
-  options.nodes = 600;
-  options.classes = 4;
-  options.features = 200;
-  options.val = 50;
-  options.test = 100;
+  const CitationOptions options{.nodes = 600, .classes = 4, .features = 200, .val = 50, .test = 100};
   for (Device device : devices()) {
-    CAPTURE(device.str());
     const Dataset data = make_citation_dataset(options).to(device);
     const auto train = [&](bool capture) {
       Generator generator(5);
@@ -319,14 +287,14 @@ TEST_CASE("a GAT of edge operations learns a citation-like graph, eager and capt
             return loss;
           },
           {.capture = capture});
-      std::vector<double> losses;
+      Numbers losses;
       for (int epoch = 0; epoch < 30; ++epoch) losses.push_back(step().item());
       return losses;
     };
-    const std::vector<double> losses = train(true);
+    const Numbers losses = train(true);
     CHECK(losses.front() == doctest::Approx(std::log(4.0)).epsilon(0.1));
     CHECK(losses.back() < 0.5 * losses.front());
-    const std::vector<double> eager = train(false);
+    const Numbers eager = train(false);
     for (size_t k = 0; k < losses.size(); ++k) CHECK(losses[k] == doctest::Approx(eager[k]).epsilon(1e-4));
   }
 }

@@ -4,8 +4,6 @@
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/autograd/variable.h>
 
-#include <doctest/doctest.h>
-
 using namespace adj;
 using namespace adj::test;
 
@@ -17,9 +15,8 @@ void backward(const Var& w, const Var& v) { sum(w * v).backward(); }
 
 }  // namespace
 
-TEST_CASE("gradients that a step made, replaced or cleared are as they were when it is given up") {
+TEST_CASE("a rollback restores gradients that a step made, replaced or cleared") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     Var fresh = weight(device), held = weight(device), cleared = weight(device), given = weight(device);
     backward(held, cleared);
     backward(given, given.detach());
@@ -44,7 +41,7 @@ TEST_CASE("gradients that a step made, replaced or cleared are as they were when
   }
 }
 
-TEST_CASE("gradients that are kept stay, with those that they replaced") {
+TEST_CASE("kept gradients stay, and keep() returns those that they replaced") {
   Var fresh = weight({}), held = weight({});
   backward(held, held.detach());
   const uint64_t before = held.grad().storage_id();
@@ -69,7 +66,7 @@ TEST_CASE("a gradient that is added to in place is still its variable's own") {
   {
     const GradientRollback rollback;
     backward(w, w.detach());
-    CHECK(w.grad().storage_id() == storage);  // nothing holds it besides
+    CHECK(w.grad().storage_id() == storage);  // nothing else holds it
     CHECK(w.grad().is_unique());
   }
   CHECK(w.grad().storage_id() == storage);

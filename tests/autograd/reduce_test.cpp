@@ -18,7 +18,6 @@ double plain_sum(const Tensor& x) {
 TEST_CASE("sums and means equal plain loops") {
   for (Device device : devices())
     for (const Shape& shape : {Shape{}, Shape{1}, Shape{5, 3}, Shape{1237, 17}, Shape{2, 3, 4}}) {
-      CAPTURE(device.str());
       CAPTURE(shape.str());
       Draw draw(30, device);
       const Tensor x = draw.normal(shape);
@@ -35,16 +34,15 @@ TEST_CASE("sums and means equal plain loops") {
 TEST_CASE("sums over rows and over columns equal plain loops") {
   for (Device device : devices())
     for (const Shape& shape : {Shape{5, 3}, Shape{1, 9}, Shape{1000, 33}, Shape{3, 1}, Shape{0, 4}}) {
-      CAPTURE(device.str());
       CAPTURE(shape.str());
       Draw draw(31, device);
       const Tensor x = draw.normal(shape);
       const Dense d(x);
-      std::vector<double> by_column(static_cast<size_t>(d.cols)), by_row(static_cast<size_t>(d.rows));
+      Numbers by_column(uz(d.cols)), by_row(uz(d.rows));
       for (int64_t i = 0; i < d.rows; ++i)
         for (int64_t j = 0; j < d.cols; ++j) {
-          by_column[static_cast<size_t>(j)] += d(i, j);
-          by_row[static_cast<size_t>(i)] += d(i, j);
+          by_column[uz(j)] += d(i, j);
+          by_row[uz(i)] += d(i, j);
         }
       CHECK(close(sum(x, 0).value(), by_column, 1e-12));
       CHECK(close(sum(x, 1).value(), by_row, 1e-12));
@@ -56,7 +54,6 @@ TEST_CASE("sums over rows and over columns equal plain loops") {
 TEST_CASE("gradients of reductions") {
   for (Device device : devices())
     for (const Shape& shape : {Shape{5, 3}, Shape{1, 7}, Shape{6, 1}}) {
-      CAPTURE(device.str());
       CAPTURE(shape.str());
       Draw draw(32, device);
       const std::vector<Tensor> x{draw.normal(shape)};
@@ -71,7 +68,7 @@ TEST_CASE("a sum in float32 has one gradient everywhere, of the input's type") {
   const Var x = Var::parameter(Tensor::zeros({4, 2}));
   mean(x).backward();
   CHECK(x.grad().dtype() == DType::f32);
-  CHECK(close(x.grad(), std::vector<double>(8, 0.125), 1e-7));
+  CHECK(close(x.grad(), Numbers(8, 0.125), 1e-7));
 }
 
 TEST_CASE("sum, mean and max over any dimension") {
@@ -79,19 +76,17 @@ TEST_CASE("sum, mean and max over any dimension") {
     for (const Shape& shape : {Shape{7}, Shape{5, 3}, Shape{4, 3, 5}, Shape{2, 3, 2, 3}}) {
       Draw draw(33, device);
       const Tensor x = draw.normal(shape);
-      const std::vector<double> in = values(x);
+      const Numbers in = values(x);
       int64_t inner = 1;
       for (int dim = shape.dims() - 1; dim >= 0; --dim) {
-        CAPTURE(device.str());
-        CAPTURE(shape.str());
-        CAPTURE(dim);
+        CAPTURES(shape.str(), dim);
         const int64_t n = shape[dim];
-        std::vector<double> sums(in.size() / static_cast<size_t>(n)), largest(sums.size());
+        Numbers sums(in.size() / uz(n)), largest(sums.size());
         std::vector<int32_t> where(sums.size());
         for (size_t i = 0; i < sums.size(); ++i)
           for (int64_t k = 0; k < n; ++k) {
             const auto result = static_cast<int64_t>(i);
-            const double v = in[static_cast<size_t>((result / inner * n + k) * inner + result % inner)];
+            const double v = in[uz((result / inner * n + k) * inner + result % inner)];
             sums[i] += v;
             if (k > 0 && v <= largest[i]) continue;
             largest[i] = v;
@@ -119,12 +114,12 @@ TEST_CASE("sum, mean and max over any dimension") {
 
 TEST_CASE("of equal largest elements the first takes the gradient") {
   for (Device device : devices()) {
-    const Var x = Var::parameter(Tensor::from(std::vector<float>{1, 2, 2, 2, 1, 2}, {2, 3}, device));
+    const Var x = Var::parameter(Tensor::from<float>({1, 2, 2, 2, 1, 2}, {2, 3}, device));
     sum(max(x, 1).values).backward();
-    CHECK(close(x.grad(), std::vector<double>{0, 1, 0, 1, 0, 0}, 0.0));
+    CHECK(close(x.grad(), Numbers{0, 1, 0, 1, 0, 0}, 0.0));
     Var y = Var::parameter(x.value().clone());
     sum(max(y, 0).values).backward();
-    CHECK(close(y.grad(), std::vector<double>{0, 1, 1, 1, 0, 0}, 0.0));
+    CHECK(close(y.grad(), Numbers{0, 1, 1, 1, 0, 0}, 0.0));
   }
 }
 
@@ -133,5 +128,5 @@ TEST_CASE("reductions over a dimension refuse what is not there") {
   for (const std::string& message : {error_of([&] { sum(x, 2); }), error_of([&] { max(x, -3); }),
                                      error_of([&] { max(x, 1); }), error_of([&] { mean(x, 1); })})
     CHECK(mentions(message, "[4, 0]"));
-  CHECK(close(sum(x, 1).value(), std::vector<double>(4, 0.0), 0.0));
+  CHECK(close(sum(x, 1).value(), Numbers(4, 0.0), 0.0));
 }

@@ -2,9 +2,6 @@
 
 #include "../reference/plain.h"
 
-#include <string>
-#include <vector>
-
 namespace adj::test {
 
 struct RelationCase {
@@ -15,9 +12,9 @@ struct RelationCase {
 /// An unsorted bipartite list with parallel edges and a target without edges; the same from CSR and from its
 /// transpose; graphs with and without self-loops; one without edges.
 inline std::vector<RelationCase> relation_cases(Draw& draw, Device device) {
-  const Tensor src = Tensor::from(std::vector<int32_t>{4, 0, 3, 3, 1, 6, 0, 3, 2, 5, 3}, device);
-  const Tensor dst = Tensor::from(std::vector<int32_t>{1, 4, 3, 3, 0, 3, 1, 3, 4, 0, 3}, device);
-  const Tensor none = Tensor::from(std::vector<int32_t>{}, device);
+  const Tensor src = Tensor::from<int32_t>({4, 0, 3, 3, 1, 6, 0, 3, 2, 5, 3}, device);
+  const Tensor dst = Tensor::from<int32_t>({1, 4, 3, 3, 0, 3, 1, 3, 4, 0, 3}, device);
+  const Tensor none = Tensor::from<int32_t>({}, device);
   const Relation list = Relation::from_coo(7, 5, src, dst);
   return {{"list", list},
           {"csr", Relation::from_csr(list.csr())},
@@ -27,12 +24,19 @@ inline std::vector<RelationCase> relation_cases(Draw& draw, Device device) {
           {"no edges", Relation::from_coo(3, 3, none, none)}};
 }
 
+/// f(source, target, edge) for every edge by number.
+template <class F>
+void each_edge(const Relation& relation, F&& f) {
+  const auto [src, dst] = relation.edge_index();
+  const auto from = src.to_vector<int32_t>(), to = dst.to_vector<int32_t>();
+  for (size_t e = 0; e < from.size(); ++e) f(from[e], to[e], static_cast<int64_t>(e));
+}
+
 template <class F>
 void for_relations(uint64_t seed, F f) {
   for (Device device : devices()) {
     Draw draw(seed, device);
     for (const RelationCase& c : relation_cases(draw, device)) {
-      CAPTURE(device.str());
       CAPTURE(c.name);
       f(c.relation, draw);
     }

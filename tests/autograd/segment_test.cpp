@@ -6,18 +6,18 @@ using namespace adj::test;
 
 namespace {
 
-/// Segments of 0, 1 and more rows; with `heavy` one of 20,000 besides, which every way of cutting cuts.
+/// Segments of 0, 1 and more rows; with `heavy` also one of 20,000, which every method splits.
 std::vector<int64_t> bounds(bool heavy) {
   std::vector<int64_t> offsets{0, 0, 3, 4, 4, 11, 13, 13};
   if (heavy) offsets.push_back(20013);
   return offsets;
 }
 
-std::vector<double> plain(const Tensor& x, const std::vector<int64_t>& offsets, bool mean) {
+Numbers plain(const Tensor& x, const std::vector<int64_t>& offsets, bool mean) {
   const Dense d(x);
   Dense y(static_cast<int64_t>(offsets.size()) - 1, d.cols);
   for (int64_t g = 0; g < y.rows; ++g) {
-    const int64_t begin = offsets[static_cast<size_t>(g)], end = offsets[static_cast<size_t>(g) + 1];
+    const int64_t begin = offsets[uz(g)], end = offsets[uz(g) + 1];
     for (int64_t k = begin; k < end; ++k)
       for (int64_t f = 0; f < d.cols; ++f)
         y(g, f) += d(k, f) / (mean ? static_cast<double>(end - begin) : 1.0);
@@ -32,10 +32,7 @@ TEST_CASE("segment_sum and segment_mean equal plain loops") {
     for (DType dtype : {DType::f32, DType::f64, DType::bf16})
       for (bool heavy : {false, true})
         for (int64_t width : {1, 5, 32}) {
-          CAPTURE(device.str());
-          CAPTURE(name_of(dtype));
-          CAPTURE(heavy);
-          CAPTURE(width);
+          CAPTURES(name_of(dtype), heavy, width);
           Draw draw(90, device, DType::f32);
           const std::vector<int64_t> offsets = bounds(heavy);
           const Tensor x = draw.normal({offsets.back(), width}).to(dtype), at = Tensor::from(offsets, device);
@@ -47,7 +44,6 @@ TEST_CASE("segment_sum and segment_mean equal plain loops") {
 
 TEST_CASE("gradients of segment reductions") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     Draw draw(91, device);
     const Tensor at = Tensor::from(bounds(false), device), x = draw.normal({13, 3});
     check([&](const auto& v) { return segment_sum(v[0], at); }, {x});
@@ -61,11 +57,7 @@ TEST_CASE("segment_max and segment_min equal plain loops, and their gradient goe
       for (bool heavy : {false, true})
         for (int64_t width : {1, 5, 32})
           for (bool largest : {false, true}) {
-            CAPTURE(device.str());
-            CAPTURE(name_of(dtype));
-            CAPTURE(heavy);
-            CAPTURE(width);
-            CAPTURE(largest);
+            CAPTURES(name_of(dtype), heavy, width, largest);
             Draw draw(92, device, DType::f32);
             const std::vector<int64_t> offsets = bounds(heavy);
             const auto segments = static_cast<int64_t>(offsets.size()) - 1;
@@ -75,8 +67,7 @@ TEST_CASE("segment_max and segment_min equal plain loops, and their gradient goe
             Dense expected(segments, width), gradient(in.rows, width);
             for (int64_t g = 0; g < segments; ++g)
               for (int64_t f = 0; f < width; ++f) {
-                const int64_t begin = offsets[static_cast<size_t>(g)],
-                              end = offsets[static_cast<size_t>(g) + 1];
+                const int64_t begin = offsets[uz(g)], end = offsets[uz(g) + 1];
                 if (begin == end) continue;
                 int64_t best = begin;
                 for (int64_t k = begin; k < end; ++k)
@@ -96,20 +87,20 @@ TEST_CASE("no segments, and segments of nothing") {
     const Var x = Var::parameter(Tensor::empty({0, 3}, DType::f32, device));
     CHECK(segment_sum(x, Tensor::zeros({1}, DType::i64, device)).shape() == Shape{0, 3});
     const Var y = segment_mean(x, Tensor::zeros({3}, DType::i64, device));
-    CHECK(close(y.value(), std::vector<double>(6, 0.0), 0.0));
+    CHECK(close(y.value(), Numbers(6, 0.0), 0.0));
     y.backward(Tensor::zeros({2, 3}, DType::f32, device));
     CHECK(x.grad().shape() == Shape{0, 3});
   }
 }
 
-TEST_CASE("segment reductions refuse offsets that are none") {
+TEST_CASE("segment reductions refuse invalid offsets") {
   const Tensor x = Tensor::zeros({4, 2});
   const auto error = [&](std::vector<int64_t> offsets) {
     return error_of([&] { segment_sum(x, Tensor::from(offsets)); });
   };
-  CHECK(mentions(error_of([&] { segment_max(x, Tensor::from(std::vector<int64_t>{1, 4})); }), "begin at 1"));
+  CHECK_ERROR_HAS(segment_max(x, Tensor::from<int64_t>({1, 4})), "begin at 1");
   CHECK(mentions(error({1, 4}), "begin at 1"));
   CHECK(mentions(error({0, 3}), "end at 3"));
   CHECK(mentions(error({0, 3, 2, 4}), "offsets[1] is 3"));
-  CHECK(mentions(error_of([&] { segment_mean(x, Tensor::from(std::vector<int32_t>{0, 4})); }), "int64"));
+  CHECK_ERROR_HAS(segment_mean(x, Tensor::from<int32_t>({0, 4})), "int64");
 }

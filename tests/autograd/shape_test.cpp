@@ -9,15 +9,13 @@ namespace {
 /// Element (i, j, k) of a tensor seen as [outer, extent, inner].
 struct Middle {
   int64_t extent, inner;
-  std::vector<double> data;
-  double operator()(int64_t i, int64_t j, int64_t k) const {
-    return data[static_cast<size_t>((i * extent + j) * inner + k)];
-  }
+  Numbers data;
+  double operator()(int64_t i, int64_t j, int64_t k) const { return data[uz((i * extent + j) * inner + k)]; }
 };
 
 }  // namespace
 
-TEST_CASE("reshape shares the elements and knows one extent by itself") {
+TEST_CASE("reshape shares the elements and finds one extent itself") {
   for (Device device : devices()) {
     Draw draw(45, device);
     const Tensor x = draw.normal({4, 6});
@@ -35,18 +33,15 @@ TEST_CASE("reshape shares the elements and knows one extent by itself") {
 TEST_CASE("narrow takes rows, columns and slices of a middle dimension") {
   for (Device device : devices())
     for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
-      CAPTURE(device.str());
       CAPTURE(name_of(dtype));
       const Tensor x = Draw(46, device, DType::f32).normal({5, 7, 3}).to(dtype);
       for (int dim = 0; dim < 3; ++dim)
         for (const auto& [begin, length] :
              {std::pair<int64_t, int64_t>{0, 1}, {1, 2}, {2, 1}, {0, 3}, {3, 0}}) {
-          CAPTURE(dim);
-          CAPTURE(begin);
-          CAPTURE(length);
+          CAPTURES(dim, begin, length);
           const int64_t outer = dim == 0 ? 1 : dim == 1 ? 5 : 35, inner = dim == 0 ? 21 : dim == 1 ? 3 : 1;
           const Middle whole{x.size(dim), inner, values(x)};
-          std::vector<double> expected;
+          Numbers expected;
           for (int64_t i = 0; i < outer; ++i)
             for (int64_t j = begin; j < begin + length; ++j)
               for (int64_t k = 0; k < inner; ++k) expected.push_back(whole(i, j, k));
@@ -69,11 +64,9 @@ TEST_CASE("gradients of narrow are zero outside of the slice") {
       }
     check([](const auto& v) { return narrow(v[0], 0, 2, 2); }, {draw.normal({4})});
     // Two slices of one variable meet in its gradient.
-    check(
-        [](const auto& v) {
-          return cat({narrow(v[0], 1, 1, 3), narrow(v[0], 1, 0, 2)}, 1);
-        },
-        {draw.normal({4, 5})});
+    check({draw.normal({4, 5})}, [](const auto& v) {
+      return cat({narrow(v[0], 1, 1, 3), narrow(v[0], 1, 0, 2)}, 1);
+    });
   }
 }
 
@@ -109,11 +102,9 @@ TEST_CASE("gradients of cat") {
     check([](const auto& v) { return cat(v, 1); }, {draw.normal({4, 3})});
     check([](const auto& v) { return cat(v, 1); },
           {draw.normal({4, 3}), draw.normal({4, 1}), draw.normal({4, 5})});
-    check(
-        [](const auto& v) {
-          return cat({v[0], v[1], v[0]}, 1);
-        },
-        {draw.normal({4, 3}), draw.normal({4, 2})});
+    check({draw.normal({4, 3}), draw.normal({4, 2})}, [](const auto& v) {
+      return cat({v[0], v[1], v[0]}, 1);
+    });
     const Tensor constant = draw.normal({4, 2});
     check([&](const auto& v) { return cat({Var(constant), v[0]}, 1); }, {draw.normal({4, 3})});
   }

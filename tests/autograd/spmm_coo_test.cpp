@@ -1,4 +1,4 @@
-// Aggregations over a list as it is, beside those over sorted rows.
+// Aggregations over an unsorted list, compared with those over sorted rows.
 
 #include "../support.h"
 #include <adjoint/autograd/arithmetic.h>
@@ -51,7 +51,6 @@ TEST_CASE("gradients of sums and means over a list, with and without weights") {
 TEST_CASE("values and gradients over a list are those over sorted rows, to rounding") {
   for (Device device : devices())
     for (DType dtype : {DType::f32, DType::bf16}) {
-      CAPTURE(device.str());
       CAPTURE(name_of(dtype));
       const double tolerance = dtype == DType::bf16 ? 1e-2 : 1e-5;
       const Relation relation = random_relation(70, 70, 900, device);
@@ -87,7 +86,6 @@ TEST_CASE("an aggregation over a list allocates nothing of edges times features"
   const ComputeScope scope({.aggregation = Aggregation::scatter});
   constexpr int64_t kNodes = 2000, kEdges = 120000, kWidth = 64;
   for (Device device : devices()) {
-    CAPTURE(device.str());
     const Relation relation = random_relation(kNodes, kNodes, kEdges, device);
     const Var x = Var::parameter(random_tensor({kNodes, kWidth}, DType::f32, device));
     const Var w = Var::parameter(random_tensor({kEdges}, DType::f32, device));

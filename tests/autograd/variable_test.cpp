@@ -13,7 +13,7 @@ TEST_CASE("constants take no gradient, parameters do") {
   CHECK_THROWS_AS(Var::parameter(Tensor::zeros({2}, DType::i32)), Error);
 }
 
-TEST_CASE("an absent variable is one, and using it throws") {
+TEST_CASE("using an absent variable throws") {
   const Var absent;
   CHECK_FALSE(absent);
   CHECK_FALSE(absent.requires_grad());
@@ -28,13 +28,13 @@ TEST_CASE("gradients add up over backward passes until they are cleared") {
     CHECK_FALSE(x.grad());
     for (int pass = 1; pass <= 3; ++pass) {
       sum(x * x).backward();
-      CHECK(close(x.grad(), std::vector<double>(3, 4.0 * pass), 0.0));
+      CHECK(close(x.grad(), Numbers(3, 4.0 * pass), 0.0));
     }
     Var same = x;
     same.zero_grad();
     CHECK_FALSE(x.grad());
     sum(x * x).backward();
-    CHECK(close(x.grad(), std::vector<double>(3, 4.0), 0.0));
+    CHECK(close(x.grad(), Numbers(3, 4.0), 0.0));
   }
 }
 
@@ -43,8 +43,8 @@ TEST_CASE("a gradient that was read does not change with later passes") {
   sum(x).backward();
   const Tensor first = x.grad();
   sum(x).backward();
-  CHECK(close(first, std::vector<double>(3, 1.0), 0.0));
-  CHECK(close(x.grad(), std::vector<double>(3, 2.0), 0.0));
+  CHECK(close(first, Numbers(3, 1.0), 0.0));
+  CHECK(close(x.grad(), Numbers(3, 2.0), 0.0));
 }
 
 TEST_CASE("leaves that were given one gradient tensor do not write into each other's") {
@@ -52,12 +52,12 @@ TEST_CASE("leaves that were given one gradient tensor do not write into each oth
   const Tensor seed = Tensor::full({3}, 1.0);
   (a + b).backward(seed);
   sum(a).backward();
-  CHECK(close(a.grad(), std::vector<double>(3, 2.0), 0.0));
-  CHECK(close(b.grad(), std::vector<double>(3, 1.0), 0.0));
-  CHECK(close(seed, std::vector<double>(3, 1.0), 0.0));
+  CHECK(close(a.grad(), Numbers(3, 2.0), 0.0));
+  CHECK(close(b.grad(), Numbers(3, 1.0), 0.0));
+  CHECK(close(seed, Numbers(3, 1.0), 0.0));
 }
 
-TEST_CASE("a seed gradient is the caller's and stays as it was") {
+TEST_CASE("a seed gradient belongs to the caller and is not changed") {
   for (Device device : devices()) {
     Draw draw(101, device, DType::f32);
     const Var x = Var::parameter(draw.off_zero({4, 3}));
@@ -65,15 +65,15 @@ TEST_CASE("a seed gradient is the caller's and stays as it was") {
     scale(relu(x), 3.0).backward(seed);
     CHECK(same_bits(seed, before));
     const auto s = values(seed), v = values(x.value());
-    std::vector<double> expected;
+    Numbers expected;
     for (size_t i = 0; i < s.size(); ++i) expected.push_back(v[i] > 0.0 ? 3.0 * s[i] : 0.0);
     CHECK(close(x.grad(), expected, 1e-6));
   }
 }
 
-TEST_CASE("backward says what it cannot do") {
+TEST_CASE("backward refuses what it cannot do") {
   const Var x = Var::parameter(Tensor::zeros({2, 3}));
-  CHECK(mentions(error_of([&] { relu(x).backward(); }), "[2, 3]"));
+  CHECK_ERROR_HAS(relu(x).backward(), "[2, 3]");
   CHECK_THROWS_AS(sum(Tensor::zeros({2})).backward(), Error);
   CHECK_THROWS_AS(relu(x).backward(Tensor::zeros({3, 2})), Error);
   CHECK_THROWS_AS(relu(x).backward(Tensor::zeros({2, 3}, DType::f64)), Error);
@@ -102,7 +102,7 @@ TEST_CASE("NoGrad records nothing, nests, and ends with its scope") {
   CHECK(relu(x).requires_grad());
 }
 
-TEST_CASE("NoGrad holds after an exception and after backward as before them") {
+TEST_CASE("NoGrad is unchanged after an exception and after backward") {
   try {
     const NoGrad scope;
     fail("leaving");
@@ -120,13 +120,13 @@ TEST_CASE("detach gives the same value as a constant") {
   CHECK(cut.value().shares_storage_with(y.value()));
   CHECK_FALSE(cut.requires_grad());
   sum(cut * x).backward();
-  CHECK(close(x.grad(), std::vector<double>(3, 4.0), 0.0));
+  CHECK(close(x.grad(), Numbers(3, 4.0), 0.0));
 }
 
 TEST_CASE("set_grad and set_value take what fits a leaf") {
   Var x = Var::parameter(Tensor::full({3}, 2.0));
   x.set_grad(Tensor::full({3}, 7.0));
-  CHECK(close(x.grad(), std::vector<double>(3, 7.0), 0.0));
+  CHECK(close(x.grad(), Numbers(3, 7.0), 0.0));
   CHECK_THROWS_AS(x.set_grad(Tensor::zeros({2})), Error);
   CHECK_THROWS_AS(x.set_grad(Tensor::zeros({3}, DType::f64)), Error);
   CHECK_THROWS_AS(Var(Tensor::zeros({3})).set_grad(Tensor::zeros({3})), Error);
@@ -142,7 +142,6 @@ TEST_CASE("set_grad and set_value take what fits a leaf") {
 
 TEST_CASE("a forward pass that runs out of memory says which op, with what, and what was asked for") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     // 2^47 bytes: more than there are addresses.
     constexpr int64_t kMany = int64_t{1} << 22;
     const Tensor tall = Tensor::zeros({kMany, 1}, DType::f64, device),

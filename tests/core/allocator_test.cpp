@@ -6,8 +6,6 @@
 #include <atomic>
 #include <thread>
 
-#include <doctest/doctest.h>
-
 using namespace adj;
 using namespace adj::test;
 
@@ -21,7 +19,6 @@ Tensor bytes(int64_t n, Device device) { return Tensor::empty({n}, DType::u8, de
 
 TEST_CASE("statistics follow live tensors, their peak and the number of requests") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     const MemoryStats before = memory_stats(device);
     reset_peak_memory(device);
     CHECK(memory_stats(device).peak == before.current);
@@ -55,7 +52,6 @@ TEST_CASE("the peak stays where it was when less is allocated after something wa
 
 TEST_CASE("requests are rounded to 256 bytes, and what is taken from the device to segments of their kind") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     std::vector<Tensor> live;  // what other tests left of small segments is used up
     const auto taken = [&](int64_t size) {
       empty_cache(device);
@@ -63,13 +59,13 @@ TEST_CASE("requests are rounded to 256 bytes, and what is taken from the device 
       const size_t reserved = before.reserved;
       live.push_back(bytes(size, device));
       const MemoryStats after = memory_stats(device);
-      CHECK(after.current - before.current >= static_cast<size_t>(size));
+      CHECK(after.current - before.current >= uz(size));
       return std::pair(after.current - before.current, after.reserved - reserved);
     };
     const auto is = [&](int64_t size, int64_t current, int64_t reserved) {
       const auto [c, r] = taken(size);
-      CHECK(c == static_cast<size_t>(current));
-      CHECK(r == static_cast<size_t>(reserved));
+      CHECK(c == uz(current));
+      CHECK(r == uz(reserved));
     };
     is(30 * kMiB, 30 * kMiB, 30 * kMiB);
     is(11 * kMiB + 1, 12 * kMiB, 12 * kMiB);  // the rest is too little for another one
@@ -96,7 +92,6 @@ TEST_CASE("requests are rounded to 256 bytes, and what is taken from the device 
 
 TEST_CASE("a freed block is used again without asking the device") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     empty_cache(device);
     const void* first = nullptr;
     {
@@ -139,7 +134,7 @@ TEST_CASE("on the CPU the cache is capped however many shapes come and go") {
       most = std::max(most, static_cast<int64_t>(memory_stats({}).reserved));
     }
   CHECK(most > before + 200 * kMiB);                          // or the cap would not matter
-  CHECK(most <= before + (80 + 256) * kMiB + 2 * 20 * kMiB);  // beside segments that are in use in part
+  CHECK(most <= before + (80 + 256) * kMiB + 2 * 20 * kMiB);  // plus segments that are partly in use
 }
 
 TEST_CASE("the cap follows what was live at once, so a loop asks the device for nothing once it runs") {
@@ -198,7 +193,6 @@ TEST_CASE("fragmentation is the share of the cache outside its largest block") {
 
 TEST_CASE("a pool keeps its memory apart, and its tensors may outlive it") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     const size_t reserved = memory_stats(device).reserved;
     Tensor survivor;
     const void* inside = nullptr;
@@ -230,7 +224,6 @@ TEST_CASE("a pool keeps its memory apart, and its tensors may outlive it") {
 
 TEST_CASE("out of memory names the op, the tensor, its size and what is held") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     const MemoryStats before = memory_stats(device);
     try {
       const AllocationScope outer("train"), scope("gat_conv");

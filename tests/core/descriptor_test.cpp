@@ -54,7 +54,7 @@ TEST_CASE("a descriptor that is moved up leaves its number free") {
   CHECK_FALSE(is_open(stuck));
 }
 
-TEST_CASE("what hinders a write is what is told of it") {
+TEST_CASE("a failed write reports its cause") {
   const Descriptor full(open("/dev/full", O_WRONLY | O_CLOEXEC)), closed;
   if (full.get() < 0) {
     MESSAGE("skipped: no /dev/full");

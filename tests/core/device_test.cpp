@@ -19,7 +19,7 @@ TEST_CASE("Device::parse") {
                        UsageError);
 }
 
-TEST_CASE("a GPU that is there is found, and one that is not is an error of one line") {
+TEST_CASE("an existing GPU is found, and a missing one is an error of one line") {
   const int count = cuda_device_count();
   if (count > 0) {
     CHECK(Device::parse("cuda") == Device::cuda(0));

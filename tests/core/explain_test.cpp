@@ -26,9 +26,8 @@ TEST_CASE("choices are kept in the order of their subjects, the last one of each
   CHECK(explanations().empty());
 }
 
-TEST_CASE("a sparse product says for which structure and width it chose what, once") {
+TEST_CASE("a sparse product explains its choice for a structure and width, once") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     Draw draw(7, device, DType::f32);
     const Graph graph = draw.graph(50, 300);
     const Tensor x = draw.normal({50, 12});
@@ -42,12 +41,9 @@ TEST_CASE("a sparse product says for which structure and width it chose what, on
   }
 }
 
-TEST_CASE(
-    "on a GPU attention and reductions over neighbours say which of their shapes they took, each by its "
-    "name") {
+TEST_CASE("on a GPU attention and reductions over neighbours explain their choices, each by its name") {
   for (Device device : devices()) {
     if (device.is_cpu()) continue;  // one way each
-    CAPTURE(device.str());
     Draw draw(8, device, DType::f32);
     const Graph graph = draw.graph(50, 300);
     const Var x = Var::parameter(draw.normal({50, 4, 8})), a = Var::parameter(draw.normal({4, 8}));

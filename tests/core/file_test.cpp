@@ -6,7 +6,6 @@
 #include <ctime>
 #include <fstream>
 #include <set>
-#include <sstream>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -78,12 +77,12 @@ TEST_CASE("a link to nothing yet stays one, and what it points to is made in its
         std::string::npos);
 }
 
-TEST_CASE("what may be written is tried where a link leads, not where it stands") {
+TEST_CASE("whether a link can be replaced is tested in the folder of its target") {
   const TemporaryDirectory folder;
   const std::string path = folder.file("a.txt");
   const int file = open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
   REQUIRE(file >= 0);
-  // In this folder of links nobody can make a file.
+  // No file can be made in this folder of links.
   const std::string link = fmt::format("/proc/self/fd/{}", file);
   CHECK(obstacle_to_replacing(link).empty());
   replace_file(link, "x");
@@ -219,7 +218,7 @@ TEST_CASE("a signal that a program was told to ignore stays ignored") {
   CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
 }
 
-TEST_CASE("no file is opened in the place of a standard stream that is closed") {
+TEST_CASE("no file gets the number of a closed standard stream") {
   const TemporaryDirectory folder;
   const pid_t child = fork();
   REQUIRE(child >= 0);

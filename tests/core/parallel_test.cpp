@@ -100,12 +100,12 @@ TEST_CASE("parallel_for rethrows what the first bad chunk threw, and works after
   for (int count : {1, 2, 4, 16}) {
     const Threads threads(count);
     for (int again = 0; again < 20; ++again) {
-      CHECK_THROWS_WITH_AS(parallel_for(100, 1,
-                                        [](int64_t begin, int64_t) {
-                                          dawdle();
-                                          ADJ_CHECK(begin % 40 != 17, "row {} is bad", begin);
-                                        }),
-                           "row 17 is bad", Error);
+      CHECK_ERROR(parallel_for(100, 1,
+                               [](int64_t begin, int64_t) {
+                                 dawdle();
+                                 ADJ_CHECK(begin % 40 != 17, "row {} is bad", begin);
+                               }),
+                  "row 17 is bad");
       std::atomic<int64_t> sum{0};
       parallel_for(100, 1, [&](int64_t begin, int64_t) { sum += begin; });
       CHECK(sum == 4950);
@@ -147,7 +147,7 @@ TEST_CASE("a long loop is shared by as many threads as set_num_threads allows, w
   }
 }
 
-TEST_CASE("who is done with his own part of a loop helps with the others'") {
+TEST_CASE("a thread that has finished its own part of a loop helps with the others") {
   const Threads threads(4);
   Crowd crowd;
   parallel_for(400, 1, [&](int64_t begin, int64_t) {
@@ -159,7 +159,7 @@ TEST_CASE("who is done with his own part of a loop helps with the others'") {
   CHECK(crowd.most() <= 4);
 }
 
-TEST_CASE("a short loop calls nobody") {
+TEST_CASE("a short loop wakes no other thread") {
   const Threads threads(4);
   CHECK(holds_in_child([] {
     for (int again = 0; again < 100; ++again) parallel_for(2, 1, [](int64_t, int64_t) {});
@@ -221,11 +221,10 @@ TEST_CASE("more threads than cores, changed while loops run, give right results"
   for (int user = 0; user < 3; ++user)
     users.emplace_back([&] {
       for (int64_t loop = 1; loop < 2000; ++loop) {
-        std::vector<int64_t> slots(static_cast<size_t>(loop % 97 + 2), 0);
+        std::vector<int64_t> slots(uz(loop % 97 + 2), 0);
         const auto n = static_cast<int64_t>(slots.size());
-        parallel_for(n, 1,
-                     [&](int64_t begin, int64_t) { slots[static_cast<size_t>(begin)] += begin * loop; });
-        for (int64_t i = 0; i < n; ++i) wrong += slots[static_cast<size_t>(i)] != i * loop;
+        parallel_for(n, 1, [&](int64_t begin, int64_t) { slots[uz(begin)] += begin * loop; });
+        for (int64_t i = 0; i < n; ++i) wrong += slots[uz(i)] != i * loop;
       }
     });
   for (std::thread& user : users) user.join();
@@ -246,10 +245,10 @@ TEST_CASE("loops of more and of fewer parts follow each other on any number of t
           std::fill(times.begin(), times.end(), 0);
           parallel_for(n, 1, [&](int64_t begin, int64_t) {
             if (begin % 64 == 0) dawdle();
-            ++times[static_cast<size_t>(begin)];
+            ++times[uz(begin)];
           });
           for (int64_t i = 0; i < 400; ++i)
-            if (times[static_cast<size_t>(i)] != (i < n)) return false;
+            if (times[uz(i)] != (i < n)) return false;
         }
       return true;
     }));

@@ -33,7 +33,6 @@ Tensor step(const Var& x, const Var& w) {
 
 TEST_CASE("a profile counts ops forward and backward, what they allocate, and kernels outside of ops") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     const Var x(random_tensor({64, 8}, DType::f32, device));
     const Var w = Var::parameter(random_tensor({8, 4}, DType::f32, device));
     step(x, w);  // unseen, and what is made once is there
@@ -85,7 +84,7 @@ TEST_CASE("a profile ends with its profiler, is one at a time, and changes no bi
     Var again = Var::parameter(w.value());
     CHECK(same_bits(step(x, again), plain));
     CHECK(same_bits(again.grad(), gradient));
-    CHECK(mentions(error_of([] { const Profiler second; }), "profiler: another one is at work"));
+    CHECK_ERROR_HAS(const Profiler second, "profiler: another one is at work");
     CHECK(row_named(profiler, "before").forward_calls == 0);
   }
   CHECK_FALSE(profiling());
@@ -96,7 +95,6 @@ TEST_CASE("a profile ends with its profiler, is one at a time, and changes no bi
 
 TEST_CASE("a step is not captured while it is profiled") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     const Var x(random_tensor({16, 8}, DType::f32, device));
     const Var w = Var::parameter(random_tensor({8, 4}, DType::f32, device));
     optim::CapturedStep captured([&] {

@@ -39,7 +39,7 @@ TEST_CASE("a program has its three standard streams, whichever of them it is sta
   }
 }
 
-TEST_CASE("how a program ends says how its body did") {
+TEST_CASE("the exit status of a program says how its body ended") {
   const auto status = [](const std::function<void()>& body) {
     return status_of([&] {
       close(STDERR_FILENO);  // whose text other tests read

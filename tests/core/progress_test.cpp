@@ -66,8 +66,7 @@ std::string shown_by(F&& f, int columns = 120) {
   std::string text;
   char buffer[4096];
   fcntl(master, F_SETFL, O_NONBLOCK);
-  for (ssize_t got = 0; (got = read(master, buffer, sizeof buffer)) > 0;)
-    text.append(buffer, static_cast<size_t>(got));
+  for (ssize_t got = 0; (got = read(master, buffer, sizeof buffer)) > 0;) text.append(buffer, uz(got));
   close(slave);
   close(master);
   return text;
@@ -134,7 +133,7 @@ TEST_CASE("log writes lines of its level and above") {
   CHECK(written_by([] { log_debug("yes"); }) == "yes\n");
 }
 
-TEST_CASE("nothing below the level that is set is written, and what is at it or above is") {
+TEST_CASE("only messages at the set level or above are written") {
   const struct {
     LogLevel level;
     const char* text;
@@ -177,15 +176,14 @@ TEST_CASE("a terminal shows a bar with the time left, in hours where it is long"
   REQUIRE(at != std::string::npos);
   int hours = 0, minutes = 0, seconds = 0, read = 0;
   REQUIRE(std::sscanf(text.c_str() + at, "ETA %d:%2d:%2d%n", &hours, &minutes, &seconds, &read) == 3);
-  CHECK(text.substr(at + static_cast<size_t>(read)).starts_with("\x1b[K"));
-  CHECK(text.substr(at, static_cast<size_t>(read)) ==
-        fmt::format("ETA {}:{:02}:{:02}", hours, minutes, seconds));
+  CHECK(text.substr(at + uz(read)).starts_with("\x1b[K"));
+  CHECK(text.substr(at, uz(read)) == fmt::format("ETA {}:{:02}:{:02}", hours, minutes, seconds));
   CHECK(hours >= 5);  // a million times 20 ms and more
   CHECK(minutes < 60);
   CHECK(seconds < 60);
 }
 
-TEST_CASE("the time left is reckoned from what this run has done, and a bar fits its line") {
+TEST_CASE("the time left is estimated from this run's steps, and a bar fits its line") {
   if (!has_terminals()) return;
   const auto seconds_left = [](int64_t done) {
     const std::string text = shown_by([&] {
@@ -230,9 +228,9 @@ TEST_CASE("in a narrow terminal the bar gives way to the loss and the time left"
         },
         columns);
     std::string all = fmt::format("epoch 100/200 {}loss 0.6487  validation 0.7960  ETA 0:0", bar);
-    all.resize(std::min(all.size(), static_cast<size_t>(columns - 1)));
+    all.resize(std::min(all.size(), uz(columns - 1)));
     CHECK(text.starts_with("\r" + all));
-    CHECK(text.find("\x1b[K") <= static_cast<size_t>(columns));
+    CHECK(text.find("\x1b[K") <= uz(columns));
   }
 }
 
@@ -271,7 +269,7 @@ TEST_CASE("a loop that ended early goes on with what is left, under the name it 
   CHECK(text == "run 2/2  epoch 100/200  loss 0.5\nrun 2/2  epoch 200/200  loss 0.5\n");
 }
 
-TEST_CASE("of nested bars the innermost is shown, and lines of the log stand alone") {
+TEST_CASE("of nested bars the innermost is shown, and log lines are on lines of their own") {
   if (!has_terminals()) return;
   CHECK(Progress::current() == nullptr);
   const std::string text = shown_by([] {

@@ -1,4 +1,3 @@
-#include "../captures.h"
 #include "../support.h"
 #include <adjoint/core/capture.h>
 
@@ -8,8 +7,6 @@
 #include <map>
 #include <set>
 #include <thread>
-
-#include <doctest/doctest.h>
 
 using namespace adj;
 using namespace adj::test;
@@ -39,10 +36,7 @@ TEST_CASE("random tensors depend on seed and stream, not on threads, dtype or de
     return random_normal({100003}, 0.0, 1.0, generator, dtype);
   };
   const Tensor first = draw(1, 0);
-  for (int count : {1, 2, 4}) {
-    const Threads threads(count);
-    CHECK(same_bits(draw(1, 0), first));
-  }
+  CHECK(same_bits_on_any_threads([&] { return draw(1, 0); }));
   CHECK(!same_bits(draw(2, 0), first));
   CHECK(!same_bits(draw(1, 1), first));
   CHECK(close(first, draw(1, 0, DType::f64), 1e-6));
@@ -81,8 +75,7 @@ TEST_CASE("uniform and normal numbers have their moments and stay in range") {
   CHECK(std::abs(neighbours / n) < 5 / std::sqrt(n));
 }
 
-TEST_CASE("uniform numbers are below the upper end in every dtype, and else as rounding leaves them") {
-  const double inf = std::numeric_limits<double>::infinity();
+TEST_CASE("uniform numbers are below the upper end in every dtype, and otherwise rounded as usual") {
   struct Range {
     double low, high;
   };
@@ -94,10 +87,10 @@ TEST_CASE("uniform numbers are below the upper end in every dtype, and else as r
       CAPTURE(name_of(dtype));
       Generator generator(3), again(3);
       const auto found = values(random_uniform({20000}, low, high, generator, dtype));
-      std::vector<double> exact = values(random_uniform({20000}, 0.0, 1.0, again, DType::f64));
+      Numbers exact = values(random_uniform({20000}, 0.0, 1.0, again, DType::f64));
       for (double& u : exact) u = low + (high - low) * u;
       const auto rounded = values(Tensor::from(exact).to(dtype));
-      double largest = -inf;
+      double largest = -INFINITY;
       size_t brought_down = 0;
       for (size_t i = 0; i < found.size(); ++i) {
         REQUIRE(found[i] < high);
@@ -110,8 +103,7 @@ TEST_CASE("uniform numbers are below the upper end in every dtype, and else as r
       }
       // There is no number of the dtype between what was brought down and the end.
       if (brought_down > 0 && dtype == DType::f32)
-        CHECK(static_cast<double>(std::nextafter(static_cast<float>(largest),
-                                                 std::numeric_limits<float>::infinity())) >= high);
+        CHECK(static_cast<double>(std::nextafter(static_cast<float>(largest), INFINITY)) >= high);
       if (dtype == DType::bf16 && low == 0 && high == 1) {
         CHECK(brought_down > 0);
         CHECK(largest == 1.0 - 0x1p-8);
@@ -120,9 +112,8 @@ TEST_CASE("uniform numbers are below the upper end in every dtype, and else as r
     }
   }
   Generator generator(3);
-  CHECK(values(random_uniform({3}, 0.7, 0.7, generator, DType::f64)) == std::vector<double>(3, 0.7));
-  CHECK_THROWS_WITH_AS(random_uniform({3}, 1.0, 0.5, generator), "random_uniform: no numbers in [1, 0.5)",
-                       Error);
+  CHECK(values(random_uniform({3}, 0.7, 0.7, generator, DType::f64)) == Numbers(3, 0.7));
+  CHECK_ERROR(random_uniform({3}, 1.0, 0.5, generator), "random_uniform: no numbers in [1, 0.5)");
 }
 
 TEST_CASE("random tensors are those that Philox's words make, of this seed and this stream") {
@@ -135,9 +126,8 @@ TEST_CASE("random tensors are those that Philox's words make, of this seed and t
     };
     Generator g = generator();
     CHECK(values(random_uniform({8}, -1.0, 3.0, g, DType::f64, device)) ==
-          std::vector<double>{-0.2555572986602783, 0.27100706100463867, 1.4350776672363281,
-                              -0.21018052101135254, 0.306384801864624, 1.5590925216674805,
-                              -0.8760807514190674, 2.5546329021453857});
+          Numbers{-0.2555572986602783, 0.27100706100463867, 1.4350776672363281, -0.21018052101135254,
+                  0.306384801864624, 1.5590925216674805, -0.8760807514190674, 2.5546329021453857});
     CHECK(g.position() == 4);
     g = generator();
     CHECK(close(random_normal({8}, 1.0, 2.0, g, DType::f64, device),
@@ -147,10 +137,10 @@ TEST_CASE("random tensors are those that Philox's words make, of this seed and t
     for (DType dtype : {DType::i32, DType::i64}) {
       g = generator();
       CHECK(values(random_integers({8}, -10, 1000, g, dtype, device)) ==
-            std::vector<double>{310, 189, 636, 887, 409, 569, 817, 854});
+            Numbers{310, 189, 636, 887, 409, 569, 817, 854});
     }
     g = generator();
-    CHECK(values(random_permutation(10, g, device)) == std::vector<double>{7, 8, 0, 5, 3, 4, 6, 1, 2, 9});
+    CHECK(values(random_permutation(10, g, device)) == Numbers{7, 8, 0, 5, 3, 4, 6, 1, 2, 9});
     CHECK(g.position() == 5);
   }
 }
@@ -187,7 +177,7 @@ TEST_CASE("a captured step draws from the streams that the eager step would, fro
     CHECK(stream_of(a) == 2);
     CHECK(stream_of(b) == 0);
     CHECK(stream_of(c) == 3);
-    // Nothing of the step has run: the generators stand where they stood.
+    // Nothing of the step has run: the generators have not moved.
     CHECK(first.position() == 2);
     CHECK(second.position() == 0);
     REQUIRE(recorder.drawn().size() == 2);
@@ -233,7 +223,7 @@ TEST_CASE("draws of another thread are not recorded, and the generator cannot be
   CHECK(generator.position() == 1);
 }
 
-TEST_CASE("a captured step may draw from so many generators") {
+TEST_CASE("a captured step may draw from kMaxGenerators generators") {
   std::vector<Generator> many;
   for (uint64_t i = 0; i <= detail::Recorder::kMaxGenerators; ++i) many.emplace_back(i);
   const uint64_t bases[detail::Recorder::kMaxGenerators] = {};
@@ -280,8 +270,8 @@ TEST_CASE("split gives each key its own numbers, wherever the generator stands")
   CHECK(seeds.size() == 3001);
   Generator a = generator.split(1), b = generator.split(2);
   double together = 0.0;
-  const std::vector<double> x = values(random_normal({100000}, 0.0, 1.0, a)),
-                            y = values(random_normal({100000}, 0.0, 1.0, b));
+  const Numbers x = values(random_normal({100000}, 0.0, 1.0, a)),
+                y = values(random_normal({100000}, 0.0, 1.0, b));
   for (size_t i = 0; i < x.size(); ++i) together += x[i] * y[i];
   CHECK(std::abs(together) < 5 * std::sqrt(100000.0));
 }
@@ -324,11 +314,11 @@ TEST_CASE("random integers are uniform over their interval, whatever its length"
   const int64_t n = 300000;
   for (auto [low, high] : {std::pair<int64_t, int64_t>{0, 1}, {-3, 4}, {10, 11}, {5, 105}}) {
     CAPTURE(high);
-    std::vector<int64_t> counts(static_cast<size_t>(high - low));
+    std::vector<int64_t> counts(uz(high - low));
     for (int64_t v : random_integers({n}, low, high, generator).to_vector<int64_t>()) {
       REQUIRE(v >= low);
       REQUIRE(v < high);
-      ++counts[static_cast<size_t>(v - low)];
+      ++counts[uz(v - low)];
     }
     const double expected = static_cast<double>(n) / static_cast<double>(high - low);
     for (int64_t count : counts)
@@ -354,10 +344,7 @@ TEST_CASE("random integers: dtypes, bounds, threads and prefixes") {
   CHECK(wide.shape() == Shape{100, 401});
   CHECK(same_bits(draw({100, 401}, DType::i32).to(DType::i64), wide));
   CHECK(same_bits(draw({7}, DType::i64), wide.reshape({-1}).rows(0, 7)));
-  for (int count : {1, 2, 4}) {
-    const Threads threads(count);
-    CHECK(same_bits(draw({100, 401}, DType::i64), wide));
-  }
+  CHECK(same_bits_on_any_threads([&] { return draw({100, 401}, DType::i64); }));
   for (Device device : devices()) {
     Generator generator(22);
     CHECK(same_bits(random_integers({100, 401}, -1000, 1000, generator, DType::i64, device), wide));
@@ -403,7 +390,7 @@ TEST_CASE("a random permutation has every number once, on every device and for a
   CHECK_THROWS_AS(random_permutation((int64_t{1} << 31) + 1, generator), Error);
 }
 
-TEST_CASE("a permutation of many numbers is the one it was, where chunks begin within a block of draws too") {
+TEST_CASE("a permutation of many numbers has not changed, also where chunks begin within a block of draws") {
   Generator generator(5);
   uint64_t hash = 0;
   for (int32_t value : random_permutation(1'100'100, generator).to_vector<int32_t>())
@@ -422,7 +409,7 @@ TEST_CASE("all orders of a permutation are equally likely, and numbers land ever
   const int64_t n = 1000000, tenth = n / 10;
   const std::vector<int32_t> drawn = random_permutation(n, generator).to_vector<int32_t>();
   int counts[10][10] = {};
-  for (int64_t i = 0; i < n; ++i) ++counts[i / tenth][drawn[static_cast<size_t>(i)] / tenth];
+  for (int64_t i = 0; i < n; ++i) ++counts[i / tenth][drawn[uz(i)] / tenth];
   for (const auto& row : counts)
     for (int count : row) CHECK(std::abs(count - n / 100) < 6 * std::sqrt(n / 100));
   // Neighbours of one bucket are not left in order.
@@ -441,7 +428,7 @@ TEST_CASE("DropoutRule rounds to sixteen bits and scales by what is kept") {
   const DropoutRule tenth = DropoutRule::of(0.1f);
   CHECK(static_cast<double>(tenth.scale) * (65536 - tenth.threshold) / 65536 ==
         doctest::Approx(1.0).epsilon(1e-7));
-  for (float p : {-0.1f, 1.0f, std::nanf("")}) CHECK_THROWS_AS(DropoutRule::of(p), Error);
+  for (float p : {-0.1f, 1.0f, NAN}) CHECK_THROWS_AS(DropoutRule::of(p), Error);
 }
 
 TEST_CASE("dropout_keeps reads half-words in order, the low half first") {

@@ -6,7 +6,6 @@
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/reduce/reduce.h>
 
-#include <optional>
 #include <set>
 #include <thread>
 
@@ -14,9 +13,6 @@ using namespace adj;
 using namespace adj::test;
 
 namespace {
-
-/// A GPU to test on, if there is one; devices() says what is skipped.
-std::optional<Device> gpu() { return devices().size() > 1 ? std::optional(devices()[1]) : std::nullopt; }
 
 constexpr int64_t kMany = 1 << 24;
 
@@ -33,7 +29,6 @@ Tensor slowly(double value, Device device) {
 
 TEST_CASE("a stream is a value, and a scope makes it this thread's current one") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     const Stream usual = Stream::default_of(device), other = Stream::make(device);
     CHECK(usual.device() == device);
     CHECK(Stream::current(device) == usual);
@@ -66,7 +61,7 @@ TEST_CASE("a stream waits for none of another device, and a tensor is used on no
   CHECK_THROWS_AS(Tensor::zeros({3}).use_on(Stream::make(*device)), Error);
 }
 
-TEST_CASE("streams may be made without end") {
+TEST_CASE("any number of streams may be made") {
   const std::optional<Device> device = gpu();
   if (!device) return;
   std::set<int> ids;
@@ -115,7 +110,7 @@ TEST_CASE("synchronize waits for every stream of the device") {
   CHECK(x.rows(kMany - 1, kMany).to_vector<float>()[0] == 3.0f);
 }
 
-TEST_CASE("memory that another stream still uses is not handed out, and comes back") {
+TEST_CASE("memory that another stream still uses is not handed out until it is free") {
   const std::optional<Device> device = gpu();
   if (!device) return;
   empty_cache(*device);
@@ -175,7 +170,7 @@ TEST_CASE("what is freed by another thread goes back to its own stream at once")
   CHECK(Tensor::empty({kMany}, DType::f32, *device).raw_data() == address);
 }
 
-TEST_CASE("streams that work at once give the bits that each gives alone") {
+TEST_CASE("streams that work at the same time give the same bits as each alone") {
   const std::optional<Device> device = gpu();
   if (!device) return;
   const auto work = [&](int which) {
@@ -185,23 +180,23 @@ TEST_CASE("streams that work at once give the bits that each gives alone") {
                  long_one = random_normal({100003 + which, 37}, 0.0, 1.0, generator, DType::f32, *device);
     Tensor c = Tensor::empty({700 + which, 300}, DType::f32, *device),
            sums = Tensor::empty({37}, DType::f32, *device);
-    std::vector<double> results;
+    Numbers results;
     for (int round = 0; round < 30; ++round) {
       kernels::gemm({.a = a, .b = b, .c = c});
       kernels::sum_rows({.x = long_one, .y = sums});  // its last block merges what all blocks left
-      const std::vector<double> found = values(c.rows(round, round + 1)), columns = values(sums);
+      const Numbers found = values(c.rows(round, round + 1)), columns = values(sums);
       results.insert(results.end(), found.begin(), found.end());
       results.insert(results.end(), columns.begin(), columns.end());
     }
     return results;
   };
-  std::vector<std::vector<double>> alone, together(4);
+  std::vector<Numbers> alone, together(4);
   for (int which = 0; which < 4; ++which) alone.push_back(work(which));
   std::vector<std::thread> threads;
   for (int which = 0; which < 4; ++which)
     threads.emplace_back([&, which] {
       const StreamScope scope(Stream::make(*device));
-      together[static_cast<size_t>(which)] = work(which);
+      together[uz(which)] = work(which);
     });
   for (std::thread& thread : threads) thread.join();
   for (size_t which = 0; which < 4; ++which) CHECK(together[which] == alone[which]);
@@ -217,11 +212,10 @@ TEST_CASE("threads on streams of their own copy to and from the device") {
         bool good = true;
         for (int i = 0; i < 20; ++i) {
           // Small ones and ones that take several slots of the ring.
-          const std::vector<int32_t> sent(static_cast<size_t>(i % 2 == 0 ? 999 + t : 2500000 + t),
-                                          100 * t + i);
+          const std::vector<int32_t> sent(uz(i % 2 == 0 ? 999 + t : 2500000 + t), 100 * t + i);
           good = good && Tensor::from(sent, device).clone().to_vector<int32_t>() == sent;
         }
-        right[static_cast<size_t>(t)] = good ? 1 : 0;
+        right[uz(t)] = good ? 1 : 0;
       });
     for (std::thread& thread : threads) thread.join();
     CHECK(right == std::vector<int>(4, 1));
@@ -236,7 +230,7 @@ TEST_CASE("nothing is captured outside a capture") {
   CHECK(x.to_vector<float>() == std::vector<float>(3, 2.0f));
 }
 
-TEST_CASE("what a step would compute on the CPU is refused while it is captured, and there alone") {
+TEST_CASE("CPU computations are refused while a step is captured, and only then") {
   detail::Recorder recorder(Device::cuda(), nullptr, nullptr);
   Tensor x = Tensor::full({3}, 1.0);
   const auto compute = [&] {
@@ -247,15 +241,15 @@ TEST_CASE("what a step would compute on the CPU is refused while it is captured,
     CHECK_THROWS_AS(compute(), Error);
     CHECK_THROWS_AS(random_normal({3}, 0.0, 1.0, default_generator()), Error);
     CHECK_THROWS_AS(random_permutation(3, default_generator()), Error);
-    CHECK(Tensor::from(std::vector<float>{4.0f}).item() == 4.0);  // a host value like any other
+    CHECK(Tensor::from<float>({4.0f}).item() == 4.0);  // a host value like any other
     std::thread(compute).join();
   }
   compute();
   CHECK(x.to_vector<float>() == std::vector<float>(3, 4.0f));
 }
 
-TEST_CASE("a thread's recording is its own, and can be left for a while") {
-  const Device device = devices().back();
+TEST_CASE("each thread has its own recording, and can leave it for a while") {
+  const Device device = devices().list().back();
   detail::Recorder recorder(device, nullptr, nullptr);
   {
     const detail::RecorderScope recording(&recorder);

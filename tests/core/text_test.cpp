@@ -3,7 +3,7 @@
 
 using namespace adj;
 
-TEST_CASE("what a terminal is shown has no control characters, no turns and no bytes that are no UTF-8") {
+TEST_CASE("text for a terminal has no control characters, no changes of direction and only UTF-8") {
   CHECK(printable("") == "");
   CHECK(printable("plain, d\u00e9j\u00e0 vu, \u6f22, \U0001f600 ~") ==
         "plain, d\u00e9j\u00e0 vu, \u6f22, \U0001f600 ~");
@@ -21,12 +21,12 @@ TEST_CASE("what a terminal is shown has no control characters, no turns and no b
     CHECK(printable(text) == text);
 }
 
-TEST_CASE("UTF-8 is told from other bytes") {
+TEST_CASE("UTF-8 is distinguished from other bytes") {
   for (const char* text : {"", "plain", "d\u00e9j\u00e0 vu", "\U0001f600\n"}) CHECK(is_utf8(text));
   for (const char* text : {"\xff", "caf\xe9", "a\xe2\x82", "\xed\xa0\x80"}) CHECK_FALSE(is_utf8(text));
 }
 
-TEST_CASE("bytes that are no UTF-8 are none in any of the ways there are") {
+TEST_CASE("invalid UTF-8 of every kind is found") {
   for (const char* text :
        {"\x80", "\xc0\xaf", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xed\xb0\x80", "\xed\xbf\xbf",
         "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xe2\x82", "\xf0\x9f\x98"}) {

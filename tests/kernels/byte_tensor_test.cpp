@@ -1,4 +1,3 @@
-#include "../captures.h"
 #include "../support.h"
 #include <adjoint/kernels/bits/byte_tensor.h>
 
@@ -10,11 +9,11 @@ namespace {
 /// Rows of `q`, and 0xcc for padding.
 ByteTensor bytes_of(const std::vector<uint8_t>& q, int64_t rows, int64_t cols, int bits, Device device) {
   const int64_t pitch = ByteTensor::pitch(cols, bits), share = bits <= 4 ? 2 : 1;
-  std::vector<uint8_t> padded(static_cast<size_t>(rows * pitch), 0xcc);
+  std::vector<uint8_t> padded(uz(rows * pitch), 0xcc);
   for (int64_t i = 0; i < rows * cols; ++i) {
     const int64_t column = i % cols;
-    uint8_t& byte = padded[static_cast<size_t>(i / cols * pitch + column / share)];
-    const uint8_t number = q[static_cast<size_t>(i)];
+    uint8_t& byte = padded[uz(i / cols * pitch + column / share)];
+    const uint8_t number = q[uz(i)];
     byte = static_cast<uint8_t>(column % share == 0 ? number : byte | number << 4);
   }
   return {bits, cols, Tensor::from(padded, {rows, pitch}).to(device),
@@ -23,19 +22,19 @@ ByteTensor bytes_of(const std::vector<uint8_t>& q, int64_t rows, int64_t cols, i
 
 }  // namespace
 
-TEST_CASE("numbers of few bits share bytes, and come apart again") {
+TEST_CASE("numbers of few bits are packed into bytes and unpacked again") {
   for (Device device : devices())
     for (int bits = 1; bits <= 8; ++bits)
       for (const auto& [rows, cols] : std::initializer_list<std::pair<int64_t, int64_t>>{
                {1, 1}, {1, 7}, {3, 3}, {5, 8}, {17, 33}, {0, 4}, {300, 131}}) {
-        CAPTURES(device.str(), bits, rows, cols);
-        const auto n = static_cast<size_t>(rows * cols);
-        const size_t width = bits == 3 ? 4 : bits > 4 ? 8 : static_cast<size_t>(bits), share = 8 / width;
-        const size_t pitch = (static_cast<size_t>(cols) + share - 1) / share;
-        std::vector<uint8_t> q, expected(static_cast<size_t>(rows) * pitch);
+        CAPTURES(bits, rows, cols);
+        const auto n = uz(rows * cols);
+        const size_t width = bits == 3 ? 4 : bits > 4 ? 8 : uz(bits), share = 8 / width;
+        const size_t pitch = (uz(cols) + share - 1) / share;
+        std::vector<uint8_t> q, expected(uz(rows) * pitch);
         for (size_t i = 0; i < n; ++i) {
           q.push_back(static_cast<uint8_t>((i * i * 7 + i * 3 + 1) % (size_t{1} << bits)));
-          const size_t row = i / static_cast<size_t>(cols), column = i % static_cast<size_t>(cols);
+          const size_t row = i / uz(cols), column = i % uz(cols);
           expected[row * pitch + column / share] |= static_cast<uint8_t>(q[i] << column % share * width);
         }
         const ByteTensor x = bytes_of(q, rows, cols, bits, device);
@@ -54,16 +53,13 @@ TEST_CASE("numbers of few bits share bytes, and come apart again") {
       }
 }
 
-TEST_CASE(
-    "bytes of another width or number of bits are refused, and narrow ones where padded ones are read") {
+TEST_CASE("bytes of another width or bit count are refused, and narrow ones where padded are expected") {
   const ByteTensor x = bytes_of(std::vector<uint8_t>(15), 3, 5, 2, {});
   ByteTensor few = narrowed(x), other = few;
   few.bytes = few.bytes.rows(0, 2);
-  CHECK_THROWS_WITH_AS(kernels::repack_bytes({.x = x, .to = few}), doctest::Contains("expected [3, 2] uint8"),
-                       Error);
+  CHECK_ERROR_HAS(kernels::repack_bytes({.x = x, .to = few}), "expected [3, 2] uint8");
   other.bits = 1;
   other.bytes = Tensor::empty({3, 1}, DType::u8);
-  CHECK_THROWS_WITH_AS(kernels::repack_bytes({.x = x, .to = other}), "repack_bytes: 2 bits to 1", Error);
-  CHECK_THROWS_WITH_AS(to_values(narrowed(x)), doctest::Contains("narrow bytes, expected padded ones"),
-                       Error);
+  CHECK_ERROR(kernels::repack_bytes({.x = x, .to = other}), "repack_bytes: 2 bits to 1");
+  CHECK_ERROR_HAS(to_values(narrowed(x)), "narrow bytes, expected padded ones");
 }

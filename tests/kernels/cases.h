@@ -1,6 +1,5 @@
 #pragma once
 
-#include "../captures.h"
 #include "../support.h"
 
 #include <algorithm>
@@ -18,7 +17,7 @@ template <class F>
 void on_devices(std::initializer_list<DType> dtypes, F f) {
   for (Device device : devices())
     for (DType dtype : dtypes) {
-      CAPTURES(device.str(), name_of(dtype));
+      CAPTURE(name_of(dtype));
       f(device, dtype);
     }
 }
@@ -33,35 +32,30 @@ void on_devices_and_features(F f) {
   on_devices({DType::f32, DType::f64, DType::bf16}, f);
 }
 
-/// f() returns a tensor; true if its bits are the same with 1, 2 and 4 threads.
+/// The same for the tensor y of this shape that f(y) writes.
 template <class F>
-bool same_bits_on_any_threads(F f) {
-  Tensor expected;
-  {
-    const Threads one(1);
-    expected = f();
-  }
-  for (int count : {2, 4}) {
-    const Threads threads(count);
-    if (!same_bits(f(), expected)) return false;
-  }
-  return true;
+bool writes_same_bits_on_any_threads(const Shape& shape, F f, Device device = {}) {
+  return same_bits_on_any_threads([&] {
+    Tensor y = Tensor::empty(shape, DType::f32, device);
+    f(y);
+    return y;
+  });
 }
 
 /// f applied to every element.
 template <class F>
-std::vector<double> mapped(const Tensor& x, F f) {
-  std::vector<double> y = values(x);
+Numbers mapped(const Tensor& x, F f) {
+  Numbers y = values(x);
   std::transform(y.begin(), y.end(), y.begin(), f);
   return y;
 }
 
 /// d loss / d x by central differences; loss() reads x. float64 on the CPU.
 template <class F>
-std::vector<double> numeric_gradient(Tensor& x, F loss) {
+Numbers numeric_gradient(Tensor& x, F loss) {
   constexpr double kStep = 1e-5;
   double* element = x.mutable_data<double>();
-  std::vector<double> gradient(static_cast<size_t>(x.numel()));
+  Numbers gradient(uz(x.numel()));
   for (size_t i = 0; i < gradient.size(); ++i) {
     const double middle = element[i];
     element[i] = middle + kStep;
@@ -76,7 +70,7 @@ std::vector<double> numeric_gradient(Tensor& x, F loss) {
 
 /// Σ a b over all elements.
 inline double dot(const Tensor& a, const Tensor& b) {
-  const std::vector<double> x = values(a), y = values(b);
+  const Numbers x = values(a), y = values(b);
   double sum = 0.0;
   for (size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
   return sum;

@@ -7,7 +7,7 @@
 
 using namespace adj;
 
-TEST_CASE("a thread's compute context is its own, and a scope puts back what was") {
+TEST_CASE("each thread has its own compute context, and a scope restores the previous one") {
   CHECK(compute_context().matmul_precision == MatmulPrecision::exact);
   {
     const ComputeScope outer({.matmul_precision = MatmulPrecision::tf32});
@@ -27,7 +27,7 @@ TEST_CASE("a thread's compute context is its own, and a scope puts back what was
   CHECK(compute_context().matmul_precision == MatmulPrecision::exact);
 }
 
-TEST_CASE("workers of a prefetcher compute as its maker does") {
+TEST_CASE("workers of a prefetcher have the compute context of the thread that made it") {
   for (int workers : {0, 1, 2}) {
     CAPTURE(workers);
     const ComputeScope scope({.aggregation = Aggregation::scatter});

@@ -1,10 +1,11 @@
 // Every GPU against the CPU at sizes that take many blocks, at widths that vectors do not fill, and on
 // views that begin anywhere; and the same bits from run to run.
-#include "cases.h"
+#include "gemm_cases.h"
+#include "loss_calls.h"
+#include "norm_calls.h"
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/runtime.h>
 #include <adjoint/kernels/aggregate/spmm.h>
-#include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/edge/edge_add.h>
 #include <adjoint/kernels/edge/edge_softmax.h>
 #include <adjoint/kernels/elementwise/activation.h>
@@ -12,8 +13,6 @@
 #include <adjoint/kernels/elementwise/dropout.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/index/gather.h>
-#include <adjoint/kernels/loss/loss.h>
-#include <adjoint/kernels/norm/norm.h>
 #include <adjoint/kernels/reduce/reduce.h>
 #include <adjoint/kernels/reduce/reduce_dim.h>
 #include <adjoint/kernels/reduce/softmax.h>
@@ -21,7 +20,6 @@
 
 using namespace adj;
 using namespace adj::test;
-using kernels::Transpose;
 
 namespace {
 
@@ -29,14 +27,18 @@ constexpr std::pair<int64_t, int64_t> kShapes[] = {{200003, 1}, {70001, 7},  {50
                                                    {20003, 64}, {9001, 130}, {8192, 256}, {1501, 1433},
                                                    {523, 4096}, {3, 70001}};
 
-std::vector<Device> gpus() { return {devices().begin() + 1, devices().end()}; }
+Devices gpus() {
+  std::vector<Device> all = devices().list();
+  all.erase(all.begin());
+  return Devices(all);
+}
 
 /// Calls f(device, rows, width) for every GPU and shape.
 template <class F>
 void on_devices_and_shapes(F f) {
   for (Device device : gpus())
     for (const auto& [rows, width] : kShapes) {
-      CAPTURES(device.str(), rows, width);
+      CAPTURES(rows, width);
       f(device, rows, width);
     }
 }
@@ -44,13 +46,18 @@ void on_devices_and_shapes(F f) {
 /// f(device) makes tensors from the same inputs wherever it runs: the device's are close to the CPU's, and a
 /// second run gives the same bits.
 template <class F>
-void agree(Device device, F f, double tolerance = 2e-5) {
+void agree(Device device, double tolerance, F f) {
   const std::vector<Tensor> expected = f(Device::cpu()), first = f(device), second = f(device);
   for (size_t i = 0; i < expected.size(); ++i) {
     CAPTURE(i);
     CHECK(close(first[i], expected[i].to(DType::f64), tolerance));
     CHECK(same_bits(first[i], second[i]));
   }
+}
+
+template <class F>
+void agree(Device device, F f) {
+  agree(device, 2e-5, f);
 }
 
 /// A random matrix, and it as a view that begins one row in: at an odd place where the width is odd.
@@ -140,15 +147,12 @@ TEST_CASE("large: counts of equal elements") {
   const Tensor a = random_ints(1000003, 0, 3), b = random_ints(1000003, 0, 3),
                at = random_ints(70001, 0, 1000003);
   for (Device device : gpus())
-    agree(
-        device,
-        [&](Device d) {
-          std::vector<Tensor> y{Tensor::empty({}, DType::i64, d), Tensor::empty({}, DType::i64, d)};
-          kernels::count_equal({.a = a.to(d), .b = b.to(d), .y = y[0]});
-          kernels::count_equal({.a = a.to(d), .b = b.to(d), .index = at.to(d), .y = y[1]});
-          return y;
-        },
-        0.0);
+    agree(device, 0.0, [&](Device d) {
+      std::vector<Tensor> y{Tensor::empty({}, DType::i64, d), Tensor::empty({}, DType::i64, d)};
+      kernels::count_equal({.a = a.to(d), .b = b.to(d), .y = y[0]});
+      kernels::count_equal({.a = a.to(d), .b = b.to(d), .index = at.to(d), .y = y[1]});
+      return y;
+    });
 }
 
 TEST_CASE("large: element by element") {
@@ -179,59 +183,37 @@ TEST_CASE("large: element by element") {
 
 TEST_CASE("large: batch norm with every epilogue") {
   on_devices_and_shapes([](Device device, int64_t rows, int64_t width) {
-    const Tensor gamma = random_tensor({width}), beta = random_tensor({width}),
-                 dy = random_tensor({rows, width});
+    const Tensor dy = random_tensor({rows, width});
     for (const Tensor& x : matrices(rows, width)) {
       // The same statistics everywhere, so that z has the same sign but where it is next to nothing.
-      Tensor mean = Tensor::empty({width}), rstd = Tensor::empty({width}), none;
-      kernels::batch_norm_statistics({.x = x,
-                                      .eps = 1e-5,
-                                      .momentum = 0.1,
-                                      .mean = mean,
-                                      .rstd = rstd,
-                                      .running_mean = none,
-                                      .running_var = none});
+      Batch host = random_batch(1, width, DType::f32, {});
+      host.x = x;
+      host.statistics();
+      const auto batch = [&](Device d) {
+        Batch b = host.to(d);
+        b.x = there(x, d);
+        return b;
+      };
       agree(device, [&](Device d) {
-        std::vector<Tensor> y{Tensor::empty({width}, DType::f32, d), Tensor::empty({width}, DType::f32, d),
-                              Tensor::full({width}, 0.5, DType::f32, d),
-                              Tensor::full({width}, 2.0, DType::f32, d)};
-        kernels::batch_norm_statistics({.x = there(x, d),
-                                        .eps = 1e-5,
-                                        .momentum = 0.1,
-                                        .mean = y[0],
-                                        .rstd = y[1],
-                                        .running_mean = y[2],
-                                        .running_var = y[3]});
-        return y;
+        Batch b = batch(d);
+        b.statistics(b.running_mean, b.running_var);
+        return std::vector<Tensor>{b.mean, b.rstd, b.running_mean, b.running_var};
       });
       for (bool dropout : {false, true})
         for (Activation activation : {Activation::none, Activation::relu}) {
           CAPTURES(dropout, name_of(activation));
           const kernels::Epilogue epilogue{activation, dropout, DropoutRule::of(0.4f), {11, 12, nullptr}};
           const bool exact_sign = activation == Activation::none;
-          agree(
-              device,
-              [&](Device d) {
-                const Tensor in = there(x, d), m = mean.to(d), r = rstd.to(d), g = gamma.to(d),
-                             b = beta.to(d);
-                std::vector<Tensor> y{Tensor::empty_like(in), Tensor::empty({width}, DType::f32, d),
-                                      Tensor::empty({width}, DType::f32, d), dy.to(d).clone()};
-                kernels::batch_norm_apply(
-                    {.x = in, .mean = m, .rstd = r, .gamma = g, .beta = b, .epilogue = epilogue, .y = y[0]});
-                kernels::batch_norm_backward({.x = in,
-                                              .mean = m,
-                                              .rstd = r,
-                                              .gamma = g,
-                                              .beta = b,
-                                              .epilogue = epilogue,
-                                              .dy = y[3],
-                                              .dx = y[3],
-                                              .dgamma = y[1],
-                                              .dbeta = y[2]});
-                if (!exact_sign) y.pop_back();  // an element whose z is ±0 may be on either side
-                return y;
-              },
-              exact_sign ? 2e-5 : 1e-3);
+          agree(device, exact_sign ? 2e-5 : 1e-3, [&](Device d) {
+            const Batch b = batch(d);
+            const Tensor gradient = dy.to(d).clone();
+            Tensor y = Tensor::empty_like(b.x);
+            b.apply(epilogue, y);
+            const NormGradients g = b.backward(epilogue, gradient, gradient);
+            // With relu an element whose z is ±0 may be on either side.
+            return exact_sign ? std::vector<Tensor>{y, g.dgamma, g.dbeta, g.dx}
+                              : std::vector<Tensor>{y, g.dgamma, g.dbeta};
+          });
         }
     }
   });
@@ -239,76 +221,54 @@ TEST_CASE("large: batch norm with every epilogue") {
 
 TEST_CASE("large: row norms") {
   on_devices_and_shapes([](Device device, int64_t rows, int64_t width) {
-    const Tensor gamma = random_tensor({width}), beta = random_tensor({width}),
-                 dy = random_tensor({rows, width});
     if (width == 1) return;  // one value is its own mean: nothing is left but rounding
+    const Tensor dy = random_tensor({rows, width});
+    LayerNorm host(rows, width, DType::f32, {});
+    host.draw_beta();
     for (const Tensor& x : matrices(rows, width))
-      agree(
-          device,
-          [&](Device d) {
-            const Tensor in = there(x, d), gradient = there(dy, d);
-            const auto row = [&] { return Tensor::empty({rows}, DType::f32, d); };
-            const auto column = [&] { return Tensor::empty({width}, DType::f32, d); };
-            const auto matrix = [&] { return Tensor::empty_like(in); };
-            std::vector<Tensor> y{row(),    row(), matrix(), matrix(), column(),
-                                  column(), row(), matrix(), matrix()};
-            kernels::layer_norm({.x = in,
-                                 .gamma = gamma.to(d),
-                                 .beta = beta.to(d),
-                                 .eps = 1e-5,
-                                 .mean = y[0],
-                                 .rstd = y[1],
-                                 .y = y[2]});
-            kernels::layer_norm_backward({.x = in,
-                                          .mean = y[0],
-                                          .rstd = y[1],
-                                          .gamma = gamma.to(d),
-                                          .dy = gradient,
-                                          .dx = y[3],
-                                          .dgamma = y[4],
-                                          .dbeta = y[5]});
-            kernels::l2_normalize_rows({.x = in, .eps = 1e-12, .scale = y[6], .y = y[7]});
-            kernels::l2_normalize_rows_backward({.y = y[7], .scale = y[6], .dy = gradient, .dx = y[8]});
-            Tensor positive = matrix(), shares = matrix();
-            kernels::multiply({.a = in, .b = in, .y = positive});
-            kernels::sum_normalize_rows({.x = positive, .y = shares});
-            y.push_back(shares);
-            return y;
-          },
-          1e-4);
+      agree(device, 1e-4, [&](Device d) {
+        LayerNorm norm = host.to(d);
+        norm.x = there(x, d);
+        const Tensor gradient = there(dy, d), y = norm.forward(1e-5);
+        const NormGradients g = norm.backward(gradient, Tensor::empty_like(y));
+        Tensor scale = Tensor::empty({rows}, DType::f32, d), unit = Tensor::empty_like(y),
+               unit_back = Tensor::empty_like(y), positive = Tensor::empty_like(y),
+               shares = Tensor::empty_like(y);
+        kernels::l2_normalize_rows({.x = norm.x, .eps = 1e-12, .scale = scale, .y = unit});
+        kernels::l2_normalize_rows_backward({.y = unit, .scale = scale, .dy = gradient, .dx = unit_back});
+        kernels::multiply({.a = norm.x, .b = norm.x, .y = positive});
+        kernels::sum_normalize_rows({.x = positive, .y = shares});
+        return std::vector<Tensor>{norm.mean, norm.rstd, y,    g.dx,      g.dgamma,
+                                   g.dbeta,   scale,     unit, unit_back, shares};
+      });
   });
 }
 
 TEST_CASE("large: losses over all rows and over some") {
   on_devices_and_shapes([](Device device, int64_t rows, int64_t width) {
-    const Tensor label = random_ints(rows, 0, static_cast<int32_t>(width));
-    const Tensor target = random_uniform({rows, width}, 0.0, 1.0, default_generator());
+    LossCall host(rows, width, DType::f32, {});
+    host.target = random_uniform({rows, width}, 0.0, 1.0, default_generator());
     std::vector<int32_t> some;
     for (int32_t i = static_cast<int32_t>(rows) - 1; i >= 0; i -= 3) some.push_back(i);
     for (const Tensor& x : matrices(rows, width))
-      for (const Tensor& index : {Tensor(), Tensor::from(some)})
+      for (const Tensor& index : {Tensor(), Tensor::from(some)}) {
+        host.index = index;
         agree(device, [&](Device d) {
-          const Tensor in = there(x, d), goal = there(target, d), at = index ? index.to(d) : index;
-          const Tensor one = Tensor::full({}, static_cast<double>(rows), DType::f32, d);
-          const auto scalar = [&] { return Tensor::empty({}, DType::f32, d); };
-          Tensor total = scalar();
-          const auto matrix = [&] { return Tensor::full({rows, width}, 1e9, DType::f32, d); };
-          std::vector<Tensor> y{scalar(), matrix(), scalar(), matrix(), scalar(), matrix()};
-          kernels::softmax_cross_entropy({.x = in, .label = label.to(d), .index = at, .loss = y[0]});
-          kernels::softmax_cross_entropy_backward(
-              {.x = in, .label = label.to(d), .index = at, .dloss = one, .dx = y[1]});
-          kernels::bce_with_logits({.x = in, .target = goal, .index = at, .total = total, .loss = y[2]});
-          kernels::bce_with_logits_backward(
-              {.x = in, .target = goal, .index = at, .total = total, .dloss = one, .dx = y[3]});
-          kernels::mse_loss({.x = in, .target = goal, .index = at, .total = total, .loss = y[4]});
-          kernels::mse_loss_backward(
-              {.x = in, .target = goal, .index = at, .total = total, .dloss = one, .dx = y[5]});
+          LossCall call = host.to(d);
+          call.x = there(x, d);
+          call.target = there(host.target, d);
+          std::vector<Tensor> y;
+          for (Loss loss : kLosses) {
+            y.push_back(call.forward(loss).clone());
+            y.push_back(call.backward(loss, static_cast<double>(rows)));
+          }
           return y;
         });
+      }
   });
 }
 
-TEST_CASE("large: rows gathered, columns put side by side and apart") {
+TEST_CASE("large: gathering rows, concatenating and splitting columns") {
   on_devices_and_shapes([](Device device, int64_t rows, int64_t width) {
     const Tensor index = random_ints(3 * rows / 2, 0, static_cast<int32_t>(rows));
     for (DType dtype : {DType::f32, DType::bf16, DType::u8})
@@ -316,21 +276,18 @@ TEST_CASE("large: rows gathered, columns put side by side and apart") {
         const Tensor x = dtype == DType::u8
                              ? random_ints(rows * width, 0, 255).to(dtype).reshape({rows, width})
                              : m.to(dtype);
-        agree(
-            device,
-            [&](Device d) {
-              const Tensor in = there(x, d);
-              std::vector<Tensor> y{Tensor::empty({index.numel(), width}, dtype, d),
-                                    Tensor::empty({rows, 2 * width + 3}, dtype, d)};
-              kernels::gather_rows({.x = in, .index = index.to(d), .y = y[0]});
-              const std::vector<Tensor> parts{in, Tensor::full({rows, 3}, 7, dtype, d), in};
-              kernels::concat_columns({.parts = parts, .y = y[1]});
-              for (int64_t columns : {width, int64_t{3}, width})
-                y.push_back(Tensor::empty({rows, columns}, dtype, d));
-              kernels::split_columns({.y = y[1], .parts = std::span<Tensor>(y).subspan(2)});
-              return y;
-            },
-            0.0);
+        agree(device, 0.0, [&](Device d) {
+          const Tensor in = there(x, d);
+          std::vector<Tensor> y{Tensor::empty({index.numel(), width}, dtype, d),
+                                Tensor::empty({rows, 2 * width + 3}, dtype, d)};
+          kernels::gather_rows({.x = in, .index = index.to(d), .y = y[0]});
+          const std::vector<Tensor> parts{in, Tensor::full({rows, 3}, 7, dtype, d), in};
+          kernels::concat_columns({.parts = parts, .y = y[1]});
+          for (int64_t columns : {width, int64_t{3}, width})
+            y.push_back(Tensor::empty({rows, columns}, dtype, d));
+          kernels::split_columns({.y = y[1], .parts = std::span<Tensor>(y).subspan(2)});
+          return y;
+        });
       }
   });
 }
@@ -343,17 +300,14 @@ TEST_CASE("large: more parts than one launch takes") {
     width += p % 5;
   }
   for (Device device : gpus())
-    agree(
-        device,
-        [&](Device d) {
-          std::vector<Tensor> there, y{Tensor::empty({301, width}, DType::f32, d)};
-          for (const Tensor& part : parts) there.push_back(part.to(d));
-          kernels::concat_columns({.parts = there, .y = y[0]});
-          for (const Tensor& part : parts) y.push_back(Tensor::empty_like(part.to(d)));
-          kernels::split_columns({.y = y[0], .parts = std::span<Tensor>(y).subspan(1)});
-          return y;
-        },
-        0.0);
+    agree(device, 0.0, [&](Device d) {
+      std::vector<Tensor> there, y{Tensor::empty({301, width}, DType::f32, d)};
+      for (const Tensor& part : parts) there.push_back(part.to(d));
+      kernels::concat_columns({.parts = there, .y = y[0]});
+      for (const Tensor& part : parts) y.push_back(Tensor::empty_like(part.to(d)));
+      kernels::split_columns({.y = y[0], .parts = std::span<Tensor>(y).subspan(1)});
+      return y;
+    });
 }
 
 TEST_CASE("large: updates of many tensors, of both dtypes, some at odd places") {
@@ -387,7 +341,7 @@ TEST_CASE("large: updates of many tensors, of both dtypes, some at odd places") 
         for (const kernels::UpdateSlot& slot : slots) gradients.push_back(slot.gradient);
         kernels::global_norm({.tensors = gradients, .norm = norm});
         kernels::clip_to_norm({.tensors = gradients, .norm = norm, .max_norm = 1.0});
-        for (int i = 0; i < 3; ++i) {
+        for (int i = 0; i < 3; ++i)
           if (rule <= 1) {
             kernels::sgd_update({.slots = slots,
                                  .rule = {.momentum = rule == 0 ? 0.0 : 0.9, .weight_decay = 0.01},
@@ -399,7 +353,6 @@ TEST_CASE("large: updates of many tensors, of both dtypes, some at odd places") 
                                   .learning_rate = rate,
                                   .step = step});
           }
-        }
         y.push_back(step);
         y.push_back(norm);
         return y;
@@ -420,53 +373,30 @@ TEST_CASE("large: an update without a parameter still counts the step") {
 }
 
 TEST_CASE("large: products, in every transpose form and from odd places") {
-  struct Extents {
-    int64_t m, k, n;
-  };
   for (Device device : gpus())
-    for (const Extents& e : {Extents{2708, 1433, 16},
-                             {1433, 2708, 16},
-                             {2708, 16, 7},
-                             {5001, 128, 256},
-                             {256, 20011, 256},
-                             {128, 30000, 40},
-                             {1000, 3, 1000},
-                             {7, 50001, 3}})
-      for (bool turned_a : {false, true})
-        for (bool turned_b : {false, true}) {
-          CAPTURES(device.str(), e.m, e.k, e.n, turned_a, turned_b);
-          const Tensor a = random_tensor(turned_a ? Shape{e.k, e.m} : Shape{e.m, e.k});
-          const Tensor b = random_tensor(turned_b ? Shape{e.n, e.k} : Shape{e.k, e.n});
-          const Tensor bias = random_tensor({e.n + 1});
-          const auto form = [](bool turned) { return turned ? Transpose::yes : Transpose::no; };
-          agree(
-              device,
-              [&](Device d) {
-                std::vector<Tensor> y;
-                const auto next = [&]() -> Tensor& {
-                  return y.emplace_back(Tensor::full({e.m, e.n}, NAN, DType::f32, d));
-                };
-                const auto product = [&](const Tensor& x, const Tensor& w, const Tensor& shift,
-                                         Activation act) {
-                  kernels::gemm({.a = x,
-                                 .trans_a = form(turned_a),
-                                 .b = w,
-                                 .trans_b = form(turned_b),
-                                 .bias = shift,
-                                 .activation = act,
-                                 .c = next()});
-                };
-                product(a.to(d), b.to(d), {}, Activation::none);
-                product(there(a, d), there(b, d), {}, Activation::none);
-                product(a.to(d), b.to(d), bias.to(d).rows(0, e.n), Activation::relu);
-                product(there(a, d), b.to(d), bias.to(d).rows(1, e.n + 1), Activation::relu);
-                return y;
-              },
-              5e-5);
-        }
+    for (const Product& p : in_all_forms({{2708, 1433, 16},
+                                          {1433, 2708, 16},
+                                          {2708, 16, 7},
+                                          {5001, 128, 256},
+                                          {256, 20011, 256},
+                                          {128, 30000, 40},
+                                          {1000, 3, 1000},
+                                          {7, 50001, 3}})) {
+      CAPTURES(p.m, p.k, p.n, p.turned_a, p.turned_b);
+      const Tensor a = random_tensor(p.shape_a()), b = random_tensor(p.shape_b());
+      const Tensor bias = random_tensor({p.n + 1});
+      agree(device, 5e-5, [&](Device d) {
+        const Tensor x = a.to(d), w = b.to(d), first = bias.to(d).rows(0, p.n),
+                     second = bias.to(d).rows(1, p.n + 1);
+        return std::vector<Tensor>{
+            multiplied(p, x, w), multiplied(p, there(a, d), there(b, d)),
+            multiplied(p, x, w, {.bias = first, .activation = Activation::relu}),
+            multiplied(p, there(a, d), w, {.bias = second, .activation = Activation::relu})};
+      });
+    }
 }
 
-TEST_CASE("large: TF32 and bfloat16 products are what was asked for, and no more") {
+TEST_CASE("large: TF32 and bfloat16 products are used only when asked for") {
   for (Device device : gpus()) {
     const Tensor a = random_tensor({3000, 512}), b = random_tensor({512, 256});
     Tensor expected = Tensor::empty({3000, 256});
@@ -475,7 +405,7 @@ TEST_CASE("large: TF32 and bfloat16 products are what was asked for, and no more
       const ComputeScope scope({.matmul_precision = precision});
       Tensor c = Tensor::empty({3000, 256}, DType::f32, device);
       kernels::gemm({.a = a.to(device), .b = b.to(device), .c = c});
-      const std::vector<double> x = values(c), y = values(expected);
+      const Numbers x = values(c), y = values(expected);
       double off = 0.0, size = 0.0;
       for (size_t i = 0; i < x.size(); ++i) {
         off += (x[i] - y[i]) * (x[i] - y[i]);
@@ -510,8 +440,8 @@ std::vector<Device> gpus_with(size_t bytes) {
 }
 
 /// The last `count` elements of the last row.
-std::vector<double> last(const Tensor& matrix, size_t count) {
-  const std::vector<double> row = values(matrix.rows(matrix.size(0) - 1, matrix.size(0)));
+Numbers last(const Tensor& matrix, size_t count) {
+  const Numbers row = values(matrix.rows(matrix.size(0) - 1, matrix.size(0)));
   return {row.end() - static_cast<std::ptrdiff_t>(count), row.end()};
 }
 
@@ -527,17 +457,17 @@ TEST_CASE("large: nodes x features above 2^31") {
       x.rows(kRows - 1, kRows).fill_(3.0);
       Tensor y = Tensor::full({kRows, kWidth}, NAN, dtype, device);
       kernels::activate({.activation = Activation::relu, .x = x, .y = y});
-      CHECK(last(y, 2) == std::vector<double>{3.0, 3.0});
+      CHECK(last(y, 2) == Numbers{3.0, 3.0});
       CHECK(values(y.rows(0, 1))[0] == 0.0);
       const Tensor bias = Tensor::full({kWidth}, 0.5, dtype, device);
       kernels::add_bias({.x = x, .bias = bias, .y = y});
-      CHECK(last(y, 1) == std::vector<double>{3.5});
+      CHECK(last(y, 1) == Numbers{3.5});
       kernels::linear_combination({.alpha = 2.0, .a = x, .beta = 1.0, .b = y, .y = y});
-      CHECK(last(y, 1) == std::vector<double>{9.5});
+      CHECK(last(y, 1) == Numbers{9.5});
       // Row i of the structure takes row N - 1 - i of x: the first row of y is the last of x.
-      std::vector<int64_t> offsets(static_cast<size_t>(kRows) + 1);
-      std::vector<int32_t> indices(static_cast<size_t>(kRows));
-      for (size_t i = 0; i <= static_cast<size_t>(kRows); ++i) offsets[i] = static_cast<int64_t>(i);
+      std::vector<int64_t> offsets(uz(kRows) + 1);
+      std::vector<int32_t> indices(uz(kRows));
+      for (size_t i = 0; i <= uz(kRows); ++i) offsets[i] = static_cast<int64_t>(i);
       for (size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<int32_t>(indices.size() - 1 - i);
       Csr csr;
       csr.rows = csr.cols = kRows;
@@ -545,7 +475,7 @@ TEST_CASE("large: nodes x features above 2^31") {
       csr.indices = Tensor::from(indices, device);
       kernels::spmm({.a = {csr, {}, {}}, .x = x, .y = y});
       CHECK(values(y.rows(0, 1))[1999] == 3.0);
-      CHECK(last(y, 1) == std::vector<double>{-1.0});
+      CHECK(last(y, 1) == Numbers{-1.0});
       Tensor sums = Tensor::empty({kWidth}, dtype, device);
       kernels::sum_rows({.x = y, .y = sums});
       CHECK(values(sums)[7] ==
@@ -563,7 +493,7 @@ TEST_CASE("large: edges x heads above 2^31") {
       CAPTURE(name_of(dtype));
       constexpr int64_t kRows = int64_t{1} << 20, kDegree = 260, kHeads = 8, kEdges = kRows * kDegree;
       static_assert(kEdges * kHeads > int64_t{1} << 31);
-      std::vector<int64_t> offsets(static_cast<size_t>(kRows) + 1);
+      std::vector<int64_t> offsets(uz(kRows) + 1);
       for (size_t i = 0; i < offsets.size(); ++i) offsets[i] = static_cast<int64_t>(i) * kDegree;
       Csr csr;
       csr.rows = csr.cols = kRows;
@@ -575,13 +505,13 @@ TEST_CASE("large: edges x heads above 2^31") {
       const Tensor r = Tensor::full({kRows, kHeads}, 1.0, dtype, device);
       Tensor e = Tensor::full({kEdges, kHeads}, NAN, DType::f32, device);
       kernels::edge_add({.a = a, .l = l, .r = r, .e = e});
-      CHECK(last(e, 2) == std::vector<double>{3.0, 3.0});
+      CHECK(last(e, 2) == Numbers{3.0, 3.0});
       Tensor scores = e.to(dtype);  // in float32 e itself
       kernels::edge_softmax({.a = a, .e = scores, .y = e});
       CHECK(last(e, 1)[0] == doctest::Approx(1.0 / kDegree));
       CHECK(values(e.rows(0, 1))[0] == doctest::Approx(1.0 / kDegree));
       if (dtype == DType::bf16) {
-        CHECK(last(scores, 1) == std::vector<double>{3.0});
+        CHECK(last(scores, 1) == Numbers{3.0});
         kernels::edge_softmax_backward({.a = a, .y = e, .dy = e, .de = scores});  // of equal shares: none
         CHECK(std::abs(last(scores, 1)[0]) < 1e-6);
         CHECK(std::abs(values(scores.rows(0, 1))[0]) < 1e-6);

@@ -3,11 +3,8 @@
 #include <adjoint/graph/relation.h>
 #include <adjoint/kernels/aggregate/minmax_backward.h>
 #include <adjoint/kernels/aggregate/minmax_weights.h>
-#include <adjoint/kernels/aggregate/moments_backward.h>
 #include <adjoint/kernels/aggregate/neighbor_reduce.h>
 
-#include <cmath>
-#include <limits>
 #include <map>
 #include <random>
 
@@ -38,37 +35,32 @@ std::vector<Structure> structures(Device device) {
   skewed[17] = 13001;
   skewed[120] = 700;
   skewed.back() = 30000;
-  std::vector<int64_t> even(40, 7);
-  std::vector<Structure> all;
-  all.push_back(random_structure({3, 0, 1, 17, 0, 5, 2}, 9, device));
-  all.push_back(random_structure(skewed, 211, device));
-  all.push_back(random_structure(even, 40, device, true));
-  all.push_back(random_structure({0, 0, 0}, 4, device));
-  all.push_back(random_structure({}, 3, device));
-  all.push_back(random_structure({1, 1}, 1, device));
-  return all;
+  return {random_structure({3, 0, 1, 17, 0, 5, 2}, 9, device),
+          random_structure(skewed, 211, device),
+          random_structure(std::vector<int64_t>(40, 7), 40, device, true),
+          random_structure({0, 0, 0}, 4, device),
+          random_structure({}, 3, device),
+          random_structure({1, 1}, 1, device)};
 }
 
 struct Plain {
-  std::map<Reduce, std::vector<double>> of;
+  std::map<Reduce, Numbers> of;
   std::vector<int32_t> max_winner, min_winner;
 };
 
 /// Every reduction by its definition, the variance from the deviations.
-Plain reduce_plainly(const Structure& s, const std::vector<double>& x, int64_t width) {
+Plain reduce_plainly(const Structure& s, const Numbers& x, int64_t width) {
   Plain plain;
-  const auto size = static_cast<size_t>(s.csr.rows * width);
+  const auto size = uz(s.csr.rows * width);
   for (Reduce reduce : kAll) plain.of[reduce].assign(size, 0.0);
   plain.max_winner.assign(size, -1);
   plain.min_winner.assign(size, -1);
   for (int64_t i = 0; i < s.csr.rows; ++i)
     for (int64_t f = 0; f < width; ++f) {
-      const auto at = static_cast<size_t>(i * width + f);
-      const int64_t begin = s.offsets[static_cast<size_t>(i)], end = s.offsets[static_cast<size_t>(i) + 1];
+      const auto at = uz(i * width + f);
+      const int64_t begin = s.offsets[uz(i)], end = s.offsets[uz(i) + 1];
       if (begin == end) continue;
-      const auto term = [&](int64_t e) {
-        return x[static_cast<size_t>(s.indices[static_cast<size_t>(e)] * width + f)];
-      };
+      const auto term = [&](int64_t e) { return x[uz(s.indices[uz(e)] * width + f)]; };
       int64_t largest = begin, smallest = begin;
       double sum = 0.0, square = 0.0;
       for (int64_t e = begin; e < end; ++e) {
@@ -87,8 +79,8 @@ Plain reduce_plainly(const Structure& s, const std::vector<double>& x, int64_t w
       plain.of[Reduce::min][at] = term(smallest);
       plain.of[Reduce::var][at] = square / count;
       plain.of[Reduce::std][at] = square / count <= kSmallestVariance ? 0.0 : std::sqrt(square / count);
-      plain.max_winner[at] = s.indices[static_cast<size_t>(largest)];
-      plain.min_winner[at] = s.indices[static_cast<size_t>(smallest)];
+      plain.max_winner[at] = s.indices[uz(largest)];
+      plain.min_winner[at] = s.indices[uz(smallest)];
     }
   return plain;
 }
@@ -117,77 +109,89 @@ Reduced reduced(const Structure& s, const Tensor& x, const std::vector<Reduce>& 
 }
 
 /// Columns [part width, (part + 1) width) of y.
-std::vector<double> part_of(const Tensor& y, int64_t part, int64_t width) {
-  const std::vector<double> all = values(y);
-  std::vector<double> columns;
+Numbers part_of(const Tensor& y, int64_t part, int64_t width) {
+  const Numbers all = values(y);
+  Numbers columns;
   for (int64_t i = 0; i < y.size(0); ++i)
-    for (int64_t f = 0; f < width; ++f)
-      columns.push_back(all[static_cast<size_t>(i * y.size(1) + part * width + f)]);
+    for (int64_t f = 0; f < width; ++f) columns.push_back(all[uz(i * y.size(1) + part * width + f)]);
   return columns;
 }
 
-bool equal(const std::vector<double>& a, const std::vector<double>& b, double tolerance) {
+bool equal(const Numbers& a, const Numbers& b, double tolerance) {
   return close(Tensor::from(a), b, tolerance);
 }
 
+void check_winners(const Reduced& r, const Plain& plain) {
+  if (r.max_winner) CHECK(r.max_winner.to_vector<int32_t>() == plain.max_winner);
+  if (r.min_winner) CHECK(r.min_winner.to_vector<int32_t>() == plain.min_winner);
+}
+/// Maxima and minima are exact.
+void check_reduced(const Reduced& r, const std::vector<Reduce>& reduce, const Plain& plain, int64_t width,
+                   double bound) {
+  for (size_t k = 0; k < reduce.size(); ++k) {
+    CAPTURE(name_of(reduce[k]));
+    const bool exact = reduce[k] == Reduce::max || reduce[k] == Reduce::min;
+    CHECK(equal(part_of(r.y, static_cast<int64_t>(k), width), plain.of.at(reduce[k]), exact ? 0.0 : bound));
+  }
+  check_winners(r, plain);
+}
+
 /// The gradient of the winners, plainly.
-std::vector<double> to_winners(const std::vector<int32_t>& winner, const std::vector<double>& dy,
-                               int64_t cols, int64_t width) {
-  std::vector<double> dx(static_cast<size_t>(cols * width), 0.0);
+Numbers to_winners(const std::vector<int32_t>& winner, const Numbers& dy, int64_t cols, int64_t width) {
+  Numbers dx(uz(cols * width), 0.0);
   for (size_t k = 0; k < winner.size(); ++k)
-    if (winner[k] >= 0) dx[static_cast<size_t>(winner[k] * width) + k % static_cast<size_t>(width)] += dy[k];
+    if (winner[k] >= 0) dx[uz(winner[k] * width) + k % uz(width)] += dy[k];
   return dx;
 }
+
+Csr transposed(const Structure& s) { return Relation::from_csr(s.csr).transposed(); }
 
 /// The transposed structure, and which entry each of its entries was.
 struct SortedStructure {
   Csr csr;
   std::vector<int32_t> entry;
-};
-SortedStructure sorted_by_column(const Structure& s, Device device) {
-  SortedStructure back;
-  for (size_t e = 0; e < s.indices.size(); ++e) back.entry.push_back(static_cast<int32_t>(e));
-  std::stable_sort(back.entry.begin(), back.entry.end(), [&](int32_t a, int32_t b) {
-    return s.indices[static_cast<size_t>(a)] < s.indices[static_cast<size_t>(b)];
-  });
-  std::vector<int32_t> row_of, rows;
-  for (int64_t i = 0; i < s.csr.rows; ++i)
-    row_of.resize(static_cast<size_t>(s.offsets[static_cast<size_t>(i) + 1]), static_cast<int32_t>(i));
-  std::vector<int64_t> offsets(static_cast<size_t>(s.csr.cols) + 1, 0);
-  for (int32_t e : back.entry) {
-    rows.push_back(row_of[static_cast<size_t>(e)]);
-    ++offsets[static_cast<size_t>(s.indices[static_cast<size_t>(e)]) + 1];
-  }
-  for (size_t j = 1; j < offsets.size(); ++j) offsets[j] += offsets[j - 1];
-  back.csr = {s.csr.cols, s.csr.rows, Tensor::from(offsets, device), Tensor::from(rows, device)};
-  return back;
-}
 
-/// The entries as a list in which entry e stands at place[e].
+  explicit SortedStructure(const Structure& s) : csr(transposed(s)), entry(s.indices.size()) {
+    std::iota(entry.begin(), entry.end(), 0);
+    std::stable_sort(entry.begin(), entry.end(),
+                     [&](int32_t a, int32_t b) { return s.indices[uz(a)] < s.indices[uz(b)]; });
+  }
+};
+
+/// The entries as a list in which entry e is at place[e].
 Coo list_of(const Structure& s, const std::vector<int32_t>& place, Device device) {
   std::vector<int32_t> row(place.size()), col(place.size());
   for (int64_t i = 0; i < s.csr.rows; ++i)
-    for (int64_t e = s.offsets[static_cast<size_t>(i)]; e < s.offsets[static_cast<size_t>(i) + 1]; ++e) {
-      const auto at = static_cast<size_t>(place[static_cast<size_t>(e)]);
+    for (int64_t e = s.offsets[uz(i)]; e < s.offsets[uz(i) + 1]; ++e) {
+      const auto at = uz(place[uz(e)]);
       row[at] = static_cast<int32_t>(i);
-      col[at] = s.indices[static_cast<size_t>(e)];
+      col[at] = s.indices[uz(e)];
     }
   return {s.csr.rows, s.csr.cols, Tensor::from(row, device), Tensor::from(col, device)};
 }
 
-Csr transposed(const Structure& s) { return Relation::from_csr(s.csr).transposed(); }
-
-/// Runs f(how) for every way that this device has to bring gradients back.
+/// Calls f(transposed) for each way that this device has to bring gradients back: with null they are
+/// scattered.
 template <class F>
-void for_each_way(DType dtype, Device device, F f) {
-  f(true);
-  if (device.is_cpu() || dtype != DType::f64) f(false);  // no fixed point holds float64
+void for_each_way(DType dtype, Device device, const Csr& back, F f) {
+  for (const Csr* way : {&back, static_cast<const Csr*>(nullptr)}) {
+    if (!way && device.is_cuda() && dtype == DType::f64) continue;  // no fixed point holds float64
+    CAPTURE(way != nullptr);
+    f(way);
+  }
+}
+
+/// dx [cols, width of dy] of a maximum or minimum.
+Tensor brought_back(const Tensor& winner, const Tensor& dy, const Csr* back, int64_t cols) {
+  Tensor dx = Tensor::full({cols, dy.size(1)}, NAN, dy.dtype(), dy.device());
+  kernels::neighbor_minmax_backward({.winner = winner, .dy = dy, .transposed = back, .dx = dx});
+  return dx;
 }
 
 /// Weights of entries, at places of their own where there is an order.
 struct Weights {
   Tensor weight, order;
-  std::vector<double> of_place;
+  Numbers of_place;
   std::vector<int32_t> place;
 
   Weights(const Structure& s, DType dtype, Device device, bool ordered) : place(s.indices.size()) {
@@ -202,23 +206,22 @@ struct Weights {
     of_place = values(weight);
   }
   /// What entry e gives feature f, rounded as it is compared.
-  double term(const Structure& s, const std::vector<double>& x, size_t e, int64_t width, int64_t f) const {
-    const double product =
-        of_place[static_cast<size_t>(place[e])] * x[static_cast<size_t>(s.indices[e] * width + f)];
+  double term(const Structure& s, const Numbers& x, size_t e, int64_t width, int64_t f) const {
+    const double product = of_place[uz(place[e])] * x[uz(s.indices[e] * width + f)];
     return weight.dtype() == DType::f64 ? product : static_cast<double>(static_cast<float>(product));
   }
 };
 
 /// The winners of a maximum (or minimum) of weighted terms by its definition: entries, -1 in empty rows.
-std::vector<int64_t> weighted_winners(const Structure& s, const Weights& w, const std::vector<double>& x,
-                                      int64_t width, bool largest) {
+std::vector<int64_t> weighted_winners(const Structure& s, const Weights& w, const Numbers& x, int64_t width,
+                                      bool largest) {
   std::vector<int64_t> winners;
   for (int64_t i = 0; i < s.csr.rows; ++i)
     for (int64_t f = 0; f < width; ++f) {
       int64_t winner = -1;
       double best = 0.0;
-      for (int64_t e = s.offsets[static_cast<size_t>(i)]; e < s.offsets[static_cast<size_t>(i) + 1]; ++e) {
-        const double term = w.term(s, x, static_cast<size_t>(e), width, f);
+      for (int64_t e = s.offsets[uz(i)]; e < s.offsets[uz(i) + 1]; ++e) {
+        const double term = w.term(s, x, uz(e), width, f);
         const bool better = std::isnan(term) || (largest ? term > best : term < best);
         if (winner >= 0 && (std::isnan(best) || !better)) continue;
         winner = e;
@@ -229,11 +232,48 @@ std::vector<int64_t> weighted_winners(const Structure& s, const Weights& w, cons
   return winners;
 }
 
+/// A maximum (or minimum) of weighted terms, and its winners.
+std::pair<Tensor, Tensor> weighted_minmax(const Structure& s, const Weights& w, const Tensor& x,
+                                          bool largest) {
+  Tensor y = Tensor::full({s.csr.rows, x.size(1)}, 77.0, x.dtype(), x.device());
+  Tensor winner = Tensor::full(y.shape(), 55.0, DType::i32, x.device());
+  const std::vector<Reduce> one{largest ? Reduce::max : Reduce::min};
+  kernels::neighbor_reduce({.a = s.csr,
+                            .x = x,
+                            .reduce = one,
+                            .weight = w.weight,
+                            .order = w.order,
+                            .y = y,
+                            .max_winner = largest ? winner : Tensor(),
+                            .min_winner = largest ? Tensor() : winner});
+  return {y, winner};
+}
+
+/// Its gradients for dy: dx, over the transposed structure, and dw, over the list of entries.
+std::pair<Tensor, Tensor> weighted_minmax_backward(const Structure& s, const Weights& w, const Tensor& x,
+                                                   const Tensor& dy, const Tensor& winner) {
+  const SortedStructure back(s);
+  std::vector<int32_t> back_place;
+  for (int32_t e : back.entry) back_place.push_back(w.place[uz(e)]);
+  Tensor dx = Tensor::full(x.shape(), NAN, x.dtype(), x.device());
+  kernels::neighbor_minmax_backward({.winner = winner,
+                                     .dy = dy,
+                                     .transposed = &back.csr,
+                                     .weight = w.weight,
+                                     .order = Tensor::from(back_place, x.device()),
+                                     .dx = dx});
+  Tensor dw = Tensor::full(w.weight.shape(), NAN, w.weight.dtype(), x.device());
+  kernels::minmax_weight_gradient(
+      {.a = list_of(s, w.place, x.device()), .winner = winner, .dy = dy, .x = x, .dw = dw});
+  return {dx, dw};
+}
+
 const std::vector<int64_t> kWidths{0, 1, 3, 8, 33, 64, 128, 256, 1024};
+const Numbers kRare{0.0, NAN, INFINITY, -INFINITY};
 
 }  // namespace
 
-TEST_CASE("neighbor_reduce gives the largest and the smallest, and who they were") {
+TEST_CASE("neighbor_reduce gives maxima and minima with their sources") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const Structure& s : structures(device))
       for (int64_t width : kWidths) {
@@ -244,8 +284,8 @@ TEST_CASE("neighbor_reduce gives the largest and the smallest, and who they were
         const Reduced max = reduced(s, x, {Reduce::max}), min = reduced(s, x, {Reduce::min});
         CHECK(values(max.y) == plain.of.at(Reduce::max));
         CHECK(values(min.y) == plain.of.at(Reduce::min));
-        CHECK(max.max_winner.to_vector<int32_t>() == plain.max_winner);
-        CHECK(min.min_winner.to_vector<int32_t>() == plain.min_winner);
+        check_winners(max, plain);
+        check_winners(min, plain);
       }
   });
 }
@@ -265,50 +305,37 @@ TEST_CASE("neighbor_reduce gives several reductions in one pass, in any order") 
         for (const std::vector<Reduce>& reduce : sets) {
           CAPTURES(s.csr.rows, width, reduce.size());
           const Reduced r = reduced(s, x, reduce);
-          for (size_t k = 0; k < reduce.size(); ++k) {
-            CAPTURE(name_of(reduce[k]));
-            const bool exact = reduce[k] == Reduce::max || reduce[k] == Reduce::min;
-            const double bound = dtype == DType::f64 ? 1e-11 : dtype == DType::bf16 ? 8e-3 : 2e-4;
-            CHECK(equal(part_of(r.y, static_cast<int64_t>(k), width), plain.of.at(reduce[k]),
-                        exact ? 0.0 : bound));
-          }
-          if (r.max_winner) CHECK(r.max_winner.to_vector<int32_t>() == plain.max_winner);
-          if (r.min_winner) CHECK(r.min_winner.to_vector<int32_t>() == plain.min_winner);
+          const double bound = dtype == DType::f64 ? 1e-11 : dtype == DType::bf16 ? 8e-3 : 2e-4;
+          check_reduced(r, reduce, plain, width, bound);
           if (r.mean) CHECK(close(r.mean, plain.of.at(Reduce::mean), dtype == DType::f64 ? 1e-11 : 2e-4));
         }
       }
   });
 }
 
-TEST_CASE("neighbor_reduce takes rows of every length at which they might be taken another way") {
+TEST_CASE("neighbor_reduce for rows of every length at which another method might be chosen") {
   on_devices({DType::f32}, [](Device device, DType dtype) {
     const Structure s = random_structure(lengths_at_boundaries(), 97, device);
     for (int64_t width : {1, 16, 72, 130}) {
       CAPTURE(width);
       const Tensor x = random_tensor({97, width}, dtype, device);
       const Plain plain = reduce_plainly(s, values(x), width);
-      const Reduced r = reduced(s, x, kAll);
-      for (size_t k = 0; k < kAll.size(); ++k)
-        CHECK(equal(part_of(r.y, static_cast<int64_t>(k), width), plain.of.at(kAll[k]), 2e-5));
-      CHECK(r.max_winner.to_vector<int32_t>() == plain.max_winner);
-      CHECK(r.min_winner.to_vector<int32_t>() == plain.min_winner);
+      check_reduced(reduced(s, x, kAll), kAll, plain, width, 2e-5);
     }
   });
 }
 
-TEST_CASE("of equal terms the row's first wins, of infinite ones too, and a NaN wins over all") {
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+TEST_CASE("of equal terms, also infinite ones, the first in the row wins; a NaN wins over all") {
   on_devices_and_features([](Device device, DType dtype) {
     const std::vector<int64_t> lengths{4, 2, 300, 20000, 0, 7};
     const Structure in_order = random_structure(lengths, 60, device),
                     as_drawn = random_structure(lengths, 60, device, false, false);
     for (int64_t width : {1, 2, 4, 33, 128})
-      for (double rare : {0.0, kNan, kInfinity, -kInfinity}) {
+      for (double rare : kRare) {
         const Structure& s = width % 4 == 0 ? as_drawn : in_order;
         CAPTURES(width, rare);
         // Few different values, so that most are equal, and all equal in the last column.
-        std::vector<double> x = values(random_tensor({60, width}));
+        Numbers x = values(random_tensor({60, width}));
         for (size_t k = 0; k < x.size(); ++k) {
           x[k] = std::round(x[k]);
           if (k % 17 == 3) x[k] = rare;
@@ -318,12 +345,12 @@ TEST_CASE("of equal terms the row's first wins, of infinite ones too, and a NaN 
         const Plain plain = reduce_plainly(s, x, width);
         const Reduced max = reduced(s, given, {Reduce::max}), min = reduced(s, given, {Reduce::min});
         const Reduced all = reduced(s, given, kAll);
-        CHECK(max.max_winner.to_vector<int32_t>() == plain.max_winner);
-        CHECK(min.min_winner.to_vector<int32_t>() == plain.min_winner);
+        check_winners(max, plain);
+        check_winners(min, plain);
         CHECK(same_bits(all.max_winner, max.max_winner));
         CHECK(same_bits(all.min_winner, min.min_winner));
-        const std::vector<double> largest = values(max.y), mean = part_of(all.y, 1, width),
-                                  deviation = part_of(all.y, 5, width);
+        const Numbers largest = values(max.y), mean = part_of(all.y, 1, width),
+                      deviation = part_of(all.y, 5, width);
         for (size_t k = 0; k < largest.size(); ++k) {
           const double expected = plain.of.at(Reduce::max)[k];
           CHECK((largest[k] == expected || (std::isnan(largest[k]) && std::isnan(expected))));
@@ -339,7 +366,7 @@ TEST_CASE("of equal terms the row's first wins, of infinite ones too, and a NaN 
 TEST_CASE("a variance far below the squared mean keeps its digits") {
   on_devices({DType::f32}, [](Device device, DType) {
     const Structure s = random_structure({5, 40, 3000, 20000}, 500, device);
-    std::vector<double> x = values(random_tensor({500, 8}));
+    Numbers x = values(random_tensor({500, 8}));
     for (double& v : x) v += 3000.0;
     const Tensor given = Tensor::from(x, {500, 8}).to(DType::f32).to(device);
     const Plain plain = reduce_plainly(s, values(given), 8);
@@ -360,7 +387,7 @@ TEST_CASE("neighbor_reduce gives the same bits on any number of threads and in e
   });
 }
 
-TEST_CASE("neighbor_minmax_backward brings every gradient to its winner, in every way") {
+TEST_CASE("neighbor_minmax_backward adds each gradient to its winner, by every method") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const Structure& s : structures(device)) {
       const Csr back = transposed(s);
@@ -368,171 +395,111 @@ TEST_CASE("neighbor_minmax_backward brings every gradient to its winner, in ever
         if (s.csr.rows == 300 && width > 256) continue;
         CAPTURES(s.csr.rows, width);
         const Tensor x = random_tensor({s.csr.cols, width}, dtype, device);
-        const Reduced r = reduced(s, x, {Reduce::max});
-        const std::vector<int32_t> winner = r.max_winner.to_vector<int32_t>();
+        const Tensor winner = reduced(s, x, {Reduce::max}).max_winner;
         const Tensor dy = random_tensor({s.csr.rows, 3 * width}, dtype, device);
-        const std::vector<double> expected = to_winners(winner, part_of(dy, 2, width), s.csr.cols, width);
-        for_each_way(dtype, device, [&](bool gathers) {
-          CAPTURE(gathers);
+        const Numbers expected =
+            to_winners(winner.to_vector<int32_t>(), part_of(dy, 2, width), s.csr.cols, width);
+        for_each_way(dtype, device, back, [&](const Csr* way) {
           Tensor dx = random_tensor({s.csr.cols, width}, dtype, device);
-          const std::vector<double> before = values(dx);
-          const auto run = [&](bool accumulate) {
-            kernels::neighbor_minmax_backward({.winner = r.max_winner,
+          Numbers sum = values(dx);
+          for (size_t k = 0; k < sum.size(); ++k) sum[k] += expected[k];
+          for (bool accumulate : {true, false}) {
+            kernels::neighbor_minmax_backward({.winner = winner,
                                                .dy = dy,
                                                .part = 2,
-                                               .transposed = gathers ? &back : nullptr,
+                                               .transposed = way,
                                                .accumulate = accumulate,
                                                .dx = dx});
-          };
-          run(true);
-          std::vector<double> sum = expected;
-          for (size_t k = 0; k < sum.size(); ++k) sum[k] += before[k];
-          CHECK(close(dx, sum, tolerance(dtype)));
-          run(false);
-          CHECK(close(dx, expected, tolerance(dtype)));
+            CHECK(close(dx, accumulate ? sum : expected, tolerance(dtype)));
+          }
         });
       }
     }
   });
 }
 
-TEST_CASE("a parallel edge does not give its gradient twice") {
+TEST_CASE("a parallel edge does not give its gradient twice, adjacent in the transposed structure or not") {
   on_devices_and_features([](Device device, DType dtype) {
-    Structure s = random_structure({4, 1}, 1, device);  // one source, four times
-    const Csr back = transposed(s);
-    const Tensor x = random_tensor({1, 5}, dtype, device), dy = random_tensor({2, 5}, dtype, device);
-    const Reduced r = reduced(s, x, {Reduce::min});
-    const std::vector<double> expected = to_winners(r.min_winner.to_vector<int32_t>(), values(dy), 1, 5);
-    for_each_way(dtype, device, [&](bool gathers) {
-      Tensor dx = Tensor::empty({1, 5}, dtype, device);
-      kernels::neighbor_minmax_backward(
-          {.winner = r.min_winner, .dy = dy, .transposed = gathers ? &back : nullptr, .dx = dx});
-      CHECK(close(dx, expected, tolerance(dtype)));
-    });
-  });
-}
-
-TEST_CASE("a parallel edge does not give its gradient twice where it stands apart") {
-  on_devices_and_features([](Device device, DType dtype) {
+    const auto check = [&](const Structure& s, const Csr& back, int64_t width, bool largest) {
+      const Tensor x = random_tensor({s.csr.cols, width}, dtype, device),
+                   dy = random_tensor({s.csr.rows, width}, dtype, device);
+      const Reduced r = reduced(s, x, {largest ? Reduce::max : Reduce::min});
+      const Tensor winner = largest ? r.max_winner : r.min_winner;
+      const Numbers expected = to_winners(winner.to_vector<int32_t>(), values(dy), s.csr.cols, width);
+      for_each_way(dtype, device, back, [&](const Csr* way) {
+        CHECK(close(brought_back(winner, dy, way, s.csr.cols), expected, tolerance(dtype)));
+      });
+    };
+    const Structure four = random_structure({4, 1}, 1, device);  // one source, four times
+    check(four, transposed(four), 5, false);
     const Structure s = random_structure({4, 900, 3, 20}, 30, device);
     Csr back = transposed(s);
-    // Each source's targets turned round, and every other one taken before the rest.
+    // Of each source's targets every other one before the rest.
     const std::vector<int64_t> offsets = back.offsets.to_vector<int64_t>();
     const std::vector<int32_t> targets = back.indices.to_vector<int32_t>();
     std::vector<int32_t> mixed;
     for (size_t j = 0; j + 1 < offsets.size(); ++j)
       for (int64_t from : {0, 1})
-        for (int64_t e = offsets[j] + from; e < offsets[j + 1]; e += 2)
-          mixed.push_back(targets[static_cast<size_t>(e)]);
+        for (int64_t e = offsets[j] + from; e < offsets[j + 1]; e += 2) mixed.push_back(targets[uz(e)]);
     back.indices = Tensor::from(mixed, device);
     back.ascending = false;
-    const Tensor x = random_tensor({30, 33}, dtype, device), dy = random_tensor({4, 33}, dtype, device);
-    const Reduced r = reduced(s, x, {Reduce::max});
-    const std::vector<double> expected = to_winners(r.max_winner.to_vector<int32_t>(), values(dy), 30, 33);
-    for_each_way(dtype, device, [&](bool gathers) {
-      Tensor dx = Tensor::empty({30, 33}, dtype, device);
-      kernels::neighbor_minmax_backward(
-          {.winner = r.max_winner, .dy = dy, .transposed = gathers ? &back : nullptr, .dx = dx});
-      CHECK(close(dx, expected, tolerance(dtype)));
-    });
+    check(s, back, 33, true);
   });
 }
 
-TEST_CASE("neighbor_reduce gives the largest and the smallest of weighted terms, and their gradients") {
+TEST_CASE("neighbor_reduce gives maxima and minima of weighted terms, and their gradients") {
   on_devices_and_features([](Device device, DType dtype) {
-    for (const Structure& s : structures(device)) {
-      const SortedStructure back = sorted_by_column(s, device);
+    for (const Structure& s : structures(device))
       for (bool ordered : {false, true}) {
         const Weights w(s, dtype, device, ordered);
-        std::vector<int32_t> back_place;
-        for (int32_t e : back.entry) back_place.push_back(w.place[static_cast<size_t>(e)]);
-        const Tensor back_order = Tensor::from(back_place, device);
-        const Coo list = list_of(s, w.place, device);
         for (int64_t width : {0, 1, 3, 8, 33, 64, 128, 256})
-          for (Reduce reduce : {Reduce::max, Reduce::min}) {
-            CAPTURES(s.csr.rows, ordered, width, name_of(reduce));
+          for (bool largest : {true, false}) {
+            CAPTURES(s.csr.rows, ordered, width, largest);
             const Tensor x = random_tensor({s.csr.cols, width}, dtype, device);
             const Tensor dy = random_tensor({s.csr.rows, width}, dtype, device);
-            const Shape of_rows{s.csr.rows, width};
-            Tensor y = Tensor::full(of_rows, 77.0, dtype, device);
-            Tensor winner = Tensor::full(of_rows, 55.0, DType::i32, device);
-            const std::vector<Reduce> one{reduce};
-            const bool largest = reduce == Reduce::max;
-            kernels::neighbor_reduce({.a = s.csr,
-                                      .x = x,
-                                      .reduce = one,
-                                      .weight = w.weight,
-                                      .order = w.order,
-                                      .y = y,
-                                      .max_winner = largest ? winner : Tensor(),
-                                      .min_winner = largest ? Tensor() : winner});
-            const std::vector<double> X = values(x), dY = values(dy);
+            const auto [y, winner] = weighted_minmax(s, w, x, largest);
+            const Numbers X = values(x), dY = values(dy);
             const std::vector<int64_t> winners = weighted_winners(s, w, X, width, largest);
-            std::vector<double> expected, dx(X.size(), 0.0), dw(w.of_place.size(), 0.0);
-            std::vector<int32_t> places;
+            Numbers expected(winners.size()), dx(X.size()), dw(w.of_place.size());
+            std::vector<int32_t> places(winners.size(), -1);
             for (size_t k = 0; k < winners.size(); ++k) {
-              const int64_t f = static_cast<int64_t>(k) % width;
-              places.push_back(-1);
-              expected.push_back(0.0);
               if (winners[k] < 0) continue;
-              const auto e = static_cast<size_t>(winners[k]), place = static_cast<size_t>(w.place[e]);
-              const auto source = static_cast<size_t>(s.indices[e] * width + f);
-              places.back() = w.place[e];
-              expected.back() = w.term(s, X, e, width, f);
+              const int64_t f = static_cast<int64_t>(k) % width;
+              const size_t e = uz(winners[k]), place = uz(w.place[e]), source = uz(s.indices[e] * width + f);
+              places[k] = w.place[e];
+              expected[k] = w.term(s, X, e, width, f);
               dx[source] += w.of_place[place] * dY[k];
               dw[place] += X[source] * dY[k];
             }
             CHECK(winner.to_vector<int32_t>() == places);
-            CHECK(values(y) == values(Tensor::from(expected, of_rows).to(dtype)));
-
-            Tensor seen_dx = random_tensor(x.shape(), dtype, device);
-            kernels::neighbor_minmax_backward({.winner = winner,
-                                               .dy = dy,
-                                               .transposed = &back.csr,
-                                               .weight = w.weight,
-                                               .order = back_order,
-                                               .dx = seen_dx});
+            CHECK(values(y) == values(Tensor::from(expected, y.shape()).to(dtype)));
+            const auto [seen_dx, seen_dw] = weighted_minmax_backward(s, w, x, dy, winner);
             CHECK(close(seen_dx, dx, tolerance(dtype)));
-            Tensor seen_dw = random_tensor(w.weight.shape(), w.weight.dtype(), device);
-            kernels::minmax_weight_gradient({.a = list, .winner = winner, .dy = dy, .x = x, .dw = seen_dw});
             CHECK(close(seen_dw, dw, tolerance(accumulator_dtype(dtype))));
           }
       }
-    }
   });
 }
 
 TEST_CASE("of equal weighted terms the first entry wins, and a NaN wins over all") {
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   on_devices_and_features([](Device device, DType dtype) {
     const Structure s = random_structure({4, 2, 300, 20000, 0, 7}, 60, device);
     for (int64_t width : {1, 4, 33, 128})
-      for (double rare : {0.0, kNan, kInfinity, -kInfinity}) {
+      for (double rare : kRare) {
         CAPTURES(width, rare);
         Weights w(s, dtype, device, true);
         for (double& v : w.of_place) v = std::round(v);  // some are 0, and make a NaN of an infinity
         w.weight = Tensor::from(w.of_place, w.weight.shape()).to(w.weight.dtype()).to(device);
-        std::vector<double> x = values(random_tensor({60, width}));
+        Numbers x = values(random_tensor({60, width}));
         for (size_t k = 0; k < x.size(); ++k)
           x[k] = k % 17 == 3 || static_cast<int64_t>(k) % width == width - 1 ? rare : std::round(x[k]);
         const Tensor given = Tensor::from(x, {60, width}).to(dtype).to(device);
         for (bool largest : {true, false}) {
           CAPTURE(largest);
-          Tensor y = Tensor::empty({s.csr.rows, width}, dtype, device);
-          Tensor winner = Tensor::empty(y.shape(), DType::i32, device);
-          const std::vector<Reduce> one{largest ? Reduce::max : Reduce::min};
-          kernels::neighbor_reduce({.a = s.csr,
-                                    .x = given,
-                                    .reduce = one,
-                                    .weight = w.weight,
-                                    .order = w.order,
-                                    .y = y,
-                                    .max_winner = largest ? winner : Tensor(),
-                                    .min_winner = largest ? Tensor() : winner});
+          const auto [y, winner] = weighted_minmax(s, w, given, largest);
           std::vector<int32_t> places;
           for (int64_t e : weighted_winners(s, w, x, width, largest))
-            places.push_back(e < 0 ? -1 : w.place[static_cast<size_t>(e)]);
+            places.push_back(e < 0 ? -1 : w.place[uz(e)]);
           CHECK(winner.to_vector<int32_t>() == places);
         }
       }
@@ -542,76 +509,49 @@ TEST_CASE("of equal weighted terms the first entry wins, and a NaN wins over all
 TEST_CASE("reductions of weighted terms have the same bits on any number of threads and in every run") {
   on_devices({DType::f32, DType::bf16}, [](Device device, DType dtype) {
     const Structure s = std::move(structures(device)[1]);
-    const SortedStructure back = sorted_by_column(s, device);
     const Weights w(s, dtype, device, false);
     const Tensor x = random_tensor({s.csr.cols, 72}, dtype, device);
     const Tensor dy = random_tensor({s.csr.rows, 72}, dtype, device);
-    const Tensor order = Tensor::from(back.entry, device);
-    const Coo list = list_of(s, w.place, device);
-    Tensor winner = Tensor::empty(dy.shape(), DType::i32, device);
-    const std::vector<Reduce> one{Reduce::max};
-    CHECK(same_bits_on_any_threads([&] {
-      Tensor y = Tensor::empty(dy.shape(), dtype, device);
-      kernels::neighbor_reduce(
-          {.a = s.csr, .x = x, .reduce = one, .weight = w.weight, .y = y, .max_winner = winner});
-      return y;
-    }));
-    CHECK(same_bits_on_any_threads([&] {
-      Tensor dx = Tensor::empty(x.shape(), dtype, device);
-      kernels::neighbor_minmax_backward({.winner = winner,
-                                         .dy = dy,
-                                         .transposed = &back.csr,
-                                         .weight = w.weight,
-                                         .order = order,
-                                         .dx = dx});
-      return dx;
-    }));
-    CHECK(same_bits_on_any_threads([&] {
-      Tensor dw = Tensor::empty(w.weight.shape(), w.weight.dtype(), device);
-      kernels::minmax_weight_gradient({.a = list, .winner = winner, .dy = dy, .x = x, .dw = dw});
-      return dw;
-    }));
+    const Tensor winner = weighted_minmax(s, w, x, true).second;
+    CHECK(same_bits_on_any_threads([&] { return weighted_minmax(s, w, x, true).first; }));
+    CHECK(same_bits_on_any_threads([&] { return weighted_minmax_backward(s, w, x, dy, winner).first; }));
+    CHECK(same_bits_on_any_threads([&] { return weighted_minmax_backward(s, w, x, dy, winner).second; }));
   });
 }
 
-TEST_CASE("neighbor_minmax_backward keeps its digits at every scale, and what is not finite") {
+TEST_CASE("neighbor_minmax_backward is precise at every scale and passes on NaN and infinities") {
   on_devices({DType::f32, DType::bf16}, [](Device device, DType dtype) {
     const Structure s = std::move(structures(device)[1]);
     const Csr back = transposed(s);
     constexpr int64_t kWidth = 24;
     const Tensor x = random_tensor({s.csr.cols, kWidth}, dtype, device);
-    const Reduced r = reduced(s, x, {Reduce::max});
-    const std::vector<int32_t> winner = r.max_winner.to_vector<int32_t>();
-    const std::vector<double> plain = values(random_tensor({s.csr.rows, kWidth}));
+    const Tensor winner = reduced(s, x, {Reduce::max}).max_winner;
+    const std::vector<int32_t> winners = winner.to_vector<int32_t>();
+    const Numbers plain = values(random_tensor({s.csr.rows, kWidth}));
     for (double scale : {1e-44, 1e-30, 1.0, 1e30})
-      for_each_way(dtype, device, [&](bool gathers) {
-        CAPTURES(scale, gathers);
-        std::vector<double> scaled = plain;
+      for_each_way(dtype, device, back, [&](const Csr* way) {
+        CAPTURE(scale);
+        Numbers scaled = plain;
         for (double& v : scaled) v *= scale;
         scaled[10] = 0.0;
-        Tensor dy = Tensor::from(scaled, {s.csr.rows, kWidth}).to(dtype).to(device);
-        Tensor dx = Tensor::empty(x.shape(), dtype, device);
-        const auto run = [&] {
-          kernels::neighbor_minmax_backward(
-              {.winner = r.max_winner, .dy = dy, .transposed = gathers ? &back : nullptr, .dx = dx});
+        const auto gradient = [&](const Tensor& dy) {
+          return values(brought_back(winner, dy, way, s.csr.cols));
         };
-        run();
-        const std::vector<double> expected = to_winners(winner, values(dy), s.csr.cols, kWidth);
-        std::vector<double> seen = values(dx);
+        const auto given = [&] { return Tensor::from(scaled, {s.csr.rows, kWidth}).to(dtype).to(device); };
+        const Numbers expected = to_winners(winners, values(given()), s.csr.cols, kWidth);
+        Numbers seen = gradient(given());
         double largest = 0.0, worst = 0.0;
         for (size_t k = 0; k < seen.size(); ++k) {
           largest = std::max(largest, std::abs(expected[k]));
           worst = std::max(worst, std::abs(seen[k] - expected[k]));
         }
         CHECK(worst <= std::max(tolerance(dtype) * largest, 1.5e-45 * (dtype == DType::bf16 ? 65536 : 2)));
-        // One NaN and one infinity: there and nowhere else.
-        scaled[5] = std::numeric_limits<double>::quiet_NaN();
-        scaled[static_cast<size_t>(2 * kWidth + 7)] = -std::numeric_limits<double>::infinity();
-        scaled[static_cast<size_t>(250 * kWidth + 9)] = std::numeric_limits<double>::infinity();
-        dy = Tensor::from(scaled, {s.csr.rows, kWidth}).to(dtype).to(device);
-        run();
-        const std::vector<double> marked = to_winners(winner, scaled, s.csr.cols, kWidth);
-        seen = values(dx);
+        // One NaN and two infinities: in their places and in no others.
+        scaled[5] = NAN;
+        scaled[uz(2 * kWidth + 7)] = -INFINITY;
+        scaled[uz(250 * kWidth + 9)] = INFINITY;
+        seen = gradient(given());
+        const Numbers marked = to_winners(winners, scaled, s.csr.cols, kWidth);
         bool right = true;
         for (size_t k = 0; k < seen.size(); ++k)
           right = right && std::isfinite(seen[k]) == std::isfinite(marked[k]);
@@ -623,18 +563,11 @@ TEST_CASE("neighbor_minmax_backward keeps its digits at every scale, and what is
 TEST_CASE("neighbor_minmax_backward gives the same bits in every run") {
   on_devices({DType::f32, DType::bf16}, [](Device device, DType dtype) {
     const Structure s = std::move(structures(device)[1]);
-    const Csr back = transposed(s);
     const Tensor x = random_tensor({s.csr.cols, 200}, dtype, device);
     const Tensor dy = random_tensor({s.csr.rows, 200}, dtype, device);
-    const Reduced r = reduced(s, x, {Reduce::max});
-    for_each_way(dtype, device, [&](bool gathers) {
-      const auto run = [&] {
-        Tensor dx = Tensor::empty(x.shape(), dtype, device);
-        kernels::neighbor_minmax_backward(
-            {.winner = r.max_winner, .dy = dy, .transposed = gathers ? &back : nullptr, .dx = dx});
-        return dx;
-      };
-      CHECK(same_bits_on_any_threads(run));
+    const Tensor winner = reduced(s, x, {Reduce::max}).max_winner;
+    for_each_way(dtype, device, transposed(s), [&](const Csr* way) {
+      CHECK(same_bits_on_any_threads([&] { return brought_back(winner, dy, way, s.csr.cols); }));
     });
   });
 }
@@ -645,7 +578,6 @@ TEST_CASE("results larger than the caches, at any address") {
     for (size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int64_t>(i % 4);
     constexpr int64_t kCols = 90000, kWidth = 68;
     const Structure s = random_structure(lengths, kCols, device);
-    const Csr back = transposed(s);
     for (int64_t offset : {0, 1}) {
       CAPTURE(offset);
       const auto shifted = [&](const Tensor& t) {
@@ -656,18 +588,15 @@ TEST_CASE("results larger than the caches, at any address") {
       };
       const Tensor x = shifted(random_tensor({kCols, kWidth}, dtype, device));
       const Tensor dy = shifted(random_tensor({s.csr.rows, kWidth}, dtype, device));
-      Tensor y = shifted(dy);
-      Tensor winner = Tensor::empty(y.shape(), DType::i32, device);
+      Tensor y = shifted(dy), dx = shifted(x), winner = Tensor::empty(y.shape(), DType::i32, device);
       kernels::neighbor_reduce(
           {.a = s.csr, .x = x, .reduce = std::vector<Reduce>{Reduce::max}, .y = y, .max_winner = winner});
       const Plain plain = reduce_plainly(s, values(x), kWidth);
       CHECK(values(y) == plain.of.at(Reduce::max));
       CHECK(winner.to_vector<int32_t>() == plain.max_winner);
-      const std::vector<double> expected = to_winners(plain.max_winner, values(dy), kCols, kWidth);
-      for_each_way(dtype, device, [&](bool gathers) {
-        Tensor dx = shifted(x);
-        kernels::neighbor_minmax_backward(
-            {.winner = winner, .dy = dy, .transposed = gathers ? &back : nullptr, .dx = dx});
+      const Numbers expected = to_winners(plain.max_winner, values(dy), kCols, kWidth);
+      for_each_way(dtype, device, transposed(s), [&](const Csr* way) {
+        kernels::neighbor_minmax_backward({.winner = winner, .dy = dy, .transposed = way, .dx = dx});
         CHECK(close(dx, expected, tolerance(dtype)));
       });
     }
@@ -680,33 +609,27 @@ TEST_CASE("reductions refuse what does not fit") {
   Tensor y = Tensor::zeros({2, 8}), winner = Tensor::zeros({2, 4}, DType::i32);
   const std::vector<Reduce> twice{Reduce::max, Reduce::max}, none{}, sums{Reduce::sum, Reduce::mean},
       one{Reduce::max};
-  CHECK_THROWS_WITH_AS(kernels::neighbor_reduce({.a = s.csr, .x = x, .reduce = twice, .y = y}),
-                       "neighbor_reduce: max is asked for twice", Error);
-  CHECK_THROWS_WITH_AS(kernels::neighbor_reduce({.a = s.csr, .x = x, .reduce = none, .y = y}),
-                       "neighbor_reduce: no reduction is asked for", Error);
-  CHECK_THROWS_WITH_AS(
-      kernels::neighbor_reduce({.a = s.csr, .x = x, .reduce = sums, .y = y, .max_winner = winner}),
-      "neighbor_reduce: a winner, but no max, is asked for", Error);
-  CHECK_THROWS_WITH_AS(kernels::neighbor_reduce({.a = s.csr, .x = x, .reduce = one, .y = y}),
-                       "neighbor_reduce: y is [2, 8] float32 on cpu, expected [2, 4] float32 on cpu", Error);
+  CHECK_ERROR(kernels::neighbor_reduce({.a = s.csr, .x = x, .reduce = twice, .y = y}),
+              "neighbor_reduce: max is asked for twice");
+  CHECK_ERROR(kernels::neighbor_reduce({.a = s.csr, .x = x, .reduce = none, .y = y}),
+              "neighbor_reduce: no reduction is asked for");
+  CHECK_ERROR(kernels::neighbor_reduce({.a = s.csr, .x = x, .reduce = sums, .y = y, .max_winner = winner}),
+              "neighbor_reduce: a winner, but no max, is asked for");
+  CHECK_ERROR(kernels::neighbor_reduce({.a = s.csr, .x = x, .reduce = one, .y = y}),
+              "neighbor_reduce: y is [2, 8] float32 on cpu, expected [2, 4] float32 on cpu");
   const Tensor weight = Tensor::zeros({3});
-  CHECK_THROWS_WITH_AS(
-      kernels::neighbor_reduce({.a = s.csr, .x = x, .reduce = sums, .weight = weight, .y = y}),
-      "neighbor_reduce: weights are for max or for min alone, not for 2 reductions with sums", Error);
+  CHECK_ERROR(kernels::neighbor_reduce({.a = s.csr, .x = x, .reduce = sums, .weight = weight, .y = y}),
+              "neighbor_reduce: weights are for max or for min alone, not for 2 reductions with sums");
   Tensor dx = Tensor::zeros({3, 4});
-  CHECK_THROWS_WITH_AS(kernels::neighbor_minmax_backward(
-                           {.winner = winner, .dy = Tensor::zeros({2, 4}), .weight = weight, .dx = dx}),
-                       "neighbor_minmax_backward: the gradient of weighted terms is gathered: expected the "
-                       "transposed structure",
-                       Error);
-  CHECK_THROWS_WITH_AS(
-      kernels::neighbor_minmax_backward({.winner = winner, .dy = y, .part = 2, .dx = dx}),
-      "neighbor_minmax_backward: part 2 of dy [2, 8] float32 on cpu for dx [3, 4] float32 on cpu", Error);
+  CHECK_ERROR(kernels::neighbor_minmax_backward(
+                  {.winner = winner, .dy = Tensor::zeros({2, 4}), .weight = weight, .dx = dx}),
+              "neighbor_minmax_backward: the gradient of weighted terms is gathered: expected the transposed "
+              "structure");
+  CHECK_ERROR(kernels::neighbor_minmax_backward({.winner = winner, .dy = y, .part = 2, .dx = dx}),
+              "neighbor_minmax_backward: part 2 of dy [2, 8] float32 on cpu for dx [3, 4] float32 on cpu");
   const Csr other = random_structure({1}, 2, Device::cpu()).csr;
   const Tensor dy = Tensor::zeros({2, 4});
-  CHECK_THROWS_WITH_AS(
-      kernels::neighbor_minmax_backward({.winner = winner, .dy = dy, .transposed = &other, .dx = dx}),
-      "neighbor_minmax_backward: transposed structure [1, 2] on cpu for dx [3, 4] float32 on cpu and dy [2, "
-      "4] float32 on cpu",
-      Error);
+  CHECK_ERROR(kernels::neighbor_minmax_backward({.winner = winner, .dy = dy, .transposed = &other, .dx = dx}),
+              "neighbor_minmax_backward: transposed structure [1, 2] on cpu for dx [3, 4] float32 on cpu and "
+              "dy [2, 4] float32 on cpu");
 }

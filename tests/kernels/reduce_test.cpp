@@ -1,8 +1,6 @@
 #include "cases.h"
 #include <adjoint/kernels/reduce/reduce.h>
 
-#include <limits>
-
 using namespace adj;
 using namespace adj::test;
 
@@ -19,14 +17,14 @@ TEST_CASE("sum_rows, sum_columns, sum_all") {
     for (const auto& [rows, columns] : kShapes) {
       CAPTURES(rows, columns);
       const Tensor x = random_tensor({rows, columns}, dtype, device);
-      const std::vector<double> in = values(x);
-      std::vector<double> by_column(static_cast<size_t>(columns)), by_row(static_cast<size_t>(rows));
+      const Numbers in = values(x);
+      Numbers by_column(uz(columns)), by_row(uz(rows));
       double all = 0.0;
       for (int64_t i = 0; i < rows; ++i)
         for (int64_t f = 0; f < columns; ++f) {
-          const double v = in[static_cast<size_t>(i * columns + f)];
-          by_column[static_cast<size_t>(f)] += v;
-          by_row[static_cast<size_t>(i)] += v;
+          const double v = in[uz(i * columns + f)];
+          by_column[uz(f)] += v;
+          by_row[uz(i)] += v;
           all += v;
         }
       Tensor y = Tensor::empty({columns}, dtype, device), z = Tensor::empty({rows}, dtype, device);
@@ -36,7 +34,7 @@ TEST_CASE("sum_rows, sum_columns, sum_all") {
       kernels::sum_columns({.x = x, .y = z});
       CHECK(close(z, by_row, tolerance(dtype)));
       kernels::sum_all({.x = x, .scale = 0.5, .y = s});
-      CHECK(close(s, std::vector<double>{0.5 * all}, tolerance(s.dtype())));
+      CHECK(close(s, Numbers{0.5 * all}, tolerance(s.dtype())));
     }
   });
 }
@@ -54,16 +52,9 @@ TEST_CASE("sums keep float32's precision over many rows") {
 
 TEST_CASE("reductions give the same bits on any number of threads") {
   const Tensor x = random_tensor({70001, 7});
-  CHECK(same_bits_on_any_threads([&] {
-    Tensor y = Tensor::empty({7});
-    kernels::sum_rows({.x = x, .y = y});
-    return y;
-  }));
-  CHECK(same_bits_on_any_threads([&] {
-    Tensor y = Tensor::empty({1});
-    kernels::sum_all({.x = x, .scale = 1.0, .y = y});
-    return y;
-  }));
+  CHECK(writes_same_bits_on_any_threads({7}, [&](Tensor& y) { kernels::sum_rows({.x = x, .y = y}); }));
+  CHECK(writes_same_bits_on_any_threads(
+      {1}, [&](Tensor& y) { kernels::sum_all({.x = x, .scale = 1.0, .y = y}); }));
 }
 
 TEST_CASE("argmax_columns: the largest, ties to the smallest column") {
@@ -74,16 +65,15 @@ TEST_CASE("argmax_columns: the largest, ties to the smallest column") {
       const Tensor x = random_ints(3000 * columns, -2, 2, device).to(dtype).reshape({3000, columns});
       Tensor y = Tensor::empty({3000}, DType::i32, device);
       kernels::argmax_columns({.x = x, .y = y});
-      const std::vector<double> in = values(x);
+      const Numbers in = values(x);
       const std::vector<int32_t> got = y.to_vector<int32_t>();
       for (int64_t i = 0; i < 3000; ++i) {
         const auto row = in.begin() + i * columns;
-        REQUIRE(got[static_cast<size_t>(i)] == std::max_element(row, row + columns) - row);
+        REQUIRE(got[uz(i)] == std::max_element(row, row + columns) - row);
       }
     }
-    const double inf = std::numeric_limits<double>::infinity(),
-                 nan = std::numeric_limits<double>::quiet_NaN();
-    const std::vector<double> odd{nan, 1, 2, nan, nan, nan, -inf, -inf, -inf, 1, inf, nan, nan, -inf, nan};
+    const Numbers odd{NAN,       1, 2,        NAN, NAN, NAN,       -INFINITY, -INFINITY,
+                      -INFINITY, 1, INFINITY, NAN, NAN, -INFINITY, NAN};
     const Tensor x = Tensor::from(odd, {5, 3}).to(dtype).to(device);
     Tensor y = Tensor::empty({5}, DType::i32, device);
     kernels::argmax_columns({.x = x, .y = y});
@@ -98,8 +88,7 @@ TEST_CASE("count_equal: all, and over an index") {
     const auto left = a.to_vector<int32_t>(), right = b.to_vector<int32_t>();
     int64_t all = 0, some = 0;
     for (size_t i = 0; i < left.size(); ++i) all += left[i] == right[i];
-    for (int32_t k : index.to_vector<int32_t>())
-      some += left[static_cast<size_t>(k)] == right[static_cast<size_t>(k)];
+    for (int32_t k : index.to_vector<int32_t>()) some += left[uz(k)] == right[uz(k)];
     Tensor y = Tensor::empty({1}, DType::i64, device);
     kernels::count_equal({.a = a, .b = b, .y = y});
     CHECK(y.item() == all);
@@ -118,7 +107,6 @@ TEST_CASE("reductions refuse what does not fit") {
   CHECK_THROWS_AS(kernels::argmax_columns({.x = Tensor::empty({4, 0}), .y = none}), Error);
   CHECK_THROWS_AS(kernels::count_equal({.a = i, .b = i, .y = y}), Error);
   Tensor count = Tensor::empty({}, DType::i64);
-  CHECK_THROWS_AS(
-      kernels::count_equal({.a = i, .b = i, .index = Tensor::from(std::vector<int32_t>{0, 4}), .y = count}),
-      Error);
+  CHECK_THROWS_AS(kernels::count_equal({.a = i, .b = i, .index = Tensor::from<int32_t>({0, 4}), .y = count}),
+                  Error);
 }

@@ -18,7 +18,7 @@ const std::vector<std::pair<std::string, Tensor& (*)(RowTiles&)>> kMembers = {
     {"rest/indices", [](RowTiles& cut) -> Tensor& { return cut.rest.indices; }},
     {"rest_entry", [](RowTiles& cut) -> Tensor& { return cut.rest_entry; }}};
 
-/// Of all of them, whichever is told first: numbers of one are held against those of others.
+/// Any member: numbers of one are compared with those of others, and the first mismatch is reported.
 bool names_a_member(const std::string& message) {
   return std::any_of(kMembers.begin(), kMembers.end(),
                      [&](const auto& member) { return message.starts_with("cut/" + member.first + ": "); });
@@ -41,7 +41,7 @@ Tensor changed(const Tensor& tensor, int64_t k, uint64_t bits) {
 
 }  // namespace
 
-TEST_CASE("a cut is accepted, and none in which a number was changed") {
+TEST_CASE("a cut is accepted, and refused after any number in it was changed") {
   std::mt19937_64 random(11);
   for (const Named& one : tile_structures())
     for (int64_t least : {1, 2, 5, 128}) {
@@ -68,7 +68,7 @@ TEST_CASE("a cut is accepted, and none in which a number was changed") {
     }
 }
 
-TEST_CASE("a cut is refused whose tensors are absent, of other shapes or dtypes") {
+TEST_CASE("a cut with absent tensors, or tensors of other shapes or dtypes, is refused") {
   const Csr a = csr_of(random_rows(300, 200, 40.0, 6), 200);
   const RowTiles cut = kernels::make_row_tiles(a, 2);
   REQUIRE(cut.num_tiles() > 1);
@@ -87,7 +87,7 @@ TEST_CASE("a cut is refused whose tensors are absent, of other shapes or dtypes"
   }
 }
 
-TEST_CASE("a cut is refused that is right for other structures or other columns") {
+TEST_CASE("a cut of another structure or with other columns is refused") {
   const Csr a = csr_of(random_rows(300, 200, 40.0, 6), 200);
   const RowTiles cut = kernels::make_row_tiles(a, 2);
   // A column that few rows have, in tiles; one that enough have, in the rest; of parallel ones another.
@@ -108,7 +108,7 @@ TEST_CASE("a cut is refused that is right for other structures or other columns"
   CHECK(said(a, other) == "cut: columns of at least 0 entries, expected 1 to 128");
 }
 
-TEST_CASE("a cut is refused that holds every entry, but not in order or in no row of the structure") {
+TEST_CASE("a cut that has every entry, but out of order or outside the rows, is refused") {
   const Csr a = csr_of(Rows(130,
                             [] {
                               std::vector<int32_t> all(200);

@@ -1,119 +1,101 @@
-#include "../captures.h"
-#include "../support.h"
-#include <adjoint/kernels/dense/gemm.h>
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
+#include "gemm_cases.h"
 
 using namespace adj;
 using namespace adj::test;
-using adj::kernels::Transpose;
 
 // Float32 products as sums of bfloat16 products on a GPU's tensor cores. Devices without them make the same
 // products by float32 arithmetic and are held to the same.
 
 namespace {
 
-struct Case {
-  int64_t m, k, n;
-  bool turned_a, turned_b;
-};
-
 /// Tiles that are whole, cut off on every side, one number wide; runs of K that blocks share out; widths of
 /// which rows cannot be read 16 bytes at a time.
-std::vector<Case> cases() {
-  const std::vector<std::array<int64_t, 3>> extents{
-      {128, 64, 128},  {128, 64, 64},  {1, 1, 1},      {130, 65, 66},   {33, 17, 65},  {300, 100, 40},
-      {257, 602, 130}, {64, 9001, 96}, {200, 1433, 7}, {20000, 30, 20}, {7, 300, 1000}};
-  std::vector<Case> all;
-  for (const auto& [m, k, n] : extents)
-    for (bool turned_a : {false, true})
-      for (bool turned_b : {false, true}) all.push_back({m, k, n, turned_a, turned_b});
-  return all;
-}
-
-Transpose form(bool turned) { return turned ? Transpose::yes : Transpose::no; }
-Shape shape_of(int64_t rows, int64_t columns, bool turned) {
-  return turned ? Shape{columns, rows} : Shape{rows, columns};
-}
+const std::vector<Product> kSizes{{128, 64, 128}, {128, 64, 64},   {1, 1, 1},       {130, 65, 66},
+                                  {33, 17, 65},   {300, 100, 40},  {257, 602, 130}, {64, 9001, 96},
+                                  {200, 1433, 7}, {20000, 30, 20}, {7, 300, 1000}};
 
 template <class F>
 void for_cases(F&& f) {
   const ComputeScope scope({.exact_products = ExactProducts::split});
   for (Device device : devices())
-    for (const Case& one : cases()) {
-      CAPTURES(device.str(), one.m, one.k, one.n, one.turned_a, one.turned_b);
+    for (const Product& one : in_all_forms(kSizes)) {
+      CAPTURES(one.m, one.k, one.n, one.turned_a, one.turned_b);
       f(one, device);
     }
+}
+
+/// Normal numbers times size(outer, inner), where inner runs over the K of the product.
+template <class Size>
+Tensor operand(const Shape& shape, bool rows_outer, Device device, Size size) {
+  const int64_t rows = shape[0], columns = shape[1];
+  Numbers numbers = values(random_tensor(shape));
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      numbers[uz(i * columns + j)] *= rows_outer ? size(i, j) : size(j, i);
+  return Tensor::from(numbers, shape).to(DType::f32).to(device);
+}
+
+/// The absolute values, in float64.
+Tensor sizes(const Tensor& x) {
+  return Tensor::from(mapped(x, [](double v) { return std::abs(v); }), x.shape()).to(x.device());
+}
+
+/// The largest error of the product c = a b, relative to the sums of the terms' sizes; 1 where one is not
+/// finite.
+double worst_error(const Product& p, const Tensor& a, const Tensor& b, const Numbers& c) {
+  const Numbers exact = values(multiplied(p, a.to(DType::f64), b.to(DType::f64))),
+                terms = values(multiplied(p, sizes(a), sizes(b)));
+  double worst = 0;
+  for (size_t i = 0; i < c.size(); ++i) {
+    const double error = std::abs(c[i] - exact[i]);
+    const double relative = terms[i] > 0 ? error / terms[i] : error == 0 ? 0.0 : 1.0;
+    worst = std::max(worst, std::isfinite(c[i]) ? relative : 1.0);
+  }
+  return worst;
+}
+
+/// Gradients of a weight and its bias, for a = x and b = dz.
+std::pair<Tensor, Tensor> weight_gradients(const Product& c, const Tensor& a, const Tensor& b) {
+  Tensor dw = Tensor::full({c.m, c.n}, NAN, DType::f32, a.device()),
+         dbias = Tensor::full({c.n}, NAN, DType::f32, a.device());
+  kernels::weight_gradients({.x = a, .dz = b, .dw = dw, .dbias = dbias});
+  return {dw, dbias};
 }
 
 }  // namespace
 
 TEST_CASE("split products are as exact as float32, with bias, relu and sums") {
-  for_cases([](const Case& c, Device device) {
-    const Tensor a = random_tensor(shape_of(c.m, c.k, c.turned_a), DType::f32, device);
-    const Tensor b = random_tensor(shape_of(c.k, c.n, c.turned_b), DType::f32, device);
-    const Tensor bias = random_tensor({c.n}, DType::f32, device);
-    const auto multiply = [&](const Tensor& x, const Tensor& y, const Tensor& added, Activation activation,
-                              Tensor& to) {
-      kernels::gemm({.a = x,
-                     .trans_a = form(c.turned_a),
-                     .b = y,
-                     .trans_b = form(c.turned_b),
-                     .bias = added,
-                     .activation = activation,
-                     .c = to});
-    };
-    Tensor exact = Tensor::empty({c.m, c.n}, DType::f64, device), plain = Tensor::empty_like(exact);
-    multiply(a.to(DType::f64), b.to(DType::f64), bias.to(DType::f64), Activation::relu, exact);
-    multiply(a.to(DType::f64), b.to(DType::f64), {}, Activation::none, plain);
+  for_cases([](const Product& c, Device device) {
+    const Tensor a = random_tensor(c.shape_a(), DType::f32, device);
+    const Tensor b = random_tensor(c.shape_b(), DType::f32, device);
+    const GemmOptions options{.bias = random_tensor({c.n}, DType::f32, device),
+                              .activation = Activation::relu};
+    const Numbers products = values(multiplied(c, a.to(DType::f64), b.to(DType::f64)));
     // Below what K roundings of float32 would leave: 2^-24 K times the sum of absolute products, here of
     // numbers up to 1 or so.
     const double bound = 1e-6 * std::sqrt(static_cast<double>(c.k)) + 1e-6;
-    Tensor y = Tensor::full({c.m, c.n}, NAN, DType::f32, device);
-    multiply(a, b, bias, Activation::relu, y);
-    CHECK(close(y, values(exact), bound));
-    Tensor again = Tensor::full({c.m, c.n}, NAN, DType::f32, device);
-    multiply(a, b, bias, Activation::relu, again);
-    CHECK(same_bits(y, again));
+    const Tensor y = multiplied(c, a, b, options);
+    CHECK(close(y, finished(products, options.bias, Activation::relu), bound));
+    CHECK(same_bits(y, multiplied(c, a, b, options)));
 
     Tensor sum = random_tensor({c.m, c.n}, DType::f32, device);
-    std::vector<double> expected = values(sum);
-    const std::vector<double> products = values(plain);
+    Numbers expected = values(sum);
     for (size_t i = 0; i < expected.size(); ++i) expected[i] += products[i];
-    kernels::gemm({.a = a,
-                   .trans_a = form(c.turned_a),
-                   .b = b,
-                   .trans_b = form(c.turned_b),
-                   .accumulate = true,
-                   .c = sum});
+    multiply(c, a, b, sum, {.accumulate = true});
     CHECK(close(sum, expected, bound));
 
     const Tensor relu_of = random_tensor({c.m, c.n}, DType::f32, device);
-    const std::vector<double> before = values(relu_of);
+    const Numbers before = values(relu_of);
     for (size_t i = 0; i < expected.size(); ++i)
       expected[i] = before[i] > 0.0 ? expected[i] + products[i] : 0.0;
-    kernels::gemm({.a = a,
-                   .trans_a = form(c.turned_a),
-                   .b = b,
-                   .trans_b = form(c.turned_b),
-                   .accumulate = true,
-                   .through_relu = relu_of,
-                   .c = sum});
+    multiply(c, a, b, sum, {.accumulate = true, .through_relu = relu_of});
     CHECK(close(sum, expected, 2 * bound));
 
     if (!c.turned_a || c.turned_b) return;
-    Tensor dw = Tensor::full({c.m, c.n}, NAN, DType::f32, device),
-           dbias = Tensor::full({c.n}, NAN, DType::f32, device);
-    kernels::weight_gradients({.x = a, .dz = b, .dw = dw, .dbias = dbias});
+    const auto [dw, dbias] = weight_gradients(c, a, b);
     CHECK(close(dw, products, bound));
-    std::vector<double> sums(static_cast<size_t>(c.n));
-    const std::vector<double> rows = values(b);
-    for (size_t i = 0; i < rows.size(); ++i) sums[i % sums.size()] += rows[i];
-    CHECK(close(dbias, sums, bound));
-    Tensor dw2 = Tensor::empty_like(dw), dbias2 = Tensor::empty_like(dbias);
-    kernels::weight_gradients({.x = a, .dz = b, .dw = dw2, .dbias = dbias2});
+    CHECK(close(dbias, column_sums(b), bound));
+    const auto [dw2, dbias2] = weight_gradients(c, a, b);
     CHECK(same_bits(dw, dw2));
     CHECK(same_bits(dbias, dbias2));
   });
@@ -122,22 +104,21 @@ TEST_CASE("split products are as exact as float32, with bias, relu and sums") {
 TEST_CASE("split products use all bits of their operands, large or small") {
   const ComputeScope scope({.exact_products = ExactProducts::split});
   for (Device device : devices()) {
-    CAPTURE(device.str());
     // One term: what is left out of the product of parts is below 2^-22 of it.
     for (const double scale : {1.0, 0x1p-60, 0x1p60, 0x1p-100, 0x1p-112, 0x1p-118, 0x1p-125}) {
       CAPTURE(scale);
-      const std::vector<double> numbers{1 + 0x1p-23, 1 - 0x1p-24, 4.0 / 3, 0x1.fffffep0, -0x1.0101p0, 1.0};
+      const Numbers numbers{1 + 0x1p-23, 1 - 0x1p-24, 4.0 / 3, 0x1.fffffep0, -0x1.0101p0, 1.0};
       const auto n = static_cast<int64_t>(numbers.size());
-      std::vector<double> scaled(numbers);
+      Numbers scaled(numbers);
       for (double& x : scaled) x *= scale;
       const Tensor a = Tensor::from(scaled, {n, 1}).to(DType::f32).to(device);
-      std::vector<double> partners(numbers);
+      Numbers partners(numbers);
       if (scale < 0x1p-100)  // so that their products have all their bits
         for (double& y : partners) y *= 0x1p100;
       const Tensor b = Tensor::from(partners, {1, n}).to(DType::f32).to(device);
       Tensor c = Tensor::full({n, n}, NAN, DType::f32, device);
       kernels::gemm({.a = a, .b = b, .c = c});
-      const std::vector<double> x = values(a), y = values(b), z = values(c);
+      const Numbers x = values(a), y = values(b), z = values(c);
       for (size_t i = 0; i < x.size(); ++i)
         for (size_t j = 0; j < y.size(); ++j)
           CHECK(z[i * y.size() + j] == doctest::Approx(x[i] * y[j]).epsilon(0x1p-21).scale(0.0));
@@ -146,7 +127,7 @@ TEST_CASE("split products use all bits of their operands, large or small") {
     const int64_t k = 20000;
     const Tensor ones = Tensor::full({2, k}, 1.0 + 0x1p-20, DType::f32, device);
     Tensor c = Tensor::empty({2, 2}, DType::f32, device);
-    kernels::gemm({.a = ones, .b = ones, .trans_b = Transpose::yes, .c = c});
+    kernels::gemm({.a = ones, .b = ones, .trans_b = kernels::Transpose::yes, .c = c});
     const double expected = static_cast<double>(k) * (1.0 + 0x1p-20) * (1.0 + 0x1p-20);
     for (double x : values(c)) CHECK(x == doctest::Approx(expected).epsilon(1e-5));
     // The largest finite number has finite parts, and what is not finite is not lost.
@@ -158,12 +139,12 @@ TEST_CASE("split products use all bits of their operands, large or small") {
       return values(y)[0];
     };
     CHECK(of(std::numeric_limits<float>::max()) == doctest::Approx(std::numeric_limits<float>::max()));
-    CHECK(of(std::numeric_limits<float>::infinity()) == std::numeric_limits<double>::infinity());
+    CHECK(of(INFINITY) == INFINITY);
     CHECK(std::isnan(of(NAN)));
   }
 }
 
-TEST_CASE("products are exact to each term where small operands meet large ones, in every way") {
+TEST_CASE("products of small with large operands are exact to each term, by every method") {
   // What three bfloat16 parts of such a number hold ends at 2^-133: of 2^-126 they have 7 bits.
   const auto size_of = [](int way, int64_t outer, int64_t inner) {
     switch (way) {
@@ -171,7 +152,7 @@ TEST_CASE("products are exact to each term where small operands meet large ones,
         return 0x1p-112;
       case 1:
         return 0x1p-126;
-      case 2:  // rows of such beside others
+      case 2:  // some rows of such
         return outer % 3 == 0 ? 0x1p-126 : 0x1p-3;
       case 3:  // within a row, and those of the partner, too
         return inner % 3 == 0 ? 0x1p100 : 0x1p-118;
@@ -185,67 +166,35 @@ TEST_CASE("products are exact to each term where small operands meet large ones,
         return 0x1p-140;
     }
   };
-  const std::vector<Case> few{{5, 7, 9, false, false},
-                              {130, 65, 66, true, true},
-                              {128, 64, 128, false, true},
-                              {150, 330, 70, true, false},
-                              {64, 3000, 96, true, false}};
+  const std::vector<Product> few{{5, 7, 9, false, false},
+                                 {130, 65, 66, true, true},
+                                 {128, 64, 128, false, true},
+                                 {150, 330, 70, true, false},
+                                 {64, 3000, 96, true, false}};
   for (ExactProducts products : {ExactProducts::split, ExactProducts::float32, ExactProducts::by_size}) {
     const ComputeScope scope({.exact_products = products});
     for (Device device : devices())
-      for (const Case& one : few)
+      for (const Product& one : few)
         for (int way = 0; way < 8; ++way)
           for (bool small_b : {false, true}) {
-            CAPTURES(device.str(), static_cast<int>(products), one.m, one.k, way, small_b);
-            const auto operand = [&](bool is_a, int64_t rows, int64_t columns, bool rows_outer) {
-              std::vector<double> numbers = values(random_tensor({rows, columns}, DType::f32));
-              for (int64_t i = 0; i < rows; ++i)
-                for (int64_t j = 0; j < columns; ++j) {
-                  const int64_t outer = rows_outer ? i : j, inner = rows_outer ? j : i;
-                  const double small = size_of(way, outer, inner);
-                  // All terms of a sum are of one size.
-                  const double partner = way >= 3 && way <= 5 ? 0x1p-18 / small : way == 6 ? 0x1p40 : 0x1p100;
-                  numbers[static_cast<size_t>(i * columns + j)] *= is_a == small_b ? partner : small;
-                }
-              return Tensor::from(numbers, {rows, columns}).to(DType::f32).to(device);
+            CAPTURES(static_cast<int>(products), one.m, one.k, way, small_b);
+            const auto scaled = [&](bool is_a, bool turned) {
+              const auto size = [&](int64_t outer, int64_t inner) {
+                const double small = size_of(way, outer, inner);
+                if (is_a != small_b) return small;
+                // All terms of a sum are of one size.
+                return way >= 3 && way <= 5 ? 0x1p-18 / small : way == 6 ? 0x1p40 : 0x1p100;
+              };
+              return operand(is_a ? one.shape_a() : one.shape_b(), is_a != turned, device, size);
             };
-            const Tensor a =
-                one.turned_a ? operand(true, one.k, one.m, false) : operand(true, one.m, one.k, true);
-            const Tensor b =
-                one.turned_b ? operand(false, one.n, one.k, true) : operand(false, one.k, one.n, false);
-            const auto multiply = [&](const Tensor& x, const Tensor& y) {
-              Tensor c = Tensor::full({one.m, one.n}, NAN, x.dtype(), device);
-              kernels::gemm(
-                  {.a = x, .trans_a = form(one.turned_a), .b = y, .trans_b = form(one.turned_b), .c = c});
-              return values(c);
-            };
-            const auto sizes = [](const Tensor& x) {
-              std::vector<double> numbers = values(x);
-              for (double& number : numbers) number = std::abs(number);
-              return Tensor::from(numbers, x.shape()).to(x.device());
-            };
-            const std::vector<double> c = multiply(a, b),
-                                      exact = multiply(a.to(DType::f64), b.to(DType::f64)),
-                                      terms = multiply(sizes(a), sizes(b));
+            const Tensor a = scaled(true, one.turned_a), b = scaled(false, one.turned_b);
+            const Numbers c = values(multiplied(one, a, b));
             const double bound = one.k > 1000 ? 1e-5 : 4e-6;
-            double worst = 0;
-            for (size_t i = 0; i < c.size(); ++i) {
-              const double error = std::abs(c[i] - exact[i]);
-              worst = std::max(worst, std::isfinite(c[i]) ? error / terms[i] : 1.0);
-            }
-            CHECK(worst <= bound);
+            CHECK(worst_error(one, a, b, c) <= bound);
             if (!one.turned_a || one.turned_b) continue;
-            Tensor dw = Tensor::empty({one.m, one.n}, DType::f32, device);
-            Tensor dbias = Tensor::empty({one.n}, DType::f32, device);
-            kernels::weight_gradients({.x = a, .dz = b, .dw = dw, .dbias = dbias});
+            const auto [dw, dbias] = weight_gradients(one, a, b);
             CHECK(values(dw) == c);
-            std::vector<double> sums(static_cast<size_t>(one.n)), all(sums.size());
-            const std::vector<double> rows = values(b);
-            for (size_t i = 0; i < rows.size(); ++i) {
-              sums[i % sums.size()] += rows[i];
-              all[i % sums.size()] += std::abs(rows[i]);
-            }
-            const std::vector<double> got = values(dbias);
+            const Numbers sums = column_sums(b), got = values(dbias), all = column_sums(sizes(b));
             double apart = 0;
             for (size_t i = 0; i < sums.size(); ++i)
               apart = std::max(apart, std::abs(got[i] - sums[i]) / all[i]);
@@ -254,7 +203,7 @@ TEST_CASE("products are exact to each term where small operands meet large ones,
   }
 }
 
-TEST_CASE("split products are exact to each term, whatever sizes meet") {
+TEST_CASE("split products are exact to each term, for any mixture of sizes") {
   // Rows, columns and runs of K that are zero, or smaller than their neighbours by any power.
   const auto size_of = [](int way, int64_t outer, int64_t inner) {
     switch (way) {
@@ -266,7 +215,7 @@ TEST_CASE("split products are exact to each term, whatever sizes meet") {
         return inner % 3 == 0 || outer % 7 == 0 ? 0.0 : 1e-12;
       case 3:  // runs of nothing else
         return inner / 64 % 2 == 0 ? 0.0 : 1e9;
-      case 4:  // one large number in a row, beside small ones
+      case 4:  // one large number in a row of small ones
         return inner == outer % 97 ? 1e9 : 1.0;
       default:  // some 2^106 apart
         return inner % 2 == 0 ? 1e-16 : 1e16;
@@ -278,35 +227,14 @@ TEST_CASE("split products are exact to each term, whatever sizes meet") {
     for (int way_a = 0; way_a < 6; ++way_a)
       for (int way_b = 0; way_b < 6; ++way_b)
         for (bool turned : {false, true}) {
-          CAPTURES(device.str(), way_a, way_b, turned);
-          const auto operand = [&](int way, int64_t rows, int64_t columns, bool rows_outer) {
-            std::vector<double> numbers = values(random_tensor({rows, columns}, DType::f32));
-            for (int64_t i = 0; i < rows; ++i)
-              for (int64_t j = 0; j < columns; ++j)
-                numbers[static_cast<size_t>(i * columns + j)] *=
-                    rows_outer ? size_of(way, i, j) : size_of(way, j, i);
-            return Tensor::from(numbers, {rows, columns}).to(DType::f32).to(device);
+          CAPTURES(way_a, way_b, turned);
+          const Product one{m, k, n, turned, turned};
+          const auto scaled = [&](bool is_a, int way) {
+            return operand(is_a ? one.shape_a() : one.shape_b(), is_a != turned, device,
+                           [&](int64_t outer, int64_t inner) { return size_of(way, outer, inner); });
           };
-          const Tensor a = turned ? operand(way_a, k, m, false) : operand(way_a, m, k, true);
-          const Tensor b = turned ? operand(way_b, n, k, true) : operand(way_b, k, n, false);
-          const auto multiply = [&](const Tensor& x, const Tensor& y) {
-            Tensor c = Tensor::full({m, n}, NAN, x.dtype(), device);
-            kernels::gemm({.a = x, .trans_a = form(turned), .b = y, .trans_b = form(turned), .c = c});
-            return values(c);
-          };
-          const auto sizes = [](const Tensor& x) {
-            std::vector<double> numbers = values(x);
-            for (double& number : numbers) number = std::abs(number);
-            return Tensor::from(numbers, x.shape()).to(x.device());
-          };
-          const std::vector<double> c = multiply(a, b), exact = multiply(a.to(DType::f64), b.to(DType::f64)),
-                                    terms = multiply(sizes(a), sizes(b));
-          double worst = 0;  // relative to the sum of the terms' sizes
-          for (size_t i = 0; i < c.size(); ++i) {
-            const double error = std::abs(c[i] - exact[i]);
-            worst = std::max(worst, terms[i] > 0 ? error / terms[i] : error == 0 ? 0.0 : 1.0);
-            if (!std::isfinite(c[i])) worst = 1.0;
-          }
-          CHECK(worst <= 4e-6);  // 200 roundings of float32 leave 1.2e-5 at worst
+          const Tensor a = scaled(true, way_a), b = scaled(false, way_b);
+          // 200 roundings of float32 leave 1.2e-5 at worst.
+          CHECK(worst_error(one, a, b, values(multiplied(one, a, b))) <= 4e-6);
         }
 }

@@ -1,9 +1,7 @@
 #include "cases.h"
 #include <adjoint/kernels/aggregate/spmm_coo.h>
 
-#include <cmath>
 #include <limits>
-#include <random>
 
 using namespace adj;
 using namespace adj::test;
@@ -55,13 +53,21 @@ const std::vector<List>& lists() {
 
 const std::vector<int64_t> kWidths{0, 1, 3, 8, 33, 64, 128, 256};
 
-std::vector<double> multiply_plainly(const List& a, const std::vector<double>& w,
-                                     const std::vector<double>& x, int64_t width) {
-  std::vector<double> y(static_cast<size_t>(a.rows * width), 0.0);
+/// With weights, which may be absent.
+Numbers multiply_plainly(const List& a, const Tensor& weight, const Tensor& x) {
+  const Numbers w = weight ? values(weight) : Numbers(a.row.size(), 1.0), X = values(x);
+  const int64_t width = x.size(1);
+  Numbers y(uz(a.rows * width), 0.0);
   for (size_t e = 0; e < a.row.size(); ++e)
-    for (int64_t f = 0; f < width; ++f)
-      y[static_cast<size_t>(a.row[e] * width + f)] +=
-          (w.empty() ? 1.0 : w[e]) * x[static_cast<size_t>(a.col[e] * width + f)];
+    for (int64_t f = 0; f < width; ++f) y[uz(a.row[e] * width + f)] += w[e] * X[uz(a.col[e] * width + f)];
+  return y;
+}
+
+/// The same by spmm_coo.
+Tensor multiplied(const Coo& a, const Tensor& weight, const Tensor& x,
+                  kernels::ScatterSums sums = kernels::ScatterSums::fixed_point) {
+  Tensor y = Tensor::full({a.rows, x.size(1)}, NAN, x.dtype(), x.device());
+  kernels::spmm_coo({.a = a, .values = weight, .x = x, .sums = sums, .y = y});
   return y;
 }
 
@@ -91,31 +97,26 @@ void for_cases(F f) {
 
 TEST_CASE("spmm_coo equals the plain sum over a list, with and without weights") {
   for_cases([](const List& list, Device device, DType dtype, int64_t width) {
-    const Coo a = list.on(device);
     const Tensor x = random_tensor({list.cols, width}, dtype, device);
     const Tensor w = random_tensor({list.entries()}, accumulator_dtype(dtype), device);
     for (const Tensor& weight : {Tensor(), w}) {
       CAPTURE(static_cast<bool>(weight));
-      Tensor y = random_tensor({list.rows, width}, dtype, device);
-      kernels::spmm_coo({.a = a, .values = weight, .x = x, .y = y});
-      CHECK(close(y,
-                  multiply_plainly(list, weight ? values(weight) : std::vector<double>(), values(x), width),
-                  accepted(dtype)));
+      CHECK(
+          close(multiplied(list.on(device), weight, x), multiply_plainly(list, weight, x), accepted(dtype)));
     }
   });
 }
 
-TEST_CASE("spmm_coo adds a bias and takes relu behind the sum") {
+TEST_CASE("spmm_coo adds a bias and applies relu after the sum") {
   for_cases([](const List& list, Device device, DType dtype, int64_t width) {
     const Tensor x = random_tensor({list.cols, width}, dtype, device);
     const Tensor bias = random_tensor({width}, dtype, device);
     Tensor y = random_tensor({list.rows, width}, dtype, device);
     const Coo a = list.on(device);
     kernels::spmm_coo({.a = a, .x = x, .bias = bias, .activation = Activation::relu, .y = y});
-    std::vector<double> expected = multiply_plainly(list, {}, values(x), width);
-    const std::vector<double> b = values(bias);
-    for (size_t k = 0; k < expected.size(); ++k)
-      expected[k] = std::max(0.0, expected[k] + b[k % static_cast<size_t>(width)]);
+    Numbers expected = multiply_plainly(list, {}, x);
+    const Numbers b = values(bias);
+    for (size_t k = 0; k < expected.size(); ++k) expected[k] = std::max(0.0, expected[k] + b[k % uz(width)]);
     CHECK(close(y, expected, accepted(dtype)));
   });
 }
@@ -126,12 +127,11 @@ TEST_CASE("spmm_coo_backward equals plain sums and dot products") {
     const Tensor x = random_tensor({list.cols, width}, dtype, device);
     const Tensor dy = random_tensor({list.rows, width}, dtype, device);
     const Tensor w = random_tensor({list.entries()}, accumulator_dtype(dtype), device);
-    const std::vector<double> of_x = values(x), of_dy = values(dy);
-    std::vector<double> dots(list.row.size(), 0.0);
+    const Numbers of_x = values(x), of_dy = values(dy);
+    Numbers dots(list.row.size(), 0.0);
     for (size_t e = 0; e < dots.size(); ++e)
       for (int64_t f = 0; f < width; ++f)
-        dots[e] += of_dy[static_cast<size_t>(list.row[e] * width + f)] *
-                   of_x[static_cast<size_t>(list.col[e] * width + f)];
+        dots[e] += of_dy[uz(list.row[e] * width + f)] * of_x[uz(list.col[e] * width + f)];
     Tensor absent, dw = random_tensor({list.entries()}, accumulator_dtype(dtype), device);
     kernels::spmm_coo_backward({.a = a, .dy = dy, .x = x, .dx = absent, .dw = dw});
     CHECK(close(dw, dots, dtype == DType::f64 ? 1e-12 : 2e-5));
@@ -141,9 +141,7 @@ TEST_CASE("spmm_coo_backward equals plain sums and dot products") {
       dw = random_tensor({list.entries()}, accumulator_dtype(dtype), device);
       kernels::spmm_coo_backward({.a = a, .values = weight, .dy = dy, .x = x, .dx = dx, .dw = dw});
       CHECK(close(dw, dots, dtype == DType::f64 ? 1e-12 : 2e-5));
-      CHECK(close(
-          dx, multiply_plainly(turned(list), weight ? values(weight) : std::vector<double>(), of_dy, width),
-          accepted(dtype)));
+      CHECK(close(dx, multiply_plainly(turned(list), weight, dy), accepted(dtype)));
     }
   });
 }
@@ -178,42 +176,37 @@ TEST_CASE("spmm_coo has the same bits in every run and on any number of threads"
   });
 }
 
-TEST_CASE("spmm_coo leaves what is not finite in the rows that it reaches, and nowhere else") {
-  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+TEST_CASE("in spmm_coo NaN and infinities reach their rows and no others") {
   const List list{"", 3, 4, {0, 0, 1, 2, 2, 2}, {0, 1, 2, 1, 3, 3}};
   on_devices({DType::f32, DType::bf16}, [&](Device device, DType dtype) {
     const Coo a = list.on(device);
-    for (double bad : {inf, -inf, nan})
+    for (double bad : {INFINITY, -INFINITY, NAN})
       for (int64_t width : {1, 5, 8}) {
         CAPTURES(bad, width);
-        std::vector<float> of_x(static_cast<size_t>(4 * width), 1.0f);
-        of_x[static_cast<size_t>(1 * width)] = static_cast<float>(bad);  // feature 0 of source 1
+        std::vector<float> of_x(uz(4 * width), 1.0f);
+        of_x[uz(1 * width)] = static_cast<float>(bad);  // feature 0 of source 1
         const Tensor x = Tensor::from(of_x, {4, width}).to(dtype).to(device);
-        Tensor y = Tensor::empty({3, width}, dtype, device);
-        kernels::spmm_coo({.a = a, .x = x, .y = y});
-        const std::vector<double> result = values(y);
+        const Numbers result = values(multiplied(a, {}, x));
         for (int64_t i = 0; i < 3; ++i)
           for (int64_t f = 0; f < width; ++f) {
             CAPTURES(i, f);
-            const double value = result[static_cast<size_t>(i * width + f)];
+            const double value = result[uz(i * width + f)];
             if (f == 0 && i != 1) {
               CHECK_FALSE(std::isfinite(value));
             } else {
               CHECK(value == (i == 0 ? 2.0 : i == 1 ? 1.0 : 3.0));
             }
           }
-        const Tensor w = Tensor::from(std::vector<float>{1, 1, static_cast<float>(bad), 1, 1, 1}, device);
+        const Tensor w = Tensor::from<float>({1, 1, static_cast<float>(bad), 1, 1, 1}, device);
         const Tensor ones = Tensor::full({4, width}, 1.0, dtype, device);
-        kernels::spmm_coo({.a = a, .values = w, .x = ones, .y = y});
-        const std::vector<double> weighted = values(y);
-        for (int64_t i = 0; i < 3; ++i)
-          CHECK(std::isfinite(weighted[static_cast<size_t>(i * width)]) == (i != 1));
+        const Numbers weighted = values(multiplied(a, w, ones));
+        for (int64_t i = 0; i < 3; ++i) CHECK(std::isfinite(weighted[uz(i * width)]) == (i != 1));
       }
   });
 }
 
-TEST_CASE("spmm_coo sums numbers of any size without overflow of what it sums in") {
-  // Huge terms that cancel, beside tiny ones in other rows and the same: what counts is right beside the
+TEST_CASE("spmm_coo sums numbers of any size without overflow of its accumulators") {
+  // Huge terms that cancel, and tiny ones in the same and in other rows: results are right relative to the
   // largest term.
   const int64_t terms = 4096;
   List list{"", 3, 4, {}, {}};
@@ -223,96 +216,76 @@ TEST_CASE("spmm_coo sums numbers of any size without overflow of what it sums in
     list.row.push_back(2), list.col.push_back(2);                            // 1e-30
   }
   for (Device device : devices()) {
-    CAPTURE(device.str());
     const Coo a = list.on(device);
     for (int64_t width : {1, 4, 20}) {
       std::vector<float> of_x;
       for (float v : {1e30f, -1e30f, 1e-30f, 1.0f})
         for (int64_t f = 0; f < width; ++f) of_x.push_back(v);
       const Tensor x = Tensor::from(of_x, {4, width}, device);
-      Tensor y = Tensor::empty({3, width}, DType::f32, device);
-      kernels::spmm_coo({.a = a, .x = x, .y = y});
-      const std::vector<double> result = values(y);
+      const Numbers result = values(multiplied(a, {}, x));
       for (int64_t f = 0; f < width; ++f) {
-        CHECK(result[static_cast<size_t>(f)] == 0.0);
-        CHECK(result[static_cast<size_t>(width + f)] ==
-              doctest::Approx(static_cast<double>(terms) * 1e30).epsilon(1e-4));
-        CHECK(std::abs(result[static_cast<size_t>(2 * width + f)]) <=
-              static_cast<double>(terms) * 1e-30 * 1.001);
+        CHECK(result[uz(f)] == 0.0);
+        CHECK(result[uz(width + f)] == doctest::Approx(static_cast<double>(terms) * 1e30).epsilon(1e-4));
+        CHECK(std::abs(result[uz(2 * width + f)]) <= static_cast<double>(terms) * 1e-30 * 1.001);
       }
       // Weights as large: sums beyond float32 are infinite, those of products that are small exact.
       const Tensor w = Tensor::full({3 * terms}, 1e30, DType::f32, device);
-      kernels::spmm_coo({.a = a, .values = w, .x = x, .y = y});
-      CHECK(std::isinf(values(y)[static_cast<size_t>(width)]));
+      CHECK(std::isinf(values(multiplied(a, w, x))[uz(width)]));
     }
     // All as large as float32 has them.
     const Tensor most = Tensor::full({4, 4}, std::numeric_limits<float>::max(), DType::f32, device);
     const Tensor quarter =
         Tensor::full({3 * terms}, 1.0 / static_cast<double>(4 * terms), DType::f32, device);
-    Tensor y = Tensor::empty({3, 4}, DType::f32, device);
-    kernels::spmm_coo({.a = a, .values = quarter, .x = most, .y = y});
-    for (double sum : values(y))
+    for (double sum : values(multiplied(a, quarter, most)))
       CHECK(sum == doctest::Approx(static_cast<double>(std::numeric_limits<float>::max()) / 4).epsilon(1e-4));
   }
 }
 
 TEST_CASE("spmm_coo on views that begin anywhere") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     const List list = random_list("", 30, 31, 200);
     const Coo a = list.on(device);
     const Tensor all = random_tensor({32 * 4 + 1}, DType::f32, device);
     const Tensor x = all.rows(1, 1 + 31 * 4).reshape({31, 4});
-    Tensor y = Tensor::empty({30, 4}, DType::f32, device);
-    kernels::spmm_coo({.a = a, .x = x, .y = y});
-    CHECK(close(y, multiply_plainly(list, {}, values(x), 4), 2e-5));
+    CHECK(close(multiplied(a, {}, x), multiply_plainly(list, {}, x), 2e-5));
   }
 }
 
-TEST_CASE("float atomics, where they are asked for, sum nearly the same") {
+TEST_CASE("float atomics, if asked for, give nearly the same sums") {
   for_cases([](const List& list, Device device, DType dtype, int64_t width) {
     if (dtype == DType::f64) return;
     const Tensor x = random_tensor({list.cols, width}, dtype, device);
     const Tensor w = random_tensor({list.entries()}, DType::f32, device);
-    Tensor y = random_tensor({list.rows, width}, dtype, device);
-    const Coo a = list.on(device);
-    kernels::spmm_coo(
-        {.a = a, .values = w, .x = x, .sums = kernels::ScatterSums::float_atomics_not_reproducible, .y = y});
-    CHECK(close(y, multiply_plainly(list, values(w), values(x), width), dtype == DType::bf16 ? 8e-3 : 2e-4));
+    const Tensor y = multiplied(list.on(device), w, x, kernels::ScatterSums::float_atomics_not_reproducible);
+    CHECK(close(y, multiply_plainly(list, w, x), dtype == DType::bf16 ? 8e-3 : 2e-4));
   });
 }
 
 TEST_CASE("spmm_coo refuses what does not fit") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     const List list = random_list("", 5, 4, 10);
     const Coo a = list.on(device);
     const Tensor x = random_tensor({4, 3}, DType::f32, device),
                  wrong = random_tensor({5, 3}, DType::f32, device);
     Tensor y = Tensor::empty({5, 3}, DType::f32, device), absent;
     const Tensor w = random_tensor({9}, DType::f32, device);
-    CHECK_THROWS_WITH_AS(kernels::spmm_coo({.a = a, .x = wrong, .y = y}), doctest::Contains("spmm_coo: x is"),
-                         Error);
-    CHECK_THROWS_WITH_AS(kernels::spmm_coo({.a = a, .values = w, .x = x, .y = y}),
-                         doctest::Contains("spmm_coo: values is"), Error);
+    CHECK_ERROR_HAS(kernels::spmm_coo({.a = a, .x = wrong, .y = y}), "spmm_coo: x is");
+    CHECK_ERROR_HAS(kernels::spmm_coo({.a = a, .values = w, .x = x, .y = y}), "spmm_coo: values is");
     Tensor narrow = Tensor::empty({5, 2}, DType::f32, device);
-    CHECK_THROWS_WITH_AS(kernels::spmm_coo({.a = a, .x = x, .y = narrow}),
-                         doctest::Contains("spmm_coo: y is"), Error);
+    CHECK_ERROR_HAS(kernels::spmm_coo({.a = a, .x = x, .y = narrow}), "spmm_coo: y is");
     Tensor dw = Tensor::empty({9}, DType::f32, device);
-    CHECK_THROWS_WITH_AS(kernels::spmm_coo_backward({.a = a, .dy = wrong, .x = x, .dx = absent, .dw = dw}),
-                         doctest::Contains("spmm_coo_backward: dw is"), Error);
+    CHECK_ERROR_HAS(kernels::spmm_coo_backward({.a = a, .dy = wrong, .x = x, .dx = absent, .dw = dw}),
+                    "spmm_coo_backward: dw is");
     Coo short_list = a;
     short_list.col = short_list.col.rows(0, 9);
-    CHECK_THROWS_WITH_AS(kernels::spmm_coo({.a = short_list, .x = x, .y = y}),
-                         doctest::Contains("spmm_coo: col is"), Error);
+    CHECK_ERROR_HAS(kernels::spmm_coo({.a = short_list, .x = x, .y = y}), "spmm_coo: col is");
     Coo looped = a;
     looped.loops = 4;
-    CHECK_THROWS_WITH_AS(kernels::spmm_coo({.a = looped, .x = x, .y = y}),
-                         doctest::Contains("spmm_coo: 4 loops"), Error);
+    CHECK_ERROR_HAS(kernels::spmm_coo({.a = looped, .x = x, .y = y}), "spmm_coo: 4 loops");
     if (device.is_cpu()) continue;
     const Tensor wide = x.to(DType::f64);
     Tensor wide_y = y.to(DType::f64);
-    CHECK_THROWS_WITH_AS(kernels::spmm_coo({.a = a, .x = wide, .y = wide_y}),
-                         doctest::Contains("float64 is not summed in fixed point"), Error);
+    CHECK_ERROR_HAS(kernels::spmm_coo({.a = a, .x = wide, .y = wide_y}),
+                    "float64 is not summed in fixed point");
   }
 }

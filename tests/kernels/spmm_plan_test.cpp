@@ -1,11 +1,9 @@
-#include "../captures.h"
 #include "../support.h"
 #include <adjoint/core/detail/carrier.h>
 #include <adjoint/kernels/aggregate/spmm.h>
 #include <adjoint/kernels/aggregate/spmm_plan.h>
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 using namespace adj;
@@ -98,7 +96,7 @@ TEST_CASE("a plan made by the host hands out every entry and row once, the parts
     }
 }
 
-TEST_CASE("a product by the plan that a structure brought along has the bits of one by its own") {
+TEST_CASE("a product by a plan carried with the structure has the same bits as by its own plan") {
   for (const Device device : devices())
     for (const Csr& a : structures()) {
       if (a.rows == 0) continue;

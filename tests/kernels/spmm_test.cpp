@@ -1,11 +1,8 @@
-#include "../captures.h"
 #include "../structures.h"
-#include "../support.h"
+#include "cases.h"
 #include <adjoint/core/capture.h>
 #include <adjoint/kernels/aggregate/spmm.h>
 
-#include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <random>
 
@@ -58,114 +55,113 @@ struct Case {
   CsrMatrix a() const {
     return {m.csr, value, kind == Values::ordered ? Tensor::from(m.order, m.csr.device()) : Tensor{}};
   }
-  size_t slot(int64_t e) const {
-    return static_cast<size_t>(kind == Values::ordered ? m.order[static_cast<size_t>(e)] : e);
+  Tensor random_x(int64_t width, DType dtype) const {
+    return random_tensor({m.csr.cols, width}, dtype, m.csr.device());
   }
+  Tensor random_y(int64_t width, DType dtype) const {
+    return random_tensor({m.csr.rows, width}, dtype, m.csr.device());
+  }
+  Tensor random_values() const { return random_tensor({m.csr.entries()}, value.dtype(), m.csr.device()); }
+  /// f(row, column, slot) for every entry.
+  template <class F>
+  void each(F f) const {
+    for (size_t i = 0; i < uz(m.csr.rows); ++i)
+      for (auto e = m.offsets[i]; e < m.offsets[i + 1]; ++e) f(i, uz(m.indices[uz(e)]), slot(e));
+  }
+  size_t slot(int64_t e) const { return uz(kind == Values::ordered ? m.order[uz(e)] : e); }
 };
 
-std::vector<double> multiply_plainly(const Case& c, const std::vector<double>& x, int64_t width) {
-  const std::vector<double> w = c.value ? values(c.value) : std::vector<double>();
-  std::vector<double> y(static_cast<size_t>(c.m.csr.rows * width), 0.0);
-  for (int64_t i = 0; i < c.m.csr.rows; ++i)
-    for (int64_t e = c.m.offsets[static_cast<size_t>(i)]; e < c.m.offsets[static_cast<size_t>(i) + 1]; ++e)
-      for (int64_t f = 0; f < width; ++f)
-        y[static_cast<size_t>(i * width + f)] +=
-            (c.value ? w[c.slot(e)] : 1.0) *
-            x[static_cast<size_t>(c.m.indices[static_cast<size_t>(e)] * width + f)];
+Numbers multiply_plainly(const Case& c, const Tensor& x) {
+  const Numbers w = c.value ? values(c.value) : Numbers(c.m.indices.size(), 1.0), X = values(x);
+  const size_t width = uz(x.size(1));
+  Numbers y(uz(c.m.csr.rows) * width);
+  c.each([&](size_t i, size_t j, size_t k) {
+    for (size_t f = 0; f < width; ++f) y[i * width + f] += w[k] * X[j * width + f];
+  });
   return y;
 }
 
 /// ⟨y_i, x_j⟩ at the slot of every entry.
-std::vector<double> dot_plainly(const Case& c, const std::vector<double>& y, const std::vector<double>& x,
-                                int64_t width) {
-  std::vector<double> dw(c.m.indices.size(), 0.0);
-  for (int64_t i = 0; i < c.m.csr.rows; ++i)
-    for (int64_t e = c.m.offsets[static_cast<size_t>(i)]; e < c.m.offsets[static_cast<size_t>(i) + 1]; ++e)
-      for (int64_t f = 0; f < width; ++f)
-        dw[c.slot(e)] += y[static_cast<size_t>(i * width + f)] *
-                         x[static_cast<size_t>(c.m.indices[static_cast<size_t>(e)] * width + f)];
+Numbers dot_plainly(const Case& c, const Tensor& y, const Tensor& x) {
+  const Numbers Y = values(y), X = values(x);
+  const size_t width = uz(x.size(1));
+  Numbers dw(c.m.indices.size());
+  c.each([&](size_t i, size_t j, size_t k) {
+    for (size_t f = 0; f < width; ++f) dw[k] += Y[i * width + f] * X[j * width + f];
+  });
   return dw;
 }
 
 /// Relative to the largest sum, in which tens of thousands of terms may have cancelled.
-double tolerance(DType dtype) { return dtype == DType::f64 ? 1e-12 : dtype == DType::bf16 ? 8e-3 : 2e-4; }
+double allowed(DType dtype) { return dtype == DType::f64 ? 1e-12 : dtype == DType::bf16 ? 8e-3 : 2e-4; }
 
 const std::vector<int64_t> kWidths{0, 1, 2, 3, 7, 8, 15, 16, 17, 40, 64, 100, 128, 129, 256, 300};
 
 /// Calls f(case, dtype, width) over matrices, kinds of values, dtypes and widths.
 template <class F>
 void for_cases(F&& f) {
-  for (Device device : devices()) {
-    CAPTURE(device.str());
+  on_devices_and_features([&](Device device, DType dtype) {
     const Matrix matrices[] = {small(device), skewed(device), matrix_of({0, 0, 0}, 4, device),
                                matrix_of({}, 3, device)};
     for (const Matrix& m : matrices)
-      for (DType dtype : {DType::f32, DType::f64, DType::bf16})
-        for (Values kind : {Values::none, Values::direct, Values::ordered}) {
-          const Case c(m, kind, accumulator_dtype(dtype));
-          for (int64_t width : kWidths) {
-            if (m.csr.rows == 300 && width > 20 && kind == Values::direct && width != 128) continue;
-            CAPTURES(m.csr.rows, name_of(dtype), static_cast<int>(kind), width);
-            f(c, dtype, width, device);
-          }
+      for (Values kind : {Values::none, Values::direct, Values::ordered}) {
+        const Case c(m, kind, accumulator_dtype(dtype));
+        for (int64_t width : kWidths) {
+          if (m.csr.rows == 300 && width > 20 && kind == Values::direct && width != 128) continue;
+          CAPTURES(m.csr.rows, static_cast<int>(kind), width);
+          f(c, dtype, width);
         }
-  }
+      }
+  });
 }
 
 }  // namespace
 
 TEST_CASE("spmm equals the plain sum over entries") {
-  for_cases([](const Case& c, DType dtype, int64_t width, Device device) {
-    const Tensor x = random_tensor({c.m.csr.cols, width}, dtype, device);
-    Tensor y = random_tensor({c.m.csr.rows, width}, dtype, device);
+  for_cases([](const Case& c, DType dtype, int64_t width) {
+    const Tensor x = c.random_x(width, dtype);
+    Tensor y = c.random_y(width, dtype);
     kernels::spmm({.a = c.a(), .x = x, .y = y});
-    CHECK(close(y, multiply_plainly(c, values(x), width), tolerance(dtype)));
+    CHECK(close(y, multiply_plainly(c, x), allowed(dtype)));
   });
 }
 
-TEST_CASE("sparse products take rows of every length at which they might be taken another way") {
-  for (Device device : devices()) {
-    CAPTURE(device.str());
+TEST_CASE("sparse products of rows of every length at which another method might be chosen") {
+  on_devices_and_features([](Device device, DType dtype) {
     const Matrix m = matrix_of(lengths_at_boundaries(), 97, device);
-    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
-      for (int64_t width : {1, 16, 72, 130}) {
-        CAPTURES(name_of(dtype), width);
-        const Case c(m, Values::ordered, accumulator_dtype(dtype));
-        const Tensor x = random_tensor({m.csr.cols, width}, dtype, device),
-                     dy = random_tensor({m.csr.rows, width}, dtype, device);
-        Tensor y = random_tensor({m.csr.rows, width}, dtype, device), weights = Tensor::empty_like(c.value);
-        kernels::spmm({.a = c.a(), .x = x, .y = y});
-        CHECK(close(y, multiply_plainly(c, values(x), width), tolerance(dtype)));
-        kernels::sddmm({.a = c.a(), .y = dy, .x = x, .dw = weights});
-        CHECK(close(weights, dot_plainly(c, values(dy), values(x), width), tolerance(dtype)));
-      }
-  }
+    for (int64_t width : {1, 16, 72, 130}) {
+      CAPTURE(width);
+      const Case c(m, Values::ordered, accumulator_dtype(dtype));
+      const Tensor x = c.random_x(width, dtype), dy = c.random_y(width, dtype);
+      Tensor y = c.random_y(width, dtype), weights = Tensor::empty_like(c.value);
+      kernels::spmm({.a = c.a(), .x = x, .y = y});
+      CHECK(close(y, multiply_plainly(c, x), allowed(dtype)));
+      kernels::sddmm({.a = c.a(), .y = dy, .x = x, .dw = weights});
+      CHECK(close(weights, dot_plainly(c, dy, x), allowed(dtype)));
+    }
+  });
 }
 
 TEST_CASE("spmm adds the bias and applies the activation") {
-  for (Device device : devices()) {
-    CAPTURE(device.str());
+  on_devices_and_features([](Device device, DType dtype) {
     const Matrix matrices[] = {small(device), skewed(device)};
     for (const Matrix& m : matrices)
-      for (DType dtype : {DType::f32, DType::f64, DType::bf16})
-        for (Activation activation : {Activation::none, Activation::relu}) {
-          CAPTURES(name_of(dtype), name_of(activation));
-          constexpr int64_t kWidth = 37;
-          const Case c(m, Values::direct, accumulator_dtype(dtype));
-          const Tensor x = random_tensor({m.csr.cols, kWidth}, dtype, device);
-          const Tensor bias = random_tensor({kWidth}, dtype, device);
-          Tensor y = Tensor::empty({m.csr.rows, kWidth}, dtype, device);
-          kernels::spmm({.a = c.a(), .x = x, .bias = bias, .activation = activation, .y = y});
-          std::vector<double> expected = multiply_plainly(c, values(x), kWidth);
-          const std::vector<double> b = values(bias);
-          for (size_t k = 0; k < expected.size(); ++k) {
-            double& z = expected[k];
-            z += b[k % kWidth];
-            if (activation == Activation::relu) z = std::max(z, 0.0);
-          }
-          CHECK(close(y, expected, std::max(tolerance(dtype), 1e-7)));
+      for (Activation activation : {Activation::none, Activation::relu}) {
+        CAPTURE(name_of(activation));
+        constexpr int64_t kWidth = 37;
+        const Case c(m, Values::direct, accumulator_dtype(dtype));
+        const Tensor x = c.random_x(kWidth, dtype), bias = random_tensor({kWidth}, dtype, device);
+        Tensor y = c.random_y(kWidth, dtype);
+        kernels::spmm({.a = c.a(), .x = x, .bias = bias, .activation = activation, .y = y});
+        Numbers expected = multiply_plainly(c, x);
+        const Numbers b = values(bias);
+        for (size_t k = 0; k < expected.size(); ++k) {
+          expected[k] += b[k % kWidth];
+          if (activation == Activation::relu) expected[k] = std::max(expected[k], 0.0);
         }
-  }
+        CHECK(close(y, expected, std::max(allowed(dtype), 1e-7)));
+      }
+  });
 }
 
 TEST_CASE("spmm fuses no activation but relu") {
@@ -173,39 +169,28 @@ TEST_CASE("spmm fuses no activation but relu") {
   const Case c(m, Values::none, DType::f32);
   const Tensor x = random_tensor({m.csr.cols, 3});
   Tensor y = Tensor::empty({m.csr.rows, 3});
-  CHECK_THROWS_WITH_AS(kernels::spmm({.a = c.a(), .x = x, .activation = Activation::elu, .y = y}),
-                       "spmm: activation elu, expected none or relu", Error);
+  CHECK_ERROR(kernels::spmm({.a = c.a(), .x = x, .activation = Activation::elu, .y = y}),
+              "spmm: activation elu, expected none or relu");
 }
 
-TEST_CASE("sddmm gives every entry its dot product") {
-  for_cases([](const Case& c, DType dtype, int64_t width, Device device) {
+TEST_CASE("sddmm gives every entry its dot product, and spmm_backward both gradients") {
+  for_cases([](const Case& c, DType dtype, int64_t width) {
     if (c.kind == Values::none) return;
-    const Tensor y = random_tensor({c.m.csr.rows, width}, dtype, device);
-    const Tensor x = random_tensor({c.m.csr.cols, width}, dtype, device);
-    Tensor dw = random_tensor({c.m.csr.entries()}, accumulator_dtype(dtype), device);
-    kernels::sddmm({.a = c.a(), .y = y, .x = x, .dw = dw});
-    const double bound = accumulator_dtype(dtype) == DType::f64 ? 1e-12 : 1e-5;
-    CHECK(close(dw, dot_plainly(c, values(y), values(x), width), bound));
-  });
-}
-
-TEST_CASE("spmm_backward gives both gradients") {
-  for_cases([](const Case& at, DType dtype, int64_t width, Device device) {
-    if (at.kind == Values::none) return;
-    const Tensor dy = random_tensor({at.m.csr.cols, width}, dtype, device);
-    const Tensor x = random_tensor({at.m.csr.rows, width}, dtype, device);
-    Tensor dx = random_tensor({at.m.csr.rows, width}, dtype, device);
-    Tensor dw = random_tensor({at.m.csr.entries()}, accumulator_dtype(dtype), device);
-    kernels::spmm_backward({.at = at.a(), .dy = dy, .x = x, .dx = dx, .dw = dw});
-    CHECK(close(dx, multiply_plainly(at, values(dy), width), tolerance(dtype)));
-    const double bound = accumulator_dtype(dtype) == DType::f64 ? 1e-12 : 1e-5;
-    CHECK(close(dw, dot_plainly(at, values(x), values(dy), width), bound));
+    const Tensor y = c.random_y(width, dtype), x = c.random_x(width, dtype);
+    Tensor dots = c.random_values(), dx = c.random_y(width, dtype), dw = c.random_values();
+    const Numbers expected = dot_plainly(c, y, x);
+    const double bound = c.value.dtype() == DType::f64 ? 1e-12 : 1e-5;
+    kernels::sddmm({.a = c.a(), .y = y, .x = x, .dw = dots});
+    CHECK(close(dots, expected, bound));
+    // c is the transposed matrix: x is its dy, and y its x.
+    kernels::spmm_backward({.at = c.a(), .dy = x, .x = y, .dx = dx, .dw = dw});
+    CHECK(close(dx, multiply_plainly(c, x), allowed(dtype)));
+    CHECK(close(dw, expected, bound));
   });
 }
 
 TEST_CASE("results larger than the caches, at any address") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     std::vector<int64_t> lengths(66000);
     for (size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int64_t>(i % 3);
     const Matrix m = matrix_of(lengths, 50, device);
@@ -214,38 +199,37 @@ TEST_CASE("results larger than the caches, at any address") {
       const int64_t width = dtype == DType::bf16 ? 256 : 128;
       const Case c(m, Values::direct, accumulator_dtype(dtype));
       const Tensor x = random_tensor({m.csr.cols, width}, dtype, device);
-      const std::vector<double> expected = multiply_plainly(c, values(x), width);
+      const Numbers expected = multiply_plainly(c, x);
       const int64_t elements = m.csr.rows * width;
       for (int64_t offset : {0, 1}) {
         const Tensor room = Tensor::full({elements + 1}, NAN, dtype, device);
         Tensor y = room.rows(offset, offset + elements).reshape({m.csr.rows, width});
         kernels::spmm({.a = c.a(), .x = x, .y = y});
-        CHECK(close(y, expected, tolerance(dtype)));
+        CHECK(close(y, expected, allowed(dtype)));
       }
     }
   }
 }
 
-TEST_CASE("results larger than the caches whose rows are no whole vectors, with several heads too") {
+TEST_CASE("results larger than the caches whose rows are not whole vectors") {
   for (Device device : devices()) {
     std::vector<int64_t> lengths(300000);
     for (size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int64_t>(i % 2);
     const Matrix m = matrix_of(lengths, 50, device);
     for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
-      CAPTURES(device.str(), name_of(dtype));
+      CAPTURE(name_of(dtype));
       const int64_t width = dtype == DType::f32 ? 33 : dtype == DType::f64 ? 17 : 66;
       const Case c(m, Values::direct, accumulator_dtype(dtype));
       const Tensor x = random_tensor({m.csr.cols, width}, dtype, device);
       Tensor y = Tensor::full({m.csr.rows, width}, NAN, dtype, device);
       kernels::spmm({.a = c.a(), .x = x, .y = y});
-      CHECK(close(y, multiply_plainly(c, values(x), width), tolerance(dtype)));
+      CHECK(close(y, multiply_plainly(c, x), allowed(dtype)));
     }
   }
 }
 
 TEST_CASE("sparse products have the same bits on 1, 2 and 4 threads") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     const Matrix m = skewed(device);
     for (DType dtype : {DType::f32, DType::f64, DType::bf16})
       for (int64_t width : {5, 128, 200}) {
@@ -272,9 +256,8 @@ TEST_CASE("sparse products have the same bits on 1, 2 and 4 threads") {
   }
 }
 
-TEST_CASE("spmm takes very heavy rows, wide rows and rows that begin anywhere") {
+TEST_CASE("spmm of very heavy rows, wide rows and rows at any address") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     std::vector<int64_t> lengths(40, 3);
     lengths[0] = 0;
     lengths[1] = 100000;
@@ -295,7 +278,7 @@ TEST_CASE("spmm takes very heavy rows, wide rows and rows that begin anywhere") 
                              .reshape({m.csr.rows, width});
         kernels::spmm({.a = c.a(), .x = x.clone(), .y = aligned});
         kernels::spmm({.a = c.a(), .x = x, .y = shifted});
-        CHECK(close(aligned, multiply_plainly(c, values(x), width), tolerance(dtype)));
+        CHECK(close(aligned, multiply_plainly(c, x), allowed(dtype)));
         CHECK(same_bits(aligned, shifted));
       }
   }
@@ -305,7 +288,6 @@ TEST_CASE("spmm has the same bits however often it is called") {
   // On a GPU the second call of a large product measures which kernel is fastest, and after some the
   // structure is known to serve for long.
   for (Device device : devices()) {
-    CAPTURE(device.str());
     std::vector<int64_t> lengths(2000);
     for (size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int64_t>(i % 61);
     lengths[7] = 5000;
@@ -335,7 +317,7 @@ TEST_CASE("spmm has the same bits captured, and on another stream, whatever was 
     for (const auto& [uses, rows] :
          {std::pair<int, int64_t>{0, 3000}, {1, 3000}, {5, 3000}, {30, 3000}, {1, 9000}, {30, 9000}}) {
       CAPTURES(uses, rows);
-      std::vector<int64_t> lengths(static_cast<size_t>(rows), 20);
+      std::vector<int64_t> lengths(uz(rows), 20);
       lengths[77] = 4000;
       const Matrix m = matrix_of(lengths, rows, device);
       const Case c(m, Values::direct, DType::f32);
@@ -370,11 +352,10 @@ TEST_CASE("spmm has the same bits captured, and on another stream, whatever was 
   }
 }
 
-TEST_CASE("what is not a number stays visible") {
+TEST_CASE("spmm passes on NaN") {
   for (Device device : devices()) {
-    Csr csr{1, 2, Tensor::from(std::vector<int64_t>{0, 2}, device),
-            Tensor::from(std::vector<int32_t>{0, 1}, device)};
-    const Tensor x = Tensor::from(std::vector<float>{1.0f, NAN}, {2, 1}, device);
+    Csr csr{1, 2, Tensor::from<int64_t>({0, 2}, device), Tensor::from<int32_t>({0, 1}, device)};
+    const Tensor x = Tensor::from<float>({1.0f, NAN}, {2, 1}, device);
     Tensor y = Tensor::empty({1, 1}, DType::f32, device);
     kernels::spmm({.a = {csr, {}, {}}, .x = x, .activation = Activation::relu, .y = y});
     CHECK(std::isnan(y.item()));
@@ -388,8 +369,7 @@ TEST_CASE("spmm names what does not fit") {
   const auto spmm = [&](const Tensor& value, const Tensor& in, const Tensor& bias, Tensor& out) {
     kernels::spmm({.a = {m.csr, value, {}}, .x = in, .bias = bias, .y = out});
   };
-  CHECK_THROWS_WITH_AS(spmm({}, random_tensor({8, 4}), {}, y),
-                       doctest::Contains("x is [8, 4] float32 on cpu"), Error);
+  CHECK_ERROR_HAS(spmm({}, random_tensor({8, 4}), {}, y), "x is [8, 4] float32 on cpu");
   CHECK_THROWS_AS(spmm(random_tensor({5}), x, {}, y), Error);
   CHECK_THROWS_AS(spmm({}, x, random_tensor({5}), y), Error);
   Tensor narrow = Tensor::empty({7, 3});
@@ -400,7 +380,7 @@ TEST_CASE("spmm names what does not fit") {
   // Surplus values belong to no entry, unless an order says which.
   const int64_t entries = m.csr.entries();
   const Tensor surplus = random_tensor({entries + 1}), order = random_ints(entries, 0, 3);
-  CHECK_THROWS_WITH_AS(spmm(surplus, x, {}, y), doctest::Contains("values is"), Error);
+  CHECK_ERROR_HAS(spmm(surplus, x, {}, y), "values is");
   kernels::spmm({.a = {m.csr, surplus, order}, .x = x, .y = y});
   Tensor many = Tensor::empty({entries + 1});
   CHECK_THROWS_AS(kernels::sddmm({.a = {m.csr, {}, {}}, .y = y, .x = x, .dw = many}), Error);
@@ -415,14 +395,14 @@ TEST_CASE("sparse products refuse outputs that are their inputs") {
            dw = Tensor::empty({m.csr.entries()}, DType::f32, device);
     const Tensor both = random_tensor({8, 3}, DType::f32, device);
     Tensor half = both.rows(4, 8);
-    CHECK_THROWS_WITH_AS(kernels::spmm({.a = {m.csr, {}, {}}, .x = x, .y = x}), "spmm: y cannot be x", Error);
+    CHECK_ERROR(kernels::spmm({.a = {m.csr, {}, {}}, .x = x, .y = x}), "spmm: y cannot be x");
     CHECK_THROWS_AS(kernels::spmm({.a = {m.csr, {}, {}}, .x = both.rows(0, 4), .y = half}), Error);
     const auto backward = [&](const Tensor& dy, const Tensor& in, Tensor& dx) {
       kernels::spmm_backward({.at = {m.csr, {}, {}}, .dy = dy, .x = in, .dx = dx, .dw = dw});
     };
     backward(both.rows(0, 4), x, y);
-    CHECK_THROWS_WITH_AS(backward(y, x, y), "spmm_backward: dx cannot be dy", Error);
-    CHECK_THROWS_WITH_AS(backward(x, y, y), "spmm_backward: dx cannot be x", Error);
+    CHECK_ERROR(backward(y, x, y), "spmm_backward: dx cannot be dy");
+    CHECK_ERROR(backward(x, y, y), "spmm_backward: dx cannot be x");
   }
 }
 
@@ -431,12 +411,12 @@ TEST_CASE("normalisations refuse to write over values that are read in another o
     const Matrix m = matrix_of({1, 2, 1, 2}, 4, device);
     Tensor values = Tensor::full({6}, 2.0, DType::f32, device),
            degree = Tensor::empty({4}, DType::f32, device);
-    const Tensor order = Tensor::from(std::vector<int32_t>{5, 4, 3, 2, 1, 0}, device);
-    CHECK_THROWS_WITH_AS(
+    const Tensor order = Tensor::from<int32_t>({5, 4, 3, 2, 1, 0}, device);
+    CHECK_ERROR_HAS(
         kernels::gcn_normalize({.a = {m.csr, values, order}, .degree = degree, .weights = values}),
-        doctest::Contains("weights cannot be the values"), Error);
-    CHECK_THROWS_WITH_AS(kernels::row_normalize_entries({.a = {m.csr, values, order}, .weights = values}),
-                         doctest::Contains("weights cannot be the values"), Error);
+        "weights cannot be the values");
+    CHECK_ERROR_HAS(kernels::row_normalize_entries({.a = {m.csr, values, order}, .weights = values}),
+                    "weights cannot be the values");
     kernels::row_normalize_entries({.a = {m.csr, values, {}}, .weights = values});
     CHECK(close(values, {1, 0.5, 0.5, 1, 0.5, 0.5}, 1e-6));
   }

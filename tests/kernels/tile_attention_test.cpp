@@ -1,8 +1,5 @@
+#include "attention_calls.h"
 #include "tile_cases.h"
-#include <adjoint/kernels/attention/dot_attention.h>
-#include <adjoint/kernels/attention/gat.h>
-
-#include <cmath>
 
 using namespace adj;
 using namespace adj::test;
@@ -22,236 +19,46 @@ double relative_error(const Tensor& a, const Tensor& b) {
   return error == 0.0 ? 0.0 : std::sqrt(error / std::max(size, 0.01 * static_cast<double>(got.size())));
 }
 
-struct Outputs {
-  Tensor o, lse, dq, dk, dv;
-};
-
-/// Queries, keys, values and a gradient over a structure.
-struct Problem {
-  const Edges& edges;
-  int64_t heads;
-  float scale;
-  Tensor q, k, v, d_o;
-
-  Problem(const Edges& of, int64_t h, int64_t width, DType dtype, Device device)
-      : edges(of),
-        heads(h),
-        scale(1.0f / std::sqrt(static_cast<float>(width))),
-        q(random_tensor({of.rows(), h * width}, dtype, device)),
-        k(random_tensor({of.cols(), h * width}, dtype, device)),
-        v(random_tensor(k.shape(), dtype, device)),
-        d_o(random_tensor(q.shape(), dtype, device)) {}
-
-  /// Over tiles, or by rows in float64.
-  Outputs run(const RowTiles* tiles, const RowTiles* tiles_at) const {
-    const auto as = [&](const Tensor& x) { return tiles ? x : x.to(DType::f64); };
-    const DType dtype = tiles ? q.dtype() : DType::f64, accumulator = accumulator_dtype(dtype);
-    const auto empty = [&](const Tensor& like) {
-      return Tensor::full(like.shape(), NAN, dtype, like.device());
-    };
-    Outputs out{empty(q), Tensor::full({edges.rows(), heads}, NAN, accumulator, q.device()), empty(q),
-                empty(k), empty(v)};
-    Tensor none, delta = Tensor::empty_like(out.lse);
-    kernels::dot_attention({.a = edges.a(),
-                            .tiles = tiles,
-                            .heads = heads,
-                            .scale = scale,
-                            .q = as(q),
-                            .k = as(k),
-                            .v = as(v),
-                            .o = out.o,
-                            .o_attr = none,
-                            .lse = out.lse});
-    kernels::dot_attention_backward({.a = edges.a(),
-                                     .at = edges.at(),
-                                     .tiles = tiles,
-                                     .tiles_at = tiles_at,
-                                     .heads = heads,
-                                     .scale = scale,
-                                     .q = as(q),
-                                     .k = as(k),
-                                     .v = as(v),
-                                     .o = out.o,
-                                     .lse = out.lse,
-                                     .d_o = as(d_o),
-                                     .delta = delta,
-                                     .dq = out.dq,
-                                     .dk = out.dk,
-                                     .dv = out.dv,
-                                     .ds = none,
-                                     .dattr = none,
-                                     .du = none});
-    return out;
-  }
-};
-
-constexpr Tensor Outputs::*kOutputs[] = {&Outputs::o, &Outputs::lse, &Outputs::dq, &Outputs::dk,
-                                         &Outputs::dv};
-const std::string kNames[] = {"o", "lse", "dq", "dk", "dv"};
-
-/// GPUs that have tiles; none is said once, by devices().
+/// f(device, dtype) for GPUs that have tiles; devices() reports once if there is none.
 template <class F>
 void on_tile_devices(F&& f) {
   for (Device device : product_devices())
     if (device.is_cuda())
       for (DType dtype : {DType::f32, DType::bf16}) {
-        CAPTURES(device.str(), name_of(dtype));
+        CAPTURE(name_of(dtype));
         f(device, dtype);
       }
 }
 
-}  // namespace
-
-TEST_CASE("attention over tiles is attention to the precision of its operands") {
-  const std::vector<std::pair<int64_t, int64_t>> shapes{{1, 1},  {3, 5},   {8, 8},   {2, 33},  {4, 64},
-                                                        {1, 72}, {2, 100}, {4, 128}, {16, 16}, {1, 128}};
-  double largest[2][5] = {};
-  on_tile_devices([&](Device device, DType dtype) {
-    for (const Named& one : tile_structures())
-      for (const auto& [heads, width] : shapes)
-        for (int64_t least : {1, 3}) {
-          if (one.csr.cols > 1000 && width % 64 != 0) continue;
-          CAPTURES(one.name, heads, width, least);
-          const Edges edges(one.rows, one.csr.cols, least == 3, device);
-          const RowTiles tiles = kernels::make_row_tiles(edges.csr, least),
-                         tiles_at = kernels::make_row_tiles(edges.transposed, least);
-          const Problem problem(edges, heads, width, dtype, device);
-          const Outputs got = problem.run(&tiles, &tiles_at), again = problem.run(&tiles, &tiles_at),
-                        wanted = problem.run(nullptr, nullptr);
-          for (int k = 0; k < 5; ++k) {
-            CAPTURE(kNames[k]);
-            const bool f32 = dtype == DType::f32;
-            const double error = relative_error(got.*kOutputs[k], wanted.*kOutputs[k]);
-            // Errors of few numbers, or of logits of few products, do not even out. NaN fails.
-            const double factor = width >= 16 && edges.count() > 1000 ? 1.0 : edges.count() > 1 ? 4.0 : 8.0;
-            CHECK(error <= factor * (k < 2 ? (f32 ? 5e-4 : 5e-3) : (f32 ? 1e-3 : 1e-2)));
-            largest[f32 ? 0 : 1][k] = std::max(largest[f32 ? 0 : 1][k], error);
-            CHECK(same_bits(got.*kOutputs[k], again.*kOutputs[k]));
-          }
-        }
-  });
-  for (int t = 0; t < 2; ++t)
-    for (int k = 0; k < 5; ++k)
-      if (largest[t][k] > 0.0)
-        MESSAGE(fmt::format("{} {}: {:.1e}", t == 0 ? "float32" : "bfloat16", kNames[k], largest[t][k]));
-}
-
-TEST_CASE("attention over tiles keeps what is not finite to its neighbours, and small gradients") {
-  on_tile_devices([&](Device device, DType dtype) {
-    const Edges edges(random_rows(300, 300, 40.0, 6), 300, false, device);
-    const RowTiles tiles = kernels::make_row_tiles(edges.csr, 2),
-                   tiles_at = kernels::make_row_tiles(edges.transposed, 2);
-    REQUIRE(tiles.num_tiles() > 0);
-    REQUIRE(tiles.rest.entries() > 0);
-    constexpr int64_t kWidth = 40;
-    for (Tensor Problem::*spoilt : {&Problem::q, &Problem::k, &Problem::v, &Problem::d_o})
-      for (float bad : {NAN, std::numeric_limits<float>::infinity()}) {
-        // A logit of -inf may make its row NaN or be left out of it.
-        if (spoilt == &Problem::k && std::isinf(bad)) continue;
-        CAPTURES(bad, spoilt == &Problem::q, spoilt == &Problem::k, spoilt == &Problem::v);
-        Problem problem(edges, 2, kWidth, dtype, device);
-        Numbers numbers = values(problem.*spoilt);
-        numbers[5 * 2 * kWidth + 3] = static_cast<double>(bad);
-        numbers[123 * 2 * kWidth + 79] = static_cast<double>(bad);
-        problem.*spoilt = Tensor::from(numbers, (problem.*spoilt).shape()).to(dtype).to(device);
-        const Outputs got = problem.run(&tiles, &tiles_at), wanted = problem.run(nullptr, nullptr);
-        for (int k = 0; k < 5; ++k) {
-          CAPTURE(kNames[k]);
-          const Numbers a = values(got.*kOutputs[k]), b = values(wanted.*kOutputs[k]);
-          for (size_t i = 0; i < a.size(); ++i)
-            if (std::isfinite(a[i]) != std::isfinite(b[i])) {
-              FAIL_CHECK(kNames[k], " of row ", i / (a.size() / 300), ": ", a[i], ", expected ", b[i]);
-              break;
-            }
-        }
-      }
-    // Scales far from 1 are taken out of operands.
-    Problem small(edges, 2, kWidth, dtype, device);
-    for (const auto& [member, power] : std::initializer_list<std::pair<Tensor Problem::*, int>>{
-             {&Problem::q, -60}, {&Problem::k, 60}, {&Problem::v, 40}, {&Problem::d_o, -70}}) {
-      Numbers numbers = values(small.*member);
-      for (double& number : numbers) number = std::ldexp(number, power);
-      small.*member = Tensor::from(numbers, (small.*member).shape()).to(dtype).to(device);
-    }
-    const Outputs got = small.run(&tiles, &tiles_at), wanted = small.run(nullptr, nullptr);
-    for (int k = 0; k < 5; ++k) {
-      CAPTURE(kNames[k]);
-      CHECK(relative_error(got.*kOutputs[k], wanted.*kOutputs[k]) <= (dtype == DType::f32 ? 1e-3 : 2e-2));
-    }
-  });
-}
-
-namespace {
-
-/// GAT's, of features whose logits are products of theirs where `square`, and else numbers of their own.
-struct GatProblem {
-  const Edges& edges;
-  int64_t heads;
-  bool square;
-  Tensor x, l, r, bias, d_o, source, target;
-
-  GatProblem(const Edges& of, int64_t h, int64_t width, DType dtype, Device device)
-      : edges(of),
-        heads(h),
-        square(of.rows() == of.cols()),
-        x(random_tensor({of.cols(), h * width}, dtype, device)),
-        l(random_tensor({of.rows(), h}, DType::f32, device)),
-        r(random_tensor({of.cols(), h}, DType::f32, device)),
-        d_o(random_tensor({of.rows(), h * width}, dtype, device)),
-        source(random_tensor({h, width}, dtype, device)),
-        target(random_tensor({h, width}, dtype, device)) {
-    if (dtype != DType::bf16) bias = random_tensor({h * width}, dtype, device);
-  }
-  /// O, lse, dl, dr and dx.
-  std::vector<Tensor> run(const RowTiles* tiles, const RowTiles* tiles_at) const {
-    const DType dtype = tiles ? x.dtype() : DType::f64, accumulator = accumulator_dtype(dtype);
-    const auto as = [&](const Tensor& t) { return !t ? t : tiles ? t : t.to(DType::f64); };
-    const auto empty = [&](const Shape& shape, DType type) {
-      return Tensor::full(shape, NAN, type, x.device());
-    };
-    Tensor o = empty(d_o.shape(), dtype), lse = empty(l.shape(), accumulator),
-           dl = empty(l.shape(), accumulator), dr = empty(r.shape(), accumulator),
-           dx = empty(x.shape(), dtype), delta = empty(l.shape(), accumulator), none;
-    const Tensor l_terms = as(l), r_terms = as(r);
-    kernels::gat({.a = edges.a(),
-                  .tiles = tiles,
-                  .l = l_terms,
-                  .r = r_terms,
-                  .x = as(x),
-                  .slope = 0.2f,
-                  .bias = as(bias),
-                  .o = o,
-                  .lse = lse});
-    kernels::gat_backward({.a = edges.a(),
-                           .at = edges.at(),
-                           .tiles = tiles,
-                           .tiles_at = tiles_at,
-                           .l = l_terms,
-                           .r = r_terms,
-                           .x = as(x),
-                           .slope = 0.2f,
-                           .bias = as(bias),
-                           .o = o,
-                           .lse = lse,
-                           .d_o = as(d_o),
-                           .source = square ? as(source) : Tensor(),
-                           .target = square ? as(target) : Tensor(),
-                           .delta = delta,
-                           .dl = dl,
-                           .dr = dr,
-                           .dx = dx,
-                           .dc = none});
-    return {o, lse, dl, dr, dx};
-  }
+struct Tiles {
+  RowTiles by_row, by_column;
+  Tiles(const Edges& edges, int64_t least)
+      : by_row(kernels::make_row_tiles(edges.csr, least)),
+        by_column(kernels::make_row_tiles(edges.transposed, least)) {}
 };
 
-const std::string kGatNames[] = {"o", "lse", "dl", "dr", "dx"};
+/// O, lse and the gradients of `names`: over tiles, or by rows in float64.
+template <class Call>
+std::vector<Tensor> outputs(Call t, const Tiles* tiles, const std::string& names) {
+  if (tiles) {
+    t.tiles = &tiles->by_row;
+    t.tiles_at = &tiles->by_column;
+    t.make_outputs();
+  } else {
+    t.to_float64();
+  }
+  t.forward();
+  const Gradients g = t.backward(names);
+  std::vector<Tensor> all{t.o, t.lse};
+  for (char name : names) all.push_back(g.at(name));
+  return all;
+}
 
-}  // namespace
-
-TEST_CASE("GAT over tiles is GAT to the precision of its operands") {
-  const std::vector<std::pair<int64_t, int64_t>> shapes{{1, 1},  {3, 5},   {8, 8},  {2, 33},
-                                                        {1, 64}, {2, 100}, {4, 128}};
+/// Compares calls over tiles with calls by rows, for make(edges, shape, dtype, device). The k-th output may
+/// have an error of factor(edges, width, k) times that of its operands.
+template <class Make, class Factor>
+void check_precision(const std::vector<std::pair<int64_t, int64_t>>& shapes, const std::string& names,
+                     Make make, Factor factor) {
   double largest[2][5] = {};
   on_tile_devices([&](Device device, DType dtype) {
     for (const Named& one : tile_structures())
@@ -260,50 +67,54 @@ TEST_CASE("GAT over tiles is GAT to the precision of its operands") {
           if (one.csr.cols > 1000 && width % 64 != 0) continue;
           CAPTURES(one.name, heads, width, least);
           const Edges edges(one.rows, one.csr.cols, least == 3, device);
-          const RowTiles tiles = kernels::make_row_tiles(edges.csr, least),
-                         tiles_at = kernels::make_row_tiles(edges.transposed, least);
-          const GatProblem problem(edges, heads, width, dtype, device);
-          const auto got = problem.run(&tiles, &tiles_at), again = problem.run(&tiles, &tiles_at),
-                     wanted = problem.run(nullptr, nullptr);
+          const Tiles tiles(edges, least);
+          const auto call = make(edges, AttentionCase{heads, width, 0, false}, dtype, device);
+          const auto got = outputs(call, &tiles, names), again = outputs(call, &tiles, names),
+                     wanted = outputs(call, nullptr, names);
           for (size_t k = 0; k < 5; ++k) {
-            CAPTURE(kGatNames[k]);
+            CAPTURE(k);
             const bool f32 = dtype == DType::f32;
             const double error = relative_error(got[k], wanted[k]);
-            // What a row's logits get cancels but for the slopes: errors are those of ⟨dO, x⟩.
-            const double factor = (width >= 16 && edges.count() > 1000 ? 1.0 : 4.0) *
-                                  (k == 2 || k == 3 ? std::sqrt(static_cast<double>(width)) : 1.0);
-            CHECK(error <= factor * (k < 2 ? (f32 ? 5e-4 : 5e-3) : (f32 ? 1e-3 : 1e-2)));  // NaN fails
+            CHECK(error <= factor(edges, width, k) *
+                               (k < 2 ? (f32 ? 5e-4 : 5e-3) : (f32 ? 1e-3 : 1e-2)));  // NaN fails
             largest[f32 ? 0 : 1][k] = std::max(largest[f32 ? 0 : 1][k], error);
             CHECK(same_bits(got[k], again[k]));
           }
         }
   });
   for (int t = 0; t < 2; ++t)
-    for (int k = 0; k < 5; ++k)
+    for (size_t k = 0; k < 5; ++k)
       if (largest[t][k] > 0.0)
-        MESSAGE(fmt::format("{} {}: {:.1e}", t == 0 ? "float32" : "bfloat16", kGatNames[k], largest[t][k]));
+        MESSAGE(fmt::format("{} {}: {:.1e}", t == 0 ? "float32" : "bfloat16",
+                            k == 0   ? "o"
+                            : k == 1 ? "lse"
+                                     : fmt::format("gradient of {}", names[k - 2]),
+                            largest[t][k]));
 }
 
-TEST_CASE("GAT over tiles keeps what is not finite to its neighbours") {
+/// Checks that outputs over tiles are finite where those by rows are, with each of these numbers in two
+/// places of the operand.
+template <class Call>
+void check_not_finite(const std::string& names,
+                      std::initializer_list<std::pair<Tensor Call::*, double>> spoilt_operands) {
   on_tile_devices([&](Device device, DType dtype) {
     const Edges edges(random_rows(300, 300, 40.0, 6), 300, false, device);
-    const RowTiles tiles = kernels::make_row_tiles(edges.csr, 2),
-                   tiles_at = kernels::make_row_tiles(edges.transposed, 2);
-    constexpr int64_t kWidth = 40;
-    for (Tensor GatProblem::*spoilt : {&GatProblem::x, &GatProblem::l, &GatProblem::r, &GatProblem::d_o}) {
-      GatProblem problem(edges, 2, kWidth, dtype, device);
-      problem.square = false;  // what comes by logits would reach all of a node's features
-      CAPTURES(spoilt == &GatProblem::x, spoilt == &GatProblem::l, spoilt == &GatProblem::r);
-      Tensor& bad = problem.*spoilt;
-      Numbers numbers = values(bad);
-      numbers[numbers.size() / 60] = numbers[numbers.size() / 3 + 1] = NAN;
-      bad = Tensor::from(numbers, bad.shape()).to(bad.dtype()).to(device);
-      const auto got = problem.run(&tiles, &tiles_at), wanted = problem.run(nullptr, nullptr);
+    const Tiles tiles(edges, 2);
+    REQUIRE(tiles.by_row.num_tiles() > 0);
+    REQUIRE(tiles.by_row.rest.entries() > 0);
+    for (size_t s = 0; s < spoilt_operands.size(); ++s) {
+      const auto& [operand, bad] = spoilt_operands.begin()[s];
+      CAPTURES(s, bad);
+      Call call(edges, {2, 40, 0, false}, dtype, device);
+      const auto n = uz((call.*operand).numel());
+      call.*operand = spoilt(call.*operand, 1.0, {n / 60 + 2, n * 123 / 300 + 79}, bad);
+      const auto got = outputs(call, &tiles, names), wanted = outputs(call, nullptr, names);
       for (size_t k = 0; k < 5; ++k) {
+        CAPTURE(k);
         const Numbers a = values(got[k]), b = values(wanted[k]);
         for (size_t i = 0; i < a.size(); ++i)
           if (std::isfinite(a[i]) != std::isfinite(b[i])) {
-            FAIL_CHECK(kGatNames[k], " at ", i, ": ", a[i], ", expected ", b[i]);
+            FAIL_CHECK("row ", i / (a.size() / 300), ": ", a[i], ", expected ", b[i]);
             break;
           }
       }
@@ -311,33 +122,82 @@ TEST_CASE("GAT over tiles keeps what is not finite to its neighbours") {
   });
 }
 
+}  // namespace
+
+TEST_CASE("attention over tiles is attention to the precision of its operands") {
+  check_precision(
+      {{1, 1}, {3, 5}, {8, 8}, {2, 33}, {4, 64}, {1, 72}, {2, 100}, {4, 128}, {16, 16}, {1, 128}}, "qkv",
+      [](const Edges& edges, const AttentionCase& shape, DType dtype, Device device) {
+        return DotCall(edges, shape, dtype, device);
+      },
+      [](const Edges& edges, int64_t width, size_t) {
+        // Errors of few numbers, or of logits of few products, do not even out.
+        return width >= 16 && edges.count() > 1000 ? 1.0 : edges.count() > 1 ? 4.0 : 8.0;
+      });
+}
+
+TEST_CASE("GAT over tiles is GAT to the precision of its operands") {
+  check_precision(
+      {{1, 1}, {3, 5}, {8, 8}, {2, 33}, {1, 64}, {2, 100}, {4, 128}}, "lrx",
+      [](const Edges& edges, const AttentionCase& shape, DType dtype, Device device) {
+        GatCall t(edges, shape, dtype, device);
+        if (dtype != DType::bf16) t.bias = random_tensor({t.heads * t.width}, dtype, device);
+        if (edges.rows() != edges.cols()) return t;
+        t.source = random_tensor({t.heads, t.width}, dtype, device);
+        t.target = random_tensor({t.heads, t.width}, dtype, device);
+        return t;
+      },
+      [](const Edges& edges, int64_t width, size_t k) {
+        // A row's gradients of logits cancel except for the slopes: errors are those of ⟨dO, x⟩.
+        return (width >= 16 && edges.count() > 1000 ? 1.0 : 4.0) *
+               (k == 2 || k == 3 ? std::sqrt(static_cast<double>(width)) : 1.0);
+      });
+}
+
+TEST_CASE("in attention over tiles NaN and infinities reach only neighbours") {
+  // A logit of -inf may make its row NaN or be left out of it: no infinity in k.
+  check_not_finite<DotCall>("qkv", {{&DotCall::q, NAN},
+                                    {&DotCall::q, INFINITY},
+                                    {&DotCall::k, NAN},
+                                    {&DotCall::v, NAN},
+                                    {&DotCall::v, INFINITY},
+                                    {&DotCall::d_o, NAN},
+                                    {&DotCall::d_o, INFINITY}});
+  check_not_finite<GatCall>(
+      "lrx", {{&GatCall::x, NAN}, {&GatCall::l, NAN}, {&GatCall::r, NAN}, {&GatCall::d_o, NAN}});
+}
+
+TEST_CASE("attention over tiles scales operands far from 1") {
+  on_tile_devices([&](Device device, DType dtype) {
+    const Edges edges(random_rows(300, 300, 40.0, 6), 300, false, device);
+    const Tiles tiles(edges, 2);
+    DotCall call(edges, {2, 40, 0, false}, dtype, device);
+    call.q = spoilt(call.q, 0x1p-60, {});
+    call.k = spoilt(call.k, 0x1p60, {});
+    call.v = spoilt(call.v, 0x1p40, {});
+    call.d_o = spoilt(call.d_o, 0x1p-70, {});
+    const auto got = outputs(call, &tiles, "qkv"), wanted = outputs(call, nullptr, "qkv");
+    for (size_t k = 0; k < 5; ++k) {
+      CAPTURE(k);
+      CHECK(relative_error(got[k], wanted[k]) <= (dtype == DType::f32 ? 1e-3 : 2e-2));
+    }
+  });
+}
+
 TEST_CASE("attention over tiles refuses what it cannot do") {
-  const Device device = Device::cpu();
-  const Edges edges(small_rows(), 61, false, device);
-  const RowTiles tiles = kernels::make_row_tiles(edges.csr, 1),
-                 other = kernels::make_row_tiles(edges.transposed, 1);
-  Tensor x = random_tensor({61, 129}), q = random_tensor({8, 129}), o = Tensor::empty({8, 129}),
-         lse = Tensor::empty({8, 1}), none;
-  const auto call = [&](const RowTiles* with, const Tensor& v, kernels::AttentionDropout dropout) {
-    kernels::dot_attention({.a = edges.a(),
-                            .tiles = with,
-                            .heads = 1,
-                            .scale = 1.0f,
-                            .q = q,
-                            .k = x,
-                            .v = v,
-                            .dropout = dropout,
-                            .o = o,
-                            .o_attr = none,
-                            .lse = lse});
+  const Edges edges(small_rows(), 61, false, {});
+  const Tiles tiles(edges, 1);
+  const auto call = [&](int64_t width, const RowTiles& with, bool dropout = false,
+                        Values kind = Values::own) {
+    DotCall t(edges, {1, width, 0, dropout}, DType::f32, {}, kind);
+    t.tiles = &with;
+    t.forward();
   };
-  CHECK_THROWS_WITH_AS(call(&other, x, {}),
-                       "dot_attention: tiles of another structure: [61, 8], expected [8, 61]", Error);
-  CHECK_THROWS_WITH_AS(call(&tiles, x, {}),
-                       "dot_attention: over tiles expected heads of at most 128 features, got 129", Error);
-  x = random_tensor({61, 64}), q = random_tensor({8, 64}), o = Tensor::empty({8, 64});
-  CHECK_THROWS_WITH_AS(call(&tiles, x, attention_dropout(true)),
-                       "dot_attention: over tiles there is neither attention dropout nor edge features",
-                       Error);
-  CHECK_THROWS_WITH_AS(call(&tiles, none, {}), "dot_attention: over tiles keys cannot be values", Error);
+  CHECK_ERROR(call(129, tiles.by_column),
+              "dot_attention: tiles of another structure: [61, 8], expected [8, 61]");
+  CHECK_ERROR(call(129, tiles.by_row),
+              "dot_attention: over tiles expected heads of at most 128 features, got 129");
+  CHECK_ERROR(call(64, tiles.by_row, true),
+              "dot_attention: over tiles there is neither attention dropout nor edge features");
+  CHECK_ERROR(call(64, tiles.by_row, false, Values::keys), "dot_attention: over tiles keys cannot be values");
 }

@@ -16,7 +16,7 @@ inline Rows random_rows(int64_t rows, int64_t cols, double mean, unsigned seed) 
   std::mt19937 random(seed);
   std::poisson_distribution<int> length(mean);
   std::uniform_int_distribution<int32_t> column(0, static_cast<int32_t>(cols) - 1);
-  Rows lists(static_cast<size_t>(rows));
+  Rows lists(uz(rows));
   for (auto& list : lists)
     for (int left = length(random); left > 0; --left) list.push_back(column(random));
   return lists;
@@ -65,11 +65,11 @@ inline std::vector<Named> tile_structures() {
 }
 
 /// Devices with products over tiles.
-inline std::vector<Device> product_devices() {
+inline Devices product_devices() {
   std::vector<Device> all{Device::cpu()};
   for (Device device : devices())
     if (kernels::has_tile_spmm(device)) all.push_back(device);
-  return all;
+  return Devices(all);
 }
 
 }  // namespace adj::test

@@ -186,4 +186,9 @@ inline void check(const std::function<Var(const std::vector<Var>&)>& f, const st
   CHECK(result.passed);
 }
 
+/// The same, for an f of several lines.
+inline void check(const std::vector<Tensor>& inputs, const std::function<Var(const std::vector<Var>&)>& f) {
+  check(f, inputs);
+}
+
 }  // namespace adj::test
