@@ -15,6 +15,14 @@ namespace adj::test {
 /// The CPU, and the first GPU if there is one; otherwise prints once what is skipped. Kernel tests run on
 /// each: `for (Device device : devices()) { CAPTURE(device.str()); … }`.
 const std::vector<Device>& devices();
+/// f(device) on each.
+template <class F>
+void on_devices(F&& f) {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    f(device);
+  }
+}
 
 /// Normal numbers, different at every call but the same in every run.
 Tensor random_tensor(Shape shape, DType dtype = DType::f32, Device device = {});
