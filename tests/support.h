@@ -47,6 +47,11 @@ class Devices final : public doctest::detail::ContextScopeBase {
 Devices devices();
 /// The first GPU, if there is one.
 std::optional<Device> gpu();
+/// f(device) on each.
+template <class F>
+void on_devices(F&& f) {
+  for (Device device : devices()) f(device);
+}
 
 /// Normal numbers, different at every call but the same in every run.
 Tensor random_tensor(Shape shape, DType dtype = DType::f32, Device device = {});

@@ -1,3 +1,4 @@
+#include "../support.h"
 #include <adjoint/core/keyed_cache.h>
 
 #include <atomic>

@@ -1,7 +1,5 @@
-#include "../captures.h"
-#include "../support.h"
+#include "edges.h"
 #include <adjoint/core/explain.h>
-#include <adjoint/graph/graph.h>
 
 #include <algorithm>
 
@@ -11,11 +9,17 @@ using namespace adj::test;
 namespace {
 
 struct Edges {
+  Relation list(const detail::ListUse& use = {}) const {
+    return Relation::from_coo(nodes, nodes, src, dst, use);
+  }
+  Graph sorted(bool weighted = false) const {
+    return Graph::from_coo(nodes, src, dst, weighted ? weight : Tensor());
+  }
   int64_t nodes;
   Tensor src, dst, weight;
 };
 
-/// Some of them loops, several of one node; some parallel; a node of many and some of none.
+/// With loops, several of one node; parallel edges; a node with many edges and some without.
 Edges random_edges(int64_t nodes, int64_t count, Device device) {
   auto src = random_ints(count, 0, static_cast<int32_t>(nodes)).to_vector<int32_t>();
   auto dst = random_ints(count, 0, static_cast<int32_t>(nodes - 3)).to_vector<int32_t>();
@@ -26,16 +30,12 @@ Edges random_edges(int64_t nodes, int64_t count, Device device) {
     if (e % 7 == 1) src[e] = src[e - 1], dst[e] = dst[e - 1];
     weight.push_back(0.25f + static_cast<float>(e % 9));
   }
-  return {nodes, Tensor::from(src, device), Tensor::from(dst, device), Tensor::from(weight, device)};
-}
-
-Graph graph_of(const Edges& e, bool weighted, const detail::ListUse& use = {}) {
-  return Graph(Relation::from_coo(e.nodes, e.nodes, e.src, e.dst, use), weighted ? e.weight : Tensor());
+  return {nodes, ints(src, device), ints(dst, device), Tensor::from(weight, device)};
 }
 
 }  // namespace
 
-TEST_CASE("the rule scatters where sums are few and narrow, and the counts alone decide") {
+TEST_CASE("the rule scatters few and narrow sums, by counts only") {
   for (Device device : {Device::cpu(), Device::cuda(0)}) {
     CAPTURE(device.str());
     const auto scatters = [&](int64_t edges, const detail::ListUse& use) {
@@ -45,27 +45,24 @@ TEST_CASE("the rule scatters where sums are few and narrow, and the counts alone
     CHECK_FALSE(scatters(100000, {.sums = 1000, .width = 256}));
     CHECK_FALSE(scatters(100000, {}));  // no use known
     CHECK_FALSE(scatters(0, {.sums = 0, .width = 1}));
-    const detail::AggregationCost once =
-        detail::aggregation_cost(1000, 5000, {.sums = 4, .width = 16, .backward = false}, device);
-    const detail::AggregationCost both =
-        detail::aggregation_cost(1000, 5000, {.sums = 4, .width = 16}, device);
+    const auto cost = [&](const detail::ListUse& use) {
+      return detail::aggregation_cost(1000, 5000, use, device);
+    };
+    const detail::AggregationCost once = cost({.sums = 4, .width = 16, .backward = false}),
+                                  both = cost({.sums = 4, .width = 16}),
+                                  wide = cost({.sums = 8, .width = 64});
     CHECK(both.sorting == doctest::Approx(2 * once.sorting));
     CHECK(both.scattering == once.scattering);
-    const detail::AggregationCost wide =
-        detail::aggregation_cost(1000, 5000, {.sums = 8, .width = 64}, device);
     CHECK(wide.scattering > both.scattering);
     CHECK(wide.sorting == both.sorting);
   }
 }
 
-TEST_CASE("only a list scatters, by its use or because it was asked for") {
+TEST_CASE("only a list scatters, by its use or the compute context") {
   const detail::ListUse few{.sums = 1, .width = 1}, many{.sums = 100000, .width = 512};
-  for (Device device : devices()) {
-    CAPTURE(device.str());
+  on_devices([&](Device device) {
     const Edges e = random_edges(500, 4000, device);
-    const auto list = [&](const detail::ListUse& use) {
-      return Relation::from_coo(500, 500, e.src, e.dst, use);
-    };
+    const auto list = [&](const detail::ListUse& use) { return e.list(use); };
     CHECK_FALSE(list({}).scatters(DType::f32));
     CHECK(list(few).scatters(DType::f32));
     CHECK(list(few).scatters(DType::bf16));
@@ -73,7 +70,7 @@ TEST_CASE("only a list scatters, by its use or because it was asked for") {
     CHECK(list(few).reversed().scatters(DType::f32));
     CHECK(list(few).loops_appended().scatters(DType::f32));
     CHECK_FALSE(list(many).scatters(DType::f32));
-    const Relation sorted = Graph::from_coo(500, e.src, e.dst).relation();
+    const Relation sorted = e.sorted().relation();
     {
       const ComputeScope scope({.aggregation = Aggregation::scatter});
       CHECK(list({}).scatters(DType::f32));
@@ -82,12 +79,12 @@ TEST_CASE("only a list scatters, by its use or because it was asked for") {
     }
     const ComputeScope scope({.aggregation = Aggregation::reduce});
     CHECK_FALSE(list(few).scatters(DType::f32));
-  }
+  });
 }
 
 TEST_CASE("a list keeps its use on another device") {
   const Edges e = random_edges(500, 4000, Device::cpu());
-  const Relation list = Relation::from_coo(500, 500, e.src, e.dst, {.sums = 1, .width = 1});
+  const Relation list = e.list({.sums = 1, .width = 1});
   for (Device device : devices()) {
     CHECK(list.to(device).scatters(DType::f32));
     CHECK(list.loops_appended().to(device).coo().loops == 500);
@@ -99,24 +96,23 @@ TEST_CASE("degrees of a list have the bits of sorted rows") {
     for (int64_t edges : {0, 1, 700, 90000}) {
       CAPTURE(edges);
       const Edges e = random_edges(1000, edges, device);
-      const Relation list = Relation::from_coo(1000, 1000, e.src, e.dst);
-      const Relation sorted = Graph::from_coo(1000, e.src, e.dst).relation();
+      const Relation list = e.list(), sorted = e.sorted().relation();
       CHECK(same_bits(list.in_degrees(), sorted.in_degrees()));
       CHECK(same_bits(list.out_degrees(), sorted.out_degrees()));
       CHECK(same_bits(list.reversed().in_degrees(), sorted.out_degrees()));
     }
 }
 
-TEST_CASE("loops are appended behind the edges, whose numbers stay") {
+TEST_CASE("loops are appended after the edges, which keep their numbers") {
   for (Device device : devices()) {
     const Edges e = random_edges(40, 90, device);
-    const Relation list = Relation::from_coo(40, 40, e.src, e.dst);
+    const Relation list = e.list();
     const Relation& looped = list.loops_appended();
     CHECK(&looped == &list.loops_appended());
     CHECK(looped.num_edges() == 130);
     CHECK(looped.coo().loops == 40);
     auto src = e.src.to_vector<int32_t>(), dst = e.dst.to_vector<int32_t>();
-    for (int32_t i = 0; i < 40; ++i) src.push_back(i), dst.push_back(i);
+    for (int32_t i : numbers(40)) src.push_back(i), dst.push_back(i);
     CHECK(looped.edge_index().src.to_vector<int32_t>() == src);
     CHECK(looped.edge_index().dst.to_vector<int32_t>() == dst);
     CHECK(looped.reversed().coo().row.to_vector<int32_t>() == src);
@@ -124,14 +120,14 @@ TEST_CASE("loops are appended behind the edges, whose numbers stay") {
   }
 }
 
-TEST_CASE("the adjacencies of a list are those of the sorted graph, entry by entry") {
+TEST_CASE("the adjacencies of a list equal those of the sorted graph") {
   for (Device device : devices())
     for (bool weighted : {false, true}) {
       CAPTURES(device.str(), weighted);
       const Edges e = random_edges(60, 400, device);
-      const Graph sorted = Graph::from_coo(60, e.src, e.dst, weighted ? e.weight : Tensor());
+      const Graph sorted = e.sorted(weighted);
       const ComputeScope scope({.aggregation = Aggregation::scatter});
-      const Graph list = graph_of(e, weighted);
+      const Graph list(e.list(), weighted ? e.weight : Tensor());
       CHECK(close(list.adjacency().to_dense(), sorted.adjacency().to_dense()));
       CHECK(close(list.mean_adjacency().to_dense(), sorted.mean_adjacency().to_dense()));
       for (float loop : {0.0f, 1.0f, 2.0f}) {
@@ -140,18 +136,17 @@ TEST_CASE("the adjacencies of a list are those of the sorted graph, entry by ent
         CHECK(a.relation().scatters(DType::f32));
         CHECK(close(a.to_dense(), sorted.gcn_adjacency(loop).to_dense(), 1e-6));
       }
-      // Where a matrix of a list is read as CSR all the same, it is one.
+      // It can still be read as CSR.
       const SparseMatrix& a = list.gcn_adjacency();
       CHECK(a.matrix().csr.entries() == a.entries());
     }
 }
 
-TEST_CASE("--explain says which way and why") {
+TEST_CASE("--explain names the choice and the reason") {
   set_explaining(true);
   const Edges e = random_edges(500, 4000, Device::cpu());
   const auto says = [&](const detail::ListUse& use, const char* what) {
-    const Relation list = Relation::from_coo(500, 500, e.src, e.dst, use);
-    (void)list.scatters(DType::f32);
+    (void)e.list(use).scatters(DType::f32);
     const auto lines = explanations();
     return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {
       return line.starts_with("sums over a list of 4000 edges between 500 and 500 nodes, float32, cpu: ") &&
@@ -166,8 +161,8 @@ TEST_CASE("--explain says which way and why") {
   set_explaining(false);
 }
 
-TEST_CASE("lists refuse uses and loops that make no sense") {
-  const Tensor none = Tensor::empty({0}, DType::i32);
+TEST_CASE("lists refuse negative uses, and loops between two sets of nodes") {
+  const Tensor none = ints({});
   CHECK_THROWS_WITH_AS(Relation::from_coo(3, 4, none, none, {.sums = -1}),
                        doctest::Contains("for -1 sums of width 0, expected 0 or more"), Error);
   CHECK_THROWS_WITH_AS(

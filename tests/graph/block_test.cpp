@@ -1,4 +1,4 @@
-#include "../support.h"
+#include "edges.h"
 #include <adjoint/graph/block.h>
 
 using namespace adj;
@@ -9,14 +9,14 @@ namespace {
 using I = std::vector<int32_t>;
 
 Relation two_targets(Device device = {}) {
-  return Relation::from_coo(4, 2, Tensor::from(I{3, 0, 2}, device), Tensor::from(I{1, 0, 0}, device));
+  return Relation::from_coo(4, 2, ints({3, 0, 2}, device), ints({1, 0, 0}, device));
 }
 
 }  // namespace
 
-TEST_CASE("a block knows who its nodes and edges are in the whole graph") {
+TEST_CASE("a block has the numbers of its nodes and edges in the whole graph") {
   for (Device device : devices()) {
-    const Block block(two_targets(), Tensor::from(I{70, 10, 30, 90}), Tensor::from(I{5, 6, 2}));
+    const Block block(two_targets(), ints({70, 10, 30, 90}), ints({5, 6, 2}));
     const Block moved = block.to(device);
     CHECK(moved.device() == device);
     CHECK(moved.num_dst() == 2);
@@ -31,17 +31,16 @@ TEST_CASE("a block knows who its nodes and edges are in the whole graph") {
 
 TEST_CASE("the targets of a block are the first of its sources") {
   for (Device device : devices()) {
-    const Tensor sources = Tensor::from(std::vector<int64_t>{7, 1, 3, 9}, device);
-    CHECK(Block(two_targets(device), Tensor::from(I{7, 1}, device), sources, {}).num_dst() == 2);
-    CHECK_THROWS_WITH_AS(Block(two_targets(device), Tensor::from(I{7, 3}, device), sources, {}),
+    const Tensor sources = longs({7, 1, 3, 9}, device);
+    CHECK(Block(two_targets(device), ints({7, 1}, device), sources, {}).num_dst() == 2);
+    CHECK_THROWS_WITH_AS(Block(two_targets(device), ints({7, 3}, device), sources, {}),
                          "block: target 1 is node 3 but source 1 is node 1, expected the same", Error);
-    CHECK_THROWS_WITH_AS(Block(two_targets(device), Tensor::from(I{7}, device), sources, {}),
+    CHECK_THROWS_WITH_AS(Block(two_targets(device), ints({7}, device), sources, {}),
                          doctest::Contains("target nodes are [1] int32"), Error);
   }
-  CHECK_THROWS_WITH_AS(Block(two_targets().reversed(), Tensor::from(I{1, 2})),
+  CHECK_THROWS_WITH_AS(Block(two_targets().reversed(), ints({1, 2})),
                        doctest::Contains("4 targets but 2 sources"), Error);
-  CHECK_THROWS_WITH_AS(Block(two_targets(), Tensor::from(I{1, 2})), doctest::Contains("expected [4] int32"),
-                       Error);
-  CHECK_THROWS_WITH_AS(Block(two_targets(), Tensor::from(I{1, 2, 3, 4}), Tensor::from(I{1})),
+  CHECK_THROWS_WITH_AS(Block(two_targets(), ints({1, 2})), doctest::Contains("expected [4] int32"), Error);
+  CHECK_THROWS_WITH_AS(Block(two_targets(), ints({1, 2, 3, 4}), ints({1})),
                        doctest::Contains("edge ids are [1] int32"), Error);
 }

@@ -1,4 +1,4 @@
-#include "../support.h"
+#include "edges.h"
 #include <adjoint/graph/hetero_graph.h>
 
 using namespace adj;
@@ -14,16 +14,16 @@ const EdgeType kWrites{"author", "writes", "paper"}, kCites{"paper", "cites", "p
 
 HeteroGraph library() {
   const auto relation = [](int64_t num_src, int64_t num_dst, const I& src, const I& dst) {
-    return Relation::from_coo(num_src, num_dst, Tensor::from(src), Tensor::from(dst));
+    return Relation::from_coo(num_src, num_dst, ints(src), ints(dst));
   };
   return HeteroGraph({{"author", 3}, {"paper", 5}, {"venue", 1}},
-                     {{kWrites, {relation(3, 5, {2, 0}, {4, 1}), {{"year", Tensor::from(I{1990, 1980})}}}},
+                     {{kWrites, {relation(3, 5, {2, 0}, {4, 1}), {{"year", ints({1990, 1980})}}}},
                       {kCites, {relation(5, 5, {0, 0, 1}, {1, 2, 2})}}});
 }
 
 }  // namespace
 
-TEST_CASE("a heterogeneous graph holds its relations by type, on any device") {
+TEST_CASE("a heterogeneous graph has its relations by type, on any device") {
   for (Device device : devices()) {
     const HeteroGraph graph = library().to(device);
     CHECK(graph.device() == device);
@@ -42,7 +42,7 @@ TEST_CASE("a heterogeneous graph holds its relations by type, on any device") {
   }
 }
 
-TEST_CASE("a type that does not exist is refused with those that do") {
+TEST_CASE("an unknown type is refused, and the known ones are listed") {
   const HeteroGraph graph = library();
   CHECK_THROWS_WITH_AS((void)graph.num_nodes("book"),
                        "hetero graph: no nodes of type \"book\", expected one of: author, paper, venue",

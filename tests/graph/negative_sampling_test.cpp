@@ -1,34 +1,20 @@
 #include "../captures.h"
-#include "../support.h"
+#include "edges.h"
 #include <adjoint/graph/sample/negative_sampling.h>
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 using namespace adj;
 using namespace adj::test;
 
 namespace {
 
-using Cell = std::pair<int32_t, int32_t>;  // source, target
-
-std::vector<Cell> cells_of(const EdgeIndex& edges) {
-  const auto src = edges.src.to_vector<int32_t>(), dst = edges.dst.to_vector<int32_t>();
-  std::vector<Cell> cells;
-  for (size_t e = 0; e < src.size(); ++e) cells.emplace_back(src[e], dst[e]);
-  return cells;
-}
-
-Graph random_graph(int32_t nodes, int64_t edges, Device device = {}) {
-  return Graph::from_coo(nodes, random_ints(edges, 0, nodes, device), random_ints(edges, 0, nodes, device));
-}
-
 /// Every pair but those of `edges`, and the diagonal unless asked for.
 std::set<Cell> free_cells(const Graph& graph, bool diagonal) {
   std::set<Cell> free;
-  for (int32_t j = 0; j < graph.num_nodes(); ++j)
-    for (int32_t i = 0; i < graph.num_nodes(); ++i)
+  for (int32_t j : numbers(graph.num_nodes()))
+    for (int32_t i : numbers(graph.num_nodes()))
       if (diagonal || i != j) free.insert({j, i});
   for (const Cell& cell : cells_of(graph.edge_index())) free.erase(cell);
   return free;
@@ -49,7 +35,7 @@ TEST_CASE("negative pairs have no edge, are no self-loops and are distinct, on s
           const EdgeIndex drawn = negative_sampling(graph, count, generator, {.self_loops = self_loops});
           CHECK(drawn.src.device() == device);
           const std::vector<Cell> cells = cells_of(drawn);
-          const std::set<Cell> distinct(cells.begin(), cells.end());
+          const std::set<Cell> distinct = set_of(cells);
           CHECK(static_cast<int64_t>(distinct.size()) == count);
           CHECK(std::includes(free.begin(), free.end(), distinct.begin(), distinct.end()));
         }
@@ -81,7 +67,7 @@ TEST_CASE("every pair without an edge is as likely as any other") {
   }
 }
 
-TEST_CASE("what is drawn depends on graph and generator, not on device, edge order or threads") {
+TEST_CASE("negative pairs depend on graph and generator, not on device or threads") {
   const Graph graph = random_graph(200, 3000);
   const auto drawn = [](const Graph& from, uint64_t seed) {
     Generator generator(seed);
@@ -95,14 +81,12 @@ TEST_CASE("what is drawn depends on graph and generator, not on device, edge ord
 }
 
 TEST_CASE("pairs of two sets of nodes, repeated pairs, and a graph without any free pair") {
-  const Relation relation = Relation::from_coo(2, 3, Tensor::from(std::vector<int32_t>{0, 0, 1}),
-                                               Tensor::from(std::vector<int32_t>{0, 1, 2}));
+  const Relation relation = Relation::from_coo(2, 3, ints({0, 0, 1}), ints({0, 1, 2}));
   Generator generator(5);
-  const std::vector<Cell> cells = cells_of(negative_sampling(relation, 3, generator));
-  CHECK(std::set<Cell>(cells.begin(), cells.end()) == std::set<Cell>{{0, 2}, {1, 0}, {1, 1}});
+  CHECK(set_of(cells_of(negative_sampling(relation, 3, generator))) ==
+        std::set<Cell>{{0, 2}, {1, 0}, {1, 1}});
   CHECK(negative_sampling(relation, 50, generator, true).src.numel() == 50);
-  const Graph complete =
-      Graph::from_coo(2, Tensor::from(std::vector<int32_t>{0, 1}), Tensor::from(std::vector<int32_t>{1, 0}));
+  const Graph complete = graph_of(2, {0, 1}, {1, 0});
   CHECK_THROWS_AS((void)negative_sampling(complete, 1, generator, {.repeated = true}), Error);
   CHECK(negative_sampling(complete, 0, generator).src.numel() == 0);
   CHECK(cells_of(negative_sampling(complete, 2, generator, {.self_loops = true})).size() == 2);

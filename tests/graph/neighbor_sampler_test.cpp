@@ -1,13 +1,11 @@
-// Sampled neighbourhoods: what a batch of blocks promises, whatever was drawn (neighbor_draws_test.cpp counts
-// the draws).
+// Properties of every sampled batch; neighbor_draws_test.cpp counts draws.
 
-#include "../captures.h"
-#include "../support.h"
+#include "edges.h"
 #include <adjoint/autograd/edge.h>
+#include <adjoint/autograd/index.h>
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/core/parallel.h>
 #include <adjoint/core/stream.h>
-#include <adjoint/graph/generate/generators.h>
 #include <adjoint/graph/sample/negative_sampling.h>
 #include <adjoint/graph/sample/neighbor_sampler.h>
 
@@ -22,48 +20,40 @@ using namespace adj::test;
 
 namespace {
 
-Graph graph_of(int64_t nodes, const std::vector<int32_t>& src, const std::vector<int32_t>& dst,
-               const std::vector<float>& weight = {}) {
-  return Graph::from_coo(nodes, Tensor::from(src), Tensor::from(dst),
-                         weight.empty() ? Tensor() : Tensor::from(weight));
-}
-
 Graph skewed(int64_t nodes, int64_t edges, bool weighted = false) {
   const EdgeList list = rmat_graph(nodes, edges, {}, 5);
   std::vector<float> weight;
-  if (weighted)
-    for (size_t e = 0; e < list.src.size(); ++e) weight.push_back(static_cast<float>(e % 5) * 0.25f);
-  return graph_of(list.nodes, list.src, list.dst, weight);
+  for (int32_t e : numbers(std::ssize(list.src))) weight.push_back(static_cast<float>(e % 5) * 0.25f);
+  return Graph::from_coo(nodes, ints(list.src), ints(list.dst), weighted ? Tensor::from(weight) : Tensor());
 }
 
 Tensor every(int64_t n, int64_t step = 1) {
   std::vector<int32_t> ids;
   for (int64_t i = 0; i < n; i += step) ids.push_back(static_cast<int32_t>(i));
-  return Tensor::from(ids);
+  return ints(ids);
 }
 
-/// A block's edges and nodes on the host, in global ids.
+/// A block on the host.
 struct Read {
-  std::vector<int32_t> nodes, edge;  // of sources; of edges
-  std::vector<int32_t> src, dst;     // local
   explicit Read(const Block& block)
-      : nodes(block.src_nodes().to_vector<int32_t>()), edge(block.edge_ids().to_vector<int32_t>()) {
-    const EdgeIndex edges = block.relation().edge_index();
-    src = edges.src.to_vector<int32_t>();
-    dst = edges.dst.to_vector<int32_t>();
-  }
+      : nodes(block.src_nodes().to_vector<int32_t>()),
+        edge(block.edge_ids().to_vector<int32_t>()),
+        src(block.relation().edge_index().src.to_vector<int32_t>()),
+        dst(block.relation().edge_index().dst.to_vector<int32_t>()) {}
+  std::vector<int32_t> nodes, edge;  // global numbers of sources and edges
+  std::vector<int32_t> src, dst;     // local
 };
 
-/// All that holds of every batch.
+/// The properties of every batch.
 void check_batch(const Graph& graph, const Tensor& seeds, const std::vector<Block>& blocks,
                  const NeighborSampling& options) {
-  const auto from = graph.edge_index().src.to_vector<int32_t>(),
-             to = graph.edge_index().dst.to_vector<int32_t>();
+  const std::vector<Cell> cells = cells_of(graph.edge_index());
   std::vector<float> weight;
   if (options.weighted) weight = graph.edge_weight().to_vector<float>();
   std::vector<int64_t> choosable(static_cast<size_t>(graph.num_nodes()));
-  for (size_t e = 0; e < to.size(); ++e)
-    choosable[static_cast<size_t>(to[e])] += static_cast<int64_t>(weight.empty() || weight[e] > 0.0f);
+  for (size_t e = 0; e < cells.size(); ++e)
+    choosable[static_cast<size_t>(cells[e].second)] +=
+        static_cast<int64_t>(weight.empty() || weight[e] > 0.0f);
   REQUIRE(blocks.size() == options.fanouts.size());
   auto targets = seeds.to(DType::i32).to_vector<int32_t>();
   for (size_t hop = 0; hop < blocks.size(); ++hop) {
@@ -73,9 +63,9 @@ void check_batch(const Graph& graph, const Tensor& seeds, const std::vector<Bloc
     const Read read(block);
     const auto num_dst = static_cast<size_t>(block.num_dst());
     REQUIRE(num_dst == targets.size());
-    // The targets stand first, every source once, and the others in order of first appearance.
+    // Every source once: first the targets, then the others in order of first appearance.
     REQUIRE(std::equal(targets.begin(), targets.end(), read.nodes.begin()));
-    CHECK(std::set<int32_t>(read.nodes.begin(), read.nodes.end()).size() == read.nodes.size());
+    CHECK(set_of(read.nodes).size() == read.nodes.size());
     auto next = static_cast<int32_t>(num_dst);
     bool first_named = true, of_graph = true, apart = true, positive = true;
     std::vector<int64_t> taken(num_dst);
@@ -84,8 +74,8 @@ void check_batch(const Graph& graph, const Tensor& seeds, const std::vector<Bloc
       first_named &= read.src[e] <= next;
       next = std::max(next, read.src[e] + 1);
       const auto id = static_cast<size_t>(read.edge[e]);
-      of_graph &= from[id] == read.nodes[static_cast<size_t>(read.src[e])] &&
-                  to[id] == read.nodes[static_cast<size_t>(read.dst[e])];
+      of_graph &= cells[id] == Cell{read.nodes[static_cast<size_t>(read.src[e])],
+                                    read.nodes[static_cast<size_t>(read.dst[e])]};
       apart &= seen.emplace(read.dst[e], read.edge[e]).second;
       positive &= weight.empty() || weight[id] > 0.0f;
       ++taken[static_cast<size_t>(read.dst[e])];
@@ -110,21 +100,17 @@ void check_batch(const Graph& graph, const Tensor& seeds, const std::vector<Bloc
 }
 
 bool same(const std::vector<Block>& a, const std::vector<Block>& b) {
-  if (a.size() != b.size()) return false;
-  for (size_t k = 0; k < a.size(); ++k) {
-    const Csr &one = a[k].relation().csr(), &other = b[k].relation().csr();
-    const auto equal = [](const Tensor& x, const Tensor& y) {
-      return x.shape() == y.shape() &&
-             x.to(DType::i64).to_vector<int64_t>() == y.to(DType::i64).to_vector<int64_t>();
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Block& x, const Block& y) {
+    const Csr &one = x.relation().csr(), &other = y.relation().csr();
+    const auto equal = [](const Tensor& s, const Tensor& t) {
+      return same_bits(s.to(DType::i64), t.to(DType::i64));
     };
-    if (!equal(a[k].src_nodes(), b[k].src_nodes()) || !equal(a[k].edge_ids(), b[k].edge_ids()) ||
-        !equal(one.indices, other.indices) || !equal(one.offsets, other.offsets))
-      return false;
-  }
-  return true;
+    return equal(x.src_nodes(), y.src_nodes()) && equal(x.edge_ids(), y.edge_ids()) &&
+           equal(one.indices, other.indices) && equal(one.offsets, other.offsets);
+  });
 }
 
-std::vector<NeighborSampling> ways() {
+std::vector<NeighborSampling> samplings() {
   return {{.fanouts = {5, 3}},
           {.fanouts = {4, -1, 2}},
           {.fanouts = {100, 40}},
@@ -137,18 +123,18 @@ std::vector<NeighborSampling> ways() {
 
 }  // namespace
 
-TEST_CASE("neighbor sampler: blocks of any kind are of the graph, counted, in order, the same again") {
+TEST_CASE("neighbor sampler: batches of all options are right, repeatable, and equal on all devices") {
   const Graph host = skewed(400, 6000, true);
   for (Device device : devices()) {
     const Graph graph = host.to(device);
-    for (const NeighborSampling& options : ways()) {
+    for (const NeighborSampling& options : samplings()) {
       CAPTURES(device.str(), options.fanouts[0]);
       const NeighborSampler sampler(graph, options);
       for (const Tensor& seeds : {every(400, 7), every(400)}) {
         const std::vector<Block> blocks = sampler.sample(seeds.to(device), 11);
         check_batch(graph, seeds, blocks, options);
         CHECK(same(blocks, sampler.sample(seeds.to(DType::i64).to(device), 11)));
-        // To the bit what the host draws.
+        // The same bits as on the host.
         CHECK(same(blocks, NeighborSampler(host, options).sample(seeds, 11)));
       }
       if (options.fanouts[0] < 100)
@@ -157,9 +143,9 @@ TEST_CASE("neighbor sampler: blocks of any kind are of the graph, counted, in or
   }
 }
 
-TEST_CASE("neighbor sampler: the number of threads, and who else samples, changes nothing") {
+TEST_CASE("neighbor sampler: batches do not depend on the number of threads or other samplers") {
   const Graph graph = skewed(3000, 60000, true);
-  for (const NeighborSampling& options : ways()) {
+  for (const NeighborSampling& options : samplings()) {
     const NeighborSampler sampler(graph, options);
     std::vector<std::vector<Block>> expected;
     {
@@ -180,9 +166,9 @@ TEST_CASE("neighbor sampler: the number of threads, and who else samples, change
   }
 }
 
-TEST_CASE("neighbor sampler: what a node takes is a matter of its own") {
+TEST_CASE("neighbor sampler: the edges of a node do not depend on the other seeds") {
   const Graph graph = skewed(500, 8000, true);
-  for (NeighborSampling options : ways()) {
+  for (NeighborSampling options : samplings()) {
     options.fanouts.resize(1);
     const NeighborSampler sampler(graph, options);
     const auto edges_of = [&](const Tensor& seeds, int32_t node) {
@@ -194,41 +180,30 @@ TEST_CASE("neighbor sampler: what a node takes is a matter of its own") {
       return edges;
     };
     for (int32_t node : {0, 4, 60, 204, 499})
-      CHECK(edges_of(Tensor::from(std::vector<int32_t>{7, node, 9}), node) == edges_of(every(500), node));
+      CHECK(edges_of(ints({7, node, 9}), node) == edges_of(every(500), node));
   }
 }
 
-TEST_CASE("neighbor sampler: an aggregation over blocks is the graph's where all neighbours are taken") {
+TEST_CASE("neighbor sampler: with all neighbours, aggregation over a block equals that over the graph") {
   const Graph host = skewed(300, 4000);
-  for (Device device : devices()) {
-    CAPTURE(device.str());
+  on_devices([&](Device device) {
     const Graph graph = host.to(device);
     const Tensor x = random_tensor({300, 7}, DType::f64).to(device);
     for (Reduce reduce : {Reduce::sum, Reduce::mean, Reduce::max}) {
       const Var whole = aggregate(graph, Var(x), {.reduce = reduce});
       const Block block = NeighborSampler(graph, {.fanouts = {-1}}).sample(every(300, 3), 1)[0];
-      std::vector<double> expected;
-      const std::vector<double> all = values(whole.value()), features = values(x);
-      for (size_t i = 0; i < 300; i += 3)
-        expected.insert(expected.end(), all.begin() + static_cast<std::ptrdiff_t>(7 * i),
-                        all.begin() + static_cast<std::ptrdiff_t>(7 * i + 7));
-      std::vector<double> rows;
-      for (int32_t id : block.src_nodes().to_vector<int32_t>())
-        rows.insert(rows.end(), features.begin() + 7 * id, features.begin() + 7 * id + 7);
-      const Var input = Var::parameter(Tensor::from(rows, {block.num_src(), 7}, device));
+      const Var input = Var::parameter(index_select(Var(x), block.src_nodes()).value());
       const Var y = aggregate(block, input, {.reduce = reduce});
-      CHECK(close(y.value(), expected, 1e-12));
-      // Its gradient goes over the transposed block.
+      CHECK(close(y.value(), index_select(whole, block.dst_nodes()).value(), 1e-12));
+      // The gradient uses the transposed block.
       sum(y).backward();
-      double total = 0.0;
-      for (double g : values(input.grad())) total += g;
       if (reduce == Reduce::sum)
-        CHECK(total == doctest::Approx(7.0 * static_cast<double>(block.num_edges())));
+        CHECK(sum(Var(input.grad())).item() == doctest::Approx(7.0 * static_cast<double>(block.num_edges())));
     }
-  }
+  });
 }
 
-TEST_CASE("neighbor sampler: rows of a block need not ascend, and such a relation is no graph") {
+TEST_CASE("neighbor sampler: rows of a block may not ascend, and then are refused as a graph") {
   const Block block = NeighborSampler(skewed(300, 4000), {.fanouts = {-1}}).sample(every(300, 3), 1)[0];
   CHECK_FALSE(block.relation().rows_ascend());
   CHECK(block.relation().reversed().rows_ascend());
@@ -242,38 +217,36 @@ TEST_CASE("neighbor sampler: rows of a block need not ascend, and such a relatio
                        Error);
 }
 
-TEST_CASE("neighbor sampler: no seeds, no edges, loops, parallel edges, edges that keep a list's numbers") {
-  for (Device device : devices()) {
-    CAPTURE(device.str());
+TEST_CASE("neighbor sampler: no seeds, no edges, loops, parallel edges, relations from lists") {
+  on_devices([&](Device device) {
     const NeighborSampling options{.fanouts = {2, 2}};
-    {  // 0 has a self-loop and a triple edge from 1; 2 nothing.
-      const Graph graph = graph_of(3, {0, 1, 1, 1}, {0, 0, 0, 0}).to(device);
+    {  // 0 has a self-loop and a triple edge from 1; 2 has no edge.
+      const Graph graph = graph_of(3, {0, 1, 1, 1}, {0, 0, 0, 0}, device);
       const NeighborSampler all(graph, {.fanouts = {-1, 4}});
-      const Tensor seeds = Tensor::from(std::vector<int32_t>{2, 0}, device);
+      const Tensor seeds = ints({2, 0}, device);
       const auto blocks = all.sample(seeds, 1);
       check_batch(graph, seeds, blocks, all.options());
       CHECK(blocks[1].num_edges() == 4);
       CHECK(blocks[1].num_src() == 3);
-      const auto none = all.sample(Tensor::empty({0}, DType::i32, device), 1);
+      const auto none = all.sample(ints({}, device), 1);
       REQUIRE(none.size() == 2);
       CHECK(none[0].num_src() == 0);
       CHECK(none[0].num_edges() == 0);
-      const auto alone = all.sample(Tensor::from(std::vector<int64_t>{2}, device), 1);
+      const auto alone = all.sample(longs({2}, device), 1);
       CHECK(alone[0].num_src() == 1);
       CHECK(alone[0].num_edges() == 0);
     }
-    for (NeighborSampling way : ways()) {
-      if (way.weighted) continue;
-      const Graph graph = graph_of(5, {}, {}).to(device);
-      check_batch(graph, every(5), NeighborSampler(graph, way).sample(every(5).to(device), 1), way);
+    for (const NeighborSampling& any : samplings()) {
+      if (any.weighted) continue;
+      const Graph graph = graph_of(5, {}, {}, device);
+      check_batch(graph, every(5), NeighborSampler(graph, any).sample(every(5).to(device), 1), any);
     }
     {
-      const std::vector<int32_t> src{4, 2, 1, 3, 0, 2}, dst{1, 0, 1, 0, 2, 1};
-      const Graph graph(Relation::from_coo(5, 5, Tensor::from(src, device), Tensor::from(dst, device)));
+      const Graph graph(relation_of({5, {4, 2, 1, 3, 0, 2}, {1, 0, 1, 0, 2, 1}}, device));
       const NeighborSampler sampler(graph, options);
       check_batch(graph, every(5), sampler.sample(every(5).to(device), 1), options);
     }
-  }
+  });
 }
 
 TEST_CASE("neighbor sampler: bad seeds and options are refused") {
@@ -284,14 +257,14 @@ TEST_CASE("neighbor sampler: bad seeds and options are refused") {
       CHECK_THROWS_WITH_AS((void)sampler.sample(seeds ? seeds.to(device) : seeds, 1), doctest::Contains(why),
                            Error);
     };
-    refused(Tensor::from(std::vector<int32_t>{3, 20}), "seed 1 is 20, expected a node from 0 to 19");
-    refused(Tensor::from(std::vector<int64_t>{-1}), "seed 0 is -1");
-    refused(Tensor::from(std::vector<int64_t>{5, (int64_t{1} << 32) + 3}), "seed 1 is 4294967299");
-    refused(Tensor::from(std::vector<int32_t>{3, 7, 5, 7}), "seeds 1 and 3 are both node 7");
+    refused(ints({3, 20}), "seed 1 is 20, expected a node from 0 to 19");
+    refused(longs({-1}), "seed 0 is -1");
+    refused(longs({5, (int64_t{1} << 32) + 3}), "seed 1 is 4294967299");
+    refused(ints({3, 7, 5, 7}), "seeds 1 and 3 are both node 7");
     refused(Tensor::zeros({2}), "expected [B] int32 or int64");
     refused(Tensor::zeros({2, 2}, DType::i32), "expected [B] int32 or int64");
     refused({}, "expected [B] int32 or int64");
-    // None of which spoils the next batch.
+    // The next batch is right.
     check_batch(graph.to(device), every(20), sampler.sample(every(20).to(device), 1), {.fanouts = {2}});
   }
   const auto refused = [](const Graph& g, const NeighborSampling& options, const char* why) {
@@ -307,6 +280,7 @@ TEST_CASE("neighbor sampler: bad seeds and options are refused") {
   refused({}, {.fanouts = {2}}, "no graph");
   const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
   for (float bad : {-1.0f, nan, inf})
-    refused(graph_of(3, {0, 1, 2}, {0, 1, 2}, {1.0f, 0.0f, bad}), {.fanouts = {2}, .weighted = true},
-            "the weight of edge 2 is");
+    refused(
+        graph_of(3, {0, 1, 2}, {0, 1, 2}).with_edge_weight(Tensor::from(std::vector<float>{1.0f, 0.0f, bad})),
+        {.fanouts = {2}, .weighted = true}, "the weight of edge 2 is");
 }

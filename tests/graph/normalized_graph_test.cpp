@@ -1,19 +1,18 @@
-#include "../support.h"
+#include "edges.h"
 #include <adjoint/adjoint.h>
 
 using namespace adj;
 using namespace adj::test;
 
-// A graph whose weights were normalised beforehand, and layers that sum with them.
+// Graphs with weights that are normalised already, and layers that use them.
 
 namespace {
 
 constexpr int64_t kNodes = 40;
 
 Graph weighted(Device device) {
-  const EdgeList list = erdos_renyi_graph(kNodes, 160, {}, 5);
-  return Graph::from_coo(kNodes, Tensor::from(list.src, device), Tensor::from(list.dst, device),
-                         random_tensor({160}).to(device));
+  return graph_of(erdos_renyi_graph(kNodes, 160, {}, 5), device)
+      .with_edge_weight(random_tensor({160}).to(device));
 }
 
 Tensor product(const Graph& graph, const Tensor& x) {
@@ -22,7 +21,7 @@ Tensor product(const Graph& graph, const Tensor& x) {
 
 }  // namespace
 
-TEST_CASE("every matrix of a normalised graph is its weights as they stand") {
+TEST_CASE("every matrix of a normalised graph has its weights unchanged") {
   for (Device device : devices()) {
     const Graph plain = weighted(device), graph = plain.as_normalized();
     CHECK(graph.is_normalized());

@@ -1,6 +1,5 @@
 #include "../captures.h"
-#include "../support.h"
-#include <adjoint/graph/generate/generators.h>
+#include "edges.h"
 #include <adjoint/graph/order/orders.h>
 #include <adjoint/graph/order/partition.h>
 #include <adjoint/graph/transforms.h>
@@ -15,39 +14,22 @@ namespace {
 
 using Order = std::vector<int32_t>;
 
-Graph graph_of(const EdgeList& list, Device device = {}) {
-  return Graph::from_coo(list.nodes, Tensor::from(list.src, device), Tensor::from(list.dst, device));
-}
-
 Tensor shuffled(int64_t nodes, uint64_t seed = 1, Device device = {}) {
   Generator generator(seed);
   return random_order(nodes, generator, device);
 }
 
-std::vector<EdgeList> graphs() {
-  return {{0, {}, {}},
-          {1, {}, {}},
-          {1, {0, 0}, {0, 0}},
-          {2, {0}, {1}},
-          {50, {}, {}},
-          star_graph(60, false),
-          star_graph(60, true),
-          thinned_grid(100, 10, 360, 1),
-          erdos_renyi_graph(300, 200, 1),  // of many components
-          rmat_graph(256, 3000, {}, 2),
-          power_law_graph(4000, 20000, {.skewed_sources = true}, 3)};
-}
+std::vector<EdgeList> graphs() { return edge_lists(4000, 20000); }
 
 bool is_permutation_of(const Tensor& order, int64_t nodes) {
-  Order all = order.to_vector<int32_t>(), numbers(static_cast<size_t>(nodes));
-  std::iota(numbers.begin(), numbers.end(), 0);
+  Order all = order.to_vector<int32_t>();
   std::sort(all.begin(), all.end());
-  return all == numbers;
+  return all == numbers(nodes);
 }
 
 }  // namespace
 
-TEST_CASE("every order is a permutation, on every device and any number of threads the same") {
+TEST_CASE("every order is a permutation, equal on every device and for any number of threads") {
   for (const EdgeList& list : graphs())
     for (const std::string& name : order_names()) {
       CAPTURES(list.nodes, list.src.size(), name);
@@ -63,12 +45,10 @@ TEST_CASE("every order is a permutation, on every device and any number of threa
         const Threads threads(count);
         CHECK(same_bits(named_order(name, graph_of(list), options), order));
       }
-      // However the relation began.
+      // From any form of the relation.
       const Graph graph = graph_of(list);
       CHECK(same_bits(named_order(name, Relation::from_transposed(graph.out_edges()), options), order));
-      const Relation unsorted =
-          Relation::from_coo(list.nodes, list.nodes, Tensor::from(list.src), Tensor::from(list.dst));
-      CHECK(same_bits(named_order(name, unsorted, options), order));
+      CHECK(same_bits(named_order(name, relation_of(list), options), order));
     }
 }
 
@@ -81,7 +61,7 @@ TEST_CASE("reverse Cuthill-McKee finds the band of a grid that was shuffled") {
   const EdgeSpans spans = edge_spans(permuted(mixed, rcm_order(mixed)));
   CHECK(spans.bandwidth <= kColumns + 2);
   CHECK(spans.mean <= kColumns);
-  // A way, and another one: each becomes a line.
+  // Two paths: each becomes a line.
   const Graph ways = graph_of({7, {6, 0, 3, 1, 5}, {0, 3, 1, 4, 2}});
   CHECK(edge_spans(permuted(ways, rcm_order(ways))).bandwidth == 1);
 }
@@ -97,7 +77,7 @@ TEST_CASE("Rabbit order gathers communities") {
   const PlantedPartition planted = planted_partition(1200, 12, 20.0, 0.95, 5);
   const Graph graph = graph_of(planted.edges);
   const Tensor order = rabbit_order(graph);
-  // Runs of one block: as many as there are blocks were perfect, and at random there are some 1100.
+  // Runs of one block: 12 would be perfect, a random order has some 1100.
   const Order nodes = order.to_vector<int32_t>();
   int64_t runs = 1;
   for (size_t k = 1; k < nodes.size(); ++k)
@@ -113,7 +93,7 @@ TEST_CASE("Rabbit order by hand") {
   CHECK(rabbit_order(graph).to_vector<int32_t>() == Order{2, 1, 0, 3, 5, 4, 6});
 }
 
-TEST_CASE("METIS' blocks stand one after the other, in them the nodes as they stood") {
+TEST_CASE("METIS's order has block after block, the nodes of each in their old order") {
   const Graph graph = graph_of(planted_partition(2000, 8, 20.0, 0.9, 5).edges);
   const auto part = metis_partition(graph, 8, {.seed = 2}).to_vector<int32_t>();
   const Order order = metis_order(graph, 8, 2).to_vector<int32_t>();
@@ -124,7 +104,7 @@ TEST_CASE("METIS' blocks stand one after the other, in them the nodes as they st
   CHECK(same_bits(metis_order(graph, 0), metis_order(graph, 1)));  // fewer nodes than two blocks have
 }
 
-TEST_CASE("hubs come first by degree, equal ones as they stood") {
+TEST_CASE("the order by degree has hubs first, equal degrees in their old order") {
   CHECK(degree_order(graph_of(star_graph(4, false))).to_vector<int32_t>() == Order{0, 1, 2, 3, 4});
   const Graph graph = graph_of({5, {0, 4, 4, 2, 2, 3}, {4, 0, 3, 4, 2, 1}});  // degrees 2, 1, 3, 2, 4
   CHECK(degree_order(graph).to_vector<int32_t>() == Order{4, 2, 0, 3, 1});
@@ -149,25 +129,21 @@ TEST_CASE("a permuted graph is the same one, and the inverse gives back the same
   for (Device device : devices())
     for (const EdgeList& list : graphs()) {
       const int64_t edges = std::ssize(list.src);
-      const Graph graph =
-          Graph::from_coo(list.nodes, Tensor::from(list.src, device), Tensor::from(list.dst, device),
-                          random_tensor({edges}, DType::f32, device),
-                          {{"length", random_tensor({edges, 2}, DType::f64, device)}});
+      const Graph graph = Graph::from_coo(list.nodes, ints(list.src, device), ints(list.dst, device),
+                                          random_tensor({edges}, DType::f32, device),
+                                          {{"length", random_tensor({edges, 2}, DType::f64, device)}});
       const Tensor order = shuffled(list.nodes, 5, device);
       const Transformed made = permuted(graph, order);
       CHECK(made.device() == device);
       const auto node = order.to_vector<int32_t>(), from = made.edge_map.to_vector<int32_t>(),
                  to = made.merged_into.to_vector<int32_t>();
-      const auto was_src = graph.edge_index().src.to_vector<int32_t>(),
-                 was_dst = graph.edge_index().dst.to_vector<int32_t>(),
-                 src = made.edge_index().src.to_vector<int32_t>(),
-                 dst = made.edge_index().dst.to_vector<int32_t>();
-      REQUIRE(std::ssize(src) == edges);
-      for (size_t e = 0; e < src.size(); ++e) {
+      const std::vector<Cell> before = cells_of(graph.edge_index()), after = cells_of(made.edge_index());
+      REQUIRE(std::ssize(after) == edges);
+      for (size_t e = 0; e < after.size(); ++e) {
         const auto old = static_cast<size_t>(from[e]);
+        const auto [src, dst] = after[e];
         CHECK(to[old] == static_cast<int32_t>(e));
-        CHECK(node[static_cast<size_t>(src[e])] == was_src[old]);
-        CHECK(node[static_cast<size_t>(dst[e])] == was_dst[old]);
+        CHECK(Cell{node[static_cast<size_t>(src)], node[static_cast<size_t>(dst)]} == before[old]);
       }
       CHECK(same_bits(made.edge_weight(), detail::gather_edges(graph.edge_weight(), made.edge_map)));
       const Transformed back = permuted(made, inverse_order(order));
@@ -178,10 +154,10 @@ TEST_CASE("a permuted graph is the same one, and the inverse gives back the same
     }
 }
 
-TEST_CASE("of many graphs each keeps its place") {
+TEST_CASE("with graph offsets, nodes are ordered within each graph") {
   // Graphs of 3, 0, 4 and 1 nodes.
   const Graph graph = graph_of({8, {0, 1, 3, 3, 3}, {1, 2, 4, 5, 6}});
-  const Tensor offsets = Tensor::from(std::vector<int64_t>{0, 3, 3, 7, 8});
+  const Tensor offsets = longs({0, 3, 3, 7, 8});
   for (const std::string& name : order_names()) {
     CAPTURE(name);
     const Order all = named_order(name, graph, {.parts = 3, .seed = 2}).to_vector<int32_t>();
@@ -195,39 +171,37 @@ TEST_CASE("of many graphs each keeps its place") {
   }
 }
 
-TEST_CASE("what is no order is refused") {
+TEST_CASE("lists that are no order, and unknown orders, are refused") {
   const Graph graph = graph_of(star_graph(3, false));
-  const auto order = [](Order nodes) { return Tensor::from(nodes); };
-  const auto offsets = [](std::vector<int64_t> values) { return Tensor::from(values); };
   CHECK_THROWS_WITH_AS(named_order("best", graph),
                        "order 'best': expected one of metis, rcm, rabbit, degree, random", UsageError);
   CHECK_THROWS_AS(metis_order(graph, -1), Error);
-  CHECK_THROWS_WITH_AS(order_by_part(order({0, 1, -1})), "order_by_part: part[2] is -1, expected 0 to 2",
+  CHECK_THROWS_WITH_AS(order_by_part(ints({0, 1, -1})), "order_by_part: part[2] is -1, expected 0 to 2",
                        Error);
-  CHECK_THROWS_AS(order_by_part(order({0, 3, 1})), Error);
+  CHECK_THROWS_AS(order_by_part(ints({0, 3, 1})), Error);
   CHECK_THROWS_AS(order_by_part(Tensor()), Error);
   CHECK_THROWS_AS(order_by_part(Tensor::zeros({3})), Error);
-  const Relation wide = Relation::from_coo(5, 4, order({0, 1}), order({0, 1}));
+  const Relation wide = Relation::from_coo(5, 4, ints({0, 1}), ints({0, 1}));
   for (const char* name : {"metis", "rcm", "rabbit", "degree"})
     CHECK_THROWS_AS(named_order(name, wide), Error);
   CHECK_THROWS_AS(rcm_order(Relation()), Error);
-  CHECK_THROWS_WITH_AS(permuted(graph, order({0, 1, 2})),
+  CHECK_THROWS_WITH_AS(permuted(graph, ints({0, 1, 2})),
                        "permuted: an order of 3 nodes for 4, expected all of them", Error);
-  CHECK_THROWS_AS(permuted(graph, order({0, 1, 2, 4})), Error);
-  CHECK_THROWS_AS(permuted(graph, order({0, 1, 2, 3, 3})), Error);
-  CHECK_THROWS_WITH_AS(permuted(graph, order({0, 1, 2, 1})),
+  CHECK_THROWS_AS(permuted(graph, ints({0, 1, 2, 4})), Error);
+  CHECK_THROWS_AS(permuted(graph, ints({0, 1, 2, 3, 3})), Error);
+  CHECK_THROWS_WITH_AS(permuted(graph, ints({0, 1, 2, 1})),
                        "permuted: node 1 stands at 1 and at 3, expected once", Error);
   CHECK_THROWS_AS(permuted(graph, Tensor()), Error);
-  CHECK_THROWS_AS(permuted(graph, offsets({0, 1, 2, 3})), Error);
-  CHECK_THROWS_WITH_AS(inverse_order(order({0, 2})), "order: node 2 at position 1, expected 0 to 1", Error);
-  CHECK_THROWS_WITH_AS(inverse_order(order({0, -1})), "order: node -1 at position 1, expected 0 to 1", Error);
-  CHECK_THROWS_WITH_AS(inverse_order(order({1, 0, 1})),
+  CHECK_THROWS_AS(permuted(graph, longs({0, 1, 2, 3})), Error);
+  CHECK_THROWS_WITH_AS(inverse_order(ints({0, 2})), "order: node 2 at position 1, expected 0 to 1", Error);
+  CHECK_THROWS_WITH_AS(inverse_order(ints({0, -1})), "order: node -1 at position 1, expected 0 to 1", Error);
+  CHECK_THROWS_WITH_AS(inverse_order(ints({1, 0, 1})),
                        "order: node 1 at position 2 stands at another one already, expected each once",
                        Error);
   CHECK_THROWS_AS(inverse_order(Tensor()), Error);
-  CHECK_THROWS_AS(order_within(order({0, 1}), offsets({0, 1})), Error);
-  CHECK_THROWS_AS(order_within(order({0, 1}), offsets({1, 2})), Error);
-  CHECK_THROWS_AS(order_within(order({0, 1}), offsets({0, 2, 1, 2})), Error);
-  CHECK_THROWS_AS(order_within(order({0, 0}), offsets({0, 2})), Error);
-  CHECK_THROWS_AS(order_within(order({0, 1}), Tensor()), Error);
+  CHECK_THROWS_AS(order_within(ints({0, 1}), longs({0, 1})), Error);
+  CHECK_THROWS_AS(order_within(ints({0, 1}), longs({1, 2})), Error);
+  CHECK_THROWS_AS(order_within(ints({0, 1}), longs({0, 2, 1, 2})), Error);
+  CHECK_THROWS_AS(order_within(ints({0, 0}), longs({0, 2})), Error);
+  CHECK_THROWS_AS(order_within(ints({0, 1}), Tensor()), Error);
 }

@@ -1,11 +1,9 @@
 #include "../captures.h"
-#include "../support.h"
-#include <adjoint/graph/generate/generators.h>
+#include "edges.h"
 #include <adjoint/graph/order/partition.h>
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <thread>
 
 using namespace adj;
@@ -13,12 +11,7 @@ using namespace adj::test;
 
 namespace {
 
-Relation relation_of(const EdgeList& list, Device device = {}) {
-  return Relation::from_coo(list.nodes, list.nodes, Tensor::from(list.src, device),
-                            Tensor::from(list.dst, device));
-}
-
-/// Blocks of nodes that follow one another, each a clique, joined in a ring by one undirected edge a pair.
+/// Cliques of consecutive nodes, joined in a ring by one undirected edge a pair.
 EdgeList ring_of_cliques(int32_t cliques, int32_t size) {
   EdgeList list;
   list.nodes = int64_t{cliques} * size;
@@ -34,25 +27,11 @@ EdgeList ring_of_cliques(int32_t cliques, int32_t size) {
   return list;
 }
 
-std::vector<EdgeList> graphs() {
-  return {{0, {}, {}},
-          {1, {}, {}},
-          {1, {0, 0}, {0, 0}},
-          {2, {0}, {1}},
-          {50, {}, {}},
-          star_graph(60, false),
-          star_graph(60, true),
-          thinned_grid(100, 10, 360, 1),
-          erdos_renyi_graph(300, 200, 1),  // of many components
-          rmat_graph(256, 3000, {}, 2),
-          power_law_graph(400, 4000, {.skewed_sources = true}, 3)};
-}
-
 }  // namespace
 
 TEST_CASE("a partition has a part for every node, and no part is empty") {
   for (Device device : devices())
-    for (const EdgeList& list : graphs())
+    for (const EdgeList& list : edge_lists(400, 4000))
       for (int64_t parts : {1, 2, 3, 17, 49, 60, 1000}) {
         CAPTURES(list.nodes, list.src.size(), parts);
         const Relation relation = relation_of(list, device);
@@ -60,7 +39,7 @@ TEST_CASE("a partition has a part for every node, and no part is empty") {
         REQUIRE(part.shape() == Shape{list.nodes});
         CHECK(part.device() == device);
         const auto of = part.to_vector<int32_t>();
-        const std::set<int32_t> used(of.begin(), of.end());
+        const std::set<int32_t> used = set_of(of);
         CHECK(std::ssize(used) == std::min(parts, list.nodes));
         if (!used.empty()) CHECK(*used.begin() == 0);
         if (!used.empty()) CHECK(*used.rbegin() == std::ssize(used) - 1);
@@ -78,7 +57,7 @@ TEST_CASE("a partition has a part for every node, and no part is empty") {
         CHECK(summary.largest == largest);
         CHECK(summary.balance == doctest::Approx(static_cast<double>(largest * summary.parts) /
                                                  static_cast<double>(list.nodes)));
-        // METIS keeps to 3 % where parts are of some size, or nearly so.
+        // METIS keeps to about 3 % unless parts are small.
         if (list.src.empty()) CHECK(summary.largest - summary.smallest <= 1);
         if (parts <= 3 && list.nodes >= 100) CHECK(summary.balance <= 1.06);
       }
@@ -102,7 +81,7 @@ TEST_CASE("cliques are found, and planted blocks nearly") {
   CHECK(found.balance <= 1.05);
 }
 
-TEST_CASE("loops do not count, parallel edges do, and a direction does not matter") {
+TEST_CASE("partitions ignore loops and directions, and count parallel edges") {
   const EdgeList cliques = ring_of_cliques(4, 10);
   const Tensor plain = metis_partition(relation_of(cliques), 4);
   EdgeList one_way{cliques.nodes, {}, {}}, looped = cliques;
@@ -116,7 +95,7 @@ TEST_CASE("loops do not count, parallel edges do, and a direction does not matte
   }
   CHECK(same_bits(metis_partition(relation_of(one_way), 4), plain));
   CHECK(same_bits(metis_partition(relation_of(looped), 4), plain));
-  // A ring that falls into pairs where two nodes are joined by many edges.
+  // A ring whose every second pair is joined by many edges.
   EdgeList ring{40, {}, {}};
   for (int32_t i = 0; i < 40; ++i)
     for (int32_t k = 0; k < (i % 2 == 0 ? 9 : 1); ++k) {
@@ -127,7 +106,7 @@ TEST_CASE("loops do not count, parallel edges do, and a direction does not matte
   for (size_t i = 0; i < of.size(); i += 2) CHECK(of[i] == of[i + 1]);
 }
 
-TEST_CASE("the seed decides, not threads nor how the relation began") {
+TEST_CASE("a partition depends on the seed, not on threads or the form of the relation") {
   const EdgeList list = power_law_graph(3000, 20000, {.skewed_sources = true}, 3);
   const Relation relation = relation_of(list);
   const Tensor part = metis_partition(relation, 16, {.seed = 7});
@@ -149,9 +128,9 @@ TEST_CASE("the seed decides, not threads nor how the relation began") {
   CHECK(same_bits(made[1], made[5]));
 }
 
-TEST_CASE("what cannot be parted is refused") {
+TEST_CASE("bad relations, parts and options are refused") {
   const Relation relation = relation_of(star_graph(5, false));
-  const Tensor two = Tensor::from(std::vector<int32_t>{0, 1});
+  const Tensor two = ints({0, 1});
   CHECK_THROWS_WITH_AS(metis_partition(relation, 0), "metis_partition: expected 1 to 2147483647 parts, got 0",
                        Error);
   CHECK_THROWS_WITH_AS(metis_partition(relation, int64_t{1} << 31),
@@ -166,6 +145,6 @@ TEST_CASE("what cannot be parted is refused") {
   CHECK_THROWS_AS(summarize_partition(relation, two), Error);
   CHECK_THROWS_AS(summarize_partition(relation, Tensor()), Error);
   CHECK_THROWS_AS(summarize_partition(relation, Tensor::zeros({6})), Error);
-  CHECK_THROWS_WITH_AS(summarize_partition(relation, Tensor::from(std::vector<int32_t>{0, 1, 0, -1, 0, 0})),
+  CHECK_THROWS_WITH_AS(summarize_partition(relation, ints({0, 1, 0, -1, 0, 0})),
                        "summarize_partition: part[3] is -1, expected 0 or more", Error);
 }

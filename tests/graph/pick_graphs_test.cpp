@@ -1,4 +1,4 @@
-#include "../support.h"
+#include "edges.h"
 #include <adjoint/graph/pick_graphs.h>
 
 #include <algorithm>
@@ -12,19 +12,18 @@ namespace {
 using Edges = std::vector<std::tuple<int32_t, int32_t, float>>;
 
 Edges edges_of(const Graph& graph, int64_t begin, int64_t end) {
-  const EdgeIndex index = graph.edge_index();
-  const auto src = index.src.to_vector<int32_t>(), dst = index.dst.to_vector<int32_t>();
+  const std::vector<Cell> cells = cells_of(graph.edge_index());
   const auto weight = graph.edge_weight().to_vector<float>();
+  const auto first = static_cast<int32_t>(begin);
   Edges edges;
-  for (size_t e = 0; e < src.size(); ++e)
-    if (dst[e] >= begin && dst[e] < end)
-      edges.emplace_back(src[e] - static_cast<int32_t>(begin), dst[e] - static_cast<int32_t>(begin),
-                         weight[e]);
+  for (size_t e = 0; e < cells.size(); ++e)
+    if (const auto [src, dst] = cells[e]; dst >= begin && dst < end)
+      edges.emplace_back(src - first, dst - first, weight[e]);
   std::sort(edges.begin(), edges.end());
   return edges;
 }
 
-/// Graphs of these sizes side by side, with random edges (parallel ones, self-loops), `symmetric` or not.
+/// Graphs of these sizes, with random edges (parallel ones, self-loops), `symmetric` or not.
 struct Whole {
   Tensor offsets, src, dst, weight;
   int64_t nodes = 0;
@@ -49,16 +48,16 @@ struct Whole {
       bounds.push_back(bounds.back() + size);
     }
     nodes = bounds.back();
-    offsets = Tensor::from(bounds);
-    src = Tensor::from(from);
-    dst = Tensor::from(to);
+    offsets = longs(bounds);
+    src = ints(from);
+    dst = ints(to);
     weight = Tensor::from(w);
   }
-  /// By the CSR's numbers, or by those of the list.
+  /// Edges numbered as in the CSR, or as in the list.
   Graph graph(bool as_list) const {
-    if (as_list)
-      return Graph(Relation::from_coo(nodes, nodes, src, dst), weight, {{"twice", (weight.clone())}});
-    return Graph::from_coo(nodes, src, dst, weight, {{"twice", weight.clone()}});
+    const EdgeAttributes attributes{{"twice", weight.clone()}};
+    return as_list ? Graph(Relation::from_coo(nodes, nodes, src, dst), weight, attributes)
+                   : Graph::from_coo(nodes, src, dst, weight, attributes);
   }
 };
 
@@ -71,7 +70,7 @@ TEST_CASE("picked graphs are the graphs, in the order of the pick") {
     for (bool as_list : {false, true}) {
       const Whole whole(sizes, symmetric);
       const Graph graph = whole.graph(as_list);
-      const PickedGraphs picked = pick_graphs(graph, whole.offsets, Tensor::from(which));
+      const PickedGraphs picked = pick_graphs(graph, whole.offsets, ints(which));
       const auto bounds = whole.offsets.to_vector<int64_t>(), at = picked.offsets.to_vector<int64_t>();
       const auto nodes = picked.nodes.to_vector<int32_t>();
       REQUIRE(at.size() == which.size() + 1);
@@ -88,33 +87,31 @@ TEST_CASE("picked graphs are the graphs, in the order of the pick") {
     }
 }
 
-TEST_CASE("nothing picked is a graph without nodes") {
+TEST_CASE("an empty pick is a graph without nodes") {
   const Whole whole({3, 2});
-  const PickedGraphs none = pick_graphs(whole.graph(false), whole.offsets, Tensor::empty({0}, DType::i32));
+  const PickedGraphs none = pick_graphs(whole.graph(false), whole.offsets, ints({}));
   CHECK(none.graph.num_nodes() == 0);
   CHECK(none.graph.num_edges() == 0);
   CHECK(none.offsets.to_vector<int64_t>() == std::vector<int64_t>{0});
 }
 
-TEST_CASE("a pick out of range is an error that names the place") {
+TEST_CASE("a pick out of range is refused with its position") {
   const Whole whole({3, 2});
   const Graph graph = whole.graph(false);
   const auto pick = [&](std::vector<int32_t> which) {
-    return pick_graphs(graph, whole.offsets, Tensor::from(which));
+    return pick_graphs(graph, whole.offsets, ints(which));
   };
   CHECK_THROWS_WITH_AS(pick({0, 2}), "pick_graphs: graph 2 at position 1, expected 0 to 1", Error);
   CHECK_THROWS_AS(pick({-1}), Error);
   const auto with = [&](std::vector<int64_t> offsets) {
-    return pick_graphs(graph, Tensor::from(offsets), Tensor::from(std::vector<int32_t>{0}));
+    return pick_graphs(graph, longs(offsets), ints({0}));
   };
   CHECK_THROWS_WITH_AS(with({0, 3}), "pick_graphs: offsets from 0 to 3, expected 0 to 5 nodes", Error);
   CHECK_THROWS_WITH_AS(with({0, 7, 5}),
                        "pick_graphs: offsets[0] is 0 and offsets[1] is 7, expected ascending to 5", Error);
   CHECK_THROWS_AS(with({}), Error);
-  const Graph bridge =
-      Graph::from_coo(5, Tensor::from(std::vector<int32_t>{4}), Tensor::from(std::vector<int32_t>{0}));
   CHECK_THROWS_WITH_AS(
-      pick_graphs(bridge, whole.offsets, Tensor::from(std::vector<int32_t>{0})),
+      pick_graphs(graph_of(5, {4}, {0}), whole.offsets, ints({0})),
       "pick_graphs: an edge from node 4 leads into the graph of nodes 0 to 2, expected edges within "
       "graphs",
       Error);

@@ -1,9 +1,9 @@
-#include "../captures.h"
-#include "../support.h"
+#include "edges.h"
 #include <adjoint/core/allocator.h>
 #include <adjoint/graph/relation.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <thread>
 #include <tuple>
@@ -31,14 +31,12 @@ List random_list(int32_t num_src, int32_t num_dst, int64_t edges) {
 }
 
 Relation relation_of(const List& list, Device device) {
-  return Relation::from_coo(list.num_src, list.num_dst, Tensor::from(list.src, device),
-                            Tensor::from(list.dst, device));
+  return Relation::from_coo(list.num_src, list.num_dst, ints(list.src, device), ints(list.dst, device));
 }
 
 /// The edges' numbers by (rows, columns), equal ones as they come.
 std::vector<int32_t> sorted_numbers(const std::vector<int32_t>& rows, const std::vector<int32_t>& cols) {
-  std::vector<int32_t> number(rows.size());
-  std::iota(number.begin(), number.end(), 0);
+  std::vector<int32_t> number = numbers(std::ssize(rows));
   std::stable_sort(number.begin(), number.end(), [&](int32_t a, int32_t b) {
     const auto x = static_cast<size_t>(a), y = static_cast<size_t>(b);
     return std::pair(rows[x], cols[x]) < std::pair(rows[y], cols[y]);
@@ -46,7 +44,7 @@ std::vector<int32_t> sorted_numbers(const std::vector<int32_t>& rows, const std:
   return number;
 }
 
-/// That a compressed form holds these edges, entry k being edge order[k].
+/// A compressed form has these edges, entry k being edge order[k].
 void check_form(const Csr& csr, const Tensor& order, int64_t rows, int64_t cols,
                 const std::vector<int32_t>& row, const std::vector<int32_t>& col) {
   REQUIRE(csr.rows == rows);
@@ -85,6 +83,14 @@ void check_relation(const Relation& relation, const List& list) {
   CHECK(values(relation.out_degrees()) == out);
 }
 
+/// And every edge the other way round.
+List both_ways(List list) {
+  const List once = list;
+  list.src.insert(list.src.end(), once.dst.begin(), once.dst.end());
+  list.dst.insert(list.dst.end(), once.src.begin(), once.src.end());
+  return list;
+}
+
 List turned(const List& list) { return {list.num_dst, list.num_src, list.dst, list.src}; }
 
 /// The list in the order of the CSR.
@@ -102,23 +108,19 @@ const std::tuple<int32_t, int32_t, int64_t> kSizes[] = {{1, 1, 0},   {1, 1, 3}, 
 
 }  // namespace
 
-TEST_CASE("a relation that began as a list has every form of the same edges") {
+TEST_CASE("a relation from a list has every form of the same edges, on every device") {
   for (Device device : devices())
     for (const auto& [num_src, num_dst, edges] : kSizes) {
       CAPTURES(device.str(), edges);
       const List list = random_list(num_src, num_dst, edges);
-      check_relation(relation_of(list, device), list);
-      check_relation(relation_of(list, device).reversed(), turned(list));
-      check_relation(relation_of(list, device).sorted(), in_order(list));
-    }
-}
-
-TEST_CASE("a relation that began as a CSR or its transpose numbers its edges as that has them") {
-  for (Device device : devices())
-    for (const auto& [num_src, num_dst, edges] : kSizes) {
-      CAPTURES(device.str(), edges);
-      const List list = random_list(num_src, num_dst, edges);
-      const Relation given = relation_of(list, device);
+      const Relation given = relation_of(list, device), host = relation_of(list, {});
+      CHECK(host.to(device).device() == device);
+      for (const Relation& relation : {given, host.to(device)}) check_relation(relation, list);
+      for (const Relation& relation : {given.reversed(), host.reversed().to(device)})
+        check_relation(relation, turned(list));
+      for (const Relation& relation : {given.sorted(), host.sorted().to(device)})
+        check_relation(relation, in_order(list));
+      // From a CSR or its transpose, edges are numbered in that order.
       const Relation by_target = Relation::from_csr(given.csr());
       check_relation(by_target, in_order(list));
       CHECK(!by_target.csr_order());
@@ -131,7 +133,7 @@ TEST_CASE("a relation that began as a CSR or its transpose numbers its edges as 
     }
 }
 
-TEST_CASE("a reversed relation is the same object seen from the other side") {
+TEST_CASE("a reversed relation shares the forms of the original") {
   const Relation relation = relation_of(random_list(9, 12, 50), {});
   const Relation turned = relation.reversed();
   CHECK(turned != relation);
@@ -142,18 +144,7 @@ TEST_CASE("a reversed relation is the same object seen from the other side") {
   CHECK(&turned.cache() != &relation.cache());
 }
 
-TEST_CASE("a relation on another device is the same under the same numbers") {
-  for (Device device : devices()) {
-    const List list = random_list(20, 30, 200);
-    const Relation relation = relation_of(list, {});
-    check_relation(relation.to(device), list);
-    check_relation(relation.reversed().to(device), turned(list));
-    check_relation(relation.sorted().to(device), in_order(list));
-    CHECK(relation.to(device).device() == device);
-  }
-}
-
-TEST_CASE("symmetry is found whatever the relation began as, and shares one form") {
+TEST_CASE("symmetry is found from any form, and a symmetric relation keeps one form") {
   for (Device device : devices()) {
     const List both{3, 3, {1, 0, 2, 0, 2, 2}, {0, 1, 0, 2, 2, 2}};
     for (const Relation& relation :
@@ -161,25 +152,23 @@ TEST_CASE("symmetry is found whatever the relation began as, and shares one form
       CHECK(relation.symmetric());
       CHECK(relation.reversed().symmetric());
       CHECK(relation.transposed().cache == relation.csr().cache);
+      CHECK(relation.transposed().indices.shares_storage_with(relation.csr().indices));
       check_relation(relation, relation.csr_order() ? both : in_order(both));
     }
     CHECK(!relation_of({3, 3, {1, 0}, {0, 2}}, device).symmetric());
-    CHECK(!relation_of({2, 2, {1, 1, 0}, {0, 0, 1}}, device).symmetric());  // twice here and once there
+    CHECK(!relation_of({3, 3, {1, 2, 2, 0}, {0, 0, 1, 2}}, device).symmetric());  // one edge reversed
+    CHECK(!relation_of({2, 2, {1, 1, 0}, {0, 0, 1}}, device).symmetric());        // twice here and once there
     CHECK(!relation_of({3, 4, {}, {}}, device).symmetric());
     CHECK(relation_of({3, 3, {}, {}}, device).symmetric());
   }
 }
 
-TEST_CASE("symmetry is found as by comparing with the transpose") {
+TEST_CASE("symmetric() equals a comparison with the transpose") {
   for (Device device : devices())
     for (int64_t edges : {0, 1, 4, 9, 30, 300})
       for (int trial = 0; trial < 20; ++trial) {
         List list = random_list(7, 7, edges);
-        if (trial % 2 == 0) {  // both ways
-          const List once = list;
-          list.src.insert(list.src.end(), once.dst.begin(), once.dst.end());
-          list.dst.insert(list.dst.end(), once.src.begin(), once.src.end());
-        }
+        if (trial % 2 == 0) list = both_ways(list);
         if (trial % 4 == 0 && !list.src.empty()) list.src[0] = (list.src[0] + 1) % 7;  // but for one
         const List sorted = in_order(list), transposed = in_order(turned(list));
         const bool expected = sorted.src == transposed.src && sorted.dst == transposed.dst;
@@ -187,7 +176,7 @@ TEST_CASE("symmetry is found as by comparing with the transpose") {
         CHECK(relation_of(list, device).symmetric() == expected);
         CHECK(relation_of(list, device).reversed().symmetric() == expected);
         CHECK(Relation::from_transposed(relation_of(list, device).csr()).symmetric() == expected);
-        // The same once the transpose is there, and the transpose once it is known.
+        // Also after the transpose was computed, and the transpose after symmetry is known.
         const Relation other = relation_of(list, device);
         (void)other.transposed();
         CHECK(other.symmetric() == expected);
@@ -199,15 +188,11 @@ TEST_CASE("symmetry is found as by comparing with the transpose") {
   for (Device device : devices()) CHECK(!relation_of({3, 3, {0, 1, 2}, {1, 2, 0}}, device).symmetric());
 }
 
-TEST_CASE("on the host neither symmetry nor degrees make the transposed form") {
+TEST_CASE("on the host neither symmetry nor degrees compute the transposed form") {
   for (bool symmetric : {true, false}) {
     constexpr int64_t kNodes = 100;
     List list = random_list(kNodes, kNodes, 50'000);
-    if (symmetric) {
-      const List once = list;
-      list.src.insert(list.src.end(), once.dst.begin(), once.dst.end());
-      list.dst.insert(list.dst.end(), once.src.begin(), once.src.end());
-    }
+    if (symmetric) list = both_ways(list);
     const Relation relation = Relation::from_csr(relation_of(list, {}).csr());
     reset_peak_memory(Device::cpu());
     const size_t before = memory_stats(Device::cpu()).current;
@@ -218,34 +203,20 @@ TEST_CASE("on the host neither symmetry nor degrees make the transposed form") {
   }
 }
 
-TEST_CASE("kernels find an edge's value from either form") {
+TEST_CASE("matrix and adjoint find an edge's value by its number") {
   for (Device device : devices()) {
     const List list = random_list(15, 11, 80);
     const Relation relation = relation_of(list, device);
     const Tensor weight = random_tensor({80}, DType::f32, device);
     const std::vector<double> w = values(weight);
-    const auto dense = [](const CsrMatrix& a) {
-      std::vector<double> cells(static_cast<size_t>(a.csr.rows * a.csr.cols), 0.0);
-      const auto offsets = a.csr.offsets.to_vector<int64_t>();
-      const auto columns = a.csr.indices.to_vector<int32_t>(), order = a.order.to_vector<int32_t>();
-      const std::vector<double> x = values(a.values);
-      for (int64_t i = 0; i < a.csr.rows; ++i)
-        for (auto k = static_cast<size_t>(offsets[static_cast<size_t>(i)]);
-             k < static_cast<size_t>(offsets[static_cast<size_t>(i) + 1]); ++k)
-          cells[static_cast<size_t>(i * a.csr.cols + columns[k])] += x[static_cast<size_t>(order[k])];
-      return cells;
-    };
-    std::vector<double> a(15 * 11, 0.0), t(15 * 11, 0.0);
-    for (size_t e = 0; e < w.size(); ++e) {
-      a[static_cast<size_t>(list.dst[e] * 15 + list.src[e])] += w[e];
-      t[static_cast<size_t>(list.src[e] * 11 + list.dst[e])] += w[e];
-    }
-    CHECK(dense(relation.matrix(weight)) == a);
-    CHECK(dense(relation.adjoint(weight)) == t);
+    Dense a(11, 15);
+    for (size_t e = 0; e < w.size(); ++e) a(list.dst[e], list.src[e]) += w[e];
+    CHECK(dense_of(relation.matrix(weight)).data == a.data);
+    CHECK(dense_of(relation.adjoint(weight)).data == transposed(a).data);
   }
 }
 
-TEST_CASE("many threads may ask for different forms at once") {
+TEST_CASE("threads may compute different forms at once") {
   const List list = random_list(500, 400, 20000);
   for (int round = 0; round < 10; ++round) {
     const Relation relation = relation_of(list, {});
@@ -254,25 +225,14 @@ TEST_CASE("many threads may ask for different forms at once") {
     for (size_t t = 0; t < seen.size(); ++t)
       threads.emplace_back([&relation, &slot = seen[t], t] {
         const Relation mine = t % 2 == 0 ? relation : relation.reversed();
-        switch (t % 6) {
-          case 0:
-            slot = mine.csr().indices.raw_data();
-            break;
-          case 1:
-            slot = mine.transposed().indices.raw_data();
-            break;
-          case 2:
-            slot = mine.transposed_order().raw_data();
-            break;
-          case 3:
-            slot = mine.csr_order().raw_data();
-            break;
-          case 4:
-            slot = mine.in_degrees().raw_data();
-            break;
-          default:
-            slot = mine.out_degrees().raw_data();
-        }
+        const std::function<const Tensor&()> forms[] = {
+            [&]() -> const Tensor& { return mine.csr().indices; },
+            [&]() -> const Tensor& { return mine.transposed().indices; },
+            [&]() -> const Tensor& { return mine.transposed_order(); },
+            [&]() -> const Tensor& { return mine.csr_order(); },
+            [&]() -> const Tensor& { return mine.in_degrees(); },
+            [&]() -> const Tensor& { return mine.out_degrees(); }};
+        slot = forms[t % 6]().raw_data();
       });
     for (std::thread& thread : threads) thread.join();
     for (size_t t = 0; t < 6; t += 2) {
@@ -283,13 +243,12 @@ TEST_CASE("many threads may ask for different forms at once") {
   }
 }
 
-TEST_CASE("edges that are none, and forms that do not fit, are refused") {
+TEST_CASE("edges out of range and forms that do not fit are refused") {
   const auto refused = [](const char* why, int64_t num_src, int64_t num_dst, const std::vector<int64_t>& src,
                           const std::vector<int64_t>& dst) {
     for (Device device : devices())
-      CHECK_THROWS_WITH_AS(
-          (void)Relation::from_coo(num_src, num_dst, Tensor::from(src, device), Tensor::from(dst, device)),
-          doctest::Contains(why), Error);
+      CHECK_THROWS_WITH_AS((void)Relation::from_coo(num_src, num_dst, longs(src, device), longs(dst, device)),
+                           doctest::Contains(why), Error);
   };
   refused("relation of 3 sources and 2 targets: src[1] is 3, expected 0 to 2", 3, 2, {2, 3}, {0, 1});
   refused("dst[2] is 2, expected 0 to 1", 3, 2, {0, 1, 2}, {0, 1, 2});

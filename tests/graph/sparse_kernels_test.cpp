@@ -1,10 +1,8 @@
-#include "../captures.h"
-#include "../support.h"
+#include "edges.h"
 #include <adjoint/autograd/attention.h>
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/autograd/spmm.h>
-#include <adjoint/graph/generate/generators.h>
 #include <adjoint/graph/sparse_kernels.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 #include <adjoint/optim/captured_step.h>
@@ -16,22 +14,19 @@ using namespace adj::test;
 
 namespace {
 
-/// `nodes` nodes, the edges of which stay within communities of `size` but for one in ten; `degree` a row.
-/// Directed, weighted.
+/// Communities of `size` nodes, with `degree` in-edges a node, nine in ten from its community. Directed,
+/// weighted.
 SparseMatrix communities(int64_t nodes, int64_t size, int64_t degree) {
-  const std::vector<int32_t> within =
-      random_ints(nodes * degree, 0, static_cast<int32_t>(size)).to_vector<int32_t>();
-  const std::vector<int32_t> outside =
-      random_ints(nodes * degree, 0, static_cast<int32_t>(nodes)).to_vector<int32_t>();
-  std::vector<int32_t> src, dst;
-  for (int64_t i = 0; i < nodes; ++i)
-    for (int64_t k = 0; k < degree; ++k) {
-      const auto at = static_cast<size_t>(i * degree + k);
-      dst.push_back(static_cast<int32_t>(i));
-      src.push_back(k % 10 == 0 ? outside[at]
-                                : static_cast<int32_t>(std::min(nodes - 1, i / size * size + within[at])));
-    }
-  const Relation relation = Relation::from_coo(nodes, nodes, Tensor::from(src), Tensor::from(dst)).sorted();
+  const auto within = random_ints(nodes * degree, 0, static_cast<int32_t>(size)).to_vector<int32_t>(),
+             outside = random_ints(nodes * degree, 0, static_cast<int32_t>(nodes)).to_vector<int32_t>();
+  EdgeList list{nodes, {}, {}};
+  for (int64_t e = 0; e < nodes * degree; ++e) {
+    const auto at = static_cast<size_t>(e);
+    const int64_t i = e / degree, neighbor = std::min(nodes - 1, i / size * size + within[at]);
+    list.dst.push_back(static_cast<int32_t>(i));
+    list.src.push_back(e % degree % 10 == 0 ? outside[at] : static_cast<int32_t>(neighbor));
+  }
+  const Relation relation = relation_of(list).sorted();
   return SparseMatrix(relation, random_tensor({relation.num_edges()}));
 }
 
@@ -43,31 +38,40 @@ std::vector<Device> gpus_with_tiles() {
 }
 
 double distance(const Tensor& a, const Tensor& b) {
-  const std::vector<double> x = values(a), y = values(b);
-  double error = 0.0, size = 0.0;
-  for (size_t i = 0; i < x.size(); ++i) {
-    error += (x[i] - y[i]) * (x[i] - y[i]);
-    size += y[i] * y[i];
+  return std::sqrt(squared_error(a, b) / squared_error(b, Tensor::zeros_like(b)));
+}
+
+/// What `results` returns with rows of CSR and exact products.
+template <class F>
+auto by_rows(F&& results) {
+  const ComputeScope scope(
+      {.matmul_precision = MatmulPrecision::exact, .sparse_kernels = SparseKernels::csr});
+  return results();
+}
+
+/// Against by_rows: near, not equal, and the same bits twice. Returns the results.
+template <class F>
+std::vector<Tensor> compare_with_rows(SparseKernels kernels, double tolerance, F&& results) {
+  const std::vector<Tensor> expected = by_rows(results);
+  const ComputeScope scope({.matmul_precision = MatmulPrecision::tf32, .sparse_kernels = kernels});
+  const std::vector<Tensor> got = results(), again = results();
+  REQUIRE(got.size() == expected.size());
+  CHECK(distance(got[0], expected[0]) > 0.0);
+  for (size_t k = 0; k < got.size(); ++k) {
+    CAPTURE(k);
+    CHECK(distance(got[k], expected[k]) <= tolerance);
+    CHECK(same_bits(got[k], again[k]));
   }
-  return std::sqrt(error / size);
+  return got;
 }
 
-struct Result {
-  Tensor y, dx;
-};
-
-Result run(const SparseMatrix& a, const Tensor& features, const Tensor& dy) {
-  Var x = Var::parameter(features);
-  Var y = spmm(a, x);
-  y.backward(dy);
-  return {y.value(), x.grad()};
-}
+constexpr DType kDTypes[] = {DType::f32, DType::bf16};
 
 }  // namespace
 
-TEST_CASE("the rule takes tiles where communities are dense, and rows of CSR where nothing is shared") {
+TEST_CASE("the rule takes tiles for dense communities, and rows of CSR without shared columns") {
   const SparseMatrix dense = communities(8192, 512, 400), sparse = communities(4096, 4096, 10);
-  for (DType dtype : {DType::f32, DType::bf16}) {
+  for (DType dtype : kDTypes) {
     const auto cost = [&](const SparseMatrix& a, int64_t width) {
       const Csr& csr = a.matrix().csr;
       return tile_cost({csr, kernels::make_row_tiles(csr, kHybridLeast)}, width, dtype,
@@ -80,8 +84,8 @@ TEST_CASE("the rule takes tiles where communities are dense, and rows of CSR whe
   }
 }
 
-TEST_CASE("the rule finds what was measured on two graphs") {
-  // Of docs/tensor_cores.md: hm, and tolokers as it came.
+TEST_CASE("the rule agrees with measurements on two graphs") {
+  // In docs/tensor_cores.md: hm, and tolokers in its original order.
   const auto counts = [](int64_t rows, int64_t entries, int64_t tiles, int64_t rest) {
     CutCounts c;
     c.rows = c.cols = rows;
@@ -95,7 +99,7 @@ TEST_CASE("the rule finds what was measured on two graphs") {
   const auto product = [](const CutCounts& c, int64_t width, DType dtype, TiledOp op) {
     return tile_cost(c, width, dtype, op).tiles();
   };
-  for (DType dtype : {DType::f32, DType::bf16})
+  for (DType dtype : kDTypes)
     for (int64_t width : {128, 512}) {
       CHECK(product(hm, width, dtype, TiledOp::product));
       CHECK(product(hm, width, dtype, TiledOp::kept_weights));
@@ -110,7 +114,7 @@ TEST_CASE("the rule finds what was measured on two graphs") {
     }
 }
 
-TEST_CASE("a CPU and float64 go by rows of CSR whatever is set") {
+TEST_CASE("a CPU and float64 use rows of CSR with every setting") {
   const SparseMatrix a = communities(300, 100, 20);
   for (SparseKernels kernels :
        {SparseKernels::automatic, SparseKernels::csr, SparseKernels::tiles, SparseKernels::hybrid}) {
@@ -120,7 +124,7 @@ TEST_CASE("a CPU and float64 go by rows of CSR whatever is set") {
   }
 }
 
-TEST_CASE("a matrix keeps its values in the order of a cut until they are written to") {
+TEST_CASE("a matrix keeps its values in the order of tiles until they are written to") {
   for (Device device : devices()) {
     SparseMatrix a = communities(300, 100, 20).to(device);
     const auto tiles = kernels::row_tiles(a.matrix().csr, 2);
@@ -136,31 +140,24 @@ TEST_CASE("a matrix keeps its values in the order of a cut until they are writte
   }
 }
 
-TEST_CASE("products and their gradients by tensor cores are those by rows of CSR, of directed graphs too") {
+TEST_CASE("products and gradients with tensor cores equal those with rows of CSR, for directed graphs too") {
   const SparseMatrix host = communities(1000, 250, 60);
   for (Device device : gpus_with_tiles())
-    for (DType dtype : {DType::f32, DType::bf16})
+    for (DType dtype : kDTypes)
       for (SparseKernels kernels : {SparseKernels::tiles, SparseKernels::hybrid}) {
         CAPTURE(name_of(dtype));
         const SparseMatrix a = host.to(device);
         const Tensor x = random_tensor({1000, 72}, dtype, device),
                      dy = random_tensor({1000, 72}, dtype, device);
-        Result expected;
-        {
-          const ComputeScope scope(
-              {.matmul_precision = MatmulPrecision::exact, .sparse_kernels = SparseKernels::csr});
-          expected = run(a, x, dy);
-        }
+        const auto results = [&] {
+          const Var input = Var::parameter(x), y = spmm(a, input);
+          y.backward(dy);
+          return std::vector<Tensor>{y.value(), input.grad()};
+        };
+        const auto got = compare_with_rows(kernels, dtype == DType::f32 ? 5e-4 : 1e-2, results);
         const ComputeScope scope({.matmul_precision = MatmulPrecision::tf32, .sparse_kernels = kernels});
         REQUIRE(tiles_for("spmm", a.matrix().csr, 72, dtype, TiledOp::kept_weights)->num_tiles() > 0);
-        const Result got = run(a, x, dy), again = run(a, x, dy);
-        const double most = dtype == DType::f32 ? 5e-4 : 1e-2;
-        CHECK(distance(got.y, expected.y) <= most);
-        CHECK(distance(got.y, expected.y) > 0.0);
-        CHECK(distance(got.dx, expected.dx) <= most);
-        CHECK(same_bits(got.y, again.y));
-        CHECK(same_bits(got.dx, again.dx));
-        // Values that a recorded step makes are cut in the step.
+        // Values computed in a recorded step are put in tiles in the step.
         Tensor kept = Tensor::zeros({1000, 72}, dtype, device);
         optim::CapturedStep step([&] {
           const Var y = spmm(a.with_values(a.values().clone()), Var(x));
@@ -168,25 +165,23 @@ TEST_CASE("products and their gradients by tensor cores are those by rows of CSR
           return sum(y);
         });
         for (int i = 0; i < 3; ++i) (void)step();
-        CHECK(same_bits(kept, got.y));
+        CHECK(same_bits(kept, got[0]));
       }
 }
 
-TEST_CASE("sums by edges' own weights and products by edge, with all gradients, are those by rows of CSR") {
+TEST_CASE("sums with edge weights and products by edge, with gradients, equal those with rows of CSR") {
   // An edge list in no order, so that weights are found by number.
-  const Relation sorted = communities(1000, 250, 60).relation();
-  const auto src = sorted.edge_index().src.to_vector<int32_t>(),
-             dst = sorted.edge_index().dst.to_vector<int32_t>();
-  std::vector<int32_t> from, to;
-  for (size_t e = 0; e < src.size(); ++e) {
-    from.push_back(src[e * 7919 % src.size()]);
-    to.push_back(dst[e * 7919 % src.size()]);
+  const std::vector<Cell> cells = cells_of(communities(1000, 250, 60).relation().edge_index());
+  REQUIRE(cells.size() % 7919 != 0);
+  EdgeList list{1000, {}, {}};
+  for (size_t e = 0; e < cells.size(); ++e) {
+    list.src.push_back(cells[e * 7919 % cells.size()].first);
+    list.dst.push_back(cells[e * 7919 % cells.size()].second);
   }
-  REQUIRE(src.size() % 7919 != 0);
-  const Relation host = Relation::from_coo(1000, 1000, Tensor::from(from), Tensor::from(to));
+  const Relation host = relation_of(list);
   enum class Kind : uint8_t { sum, mean, dot, dot_by_head };
   for (Device device : gpus_with_tiles())
-    for (DType dtype : {DType::f32, DType::bf16})
+    for (DType dtype : kDTypes)
       for (Kind kind : {Kind::sum, Kind::mean, Kind::dot, Kind::dot_by_head}) {
         CAPTURES(name_of(dtype), static_cast<int>(kind));
         const Relation relation = host.to(device);
@@ -207,51 +202,38 @@ TEST_CASE("sums by edges' own weights and products by edge, with all gradients, 
           y.backward(dy);
           return std::vector<Tensor>{y.value(), a.grad(), b.grad()};
         };
-        std::vector<Tensor> expected;
-        {
-          const ComputeScope scope(
-              {.matmul_precision = MatmulPrecision::exact, .sparse_kernels = SparseKernels::csr});
-          expected = results();
-        }
-        const ComputeScope scope(
-            {.matmul_precision = MatmulPrecision::tf32, .sparse_kernels = SparseKernels::hybrid});
+        const double tolerance = dtype == DType::f32 ? 5e-4 : 1e-2;
         if (kind == Kind::dot_by_head) {
+          const std::vector<Tensor> expected = by_rows(results);
+          const ComputeScope scope(
+              {.matmul_precision = MatmulPrecision::tf32, .sparse_kernels = SparseKernels::hybrid});
           CHECK_THROWS_WITH_AS((void)results(), "edge_dot: kernels of tensor cores take no weights by head",
                                Error);
           const NoGrad no_grad;
-          CHECK(distance(edge_dot(relation, Var(q), Var(x), 3).value(), expected[0]) <=
-                (dtype == DType::f32 ? 5e-4 : 1e-2));
+          CHECK(distance(edge_dot(relation, Var(q), Var(x), 3).value(), expected[0]) <= tolerance);
           continue;
         }
-        const std::vector<Tensor> got = results(), again = results();
-        for (size_t k = 0; k < got.size(); ++k) {
-          CAPTURE(k);
-          CHECK(distance(got[k], expected[k]) <= (dtype == DType::f32 ? 5e-4 : 1e-2));
-          CHECK(same_bits(got[k], again[k]));
-        }
-        CHECK(distance(got[0], expected[0]) > 0.0);
-        CHECK(distance(got[2], expected[2]) > 0.0);
+        const std::vector<Tensor> got = compare_with_rows(SparseKernels::hybrid, tolerance, results);
+        CHECK(distance(got[2], by_rows(results)[2]) > 0.0);
       }
 }
 
-TEST_CASE("attention and its gradients by tensor cores are those by rows of CSR") {
+TEST_CASE("attention and its gradients with tensor cores equal those with rows of CSR") {
   const Relation host = communities(1000, 250, 60).relation();
   enum class Kind : uint8_t { dot, gat, cosine };
   for (Device device : gpus_with_tiles())
-    for (DType dtype : {DType::f32, DType::bf16})
+    for (DType dtype : kDTypes)
       for (Kind kind : {Kind::dot, Kind::gat, Kind::cosine}) {
         CAPTURES(name_of(dtype), static_cast<int>(kind));
         const Relation relation = host.to(device);
         const int64_t heads = kind == Kind::cosine ? 1 : 3, width = 24;
         const Shape nodes{1000, heads, width}, head{heads, width};
         const bool cosine = kind == Kind::cosine;
-        const std::vector<Tensor> features{random_tensor(cosine ? Shape{1000, width} : nodes, dtype, device),
-                                           random_tensor(cosine              ? Shape{1}
-                                                         : kind == Kind::gat ? head
-                                                                             : nodes,
-                                                         dtype, device),
-                                           random_tensor(kind == Kind::gat ? head : nodes, dtype, device)};
-        const Tensor dy = random_tensor(cosine ? Shape{1000, width} : nodes, dtype, device);
+        const Shape x_shape = cosine ? Shape{1000, width} : nodes, last = kind == Kind::gat ? head : nodes;
+        const std::vector<Tensor> features{random_tensor(x_shape, dtype, device),
+                                           random_tensor(cosine ? Shape{1} : last, dtype, device),
+                                           random_tensor(last, dtype, device)};
+        const Tensor dy = random_tensor(x_shape, dtype, device);
         const auto results = [&] {
           std::vector<Var> in;
           for (const Tensor& x : features) in.push_back(Var::parameter(x.clone()));
@@ -264,23 +246,10 @@ TEST_CASE("attention and its gradients by tensor cores are those by rows of CSR"
             if (x.grad()) all.push_back(x.grad());
           return all;
         };
-        std::vector<Tensor> expected;
-        {
-          const ComputeScope scope(
-              {.matmul_precision = MatmulPrecision::exact, .sparse_kernels = SparseKernels::csr});
-          expected = results();
-        }
         for (SparseKernels kernels : {SparseKernels::tiles, SparseKernels::hybrid}) {
-          const ComputeScope scope({.matmul_precision = MatmulPrecision::tf32, .sparse_kernels = kernels});
-          const std::vector<Tensor> got = results(), again = results();
-          REQUIRE(got.size() == expected.size());
-          CHECK(distance(got[0], expected[0]) > 0.0);
-          for (size_t k = 0; k < got.size(); ++k) {
-            CAPTURE(k);
-            CHECK(distance(got[k], expected[k]) <= (dtype == DType::f32 ? 5e-3 : 5e-2));
-            CHECK(same_bits(got[k], again[k]));
-          }
+          (void)compare_with_rows(kernels, dtype == DType::f32 ? 5e-3 : 5e-2, results);
           if (kind == Kind::cosine) continue;
+          const ComputeScope scope({.matmul_precision = MatmulPrecision::tf32, .sparse_kernels = kernels});
           AttentionOptions drops;
           drops.dropout = 0.5f;
           const Var x(random_tensor(nodes, dtype, device));
@@ -295,7 +264,7 @@ TEST_CASE("attention and its gradients by tensor cores are those by rows of CSR"
 
 TEST_CASE("the rule of attention takes tiles where communities are dense") {
   const SparseMatrix dense = communities(8192, 512, 400), sparse = communities(4096, 4096, 10);
-  for (DType dtype : {DType::f32, DType::bf16})
+  for (DType dtype : kDTypes)
     for (int64_t rows : {1, 2}) {
       const auto cost = [&](const SparseMatrix& a, int64_t width) {
         const Csr& csr = a.matrix().csr;
@@ -307,7 +276,7 @@ TEST_CASE("the rule of attention takes tiles where communities are dense") {
     }
 }
 
-TEST_CASE("tensor cores are refused by name where they cannot be had") {
+TEST_CASE("devices without tensor cores and exact float32 refuse tiles") {
   const SparseMatrix host = communities(300, 100, 20);
   for (Device device : devices()) {
     if (device.is_cpu()) continue;

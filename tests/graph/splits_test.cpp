@@ -1,23 +1,13 @@
-#include "../support.h"
+#include "edges.h"
 #include <adjoint/graph/splits.h>
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 using namespace adj;
 using namespace adj::test;
 
 namespace {
-
-using Cell = std::pair<int32_t, int32_t>;  // source, target
-
-std::vector<Cell> cells_of(const EdgeIndex& edges) {
-  const auto src = edges.src.to_vector<int32_t>(), dst = edges.dst.to_vector<int32_t>();
-  std::vector<Cell> cells;
-  for (size_t e = 0; e < src.size(); ++e) cells.emplace_back(src[e], dst[e]);
-  return cells;
-}
 
 /// The nodes of each edge, whatever its direction.
 std::set<Cell> pairs_of(const EdgeIndex& edges) {
@@ -26,9 +16,17 @@ std::set<Cell> pairs_of(const EdgeIndex& edges) {
   return pairs;
 }
 
-Graph random_graph(int32_t nodes, int64_t edges, Device device = {}) {
-  return Graph::from_coo(nodes, random_ints(edges, 0, nodes, device), random_ints(edges, 0, nodes, device),
-                         random_tensor({edges}, DType::f32, device));
+Graph weighted_graph(int32_t nodes, int64_t edges, Device device = {}) {
+  return random_graph(nodes, edges, device, random_tensor({edges}, DType::f32, device));
+}
+
+/// draw(generator) is the same for the same seed only.
+template <class F>
+void check_seeds(F&& draw) {
+  Generator one(1), same(1), other(2);
+  const Tensor first = draw(one);
+  CHECK(same_bits(first, draw(same)));
+  CHECK_FALSE(same_bits(first, draw(other)));
 }
 
 bool disjoint(const std::set<Cell>& a, const std::set<Cell>& b) {
@@ -37,7 +35,7 @@ bool disjoint(const std::set<Cell>& a, const std::set<Cell>& b) {
 
 }  // namespace
 
-TEST_CASE("a node split deals every node out once") {
+TEST_CASE("every node is in one part of a node split") {
   for (Device device : devices())
     for (int64_t n : {0, 1, 7, 1000}) {
       Generator generator(1);
@@ -52,13 +50,10 @@ TEST_CASE("a node split deals every node out once") {
         all.insert(all.end(), nodes.begin(), nodes.end());
       }
       std::sort(all.begin(), all.end());
-      REQUIRE(static_cast<int64_t>(all.size()) == n);
-      for (size_t k = 0; k < all.size(); ++k) CHECK(all[k] == static_cast<int32_t>(k));
+      CHECK(all == numbers(n));
     }
-  Generator one(1), same(1), other(2);
-  const Tensor first = random_node_split(500, {}, one).test;
-  CHECK(same_bits(first, random_node_split(500, {}, same).test));
-  CHECK(!same_bits(first, random_node_split(500, {}, other).test));
+  check_seeds([](Generator& generator) { return random_node_split(500, {}, generator).test; });
+  Generator one(1);
   CHECK(random_node_split(10, {.val = 0.5, .test = 0.5}, one).train.numel() == 0);
   CHECK_THROWS_AS((void)random_node_split(10, {.val = 0.6, .test = 0.5}, one), Error);
   CHECK_THROWS_AS((void)random_node_split(10, {.val = -0.1, .test = 0.5}, one), Error);
@@ -89,14 +84,12 @@ TEST_CASE("a stratified split gives every class its share") {
     check(split.train, 0.5);
     check(split.val, 0.15);
     check(split.test, 0.35);
-    CHECK(std::set<int32_t>(all.begin(), all.end()).size() == all.size());
+    CHECK(set_of(all).size() == all.size());
     CHECK(static_cast<double>(all.size()) == n);
   }
   const Tensor y = Tensor::from(labels);
-  Generator one(1), same(1), other(2);
-  const Tensor first = stratified_node_split(y, {}, one).test;
-  CHECK(same_bits(first, stratified_node_split(y, {}, same).test));
-  CHECK(!same_bits(first, stratified_node_split(y, {}, other).test));
+  check_seeds([&](Generator& generator) { return stratified_node_split(y, {}, generator).test; });
+  Generator one(1);
   CHECK_THROWS_AS((void)stratified_node_split(y, {.val = 0.6, .test = 0.5}, one), Error);
   CHECK_THROWS_AS((void)stratified_node_split(random_tensor({3}), {}, one), Error);
 }
@@ -105,7 +98,7 @@ TEST_CASE("a link split takes pairs of nodes out, both directions and parallel e
   for (Device device : devices())
     for (bool undirected : {false, true}) {
       CAPTURE(undirected);
-      const Graph drawn = random_graph(60, 500, device);
+      const Graph drawn = weighted_graph(60, 500, device);
       const Graph graph = undirected ? Graph(to_undirected(drawn)) : drawn;
       Generator generator(4);
       const LinkSplit split = random_link_split(graph, {.val = 0.1, .test = 0.2}, generator);
@@ -123,13 +116,11 @@ TEST_CASE("a link split takes pairs of nodes out, both directions and parallel e
       CHECK(static_cast<int64_t>(test.size()) == std::llround(0.2 * pairs));
       CHECK(train.size() + val.size() + test.size() == all.size());
 
-      // What is listed: every direction that has an edge, once; one of them where the graph is symmetric.
-      std::set<Cell> directed;
-      for (const Cell& cell : cells_of(graph.edge_index())) directed.insert(cell);
+      // Listed is every direction that has an edge, once; one of both where the graph is symmetric.
+      const std::set<Cell> directed = set_of(cells_of(graph.edge_index()));
       for (const LinkExamples& part : {split.val, split.test}) {
         const std::vector<Cell> cells = cells_of(part.positive);
-        const std::set<Cell> listed(cells.begin(), cells.end());
-        CHECK(listed.size() == cells.size());
+        CHECK(set_of(cells).size() == cells.size());
         size_t expected = 0;
         const std::set<Cell> mine = pairs_of(part.positive);
         for (const Cell& cell : directed)
@@ -144,7 +135,7 @@ TEST_CASE("a link split takes pairs of nodes out, both directions and parallel e
       const std::vector<Cell> more = cells_of(split.test.negative);
       CHECK(more.size() == cells_of(split.test.positive).size());
       negative.insert(negative.end(), more.begin(), more.end());
-      CHECK(std::set<Cell>(negative.begin(), negative.end()).size() == negative.size());
+      CHECK(set_of(negative).size() == negative.size());
       for (const Cell& cell : negative) CHECK((!directed.contains(cell) && cell.first != cell.second));
 
       // Training edges keep their weights.
@@ -157,7 +148,7 @@ TEST_CASE("a link split takes pairs of nodes out, both directions and parallel e
 }
 
 TEST_CASE("a link split depends on graph and generator, not on the device") {
-  const Graph graph = random_graph(80, 600);
+  const Graph graph = weighted_graph(80, 600);
   const auto split = [&](Device device, uint64_t seed) {
     Generator generator(seed);
     return random_link_split(graph.to(device), {}, generator);
@@ -172,7 +163,7 @@ TEST_CASE("a link split depends on graph and generator, not on the device") {
   CHECK(!same_bits(first.train.edge_map, split({}, 2).train.edge_map));
 }
 
-TEST_CASE("stratified folds share out every class evenly") {
+TEST_CASE("stratified folds have equal shares of every class") {
   std::vector<int32_t> labels;
   for (int32_t i = 0; i < 1113; ++i) labels.push_back(i % 7 == 0 ? -1 : i % 5 < 3 ? 0 : i % 3);
   for (Device device : devices()) {
@@ -194,12 +185,10 @@ TEST_CASE("stratified folds share out every class evenly") {
       const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
       CHECK(*most - *least <= 1);
     }
-    Generator same(3), other(4);
-    CHECK(same_bits(folds, stratified_folds(y, 10, same)));
-    CHECK_FALSE(same_bits(folds, stratified_folds(y, 10, other)));
+    check_seeds([&](Generator& seeded) { return stratified_folds(y, 10, seeded); });
   }
   Generator generator(1);
-  const Tensor three = Tensor::from(std::vector<int32_t>{0, 1, 0, -1});
+  const Tensor three = ints({0, 1, 0, -1});
   CHECK_THROWS_WITH_AS(stratified_folds(three, 4, generator),
                        "stratified_folds: 4 folds of 3 labelled things, expected 2 to 3", Error);
   CHECK_THROWS_AS(stratified_folds(three, 1, generator), Error);
@@ -208,16 +197,11 @@ TEST_CASE("stratified folds share out every class evenly") {
 
 TEST_CASE("linked pairs: each once, without self-loops, in one direction of a symmetric graph") {
   for (Device device : devices()) {
-    const auto graph = [&](const std::vector<int32_t>& src, const std::vector<int32_t>& dst) {
-      return Graph::from_coo(4, Tensor::from(src, device), Tensor::from(dst, device));
-    };
-    const EdgeIndex both = linked_pairs(graph({1, 0, 2, 0, 2, 3, 3}, {0, 1, 0, 2, 2, 1, 1}));
-    CHECK(both.src.to_vector<int32_t>() == std::vector<int32_t>{1, 2, 0, 3, 0});
-    CHECK(both.dst.to_vector<int32_t>() == std::vector<int32_t>{0, 0, 1, 1, 2});
-    const EdgeIndex one = linked_pairs(graph({1, 0, 2, 0, 2, 1, 0}, {0, 1, 0, 2, 2, 0, 1}));
-    CHECK(one.src.to_vector<int32_t>() == std::vector<int32_t>{0, 0});
-    CHECK(one.dst.to_vector<int32_t>() == std::vector<int32_t>{1, 2});
+    const EdgeIndex both = linked_pairs(graph_of(4, {1, 0, 2, 0, 2, 3, 3}, {0, 1, 0, 2, 2, 1, 1}, device));
+    CHECK(cells_of(both) == std::vector<Cell>{{1, 0}, {2, 0}, {0, 1}, {3, 1}, {0, 2}});
+    const EdgeIndex one = linked_pairs(graph_of(4, {1, 0, 2, 0, 2, 1, 0}, {0, 1, 0, 2, 2, 0, 1}, device));
+    CHECK(cells_of(one) == std::vector<Cell>{{0, 1}, {0, 2}});
     CHECK(one.src.device() == device);
-    CHECK(linked_pairs(graph({1}, {1})).src.numel() == 0);
+    CHECK(linked_pairs(graph_of(4, {1}, {1}, device)).src.numel() == 0);
   }
 }

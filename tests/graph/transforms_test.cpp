@@ -1,5 +1,4 @@
-#include "../captures.h"
-#include "../support.h"
+#include "edges.h"
 #include <adjoint/graph/transforms.h>
 
 #include <algorithm>
@@ -12,16 +11,13 @@ using namespace adj::test;
 
 namespace {
 
-using Cell = std::pair<int32_t, int32_t>;  // target, source
-
-/// A graph's edges on the host, by number.
+/// A graph's edges on the host, by number: (target, source).
 struct Edges {
   explicit Edges(const Graph& graph)
       : weighted(static_cast<bool>(graph.edge_weight())),
         weight(weighted ? graph.edge_weight().to_vector<float>() : std::vector<float>()) {
     const EdgeIndex edges = graph.edge_index();
-    const auto src = edges.src.to_vector<int32_t>(), dst = edges.dst.to_vector<int32_t>();
-    for (size_t e = 0; e < src.size(); ++e) cells.emplace_back(dst[e], src[e]);
+    cells = cells_of(EdgeIndex{edges.dst, edges.src});
   }
   float weight_of(size_t e) const { return weighted ? weight[e] : 1.0f; }
 
@@ -31,22 +27,35 @@ struct Edges {
 };
 
 /// Weights, and attributes of several widths and types.
-Graph random_graph(int32_t nodes, int64_t edges, bool weighted, Device device = {}) {
-  return Graph::from_coo(nodes, random_ints(edges, 0, nodes, device), random_ints(edges, 0, nodes, device),
-                         weighted ? random_tensor({edges}, DType::f32, device) : Tensor(),
-                         {{"type", random_ints(edges, 0, 5, device)},
-                          {"length", random_tensor({edges, 3}, DType::f64, device)},
-                          {"half", random_tensor({edges}, DType::bf16, device)}});
+Graph attributed_graph(int32_t nodes, int64_t edges, bool weighted, Device device = {}) {
+  return random_graph(nodes, edges, device, weighted ? random_tensor({edges}, DType::f32, device) : Tensor(),
+                      {{"type", random_ints(edges, 0, 5, device)},
+                       {"length", random_tensor({edges, 3}, DType::f64, device)},
+                       {"half", random_tensor({edges}, DType::bf16, device)}});
 }
 
-/// Graphs whose edges are numbered as the CSR has them, and ones where they are not.
+/// The attributes on the host.
+struct Attributes {
+  explicit Attributes(const Graph& graph)
+      : type(graph.edge_attr("type").to_vector<int32_t>()),
+        length(values(graph.edge_attr("length"))),
+        half(values(graph.edge_attr("half"))) {
+    CHECK(graph.edge_attr("half").dtype() == DType::bf16);
+  }
+  std::vector<int32_t> type;
+  std::vector<double> length, half;  // three lengths an edge
+};
+
+std::multiset<Cell> sorted(const std::vector<Cell>& cells) { return {cells.begin(), cells.end()}; }
+
+/// Graphs with edges numbered in the order of the CSR, and in another order.
 std::vector<Graph> cases(bool weighted, Device device) {
   std::vector<Graph> graphs;
   for (const auto& [nodes, edges] : {std::pair{1, 0}, {1, 4}, {7, 0}, {6, 90}, {30, 100}, {200, 3001}}) {
-    graphs.push_back(random_graph(nodes, edges, weighted, device));
+    graphs.push_back(attributed_graph(nodes, edges, weighted, device));
     graphs.push_back(reverse(graphs.back()));
   }
-  const Graph unsorted = random_graph(20, 70, weighted, device);
+  const Graph unsorted = attributed_graph(20, 70, weighted, device);
   const Tensor src = random_ints(70, 0, 20, device), dst = random_ints(70, 0, 20, device);
   graphs.emplace_back(Relation::from_coo(20, 20, src, dst), unsorted.edge_weight(),
                       unsorted.edge_attributes());
@@ -64,7 +73,7 @@ void for_cases(F&& f) {
       }
 }
 
-/// The old edges that each new edge is made of, by the two maps, which must agree.
+/// The old edges of each new edge, by both maps, which must agree.
 std::vector<std::vector<size_t>> parents_of(const Graph& old, const Transformed& made) {
   const auto map = made.edge_map.to_vector<int32_t>(), merged = made.merged_into.to_vector<int32_t>();
   REQUIRE(static_cast<int64_t>(map.size()) == made.num_edges());
@@ -77,62 +86,53 @@ std::vector<std::vector<size_t>> parents_of(const Graph& old, const Transformed&
   return parents;
 }
 
-/// The edges in the order that every transform leaves them in.
+/// Every transform leaves edges in this order.
 void check_sorted(const Graph& graph) {
   const std::vector<Cell> cells = Edges(graph).cells;
   CHECK(std::is_sorted(cells.begin(), cells.end()));
   CHECK(!graph.relation().csr_order());
 }
 
-/// Where every new edge comes from one old edge at most: ends (where all nodes stay), weights and attributes
-/// are that edge's, or `weight` and 0 for an added one.
-void check_apart(const Graph& old, const Transformed& made, float weight = 1.0f) {
+/// For transforms that merge no edges: ends (if all nodes are kept), weights and attributes are those of the
+/// old edge, or `weight` and 0 for an added one.
+void check_unmerged(const Graph& old, const Transformed& made, float weight = 1.0f) {
   check_sorted(made);
   const auto map = made.edge_map.to_vector<int32_t>();
   const auto parents = parents_of(old, made);
   const Edges before(old), after(made);
-  const auto types = old.edge_attr("type").to_vector<int32_t>(),
-             new_types = made.edge_attr("type").to_vector<int32_t>();
-  const std::vector<double> lengths = values(old.edge_attr("length")),
-                            new_lengths = values(made.edge_attr("length")),
-                            half = values(old.edge_attr("half")), new_half = values(made.edge_attr("half"));
-  CHECK(made.edge_attr("half").dtype() == DType::bf16);
+  const Attributes was(old), now(made);
   for (size_t e = 0; e < map.size(); ++e) {
     if (map[e] < 0) {
       CHECK(parents[e].empty());
       CHECK(after.weight_of(e) == weight);
-      CHECK(new_types[e] == 0);
-      CHECK(new_lengths[3 * e + 2] == 0.0);
+      CHECK(now.type[e] == 0);
+      CHECK(now.length[3 * e + 2] == 0.0);
     } else {
       const auto from = static_cast<size_t>(map[e]);
       CHECK(parents[e] == std::vector<size_t>{from});
       if (made.num_nodes() == old.num_nodes()) CHECK(after.cells[e] == before.cells[from]);
       CHECK(after.weight_of(e) == before.weight_of(from));
-      CHECK(new_types[e] == types[from]);
-      for (size_t f = 0; f < 3; ++f) CHECK(new_lengths[3 * e + f] == lengths[3 * from + f]);
-      CHECK(new_half[e] == half[from]);
+      CHECK(now.type[e] == was.type[from]);
+      for (size_t f = 0; f < 3; ++f) CHECK(now.length[3 * e + f] == was.length[3 * from + f]);
+      CHECK(now.half[e] == was.half[from]);
     }
   }
 }
 
-/// That new edge e's attributes are merged from old edges `from`, in order: whole numbers of the first.
+/// Attributes of new edge e are the sum or mean of those of old edges from[e], integers those of the first.
 void check_merged_attributes(const Graph& old, const Transformed& made,
                              const std::vector<std::vector<size_t>>& from, bool mean) {
-  const auto types = old.edge_attr("type").to_vector<int32_t>(),
-             new_types = made.edge_attr("type").to_vector<int32_t>();
-  const std::vector<double> lengths = values(old.edge_attr("length")),
-                            new_lengths = values(made.edge_attr("length")),
-                            half = values(old.edge_attr("half")), new_half = values(made.edge_attr("half"));
+  const Attributes was(old), now(made);
   for (size_t e = 0; e < from.size(); ++e) {
     double length = 0.0, sum = 0.0;
     for (size_t p : from[e]) {
-      length += lengths[3 * p + 1];
-      sum += half[p];
+      length += was.length[3 * p + 1];
+      sum += was.half[p];
     }
     const double n = mean ? static_cast<double>(from[e].size()) : 1.0;
-    CHECK(new_types[e] == types[from[e].front()]);
-    CHECK(new_lengths[3 * e + 1] == length / n);
-    CHECK(new_half[e] == doctest::Approx(sum / n).epsilon(0.01));
+    CHECK(now.type[e] == was.type[from[e].front()]);
+    CHECK(now.length[3 * e + 1] == length / n);
+    CHECK(now.half[e] == doctest::Approx(sum / n).epsilon(0.01));
   }
 }
 
@@ -174,25 +174,21 @@ TEST_CASE("to_undirected: both directions once, weights and attributes averaged 
 TEST_CASE("add_self_loops: one for each node that has none") {
   for_cases([](const Graph& graph) {
     const Transformed looped = add_self_loops(graph, 0.5f);
-    check_apart(graph, looped, 0.5f);
-    std::multiset<Cell> expected;
-    for (const Cell& cell : Edges(graph).cells) expected.insert(cell);
-    for (int32_t i = 0; i < graph.num_nodes(); ++i)
+    check_unmerged(graph, looped, 0.5f);
+    std::multiset<Cell> expected = sorted(Edges(graph).cells);
+    for (int32_t i : numbers(graph.num_nodes()))
       if (!expected.contains({i, i})) expected.insert({i, i});
-    const std::vector<Cell> cells = Edges(looped).cells;
-    CHECK(std::multiset<Cell>(cells.begin(), cells.end()) == expected);
+    CHECK(sorted(Edges(looped).cells) == expected);
     CHECK(looped.edge_weight());
-    check_apart(graph, add_self_loops(graph));
+    check_unmerged(graph, add_self_loops(graph));
     CHECK(static_cast<bool>(add_self_loops(graph).edge_weight()) == static_cast<bool>(graph.edge_weight()));
     CHECK(add_self_loops(looped).num_edges() == looped.num_edges());
   });
 }
 
-TEST_CASE(
-    "add_self_loops makes an unweighted graph a weighted one: its edges weigh 1, the loops what was asked") {
+TEST_CASE("add_self_loops gives an unweighted graph weights: 1 for its edges, the argument for loops") {
   for (Device device : devices()) {
-    const auto ints = [&](const std::vector<int32_t>& v) { return Tensor::from(v, device); };
-    const Graph graph = Graph::from_coo(3, ints({0, 1, 1}), ints({1, 1, 2}));
+    const Graph graph = graph_of(3, {0, 1, 1}, {1, 1, 2}, device);
     const Transformed looped = add_self_loops(graph, 2.5f);
     // By target and source: 0 <- 0 (added), 1 <- 0, 1 <- 1 (given), 2 <- 1, 2 <- 2 (added).
     CHECK(close(looped.edge_weight(), {2.5, 1, 1, 1, 2.5}, 0.0));
@@ -206,12 +202,10 @@ TEST_CASE(
 TEST_CASE("remove_self_loops removes them all and nothing else") {
   for_cases([](const Graph& graph) {
     const Transformed bare = remove_self_loops(graph);
-    check_apart(graph, bare);
-    std::multiset<Cell> expected;
-    for (const Cell& cell : Edges(graph).cells)
-      if (cell.first != cell.second) expected.insert(cell);
-    const std::vector<Cell> cells = Edges(bare).cells;
-    CHECK(std::multiset<Cell>(cells.begin(), cells.end()) == expected);
+    check_unmerged(graph, bare);
+    std::multiset<Cell> expected = sorted(Edges(graph).cells);
+    for (int32_t i : numbers(graph.num_nodes())) expected.erase({i, i});
+    CHECK(sorted(Edges(bare).cells) == expected);
     CHECK(!bare.has_self_loops());
   });
 }
@@ -223,7 +217,7 @@ TEST_CASE("coalesce adds up parallel edges") {
     const Edges before(graph), after(single);
     const auto parents = parents_of(graph, single);
     const auto map = single.edge_map.to_vector<int32_t>();
-    CHECK(std::set<Cell>(after.cells.begin(), after.cells.end()).size() == after.cells.size());
+    CHECK(set_of(after.cells).size() == after.cells.size());
     size_t merged = 0;
     for (size_t e = 0; e < parents.size(); ++e) {
       REQUIRE(!parents[e].empty());
@@ -256,9 +250,9 @@ TEST_CASE("induced_subgraph keeps the edges among its nodes, renumbered") {
         expected.insert({number[cell.first], number[cell.second]});
     const Transformed part = induced_subgraph(graph, Tensor::from(nodes));
     CHECK(part.num_nodes() == static_cast<int64_t>(nodes.size()));
-    check_apart(graph, part);
+    check_unmerged(graph, part);
     const std::vector<Cell> cells = Edges(part).cells;
-    CHECK(std::multiset<Cell>(cells.begin(), cells.end()) == expected);
+    CHECK(sorted(cells) == expected);
     const auto map = part.edge_map.to_vector<int32_t>();
     for (size_t e = 0; e < cells.size(); ++e) {
       const Cell& old = before.cells[static_cast<size_t>(map[e])];
@@ -273,14 +267,14 @@ TEST_CASE("edge_subgraph keeps all nodes and the edges that are named") {
     for (int32_t e = static_cast<int32_t>(graph.num_edges()) - 1; e >= 0; e -= 3) edges.push_back(e);
     const Transformed part = edge_subgraph(graph, Tensor::from(edges));
     CHECK(part.num_nodes() == graph.num_nodes());
-    check_apart(graph, part);
+    check_unmerged(graph, part);
     auto map = part.edge_map.to_vector<int32_t>();
     std::sort(map.begin(), map.end(), std::greater<>());
     CHECK(map == edges);
   });
 }
 
-TEST_CASE("reverse turns every edge round under its number and shares all forms") {
+TEST_CASE("reverse swaps the ends of every edge, keeps its number and shares all forms") {
   for_cases([](const Graph& graph) {
     const Graph turned = reverse(graph);
     const Edges before(graph), after(turned);
@@ -293,13 +287,11 @@ TEST_CASE("reverse turns every edge round under its number and shares all forms"
   });
 }
 
-TEST_CASE("what a subgraph cannot be made of is refused with its place") {
+TEST_CASE("nodes and edges out of range or repeated are refused with their position") {
   for (Device device : devices()) {
-    const Graph graph = random_graph(30, 300, true, device);
-    const auto nodes = [&](std::vector<int32_t> ids) { (void)induced_subgraph(graph, Tensor::from(ids)); };
-    const auto edges = [&](std::vector<int32_t> ids) {
-      (void)edge_subgraph(graph, Tensor::from(ids, device));
-    };
+    const Graph graph = attributed_graph(30, 300, true, device);
+    const auto nodes = [&](std::vector<int32_t> ids) { (void)induced_subgraph(graph, ints(ids)); };
+    const auto edges = [&](std::vector<int32_t> ids) { (void)edge_subgraph(graph, ints(ids, device)); };
     CHECK_THROWS_WITH_AS(nodes({1, 30}), "induced_subgraph: nodes[1] is 30, expected 0 to 29", Error);
     CHECK_THROWS_WITH_AS(nodes({1, 2, -1}), "induced_subgraph: nodes[2] is -1, expected 0 to 29", Error);
     CHECK_THROWS_WITH_AS(nodes({-1}), "induced_subgraph: nodes[0] is -1, expected 0 to 29", Error);
@@ -310,12 +302,12 @@ TEST_CASE("what a subgraph cannot be made of is refused with its place") {
     CHECK_THROWS_WITH_AS(edges({7, 8, 8}), "edge_subgraph: edge 8 stands at 1 and at 2, expected once",
                          Error);
     CHECK_THROWS_AS((void)induced_subgraph(graph, Tensor::zeros({2})), Error);
-    CHECK(induced_subgraph(graph, Tensor::from(std::vector<int32_t>{})).num_nodes() == 0);
+    CHECK(induced_subgraph(graph, ints({})).num_nodes() == 0);
   }
 }
 
-TEST_CASE("a transformed graph is a graph, with or without its maps") {
-  const Graph plain = add_self_loops(random_graph(15, 60, false));
+TEST_CASE("a transformed graph can be transformed again") {
+  const Graph plain = add_self_loops(attributed_graph(15, 60, false));
   CHECK(plain.has_self_loops());
   CHECK(coalesce(to_undirected(plain)).num_edges() == to_undirected(plain).num_edges());
 }

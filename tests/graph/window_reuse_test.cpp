@@ -1,8 +1,5 @@
-#include "../captures.h"
 #include "../structures.h"
-#include "../support.h"
-#include <adjoint/graph/generate/generators.h>
-#include <adjoint/graph/graph.h>
+#include "edges.h"
 #include <adjoint/graph/order/window_reuse.h>
 #include <adjoint/graph/sparse_matrix.h>
 
@@ -24,12 +21,9 @@ Counts reuse(const Csr& a, int64_t height, int64_t width, const std::vector<int6
 }
 
 Counts naive(const Csr& a, int64_t height, int64_t width, const std::vector<int64_t>& least) {
-  const auto offsets = a.offsets.to_vector<int64_t>();
-  const auto columns = a.indices.to_vector<int32_t>();
   std::map<std::pair<int64_t, int64_t>, int64_t> entries;
-  for (int64_t i = 0; i < a.rows; ++i)
-    for (int64_t e = offsets[static_cast<size_t>(i)]; e < offsets[static_cast<size_t>(i) + 1]; ++e)
-      ++entries[{i / height, columns[static_cast<size_t>(e)] / width}];
+  for (const auto& [column, row] : cells_of(Relation::from_csr(a).edge_index()))
+    ++entries[{row / height, column / width}];
   Counts counts;
   for (int64_t count : least) {
     counts.emplace_back(count, 0, 0);
@@ -42,9 +36,7 @@ Counts naive(const Csr& a, int64_t height, int64_t width, const std::vector<int6
   return counts;
 }
 
-Csr in_edges(const EdgeList& list) {
-  return Graph::from_coo(list.nodes, Tensor::from(list.src), Tensor::from(list.dst)).in_edges();
-}
+Csr in_edges(const EdgeList& list) { return graph_of(list).in_edges(); }
 
 Csr matrix(int64_t rows, int64_t cols, const std::vector<int64_t>& offsets,
            const std::vector<int32_t>& columns) {
@@ -64,7 +56,7 @@ Csr small() { return matrix(5, 9, {0, 3, 5, 8, 8, 9}, {1, 4, 5, 1, 4, 7, 7, 7, 8
 
 }  // namespace
 
-TEST_CASE("columns of row windows and square tiles are counted as by hand") {
+TEST_CASE("counts of row windows and square tiles equal those by hand") {
   CHECK(reuse(small(), 2, 1, {1, 2, 3}) == Counts{{1, 5, 9}, {2, 3, 7}, {3, 1, 3}});
   CHECK(reuse(small(), 2, 4, {1, 2, 3}) == Counts{{1, 4, 9}, {2, 3, 8}, {3, 2, 6}});
   CHECK(reuse(small(), 1, 1, {1, 2}) == Counts{{1, 7, 9}, {2, 1, 3}});
@@ -72,7 +64,7 @@ TEST_CASE("columns of row windows and square tiles are counted as by hand") {
   CHECK(reuse(small(), 4, 4, {}).empty());
 }
 
-TEST_CASE("tiles are counted as naive loops do, whatever the number of threads") {
+TEST_CASE("tile counts equal naive loops for any number of threads") {
   std::vector<Csr> matrices{small(),
                             matrix(0, 7, {0}, {}),
                             matrix(4, 0, {0, 0, 0, 0, 0}, {}),
@@ -102,15 +94,10 @@ TEST_CASE("tiles are counted as naive loops do, whatever the number of threads")
   }
 }
 
-TEST_CASE("what tiles cannot be counted of is refused") {
+TEST_CASE("bad sizes, devices and structures are refused") {
+  constexpr int64_t kHuge = int64_t{1} << 31;
   for (const auto& [height, width, least] :
-       std::vector<std::tuple<int64_t, int64_t, int64_t>>{{0, 1, 1},
-                                                          {-8, 1, 1},
-                                                          {8, 0, 1},
-                                                          {8, int64_t{1} << 31, 1},
-                                                          {int64_t{1} << 31, 1, 1},
-                                                          {8, 1, 0},
-                                                          {8, 1, -1}}) {
+       Counts{{0, 1, 1}, {-8, 1, 1}, {8, 0, 1}, {8, kHuge, 1}, {kHuge, 1, 1}, {8, 1, 0}, {8, 1, -1}}) {
     CAPTURES(height, width);
     CHECK_THROWS_AS(window_reuse(small(), height, width, {least}), Error);
   }

@@ -11,7 +11,7 @@ using namespace adj::test;
 
 namespace {
 
-/// A file of a model in integers, to be changed and written again.
+/// The contents of a file of a model in integers, to be changed and written.
 struct Contents {
   std::map<std::string, std::string> texts;  ///< "facts@task", "@format"
   std::map<std::string, int64_t> numbers;    ///< likewise
@@ -48,7 +48,7 @@ struct Contents {
   }
 };
 
-/// A file, and what is said of it after a change; empty: nothing.
+/// A file, and the error of loading it after a change; empty if there is none.
 struct Damages {
   TemporaryDirectory folder;
   std::string path = folder.file("q.h5"), damaged = folder.file("damaged.h5");
@@ -62,7 +62,7 @@ struct Damages {
     Contents contents(path);
     change(contents);
     contents.write(damaged);
-    // A damaged size must not be asked for.
+    // A damaged size must not be allocated.
     const std::string message = error_within(256, [&] { (void)IntegerModel::load(damaged); });
     if (message == "no error") return "";
     CAPTURE(message);
@@ -106,36 +106,34 @@ TEST_CASE("damaged facts of a model in integers are refused") {
     CHECK(damages.said([&](Contents& c) { c.texts.erase(std::string("facts@") + fact); }) ==
           fmt::format("facts@{}: missing", fact));
   }
-  CHECK(damages.with("task", "graph_class") ==
-        "facts@task: 'graph_class', which is none that train_qgnn trains");
-  CHECK(damages.with("task", "link") == "facts@task: 'link', which is none that train_qgnn trains");
-  CHECK(damages.with("option.bits", "9").starts_with("facts: --bits: expected 1 to 8 or 32"));
-  CHECK(damages.with("option.bits", "0").starts_with("facts: --bits: expected 1 to 8 or 32"));
-  CHECK(damages.with("option.bits", "32") ==
-        "facts: integer model: layer 0 is not quantised, expected 1 to 8 bits");
-  CHECK(damages.with("option.bits-weights", "3") ==
-        "weights/sums.0: 4 bits, expected 3, as facts@option.bits has it");
+  const std::string first = "weights/sums.0: 20 numbers for each of 24 outputs, expected 20 for each of ",
+                    last = "numbers for each of 24 outputs, expected 24 for each of 6";
+  const std::tuple<const char*, const char*, std::string> whole[] = {
+      {"task", "graph_class", "facts@task: 'graph_class', which is none that train_qgnn trains"},
+      {"task", "link", "facts@task: 'link', which is none that train_qgnn trains"},
+      {"option.bits", "32", "facts: integer model: layer 0 is not quantised, expected 1 to 8 bits"},
+      {"option.bits-weights", "3", "weights/sums.0: 4 bits, expected 3, as facts@option.bits has it"},
+      {"option.model", "gcn", "weights/sums.1: 24 " + last},
+      {"option.hidden", "25", first + "25"},
+      {"option.hidden", "1048576", first + "1048576"},
+      {"option.layers", "1", "weights/hidden.0: 24 " + last},
+      {"option.layers", "3", "tensors/inputs.2.scale: missing"},
+      {"option.layers", "1000", "tensors/inputs.2.scale: missing"}};
+  for (const auto& [fact, text, message] : whole) CHECK(damages.with(fact, text) == message);
+  const std::tuple<const char*, const char*, const char*> starts[] = {
+      {"option.bits", "9", "facts: --bits: expected 1 to 8 or 32"},
+      {"option.bits", "0", "facts: --bits: expected 1 to 8 or 32"},
+      {"option.norm", "none", "tensors/hidden.0.scale: no part of such a model (quantised GIN"},
+      {"option.hidden", "1048577", "facts: --hidden"},
+      {"features", "21", "tensors/features.mean"},
+      {"features", "2147483647", "tensors/features.mean"},
+      {"features", "2147483648", "facts@features"},
+      {"outputs", "7", "tensors/classes.offsets"}};
+  for (const auto& [fact, text, start] : starts) CHECK(damages.with(fact, text).starts_with(start));
   CHECK(damages.with("option.bits-activations", "2").find("zero") != std::string::npos);
-  CHECK(damages.with("option.model", "gcn") ==
-        "weights/sums.1: 24 numbers for each of 24 outputs, expected 24 for each of 6");
-  CHECK(damages.with("option.norm", "none")
-            .starts_with("tensors/hidden.0.scale: no part of such a model (quantised GIN"));
-  const std::string first = "weights/sums.0: 20 numbers for each of 24 outputs, expected 20 for each of ";
-  CHECK(damages.with("option.hidden", "25") == first + "25");
-  CHECK(damages.with("features", "21").starts_with("tensors/features.mean"));
-  CHECK(damages.with("outputs", "7").starts_with("tensors/classes.offsets"));
-  CHECK(damages.with("option.layers", "3") == "tensors/inputs.2.scale: missing");
-  CHECK(damages.with("option.layers", "1") ==
-        "weights/hidden.0: 24 numbers for each of 24 outputs, expected 24 for each of 6");
-  // Sizes of which there is nothing.
-  CHECK(damages.with("option.layers", "1000") == "tensors/inputs.2.scale: missing");
-  CHECK(damages.with("option.hidden", "1048576") == first + "1048576");
-  CHECK(damages.with("option.hidden", "1048577").starts_with("facts: --hidden"));
-  CHECK(damages.with("features", "2147483647").starts_with("tensors/features.mean"));
-  CHECK(damages.with("features", "2147483648").starts_with("facts@features"));
 }
 
-TEST_CASE("damaged entries of a model in integers are refused, and the place is named") {
+TEST_CASE("damaged entries of a model in integers are refused by name") {
   const Damages damages(small_options());
   const Contents whole(damages.path);
   for (const auto& [name, tensor] : whole.tensors) {
@@ -152,7 +150,7 @@ TEST_CASE("damaged entries of a model in integers are refused, and the place is 
       CHECK(damages.with(name, Tensor::full(tensor.shape(), number)).find("finite") != std::string::npos);
     const bool of_range = name.starts_with("tensors/inputs.") || name.find("input.") != std::string::npos ||
                           name.starts_with("weights/");
-    const bool positive = of_range && name.ends_with("scale");  // a batch norm's may be anything
+    const bool positive = of_range && name.ends_with("scale");  // batch norm has any scale
     if (!positive) continue;
     for (const double number : {0.0, -1.0})
       CHECK(damages.with(name, Tensor::full(tensor.shape(), number)).find("above 0") != std::string::npos);
@@ -173,7 +171,7 @@ TEST_CASE("damaged entries of a model in integers are refused, and the place is 
         std::string::npos);
   CHECK(damages.said([](Contents& c) { c.texts["weights/sums.1@format"] = "bits"; })
             .starts_with("weights/sums.1: format 'bits'"));
-  // 20 numbers a row are 3 bytes, of which the last has four bits to spare.
+  // 20 numbers a row are 3 bytes, with four unused bits in the last.
   Tensor planes = whole.tensors.at("weights/sums.0/planes").clone();
   planes.mutable_data<uint8_t>()[2] |= 0x10;
   CHECK(damages.with("weights/sums.0/planes", planes).find("expected 0 behind number 19") !=

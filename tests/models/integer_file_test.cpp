@@ -1,3 +1,4 @@
+#include "../captures.h"
 #include "quantised_models.h"
 #include <adjoint/models/integer_model.h>
 
@@ -6,19 +7,16 @@
 using namespace adj;
 using namespace adj::test;
 
-TEST_CASE("a model in integers comes back from its file with the same results to the bit") {
+TEST_CASE("a model in integers loaded from its file has the same results to the bit") {
   const TemporaryDirectory folder;
   const std::string checkpoint = folder.file("c.h5"), path = folder.file("q.h5");
-  for (Device device : devices()) {
-    CAPTURE(device.str());
+  on_devices([&](Device device) {
     const Graph graph = random_graph(device);
     const Tensor x = random_tensor({kNodes, kIn}).to(device);
     for (const char* kind : {"gcn", "gin"})
       for (const char* norm : {"none", "batch", "sums"})
         for (const char* bits : {"8", "1", "8,3,5"}) {
-          CAPTURE(std::string(kind));
-          CAPTURE(std::string(norm));
-          CAPTURE(std::string(bits));
+          CAPTURES(kind, norm, bits);
           write_checkpoint(trained_on(graph, x, options_of(kind, norm, bits)), checkpoint);
           const IntegerModel model(load_trained(checkpoint, device));
           model.save(path);
@@ -42,12 +40,7 @@ TEST_CASE("a model in integers comes back from its file with the same results to
       const Tensor of_all = random_tensor({many.graph.num_nodes(), kIn}).to(device);
       models::ModelOptions o = options_of("graph-qgin", "none", "3");
       o.pool = pool;
-      write_checkpoint(trained_by(models::graph_qgin(), o, Task::graph_class, device,
-                                  [&](models::Model& model) {
-                                    (void)dynamic_cast<models::GraphModel&>(model)(many.graph, many.offsets,
-                                                                                   Features(of_all));
-                                  }),
-                       checkpoint);
+      write_checkpoint(trained_on(many, of_all, o), checkpoint);
       const IntegerModel model(load_trained(checkpoint, device));
       model.save(path);
       const IntegerModel back = IntegerModel::load(path, device);
@@ -55,10 +48,10 @@ TEST_CASE("a model in integers comes back from its file with the same results to
                       model(model.pack(many.graph, many.offsets, Features(of_all)))));
       CHECK(back.description().graphs_at_once == 16);
     }
-  }
+  });
 }
 
-TEST_CASE("the file of a model in integers has a weight's bits, and little else") {
+TEST_CASE("the file of a model in integers has the size of its packed weights") {
   const TemporaryDirectory folder;
   const std::string checkpoint = folder.file("c.h5"), path = folder.file("q.h5");
   for (const int bits : {8, 4, 1}) {
@@ -73,7 +66,7 @@ TEST_CASE("the file of a model in integers has a weight's bits, and little else"
   }
 }
 
-TEST_CASE("a model in integers that no checkpoint describes is not written") {
+TEST_CASE("a model in integers that is not from a checkpoint is not written") {
   const TemporaryDirectory folder;
   const IntegerModel model(
       trained_on(random_graph({}), random_tensor({kNodes, kIn}), options_of("gcn", "none", "4")));

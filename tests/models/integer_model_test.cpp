@@ -1,3 +1,5 @@
+#include "../captures.h"
+#include "../nn/module_state.h"
 #include "quantised_models.h"
 #include <adjoint/models/integer_model.h>
 
@@ -9,8 +11,8 @@ using namespace adj::test;
 
 namespace {
 
-/// How many of these numbers are not what they should be. Where a float32 sum is rounded across the border of
-/// two integers, what depends on it differs.
+/// The number of wrong results. Where a float32 sum is rounded to another integer, results that depend on it
+/// differ.
 size_t differing(const std::vector<float>& got, const Tensor& wanted) {
   const std::vector<double> expected = values(wanted);
   REQUIRE(got.size() == expected.size());
@@ -23,8 +25,7 @@ size_t differing(const std::vector<float>& got, const Tensor& wanted) {
   return differ;
 }
 
-/// What a model makes of what `pack(model)` packs, which is to be the same to the bit in all ways to sum, and
-/// on one thread.
+/// The model's results for the batch of `pack(model)`, the same bits for all kinds of sums and on one thread.
 template <class Pack>
 std::vector<float> in_all_ways(const TrainedModel& trained, Pack&& pack) {
   std::vector<float> first;
@@ -46,17 +47,14 @@ std::vector<float> in_all_ways(const TrainedModel& trained, Pack&& pack) {
 
 }  // namespace
 
-TEST_CASE("a model in integers gives what its evaluation by fake quantisation gives") {
+TEST_CASE("a model in integers equals its evaluation with fake quantisation") {
   const Tensor host_x = random_tensor({kNodes, kIn});
   size_t all_differ = 0, all = 0;
   for (const char* kind : {"gcn", "gin"})
     for (const char* norm : {"none", "batch", "sums"})
       for (const char* bits : {"8", "4", "2", "1", "8,3,5"}) {
-        CAPTURE(std::string(kind));
-        CAPTURE(std::string(norm));
-        CAPTURE(std::string(bits));
         for (Device device : devices()) {
-          CAPTURE(device.str());
+          CAPTURES(kind, norm, bits, device.str());
           const Graph graph = random_graph(device);
           const Tensor x = host_x.to(device);
           const TrainedModel trained = trained_on(graph, x, options_of(kind, norm, bits));
@@ -72,22 +70,17 @@ TEST_CASE("a model in integers gives what its evaluation by fake quantisation gi
   CHECK(all_differ <= all / 200);
 }
 
-TEST_CASE("a model of graphs in integers gives what its evaluation gives, for each way to pool") {
+TEST_CASE("a model of graphs in integers equals its evaluation, for each pooling") {
   size_t all_differ = 0, all = 0;
   for (const char* pool : {"sum", "mean", "max"})
     for (const char* bits : {"8", "4", "2", "8,3,5"})
       for (Device device : devices()) {
-        CAPTURE(std::string(pool));
-        CAPTURE(std::string(bits));
-        CAPTURE(device.str());
+        CAPTURES(pool, bits, device.str());
         const ManyGraphs many = many_graphs(device);
         const Tensor x = random_tensor({many.graph.num_nodes(), kIn}).to(device);
         models::ModelOptions o = options_of("graph-qgin", "none", bits);
         o.pool = pool;
-        const TrainedModel trained =
-            trained_by(models::graph_qgin(), o, Task::graph_class, device, [&](models::Model& model) {
-              (void)dynamic_cast<models::GraphModel&>(model)(many.graph, many.offsets, Features(x));
-            });
+        const TrainedModel trained = trained_on(many, x, o);
         const std::vector<float> got = in_all_ways(trained, [&](const IntegerModel& model) {
           return model.pack(many.graph, many.offsets, Features(x));
         });
@@ -99,7 +92,7 @@ TEST_CASE("a model of graphs in integers gives what its evaluation gives, for ea
   CHECK(all_differ <= all / 200);
 }
 
-TEST_CASE("batches that the host packed are those that the device packs, and no other device's are taken") {
+TEST_CASE("batches packed on the host equal those packed on the device, and another device's are refused") {
   const Tensor x = random_tensor({kNodes, kIn});
   const Graph graph = random_graph({});
   for (Device device : devices())
@@ -117,7 +110,7 @@ TEST_CASE("batches that the host packed are those that the device packs, and no 
       }
 }
 
-TEST_CASE("a model in integers sums parallel edges, which are no bits, by bytes") {
+TEST_CASE("a model in integers sums parallel edges by bytes") {
   for (Device device : devices()) {
     const EdgeList list = erdos_renyi_graph(kNodes, 900, 7);
     auto src = list.src, dst = list.dst;
@@ -134,7 +127,7 @@ TEST_CASE("a model in integers sums parallel edges, which are no bits, by bytes"
   }
 }
 
-TEST_CASE("a model in integers refuses what is none") {
+TEST_CASE("a model in integers refuses states and batches that do not fit") {
   const Graph graph = random_graph({});
   const Tensor x = random_tensor({kNodes, kIn});
   CHECK_THROWS_WITH_AS(IntegerModel(trained_on(graph, x, options_of("gcn", "none", "8,32,8"))),
@@ -142,9 +135,8 @@ TEST_CASE("a model in integers refuses what is none") {
   const TrainedModel trained = trained_on(graph, x, options_of("gin", "batch", "4"));
   const auto spoil_one = [&](const TrainedModel& of, const std::string& name, double value,
                              const std::string& message) {
-    std::map<std::string, Tensor> state, spoilt;
-    for (const auto& [key, tensor] : of.model().state()) state[key] = tensor.clone();
-    spoilt = state;
+    const std::map<std::string, Tensor> state = copied(of.model());
+    std::map<std::string, Tensor> spoilt = state;
     spoilt.at(name) = Tensor::full(state.at(name).shape(), value, DType::f32);
     of.model().load_state(spoilt);
     CHECK_THROWS_WITH_AS((IntegerModel(of)), message.c_str(), Error);
@@ -164,12 +156,9 @@ TEST_CASE("a model in integers refuses what is none") {
   (void)IntegerModel(trained);
 
   const ManyGraphs many = many_graphs({});
-  const Features of_all(random_tensor({many.graph.num_nodes(), kIn}));
-  const TrainedModel of_graphs =
-      trained_by(models::graph_qgin(), options_of("graph-qgin", "none", "4"), Task::graph_class, {},
-                 [&](models::Model& model) {
-                   (void)dynamic_cast<models::GraphModel&>(model)(many.graph, many.offsets, of_all);
-                 });
+  const Tensor x_of_all = random_tensor({many.graph.num_nodes(), kIn});
+  const Features of_all(x_of_all);
+  const TrainedModel of_graphs = trained_on(many, x_of_all, options_of("graph-qgin", "none", "4"));
   spoil_one(of_graphs, "convs.1.eps", 0.5, "integer model: convs.1.eps is 0.5, expected 0");
   const IntegerModel model(of_graphs);
   CHECK_THROWS_WITH_AS(model.pack(many.graph, of_all), doctest::Contains("expected their offsets"), Error);

@@ -1,23 +1,16 @@
-// Models of nodes over blocks.
-#include "../reference/plain.h"
+#include "../graph/edges.h"
 #include <adjoint/graph/sample/neighbor_sampler.h>
 #include <adjoint/models/family.h>
-
-#include <numeric>
 
 using namespace adj;
 using namespace adj::test;
 
 TEST_CASE("a model gives the same over a graph and over blocks of all its nodes and edges") {
-  for (Device device : devices()) {
-    CAPTURE(device.str());
-    Draw draw(411, device, DType::f32);
+  on_devices(411, DType::f32, [&](Draw& draw, Device device) {
     constexpr int64_t kNodes = 30;
     const Graph graph = draw.graph(kNodes, 150);
-    std::vector<int32_t> nodes(kNodes);
-    std::iota(nodes.begin(), nodes.end(), 0);
     const std::vector<Block> blocks =
-        NeighborSampler(graph, {.fanouts = {-1, -1, -1}}).sample(Tensor::from(nodes, device), 1);
+        NeighborSampler(graph, {.fanouts = {-1, -1, -1}}).sample(ints(numbers(kNodes), device), 1);
     const Features x(draw.normal({kNodes, 6}));
     models::ModelOptions options;
     options.layers = 3;
@@ -40,5 +33,5 @@ TEST_CASE("a model gives the same over a graph and over blocks of all its nodes 
       const NoGrad no_grad;
       CHECK(close((*model)(blocks, x).value(), (*model)(graph, x).value(), 1e-4));
     }
-  }
+  });
 }

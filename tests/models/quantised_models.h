@@ -65,6 +65,33 @@ inline TrainedModel trained_on(const Graph& graph, const Tensor& x, const models
   });
 }
 
+/// A batch of graphs, one without nodes and one without edges.
+struct ManyGraphs {
+  Graph graph;
+  Tensor offsets;  // int64 [G + 1]
+};
+inline ManyGraphs many_graphs(Device device) {
+  std::vector<int32_t> src, dst;
+  std::vector<int64_t> offsets{0};
+  for (int64_t g = 0; g < 50; ++g) {
+    const int64_t nodes = g == 7 ? 0 : 1 + g % 13, edges = g == 9 ? 0 : nodes * (nodes - 1) / 2;
+    const EdgeList list = erdos_renyi_graph(std::max<int64_t>(1, nodes), edges, static_cast<uint64_t>(g));
+    for (size_t e = 0; e < list.src.size(); ++e) {
+      src.push_back(list.src[e] + static_cast<int32_t>(offsets.back()));
+      dst.push_back(list.dst[e] + static_cast<int32_t>(offsets.back()));
+    }
+    offsets.push_back(offsets.back() + nodes);
+  }
+  return {Graph::from_coo(offsets.back(), Tensor::from(src, device), Tensor::from(dst, device)),
+          Tensor::from(offsets, device)};
+}
+
+inline TrainedModel trained_on(const ManyGraphs& many, const Tensor& x, const models::ModelOptions& options) {
+  return trained_by(models::graph_qgin(), options, Task::graph_class, x.device(), [&](models::Model& model) {
+    (void)dynamic_cast<models::GraphModel&>(model)(many.graph, many.offsets, Features(x));
+  });
+}
+
 /// Checkpoint facts of such a model.
 inline std::map<std::string, std::string> facts_of(const models::ModelOptions& o, bool of_graphs) {
   std::map<std::string, std::string> facts{{"task", of_graphs ? "graph_class" : "node_class"},
@@ -109,27 +136,6 @@ inline void write_checkpoint(const TrainedModel& trained, const std::string& pat
   checkpoint.tensors["classes.names"] = Tensor::from(std::vector<uint8_t>{'a', 'b', 'c', 'd', 'e', 'f'});
   checkpoint.tensors["classes.offsets"] = Tensor::from(std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6});
   optim::save_checkpoint(checkpoint, path);
-}
-
-/// A batch of graphs, one without nodes and one without edges.
-struct ManyGraphs {
-  Graph graph;
-  Tensor offsets;  // int64 [G + 1]
-};
-inline ManyGraphs many_graphs(Device device) {
-  std::vector<int32_t> src, dst;
-  std::vector<int64_t> offsets{0};
-  for (int64_t g = 0; g < 50; ++g) {
-    const int64_t nodes = g == 7 ? 0 : 1 + g % 13, edges = g == 9 ? 0 : nodes * (nodes - 1) / 2;
-    const EdgeList list = erdos_renyi_graph(std::max<int64_t>(1, nodes), edges, static_cast<uint64_t>(g));
-    for (size_t e = 0; e < list.src.size(); ++e) {
-      src.push_back(list.src[e] + static_cast<int32_t>(offsets.back()));
-      dst.push_back(list.dst[e] + static_cast<int32_t>(offsets.back()));
-    }
-    offsets.push_back(offsets.back() + nodes);
-  }
-  return {Graph::from_coo(offsets.back(), Tensor::from(src, device), Tensor::from(dst, device)),
-          Tensor::from(offsets, device)};
 }
 
 }  // namespace adj::test

@@ -1,5 +1,4 @@
 #include "../reference/plain.h"
-#include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/reduce/reduce.h>
 #include <adjoint/nn/conv/gcn_conv.h>
 #include <adjoint/nn/conv/sg_conv.h>
@@ -9,6 +8,7 @@
 #include <adjoint/nn/norm/norm.h>
 #include <adjoint/ops.h>
 #include <adjoint/optim/adam.h>
+#include <adjoint/optim/sgd.h>
 
 using namespace adj;
 using namespace adj::test;
@@ -19,10 +19,8 @@ constexpr double kRounding = 0x1p-8;
 
 }  // namespace
 
-TEST_CASE("layers in bfloat16 give float32's values and gradients to rounding") {
-  for (Device device : devices()) {
-    CAPTURE(device.str());
-    Draw draw(36, device, DType::f32);
+TEST_CASE("layers in bfloat16 equal float32 up to rounding, values and gradients") {
+  on_devices(36, DType::f32, [&](Draw& draw, Device device) {
     const Graph graph = draw.graph(60, 400, true);
     const Tensor x = draw.normal({60, 10}).to(DType::bf16);
     const SparseMatrix sparse = draw.sparse(60, 10, 200);
@@ -32,7 +30,7 @@ TEST_CASE("layers in bfloat16 give float32's values and gradients to rounding") 
       const auto first = narrow.parameters(), second = wide.parameters();
       for (size_t i = 0; i < first.size(); ++i) {
         Var p = first[i], q = second[i];
-        // Biases that keep relu's input off its corner: rounding must not decide on which side it is.
+        // Biases keep relu's input away from 0, where rounding would decide the sign.
         const Tensor start = q.shape().dims() == 1 ? Tensor::full(q.shape(), 16.0, DType::bf16, device)
                                                    : q.value().to(DType::bf16);
         p.set_value(start), q.set_value(start.to(DType::f32));
@@ -66,13 +64,13 @@ TEST_CASE("layers in bfloat16 give float32's values and gradients to rounding") 
     compare_layer([] { return nn::Model<nn::MLP>(std::vector<int64_t>{10, 16, 4}); }, alone);
     compare_layer([] { return nn::Model<nn::BatchNorm>(10); }, alone);
     compare_layer([] { return nn::Model<nn::LayerNorm>(10); }, alone);
-  }
+  });
 }
 
 namespace {
 
-/// A layer after Veličković et al. 2018 from edge operations. Its scores are sums of the nodes' terms, which
-/// edge_add keeps in float32, or come from the features of both ends of an edge, in their dtype.
+/// A layer after Veličković et al. 2018 from edge operations. Scores are sums of terms of nodes, which
+/// edge_add keeps in float32, or computed from the features of both ends of an edge, in their dtype.
 struct GatConv : nn::Module {
   GatConv(int64_t in, int64_t heads, int64_t width, bool scores_of_ends)
       : of_ends(scores_of_ends),
@@ -95,94 +93,76 @@ struct GatConv : nn::Module {
   nn::Child<nn::Linear> score;
 };
 
-}  // namespace
+struct Gcn : nn::Module {
+  Gcn() {
+    for (Var p : parameters()) p.set_value(random_normal(p.shape(), 0.0, 0.3, default_generator()));
+  }
+  Var operator()(const Graph& graph, const Var& x) const { return conv2(graph, conv1(graph, x)); }
+  nn::Child<nn::GCNConv> conv1{this, "conv1", 16, 32, nn::GCNConvOptions{.activation = Activation::relu}},
+      conv2{this, "conv2", 32, 3};
+};
 
-TEST_CASE("a GAT of edge operations trains in bfloat16 nearly as in float32") {
-  for (Device device : devices())
-    for (bool of_ends : {false, true}) {
-      CAPTURE(device.str());
-      CAPTURE(of_ends);
-      Draw draw(39, device, DType::f32);
-      const Graph graph = draw.graph(100, 600);
-      const Tensor x = draw.normal({100, 12}).to(DType::bf16), label = draw.ints(100, 0, 8);
-      struct Course {
-        std::vector<double> losses;
-        std::vector<Tensor> gradients;  // of the first step
-      };
-      const auto train = [&](DType dtype) {
-        manual_seed(12);
-        nn::Model<GatConv> layer(12, 4, 2, of_ends);
-        layer.to(device);
-        layer.to(DType::bf16), layer.to(dtype);  // both from what bfloat16 holds
-        optim::Adam adam(layer.parameters(), {.lr = 0.02});
-        Course course;
-        for (int step = 0; step < 5; ++step) {
-          const Var y = layer(graph, x.to(dtype));
-          CHECK(y.dtype() == dtype);
-          const Var loss = cross_entropy(y, label);
-          loss.backward();
-          course.losses.push_back(loss.item());
-          if (step == 0)
-            for (const Var& p : layer.parameters())
-              if (p.grad()) course.gradients.push_back(p.grad().clone());
-          adam.step();
-        }
-        return course;
-      };
-      const Course narrow = train(DType::bf16), exact = train(DType::f32);
-      CHECK(exact.losses.back() < 0.95 * exact.losses.front());
-      for (size_t step = 0; step < exact.losses.size(); ++step)
-        CHECK(narrow.losses[step] == doctest::Approx(exact.losses[step]).epsilon(0.01));
-      REQUIRE(narrow.gradients.size() == exact.gradients.size());
-      // Of the largest gradient: a softmax cancels most of what reaches left, all of it but for leaky_relu.
-      double scale = 0.0;
-      for (const Tensor& gradient : exact.gradients)
-        for (double v : values(gradient)) scale = std::max(scale, std::abs(v));
-      for (size_t k = 0; k < exact.gradients.size(); ++k) {
-        CAPTURE(k);
-        CHECK(narrow.gradients[k].dtype() == DType::bf16);
-        CHECK(close(narrow.gradients[k], exact.gradients[k], 4 * kRounding * std::min(scale, 1.0)));
-      }
+/// Steps in bfloat16 and in float32 from the same model: losses, and gradients of the first step.
+template <class Optimizer, class Make, class Options>
+void compare_training(const Graph& graph, const Tensor& x, const Tensor& label, int steps,
+                      double least_decrease, double tolerance, const Options& options, Make&& make) {
+  struct Course {
+    std::vector<double> losses;
+    std::vector<Tensor> gradients;
+  };
+  const auto train = [&](DType dtype) {
+    manual_seed(12);
+    auto model = make();
+    model.to(x.device());
+    model.to(DType::bf16), model.to(dtype);  // both from rounded values
+    Optimizer optimizer(model.parameters(), options);
+    Course course;
+    for (int step = 0; step < steps; ++step) {
+      const Var y = model(graph, x.to(dtype));
+      CHECK(y.dtype() == dtype);
+      const Var loss = cross_entropy(y, label);
+      loss.backward();
+      course.losses.push_back(loss.item());
+      if (step == 0)
+        for (const Var& p : model.parameters())
+          if (p.grad()) course.gradients.push_back(p.grad().clone());
+      optimizer.step();
     }
+    return course;
+  };
+  const Course narrow = train(DType::bf16), exact = train(DType::f32);
+  CHECK(exact.losses.back() < least_decrease * exact.losses.front());
+  for (size_t step = 0; step < exact.losses.size(); ++step)
+    CHECK(narrow.losses[step] == doctest::Approx(exact.losses[step]).epsilon(tolerance));
+  REQUIRE(narrow.gradients.size() == exact.gradients.size());
+  // Relative to the largest gradient: a softmax cancels most of GAT's left, all of it without leaky_relu.
+  double scale = 0.0;
+  for (const Tensor& gradient : exact.gradients)
+    for (double v : values(gradient)) scale = std::max(scale, std::abs(v));
+  for (size_t k = 0; k < exact.gradients.size(); ++k) {
+    CAPTURE(k);
+    CHECK(narrow.gradients[k].dtype() == DType::bf16);
+    CHECK(close(narrow.gradients[k], exact.gradients[k], 4 * kRounding * std::min(scale, 1.0)));
+  }
 }
 
-TEST_CASE("a GCN trains in bfloat16 nearly as in float32") {
-  for (Device device : devices()) {
-    CAPTURE(device.str());
-    Draw draw(37, device, DType::f32);
-    const Graph graph = draw.graph(200, 1000);
-    const Tensor x = draw.normal({200, 16}), truth = draw.normal({16, 3});
-    Tensor label = Tensor::empty({200}, DType::i32, device);
-    kernels::argmax_columns(
-        {.x = spmm(graph.gcn_adjacency(), linear(Var(x), Var(truth))).value(), .y = label});
+}  // namespace
 
-    const auto losses = [&](DType dtype) {
-      nn::Model<nn::GCNConv> conv1(16, 32, nn::GCNConvOptions{.activation = Activation::relu}), conv2(32, 3);
-      std::vector<Var> parameters{conv1.weight, conv1.bias, conv2.weight, conv2.bias};
-      Generator generator(11);
-      std::vector<Tensor> masters;
-      for (Var& parameter : parameters) {
-        masters.push_back(random_normal(parameter.shape(), 0.0, 0.3, generator, DType::f32, device));
-        parameter.set_value(masters.back().to(dtype));
-      }
-      std::vector<double> course;
-      for (int step = 0; step < 30; ++step) {
-        const Var h = conv1(graph, Features(x).to(dtype));
-        const Var loss = cross_entropy(conv2(graph, h), label);
-        loss.backward();
-        course.push_back(loss.item());
-        for (size_t i = 0; i < parameters.size(); ++i) {
-          const Tensor gradient = parameters[i].grad().to(DType::f32);
-          kernels::linear_combination(
-              {.alpha = 1.0, .a = masters[i], .beta = -0.5, .b = gradient, .y = masters[i]});
-          parameters[i].set_value(masters[i].to(dtype).clone());
-        }
-      }
-      return course;
-    };
-    const std::vector<double> narrow = losses(DType::bf16), wide = losses(DType::f32);
-    CHECK(wide.back() < 0.75 * wide.front());
-    for (size_t step = 0; step < wide.size(); ++step)
-      CHECK(narrow[step] == doctest::Approx(wide[step]).epsilon(0.005));
-  }
+TEST_CASE("a GAT of edge operations and a GCN train in bfloat16 nearly as in float32") {
+  on_devices(39, DType::f32, [](Draw& draw, Device device) {
+    const Graph graph = draw.graph(100, 600);
+    const Tensor x = draw.normal({100, 12}).to(DType::bf16), label = draw.ints(100, 0, 8);
+    for (bool of_ends : {false, true}) {
+      CAPTURE(of_ends);
+      compare_training<optim::Adam>(graph, x, label, 5, 0.95, 0.01, optim::AdamOptions{.lr = 0.02},
+                                    [&] { return nn::Model<GatConv>(12, 4, 2, of_ends); });
+    }
+    const Graph larger = draw.graph(200, 1000);
+    const Tensor x2 = draw.normal({200, 16}), truth = draw.normal({16, 3});
+    Tensor learnable = Tensor::empty({200}, DType::i32, device);
+    kernels::argmax_columns(
+        {.x = spmm(larger.gcn_adjacency(), linear(Var(x2), Var(truth))).value(), .y = learnable});
+    compare_training<optim::SGD>(larger, x2, learnable, 30, 0.75, 0.005, optim::SGDOptions{.lr = 0.5},
+                                 [] { return nn::Model<Gcn>(); });
+  });
 }

@@ -10,8 +10,8 @@ using doctest::Approx;
 
 namespace {
 
-// What scikit-learn 1.9.1 says of these (confusion_matrix, precision_recall_fscore_support with
-// zero_division=0) is written down below.
+// The expected values are those of scikit-learn 1.9.1 (confusion_matrix, precision_recall_fscore_support with
+// zero_division=0).
 const std::vector<int32_t> kLabel{0, 2, 1, 2, 3, 1, 1, 0, 0, 1, 1, 2, 0, 0, 0,
                                   3, 0, 1, 3, 0, 1, 3, 0, 1, 3, 0, 1, 2, 1, 1};
 const std::vector<int32_t> kPredicted{0, 2, 1, 2, 3, 0, 0, 0, 2, 1, 1, 2, 1, 0, 0,
@@ -29,50 +29,48 @@ Tensor logits_of(const std::vector<int32_t>& predicted, int64_t classes, Device 
   return Tensor::from(values, {static_cast<int64_t>(predicted.size()), classes}, device);
 }
 
-void check_scores(const nn::ClassScores& given, double precision, double recall, double f1, int64_t support) {
-  CHECK(given.precision == Approx(precision).epsilon(1e-12));
-  CHECK(given.recall == Approx(recall).epsilon(1e-12));
-  CHECK(given.f1 == Approx(f1).epsilon(1e-12));
-  CHECK(given.support == support);
+void check_scores(const nn::ClassScores& given, const nn::ClassScores& expected) {
+  CHECK(given.precision == Approx(expected.precision).epsilon(1e-12));
+  CHECK(given.recall == Approx(expected.recall).epsilon(1e-12));
+  CHECK(given.f1 == Approx(expected.f1).epsilon(1e-12));
+  CHECK(given.support == expected.support);
 }
 
 }  // namespace
 
 TEST_CASE("a classification report has scikit-learn's values") {
-  for (Device device : devices()) {
-    CAPTURE(device.str());
+  on_devices([&](Device device) {
     const Tensor logits = logits_of(kPredicted, 4, device), label = Tensor::from(kLabel, device);
     const nn::ClassificationReport report = nn::classification_report(logits, label);
     REQUIRE(report.classes.size() == 4);
-    check_scores(report.classes[0], 0.7, 0.7, 0.7, 10);
-    check_scores(report.classes[1], 0.7272727272727273, 0.7272727272727273, 0.7272727272727273, 11);
-    check_scores(report.classes[2], 0.6, 0.75, 0.6666666666666666, 4);
-    check_scores(report.classes[3], 1.0, 0.8, 0.8888888888888888, 5);
-    check_scores(report.macro, 0.7568181818181818, 0.7443181818181819, 0.7457070707070707, 30);
-    check_scores(report.weighted, 0.7466666666666666, 0.7333333333333333, 0.7370370370370372, 30);
-    check_scores(report.micro, 0.7333333333333333, 0.7333333333333333, 0.7333333333333333, 30);
+    check_scores(report.classes[0], {0.7, 0.7, 0.7, 10});
+    check_scores(report.classes[1], {0.7272727272727273, 0.7272727272727273, 0.7272727272727273, 11});
+    check_scores(report.classes[2], {0.6, 0.75, 0.6666666666666666, 4});
+    check_scores(report.classes[3], {1.0, 0.8, 0.8888888888888888, 5});
+    check_scores(report.macro, {0.7568181818181818, 0.7443181818181819, 0.7457070707070707, 30});
+    check_scores(report.weighted, {0.7466666666666666, 0.7333333333333333, 0.7370370370370372, 30});
+    check_scores(report.micro, {0.7333333333333333, 0.7333333333333333, 0.7333333333333333, 30});
     CHECK(report.macro.f1 == Approx(nn::macro_f1(logits, label)).epsilon(1e-12));
     CHECK(report.micro.f1 == Approx(nn::accuracy(logits, label)).epsilon(1e-12));
 
     // Classes that do not occur change no mean.
     const nn::ClassificationReport wide = nn::classification_report(logits_of(kPredicted, 9, device), label);
     REQUIRE(wide.classes.size() == 9);
-    check_scores(wide.classes[7], 0.0, 0.0, 0.0, 0);
-    check_scores(wide.macro, report.macro.precision, report.macro.recall, report.macro.f1, 30);
-    check_scores(wide.weighted, report.weighted.precision, report.weighted.recall, report.weighted.f1, 30);
+    check_scores(wide.classes[7], {0.0, 0.0, 0.0, 0});
+    check_scores(wide.macro, report.macro);
+    check_scores(wide.weighted, report.weighted);
 
     // Of nodes 0, 1 and 5: classes 0, 2 and 1, predicted 0, 2 and 0.
     const nn::ClassificationReport some =
         nn::classification_report(logits, label, Tensor::from(std::vector<int32_t>{5, 0, 1}, device));
-    check_scores(some.classes[0], 0.5, 1.0, 2.0 / 3.0, 1);
-    check_scores(some.classes[1], 0.0, 0.0, 0.0, 1);
-    check_scores(some.macro, 0.5, 2.0 / 3.0, 5.0 / 9.0, 3);
-  }
+    check_scores(some.classes[0], {0.5, 1.0, 2.0 / 3.0, 1});
+    check_scores(some.classes[1], {0.0, 0.0, 0.0, 1});
+    check_scores(some.macro, {0.5, 2.0 / 3.0, 5.0 / 9.0, 3});
+  });
 }
 
-TEST_CASE("a confusion matrix has scikit-learn's values, rows being labels") {
-  for (Device device : devices()) {
-    CAPTURE(device.str());
+TEST_CASE("a confusion matrix has scikit-learn's values, with a row for each label") {
+  on_devices([&](Device device) {
     const Tensor logits = logits_of(kPredicted, 4, device), label = Tensor::from(kLabel, device);
     const Tensor matrix = nn::confusion_matrix(logits, label);
     CHECK(matrix.shape() == Shape{4, 4});
@@ -91,12 +89,11 @@ TEST_CASE("a confusion matrix has scikit-learn's values, rows being labels") {
     const Tensor some = Tensor::from(std::vector<int32_t>{5, 0, 1}, device);
     CHECK(nn::confusion_matrix(logits, label, some).to_vector<int64_t>() ==
           std::vector<int64_t>{1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0});
-  }
+  });
 }
 
-TEST_CASE("a report of several labels has scikit-learn's values, and passes over what has no label") {
-  for (Device device : devices()) {
-    CAPTURE(device.str());
+TEST_CASE("a report of several labels has scikit-learn's values, and skips missing labels") {
+  on_devices([&](Device device) {
     std::vector<float> answers = kAnswers;
     for (float& a : answers) a -= 0.5f;
     std::vector<float> targets = kTargets;
@@ -106,21 +103,21 @@ TEST_CASE("a report of several labels has scikit-learn's values, and passes over
     };
     const nn::ClassificationReport report = report_of();
     REQUIRE(report.classes.size() == 3);
-    check_scores(report.classes[0], 0.8888888888888888, 0.8, 0.8421052631578947, 10);
-    check_scores(report.classes[1], 0.7142857142857143, 1.0, 0.8333333333333334, 5);
-    check_scores(report.classes[2], 0.25, 0.5, 0.3333333333333333, 2);
-    check_scores(report.macro, 0.6177248677248678, 0.7666666666666666, 0.6695906432748538, 17);
-    check_scores(report.weighted, 0.7623716153127917, 0.8235294117647058, 0.7796697626418988, 17);
-    check_scores(report.micro, 0.7, 0.8235294117647058, 0.7567567567567568, 17);
+    check_scores(report.classes[0], {0.8888888888888888, 0.8, 0.8421052631578947, 10});
+    check_scores(report.classes[1], {0.7142857142857143, 1.0, 0.8333333333333334, 5});
+    check_scores(report.classes[2], {0.25, 0.5, 0.3333333333333333, 2});
+    check_scores(report.macro, {0.6177248677248678, 0.7666666666666666, 0.6695906432748538, 17});
+    check_scores(report.weighted, {0.7623716153127917, 0.8235294117647058, 0.7796697626418988, 17});
+    check_scores(report.micro, {0.7, 0.8235294117647058, 0.7567567567567568, 17});
 
     const float none = std::numeric_limits<float>::quiet_NaN();
     answers.insert(answers.end(), {1.0f, -1.0f, 1.0f});
     targets.insert(targets.end(), {none, none, none});
-    check_scores(report_of().micro, report.micro.precision, report.micro.recall, report.micro.f1, 17);
-  }
+    check_scores(report_of().micro, report.micro);
+  });
 }
 
-TEST_CASE("reports refuse what they are not defined for") {
+TEST_CASE("reports refuse inputs for which they are undefined") {
   const Tensor logits = Tensor::zeros({3, 2}), label = Tensor::from(std::vector<int32_t>{0, 1, 1});
   const Tensor none = Tensor::empty({0}, DType::i32), outside = Tensor::from(std::vector<int32_t>{3});
   const Tensor wrong = Tensor::from(std::vector<int32_t>{0, 1, 2}),

@@ -16,7 +16,7 @@ Tensor list(const std::vector<float>& values) { return Tensor::from(values); }
 
 }  // namespace
 
-TEST_CASE("the area under a link curve is that of labels, ties and all") {
+TEST_CASE("link_auc equals roc_auc of labels, with ties") {
   for (Device device : devices()) {
     const Tensor positive = rough(37, device), negative = rough(90, device);
     auto all = positive.to_vector<float>();
@@ -38,7 +38,7 @@ TEST_CASE("hits are positives above the k-th best negative") {
   CHECK(nn::hits_at(5, positive, negative) == 1.0);
 }
 
-TEST_CASE("a rank counts who is better, and half of who ties") {
+TEST_CASE("a rank counts better scores, and half of equal ones") {
   for (Device device : devices()) {
     const int64_t pairs = 57, each = 300;
     const Tensor positive = rough(pairs, device),
@@ -47,7 +47,7 @@ TEST_CASE("a rank counts who is better, and half of who ties") {
     const auto own = positive.to_vector<float>(), others = negative.to_vector<float>();
     double reciprocal = 0.0, hits = 0.0;
     for (int64_t i = 0; i < pairs; ++i) {
-      double below = 1.0, above = 1.0;  // where ties count for, or against
+      double below = 1.0, above = 1.0;  // ranks without and with ties
       for (int64_t q = 0; q < each; ++q) {
         const float other = others[static_cast<size_t>(i * each + q)];
         below += other > own[static_cast<size_t>(i)] ? 1.0 : 0.0;
@@ -64,7 +64,7 @@ TEST_CASE("a rank counts who is better, and half of who ties") {
   }
 }
 
-TEST_CASE("ranks among the same negatives for all are those among a copy for each") {
+TEST_CASE("ranks among common negatives equal ranks among copies of them") {
   for (Device device : devices()) {
     const int64_t pairs = 41, count = 77;
     const Tensor positive = rough(pairs, device), negative = rough(count, device);
@@ -76,7 +76,7 @@ TEST_CASE("ranks among the same negatives for all are those among a copy for eac
   }
 }
 
-TEST_CASE("link metrics refuse what they cannot compare") {
+TEST_CASE("link metrics refuse NaN, empty lists and shapes that do not fit") {
   const Tensor some = list({1, 2}), none = Tensor::empty({0}),
                odd = list({0, std::numeric_limits<float>::quiet_NaN()});
   CHECK_THROWS_WITH_AS(nn::link_auc(some, odd), "link_auc: negative score 1 is not a number", Error);

@@ -28,7 +28,7 @@ double pairs_in_order(const std::vector<double>& score, const std::vector<int32_
 
 }  // namespace
 
-TEST_CASE("a class whose logit is not a number is never the one predicted") {
+TEST_CASE("a class with a NaN logit is never predicted") {
   const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
   for (Device device : devices())
     CHECK(nn::accuracy(Tensor::from(std::vector<double>{nan, -inf, 1, nan, inf, nan}, {3, 2}, device),
@@ -36,20 +36,18 @@ TEST_CASE("a class whose logit is not a number is never the one predicted") {
 }
 
 TEST_CASE("accuracy counts the largest logit, ties to the smallest class") {
-  for (Device device : devices()) {
-    CAPTURE(device.str());
+  on_devices([&](Device device) {
     const Tensor logits =
         Tensor::from(std::vector<float>{1, 2, 0, 3, 3, 1, -1, -2, -1, 0, 0, 0, -5, 1, 1}, {5, 3}, device);
     // Predictions: 1, 0, 0, 0, 1.
     CHECK(nn::accuracy(logits, ints({1, 0, 0, 0, 1}, device)) == 1.0);
     CHECK(nn::accuracy(logits, ints({1, 1, 2, 2, 2}, device)) == Approx(0.2));
     CHECK(nn::accuracy(logits, ints({1, 1, 2, 2, 1}, device), ints({4, 1, 0}, device)) == Approx(2.0 / 3.0));
-  }
+  });
 }
 
 TEST_CASE("macro-F1 equals values computed by hand, with classes absent") {
-  for (Device device : devices()) {
-    CAPTURE(device.str());
+  on_devices([&](Device device) {
     const std::vector<int32_t> predicted{0, 0, 1, 1, 1, 2};
     std::vector<float> one_hot(6 * 4);
     for (size_t i = 0; i < 6; ++i) one_hot[i * 4 + static_cast<size_t>(predicted[i])] = 1.0f;
@@ -61,7 +59,7 @@ TEST_CASE("macro-F1 equals values computed by hand, with classes absent") {
     CHECK(nn::macro_f1(logits, label, ints({3, 0, 2}, device)) == Approx(1.0));
     // Node 5 alone: class 2 predicted, class 0 true.
     CHECK(nn::macro_f1(logits, label, ints({5}, device)) == 0.0);
-  }
+  });
 }
 
 TEST_CASE("ROC-AUC equals values computed by hand") {
@@ -84,8 +82,7 @@ TEST_CASE("ROC-AUC equals a count over all pairs, with many ties") {
     for (const Tensor& score : {ties.to(DType::f32), distinct}) {
       const auto s = values(score);
       const auto y = label.to_vector<int32_t>(), some = index.to_vector<int32_t>();
-      std::vector<int32_t> all(static_cast<size_t>(n));
-      std::iota(all.begin(), all.end(), 0);
+      const auto all = draw.distinct(n, n).to_vector<int32_t>();
       CHECK(nn::roc_auc(score, label) == Approx(pairs_in_order(s, y, all)).epsilon(1e-12));
       CHECK(nn::roc_auc(score, label, index) == Approx(pairs_in_order(s, y, some)).epsilon(1e-12));
     }
@@ -93,9 +90,7 @@ TEST_CASE("ROC-AUC equals a count over all pairs, with many ties") {
 }
 
 TEST_CASE("metrics of several columns equal those of each, and values computed by hand") {
-  for (Device device : devices()) {
-    CAPTURE(device.str());
-    Draw draw(261, device, DType::f32);
+  on_devices(261, DType::f32, [&](Draw& draw, Device device) {
     const Tensor score = draw.normal({50, 3}), index = draw.distinct(20, 50);
     Tensor target = Tensor::zeros({50, 3}, DType::f32);
     const auto bits = draw.ints(50, 0, 2).to_vector<int32_t>();
@@ -126,31 +121,29 @@ TEST_CASE("metrics of several columns equal those of each, and values computed b
     CHECK(nn::r2(pairs({3, 0, 3, 0, 3, 0}), t) == Approx(0.0));
     CHECK(nn::r2(pairs({1, 0, 2, 0, 3, 0}), t) == Approx(1.0 - 9.0 / 14.0));
     CHECK(nn::r2(pairs({1, 0, 0, 0, 0, 0}), t, ints({0, 1}, device)) == Approx(1.0 - 4.0 / 0.5));
-  }
+  });
 }
 
-TEST_CASE("metrics of several columns refuse what they are not defined for") {
+TEST_CASE("metrics of several columns refuse inputs for which they are undefined") {
   const Tensor x = Tensor::zeros({3, 2}), ones = Tensor::full({3, 2}, 1.0);
   const Tensor none = Tensor::empty({0}, DType::i32);
-  CHECK(mentions(error_of([&] { nn::mean_roc_auc(x, ones); }),
-                 "only one class is present in each of 2 columns"));
-  CHECK(mentions(error_of([&] { nn::micro_f1(x, x); }), "nothing is predicted"));
-  CHECK(mentions(error_of([&] {
-                   nn::r2(x, Tensor::full({3, 2}, 0.1));
-                 }),
-                 "are the same in each of 2 columns"));
+  const Tensor missing = Tensor::full({3, 2}, std::numeric_limits<double>::quiet_NaN());
+  const auto refuses = [&](auto metric, const Tensor& target, const Tensor& index, const char* part) {
+    CHECK_THROWS_WITH_AS(metric(x, target, index), doctest::Contains(part), Error);
+  };
+  refuses(nn::mean_roc_auc, ones, {}, "only one class is present in each of 2 columns");
+  refuses(nn::micro_f1, x, {}, "nothing is predicted");
+  refuses(nn::r2, Tensor::full({3, 2}, 0.1), {}, "are the same in each of 2 columns");
   for (auto metric : {nn::mean_roc_auc, nn::micro_f1, nn::r2, nn::mean_absolute_error}) {
-    CHECK(mentions(error_of([&] { metric(x, Tensor::zeros({3, 1}), {}); }), "[3, 1]"));
-    CHECK(mentions(error_of([&] { metric(x, ones, none); }), "no nodes selected"));
-    CHECK(mentions(error_of([&] { metric(x, ones, ints({3}, {})); }), "index 3"));
-    const Tensor missing = Tensor::full({3, 2}, std::numeric_limits<double>::quiet_NaN());
+    refuses(metric, Tensor::zeros({3, 1}), {}, "[3, 1]");
+    refuses(metric, ones, none, "no nodes selected");
+    refuses(metric, ones, ints({3}, {}), "index 3");
     CHECK_THROWS_AS(metric(x, missing, {}), Error);
   }
 }
 
-TEST_CASE("metrics take int64 labels and indices, and name themselves") {
-  for (Device device : devices()) {
-    Draw draw(12, device, DType::f32);
+TEST_CASE("metrics take int64 labels and indices, and errors have their names") {
+  on_devices(12, DType::f32, [&](Draw& draw, Device) {
     const Tensor logits = draw.normal({20, 3}), score = draw.normal({20}), label = draw.ints(20, 0, 3),
                  yes = draw.ints(20, 0, 2), index = draw.distinct(11, 20);
     const auto wide = [](const Tensor& t) { return t.to(DType::i64); };
@@ -160,26 +153,27 @@ TEST_CASE("metrics take int64 labels and indices, and name themselves") {
                     nn::confusion_matrix(logits, label, index)));
     CHECK(nn::roc_auc(score, wide(yes), wide(index)) == nn::roc_auc(score, yes, index));
     CHECK(nn::r2(logits, draw.normal({20, 3}), wide(index)) <= 1.0);
-  }
+  });
   const Tensor logits = Tensor::zeros({2, 3}),
                beyond = Tensor::from(std::vector<int64_t>{0, int64_t{1} << 32});
-  CHECK(error_of([&] { nn::accuracy(logits, beyond); }) ==
-        "accuracy: label[1] is 4294967296, expected [0, 3)");
-  CHECK(error_of([&] { nn::macro_f1(logits, beyond); }) ==
-        "macro_f1: label[1] is 4294967296, expected [0, 3)");
-  CHECK(error_of([&] { nn::accuracy(logits, Tensor::zeros({2}, DType::i32), beyond); }) ==
-        "accuracy: index[1] is 4294967296, expected [0, 2)");
+  const Tensor two = Tensor::zeros({2}, DType::i32), three = Tensor::zeros({3}, DType::i32);
+  CHECK_THROWS_WITH_AS(nn::accuracy(logits, beyond), "accuracy: label[1] is 4294967296, expected [0, 3)",
+                       Error);
+  CHECK_THROWS_WITH_AS(nn::macro_f1(logits, beyond), "macro_f1: label[1] is 4294967296, expected [0, 3)",
+                       Error);
+  CHECK_THROWS_WITH_AS(nn::accuracy(logits, two, beyond), "accuracy: index[1] is 4294967296, expected [0, 2)",
+                       Error);
   CHECK(error_of([&] { nn::accuracy(Tensor::zeros({2}), beyond); }).starts_with("accuracy: "));
-  CHECK(error_of([&] { nn::accuracy(logits, Tensor::zeros({3}, DType::i32)); }).starts_with("accuracy: "));
+  CHECK(error_of([&] { nn::accuracy(logits, three); }).starts_with("accuracy: "));
 }
 
-TEST_CASE("a target that is NaN is none: its node is left out of its column") {
+TEST_CASE("a NaN target leaves its node out of its column") {
   constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
   const auto two = [](const std::vector<float>& values) {
     return Tensor::from(values, {static_cast<int64_t>(values.size()) / 2, 2});
   };
   const Tensor score = two({0.1f, 0.9f, 0.4f, 0.2f, 0.35f, 0.5f, 0.8f, 0.6f, 0.7f, 0.1f});
-  // Column 0 has 0, 0, 1, 1; column 1 has 1, 0, 1; the last column of all has nothing to tell.
+  // Column 0 has 0, 0, 1, 1; column 1 has 1, 0, 1.
   const Tensor bits = two({0, 1, 0, 0, 1, kNone, 1, kNone, kNone, 1});
   CHECK(nn::mean_roc_auc(score, bits) == Approx((3.0 / 4.0 + 1.0 / 2.0) / 2.0));
   CHECK(nn::mean_roc_auc(score, two({0, kNone, 0, 1, 1, kNone, 1, kNone, kNone, 1})) == Approx(3.0 / 4.0));
@@ -192,20 +186,19 @@ TEST_CASE("a target that is NaN is none: its node is left out of its column") {
   CHECK(nn::mean_absolute_error(guess, numbers) == Approx((1 + 1 + 2) / 6.0));
 }
 
-TEST_CASE("metrics refuse what they are not defined for") {
+TEST_CASE("metrics refuse inputs for which they are undefined") {
   const Tensor logits = Tensor::zeros({3, 2}), three = Tensor::zeros({3}), label = ints({0, 1, 1}, {});
   const Tensor none = Tensor::empty({0}, DType::i32);
-  CHECK_THROWS_AS(nn::accuracy(logits, label, none), Error);
-  CHECK_THROWS_AS(nn::macro_f1(logits, label, none), Error);
-  CHECK_THROWS_AS(nn::accuracy(three, label), Error);
-  CHECK_THROWS_AS(nn::accuracy(Tensor::zeros({2, 2}), label), Error);
-  CHECK_THROWS_AS(nn::macro_f1(Tensor::zeros({2, 2}), label), Error);
+  for (auto metric : {nn::accuracy, nn::macro_f1}) {
+    CHECK_THROWS_AS(metric(logits, label, none), Error);
+    CHECK_THROWS_AS(metric(three, label, {}), Error);
+    CHECK_THROWS_AS(metric(Tensor::zeros({2, 2}), label, {}), Error);
+  }
   CHECK(mentions(error_of([&] { nn::macro_f1(logits, ints({0, 1, 2}, {})); }), "label 2 of node 2"));
   CHECK(mentions(error_of([&] { nn::macro_f1(logits, label, ints({3}, {})); }), "index 3"));
   CHECK(mentions(error_of([&] { nn::roc_auc(three, label, ints({-1}, {})); }), "index -1"));
   CHECK(mentions(error_of([&] { nn::roc_auc(three, ints({1, 1, 1}, {})); }), "only one class"));
   CHECK_THROWS_AS(nn::roc_auc(Tensor::zeros({2}), label), Error);
-  const Tensor not_a_number =
-      Tensor::from(std::vector<float>{0.0f, std::numeric_limits<float>::quiet_NaN(), 1.0f});
-  CHECK(mentions(error_of([&] { nn::roc_auc(not_a_number, label); }), "node 1"));
+  const Tensor nan = Tensor::from<float>({0.0f, std::numeric_limits<float>::quiet_NaN(), 1.0f});
+  CHECK(mentions(error_of([&] { nn::roc_auc(nan, label); }), "node 1"));
 }

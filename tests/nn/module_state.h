@@ -9,9 +9,11 @@
 
 namespace adj::test {
 
-inline std::map<std::string, Tensor> copied(const nn::Module& module) {
+/// A copy of the state of a module or an optimizer.
+template <class Owner>
+std::map<std::string, Tensor> copied(const Owner& owner) {
   std::map<std::string, Tensor> copy;
-  for (const auto& [name, tensor] : module.state()) copy[name] = tensor.clone();
+  for (const auto& [name, tensor] : owner.state()) copy[name] = tensor.clone();
   return copy;
 }
 

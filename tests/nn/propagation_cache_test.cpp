@@ -16,14 +16,16 @@ Dense propagated(const SparseMatrix& a, const Tensor& x, int hops) {
   return y;
 }
 
-/// The value of A^hops x out of the cache.
-Tensor get(nn::PropagationCache& cache, const SparseMatrix& a, const Tensor& x, int hops) {
-  return cache.get(a, x, hops).value();
+/// Two calls, of which the second result may be kept.
+void check_twice(nn::PropagationCache& cache, const SparseMatrix& a, const Tensor& x, int hops,
+                 double tolerance) {
+  const Dense expected = propagated(a, x, hops);
+  for (int i = 0; i < 2; ++i) CHECK(close(cache.get(a, x, hops).value(), expected.data, tolerance));
 }
 
 }  // namespace
 
-TEST_CASE("the cache keeps a result from the second time that a tensor comes") {
+TEST_CASE("the cache keeps a result from the second call with a tensor") {
   for (Device device : devices())
     for (int hops : {1, 3}) {
       CAPTURE(device.str());
@@ -32,8 +34,8 @@ TEST_CASE("the cache keeps a result from the second time that a tensor comes") {
       const SparseMatrix a = draw.sparse(12, 12, 40);
       const Tensor x = draw.normal({12, 5});
       nn::PropagationCache cache;
-      const Tensor first = get(cache, a, x, hops), second = get(cache, a, x, hops),
-                   third = get(cache, a, x, hops);
+      const auto get = [&] { return cache.get(a, x, hops).value(); };
+      const Tensor first = get(), second = get(), third = get();
       CHECK_FALSE(first.shares_storage_with(second));
       CHECK(second.shares_storage_with(third));
       CHECK(same_bits(first, second));
@@ -41,29 +43,25 @@ TEST_CASE("the cache keeps a result from the second time that a tensor comes") {
     }
 }
 
-TEST_CASE("inputs that are new each time are not kept") {
-  for (Device device : devices()) {
-    Draw draw(211, device, DType::f32);
+TEST_CASE("results of new inputs are not kept") {
+  on_devices(211, DType::f32, [&](Draw& draw, Device device) {
     const SparseMatrix a = draw.sparse(500, 500, 900);
     nn::PropagationCache cache;
-    // Twice: the first products also make what a kernel keeps with the structure.
-    for (int i = 0; i < 2; ++i) (void)get(cache, a, draw.normal({500, 64}), 1);
+    // Twice: the first products also fill the kernels' caches of the structure.
+    for (int i = 0; i < 2; ++i) (void)cache.get(a, draw.normal({500, 64}), 1).value();
     const size_t before = memory_stats(device).current;
-    for (int i = 0; i < 4; ++i) (void)get(cache, a, draw.normal({500, 64}), 1);
+    for (int i = 0; i < 4; ++i) (void)cache.get(a, draw.normal({500, 64}), 1).value();
     CHECK(memory_stats(device).current == before);
-  }
+  });
 }
 
-TEST_CASE("a change of the input, the matrix or the hops is seen") {
-  for (Device device : devices()) {
-    CAPTURE(device.str());
-    Draw draw(212, device);
+TEST_CASE("the cache detects changes of the input, the matrix and the hops") {
+  on_devices(212, DType::f64, [&](Draw& draw, Device) {
     const SparseMatrix a = draw.sparse(12, 12, 40);
     Tensor x = draw.normal({12, 5});
     nn::PropagationCache cache;
     const auto twice = [&](const SparseMatrix& matrix, const Tensor& input, int hops) {
-      const Dense expected = propagated(matrix, input, hops);
-      for (int i = 0; i < 2; ++i) CHECK(close(get(cache, matrix, input, hops), expected.data, 1e-12));
+      check_twice(cache, matrix, input, hops, 1e-12);
     };
     twice(a, x, 1);
     x.fill_(0.5);  // in place
@@ -80,13 +78,11 @@ TEST_CASE("a change of the input, the matrix or the hops is seen") {
     const Tensor both = draw.normal({24, 5});  // views of one storage
     twice(a, both.rows(0, 12), 1);
     twice(a, both.rows(12, 24), 1);
-  }
+  });
 }
 
-TEST_CASE("another tensor at the address of one that is gone is another one") {
-  for (Device device : devices()) {
-    CAPTURE(device.str());
-    Draw draw(215, device, DType::f32);
+TEST_CASE("a new tensor at the address of a freed one is not mistaken for it") {
+  on_devices(215, DType::f32, [&](Draw& draw, Device) {
     const SparseMatrix drawn = draw.sparse(12, 12, 40);
     const Tensor one = draw.normal({12, 5}), two = draw.normal({12, 5});
     const Tensor some = draw.normal({40}), others = draw.normal({40});
@@ -95,59 +91,57 @@ TEST_CASE("another tensor at the address of one that is gone is another one") {
       nn::PropagationCache cache;
       Tensor x = one.clone();
       const SparseMatrix a = drawn.with_values(some.clone());
-      for (int i = 0; i < 2; ++i) (void)get(cache, a, x, 1);
+      check_twice(cache, a, x, 1, 1e-5);
       const void* address = x.raw_data();
       const uint64_t version = x.version();
       x = Tensor();
       const Tensor y = two.clone();
       features_met = features_met || (y.raw_data() == address && y.version() == version);
-      for (int i = 0; i < 2; ++i) CHECK(close(get(cache, a, y, 1), propagated(a, y, 1).data, 1e-5));
+      check_twice(cache, a, y, 1, 1e-5);
     }
     for (int attempt = 0; attempt < 5; ++attempt) {
       nn::PropagationCache cache;
       SparseMatrix a = drawn.with_values(some.clone());
-      for (int i = 0; i < 2; ++i) (void)get(cache, a, one, 1);
+      check_twice(cache, a, one, 1, 1e-5);
       const void* address = a.values().raw_data();
       a = SparseMatrix();
       const SparseMatrix b = drawn.with_values(others.clone());
       values_met = values_met || b.values().raw_data() == address;
-      for (int i = 0; i < 2; ++i) CHECK(close(get(cache, b, one, 1), propagated(b, one, 1).data, 1e-5));
+      check_twice(cache, b, one, 1, 1e-5);
     }
-    CHECK(features_met);  // or nothing was tested
+    CHECK(features_met);  // else nothing was tested
     CHECK(values_met);
-  }
+  });
 }
 
-TEST_CASE("what a recorded step reads stays where it is, and what it computes is not kept") {
-  for (Device device : devices()) {
-    Draw draw(214, device);
+TEST_CASE("a result read by a recorded step keeps its storage, and one computed in it is not kept") {
+  on_devices(214, DType::f64, [&](Draw& draw, Device device) {
     const SparseMatrix a = draw.sparse(12, 12, 40);
     const Tensor x = draw.normal({12, 3}), other = draw.normal({12, 3});
     nn::PropagationCache cache;
-    for (int i = 0; i < 2; ++i) (void)get(cache, a, x, 1);
+    for (int i = 0; i < 2; ++i) (void)cache.get(a, x, 1).value();
     const auto recorded = [&](const Tensor& input) {
       StepGraph graph;
       detail::Recorder recorder(device, nullptr, nullptr);  // on the CPU, as if something recorded
       std::optional<detail::RecorderScope> scope;
       StepGraph::supported(device) ? graph.begin(device) : void(scope.emplace(&recorder));
-      return get(cache, a, input, 1);  // the recording is given up
+      return cache.get(a, input, 1).value();  // the recording is given up
     };
     const Tensor read = recorded(x);
-    for (int i = 0; i < 2; ++i) (void)get(cache, a, other, 1);
+    for (int i = 0; i < 2; ++i) (void)cache.get(a, other, 1).value();
     CHECK_FALSE(read.is_unique());
     (void)recorded(x);
     const Tensor computed = recorded(x);
-    CHECK_FALSE(computed.shares_storage_with(get(cache, a, x, 1)));
-  }
+    CHECK_FALSE(computed.shares_storage_with(cache.get(a, x, 1).value()));
+  });
 }
 
 TEST_CASE("a matrix of float32 propagates features of float64") {
-  for (Device device : devices()) {
-    Draw draw(213, device);
+  on_devices(213, DType::f64, [&](Draw& draw, Device) {
     const SparseMatrix drawn = draw.sparse(12, 12, 40);
     const SparseMatrix a = drawn.with_values(drawn.values().to(DType::f32));
     const Tensor x = draw.normal({12, 3});
     nn::PropagationCache cache;
-    CHECK(close(get(cache, a, x, 2), propagated(a, x, 2).data, 1e-12));
-  }
+    CHECK(close(cache.get(a, x, 2).value(), propagated(a, x, 2).data, 1e-12));
+  });
 }

@@ -1,4 +1,6 @@
+#include "../captures.h"
 #include "../reference/plain.h"
+#include "module_state.h"
 #include <adjoint/data/hdf5_file.h>
 #include <adjoint/data/safetensors.h>
 #include <adjoint/nn/conv/gat_conv.h>
@@ -20,24 +22,26 @@ struct Network : nn::Module {
   nn::Child<nn::MLP> head{this, "head", {4, 6, 2}};
 };
 
-/// What a PyG model of the same layers has in its state dict, its head a torch.nn.Sequential.
+/// The state dict of a PyG model of the same layers, whose head is a torch.nn.Sequential.
 std::map<std::string, Tensor> state_dict() {
   Draw draw(350, {}, DType::f32);
   std::map<std::string, Tensor> state;
-  const auto add = [&](const std::string& name, Shape shape) { state[name] = draw.uniform(shape, 0.5, 1.5); };
-  add("conv1.lin.weight", {5, 3});
-  add("conv1.bias", {5});
-  for (const char* name : {"weight", "bias", "running_mean", "running_var"})
-    add(std::string("norm.module.") + name, {5});
+  for (const auto& [name, shape] : {std::pair<std::string, Shape>{"conv1.lin.weight", {5, 3}},
+                                    {"conv1.bias", {5}},
+                                    {"norm.module.weight", {5}},
+                                    {"norm.module.bias", {5}},
+                                    {"norm.module.running_mean", {5}},
+                                    {"norm.module.running_var", {5}},
+                                    {"conv2.lin.weight", {4, 5}},
+                                    {"conv2.att_src", {1, 2, 2}},
+                                    {"conv2.att_dst", {1, 2, 2}},
+                                    {"conv2.bias", {4}},
+                                    {"head.0.weight", {6, 4}},
+                                    {"head.0.bias", {6}},
+                                    {"head.3.weight", {2, 6}},
+                                    {"head.3.bias", {2}}})
+    state[name] = draw.uniform(shape, 0.5, 1.5);
   state["norm.module.num_batches_tracked"] = Tensor::from(std::vector<int64_t>{7});
-  add("conv2.lin.weight", {4, 5});
-  add("conv2.att_src", {1, 2, 2});
-  add("conv2.att_dst", {1, 2, 2});
-  add("conv2.bias", {4});
-  add("head.0.weight", {6, 4});
-  add("head.0.bias", {6});
-  add("head.3.weight", {2, 6});
-  add("head.3.bias", {2});
   return state;
 }
 
@@ -54,15 +58,13 @@ std::vector<double> turned(const Tensor& x) { return transposed(Dense(x)).data; 
 
 }  // namespace
 
-TEST_CASE("a PyG model's state is read by its own names, maps turned round") {
+TEST_CASE("a PyG model's state is read by its names, with weights transposed") {
   for (Device device : devices())
     for (const auto& [dtype, file] : {std::pair(DType::f32, "state.h5"),
                                       {DType::f64, "state.h5"},
                                       {DType::bf16, "state.h5"},
                                       {DType::f32, "state.safetensors"}}) {
-      CAPTURE(device.str());
-      CAPTURE(name_of(dtype));
-      CAPTURE(file);
+      CAPTURES(device.str(), name_of(dtype), file);
       const TemporaryDirectory folder;
       const std::string path = folder.file(file);
       const auto state = state_dict();
@@ -94,37 +96,22 @@ TEST_CASE("a PyG state that does not fit is refused, naming the file and the ten
   const TemporaryDirectory folder;
   const std::string path = folder.file(file);
   nn::Model<Network> model;
-  const auto before = [&] {
-    std::vector<std::vector<double>> all;
-    for (const auto& [name, tensor] : model.state()) all.push_back(values(tensor));
-    return all;
-  };
-  const auto refused = [&](const std::map<std::string, Tensor>& state, const std::string& part,
-                           const std::string& also = "") {
+  const auto refused = [&](const std::string& name, const Tensor& tensor, const std::string& part = "") {
+    auto state = state_dict();
+    state[name] = tensor;
+    if (!tensor) state.erase(name);
     write(path, state);
-    const auto untouched = before();
+    const auto before = copied(model);
     const std::string message = error_of([&] { nn::load_pyg_state(model, path, kNames); });
-    CHECK(mentions(message, path));
-    CHECK(mentions(message, part));
-    CHECK(mentions(message, also));
-    CHECK(before() == untouched);
+    CHECK(mentions(message, {path, name, part}));
+    CHECK(equal(copied(model), before));
   };
-  auto state = state_dict();
-  state.erase("conv2.bias");
-  refused(state, "conv2.bias", "missing");
-  state = state_dict();
-  state["conv3.bias"] = Tensor::zeros({4});
-  refused(state, "conv3.bias", "left over");
-  state = state_dict();
-  state["conv1.lin.weight"] = Tensor::zeros({3, 5});
-  refused(state, "conv1.lin.weight", "[5, 3]");
-  state = state_dict();
-  state["conv2.att_src"] = Tensor::zeros({2, 1, 2});
-  refused(state, "conv2.att_src", "[2, 1, 2]");
-  state = state_dict();
-  state["conv1.bias"] = Tensor::zeros({5}, DType::i32);
-  refused(state, "conv1.bias");
-  // Without the names of the parts, the head is not found.
+  refused("conv2.bias", {}, "missing");
+  refused("conv3.bias", Tensor::zeros({4}), "left over");
+  refused("conv1.lin.weight", Tensor::zeros({3, 5}), "[5, 3]");
+  refused("conv2.att_src", Tensor::zeros({2, 1, 2}), "[2, 1, 2]");
+  refused("conv1.bias", Tensor::zeros({5}, DType::i32));
+  // Without the names of its parts, the head is not found.
   write(path, state_dict());
   CHECK(mentions(error_of([&] { nn::load_pyg_state(model, path); }), "head.lins.0.weight"));
   CHECK(mentions(error_of([&] { nn::load_pyg_state(model, folder.file("none." + file)); }), "none." + file));
@@ -142,7 +129,7 @@ TEST_CASE("weights of 16 bits in a safetensors file become the model's") {
   CHECK(same_bits(model.conv1.bias.value(), state.at("conv1.bias").to(DType::f32)));
 }
 
-TEST_CASE("maps that are shared are read under both names") {
+TEST_CASE("shared weights are read under both names") {
   const TemporaryDirectory folder;
   const std::string path = folder.file("state.h5");
   nn::Model<nn::GATv2Conv> layer(3, 2, nn::GATv2ConvOptions{.share_weights = true});
@@ -159,7 +146,7 @@ TEST_CASE("maps that are shared are read under both names") {
   CHECK(layer.parameters().size() == 4);
 }
 
-TEST_CASE("a bare layer's state has no part before its names, but for what its norm wraps, or as is said") {
+TEST_CASE("names of a bare layer's state have no prefix, that of a wrapped norm, or a given one") {
   const TemporaryDirectory folder;
   const std::string path = folder.file("state.h5");
   Draw draw(352, {}, DType::f32);

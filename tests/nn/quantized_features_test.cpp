@@ -1,19 +1,10 @@
-// Every layer that takes features takes quantised ones: it gives what it gives for what their bits stand for,
-// values and gradients, and holds no dense matrix.
+// Sparse and quantised features: values and gradients of every layer that takes them are those of the dense
+// features, without the dense matrix in memory.
+#include "../captures.h"
 #include "../reference/module_gradients.h"
+#include "layers.h"
 #include <adjoint/core/allocator.h>
 #include <adjoint/data/feature_quantization.h>
-#include <adjoint/nn/conv/cheb_conv.h>
-#include <adjoint/nn/conv/gat_conv.h>
-#include <adjoint/nn/conv/gatv2_conv.h>
-#include <adjoint/nn/conv/gcn_conv.h>
-#include <adjoint/nn/conv/gin_conv.h>
-#include <adjoint/nn/conv/graph_conv.h>
-#include <adjoint/nn/conv/sage_conv.h>
-#include <adjoint/nn/conv/sg_conv.h>
-#include <adjoint/nn/conv/tag_conv.h>
-#include <adjoint/nn/conv/transformer_conv.h>
-#include <adjoint/nn/mlp.h>
 #include <adjoint/ops.h>
 
 using namespace adj;
@@ -26,7 +17,7 @@ Features quantized(const Tensor& x, int bits) {
   return FeatureQuantization::fit(bits, dense).apply(dense);
 }
 
-/// f(layer, name, extra...) for each of them, of `in` features.
+/// f(layer, name) for every layer that takes Features, with `in` features.
 template <class F>
 void for_layers(int64_t in, F&& f) {
   f(nn::Model<nn::GCNConv>(in, 9), "gcn");
@@ -39,54 +30,76 @@ void for_layers(int64_t in, F&& f) {
     f(nn::Model<nn::SAGEConv>(in, 9, nn::SAGEConvOptions{.aggr = aggr}), "sage");
   }
   f(nn::Model<nn::SAGEConv>(in, 4, nn::SAGEConvOptions{.aggr = Reduce::max, .project = true}), "sage pool");
-  f(nn::Model<nn::GINConv<>>(nn::GINConvOptions{0.3, true}, std::vector<int64_t>{in, 5, 4}), "gin");
-  f(nn::Model<nn::GINConv<nn::Linear>>(nn::GINConvOptions{0.3}, in, 4), "gin of a linear map");
+  for (bool train_eps : {false, true}) {
+    const nn::GINConvOptions options{0.3, train_eps};
+    f(nn::Model<nn::GINConv<>>(options, std::vector<int64_t>{in, 5, 4}), "gin");
+    f(nn::Model<nn::GINConv<>>(options, std::vector<int64_t>{in, 4}), "gin of one layer");
+    f(nn::Model<nn::GINConv<nn::Linear>>(options, in, 4), "gin of a linear map");
+  }
   f(nn::Model<nn::GATConv>(in, 4, nn::GATConvOptions{.heads = 2, .residual = true}), "gat");
   f(nn::Model<nn::GATv2Conv>(in, 4, nn::GATv2ConvOptions{.heads = 2, .residual = true}), "gatv2");
   f(nn::Model<nn::TransformerConv>(in, 4, nn::TransformerConvOptions{.heads = 2}), "transformer");
 }
 
-template <class Layer, class X>
-std::vector<Tensor> pass(Layer& layer, const Graph& graph, const X& x) {
-  layer.zero_grad();
-  const Var y = layer(graph, x);
-  Generator generator(2);
-  y.backward(random_normal(y.shape(), 0.0, 1.0, generator, y.dtype(), y.device()));
-  std::vector<Tensor> all{y.value()};
-  for (const auto& [name, parameter] : layer.named_parameters())
-    if (parameter.grad()) all.push_back(parameter.grad().clone());
-  return all;
-}
-
 }  // namespace
 
-TEST_CASE("every layer takes quantised features as what their bits stand for") {
+TEST_CASE("sparse and quantised features give the values and gradients of dense ones") {
   for (Device device : devices())
     for (DType dtype : {DType::f32, DType::f64, DType::bf16})
-      for (int bits : {1, 8}) {
+      for (int bits : {1, 8, 32}) {
         Draw draw(401, device, DType::f32);
         const Graph graph = draw.graph(23, 60);
-        const Features x = quantized(draw.normal({23, 6}), bits);
-        for_layers(6, [&](auto&& layer, const char* name) {
-          CAPTURE(device.str());
-          CAPTURE(name_of(dtype));
-          CAPTURE(bits);
-          CAPTURE(name);
+        const Tensor drawn = draw.normal({23, 6});
+        const Features x = bits < 32 ? quantized(drawn, bits) : Features(draw.sparse(23, 6, 50)).to(dtype);
+        const Tensor dense = x.to_dense().to(dtype);  // of duplicate entries, the sum in float32
+        const double of_f32 = bits < 32 ? 1e-4 : 1e-5, of_f64 = bits < 32 ? 1e-10 : 1e-6;
+        const double tolerance = dtype == DType::f64 ? of_f64 : dtype == DType::f32 ? of_f32 : 5e-2;
+        const auto near = [&](const Tensor& a, const Tensor& b) {
+          return bits < 32 ? close_to_scale(a, b, tolerance) : close(a, b, tolerance);
+        };
+        for_layers(6, [&](auto&& layer, const std::string& name) {
+          CAPTURES(device.str(), name_of(dtype), bits, name);
           layer.to(device);
           layer.to(dtype);
-          const auto given = pass(layer, graph, x),
-                     expected = pass(layer, graph, Var(x.to_dense().to(dtype)));
+          const auto given = pass(layer, graph, x), expected = pass(layer, graph, Var(dense));
           REQUIRE(given.size() == expected.size());
-          const double tolerance = dtype == DType::f64 ? 1e-10 : dtype == DType::f32 ? 1e-4 : 5e-2;
-          // The GIN's inner relu has other gates where bfloat16 rounds its input across 0.
-          const bool gated = dtype == DType::bf16 && std::string_view(name) == "gin";
-          for (size_t k = 0; k < (gated ? 1 : given.size()); ++k)
-            CHECK(close_to_scale(given[k], expected[k], tolerance));
+          CHECK(near(layer(graph, Features(dense)).value(), expected[0]));
+          // GIN's inner relu switches where bfloat16 rounds its input across 0.
+          const bool gated = dtype == DType::bf16 && name == "gin";
+          for (size_t k = 0; k < (gated ? 1 : given.size()); ++k) CHECK(near(given[k], expected[k]));
         });
       }
 }
 
-TEST_CASE("no layer holds the dense matrix of quantised features") {
+TEST_CASE("sparse features give the values of dense ones with edge weights") {
+  on_devices(335, DType::f32, [&](Draw& draw, Device device) {
+    const Graph graph = draw.graph(23, 60);
+    const SparseMatrix sparse = draw.sparse(23, 6, 50);
+    const Var weight(draw.uniform({60}, 0.3, 2.0));
+    const auto same = [&](auto&& layer, const auto&... edges) {
+      layer.to(device);
+      layer.eval();
+      const Tensor dense = sparse.to_dense(),
+                   expected = layer(graph, Var::parameter(dense), edges...).value();
+      CHECK(close(layer(graph, Features(sparse), edges...).value(), expected, 1e-5));
+      CHECK(close(layer(graph, Features(dense), edges...).value(), expected, 1e-5));
+    };
+    for (Reduce aggr : {Reduce::sum, Reduce::mean})
+      for (const Var& w : {Var(), weight}) {
+        same(nn::Model<nn::GraphConv>(6, 4, nn::GraphConvOptions{aggr}), w);
+        same(nn::Model<nn::GraphConv>(6, 9, nn::GraphConvOptions{aggr, false}), w);
+      }
+    same(nn::Model<nn::GCNConv>(6, 9), weight);
+    same(nn::Model<nn::SGConv>(6, 9, nn::SGConvOptions{2}), weight);
+    same(nn::Model<nn::TAGConv>(6, 9), weight);
+    same(nn::Model<nn::ChebConv>(6, 9, 3), nn::ChebConvCall{weight, {}});
+    for (bool train_eps : {false, true})
+      same(nn::Model<nn::GINConv<>>(nn::GINConvOptions{0.3, train_eps}, std::vector<int64_t>{6, 5, 4},
+                                    nn::MLPOptions{.dropout = 0.5f}));
+  });
+}
+
+TEST_CASE("no layer allocates the dense matrix of quantised features") {
   constexpr int64_t kNodes = 600, kWide = 20000;
   const Device device = Device::cpu();
   Draw draw(402, device, DType::f32);
@@ -95,7 +108,7 @@ TEST_CASE("no layer holds the dense matrix of quantised features") {
   const size_t dense = kNodes * kWide * sizeof(float);
   for_layers(kWide, [&](auto&& layer, const std::string& name) {
     CAPTURE(name);
-    if (name == "gin of a linear map" || name == "sage pool") return;  // dense by contract; maps as wide
+    if (name == "gin of a linear map" || name == "sage pool") return;  // dense by contract; output as wide
     layer.eval();
     const NoGrad no_grad;
     (void)layer(graph, x);
@@ -106,22 +119,22 @@ TEST_CASE("no layer holds the dense matrix of quantised features") {
   });
 }
 
-TEST_CASE("the largest of neighbours is of dense features, and refuses quantised ones") {
+TEST_CASE("maxima over neighbours refuse quantised features") {
   Draw draw(403, {}, DType::f32);
   const Graph graph = draw.graph(23, 60);
   const Features x = quantized(draw.normal({23, 6}), 4);
-  nn::Model<nn::SAGEConv> sage(6, 4, nn::SAGEConvOptions{.aggr = Reduce::max});
-  nn::Model<nn::GraphConv> conv(6, 4, nn::GraphConvOptions{Reduce::max});
-  CHECK_THROWS_WITH_AS(sage(graph, x), doctest::Contains("sparse and quantised features"), Error);
-  CHECK_THROWS_WITH_AS(conv(graph, x), doctest::Contains("sparse and quantised features"), Error);
-  nn::Model<nn::GCNConv> gcn(6, 4);
-  CHECK_THROWS_WITH_AS(gcn(graph, x.rows(draw.ints(5, 0, 23))), doctest::Contains("for a graph of 23 nodes"),
-                       Error);
+  const auto refuses = [&](auto&& layer, const Features& features, const char* part) {
+    CHECK_THROWS_WITH_AS(layer(graph, features), doctest::Contains(part), Error);
+  };
+  refuses(nn::Model<nn::SAGEConv>(6, 4, nn::SAGEConvOptions{.aggr = Reduce::max}), x,
+          "sparse and quantised features");
+  refuses(nn::Model<nn::GraphConv>(6, 4, nn::GraphConvOptions{Reduce::max}), x,
+          "sparse and quantised features");
+  refuses(nn::Model<nn::GCNConv>(6, 4), x.rows(draw.ints(5, 0, 23)), "for a graph of 23 nodes");
 }
 
 TEST_CASE("an MLP draws the same dropout from quantised features") {
-  for (Device device : devices()) {
-    Draw draw(404, device, DType::f32);
+  on_devices(404, DType::f32, [&](Draw& draw, Device device) {
     const Features x = quantized(draw.normal({50, 7}), 3);
     nn::Model<nn::MLP> mlp(std::vector<int64_t>{7, 5, 3}, {.dropout = 0.5f});
     mlp.to(device);
@@ -129,5 +142,5 @@ TEST_CASE("an MLP draws the same dropout from quantised features") {
     const Tensor given = mlp(x).value();
     manual_seed(4);
     CHECK(same_bits(given, mlp(Var(x.to_dense())).value()));
-  }
+  });
 }

@@ -12,7 +12,7 @@
 using namespace adj;
 using namespace adj::test;
 
-TEST_CASE("a quantizer begins with the range of least error on its first batch, and keeps it") {
+TEST_CASE("a quantizer starts with the range of least error on its first batch, and keeps it") {
   for (Device device : devices())
     for (const int bits : {1, 2, 4, 8})
       for (const BitRange range : {BitRange::affine, BitRange::symmetric}) {
@@ -40,7 +40,7 @@ TEST_CASE("a quantizer begins with the range of least error on its first batch, 
         const bool follows = range == BitRange::symmetric && bits > 2;
         if (!follows) CHECK(same_bits(quantizer.scale(), scale));
         CHECK(same_bits(quantizer.zero(), zero));
-        // One of weights, of more than two bits, grows with them.
+        // A symmetric range of more than two bits, for weights, grows with them.
         quantizer((Var(x) * 4.0));
         CHECK(quantizer.scale().item() ==
               doctest::Approx((follows ? 4.0 : 1.0) * scale.item()).epsilon(1e-6));
@@ -50,7 +50,7 @@ TEST_CASE("a quantizer begins with the range of least error on its first batch, 
       }
 }
 
-TEST_CASE("numbers of 0 and more have a zero of 0, and nothing is quantised by 32 bits") {
+TEST_CASE("non-negative numbers have a zero of 0, and 32 bits do not quantise") {
   const Tensor x = relu(Var(random_tensor({50, 6}))).value();
   for (const nn::Scales scales : {nn::Scales::learned, nn::Scales::running}) {
     nn::Model<nn::Quantizer> quantizer(nn::QuantizerOptions{.bits = 3, .scales = scales});
@@ -67,7 +67,7 @@ TEST_CASE("numbers of 0 and more have a zero of 0, and nothing is quantised by 3
     CHECK_THROWS_AS(nn::Model<nn::Quantizer>(nn::QuantizerOptions{.bits = bits}), Error);
 }
 
-TEST_CASE("a learned scale follows its gradient and stays positive; an evaluation has the last pass's") {
+TEST_CASE("a learned scale follows its gradient and stays positive; evaluation uses the last one") {
   for (Device device : devices()) {
     nn::Model<nn::Quantizer> quantizer(nn::QuantizerOptions{.bits = 2, .columns = 5});
     quantizer.to(device);
@@ -76,7 +76,7 @@ TEST_CASE("a learned scale follows its gradient and stays positive; an evaluatio
     for (int step = 0; step < 50; ++step) {
       const Var y = quantizer(Var(x));
       CHECK(close(quantizer.scale(), values(exp(quantizer.parameters().front()).value()), 1e-6));
-      sum(y * y).backward();  // which a scale of 0 makes least
+      sum(y * y).backward();  // least with a scale of 0
       adam.step();
     }
     for (const double scale : values(quantizer.scale())) CHECK(scale > 0.0);
@@ -89,7 +89,7 @@ TEST_CASE("a learned scale follows its gradient and stays positive; an evaluatio
   }
 }
 
-TEST_CASE("the gradient of log_scale is that of the scale times the scale") {
+TEST_CASE("the gradient of log_scale is the gradient of the scale times the scale") {
   nn::Model<nn::Quantizer> quantizer(nn::QuantizerOptions{.bits = 3, .columns = 4});
   const Tensor x = random_tensor({30, 4}), dy = random_tensor({30, 4});
   sum(quantizer(Var(x)) * Var(dy)).backward();
@@ -121,7 +121,7 @@ TEST_CASE("running scales are a moving mean of the batches' ranges") {
   }
 }
 
-TEST_CASE("a quantizer's state goes through a checkpoint, and what was loaded is not begun anew") {
+TEST_CASE("a quantizer's state is restored from a checkpoint, and training continues with its scale") {
   const TemporaryDirectory folder;
   const std::string path = folder.file("c.h5");
   for (const nn::Scales scales : {nn::Scales::learned, nn::Scales::running}) {
@@ -131,14 +131,14 @@ TEST_CASE("a quantizer's state goes through a checkpoint, and what was loaded is
     layer(Var(x));
     optim::save_model(layer, path);
     optim::load_model(other, path);
-    for (const auto& [name, tensor] : copied(layer)) CHECK(same_bits(copied(other).at(name), tensor));
+    CHECK(equal(copied(other), copied(layer)));
     layer.eval();
     other.eval();
     CHECK(same_bits(layer(Var(x)).value(), other(Var(x)).value()));
     other.train();
     other(Var(far));
     if (scales == nn::Scales::learned) CHECK(same_bits(other.input.scale(), layer.input.scale()));
-    // What had a scale, and was given a state without one, begins anew.
+    // With a state without a scale it starts again.
     other.load_state(copied(fresh));
     other.eval();
     CHECK_THROWS_AS(other(Var(x)), Error);

@@ -1,17 +1,7 @@
-// One way through a layer: graphs, relations and blocks.
+// Layers over graphs, relations and blocks.
 #include "../reference/module_gradients.h"
+#include "layers.h"
 #include <adjoint/autograd/detail/edge.h>
-#include <adjoint/nn/conv/agnn_conv.h>
-#include <adjoint/nn/conv/gat_conv.h>
-#include <adjoint/nn/conv/gatv2_conv.h>
-#include <adjoint/nn/conv/gcn2_conv.h>
-#include <adjoint/nn/conv/gcn_conv.h>
-#include <adjoint/nn/conv/gine_conv.h>
-#include <adjoint/nn/conv/graph_conv.h>
-#include <adjoint/nn/conv/pna_conv.h>
-#include <adjoint/nn/conv/sage_conv.h>
-#include <adjoint/nn/conv/sg_conv.h>
-#include <adjoint/nn/conv/transformer_conv.h>
 #include <adjoint/nn/quant_linear.h>
 #include <adjoint/ops.h>
 
@@ -24,23 +14,9 @@ using namespace adj::test;
 namespace {
 
 constexpr int64_t kSources = 11, kTargets = 4, kEdges = 26;
-constexpr double kFloat32 = 1e-6;  // of the matrices that graphs and relations keep
+constexpr double kFloat32 = 1e-6;  // cached matrices have float32
 
-/// y and x's gradient of a sum of the targets' rows, each with its own factor.
-struct Pass {
-  Tensor y, dx;
-};
-
-template <class Layer, class On, class... Extra>
-Pass pass(Layer& layer, const On& on, const Tensor& x, const Tensor& factor, const Extra&... extra) {
-  const Var input = Var::parameter(x);
-  const Var y = narrow(layer(on, input, extra...), 0, 0, factor.size(0));
-  sum(y * Var(factor)).backward();
-  return {y.value(), input.grad()};
-}
-
-/// What the layer makes of a block is what it makes of the block's edges between all its sources; and a
-/// graph, its relation, and the block that holds all of it are one.
+/// A block against its relation and a graph of its edges; and a graph against a block of all its edges.
 template <class Layer, class... Extra>
 void check_agreement(Layer&& layer, const Tensor& src, const Tensor& dst, const Tensor& x, Extra... extra) {
   CAPTURE(layer.describe());
@@ -50,28 +26,29 @@ void check_agreement(Layer&& layer, const Tensor& src, const Tensor& dst, const 
   const Tensor ids = draw.distinct(kSources, 100);
   const Block block(Relation::from_coo(kSources, kTargets, src, dst), ids);
   const Graph square(Relation::from_coo(kSources, kSources, src, dst));
-  const Tensor factor = draw.normal({kTargets, 4});
-  const Pass of_block = pass(layer, block, x, factor, extra...),
-             of_relation = pass(layer, block.relation(), x, factor, extra...),
-             of_square = pass(layer, square, x, factor, extra...);
-  CHECK(close(of_block.y, of_square.y, kFloat32));
-  CHECK(close(of_block.dx, of_square.dx, kFloat32));
-  CHECK(same_bits(of_block.y, of_relation.y));
-  CHECK(same_bits(of_block.dx, of_relation.dx));
-
-  const Tensor all = draw.normal({kSources, 4});
-  const Pass of_all = pass(layer, Block(square.relation(), ids), x, all, extra...),
-             of_graph = pass(layer, square, x, all, extra...);
-  CHECK(close(of_all.y, of_graph.y, kFloat32));
-  CHECK(close(of_all.dx, of_graph.dx, kFloat32));
+  const Tensor dy = draw.normal({kTargets, 4}), dy_of_all = draw.normal({kSources, 4});
+  // The targets' rows of the output, and the gradient of x.
+  const auto pass = [&](const auto& on, const Tensor& seed) {
+    const Var input = Var::parameter(x);
+    const Var y = narrow(layer(on, input, extra...), 0, 0, seed.size(0));
+    y.backward(seed);
+    return std::pair(y.value(), input.grad());
+  };
+  const auto check_close = [](const auto& a, const auto& b) {
+    CHECK(close(a.first, b.first, kFloat32));
+    CHECK(close(a.second, b.second, kFloat32));
+  };
+  const auto of_block = pass(block, dy), of_relation = pass(block.relation(), dy);
+  check_close(of_block, pass(square, dy));
+  CHECK(same_bits(of_block.first, of_relation.first));
+  CHECK(same_bits(of_block.second, of_relation.second));
+  check_close(pass(Block(square.relation(), ids), dy_of_all), pass(square, dy_of_all));
 }
 
 }  // namespace
 
 TEST_CASE("a layer gives the same over a block, its relation and a graph of its edges") {
-  for (Device device : devices()) {
-    CAPTURE(device.str());
-    Draw draw(70, device);
+  on_devices(70, DType::f64, [&](Draw& draw, Device) {
     const Tensor src = draw.ints(kEdges, 0, kSources), dst = draw.ints(kEdges, 0, kTargets);
     const Tensor x = draw.normal({kSources, 4}), wide = draw.normal({kSources, 6});
     const Var weight(draw.uniform({kEdges}, 0.3, 2.0)), attr(draw.normal({kEdges, 2}));
@@ -103,7 +80,7 @@ TEST_CASE("a layer gives the same over a block, its relation and a graph of its 
     check(nn::Model<nn::AGNNConv>(), x);
     check(nn::Model<nn::PNAConv>(4, 4, std::vector<int64_t>{1, 2, 3}, nn::PNAConvOptions{.towers = 2}), x);
     check(nn::Model<nn::GCN2Conv>(4, 0.2), x, Var(draw.normal({kSources, 4})));
-  }
+  });
 }
 
 TEST_CASE("two threads run one layer, each on its own input, in evaluation mode") {
@@ -138,7 +115,7 @@ TEST_CASE("two threads run one layer, each on its own input, in evaluation mode"
   check(nn::Model<nn::PNAConv>(4, 4, std::vector<int64_t>{1, 2, 3}));
 }
 
-TEST_CASE("what is derived of a block's mean is kept with it") {
+TEST_CASE("mean weights are cached with the relation") {
   Draw draw(72, Device::cpu());
   const Relation relation = Relation::from_coo(7, 3, draw.ints(12, 0, 7), draw.ints(12, 0, 3));
   const Tensor weight = adj::detail::mean_weights(relation, DType::f32);
@@ -149,7 +126,7 @@ TEST_CASE("what is derived of a block's mean is kept with it") {
   for (size_t e = 0; e < w.size(); ++e) CHECK(w[e] == 1.0f / degree[static_cast<size_t>(dst[e])]);
 }
 
-TEST_CASE("layers refuse features and structures that do not fit, naming them") {
+TEST_CASE("layers refuse features and structures that do not fit") {
   Draw draw(73, Device::cpu());
   const Relation wide = Relation::from_coo(3, 7, draw.ints(12, 0, 3), draw.ints(12, 0, 7));
   const Relation block = wide.reversed();

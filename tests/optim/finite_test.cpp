@@ -1,3 +1,4 @@
+#include "../captures.h"
 #include "../support.h"
 #include <adjoint/ops.h>
 #include <adjoint/optim/captured_step.h>
@@ -9,18 +10,16 @@
 using namespace adj;
 using namespace adj::test;
 
-TEST_CASE("a watch over numbers tells of one that was not finite, though those after it are") {
+TEST_CASE("a monitor reports a number that was not finite, though later ones are") {
   const double inf = std::numeric_limits<double>::infinity();
   for (Device device : devices())
     for (DType dtype : {DType::f32, DType::f64})
       for (double bad : {inf, -inf, std::nan("")}) {
-        CAPTURE(device.str());
-        CAPTURE(name_of(dtype));
-        CAPTURE(bad);
+        CAPTURES(device.str(), name_of(dtype), bad);
         optim::NonFiniteMonitor watch(device, dtype);
         CHECK(watch.all_finite());
         const auto add = [&](double number) { watch.add(Tensor::full({}, number, dtype, device)); };
-        for (int k = 0; k < 20; ++k) add(3e38);  // whose sum is none in float32
+        for (int k = 0; k < 20; ++k) add(3e38);  // their sum overflows in float32
         CHECK(watch.all_finite());
         add(1.0);
         add(bad);
@@ -32,9 +31,8 @@ TEST_CASE("a watch over numbers tells of one that was not finite, though those a
       }
 }
 
-TEST_CASE("a watch sees what a step does that is replayed") {
-  for (Device device : devices()) {
-    CAPTURE(device.str());
+TEST_CASE("a monitor works in a replayed step") {
+  on_devices([&](Device device) {
     const Var x = Var::parameter(Tensor::full({3}, 1.0, DType::f32, device));
     Tensor scale = Tensor::full({}, 1.0, DType::f32, device);
     optim::NonFiniteMonitor watch(device);
@@ -54,5 +52,5 @@ TEST_CASE("a watch sees what a step does that is replayed") {
     CHECK_FALSE(watch.all_finite());
     CHECK(step().item() == 6.0);
     CHECK(watch.all_finite());
-  }
+  });
 }

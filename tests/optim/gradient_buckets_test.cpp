@@ -1,3 +1,4 @@
+#include "../nn/module_state.h"
 #include "../reference/plain.h"
 #include <adjoint/nn/mlp.h>
 #include <adjoint/ops.h>
@@ -37,16 +38,11 @@ TEST_CASE("buckets are filled from the last parameter to the first") {
   CHECK(values(buckets[4])[10] == 0.0);
 }
 
-TEST_CASE("a bucket is told of when its last gradient is complete, in the order of the backward pass") {
-  for (Device device : devices()) {
-    CAPTURE(device.str());
+TEST_CASE("a bucket is reported when its last gradient is complete, in the order of the backward pass") {
+  on_devices([&](Device device) {
     manual_seed(5);
     nn::Model<nn::MLP> model(std::vector<int64_t>{6, 5, 4, 3}), plain(std::vector<int64_t>{6, 5, 4, 3});
-    plain.load_state([&] {
-      std::map<std::string, Tensor> state;
-      for (const auto& [name, tensor] : model.state()) state[name] = tensor;
-      return state;
-    }());
+    plain.load_state(copied(model));
     model.to(device);
     plain.to(device);
     const Tensor x = random_tensor({8, 6}, DType::f32, device);
@@ -72,7 +68,7 @@ TEST_CASE("a bucket is told of when its last gradient is complete, in the order 
         CHECK_FALSE(model.parameters()[i].grad());
       }
     }
-  }
+  });
 }
 
 TEST_CASE("gradients add up in their buckets over several passes") {
@@ -94,8 +90,7 @@ TEST_CASE("gradients add up in their buckets over several passes") {
   }
 }
 
-TEST_CASE(
-    "a parameter without a gradient is given zeros by finish(), and the pass after one without it throws") {
+TEST_CASE("finish() gives a parameter without a gradient zeros; without it the next pass throws") {
   for (Device device : devices()) {
     std::vector<Var> p = leaves({{3}, {2}, {2}}, device);
     std::vector<size_t> told;
@@ -115,7 +110,7 @@ TEST_CASE(
     CHECK(close(p[0].grad(), std::vector<double>(3, 1.0), 0.0));
     CHECK(close(p[1].grad(), std::vector<double>(2, 0.0), 0.0));
     CHECK(values(buckets[0])[0] == 0.0);
-    sum(p[1]).backward();  // p[0] keeps what it has
+    sum(p[1]).backward();  // p[0] keeps its gradient
     buckets.finish();
     CHECK(close(p[0].grad(), std::vector<double>(3, 1.0), 0.0));
     CHECK(close(p[1].grad(), std::vector<double>(2, 1.0), 0.0));
@@ -126,8 +121,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a captured step fills buckets and acts on them to the same bits") {
-  for (Device device : devices()) {
-    CAPTURE(device.str());
+  on_devices([&](Device device) {
     const Tensor x = random_tensor({16, 6}, DType::f32, device);
     const auto run = [&](bool capture, bool in_buckets) {
       manual_seed(9);
@@ -135,10 +129,8 @@ TEST_CASE("a captured step fills buckets and acts on them to the same bits") {
       model.to(device);
       optim::Adam adam(model.parameters());
       std::unique_ptr<GradientBuckets> buckets;
-      if (in_buckets) {
-        buckets = std::make_unique<GradientBuckets>(
-            model.parameters(), 100, [](size_t, Tensor& flat) { flat.copy_(scale(flat, 1.0).value()); });
-      }
+      const auto act = [](size_t, Tensor& flat) { flat.copy_(scale(flat, 1.0).value()); };
+      if (in_buckets) buckets = std::make_unique<GradientBuckets>(model.parameters(), 100, act);
       optim::CapturedStep step(
           [&] {
             const Var loss = sum(model(x));
@@ -149,18 +141,15 @@ TEST_CASE("a captured step fills buckets and acts on them to the same bits") {
           },
           {.capture = capture});
       for (int i = 0; i < 6; ++i) step();
-      std::vector<double> all;
-      for (const Var& v : model.parameters())
-        for (double value : values(v.value())) all.push_back(value);
-      return all;
+      return copied(model);
     };
     const auto expected = run(false, false);
-    CHECK(run(false, true) == expected);
-    CHECK(run(true, true) == expected);
-  }
+    CHECK(equal(run(false, true), expected));
+    CHECK(equal(run(true, true), expected));
+  });
 }
 
-TEST_CASE("buckets leave gradients apart when they go, and refuse what cannot be") {
+TEST_CASE("gradients outlive their buckets, and a parameter is in one bucket at a time") {
   std::vector<Var> p = leaves({{3}, {2}});
   {
     const GradientBuckets buckets(p);
@@ -172,7 +161,7 @@ TEST_CASE("buckets leave gradients apart when they go, and refuse what cannot be
   sum(p[0]).backward();
   CHECK(close(p[0].grad(), std::vector<double>(3, 2.0), 0.0));
   CHECK(mentions(error_of([&] { GradientBuckets twice({p[0], p[1], p[0]}); }), "already"));
-  const GradientBuckets good(p);  // the failed one left nothing behind
+  const GradientBuckets good(p);  // after the failed one
   CHECK_THROWS_AS(GradientBuckets(std::vector<Var>{}), Error);
   CHECK_THROWS_AS(GradientBuckets({Var(Tensor::zeros({2}))}), Error);
 }

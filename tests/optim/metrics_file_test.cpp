@@ -26,7 +26,7 @@ TEST_CASE("metrics are CSV or JSON lines by the file's name, and numbers read ba
         "{\"epoch\": 1, \"loss\": 0.3333333333333333}\n{\"epoch\": 2, \"loss\": null}\n");
 }
 
-TEST_CASE("a metrics file stays what it was until it is flushed, and then holds all rows") {
+TEST_CASE("a metrics file is unchanged until flush(), which writes all rows") {
   const TemporaryDirectory folder;
   const std::string path = folder.file("m.csv");
   std::ofstream(path) << "older";
@@ -45,7 +45,7 @@ TEST_CASE("a metrics file stays what it was until it is flushed, and then holds 
   CHECK(contents_of(path) == "epoch\n7\n8\n");
 }
 
-TEST_CASE("a pipe or a device is refused and stays") {
+TEST_CASE("a pipe or a device is refused and not replaced") {
   const TemporaryDirectory folder;
   const std::string path = folder.file("pipe");
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
@@ -57,7 +57,7 @@ TEST_CASE("a pipe or a device is refused and stays") {
   CHECK(std::filesystem::is_character_file("/dev/null"));
 }
 
-TEST_CASE("metrics refuse what is no row, and a file that cannot be written") {
+TEST_CASE("metrics refuse rows of another length, and files that cannot be written") {
   const TemporaryDirectory folder;
   MetricsFile metrics(folder.file("no/folder/m.csv"), {"epoch", "loss"});
   CHECK(mentions(error_of([&] { metrics.add({1}); }), "1 numbers for the columns epoch, loss"));

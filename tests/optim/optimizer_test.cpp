@@ -1,3 +1,5 @@
+#include "../captures.h"
+#include "../nn/module_state.h"
 #include "../reference/plain.h"
 #include <adjoint/ops.h>
 #include <adjoint/optim/adam.h>
@@ -14,17 +16,26 @@ namespace {
 using AdamGroup = optim::Group<optim::AdamOptions>;
 using SGDGroup = optim::Group<optim::SGDOptions>;
 
-std::map<std::string, Tensor> copied(const optim::Optimizer& optimizer) {
-  std::map<std::string, Tensor> copy;
-  for (const auto& [name, tensor] : optimizer.state()) copy[name] = tensor.clone();
-  return copy;
-}
-
 Var parameter(double value, Device device = {}) {
   return Var::parameter(Tensor::full({2}, value, DType::f64, device));
 }
 Tensor gradient(double value, Device device = {}) { return Tensor::full({2}, value, DType::f64, device); }
 std::vector<double> both(double value) { return {value, value}; }
+
+/// SGD over two parameters of 0, in groups with rates of 1 and 0.5, and steps with gradients of 1.
+struct TwoGroups {
+  Var a, b;
+  optim::SGD sgd;
+
+  explicit TwoGroups(Device device)
+      : a(parameter(0.0, device)),
+        b(parameter(0.0, device)),
+        sgd({SGDGroup{{a}, {.lr = 1.0}}, SGDGroup{{b}, {.lr = 0.5}}}) {}
+  void step() {
+    for (Var* p : {&a, &b}) p->set_grad(gradient(1.0, p->device()));
+    sgd.step();
+  }
+};
 
 }  // namespace
 
@@ -64,17 +75,16 @@ TEST_CASE("a step consumes the gradients, and passes over parameters without one
 
 TEST_CASE("the rate factor scales every group's rate as given at construction") {
   for (Device device : devices()) {
-    Var a = parameter(0.0, device), b = parameter(0.0, device);
-    optim::SGD sgd({SGDGroup{{a}, {.lr = 1.0}}, SGDGroup{{b}, {.lr = 0.5}}});
+    TwoGroups groups(device);
+    optim::SGD& sgd = groups.sgd;
     for (double factor : {0.5, 0.5, 0.1, 0.0, 1.0}) {
       sgd.set_rate_factor(factor);
       CHECK(sgd.rate_factor() == factor);
       CHECK(sgd.learning_rate(1) == 0.5 * factor);
-      for (Var* p : {&a, &b}) p->set_grad(gradient(1.0, device));
-      sgd.step();
+      groups.step();
     }
-    CHECK(close(a.value(), both(-2.1), 1e-12));
-    CHECK(close(b.value(), both(-1.05), 1e-12));
+    CHECK(close(groups.a.value(), both(-2.1), 1e-12));
+    CHECK(close(groups.b.value(), both(-1.05), 1e-12));
     CHECK_THROWS_AS(sgd.set_rate_factor(-0.1), Error);
     CHECK_THROWS_AS(sgd.set_rate_factor(std::numeric_limits<double>::quiet_NaN()), Error);
   }
@@ -82,103 +92,74 @@ TEST_CASE("the rate factor scales every group's rate as given at construction") 
 
 TEST_CASE("set_lr replaces a group's own rate, under the factor") {
   for (Device device : devices()) {
-    Var a = parameter(0.0, device), b = parameter(0.0, device);
-    optim::SGD sgd({SGDGroup{{a}, {.lr = 1.0}}, SGDGroup{{b}, {.lr = 0.5}}});
-    const auto step = [&] {
-      for (Var* p : {&a, &b}) p->set_grad(gradient(1.0, device));
-      sgd.step();
-    };
+    TwoGroups groups(device), loaded(device);
+    optim::SGD &sgd = groups.sgd, &other = loaded.sgd;
     sgd.set_lr(0.25);
     CHECK(sgd.learning_rate(0) == 0.25);
     CHECK(sgd.learning_rate(1) == 0.25);
-    step();
+    groups.step();
     sgd.set_rate_factor(0.5);
     sgd.set_lr(0.5, 1);
     CHECK(sgd.learning_rate(0) == 0.125);
     CHECK(sgd.learning_rate(1) == 0.25);
-    step();
-    CHECK(close(a.value(), both(-0.375), 1e-12));
-    CHECK(close(b.value(), both(-0.5), 1e-12));
+    groups.step();
+    CHECK(close(groups.a.value(), both(-0.375), 1e-12));
+    CHECK(close(groups.b.value(), both(-0.5), 1e-12));
 
-    Var c = parameter(0.0, device), d = parameter(0.0, device);
-    optim::SGD other({SGDGroup{{c}, {.lr = 1.0}}, SGDGroup{{d}, {.lr = 0.5}}});
     other.load_state(copied(sgd));
     CHECK(other.learning_rate(0) == 0.125);
     CHECK(other.learning_rate(1) == 0.25);
     other.set_rate_factor(1.0);
     CHECK(other.learning_rate(1) == 0.5);
     sgd.set_lr(0.0);
-    step();
-    CHECK(close(a.value(), both(-0.375), 1e-12));
+    groups.step();
+    CHECK(close(groups.a.value(), both(-0.375), 1e-12));
     CHECK_THROWS_AS(sgd.set_lr(-0.1), Error);
     CHECK_THROWS_AS(sgd.set_lr(std::numeric_limits<double>::infinity()), Error);
   }
 }
 
-TEST_CASE("an optimizer goes on from its state to the same bits") {
-  for (Device device : devices()) {
-    Draw draw(320, device, DType::f32);
-    const Tensor start = draw.normal({40});
-    std::vector<Tensor> gradients;
-    for (int step = 0; step < 8; ++step) gradients.push_back(draw.normal({40}));
-    const auto run = [&](optim::Optimizer& optimizer, Var& p, size_t from, size_t to) {
-      for (size_t step = from; step < to; ++step) {
-        optimizer.set_rate_factor(1.0 / (1.0 + static_cast<double>(step)));
-        p.set_grad(gradients[step]);
-        optimizer.step();
-      }
-    };
-    Var whole = Var::parameter(start.clone()), first = Var::parameter(start.clone());
-    optim::Adam unbroken({whole}), before({first});
-    run(unbroken, whole, 0, 8);
-    run(before, first, 0, 5);
-    Var second = Var::parameter(first.value().clone());
-    optim::Adam after({second});
-    after.load_state(copied(before));
-    CHECK(after.rate_factor() == before.rate_factor());
-    CHECK(after.learning_rate() == before.learning_rate());
-    run(after, second, 5, 8);
-    CHECK(same_bits(second.value(), whole.value()));
-  }
-}
-
-TEST_CASE("over bfloat16 an optimizer steps as over float32, in masters and moments that are its state") {
+TEST_CASE("an optimizer continues from its state to the same bits, with float32 masters in bfloat16") {
   for (Device device : devices())
-    for (bool adam : {false, true}) {
-      CAPTURE(device.str());
-      Draw draw(322, device, DType::f32);
-      const Tensor start = draw.normal({33, 5}).to(DType::bf16);
-      std::vector<Tensor> gradients;
-      for (int step = 0; step < 8; ++step) gradients.push_back(draw.normal({33, 5}).to(DType::bf16));
-      const auto make = [&](Var& p) -> std::unique_ptr<optim::Optimizer> {
-        if (adam) return std::make_unique<optim::Adam>(std::vector{p}, optim::AdamOptions{.lr = 1e-3});
-        return std::make_unique<optim::SGD>(std::vector{p}, optim::SGDOptions{.lr = 1e-3, .momentum = 0.9});
-      };
-      const auto run = [&](optim::Optimizer& optimizer, Var& p, size_t from, size_t to) {
-        for (size_t step = from; step < to; ++step) {
-          p.set_grad(gradients[step].to(p.dtype()));
-          optimizer.step();
-        }
-      };
-      Var narrow = Var::parameter(start.clone()), wide = Var::parameter(start.to(DType::f32));
-      const auto of_narrow = make(narrow), of_wide = make(wide);
-      run(*of_narrow, narrow, 0, 8);
-      run(*of_wide, wide, 0, 8);
-      const auto state = copied(*of_narrow);
-      CHECK(same_bits(state.at("0.0.master"), wide.value()));
-      CHECK(same_bits(narrow.value(), wide.value().to(DType::bf16)));
-      CHECK(same_bits(state.at("0.0.first"), copied(*of_wide).at("0.0.first")));
+    for (DType dtype : {DType::f32, DType::bf16})
+      for (bool adam : {false, true}) {
+        CAPTURES(device.str(), name_of(dtype), adam);
+        Draw draw(322, device, DType::f32);
+        const Tensor start = draw.normal({33, 5}).to(dtype);
+        std::vector<Tensor> gradients;
+        for (int step = 0; step < 8; ++step) gradients.push_back(draw.normal({33, 5}).to(dtype));
+        const auto make = [&](Var& p) -> std::unique_ptr<optim::Optimizer> {
+          if (adam) return std::make_unique<optim::Adam>(std::vector{p}, optim::AdamOptions{.lr = 1e-3});
+          return std::make_unique<optim::SGD>(std::vector{p}, optim::SGDOptions{.lr = 1e-3, .momentum = 0.9});
+        };
+        const auto run = [&](optim::Optimizer& optimizer, Var& p, size_t from, size_t to) {
+          for (size_t step = from; step < to; ++step) {
+            optimizer.set_rate_factor(1.0 / (1.0 + static_cast<double>(step)));
+            p.set_grad(gradients[step].to(p.dtype()));
+            optimizer.step();
+          }
+        };
+        Var whole = Var::parameter(start.clone()), wide = Var::parameter(start.clone().to(DType::f32));
+        const auto unbroken = make(whole), of_wide = make(wide);
+        run(*unbroken, whole, 0, 8);
+        run(*of_wide, wide, 0, 8);
+        const auto state = copied(*unbroken);
+        CHECK(same_bits(whole.value(), wide.value().to(dtype)));
+        CHECK(same_bits(state.at("0.0.first"), copied(*of_wide).at("0.0.first")));
+        if (dtype == DType::bf16) CHECK(same_bits(state.at("0.0.master"), wide.value()));
 
-      Var first = Var::parameter(start.clone());
-      const auto before = make(first);
-      run(*before, first, 0, 5);
-      Var second = Var::parameter(first.value().clone());
-      const auto after = make(second);
-      after->load_state(copied(*before));
-      run(*after, second, 5, 8);
-      CHECK(same_bits(second.value(), narrow.value()));
-      for (const auto& [name, tensor] : copied(*after)) CHECK(same_bits(tensor, state.at(name)));
-    }
+        Var first = Var::parameter(start.clone());
+        const auto before = make(first);
+        run(*before, first, 0, 5);
+        Var second = Var::parameter(first.value().clone());
+        const auto after = make(second);
+        after->load_state(copied(*before));
+        CHECK(after->rate_factor() == before->rate_factor());
+        CHECK(after->learning_rate() == before->learning_rate());
+        run(*after, second, 5, 8);
+        CHECK(same_bits(second.value(), whole.value()));
+        CHECK(equal(copied(*after), state));
+      }
 }
 
 TEST_CASE("a state that does not fit is refused by name, and nothing is changed") {
@@ -192,7 +173,7 @@ TEST_CASE("a state that does not fit is refused by name, and nothing is changed"
     for (auto& [name, tensor] : state) tensor = Tensor::zeros_like(tensor);
     spoil(state);
     CHECK(mentions(error_of([&] { adam.load_state(state); }), told));
-    for (const auto& [name, tensor] : copied(adam)) CHECK(same_bits(tensor, good.at(name)));
+    CHECK(equal(copied(adam), good));
     CHECK(adam.rate_factor() == 1.0);
     CHECK(adam.learning_rate() == 1e-3);
   };
@@ -209,7 +190,7 @@ TEST_CASE("a state that does not fit is refused by name, and nothing is changed"
   refused([](auto& state) { state["0.lr"] = Tensor::full({1}, NAN, DType::f64); }, "nan");
 }
 
-TEST_CASE("an optimizer refuses parameters that cannot be trained") {
+TEST_CASE("an optimizer refuses parameters without gradient, given twice, or with a new value") {
   const Var p = parameter(1.0);
   CHECK(mentions(error_of([&] { optim::SGD({Var(gradient(1.0))}); }), "takes no gradient"));
   CHECK_THROWS_AS(optim::SGD(std::vector<Var>{}), Error);
@@ -231,7 +212,7 @@ TEST_CASE("a gradient's step is not recorded, and raises the parameter's version
   CHECK(mentions(error_of([&] { y.backward(); }), "multiply"));
 }
 
-TEST_CASE("clip_grad_norm scales all gradients together, and only where they are too long") {
+TEST_CASE("clip_grad_norm scales all gradients together, if their norm is too large") {
   for (Device device : devices())
     for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
       CAPTURE(device.str());
@@ -252,17 +233,16 @@ TEST_CASE("clip_grad_norm scales all gradients together, and only where they are
         const Tensor found = optim::clip_grad_norm({a, idle, b}, max_norm);
         CHECK(found.item() == doctest::Approx(norm).epsilon(dtype == DType::f64 ? 1e-12 : 1e-6));
         const double factor = norm > max_norm ? max_norm / (norm + 1e-6) : 1.0;
-        std::vector<double> expected = values(ga);
-        for (double& v : expected) v *= factor;
-        CHECK(close(a.grad(), expected, tolerance));
-        expected = values(gb);
-        for (double& v : expected) v *= factor;
-        CHECK(close(b.grad(), expected, tolerance));
+        for (const auto& [given, clipped] : {std::pair(ga, a.grad()), {gb, b.grad()}}) {
+          std::vector<double> expected = values(given);
+          for (double& v : expected) v *= factor;
+          CHECK(close(clipped, expected, tolerance));
+        }
       }
     }
 }
 
-TEST_CASE("clip_grad_norm scales a gradient that two leaves share once, and no tensor of the caller's") {
+TEST_CASE("clip_grad_norm scales a gradient of two leaves once, and not the caller's tensor") {
   for (Device device : devices()) {
     const Var a = parameter(1.0, device), b = parameter(1.0, device);
     const Tensor seed = gradient(3.0, device);
@@ -275,7 +255,7 @@ TEST_CASE("clip_grad_norm scales a gradient that two leaves share once, and no t
   }
 }
 
-TEST_CASE("clip_grad_norm says when there is nothing to clip") {
+TEST_CASE("clip_grad_norm refuses parameters without gradients and norms that are not positive") {
   const Var p = parameter(1.0);
   CHECK(mentions(error_of([&] { optim::clip_grad_norm({p}, 1.0); }), "backward"));
   for (double most : {0.0, -1.0, double(NAN), double(INFINITY)})

@@ -14,11 +14,8 @@ TEST_CASE("constant and step schedules") {
   CHECK(constant()(0) == 1.0);
   CHECK(constant()(1000) == 1.0);
   const Schedule steps = step_decay(10, 0.5);
-  CHECK(steps(0) == 1.0);
-  CHECK(steps(9) == 1.0);
-  CHECK(steps(10) == 0.5);
-  CHECK(steps(19) == 0.5);
-  CHECK(steps(30) == 0.125);
+  for (const auto& [epoch, factor] : {std::pair(0, 1.0), {9, 1.0}, {10, 0.5}, {19, 0.5}, {30, 0.125}})
+    CHECK(steps(epoch) == factor);
   CHECK(step_decay(1)(3) == Approx(1e-3));
 }
 
@@ -33,7 +30,7 @@ TEST_CASE("cosine schedule") {
   for (int64_t epoch = 0; epoch < 100; ++epoch) CHECK(schedule(epoch) > schedule(epoch + 1));
 }
 
-TEST_CASE("warm-up rises to 1 and hands over") {
+TEST_CASE("warm-up rises to 1, then the other schedule follows") {
   // PyTorch: SequentialLR([LinearLR(start_factor=0.2, total_iters=4), StepLR(2, 0.5)], milestones=[4])
   const Schedule schedule = warm_up(4, step_decay(2, 0.5), 0.2);
   const double expected[] = {0.2, 0.4, 0.6, 0.8, 1.0, 1.0, 0.5, 0.5, 0.25};
@@ -45,7 +42,7 @@ TEST_CASE("warm-up rises to 1 and hands over") {
 
 namespace {
 
-// torch.optim.lr_scheduler.ReduceLROnPlateau's step(), line by line, for an optimizer whose rate is 1.
+// torch.optim.lr_scheduler.ReduceLROnPlateau's step(), for an optimizer whose rate is 1.
 struct TorchPlateau {
   PlateauOptions o;
   double best, lr = 1.0;
@@ -61,12 +58,8 @@ struct TorchPlateau {
     return o.relative ? a > best * (o.threshold + 1.0) : a > best + o.threshold;
   }
   double step(double current) {
-    if (is_better(current)) {
-      best = current;
-      num_bad_epochs = 0;
-    } else {
-      num_bad_epochs += 1;
-    }
+    num_bad_epochs = is_better(current) ? 0 : num_bad_epochs + 1;
+    if (is_better(current)) best = current;
     if (cooldown_counter > 0) {
       cooldown_counter -= 1;
       num_bad_epochs = 0;
@@ -103,7 +96,7 @@ TEST_CASE("Plateau follows PyTorch's, whatever the options") {
           }
 }
 
-TEST_CASE("Plateau bears `patience` bad epochs and lowers at the next, down to its floor") {
+TEST_CASE("Plateau lowers after more than `patience` bad epochs, down to its floor") {
   Plateau plateau({.better = Better::higher, .factor = 0.5, .patience = 2, .threshold = 0.01, .floor = 0.2});
   for (double metric : {0.5, 0.6, 0.605, 0.6}) CHECK(plateau.observe(metric) == 1.0);
   CHECK(plateau.observe(0.1) == 0.5);
@@ -112,7 +105,7 @@ TEST_CASE("Plateau bears `patience` bad epochs and lowers at the next, down to i
     CHECK(plateau.observe(0.0) == factor);
 }
 
-TEST_CASE("Plateau goes on from its state") {
+TEST_CASE("Plateau continues from its state") {
   const PlateauOptions options{.factor = 0.5, .patience = 1, .cooldown = 2};
   Plateau whole(options), broken(options);
   for (double metric : {0.5, 0.6, 0.6, 0.6}) whole.observe(metric);
@@ -122,7 +115,7 @@ TEST_CASE("Plateau goes on from its state") {
   CHECK(whole.state().factor == 0.25);
 }
 
-TEST_CASE("Plateau counts what is not finite as no improvement, and a negative metric as PyTorch does not") {
+TEST_CASE("Plateau counts NaN and infinity as no improvement, and a negative metric unlike PyTorch") {
   const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
   for (const Better better : {Better::lower, Better::higher})
     for (double diverged : {nan, inf, -inf}) {
@@ -150,9 +143,10 @@ TEST_CASE("schedules refuse arguments out of range") {
   CHECK_THROWS_AS(cosine(1, 1.1), adj::Error);
   CHECK_THROWS_AS(warm_up(0), adj::Error);
   CHECK_THROWS_AS(warm_up(1, constant(), 0.0), adj::Error);
-  CHECK_THROWS_AS(Plateau({.factor = 1.0}), adj::Error);
-  CHECK_THROWS_AS(Plateau({.patience = -1}), adj::Error);
-  CHECK_THROWS_AS(Plateau({.threshold = -0.1}), adj::Error);
-  CHECK_THROWS_AS(Plateau({.cooldown = -1}), adj::Error);
-  CHECK_THROWS_AS(Plateau({.floor = 1.5}), adj::Error);
+  for (const PlateauOptions& bad : {PlateauOptions{.factor = 1.0},
+                                    {.patience = -1},
+                                    {.threshold = -0.1},
+                                    {.cooldown = -1},
+                                    {.floor = 1.5}})
+    CHECK_THROWS_AS(Plateau{bad}, adj::Error);
 }

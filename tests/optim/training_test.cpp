@@ -26,7 +26,7 @@ struct Gcn : nn::Module {
   }
 };
 
-// All of the step is Adjoint's own kernels: sparse features need no library product, and A does the rest.
+// Only Adjoint's own kernels: sparse features need no library product.
 struct WithoutGemm : nn::Module {
   nn::Child<nn::GCNConv> conv;
   nn::Child<nn::BatchNorm> norm;
@@ -73,8 +73,7 @@ std::map<std::string, Tensor> trained(Model& model, const Dataset& data, int epo
 }  // namespace
 
 TEST_CASE("a small GCN learns a citation-like graph") {
-  for (Device device : devices()) {
-    CAPTURE(device.str());
+  on_devices([&](Device device) {
     const Dataset data = citations(device);
     manual_seed(1);
     nn::Model<Gcn> model(data.num_features(), 16, 4);
@@ -86,12 +85,11 @@ TEST_CASE("a small GCN learns a citation-like graph") {
     CHECK(accuracy > 0.55);  // chance is 0.25
     CHECK(losses.front() == doctest::Approx(std::log(4.0)).epsilon(0.1));
     CHECK(losses.back() < 0.75 * losses.front());
-  }
+  });
 }
 
-TEST_CASE("training twice with one seed gives the same bits, and with another others") {
-  for (Device device : devices()) {
-    CAPTURE(device.str());
+TEST_CASE("training twice with one seed gives the same bits, and with another seed other bits") {
+  on_devices([&](Device device) {
     const Dataset data = citations(device);
     const auto run = [&](uint64_t seed) {
       manual_seed(seed);
@@ -101,12 +99,11 @@ TEST_CASE("training twice with one seed gives the same bits, and with another ot
     const auto first = run(3);
     CHECK(equal(first, run(3)));
     CHECK_FALSE(equal(first, run(4)));
-  }
+  });
 }
 
 TEST_CASE("a captured step gives the same bits as an eager one") {
-  for (Device device : devices()) {
-    CAPTURE(device.str());
+  on_devices([&](Device device) {
     const Dataset data = citations(device);
     const auto run = [&](bool capture, std::vector<double>& losses) {
       manual_seed(5);
@@ -116,7 +113,7 @@ TEST_CASE("a captured step gives the same bits as an eager one") {
     std::vector<double> captured, eager;
     CHECK(equal(run(true, captured), run(false, eager)));
     CHECK(captured == eager);
-  }
+  });
 }
 
 TEST_CASE("a recording that throws leaves gradients, the optimizer and the generators as they were") {
@@ -173,8 +170,7 @@ TEST_CASE("models train to the same bits with 1, 2, 3, 5, 8 and 16 threads") {
 }
 
 TEST_CASE("a label out of range in a step, captured too, is an error where the loss is read") {
-  for (Device device : devices()) {
-    CAPTURE(device.str());
+  on_devices([&](Device device) {
     const Tensor x = random_tensor({40, 5}, DType::f32, device);
     Tensor label = random_ints(40, 0, 3, device);
     nn::Model<nn::Linear> model(5, 3);
@@ -193,5 +189,5 @@ TEST_CASE("a label out of range in a step, captured too, is an error where the l
     CHECK(mentions(error_of([&] { (void)step().item(); }), "cross_entropy: label[17] is 7, expected [0, 3)"));
     one.fill_(0);
     if (device.is_cpu()) CHECK(std::isfinite(step().item()));
-  }
+  });
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes pyg_models.h5, which tests/apps/pyg_test.cpp runs `predict` against: a dataset of the schema and, beside it, for
-each model MODEL/state/NAME (its state dict) and MODEL/output (its logits of every node).
+"""Writes pyg_models.h5, which tests/apps/pyg_test.cpp runs `predict` against: a dataset of the schema and, for each
+model MODEL/state/NAME (its state dict) and MODEL/output (its logits of every node).
 
 Run by hand when a model is added: python3 make_pyg_models.py [OUT.h5]. Needs torch, torch_geometric and h5py. The models
-are what somebody would write in PyG, their weights random, batch norms with statistics of their own. The same versions
+are ordinary PyG models with random weights and batch norm statistics. The same versions
 give the same file.
 """
 import os
@@ -77,7 +77,7 @@ def models():
 
 
 def disturb(model):
-    """Zeros and ones of a fresh model would hide what is read in the wrong place."""
+    """With the zeros and ones of a new model, errors in reading would not show."""
     with torch.no_grad():
         for name, tensor in model.state_dict().items():
             if 'num_batches' in name:

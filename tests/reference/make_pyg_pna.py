@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes pyg_pna.h5, which tests/nn/pyg_pna_test.cpp holds PNAConv and its aggregations against.
+"""Writes pyg_pna.h5, which tests/nn/pyg_layers_test.cpp holds PNAConv and its aggregations against.
 
 Run by hand: python3 make_pyg_pna.py [OUT.h5]. Needs torch, torch_geometric and h5py. The same versions give the same file.
 """

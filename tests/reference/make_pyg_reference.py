@@ -130,7 +130,7 @@ def states(layer):
 
 
 def case(group, layer, forward, edge_index, **inputs):
-    """`forward(**inputs)` and the gradients of its inputs and parameters; what is None is left out of the file."""
+    """`forward(**inputs)` and the gradients of its inputs and parameters; inputs that are None are left out of the file."""
     layer = states(layer)
     layer.zero_grad()
     if edge_index is not None:

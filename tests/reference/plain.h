@@ -4,6 +4,7 @@
 #include <adjoint/autograd/gradient_check.h>
 #include <adjoint/core/random.h>
 #include <adjoint/graph/graph.h>
+#include <adjoint/kernels/aggregate/neighbor_reduce.h>
 
 #include <algorithm>
 #include <cmath>
@@ -50,6 +51,58 @@ inline Dense plus_row(Dense a, const Tensor& row) {
   return a;
 }
 
+/// x w + b, b being optional.
+inline Dense linear_of(const Dense& x, const Tensor& w, const Tensor& b = {}) {
+  const Dense y = x * Dense(w);
+  return b ? plus_row(y, b) : y;
+}
+
+/// Rows index[0], index[1], … of a.
+inline Dense gathered(const Dense& a, const Tensor& index) {
+  const auto rows = index.to_vector<int32_t>();
+  Dense y(std::ssize(rows), a.cols);
+  for (int64_t i = 0; i < y.rows; ++i)
+    for (int64_t j = 0; j < y.cols; ++j) y(i, j) = a(rows[static_cast<size_t>(i)], j);
+  return y;
+}
+
+/// The columns of all matrices, in order.
+inline Dense joined(const std::vector<Dense>& parts) {
+  int64_t cols = 0, at = 0;
+  for (const Dense& part : parts) cols += part.cols;
+  Dense y(parts.front().rows, cols);
+  for (const Dense& part : parts) {
+    for (int64_t i = 0; i < y.rows; ++i)
+      for (int64_t j = 0; j < part.cols; ++j) y(i, at + j) = part(i, j);
+    at += part.cols;
+  }
+  return y;
+}
+
+/// Each target's sum, mean, … over its edges' rows of [M, F]; 0 without edges.
+inline Dense reduced(const Relation& relation, const Dense& messages, Reduce reduce) {
+  const auto to = relation.edge_index().dst.to_vector<int32_t>();
+  Dense y(relation.num_dst(), messages.cols);
+  for (int64_t i = 0; i < y.rows; ++i)
+    for (int64_t f = 0; f < y.cols; ++f) {
+      std::vector<double> of;
+      for (size_t e = 0; e < to.size(); ++e)
+        if (to[e] == i) of.push_back(messages(static_cast<int64_t>(e), f));
+      if (of.empty()) continue;
+      const double n = static_cast<double>(of.size()), sum = std::reduce(of.begin(), of.end());
+      const double square = std::inner_product(of.begin(), of.end(), of.begin(), 0.0),
+                   variance = std::max(0.0, square / n - sum / n * (sum / n));
+      const double results[] = {sum,
+                                sum / n,
+                                *std::max_element(of.begin(), of.end()),
+                                *std::min_element(of.begin(), of.end()),
+                                variance,
+                                variance > kSmallestVariance ? std::sqrt(variance) : 0.0};
+      y(i, f) = results[static_cast<size_t>(reduce)];
+    }
+  return y;
+}
+
 template <class F>
 Dense mapped(Dense a, F&& f) {
   for (double& x : a.data) x = f(x);
@@ -66,29 +119,32 @@ inline double squared_error(const Tensor& a, const Tensor& b) {
 
 inline double relu_of(double x) { return x > 0.0 ? x : 0.0; }
 
-/// Dense copy of a sparse matrix; duplicate entries are summed.
-inline Dense dense_of(const SparseMatrix& a) {
-  Dense d(a.rows(), a.cols());
-  const Csr& csr = a.relation().csr();
-  const auto offsets = csr.offsets.to_vector<int64_t>();
-  const auto indices = csr.indices.to_vector<int32_t>();
-  const auto entries = a.values() ? values(a.values()) : std::vector<double>(indices.size(), 1.0);
-  for (int64_t i = 0; i < a.rows(); ++i)
+/// Dense copy of a sparse matrix or of a kernel's view of one; duplicate entries are summed.
+inline Dense dense_of(const CsrMatrix& a) {
+  Dense d(a.csr.rows, a.csr.cols);
+  const auto offsets = a.csr.offsets.to_vector<int64_t>();
+  const auto indices = a.csr.indices.to_vector<int32_t>();
+  const auto order = a.order ? a.order.to_vector<int32_t>() : std::vector<int32_t>();
+  const auto entries = a.values ? values(a.values) : std::vector<double>(indices.size(), 1.0);
+  for (int64_t i = 0; i < d.rows; ++i)
     for (auto e = static_cast<size_t>(offsets[static_cast<size_t>(i)]);
          e < static_cast<size_t>(offsets[static_cast<size_t>(i) + 1]); ++e)
-      d(i, indices[e]) += entries[e];
+      d(i, indices[e]) += entries[order.empty() ? e : static_cast<size_t>(order[e])];
   return d;
 }
+inline Dense dense_of(const SparseMatrix& a) { return dense_of(a.matrix()); }
 
-/// D^-1/2 (A + I) D^-1/2 from an edge list (GCN eq. 2); a self-loop is added to nodes without one.
+/// D^-1/2 (A + I) D^-1/2 from an edge list (GCN eq. 2): of several self-loops of a node the last, 1 without
+/// one.
 inline Dense gcn_of(int64_t nodes, const Tensor& src, const Tensor& dst, const Tensor& weight = {}) {
   const auto from = src.to(DType::i32).to_vector<int32_t>(), to = dst.to(DType::i32).to_vector<int32_t>();
   const auto w = weight ? values(weight) : std::vector<double>(from.size(), 1.0);
   Dense a(nodes, nodes);
   std::vector<bool> looped(static_cast<size_t>(nodes));
   for (size_t e = 0; e < from.size(); ++e) {
-    a(to[e], from[e]) += w[e];
-    if (from[e] == to[e]) looped[static_cast<size_t>(to[e])] = true;
+    const bool loop = from[e] == to[e];
+    a(to[e], from[e]) = (loop ? 0.0 : a(to[e], from[e])) + w[e];
+    if (loop) looped[static_cast<size_t>(to[e])] = true;
   }
   std::vector<double> degree(static_cast<size_t>(nodes));
   for (int64_t i = 0; i < nodes; ++i) {
@@ -140,23 +196,9 @@ class Draw {
     REQUIRE(rows >= 2);
     auto row = ints(entries, 1, static_cast<int32_t>(rows)).to_vector<int32_t>();
     for (size_t e = 0; e < row.size(); e += 3) row[e] = 1;
-    const auto col = ints(entries, 0, static_cast<int32_t>(cols)).to_vector<int32_t>();
-    std::vector<std::pair<int32_t, int32_t>> sorted;
-    for (size_t e = 0; e < row.size(); ++e) sorted.emplace_back(row[e], col[e]);
-    std::sort(sorted.begin(), sorted.end());
-    std::vector<int64_t> offsets(static_cast<size_t>(rows) + 1);
-    std::vector<int32_t> indices;
-    for (const auto& [i, j] : sorted) {
-      ++offsets[static_cast<size_t>(i) + 1];
-      indices.push_back(j);
-    }
-    std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
-    Csr csr;
-    csr.rows = rows;
-    csr.cols = cols;
-    csr.offsets = Tensor::from(offsets, device_);
-    csr.indices = Tensor::from(indices, device_);
-    return SparseMatrix(Relation::from_csr(std::move(csr)), has_values ? normal({entries}) : Tensor{});
+    const Tensor col = ints(entries, 0, static_cast<int32_t>(cols));
+    const Relation list = Relation::from_coo(cols, rows, col, Tensor::from(row, device_));
+    return SparseMatrix(list.sorted(), has_values ? normal({entries}) : Tensor{});
   }
   /// Directed edges among all nodes but the last, some duplicate, without self-loops.
   Graph graph(int64_t nodes, int64_t edges, bool weighted = false) {
@@ -178,6 +220,15 @@ class Draw {
   DType dtype_;
   Tensor src_, dst_, weight_;
 };
+
+/// f(draw, device) on every device, with the same numbers.
+template <class F>
+void on_devices(uint64_t seed, DType dtype, F&& f) {
+  on_devices([&](Device device) {
+    Draw draw(seed, device, dtype);
+    f(draw, device);
+  });
+}
 
 /// Checks f's gradients for all inputs against central differences.
 inline void check(const std::function<Var(const std::vector<Var>&)>& f, const std::vector<Tensor>& inputs) {

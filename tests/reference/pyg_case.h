@@ -26,6 +26,10 @@ class PygCase {
     return file().tensor(group_ + "/" + name, {DType::f32, DType::i32}).to(device_);
   }
   bool has(const std::string& name) const { return file().has(group_ + "/" + name); }
+  /// An attribute of the group.
+  double option(const std::string& name, double otherwise) const {
+    return file().has_attribute(group_, name) ? file().number(group_, name) : otherwise;
+  }
   /// An input with a gradient; absent if the case has none.
   Var in(const std::string& name) {
     if (!has("in/" + name)) return {};
@@ -39,7 +43,10 @@ class PygCase {
     const Var given = in(name);
     return given ? index_select(given, graph.input_order()) : given;
   }
-  Graph graph() const { return Graph::from_coo((*this)("y").size(0), (*this)("src"), (*this)("dst")); }
+  Graph graph() const {
+    return Graph::from_coo((*this)("y").size(0), (*this)("src"), (*this)("dst"),
+                           has("weight") ? (*this)("weight") : Tensor());
+  }
   Relation relation() const {
     return Relation::from_coo((*this)("in/x_src").size(0), (*this)("y").size(0), (*this)("src"),
                               (*this)("dst"));

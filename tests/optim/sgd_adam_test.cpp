@@ -1,0 +1,156 @@
+#include "../captures.h"
+#include "../reference/plain.h"
+#include <adjoint/optim/adam.h>
+#include <adjoint/optim/sgd.h>
+
+#include <array>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+using State = std::array<double, 2>;  // of one number: velocity, or first and second moment
+
+/// Eight steps with random gradients, against step(p, state, g, t) of every number.
+template <class Optimizer, class Options, class Step>
+void compare(const Options& options, Step&& step) {
+  for (Device device : devices())
+    for (DType dtype : {DType::f32, DType::f64})
+      for (const Shape& shape : {Shape{7, 5}, Shape{1}, Shape{20'011}}) {
+        CAPTURES(device.str(), name_of(dtype), shape.str());
+        Draw draw(310, device, dtype);
+        Var p = Var::parameter(draw.normal(shape));
+        std::vector<double> expected = values(p.value());
+        std::vector<State> state(expected.size(), State{});
+        Optimizer optimizer({p}, options);
+        for (int t = 1; t <= 8; ++t) {
+          const Tensor gradient = draw.normal(shape);
+          const std::vector<double> g = values(gradient);
+          p.set_grad(gradient);
+          optimizer.step();
+          for (size_t i = 0; i < g.size(); ++i) step(expected[i], state[i], g[i], t);
+        }
+        CHECK(close(p.value(), expected, dtype == DType::f64 ? 1e-12 : 1e-5));
+      }
+}
+
+/// Kingma & Ba 2015, algorithm 1, for one number.
+auto algorithm_1(const optim::AdamOptions& o, bool decoupled = false) {
+  return [=](double& p, State& state, double g, int t) {
+    auto& [m, v] = state;
+    if (decoupled) p -= o.lr * o.weight_decay * p;
+    if (!decoupled) g += o.weight_decay * p;
+    m = o.beta1 * m + (1.0 - o.beta1) * g;
+    v = o.beta2 * v + (1.0 - o.beta2) * g * g;
+    const double unbiased_m = m / (1.0 - std::pow(o.beta1, t)), unbiased_v = v / (1.0 - std::pow(o.beta2, t));
+    p -= o.lr * unbiased_m / (std::sqrt(unbiased_v) + o.eps);
+  };
+}
+
+}  // namespace
+
+TEST_CASE("SGD: p -= lr (g + decay p)") {
+  compare<optim::SGD, optim::SGDOptions>({.lr = 0.3}, [](double& p, State&, double g, int) { p -= 0.3 * g; });
+  compare<optim::SGD, optim::SGDOptions>({.lr = 0.3, .weight_decay = 0.1},
+                                         [](double& p, State&, double g, int) { p -= 0.3 * (g + 0.1 * p); });
+}
+
+TEST_CASE("SGD with momentum: v = mu v + g + decay p; p -= lr v") {
+  compare<optim::SGD, optim::SGDOptions>({.lr = 0.1, .momentum = 0.9, .weight_decay = 0.05},
+                                         [](double& p, State& state, double g, int) {
+                                           state[0] = 0.9 * state[0] + g + 0.05 * p;
+                                           p -= 0.1 * state[0];
+                                         });
+}
+
+TEST_CASE("SGD by Nesterov: v = mu v + g + decay p; p -= lr (g + decay p + mu v)") {
+  compare<optim::SGD, optim::SGDOptions>({.lr = 0.1, .momentum = 0.8, .weight_decay = 0.05, .nesterov = true},
+                                         [](double& p, State& state, double g, int) {
+                                           const double d = g + 0.05 * p;
+                                           state[0] = 0.8 * state[0] + d;
+                                           p -= 0.1 * (d + 0.8 * state[0]);
+                                         });
+}
+
+TEST_CASE("Adam follows algorithm 1, with weight decay in the gradient; AdamW decays weights themselves") {
+  for (const optim::AdamOptions& options :
+       {optim::AdamOptions{}, optim::AdamOptions{.lr = 0.05, .beta1 = 0.8, .beta2 = 0.95, .eps = 1e-3},
+        optim::AdamOptions{.lr = 0.05, .weight_decay = 0.2}})
+    compare<optim::Adam>(options, algorithm_1(options));
+  const optim::AdamOptions decays{.lr = 0.05, .weight_decay = 0.2};
+  compare<optim::AdamW>(decays, algorithm_1(decays, true));
+}
+
+TEST_CASE("AdamW's default weight decay is 0.01") {
+  Var p = Var::parameter(Tensor::full({1}, 1.0, DType::f64));
+  optim::AdamW adam({p});
+  p.set_grad(Tensor::zeros({1}, DType::f64));
+  adam.step();
+  CHECK(p.item() == doctest::Approx(1.0 - 1e-3 * 0.01).epsilon(1e-12));
+}
+
+TEST_CASE("a huge gradient and a tiny one make the same first step of Adam") {
+  for (Device device : devices()) {
+    Var p = Var::parameter(Tensor::zeros({3}, DType::f32, device));
+    optim::Adam adam({p}, {.lr = 0.1});
+    p.set_grad(Tensor::from(std::vector<float>{1e10f, 1e-4f, 0.0f}, device));
+    adam.step();
+    CHECK(close(p.value(), std::vector<double>{-0.1, -0.1, 0.0}, 1e-4));
+  }
+}
+
+TEST_CASE("SGD and Adam refuse options out of range") {
+  const Var p = Var::parameter(Tensor::zeros({2}));
+  for (const optim::SGDOptions& bad : {optim::SGDOptions{.momentum = -0.1},
+                                       {.momentum = 1.0},
+                                       {.lr = 0.0},
+                                       {.lr = -1.0},
+                                       {.weight_decay = -0.1}})
+    CHECK_THROWS_AS(optim::SGD({p}, bad), Error);
+  CHECK_THROWS_WITH_AS(optim::SGD({p}, {.nesterov = true}),
+                       "SGD: nesterov with a momentum of 0, expected one above 0", Error);
+  for (const optim::AdamOptions& bad : {optim::AdamOptions{.beta1 = -0.1},
+                                        {.beta1 = 1.0},
+                                        {.beta2 = -0.1},
+                                        {.beta2 = 1.0},
+                                        {.eps = 0.0},
+                                        {.weight_decay = -0.1},
+                                        {.lr = 0.0}})
+    CHECK_THROWS_AS(optim::Adam({p}, bad), Error);
+}
+
+TEST_CASE("Adam counts a group's steps: none without a gradient, and one for all that have one") {
+  for (Device device : devices()) {
+    const auto zero = [&] { return Var::parameter(Tensor::zeros({1}, DType::f64, device)); };
+    Var a = zero(), b = zero(), alone = zero();
+    optim::Adam adam({{{a, b}, {.lr = 0.1}}, {{alone}, {.lr = 0.1}}});
+    const auto check_steps = [&](double first, double second) {
+      std::map<std::string, Tensor> state;
+      for (const auto& [name, tensor] : adam.state()) state[name] = tensor;
+      CHECK(state.at("0.steps").item() == first);
+      CHECK(state.at("1.steps").item() == second);
+    };
+    const auto step = algorithm_1({.lr = 0.1});
+    double expected[3] = {};
+    State state[3] = {};
+    const auto give = [&](Var& p, size_t k, double g, int t) {
+      p.set_grad(Tensor::full({1}, g, DType::f64, device));
+      step(expected[k], state[k], g, t);
+    };
+    adam.step();
+    check_steps(0.0, 0.0);
+    for (int t = 1; t <= 4; ++t) {
+      give(a, 0, 2.0, t);
+      if (t == 4) give(b, 1, 3.0, t);
+      adam.step();
+    }
+    check_steps(4.0, 0.0);
+    give(alone, 2, 5.0, 1);
+    adam.step();
+    check_steps(4.0, 1.0);
+    CHECK(a.item() == doctest::Approx(expected[0]).epsilon(1e-12));
+    CHECK(b.item() == doctest::Approx(expected[1]).epsilon(1e-12));
+    CHECK(alone.item() == doctest::Approx(expected[2]).epsilon(1e-12));
+  }
+}
