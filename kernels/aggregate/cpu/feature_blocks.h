@@ -1,8 +1,10 @@
 #pragma once
 
 #include <adjoint/kernels/cpu/simd.h>
+#include <adjoint/kernels/dispatch_value.h>
 
 #include <algorithm>
+#include <utility>
 
 // Sparse kernels process rows of features in blocks of up to eight vectors, so that a row's sums stay in
 // registers over all its entries.
@@ -59,32 +61,11 @@ void for_blocks(int64_t width, F&& f) {
     const int64_t elements = std::min(width - first, kMost * kLane);
     const int vectors = static_cast<int>((elements + kLane - 1) / kLane);
     const int tail = static_cast<int>(elements - (vectors - 1) * kLane);
-    if (vectors == kMost) {
-      f.template operator()<kMost>(first, tail);
-      continue;
+    const auto call = [&]<int B>() __attribute__((always_inline)) { f.template operator()<B>(first, tail); };
+    [&]<int... kLess>(std::integer_sequence<int, kLess...>) {
+      dispatch_value<kMost, (kLess + 1)...>(vectors, call);
     }
-    switch (vectors) {
-      case 1:
-        f.template operator()<1>(first, tail);
-        break;
-      case 2:
-        if constexpr (kMost > 2) f.template operator()<2>(first, tail);
-        break;
-      case 3:
-        if constexpr (kMost > 2) f.template operator()<3>(first, tail);
-        break;
-      case 4:
-        if constexpr (kMost > 4) f.template operator()<4>(first, tail);
-        break;
-      case 5:
-        if constexpr (kMost > 4) f.template operator()<5>(first, tail);
-        break;
-      case 6:
-        if constexpr (kMost > 4) f.template operator()<6>(first, tail);
-        break;
-      default:
-        if constexpr (kMost > 4) f.template operator()<7>(first, tail);
-    }
+    (std::make_integer_sequence<int, kMost - 1>());
   }
 }
 

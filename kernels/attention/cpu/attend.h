@@ -63,7 +63,7 @@ struct Attend {
         if (segment.count() == 0) continue;
         by_head_.largest(logits, segment.count(), largest);
         if (!segment.first) rescale(largest);
-        by_head_.subtract(logits, segment.count(), largest);
+        by_head_.combine(logits, segment.count(), largest, std::minus());
       }
       exponentials(e, (end - begin) * heads);
       const T *kept = e, *weights = e;

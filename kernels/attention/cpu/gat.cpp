@@ -53,7 +53,8 @@ struct Sums {
     const int64_t end = segments.back().end;
     gather(begin, end, e);
     for (const Segment& segment : segments)
-      by_head.add_to(e + (segment.begin - begin) * heads, segment.count(), l + segment.row * heads);
+      by_head.combine(e + (segment.begin - begin) * heads, segment.count(), l + segment.row * heads,
+                      std::plus());
     const T below = slope;
 #pragma omp simd
     for (int64_t i = 0; i < (end - begin) * heads; ++i) {
@@ -61,7 +62,8 @@ struct Sums {
       e[i] = e[i] > T{0} ? e[i] : below * e[i];
     }
     for (const Segment& segment : segments)
-      by_head.subtract(e + (segment.begin - begin) * heads, segment.count(), lse + segment.row * heads);
+      by_head.combine(e + (segment.begin - begin) * heads, segment.count(), lse + segment.row * heads,
+                      std::minus());
   }
 
  private:
@@ -117,7 +119,7 @@ struct TermsOfSpan {
     }
   }
   void multiply(int64_t at, int64_t count, const T* delta) {
-    if (terms) by_head.multiply(sloped.data() + at * of.g.heads, count, delta);
+    if (terms) by_head.combine(sloped.data() + at * of.g.heads, count, delta, std::multiplies());
   }
   void put(const EdgeRows& rows, int64_t begin, int64_t end) const {
     if (terms) terms.put(rows, begin, end - begin, signed_kept.data(), sloped.data());

@@ -4,6 +4,7 @@
 #include <adjoint/kernels/cpu/loops.h>
 
 #include <array>
+#include <functional>
 #include <limits>
 #include <type_traits>
 #include <vector>
@@ -470,21 +471,7 @@ class ByHead {
   /// of[h] += Σ_k e[k, h], in runs of kSummed entries.
   void add(const T* e, int64_t count, T* of) const {
     for (int64_t k = 0; k < count; k += kSummed)
-      reduce(
-          e + k * heads_, std::min(count - k, kSummed), T{0}, of, [](V a, V b) { return a + b; },
-          [](T a, T b) { return a + b; });
-  }
-  /// e[k, h] += of[h].
-  void add_to(T* e, int64_t count, const T* of) const {
-    combine(e, count, of, [](auto a, auto b) { return a + b; });
-  }
-  /// e[k, h] -= of[h].
-  void subtract(T* e, int64_t count, const T* of) const {
-    combine(e, count, of, [](auto a, auto b) { return a - b; });
-  }
-  /// e[k, h] *= of[h].
-  void multiply(T* e, int64_t count, const T* of) const {
-    combine(e, count, of, [](auto a, auto b) { return a * b; });
+      reduce(e + k * heads_, std::min(count - k, kSummed), T{0}, of, std::plus(), std::plus());
   }
   /// y[k, h] = a[k, h] y[k, h] - b[k, h] of[h].
   void multiply_and_subtract(const T* a, const T* b, const T* of, int64_t count, T* y) const {
@@ -501,7 +488,7 @@ class ByHead {
       for (int64_t h = 0; h < heads_; ++h) y[i + h] = a[i + h] * y[i + h] - b[i + h] * of[h];
   }
 
-  /// e[k, h] = op(e[k, h], of[h]), scalar or by vectors.
+  /// e[k, h] = op(e[k, h], of[h]), by numbers or vectors.
   template <class F>
   void combine(T* e, int64_t count, const T* of, F&& op) const {
     const int64_t n = count * heads_;

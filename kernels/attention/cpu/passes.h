@@ -242,7 +242,7 @@ class Coefficients {
 
   /// Subtracts a target's lse from the logits in alpha(at), one segment at a time.
   void subtract_lse(int64_t at, int64_t count, int64_t target) {
-    by_head_.subtract(alpha(at), count, lse_ + target * heads_);
+    by_head_.combine(alpha(at), count, lse_ + target * heads_, std::minus());
   }
   /// The same for entries whose columns are targets.
   void subtract_lse(int64_t at, int64_t count, const int32_t* targets) {
