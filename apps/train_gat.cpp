@@ -1,4 +1,4 @@
-#include "common/command_line.h"
+#include "common/train.h"
 #include <adjoint/adjoint.h>
 #include <adjoint/training.h>
 
@@ -13,27 +13,5 @@ int main(int argc, char** argv) {
   options.run.epochs = 1000;
   options.run.patience = 100;
   options.run.patience_on = "either";  // the authors' rule, like the patience of 100
-  return run_program(options.program(), [&] {
-    if (!apps::read_command_line(argc, argv, options)) return;
-    options.apply();
-    const Dataset data = load_data(options);
-    const LearningTask task(options, data, node_examples(options, data));
-
-    Run run(options, task);
-    while (run.next_run()) {
-      const auto model = make_model(options, task);
-      const auto adam = make_adam(*model, options.run);
-      run.begin(*model, *adam);
-      const auto epochs = node_epochs(run, *model, [&](const NodeBatch& batch) {
-        Var loss = run.objective().loss_of_batch(batch.forward(*model), batch.y, batch.index, batch.weight);
-        loss.backward();
-        adam->step();
-        return loss;
-      });
-      while (run.next_epoch()) run.end_epoch(epochs->train(run.epoch()), *epochs);
-      run.finish(*epochs);
-    }
-    write_predictions(run);
-    write_results(run);
-  });
+  return apps::train_nodes(argc, argv, options);
 }

@@ -1,4 +1,4 @@
-#include "common/command_line.h"
+#include "common/train.h"
 #include <adjoint/adjoint.h>
 #include <adjoint/training.h>
 
@@ -9,35 +9,6 @@ int main(int argc, char** argv) {
   Options options(
       models::graph_qgin(),
       "Trains a quantised graph isomorphism network to classify graphs (QGTC, Wang et al. 2022).");
-  GraphOptions graphs;
-  graphs.add_to(options);
   options.decayed = "all parameters except the scales of quantizers";
-  return run_program(options.program(), [&] {
-    if (!apps::read_command_line(argc, argv, options)) return;
-    graphs.check();
-    options.apply();
-    Dataset data = load_data(options);
-    const Examples examples = graph_examples(options, graphs, data);
-    const LearningTask task(options, data, examples);
-
-    Run run(options, task);
-    while (run.next_run()) {  // a fold, or a split of the file
-      const auto model = make_model<models::GraphModel>(options, task);
-      const auto adam = make_adam(*model, options.run);
-      run.begin(*model, *adam);
-      const auto epochs = graph_epochs(run, graphs, *model, [&](const GraphBatch& batch) {
-        Var loss = run.objective().loss_of_batch((*model)(batch.graph, batch.offsets, batch.x), batch.y);
-        loss.backward();
-        adam->step();
-        return loss;
-      });
-      while (run.next_epoch()) {
-        adam->set_rate_factor(graphs.rate_factor(run.epoch()));
-        run.end_epoch(epochs->train(run.epoch()), *epochs);
-      }
-      run.finish(*epochs);
-    }
-    write_predictions(run);
-    write_results(run);
-  });
+  return apps::train_graphs(argc, argv, options);
 }

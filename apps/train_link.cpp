@@ -17,8 +17,8 @@ int main(int argc, char** argv) {
     if (!apps::read_command_line(argc, argv, options)) return;
     links.check();
     if (options.model.model == "gcn" && options.batches.loader != "none")
-      throw UsageError(fmt::format("--loader {}: GCN needs the whole graph, expected --model sage or gat",
-                                   options.batches.loader));
+      usage_fail("--loader {}: GCN needs the whole graph, expected --model sage or gat",
+                 options.batches.loader);
     const std::vector<Metric> metrics = link_metrics(options.data.metric);
     options.apply();
     Dataset data = load_data(options);

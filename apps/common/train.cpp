@@ -1,0 +1,37 @@
+#include "train.h"
+
+#include "command_line.h"
+#include <adjoint/adjoint.h>
+#include <adjoint/training.h>
+
+namespace adj::apps {
+
+using namespace training;
+
+int train_nodes(int argc, char** argv, Options& options) {
+  return run_program(options.program(), [&] {
+    if (!read_command_line(argc, argv, options)) return;
+    options.apply();
+    const Dataset data = load_data(options);
+    const LearningTask task(options, data, node_examples(options, data));
+
+    Run run(options, task);
+    while (run.next_run()) {
+      const auto model = make_model(options, task);
+      const auto adam = make_adam(*model, options.run);
+      run.begin(*model, *adam);
+      const auto epochs = node_epochs(run, *model, [&](const NodeBatch& batch) {
+        Var loss = run.objective().loss_of_batch(batch.forward(*model), batch.y, batch.index, batch.weight);
+        loss.backward();
+        adam->step();
+        return loss;
+      });
+      while (run.next_epoch()) run.end_epoch(epochs->train(run.epoch()), *epochs);
+      run.finish(*epochs);
+    }
+    write_predictions(run);
+    write_results(run);
+  });
+}
+
+}  // namespace adj::apps
