@@ -210,9 +210,10 @@ po::options_description table_of(const OptionList& options, const std::string& c
 }
 
 bool read_options(int argc, char** argv, po::options_description own, const std::vector<std::string>& words,
-                  const std::string& usage, const std::string& summary, po::options_description all) {
+                  const std::string& usage, const std::string& summary,
+                  std::optional<po::options_description> all) {
   own.add_options()("help", "print this");
-  const po::options_description& shown = all.options().empty() ? own : all.add(own);
+  const po::options_description& shown = all ? all->add(own) : own;
   po::positional_options_description positional;
   for (const std::string& word : words) {
     const bool rest = word.ends_with("...");

@@ -4,6 +4,7 @@
 #include <adjoint/training/options.h>
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,7 @@ void print_help(const std::string& usage, const std::string& summary,
 /// False if --help was printed. Throws UsageError.
 bool read_options(int argc, char** argv, boost::program_options::options_description options,
                   const std::vector<std::string>& words, const std::string& usage, const std::string& summary,
-                  boost::program_options::options_description all = {});
+                  std::optional<boost::program_options::options_description> all = {});
 
 /// An integer option with this value has no default in --help.
 constexpr int64_t kNotGiven = std::numeric_limits<int64_t>::min();
