@@ -35,87 +35,82 @@ void check(const Options& o) {
   expect_one_of("scatter", o.scatter, {"fixed-point", "float-atomics"});
   expect_one_of("sampling", o.sampling, {"uniform", "replace", "weighted", "labor"});
   expect_one_of("edges", o.subject.edges, {"by-source", "by-target", "shuffled"});
-  const auto at_least = [](const char* name, int64_t number, int64_t least) {
-    if (number < least)
-      throw UsageError(fmt::format("--{}: expected {} or more, got {}", name, least, number));
-  };
-  at_least("width", o.subject.width, 1);
-  at_least("heads", o.subject.heads, 1);
-  at_least("out", o.subject.out, 1);
-  at_least("hidden", o.subject.hidden, 1);
-  at_least("layers", o.subject.layers, 1);
-  at_least("features", o.features, 1);
-  at_least("classes", o.classes, 2);
-  at_least("threads", o.threads, 0);
-  if (o.threads > kMaxThreads)
-    throw UsageError(fmt::format("--threads: expected at most {}, got {}", kMaxThreads, o.threads));
-  at_least("repeats", o.repeats, 1);
-  at_least("seed", o.seed, 0);
-  at_least("parts", o.subject.parts, 0);
-  at_least("least", o.subject.least, 1);
-  at_least("size", o.subject.size, 1);
-  expect_integer("bits-a", o.subject.bits_a, 1, BitTensor::kMostBits);
-  expect_integer("bits-b", o.subject.bits_b, 1, BitTensor::kMostBits);
-  at_least("parts-per-batch", o.subject.parts_per_batch, 1);
-  at_least("batch-size", o.subject.batch_size, 1);
+  const Subject& s = o.subject;
+  for (const auto& [name, number, least] : {std::tuple("width", s.width, 1),
+                                            {"heads", s.heads, 1},
+                                            {"out", s.out, 1},
+                                            {"hidden", s.hidden, 1},
+                                            {"layers", s.layers, 1},
+                                            {"features", o.features, 1},
+                                            {"classes", o.classes, 2},
+                                            {"threads", o.threads, 0},
+                                            {"repeats", o.repeats, 1},
+                                            {"seed", o.seed, 0},
+                                            {"parts", s.parts, 0},
+                                            {"least", s.least, 1},
+                                            {"size", s.size, 1},
+                                            {"parts-per-batch", s.parts_per_batch, 1},
+                                            {"batch-size", s.batch_size, 1}})
+    if (number < least) usage_fail("--{}: expected {} or more, got {}", name, least, number);
+  if (o.threads > kMaxThreads) usage_fail("--threads: expected at most {}, got {}", kMaxThreads, o.threads);
+  expect_integer("bits-a", s.bits_a, 1, BitTensor::kMostBits);
+  expect_integer("bits-b", s.bits_b, 1, BitTensor::kMostBits);
   expect_integer("workers", o.workers, 0, kMaxThreads);
   (void)training::fanouts_of(o.fanouts);
   for (const std::string& order : o.orders) expect_one_of("order", order, order_names());
-  const auto probability = [](const char* name, double p) {
-    if (!(p >= 0.0 && p < 1.0))
-      throw UsageError(fmt::format("--{}: expected 0 or more and less than 1, got {}", name, p));
-  };
-  probability("dropout", o.subject.dropout);
-  probability("attention-dropout", o.subject.attention_dropout);
+  for (const auto& [name, p] : {std::pair("dropout", s.dropout), {"attention-dropout", s.attention_dropout}})
+    if (!(p >= 0.0 && p < 1.0)) usage_fail("--{}: expected 0 or more and less than 1, got {}", name, p);
 }
 
 /// False if --help was printed.
 bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
+  Subject& s = o.subject;
   po::options_description options;
-  options.add_options()("graph", with_default(o.graph, "NAME"),
-                        fmt::format("generated graph: {}", fmt::join(graph_names(), ", ")).c_str())(
-      "data", po::value(&o.data)->value_name("FILE"), "dataset in HDF5 instead")(
+  add_options(options, {{"graph", &o.graph, "NAME",
+                         fmt::format("generated graph: {}", fmt::join(graph_names(), ", "))},
+                        {"data", &o.data, "FILE", "dataset in HDF5 instead"}});
+  options.add_options()(
       "order", po::value(&o.orders)->value_name("NAME"),
       fmt::format("reorder the nodes: {}; repeatable, applied in sequence", fmt::join(order_names(), ", "))
-          .c_str())("parts", with_default(o.subject.parts),
-                    "blocks of the metis order, and clusters (0: by the number of nodes)")(
-      "parts-per-batch", with_default(o.subject.parts_per_batch), "clusters per batch")(
-      "features", with_default(o.features), "features per node of a generated graph")(
-      "classes", with_default(o.classes), "classes of a generated graph")(
-      "width", with_default(o.subject.width), "width of the kernels' features")(
-      "heads", with_default(o.subject.heads),
-      "attention heads, sharing the width; reduced if they do not divide it")(
-      "out", with_default(o.subject.out), "columns of a dense product")(
-      "dtype", with_default(o.dtype, "TYPE"),
-      "of features in sparse products and attention, and of trained models: float32, bfloat16")(
-      "tf32", po::bool_switch(&o.tf32), "on a GPU, dense products in TF32")(
-      "products", with_default(o.products, "WAY"),
-      "on a Hopper GPU, method of exact dense products: by-size, float32, split")(
-      "edges", with_default(o.subject.edges, "ORDER"), "order of edge lists: by-source, by-target, shuffled")(
-      "scatter", with_default(o.scatter, "SUMS"),
-      "on a GPU, sums of spmm_coo: fixed-point, float-atomics (not reproducible)")(
-      "hidden", with_default(o.subject.hidden), "width of trained models")(
-      "layers", with_default(o.subject.layers), "layers of trained models")(
-      "norm", with_default(o.norm, "NAME"), "norm between layers: batch, none")(
-      "dropout", with_default(o.subject.dropout, "P"), "dropout probability")(
-      "attention-dropout", with_default(o.subject.attention_dropout, "P"),
-      "dropout probability of attention coefficients")(
-      "no-capture", po::bool_switch(&o.no_capture), "on a GPU, launch each kernel instead of a CUDA graph")(
-      "fanouts", with_default(o.fanouts, "LIST"),
-      "sampled in-edges per node and hop, from the seeds outwards")(
-      "sampling", with_default(o.sampling, "WAY"), "uniform, replace, weighted (by edge weights) or labor")(
-      "batch-size", with_default(o.subject.batch_size), "seeds per mini-batch")(
-      "workers", with_default(o.workers), "threads that prepare mini-batches")(
-      "size", with_default(o.subject.size), "rows and columns of a bit matrix")(
-      "bits-a", with_default(o.subject.bits_a), "bits of the left operand, 1 to 8")(
-      "bits-b", with_default(o.subject.bits_b), "bits of the right operand, 1 to 8")(
-      "least", with_default(o.subject.least), "minimum entries of a window's column to be tiled, 1 to 128")(
-      "device", with_default(o.device, "NAME"), "cpu, cuda or cuda:1")(
-      "threads", with_default(o.threads), "CPU threads (0: all)")("repeats", with_default(o.repeats),
-                                                                  "rounds; the median is reported")(
-      "seed", with_default(o.seed), "seed of generated data")("explain", po::bool_switch(&o.explain),
-                                                              "print which kernels were chosen")(
-      "json", po::bool_switch(&o.json), "print one JSON object at the end")("help", "print this");
+          .c_str());
+  add_options(
+      options,
+      {{"parts", &s.parts, "N", "blocks of the metis order, and clusters (0: by the number of nodes)"},
+       {"parts-per-batch", &s.parts_per_batch, "N", "clusters per batch"},
+       {"features", &o.features, "N", "features per node of a generated graph"},
+       {"classes", &o.classes, "N", "classes of a generated graph"},
+       {"width", &s.width, "N", "width of the kernels' features"},
+       {"heads", &s.heads, "N", "attention heads, sharing the width; reduced if they do not divide it"},
+       {"out", &s.out, "N", "columns of a dense product"},
+       {"dtype", &o.dtype, "TYPE",
+        "of features in sparse products and attention, and of trained models: float32, bfloat16"},
+       {"tf32", &o.tf32, "", "on a GPU, dense products in TF32"},
+       {"products", &o.products, "WAY",
+        "on a Hopper GPU, method of exact dense products: by-size, float32, split"},
+       {"edges", &s.edges, "ORDER", "order of edge lists: by-source, by-target, shuffled"},
+       {"scatter", &o.scatter, "SUMS",
+        "on a GPU, sums of spmm_coo: fixed-point, float-atomics (not reproducible)"},
+       {"hidden", &s.hidden, "N", "width of trained models"},
+       {"layers", &s.layers, "N", "layers of trained models"},
+       {"norm", &o.norm, "NAME", "norm between layers: batch, none"},
+       {"dropout", &s.dropout, "P", "dropout probability"},
+       {"attention-dropout", &s.attention_dropout, "P", "dropout probability of attention coefficients"},
+       {"no-capture", &o.no_capture, "", "on a GPU, launch each kernel instead of a CUDA graph"},
+       {"fanouts", &o.fanouts, "LIST", "sampled in-edges per node and hop, from the seeds outwards"},
+       {"sampling", &o.sampling, "WAY", "uniform, replace, weighted (by edge weights) or labor"},
+       {"batch-size", &s.batch_size, "N", "seeds per mini-batch"},
+       {"workers", &o.workers, "N", "threads that prepare mini-batches"},
+       {"size", &s.size, "N", "rows and columns of a bit matrix"},
+       {"bits-a", &s.bits_a, "N", "bits of the left operand, 1 to 8"},
+       {"bits-b", &s.bits_b, "N", "bits of the right operand, 1 to 8"},
+       {"least", &s.least, "N", "minimum entries of a window's column to be tiled, 1 to 128"},
+       {"device", &o.device, "NAME", "cpu, cuda or cuda:1"},
+       {"threads", &o.threads, "N", "CPU threads (0: all)"},
+       {"repeats", &o.repeats, "N", "rounds; the median is reported"},
+       {"seed", &o.seed, "N", "seed of generated data"},
+       {"explain", &o.explain, "", "print which kernels were chosen"},
+       {"json", &o.json, "", "print one JSON object at the end"}});
+  options.add_options()("help", "print this");
   po::options_description hidden;
   hidden.add(options).add_options()("op", po::value(&o.ops));
   po::positional_options_description positional;
@@ -146,7 +141,7 @@ std::vector<Op> chosen(const std::vector<Op>& all, const std::vector<std::string
     if (found == all.end()) {
       std::vector<std::string> known;
       for (const Op& op : all) known.push_back(op.name);
-      throw UsageError(fmt::format("no op '{}'{}", name, did_you_mean(name, known)));
+      usage_fail("no op '{}'{}", name, did_you_mean(name, known));
     }
     result.push_back(*found);
   }

@@ -125,15 +125,12 @@ int main(int argc, char** argv) {
     std::vector<std::string> folders;
     po::options_description options("Options");
     options.add_options()("run", po::value(&folders)->value_name("DIR"),
-                          "the folder of a run, also as argument")("help", "print this");
-    po::positional_options_description positional;
-    positional.add("run", -1);
+                          "the folder of a run, also as argument");
     if (!read_options(
-            argc, argv, options, positional, "compare DIR...",
+            argc, argv, options, {"run..."}, "compare DIR...",
             "Shows runs that --run-dir wrote side by side: what came of them, and the options that differ."))
       return;
-    if (folders.empty())
-      throw UsageError("expected compare DIR..., folders that --run-dir of a training wrote");
+    if (folders.empty()) usage_fail("expected compare DIR..., folders that --run-dir of a training wrote");
     compare(folders);
   });
 }

@@ -7,12 +7,13 @@
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/run_files.h>
 #include <adjoint/core/text.h>
+#include <adjoint/training/stopwatch.h>
 
-#include <chrono>
 #include <filesystem>
 
 using namespace adj;
 using namespace adj::apps;
+using training::seconds_since;
 namespace po = boost::program_options;
 
 namespace {
@@ -27,26 +28,20 @@ constexpr const char* kUsage = "convert FORMAT INPUT OUT.h5 [OPTION]...";
 
 /// The values of all options but FORMAT. False if --help was printed.
 bool read(int argc, char** argv, const Format& format, Options& o) {
-  po::options_description all, general("Options");
-  general.add_options()("input", po::value(&o.input)->value_name("PATH"),
-                        "the input, also as second argument")(
-      "out", po::value(&o.out)->value_name("FILE"),
-      "HDF5 file to write, also as third argument; an existing file is replaced")(
-      "name", po::value(&o.name)->value_name("NAME"), "name of the dataset (default: the input's)")(
-      "gzip", with_default(o.gzip), "compression, 0 (none) to 9")(
-      "threads", with_default(o.threads), "CPU threads (0: all)")("quiet", po::bool_switch(&o.quiet),
-                                                                  "no progress")("help", "print this");
-  all.add(format.options).add(general);
-  po::positional_options_description positional;
-  positional.add("input", 1).add("out", 1);
-  if (!read_options(argc, argv, all, positional,
-                    fmt::format("convert {} INPUT OUT.h5 [OPTION]...", format.name),
-                    fmt::format("Reads {}.", format.summary)))
+  if (!read_options(argc, argv,
+                    table_of({{"input", &o.input, "PATH", "the input, also as second argument"},
+                              {"out", &o.out, "FILE",
+                               "HDF5 file to write, also as third argument; an existing file is replaced"},
+                              {"name", &o.name, "NAME", "name of the dataset (default: the input's)"},
+                              gzip_option(o.gzip),
+                              threads_option(o.threads),
+                              {"quiet", &o.quiet, "", "no progress"}}),
+                    {"input", "out"}, fmt::format("convert {} INPUT OUT.h5 [OPTION]...", format.name),
+                    fmt::format("Reads {}.", format.summary), po::options_description().add(format.options)))
     return false;
-  if (o.input.empty() || o.out.empty())
-    throw UsageError(fmt::format("expected what to read and the file to write: {}", kUsage));
+  if (o.input.empty() || o.out.empty()) usage_fail("expected what to read and the file to write: {}", kUsage);
   expect_integer("gzip", o.gzip, 0, 9);
-  expect_integer("threads", o.threads, 0, kMaxThreads);
+  use_threads(o.threads);
   return true;
 }
 
@@ -66,12 +61,8 @@ void release_features(Dataset& data) {
   empty_cache(Device::cpu());
 }
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 void convert(int argc, char** argv) {
-  if (argc < 2) throw UsageError(fmt::format("expected {}", kUsage));
+  if (argc < 2) usage_fail("expected {}", kUsage);
   if (const std::string_view word = argv[1]; word == "--help" || word == "-h") {
     fmt::print(
         "Usage: {}\nReads a dataset of another format and writes it as HDF5.\n\nFORMAT is one of {}.\nIts "
@@ -83,7 +74,6 @@ void convert(int argc, char** argv) {
   const Format format = format_named(argv[1]);
   Options o;
   if (!read(argc - 1, argv + 1, format, o)) return;
-  if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
   if (o.quiet) set_log_level(LogLevel::warning);
   RunFiles files;
   files.read("input", o.input);

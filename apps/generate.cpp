@@ -6,11 +6,11 @@
 #include "generate/specs.h"
 #include <adjoint/adjoint.h>
 #include <adjoint/core/run_files.h>
-
-#include <chrono>
+#include <adjoint/training/stopwatch.h>
 
 using namespace adj;
 using namespace adj::apps;
+using training::seconds_since;
 namespace po = boost::program_options;
 
 namespace {
@@ -23,27 +23,22 @@ struct Options {
 constexpr const char* kUsage = "generate SPEC OUT.h5 [OPTION]...";
 constexpr int64_t kLarge = 10'000'000;  // edges from which progress is reported
 
-bool wants_help(const std::string& word) { return word == "--help" || word == "-h"; }
-
 /// The values of all options but SPEC. False if --help was printed.
 bool read(int argc, char** argv, const Spec& spec, Options& o) {
-  po::options_description all, general("Options");
-  general.add_options()("out", po::value(&o.out)->value_name("FILE"),
-                        "HDF5 file to write, also as second argument; an existing file is replaced")(
-      "name", po::value(&o.name)->value_name("NAME"), "name of the dataset")(
-      "seed", with_default(o.seed), "random seed")("gzip", with_default(o.gzip),
-                                                   "compression, 0 (none) to 9")(
-      "threads", with_default(o.threads), "CPU threads (0: all)")("help", "print this");
-  all.add(spec.options).add(general);
-  po::positional_options_description positional;
-  positional.add("out", 1);
-  if (!read_options(argc, argv, all, positional, fmt::format("generate {} OUT.h5 [OPTION]...", spec.name),
-                    fmt::format("Writes {}.", spec.summary)))
+  if (!read_options(argc, argv,
+                    table_of({{"out", &o.out, "FILE",
+                               "HDF5 file to write, also as second argument; an existing file is replaced"},
+                              {"name", &o.name, "NAME", "name of the dataset"},
+                              {"seed", &o.seed, "N", "random seed"},
+                              gzip_option(o.gzip),
+                              threads_option(o.threads)}),
+                    {"out"}, fmt::format("generate {} OUT.h5 [OPTION]...", spec.name),
+                    fmt::format("Writes {}.", spec.summary), po::options_description().add(spec.options)))
     return false;
-  if (o.out.empty()) throw UsageError(fmt::format("expected the file to write: {}", kUsage));
+  if (o.out.empty()) usage_fail("expected the file to write: {}", kUsage);
   expect_integer("gzip", o.gzip, 0, 9);
-  expect_integer("threads", o.threads, 0, kMaxThreads);
-  if (o.seed < 0) throw UsageError("--seed: expected 0 or more");
+  use_threads(o.threads);
+  if (o.seed < 0) usage_fail("--seed: expected 0 or more");
   return true;
 }
 
@@ -59,13 +54,9 @@ Dataset make(const Spec& spec, const Options& o) {
   }
 }
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 void generate(int argc, char** argv) {
-  if (argc < 2) throw UsageError(fmt::format("expected {}", kUsage));
-  if (wants_help(argv[1])) {
+  if (argc < 2) usage_fail("expected {}", kUsage);
+  if (const std::string_view word = argv[1]; word == "--help" || word == "-h") {
     fmt::print(
         "Usage: {}\nWrites a generated dataset as HDF5.\n\nSPEC is one of {}.\nIts options: generate SPEC "
         "--help\n",
@@ -75,7 +66,6 @@ void generate(int argc, char** argv) {
   const Spec spec = spec_named(argv[1]);
   Options o;
   if (!read(argc - 1, argv + 1, spec, o)) return;
-  if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
   RunFiles().write("out", o.out);
 
   const auto start = std::chrono::steady_clock::now();

@@ -68,8 +68,7 @@ struct Models {
 Models models_of(const InferOptions& o, Device device) {
   if (is_integer_model(o.checkpoint)) {
     if (!o.compare.empty())
-      throw UsageError(fmt::format("--compare {}: {} is a model in integers, expected a checkpoint",
-                                   o.compare, o.checkpoint));
+      usage_fail("--compare {}: {} is a model in integers, expected a checkpoint", o.compare, o.checkpoint);
     return {std::nullopt, IntegerModel::load(o.checkpoint, device, o.model())};
   }
   const TrainedModel trained = load_checkpoint_model(o.checkpoint, device);

@@ -2,7 +2,6 @@
 
 #include "common/command_line.h"
 #include "inspect/histogram.h"
-#include "inspect/notes.h"
 #include "inspect/report.h"
 #include <adjoint/adjoint.h>
 #include <adjoint/core/file.h>
@@ -14,7 +13,6 @@
 
 using namespace adj;
 using namespace adj::apps;
-namespace po = boost::program_options;
 
 namespace {
 
@@ -28,21 +26,18 @@ constexpr const char* kUsage = "inspect FILE.h5 [OPTION]...";
 
 /// False if --help was printed.
 bool read(int argc, char** argv, Options& o) {
-  po::options_description options("Options");
-  options.add_options()("file", po::value(&o.file)->value_name("FILE"),
-                        "the HDF5 file to read, also as first argument")(
-      "plot", po::value(&o.plot)->value_name("FILE"), "draw the distribution of degrees as SVG")(
-      "tiles", po::bool_switch(&o.tiles), "count how the edges fill row windows and tiles of the matrix")(
-      "json", po::bool_switch(&o.json), "print one JSON object instead")(
-      "threads", with_default(o.threads), "CPU threads (0: all)")("help", "print this");
-  po::positional_options_description positional;
-  positional.add("file", 1);
   if (!read_options(
-          argc, argv, options, positional, kUsage,
+          argc, argv,
+          table_of({{"file", &o.file, "FILE", "the HDF5 file to read, also as first argument"},
+                    {"plot", &o.plot, "FILE", "draw the distribution of degrees as SVG"},
+                    {"tiles", &o.tiles, "", "count how the edges fill row windows and tiles of the matrix"},
+                    {"json", &o.json, "", "print one JSON object instead"},
+                    threads_option(o.threads)}),
+          {"file"}, kUsage,
           "Reports the contents of a dataset and everything wrong with it; exits with 1 if anything is."))
     return false;
-  if (o.file.empty()) throw UsageError(fmt::format("expected {}", kUsage));
-  expect_integer("threads", o.threads, 0, kMaxThreads);
+  if (o.file.empty()) usage_fail("expected {}", kUsage);
+  use_threads(o.threads);
   return true;
 }
 
@@ -63,7 +58,6 @@ std::vector<std::string> extras_of(const std::string& path) {
 }
 
 void inspect(const Options& o) {
-  if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
   RunFiles files;
   files.read("file", o.file);
   files.write("plot", o.plot);

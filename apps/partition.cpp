@@ -5,13 +5,12 @@
 #include <adjoint/core/run_files.h>
 #include <adjoint/core/text.h>
 #include <adjoint/graph/order/partition.h>
+#include <adjoint/training/stopwatch.h>
 
-#include <chrono>
 #include <limits>
 
 using namespace adj;
 using namespace adj::apps;
-namespace po = boost::program_options;
 
 namespace {
 
@@ -26,46 +25,43 @@ constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 
 /// False if --help was printed.
 bool read(int argc, char** argv, Options& o) {
-  po::options_description options("Options");
-  options.add_options()("in", po::value(&o.in)->value_name("FILE"), "dataset")(
-      "out", po::value(&o.out)->value_name("FILE"), "file to write; an existing one is replaced")(
-      "parts", po::value(&o.parts)->value_name("K"), "number of parts, at most the number of nodes")(
-      "imbalance", with_default(o.metis.imbalance, "X"),
-      "allowed excess of a part over the mean size, as a fraction")(
-      "seed", with_default(o.seed), "seed of METIS")("gzip", with_default(o.gzip),
-                                                     "compression, 0 (none) to 9")(
-      "threads", with_default(o.threads), "CPU threads (0: all), except for METIS")("help", "print this");
-  po::positional_options_description positional;
-  positional.add("in", 1).add("out", 1);
-  if (!read_options(argc, argv, options, positional, kUsage,
-                    "Writes a dataset with a partition of its nodes, nodes/part."))
+  o.parts = kNotGiven;
+  if (!read_options(argc, argv,
+                    table_of({{"in", &o.in, "FILE", "dataset"},
+                              {"out", &o.out, "FILE", "file to write; an existing one is replaced"},
+                              {"parts", &o.parts, "K", "number of parts, at most the number of nodes"},
+                              {"imbalance", &o.metis.imbalance, "X",
+                               "allowed excess of a part over the mean size, as a fraction"},
+                              {"seed", &o.seed, "N", "seed of METIS"},
+                              gzip_option(o.gzip),
+                              {"threads", &o.threads, "N", "CPU threads (0: all), except for METIS"}}),
+                    {"in", "out"}, kUsage, "Writes a dataset with a partition of its nodes, nodes/part."))
     return false;
-  if (o.in.empty() || o.out.empty()) throw UsageError(fmt::format("expected {}", kUsage));
+  if (o.in.empty() || o.out.empty()) usage_fail("expected {}", kUsage);
+  if (o.parts == kNotGiven) o.parts = 0;
   expect_integer("parts", o.parts, 1, kMost);
   if (!(o.metis.imbalance >= 0.001 && o.metis.imbalance <= 10.0))
-    throw UsageError(fmt::format("--imbalance: expected 0.001 to 10, got {}", o.metis.imbalance));
+    usage_fail("--imbalance: expected 0.001 to 10, got {}", o.metis.imbalance);
   expect_integer("seed", o.seed, 0, kMost);
   o.metis.seed = static_cast<uint64_t>(o.seed);
   expect_integer("gzip", o.gzip, 0, 9);
-  expect_integer("threads", o.threads, 0, kMaxThreads);
+  use_threads(o.threads);
   return true;
 }
 
 void partition(int argc, char** argv) {
   Options o;
   if (!read(argc, argv, o)) return;
-  if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
   RunFiles files;
   files.read("in", o.in);
   files.write("out", o.out);
 
   Dataset data = load_dataset(o.in);
   if (o.parts > data.num_nodes())
-    throw UsageError(fmt::format("--parts: expected at most {}, the nodes of {}, got {}", data.num_nodes(),
-                                 o.in, o.parts));
+    usage_fail("--parts: expected at most {}, the nodes of {}, got {}", data.num_nodes(), o.in, o.parts);
   const auto start = std::chrono::steady_clock::now();
   data.part = metis_partition(data.graph, o.parts, o.metis);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = training::seconds_since(start);
   const PartitionSummary found = summarize_partition(data.graph, data.part);
   save_dataset(data, o.out, static_cast<int>(o.gzip));
   const int64_t edges = data.graph.num_edges();

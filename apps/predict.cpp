@@ -39,13 +39,11 @@ optim::Preprocessing preprocessing_of(const PredictOptions& o, const Dataset& da
 /// A PyG state; widths come from the dataset unless options set them.
 TrainedModel load_foreign(const PredictOptions& o, const Dataset& data, Device device) {
   const Task task = o.task.empty() ? data.task : task_named("task", o.task);
-  if (!is_trained(task) && !is_of_graphs(task))
-    throw UsageError(fmt::format("--task: {} has none, expected one", o.data));
+  if (!is_trained(task) && !is_of_graphs(task)) usage_fail("--task: {} has none, expected one", o.data);
   if (is_of_graphs(task) && !data.graph_offsets)
     data_fail("{}: graphs/offsets: missing, --task {} is of many graphs", o.data, name_of(task));
   const bool labelled = (is_of_graphs(task) ? data.graph_y : data.y) && data.task == task;
-  if (o.outputs == 0 && !labelled)
-    throw UsageError(fmt::format("--outputs: {} has no such labels, expected a number", o.data));
+  if (o.outputs == 0 && !labelled) usage_fail("--outputs: {} has no such labels, expected a number", o.data);
   const int64_t outputs = o.outputs == 0 ? outputs_of(data) : o.outputs;
   return load_pyg(o.family, o.options, o.pyg_state, o.names, task, data.num_features(), outputs,
                   preprocessing_of(o, data, task, outputs), device);
@@ -61,7 +59,7 @@ ClassReport report_of(const TrainedModel& trained, const Dataset& data, const Te
 void check_report(const TrainedModel& trained, const PredictOptions& o, const Dataset& data) {
   const Tensor& y = labels_for(trained.description(), data);
   if (labels_of(trained.task()) == Labels::numbers)
-    throw UsageError(fmt::format("--report: {} has no classes to report on", name_of(trained.task())));
+    usage_fail("--report: {} has no classes to report on", name_of(trained.task()));
   if (!y)
     data_fail("{}: {}/y: missing, --report needs labels", o.data, trained.of_graphs() ? "graphs" : "nodes");
   if (data.task != trained.task() || outputs_of(data) != trained.num_outputs())
@@ -87,8 +85,7 @@ void predict(const PredictOptions& o) {
   require_features(data, o.data, "predict");
   const int64_t split = *split_number(o.split);
   if (!data.splits.empty() && split >= std::ssize(data.splits))
-    throw UsageError(
-        fmt::format("--split: expected 0 to {} for {}, got {}", data.splits.size() - 1, o.data, split));
+    usage_fail("--split: expected 0 to {} for {}, got {}", data.splits.size() - 1, o.data, split);
   if (!data.splits.empty()) data.use_split(static_cast<size_t>(split));
   if (!loaded) loaded = load_foreign(o, data, device);
   const TrainedModel& trained = *loaded;

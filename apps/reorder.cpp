@@ -4,19 +4,19 @@
 #include <adjoint/adjoint.h>
 #include <adjoint/core/run_files.h>
 #include <adjoint/core/text.h>
+#include <adjoint/data/detail/batch_data.h>
 #include <adjoint/data/reordered.h>
 #include <adjoint/graph/order/orders.h>
 #include <adjoint/graph/order/partition.h>
+#include <adjoint/training/stopwatch.h>
 
-#include <chrono>
 #include <limits>
-#include <numeric>
 
 #include <fmt/ranges.h>
 
 using namespace adj;
 using namespace adj::apps;
-namespace po = boost::program_options;
+using training::seconds_since;
 
 namespace {
 
@@ -32,37 +32,30 @@ constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 bool read(int argc, char** argv, Options& o) {
   std::vector<std::string> orders = order_names();
   orders.insert(orders.end(), {"part", "original"});
-  po::options_description options("Options");
-  options.add_options()("order", po::value(&o.order)->value_name("ORDER"),
-                        fmt::format("{}; part groups nodes by the file's own partition, original undoes "
-                                    "a reordering",
-                                    fmt::join(orders, ", "))
-                            .c_str())("in", po::value(&o.in)->value_name("FILE"), "dataset")(
-      "out", po::value(&o.out)->value_name("FILE"), "file to write; an existing one is replaced")(
-      "parts", with_default(o.parts),
-      fmt::format("blocks of the metis order (0: one per {} nodes)", kNodesPerBlock).c_str())(
-      "seed", with_default(o.seed), "seed of metis and random")("gzip", with_default(o.gzip),
-                                                                "compression, 0 (none) to 9")(
-      "threads", with_default(o.threads), "CPU threads (0: all)")("help", "print this");
-  po::positional_options_description positional;
-  positional.add("order", 1).add("in", 1).add("out", 1);
-  if (!read_options(argc, argv, options, positional, kUsage, "Writes a dataset with its nodes reordered."))
+  if (!read_options(
+          argc, argv,
+          table_of(
+              {{"order", &o.order, "ORDER",
+                fmt::format("{}; part groups nodes by the file's own partition, original undoes a reordering",
+                            fmt::join(orders, ", "))},
+               {"in", &o.in, "FILE", "dataset"},
+               {"out", &o.out, "FILE", "file to write; an existing one is replaced"},
+               {"parts", &o.parts, "N",
+                fmt::format("blocks of the metis order (0: one per {} nodes)", kNodesPerBlock)},
+               {"seed", &o.seed, "N", "seed of metis and random"},
+               gzip_option(o.gzip),
+               threads_option(o.threads)}),
+          {"order", "in", "out"}, kUsage, "Writes a dataset with its nodes reordered."))
     return false;
-  if (o.order.empty() || o.in.empty() || o.out.empty()) throw UsageError(fmt::format("expected {}", kUsage));
+  if (o.order.empty() || o.in.empty() || o.out.empty()) usage_fail("expected {}", kUsage);
   expect_one_of("order", o.order, orders);
   expect_integer("parts", o.parts, 0, kMost);
   if (o.parts > 0 && o.order != "metis")
-    throw UsageError(fmt::format("--parts: expected with the order metis, not with {}", o.order));
+    usage_fail("--parts: expected with the order metis, not with {}", o.order);
   expect_integer("seed", o.seed, 0, kMost);
   expect_integer("gzip", o.gzip, 0, 9);
-  expect_integer("threads", o.threads, 0, kMaxThreads);
+  use_threads(o.threads);
   return true;
-}
-
-Tensor as_they_stand(int64_t nodes) {
-  std::vector<int32_t> order(static_cast<size_t>(nodes));
-  std::iota(order.begin(), order.end(), 0);
-  return Tensor::from(order);
 }
 
 /// The order, and its partition if it has one.
@@ -72,7 +65,7 @@ struct Chosen {
 
 Chosen choose(const Dataset& data, const Options& o) {
   if (o.order == "original")
-    return {data.order ? inverse_order(data.order) : as_they_stand(data.num_nodes()), {}};
+    return {data.order ? inverse_order(data.order) : detail::numbers(data.num_nodes()), {}};
   const auto seed = static_cast<uint64_t>(o.seed);
   Tensor part;
   if (o.order == "metis")
@@ -85,10 +78,6 @@ Chosen choose(const Dataset& data, const Options& o) {
   return {data.graph_offsets ? order_within(order, data.graph_offsets) : order, part};
 }
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 void print_spans(const char* when, const Graph& graph) {
   const EdgeSpans spans = edge_spans(graph);
   fmt::print("{:6} bandwidth {}, distance of an edge's ends {:.1f} in the mean, {} in the median\n", when,
@@ -98,7 +87,6 @@ void print_spans(const char* when, const Graph& graph) {
 void reorder(int argc, char** argv) {
   Options o;
   if (!read(argc, argv, o)) return;
-  if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
   RunFiles files;
   files.read("in", o.in);
   files.write("out", o.out);

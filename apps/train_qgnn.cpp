@@ -18,18 +18,17 @@ void begin_with(models::Model& model, const std::string& path, const Options& op
                                    {"layers", fmt::format("{}", s.layers)},
                                    {"norm", s.norm}})
     if (const std::string& there = from.facts[fmt::format("option.{}", name)]; there != here)
-      throw UsageError(fmt::format("--from {}: of a training with --{} {}, expected {}", path, name,
-                                   excerpt(there), here));
+      usage_fail("--from {}: of a training with --{} {}, expected {}", path, name, excerpt(there), here);
   if (const auto kind = optim::Preprocessing::scaling_kind(from); kind != scaling.kind())
-    throw UsageError(fmt::format("--from {}: of a training with --features-scaling {}, expected {}", path,
-                                 name_of(kind), name_of(scaling.kind())));
+    usage_fail("--from {}: of a training with --features-scaling {}, expected {}", path, name_of(kind),
+               name_of(scaling.kind()));
   if (const int bits = optim::Preprocessing::feature_bits(from); bits != options.data.features_bits)
-    throw UsageError(fmt::format("--from {}: of a training with --features-bits {}, expected {}", path, bits,
-                                 options.data.features_bits));
+    usage_fail("--from {}: of a training with --features-bits {}, expected {}", path, bits,
+               options.data.features_bits);
   const std::string prefix = from.integer("best_epoch") < 0 ? "model." : "best.";
   for (const auto& [name, tensor] : from.tensors)
     if (name.starts_with(prefix) && name.ends_with(".scale"))
-      throw UsageError(fmt::format("--from {}: of a quantised training, expected one with --bits 32", path));
+      usage_fail("--from {}: of a quantised training, expected one with --bits 32", path);
   for (const auto& [name, tensor] : model.state())
     if (name.ends_with("scale") || name.ends_with("zero") || name.find(".nodes.") != std::string::npos)
       from.tensors.emplace(prefix + name, tensor);
@@ -50,9 +49,8 @@ int main(int argc, char** argv) {
   return run_program(options.program(), [&] {
     if (!apps::read_command_line(argc, argv, options)) return;
     if (options.model.node_bits > 0.0 && options.batches.loader != "none")
-      throw UsageError(
-          fmt::format("--loader {}: does not go with --node-bits, which are of the whole graph's nodes",
-                      options.batches.loader));
+      usage_fail("--loader {}: does not go with --node-bits, which are of the whole graph's nodes",
+                 options.batches.loader);
     options.apply();
     const Dataset data = load_data(options);
     const LearningTask task(options, data, node_examples(options, data));

@@ -10,21 +10,9 @@ extern const unsigned char adjoint_data_demo_end[];
 namespace adj {
 
 std::string_view name_of(Task task) {
-  switch (task) {
-    case Task::node_class:
-      return "node_class";
-    case Task::node_multilabel:
-      return "node_multilabel";
-    case Task::node_regression:
-      return "node_regression";
-    case Task::graph_class:
-      return "graph_class";
-    case Task::graph_regression:
-      return "graph_regression";
-    case Task::none:
-      return "none";
-  }
-  return "?";
+  constexpr std::string_view kNames[] = {"node_class",  "node_multilabel",  "node_regression",
+                                         "graph_class", "graph_regression", "none"};
+  return kNames[static_cast<size_t>(task)];
 }
 
 int64_t Dataset::num_classes() const {
@@ -41,6 +29,11 @@ void Dataset::use_split(size_t k) {
   test = splits[k].test;
 }
 
+void Dataset::use_first_split() {
+  if (!splits.empty()) return use_split(0);
+  train = val = test = Tensor::empty({0}, DType::i32, device());
+}
+
 Dataset Dataset::to(Device device) const {
   Dataset moved = *this;
   moved.graph = graph.to(device);
@@ -49,11 +42,7 @@ Dataset Dataset::to(Device device) const {
        {&moved.y, &moved.train, &moved.val, &moved.test, &moved.graph_offsets, &moved.graph_y, &moved.part,
         &moved.order, &moved.node_ids, &moved.node_names, &moved.node_name_offsets})
     *tensor = tensor->to(device);
-  for (Split& split : moved.splits) {
-    split.train = split.train.to(device);
-    split.val = split.val.to(device);
-    split.test = split.test.to(device);
-  }
+  for (Split& split : moved.splits) split = split.to(device);
   return moved;
 }
 

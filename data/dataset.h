@@ -20,10 +20,14 @@ enum class Task : uint8_t {
   none
 };
 std::string_view name_of(Task task);
+/// Whether this is a task of labelled graphs.
+constexpr bool is_of_graphs(Task task) { return task == Task::graph_class || task == Task::graph_regression; }
 
 /// Node indices, int32, in any order, distinct; the parts are disjoint.
 struct Split {
   Tensor train, val, test;
+
+  Split to(Device device) const { return {train.to(device), val.to(device), test.to(device)}; }
 };
 
 /// Contents of an HDF5 file of the schema (data/README.md): a graph, features, labels and splits.
@@ -58,8 +62,12 @@ struct Dataset {
   /// Number of classes, or of columns of y.
   int64_t num_classes() const;
   Device device() const { return graph.device(); }
+  /// Labels of the task's graphs or nodes.
+  const Tensor& labels() const { return is_of_graphs(task) ? graph_y : y; }
   /// Sets train, val and test. Throws if split k does not exist.
   void use_split(size_t k);
+  /// The first split; without splits empty selections, as a loss over absent indices is one over all rows.
+  void use_first_split();
   Dataset to(Device device) const;
 };
 

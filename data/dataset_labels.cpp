@@ -33,7 +33,7 @@ void DatasetReader::read_labels() {
     data_.y = read_labels_of("nodes/y", nodes_, of_graphs() ? Task::none : data_.task);
   if (file_.has("graphs/y") && graphs_)
     data_.graph_y = read_labels_of("graphs/y", graphs_, of_graphs() ? data_.task : Task::none);
-  const Tensor& y = of_graphs() ? data_.graph_y : data_.y;
+  const Tensor& y = data_.labels();
   if (y && data_.task != Task::none) data_.unlabelled = count_unlabelled(y);
   if (sound({wanted, "attribute num_classes"})) check_classes(y);
 }

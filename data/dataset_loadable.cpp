@@ -35,8 +35,8 @@ class Expectation {
   }
 
   int64_t nodes() const { return data_.num_nodes(); }
-  bool of_graphs() const { return data_.task == Task::graph_class || data_.task == Task::graph_regression; }
-  const Tensor& labels() const { return of_graphs() ? data_.graph_y : data_.y; }
+  bool of_graphs() const { return is_of_graphs(data_.task); }
+  const Tensor& labels() const { return data_.labels(); }
   bool lists_nodes() const {
     return (data_.x && (data_.x.is_sparse() || data_.x.cols() > 0)) || (data_.y && data_.y.numel() > 0) ||
            data_.part || data_.order || data_.node_ids || data_.node_name_offsets;
@@ -111,8 +111,7 @@ namespace adj {
 
 Dataset complete_dataset(Dataset dataset) {
   ADJ_CHECK(dataset.graph, "dataset {}: it has no graph", dataset.name);
-  const bool of_graphs = dataset.task == Task::graph_class || dataset.task == Task::graph_regression;
-  const Tensor& y = of_graphs ? dataset.graph_y : dataset.y;
+  const Tensor& y = dataset.labels();
   if (y && dataset.task != Task::none) dataset.unlabelled = detail::count_unlabelled(y.to(Device::cpu()));
   detail::expect_loadable(dataset, dataset.name);
   if (const Features& x = dataset.x; x.is_dense() && x.device().is_cpu() && x.dense().dtype() == DType::f32) {
@@ -122,11 +121,7 @@ Dataset complete_dataset(Dataset dataset) {
         data_fail("{}: nodes/x: {} at [{}, {}], expected finite numbers", dataset.name, values[i],
                   i / x.cols(), i % x.cols());
   }
-  if (dataset.splits.empty()) {
-    dataset.train = dataset.val = dataset.test = Tensor::empty({0}, DType::i32, dataset.device());
-  } else {
-    dataset.use_split(0);
-  }
+  dataset.use_first_split();
   return dataset;
 }
 

@@ -1,43 +1,27 @@
 #include <adjoint/data/detail/dataset_reader.h>
 
 #include <algorithm>
+#include <iterator>
+#include <sstream>
 
 namespace adj {
 
-const H5Reader::Wanted detail::kSchema = {"@format",
-                                          "@version",
-                                          "@name",
-                                          "@num_nodes",
-                                          "@num_classes",
-                                          "@task",
-                                          "@undirected",
-                                          "edges/src",
-                                          "edges/dst",
-                                          "edges/weight",
-                                          "edges/attr",
-                                          "nodes/x",
-                                          "nodes/x_indptr",
-                                          "nodes/x_indices",
-                                          "nodes/x_data",
-                                          "nodes@x_cols",
-                                          "nodes/y",
-                                          "nodes/part",
-                                          "nodes/order",
-                                          "nodes/id",
-                                          "nodes/name",
-                                          "nodes/name_offsets",
-                                          "graphs/offsets",
-                                          "graphs/y",
-                                          "nodes/class_names",
-                                          "nodes/class_names_offsets",
-                                          "graphs/class_names",
-                                          "graphs/class_names_offsets",
-                                          "splits/train",
-                                          "splits/val",
-                                          "splits/test",
-                                          "splits/*/train",
-                                          "splits/*/val",
-                                          "splits/*/test"};
+namespace {
+
+H5Reader::Wanted words(const char* text) {
+  std::istringstream all(text);
+  return {std::istream_iterator<std::string>(all), {}};
+}
+
+}  // namespace
+
+const H5Reader::Wanted detail::kSchema = words(
+    "@format @version @name @num_nodes @num_classes @task @undirected "
+    "edges/src edges/dst edges/weight edges/attr "
+    "nodes/x nodes/x_indptr nodes/x_indices nodes/x_data nodes@x_cols nodes/y nodes/part nodes/order "
+    "nodes/id nodes/name nodes/name_offsets nodes/class_names nodes/class_names_offsets "
+    "graphs/offsets graphs/y graphs/class_names graphs/class_names_offsets "
+    "splits/train splits/val splits/test splits/*/train splits/*/val splits/*/test");
 
 Dataset detail::DatasetReader::read() {
   read_header();

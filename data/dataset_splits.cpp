@@ -35,10 +35,8 @@ void DatasetReader::read_splits() {
   if (absent > Problems::kShown)
     problems_.say("splits", "{} of the numbers below {} are no split, expected them without a gap", absent,
                   count);
-  if (count > 0 && all_sound) return data_.use_split(0);
-  // Empty selections: with absent indices a loss or metric would use every row.
-  data_.splits.clear();
-  data_.train = data_.val = data_.test = Tensor::empty({0}, DType::i32);
+  if (!all_sound) data_.splits.clear();
+  data_.use_first_split();
 }
 
 Split DatasetReader::read_split(const std::string& group) {
@@ -57,7 +55,7 @@ Tensor DatasetReader::read_part(const std::string& group, size_t part, std::vect
   if (!index) return {};
   if (index.numel() == 0) problems_.say(path, "empty, expected at least one index");
   if (!limit) return index;
-  const Tensor& y = of_graphs() ? data_.graph_y : data_.y;
+  const Tensor& y = data_.labels();
   const bool labels = data_.unlabelled > 0 && y.size(0) == *limit;
   const int32_t* values = index.data<int32_t>();
   WrongValues repeated(problems_, path), unlabelled(problems_, path);

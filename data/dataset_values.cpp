@@ -1,4 +1,5 @@
 #include <adjoint/data/detail/dataset_values.h>
+#include <adjoint/data/detail/shape_text.h>
 
 #include <algorithm>
 #include <bit>
@@ -38,11 +39,6 @@ T nearest(S value) {
     return static_cast<T>(std::clamp<S>(value, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
   }
   return static_cast<T>(value);
-}
-
-std::string place(const std::vector<int64_t>& shape, int64_t k) {
-  if (shape.size() != 2) return fmt::format("position {}", k);
-  return fmt::format("row {}, column {}", k / shape[1], k % shape[1]);
 }
 
 }  // namespace
@@ -161,7 +157,8 @@ Tensor FileValues::floats(const std::string& path, std::initializer_list<int64_t
       if (std::abs(static_cast<double>(values[k])) <= kMost) continue;
       good = false;
       wrong.found(at + k, [&] {
-        return fmt::format("{} at {}, expected finite numbers", values[k], place(file_.shape(path), at + k));
+        return fmt::format("{} at {}, expected finite numbers", values[k],
+                           place_text(file_.shape(path), at + k));
       });
     }
     return good;
@@ -182,11 +179,11 @@ Tensor FileValues::targets(const std::string& path, bool binary) const {
             good = false;
             infinite.found(at + k, [&] {
               return fmt::format("{} at {}, expected finite numbers, or nan for no label", values[k],
-                                 place(shape, at + k));
+                                 place_text(shape, at + k));
             });
           } else if (binary && value != 0.0 && value != 1.0) {
             other.found(at + k, [&] {
-              return fmt::format("label {} at {}, expected 0 or 1", values[k], place(shape, at + k));
+              return fmt::format("label {} at {}, expected 0 or 1", values[k], place_text(shape, at + k));
             });
           }
         }

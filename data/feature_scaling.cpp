@@ -164,15 +164,8 @@ FileRows FeatureScaling::apply(const FileRows& x) const {
 }
 
 std::string_view name_of(FeatureScaling::Kind kind) {
-  switch (kind) {
-    case FeatureScaling::Kind::none:
-      return "none";
-    case FeatureScaling::Kind::rows:
-      return "rows";
-    case FeatureScaling::Kind::standard:
-      return "standard";
-  }
-  return "?";
+  constexpr std::string_view kNames[] = {"none", "rows", "standard"};
+  return kNames[static_cast<size_t>(kind)];
 }
 
 std::optional<FeatureScaling::Kind> feature_scaling_named(std::string_view name) {

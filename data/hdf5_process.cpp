@@ -159,8 +159,8 @@ std::string Process::list(const std::vector<std::string>& wanted) {
   ask(request.take());
   const size_t bytes = length(file_bytes_);
   if (bytes > file_bytes_ + kDirectorySlack)
-    throw DataError(fmt::format("damaged: {} bytes of names and attributes, expected {} at most", bytes,
-                                file_bytes_ + kDirectorySlack));
+    data_fail("damaged: {} bytes of names and attributes, expected {} at most", bytes,
+              file_bytes_ + kDirectorySlack);
   std::string directory;
   while (directory.size() < bytes) {  // grows with the received bytes, not with the announced size
     const size_t have = directory.size(), more = std::min(bytes - have, kPiece);

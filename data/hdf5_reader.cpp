@@ -2,6 +2,7 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/hdf5_process.h>
 #include <adjoint/data/detail/hdf5_wire.h>
+#include <adjoint/data/detail/shape_text.h>
 #include <adjoint/data/hdf5_file.h>
 
 #include <algorithm>
@@ -20,6 +21,7 @@ namespace adj {
 
 namespace {
 
+using detail::shape_text;
 using hdf5::Descriptor;
 
 constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
@@ -45,12 +47,6 @@ Descriptor open_file(const std::string& path, size_t* bytes) {
   return file;
 }
 
-std::string shape_text(const std::vector<int64_t>& shape) {
-  std::vector<std::string> extents;
-  for (int64_t extent : shape) extents.push_back(extent < 0 ? "*" : std::to_string(extent));
-  return fmt::format("[{}]", fmt::join(extents, ", "));
-}
-
 std::string dtypes_text(std::initializer_list<DType> dtypes) {
   std::vector<std::string_view> names;
   for (DType dtype : dtypes) names.push_back(name_of(dtype));
@@ -66,8 +62,7 @@ struct LastWrite {
 
 LastWrite last_write(const Descriptor& file) {
   struct stat status {};
-  if (fstat(file.get(), &status) != 0)
-    throw DataError(fmt::format("cannot be read: {}", std::strerror(errno)));
+  if (fstat(file.get(), &status) != 0) data_fail("cannot be read: {}", std::strerror(errno));
   return {status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
 }
 
@@ -170,7 +165,7 @@ struct H5Reader::Impl {
 
   void read_plain(size_t from, size_t left, char* at) const {
     const int64_t got = detail::read_all(file.get(), static_cast<int64_t>(from), at, left);
-    if (got < 0) throw DataError(fmt::format("cannot be read: {}", std::strerror(errno)));
+    if (got < 0) data_fail("cannot be read: {}", std::strerror(errno));
     if (got < static_cast<int64_t>(left)) throw DataError("the file has become shorter");
   }
 };
@@ -209,7 +204,7 @@ H5Reader H5Reader::from_image(std::span<const std::byte> image, const std::strin
 const std::string& H5Reader::file() const { return impl_->name; }
 
 void H5Reader::fail_with(std::string_view place, const std::string& message) const {
-  throw DataError(fmt::format("{}: {}: {}", excerpt(file()), excerpt(place), excerpt(message)));
+  data_fail("{}: {}: {}", excerpt(file()), excerpt(place), excerpt(message));
 }
 
 const H5Reader::Object* H5Reader::find(std::string_view path) const {
@@ -253,10 +248,8 @@ DType H5Reader::dtype(std::string_view path) const {
 const H5Reader::Object& H5Reader::dataset(std::string_view path, std::initializer_list<int64_t> shape,
                                           const std::string& expected) const {
   const Object& object = dataset(path);
-  const bool fits = object.shape.size() == shape.size() &&
-                    std::equal(shape.begin(), shape.end(), object.shape.begin(),
-                               [](int64_t wanted, int64_t found) { return wanted == -1 || wanted == found; });
-  if (!fits) fail(path, "shape {}, expected {} {}", shape_text(object.shape), shape_text(shape), expected);
+  if (!detail::has_shape(object.shape, shape))
+    fail(path, "shape {}, expected {} {}", shape_text(object.shape), shape_text(shape), expected);
   return object;
 }
 
@@ -340,13 +333,7 @@ Tensor H5Reader::tensor(std::string_view path, std::initializer_list<DType> dtyp
   const Object& object = dataset(path);
   if (!object.readable || std::find(dtypes.begin(), dtypes.end(), object.dtype) == dtypes.end())
     fail(path, "{} {}, expected {}", object.type, shape_text(object.shape), dtypes_text(dtypes));
-  const std::vector<int64_t>& n = object.shape;
-  Shape extents;
-  if (n.size() == 1) extents = {n[0]};
-  if (n.size() == 2) extents = {n[0], n[1]};
-  if (n.size() == 3) extents = {n[0], n[1], n[2]};
-  if (n.size() == 4) extents = {n[0], n[1], n[2], n[3]};
-  Tensor tensor = Tensor::empty(extents, object.dtype);
+  Tensor tensor = Tensor::empty(Shape(std::span<const int64_t>(object.shape)), object.dtype);
   if (tensor.bytes() == 0) return tensor;
   auto* to = static_cast<std::byte*>(tensor.raw_mutable_data());
   const size_t row = object.row_bytes();

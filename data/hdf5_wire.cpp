@@ -14,28 +14,31 @@ std::string_view Decoder::cut(size_t bytes) {
   return piece;
 }
 
-bool send_all(int socket, const void* bytes, size_t count) {
-  const char* from = static_cast<const char*>(bytes);
-  while (count > 0) {
-    const ssize_t sent = send(socket, from, count, MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) return false;
-    from += sent;
-    count -= static_cast<size_t>(sent);
+namespace {
+
+/// Calls transfer(at, left), which returns the number of bytes done, until nothing is left.
+template <class Byte, class Transfer>
+bool transfer_all(Byte* at, size_t left, Transfer transfer) {
+  while (left > 0) {
+    const ssize_t done = transfer(at, left);
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) return false;
+    at += done;
+    left -= static_cast<size_t>(done);
   }
   return true;
 }
 
+}  // namespace
+
+bool send_all(int socket, const void* bytes, size_t count) {
+  return transfer_all(static_cast<const char*>(bytes), count,
+                      [=](const char* at, size_t left) { return send(socket, at, left, MSG_NOSIGNAL); });
+}
+
 bool receive_all(int socket, void* bytes, size_t count) {
-  char* to = static_cast<char*>(bytes);
-  while (count > 0) {
-    const ssize_t got = recv(socket, to, count, 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    to += got;
-    count -= static_cast<size_t>(got);
-  }
-  return true;
+  return transfer_all(static_cast<char*>(bytes), count,
+                      [=](char* at, size_t left) { return recv(socket, at, left, 0); });
 }
 
 }  // namespace adj::hdf5

@@ -45,8 +45,7 @@ void write_names(H5Writer& file, const std::string& path, const std::vector<std:
 
 int64_t expected_class_names(const Dataset& data) {
   if (data.classes > 0) return data.classes;
-  const bool of_graphs = data.task == Task::graph_class || data.task == Task::graph_regression;
-  const Tensor& y = of_graphs ? data.graph_y : data.y;
+  const Tensor& y = data.labels();
   return y && y.dims() == 2 ? y.size(1) : kAny;
 }
 
@@ -62,8 +61,7 @@ std::string problem_of_names(const std::vector<std::string>& names) {
 }
 
 std::string class_names_path(Task task) {
-  return task == Task::graph_class || task == Task::graph_regression ? "graphs/class_names"
-                                                                     : "nodes/class_names";
+  return is_of_graphs(task) ? "graphs/class_names" : "nodes/class_names";
 }
 
 }  // namespace adj::detail

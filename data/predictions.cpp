@@ -15,8 +15,6 @@ namespace {
 
 using detail::Column;
 
-bool is_of_graphs(Task task) { return task == Task::graph_class || task == Task::graph_regression; }
-
 /// Softmax of each row, in-place; returns the argmax of each row.
 std::vector<int32_t> softmax_rows(std::vector<float>& values, size_t columns) {
   std::vector<int32_t> best(values.size() / columns);

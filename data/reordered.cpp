@@ -67,8 +67,7 @@ Dataset reordered(const Dataset& data, const Tensor& order) {
   }
   made.order = data.order ? gather_edges(data.order, nodes) : nodes;
   if (is_identity(made.order)) made.order = {};
-  const bool of_graphs = data.task == Task::graph_class || data.task == Task::graph_regression;
-  if (of_graphs) return made;
+  if (is_of_graphs(data.task)) return made;
   const auto renumber = [&](auto& split) {
     for (Tensor* part : {&split.train, &split.val, &split.test})
       if (*part) *part = gather_edges(position, *part);

@@ -12,8 +12,8 @@
     to_adjoint.py pyg FILE.pt OUT.h5                                    # what torch.save or a PyG dataset has written
     to_adjoint.py state STATE.pt OUT.h5                                 # weights, for adj::nn::load_pyg_state
 
-What is given is known by what it has, so that no library is imported that it does not come from. Whatever load_dataset would
-refuse is a DataError of one line, and then nothing is written; a file appears under its name when it is complete.
+The kind of input is detected by its attributes, so no other library is imported. What load_dataset would refuse is a one-line
+DataError, and nothing is written; a file appears under its name when it is complete.
 """
 import argparse
 import collections.abc
@@ -56,7 +56,7 @@ class Csr:
 
 @dataclasses.dataclass
 class Dataset:
-    """What a file of the schema holds. Arrays may be of any kind of library before `checked`, and are numpy's afterwards."""
+    """Contents of a file of the schema. Arrays are of any library before `checked`, of numpy afterwards."""
     src: typing.Any = None
     dst: typing.Any = None
     num_nodes: int = None
@@ -98,6 +98,10 @@ def array(value, place):
     if value.dtype.kind not in "biuf":
         fail(place, f"{value.dtype}, expected numbers")
     return value
+
+
+def is_integer(value):
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def shaped(value):
@@ -192,7 +196,7 @@ def csr_of(x):
     return Csr(indptr, col, value, shape[1])
 
 
-# ---- What load_dataset would refuse ----
+# ---- The checks of load_dataset ----
 
 
 def checked(given):
@@ -201,7 +205,7 @@ def checked(given):
     data.name = "graph" if data.name is None else data.name
     if not isinstance(data.name, str) or "\0" in data.name or len(data.name.encode(errors="replace")) > 4096:
         fail("attribute name", f"{str(data.name)[:40]!r}, expected a text of at most 4096 bytes")
-    if isinstance(data.num_nodes, bool) or not isinstance(data.num_nodes, (int, np.integer)):
+    if not is_integer(data.num_nodes):
         fail("attribute num_nodes", f"{data.num_nodes!r}, expected an integer")
     data.num_nodes = int(data.num_nodes)
     if not 1 <= data.num_nodes < LARGEST:
@@ -320,10 +324,8 @@ def check_labels(data):
         fail("graphs/offsets", f"missing, expected for task {data.task}")
     if main is not None and main not in given:
         fail(main, f"missing, expected for task {data.task}")
-    if data.num_classes is not None:
-        if isinstance(data.num_classes, bool) or not isinstance(data.num_classes, (int, np.integer)) \
-                or not 0 <= data.num_classes <= LARGEST:
-            fail("attribute num_classes", f"{data.num_classes!r}, expected 0 to {LARGEST}")
+    if data.num_classes is not None and not (is_integer(data.num_classes) and 0 <= data.num_classes <= LARGEST):
+        fail("attribute num_classes", f"{data.num_classes!r}, expected 0 to {LARGEST}")
     for place, y in given.items():
         setattr(data, "y" if place == "nodes/y" else "graph_y", labels(data, y, place, data.task if place == main else "none"))
     y = data.graph_y if of_graphs(data.task) else data.y
@@ -419,11 +421,15 @@ def check_names(data):
         data.node_names = list(data.node_names)
         if len(data.node_names) != data.num_nodes:
             fail("nodes/name", f"{len(data.node_names)} names, expected {data.num_nodes}")
-    names = data.node_names if data.node_ids is None else data.node_ids.tolist()
+    place, names = ("nodes/name", data.node_names) if data.node_ids is None else ("nodes/id", data.node_ids.tolist())
+    for node, other in repeated(names or []):
+        fail(place, f"{names[node]!r} is node {other} and node {node}")
+
+
+def repeated(names):
+    """(position, first position) of each repeated name."""
     seen = {}
-    for node, name in enumerate(names or []):
-        if seen.setdefault(name, node) != node:
-            fail("nodes/name" if data.node_ids is None else "nodes/id", f"{name!r} is node {seen[name]} and node {node}")
+    return [(k, seen[name]) for k, name in enumerate(names) if seen.setdefault(name, k) != k]
 
 
 def check_class_names(data):
@@ -435,10 +441,8 @@ def check_class_names(data):
     expected = data.num_classes or (y.shape[1] if y is not None and y.ndim == 2 else None)
     if len(names) != (expected or len(names)) or not names:
         fail(place, f"{len(names)} names, expected {expected or 'at least 1'}")
-    seen = {}
-    for c, name in enumerate(names):
-        if seen.setdefault(name, c) != c:
-            fail(place, f"class {c}: {name!r}, as class {seen[name]}, expected distinct names")
+    for c, other in repeated(names):
+        fail(place, f"class {c}: {names[c]!r}, as class {other}, expected distinct names")
 
 
 def labels_group(task):
@@ -481,41 +485,26 @@ class Replacing:
 def write(data, path, gzip=0):
     """Writes a checked dataset, compressed by `gzip` 1 to 9, or not at 0."""
     with Replacing(path) as file:
-        def put(place, values):
-            packed = {"compression": "gzip", "compression_opts": gzip, "shuffle": True} if gzip and values.nbytes >= 1024 else {}
-            file.create_dataset(place, data=values, **packed)
-
         file.attrs.update({"format": "adjoint.graph", "version": VERSION, "name": data.name, "num_nodes": data.num_nodes,
                            "num_classes": data.num_classes or 0, "task": data.task, "undirected": int(data.undirected)})
-        put("edges/src", data.src)
-        put("edges/dst", data.dst)
-        if data.edge_weight is not None:
-            put("edges/weight", data.edge_weight)
-        if data.edge_attr is not None:
-            put("edges/attr", data.edge_attr)
-        if isinstance(data.x, Csr):
-            put("nodes/x_indptr", data.x.indptr)
-            put("nodes/x_indices", data.x.indices)
-            put("nodes/x_data", data.x.data)
-            file["nodes"].attrs["x_cols"] = data.x.cols
-        elif data.x is not None:
-            put("nodes/x", data.x)
-        if data.y is not None:
-            put("nodes/y", data.y)
-        if data.node_ids is not None:
-            put("nodes/id", data.node_ids)
+        csr = data.x if isinstance(data.x, Csr) else None
+        stored = {"edges/src": data.src, "edges/dst": data.dst, "edges/weight": data.edge_weight, "edges/attr": data.edge_attr,
+                  "nodes/x": data.x if csr is None else None, "nodes/x_indptr": csr and csr.indptr,
+                  "nodes/x_indices": csr and csr.indices, "nodes/x_data": csr and csr.data, "nodes/y": data.y, "nodes/id": data.node_ids}
         for place, names in (("nodes/name", data.node_names), (f"{labels_group(data.task)}/class_names", data.class_names)):
             if names is not None:
                 texts = [name.encode() for name in names]
-                put(place, np.frombuffer(b"".join(texts), np.uint8))
-                put(f"{place}_offsets", np.cumsum([0] + [len(text) for text in texts]).astype(np.int64))
+                stored[place] = np.frombuffer(b"".join(texts), np.uint8)
+                stored[f"{place}_offsets"] = np.cumsum([0] + [len(text) for text in texts]).astype(np.int64)
         for k, split in enumerate(data.splits):
-            for part in PARTS:
-                put(f"splits/{part}" if k == 0 else f"splits/{k}/{part}", split[part])
-        if data.graph_offsets is not None:
-            put("graphs/offsets", data.graph_offsets)
-        if data.graph_y is not None:
-            put("graphs/y", data.graph_y)
+            stored |= {f"splits/{part}" if k == 0 else f"splits/{k}/{part}": split[part] for part in PARTS}
+        stored |= {"graphs/offsets": data.graph_offsets, "graphs/y": data.graph_y}
+        for place, values in stored.items():
+            if values is not None:
+                packed = {"compression": "gzip", "compression_opts": gzip, "shuffle": True} if gzip and values.nbytes >= 1024 else {}
+                file.create_dataset(place, data=values, **packed)
+        if csr is not None:
+            file["nodes"].attrs["x_cols"] = csr.cols
 
 
 # ---- PyG ----
@@ -889,17 +878,13 @@ def dataset_of(given, **names):
     if is_dgl(given):
         return from_dgl(given, **allowed("features", "label", "weight", "edge_features"))
     if isinstance(given, collections.abc.Mapping):
-        allowed()
-        return from_arrays(given)
+        return from_arrays(given, **allowed())
     if is_pyg(given) and not is_dataset(given):
-        allowed()
-        return from_pyg(given)
+        return from_pyg(given, **allowed())
     if coo_of(given, "matrix") is not None:
-        allowed()
-        return from_matrix(given)
+        return from_matrix(given, **allowed())
     if isinstance(given, np.ndarray) or is_torch(given):
-        allowed()
-        return Dataset(**dict(zip(("src", "dst"), edges_of({"edge_index": given}))))
+        return Dataset(**dict(zip(("src", "dst"), edges_of({"edge_index": given}))), **allowed())
     if hasattr(given, "__getitem__") and hasattr(given, "__len__"):
         return from_sequence(given, names)
     fail("given", f"a {type(given).__name__}, expected a graph of PyG, DGL or NetworkX, several of them, a sparse matrix or arrays")

@@ -2,31 +2,44 @@
 
 #include "feature_place.h"
 #include "loader.h"
+#include <adjoint/kernels/elementwise/elementwise.h>
 
 namespace adj::training {
 
-BatchEpochs::BatchEpochs(const Run& run, models::NodeModel& model, NodeStep step)
-    : run_(run), model_(model), step_(std::move(step)) {
-  if (run.options().batches.evaluation == "layers") require_layers(model);
-}
-
-Epochs::Evaluation BatchEpochs::validate() {
+Epochs::Evaluation SampledEpochs::validate() {
   const NoGrad no_grad;
-  const Var out(logits());
+  const Var out(in_evaluation());
   return {run_.objective().loss(out, run_.examples().val).value(), run_.objective().output(out.value())};
 }
 
-Tensor BatchEpochs::outputs() { return run_.objective().output(logits()); }
+Tensor SampledEpochs::outputs() { return run_.objective().output(in_evaluation()); }
 
-Tensor BatchEpochs::logits() {
+Tensor SampledEpochs::in_evaluation() {
   const NoGrad no_grad;
-  model_.eval();
-  const LearningTask& task = run_.task();
-  const Tensor out = run_.options().batches.evaluation == "graph"
-                         ? model_(task.data.graph, task.features).value()
-                         : layer_by_layer(model_, task.data.graph, task.store, run_.layer_wise());
-  model_.train();
+  evaluated_.eval();
+  const Tensor out = computed();
+  evaluated_.train();
   return out;
+}
+
+Tensor SampledEpochs::over_all_nodes(models::NodeModel& model) const {
+  const LearningTask& task = run_.task();
+  const BatchOptions& batches = run_.options().batches;
+  if (batches.loader == "none" || batches.evaluation == "graph")
+    return model(task.data.graph, task.features).value();
+  require_layers(model);
+  return layer_by_layer(model, task.data.graph, task.store, run_.layer_wise());
+}
+
+Tensor SampledEpochs::no_loss() const { return Tensor::zeros({}, DType::f32, run_.task().data.device()); }
+
+void SampledEpochs::add_loss(Tensor& sum, double share, const Var& loss) {
+  kernels::linear_combination({.a = sum, .beta = share, .b = loss.value(), .y = sum});
+}
+
+BatchEpochs::BatchEpochs(const Run& run, models::NodeModel& model, NodeStep step)
+    : SampledEpochs(run, model), model_(model), step_(std::move(step)) {
+  if (run.options().batches.evaluation == "layers") require_layers(model);
 }
 
 std::unique_ptr<Epochs> node_epochs(const Run& run, models::NodeModel& model, NodeStep step) {

@@ -5,21 +5,41 @@
 
 namespace adj::training {
 
-/// Base class of mini-batch epochs. Evaluates all nodes layer by layer or over the whole graph
-/// (--evaluation). Each loader's epochs derive from it.
-class BatchEpochs : public Epochs {
+/// Base class of epochs that are not full-batch: evaluation, and the sum of losses over batches.
+class SampledEpochs : public Epochs {
  public:
-  BatchEpochs(const Run& run, models::NodeModel& model, NodeStep step);
+  SampledEpochs(const Run& run, models::Model& model) : run_(run), evaluated_(model) {}
   Evaluation validate() override;
   Tensor outputs() override;
 
  protected:
+  /// Raw outputs for all examples, without gradients.
+  virtual Tensor computed() = 0;
+  /// [N, outputs] of a model for all nodes, full-batch or layer by layer (--evaluation).
+  Tensor over_all_nodes(models::NodeModel& model) const;
+  /// A sum of losses: 0, on the device.
+  Tensor no_loss() const;
+  /// sum += share * loss.
+  static void add_loss(Tensor& sum, double share, const Var& loss);
+
   const Run& run_;
-  models::NodeModel& model_;
-  const NodeStep step_;
 
  private:
-  Tensor logits();
+  Tensor in_evaluation();
+
+  models::Model& evaluated_;
+};
+
+/// Base class of mini-batch epochs of a model of nodes. Each loader's epochs derive from it.
+class BatchEpochs : public SampledEpochs {
+ public:
+  BatchEpochs(const Run& run, models::NodeModel& model, NodeStep step);
+
+ protected:
+  Tensor computed() override { return over_all_nodes(model_); }
+
+  models::NodeModel& model_;
+  const NodeStep step_;
 };
 
 }  // namespace adj::training

@@ -169,4 +169,10 @@ std::string svg(const Chart& chart) {
   return out + "</svg>\n";
 }
 
+std::string table_row(const std::vector<std::string>& cells, const char* tag) {
+  std::string text = "<tr>";
+  for (const std::string& cell : cells) text += fmt::format("<{0}>{1}</{0}>", tag, cell);
+  return text + "</tr>\n";
+}
+
 }  // namespace adj::training

@@ -38,4 +38,7 @@ std::string svg(const Chart& chart);
 /// `text` as XML and HTML show it, printable (core/text.h), on one line.
 std::string xml_text(std::string_view text);
 
+/// A row of an HTML table; `tag` of the cells: "td" or "th".
+std::string table_row(const std::vector<std::string>& cells, const char* tag = "td");
+
 }  // namespace adj::training

@@ -66,6 +66,7 @@ std::vector<nn::Confusion> ClassReport::confused() const {
     if (c.label != c.predicted) pairs.push_back(c);
   std::stable_sort(pairs.begin(), pairs.end(),
                    [](const auto& a, const auto& b) { return a.count > b.count; });
+  pairs.resize(std::min(pairs.size(), kMostPairs));
   return pairs;
 }
 
@@ -134,8 +135,7 @@ void ClassReport::print_matrix() const {
 }
 
 void ClassReport::print_confused() const {
-  std::vector<nn::Confusion> pairs = confused();
-  if (pairs.size() > kMostPairs) pairs.resize(kMostPairs);
+  const std::vector<nn::Confusion> pairs = confused();
   fmt::print("\n{}\n",
              pairs.empty() ? "no class was taken for another" : "most often taken for another class:");
   size_t width = 0;
@@ -166,37 +166,32 @@ std::string ClassReport::json() const {
 std::string ClassReport::html() const {
   std::vector<size_t> all(scores_.classes.size());
   std::iota(all.begin(), all.end(), size_t{0});
-  std::string text =
-      "<table>\n<tr><th>class</th><th>precision</th><th>recall</th><th>F1</th><th>support</th></tr>\n";
+  std::string text = "<table>\n" + table_row({"class", "precision", "recall", "F1", "support"}, "th");
   for (const auto& [name, s] : score_lines(all))
     text += fmt::format(
         "<tr><td>{}</td><td>{:.4f}</td><td>{:.4f}</td><td class=\"share\" style=\"--share: "
-        "{:.1f}%\">{:.4f}</td>"
-        "<td>{}</td></tr>\n",
+        "{:.1f}%\">{:.4f}</td><td>{}</td></tr>\n",
         xml_text(name), s.precision, s.recall, 100.0 * s.f1, s.f1, s.support);
   text += "</table>\n";
   if (labels_ == Labels::several) return text;
   if (!few()) {
-    std::vector<nn::Confusion> pairs = confused();
-    pairs.resize(std::min(pairs.size(), kMostPairs));
-    text += "<table>\n<tr><th>label</th><th>taken for</th><th>nodes</th></tr>\n";
-    for (const nn::Confusion& c : pairs)
-      text += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-                          xml_text(label_of(static_cast<size_t>(c.label))),
-                          xml_text(label_of(static_cast<size_t>(c.predicted))), c.count);
+    text += "<table>\n" + table_row({"label", "taken for", "nodes"}, "th");
+    for (const nn::Confusion& c : confused())
+      text += table_row({xml_text(label_of(static_cast<size_t>(c.label))),
+                         xml_text(label_of(static_cast<size_t>(c.predicted))), fmt::to_string(c.count)});
     return text + "</table>\n";
   }
   const std::vector<int64_t> counts = matrix();
-  text += "<table>\n<tr><th>label, predicted as</th>";
-  for (const size_t c : all) text += fmt::format("<th>{}</th>", c);
-  text += "</tr>\n";
+  std::vector<std::string> head{"label, predicted as"};
+  for (const size_t c : all) head.push_back(fmt::to_string(c));
+  text += "<table>\n" + table_row(head, "th");
   for (const size_t r : all) {
     text += fmt::format("<tr><td>{}</td>", xml_text(label_of(r)));
+    const auto support = static_cast<double>(std::max<int64_t>(1, scores_.classes[r].support));
     for (const size_t c : all) {
-      const int64_t count = counts[r * all.size() + c],
-                    support = std::max<int64_t>(1, scores_.classes[r].support);
+      const int64_t count = counts[r * all.size() + c];
       text += fmt::format("<td class=\"cell\" style=\"--share: {:.1f}%\">{}</td>",
-                          70.0 * static_cast<double>(count) / static_cast<double>(support), count);
+                          70.0 * static_cast<double>(count) / support, count);
     }
     text += "</tr>\n";
   }
@@ -205,7 +200,7 @@ std::string ClassReport::html() const {
 
 void check_report(const Examples& examples) {
   if (examples.labels == Labels::numbers)
-    throw UsageError(fmt::format("--report: {} has no classes to report on", examples.task));
+    usage_fail("--report: {} has no classes to report on", examples.task);
 }
 
 }  // namespace adj::training

@@ -32,7 +32,7 @@ class ClassReport {
   void print_matrix() const;
   void print_confused() const;
   bool few() const;
-  /// Pairs of different classes, most frequent first.
+  /// The most frequent pairs of different classes, first the largest.
   std::vector<nn::Confusion> confused() const;
 
   Labels labels_;

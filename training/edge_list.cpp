@@ -89,10 +89,10 @@ EdgeList make_edge_list(const Options& options, const LearningTask& task) {
   const std::string& method = options.data.aggregation;
   const detail::ListUse use = use_of_epoch(*model);
   if (use.sums == 0 && (method == "scatter" || method == "measure"))
-    throw UsageError(
-        fmt::format("--aggregation {}: {} takes no sums over neighbours that an edge list serves for; "
-                    "expected auto or reduce",
-                    method, model->describe()));
+    usage_fail(
+        "--aggregation {}: {} takes no sums over neighbours that an edge list serves for; "
+        "expected auto or reduce",
+        method, model->describe());
   if (method == "measure") measure_aggregation(options, task, *model);
   return EdgeList(task.data.graph, use, options.compute.dtype());
 }

@@ -26,8 +26,6 @@ bool is_trained(Task task) {
   return task == Task::node_class || task == Task::node_multilabel || task == Task::node_regression;
 }
 
-bool is_of_graphs(Task task) { return task == Task::graph_class || task == Task::graph_regression; }
-
 Task task_named(const std::string& option, const std::string& name) {
   std::vector<std::string> names;
   for (const Task task : {Task::node_class, Task::node_multilabel, Task::node_regression, Task::graph_class,
@@ -35,8 +33,8 @@ Task task_named(const std::string& option, const std::string& name) {
     if (name == name_of(task)) return task;
     names.emplace_back(name_of(task));
   }
-  throw UsageError(fmt::format("--{}: expected {}, got '{}'{}", option, fmt::join(names, " or "), name,
-                               did_you_mean(name, names)));
+  usage_fail("--{}: expected {}, got '{}'{}", option, fmt::join(names, " or "), name,
+             did_you_mean(name, names));
 }
 
 int64_t outputs_of(const Dataset& data) {
@@ -60,8 +58,7 @@ Examples Examples::to(Device device) const {
   Examples moved = *this;
   for (Tensor* tensor : {&moved.y, &moved.train, &moved.val, &moved.test, &moved.pairs.src, &moved.pairs.dst})
     if (*tensor) *tensor = tensor->to(device);
-  for (Split& split : moved.splits)
-    split = {split.train.to(device), split.val.to(device), split.test.to(device)};
+  for (Split& split : moved.splits) split = split.to(device);
   return moved;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "usage.h"
 #include <adjoint/data/dataset.h>
 #include <adjoint/graph/splits.h>
 
@@ -17,8 +18,7 @@ enum class Labels : uint8_t {
 Labels labels_of(Task task);
 /// Whether this is a task of labelled nodes.
 bool is_trained(Task task);
-/// Whether this is a task of labelled graphs.
-bool is_of_graphs(Task task);
+using adj::is_of_graphs;
 /// The task of this name. Throws UsageError.
 Task task_named(const std::string& option, const std::string& name);
 /// Outputs of a model per node or graph: classes, or columns of labels.

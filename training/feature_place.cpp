@@ -18,8 +18,7 @@ int64_t rows_cached(const std::string& text, int64_t rows) {
   const auto [stop, error] = share ? std::from_chars(begin, end, percent, std::chars_format::fixed)
                                    : std::from_chars(begin, end, count);
   if (error != std::errc{} || stop != end || count < 0 || !(percent >= 0.0 && percent <= 100.0))
-    throw UsageError(
-        fmt::format("--cached-rows: expected a number of rows, or a share from 0% to 100%, got '{}'", text));
+    usage_fail("--cached-rows: expected a number of rows, or a share from 0% to 100%, got '{}'", text);
   return share ? static_cast<int64_t>(percent / 100.0 * static_cast<double>(rows)) : count;
 }
 
@@ -27,8 +26,8 @@ int64_t rows_cached(const std::string& text, int64_t rows) {
 CachedRows cached_rows_of(const Dataset& data, const BatchOptions& s) {
   const int64_t count = rows_cached(s.cached_rows, data.num_nodes());
   if (count > data.num_nodes())
-    throw UsageError(fmt::format("--cached-rows: expected at most {} for {}, got {}", data.num_nodes(),
-                                 printable(data.name), count));
+    usage_fail("--cached-rows: expected at most {} for {}, got {}", data.num_nodes(), printable(data.name),
+               count);
   if (count == 0) return {};
   return {count, data.graph.out_degrees().to(Device::cpu()).to(DType::f32)};
 }
@@ -40,16 +39,15 @@ void BatchOptions::check_features(const std::string& device) const {
   (void)rows_cached(cached_rows, 0);
   const bool cached = cached_rows != "0";
   if (features == "device") {
-    if (cached) throw UsageError("--cached-rows: requires --features host or file");
+    if (cached) usage_fail("--cached-rows: requires --features host or file");
     return;
   }
   if (cached && features == "host" && Device::parse(device).is_cpu())
-    throw UsageError(
+    usage_fail(
         "--cached-rows: expected a GPU beside --features host, for the CPU has them in its own memory");
   if (evaluation == "graph")
-    throw UsageError(fmt::format(
-        "--evaluation graph: does not go with --features {}, for it needs those of all nodes at once",
-        features));
+    usage_fail("--evaluation graph: does not go with --features {}, for it needs those of all nodes at once",
+               features);
 }
 
 LoadOptions load_options(const BatchOptions& s) { return {.features_in_file = s.features == "file"}; }
@@ -69,8 +67,8 @@ std::shared_ptr<const FeatureStore> feature_store(const Dataset& data, const Bat
   if (data.x_in_file) return make_file_source(data.x_in_file, device, cached);
   const Features x = data.x.to(dtype);
   if (cached.count > 0 && x.is_sparse())
-    throw UsageError(fmt::format(
-        "--cached-rows: expected dense or quantised features, those of {} are sparse", printable(data.name)));
+    usage_fail("--cached-rows: expected dense or quantised features, those of {} are sparse",
+               printable(data.name));
   // Sparse features are gathered from host memory anyway.
   if (s.features != "host" || device.is_cpu() || x.is_sparse()) return make_feature_store(x);
   return make_pinned_store(x, device, cached);
@@ -79,8 +77,7 @@ std::shared_ptr<const FeatureStore> feature_store(const Dataset& data, const Bat
 void require_layers(models::Model& model) {
   const auto* of_nodes = model.as<models::NodeModel>();
   if (of_nodes == nullptr || !of_nodes->exact_by_layers())
-    throw UsageError(fmt::format("--evaluation layers: {} needs whole graphs, expected --evaluation graph",
-                                 model.describe()));
+    usage_fail("--evaluation layers: {} needs whole graphs, expected --evaluation graph", model.describe());
 }
 
 Tensor layer_by_layer(models::NodeModel& model, const Graph& graph,

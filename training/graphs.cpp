@@ -1,15 +1,14 @@
 #include "graphs.h"
 
-#include "run.h"
+#include "batch_epochs.h"
 #include <adjoint/core/option_check.h>
+#include <adjoint/data/detail/batch_data.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/graph/splits.h>
-#include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/models/node_features.h>
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace adj::training {
 
@@ -47,10 +46,10 @@ Tensor places_in(const Tensor& index, int64_t examples) {
   return Tensor::from(places, index.device());
 }
 
-class GraphEpochs : public Epochs {
+class GraphEpochs : public SampledEpochs {
  public:
   GraphEpochs(const Run& run, const GraphOptions& options, models::GraphModel& model, GraphStep step)
-      : run_(run),
+      : SampledEpochs(run, model),
         model_(model),
         step_(std::move(step)),
         drawn_(options.iterations > 0),
@@ -66,13 +65,12 @@ class GraphEpochs : public Epochs {
         places_(places_in(run.examples().val, run.examples().size())) {}
 
   Tensor train(int64_t done) override {
-    Tensor total = Tensor::zeros({}, DType::f32, run_.task().data.device());
+    Tensor total = no_loss();
     // Drawn batches have equal weight; those of a pass over all graphs are weighted by size.
     const double all = static_cast<double>(drawn_ ? loader_.size() : loader_.num_graphs());
     for (const GraphBatch& batch : loader_.epoch(done)) {
       const Var loss = step_(batch);
-      const double share = (drawn_ ? 1.0 : static_cast<double>(batch.size())) / all;
-      kernels::linear_combination({.a = total, .beta = share, .b = loss.value(), .y = total});
+      add_loss(total, (drawn_ ? 1.0 : static_cast<double>(batch.size())) / all, loss);
     }
     return total;
   }
@@ -91,16 +89,12 @@ class GraphEpochs : public Epochs {
     return {run_.objective().loss(Var(out), run_.examples().val).value(), run_.objective().output(out)};
   }
 
-  Tensor outputs() override {
-    model_.eval();
-    const Tensor out = graph_outputs(model_, run_.task().data, run_.task().features, run_.examples().outputs,
-                                     run_.options().batches.batch_size, run_.workers());
-    model_.train();
-    return run_.objective().output(out);
+ private:
+  Tensor computed() override {
+    return graph_outputs(model_, run_.task().data, run_.task().features, run_.examples().outputs,
+                         run_.options().batches.batch_size, run_.workers());
   }
 
- private:
-  const Run& run_;
   models::GraphModel& model_;
   const GraphStep step_;
   const bool drawn_;
@@ -176,9 +170,8 @@ std::unique_ptr<Epochs> graph_epochs(const Run& run, const GraphOptions& options
 
 Tensor graph_outputs(models::GraphModel& model, const Dataset& data, const Features& x, int64_t outputs,
                      int64_t batch_size, int workers) {
-  std::vector<int32_t> all(static_cast<size_t>(data.graph_offsets.numel() - 1));
-  std::iota(all.begin(), all.end(), 0);
-  return run_over(model, each_once(data, x, Tensor::from(all), batch_size, workers), outputs, data.device());
+  const Tensor all = detail::numbers(data.graph_offsets.numel() - 1);
+  return run_over(model, each_once(data, x, all, batch_size, workers), outputs, data.device());
 }
 
 void set_node_features(Dataset& data, const std::string& file, const std::string& what, int64_t columns) {

@@ -1,11 +1,10 @@
+#include "batch_epochs.h"
 #include "feature_place.h"
 #include "links.h"
 #include "loader.h"
-#include "run.h"
 #include <adjoint/core/random.h>
 #include <adjoint/data/loader/link_loader.h>
 #include <adjoint/graph/sample/negative_sampling.h>
-#include <adjoint/kernels/elementwise/elementwise.h>
 
 namespace adj::training {
 
@@ -16,43 +15,25 @@ Relation relation_of(int64_t nodes, const EdgeIndex& pairs) {
 }
 
 /// Shared: selection of training pairs and scoring of all examples.
-class LinkEpochs : public Epochs {
+class LinkEpochs : public SampledEpochs {
  public:
   LinkEpochs(const Run& run, models::LinkModel& model, LinkStep step)
-      : run_(run),
-        model_(model),
+      : SampledEpochs(run, model),
         step_(std::move(step)),
-        examples_(relation_of(run.task().data.num_nodes(), run.examples().pairs)),
         train_{detail::gather_edges(run.examples().pairs.src, run.examples().train),
-               detail::gather_edges(run.examples().pairs.dst, run.examples().train)} {}
-
-  Evaluation validate() override {
-    const NoGrad no_grad;
-    const Var out(scores());
-    return {run_.objective().loss(out, run_.examples().val).value(), run_.objective().output(out.value())};
-  }
-  Tensor outputs() override { return run_.objective().output(scores()); }
+               detail::gather_edges(run.examples().pairs.dst, run.examples().train)},
+        model_(model),
+        examples_(relation_of(run.task().data.num_nodes(), run.examples().pairs)) {}
 
  protected:
-  /// Embeddings of all nodes, in the model's mode.
-  virtual Tensor embeddings() {
-    return model_.encoder()(run_.task().data.graph, run_.task().features).value();
-  }
-
-  const Run& run_;
-  models::LinkModel& model_;
   const LinkStep step_;
-  const Relation examples_;
   const EdgeIndex train_;
 
  private:
-  Tensor scores() {
-    const NoGrad no_grad;
-    model_.eval();
-    Tensor all = model_.scores_of_all(embeddings(), examples_);
-    model_.train();
-    return all;
-  }
+  Tensor computed() override { return model_.scores_of_all(over_all_nodes(model_.encoder()), examples_); }
+
+  models::LinkModel& model_;
+  const Relation examples_;
 };
 
 /// All pairs in one step. Not captured on a GPU, as the host draws the negatives.
@@ -104,23 +85,17 @@ class LinkBatches : public LinkEpochs {
   }
 
   Tensor train(int64_t done) override {
-    Tensor total = Tensor::zeros({}, DType::f32, run_.task().data.device());
+    Tensor total = no_loss();
     for (const LinkBatch& batch : loader_.epoch(done)) {
       const Var loss = step_({.nodes = {.graph = {}, .blocks = batch.blocks, .x = batch.x},
                               .pairs = relation_of(batch.nodes.numel(), batch.pairs),
                               .label = batch.label.reshape({batch.size(), 1})});
-      const double share = static_cast<double>(batch.positives) / static_cast<double>(loader_.num_pairs());
-      kernels::linear_combination({.a = total, .beta = share, .b = loss.value(), .y = total});
+      add_loss(total, static_cast<double>(batch.positives) / static_cast<double>(loader_.num_pairs()), loss);
     }
     return total;
   }
 
  private:
-  Tensor embeddings() override {
-    if (run_.options().batches.evaluation == "graph") return LinkEpochs::embeddings();
-    return layer_by_layer(model_.encoder(), run_.task().data.graph, run_.task().store, run_.layer_wise());
-  }
-
   LinkLoader loader_;
 };
 

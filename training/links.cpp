@@ -2,11 +2,10 @@
 
 #include "run.h"
 #include <adjoint/core/option_check.h>
+#include <adjoint/data/detail/batch_data.h>
 #include <adjoint/data/predictions.h>
 #include <adjoint/graph/sample/negative_sampling.h>
 #include <adjoint/nn/metrics/link_metrics.h>
-
-#include <charconv>
 
 namespace adj::training {
 
@@ -18,13 +17,6 @@ Tensor joined(const std::vector<Tensor>& parts) {
     const auto values = part.to_vector<int32_t>();
     all.insert(all.end(), values.begin(), values.end());
   }
-  return Tensor::from(all);
-}
-
-/// begin, begin + 1, …, end - 1.
-Tensor range(int64_t begin, int64_t end) {
-  std::vector<int32_t> all;
-  for (int64_t i = begin; i < end; ++i) all.push_back(static_cast<int32_t>(i));
   return Tensor::from(all);
 }
 
@@ -50,8 +42,7 @@ void LinkOptions::add_to(Options& o) {
 
 void LinkOptions::check() const {
   if (!(val > 0.0 && test > 0.0 && val + test < 1.0))
-    throw UsageError(
-        fmt::format("--val {} and --test {}: expected shares above 0, below 1 together", val, test));
+    usage_fail("--val {} and --test {}: expected shares above 0, below 1 together", val, test);
   expect_integer("negatives", negatives, 1, 10000);
 }
 
@@ -84,7 +75,8 @@ Examples link_examples(const Options& options, const LinkOptions& links, Dataset
   examples.y.rows(2 * vals + tests, seen).fill_(0.0);
   examples.y_place = "edges";
   examples.splits_in_file = false;
-  examples.splits = {Split{range(seen, all), range(0, 2 * vals), range(2 * vals, seen)}};
+  const Tensor order = detail::numbers(all);
+  examples.splits = {Split{order.rows(seen, all), order.rows(0, 2 * vals), order.rows(2 * vals, seen)}};
   return examples;
 }
 
@@ -102,30 +94,25 @@ std::pair<Tensor, Tensor> told_apart(const Tensor& output, const Tensor& y, cons
 int64_t hits_of(const std::string& metric) {
   constexpr std::string_view kName = "hits@";
   if (!metric.starts_with(kName)) return 50;
-  int64_t k = 0;
-  const char *begin = metric.data() + kName.size(), *end = metric.data() + metric.size();
-  const auto [stop, error] = std::from_chars(begin, end, k);
-  if (error != std::errc{} || stop != end || k < 1)
-    throw UsageError(fmt::format("--metric: expected hits@K with K of 1 or more, got '{}'", metric));
-  return k;
+  const auto k = number_in<int64_t>(std::string_view(metric).substr(kName.size()));
+  if (!k || *k < 1) usage_fail("--metric: expected hits@K with K of 1 or more, got '{}'", metric);
+  return *k;
 }
 
 }  // namespace
 
 std::vector<Metric> link_metrics(const std::string& metric) {
   const int64_t k = hits_of(metric);
-  const auto auc = [](const Tensor& output, const Tensor& y, const Tensor& index) {
-    const auto [positive, negative] = told_apart(output, y, index);
-    return nn::link_auc(positive, negative);
+  const auto of_scores = [](auto measure) {
+    return [measure](const Tensor& output, const Tensor& y, const Tensor& index) {
+      const auto [positive, negative] = told_apart(output, y, index);
+      return measure(positive, negative);
+    };
   };
-  const auto mrr = [](const Tensor& output, const Tensor& y, const Tensor& index) {
-    const auto [positive, negative] = told_apart(output, y, index);
-    return nn::mean_reciprocal_rank(nn::link_ranks(positive, negative));
-  };
-  const auto hits = [k](const Tensor& output, const Tensor& y, const Tensor& index) {
-    const auto [positive, negative] = told_apart(output, y, index);
-    return nn::hits_at(k, positive, negative);
-  };
+  const auto auc = of_scores(nn::link_auc);
+  const auto mrr = of_scores(
+      [](const Tensor& p, const Tensor& n) { return nn::mean_reciprocal_rank(nn::link_ranks(p, n)); });
+  const auto hits = of_scores([k](const Tensor& p, const Tensor& n) { return nn::hits_at(k, p, n); });
   const std::string at = fmt::format("hits@{}", k);
   return {{"auc", "ROC-AUC", "auc", true, 0.0, 1.0, auc},
           {"mrr", "MRR", "mrr", true, 0.0, 1.0, mrr},

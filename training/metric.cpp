@@ -68,8 +68,8 @@ const Metric& metric_among(std::span<const Metric> metrics, const std::string& w
     if (wanted == metric.option) return metric;
     names.push_back(metric.option);
   }
-  throw UsageError(fmt::format("--metric: expected {} for {}, got '{}'{}", fmt::join(names, " or "),
-                               described, wanted, did_you_mean(wanted, names)));
+  usage_fail("--metric: expected {} for {}, got '{}'{}", fmt::join(names, " or "), described, wanted,
+             did_you_mean(wanted, names));
 }
 
 const Metric& metric_named(const std::string& wanted, Labels labels, int64_t outputs) {

@@ -2,9 +2,6 @@
 #include "loader.h"
 #include <adjoint/core/option_check.h>
 #include <adjoint/data/loader/neighbor_loader.h>
-#include <adjoint/kernels/elementwise/elementwise.h>
-
-#include <charconv>
 
 namespace adj::training {
 
@@ -22,11 +19,10 @@ class NeighborEpochs : public BatchEpochs {
                              .workers = run.workers()}}) {}
 
   Tensor train(int64_t done) override {
-    Tensor total = Tensor::zeros({}, DType::f32, run_.task().data.device());
+    Tensor total = no_loss();
     for (const NeighborBatch& batch : loader_.epoch(done)) {
       const Var loss = step_({.graph = {}, .blocks = batch.blocks, .x = batch.x, .y = batch.y});
-      const double share = static_cast<double>(batch.size()) / static_cast<double>(loader_.num_seeds());
-      kernels::linear_combination({.a = total, .beta = share, .b = loss.value(), .y = total});
+      add_loss(total, static_cast<double>(batch.size()) / static_cast<double>(loader_.num_seeds()), loss);
     }
     return total;
   }
@@ -42,12 +38,10 @@ std::vector<int64_t> fanouts_of(const std::string& text) {
   std::vector<int64_t> fanouts;
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());
-    int64_t number = 0;
-    const auto [stop, error] = std::from_chars(text.data() + begin, text.data() + end, number);
-    if (error != std::errc{} || stop != text.data() + end || number > kMany || (number < 1 && number != -1))
-      throw UsageError(
-          fmt::format("--fanouts: expected numbers of 1 or more, or -1, as 15,10,5; got '{}'", text));
-    fanouts.push_back(number);
+    const auto number = number_in<int64_t>(std::string_view(text).substr(begin, end - begin));
+    if (!number || *number > kMany || (*number < 1 && *number != -1))
+      usage_fail("--fanouts: expected numbers of 1 or more, or -1, as 15,10,5; got '{}'", text);
+    fanouts.push_back(*number);
     begin = end + 1;
   }
   return fanouts;
@@ -66,8 +60,7 @@ OptionList NeighborLoading::options() {
 void NeighborLoading::check(const Options& all) const {
   (void)sampling(all.model.layers);
   if (labor_ && (replace_ || weighted_))
-    throw UsageError(
-        fmt::format("--labor: does not go with --{}", replace_ ? "replace" : "weighted-sampling"));
+    usage_fail("--labor: does not go with --{}", replace_ ? "replace" : "weighted-sampling");
 }
 
 void NeighborLoading::check_data(const Dataset& data, const std::string& file) const {
@@ -79,8 +72,7 @@ NeighborSampling NeighborLoading::sampling(int64_t layers) const {
   std::vector<int64_t> fanouts = fanouts_of(fanouts_);
   if (fanouts.size() == 1) fanouts.resize(static_cast<size_t>(layers), fanouts.front());
   if (std::ssize(fanouts) != layers)
-    throw UsageError(fmt::format("--fanouts: {} numbers, expected one, or one for each of {} layers",
-                                 fanouts.size(), layers));
+    usage_fail("--fanouts: {} numbers, expected one, or one for each of {} layers", fanouts.size(), layers);
   return {.fanouts = std::move(fanouts), .replace = replace_, .weighted = weighted_, .labor = labor_};
 }
 

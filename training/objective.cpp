@@ -37,9 +37,6 @@ Objective::Objective(const Examples& examples) : labels_(examples.labels), y_(ex
   y_ = ((Var(examples.y) - Var(mean_)) / Var(deviation_)).value();
 }
 
-Objective::Objective(Labels labels, Tensor mean, Tensor deviation)
-    : labels_(labels), mean_(std::move(mean)), deviation_(std::move(deviation)) {}
-
 Var Objective::loss(const Var& out, const Tensor& y, const Tensor& index) const {
   if (labels_ == Labels::several) return bce_with_logits(out, y, index);
   if (labels_ == Labels::numbers) return mse_loss(out, y, index);

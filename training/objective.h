@@ -12,8 +12,6 @@ class Objective {
  public:
   Objective() = default;
   explicit Objective(const Examples& examples);
-  /// From stored values.
-  Objective(Labels labels, Tensor mean, Tensor deviation);
 
   /// Softmax or binary cross-entropy, or squared error of the standardised targets, over the examples of
   /// `index`.

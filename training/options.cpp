@@ -13,7 +13,6 @@
 #include <adjoint/kernels/compute_context.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -26,17 +25,10 @@ namespace {
 
 constexpr int64_t kMany = 1'000'000'000;
 
-template <class... Args>
-[[noreturn]] void usage(fmt::format_string<Args...> format, Args&&... args) {
-  throw UsageError(fmt::format(format, std::forward<Args>(args)...));
-}
-
 int64_t integer_of(const std::string& option, const std::string& text, const char* expected) {
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size())
-    usage("--{}: expected {}, got '{}'", option, expected, text);
-  return number;
+  const auto number = number_in<int64_t>(text);
+  if (!number) usage_fail("--{}: expected {}, got '{}'", option, expected, text);
+  return *number;
 }
 
 std::vector<std::string> names_of(const std::vector<std::shared_ptr<LoaderChoice>>& loaders) {
@@ -47,18 +39,19 @@ std::vector<std::string> names_of(const std::vector<std::shared_ptr<LoaderChoice
 
 /// Throws, naming `option`, if tensor-core tiles cannot be used.
 void expect_tiles(const std::string& option, const Options& o) {
-  if (!o.compute.device.starts_with("cuda")) usage("{}: tensor cores require --device cuda", option);
+  if (!o.compute.device.starts_with("cuda")) usage_fail("{}: tensor cores require --device cuda", option);
   if (o.compute.precision == "float32")
-    usage("{}: tensor cores round their operands, requires --precision tf32 or bfloat16", option);
+    usage_fail("{}: tensor cores round their operands, requires --precision tf32 or bfloat16", option);
   if (o.model.attention_dropout > 0.0)
-    usage("{}: attention on tensor cores has no dropout, requires --attention-dropout 0", option);
+    usage_fail("{}: attention on tensor cores has no dropout, requires --attention-dropout 0", option);
 }
 
 /// Refuses mini-batch options of a loader that was not chosen.
 void check_loaders(Options& o) {
   const auto refuse = [&o](const OptionList& options, const std::string& loaders) {
     for (const Option& option : options)
-      if (o.changed(option.name, option.text())) usage("--{}: requires --loader {}", option.name, loaders);
+      if (o.changed(option.name, option.text()))
+        usage_fail("--{}: requires --loader {}", option.name, loaders);
   };
   BatchOptions& b = o.batches;
   for (const auto& loader : b.loaders)
@@ -80,9 +73,10 @@ void DataOptions::check() const {
   (void)split_number(split);
   expect_one_of("aggregation", aggregation, {"auto", "reduce", "scatter", "measure"});
   if (aggregation != "auto" && !inductive)
-    usage("--aggregation {}: requires --inductive, edges of a constant graph are sorted once", aggregation);
+    usage_fail("--aggregation {}: requires --inductive, edges of a constant graph are sorted once",
+               aggregation);
   if (features_bits != 32 && (features_bits < 1 || features_bits > 8))
-    usage("--features-bits: expected 1 to 8, or 32 (as they are), got {}", features_bits);
+    usage_fail("--features-bits: expected 1 to 8, or 32 (as they are), got {}", features_bits);
   expect_one_of("features-scaling", features_scaling, {"auto", "none", "rows", "standard"});
 }
 
@@ -103,11 +97,11 @@ void ExecutionOptions::check(const Options& all) const {
   expect_one_of("kernels", kernels, {"auto", "csr", "tiles", "hybrid"});
   if (kernels == "tiles" || kernels == "hybrid") expect_tiles("--kernels " + kernels, all);
   if (cuts.empty()) return;
-  if (kernels == "csr") usage("--cuts: requires --kernels auto, tiles or hybrid");
+  if (kernels == "csr") usage_fail("--cuts: requires --kernels auto, tiles or hybrid");
   expect_tiles("--cuts", all);
   if (all.batches.loader != "none" || all.data.inductive)
-    usage("--cuts: conflicts with {}, which makes new structures in every epoch",
-          all.data.inductive ? "--inductive" : "--loader");
+    usage_fail("--cuts: conflicts with {}, which makes new structures in every epoch",
+               all.data.inductive ? "--inductive" : "--loader");
 }
 
 void RunOptions::check() const {
@@ -117,9 +111,9 @@ void RunOptions::check() const {
   expect_integer("patience", patience, 0, kMany);
   expect_one_of("patience-on", patience_on, {"metric", "either"});
   expect_integer("eval-every", eval_every, 1, kMany);
-  if (!std::isfinite(lr) || lr <= 0.0) usage("--lr: expected a positive number, got {}", lr);
+  if (!std::isfinite(lr) || lr <= 0.0) usage_fail("--lr: expected a positive number, got {}", lr);
   if (!std::isfinite(weight_decay) || weight_decay < 0.0)
-    usage("--weight-decay: expected 0 or more, got {}", weight_decay);
+    usage_fail("--weight-decay: expected 0 or more, got {}", weight_decay);
 }
 
 void OutputOptions::use_run_folder() {
@@ -136,10 +130,10 @@ void OutputOptions::use_run_folder() {
 
 void OutputOptions::check_files(const Options& all) const {
   if (!metrics.empty() && !metrics.ends_with(".csv") && !metrics.ends_with(".jsonl"))
-    usage("--metrics: expected FILE.csv or FILE.jsonl, got '{}'", metrics);
-  if (!plot.empty() && !plot.ends_with(".svg")) usage("--plot: expected FILE.svg, got '{}'", plot);
-  if (!html.empty() && !html.ends_with(".html")) usage("--html: expected FILE.html, got '{}'", html);
-  if (!trace.empty() && !profile) usage("--trace: requires --profile");
+    usage_fail("--metrics: expected FILE.csv or FILE.jsonl, got '{}'", metrics);
+  if (!plot.empty() && !plot.ends_with(".svg")) usage_fail("--plot: expected FILE.svg, got '{}'", plot);
+  if (!html.empty() && !html.ends_with(".html")) usage_fail("--html: expected FILE.html, got '{}'", html);
+  if (!trace.empty() && !profile) usage_fail("--trace: requires --profile");
   RunFiles files;
   files.read("data", all.data.path);
   files.read("config", config);
@@ -228,13 +222,6 @@ OptionList bind(const models::ModelFamily& family, models::ModelOptions& values)
   return bound;
 }
 
-Option scaling_option(std::string& value) {
-  return {"features-scaling", &value, "HOW",
-          "none, rows (divide each row by its sum), standard (subtract each column's mean and divide by its "
-          "deviation, over the training rows) or auto (rows for bags of words, else none)",
-          false};
-}
-
 std::vector<Options::Group> Options::groups() {
   OptionList input{
       {"data", &data.path, "FILE", "dataset in HDF5, also as the first argument (default: the embedded demo)",
@@ -250,7 +237,10 @@ std::vector<Options::Group> Options::groups() {
                "list), auto (by a rule on the counts) or measure (time both first)",
                false}};
   input +=
-      {scaling_option(data.features_scaling),
+      {{"features-scaling", &data.features_scaling, "HOW",
+        "none, rows (divide each row by its sum), standard (subtract each column's mean and divide by its "
+        "deviation, over the training rows) or auto (rows for bags of words, else none)",
+        false},
        {"features-bits", &data.features_bits, "N",
         "quantise features to 1 to 8 bits, over each column's range from minimum to maximum (32: not "
         "quantised)",
@@ -330,15 +320,16 @@ void Options::check() {
   expect_integer("checkpoint-every", output.checkpoint_every, 1, kMany);
   compute.check(*this);
   if (data.aggregation == "measure" && !output.resume.empty())
-    usage(
+    usage_fail(
         "--aggregation measure: does not go with --resume, for another choice would change the result; "
         "expected reduce or scatter, as the checkpoint's training had it");
   if (data.features_bits != 32 && batches.features == "file")
-    usage("--features-bits {}: does not go with --features file, which holds none of them; expected host",
-          data.features_bits);
+    usage_fail(
+        "--features-bits {}: does not go with --features file, which holds none of them; expected host",
+        data.features_bits);
   family.check(model);
   if (family.takes("bits") && compute.precision == "bfloat16")
-    usage(
+    usage_fail(
         "--precision bfloat16: quantised numbers are float32 until they are bits, expected float32 or tf32");
   expect_integer("batch-size", batches.batch_size, 1, kMany);
   (void)batches.num_workers(compute.device);
@@ -353,7 +344,8 @@ void Options::check() {
   loader->check(*this);
   batches.check_features(compute.device);
   if (data.inductive)
-    usage("--inductive: does not go with --loader {}, for the graph that is sampled is kept", loader->name());
+    usage_fail("--inductive: does not go with --loader {}, for the graph that is sampled is kept",
+               loader->name());
 }
 
 void Options::apply() {

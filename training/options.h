@@ -1,5 +1,6 @@
 #pragma once
 
+#include "usage.h"
 #include <adjoint/core/device.h>
 #include <adjoint/core/option.h>
 #include <adjoint/models/family.h>
@@ -167,8 +168,7 @@ struct Options {
 OptionList bind(const models::ModelFamily& family, models::ModelOptions& values);
 /// --split as a number; empty for "all". Throws UsageError if it is neither.
 std::optional<int64_t> split_number(const std::string& split);
-/// The options --features-scaling and --workers.
-Option scaling_option(std::string& value);
+/// The option --workers.
 Option workers_option(std::string& value);
 
 }  // namespace adj::training

@@ -204,8 +204,7 @@ std::string json_of(const Run& run, const Outcome& outcome, const std::optional<
                         reported(results, 2 * k).first, name, value, name, spread);
   }
   if (report) text += fmt::format(R"("report": {}, )", report->json());
-  const double wall_s =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - options.start).count();
+  const double wall_s = seconds_since(options.start);
   return fmt::format(R"({}"best_epoch": {}, "epoch_ms": {:.4f}, "peak_mb": {:.1f}, "wall_s": {:.3f}}})", text,
                      outcome.best_epoch, run.epoch_ms(), peak_mb(task.data.device()), wall_s);
 }

@@ -9,6 +9,8 @@ namespace adj::training {
 namespace {
 
 using Curve = std::vector<EpochRecord>;
+constexpr double EpochRecord::*kNumbers[] = {&EpochRecord::train_loss, &EpochRecord::val_loss,
+                                             &EpochRecord::val_metric};
 
 /// The curves of the runs, in order.
 std::vector<Curve> curves_of(const std::vector<EpochRecord>& history) {
@@ -26,9 +28,7 @@ Curve mean_of(const std::vector<Curve>& curves) {
   for (const Curve& curve : curves)
     for (const EpochRecord& r : curve) {
       auto& [sum, count] = sums[r.epoch];
-      sum.train_loss += r.train_loss;
-      sum.val_loss += r.val_loss;
-      sum.val_metric += r.val_metric;
+      for (const auto number : kNumbers) sum.*number += r.*number;
       ++count;
     }
   const auto runs = static_cast<double>(curves.size());
@@ -49,12 +49,8 @@ Curve smoothed(const Curve& curve) {
     const int64_t near = std::min(reach, i), last = std::min(i + near, count - 1);
     const auto taken = static_cast<double>(last - i + near + 1);
     EpochRecord mean{0, curve[static_cast<size_t>(i)].epoch, 0.0, 0.0, 0.0};
-    for (int64_t k = i - near; k <= last; ++k) {
-      const EpochRecord& r = curve[static_cast<size_t>(k)];
-      mean.train_loss += r.train_loss / taken;
-      mean.val_loss += r.val_loss / taken;
-      mean.val_metric += r.val_metric / taken;
-    }
+    for (int64_t k = i - near; k <= last; ++k)
+      for (const auto number : kNumbers) mean.*number += curve[static_cast<size_t>(k)].*number / taken;
     smooth.push_back(mean);
   }
   return smooth;

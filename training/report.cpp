@@ -40,15 +40,9 @@ std::string section(const char* heading, const std::string& content) {
   return fmt::format("<h2>{}</h2>\n<figure>\n{}</figure>\n", heading, content);
 }
 
-std::string row(const std::vector<std::string>& cells, const char* tag = "td") {
-  std::string text = "<tr>";
-  for (const std::string& cell : cells) text += fmt::format("<{0}>{1}</{0}>", tag, cell);
-  return text + "</tr>\n";
-}
-
 std::string facts_table(const Report& report) {
   std::string text = "<table class=\"facts\">\n";
-  for (const auto& [name, value] : report.facts) text += row({xml_text(name), xml_text(value)});
+  for (const auto& [name, value] : report.facts) text += table_row({xml_text(name), xml_text(value)});
   return text + "</table>\n";
 }
 
@@ -65,10 +59,10 @@ std::string degree_section(const Report& report) {
                -std::numeric_limits<double>::infinity()},
       .series = {
           {.name = report.metric + " on the test nodes", .color = "#228833", .form = Series::Form::marked}}};
-  std::string table = "<table>\n" + row({"in-degree", "test nodes", xml_text(report.metric)}, "th");
+  std::string table = "<table>\n" + table_row({"in-degree", "test nodes", xml_text(report.metric)}, "th");
   for (const DegreeScore& s : report.degrees) {
-    table += row({range_text(s), fmt::format("{}", s.examples),
-                  std::isfinite(s.value) ? fmt::format("{:.4f}", s.value) : "-"});
+    table += table_row({range_text(s), fmt::format("{}", s.examples),
+                        std::isfinite(s.value) ? fmt::format("{:.4f}", s.value) : "-"});
     if (s.least == 0 || !std::isfinite(s.value)) continue;
     chart.series[0].points.emplace_back(
         std::sqrt(static_cast<double>(s.least) * static_cast<double>(s.largest)), s.value);
@@ -86,17 +80,17 @@ std::string degree_section(const Report& report) {
 std::string profile_section(const std::vector<ProfileRow>& rows) {
   double all = 1e-9;
   for (const ProfileRow& r : rows) all += r.forward_ms + r.backward_ms;
-  std::string table =
-      "<table>\n" +
-      row({"op", "share", "forward", "ms", "backward", "ms", "allocated MB", "copied MB", "peak MB"}, "th");
+  std::string table = "<table>\n" + table_row({"op", "share", "forward", "ms", "backward", "ms",
+                                               "allocated MB", "copied MB", "peak MB"},
+                                              "th");
   const auto mb = [](auto bytes) { return fmt::format("{:.1f}", static_cast<double>(bytes) / 1e6); };
   for (const ProfileRow& r : rows) {
     const double share = 100.0 * (r.forward_ms + r.backward_ms) / all;
     table += fmt::format("<tr><td>{}</td><td class=\"share\" style=\"--share: {:.1f}%\">{:.1f} %</td>",
                          xml_text(r.name), share, share);
-    table += row({fmt::format("{}", r.forward_calls), fmt::format("{:.3f}", r.forward_ms),
-                  fmt::format("{}", r.backward_calls), fmt::format("{:.3f}", r.backward_ms), mb(r.allocated),
-                  mb(r.copied), mb(r.peak)})
+    table += table_row({fmt::format("{}", r.forward_calls), fmt::format("{:.3f}", r.forward_ms),
+                        fmt::format("{}", r.backward_calls), fmt::format("{:.3f}", r.backward_ms),
+                        mb(r.allocated), mb(r.copied), mb(r.peak)})
                  .substr(4);
   }
   return table + "</table>\n";

@@ -6,24 +6,26 @@
 
 namespace adj::training {
 
+inline double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
 /// Measures training time only: stop() before an evaluation or a checkpoint, start() after it.
 class Stopwatch {
  public:
   void start() {
-    begin_ = Clock::now();
+    begin_ = std::chrono::steady_clock::now();
     epochs_ = 0;
   }
   void count() { ++epochs_; }
   /// Milliseconds per epoch since start().
   double stop(Device device) const {
     synchronize(device);
-    return std::chrono::duration<double, std::milli>(Clock::now() - begin_).count() /
-           static_cast<double>(epochs_);
+    return 1e3 * seconds_since(begin_) / static_cast<double>(epochs_);
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point begin_;
+  std::chrono::steady_clock::time_point begin_;
   int64_t epochs_ = 0;
 };
 

@@ -27,7 +27,7 @@ class SubgraphEpochs : public BatchEpochs {
       : BatchEpochs(run, model, std::move(step)), batches_(std::move(batches)) {}
 
   Tensor train(int64_t done) override {
-    Tensor total = Tensor::zeros({}, DType::f32, run_.task().data.device());
+    Tensor total = no_loss();
     double counted = 0.0;
     bool trained = false;
     for (const SubgraphBatch& batch : batches_.epoch(done)) {
@@ -42,7 +42,7 @@ class SubgraphEpochs : public BatchEpochs {
                               .y = batch.y,
                               .index = batch.seeds,
                               .weight = batch.weight});
-      kernels::linear_combination({.a = total, .beta = share, .b = loss.value(), .y = total});
+      add_loss(total, share, loss);
     }
     if (!trained)
       fail("epoch {}: no training node in any of {} subgraphs; expected more --steps or a larger --budget",
@@ -101,12 +101,12 @@ class SaintLoading : public LoaderChoice {
     expect_integer("budget", budget_, 1, SaintSampling::kMostDrawn);
     expect_integer("walk-length", walk_length_, 0, SaintSampling::kMostDrawn - 1);
     if (const int64_t a_draw = sampling().nodes_a_draw(); budget_ > SaintSampling::kMostDrawn / a_draw)
-      throw UsageError(fmt::format("--budget {}: of {} nodes each, expected {} nodes of a subgraph at most",
-                                   budget_, a_draw, SaintSampling::kMostDrawn));
+      usage_fail("--budget {}: of {} nodes each, expected {} nodes of a subgraph at most", budget_, a_draw,
+                 SaintSampling::kMostDrawn);
     expect_integer("steps", steps_, 0, kMany);
     expect_integer("coverage", coverage_, 0, 1'000'000);
     if (method_ != "walk" && all.changed("walk-length", fmt::format("{}", walk_length_)))
-      throw UsageError("--walk-length: requires --saint walk");
+      usage_fail("--walk-length: requires --saint walk");
   }
   std::unique_ptr<Epochs> epochs(const Run& run, models::NodeModel& model, NodeStep step) const override {
     const SaintMatrix matrix = coverage_ > 0 ? model.neighbor_sums() : SaintMatrix::none;

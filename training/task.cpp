@@ -29,8 +29,7 @@ std::string fingerprint_of(const Dataset& data, Examples examples, const std::ve
 std::vector<size_t> chosen_splits(const Options& options, const Examples& examples, const std::string& file) {
   const auto count = static_cast<int64_t>(examples.splits.size());
   const std::optional<int64_t> one = split_number(options.data.split);
-  if (one && *one >= count)
-    throw UsageError(fmt::format("--split: expected 0 to {} for {}, got {}", count - 1, file, *one));
+  if (one && *one >= count) usage_fail("--split: expected 0 to {} for {}, got {}", count - 1, file, *one);
   std::vector<size_t> splits{static_cast<size_t>(one.value_or(0))};
   while (!one && std::ssize(splits) < count) splits.push_back(splits.size());
   return splits;
@@ -70,7 +69,7 @@ void complete(Options& options, const LearningTask& task) {
 Dataset load_data(const Options& options) {
   if (!options.data.path.empty()) return load_dataset(options.data.path, load_options(options.batches));
   if (options.batches.features == "file")
-    throw UsageError("--features file: requires --data FILE, the demo dataset is not a file");
+    usage_fail("--features file: requires --data FILE, the demo dataset is not a file");
   return load_demo_dataset();
 }
 

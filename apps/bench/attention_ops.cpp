@@ -101,154 +101,115 @@ void dot_attention(Operands& t) {
                           .lse = t.lse});
 }
 
-using Forward = void (*)(Operands&);
-
-Job forward(const Subject& s, Forward run, double (*bytes)(const Operands&), bool over_tiles = false) {
-  auto t = std::make_shared<Operands>(s);
-  if (over_tiles) t->cut(s.least);
-  return {t->shape(), bytes(*t), 0.0, [=] { run(*t); }};
+void gat_backward(Operands& t) {
+  kernels::gat_backward({.a = t.a(),
+                         .at = t.at(),
+                         .tiles = t.tiles.get(),
+                         .tiles_at = t.tiles_at.get(),
+                         .l = t.l,
+                         .r = t.r,
+                         .x = t.x,
+                         .slope = 0.2f,
+                         .dropout = t.dropout,
+                         .o = t.o,
+                         .lse = t.lse,
+                         .d_o = t.d_o,
+                         .source = t.att,
+                         .target = t.att,
+                         .delta = t.delta,
+                         .dl = t.dl,
+                         .dr = t.dr,
+                         .dx = t.dx,
+                         .dc = t.none});
 }
-/// Runs the forward pass first, whose results the backward pass needs.
-Job backward(const Subject& s, Forward before, void (*run)(Operands&), double (*bytes)(const Operands&),
-             bool over_tiles = false) {
-  auto t = std::make_shared<Operands>(s);
-  if (over_tiles) t->cut(s.least);
-  before(*t);
-  return {t->shape(), bytes(*t), 0.0, [=] { run(*t); }};
+void gatv2_backward(Operands& t) {
+  kernels::gatv2_backward({.a = t.a(),
+                           .at = t.at(),
+                           .l = t.x_dst,
+                           .r = t.x,
+                           .att = t.att,
+                           .slope = 0.2f,
+                           .dropout = t.dropout,
+                           .o = t.o,
+                           .lse = t.lse,
+                           .d_o = t.d_o,
+                           .delta = t.delta,
+                           .dl = t.dx_dst,
+                           .dr = t.dx,
+                           .datt = t.datt,
+                           .dattr = t.none,
+                           .dw = t.none});
 }
-
-Job gat_forward(const Subject& s, bool over_tiles) {
-  return forward(
-      s, gat,
-      [](const Operands& t) {
-        return t.targets(1, 1, {t.l, t.o, t.lse});
-      },
-      over_tiles);
-}
-
-Job gat_backward(const Subject& s, bool over_tiles) {
-  return backward(
-      s, gat,
-      [](Operands& t) {
-        kernels::gat_backward({.a = t.a(),
-                               .at = t.at(),
-                               .tiles = t.tiles.get(),
-                               .tiles_at = t.tiles_at.get(),
-                               .l = t.l,
-                               .r = t.r,
-                               .x = t.x,
-                               .slope = 0.2f,
-                               .dropout = t.dropout,
-                               .o = t.o,
-                               .lse = t.lse,
-                               .d_o = t.d_o,
-                               .source = t.att,
-                               .target = t.att,
-                               .delta = t.delta,
-                               .dl = t.dl,
-                               .dr = t.dr,
-                               .dx = t.dx,
-                               .dc = t.none});
-      },
-      [](const Operands& t) {
-        return t.targets(1, 1, {t.o, t.d_o, t.lse, t.delta, t.l, t.dl}) +
-               t.sources(1, 3, {t.x, t.r, t.dr, t.dl, t.dx});
-      },
-      over_tiles);
-}
-
-Job gatv2_backward(const Subject& s) {
-  return backward(
-      s, gatv2,
-      [](Operands& t) {
-        kernels::gatv2_backward({.a = t.a(),
-                                 .at = t.at(),
-                                 .l = t.x_dst,
-                                 .r = t.x,
-                                 .att = t.att,
-                                 .slope = 0.2f,
-                                 .dropout = t.dropout,
-                                 .o = t.o,
-                                 .lse = t.lse,
-                                 .d_o = t.d_o,
-                                 .delta = t.delta,
-                                 .dl = t.dx_dst,
-                                 .dr = t.dx,
-                                 .datt = t.datt,
-                                 .dattr = t.none,
-                                 .dw = t.none});
-      },
-      [](const Operands& t) {
-        return t.targets(1, 0, {t.o, t.d_o, t.lse, t.delta, t.x_dst, t.dx_dst}) +
-               t.sources(2, 2, {t.x, t.dx});
-      });
+void dot_attention_backward(Operands& t) {
+  kernels::dot_attention_backward({.a = t.a(),
+                                   .at = t.at(),
+                                   .tiles = t.tiles.get(),
+                                   .tiles_at = t.tiles_at.get(),
+                                   .heads = t.heads,
+                                   .scale = t.scale(),
+                                   .q = t.x_dst,
+                                   .k = t.x,
+                                   .v = t.value,
+                                   .dropout = t.dropout,
+                                   .o = t.o,
+                                   .lse = t.lse,
+                                   .d_o = t.d_o,
+                                   .delta = t.delta,
+                                   .dq = t.dx_dst,
+                                   .dk = t.dx,
+                                   .dv = t.dvalue,
+                                   .ds = t.none,
+                                   .dattr = t.none,
+                                   .du = t.none});
 }
 
-Job dot_attention_forward(const Subject& s, bool over_tiles) {
-  return forward(
-      s, dot_attention,
-      [](const Operands& t) {
-        return t.targets(2, 0, {t.x_dst, t.o, t.lse});
-      },
-      over_tiles);
+double gat_bytes(const Operands& t) { return t.targets(1, 1, {t.l, t.o, t.lse}); }
+double gatv2_bytes(const Operands& t) { return t.targets(1, 0, {t.x_dst, t.o, t.lse}); }
+double dot_attention_bytes(const Operands& t) { return t.targets(2, 0, {t.x_dst, t.o, t.lse}); }
+double gat_backward_bytes(const Operands& t) {
+  return t.targets(1, 1, {t.o, t.d_o, t.lse, t.delta, t.l, t.dl}) +
+         t.sources(1, 3, {t.x, t.r, t.dr, t.dl, t.dx});
+}
+double gatv2_backward_bytes(const Operands& t) {
+  return t.targets(1, 0, {t.o, t.d_o, t.lse, t.delta, t.x_dst, t.dx_dst}) + t.sources(2, 2, {t.x, t.dx});
+}
+double dot_attention_backward_bytes(const Operands& t) {
+  return t.targets(2, 0, {t.o, t.d_o, t.lse, t.delta, t.x_dst, t.dx_dst}) +
+         t.sources(2, 2, {t.x, t.value, t.dx, t.dvalue});
 }
 
-Job dot_attention_backward(const Subject& s, bool over_tiles) {
-  return backward(
-      s, dot_attention,
-      [](Operands& t) {
-        kernels::dot_attention_backward({.a = t.a(),
-                                         .at = t.at(),
-                                         .tiles = t.tiles.get(),
-                                         .tiles_at = t.tiles_at.get(),
-                                         .heads = t.heads,
-                                         .scale = t.scale(),
-                                         .q = t.x_dst,
-                                         .k = t.x,
-                                         .v = t.value,
-                                         .dropout = t.dropout,
-                                         .o = t.o,
-                                         .lse = t.lse,
-                                         .d_o = t.d_o,
-                                         .delta = t.delta,
-                                         .dq = t.dx_dst,
-                                         .dk = t.dx,
-                                         .dv = t.dvalue,
-                                         .ds = t.none,
-                                         .dattr = t.none,
-                                         .du = t.none});
-      },
-      [](const Operands& t) {
-        return t.targets(2, 0, {t.o, t.d_o, t.lse, t.delta, t.x_dst, t.dx_dst}) +
-               t.sources(2, 2, {t.x, t.value, t.dx, t.dvalue});
-      },
-      over_tiles);
+using Pass = void (*)(Operands&);
+
+/// An op that runs `run`; a backward pass needs the results of the forward pass `before`.
+Op op(const char* name, const char* summary, Pass run, double (*bytes)(const Operands&),
+      bool over_tiles = false, Pass before = nullptr) {
+  return {name, summary, [=](const Subject& s) {
+            auto t = std::make_shared<Operands>(s);
+            if (over_tiles) t->cut(s.least);
+            if (before != nullptr) before(*t);
+            return Job{t->shape(), bytes(*t), 0.0, [=] { run(*t); }};
+          }};
 }
 
 }  // namespace
 
 std::vector<Op> attention_ops() {
   return {
-      {"gat", "coefficients and their weighted sum, per head",
-       [](const Subject& s) { return gat_forward(s, false); }},
-      {"gat_backward", "its backward pass, full gradient of x",
-       [](const Subject& s) { return gat_backward(s, false); }},
-      {"tile_gat", "likewise, with tensor-core tiles", [](const Subject& s) { return gat_forward(s, true); }},
-      {"tile_gat_backward", "its backward pass", [](const Subject& s) { return gat_backward(s, true); }},
-      {"gatv2", "coefficients and their weighted sum, per head",
-       [](const Subject& s) {
-         return forward(s, gatv2, [](const Operands& t) { return t.targets(1, 0, {t.x_dst, t.o, t.lse}); });
-       }},
-      {"gatv2_backward", "its backward pass, both sides and att", gatv2_backward},
-      {"dot_attention", "attention of the graph transformer, with keys and values",
-       [](const Subject& s) { return dot_attention_forward(s, false); }},
-      {"dot_attention_backward", "its backward pass: queries, keys and values",
-       [](const Subject& s) { return dot_attention_backward(s, false); }},
-      {"tile_dot_attention", "likewise, with tensor-core tiles",
-       [](const Subject& s) { return dot_attention_forward(s, true); }},
-      {"tile_dot_attention_backward", "its backward pass",
-       [](const Subject& s) { return dot_attention_backward(s, true); }},
-  };
+      op("gat", "coefficients and their weighted sum, per head", gat, gat_bytes),
+      op("gat_backward", "its backward pass, full gradient of x", gat_backward, gat_backward_bytes, false,
+         gat),
+      op("tile_gat", "likewise, with tensor-core tiles", gat, gat_bytes, true),
+      op("tile_gat_backward", "its backward pass", gat_backward, gat_backward_bytes, true, gat),
+      op("gatv2", "coefficients and their weighted sum, per head", gatv2, gatv2_bytes),
+      op("gatv2_backward", "its backward pass, both sides and att", gatv2_backward, gatv2_backward_bytes,
+         false, gatv2),
+      op("dot_attention", "attention of the graph transformer, with keys and values", dot_attention,
+         dot_attention_bytes),
+      op("dot_attention_backward", "its backward pass: queries, keys and values", dot_attention_backward,
+         dot_attention_backward_bytes, false, dot_attention),
+      op("tile_dot_attention", "likewise, with tensor-core tiles", dot_attention, dot_attention_bytes, true),
+      op("tile_dot_attention_backward", "its backward pass", dot_attention_backward,
+         dot_attention_backward_bytes, true, dot_attention)};
 }
 
 }  // namespace adj::apps

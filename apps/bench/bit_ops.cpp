@@ -4,6 +4,7 @@
 #include <adjoint/graph/subgraph.h>
 #include <adjoint/kernels/bits/adjacency_bits.h>
 #include <adjoint/kernels/bits/byte_sums.h>
+#include <adjoint/training/usage.h>
 
 #include <numeric>
 
@@ -11,7 +12,7 @@ namespace adj::apps {
 
 namespace {
 
-BitTensor random_bits(const Subject& s, int64_t rows, int64_t cols, int bits, PackedAlong along) {
+BitTensor random_bits(const Subject& s, int64_t rows, int64_t cols, int64_t bits, PackedAlong along) {
   const Tensor scale = Tensor::full({1}, 6.0 / (1 << bits), DType::f32, s.device()),
                zero = Tensor::full({1}, (1 << bits) / 2.0, DType::f32, s.device());
   return to_bits(random(s, {rows, cols}), bits, scale, zero, along);
@@ -64,7 +65,7 @@ BitTensor sums_of(const Subject& s, const Csr& csr, bool bytes) {
 Job sum_bits(const Subject& s) {
   const Csr csr = batch_of(s);
   const auto adjacency = adjacency_bits(csr);
-  if (!adjacency) throw UsageError("sum_bits: the graph has parallel edges, which are no bits");
+  if (!adjacency) training::usage_fail("sum_bits: the graph has parallel edges, which are no bits");
   const BitSteps steps = bit_steps(*adjacency);
   const auto counts = steps.counts.to_vector<int32_t>();
   const BitTensor x = random_bits(s, csr.cols, s.width, s.bits_b, PackedAlong::columns);

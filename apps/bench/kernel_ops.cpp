@@ -22,26 +22,34 @@ namespace {
 
 using kernels::Transpose;
 
-/// Operands of a weighted sparse product over the graph's in-edges.
+/// Operands of sparse products and edge-wise attention over the graph's in-edges, with weights by edge and
+/// head.
 struct Sparse {
   Csr csr, transposed;
   Tensor order, weight, dw, x, y;
 
-  explicit Sparse(const Subject& s)
+  /// `heads` 0: one weight per edge.
+  explicit Sparse(const Subject& s, int64_t heads = 0)
       : csr(s.graph().relation().csr()),
         transposed(s.graph().relation().transposed()),
         order(s.graph().relation().transposed_order()),
-        weight(random(s, {csr.entries()})),
-        dw(Tensor::empty({csr.entries()}, DType::f32, s.device())),
+        weight(random(s, heads > 0 ? Shape{csr.entries(), heads} : Shape{csr.entries()})),
+        dw(Tensor::empty_like(weight)),
         x(random(s, {csr.cols, s.width}, s.dtype)),
         y(random(s, {csr.rows, s.width}, s.dtype)) {}
+
+  std::string shape() const {
+    if (weight.dims() < 2) return sparse_shape(csr, x);
+    return fmt::format("{} x {} x {}, {} entries", csr.rows, weight.size(1), x.size(1) / weight.size(1),
+                       csr.entries());
+  }
 };
 
-Job spmm(const Subject& s, bool weighted) {
-  auto o = std::make_shared<Sparse>(s);
+Job spmm(const Subject& s, bool weighted, int64_t heads = 0) {
+  auto o = std::make_shared<Sparse>(s, heads);
   const Tensor weight = weighted ? o->weight : Tensor{};
-  return {sparse_shape(o->csr, o->x),
-          gathered(o->csr, o->x) + bytes_of({o->csr.offsets, o->csr.indices, weight, o->y}), 0.0, [=] {
+  return {o->shape(), gathered(o->csr, o->x) + bytes_of({o->csr.offsets, o->csr.indices, weight, o->y}), 0.0,
+          [=] {
             kernels::spmm({.a = {o->csr, weight, {}}, .x = o->x, .y = o->y});
           }};
 }
@@ -56,76 +64,28 @@ Job spmm_transposed(const Subject& s) {
           }};
 }
 
-Job sddmm(const Subject& s) {
-  auto o = std::make_shared<Sparse>(s);
-  return {sparse_shape(o->csr, o->x),
-          gathered(o->csr, o->x) + bytes_of({o->csr.offsets, o->csr.indices, o->dw, o->y}), 0.0, [=] {
-            kernels::sddmm({.a = {o->csr, {}, {}}, .y = o->y, .x = o->x, .dw = o->dw});
-          }};
-}
-
-Job spmm_backward(const Subject& s) {
-  auto o = std::make_shared<Sparse>(s);
-  Tensor dx = Tensor::empty_like(o->x);
-  return {sparse_shape(o->transposed, o->y),
-          gathered(o->transposed, o->y) +
-              bytes_of({o->transposed.offsets, o->transposed.indices, o->order, o->weight, o->dw, o->x, dx}),
-          0.0, [o, dx]() mutable {
-            kernels::spmm_backward(
-                {.at = {o->transposed, o->weight, o->order}, .dy = o->y, .x = o->x, .dx = dx, .dw = o->dw});
-          }};
-}
-
-/// Operands of edge-wise attention on the graph's in-edges: logits or weights of edges per head.
-struct Attention {
-  Csr csr, transposed;
-  Tensor order, weight, dw, x, y;
-
-  explicit Attention(const Subject& s)
-      : csr(s.graph().relation().csr()),
-        transposed(s.graph().relation().transposed()),
-        order(s.graph().relation().transposed_order()),
-        weight(random(s, {csr.entries(), s.shared_heads()})),
-        dw(Tensor::empty_like(weight)),
-        x(random(s, {csr.cols, s.width}, s.dtype)),
-        y(random(s, {csr.rows, s.width}, s.dtype)) {}
-
-  std::string shape() const {
-    return fmt::format("{} x {} x {}, {} entries", csr.rows, weight.size(1), x.size(1) / weight.size(1),
-                       csr.entries());
-  }
-};
-
-Job spmm_heads(const Subject& s) {
-  auto o = std::make_shared<Attention>(s);
-  return {o->shape(), gathered(o->csr, o->x) + bytes_of({o->csr.offsets, o->csr.indices, o->weight, o->y}),
-          0.0, [=] {
-            kernels::spmm({.a = {o->csr, o->weight, {}}, .x = o->x, .y = o->y});
-          }};
-}
-
-Job spmm_heads_backward(const Subject& s) {
-  auto o = std::make_shared<Attention>(s);
-  Tensor dx = Tensor::empty_like(o->x);
-  return {o->shape(),
-          gathered(o->transposed, o->y) +
-              bytes_of({o->transposed.offsets, o->transposed.indices, o->order, o->weight, o->dw, o->x, dx}),
-          0.0, [o, dx]() mutable {
-            kernels::spmm_backward(
-                {.at = {o->transposed, o->weight, o->order}, .dy = o->y, .x = o->x, .dx = dx, .dw = o->dw});
-          }};
-}
-
-Job edge_dot(const Subject& s) {
-  auto o = std::make_shared<Attention>(s);
+Job sddmm(const Subject& s, int64_t heads) {
+  auto o = std::make_shared<Sparse>(s, heads);
   return {o->shape(), gathered(o->csr, o->x) + bytes_of({o->csr.offsets, o->csr.indices, o->dw, o->y}), 0.0,
           [=] {
             kernels::sddmm({.a = {o->csr, {}, {}}, .y = o->y, .x = o->x, .dw = o->dw});
           }};
 }
 
+Job spmm_backward(const Subject& s, int64_t heads) {
+  auto o = std::make_shared<Sparse>(s, heads);
+  Tensor dx = Tensor::empty_like(o->x);
+  return {heads > 0 ? o->shape() : sparse_shape(o->transposed, o->y),
+          gathered(o->transposed, o->y) +
+              bytes_of({o->transposed.offsets, o->transposed.indices, o->order, o->weight, o->dw, o->x, dx}),
+          0.0, [o, dx]() mutable {
+            kernels::spmm_backward(
+                {.at = {o->transposed, o->weight, o->order}, .dy = o->y, .x = o->x, .dx = dx, .dw = o->dw});
+          }};
+}
+
 Job edge_softmax(const Subject& s) {
-  auto o = std::make_shared<Attention>(s);
+  auto o = std::make_shared<Sparse>(s, s.shared_heads());
   return {fmt::format("{} x {}", o->weight.size(0), o->weight.size(1)),
           bytes_of({o->csr.offsets, o->weight, o->dw}), 0.0, [=] {
             kernels::edge_softmax({.a = {o->csr, {}, {}}, .e = o->weight, .y = o->dw});
@@ -133,7 +93,7 @@ Job edge_softmax(const Subject& s) {
 }
 
 Job edge_softmax_backward(const Subject& s) {
-  auto o = std::make_shared<Attention>(s);
+  auto o = std::make_shared<Sparse>(s, s.shared_heads());
   const Tensor dy = random(s, o->weight.shape());
   return {fmt::format("{} x {}", o->weight.size(0), o->weight.size(1)),
           bytes_of({o->csr.offsets, o->weight, dy, o->dw}), 0.0, [=] {
@@ -367,11 +327,14 @@ std::vector<Op> kernel_ops() {
       {"spmm", "Y = A X with edge weights", [](const Subject& s) { return spmm(s, true); }},
       {"spmm_ones", "likewise, all weights 1", [](const Subject& s) { return spmm(s, false); }},
       {"spmm_transposed", "dX = At dY, weights permuted", spmm_transposed},
-      {"sddmm", "gradient of the edge weights", sddmm},
-      {"spmm_backward", "both gradients in one pass", spmm_backward},
-      {"spmm_heads", "Y = A X with edge weights per head", spmm_heads},
-      {"spmm_heads_backward", "both gradients in one pass", spmm_heads_backward},
-      {"edge_dot", "dot product per edge and head", edge_dot},
+      {"sddmm", "gradient of the edge weights", [](const Subject& s) { return sddmm(s, 0); }},
+      {"spmm_backward", "both gradients in one pass", [](const Subject& s) { return spmm_backward(s, 0); }},
+      {"spmm_heads", "Y = A X with edge weights per head",
+       [](const Subject& s) { return spmm(s, true, s.shared_heads()); }},
+      {"spmm_heads_backward", "both gradients in one pass",
+       [](const Subject& s) { return spmm_backward(s, s.shared_heads()); }},
+      {"edge_dot", "dot product per edge and head",
+       [](const Subject& s) { return sddmm(s, s.shared_heads()); }},
       {"edge_softmax", "over the in-edges of each node, per head", edge_softmax},
       {"edge_softmax_grad", "its backward pass", edge_softmax_backward},
       {"neighbor_max", "max over the in-edges of each node, with argmax",

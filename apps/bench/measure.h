@@ -31,9 +31,9 @@ struct Subject {
   NeighborSampling sampling = {};                                    ///< of mini-batches
   int64_t batch_size = 1024;                                         ///< their seeds
   int workers = 0;                                                   ///< threads that prepare them
-  int64_t least = 2;           ///< entries of a window's column that go into tiles
-  int64_t size = 8192;         ///< rows and columns of a matrix of bits
-  int bits_a = 1, bits_b = 1;  ///< of a left and of a right operand
+  int64_t least = 2;               ///< entries of a window's column that go into tiles
+  int64_t size = 8192;             ///< rows and columns of a matrix of bits
+  int64_t bits_a = 1, bits_b = 1;  ///< of a left and of a right operand
 
   Device device() const { return data.device(); }
   const Graph& graph() const { return data.graph; }

@@ -3,6 +3,7 @@
 #include <adjoint/core/error.h>
 #include <adjoint/core/isa.h>
 #include <adjoint/core/option_check.h>
+#include <adjoint/core/parallel.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -20,11 +21,6 @@ namespace po = boost::program_options;
 
 namespace {
 
-template <class... Args>
-[[noreturn]] void usage(fmt::format_string<Args...> format, Args&&... args) {
-  throw UsageError(fmt::format(format, std::forward<Args>(args)...));
-}
-
 po::typed_value<bool>* value_of(bool* flag, const std::string&) { return po::bool_switch(flag); }
 /// Options for files show no default.
 po::typed_value<std::string>* value_of(std::string* text, const std::string& placeholder) {
@@ -33,6 +29,8 @@ po::typed_value<std::string>* value_of(std::string* text, const std::string& pla
 }
 template <class Number>
 po::typed_value<Number>* value_of(Number* number, const std::string& placeholder) {
+  if constexpr (std::is_same_v<Number, int64_t>)
+    if (*number == kNotGiven) return po::value(number)->value_name(placeholder);
   return with_default(*number, placeholder.c_str());
 }
 
@@ -75,7 +73,7 @@ po::parsed_options read_config(const std::string& path, const po::options_descri
     const auto where = fmt::format("{}:{}", path, number);
     if (const size_t first = line.find_first_not_of(" \t\r");
         first != std::string::npos && line[first] == '[')
-      usage("{}: a section, expected OPTION = VALUE", where);
+      usage_fail("{}: a section, expected OPTION = VALUE", where);
     try {
       std::istringstream one(line);
       const po::parsed_options parsed = po::parse_config_file(one, options);
@@ -83,15 +81,15 @@ po::parsed_options read_config(const std::string& path, const po::options_descri
       po::store(parsed, scratch);  // refuses values of the wrong type
       for (const auto& option : parsed.options) {
         if ((option.string_key == "config" || option.string_key == "help" || option.string_key == "version"))
-          usage("{}: --{} stands on the command line only", where, option.string_key);
+          usage_fail("{}: --{} stands on the command line only", where, option.string_key);
         if (const auto [at, fresh] = seen.emplace(option.string_key, number); !fresh)
-          usage("{}: '{}' stands on line {} already", where, option.string_key, at->second);
+          usage_fail("{}: '{}' stands on line {} already", where, option.string_key, at->second);
         all.options.push_back(option);
       }
     } catch (const po::unknown_option& error) {
-      usage("{}: {}", where, unknown(error, options, ""));
+      usage_fail("{}: {}", where, unknown(error, options, ""));
     } catch (const po::error& error) {
-      usage("{}: {}", where, error.what());
+      usage_fail("{}: {}", where, error.what());
     }
   }
   return all;
@@ -135,12 +133,12 @@ po::variables_map parse_command_line(int argc, char** argv, const po::options_de
   std::replace(words.begin(), words.end(), std::string("-h"), std::string("--help"));
   for (const auto& [before, now] : {std::pair("--raw-features", "--features-scaling none"),
                                     {"--normalize-features", "--features-scaling rows"}})
-    if (std::find(words.begin(), words.end(), before) != words.end()) usage("{} is now {}", before, now);
+    if (std::find(words.begin(), words.end(), before) != words.end()) usage_fail("{} is now {}", before, now);
   po::parsed_options parsed(&options);
   try {
     parsed = po::command_line_parser(words).options(options).style(kStyle).run();
   } catch (const po::unknown_option& error) {
-    usage("{}", unknown(error, options, "--"));
+    usage_fail("{}", unknown(error, options, "--"));
   }
   std::map<std::string, std::string> named;  // options given by name
   for (const auto& option : parsed.options)
@@ -150,11 +148,11 @@ po::variables_map parse_command_line(int argc, char** argv, const po::options_de
     if (!option.string_key.empty()) return false;
     const std::string& value = option.value.at(0);
     if (positional == nullptr || word >= positional->max_total_count())
-      usage("unexpected argument '{}'", value);
+      usage_fail("unexpected argument '{}'", value);
     option.string_key = positional->name_for_position(word++);
     const auto given = named.find(option.string_key);
     if (given != named.end() && given->second != value)
-      usage("--{} {}: conflicts with the argument '{}'", option.string_key, given->second, value);
+      usage_fail("--{} {}: conflicts with the argument '{}'", option.string_key, given->second, value);
     return given != named.end();
   });
   po::variables_map values;
@@ -189,9 +187,9 @@ bool read_command_line(int argc, char** argv, training::Options& o) {
     for (const auto& [name, value] : values)
       if (!value.empty() && value.value().type() == typeid(std::string) && value.as<std::string>().empty() &&
           !value.defaulted())
-        usage("--{}: expected a value", name);
+        usage_fail("--{}: expected a value", name);
   } catch (const po::error& error) {
-    usage("{}", error.what());
+    usage_fail("{}", error.what());
   }
   o.check();
   describe(o);
@@ -205,13 +203,26 @@ void print_help(const std::string& usage, const std::string& summary,
   fmt::print("Usage: {}\n{}\n{}{}", usage, summary, text.str().starts_with('\n') ? "" : "\n", text.str());
 }
 
-bool read_options(int argc, char** argv, const po::options_description& options,
-                  const po::positional_options_description& positional, const std::string& usage,
-                  const std::string& summary) {
+po::options_description table_of(const OptionList& options, const std::string& caption) {
+  po::options_description table(caption);
+  add_options(table, options);
+  return table;
+}
+
+bool read_options(int argc, char** argv, po::options_description own, const std::vector<std::string>& words,
+                  const std::string& usage, const std::string& summary,
+                  std::optional<po::options_description> all) {
+  own.add_options()("help", "print this");
+  const po::options_description& shown = all ? all->add(own) : own;
+  po::positional_options_description positional;
+  for (const std::string& word : words) {
+    const bool rest = word.ends_with("...");
+    positional.add(word.substr(0, word.size() - (rest ? 3 : 0)).c_str(), rest ? -1 : 1);
+  }
   try {
-    po::variables_map values = parse_command_line(argc, argv, options, &positional);
+    po::variables_map values = parse_command_line(argc, argv, shown, &positional);
     if (values.count("help") != 0) {
-      print_help(usage, summary, options);
+      print_help(usage, summary, shown);
       return false;
     }
     po::notify(values);
@@ -219,6 +230,14 @@ bool read_options(int argc, char** argv, const po::options_description& options,
   } catch (const po::error& error) {
     throw UsageError(error.what());
   }
+}
+
+Option threads_option(int64_t& value) { return {"threads", &value, "N", "CPU threads (0: all)"}; }
+Option gzip_option(int64_t& value) { return {"gzip", &value, "N", "compression, 0 (none) to 9"}; }
+
+void use_threads(int64_t threads) {
+  expect_integer("threads", threads, 0, kMaxThreads);
+  if (threads > 0) set_num_threads(static_cast<int>(threads));
 }
 
 }  // namespace adj::apps

@@ -3,7 +3,10 @@
 #include <adjoint/core/option.h>
 #include <adjoint/training/options.h>
 
+#include <limits>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <boost/program_options.hpp>
 #include <fmt/format.h>
@@ -11,6 +14,8 @@
 // Command lines with Boost.Program_options.
 
 namespace adj::apps {
+
+using training::usage_fail;
 
 /// An option with a default, shown by --help in short form: 0.72.
 template <class T>
@@ -27,6 +32,8 @@ bool read_command_line(int argc, char** argv, training::Options& options);
 
 /// Adds a list of options, which are set on notify().
 void add_options(boost::program_options::options_description& to, const OptionList& options);
+boost::program_options::options_description table_of(const OptionList& options,
+                                                     const std::string& caption = "Options");
 
 /// Parses argv against `options`: the values, stored but not yet notified. Other words are values of the
 /// `positional` options, which may also be given by name; without `positional` they are refused. Throws
@@ -38,10 +45,19 @@ boost::program_options::variables_map parse_command_line(
 /// Prints the --help.
 void print_help(const std::string& usage, const std::string& summary,
                 const boost::program_options::options_description& options);
-/// For a program with one table of options: parses argv and sets them. False if --help was printed. Throws
-/// UsageError.
-bool read_options(int argc, char** argv, const boost::program_options::options_description& options,
-                  const boost::program_options::positional_options_description& positional,
-                  const std::string& usage, const std::string& summary);
+/// For a program with one table of options: parses argv and sets them, and --help. `words`: the options that
+/// plain words set, in order; a last one that ends in "..." takes all others. `all`: groups of options above.
+/// False if --help was printed. Throws UsageError.
+bool read_options(int argc, char** argv, boost::program_options::options_description options,
+                  const std::vector<std::string>& words, const std::string& usage, const std::string& summary,
+                  std::optional<boost::program_options::options_description> all = {});
+
+/// An integer option with this value has no default in --help.
+constexpr int64_t kNotGiven = std::numeric_limits<int64_t>::min();
+/// --threads of a program without training, and --gzip of one that writes a dataset.
+Option threads_option(int64_t& value);
+Option gzip_option(int64_t& value);
+/// Throws UsageError for a --threads out of range; 0: all cores.
+void use_threads(int64_t threads);
 
 }  // namespace adj::apps

@@ -1,5 +1,6 @@
 #include "trained_model.h"
 
+#include <adjoint/core/log.h>
 #include <adjoint/core/text.h>
 #include <adjoint/kernels/index/select.h>
 #include <adjoint/nn/pyg_state.h>
@@ -38,8 +39,8 @@ TrainedModel load_pyg(const models::ModelFamily& family, const models::ModelOpti
   parts.origin = printable(state);
   parts.model = family.make(features, outputs, options);
   if (is_of_graphs(task) != (parts.model->as<models::GraphModel>() != nullptr))
-    throw UsageError(fmt::format("--model {}: the task is {}, expected one of {} (--task)", options.model,
-                                 name_of(task), is_of_graphs(task) ? "nodes" : "graphs"));
+    usage_fail("--model {}: the task is {}, expected one of {} (--task)", options.model, name_of(task),
+               is_of_graphs(task) ? "nodes" : "graphs");
   nn::load_pyg_state(*parts.model, state, names);
   if (const std::string name = optim::first_not_finite(parts.model->state()); !name.empty())
     data_fail("{}: {} is not finite", state, name);

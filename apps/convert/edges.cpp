@@ -20,8 +20,7 @@ std::vector<std::string> items_of(const std::string& list) {
 
 Header header_of(const char* option, const std::string& given) {
   if (given == "auto") return Header::find_out;
-  if (given != "yes" && given != "no")
-    throw UsageError(fmt::format("--{} {}: expected auto, yes or no", option, given));
+  if (given != "yes" && given != "no") usage_fail("--{} {}: expected auto, yes or no", option, given);
   return given == "yes" ? Header::yes : Header::no;
 }
 
@@ -37,19 +36,15 @@ struct Given {
   /// Throws UsageError.
   EdgeListOptions checked() const {
     EdgeListOptions o = edges;
-    if (ids == "integers")
-      o.ids = NodeIds::Kind::integers;
-    else if (ids == "names")
-      o.ids = NodeIds::Kind::names;
-    else if (ids == "numbers")
-      o.ids = NodeIds::Kind::numbers;
-    else if (ids != "auto")
-      throw UsageError(fmt::format("--ids {}: expected auto, integers, names or numbers", ids));
+    using enum NodeIds::Kind;
+    for (const auto& [name, kind] : {std::pair("integers", integers), {"names", names}, {"numbers", numbers}})
+      if (ids == name) o.ids = kind;
+    if (!o.ids && ids != "auto") usage_fail("--ids {}: expected auto, integers, names or numbers", ids);
     if (o.nodes < 0 || o.nodes > NodeIds::kMost)
-      throw UsageError(fmt::format("--nodes: expected 0 to {}, got {}", NodeIds::kMost, o.nodes));
-    if (o.nodes > 0 && ids != "numbers") throw UsageError("--nodes: expected --ids numbers with it");
+      usage_fail("--nodes: expected 0 to {}, got {}", NodeIds::kMost, o.nodes);
+    if (o.nodes > 0 && ids != "numbers") usage_fail("--nodes: expected --ids numbers with it");
     if (o.weight_column < 0 || o.weight_column == 1 || o.weight_column == 2)
-      throw UsageError(fmt::format("--weight-column: expected 3 or more, or 0, got {}", o.weight_column));
+      usage_fail("--weight-column: expected 3 or more, or 0, got {}", o.weight_column);
     o.header = header_of("header", header);
     if (has_comment) o.comment = comment;
     check_node_files(o.node_files);
@@ -62,28 +57,26 @@ struct Given {
     for (Task known : {Task::node_class, Task::node_multilabel, Task::node_regression})
       if (task == name_of(known)) files.task = known;
     if (task != name_of(files.task))
-      throw UsageError(
-          fmt::format("--task {}: expected node_class, node_multilabel or node_regression", task));
+      usage_fail("--task {}: expected node_class, node_multilabel or node_regression", task);
     if (ids == "names" && (files.features_by_row || files.labels_by_row))
-      throw UsageError("--features-by-row, --labels-by-row: expected ids that are integers");
+      usage_fail("--features-by-row, --labels-by-row: expected ids that are integers");
     if (has_missing_labels) {
-      if (files.task != Task::node_class) throw UsageError("--missing-labels: expected --task node_class");
+      if (files.task != Task::node_class) usage_fail("--missing-labels: expected --task node_class");
       files.missing_labels = items_of(missing_labels);
     }
     for (Imputation known : {Imputation::mean, Imputation::median, Imputation::zero})
       if (impute == name_of(known)) files.impute = known;
-    if (!impute.empty() && !files.impute)
-      throw UsageError(fmt::format("--impute {}: expected mean, median or zero", impute));
-    if (files.impute && files.features.empty()) throw UsageError("--impute: expected --features with it");
+    if (!impute.empty() && !files.impute) usage_fail("--impute {}: expected mean, median or zero", impute);
+    if (files.impute && files.features.empty()) usage_fail("--impute: expected --features with it");
     if (files.train.empty() != files.val.empty() || files.val.empty() != files.test.empty())
-      throw UsageError("--train, --val, --test: expected all three or none");
-    if (stratified && split.empty()) throw UsageError("--stratified: expected --split with it");
+      usage_fail("--train, --val, --test: expected all three or none");
+    if (stratified && split.empty()) usage_fail("--stratified: expected --split with it");
     if (split.empty()) return;
-    if (!files.train.empty()) throw UsageError("--split: expected it, or --train, --val and --test");
+    if (!files.train.empty()) usage_fail("--split: expected it, or --train, --val and --test");
     files.split = DrawnSplit{fractions(), static_cast<uint64_t>(seed), stratified};
     if (stratified && (files.labels.empty() || files.task != Task::node_class))
-      throw UsageError("--stratified: expected --labels of --task node_class");
-    if (seed < 0) throw UsageError(fmt::format("--seed: expected 0 or more, got {}", seed));
+      usage_fail("--stratified: expected --labels of --task node_class");
+    if (seed < 0) usage_fail("--seed: expected 0 or more, got {}", seed);
   }
 
   SplitFractions fractions() const {
@@ -95,8 +88,7 @@ struct Given {
       if (shares.back() <= 0.0) all = -1000.0;
     }
     if (shares.size() != 3 || std::abs(all - 100.0) > 1e-6)
-      throw UsageError(fmt::format(
-          "--split {}: expected three percentages above 0 that add up to 100, as in 60,20,20", split));
+      usage_fail("--split {}: expected three percentages above 0 that add up to 100, as in 60,20,20", split);
     return {.val = shares[1] / 100.0, .test = shares[2] / 100.0};
   }
 };

@@ -1,5 +1,6 @@
 #include "formats.h"
 
+#include "../common/command_line.h"
 #include <adjoint/core/error.h>
 #include <adjoint/core/option_check.h>
 
@@ -35,8 +36,7 @@ Format format_named(const std::string& name) {
     if (name == entry.name) return entry.make();
     names.emplace_back(entry.name);
   }
-  throw UsageError(fmt::format("FORMAT '{}': expected one of {}{}", name, fmt::join(names, ", "),
-                               did_you_mean(name, names)));
+  usage_fail("FORMAT '{}': expected one of {}{}", name, fmt::join(names, ", "), did_you_mean(name, names));
 }
 
 }  // namespace adj::apps

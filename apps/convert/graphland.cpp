@@ -7,8 +7,6 @@
 
 #include <fmt/format.h>
 
-namespace po = boost::program_options;
-
 namespace adj::apps {
 
 namespace {
@@ -27,7 +25,7 @@ struct Given {
     o.numerical = transform("numerical", numerical);
     if (fraction != "default") o.fraction = transform("fraction", fraction);
     if (categorical != "one-hot" && categorical != "as-is")
-      throw UsageError(fmt::format("--categorical {}: expected one-hot or as-is", categorical));
+      usage_fail("--categorical {}: expected one-hot or as-is", categorical);
     o.one_hot = categorical == "one-hot";
     o.target = transform("target", target);
     o.numerical_imputation = imputation("numerical-imputation", numerical_imputation);
@@ -44,7 +42,7 @@ struct Given {
       if (given == name_of(value)) return value;
       names.push_back(name_of(value));
     }
-    throw UsageError(fmt::format("--{} {}: expected one of {}", option, given, fmt::join(names, ", ")));
+    usage_fail("--{} {}: expected one of {}", option, given, fmt::join(names, ", "));
   }
   static ColumnTransform transform(const char* option, const std::string& given) {
     using enum ColumnTransform;
@@ -60,23 +58,25 @@ struct Given {
 
 Format graphland_format() {
   const auto given = std::make_shared<Given>();
-  Format format{"graphland",
-                "a GraphLand folder: info.yaml, features.csv, targets.csv, split_masks_*.csv, edgelist.csv",
-                po::options_description("Options of graphland"),
-                {}};
-  format.options.add_options()("split", with_default(given->split),
-                               "RL, RH, TH, or THI (three growing graphs, one per part)")(
-      "numerical", with_default(given->numerical),
-      "transform of numerical features: none, standard, min-max, quantile-normal or quantile-uniform")(
-      "fraction", with_default(given->fraction),
-      "transform of features that are shares (default: none; artnet-views, avazu-ctr: quantile-normal)")(
-      "categorical", with_default(given->categorical), "one-hot or as-is")(
-      "target", with_default(given->target),
-      "transform of regression targets, as --numerical, fitted to the training nodes")(
-      "numerical-imputation", with_default(given->numerical_imputation),
-      "replace missing numbers: most-frequent, mean or median")(
-      "fraction-imputation", with_default(given->fraction_imputation), "likewise, for shares")(
-      "directed", po::bool_switch(&given->directed), "keep edges directed");
+  Format format{
+      "graphland",
+      "a GraphLand folder: info.yaml, features.csv, targets.csv, split_masks_*.csv, edgelist.csv",
+      table_of(
+          {{"split", &given->split, "N", "RL, RH, TH, or THI (three growing graphs, one per part)"},
+           {"numerical", &given->numerical, "N",
+            "transform of numerical features: none, standard, min-max, quantile-normal or quantile-uniform"},
+           {"fraction", &given->fraction, "N",
+            "transform of features that are shares (default: none; artnet-views, avazu-ctr: "
+            "quantile-normal)"},
+           {"categorical", &given->categorical, "N", "one-hot or as-is"},
+           {"target", &given->target, "N",
+            "transform of regression targets, as --numerical, fitted to the training nodes"},
+           {"numerical-imputation", &given->numerical_imputation, "N",
+            "replace missing numbers: most-frequent, mean or median"},
+           {"fraction-imputation", &given->fraction_imputation, "N", "likewise, for shares"},
+           {"directed", &given->directed, "", "keep edges directed"}},
+          "Options of graphland"),
+      {}};
   format.import = [given](const std::string& input) { return import_graphland(input, given->checked()); };
   return format;
 }

@@ -6,8 +6,6 @@
 #include <memory>
 #include <sstream>
 
-namespace po = boost::program_options;
-
 namespace adj::apps {
 
 namespace {
@@ -20,15 +18,13 @@ struct Given {
   /// Throws UsageError.
   OgbOptions checked() const {
     OgbOptions o = options;
-    if (task == "class")
-      o.labels = LabelKind::classes;
-    else if (task == "multilabel")
-      o.labels = LabelKind::multilabel;
-    else if (task == "regression")
-      o.labels = LabelKind::regression;
-    else if (task != "auto")
-      throw UsageError(fmt::format("--task {}: expected auto, class, multilabel or regression", task));
-    if (label_column < -1) throw UsageError("--label-column: expected 0 or more, or -1 for all");
+    using enum LabelKind;
+    for (const auto& [name, kind] :
+         {std::pair("class", classes), {"multilabel", multilabel}, {"regression", regression}})
+      if (task == name) o.labels = kind;
+    if (!o.labels && task != "auto")
+      usage_fail("--task {}: expected auto, class, multilabel or regression", task);
+    if (label_column < -1) usage_fail("--label-column: expected 0 or more, or -1 for all");
     if (label_column >= 0) o.label_column = label_column;
     std::istringstream names(node_tables);
     for (std::string name; std::getline(names, name, ',');) o.node_tables.push_back(name);
@@ -40,20 +36,20 @@ struct Given {
 
 Format ogb_format() {
   const auto given = std::make_shared<Given>();
-  Format format{"ogb",
-                "a folder of the Open Graph Benchmark, with raw/ and split/",
-                po::options_description("Options of ogb"),
-                {}};
-  format.options.add_options()(
-      "add-inverse-edges", po::bool_switch(&given->options.inverse_edges),
-      "add the reverse of each edge, as the ogb package does for ogbn-products, ogbn-proteins, ogbg-mol* "
-      "and ogbg-ppa")("task", with_default(given->task),
-                      "kind of labels: class, multilabel or regression; auto: by their values")(
-      "label-column", with_default(given->label_column), "single label column, from 0 (-1: all)")(
-      "split", po::value(&given->options.split)->value_name("NAME"),
-      "folder below split/, if there are several")("node-tables",
-                                                   po::value(&given->node_tables)->value_name("NAME,..."),
-                                                   "additional node files as features, like node_year");
+  Format format{
+      "ogb",
+      "a folder of the Open Graph Benchmark, with raw/ and split/",
+      table_of({{"add-inverse-edges", &given->options.inverse_edges, "",
+                 "add the reverse of each edge, as the ogb package does for ogbn-products, ogbn-proteins, "
+                 "ogbg-mol* and ogbg-ppa"},
+                {"task", &given->task, "N",
+                 "kind of labels: class, multilabel or regression; auto: by their values"},
+                {"label-column", &given->label_column, "N", "single label column, from 0 (-1: all)"},
+                {"split", &given->options.split, "NAME", "folder below split/, if there are several"},
+                {"node-tables", &given->node_tables, "NAME,...",
+                 "additional node files as features, like node_year"}},
+               "Options of ogb"),
+      {}};
   format.import = [given](const std::string& input) { return import_ogb(input, given->checked()); };
   return format;
 }

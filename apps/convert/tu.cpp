@@ -5,21 +5,19 @@
 
 #include <memory>
 
-namespace po = boost::program_options;
-
 namespace adj::apps {
 
 Format tu_format() {
   const auto given = std::make_shared<TuOptions>();
   Format format{"tu",
                 "a folder of the TU collection, with NAME_A.txt and its other files",
-                po::options_description("Options of tu"),
+                table_of({{"node-attributes", &given->node_attributes, "",
+                           "use node attributes as features, before the node labels"},
+                          {"edge-attributes", &given->edge_attributes, "",
+                           "use edge attributes, before the edge labels"},
+                          {"keep-edges", &given->keep_edges, "", "keep self-loops and parallel edges"}},
+                         "Options of tu"),
                 {}};
-  format.options.add_options()("node-attributes", po::bool_switch(&given->node_attributes),
-                               "use node attributes as features, before the node labels")(
-      "edge-attributes", po::bool_switch(&given->edge_attributes),
-      "use edge attributes, before the edge labels")("keep-edges", po::bool_switch(&given->keep_edges),
-                                                     "keep self-loops and parallel edges");
   format.import = [given](const std::string& input) { return import_tu(input, *given); };
   return format;
 }

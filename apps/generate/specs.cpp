@@ -7,23 +7,19 @@
 
 #include <fmt/ranges.h>
 
-namespace po = boost::program_options;
-
 namespace adj::apps {
 
 namespace {
-
-constexpr int64_t kNotGiven = std::numeric_limits<int64_t>::min();
 
 /// Random node data for graphs without anything to learn.
 struct NodeOptions {
   int64_t features = 64, classes = 10;
   bool none = false;
 
-  void add(po::options_description& options) {
-    options.add_options()("features", with_default(features), "width of random features")(
-        "classes", with_default(classes), "number of random classes")(
-        "no-features", po::bool_switch(&none), "structure only: no features, classes or split");
+  OptionList options() {
+    return {{"features", &features, "N", "width of random features"},
+            {"classes", &classes, "N", "number of random classes"},
+            {"no-features", &none, "", "structure only: no features, classes or split"}};
   }
   Dataset dataset(EdgeList edges, uint64_t seed) const {
     return none ? make_bare_dataset(std::move(edges))
@@ -36,9 +32,9 @@ template <class O>
 Spec graph_spec(const std::string& name, const std::string& summary, O given = {}) {
   const auto own = std::make_shared<O>(std::move(given));
   const auto nodes = std::make_shared<NodeOptions>();
-  Spec spec{name, summary, po::options_description(fmt::format("Options of {}", name)), {}};
-  own->add(spec.options);
-  nodes->add(spec.options);
+  OptionList options = own->options();
+  options += nodes->options();
+  Spec spec{name, summary, table_of(options, "Options of " + name), {}};
   spec.make = [own, nodes](uint64_t seed) { return nodes->dataset(own->draw(seed), seed); };
   return spec;
 }
@@ -47,10 +43,12 @@ struct Counts {
   int64_t nodes, edges;
   bool undirected = false;
 
-  void add(po::options_description& options) {
-    options.add_options()("nodes", with_default(nodes), "nodes")(
-        "edges", with_default(edges), "directed edges")("undirected", po::bool_switch(&undirected),
-                                                        "each edge in both directions; --edges must be even");
+  /// With those of `more` behind.
+  OptionList options(const OptionList& more = {}) {
+    OptionList all{{"nodes", &nodes, "N", "nodes"},
+                   {"edges", &edges, "N", "directed edges"},
+                   {"undirected", &undirected, "", "each edge in both directions; --edges must be even"}};
+    return all += more;
   }
   /// The edges from `draw(count)`: half of them and their reverses if undirected.
   template <class Draw>
@@ -66,13 +64,12 @@ struct RMatOptions {
   RMat shares;
   int64_t scale = kNotGiven;
 
-  void add(po::options_description& options) {
-    counts.add(options);
-    options.add_options()("scale", po::value(&scale)->value_name("N"), "2^N nodes, instead of --nodes")(
-        "a", with_default(shares.a), "share of edges among the first half of the nodes")(
-        "b", with_default(shares.b), "from the first half to the second")(
-        "c", with_default(shares.c), "from the second half to the first")("d", with_default(shares.d),
-                                                                          "among the second half");
+  OptionList options() {
+    return counts.options({{"scale", &scale, "N", "2^N nodes, instead of --nodes"},
+                           {"a", &shares.a, "N", "share of edges among the first half of the nodes"},
+                           {"b", &shares.b, "N", "from the first half to the second"},
+                           {"c", &shares.c, "N", "from the second half to the first"},
+                           {"d", &shares.d, "N", "among the second half"}});
   }
   EdgeList draw(uint64_t seed) const {
     const bool scaled = scale != kNotGiven;
@@ -86,13 +83,11 @@ struct PowerLawOptions {
   Counts counts{100000, 1000000};
   PowerLaw law;
 
-  void add(po::options_description& options) {
-    counts.add(options);
-    options.add_options()("exponent", with_default(law.exponent),
-                          "the node of rank r draws edges in proportion to (r + shift)^-N")(
-        "shift", with_default(law.shift), "larger values bound the largest degrees")(
-        "skewed-sources", po::bool_switch(&law.skewed_sources),
-        "draw sources by the same law, not uniformly");
+  OptionList options() {
+    return counts.options(
+        {{"exponent", &law.exponent, "N", "the node of rank r draws edges in proportion to (r + shift)^-N"},
+         {"shift", &law.shift, "N", "larger values bound the largest degrees"},
+         {"skewed-sources", &law.skewed_sources, "", "draw sources by the same law, not uniformly"}});
   }
   EdgeList draw(uint64_t seed) const {
     PowerLaw both = law;
@@ -104,7 +99,7 @@ struct PowerLawOptions {
 struct ErdosRenyiOptions {
   Counts counts{100000, 1000000};
 
-  void add(po::options_description& options) { counts.add(options); }
+  OptionList options() { return counts.options(); }
   EdgeList draw(uint64_t seed) const {
     return erdos_renyi_graph(counts.nodes, counts.edges, seed, counts.undirected);
   }
@@ -113,10 +108,10 @@ struct ErdosRenyiOptions {
 struct GridOptions {
   int64_t rows = 300, columns = 300, edges = kNotGiven;
 
-  void add(po::options_description& options) {
-    options.add_options()("rows", with_default(rows), "rows")("columns", with_default(columns), "columns")(
-        "edges", po::value(&edges)->value_name("N"),
-        "directed edges to keep, drawn uniformly (default: all)");
+  OptionList options() {
+    return {{"rows", &rows, "N", "rows"},
+            {"columns", &columns, "N", "columns"},
+            {"edges", &edges, "N", "directed edges to keep, drawn uniformly (default: all)"}};
   }
   EdgeList draw(uint64_t seed) const {
     constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
@@ -131,9 +126,9 @@ struct StarOptions {
   int64_t leaves = 10000;
   bool outward = false;
 
-  void add(po::options_description& options) {
-    options.add_options()("leaves", with_default(leaves), "nodes around the centre, node 0")(
-        "outward", po::bool_switch(&outward), "edges from the centre, not to it");
+  OptionList options() {
+    return {{"leaves", &leaves, "N", "nodes around the centre, node 0"},
+            {"outward", &outward, "", "edges from the centre, not to it"}};
   }
   EdgeList draw(uint64_t) const { return star_graph(leaves, outward); }
 };
@@ -141,7 +136,7 @@ struct StarOptions {
 struct Preset {
   std::string name;
 
-  void add(po::options_description&) {}
+  OptionList options() { return {}; }
   EdgeList draw(uint64_t seed) const { return named_graph(name, seed); }
 };
 
@@ -162,19 +157,20 @@ Spec citation() {
   const auto o = std::make_shared<CitationOptions>();
   Spec spec{"citation",
             "a citation-like graph with bags of words or means of their vectors",
-            po::options_description("Options of citation"),
+            table_of({{"nodes", &o->nodes, "N", "nodes"},
+                      {"classes", &o->classes, "N", "classes"},
+                      {"features", &o->features, "N", "words in the vocabulary"},
+                      {"degree", &o->degree, "N", "mean number of neighbours"},
+                      {"homophily", &o->homophily, "N", "share of edges within a class"},
+                      {"words", &o->words, "N", "mean number of words per node"},
+                      {"signal", &o->signal, "N", "share of words drawn from the class's own distribution"},
+                      {"word-vectors", &o->word_vectors, "N",
+                       "width of dense features, means of word vectors as in ogbn-arxiv (0: bags of words)"},
+                      {"train-per-class", &o->train_per_class, "N", "training nodes per class"},
+                      {"val", &o->val, "N", "validation nodes"},
+                      {"test", &o->test, "N", "test nodes"}},
+                     "Options of citation"),
             {}};
-  spec.options.add_options()("nodes", with_default(o->nodes), "nodes")(
-      "classes", with_default(o->classes), "classes")("features", with_default(o->features),
-                                                      "words in the vocabulary")(
-      "degree", with_default(o->degree), "mean number of neighbours")("homophily", with_default(o->homophily),
-                                                                      "share of edges within a class")(
-      "words", with_default(o->words), "mean number of words per node")(
-      "signal", with_default(o->signal), "share of words drawn from the class's own distribution")(
-      "word-vectors", with_default(o->word_vectors),
-      "width of dense features, means of word vectors as in ogbn-arxiv (0: bags of words)")(
-      "train-per-class", with_default(o->train_per_class), "training nodes per class")(
-      "val", with_default(o->val), "validation nodes")("test", with_default(o->test), "test nodes");
   spec.make = [o](uint64_t seed) {
     o->seed = seed;
     return make_citation_dataset(*o);
@@ -185,17 +181,18 @@ Spec citation() {
 Spec planted() {
   const auto o = std::make_shared<PlantedOptions>();
   const auto bare = std::make_shared<bool>();
-  Spec spec{"planted",
-            "a planted partition of any size with class-dependent dense features",
-            po::options_description("Options of planted"),
-            {}};
-  spec.options.add_options()("nodes", with_default(o->nodes), "nodes")(
-      "classes", with_default(o->classes), "classes of equal size")("features", with_default(o->features),
-                                                                    "width of the features")(
-      "degree", with_default(o->degree), "mean number of neighbours")("homophily", with_default(o->homophily),
-                                                                      "share of edges within a class")(
-      "signal", with_default(o->signal), "distance of a class's mean from 0, with noise of deviation 1")(
-      "no-features", po::bool_switch(bare.get()), "classes and split, but no features");
+  Spec spec{
+      "planted",
+      "a planted partition of any size with class-dependent dense features",
+      table_of({{"nodes", &o->nodes, "N", "nodes"},
+                {"classes", &o->classes, "N", "classes of equal size"},
+                {"features", &o->features, "N", "width of the features"},
+                {"degree", &o->degree, "N", "mean number of neighbours"},
+                {"homophily", &o->homophily, "N", "share of edges within a class"},
+                {"signal", &o->signal, "N", "distance of a class's mean from 0, with noise of deviation 1"},
+                {"no-features", bare.get(), "", "classes and split, but no features"}},
+               "Options of planted"),
+      {}};
   spec.make = [o, bare](uint64_t seed) {
     ADJ_CHECK(o->features >= 1, "--features: expected 1 or more, got {}", o->features);
     if (*bare) o->features = 0;
@@ -232,8 +229,7 @@ Spec spec_named(const std::string& name) {
     if (spec.name == name) return std::move(spec);
     names.push_back(spec.name);
   }
-  throw UsageError(fmt::format("SPEC '{}': expected one of {}{}", name, fmt::join(names, ", "),
-                               did_you_mean(name, names)));
+  usage_fail("SPEC '{}': expected one of {}{}", name, fmt::join(names, ", "), did_you_mean(name, names));
 }
 
 }  // namespace adj::apps

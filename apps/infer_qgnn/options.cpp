@@ -11,16 +11,13 @@
 
 namespace adj::apps {
 
-namespace po = boost::program_options;
-
 namespace {
 
 constexpr const char* kUsage = "infer_qgnn MODEL.h5 DATA.h5 [OPTION]... | infer_qgnn MODEL.h5 --write FILE";
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 
 void check(const InferOptions& o) {
-  if (o.checkpoint.empty() || (o.data.empty() && o.write.empty()))
-    throw UsageError(fmt::format("expected {}", kUsage));
+  if (o.checkpoint.empty() || (o.data.empty() && o.write.empty())) usage_fail("expected {}", kUsage);
   RunFiles files;
   files.read("data", o.data);
   files.read("checkpoint", o.checkpoint);
@@ -35,12 +32,11 @@ void check(const InferOptions& o) {
   expect_one_of("batches", o.batches, {"device", "host"});
   (void)workers_of(o);
   if (o.keeps_batches() && o.workers != InferOptions().workers)
-    throw UsageError("--workers: requires --batches host");
+    usage_fail("--workers: requires --batches host");
   expect_one_of("sums", o.sums, {"auto", "bits", "bytes"});
   if (!o.compare.empty()) expect_one_of("compare", o.compare, {"float32"});
   if (o.sums == "bytes" && (o.all_steps || o.planes_alone))
-    throw UsageError(
-        fmt::format("--{}: requires --sums bits or auto", o.all_steps ? "all-steps" : "planes-alone"));
+    usage_fail("--{}: requires --sums bits or auto", o.all_steps ? "all-steps" : "planes-alone");
 }
 
 }  // namespace
@@ -59,43 +55,37 @@ int workers_of(const InferOptions& o) {
 
 std::optional<InferOptions> read_infer_options(int argc, char** argv) {
   InferOptions o;
-  po::options_description options("Options");
-  auto add = options.add_options();
-  add("checkpoint", po::value(&o.checkpoint)->value_name("FILE"),
-      "checkpoint of train_qgnn or train_graph_qgin, 1 to 8 bits in every layer; or a file of --write");
-  add("data", po::value(&o.data)->value_name("FILE"), "dataset of nodes or graphs");
-  add("device", with_default(o.device, "NAME"), "cpu, cuda, cuda:1, …");
-  add("parts", with_default(o.parts, "K"),
-      "for a model of nodes: number of METIS clusters (0: the dataset's nodes/part, or the graph as one "
-      "batch)");
-  add("parts-per-batch", with_default(o.parts_per_batch, "N"), "maximum clusters per batch");
-  add("batch-size", with_default(o.batch_size, "N"),
-      "for a model of graphs: graphs per batch (0: as in the training)");
-  add("batches", with_default(o.batches, "WHERE"),
-      "device (packed once and kept there) or host (built by --workers in every pass and transferred while "
-      "the device computes: for graphs that do not fit there)");
-  add_options(options, {training::workers_option(o.workers)});
-  add("sums", with_default(o.sums, "WAY"),
-      "sums over neighbours by bits (product with the adjacency), bytes (gathers) or auto (by counts); "
-      "results are identical");
-  add("all-steps", po::bool_switch(&o.all_steps), "do not skip empty tiles of the adjacency");
-  add("planes-alone", po::bool_switch(&o.planes_alone), "read the adjacency again for each bit plane");
-  add("compare", po::value(&o.compare)->value_name("WAY"),
-      "float32: also run the trained model over the same batches");
-  add("out", po::value(&o.out)->value_name("FILE"),
-      "write the predictions for every node or graph: FILE.csv, FILE.jsonl or FILE.h5");
-  add("write", po::value(&o.write)->value_name("FILE"),
-      "write the model with packed weights; usable as --checkpoint, with identical results");
-  add("repeats", with_default(o.repeats, "N"), "passes over all batches; the median time is reported");
-  add("threads", with_default(o.threads), "CPU threads (0: all)");
-  add("no-capture", po::bool_switch(&o.no_capture),
-      "on a GPU, launch each kernel instead of a CUDA graph (implied by --batches host)");
-  add("json", po::bool_switch(&o.json), "print the result as one line of JSON");
-  add("quiet", po::bool_switch(&o.quiet), "print only the result");
-  add("help", "print this");
-  po::positional_options_description positional;
-  positional.add("checkpoint", 1).add("data", 1);
-  if (!read_options(argc, argv, options, positional, kUsage,
+  const OptionList options{
+      {"checkpoint", &o.checkpoint, "FILE",
+       "checkpoint of train_qgnn or train_graph_qgin, 1 to 8 bits in every layer; or a file of --write"},
+      {"data", &o.data, "FILE", "dataset of nodes or graphs"},
+      {"device", &o.device, "NAME", "cpu, cuda, cuda:1, …"},
+      {"parts", &o.parts, "K",
+       "for a model of nodes: number of METIS clusters (0: the dataset's nodes/part, or the graph as one "
+       "batch)"},
+      {"parts-per-batch", &o.parts_per_batch, "N", "maximum clusters per batch"},
+      {"batch-size", &o.batch_size, "N", "for a model of graphs: graphs per batch (0: as in the training)"},
+      {"batches", &o.batches, "WHERE",
+       "device (packed once and kept there) or host (built by --workers in every pass and transferred while "
+       "the device computes: for graphs that do not fit there)"},
+      training::workers_option(o.workers),
+      {"sums", &o.sums, "WAY",
+       "sums over neighbours by bits (product with the adjacency), bytes (gathers) or auto (by counts); "
+       "results are identical"},
+      {"all-steps", &o.all_steps, "", "do not skip empty tiles of the adjacency"},
+      {"planes-alone", &o.planes_alone, "", "read the adjacency again for each bit plane"},
+      {"compare", &o.compare, "WAY", "float32: also run the trained model over the same batches"},
+      {"out", &o.out, "FILE",
+       "write the predictions for every node or graph: FILE.csv, FILE.jsonl or FILE.h5"},
+      {"write", &o.write, "FILE",
+       "write the model with packed weights; usable as --checkpoint, with identical results"},
+      {"repeats", &o.repeats, "N", "passes over all batches; the median time is reported"},
+      threads_option(o.threads),
+      {"no-capture", &o.no_capture, "",
+       "on a GPU, launch each kernel instead of a CUDA graph (implied by --batches host)"},
+      {"json", &o.json, "", "print the result as one line of JSON"},
+      {"quiet", &o.quiet, "", "print only the result"}};
+  if (!read_options(argc, argv, table_of(options), {"checkpoint", "data"}, kUsage,
                     "Runs a quantised model in integers over all batches of a dataset."))
     return {};
   check(o);
@@ -105,10 +95,10 @@ std::optional<InferOptions> read_infer_options(int argc, char** argv) {
 void check_batches(const InferOptions& o, const ModelDescription& model) {
   const bool clusters = o.parts > 0 || o.parts_per_batch != InferOptions().parts_per_batch;
   if (model.of_graphs() && clusters)
-    throw UsageError(fmt::format("--{}: {} is of graphs, expected --batch-size",
-                                 o.parts > 0 ? "parts" : "parts-per-batch", model.name));
+    usage_fail("--{}: {} is of graphs, expected --batch-size", o.parts > 0 ? "parts" : "parts-per-batch",
+               model.name);
   if (!model.of_graphs() && o.batch_size > 0)
-    throw UsageError(fmt::format("--batch-size: {} is of nodes, expected --parts", model.name));
+    usage_fail("--batch-size: {} is of nodes, expected --parts", model.name);
 }
 
 }  // namespace adj::apps

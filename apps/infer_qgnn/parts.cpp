@@ -1,26 +1,19 @@
 #include "parts.h"
 
+#include "../common/command_line.h"
+#include <adjoint/data/detail/batch_data.h>
 #include <adjoint/data/loader/cluster_loader.h>
 #include <adjoint/data/loader/graph_loader.h>
 #include <adjoint/graph/order/partition.h>
-
-#include <numeric>
 
 namespace adj::apps {
 
 namespace {
 
-/// 0, 1, …: int32 [n].
-Tensor numbers(int64_t n) {
-  std::vector<int32_t> all(static_cast<size_t>(n));
-  std::iota(all.begin(), all.end(), 0);
-  return Tensor::from(all);
-}
-
 Parts parts_of_graphs(const ModelDescription& model, const Dataset& data, const InferOptions& o) {
   const int64_t graphs = data.graph_offsets.numel() - 1,
                 at_once = o.batch_size > 0 ? o.batch_size : model.graphs_at_once;
-  const GraphLoader loader(data, numbers(graphs), {.batch_size = at_once, .backward = false});
+  const GraphLoader loader(data, detail::numbers(graphs), {.batch_size = at_once, .backward = false});
   return {loader.size(),
           fmt::format("{} graphs{}", at_once,
                       o.batch_size > 0 ? "" : ", as many as the training had (--batch-size)"),
@@ -32,7 +25,7 @@ Parts parts_of_graphs(const ModelDescription& model, const Dataset& data, const 
 
 Parts parts_of_nodes(const Dataset& data, const InferOptions& o) {
   const int64_t nodes = data.num_nodes();
-  if (o.parts > nodes) throw UsageError(fmt::format("--parts: expected {} at most, the nodes", nodes));
+  if (o.parts > nodes) usage_fail("--parts: expected {} at most, the nodes", nodes);
   const char* of = "all nodes (--parts)";
   Tensor part = Tensor::zeros({nodes}, DType::i32);
   if (o.parts > 0) {
@@ -42,7 +35,7 @@ Parts parts_of_nodes(const Dataset& data, const InferOptions& o) {
     part = data.part;
     of = "clusters of the dataset, nodes/part";
   }
-  const ClusterLoader loader(data.graph, data.x, {}, numbers(nodes), part,
+  const ClusterLoader loader(data.graph, data.x, {}, detail::numbers(nodes), part,
                              {.loading = {.batch_size = o.parts_per_batch, .backward = false}});
   return {loader.size(), of, [loader](int64_t i) {
             const SubgraphBatch batch = loader.batch(0, i);

@@ -1,5 +1,4 @@
-#include "notes.h"
-
+#include "report.h"
 #include <adjoint/core/text.h>
 
 #include <algorithm>
@@ -89,18 +88,15 @@ void note_classes(Notes& notes, const Dataset& data, const Counts& classes) {
 }
 
 void note_columns(Notes& notes, const LabelStatistics& l, const char* place) {
-  const auto say = [&](const std::vector<size_t>& constant) {
-    if (constant.empty()) return;
-    const std::vector<size_t> first(
-        constant.begin(), constant.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, constant.size())));
-    notes.say(place, "the same for every row in column {}", listed(first, std::ssize(constant)));
-  };
   std::vector<size_t> constant;
   for (size_t k = 0; k < l.positive.size(); ++k)
     if (l.positive[k] == 0 || l.positive[k] == l.rows) constant.push_back(k);
   for (size_t k = 0; k < l.ranges.size(); ++k)
     if (l.ranges[k].first == l.ranges[k].second) constant.push_back(k);
-  say(constant);
+  if (constant.empty()) return;
+  const auto count = std::ssize(constant);
+  constant.resize(std::min(kShown, constant.size()));
+  notes.say(place, "the same for every row in column {}", listed(constant, count));
 }
 
 /// Notes parts of a split that lack a class of the data.

@@ -76,7 +76,7 @@ GraphStatistics graph_statistics(const Tensor& offsets) {
 const Tensor& labels_of(const Dataset& data) {
   static const Tensor none;
   if (data.task == Task::none) return none;
-  return data.task == Task::graph_class || data.task == Task::graph_regression ? data.graph_y : data.y;
+  return data.labels();
 }
 
 std::vector<TileStatistics> tiles_of(const Csr& in_edges) {

@@ -54,7 +54,7 @@ models::ModelFamily family_named(const std::string& model) {
 std::pair<std::string, std::string> renaming(const std::string& text) {
   const size_t at = text.find('=');
   if (at == std::string::npos || at == 0 || at + 1 == text.size())
-    throw UsageError(fmt::format("--rename: expected OURS=THEIRS, got '{}'", text));
+    usage_fail("--rename: expected OURS=THEIRS, got '{}'", text);
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
@@ -69,29 +69,27 @@ void check_batches(PredictOptions& o) {
   const BatchOptions usual;
   for (const auto& [name, given] :
        {std::pair("batch-size", s.batch_size != usual.batch_size), {"workers", s.workers != usual.workers}})
-    if (given && s.evaluation == "graph")
-      throw UsageError(fmt::format("--{}: requires --evaluation layers", name));
+    if (given && s.evaluation == "graph") usage_fail("--{}: requires --evaluation layers", name);
 }
 
 void check(PredictOptions& o, const std::vector<std::string>& renamed) {
-  if (o.checkpoint.empty() == o.pyg_state.empty())
-    throw UsageError("expected either --checkpoint or --pyg-state");
+  if (o.checkpoint.empty() == o.pyg_state.empty()) usage_fail("expected either --checkpoint or --pyg-state");
   for (const auto& [name, value] : {std::pair("data", &o.data), {"out", &o.out}})
-    if (value->empty()) throw UsageError(fmt::format("--{}: expected a file", name));
+    if (value->empty()) usage_fail("--{}: expected a file", name);
   if (o.pyg_state.empty() != o.model.empty())
-    throw UsageError("--pyg-state and --model require each other: a checkpoint names its own model");
+    usage_fail("--pyg-state and --model require each other: a checkpoint names its own model");
   if (!o.pyg_state.empty()) {
     expect_one_of("features-scaling", o.features_scaling, {"auto", "none", "rows", "standard"});
     o.family.check(o.options);
   } else if (o.features_scaling != "none") {
-    throw UsageError("--features-scaling: requires --pyg-state, a checkpoint holds its own");
+    usage_fail("--features-scaling: requires --pyg-state, a checkpoint holds its own");
   }
   for (const std::string& text : renamed) o.names.insert(renaming(text));
   if (!o.task.empty()) (void)task_named("task", o.task);
   expect_integer("outputs", o.outputs, 0, std::numeric_limits<int32_t>::max());
   expect_integer("threads", o.threads, 0, kMaxThreads);
   check_batches(o);
-  if (!split_number(o.split)) throw UsageError("--split: expected a number, got 'all'");
+  if (!split_number(o.split)) usage_fail("--split: expected a number, got 'all'");
   RunFiles files;
   files.read("data", o.data);
   files.read("checkpoint", o.checkpoint);

@@ -8,36 +8,36 @@
 #include <optional>
 #include <string_view>
 
-// Node (or graph) data of loaders, and its gathering for batches. Errors begin with the loader's name.
+// Node (or graph) data of loaders, gathered for batches. Errors begin with the loader's name.
 
 namespace adj::detail {
 
-/// int32 or int64 [K], in [0, count), none twice, as int32 on `device`. Throws otherwise, naming the place in
-/// `what`.
+/// `items`, int32 or int64 [K], in [0, count), distinct, as int32 on `device`. Throws otherwise, naming the
+/// place in `what`.
 Tensor checked_items(std::string_view loader, std::string_view what, const Tensor& items, int64_t count,
                      Device device);
 /// 0, …, count - 1: int32, on the CPU.
 Tensor numbers(int64_t count);
 
-/// The dataset's features, which are read from their file where they were left there, for batches on `device`
-/// (absent: the dataset's). Throws where it has none.
+/// The dataset's features, in memory or in their file, for batches on `device` (absent: the dataset's).
+/// Throws if it has none.
 std::shared_ptr<const FeatureStore> features_of(std::string_view loader, const Dataset& data,
                                                 std::optional<Device> device);
 /// Throws unless these are features of `rows` nodes.
 void check_features(std::string_view loader, const std::shared_ptr<const FeatureStore>& x, int64_t nodes);
-/// x->gather(), which a user may have written, by the copy of the nodes that it reads: `here`, or `there` on
-/// `device`. Throws unless it gave as many rows as there are nodes, on `device`.
+/// x.gather() of the nodes `here`, or their copy `there` on `device` if it reads them there. Throws unless
+/// the result, of possibly user-defined code, has one row per node, on `device`.
 Features gather_features(std::string_view loader, const FeatureStore& x, const Tensor& here,
                          const Tensor& there, Device device);
 
 /// Throws unless `labels` are absent, [rows] or [rows, T].
 void check_labels(std::string_view loader, const Tensor& labels, int64_t rows);
-/// Row k is that of at[k], int32, where the labels are; absent where labels are.
+/// Row k is row at[k] (int32) of the labels, on their device; absent without labels.
 Tensor gather_labels(const Tensor& labels, const Tensor& at);
 
-/// Throws where a graph on `home` is to be sampled for another device than it is on, but for the CPU.
+/// Throws if a graph on the GPU `home` is sampled for another device.
 void check_sampled_for(std::string_view loader, Device home, Device device);
-/// Makes what options ask of a batch's structure.
+/// Builds the derived structures that the options request.
 void derive(const LoaderOptions& options, const Graph& graph);
 void derive(const LoaderOptions& options, const std::vector<Block>& blocks);
 

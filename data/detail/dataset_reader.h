@@ -55,7 +55,7 @@ class DatasetReader {
   std::optional<int64_t> members() const {
     return problems_.in("attribute task") ? std::nullopt : of_graphs() ? graphs_ : nodes_;
   }
-  bool of_graphs() const { return data_.task == Task::graph_class || data_.task == Task::graph_regression; }
+  bool of_graphs() const { return is_of_graphs(data_.task); }
   /// The expected extent of a dataset; any if it is unknown or already reported as wrong.
   int64_t extent(std::string_view path, std::optional<int64_t> rows) const {
     return problems_.in(path) ? kAny : rows.value_or(kAny);

@@ -10,6 +10,12 @@
 
 namespace adj::hdf5 {
 
+std::string unreadable() { return fmt::format("unreadable: the HDF5 library says \"{}\"", last_error()); }
+
+void fail(const std::string& place, const std::string& message) {
+  throw DataError(place.empty() ? message : fmt::format("{}: {}", place, message));
+}
+
 namespace {
 
 constexpr int kMaxDepth = 8;
@@ -23,11 +29,6 @@ constexpr size_t kMaxExpansion = 1100;
 constexpr size_t kSmall = size_t{1} << 20;  // sizes that are not checked
 /// Maximum total size of values listed under a second name, relative to the file size.
 constexpr size_t kMaxRepeated = 4;
-
-[[noreturn]] void fail(const std::string& place, const std::string& message) {
-  throw DataError(place.empty() ? message : fmt::format("{}: {}", place, message));
-}
-std::string unreadable() { return fmt::format("unreadable: the HDF5 library says \"{}\"", last_error()); }
 
 std::string join(const std::string& group, const std::string& name) {
   return group.empty() ? name : fmt::format("{}/{}", group, name);
@@ -217,20 +218,24 @@ void Directory::want_all(hid_t group, const std::string& path, int depth) {
   }
 }
 
+/// Callback of H5Literate and H5Aiterate2: adds a name; stops at too many.
+template <class Info>
+herr_t collect(hid_t, const char* name, const Info*, void* to) {
+  auto& names = *static_cast<std::vector<std::string>*>(to);
+  names.emplace_back(name);
+  return herr_t{names.size() > kMaxObjects};
+}
+
 std::vector<std::string> Directory::names_in(hid_t group, const std::string& path) const {
   std::vector<std::string> names;
   hsize_t position = 0;
-  const herr_t walked = H5Literate(
-      group, H5_INDEX_NAME, H5_ITER_NATIVE, &position,
-      [](hid_t, const char* name, const H5L_info_t*, void* to) {
-        auto& list = *static_cast<std::vector<std::string>*>(to);
-        const std::string_view text(name);
-        if (!text.empty() && text != "." && text.find('/') == std::string_view::npos) list.emplace_back(text);
-        return herr_t{list.size() > kMaxObjects};
-      },
-      &names);
+  const herr_t walked =
+      H5Literate(group, H5_INDEX_NAME, H5_ITER_NATIVE, &position, collect<H5L_info_t>, &names);
   if (walked < 0) fail(path, unreadable());
   if (walked > 0) fail(path, fmt::format("more than {} names in one group", kMaxObjects));
+  std::erase_if(names, [](const std::string& name) {
+    return name.empty() || name == "." || name.find('/') != std::string::npos;
+  });
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -245,14 +250,8 @@ void Directory::read_attribute(hid_t object, Found& to, const char* name) const 
 void Directory::read_attributes(hid_t object, Found& to, const std::string& path) const {
   std::vector<std::string> names;
   hsize_t position = 0;
-  const herr_t walked = H5Aiterate2(
-      object, H5_INDEX_NAME, H5_ITER_NATIVE, &position,
-      [](hid_t, const char* name, const H5A_info_t*, void* list) {
-        auto& all = *static_cast<std::vector<std::string>*>(list);
-        all.emplace_back(name);
-        return herr_t{all.size() > kMaxObjects};
-      },
-      &names);
+  const herr_t walked =
+      H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_NATIVE, &position, collect<H5A_info_t>, &names);
   if (walked < 0) fail(path, unreadable());
   if (walked > 0) fail(path, fmt::format("more than {} attributes of one object", kMaxObjects));
   for (const std::string& name : names) read_attribute(object, to, name.c_str());

@@ -11,6 +11,11 @@
 
 namespace adj::hdf5 {
 
+/// "unreadable: the HDF5 library says …".
+std::string unreadable();
+/// Throws DataError "PLACE: message"; without a place only the message.
+[[noreturn]] void fail(const std::string& place, const std::string& message);
+
 /// Value of an attribute by kind; unsupported kinds are listed but not read.
 struct AttributeValue {
   enum Kind : uint8_t { other, integer, number, text } kind = other;

@@ -53,11 +53,6 @@ void allow(size_t bytes) {
   if (const size_t now = address_space_in_use(); now > 0) set_limit(RLIMIT_AS, now + bytes + kSlack);
 }
 
-[[noreturn]] void unreadable(const std::string& place) {
-  const std::string reason = fmt::format("unreadable: the HDF5 library says \"{}\"", last_error());
-  throw DataError(place.empty() ? reason : fmt::format("{}: {}", place, reason));
-}
-
 class Service {
  public:
   std::string answer(std::string_view request) {
@@ -111,7 +106,7 @@ class Service {
     if (std::sscanf(reason.c_str(), "truncated file: eof = %llu, sblock->base_addr = %llu, stored_eof = %llu",
                     &have, &base, &want) == 3)
       throw DataError(fmt::format("truncated: {} bytes, expected {}", have, want));
-    unreadable("");
+    hdf5::fail("", unreadable());
   }
 
   std::string read(uint64_t index, uint64_t first, uint64_t rows) {
@@ -130,7 +125,7 @@ class Service {
       path_ = path;
     }
     const Handle type(H5Dget_type(dataset_.get()), H5Tclose), space(H5Dget_space(dataset_.get()), H5Sclose);
-    if (!dataset_ || !type || !space) unreadable(path);
+    if (!dataset_ || !type || !space) hdf5::fail(path, unreadable());
     std::string values(rows * row, '\0');
     std::vector<hsize_t> start(found.extents.size(), 0), count = found.extents;
     Handle memory(H5Screate(H5S_SCALAR), H5Sclose);
@@ -139,11 +134,11 @@ class Service {
       count[0] = rows;
       memory = Handle(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose);
       if (H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr) < 0)
-        unreadable(path);
+        hdf5::fail(path, unreadable());
     }
     const hid_t as = found.raw ? type.get() : memory_type(found.dtype);
     if (H5Dread(dataset_.get(), as, memory.get(), space.get(), H5P_DEFAULT, values.data()) < 0)
-      unreadable(path);
+      hdf5::fail(path, unreadable());
     return values;
   }
 

@@ -26,33 +26,14 @@ double polynomial(const std::array<double, N>& c, double x) {
 }  // namespace
 
 std::string_view name_of(ColumnTransform transform) {
-  switch (transform) {
-    case ColumnTransform::none:
-      return "none";
-    case ColumnTransform::standard:
-      return "standard";
-    case ColumnTransform::min_max:
-      return "min-max";
-    case ColumnTransform::quantile_normal:
-      return "quantile-normal";
-    case ColumnTransform::quantile_uniform:
-      return "quantile-uniform";
-  }
-  return "?";
+  constexpr std::string_view kNames[] = {"none", "standard", "min-max", "quantile-normal",
+                                         "quantile-uniform"};
+  return kNames[static_cast<size_t>(transform)];
 }
 
 std::string_view name_of(Imputation imputation) {
-  switch (imputation) {
-    case Imputation::most_frequent:
-      return "most-frequent";
-    case Imputation::mean:
-      return "mean";
-    case Imputation::median:
-      return "median";
-    case Imputation::zero:
-      return "zero";
-  }
-  return "?";
+  constexpr std::string_view kNames[] = {"most-frequent", "mean", "median", "zero"};
+  return kNames[static_cast<size_t>(imputation)];
 }
 
 float detail::imputed_value(Imputation imputation, std::vector<float> values) {

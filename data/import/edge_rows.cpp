@@ -33,4 +33,16 @@ Csr detail::edge_rows(int64_t nodes, const EdgeIndex& edges, bool inverse) {
   return csr;
 }
 
+EdgeIndex detail::edges_of(const Tensor& pairs) {
+  const int64_t edges = pairs.size(0);
+  EdgeIndex list{Tensor::empty({edges}, DType::i32), Tensor::empty({edges}, DType::i32)};
+  const int32_t* pair = pairs.data<int32_t>();
+  int32_t *src = list.src.mutable_data<int32_t>(), *dst = list.dst.mutable_data<int32_t>();
+  for (int64_t e = 0; e < edges; ++e) {
+    src[e] = pair[2 * e];
+    dst[e] = pair[2 * e + 1];
+  }
+  return list;
+}
+
 }  // namespace adj

@@ -51,17 +51,10 @@ std::optional<T> real_number(std::string_view text) {
 }  // namespace
 
 std::string_view name_of(Separator separator) {
-  switch (separator) {
-    case Separator::comma:
-      return "a comma";
-    case Separator::semicolon:
-      return "a semicolon";
-    case Separator::tab:
-      return "a tab";
-    case Separator::blanks:
-      return "blanks";
-  }
-  return "?";
+  return separator == Separator::comma       ? "a comma"
+         : separator == Separator::semicolon ? "a semicolon"
+         : separator == Separator::tab       ? "a tab"
+                                             : "blanks";
 }
 
 Separator separator_of(std::string_view line) {

@@ -2,11 +2,13 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/declared_counts.h>
 #include <adjoint/data/import/detail/column_numbers.h>
+#include <adjoint/data/import/detail/edge_rows.h>
 #include <adjoint/data/import/detail/graphland_info.h>
 #include <adjoint/data/import/detail/graphland_table.h>
 #include <adjoint/data/import/graphland.h>
 #include <adjoint/data/import/growing_rows.h>
 #include <adjoint/data/import/number_rows.h>
+#include <adjoint/graph/edge_attributes.h>
 #include <adjoint/graph/transforms.h>
 
 #include <algorithm>
@@ -44,7 +46,7 @@ class GraphLandReader {
     if (options_.split == Split3::THI) {
       make_snapshots(x);
     } else {
-      data_.graph = graph_of(nodes_, src_, dst_);
+      data_.graph = graph_of(nodes_, list_);
       set_split(parts_);
     }
     if (x.size(1) > 0) data_.x = Features(x);
@@ -93,7 +95,7 @@ class GraphLandReader {
     }
     table.expect_rows(nodes_);
     if (std::all_of(targets_.begin(), targets_.end(), [](float y) { return std::isnan(y); }))
-      table.fail_file(fmt::format("no node has a {}", info_.target));
+      table.fail_file("no node has a {}", info_.target);
   }
 
   /// A node may be in a part without having a label: it then counts as a node of that part in THI, but is in
@@ -117,8 +119,7 @@ class GraphLandReader {
     table.expect_rows(nodes_);
     for (size_t p = 0; p < 3; ++p)
       if (!labelled[p])
-        table.fail_file(
-            fmt::format("no node with a {} is in {}, expected one at least", info_.target, kParts[p]));
+        table.fail_file("no node with a {} is in {}, expected one at least", info_.target, kParts[p]);
   }
 
   /// Checks the header; without one the first edge would be lost.
@@ -145,14 +146,7 @@ class GraphLandReader {
                                                      .most = nodes_ - 1});
     const int64_t edges = pairs.size(0);
     if (edges > kMost / 2) source.fail(0, "{} edges, expected at most {}", edges, kMost / 2);
-    src_ = Tensor::empty({edges}, DType::i32);
-    dst_ = Tensor::empty({edges}, DType::i32);
-    const int32_t* pair = pairs.data<int32_t>();
-    int32_t *from = src_.mutable_data<int32_t>(), *to = dst_.mutable_data<int32_t>();
-    for (int64_t e = 0; e < edges; ++e) {
-      from[e] = pair[2 * e];
-      to[e] = pair[2 * e + 1];
-    }
+    list_ = detail::edges_of(pairs);
   }
 
   /// True if fitted transforms use this node.
@@ -294,8 +288,8 @@ class GraphLandReader {
                 labels.expected());
   }
 
-  Graph graph_of(int64_t nodes, const Tensor& src, const Tensor& dst) const {
-    const Graph graph = Graph::from_coo(nodes, src, dst);
+  Graph graph_of(int64_t nodes, const EdgeIndex& edges) const {
+    const Graph graph = Graph::from_coo(nodes, edges.src, edges.dst);
     return Graph(options_.undirected ? to_undirected(graph).relation() : graph.relation());
   }
 
@@ -309,7 +303,7 @@ class GraphLandReader {
       if (parts[i] != kNone && labelled) nodes[parts[i]].push_back(static_cast<int32_t>(i));
     }
     data_.splits = {{Tensor::from(nodes[0]), Tensor::from(nodes[1]), Tensor::from(nodes[2])}};
-    data_.use_split(0);
+    data_.use_first_split();
   }
 
   /// The graphs at training, validation and test time, one after another.
@@ -317,7 +311,7 @@ class GraphLandReader {
     std::vector<int32_t> src, dst, node_of;
     std::vector<uint8_t> parts;
     std::vector<int64_t> offsets{0};
-    const int32_t *from = src_.data<int32_t>(), *to = dst_.data<int32_t>();
+    const int32_t *from = list_.src.data<int32_t>(), *to = list_.dst.data<int32_t>();
     for (uint8_t p = 0; p < 3; ++p) {
       std::vector<int32_t> number(static_cast<size_t>(nodes_), -1);
       for (size_t i = 0; i < number.size(); ++i) {
@@ -329,7 +323,7 @@ class GraphLandReader {
         parts.push_back(parts_[i] == p ? p : kNone);
       }
       offsets.push_back(static_cast<int64_t>(node_of.size()));
-      for (int64_t e = 0; e < src_.numel(); ++e) {
+      for (int64_t e = 0; e < list_.src.numel(); ++e) {
         const int32_t a = number[static_cast<size_t>(from[e])], b = number[static_cast<size_t>(to[e])];
         if (a < 0 || b < 0) continue;
         src.push_back(a);
@@ -338,30 +332,14 @@ class GraphLandReader {
       if (static_cast<int64_t>(src.size()) > kMost / 2)
         data_fail("{}: more than {} edges in its three graphs", excerpt(folder_), kMost / 2);
     }
-    const auto nodes = static_cast<int64_t>(node_of.size());
-    src_ = Tensor::from(src);
-    dst_ = Tensor::from(dst);
-    data_.graph = graph_of(nodes, src_, dst_);
+    list_ = {Tensor::from(src), Tensor::from(dst)};
+    data_.graph = graph_of(std::ssize(node_of), list_);
     data_.graph_offsets = Tensor::from(offsets);
     data_.node_ids = Tensor::from(std::vector<int64_t>(node_of.begin(), node_of.end()));
-    x = rows_of(x, node_of);
-    data_.y =
-        data_.task == Task::node_class ? entries_of<int32_t>(data_.y, node_of) : rows_of(data_.y, node_of);
+    const Tensor nodes = Tensor::from(node_of);
+    x = detail::gather_edges(x, nodes);
+    data_.y = detail::gather_edges(data_.y, nodes);
     set_split(parts);
-  }
-
-  static Tensor rows_of(const Tensor& x, const std::vector<int32_t>& nodes) {
-    const int64_t width = x.size(1);
-    Tensor rows = Tensor::empty({static_cast<int64_t>(nodes.size()), width});
-    float* to = rows.mutable_data<float>();
-    for (int32_t node : nodes) to = std::copy_n(x.data<float>() + node * width, width, to);
-    return rows;
-  }
-  template <class T>
-  static Tensor entries_of(const Tensor& y, const std::vector<int32_t>& nodes) {
-    std::vector<T> entries;
-    for (int32_t node : nodes) entries.push_back(y.data<T>()[node]);
-    return Tensor::from(entries);
   }
 
   static constexpr uint8_t kTrain = 0, kNone = 3;
@@ -373,24 +351,15 @@ class GraphLandReader {
   Tensor numbers_, categories_;  // [N, numerical and fractions] with NaN, [N, categorical]
   std::vector<float> targets_;
   std::vector<uint8_t> parts_;
-  Tensor src_, dst_;
+  EdgeIndex list_;
   Dataset data_;
 };
 
 }  // namespace
 
 std::string_view name_of(GraphLandOptions::Split split) {
-  switch (split) {
-    case Split3::RL:
-      return "RL";
-    case Split3::RH:
-      return "RH";
-    case Split3::TH:
-      return "TH";
-    case Split3::THI:
-      return "THI";
-  }
-  return "?";
+  constexpr std::string_view kNames[] = {"RL", "RH", "TH", "THI"};
+  return kNames[static_cast<size_t>(split)];
 }
 
 Dataset import_graphland(const std::string& folder, const GraphLandOptions& options) {

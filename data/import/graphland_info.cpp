@@ -32,13 +32,13 @@ class InfoReader {
     try {
       root_ = YAML::Load(read_text(path_));
     } catch (const YAML::Exception& error) {
-      fail(error.mark, fmt::format("not YAML: {}", error.msg));
+      fail(error.mark, "not YAML: {}", error.msg);
     }
     if (!root_.IsMap()) fail(root_.Mark(), "no keys with values, expected task, target_name and others");
     std::set<std::string> keys;
     for (const auto& entry : root_)
       if (entry.first.IsScalar() && !keys.insert(entry.first.Scalar()).second)
-        fail(entry.first.Mark(), fmt::format("the key {} twice", entry.first.Scalar()));
+        fail(entry.first.Mark(), "the key {} twice", entry.first.Scalar());
   }
 
   Info read() {
@@ -49,9 +49,10 @@ class InfoReader {
     } else if (task == "multiclass_classification") {
       info.task = Info::Kind::multiclass;
     } else if (task != "binary_classification") {
-      fail(root_["task"].Mark(), fmt::format("task \"{}\", expected binary_classification, "
-                                             "multiclass_classification or regression",
-                                             task));
+      fail(root_["task"].Mark(),
+           "task \"{}\", expected binary_classification, "
+           "multiclass_classification or regression",
+           task);
     }
     info.target = scalar("target_name");
     const std::vector<std::string> numerical = names("numerical_features_names");
@@ -63,26 +64,27 @@ class InfoReader {
     for (const std::string& name : info.categorical)
       if (std::find(numerical.begin(), numerical.end(), name) != numerical.end() ||
           std::find(info.fraction.begin(), info.fraction.end(), name) != info.fraction.end())
-        fail(root_["categorical_features_names"].Mark(),
-             fmt::format("{} among the numerical features too", name));
+        fail(root_["categorical_features_names"].Mark(), "{} among the numerical features too", name);
     return info;
   }
 
  private:
-  [[noreturn]] void fail(const YAML::Mark& mark, const std::string& message) const {
+  template <class... Args>
+  [[noreturn]] void fail(const YAML::Mark& mark, fmt::format_string<Args...> format, Args&&... args) const {
+    const std::string message = fmt::format(format, std::forward<Args>(args)...);
     if (mark.is_null()) data_fail("{}: {}", excerpt(path_), excerpt(message));
     data_fail("{}:{}: {}", excerpt(path_), mark.line + 1, excerpt(message));
   }
 
   YAML::Node value(const char* key) const {
     const YAML::Node node = root_[key];
-    if (!node) fail(root_.Mark(), fmt::format("the key {} is missing", key));
+    if (!node) fail(root_.Mark(), "the key {} is missing", key);
     return node;
   }
 
   std::string scalar(const char* key) const {
     const YAML::Node node = value(key);
-    if (!node.IsScalar() || node.Scalar().empty()) fail(node.Mark(), fmt::format("{}: expected a text", key));
+    if (!node.IsScalar() || node.Scalar().empty()) fail(node.Mark(), "{}: expected a text", key);
     return node.Scalar();
   }
 
@@ -90,16 +92,16 @@ class InfoReader {
     const YAML::Node node = value(key);
     if (node.IsNull()) return {};
     if (!node.IsSequence() || node.size() > kMostColumns)
-      fail(node.Mark(), fmt::format("{}: expected a list of at most {} names", key, kMostColumns));
+      fail(node.Mark(), "{}: expected a list of at most {} names", key, kMostColumns);
     std::vector<std::string> names;
     for (const YAML::Node& entry : node) {
-      if (!entry.IsScalar()) fail(entry.Mark(), fmt::format("{}: expected names of columns", key));
+      if (!entry.IsScalar()) fail(entry.Mark(), "{}: expected names of columns", key);
       names.push_back(entry.Scalar());
     }
     std::vector<std::string> sorted = names;
     std::sort(sorted.begin(), sorted.end());
     if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
-      fail(node.Mark(), fmt::format("{}: {} twice", key, *twice));
+      fail(node.Mark(), "{}: {} twice", key, *twice);
     return names;
   }
 

@@ -65,6 +65,4 @@ void NodeTable::fail(size_t column, std::string_view expected) const {
               expected);
 }
 
-void NodeTable::fail_file(const std::string& message) const { source_.fail(0, "{}", message); }
-
 }  // namespace adj::graphland

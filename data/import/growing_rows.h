@@ -47,7 +47,6 @@ class GrowingRows {
     });
     return all;
   }
-  Tensor take() { return take({size_}); }
 
   /// Calls f(values) for each piece in order, and frees it.
   template <class F>

@@ -104,10 +104,7 @@ void read_node_files(const NodeFiles& files, const std::optional<std::string>& c
     split.test = part(files.test);
     data.splits.push_back(std::move(split));
   }
-  if (data.splits.empty())
-    data.train = data.val = data.test = Tensor::empty({0}, DType::i32);
-  else
-    data.use_split(0);
+  data.use_first_split();
 }
 
 }  // namespace adj

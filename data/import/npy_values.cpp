@@ -1,5 +1,6 @@
 #include <adjoint/core/detail/half.h>
 #include <adjoint/core/error.h>
+#include <adjoint/data/detail/shape_text.h>
 #include <adjoint/data/import/detail/npy_values.h>
 
 #include <algorithm>
@@ -83,16 +84,6 @@ void dispatch(const NpyHeader& header, F&& f) {
   }
 }
 
-/// Position of an element: "row 3, column 1".
-std::string place_text(const std::vector<int64_t>& shape, int64_t place) {
-  if (shape.empty()) return "its only element";
-  if (shape.size() == 1) return fmt::format("position {}", place);
-  if (shape.size() == 2) return fmt::format("row {}, column {}", place / shape[1], place % shape[1]);
-  std::vector<int64_t> index(shape.size());
-  for (size_t d = shape.size(); d-- > 0; place /= shape[d]) index[d] = place % shape[d];
-  return fmt::format("[{}]", fmt::join(index, ", "));
-}
-
 std::string expected_text(DType as) {
   if (as == DType::u8) return "integers from 0 to 255";
   if (is_floating(as)) return fmt::format("numbers that {} holds", name_of(as));
@@ -131,9 +122,8 @@ void NpyValues::take_as(const char* from, size_t bytes) {
       const S value = load<S>(from, header_.swapped);
       const int64_t place = transposed_ ? places_.next() : at_;
       if (!converts(value, to + place)) [[unlikely]]
-        throw DataError(fmt::format("{} at {}, expected {}", number_text(value),
-                                    place_text(header_.shape, place),
-                                    std::is_same_v<S, Bool> ? "bools, 0 or 1" : expected_text(to_.dtype())));
+        data_fail("{} at {}, expected {}", number_text(value), detail::place_text(header_.shape, place),
+                  std::is_same_v<S, Bool> ? "bools, 0 or 1" : expected_text(to_.dtype()));
     }
   });
 }

@@ -1,5 +1,6 @@
 #include <adjoint/core/progress.h>
 #include <adjoint/core/text.h>
+#include <adjoint/data/detail/shape_text.h>
 #include <adjoint/data/import/detail/npy_values.h>
 #include <adjoint/data/import/detail/npz_archive.h>
 #include <adjoint/data/import/npz.h>
@@ -13,16 +14,12 @@ namespace adj {
 
 namespace {
 
+using detail::shape_text;
+
 constexpr size_t kBlock = size_t{256} << 10;          // bytes read and converted at once
 constexpr uint64_t kFreeBytes = uint64_t{256} << 20;  // that any file may be decompressed to
 constexpr uint64_t kMostRatio = 200;
 constexpr uint64_t kWorthABar = uint64_t{64} << 20;
-
-std::string shape_text(const std::vector<int64_t>& shape) {
-  std::vector<std::string> extents;
-  for (int64_t extent : shape) extents.push_back(extent < 0 ? "*" : std::to_string(extent));
-  return fmt::format("[{}]", fmt::join(extents, ", "));
-}
 
 }  // namespace
 
@@ -52,16 +49,15 @@ struct NpzReader::Impl {
       archive.fail(name_of, "not an array of numpy's (.npy)");
     const int version = static_cast<unsigned char>(head[6]);
     if (version < 1 || version > 3)
-      archive.fail(name_of, fmt::format("version {} of numpy's format, expected 1 to 3", version));
+      archive.fail(name_of, "version {} of numpy's format, expected 1 to 3", version);
     const auto byte = [&](size_t k) { return size_t{static_cast<unsigned char>(head[k])}; };
     const size_t preamble = version == 1 ? 10 : 12;
     const size_t length =
         version == 1 ? byte(8) | byte(9) << 8 : byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24;
     if (length > kNpyLongestText)
-      archive.fail(name_of,
-                   fmt::format("a header of {} bytes, expected at most {}", length, kNpyLongestText));
+      archive.fail(name_of, "a header of {} bytes, expected at most {}", length, kNpyLongestText);
     std::string text = head.substr(preamble);
-    if (length < text.size()) archive.fail(name_of, fmt::format("a header of {} bytes, too short", length));
+    if (length < text.size()) archive.fail(name_of, "a header of {} bytes, too short", length);
     const size_t begun = text.size();
     text.resize(length);
     if (stream.read(text.data() + begun, length - begun) < length - begun)
@@ -69,7 +65,7 @@ struct NpzReader::Impl {
     try {
       array.header = parse_npy_header(text);
     } catch (const DataError& error) {
-      archive.fail(name_of, error.what());
+      archive.fail_with(name_of, error.what());
     }
     array.values_at = preamble + length;
   }
@@ -80,14 +76,13 @@ struct NpzReader::Impl {
     const auto count = static_cast<uint64_t>(array.header->numel());
     const uint64_t values = count * array.header->width;
     if (array.bytes() - array.values_at != values || array.bytes() < array.values_at)
-      archive.fail(name_of, fmt::format("{} {} takes {} bytes, but {} stand in the archive",
-                                        shape_text(array.header->shape), array.header->type, values,
-                                        array.bytes() - std::min(array.bytes(), array.values_at)));
+      archive.fail(name_of, "{} {} takes {} bytes, but {} stand in the archive",
+                   shape_text(array.header->shape), array.header->type, values,
+                   array.bytes() - std::min(array.bytes(), array.values_at));
     unpacked += count * bytes_each;
     if (unpacked > std::max(kFreeBytes, kMostRatio * archive.file_bytes()))
-      archive.fail(name_of,
-                   fmt::format("{} bytes out of a file of {}, expected at most {} times as many: a zip bomb?",
-                               unpacked, archive.file_bytes(), kMostRatio));
+      archive.fail(name_of, "{} bytes out of a file of {}, expected at most {} times as many: a zip bomb?",
+                   unpacked, archive.file_bytes(), kMostRatio);
   }
 
   /// Calls take(values, count) over the array's bytes, block by block in file order.
@@ -107,13 +102,13 @@ struct NpzReader::Impl {
     for (uint64_t left = bytes; left > 0;) {
       const size_t n = std::min<uint64_t>(left, block.size());
       if (const size_t got = stream.read(block.data(), n); got < n)
-        archive.fail(name_of, fmt::format("ends after {} of {} bytes: truncated", bytes - left + got, bytes));
+        archive.fail(name_of, "ends after {} of {} bytes: truncated", bytes - left + got, bytes);
       take(block.data(), n);
       if (bar) bar->advance(static_cast<int64_t>(((bytes - left + n) >> 20) - ((bytes - left) >> 20)));
       left -= n;
     }
     if (stream.read(block.data(), 1) != 0)
-      archive.fail(name_of, fmt::format("more than the {} bytes that its shape takes", bytes));
+      archive.fail(name_of, "more than the {} bytes that its shape takes", bytes);
   }
 };
 
@@ -143,7 +138,7 @@ std::vector<std::string> NpzReader::names() const {
 bool NpzReader::has(std::string_view name) const { return impl_->arrays.find(name) != impl_->arrays.end(); }
 
 void NpzReader::fail_with(std::string_view array, const std::string& message) const {
-  impl_->archive.fail(array, message);
+  impl_->archive.fail_with(array, message);
 }
 
 const NpzReader::Array& NpzReader::array(std::string_view name) const {
@@ -188,32 +183,17 @@ bool NpzReader::is_integer(std::string_view name) const {
 
 Tensor NpzReader::tensor(std::string_view name) const {
   const DType as = dtype(name);
-  const std::vector<int64_t>& n = shape(name);
-  switch (n.size()) {
-    case 0:
-      return tensor(name, as, {});
-    case 1:
-      return tensor(name, as, {n[0]});
-    case 2:
-      return tensor(name, as, {n[0], n[1]});
-    case 3:
-      return tensor(name, as, {n[0], n[1], n[2]});
-    case 4:
-      return tensor(name, as, {n[0], n[1], n[2], n[3]});
-    default:
-      fail(name, "{} dimensions, expected at most 4", n.size());
-  }
+  if (shape(name).size() > 4) fail(name, "{} dimensions, expected at most 4", shape(name).size());
+  return tensor(name, as, shape(name));
 }
 
-Tensor NpzReader::tensor(std::string_view name, DType as, std::initializer_list<int64_t> shape) const {
+Tensor NpzReader::tensor(std::string_view name, DType as, const std::vector<int64_t>& shape) const {
   ADJ_CHECK(as != DType::bits && as != DType::bf16, "npz: {} is not read as {}", name, name_of(as));
   (void)dtype(name);
   const Array& facts = array(name);
   const NpyHeader& header = *facts.header;
-  const bool fits = header.shape.size() == shape.size() &&
-                    std::equal(shape.begin(), shape.end(), header.shape.begin(),
-                               [](int64_t wanted, int64_t found) { return wanted == -1 || wanted == found; });
-  if (!fits) fail(name, "shape {}, expected {}", shape_text(header.shape), shape_text(shape));
+  if (!detail::has_shape(header.shape, shape))
+    fail(name, "shape {}, expected {}", shape_text(header.shape), shape_text(shape));
   if (!is_floating(as) && !is_integer(name))
     fail(name, "elements of the type {}, expected integers", header.type);
   impl_->check_size(name, facts, size_of(as));
@@ -224,26 +204,17 @@ Tensor NpzReader::tensor(std::string_view name, DType as, std::initializer_list<
     try {
       values.take(bytes, n);
     } catch (const DataError& error) {
-      impl_->archive.fail(name, error.what());
+      impl_->archive.fail_with(name, error.what());
     }
   });
   return result;
 }
 
 int64_t NpzReader::integer(std::string_view name) const {
-  if (array(name).header->numel() != 1) fail(name, "shape {}, expected one integer", shape_text(shape(name)));
-  Tensor value;
-  switch (shape(name).size()) {
-    case 0:
-      value = tensor(name, DType::i64, {});
-      break;
-    case 1:
-      value = tensor(name, DType::i64, {1});
-      break;
-    default:
-      fail(name, "shape {}, expected one integer", shape_text(shape(name)));
-  }
-  return value.data<int64_t>()[0];
+  const NpyHeader& header = *array(name).header;
+  if (header.numel() != 1 || header.shape.size() > 1)
+    fail(name, "shape {}, expected one integer", shape_text(header.shape));
+  return tensor(name, DType::i64, header.shape).data<int64_t>()[0];
 }
 
 std::string NpzReader::text(std::string_view name) const {

@@ -2,7 +2,6 @@
 
 #include <adjoint/core/tensor.h>
 
-#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -51,7 +50,7 @@ class NpzReader {
   /// Same with this shape, converted: to uint8, int32 and int64 from bools and integers that fit, to float32
   /// and float64 from any numbers; finite values must stay finite in float32. Throws naming the first element
   /// that does not fit.
-  Tensor tensor(std::string_view name, DType as, std::initializer_list<int64_t> shape) const;
+  Tensor tensor(std::string_view name, DType as, const std::vector<int64_t>& shape) const;
   /// A single integer.
   int64_t integer(std::string_view name) const;
   /// A single string, of bytes or characters.

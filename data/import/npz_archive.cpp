@@ -21,8 +21,8 @@ constexpr uint64_t kDeflateRatio = 1032;  // deflate's limit: nearly one bit for
 void NpzArchive::Discard::operator()(zip* archive) const { zip_discard(archive); }
 void NpzArchive::Stream::Close::operator()(zip_file* file) const { zip_fclose(file); }
 
-void NpzArchive::fail(std::string_view array, const std::string& message) const {
-  throw DataError(fmt::format("{}: {}: {}", excerpt(name_), excerpt(array), excerpt(message)));
+void NpzArchive::fail_with(std::string_view array, const std::string& message) const {
+  data_fail("{}: {}: {}", excerpt(name_), excerpt(array), excerpt(message));
 }
 
 /// Explains why an archive cannot be opened, from its first bytes.
@@ -112,18 +112,18 @@ NpzArchive::Stream NpzArchive::stream(const std::string& array) const {
   const Entry& facts = entries_.at(array);
   if (facts.encrypted) fail(array, "encrypted, expected plain");
   if (facts.method != ZIP_CM_STORE && facts.method != ZIP_CM_DEFLATE)
-    fail(array, fmt::format("compressed by method {}, expected stored or deflated", facts.method));
+    fail(array, "compressed by method {}, expected stored or deflated", facts.method);
   if (facts.packed > bytes_)
-    fail(array, fmt::format("{} bytes in a file of {}: truncated or damaged", facts.packed, bytes_));
+    fail(array, "{} bytes in a file of {}: truncated or damaged", facts.packed, bytes_);
   if (facts.method == ZIP_CM_STORE ? facts.bytes != facts.packed
                                    : facts.bytes > kDeflateRatio * facts.packed + 64)
-    fail(array, fmt::format("{} bytes out of {}, more than there can be: damaged, or a zip bomb", facts.bytes,
-                            facts.packed));
+    fail(array, "{} bytes out of {}, more than there can be: damaged, or a zip bomb", facts.bytes,
+         facts.packed);
   Stream stream;
   stream.archive_ = this;
   stream.array_ = array;
   stream.file_.reset(zip_fopen_index(zip_.get(), facts.index, ZIP_FL_UNCHANGED));
-  if (!stream.file_) fail(array, fmt::format("damaged: {}", zip_error_strerror(zip_get_error(zip_.get()))));
+  if (!stream.file_) fail(array, "damaged: {}", zip_error_strerror(zip_get_error(zip_.get())));
   return stream;
 }
 
@@ -131,7 +131,7 @@ size_t NpzArchive::Stream::read(void* to, size_t bytes) {
   size_t done = 0;
   while (done < bytes) {
     const zip_int64_t got = zip_fread(file_.get(), static_cast<char*>(to) + done, bytes - done);
-    if (got < 0) archive_->fail(array_, fmt::format("damaged: {}", zip_file_strerror(file_.get())));
+    if (got < 0) archive_->fail(array_, "damaged: {}", zip_file_strerror(file_.get()));
     if (got == 0) break;
     done += static_cast<size_t>(got);
   }

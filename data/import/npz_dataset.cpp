@@ -1,5 +1,5 @@
 #include <adjoint/core/text.h>
-#include <adjoint/data/import/detail/npz_layouts.h>
+#include <adjoint/data/import/detail/npz_fields.h>
 #include <adjoint/data/import/npz_dataset.h>
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 #include <adjoint/data/detail/declared_counts.h>
 #include <adjoint/data/detail/labels.h>
+#include <adjoint/data/detail/shape_text.h>
 #include <adjoint/data/import/detail/npz_fields.h>
 
 #include <algorithm>
@@ -12,30 +13,28 @@ namespace adj::npz {
 
 namespace {
 
-constexpr std::string_view kParts[] = {"", "train", "val", "test"};
+using detail::place_text;
 
-std::string place_text(const Tensor& of, int64_t k) {
-  if (of.dims() != 2) return fmt::format("position {}", k);
-  return fmt::format("row {}, column {}", k / of.size(1), k % of.size(1));
-}
+constexpr std::string_view kParts[] = {"", "train", "val", "test"};
 
 }  // namespace
 
-Tensor indices(const NpzReader& z, std::string_view name, std::initializer_list<int64_t> shape, int64_t from,
+Tensor indices(const NpzReader& z, std::string_view name, const std::vector<int64_t>& shape, int64_t from,
                int64_t to) {
   Tensor values = z.tensor(name, DType::i32, shape);
   const int32_t* x = values.data<int32_t>();
   for (int64_t k = 0; k < values.numel(); ++k)
     if (x[k] < from || x[k] > to)
-      z.fail(name, "{} at {}, expected {} to {}", x[k], place_text(values, k), from, to);
+      z.fail(name, "{} at {}, expected {} to {}", x[k], place_text(z.shape(name), k), from, to);
   return values;
 }
 
-Tensor finite(const NpzReader& z, std::string_view name, std::initializer_list<int64_t> shape) {
+Tensor finite(const NpzReader& z, std::string_view name, const std::vector<int64_t>& shape) {
   Tensor values = z.tensor(name, DType::f32, shape);
   const float* x = values.data<float>();
   for (int64_t k = 0; k < values.numel(); ++k)
-    if (!std::isfinite(x[k])) z.fail(name, "{} at {}, expected finite numbers", x[k], place_text(values, k));
+    if (!std::isfinite(x[k]))
+      z.fail(name, "{} at {}, expected finite numbers", x[k], place_text(z.shape(name), k));
   return values;
 }
 
@@ -74,14 +73,10 @@ Tensor rows_of(const Csr& csr) {
   return rows;
 }
 
-void expect_shape(const NpzReader& z, std::string_view name, std::initializer_list<int64_t> shape) {
+void expect_shape(const NpzReader& z, std::string_view name, const std::vector<int64_t>& shape) {
   const std::vector<int64_t>& found = z.shape(name);
-  if (found.size() == shape.size() && std::equal(found.begin(), found.end(), shape.begin(),
-                                                 [](int64_t a, int64_t b) { return b == -1 || a == b; }))
-    return;
-  std::vector<std::string> extents;
-  for (int64_t extent : shape) extents.push_back(extent < 0 ? "*" : std::to_string(extent));
-  z.fail(name, "shape [{}], expected [{}]", fmt::join(found, ", "), fmt::join(extents, ", "));
+  if (!detail::has_shape(found, shape))
+    z.fail(name, "shape {}, expected {}", detail::shape_text(found), detail::shape_text(shape));
 }
 
 void check_nodes(const NpzReader& z, std::string_view name, int64_t nodes) {
@@ -143,7 +138,7 @@ void Splits::put_into(Dataset& data, std::array<std::string_view, 3> names) cons
     }
     data.splits.push_back({parts[0], parts[1], parts[2]});
   }
-  data.use_split(0);
+  data.use_first_split();
 }
 
 void set_masks(Dataset& data, const NpzReader& z, std::array<std::string_view, 3> names, bool split_first) {
@@ -169,8 +164,6 @@ void set_masks(Dataset& data, const NpzReader& z, std::array<std::string_view, 3
   }
   splits.put_into(data, names);
 }
-
-void set_no_split(Dataset& data) { data.train = data.val = data.test = Tensor::empty({0}, DType::i32); }
 
 std::string stem(const NpzReader& z) { return std::filesystem::path(z.file()).stem().string(); }
 

@@ -1,6 +1,5 @@
 #include <adjoint/data/detail/declared_counts.h>
 #include <adjoint/data/import/detail/npz_fields.h>
-#include <adjoint/data/import/detail/npz_layouts.h>
 #include <adjoint/graph/transforms.h>
 
 #include <algorithm>
@@ -80,7 +79,7 @@ Dataset read_gnn_benchmark(const NpzReader& z) {
   data.x = read_features(z, nodes);
   if (z.has("labels_data")) z.fail("labels_data", "labels as a sparse matrix, expected one a node in labels");
   if (z.has("labels")) set_classes(data, z, "labels");
-  set_no_split(data);
+  data.use_first_split();
   return data;
 }
 

@@ -1,5 +1,5 @@
+#include <adjoint/data/import/detail/edge_rows.h>
 #include <adjoint/data/import/detail/npz_fields.h>
-#include <adjoint/data/import/detail/npz_layouts.h>
 #include <adjoint/graph/transforms.h>
 
 namespace adj::npz {
@@ -13,15 +13,7 @@ Dataset read_heterophilous(const NpzReader& z) {
   Dataset data;
   data.name = stem(z);
   {
-    const Tensor pairs = indices(z, "edges", {-1, 2}, 0, nodes - 1);
-    const int64_t edges = pairs.size(0);
-    Tensor src = Tensor::empty({edges}, DType::i32), dst = Tensor::empty({edges}, DType::i32);
-    const int32_t* pair = pairs.data<int32_t>();
-    int32_t *from = src.mutable_data<int32_t>(), *to = dst.mutable_data<int32_t>();
-    for (int64_t e = 0; e < edges; ++e) {
-      from[e] = pair[2 * e];
-      to[e] = pair[2 * e + 1];
-    }
+    const auto [src, dst] = detail::edges_of(indices(z, "edges", {-1, 2}, 0, nodes - 1));
     data.graph = Graph(to_undirected(Graph::from_coo(nodes, src, dst)).relation());
   }
   data.undirected = true;

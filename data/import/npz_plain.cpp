@@ -1,8 +1,8 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/declared_counts.h>
 #include <adjoint/data/detail/labels.h>
+#include <adjoint/data/detail/shape_text.h>
 #include <adjoint/data/import/detail/npz_fields.h>
-#include <adjoint/data/import/detail/npz_layouts.h>
 
 #include <algorithm>
 #include <cmath>
@@ -61,13 +61,11 @@ void set_labels(Dataset& data, const NpzReader& z) {
   data.y = (shape.size() == 1 ? z.tensor("y", DType::f32, {nodes}) : z.tensor("y", DType::f32, {nodes, -1}))
                .reshape({nodes, -1});
   const float* y = data.y.data<float>();
-  const int64_t width = data.y.size(1);
+  const auto place = [&](int64_t k) { return detail::place_text({nodes, data.y.size(1)}, k); };
   for (int64_t k = 0; k < data.y.numel(); ++k) {
-    if (binary && y[k] != 0.0f && y[k] != 1.0f)
-      z.fail("y", "{} at row {}, column {}, expected 0 or 1", y[k], k / width, k % width);
+    if (binary && y[k] != 0.0f && y[k] != 1.0f) z.fail("y", "{} at {}, expected 0 or 1", y[k], place(k));
     if (std::isinf(y[k]))
-      z.fail("y", "{} at row {}, column {}, expected finite numbers, or nan for no label", y[k], k / width,
-             k % width);
+      z.fail("y", "{} at {}, expected finite numbers, or nan for no label", y[k], place(k));
   }
   data.unlabelled = detail::count_unlabelled(data.y);
 }
@@ -90,8 +88,7 @@ Dataset read_plain(const NpzReader& z) {
     const int64_t nodes = count_nodes(z, ends), edges = ends.size(1);
     for (int64_t k = 0; k < ends.numel(); ++k)
       if (const int32_t id = ends.data<int32_t>()[k]; id >= nodes)
-        z.fail("edge_index", "{} at row {}, column {}, expected 0 to {}", id, k / edges, k % edges,
-               nodes - 1);
+        z.fail("edge_index", "{} at {}, expected 0 to {}", id, detail::place_text({2, edges}, k), nodes - 1);
     Tensor weight;
     EdgeAttributes attributes;
     if (z.has("edge_weight")) weight = finite(z, "edge_weight", {edges});
@@ -104,11 +101,9 @@ Dataset read_plain(const NpzReader& z) {
   data.undirected = data.graph.is_symmetric();
   if (z.has("x")) data.x = Features(finite(z, "x", {data.num_nodes(), -1}));
   if (z.has("y")) set_labels(data, z);
-  if (!z.has("train_mask") && !z.has("val_mask") && !z.has("test_mask")) {
-    set_no_split(data);
-  } else {
+  if (z.has("train_mask") || z.has("val_mask") || z.has("test_mask"))
     set_masks(data, z, {"train_mask", "val_mask", "test_mask"}, false);
-  }
+  data.use_first_split();
   return data;
 }
 

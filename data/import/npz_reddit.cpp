@@ -1,6 +1,5 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/import/detail/npz_fields.h>
-#include <adjoint/data/import/detail/npz_layouts.h>
 #include <adjoint/graph/transforms.h>
 
 #include <filesystem>

@@ -57,6 +57,21 @@ struct Rows {
 
 }  // namespace
 
+bool RowFormat::skips(int64_t line_number, std::string_view line) const {
+  if (header && line_number == 1) return true;
+  if (!line.empty() && comment.find(line[0]) != std::string_view::npos) return true;
+  return trimmed(line).empty() && !(missing && columns == 1);
+}
+
+void fail_row_with(const std::string& path, const RowFormat& format, int64_t row,
+                   const std::string& message) {
+  TextSource source(path);
+  for (std::string_view line; source.next(line);)
+    if (!format.skips(source.line_number(), line) && row-- == 0)
+      source.fail(source.line_number(), "{}", message);
+  source.fail(0, "{}", message);  // the file was changed meanwhile
+}
+
 template <class T>
 int64_t append_numbers(const TextSource& source, int64_t line_number, std::string_view line,
                        Separator separator, const RowFormat& format, std::vector<T>& values) {
@@ -67,19 +82,18 @@ int64_t append_numbers(const TextSource& source, int64_t line_number, std::strin
 }
 
 template <class T>
-Tensor read_rows(TextSource& source, const RowFormat& format) {
+Tensor read_rows(TextSource& source, const RowFormat& given) {
   // The first block is parsed alone, since its first row determines the format for all others; blocks depend
   // on the file only.
-  std::optional<Separator> separator = format.separator;
-  int64_t columns = format.columns;
+  RowFormat format = given;
+  std::optional<Separator>& separator = format.separator;
+  int64_t& columns = format.columns;
   const auto parse = [&](const TextBlock& block) {
     Rows<T> rows;
     for (LineCursor at(block); at.next();) {
       rows.last_line = at.number();
       const std::string_view line = at.line();
-      if (format.header && at.number() == 1) continue;
-      if (!line.empty() && format.comment.find(line[0]) != std::string_view::npos) continue;
-      if (trimmed(line).empty() && !(format.missing && columns == 1)) continue;
+      if (format.skips(at.number(), line)) continue;
       if (!separator) separator = separator_of_numbers(line, format);
       const size_t before = rows.values.size();
       const int64_t found = append_numbers<T>(source, at.number(), line, *separator, format, rows.values);

@@ -19,6 +19,9 @@ struct RowFormat {
   bool missing = false;                     ///< for floating numbers: is_missing() values become NaN
   int64_t least = std::numeric_limits<int64_t>::min();  ///< for integers
   int64_t most = std::numeric_limits<int64_t>::max();
+
+  /// Whether a line is no row: the header, a comment, or an empty one that is not a single missing value.
+  bool skips(int64_t line_number, std::string_view line) const;
 };
 
 /// Parses the rows of a text, in parallel, to [rows, columns] of T (int32_t, int64_t or float). Empty lines
@@ -32,6 +35,16 @@ Tensor read_rows(TextSource& source, const RowFormat& format);
 extern template Tensor read_rows<int32_t>(TextSource&, const RowFormat&);
 extern template Tensor read_rows<int64_t>(TextSource&, const RowFormat&);
 extern template Tensor read_rows<float>(TextSource&, const RowFormat&);
+
+/// Throws DataError "FILE:LINE: message" for row `row`, from 0, of read_rows() with this format. Finds the
+/// line by reading the file again, for errors that show only after all rows are read.
+[[noreturn]] void fail_row_with(const std::string& path, const RowFormat& format, int64_t row,
+                                const std::string& message);
+template <class... Args>
+[[noreturn]] void fail_row(const std::string& path, const RowFormat& format, int64_t row,
+                           fmt::format_string<Args...> text, Args&&... args) {
+  fail_row_with(path, format, row, fmt::format(text, std::forward<Args>(args)...));
+}
 
 /// Appends the fields of one line to `values`; returns their number. Throws as read_rows() does.
 template <class T>

@@ -2,9 +2,7 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/declared_counts.h>
 #include <adjoint/data/import/detail/edge_rows.h>
-#include <adjoint/data/import/detail/ogb_fields.h>
 #include <adjoint/data/import/detail/ogb_raw.h>
-#include <adjoint/data/import/ogb.h>
 
 #include <algorithm>
 #include <limits>

@@ -1,8 +1,8 @@
 #include <adjoint/core/log.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/labels.h>
-#include <adjoint/data/import/detail/ogb_fields.h>
-#include <adjoint/data/import/detail/row_place.h>
+#include <adjoint/data/import/detail/ogb_raw.h>
+#include <adjoint/data/import/number_rows.h>
 
 #include <algorithm>
 
@@ -69,8 +69,7 @@ class SplitReader {
       const int32_t i = index.data<int32_t>()[k];
       uint8_t& seen = part_of_[static_cast<size_t>(i)];
       if (seen != 0)
-        fail_row(path, format, k,
-                 fmt::format("index {} stands in {} already, expected once in a split", i, kParts[seen]));
+        fail_row(path, format, k, "index {} stands in {} already, expected once in a split", i, kParts[seen]);
       seen = part;
       if (detail::is_labelled(y_, i)) kept.push_back(i);
     }
@@ -92,12 +91,9 @@ class SplitReader {
 
 void set_split(Dataset& data, const std::filesystem::path& folder, const OgbOptions& options) {
   const std::filesystem::path chosen = choose(folder, options.split);
-  if (chosen.empty()) {
-    data.train = data.val = data.test = Tensor::empty({0}, DType::i32);
-    return;
-  }
-  data.splits.push_back(SplitReader(chosen, data.graph_y ? data.graph_y : data.y).read());
-  data.use_split(0);
+  if (!chosen.empty())
+    data.splits.push_back(SplitReader(chosen, data.graph_y ? data.graph_y : data.y).read());
+  data.use_first_split();
 }
 
 }  // namespace adj::ogb

@@ -1,6 +1,7 @@
 #include <adjoint/core/text.h>
+#include <adjoint/data/import/detail/edge_rows.h>
 #include <adjoint/data/import/detail/ogb_raw.h>
-#include <adjoint/data/import/detail/row_place.h>
+#include <adjoint/data/import/number_rows.h>
 
 #include <algorithm>
 #include <map>
@@ -37,14 +38,7 @@ class Text : public Raw {
   EdgeIndex edges(int64_t edges, int64_t most) override {
     const Tensor pairs = read<int32_t>("edge_index", {.columns = 2, .least = 0, .most = most});
     expect_rows("edge_index", pairs, edges, "num-edge-list");
-    EdgeIndex list{Tensor::empty({edges}, DType::i32), Tensor::empty({edges}, DType::i32)};
-    const int32_t* pair = pairs.data<int32_t>();
-    int32_t *src = list.src.mutable_data<int32_t>(), *dst = list.dst.mutable_data<int32_t>();
-    for (int64_t e = 0; e < edges; ++e) {
-      src[e] = pair[2 * e];
-      dst[e] = pair[2 * e + 1];
-    }
-    return list;
+    return detail::edges_of(pairs);
   }
 
   Tensor numbers(std::string_view table, int64_t rows, bool missing) override {
@@ -59,7 +53,7 @@ class Text : public Raw {
   int64_t rows(std::string_view table) override { return lines_in(path(table)); }
 
   void fail_at(std::string_view table, int64_t row, const std::string& message) override {
-    fail_row(path(table), formats_.at(std::string(table)), row, message);
+    fail_row_with(path(table), formats_.at(std::string(table)), row, message);
   }
 
   void fail(std::string_view table, const std::string& message) override {

@@ -1,7 +1,7 @@
 #include <adjoint/core/log.h>
 #include <adjoint/core/text.h>
-#include <adjoint/data/import/detail/row_place.h>
 #include <adjoint/data/import/detail/tu_columns.h>
+#include <adjoint/data/import/number_rows.h>
 #include <adjoint/data/import/tu.h>
 #include <adjoint/graph/transforms.h>
 
@@ -51,7 +51,7 @@ class TuReader {
     read_edges();
     const TuColumns columns = read_columns("node", nodes_, options_.node_attributes);
     if (columns.width() > 0) data_.x = columns.features(order_);
-    data_.train = data_.val = data_.test = Tensor::empty({0}, DType::i32);
+    data_.use_first_split();
     return std::move(data_);
   }
 
@@ -88,9 +88,8 @@ class TuReader {
     graphs_ = *std::max_element(graph, graph + nodes_);
     if (graphs_ > nodes_) {
       const int64_t row = std::max_element(graph, graph + nodes_) - graph;
-      fail_row(
-          path("graph_indicator"), format, row,
-          fmt::format("graph {} of {} nodes, expected every graph to have one at least", graphs_, nodes_));
+      fail_row(path("graph_indicator"), format, row,
+               "graph {} of {} nodes, expected every graph to have one at least", graphs_, nodes_);
     }
     data_.graph_offsets = Tensor::zeros({graphs_ + 1}, DType::i64);
     int64_t* offsets = data_.graph_offsets.mutable_data<int64_t>();
@@ -148,9 +147,9 @@ class TuReader {
       const int32_t from = pair[2 * e] - 1, to = pair[2 * e + 1] - 1;
       if (graph[from] != graph[to])
         fail_row(path("A"), format, e,
-                 fmt::format("an edge from node {} of graph {} to node {} of graph {}, expected edges within "
-                             "graphs",
-                             from + 1, graph[from], to + 1, graph[to]));
+                 "an edge from node {} of graph {} to node {} of graph {}, expected edges within "
+                 "graphs",
+                 from + 1, graph[from], to + 1, graph[to]);
       src.mutable_data<int32_t>()[e] = place_of(from);
       dst.mutable_data<int32_t>()[e] = place_of(to);
     }

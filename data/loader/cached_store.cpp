@@ -11,7 +11,7 @@ namespace adj {
 
 namespace {
 
-/// The rows that are kept, int32, ascending.
+/// The cached rows, int32, ascending.
 Tensor rows_kept(const CachedRows& cached, int64_t rows) {
   ADJ_CHECK(cached.count >= 0 && cached.count <= rows, "feature source: {} of {} rows cached", cached.count,
             rows);
@@ -35,7 +35,7 @@ Tensor rows_kept(const CachedRows& cached, int64_t rows) {
   return Tensor::from(row);
 }
 
-/// int32 [rows]: the place of a row among those kept, or -1 - row.
+/// int32 [rows]: position of a row in the cache, or -1 - row.
 Tensor places_of(const Tensor& kept, int64_t rows) {
   Tensor places = Tensor::empty({rows}, DType::i32);
   int32_t* place = places.mutable_data<int32_t>();
@@ -73,7 +73,7 @@ class CachedSource : public FeatureStore {
 
   Device device_;
   Tensor hot_;     // [C, F] on the device
-  Tensor places_;  // int32 [N], where places are looked up
+  Tensor places_;  // int32 [N], on the device that looks them up
 };
 
 class PinnedSource : public CachedSource {
@@ -90,7 +90,7 @@ class PinnedSource : public CachedSource {
   Device reads_nodes_on() const override { return device_; }
 
  private:
-  /// What rows are held in: numbers, or bytes of several.
+  /// The matrix of rows: numbers, or packed bytes.
   static const Tensor& matrix_of(const Features& x) {
     return x.is_quantized() ? x.quantized().bytes : x.dense();
   }
@@ -120,7 +120,7 @@ class FileSource : public CachedSource {
   int64_t cols() const override { return file_.cols(); }
 
  private:
-  // Rows that are not kept are read each once, in the file's order.
+  // Each uncached row is read once, in file order.
   Features gathered(const Tensor& nodes) const override {
     const std::vector<int32_t> wanted = nodes.to_vector<int32_t>();
     const int32_t* place = places_.data<int32_t>();

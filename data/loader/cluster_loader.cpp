@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kName = "cluster loader";
 
-/// The nodes part after part, ascending within each, and where those of each begin, and the last one's end.
+/// Nodes sorted by part, then by number. Part p has nodes[offsets[p]] to nodes[offsets[p + 1]].
 struct Clusters {
   std::vector<int32_t> nodes;
   std::vector<int64_t> offsets;
@@ -74,7 +74,7 @@ ClusterLoader::ClusterLoader(const Graph& graph, const FeatureSource& x, const T
     : Loader(loader_of(graph, x, labels, seeds, part, options.loading)) {}
 
 ClusterLoader::ClusterLoader(const Dataset& data, const Tensor& seeds, const ClusterLoaderOptions& options)
-    // In braces, by which the features are looked for before METIS takes its time.
+    // Braces: the arguments are evaluated in order, so that missing features are found before METIS runs.
     : ClusterLoader{data.graph,
                     detail::features_of(kName, data, options.loading.device),
                     data.y,

@@ -7,7 +7,7 @@ namespace {
 class RowsInMemory : public FeatureStore {
  public:
   explicit RowsInMemory(const Features& x) : x_(x.is_sparse() ? x.to(Device::cpu()) : x) {
-    // Made here once, not by whichever worker comes first.
+    // Built here once, before workers use it.
     if (x_.is_sparse()) (void)x_.sparse().relation().csr();
   }
   int64_t rows() const override { return x_.rows(); }

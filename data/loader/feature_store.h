@@ -9,30 +9,27 @@
 
 namespace adj {
 
-/// Where a loader finds the features of the nodes of a batch, wherever they are kept. What is read depends on
-/// the nodes alone.
+/// Source of the features of a batch's nodes. The result depends only on the nodes.
 class FeatureStore {
  public:
   virtual ~FeatureStore() = default;
-  /// Nodes that it has features of.
+  /// Number of nodes.
   virtual int64_t rows() const = 0;
   virtual int64_t cols() const = 0;
   virtual bool is_sparse() const = 0;
-  /// Where nodes are wanted, by loaders that have them there and on the CPU: on the device that looks them
-  /// up, so that no copy is made, and nobody waits for one.
+  /// Device on which gather() reads `nodes`. Loaders have them there and on the CPU, so no copy is needed.
   virtual Device reads_nodes_on() const { return Device::cpu(); }
   /// Row k is that of nodes[k]; `nodes` int32 [K] on any device, the result on `device`. Work on a GPU is
-  /// queued on the thread's current stream. Several threads may gather at once. Throws where a node is out of
-  /// range (on a GPU: where it was found on the host). Loaders throw where it gives other than K rows, or on
-  /// another device.
+  /// queued on the thread's current stream. Thread-safe. Throws for a node out of range (on a GPU: if the
+  /// host detects it). Loaders throw unless it returns K rows on `device`.
   virtual Features gather(const Tensor& nodes, Device device) const = 0;
 };
 
-/// Features in memory. Dense and quantised ones are gathered where they are, and copied where a batch is
-/// elsewhere. Of sparse ones a copy in the host's memory is taken, and rows are gathered there.
+/// Features in memory. Dense and quantised ones are gathered on their device, and the rows copied to the
+/// batch's device. Sparse ones are copied to host memory and gathered there.
 std::shared_ptr<const FeatureStore> make_feature_store(const Features& x);
 
-/// What loaders take: features in memory, or a store of any kind.
+/// Argument of loaders: features in memory, or any store.
 class FeatureSource {
  public:
   FeatureSource(const Features& x) : store_(make_feature_store(x)) {}
@@ -44,26 +41,25 @@ class FeatureSource {
   std::shared_ptr<const FeatureStore> store_;
 };
 
-/// Rows that are asked for most, which are kept on the device that computes, so that only the others move.
+/// Cache of hot rows on the device.
 struct CachedRows {
   int64_t count = 0;
-  /// float32 [N], of whose largest values the rows are kept, ties to the smaller row: how often a node is
-  /// sampled as a neighbour goes by its out-degree. May be absent where nothing is kept.
+  /// float32 [N]: the rows with the largest values are cached, ties to the smaller row. For sampled
+  /// neighbours this is the out-degree. Optional if `count` is 0.
   Tensor hotness = {};
 };
 
-// A row has the same bits whatever its place, kept or not. Both gather for `device` alone, and throw
-// adj::Error where `cached` does not fit the features.
+// Rows are bit-identical, cached or not. Both stores gather for `device` only, and throw adj::Error if
+// `cached` does not match the features.
 
-/// A copy of dense or quantised `x` [N,F] in the host's memory, page-locked where `device` is a GPU, whose
-/// kernels read the rows of a batch in place, over its bus: features larger than its memory. Throws
-/// OutOfMemory.
+/// A copy of dense or quantised `x` [N,F] in host memory, for features larger than the GPU's memory: pinned
+/// if `device` is a GPU, whose kernels read the rows of a batch over the bus. Throws OutOfMemory.
 std::shared_ptr<const FeatureStore> make_pinned_store(const Features& x, Device device,
                                                       const CachedRows& cached = {});
 std::shared_ptr<const FeatureStore> make_pinned_store(const Tensor& x, Device device,
                                                       const CachedRows& cached = {});
-/// Features that stay in their HDF5 file, of which the rows of a batch are read: larger than the host's
-/// memory. The host waits for the nodes. Throws DataError where the file cannot be read.
+/// Features that stay in their HDF5 file, for features larger than host memory; the rows of a batch are read.
+/// The host waits for the nodes. Throws DataError if the file cannot be read.
 std::shared_ptr<const FeatureStore> make_file_source(FileRows x, Device device,
                                                      const CachedRows& cached = {});
 

@@ -17,7 +17,7 @@ Loader<GraphBatch> loader_of(const Graph& graph, const Tensor& bounds, std::shar
   ADJ_CHECK(offsets && offsets.dims() == 1 && offsets.numel() >= 1 && offsets.dtype() == DType::i64,
             "graph loader: offsets are {}, expected [G + 1] int64", offsets.str());
   const int64_t graphs = offsets.numel() - 1;
-  // A pick looks at its own graphs alone.
+  // pick_graphs() checks only the graphs that it picks.
   const int64_t* bounds_at = offsets.data<int64_t>();
   for (int64_t g = 0; g < graphs; ++g)
     ADJ_CHECK(bounds_at[g] <= bounds_at[g + 1],
@@ -26,7 +26,7 @@ Loader<GraphBatch> loader_of(const Graph& graph, const Tensor& bounds, std::shar
   detail::check_features(kName, x, whole.num_nodes());
   detail::check_labels(kName, labels, graphs);
   const Tensor chosen = detail::checked_items(kName, "graphs", which, graphs, Device::cpu());
-  (void)pick_graphs(whole, offsets, chosen);  // which throws for what is wrong with them
+  (void)pick_graphs(whole, offsets, chosen);  // throws for invalid graphs
   return {{.loader = std::string(kName),
            .things = "graphs",
            .items = chosen,

@@ -52,7 +52,7 @@ Pairs checked_pairs(const char* which, const EdgeIndex& pairs, int64_t nodes) {
   return checked;
 }
 
-/// The graph that has none of what may be drawn: `graph`, with the pairs among its edges.
+/// `graph` with the pairs added as edges, so that negative sampling does not draw them.
 Graph with_pairs(const Graph& graph, const Pairs& pairs) {
   const Device device = graph.device();
   const Tensor src = Tensor::from(pairs.src, device), dst = Tensor::from(pairs.dst, device);
@@ -68,8 +68,8 @@ Graph with_pairs(const Graph& graph, const Pairs& pairs) {
   return Graph::from_coo(graph.num_nodes(), Tensor::from(all.src), Tensor::from(all.dst));
 }
 
-/// `block` without the edges that `excluded` has, a structure over the numbers of the batch's nodes, which
-/// are those of all of its blocks' sources and targets alike.
+/// `block` without the edges of `excluded`, a structure over the batch's node numbers, which are those of the
+/// sources and targets of all blocks.
 Block without(const Block& block, const Csr& excluded) {
   const EdgeIndex edges = block.relation().edge_index();
   Tensor found = Tensor::empty_like(edges.src), places = Tensor::empty_like(edges.src),
@@ -110,13 +110,13 @@ struct LinkBatches {
       pairs.add(checked_pairs("other", *apart, nodes));
     } else if (options.negatives > 0 && positives > 0) {
       drawn_from = with_pairs(sampler.graph(), pairs);
-      // Counts the pairs without an edge once, before workers ask, and throws where there is none.
+      // Counts the pairs without an edge once, before workers do; throws if there is none.
       Generator generator(options.loading.seed);
       (void)negative_sampling(drawn_from, 1, generator, {.repeated = true});
     }
   }
 
-  /// The pairs at `places`, the positive ones first, and how many those are.
+  /// The pairs at `places`, positives first, and the number of positives.
   std::pair<Pairs, int64_t> pairs_of(const Tensor& places, Generator& generator) const {
     Pairs positive, others;
     for (const int32_t place : places.to_vector<int32_t>()) {
@@ -161,8 +161,7 @@ struct LinkBatches {
     return there;
   }
 
-  // The pairs' nodes are the first sources of every block, in the same order: their rows number a node in
-  // each of them.
+  // The pairs' nodes are the first sources of every block, in the same order, so their numbers hold in each.
   void exclude(const Pairs& members, int64_t positive, std::vector<Block>& blocks) const {
     const auto first = [&](const Ids& side) { return Ids(side.begin(), side.begin() + positive); };
     Pairs both{first(members.src), first(members.dst)};
@@ -179,8 +178,8 @@ struct LinkBatches {
   NeighborSampler sampler;
   std::shared_ptr<const FeatureStore> x;
   Pairs pairs;
-  int64_t positives;  ///< the first so many of them are positive
-  Graph drawn_from;   ///< absent where none is drawn
+  int64_t positives;  ///< number of positives, which come first
+  Graph drawn_from;   ///< for negative sampling; absent if none are drawn
 };
 
 Loader<LinkBatch> loader_of(Graph graph, std::shared_ptr<const FeatureStore> x, const EdgeIndex& positive,

@@ -31,12 +31,12 @@ Epochs::Epochs(LoaderItems items, LoaderOptions options)
 int64_t Epochs::size() const {
   const int64_t count = num_items(), size = options_.batch_size;
   if (options_.steps > 0) return count > 0 ? options_.steps : 0;
-  // Not ceil_div(): count + size may leave 64 bits.
+  // Not ceil_div(): count + size may overflow.
   return count / size + (options_.drop_last || count % size == 0 ? 0 : 1);
 }
 
-// Of an epoch's generator key 0 is the order, key 1 + i batch i; where items are dealt it is the order
-// itself.
+// Keys of an epoch's generator: 0 the order, 1 + i batch i. With even batches the generator itself draws the
+// order.
 Tensor Epochs::order(int64_t e) const {
   ADJ_CHECK(e >= 0, "{}: epoch {}, expected 0 or more", of_.loader, e);
   if (!options_.shuffle || options_.steps > 0) return of_.items;

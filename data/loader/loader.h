@@ -14,47 +14,45 @@ namespace adj {
 
 class Graph;
 
-/// What all loaders have in common: which batches an epoch has, who makes them, and what comes with them.
+/// Options of all loaders: batches, prefetching, device and derived structures.
 struct LoaderOptions {
-  int64_t batch_size = 0;  ///< seeds, pairs, graphs or parts of a batch; 0: the loader's own default
-  /// 0: an epoch goes over all items once. Else it has so many batches, each of batch_size different items
-  /// (all, where there are fewer) drawn anew: the iterations of Xu et al. (2019).
+  int64_t batch_size = 0;  ///< seeds, pairs, graphs or parts per batch; 0: the loader's default
+  /// 0: an epoch visits all items once. Else the number of batches of an epoch, each of batch_size distinct
+  /// items (or all) drawn for it: the iterations of Xu et al. (2019).
   int64_t steps = 0;
-  bool shuffle = false;    ///< items in another order in each epoch
-  bool drop_last = false;  ///< without the last batch, where it is smaller
+  bool shuffle = false;    ///< a new order of items in each epoch
+  bool drop_last = false;  ///< drop a smaller last batch
   uint64_t seed = 0;       ///< of order, draws and samples
-  /// Structures come with what backward passes need of them beside (Relation::transposed): workers make it.
-  bool backward = true;
-  int workers = 0;                    ///< threads that prepare batches ahead; 0: whoever iterates does
-  int64_t depth = 0;                  ///< batches that are prepared or wait, at most; 0: two a worker
+  bool backward = true;    ///< workers also build what backward passes need (Relation::transposed)
+  int workers = 0;         ///< threads that prefetch batches; 0: the iterating thread
+  int64_t depth = 0;       ///< maximum number of batches in preparation or waiting; 0: two per worker
   std::optional<Device> device = {};  ///< of the batches; absent: the graph's
-  /// Of loaders whose batches have one graph: what else workers ask of it, so that the step finds it made, as
-  /// `[](const Graph& graph) { (void)graph.gcn_adjacency(); }`. They ask on the CPU, and what was made goes
-  /// to the device with the graph. Instead of `backward`.
+  /// For loaders whose batches have one graph, instead of `backward`: structures that workers derive on the
+  /// CPU, as `[](const Graph& graph) { (void)graph.gcn_adjacency(); }`. They are copied with the graph.
   std::function<void(const Graph&)> derive = {};
 };
 
-/// Which batch it is, and what is in it.
+/// A batch of an epoch: its number, items and generator.
 struct BatchIndex {
   int64_t epoch = 0, number = 0;
   Tensor items;     ///< int32 [B]: some of LoaderItems::items, on their device
-  Generator draws;  ///< of the batch: depends on (seed, epoch, number) alone
+  Generator draws;  ///< depends only on (seed, epoch, number)
 };
 
-/// What the epochs of a loader go over.
+/// Items of a loader's epochs.
 struct LoaderItems {
-  std::string loader;      ///< its name, with which errors begin
-  std::string things;      ///< what the items are, for errors
+  std::string loader;      ///< name, the prefix of errors
+  std::string things;      ///< name of the items, for errors
   Tensor items;            ///< int32 [K]
-  Device device;           ///< of the batches, where options name none
-  int64_t batch_size = 1;  ///< likewise
-  bool even = false;       ///< are items dealt to batches as evenly as can be?
-  bool derives = false;    ///< does it do what LoaderOptions::derive says?
+  Device device;           ///< default device of the batches
+  int64_t batch_size = 1;  ///< default
+  bool even = false;       ///< whether items are distributed evenly over the batches
+  bool derives = false;    ///< whether LoaderOptions::derive is supported
 };
 
 namespace detail {
 
-/// The epochs of a loader but for the batches themselves: their number, order and draws.
+/// Number, order and generators of the batches of a loader's epochs.
 class Epochs {
  public:
   Epochs(LoaderItems items, LoaderOptions options);
@@ -62,7 +60,7 @@ class Epochs {
   int64_t size() const;
   int64_t num_items() const { return of_.items.numel(); }
   const LoaderOptions& options() const { return options_; }
-  /// The items as epoch `e` >= 0 takes them.
+  /// The items in the order of epoch `e` >= 0.
   Tensor order(int64_t e) const;
   BatchIndex index(const Tensor& ordered, int64_t e, int64_t i) const;
   PrefetchOptions prefetching() const;
@@ -75,42 +73,41 @@ class Epochs {
 
 }  // namespace detail
 
-/// Mini-batches that a function makes of their index alone:
+/// Mini-batches, each a function of its index:
 ///
 ///   Loader<Batch> loader({.loader = "my loader", .things = "nodes", .items = nodes}, {.workers = 2},
 ///                        [=](const BatchIndex& of) { return make(of.items); });
 ///   for (int64_t epoch = 0; epoch < 20; ++epoch)
 ///     for (const Batch& batch : loader.epoch(epoch)) …
 ///
-/// Epoch e has the same batches to the bit, whatever the number of workers and threads and whichever epochs
-/// came before: its order depends on (seed, e), the draws of batch i on (seed, e, i). A training that is
-/// resumed goes on with the batches that it would have had. A cheap handle; the epochs of one may be iterated
-/// at the same time, several workers call the function at once, each on a stream of its own.
+/// The batches of epoch e are bit-identical for any number of workers and threads and any earlier epochs: the
+/// order depends on (seed, e), the draws of batch i on (seed, e, i). So a resumed training gets the same
+/// batches. A cheap handle; epochs may be iterated concurrently. The function is called concurrently by
+/// workers, each on its own stream.
 template <class Batch>
 class Loader {
  public:
   using Make = std::function<Batch(const BatchIndex&)>;
-  /// Throws where options are out of range, drop_last would leave nothing, or there is no last batch to drop
-  /// as items are dealt evenly.
+  /// Throws for options out of range, if drop_last leaves no batch, and for drop_last with even batches.
   Loader(LoaderItems items, LoaderOptions options, Make make)
       : epochs_(std::make_shared<const detail::Epochs>(std::move(items), std::move(options))),
         make_(std::move(make)) {}
 
-  /// Batches an epoch.
+  /// Number of batches per epoch.
   int64_t size() const { return epochs_->size(); }
-  /// That an epoch goes over, or draws from.
+  /// Number of items that an epoch visits or draws from.
   int64_t num_items() const { return epochs_->num_items(); }
-  /// With the batch size and the device that batches have.
+  /// With defaults replaced by the actual batch size and device.
   const LoaderOptions& options() const { return epochs_->options(); }
 
-  /// Epoch `e` >= 0, of which batches are prepared from now on.
+  /// Epoch `e` >= 0; prefetching starts now.
   Prefetcher<Batch> epoch(int64_t e) const {
     const auto one = [epochs = epochs_, make = make_, ordered = epochs_->order(e), e](int64_t i) {
       return make(epochs->index(ordered, e, i));
     };
     return {size(), one, epochs_->prefetching()};
   }
-  /// Batch `i` of epoch `e`, made by the caller.
+  /// Batch `i` of epoch `e`, computed by the calling thread.
   Batch batch(int64_t e, int64_t i) const { return make_(epochs_->index(epochs_->order(e), e, i)); }
 
  private:

@@ -10,20 +10,20 @@
 
 namespace adj {
 
-/// Some nodes, what is sampled of their neighbourhood, and what is known of both.
+/// Seeds with their sampled neighbourhood, features and labels.
 struct NeighborBatch {
-  std::vector<Block> blocks;  ///< one a layer, in the order of layers; the last one's targets are the seeds
+  std::vector<Block> blocks;  ///< one per layer, in order; the last one's targets are the seeds
   Features x;                 ///< of blocks.front().src_nodes()
-  Tensor y;                   ///< of the seeds; absent where the loader was given no labels
+  Tensor y;                   ///< of the seeds; absent without labels
   Tensor seeds;               ///< int32 [B]
 
   int64_t size() const { return seeds.numel(); }
-  /// With what the blocks derived; from the CPU to a GPU as one copy, but for the features.
+  /// With derived structures; one transfer from the CPU to a GPU, except for the features.
   NeighborBatch to(Device device) const;
 };
 
 struct NeighborLoaderOptions {
-  NeighborSampling sampling = {};  ///< fan-outs, one a layer, from the seeds outwards; and how it is sampled
+  NeighborSampling sampling = {};  ///< fan-outs, one per layer, from the seeds outwards; and the method
   LoaderOptions loading = {};      ///< batch_size: seeds, 1024 by default
 };
 
@@ -34,18 +34,17 @@ struct NeighborLoaderOptions {
 ///   for (int64_t epoch = 0; epoch < 20; ++epoch)
 ///     for (const NeighborBatch& batch : loader.epoch(epoch)) …
 ///
-/// Where the graph is on a GPU, sampling runs there, on a stream of its own for each worker, and with dense
-/// features there, too, nothing of a batch comes from the host. A graph on the CPU can be sampled for a GPU:
-/// then blocks are copied, with their transposes.
+/// If the graph is on a GPU, sampling runs there, on each worker's stream; with dense features on it, nothing
+/// is copied from the host. A graph on the CPU can be sampled for a GPU: blocks are copied with their
+/// transposes.
 class NeighborLoader : public Loader<NeighborBatch> {
  public:
-  /// `labels`: [N] or [N,T] by node, optional. `seeds`: int32 or int64 [S], in range, none twice. Throws
-  /// otherwise, naming the place; where features or labels are not those of the graph's nodes; where options
-  /// are out of range; where drop_last would leave nothing; and what NeighborSampler throws.
+  /// `labels`: [N] or [N,T] by node, optional. `seeds`: int32 or int64 [S], in range, distinct. Throws
+  /// otherwise, naming the place; if features or labels do not have N rows; for options out of range; if
+  /// drop_last leaves no batch; and what NeighborSampler throws.
   NeighborLoader(Graph graph, const FeatureSource& x, const Tensor& labels, const Tensor& seeds,
                  const NeighborLoaderOptions& options);
-  /// The dataset's graph, features (from their file where they were left there) and labels. Throws where it
-  /// has no features.
+  /// The dataset's graph, features (in memory or in their file) and labels. Throws if it has no features.
   NeighborLoader(const Dataset& data, const Tensor& seeds, const NeighborLoaderOptions& options);
 
   int64_t num_seeds() const { return num_items(); }

@@ -12,22 +12,22 @@
 
 namespace adj {
 
-/// Who makes items ahead of their use, and how many may wait.
+/// Worker threads and queue depth.
 struct PrefetchOptions {
-  int workers = 0;    ///< threads; 0: the caller of next() makes each item when it asks for it
-  int64_t depth = 0;  ///< items that are being made or wait, at most: what bounds memory; 0: two a worker
-  /// On a GPU: worker w's work goes to streams[w], beside what the caller computes. Begins with what the
-  /// caller's stream has queued when the Prefetcher is made. Empty: to the device's default stream.
+  int workers = 0;  ///< threads; 0: next() computes each item
+  int64_t depth =
+      0;  ///< maximum number of items in preparation or waiting (bounds memory); 0: two per worker
+  /// On a GPU: worker w computes on streams[w], concurrently with the caller, after the work queued on the
+  /// caller's stream at construction. Empty: the device's default stream.
   std::vector<Stream> streams = {};
 };
 
-/// The streams of so many workers on a device; none on the CPU. To be made once for all epochs, for what
-/// kernels keep they keep by stream.
+/// Streams for `workers` workers; empty on the CPU. Create once for all epochs: kernel scratch is per stream.
 std::vector<Stream> worker_streams(Device device, int workers);
 
 namespace detail {
 
-/// A Prefetcher of anything.
+/// Type-erased Prefetcher.
 class PrefetchQueue {
  public:
   using Item = std::shared_ptr<void>;
@@ -48,18 +48,17 @@ class PrefetchQueue {
 
 }  // namespace detail
 
-/// The items produce(0), …, produce(count - 1), made by threads ahead of their use and handed over in order:
-/// the batches of an epoch. What an item is may depend on its number alone (a generator of its own, not of
-/// its thread): then it is the same for every number of workers, several of which call produce() at once.
+/// The items produce(0), …, produce(count - 1), computed ahead by threads and returned in order: the batches
+/// of an epoch. produce() is called concurrently; its result must depend only on the number (use a generator
+/// per item, not per thread), so that it is the same for any number of workers.
 ///
 ///   Prefetcher<Batch> batches(100, [&](int64_t i) { return make(i); }, {.workers = 2});
 ///   for (const Batch& batch : batches) train(batch);
 ///
-/// What produce(i) throws is thrown where item i would have been; those before it are handed over, and there
-/// is none after it. Workers compute by the ComputeContext of the thread that makes the Prefetcher. Several
-/// are each a SerialScope; one has its loops run on all threads, as the caller's are. A worker waits for its
-/// stream before it hands an item over, which is therefore complete on any stream; the caller's waits for
-/// nothing. Where the Prefetcher ends early, items that were begun are finished and dropped. For one
+/// An exception of produce(i) is rethrown by next() in place of item i, and ends the sequence. Workers use
+/// the ComputeContext of the constructing thread. Several workers each run in a SerialScope; a single one
+/// uses all threads. A worker synchronizes its stream before it returns an item, which is therefore complete
+/// on any stream. If the Prefetcher is destroyed early, started items are finished and dropped. Single
 /// consumer.
 template <class T>
 class Prefetcher {
@@ -69,15 +68,15 @@ class Prefetcher {
             count, [produce = std::move(produce)](int64_t i) { return std::make_shared<T>(produce(i)); },
             options) {}
 
-  /// How many items there are in all.
+  /// Total number of items.
   int64_t size() const { return queue_.count(); }
-  /// The next item; nothing after the last.
+  /// The next item; empty after the last.
   std::optional<T> next() {
     const std::shared_ptr<void> item = queue_.next();
     return item ? std::optional<T>(std::move(*static_cast<T*>(item.get()))) : std::nullopt;
   }
 
-  /// Over what is left. An item goes when the next one is asked for.
+  /// Over the remaining items. An item is freed when the iterator advances.
   class Iterator {
    public:
     using value_type = T;

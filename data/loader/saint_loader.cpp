@@ -14,8 +14,8 @@ const SparseMatrix& matrix_of(const Graph& graph, SaintMatrix kind) {
                                      : graph.adjacency();
 }
 
-/// The entries of the matrix as edges that weigh ã_vu / α_uv. An entry that is no edge is a loop that was
-/// added, which is there as often as its node.
+/// The entries of the matrix as edges of weight ã_vu / α_uv. An entry without an edge is an added self-loop,
+/// with α = 1.
 Graph scaled(const Graph& graph, const SparseMatrix& matrix, const Tensor& inverse_alpha) {
   const Csr &edges = graph.in_edges(), &entries = matrix.relation().csr();
   const int64_t *edge_rows = edges.offsets.data<int64_t>(), *rows = entries.offsets.data<int64_t>();
@@ -52,7 +52,7 @@ SaintLoaderOptions checked(SaintLoaderOptions&& options) {
   return std::move(options);
 }
 
-/// Of the seeds, by node: each counts 1 / (probability S).
+/// Weights of seeds, by node: 1 / (probability S).
 Tensor counts_of(const SaintNormalization& norm, int64_t seeds) {
   if (norm.samples == 0) return {};
   Tensor counts = norm.node.clone();
@@ -61,7 +61,7 @@ Tensor counts_of(const SaintNormalization& norm, int64_t seeds) {
   return counts;
 }
 
-// Of the generator of the seed: key 0 is the normalisation, key 1 + e epoch e.
+// Keys of the seed's generator: 0 the normalisation, 1 + e epoch e.
 uint64_t seed_of_normalization(uint64_t seed) { return Generator(seed).split(0).seed(); }
 Generator generator_of(uint64_t seed, int64_t epoch) {
   return Generator(seed).split(1 + static_cast<uint64_t>(epoch));
@@ -85,7 +85,7 @@ struct SaintLoader::Impl {
     if (options.loading.steps == 0)
       options.loading.steps =
           ceil_div(sampler.graph().num_nodes(), options.sampling.budget * options.sampling.nodes_a_draw());
-    // Made here once, not by whichever worker comes first.
+    // Built here once, before workers use it.
     (void)whole.in_edges();
     (void)whole.relation().symmetric();
   }
@@ -99,10 +99,10 @@ struct SaintLoader::Impl {
   SaintSampler sampler;
   SaintNormalization norm;
   detail::SubgraphBatches batches;
-  Graph whole;  // what subgraphs are cut out of
+  Graph whole;  // source of the subgraphs
 };
 
-// Subgraphs are drawn of the one item that there is.
+// The single item is the graph.
 SaintLoader::SaintLoader(std::shared_ptr<const Impl> impl)
     : Loader({.loader = std::string(kName),
               .things = "graphs",

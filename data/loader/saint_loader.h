@@ -8,23 +8,22 @@
 
 namespace adj {
 
-/// The matrix by which the layers of a model sum over neighbours on the whole graph, of which subgraphs are
-/// to give unbiased sums.
+/// Matrix of the model's sums over neighbours on the whole graph, which subgraphs estimate without bias.
 enum class SaintMatrix : uint8_t {
-  none,  ///< none: layers that weigh neighbours by themselves (attention), or take the largest
+  none,  ///< none: layers with their own weights (attention), or maxima
   sum,   ///< A: Graph::adjacency()
-  mean,  ///< D^-1 A: Graph::mean_adjacency(), what the paper trains with
+  mean,  ///< D^-1 A: Graph::mean_adjacency(), as in the paper
   gcn    ///< D^-1/2 (A + I) D^-1/2: Graph::gcn_adjacency()
 };
 
 struct SaintLoaderOptions {
   SaintSampling sampling = {};
-  /// The normalisation is counted over subgraphs that hold so many times the graph's nodes together; 0: there
-  /// is none, and seeds count alike.
+  /// The normalisation is estimated from subgraphs with `coverage` times the graph's nodes in total; 0: no
+  /// normalisation, equal seed weights.
   int64_t coverage = 50;
   SaintMatrix matrix = SaintMatrix::none;  ///< only with a normalisation
-  /// steps: subgraphs an epoch, by default as many as draw as many nodes as there are. seed: of the
-  /// normalisation, too. Neither batch_size nor shuffle nor drop_last.
+  /// steps: subgraphs per epoch, by default until as many nodes are drawn as the graph has. seed: also of the
+  /// normalisation. batch_size, shuffle and drop_last are not supported.
   LoaderOptions loading = {};
 };
 
@@ -37,30 +36,28 @@ struct SaintLoaderOptions {
 ///       cross_entropy_sum(model(batch.graph, batch.x), batch.y, batch.seeds, batch.weight).backward(); …
 ///
 /// **Loss.** batch.weight[k] = 1 / (p S), where p is the estimated probability of seed k and S the number of
-/// all seeds: Σ_k weight[k] loss[k] is an unbiased estimate of the mean loss over all seeds, 0 where the
-/// subgraph has none of them (1 / λ_v of section 3.2).
+/// all seeds: Σ_k weight[k] loss[k] is an unbiased estimate of the mean loss over all seeds, 0 for a subgraph
+/// without seeds (1 / λ_v of section 3.2).
 ///
-/// **Sums over neighbours.** The weights of batch.graph are those of `matrix` on the whole graph, its degrees
-/// and not the subgraph's, divided by α: ã_vu / α_uv, α_uv = C_uv / C_v the estimated probability of the edge
-/// given its target (section 3.2). The graph is_normalized(): GCNConv and its kin, SAGEConv with
-/// sums or means, GINConv and GraphConv sum with these weights as they are. With gcn the self-loops stand
-/// among the edges, with α = 1. With none the graph keeps its own weights, and the loss alone is normalised.
-/// PyG's graph_saint.py is matrix = mean and GraphConv: edge_norm * edge_weight.
+/// **Sums over neighbours.** The weights of batch.graph are those of `matrix` on the whole graph, with its
+/// degrees, divided by α: ã_vu / α_uv, α_uv = C_uv / C_v the estimated probability of the edge given its
+/// target (section 3.2). The graph is_normalized(): GCNConv and its variants, SAGEConv with sums or means,
+/// GINConv and GraphConv use these weights unchanged. With gcn, self-loops are among the edges, with α = 1.
+/// With none the graph keeps its own weights, and only the loss is normalised. PyG's graph_saint.py is matrix
+/// = mean and GraphConv: edge_norm * edge_weight.
 ///
-/// Sampling is done on the CPU, where a copy of a GPU's graph is kept; features are gathered where they are.
+/// Sampling runs on the CPU, on a copy if the graph is on a GPU; features are gathered where they are stored.
 class SaintLoader : public Loader<SubgraphBatch> {
  public:
-  /// `labels`: [N] or [N,T] by node, optional. `seeds`: int32 or int64 [S], in range, none twice. Draws the
-  /// subgraphs of the normalisation. Throws where an argument is not so, naming the place; where features or
-  /// labels are not those of the graph's nodes; where options are out of range or a matrix is asked for
-  /// without a normalisation; and what SaintSampler throws.
+  /// `labels`: [N] or [N,T] by node, optional. `seeds`: int32 or int64 [S], in range, distinct. Draws the
+  /// subgraphs of the normalisation. Throws otherwise, naming the place; if features or labels do not have N
+  /// rows; for options out of range, or a matrix without normalisation; and what SaintSampler throws.
   SaintLoader(const Graph& graph, const FeatureSource& x, const Tensor& labels, const Tensor& seeds,
               SaintLoaderOptions options);
-  /// The dataset's graph, features (from their file where they were left there) and labels. Throws where it
-  /// has no features.
+  /// The dataset's graph, features (in memory or in their file) and labels. Throws if it has no features.
   SaintLoader(const Dataset& data, const Tensor& seeds, SaintLoaderOptions options);
 
-  /// Of nodes and edges, on the CPU; of 0 samples without one.
+  /// On the CPU; with 0 samples if there is none.
   const SaintNormalization& normalization() const;
 
  private:

@@ -34,10 +34,10 @@ SubgraphBatches::SubgraphBatches(std::string loader, const Graph& graph,
   check_features(loader_, x_, nodes);
   check_labels(loader_, labels_, nodes);
   const Tensor checked = checked_items(loader_, "seeds", seeds, nodes, Device::cpu());
-  num_seeds_ = checked.numel();
   is_seed_.resize(static_cast<size_t>(nodes));
-  for (int64_t k = 0; k < num_seeds_; ++k) is_seed_[static_cast<size_t>(checked.data<int32_t>()[k])] = true;
-  // Made here once, not by whichever worker comes first.
+  for (int64_t k = 0; k < checked.numel(); ++k)
+    is_seed_[static_cast<size_t>(checked.data<int32_t>()[k])] = true;
+  // Built here once, before workers use it.
   (void)graph_.in_edges();
   (void)graph_.relation().symmetric();
 }
@@ -58,11 +58,11 @@ SubgraphBatch SubgraphBatches::make(const Graph& whole, const Tensor& nodes) con
                             .y = gather_labels(labels_, part.nodes),
                             .seeds = Tensor::from(places),
                             .weight = counts_ ? Tensor::from(counts) : Tensor()};
-  // Derived here, where nothing is launched and no device waited for, and brought over with the rest.
+  // Derived on the CPU, without kernel launches or waits, and copied with the rest.
   derive(options_, batch.graph);
   SubgraphBatch there = batch.to(device_);
   there.x = gather_features(loader_, *x_, batch.nodes, there.nodes, device_);
-  // A product with sparse features goes back over their transpose.
+  // The backward pass of a product with sparse features needs their transpose.
   if (there.x.is_sparse()) (void)there.x.sparse().relation().transposed();
   return there;
 }

@@ -5,18 +5,18 @@
 
 namespace adj {
 
-/// Some nodes of a graph, the edges among them, and what is known of both: what a model of a whole graph
-/// takes as it is, `loss = cross_entropy(model(batch.graph, batch.x), batch.y, batch.seeds)`.
+/// An induced subgraph with features and labels, for models of a whole graph:
+/// `loss = cross_entropy(model(batch.graph, batch.x), batch.y, batch.seeds)`.
 struct SubgraphBatch {
   Graph graph;    ///< of K nodes; edges with their weights and attributes
-  Tensor nodes;   ///< int32 [K], ascending: their numbers in the whole
+  Tensor nodes;   ///< int32 [K], ascending: numbers in the whole graph
   Features x;     ///< [K, F]
-  Tensor y;       ///< [K] or [K,T]; absent where the loader was given no labels
-  Tensor seeds;   ///< int32 [S], ascending: the places in the batch of the nodes to train on; S may be 0
-  Tensor weight;  ///< float32 [S], of what each of these counts in the loss; absent: all the same
+  Tensor y;       ///< [K] or [K,T]; absent without labels
+  Tensor seeds;   ///< int32 [S], ascending: rows of the nodes to train on; S may be 0
+  Tensor weight;  ///< float32 [S], loss weights of the seeds; absent: all equal
 
   int64_t size() const { return nodes.numel(); }
-  /// With what the graph derived; from the CPU to a GPU as one copy, but for the features.
+  /// With derived structures; one transfer from the CPU to a GPU, except for the features.
   SubgraphBatch to(Device device) const;
 };
 

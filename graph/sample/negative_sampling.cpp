@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kGrain = 1 << 13;
 
-/// The pairs without an edge, in order of target and source; the r-th is found without a list of them.
+/// The pairs without an edge, by target, then source; finds the r-th without listing them.
 class FreePairs {
  public:
   /// `diagonal`: whether a node may be paired with itself.
@@ -42,7 +42,7 @@ class FreePairs {
   void find(int64_t rank, int32_t* src, int32_t* dst) const {
     const auto row = std::upper_bound(before_.begin(), before_.end(), rank) - before_.begin() - 1;
     const int64_t in_row = rank - before_[static_cast<size_t>(row)];
-    // Before taken column t[k] there are t[k] - k free ones: those up to `in_row` are passed over.
+    // Before taken column t[k] there are t[k] - k free ones.
     const int32_t* taken = taken_.data() + offsets_[static_cast<size_t>(row)];
     int64_t low = 0, high = offsets_[static_cast<size_t>(row) + 1] - offsets_[static_cast<size_t>(row)];
     while (low < high) {
@@ -62,13 +62,13 @@ class FreePairs {
   std::vector<int32_t> taken_;
 };
 
-/// A set of numbers that are not negative.
+/// A set of non-negative numbers.
 class NumberSet {
  public:
   explicit NumberSet(int64_t most)
       : slots_(std::bit_ceil(static_cast<size_t>(2 * most + 2)), -1),
         shift_(64 - std::countr_zero(slots_.size())) {}
-  /// False where it was there.
+  /// False if it was present.
   bool insert(int64_t value) {
     size_t at = static_cast<size_t>(static_cast<uint64_t>(value) * 0x9E3779B97F4A7C15u >> shift_);
     while (slots_[at] != -1) {
@@ -84,7 +84,7 @@ class NumberSet {
   int shift_;
 };
 
-/// `count` distinct numbers of [0, limit), every choice and order of them as likely as any other.
+/// `count` distinct numbers of [0, limit), uniformly, in random order.
 std::vector<int64_t> distinct_numbers(int64_t count, int64_t limit, Generator& generator) {
   std::vector<int64_t> numbers;
   if (limit <= 3 * count && limit <= std::numeric_limits<int32_t>::max()) {

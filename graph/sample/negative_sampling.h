@@ -6,21 +6,19 @@
 namespace adj {
 
 struct NegativeSampling {
-  bool self_loops = false;  ///< may a node be drawn with itself, where it has no self-loop?
-  bool repeated = false;    ///< may a pair be drawn more than once?
+  bool self_loops = false;  ///< allow self-pairs of nodes without self-loop
+  bool repeated = false;    ///< with replacement
 };
 
-/// `count` pairs of nodes without an edge src -> dst between them, int32 [count] each on the graph's device:
-/// of all such pairs, each is as likely as any other, however dense the graph. What is drawn depends on the
-/// graph and the generator alone, not on the device. Throws where the graph has fewer such pairs (or, if they
-/// may be repeated, none).
+/// `count` pairs of nodes without an edge src -> dst, int32 [count] each on the graph's device, uniformly
+/// from all such pairs, for graphs of any density. The result depends only on the graph and the generator,
+/// not on the device. Throws if the graph has fewer such pairs (with replacement: none).
 ///
-/// Drawn on the host, O(log N + log degree) a pair: pairs without an edge are counted row by row, once for a
-/// structure, which keeps 4 bytes an edge and 16 a node in the host's memory; a pair is then found by its
-/// rank.
+/// Drawn on the host in O(log N + log degree) per pair: the free pairs of each row are counted once per
+/// structure (4 bytes per edge and 16 per node of host memory), and a pair is found by its rank.
 EdgeIndex negative_sampling(const Graph& graph, int64_t count, Generator& generator,
                             const NegativeSampling& options = {});
-/// Likewise between two sets of nodes, where nothing is a self-loop.
+/// Between two sets of nodes; there are no self-pairs.
 EdgeIndex negative_sampling(const Relation& relation, int64_t count, Generator& generator,
                             bool repeated = false);
 

@@ -22,16 +22,16 @@ using kernels::NeighborChoice;
 
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 
-/// Finds a node's number in a batch (kernels/sample/number_nodes.h). The next batch begins with a higher
-/// base, by which all that stands there is forgotten.
+/// Table from a node to its number in the batch (kernels/sample/number_nodes.h). Each batch uses a higher
+/// base, which invalidates older entries.
 struct NodeTable {
   Tensor table;
   int64_t base = 0;
-  int64_t beyond = 0;  ///< all that this batch may have written
-  int stream = 0;      ///< that works on it
+  int64_t beyond = 0;  ///< upper bound of the entries of this batch
+  int stream = 0;      ///< stream that uses it
 };
 
-/// The tables of one sampler: as many as threads ever sampled at once, for each stream.
+/// Pool of the tables of a sampler: per stream, as many as were used at once.
 class NodeTables {
  public:
   NodeTable take(int64_t nodes, Device device) {
@@ -63,7 +63,7 @@ class NodeTables {
   std::vector<NodeTable> free_;
 };
 
-/// The weights by entry of the structure, and what is made of them, once.
+/// Weights by entry of the structure, their prefix sums per row, and the number of positive ones per row.
 kernels::EntryWeights entry_weights(const Graph& graph) {
   ADJ_CHECK(graph.edge_weight(), "neighbor sampler: weighted sampling of a graph without edge weights");
   const Csr& csr = graph.in_edges();
@@ -96,7 +96,7 @@ NeighborChoice choice_of(const NeighborSampling& options) {
   return options.replace ? NeighborChoice::uniform_repeated : NeighborChoice::uniform;
 }
 
-/// The batch as it grows: its nodes, each hop's edges, and whether a node is among them.
+/// Nodes of the batch so far.
 struct Growing {
   Tensor nodes;  ///< int32: the first `known`
   int64_t known = 0;
@@ -108,7 +108,7 @@ struct Hop {
   Tensor offsets, col, edge_ids;
 };
 
-/// Numbers the ids that are new; `batch` has room for them all afterwards. Waits for the device.
+/// Numbers new ids and adds them to the batch; returns the number of each id. Waits for the device.
 Tensor number(const Tensor& ids, NodeTable& table, Growing& batch) {
   const Device device = ids.device();
   Tensor nodes = Tensor::empty({batch.known + ids.numel()}, DType::i32, device);
@@ -130,7 +130,7 @@ Tensor number(const Tensor& ids, NodeTable& table, Growing& batch) {
   return numbers;
 }
 
-/// The seeds as int32 on the graph's device, once they are known to be nodes.
+/// The seeds as int32 on the graph's device. Throws for a seed out of range.
 Tensor checked_seeds(const Tensor& seeds, const Graph& graph) {
   ADJ_CHECK(seeds && seeds.dims() == 1 && (seeds.dtype() == DType::i32 || seeds.dtype() == DType::i64),
             "neighbor sampler: seeds are {}, expected [B] int32 or int64", seeds.str());
@@ -143,7 +143,7 @@ Tensor checked_seeds(const Tensor& seeds, const Graph& graph) {
   return seeds.to(DType::i32).to(graph.device());
 }
 
-/// Throws, naming the first seed that stands twice.
+/// Throws, naming the first repeated seed.
 [[noreturn]] void refuse_repeated(const Tensor& seeds) {
   const std::vector<int32_t> ids = seeds.to_vector<int32_t>();
   std::unordered_map<int32_t, size_t> first;
@@ -211,7 +211,7 @@ std::vector<Block> NeighborSampler::sample(const Tensor& seeds, uint64_t seed) c
   std::vector<Hop> hops;
   for (int64_t hop = 0; hop < std::ssize(options().fanouts); ++hop)
     hops.push_back(impl_->sample_hop(hop, seed, table, batch));
-  // Not where something was thrown: then the table's numbers are left to nobody.
+  // Not after an exception: the table may be inconsistent.
   impl_->tables.give_back(std::move(table));
 
   std::vector<Block> blocks;

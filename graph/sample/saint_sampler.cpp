@@ -9,10 +9,10 @@ namespace adj {
 
 namespace {
 
-constexpr int64_t kDraws = 1024;  // that a thread makes at a time
+constexpr int64_t kDraws = 1024;  // per chunk of a thread
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 
-/// A random entry of row i, which is not empty.
+/// A random entry of the non-empty row i.
 int32_t entry_of(const Csr& csr, int64_t i, double u) {
   const int64_t* offsets = csr.offsets.data<int64_t>();
   return csr.indices.data<int32_t>()[offsets[i] + detail::scaled(u, offsets[i + 1] - offsets[i])];
@@ -57,8 +57,8 @@ void SaintSampler::draw_node(const RandomKey& draw, int32_t* to) const {
   *to = in.indices.data<int32_t>()[detail::scaled(detail::uniform(r), in.entries())];
 }
 
-// A node that has edges, each alike, and one of them: 1 / degree. Out of such nodes of both sides, so that
-// both terms have the same factor.
+// A uniform node with edges, then one of its edges: 1 / degree. Nodes with in-edges and with out-edges are
+// drawn from one list, so both terms have the same factor.
 void SaintSampler::draw_edge(const RandomKey& draw, int32_t* to) const {
   const PhiloxBlock node = philox(draw.seed, 0, draw.stream), edge = philox(draw.seed, 1, draw.stream);
   const auto ends = std::ssize(with_in_edges_) + std::ssize(with_out_edges_);

@@ -32,7 +32,10 @@ class NodeTable {
   int64_t rows() const { return rows_; }
   void expect_rows(int64_t nodes) const;
   [[noreturn]] void fail(size_t column, std::string_view expected) const;
-  [[noreturn]] void fail_file(const std::string& message) const;
+  template <class... Args>
+  [[noreturn]] void fail_file(fmt::format_string<Args...> format, Args&&... args) const {
+    source_.fail(0, format, std::forward<Args>(args)...);
+  }
   template <class... Args>
   [[noreturn]] void fail_row(fmt::format_string<Args...> format, Args&&... args) const {
     table_.fail(format, std::forward<Args>(args)...);

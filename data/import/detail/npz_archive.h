@@ -52,7 +52,11 @@ class NpzArchive {
   /// A stream at an entry's first byte, after checking the directory's information: a plain entry, stored or
   /// deflated, no larger than the file, and no higher compression ratio than deflate allows (zip bombs).
   Stream stream(const std::string& array) const;
-  [[noreturn]] void fail(std::string_view array, const std::string& message) const;
+  template <class... Args>
+  [[noreturn]] void fail(std::string_view array, fmt::format_string<Args...> format, Args&&... args) const {
+    fail_with(array, fmt::format(format, std::forward<Args>(args)...));
+  }
+  [[noreturn]] void fail_with(std::string_view array, const std::string& message) const;
 
  private:
   struct Discard {

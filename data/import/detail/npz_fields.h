@@ -14,10 +14,10 @@ namespace adj::npz {
 constexpr int64_t kMost = (int64_t{1} << 31) - 2;
 
 /// int32 of this shape (-1: any extent), values from `from` to `to`.
-Tensor indices(const NpzReader& z, std::string_view name, std::initializer_list<int64_t> shape, int64_t from,
+Tensor indices(const NpzReader& z, std::string_view name, const std::vector<int64_t>& shape, int64_t from,
                int64_t to);
 /// float32 of this shape, all finite.
-Tensor finite(const NpzReader& z, std::string_view name, std::initializer_list<int64_t> shape);
+Tensor finite(const NpzReader& z, std::string_view name, const std::vector<int64_t>& shape);
 /// Extents of a matrix, integers [2], each 0 to kMost.
 std::array<int64_t, 2> matrix_shape(const NpzReader& z, const std::string& name);
 /// Structure of a CSR matrix from the arrays PREFIXindptr and PREFIXindices.
@@ -25,7 +25,7 @@ Csr csr(const NpzReader& z, const std::string& prefix, int64_t rows, int64_t col
 /// Row of each entry, int32.
 Tensor rows_of(const Csr& csr);
 /// Throws unless the array has this shape (-1: any extent).
-void expect_shape(const NpzReader& z, std::string_view name, std::initializer_list<int64_t> shape);
+void expect_shape(const NpzReader& z, std::string_view name, const std::vector<int64_t>& shape);
 /// Throws unless `nodes` is 1 to kMost and plausible for an archive of this size; `name` is the source of the
 /// number.
 void check_nodes(const NpzReader& z, std::string_view name, int64_t nodes);
@@ -57,9 +57,18 @@ class Splits {
 /// From three 0/1 masks: [N], or several splits as [N, S], or [S, N] with `split_first`.
 void set_masks(Dataset& data, const NpzReader& z, std::array<std::string_view, 3> names, bool split_first);
 
-/// Sets empty selections.
-void set_no_split(Dataset& data);
 /// The file name without folder and extension.
 std::string stem(const NpzReader& z);
+
+// The layouts of import_npz(), one file each: detection and import.
+
+bool is_heterophilous(const NpzReader& z);
+Dataset read_heterophilous(const NpzReader& z);
+bool is_gnn_benchmark(const NpzReader& z);
+Dataset read_gnn_benchmark(const NpzReader& z);
+bool is_reddit(const NpzReader& z);
+Dataset read_reddit(const NpzReader& z);
+bool is_plain(const NpzReader& z);
+Dataset read_plain(const NpzReader& z);
 
 }  // namespace adj::npz

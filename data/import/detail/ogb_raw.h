@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/data/import/ogb.h>
 #include <adjoint/graph/relation.h>
 
 #include <filesystem>
@@ -37,5 +38,11 @@ std::string text_file(const std::filesystem::path& folder, std::string_view name
 
 std::unique_ptr<Raw> open_text(const std::filesystem::path& folder);
 std::unique_ptr<Raw> open_binary(const std::filesystem::path& folder);
+
+/// Sets task, labels (of `rows` nodes or graphs, from `table`), classes and unlabelled.
+void set_labels(Dataset& data, Raw& raw, std::string_view table, int64_t rows, const OgbOptions& options);
+/// Sets the split of nodes or graphs from `folder` (split/), or an empty one if the folder does not exist;
+/// labels must be set before.
+void set_split(Dataset& data, const std::filesystem::path& folder, const OgbOptions& options);
 
 }  // namespace adj::ogb
