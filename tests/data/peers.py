@@ -88,6 +88,16 @@ class Case(unittest.TestCase):
                     code = 1
         return subprocess.CompletedProcess(words, code or 0, out.getvalue(), err.getvalue())
 
+    def ok(self, result):
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return result
+
+    def one_line(self, result, *parts, status=1):
+        """An error of one line with these parts, and no output."""
+        self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (status, "", 1), result)
+        for part in parts:
+            self.assertIn(part, result.stderr)
+
     def loaded(self, path=None):
         """The file as Adjoint has read it and written it again, {path: array} with attributes under "@name"; edges by source and
         target, for their order does not matter."""
