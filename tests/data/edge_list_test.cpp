@@ -5,11 +5,10 @@
 using namespace adj;
 using namespace adj::test;
 
-TEST_CASE("integer ids of any size are numbered in order of appearance and kept") {
-  const EdgeFiles files;
+TEST_CASE_FIXTURE(EdgeFiles, "integer ids of any size are numbered in order of appearance and kept") {
   const std::string text = "# SNAP\n900719925474099\t-5\r\n\n-5  7\n7 900719925474099\n";
   for (const std::string& bytes : {text, gzipped(text)}) {
-    const Dataset data = files.import(bytes);
+    const Dataset data = import(bytes);
     CHECK(data.num_nodes() == 3);
     CHECK(src_of(data) == I{0, 1, 2});
     CHECK(dst_of(data) == I{1, 2, 0});
@@ -17,37 +16,34 @@ TEST_CASE("integer ids of any size are numbered in order of appearance and kept"
     CHECK_FALSE(data.undirected);
     CHECK(data.task == Task::none);
   }
-  CHECK_FALSE(files.import("0,1\n1,2\n").node_ids);  // their own numbers
+  CHECK_FALSE(import("0,1\n1,2\n").node_ids);  // their own numbers
 }
 
-TEST_CASE("names as ids, and a header before integer ids") {
-  const EdgeFiles files;
-  const Dataset data = files.import("ann;bob\nbob;Zoë\nann;ann\n");
+TEST_CASE_FIXTURE(EdgeFiles, "names as ids, and a header before integer ids") {
+  const Dataset data = import("ann;bob\nbob;Zoë\nann;ann\n");
   CHECK(names(data) == Names{"ann", "bob", "Zoë"});
   CHECK(src_of(data) == I{0, 1, 0});
-  CHECK(files.import("source,target\n5,6\n6,5\n").graph.num_edges() == 2);
-  CHECK(names(files.import("a,b\nc,d\n", {.header = Header::yes})) == Names{"c", "d"});
-  CHECK(names(files.import("1 2\n2 x\n", {.ids = NodeIds::Kind::names})) == Names{"1", "2", "x"});
+  CHECK(import("source,target\n5,6\n6,5\n").graph.num_edges() == 2);
+  CHECK(names(import("a,b\nc,d\n", {.header = Header::yes})) == Names{"c", "d"});
+  CHECK(names(import("1 2\n2 x\n", {.ids = NodeIds::Kind::names})) == Names{"1", "2", "x"});
 }
 
-TEST_CASE("tab-separated fields may contain blanks, and unused ones may be empty") {
-  const EdgeFiles files;
-  const Dataset data = files.import("10\t20\tAnn Smith\t\t0.5\n20\t30\t\tof old age\t2\n 30 \t10\t\t\t1\n",
-                                    {.weight_column = 5});
+TEST_CASE_FIXTURE(EdgeFiles, "tab-separated fields may contain blanks, and unused ones may be empty") {
+  const Dataset data =
+      import("10\t20\tAnn Smith\t\t0.5\n20\t30\t\tof old age\t2\n 30 \t10\t\t\t1\n", {.weight_column = 5});
   CHECK(src_of(data) == I{0, 1, 2});
   CHECK(dst_of(data) == I{1, 2, 0});
   CHECK(weights(data) == F{0.5, 2, 1});
-  files.check_refused(
+  check_refused(
       {{"1\t2\tx\n3\t4\n", ":2: 2 fields, expected 3 as in the first line"}, {"1\t2\n3\t\n", ":2: …"}});
 }
 
-TEST_CASE("many ids get the same numbers on any number of threads") {
-  const EdgeFiles files;
+TEST_CASE_FIXTURE(EdgeFiles, "many ids get the same numbers on any number of threads") {
   std::string text;
   for (int64_t i = 0; i < 300000; ++i) text += fmt::format("{} {}\n", (i * 7919) % 65537 * 100003, i % 1000);
   const auto with = [&](int threads) {
     const Threads scope(threads);
-    return files.import(text);
+    return import(text);
   };
   const Dataset one = with(1), four = with(4);
   CHECK(one.num_nodes() == four.num_nodes());
@@ -62,69 +58,65 @@ TEST_CASE("many ids get the same numbers on any number of threads") {
   CHECK(same);
 }
 
-TEST_CASE("reverses, equal edges, self-loops and weights as the options say") {
-  const EdgeFiles files;
+TEST_CASE_FIXTURE(EdgeFiles, "reverses, equal edges, self-loops and weights as the options say") {
   const std::string text = "0 1 2\n1 0 3\n2 2 4\n0 1 5\n";
   const auto kept = NodeIds::Kind::numbers;
-  const Dataset both = files.import(text, {.ids = kept, .weight_column = 3, .undirected = true});
+  const Dataset both = import(text, {.ids = kept, .weight_column = 3, .undirected = true});
   CHECK(both.undirected);
   CHECK(both.graph.is_symmetric());
   CHECK(src_of(both) == I{0, 1, 2, 0, 1, 0, 1});
   CHECK(weights(both) == F{2, 3, 4, 5, 2, 3, 5});
-  const Dataset merged = files.import(text, {.ids = kept, .weight_column = 3, .coalesce = true});
+  const Dataset merged = import(text, {.ids = kept, .weight_column = 3, .coalesce = true});
   CHECK(merged.graph.num_edges() == 3);
   CHECK(weights(merged) == F{3, 7, 4});
   const Dataset plain =
-      files.import(text, {.ids = kept, .undirected = true, .coalesce = true, .drop_self_loops = true});
+      import(text, {.ids = kept, .undirected = true, .coalesce = true, .drop_self_loops = true});
   CHECK(src_of(plain) == I{0, 1});
   CHECK(dst_of(plain) == I{1, 0});
   CHECK(plain.num_nodes() == 3);
-  CHECK(files.import(text, {.ids = kept, .nodes = 9}).num_nodes() == 9);
+  CHECK(import(text, {.ids = kept, .nodes = 9}).num_nodes() == 9);
 }
 
-TEST_CASE("Matrix Market files are square matrices of edges") {
-  const EdgeFiles files;
+TEST_CASE_FIXTURE(EdgeFiles, "Matrix Market files are square matrices of edges") {
   const Dataset general =
-      files.import("%%MatrixMarket matrix coordinate real general\n% c\n3 3 2\n1 2 0.5\n3 1 -2\n");
+      import("%%MatrixMarket matrix coordinate real general\n% c\n3 3 2\n1 2 0.5\n3 1 -2\n");
   CHECK(src_of(general) == I{0, 2});
   CHECK(dst_of(general) == I{1, 0});
   CHECK(weights(general) == F{0.5f, -2.0f});
-  const Dataset symmetric =
-      files.import("%%matrixmarket MATRIX coordinate pattern symmetric\n4 4 2\n2 1\n3 3\n");
+  const Dataset symmetric = import("%%matrixmarket MATRIX coordinate pattern symmetric\n4 4 2\n2 1\n3 3\n");
   CHECK(symmetric.num_nodes() == 4);
   CHECK(symmetric.undirected);
   CHECK(src_of(symmetric) == I{1, 2, 0});
   CHECK_FALSE(symmetric.graph.edge_weight());
 
   const std::string head = "%%MatrixMarket matrix coordinate pattern general\n";
-  files.check_refused({{head, ":1: no size line, expected one of rows, columns and entries"},
-                       {head + "3 3\n", ":2: 2 numbers, expected rows, columns and entries"},
-                       {head + "3 4 1\n1 1\n", ":2: 3 rows and 4 columns, expected a square matrix"},
-                       {head + "3 3 1\n0 1\n", ":3: \"0\" in column 1, expected an integer from 1 to 3"},
-                       {head + "3 3 1\n1 4\n", ":3: \"4\" in column 2, expected an integer from 1 to 3"},
-                       {head + "3 3 2\n1 2\n", ":3: 1 entries, expected 2 as in the size line"},
-                       {head + "3 3 1\n1 2\n2 3\n", ":4: more entries than the 1 of the size line"},
-                       {head + "3 3 1\n1 2 3\n", ":3: 3 fields, expected 2"},
-                       {head + "2147483648 2147483648 1\n1 2\n", ":2: 2147483648 rows…"},
-                       {head + "3 3 2147483648\n1 2\n", ":2: 2147483648 entries…"},
-                       {head + "2000000000 2000000000 1\n1 2\n", "…nodes for 1 edges…"},
-                       {"%%MatrixMarket matrix array real general\n", ":1: …"},
-                       {"%%MatrixMarket matrix coordinate complex general\n", ":1: …"},
-                       {"%%MatrixMarket matrix coordinate real hermitian\n", ":1: …"}});
+  check_refused({{head, ":1: no size line, expected one of rows, columns and entries"},
+                 {head + "3 3\n", ":2: 2 numbers, expected rows, columns and entries"},
+                 {head + "3 4 1\n1 1\n", ":2: 3 rows and 4 columns, expected a square matrix"},
+                 {head + "3 3 1\n0 1\n", ":3: \"0\" in column 1, expected an integer from 1 to 3"},
+                 {head + "3 3 1\n1 4\n", ":3: \"4\" in column 2, expected an integer from 1 to 3"},
+                 {head + "3 3 2\n1 2\n", ":3: 1 entries, expected 2 as in the size line"},
+                 {head + "3 3 1\n1 2\n2 3\n", ":4: more entries than the 1 of the size line"},
+                 {head + "3 3 1\n1 2 3\n", ":3: 3 fields, expected 2"},
+                 {head + "2147483648 2147483648 1\n1 2\n", ":2: 2147483648 rows…"},
+                 {head + "3 3 2147483648\n1 2\n", ":2: 2147483648 entries…"},
+                 {head + "2000000000 2000000000 1\n1 2\n", "…nodes for 1 edges…"},
+                 {"%%MatrixMarket matrix array real general\n", ":1: …"},
+                 {"%%MatrixMarket matrix coordinate complex general\n", ":1: …"},
+                 {"%%MatrixMarket matrix coordinate real hermitian\n", ":1: …"}});
 }
 
-TEST_CASE("features, labels and splits are joined by id") {
-  const EdgeFiles files;
-  EdgeListOptions o = files.with_split("10\n", "20\n", "40\n");
-  o.node_files.features = files.put("x", "node,a,b\n30,5,6\n10,1,2\n40,7,8\n20,3,4\n");
-  o.node_files.labels = files.put("y", "id,label\n20,pear\n10,apple\n30,\n40,pear\n");
-  const Dataset data = files.import("10 20\n20 30\n30 40\n", o);
+TEST_CASE_FIXTURE(EdgeFiles, "features, labels and splits are joined by id") {
+  EdgeListOptions o = with_split("10\n", "20\n", "40\n");
+  o.node_files.features = put("x", "node,a,b\n30,5,6\n10,1,2\n40,7,8\n20,3,4\n");
+  o.node_files.labels = put("y", "id,label\n20,pear\n10,apple\n30,\n40,pear\n");
+  const Dataset data = import("10 20\n20 30\n30 40\n", o);
   CHECK(features(data) == F{1, 2, 3, 4, 5, 6, 7, 8});
   CHECK(classes(data) == I{0, 1, -1, 1});
   CHECK(data.classes == 2);
   CHECK(data.unlabelled == 1);
   CHECK(test_of(data) == I{3});
-  const std::string path = files.folder.file("out.h5");
+  const std::string path = folder.file("out.h5");
   save_dataset(data, path, 1);
   const Dataset back = load_dataset(path);
   CHECK(back.node_ids.to_vector<int64_t>() == L{10, 20, 30, 40});
@@ -132,18 +124,18 @@ TEST_CASE("features, labels and splits are joined by id") {
   CHECK(back.to(Device::cpu()).node_ids.numel() == 4);
 
   o = {};
-  o.node_files.features = files.put("x", "1 2\n3 4\n5 6\n");
+  o.node_files.features = put("x", "1 2\n3 4\n5 6\n");
   o.node_files.features_by_row = true;
-  o.node_files.labels = files.put("y", "10\n9\n10\n");
+  o.node_files.labels = put("y", "10\n9\n10\n");
   o.node_files.labels_by_row = true;
-  const Dataset rows = files.import("2 0\n0 1\n", o);
+  const Dataset rows = import("2 0\n0 1\n", o);
   CHECK(features(rows) == F{5, 6, 1, 2, 3, 4});
   CHECK(classes(rows) == I{1, 1, 0});  // 9 before 10, as numbers
 
   o = {};
-  o.node_files.labels = files.put("y", "a 1 0\nb 0 nan\n");
+  o.node_files.labels = put("y", "a 1 0\nb 0 nan\n");
   o.node_files.task = Task::node_multilabel;
-  const Dataset many = files.import("a b\nb c\n", o);
+  const Dataset many = import("a b\nb c\n", o);
   CHECK(many.y.shape() == Shape{3, 2});
   CHECK(many.unlabelled == 1);
   CHECK(names(many) == Names{"a", "b", "c"});
@@ -151,10 +143,9 @@ TEST_CASE("features, labels and splits are joined by id") {
   CHECK(names(load_dataset(path)) == names(many));
 }
 
-TEST_CASE("bad lists and bad files of nodes, with the file and line in the error") {
-  const EdgeFiles files;
+TEST_CASE_FIXTURE(EdgeFiles, "bad lists and bad files of nodes, with the file and line in the error") {
   const EdgeListOptions weighted{.weight_column = 3}, numbers{.ids = NodeIds::Kind::numbers};
-  files.check_refused(
+  check_refused(
       {{"", ": no edges, expected some"},
        {"# nothing\n", ": no edges, expected some beside 1 line of comments (--comment says what is one)"},
        {"1\n2\n", ":1: one column, expected two ids"},
@@ -175,7 +166,7 @@ TEST_CASE("bad lists and bad files of nodes, with the file and line in the error
                         " stands in no edge, expected the id of a node (--ids numbers --nodes N has nodes "
                         "without edges)";
   const auto x = [&](const std::string& text, const std::string& said) {
-    files.check_refused({{list, said, files.with_features(text)}});
+    check_refused({{list, said, with_features(text)}});
   };
   x("10,1\n20,2\n30,3\n", "none");
   x("", "features: no rows, expected some");
@@ -185,7 +176,7 @@ TEST_CASE("bad lists and bad files of nodes, with the file and line in the error
   x("10,1\n20,2,3\n30,3\n", "features:2: 3 fields, expected 2 as in the first line");
   x("10,1\n20,nan\n30,3\n", "features:2: \"nan\"…");
   const auto y = [&](const std::string& text, const std::string& said) {
-    files.check_refused({{list, said, files.with_labels(text)}});
+    check_refused({{list, said, with_labels(text)}});
   };
   y("10,a\n11,b\n", "labels:2: \"11\"" + unknown);
   y("10,a\n10,b\n", "labels:2: the node of an earlier line again, expected one line a node");
@@ -193,16 +184,15 @@ TEST_CASE("bad lists and bad files of nodes, with the file and line in the error
   y("10,\n", "labels: no labels, expected some");
 
   const auto by_row = [&](const std::string& text, const std::string& said) {
-    EdgeListOptions o = files.with_labels(text);
+    EdgeListOptions o = with_labels(text);
     o.node_files.labels_by_row = true;
-    files.check_refused({{"0 1\n1 2\n", said, o}});
+    check_refused({{"0 1\n1 2\n", said, o}});
   };
   by_row("a\nb\n", "labels:2: 2 rows, expected 3, one a node");
   by_row("a\nb\nc\nd\n",
          "labels:4: row 3, from 0, but no node has that id (--node-headers yes: the first line is a header)");
   const auto split = [&](const std::string& test, const std::string& said) {
-    files.check_refused(
-        {{list, said, files.with_split("10\n", "20\n", test, files.with_labels("10,a\n20,b\n"))}});
+    check_refused({{list, said, with_split("10\n", "20\n", test, with_labels("10,a\n20,b\n"))}});
   };
   split("30\n", "test:1: \"30\", a node without a label");
   split("10\n", "test:1: \"10\" again, expected each node once in a split");

@@ -26,13 +26,7 @@ float largest_of(const Tensor& x) {
 }
 
 Dataset small() {
-  CitationOptions options;
-  options.nodes = 300;
-  options.classes = 3;
-  options.features = 20;
-  options.val = 30;
-  options.test = 60;
-  return make_citation_dataset(options);
+  return make_citation_dataset({.nodes = 300, .classes = 3, .features = 20, .val = 30, .test = 60});
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "../support.h"
+#include "h5_file.h"
 #include <adjoint/data/hdf5_file.h>
 #include <adjoint/data/loader/feature_store.h>
 
@@ -10,9 +11,7 @@ using namespace adj::test;
 namespace {
 
 FileRows in_file(const TemporaryDirectory& folder, const Tensor& x) {
-  H5Writer writer(folder.file("x.h5"));
-  writer.write("nodes/x", x);
-  writer.commit();
+  write_h5(folder.file("x.h5"), {{"nodes/x", x}});
   return FileRows::open(folder.file("x.h5"));
 }
 

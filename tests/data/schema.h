@@ -1,6 +1,5 @@
 #pragma once
 
-#include "../support.h"
 #include <adjoint/data/hdf5_file.h>
 
 #include <functional>
@@ -34,7 +33,7 @@ struct SchemaFile {
 
 /// Six nodes, eight edges, three classes, three feature columns (dense unless `sparse`), two splits, weights.
 inline SchemaFile small_file(bool sparse = false) {
-  using I = std::vector<int32_t>;
+  using Ints = std::vector<int32_t>;
   SchemaFile f;
   f.attributes["format"] = "adjoint.graph";
   f.attributes["version"] = 1;
@@ -43,27 +42,27 @@ inline SchemaFile small_file(bool sparse = false) {
   f.attributes["num_classes"] = 3;
   f.attributes["task"] = "node_class";
   f.attributes["undirected"] = 0;
-  f.datasets["edges/src"] = Tensor::from(I{5, 4, 3, 2, 1, 0, 0, 1});
-  f.datasets["edges/dst"] = Tensor::from(I{0, 1, 2, 3, 4, 5, 0, 0});
+  f.datasets["edges/src"] = Tensor::from(Ints{5, 4, 3, 2, 1, 0, 0, 1});
+  f.datasets["edges/dst"] = Tensor::from(Ints{0, 1, 2, 3, 4, 5, 0, 0});
   f.datasets["edges/weight"] = Tensor::from(std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8});
   f.datasets["edges/attr"] =
       Tensor::from(std::vector<float>{1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 6, -6, 7, -7, 8, -8}, {8, 2});
   if (sparse) {
     f.attributes["nodes@x_cols"] = 3;
     f.datasets["nodes/x_indptr"] = Tensor::from(std::vector<int64_t>{0, 2, 2, 3, 4, 5, 6});
-    f.datasets["nodes/x_indices"] = Tensor::from(I{2, 0, 1, 1, 2, 0});
+    f.datasets["nodes/x_indices"] = Tensor::from(Ints{2, 0, 1, 1, 2, 0});
     f.datasets["nodes/x_data"] = Tensor::from(std::vector<float>{20, 1, 2, 3, 4, 5});
   } else {
     f.datasets["nodes/x"] = Tensor::from(
         std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18}, {6, 3});
   }
-  f.datasets["nodes/y"] = Tensor::from(I{0, 1, 2, 0, 1, 2});
-  f.datasets["splits/train"] = Tensor::from(I{0, 1});
-  f.datasets["splits/val"] = Tensor::from(I{2, 3});
-  f.datasets["splits/test"] = Tensor::from(I{4, 5});
-  f.datasets["splits/1/train"] = Tensor::from(I{5});
-  f.datasets["splits/1/val"] = Tensor::from(I{4});
-  f.datasets["splits/1/test"] = Tensor::from(I{3, 2});
+  f.datasets["nodes/y"] = Tensor::from(Ints{0, 1, 2, 0, 1, 2});
+  f.datasets["splits/train"] = Tensor::from(Ints{0, 1});
+  f.datasets["splits/val"] = Tensor::from(Ints{2, 3});
+  f.datasets["splits/test"] = Tensor::from(Ints{4, 5});
+  f.datasets["splits/1/train"] = Tensor::from(Ints{5});
+  f.datasets["splits/1/val"] = Tensor::from(Ints{4});
+  f.datasets["splits/1/test"] = Tensor::from(Ints{3, 2});
   return f;
 }
 

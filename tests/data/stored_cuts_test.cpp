@@ -150,8 +150,7 @@ TEST_CASE("a structure takes its cut from the store, and what was made is writte
   CHECK(cuts.find(directed, 1) == nullptr);
 }
 
-TEST_CASE("a file of another graph is neither used nor overwritten") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a file of another graph is neither used nor overwritten") {
   const std::string path = folder.file("cuts.h5");
   store(path, some_structure(), {1, 2});
   const Csr other = csr_of(random_rows(300, 200, 40.0, 7), 200);
@@ -167,8 +166,7 @@ TEST_CASE("a file of another graph is neither used nor overwritten") {
   CHECK(same(*StoredCuts(path).find(some_structure(), 2), kernels::make_row_tiles(some_structure(), 2)));
 }
 
-TEST_CASE("a cut of another structure under this one's name is refused") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a cut of another structure under this one's name is refused") {
   const std::string path = folder.file("cuts.h5");
   const Csr other = csr_of(random_rows(300, 200, 40.0, 7), 200);
   store(path, some_structure(), {2});
@@ -185,8 +183,7 @@ TEST_CASE("a cut of another structure under this one's name is refused") {
   CHECK(refusal(path, some_structure(), 2).starts_with(path + ": " + group + "/"));
 }
 
-TEST_CASE("a damaged cut is refused, and the place is named") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a damaged cut is refused, and the place is named") {
   const std::string path = folder.file("cuts.h5");
   store(path, some_structure(), {2});
   const Contents whole(path);
@@ -231,8 +228,7 @@ TEST_CASE("a damaged cut is refused, and the place is named") {
   }
 }
 
-TEST_CASE("of files with bits flipped anywhere none gives a wrong cut") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "of files with bits flipped anywhere none gives a wrong cut") {
   const std::string path = folder.file("cuts.h5");
   const Csr a = csr_of(random_rows(140, 30, 6.0, 8), 30);
   store(path, a, {2});
@@ -260,8 +256,7 @@ TEST_CASE("of files with bits flipped anywhere none gives a wrong cut") {
   CHECK(refused > 100);
 }
 
-TEST_CASE("a file that is none of cuts is refused") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a file that is none of cuts is refused") {
   const std::string path = folder.file("cuts.h5");
   store(path, some_structure(), {2});
   Contents contents(path);

@@ -31,13 +31,8 @@ struct Gcn : nn::Module {
 };
 
 Dataset citations(Device device = {}, int64_t nodes = 240) {
-  CitationOptions options;
-  options.nodes = nodes;
-  options.classes = 3;
-  options.features = 30;
-  options.val = 40;
-  options.test = 40;
-  return make_citation_dataset(options).to(device);
+  return make_citation_dataset({.nodes = nodes, .classes = 3, .features = 30, .val = 40, .test = 40})
+      .to(device);
 }
 
 /// A whole training, with everything that a state can have.
