@@ -43,7 +43,6 @@ double accuracy(const Outcome& outcome) { return std::stod(json_of(succeeds(outc
 }  // namespace
 
 TEST_CASE("features with negatives train as they are unless told otherwise, and bags of words as before") {
-  if (!have_program("train_gcn")) return;
   const TemporaryDirectory folder;
   const std::string path = folder.file("measured.h5");
   save_dataset(measured([](size_t) { return 1.0; }), path);
@@ -66,7 +65,6 @@ TEST_CASE("features with negatives train as they are unless told otherwise, and 
 }
 
 TEST_CASE("columns of very different scale are warned of, and standard scaling makes them alike") {
-  if (!have_program("train_gcn") || !have_program("predict")) return;
   const TemporaryDirectory folder;
   const std::string path = folder.file("measured.h5"), other = folder.file("other.h5"),
                     checkpoint = folder.file("c.h5"), predicted = folder.file("p.csv"),
@@ -114,7 +112,6 @@ TEST_CASE("columns of very different scale are warned of, and standard scaling m
 }
 
 TEST_CASE("standard scaling is the same for features that stay in their file") {
-  if (!have_program("train_sage")) return;
   const TemporaryDirectory folder;
   const std::string path = folder.file("measured.h5"), one = folder.file("one.csv"),
                     other = folder.file("other.csv");
@@ -136,7 +133,6 @@ TEST_CASE("standard scaling is the same for features that stay in their file") {
 }
 
 TEST_CASE("checkpoints that knew raw features alone go on being read") {
-  if (!have_program("train_gcn") || !have_program("predict")) return;
   for (const bool raw : {false, true}) {
     CAPTURE(raw);
     const TemporaryDirectory folder;
@@ -159,7 +155,6 @@ TEST_CASE("checkpoints that knew raw features alone go on being read") {
 }
 
 TEST_CASE("words of before name those of now") {
-  if (!have_program("train_gcn") || !have_program("predict")) return;
   CHECK(fails_with(run("train_gcn", {"--raw-features"}), 2, {"--raw-features", "--features-scaling none"}));
   CHECK(fails_with(run("predict", {"--normalize-features"}), 2, {"--features-scaling rows"}));
   CHECK(fails_with(run("train_gcn", {"--features-scaling", "max"}), 2,

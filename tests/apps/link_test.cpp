@@ -26,21 +26,23 @@ std::vector<std::string> tensors_of(const std::string& path) {
   return all;
 }
 
+struct WithBench {
+  Bench bench;
+};
+
 }  // namespace
 
-TEST_CASE("train_link finds hidden edges with every model, decoder and loader") {
-  if (!have_program("train_link")) return;
-  const Bench bench;
-  CitationOptions easy;
-  easy.nodes = 300;
-  easy.classes = 4;
-  easy.features = 60;
-  easy.degree = 8.0;
-  easy.homophily = 0.95;
-  easy.signal = 0.8;
-  easy.train_per_class = 5;
-  easy.val = easy.test = 20;
-  save_dataset(make_citation_dataset(easy), bench.data);
+TEST_CASE_FIXTURE(WithBench, "train_link finds hidden edges with every model, decoder and loader") {
+  save_dataset(make_citation_dataset({.nodes = 300,
+                                      .classes = 4,
+                                      .features = 60,
+                                      .degree = 8.0,
+                                      .homophily = 0.95,
+                                      .signal = 0.8,
+                                      .train_per_class = 5,
+                                      .val = 20,
+                                      .test = 20}),
+               bench.data);
   for (const Words& way :
        {Words{}, Words{"--model", "sage"}, Words{"--model", "gat", "--decoder", "mlp"},
         Words{"--model", "sage", "--loader", "neighbor", "--batch-size", "32", "--lr", "0.005"},
@@ -60,9 +62,7 @@ TEST_CASE("train_link finds hidden edges with every model, decoder and loader") 
   }
 }
 
-TEST_CASE("hidden edges are not seen: where nothing tells of them, none is found") {
-  if (!have_program("train_link")) return;
-  const Bench bench;
+TEST_CASE_FIXTURE(WithBench, "hidden edges are not seen: where nothing tells of them, none is found") {
   constexpr int64_t kNodes = 400;
   Dataset data = small_dataset();
   Generator generator(5);
@@ -84,7 +84,6 @@ TEST_CASE("hidden edges are not seen: where nothing tells of them, none is found
 
 TEST_CASE(
     "a training of links that is resumed ends with the same bits, on any number of workers and threads") {
-  if (!have_program("train_link")) return;
   const Bench bench;
   for (const Words& way :
        {Words{"--decoder", "mlp", "--dropout", "0.2"},
@@ -116,9 +115,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("the scores that train_link writes are those of its metrics") {
-  if (!have_program("train_link")) return;
-  const Bench bench;
+TEST_CASE_FIXTURE(WithBench, "the scores that train_link writes are those of its metrics") {
   const std::string scores = bench.folder.file("scores.h5"), checkpoint = bench.folder.file("c.h5");
   const Outcome outcome = succeeds(bench.train({"--epochs", "5", "--json", "--metric", "hits@3", "--predict",
                                                 scores, "--test", "0.2", "--checkpoint", checkpoint}));
@@ -148,9 +145,7 @@ TEST_CASE("the scores that train_link writes are those of its metrics") {
                    {checkpoint, "train_link", "--predict"}));
 }
 
-TEST_CASE("the pairs of a reordered dataset are written as its nodes stood at first") {
-  if (!have_program("train_link")) return;
-  const Bench bench;
+TEST_CASE_FIXTURE(WithBench, "the pairs of a reordered dataset are written as its nodes stood at first") {
   const std::string scores = bench.folder.file("scores.h5");
   const Dataset data = load_dataset(bench.data);
   Generator generator(3);
@@ -167,21 +162,20 @@ TEST_CASE("the pairs of a reordered dataset are written as its nodes stood at fi
   for (size_t k = 0; k < label.size(); ++k) CHECK(joined.count({src.at(k), dst.at(k)}) == label[k]);
 }
 
-TEST_CASE("what train_link refuses") {
-  if (!have_program("train_link")) return;
-  const Bench bench;
-  CHECK(fails_with(bench.train({"--val", "0"}), 2, {"--val"}));
-  CHECK(fails_with(bench.train({"--test", "nan"}), 2, {"--test"}));
-  CHECK(fails_with(bench.train({"--val", "0.5", "--test", "0.5"}), 2, {"--val", "below 1"}));
-  CHECK(fails_with(bench.train({"--negatives", "0"}), 2, {"--negatives"}));
-  CHECK(fails_with(bench.train({"--decoder", "cosine"}), 2, {"--decoder", "dot or mlp"}));
-  CHECK(fails_with(bench.train({"--metric", "hits@0"}), 2, {"--metric", "hits@K"}));
-  CHECK(fails_with(bench.train({"--metric", "hits@3x"}), 2, {"--metric", "hits@K"}));
-  CHECK(fails_with(bench.train({"--metric", "hits@99999999999999999999"}), 2, {"--metric"}));
-  CHECK(fails_with(bench.train({"--metric", "accuracy"}), 2, {"--metric", "auc or mrr"}));
-  CHECK(fails_with(bench.train({"--model", "gin"}), 2, {"--model"}));
-  CHECK(fails_with(bench.train({"--loader", "neighbor"}), 2, {"--loader neighbor", "GCN", "sage"}));
-  CHECK(fails_with(bench.train({"--inductive"}), 2, {"inductive"}));
+TEST_CASE_FIXTURE(WithBench, "what train_link refuses") {
+  check_refused([&](const Words& more) { return bench.train(more); },
+                {{{"--val", "0"}, {"--val"}},
+                 {{"--test", "nan"}, {"--test"}},
+                 {{"--val", "0.5", "--test", "0.5"}, {"--val", "below 1"}},
+                 {{"--negatives", "0"}, {"--negatives"}},
+                 {{"--decoder", "cosine"}, {"--decoder", "dot or mlp"}},
+                 {{"--metric", "hits@0"}, {"--metric", "hits@K"}},
+                 {{"--metric", "hits@3x"}, {"--metric", "hits@K"}},
+                 {{"--metric", "hits@99999999999999999999"}, {"--metric"}},
+                 {{"--metric", "accuracy"}, {"--metric", "auc or mrr"}},
+                 {{"--model", "gin"}, {"--model"}},
+                 {{"--loader", "neighbor"}, {"--loader neighbor", "GCN", "sage"}},
+                 {{"--inductive"}, {"inductive"}}});
   CHECK(fails_with(bench.train({"--val", "0.00001"}), 1, {bench.data, "edges", "validate"}));
   Dataset data = small_dataset();
   std::vector<int32_t> src, dst;

@@ -30,22 +30,11 @@ double mean_of(const optim::Checkpoint& checkpoint, const std::string& name) {
 }  // namespace
 
 TEST_CASE("train_qgnn learns bits by node towards the mean, as its remark and its checkpoint say") {
-  if (!have_program("train_qgnn") || !have_program("predict")) return;
   for (const Words& kind : {Words{}, Words{"--model", "gin", "--norm", "batch"}}) {
     const Bench bench;
-    Words words{"--node-bits",
-                "3",
-                "--node-bits-penalty",
-                "10",
-                "--epochs",
-                "80",
-                "--eval-every",
-                "10",
-                "--checkpoint",
-                bench.checkpoint,
-                "--predict",
-                bench.folder.file("p.csv")};
-    words.insert(words.end(), kind.begin(), kind.end());
+    Words words = joined({"--node-bits", "3", "--node-bits-penalty", "10", "--epochs", "80", "--eval-every",
+                          "10", "--checkpoint", bench.checkpoint, "--predict", bench.folder.file("p.csv")},
+                         kind);
     const Outcome outcome = succeeds(bench.train(words));
     CHECK(mentions(outcome.err, {"bits by node: ", "in the mean over all numbers"}));
     CHECK(mentions(outcome.out, {"3 by node", "\"node_bits\": 3"}));
@@ -67,14 +56,10 @@ TEST_CASE("train_qgnn learns bits by node towards the mean, as its remark and it
                          doctest::Contains("sums of integers need one scale"), Error);
     // On another graph there are no bits for its nodes.
     Dataset other = small_dataset();
-    CitationOptions options;
-    options.nodes = 90;
-    options.classes = 3;
-    options.features = 40;
-    options.train_per_class = 5;
-    options.val = 10;
-    options.test = 20;
-    save_dataset(make_citation_dataset(options), bench.folder.file("other.h5"));
+    save_dataset(
+        make_citation_dataset(
+            {.nodes = 90, .classes = 3, .features = 40, .train_per_class = 5, .val = 10, .test = 20}),
+        bench.folder.file("other.h5"));
     CHECK(fails_with(run("predict", {"--quiet", "--checkpoint", bench.checkpoint, "--data",
                                      bench.folder.file("other.h5"), "--out", bench.folder.file("r.csv")}),
                      1, {"bits by node of 120 nodes"}));
@@ -82,7 +67,6 @@ TEST_CASE("train_qgnn learns bits by node towards the mean, as its remark and it
 }
 
 TEST_CASE("bits by node have the same bits on any number of threads, and where a training goes on") {
-  if (!have_program("train_qgnn")) return;
   const Bench bench;
   const std::string once = bench.all_of({"--node-bits", "2.5", "--epochs", "12", "--threads", "1"});
   CHECK(bench.all_of({"--node-bits", "2.5", "--epochs", "12", "--threads", "3"}) == once);
@@ -94,7 +78,6 @@ TEST_CASE("bits by node have the same bits on any number of threads, and where a
 }
 
 TEST_CASE("train_qgnn refuses what does not go with bits by node") {
-  if (!have_program("train_qgnn")) return;
   const Bench bench;
   const auto refused = [&](Words more, const std::vector<std::string>& parts) {
     more.insert(more.begin(), {"--quiet", "--node-bits", "3"});

@@ -205,7 +205,6 @@ TEST_CASE("nodes of large in-degree are protected more often, in training alone"
 }
 
 TEST_CASE("train_qgnn keeps the newest statistics of a whole graph, and means of batches'") {
-  if (!have_program("train_qgnn")) return;
   const TemporaryDirectory folder;
   const std::string data = folder.file("data.h5");
   write_small_dataset(data);
@@ -233,7 +232,6 @@ TEST_CASE("train_qgnn keeps the newest statistics of a whole graph, and means of
 }
 
 TEST_CASE("train_qgnn begins from the weights of a float32 training, and from no other") {
-  if (!have_program("train_qgnn")) return;
   const TemporaryDirectory folder;
   const std::string data = folder.file("data.h5"), full = folder.file("float.h5"),
                     low = folder.file("low.h5");
@@ -253,54 +251,42 @@ TEST_CASE("train_qgnn begins from the weights of a float32 training, and from no
     CHECK(close(after.at(name), tensor, 1e-9));
   }
   CHECK(std::stod(json_of(begun).at("test_acc")) > 0.5);
-  CHECK(fails_with(train({"--bits", "4", "--from", low}), 2, {"--from", "low.h5", "quantised", "--bits 32"}));
-  CHECK(
-      fails_with(train({"--bits", "4", "--from", full, "--hidden", "8"}), 2, {"--from", "--hidden 64", "8"}));
-  CHECK(fails_with(train({"--bits", "4", "--from", full, "--model", "gin"}), 2,
-                   {"--from", "--model gcn", "gin"}));
-  CHECK(fails_with(train({"--bits", "4", "--from", full, "--norm", "batch"}), 2,
-                   {"--from", "--norm none", "batch"}));
-  CHECK(fails_with(train({"--bits", "4", "--from", full, "--features-scaling", "none"}), 2,
-                   {"--from", "--features-scaling rows", "none"}));
-  CHECK(fails_with(train({"--bits", "4", "--from", full, "--features-bits", "4"}), 2,
-                   {"--from", "--features-bits 32", "4"}));
+  check_refused(
+      [&](const Words& more) { return train(more); },
+      {{{"--bits", "4", "--from", low}, {"--from", "low.h5", "quantised", "--bits 32"}},
+       {{"--bits", "4", "--from", full, "--hidden", "8"}, {"--from", "--hidden 64", "8"}},
+       {{"--bits", "4", "--from", full, "--model", "gin"}, {"--from", "--model gcn", "gin"}},
+       {{"--bits", "4", "--from", full, "--norm", "batch"}, {"--from", "--norm none", "batch"}},
+       {{"--bits", "4", "--from", full, "--features-scaling", "none"},
+        {"--from", "--features-scaling rows", "none"}},
+       {{"--bits", "4", "--from", full, "--features-bits", "4"}, {"--from", "--features-bits 32", "4"}}});
   CHECK(train({"--node-bits", "4", "--from", full, "--epochs", "2"}).status == 0);
   CHECK(fails_with(train({"--bits", "4", "--from", folder.file("missing.h5")}), 1, {"missing.h5"}));
   CHECK(fails_with(train({"--bits", "4", "--from", full, "--checkpoint", full}), 2,
                    {"--checkpoint", "--from"}));
-  if (have_program("train_gcn")) {
-    const std::string other = folder.file("gcn.h5");
-    REQUIRE(run("train_gcn", {"--data", data, "--quiet", "--epochs", "2", "--checkpoint", other}).status ==
-            0);
-    CHECK(fails_with(train({"--bits", "4", "--from", other}), 1, {"gcn.h5", "train_gcn", "train_qgnn"}));
-  }
+  const std::string other = folder.file("gcn.h5");
+  REQUIRE(run("train_gcn", {"--data", data, "--quiet", "--epochs", "2", "--checkpoint", other}).status == 0);
+  CHECK(fails_with(train({"--bits", "4", "--from", other}), 1, {"gcn.h5", "train_gcn", "train_qgnn"}));
 }
 
 TEST_CASE("train_qgnn refuses bits and other options that it cannot use") {
-  if (!have_program("train_qgnn")) return;
-  const struct {
-    Words arguments, parts;
-  } cases[] = {
-      {{"--bits", "0"}, {"--bits", "1 to 8 or 32", "'0'"}},
-      {{"--bits", "9"}, {"--bits", "1 to 8 or 32", "'9'"}},
-      {{"--bits", "four"}, {"--bits", "four"}},
-      {{"--bits", "8,"}, {"--bits", "'8,'"}},
-      {{"--bits", "8,4,2"}, {"--bits 8,4,2", "3 numbers", "2 layers"}},
-      {{"--bits-weights", "16"}, {"--bits-weights", "'16'"}},
-      {{"--bits-activations", "4,x"}, {"--bits-activations", "'4,x'"}},
-      {{"--scales", "fixed"}, {"--scales", "learned or running", "fixed"}},
-      {{"--norm", "layer"}, {"--norm", "none or batch"}},
-      {{"--model", "gat"}, {"--model", "gcn or gin"}},
-      {{"--degree-quant", "1"}, {"--degree-quant", "[0, 1)"}},
-      {{"--degree-quant", "0.1", "--degree-quant-least", "0.2"},
-       {"--degree-quant-least", "0.2", "--degree-quant 0.1"}},
-      {{"--precision", "bfloat16"}, {"--precision bfloat16", "float32 or tf32"}},
-      {{"--loader", "neighbor"}, {"--loader", "neighbor"}},
-  };
-  for (const auto& c : cases) {
-    CAPTURE(c.arguments[1]);
-    Words parts = c.parts;
-    parts.push_back("--help");
-    CHECK(fails_with(run("train_qgnn", c.arguments), 2, parts));
-  }
+  check_refused(program("train_qgnn"),
+                {
+                    {{"--bits", "0"}, {"--bits", "1 to 8 or 32", "'0'"}},
+                    {{"--bits", "9"}, {"--bits", "1 to 8 or 32", "'9'"}},
+                    {{"--bits", "four"}, {"--bits", "four"}},
+                    {{"--bits", "8,"}, {"--bits", "'8,'"}},
+                    {{"--bits", "8,4,2"}, {"--bits 8,4,2", "3 numbers", "2 layers"}},
+                    {{"--bits-weights", "16"}, {"--bits-weights", "'16'"}},
+                    {{"--bits-activations", "4,x"}, {"--bits-activations", "'4,x'"}},
+                    {{"--scales", "fixed"}, {"--scales", "learned or running", "fixed"}},
+                    {{"--norm", "layer"}, {"--norm", "none or batch"}},
+                    {{"--model", "gat"}, {"--model", "gcn or gin"}},
+                    {{"--degree-quant", "1"}, {"--degree-quant", "[0, 1)"}},
+                    {{"--degree-quant", "0.1", "--degree-quant-least", "0.2"},
+                     {"--degree-quant-least", "0.2", "--degree-quant 0.1"}},
+                    {{"--precision", "bfloat16"}, {"--precision bfloat16", "float32 or tf32"}},
+                    {{"--loader", "neighbor"}, {"--loader", "neighbor"}},
+                },
+                {"--help"});
 }
