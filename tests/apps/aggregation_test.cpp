@@ -74,8 +74,7 @@ TEST_CASE("--aggregation auto takes one of the ways by rule, and --explain says 
   const Bench::Course any = bench.train(gcn, {"--quiet", "--epochs", "6"});
   const Bench::Course again = bench.train(gcn, {"--quiet", "--epochs", "6", "--aggregation", "auto"});
   CHECK(any == again);
-  const Outcome outcome = bench.run(gcn, {"--epochs", "2", "--explain"});
-  CHECK(outcome.status == 0);
+  const Outcome outcome = succeeds(bench.run(gcn, {"--epochs", "2", "--explain"}));
   CHECK(mentions(outcome.out, "sums over a list of "));
   CHECK(mentions(outcome.out, "for 5 sums of width "));
 }
@@ -83,9 +82,8 @@ TEST_CASE("--aggregation auto takes one of the ways by rule, and --explain says 
 TEST_CASE("--aggregation measure times both ways, says so, and its checkpoint holds the choice") {
   const Bench bench;
   const Variant gcn{"train_gcn", {}};
-  const Outcome outcome =
-      bench.run(gcn, {"--epochs", "6", "--aggregation", "measure", "--checkpoint", bench.checkpoint});
-  CHECK(outcome.status == 0);
+  const Outcome outcome = succeeds(
+      bench.run(gcn, {"--epochs", "6", "--aggregation", "measure", "--checkpoint", bench.checkpoint}));
   CHECK(mentions(outcome.err, "aggregation measured, "));
   CHECK(mentions(outcome.err, "a step takes "));
   const char* way = outcome.err.find("measured, scatter") != std::string::npos ? "scatter" : "reduce";

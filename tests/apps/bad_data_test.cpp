@@ -99,10 +99,10 @@ TEST_CASE_FIXTURE(InFolder, "the files that the bad ones are made from train") {
   const std::string path = folder.file("good.h5");
   Contents contents;
   contents.write(path);
-  CHECK(run("train_gcn", {"--data", path, "--epochs", "2"}).status == 0);
+  succeeds("train_gcn", {"--data", path, "--epochs", "2"});
   contents.tensors["edges/src"] = contents.tensors["edges/dst"] = Contents::ints({});
   contents.write(path);
-  CHECK(run("train_gcn", {"--data", path, "--epochs", "2"}).status == 0);
+  succeeds("train_gcn", {"--data", path, "--epochs", "2"});
 }
 
 TEST_CASE("bad datasets are refused by file and place, and outputs stay") {

@@ -23,8 +23,7 @@ TEST_CASE("a training reads its cuts from a file, with the bits of one that cuts
     CHECK(mentions(first.out, {"cut of 120 x 120 with ", ": made, to be written to " + cuts}));
     const std::string written = contents_of(cuts);
     CHECK(!written.empty());
-    const Outcome second = train("1.h5", "second.csv");
-    CHECK(second.status == 0);
+    const Outcome second = succeeds(train("1.h5", "second.csv"));
     CHECK(mentions(second.out, {"cut of 120 x 120 with ", ": read from " + cuts}));
     CHECK(second.out.find(": made, ") == std::string::npos);
     CHECK(contents_of(folder.file("second.csv")) == contents_of(folder.file("first.csv")));

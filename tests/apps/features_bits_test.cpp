@@ -112,9 +112,9 @@ TEST_CASE("a checkpoint holds bits and ranges, by which it predicts, goes on, an
   CHECK(same_bits(kept.quantization.zero(), fitted.zero()));
 
   const Words predict{"--checkpoint", bench.checkpoint, "--data", bench.measured, "--out"};
-  REQUIRE(run("predict", joined(predict, {again})).status == 0);
+  succeeds("predict", joined(predict, {again}));
   CHECK(contents_of(again) == contents_of(predicted));
-  REQUIRE(run("predict", joined(predict, {h5})).status == 0);
+  succeeds("predict", joined(predict, {h5}));
   const Tensor said = H5Reader::open(h5).tensor("nodes/probability", {DType::f32});
   const TrainedModel model = load_trained(bench.checkpoint, Device::cpu());
   CHECK(model.quantization().bits() == 3);
@@ -131,13 +131,11 @@ TEST_CASE("a checkpoint holds bits and ranges, by which it predicts, goes on, an
 TEST_CASE("a model of quantised features predicts from a file that stays there, to the same bits") {
   const Bench bench;
   const std::string held = bench.folder.file("a.csv"), left = bench.folder.file("b.csv");
-  REQUIRE(bench
-              .train("train_sage", bench.measured,
-                     {"--features-bits", "2", "--epochs", "4", "--checkpoint", bench.checkpoint})
-              .status == 0);
+  succeeds(bench.train("train_sage", bench.measured,
+                       {"--features-bits", "2", "--epochs", "4", "--checkpoint", bench.checkpoint}));
   const Words predict{"--checkpoint", bench.checkpoint, "--data", bench.measured, "--evaluation", "layers"};
-  REQUIRE(run("predict", joined(predict, {"--out", held})).status == 0);
-  REQUIRE(run("predict", joined(predict, {"--out", left, "--features", "file"})).status == 0);
+  succeeds("predict", joined(predict, {"--out", held}));
+  succeeds("predict", joined(predict, {"--out", left, "--features", "file"}));
   CHECK(contents_of(held) == contents_of(left));
 }
 

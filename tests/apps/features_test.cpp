@@ -171,13 +171,11 @@ TEST_CASE("places of features that are wrong or do not go together") {
   };
   const Words files{
       "--data", bench.data, "--out", bench.folder.file("out.h5"), "--checkpoint", bench.folder.file("c.h5")};
-  REQUIRE(bench.train("train_sage", {"--epochs", "1", "--checkpoint", files.back()}).status == 0);
+  succeeds(bench.train("train_sage", {"--epochs", "1", "--checkpoint", files.back()}));
   check_refused([&](const Words& more) { return bench.train("train_sage", more); }, cases);
   check_refused(program("predict", files + Words{"--quiet"}), cases);
-  CHECK(bench.train("train_sage", {"--epochs", "1", "--features", "file", "--cached-rows", "120"}).status ==
-        0);
-  CHECK(bench.train("train_sage", {"--epochs", "1", "--features", "file", "--cached-rows", "0%"}).status ==
-        0);
+  succeeds(bench.train("train_sage", {"--epochs", "1", "--features", "file", "--cached-rows", "120"}));
+  succeeds(bench.train("train_sage", {"--epochs", "1", "--features", "file", "--cached-rows", "0%"}));
   CHECK(fails_with(run("train_sage", {"--data", bench.data, "--quiet", "--features", "file"}), 2,
                    {"--features", "--loader neighbor or cluster or saint"}));
   CHECK(fails_with(run("train_sage", {"--quiet", "--loader", "neighbor", "--features", "file"}), 2,
@@ -246,7 +244,7 @@ TEST_CASE(
   const std::string limit = held_to(base + kNodes * kFeatures * 4 / 3 / 1024),
                     checkpoint = bench.folder.file("c.h5"), whole = bench.folder.file("whole.h5"),
                     little = bench.folder.file("little.h5"), again = bench.folder.file("again.h5");
-  REQUIRE(run("train_sage", train + Words{"--predict", whole}).status == 0);
+  succeeds("train_sage", train + Words{"--predict", whole});
   const Outcome limited = succeeds(run_in_shell(
       limit, "", "train_sage", train + in_file + Words{"--predict", little, "--checkpoint", checkpoint}));
   CHECK(contents_of(little) == contents_of(whole));

@@ -235,8 +235,7 @@ TEST_CASE("graphs are learnt by products of few bits, with the same bits for any
   const std::string checkpoint = bench.folder.file("c.h5"), trained = bench.folder.file("t.h5"),
                     predicted = bench.folder.file("p.h5");
   bench.result(with(few, {"--folds", "2", "--checkpoint", checkpoint, "--predict", trained}));
-  REQUIRE(run("predict", {"--checkpoint", checkpoint, "--data", bench.data, "--out", predicted, "--quiet"})
-              .status == 0);
+  succeeds("predict", {"--checkpoint", checkpoint, "--data", bench.data, "--out", predicted, "--quiet"});
   const auto probabilities = [](const std::string& path) {
     return H5Reader::open(path).tensor("graphs/probability", {DType::f32});
   };

@@ -63,11 +63,9 @@ TEST_CASE("infer_qgnn finds in integers what train_qgnn says, and refuses what i
                                                {{data, "--sums", "bytes", "--all-steps"}, {"--all-steps"}},
                                                {{data, "--parts", "1000"}, {"--parts", "120"}},
                                                {{data, "--batch-size", "4"}, {"--batch-size", "--parts"}}});
-  REQUIRE(
-      run("train_qgnn", {data, "--quiet", "--bits", "32", "--epochs", "2", "--checkpoint", full}).status ==
-      0);
+  succeeds("train_qgnn", {data, "--quiet", "--bits", "32", "--epochs", "2", "--checkpoint", full});
   CHECK(fails_with(run("infer_qgnn", {full, data}), 1, {"layer 0 is not quantised"}));
-  REQUIRE(run("train_gcn", {data, "--quiet", "--epochs", "2", "--checkpoint", full}).status == 0);
+  succeeds("train_gcn", {data, "--quiet", "--epochs", "2", "--checkpoint", full});
   CHECK(fails_with(run("infer_qgnn", {full, data}), 1, {"none of train_qgnn"}));
 }
 
@@ -133,7 +131,7 @@ TEST_CASE("infer_qgnn writes a model in integers, which gives the same as the ch
     const auto of_file = inferred({integers, data, "--out", second});
     for (const char* key : {"model", "metric", "test_acc"}) CHECK(of_file.at(key) == of_checkpoint.at(key));
     CHECK(same_predictions(first, second));
-    REQUIRE(run("infer_qgnn", {integers, "--write", again}).status == 0);  // and nothing else
+    succeeds("infer_qgnn", {integers, "--write", again});  // and nothing else
     CHECK(contents_of(again) == contents_of(integers));
   }
   CHECK(fails_with(run("infer_qgnn", {integers, data, "--compare", "float32"}), 2, {"--compare", integers}));

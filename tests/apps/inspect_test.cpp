@@ -48,8 +48,7 @@ Outcome inspect(const SchemaFile& file, const TemporaryDirectory& folder) {
 }  // namespace
 
 TEST_CASE_FIXTURE(InFolder, "inspect prints what is in a file, and that nothing is wrong") {
-  const Outcome outcome = inspect(small_file(), folder);
-  CHECK(outcome.status == 0);
+  const Outcome outcome = succeeds(inspect(small_file(), folder));
   CHECK(outcome.err.empty());
   CHECK(mentions(outcome.out, {"name         small", "task         node_class", "nodes        6, 0 isolated",
                                "edges        8 directed, 1 self-loops, 0 parallel",
@@ -65,7 +64,7 @@ TEST_CASE_FIXTURE(InFolder, "inspect prints what is in a file, and that nothing 
 
 TEST_CASE_FIXTURE(InFolder, "a histogram counts every node, and shows a hub beside its leaves") {
   const std::string path = folder.file("star.h5");
-  REQUIRE(run("generate", {"star", path, "--leaves", "4999", "--no-features"}).status == 0);
+  succeeds("generate", {"star", path, "--leaves", "4999", "--no-features"});
   Outcome outcome = run("inspect", {path});
   REQUIRE(outcome.status == 0);
   const auto in = histogram(outcome.out, "in-degrees"), out = histogram(outcome.out, "out-degrees");
@@ -75,7 +74,7 @@ TEST_CASE_FIXTURE(InFolder, "a histogram counts every node, and shows a hub besi
   CHECK(in.back() == std::pair<int64_t, int64_t>{4096, 1});
   CHECK(mentions(outcome.out, {"4096-8191          1   0.020 % ###"}));
 
-  REQUIRE(run("generate", {"planted", path, "--nodes", "3000", "--degree", "9"}).status == 0);
+  succeeds("generate", {"planted", path, "--nodes", "3000", "--degree", "9"});
   outcome = run("inspect", {path});
   CHECK(mentions(outcome.out, {"symmetric (the file says undirected)"}));
   CHECK(sum_of(histogram(outcome.out, "degrees")) == 3000);
@@ -199,7 +198,7 @@ TEST_CASE_FIXTURE(InFolder, "many graphs, multilabel and regression are summed u
 TEST_CASE_FIXTURE(InFolder, "the distribution of degrees is drawn") {
   const std::string path = folder.file("file.h5"), plot = folder.file("degrees.svg");
   small_file().write(path);
-  CHECK(run("inspect", {path, "--plot", plot}).status == 0);
+  succeeds("inspect", {path, "--plot", plot});
   CHECK(mentions(contents_of(plot), {"<svg", "in-degree", "out-degree", "share of the nodes", "</svg>"}));
 }
 

@@ -150,7 +150,7 @@ TEST_CASE_FIXTURE(WithBench, "the pairs of a reordered dataset are written as it
   const Dataset data = load_dataset(bench.data);
   Generator generator(3);
   save_dataset(reordered(data, random_order(data.num_nodes(), generator)), bench.data);
-  REQUIRE(bench.train({"--epochs", "1", "--predict", scores, "--test", "0.2"}).status == 0);
+  succeeds(bench.train({"--epochs", "1", "--predict", scores, "--test", "0.2"}));
   const H5Reader file = H5Reader::open(scores);
   const auto src = file.tensor("pairs/src", {DType::i32}).to_vector<int32_t>(),
              dst = file.tensor("pairs/dst", {DType::i32}).to_vector<int32_t>();
@@ -202,5 +202,5 @@ TEST_CASE_FIXTURE(WithBench, "what train_link refuses") {
   data.splits.clear();
   data.classes = 0;
   save_dataset(data, bench.data);
-  CHECK(bench.train({"--epochs", "2"}).status == 0);
+  succeeds(bench.train({"--epochs", "2"}));
 }

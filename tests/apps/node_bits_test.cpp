@@ -48,9 +48,8 @@ TEST_CASE("train_qgnn learns bits by node towards the mean, as its remark and it
     const auto bits = checkpoint.tensors.at("model.sums.0.input.nodes.bits").to_vector<float>();
     CHECK(*std::max_element(bits.begin(), bits.end()) > *std::min_element(bits.begin(), bits.end()) + 0.1f);
     // predict computes the same; a model in integers is refused.
-    REQUIRE(run("predict",
-                {"--checkpoint", bench.checkpoint, "--data", bench.data, "--out", bench.folder.file("q.csv")})
-                .status == 0);
+    succeeds("predict",
+             {"--checkpoint", bench.checkpoint, "--data", bench.data, "--out", bench.folder.file("q.csv")});
     CHECK(contents_of(bench.folder.file("q.csv")) == contents_of(bench.folder.file("p.csv")));
     CHECK_THROWS_WITH_AS(IntegerModel(load_trained(bench.checkpoint)),
                          doctest::Contains("sums of integers need one scale"), Error);
@@ -70,7 +69,7 @@ TEST_CASE("bits by node have the same bits on any number of threads, and where a
   const Bench bench;
   const std::string once = bench.all_of({"--node-bits", "2.5", "--epochs", "12", "--threads", "1"});
   CHECK(bench.all_of({"--node-bits", "2.5", "--epochs", "12", "--threads", "3"}) == once);
-  REQUIRE(bench.train({"--node-bits", "2.5", "--epochs", "5", "--checkpoint", bench.checkpoint}).status == 0);
+  succeeds(bench.train({"--node-bits", "2.5", "--epochs", "5", "--checkpoint", bench.checkpoint}));
   CHECK(bench.all_of({"--node-bits", "2.5", "--epochs", "12", "--resume", bench.checkpoint}) == once);
   CHECK(bench.all_of({"--node-bits", "2.5", "--node-bits-penalty", "50", "--epochs", "12"}) != once);
   CHECK(fails_with(bench.train({"--quiet", "--epochs", "12", "--resume", bench.checkpoint}), 1,

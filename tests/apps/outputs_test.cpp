@@ -55,7 +55,7 @@ TEST_CASE_FIXTURE(WithSmall, "an output that is another file of the run is refus
   const auto file = [&](const char* name) { return small.folder.file(name); };
   const std::string config = file("run.ini"), state = file("c.h5");
   std::ofstream(config) << "seed = 0\n";
-  REQUIRE(small.train({"--checkpoint", state}).status == 0);
+  succeeds(small.train({"--checkpoint", state}));
   fs::create_directory(file("sub"));
   const auto aliases = [&](const std::string& path) {
     const std::string name = fs::path(path).filename();
@@ -86,7 +86,7 @@ TEST_CASE_FIXTURE(WithSmall, "an output that is another file of the run is refus
     CHECK(contents_of(input.path) == before);
   }
   for (const std::string& alias : aliases(state))  // a training goes on in its own checkpoint
-    CHECK(small.train({"--resume", state, "--checkpoint", alias}).status == 0);
+    succeeds(small.train({"--resume", state, "--checkpoint", alias}));
 
   std::ofstream(file("old.csv")) << "old";
   for (const std::string& alias : aliases(file("old.csv")))
@@ -114,18 +114,17 @@ TEST_CASE("a link to nothing yet is an output whose target is made, in every wri
     fs::create_directory(small.folder.file("there"));
     const std::string link = small.folder.file("link" + suffix), target = "there/made" + suffix;
     fs::create_symlink(target, link);
-    CHECK(small.train({option, link}).status == 0);
+    succeeds(small.train({option, link}));
     CHECK(fs::is_symlink(link));
     CHECK(fs::is_regular_file(small.folder.file(target)));
-    CHECK(small.train({option, link}).status == 0);
+    succeeds(small.train({option, link}));
     CHECK(fs::is_symlink(link));
     CHECK(small.names() == std::set<std::string>{"data.h5", "there", "link" + suffix});
   }
   const Small small;
   fs::create_symlink("made.h5", small.folder.file("link.h5"));
-  CHECK(run("generate",
-            {"citation", small.folder.file("link.h5"), "--nodes", "400", "--test", "100", "--val", "50"})
-            .status == 0);
+  succeeds("generate",
+           {"citation", small.folder.file("link.h5"), "--nodes", "400", "--test", "100", "--val", "50"});
   CHECK(fs::is_symlink(small.folder.file("link.h5")));
   CHECK(load_dataset(small.folder.file("made.h5")).num_nodes() == 400);
 }
@@ -135,7 +134,7 @@ TEST_CASE("a name that is as long as can be is written, a longer one refused bef
     CAPTURE(option + suffix);
     const Small small;
     const std::string longest = small.folder.file(std::string(255 - suffix.size(), 'n') + suffix);
-    CHECK(small.train({option, longest}).status == 0);
+    succeeds(small.train({option, longest}));
     CHECK(fs::is_regular_file(longest));
     const std::string longer = small.folder.file(std::string(256 - suffix.size(), 'n') + suffix);
     CHECK(fails_with(small.train({option, longer, "--epochs=1000000000"}), 2, {"--epochs"}));
@@ -157,8 +156,8 @@ TEST_CASE_FIXTURE(WithSmall, "what runs before left in the folder does not stop 
       std::ofstream(small.folder.file(fmt::format(".m.csv.{}-{}.tmp", id, count))) << "left";
     }
   const size_t before = small.names().size();
-  const Outcome outcome = run("train_gcn", {"--data", small.data, "--epochs", "2", "--metrics", metrics});
-  CHECK(outcome.status == 0);
+  const Outcome outcome =
+      succeeds(run("train_gcn", {"--data", small.data, "--epochs", "2", "--metrics", metrics}));
   CHECK(small.names().size() == before + 1);
 }
 

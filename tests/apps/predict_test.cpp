@@ -93,8 +93,7 @@ TEST_CASE("a model runs on graphs that it has not seen, without labels and split
   other.train = other.val = other.test = Tensor();
   other.task = Task::none;
   save_dataset(other, path);
-  const Outcome outcome = bench.predict(path, {"--json", "--quiet"});
-  CHECK(outcome.status == 0);
+  const Outcome outcome = succeeds(bench.predict(path, {"--json", "--quiet"}));
   CHECK(json_of(outcome).count("test_acc") == 0);
   CHECK(values_of(bench.out) == labelled);
 
@@ -104,13 +103,12 @@ TEST_CASE("a model runs on graphs that it has not seen, without labels and split
   lonely.graph = Graph::from_coo(60, Tensor::empty({0}, DType::i32), Tensor::empty({0}, DType::i32));
   lonely.x = Features(other.x.to_dense().rows(0, 60).clone());
   save_dataset(lonely, path);
-  CHECK(bench.predict(path).status == 0);
+  succeeds(bench.predict(path));
   CHECK(values_of(bench.out).size() == 180);
 
   // Labels of something else give no metric.
   save_dataset(small_dataset(3, 4), path);
-  const Outcome apart = bench.predict(path);
-  CHECK(apart.status == 0);
+  const Outcome apart = succeeds(bench.predict(path));
   CHECK(mentions(apart.err, {"no metric", "[4]", "[3]"}));
 }
 

@@ -214,7 +214,7 @@ TEST_CASE("train_qgnn keeps the newest statistics of a whole graph, and means of
     Words words = {"--data", data,        "--quiet", "--norm",   "sums", "--bits",       "32", "--lr",
                    "1e-12",  "--dropout", "0",       "--epochs", epochs, "--checkpoint", path};
     words.insert(words.end(), loader.begin(), loader.end());
-    REQUIRE(run("train_qgnn", words).status == 0);
+    succeeds("train_qgnn", words);
     State statistics;
     for (const auto& [name, tensor] : optim::load_checkpoint(path).with_prefix("model."))
       if (name.find("running_") != std::string::npos) statistics[name] = tensor;
@@ -239,7 +239,7 @@ TEST_CASE("train_qgnn begins from the weights of a float32 training, and from no
   const auto train = [&](Words more) {
     return run("train_qgnn", joined({"--data", data, "--quiet", "--json"}, more));
   };
-  REQUIRE(train({"--bits", "32", "--epochs", "60", "--checkpoint", full}).status == 0);
+  succeeds(train({"--bits", "32", "--epochs", "60", "--checkpoint", full}));
   // A step too small to change anything: what it begins with is what it ends with.
   const Outcome begun =
       succeeds(train({"--bits", "8", "--epochs", "1", "--lr", "1e-12", "--from", full, "--checkpoint", low}));
@@ -260,12 +260,12 @@ TEST_CASE("train_qgnn begins from the weights of a float32 training, and from no
        {{"--bits", "4", "--from", full, "--features-scaling", "none"},
         {"--from", "--features-scaling rows", "none"}},
        {{"--bits", "4", "--from", full, "--features-bits", "4"}, {"--from", "--features-bits 32", "4"}}});
-  CHECK(train({"--node-bits", "4", "--from", full, "--epochs", "2"}).status == 0);
+  succeeds(train({"--node-bits", "4", "--from", full, "--epochs", "2"}));
   CHECK(fails_with(train({"--bits", "4", "--from", folder.file("missing.h5")}), 1, {"missing.h5"}));
   CHECK(fails_with(train({"--bits", "4", "--from", full, "--checkpoint", full}), 2,
                    {"--checkpoint", "--from"}));
   const std::string other = folder.file("gcn.h5");
-  REQUIRE(run("train_gcn", {"--data", data, "--quiet", "--epochs", "2", "--checkpoint", other}).status == 0);
+  succeeds("train_gcn", {"--data", data, "--quiet", "--epochs", "2", "--checkpoint", other});
   CHECK(fails_with(train({"--bits", "4", "--from", other}), 1, {"gcn.h5", "train_gcn", "train_qgnn"}));
 }
 

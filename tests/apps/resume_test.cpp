@@ -45,7 +45,7 @@ TEST_CASE_FIXTURE(WithBench, "a resumed training ends with the bits of an unbrok
     first.insert(first.end(), {"--epochs", "11", "--checkpoint", bench.checkpoint});
     second.insert(second.end(), {"--epochs", "30"});
     const std::string unbroken = bench.all_of(second);
-    REQUIRE(bench.train(first).status == 0);
+    succeeds(bench.train(first));
     second.insert(second.end(), {"--resume", bench.checkpoint});
     CHECK(bench.all_of(second) == unbroken);
     // On top of itself, and again from its own end.
@@ -57,10 +57,8 @@ TEST_CASE_FIXTURE(WithBench, "a resumed training ends with the bits of an unbrok
 
 TEST_CASE_FIXTURE(WithBench, "what decides no result may be another when a training goes on") {
   const std::string unbroken = bench.all_of({"--epochs", "12"});
-  REQUIRE(bench
-              .train({"--epochs", "5", "--threads", "2", "--checkpoint", bench.checkpoint,
-                      "--checkpoint-every", "2"})
-              .status == 0);
+  succeeds(bench.train(
+      {"--epochs", "5", "--threads", "2", "--checkpoint", bench.checkpoint, "--checkpoint-every", "2"}));
   CHECK(bench.all_of({"--epochs", "12", "--resume", bench.checkpoint, "--threads", "1", "--no-capture",
                       "--checkpoint", bench.folder.file("other.h5"), "--checkpoint-every", "7"}) == unbroken);
 }
@@ -116,7 +114,7 @@ TEST_CASE_FIXTURE(WithBench, "a kill at any moment of a training leaves a checkp
 
 TEST_CASE_FIXTURE(WithBench, "a checkpoint of something else is refused, and stays") {
   const std::string c = bench.checkpoint;
-  REQUIRE(bench.train({"--epochs", "4", "--checkpoint", c}).status == 0);
+  succeeds(bench.train({"--epochs", "4", "--checkpoint", c}));
   const std::string before = contents_of(c);
   check_refused(
       [&](const Words& more) {
@@ -201,8 +199,8 @@ TEST_CASE_FIXTURE(WithBench, "a checkpoint of what no training leaves is refused
   };
 
   const Words one{"--epochs", "8"};
-  REQUIRE(bench.train({"--epochs", "4", "--checkpoint", c}).status == 0);
-  CHECK(bench.train({"--epochs", "8", "--resume", c}).status == 0);
+  succeeds(bench.train({"--epochs", "4", "--checkpoint", c}));
+  succeeds(bench.train({"--epochs", "8", "--resume", c}));
   for (double value : {double(NAN), double(INFINITY), -double(INFINITY)}) {
     for (const char* name :
          {"model.convs.0.weight", "model.convs.1.bias", "best.convs.1.weight", "optimizer.0.0.first",
@@ -253,7 +251,7 @@ TEST_CASE_FIXTURE(WithBench, "a checkpoint of what no training leaves is refused
 
   std::filesystem::remove(c);
   const Words two{"--epochs", "6", "--runs", "2"};
-  REQUIRE(bench.train({"--epochs", "6", "--runs", "2", "--checkpoint", c}).status == 0);
+  succeeds(bench.train({"--epochs", "6", "--runs", "2", "--checkpoint", c}));
   CHECK(refused(two, cell("results", 4, 7.0), {"tensors/results", "row 0", "best epoch is 7"}));
   CHECK(refused(two, cell("results", 4, -1.0), {"tensors/results", "row 0", "best epoch is -1"}));
   CHECK(refused(two, cell("results", 0, double(NAN)), {"tensors/results", "row 0", "training loss"}));

@@ -104,9 +104,8 @@ TEST_CASE_FIXTURE(InFolder, "names out of files and command lines reach a termin
     CHECK(is_plain_line(refused.err));
     CHECK(mentions(refused.err, {"two", "lines", "[2J", ".h5"}));
   }
-  const Outcome made =
-      run("generate", {"citation", folder.file(odd), "--nodes", "400", "--test", "100", "--val", "50"});
-  CHECK(made.status == 0);
+  const Outcome made = succeeds(
+      run("generate", {"citation", folder.file(odd), "--nodes", "400", "--test", "100", "--val", "50"}));
   for (const std::string& line : lines_of(made.out)) CHECK(is_plain_line(line + "\n"));
 }
 
@@ -116,7 +115,7 @@ TEST_CASE_FIXTURE(InFolder, "limits of the system are one line each") {
   const Words words{"--data", data, "--epochs", "2", "--quiet"};
   CHECK(
       fails_with(run_in_shell("ulimit -s 64;", "", "train_gcn", words), 1, {"stack", "64 KB", "ulimit -s"}));
-  CHECK(run("train_gcn", words, {{"OMP_NUM_THREADS", "100000"}}).status == 0);
+  succeeds(run("train_gcn", words, {{"OMP_NUM_THREADS", "100000"}}));
   CHECK(fails_with(run("train_gcn", words, {{"ADJOINT_NUM_THREADS", "100000"}}), 1,
                    {"ADJOINT_NUM_THREADS", "1 to 1024", "100000"}));
   for (const char* program : {"train_gcn", "bench"})

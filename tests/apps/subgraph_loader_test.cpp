@@ -92,7 +92,7 @@ TEST_CASE("batches without a node to train on are no step, and an epoch of none 
   data.train = Tensor::from(std::vector<int32_t>{lone});
   data.splits = {{data.train, data.val, data.test}};
   const Bench bench(data);
-  CHECK(bench.train("train_gcn", joined({"--epochs", "3"}, kClusters)).status == 0);
+  succeeds(bench.train("train_gcn", joined({"--epochs", "3"}, kClusters)));
   const Outcome none = bench.train("train_gcn", {"--loader", "saint", "--budget", "1", "--walk-length", "1",
                                                  "--steps", "1", "--epochs", "50"});
   CHECK(fails_with(none, 1, {"epoch ", "no training node in any of 1 subgraphs", "--budget"}));
@@ -114,8 +114,7 @@ TEST_CASE("a training on clusters or subgraphs that is resumed ends with the bit
     CHECK(with(joined(runs, {"--resume", bench.checkpoint})) == both);
     std::filesystem::remove(bench.checkpoint);
   }
-  REQUIRE(bench.train("train_gcn", joined(kClusters, {"--epochs", "5", "--checkpoint", bench.checkpoint}))
-              .status == 0);
+  succeeds(bench.train("train_gcn", joined(kClusters, {"--epochs", "5", "--checkpoint", bench.checkpoint})));
   Words others = kClusters;
   others[3] = "8";
   CHECK(fails_with(bench.train("train_gcn", joined(others, {"--resume", bench.checkpoint})), 1,

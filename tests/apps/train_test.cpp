@@ -85,13 +85,13 @@ TEST_CASE_FIXTURE(WithSmall, "several runs give mean and deviation over their se
 TEST_CASE_FIXTURE(WithSmall, "metrics are CSV or JSON lines, one an evaluated epoch") {
   const std::string csv = small.folder.file("m.csv"), jsonl = small.folder.file("m.jsonl");
   std::ofstream(csv) << "older";
-  REQUIRE(small.train({"--epochs", "7", "--metrics", csv, "--runs", "2"}).status == 0);
+  succeeds(small.train({"--epochs", "7", "--metrics", csv, "--runs", "2"}));
   const Words rows = lines_of(contents_of(csv));
   REQUIRE(rows.size() == 15);
   CHECK(rows[0] == "run,epoch,train_loss,val_loss,val_acc");
   CHECK(rows[1].starts_with("0,1,"));
   CHECK(rows[14].starts_with("1,7,"));
-  REQUIRE(small.train({"--epochs", "7", "--metrics", jsonl, "--eval-every", "3"}).status == 0);
+  succeeds(small.train({"--epochs", "7", "--metrics", jsonl, "--eval-every", "3"}));
   const Words objects = lines_of(contents_of(jsonl));
   REQUIRE(objects.size() == 3);
   const auto members = json_members(objects[2]);

@@ -80,8 +80,7 @@ TEST_CASE("train_gcn refuses wrong options with status 2 and one line") {
 }
 
 TEST_CASE("train_gcn says what it is and what it takes") {
-  const Outcome help = run("train_gcn", {"--help"});
-  CHECK(help.status == 0);
+  const Outcome help = succeeds(run("train_gcn", {"--help"}));
   CHECK(help.err.empty());
   CHECK(mentions(
       help.out,
@@ -105,8 +104,7 @@ TEST_CASE("train_gcn says what it is and what it takes") {
     CHECK(lines_of(page.out)[1].ends_with("."));
     for (const char* ugly : {"99999", "00000", ".:", "):"}) CHECK(page.out.find(ugly) == std::string::npos);
   }
-  const Outcome shown = run("train_gcn", {"--version"});
-  CHECK(shown.status == 0);
+  const Outcome shown = succeeds(run("train_gcn", {"--version"}));
   CHECK(shown.out == fmt::format("train_gcn {}\nCPU kernels: {}\n", version(), describe_cpu_isa()));
 }
 
@@ -117,12 +115,11 @@ TEST_CASE("a config file gives options, and the command line wins") {
   std::ofstream(config) << "# a comment\n\ndata = " << data
                         << "\nepochs = 3\nhidden=5\nquiet = true\njson=1\n"
                         << "norm = batch\n";
-  const Outcome plain = run("train_gcn", {"--config", config});
-  CHECK(plain.status == 0);
+  const Outcome plain = succeeds(run("train_gcn", {"--config", config}));
   CHECK(plain.err.empty());
   CHECK(mentions(plain.out, {"\"epochs\": 3,", "GCN 40-5-3 batch-norm"}));
-  const Outcome overridden = run("train_gcn", {"--epochs", "4", "--config", config, "--norm", "none"});
-  CHECK(overridden.status == 0);
+  const Outcome overridden =
+      succeeds(run("train_gcn", {"--epochs", "4", "--config", config, "--norm", "none"}));
   CHECK(mentions(overridden.out, {"\"epochs\": 4,", "\"GCN 40-5-3\""}));
 
   const struct {
@@ -163,8 +160,8 @@ TEST_CASE("the dataset may stand without its option") {
   }
   CHECK(fails_with(run("train_gcn", {folder.file("no.h5")}), 1, {"no.h5", "No such file"}));
   const std::string state = folder.file("c.h5"), out = folder.file("p.h5");
-  REQUIRE(run("train_gcn", {data, "--epochs", "2", "--checkpoint", state}).status == 0);
-  CHECK(run("predict", {data, "--checkpoint", state, "--out", out}).status == 0);
+  succeeds("train_gcn", {data, "--epochs", "2", "--checkpoint", state});
+  succeeds("predict", {data, "--checkpoint", state, "--out", out});
   CHECK(std::filesystem::exists(out));
 }
 

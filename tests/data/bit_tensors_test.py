@@ -36,11 +36,8 @@ class BitTensors(Case):
                 result = self.copy()
                 self.assertEqual((result.returncode, result.stderr), (0, ""))
                 with h5py.File(self.out) as f:
-                    np.testing.assert_array_equal(f["values"], scale[:, None] * (q - zero[:, None]))
-                    np.testing.assert_array_equal(f["sums"], q.sum(axis=1, dtype=np.int64))
-                    np.testing.assert_array_equal(f["q/planes"], planes)
-                    np.testing.assert_array_equal(f["q/scale"], scale)
-                    np.testing.assert_array_equal(f["q/zero"], zero)
+                    self.holds(f, {"values": scale[:, None] * (q - zero[:, None]), "sums": q.sum(axis=1, dtype=np.int64),
+                                   "q/planes": planes, "q/scale": scale, "q/zero": zero})
                     self.assertEqual(dict(f["q"].attrs), {"format": "adjoint.bits", "version": 1, "bits": bits, "inner": inner})
                     self.assertEqual((f["q/planes"].dtype, f["q/scale"].dtype), ("uint8", "float32"))
 

@@ -381,9 +381,7 @@ class Predictions(Case):
         with h5py.File(out, "r+") as file:
             del file["nodes"]
         self.assertRaisesRegex(DataError, "nodes/prediction, graphs/prediction or pairs/score: missing", read_predictions, out)
-        result = self.main_of(script, "predictions", DEMO, npz)
-        self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1), result)
-        self.assertIn("expected 'adjoint.prediction'", result.stderr)
+        self.one_line(self.main_of(script, "predictions", DEMO, npz), "expected 'adjoint.prediction'")
 
     def test_names_reach_every_form(self):
         """Of an unlabelled graph too: the checkpoint keeps what classes are called."""

@@ -50,10 +50,6 @@ class Files(Case):
         self.assertEqual((result.returncode, result.stderr), (1, f"{self.given}: {message}\n"))
         self.assertFalse(self.out.exists())
 
-    def holds(self, file, values):
-        for path, value in values.items():
-            np.testing.assert_array_equal(file[path], value, path)
-
     # What Adjoint writes.
 
     def test_contents(self):

@@ -98,6 +98,10 @@ class Case(unittest.TestCase):
         for part in parts:
             self.assertIn(part, result.stderr)
 
+    def holds(self, found, values):
+        for path, value in values.items():
+            np.testing.assert_array_equal(found[path], value, path)
+
     def loaded(self, path=None):
         """The file as Adjoint has read it and written it again, {path: array} with attributes under "@name"; edges by source and
         target, for their order does not matter."""
