@@ -68,7 +68,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("--aggregation auto takes one of the ways by rule, and --explain says which and why") {
+TEST_CASE("--aggregation auto chooses by a rule, and --explain prints the choice and its reason") {
   const Bench bench;
   const Variant gcn{"train_gcn", {}};
   const Bench::Course any = bench.train(gcn, {"--quiet", "--epochs", "6"});
@@ -79,7 +79,7 @@ TEST_CASE("--aggregation auto takes one of the ways by rule, and --explain says 
   CHECK(mentions(outcome.out, "for 5 sums of width "));
 }
 
-TEST_CASE("--aggregation measure times both ways, says so, and its checkpoint holds the choice") {
+TEST_CASE("--aggregation measure times both ways, and the checkpoint keeps the choice") {
   const Bench bench;
   const Variant gcn{"train_gcn", {}};
   const Outcome outcome = succeeds(
@@ -101,7 +101,7 @@ TEST_CASE("--aggregation measure times both ways, says so, and its checkpoint ho
   CHECK(with("measure") == 2);
 }
 
-TEST_CASE("--aggregation refuses what it cannot do, in a sentence") {
+TEST_CASE("refusals of --aggregation") {
   const Bench bench;
   const auto refused = [&](const std::string& program, Words words, const char* why) {
     const Outcome outcome = run(program, joined({"--data", bench.data, "--quiet"}, words));

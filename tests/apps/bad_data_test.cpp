@@ -43,7 +43,7 @@ Tensor with(Tensor tensor, size_t position, float value) {
 struct Case {
   const char* what;
   std::function<void(Contents&)> damage;
-  std::vector<std::string> parts;  // of the message, beside the file's name
+  std::vector<std::string> parts;  // of the message, besides the file's name
 };
 
 const std::vector<Case>& cases() {
@@ -76,7 +76,7 @@ const std::vector<Case>& cases() {
   return list;
 }
 
-/// Runs with outputs that exist already; they must stay as they were, and nothing may lie beside them.
+/// Runs with existing outputs, which must be unchanged, without other files in the folder.
 bool leaves_outputs_alone(const std::string& data, const TemporaryDirectory& folder,
                           const std::vector<std::string>& parts) {
   const std::string metrics = folder.file("out.csv"), predicted = folder.file("out.h5"),
@@ -117,7 +117,7 @@ TEST_CASE("bad datasets are refused by file and place, and outputs stay") {
   }
 }
 
-TEST_CASE_FIXTURE(InFolder, "what is no dataset at all is refused by name") {
+TEST_CASE_FIXTURE(InFolder, "files that are no dataset are refused by name") {
   const std::string good = folder.file("good.h5"), bad = folder.file("bad.h5");
   Contents().write(good);
   const std::string bytes = contents_of(good);
@@ -174,7 +174,7 @@ TEST_CASE_FIXTURE(InFolder, "outputs that cannot be written are refused before t
   }
 }
 
-TEST_CASE_FIXTURE(InFolder, "a training that runs away is one line, and writes nothing") {
+TEST_CASE_FIXTURE(InFolder, "a diverging training is an error of one line, and writes nothing") {
   const std::string data = folder.file("small.h5"), metrics = folder.file("out.csv");
   write_small_dataset(data);
   CHECK(fails_with(run("train_gcn", {"--quiet", "--data", data, "--metrics", metrics, "--lr", "1e30"}), 1,

@@ -21,7 +21,7 @@ const std::string kRing = "a,b\nb,c\nc,d\nd,e\ne,a\n";
 
 }  // namespace
 
-TEST_CASE("convert edges says what it took for granted") {
+TEST_CASE("convert edges prints its guesses") {
   const Edges files;
   const std::string labels = files.put("labels.csv", "node,label\na,x\nb,y\nc,x\nd,y\ne,NA\n");
   const std::string features = files.put("x.csv", "node,f\na,1\nb,\nc,3\nd,4\ne,5\n");
@@ -61,7 +61,7 @@ TEST_CASE("convert edges refuses options that do not go together, and a file tha
   CHECK(fails_with(files.convert("BZh91AY&SY", {}), 1, {"links.csv: a bzip2 archive, ", "bunzip2"}));
 }
 
-TEST_CASE("a dataset without splits says how it gets some") {
+TEST_CASE("the error for a dataset without splits names the option for them") {
   const Edges files;
   const std::string labels = files.put("labels.csv", "a,x\nb,y\nc,x\nd,y\ne,x\n");
   const std::string features = files.put("x.csv", "a,1\nb,2\nc,3\nd,4\ne,5\n");

@@ -5,7 +5,7 @@
 using namespace adj;
 using namespace adj::test;
 
-TEST_CASE("a training reads its cuts from a file, with the bits of one that cuts, and keeps to its graph") {
+TEST_CASE("a training reads its cuts from a file, with the same bits, and refuses those of another graph") {
   bool any = false;
   for (Device device : devices()) {
     if (device.is_cpu() || !kernels::has_tile_spmm(device)) continue;

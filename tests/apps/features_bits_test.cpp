@@ -89,7 +89,7 @@ TEST_CASE("batches of quantised features train and are evaluated as dense ones o
   }
 }
 
-TEST_CASE("a checkpoint holds bits and ranges, by which it predicts, goes on, and refuses others") {
+TEST_CASE("a checkpoint keeps bits and ranges for predictions and resuming, and refuses others") {
   const Bench bench;
   const Words bits{"--features-bits", "3"};
   const std::string predicted = bench.folder.file("p.csv"), again = bench.folder.file("q.csv"),

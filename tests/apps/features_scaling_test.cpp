@@ -42,7 +42,7 @@ double accuracy(const Outcome& outcome) { return std::stod(json_of(succeeds(outc
 
 }  // namespace
 
-TEST_CASE("features with negatives train as they are unless told otherwise, and bags of words as before") {
+TEST_CASE("by default features with negatives are unscaled, and bags of words are scaled by rows") {
   const TemporaryDirectory folder;
   const std::string path = folder.file("measured.h5");
   save_dataset(measured([](size_t) { return 1.0; }), path);
@@ -64,7 +64,7 @@ TEST_CASE("features with negatives train as they are unless told otherwise, and 
   CHECK(accuracy(words) == accuracy(train(path, {"--features-scaling", "rows"})));
 }
 
-TEST_CASE("columns of very different scale are warned of, and standard scaling makes them alike") {
+TEST_CASE("columns of very different scale are warned of, and standard scaling equalises them") {
   const TemporaryDirectory folder;
   const std::string path = folder.file("measured.h5"), other = folder.file("other.h5"),
                     checkpoint = folder.file("c.h5"), predicted = folder.file("p.csv"),
@@ -111,7 +111,7 @@ TEST_CASE("columns of very different scale are warned of, and standard scaling m
                    {"features.scaling", "'standard'", "'none'"}));
 }
 
-TEST_CASE("standard scaling is the same for features that stay in their file") {
+TEST_CASE("standard scaling is the same for features in their file") {
   const TemporaryDirectory folder;
   const std::string path = folder.file("measured.h5"), one = folder.file("one.csv"),
                     other = folder.file("other.csv");
@@ -132,7 +132,7 @@ TEST_CASE("standard scaling is the same for features that stay in their file") {
   }
 }
 
-TEST_CASE("checkpoints that knew raw features alone go on being read") {
+TEST_CASE("older checkpoints with raw-features are still read") {
   for (const bool raw : {false, true}) {
     CAPTURE(raw);
     const TemporaryDirectory folder;
@@ -153,7 +153,7 @@ TEST_CASE("checkpoints that knew raw features alone go on being read") {
   }
 }
 
-TEST_CASE("words of before name those of now") {
+TEST_CASE("errors of older options name the present ones") {
   CHECK(fails_with(run("train_gcn", {"--raw-features"}), 2, {"--raw-features", "--features-scaling none"}));
   CHECK(fails_with(run("predict", {"--normalize-features"}), 2, {"--features-scaling rows"}));
   CHECK(fails_with(run("train_gcn", {"--features-scaling", "max"}), 2,

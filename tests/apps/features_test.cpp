@@ -36,7 +36,7 @@ Words operator+(Words a, const Words& b) {
 
 }  // namespace
 
-TEST_CASE("every model trains to the same bits wherever its features are, for any workers and threads") {
+TEST_CASE("every model has the same bits for features in any place, and any workers and threads") {
   for (const Variant& variant : variants()) {
     if (!exact_by_layers(variant) || !variant.options.empty()) continue;
     CAPTURE(variant.program);
@@ -82,7 +82,7 @@ TEST_CASE("clusters and sampled subgraphs find features in any place, to the sam
     }
 }
 
-TEST_CASE("a training goes on with features in another place, to the bits of an unbroken one") {
+TEST_CASE("a training resumed with features in another place has the bits of an unbroken one") {
   const Bench bench;
   const std::string begun = bench.folder.file("begun.h5");
   const std::string unbroken = bench.all_of("train_sage", {"--epochs", "8"});
@@ -90,7 +90,7 @@ TEST_CASE("a training goes on with features in another place, to the bits of an 
       succeeds(bench.train("train_sage", {"--epochs", "3", "--checkpoint", begun, "--features", "file"}));
   for (const char* place : {"device", "host", "file"})
     CHECK(bench.all_of("train_sage", {"--epochs", "8", "--resume", begun, "--features", place}) == unbroken);
-  // One number that is another is other data, wherever it is.
+  // One changed number is other data, in any place.
   Dataset other = dense(small_dataset());
   Tensor x = other.x.dense().clone();
   x.mutable_data<float>()[77] = 1.0f - x.data<float>()[77];  // a bag of words still
@@ -110,7 +110,7 @@ TEST_CASE("sparse features are in the host's memory where they are asked for the
                    {bench.data, "nodes/x_indptr", "sparse", "dense"}));
 }
 
-TEST_CASE("predictions layer by layer are those of the training, wherever the features are") {
+TEST_CASE("predictions layer by layer are those of the training, for features in any place") {
   for (const Dataset& data : {small_dataset(), small_multilabel_dataset(), small_regression_dataset()})
     for (const Variant& variant : variants()) {
       CAPTURE(variant.program);
@@ -185,7 +185,7 @@ TEST_CASE("places of features that are wrong or do not go together") {
     CHECK(fails_with(run("predict", files + Words{"--quiet"} + alone), 2, {alone[0], "--evaluation layers"}));
 }
 
-TEST_CASE("features in a file that cannot be read row by row, or hold what is wrong, are one line") {
+TEST_CASE("features in a file that cannot be read by rows, or are not finite, are an error of one line") {
   Dataset data = dense(small_dataset());
   const Bench bench(data);
   const auto refused = [&](const Words& parts) {
@@ -213,9 +213,7 @@ TEST_CASE("features in a file that cannot be read row by row, or hold what is wr
                    {bench.data, "nodes/x", "a row divided by its sum is not finite"}));
 }
 
-TEST_CASE(
-    "features of more bytes than a process may have train to the same bits as with memory "
-    "enough") {
+TEST_CASE("features of more bytes than a process may have train to the same bits as with memory enough") {
 #if defined(__SANITIZE_ADDRESS__)
   MESSAGE("skipped: a sanitizer asks for more memory than the limit leaves");
 #else

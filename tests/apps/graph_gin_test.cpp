@@ -31,7 +31,7 @@ struct Bench : TrainingBench {
 
 const Words kShort{"--folds", "4", "--iterations", "5", "--batch-size", "8", "--epochs", "4"};
 
-/// Options in the place of those of the same name that stand there before, each with a value.
+/// Options, each with a value, that replace those of the same name.
 Words with(Words words, const Words& more) {
   for (const std::string& option : more)
     if (const auto before = std::find(words.begin(), words.end(), option);
@@ -58,7 +58,7 @@ TEST_CASE_FIXTURE(WithBench, "graphs are learnt by cross-validation, for each wa
   }
 }
 
-TEST_CASE("graphs are learnt from features of 0 and 1 in one bit as from those that they stand for") {
+TEST_CASE("graphs are learnt from features of 0 and 1 in one bit as from dense ones") {
   for (const char* program : {"train_graph_gin", "train_graph_qgin"}) {
     Bench bench;
     bench.program = program;
@@ -69,7 +69,7 @@ TEST_CASE("graphs are learnt from features of 0 and 1 in one bit as from those t
   }
 }
 
-TEST_CASE("what folds say together is that of the one epoch whose mean over them is best") {
+TEST_CASE("the result of all folds is of the epoch with the best mean over them") {
   const Bench bench;
   const std::string metrics = bench.folder.file("m.csv");
   auto result = bench.result(with(kShort, {"--epochs", "6", "--metrics", metrics}));
@@ -115,7 +115,7 @@ TEST_CASE_FIXTURE(WithBench, "a training on graphs that is resumed ends with the
                    {bench.checkpoint}));
 }
 
-TEST_CASE("graphs of a file with splits are trained by those, and predict runs what was trained") {
+TEST_CASE("graphs are trained by the splits of the file, and predict runs the model") {
   const Bench bench(split_graphs());
   const std::string checkpoint = bench.folder.file("c.h5"), out = bench.folder.file("p.h5");
   CHECK(bench.result({"--epochs", "3", "--iterations", "5"}).at("runs") == "2");
@@ -165,7 +165,7 @@ TEST_CASE("graphs whose nodes have no features are refused, or given some") {
       0.9);
   CHECK(bench.result(with(kShort, {"--node-features", "constant"})).at("model").find("GIN 1-") == 0);
 
-  // Another file's degrees stand in the columns that they had in the training.
+  // Degrees of another file use the columns of the training.
   const std::string checkpoint = bench.folder.file("c.h5"), out = bench.folder.file("p.h5");
   (void)bench.result(with(kShort, {"--node-features", "degree", "--split", "0", "--checkpoint", checkpoint}));
   const auto predict = [&](const std::string& file) {

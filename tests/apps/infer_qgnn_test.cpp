@@ -33,7 +33,7 @@ bool same_predictions(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-TEST_CASE("infer_qgnn finds in integers what train_qgnn says, and refuses what it cannot run") {
+TEST_CASE("infer_qgnn has the accuracy of train_qgnn in integers, and refuses other models") {
   const TemporaryDirectory folder;
   const std::string data = folder.file("data.h5"), low = folder.file("low.h5"), full = folder.file("full.h5");
   write_small_dataset(data);
@@ -69,7 +69,7 @@ TEST_CASE("infer_qgnn finds in integers what train_qgnn says, and refuses what i
   CHECK(fails_with(run("infer_qgnn", {full, data}), 1, {"none of train_qgnn"}));
 }
 
-TEST_CASE("infer_qgnn finds of graphs in integers what train_graph_qgin says, in batches of any size") {
+TEST_CASE("infer_qgnn has the accuracy of train_graph_qgin in integers, in batches of any size") {
   const TemporaryDirectory folder;
   const std::string data = folder.file("data.h5"), model = folder.file("model.h5"),
                     whole = folder.file("whole.h5"), out = folder.file("out.h5");

@@ -47,7 +47,7 @@ Outcome inspect(const SchemaFile& file, const TemporaryDirectory& folder) {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(InFolder, "inspect prints what is in a file, and that nothing is wrong") {
+TEST_CASE_FIXTURE(InFolder, "inspect prints the contents of a file, and that nothing is wrong") {
   const Outcome outcome = succeeds(inspect(small_file(), folder));
   CHECK(outcome.err.empty());
   CHECK(mentions(outcome.out, {"name         small", "task         node_class", "nodes        6, 0 isolated",
@@ -62,7 +62,7 @@ TEST_CASE_FIXTURE(InFolder, "inspect prints what is in a file, and that nothing 
   CHECK(histogram(outcome.out, "out-degrees") == Bins{{1, 4}, {2, 2}});
 }
 
-TEST_CASE_FIXTURE(InFolder, "a histogram counts every node, and shows a hub beside its leaves") {
+TEST_CASE_FIXTURE(InFolder, "a histogram counts every node, and shows a hub and its leaves") {
   const std::string path = folder.file("star.h5");
   succeeds("generate", {"star", path, "--leaves", "4999", "--no-features"});
   Outcome outcome = run("inspect", {path});
@@ -97,7 +97,7 @@ TEST_CASE_FIXTURE(InFolder, "inspect --tiles prints the reuse of row windows and
                  {"128x128              0        0.00     0.00     0.00     0.00     0.00\n"}));
 }
 
-TEST_CASE_FIXTURE(InFolder, "inspect says all that is wrong with a file, a line each, and fails") {
+TEST_CASE_FIXTURE(InFolder, "inspect prints all problems of a file, a line each, and fails") {
   SchemaFile f = small_file();
   f.datasets["edges/src"] = Tensor::from(I{5, 4, 3, 2, 1, 6, 0, -1});
   f.datasets["nodes/x"] = Tensor::from(F{1, 2, std::numeric_limits<float>::quiet_NaN()}, {1, 3});
@@ -139,7 +139,7 @@ TEST_CASE_FIXTURE(InFolder, "a file that HDF5 fails on is reported in a line") {
   CHECK(mentions(run("inspect", {path}).out, {path + ": not an HDF5 file"}));
 }
 
-TEST_CASE_FIXTURE(InFolder, "what loads but was hardly meant is noted") {
+TEST_CASE_FIXTURE(InFolder, "valid but suspicious contents are noted") {
   SchemaFile f = small_file();
   f.attributes["undirected"] = int64_t{1};
   f.attributes["num_classes"] = int64_t{9};

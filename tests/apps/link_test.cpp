@@ -62,7 +62,7 @@ TEST_CASE_FIXTURE(WithBench, "train_link finds hidden edges with every model, de
   }
 }
 
-TEST_CASE_FIXTURE(WithBench, "hidden edges are not seen: where nothing tells of them, none is found") {
+TEST_CASE_FIXTURE(WithBench, "hidden edges are not seen: in a random graph none is found") {
   constexpr int64_t kNodes = 400;
   Dataset data = small_dataset();
   Generator generator(5);
@@ -162,7 +162,7 @@ TEST_CASE_FIXTURE(WithBench, "the pairs of a reordered dataset are written as it
   for (size_t k = 0; k < label.size(); ++k) CHECK(joined.count({src.at(k), dst.at(k)}) == label[k]);
 }
 
-TEST_CASE_FIXTURE(WithBench, "what train_link refuses") {
+TEST_CASE_FIXTURE(WithBench, "refusals of train_link") {
   check_refused([&](const Words& more) { return bench.train(more); },
                 {{{"--val", "0"}, {"--val"}},
                  {{"--test", "nan"}, {"--test"}},

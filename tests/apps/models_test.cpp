@@ -7,7 +7,7 @@
 using namespace adj;
 using namespace adj::test;
 
-// What every training program keeps to, whatever its model.
+// Rules of all training programs.
 
 namespace {
 
@@ -86,7 +86,7 @@ TEST_CASE("every model trains in bfloat16 nearly as in float32") {
   }
 }
 
-TEST_CASE("every program says what it takes") {
+TEST_CASE("every program prints its options") {
   for (const Variant& variant : variants()) {
     const Outcome page = run(variant.program, {"--help"});
     CAPTURE(page.out);

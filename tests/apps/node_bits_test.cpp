@@ -65,7 +65,7 @@ TEST_CASE("train_qgnn learns bits by node towards the mean, as its remark and it
   }
 }
 
-TEST_CASE("bits by node have the same bits on any number of threads, and where a training goes on") {
+TEST_CASE("bits by node have the same bits on any number of threads, and when resumed") {
   const Bench bench;
   const std::string once = bench.all_of({"--node-bits", "2.5", "--epochs", "12", "--threads", "1"});
   CHECK(bench.all_of({"--node-bits", "2.5", "--epochs", "12", "--threads", "3"}) == once);
@@ -76,7 +76,7 @@ TEST_CASE("bits by node have the same bits on any number of threads, and where a
                    {"option.node-bits", "'2.5'", "'0'"}));
 }
 
-TEST_CASE("train_qgnn refuses what does not go with bits by node") {
+TEST_CASE("train_qgnn refuses options that conflict with bits by node") {
   const Bench bench;
   const auto refused = [&](Words more, const std::vector<std::string>& parts) {
     more.insert(more.begin(), {"--quiet", "--node-bits", "3"});

@@ -78,7 +78,7 @@ TEST_CASE("one class trains, and so do three nodes and one feature") {
   CHECK(trains(ring(3, 1, Tensor::full({3, 1}, 1e-42))));
 }
 
-TEST_CASE("one node has no parts to train, validate and test on, which is said") {
+TEST_CASE("a dataset of one node is refused for its empty splits") {
   const TemporaryDirectory folder;
   const std::string path = folder.file("one.h5");
   H5Writer file(path);
@@ -99,7 +99,7 @@ TEST_CASE("one node has no parts to train, validate and test on, which is said")
   CHECK(fails_with(run("train_gcn", {"--data", path}), 1, {path, "splits/val", "empty"}));
 }
 
-TEST_CASE("a row whose quotient by its sum is not finite is refused, and trains as it is") {
+TEST_CASE("a row whose normalisation is not finite is refused, and trains unscaled") {
   const TemporaryDirectory folder;
   const std::string path = folder.file("cancelled.h5");
   Tensor x = Tensor::full({6, 3}, 1.0);

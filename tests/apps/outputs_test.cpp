@@ -51,7 +51,7 @@ TEST_CASE_FIXTURE(WithSmall, "outputs are regular files in every program") {
   CHECK(small.names() == std::set<std::string>{"data.h5", "pipe", "link"});
 }
 
-TEST_CASE_FIXTURE(WithSmall, "an output that is another file of the run is refused, whatever its name") {
+TEST_CASE_FIXTURE(WithSmall, "an output that is another file of the run is refused, under any name") {
   const auto file = [&](const char* name) { return small.folder.file(name); };
   const std::string config = file("run.ini"), state = file("c.h5");
   std::ofstream(config) << "seed = 0\n";
@@ -107,7 +107,7 @@ TEST_CASE_FIXTURE(WithSmall, "an output that is another file of the run is refus
   CHECK(fails_with(run_in_shell("", ">>" + quoted, "train_gcn", words), 2, {"the file of standard output"}));
 }
 
-TEST_CASE("a link to nothing yet is an output whose target is made, in every writer") {
+TEST_CASE("an output may be a dangling link, whose target is created") {
   for (const auto& [option, suffix] : writers()) {
     CAPTURE(option + suffix);
     const Small small;
@@ -148,7 +148,7 @@ TEST_CASE("a name that is as long as can be is written, a longer one refused bef
   CHECK(fails_with(run("generate", {"citation", longer}), 1, {"--out", "File name too long"}));
 }
 
-TEST_CASE_FIXTURE(WithSmall, "what runs before left in the folder does not stop a run") {
+TEST_CASE_FIXTURE(WithSmall, "temporary files of earlier runs do not stop a run") {
   const std::string metrics = small.folder.file("m.csv");
   for (int count = 0; count < 3; ++count)  // names that were once made of a process id, as 1 in a container
     for (int id = 1; id < 3; ++id) {

@@ -33,7 +33,7 @@ std::vector<float> values_of(const std::string& predictions) {
 
 }  // namespace
 
-TEST_CASE("a checkpoint alone gives the predictions of its training, on every device, whatever the task") {
+TEST_CASE("a checkpoint alone gives the predictions of its training, on every device, for every task") {
   for (const Dataset& data : {small_dataset(), small_multilabel_dataset(), small_regression_dataset()})
     for (Variant variant : variants()) {
       CAPTURE(variant.program);
@@ -112,7 +112,7 @@ TEST_CASE("a model runs on graphs that it has not seen, without labels and split
   CHECK(mentions(apart.err, {"no metric", "[4]", "[3]"}));
 }
 
-TEST_CASE("what cannot be predicted from is one line, and leaves the output alone") {
+TEST_CASE("bad input of predict is an error of one line, and the output is kept") {
   const Bench bench;
   const std::string c = bench.checkpoint, spoiled = bench.folder.file("spoiled.h5");
   bench.train("train_gcn", {"--norm", "batch"});

@@ -62,7 +62,7 @@ struct Bench {
 
 }  // namespace
 
-TEST_CASE("a model trained in PyG gives in C++ what it gave there") {
+TEST_CASE("a model trained in PyG has the same outputs in C++") {
   for (const Foreign& f : foreign())
     for (Device device : devices()) {
       CAPTURE(f.model);
@@ -109,7 +109,7 @@ TEST_CASE("a PyG state in a safetensors file is the same model") {
   CHECK(same_bits(given, probabilities()));
 }
 
-TEST_CASE("a state that does not fit is one line that names file and part, and what options are missing") {
+TEST_CASE("a state that does not fit is an error of one line with file, part and missing options") {
   const Bench bench;
   const Foreign gcn = foreign()[0];
   write_state("gcn", bench.state);

@@ -71,7 +71,7 @@ State exact_state(const models::Model& model) {
   return state;
 }
 
-/// What docs/quantized.md says of an evaluation, by loops over what stands in the state.
+/// An evaluation as docs/quantized.md defines it, by loops over the state.
 struct Definition {
   const State& state;
   bool gin, norm;
@@ -134,7 +134,7 @@ struct Definition {
 
 }  // namespace
 
-TEST_CASE("an evaluation of a quantised model is what its state says, by plain loops") {
+TEST_CASE("an evaluation of a quantised model equals plain loops over its state") {
   for (const std::string model : {"gcn", "gin"})
     for (const std::string norm : {"none", "batch", "sums"}) {
       CAPTURE(model);
@@ -154,7 +154,7 @@ TEST_CASE("an evaluation of a quantised model is what its state says, by plain l
     }
 }
 
-TEST_CASE("a quantised model takes sparse features as the dense ones that they stand for") {
+TEST_CASE("a quantised model gives the same bits for sparse features as for dense ones") {
   const Dataset data = small_dataset();
   const auto outputs = [&](const Features& x) {
     manual_seed(1);

@@ -90,7 +90,7 @@ TEST_CASE("--report is of each label where there are several, and refused where 
   CHECK(fails_with(run("train_link", {several.data, "--report"}), 2, {"'--report'"}));
 }
 
-TEST_CASE("predict --report says of a checkpoint what its training said, and of all labels without splits") {
+TEST_CASE("predict --report prints the training's report, and one of all labels without splits") {
   Dataset data = small_dataset();
   const Bench bench(data);
   const std::string state = bench.folder.file("c.h5"), out = bench.folder.file("out.h5");

@@ -12,7 +12,7 @@ using namespace adj::test;
 namespace {
 
 struct Bench : TrainingBench {
-  /// Runs until a checkpoint stands there and `micros` longer; then sends `signal`.
+  /// Runs until a checkpoint exists and `micros` longer; then sends `signal`.
   Outcome interrupt(const Words& more, int signal, int micros) const {
     Process process("train_gcn",
                     joined({"--data", data, "--checkpoint", checkpoint, "--checkpoint-every", "1"}, more));
@@ -55,7 +55,7 @@ TEST_CASE_FIXTURE(WithBench, "a resumed training ends with the bits of an unbrok
   }
 }
 
-TEST_CASE_FIXTURE(WithBench, "what decides no result may be another when a training goes on") {
+TEST_CASE_FIXTURE(WithBench, "options without influence on results may change when a training is resumed") {
   const std::string unbroken = bench.all_of({"--epochs", "12"});
   succeeds(bench.train(
       {"--epochs", "5", "--threads", "2", "--checkpoint", bench.checkpoint, "--checkpoint-every", "2"}));
@@ -86,7 +86,7 @@ TEST_CASE("an interrupted training finishes its epoch, keeps its state and exits
   CHECK(without.status == 143);
 }
 
-TEST_CASE_FIXTURE(WithBench, "several runs go on in the run where they stopped") {
+TEST_CASE_FIXTURE(WithBench, "several runs are resumed in the run where they stopped") {
   for (const char* patience_on : {"metric", "either"}) {
     const Words words{"--runs", "3", "--epochs", "120", "--patience", "60", "--patience-on", patience_on};
     const std::string unbroken = bench.all_of(words);
@@ -99,7 +99,7 @@ TEST_CASE_FIXTURE(WithBench, "several runs go on in the run where they stopped")
   }
 }
 
-TEST_CASE_FIXTURE(WithBench, "a kill at any moment of a training leaves a checkpoint to go on from") {
+TEST_CASE_FIXTURE(WithBench, "a kill at any moment of a training leaves a valid checkpoint") {
   int64_t last = 0;
   for (int round = 0; round < 25; ++round) {
     Words words{"--epochs", "1000000", "--quiet", "--hidden", "256"};
@@ -112,7 +112,7 @@ TEST_CASE_FIXTURE(WithBench, "a kill at any moment of a training leaves a checkp
   CHECK(last > 0);
 }
 
-TEST_CASE_FIXTURE(WithBench, "a checkpoint of something else is refused, and stays") {
+TEST_CASE_FIXTURE(WithBench, "a checkpoint of another training is refused, and kept") {
   const std::string c = bench.checkpoint;
   succeeds(bench.train({"--epochs", "4", "--checkpoint", c}));
   const std::string before = contents_of(c);
@@ -183,7 +183,7 @@ TEST_CASE_FIXTURE(WithBench, "a checkpoint of something else is refused, and sta
   CHECK(changed([](auto& x) { x.tensors.erase("results"); }, {"results", "missing"}));
 }
 
-TEST_CASE_FIXTURE(WithBench, "a checkpoint of what no training leaves is refused by file and place") {
+TEST_CASE_FIXTURE(WithBench, "a checkpoint with impossible values is refused by file and place") {
   const std::string c = bench.checkpoint;
   const auto refused = [&](const Words& options, auto&& change, const Words& parts) {
     return bench.refuses(change, parts, options);

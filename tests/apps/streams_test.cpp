@@ -43,7 +43,7 @@ bool is_plain_line(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("programs run where standard streams are closed, and nothing printed lands in a file") {
+TEST_CASE("programs run with closed standard streams, and print into no other file") {
   const TemporaryDirectory folder;
   for (const Call& call : calls(folder)) {
     CAPTURE(call.program);
@@ -59,7 +59,7 @@ TEST_CASE("programs run where standard streams are closed, and nothing printed l
   CHECK(H5Reader::open(folder.file("c.h5")).text("", "format") == "adjoint.checkpoint");
 }
 
-TEST_CASE_FIXTURE(InFolder, "what could not be printed is an error") {
+TEST_CASE_FIXTURE(InFolder, "output that cannot be printed is an error") {
   for (const Call& call : calls(folder)) {
     CAPTURE(call.program);
     CAPTURE(call.arguments[0]);

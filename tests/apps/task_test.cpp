@@ -10,7 +10,7 @@
 using namespace adj;
 using namespace adj::test;
 
-// Tasks besides classes, metrics, precisions, several splits, graphs that are new at every epoch.
+// Other tasks than classes, metrics, precisions, several splits, new graphs in every epoch.
 
 namespace {
 
@@ -57,7 +57,7 @@ TEST_CASE(
   CHECK(mentions(text.err, {"3 labels;", "1 without a label"}));
 }
 
-TEST_CASE("classes that no node has are said when a dataset is read") {
+TEST_CASE("classes that no node has are noted when a dataset is read") {
   Dataset data = small_dataset();
   data.classes = 5;
   const Bench bench(data);
@@ -137,7 +137,7 @@ TEST_CASE("the test loss of targets is in units of the training nodes' deviation
   CHECK(t.number("test_loss") == doctest::Approx(loss).epsilon(1e-4));
 }
 
-TEST_CASE("other tasks go on from a checkpoint with the bits of an unbroken training") {
+TEST_CASE("other tasks are resumed with the bits of an unbroken training") {
   for (const Dataset& data : {small_multilabel_dataset(), small_regression_dataset()}) {
     const Bench bench(data);
     for (const Words& more :
@@ -200,7 +200,7 @@ TEST_CASE("two classes are scored by ROC-AUC unless accuracy is asked for") {
   CHECK(bench.train({"--epochs", "10", "--metric", "f1"}).json.at("metric") == "f1");
 }
 
-TEST_CASE("all splits are gone through, one a run, and a resumed training goes on in its own") {
+TEST_CASE("--split all runs once per split, and a resumed training continues in its split") {
   Dataset data = small_dataset();
   add_splits(data, 3);
   const Bench bench(data);
@@ -292,7 +292,7 @@ TEST_CASE("bfloat16 trains nearly as float32, and tf32 is float32 on the CPU") {
   }
 }
 
-TEST_CASE("--explain says which kernels ran, before the results") {
+TEST_CASE("--explain prints the kernels that ran, before the results") {
   const Bench bench(small_dataset());
   for (Device device : devices()) {
     const Words words{"--data", bench.data, "--epochs", "3", "--device", device.str(), "--json"};

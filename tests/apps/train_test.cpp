@@ -122,7 +122,7 @@ TEST_CASE_FIXTURE(WithSmall, "predictions agree with the accuracy that is report
   CHECK(std::stod(json["test_acc"]) > 0.5);
 }
 
-TEST_CASE_FIXTURE(WithSmall, "a plot is an SVG of the curves, whatever the dataset is called") {
+TEST_CASE_FIXTURE(WithSmall, "a plot is an SVG of the curves, for any name of the dataset") {
   Dataset data = load_dataset(small.data);
   data.name = "it's\n`touch " + small.folder.file("oops") + "`\"";
   save_dataset(data, small.data);
@@ -140,7 +140,7 @@ TEST_CASE_FIXTURE(WithSmall, "a plot is an SVG of the curves, whatever the datas
   CHECK(json_of(outcome)["wall_s"] != "");
 }
 
-TEST_CASE("a plot shows where the curves are, what was measured faint beside what is smoothed") {
+TEST_CASE("a plot shows the range of the curves, measured ones faint and smoothed ones") {
   const Small small;
   const std::string path = small.folder.file("p.svg"), csv = small.folder.file("m.csv");
   auto json = json_of(small.train({"--epochs", "100", "--plot", path, "--metrics", csv}));
@@ -168,7 +168,7 @@ TEST_CASE("a plot shows where the curves are, what was measured faint beside wha
   CHECK(mentions(contents_of(path), {"loss (logarithmic)"}));
 }
 
-TEST_CASE("progress says the loss of its own epoch, and which validation stands beside it") {
+TEST_CASE("progress prints the loss of its own epoch, and the epoch of its validation") {
   const Small small;
   const Words lines = lines_of(small.train({"--epochs", "20", "--eval-every", "7"}).err);
   const Words every = lines_of(small.train({"--epochs", "20"}).err);
@@ -190,7 +190,7 @@ TEST_CASE("progress says the loss of its own epoch, and which validation stands 
   CHECK(lines.back() == every.back());
 }
 
-TEST_CASE_FIXTURE(WithSmall, "several runs say which of them an epoch is of") {
+TEST_CASE_FIXTURE(WithSmall, "progress of several runs names the run") {
   const Outcome outcome = small.train({"--epochs", "20", "--runs", "2"});
   const Words lines = lines_of(outcome.err);
   REQUIRE(lines.size() == 15);
@@ -266,7 +266,7 @@ TEST_CASE("a training that diverges is an error that names the epoch, and leaves
   }
 }
 
-TEST_CASE_FIXTURE(WithSmall, "patience stops early, and its best epoch is what is reported") {
+TEST_CASE_FIXTURE(WithSmall, "patience stops early, and the best epoch is reported") {
   const std::string csv = small.folder.file("m.csv");
   auto json = json_of(small.train({"--epochs", "3000", "--patience", "20", "--metrics", csv}));
   const Words rows = lines_of(contents_of(csv));
@@ -278,7 +278,7 @@ TEST_CASE_FIXTURE(WithSmall, "patience stops early, and its best epoch is what i
   CHECK(std::stod(json["val_acc"]) == best);
 }
 
-TEST_CASE_FIXTURE(WithSmall, "a training that stops early says at which epoch, and why") {
+TEST_CASE_FIXTURE(WithSmall, "a training that stops early prints the epoch and the reason") {
   const std::string csv = small.folder.file("m.csv");
   for (const auto& [patience_on, reason] : {std::pair("metric", "no better validation accuracy"),
                                             {"either", "validation accuracy and loss worse than before"}}) {
@@ -365,7 +365,7 @@ TEST_CASE("two classes have an area under the curve, three have none") {
   CHECK(Small(3).train({"--epochs", "5"}).out.find("ROC-AUC") == std::string::npos);
 }
 
-TEST_CASE("without --data the program trains on what comes along, and points to Cora") {
+TEST_CASE("without --data the program trains on the demo, and points to Cora") {
   const Outcome outcome = succeeds(run("train_gcn", {"--epochs", "40"}));
   CHECK(mentions(outcome.out, {"demo", "test accuracy", "Cora"}));
 }

@@ -58,7 +58,7 @@ Dataset small_graphs(int64_t parts) {
 
 }  // namespace
 
-TEST_CASE("a service loads what a program trained and predicts from arrays, on every device") {
+TEST_CASE("trained models are loaded and predict from arrays, on every device") {
   for (const Dataset& data : {small_dataset(), small_multilabel_dataset(), small_regression_dataset()})
     for (const Variant& variant : variants()) {
       CAPTURE(variant.program);
@@ -153,7 +153,7 @@ TEST_CASE("loading a model leaves the program's random numbers where they were")
   CHECK(default_generator().seed() == 7);
 }
 
-TEST_CASE("what does not fit a trained model is said in one line") {
+TEST_CASE("inputs that do not fit a trained model are an error of one line") {
   const Bench bench(small_dataset());
   bench.train("train_gcn", {});
   const TrainedModel model = load_trained(bench.checkpoint);

@@ -79,7 +79,7 @@ TEST_CASE("train_gcn refuses wrong options with status 2 and one line") {
   CHECK(fails_with(run("train_graph_gin", {"--cuts", "cuts.h5"}), 2, {"--cuts"}));
 }
 
-TEST_CASE("train_gcn says what it is and what it takes") {
+TEST_CASE("train_gcn prints its purpose and its options") {
   const Outcome help = succeeds(run("train_gcn", {"--help"}));
   CHECK(help.err.empty());
   CHECK(mentions(
@@ -143,7 +143,7 @@ TEST_CASE("a config file gives options, and the command line wins") {
   CHECK(fails_with(run("train_gcn", {"--config", folder.file(".")}), 1, {"directory"}));
 }
 
-TEST_CASE("the dataset may stand without its option") {
+TEST_CASE("the dataset may be given without its option") {
   const TemporaryDirectory folder;
   const std::string data = folder.file("small.h5"), config = folder.file("run.ini");
   write_small_dataset(data);
@@ -165,7 +165,7 @@ TEST_CASE("the dataset may stand without its option") {
   CHECK(std::filesystem::exists(out));
 }
 
-TEST_CASE("every program names what may have been meant") {
+TEST_CASE("every program suggests a similar word") {
   const struct {
     const char* program;
     Words arguments;

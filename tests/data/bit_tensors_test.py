@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds bit tensors in HDF5 against h5py and numpy, both ways. Needs ADJOINT_BIN_DIR."""
+"""Compares bit tensors in HDF5 with h5py and numpy, both ways. Needs ADJOINT_BIN_DIR."""
 import unittest
 
 from peers import Case, h5py, np

@@ -83,7 +83,7 @@ TEST_CASE("parts are dealt evenly, empty ones do not count, and without shufflin
   CHECK(nodes_of(batches(ClusterLoader(data, data.train, options), 0)) != in_order);
 }
 
-TEST_CASE("a cluster may have no node to train on, and a loader none at all") {
+TEST_CASE("a cluster, and all clusters, may have no node to train on") {
   Dataset data = small_citations();
   std::vector<int32_t> part(300, 1);
   for (const int32_t i : data.train.to_vector<int32_t>()) part[static_cast<size_t>(i)] = 0;
@@ -156,7 +156,7 @@ TEST_CASE("with all parts in a batch a step has the gradient of the whole graph"
     }
 }
 
-TEST_CASE("what a cluster loader refuses") {
+TEST_CASE("refusals of the cluster loader") {
   const Dataset data = small_citations();
   const Tensor part = metis_partition(data.graph, 5);
   const auto refused = [&](const Tensor& seeds, const Tensor& parts, ClusterLoaderOptions options,

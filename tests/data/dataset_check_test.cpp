@@ -199,7 +199,7 @@ TEST_CASE("parts are checked on their own where the number of nodes is not known
       f);
 }
 
-TEST_CASE("problems are bounded, whatever a file claims") {
+TEST_CASE("the number of problems is bounded") {
   SchemaFile f = small_file();
   f.datasets["splits/999999/train"] = Tensor::from(I{0});
   Names problems = problems_of(f);
@@ -228,7 +228,7 @@ TEST_CASE_FIXTURE(InFolder, "the valid parts of a file with problems are loaded"
   CHECK(data.train.numel() == 0);
 }
 
-TEST_CASE_FIXTURE(InFolder, "a file that is damaged or none at all is a problem in a line") {
+TEST_CASE_FIXTURE(InFolder, "a damaged or missing file is one problem") {
   const std::string path = folder.file("bad.h5");
   CHECK(problems_of(path) == Names{"No such file or directory"});
   std::ofstream(path) << "text";

@@ -31,7 +31,7 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 
 }  // namespace
 
-TEST_CASE("classes are those the file says, else the columns of the labels that the task is about") {
+TEST_CASE("the number of classes is the file's, else the columns of the task's labels") {
   Dataset data;
   CHECK(data.num_classes() == 0);
   data.y = Tensor::zeros({4, 5});
@@ -221,7 +221,7 @@ TEST_CASE("nodes without a label are counted, and kept when written") {
   CHECK(load(small_file()).unlabelled == 0);
 }
 
-TEST_CASE("what load_dataset() would refuse is not written") {
+TEST_CASE("save_dataset() refuses what load_dataset() would refuse") {
   const TemporaryDirectory folder;
   const std::string path = folder.file("again.h5");
   const auto refused = [&](auto change, bool sparse = false) {

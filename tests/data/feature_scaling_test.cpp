@@ -68,7 +68,7 @@ TEST_CASE("a summary is the same for any number of threads") {
   CHECK(alone.negative > 0);
 }
 
-TEST_CASE("bags of words are told from measured columns") {
+TEST_CASE("bags of words are distinguished from measured columns") {
   CHECK(automatic(load_demo_dataset().x) == Kind::rows);
   CHECK(automatic(documents(300, 200, 0.1, false)) == Kind::rows);  // TF-IDF
   CHECK(automatic(documents(300, 200, 0.1, true)) == Kind::rows);   // counts
@@ -77,7 +77,7 @@ TEST_CASE("bags of words are told from measured columns") {
   CHECK(automatic(dense({0, 0, 0, 0}, 2)) == Kind::none);
   CHECK(automatic(dense({1, 0, -1, 0}, 2)) == Kind::none);
   CHECK(automatic(dense({34, 51000, 18, 23000, 65, 90500, 41, 0}, 2)) == Kind::none);  // ages and incomes
-  // An age beside 30 one-hot columns: sparse, but one column is most of a row's sum.
+  // An age and 30 one-hot columns: sparse, but one column is most of a row's sum.
   F mixed;
   for (int i = 0; i < 200; ++i)
     for (int k = 0; k < 31; ++k)

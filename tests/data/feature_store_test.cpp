@@ -75,7 +75,7 @@ TEST_CASE("sparse rows are the matrix's rows, on the device that asks") {
   }
 }
 
-TEST_CASE("what a feature source cannot keep or find is an error") {
+TEST_CASE("errors of feature sources") {
   const TemporaryDirectory folder;
   const Tensor x = random_tensor({10, 3});
   const FileRows file = in_file(folder, x);

@@ -32,7 +32,7 @@ std::string saved(const TemporaryDirectory& folder, const Dataset& data, int gzi
 
 }  // namespace
 
-TEST_CASE("features that stay in the file are known by the fingerprint of those in memory") {
+TEST_CASE("features in the file have the fingerprint of those in memory") {
   const TemporaryDirectory folder;
   for (int64_t width : {1, 7, 64, 3000}) {
     CAPTURE(width);
@@ -53,7 +53,7 @@ TEST_CASE("features that stay in the file are known by the fingerprint of those 
   }
 }
 
-TEST_CASE_FIXTURE(InFolder, "a file without features has none to leave there") {
+TEST_CASE_FIXTURE(InFolder, "a file without features") {
   Dataset data = small(4);
   data.x = {};
   const Dataset left = load_dataset(saved(folder, data), kInFile);
@@ -110,7 +110,7 @@ TEST_CASE("clusters, sampled subgraphs and batches of graphs find the features o
                        Error);
 }
 
-TEST_CASE_FIXTURE(InFolder, "what cannot stay in the file is one line when the dataset is loaded") {
+TEST_CASE_FIXTURE(InFolder, "features that cannot stay in the file are an error of one line at loading") {
   const auto refusal = [&](const std::string& path) {
     return error_of<DataError>([&] { (void)load_dataset(path, kInFile); });
   };
@@ -139,7 +139,7 @@ TEST_CASE_FIXTURE(InFolder, "what cannot stay in the file is one line when the d
                  {"nodes/x_indptr", "sparse", "dense"}));
 }
 
-TEST_CASE_FIXTURE(InFolder, "what needs features in memory says so, and writes nothing") {
+TEST_CASE_FIXTURE(InFolder, "functions that need features in memory fail, and write nothing") {
   const Dataset left = load_dataset(saved(folder, small(4)), kInFile);
   const std::string other = folder.file("other.h5");
   CHECK_THROWS_WITH_AS(

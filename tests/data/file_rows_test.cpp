@@ -58,7 +58,7 @@ TEST_CASE_FIXTURE(InFolder, "a row out of range is an error that names its posit
   CHECK_THROWS_AS(FileRows().gather(Tensor::from(std::vector<int32_t>{0})), Error);
 }
 
-TEST_CASE("what does not lie in the file row by row, or is not finite, is refused when it is opened") {
+TEST_CASE("rows that are not contiguous or not finite are refused when the file is opened") {
   const TemporaryDirectory folder;
   const std::string file = folder.file("x.h5");
   write(file, random_tensor({1000, 30}), 6);
@@ -117,7 +117,7 @@ TEST_CASE_FIXTURE(InFolder, "a file that becomes shorter while its rows are read
                        (file + ": nodes/x: the file has become shorter").c_str(), DataError);
 }
 
-TEST_CASE_FIXTURE(InFolder, "rows divided by their sums as they are read have the bits of those in memory") {
+TEST_CASE_FIXTURE(InFolder, "rows normalised while they are read have the bits of those in memory") {
   const std::string file = folder.file("x.h5");
   for (int64_t width : {1, 7, 100}) {
     CAPTURE(width);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Holds data/from_adjoint.py against to_adjoint.py, against what the programs write, and against PyG, DGL and NetworkX where they
-are installed."""
+"""Compares data/from_adjoint.py with to_adjoint.py, with what the programs write, and with PyG, DGL and NetworkX if they are
+installed."""
 import csv
 import json
 import unittest

@@ -32,7 +32,7 @@ double homophily_of(const Dataset& d) {
 
 }  // namespace
 
-TEST_CASE("a citation dataset has what was asked for") {
+TEST_CASE("a citation dataset has the requested properties") {
   for (const auto& [nodes, classes, degree, homophily] :
        {std::tuple{2800, 7, 4.0, 0.72}, {3000, 2, 10.0, 0.5}, {2500, 12, 3.0, 0.95}, {2000, 3, 0.0, 0.7}}) {
     CitationOptions options{.nodes = nodes, .classes = classes, .degree = degree, .homophily = homophily};
@@ -67,7 +67,7 @@ TEST_CASE("a citation dataset has what was asked for") {
   }
 }
 
-TEST_CASE("words tell something of the class, and more with more signal") {
+TEST_CASE("words depend on the class, more with more signal") {
   // Share of word pairs of a class that agree, over that of all pairs.
   const auto lift = [](double signal) {
     const Dataset d = make_citation_dataset({.signal = signal});
@@ -132,7 +132,7 @@ TEST_CASE("dense features of a citation dataset are means of its words' vectors,
   }
 }
 
-TEST_CASE("the seed alone decides, whatever the number of threads") {
+TEST_CASE("the same seed gives the same bits on any number of threads") {
   CitationOptions options;
   const Dataset first = make_citation_dataset(options);
   for (int threads : {1, 4}) {
@@ -149,7 +149,7 @@ TEST_CASE("the demo dataset is the one that the generator makes by default") {
   CHECK(same(load_demo_dataset(), make_citation_dataset({})));
 }
 
-TEST_CASE("options that contradict each other are refused") {
+TEST_CASE("contradictory options are refused") {
   const auto refused = [](auto change) {
     CitationOptions options;
     change(options);

@@ -138,7 +138,7 @@ TEST_CASE("an epoch of graphs is the same for all workers and threads, also afte
     }
 }
 
-TEST_CASE("without shuffling graphs come as they were given, of 32 bits or 64") {
+TEST_CASE("without shuffling graphs keep the given order, in int32 or int64") {
   const Dataset data = small();
   LoaderOptions options = few();
   options.shuffle = false;
@@ -199,7 +199,7 @@ TEST_CASE("batches of graphs without nodes, and one graph that is all") {
   }
 }
 
-TEST_CASE("what a loader of graphs refuses") {
+TEST_CASE("refusals of the graph loader") {
   const Dataset data = small();
   const auto of = [&](const Tensor& which) { return [&data, which] { GraphLoader(data, which, few()); }; };
   CHECK(refused(of({}), "expected int32 or int64 [K]"));

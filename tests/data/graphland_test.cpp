@@ -116,7 +116,7 @@ TEST_CASE("a GraphLand folder of regression: targets by the training nodes") {
   CHECK(import(files, kUnchanged).y.data<float>()[0] == 2.0f);
 }
 
-TEST_CASE("a GraphLand folder, THI: the graph as it was known to train, to validate and to test") {
+TEST_CASE("a GraphLand folder, THI: one graph each for training, validation and test") {
   GraphLandOptions options = kUnchanged;
   options.split = Split3::THI;
   const Dataset d = import(city(), options);

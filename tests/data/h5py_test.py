@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Holds Adjoint's HDF5 files against h5py: what Adjoint writes is read by h5py, and what h5py writes, in every way that
-it can, is read by Adjoint. Needs ADJOINT_BIN_DIR; skips, saying so, where h5py is missing."""
+"""HDF5 files between Adjoint and h5py: h5py reads what Adjoint writes, and Adjoint reads what h5py writes, in every way that
+it can. Needs ADJOINT_BIN_DIR."""
 import subprocess
 import unittest
 

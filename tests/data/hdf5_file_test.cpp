@@ -138,7 +138,7 @@ TEST_CASE_FIXTURE(InFolder, "attributes of the root, groups and datasets come ba
                        DataError);
 }
 
-TEST_CASE_FIXTURE(InFolder, "what is asked for otherwise than it is there is an error") {
+TEST_CASE_FIXTURE(InFolder, "reading with another type or shape is an error") {
   write_h5(folder.file("a.h5"), {{"g/x", random_tensor({2, 3})}});
   const H5Reader reader = H5Reader::open(folder.file("a.h5"));
   const std::string file = folder.file("a.h5") + ": ";
@@ -154,7 +154,7 @@ TEST_CASE_FIXTURE(InFolder, "what is asked for otherwise than it is there is an 
   CHECK(reader.tensor("g/x", {DType::f32}, {-1, 3}).numel() == 6);
 }
 
-TEST_CASE_FIXTURE(InFolder, "only what is wanted is looked up") {
+TEST_CASE_FIXTURE(InFolder, "only the requested parts are read") {
   H5Writer writer(folder.file("a.h5"));
   for (const char* path : {"g/x", "h/x", "h/y", "k/1/x", "k/two/x", "k/two/y"})
     writer.write(path, random_tensor({2}));
@@ -176,7 +176,7 @@ TEST_CASE_FIXTURE(InFolder, "only what is wanted is looked up") {
   CHECK(!reader.has("k/two/y"));
 }
 
-TEST_CASE_FIXTURE(InFolder, "rows are read from wherever they lie, some at a time") {
+TEST_CASE_FIXTURE(InFolder, "rows are read from any place, in blocks") {
   const Tensor x = random_tensor({5000, 37}), whole = random_tensor({300'000}),
                wide = random_tensor({2, 3'000'000});
   for (int gzip : {0, 1}) {
@@ -281,7 +281,7 @@ TEST_CASE_FIXTURE(InFolder, "the same calls write the same bytes") {
   CHECK(contents_of(folder.file("a.h5")) == contents_of(folder.file("b.h5")));
 }
 
-TEST_CASE("until it is complete a new file leaves the old one as it was, and nothing else behind") {
+TEST_CASE("an incomplete new file changes nothing and leaves no other file") {
   const TemporaryDirectory folder;
   const std::string path = folder.file("a.h5");
   put(path, "the old one");
@@ -299,7 +299,7 @@ TEST_CASE("until it is complete a new file leaves the old one as it was, and not
   CHECK_THROWS_AS(writer.commit(), Error);
 }
 
-TEST_CASE_FIXTURE(InFolder, "what cannot be written is an error that says why") {
+TEST_CASE_FIXTURE(InFolder, "errors of writing give the reason") {
   const auto commit_to = [](const std::string& path) { write_h5(path, {{"x", random_tensor({3})}}); };
   CHECK_THROWS_WITH_AS(commit_to(folder.file("none/a.h5")),
                        doctest::Contains("none/a.h5: cannot write in its folder"), DataError);
@@ -348,7 +348,7 @@ TEST_CASE_FIXTURE(InFolder, "a symbolic link stays one") {
   CHECK(H5Reader::open(folder.file("real/a.h5")).has("x"));
 }
 
-TEST_CASE_FIXTURE(InFolder, "what is no HDF5 file, or a part of one, is an error of one line") {
+TEST_CASE_FIXTURE(InFolder, "a file that is not HDF5, or truncated, is an error of one line") {
   const auto refused = [](const std::string& path, const std::string& why) {
     CAPTURE(path);
     CHECK_THROWS_WITH_AS(H5Reader::open(path), doctest::Contains((path + ": " + why).c_str()), DataError);

@@ -248,7 +248,7 @@ TEST_CASE("parallel edges and self-loops of the graph; pairs given twice") {
   CHECK(pairs[0] == pairs[1]);
 }
 
-TEST_CASE("what a link loader refuses") {
+TEST_CASE("refusals of the link loader") {
   const Dataset data = small();
   const auto made = [&](const EdgeIndex& pairs, const LinkLoaderOptions& options = few()) {
     return [&data, pairs, options] { (void)LinkLoader(data.graph, data.x, pairs, options); };

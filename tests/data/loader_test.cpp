@@ -90,7 +90,7 @@ TEST_CASE("an epoch goes over every item once, in order or not, or draws them an
     CHECK((dealt.size() == 6 || dealt.size() == 7));
 }
 
-TEST_CASE("what all loaders refuse") {
+TEST_CASE("refusals of all loaders") {
   const auto refused = [](const LoaderOptions& options, const std::string& part, bool even = false) {
     return mentions(error_of([&] { (void)numbers(options, even); }), part);
   };

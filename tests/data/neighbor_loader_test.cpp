@@ -129,7 +129,7 @@ TEST_CASE("a user's feature source that gives too few rows") {
   }
 }
 
-TEST_CASE("what a neighbor loader refuses") {
+TEST_CASE("refusals of the neighbor loader") {
   const Dataset data = small_citations();
   const auto refused = [&](const Tensor& of, NeighborLoaderOptions options, const char* part) {
     return mentions(error_of([&] { (void)NeighborLoader(data, of, std::move(options)).epoch(0); }), part);

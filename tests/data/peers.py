@@ -1,5 +1,5 @@
-"""What the tests of data/*.py and data/*.sh share: the scripts, the programs, and the libraries that they are held against, each
-where it is installed. ADJOINT_PYTHON_PEERS names an interpreter that has more of them than the system's; the tests then run in
+"""Shared by the tests of data/*.py and data/*.sh: the scripts, the programs, and the libraries that they are compared with, each
+if it is installed. ADJOINT_PYTHON_PEERS names an interpreter that has more of them than the system's; the tests then run in
 that one (the first, where it names several)."""
 import contextlib
 import functools

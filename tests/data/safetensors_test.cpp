@@ -143,7 +143,8 @@ TEST_CASE("a safetensors file that is wrong is refused on one line, naming the f
   CHECK(mentions(error_of<DataError>([&] { (void)cut.tensor("a"); }), ": a: the file ends"));
 }
 
-TEST_CASE_FIXTURE(InFolder, "what a safetensors file cannot hold is refused, and what stood there stays") {
+TEST_CASE_FIXTURE(InFolder,
+                  "tensors that a safetensors file cannot hold are refused, and an older file is kept") {
   const std::string path = folder.file("a.safetensors");
   const Tensor x = Tensor::zeros({2});
   save_safetensors(path, {{"x", x}});

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds safetensors files against numpy, and to the byte against the reference implementation where it is installed (PyPI's
+"""Compares safetensors files with numpy, and to the byte with the reference implementation if it is installed (PyPI's
 safetensors). Needs ADJOINT_BIN_DIR."""
 import json
 import struct

@@ -33,7 +33,7 @@ constexpr SaintMatrix kMatrices[] = {SaintMatrix::sum, SaintMatrix::mean, SaintM
 
 }  // namespace
 
-TEST_CASE("a subgraph's edges weigh what the whole's matrix has, over how often they are seen") {
+TEST_CASE("edge weights of a subgraph are the whole matrix's entries divided by their frequency") {
   for (Device device : devices())
     for (const bool weighted : {false, true})
       for (const SaintMatrix kind : kMatrices) {
@@ -75,7 +75,7 @@ TEST_CASE("a subgraph's edges weigh what the whole's matrix has, over how often 
       }
 }
 
-TEST_CASE("without a matrix a subgraph keeps its edges as they are, and without coverage seeds count alike") {
+TEST_CASE("without a matrix edges are unchanged, and without coverage all seeds have the same weight") {
   for (const bool weighted : {false, true}) {
     const Dataset data = small_citations(false, weighted);
     SaintLoaderOptions options = few();
@@ -228,7 +228,7 @@ TEST_CASE("a subgraph of one node, which has no edges") {
     }
 }
 
-TEST_CASE("what a saint loader refuses") {
+TEST_CASE("refusals of the saint loader") {
   const Dataset data = small_citations();
   const auto refuses = [&](const std::vector<int64_t>& seeds, const char* message) {
     CHECK(refused([&] { (void)SaintLoader(data, ids(seeds), few()); }, message));

@@ -79,7 +79,7 @@ const Csr& some_structure() {
 
 }  // namespace
 
-TEST_CASE("cuts of all structures and of several thresholds come back from one file to the bit") {
+TEST_CASE("cuts of all structures and several thresholds are read from one file with the same bits") {
   const TemporaryDirectory folder;
   const std::string path = folder.file("cuts.h5");
   const std::vector<Named> all = tile_structures();
@@ -107,7 +107,7 @@ TEST_CASE("cuts of all structures and of several thresholds come back from one f
   }
 }
 
-TEST_CASE("a structure takes its cut from the store, and what was made is written beside what was there") {
+TEST_CASE("a structure takes its cut from the store, and new cuts are added to the file") {
   const TemporaryDirectory folder;
   const std::string path = folder.file("cuts.h5");
   const Csr a = copy_of(some_structure()), directed = csr_of(random_rows(200, 300, 3.0, 9), 300);

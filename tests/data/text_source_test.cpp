@@ -88,7 +88,7 @@ TEST_CASE_FIXTURE(InFolder, "empty texts have no lines, and empty lines are line
   CHECK(lines_of(write_file(folder.file("a"), "\x1f")) == std::vector<NumberedLine>{{"\x1f", 1}});
 }
 
-TEST_CASE_FIXTURE(InFolder, "what is no text, or no whole gzip, is refused by name") {
+TEST_CASE_FIXTURE(InFolder, "files that are no text, or no complete gzip, are refused by name") {
   const std::string path = folder.file("text");
   const auto refused = [&](const std::string& bytes) {
     return error_of<DataError>([&] { lines_of(write_file(path, bytes)); });
@@ -113,7 +113,7 @@ TEST_CASE_FIXTURE(InFolder, "what is no text, or no whole gzip, is refused by na
   CHECK(refused(whole).empty());
 }
 
-TEST_CASE_FIXTURE(InFolder, "what other tools pack, and lines that end in CR alone, are refused by name") {
+TEST_CASE_FIXTURE(InFolder, "other archives, and lines that end in CR alone, are refused by name") {
   const auto refused = [&](std::string_view bytes) {
     const std::string path = write_file(folder.file("text"), std::string(bytes));
     return error_of<DataError>([&] { lines_of(path); }).substr(path.size());

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds data/to_adjoint.py against what Adjoint reads, and against PyG, DGL, NetworkX and scipy where they are installed."""
+"""Compares data/to_adjoint.py with what Adjoint reads, and with PyG, DGL, NetworkX and scipy if they are installed."""
 import os
 import unittest
 

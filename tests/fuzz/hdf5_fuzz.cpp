@@ -41,7 +41,7 @@ Bytes read(const fs::path& path) {
 
 void write(const fs::path& path, const Bytes& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
-const std::string kImage = "image";  // what stands for the path in messages
+const std::string kImage = "image";  // in messages instead of the path
 
 struct Net : nn::Module {
   nn::Child<nn::Linear> first{this, "first", 5, 3}, second{this, "second", 3, 2};

@@ -104,7 +104,7 @@ Bytes mutated_text(Bytes bytes, Random& random) {
   return bytes;
 }
 
-/// Tensors alone; the dataset beside them is always the same.
+/// Tensors alone, with always the same dataset.
 Seed safetensors_seed() {
   const Bytes header =
       R"({"__metadata__":{"format":"pt"},"x":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},)"
