@@ -111,8 +111,7 @@ TEST_CASE("columns of very different scale are warned of, and standard scaling e
                    {"features.scaling", "'standard'", "'none'"}));
 }
 
-TEST_CASE("standard scaling is the same for features in their file") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "standard scaling is the same for features in their file") {
   const std::string path = folder.file("measured.h5"), one = folder.file("one.csv"),
                     other = folder.file("other.csv");
   save_dataset(measured([](size_t column) { return column == 3 ? 1e4 : 1.0; }), path);

@@ -141,8 +141,7 @@ TEST_CASE("infer_qgnn writes a model in integers, which gives the same as the ch
                    {integers, "adjoint.integer_model"}));
 }
 
-TEST_CASE("infer_qgnn gives the same over batches that threads make anew in every pass") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "infer_qgnn gives the same over batches that threads make anew in every pass") {
   const std::string data = folder.file("data.h5"), model = folder.file("model.h5"),
                     kept = folder.file("kept.h5"), anew = folder.file("anew.h5");
   write_small_dataset(data);

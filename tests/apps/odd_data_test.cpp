@@ -78,8 +78,7 @@ TEST_CASE("one class trains, and so do three nodes and one feature") {
   CHECK(trains(ring(3, 1, Tensor::full({3, 1}, 1e-42))));
 }
 
-TEST_CASE("a dataset of one node is refused for its empty splits") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a dataset of one node is refused for its empty splits") {
   const std::string path = folder.file("one.h5");
   H5Writer file(path);
   file.attribute("", "format", std::string("adjoint.graph"));
@@ -99,8 +98,7 @@ TEST_CASE("a dataset of one node is refused for its empty splits") {
   CHECK(fails_with(run("train_gcn", {"--data", path}), 1, {path, "splits/val", "empty"}));
 }
 
-TEST_CASE("a row whose normalisation is not finite is refused, and trains unscaled") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a row whose normalisation is not finite is refused, and trains unscaled") {
   const std::string path = folder.file("cancelled.h5");
   Tensor x = Tensor::full({6, 3}, 1.0);
   x.mutable_data<float>()[0] = -1.0f;

@@ -231,8 +231,7 @@ TEST_CASE("train_qgnn keeps the newest statistics of a whole graph, and means of
   }
 }
 
-TEST_CASE("train_qgnn begins from the weights of a float32 training, and from no other") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "train_qgnn begins from the weights of a float32 training, and from no other") {
   const std::string data = folder.file("data.h5"), full = folder.file("float.h5"),
                     low = folder.file("low.h5");
   write_small_dataset(data);

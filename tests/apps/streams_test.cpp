@@ -43,8 +43,7 @@ bool is_plain_line(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("programs run with closed standard streams, and print into no other file") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "programs run with closed standard streams, and print into no other file") {
   for (const Call& call : calls(folder)) {
     CAPTURE(call.program);
     CAPTURE(call.arguments[0]);

@@ -108,8 +108,7 @@ TEST_CASE("train_gcn prints its purpose and its options") {
   CHECK(shown.out == fmt::format("train_gcn {}\nCPU kernels: {}\n", version(), describe_cpu_isa()));
 }
 
-TEST_CASE("a config file gives options, and the command line wins") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a config file gives options, and the command line wins") {
   const std::string data = folder.file("small.h5"), config = folder.file("run.ini");
   write_small_dataset(data);
   std::ofstream(config) << "# a comment\n\ndata = " << data
@@ -143,8 +142,7 @@ TEST_CASE("a config file gives options, and the command line wins") {
   CHECK(fails_with(run("train_gcn", {"--config", folder.file(".")}), 1, {"directory"}));
 }
 
-TEST_CASE("the dataset may be given without its option") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "the dataset may be given without its option") {
   const std::string data = folder.file("small.h5"), config = folder.file("run.ini");
   write_small_dataset(data);
   std::ofstream(config) << "data = other.h5\n";

@@ -221,8 +221,7 @@ TEST_CASE("nodes without a label are counted, and kept when written") {
   CHECK(load(small_file()).unlabelled == 0);
 }
 
-TEST_CASE("save_dataset() refuses what load_dataset() would refuse") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "save_dataset() refuses what load_dataset() would refuse") {
   const std::string path = folder.file("again.h5");
   const auto refused = [&](auto change, bool sparse = false) {
     Dataset d = load(small_file(sparse));
@@ -344,8 +343,7 @@ TEST_CASE("edges from one graph to another are refused") {
       DataError);
 }
 
-TEST_CASE("edge attributes that the schema does not have are refused, not dropped") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "edge attributes that the schema does not have are refused, not dropped") {
   Dataset d = load(small_file(false));
   const int64_t edges = d.graph.num_edges();
   d.graph = d.graph.with_edge_attr("time", Tensor::zeros({edges, 1}));

@@ -98,8 +98,7 @@ TEST_CASE("numbers that are not finite are not in a range, and others are held w
   CHECK(y.to_vector<float>() == std::vector<float>{0, 15, 3, 14});
 }
 
-TEST_CASE("rows, devices, orders, files and fingerprints of quantised features") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "rows, devices, orders, files and fingerprints of quantised features") {
   for (Device device : devices()) {
     const Dataset dense = [] {
       Dataset data = small();

@@ -32,8 +32,7 @@ std::string saved(const TemporaryDirectory& folder, const Dataset& data, int gzi
 
 }  // namespace
 
-TEST_CASE("features in the file have the fingerprint of those in memory") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "features in the file have the fingerprint of those in memory") {
   for (int64_t width : {1, 7, 64, 3000}) {
     CAPTURE(width);
     const std::string path = saved(folder, small(width));

@@ -281,8 +281,7 @@ TEST_CASE_FIXTURE(InFolder, "the same calls write the same bytes") {
   CHECK(contents_of(folder.file("a.h5")) == contents_of(folder.file("b.h5")));
 }
 
-TEST_CASE("an incomplete new file changes nothing and leaves no other file") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "an incomplete new file changes nothing and leaves no other file") {
   const std::string path = folder.file("a.h5");
   put(path, "the old one");
   {

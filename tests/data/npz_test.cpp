@@ -270,8 +270,7 @@ TEST_CASE("an npz file: damage, encryption, other compression, a name twice") {
   CHECK(refused(file) == "a.npz: x: compressed by method 14, expected stored or deflated");
 }
 
-TEST_CASE("an npz file: files that are no archive, or cut off at any byte") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "an npz file: files that are no archive, or cut off at any byte") {
   const std::string path = folder.file("a.npz");
   const auto error = [&](const std::string& bytes) -> std::string {
     std::ofstream(path, std::ios::binary) << bytes;

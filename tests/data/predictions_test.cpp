@@ -110,8 +110,7 @@ TEST_CASE("nodes of a reordered dataset keep their names and original order") {
         "source,target,score,label\n\"two\nlines\",,0.25,1\n\"quote \"\"x\"\"\",plain,-3,0\n");
 }
 
-TEST_CASE("an HDF5 file of predictions has the names") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "an HDF5 file of predictions has the names") {
   const Predictions p = predictions_of(Task::node_class, logits(), {"cat", "dog"});
   write_predictions(folder.file("p.h5"), "train_gcn", named(), p);
   const H5Reader file = H5Reader::open(folder.file("p.h5"));
@@ -136,8 +135,7 @@ TEST_CASE("many rows are written alike by any number of threads") {
   CHECK(std::count(alone.begin(), alone.end(), '\n') == 150001);
 }
 
-TEST_CASE("other file name endings and wrong numbers of names are refused") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "other file name endings and wrong numbers of names are refused") {
   const Predictions p = predictions_of(Task::node_class, logits());
   for (const char* name : {"p.txt", "p", "p.hdf5", "csv"})
     CHECK_THROWS_WITH_AS(write_predictions(folder.file(name), "predict", small_dataset(), p),

@@ -107,8 +107,7 @@ TEST_CASE("cuts of all structures and several thresholds are read from one file 
   }
 }
 
-TEST_CASE("a structure takes its cut from the store, and new cuts are added to the file") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a structure takes its cut from the store, and new cuts are added to the file") {
   const std::string path = folder.file("cuts.h5");
   const Csr a = copy_of(some_structure()), directed = csr_of(random_rows(200, 300, 3.0, 9), 300);
   set_explaining(true);
