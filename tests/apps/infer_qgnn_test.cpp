@@ -41,9 +41,8 @@ TEST_CASE("infer_qgnn has the accuracy of train_qgnn in integers, and refuses ot
     CAPTURE(model);
     const auto said = result_of("train_qgnn", {data, "--quiet", "--json", "--model", model, "--bits", "4",
                                                "--epochs", "40", "--checkpoint", low});
-    const auto infer = [&](Words more) {
-      more.insert(more.begin(), {low, data, "--compare", "float32"});
-      return inferred(more);
+    const auto infer = [&](const Words& more) {
+      return inferred(joined({low, data, "--compare", "float32"}, more));
     };
     const auto whole = infer({});
     const double expected = std::stod(said.at("test_acc"));
@@ -153,10 +152,7 @@ TEST_CASE_FIXTURE(InFolder, "infer_qgnn gives the same over batches that threads
       CAPTURE(sums);
       const Words words{model, data,     "--device", device.str(), "--parts", "9", "--parts-per-batch",
                         "2",   "--sums", sums,       "--compare",  "float32"};
-      const auto with = [&](Words more) {
-        more.insert(more.begin(), words.begin(), words.end());
-        return inferred(more);
-      };
+      const auto with = [&](const Words& more) { return inferred(joined(words, more)); };
       const auto all = with({"--out", kept});
       CHECK(all.at("batches") == "5");
       for (const char* workers : {"0", "1", "3"}) {

@@ -89,9 +89,8 @@ TEST_CASE(
        {Words{"--decoder", "mlp", "--dropout", "0.2"},
         Words{"--model", "sage", "--loader", "neighbor", "--batch-size", "50", "--dropout", "0.2"}}) {
     const std::string whole = bench.folder.file("whole.h5"), parts = bench.folder.file("parts.h5");
-    const auto with = [&](Words more) {
-      more.insert(more.end(), way.begin(), way.end());
-      const Outcome outcome = succeeds(bench.train(joined(more, {"--runs", "2", "--eval-every", "2"})));
+    const auto with = [&](const Words& more) {
+      succeeds(bench.train(joined(joined(more, way), {"--runs", "2", "--eval-every", "2"})));
     };
     with({"--epochs", "6", "--checkpoint", whole, "--threads", "1"});
     with({"--epochs", "6", "--checkpoint", parts, "--threads", "3"});
@@ -101,10 +100,7 @@ TEST_CASE(
       CHECK(tensors_of(parts) == tensors_of(whole));
     }
     // One run, broken off after four epochs.
-    const auto one = [&](Words more) {
-      more.insert(more.end(), way.begin(), way.end());
-      const Outcome outcome = succeeds(bench.train(more));
-    };
+    const auto one = [&](const Words& more) { succeeds(bench.train(joined(more, way))); };
     one({"--epochs", "9", "--checkpoint", whole});
     one({"--epochs", "4", "--checkpoint", parts});
     CHECK(tensors_of(parts) != tensors_of(whole));

@@ -27,9 +27,9 @@ TEST_CASE(
     if (!takes_blocks(variant)) continue;
     CAPTURE(variant.program);
     const Bench bench;
-    const auto with = [&](Words more) {
-      more.insert(more.begin(), variant.options.begin(), variant.options.end());
-      return bench.all_of(variant.program, joined(more, {"--epochs", "6", "--fanouts", "4"}));
+    const auto with = [&](const Words& more) {
+      return bench.all_of(variant.program,
+                          joined(joined(variant.options, more), {"--epochs", "6", "--fanouts", "4"}));
     };
     const std::string course = with({"--workers", "0"});
     CHECK(with({"--workers", "1", "--threads", "1"}) == course);
@@ -60,10 +60,7 @@ TEST_CASE_FIXTURE(WithBench, "layer by layer an evaluation is that of the whole 
 TEST_CASE_FIXTURE(WithBench, "a sampled training that is resumed ends with the bits of an unbroken one") {
   for (const Words& sampling :
        {Words{"--fanouts", "4,2"}, Words{"--replace"}, Words{"--labor", "--norm", "batch"}}) {
-    const auto with = [&](Words more) {
-      more.insert(more.end(), sampling.begin(), sampling.end());
-      return bench.all_of("train_sage", more);
-    };
+    const auto with = [&](const Words& more) { return bench.all_of("train_sage", joined(more, sampling)); };
     const std::string unbroken = with({"--epochs", "12"});
     with({"--epochs", "5", "--checkpoint", bench.checkpoint});
     CHECK(with({"--epochs", "12", "--resume", bench.checkpoint, "--workers", "2"}) == unbroken);

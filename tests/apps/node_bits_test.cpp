@@ -78,9 +78,8 @@ TEST_CASE("bits by node have the same bits on any number of threads, and when re
 
 TEST_CASE("train_qgnn refuses options that conflict with bits by node") {
   const Bench bench;
-  const auto refused = [&](Words more, const std::vector<std::string>& parts) {
-    more.insert(more.begin(), {"--quiet", "--node-bits", "3"});
-    CHECK(fails_with(bench.train(more), 2, parts));
+  const auto refused = [&](const Words& more, const std::vector<std::string>& parts) {
+    CHECK(fails_with(bench.train(joined({"--quiet", "--node-bits", "3"}, more)), 2, parts));
   };
   refused({"--scales", "running"}, {"--scales running", "--node-bits"});
   refused({"--degree-quant", "0.2"}, {"--degree-quant", "--node-bits"});

@@ -118,10 +118,7 @@ TEST_CASE("a state that does not fit is an error of one line with file, part and
   CHECK(fails_with(bench.predict(gcn, {"--quiet", "--norm", "batch"}), 1, {bench.state, "norms.0"}));
   CHECK(fails_with(bench.predict({"gin", {}}, {"--quiet"}), 1, {bench.state, "convs.0.eps", "missing"}));
   Words words{"--quiet", "--pyg-state", bench.state, "--data", kReference, "--out", bench.out};
-  const auto with = [&](Words more) {
-    more.insert(more.begin(), words.begin(), words.end());
-    return run("predict", more);
-  };
+  const auto with = [&](const Words& more) { return run("predict", joined(words, more)); };
   CHECK(fails_with(with({"--model", "gcn", "--hidden", "4", "--layers", "2"}), 1, {bench.state, "convs."}));
   CHECK(fails_with(with({"--model", "gcn", "--hidden", "5", "--layers", "3"}), 1,
                    {bench.state, "[4, 6]", "[5, 6]"}));
@@ -154,10 +151,7 @@ TEST_CASE("a state that does not fit is an error of one line with file, part and
   save_dataset(data, bare);
   const Words fits{"--quiet",  "--pyg-state", bench.state, "--model", "gcn",   "--hidden", "4",
                    "--layers", "3",           "--data",    bare,      "--out", bench.out};
-  const auto given = [&](Words more) {
-    more.insert(more.begin(), fits.begin(), fits.end());
-    return run("predict", more);
-  };
+  const auto given = [&](const Words& more) { return run("predict", joined(fits, more)); };
   CHECK(fails_with(given({}), 2, {"--task", bare}));
   CHECK(fails_with(given({"--task", "node_class"}), 2, {"--outputs", bare}));
   succeeds(given({"--task", "node_multilabel", "--outputs", "5"}));
