@@ -114,6 +114,11 @@ class TemporaryDirectory {
   std::filesystem::path path_;
 };
 
+/// For TEST_CASE_FIXTURE: a test with a folder.
+struct InFolder {
+  TemporaryDirectory folder;
+};
+
 /// Restores the number of threads at the end of the scope.
 class Threads {
  public:

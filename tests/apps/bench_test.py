@@ -101,5 +101,6 @@ if __name__ == "__main__":
     test_figures()
     test_orders()
     test_training_epoch()
+    test_sampling()
     test_clusters()
     test_wrong_calls()

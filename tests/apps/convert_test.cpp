@@ -11,8 +11,8 @@ struct Edges {
     return write_file(folder.file(name), text);
   }
   Outcome convert(const std::string& text, const std::vector<std::string>& more) const {
-    std::vector<std::string> words{"edges", put("links.csv", text), folder.file("out.h5"), "--quiet"};
-    words.insert(words.end(), more.begin(), more.end());
+    std::vector<std::string> words =
+        joined({"edges", put("links.csv", text), folder.file("out.h5"), "--quiet"}, more);
     return run("convert", words);
   }
 };
@@ -21,15 +21,13 @@ const std::string kRing = "a,b\nb,c\nc,d\nd,e\ne,a\n";
 
 }  // namespace
 
-TEST_CASE("convert edges says what it took for granted") {
-  if (!have_program("convert")) return;
+TEST_CASE("convert edges prints its guesses") {
   const Edges files;
   const std::string labels = files.put("labels.csv", "node,label\na,x\nb,y\nc,x\nd,y\ne,NA\n");
   const std::string features = files.put("x.csv", "node,f\na,1\nb,\nc,3\nd,4\ne,5\n");
-  const Outcome done = files.convert(
-      "# one\nsrc,dst\n" + kRing,
-      {"--labels", labels, "--features", features, "--impute", "mean", "--split", "50,25,25", "--seed", "1"});
-  CHECK(done.status == 0);
+  const Outcome done = succeeds(
+      files.convert("# one\nsrc,dst\n" + kRing, {"--labels", labels, "--features", features, "--impute",
+                                                 "mean", "--split", "50,25,25", "--seed", "1"}));
   CHECK(mentions(done.out,
                  {"links.csv: separated by a comma; line 2 taken as header: src,dst; 1 line of comments; "
                   "ids are names\n",
@@ -37,15 +35,13 @@ TEST_CASE("convert edges says what it took for granted") {
                   "(mean) in 1 column: 1 in column 2\n",
                   "1 line taken as unlabelled: 1 of \"NA\"\n",
                   "split by seed 1: 2 nodes to train, 1 to validate, 1 to test\n"}));
-  CHECK(files.convert(kRing, {"--header", "yes", "--labels", labels, "--missing-labels", "x,NA"}).status ==
-        0);
+  succeeds(files.convert(kRing, {"--header", "yes", "--labels", labels, "--missing-labels", "x,NA"}));
   CHECK(mentions(files.convert("a,b\n#b,c\n", {"--comment", "#"}).out,
                  {"2 nodes, 1 directed edges", "1 line of"}));
   CHECK(mentions(files.convert("#a,#b\n#b,c\n", {"--comment", ""}).out, {"3 nodes, 2 directed edges"}));
 }
 
 TEST_CASE("convert edges refuses options that do not go together, and a file that is packed") {
-  if (!have_program("convert")) return;
   const Edges files;
   const auto usage = [&](const std::vector<std::string>& more, const std::string& part) {
     return fails_with(files.convert(kRing, more), 2, {part});
@@ -65,16 +61,14 @@ TEST_CASE("convert edges refuses options that do not go together, and a file tha
   CHECK(fails_with(files.convert("BZh91AY&SY", {}), 1, {"links.csv: a bzip2 archive, ", "bunzip2"}));
 }
 
-TEST_CASE("a dataset without splits says how it gets some") {
-  if (!have_program("convert") || !have_program("train_gcn")) return;
+TEST_CASE("the error for a dataset without splits names the option for them") {
   const Edges files;
   const std::string labels = files.put("labels.csv", "a,x\nb,y\nc,x\nd,y\ne,x\n");
   const std::string features = files.put("x.csv", "a,1\nb,2\nc,3\nd,4\ne,5\n");
   const std::string out = files.folder.file("out.h5");
-  CHECK(files.convert(kRing, {"--labels", labels, "--features", features}).status == 0);
+  succeeds(files.convert(kRing, {"--labels", labels, "--features", features}));
   CHECK(fails_with(run("train_gcn", {"--data", out, "--quiet"}), 1,
                    {"splits: missing", "convert edges --split 60,20,20", "data/README.md"}));
-  CHECK(files.convert(kRing, {"--labels", labels, "--features", features, "--split", "60,20,20"}).status ==
-        0);
-  CHECK(run("train_gcn", {"--data", out, "--quiet", "--epochs", "2"}).status == 0);
+  succeeds(files.convert(kRing, {"--labels", labels, "--features", features, "--split", "60,20,20"}));
+  succeeds("train_gcn", {"--data", out, "--quiet", "--epochs", "2"});
 }

@@ -41,12 +41,10 @@ struct Bench {
 }  // namespace
 
 TEST_CASE("features of 0 and 1 in one bit or eight train to the bit as dense ones do") {
-  if (!have_program("train_gcn")) return;
   const Bench bench;
   for (const auto& [program, options] :
        {std::pair<std::string, Words>{"train_gcn", {}}, {"train_agnn", {}}, {"train_gat", {}}}) {
     CAPTURE(program);
-    if (!have_program(program)) continue;
     const Words same = joined(options, {"--features-scaling", "none", "--epochs", "12"});
     const std::string dense = bench.all_of(program, bench.binary, same);
     for (const char* bits : {"1", "8"})
@@ -60,7 +58,6 @@ TEST_CASE("features of 0 and 1 in one bit or eight train to the bit as dense one
 TEST_CASE("every program trains on quantised features, with the same bits on any number of threads") {
   const Bench bench;
   for (const Variant& variant : variants()) {
-    if (!have_program(variant.program)) continue;
     CAPTURE(variant.program);
     const Words all = joined(variant.options, {"--features-bits", "4", "--epochs", "4"});
     const std::string once = bench.all_of(variant.program, bench.measured, joined(all, {"--threads", "1"}));
@@ -69,7 +66,6 @@ TEST_CASE("every program trains on quantised features, with the same bits on any
 }
 
 TEST_CASE("pairs of nodes are learnt from features of 0 and 1 in one bit as from dense ones") {
-  if (!have_program("train_link")) return;
   const Bench bench;
   const Words plain{"--features-scaling", "none", "--epochs", "3"};
   auto dense = json_of(bench.train("train_link", bench.binary, plain)),
@@ -87,15 +83,13 @@ TEST_CASE("batches of quantised features train and are evaluated as dense ones o
         {"train_gcn", {"--loader", "saint", "--budget", "20", "--coverage", "3"}}}) {
     CAPTURE(program);
     CAPTURE(loader[1]);
-    if (!have_program(program)) continue;
     const Words all = joined(loader, same);
     CHECK(bench.all_of(program, bench.binary, joined(all, {"--features-bits", "1"})) ==
           bench.all_of(program, bench.binary, all));
   }
 }
 
-TEST_CASE("a checkpoint holds bits and ranges, by which it predicts, goes on, and refuses others") {
-  if (!have_program("train_gcn") || !have_program("predict")) return;
+TEST_CASE("a checkpoint keeps bits and ranges for predictions and resuming, and refuses others") {
   const Bench bench;
   const Words bits{"--features-bits", "3"};
   const std::string predicted = bench.folder.file("p.csv"), again = bench.folder.file("q.csv"),
@@ -118,9 +112,9 @@ TEST_CASE("a checkpoint holds bits and ranges, by which it predicts, goes on, an
   CHECK(same_bits(kept.quantization.zero(), fitted.zero()));
 
   const Words predict{"--checkpoint", bench.checkpoint, "--data", bench.measured, "--out"};
-  REQUIRE(run("predict", joined(predict, {again})).status == 0);
+  succeeds("predict", joined(predict, {again}));
   CHECK(contents_of(again) == contents_of(predicted));
-  REQUIRE(run("predict", joined(predict, {h5})).status == 0);
+  succeeds("predict", joined(predict, {h5}));
   const Tensor said = H5Reader::open(h5).tensor("nodes/probability", {DType::f32});
   const TrainedModel model = load_trained(bench.checkpoint, Device::cpu());
   CHECK(model.quantization().bits() == 3);
@@ -135,22 +129,18 @@ TEST_CASE("a checkpoint holds bits and ranges, by which it predicts, goes on, an
 }
 
 TEST_CASE("a model of quantised features predicts from a file that stays there, to the same bits") {
-  if (!have_program("train_sage") || !have_program("predict")) return;
   const Bench bench;
   const std::string held = bench.folder.file("a.csv"), left = bench.folder.file("b.csv");
-  REQUIRE(bench
-              .train("train_sage", bench.measured,
-                     {"--features-bits", "2", "--epochs", "4", "--checkpoint", bench.checkpoint})
-              .status == 0);
+  succeeds(bench.train("train_sage", bench.measured,
+                       {"--features-bits", "2", "--epochs", "4", "--checkpoint", bench.checkpoint}));
   const Words predict{"--checkpoint", bench.checkpoint, "--data", bench.measured, "--evaluation", "layers"};
-  REQUIRE(run("predict", joined(predict, {"--out", held})).status == 0);
-  REQUIRE(run("predict", joined(predict, {"--out", left, "--features", "file"})).status == 0);
+  succeeds("predict", joined(predict, {"--out", held}));
+  succeeds("predict", joined(predict, {"--out", left, "--features", "file"}));
   CHECK(contents_of(held) == contents_of(left));
 }
 
 TEST_CASE(
     "bits that there are not, or that would hold nothing, are refused; wide sparse ones are warned of") {
-  if (!have_program("train_gcn") || !have_program("train_sage")) return;
   const Bench bench;
   for (const char* bits : {"0", "9", "16", "-1"})
     CHECK(fails_with(bench.train("train_gcn", bench.binary, {"--quiet", "--features-bits", bits}), 2,

@@ -42,8 +42,7 @@ double accuracy(const Outcome& outcome) { return std::stod(json_of(succeeds(outc
 
 }  // namespace
 
-TEST_CASE("features with negatives train as they are unless told otherwise, and bags of words as before") {
-  if (!have_program("train_gcn")) return;
+TEST_CASE("by default features with negatives are unscaled, and bags of words are scaled by rows") {
   const TemporaryDirectory folder;
   const std::string path = folder.file("measured.h5");
   save_dataset(measured([](size_t) { return 1.0; }), path);
@@ -65,8 +64,7 @@ TEST_CASE("features with negatives train as they are unless told otherwise, and 
   CHECK(accuracy(words) == accuracy(train(path, {"--features-scaling", "rows"})));
 }
 
-TEST_CASE("columns of very different scale are warned of, and standard scaling makes them alike") {
-  if (!have_program("train_gcn") || !have_program("predict")) return;
+TEST_CASE("columns of very different scale are warned of, and standard scaling equalises them") {
   const TemporaryDirectory folder;
   const std::string path = folder.file("measured.h5"), other = folder.file("other.h5"),
                     checkpoint = folder.file("c.h5"), predicted = folder.file("p.csv"),
@@ -89,13 +87,13 @@ TEST_CASE("columns of very different scale are warned of, and standard scaling m
   CHECK(kept.scaling.kind() == FeatureScaling::Kind::standard);
   CHECK(same_bits(kept.scaling.mean(), fitted.mean()));
   CHECK(same_bits(kept.scaling.deviation(), fitted.deviation()));
-  CHECK(run("predict", {"--checkpoint", checkpoint, "--data", path, "--out", again}).status == 0);
+  succeeds("predict", {"--checkpoint", checkpoint, "--data", path, "--out", again});
   CHECK(contents_of(again) == contents_of(predicted));
   {
     // The library's own call does the same to features as users have them.
     const TrainedModel model = load_trained(checkpoint, Device::cpu());
     const std::string h5 = folder.file("p.h5");
-    REQUIRE(run("predict", {"--checkpoint", checkpoint, "--data", path, "--out", h5}).status == 0);
+    succeeds("predict", {"--checkpoint", checkpoint, "--data", path, "--out", h5});
     CHECK(close(model.predict(data.graph, data.x).probability,
                 H5Reader::open(h5).tensor("nodes/probability", {DType::f32}), 1e-6));
   }
@@ -108,14 +106,12 @@ TEST_CASE("columns of very different scale are warned of, and standard scaling m
                    2, {"--features-scaling", "--pyg-state"}));
 
   // A training goes on with the same scaling alone.
-  CHECK(train(path, {"--features-scaling", "standard", "--resume", checkpoint}).status == 0);
+  succeeds(train(path, {"--features-scaling", "standard", "--resume", checkpoint}));
   CHECK(fails_with(train(path, {"--quiet", "--resume", checkpoint, "--features-scaling", "none"}), 1,
                    {"features.scaling", "'standard'", "'none'"}));
 }
 
-TEST_CASE("standard scaling is the same for features that stay in their file") {
-  if (!have_program("train_sage")) return;
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "standard scaling is the same for features in their file") {
   const std::string path = folder.file("measured.h5"), one = folder.file("one.csv"),
                     other = folder.file("other.csv");
   save_dataset(measured([](size_t column) { return column == 3 ? 1e4 : 1.0; }), path);
@@ -129,14 +125,13 @@ TEST_CASE("standard scaling is the same for features that stay in their file") {
       words.insert(words.end(), last.begin(), last.end());
       return run("train_sage", words);
     };
-    REQUIRE(with({"--predict", one}).status == 0);
-    REQUIRE(with({"--predict", other, "--features", "file"}).status == 0);
+    succeeds(with({"--predict", one}));
+    succeeds(with({"--predict", other, "--features", "file"}));
     CHECK(contents_of(one) == contents_of(other));
   }
 }
 
-TEST_CASE("checkpoints that knew raw features alone go on being read") {
-  if (!have_program("train_gcn") || !have_program("predict")) return;
+TEST_CASE("older checkpoints with raw-features are still read") {
   for (const bool raw : {false, true}) {
     CAPTURE(raw);
     const TemporaryDirectory folder;
@@ -144,22 +139,20 @@ TEST_CASE("checkpoints that knew raw features alone go on being read") {
                       second = folder.file("q.csv");
     save_dataset(small_dataset(), path);
     const Words how{"--features-scaling", raw ? "none" : "rows"};
-    REQUIRE(train(path, {how[0], how[1], "--epochs", "10", "--checkpoint", c, "--predict", first}).status ==
-            0);
+    succeeds(train(path, {how[0], how[1], "--epochs", "10", "--checkpoint", c, "--predict", first}));
     optim::Checkpoint checkpoint = optim::load_checkpoint(c);
     REQUIRE(checkpoint.facts.erase("features.scaling") == 1);
     checkpoint.facts["option.raw-features"] = raw ? "true" : "false";
     optim::save_checkpoint(checkpoint, c);
-    CHECK(run("predict", {"--checkpoint", c, "--data", path, "--out", second}).status == 0);
+    succeeds("predict", {"--checkpoint", c, "--data", path, "--out", second});
     CHECK(contents_of(first) == contents_of(second));
-    CHECK(train(path, {"--epochs", "12", how[0], how[1], "--resume", c}).status == 0);
+    succeeds(train(path, {"--epochs", "12", how[0], how[1], "--resume", c}));
     CHECK(fails_with(train(path, {"--quiet", "--epochs", "12", "--resume", c, how[0], raw ? "rows" : "none"}),
                      1, {"features.scaling", raw ? "'none'" : "'rows'"}));
   }
 }
 
-TEST_CASE("words of before name those of now") {
-  if (!have_program("train_gcn") || !have_program("predict")) return;
+TEST_CASE("errors of older options name the present ones") {
   CHECK(fails_with(run("train_gcn", {"--raw-features"}), 2, {"--raw-features", "--features-scaling none"}));
   CHECK(fails_with(run("predict", {"--normalize-features"}), 2, {"--features-scaling rows"}));
   CHECK(fails_with(run("train_gcn", {"--features-scaling", "max"}), 2,

@@ -36,9 +36,9 @@ Words operator+(Words a, const Words& b) {
 
 }  // namespace
 
-TEST_CASE("every model trains to the same bits wherever its features are, for any workers and threads") {
+TEST_CASE("every model has the same bits for features in any place, and any workers and threads") {
   for (const Variant& variant : variants()) {
-    if (!exact_by_layers(variant) || !variant.options.empty() || !have_program(variant.program)) continue;
+    if (!exact_by_layers(variant) || !variant.options.empty()) continue;
     CAPTURE(variant.program);
     const Bench bench;
     for (Device device : devices()) {
@@ -61,7 +61,6 @@ TEST_CASE("every model trains to the same bits wherever its features are, for an
 }
 
 TEST_CASE("clusters and sampled subgraphs find features in any place, to the same bits") {
-  if (!have_program("train_sage")) return;
   const Bench bench;
   for (Device device : devices())
     for (const Words& loader : {Words{"cluster", "--parts", "9", "--parts-per-batch", "2"},
@@ -83,8 +82,7 @@ TEST_CASE("clusters and sampled subgraphs find features in any place, to the sam
     }
 }
 
-TEST_CASE("a training goes on with features in another place, to the bits of an unbroken one") {
-  if (!have_program("train_sage")) return;
+TEST_CASE("a training resumed with features in another place has the bits of an unbroken one") {
   const Bench bench;
   const std::string begun = bench.folder.file("begun.h5");
   const std::string unbroken = bench.all_of("train_sage", {"--epochs", "8"});
@@ -92,7 +90,7 @@ TEST_CASE("a training goes on with features in another place, to the bits of an 
       succeeds(bench.train("train_sage", {"--epochs", "3", "--checkpoint", begun, "--features", "file"}));
   for (const char* place : {"device", "host", "file"})
     CHECK(bench.all_of("train_sage", {"--epochs", "8", "--resume", begun, "--features", place}) == unbroken);
-  // One number that is another is other data, wherever it is.
+  // One changed number is other data, in any place.
   Dataset other = dense(small_dataset());
   Tensor x = other.x.dense().clone();
   x.mutable_data<float>()[77] = 1.0f - x.data<float>()[77];  // a bag of words still
@@ -104,7 +102,6 @@ TEST_CASE("a training goes on with features in another place, to the bits of an 
 }
 
 TEST_CASE("sparse features are in the host's memory where they are asked for there, and never in the file") {
-  if (!have_program("train_sage")) return;
   const Bench bench(small_dataset());
   const Words always{"--epochs", "3"};
   CHECK(bench.all_of("train_sage", always + Words{"--features", "host"}) ==
@@ -113,11 +110,9 @@ TEST_CASE("sparse features are in the host's memory where they are asked for the
                    {bench.data, "nodes/x_indptr", "sparse", "dense"}));
 }
 
-TEST_CASE("predictions layer by layer are those of the training, wherever the features are") {
-  if (!have_program("predict")) return;
+TEST_CASE("predictions layer by layer are those of the training, for features in any place") {
   for (const Dataset& data : {small_dataset(), small_multilabel_dataset(), small_regression_dataset()})
     for (const Variant& variant : variants()) {
-      if (!have_program(variant.program)) continue;
       CAPTURE(variant.program);
       const Bench bench(dense(data));
       const std::string checkpoint = bench.folder.file("c.h5"), trained = bench.folder.file("t.h5"),
@@ -159,11 +154,8 @@ TEST_CASE("predictions layer by layer are those of the training, wherever the fe
 }
 
 TEST_CASE("places of features that are wrong or do not go together") {
-  if (!have_program("train_sage") || !have_program("predict")) return;
   const Bench bench;
-  const struct {
-    Words arguments, parts;
-  } cases[] = {
+  const std::vector<Refusal> cases{
       {{"--features", "disk"}, {"--features", "device or host or file", "'disk'"}},
       {{"--features", "file", "--evaluation", "graph"}, {"--evaluation graph", "--features file"}},
       {{"--features", "host", "--evaluation", "graph"}, {"--evaluation graph", "--features host"}},
@@ -179,16 +171,11 @@ TEST_CASE("places of features that are wrong or do not go together") {
   };
   const Words files{
       "--data", bench.data, "--out", bench.folder.file("out.h5"), "--checkpoint", bench.folder.file("c.h5")};
-  REQUIRE(bench.train("train_sage", {"--epochs", "1", "--checkpoint", files.back()}).status == 0);
-  for (const auto& k : cases) {
-    CAPTURE(k.parts[0]);
-    CHECK(fails_with(bench.train("train_sage", k.arguments), 2, k.parts));
-    CHECK(fails_with(run("predict", files + Words{"--quiet"} + k.arguments), 2, k.parts));
-  }
-  CHECK(bench.train("train_sage", {"--epochs", "1", "--features", "file", "--cached-rows", "120"}).status ==
-        0);
-  CHECK(bench.train("train_sage", {"--epochs", "1", "--features", "file", "--cached-rows", "0%"}).status ==
-        0);
+  succeeds(bench.train("train_sage", {"--epochs", "1", "--checkpoint", files.back()}));
+  check_refused([&](const Words& more) { return bench.train("train_sage", more); }, cases);
+  check_refused(program("predict", files + Words{"--quiet"}), cases);
+  succeeds(bench.train("train_sage", {"--epochs", "1", "--features", "file", "--cached-rows", "120"}));
+  succeeds(bench.train("train_sage", {"--epochs", "1", "--features", "file", "--cached-rows", "0%"}));
   CHECK(fails_with(run("train_sage", {"--data", bench.data, "--quiet", "--features", "file"}), 2,
                    {"--features", "--loader neighbor or cluster or saint"}));
   CHECK(fails_with(run("train_sage", {"--quiet", "--loader", "neighbor", "--features", "file"}), 2,
@@ -198,8 +185,7 @@ TEST_CASE("places of features that are wrong or do not go together") {
     CHECK(fails_with(run("predict", files + Words{"--quiet"} + alone), 2, {alone[0], "--evaluation layers"}));
 }
 
-TEST_CASE("features in a file that cannot be read row by row, or hold what is wrong, are one line") {
-  if (!have_program("train_sage")) return;
+TEST_CASE("features in a file that cannot be read by rows, or are not finite, are an error of one line") {
   Dataset data = dense(small_dataset());
   const Bench bench(data);
   const auto refused = [&](const Words& parts) {
@@ -227,10 +213,7 @@ TEST_CASE("features in a file that cannot be read row by row, or hold what is wr
                    {bench.data, "nodes/x", "a row divided by its sum is not finite"}));
 }
 
-TEST_CASE(
-    "features of more bytes than a process may have train to the same bits as with memory "
-    "enough") {
-  if (!have_program("train_sage") || !have_program("predict")) return;
+TEST_CASE("features of more bytes than a process may have train to the same bits as with memory enough") {
 #if defined(__SANITIZE_ADDRESS__)
   MESSAGE("skipped: a sanitizer asks for more memory than the limit leaves");
 #else
@@ -259,7 +242,7 @@ TEST_CASE(
   const std::string limit = held_to(base + kNodes * kFeatures * 4 / 3 / 1024),
                     checkpoint = bench.folder.file("c.h5"), whole = bench.folder.file("whole.h5"),
                     little = bench.folder.file("little.h5"), again = bench.folder.file("again.h5");
-  REQUIRE(run("train_sage", train + Words{"--predict", whole}).status == 0);
+  succeeds("train_sage", train + Words{"--predict", whole});
   const Outcome limited = succeeds(run_in_shell(
       limit, "", "train_sage", train + in_file + Words{"--predict", little, "--checkpoint", checkpoint}));
   CHECK(contents_of(little) == contents_of(whole));

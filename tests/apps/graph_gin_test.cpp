@@ -31,7 +31,7 @@ struct Bench : TrainingBench {
 
 const Words kShort{"--folds", "4", "--iterations", "5", "--batch-size", "8", "--epochs", "4"};
 
-/// Options in the place of those of the same name that stand there before, each with a value.
+/// Options, each with a value, that replace those of the same name.
 Words with(Words words, const Words& more) {
   for (const std::string& option : more)
     if (const auto before = std::find(words.begin(), words.end(), option);
@@ -41,11 +41,13 @@ Words with(Words words, const Words& more) {
   return words;
 }
 
+struct WithBench {
+  Bench bench;
+};
+
 }  // namespace
 
-TEST_CASE("graphs are learnt by cross-validation, for each way to pool") {
-  if (!have_program("train_graph_gin")) return;
-  const Bench bench;
+TEST_CASE_FIXTURE(WithBench, "graphs are learnt by cross-validation, for each way to pool") {
   for (const char* pool : {"sum", "mean", "max"}) {
     auto result = bench.result(with(kShort, {"--epochs", "12", "--pool", pool}));
     CHECK(std::stod(result.at("test_acc")) > 0.9);
@@ -56,9 +58,8 @@ TEST_CASE("graphs are learnt by cross-validation, for each way to pool") {
   }
 }
 
-TEST_CASE("graphs are learnt from features of 0 and 1 in one bit as from those that they stand for") {
+TEST_CASE("graphs are learnt from features of 0 and 1 in one bit as from dense ones") {
   for (const char* program : {"train_graph_gin", "train_graph_qgin"}) {
-    if (!have_program(program)) continue;
     Bench bench;
     bench.program = program;
     const Words plain = with(kShort, {"--features-scaling", "none"});
@@ -68,8 +69,7 @@ TEST_CASE("graphs are learnt from features of 0 and 1 in one bit as from those t
   }
 }
 
-TEST_CASE("what folds say together is that of the one epoch whose mean over them is best") {
-  if (!have_program("train_graph_gin")) return;
+TEST_CASE("the result of all folds is of the epoch with the best mean over them") {
   const Bench bench;
   const std::string metrics = bench.folder.file("m.csv");
   auto result = bench.result(with(kShort, {"--epochs", "6", "--metrics", metrics}));
@@ -94,9 +94,7 @@ TEST_CASE("what folds say together is that of the one epoch whose mean over them
   CHECK(std::stoll(result.at("best_epoch")) == at);
 }
 
-TEST_CASE("a training on graphs has the same bits for any workers and threads") {
-  if (!have_program("train_graph_gin")) return;
-  const Bench bench;
+TEST_CASE_FIXTURE(WithBench, "a training on graphs has the same bits for any workers and threads") {
   for (const Words& more : {Words{}, Words{"--iterations", "0", "--train-eps", "--pool", "max"}}) {
     const Words words = with(kShort, more);
     const std::string course = bench.all_of(with(words, {"--workers", "0"}));
@@ -106,22 +104,18 @@ TEST_CASE("a training on graphs has the same bits for any workers and threads") 
   }
 }
 
-TEST_CASE("a training on graphs that is resumed ends with the bits of an unbroken one") {
-  if (!have_program("train_graph_gin")) return;
-  const Bench bench;
-  const std::string checkpoint = bench.folder.file("c.h5");
+TEST_CASE_FIXTURE(WithBench, "a training on graphs that is resumed ends with the bits of an unbroken one") {
   // The rate is halved before, at and after the place where the training was broken.
   const Words words = with(kShort, {"--split", "1", "--lr-halve", "2", "--epochs"});
   const std::string unbroken = bench.all_of(with(words, {"9"}));
-  bench.all_of(with(words, {"5", "--checkpoint", checkpoint}));
-  CHECK(bench.all_of(with(words, {"9", "--resume", checkpoint, "--workers", "2"})) == unbroken);
+  bench.all_of(with(words, {"5", "--checkpoint", bench.checkpoint}));
+  CHECK(bench.all_of(with(words, {"9", "--resume", bench.checkpoint, "--workers", "2"})) == unbroken);
   CHECK_FALSE(bench.all_of(with(words, {"9", "--lr-halve", "0"})) == unbroken);
-  CHECK(
-      fails_with(bench.train(with(words, {"9", "--resume", checkpoint, "--pool", "max"})), 1, {checkpoint}));
+  CHECK(fails_with(bench.train(with(words, {"9", "--resume", bench.checkpoint, "--pool", "max"})), 1,
+                   {bench.checkpoint}));
 }
 
-TEST_CASE("graphs of a file with splits are trained by those, and predict runs what was trained") {
-  if (!have_program("train_graph_gin") || !have_program("predict")) return;
+TEST_CASE("graphs are trained by the splits of the file, and predict runs the model") {
   const Bench bench(split_graphs());
   const std::string checkpoint = bench.folder.file("c.h5"), out = bench.folder.file("p.h5");
   CHECK(bench.result({"--epochs", "3", "--iterations", "5"}).at("runs") == "2");
@@ -147,7 +141,6 @@ TEST_CASE("graphs of a file with splits are trained by those, and predict runs w
 }
 
 TEST_CASE("numbers of graphs are learnt, in their own unit") {
-  if (!have_program("train_graph_gin")) return;
   const Bench bench(regression_graphs());
   const std::string out = bench.folder.file("p.h5");
   auto result = bench.result(
@@ -163,7 +156,6 @@ TEST_CASE("numbers of graphs are learnt, in their own unit") {
 }
 
 TEST_CASE("graphs whose nodes have no features are refused, or given some") {
-  if (!have_program("train_graph_gin")) return;
   Dataset data = small_graphs();
   data.x = {};
   const Bench bench(data);
@@ -173,8 +165,7 @@ TEST_CASE("graphs whose nodes have no features are refused, or given some") {
       0.9);
   CHECK(bench.result(with(kShort, {"--node-features", "constant"})).at("model").find("GIN 1-") == 0);
 
-  // Another file's degrees stand in the columns that they had in the training.
-  if (!have_program("predict")) return;
+  // Degrees of another file use the columns of the training.
   const std::string checkpoint = bench.folder.file("c.h5"), out = bench.folder.file("p.h5");
   (void)bench.result(with(kShort, {"--node-features", "degree", "--split", "0", "--checkpoint", checkpoint}));
   const auto predict = [&](const std::string& file) {
@@ -197,7 +188,6 @@ TEST_CASE("graphs whose nodes have no features are refused, or given some") {
 }
 
 TEST_CASE("files without graphs to learn from, and options that are wrong") {
-  if (!have_program("train_graph_gin")) return;
   const auto refused = [](auto&& change, const Words& more, const Words& parts) {
     Dataset data = small_graphs();
     change(data);
@@ -226,7 +216,6 @@ TEST_CASE("files without graphs to learn from, and options that are wrong") {
 }
 
 TEST_CASE("graphs are learnt by products of few bits, with the same bits for any workers and threads") {
-  if (!have_program("train_graph_qgin") || !have_program("train_graph_gin")) return;
   Bench bench;
   const Words words = with(kShort, {"--epochs", "12"});
   const auto course = [&](const Words& more) { return bench.result(with(words, more)); };
@@ -243,12 +232,10 @@ TEST_CASE("graphs are learnt by products of few bits, with the same bits for any
   CHECK(bench.all_of(with(few, {"--workers", "2", "--threads", "3"})) == alone);
   CHECK(fails_with(bench.train({"--bits", "4,2"}), 2, {"--bits 4,2", "2 numbers", "4 layers"}));
   CHECK(fails_with(bench.train({"--precision", "bfloat16"}), 2, {"--precision bfloat16"}));
-  if (!have_program("predict")) return;
   const std::string checkpoint = bench.folder.file("c.h5"), trained = bench.folder.file("t.h5"),
                     predicted = bench.folder.file("p.h5");
   bench.result(with(few, {"--folds", "2", "--checkpoint", checkpoint, "--predict", trained}));
-  REQUIRE(run("predict", {"--checkpoint", checkpoint, "--data", bench.data, "--out", predicted, "--quiet"})
-              .status == 0);
+  succeeds("predict", {"--checkpoint", checkpoint, "--data", bench.data, "--out", predicted, "--quiet"});
   const auto probabilities = [](const std::string& path) {
     return H5Reader::open(path).tensor("graphs/probability", {DType::f32});
   };

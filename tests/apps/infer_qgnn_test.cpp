@@ -33,8 +33,7 @@ bool same_predictions(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-TEST_CASE("infer_qgnn finds in integers what train_qgnn says, and refuses what it cannot run") {
-  if (!have_program("train_qgnn") || !have_program("infer_qgnn")) return;
+TEST_CASE("infer_qgnn has the accuracy of train_qgnn in integers, and refuses other models") {
   const TemporaryDirectory folder;
   const std::string data = folder.file("data.h5"), low = folder.file("low.h5"), full = folder.file("full.h5");
   write_small_dataset(data);
@@ -42,9 +41,8 @@ TEST_CASE("infer_qgnn finds in integers what train_qgnn says, and refuses what i
     CAPTURE(model);
     const auto said = result_of("train_qgnn", {data, "--quiet", "--json", "--model", model, "--bits", "4",
                                                "--epochs", "40", "--checkpoint", low});
-    const auto infer = [&](Words more) {
-      more.insert(more.begin(), {low, data, "--compare", "float32"});
-      return inferred(more);
+    const auto infer = [&](const Words& more) {
+      return inferred(joined({low, data, "--compare", "float32"}, more));
     };
     const auto whole = infer({});
     const double expected = std::stod(said.at("test_acc"));
@@ -59,23 +57,18 @@ TEST_CASE("infer_qgnn finds in integers what train_qgnn says, and refuses what i
     CHECK(plain.at("test_acc") == whole.at("test_acc"));
     CHECK(parts.at("batches") == "3");
   }
-  CHECK(fails_with(run("infer_qgnn", {low}), 2, {"MODEL.h5 DATA.h5"}));
-  CHECK(fails_with(run("infer_qgnn", {low, data, "--sums", "words"}), 2, {"--sums", "words"}));
-  CHECK(fails_with(run("infer_qgnn", {low, data, "--sums", "bytes", "--all-steps"}), 2, {"--all-steps"}));
-  CHECK(fails_with(run("infer_qgnn", {low, data, "--parts", "1000"}), 2, {"--parts", "120"}));
-  CHECK(fails_with(run("infer_qgnn", {low, data, "--batch-size", "4"}), 2, {"--batch-size", "--parts"}));
-  REQUIRE(
-      run("train_qgnn", {data, "--quiet", "--bits", "32", "--epochs", "2", "--checkpoint", full}).status ==
-      0);
+  check_refused(program("infer_qgnn", {low}), {{{}, {"MODEL.h5 DATA.h5"}},
+                                               {{data, "--sums", "words"}, {"--sums", "words"}},
+                                               {{data, "--sums", "bytes", "--all-steps"}, {"--all-steps"}},
+                                               {{data, "--parts", "1000"}, {"--parts", "120"}},
+                                               {{data, "--batch-size", "4"}, {"--batch-size", "--parts"}}});
+  succeeds("train_qgnn", {data, "--quiet", "--bits", "32", "--epochs", "2", "--checkpoint", full});
   CHECK(fails_with(run("infer_qgnn", {full, data}), 1, {"layer 0 is not quantised"}));
-  if (have_program("train_gcn")) {
-    REQUIRE(run("train_gcn", {data, "--quiet", "--epochs", "2", "--checkpoint", full}).status == 0);
-    CHECK(fails_with(run("infer_qgnn", {full, data}), 1, {"none of train_qgnn"}));
-  }
+  succeeds("train_gcn", {data, "--quiet", "--epochs", "2", "--checkpoint", full});
+  CHECK(fails_with(run("infer_qgnn", {full, data}), 1, {"none of train_qgnn"}));
 }
 
-TEST_CASE("infer_qgnn finds of graphs in integers what train_graph_qgin says, in batches of any size") {
-  if (!have_program("train_graph_qgin") || !have_program("infer_qgnn")) return;
+TEST_CASE("infer_qgnn has the accuracy of train_graph_qgin in integers, in batches of any size") {
   const TemporaryDirectory folder;
   const std::string data = folder.file("data.h5"), model = folder.file("model.h5"),
                     whole = folder.file("whole.h5"), out = folder.file("out.h5");
@@ -100,8 +93,7 @@ TEST_CASE("infer_qgnn finds of graphs in integers what train_graph_qgin says, in
       CHECK(std::stod(all.at("test_acc")) == doctest::Approx(expected).epsilon(0.11));  // a graph of 10
       for (const Words& more : {Words{"--batch-size", "7"}, Words{"--sums", "bits"},
                                 Words{"--batch-size", "1", "--threads", "1"}}) {
-        Words words{model, data, "--out", out};
-        words.insert(words.end(), more.begin(), more.end());
+        Words words = joined({model, data, "--out", out}, more);
         CHECK(inferred(words).at("test_acc") == all.at("test_acc"));
         CHECK(same_predictions(out, whole));
       }
@@ -124,7 +116,6 @@ TEST_CASE("infer_qgnn finds of graphs in integers what train_graph_qgin says, in
 }
 
 TEST_CASE("infer_qgnn writes a model in integers, which gives the same as the checkpoint, to the bit") {
-  if (!have_program("train_qgnn") || !have_program("infer_qgnn")) return;
   const TemporaryDirectory folder;
   const std::string data = folder.file("data.h5"), model = folder.file("model.h5"),
                     integers = folder.file("integers.h5"), again = folder.file("again.h5"),
@@ -132,27 +123,24 @@ TEST_CASE("infer_qgnn writes a model in integers, which gives the same as the ch
   write_small_dataset(data);
   for (const Words& more : {Words{"--model", "gcn", "--features-scaling", "standard"},
                             Words{"--model", "gin", "--norm", "batch", "--bits-weights", "3"}}) {
-    Words words{data, "--quiet", "--json", "--bits", "4", "--epochs", "10", "--checkpoint", model};
-    words.insert(words.end(), more.begin(), more.end());
+    Words words =
+        joined({data, "--quiet", "--json", "--bits", "4", "--epochs", "10", "--checkpoint", model}, more);
     (void)result_of("train_qgnn", words);
     const auto of_checkpoint = inferred({model, data, "--out", first, "--write", integers});
     const auto of_file = inferred({integers, data, "--out", second});
     for (const char* key : {"model", "metric", "test_acc"}) CHECK(of_file.at(key) == of_checkpoint.at(key));
     CHECK(same_predictions(first, second));
-    REQUIRE(run("infer_qgnn", {integers, "--write", again}).status == 0);  // and nothing else
+    succeeds("infer_qgnn", {integers, "--write", again});  // and nothing else
     CHECK(contents_of(again) == contents_of(integers));
   }
   CHECK(fails_with(run("infer_qgnn", {integers, data, "--compare", "float32"}), 2, {"--compare", integers}));
   CHECK(fails_with(run("infer_qgnn", {model, data, "--write", model}), 2, {"--write", "--checkpoint"}));
   CHECK(fails_with(run("infer_qgnn", {data, data}), 1, {data, "format"}));
-  if (have_program("predict"))
-    CHECK(fails_with(run("predict", {"--checkpoint", integers, "--data", data, "--out", first}), 1,
-                     {integers, "adjoint.integer_model"}));
+  CHECK(fails_with(run("predict", {"--checkpoint", integers, "--data", data, "--out", first}), 1,
+                   {integers, "adjoint.integer_model"}));
 }
 
-TEST_CASE("infer_qgnn gives the same over batches that threads make anew in every pass") {
-  if (!have_program("train_qgnn") || !have_program("infer_qgnn")) return;
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "infer_qgnn gives the same over batches that threads make anew in every pass") {
   const std::string data = folder.file("data.h5"), model = folder.file("model.h5"),
                     kept = folder.file("kept.h5"), anew = folder.file("anew.h5");
   write_small_dataset(data);
@@ -164,10 +152,7 @@ TEST_CASE("infer_qgnn gives the same over batches that threads make anew in ever
       CAPTURE(sums);
       const Words words{model, data,     "--device", device.str(), "--parts", "9", "--parts-per-batch",
                         "2",   "--sums", sums,       "--compare",  "float32"};
-      const auto with = [&](Words more) {
-        more.insert(more.begin(), words.begin(), words.end());
-        return inferred(more);
-      };
+      const auto with = [&](const Words& more) { return inferred(joined(words, more)); };
       const auto all = with({"--out", kept});
       CHECK(all.at("batches") == "5");
       for (const char* workers : {"0", "1", "3"}) {
@@ -178,15 +163,13 @@ TEST_CASE("infer_qgnn gives the same over batches that threads make anew in ever
         CHECK(same_predictions(anew, kept));
       }
     }
-  if (have_program("train_graph_qgin")) {
-    save_dataset(split_graphs(), data);
-    (void)result_of("train_graph_qgin",
-                    {data, "--quiet", "--json", "--hidden", "8", "--layers", "2", "--bits", "3", "--epochs",
-                     "2", "--iterations", "4", "--split", "0", "--checkpoint", model});
-    (void)inferred({model, data, "--batch-size", "7", "--out", kept});
-    (void)inferred({model, data, "--batch-size", "7", "--batches", "host", "--workers", "2", "--out", anew});
-    CHECK(same_predictions(anew, kept));
-  }
+  save_dataset(split_graphs(), data);
+  (void)result_of("train_graph_qgin",
+                  {data, "--quiet", "--json", "--hidden", "8", "--layers", "2", "--bits", "3", "--epochs",
+                   "2", "--iterations", "4", "--split", "0", "--checkpoint", model});
+  (void)inferred({model, data, "--batch-size", "7", "--out", kept});
+  (void)inferred({model, data, "--batch-size", "7", "--batches", "host", "--workers", "2", "--out", anew});
+  CHECK(same_predictions(anew, kept));
   CHECK(fails_with(run("infer_qgnn", {model, data, "--workers", "2"}), 2, {"--workers", "--batches host"}));
   CHECK(fails_with(run("infer_qgnn", {model, data, "--batches", "disk"}), 2, {"--batches", "disk"}));
   CHECK(fails_with(run("infer_qgnn", {model, data, "--batches", "host", "--workers", "many"}), 2,

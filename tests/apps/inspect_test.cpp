@@ -47,11 +47,8 @@ Outcome inspect(const SchemaFile& file, const TemporaryDirectory& folder) {
 
 }  // namespace
 
-TEST_CASE("inspect prints what is in a file, and that nothing is wrong") {
-  if (!have_program("inspect")) return;
-  const TemporaryDirectory folder;
-  const Outcome outcome = inspect(small_file(), folder);
-  CHECK(outcome.status == 0);
+TEST_CASE_FIXTURE(InFolder, "inspect prints the contents of a file, and that nothing is wrong") {
+  const Outcome outcome = succeeds(inspect(small_file(), folder));
   CHECK(outcome.err.empty());
   CHECK(mentions(outcome.out, {"name         small", "task         node_class", "nodes        6, 0 isolated",
                                "edges        8 directed, 1 self-loops, 0 parallel",
@@ -65,11 +62,9 @@ TEST_CASE("inspect prints what is in a file, and that nothing is wrong") {
   CHECK(histogram(outcome.out, "out-degrees") == Bins{{1, 4}, {2, 2}});
 }
 
-TEST_CASE("a histogram counts every node, and shows a hub beside its leaves") {
-  if (!have_program("inspect") || !have_program("generate")) return;
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a histogram counts every node, and shows a hub and its leaves") {
   const std::string path = folder.file("star.h5");
-  REQUIRE(run("generate", {"star", path, "--leaves", "4999", "--no-features"}).status == 0);
+  succeeds("generate", {"star", path, "--leaves", "4999", "--no-features"});
   Outcome outcome = run("inspect", {path});
   REQUIRE(outcome.status == 0);
   const auto in = histogram(outcome.out, "in-degrees"), out = histogram(outcome.out, "out-degrees");
@@ -79,16 +74,14 @@ TEST_CASE("a histogram counts every node, and shows a hub beside its leaves") {
   CHECK(in.back() == std::pair<int64_t, int64_t>{4096, 1});
   CHECK(mentions(outcome.out, {"4096-8191          1   0.020 % ###"}));
 
-  REQUIRE(run("generate", {"planted", path, "--nodes", "3000", "--degree", "9"}).status == 0);
+  succeeds("generate", {"planted", path, "--nodes", "3000", "--degree", "9"});
   outcome = run("inspect", {path});
   CHECK(mentions(outcome.out, {"symmetric (the file says undirected)"}));
   CHECK(sum_of(histogram(outcome.out, "degrees")) == 3000);
   CHECK(outcome.out.find("note:") == std::string::npos);
 }
 
-TEST_CASE("inspect --tiles prints the reuse of row windows and how full tiles are") {
-  if (!have_program("inspect")) return;
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "inspect --tiles prints the reuse of row windows and how full tiles are") {
   const std::string path = folder.file("file.h5");
   small_file().write(path);
   const std::string out = run("inspect", {path, "--tiles"}).out;
@@ -104,9 +97,7 @@ TEST_CASE("inspect --tiles prints the reuse of row windows and how full tiles ar
                  {"128x128              0        0.00     0.00     0.00     0.00     0.00\n"}));
 }
 
-TEST_CASE("inspect says all that is wrong with a file, a line each, and fails") {
-  if (!have_program("inspect")) return;
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "inspect prints all problems of a file, a line each, and fails") {
   SchemaFile f = small_file();
   f.datasets["edges/src"] = Tensor::from(I{5, 4, 3, 2, 1, 6, 0, -1});
   f.datasets["nodes/x"] = Tensor::from(F{1, 2, std::numeric_limits<float>::quiet_NaN()}, {1, 3});
@@ -132,15 +123,12 @@ TEST_CASE("inspect says all that is wrong with a file, a line each, and fails") 
   CHECK(outcome.out.find("nothing is wrong") == std::string::npos);
 }
 
-TEST_CASE("a file that HDF5 fails on is reported in a line") {
-  if (!have_program("inspect")) return;
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a file that HDF5 fails on is reported in a line") {
   const std::string path = folder.file("file.h5");
   small_file().write(path);
   std::filesystem::resize_file(path, 900);
   for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--json"}}) {
-    std::vector<std::string> words{path};
-    words.insert(words.end(), more.begin(), more.end());
+    std::vector<std::string> words = joined({path}, more);
     const Outcome outcome = run("inspect", words);
     CHECK(outcome.status == 1);
     CHECK(mentions(outcome.out, {path + ": truncated: 900 bytes"}));
@@ -151,9 +139,7 @@ TEST_CASE("a file that HDF5 fails on is reported in a line") {
   CHECK(mentions(run("inspect", {path}).out, {path + ": not an HDF5 file"}));
 }
 
-TEST_CASE("what loads but was hardly meant is noted") {
-  if (!have_program("inspect")) return;
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "valid but suspicious contents are noted") {
   SchemaFile f = small_file();
   f.attributes["undirected"] = int64_t{1};
   f.attributes["num_classes"] = int64_t{9};
@@ -187,9 +173,7 @@ TEST_CASE("what loads but was hardly meant is noted") {
                   "attribute undirected: 0 or missing, but every edge stands in both directions"}));
 }
 
-TEST_CASE("many graphs, multilabel and regression are summed up") {
-  if (!have_program("inspect")) return;
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "many graphs, multilabel and regression are summed up") {
   const std::string path = folder.file("file.h5");
   save_dataset(small_multilabel_dataset(), path);
   CHECK(mentions(run("inspect", {path}).out,
@@ -211,25 +195,21 @@ TEST_CASE("many graphs, multilabel and regression are summed up") {
   CHECK(mentions(outcome.out, {"graphs       3 of 0 to 4 nodes", "graphs/offsets: 1 graphs without a node"}));
 }
 
-TEST_CASE("the distribution of degrees is drawn") {
-  if (!have_program("inspect")) return;
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "the distribution of degrees is drawn") {
   const std::string path = folder.file("file.h5"), plot = folder.file("degrees.svg");
   small_file().write(path);
-  CHECK(run("inspect", {path, "--plot", plot}).status == 0);
+  succeeds("inspect", {path, "--plot", plot});
   CHECK(mentions(contents_of(plot), {"<svg", "in-degree", "out-degree", "share of the nodes", "</svg>"}));
 }
 
-TEST_CASE("words that inspect does not know are refused") {
-  if (!have_program("inspect")) return;
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "words that inspect does not know are refused") {
   const std::string path = folder.file("file.h5");
   small_file().write(path);
   const std::string before = contents_of(path);
-  CHECK(fails_with(run("inspect", {}), 2, {"inspect FILE.h5"}));
-  CHECK(fails_with(run("inspect", {path, path}), 2, {"--help"}));
-  CHECK(fails_with(run("inspect", {path, "--threads", "-1"}), 2, {"--threads"}));
-  CHECK(fails_with(run("inspect", {path, "--plot", path}), 2, {"--plot", path}));
+  check_refused(program("inspect"), {{{}, {"inspect FILE.h5"}},
+                                     {{path, path}, {"--help"}},
+                                     {{path, "--threads", "-1"}, {"--threads"}},
+                                     {{path, "--plot", path}, {"--plot", path}}});
   CHECK(contents_of(path) == before);
   CHECK(mentions(run("inspect", {"--help"}).out, {"--plot", "--tiles", "--json"}));
 }

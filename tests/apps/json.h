@@ -43,4 +43,13 @@ inline std::map<std::string, std::string> json_of(const Outcome& outcome) {
   return found;
 }
 
+inline void check_json(const std::map<std::string, std::string>& json,
+                       const std::vector<std::pair<std::string, std::string>>& expected) {
+  for (const auto& [key, value] : expected) {
+    CAPTURE(key);
+    REQUIRE(json.count(key) == 1);
+    CHECK(json.at(key) == value);
+  }
+}
+
 }  // namespace adj::test

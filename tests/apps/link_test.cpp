@@ -26,21 +26,23 @@ std::vector<std::string> tensors_of(const std::string& path) {
   return all;
 }
 
+struct WithBench {
+  Bench bench;
+};
+
 }  // namespace
 
-TEST_CASE("train_link finds hidden edges with every model, decoder and loader") {
-  if (!have_program("train_link")) return;
-  const Bench bench;
-  CitationOptions easy;
-  easy.nodes = 300;
-  easy.classes = 4;
-  easy.features = 60;
-  easy.degree = 8.0;
-  easy.homophily = 0.95;
-  easy.signal = 0.8;
-  easy.train_per_class = 5;
-  easy.val = easy.test = 20;
-  save_dataset(make_citation_dataset(easy), bench.data);
+TEST_CASE_FIXTURE(WithBench, "train_link finds hidden edges with every model, decoder and loader") {
+  save_dataset(make_citation_dataset({.nodes = 300,
+                                      .classes = 4,
+                                      .features = 60,
+                                      .degree = 8.0,
+                                      .homophily = 0.95,
+                                      .signal = 0.8,
+                                      .train_per_class = 5,
+                                      .val = 20,
+                                      .test = 20}),
+               bench.data);
   for (const Words& way :
        {Words{}, Words{"--model", "sage"}, Words{"--model", "gat", "--decoder", "mlp"},
         Words{"--model", "sage", "--loader", "neighbor", "--batch-size", "32", "--lr", "0.005"},
@@ -61,9 +63,7 @@ TEST_CASE("train_link finds hidden edges with every model, decoder and loader") 
   }
 }
 
-TEST_CASE("hidden edges are not seen: where nothing tells of them, none is found") {
-  if (!have_program("train_link")) return;
-  const Bench bench;
+TEST_CASE_FIXTURE(WithBench, "hidden edges are not seen: in a random graph none is found") {
   constexpr int64_t kNodes = 400;
   Dataset data = small_dataset();
   Generator generator(5);
@@ -85,15 +85,13 @@ TEST_CASE("hidden edges are not seen: where nothing tells of them, none is found
 
 TEST_CASE(
     "a training of links that is resumed ends with the same bits, on any number of workers and threads") {
-  if (!have_program("train_link")) return;
   const Bench bench;
   for (const Words& way :
        {Words{"--decoder", "mlp", "--dropout", "0.2"},
         Words{"--model", "sage", "--loader", "neighbor", "--batch-size", "50", "--dropout", "0.2"}}) {
     const std::string whole = bench.folder.file("whole.h5"), parts = bench.folder.file("parts.h5");
-    const auto with = [&](Words more) {
-      more.insert(more.end(), way.begin(), way.end());
-      const Outcome outcome = succeeds(bench.train(joined(more, {"--runs", "2", "--eval-every", "2"})));
+    const auto with = [&](const Words& more) {
+      succeeds(bench.train(joined(joined(more, way), {"--runs", "2", "--eval-every", "2"})));
     };
     with({"--epochs", "6", "--checkpoint", whole, "--threads", "1"});
     with({"--epochs", "6", "--checkpoint", parts, "--threads", "3"});
@@ -103,10 +101,7 @@ TEST_CASE(
       CHECK(tensors_of(parts) == tensors_of(whole));
     }
     // One run, broken off after four epochs.
-    const auto one = [&](Words more) {
-      more.insert(more.end(), way.begin(), way.end());
-      const Outcome outcome = succeeds(bench.train(more));
-    };
+    const auto one = [&](const Words& more) { succeeds(bench.train(joined(more, way))); };
     one({"--epochs", "9", "--checkpoint", whole});
     one({"--epochs", "4", "--checkpoint", parts});
     CHECK(tensors_of(parts) != tensors_of(whole));
@@ -117,9 +112,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("the scores that train_link writes are those of its metrics") {
-  if (!have_program("train_link")) return;
-  const Bench bench;
+TEST_CASE_FIXTURE(WithBench, "the scores that train_link writes are those of its metrics") {
   const std::string scores = bench.folder.file("scores.h5"), checkpoint = bench.folder.file("c.h5");
   const Outcome outcome = succeeds(bench.train({"--epochs", "5", "--json", "--metric", "hits@3", "--predict",
                                                 scores, "--test", "0.2", "--checkpoint", checkpoint}));
@@ -149,9 +142,7 @@ TEST_CASE("the scores that train_link writes are those of its metrics") {
                    {checkpoint, "train_link", "--predict"}));
 }
 
-TEST_CASE("a GCN trained on sampled links is evaluated on the whole graph") {
-  if (!have_program("train_link")) return;
-  const Bench bench;
+TEST_CASE_FIXTURE(WithBench, "a GCN trained on sampled links is evaluated on the whole graph") {
   const std::string scores = bench.folder.file("scores.h5"), checkpoint = bench.folder.file("c.h5");
   const Words split{"--val", "0.1", "--test", "0.2", "--seed", "5", "--features-scaling", "none"},
       batches{"--loader", "neighbor", "--fanouts", "2", "--batch-size", "32", "--evaluation", "graph"},
@@ -171,14 +162,12 @@ TEST_CASE("a GCN trained on sampled links is evaluated on the whole graph") {
   CHECK(close(file.tensor("pairs/score", {DType::f32}).reshape({pairs.num_edges(), 1}), expected, 1e-5));
 }
 
-TEST_CASE("the pairs of a reordered dataset are written as its nodes stood at first") {
-  if (!have_program("train_link")) return;
-  const Bench bench;
+TEST_CASE_FIXTURE(WithBench, "the pairs of a reordered dataset are written as its nodes stood at first") {
   const std::string scores = bench.folder.file("scores.h5");
   const Dataset data = load_dataset(bench.data);
   Generator generator(3);
   save_dataset(reordered(data, random_order(data.num_nodes(), generator)), bench.data);
-  REQUIRE(bench.train({"--epochs", "1", "--predict", scores, "--test", "0.2"}).status == 0);
+  succeeds(bench.train({"--epochs", "1", "--predict", scores, "--test", "0.2"}));
   const H5Reader file = H5Reader::open(scores);
   const auto src = file.tensor("pairs/src", {DType::i32}).to_vector<int32_t>(),
              dst = file.tensor("pairs/dst", {DType::i32}).to_vector<int32_t>();
@@ -190,21 +179,20 @@ TEST_CASE("the pairs of a reordered dataset are written as its nodes stood at fi
   for (size_t k = 0; k < label.size(); ++k) CHECK(joined.count({src.at(k), dst.at(k)}) == label[k]);
 }
 
-TEST_CASE("what train_link refuses") {
-  if (!have_program("train_link")) return;
-  const Bench bench;
-  CHECK(fails_with(bench.train({"--val", "0"}), 2, {"--val"}));
-  CHECK(fails_with(bench.train({"--test", "nan"}), 2, {"--test"}));
-  CHECK(fails_with(bench.train({"--val", "0.5", "--test", "0.5"}), 2, {"--val", "below 1"}));
-  CHECK(fails_with(bench.train({"--negatives", "0"}), 2, {"--negatives"}));
-  CHECK(fails_with(bench.train({"--decoder", "cosine"}), 2, {"--decoder", "dot or mlp"}));
-  CHECK(fails_with(bench.train({"--metric", "hits@0"}), 2, {"--metric", "hits@K"}));
-  CHECK(fails_with(bench.train({"--metric", "hits@3x"}), 2, {"--metric", "hits@K"}));
-  CHECK(fails_with(bench.train({"--metric", "hits@99999999999999999999"}), 2, {"--metric"}));
-  CHECK(fails_with(bench.train({"--metric", "accuracy"}), 2, {"--metric", "auc or mrr"}));
-  CHECK(fails_with(bench.train({"--model", "gin"}), 2, {"--model"}));
-  CHECK(fails_with(bench.train({"--loader", "neighbor"}), 2, {"--evaluation layers", "GCN", "graph"}));
-  CHECK(fails_with(bench.train({"--inductive"}), 2, {"inductive"}));
+TEST_CASE_FIXTURE(WithBench, "refusals of train_link") {
+  check_refused([&](const Words& more) { return bench.train(more); },
+                {{{"--val", "0"}, {"--val"}},
+                 {{"--test", "nan"}, {"--test"}},
+                 {{"--val", "0.5", "--test", "0.5"}, {"--val", "below 1"}},
+                 {{"--negatives", "0"}, {"--negatives"}},
+                 {{"--decoder", "cosine"}, {"--decoder", "dot or mlp"}},
+                 {{"--metric", "hits@0"}, {"--metric", "hits@K"}},
+                 {{"--metric", "hits@3x"}, {"--metric", "hits@K"}},
+                 {{"--metric", "hits@99999999999999999999"}, {"--metric"}},
+                 {{"--metric", "accuracy"}, {"--metric", "auc or mrr"}},
+                 {{"--model", "gin"}, {"--model"}},
+                 {{"--loader", "neighbor"}, {"--evaluation layers", "GCN", "graph"}},
+                 {{"--inductive"}, {"inductive"}}});
   CHECK(fails_with(bench.train({"--val", "0.00001"}), 1, {bench.data, "edges", "validate"}));
   Dataset data = small_dataset();
   std::vector<int32_t> src, dst;
@@ -231,5 +219,5 @@ TEST_CASE("what train_link refuses") {
   data.splits.clear();
   data.classes = 0;
   save_dataset(data, bench.data);
-  CHECK(bench.train({"--epochs", "2"}).status == 0);
+  succeeds(bench.train({"--epochs", "2"}));
 }

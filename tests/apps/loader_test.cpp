@@ -14,18 +14,22 @@ struct Bench : TrainingBench {
       : TrainingBench(dataset, {"--quiet", "--json", "--loader", "neighbor", "--batch-size", "7"}) {}
 };
 
+struct WithBench {
+  Bench bench;
+};
+
 }  // namespace
 
 TEST_CASE(
     "every model over blocks trains on sampled neighbourhoods, with the same bits for any workers and "
     "threads") {
   for (const Variant& variant : variants()) {
-    if (!takes_blocks(variant) || !have_program(variant.program)) continue;
+    if (!takes_blocks(variant)) continue;
     CAPTURE(variant.program);
     const Bench bench;
-    const auto with = [&](Words more) {
-      more.insert(more.begin(), variant.options.begin(), variant.options.end());
-      return bench.all_of(variant.program, joined(more, {"--epochs", "6", "--fanouts", "4"}));
+    const auto with = [&](const Words& more) {
+      return bench.all_of(variant.program,
+                          joined(joined(variant.options, more), {"--epochs", "6", "--fanouts", "4"}));
     };
     const std::string course = with({"--workers", "0"});
     CHECK(with({"--workers", "1", "--threads", "1"}) == course);
@@ -36,7 +40,6 @@ TEST_CASE(
 }
 
 TEST_CASE("sampled training learns every task") {
-  if (!have_program("train_sage")) return;
   const Words words{"--epochs", "40", "--fanouts", "5,5"};
   const auto value = [&](const Dataset& data, const char* key, const Words& more) {
     return Bench(data).value("train_sage", key, more);
@@ -47,70 +50,58 @@ TEST_CASE("sampled training learns every task") {
   CHECK(value(small_regression_dataset(), "train_loss", {"--epochs", "40", "--dropout", "0"}) < 0.55);
 }
 
-TEST_CASE("layer by layer an evaluation is that of the whole graph") {
-  if (!have_program("train_sage")) return;
-  const Bench bench;
+TEST_CASE_FIXTURE(WithBench, "layer by layer an evaluation is that of the whole graph") {
   const auto last = [&](const char* way) {
     return bench.value("train_sage", "val_acc", {"--epochs", "5", "--evaluation", way});
   };
   CHECK(last("layers") == doctest::Approx(last("graph")).epsilon(1e-6));
 }
 
-TEST_CASE("a sampled training that is resumed ends with the bits of an unbroken one") {
-  if (!have_program("train_sage")) return;
-  const Bench bench;
-  const std::string checkpoint = bench.folder.file("c.h5");
+TEST_CASE_FIXTURE(WithBench, "a sampled training that is resumed ends with the bits of an unbroken one") {
   for (const Words& sampling :
        {Words{"--fanouts", "4,2"}, Words{"--replace"}, Words{"--labor", "--norm", "batch"}}) {
-    const auto with = [&](Words more) {
-      more.insert(more.end(), sampling.begin(), sampling.end());
-      return bench.all_of("train_sage", more);
-    };
+    const auto with = [&](const Words& more) { return bench.all_of("train_sage", joined(more, sampling)); };
     const std::string unbroken = with({"--epochs", "12"});
-    with({"--epochs", "5", "--checkpoint", checkpoint});
-    CHECK(with({"--epochs", "12", "--resume", checkpoint, "--workers", "2"}) == unbroken);
-    std::filesystem::remove(checkpoint);
+    with({"--epochs", "5", "--checkpoint", bench.checkpoint});
+    CHECK(with({"--epochs", "12", "--resume", bench.checkpoint, "--workers", "2"}) == unbroken);
+    std::filesystem::remove(bench.checkpoint);
     const std::string runs = with({"--epochs", "6", "--runs", "2", "--eval-every", "2"});
-    with({"--epochs", "6", "--runs", "2", "--eval-every", "2", "--checkpoint", checkpoint});
-    CHECK(with({"--epochs", "6", "--runs", "2", "--eval-every", "2", "--resume", checkpoint}) == runs);
+    with({"--epochs", "6", "--runs", "2", "--eval-every", "2", "--checkpoint", bench.checkpoint});
+    CHECK(with({"--epochs", "6", "--runs", "2", "--eval-every", "2", "--resume", bench.checkpoint}) == runs);
   }
-  Words other{"--epochs", "9", "--resume", checkpoint, "--fanouts", "3", "--runs", "2"};
+  Words other{"--epochs", "9", "--resume", bench.checkpoint, "--fanouts", "3", "--runs", "2"};
   CHECK(bench.train("train_sage", other).status == 1);
 }
 
-TEST_CASE("options of mini-batches that are wrong or do not go together") {
-  if (!have_program("train_sage") || !have_program("train_gcn")) return;
-  const Bench bench;
-  const struct {
-    Words arguments, parts;
-  } cases[] = {
-      {{"--fanouts", "0"}, {"--fanouts", "'0'"}},
-      {{"--fanouts", "-2"}, {"--fanouts", "'-2'"}},
-      {{"--fanouts", "5,,5"}, {"--fanouts", "'5,,5'"}},
-      {{"--fanouts", "5,5x"}, {"--fanouts", "'5,5x'"}},
-      {{"--fanouts", "5, 5"}, {"--fanouts"}},
-      {{"--fanouts", "99999999999999999999"}, {"--fanouts"}},
-      {{"--fanouts", "5,5,5"}, {"--fanouts", "3 numbers", "2 layers"}},
-      {{"--batch-size", "0"}, {"--batch-size", "1 or more"}},
-      {{"--workers", "-1"}, {"--workers", "0 or more"}},
-      {{"--workers", "5000"}, {"--workers", "at most 1024"}},
-      {{"--workers", "few"}, {"--workers", "a number or auto", "'few'"}},
-      {{"--workers", ""}, {"--workers"}},
-      {{"--workers", "2x"}, {"--workers", "'2x'"}},
-      {{"--workers", "99999999999999999999"}, {"--workers"}},
-      {{"--loader", "other"}, {"--loader", "none or neighbor", "other"}},
-      {{"--evaluation", "some"}, {"--evaluation", "layers or graph"}},
-      {{"--labor", "--replace"}, {"--labor", "--replace"}},
-      {{"--labor", "--weighted-sampling"}, {"--labor", "--weighted-sampling"}},
-      {{"--inductive"}, {"--inductive", "--loader"}},
-  };
-  for (const auto& k : cases) {
-    CAPTURE(k.arguments[0]);
-    Words words = k.arguments;
-    words.insert(words.end(), {"--data", bench.data, "--quiet"});
-    if (k.arguments[0] != "--loader") words.insert(words.end(), {"--loader", "neighbor"});
-    CHECK(fails_with(run("train_sage", words), 2, k.parts));
-  }
+TEST_CASE_FIXTURE(WithBench, "options of mini-batches that are wrong or do not go together") {
+  check_refused(
+      [&](const Words& arguments) {
+        const Words with{"--data", bench.data, "--quiet", "--loader", "neighbor"};
+        return run(
+            "train_sage",
+            joined(arguments[0] == "--loader" ? Words(with.begin(), with.end() - 2) : with, arguments));
+      },
+      {
+          {{"--fanouts", "0"}, {"--fanouts", "'0'"}},
+          {{"--fanouts", "-2"}, {"--fanouts", "'-2'"}},
+          {{"--fanouts", "5,,5"}, {"--fanouts", "'5,,5'"}},
+          {{"--fanouts", "5,5x"}, {"--fanouts", "'5,5x'"}},
+          {{"--fanouts", "5, 5"}, {"--fanouts"}},
+          {{"--fanouts", "99999999999999999999"}, {"--fanouts"}},
+          {{"--fanouts", "5,5,5"}, {"--fanouts", "3 numbers", "2 layers"}},
+          {{"--batch-size", "0"}, {"--batch-size", "1 or more"}},
+          {{"--workers", "-1"}, {"--workers", "0 or more"}},
+          {{"--workers", "5000"}, {"--workers", "at most 1024"}},
+          {{"--workers", "few"}, {"--workers", "a number or auto", "'few'"}},
+          {{"--workers", ""}, {"--workers"}},
+          {{"--workers", "2x"}, {"--workers", "'2x'"}},
+          {{"--workers", "99999999999999999999"}, {"--workers"}},
+          {{"--loader", "other"}, {"--loader", "none or neighbor", "other"}},
+          {{"--evaluation", "some"}, {"--evaluation", "layers or graph"}},
+          {{"--labor", "--replace"}, {"--labor", "--replace"}},
+          {{"--labor", "--weighted-sampling"}, {"--labor", "--weighted-sampling"}},
+          {{"--inductive"}, {"--inductive", "--loader"}},
+      });
   for (const Words& alone :
        {Words{"--fanouts", "5"}, Words{"--batch-size", "5"}, Words{"--replace"}, Words{"--labor"},
         Words{"--weighted-sampling"}, Words{"--evaluation", "graph"}}) {

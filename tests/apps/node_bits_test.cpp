@@ -30,22 +30,11 @@ double mean_of(const optim::Checkpoint& checkpoint, const std::string& name) {
 }  // namespace
 
 TEST_CASE("train_qgnn learns bits by node towards the mean, as its remark and its checkpoint say") {
-  if (!have_program("train_qgnn") || !have_program("predict")) return;
   for (const Words& kind : {Words{}, Words{"--model", "gin", "--norm", "batch"}}) {
     const Bench bench;
-    Words words{"--node-bits",
-                "3",
-                "--node-bits-penalty",
-                "10",
-                "--epochs",
-                "80",
-                "--eval-every",
-                "10",
-                "--checkpoint",
-                bench.checkpoint,
-                "--predict",
-                bench.folder.file("p.csv")};
-    words.insert(words.end(), kind.begin(), kind.end());
+    Words words = joined({"--node-bits", "3", "--node-bits-penalty", "10", "--epochs", "80", "--eval-every",
+                          "10", "--checkpoint", bench.checkpoint, "--predict", bench.folder.file("p.csv")},
+                         kind);
     const Outcome outcome = succeeds(bench.train(words));
     CHECK(mentions(outcome.err, {"bits by node: ", "in the mean over all numbers"}));
     CHECK(mentions(outcome.out, {"3 by node", "\"node_bits\": 3"}));
@@ -59,46 +48,38 @@ TEST_CASE("train_qgnn learns bits by node towards the mean, as its remark and it
     const auto bits = checkpoint.tensors.at("model.sums.0.input.nodes.bits").to_vector<float>();
     CHECK(*std::max_element(bits.begin(), bits.end()) > *std::min_element(bits.begin(), bits.end()) + 0.1f);
     // predict computes the same; a model in integers is refused.
-    REQUIRE(run("predict",
-                {"--checkpoint", bench.checkpoint, "--data", bench.data, "--out", bench.folder.file("q.csv")})
-                .status == 0);
+    succeeds("predict",
+             {"--checkpoint", bench.checkpoint, "--data", bench.data, "--out", bench.folder.file("q.csv")});
     CHECK(contents_of(bench.folder.file("q.csv")) == contents_of(bench.folder.file("p.csv")));
     CHECK_THROWS_WITH_AS(IntegerModel(load_trained(bench.checkpoint)),
                          doctest::Contains("sums of integers need one scale"), Error);
     // On another graph there are no bits for its nodes.
     Dataset other = small_dataset();
-    CitationOptions options;
-    options.nodes = 90;
-    options.classes = 3;
-    options.features = 40;
-    options.train_per_class = 5;
-    options.val = 10;
-    options.test = 20;
-    save_dataset(make_citation_dataset(options), bench.folder.file("other.h5"));
+    save_dataset(
+        make_citation_dataset(
+            {.nodes = 90, .classes = 3, .features = 40, .train_per_class = 5, .val = 10, .test = 20}),
+        bench.folder.file("other.h5"));
     CHECK(fails_with(run("predict", {"--quiet", "--checkpoint", bench.checkpoint, "--data",
                                      bench.folder.file("other.h5"), "--out", bench.folder.file("r.csv")}),
                      1, {"bits by node of 120 nodes"}));
   }
 }
 
-TEST_CASE("bits by node have the same bits on any number of threads, and where a training goes on") {
-  if (!have_program("train_qgnn")) return;
+TEST_CASE("bits by node have the same bits on any number of threads, and when resumed") {
   const Bench bench;
   const std::string once = bench.all_of({"--node-bits", "2.5", "--epochs", "12", "--threads", "1"});
   CHECK(bench.all_of({"--node-bits", "2.5", "--epochs", "12", "--threads", "3"}) == once);
-  REQUIRE(bench.train({"--node-bits", "2.5", "--epochs", "5", "--checkpoint", bench.checkpoint}).status == 0);
+  succeeds(bench.train({"--node-bits", "2.5", "--epochs", "5", "--checkpoint", bench.checkpoint}));
   CHECK(bench.all_of({"--node-bits", "2.5", "--epochs", "12", "--resume", bench.checkpoint}) == once);
   CHECK(bench.all_of({"--node-bits", "2.5", "--node-bits-penalty", "50", "--epochs", "12"}) != once);
   CHECK(fails_with(bench.train({"--quiet", "--epochs", "12", "--resume", bench.checkpoint}), 1,
                    {"option.node-bits", "'2.5'", "'0'"}));
 }
 
-TEST_CASE("train_qgnn refuses what does not go with bits by node") {
-  if (!have_program("train_qgnn")) return;
+TEST_CASE("train_qgnn refuses options that conflict with bits by node") {
   const Bench bench;
-  const auto refused = [&](Words more, const std::vector<std::string>& parts) {
-    more.insert(more.begin(), {"--quiet", "--node-bits", "3"});
-    CHECK(fails_with(bench.train(more), 2, parts));
+  const auto refused = [&](const Words& more, const std::vector<std::string>& parts) {
+    CHECK(fails_with(bench.train(joined({"--quiet", "--node-bits", "3"}, more)), 2, parts));
   };
   refused({"--scales", "running"}, {"--scales running", "--node-bits"});
   refused({"--degree-quant", "0.2"}, {"--degree-quant", "--node-bits"});

@@ -33,11 +33,9 @@ std::vector<float> values_of(const std::string& predictions) {
 
 }  // namespace
 
-TEST_CASE("a checkpoint alone gives the predictions of its training, on every device, whatever the task") {
-  if (!have_program("predict")) return;
+TEST_CASE("a checkpoint alone gives the predictions of its training, on every device, for every task") {
   for (const Dataset& data : {small_dataset(), small_multilabel_dataset(), small_regression_dataset()})
     for (Variant variant : variants()) {
-      if (!have_program(variant.program)) continue;
       CAPTURE(variant.program);
       const bool narrow = variant.options.empty() && takes_bfloat16(variant);  // every model once
       if (narrow) variant.options = {"--precision", "bfloat16"};
@@ -64,7 +62,6 @@ TEST_CASE("a checkpoint alone gives the predictions of its training, on every de
 }
 
 TEST_CASE("the metric is that of the training, over the test nodes of the split that is named") {
-  if (!have_program("predict") || !have_program("train_gcn")) return;
   Dataset data = small_dataset();
   add_splits(data, 2);
   const Bench bench(data);
@@ -80,7 +77,6 @@ TEST_CASE("the metric is that of the training, over the test nodes of the split 
 }
 
 TEST_CASE("a model runs on graphs that it has not seen, without labels and splits") {
-  if (!have_program("predict") || !have_program("train_gcn")) return;
   const Bench bench;
   bench.train("train_gcn", {});
   Dataset other = small_dataset(2);
@@ -97,8 +93,7 @@ TEST_CASE("a model runs on graphs that it has not seen, without labels and split
   other.train = other.val = other.test = Tensor();
   other.task = Task::none;
   save_dataset(other, path);
-  const Outcome outcome = bench.predict(path, {"--json", "--quiet"});
-  CHECK(outcome.status == 0);
+  const Outcome outcome = succeeds(bench.predict(path, {"--json", "--quiet"}));
   CHECK(json_of(outcome).count("test_acc") == 0);
   CHECK(values_of(bench.out) == labelled);
 
@@ -108,18 +103,16 @@ TEST_CASE("a model runs on graphs that it has not seen, without labels and split
   lonely.graph = Graph::from_coo(60, Tensor::empty({0}, DType::i32), Tensor::empty({0}, DType::i32));
   lonely.x = Features(other.x.to_dense().rows(0, 60).clone());
   save_dataset(lonely, path);
-  CHECK(bench.predict(path).status == 0);
+  succeeds(bench.predict(path));
   CHECK(values_of(bench.out).size() == 180);
 
   // Labels of something else give no metric.
   save_dataset(small_dataset(3, 4), path);
-  const Outcome apart = bench.predict(path);
-  CHECK(apart.status == 0);
+  const Outcome apart = succeeds(bench.predict(path));
   CHECK(mentions(apart.err, {"no metric", "[4]", "[3]"}));
 }
 
-TEST_CASE("what cannot be predicted from is one line, and leaves the output alone") {
-  if (!have_program("predict") || !have_program("train_gcn")) return;
+TEST_CASE("bad input of predict is an error of one line, and the output is kept") {
   const Bench bench;
   const std::string c = bench.checkpoint, spoiled = bench.folder.file("spoiled.h5");
   bench.train("train_gcn", {"--norm", "batch"});
@@ -153,14 +146,13 @@ TEST_CASE("what cannot be predicted from is one line, and leaves the output alon
   save_dataset(other, wide);
   CHECK(fails_with(with(c, wide), 1, {wide, "nodes/x", "missing"}));
 
-  const auto changed = [&](auto&& change, const Words& parts) {
-    optim::Checkpoint checkpoint = optim::load_checkpoint(c);
+  const auto refuses = [&](const Bench& on, auto&& change, const Words& parts) {
+    optim::Checkpoint checkpoint = optim::load_checkpoint(on.checkpoint);
     change(checkpoint);
     optim::save_checkpoint(checkpoint, spoiled);
-    Words all = parts;
-    all.push_back(spoiled);
-    return fails_with(with(spoiled, bench.data), 1, all);
+    return fails_with(with(spoiled, on.data), 1, joined(parts, {spoiled}));
   };
+  const auto changed = [&](auto&& change, const Words& parts) { return refuses(bench, change, parts); };
   CHECK(changed([](auto& x) { x.program = "first_gcn"; }, {"program", "first_gcn", "train_gcn"}));
   CHECK(changed([](auto& x) { x.facts.erase("option.hidden"); }, {"facts@option.hidden", "missing"}));
   CHECK(changed([](auto& x) { x.facts["option.hidden"] = "many"; }, {"hidden", "many"}));
@@ -185,12 +177,7 @@ TEST_CASE("what cannot be predicted from is one line, and leaves the output alon
 
   const Bench targets(small_regression_dataset());
   targets.train("train_gcn", {});
-  const auto without = [&](auto&& change, const Words& parts) {
-    optim::Checkpoint checkpoint = optim::load_checkpoint(targets.checkpoint);
-    change(checkpoint);
-    optim::save_checkpoint(checkpoint, spoiled);
-    return fails_with(with(spoiled, targets.data), 1, parts);
-  };
+  const auto without = [&](auto&& change, const Words& parts) { return refuses(targets, change, parts); };
   CHECK(without([](auto& x) { x.tensors.erase("targets.mean"); }, {"targets.mean", "missing"}));
   CHECK(without([](auto& x) { x.tensors["targets.mean"] = Tensor::zeros({2}); }, {"targets.mean", "[3]"}));
   CHECK(without([](auto& x) { x.tensors.at("targets.deviation").fill_(NAN); },

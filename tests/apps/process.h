@@ -27,15 +27,11 @@ inline Words joined(Words a, const Words& b) {
   return a;
 }
 
-/// Programs are in this binary's folder.
+/// Programs are in ADJOINT_BIN_DIR, else in this binary's folder.
 inline std::string program_path(const std::string& name) {
-  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / name).string();
-}
-
-inline bool have_program(const std::string& name) {
-  if (std::filesystem::exists(program_path(name))) return true;
-  MESSAGE("skipped: no " << program_path(name));
-  return false;
+  const char* folder = std::getenv("ADJOINT_BIN_DIR");
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  return ((folder ? std::filesystem::absolute(folder) : self) / name).string();
 }
 
 inline Words lines_of(const std::string& text) {
@@ -56,6 +52,8 @@ class Process {
   Process(const std::string& program, const Words& arguments,
           const std::map<std::string, std::string>& environment = {})
       : out_(folder_.file("out")), err_(folder_.file("err")) {
+    std::string path = program_path(program);
+    REQUIRE_MESSAGE(std::filesystem::exists(path), "no program " << path);
     pid_ = fork();
     REQUIRE(pid_ >= 0);
     if (pid_ > 0) return;
@@ -63,7 +61,6 @@ class Process {
     redirect("/dev/null", O_RDONLY, STDIN_FILENO);
     redirect(out_.c_str(), O_WRONLY | O_CREAT, STDOUT_FILENO);
     redirect(err_.c_str(), O_WRONLY | O_CREAT, STDERR_FILENO);
-    std::string path = program_path(program);
     Words words = arguments;
     std::vector<char*> pointers{path.data()};
     for (std::string& word : words) pointers.push_back(word.data());
@@ -132,6 +129,25 @@ inline bool fails_with(const Outcome& outcome, int status, const Words& parts) {
     return false;
   }
   return outcome.out.empty() && mentions(outcome.err, parts);
+}
+
+/// Arguments, and parts of the error that they cause.
+struct Refusal {
+  Words arguments, parts;
+};
+
+/// Checks status and error of run(arguments) for each, with `also` in every error.
+template <class Run>
+void check_refused(Run&& run, const std::vector<Refusal>& refusals, const Words& also = {}, int status = 2) {
+  for (const auto& [arguments, parts] : refusals) {
+    std::string line;
+    for (const std::string& word : arguments) line += word + " ";
+    CAPTURE(line);
+    CHECK(fails_with(run(arguments), status, joined(parts, also)));
+  }
+}
+inline auto program(const std::string& name, const Words& always = {}) {
+  return [=](const Words& more) { return run(name, joined(always, more)); };
 }
 
 }  // namespace adj::test

@@ -71,7 +71,7 @@ State exact_state(const models::Model& model) {
   return state;
 }
 
-/// What docs/quantized.md says of an evaluation, by loops over what stands in the state.
+/// An evaluation as docs/quantized.md defines it, by loops over the state.
 struct Definition {
   const State& state;
   bool gin, norm;
@@ -134,7 +134,7 @@ struct Definition {
 
 }  // namespace
 
-TEST_CASE("an evaluation of a quantised model is what its state says, by plain loops") {
+TEST_CASE("an evaluation of a quantised model equals plain loops over its state") {
   for (const std::string model : {"gcn", "gin"})
     for (const std::string norm : {"none", "batch", "sums"}) {
       CAPTURE(model);
@@ -154,7 +154,7 @@ TEST_CASE("an evaluation of a quantised model is what its state says, by plain l
     }
 }
 
-TEST_CASE("a quantised model takes sparse features as the dense ones that they stand for") {
+TEST_CASE("a quantised model gives the same bits for sparse features as for dense ones") {
   const Dataset data = small_dataset();
   const auto outputs = [&](const Features& x) {
     manual_seed(1);
@@ -205,7 +205,6 @@ TEST_CASE("nodes of large in-degree are protected more often, in training alone"
 }
 
 TEST_CASE("train_qgnn keeps the newest statistics of a whole graph, and means of batches'") {
-  if (!have_program("train_qgnn")) return;
   const TemporaryDirectory folder;
   const std::string data = folder.file("data.h5");
   write_small_dataset(data);
@@ -215,7 +214,7 @@ TEST_CASE("train_qgnn keeps the newest statistics of a whole graph, and means of
     Words words = {"--data", data,        "--quiet", "--norm",   "sums", "--bits",       "32", "--lr",
                    "1e-12",  "--dropout", "0",       "--epochs", epochs, "--checkpoint", path};
     words.insert(words.end(), loader.begin(), loader.end());
-    REQUIRE(run("train_qgnn", words).status == 0);
+    succeeds("train_qgnn", words);
     State statistics;
     for (const auto& [name, tensor] : optim::load_checkpoint(path).with_prefix("model."))
       if (name.find("running_") != std::string::npos) statistics[name] = tensor;
@@ -232,16 +231,14 @@ TEST_CASE("train_qgnn keeps the newest statistics of a whole graph, and means of
   }
 }
 
-TEST_CASE("train_qgnn begins from the weights of a float32 training, and from no other") {
-  if (!have_program("train_qgnn")) return;
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "train_qgnn begins from the weights of a float32 training, and from no other") {
   const std::string data = folder.file("data.h5"), full = folder.file("float.h5"),
                     low = folder.file("low.h5");
   write_small_dataset(data);
   const auto train = [&](Words more) {
     return run("train_qgnn", joined({"--data", data, "--quiet", "--json"}, more));
   };
-  REQUIRE(train({"--bits", "32", "--epochs", "60", "--checkpoint", full}).status == 0);
+  succeeds(train({"--bits", "32", "--epochs", "60", "--checkpoint", full}));
   // A step too small to change anything: what it begins with is what it ends with.
   const Outcome begun =
       succeeds(train({"--bits", "8", "--epochs", "1", "--lr", "1e-12", "--from", full, "--checkpoint", low}));
@@ -253,54 +250,42 @@ TEST_CASE("train_qgnn begins from the weights of a float32 training, and from no
     CHECK(close(after.at(name), tensor, 1e-9));
   }
   CHECK(std::stod(json_of(begun).at("test_acc")) > 0.5);
-  CHECK(fails_with(train({"--bits", "4", "--from", low}), 2, {"--from", "low.h5", "quantised", "--bits 32"}));
-  CHECK(
-      fails_with(train({"--bits", "4", "--from", full, "--hidden", "8"}), 2, {"--from", "--hidden 64", "8"}));
-  CHECK(fails_with(train({"--bits", "4", "--from", full, "--model", "gin"}), 2,
-                   {"--from", "--model gcn", "gin"}));
-  CHECK(fails_with(train({"--bits", "4", "--from", full, "--norm", "batch"}), 2,
-                   {"--from", "--norm none", "batch"}));
-  CHECK(fails_with(train({"--bits", "4", "--from", full, "--features-scaling", "none"}), 2,
-                   {"--from", "--features-scaling rows", "none"}));
-  CHECK(fails_with(train({"--bits", "4", "--from", full, "--features-bits", "4"}), 2,
-                   {"--from", "--features-bits 32", "4"}));
-  CHECK(train({"--node-bits", "4", "--from", full, "--epochs", "2"}).status == 0);
+  check_refused(
+      [&](const Words& more) { return train(more); },
+      {{{"--bits", "4", "--from", low}, {"--from", "low.h5", "quantised", "--bits 32"}},
+       {{"--bits", "4", "--from", full, "--hidden", "8"}, {"--from", "--hidden 64", "8"}},
+       {{"--bits", "4", "--from", full, "--model", "gin"}, {"--from", "--model gcn", "gin"}},
+       {{"--bits", "4", "--from", full, "--norm", "batch"}, {"--from", "--norm none", "batch"}},
+       {{"--bits", "4", "--from", full, "--features-scaling", "none"},
+        {"--from", "--features-scaling rows", "none"}},
+       {{"--bits", "4", "--from", full, "--features-bits", "4"}, {"--from", "--features-bits 32", "4"}}});
+  succeeds(train({"--node-bits", "4", "--from", full, "--epochs", "2"}));
   CHECK(fails_with(train({"--bits", "4", "--from", folder.file("missing.h5")}), 1, {"missing.h5"}));
   CHECK(fails_with(train({"--bits", "4", "--from", full, "--checkpoint", full}), 2,
                    {"--checkpoint", "--from"}));
-  if (have_program("train_gcn")) {
-    const std::string other = folder.file("gcn.h5");
-    REQUIRE(run("train_gcn", {"--data", data, "--quiet", "--epochs", "2", "--checkpoint", other}).status ==
-            0);
-    CHECK(fails_with(train({"--bits", "4", "--from", other}), 1, {"gcn.h5", "train_gcn", "train_qgnn"}));
-  }
+  const std::string other = folder.file("gcn.h5");
+  succeeds("train_gcn", {"--data", data, "--quiet", "--epochs", "2", "--checkpoint", other});
+  CHECK(fails_with(train({"--bits", "4", "--from", other}), 1, {"gcn.h5", "train_gcn", "train_qgnn"}));
 }
 
 TEST_CASE("train_qgnn refuses bits and other options that it cannot use") {
-  if (!have_program("train_qgnn")) return;
-  const struct {
-    Words arguments, parts;
-  } cases[] = {
-      {{"--bits", "0"}, {"--bits", "1 to 8 or 32", "'0'"}},
-      {{"--bits", "9"}, {"--bits", "1 to 8 or 32", "'9'"}},
-      {{"--bits", "four"}, {"--bits", "four"}},
-      {{"--bits", "8,"}, {"--bits", "'8,'"}},
-      {{"--bits", "8,4,2"}, {"--bits 8,4,2", "3 numbers", "2 layers"}},
-      {{"--bits-weights", "16"}, {"--bits-weights", "'16'"}},
-      {{"--bits-activations", "4,x"}, {"--bits-activations", "'4,x'"}},
-      {{"--scales", "fixed"}, {"--scales", "learned or running", "fixed"}},
-      {{"--norm", "layer"}, {"--norm", "none or batch"}},
-      {{"--model", "gat"}, {"--model", "gcn or gin"}},
-      {{"--degree-quant", "1"}, {"--degree-quant", "[0, 1)"}},
-      {{"--degree-quant", "0.1", "--degree-quant-least", "0.2"},
-       {"--degree-quant-least", "0.2", "--degree-quant 0.1"}},
-      {{"--precision", "bfloat16"}, {"--precision bfloat16", "float32 or tf32"}},
-      {{"--loader", "neighbor"}, {"--loader", "neighbor"}},
-  };
-  for (const auto& c : cases) {
-    CAPTURE(c.arguments[1]);
-    Words parts = c.parts;
-    parts.push_back("--help");
-    CHECK(fails_with(run("train_qgnn", c.arguments), 2, parts));
-  }
+  check_refused(program("train_qgnn"),
+                {
+                    {{"--bits", "0"}, {"--bits", "1 to 8 or 32", "'0'"}},
+                    {{"--bits", "9"}, {"--bits", "1 to 8 or 32", "'9'"}},
+                    {{"--bits", "four"}, {"--bits", "four"}},
+                    {{"--bits", "8,"}, {"--bits", "'8,'"}},
+                    {{"--bits", "8,4,2"}, {"--bits 8,4,2", "3 numbers", "2 layers"}},
+                    {{"--bits-weights", "16"}, {"--bits-weights", "'16'"}},
+                    {{"--bits-activations", "4,x"}, {"--bits-activations", "'4,x'"}},
+                    {{"--scales", "fixed"}, {"--scales", "learned or running", "fixed"}},
+                    {{"--norm", "layer"}, {"--norm", "none or batch"}},
+                    {{"--model", "gat"}, {"--model", "gcn or gin"}},
+                    {{"--degree-quant", "1"}, {"--degree-quant", "[0, 1)"}},
+                    {{"--degree-quant", "0.1", "--degree-quant-least", "0.2"},
+                     {"--degree-quant-least", "0.2", "--degree-quant 0.1"}},
+                    {{"--precision", "bfloat16"}, {"--precision bfloat16", "float32 or tf32"}},
+                    {{"--loader", "neighbor"}, {"--loader", "neighbor"}},
+                },
+                {"--help"});
 }

@@ -26,9 +26,7 @@ double largest_difference(const std::vector<float>& a, const std::vector<float>&
 
 }  // namespace
 
-TEST_CASE("reorder writes every order, says what it did, and undoes it to the byte") {
-  if (!have_program("reorder")) return;
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "reorder writes and reports every order, and undoes it to the byte") {
   const std::string in = folder.file("in.h5"), out = folder.file("out.h5"), back = folder.file("back.h5");
   write_small_dataset(in);
   const Dataset data = load_dataset(in);
@@ -60,13 +58,11 @@ TEST_CASE("reorder writes every order, says what it did, and undoes it to the by
   }
   CHECK(mentions(succeeds("reorder", {"metis", in, out, "--parts", "6"}).out, {"of 6 parts"}));
   CHECK(same_bits(load_dataset(out).order, metis_order(data.graph, 6)));
-  succeeds("reorder", {"original", in, out});  // as they stand already
+  succeeds("reorder", {"original", in, out});  // already in the original order
   CHECK(contents_of(out) == contents_of(in));
 }
 
-TEST_CASE("partition writes what the library finds, and says what it cuts") {
-  if (!have_program("partition")) return;
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "partition writes the library's partition, and reports the edge cut") {
   const std::string in = folder.file("in.h5"), out = folder.file("out.h5");
   write_small_dataset(in);
   const Dataset data = load_dataset(in);
@@ -81,14 +77,12 @@ TEST_CASE("partition writes what the library finds, and says what it cuts") {
   Dataset without = made;
   without.part = {};
   CHECK(fingerprint(without) == fingerprint(data));
-  if (!have_program("reorder")) return;
   succeeds("reorder", {"part", out, in});
   const auto part = load_dataset(in).part.to_vector<int32_t>();
   CHECK(std::is_sorted(part.begin(), part.end()));
 }
 
 TEST_CASE("predictions for reordered nodes come in the order in which they stood at first") {
-  if (!have_program("train_gcn") || !have_program("predict") || !have_program("reorder")) return;
   const TemporaryDirectory folder;
   const std::string in = folder.file("in.h5"), mixed = folder.file("mixed.h5");
   write_small_dataset(in);
@@ -119,9 +113,7 @@ TEST_CASE("predictions for reordered nodes come in the order in which they stood
                    1, {"mixed_model.h5"}));
 }
 
-TEST_CASE("calls of reorder and partition that are wrong are refused, and nothing is written") {
-  if (!have_program("reorder") || !have_program("partition")) return;
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "refusals of reorder and partition, which write nothing") {
   const std::string in = folder.file("in.h5"), out = folder.file("out.h5");
   write_small_dataset(in);
   const std::string before = contents_of(in);

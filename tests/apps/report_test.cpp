@@ -32,7 +32,6 @@ Words confusions_of(const Dataset& data, const std::string& predicted) {
 }  // namespace
 
 TEST_CASE("--report prints each class and the confusion matrix of the test nodes, and --json holds them") {
-  if (!have_program("train_gcn")) return;
   Dataset data = small_dataset();
   data.class_names = {"graphs", "a name that is longer than a table can show it", "ne\nur\u00e9"};
   const Bench bench(data);
@@ -70,15 +69,8 @@ TEST_CASE("--report prints each class and the confusion matrix of the test nodes
 }
 
 TEST_CASE("of many classes --report prints the pairs that are confused most") {
-  if (!have_program("train_gcn")) return;
-  CitationOptions options;
-  options.nodes = 400;
-  options.classes = 25;
-  options.features = 40;
-  options.train_per_class = 2;
-  options.val = 30;
-  options.test = 200;
-  const Dataset data = make_citation_dataset(options);
+  const Dataset data = make_citation_dataset(
+      {.nodes = 400, .classes = 25, .features = 40, .train_per_class = 2, .val = 30, .test = 200});
   const Bench bench(data);
   const Outcome outcome = succeeds(bench.train({}));
   CHECK(outcome.out.find("predicted as") == std::string::npos);
@@ -87,7 +79,6 @@ TEST_CASE("of many classes --report prints the pairs that are confused most") {
 }
 
 TEST_CASE("--report is of each label where there are several, and refused where there is none") {
-  if (!have_program("train_gcn")) return;
   const Bench several(small_multilabel_dataset());
   const Outcome outcome = succeeds(several.train({}));
   CHECK(mentions(outcome.out, {"precision  recall", "all labels together", R"("micro": {)"}));
@@ -96,12 +87,10 @@ TEST_CASE("--report is of each label where there are several, and refused where 
   const Bench numbers(small_regression_dataset());
   CHECK(fails_with(run("train_gcn", {numbers.data, "--epochs", "1000000000", "--report", "--quiet"}), 2,
                    {"--report", "node_regression", "no classes"}));
-  if (have_program("train_link"))
-    CHECK(fails_with(run("train_link", {several.data, "--report"}), 2, {"'--report'"}));
+  CHECK(fails_with(run("train_link", {several.data, "--report"}), 2, {"'--report'"}));
 }
 
-TEST_CASE("predict --report says of a checkpoint what its training said, and of all labels without splits") {
-  if (!have_program("train_gcn") || !have_program("predict")) return;
+TEST_CASE("predict --report prints the training's report, and one of all labels without splits") {
   Dataset data = small_dataset();
   const Bench bench(data);
   const std::string state = bench.folder.file("c.h5"), out = bench.folder.file("out.h5");

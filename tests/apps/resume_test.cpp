@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <csignal>
+#include <functional>
 
 using namespace adj;
 using namespace adj::test;
@@ -11,7 +12,7 @@ using namespace adj::test;
 namespace {
 
 struct Bench : TrainingBench {
-  /// Runs until a checkpoint stands there and `micros` longer; then sends `signal`.
+  /// Runs until a checkpoint exists and `micros` longer; then sends `signal`.
   Outcome interrupt(const Words& more, int signal, int micros) const {
     Process process("train_gcn",
                     joined({"--data", data, "--checkpoint", checkpoint, "--checkpoint-every", "1"}, more));
@@ -20,20 +21,31 @@ struct Bench : TrainingBench {
     process.send(signal);
     return process.wait();
   }
+  /// True if a training does not go on from the checkpoint with this change, naming the file and the parts.
+  bool refuses(const std::function<void(optim::Checkpoint&)>& change, const Words& parts,
+               const Words& more = {}) const {
+    const std::string changed = folder.file("changed.h5");
+    optim::Checkpoint made = optim::load_checkpoint(checkpoint, "train_gcn");
+    change(made);
+    optim::save_checkpoint(made, changed);
+    return fails_with(train(joined(more, {"--resume", changed})), 1, joined(parts, {changed}));
+  }
+};
+
+struct WithBench {
+  Bench bench;
 };
 
 }  // namespace
 
-TEST_CASE("a resumed training ends with the bits of an unbroken one") {
-  if (!have_program("train_gcn")) return;
-  const Bench bench;
+TEST_CASE_FIXTURE(WithBench, "a resumed training ends with the bits of an unbroken one") {
   for (const Words& model :
        {Words{"--seed", "3"}, Words{"--norm", "batch", "--layers", "3", "--hidden", "24"}}) {
     Words first = model, second = model;
     first.insert(first.end(), {"--epochs", "11", "--checkpoint", bench.checkpoint});
     second.insert(second.end(), {"--epochs", "30"});
     const std::string unbroken = bench.all_of(second);
-    REQUIRE(bench.train(first).status == 0);
+    succeeds(bench.train(first));
     second.insert(second.end(), {"--resume", bench.checkpoint});
     CHECK(bench.all_of(second) == unbroken);
     // On top of itself, and again from its own end.
@@ -43,20 +55,15 @@ TEST_CASE("a resumed training ends with the bits of an unbroken one") {
   }
 }
 
-TEST_CASE("what decides no result may be another when a training goes on") {
-  if (!have_program("train_gcn")) return;
-  const Bench bench;
+TEST_CASE_FIXTURE(WithBench, "options without influence on results may change when a training is resumed") {
   const std::string unbroken = bench.all_of({"--epochs", "12"});
-  REQUIRE(bench
-              .train({"--epochs", "5", "--threads", "2", "--checkpoint", bench.checkpoint,
-                      "--checkpoint-every", "2"})
-              .status == 0);
+  succeeds(bench.train(
+      {"--epochs", "5", "--threads", "2", "--checkpoint", bench.checkpoint, "--checkpoint-every", "2"}));
   CHECK(bench.all_of({"--epochs", "12", "--resume", bench.checkpoint, "--threads", "1", "--no-capture",
                       "--checkpoint", bench.folder.file("other.h5"), "--checkpoint-every", "7"}) == unbroken);
 }
 
 TEST_CASE("an interrupted training finishes its epoch, keeps its state and exits with 130") {
-  if (!have_program("train_gcn")) return;
   const Bench bench;
   const std::string metrics = bench.folder.file("m.csv");
   std::ofstream(metrics) << "older";
@@ -79,9 +86,7 @@ TEST_CASE("an interrupted training finishes its epoch, keeps its state and exits
   CHECK(without.status == 143);
 }
 
-TEST_CASE("several runs go on in the run where they stopped") {
-  if (!have_program("train_gcn")) return;
-  const Bench bench;
+TEST_CASE_FIXTURE(WithBench, "several runs are resumed in the run where they stopped") {
   for (const char* patience_on : {"metric", "either"}) {
     const Words words{"--runs", "3", "--epochs", "120", "--patience", "60", "--patience-on", patience_on};
     const std::string unbroken = bench.all_of(words);
@@ -94,9 +99,7 @@ TEST_CASE("several runs go on in the run where they stopped") {
   }
 }
 
-TEST_CASE("a kill at any moment of a training leaves a checkpoint to go on from") {
-  if (!have_program("train_gcn")) return;
-  const Bench bench;
+TEST_CASE_FIXTURE(WithBench, "a kill at any moment of a training leaves a valid checkpoint") {
   int64_t last = 0;
   for (int round = 0; round < 25; ++round) {
     Words words{"--epochs", "1000000", "--quiet", "--hidden", "256"};
@@ -109,56 +112,47 @@ TEST_CASE("a kill at any moment of a training leaves a checkpoint to go on from"
   CHECK(last > 0);
 }
 
-TEST_CASE("a checkpoint of something else is refused, and stays") {
-  if (!have_program("train_gcn")) return;
-  const Bench bench;
+TEST_CASE_FIXTURE(WithBench, "a checkpoint of another training is refused, and kept") {
   const std::string c = bench.checkpoint;
-  REQUIRE(bench.train({"--epochs", "4", "--checkpoint", c}).status == 0);
+  succeeds(bench.train({"--epochs", "4", "--checkpoint", c}));
   const std::string before = contents_of(c);
-  const struct {
-    Words arguments, parts;
-  } cases[] = {
-      {{"--hidden", "8"}, {"hidden", "16", "8"}},
-      {{"--layers", "3"}, {"layers", "2", "3"}},
-      {{"--lr", "0.02"}, {"lr", "0.01", "0.02"}},
-      {{"--seed", "1"}, {"seed", "'0'", "'1'"}},
-      {{"--norm", "batch"}, {"norm", "none", "batch"}},
-      {{"--features-scaling", "none"}, {"features.scaling", "'rows'", "'none'"}},
-      {{"--runs", "2"}, {"runs", "1", "2"}},
-      {{"--epochs", "3"}, {"epoch", "4", "0 to 3"}},
-  };
-  for (const auto& k : cases) {
-    CAPTURE(k.arguments[0]);
-    Words words = k.arguments, parts = k.parts;
-    words.insert(words.end(), {"--resume", c, "--checkpoint", c});
-    if (k.arguments[0] != "--epochs") words.insert(words.end(), {"--epochs", "8"});
-    parts.push_back(c);
-    CHECK(fails_with(bench.train(words), 1, parts));
-    CHECK(contents_of(c) == before);
-  }
+  check_refused(
+      [&](const Words& more) {
+        return bench.train(joined({"--resume", c, "--checkpoint", c},
+                                  more[0] == "--epochs" ? more : joined(more, {"--epochs", "8"})));
+      },
+      {
+          {{"--hidden", "8"}, {"hidden", "16", "8"}},
+          {{"--layers", "3"}, {"layers", "2", "3"}},
+          {{"--lr", "0.02"}, {"lr", "0.01", "0.02"}},
+          {{"--seed", "1"}, {"seed", "'0'", "'1'"}},
+          {{"--norm", "batch"}, {"norm", "none", "batch"}},
+          {{"--features-scaling", "none"}, {"features.scaling", "'rows'", "'none'"}},
+          {{"--runs", "2"}, {"runs", "1", "2"}},
+          {{"--epochs", "3"}, {"epoch", "4", "0 to 3"}},
+      },
+      {c}, 1);
+  CHECK(contents_of(c) == before);
 
   const std::string other = bench.folder.file("other.h5");
   write_small_dataset(other, 1, 2);
-  CHECK(fails_with(run("train_gcn", {"--quiet", "--data", other, "--resume", c}), 1,
-                   {c, "dataset", "3 classes", "2 classes"}));
+  const auto resumed = [&] { return run("train_gcn", {"--quiet", "--data", other, "--resume", c}); };
+  CHECK(fails_with(resumed(), 1, {c, "dataset", "3 classes", "2 classes"}));
   Dataset relabelled = load_dataset(bench.data);  // the same name and counts
   std::vector<int32_t> labels = relabelled.y.to_vector<int32_t>();
   labels[0] = (labels[0] + 1) % 3;
   relabelled.y = Tensor::from(labels);
   save_dataset(relabelled, other);
-  CHECK(fails_with(run("train_gcn", {"--quiet", "--data", other, "--resume", c}), 1,
-                   {c, "dataset", "contents"}));
+  CHECK(fails_with(resumed(), 1, {c, "dataset", "contents"}));
   // The same labels of other nodes, and edges of other weights.
   std::rotate(labels.begin(), labels.begin() + 1, labels.end());
   relabelled.y = Tensor::from(labels);
   save_dataset(relabelled, other);
-  CHECK(fails_with(run("train_gcn", {"--quiet", "--data", other, "--resume", c}), 1,
-                   {c, "dataset", "contents"}));
+  CHECK(fails_with(resumed(), 1, {c, "dataset", "contents"}));
   Dataset weighted = load_dataset(bench.data);
   weighted.graph = weighted.graph.with_edge_weight(Tensor::full({weighted.graph.num_edges()}, 2.0));
   save_dataset(weighted, other);
-  CHECK(fails_with(run("train_gcn", {"--quiet", "--data", other, "--resume", c}), 1,
-                   {c, "dataset", "contents"}));
+  CHECK(fails_with(resumed(), 1, {c, "dataset", "contents"}));
   CHECK(fails_with(bench.train({"--resume", bench.data}), 1,
                    {bench.data, "adjoint.graph", "adjoint.checkpoint"}));
   CHECK(fails_with(bench.train({"--resume", bench.folder.file("none.h5")}), 1, {"none.h5", "No such file"}));
@@ -167,14 +161,7 @@ TEST_CASE("a checkpoint of something else is refused, and stays") {
   std::ofstream(damaged, std::ios::binary) << before.substr(0, before.size() / 2);
   CHECK(fails_with(bench.train({"--resume", damaged}), 1, {damaged}));
 
-  const auto changed = [&](auto&& change, const Words& parts) {
-    optim::Checkpoint checkpoint = optim::load_checkpoint(c, "train_gcn");
-    change(checkpoint);
-    optim::save_checkpoint(checkpoint, damaged);
-    Words all = parts;
-    all.push_back(damaged);
-    return fails_with(bench.train({"--resume", damaged}), 1, all);
-  };
+  const auto changed = [&](auto&& change, const Words& parts) { return bench.refuses(change, parts); };
   CHECK(changed([](auto& x) { x.program = "train_gat"; }, {"train_gat", "train_gcn"}));
   CHECK(changed([](auto& x) { x.facts.erase("epoch"); }, {"epoch", "missing"}));
   CHECK(changed([](auto& x) { x.facts["epoch"] = "four"; }, {"epoch", "four", "number"}));
@@ -196,18 +183,10 @@ TEST_CASE("a checkpoint of something else is refused, and stays") {
   CHECK(changed([](auto& x) { x.tensors.erase("results"); }, {"results", "missing"}));
 }
 
-TEST_CASE("a checkpoint of what no training leaves is refused by file and place") {
-  if (!have_program("train_gcn")) return;
-  const Bench bench;
-  const std::string c = bench.checkpoint, spoiled = bench.folder.file("spoiled.h5");
+TEST_CASE_FIXTURE(WithBench, "a checkpoint with impossible values is refused by file and place") {
+  const std::string c = bench.checkpoint;
   const auto refused = [&](const Words& options, auto&& change, const Words& parts) {
-    optim::Checkpoint checkpoint = optim::load_checkpoint(c, "train_gcn");
-    change(checkpoint);
-    optim::save_checkpoint(checkpoint, spoiled);
-    Words words = options, all = parts;
-    words.insert(words.end(), {"--resume", spoiled});
-    all.push_back(spoiled);
-    return fails_with(bench.train(words), 1, all);
+    return bench.refuses(change, parts, options);
   };
   const auto cell = [](const char* table, int64_t at, double value) {
     return [=](optim::Checkpoint& x) { x.tensors[table].mutable_data<double>()[at] = value; };
@@ -220,8 +199,8 @@ TEST_CASE("a checkpoint of what no training leaves is refused by file and place"
   };
 
   const Words one{"--epochs", "8"};
-  REQUIRE(bench.train({"--epochs", "4", "--checkpoint", c}).status == 0);
-  CHECK(bench.train({"--epochs", "8", "--resume", c}).status == 0);
+  succeeds(bench.train({"--epochs", "4", "--checkpoint", c}));
+  succeeds(bench.train({"--epochs", "8", "--resume", c}));
   for (double value : {double(NAN), double(INFINITY), -double(INFINITY)}) {
     for (const char* name :
          {"model.convs.0.weight", "model.convs.1.bias", "best.convs.1.weight", "optimizer.0.0.first",
@@ -272,7 +251,7 @@ TEST_CASE("a checkpoint of what no training leaves is refused by file and place"
 
   std::filesystem::remove(c);
   const Words two{"--epochs", "6", "--runs", "2"};
-  REQUIRE(bench.train({"--epochs", "6", "--runs", "2", "--checkpoint", c}).status == 0);
+  succeeds(bench.train({"--epochs", "6", "--runs", "2", "--checkpoint", c}));
   CHECK(refused(two, cell("results", 4, 7.0), {"tensors/results", "row 0", "best epoch is 7"}));
   CHECK(refused(two, cell("results", 4, -1.0), {"tensors/results", "row 0", "best epoch is -1"}));
   CHECK(refused(two, cell("results", 0, double(NAN)), {"tensors/results", "row 0", "training loss"}));

@@ -10,15 +10,13 @@ namespace adj::test {
 
 /// A dataset that trains in milliseconds.
 inline Dataset small_dataset(uint64_t seed = 1, int64_t classes = 3) {
-  CitationOptions options;
-  options.nodes = 120;
-  options.classes = classes;
-  options.features = 40;
-  options.train_per_class = 8;
-  options.val = 30;
-  options.test = 40;
-  options.seed = seed;
-  Dataset data = make_citation_dataset(options);
+  Dataset data = make_citation_dataset({.nodes = 120,
+                                        .classes = classes,
+                                        .features = 40,
+                                        .train_per_class = 8,
+                                        .val = 30,
+                                        .test = 40,
+                                        .seed = seed});
   data.name = "small";
   return data;
 }

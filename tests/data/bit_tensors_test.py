@@ -1,30 +1,16 @@
 #!/usr/bin/env python3
-"""Holds bit tensors in HDF5 against h5py and numpy, both ways. Needs ADJOINT_BIN_DIR; skips, saying so, where h5py is
-missing."""
-import os
-import pathlib
-import subprocess
-import sys
-import tempfile
+"""Compares bit tensors in HDF5 with h5py and numpy, both ways. Needs ADJOINT_BIN_DIR."""
 import unittest
 
-try:
-    import h5py
-    import numpy as np
-except ImportError as error:
-    print(f"skipped: {error} (python3-h5py)")
-    sys.exit(0)
+from peers import Case, h5py, np
 
-BIN = pathlib.Path(os.environ.get("ADJOINT_BIN_DIR", "build/bin"))
 SIZES = (1, 7, 8, 9, 31, 33, 127, 129, 1000)
 
 
-class BitTensors(unittest.TestCase):
+class BitTensors(Case):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        folder = pathlib.Path(folder.name)
-        self.given, self.out = folder / "in.h5", folder / "out.h5"
+        super().setUp()
+        self.given = self.folder / "in.h5"
 
     def write(self, q, bits, scale, zero, **attributes):
         """Integers [outer, inner] by numpy's own packing."""
@@ -36,7 +22,7 @@ class BitTensors(unittest.TestCase):
         return planes
 
     def copy(self):
-        return subprocess.run([BIN / "bits_copy", self.given, self.out], stderr=subprocess.PIPE, text=True, timeout=60)
+        return self.run_program("bits_copy", self.given, self.out)
 
     def test_both_ways(self):
         random = np.random.default_rng(1)
@@ -50,11 +36,8 @@ class BitTensors(unittest.TestCase):
                 result = self.copy()
                 self.assertEqual((result.returncode, result.stderr), (0, ""))
                 with h5py.File(self.out) as f:
-                    np.testing.assert_array_equal(f["values"], scale[:, None] * (q - zero[:, None]))
-                    np.testing.assert_array_equal(f["sums"], q.sum(axis=1, dtype=np.int64))
-                    np.testing.assert_array_equal(f["q/planes"], planes)
-                    np.testing.assert_array_equal(f["q/scale"], scale)
-                    np.testing.assert_array_equal(f["q/zero"], zero)
+                    self.holds(f, {"values": scale[:, None] * (q - zero[:, None]), "sums": q.sum(axis=1, dtype=np.int64),
+                                   "q/planes": planes, "q/scale": scale, "q/zero": zero})
                     self.assertEqual(dict(f["q"].attrs), {"format": "adjoint.bits", "version": 1, "bits": bits, "inner": inner})
                     self.assertEqual((f["q/planes"].dtype, f["q/scale"].dtype), ("uint8", "float32"))
 

@@ -1,5 +1,5 @@
 // bits_copy IN OUT: reads the bit tensor of the group "q", writes it, and as "values" the numbers that it
-// stands for, for tests that hold our files against another library.
+// encodes, for tests that compare our files with another library.
 
 #include <adjoint/data/bit_tensors.h>
 #include <adjoint/kernels/bits/bit_pack.h>

@@ -24,7 +24,7 @@ void check(const ColumnFit& fit, const std::vector<float>& x, const std::vector<
 
 }  // namespace
 
-TEST_CASE("transforms of columns give what scikit-learn 1.9 gives") {
+TEST_CASE("transforms of columns equal those of scikit-learn 1.9") {
   const std::vector<float> x = {3, 1, 10, 2, -5, 100, 3.7f};
   check(ColumnFit(ColumnTransform::none, kFew, 8), x, {3, 1, 10, 2, -5, 100, 3.7f});
   check(ColumnFit(ColumnTransform::standard, kFew, 8), x,
@@ -52,7 +52,7 @@ TEST_CASE("of more than a thousand rows, a thousand quantiles count, as in sciki
          0.03561696782708168, 1.9430514574050903, 3.022599458694458, 3.4802653789520264});
 }
 
-TEST_CASE("a constant column: standardised without a division, at the least of the ranks") {
+TEST_CASE("a constant column is standardised without a division, and gets the lowest rank") {
   const std::vector<float> same(50, 0.1f);
   CHECK(std::abs(ColumnFit(ColumnTransform::standard, same, 50)(0.1f)) < 1e-6f);
   CHECK(ColumnFit(ColumnTransform::standard, same, 50)(1.1f) == doctest::Approx(1.0));

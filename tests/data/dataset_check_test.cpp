@@ -1,4 +1,4 @@
-#include "../support.h"
+#include "dataset_parts.h"
 #include "schema.h"
 #include <adjoint/core/parallel.h>
 #include <adjoint/data/dataset.h>
@@ -13,20 +13,16 @@ using namespace adj::test;
 
 namespace {
 
-using I = std::vector<int32_t>;
-using L = std::vector<int64_t>;
-using F = std::vector<float>;
-
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 /// What is said of a file, without its name; that it is one line each, and what load_dataset() throws of it
 /// among them.
-std::vector<std::string> problems_of(const std::string& path) {
-  const std::vector<std::string> lines = check_dataset(path).problems;
+Names problems_of(const std::string& path) {
+  const Names lines = check_dataset(path).problems;
   const std::string thrown = error_of<DataError>([&] { (void)load_dataset(path); });
   CHECK(thrown.empty() == lines.empty());
   if (!thrown.empty()) CHECK(std::count(lines.begin(), lines.end(), thrown) == 1);
-  std::vector<std::string> problems;
+  Names problems;
   for (const std::string& line : lines) {
     CHECK(line.starts_with(path + ": "));
     CHECK(line.find('\n') == std::string::npos);
@@ -35,10 +31,14 @@ std::vector<std::string> problems_of(const std::string& path) {
   return problems;
 }
 
-std::vector<std::string> problems_of(const SchemaFile& file, int gzip = 0) {
+Names problems_of(const SchemaFile& file, int gzip = 0) {
   const TemporaryDirectory folder;
   file.write(folder.file("bad.h5"), gzip);
   return problems_of(folder.file("bad.h5"));
+}
+
+void check_problems(const Names& expected, const SchemaFile& file, int gzip = 0) {
+  CHECK(problems_of(file, gzip) == expected);
 }
 
 /// Two graphs of three nodes each.
@@ -46,21 +46,16 @@ SchemaFile graphs_file() {
   SchemaFile f = small_file();
   f.attributes["task"] = "graph_class";
   f.datasets["edges/src"] = Tensor::from(I{0, 1, 2, 3, 4, 5, 0, 1});
-  f.datasets["edges/dst"] = Tensor::from(I{1, 0, 0, 4, 3, 5, 0, 0});
   f.datasets["graphs/offsets"] = Tensor::from(L{0, 3, 4, 6});
   f.datasets["graphs/y"] = Tensor::from(I{0, 1, 2});
   f.datasets["edges/dst"] = Tensor::from(I{1, 0, 0, 3, 5, 4, 0, 0});
-  for (const char* part : {"splits/1/train", "splits/1/val", "splits/1/test"}) f.datasets.erase(part);
-  f.datasets["splits/train"] = Tensor::from(I{0});
-  f.datasets["splits/val"] = Tensor::from(I{1});
-  f.datasets["splits/test"] = Tensor::from(I{2});
+  set_split(f, {0}, {1}, {2});
   return f;
 }
 
 }  // namespace
 
-TEST_CASE("a sound file has no problems, and is the dataset that loading gives") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a sound file has no problems, and is the dataset that loading gives") {
   for (bool sparse : {false, true}) {
     small_file(sparse).write(folder.file("small.h5"));
     const CheckedDataset checked = check_dataset(folder.file("small.h5"));
@@ -84,58 +79,63 @@ TEST_CASE("all problems of a file are found, each in its place") {
   f.datasets["splits/train"] = Tensor::from(I{0, 1, 0});
   f.datasets["splits/val"] = Tensor::from(I{6, 3, 1});
   f.datasets.erase("splits/1/val");
-  CHECK(problems_of(f) == std::vector<std::string>{
-                              "attribute format: \"other\", expected \"adjoint.graph\"",
-                              "attribute version: 7, expected 1: written for a newer Adjoint",
-                              "attribute name: not a string",
-                              "nodes/x: shape [2, 2], expected 6 rows",
-                              "edges/src: 6 at position 5, expected 0 to 5",
-                              "edges/src: -1 at position 7, expected 0 to 5",
-                              "edges/dst: 1099511627776 at position 1, expected 0 to 5",
-                              "edges/weight: nan at position 2, expected finite numbers",
-                              "edges/attr: shape [8], expected [8, *] floating numbers",
-                              "nodes/x: nan at row 0, column 1, expected finite numbers",
-                              "nodes/y: 9 at position 1, expected -1 to 2",
-                              "splits/train: index 0 at position 2 stands in train already, expected once in "
-                              "a split",
-                              "splits/val: 6 at position 0, expected 0 to 5",
-                              "splits/val: index 1 at position 2 stands in train already, expected once in "
-                              "a split",
-                              "splits/val: index 3 at position 1 has no label",
-                              "splits/1/val: missing",
-                              "splits/1/test: index 3 at position 0 has no label",
-                          });
+  check_problems(
+      {
+          "attribute format: \"other\", expected \"adjoint.graph\"",
+          "attribute version: 7, expected 1: written for a newer Adjoint",
+          "attribute name: not a string",
+          "nodes/x: shape [2, 2], expected 6 rows",
+          "edges/src: 6 at position 5, expected 0 to 5",
+          "edges/src: -1 at position 7, expected 0 to 5",
+          "edges/dst: 1099511627776 at position 1, expected 0 to 5",
+          "edges/weight: nan at position 2, expected finite numbers",
+          "edges/attr: shape [8], expected [8, *] floating numbers",
+          "nodes/x: nan at row 0, column 1, expected finite numbers",
+          "nodes/y: 9 at position 1, expected -1 to 2",
+          "splits/train: index 0 at position 2 stands in train already, expected once in "
+          "a split",
+          "splits/val: 6 at position 0, expected 0 to 5",
+          "splits/val: index 1 at position 2 stands in train already, expected once in "
+          "a split",
+          "splits/val: index 3 at position 1 has no label",
+          "splits/1/val: missing",
+          "splits/1/test: index 3 at position 0 has no label",
+      },
+      f);
 }
 
-TEST_CASE("faults of sparse features and of graphs are found beside each other") {
+TEST_CASE("all faults of sparse features and of graphs are found") {
   SchemaFile f = small_file(true);
   f.attributes["nodes@x_cols"] = int64_t{2};
   f.datasets["nodes/x_indptr"] = Tensor::from(L{1, 0, 2, 3, 2, 5, 9});
   f.datasets["nodes/x_data"] = Tensor::from(F{20, kNan, 2, 3, 4, 5});
-  CHECK(problems_of(f) == std::vector<std::string>{
-                              "nodes/x_indices: 2 at position 0, expected 0 to 1",
-                              "nodes/x_indices: 2 at position 4, expected 0 to 1",
-                              "nodes/x_indptr: starts with 1, expected 0",
-                              "nodes/x_indptr: falls from 1 to 0 at position 1, expected ascending numbers",
-                              "nodes/x_indptr: falls from 3 to 2 at position 4, expected ascending numbers",
-                              "nodes/x_indptr: ends with 9, expected 6, the length of nodes/x_indices",
-                              "nodes/x_data: nan at position 1, expected finite numbers",
-                          });
+  check_problems(
+      {
+          "nodes/x_indices: 2 at position 0, expected 0 to 1",
+          "nodes/x_indices: 2 at position 4, expected 0 to 1",
+          "nodes/x_indptr: starts with 1, expected 0",
+          "nodes/x_indptr: falls from 1 to 0 at position 1, expected ascending numbers",
+          "nodes/x_indptr: falls from 3 to 2 at position 4, expected ascending numbers",
+          "nodes/x_indptr: ends with 9, expected 6, the length of nodes/x_indices",
+          "nodes/x_data: nan at position 1, expected finite numbers",
+      },
+      f);
   f = graphs_file();
   f.datasets["edges/dst"] = Tensor::from(I{1, 0, 3, 3, 5, 4, 0, 8});
   f.datasets["graphs/y"] = Tensor::from(I{0, 5, 2});
   f.datasets["splits/test"] = Tensor::from(I{3});
-  CHECK(problems_of(f) ==
-        std::vector<std::string>{
-            "edges/dst: 8 at position 7, expected 0 to 5",
-            "edges/dst: an edge from node 2 of graph 0 to node 3 of graph 1 at position 2, expected edges "
-            "within graphs",
-            "graphs/y: 5 at position 1, expected -1 to 2",
-            "splits/test: 3 at position 0, expected 0 to 2",
-        });
+  check_problems(
+      {
+          "edges/dst: 8 at position 7, expected 0 to 5",
+          "edges/dst: an edge from node 2 of graph 0 to node 3 of graph 1 at position 2, expected edges "
+          "within graphs",
+          "graphs/y: 5 at position 1, expected -1 to 2",
+          "splits/test: 3 at position 0, expected 0 to 2",
+      },
+      f);
 }
 
-TEST_CASE("of many values that are wrong the first three and their number are said") {
+TEST_CASE("of many wrong values the first three and their number are listed") {
   for (int gzip : {0, 4}) {
     SchemaFile f = small_file();
     constexpr int64_t kEdges = 600'000;  // several blocks
@@ -145,16 +145,18 @@ TEST_CASE("of many values that are wrong the first three and their number are sa
     f.datasets["edges/dst"] = Tensor::zeros({kEdges}, DType::i64);
     f.datasets.erase("edges/weight");
     f.datasets.erase("edges/attr");
-    CHECK(problems_of(f, gzip) == std::vector<std::string>{
-                                      "edges/src: 77 at position 1000, expected 0 to 5",
-                                      "edges/src: 77 at position 1002, expected 0 to 5",
-                                      "edges/src: 77 at position 1004, expected 0 to 5",
-                                      "edges/src: 299497 more such values, 299500 in all",
-                                  });
+    check_problems(
+        {
+            "edges/src: 77 at position 1000, expected 0 to 5",
+            "edges/src: 77 at position 1002, expected 0 to 5",
+            "edges/src: 77 at position 1004, expected 0 to 5",
+            "edges/src: 299497 more such values, 299500 in all",
+        },
+        f, gzip);
   }
 }
 
-TEST_CASE("what is found does not depend on the number of threads") {
+TEST_CASE("the problems found do not depend on the number of threads") {
   SchemaFile f = small_file();
   Tensor src = Tensor::zeros({400'000}, DType::i32), dst = src.clone();
   for (int64_t e = 0; e < src.numel(); e += 7) src.mutable_data<int32_t>()[e] = static_cast<int32_t>(10 + e);
@@ -164,12 +166,11 @@ TEST_CASE("what is found does not depend on the number of threads") {
   f.datasets.erase("edges/attr");
   const TemporaryDirectory folder;
   f.write(folder.file("bad.h5"));
-  const int before = num_threads();
-  set_num_threads(1);
-  const std::vector<std::string> one = problems_of(folder.file("bad.h5"));
-  set_num_threads(8);
-  CHECK(problems_of(folder.file("bad.h5")) == one);
-  set_num_threads(before);
+  const auto with = [&](int threads) {
+    const Threads scope(threads);
+    return problems_of(folder.file("bad.h5"));
+  };
+  CHECK(with(8) == with(1));
 }
 
 TEST_CASE("parts are checked on their own where the number of nodes is not known") {
@@ -177,27 +178,31 @@ TEST_CASE("parts are checked on their own where the number of nodes is not known
   f.attributes.erase("num_nodes");
   f.datasets["edges/src"] = Tensor::from(I{5, 4, 3, 2, 1, -6, 0, 0});
   f.datasets["nodes/x"] = Tensor::from(F{1, kNan}, {1, 2});
-  CHECK(problems_of(f) == std::vector<std::string>{
-                              "attribute num_nodes: missing, expected an integer",
-                              "edges/src: -6 at position 5, expected 0 to 2147483646",
-                              "nodes/x: nan at row 0, column 1, expected finite numbers",
-                          });
+  check_problems(
+      {
+          "attribute num_nodes: missing, expected an integer",
+          "edges/src: -6 at position 5, expected 0 to 2147483646",
+          "nodes/x: nan at row 0, column 1, expected finite numbers",
+      },
+      f);
   // As many as a few bytes can claim: nothing of that size is made.
   f = small_file();
   f.attributes["num_nodes"] = int64_t{2'000'000'000};
   for (const char* path : {"nodes/x", "nodes/y"}) f.datasets.erase(path);
   f.datasets["splits/test"] = Tensor::from(I{-1});
-  CHECK(problems_of(f) == std::vector<std::string>{
-                              "attribute num_nodes: 2000000000, but nothing in the file is of so many nodes",
-                              "nodes/y: missing, expected for task node_class",
-                              "splits/test: -1 at position 0, expected 0 to 2147483646",
-                          });
+  check_problems(
+      {
+          "attribute num_nodes: 2000000000, but nothing in the file is of so many nodes",
+          "nodes/y: missing, expected for task node_class",
+          "splits/test: -1 at position 0, expected 0 to 2147483646",
+      },
+      f);
 }
 
-TEST_CASE("problems are bounded, whatever a file claims") {
+TEST_CASE("the number of problems is bounded") {
   SchemaFile f = small_file();
   f.datasets["splits/999999/train"] = Tensor::from(I{0});
-  std::vector<std::string> problems = problems_of(f);
+  Names problems = problems_of(f);
   CHECK(problems.size() == 3 * 3 + 2 + 1);
   CHECK(problems.back() ==
         "splits: 999997 of the numbers below 1000000 are no split, expected them without a gap");
@@ -210,8 +215,7 @@ TEST_CASE("problems are bounded, whatever a file claims") {
   CHECK(problems.back() == fmt::format("{} more problems, expected none", 398 * 3 * 4 - 1000));
 }
 
-TEST_CASE("what is sound of a file with problems is there") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "the valid parts of a file with problems are loaded") {
   SchemaFile f = small_file();
   f.datasets["nodes/y"] = Tensor::from(I{0, 9, 2, -1, 1, 2});
   f.write(folder.file("bad.h5"));
@@ -224,15 +228,14 @@ TEST_CASE("what is sound of a file with problems is there") {
   CHECK(data.train.numel() == 0);
 }
 
-TEST_CASE("a file that is damaged or none at all is a problem in a line") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a damaged or missing file is one problem") {
   const std::string path = folder.file("bad.h5");
-  CHECK(problems_of(path) == std::vector<std::string>{"No such file or directory"});
+  CHECK(problems_of(path) == Names{"No such file or directory"});
   std::ofstream(path) << "text";
-  CHECK(problems_of(path) == std::vector<std::string>{"not an HDF5 file"});
+  CHECK(problems_of(path) == Names{"not an HDF5 file"});
   small_file().write(path);
   std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
-  const std::vector<std::string> problems = problems_of(path);
+  const Names problems = problems_of(path);
   REQUIRE(problems.size() == 1);
   CHECK(problems[0].starts_with("truncated: "));
 }

@@ -1,4 +1,4 @@
-// dataset_copy IN OUT: loads a dataset and saves it again, for tests that hold our files against another
+// dataset_copy IN OUT: loads a dataset and saves it again, for tests that compare our files with another
 // library.
 
 #include <adjoint/core/log.h>

@@ -1,197 +1,121 @@
-#include "../support.h"
-#include "gzip_file.h"
-#include <adjoint/data/import/edge_list.h>
+#include "edge_files.h"
 
 #include <algorithm>
 #include <cmath>
 
-// What `convert edges` finds out about files that do not say it, and what it says of that.
+// What `convert edges` guesses about its files, and its notes about the guesses.
 
 using namespace adj;
 using namespace adj::test;
 
-namespace {
-
-using Ints = std::vector<int32_t>;
-using Floats = std::vector<float>;
-
-struct Found {
-  Dataset data;
-  std::string notes;  ///< without the folder, a line each
-};
-
-struct Files {
-  TemporaryDirectory folder;
-  std::string put(const std::string& name, const std::string& text) const {
-    return write_file(folder.file(name), text);
-  }
-  std::string without_folder(std::string text) const {
-    for (size_t at; (at = text.find(folder.file(""))) != std::string::npos;)
-      text.erase(at, folder.file("").size());
-    return text;
-  }
-  Found import(const std::string& edges, const EdgeListOptions& options = {}) const {
-    Found found;
-    std::vector<std::string> notes;
-    found.data = import_edge_list(put("edges", edges), options, &notes);
-    for (const std::string& note : notes) found.notes += without_folder(note) + "\n";
-    return found;
-  }
-  std::string refused(const std::string& edges, const EdgeListOptions& options = {}) const {
-    try {
-      (void)import(edges, options);
-    } catch (const DataError& error) {
-      return without_folder(error.what());
-    }
-    return "no error";
-  }
-  EdgeListOptions with_labels(const std::string& text) const {
-    EdgeListOptions o;
-    o.node_files.labels = put("labels", text);
-    return o;
-  }
-  EdgeListOptions with_features(const std::string& text, std::optional<Imputation> impute = {}) const {
-    EdgeListOptions o;
-    o.node_files.features = put("features", text);
-    o.node_files.impute = impute;
-    return o;
-  }
-};
-
-std::vector<std::string> names(const Dataset& data) {
-  const auto bytes = data.node_names.to_vector<uint8_t>();
-  const auto offsets = data.node_name_offsets.to_vector<int64_t>();
-  std::vector<std::string> all;
-  for (size_t k = 0; k + 1 < offsets.size(); ++k)
-    all.emplace_back(bytes.begin() + offsets[k], bytes.begin() + offsets[k + 1]);
-  return all;
-}
-
-using Names = std::vector<std::string>;
-
-}  // namespace
-
-TEST_CASE("comments stand before the first edge, and names may begin as they do") {
-  const Files files;
-  const Found found = files.import("# SNAP\n#more\n% KONECT\nann #bob\n#bob %cid\n# dan\n%cid ann\n");
-  CHECK(names(found.data) == Names{"ann", "#bob", "%cid", "#", "dan"});
+TEST_CASE_FIXTURE(EdgeFiles, "comments are before the first edge, and names may begin with # and %") {
+  const FoundEdges found = import("# SNAP\n#more\n% KONECT\nann #bob\n#bob %cid\n# dan\n%cid ann\n");
+  CHECK(names(found) == Names{"ann", "#bob", "%cid", "#", "dan"});
   CHECK(found.notes == "edges: separated by blanks; 3 lines of comments; ids are names\n");
-  CHECK(files.import("#From\tTo\n1\t2\n2\t3\n").notes ==
+  CHECK(import("#From\tTo\n1\t2\n2\t3\n").notes ==
         "edges: separated by a tab; 1 line of comments; ids are integers from 1 to 3\n");
-  CHECK(files.refused("1 2\n# 3\n").starts_with("edges:2: \"#\" in column 1"));
+  CHECK(says(refused("1 2\n# 3\n"), "edges:2: \"#\" in column 1…"));
 
   const std::string tags = "#cat,#dog\n#dog,emu\nemu,#cat\n//x\n";
   CHECK(
-      files.refused(tags) ==
+      refused(tags) ==
       "edges:1: \"#cat,#dog\" may be a comment or a row: --comment '#' says the one, --comment '' the other");
-  CHECK(files.refused(tags, {.comment = ""}) == "edges:4: 1 fields, expected 2 as in the first line");
-  const Found slashes = files.import(tags, {.comment = "//"});
-  CHECK(names(slashes.data) == Names{"#cat", "#dog", "emu"});
+  CHECK(refused(tags, {.comment = ""}) == "edges:4: 1 fields, expected 2 as in the first line");
+  const FoundEdges slashes = import(tags, {.comment = "//"});
+  CHECK(names(slashes) == Names{"#cat", "#dog", "emu"});
   CHECK(slashes.notes == "edges: separated by a comma; 1 line of comments; ids are names\n");
-  CHECK(files.import("a b\n//\n//x y\nb c\n// z\n", {.comment = "//"}).notes ==
+  CHECK(import("a b\n//\n//x y\nb c\n// z\n", {.comment = "//"}).notes ==
         "edges: separated by blanks; 3 lines of comments; ids are names\n");
-  CHECK(files.refused("#a,#b\n#b,#c\n") ==
+  CHECK(refused("#a,#b\n#b,#c\n") ==
         "edges: no edges, expected some beside 2 lines of comments (--comment says what is one)");
 }
 
-TEST_CASE("a first line with a number is no header") {
-  const Files files;
-  const Found huge = files.import("18446744073709551615,5\n7,5\n");
-  CHECK(names(huge.data) == Names{"18446744073709551615", "5", "7"});
+TEST_CASE_FIXTURE(EdgeFiles, "a first line with a number is no header") {
+  const FoundEdges huge = import("18446744073709551615,5\n7,5\n");
+  CHECK(names(huge) == Names{"18446744073709551615", "5", "7"});
   CHECK(huge.notes ==
         "edges: separated by a comma; ids are names (\"18446744073709551615\" is no integer of 64 bits)\n");
-  CHECK(files.import("1.0 2.0\n1 2\n").data.graph.num_edges() == 2);
-  CHECK(files.import("1e400 x\n1 2\n").data.graph.num_edges() == 2);
-  CHECK(files.import("ann,2\n1,2\n").data.graph.num_edges() == 2);
-  CHECK(files.import("a,b,5\nc,d,6\n", {.weight_column = 3}).data.graph.num_edges() == 2);
-  CHECK(files.refused("1 2\nx 3\n") ==
+  CHECK(import("1.0 2.0\n1 2\n").graph.num_edges() == 2);
+  CHECK(import("1e400 x\n1 2\n").graph.num_edges() == 2);
+  CHECK(import("ann,2\n1,2\n").graph.num_edges() == 2);
+  CHECK(import("a,b,5\nc,d,6\n", {.weight_column = 3}).graph.num_edges() == 2);
+  CHECK(refused("1 2\nx 3\n") ==
         "edges:2: \"x\" in column 1, expected an integer of 64 bits, as the first ids are (--ids names takes "
         "any text)");
 }
 
-TEST_CASE("a header is known by the numbers below it, or by ids that stand nowhere else") {
-  const Files files;
+TEST_CASE_FIXTURE(EdgeFiles, "a header is told by the numbers below it, or by ids that occur nowhere else") {
   const auto notes = [&](const std::string& text, const EdgeListOptions& options = {}) {
-    return files.import(text, options).notes;
+    return import(text, options).notes;
   };
   CHECK(notes("src,dst\n5,6\n6,5\n") ==
         "edges: separated by a comma; line 1 taken as header: src,dst; ids are integers from 5 to 6\n");
-  const Found named = files.import("# x\nsrc,dst\nann,bob\nbob,cid\n");
+  const FoundEdges named = import("# x\nsrc,dst\nann,bob\nbob,cid\n");
   CHECK(named.notes ==
         "edges: separated by a comma; line 2 taken as header: src,dst; 1 line of comments; ids are names\n");
-  CHECK(names(named.data) == Names{"ann", "bob", "cid"});
-  CHECK(named.data.graph.edge_index().src.to_vector<int32_t>() == Ints{0, 1});
-  CHECK(named.data.graph.edge_index().dst.to_vector<int32_t>() == Ints{1, 2});
-  // Pairs that stand alone are in many graphs; what columns are called is in few.
-  CHECK(notes("src,dst\nann,bob\ncid,dan\n").find("header: src,dst") != std::string::npos);
-  CHECK(notes("person,friend\nann,bob\nbob,cid\n").find("header: person,friend") != std::string::npos);
-  const Found weighted = files.import("a1,a2,w\nann,bob,1.5\ncid,dan,2\n", {.weight_column = 3});
-  CHECK(weighted.notes.find("header: a1,a2,w") != std::string::npos);
-  CHECK(weighted.data.graph.edge_weight().to_vector<float>() == Floats{1.5f, 2});
-  // Others are edges, and where that is not plain the summary says so.
+  CHECK(names(named) == Names{"ann", "bob", "cid"});
+  CHECK(src_of(named) == I{0, 1});
+  CHECK(dst_of(named) == I{1, 2});
+  // Isolated pairs are in many graphs, usual column names in few.
+  CHECK(says(notes("src,dst\nann,bob\ncid,dan\n"), "…header: src,dst…"));
+  CHECK(says(notes("person,friend\nann,bob\nbob,cid\n"), "…header: person,friend…"));
+  const FoundEdges weighted = import("a1,a2,w\nann,bob,1.5\ncid,dan,2\n", {.weight_column = 3});
+  CHECK(says(weighted.notes, "…header: a1,a2,w…"));
+  CHECK(weights(weighted) == F{1.5f, 2});
+  // Other first lines are edges, with a note if that is not certain.
   CHECK(notes("ann,bob\nbob,cid\n") == "edges: separated by a comma; ids are names\n");
-  CHECK(notes("ann,bob\ncid,dan\n").find("line 1 taken as an edge: ann,bob, of ids") != std::string::npos);
-  CHECK(files.import("src,dst\nann,src\n").data.graph.num_edges() == 2);
-  CHECK(files.import("x,x\nann,bob\n").data.graph.num_edges() == 2);
-  CHECK(files.import("ann,bob\n").data.graph.num_edges() == 1);
-  CHECK(files.refused("src,dst,w\nann,src,1\n", {.weight_column = 3})
-            .starts_with("edges:1: \"w\" in column 3"));
+  CHECK(says(notes("ann,bob\ncid,dan\n"), "…line 1 taken as an edge: ann,bob, of ids…"));
+  CHECK(import("src,dst\nann,src\n").graph.num_edges() == 2);
+  CHECK(import("x,x\nann,bob\n").graph.num_edges() == 2);
+  CHECK(import("ann,bob\n").graph.num_edges() == 1);
+  CHECK(says(refused("src,dst,w\nann,src,1\n", {.weight_column = 3}), "edges:1: \"w\" in column 3…"));
   // The option decides.
-  CHECK(names(files.import("src,dst\nann,bob\nbob,cid\n", {.header = Header::no}).data) ==
+  CHECK(names(import("src,dst\nann,bob\nbob,cid\n", {.header = Header::no})) ==
         Names{"src", "dst", "ann", "bob", "cid"});
-  CHECK(names(files.import("ann,bob\nbob,cid\n", {.header = Header::yes}).data) == Names{"bob", "cid"});
-  CHECK(notes("1 2\n3 4\n", {.header = Header::yes}).find("line 1 taken as header: 1 2") !=
-        std::string::npos);
-  CHECK(names(files.import("src,dst\n1,2\n", {.header = Header::no}).data) == Names{"src", "dst", "1", "2"});
-  CHECK(files.refused("src,dst\n") ==
+  CHECK(names(import("ann,bob\nbob,cid\n", {.header = Header::yes})) == Names{"bob", "cid"});
+  CHECK(says(notes("1 2\n3 4\n", {.header = Header::yes}), "…line 1 taken as header: 1 2…"));
+  CHECK(names(import("src,dst\n1,2\n", {.header = Header::no})) == Names{"src", "dst", "1", "2"});
+  CHECK(refused("src,dst\n") ==
         "edges:1: no edges behind the header, expected some (--header no: it is an edge)");
-  CHECK(files.refused("src,dst\n", {.header = Header::yes}) ==
+  CHECK(refused("src,dst\n", {.header = Header::yes}) ==
         "edges:1: no edges behind the header, expected some");
 }
 
-TEST_CASE("a header that goes takes its names along, whatever the number of threads") {
-  const Files files;
+TEST_CASE_FIXTURE(EdgeFiles, "the names in a header are no nodes, on any number of threads") {
   std::string text = "one,two\n";
   for (int i = 0; i < 200000; ++i) text += fmt::format("n{},n{}\n", i % 5000, (i * 7) % 4999);
-  const Dataset expected = files.import(text.substr(8), {.undirected = true}).data;
+  const Dataset expected = import(text.substr(8), {.undirected = true});
   for (int threads : {1, 4}) {
     const Threads scope(threads);
-    const Dataset data = files.import(text, {.undirected = true}).data;
+    const Dataset data = import(text, {.undirected = true});
     CHECK(names(data) == names(expected));
     CHECK(same_bits(data.graph.edge_index().src, expected.graph.edge_index().src));
     CHECK(same_bits(data.graph.edge_index().dst, expected.graph.edge_index().dst));
   }
-  EdgeListOptions o = files.with_labels("n4,x\none,y\n");
-  CHECK(files.refused(text, o).starts_with("labels:2: \"one\" stands in no edge"));
+  EdgeListOptions o = with_labels("n4,x\none,y\n");
+  CHECK(says(refused(text, o), "labels:2: \"one\" stands in no edge…"));
 }
 
-TEST_CASE("quotes hold separators, quotes and line ends, in every file") {
-  const Files files;
-  EdgeListOptions o;
+TEST_CASE_FIXTURE(EdgeFiles, "quotes hold separators, quotes and line ends, in every file") {
+  EdgeListOptions o = with_split("\"two\nlines\"\n", "Doe, John\n", "\"say \"\"x\"\"\"\n");
   o.node_files.features =
-      files.put("x", "id,\"a, b\"\n\"Doe, John\",\"1.5\"\n\"two\nlines\",2\n\"say \"\"x\"\"\",3\n");
-  o.node_files.labels =
-      files.put("y", "\"two\nlines\";\"a;b\"\n\"Doe, John\";\"a;b\"\n\"say \"\"x\"\"\";\"\n\"\n");
-  o.node_files.train = files.put("train", "\"two\nlines\"\n");
-  o.node_files.val = files.put("val", "Doe, John\n");
-  o.node_files.test = files.put("test", "\"say \"\"x\"\"\"\n");
-  const Dataset data =
-      files.import("\"Doe, John\",\"two\nlines\"\r\n \"two\nlines\" ,\"say \"\"x\"\"\"\n", o).data;
+      put("x", "id,\"a, b\"\n\"Doe, John\",\"1.5\"\n\"two\nlines\",2\n\"say \"\"x\"\"\",3\n");
+  o.node_files.labels = put("y", "\"two\nlines\";\"a;b\"\n\"Doe, John\";\"a;b\"\n\"say \"\"x\"\"\";\"\n\"\n");
+  const Dataset data = import("\"Doe, John\",\"two\nlines\"\r\n \"two\nlines\" ,\"say \"\"x\"\"\"\n", o);
   CHECK(names(data) == Names{"Doe, John", "two\nlines", "say \"x\""});
-  CHECK(data.x.dense().to_vector<float>() == Floats{1.5f, 2, 3});
-  CHECK(data.y.to_vector<int32_t>() == Ints{1, 1, 0});
-  CHECK(data.train.to_vector<int32_t>() == Ints{1});
-  CHECK(data.val.to_vector<int32_t>() == Ints{0});
-  CHECK(names(files.import("\"a b\"\tx\"y\nx\"y\tc\n").data) == Names{"a b", "x\"y", "c"});
-  CHECK(names(files.import("\"a b\" \"c\"\nc d\n").data) == Names{"a b", "c", "d"});
-  CHECK(files.refused("a,b\n\"c,d\ne,f\n") == "edges:2: a quote that is not closed, expected a second one");
-  CHECK(files.refused("a,b\n\"c\"d,e\n") == "edges:2: text behind a closing quote, expected a comma");
-  CHECK(files.refused("a,b\n\"c\n\n\nd\",e,f\n\"") == "edges:2: 3 fields, expected 2 as in the first line");
-  CHECK(files.refused("a,b\n\"c\n\n\nd\",e\nf\n") == "edges:6: 1 fields, expected 2 as in the first line");
+  CHECK(features(data) == F{1.5f, 2, 3});
+  CHECK(classes(data) == I{1, 1, 0});
+  CHECK(train_of(data) == I{1});
+  CHECK(val_of(data) == I{0});
+  CHECK(names(import("\"a b\"\tx\"y\nx\"y\tc\n")) == Names{"a b", "x\"y", "c"});
+  CHECK(names(import("\"a b\" \"c\"\nc d\n")) == Names{"a b", "c", "d"});
+  CHECK(refused("a,b\n\"c,d\ne,f\n") == "edges:2: a quote that is not closed, expected a second one");
+  CHECK(refused("a,b\n\"c\"d,e\n") == "edges:2: text behind a closing quote, expected a comma");
+  CHECK(refused("a,b\n\"c\n\n\nd\",e,f\n\"") == "edges:2: 3 fields, expected 2 as in the first line");
+  CHECK(refused("a,b\n\"c\n\n\nd\",e\nf\n") == "edges:6: 1 fields, expected 2 as in the first line");
 }
 
-TEST_CASE("records that go over lines are whole in blocks, on any number of threads") {
-  const Files files;
+TEST_CASE_FIXTURE(EdgeFiles, "records of several lines are whole in blocks, on any number of threads") {
   std::string text = "# it's \"so\nsrc,dst,note\n";
   Names expected;
   for (int i = 0; i < 120000; ++i) {
@@ -203,129 +127,110 @@ TEST_CASE("records that go over lines are whole in blocks, on any number of thre
   }
   for (int threads : {1, 4}) {
     const Threads scope(threads);
-    CHECK(names(files.import(text).data) == expected);
+    CHECK(names(import(text)) == expected);
   }
   std::string late = text;
   late += "\"open,hub,x\n";
   for (int i = 0; i < 5000000; ++i) late += "1,2\n";
-  CHECK(files.refused(late).find("a quote that is not closed within 8388608 bytes") != std::string::npos);
+  CHECK(says(refused(late), "…a quote that is not closed within 8388608 bytes…"));
 }
 
-TEST_CASE("labels that are numbers are in their order, and what means none is said") {
-  const Files files;
+TEST_CASE("labels that are numbers are sorted as numbers, and values for no label are noted") {
+  const EdgeFiles files;
   const std::string ring = "0,1\n1,2\n2,3\n3,0\n";
-  const Found floats = files.import(ring, files.with_labels("0,10.0\n1,2.0\n2,1.0\n3,2\n"));
-  CHECK(floats.data.y.to_vector<int32_t>() == Ints{2, 1, 0, 1});
-  CHECK(floats.data.class_names == Names{"1.0", "2.0", "10.0"});
-  CHECK(files.import(ring, files.with_labels("0,1\n1,0\n2,0\n3,1\n")).data.class_names.empty());
-  CHECK(files.import(ring, files.with_labels("0,20\n1,3\n")).data.class_names == Names{"3", "20"});
-  CHECK(files.import(ring, files.with_labels("0,pear\n1,Äpfel\n")).data.class_names ==
-        Names{"pear", "Äpfel"});
-  const Found latin = files.import(ring, files.with_labels("0,pear\n1,\xc4pfel\n"));
-  CHECK(latin.data.class_names.empty());
-  CHECK(latin.notes.find("not kept since some are no UTF-8") != std::string::npos);
+  const FoundEdges floats = files.import(ring, files.with_labels("0,10.0\n1,2.0\n2,1.0\n3,2\n"));
+  CHECK(classes(floats) == I{2, 1, 0, 1});
+  CHECK(floats.class_names == Names{"1.0", "2.0", "10.0"});
+  CHECK(files.import(ring, files.with_labels("0,1\n1,0\n2,0\n3,1\n")).class_names.empty());
+  CHECK(files.import(ring, files.with_labels("0,20\n1,3\n")).class_names == Names{"3", "20"});
+  CHECK(files.import(ring, files.with_labels("0,pear\n1,Äpfel\n")).class_names == Names{"pear", "Äpfel"});
+  const FoundEdges latin = files.import(ring, files.with_labels("0,pear\n1,\xc4pfel\n"));
+  CHECK(latin.class_names.empty());
+  CHECK(says(latin.notes, "…not kept since some are no UTF-8…"));
   EdgeListOptions columns = files.with_labels("id,red,green\n0,1,0\n1,NA,1\n");
   columns.node_files.task = Task::node_multilabel;
-  const Found several = files.import(ring, columns);
-  CHECK(several.data.class_names == Names{"red", "green"});
-  CHECK(several.notes.find("header: id,red,green; 1 field taken as no label\n") != std::string::npos);
+  const FoundEdges several = files.import(ring, columns);
+  CHECK(several.class_names == Names{"red", "green"});
+  CHECK(says(several.notes, "…header: id,red,green; 1 field taken as no label\n…"));
   CHECK(floats.notes ==
         "edges: separated by a comma; ids are integers from 0 to 3\n"
         "labels: separated by a comma; labels are numbers, in ascending order\n");
-  const Found none = files.import(ring, files.with_labels("id,label\n0,-1\n1,NA\n2,x\n3,None\n"));
-  CHECK(none.data.y.to_vector<int32_t>() == Ints{-1, -1, 0, -1});
-  CHECK(none.data.unlabelled == 3);
-  CHECK(none.notes.find(
-            "labels: separated by a comma; line 1 taken as header: id,label; labels are text, in "
-            "the order of the alphabet; 3 lines taken as unlabelled: 1 of \"-1\", 1 of \"NA\", 1 of "
-            "\"None\"\n") != std::string::npos);
-  CHECK(files.import(ring, files.with_labels("0,-1.0\n1,1.0\n2,\n3,null\n")).data.unlabelled == 3);
+  const FoundEdges none = files.import(ring, files.with_labels("id,label\n0,-1\n1,NA\n2,x\n3,None\n"));
+  CHECK(classes(none) == I{-1, -1, 0, -1});
+  CHECK(none.unlabelled == 3);
+  CHECK(says(none.notes,
+             "…labels: separated by a comma; line 1 taken as header: id,label; labels are text, in the order "
+             "of the alphabet; 3 lines taken as unlabelled: 1 of \"-1\", 1 of \"NA\", 1 of \"None\"\n…"));
+  CHECK(files.import(ring, files.with_labels("0,-1.0\n1,1.0\n2,\n3,null\n")).unlabelled == 3);
   EdgeListOptions o = files.with_labels("0,-1\n1,NA\n2,\n3,None\n");
   o.node_files.missing_labels = Names{"NA"};
-  const Dataset chosen = files.import(ring, o).data;
-  CHECK(chosen.y.to_vector<int32_t>() == Ints{0, -1, -1, 1});
-  CHECK(files.import(ring, files.with_labels("0,0.5\n1,0.25\n")).notes.find("--task node_regression") !=
-        std::string::npos);
+  const Dataset chosen = files.import(ring, o);
+  CHECK(classes(chosen) == I{0, -1, -1, 1});
+  CHECK(says(files.import(ring, files.with_labels("0,0.5\n1,0.25\n")).notes, "…--task node_regression…"));
 }
 
-TEST_CASE("headers of node files go by the same rule, and unknown ids are named") {
-  const Files files;
+TEST_CASE_FIXTURE(EdgeFiles, "headers of node files go by the same rule, and unknown ids are named") {
   const std::string list = "ann,bob\nbob,cid\ncid,ann\n";
+  CHECK(says(import(list, with_labels("node,label\nann,x\nbob,y\n")).notes, "…header: node,label…"));
+  CHECK(says(import(list, with_labels("whoever,what\nann,1\nbob,2\n")).notes, "…header: whoever…"));
   CHECK(
-      files.import(list, files.with_labels("node,label\nann,x\nbob,y\n")).notes.find("header: node,label") !=
-      std::string::npos);
-  CHECK(files.import(list, files.with_labels("whoever,what\nann,1\nbob,2\n")).notes.find("header: whoever") !=
-        std::string::npos);
-  CHECK(
-      files.refused(list, files.with_labels("x17,x\nann,y\n")) ==
+      refused(list, with_labels("x17,x\nann,y\n")) ==
       "labels:1: \"x17\" stands in no edge, expected the id of a node (--node-headers yes: the first line is "
       "a header)");
-  CHECK(files.refused(list, files.with_labels("ann,x\nx17,y\n")) ==
+  CHECK(refused(list, with_labels("ann,x\nx17,y\n")) ==
         "labels:2: \"x17\" stands in no edge, expected the id of a node");
-  CHECK(files.refused("#bob,ann\nann,#bob\n", files.with_labels("# labels\n#bob,x\nann,y\n"))
-            .starts_with("edges:1: \"#bob,ann\" may be"));
-  CHECK(files.refused("ann,#bob\n#bob,ann\n", files.with_labels("# labels\n#bob,x\nann,y\n"))
-            .starts_with("labels:2: \"#bob,x\" may be a comment or a row"));
-  CHECK(files.refused("ann,#bob\n", files.with_labels("#bob,x\n")) ==
+  CHECK(says(refused("#bob,ann\nann,#bob\n", with_labels("# labels\n#bob,x\nann,y\n")),
+             "edges:1: \"#bob,ann\" may be…"));
+  CHECK(says(refused("ann,#bob\n#bob,ann\n", with_labels("# labels\n#bob,x\nann,y\n")),
+             "labels:2: \"#bob,x\" may be a comment or a row…"));
+  CHECK(refused("ann,#bob\n", with_labels("#bob,x\n")) ==
         "labels: no rows, expected some beside 1 line of comments (--comment says what is one)");
-  CHECK(files.import("id,src\nsrc,id\n", files.with_labels("id,label\nsrc,x\n")).data.unlabelled == 0);
-  EdgeListOptions o = files.with_labels("x17,x\nann,y\nbob,z\n");
+  CHECK(import("id,src\nsrc,id\n", with_labels("id,label\nsrc,x\n")).unlabelled == 0);
+  EdgeListOptions o = with_labels("x17,x\nann,y\nbob,z\n");
   o.node_files.headers = Header::yes;
-  CHECK(files.import(list, o).data.classes == 2);
-  o = files.with_features("ann,1\nbob,2\ncid,3\n");
+  CHECK(import(list, o).classes == 2);
+  o = with_features("ann,1\nbob,2\ncid,3\n");
   o.node_files.headers = Header::yes;
-  CHECK(files.refused(list, o) == "features:3: 2 rows, expected 3, one a node");
-  CHECK(files.import(list, files.with_features(",f\nann,1\nbob,2\ncid,3\n")).data.num_features() == 1);
+  CHECK(refused(list, o) == "features:3: 2 rows, expected 3, one a node");
+  CHECK(import(list, with_features(",f\nann,1\nbob,2\ncid,3\n")).num_features() == 1);
   const EdgeListOptions numbers{.ids = NodeIds::Kind::numbers,
-                                .node_files = {.labels = files.put("labels", "0,a\n9,b\n")}};
-  CHECK(files.refused("0,1\n", numbers) ==
-        "labels:2: \"9\" is no node, expected 0 to 1 (--nodes: there are more)");
-  o = {};
-  o.node_files.train = files.put("train", "# chosen\nnode\nann\n");
-  o.node_files.val = files.put("val", "bob\n");
-  o.node_files.test = files.put("test", "x17\n");
-  CHECK(files.refused(list, o).starts_with("test:1: \"x17\" stands in no edge"));
-  o.node_files.test = files.put("test", "cid\n");
-  CHECK(files.import(list, o).notes.find(
-            "train: one column; line 2 taken as header: node; 1 line of comments") != std::string::npos);
+                                .node_files = {.labels = put("labels", "0,a\n9,b\n")}};
+  CHECK(refused("0,1\n", numbers) == "labels:2: \"9\" is no node, expected 0 to 1 (--nodes: there are more)");
+  o = with_split("# chosen\nnode\nann\n", "bob\n", "x17\n");
+  CHECK(says(refused(list, o), "test:1: \"x17\" stands in no edge…"));
+  o.node_files.test = put("test", "cid\n");
+  CHECK(says(import(list, o).notes, "…train: one column; line 2 taken as header: node; 1 line of comments…"));
 }
 
-TEST_CASE("missing numbers of features are an error, or imputed by column") {
-  const Files files;
+TEST_CASE_FIXTURE(EdgeFiles, "missing numbers of features are an error, or imputed by column") {
   const std::string ring = "0,1\n1,2\n2,3\n3,0\n", x = "id,a,b,c\n0,1,NA,7\n1,2,5,7\n2,,8,7\n3,6,,7\n";
-  CHECK(files.refused(ring, files.with_features(x)) ==
+  CHECK(refused(ring, with_features(x)) ==
         "features:2: \"NA\" in column 3, expected a finite number within float32 (--impute mean, median or "
         "zero "
         "fills gaps)");
-  const Found mean = files.import(ring, files.with_features(x, Imputation::mean));
-  CHECK(mean.data.x.dense().to_vector<float>() == Floats{1, 6.5f, 7, 2, 5, 7, 3, 8, 7, 6, 6.5f, 7});
-  CHECK(mean.notes.find("3 missing numbers imputed (mean) in 2 columns: 1 in column 2, 2 in column 3") !=
-        std::string::npos);
-  const auto imputed = [&](Imputation how) {
-    return files.import(ring, files.with_features(x, how)).data.x.dense().to_vector<float>();
-  };
+  const FoundEdges mean = import(ring, with_features(x, Imputation::mean));
+  CHECK(features(mean) == F{1, 6.5f, 7, 2, 5, 7, 3, 8, 7, 6, 6.5f, 7});
+  CHECK(says(mean.notes, "…3 missing numbers imputed (mean) in 2 columns: 1 in column 2, 2 in column 3…"));
+  const auto imputed = [&](Imputation how) { return features(import(ring, with_features(x, how))); };
   CHECK(imputed(Imputation::median)[6] == 2);
   CHECK(imputed(Imputation::zero)[6] == 0);
   const std::string nothing = "0,NA\n1,\n2,?\n3,nan\n";
-  CHECK(files.refused(ring, files.with_features(nothing, Imputation::mean)) ==
+  CHECK(refused(ring, with_features(nothing, Imputation::mean)) ==
         "features: no number in column 2, expected one at least to find its mean");
-  CHECK(
-      files.import(ring, files.with_features(nothing, Imputation::zero)).data.x.dense().to_vector<float>() ==
-      Floats{0, 0, 0, 0});
+  CHECK(features(import(ring, with_features(nothing, Imputation::zero))) == F{0, 0, 0, 0});
 }
 
-TEST_CASE("a split is drawn among the labelled nodes, or refused") {
-  const Files files;
+TEST_CASE_FIXTURE(EdgeFiles, "a split is drawn among the labelled nodes, or refused") {
   std::string ring, labels;
   for (int i = 0; i < 100; ++i) {
     ring += fmt::format("{},{}\n", i, (i + 1) % 100);
     labels += fmt::format("{},{}\n", i, i % 10 == 0 ? "NA" : i % 3 == 0 ? "a" : "b");
   }
-  EdgeListOptions o = files.with_labels(labels);
+  EdgeListOptions o = with_labels(labels);
   for (bool stratified : {false, true}) {
     o.node_files.split = DrawnSplit{{.val = 0.2, .test = 0.2}, 3, stratified};
-    const Found found = files.import(ring, o);
-    const Dataset& data = found.data;
+    const FoundEdges found = import(ring, o);
+    const Dataset& data = found;
     CHECK(found.notes.find(fmt::format("split by seed 3{}: 54 nodes to train, 18 to validate, 18 to test",
                                        stratified ? ", each class with its share" : "")) !=
           std::string::npos);
@@ -336,33 +241,30 @@ TEST_CASE("a split is drawn among the labelled nodes, or refused") {
     CHECK(std::adjacent_find(all.begin(), all.end()) == all.end());
     CHECK(all.size() == 90);
     for (int32_t i : all) CHECK(data.y.data<int32_t>()[i] >= 0);
-    CHECK(same_bits(files.import(ring, o).data.test, data.test));
+    CHECK(same_bits(import(ring, o).test, data.test));
     o.node_files.split->seed = 4;
-    CHECK_FALSE(same_bits(files.import(ring, o).data.test, data.test));
+    CHECK_FALSE(same_bits(import(ring, o).test, data.test));
   }
-  o = files.with_labels("0,a\n1,b\n");
+  o = with_labels("0,a\n1,b\n");
   o.node_files.split = DrawnSplit{{.val = 0.2, .test = 0.2}};
-  CHECK(files.refused(ring, o) ==
+  CHECK(refused(ring, o) ==
         "labels: a split of 2 nodes with a label into 2 nodes to train, 0 to validate, 0 to test, expected "
         "some "
         "in each part");
 }
 
-TEST_CASE("equal edges whose weights add up beyond float32 are refused") {
-  const Files files;
+TEST_CASE_FIXTURE(EdgeFiles, "equal edges whose weights add up beyond float32 are refused") {
   const EdgeListOptions o{.weight_column = 3, .coalesce = true};
-  CHECK(files.refused("ann,bob,3e38\nbob,ann,1\nann,bob,3e38\n", o) ==
+  CHECK(refused("ann,bob,3e38\nbob,ann,1\nann,bob,3e38\n", o) ==
         "edges: weights of the edges from ann to bob add up to inf, expected a sum within float32");
-  CHECK(files
-            .refused("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 -3e38\n1 2 -3e38\n",
-                     {.coalesce = true})
-            .find("from 0 to 1 add up to -inf") != std::string::npos);
+  CHECK(says(refused("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 -3e38\n1 2 -3e38\n",
+                     {.coalesce = true}),
+             "…from 0 to 1 add up to -inf…"));
 }
 
-TEST_CASE("numbers between tabs may have blanks, and what is passed over any text") {
-  const Files files;
-  const Found found = files.import("1\t2\tsome text\n2\t3\t\n3\t1\tx\n");
-  CHECK(found.data.graph.num_edges() == 3);
-  CHECK(found.notes.find("1 column passed over") != std::string::npos);
-  CHECK(files.import("1\t2\n2 3\n").data.graph.num_edges() == 2);
+TEST_CASE_FIXTURE(EdgeFiles, "tab-separated numbers may have blanks, and unused columns any text") {
+  const FoundEdges found = import("1\t2\tsome text\n2\t3\t\n3\t1\tx\n");
+  CHECK(found.graph.num_edges() == 3);
+  CHECK(says(found.notes, "…1 column passed over…"));
+  CHECK(import("1\t2\n2 3\n").graph.num_edges() == 2);
 }

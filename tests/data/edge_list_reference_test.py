@@ -1,20 +1,12 @@
 #!/usr/bin/env python3
-"""What `convert edges` makes of CSV files that Python's csv module writes, held against what went into them and against numpy."""
+"""Compares what `convert edges` reads from files of Python's csv module with what was written, and with numpy."""
 import csv
-import os
 import pathlib
 import subprocess
-import sys
 import tempfile
 
-try:
-    import h5py
-    import numpy as np
-except ImportError as missing:
-    print(f"MESSAGE: skipped: {missing} (python3-h5py, python3-numpy)")
-    sys.exit(0)
+from peers import BIN, h5py, np
 
-BIN = pathlib.Path(os.environ.get("ADJOINT_BIN_DIR", "build/bin")).resolve()
 rng = np.random.default_rng(7)
 PIECES = ["a", "Zoë", " ", ",", ";", '"', '""', "\n", "\r\n", "#", "%", "7", "-1", "NA", "x y", "\t", "."]
 

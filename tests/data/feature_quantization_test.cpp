@@ -26,13 +26,7 @@ float largest_of(const Tensor& x) {
 }
 
 Dataset small() {
-  CitationOptions options;
-  options.nodes = 300;
-  options.classes = 3;
-  options.features = 20;
-  options.val = 30;
-  options.test = 60;
-  return make_citation_dataset(options);
+  return make_citation_dataset({.nodes = 300, .classes = 3, .features = 20, .val = 30, .test = 60});
 }
 
 }  // namespace
@@ -104,8 +98,7 @@ TEST_CASE("numbers that are not finite are not in a range, and others are held w
   CHECK(y.to_vector<float>() == std::vector<float>{0, 15, 3, 14});
 }
 
-TEST_CASE("rows, devices, orders, files and fingerprints of quantised features") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "rows, devices, orders, files and fingerprints of quantised features") {
   for (Device device : devices()) {
     const Dataset dense = [] {
       Dataset data = small();

@@ -1,4 +1,5 @@
 #include "../support.h"
+#include "h5_file.h"
 #include <adjoint/core/parallel.h>
 #include <adjoint/data/dataset.h>
 #include <adjoint/data/feature_scaling.h>
@@ -40,11 +41,7 @@ TEST_CASE("features are summed up, dense, sparse and in a file alike") {
                                                 Tensor::from(I{1, 2, 3, 3, 0, 3, 1, 3})}),
                             Tensor::from(F{-2, 3, 7, 7, 1, 7, 0.5f, 7}));
   const TemporaryDirectory folder;
-  {
-    H5Writer file(folder.file("x.h5"));
-    file.write("nodes/x", x.dense());
-    file.commit();
-  }
+  write_h5(folder.file("x.h5"), {{"nodes/x", x.dense()}});
   const FeatureSummary of_file = summary_of(FileRows::open(folder.file("x.h5")));
   for (const FeatureSummary& s : {summary_of(x), summary_of(sparse), of_file}) {
     CHECK(s.rows == 4);
@@ -71,7 +68,7 @@ TEST_CASE("a summary is the same for any number of threads") {
   CHECK(alone.negative > 0);
 }
 
-TEST_CASE("bags of words are told from measured columns") {
+TEST_CASE("bags of words are distinguished from measured columns") {
   CHECK(automatic(load_demo_dataset().x) == Kind::rows);
   CHECK(automatic(documents(300, 200, 0.1, false)) == Kind::rows);  // TF-IDF
   CHECK(automatic(documents(300, 200, 0.1, true)) == Kind::rows);   // counts
@@ -80,7 +77,7 @@ TEST_CASE("bags of words are told from measured columns") {
   CHECK(automatic(dense({0, 0, 0, 0}, 2)) == Kind::none);
   CHECK(automatic(dense({1, 0, -1, 0}, 2)) == Kind::none);
   CHECK(automatic(dense({34, 51000, 18, 23000, 65, 90500, 41, 0}, 2)) == Kind::none);  // ages and incomes
-  // An age beside 30 one-hot columns: sparse, but one column is most of a row's sum.
+  // An age and 30 one-hot columns: sparse, but one column is most of a row's sum.
   F mixed;
   for (int i = 0; i < 200; ++i)
     for (int k = 0; k < 31; ++k)
@@ -123,11 +120,7 @@ TEST_CASE("large columns of small spread are scaled without cancellation") {
 TEST_CASE("a fit has the same bits for any number of threads, and for features in a file") {
   const Tensor x = random_tensor({3000, 500});  // several blocks
   const TemporaryDirectory folder;
-  {
-    H5Writer file(folder.file("x.h5"));
-    file.write("nodes/x", x);
-    file.commit();
-  }
+  write_h5(folder.file("x.h5"), {{"nodes/x", x}});
   const FileRows rows = FileRows::open(folder.file("x.h5"));
   const Tensor train = random_ints(2500, 0, 3000);
   const Threads one(1);

@@ -1,4 +1,5 @@
 #include "../support.h"
+#include "h5_file.h"
 #include <adjoint/data/hdf5_file.h>
 #include <adjoint/data/loader/feature_store.h>
 
@@ -10,9 +11,7 @@ using namespace adj::test;
 namespace {
 
 FileRows in_file(const TemporaryDirectory& folder, const Tensor& x) {
-  H5Writer writer(folder.file("x.h5"));
-  writer.write("nodes/x", x);
-  writer.commit();
+  write_h5(folder.file("x.h5"), {{"nodes/x", x}});
   return FileRows::open(folder.file("x.h5"));
 }
 
@@ -30,8 +29,7 @@ SparseMatrix bag_of_words(int64_t rows, int64_t cols, bool values) {
 
 }  // namespace
 
-TEST_CASE("a row has the same bits from every place, cached or not") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a row has the same bits from every place, cached or not") {
   for (int64_t width : {1, 30, 100}) {
     const Tensor x = random_tensor({700, width}), heat = random_ints(700, 0, 9).to(DType::f32);
     const FileRows file = in_file(folder, x);
@@ -76,8 +74,7 @@ TEST_CASE("sparse rows are the matrix's rows, on the device that asks") {
   }
 }
 
-TEST_CASE("what a feature source cannot keep or find is an error") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "errors of feature sources") {
   const Tensor x = random_tensor({10, 3});
   const FileRows file = in_file(folder, x);
   const Device cpu = Device::cpu();

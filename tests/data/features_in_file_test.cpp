@@ -32,8 +32,7 @@ std::string saved(const TemporaryDirectory& folder, const Dataset& data, int gzi
 
 }  // namespace
 
-TEST_CASE("features that stay in the file are known by the fingerprint of those in memory") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "features in the file have the fingerprint of those in memory") {
   for (int64_t width : {1, 7, 64, 3000}) {
     CAPTURE(width);
     const std::string path = saved(folder, small(width));
@@ -53,8 +52,7 @@ TEST_CASE("features that stay in the file are known by the fingerprint of those 
   }
 }
 
-TEST_CASE("a file without features has none to leave there") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a file without features") {
   Dataset data = small(4);
   data.x = {};
   const Dataset left = load_dataset(saved(folder, data), kInFile);
@@ -63,8 +61,7 @@ TEST_CASE("a file without features has none to leave there") {
   CHECK(fingerprint(left) == fingerprint(data));
 }
 
-TEST_CASE("batches have the same features from the file as from memory") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "batches have the same features from the file as from memory") {
   const std::string path = saved(folder, small(20));
   const Dataset whole = load_dataset(path), left = load_dataset(path, kInFile);
   for (Device device : devices())
@@ -112,8 +109,7 @@ TEST_CASE("clusters, sampled subgraphs and batches of graphs find the features o
                        Error);
 }
 
-TEST_CASE("what cannot stay in the file is one line when the dataset is loaded") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "features that cannot stay in the file are an error of one line at loading") {
   const auto refusal = [&](const std::string& path) {
     return error_of<DataError>([&] { (void)load_dataset(path, kInFile); });
   };
@@ -138,13 +134,11 @@ TEST_CASE("what cannot stay in the file is one line when the dataset is loaded")
   Tensor spoiled = random_tensor({500, 3});
   spoiled.mutable_data<float>()[3 * 401 + 2] = std::numeric_limits<float>::quiet_NaN();
   CHECK(mentions(refusal(rewritten(spoiled)), {"nodes/x", "nan at [401, 2]"}));
-  CitationOptions bags;
-  bags.nodes = 2000;
-  CHECK(mentions(refusal(saved(folder, make_citation_dataset(bags))), {"nodes/x_indptr", "sparse", "dense"}));
+  CHECK(mentions(refusal(saved(folder, make_citation_dataset({.nodes = 2000}))),
+                 {"nodes/x_indptr", "sparse", "dense"}));
 }
 
-TEST_CASE("what needs features in memory says so, and writes nothing") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "functions that need features in memory fail, and write nothing") {
   const Dataset left = load_dataset(saved(folder, small(4)), kInFile);
   const std::string other = folder.file("other.h5");
   CHECK_THROWS_WITH_AS(

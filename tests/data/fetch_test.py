@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds data/fetch.sh against mirrors that have small archives in each layout, and against networks that fail."""
+"""Runs data/fetch.sh with mirrors that have small archives in each layout, and with networks that fail."""
 import contextlib
 import functools
 import gzip

@@ -1,4 +1,5 @@
 #include "../support.h"
+#include "h5_file.h"
 #include <adjoint/data/file_rows.h>
 #include <adjoint/graph/features.h>
 
@@ -13,11 +14,7 @@ using namespace adj::test;
 
 namespace {
 
-void write(const std::string& file, const Tensor& x, int gzip = 0) {
-  H5Writer writer(file, gzip);
-  writer.write("nodes/x", x);
-  writer.commit();
-}
+void write(const std::string& file, const Tensor& x, int gzip = 0) { write_h5(file, {{"nodes/x", x}}, gzip); }
 
 Tensor picked(const Tensor& x, const std::vector<int32_t>& index) {
   std::vector<float> rows;
@@ -50,8 +47,7 @@ TEST_CASE("rows of a file are those of the matrix, in any order and under any nu
   }
 }
 
-TEST_CASE("a row out of range is an error that names its position") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a row out of range is an error that names its position") {
   const std::string file = folder.file("x.h5");
   write(file, random_tensor({10, 3}));
   const FileRows rows = FileRows::open(file);
@@ -62,7 +58,7 @@ TEST_CASE("a row out of range is an error that names its position") {
   CHECK_THROWS_AS(FileRows().gather(Tensor::from(std::vector<int32_t>{0})), Error);
 }
 
-TEST_CASE("what does not lie in the file row by row, or is not finite, is refused when it is opened") {
+TEST_CASE("rows that are not contiguous or not finite are refused when the file is opened") {
   const TemporaryDirectory folder;
   const std::string file = folder.file("x.h5");
   write(file, random_tensor({1000, 30}), 6);
@@ -110,8 +106,7 @@ TEST_CASE("a file that is written to while its rows are read is an error, one th
   CHECK_THROWS_WITH_AS(written.for_blocks([](int64_t, const Tensor&) {}), message.c_str(), DataError);
 }
 
-TEST_CASE("a file that becomes shorter while its rows are read is an error") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a file that becomes shorter while its rows are read is an error") {
   const std::string file = folder.file("x.h5");
   write(file, random_tensor({5000, 40}));
   const FileRows rows = FileRows::open(file);
@@ -122,8 +117,7 @@ TEST_CASE("a file that becomes shorter while its rows are read is an error") {
                        (file + ": nodes/x: the file has become shorter").c_str(), DataError);
 }
 
-TEST_CASE("rows divided by their sums as they are read have the bits of those in memory") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "rows normalised while they are read have the bits of those in memory") {
   const std::string file = folder.file("x.h5");
   for (int64_t width : {1, 7, 100}) {
     CAPTURE(width);
@@ -144,8 +138,7 @@ TEST_CASE("rows divided by their sums as they are read have the bits of those in
   }
 }
 
-TEST_CASE("blocks of a file's rows are all of them in their order") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "blocks of a file's rows are all of them in their order") {
   const std::string file = folder.file("x.h5");
   for (const Shape& shape : {Shape{1, 1}, Shape{7001, 997}, Shape{9, 700'000}}) {
     const Tensor x = random_tensor(shape);

@@ -20,7 +20,7 @@ Tensor changed(const Tensor& tensor) {
 
 }  // namespace
 
-TEST_CASE("a fingerprint says what the data are, on any device, and does not change") {
+TEST_CASE("a fingerprint describes the data and is the same on every device") {
   for (bool sparse : {false, true}) {
     const Dataset data = small_citations(sparse);
     const std::string mark = fingerprint(data);
@@ -34,7 +34,7 @@ TEST_CASE("a fingerprint says what the data are, on any device, and does not cha
   CHECK(mentions(fingerprint(bare), "300 nodes"));
 }
 
-TEST_CASE("one number that is another gives another fingerprint") {
+TEST_CASE("any changed number gives another fingerprint") {
   const Dataset data = small_citations(false), sparse = small_citations(true);
   std::set<std::string> marks{fingerprint(data), fingerprint(sparse)};
   const auto other = [&](auto&& change) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Holds data/from_adjoint.py against to_adjoint.py, against what the programs write, and against PyG, DGL and NetworkX where they
-are installed."""
+"""Compares data/from_adjoint.py with to_adjoint.py, with what the programs write, and with PyG, DGL and NetworkX if they are
+installed."""
 import csv
 import json
 import unittest
@@ -157,10 +157,7 @@ class Datasets(Case):
                     bad.write_bytes(whole)
                     with h5py.File(bad, "r+") as file:
                         change(file)
-                result = self.main_of(script, "dataset", path, self.folder / "x.npz")
-                self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (1, "", 1), result)
-                self.assertIn(message, result.stderr)
-                self.assertIn(str(path), result.stderr)
+                self.one_line(self.main_of(script, "dataset", path, self.folder / "x.npz"), message, str(path))
                 self.assertFalse((self.folder / "x.npz").exists())
 
     def test_the_command_line(self):
@@ -177,14 +174,12 @@ class Datasets(Case):
             self.assertEqual((len(linked["nodes"]), len(linked["edges"]), linked["directed"]), (6, 6, True))
         if library("torch") is not None and library("torch_geometric") is not None:
             self.assertEqual(self.main_of(script, "dataset", self.out, self.folder / "x.pt").returncode, 0)
-            result = self.main_of(__import__("to_adjoint"), "pyg", self.folder / "x.pt", self.folder / "y.h5", "--trust", "--name", "kinds")
-            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.ok(self.main_of(__import__("to_adjoint"), "pyg", self.folder / "x.pt", self.folder / "y.h5", "--trust", "--name", "kinds"))
             same(self, contents(self.folder / "y.h5"), contents(self.out))
         result = self.main_of(script, "dataset", self.out, self.folder / "x.csv")
         self.assertEqual((result.returncode, result.stderr),
                          (1, f"{self.folder / 'x.csv'}: expected a name that ends in .npz, .pt, .dgl or .json\n"))
-        result = self.script("from_adjoint.py", "dataset", self.out, self.folder / "none" / "x.npz")
-        self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (1, "", 1), result)
+        self.one_line(self.script("from_adjoint.py", "dataset", self.out, self.folder / "none" / "x.npz"))
         self.assertEqual(self.main_of(script, "state", self.out, "x.pt", "--map", "conv1").returncode, 2)
         self.assertEqual([path.name for path in self.folder.iterdir() if path.name.startswith(".")], [])
 
@@ -209,10 +204,8 @@ class Weights(Case):
         """A checkpoint, and what `predict` gives with it."""
         checkpoint, out = self.folder / "model.h5", self.folder / "predictions.h5"
         words = ("--model", model) if model in ("gat", "gatv2") else ()
-        result = self.run_program(program, "--data", DEMO, "--epochs", epochs, "--checkpoint", checkpoint, "--quiet", *words, *options)
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
-        result = self.run_program("predict", "--checkpoint", checkpoint, "--data", DEMO, "--out", out, "--quiet")
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.ok(self.run_program(program, "--data", DEMO, "--epochs", epochs, "--checkpoint", checkpoint, "--quiet", *words, *options))
+        self.ok(self.run_program("predict", "--checkpoint", checkpoint, "--data", DEMO, "--out", out, "--quiet"))
         return checkpoint, read_predictions(out)
 
     def test_the_state_is_what_load_pyg_state_reads(self):
@@ -224,18 +217,15 @@ class Weights(Case):
                 with h5py.File(state, "w", libver="latest") as file:
                     for name, value in pyg_state(checkpoint).items():
                         file[name] = value
-                result = self.run_program("predict", "--pyg-state", state, "--model", model, "--features-scaling", "rows", "--data", DEMO,
-                                          "--out", out, "--quiet", *options)
-                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                self.ok(self.run_program("predict", "--pyg-state", state, "--model", model, "--features-scaling", "rows", "--data", DEMO,
+                                         "--out", out, "--quiet", *options))
                 np.testing.assert_array_equal(read_predictions(out)["probability"], expected["probability"])
                 if library("safetensors.numpy"):
                     state = self.folder / "state.safetensors"
-                    result = self.main_of(script, "state", checkpoint, state)
-                    self.assertEqual((result.returncode, result.stderr), (0, ""))
+                    self.ok(self.main_of(script, "state", checkpoint, state))
                     out.unlink()
-                    result = self.run_program("predict", "--pyg-state", state, "--model", model, "--features-scaling", "rows", "--data",
-                                              DEMO, "--out", out, "--quiet", *options)
-                    self.assertEqual((result.returncode, result.stderr), (0, ""))
+                    self.ok(self.run_program("predict", "--pyg-state", state, "--model", model, "--features-scaling", "rows", "--data",
+                                             DEMO, "--out", out, "--quiet", *options))
                     np.testing.assert_array_equal(read_predictions(out)["probability"], expected["probability"])
                 checkpoint.unlink()
 
@@ -278,8 +268,7 @@ class Weights(Case):
 
                 out = self.folder / "state.pt"
                 words = [word for ours, theirs in names.items() for word in ("--map", f"{ours}={theirs}")]
-                result = self.main_of(script, "state", checkpoint, out, *words)
-                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                self.ok(self.main_of(script, "state", checkpoint, out, *words))
                 network = make()
                 network.load_state_dict(torch.load(out, map_location="cpu"))
                 compare(network)
@@ -291,8 +280,7 @@ class Weights(Case):
                 with self.assertRaisesRegex(DataError, r"conv1\..*: left over, the model has no such part|missing, the model has it"):
                     script.load_into(torch.nn.Linear(3, 3), checkpoint, names)
                 small = Two(nn.SAGEConv(features, 5), nn.SAGEConv(5, classes), F.relu)
-                with self.assertRaises(DataError):
-                    script.load_into(small, checkpoint, names)
+                self.assertRaises(DataError, script.load_into, small, checkpoint, names)
                 self.assertTrue(all(torch.equal(before[name], value) for name, value in fresh.state_dict().items()))
                 checkpoint.unlink()
 
@@ -302,16 +290,14 @@ class Weights(Case):
         state, out = self.folder / "state.h5", self.folder / "again.h5"
         to_adjoint(many_graphs(), data)
         shape = ("--hidden", "5", "--layers", "2", "--train-eps", "--pool", "mean")
-        result = self.run_program("train_graph_gin", "--data", data, "--epochs", "4", "--features-scaling", "none", "--checkpoint", checkpoint,
-                                  "--predict", expected, "--quiet", *shape)
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.ok(self.run_program("train_graph_gin", "--data", data, "--epochs", "4", "--features-scaling", "none", "--checkpoint", checkpoint,
+                                 "--predict", expected, "--quiet", *shape))
         expected = read_predictions(expected)["probability"]
         with h5py.File(state, "w", libver="latest") as file:
             for name, value in pyg_state(checkpoint).items():
                 file[name] = value
         words = ("--pyg-state", state, "--model", "graph-gin", "--data", data, "--out", out, "--quiet", *shape)
-        result = self.run_program("predict", *words)
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.ok(self.run_program("predict", *words))
         np.testing.assert_array_equal(read_predictions(out)["probability"], expected)
         for more, status, message in ((("--task", "node_class", "--outputs", "3"), 2, "--model graph-gin: the task is node_class, expected one of graphs"),
                                       (("--data", DEMO), 2, "--data"), (("--pool", "median"), 2, "--pool"),
@@ -351,11 +337,9 @@ class Weights(Case):
             given = model(batch.x, batch.edge_index, batch.batch).softmax(1).numpy()
         np.testing.assert_allclose(given, expected, rtol=0, atol=1e-6)
         torch.save(model.state_dict(), self.folder / "gin.pt")
-        result = self.main_of(__import__("to_adjoint"), "state", self.folder / "gin.pt", self.folder / "gin_state.h5")
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.ok(self.main_of(__import__("to_adjoint"), "state", self.folder / "gin.pt", self.folder / "gin_state.h5"))
         back = [word for ours, theirs in {**names, "readouts": "heads"}.items() for word in ("--rename", f"{ours}={theirs}")]
-        result = self.run_program("predict", "--pyg-state", self.folder / "gin_state.h5", *words[2:4], "--data", data, *words[6:], *back)
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.ok(self.run_program("predict", "--pyg-state", self.folder / "gin_state.h5", *words[2:4], "--data", data, *words[6:], *back))
         np.testing.assert_allclose(read_predictions(out)["probability"], expected, rtol=0, atol=1e-6)
 
     def test_best_and_last(self):
@@ -374,22 +358,17 @@ class Weights(Case):
                                ((checkpoint, "--map", "convs.0=convs.1"), "two parts would be called convs.1."),
                                ((DEMO,), "attribute format: 'adjoint.graph', version 1, expected 'adjoint.checkpoint'"),
                                ((self.folder / "none.h5",), "No such file")):
-            result = self.main_of(script, "state", words[0], self.folder / "x.pt", *words[1:])
-            self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (1, "", 1), result)
-            self.assertIn(message, result.stderr)
+            self.one_line(self.main_of(script, "state", words[0], self.folder / "x.pt", *words[1:]), message)
         with h5py.File(checkpoint, "r+") as file:
             del file["tensors"]
-        with self.assertRaisesRegex(DataError, "missing, expected the weights of a model"):
-            pyg_state(checkpoint)
-        with self.assertRaises(ValueError):
-            pyg_state(checkpoint, weights="first")
+        self.assertRaisesRegex(DataError, "missing, expected the weights of a model", pyg_state, checkpoint)
+        self.assertRaises(ValueError, pyg_state, checkpoint, weights="first")
 
 
 class Predictions(Case):
     def test_of_a_program(self):
         out = self.folder / "p.h5"
-        result = self.run_program("train_gcn", "--data", DEMO, "--epochs", "2", "--predict", out, "--quiet")
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.ok(self.run_program("train_gcn", "--data", DEMO, "--epochs", "2", "--predict", out, "--quiet"))
         found = read_predictions(out)
         self.assertEqual((found["task"], found["program"], found["prediction"].dtype, found["probability"].shape),
                          ("node_class", "train_gcn", np.int32, (2800, 7)))
@@ -401,11 +380,8 @@ class Predictions(Case):
             self.assertEqual(str(arrays["task"]), "node_class")
         with h5py.File(out, "r+") as file:
             del file["nodes"]
-        with self.assertRaisesRegex(DataError, "nodes/prediction, graphs/prediction or pairs/score: missing"):
-            read_predictions(out)
-        result = self.main_of(script, "predictions", DEMO, npz)
-        self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1), result)
-        self.assertIn("expected 'adjoint.prediction'", result.stderr)
+        self.assertRaisesRegex(DataError, "nodes/prediction, graphs/prediction or pairs/score: missing", read_predictions, out)
+        self.one_line(self.main_of(script, "predictions", DEMO, npz), "expected 'adjoint.prediction'")
 
     def test_names_reach_every_form(self):
         """Of an unlabelled graph too: the checkpoint keeps what classes are called."""
@@ -419,12 +395,10 @@ class Predictions(Case):
         labelled, bare, checkpoint = self.folder / "data.h5", self.folder / "bare.h5", self.folder / "c.h5"
         to_adjoint(given, labelled)
         to_adjoint({key: value for key, value in given.items() if key in ("edge_index", "x", "node_names", "name")}, bare)
-        result = self.run_program("train_gcn", "--data", labelled, "--epochs", "5", "--checkpoint", checkpoint, "--quiet",
-                                  "--predict", self.folder / "train.csv")
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.ok(self.run_program("train_gcn", "--data", labelled, "--epochs", "5", "--checkpoint", checkpoint, "--quiet",
+                                 "--predict", self.folder / "train.csv"))
         for kind in ("h5", "csv", "jsonl"):
-            result = self.run_program("predict", "--checkpoint", checkpoint, "--data", bare, "--out", self.folder / f"p.{kind}", "--quiet")
-            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.ok(self.run_program("predict", "--checkpoint", checkpoint, "--data", bare, "--out", self.folder / f"p.{kind}", "--quiet"))
         self.assertEqual((self.folder / "p.csv").read_bytes(), (self.folder / "train.csv").read_bytes())
         found = read_predictions(self.folder / "p.h5")
         self.assertEqual((found["class_names"], found["node_names"]), (classes, names))
@@ -449,15 +423,13 @@ class Predictions(Case):
     def test_of_graphs_and_of_pairs(self):
         data, out = self.folder / "graphs.h5", self.folder / "p.h5"
         to_adjoint(many_graphs(), data)
-        result = self.run_program("train_graph_gin", "--data", data, "--epochs", "2", "--predict", out, "--quiet")
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.ok(self.run_program("train_graph_gin", "--data", data, "--epochs", "2", "--predict", out, "--quiet"))
         found = read_predictions(out)
         self.assertEqual((found["task"], found["program"], found["prediction"].dtype, found["probability"].shape),
                          ("graph_class", "train_graph_gin", np.int32, (12, 3)))
         np.testing.assert_array_equal(found["prediction"], found["probability"].argmax(1))
 
-        result = self.run_program("train_link", "--data", DEMO, "--epochs", "1", "--predict", out, "--quiet")
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.ok(self.run_program("train_link", "--data", DEMO, "--epochs", "1", "--predict", out, "--quiet"))
         found, edges = read_predictions(out), read_dataset(DEMO)["edge_index"]
         joined = set(map(tuple, edges.T.tolist()))
         self.assertEqual(found["program"], "train_link")

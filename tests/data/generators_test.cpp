@@ -32,14 +32,10 @@ double homophily_of(const Dataset& d) {
 
 }  // namespace
 
-TEST_CASE("a citation dataset has what was asked for") {
+TEST_CASE("a citation dataset has the requested properties") {
   for (const auto& [nodes, classes, degree, homophily] :
        {std::tuple{2800, 7, 4.0, 0.72}, {3000, 2, 10.0, 0.5}, {2500, 12, 3.0, 0.95}, {2000, 3, 0.0, 0.7}}) {
-    CitationOptions options;
-    options.nodes = nodes;
-    options.classes = classes;
-    options.degree = degree;
-    options.homophily = homophily;
+    CitationOptions options{.nodes = nodes, .classes = classes, .degree = degree, .homophily = homophily};
     const Dataset d = make_citation_dataset(options);
     CAPTURE(nodes);
     CHECK(d.num_nodes() == nodes);
@@ -71,12 +67,10 @@ TEST_CASE("a citation dataset has what was asked for") {
   }
 }
 
-TEST_CASE("words tell something of the class, and more with more signal") {
+TEST_CASE("words depend on the class, more with more signal") {
   // Share of word pairs of a class that agree, over that of all pairs.
   const auto lift = [](double signal) {
-    CitationOptions options;
-    options.signal = signal;
-    const Dataset d = make_citation_dataset(options);
+    const Dataset d = make_citation_dataset({.signal = signal});
     const auto y = d.y.to_vector<int32_t>();
     const auto offsets = d.x.sparse().relation().csr().offsets.to_vector<int64_t>();
     const auto words = d.x.sparse().relation().csr().indices.to_vector<int32_t>();
@@ -106,9 +100,7 @@ TEST_CASE("words tell something of the class, and more with more signal") {
 
 TEST_CASE("dense features of a citation dataset are means of its words' vectors, which are normal") {
   constexpr int64_t kNumbers = 500;
-  CitationOptions options;
-  options.features = 4;
-  options.words = 2.0;
+  CitationOptions options{.features = 4, .words = 2.0};
   const Dataset bags = make_citation_dataset(options);
   options.word_vectors = kNumbers;
   const Dataset dense = make_citation_dataset(options);
@@ -140,7 +132,7 @@ TEST_CASE("dense features of a citation dataset are means of its words' vectors,
   }
 }
 
-TEST_CASE("the seed alone decides, whatever the number of threads") {
+TEST_CASE("the same seed gives the same bits on any number of threads") {
   CitationOptions options;
   const Dataset first = make_citation_dataset(options);
   for (int threads : {1, 4}) {
@@ -157,7 +149,7 @@ TEST_CASE("the demo dataset is the one that the generator makes by default") {
   CHECK(same(load_demo_dataset(), make_citation_dataset({})));
 }
 
-TEST_CASE("options that contradict each other are refused") {
+TEST_CASE("contradictory options are refused") {
   const auto refused = [](auto change) {
     CitationOptions options;
     change(options);

@@ -1,8 +1,6 @@
 #include "loader_batches.h"
-#include <adjoint/adjoint.h>
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <set>
 
@@ -53,13 +51,7 @@ Dataset small(bool sparse = false) {
   return data;
 }
 
-Tensor every(int64_t graphs = kGraphs) {
-  std::vector<int32_t> all(static_cast<size_t>(graphs));
-  std::iota(all.begin(), all.end(), 0);
-  return Tensor::from(all);
-}
-
-Tensor ids(const std::vector<int64_t>& graphs) { return Tensor::from(graphs); }
+Tensor every() { return adj::test::every(kGraphs); }
 
 LoaderOptions few(int workers = 0) {
   return {.batch_size = 5, .shuffle = true, .seed = 5, .workers = workers};
@@ -78,17 +70,12 @@ bool same(const std::vector<GraphBatch>& a, const std::vector<GraphBatch>& b) {
 }
 
 std::vector<int32_t> graphs_of(const std::vector<GraphBatch>& all) {
-  std::vector<int32_t> graphs;
-  for (const auto& batch : all)
-    for (const int32_t g : batch.graphs.to_vector<int32_t>()) graphs.push_back(g);
-  return graphs;
+  return numbers_of(all, &GraphBatch::graphs);
 }
-
-bool refused(const std::function<void()>& made, const char* part) { return mentions(error_of(made), part); }
 
 }  // namespace
 
-TEST_CASE("every graph stands in one batch of an epoch, with its own nodes, edges, features and label") {
+TEST_CASE("every graph is in one batch of an epoch, with its own nodes, edges, features and label") {
   for (Device device : devices())
     for (bool sparse : {false, true}) {
       CAPTURE(device.str());
@@ -137,14 +124,13 @@ TEST_CASE("every graph stands in one batch of an epoch, with its own nodes, edge
     }
 }
 
-TEST_CASE("an epoch of graphs is the same for all workers and threads, and whatever came before") {
+TEST_CASE("an epoch of graphs is the same for all workers and threads, also after other epochs") {
   for (Device device : devices())
     for (const auto& options : {&few, &drawn}) {
       CAPTURE(device.str());
       const Dataset data = small().to(device);
       const auto make = [&](int workers) { return GraphLoader(data, every(), options(workers)); };
-      const auto expected =
-          epoch_of_any_workers(make, [](const auto& a, const auto& b) { return same(a, b); });
+      const auto expected = epoch_of_any_workers(make, same);
       CHECK(graphs_of(batches(make(0), 2)) != graphs_of(expected));
       LoaderOptions reseeded = options(0);
       reseeded.seed = 6;
@@ -152,30 +138,13 @@ TEST_CASE("an epoch of graphs is the same for all workers and threads, and whate
     }
 }
 
-TEST_CASE("without shuffling graphs come as they were given, of 32 bits or 64") {
+TEST_CASE("without shuffling graphs keep the given order, in int32 or int64") {
   const Dataset data = small();
   LoaderOptions options = few();
   options.shuffle = false;
   const std::vector<int32_t> given{20, 3, 0, 1, 7, 6, 22};
   CHECK(graphs_of(batches(GraphLoader(data, Tensor::from(given), options), 4)) == given);
   CHECK(graphs_of(batches(GraphLoader(data, ids({20, 3, 0, 1, 7, 6, 22}), options), 0)) == given);
-}
-
-TEST_CASE("the last batch of graphs is smaller, or left out") {
-  const Dataset data = small();
-  LoaderOptions options = few();
-  CHECK(GraphLoader(data, every(), options).size() == 5);
-  options.drop_last = true;
-  CHECK(GraphLoader(data, every(), options).size() == 4);
-  CHECK(graphs_of(batches(GraphLoader(data, every(), options), 0)).size() == 20);
-  options.batch_size = 24;
-  CHECK(
-      refused([&] { GraphLoader(data, every(), options); }, "nothing is left of 23 graphs in batches of 24"));
-  options.drop_last = false;
-  CHECK(batches(GraphLoader(data, every(), options), 0).size() == 1);
-  CHECK(batches(GraphLoader(data, ids({}), options), 0).empty());
-  options.steps = 4;
-  CHECK(batches(GraphLoader(data, ids({}), options), 0).empty());
 }
 
 TEST_CASE("drawn batches hold different graphs, and over many epochs each as often") {
@@ -230,39 +199,7 @@ TEST_CASE("batches of graphs without nodes, and one graph that is all") {
   }
 }
 
-TEST_CASE("who stops early in an epoch of graphs, and what its workers throw") {
-  const Dataset data = small();
-  struct Failing : FeatureStore {
-    explicit Failing(int64_t nodes) : nodes_(nodes) {}
-    int64_t rows() const override { return nodes_; }
-    int64_t cols() const override { return 1; }
-    bool is_sparse() const override { return false; }
-    Features gather(const Tensor& nodes, Device) const override {
-      for (const int32_t i : nodes.to_vector<int32_t>())
-        if (i == nodes_ - 1) fail("no features of the last node");
-      return Features(Tensor::zeros({nodes.numel(), 1}));
-    }
-    int64_t nodes_;
-  };
-  for (int workers : {0, 1, 3}) {
-    int64_t taken = 0;
-    for (const GraphBatch& batch : GraphLoader(data, every(), few(workers)).epoch(1))
-      if (batch.size() > 0 && ++taken == 2) break;
-    CHECK(taken == 2);
-    LoaderOptions options = few(workers);
-    options.shuffle = false;
-    const GraphLoader loader(data.graph, data.graph_offsets, std::make_shared<Failing>(data.num_nodes()), {},
-                             every(), options);
-    taken = 0;
-    const auto iterate = [&] {
-      for (const GraphBatch& batch : loader.epoch(0)) taken += batch.size();
-    };
-    CHECK_THROWS_WITH_AS(iterate(), "no features of the last node", Error);
-    CHECK(taken == 20);
-  }
-}
-
-TEST_CASE("what a loader of graphs refuses") {
+TEST_CASE("refusals of the graph loader") {
   const Dataset data = small();
   const auto of = [&](const Tensor& which) { return [&data, which] { GraphLoader(data, which, few()); }; };
   CHECK(refused(of({}), "expected int32 or int64 [K]"));
@@ -272,17 +209,12 @@ TEST_CASE("what a loader of graphs refuses") {
   CHECK(refused(of(ids({-1})), "graphs[0] is -1"));
   CHECK(refused(of(ids({int64_t{1} << 32})), "graphs[0] is 4294967296"));
   CHECK(refused(of(ids({5, 6, 5})), "graphs[2] is 5, which stands there before"));
-  const auto with = [&](auto&& change) {
-    return [&data, change] {
-      LoaderOptions options = few();
-      change(options);
-      GraphLoader(data, ids({1}), options);
-    };
-  };
-  CHECK(refused(with([](auto& o) { o.batch_size = -1; }), "batch size of -1"));
-  CHECK(refused(with([](auto& o) { o.steps = -1; }), "-1 steps"));
-  CHECK(refused(with([](auto& o) { o.workers = -1; }), "-1 workers"));
-  CHECK(refused(with([](auto& o) { o.depth = -1; }), "depth of -1"));
+  check_options_refused([&](const auto& change) {
+    LoaderOptions options = few();
+    change(options);
+    return GraphLoader(data, ids({1}), options);
+  });
+  CHECK(refused([&] { GraphLoader(data, ids({1}), {.steps = -1}); }, "-1 steps"));
   const auto from = [&](auto&& change) {
     return [&data, change] {
       Dataset changed = data;
@@ -310,8 +242,6 @@ TEST_CASE("what a loader of graphs refuses") {
                   d.graph_y = Tensor::zeros({2}, DType::i32);
                 }),
                 ""));
-  CHECK_THROWS_AS((void)GraphLoader(data, ids({1}), few()).epoch(-1), Error);
-  CHECK_THROWS_AS((void)GraphLoader(data, ids({1}), few()).batch(0, 1), Error);
 }
 
 TEST_CASE("a step over batches of graphs has the gradient of all graphs at once, for each way to pool") {
@@ -329,16 +259,13 @@ TEST_CASE("a step over batches of graphs has the gradient of all graphs at once,
         return model(pool(h + aggregate(graph, h), offsets));
       };
       cross_entropy(logits(data.graph, data.x.to_dense(), data.graph_offsets), data.graph_y).backward();
-      std::vector<Tensor> expected;
-      for (const Var& parameter : model.parameters()) expected.push_back(parameter.grad().clone());
-      model.zero_grad();
+      const std::vector<Tensor> expected = take_gradients(model);
       const GraphLoader loader(data, every(), few(2));
       for (const GraphBatch& batch : loader.epoch(0)) {
         const double share = static_cast<double>(batch.size()) / static_cast<double>(loader.num_graphs());
         (cross_entropy(logits(batch.graph, batch.x.to_dense(), batch.offsets), batch.y) * share).backward();
       }
-      for (size_t p = 0; p < expected.size(); ++p)
-        CHECK(close_to_scale(model.parameters()[p].grad(), expected[p], 1e-4));
+      check_gradients_are(model, expected, 1e-4);
     }
   }
 }

@@ -28,10 +28,4 @@ inline std::map<std::string, std::string> city() {
       {"edgelist.csv", "source,target\n0,3\n3,0\n0,3\n6,3\n1,6\n2,2\n5,7\n4,5\n"}};
 }
 
-inline void write_files(const std::map<std::string, std::string>& files,
-                        const std::filesystem::path& folder) {
-  std::filesystem::create_directories(folder);
-  for (const auto& [name, text] : files) std::ofstream(folder / name, std::ios::binary) << text;
-}
-
 }  // namespace adj::test

@@ -1,30 +1,16 @@
 #!/usr/bin/env python3
-"""Holds Adjoint's HDF5 files against h5py: what Adjoint writes is read by h5py, and what h5py writes, in every way that
-it can, is read by Adjoint. Needs ADJOINT_BIN_DIR; skips, saying so, where h5py is missing."""
-import os
-import pathlib
+"""HDF5 files between Adjoint and h5py: h5py reads what Adjoint writes, and Adjoint reads what h5py writes, in every way that
+it can. Needs ADJOINT_BIN_DIR."""
 import subprocess
-import sys
-import tempfile
 import unittest
 
-try:
-    import h5py
-    import numpy as np
-except ImportError as error:
-    print(f"skipped: {error} (python3-h5py)")
-    sys.exit(0)
-
-BIN = pathlib.Path(os.environ.get("ADJOINT_BIN_DIR", "build/bin"))
-DATA = pathlib.Path(os.environ.get("ADJOINT_TEST_DATA", "../shared/data"))
+from peers import BIN, Case, h5py, have_data, np
 
 
-class Files(unittest.TestCase):
+class Files(Case):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.given, self.out = self.folder / "in.h5", self.folder / "out.h5"
+        super().setUp()
+        self.given = self.folder / "in.h5"
 
     def write(self, **more):
         """A small valid file, but for `more`: datasets by path, None to leave one out."""
@@ -47,47 +33,44 @@ class Files(unittest.TestCase):
                     f[path] = value
 
     def copy(self):
-        return subprocess.run([BIN / "dataset_copy", self.given, self.out], stderr=subprocess.PIPE, text=True, timeout=300)
+        return self.run_program("dataset_copy", self.given, self.out)
 
-    def accepted(self):
-        result = self.copy()
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
+    def accepted(self, **more):
+        """The copy of what was written, or of a file with `more`."""
+        if more:
+            self.write(**more)
+        self.ok(self.copy())
         return h5py.File(self.out)
 
-    def refused(self, message):
+    def refused(self, message, **more):
+        if more:
+            self.write(**more)
+        self.out.unlink(missing_ok=True)
         result = self.copy()
-        self.assertEqual(result.returncode, 1, result)
-        self.assertEqual(result.stderr, f"{self.given}: {message}\n")
+        self.assertEqual((result.returncode, result.stderr), (1, f"{self.given}: {message}\n"))
         self.assertFalse(self.out.exists())
 
     # What Adjoint writes.
 
     def test_contents(self):
-        self.write(**{"edges/weight": np.array([1, 2, 3, 4, 5], np.float32)})
-        with self.accepted() as f:
+        with self.accepted(**{"edges/weight": np.array([1, 2, 3, 4, 5], np.float32)}) as f:
             self.assertEqual(f.attrs["format"], "adjoint.graph")
             self.assertEqual(f.attrs["name"], "tiny")
             self.assertEqual(f.attrs["task"], "node_class")
             self.assertEqual([int(f.attrs[k]) for k in ("version", "num_nodes", "num_classes", "undirected")], [1, 4, 2, 0])
-            np.testing.assert_array_equal(f["edges/dst"], [0, 0, 0, 1, 2])
-            np.testing.assert_array_equal(f["edges/src"], [1, 3, 3, 2, 0])
-            np.testing.assert_array_equal(f["edges/weight"], [1, 4, 5, 2, 3])
-            np.testing.assert_array_equal(f["nodes/x"], np.arange(12).reshape(4, 3))
-            np.testing.assert_array_equal(f["nodes/y"], [0, 1, 1, 0])
-            np.testing.assert_array_equal(f["splits/train"], [0, 1])
+            self.holds(f, {"edges/dst": [0, 0, 0, 1, 2], "edges/src": [1, 3, 3, 2, 0], "edges/weight": [1, 4, 5, 2, 3],
+                           "nodes/x": np.arange(12).reshape(4, 3), "nodes/y": [0, 1, 1, 0], "splits/train": [0, 1]})
             types = {path: f[path].dtype for path in ("edges/src", "edges/dst", "nodes/x", "nodes/y", "splits/test")}
             self.assertEqual(types, {"edges/src": "int32", "edges/dst": "int32", "nodes/x": "float32",
                                      "nodes/y": "int32", "splits/test": "int32"})
 
     def test_sparse_features(self):
-        self.write(**{"nodes/x": None, "nodes/x_indptr": np.array([0, 2, 2, 3, 4]),
-                      "nodes/x_indices": np.array([4, 1, 0, 2], np.int32),
-                      "nodes/x_data": np.array([1, 2, 3, 4], np.float32),
-                      "columns": lambda f, _: f["nodes"].attrs.__setitem__("x_cols", 5)})
-        with self.accepted() as f:
+        with self.accepted(**{"nodes/x": None, "nodes/x_indptr": np.array([0, 2, 2, 3, 4]),
+                              "nodes/x_indices": np.array([4, 1, 0, 2], np.int32),
+                              "nodes/x_data": np.array([1, 2, 3, 4], np.float32),
+                              "columns": lambda f, _: f["nodes"].attrs.__setitem__("x_cols", 5)}) as f:
             self.assertEqual(int(f["nodes"].attrs["x_cols"]), 5)
-            np.testing.assert_array_equal(f["nodes/x_indices"], [1, 4, 0, 2])
-            np.testing.assert_array_equal(f["nodes/x_data"], [2, 1, 3, 4])
+            self.holds(f, {"nodes/x_indices": [1, 4, 0, 2], "nodes/x_data": [2, 1, 3, 4]})
             self.assertEqual(f["nodes/x_indptr"].dtype, "int64")
 
     def names(self, group, names):
@@ -98,8 +81,7 @@ class Files(unittest.TestCase):
 
     def test_names_of_classes(self):
         named = self.names("nodes", ["Žluťoučký, \"kůň\"", "b\nc"])
-        self.write(**named)
-        with self.accepted() as f:
+        with self.accepted(**named) as f:
             for path, values in named.items():
                 np.testing.assert_array_equal(f[path], values)
             self.assertEqual((f["nodes/class_names"].dtype, f["nodes/class_names_offsets"].dtype), (np.uint8, np.int64))
@@ -112,13 +94,11 @@ class Files(unittest.TestCase):
         # Columns of several labels, and classes of graphs, have names too.
         task = lambda name: lambda f, _: f.attrs.__setitem__("task", name)
         bits = {"nodes/y": np.array([[1, 0, 0], [0, 1, 1], [1, 1, 1], [0, 0, 1]], np.uint8), "classes": lambda f, _: f.attrs.pop("num_classes")}
-        self.write(task=task("node_multilabel"), **bits, **self.names("nodes", "abc"))
-        with self.accepted() as f:
+        with self.accepted(task=task("node_multilabel"), **bits, **self.names("nodes", "abc")) as f:
             self.assertEqual(f["nodes/class_names"][...].tobytes(), b"abc")
         graphs = {"graphs/offsets": np.array([0, 3, 3, 4]), "graphs/y": np.array([0, 1, 1]), "edges/src": np.array([1, 2]),
                   "edges/dst": np.array([0, 1]), "splits/train": np.array([0]), "splits/val": np.array([1]), "splits/test": np.array([2])}
-        self.write(task=task("graph_class"), **graphs, **self.names("graphs", ["x", "yz"]))
-        with self.accepted() as f:
+        with self.accepted(task=task("graph_class"), **graphs, **self.names("graphs", ["x", "yz"])) as f:
             self.assertEqual(f["graphs/class_names"][...].tobytes(), b"xyz")
             self.assertNotIn("nodes/class_names", f)
 
@@ -126,22 +106,19 @@ class Files(unittest.TestCase):
         for names, message in ((["a"], "nodes/class_names_offsets: shape [2], expected [3] integers"),
                                (["a", b"caf\xe9"], 'nodes/class_names: class 1: "caf\\xe9", expected UTF-8'),
                                (["a", "a"], 'nodes/class_names: class 1: "a", as class 0, expected distinct names')):
-            self.write(**self.names("nodes", names))
-            self.refused(message)
+            self.refused(message, **self.names("nodes", names))
         for offsets, message in (([0, 2, 1], "falls from 2 to 1 at position 2, expected ascending numbers"),
                                  ([1, 1, 2], "starts with 1, expected 0"),
                                  ([0, 1, 3], "ends with 3, expected 2, the length of nodes/class_names")):
-            self.write(**self.names("nodes", "ab") | {"nodes/class_names_offsets": np.array(offsets)})
-            self.refused(f"nodes/class_names_offsets: {message}")
-        self.write(**{"nodes/class_names": np.array([97, 98], np.uint8)})
-        self.refused("nodes/class_names_offsets: missing")
+            self.refused(f"nodes/class_names_offsets: {message}", **self.names("nodes", "ab") | {"nodes/class_names_offsets": np.array(offsets)})
+        self.refused("nodes/class_names_offsets: missing", **{"nodes/class_names": np.array([97, 98], np.uint8)})
 
     def test_real_files_come_through_unchanged(self):
         for name in ("cora", "citeseer", "citeseer_full", "minesweeper", "tolokers"):
-            path = DATA / f"{name}.h5"
-            if not path.exists():
-                print(f"skipped: no {path} (set ADJOINT_TEST_DATA)")
+            found = have_data(f"{name}.h5")
+            if found is None:
                 continue
+            path = found[0]
             self.given = path
             with self.accepted() as f, h5py.File(path) as g:
                 def same(key, item):
@@ -156,8 +133,7 @@ class Files(unittest.TestCase):
     def test_strings_of_every_kind(self):
         for value in ("adjoint.graph", np.bytes_("adjoint.graph"), np.array(["adjoint.graph"], dtype=h5py.string_dtype()),
                       np.array(b"adjoint.graph", dtype="S40")):
-            self.write(format=lambda f, _: f.attrs.__setitem__("format", value))
-            self.accepted().close()
+            self.accepted(format=lambda f, _: f.attrs.__setitem__("format", value)).close()
 
         def padded(f, _):
             kind = h5py.h5t.C_S1.copy()
@@ -165,47 +141,38 @@ class Files(unittest.TestCase):
             kind.set_strpad(h5py.h5t.STR_SPACEPAD)
             attribute = h5py.h5a.create(f.id, b"format", kind, h5py.h5s.create(h5py.h5s.SCALAR))
             attribute.write(np.array(b"adjoint.graph       ", "S20"), kind)
-        self.write(padded=lambda f, _: (f.attrs.__delitem__("format"), padded(f, _)))
-        self.accepted().close()
+        self.accepted(padded=lambda f, _: (f.attrs.__delitem__("format"), padded(f, _))).close()
 
     def test_unsigned_numbers_keep_their_upper_half(self):
-        self.write(**{"edges/src": np.array([1, 3_000_000_000, 0, 3, 3], np.uint32)})
-        self.refused("edges/src: 3000000000 at position 1, expected 0 to 3")
-        self.write(**{"nodes/y": np.array([0, 4_294_967_295, 1, 0], np.uint32)})
-        self.refused("nodes/y: 4294967295 at position 1, expected -1 to 1")
+        self.refused("edges/src: 3000000000 at position 1, expected 0 to 3", **{"edges/src": np.array([1, 3_000_000_000, 0, 3, 3], np.uint32)})
+        self.refused("nodes/y: 4294967295 at position 1, expected -1 to 1", **{"nodes/y": np.array([0, 4_294_967_295, 1, 0], np.uint32)})
 
     def test_numbers_of_every_width(self):
         for kind in ("i1", "u1", ">i2", "u4", "<i8", ">u8"):
-            self.write(count=lambda f, _: f.attrs.__setitem__("num_nodes", np.array(4, kind)),
-                       **{"edges/src": np.array([1, 2, 0, 3, 3], kind) if kind != "u1" else np.array([1, 2, 0, 3, 3], "u2")})
-            self.accepted().close()
+            self.accepted(count=lambda f, _: f.attrs.__setitem__("num_nodes", np.array(4, kind)),
+                          **{"edges/src": np.array([1, 2, 0, 3, 3], kind) if kind != "u1" else np.array([1, 2, 0, 3, 3], "u2")}).close()
         for kind in (">f4", "<f2"):
-            self.write(**{"nodes/x": np.ones((4, 3), kind)})
-            with self.accepted() as f:
+            with self.accepted(**{"nodes/x": np.ones((4, 3), kind)}) as f:
                 np.testing.assert_array_equal(f["nodes/x"], np.ones((4, 3)))
 
     def test_layouts_and_filters(self):
         x = np.random.default_rng(0).random((4, 1000), np.float32)
         for options in ({"chunks": (1, 10)}, {"compression": "gzip", "shuffle": True, "chunks": (3, 64)},
                         {"fletcher32": True, "chunks": True}, {"maxshape": (None, None)}):
-            self.write(**{"nodes/x": lambda f, path: f.create_dataset(path, data=x, **options)})
-            with self.accepted() as f:
+            with self.accepted(**{"nodes/x": lambda f, path: f.create_dataset(path, data=x, **options)}) as f:
                 np.testing.assert_array_equal(f["nodes/x"], x)
 
     def test_other_things_in_the_file_are_left_alone(self):
-        self.write(notes=np.array(["a", "b"], dtype=h5py.string_dtype()),
-                   **{"nodes/names": np.array(["a", "b", "c", "d"], dtype=h5py.string_dtype()),
-                      "nodes/inner": lambda f, path: f.__setitem__("nodes/inner/loop", f["nodes"]),
-                      "link": lambda f, path: f.__setitem__(path, h5py.ExternalLink("/etc/passwd", "/")),
-                      "type": lambda f, path: f.__setitem__(path, np.dtype("f8"))})
-        self.accepted().close()
+        self.accepted(notes=np.array(["a", "b"], dtype=h5py.string_dtype()),
+                      **{"nodes/names": np.array(["a", "b", "c", "d"], dtype=h5py.string_dtype()),
+                         "nodes/inner": lambda f, path: f.__setitem__("nodes/inner/loop", f["nodes"]),
+                         "link": lambda f, path: f.__setitem__(path, h5py.ExternalLink("/etc/passwd", "/")),
+                         "type": lambda f, path: f.__setitem__(path, np.dtype("f8"))}).close()
 
     def test_soft_links_are_followed_and_outside_links_are_not(self):
-        self.write(labels=np.array([1, 1, 0, 0], np.int32),
-                   **{"nodes/y": lambda f, path: f.__setitem__(path, h5py.SoftLink("/labels"))})
-        with self.accepted() as f:
+        with self.accepted(labels=np.array([1, 1, 0, 0], np.int32),
+                           **{"nodes/y": lambda f, path: f.__setitem__(path, h5py.SoftLink("/labels"))}) as f:
             np.testing.assert_array_equal(f["nodes/y"], [1, 1, 0, 0])
-        self.out.unlink()
         self.write(**{"nodes/y": lambda f, path: f.__setitem__(path, h5py.ExternalLink(str(self.folder / "other.h5"), "/y"))})
         self.refused("nodes/y: a link to another file, expected values in this one")
         self.write(**{"nodes/y": lambda f, path: f.__setitem__(path, h5py.SoftLink("/nowhere"))})
@@ -222,20 +189,18 @@ class Files(unittest.TestCase):
         result = self.copy()
         self.assertEqual(result.returncode, 1)
         self.assertIn("nodes/y: a link that leads nowhere in this file", result.stderr)
-        self.write(**{"splits": lambda f, path: f.__setitem__("more", outside)})
-        self.accepted().close()
+        self.accepted(**{"splits": lambda f, path: f.__setitem__("more", outside)}).close()
 
     def test_extra_objects_within_the_groups_are_left_alone(self):
         (self.folder / "raw").write_bytes(b"\0" * 64)
-        self.write(**{"nodes/packed": lambda f, path: f.create_dataset(path, data=np.ones(9), compression="lzf"),
-                      "nodes/gone": lambda f, path: f.__setitem__(path, h5py.SoftLink("/nowhere")),
-                      "edges/outside": lambda f, path: f.__setitem__(path, h5py.ExternalLink("none.h5", "/")),
-                      "edges/raw": lambda f, path: f.create_dataset(path, (4,), "i4", external=[(str(self.folder / "raw"), 0, 64)]),
-                      "splits/notes": np.array(["a"], dtype=h5py.string_dtype()),
-                      "splits/other/train": lambda f, path: f.create_dataset(path, data=np.ones(9), compression="lzf"),
-                      "splits/huge": lambda f, path: f.create_dataset(path, (2**40,), "f4", chunks=(2**20,)),
-                      "nodes/many": lambda f, path: [f.create_group(f"{path}/{k}") for k in range(3000)]})
-        self.accepted().close()
+        self.accepted(**{"nodes/packed": lambda f, path: f.create_dataset(path, data=np.ones(9), compression="lzf"),
+                         "nodes/gone": lambda f, path: f.__setitem__(path, h5py.SoftLink("/nowhere")),
+                         "edges/outside": lambda f, path: f.__setitem__(path, h5py.ExternalLink("none.h5", "/")),
+                         "edges/raw": lambda f, path: f.create_dataset(path, (4,), "i4", external=[(str(self.folder / "raw"), 0, 64)]),
+                         "splits/notes": np.array(["a"], dtype=h5py.string_dtype()),
+                         "splits/other/train": lambda f, path: f.create_dataset(path, data=np.ones(9), compression="lzf"),
+                         "splits/huge": lambda f, path: f.create_dataset(path, (2**40,), "f4", chunks=(2**20,)),
+                         "nodes/many": lambda f, path: [f.create_group(f"{path}/{k}") for k in range(3000)]}).close()
 
     def test_many_attributes(self):
         def many(f, _):
@@ -245,27 +210,17 @@ class Files(unittest.TestCase):
             with h5py.File(self.given, "w", libver="latest", track_order=True) as f:
                 if late:
                     many(f, None)
-            self.write(many=many)
-            self.accepted().close()
+            self.accepted(many=many).close()
 
     def test_masks_and_labels_of_every_width(self):
-        self.write(**{"splits/train": np.array([True, True, False, False]), "splits/val": np.array([False, False, True, False]),
-                      "splits/test": np.array([3], "u2"), "nodes/y": np.array([0, 1, 1, 0], "i1"),
-                      "nodes/x": np.arange(12, dtype=">f8").reshape(4, 3)})
-        with self.accepted() as f:
-            np.testing.assert_array_equal(f["splits/train"], [0, 1])
-            np.testing.assert_array_equal(f["splits/val"], [2])
-            np.testing.assert_array_equal(f["nodes/y"], [0, 1, 1, 0])
-            np.testing.assert_array_equal(f["nodes/x"], np.arange(12).reshape(4, 3))
-        self.out.unlink()
-        self.write(**{"splits/train": np.array([True, True, False])})
-        self.refused("splits/train: shape [3], expected [4] uint8")
-        self.write(**{"splits/train": np.array([False] * 4)})
-        self.refused("splits/train: empty, expected at least one index")
-        self.write(**{"nodes/y": np.array([0, -1, 1, 0], np.int64)})
-        self.refused("splits/train: index 1 at position 1 has no label")
-        self.write(**{"nodes/y": np.array([0, -1, 1, 0], np.int64), "splits/train": np.array([0])})
-        self.accepted().close()
+        with self.accepted(**{"splits/train": np.array([True, True, False, False]), "splits/val": np.array([False, False, True, False]),
+                              "splits/test": np.array([3], "u2"), "nodes/y": np.array([0, 1, 1, 0], "i1"),
+                              "nodes/x": np.arange(12, dtype=">f8").reshape(4, 3)}) as f:
+            self.holds(f, {"splits/train": [0, 1], "splits/val": [2], "nodes/y": [0, 1, 1, 0], "nodes/x": np.arange(12).reshape(4, 3)})
+        self.refused("splits/train: shape [3], expected [4] uint8", **{"splits/train": np.array([True, True, False])})
+        self.refused("splits/train: empty, expected at least one index", **{"splits/train": np.array([False] * 4)})
+        self.refused("splits/train: index 1 at position 1 has no label", **{"nodes/y": np.array([0, -1, 1, 0], np.int64)})
+        self.accepted(**{"nodes/y": np.array([0, -1, 1, 0], np.int64), "splits/train": np.array([0])}).close()
 
     def test_values_that_were_never_written(self):
         self.write(**{"nodes/x": lambda f, path: f.create_dataset(path, (4, 2**24), "f4", fillvalue=1)})
@@ -284,24 +239,19 @@ class Files(unittest.TestCase):
         self.assertIn("the same values under many names", result.stderr)
 
     def test_a_million_nodes_of_nothing(self):
-        self.write(count=lambda f, _: f.attrs.__setitem__("num_nodes", 300_000_000))
-        self.refused("nodes/x: shape [4, 3], expected 300000000 rows")
+        self.refused("nodes/x: shape [4, 3], expected 300000000 rows", count=lambda f, _: f.attrs.__setitem__("num_nodes", 300_000_000))
 
     def test_types_that_are_no_numbers(self):
         for value, name in ((np.array(["a"] * 4, dtype=h5py.string_dtype()), "string"),
                             (np.zeros(4, [("a", "i4"), ("b", "f4")]), "compound"),
                             (np.zeros(4, bool), "bool"), (np.zeros(4, "c8"), "compound"),
                             (np.zeros(4, "f4"), "float32"), (np.zeros(4, "f8"), "float64")):
-            self.write(**{"nodes/y": value})
-            self.refused(f"nodes/y: {name} [4], expected integers")
-        self.write(**{"nodes/x": np.zeros((4, 3), "i4")})
-        self.refused("nodes/x: int32 [4, 3], expected floating numbers")
-        self.write(**{"nodes/y": lambda f, path: f.create_group(path)})
-        self.refused("nodes/y: a group, expected a dataset")
+            self.refused(f"nodes/y: {name} [4], expected integers", **{"nodes/y": value})
+        self.refused("nodes/x: int32 [4, 3], expected floating numbers", **{"nodes/x": np.zeros((4, 3), "i4")})
+        self.refused("nodes/y: a group, expected a dataset", **{"nodes/y": lambda f, path: f.create_group(path)})
         self.write(**{"nodes/y": h5py.Empty("i4")})
         self.assertEqual(self.copy().returncode, 1)
-        self.write(**{"edges/src": np.array([1, 2, 0, 3, 2**64 - 1], "u8")})
-        self.refused("edges/src: 9223372036854775807 at position 4, expected 0 to 3")
+        self.refused("edges/src: 9223372036854775807 at position 4, expected 0 to 3", **{"edges/src": np.array([1, 2, 0, 3, 2**64 - 1], "u8")})
 
     def test_more_claimed_than_there_is(self):
         self.write(**{"nodes/x": lambda f, path: f.create_dataset(path, (4, 2**38), "f4", chunks=(1, 2**20))})
@@ -323,8 +273,7 @@ class Files(unittest.TestCase):
             layout[:] = h5py.VirtualSource(str(self.folder / "other.h5"), "y", (4,))
             f.create_virtual_dataset(path, layout)
 
-        self.write(**{"nodes/y": virtual})
-        self.refused("nodes/y: its values are in other files, expected in this one")
+        self.refused("nodes/y: its values are in other files, expected in this one", **{"nodes/y": virtual})
 
     def test_unknown_filter(self):
         self.write(**{"nodes/x": lambda f, path: f.create_dataset(path, data=np.ones((4, 3), np.float32), compression="lzf")})

@@ -2,6 +2,7 @@
 #include <adjoint/data/loader/loader.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <set>
 
@@ -13,12 +14,10 @@ namespace {
 using Batch = std::vector<int64_t>;
 
 /// Of 0 to 22: the items of a batch, then its draw.
-Loader<Batch> numbers(const LoaderOptions& options, bool even = false) {
-  std::vector<int32_t> all(23);
-  std::iota(all.begin(), all.end(), 0);
+Loader<Batch> numbers(const LoaderOptions& options, bool even = false, int64_t count = 23) {
   return {{.loader = "own loader",
            .things = "numbers",
-           .items = Tensor::from(all),
+           .items = every(count),
            .device = Device::cpu(),
            .batch_size = 4,
            .even = even},
@@ -39,7 +38,7 @@ Batch items_of(const std::vector<Batch>& all) {
 
 }  // namespace
 
-TEST_CASE("a loader of one's own has the same batches for all workers and threads") {
+TEST_CASE("a user's loader has the same batches for all workers and threads") {
   for (const LoaderOptions& options :
        {LoaderOptions{.shuffle = true, .seed = 7}, {.steps = 6, .seed = 7}, {.batch_size = 3, .seed = 7}}) {
     const auto make = [&](int workers) {
@@ -51,7 +50,7 @@ TEST_CASE("a loader of one's own has the same batches for all workers and thread
   }
 }
 
-TEST_CASE("batches are those that trainings of before had") {
+TEST_CASE("batches are those of earlier versions") {
   const Batch shuffled = numbers({.shuffle = true, .seed = 7}).batch(2, 1);
   CHECK(Batch(shuffled.begin(), shuffled.end() - 1) == Batch{13, 12, 5, 17});
   CHECK(static_cast<uint64_t>(shuffled.back()) == 9944573069087165545u);
@@ -78,13 +77,21 @@ TEST_CASE("an epoch goes over every item once, in order or not, or draws them an
   for (const Batch& drawn : batches(numbers({.batch_size = 9, .steps = 5}), 0))
     CHECK(std::set<int64_t>(drawn.begin(), drawn.end() - 1).size() == 9);
   CHECK(batches(numbers({.batch_size = 50, .steps = 5}), 0).front().size() == 24);
+  for (const bool even : {false, true})
+    for (const int64_t size : {int64_t{23}, std::numeric_limits<int64_t>::max()}) {
+      CHECK(numbers({.batch_size = size}, even).size() == 1);
+      CHECK(batches(numbers({.batch_size = size}, even), 0).front().size() == 24);
+    }
+  CHECK(numbers({.batch_size = 23, .drop_last = true}).size() == 1);
+  for (const LoaderOptions& options : {LoaderOptions{}, {.shuffle = true}, {.batch_size = 24}, {.steps = 4}})
+    CHECK(batches(numbers(options, false, 0), 0).empty());
   // Dealt evenly: 23 in batches of 6 at most.
   for (const Batch& dealt : batches(numbers({.batch_size = 6}, true), 0))
     CHECK((dealt.size() == 6 || dealt.size() == 7));
 }
 
-TEST_CASE("what all loaders refuse") {
-  const auto refused = [](const LoaderOptions& options, const char* part, bool even = false) {
+TEST_CASE("refusals of all loaders") {
+  const auto refused = [](const LoaderOptions& options, const std::string& part, bool even = false) {
     return mentions(error_of([&] { (void)numbers(options, even); }), part);
   };
   CHECK(refused({.batch_size = -1}, "own loader: a batch size of -1"));
@@ -94,7 +101,9 @@ TEST_CASE("what all loaders refuse") {
   CHECK(refused({.depth = -1}, "depth of -1"));
   CHECK(refused({.derive = [](const Graph&) {}}, "derives of a graph"));
   CHECK(refused({.drop_last = true}, "numbers are dealt evenly", true));
-  CHECK(refused({.batch_size = 24, .drop_last = true}, "nothing is left of 23 numbers in batches of 24"));
+  for (const int64_t size : {int64_t{24}, std::numeric_limits<int64_t>::max()})
+    CHECK(refused({.batch_size = size, .drop_last = true},
+                  fmt::format("nothing is left of 23 numbers in batches of {}", size)));
   CHECK_THROWS_WITH_AS((void)numbers({}).epoch(-1), "own loader: epoch -1, expected 0 or more", Error);
   CHECK_THROWS_WITH_AS((void)numbers({}).batch(0, 6), "own loader: batch 6, expected 0 to 5", Error);
 }

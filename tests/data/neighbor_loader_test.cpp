@@ -1,20 +1,13 @@
 #include "subgraph_batches.h"
 
 #include <algorithm>
-#include <limits>
-#include <numeric>
-#include <set>
 
 using namespace adj;
 using namespace adj::test;
 
 namespace {
 
-Tensor every(const Dataset& data) {
-  std::vector<int32_t> all(static_cast<size_t>(data.num_nodes()));
-  std::iota(all.begin(), all.end(), 0);
-  return Tensor::from(all, data.device());
-}
+Tensor every(const Dataset& data) { return adj::test::every(data.num_nodes(), data.device()); }
 
 NeighborLoaderOptions few(int workers = 0) {
   return {.sampling = {.fanouts = {4, 3}},
@@ -23,24 +16,13 @@ NeighborLoaderOptions few(int workers = 0) {
 
 bool same(const std::vector<NeighborBatch>& a, const std::vector<NeighborBatch>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& p, const auto& q) {
-    if (!same_bits(p.seeds, q.seeds) || !same_bits(p.y, q.y) || p.blocks.size() != q.blocks.size() ||
-        !same_bits(p.x.to_dense(), q.x.to_dense()))
-      return false;
-    for (size_t l = 0; l < p.blocks.size(); ++l) {
-      const Csr &s = p.blocks[l].relation().csr(), &t = q.blocks[l].relation().csr();
-      if (!same_bits(s.offsets, t.offsets) || !same_bits(s.indices, t.indices) ||
-          !same_bits(p.blocks[l].src_nodes(), q.blocks[l].src_nodes()))
-        return false;
-    }
-    return true;
+    return same_bits(p.seeds, q.seeds) && same_bits(p.y, q.y) && same_blocks(p.blocks, q.blocks) &&
+           same_bits(p.x.to_dense(), q.x.to_dense());
   });
 }
 
 std::vector<int32_t> seeds_of(const std::vector<NeighborBatch>& all) {
-  std::vector<int32_t> seeds;
-  for (const auto& batch : all)
-    for (const int32_t i : batch.seeds.to_vector<int32_t>()) seeds.push_back(i);
-  return seeds;
+  return numbers_of(all, &NeighborBatch::seeds);
 }
 
 /// Two layers over relations, without dropout.
@@ -55,7 +37,7 @@ struct Sage : nn::Module {
 
 }  // namespace
 
-TEST_CASE("every seed stands in one batch of an epoch, with its own features and labels") {
+TEST_CASE("every seed is in one batch of an epoch, with its own features and labels") {
   for (Device device : devices())
     for (bool sparse : {false, true}) {
       const Dataset data = small_citations(sparse).to(device);
@@ -88,7 +70,7 @@ TEST_CASE("every seed stands in one batch of an epoch, with its own features and
     }
 }
 
-TEST_CASE("an epoch has the same batches for all workers and threads, and whatever came before") {
+TEST_CASE("an epoch has the same batches for all workers and threads, also after other epochs") {
   for (Device device : devices()) {
     const Dataset data = small_citations().to(device);
     const auto make = [&](int workers) { return NeighborLoader(data, every(data), few(workers)); };
@@ -104,28 +86,10 @@ TEST_CASE("an epoch has the same batches for all workers and threads, and whatev
   }
 }
 
-TEST_CASE("the last batch is smaller, or left out") {
-  const Dataset data = small_citations();
-  NeighborLoaderOptions options = few();
-  CHECK(NeighborLoader(data, every(data), options).size() == 9);
-  CHECK(batches(NeighborLoader(data, every(data), options), 0).back().size() == 300 - 8 * 37);
-  options.loading.drop_last = true;
-  CHECK(NeighborLoader(data, every(data), options).size() == 8);
-  CHECK(seeds_of(batches(NeighborLoader(data, every(data), options), 0)).size() == 8 * 37);
-  options.loading.batch_size = 301;
-  CHECK_THROWS_WITH_AS(
-      NeighborLoader(data, every(data), options),
-      "neighbor loader: without the last batch nothing is left of 300 seeds in batches of 301", Error);
-  options.loading.drop_last = false;
-  CHECK(batches(NeighborLoader(data, every(data), options), 0).size() == 1);
-  const Tensor none = Tensor::empty({0}, DType::i32);
-  CHECK(batches(NeighborLoader(data, none, options), 0).empty());
-}
-
 TEST_CASE("labels of several columns, none, and seeds of 64 bits") {
   const Dataset data = small_citations();
   const Tensor y = random_tensor({300, 4});
-  const auto seeds = Tensor::from(std::vector<int64_t>{250, 3, 17});
+  const Tensor seeds = ids({250, 3, 17});
   NeighborLoaderOptions options = few();
   options.loading.shuffle = false;
   const NeighborBatch batch = NeighborLoader(data.graph, data.x, y, seeds, options).batch(0, 0);
@@ -134,18 +98,10 @@ TEST_CASE("labels of several columns, none, and seeds of 64 bits") {
   CHECK_FALSE(NeighborLoader(data.graph, data.x, {}, seeds, options).batch(0, 0).y);
 }
 
-TEST_CASE("who stops early, and what workers throw") {
+TEST_CASE("stopping early, and errors of workers") {
   const Dataset data = small_citations();
-  struct Failing : FeatureStore {
-    int64_t rows() const override { return 300; }
-    int64_t cols() const override { return 1; }
-    bool is_sparse() const override { return false; }
-    Features gather(const Tensor& nodes, Device) const override {
-      for (const int32_t i : nodes.rows(0, 37).to_vector<int32_t>())
-        if (i == 100) fail("no features of node 100");
-      return Features(Tensor::zeros({nodes.numel(), 1}));
-    }
-  };
+  const Tensor none = Tensor::empty({0}, DType::i32);
+  const Graph bare = Graph::from_coo(300, none, none);  // so that batches are of their seeds alone
   for (int workers : {0, 1, 3}) {
     int64_t taken = 0;
     for (const NeighborBatch& batch : NeighborLoader(data, every(data), few(workers)).epoch(1))
@@ -153,7 +109,7 @@ TEST_CASE("who stops early, and what workers throw") {
     CHECK(taken == 2);
     NeighborLoaderOptions options = few(workers);
     options.loading.shuffle = false;
-    const NeighborLoader loader(data.graph, std::make_shared<Failing>(), {}, every(data), options);
+    const NeighborLoader loader(bare, std::make_shared<BadStore>(300, 1, 100), {}, every(data), options);
     taken = 0;
     const auto iterate = [&] {
       for (const NeighborBatch& batch : loader.epoch(0)) taken += batch.size();
@@ -163,83 +119,53 @@ TEST_CASE("who stops early, and what workers throw") {
   }
 }
 
-TEST_CASE("a source of one's own that gives other rows than it was asked for") {
-  struct Short : FeatureStore {
-    int64_t rows() const override { return 300; }
-    int64_t cols() const override { return 2; }
-    bool is_sparse() const override { return false; }
-    Features gather(const Tensor& nodes, Device device) const override {
-      return Features(Tensor::zeros({nodes.numel() - 1, 2}, DType::f32, device));
-    }
-  };
+TEST_CASE("a user's feature source that gives too few rows") {
   const Dataset data = small_citations();
   for (int workers : {0, 2}) {
-    NeighborLoaderOptions options = few();
-    options.loading.workers = workers;
-    const NeighborLoader loader(data.graph, std::make_shared<Short>(), data.y, data.train, options);
+    const NeighborLoader loader(data.graph, std::make_shared<BadStore>(300, 2, -1), data.y, data.train,
+                                few(workers));
     CHECK_THROWS_WITH_AS((void)loader.epoch(0).next(),
                          doctest::Contains("neighbor loader: a feature source gave"), Error);
   }
 }
 
-TEST_CASE("a batch larger than all seeds holds them all") {
+TEST_CASE("refusals of the neighbor loader") {
   const Dataset data = small_citations();
-  for (bool drop_last : {false, true})
-    for (int64_t batch_size : {data.train.numel(), std::numeric_limits<int64_t>::max()}) {
-      NeighborLoaderOptions options = few();
-      options.loading.batch_size = batch_size;
-      options.loading.drop_last = drop_last;
-      if (drop_last && batch_size > data.train.numel()) {
-        CHECK_THROWS_AS(NeighborLoader(data, data.train, options), Error);
-        continue;
-      }
-      const NeighborLoader loader(data, data.train, options);
-      CHECK(loader.size() == 1);
-      CHECK(loader.batch(0, 0).size() == data.train.numel());
-    }
-}
-
-TEST_CASE("what a loader refuses") {
-  const Dataset data = small_citations();
-  const auto seeds = [](const std::vector<int64_t>& ids) { return Tensor::from(ids); };
   const auto refused = [&](const Tensor& of, NeighborLoaderOptions options, const char* part) {
     return mentions(error_of([&] { (void)NeighborLoader(data, of, std::move(options)).epoch(0); }), part);
   };
   CHECK(refused({}, few(), "seeds are"));
   CHECK(refused(Tensor::zeros({3}), few(), "seeds are"));
   CHECK(refused(Tensor::zeros({3, 1}, DType::i32), few(), "seeds are"));
-  CHECK(refused(seeds({1, 300}), few(), "seeds[1] is 300, expected 0 to 299"));
-  CHECK(refused(seeds({-1}), few(), "seeds[0] is -1"));
-  CHECK(refused(seeds({int64_t{1} << 32}), few(), "seeds[0] is 4294967296"));
-  CHECK(refused(seeds({5, 6, 5}), few(), "seeds[2] is 5, which stands there before"));
+  CHECK(refused(ids({1, 300}), few(), "seeds[1] is 300, expected 0 to 299"));
+  CHECK(refused(ids({-1}), few(), "seeds[0] is -1"));
+  CHECK(refused(ids({int64_t{1} << 32}), few(), "seeds[0] is 4294967296"));
+  CHECK(refused(ids({5, 6, 5}), few(), "seeds[2] is 5, which stands there before"));
   const auto with = [](auto&& change) {
     NeighborLoaderOptions options = few();
     change(options);
     return options;
   };
-  CHECK(refused(seeds({1}), with([](auto& o) { o.loading.batch_size = -1; }), "batch size of -1"));
-  CHECK(refused(seeds({1}), with([](auto& o) { o.loading.steps = -1; }), "-1 steps"));
-  CHECK(refused(seeds({1}), with([](auto& o) { o.loading.derive = [](const Graph&) {}; }),
-                "derives of a graph"));
-  CHECK(refused(seeds({1}), with([](auto& o) { o.loading.workers = -1; }), "-1 workers"));
-  CHECK(refused(seeds({1}), with([](auto& o) { o.loading.depth = -1; }), "depth of -1"));
-  CHECK_THROWS_WITH_AS(NeighborLoader(data, seeds({1}), with([](auto& o) { o.loading.workers = 100000; })),
+  check_options_refused([&](const auto& change) {
+    return NeighborLoader(data, ids({1}), with([&](auto& o) { change(o.loading); }));
+  });
+  CHECK(refused(ids({1}), with([](auto& o) { o.loading.steps = -1; }), "-1 steps"));
+  CHECK(
+      refused(ids({1}), with([](auto& o) { o.loading.derive = [](const Graph&) {}; }), "derives of a graph"));
+  CHECK_THROWS_WITH_AS(NeighborLoader(data, ids({1}), with([](auto& o) { o.loading.workers = 100000; })),
                        "neighbor loader: 100000 workers and a depth of 0, expected 0 to 1024 and 0 or more",
                        Error);
   Dataset bare = data;
   bare.x = {};
-  CHECK_THROWS_WITH_AS(NeighborLoader(bare, seeds({1}), few()),
+  CHECK_THROWS_WITH_AS(NeighborLoader(bare, ids({1}), few()),
                        fmt::format("neighbor loader: dataset '{}' has no features", data.name).c_str(),
                        Error);
-  CHECK_THROWS_AS(NeighborLoader(Dataset{}, seeds({1}), few()), Error);
-  CHECK_THROWS_AS(NeighborLoader(data, seeds({1}), with([](auto& o) { o.sampling.fanouts = {}; })), Error);
-  CHECK_THROWS_AS(NeighborLoader(data, seeds({1}), with([](auto& o) { o.sampling.fanouts = {0}; })), Error);
-  CHECK_THROWS_AS(NeighborLoader(data.graph, Features(), {}, seeds({1}), few()), Error);
-  CHECK_THROWS_AS(NeighborLoader(data.graph, Features(Tensor::zeros({299, 2})), {}, seeds({1}), few()),
-                  Error);
-  CHECK_THROWS_AS(NeighborLoader(data.graph, data.x, Tensor::zeros({299}), seeds({1}), few()), Error);
-  CHECK_THROWS_AS((void)NeighborLoader(data, seeds({1}), few()).epoch(-1), Error);
-  CHECK_THROWS_AS((void)NeighborLoader(data, seeds({1}), few()).batch(0, 1), Error);
+  CHECK_THROWS_AS(NeighborLoader(Dataset{}, ids({1}), few()), Error);
+  CHECK_THROWS_AS(NeighborLoader(data, ids({1}), with([](auto& o) { o.sampling.fanouts = {}; })), Error);
+  CHECK_THROWS_AS(NeighborLoader(data, ids({1}), with([](auto& o) { o.sampling.fanouts = {0}; })), Error);
+  CHECK_THROWS_AS(NeighborLoader(data.graph, Features(), {}, ids({1}), few()), Error);
+  CHECK_THROWS_AS(NeighborLoader(data.graph, Features(Tensor::zeros({299, 2})), {}, ids({1}), few()), Error);
+  CHECK_THROWS_AS(NeighborLoader(data.graph, data.x, Tensor::zeros({299}), ids({1}), few()), Error);
 }
 
 TEST_CASE("with all neighbours a step has the gradient of the whole graph") {
@@ -249,9 +175,7 @@ TEST_CASE("with all neighbours a step has the gradient of the whole graph") {
     nn::Model<Sage> model(20, 3);
     model.to(device);
     cross_entropy(model(data.graph, Var(data.x.dense())), data.y, data.train).backward();
-    std::vector<Tensor> expected;
-    for (const Var& parameter : model.parameters()) expected.push_back(parameter.grad().clone());
-    model.zero_grad();
+    const std::vector<Tensor> expected = take_gradients(model);
     NeighborLoaderOptions options = few(2);
     options.sampling.fanouts = {-1, -1};
     const NeighborLoader loader(data, data.train, options);
@@ -261,13 +185,11 @@ TEST_CASE("with all neighbours a step has the gradient of the whole graph") {
       const double share = static_cast<double>(batch.size()) / static_cast<double>(loader.num_seeds());
       (cross_entropy(h, batch.y) * share).backward();  // gradients add up
     }
-    const std::vector<Var> parameters = model.parameters();
-    for (size_t p = 0; p < parameters.size(); ++p)
-      CHECK(close_to_scale(parameters[p].grad(), expected[p], 1e-4));
+    check_gradients_are(model, expected, 1e-4);
   }
 }
 
-TEST_CASE("layer by layer every node is what it is in the whole graph") {
+TEST_CASE("inference layer by layer equals that of the whole graph") {
   const NoGrad no_grad;
   for (Device device : devices())
     for (bool sparse : {false, true}) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What `convert npz` and `convert graphland` make of files in every layout, held against numpy and, where they can
-be imported, against the readers of PyG and DGL.
+"""Compares `convert npz` and `convert graphland`, for files in every layout, with numpy and, if they can be imported,
+with the readers of PyG and DGL.
 
   npz_graphland_reference_test.py                      the test
   npz_graphland_reference_test.py peer READER … OUT    what a reader makes of a file, as .npz (run by the test)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 using namespace adj;
 using namespace adj::test;
@@ -77,7 +78,7 @@ TEST_CASE("an npz file: every type that is read, stored and deflated") {
   }
 }
 
-TEST_CASE("an npz file: half precision as numpy has it") {
+TEST_CASE("an npz file: half precision") {
   const std::vector<uint16_t> bits = {0x0000, 0x8000, 0x3c00, 0xc000, 0x7bff, 0x0001,
                                       0x03ff, 0x0400, 0x3555, 0x7c00, 0xfc00, 0x7e00};
   const Opened opened(NpzFile().add("x", npy("<f2", {12}, raw(bits))));
@@ -129,7 +130,7 @@ TEST_CASE("an npz file: arrays of more than a block come whole, in both orders")
   CHECK(opened.reader.tensor("f", DType::f32, {-1, columns}).data<float>()[columns] == 1000.0f);
 }
 
-TEST_CASE("an npz file: what is no number is refused by name, and only where it is asked for") {
+TEST_CASE("an npz file: arrays that are no numbers are refused by name, when they are read") {
   NpzFile file;
   file.add("objects", npy("|O", {3}, "\x80\x04]q.")).add("names", npy("<U2", {1}, std::string(8, 'a')));
   file.add("x", npy<int32_t>({1}, {5})).add("complex", npy("<c8", {1}, std::string(8, '\0')));
@@ -139,23 +140,20 @@ TEST_CASE("an npz file: what is no number is refused by name, and only where it 
   const NpzReader& z = opened.reader;
   CHECK(z.names() == std::vector<std::string>{"complex", "names", "objects", "quad", "x"});
   CHECK(z.tensor("x").to_vector<int32_t>() == I{5});
-  CHECK_THROWS_WITH_AS((void)z.tensor("objects"),
-                       "a.npz: objects: pickled Python objects, which are not read: they can run any code; "
-                       "expected numbers",
-                       DataError);
-  CHECK_THROWS_WITH_AS((void)z.tensor("names"), "a.npz: names: strings (<U2), expected numbers", DataError);
-  CHECK_THROWS_WITH_AS(
-      (void)z.tensor("complex"),
-      "a.npz: complex: elements of the type <c8, expected bools, integers or floats of 16, 32 "
-      "or 64 bits",
-      DataError);
-  CHECK_THROWS_AS((void)z.tensor("quad"), DataError);
-  CHECK_THROWS_WITH_AS((void)z.tensor("y"), "a.npz: y: missing, expected an array of this name", DataError);
+  const auto refused = [&](const char* name) { return error_of<DataError>([&] { (void)z.tensor(name); }); };
+  CHECK(
+      refused("objects") ==
+      "a.npz: objects: pickled Python objects, which are not read: they can run any code; expected numbers");
+  CHECK(refused("names") == "a.npz: names: strings (<U2), expected numbers");
+  CHECK(refused("complex") ==
+        "a.npz: complex: elements of the type <c8, expected bools, integers or floats of 16, 32 or 64 bits");
+  CHECK(refused("quad") != "");
+  CHECK(refused("y") == "a.npz: y: missing, expected an array of this name");
   CHECK_THROWS_WITH_AS((void)z.text("x"), "a.npz: x: [1] of the type <i4, expected one string", DataError);
   CHECK_THROWS_AS((void)z.integer("objects"), DataError);
-  CHECK(
-      error_of_header("{'descr': [('a', '<i4'), ('b', '<f8', (2,))], 'fortran_order': False, 'shape': (1,)}")
-          .find("type record") != std::string::npos);
+  CHECK(mentions(
+      error_of_header("{'descr': [('a', '<i4'), ('b', '<f8', (2,))], 'fortran_order': False, 'shape': (1,)}"),
+      "type record"));
 }
 
 TEST_CASE("an npz file: an element that does not fit is named, with its place") {
@@ -167,25 +165,22 @@ TEST_CASE("an npz file: an element that does not fit is named, with its place") 
   file.add("d", npy<int32_t>({1, 1, 1, 1, 1}, {1}));
   const Opened opened(file);
   const NpzReader& z = opened.reader;
-  CHECK_THROWS_WITH_AS((void)z.tensor("i", DType::i32, {2, 2}),
-                       "a.npz: i: 2147483648 at row 1, column 1, expected integers that int32 holds",
-                       DataError);
-  CHECK_THROWS_WITH_AS((void)z.tensor("u"),
-                       "a.npz: u: 18446744073709551615 at position 0, expected integers that int64 holds",
-                       DataError);
-  CHECK_THROWS_WITH_AS((void)z.tensor("f", DType::f32, {2}),
-                       "a.npz: f: 1e+300 at position 1, expected numbers that float32 holds", DataError);
-  CHECK_THROWS_WITH_AS((void)z.tensor("n", DType::u8, {3}),
-                       "a.npz: n: -1 at position 2, expected integers from 0 to 255", DataError);
-  CHECK_THROWS_WITH_AS((void)z.tensor("b"), "a.npz: b: 7 at position 1, expected bools, 0 or 1", DataError);
-  CHECK_THROWS_WITH_AS((void)z.tensor("t", DType::i32, {2, 2}),
-                       "a.npz: t: 1099511627776 at row 1, column 0, expected integers that int32 holds",
-                       DataError);
-  CHECK_THROWS_WITH_AS((void)z.tensor("f", DType::i32, {2}),
-                       "a.npz: f: elements of the type <f8, expected integers", DataError);
-  CHECK_THROWS_WITH_AS((void)z.tensor("i", DType::i64, {-1, 3}), "a.npz: i: shape [2, 2], expected [*, 3]",
-                       DataError);
-  CHECK_THROWS_WITH_AS((void)z.tensor("d"), "a.npz: d: 5 dimensions, expected at most 4", DataError);
+  const auto refused = [&](const char* name, std::optional<DType> as = {},
+                           std::initializer_list<int64_t> shape = {}) {
+    return error_of<DataError>([&] { (void)(as ? z.tensor(name, *as, shape) : z.tensor(name)); });
+  };
+  CHECK(refused("i", DType::i32, {2, 2}) ==
+        "a.npz: i: 2147483648 at row 1, column 1, expected integers that int32 holds");
+  CHECK(refused("u") == "a.npz: u: 18446744073709551615 at position 0, expected integers that int64 holds");
+  CHECK(refused("f", DType::f32, {2}) ==
+        "a.npz: f: 1e+300 at position 1, expected numbers that float32 holds");
+  CHECK(refused("n", DType::u8, {3}) == "a.npz: n: -1 at position 2, expected integers from 0 to 255");
+  CHECK(refused("b") == "a.npz: b: 7 at position 1, expected bools, 0 or 1");
+  CHECK(refused("t", DType::i32, {2, 2}) ==
+        "a.npz: t: 1099511627776 at row 1, column 0, expected integers that int32 holds");
+  CHECK(refused("f", DType::i32, {2}) == "a.npz: f: elements of the type <f8, expected integers");
+  CHECK(refused("i", DType::i64, {-1, 3}) == "a.npz: i: shape [2, 2], expected [*, 3]");
+  CHECK(refused("d") == "a.npz: d: 5 dimensions, expected at most 4");
   CHECK_THROWS_WITH_AS((void)z.integer("i"), "a.npz: i: shape [2, 2], expected one integer", DataError);
 }
 
@@ -202,8 +197,7 @@ TEST_CASE("an npz file: headers that are not numpy's") {
         "a.npz: x: the key 'descr' twice in the array's header");
   CHECK(with("{'descr': '<i4', 'fortran_order': False, 'shape': (0,), 'more': 1}") ==
         "a.npz: x: the key 'more' in the array's header, expected descr, fortran_order and shape");
-  CHECK(with("{'descr': '<i4', 'fortran_order': 0, 'shape': (0,)}").find("expected True or False") !=
-        std::string::npos);
+  CHECK(mentions(with("{'descr': '<i4', 'fortran_order': 0, 'shape': (0,)}"), "expected True or False"));
   for (const char* shape : {"(3)", "(-1,)", "(0,", "3", "(1.5,)", "(1,,)", "(99999999999999999999,)",
                             "(4611686018427387904, 4)", "(0, 4611686018427387904, 4)", "('a',)", "[0]"}) {
     CAPTURE(shape);
@@ -214,8 +208,7 @@ TEST_CASE("an npz file: headers that are not numpy's") {
     CAPTURE(type);
     CHECK(with(fmt::format("{{'descr': {}, 'fortran_order': False, 'shape': (0,)}}", type).c_str()) != "");
   }
-  CHECK(with("{'descr': '<i4', 'fortran_order': False, 'shape': (0,)} + 1").find("expected the end") !=
-        std::string::npos);
+  CHECK(mentions(with("{'descr': '<i4', 'fortran_order': False, 'shape': (0,)} + 1"), "expected the end"));
   std::string many;
   for (int k = 0; k < 65; ++k) many += "1,";
   CHECK(with(fmt::format("{{'descr': '|i1', 'fortran_order': False, 'shape': ({})}}", many).c_str()) ==
@@ -234,18 +227,18 @@ TEST_CASE("an npz file: sizes that do not agree, and bombs, before memory is tak
         "a.npz: x: [1000000000000] <i4 takes 4000000000000 bytes, but 4 stand in the archive");
   CHECK(error_of_array(npy("<i4", {1}, "abcdefgh")) ==
         "a.npz: x: [1] <i4 takes 4 bytes, but 8 stand in the archive");
-  CHECK(error_of_array(npy("<i4", {0}, "abcd")).find("takes 0 bytes") != std::string::npos);
+  CHECK(mentions(error_of_array(npy("<i4", {0}, "abcd")), "takes 0 bytes"));
   NpzFile file;
   file.add("x", npy("<i4", {1000000000}, std::string(4, 'a')), 8);
   file["x"].claimed = static_cast<int64_t>(file["x"].bytes.size()) - 4 + 4000000000;
-  CHECK(refused(file).find("more than there can be: damaged, or a zip bomb") != std::string::npos);
+  CHECK(mentions(refused(file), "more than there can be: damaged, or a zip bomb"));
   file["x"].method = 0;
   CHECK(refused(file) != "");
   // As many bytes as claimed could be in a stream of this size, but not as many as the file may give.
   NpzFile bomb;
   bomb.add("x", npy("|i1", {900000000}, std::string(1000000, 'a')), 8);
   bomb["x"].claimed = static_cast<int64_t>(bomb["x"].bytes.size()) - 1000000 + 900000000;
-  CHECK(refused(bomb).find("expected at most 200 times as many: a zip bomb?") != std::string::npos);
+  CHECK(mentions(refused(bomb), "expected at most 200 times as many: a zip bomb?"));
   // Of a claim that is small enough the stream is read, and is found to end.
   NpzFile shorter;
   shorter.add("x", npy("|i1", {2000000}, std::string(1000000, 'a')), 8);
@@ -277,22 +270,18 @@ TEST_CASE("an npz file: damage, encryption, other compression, a name twice") {
   CHECK(refused(file) == "a.npz: x: compressed by method 14, expected stored or deflated");
 }
 
-TEST_CASE("an npz file: what is no archive, and every way to cut one short") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "an npz file: files that are no archive, or cut off at any byte") {
   const std::string path = folder.file("a.npz");
   const auto error = [&](const std::string& bytes) -> std::string {
     std::ofstream(path, std::ios::binary) << bytes;
-    try {
+    const std::string message = error_of<DataError>([&] {
       const NpzReader z = NpzReader::open(path);
-      (void)z.tensor("x");
-      (void)z.tensor("y");
-    } catch (const DataError& e) {
-      const std::string message = e.what();
-      CHECK(message.starts_with(path));
-      CHECK(message.find('\n') == std::string::npos);
-      return message.substr(path.size() + 2);
-    }
-    return "none";
+      (void)z.tensor("x"), (void)z.tensor("y");
+    });
+    if (message.empty()) return "none";
+    CHECK(message.starts_with(path));
+    CHECK(message.find('\n') == std::string::npos);
+    return message.substr(path.size() + 2);
   };
   CHECK(error("") == "not an .npz file, it is empty");
   CHECK(error("hello") == "not an .npz file (a zip archive)");

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds `convert ogb` and `convert tu` against the readers that define these layouts, the ogb package's and PyG's, on
+"""Compares `convert ogb` and `convert tu` with the readers that define these layouts, the ogb package's and PyG's, on
 small folders in each layout. Needs ADJOINT_BIN_DIR, h5py and numpy; the readers run under the interpreter that
 ADJOINT_PYTHON_PEERS names, or this one, and what it cannot import is skipped, saying so."""
 import gzip

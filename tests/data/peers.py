@@ -1,5 +1,5 @@
-"""What the tests of data/*.py and data/*.sh share: the scripts, the programs, and the libraries that they are held against, each
-where it is installed. ADJOINT_PYTHON_PEERS names an interpreter that has more of them than the system's; the tests then run in
+"""Shared by the tests of data/*.py and data/*.sh: the scripts, the programs, and the libraries that they are compared with, each
+if it is installed. ADJOINT_PYTHON_PEERS names an interpreter that has more of them than the system's; the tests then run in
 that one (the first, where it names several)."""
 import contextlib
 import functools
@@ -87,6 +87,20 @@ class Case(unittest.TestCase):
                     err.write(f"{code}\n")
                     code = 1
         return subprocess.CompletedProcess(words, code or 0, out.getvalue(), err.getvalue())
+
+    def ok(self, result):
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return result
+
+    def one_line(self, result, *parts, status=1):
+        """An error of one line with these parts, and no output."""
+        self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (status, "", 1), result)
+        for part in parts:
+            self.assertIn(part, result.stderr)
+
+    def holds(self, found, values):
+        for path, value in values.items():
+            np.testing.assert_array_equal(found[path], value, path)
 
     def loaded(self, path=None):
         """The file as Adjoint has read it and written it again, {path: array} with attributes under "@name"; edges by source and

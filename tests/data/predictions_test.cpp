@@ -98,7 +98,7 @@ TEST_CASE("several labels, targets, graphs and pairs have columns of their own")
             .starts_with("{\"source\": \"plain\", \"target\": \"a,b\", \"score\": 0.25, \"label\": 1}\n"));
 }
 
-TEST_CASE("nodes of a reordered dataset keep their names and stand as they did at first") {
+TEST_CASE("nodes of a reordered dataset keep their names and original order") {
   const Dataset data = named(), moved = reordered(data, Tensor::from(I{3, 5, 0, 4, 1, 2}));
   const Predictions p = predictions_of(Task::node_class, logits(), {"cat", "dog"});
   Predictions of_moved = p;
@@ -110,8 +110,7 @@ TEST_CASE("nodes of a reordered dataset keep their names and stand as they did a
         "source,target,score,label\n\"two\nlines\",,0.25,1\n\"quote \"\"x\"\"\",plain,-3,0\n");
 }
 
-TEST_CASE("an HDF5 file of predictions has the names beside them") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "an HDF5 file of predictions has the names") {
   const Predictions p = predictions_of(Task::node_class, logits(), {"cat", "dog"});
   write_predictions(folder.file("p.h5"), "train_gcn", named(), p);
   const H5Reader file = H5Reader::open(folder.file("p.h5"));
@@ -136,8 +135,7 @@ TEST_CASE("many rows are written alike by any number of threads") {
   CHECK(std::count(alone.begin(), alone.end(), '\n') == 150001);
 }
 
-TEST_CASE("other ends of names are refused, and so are names that do not fit") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "other file name endings and wrong numbers of names are refused") {
   const Predictions p = predictions_of(Task::node_class, logits());
   for (const char* name : {"p.txt", "p", "p.hdf5", "csv"})
     CHECK_THROWS_WITH_AS(write_predictions(folder.file(name), "predict", small_dataset(), p),

@@ -92,7 +92,7 @@ TEST_CASE("a depth beyond all items bounds nothing") {
   for (int64_t i = 1; i < 4; ++i) CHECK(items.next() == i);
 }
 
-TEST_CASE("what an item throws is thrown in its place, and ends it") {
+TEST_CASE("an exception of an item is thrown in its place, and ends the sequence") {
   for (int workers : {0, 1, 4}) {
     CAPTURE(workers);
     std::atomic<int> after = 0;
@@ -116,7 +116,7 @@ TEST_CASE("what an item throws is thrown in its place, and ends it") {
   CHECK_THROWS_AS(odd.next(), int);
 }
 
-TEST_CASE("who stops early leaves no thread and no item behind") {
+TEST_CASE("stopping early leaves no thread and no item") {
   for (int workers : {0, 1, 3}) {
     const auto counted = std::make_shared<int>(0);
     for (int64_t taken : {0, 1, 5}) {

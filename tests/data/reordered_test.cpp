@@ -1,4 +1,4 @@
-#include "../support.h"
+#include "dataset_parts.h"
 #include "schema.h"
 #include <adjoint/data/generators.h>
 #include <adjoint/data/reordered.h>
@@ -12,15 +12,6 @@ using namespace adj;
 using namespace adj::test;
 
 namespace {
-
-using I = std::vector<int32_t>;
-using L = std::vector<int64_t>;
-using F = std::vector<float>;
-
-std::string saved(const Dataset& data, const TemporaryDirectory& folder, const std::string& name) {
-  save_dataset(data, folder.file(name));
-  return folder.file(name);
-}
 
 Dataset load(const SchemaFile& file) {
   const TemporaryDirectory folder;
@@ -43,9 +34,7 @@ std::vector<Dataset> datasets() {
   graphs.datasets["edges/dst"] = Tensor::from(I{1, 2, 0, 1, 4, 4, 3, 5});
   graphs.datasets["graphs/offsets"] = Tensor::from(L{0, 3, 6});
   graphs.datasets["graphs/y"] = Tensor::from(I{2, 0, 1}).rows(0, 2);
-  for (const char* path :
-       {"splits/train", "splits/val", "splits/test", "splits/1/train", "splits/1/val", "splits/1/test"})
-    graphs.datasets.erase(path);
+  std::erase_if(graphs.datasets, [](const auto& dataset) { return dataset.first.starts_with("splits/"); });
   all.push_back(load(graphs));
   all.push_back(load_demo_dataset());
   Dataset bare;
@@ -60,9 +49,8 @@ Tensor some_order(const Dataset& data, uint64_t seed, Device device = {}) {
   return data.graph_offsets ? order_within(order, data.graph_offsets.to(device)) : order;
 }
 
-bool same(const Tensor& a, const Tensor& b) { return a ? b && same_bits(a, b) : !b; }
-
-/// To the bit, in everything that a file can hold.
+using test::same;
+/// Equal bits in everything that a file can hold.
 bool same(const Dataset& a, const Dataset& b) {
   bool equal = fingerprint(a) == fingerprint(b) && a.splits.size() == b.splits.size() &&
                same(a.graph.edge_index().src, b.graph.edge_index().src) &&
@@ -76,7 +64,7 @@ bool same(const Dataset& a, const Dataset& b) {
 
 }  // namespace
 
-TEST_CASE("every node takes what belongs to it along") {
+TEST_CASE("reordering moves everything that belongs to a node") {
   Dataset data = load(small_file());
   data.part = Tensor::from(I{0, 0, 1, 1, 2, 2});
   data.node_ids = Tensor::from(L{10, 11, 12, 13, 14, int64_t{1} << 40});
@@ -92,7 +80,7 @@ TEST_CASE("every node takes what belongs to it along") {
     CHECK(made.name == data.name);
     CHECK(made.classes == 3);
     CHECK(made.class_names == data.class_names);
-    CHECK(made.y.to_vector<int32_t>() == I{0, 2, 0, 1, 1, 2});
+    CHECK(classes(made) == I{0, 2, 0, 1, 1, 2});
     CHECK(made.x.dense().to_vector<float>() ==
           F{10, 11, 12, 16, 17, 18, 1, 2, 3, 13, 14, 15, 4, 5, 6, 7, 8, 9});
     CHECK(made.part.to_vector<int32_t>() == I{1, 2, 0, 2, 0, 1});
@@ -126,8 +114,7 @@ TEST_CASE("every node takes what belongs to it along") {
   CHECK(same_bits(x.to_dense(), detail::gather_edges(sparse.x.to_dense(), order)));
 }
 
-TEST_CASE("whatever was reordered, however often, comes back to the bit, through files too") {
-  const TemporaryDirectory folder;
+TEST_CASE("the original order has the same bits after any number of reorderings, and from files") {
   for (Device device : devices())
     for (const Dataset& given : datasets()) {
       CAPTURE(device.str());
@@ -147,10 +134,9 @@ TEST_CASE("whatever was reordered, however often, comes back to the bit, through
                       inverse_order(inverse_order(original_rows(ids, once.order)))));
       CHECK(original_rows(ids, once.order).to_vector<int32_t>()[0] == 0);
       if (!device.is_cpu() || !data.y) continue;
-      const std::string before = saved(data, folder, "before.h5"), file = saved(twice, folder, "twice.h5");
-      const Dataset loaded = load_dataset(file);
+      const Dataset loaded = saved_and_loaded(twice);
       CHECK(same(loaded, twice));
-      CHECK(same(original_order(loaded), load_dataset(before)));
+      CHECK(same(original_order(loaded), saved_and_loaded(data)));
     }
 }
 
@@ -178,21 +164,13 @@ TEST_CASE("a partition and an order are read and written, of any integers") {
   const Dataset data = load(file);
   CHECK(data.part.to_vector<int32_t>() == I{4, 1, 0, 1, 5, 2});
   CHECK(data.order.to_vector<int32_t>() == I{4, 1, 0, 3, 5, 2});
-  const TemporaryDirectory folder;
-  CHECK(same(load_dataset(saved(data, folder, "again.h5")), data));
+  CHECK(same(saved_and_loaded(data), data));
   CHECK_FALSE(load(small_file()).part);
   CHECK_FALSE(load(small_file()).order);
 }
 
 TEST_CASE("a file whose order or partition is wrong is refused") {
-  struct Case {
-    const char* message;
-    std::function<void(SchemaFile&)> damage;
-  };
-  const auto put = [](const char* path, const Tensor& tensor) {
-    return [=](SchemaFile& f) { f.datasets[path] = tensor; };
-  };
-  const std::vector<Case> cases{
+  const std::vector<std::pair<std::string, SchemaChange>> cases{
       {"nodes/order: node 1 at position 3 stands at another one already, expected each once",
        put("nodes/order", Tensor::from(I{4, 1, 0, 1, 5, 2}))},
       {"nodes/order: 6 at position 0, expected 0 to 5",
@@ -208,26 +186,21 @@ TEST_CASE("a file whose order or partition is wrong is refused") {
        put("nodes/part", Tensor::from(I{0, -1, 0, 1, 5, 2}))},
       {"nodes/part: shape [7], expected 6 rows", put("nodes/part", Tensor::zeros({7}, DType::i32))},
       {"nodes/part: ", put("nodes/part", Tensor::zeros({6}))},
-      {"nodes/order: node 3 at position 0, expected 0 to 2, the nodes of graph 0", [](SchemaFile& f) {
-         f.datasets["nodes/order"] = Tensor::from(I{3, 1, 0, 2, 5, 4});
-         f.datasets["edges/src"] = f.datasets["edges/dst"] = Tensor::from(I{0, 1, 2, 3, 4, 5, 0, 1});
-         f.datasets["graphs/offsets"] = Tensor::from(L{0, 3, 6});
-       }}};
-  for (const Case& c : cases) {
-    CAPTURE(c.message);
+      {"nodes/order: node 3 at position 0, expected 0 to 2, the nodes of graph 0",
+       each({put("nodes/order", Tensor::from(I{3, 1, 0, 2, 5, 4})),
+             put("edges/src", Tensor::from(I{0, 1, 2, 3, 4, 5, 0, 1})),
+             put("edges/dst", Tensor::from(I{0, 1, 2, 3, 4, 5, 0, 1})),
+             put("graphs/offsets", Tensor::from(L{0, 3, 6}))})}};
+  for (const auto& [message, damage] : cases) {
     SchemaFile file = small_file();
-    c.damage(file);
-    try {
-      (void)load(file);
-      FAIL("expected an error");
-    } catch (const DataError& error) {
-      CHECK(std::string(error.what()).find(c.message) != std::string::npos);
-      CHECK(std::string(error.what()).find('\n') == std::string::npos);
-    }
+    damage(file);
+    const std::string error = error_of<DataError>([&] { (void)load(file); });
+    CHECK(mentions(error, message));
+    CHECK(error.find('\n') == std::string::npos);
   }
 }
 
-TEST_CASE("what is no order of the dataset is refused") {
+TEST_CASE("tensors that are no order of the dataset are refused") {
   const Dataset data = load(small_file()), graphs = datasets()[3];
   const auto refuses = [](const Dataset& d, const Tensor& order, const std::string& message) {
     CHECK_THROWS_WITH_AS(reordered(d, order), message.c_str(), Error);

@@ -1,5 +1,5 @@
 // safetensors_copy IN OUT: reads all tensors and writes them, with the metadata, for tests that hold our
-// files against another library.
+// files with another library.
 
 #include <adjoint/data/safetensors.h>
 

@@ -47,8 +47,7 @@ TEST_CASE("tensors come back from a safetensors file to the bit, from every devi
   }
 }
 
-TEST_CASE("a module's state goes into a safetensors file and back") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a module's state goes into a safetensors file and back") {
   const std::string path = folder.file("model.safetensors");
   nn::Model<Network> model, other;
   save_safetensors(path, model.state());
@@ -63,8 +62,7 @@ TEST_CASE("a module's state goes into a safetensors file and back") {
     CHECK(same_bits(other.state()[i].second, model.state()[i].second));
 }
 
-TEST_CASE("16 bits are widened and bools are bytes") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "16 bits are widened and bools are bytes") {
   const std::string path = folder.file("a.safetensors");
   const std::vector<uint16_t> halves{0x3c00, 0xc100, 0x0001, 0x7bff};
   replace_file(
@@ -145,8 +143,8 @@ TEST_CASE("a safetensors file that is wrong is refused on one line, naming the f
   CHECK(mentions(error_of<DataError>([&] { (void)cut.tensor("a"); }), ": a: the file ends"));
 }
 
-TEST_CASE("what a safetensors file cannot hold is refused, and what stood there stays") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder,
+                  "tensors that a safetensors file cannot hold are refused, and an older file is kept") {
   const std::string path = folder.file("a.safetensors");
   const Tensor x = Tensor::zeros({2});
   save_safetensors(path, {{"x", x}});

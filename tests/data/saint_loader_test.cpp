@@ -33,7 +33,7 @@ constexpr SaintMatrix kMatrices[] = {SaintMatrix::sum, SaintMatrix::mean, SaintM
 
 }  // namespace
 
-TEST_CASE("a subgraph's edges weigh what the whole's matrix has, over how often they are seen") {
+TEST_CASE("edge weights of a subgraph are the whole matrix's entries divided by their frequency") {
   for (Device device : devices())
     for (const bool weighted : {false, true})
       for (const SaintMatrix kind : kMatrices) {
@@ -75,7 +75,7 @@ TEST_CASE("a subgraph's edges weigh what the whole's matrix has, over how often 
       }
 }
 
-TEST_CASE("without a matrix a subgraph keeps its edges as they are, and without coverage seeds count alike") {
+TEST_CASE("without a matrix edges are unchanged, and without coverage all seeds have the same weight") {
   for (const bool weighted : {false, true}) {
     const Dataset data = small_citations(false, weighted);
     SaintLoaderOptions options = few();
@@ -146,9 +146,7 @@ TEST_CASE("with all nodes in a subgraph a step has the gradient of the whole gra
       model.to(device);
       const Var expected = cross_entropy(model(data.graph, data.x), data.y, data.train);
       expected.backward();
-      std::vector<Tensor> gradients;
-      for (const Var& parameter : model.parameters()) gradients.push_back(parameter.grad().clone());
-      model.zero_grad();
+      const std::vector<Tensor> gradients = take_gradients(model);
       const SaintLoader loader(data, data.train, everything(kind));
       const SubgraphBatch batch = loader.batch(0, 1);
       CHECK(batch.size() == 300);
@@ -174,23 +172,20 @@ TEST_CASE("with all nodes in a subgraph a step has the gradient of the whole gra
   }
 }
 
-TEST_CASE("an epoch has the same subgraphs for all workers and threads, and whatever came before") {
+TEST_CASE("an epoch has the same subgraphs for all workers and threads, also after other epochs") {
   for (Device device : devices())
     for (const SaintMethod method : {SaintMethod::node, SaintMethod::edge, SaintMethod::walk}) {
       const Dataset data = small_citations().to(device);
-      const auto with = [&](int workers) {
+      const auto with = [&](int workers, uint64_t seed = 5) {
         SaintLoaderOptions options = few(SaintMatrix::gcn, workers);
         options.sampling.method = method;
+        options.loading.seed = seed;
         return SaintLoader(data, data.train, options);
       };
-      const auto expected =
-          epoch_of_any_workers(with, [](const auto& a, const auto& b) { return same(a, b); });
+      const auto expected = epoch_of_any_workers(with, same);
       CHECK(std::ssize(expected) == 4);
       CHECK_FALSE(same({expected[0]}, {expected[1]}));
-      SaintLoaderOptions options = few(SaintMatrix::gcn);
-      options.sampling.method = method;
-      options.loading.seed = 6;
-      CHECK_FALSE(same(batches(SaintLoader(data, data.train, options), 3), expected));
+      CHECK_FALSE(same(batches(with(0, 6), 3), expected));
     }
 }
 
@@ -233,43 +228,35 @@ TEST_CASE("a subgraph of one node, which has no edges") {
     }
 }
 
-TEST_CASE("what a saint loader refuses") {
+TEST_CASE("refusals of the saint loader") {
   const Dataset data = small_citations();
-  const auto refused = [&](const std::vector<int64_t>& seeds, auto&& change, const char* message) {
+  const auto refuses = [&](const std::vector<int64_t>& seeds, const char* message) {
+    CHECK(refused([&] { (void)SaintLoader(data, ids(seeds), few()); }, message));
+  };
+  refuses({1, 300}, "saint loader: seeds[1] is 300, expected 0 to 299");
+  refuses({-1}, "seeds[0] is -1");
+  refuses({5, 5}, "seeds[1] is 5, which stands there before");
+  const auto with = [&](const char* message, const std::function<void(SaintLoaderOptions&)>& change) {
     SaintLoaderOptions options = few();
     change(options);
-    return mentions(error_of([&] { (void)SaintLoader(data, Tensor::from(seeds), options).epoch(0); }),
-                    message);
+    CHECK(refused([&] { (void)SaintLoader(data, ids({1}), options).epoch(0); }, message));
   };
-  const auto as_it_is = [](auto&) {};
-  CHECK(refused({1, 300}, as_it_is, "saint loader: seeds[1] is 300, expected 0 to 299"));
-  CHECK(refused({-1}, as_it_is, "seeds[0] is -1"));
-  CHECK(refused({5, 5}, as_it_is, "seeds[1] is 5, which stands there before"));
-  CHECK(refused(
-      {1}, [](auto& o) { o.loading.steps = -1; }, "saint loader: a batch size of 0 and -1 steps"));
-  CHECK(refused(
-      {1}, [](auto& o) { o.coverage = -1; }, "coverage of -1"));
-  CHECK(refused(
-      {1}, [](auto& o) { o.sampling.budget = 0; }, "a budget of 0"));
-  CHECK(refused(
-      {1}, [](auto& o) { o.sampling.walk_length = -1; }, "walks of -1 steps"));
-  CHECK(refused(
-      {1}, [](auto& o) { o.loading.shuffle = true; }, "expected neither batch_size nor shuffle"));
-  CHECK(refused(
-      {1}, [](auto& o) { o.loading.workers = -1; }, "-1 workers"));
-  CHECK(refused(
-      {1},
-      [](auto& o) {
-        o.coverage = 0;
-        o.matrix = SaintMatrix::gcn;
-      },
-      "expected a coverage of 1 or more"));
+  with("saint loader: a batch size of 0 and -1 steps", [](auto& o) { o.loading.steps = -1; });
+  with("coverage of -1", [](auto& o) { o.coverage = -1; });
+  with("a budget of 0", [](auto& o) { o.sampling.budget = 0; });
+  with("walks of -1 steps", [](auto& o) { o.sampling.walk_length = -1; });
+  with("expected neither batch_size nor shuffle", [](auto& o) { o.loading.shuffle = true; });
+  with("expected a coverage of 1 or more", [](auto& o) { o.coverage = 0, o.matrix = SaintMatrix::gcn; });
   const Tensor one = Tensor::from(std::vector<int32_t>{1});
   CHECK_THROWS_AS(SaintLoader(data, {}, few()), Error);
   CHECK_THROWS_AS(SaintLoader(data.graph, Features(), {}, one, few()), Error);
   CHECK_THROWS_AS(SaintLoader(data.graph, data.x, Tensor::zeros({299}), one, few()), Error);
   CHECK_THROWS_AS(SaintLoader(Graph(), data.x, {}, one, few()), Error);
-  CHECK_THROWS_AS((void)SaintLoader(data, one, few()).epoch(-1), Error);
-  CHECK_THROWS_AS((void)SaintLoader(data, one, few()).batch(0, 4), Error);
-  CHECK_THROWS_AS((void)SaintLoader(data, one, few()).batch(-1, 0), Error);
+  check_options_refused(
+      [&](const auto& change) {
+        SaintLoaderOptions options = few();
+        change(options.loading);
+        return SaintLoader(data, one, options);
+      },
+      "expected neither batch_size nor shuffle");
 }

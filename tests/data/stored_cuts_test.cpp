@@ -79,7 +79,7 @@ const Csr& some_structure() {
 
 }  // namespace
 
-TEST_CASE("cuts of all structures and of several thresholds come back from one file to the bit") {
+TEST_CASE("cuts of all structures and several thresholds are read from one file with the same bits") {
   const TemporaryDirectory folder;
   const std::string path = folder.file("cuts.h5");
   const std::vector<Named> all = tile_structures();
@@ -107,8 +107,7 @@ TEST_CASE("cuts of all structures and of several thresholds come back from one f
   }
 }
 
-TEST_CASE("a structure takes its cut from the store, and what was made is written beside what was there") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a structure takes its cut from the store, and new cuts are added to the file") {
   const std::string path = folder.file("cuts.h5");
   const Csr a = copy_of(some_structure()), directed = csr_of(random_rows(200, 300, 3.0, 9), 300);
   set_explaining(true);
@@ -150,8 +149,7 @@ TEST_CASE("a structure takes its cut from the store, and what was made is writte
   CHECK(cuts.find(directed, 1) == nullptr);
 }
 
-TEST_CASE("a file of another graph is neither used nor overwritten") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a file of another graph is neither used nor overwritten") {
   const std::string path = folder.file("cuts.h5");
   store(path, some_structure(), {1, 2});
   const Csr other = csr_of(random_rows(300, 200, 40.0, 7), 200);
@@ -167,8 +165,7 @@ TEST_CASE("a file of another graph is neither used nor overwritten") {
   CHECK(same(*StoredCuts(path).find(some_structure(), 2), kernels::make_row_tiles(some_structure(), 2)));
 }
 
-TEST_CASE("a cut of another structure under this one's name is refused") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a cut of another structure under this one's name is refused") {
   const std::string path = folder.file("cuts.h5");
   const Csr other = csr_of(random_rows(300, 200, 40.0, 7), 200);
   store(path, some_structure(), {2});
@@ -185,8 +182,7 @@ TEST_CASE("a cut of another structure under this one's name is refused") {
   CHECK(refusal(path, some_structure(), 2).starts_with(path + ": " + group + "/"));
 }
 
-TEST_CASE("a damaged cut is refused, and the place is named") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a damaged cut is refused, and the place is named") {
   const std::string path = folder.file("cuts.h5");
   store(path, some_structure(), {2});
   const Contents whole(path);
@@ -231,8 +227,7 @@ TEST_CASE("a damaged cut is refused, and the place is named") {
   }
 }
 
-TEST_CASE("of files with bits flipped anywhere none gives a wrong cut") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "of files with bits flipped anywhere none gives a wrong cut") {
   const std::string path = folder.file("cuts.h5");
   const Csr a = csr_of(random_rows(140, 30, 6.0, 8), 30);
   store(path, a, {2});
@@ -260,8 +255,7 @@ TEST_CASE("of files with bits flipped anywhere none gives a wrong cut") {
   CHECK(refused > 100);
 }
 
-TEST_CASE("a file that is none of cuts is refused") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a file that is none of cuts is refused") {
   const std::string path = folder.file("cuts.h5");
   store(path, some_structure(), {2});
   Contents contents(path);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "loader_batches.h"
-#include <adjoint/adjoint.h>
 
 #include <algorithm>
 #include <map>
@@ -10,13 +9,7 @@ namespace adj::test {
 
 /// Skewed, undirected; optionally with weights and an edge attribute.
 inline Dataset small_citations(bool sparse = false, bool weighted = false) {
-  CitationOptions options;
-  options.nodes = 300;
-  options.classes = 3;
-  options.features = 20;
-  options.val = 30;
-  options.test = 60;
-  Dataset data = make_citation_dataset(options);
+  Dataset data = make_citation_dataset({.nodes = 300, .classes = 3, .features = 20, .val = 30, .test = 60});
   if (!sparse) data.x = Features(data.x.to_dense());
   if (!weighted) return data;
   const int64_t edges = data.graph.num_edges();
@@ -41,10 +34,7 @@ inline bool same(const std::vector<SubgraphBatch>& a, const std::vector<Subgraph
 }
 
 inline std::vector<int32_t> nodes_of(const std::vector<SubgraphBatch>& all) {
-  std::vector<int32_t> nodes;
-  for (const auto& batch : all)
-    for (const int32_t i : batch.nodes.to_vector<int32_t>()) nodes.push_back(i);
-  return nodes;
+  return numbers_of(all, &SubgraphBatch::nodes);
 }
 
 /// True if the batch's features, labels and seed flags match the dataset and `seeds`.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds data/to_adjoint.py against what Adjoint reads, and against PyG, DGL, NetworkX and scipy where they are installed."""
+"""Compares data/to_adjoint.py with what Adjoint reads, and with PyG, DGL, NetworkX and scipy if they are installed."""
 import os
 import unittest
 
@@ -84,10 +84,8 @@ class Arrays(Case):
         one = self.loaded()
         to_adjoint(arrays(), self.out)
         same(self, self.loaded(), one)
-        with self.assertRaisesRegex(DataError, "attribute num_nodes: missing"):
-            to_adjoint(np.array([[0, 1], [1, 0]]), self.out)
-        with self.assertRaisesRegex(DataError, "lable: not for dict"):
-            to_adjoint(arrays(), self.out, lable="club")
+        self.assertRaisesRegex(DataError, "attribute num_nodes: missing", to_adjoint, np.array([[0, 1], [1, 0]]), self.out)
+        self.assertRaisesRegex(DataError, "lable: not for dict", to_adjoint, arrays(), self.out, lable="club")
 
     def test_names_of_nodes(self):
         to_adjoint(arrays(node_ids=[7, -2, 2**40, 0]), self.out)
@@ -205,17 +203,14 @@ class Arrays(Case):
                 self.assertNotIn("\n", str(raised.exception))
                 self.leaves_nothing()
         for given in (5, "text", None, object(), [], [5], [[1, 2]]):
-            with self.assertRaises(DataError):
-                to_adjoint(given, self.out)
-        with self.assertRaises(DataError):
-            to_adjoint(arrays(), self.out, gzip=10)
+            self.assertRaises(DataError, to_adjoint, given, self.out)
+        self.assertRaises(DataError, to_adjoint, arrays(), self.out, gzip=10)
         self.leaves_nothing()
 
     def test_an_older_file_stays_where_the_new_one_is_not_written(self):
         to_adjoint(arrays(), self.out)
         before = self.out.read_bytes()
-        with self.assertRaises(DataError):
-            to_adjoint(arrays(y=[0]), self.out)
+        self.assertRaises(DataError, to_adjoint, arrays(y=[0]), self.out)
         self.assertEqual(self.out.read_bytes(), before)
         link = self.folder / "link.h5"
         link.symlink_to(self.out)
@@ -223,8 +218,7 @@ class Arrays(Case):
         self.assertTrue(link.is_symlink())
         np.testing.assert_array_equal(contents(self.out)["nodes/y"], [1, 1, 1, 0])
         for path in (self.folder, self.folder / "none" / "x.h5"):
-            with self.assertRaises(OSError):
-                to_adjoint(arrays(), path)
+            self.assertRaises(OSError, to_adjoint, arrays(), path)
 
     def test_whatever_is_accepted_load_dataset_accepts(self):
         """Random datasets, each with something odd."""
@@ -278,8 +272,7 @@ class Scipy(Case):
         data = to_adjoint(sparse.eye(3, format="csr"), self.out)  # ones are no weights
         self.assertIsNone(data.edge_weight)
         self.assertTrue(data.undirected)
-        with self.assertRaisesRegex(DataError, r"matrix: \[3, 4\], expected a square one"):
-            to_adjoint(sparse.random(3, 4, 0.5), self.out)
+        self.assertRaisesRegex(DataError, r"matrix: \[3, 4\], expected a square one", to_adjoint, sparse.random(3, 4, 0.5), self.out)
 
 
 class NetworkX(Case):
@@ -330,8 +323,7 @@ class NetworkX(Case):
             graph.graph["label"] = k % 2
         to_adjoint(graphs, self.out)
         found = self.loaded()
-        np.testing.assert_array_equal(found["graphs/offsets"], [0, 3, 7, 12])
-        np.testing.assert_array_equal(found["graphs/y"], [0, 1, 0])
+        self.holds(found, {"graphs/offsets": [0, 3, 7, 12], "graphs/y": [0, 1, 0]})
         self.assertEqual((len(found["edges/src"]), found["@task"]), (24, "graph_class"))
         to_adjoint([(graph, [0.5, n]) for n, graph in enumerate(graphs)], self.out)
         np.testing.assert_array_equal(self.loaded()["graphs/y"], [[0.5, 0], [0.5, 1], [0.5, 2]])
@@ -339,22 +331,16 @@ class NetworkX(Case):
     def test_refusals(self):
         graph = self.nx.path_graph(3)
         graph.nodes[0]["x"] = 1.0
-        with self.assertRaisesRegex(DataError, "node: 1 has no 'x', which others have"):
-            to_adjoint(graph, self.out)
-        with self.assertRaisesRegex(DataError, "node: no 'age'"):
-            to_adjoint(graph, self.out, features="age")
+        self.assertRaisesRegex(DataError, "node: 1 has no 'x', which others have", to_adjoint, graph, self.out)
+        self.assertRaisesRegex(DataError, "node: no 'age'", to_adjoint, graph, self.out, features="age")
         graph = self.nx.Graph([(0, 1, {"weight": 1.5}), (1, 2)])
-        with self.assertRaisesRegex(DataError, r"edge: \(1, 2\) has no 'weight', which others have"):
-            to_adjoint(graph, self.out)
+        self.assertRaisesRegex(DataError, r"edge: \(1, 2\) has no 'weight', which others have", to_adjoint, graph, self.out)
         graph = self.nx.Graph([("1", 1)])
-        with self.assertRaisesRegex(DataError, "nodes/name: '1' is node 0 and node 1"):
-            to_adjoint(graph, self.out)
+        self.assertRaisesRegex(DataError, "nodes/name: '1' is node 0 and node 1", to_adjoint, graph, self.out)
         graph = self.nx.path_graph(3)
         self.nx.set_node_attributes(graph, {0: "train", 1: "development", 2: "test"}, "split")
-        with self.assertRaisesRegex(DataError, "node: 1: split 'development', expected train, val, test or None"):
-            to_adjoint(graph, self.out)
-        with self.assertRaisesRegex(DataError, "attribute num_nodes: 0, expected"):
-            to_adjoint(self.nx.Graph(), self.out)
+        self.assertRaisesRegex(DataError, "node: 1: split 'development', expected train, val, test or None", to_adjoint, graph, self.out)
+        self.assertRaisesRegex(DataError, "attribute num_nodes: 0, expected", to_adjoint, self.nx.Graph(), self.out)
         self.leaves_nothing()
 
 
@@ -382,10 +368,8 @@ class PyG(Case):
             found = self.loaded()
             order = np.lexsort([data.edge_attr[:, 0].numpy(), data.edge_weight.numpy(), data.edge_index[1], data.edge_index[0]])
             np.testing.assert_array_equal([found["edges/src"], found["edges/dst"]], data.edge_index[:, order])
-            np.testing.assert_array_equal(found["edges/weight"], data.edge_weight[order])
-            np.testing.assert_array_equal(found["edges/attr"], data.edge_attr[order])
-            np.testing.assert_array_equal(found["nodes/x"], data.x)
-            np.testing.assert_array_equal(found["nodes/y"], data.y[:, 0])
+            self.holds(found, {"edges/weight": data.edge_weight[order], "edges/attr": data.edge_attr[order], "nodes/x": data.x,
+                               "nodes/y": data.y[:, 0]})
             for k in range(width or 1):
                 for number, name in enumerate(("train", "val", "test")):
                     mask = chosen(number) if width is None else chosen(number)[:, k]
@@ -435,9 +419,7 @@ class PyG(Case):
 
         to_adjoint(graphs, self.out, name="stored")
         one = self.loaded()
-        np.testing.assert_array_equal(one["graphs/offsets"], [0, 3, 4, 10, 12])
-        np.testing.assert_array_equal(one["graphs/y"], labels)
-        np.testing.assert_array_equal(one["nodes/x"], torch.cat([g.x for g in graphs]))
+        self.holds(one, {"graphs/offsets": [0, 3, 4, 10, 12], "graphs/y": labels, "nodes/x": torch.cat([g.x for g in graphs])})
         to_adjoint(self.pyg.data.Batch.from_data_list(graphs), self.out, name="stored")
         same(self, self.loaded(), one)
         to_adjoint(Stored(graphs), self.out)
@@ -477,14 +459,11 @@ class PyG(Case):
             to_adjoint([self.graph(3, 4), self.Data(x=torch.zeros(2, 5), edge_index=torch.zeros(2, 1, dtype=int))], self.out)
         with self.assertRaisesRegex(DataError, "graph 0: edges/src: 9 at position 0, expected 0 to 2"):
             to_adjoint([self.Data(x=torch.zeros(3, 1), edge_index=torch.full((2, 1), 9))], self.out)
-        with self.assertRaisesRegex(DataError, "HeteroData of several kinds of nodes"):
-            to_adjoint(self.pyg.data.HeteroData(), self.out)
-        with self.assertRaisesRegex(DataError, "edge_index: missing"):
-            to_adjoint(self.Data(x=torch.zeros(3, 1)), self.out)
+        self.assertRaisesRegex(DataError, "HeteroData of several kinds of nodes", to_adjoint, self.pyg.data.HeteroData(), self.out)
+        self.assertRaisesRegex(DataError, "edge_index: missing", to_adjoint, self.Data(x=torch.zeros(3, 1)), self.out)
         self.leaves_nothing()
         data = self.graph(train_mask=torch.zeros(6, dtype=bool))
-        with self.assertRaisesRegex(DataError, "splits: train, expected train, val and test; splits=None"):
-            to_adjoint(data, self.out)
+        self.assertRaisesRegex(DataError, "splits: train, expected train, val and test; splits=None", to_adjoint, data, self.out)
         to_adjoint(data, self.out, splits=None)
 
     def test_files(self):
@@ -493,20 +472,17 @@ class PyG(Case):
         to_adjoint(data, self.out, name="cat")
         one = self.loaded()
         torch.save({key: value for key, value in data.to_dict().items()}, given)  # plain tensors need no trust
-        result = self.main_of(script, "pyg", given, self.out)
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.ok(self.main_of(script, "pyg", given, self.out))
         same(self, self.loaded(), one)
         torch.save(data, given)
-        result = self.main_of(script, "pyg", given, self.out, "--trust", "--gzip", "4")
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        result = self.ok(self.main_of(script, "pyg", given, self.out, "--trust", "--gzip", "4"))
         self.assertIn("6 nodes, 14 directed edges, 3 features, 6 classes", result.stdout)
         same(self, self.loaded(), one)
         graphs = [self.graph(3, 4, y=torch.tensor([k])) for k in range(3)]
         self.pyg.data.InMemoryDataset.save(graphs, str(given))
         to_adjoint(graphs, self.out, name="cat")
         one = self.loaded()
-        result = self.main_of(script, "pyg", given, self.out, "--trust")
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.ok(self.main_of(script, "pyg", given, self.out, "--trust"))
         same(self, self.loaded(), one)
         self.out.unlink()
         torch.save(os.system, given)
@@ -558,23 +534,18 @@ class DGL(Case):
         src, dst = (end.numpy() for end in graph.edges(order="eid"))
         order = np.lexsort([graph.edata["weight"][:, 0].numpy(), dst, src])
         np.testing.assert_array_equal([found["edges/src"], found["edges/dst"]], [src[order], dst[order]])
-        np.testing.assert_array_equal(found["edges/weight"], graph.edata["weight"][order, 0])
-        np.testing.assert_array_equal(found["edges/attr"], graph.edata["feat"][order])
-        np.testing.assert_array_equal(found["nodes/x"], graph.ndata["feat"])
-        np.testing.assert_array_equal(found["nodes/y"], graph.ndata["label"])
-        np.testing.assert_array_equal(found["splits/val"], [1, 4])
+        self.holds(found, {"edges/weight": graph.edata["weight"][order, 0], "edges/attr": graph.edata["feat"][order],
+                           "nodes/x": graph.ndata["feat"], "nodes/y": graph.ndata["label"], "splits/val": [1, 4]})
         data = to_adjoint(graph, self.out, label="year", features="label", splits=None)
         self.assertEqual((data.task, data.x.shape), ("node_regression", (6, 1)))
-        with self.assertRaisesRegex(DataError, "ndata: no 'age', expected one of feat, label"):
-            to_adjoint(graph, self.out, features="age")
+        self.assertRaisesRegex(DataError, "ndata: no 'age', expected one of feat, label", to_adjoint, graph, self.out, features="age")
 
     def test_many_graphs(self):
         torch = self.torch
         graphs, labels = [self.graph(n, 5) for n in (3, 1, 6)], torch.tensor([1, 0, 1])
         to_adjoint(list(zip(graphs, labels)), self.out, name="three")
         one = self.loaded()
-        np.testing.assert_array_equal(one["graphs/offsets"], [0, 3, 4, 10])
-        np.testing.assert_array_equal(one["graphs/y"], labels)
+        self.holds(one, {"graphs/offsets": [0, 3, 4, 10], "graphs/y": labels})
         to_adjoint(self.dgl.batch(graphs), self.out, graph_y=labels, name="three")
         same(self, self.loaded(), one)
         stored = str(self.folder / "graphs.bin")
@@ -598,8 +569,7 @@ class DGL(Case):
     def test_refusals(self):
         torch = self.torch
         hetero = self.dgl.heterograph({("a", "to", "b"): (torch.tensor([0]), torch.tensor([0]))})
-        with self.assertRaisesRegex(DataError, "graph: 2 kinds of nodes and 1 of edges, expected one of each"):
-            to_adjoint(hetero, self.out)
+        self.assertRaisesRegex(DataError, "graph: 2 kinds of nodes and 1 of edges, expected one of each", to_adjoint, hetero, self.out)
         self.leaves_nothing()
 
 
@@ -612,7 +582,7 @@ class Planetoid(Case):
 
     def refused(self, *parts):
         result = self.convert()
-        self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (1, "", 1), result)
+        self.one_line(result)
         for part in parts:
             self.assertIn(part, result.stderr)
         self.leaves_nothing()
@@ -632,9 +602,7 @@ class Planetoid(Case):
         labels[606] = 0
         np.testing.assert_array_equal(found["nodes/y"], labels)
         self.assertEqual(list(zip(found["edges/src"], found["edges/dst"])), [(0, 1), (1, 0), (1, 605), (2, 607), (605, 1), (607, 2)])
-        np.testing.assert_array_equal(found["splits/train"], np.arange(40))
-        np.testing.assert_array_equal(found["splits/val"], np.arange(40, 540))
-        np.testing.assert_array_equal(found["splits/test"], [605, 607, 608, 609])
+        self.holds(found, {"splits/train": np.arange(40), "splits/val": np.arange(40, 540), "splits/test": [605, 607, 608, 609]})
 
     def test_a_pickle_that_names_anything_else_is_not_run(self):
         mark = self.folder / "mark"
@@ -675,8 +643,7 @@ class Planetoid(Case):
             found = have_data(f"raw/planetoid/ind.{name}.x", f"{name}.h5")
             if found is None:
                 continue
-            result = self.main_of(script, "planetoid", "--from", found[0].parent, "--name", name, "--out", self.out)
-            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.ok(self.main_of(script, "planetoid", "--from", found[0].parent, "--name", name, "--out", self.out))
             same(self, contents(self.out), contents(found[1]))
             self.loaded()
 
@@ -687,14 +654,12 @@ class CommandLine(Case):
                       ("pyg", "x", "y", "--gzip", "10")):
             self.assertEqual(self.main_of(script, *words).returncode, 2, words)
         self.assertIn("planetoid", self.script("to_adjoint.py", "--help").stdout)  # as its users run it
-        result = self.script("to_adjoint.py", "planetoid", "--from", self.folder, "--name", "none", "--out", self.out)
-        self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (1, "", 1), result)
+        self.one_line(self.script("to_adjoint.py", "planetoid", "--from", self.folder, "--name", "none", "--out", self.out))
 
     def test_state(self):
         torch = library("torch")
         if torch is None:
-            result = self.main_of(script, "state", "none.pt", self.out)
-            self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1), result)
+            self.one_line(self.main_of(script, "state", "none.pt", self.out))
             return
         state = {"conv.lin.weight": torch.randn(3, 4), "half": torch.ones(2, dtype=torch.bfloat16), "norm.num_batches_tracked": torch.tensor(3)}
         given = self.folder / "state.pt"
@@ -708,11 +673,9 @@ class CommandLine(Case):
         self.out.unlink()
         for value in ({"a": 5}, [state], os.system):
             torch.save(value, given)
-            result = self.main_of(script, "state", given, self.out)
-            self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1), result)
+            self.one_line(self.main_of(script, "state", given, self.out))
             self.leaves_nothing()
-        result = self.main_of(script, "state", self.folder / "none.pt", self.out)
-        self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1), result)
+        self.one_line(self.main_of(script, "state", self.folder / "none.pt", self.out))
 
 
 if __name__ == "__main__":

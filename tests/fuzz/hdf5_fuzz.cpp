@@ -1,10 +1,11 @@
 // Changes valid datasets and checkpoints in many ways, in their bytes and in what they hold, and loads them:
-// each must load, or be refused with a DataError of one line that leaves the training that would have gone on
-// as it was; and of a dataset all that is wrong can be said, which is nothing exactly where it loads. Some of
-// them crash or hang HDF5's library, which is why it runs in a process of its own; these are counted.
+// each must load, or be refused with a DataError of one line that leaves the training unchanged; and
+// check_dataset() must find no problems exactly where a dataset loads. Some files crash or hang HDF5's
+// library, which therefore runs in its own process; these are counted.
 //   hdf5_fuzz [RUNS | SECONDSs [SEED]]     hdf5_fuzz 4000, hdf5_fuzz 120s 7
 
 #include "content_mutator.h"
+#include "run.h"
 #include <adjoint/data/generators.h>
 #include <adjoint/data/reordered.h>
 #include <adjoint/graph/order/orders.h>
@@ -14,9 +15,7 @@
 #include <adjoint/optim/adam.h>
 #include <adjoint/training/training_state.h>
 
-#include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -24,7 +23,6 @@
 #include <sstream>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace {
 
@@ -43,12 +41,7 @@ Bytes read(const fs::path& path) {
 
 void write(const fs::path& path, const Bytes& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
-const std::string kImage = "image";  // what stands for the path in messages
-
-[[noreturn]] void give_up(const std::string& what) {
-  fmt::print(stderr, "{}\n", what);
-  std::exit(1);
-}
+const std::string kImage = "image";  // in messages instead of the path
 
 struct Net : nn::Module {
   nn::Child<nn::Linear> first{this, "first", 5, 3}, second{this, "second", 3, 2};
@@ -95,12 +88,6 @@ class Training {
   optim::MetricsFile metrics_;
   std::optional<optim::TrainingState> state_;
 };
-
-void require_line(const std::string& message) {
-  const bool control =
-      std::any_of(message.begin(), message.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
-  if (control || message.size() > 2000) give_up("not one line of text: " + message);
-}
 
 /// What became of a file: "loaded", or the kind of error, whose message is `thrown`. Anything but a DataError
 /// of one line ends the program.
@@ -210,12 +197,8 @@ std::vector<Seed> seeds(const fs::path& scratch) {
   }
   Training().save(file);
   take(true);
-  CitationOptions options;
-  options.nodes = 200;
-  options.features = 60;
-  options.train_per_class = 5;
-  options.val = options.test = 40;
-  const Dataset citation = make_citation_dataset(options);
+  const Dataset citation =
+      make_citation_dataset({.nodes = 200, .features = 60, .train_per_class = 5, .val = 40, .test = 40});
   save_dataset(citation, file, 6);
   take(false);
   save_dataset(parted_and_named(citation), file);
@@ -234,26 +217,15 @@ std::vector<Seed> seeds(const fs::path& scratch) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string length = argc > 1 ? argv[1] : "4000";
-  const bool timed = length.ends_with('s');
-  const double limit = std::atof(length.c_str());
-  const uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
-  std::string pattern = (fs::temp_directory_path() / "adjoint-fuzz-XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) return 1;
-  const fs::path scratch = pattern, path = scratch / "case.h5";
-
-  using Clock = std::chrono::steady_clock;
-  const auto seconds_since = [](Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-  };
-  const auto begin = Clock::now();
-  Random random(seed);
-  const std::vector<Seed> all = seeds(scratch);
+  const Run run(argc, argv);
+  const fs::path path = run.folder / "case.h5";
+  Random random(run.seed);
+  const std::vector<Seed> all = seeds(run.folder);
   Training training;
   std::map<std::string, std::map<std::string, long>> outcomes;
   double longest = 0.0;
   long runs = 0;
-  for (; timed ? seconds_since(begin) < limit : static_cast<double>(runs) < limit; ++runs) {
+  for (; run.goes_on(runs); ++runs) {
     const Seed& from = all[static_cast<size_t>(runs) % all.size()];
     const bool by_content = !from.content.datasets.empty() && random.below(2) == 0;
     // Left behind if this program should crash.
@@ -271,7 +243,7 @@ int main(int argc, char** argv) {
     std::string thrown;
     const bool from_memory = !from.checkpoint && random.below(2) == 0;
     const Bytes image = from_memory ? read(path) : Bytes();
-    const auto start = Clock::now();
+    const double start = run.seconds();
     const std::string became = outcome(
         [&] {
           if (from.checkpoint) {
@@ -287,13 +259,12 @@ int main(int argc, char** argv) {
     if (!from.checkpoint) require_same(path.string(), from_memory, thrown);
     ++outcomes[fmt::format("{}, {}", from.checkpoint ? "checkpoint" : "dataset",
                            by_content ? "contents" : "bytes")][became];
-    longest = std::max(longest, seconds_since(start));
+    longest = std::max(longest, run.seconds() - start);
     if (longest > kLongestSeconds)
       give_up(fmt::format("run {}: took {:.0f} s, see {}", runs, longest, path.string()));
   }
   for (const auto& [kind, counts] : outcomes)
     for (const auto& [what, count] : counts) fmt::print("{:22} {:8}  {}\n", kind, count, what);
-  fmt::print("{} files in {:.0f} s, the longest took {:.2f} s\n", runs, seconds_since(begin), longest);
-  fs::remove_all(scratch);
+  fmt::print("{} files in {:.0f} s, the longest took {:.2f} s\n", runs, run.seconds(), longest);
   return 0;
 }

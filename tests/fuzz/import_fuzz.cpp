@@ -4,8 +4,10 @@
 //   import_fuzz [RUNS | SECONDSs [SEED]]     import_fuzz 4000, import_fuzz 30s 7
 
 #include "../data/graphland_files.h"
+#include "../data/gzip_file.h"
 #include "../data/npz_layouts.h"
 #include "npz_mutator.h"
+#include "run.h"
 #include <adjoint/core/log.h>
 #include <adjoint/data/generators.h>
 #include <adjoint/data/import/edge_list.h>
@@ -15,15 +17,11 @@
 #include <adjoint/data/import/tu.h>
 #include <adjoint/data/safetensors.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
-
-#include <unistd.h>
-#include <zlib.h>
 
 namespace {
 
@@ -39,20 +37,6 @@ struct Seed {
   /// How a file of the format is changed, where text and bytes would not get far.
   std::function<Bytes(const std::string& name, Random& random)> mutate = {};
 };
-
-Bytes gzipped(const Bytes& text) {
-  z_stream stream{};
-  if (deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) std::abort();
-  Bytes bytes(deflateBound(&stream, static_cast<uLong>(text.size())), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(bytes.data());
-  stream.avail_out = static_cast<uInt>(bytes.size());
-  if (deflate(&stream, Z_FINISH) != Z_STREAM_END) std::abort();
-  bytes.resize(stream.total_out);
-  deflateEnd(&stream);
-  return bytes;
-}
 
 Dataset import_edges(const fs::path& folder, EdgeListOptions options = {}) {
   const auto named = [&](const char* name) {
@@ -120,7 +104,7 @@ Bytes mutated_text(Bytes bytes, Random& random) {
   return bytes;
 }
 
-/// Tensors alone; the dataset beside them is always the same.
+/// Tensors alone, with always the same dataset.
 Seed safetensors_seed() {
   const Bytes header =
       R"({"__metadata__":{"format":"pt"},"x":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},)"
@@ -156,7 +140,7 @@ std::vector<Seed> seeds() {
       {"edges, SNAP",
        {{"edges", snap}},
        [](const fs::path& f) { return import_edges(f, {.undirected = true, .coalesce = true}); }},
-      {"edges, gzip", {{"edges", gzipped(snap)}}, [](const fs::path& f) { return import_edges(f); }},
+      {"edges, gzip", {{"edges", test::gzipped(snap)}}, [](const fs::path& f) { return import_edges(f); }},
       {"edges, Matrix Market", {{"edges", matrix}}, [](const fs::path& f) { return import_edges(f); }},
       {"edges, weighted",
        {{"edges", "s,t,w\n0,1,2.5\n1,2,-1\n2,2,0\n0,1,4\n"}},
@@ -213,7 +197,7 @@ std::vector<Seed> seeds() {
       npz_seed("plain", {{"a.npz", test::plain()}}),
       safetensors_seed(),
       {"ogb, nodes",
-       {{"edge.csv.gz", gzipped("0,1\n2,1\n3,3\n0,1\n1,0\n")},
+       {{"edge.csv.gz", test::gzipped("0,1\n2,1\n3,3\n0,1\n1,0\n")},
         {"num-node-list.csv", "4\n"},
         {"num-edge-list.csv", "5\n"},
         {"node-feat.csv", "0.5,-1\n2,3\n4e-1,5\n6,7\n"},
@@ -239,11 +223,6 @@ std::vector<Seed> seeds() {
   };
 }
 
-[[noreturn]] void give_up(const std::string& what) {
-  fmt::print(stderr, "{}\n", what);
-  std::exit(1);
-}
-
 std::string outcome(const Seed& from, const fs::path& folder, bool write) {
   const std::string written = (folder / "written.h5").string();
   bool saved = false;
@@ -257,9 +236,7 @@ std::string outcome(const Seed& from, const fs::path& folder, bool write) {
   } catch (const DataError& error) {
     const std::string message = error.what();
     if (saved) give_up("what was written is not read: " + message);
-    for (unsigned char c : message)
-      if (c < 0x20 || c == 0x7f) give_up("not one line of text: " + message);
-    if (message.size() > 2000) give_up("a long message: " + message);
+    require_line(message);
     return "refused";
   } catch (const std::exception& error) {
     give_up(fmt::format("another error than DataError: {}", error.what()));
@@ -269,19 +246,10 @@ std::string outcome(const Seed& from, const fs::path& folder, bool write) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string length = argc > 1 ? argv[1] : "4000";
-  const bool timed = length.ends_with('s');
-  const double limit = std::atof(length.c_str());
-  const uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
   set_log_level(LogLevel::error);
-  std::string pattern = (fs::temp_directory_path() / "adjoint-fuzz-XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) return 1;
-  const fs::path folder = pattern;
-  const auto begin = std::chrono::steady_clock::now();
-  const auto seconds = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  };
-  Random random(seed);
+  const Run run(argc, argv);
+  const fs::path& folder = run.folder;
+  Random random(run.seed);
   const std::vector<Seed> all = seeds();
   std::map<std::string, std::map<std::string, long>> outcomes;
   const auto put_all = [&](const Seed& from) {
@@ -296,7 +264,7 @@ int main(int argc, char** argv) {
     put_all(from);
     if (outcome(from, folder, true) != "imported") give_up(from.format + ": refused as it is");
   }
-  for (long runs = 0; timed ? seconds() < limit : static_cast<double>(runs) < limit; ++runs) {
+  for (long runs = 0; run.goes_on(runs); ++runs) {
     const Seed& from = all[static_cast<size_t>(runs) % all.size()];
     put_all(from);
     const auto file =
@@ -310,6 +278,5 @@ int main(int argc, char** argv) {
   }
   for (const auto& [format, counts] : outcomes)
     for (const auto& [what, count] : counts) fmt::print("{:24} {:8}  {}\n", format, count, what);
-  fs::remove_all(folder);
   return 0;
 }

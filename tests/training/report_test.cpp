@@ -39,7 +39,7 @@ TEST_CASE("scores by degree are of the selected nodes, in bins of powers of two"
       scores_by_degree(small_graph(), metric_named("auc", Labels::classes, 2), output, y, two)[0].value));
 }
 
-TEST_CASE("a report is one page without anything from elsewhere, and leaves out what is empty") {
+TEST_CASE("a report is one page without external parts, and without empty sections") {
   const Tensor y = Tensor::from(std::vector<int32_t>{0, 1, 1, 0});
   const Tensor output = Tensor::from(std::vector<float>{2, 1, 0, 1, 3, 0, 5, 1}, {4, 2});
   const Tensor all = Tensor::from(std::vector<int32_t>{0, 1, 2, 3});
@@ -65,7 +65,7 @@ TEST_CASE("a report is one page without anything from elsewhere, and leaves out 
     CHECK(page.find(outside) == std::string::npos);
 }
 
-TEST_CASE("a run's folder is read as it was written") {
+TEST_CASE("a run's folder is read back unchanged") {
   const TemporaryDirectory temporary;
   const std::string path = temporary.file("runs/a");
   make_run_folder(path);
@@ -89,7 +89,7 @@ TEST_CASE("a run's folder is read as it was written") {
   CHECK_NOTHROW(make_run_folder(path, /*again=*/true));
 }
 
-TEST_CASE("what is no run is refused, naming the file") {
+TEST_CASE("a folder that is no run is refused, naming the file") {
   const TemporaryDirectory temporary;
   CHECK(mentions(error_of<DataError>([&] { read_run(temporary.file("none")); }), "none/run.json"));
   std::ofstream(temporary.file("run.json")) << "{\"program\": 1}";

@@ -34,8 +34,7 @@ TEST_CASE("a record is length, its check, data, its check") {
   CHECK(number(some, 21) == masked(0xe3069283u));
 }
 
-TEST_CASE("an event file begins with its version and grows with every event") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "an event file begins with its version and grows with every event") {
   TensorBoard board(folder.file("runs/one")), other(folder.file("runs/one"));
   CHECK(board.path() != other.path());
   CHECK(mentions(board.path(), "events.out.tfevents."));

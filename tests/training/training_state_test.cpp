@@ -31,13 +31,8 @@ struct Gcn : nn::Module {
 };
 
 Dataset citations(Device device = {}, int64_t nodes = 240) {
-  CitationOptions options;
-  options.nodes = nodes;
-  options.classes = 3;
-  options.features = 30;
-  options.val = 40;
-  options.test = 40;
-  return make_citation_dataset(options).to(device);
+  return make_citation_dataset({.nodes = nodes, .classes = 3, .features = 30, .val = 40, .test = 40})
+      .to(device);
 }
 
 /// A whole training, with everything that a state can have.
@@ -143,8 +138,7 @@ TEST_CASE("a training that was resumed ends with the bits of an unbroken one") {
   }
 }
 
-TEST_CASE("a checkpoint of something else is refused with a sentence, and nothing is changed") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a checkpoint of another training is refused, and nothing is changed") {
   const std::string path = folder.file("c.h5"), spoiled = folder.file("spoiled.h5");
   Training source(citations(), folder, "source");
   source.run(0, 3);
@@ -194,7 +188,7 @@ TEST_CASE("a checkpoint of something else is refused with a sentence, and nothin
   changed([](auto& c) { c.tensors["metrics"] = Tensor::zeros({3, 2}, DType::f64); }, {"metrics", "[3, 2]"});
 }
 
-TEST_CASE("what is not finite is not saved, is refused where it was, and can be left by resuming") {
+TEST_CASE("numbers that are not finite are neither saved nor loaded, and resuming replaces them") {
   for (Device device : devices()) {
     CAPTURE(device.str());
     const TemporaryDirectory folder;
@@ -259,7 +253,7 @@ TEST_CASE("the first tensor that is not finite is named") {
             fmt::format("epoch 7: the {} {} is not finite", what, name));
       tensor.copy_(kept);
     }
-    // Large, but finite, whatever their squares are.
+    // Large, but finite, though their squares are not.
     CHECK(optim::first_not_finite({{"a", Tensor::full({3}, 1e300, DType::f64, device)},
                                    {"b", Tensor::full({3}, 3e38, DType::f32, device)},
                                    {"c", Tensor::full({3}, 3e38, DType::bf16, device)},
@@ -271,8 +265,7 @@ TEST_CASE("the first tensor that is not finite is named") {
   }
 }
 
-TEST_CASE("bfloat16 goes into a checkpoint and comes back") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "bfloat16 goes into a checkpoint and comes back") {
   optim::Checkpoint checkpoint;
   checkpoint.program = "state_test";
   checkpoint.tensors["w"] = random_tensor({5, 3}).to(DType::bf16);
@@ -281,8 +274,7 @@ TEST_CASE("bfloat16 goes into a checkpoint and comes back") {
   CHECK(same_bits(loaded.tensors.at("w"), checkpoint.tensors.at("w")));
 }
 
-TEST_CASE("two parts, or two facts, of one name are refused") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "two parts, or two facts, of one name are refused") {
   Training t(citations(), folder, "t");
   CHECK(mentions(error_of([&] { t.state.add("sgd", t.sgd); }), "'sgd'"));
   CHECK(mentions(error_of([&] { t.state.add("model", t.noise); }), "'model'"));

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <adjoint/data/hdf5_file.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace adj::test {
+
+/// Writes an HDF5 file of these tensors.
+inline void write_h5(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& tensors,
+                     int gzip = 0) {
+  H5Writer file(path, gzip);
+  for (const auto& [name, tensor] : tensors) file.write(name, tensor);
+  file.commit();
+}
+
+}  // namespace adj::test
