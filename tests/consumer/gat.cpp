@@ -6,7 +6,7 @@ using namespace adj;
 struct GatConv : nn::Module {
   GatConv(int64_t in, int64_t heads_, int64_t width)
       : heads(heads_),
-        linear(this, "linear", in, heads * width, false),
+        linear(this, "linear", in, heads * width, nn::LinearOptions{.bias = false}),
         left(this, "left", nn::glorot_uniform(heads, width)),
         right(this, "right", nn::glorot_uniform(heads, width)) {}
   /// x [N, in], dense or sparse, to [N, heads * width].

@@ -1,6 +1,7 @@
 // A graph isomorphism network (Xu et al. 2019) whose ε is learned, and a run that can be interrupted:
 //   gin [DATASET.h5] [CHECKPOINT.h5]
 #include <adjoint/adjoint.h>
+#include <adjoint/training/training_state.h>
 
 using namespace adj;
 
