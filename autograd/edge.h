@@ -25,9 +25,10 @@ struct AggregateOptions {
 };
 
 /// Y_i = Σ_j w_ij x_j over the edges j -> i of a graph, relation or block, or their mean (divided by the
-/// number of edges, not by the sum of weights); targets without edges give 0. x [num_src, F] or [num_src, H, D]; Y likewise with num_dst rows.
-/// Weights [M,H] are per head: w[:, h] applies to features [h D, (h + 1) D), F = H D. dw_ij = ⟨dY_i, x_j⟩, in
-/// the same pass as dx. With bfloat16 features, weights are float32 or bfloat16.
+/// number of edges, not by the sum of weights); targets without edges give 0. x [num_src, F] or [num_src, H,
+/// D]; Y likewise with num_dst rows. Weights [M,H] are per head: w[:, h] applies to features [h D, (h + 1)
+/// D), F = H D. dw_ij = ⟨dY_i, x_j⟩, in the same pass as dx. With bfloat16 features, weights are float32 or
+/// bfloat16.
 ///
 /// Max and min reduce w_ij x_j for weights [M]; the gradient goes to the winning edge, on ties the first of
 /// the target in csr(). Variance and standard deviation take no weights (aggregate_all in neighbor_reduce.h
