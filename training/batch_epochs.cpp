@@ -27,7 +27,6 @@ Tensor SampledEpochs::over_all_nodes(models::NodeModel& model) const {
   const BatchOptions& batches = run_.options().batches;
   if (batches.loader == "none" || batches.evaluation == "graph")
     return model(task.data.graph, task.features).value();
-  require_layers(model);
   return layer_by_layer(model, task.data.graph, task.store, run_.layer_wise());
 }
 
