@@ -38,12 +38,12 @@ void check_dot_attention(std::string_view op, const Args& args) {
 /// e_ij = scale (⟨q_i, k_j⟩ + ⟨u_i, attr_ij⟩) (Vaswani et al. 2017; over graph edges, Shi et al. 2021). q
 /// [rows, H D], k and v [cols, H D].
 ///
-/// Without v the values are the keys, each times s_j [cols,H] (wide) if given: an edge then gathers one row
-/// instead of two (AGNN, Thekumparampil et al. 2018: k_j = x_j / |x_j|, s_j = |x_j|).
+/// Without v the values are the keys, each times s_j [cols,H] (accumulator dtype) if given: an edge then
+/// gathers one row instead of two (AGNN, Thekumparampil et al. 2018: k_j = x_j / |x_j|, s_j = |x_j|).
 ///
-/// Edge features attr [M,E] (wide) come with u [rows, H E] and o_attr [rows, H E] = Σ_j m_ij α_ij attr_ij per
-/// head: to add W attr_ij to keys and values, use u_i = q_i W and O_i + o_attr_i Wᵀ; nothing of size M x D is
-/// materialized.
+/// Edge features attr [M,E] (accumulator dtype) come with u [rows, H E] and o_attr [rows, H E] = Σ_j m_ij
+/// α_ij attr_ij per head: to add W attr_ij to keys and values, use u_i = q_i W and O_i + o_attr_i Wᵀ; nothing
+/// of size M x D is materialized.
 ///
 /// With `tiles`, a cut of `a`, a GPU of compute capability 9.0 reduces the entries in tiles on tensor cores.
 /// Operands have 8 significant bits for bfloat16 features and 11 for float32 ones: the latter are float16,

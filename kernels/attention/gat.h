@@ -33,9 +33,9 @@ void check_gat(std::string_view op, const Args& args) {
 }  // namespace detail
 
 /// e_ij = leaky_relu(l_i + r_j + c_ij) and v_j = x_j (GAT eq. 3 and 4, Veličković et al. 2018). l [rows,H], r
-/// [cols,H] and, with edge features, c [M,H] are wide; x [cols, H D]. Writes O + bias [rows, H D] and lse
-/// [rows,H]. bias [H D] is optional and not allowed for bfloat16, where the rounding of the sum would enter
-/// Δ.
+/// [cols,H] and, with edge features, c [M,H] have the accumulator dtype; x [cols, H D]. Writes O + bias
+/// [rows, H D] and lse [rows,H]. bias [H D] is optional and not allowed for bfloat16, where the rounding of
+/// the sum would enter Δ.
 ///
 /// `tiles`, a cut of `a`, as in dot_attention: x is rounded to operands; requires heads of at most
 /// kWidestTileHead features, without c or dropout.

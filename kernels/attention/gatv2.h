@@ -36,9 +36,9 @@ void check_gatv2(std::string_view op, const Args& args) {
 
 /// e_ij = ⟨att, leaky_relu(l_i + r_j + w_ij)⟩ and v_j = r_j (GATv2 eq. 7, Brody et al. 2022). l [rows, H D]
 /// are target features, r [cols, H D] source features, att [H,D]; with edge features w_ij = attr_ij W, attr
-/// wide [M,E] and W [E, H D]; nothing of size M x D is materialized. bias [H D], optional and not allowed for
-/// bfloat16, is added to O. `lse` is that of the logits without the part constant in a row, as the backward
-/// pass recomputes them; it is only meaningful there.
+/// [M,E] of the accumulator dtype and W [E, H D]; nothing of size M x D is materialized. bias [H D], optional
+/// and not allowed for bfloat16, is added to O. `lse` is that of the logits without the part constant in a
+/// row, as the backward pass recomputes them; it is only meaningful there.
 struct Gatv2Args {
   const CsrMatrix& a;
   const Tensor& l;
@@ -63,8 +63,8 @@ struct Gatv2Args {
 ADJ_KERNEL(gatv2, Gatv2Args)
 
 /// Gradients of gatv2; `o` is its output including the bias. Outputs dl [rows, H D], dr [cols, H D], datt
-/// [H,D], dattr [M,E] (wide) and dw [E, H D]; those not needed may be absent. `delta` [rows,H] is writable
-/// scratch. Rounding of o gives Δ = ⟨d_o, o - bias⟩ an error of up to 2^-24 Σ |d_o| |o|.
+/// [H,D], dattr [M,E] (accumulator dtype) and dw [E, H D]; those not needed may be absent. `delta` [rows,H]
+/// is writable scratch. Rounding of o gives Δ = ⟨d_o, o - bias⟩ an error of up to 2^-24 Σ |d_o| |o|.
 struct Gatv2BackwardArgs {
   const CsrMatrix& a;
   const CsrMatrix& at;

@@ -5,7 +5,7 @@
 namespace adj::kernels {
 
 /// y[n,h] = ⟨x[n,h,:], a[h,:]⟩ for one or two vectors in one pass over x: the terms of GAT's logits. x [N, H
-/// D], a [H,D], y [N,H] (wide); `a2` and `y2` are given together or both absent.
+/// D], a [H,D], y [N,H] (accumulator dtype); `a2` and `y2` are given together or both absent.
 struct HeadDotArgs {
   const Tensor& x;
   const Tensor& a;

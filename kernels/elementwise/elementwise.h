@@ -36,7 +36,7 @@ struct MultiplyArgs {
 };
 ADJ_KERNEL(multiply, MultiplyArgs)
 
-/// y = a * s; `s` has one element, wide, read on the device. `y` may be `a`.
+/// y = a * s; `s` has one element, accumulator dtype, read on the device. `y` may be `a`.
 struct MultiplyScalarArgs {
   const Tensor& a;
   const Tensor& s;

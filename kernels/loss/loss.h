@@ -6,11 +6,11 @@ namespace adj::kernels {
 
 // Losses are means over the rows selected by `index` (int32 [K], in range), or over all rows if it is absent;
 // a row selected several times counts as often, in the loss and in the gradient. `loss` has one element.
-// Losses, their gradients and the targets of bce and mse are wide. The backward passes take dloss (one
-// element, on the device), write every row of the gradient (zeros for rows not selected), and recompute the
-// forward values: only the inputs are saved. K = 0 is an error, and so is a row of `index` or a label out of
-// range. The CPU throws at once; a GPU, which does not synchronize within a step, sets the loss to NaN, and
-// the next read from that device throws.
+// Losses, their gradients and the targets of bce and mse have the accumulator dtype. The backward passes take
+// dloss (one element, on the device), write every row of the gradient (zeros for rows not selected), and
+// recompute the forward values: only the inputs are saved. K = 0 is an error, and so is a row of `index` or a
+// label out of range. The CPU throws at once; a GPU, which does not synchronize within a step, sets the loss
+// to NaN, and the next read from that device throws.
 
 namespace detail {
 
@@ -112,7 +112,8 @@ ADJ_KERNEL(mse_loss, TargetLossArgs)
 ADJ_KERNEL(mse_loss_backward, TargetLossBackwardArgs)
 
 /// For losses with row weights: goal[k,t] = target[index[k],t], share[k,t] = weight[k] / T; both 0 for a
-/// missing (NaN) target. All wide; index int32 [K], in range (on a GPU a row out of range gives NaN).
+/// missing (NaN) target. All of the accumulator dtype; index int32 [K], in range (on a GPU a row out of range
+/// gives NaN).
 struct WeightedTargetsArgs {
   const Tensor& target;
   const Tensor& index;

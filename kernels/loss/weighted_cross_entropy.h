@@ -21,10 +21,10 @@ inline void check_weighted(std::string_view op, const Tensor& x, const Tensor& l
 
 }  // namespace detail
 
-/// softmax_cross_entropy with row i weighted by weight[label[i]] (`weight` [C], wide; 1 if absent) and rows
-/// with label[i] == `ignored` skipped: loss = Σ w_i (log Σ_c exp x[i,c] - x[i, label[i]]) / Σ w_i. total = Σ
-/// w_i is kept for the backward pass. If it is 0 the CPU throws; a GPU, which does not synchronize, gives
-/// loss 0 and zero gradients.
+/// softmax_cross_entropy with row i weighted by weight[label[i]] (`weight` [C], accumulator dtype; 1 if
+/// absent) and rows with label[i] == `ignored` skipped: loss = Σ w_i (log Σ_c exp x[i,c] - x[i, label[i]]) /
+/// Σ w_i. total = Σ w_i is kept for the backward pass. If it is 0 the CPU throws; a GPU, which does not
+/// synchronize, gives loss 0 and zero gradients.
 struct WeightedCrossEntropyArgs {
   const Tensor& x;
   const Tensor& label;

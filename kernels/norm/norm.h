@@ -49,7 +49,8 @@ decltype(auto) dispatch_epilogue_activation(Activation activation, F&& f) {
 
 /// Per column of x[N,F], N >= 1: mean[F] and rstd[F] = 1 / sqrt(biased variance + eps), by Welford's
 /// recurrence or shifted sums merged in a fixed order. If given, running_mean and running_var [F] move by
-/// `momentum` towards the batch's mean and unbiased variance (Ioffe & Szegedy 2015). All four are wide.
+/// `momentum` towards the batch's mean and unbiased variance (Ioffe & Szegedy 2015). All four have the
+/// accumulator dtype.
 struct BatchNormStatisticsArgs {
   const Tensor& x;
   double eps;
@@ -91,8 +92,8 @@ struct BatchNormRunningArgs {
 };
 ADJ_KERNEL(batch_norm_running, BatchNormRunningArgs)
 
-/// y = epilogue((x - mean) * rstd * gamma + beta), all statistics per column, mean and rstd wide. In-place
-/// allowed (`y` is `x`).
+/// y = epilogue((x - mean) * rstd * gamma + beta), all statistics per column, mean and rstd of the
+/// accumulator dtype. In-place allowed (`y` is `x`).
 struct BatchNormApplyArgs {
   const Tensor& x;
   const Tensor& mean;
@@ -115,8 +116,9 @@ struct BatchNormApplyArgs {
 };
 ADJ_KERNEL(batch_norm_apply, BatchNormApplyArgs)
 
-/// Gradients dgamma[F], dbeta[F], dx[N,F]; mean and rstd are wide. `dx` may be `dy`. `of_batch`: mean and
-/// rstd are x's own, and dx includes their gradient; otherwise they are constants, and N may be 0.
+/// Gradients dgamma[F], dbeta[F], dx[N,F]; mean and rstd have the accumulator dtype. `dx` may be `dy`.
+/// `of_batch`: mean and rstd are x's own, and dx includes their gradient; otherwise they are constants, and N
+/// may be 0.
 struct BatchNormBackwardArgs {
   const Tensor& x;
   const Tensor& mean;
@@ -147,8 +149,8 @@ struct BatchNormBackwardArgs {
 };
 ADJ_KERNEL(batch_norm_backward, BatchNormBackwardArgs)
 
-/// y = (x - mean_i) * rstd_i * gamma + beta per row (Ba et al. 2016); mean[N] and rstd[N], wide, are saved
-/// for the backward pass.
+/// y = (x - mean_i) * rstd_i * gamma + beta per row (Ba et al. 2016); mean[N] and rstd[N], accumulator dtype,
+/// are saved for the backward pass.
 struct LayerNormArgs {
   const Tensor& x;
   const Tensor& gamma;
@@ -194,7 +196,8 @@ struct LayerNormBackwardArgs {
 };
 ADJ_KERNEL(layer_norm_backward, LayerNormBackwardArgs)
 
-/// y_i = x_i / max(‖x_i‖₂, eps); scale[N] = 1 / max(‖x_i‖₂, eps), wide, is saved for the backward pass.
+/// y_i = x_i / max(‖x_i‖₂, eps); scale[N] = 1 / max(‖x_i‖₂, eps), accumulator dtype, is saved for the
+/// backward pass.
 struct L2NormalizeRowsArgs {
   const Tensor& x;
   double eps;

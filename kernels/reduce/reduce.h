@@ -30,7 +30,7 @@ struct SumColumnsArgs {
 };
 ADJ_KERNEL(sum_columns, SumColumnsArgs)
 
-/// y (one element, wide) = scale * Σ x, any shape.
+/// y (one element, accumulator dtype) = scale * Σ x, any shape.
 struct SumAllArgs {
   const Tensor& x;
   double scale = 1.0;
