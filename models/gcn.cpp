@@ -23,7 +23,7 @@ struct Gcn : NodeModel {
   }
 
   Var operator()(const Graph& graph, const Features& features) const override {
-    Var x = layer(0, graph, features);
+    Var x = after(0, first_layer(convs[0], graph, dropout(features, input_dropout())));
     for (size_t l = 1; l < convs.size(); ++l) x = layer(l, graph, x);
     return x;
   }
@@ -31,9 +31,12 @@ struct Gcn : NodeModel {
   Var over(size_t l, const Block& block, const Var& x) const override { return layer(l, block, x); }
   /// A block lacks the degrees of its outermost nodes.
   bool exact_by_layers() const override { return false; }
-  template <class On, class X>
-  Var layer(size_t l, const On& on, const X& x) const {
-    const Var y = convs[l](on, dropout(x, norms.empty() ? p : 0.0f));
+  /// Before a convolution; with norms, dropout follows the norm.
+  float input_dropout() const { return norms.empty() ? p : 0.0f; }
+  Var layer(size_t l, const nn::Structure& on, const Var& x) const {
+    return after(l, convs[l](on, dropout(x, input_dropout())));
+  }
+  Var after(size_t l, const Var& y) const {
     return l < norms.size() ? norms[l](y, {.activation = Activation::relu, .dropout = p}) : y;
   }
 

@@ -4,6 +4,7 @@
 #include <adjoint/data/loader/saint_loader.h>
 #include <adjoint/graph/block.h>
 #include <adjoint/graph/features.h>
+#include <adjoint/nn/conv/propagation_cache.h>
 #include <adjoint/nn/module.h>
 
 #include <span>
@@ -51,6 +52,16 @@ struct NodeModel : Model {
   /// Widths of the sums and means over neighbours in a forward pass, in order, if an unsorted edge list
   /// suffices. Empty if the model needs sorted edges (attention, maxima).
   virtual std::vector<int64_t> summed_widths() const { return {}; }
+
+ protected:
+  /// First convolution. Dense features that stay the same are aggregated once.
+  template <class Conv>
+  Var first_layer(const Conv& conv, const Graph& graph, const Features& x) const {
+    return x.is_dense() ? conv(graph, inputs_.constant(Var(x.dense()))) : conv(graph, x);
+  }
+
+ private:
+  mutable nn::PropagationCache inputs_;  // thread-safe
 };
 
 /// A model with outputs per graph.

@@ -79,8 +79,8 @@ class Stack : public NodeModel {
     return residual_ && l > 0 ? own + z : z;
   }
   Var first(const Graph& graph, const Features& x) const {
-    if (takes_sparse_) return convs_[0](graph, x);
-    return convs_[0](graph, Var(x.to_dense().to(this->parameters().front().dtype())));
+    return this->first_layer(
+        convs_[0], graph, takes_sparse_ ? x : Features(x.to_dense().to(this->parameters().front().dtype())));
   }
 
   std::string name_;

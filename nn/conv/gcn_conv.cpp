@@ -19,7 +19,7 @@ Var GCNConv::operator()(const Structure& on, const Sides& features, const Var& e
   const Var x = features.of_sources("GCNConv", on);
   const GcnNorm a("GCNConv", on, norm_, edge_weight);
   if (weight.size(0) > weight.size(1)) return a(linear(x, weight), bias, activation_);
-  return linear(a.matrix() != nullptr ? cache_.get(*a.matrix(), x) : a(x), weight, bias, activation_);
+  return linear(a.matrix() != nullptr ? features.propagated(*a.matrix()) : a(x), weight, bias, activation_);
 }
 
 Var GCNConv::operator()(const Graph& graph, const Features& x, const Var& edge_weight) const {

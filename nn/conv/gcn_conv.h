@@ -1,7 +1,6 @@
 #pragma once
 
 #include <adjoint/nn/conv/gcn_norm.h>
-#include <adjoint/nn/conv/propagation_cache.h>
 
 #include <optional>
 
@@ -34,7 +33,6 @@ class GCNConv : public Module {
  private:
   GcnNormOptions norm_;
   Activation activation_;
-  mutable PropagationCache cache_;  // thread-safe
 };
 
 }  // namespace adj::nn

@@ -61,12 +61,12 @@ Var GinSum::summed(const Structure& on, const Sides& features, const Var& bias, 
   const Graph& graph = *on.graph();
   if (!learned_eps_ && !graph.is_normalized()) {
     const SparseMatrix a = with_own_term(relation, known_eps_.of(eps_));
-    return bias ? spmm(a, x, bias, activation) : activate(activation, cache_.get(a, x));
+    return bias ? spmm(a, x, bias, activation) : activate(activation, sides.propagated(a));
   }
   const SparseMatrix a = graph.is_normalized()
                              ? graph.adjacency()
                              : SparseMatrix(relation.scatters(x.dtype()) ? relation : relation.sorted());
-  return activate(activation, (bias ? spmm(a, x, bias) : cache_.get(a, x)) + own());
+  return activate(activation, (bias ? spmm(a, x, bias) : sides.propagated(a)) + own());
 }
 
 }  // namespace adj::nn::detail

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <adjoint/nn/conv/propagation_cache.h>
 #include <adjoint/nn/conv/structure.h>
 #include <adjoint/nn/known_value.h>
 #include <adjoint/nn/mlp.h>
@@ -34,8 +33,7 @@ class GinSum : public Module {
   Tensor eps_;       // [1]
 
  private:
-  mutable KnownValue known_eps_;  // thread-safe, as is:
-  mutable PropagationCache cache_;
+  mutable KnownValue known_eps_;  // thread-safe
 };
 
 }  // namespace detail

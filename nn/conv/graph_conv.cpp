@@ -37,7 +37,7 @@ Var GraphConv::operator()(const Structure& on, const Sides& features, const Var&
   const AggregateOptions options{.reduce = aggr_, .weight = weight};
   if (!linear_first) {
     const auto neighbors = [&] {
-      return a != nullptr ? cache_.get(*a, x.src) : aggregate(on.relation(), x.src, options);
+      return a != nullptr ? x.propagated(*a) : aggregate(on.relation(), x.src, options);
     };
     if (!x.dst) return lin_rel(neighbors());
     return linear_sum(x.dst, lin_root.weight, lin_rel.bias, neighbors, lin_rel.weight);

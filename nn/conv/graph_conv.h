@@ -1,7 +1,6 @@
 #pragma once
 
 #include <adjoint/autograd/edge.h>
-#include <adjoint/nn/conv/propagation_cache.h>
 #include <adjoint/nn/conv/structure.h>
 #include <adjoint/nn/conv/widths.h>
 #include <adjoint/nn/linear.h>
@@ -36,7 +35,6 @@ class GraphConv : public Module {
 
  private:
   const SparseMatrix* matrix_of(const Graph& graph, const Var& edge_weight) const;
-  mutable PropagationCache cache_;  // thread-safe
 };
 
 }  // namespace adj::nn

@@ -4,17 +4,19 @@
 
 namespace adj::nn {
 
-namespace {
-
-Var propagated(const SparseMatrix& a, Var x, int hops) {
+Var propagate(const SparseMatrix& a, Var x, int hops) {
   for (int hop = 0; hop < hops; ++hop) x = spmm(a, x);
   return x;
 }
 
-}  // namespace
+Sides PropagationCache::constant(const Var& x) {
+  Sides sides(x);
+  sides.cache_ = this;
+  return sides;
+}
 
 Var PropagationCache::get(const SparseMatrix& a, const Var& x, int hops) {
-  return x.requires_grad() ? propagated(a, x, hops) : Var(cached(a, x.value(), hops));
+  return x.requires_grad() ? propagate(a, x, hops) : Var(cached(a, x.value(), hops));
 }
 
 Tensor PropagationCache::cached(const SparseMatrix& a, const Tensor& x, int hops) {
@@ -35,9 +37,9 @@ Tensor PropagationCache::cached(const SparseMatrix& a, const Tensor& x, int hops
       last_ = key;
     }
   }
-  if (recording || !again) return propagated(a, x, hops).value();
+  if (recording || !again) return propagate(a, x, hops).value();
   const OutsideCapture complete_for_all_streams;
-  const Tensor y = propagated(a, x, hops).value();
+  const Tensor y = propagate(a, x, hops).value();
   const std::lock_guard lock(mutex_);
   if (key == last_) kept_ = y;
   return y;

@@ -1,22 +1,32 @@
 #pragma once
 
-#include <adjoint/autograd/variable.h>
 #include <adjoint/graph/sparse_matrix.h>
+#include <adjoint/nn/conv/structure.h>
 
 #include <mutex>
 #include <vector>
 
 namespace adj::nn {
 
-/// A^hops x; cached for an x without gradient that stays the same (features without dropout), which is
-/// aggregated once for the whole training. Kept once the same tensor is seen twice in a row, so an input that
-/// changes at every step (dropout) costs no memory. Thread-safe.
+/// A^hops x.
+Var propagate(const SparseMatrix& a, Var x, int hops);
+
+/// A^hops x, kept for an x without gradient that stays the same (features without dropout), so that it is
+/// aggregated once for the whole training:
 ///
-/// A layer holds one, so that its callers need no separate precomputed input: training, validation, batches
-/// and captured steps make the same call. The cached product cannot be out of date: its key has the storage
-/// and version of x and of the matrix's values, which change with every write.
+///     nn::PropagationCache cache;  // one per first layer, next to it
+///     Var h = conv1(graph, cache.constant(x));
+///
+/// SGConv uses it, and GCNConv, SAGEConv, GraphConv and GINConv if they aggregate before their linear map;
+/// other layers ignore it. The product is kept when the same tensor is seen twice in a row, so an input that
+/// changes in every step (dropout) costs no memory. It cannot be out of date: its key has the storage and
+/// version of x and of the matrix's values, which change with every write. Thread-safe; the cache outlives
+/// the call.
 class PropagationCache {
  public:
+  /// x for a layer that may keep its product in this cache.
+  Sides constant(const Var& x);
+  /// A^hops x, from the cache or computed.
   Var get(const SparseMatrix& a, const Var& x, int hops = 1);
 
  private:

@@ -43,7 +43,7 @@ Var SAGEConv::operator()(const Structure& on, const Sides& features) const {
   const Sides x = features.on("SAGEConv", on);
   const SparseMatrix* a = on.graph() && x.same() && !lin ? matrix_of(*on.graph()) : nullptr;
   const bool linear_first = in_.src > out_ && is_linear();
-  if (a != nullptr && !linear_first) return transform([&] { return cache_.get(*a, x.src); }, x.dst);
+  if (a != nullptr && !linear_first) return transform([&] { return x.propagated(*a); }, x.dst);
   const Var neighbor = lin ? (*lin)(x.src) : x.src;
   if (!linear_first)
     return transform([&] { return aggregate(on.relation(), neighbor, {.reduce = options_.aggr}); }, x.dst);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <adjoint/autograd/edge.h>
-#include <adjoint/nn/conv/propagation_cache.h>
 #include <adjoint/nn/conv/structure.h>
 #include <adjoint/nn/conv/widths.h>
 #include <adjoint/nn/linear.h>
@@ -47,7 +46,6 @@ class SAGEConv : public Module {
   template <class F>
   Var transform(F&& neighbors, const Var& x) const;
   Var finish(const Var& y, const Var& of_root) const;
-  mutable PropagationCache cache_;  // thread-safe
 };
 
 }  // namespace adj::nn

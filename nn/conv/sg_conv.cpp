@@ -12,11 +12,11 @@ SGConv::SGConv(int64_t in, int64_t out, const SGConvOptions& options)
   if (options.bias) add_parameter("bias", bias, fan_in_bias(in, out), {.name = "lin.bias"});
 }
 
-Var SGConv::operator()(const Graph& graph, const Var& x, const Var& edge_weight) const {
-  check_rows("SGConv", graph, x.shape());
+Var SGConv::operator()(const Graph& graph, const Sides& features, const Var& edge_weight) const {
+  const Var x = features.of_sources("SGConv", graph);
   const GcnNorm a("SGConv", graph, norm_, edge_weight);
-  if (a.matrix() != nullptr && !x.requires_grad())
-    return linear(cache_.get(*a.matrix(), x, hops_), weight, bias);
+  if (a.matrix() != nullptr && features.has_cache())
+    return linear(features.propagated(*a.matrix(), hops_), weight, bias);
   if (weight.size(0) < weight.size(1)) return linear(propagate(a, x, {}), weight, bias);
   return propagate(a, linear(x, weight), bias);
 }

@@ -2,7 +2,6 @@
 
 #include <adjoint/graph/features.h>
 #include <adjoint/nn/conv/gcn_norm.h>
-#include <adjoint/nn/conv/propagation_cache.h>
 
 namespace adj::nn {
 
@@ -13,14 +12,14 @@ struct SGConvOptions {
 };
 
 /// Â^K X W + b: K propagation steps and one linear map (Wu et al., Simplifying Graph Convolutional Networks,
-/// 2019). x [N,in], features of any kind -> [N,out]. Dense features without gradient are propagated once for
-/// the whole training; others are transformed first if that is narrower. W and b are uniform in ±1 /
-/// sqrt(in), as in PyG's SGConv. `edge_weight` [M] by edge number replaces the graph's weights and may
-/// require a gradient.
+/// 2019). x [N,in], features of any kind -> [N,out]. Transforms first if that is narrower. As the paper
+/// precomputes Â^K X: with PropagationCache::constant(x), x is propagated once for the whole training. W and
+/// b are uniform in ±1 / sqrt(in), as in PyG's SGConv. `edge_weight` [M] by edge number replaces the graph's
+/// weights and may require a gradient.
 class SGConv : public Module {
  public:
   SGConv(int64_t in, int64_t out, const SGConvOptions& options = {});
-  Var operator()(const Graph& graph, const Var& x, const Var& edge_weight = {}) const;
+  Var operator()(const Graph& graph, const Sides& x, const Var& edge_weight = {}) const;
   Var operator()(const Graph& graph, const Features& x, const Var& edge_weight = {}) const;
   std::string describe() const override;
 
@@ -32,7 +31,6 @@ class SGConv : public Module {
 
   int hops_;
   GcnNormOptions norm_;
-  mutable PropagationCache cache_;  // thread-safe
 };
 
 }  // namespace adj::nn

@@ -1,4 +1,5 @@
 #include <adjoint/autograd/shape.h>
+#include <adjoint/nn/conv/propagation_cache.h>
 #include <adjoint/nn/conv/structure.h>
 
 namespace adj::nn {
@@ -32,12 +33,18 @@ Sides Sides::on(const char* layer, const Structure& structure, bool needs_dst) c
   if (one_) {
     ADJ_CHECK(targets <= sources, "{}: one x for a relation of {} sources and {} targets, expected {}", layer,
               sources, targets, "{x_src, x_dst}");
-    return {src, targets == sources ? src : narrow(src, 0, 0, targets)};
+    Sides sides(src, targets == sources ? src : narrow(src, 0, 0, targets));
+    sides.cache_ = cache_;
+    return sides;
   }
   ADJ_CHECK(dst || !needs_dst, "{}: features of targets are absent, expected {} rows", layer, targets);
   ADJ_CHECK(!dst || fits(dst.shape(), targets), "{}: features {} for a relation of {} targets", layer,
             dst.shape().str(), targets);
   return *this;
+}
+
+Var Sides::propagated(const SparseMatrix& a, int hops) const {
+  return cache_ != nullptr ? cache_->get(a, src, hops) : propagate(a, src, hops);
 }
 
 }  // namespace adj::nn

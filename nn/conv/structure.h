@@ -7,6 +7,8 @@
 
 namespace adj::nn {
 
+class PropagationCache;
+
 /// What a layer runs on: a reference to a graph, a relation or a sampled block.
 class Structure {
  public:
@@ -24,7 +26,7 @@ class Structure {
 
 /// Input features of a layer: one x, or {x_src, x_dst} for separate sources and targets. One x has a row per
 /// node of a graph, or per source of a relation or block, whose targets are then the first of its sources.
-/// x_dst may be absent where a layer says so.
+/// x_dst may be absent where a layer says so. An x from PropagationCache::constant is aggregated once.
 struct Sides {
   Var src, dst;
 
@@ -40,9 +42,14 @@ struct Sides {
   Var of_sources(const char* layer, const Structure& structure) const;
   /// Whether sources and targets share the same features.
   bool same() const { return src.id() == dst.id(); }
+  /// A^hops of the sources' features; from the cache, if there is one.
+  Var propagated(const SparseMatrix& a, int hops = 1) const;
+  bool has_cache() const { return cache_ != nullptr; }
 
  private:
+  friend class PropagationCache;
   bool one_ = false;
+  PropagationCache* cache_ = nullptr;
 };
 
 /// Throws unless features of this shape have one row per node.

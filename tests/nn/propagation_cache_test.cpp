@@ -1,7 +1,12 @@
 #include "../reference/plain.h"
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/capture.h>
+#include <adjoint/nn/conv/gcn_conv.h>
+#include <adjoint/nn/conv/gin_conv.h>
+#include <adjoint/nn/conv/graph_conv.h>
 #include <adjoint/nn/conv/propagation_cache.h>
+#include <adjoint/nn/conv/sage_conv.h>
+#include <adjoint/nn/conv/sg_conv.h>
 
 #include <optional>
 
@@ -143,5 +148,35 @@ TEST_CASE("a matrix of float32 propagates features of float64") {
     const Tensor x = draw.normal({12, 3});
     nn::PropagationCache cache;
     CHECK(close(cache.get(a, x, 2).value(), propagated(a, x, 2).data, 1e-12));
+  });
+}
+
+TEST_CASE("layers keep the product of a constant input in the caller's cache, and none of another input") {
+  on_devices(216, DType::f32, [](Draw& draw, Device device) {
+    const Graph graph = draw.graph(300, 900);
+    const Tensor x = draw.normal({300, 64});
+    const auto check = [&](auto&& conv) {
+      conv.to(device);
+      const auto kept_by = [&](const nn::Sides& input) {
+        Tensor y;
+        const size_t before = memory_stats(device).current;
+        for (int i = 0; i < 3; ++i) y = conv(graph, input).value();
+        return std::pair(y, memory_stats(device).current - before - y.bytes());
+      };
+      (void)conv(graph, x);  // fills the graph's caches
+      nn::PropagationCache cache;
+      const auto [plain, none] = kept_by(x);
+      const auto [cached, product] = kept_by(cache.constant(x));
+      CAPTURE(conv.describe());
+      CHECK(none < x.bytes());
+      CHECK(product >= x.bytes());
+      CHECK(close(cached, plain, 1e-5));
+    };
+    check(nn::Model<nn::GCNConv>(64, 64));
+    check(nn::Model<nn::SGConv>(64, 64, nn::SGConvOptions{.K = 2}));
+    check(nn::Model<nn::SAGEConv>(64, 64));
+    check(nn::Model<nn::GraphConv>(64, 64));
+    check(nn::Model<nn::GINConv<>>(nn::GINConvOptions{}, std::vector<int64_t>{64, 64}));
+    check(nn::Model<nn::GINConv<>>(nn::GINConvOptions{.train_eps = true}, std::vector<int64_t>{64, 64}));
   });
 }
