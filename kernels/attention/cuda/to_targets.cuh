@@ -26,6 +26,8 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
     clear<T>(d_att);
   }
 
+  // Only the rest of a cut has Δ from elsewhere, and is of 2 bytes: a constant for other types.
+  const bool delta_given = sizeof(S) == 2 && a.o == nullptr;
   RowsAhead<T> ahead(a, place, a.source);
   const int step = static_cast<int>(gridDim.x) * place.groups;
   const int first_item = static_cast<int>(blockIdx.x) * place.groups + place.group;
@@ -46,10 +48,10 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
       else
         own_term = wanted && place.has_head ? a.l[term] : A(0);
       gather_own<T>(rows_at(a.d_o, read), walk.row, a.pitch, wanted, place, d_o_asked);
-      if (a.o != nullptr)
-        gather_own<T>(rows_at(a.o, read), walk.row, a.pitch, wanted, place, o_asked);
-      else
+      if (delta_given)
         delta = wanted && place.has_head ? a.delta[term] : A(0);
+      else
+        gather_own<T>(rows_at(a.o, read), walk.row, a.pitch, wanted, place, o_asked);
       lse = wanted && place.has_head ? a.lse[term] : A(0);
       term_sum = 0;
       clear<T>(sum);
@@ -71,13 +73,13 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
           for (int v = 0; v < kVector; ++v) {
             A o = o_asked[c][v];
             if constexpr (kBias) o -= bias[c][v];  // exact if the bias dominates
-            if (wanted && a.o != nullptr) dot = fma(d_o[c][v], o, dot);
+            if (wanted && !delta_given) dot = fma(d_o[c][v], o, dot);
           }
       }
       dot = sum_of_head<T>(dot);
       if (!is_new) return;
       is_new = false;
-      if (a.o == nullptr) return;
+      if (delta_given) return;
       delta = dot;
       if (!wanted || !place.has_head) return;
       const int64_t term = int64_t{walk.row} * a.heads + place.head;
