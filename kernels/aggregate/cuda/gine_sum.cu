@@ -268,7 +268,7 @@ void run_gine(GineOperands o) {
   check_width<S>(o.name, width);
   const SpmmPlan plan = spmm_plan(o.a.csr, width * static_cast<int64_t>(sizeof(A)));
   SpmmArguments<S> arguments = spmm_arguments<S>(o.a, plan, o.x.raw_data(), width);
-  Tensor workspace = Tensor::empty({plan.slots, width}, sizeof(S) == 8 ? DType::f64 : DType::f32, device);
+  Tensor workspace = Tensor::empty({plan.slots, width}, dtype_of<Sum<S>>(), device);
   arguments.partial = workspace.template mutable_data<A>();
   arguments.y = o.y.template mutable_data<S>();
   if (o.own) arguments.own = o.own.template data<S>();

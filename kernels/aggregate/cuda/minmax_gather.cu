@@ -131,14 +131,10 @@ struct GatherVariant {
   void (*kernel)(WinnerArguments<S>);
 };
 
-template <class S, int kVector, int kLanes, int kUnroll, bool kWeighted = false>
-constexpr GatherVariant<S> gather_variant() {
-  return {{kVector, kLanes, 1, kNeighborThreads, false},
-          gather_kernel<S, kVector, kLanes, kUnroll, kWeighted>};
-}
-
-template <class S, size_t N>
-void gather(const GatherVariant<S> (&variants)[N], const NeighborMinmaxBackwardArgs& args) {
+template <class S, bool kWeighted, class... L>
+void gather(ItemLayouts<L...>, const NeighborMinmaxBackwardArgs& args) {
+  static constexpr GatherVariant<S> kVariants[] = {
+      {L::shape(kNeighborThreads), gather_kernel<S, L::kVector, L::kLanes, L::kUnroll, kWeighted>}...};
   const Csr& at = *args.transposed;
   const Device device = at.device();
   const int64_t width = args.dx.size(1);
@@ -147,10 +143,7 @@ void gather(const GatherVariant<S> (&variants)[N], const NeighborMinmaxBackwardA
   check_width<Sum<S>>("neighbor_minmax_backward", args.dy.size(1));
   Tensor partial = Tensor::empty({plan.slots, width}, dtype_of<Sum<S>>(), device);
   WinnerArguments<S> arguments{};
-  arguments.starts = plan.item_starts();
-  arguments.items = static_cast<int>(plan.items);
-  arguments.offsets = at.offsets.data<int64_t>();
-  arguments.indices = at.indices.data<int32_t>();
+  set_structure(arguments, at, plan);
   arguments.winner = args.winner.template data<int32_t>();
   arguments.weight = args.weight ? args.weight.template data<Sum<S>>() : nullptr;
   arguments.order = args.order ? args.order.template data<int32_t>() : nullptr;
@@ -165,20 +158,6 @@ void gather(const GatherVariant<S> (&variants)[N], const NeighborMinmaxBackwardA
   merge.y = arguments.dx;
   merge.partial = arguments.partial;
   merge.width = arguments.width;
-  const auto run = [&](int index, int threads) {
-    const SpmmShape& shape = variants[index].shape;
-    adj::cuda::launch("neighbor_minmax_backward",
-                      {.device = device.index,
-                       .blocks = dim3(static_cast<unsigned>(ceil_div(plan.items, threads / shape.lanes)),
-                                      static_cast<unsigned>(ceil_div(width, shape.slab()))),
-                       .threads = static_cast<unsigned>(threads),
-                       .shared_bytes = column_stage_bytes(threads, shape.lanes),
-                       .overlaps = true},
-                      variants[index].kernel, arguments);
-    launch_merge<S>("neighbor_minmax_backward", device.index, plan, merge);
-  };
-  SpmmShape shapes[N];
-  for (size_t i = 0; i < N; ++i) shapes[i] = variants[i].shape;
   const bool aligned = adj::cuda::aligned_to_16(arguments.winner, args.dy.template data<S>());
   // Measuring would add to dx several times.
   const SpmmProblem problem{.csr = &at,
@@ -187,33 +166,30 @@ void gather(const GatherVariant<S> (&variants)[N], const NeighborMinmaxBackwardA
                             .alignment = aligned ? alignment_of(args.dy, args.dx) : sizeof(S),
                             .family = args.weight ? kWeightedWinnerItems : kWinnerItems,
                             .measures = !args.accumulate};
-  const SpmmChoice choice = choose_spmm(problem, shapes, run);
-  run(choice.variant, choice.threads);
+  run_chosen(kVariants, problem, [&](int index, int threads) {
+    const SpmmShape& shape = kVariants[index].shape;
+    launch_items("neighbor_minmax_backward", device.index, shape, threads,
+                 column_stage_bytes(threads, shape.lanes), ceil_div(width, shape.slab()),
+                 kVariants[index].kernel, arguments);
+    launch_merge<S>("neighbor_minmax_backward", device.index, plan, merge);
+  });
 }
 
 }  // namespace
 
 void gather_minmax_gradient(const NeighborMinmaxBackwardArgs& args) {
   dispatch_features(args.dx.dtype(), [&]<class S>() {
-    if (args.weight) {
-      constexpr int kWide = std::is_same_v<S, double> ? 1 : 4;
-      static constexpr GatherVariant<S> kVariants[] = {
-          gather_variant<S, kWide, 32, 4, true>(), gather_variant<S, kWide, 16, 4, true>(),
-          gather_variant<S, kWide, 8, 4, true>(),  gather_variant<S, kWide, 4, 4, true>(),
-          gather_variant<S, 1, 32, 4, true>(),     gather_variant<S, 1, 8, 4, true>()};
-      return gather(kVariants, args);
-    }
-    if constexpr (std::is_same_v<S, double>) {
-      static constexpr GatherVariant<S> kVariants[] = {gather_variant<S, 1, 32, 4>(),
-                                                       gather_variant<S, 1, 8, 4>()};
-      gather(kVariants, args);
-    } else {
-      static constexpr GatherVariant<S> kVariants[] = {
-          gather_variant<S, 4, 32, 4>(), gather_variant<S, 4, 16, 4>(), gather_variant<S, 4, 8, 4>(),
-          gather_variant<S, 4, 4, 4>(),  gather_variant<S, 2, 32, 4>(), gather_variant<S, 1, 32, 4>(),
-          gather_variant<S, 1, 8, 4>()};
-      gather(kVariants, args);
-    }
+    constexpr int kWide = std::is_same_v<S, double> ? 1 : 4;
+    if (args.weight)
+      return gather<S, true>(ItemLayouts<ItemLayout<kWide, 32>, ItemLayout<kWide, 16>, ItemLayout<kWide, 8>,
+                                         ItemLayout<kWide, 4>, ItemLayout<1, 32>, ItemLayout<1, 8>>(),
+                             args);
+    if constexpr (kWide == 1)
+      gather<S, false>(ItemLayouts<ItemLayout<1, 32>, ItemLayout<1, 8>>(), args);
+    else
+      gather<S, false>(ItemLayouts<ItemLayout<4, 32>, ItemLayout<4, 16>, ItemLayout<4, 8>, ItemLayout<4, 4>,
+                                   ItemLayout<2, 32>, ItemLayout<1, 32>, ItemLayout<1, 8>>(),
+                       args);
   });
 }
 

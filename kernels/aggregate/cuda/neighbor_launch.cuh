@@ -14,14 +14,6 @@ struct NeighborVariant {
   void (*kernel)(NeighborArguments<S>);
 };
 
-/// Several chunks are for widths that are a multiple of the slab.
-template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kMax, bool kMin, bool kMoments,
-          bool kWeighted = false>
-constexpr NeighborVariant<S> neighbor_variant() {
-  return {{kVector, kLanes, kChunks, kNeighborThreads, kChunks > 1},
-          neighbor_kernel<S, kVector, kLanes, kChunks, kUnroll, kMax, kMin, kMoments, kWeighted>};
-}
-
 /// The shared memory of a block whose groups of `lanes` have one stage of columns each.
 inline size_t column_stage_bytes(int threads, int lanes) {
   const int stage = lanes >= 16 ? lanes : lanes >= 8 ? 16 : 8;
@@ -67,11 +59,13 @@ struct PartsOfRows {
   }
 };
 
-/// Implementation with the shapes of S for these parts.
-template <class S, bool kMax, bool kMin, bool kMoments, size_t N>
-void run_neighbor_kernel(const NeighborVariant<S> (&variants)[N], ItemKernels family,
-                         const NeighborReduceArgs& args) {
+/// Implementation with these layouts and parts.
+template <class S, bool kMax, bool kMin, bool kMoments, bool kWeighted = false, class... L>
+void run_neighbor_kernel(ItemLayouts<L...>, ItemKernels family, const NeighborReduceArgs& args) {
   using A = Sum<S>;
+  static constexpr NeighborVariant<S> kVariants[] = {
+      {L::shape(kNeighborThreads), neighbor_kernel<S, L::kVector, L::kLanes, L::kChunks, L::kUnroll, kMax,
+                                                   kMin, kMoments, kWeighted>}...};
   const Csr& csr = args.a;
   const Device device = csr.device();
   const int64_t width = args.x.size(1);
@@ -82,10 +76,7 @@ void run_neighbor_kernel(const NeighborVariant<S> (&variants)[N], ItemKernels fa
   const Parts slots(plan.slots, width, device), runs(plan.runs, width, device);
 
   NeighborArguments<S> arguments{};
-  arguments.starts = plan.item_starts();
-  arguments.items = static_cast<int>(plan.items);
-  arguments.offsets = csr.offsets.data<int64_t>();
-  arguments.indices = csr.indices.data<int32_t>();
+  set_structure(arguments, csr, plan);
   arguments.x = args.x.data<S>();
   arguments.weight = args.weight ? args.weight.data<A>() : nullptr;
   arguments.order = args.order ? args.order.data<int32_t>() : nullptr;
@@ -102,69 +93,46 @@ void run_neighbor_kernel(const NeighborVariant<S> (&variants)[N], ItemKernels fa
   std::ranges::copy(slots.addresses.value, arguments.part);
   std::ranges::copy(slots.addresses.winner, arguments.part_winner);
 
-  const auto run = [&](int index, int threads) {
-    const SpmmShape& shape = variants[index].shape;
-    const unsigned slabs = static_cast<unsigned>(ceil_div(width, shape.slab()));
-    adj::cuda::launch(
-        "neighbor_reduce",
-        {.device = device.index,
-         .blocks = dim3(static_cast<unsigned>(ceil_div(plan.items, threads / shape.lanes)), slabs),
-         .threads = static_cast<unsigned>(threads),
-         .shared_bytes = column_stage_bytes(threads, shape.lanes),
-         .overlaps = true},
-        variants[index].kernel, arguments);
-    if (plan.heavy_rows == 0) return;
-    const auto merge_slabs = static_cast<unsigned>(ceil_div(width, 32));
-    adj::cuda::launch("neighbor_reduce",
-                      {.device = device.index,
-                       .blocks = dim3(static_cast<unsigned>(plan.runs), merge_slabs),
-                       .threads = 32 * kMergeWarps,
-                       .overlaps = true},
-                      merge_neighbor_runs_kernel<S, kMax, kMin, kMoments>, plan.slot_run_list(),
-                      plan.slot_run_count(), arguments.width, slots.addresses, runs.addresses);
-    adj::cuda::launch("neighbor_reduce",
-                      {.device = device.index,
-                       .blocks = dim3(static_cast<unsigned>(plan.heavy_rows), merge_slabs),
-                       .threads = 32 * kMergeWarps,
-                       .overlaps = true},
-                      merge_neighbors_kernel<S, kMax, kMin, kMoments>, plan.heavy_row_list(),
-                      plan.heavy_row_count(), arguments, runs.addresses);
-  };
-  SpmmShape shapes[N];
-  for (size_t i = 0; i < N; ++i) shapes[i] = variants[i].shape;
   // Winners and means are written in vectors too.
   const bool aligned = adj::cuda::aligned_to_16(arguments.winner[0], arguments.winner[1], arguments.mean);
   const SpmmProblem problem{&csr, width, sizeof(S), aligned ? alignment_of(args.x, args.y) : sizeof(S),
                             family};
-  const SpmmChoice choice = choose_spmm(problem, shapes, run);
-  run(choice.variant, choice.threads);
+  run_chosen(kVariants, problem, [&](int index, int threads) {
+    const SpmmShape& shape = kVariants[index].shape;
+    launch_items("neighbor_reduce", device.index, shape, threads, column_stage_bytes(threads, shape.lanes),
+                 ceil_div(width, shape.slab()), kVariants[index].kernel, arguments);
+    if (plan.heavy_rows == 0) return;
+    const auto slabs = static_cast<unsigned>(ceil_div(width, 32));
+    adj::cuda::launch("neighbor_reduce", merge_shape(device.index, plan.runs, slabs),
+                      merge_neighbor_runs_kernel<S, kMax, kMin, kMoments>, plan.slot_run_list(),
+                      plan.slot_run_count(), arguments.width, slots.addresses, runs.addresses);
+    adj::cuda::launch("neighbor_reduce", merge_shape(device.index, plan.heavy_rows, slabs),
+                      merge_neighbors_kernel<S, kMax, kMin, kMoments>, plan.heavy_row_list(),
+                      plan.heavy_row_count(), arguments, runs.addresses);
+  });
 }
 
-/// The shapes of a maximum or minimum of weighted terms: one unroll and few lanes, since the weights take
-/// registers too.
-template <class S, bool kMax>
-void reduce_weighted_neighbors(const NeighborReduceArgs& args) {
-  constexpr int kWide = std::is_same_v<S, double> ? 1 : 16 / static_cast<int>(sizeof(S));
-  static constexpr NeighborVariant<S> kVariants[] = {
-      neighbor_variant<S, kWide, 32, 1, 4, kMax, !kMax, false, true>(),
-      neighbor_variant<S, kWide, 16, 1, 4, kMax, !kMax, false, true>(),
-      neighbor_variant<S, kWide, 8, 1, 4, kMax, !kMax, false, true>(),
-      neighbor_variant<S, kWide, 4, 1, 4, kMax, !kMax, false, true>(),
-      neighbor_variant<S, 1, 32, 1, 4, kMax, !kMax, false, true>(),
-      neighbor_variant<S, 1, 8, 1, 4, kMax, !kMax, false, true>()};
-  run_neighbor_kernel<S, kMax, !kMax, false>(kVariants, kMax ? kLargestWeightedItems : kSmallestWeightedItems,
-                                             args);
-}
-
-/// Calls the kernels that compute the requested reductions with the least unneeded work.
-template <class Max, class Min, class Moments, class Every>
-void choose_parts(const NeighborReduceArgs& args, Max&& max, Min&& min, Moments&& moments, Every&& every) {
+/// The kernels that compute the requested reductions with the least unneeded work, with layouts for a maximum
+/// or minimum, and for more.
+template <class S, class Extreme, class More>
+void reduce_neighbors_with(Extreme extreme, More more, const NeighborReduceArgs& args) {
   const ReductionSet set("neighbor_reduce", args.reduce);
-  const bool minmax = set.has(Reduce::max) || set.has(Reduce::min);
-  if (set.has_moments() && !minmax) return moments();
-  if (set.has_moments() || (set.has(Reduce::max) && set.has(Reduce::min))) return every();
-  if (set.has(Reduce::max)) return max();
-  min();
+  const bool max = set.has(Reduce::max), min = set.has(Reduce::min);
+  if (args.weight) {
+    // One unroll and few lanes, since the weights take registers too.
+    constexpr int kWide = std::is_same_v<S, double> ? 1 : 16 / static_cast<int>(sizeof(S));
+    constexpr ItemLayouts<ItemLayout<kWide, 32>, ItemLayout<kWide, 16>, ItemLayout<kWide, 8>,
+                          ItemLayout<kWide, 4>, ItemLayout<1, 32>, ItemLayout<1, 8>>
+        kWeighted;
+    return max ? run_neighbor_kernel<S, true, false, false, true>(kWeighted, kLargestWeightedItems, args)
+               : run_neighbor_kernel<S, false, true, false, true>(kWeighted, kSmallestWeightedItems, args);
+  }
+  if (set.has_moments() && !max && !min)
+    return run_neighbor_kernel<S, false, false, true>(more, kMomentItems, args);
+  if (set.has_moments() || (max && min))
+    return run_neighbor_kernel<S, true, true, true>(more, kEveryItems, args);
+  max ? run_neighbor_kernel<S, true, false, false>(extreme, kLargestItems, args)
+      : run_neighbor_kernel<S, false, true, false>(extreme, kSmallestItems, args);
 }
 
 }  // namespace adj::kernels::cuda

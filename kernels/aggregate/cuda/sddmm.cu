@@ -34,15 +34,15 @@ void run_dots(const char* name, const DotOperands<S>& o) {
   arguments.own = static_cast<const S*>(o.own.raw_data());
   arguments.dw = o.dw.template mutable_data<Sum<S>>();
   if constexpr (kSum) {
-    workspace = Tensor::empty({plan.slots, width}, sizeof(S) == 8 ? DType::f64 : DType::f32, device);
+    workspace = Tensor::empty({plan.slots, width}, dtype_of<Sum<S>>(), device);
     arguments.partial = workspace.template mutable_data<Sum<S>>();
     arguments.y = static_cast<S*>(o.y->raw_mutable_data());
   }
   for (int64_t first = 0; first < width; first += kShape.slab()) {
     arguments.first_feature = static_cast<int>(first);
     arguments.add_to_dw = first > 0;
-    launch_items<S>(name, device.index, kShape, kThreads, stage_bytes<S, kLanes, true>(kThreads), 1,
-                    spmm_kernel<S, kVector, kLanes, kChunks, kUnroll, false, kSum, true>, arguments);
+    launch_items(name, device.index, kShape, kThreads, stage_bytes<S, kLanes, true>(kThreads), 1,
+                 spmm_kernel<S, kVector, kLanes, kChunks, kUnroll, false, kSum, true>, arguments);
   }
   if constexpr (kSum) launch_merge<S>(name, device.index, plan, arguments);
 }

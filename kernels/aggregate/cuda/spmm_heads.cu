@@ -176,7 +176,7 @@ void run_heads(const char* name, const HeadOperands& o) {
   SpmmArguments<S> arguments = spmm_arguments<S>(o.a, plan, o.x.raw_data(), width);
   Tensor workspace;
   if constexpr (kSum) {
-    workspace = Tensor::empty({plan.slots, width}, sizeof(S) == 8 ? DType::f64 : DType::f32, device);
+    workspace = Tensor::empty({plan.slots, width}, dtype_of<Sum<S>>(), device);
     arguments.partial = workspace.template mutable_data<Sum<S>>();
     arguments.y = o.y->template mutable_data<S>();
     arguments.relu = o.relu;
