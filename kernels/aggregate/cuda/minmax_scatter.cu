@@ -161,11 +161,10 @@ void scatter(const NeighborMinmaxBackwardArgs& args) {
   const int rows_bits = bits_of_count(rows);
   const unsigned blocks = blocks_for_sum(device.index, std::max(rows * width / N, buffers * buffer / 2));
   Tensor partial = Tensor::empty({blocks}, DType::i32, device);
-  launch("neighbor_minmax_backward", {.device = device.index, .blocks = blocks, .overlaps = true},
-         prepare_kernel<S, N>, dy, rows, static_cast<int>(width), pitch, rows_bits,
-         reinterpret_cast<ulonglong2*>(first_sum), buffers * buffer / 2,
-         reinterpret_cast<uint32_t*>(partial.mutable_data<int32_t>()), arrival_counters(device.index),
-         static_cast<FixedPoint*>(fixed.raw_mutable_data()));
+  launch("neighbor_minmax_backward", overlapping(device.index, blocks), prepare_kernel<S, N>, dy, rows,
+         static_cast<int>(width), pitch, rows_bits, reinterpret_cast<ulonglong2*>(first_sum),
+         buffers * buffer / 2, reinterpret_cast<uint32_t*>(partial.mutable_data<int32_t>()),
+         arrival_counters(device.index), static_cast<FixedPoint*>(fixed.raw_mutable_data()));
 
   ScatterArguments<S> arguments{};
   arguments.winner = args.winner.template data<int32_t>();
@@ -188,8 +187,7 @@ void scatter(const NeighborMinmaxBackwardArgs& args) {
     }
     arguments.add_blocks = blocks_for(rows * (arguments.add.width / N), kPacksPerThread);
     const unsigned finish_blocks = blocks_for(sources * (arguments.finish.width / N), 2);
-    launch("neighbor_minmax_backward",
-           {.device = device.index, .blocks = arguments.add_blocks + finish_blocks, .overlaps = true},
+    launch("neighbor_minmax_backward", overlapping(device.index, arguments.add_blocks + finish_blocks),
            scatter_kernel<S, N>, arguments);
   }
 }

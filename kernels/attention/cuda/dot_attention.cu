@@ -10,9 +10,7 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-LaunchShape over(Device device, int64_t items) {
-  return {.device = device.index, .blocks = blocks_for(items), .overlaps = true};
-}
+LaunchShape over(Device device, int64_t items) { return over(device.index, items); }
 
 /// The edge-feature passes of one call.
 template <class S>
@@ -55,7 +53,7 @@ class EdgeFeatures {
 
  private:
   Entries entries() const {
-    return {row_.data<int32_t>(), a_.order ? a_.order.data<int32_t>() : nullptr, a_.csr.entries()};
+    return {row_.data<int32_t>(), data_or_null<int32_t>(a_.order), a_.csr.entries()};
   }
 
   const CsrMatrix& a_;

@@ -165,12 +165,10 @@ __global__ void __launch_bounds__(kBlockThreads)
 }
 
 Entries entries_of(const CsrMatrix& a, const Tensor& row) {
-  return {row.data<int32_t>(), a.order ? a.order.data<int32_t>() : nullptr, a.csr.entries()};
+  return {row.data<int32_t>(), data_or_null<int32_t>(a.order), a.csr.entries()};
 }
 
-LaunchShape warps_over(Device device, int64_t items) {
-  return {.device = device.index, .blocks = blocks_for(items * 32), .overlaps = true};
-}
+LaunchShape warps_over(Device device, int64_t items) { return over(device.index, items * 32); }
 
 template <class S, class Args>
 Tensor make_logits(const Args& args, const Tensor& row) {
@@ -219,10 +217,7 @@ void sum_message_gradients(const CsrMatrix& a, const Messages<S>& z, const Tenso
   arguments.partial = workspace.mutable_data<Accumulator<S>>();
   const auto threads = static_cast<unsigned>(std::min<int64_t>(ceil_div(width, 32) * 32, kBlockThreads));
   launch("gatv2_backward",
-         {.device = to.device().index,
-          .blocks = dim3(static_cast<unsigned>(plan.items), static_cast<unsigned>(ceil_div(width, threads))),
-          .threads = threads,
-          .overlaps = true},
+         overlapping(to.device().index, grid(plan.items, ceil_div(width, threads)), threads),
          row_gradients_kernel<S, kByTarget>, arguments, z, de.data<Accumulator<S>>());
   launch_merge<S>("gatv2_backward", to.device().index, plan, arguments);
 }
@@ -287,13 +282,9 @@ void backward_with_features(const Gatv2BackwardArgs& args) {
   if (args.datt) datt = Tensor::empty({blocks, width}, accumulator, device);
   const auto threads = static_cast<unsigned>(std::min<int64_t>(ceil_div(width, 32) * 32, kBlockThreads));
   launch("gatv2_backward",
-         {.device = device.index,
-          .blocks = dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(ceil_div(width, threads)),
-                         static_cast<unsigned>(ceil_div(features, kFeaturesAtOnce))),
-          .threads = threads,
-          .overlaps = true},
+         overlapping(device.index, grid(blocks, ceil_div(width, threads), ceil_div(features, kFeaturesAtOnce)), threads),
          weight_gradients_kernel<S>, entries, source, entries_of_block, z, de.data<A>(),
-         dw ? dw.mutable_data<A>() : nullptr, datt ? datt.mutable_data<A>() : nullptr);
+         mutable_data_or_null<A>(dw), mutable_data_or_null<A>(datt);
   if (dw) sum_parts(dw, args.dw);
   if (datt) sum_parts(datt, args.datt);
 }

@@ -74,10 +74,10 @@ void dot_rows(const HeadDotArgs& args) {
     const int64_t blocks = std::max(std::min<int64_t>(ceil_div(products * kLanes, kBlockThreads), most),
                                     ceil_div(heads * kLanes, int64_t{kBlockThreads}));
     const int64_t step = blocks * (kBlockThreads / kLanes) / heads * heads;
-    launch("head_dot", {.device = device, .blocks = static_cast<unsigned>(blocks), .overlaps = true},
+    launch("head_dot", overlapping(device, grid(blocks)),
            dot_kernel<S, kVector, kLanes>, products, step, heads, width, args.x.data<S>(), args.a.data<S>(),
-           args.a2 ? args.a2.data<S>() : nullptr, args.y.mutable_data<A>(),
-           args.y2 ? args.y2.mutable_data<A>() : nullptr);
+           data_or_null<S>(args.a2), args.y.mutable_data<A>(),
+           mutable_data_or_null<A>(args.y2);
   };
   const int64_t packs = ceil_div(width, kVector);
   if (packs <= 2) return run.template operator()<2>();
@@ -146,7 +146,7 @@ template <class S>
 void vector_gradients(const HeadDotBackwardArgs& args) {
   using A = Accumulator<S>;
   const int64_t rows = args.x.size(0), heads = args.a.size(0), width = args.a.size(1);
-  const auto of = [](Tensor& to) { return to ? to.mutable_data<S>() : nullptr; };
+  const auto of = [](Tensor& to) { return mutable_data_or_null<S>(to); };
   const auto sum = [&]<int kSums, int N>() {
     const VectorGradients<S, kSums, N> body{.x = args.x.data<S>(),
                                             .dy = args.dy.data<A>(),
@@ -184,11 +184,9 @@ void head_dot_backward(const HeadDotBackwardArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using A = Accumulator<S>;
     if (args.dx)
-      launch("head_dot_backward",
-             {.device = args.device().index, .blocks = blocks_for(args.dx.numel()), .overlaps = true},
-             spread_kernel<S>, args.dx.numel(), args.a.size(0), args.a.size(1), args.a.data<S>(),
-             args.a2 ? args.a2.data<S>() : nullptr, args.dy.data<A>(),
-             args.dy2 ? args.dy2.data<A>() : nullptr, args.dx.mutable_data<S>());
+      launch("head_dot_backward", over(args.device().index, args.dx.numel()), spread_kernel<S>,
+             args.dx.numel(), args.a.size(0), args.a.size(1), args.a.data<S>(), data_or_null<S>(args.a2),
+             args.dy.data<A>(), data_or_null<A>(args.dy2), args.dx.mutable_data<S>());
     if (args.da || args.da2) vector_gradients<S>(args);
   });
 }

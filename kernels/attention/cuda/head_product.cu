@@ -91,10 +91,8 @@ void head_product(const HeadProductArgs& args) {
                            .accumulate = args.accumulate};
     const auto go = [&](auto kernel) {
       launch("head_product",
-             {.device = args.x.device().index,
-              .blocks = static_cast<unsigned>(ceil_div(p.groups * out, int64_t{kBlockThreads})),
-              .threads = kBlockThreads,
-              .overlaps = true},
+             overlapping(args.x.device().index, grid(ceil_div(p.groups * out, int64_t{kBlockThreads})),
+                         kBlockThreads),
              kernel, p);
     };
     if (p.terms % kWidest == 0 && aligned_to_16(p.x, p.weight))
@@ -107,10 +105,9 @@ void head_product(const HeadProductArgs& args) {
 void diagonal_blocks(const DiagonalBlocksArgs& args) {
   const int64_t n = args.weight.numel();
   dispatch_features(args.weight.dtype(), [&]<class S>() {
-    launch("diagonal_blocks",
-           {.device = args.weight.device().index, .blocks = blocks_for(n), .overlaps = true},
-           diagonal_blocks_kernel<S>, n, args.weight.size(0), args.weight.size(1),
-           args.weight.size(1) / args.heads, args.product.data<S>(), args.weight.mutable_data<S>());
+    launch("diagonal_blocks", over(args.weight.device().index, n), diagonal_blocks_kernel<S>, n,
+           args.weight.size(0), args.weight.size(1), args.weight.size(1) / args.heads, args.product.data<S>(),
+           args.weight.mutable_data<S>());
   });
 }
 

@@ -11,10 +11,10 @@
 // with tiles, O or the gradient read and written once more, O and dO once more for Δ, and float32 features
 // read twice and written at half size.
 
-#include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/attention/cuda/rest.h>
 #include <adjoint/kernels/attention/cuda/strategies.h>
 #include <adjoint/kernels/cuda/float16.cuh>
+#include <adjoint/kernels/cuda/launch.cuh>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 
 #include <array>
@@ -22,11 +22,6 @@
 namespace adj::kernels::cuda {
 
 namespace {
-
-using adj::cuda::begin_overlapping;
-using adj::cuda::launch;
-using adj::cuda::LaunchShape;
-using adj::cuda::Pack;
 
 constexpr float kLog2E = 1.4426950408889634f;
 constexpr int kPack = 8;  // features per thread
@@ -89,7 +84,7 @@ struct Rows {
     Pack<float, kPack> features;
     const S* const from = at(p, heads);
     if (wide) {
-      const auto pack = adj::cuda::load<kPack>(from);
+      const auto pack = load<kPack>(from);
 #pragma unroll
       for (int v = 0; v < kPack; ++v) features[v] = widen(pack[v]);
     } else {
@@ -104,7 +99,7 @@ struct Rows {
 #pragma unroll
     for (int v = 0; v < kPack; ++v) pack[v] = narrow<S>(features[v]);
     if (wide) {
-      adj::cuda::store(to, pack);
+      store(to, pack);
     } else {
 #pragma unroll
       for (int v = 0; v < kPack; ++v)
@@ -285,7 +280,7 @@ class TilePasses {
         operands_(operands),
         heads_(operands.heads),
         pitch_(operands.v.pitch),
-        shares_(tile_shares(tiles, 1, adj::cuda::properties(tiles.device().index).multiprocessors)) {
+        shares_(tile_shares(tiles, 1, properties(tiles.device().index).multiprocessors)) {
     shares_.slabs = static_cast<int>(heads_);
     const int64_t parts = shares_.blocks == 0 ? 0 : tiles.num_windows() + shares_.blocks;
     parts_ = Tensor::empty({parts, RowTiles::kRows, heads_ * pitch_}, DType::f32, tiles.device());
@@ -311,10 +306,7 @@ class TilePasses {
   }
   int64_t threads() const { return tiles_.rows * heads_ * (pitch_ / kPack); }
   LaunchShape shape(int64_t threads) const {
-    return {.device = tiles_.device().index,
-            .blocks = static_cast<unsigned>(ceil_div(threads, kThreads)),
-            .threads = kThreads,
-            .overlaps = true};
+    return overlapping(tiles_.device().index, grid(ceil_div(threads, kThreads)), kThreads);
   }
   /// Buffer for the rest's part of y: y itself if its rows are as long as those of operands.
   Tensor rest_of(const Tensor& y) const {
@@ -327,7 +319,7 @@ class TilePasses {
             Tensor& lse) const {
     launch("attention_over_tiles", shape(threads()), join_outputs<S>, threads(), parts(),
            rest_rows<S>(rest_o, o, {operands_.v.scale()}), rows<S>(o), whole.offsets.data<int64_t>(),
-           tiles_.rest.offsets.data<int64_t>(), rest_lse.data<float>(), bias ? bias.data<S>() : nullptr,
+           tiles_.rest.offsets.data<int64_t>(), rest_lse.data<float>(), data_or_null<S>(bias),
            lse.mutable_data<float>());
   }
   /// After any other pass: y = its result plus the rest, times the operands' `scales`.
@@ -346,8 +338,7 @@ class TilePasses {
   template <class S>
   Rows<S> rows(Tensor& x) const {
     const int64_t width = x.size(1) / heads_;
-    return {x.mutable_data<S>(), static_cast<int>(width),
-            width % kPack == 0 && adj::cuda::aligned_to_16(x.raw_data())};
+    return {x.mutable_data<S>(), static_cast<int>(width), width % kPack == 0 && aligned_to_16(x.raw_data())};
   }
   template <class S>
   RestRows<S> rest_rows(Tensor& rest, const Tensor& y, const std::array<const float*, 3>& scales) const {
@@ -378,8 +369,8 @@ Tensor find_deltas(const Args& args, const Tensor& bias, TilePasses& passes, Att
   Tensor rest = x.d_o.scale() != nullptr ? Tensor::empty_like(args.delta) : args.delta;
   launch("attention_over_tiles", passes.shape(terms * 32), find_delta<S>, terms, static_cast<int>(x.heads),
          static_cast<int>(args.d_o.size(1) / x.heads), args.d_o.template data<S>(), args.o.template data<S>(),
-         bias ? bias.data<S>() : nullptr, x.d_o.scale(), x.v.scale(),
-         args.delta.template mutable_data<float>(), rest.mutable_data<float>());
+         data_or_null<S>(bias), x.d_o.scale(), x.v.scale(), args.delta.template mutable_data<float>(),
+         rest.mutable_data<float>());
   x.terms = tile_attention_terms(passes.attention(TilePass::target_gradient), args.lse, args.delta);
   return rest;
 }

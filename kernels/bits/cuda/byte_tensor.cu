@@ -1,9 +1,9 @@
 // Numbers to byte rows and back. One thread per byte or number. Bytes: both sides once, some 100 KB per
 // batch, so the launch dominates.
 
-#include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/bits/bit_scale.h>
 #include <adjoint/kernels/bits/byte_tensor.h>
+#include <adjoint/kernels/cuda/launch.cuh>
 
 namespace adj::kernels::cuda {
 
@@ -14,7 +14,7 @@ constexpr int kThreads = 256;
 /// One thread per byte of the result.
 __global__ void __launch_bounds__(kThreads)
     pack(const float* x, ByteRows to, const float* scale, const float* zero, int largest, uint8_t* bytes) {
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (i < to.used())
     bytes[to.place(i)] = to.joined(i, [&](int64_t row, int64_t column) {
@@ -24,14 +24,14 @@ __global__ void __launch_bounds__(kThreads)
 /// One thread per number.
 __global__ void __launch_bounds__(kThreads)
     unpack(ByteRows x, const uint8_t* bytes, const float* scale, const float* zero, int64_t n, float* y) {
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (i < n) y[i] = byte_value(x.at(bytes, i / x.width, i % x.width), *scale, *zero);
 }
 
 __global__ void __launch_bounds__(kThreads)
     repack(ByteRows x, const uint8_t* from, ByteRows to, uint8_t* bytes) {
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (i < to.used())
     bytes[to.place(i)] = to.joined(i, [&](int64_t row, int64_t column) { return x.at(from, row, column); });
@@ -39,12 +39,8 @@ __global__ void __launch_bounds__(kThreads)
 
 template <class Kernel, class... Arguments>
 void run(const char* name, Device device, int64_t bytes, Kernel kernel, Arguments... arguments) {
-  adj::cuda::launch(name,
-                    {.device = device.index,
-                     .blocks = static_cast<unsigned>(ceil_div(bytes, int64_t{kThreads})),
-                     .threads = kThreads,
-                     .overlaps = true},
-                    kernel, arguments...);
+  launch(name, overlapping(device.index, grid(ceil_div(bytes, int64_t{kThreads})), kThreads), kernel,
+         arguments...);
 }
 
 }  // namespace

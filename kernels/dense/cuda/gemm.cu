@@ -23,8 +23,6 @@
 
 namespace adj::kernels::cuda {
 
-using namespace adj::cuda;
-
 namespace {
 
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;  // NVIDIA's recommendation for Hopper
@@ -264,9 +262,9 @@ __global__ void __launch_bounds__(kBlockThreads)
 void round_with_bias(const Tensor& product, const Tensor& bias, bool relu, Tensor& c) {
   const int64_t n = c.numel();
   const auto go = [&]<class Index>() {
-    launch("gemm", {.device = c.device().index, .blocks = blocks_for(n), .overlaps = true},
-           round_with_bias_kernel<Index>, static_cast<Index>(n), static_cast<Index>(c.size(1)),
-           product.data<float>(), bias.data<bfloat16>(), relu, c.mutable_data<bfloat16>());
+    launch("gemm", over(c.device().index, n), round_with_bias_kernel<Index>, static_cast<Index>(n),
+           static_cast<Index>(c.size(1)), product.data<float>(), bias.data<bfloat16>(), relu,
+           c.mutable_data<bfloat16>());
   };
   // The grid stride is added to an index below n: 2^31 leaves room for it.
   n < (int64_t{1} << 31) ? go.template operator()<uint32_t>() : go.template operator()<int64_t>();

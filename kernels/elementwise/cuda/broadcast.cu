@@ -67,9 +67,8 @@ void along_rows(const char* name, int device, const BroadcastLayout& layout, con
   const int64_t n = layout.numel(), columns = layout.columns();
   if (n == 0) return;
   const auto go = [&]<int N, class Index>() {
-    launch(name, {.device = device, .blocks = blocks_for(n / N), .overlaps = true},
-           broadcast_kernel<N, Index, T, F>, static_cast<Index>(n / N), static_cast<Index>(columns / N),
-           layout, f, a, b, y);
+    launch(name, over(device, n / N), broadcast_kernel<N, Index, T, F>, static_cast<Index>(n / N),
+           static_cast<Index>(columns / N), layout, f, a, b, y);
   };
   // The grid stride is added to an index below n: 2^31 leaves room for it.
   const bool narrow_index = n < (int64_t{1} << 31);

@@ -72,9 +72,8 @@ __global__ void __launch_bounds__(kBlockThreads)
 
 template <class T>
 void permute_as(const Tensor& x, const Tensor& order, Tensor& y) {
-  launch("permute", {.device = x.device().index, .blocks = blocks_for(y.numel()), .overlaps = true},
-         permute_kernel<T>, y.numel(), static_cast<const T*>(x.raw_data()), order.data<int32_t>(),
-         static_cast<T*>(y.raw_mutable_data()));
+  launch("permute", over(x.device().index, y.numel()), permute_kernel<T>, y.numel(),
+         static_cast<const T*>(x.raw_data()), order.data<int32_t>(), static_cast<T*>(y.raw_mutable_data()));
 }
 
 }  // namespace
@@ -139,12 +138,11 @@ void add_bias(const AddBiasArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     const S *in = args.x.data<S>(), *shift = args.bias.data<S>();
     S* out = args.y.mutable_data<S>();
-    dispatch_row_packs<S>(
-        args.x.numel(), args.x.size(1), aligned_to_16(in, shift, out),
-        [&]<int N, class Index>(Index packs, Index per_row) {
-          launch("add_bias", {.device = args.x.device().index, .blocks = blocks_for(packs), .overlaps = true},
-                 add_bias_kernel<N, Index, S>, packs, per_row, in, shift, out);
-        });
+    dispatch_row_packs<S>(args.x.numel(), args.x.size(1), aligned_to_16(in, shift, out),
+                          [&]<int N, class Index>(Index packs, Index per_row) {
+                            launch("add_bias", over(args.x.device().index, packs),
+                                   add_bias_kernel<N, Index, S>, packs, per_row, in, shift, out);
+                          });
   });
 }
 
@@ -152,13 +150,11 @@ void scale_rows(const ScaleRowsArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     const S *in = args.x.data<S>(), *factor = args.s.data<S>();
     S* out = args.y.mutable_data<S>();
-    dispatch_row_packs<S>(
-        args.x.numel(), args.x.size(1), aligned_to_16(in, out),
-        [&]<int N, class Index>(Index packs, Index per_row) {
-          launch("scale_rows",
-                 {.device = args.x.device().index, .blocks = blocks_for(packs), .overlaps = true},
-                 scale_rows_kernel<N, Index, S>, packs, per_row, in, factor, out);
-        });
+    dispatch_row_packs<S>(args.x.numel(), args.x.size(1), aligned_to_16(in, out),
+                          [&]<int N, class Index>(Index packs, Index per_row) {
+                            launch("scale_rows", over(args.x.device().index, packs),
+                                   scale_rows_kernel<N, Index, S>, packs, per_row, in, factor, out);
+                          });
   });
 }
 

@@ -73,9 +73,8 @@ __global__ void __launch_bounds__(kBlockThreads)
 void pack_rows(const PackRowsArgs& args) {
   const int64_t in_row = ceil_div(args.to.cols, PackedRows::kGroup), groups = args.to.rows() * in_row;
   if (groups == 0) return;
-  launch("pack_rows", {.device = args.device().index, .blocks = blocks_for(groups), .overlaps = true},
-         pack_kernel, groups, in_row, args.x.data<float>(), PackedOperand(args.to),
-         args.to.bytes.mutable_data<uint8_t>());
+  launch("pack_rows", over(args.device().index, groups), pack_kernel, groups, in_row, args.x.data<float>(),
+         PackedOperand(args.to), args.to.bytes.mutable_data<uint8_t>());
 }
 
 void unpack_rows(const UnpackRowsArgs& args) {
@@ -83,10 +82,9 @@ void unpack_rows(const UnpackRowsArgs& args) {
   if (groups == 0) return;
   dispatch_features(args.y.dtype(), [&]<class S>() {
     S* y = args.y.mutable_data<S>();
-    launch("unpack_rows", {.device = args.device().index, .blocks = blocks_for(groups), .overlaps = true},
-           unpack_kernel<S>, groups, in_row, PackedOperand(args.from), args.first,
-           DropoutMask{args.key, args.rule.threshold}, Accumulator<S>{args.rule.scale},
-           args.from.cols % kEight == 0 && aligned_to_16(y), y);
+    launch("unpack_rows", over(args.device().index, groups), unpack_kernel<S>, groups, in_row,
+           PackedOperand(args.from), args.first, DropoutMask{args.key, args.rule.threshold},
+           Accumulator<S>{args.rule.scale}, args.from.cols % kEight == 0 && aligned_to_16(y), y);
   });
 }
 

@@ -83,10 +83,7 @@ void copy_parts(const char* name, std::span<const Tensor> parts, std::span<void*
         offset += bytes;
         most = std::max(most, table.units[p]);
       }
-      launch(name,
-             {.device = matrix.device().index,
-              .blocks = {blocks_for(most * matrix.size(0)), static_cast<unsigned>(count)},
-              .overlaps = true},
+      launch(name, overlapping(matrix.device().index, grid(blocks_for(most * matrix.size(0)), count)),
              parts_kernel<Unit, kJoin>, table, matrix.size(0),
              static_cast<int64_t>(row_bytes(matrix) / kUnit), static_cast<Unit*>(whole));
     }
@@ -102,9 +99,9 @@ void gather_rows(const GatherRowsArgs& args) {
     const auto per_row = static_cast<int64_t>(row_bytes(args.x) / sizeof(Unit));
     const int64_t units = per_row * args.index.numel();
     const auto go = [&]<class Index>() {
-      launch("gather_rows", {.device = args.x.device().index, .blocks = blocks_for(units), .overlaps = true},
-             gather_rows_kernel<Unit, Index>, static_cast<Index>(units), static_cast<Index>(per_row),
-             static_cast<const Unit*>(from), args.index.data<int32_t>(), static_cast<Unit*>(to));
+      launch("gather_rows", over(args.x.device().index, units), gather_rows_kernel<Unit, Index>,
+             static_cast<Index>(units), static_cast<Index>(per_row), static_cast<const Unit*>(from),
+             args.index.data<int32_t>(), static_cast<Unit*>(to));
     };
     units < (int64_t{1} << 31) ? go.template operator()<uint32_t>() : go.template operator()<int64_t>();
   });
@@ -159,10 +156,10 @@ void copy(const char* name, const Tensor& x, int64_t begin, Tensor& y) {
     const auto y_units = static_cast<int64_t>(row_bytes(y) / kUnit);
     const int64_t units = y_units * y.size(0);
     const auto go = [&]<class Index>() {
-      launch(name, {.device = x.device().index, .blocks = blocks_for(units), .overlaps = true},
-             kPad ? pad_kernel<Unit, Index> : slice_kernel<Unit, Index>, static_cast<Index>(units),
-             static_cast<Index>(y_units), static_cast<int64_t>(row_bytes(x) / kUnit),
-             static_cast<int64_t>(before / kUnit), static_cast<const Unit*>(from), static_cast<Unit*>(to));
+      launch(name, over(x.device().index, units), kPad ? pad_kernel<Unit, Index> : slice_kernel<Unit, Index>,
+             static_cast<Index>(units), static_cast<Index>(y_units),
+             static_cast<int64_t>(row_bytes(x) / kUnit), static_cast<int64_t>(before / kUnit),
+             static_cast<const Unit*>(from), static_cast<Unit*>(to));
     };
     units < (int64_t{1} << 31) ? go.template operator()<uint32_t>() : go.template operator()<int64_t>();
   });

@@ -173,10 +173,9 @@ void mean_of_terms_backward(const char* name, const TargetLossBackwardArgs& args
     Tensor& dx = args.dx;
     const Tensor times = begin_gradient<S>(name, selection, dx);
     const int64_t width = args.x.size(1);
-    launch(name,
-           {.device = args.x.device().index, .blocks = blocks_for(selection.count * width), .overlaps = true},
-           slopes_kernel<Loss, S>, selection, counts_of(times), args.x.data<S>(), args.target.data<T>(),
-           width, args.total.data<T>(), args.dloss.data<T>(), dx.mutable_data<S>());
+    launch(name, over(args.x.device().index, selection.count * width), slopes_kernel<Loss, S>, selection,
+           counts_of(times), args.x.data<S>(), args.target.data<T>(), width, args.total.data<T>(),
+           args.dloss.data<T>(), dx.mutable_data<S>());
   });
 }
 
@@ -210,9 +209,8 @@ void softmax_cross_entropy(const SoftmaxCrossEntropyArgs& args) {
     dispatch_row<S>(args.x.size(1), aligned_to_16(in), [&]<int N, int kLanes, int kHeld>() {
       const unsigned blocks = blocks_for_sum(device, selection.count, kBlockThreads / kLanes);
       Tensor partial = partials(device, blocks);
-      launch(kName, {.device = device, .blocks = blocks, .overlaps = true},
-             cross_entropy_kernel<N, kLanes, kHeld, S>, selection, in, args.x.size(1),
-             args.label.data<int32_t>(), outside, finish, partial.mutable_data<double>(),
+      launch(kName, overlapping(device, blocks), cross_entropy_kernel<N, kLanes, kHeld, S>, selection, in,
+             args.x.size(1), args.label.data<int32_t>(), outside, finish, partial.mutable_data<double>(),
              arrival_counters(device));
     });
   });
@@ -245,8 +243,7 @@ void mse_loss_backward(const TargetLossBackwardArgs& args) {
 void weighted_targets(const WeightedTargetsArgs& args) {
   const Selection selection = selection_of("weighted_targets", args.target, args.index);
   dispatch_float(args.target.dtype(), "weighted_targets", [&]<class T>() {
-    launch("weighted_targets",
-           {.device = args.target.device().index, .blocks = blocks_for(args.goal.numel()), .overlaps = true},
+    launch("weighted_targets", over(args.target.device().index, args.goal.numel()),
            weighted_targets_kernel<T>, selection, args.target.data<T>(), args.target.size(1),
            args.weight.data<T>(), args.goal.mutable_data<T>(), args.share.mutable_data<T>());
   });

@@ -89,15 +89,11 @@ Tensor begin_gradient(const char* name, const Selection& selection, Tensor& dx) 
   S* to = dx.mutable_data<S>();
   const auto prepare = [&]<int N>() {
     if (selection.rows <= kOneBlock && selection.count <= kOneBlock) {
-      launch(
-          name,
-          {.device = device, .blocks = 1 + blocks_for(elements, N, 1024), .threads = 1024, .overlaps = true},
-          clear_and_count_kernel<N, S>, selection, count, to, elements);
+      launch(name, overlapping(device, 1 + blocks_for(elements, N, 1024), 1024), clear_and_count_kernel<N, S>,
+             selection, count, to, elements);
     } else {
-      launch(name, {.device = device, .blocks = blocks_for(elements, N), .overlaps = true},
-             clear_kernel<N, S>, count, selection.rows, to, elements);
-      launch(name, {.device = device, .blocks = blocks_for(selection.count), .overlaps = true}, count_kernel,
-             selection, count);
+      launch(name, over(device, elements, N), clear_kernel<N, S>, count, selection.rows, to, elements);
+      launch(name, over(device, selection.count), count_kernel, selection, count);
     }
   };
   if (aligned_to_16(to)) {
@@ -108,7 +104,7 @@ Tensor begin_gradient(const char* name, const Selection& selection, Tensor& dx) 
   return times;
 }
 
-inline const int32_t* counts_of(const Tensor& times) { return times ? times.data<int32_t>() : nullptr; }
+inline const int32_t* counts_of(const Tensor& times) { return data_or_null<int32_t>(times); }
 
 /// Number of times `row` is selected.
 __device__ __forceinline__ int32_t often(const int32_t* times, int64_t row) {

@@ -31,8 +31,8 @@ struct Labels {
 
 template <class W, class Args>
 Labels<W> labels_of(const Args& args) {
-  return {args.label.template data<int32_t>(), args.weight ? args.weight.template data<W>() : nullptr,
-          args.x.size(1), args.ignored, fault_of(args.x.device().index, "cross_entropy", "label")};
+  return {args.label.template data<int32_t>(), data_or_null<W>(args.weight), args.x.size(1), args.ignored,
+          fault_of(args.x.device().index, "cross_entropy", "label")};
 }
 
 template <class W>
@@ -134,7 +134,7 @@ void weighted_cross_entropy(const WeightedCrossEntropyArgs& args) {
     dispatch_row<T>(args.x.size(1), aligned_to_16(in), [&]<int N, int kLanes, int kHeld>() {
       const unsigned blocks = blocks_for_sum(device, selection.count, kBlockThreads / kLanes);
       Tensor partial = partials(device, blocks);
-      launch("weighted_cross_entropy", {.device = device, .blocks = blocks, .overlaps = true},
+      launch("weighted_cross_entropy", overlapping(device, blocks),
              weighted_cross_entropy_kernel<N, kLanes, kHeld, T>, selection, in, args.x.size(1), labels,
              StoreMean<W>{total, args.loss.mutable_data<W>()}, partial.mutable_data<double>(),
              arrival_counters(device));

@@ -240,8 +240,8 @@ void batch_norm_statistics(const BatchNormStatisticsArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Accumulator<S>;
     const S* in = args.x.data<S>();
-    T* moving_mean = args.running_mean ? args.running_mean.mutable_data<T>() : nullptr;
-    T* moving_var = args.running_var ? args.running_var.mutable_data<T>() : nullptr;
+    T* moving_mean = mutable_data_or_null<T>(args.running_mean);
+    T* moving_var = mutable_data_or_null<T>(args.running_var);
     dispatch_pack<S>(args.x.size(1), aligned_to_16(in), [&]<int kWidest>() {
       constexpr int N = std::min(kWidest, 4);  // the sums are in double
       sum_over_rows<2, N>(
@@ -255,9 +255,8 @@ void batch_norm_statistics(const BatchNormStatisticsArgs& args) {
 void batch_norm_running(const BatchNormRunningArgs& args) {
   const double eps = args.eps;
   dispatch_float(args.running_mean.dtype(), "batch_norm_running", [&]<class T>() {
-    launch("batch_norm_running",
-           {.device = args.mean.device().index, .blocks = blocks_for(args.mean.numel()), .overlaps = true},
-           running_kernel<T>, args.mean.numel(), args.running_mean.data<T>(), args.running_var.data<T>(), eps,
+    launch("batch_norm_running", over(args.mean.device().index, args.mean.numel()), running_kernel<T>,
+           args.mean.numel(), args.running_mean.data<T>(), args.running_var.data<T>(), eps,
            args.mean.mutable_data<T>(), args.rstd.mutable_data<T>());
   });
 }

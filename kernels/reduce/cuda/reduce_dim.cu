@@ -174,9 +174,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-LaunchShape shape_for(const Tensor& x, int64_t items) {
-  return {.device = x.device().index, .blocks = blocks_for(items), .overlaps = true};
-}
+LaunchShape shape_for(const Tensor& x, int64_t items) { return over(x.device().index, items); }
 
 }  // namespace
 

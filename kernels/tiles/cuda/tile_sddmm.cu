@@ -88,7 +88,7 @@ struct RestDots {
 
 template <class Operand, int kLanes, int kChunks>
 __global__ void __launch_bounds__(kThreads) rest_dots_kernel(const __grid_constant__ RestArguments a) {
-  adj::cuda::begin_beside(a.beside);
+  begin_beside(a.beside);
   constexpr int kUnroll = kChunks == 4 ? 2 : 4;
   __shared__ alignas(16) int32_t columns[kThreads / kLanes][kStage<kLanes>];
   const unsigned mask = group_mask<kLanes>();
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(kThreads) rest_dots_kernel(const __grid_consta
 
 /// to[e] = order[entries[e]].
 __global__ void follow(const int32_t* order, const int32_t* entries, int64_t n, int32_t* to) {
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   const int64_t e = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (e < n) to[e] = order[entries[e]];
 }
@@ -122,10 +122,8 @@ Tensor order_of_rest(const RowTiles& tiles, const Tensor& order) {
   if (!order) return tiles.rest_entry;
   const Device device = tiles.device();
   Tensor to = Tensor::empty(tiles.rest_entry.shape(), DType::i32, device);
-  adj::cuda::launch("tile_sddmm",
-                    {.device = device.index, .blocks = adj::cuda::blocks_for(to.numel()), .overlaps = true},
-                    follow, order.data<int32_t>(), tiles.rest_entry.data<int32_t>(), to.numel(),
-                    to.mutable_data<int32_t>());
+  launch("tile_sddmm", over(device.index, to.numel()), follow, order.data<int32_t>(),
+         tiles.rest_entry.data<int32_t>(), to.numel(), to.mutable_data<int32_t>());
   return to;
 }
 
@@ -153,13 +151,9 @@ void multiply(const TileDots& dots) {
   const auto run = [&]<int kLanes, int kChunks>() {
     tile_dots(dots);  // directly before the kernel that runs beside it
     if (tiles.rest.entries() == 0) return;
-    adj::cuda::launch("tile_sddmm",
-                      {.device = device.index,
-                       .blocks = dim3(static_cast<unsigned>(ceil_div(plan.items, kThreads / kLanes)),
-                                      static_cast<unsigned>(dots.heads)),
-                       .threads = kThreads,
-                       .overlaps = true},
-                      rest_dots_kernel<Operand, kLanes, kChunks>, a);
+    launch("tile_sddmm",
+           overlapping(device.index, grid(ceil_div(plan.items, kThreads / kLanes), dots.heads), kThreads),
+           rest_dots_kernel<Operand, kLanes, kChunks>, a);
   };
   const int64_t packs = dots.pitch / kFeatures;
   packs <= 8    ? run.template operator()<8, 1>()
