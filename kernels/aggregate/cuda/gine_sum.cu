@@ -249,13 +249,6 @@ struct GineOperands {
   Tensor dw = {};
 };
 
-template <class S, int kVector, int kLanes, bool kPlain, bool kBackward, bool kDots, bool kWeights>
-void run_pass(const GineOperands& o, const SpmmArguments<S>& arguments, const GineArguments<S>& message,
-              unsigned blocks, unsigned slabs) {
-  launch(o.name, overlapping(o.a.csr.device().index, {blocks, slabs}, kGineThreads),
-         gine_kernel<S, kVector, kLanes, kPlain, kBackward, kDots, kWeights>, arguments, message);
-}
-
 template <class S, int kVector, int kLanes>
 void run_gine(GineOperands o) {
   using A = Sum<S>;
@@ -278,20 +271,21 @@ void run_gine(GineOperands o) {
   const auto all_blocks = static_cast<unsigned>(ceil_div(plan.items, kGineThreads / kLanes));
   const auto slabs = static_cast<unsigned>(ceil_div(width, slab));
 
+  const auto pass = [&](auto kernel, unsigned blocks, unsigned slabs_at_once) {
+    launch(o.name, overlapping(device.index, {blocks, slabs_at_once}, kGineThreads), kernel, arguments,
+           message);
+  };
+  const bool plain = !o.w;
   if (!o.own) {
-    if (o.w) {
-      run_pass<S, kVector, kLanes, false, false, false, false>(o, arguments, message, all_blocks, slabs);
-    } else {
-      run_pass<S, kVector, kLanes, true, false, false, false>(o, arguments, message, all_blocks, slabs);
-    }
-  } else if (!o.w) {
-    if (o.de) {
-      run_pass<S, kVector, kLanes, true, true, true, false>(o, arguments, message, all_blocks, slabs);
-    } else {
-      run_pass<S, kVector, kLanes, true, true, false, false>(o, arguments, message, all_blocks, slabs);
-    }
+    pass(plain ? gine_kernel<S, kVector, kLanes, true, false, false, false>
+               : gine_kernel<S, kVector, kLanes, false, false, false, false>,
+         all_blocks, slabs);
+  } else if (plain) {
+    pass(o.de ? gine_kernel<S, kVector, kLanes, true, true, true, false>
+              : gine_kernel<S, kVector, kLanes, true, true, false, false>,
+         all_blocks, slabs);
   } else if (!o.de && !o.dw) {
-    run_pass<S, kVector, kLanes, false, true, false, false>(o, arguments, message, all_blocks, slabs);
+    pass(gine_kernel<S, kVector, kLanes, false, true, false, false>, all_blocks, slabs);
   } else {
     // Each block leaves its own dw: no more blocks than keep the device busy.
     const auto most = static_cast<unsigned>(properties(device.index).multiprocessors * 8);
@@ -307,13 +301,10 @@ void run_gine(GineOperands o) {
       for (unsigned s = 0; s < slabs; ++s) {
         arguments.first_feature = static_cast<int>(s * slab);
         arguments.add_to_dw = s > 0;
-        if (o.de && o.dw) {
-          run_pass<S, kVector, kLanes, false, true, true, true>(o, arguments, message, blocks, 1);
-        } else if (o.dw) {
-          run_pass<S, kVector, kLanes, false, true, false, true>(o, arguments, message, blocks, 1);
-        } else {
-          run_pass<S, kVector, kLanes, false, true, true, false>(o, arguments, message, blocks, 1);
-        }
+        pass(!o.dw  ? gine_kernel<S, kVector, kLanes, false, true, true, false>
+             : o.de ? gine_kernel<S, kVector, kLanes, false, true, true, true>
+                    : gine_kernel<S, kVector, kLanes, false, true, false, true>,
+             blocks, 1);
       }
       if (!o.dw) continue;
       const int rows = std::min(kHeld, message.edge_width - first);

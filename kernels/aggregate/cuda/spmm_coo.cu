@@ -20,14 +20,6 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-/// Features [first, first + width) of all rows, in sums[row, width].
-template <class Sum>
-struct Slab {
-  int first = 0;
-  int width = 0;
-  Sum* sums = nullptr;  ///< null: only dot products
-};
-
 template <class S, class Sum>
 struct SpmmCooArguments {
   const int32_t* to;    ///< row of the result of each entry
@@ -45,7 +37,7 @@ struct SpmmCooArguments {
   int64_t rows;
   int width;
   int lanes;         ///< per group, a power of two
-  Slab<Sum> add;     ///< width 0: none
+  Slab<Sum> add;     ///< width 0: none; without sums: only dot products
   Slab<Sum> finish;  ///< likewise
   bool clear;        ///< the sums that are finished
   bool first_dots;   ///< dw starts with this slab
@@ -309,18 +301,10 @@ void scatter(const char* name, Device device, int64_t cols, SpmmCooArguments<S, 
          reinterpret_cast<uint32_t*>(partial.mutable_data<int32_t>()), arrival_counters(device.index),
          kFixed ? static_cast<FixedPoint*>(fixed.raw_mutable_data()) : nullptr);
   a.fixed = static_cast<const FixedPoint*>(fixed.raw_data());
-  for (int64_t k = 0; k <= slabs; ++k) {
-    a.finish = a.add;
-    a.clear = k > 0 && k + 1 < slabs;  // slab k + 1 uses that buffer
-    a.add = {};
+  for_slabs(first_sum, buffer, int64_t{a.width}, slab, a, [&](int64_t k) {
     a.first_dots = k == 0;
-    if (k < slabs) {
-      const int64_t first = k * slab;
-      a.add = {static_cast<int>(first), static_cast<int>(std::min<int64_t>(slab, a.width - first)),
-               first_sum + k % 2 * buffer};
-    }
     launch_spmm_coo<S, Sum, N, kDots>(name, device, a);
-  }
+  });
 }
 
 template <class S, class Sum>

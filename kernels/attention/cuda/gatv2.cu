@@ -282,9 +282,10 @@ void backward_with_features(const Gatv2BackwardArgs& args) {
   if (args.datt) datt = Tensor::empty({blocks, width}, accumulator, device);
   const auto threads = static_cast<unsigned>(std::min<int64_t>(ceil_div(width, 32) * 32, kBlockThreads));
   launch("gatv2_backward",
-         overlapping(device.index, grid(blocks, ceil_div(width, threads), ceil_div(features, kFeaturesAtOnce)), threads),
+         overlapping(device.index,
+                     grid(blocks, ceil_div(width, threads), ceil_div(features, kFeaturesAtOnce)), threads),
          weight_gradients_kernel<S>, entries, source, entries_of_block, z, de.data<A>(),
-         mutable_data_or_null<A>(dw), mutable_data_or_null<A>(datt);
+         mutable_data_or_null<A>(dw), mutable_data_or_null<A>(datt));
   if (dw) sum_parts(dw, args.dw);
   if (datt) sum_parts(datt, args.datt);
 }

@@ -375,36 +375,53 @@ Tensor find_deltas(const Args& args, const Tensor& bias, TilePasses& passes, Att
   return rest;
 }
 
-template <class S>
-void forward(const DotAttentionArgs& args) {
+template <class S, class Score, class Args>
+void forward(const char* name, const Args& args, const AttentionOperands& x, const Tensor& bias = {}) {
   const RowTiles& tiles = *args.tiles;
-  const AttentionOperands x{.score = TileScore::dot,
-                            .heads = args.heads,
-                            .scale = args.scale,
-                            .q = operands_of(args.q, args.heads),
-                            .k = operands_of(args.k, args.heads),
-                            .v = operands_of(args.v, args.heads)};
   TilePasses passes(tiles, x);
   Tensor rest_o = passes.rest_of(args.o), rest_lse = Tensor::empty_like(args.lse);
-  run_dot_rest<OperandOf<S>>(tiles.rest, x, rest_o, rest_lse);
+  run_rest<OperandOf<S>, Score>(name, tiles.rest, x, rest_o, rest_lse);
   passes.run(TilePass::forward);
-  passes.join<S>(args.a.csr, rest_o, rest_lse, {}, args.o, args.lse);
+  passes.join<S>(args.a.csr, rest_o, rest_lse, bias, args.o, args.lse);
+}
+
+template <class Args>
+AttentionOperands dot_operands(const Args& args) {
+  return {.score = TileScore::dot,
+          .heads = args.heads,
+          .scale = args.scale,
+          .q = operands_of(args.q, args.heads),
+          .k = operands_of(args.k, args.heads),
+          .v = operands_of(args.v, args.heads)};
+}
+template <class Args>
+AttentionOperands gat_operands(const Args& args) {
+  return {.score = TileScore::sum,
+          .heads = args.heads(),
+          .v = operands_of(args.x, args.heads()),
+          .l = args.l.template data<float>(),
+          .r = args.r.template data<float>(),
+          .slope = args.slope};
+}
+
+template <class S>
+void forward(const DotAttentionArgs& args) {
+  forward<S, DotScore>("dot_attention", args, dot_operands(args));
+}
+template <class S>
+void forward(const GatArgs& args) {
+  forward<S, GatScore>("gat", args, gat_operands(args), args.bias);
 }
 
 template <class S>
 void backward(const DotAttentionBackwardArgs& args) {
-  AttentionOperands x{.score = TileScore::dot,
-                      .heads = args.heads,
-                      .scale = args.scale,
-                      .q = operands_of(args.q, args.heads),
-                      .k = operands_of(args.k, args.heads),
-                      .v = operands_of(args.v, args.heads),
-                      .d_o = operands_of(args.d_o, args.heads)};
+  AttentionOperands x = dot_operands(args);
+  x.d_o = operands_of(args.d_o, args.heads);
   TilePasses by_target(*args.tiles, x), by_source(*args.tiles_at, x);
   Tensor rest_delta = find_deltas<S>(args, {}, by_target, x);
   Tensor dq = by_target.rest_of(args.dq), dk = by_source.rest_of(args.dk), dv = by_source.rest_of(args.dv);
-  run_dot_rest_backward<OperandOf<S>>(args.tiles->rest, args.tiles_at->rest, x, args.lse, rest_delta, dq, dk,
-                                      dv);
+  run_rest_backward<OperandOf<S>, DotScore>("dot_attention_backward", args.tiles->rest, args.tiles_at->rest,
+                                            x, args.lse, rest_delta, {.row = dq}, {.row = dk, .value = dv});
   const float *const d_o = x.d_o.scale(), *const v = x.v.scale();
   if (args.dq) {
     by_target.run(TilePass::target_gradient);
@@ -421,39 +438,18 @@ void backward(const DotAttentionBackwardArgs& args) {
 }
 
 template <class S>
-void forward(const GatArgs& args) {
-  const RowTiles& tiles = *args.tiles;
-  const AttentionOperands x{.score = TileScore::sum,
-                            .heads = args.heads(),
-                            .v = operands_of(args.x, args.heads()),
-                            .l = args.l.data<float>(),
-                            .r = args.r.data<float>(),
-                            .slope = args.slope};
-  TilePasses passes(tiles, x);
-  Tensor rest_o = passes.rest_of(args.o), rest_lse = Tensor::empty_like(args.lse);
-  run_gat_rest<OperandOf<S>>(tiles.rest, x, rest_o, rest_lse);
-  passes.run(TilePass::forward);
-  passes.join<S>(args.a.csr, rest_o, rest_lse, args.bias, args.o, args.lse);
-}
-
-template <class S>
 void backward(const GatBackwardArgs& args) {
   const auto or_scratch = [](const Tensor& wanted, const Tensor& like) {
     return wanted ? wanted : Tensor::empty_like(like);
   };
   Tensor dl = or_scratch(args.dl, args.l), dr = or_scratch(args.dr, args.r);
-  AttentionOperands x{.score = TileScore::sum,
-                      .heads = args.heads(),
-                      .v = operands_of(args.x, args.heads()),
-                      .d_o = operands_of(args.d_o, args.heads()),
-                      .l = args.l.data<float>(),
-                      .r = args.r.data<float>(),
-                      .slope = args.slope};
+  AttentionOperands x = gat_operands(args);
+  x.d_o = operands_of(args.d_o, args.heads());
   TilePasses by_target(*args.tiles, x), by_source(*args.tiles_at, x);
   Tensor rest_delta = find_deltas<S>(args, args.bias, by_target, x);
   Tensor dx = by_source.rest_of(args.dx);
-  run_gat_rest_backward<OperandOf<S>>(args.tiles->rest, args.tiles_at->rest, x, args.lse, rest_delta, dl, dr,
-                                      dx);
+  run_rest_backward<OperandOf<S>, GatScore>("gat_backward", args.tiles->rest, args.tiles_at->rest, x,
+                                            args.lse, rest_delta, {.term = dl}, {.row = dx, .term = dr});
   by_target.run(TilePass::target_gradient);
   by_target.add_stats_to(dl);
   by_source.run(TilePass::source_gradient);

@@ -124,37 +124,6 @@ __global__ void __launch_bounds__(kThreads) pack_columns(const float* x, Packed 
   }
 }
 
-__global__ void __launch_bounds__(kThreads)
-    unpack(BitOperand from, int64_t inner, int64_t outer_stride, int64_t inner_stride, bool rows, float* x) {
-  begin_overlapping();
-  const int64_t at = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (at >= inner * from.outer) return;
-  const int64_t o = rows ? at / inner : at % from.outer, k = rows ? at % inner : at / from.outer;
-  const int q = from.integer(bit_place(from.step_bytes, o, k), k);
-  x[o * outer_stride + k * inner_stride] = from.scale.at(o) * (static_cast<float>(q) - from.zero.at(o));
-}
-
-/// One thread per 16 numbers of a row: 16 bytes.
-__global__ void __launch_bounds__(kThreads)
-    expand(BitOperand from, int64_t padded_rows, int64_t chunks, uint4* to) {
-  begin_overlapping();
-  const int64_t at = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (at >= chunks * padded_rows) return;
-  const int64_t chunk = at % 8, row = at / 8 % padded_rows, step = at / 8 / padded_rows;
-  const int64_t place = bit_place(from.step_bytes, row, step * 128 + chunk * 16);
-  uint32_t words[4] = {};
-  for (int p = 0; p < from.bits; ++p) {
-    const uint32_t bits = *reinterpret_cast<const uint16_t*>(from.planes + p * from.plane_bytes + place);
-#pragma unroll
-    for (int w = 0; w < 4; ++w) {
-      // Spreads four bits to the lowest bits of four bytes.
-      const uint32_t four = (bits >> (w * 4) & 15u) * 0x00204081u & 0x01010101u;
-      words[w] |= four << p;
-    }
-  }
-  to[(step * padded_rows + row) * 8 + (chunk ^ (row % 8))] = {words[0], words[1], words[2], words[3]};
-}
-
 }  // namespace
 
 void clear_bits(BitTensor& to, bool planes) {
@@ -167,8 +136,24 @@ void clear_bits(BitTensor& to, bool planes) {
 void expand_bits(const ExpandBitsArgs& args) {
   const int64_t chunks = args.to.steps() * 8, rows = args.to.padded_rows();
   if (chunks * rows == 0) return;
-  launch("expand_bits", over(args.device().index, chunks * rows), expand, BitOperand(args.from), rows, chunks,
-         static_cast<uint4*>(args.to.planes.raw_mutable_data()));
+  const BitOperand from(args.from);
+  auto* to = static_cast<uint4*>(args.to.planes.raw_mutable_data());
+  // One thread per 16 numbers of a row: 16 bytes.
+  for_each("expand_bits", args.device().index, chunks * rows, [=] __device__(int64_t at) {
+    const int64_t chunk = at % 8, row = at / 8 % rows, step = at / 8 / rows;
+    const int64_t place = bit_place(from.step_bytes, row, step * 128 + chunk * 16);
+    uint32_t words[4] = {};
+    for (int p = 0; p < from.bits; ++p) {
+      const uint32_t bits = *reinterpret_cast<const uint16_t*>(from.planes + p * from.plane_bytes + place);
+#pragma unroll
+      for (int w = 0; w < 4; ++w) {
+        // Spreads four bits to the lowest bits of four bytes.
+        const uint32_t four = (bits >> (w * 4) & 15u) * 0x00204081u & 0x01010101u;
+        words[w] |= four << p;
+      }
+    }
+    to[(step * rows + row) * 8 + (chunk ^ (row % 8))] = {words[0], words[1], words[2], words[3]};
+  });
 }
 
 void pack_bits(const PackBitsArgs& args) {
@@ -194,10 +179,15 @@ void pack_bits(const PackBitsArgs& args) {
 }
 
 void unpack_bits(const UnpackBitsArgs& args) {
-  const BitTensor& from = args.from;
+  const BitOperand from(args.from);
   const bool rows = args.along == PackedAlong::rows;
-  launch("unpack_bits", over(args.device().index, args.x.numel()), unpack, BitOperand(from), from.inner,
-         rows ? from.inner : 1, rows ? 1 : from.outer, rows, args.x.mutable_data<float>());
+  const int64_t inner = args.from.inner;
+  float* x = args.x.mutable_data<float>();
+  for_each("unpack_bits", args.device().index, inner * from.outer, [=] __device__(int64_t at) {
+    const int64_t o = rows ? at / inner : at % from.outer, k = rows ? at % inner : at / from.outer;
+    const int q = from.integer(bit_place(from.step_bytes, o, k), k);
+    x[at] = from.scale.at(o) * (static_cast<float>(q) - from.zero.at(o));
+  });
 }
 
 }  // namespace adj::kernels::cuda

@@ -73,17 +73,6 @@ __global__ void __launch_bounds__(kLanes* kRows)
   }
 }
 
-__global__ void __launch_bounds__(256)
-    leave_scales(MinMax from, int64_t n, BitRange range, int bits, float* scale, float* zero) {
-  begin_overlapping();
-  const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i >= n) return;
-  const BitScale of =
-      bit_scale(-__uint_as_float(from.negated[i]), __uint_as_float(from.largest[i]), range, bits);
-  scale[i] = of.scale;
-  zero[i] = of.zero;
-}
-
 }  // namespace
 
 void bit_range(const BitRangeArgs& args) {
@@ -100,8 +89,15 @@ void bit_range(const BitRangeArgs& args) {
       ceil_div(rows, int64_t{kRows}), std::max<int64_t>(1, wanted / std::max(x_blocks, 1u))));
   launch("bit_range", overlapping(device.index, {x_blocks, y_blocks}, dim3(kLanes, kRows)), find_minmax,
          args.x.data<float>(), rows, cols, by_row, each && !along_rows, minmax);
-  launch("bit_range", over(device.index, n), leave_scales, minmax, n, args.range, args.bits,
-         args.scale.mutable_data<float>(), args.zero.mutable_data<float>());
+  const BitRange range = args.range;
+  const int scale_bits = args.bits;
+  float *scale = args.scale.mutable_data<float>(), *zero = args.zero.mutable_data<float>();
+  for_each("bit_range", device.index, n, [=] __device__(int64_t i) {
+    const BitScale of =
+        bit_scale(-__uint_as_float(minmax.negated[i]), __uint_as_float(minmax.largest[i]), range, scale_bits);
+    scale[i] = of.scale;
+    zero[i] = of.zero;
+  });
 }
 
 }  // namespace adj::kernels::cuda

@@ -85,7 +85,7 @@ struct EntryPlaces {
   int64_t heads;
 
   EntryPlaces(const CsrMatrix& a, const Tensor& of_entries)
-      : order(data_or_null<int32_t>(a.order), heads(heads_of(of_entries)) {}
+      : order(data_or_null<int32_t>(a.order)), heads(heads_of(of_entries)) {}
   __device__ __forceinline__ int64_t operator()(int64_t k, int64_t head) const {
     return (order == nullptr ? k : static_cast<int64_t>(__ldg(order + k))) * heads + head;
   }

@@ -19,8 +19,7 @@ struct EntryValues {
   const int32_t* order = nullptr;
 
   explicit EntryValues(const CsrMatrix& a)
-      : values(data_or_null<float>(a.values),
-        order(a.values && data_or_null<int32_t>(a.order) {}
+      : values(data_or_null<float>(a.values)), order(data_or_null<int32_t>(a.order)) {}
   __device__ float operator()(int64_t e) const {
     return values == nullptr ? 1.0f : values[order == nullptr ? e : order[e]];
   }

@@ -157,13 +157,6 @@ __global__ void __launch_bounds__(kThreads)
   for (; v < end; ++v) to[v] = kNoPlace << 16;
 }
 
-__global__ void __launch_bounds__(kThreads)
-    values_of_rest(const float* values, const int32_t* order, const int32_t* entries, int64_t n, float* to) {
-  begin_overlapping();
-  const int64_t e = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (e < n) to[e] = value_at(values, order, entries[e]);
-}
-
 }  // namespace
 
 OperandFeatures operand_features(const Tensor& x, OperandScale scale, const Tensor& factor) {
@@ -232,8 +225,10 @@ void tile_values(const TileValuesArgs& args) {
     launch("tile_values", shape, round_values<float16>, values, order, entries, bits, starts, rows, largest,
            to, inverse);
   }
-  launch("tile_values", over(device.index, rest), values_of_rest, values, order,
-         tiles.rest_entry.data<int32_t>(), rest, args.to.rest.mutable_data<float>());
+  const int32_t* rest_entry = tiles.rest_entry.data<int32_t>();
+  float* of_rest = args.to.rest.mutable_data<float>();
+  for_each("tile_values", device.index, rest,
+           [=] __device__(int64_t e) { of_rest[e] = value_at(values, order, rest_entry[e]); });
 }
 
 }  // namespace adj::kernels::cuda

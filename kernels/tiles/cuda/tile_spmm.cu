@@ -284,10 +284,7 @@ void multiply(const TileSpmmArgs& args, const OperandFeatures& x, const TileProd
   Tensor partial = Tensor::empty({plan.slots, x.pitch}, DType::f32, device);
   const int64_t width = args.x.size(1);
   RestArguments<S> a{};
-  a.starts = plan.item_starts();
-  a.items = static_cast<int>(plan.items);
-  a.offsets = tiles.rest.offsets.data<int64_t>();
-  a.indices = tiles.rest.indices.data<int32_t>();
+  set_structure(a, tiles.rest, plan);
   if (args.values.tile) a.values = args.values.rest.data<float>();
   a.x = static_cast<const char*>(x.data);
   a.pitch = static_cast<uint32_t>(x.pitch * 2);
