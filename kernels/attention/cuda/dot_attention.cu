@@ -51,9 +51,7 @@ class EdgeFeatures {
   }
 
  private:
-  Entries entries() const {
-    return {row_.data<int32_t>(), data_or_null<int32_t>(a_.order), a_.csr.entries()};
-  }
+  Entries entries() const { return entries_of(a_, row_); }
 
   const CsrMatrix& a_;
   int64_t heads_, features_;

@@ -18,6 +18,11 @@ struct Entries {
   __device__ int64_t edge(int64_t k) const { return order == nullptr ? k : int64_t{order[k]}; }
 };
 
+/// `row`: of each entry.
+inline Entries entries_of(const CsrMatrix& a, const Tensor& row) {
+  return {row.data<int32_t>(), data_or_null<int32_t>(a.order), a.csr.entries()};
+}
+
 /// int32 [M]: the row of each entry.
 inline Tensor rows_of_entries(const Csr& csr) {
   Tensor row = Tensor::empty({csr.entries()}, DType::i32, csr.device());

@@ -7,6 +7,7 @@
 #include <adjoint/core/cuda/beside.cuh>
 #include <adjoint/kernels/bits/bit_operands.h>
 #include <adjoint/kernels/bits/cuda/bit_pack.h>
+#include <adjoint/kernels/cuda/launch.cuh>
 
 #include <algorithm>
 

@@ -13,6 +13,7 @@
 #include <adjoint/kernels/bits/byte_sums.h>
 #include <adjoint/kernels/bits/cuda/bit_pack.h>
 #include <adjoint/kernels/bits/cuda/requantize.cuh>
+#include <adjoint/kernels/cuda/launch.cuh>
 
 namespace adj::kernels::cuda {
 

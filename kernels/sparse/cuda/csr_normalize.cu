@@ -2,6 +2,7 @@
 // block a heavy one, in an order that depends on the structure alone; per-entry work is one thread per entry.
 
 #include <adjoint/kernels/cuda/cub.cuh>
+#include <adjoint/kernels/cuda/reduction.cuh>
 #include <adjoint/kernels/sparse/csr.h>
 #include <adjoint/kernels/sparse/cuda/csr_entries.cuh>
 
@@ -9,7 +10,6 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-constexpr int kThreads = kBlockThreads;
 constexpr int kLanes = 8;           // per light row
 constexpr int64_t kHeavyRow = 512;  // entries from which a whole block sums a row
 
@@ -25,17 +25,9 @@ struct EntryValues {
   }
 };
 
-template <int kWidth>
-__device__ double sum_lanes(double value, unsigned mask) {
-#pragma unroll
-  for (int step = kWidth / 2; step > 0; step /= 2) value += __shfl_xor_sync(mask, value, step, kWidth);
-  return value;
-}
-
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kBlockThreads)
     sum_rows_kernel(const int64_t* offsets, int64_t rows, EntryValues value, float* y) {
-  constexpr int kRows = kThreads / kLanes;
-  __shared__ double partial[kThreads / 32];
+  constexpr int kRows = kBlockThreads / kLanes;
   const int64_t first = static_cast<int64_t>(blockIdx.x) * kRows;
   const int lane = threadIdx.x % kLanes;
   const int64_t i = first + threadIdx.x / kLanes;
@@ -44,7 +36,7 @@ __global__ void __launch_bounds__(kThreads)
   double sum = 0.0;  // double against cancellation of thousands of values of both signs
   if (!heavy)
     for (int64_t e = begin + lane; e < end; e += kLanes) sum += static_cast<double>(value(e));
-  sum = sum_lanes<kLanes>(sum, 0xffffffffu);
+  sum = sum_of_lanes<kLanes>(sum);
   if (i < rows && lane == 0 && !heavy) y[i] = static_cast<float>(sum);
   if (!__syncthreads_or(heavy)) return;
 
@@ -52,17 +44,10 @@ __global__ void __launch_bounds__(kThreads)
     const int64_t row_begin = offsets[row], row_end = offsets[row + 1];
     if (row_end - row_begin < kHeavyRow) continue;
     double mine = 0.0;
-    for (int64_t e = row_begin + threadIdx.x; e < row_end; e += kThreads)
+    for (int64_t e = row_begin + threadIdx.x; e < row_end; e += kBlockThreads)
       mine += static_cast<double>(value(e));
-    mine = sum_lanes<32>(mine, 0xffffffffu);
-    if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = mine;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      double total = 0.0;
-      for (int w = 0; w < kThreads / 32; ++w) total += partial[w];
-      y[row] = static_cast<float>(total);
-    }
-    __syncthreads();
+    mine = sum_of_block(mine);
+    if (threadIdx.x == 0) y[row] = static_cast<float>(mine);
   }
 }
 

@@ -74,16 +74,6 @@ __global__ void __launch_bounds__(kThreads)
   for (int v = 0; v < kPack; ++v) atomicMax(largest + f + v, most[v]);
 }
 
-__global__ void __launch_bounds__(kThreads)
-    scales_of_columns(const unsigned* largest, int width, int pitch, bool of_all, float* inverse) {
-  begin_overlapping();
-  const int f = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (f >= pitch) return;
-  unsigned most = f < width ? largest[f] : 0;
-  for (int other = 0; of_all && other < width; ++other) most = max(most, largest[other]);
-  inverse[f] = 1.0f / power_to_fit(most);
-}
-
 /// Rows of operands, zero-padded. `inverse` null: no scale.
 template <class Operand, class S>
 __global__ void __launch_bounds__(kThreads)
@@ -195,10 +185,15 @@ OperandFeatures operand_features(const Tensor& x, OperandScale scale, const Tens
       static_cast<unsigned>(std::min<int64_t>({wanted, ceil_div(n, 4 * threads.y), int64_t{65535}}));
   launch(kName, overlapping(device.index, {x_blocks, std::max(y_blocks, 1u)}, threads),
          wide ? largest_of_columns<4> : largest_of_columns<1>, x.data<float>(), factors, n, columns, bits);
-  launch(kName, over(device.index, pitch), scales_of_columns, bits, columns, pitch,
-         scale == OperandScale::of_all, to.column_scale.mutable_data<float>());
-  launch(kName, shape, round_features<float16, float>, x.data<float>(), factors, n, columns, pitch,
-         to.column_scale.data<float>(), operands);
+  float* inverse = to.column_scale.mutable_data<float>();
+  const bool of_all = scale == OperandScale::of_all;
+  for_each(kName, device.index, pitch, [=] __device__(int64_t f) {
+    unsigned most = f < columns ? bits[f] : 0;
+    for (int other = 0; of_all && other < columns; ++other) most = max(most, bits[other]);
+    inverse[f] = 1.0f / power_to_fit(most);
+  });
+  launch(kName, shape, round_features<float16, float>, x.data<float>(), factors, n, columns, pitch, inverse,
+         operands);
   return to;
 }
 
