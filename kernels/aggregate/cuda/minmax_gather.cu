@@ -126,9 +126,7 @@ __global__ void __launch_bounds__(kNeighborThreads)
 }
 
 template <class S, bool kWeighted, class... L>
-void gather(ItemLayouts<L...>, const NeighborMinmaxBackwardArgs& args) {
-  static constexpr ItemVariant<WinnerArguments<S>> kVariants[] = {
-      {L::shape(kNeighborThreads), gather_kernel<S, L::kVector, L::kLanes, L::kUnroll, kWeighted>}...};
+void gather(ItemLayouts<L...> layouts, const NeighborMinmaxBackwardArgs& args) {
   const Csr& at = *args.transposed;
   const Device device = at.device();
   const int64_t width = args.dx.size(1);
@@ -153,34 +151,22 @@ void gather(ItemLayouts<L...>, const NeighborMinmaxBackwardArgs& args) {
   merge.partial = arguments.partial;
   merge.width = arguments.width;
   const bool aligned = aligned_to_16(arguments.winner, args.dy.template data<S>());
-  // Measuring would add to dx several times.
-  const SpmmProblem problem{.csr = &at,
-                            .width = width,
-                            .element_bytes = sizeof(S),
-                            .alignment = aligned ? alignment_of(args.dy, args.dx) : sizeof(S),
-                            .family = args.weight ? kWeightedWinnerItems : kWinnerItems,
-                            .measures = !args.accumulate};
-  run_chosen(kVariants, problem, [&](int index, int threads) {
-    const SpmmShape& shape = kVariants[index].shape;
-    launch_items("neighbor_minmax_backward", device.index, shape, threads,
-                 column_stage_bytes(threads, shape.lanes), ceil_div(width, shape.slab()),
-                 kVariants[index].kernel, arguments);
-    launch_merge<S>("neighbor_minmax_backward", device.index, plan, merge);
+  const ItemPass pass{"neighbor_minmax_backward", at, width, args.dy.dtype(),
+                      aligned ? alignment_of(args.dy, args.dx) : sizeof(S)};
+  with_layout(layouts, pass, [&]<class T>(int threads) {
+    launch_items("neighbor_minmax_backward", device.index, T::kLanes, threads,
+                 column_stage_bytes(threads, T::kLanes), ceil_div(width, T::kRow.slab()),
+                 gather_kernel<S, T::kVector, T::kLanes, T::kUnroll, kWeighted>, arguments);
   });
+  launch_merge<S>("neighbor_minmax_backward", device.index, plan, merge);
 }
 
 }  // namespace
 
 void gather_minmax_gradient(const NeighborMinmaxBackwardArgs& args) {
   dispatch_features(args.dx.dtype(), [&]<class S>() {
-    constexpr int kWide = std::is_same_v<S, double> ? 1 : 4;
-    if (args.weight) return gather<S, true>(WeightedLayouts<kWide>(), args);
-    if constexpr (kWide == 1)
-      gather<S, false>(ItemLayouts<ItemLayout<1, 32>, ItemLayout<1, 8>>(), args);
-    else
-      gather<S, false>(ItemLayouts<ItemLayout<4, 32>, ItemLayout<4, 16>, ItemLayout<4, 8>, ItemLayout<4, 4>,
-                                   ItemLayout<2, 32>, ItemLayout<1, 32>, ItemLayout<1, 8>>(),
-                       args);
+    constexpr VectorLayouts<S> kLayouts;
+    args.weight ? gather<S, true>(kLayouts, args) : gather<S, false>(kLayouts, args);
   });
 }
 

@@ -4,12 +4,9 @@ namespace adj::kernels::cuda {
 
 template <>
 void reduce_neighbors<bfloat16>(const NeighborReduceArgs& args) {
-  reduce_neighbors_with<bfloat16>(
-      ItemLayouts<ItemLayout<8, 32>, ItemLayout<8, 16>, ItemLayout<8, 8>, ItemLayout<8, 4>, ItemLayout<4, 32>,
-                  ItemLayout<4, 32, 1, 8>, ItemLayout<2, 32>, ItemLayout<1, 32>, ItemLayout<1, 8>>(),
-      ItemLayouts<ItemLayout<8, 16>, ItemLayout<8, 8>, ItemLayout<8, 4>, ItemLayout<4, 32>, ItemLayout<1, 32>,
-                  ItemLayout<1, 8>>(),
-      args);
+  reduce_neighbors_with<bfloat16>(ItemLayouts<ItemLayout<8, 32>, ItemLayout<4, 32, 1, 8>, ItemLayout<2, 32>,
+                                              ItemLayout<1, 32>, ItemLayout<2, 8>, ItemLayout<1, 8>>(),
+                                  args);
 }
 
 }  // namespace adj::kernels::cuda

@@ -4,13 +4,9 @@ namespace adj::kernels::cuda {
 
 template <>
 void reduce_neighbors<float>(const NeighborReduceArgs& args) {
-  reduce_neighbors_with<float>(
-      ItemLayouts<ItemLayout<4, 32>, ItemLayout<4, 32, 1, 8>, ItemLayout<4, 32, 2>, ItemLayout<4, 16>,
-                  ItemLayout<4, 8>, ItemLayout<4, 4>, ItemLayout<2, 32>, ItemLayout<2, 8>, ItemLayout<1, 32>,
-                  ItemLayout<1, 8>>(),
-      ItemLayouts<ItemLayout<4, 32>, ItemLayout<4, 16>, ItemLayout<4, 8>, ItemLayout<4, 4>, ItemLayout<1, 32>,
-                  ItemLayout<1, 8>>(),
-      args);
+  reduce_neighbors_with<float>(ItemLayouts<ItemLayout<4, 32>, ItemLayout<2, 32>, ItemLayout<4, 8>,
+                                           ItemLayout<2, 8>, ItemLayout<1, 32>, ItemLayout<1, 8>>(),
+                               args);
 }
 
 }  // namespace adj::kernels::cuda

@@ -4,8 +4,7 @@ namespace adj::kernels::cuda {
 
 template <>
 void reduce_neighbors<double>(const NeighborReduceArgs& args) {
-  reduce_neighbors_with<double>(ItemLayouts<ItemLayout<1, 32>, ItemLayout<1, 8>>(),
-                                ItemLayouts<ItemLayout<1, 32>, ItemLayout<1, 8>>(), args);
+  reduce_neighbors_with<double>(ScalarLayouts(), args);
 }
 
 }  // namespace adj::kernels::cuda

@@ -3,15 +3,20 @@
 // Shapes and launches of neighbor_kernel; all shapes give the same bits.
 
 #include <adjoint/kernels/aggregate/cuda/neighbor_kernels.cuh>
-#include <adjoint/kernels/aggregate/cuda/spmm_choice.h>
 #include <adjoint/kernels/aggregate/cuda/spmm_launch.cuh>
 
 namespace adj::kernels::cuda {
 
-/// Layouts for weighted terms: one unroll and few lanes, since the weights take registers too.
-template <int kWide>
-using WeightedLayouts = ItemLayouts<ItemLayout<kWide, 32>, ItemLayout<kWide, 16>, ItemLayout<kWide, 8>,
-                                    ItemLayout<kWide, 4>, ItemLayout<1, 32>, ItemLayout<1, 8>>;
+/// Layouts that differ in the vectors of a row. Narrow ones have less state in registers.
+using ScalarLayouts = ItemLayouts<ItemLayout<1, 32>, ItemLayout<1, 8>>;
+using NarrowLayouts =
+    ItemLayouts<ItemLayout<4, 32>, ItemLayout<2, 32>, ItemLayout<1, 32>, ItemLayout<2, 8>, ItemLayout<1, 8>>;
+/// Layouts of vectors of four features in groups of any size, for passes with little state.
+template <class S>
+using VectorLayouts =
+    std::conditional_t<std::is_same_v<S, double>, ScalarLayouts,
+                       ItemLayouts<ItemLayout<4, 32>, ItemLayout<4, 16>, ItemLayout<4, 8>, ItemLayout<4, 4>,
+                                   ItemLayout<2, 32>, ItemLayout<1, 32>, ItemLayout<1, 8>>>;
 
 /// The shared memory of a block whose groups of `lanes` have one stage of columns each.
 inline size_t column_stage_bytes(int threads, int lanes) {
@@ -60,11 +65,8 @@ struct PartsOfRows {
 
 /// Implementation with these layouts and parts.
 template <class S, bool kMax, bool kMin, bool kMoments, bool kWeighted = false, class... L>
-void run_neighbor_kernel(ItemLayouts<L...>, ItemKernels family, const NeighborReduceArgs& args) {
+void run_neighbor_kernel(ItemLayouts<L...> layouts, const NeighborReduceArgs& args) {
   using A = Sum<S>;
-  static constexpr ItemVariant<NeighborArguments<S>> kVariants[] = {
-      {L::shape(kNeighborThreads), neighbor_kernel<S, L::kVector, L::kLanes, L::kChunks, L::kUnroll, kMax,
-                                                   kMin, kMoments, kWeighted>}...};
   const Csr& csr = args.a;
   const Device device = csr.device();
   const int64_t width = args.x.size(1);
@@ -94,40 +96,41 @@ void run_neighbor_kernel(ItemLayouts<L...>, ItemKernels family, const NeighborRe
 
   // Winners and means are written in vectors too.
   const bool aligned = aligned_to_16(arguments.winner[0], arguments.winner[1], arguments.mean);
-  const SpmmProblem problem{&csr, width, sizeof(S), aligned ? alignment_of(args.x, args.y) : sizeof(S),
-                            family};
-  run_chosen(kVariants, problem, [&](int index, int threads) {
-    const SpmmShape& shape = kVariants[index].shape;
-    launch_items("neighbor_reduce", device.index, shape, threads, column_stage_bytes(threads, shape.lanes),
-                 ceil_div(width, shape.slab()), kVariants[index].kernel, arguments);
-    if (plan.heavy_rows == 0) return;
-    const auto slabs = static_cast<unsigned>(ceil_div(width, 32));
-    launch("neighbor_reduce", merge_shape(device.index, plan.runs, slabs),
-           merge_neighbor_runs_kernel<S, kMax, kMin, kMoments>, plan.slot_run_list(), plan.slot_run_count(),
-           arguments.width, slots.addresses, runs.addresses);
-    launch("neighbor_reduce", merge_shape(device.index, plan.heavy_rows, slabs),
-           merge_neighbors_kernel<S, kMax, kMin, kMoments>, plan.heavy_row_list(), plan.heavy_row_count(),
-           arguments, runs.addresses);
+  const ItemPass pass{"neighbor_reduce", csr, width, args.x.dtype(),
+                      aligned ? alignment_of(args.x, args.y) : sizeof(S)};
+  with_layout(layouts, pass, [&]<class T>(int threads) {
+    launch_items(
+        "neighbor_reduce", device.index, T::kLanes, threads, column_stage_bytes(threads, T::kLanes),
+        ceil_div(width, T::kRow.slab()),
+        neighbor_kernel<S, T::kVector, T::kLanes, T::kChunks, T::kUnroll, kMax, kMin, kMoments, kWeighted>,
+        arguments);
   });
+  if (plan.heavy_rows == 0) return;
+  const auto slabs = static_cast<unsigned>(ceil_div(width, 32));
+  launch("neighbor_reduce", merge_shape(device.index, plan.runs, slabs),
+         merge_neighbor_runs_kernel<S, kMax, kMin, kMoments>, plan.slot_run_list(), plan.slot_run_count(),
+         arguments.width, slots.addresses, runs.addresses);
+  launch("neighbor_reduce", merge_shape(device.index, plan.heavy_rows, slabs),
+         merge_neighbors_kernel<S, kMax, kMin, kMoments>, plan.heavy_row_list(), plan.heavy_row_count(),
+         arguments, runs.addresses);
 }
 
-/// The kernels that compute the requested reductions with the least unneeded work, with layouts for a maximum
-/// or minimum, and for more.
-template <class S, class Extreme, class More>
-void reduce_neighbors_with(Extreme extreme, More more, const NeighborReduceArgs& args) {
+/// The kernels that compute the requested reductions with the least unneeded work; `extreme` are the layouts
+/// for one maximum or minimum.
+template <class S, class Layouts>
+void reduce_neighbors_with(Layouts extreme, const NeighborReduceArgs& args) {
   const ReductionSet set("neighbor_reduce", args.reduce);
   const bool max = set.has(Reduce::max), min = set.has(Reduce::min);
   if (args.weight) {
-    constexpr WeightedLayouts<std::is_same_v<S, double> ? 1 : 16 / static_cast<int>(sizeof(S))> kLayouts;
-    return max ? run_neighbor_kernel<S, true, false, false, true>(kLayouts, kLargestWeightedItems, args)
-               : run_neighbor_kernel<S, false, true, false, true>(kLayouts, kSmallestWeightedItems, args);
+    using Weighted = std::conditional_t<std::is_same_v<S, bfloat16>, NarrowLayouts, VectorLayouts<S>>;
+    return max ? run_neighbor_kernel<S, true, false, false, true>(Weighted(), args)
+               : run_neighbor_kernel<S, false, true, false, true>(Weighted(), args);
   }
-  if (set.has_moments() && !max && !min)
-    return run_neighbor_kernel<S, false, false, true>(more, kMomentItems, args);
-  if (set.has_moments() || (max && min))
-    return run_neighbor_kernel<S, true, true, true>(more, kEveryItems, args);
-  max ? run_neighbor_kernel<S, true, false, false>(extreme, kLargestItems, args)
-      : run_neighbor_kernel<S, false, true, false>(extreme, kSmallestItems, args);
+  using More = std::conditional_t<std::is_same_v<S, double>, ScalarLayouts, NarrowLayouts>;
+  if (set.has_moments() && !max && !min) return run_neighbor_kernel<S, false, false, true>(More(), args);
+  if (set.has_moments() || (max && min)) return run_neighbor_kernel<S, true, true, true>(More(), args);
+  max ? run_neighbor_kernel<S, true, false, false>(extreme, args)
+      : run_neighbor_kernel<S, false, true, false>(extreme, args);
 }
 
 }  // namespace adj::kernels::cuda

@@ -16,7 +16,7 @@
 // columns at about the same time, which large blocks on medium rows achieve. If X does not fit in L2 but
 // slabs of 128 bytes per row do, one pass per slab reads X from DRAM once, at the cost of reading columns and
 // weights once per slab. Only rows of more than two items are split, so no degree distribution leaves warps
-// idle. cuSPARSE is used on request only: on a skewed graph none of its CSR algorithms gave the same bits in
+// idle. cuSPARSE is not used: on a skewed graph none of its CSR algorithms gave the same bits in
 // twelve runs at widths 16 and 128 (H200, CUDA 13.0).
 
 #include <adjoint/kernels/aggregate/cuda/item_walk.cuh>

@@ -1,32 +1,13 @@
 #pragma once
 
-// Shapes and launches of spmm_kernel. spmm_choice.h chooses the shape; all shapes give the same bits.
+// Launches of spmm_kernel. All layouts give the same bits.
 
-#include <adjoint/kernels/aggregate/cuda/spmm_choice.h>
+#include <adjoint/kernels/aggregate/cuda/item_layout.h>
 #include <adjoint/kernels/aggregate/cuda/spmm_kernels.cuh>
 #include <adjoint/kernels/aggregate/cuda/spmm_merge.cuh>
 #include <adjoint/kernels/aggregate/spmm.h>
 
 namespace adj::kernels::cuda {
-
-template <class S>
-struct SpmmVariant {
-  SpmmShape shape;
-  void (*kernel)(SpmmArguments<S>);
-  size_t (*shared_bytes)(int threads);
-};
-
-/// Layout of a row over lanes (SpmmShape), and the entries in flight. Several chunks are for widths that are
-/// a multiple of the slab.
-template <int kVectorOf, int kLanesOf, int kChunksOf = 1, int kUnrollOf = 4>
-struct ItemLayout {
-  static constexpr int kVector = kVectorOf, kLanes = kLanesOf, kChunks = kChunksOf, kUnroll = kUnrollOf;
-  static constexpr SpmmShape shape(int max_threads) {
-    return {kVector, kLanes, kChunks, max_threads, kChunks > 1};
-  }
-};
-template <class... Layouts>
-struct ItemLayouts {};
 
 template <class S>
 void check_width(const char* name, int64_t width) {
@@ -57,29 +38,13 @@ SpmmArguments<S> spmm_arguments(const CsrMatrix& a, const SpmmPlan& plan, const 
   return arguments;
 }
 
-/// `kernel` over all items, in `slabs` of features.
+/// `kernel` over all items, `lanes` per row, in `slabs` of features.
 template <class Arguments>
-void launch_items(const char* name, int device, const SpmmShape& shape, int threads, size_t shared_bytes,
-                  int64_t slabs, void (*kernel)(Arguments), const Arguments& arguments) {
-  const int groups = threads / shape.lanes;
-  launch(name, overlapping(device, grid(ceil_div(arguments.items, groups), slabs), threads, shared_bytes),
+void launch_items(const char* name, int device, int lanes, int threads, size_t shared_bytes, int64_t slabs,
+                  void (*kernel)(Arguments), const Arguments& arguments) {
+  launch(name,
+         overlapping(device, grid(ceil_div(arguments.items, threads / lanes), slabs), threads, shared_bytes),
          kernel, arguments);
-}
-
-/// A kernel with the arguments of a pass, and its layout.
-template <class Arguments>
-struct ItemVariant {
-  SpmmShape shape;
-  void (*kernel)(Arguments);
-};
-
-/// run(index, threads) with the variant that choose_spmm() chooses.
-template <class Variant, size_t N, class Run>
-void run_chosen(const Variant (&variants)[N], const SpmmProblem& problem, Run&& run) {
-  SpmmShape shapes[N];
-  for (size_t i = 0; i < N; ++i) shapes[i] = variants[i].shape;
-  const SpmmChoice choice = choose_spmm(problem, shapes, run);
-  run(choice.variant, choice.threads);
 }
 
 /// Blocks of kMergeWarps warps that merge parts.
@@ -154,11 +119,7 @@ void own_spmm<bfloat16>(const SpmmArgs& args);
 
 /// Implementation of own_spmm with these layouts.
 template <class S, class... L>
-void run_own_spmm(ItemLayouts<L...>, const SpmmArgs& args) {
-  static constexpr SpmmVariant<S> kVariants[] = {
-      {L::shape(kMostThreads<S, L::kVector, L::kLanes, L::kChunks, L::kUnroll, false>),
-       spmm_kernel<S, L::kVector, L::kLanes, L::kChunks, L::kUnroll, (L::kChunks > 1), true, false>,
-       stage_bytes<S, L::kLanes, false>}...};
+void run_own_spmm(ItemLayouts<L...> layouts, const SpmmArgs& args) {
   const CsrMatrix& a = args.a;
   const Tensor& x = args.x;
   const Device device = a.csr.device();
@@ -174,13 +135,14 @@ void run_own_spmm(ItemLayouts<L...>, const SpmmArgs& args) {
   arguments.epilogue = args.bias || arguments.relu;
   if (args.bias) arguments.bias = args.bias.template data<S>();
 
-  const SpmmProblem problem{&a.csr, width, sizeof(S), alignment_of(x, args.y)};
-  run_chosen(kVariants, problem, [&](int index, int threads) {
-    const SpmmVariant<S>& variant = kVariants[index];
-    launch_items("spmm", device.index, variant.shape, threads, variant.shared_bytes(threads),
-                 ceil_div(width, variant.shape.slab()), variant.kernel, arguments);
-    launch_merge<S>("spmm", device.index, plan, arguments);
+  const ItemPass pass{"spmm", a.csr, width, x.dtype(), alignment_of(x, args.y)};
+  with_layout(layouts, pass, [&]<class T>(int threads) {
+    launch_items("spmm", device.index, T::kLanes, threads, stage_bytes<S, T::kLanes, false>(threads),
+                 ceil_div(width, T::kRow.slab()),
+                 spmm_kernel<S, T::kVector, T::kLanes, T::kChunks, T::kUnroll, (T::kChunks > 1), true, false>,
+                 arguments);
   });
+  launch_merge<S>("spmm", device.index, plan, arguments);
 }
 
 }  // namespace adj::kernels::cuda
