@@ -2,7 +2,6 @@
 #include <adjoint/kernels/aggregate/explain.h>
 
 #include <bit>
-#include <limits>
 
 namespace adj::kernels::cuda {
 
@@ -24,27 +23,28 @@ size_t alignment_of(const Tensor& x, const Tensor& y) {
   return size_t{1} << std::countr_zero(bits);
 }
 
-LayoutChoice choose_layout(const ItemPass& pass, std::span<const RowLayout> layouts) {
+int item_threads(const Csr& csr) { return csr.entries() >= kManyEntries * csr.rows ? 256 : 128; }
+
+int choose_layout(const ItemPass& pass, std::span<const RowLayout> layouts) {
   const Csr& csr = pass.csr;
-  LayoutChoice choice{-1, csr.entries() >= kManyEntries * csr.rows ? 256 : 128};
-  int64_t least = std::numeric_limits<int64_t>::max();
-  for (size_t i = 0; i < layouts.size(); ++i) {
-    const RowLayout& layout = layouts[i];
-    if (!fits(layout, pass)) continue;
+  const bool few = csr.entries() < kFewEntries * csr.rows;
+  const RowLayout* chosen = nullptr;
+  int64_t least = 0;
+  for (const RowLayout& layout : layouts) {
+    if (!fits(layout, pass) || (layout.chunks > 1 && !few)) continue;
     const int64_t slabs = (pass.width + layout.slab() - 1) / layout.slab();
-    const int64_t work = layout.chunks == 1                       ? slabs * (layout.slab() + kFeaturesPerSlab)
-                         : csr.entries() < kFewEntries * csr.rows ? 0
-                                                                  : least;
-    if (work >= least) continue;
+    const int64_t work = layout.chunks > 1 ? 0 : slabs * (layout.slab() + kFeaturesPerSlab);
+    const bool better =
+        chosen == nullptr || work < least || (work == least && few && layout.unroll < chosen->unroll);
+    if (!better) continue;
+    chosen = &layout;
     least = work;
-    choice.index = static_cast<int>(i);
   }
-  ADJ_CHECK(choice.index >= 0, "{}: no kernel for width {}", pass.op, pass.width);
-  const RowLayout& chosen = layouts[static_cast<size_t>(choice.index)];
+  ADJ_CHECK(chosen != nullptr, "{}: no kernel for width {}", pass.op, pass.width);
   explain_sparse(pass.op, csr, pass.width, 1, pass.dtype,
-                 "{} lanes a row, {} x {} features each, blocks of {} threads", chosen.lanes, chosen.chunks,
-                 chosen.vector, choice.threads);
-  return choice;
+                 "{} lanes a row, {} x {} features each, blocks of {} threads", chosen->lanes, chosen->chunks,
+                 chosen->vector, item_threads(csr));
+  return static_cast<int>(chosen - layouts.data());
 }
 
 }  // namespace adj::kernels::cuda

@@ -96,9 +96,10 @@ void run_neighbor_kernel(ItemLayouts<L...> layouts, const NeighborReduceArgs& ar
 
   // Winners and means are written in vectors too.
   const bool aligned = aligned_to_16(arguments.winner[0], arguments.winner[1], arguments.mean);
+  const int threads = item_threads(csr);
   const ItemPass pass{"neighbor_reduce", csr, width, args.x.dtype(),
                       aligned ? alignment_of(args.x, args.y) : sizeof(S)};
-  with_layout(layouts, pass, [&]<class T>(int threads) {
+  with_layout(layouts, pass, [&]<class T>() {
     launch_items(
         "neighbor_reduce", device.index, T::kLanes, threads, column_stage_bytes(threads, T::kLanes),
         ceil_div(width, T::kRow.slab()),

@@ -22,8 +22,8 @@ struct DotOperands {
 
 template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kSum>
 void run_dots(const char* name, const DotOperands& o) {
-  constexpr RowLayout kRow{kVector, kLanes, kChunks};
-  constexpr int kThreads = 128;
+  constexpr int kSlab = kVector * kLanes * kChunks;
+  const int threads = item_threads(o.a.csr);
   const Device device = o.a.csr.device();
   const int64_t width = o.own.size(1);
   check_width<S>(name, width);
@@ -37,10 +37,10 @@ void run_dots(const char* name, const DotOperands& o) {
     arguments.partial = workspace.template mutable_data<Sum<S>>();
     arguments.y = static_cast<S*>(o.y->raw_mutable_data());
   }
-  for (int64_t first = 0; first < width; first += kRow.slab()) {
+  for (int64_t first = 0; first < width; first += kSlab) {
     arguments.first_feature = static_cast<int>(first);
     arguments.add_to_dw = first > 0;
-    launch_items(name, device.index, kLanes, kThreads, stage_bytes<S, kLanes, true>(kThreads), 1,
+    launch_items(name, device.index, kLanes, threads, stage_bytes<S, kLanes, true>(threads), 1,
                  spmm_kernel<S, kVector, kLanes, kChunks, kUnroll, false, kSum, true>, arguments);
   }
   if constexpr (kSum) launch_merge<S>(name, device.index, plan, arguments);

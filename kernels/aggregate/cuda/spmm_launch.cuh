@@ -135,8 +135,9 @@ void run_own_spmm(ItemLayouts<L...> layouts, const SpmmArgs& args) {
   arguments.epilogue = args.bias || arguments.relu;
   if (args.bias) arguments.bias = args.bias.template data<S>();
 
+  const int threads = item_threads(a.csr);
   const ItemPass pass{"spmm", a.csr, width, x.dtype(), alignment_of(x, args.y)};
-  with_layout(layouts, pass, [&]<class T>(int threads) {
+  with_layout(layouts, pass, [&]<class T>() {
     launch_items("spmm", device.index, T::kLanes, threads, stage_bytes<S, T::kLanes, false>(threads),
                  ceil_div(width, T::kRow.slab()),
                  spmm_kernel<S, T::kVector, T::kLanes, T::kChunks, T::kUnroll, (T::kChunks > 1), true, false>,
