@@ -88,7 +88,7 @@ struct WinnerBody {
     if (valid) {
       S* const to = a.dx + static_cast<int64_t>(ended) * a.width + feature;
       if (a.accumulate && item.first_part) {
-        const Pack<S, kVector> before = adj::cuda::load<kVector>(to);
+        const Pack<S, kVector> before = load<kVector>(to);
 #pragma unroll
         for (int v = 0; v < kVector; ++v) sum[v] += widen(before[v]);
       }
@@ -107,7 +107,7 @@ struct WinnerBody {
 template <class S, int kVector, int kLanes, int kUnroll, bool kWeighted>
 __global__ void __launch_bounds__(kNeighborThreads)
     gather_kernel(const __grid_constant__ WinnerArguments<S> a) {
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   extern __shared__ uint4 shared[];
   const int groups = blockDim.x / kLanes, lane = threadIdx.x % kLanes;
   const unsigned mask = group_mask<kLanes>();
@@ -125,20 +125,8 @@ __global__ void __launch_bounds__(kNeighborThreads)
   walk_item<kLanes, kUnroll>(item, a, columns, body);
 }
 
-template <class S>
-struct GatherVariant {
-  SpmmShape shape;
-  void (*kernel)(WinnerArguments<S>);
-};
-
-template <class S, int kVector, int kLanes, int kUnroll, bool kWeighted = false>
-constexpr GatherVariant<S> gather_variant() {
-  return {{kVector, kLanes, 1, kNeighborThreads, false},
-          gather_kernel<S, kVector, kLanes, kUnroll, kWeighted>};
-}
-
-template <class S, size_t N>
-void gather(const GatherVariant<S> (&variants)[N], const NeighborMinmaxBackwardArgs& args) {
+template <class S, bool kWeighted, class... L>
+void gather(ItemLayouts<L...> layouts, const NeighborMinmaxBackwardArgs& args) {
   const Csr& at = *args.transposed;
   const Device device = at.device();
   const int64_t width = args.dx.size(1);
@@ -147,13 +135,10 @@ void gather(const GatherVariant<S> (&variants)[N], const NeighborMinmaxBackwardA
   check_width<Sum<S>>("neighbor_minmax_backward", args.dy.size(1));
   Tensor partial = Tensor::empty({plan.slots, width}, dtype_of<Sum<S>>(), device);
   WinnerArguments<S> arguments{};
-  arguments.starts = plan.item_starts();
-  arguments.items = static_cast<int>(plan.items);
-  arguments.offsets = at.offsets.data<int64_t>();
-  arguments.indices = at.indices.data<int32_t>();
+  set_structure(arguments, at, plan);
   arguments.winner = args.winner.template data<int32_t>();
-  arguments.weight = args.weight ? args.weight.template data<Sum<S>>() : nullptr;
-  arguments.order = args.order ? args.order.template data<int32_t>() : nullptr;
+  arguments.weight = data_or_null<Sum<S>>(args.weight);
+  arguments.order = data_or_null<int32_t>(args.order);
   arguments.dy = args.dy.template data<S>() + args.part * width;
   arguments.dx = args.dx.template mutable_data<S>();
   arguments.partial = partial.template mutable_data<Sum<S>>();
@@ -165,55 +150,24 @@ void gather(const GatherVariant<S> (&variants)[N], const NeighborMinmaxBackwardA
   merge.y = arguments.dx;
   merge.partial = arguments.partial;
   merge.width = arguments.width;
-  const auto run = [&](int index, int threads) {
-    const SpmmShape& shape = variants[index].shape;
-    adj::cuda::launch("neighbor_minmax_backward",
-                      {.device = device.index,
-                       .blocks = dim3(static_cast<unsigned>(ceil_div(plan.items, threads / shape.lanes)),
-                                      static_cast<unsigned>(ceil_div(width, shape.slab()))),
-                       .threads = static_cast<unsigned>(threads),
-                       .shared_bytes = column_stage_bytes(threads, shape.lanes),
-                       .overlaps = true},
-                      variants[index].kernel, arguments);
-    launch_merge<S>("neighbor_minmax_backward", device.index, plan, merge);
-  };
-  SpmmShape shapes[N];
-  for (size_t i = 0; i < N; ++i) shapes[i] = variants[i].shape;
-  const bool aligned = adj::cuda::aligned_to_16(arguments.winner, args.dy.template data<S>());
-  // Measuring would add to dx several times.
-  const SpmmProblem problem{.csr = &at,
-                            .width = width,
-                            .element_bytes = sizeof(S),
-                            .alignment = aligned ? alignment_of(args.dy, args.dx) : sizeof(S),
-                            .family = args.weight ? kWeightedWinnerItems : kWinnerItems,
-                            .measures = !args.accumulate};
-  const SpmmChoice choice = choose_spmm(problem, shapes, run);
-  run(choice.variant, choice.threads);
+  const bool aligned = aligned_to_16(arguments.winner, args.dy.template data<S>());
+  const int threads = item_threads(at);
+  const ItemPass pass{"neighbor_minmax_backward", at, width, args.dy.dtype(),
+                      aligned ? alignment_of(args.dy, args.dx) : sizeof(S)};
+  with_layout(layouts, pass, [&]<class T>() {
+    launch_items("neighbor_minmax_backward", device.index, T::kLanes, threads,
+                 column_stage_bytes(threads, T::kLanes), ceil_div(width, T::kRow.slab()),
+                 gather_kernel<S, T::kVector, T::kLanes, T::kUnroll, kWeighted>, arguments);
+  });
+  launch_merge<S>("neighbor_minmax_backward", device.index, plan, merge);
 }
 
 }  // namespace
 
 void gather_minmax_gradient(const NeighborMinmaxBackwardArgs& args) {
   dispatch_features(args.dx.dtype(), [&]<class S>() {
-    if (args.weight) {
-      constexpr int kWide = std::is_same_v<S, double> ? 1 : 4;
-      static constexpr GatherVariant<S> kVariants[] = {
-          gather_variant<S, kWide, 32, 4, true>(), gather_variant<S, kWide, 16, 4, true>(),
-          gather_variant<S, kWide, 8, 4, true>(),  gather_variant<S, kWide, 4, 4, true>(),
-          gather_variant<S, 1, 32, 4, true>(),     gather_variant<S, 1, 8, 4, true>()};
-      return gather(kVariants, args);
-    }
-    if constexpr (std::is_same_v<S, double>) {
-      static constexpr GatherVariant<S> kVariants[] = {gather_variant<S, 1, 32, 4>(),
-                                                       gather_variant<S, 1, 8, 4>()};
-      gather(kVariants, args);
-    } else {
-      static constexpr GatherVariant<S> kVariants[] = {
-          gather_variant<S, 4, 32, 4>(), gather_variant<S, 4, 16, 4>(), gather_variant<S, 4, 8, 4>(),
-          gather_variant<S, 4, 4, 4>(),  gather_variant<S, 2, 32, 4>(), gather_variant<S, 1, 32, 4>(),
-          gather_variant<S, 1, 8, 4>()};
-      gather(kVariants, args);
-    }
+    constexpr VectorLayouts<S> kLayouts;
+    args.weight ? gather<S, true>(kLayouts, args) : gather<S, false>(kLayouts, args);
   });
 }
 

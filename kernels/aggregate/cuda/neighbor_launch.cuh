@@ -3,24 +3,20 @@
 // Shapes and launches of neighbor_kernel; all shapes give the same bits.
 
 #include <adjoint/kernels/aggregate/cuda/neighbor_kernels.cuh>
-#include <adjoint/kernels/aggregate/cuda/spmm_choice.h>
 #include <adjoint/kernels/aggregate/cuda/spmm_launch.cuh>
 
 namespace adj::kernels::cuda {
 
+/// Layouts that differ in the vectors of a row. Narrow ones have less state in registers.
+using ScalarLayouts = ItemLayouts<ItemLayout<1, 32>, ItemLayout<1, 8>>;
+using NarrowLayouts =
+    ItemLayouts<ItemLayout<4, 32>, ItemLayout<2, 32>, ItemLayout<1, 32>, ItemLayout<2, 8>, ItemLayout<1, 8>>;
+/// Layouts of vectors of four features in groups of any size, for passes with little state.
 template <class S>
-struct NeighborVariant {
-  SpmmShape shape;
-  void (*kernel)(NeighborArguments<S>);
-};
-
-/// Several chunks are for widths that are a multiple of the slab.
-template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kMax, bool kMin, bool kMoments,
-          bool kWeighted = false>
-constexpr NeighborVariant<S> neighbor_variant() {
-  return {{kVector, kLanes, kChunks, kNeighborThreads, kChunks > 1},
-          neighbor_kernel<S, kVector, kLanes, kChunks, kUnroll, kMax, kMin, kMoments, kWeighted>};
-}
+using VectorLayouts =
+    std::conditional_t<std::is_same_v<S, double>, ScalarLayouts,
+                       ItemLayouts<ItemLayout<4, 32>, ItemLayout<4, 16>, ItemLayout<4, 8>, ItemLayout<4, 4>,
+                                   ItemLayout<2, 32>, ItemLayout<1, 32>, ItemLayout<1, 8>>>;
 
 /// The shared memory of a block whose groups of `lanes` have one stage of columns each.
 inline size_t column_stage_bytes(int threads, int lanes) {
@@ -67,10 +63,9 @@ struct PartsOfRows {
   }
 };
 
-/// Implementation with the shapes of S for these parts.
-template <class S, bool kMax, bool kMin, bool kMoments, size_t N>
-void run_neighbor_kernel(const NeighborVariant<S> (&variants)[N], ItemKernels family,
-                         const NeighborReduceArgs& args) {
+/// Implementation with these layouts and parts.
+template <class S, bool kMax, bool kMin, bool kMoments, bool kWeighted = false, class... L>
+void run_neighbor_kernel(ItemLayouts<L...> layouts, const NeighborReduceArgs& args) {
   using A = Sum<S>;
   const Csr& csr = args.a;
   const Device device = csr.device();
@@ -82,13 +77,10 @@ void run_neighbor_kernel(const NeighborVariant<S> (&variants)[N], ItemKernels fa
   const Parts slots(plan.slots, width, device), runs(plan.runs, width, device);
 
   NeighborArguments<S> arguments{};
-  arguments.starts = plan.item_starts();
-  arguments.items = static_cast<int>(plan.items);
-  arguments.offsets = csr.offsets.data<int64_t>();
-  arguments.indices = csr.indices.data<int32_t>();
+  set_structure(arguments, csr, plan);
   arguments.x = args.x.data<S>();
-  arguments.weight = args.weight ? args.weight.data<A>() : nullptr;
-  arguments.order = args.order ? args.order.data<int32_t>() : nullptr;
+  arguments.weight = data_or_null<A>(args.weight);
+  arguments.order = data_or_null<int32_t>(args.order);
   arguments.width = static_cast<int>(width);
   arguments.pitch = static_cast<uint32_t>(width * static_cast<int64_t>(sizeof(S)));
   arguments.y = args.y.template mutable_data<S>();
@@ -96,75 +88,50 @@ void run_neighbor_kernel(const NeighborVariant<S> (&variants)[N], ItemKernels fa
   arguments.count = set.count;
   for (int k = 0; k < kReductions; ++k) arguments.place[k] = set.place[static_cast<size_t>(k)];
   Tensor largest = args.max_winner, smallest = args.min_winner, mean = args.mean;
-  arguments.winner[0] = largest ? largest.mutable_data<int32_t>() : nullptr;
-  arguments.winner[1] = smallest ? smallest.mutable_data<int32_t>() : nullptr;
-  arguments.mean = mean ? mean.mutable_data<A>() : nullptr;
+  arguments.winner[0] = mutable_data_or_null<int32_t>(largest);
+  arguments.winner[1] = mutable_data_or_null<int32_t>(smallest);
+  arguments.mean = mutable_data_or_null<A>(mean);
   std::ranges::copy(slots.addresses.value, arguments.part);
   std::ranges::copy(slots.addresses.winner, arguments.part_winner);
 
-  const auto run = [&](int index, int threads) {
-    const SpmmShape& shape = variants[index].shape;
-    const unsigned slabs = static_cast<unsigned>(ceil_div(width, shape.slab()));
-    adj::cuda::launch(
-        "neighbor_reduce",
-        {.device = device.index,
-         .blocks = dim3(static_cast<unsigned>(ceil_div(plan.items, threads / shape.lanes)), slabs),
-         .threads = static_cast<unsigned>(threads),
-         .shared_bytes = column_stage_bytes(threads, shape.lanes),
-         .overlaps = true},
-        variants[index].kernel, arguments);
-    if (plan.heavy_rows == 0) return;
-    const auto merge_slabs = static_cast<unsigned>(ceil_div(width, 32));
-    adj::cuda::launch("neighbor_reduce",
-                      {.device = device.index,
-                       .blocks = dim3(static_cast<unsigned>(plan.runs), merge_slabs),
-                       .threads = 32 * kMergeWarps,
-                       .overlaps = true},
-                      merge_neighbor_runs_kernel<S, kMax, kMin, kMoments>, plan.slot_run_list(),
-                      plan.slot_run_count(), arguments.width, slots.addresses, runs.addresses);
-    adj::cuda::launch("neighbor_reduce",
-                      {.device = device.index,
-                       .blocks = dim3(static_cast<unsigned>(plan.heavy_rows), merge_slabs),
-                       .threads = 32 * kMergeWarps,
-                       .overlaps = true},
-                      merge_neighbors_kernel<S, kMax, kMin, kMoments>, plan.heavy_row_list(),
-                      plan.heavy_row_count(), arguments, runs.addresses);
-  };
-  SpmmShape shapes[N];
-  for (size_t i = 0; i < N; ++i) shapes[i] = variants[i].shape;
   // Winners and means are written in vectors too.
-  const bool aligned = adj::cuda::aligned_to_16(arguments.winner[0], arguments.winner[1], arguments.mean);
-  const SpmmProblem problem{&csr, width, sizeof(S), aligned ? alignment_of(args.x, args.y) : sizeof(S),
-                            family};
-  const SpmmChoice choice = choose_spmm(problem, shapes, run);
-  run(choice.variant, choice.threads);
+  const bool aligned = aligned_to_16(arguments.winner[0], arguments.winner[1], arguments.mean);
+  const int threads = item_threads(csr);
+  const ItemPass pass{"neighbor_reduce", csr, width, args.x.dtype(),
+                      aligned ? alignment_of(args.x, args.y) : sizeof(S)};
+  with_layout(layouts, pass, [&]<class T>() {
+    launch_items(
+        "neighbor_reduce", device.index, T::kLanes, threads, column_stage_bytes(threads, T::kLanes),
+        ceil_div(width, T::kRow.slab()),
+        neighbor_kernel<S, T::kVector, T::kLanes, T::kChunks, T::kUnroll, kMax, kMin, kMoments, kWeighted>,
+        arguments);
+  });
+  if (plan.heavy_rows == 0) return;
+  const auto slabs = static_cast<unsigned>(ceil_div(width, 32));
+  launch("neighbor_reduce", merge_shape(device.index, plan.runs, slabs),
+         merge_neighbor_runs_kernel<S, kMax, kMin, kMoments>, plan.slot_run_list(), plan.slot_run_count(),
+         arguments.width, slots.addresses, runs.addresses);
+  launch("neighbor_reduce", merge_shape(device.index, plan.heavy_rows, slabs),
+         merge_neighbors_kernel<S, kMax, kMin, kMoments>, plan.heavy_row_list(), plan.heavy_row_count(),
+         arguments, runs.addresses);
 }
 
-/// The shapes of a maximum or minimum of weighted terms: one unroll and few lanes, since the weights take
-/// registers too.
-template <class S, bool kMax>
-void reduce_weighted_neighbors(const NeighborReduceArgs& args) {
-  constexpr int kWide = std::is_same_v<S, double> ? 1 : 16 / static_cast<int>(sizeof(S));
-  static constexpr NeighborVariant<S> kVariants[] = {
-      neighbor_variant<S, kWide, 32, 1, 4, kMax, !kMax, false, true>(),
-      neighbor_variant<S, kWide, 16, 1, 4, kMax, !kMax, false, true>(),
-      neighbor_variant<S, kWide, 8, 1, 4, kMax, !kMax, false, true>(),
-      neighbor_variant<S, kWide, 4, 1, 4, kMax, !kMax, false, true>(),
-      neighbor_variant<S, 1, 32, 1, 4, kMax, !kMax, false, true>(),
-      neighbor_variant<S, 1, 8, 1, 4, kMax, !kMax, false, true>()};
-  run_neighbor_kernel<S, kMax, !kMax, false>(kVariants, kMax ? kLargestWeightedItems : kSmallestWeightedItems,
-                                             args);
-}
-
-/// Calls the kernels that compute the requested reductions with the least unneeded work.
-template <class Max, class Min, class Moments, class Every>
-void choose_parts(const NeighborReduceArgs& args, Max&& max, Min&& min, Moments&& moments, Every&& every) {
+/// The kernels that compute the requested reductions with the least unneeded work; `extreme` are the layouts
+/// for one maximum or minimum.
+template <class S, class Layouts>
+void reduce_neighbors_with(Layouts extreme, const NeighborReduceArgs& args) {
   const ReductionSet set("neighbor_reduce", args.reduce);
-  const bool minmax = set.has(Reduce::max) || set.has(Reduce::min);
-  if (set.has_moments() && !minmax) return moments();
-  if (set.has_moments() || (set.has(Reduce::max) && set.has(Reduce::min))) return every();
-  if (set.has(Reduce::max)) return max();
-  min();
+  const bool max = set.has(Reduce::max), min = set.has(Reduce::min);
+  if (args.weight) {
+    using Weighted = std::conditional_t<std::is_same_v<S, bfloat16>, NarrowLayouts, VectorLayouts<S>>;
+    return max ? run_neighbor_kernel<S, true, false, false, true>(Weighted(), args)
+               : run_neighbor_kernel<S, false, true, false, true>(Weighted(), args);
+  }
+  using More = std::conditional_t<std::is_same_v<S, double>, ScalarLayouts, NarrowLayouts>;
+  if (set.has_moments() && !max && !min) return run_neighbor_kernel<S, false, false, true>(More(), args);
+  if (set.has_moments() || (max && min)) return run_neighbor_kernel<S, true, true, true>(More(), args);
+  max ? run_neighbor_kernel<S, true, false, false>(extreme, args)
+      : run_neighbor_kernel<S, false, true, false>(extreme, args);
 }
 
 }  // namespace adj::kernels::cuda

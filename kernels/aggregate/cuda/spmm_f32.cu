@@ -4,15 +4,11 @@ namespace adj::kernels::cuda {
 
 template <>
 void own_spmm<float>(const SpmmArgs& args) {
-  using S = float;
-  static constexpr SpmmVariant<S> kVariants[] = {
-      spmm_variant<S, 4, 32, 1, 4>(), spmm_variant<S, 4, 32, 1, 8>(), spmm_variant<S, 4, 32, 2, 4>(),
-      spmm_variant<S, 4, 32, 4, 2>(), spmm_variant<S, 4, 16, 1, 4>(), spmm_variant<S, 4, 8, 1, 4>(),
-      spmm_variant<S, 4, 4, 1, 4>(),  spmm_variant<S, 2, 32, 1, 4>(), spmm_variant<S, 2, 32, 1, 8>(),
-      spmm_variant<S, 2, 8, 1, 4>(),  spmm_variant<S, 1, 32, 1, 4>(), spmm_variant<S, 1, 32, 1, 8>(),
-      spmm_variant<S, 1, 8, 1, 4>(),  spmm_variant<S, 1, 4, 1, 4>(),
-  };
-  run_own_spmm(kVariants, args);
+  run_own_spmm<float>(
+      ItemLayouts<ItemLayout<4, 32, 1, 8>, ItemLayout<4, 32, 2>, ItemLayout<4, 32>, ItemLayout<2, 32, 1, 8>,
+                  ItemLayout<4, 16>, ItemLayout<4, 8>, ItemLayout<4, 4>, ItemLayout<2, 8>,
+                  ItemLayout<1, 32, 1, 8>, ItemLayout<1, 8>, ItemLayout<1, 4>>(),
+      args);
 }
 
 }  // namespace adj::kernels::cuda

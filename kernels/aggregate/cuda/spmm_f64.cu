@@ -4,14 +4,8 @@ namespace adj::kernels::cuda {
 
 template <>
 void own_spmm<double>(const SpmmArgs& args) {
-  using S = double;
-  static constexpr SpmmVariant<S> kVariants[] = {
-      spmm_variant<S, 2, 32, 1, 4>(),
-      spmm_variant<S, 2, 8, 1, 4>(),
-      spmm_variant<S, 1, 32, 1, 4>(),
-      spmm_variant<S, 1, 4, 1, 4>(),
-  };
-  run_own_spmm(kVariants, args);
+  run_own_spmm<double>(
+      ItemLayouts<ItemLayout<2, 32>, ItemLayout<2, 8>, ItemLayout<1, 32>, ItemLayout<1, 4>>(), args);
 }
 
 }  // namespace adj::kernels::cuda

@@ -1,28 +1,13 @@
 #pragma once
 
-// Shapes and launches of spmm_kernel. spmm_choice.h chooses the shape; all shapes give the same bits.
+// Launches of spmm_kernel. All layouts give the same bits.
 
-#include <adjoint/kernels/aggregate/cuda/spmm_choice.h>
+#include <adjoint/kernels/aggregate/cuda/item_layout.h>
 #include <adjoint/kernels/aggregate/cuda/spmm_kernels.cuh>
 #include <adjoint/kernels/aggregate/cuda/spmm_merge.cuh>
 #include <adjoint/kernels/aggregate/spmm.h>
 
 namespace adj::kernels::cuda {
-
-template <class S>
-struct SpmmVariant {
-  SpmmShape shape;
-  void (*kernel)(SpmmArguments<S>);
-  size_t (*shared_bytes)(int threads);
-};
-
-/// Several chunks are for widths that are a multiple of the slab.
-template <class S, int kVector, int kLanes, int kChunks, int kUnroll>
-constexpr SpmmVariant<S> spmm_variant() {
-  return {{kVector, kLanes, kChunks, kMostThreads<S, kVector, kLanes, kChunks, kUnroll, false>, kChunks > 1},
-          spmm_kernel<S, kVector, kLanes, kChunks, kUnroll, (kChunks > 1), true, false>,
-          stage_bytes<S, kLanes, false>};
-}
 
 template <class S>
 void check_width(const char* name, int64_t width) {
@@ -31,14 +16,20 @@ void check_width(const char* name, int64_t width) {
             name, width);
 }
 
+/// The plan and the structure that a pass over items walks.
+template <class Arguments>
+void set_structure(Arguments& arguments, const Csr& csr, const SpmmPlan& plan) {
+  arguments.starts = plan.item_starts();
+  arguments.items = static_cast<int>(plan.items);
+  arguments.offsets = csr.offsets.template data<int64_t>();
+  arguments.indices = csr.indices.template data<int32_t>();
+}
+
 /// Arguments of every pass over the items of a structure.
 template <class S>
 SpmmArguments<S> spmm_arguments(const CsrMatrix& a, const SpmmPlan& plan, const void* x, int64_t width) {
   SpmmArguments<S> arguments{};
-  arguments.starts = plan.item_starts();
-  arguments.items = static_cast<int>(plan.items);
-  arguments.offsets = a.csr.offsets.template data<int64_t>();
-  arguments.indices = a.csr.indices.template data<int32_t>();
+  set_structure(arguments, a.csr, plan);
   if (a.values) arguments.values = a.values.template data<Sum<S>>();
   if (a.order) arguments.order = a.order.template data<int32_t>();
   arguments.x = static_cast<const S*>(x);
@@ -47,17 +38,18 @@ SpmmArguments<S> spmm_arguments(const CsrMatrix& a, const SpmmPlan& plan, const 
   return arguments;
 }
 
-template <class S>
-void launch_items(const char* name, int device, const SpmmShape& shape, int threads, size_t shared_bytes,
-                  unsigned slabs, void (*kernel)(SpmmArguments<S>), const SpmmArguments<S>& arguments) {
-  const int groups = threads / shape.lanes;
-  adj::cuda::launch(name,
-                    {.device = device,
-                     .blocks = dim3(static_cast<unsigned>(ceil_div(arguments.items, groups)), slabs),
-                     .threads = static_cast<unsigned>(threads),
-                     .shared_bytes = shared_bytes,
-                     .overlaps = true},
-                    kernel, arguments);
+/// `kernel` over all items, `lanes` per row, in `slabs` of features.
+template <class Arguments>
+void launch_items(const char* name, int device, int lanes, int threads, size_t shared_bytes, int64_t slabs,
+                  void (*kernel)(Arguments), const Arguments& arguments) {
+  launch(name,
+         overlapping(device, grid(ceil_div(arguments.items, threads / lanes), slabs), threads, shared_bytes),
+         kernel, arguments);
+}
+
+/// Blocks of kMergeWarps warps that merge parts.
+inline LaunchShape merge_shape(int device, int64_t blocks, unsigned slabs) {
+  return overlapping(device, grid(blocks, slabs), 32 * kMergeWarps);
 }
 
 /// Whether a merge may read 16 bytes of partial sums at a time.
@@ -77,13 +69,8 @@ template <class S, int kVector>
 Tensor merge_runs(const char* name, int device, const SpmmPlan& plan, const SpmmArguments<S>& a) {
   using A = Sum<S>;
   Tensor runs = Tensor::empty({plan.runs, a.width}, dtype_of<A>(), Device::cuda(device));
-  adj::cuda::launch(name,
-                    {.device = device,
-                     .blocks = dim3(static_cast<unsigned>(plan.runs), merge_slabs(a, kVector)),
-                     .threads = 32 * kMergeWarps,
-                     .overlaps = true},
-                    merge_runs_kernel<A, kVector>, plan.slot_run_list(), plan.slot_run_count(), a.partial,
-                    a.width, runs.mutable_data<A>());
+  launch(name, merge_shape(device, plan.runs, merge_slabs(a, kVector)), merge_runs_kernel<A, kVector>,
+         plan.slot_run_list(), plan.slot_run_count(), a.partial, a.width, runs.mutable_data<A>());
   return runs;
 }
 
@@ -100,14 +87,10 @@ void launch_merge(const char* name, int device, const SpmmPlan& plan, const Spmm
     const Tensor row_runs = merge_runs<S, kVector>(name, device, plan, row),
                  value_runs = merge_runs<S, kVector>(name, device, plan, value),
                  term_runs = merge_runs<A, 1>(name, device, plan, term);
-    const adj::cuda::LaunchShape shape{
-        .device = device,
-        .blocks = dim3(static_cast<unsigned>(ceil_div(plan.heavy_rows, kMergeWarps)), slabs),
-        .threads = 32 * kMergeWarps,
-        .overlaps = true};
+    const auto shape = merge_shape(device, ceil_div(plan.heavy_rows, kMergeWarps), slabs);
     if (slabs == row_slabs)
-      return adj::cuda::launch(name, shape, merge_kernel<S, kVector>, plan.heavy_row_list(),
-                               plan.heavy_row_count(), row, row_runs.data<A>());
+      return launch(name, shape, merge_kernel<S, kVector>, plan.heavy_row_list(), plan.heavy_row_count(), row,
+                    row_runs.data<A>());
     const MergedMatrices<S> all{row,
                                 value,
                                 term,
@@ -116,8 +99,8 @@ void launch_merge(const char* name, int device, const SpmmPlan& plan, const Spmm
                                 term_runs.data<A>(),
                                 static_cast<int>(row_slabs),
                                 static_cast<int>(value_slabs)};
-    adj::cuda::launch(name, shape, merge_matrices_kernel<S, kVector>, plan.heavy_row_list(),
-                      plan.heavy_row_count(), all);
+    launch(name, shape, merge_matrices_kernel<S, kVector>, plan.heavy_row_list(), plan.heavy_row_count(),
+           all);
   };
   constexpr int kVector = 16 / static_cast<int>(sizeof(A));
   merges_wide(row) && merges_wide(value) ? run.template operator()<kVector>() : run.template operator()<1>();
@@ -134,9 +117,9 @@ void own_spmm<double>(const SpmmArgs& args);
 template <>
 void own_spmm<bfloat16>(const SpmmArgs& args);
 
-/// Implementation of own_spmm with the shapes of S.
-template <class S, size_t N>
-void run_own_spmm(const SpmmVariant<S> (&variants)[N], const SpmmArgs& args) {
+/// Implementation of own_spmm with these layouts.
+template <class S, class... L>
+void run_own_spmm(ItemLayouts<L...> layouts, const SpmmArgs& args) {
   const CsrMatrix& a = args.a;
   const Tensor& x = args.x;
   const Device device = a.csr.device();
@@ -144,7 +127,7 @@ void run_own_spmm(const SpmmVariant<S> (&variants)[N], const SpmmArgs& args) {
   const SpmmPlan plan = spmm_plan(a.csr, width * static_cast<int64_t>(sizeof(Sum<S>)));
   if (plan.items == 0 || width == 0) return;
   check_width<S>("spmm", width);
-  Tensor workspace = Tensor::empty({plan.slots, width}, sizeof(S) == 8 ? DType::f64 : DType::f32, device);
+  Tensor workspace = Tensor::empty({plan.slots, width}, dtype_of<Sum<S>>(), device);
   SpmmArguments<S> arguments = spmm_arguments<S>(a, plan, x.raw_data(), width);
   arguments.y = args.y.template mutable_data<S>();
   arguments.partial = workspace.template mutable_data<Sum<S>>();
@@ -152,17 +135,15 @@ void run_own_spmm(const SpmmVariant<S> (&variants)[N], const SpmmArgs& args) {
   arguments.epilogue = args.bias || arguments.relu;
   if (args.bias) arguments.bias = args.bias.template data<S>();
 
-  const auto run = [&](int index, int threads) {
-    const SpmmVariant<S>& variant = variants[index];
-    launch_items<S>("spmm", device.index, variant.shape, threads, variant.shared_bytes(threads),
-                    static_cast<unsigned>(ceil_div(width, variant.shape.slab())), variant.kernel, arguments);
-    launch_merge<S>("spmm", device.index, plan, arguments);
-  };
-  SpmmShape shapes[N];
-  for (size_t i = 0; i < N; ++i) shapes[i] = variants[i].shape;
-  const SpmmProblem problem{&a.csr, width, sizeof(S), alignment_of(x, args.y)};
-  const SpmmChoice choice = choose_spmm(problem, shapes, run);
-  run(choice.variant, choice.threads);
+  const int threads = item_threads(a.csr);
+  const ItemPass pass{"spmm", a.csr, width, x.dtype(), alignment_of(x, args.y)};
+  with_layout(layouts, pass, [&]<class T>() {
+    launch_items("spmm", device.index, T::kLanes, threads, stage_bytes<S, T::kLanes, false>(threads),
+                 ceil_div(width, T::kRow.slab()),
+                 spmm_kernel<S, T::kVector, T::kLanes, T::kChunks, T::kUnroll, (T::kChunks > 1), true, false>,
+                 arguments);
+  });
+  launch_merge<S>("spmm", device.index, plan, arguments);
 }
 
 }  // namespace adj::kernels::cuda
