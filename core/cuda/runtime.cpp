@@ -27,44 +27,15 @@ class CudaRuntime final : public DeviceRuntime {
   explicit CudaRuntime(int index) : index_(index) { (void)cuda::num_streams(index); }
 
   void* allocate(size_t bytes) override {
-    cuda::use_device(index_);
-    const cuda::RelaxedCapture relaxed;
-    void* memory = nullptr;
-    const cudaError_t status = cudaMalloc(&memory, bytes);
-    if (status == cudaErrorMemoryAllocation) {
-      (void)cudaGetLastError();  // the caller handles it; clear it for the next call
-      return nullptr;
-    }
-    cuda::check(status, "cudaMalloc", __FILE__, __LINE__);
-    return memory;
+    return allocate_by("cudaMalloc", [&](void** memory) { return cudaMalloc(memory, bytes); });
   }
-
-  // Called from destructors, at process exit or after a kernel fault too: errors cannot be handled here, and
-  // a broken device is reported by the next call.
-  void release(void* pointer, size_t) override {
-    const cuda::RelaxedCapture relaxed;
-    if (cudaSetDevice(index_) == cudaSuccess) (void)cudaFree(pointer);
-    (void)cudaGetLastError();
-  }
-
   void* allocate_pinned(size_t bytes) override {
-    cuda::use_device(index_);
-    const cuda::RelaxedCapture relaxed;
-    void* memory = nullptr;
-    const cudaError_t status = cudaHostAlloc(&memory, bytes, cudaHostAllocPortable | cudaHostAllocMapped);
-    if (status == cudaErrorMemoryAllocation) {
-      (void)cudaGetLastError();
-      return nullptr;
-    }
-    cuda::check(status, "cudaHostAlloc", __FILE__, __LINE__);
-    return memory;
+    return allocate_by("cudaHostAlloc", [&](void** memory) {
+      return cudaHostAlloc(memory, bytes, cudaHostAllocPortable | cudaHostAllocMapped);
+    });
   }
-
-  void release_pinned(void* pointer) override {
-    const cuda::RelaxedCapture relaxed;
-    if (cudaSetDevice(index_) == cudaSuccess) (void)cudaFreeHost(pointer);
-    (void)cudaGetLastError();
-  }
+  void release(void* pointer, size_t) override { release_by(cudaFree, pointer); }
+  void release_pinned(void* pointer) override { release_by(cudaFreeHost, pointer); }
 
   void memory_info(size_t* free_bytes, size_t* total_bytes) override {
     cuda::use_device(index_);
@@ -195,6 +166,29 @@ class CudaRuntime final : public DeviceRuntime {
   std::shared_ptr<void> allow_in_capture() override { return std::make_shared<cuda::RelaxedCapture>(); }
 
  private:
+  /// Null if there is not enough memory: the caller handles it.
+  template <class F>
+  void* allocate_by(const char* name, F&& call) {
+    cuda::use_device(index_);
+    const cuda::RelaxedCapture relaxed;
+    void* memory = nullptr;
+    const cudaError_t status = call(&memory);
+    if (status == cudaErrorMemoryAllocation) {
+      (void)cudaGetLastError();  // clears it for the next call
+      return nullptr;
+    }
+    cuda::check(status, name, __FILE__, __LINE__);
+    return memory;
+  }
+
+  // Called from destructors, at process exit or after a kernel fault too: errors cannot be handled here, and
+  // a broken device is reported by the next call.
+  void release_by(cudaError_t (*call)(void*), void* pointer) {
+    const cuda::RelaxedCapture relaxed;
+    if (cudaSetDevice(index_) == cudaSuccess) (void)call(pointer);
+    (void)cudaGetLastError();
+  }
+
   // One per stream, so that threads that wait for their copies do not block those on other streams.
   struct Staging {
     std::mutex mutex;

@@ -63,11 +63,7 @@ void map_columns(const char* name, int device, int64_t rows, int64_t width, cons
   constexpr int kRowsPerThread = 8;
   const ColumnTile tile = column_tile(width, N);
   const int64_t row_blocks = std::min<int64_t>(ceil_div(rows, tile.rows_per_step * kRowsPerThread), 65535);
-  launch(name,
-         {.device = device,
-          .blocks = {static_cast<unsigned>(tile.tiles), static_cast<unsigned>(row_blocks)},
-          .overlaps = true},
-         map_columns_kernel<Body>, rows, tile, body);
+  launch(name, overlapping(device, grid(tile.tiles, row_blocks)), map_columns_kernel<Body>, rows, tile, body);
 }
 
 /// Sums each of the K * N values over the block's groups, into group 0's threads.
@@ -174,19 +170,8 @@ void sum_over_rows(const char* name, int device, int64_t rows, int64_t width, co
   Tensor partial = partials(device, row_blocks > 1 ? row_blocks * K * width : 0);
   for (int64_t first = 0; first < tile.tiles; first += kArrivalCounters) {
     const auto tiles = static_cast<unsigned>(std::min<int64_t>(tile.tiles - first, kArrivalCounters));
-    launch(name, {.device = device, .blocks = {tiles, static_cast<unsigned>(row_blocks)}, .overlaps = true},
-           sum_columns_kernel<K, N, Body>, rows, tile, first, body, partial.mutable_data<double>(),
-           arrival_counters(device));
-  }
-}
-
-/// Calls `f.template operator()<N>()` with the widest pack that aligned rows of `width` values of T allow.
-template <class T, class F>
-void dispatch_pack(int64_t width, bool aligned, F&& f) {
-  if (aligned && width % kVectorWidth<T> == 0) {
-    f.template operator()<kVectorWidth<T>>();
-  } else {
-    f.template operator()<1>();
+    launch(name, overlapping(device, grid(tiles, row_blocks)), sum_columns_kernel<K, N, Body>, rows, tile,
+           first, body, partial.mutable_data<double>(), arrival_counters(device));
   }
 }
 

@@ -86,4 +86,29 @@ inline int64_t slab_width(int64_t rows, int64_t width, int64_t l2_bytes, int64_t
   return std::min(width, ceil_div(ceil_div(width, slabs), kNarrowestSlab) * kNarrowestSlab);
 }
 
+/// Features [first, first + width) of all rows, in sums[row, width].
+template <class Sum>
+struct Slab {
+  int first = 0;
+  int width = 0;
+  Sum* sums = nullptr;
+};
+
+/// Scatters `width` features in slabs over two buffers of sums, in turn: sets a.add to a slab while the
+/// previous one is a.finish (width 0: none), a.clear if a later slab uses that buffer, and calls run(number
+/// of the slab).
+template <class Sum, class Arguments, class Run>
+void for_slabs(Sum* sums, int64_t buffer, int64_t width, int64_t slab, Arguments& a, Run&& run) {
+  const int64_t slabs = ceil_div(width, slab);
+  for (int64_t k = 0; k <= slabs; ++k) {
+    a.finish = a.add;
+    a.clear = k > 0 && k + 1 < slabs;
+    a.add = {};
+    if (k < slabs)
+      a.add = {static_cast<int>(k * slab), static_cast<int>(std::min(slab, width - k * slab)),
+               sums + k % 2 * buffer};
+    run(k);
+  }
+}
+
 }  // namespace adj::kernels::cuda

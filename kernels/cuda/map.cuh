@@ -1,12 +1,10 @@
 #pragma once
 
-#include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/kernels/cuda/launch.cuh>
 
 #include <type_traits>
 
 namespace adj::kernels::cuda {
-
-using namespace adj::cuda;
 
 /// load and store with conversion to and from the compute type.
 template <int N, class S>
@@ -62,11 +60,19 @@ template <class S, class F, class... In>
 void map(const char* name, int device, int64_t n, const F& f, S* out, const In*... in) {
   constexpr int kWidth = kVectorWidth<S>;
   if (aligned_to_16(out, in...)) {
-    launch(name, {.device = device, .blocks = blocks_for(n, kWidth), .overlaps = true},
-           map_kernel<kWidth, S, F, In...>, n, f, out, in...);
+    launch(name, over(device, n, kWidth), map_kernel<kWidth, S, F, In...>, n, f, out, in...);
   } else {
-    launch(name, {.device = device, .blocks = blocks_for(n), .overlaps = true}, map_kernel<1, S, F, In...>, n,
-           f, out, in...);
+    launch(name, over(device, n), map_kernel<1, S, F, In...>, n, f, out, in...);
+  }
+}
+
+/// Calls `f.template operator()<N>()` with the widest pack that aligned rows of `width` values of T allow.
+template <class T, class F>
+void dispatch_pack(int64_t width, bool aligned, F&& f) {
+  if (aligned && width % kVectorWidth<T> == 0) {
+    f.template operator()<kVectorWidth<T>>();
+  } else {
+    f.template operator()<1>();
   }
 }
 

@@ -125,8 +125,8 @@ void flat_sum(const char* name, int device, int64_t items, const Load& load, con
   static_assert(sizeof(Acc) % sizeof(double) == 0);
   const unsigned blocks = blocks_for_sum(device, items, 4 * kBlockThreads);
   Tensor partial = partials(device, blocks * static_cast<int64_t>(sizeof(Acc) / sizeof(double)));
-  launch(name, {.device = device, .blocks = blocks, .overlaps = true}, flat_sum_kernel<Acc, Load, Finish>,
-         items, load, finish, static_cast<Acc*>(partial.raw_mutable_data()), arrival_counters(device));
+  launch(name, overlapping(device, blocks), flat_sum_kernel<Acc, Load, Finish>, items, load, finish,
+         static_cast<Acc*>(partial.raw_mutable_data()), arrival_counters(device));
 }
 
 }  // namespace adj::kernels::cuda

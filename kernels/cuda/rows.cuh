@@ -121,8 +121,7 @@ void dispatch_row(int64_t width, bool aligned, F&& f) {
 template <class T, class Body>
 void map_rows(const char* name, int device, int64_t rows, int64_t width, bool aligned, const Body& body) {
   dispatch_row<T>(width, aligned, [&]<int N, int kLanes, int kHeld>() {
-    launch(name, {.device = device, .blocks = blocks_for(rows * kLanes), .overlaps = true},
-           map_rows_kernel<N, kLanes, kHeld, Body>, rows, body);
+    launch(name, over(device, rows * kLanes), map_rows_kernel<N, kLanes, kHeld, Body>, rows, body);
   });
 }
 

@@ -30,7 +30,7 @@ void edge_mean(const EdgeMeanArgs& args) {
   dispatch_float(args.y.dtype(), "edge_mean", [&]<class T>() {
     const EntryPlaces place(args.a, args.y);
     map_edge_rows("edge_mean", args.a.csr, place.heads,
-                  Mean<T>{place, args.w ? args.w.data<T>() : nullptr, args.y.mutable_data<T>()});
+                  Mean<T>{place, data_or_null<T>(args.w), args.y.mutable_data<T>()});
   });
 }
 

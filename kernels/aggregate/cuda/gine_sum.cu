@@ -40,7 +40,7 @@ template <class S, int kVector, int kLanes, bool kPlain, bool kBackward, bool kD
 __global__ void __launch_bounds__(kGineThreads)
     gine_kernel(const __grid_constant__ SpmmArguments<S> a, const __grid_constant__ GineArguments<S> g) {
   using A = Sum<S>;
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   constexpr int kUnroll = kBackward ? 2 : 4;
   constexpr int kGroups = kGineThreads / kLanes;
   constexpr int kMaps = kPlain ? 1 : kHeld;
@@ -94,12 +94,12 @@ __global__ void __launch_bounds__(kGineThreads)
         Pack<A, kVector> pack;
 #pragma unroll
         for (int v = 0; v < kVector; ++v) pack[v] = sum[v];
-        adj::cuda::store(a.partial + static_cast<int64_t>(item.slot) * a.width + feature, pack);
+        store(a.partial + static_cast<int64_t>(item.slot) * a.width + feature, pack);
       } else {
         Pack<S, kVector> pack;
 #pragma unroll
         for (int v = 0; v < kVector; ++v) pack[v] = narrow<S>(sum[v]);
-        adj::cuda::store(a.y + static_cast<int64_t>(walk.row) * a.width + feature, pack);
+        store(a.y + static_cast<int64_t>(walk.row) * a.width + feature, pack);
       }
     };
     auto end_row = [&] {
@@ -225,10 +225,10 @@ __global__ void __launch_bounds__(kGineThreads)
 
 /// dw[d, f] = Σ over blocks of partial[block, d, f], for `rows` of the kHeld.
 template <class A>
-__global__ void __launch_bounds__(adj::cuda::kBlockThreads)
+__global__ void __launch_bounds__(kBlockThreads)
     sum_blocks_kernel(const A* partial, int blocks, int rows, int width, A* dw) {
-  adj::cuda::begin_overlapping();
-  const int64_t i = static_cast<int64_t>(blockIdx.x) * adj::cuda::kBlockThreads + threadIdx.x;
+  begin_overlapping();
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * kBlockThreads + threadIdx.x;
   if (i >= static_cast<int64_t>(rows) * width) return;
   A total = A(0);
 #pragma unroll 8
@@ -249,17 +249,6 @@ struct GineOperands {
   Tensor dw = {};
 };
 
-template <class S, int kVector, int kLanes, bool kPlain, bool kBackward, bool kDots, bool kWeights>
-void run_pass(const GineOperands& o, const SpmmArguments<S>& arguments, const GineArguments<S>& message,
-              unsigned blocks, unsigned slabs) {
-  adj::cuda::launch(o.name,
-                    {.device = o.a.csr.device().index,
-                     .blocks = dim3(blocks, slabs),
-                     .threads = kGineThreads,
-                     .overlaps = true},
-                    gine_kernel<S, kVector, kLanes, kPlain, kBackward, kDots, kWeights>, arguments, message);
-}
-
 template <class S, int kVector, int kLanes>
 void run_gine(GineOperands o) {
   using A = Sum<S>;
@@ -273,32 +262,33 @@ void run_gine(GineOperands o) {
   arguments.y = o.y.template mutable_data<S>();
   if (o.own) arguments.own = o.own.template data<S>();
   GineArguments<S> message{o.e.template data<S>(),
-                           o.w ? o.w.template data<S>() : nullptr,
+                           data_or_null<S>(o.w),
                            static_cast<int>(o.e.size(1)),
                            0,
                            true,
-                           o.de ? o.de.template mutable_data<A>() : nullptr,
+                           mutable_data_or_null<A>(o.de),
                            nullptr};
   const auto all_blocks = static_cast<unsigned>(ceil_div(plan.items, kGineThreads / kLanes));
   const auto slabs = static_cast<unsigned>(ceil_div(width, slab));
 
+  const auto pass = [&](auto kernel, unsigned blocks, unsigned slabs_at_once) {
+    launch(o.name, overlapping(device.index, {blocks, slabs_at_once}, kGineThreads), kernel, arguments,
+           message);
+  };
+  const bool plain = !o.w;
   if (!o.own) {
-    if (o.w) {
-      run_pass<S, kVector, kLanes, false, false, false, false>(o, arguments, message, all_blocks, slabs);
-    } else {
-      run_pass<S, kVector, kLanes, true, false, false, false>(o, arguments, message, all_blocks, slabs);
-    }
-  } else if (!o.w) {
-    if (o.de) {
-      run_pass<S, kVector, kLanes, true, true, true, false>(o, arguments, message, all_blocks, slabs);
-    } else {
-      run_pass<S, kVector, kLanes, true, true, false, false>(o, arguments, message, all_blocks, slabs);
-    }
+    pass(plain ? gine_kernel<S, kVector, kLanes, true, false, false, false>
+               : gine_kernel<S, kVector, kLanes, false, false, false, false>,
+         all_blocks, slabs);
+  } else if (plain) {
+    pass(o.de ? gine_kernel<S, kVector, kLanes, true, true, true, false>
+              : gine_kernel<S, kVector, kLanes, true, true, false, false>,
+         all_blocks, slabs);
   } else if (!o.de && !o.dw) {
-    run_pass<S, kVector, kLanes, false, true, false, false>(o, arguments, message, all_blocks, slabs);
+    pass(gine_kernel<S, kVector, kLanes, false, true, false, false>, all_blocks, slabs);
   } else {
     // Each block leaves its own dw: no more blocks than keep the device busy.
-    const auto most = static_cast<unsigned>(adj::cuda::properties(device.index).multiprocessors * 8);
+    const auto most = static_cast<unsigned>(properties(device.index).multiprocessors * 8);
     const unsigned blocks = o.dw ? std::min(all_blocks, most) : all_blocks;
     Tensor partial;
     if (o.dw) {
@@ -311,22 +301,17 @@ void run_gine(GineOperands o) {
       for (unsigned s = 0; s < slabs; ++s) {
         arguments.first_feature = static_cast<int>(s * slab);
         arguments.add_to_dw = s > 0;
-        if (o.de && o.dw) {
-          run_pass<S, kVector, kLanes, false, true, true, true>(o, arguments, message, blocks, 1);
-        } else if (o.dw) {
-          run_pass<S, kVector, kLanes, false, true, false, true>(o, arguments, message, blocks, 1);
-        } else {
-          run_pass<S, kVector, kLanes, false, true, true, false>(o, arguments, message, blocks, 1);
-        }
+        pass(!o.dw  ? gine_kernel<S, kVector, kLanes, false, true, true, false>
+             : o.de ? gine_kernel<S, kVector, kLanes, false, true, true, true>
+                    : gine_kernel<S, kVector, kLanes, false, true, false, true>,
+             blocks, 1);
       }
       if (!o.dw) continue;
       const int rows = std::min(kHeld, message.edge_width - first);
       Tensor to = o.dw.rows(first, first + rows);
-      adj::cuda::launch(
-          o.name,
-          {.device = device.index, .blocks = adj::cuda::blocks_for(int64_t{rows} * width), .overlaps = true},
-          sum_blocks_kernel<A>, partial.template data<A>(), static_cast<int>(blocks), rows,
-          static_cast<int>(width), to.template mutable_data<A>());
+      launch(o.name, over(device.index, int64_t{rows} * width), sum_blocks_kernel<A>,
+             partial.template data<A>(), static_cast<int>(blocks), rows, static_cast<int>(width),
+             to.template mutable_data<A>());
     }
   }
   launch_merge<S>(o.name, device.index, plan, arguments);
@@ -343,7 +328,7 @@ void run(GineOperands o) {
     constexpr int kWide = sizeof(S) < 8 ? 4 : 1;
     const int64_t width = o.x.size(1);
     const void* own = o.own ? o.own.raw_data() : nullptr;
-    const bool wide = width % kWide == 0 && adj::cuda::aligned_to_16(o.x.raw_data(), own, o.y.raw_data());
+    const bool wide = width % kWide == 0 && aligned_to_16(o.x.raw_data(), own, o.y.raw_data());
     if constexpr (kWide > 1) {
       if (wide && width <= 8 * kWide) return run_gine<S, kWide, 8>(o);
       if (wide && width <= 16 * kWide) return run_gine<S, kWide, 16>(o);

@@ -170,7 +170,7 @@ __device__ __forceinline__ void walk_item(const Item& item, const Arguments& a, 
 #pragma unroll 1
     for (int p = 0; p < staged; p += kUnroll) {
       const int left = min(kUnroll, staged - p);
-      const auto at = adj::cuda::load<kUnroll>(columns + p);
+      const auto at = load<kUnroll>(columns + p);
       body.gather(at, base + p);
       const int position = base + p;
       // take() is equivalent but costs four more registers in the kernels with most sums.

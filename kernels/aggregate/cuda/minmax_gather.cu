@@ -88,7 +88,7 @@ struct WinnerBody {
     if (valid) {
       S* const to = a.dx + static_cast<int64_t>(ended) * a.width + feature;
       if (a.accumulate && item.first_part) {
-        const Pack<S, kVector> before = adj::cuda::load<kVector>(to);
+        const Pack<S, kVector> before = load<kVector>(to);
 #pragma unroll
         for (int v = 0; v < kVector; ++v) sum[v] += widen(before[v]);
       }
@@ -107,7 +107,7 @@ struct WinnerBody {
 template <class S, int kVector, int kLanes, int kUnroll, bool kWeighted>
 __global__ void __launch_bounds__(kNeighborThreads)
     gather_kernel(const __grid_constant__ WinnerArguments<S> a) {
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   extern __shared__ uint4 shared[];
   const int groups = blockDim.x / kLanes, lane = threadIdx.x % kLanes;
   const unsigned mask = group_mask<kLanes>();
@@ -145,8 +145,8 @@ void gather(ItemLayouts<L...>, const NeighborMinmaxBackwardArgs& args) {
   WinnerArguments<S> arguments{};
   set_structure(arguments, at, plan);
   arguments.winner = args.winner.template data<int32_t>();
-  arguments.weight = args.weight ? args.weight.template data<Sum<S>>() : nullptr;
-  arguments.order = args.order ? args.order.template data<int32_t>() : nullptr;
+  arguments.weight = data_or_null<Sum<S>>(args.weight);
+  arguments.order = data_or_null<int32_t>(args.order);
   arguments.dy = args.dy.template data<S>() + args.part * width;
   arguments.dx = args.dx.template mutable_data<S>();
   arguments.partial = partial.template mutable_data<Sum<S>>();
@@ -158,7 +158,7 @@ void gather(ItemLayouts<L...>, const NeighborMinmaxBackwardArgs& args) {
   merge.y = arguments.dx;
   merge.partial = arguments.partial;
   merge.width = arguments.width;
-  const bool aligned = adj::cuda::aligned_to_16(arguments.winner, args.dy.template data<S>());
+  const bool aligned = aligned_to_16(arguments.winner, args.dy.template data<S>());
   // Measuring would add to dx several times.
   const SpmmProblem problem{.csr = &at,
                             .width = width,

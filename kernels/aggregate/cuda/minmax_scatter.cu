@@ -45,13 +45,6 @@ __global__ void __launch_bounds__(kBlockThreads)
   if (threadIdx.x == 0) *fixed = fixed_point(exponent_above(largest), rows_bits);
 }
 
-/// Features [first, first + width) of all rows, in sums[source, width].
-struct Slab {
-  int first = 0;
-  int width = 0;
-  unsigned long long* sums = nullptr;
-};
-
 template <class S>
 struct ScatterArguments {
   const int32_t* winner;
@@ -62,9 +55,9 @@ struct ScatterArguments {
   int width;
   int64_t pitch;  ///< of dy, in elements
   bool accumulate;
-  Slab add;     ///< to the sums of its winners; width 0: none
-  Slab finish;  ///< likewise
-  bool clear;   ///< the sums that are finished
+  Slab<unsigned long long> add;     ///< to the sums of its winners; width 0: none
+  Slab<unsigned long long> finish;  ///< likewise
+  bool clear;                       ///< the sums that are finished
   unsigned add_blocks;
 };
 
@@ -161,11 +154,10 @@ void scatter(const NeighborMinmaxBackwardArgs& args) {
   const int rows_bits = bits_of_count(rows);
   const unsigned blocks = blocks_for_sum(device.index, std::max(rows * width / N, buffers * buffer / 2));
   Tensor partial = Tensor::empty({blocks}, DType::i32, device);
-  launch("neighbor_minmax_backward", {.device = device.index, .blocks = blocks, .overlaps = true},
-         prepare_kernel<S, N>, dy, rows, static_cast<int>(width), pitch, rows_bits,
-         reinterpret_cast<ulonglong2*>(first_sum), buffers * buffer / 2,
-         reinterpret_cast<uint32_t*>(partial.mutable_data<int32_t>()), arrival_counters(device.index),
-         static_cast<FixedPoint*>(fixed.raw_mutable_data()));
+  launch("neighbor_minmax_backward", overlapping(device.index, blocks), prepare_kernel<S, N>, dy, rows,
+         static_cast<int>(width), pitch, rows_bits, reinterpret_cast<ulonglong2*>(first_sum),
+         buffers * buffer / 2, reinterpret_cast<uint32_t*>(partial.mutable_data<int32_t>()),
+         arrival_counters(device.index), static_cast<FixedPoint*>(fixed.raw_mutable_data()));
 
   ScatterArguments<S> arguments{};
   arguments.winner = args.winner.template data<int32_t>();
@@ -177,21 +169,12 @@ void scatter(const NeighborMinmaxBackwardArgs& args) {
   arguments.width = static_cast<int>(width);
   arguments.pitch = pitch;
   arguments.accumulate = args.accumulate;
-  for (int64_t k = 0; k <= slabs; ++k) {
-    arguments.finish = arguments.add;
-    arguments.clear = k > 0 && k + 1 < slabs;  // slab k + 1 uses that buffer
-    arguments.add = {};
-    if (k < slabs) {
-      const int64_t first = k * slab;
-      arguments.add = {static_cast<int>(first), static_cast<int>(std::min(slab, width - first)),
-                       first_sum + k % 2 * buffer};
-    }
+  for_slabs(first_sum, buffer, width, slab, arguments, [&](int64_t) {
     arguments.add_blocks = blocks_for(rows * (arguments.add.width / N), kPacksPerThread);
     const unsigned finish_blocks = blocks_for(sources * (arguments.finish.width / N), 2);
-    launch("neighbor_minmax_backward",
-           {.device = device.index, .blocks = arguments.add_blocks + finish_blocks, .overlaps = true},
+    launch("neighbor_minmax_backward", overlapping(device.index, arguments.add_blocks + finish_blocks),
            scatter_kernel<S, N>, arguments);
-  }
+  });
 }
 
 }  // namespace

@@ -51,9 +51,7 @@ __global__ void __launch_bounds__(kBlockThreads)
 
 template <class S, int N, int kLanes>
 void run(const WeightArguments<S>& a, int device) {
-  launch("minmax_weight_gradient",
-         {.device = device, .blocks = blocks_for(a.edges * kLanes), .overlaps = true},
-         weight_gradient_kernel<S, N, kLanes>, a);
+  launch("minmax_weight_gradient", over(device, a.edges * kLanes), weight_gradient_kernel<S, N, kLanes>, a);
 }
 
 /// The fewest lanes that cover a row.

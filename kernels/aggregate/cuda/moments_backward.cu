@@ -78,18 +78,16 @@ void moment_terms(const MomentTermsArgs& args) {
     if (set.has(Reduce::std)) a.y = args.y.data<S>();
     if (set.has_spread()) a.mean = args.mean.data<Accumulator<S>>();
     a.terms = args.terms.mutable_data<Accumulator<S>>();
-    launch("moment_terms", {.device = device, .blocks = blocks_for(a.rows * a.width, 4), .overlaps = true},
-           terms_kernel<S>, a);
+    launch("moment_terms", over(device, a.rows * a.width, 4), terms_kernel<S>, a);
   });
 }
 
 void moments_gradient(const MomentsGradientArgs& args) {
   const int64_t numel = args.x.numel();
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    launch("moments_gradient",
-           {.device = args.x.device().index, .blocks = blocks_for(numel, 4), .overlaps = true},
-           gradient_kernel<S>, numel, static_cast<int>(args.x.size(1)), args.x.data<S>(),
-           args.sums.data<Accumulator<S>>(), args.dx.mutable_data<S>());
+    launch("moments_gradient", over(args.x.device().index, numel, 4), gradient_kernel<S>, numel,
+           static_cast<int>(args.x.size(1)), args.x.data<S>(), args.sums.data<Accumulator<S>>(),
+           args.dx.mutable_data<S>());
   });
 }
 

@@ -327,7 +327,7 @@ template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kMax,
           bool kWeighted>
 __global__ void __launch_bounds__(kNeighborThreads)
     neighbor_kernel(const __grid_constant__ NeighborArguments<S> a) {
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   extern __shared__ uint4 shared[];
   const int groups = blockDim.x / kLanes, lane = threadIdx.x % kLanes;
   const unsigned mask = group_mask<kLanes>();
@@ -445,7 +445,7 @@ __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Sum<S>>)
     merge_neighbor_runs_kernel(const SlotRun* list, const int64_t* count, int width,
                                const __grid_constant__ NeighborParts<Sum<S>> slots,
                                const __grid_constant__ NeighborParts<Sum<S>> runs) {
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   if (blockIdx.x >= *count) return;
   const SlotRun run = list[blockIdx.x];
   const int feature = static_cast<int>(blockIdx.y * 32 + threadIdx.x % 32);
@@ -471,7 +471,7 @@ __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Sum<S>>)
                            const __grid_constant__ NeighborArguments<S> a,
                            const __grid_constant__ NeighborParts<Sum<S>> runs) {
   using A = Sum<S>;
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   if (blockIdx.x >= *count) return;
   const HeavyRow row = heavy[blockIdx.x];
   const RowParts parts(row, heavy[blockIdx.x + 1]);

@@ -78,8 +78,8 @@ void run_neighbor_kernel(ItemLayouts<L...>, ItemKernels family, const NeighborRe
   NeighborArguments<S> arguments{};
   set_structure(arguments, csr, plan);
   arguments.x = args.x.data<S>();
-  arguments.weight = args.weight ? args.weight.data<A>() : nullptr;
-  arguments.order = args.order ? args.order.data<int32_t>() : nullptr;
+  arguments.weight = data_or_null<A>(args.weight);
+  arguments.order = data_or_null<int32_t>(args.order);
   arguments.width = static_cast<int>(width);
   arguments.pitch = static_cast<uint32_t>(width * static_cast<int64_t>(sizeof(S)));
   arguments.y = args.y.template mutable_data<S>();
@@ -87,14 +87,14 @@ void run_neighbor_kernel(ItemLayouts<L...>, ItemKernels family, const NeighborRe
   arguments.count = set.count;
   for (int k = 0; k < kReductions; ++k) arguments.place[k] = set.place[static_cast<size_t>(k)];
   Tensor largest = args.max_winner, smallest = args.min_winner, mean = args.mean;
-  arguments.winner[0] = largest ? largest.mutable_data<int32_t>() : nullptr;
-  arguments.winner[1] = smallest ? smallest.mutable_data<int32_t>() : nullptr;
-  arguments.mean = mean ? mean.mutable_data<A>() : nullptr;
+  arguments.winner[0] = mutable_data_or_null<int32_t>(largest);
+  arguments.winner[1] = mutable_data_or_null<int32_t>(smallest);
+  arguments.mean = mutable_data_or_null<A>(mean);
   std::ranges::copy(slots.addresses.value, arguments.part);
   std::ranges::copy(slots.addresses.winner, arguments.part_winner);
 
   // Winners and means are written in vectors too.
-  const bool aligned = adj::cuda::aligned_to_16(arguments.winner[0], arguments.winner[1], arguments.mean);
+  const bool aligned = aligned_to_16(arguments.winner[0], arguments.winner[1], arguments.mean);
   const SpmmProblem problem{&csr, width, sizeof(S), aligned ? alignment_of(args.x, args.y) : sizeof(S),
                             family};
   run_chosen(kVariants, problem, [&](int index, int threads) {
@@ -103,12 +103,12 @@ void run_neighbor_kernel(ItemLayouts<L...>, ItemKernels family, const NeighborRe
                  ceil_div(width, shape.slab()), kVariants[index].kernel, arguments);
     if (plan.heavy_rows == 0) return;
     const auto slabs = static_cast<unsigned>(ceil_div(width, 32));
-    adj::cuda::launch("neighbor_reduce", merge_shape(device.index, plan.runs, slabs),
-                      merge_neighbor_runs_kernel<S, kMax, kMin, kMoments>, plan.slot_run_list(),
-                      plan.slot_run_count(), arguments.width, slots.addresses, runs.addresses);
-    adj::cuda::launch("neighbor_reduce", merge_shape(device.index, plan.heavy_rows, slabs),
-                      merge_neighbors_kernel<S, kMax, kMin, kMoments>, plan.heavy_row_list(),
-                      plan.heavy_row_count(), arguments, runs.addresses);
+    launch("neighbor_reduce", merge_shape(device.index, plan.runs, slabs),
+           merge_neighbor_runs_kernel<S, kMax, kMin, kMoments>, plan.slot_run_list(), plan.slot_run_count(),
+           arguments.width, slots.addresses, runs.addresses);
+    launch("neighbor_reduce", merge_shape(device.index, plan.heavy_rows, slabs),
+           merge_neighbors_kernel<S, kMax, kMin, kMoments>, plan.heavy_row_list(), plan.heavy_row_count(),
+           arguments, runs.addresses);
   });
 }
 

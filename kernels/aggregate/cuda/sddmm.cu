@@ -66,9 +66,8 @@ void run(const char* name, const DotOperands<S>& o) {
     o.dw.zero_();
     return;
   }
-  const bool wide =
-      o.own.size(1) % kWide == 0 &&
-      adj::cuda::aligned_to_16(o.own.raw_data(), o.gathered.raw_data(), o.y ? o.y->raw_data() : nullptr);
+  const bool wide = o.own.size(1) % kWide == 0 &&
+                    aligned_to_16(o.own.raw_data(), o.gathered.raw_data(), o.y ? o.y->raw_data() : nullptr);
   if (wide) {
     run_width<S, kWide, kSum>(name, o);
   } else {

@@ -20,14 +20,6 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-/// Features [first, first + width) of all rows, in sums[row, width].
-template <class Sum>
-struct Slab {
-  int first = 0;
-  int width = 0;
-  Sum* sums = nullptr;  ///< null: only dot products
-};
-
 template <class S, class Sum>
 struct SpmmCooArguments {
   const int32_t* to;    ///< row of the result of each entry
@@ -45,7 +37,7 @@ struct SpmmCooArguments {
   int64_t rows;
   int width;
   int lanes;         ///< per group, a power of two
-  Slab<Sum> add;     ///< width 0: none
+  Slab<Sum> add;     ///< width 0: none; without sums: only dot products
   Slab<Sum> finish;  ///< likewise
   bool clear;        ///< the sums that are finished
   bool first_dots;   ///< dw starts with this slab
@@ -283,8 +275,7 @@ void launch_spmm_coo(const char* name, Device device, SpmmCooArguments<S, Sum>& 
   const int64_t runs = packs == 0 ? 0 : ceil_div(a.entries, int64_t{kRun<kDots>});
   a.add_blocks = blocks_for(runs * a.lanes);
   const unsigned finish_blocks = blocks_for(a.rows * (a.finish.width / N), 2);
-  launch(name, {.device = device.index, .blocks = a.add_blocks + finish_blocks, .overlaps = true},
-         spmm_coo_kernel<S, Sum, N, kDots>, a);
+  launch(name, overlapping(device.index, a.add_blocks + finish_blocks), spmm_coo_kernel<S, Sum, N, kDots>, a);
 }
 
 /// All slabs; x [cols, width] is gathered.
@@ -305,24 +296,15 @@ void scatter(const char* name, Device device, int64_t cols, SpmmCooArguments<S, 
       device.index,
       std::max({packs, kFixed && a.weight != nullptr ? weights : int64_t{0}, buffers * buffer / kTogether}));
   Tensor partial = Tensor::empty({2, blocks}, DType::i32, device);
-  launch(name, {.device = device.index, .blocks = blocks, .overlaps = true}, prepare_kernel<S, N>, a.x, packs,
-         a.weight, weights, bits_of_count(a.entries), reinterpret_cast<ulonglong2*>(first_sum),
-         buffers * buffer / kTogether, reinterpret_cast<uint32_t*>(partial.mutable_data<int32_t>()),
-         arrival_counters(device.index),
+  launch(name, overlapping(device.index, blocks), prepare_kernel<S, N>, a.x, packs, a.weight, weights,
+         bits_of_count(a.entries), reinterpret_cast<ulonglong2*>(first_sum), buffers * buffer / kTogether,
+         reinterpret_cast<uint32_t*>(partial.mutable_data<int32_t>()), arrival_counters(device.index),
          kFixed ? static_cast<FixedPoint*>(fixed.raw_mutable_data()) : nullptr);
   a.fixed = static_cast<const FixedPoint*>(fixed.raw_data());
-  for (int64_t k = 0; k <= slabs; ++k) {
-    a.finish = a.add;
-    a.clear = k > 0 && k + 1 < slabs;  // slab k + 1 uses that buffer
-    a.add = {};
+  for_slabs(first_sum, buffer, int64_t{a.width}, slab, a, [&](int64_t k) {
     a.first_dots = k == 0;
-    if (k < slabs) {
-      const int64_t first = k * slab;
-      a.add = {static_cast<int>(first), static_cast<int>(std::min<int64_t>(slab, a.width - first)),
-               first_sum + k % 2 * buffer};
-    }
     launch_spmm_coo<S, Sum, N, kDots>(name, device, a);
-  }
+  });
 }
 
 template <class S, class Sum>
@@ -330,9 +312,9 @@ SpmmCooArguments<S, Sum> arguments(const Coo& a, const Tensor& values, const Ten
   SpmmCooArguments<S, Sum> arguments{};
   arguments.to = a.row.data<int32_t>();
   arguments.from = a.col.data<int32_t>();
-  arguments.weight = values ? values.data<float>() : nullptr;
+  arguments.weight = data_or_null<float>(values);
   arguments.x = x.data<S>();
-  arguments.y = y ? y.mutable_data<S>() : nullptr;
+  arguments.y = mutable_data_or_null<S>(y);
   arguments.entries = a.entries() - a.loops;
   arguments.loops = a.loops > 0;
   arguments.rows = a.rows;
@@ -343,7 +325,7 @@ SpmmCooArguments<S, Sum> arguments(const Coo& a, const Tensor& values, const Ten
 template <class S, class Sum>
 void forward(const SpmmCooArgs& args) {
   auto a = arguments<S, Sum>(args.a, args.values, args.x, args.y);
-  a.bias = args.bias ? args.bias.data<S>() : nullptr;
+  a.bias = data_or_null<S>(args.bias);
   a.relu = args.activation == Activation::relu;
   const Device device = args.device();
   a.width % 4 == 0 && aligned_to_16(a.x, static_cast<const S*>(a.y))

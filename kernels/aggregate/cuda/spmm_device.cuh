@@ -1,11 +1,9 @@
 #pragma once
 
-#include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/aggregate/cuda/spmm_plan.h>
+#include <adjoint/kernels/cuda/launch.cuh>
 
 namespace adj::kernels::cuda {
-
-using adj::cuda::Pack;
 
 /// Accumulator type of features stored as S.
 template <class S>

@@ -34,7 +34,7 @@ template <class S, int kVector, int kLanes, int kChunks, bool kSum, bool kDot>
 __global__ void __launch_bounds__(kHeadThreads)
     heads_kernel(const __grid_constant__ SpmmArguments<S> a, const HeadLayout layout) {
   using A = Sum<S>;
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   constexpr int kUnroll = kChunks > 1 ? 2 : 4;
   const int lane = static_cast<int>(threadIdx.x) % kLanes;
   const unsigned mask = group_mask<kLanes>();
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(kHeadThreads)
         Pack<A, kVector> pack;
 #pragma unroll
         for (int v = 0; v < kVector; ++v) pack[v] = sum[c][v];
-        if (valid[c]) adj::cuda::store(to + c * chunk_step, pack);
+        if (valid[c]) store(to + c * chunk_step, pack);
       }
     } else {
       const char* const to = row_address(reinterpret_cast<const char*>(a.y + feature), walk.row, pitch);
@@ -193,13 +193,9 @@ void run_heads(const char* name, const HeadOperands& o) {
   layout.lanes = std::min(layout.lanes, kLanes);
   const auto slabs = static_cast<unsigned>(ceil_div(o.heads, kLanes / layout.lanes));
   for (; layout.first < in_head; layout.first += layout.lanes * kVector * kChunks)
-    adj::cuda::launch(
-        name,
-        {.device = device.index,
-         .blocks = dim3(static_cast<unsigned>(ceil_div(plan.items, kHeadThreads / kLanes)), slabs),
-         .threads = kHeadThreads,
-         .overlaps = true},
-        heads_kernel<S, kVector, kLanes, kChunks, kSum, kDot>, arguments, layout);
+    launch(name,
+           overlapping(device.index, grid(ceil_div(plan.items, kHeadThreads / kLanes), slabs), kHeadThreads),
+           heads_kernel<S, kVector, kLanes, kChunks, kSum, kDot>, arguments, layout);
   if constexpr (kSum) launch_merge<S>(name, device.index, plan, arguments);
 }
 
@@ -228,7 +224,7 @@ void run(const char* name, const HeadOperands& o) {
       constexpr int kWide = 16 / static_cast<int>(sizeof(S));
       const void* own = o.own ? o.own.raw_data() : nullptr;
       const void* y = o.y != nullptr ? o.y->raw_data() : nullptr;
-      if (o.x.size(1) / o.heads % kWide == 0 && adj::cuda::aligned_to_16(o.x.raw_data(), own, y))
+      if (o.x.size(1) / o.heads % kWide == 0 && aligned_to_16(o.x.raw_data(), own, y))
         return run_layout<S, kWide, kSum, kDot>(name, o);
     }
     run_layout<S, 1, kSum, kDot>(name, o);

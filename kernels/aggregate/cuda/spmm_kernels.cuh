@@ -35,7 +35,7 @@ template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kWhol
 __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnroll, kDot>)
     spmm_kernel(const __grid_constant__ SpmmArguments<S> a) {
   using A = Sum<S>;
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   constexpr int kStaged = kStage<kLanes>, kPerLane = kStaged / kLanes;
   extern __shared__ uint4 shared[];
   const int groups = blockDim.x / kLanes, lane = threadIdx.x % kLanes;
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnr
         Pack<A, kVector> pack;
 #pragma unroll
         for (int v = 0; v < kVector; ++v) pack[v] = sum[c][v];
-        if (valid[c]) adj::cuda::store(to + c * kLanes * kVector, pack);
+        if (valid[c]) store(to + c * kLanes * kVector, pack);
       }
     } else {
       const char* const to = row_address(reinterpret_cast<const char*>(a.y + feature), walk.row, pitch);
@@ -167,13 +167,13 @@ __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnr
 #pragma unroll 1
     for (int p = 0; p < staged; p += kUnroll) {
       const int left = min(kUnroll, staged - p);
-      const auto at = adj::cuda::load<kUnroll>(columns + p);
+      const auto at = load<kUnroll>(columns + p);
       Pack<S, kVector> gathered[kUnroll][kChunks];
 #pragma unroll
       for (int u = 0; u < kUnroll; ++u)
         load_chunks(x, at[u], gathered[u]);  // beyond the item: row 0, not added
       Pack<A, kUnroll> w;
-      if constexpr (kSum) w = adj::cuda::load<kUnroll>(weights + p);
+      if constexpr (kSum) w = load<kUnroll>(weights + p);
       A dot[kUnroll];
       if constexpr (kDot) {
 #pragma unroll

@@ -62,14 +62,8 @@ template <class Arguments>
 void launch_items(const char* name, int device, const SpmmShape& shape, int threads, size_t shared_bytes,
                   int64_t slabs, void (*kernel)(Arguments), const Arguments& arguments) {
   const int groups = threads / shape.lanes;
-  adj::cuda::launch(
-      name,
-      {.device = device,
-       .blocks = dim3(static_cast<unsigned>(ceil_div(arguments.items, groups)), static_cast<unsigned>(slabs)),
-       .threads = static_cast<unsigned>(threads),
-       .shared_bytes = shared_bytes,
-       .overlaps = true},
-      kernel, arguments);
+  launch(name, overlapping(device, grid(ceil_div(arguments.items, groups), slabs), threads, shared_bytes),
+         kernel, arguments);
 }
 
 /// run(index, threads) with the variant that choose_spmm() chooses.
@@ -82,11 +76,8 @@ void run_chosen(const Variant (&variants)[N], const SpmmProblem& problem, Run&& 
 }
 
 /// Blocks of kMergeWarps warps that merge parts.
-inline adj::cuda::LaunchShape merge_shape(int device, int64_t blocks, unsigned slabs) {
-  return {.device = device,
-          .blocks = dim3(static_cast<unsigned>(blocks), slabs),
-          .threads = 32 * kMergeWarps,
-          .overlaps = true};
+inline LaunchShape merge_shape(int device, int64_t blocks, unsigned slabs) {
+  return overlapping(device, grid(blocks, slabs), 32 * kMergeWarps);
 }
 
 /// Whether a merge may read 16 bytes of partial sums at a time.
@@ -106,9 +97,8 @@ template <class S, int kVector>
 Tensor merge_runs(const char* name, int device, const SpmmPlan& plan, const SpmmArguments<S>& a) {
   using A = Sum<S>;
   Tensor runs = Tensor::empty({plan.runs, a.width}, dtype_of<A>(), Device::cuda(device));
-  adj::cuda::launch(name, merge_shape(device, plan.runs, merge_slabs(a, kVector)),
-                    merge_runs_kernel<A, kVector>, plan.slot_run_list(), plan.slot_run_count(), a.partial,
-                    a.width, runs.mutable_data<A>());
+  launch(name, merge_shape(device, plan.runs, merge_slabs(a, kVector)), merge_runs_kernel<A, kVector>,
+         plan.slot_run_list(), plan.slot_run_count(), a.partial, a.width, runs.mutable_data<A>());
   return runs;
 }
 
@@ -127,8 +117,8 @@ void launch_merge(const char* name, int device, const SpmmPlan& plan, const Spmm
                  term_runs = merge_runs<A, 1>(name, device, plan, term);
     const auto shape = merge_shape(device, ceil_div(plan.heavy_rows, kMergeWarps), slabs);
     if (slabs == row_slabs)
-      return adj::cuda::launch(name, shape, merge_kernel<S, kVector>, plan.heavy_row_list(),
-                               plan.heavy_row_count(), row, row_runs.data<A>());
+      return launch(name, shape, merge_kernel<S, kVector>, plan.heavy_row_list(), plan.heavy_row_count(), row,
+                    row_runs.data<A>());
     const MergedMatrices<S> all{row,
                                 value,
                                 term,
@@ -137,8 +127,8 @@ void launch_merge(const char* name, int device, const SpmmPlan& plan, const Spmm
                                 term_runs.data<A>(),
                                 static_cast<int>(row_slabs),
                                 static_cast<int>(value_slabs)};
-    adj::cuda::launch(name, shape, merge_matrices_kernel<S, kVector>, plan.heavy_row_list(),
-                      plan.heavy_row_count(), all);
+    launch(name, shape, merge_matrices_kernel<S, kVector>, plan.heavy_row_list(), plan.heavy_row_count(),
+           all);
   };
   constexpr int kVector = 16 / static_cast<int>(sizeof(A));
   merges_wide(row) && merges_wide(value) ? run.template operator()<kVector>() : run.template operator()<1>();

@@ -51,7 +51,7 @@ __device__ __forceinline__ Pack<A, kVector> add_parts(const A* parts, int width,
     Pack<A, kVector> part[kSlotsAtOnce];
 #pragma unroll
     for (int u = 0; u < kSlotsAtOnce; ++u)
-      part[u] = adj::cuda::load<kVector>(parts + static_cast<int64_t>(min(s + u, end - 1)) * width + feature);
+      part[u] = load<kVector>(parts + static_cast<int64_t>(min(s + u, end - 1)) * width + feature);
 #pragma unroll
     for (int u = 0; u < kSlotsAtOnce; ++u)
 #pragma unroll
@@ -85,14 +85,14 @@ __device__ __forceinline__ Pack<A, kVector> add_parts_by_block(const A* parts, i
 template <class A, int kVector>
 __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<A>)
     merge_runs_kernel(const SlotRun* list, const int64_t* count, const A* partial, int width, A* runs) {
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   if (blockIdx.x >= *count) return;
   const SlotRun run = list[blockIdx.x];
   const int feature = static_cast<int>(blockIdx.y * 32 + threadIdx.x % 32) * kVector;
   const Pack<A, kVector> sum =
       add_parts_by_block<kVector>(partial, width, feature, run.begin, run.end - run.begin);
   if (threadIdx.x < 32 && feature < width)
-    adj::cuda::store(runs + static_cast<int64_t>(blockIdx.x) * width + feature, sum);
+    store(runs + static_cast<int64_t>(blockIdx.x) * width + feature, sum);
 }
 
 /// Y of the rows that the plan split, from their partial sums and from `runs` (merge_runs_kernel): one block
@@ -112,7 +112,7 @@ __device__ __forceinline__ void merge_rows(const HeavyRow* heavy, const int64_t*
     Pack<S, kVector> pack;
 #pragma unroll
     for (int v = 0; v < kVector; ++v) pack[v] = narrow<S>(finish(a, sum[v], feature + v));
-    adj::cuda::store(a.y + static_cast<int64_t>(row) * a.width + feature, pack);
+    store(a.y + static_cast<int64_t>(row) * a.width + feature, pack);
   };
 
   if (first + warp < rows) {
@@ -137,7 +137,7 @@ template <class S, int kVector>
 __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Sum<S>>)
     merge_kernel(const HeavyRow* heavy, const int64_t* count, const __grid_constant__ SpmmArguments<S> a,
                  const Sum<S>* runs) {
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   merge_rows<S, kVector>(heavy, count, a, runs, static_cast<int>(blockIdx.y));
 }
 
@@ -153,7 +153,7 @@ template <class S, int kVector>
 __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Sum<S>>)
     merge_matrices_kernel(const HeavyRow* heavy, const int64_t* count,
                           const __grid_constant__ MergedMatrices<S> a) {
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   const int slab = static_cast<int>(blockIdx.y), of_value = slab - a.row_slabs;
   if (of_value < 0)
     merge_rows<S, kVector>(heavy, count, a.row, a.row_runs, slab);

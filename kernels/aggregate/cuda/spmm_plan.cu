@@ -1,16 +1,13 @@
-#include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/aggregate/cuda/spmm_plan.h>
 #include <adjoint/kernels/aggregate/spmm_plan_rows.h>
+#include <adjoint/kernels/cuda/cub.cuh>
 
 #include <cub/block/block_scan.cuh>
-#include <cub/device/device_scan.cuh>
 
 namespace adj::kernels::cuda {
 
 namespace {
 
-using adj::cuda::blocks_for;
-using adj::cuda::launch;
 using planning::counts_of;
 using planning::no_item;
 using planning::place_row;
@@ -26,31 +23,6 @@ constexpr int kFewRowsThreads = 512;
 // step, is not worth a wait, and uses bounds.
 constexpr int kUsesOfABatch = 16;
 constexpr int64_t kLargeWork = 1 << 20;  // rows and entries: a wait pays off on second use
-
-__device__ int64_t thread_index() { return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
-
-__global__ void count_items(const int64_t* offsets, int64_t rows, int64_t size, int64_t* items,
-                            int64_t* heavy) {
-  const int64_t i = thread_index();
-  if (i > rows) return;
-  const RowCounts counts = counts_of(offsets, rows, size, i);
-  items[i] = counts.items;
-  heavy[i] = counts.heavy;
-}
-
-__global__ void clear_starts(int64_t rows, int64_t entries, int64_t n, ItemStart* starts) {
-  const int64_t k = thread_index();
-  if (k < n) starts[k] = no_item(rows, entries);
-}
-
-/// Writes items from the prefix sums of `items` and `heavy`.
-__global__ void place_items(const int64_t* offsets, int64_t rows, const int64_t* items, const int64_t* heavy,
-                            PlanArrays plan) {
-  const int64_t i = thread_index();
-  if (i > rows) return;
-  const int64_t own = i < rows ? (items[i + 1] >> 32) - (items[i] >> 32) : 0;
-  place_row(offsets, rows, i, {items[i], heavy[i]}, own, plan);
-}
 
 /// The whole plan by one block.
 __global__ void __launch_bounds__(kFewRowsThreads)
@@ -74,15 +46,6 @@ __global__ void __launch_bounds__(kFewRowsThreads)
   }
   for (int64_t k = (before.items >> 32) + threadIdx.x; k < n; k += kFewRowsThreads)
     plan.starts[k] = no_item(rows, entries);
-}
-
-void sum_in_place(int64_t* values, int64_t n, Device device) {
-  const cudaStream_t stream = adj::cuda::current_stream(device.index);
-  size_t bytes = 0;
-  ADJ_CUDA_CHECK(cub::DeviceScan::ExclusiveSum(nullptr, bytes, values, values, n, stream));
-  Tensor workspace = Tensor::empty({static_cast<int64_t>(bytes)}, DType::u8, device);
-  ADJ_CUDA_CHECK(
-      cub::DeviceScan::ExclusiveSum(workspace.raw_mutable_data(), bytes, values, values, n, stream));
 }
 
 template <class T>
@@ -115,21 +78,26 @@ SpmmPlan make_plan(const Csr& a, int64_t size) {
                           static_cast<SlotRun*>(plan.slot_runs.raw_mutable_data()),
                           plan.totals.mutable_data<int64_t>()};
   const int64_t* offsets = a.offsets.data<int64_t>();
-  const int64_t n = rows + 1;
   if (rows <= kFewRows) {
     launch("spmm plan", {.device = device.index, .blocks = 1, .threads = kFewRowsThreads}, plan_few_rows,
            offsets, rows, entries, size, plan.items + 1, arrays);
     return plan;
   }
-  Tensor items = Tensor::empty({n}, DType::i64, device), heavy = Tensor::empty({n}, DType::i64, device);
-  int64_t *item_counts = items.mutable_data<int64_t>(), *heavy_counts = heavy.mutable_data<int64_t>();
-  const adj::cuda::LaunchShape per_row{.device = device.index, .blocks = blocks_for(n)};
-  launch("spmm plan", {.device = device.index, .blocks = blocks_for(plan.items + 1)}, clear_starts, rows,
-         entries, plan.items + 1, arrays.starts);
-  launch("spmm plan", per_row, count_items, offsets, rows, size, item_counts, heavy_counts);
-  sum_in_place(item_counts, n, device);
-  sum_in_place(heavy_counts, n, device);
-  launch("spmm plan", per_row, place_items, offsets, rows, item_counts, heavy_counts, arrays);
+  Tensor of_items = Tensor::empty({rows + 1}, DType::i64, device), of_heavy = Tensor::empty_like(of_items);
+  int64_t *items = of_items.mutable_data<int64_t>(), *heavy = of_heavy.mutable_data<int64_t>();
+  for_each("spmm plan", device.index, plan.items + 1,
+           [=] __device__(int64_t k) { arrays.starts[k] = no_item(rows, entries); });
+  for_each("spmm plan", device.index, rows + 1, [=] __device__(int64_t i) {
+    const RowCounts counts = counts_of(offsets, rows, size, i);
+    items[i] = counts.items;
+    heavy[i] = counts.heavy;
+  });
+  exclusive_sum(items, rows + 1, device);
+  exclusive_sum(heavy, rows + 1, device);
+  for_each("spmm plan", device.index, rows + 1, [=] __device__(int64_t i) {
+    const int64_t own = i < rows ? (items[i + 1] >> 32) - (items[i] >> 32) : 0;
+    place_row(offsets, rows, i, {items[i], heavy[i]}, own, arrays);
+  });
   return plan;
 }
 

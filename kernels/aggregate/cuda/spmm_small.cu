@@ -79,7 +79,7 @@ __device__ void add_groups(Pack<float, kVector>& sum) {
 template <int kVector, int kLanes, bool kAligned>
 __global__ void __launch_bounds__(32 * kWarps)
     small_spmm_kernel(int rows, int block_rows, const __grid_constant__ SpmmArguments<float> a) {
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   constexpr int kGroups = 32 / kLanes;
   __shared__ Pack<float, kVector> partial[kWarps][kLanes];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % kLanes, group = threadIdx.x % 32 / kLanes;
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(32 * kWarps)
     for (int v = 0; v < kVector; ++v) sum[v] = finish(a, sum[v], feature + v);
     float* const y = a.y + static_cast<int64_t>(to) * a.width + feature;
     if constexpr (kAligned) {
-      adj::cuda::store(y, sum);
+      store(y, sum);
     } else {
 #pragma unroll
       for (int v = 0; v < kVector; ++v) y[v] = sum[v];
@@ -143,12 +143,8 @@ void launch_small(const Csr& a, const SpmmArguments<float>& arguments) {
   const auto slabs = static_cast<unsigned>(ceil_div(packs, kMostLanes));
   const int rows = block_rows_of(a);
   const auto go = [&](auto kernel) {
-    adj::cuda::launch("spmm",
-                      {.device = a.device().index,
-                       .blocks = dim3(static_cast<unsigned>(ceil_div(a.rows, rows)), slabs),
-                       .threads = 32 * kWarps,
-                       .overlaps = true},
-                      kernel, static_cast<int>(a.rows), rows, arguments);
+    launch("spmm", overlapping(a.device().index, grid(ceil_div(a.rows, rows), slabs), 32 * kWarps), kernel,
+           static_cast<int>(a.rows), rows, arguments);
   };
   if (packs == 1) return go(small_spmm_kernel<kVector, 1, kAligned>);
   if (packs == 2) return go(small_spmm_kernel<kVector, 2, kAligned>);
@@ -179,9 +175,8 @@ void small_spmm(const SpmmArgs& args) {
   arguments.relu = args.activation == Activation::relu;
   if (args.bias) arguments.bias = args.bias.data<float>();
   if (pack_of(width) == 1) return launch_small<1, true>(a.csr, arguments);
-  const bool aligned = adj::cuda::aligned_to_16(x.data<float>(), static_cast<const float*>(arguments.y));
-  const auto launch = aligned ? launch_small<4, true> : launch_small<4, false>;
-  launch(a.csr, arguments);
+  const bool aligned = aligned_to_16(x.data<float>(), static_cast<const float*>(arguments.y));
+  aligned ? launch_small<4, true>(a.csr, arguments) : launch_small<4, false>(a.csr, arguments);
 }
 
 }  // namespace adj::kernels::cuda

@@ -10,10 +10,6 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-LaunchShape over(Device device, int64_t items) {
-  return {.device = device.index, .blocks = blocks_for(items), .overlaps = true};
-}
-
 /// The edge-feature passes of one call.
 template <class S>
 class EdgeFeatures {
@@ -31,14 +27,15 @@ class EdgeFeatures {
   Tensor of_edges() const { return Tensor::empty({attr_.size(0), heads_}, dtype_of<A>(), attr_.device()); }
   Tensor products(const Tensor& u, float factor) const {
     Tensor y = of_edges();
-    launch("dot_attention", over(attr_.device(), a_.csr.entries() * heads_), entry_products<S>, entries(),
-           heads_, features_, static_cast<A>(factor), u.data<S>(), attr_.data<A>(), y.mutable_data<A>());
+    for_each("dot_attention", attr_.device().index, a_.csr.entries() * heads_,
+             EntryProducts<S>{entries(), heads_, features_, static_cast<A>(factor), u.data<S>(),
+                              attr_.data<A>(), y.mutable_data<A>()});
     return y;
   }
   void to_weights(Tensor& logits, const Tensor& lse) const {
-    launch("dot_attention", over(attr_.device(), a_.csr.entries() * heads_), entry_weights<A>, entries(),
-           heads_, DropoutMask{dropout_.key, dropout_.rule.threshold}, static_cast<A>(dropout_.rule.scale),
-           lse.data<A>(), logits.mutable_data<A>());
+    for_each("dot_attention", attr_.device().index, a_.csr.entries() * heads_,
+             EntryWeights<A>{entries(), heads_, DropoutMask{dropout_.key, dropout_.rule.threshold},
+                             static_cast<A>(dropout_.rule.scale), lse.data<A>(), logits.mutable_data<A>()});
   }
   void rows(const Tensor& w, float factor, Tensor& y) const {
     const EntryPlaces place(a_, w);
@@ -48,15 +45,13 @@ class EdgeFeatures {
   }
   void gradients(const Tensor& de, const Tensor& u, float factor, const Tensor& w, const Tensor& v,
                  Tensor& dattr) const {
-    launch("dot_attention", over(attr_.device(), a_.csr.entries() * features_), entry_gradients<S>, entries(),
-           heads_, features_, static_cast<A>(factor), de.data<A>(), u.data<S>(), w.data<A>(), v.data<S>(),
-           dattr.mutable_data<A>());
+    for_each("dot_attention", attr_.device().index, a_.csr.entries() * features_,
+             EntryGradients<S>{entries(), heads_, features_, static_cast<A>(factor), de.data<A>(),
+                               u.data<S>(), w.data<A>(), v.data<S>(), dattr.mutable_data<A>()});
   }
 
  private:
-  Entries entries() const {
-    return {row_.data<int32_t>(), a_.order ? a_.order.data<int32_t>() : nullptr, a_.csr.entries()};
-  }
+  Entries entries() const { return entries_of(a_, row_); }
 
   const CsrMatrix& a_;
   int64_t heads_, features_;
@@ -85,9 +80,9 @@ void backward_with_features(const DotAttentionBackwardArgs& args) {
   edges.g = features.products(args.d_o_attr, 1.0f);
   if (args.o_attr) {
     edges.delta = Tensor::empty_like(args.delta);
-    launch("dot_attention_backward", over(args.device(), args.delta.numel()), row_products<S>,
-           args.delta.numel(), heads_of(args.attr), args.o_attr.data<S>(), args.d_o_attr.data<S>(),
-           edges.delta.mutable_data<A>());
+    for_each("dot_attention_backward", args.device().index, args.delta.numel(),
+             RowProducts<S>{heads_of(args.attr), args.o_attr.data<S>(), args.d_o_attr.data<S>(),
+                            edges.delta.mutable_data<A>()});
   }
   if (args.dattr || args.du) edges.d_logits = features.of_edges();
   if (args.dattr) edges.weights = features.of_edges();

@@ -2,8 +2,10 @@
 
 namespace adj::kernels::cuda {
 
-template void run_dot_rest<float16>(const Csr&, const AttentionOperands&, Tensor&, Tensor&);
-template void run_dot_rest_backward<float16>(const Csr&, const Csr&, const AttentionOperands&, const Tensor&,
-                                             Tensor&, Tensor&, Tensor&, Tensor&);
+template void run_rest<float16, DotScore>(const char*, const Csr&, const AttentionOperands&, Tensor&,
+                                          Tensor&);
+template void run_rest_backward<float16, DotScore>(const char*, const Csr&, const Csr&,
+                                                   const AttentionOperands&, const Tensor&, Tensor&,
+                                                   RestGradients, RestGradients);
 
 }  // namespace adj::kernels::cuda

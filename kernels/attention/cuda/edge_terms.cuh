@@ -18,6 +18,11 @@ struct Entries {
   __device__ int64_t edge(int64_t k) const { return order == nullptr ? k : int64_t{order[k]}; }
 };
 
+/// `row`: of each entry.
+inline Entries entries_of(const CsrMatrix& a, const Tensor& row) {
+  return {row.data<int32_t>(), data_or_null<int32_t>(a.order), a.csr.entries()};
+}
+
 /// int32 [M]: the row of each entry.
 inline Tensor rows_of_entries(const Csr& csr) {
   Tensor row = Tensor::empty({csr.entries()}, DType::i32, csr.device());
@@ -25,47 +30,58 @@ inline Tensor rows_of_entries(const Csr& csr) {
   return row;
 }
 
-/// y[edge, h] = factor ⟨u[row, h, :], attr[edge, :]⟩.
+/// y[edge, h] = factor ⟨u[row, h, :], attr[edge, :]⟩, per (entry, head).
 template <class S>
-__global__ void __launch_bounds__(kBlockThreads)
-    entry_products(Entries entries, int64_t heads, int64_t features, Accumulator<S> factor, const S* u,
-                   const Accumulator<S>* attr, Accumulator<S>* y) {
+struct EntryProducts {
   using A = Accumulator<S>;
-  begin_overlapping();
-  const int64_t n = entries.count * heads, step = int64_t{gridDim.x} * kBlockThreads;
-  for (int64_t i = int64_t{blockIdx.x} * kBlockThreads + threadIdx.x; i < n; i += step) {
+  Entries entries;
+  int64_t heads, features;
+  A factor;
+  const S* u;
+  const A* attr;
+  A* y;
+
+  __device__ void operator()(int64_t i) const {
     const int64_t k = i / heads, h = i % heads, edge = entries.edge(k);
     const S* const of_row = u + (entries.row[k] * heads + h) * features;
     A sum = 0;
     for (int64_t f = 0; f < features; ++f) sum = fma(A(widen(of_row[f])), attr[edge * features + f], sum);
     y[edge * heads + h] = factor * sum;
   }
-}
+};
 
-/// y[edge, h] = m exp(e[edge, h] - lse[row, h]), in-place.
+/// y[edge, h] = m exp(e[edge, h] - lse[row, h]), in-place, per (entry, head).
 template <class A>
-__global__ void __launch_bounds__(kBlockThreads)
-    entry_weights(Entries entries, int64_t heads, DropoutMask dropout, A kept_scale, const A* lse, A* y) {
-  begin_overlapping();
-  const int64_t n = entries.count * heads, step = int64_t{gridDim.x} * kBlockThreads;
-  for (int64_t i = int64_t{blockIdx.x} * kBlockThreads + threadIdx.x; i < n; i += step) {
+struct EntryWeights {
+  Entries entries;
+  int64_t heads;
+  DropoutMask dropout;
+  A kept_scale;
+  const A* lse;
+  A* y;
+
+  __device__ void operator()(int64_t i) const {
     const int64_t k = i / heads, h = i % heads, at = entries.edge(k) * heads + h;
     A weight = exp(y[at] - lse[entries.row[k] * heads + h]);
     if (dropout.threshold != 0) weight *= (dropout.template kept<1>(at) & 1u) != 0 ? kept_scale : A(0);
     y[at] = weight;
   }
-}
+};
 
-/// dattr[edge, f] = Σ_h factor de[edge, h] u[row, h, f] + w[edge, h] v[row, h, f].
+/// dattr[edge, f] = Σ_h factor de[edge, h] u[row, h, f] + w[edge, h] v[row, h, f], per (entry, f).
 template <class S>
-__global__ void __launch_bounds__(kBlockThreads)
-    entry_gradients(Entries entries, int64_t heads, int64_t features, Accumulator<S> factor,
-                    const Accumulator<S>* de, const S* u, const Accumulator<S>* w, const S* v,
-                    Accumulator<S>* dattr) {
+struct EntryGradients {
   using A = Accumulator<S>;
-  begin_overlapping();
-  const int64_t n = entries.count * features, step = int64_t{gridDim.x} * kBlockThreads;
-  for (int64_t i = int64_t{blockIdx.x} * kBlockThreads + threadIdx.x; i < n; i += step) {
+  Entries entries;
+  int64_t heads, features;
+  A factor;
+  const A* de;
+  const S* u;
+  const A* w;
+  const S* v;
+  A* dattr;
+
+  __device__ void operator()(int64_t i) const {
     const int64_t k = i / features, f = i % features, edge = entries.edge(k), row = entries.row[k];
     A sum = 0;
     for (int64_t h = 0; h < heads; ++h) {
@@ -75,7 +91,7 @@ __global__ void __launch_bounds__(kBlockThreads)
     }
     dattr[edge * features + f] = sum;
   }
-}
+};
 
 /// y[row, h, f] = factor Σ w[edge, h] attr[edge, f] over the row's entries.
 template <class S>
@@ -105,17 +121,18 @@ struct RowsOfFeatures {
 
 /// y[p] = ⟨a[p, :], b[p, :]⟩.
 template <class S>
-__global__ void __launch_bounds__(kBlockThreads)
-    row_products(int64_t n, int64_t features, const S* a, const S* b, Accumulator<S>* y) {
+struct RowProducts {
   using A = Accumulator<S>;
-  begin_overlapping();
-  const int64_t step = int64_t{gridDim.x} * kBlockThreads;
-  for (int64_t p = int64_t{blockIdx.x} * kBlockThreads + threadIdx.x; p < n; p += step) {
+  int64_t features;
+  const S *a, *b;
+  A* y;
+
+  __device__ void operator()(int64_t p) const {
     A sum = 0;
     for (int64_t f = 0; f < features; ++f)
       sum = fma(A(widen(a[p * features + f])), A(widen(b[p * features + f])), sum);
     y[p] = sum;
   }
-}
+};
 
 }  // namespace adj::kernels::cuda

@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
   using S = typename T::S;
   using A = typename T::A;
   constexpr int kBatch = T::kBatch, kOwned = T::kOwned, kChunks = T::kChunks, kVector = T::kVector;
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   const Place<T> place(a);
   ItemWalk<> walk;
   walk.begin(a, static_cast<int>(blockIdx.x) * place.groups + place.group);
@@ -295,7 +295,7 @@ __device__ __forceinline__ AttentionSum<A> merge_attention_parts(const Attention
     const int head = feature / width;
     const int end = begin + share_begin(count, warp + 1);
     const auto part_at = [&](int64_t at) {
-      const Pack<A, 2> stats = adj::cuda::load<2>(parts.stats + (at * heads + head) * 2);
+      const Pack<A, 2> stats = load<2>(parts.stats + (at * heads + head) * 2);
       return AttentionSum<A>{stats[0], stats[1], parts.sums[at * features + feature]};
     };
     begin += share_begin(count, warp);
@@ -330,7 +330,7 @@ template <class Score, class A>
 __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<A>)
     merge_attention_runs(const SlotRun* list, const int64_t* count, int heads, int width,
                          AttentionParts<A> slots, AttentionParts<A> runs) {
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   if (static_cast<int64_t>(blockIdx.x) >= *count) return;
   const SlotRun run = list[blockIdx.x];
   const int feature = static_cast<int>(blockIdx.y * 32 + threadIdx.x % 32);
@@ -339,8 +339,8 @@ __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<A>)
   if (threadIdx.x >= 32 || feature >= heads * width) return;
   runs.sums[int64_t{blockIdx.x} * heads * width + feature] = merged.sum;
   if (feature % width == 0)
-    adj::cuda::store(runs.stats + (int64_t{blockIdx.x} * heads + feature / width) * 2,
-                     Pack<A, 2>{merged.largest, merged.total});
+    store(runs.stats + (int64_t{blockIdx.x} * heads + feature / width) * 2,
+          Pack<A, 2>{merged.largest, merged.total});
 }
 
 /// O and lse of the rows split by the plan: one block per row and 32 features, across heads. `count` is the
@@ -350,7 +350,7 @@ __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Accumulator<S>>
     merge_attention(const HeavyRow* heavy, const int64_t* count,
                     const __grid_constant__ ForwardArguments<S> a, AttentionParts<Accumulator<S>> runs) {
   using A = Accumulator<S>;
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   if (static_cast<int64_t>(blockIdx.x) >= *count) return;
   const HeavyRow row = heavy[blockIdx.x];
   const RowParts parts(row, heavy[blockIdx.x + 1]);

@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(T::kThreads, kFromEdgesBlocks<T, Score>)
   using A = typename T::A;
   constexpr int kBatch = T::kBatch, kVector = T::kVector;
   static_assert(kFromEdges<Score> && T::kChunks == 1);
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   const Place<T> place(a, min(a.heads, a.first_head + a.kept_heads));
   const char* const outputs = rows_at(a.d_o, place.read_feature);
   const char* const target = rows_at(a.target, place.read_feature);

@@ -1,9 +1,9 @@
 // GAT: the passes of forward.cuh and backward.cuh, with logits from one scalar per target and one per source.
 // Saved: lse and O. Recomputed: the logits.
 
-#include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/attention/cuda/strategies.h>
 #include <adjoint/kernels/attention/gat.h>
+#include <adjoint/kernels/cuda/launch.cuh>
 
 namespace adj::kernels::cuda {
 

@@ -164,18 +164,16 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-Entries entries_of(const CsrMatrix& a, const Tensor& row) {
-  return {row.data<int32_t>(), a.order ? a.order.data<int32_t>() : nullptr, a.csr.entries()};
-}
-
-LaunchShape warps_over(Device device, int64_t items) {
-  return {.device = device.index, .blocks = blocks_for(items * 32), .overlaps = true};
+/// `blocks` for each part of the features, with one thread per feature.
+LaunchShape over_features(Device device, int64_t blocks, int64_t width, int64_t depth = 1) {
+  const auto threads = static_cast<unsigned>(std::min<int64_t>(ceil_div(width, 32) * 32, kBlockThreads));
+  return overlapping(device.index, grid(blocks, ceil_div(width, threads), depth), threads);
 }
 
 template <class S, class Args>
 Tensor make_logits(const Args& args, const Tensor& row) {
   Tensor e = Tensor::empty({args.attr.size(0), args.heads()}, dtype_of<Accumulator<S>>(), args.device());
-  launch("gatv2", warps_over(args.device(), args.a.csr.entries() * args.heads()), logits_kernel<S>,
+  launch("gatv2", over(args.device().index, args.a.csr.entries() * args.heads() * 32), logits_kernel<S>,
          entries_of(args.a, row), args.a.csr.indices.template data<int32_t>(), messages_of<S>(args),
          e.mutable_data<Accumulator<S>>());
   return e;
@@ -217,13 +215,8 @@ void sum_message_gradients(const CsrMatrix& a, const Messages<S>& z, const Tenso
   SpmmArguments<S> arguments = spmm_arguments<S>(a, plan, nullptr, width);
   arguments.y = to.mutable_data<S>();
   arguments.partial = workspace.mutable_data<Accumulator<S>>();
-  const auto threads = static_cast<unsigned>(std::min<int64_t>(ceil_div(width, 32) * 32, kBlockThreads));
-  launch("gatv2_backward",
-         {.device = to.device().index,
-          .blocks = dim3(static_cast<unsigned>(plan.items), static_cast<unsigned>(ceil_div(width, threads))),
-          .threads = threads,
-          .overlaps = true},
-         row_gradients_kernel<S, kByTarget>, arguments, z, de.data<Accumulator<S>>());
+  launch("gatv2_backward", over_features(to.device(), plan.items, width), row_gradients_kernel<S, kByTarget>,
+         arguments, z, de.data<Accumulator<S>>());
   launch_merge<S>("gatv2_backward", to.device().index, plan, arguments);
 }
 
@@ -276,7 +269,7 @@ void backward_with_features(const Gatv2BackwardArgs& args) {
     cuda::linear_combination({.a = args.dr, .beta = 1.0, .b = by_logits, .y = args.dr});
   }
   if (args.dattr)
-    launch("gatv2_backward", warps_over(device, csr.entries()), attribute_gradients_kernel<S>, entries,
+    launch("gatv2_backward", over(device.index, csr.entries() * 32), attribute_gradients_kernel<S>, entries,
            source, z, de.data<A>(), args.dattr.mutable_data<A>());
   if (!args.datt && !args.dw) return;
   constexpr int64_t kBlocks = 256;
@@ -285,15 +278,9 @@ void backward_with_features(const Gatv2BackwardArgs& args) {
   Tensor dw, datt;
   if (args.dw) dw = Tensor::empty({blocks, features, width}, accumulator, device);
   if (args.datt) datt = Tensor::empty({blocks, width}, accumulator, device);
-  const auto threads = static_cast<unsigned>(std::min<int64_t>(ceil_div(width, 32) * 32, kBlockThreads));
-  launch("gatv2_backward",
-         {.device = device.index,
-          .blocks = dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(ceil_div(width, threads)),
-                         static_cast<unsigned>(ceil_div(features, kFeaturesAtOnce))),
-          .threads = threads,
-          .overlaps = true},
+  launch("gatv2_backward", over_features(device, blocks, width, ceil_div(features, kFeaturesAtOnce)),
          weight_gradients_kernel<S>, entries, source, entries_of_block, z, de.data<A>(),
-         dw ? dw.mutable_data<A>() : nullptr, datt ? datt.mutable_data<A>() : nullptr);
+         mutable_data_or_null<A>(dw), mutable_data_or_null<A>(datt));
   if (dw) sum_parts(dw, args.dw);
   if (datt) sum_parts(datt, args.datt);
 }

@@ -74,10 +74,9 @@ void dot_rows(const HeadDotArgs& args) {
     const int64_t blocks = std::max(std::min<int64_t>(ceil_div(products * kLanes, kBlockThreads), most),
                                     ceil_div(heads * kLanes, int64_t{kBlockThreads}));
     const int64_t step = blocks * (kBlockThreads / kLanes) / heads * heads;
-    launch("head_dot", {.device = device, .blocks = static_cast<unsigned>(blocks), .overlaps = true},
-           dot_kernel<S, kVector, kLanes>, products, step, heads, width, args.x.data<S>(), args.a.data<S>(),
-           args.a2 ? args.a2.data<S>() : nullptr, args.y.mutable_data<A>(),
-           args.y2 ? args.y2.mutable_data<A>() : nullptr);
+    launch("head_dot", overlapping(device, grid(blocks)), dot_kernel<S, kVector, kLanes>, products, step,
+           heads, width, args.x.data<S>(), args.a.data<S>(), data_or_null<S>(args.a2),
+           args.y.mutable_data<A>(), mutable_data_or_null<A>(args.y2));
   };
   const int64_t packs = ceil_div(width, kVector);
   if (packs <= 2) return run.template operator()<2>();
@@ -88,19 +87,20 @@ void dot_rows(const HeadDotArgs& args) {
 
 /// dx = dy a + dy2 a2, one thread per element.
 template <class S>
-__global__ void __launch_bounds__(kBlockThreads)
-    spread_kernel(int64_t n, int64_t heads, int64_t width, const S* a, const S* a2, const Accumulator<S>* dy,
-                  const Accumulator<S>* dy2, S* dx) {
-  using A = Accumulator<S>;
-  begin_overlapping();
-  const int64_t step = int64_t{gridDim.x} * kBlockThreads;
-  for (int64_t i = int64_t{blockIdx.x} * kBlockThreads + threadIdx.x; i < n; i += step) {
+struct Spread {
+  int64_t heads, width;
+  const S *a, *a2;
+  const Accumulator<S>*dy, *dy2;
+  S* dx;
+
+  __device__ void operator()(int64_t i) const {
+    using A = Accumulator<S>;
     const int64_t p = i / width, at = p % heads * width + i % width;
     A value = dy[p] * widen(a[at]);
     if (a2 != nullptr) value = fma(dy2[p], A(widen(a2[at])), value);
     dx[i] = narrow<S>(value);
   }
-}
+};
 
 /// Column sums Σ dy x, Σ dy2 x and Σ d_o, or the first of them. A pack of columns is within one head.
 template <class S, int kSums, int N>
@@ -146,7 +146,6 @@ template <class S>
 void vector_gradients(const HeadDotBackwardArgs& args) {
   using A = Accumulator<S>;
   const int64_t rows = args.x.size(0), heads = args.a.size(0), width = args.a.size(1);
-  const auto of = [](Tensor& to) { return to ? to.mutable_data<S>() : nullptr; };
   const auto sum = [&]<int kSums, int N>() {
     const VectorGradients<S, kSums, N> body{.x = args.x.data<S>(),
                                             .dy = args.dy.data<A>(),
@@ -154,9 +153,9 @@ void vector_gradients(const HeadDotBackwardArgs& args) {
                                             .d_o = kSums == 3 ? args.d_o.data<S>() : nullptr,
                                             .heads = heads,
                                             .width = width,
-                                            .da = of(args.da),
-                                            .da2 = of(args.da2),
-                                            .dbias = of(args.dbias)};
+                                            .da = mutable_data_or_null<S>(args.da),
+                                            .da2 = mutable_data_or_null<S>(args.da2),
+                                            .dbias = mutable_data_or_null<S>(args.dbias)};
     sum_over_rows<kSums, N>("head_dot_backward", args.device().index, rows, heads * width, body);
   };
   const bool aligned = aligned_to_16(args.x.raw_data(), args.d_o ? args.d_o.raw_data() : nullptr);
@@ -184,11 +183,9 @@ void head_dot_backward(const HeadDotBackwardArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using A = Accumulator<S>;
     if (args.dx)
-      launch("head_dot_backward",
-             {.device = args.device().index, .blocks = blocks_for(args.dx.numel()), .overlaps = true},
-             spread_kernel<S>, args.dx.numel(), args.a.size(0), args.a.size(1), args.a.data<S>(),
-             args.a2 ? args.a2.data<S>() : nullptr, args.dy.data<A>(),
-             args.dy2 ? args.dy2.data<A>() : nullptr, args.dx.mutable_data<S>());
+      for_each("head_dot_backward", args.device().index, args.dx.numel(),
+               Spread<S>{args.a.size(0), args.a.size(1), args.a.data<S>(), data_or_null<S>(args.a2),
+                         args.dy.data<A>(), data_or_null<A>(args.dy2), args.dx.mutable_data<S>()});
     if (args.da || args.da2) vector_gradients<S>(args);
   });
 }

@@ -60,16 +60,16 @@ __global__ void __launch_bounds__(kBlockThreads)
 }
 
 template <class S>
-__global__ void __launch_bounds__(kBlockThreads)
-    diagonal_blocks_kernel(int64_t n, int64_t features, int64_t pitch, int64_t width, const S* product,
-                           S* weight) {
-  begin_overlapping();
-  const int64_t step = int64_t{gridDim.x} * blockDim.x;
-  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += step) {
+struct DiagonalBlocks {
+  int64_t features, pitch, width;
+  const S* product;
+  S* weight;
+
+  __device__ void operator()(int64_t i) const {
     const int64_t e = i / pitch, column = i - e * pitch, head = column / width;
     weight[i] = product[(head * features + e) * pitch + column];
   }
-}
+};
 
 }  // namespace
 
@@ -91,10 +91,8 @@ void head_product(const HeadProductArgs& args) {
                            .accumulate = args.accumulate};
     const auto go = [&](auto kernel) {
       launch("head_product",
-             {.device = args.x.device().index,
-              .blocks = static_cast<unsigned>(ceil_div(p.groups * out, int64_t{kBlockThreads})),
-              .threads = kBlockThreads,
-              .overlaps = true},
+             overlapping(args.x.device().index, grid(ceil_div(p.groups * out, int64_t{kBlockThreads})),
+                         kBlockThreads),
              kernel, p);
     };
     if (p.terms % kWidest == 0 && aligned_to_16(p.x, p.weight))
@@ -105,12 +103,11 @@ void head_product(const HeadProductArgs& args) {
 }
 
 void diagonal_blocks(const DiagonalBlocksArgs& args) {
-  const int64_t n = args.weight.numel();
+  const int64_t pitch = args.weight.size(1);
   dispatch_features(args.weight.dtype(), [&]<class S>() {
-    launch("diagonal_blocks",
-           {.device = args.weight.device().index, .blocks = blocks_for(n), .overlaps = true},
-           diagonal_blocks_kernel<S>, n, args.weight.size(0), args.weight.size(1),
-           args.weight.size(1) / args.heads, args.product.data<S>(), args.weight.mutable_data<S>());
+    for_each("diagonal_blocks", args.weight.device().index, args.weight.numel(),
+             DiagonalBlocks<S>{args.weight.size(0), pitch, pitch / args.heads, args.product.data<S>(),
+                               args.weight.mutable_data<S>()});
   });
 }
 

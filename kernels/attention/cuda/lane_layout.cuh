@@ -332,7 +332,7 @@ __device__ __forceinline__ void scatter(To* to, const Place<T>& place, const Wid
     if constexpr (sizeof(pack) <= 16)
       stream_pack<To, T::kVector>(reinterpret_cast<const char*>(at), pack);
     else  // partial sums of bfloat16 data, read again soon
-      adj::cuda::store(at, pack);
+      store(at, pack);
   }
 }
 

@@ -47,7 +47,7 @@ struct BackwardSizes {
 /// heads are aligned to 16 bytes and a multiple of them long.
 template <class S, class Sizes, class F>
 void with_layout(int64_t width, bool wide_reads, const Csr& csr, F&& f) {
-  constexpr int kWide = adj::cuda::kVectorWidth<S>;
+  constexpr int kWide = kVectorWidth<S>;
   ADJ_CHECK(width <= kWidestHead, "attention: heads of {} features, expected {} at most on a GPU", width,
             kWidestHead);
   const auto run = [&]<int kVector, int kLanes, int kChunks, int kBatch, int kThreads = 256>() {
@@ -83,17 +83,7 @@ void with_layout(int64_t width, bool wide_reads, const Csr& csr, F&& f) {
 /// Whether rows of heads can be read 16 bytes at a time.
 template <class S, class... Pointers>
 bool wide_reads(int64_t width, const Pointers*... pointers) {
-  return width % adj::cuda::kVectorWidth<S> == 0 && adj::cuda::aligned_to_16(pointers...);
-}
-
-inline const int32_t* order_of(const CsrMatrix& a) { return a.order ? a.order.data<int32_t>() : nullptr; }
-template <class A>
-const A* data_or_null(const Tensor& tensor) {
-  return tensor ? tensor.data<A>() : nullptr;
-}
-template <class A>
-A* mutable_data_or_null(Tensor& tensor) {
-  return tensor ? tensor.mutable_data<A>() : nullptr;
+  return width % kVectorWidth<S> == 0 && aligned_to_16(pointers...);
 }
 
 /// Bytes of a row's slab, for a whole warp.
@@ -104,7 +94,7 @@ inline constexpr int64_t kSlabBytes = 512;
 template <class S, class F>
 void with_slab(bool wide_reads, int64_t features, const Csr& csr, F&& f) {
   if constexpr (sizeof(S) < 8) {
-    constexpr int kWide = adj::cuda::kVectorWidth<S>;
+    constexpr int kWide = kVectorWidth<S>;
     const auto run = [&]<int kLanes>() {
       if (csr.entries() >= kLongRow * csr.rows)
         return f.template operator()<LaneLayout<S, kWide, kLanes, 1, 2, 256>>();
@@ -133,15 +123,6 @@ void set_heads(AttentionArguments<S>& a, int64_t heads, int64_t width, const Att
   a.kept_scale = static_cast<Accumulator<S>>(dropout.rule.scale);
 }
 
-template <class S>
-void set_structure(AttentionArguments<S>& a, const CsrMatrix& matrix, const SpmmPlan& plan) {
-  a.starts = plan.item_starts();
-  a.items = static_cast<int>(plan.items);
-  a.offsets = matrix.csr.offsets.template data<int64_t>();
-  a.indices = matrix.csr.indices.template data<int32_t>();
-  a.order = order_of(matrix);
-}
-
 /// Approximate number of lane groups per row: a group reads 512 bytes of it.
 template <class S>
 int64_t launches_of(const AttentionArguments<S>& a) {
@@ -164,7 +145,7 @@ template <class S>
 int entries_ahead(const Csr& csr, const AttentionArguments<S>& a) {
   const int64_t heads = csr.cols * std::min(a.side, a.heads) * a.width * static_cast<int64_t>(sizeof(S));
   const bool is_short = csr.entries() < 32 * csr.rows;
-  return is_short && 2 * heads > adj::cuda::properties(csr.device().index).l2_bytes ? 6 : 0;
+  return is_short && 2 * heads > properties(csr.device().index).l2_bytes ? 6 : 0;
 }
 
 /// Logs the layout of the passes over `csr`, and `more` about them.
@@ -200,8 +181,9 @@ void run_forward(const char* name, const CsrMatrix& matrix, ForwardArguments<S> 
   const int64_t width = int64_t{a.heads} * a.width, with_stats = width + 2 * int64_t{a.heads};
   if (csr.rows == 0 || width == 0) return;
   const SpmmPlan plan = spmm_plan(csr, with_stats * static_cast<int64_t>(sizeof(A)), launches_of(a));
-  set_structure(a, matrix, plan);
-  const DType dtype = sizeof(A) == 8 ? DType::f64 : DType::f32;
+  set_structure(a, matrix.csr, plan);
+  a.order = data_or_null<int32_t>(matrix.order);
+  constexpr DType dtype = dtype_of<A>();
   Tensor partial = Tensor::empty({plan.slots, width}, dtype, device),
          stats = Tensor::empty({plan.slots, 2 * a.heads}, dtype, device);
   a.partial = partial.mutable_data<A>();
@@ -220,10 +202,7 @@ void run_forward(const char* name, const CsrMatrix& matrix, ForwardArguments<S> 
           if (a.c != nullptr || a.logits != nullptr) kernel = attention_forward<T, Score, true, true>;
       }
     }
-    adj::cuda::launch(
-        name,
-        {.device = device.index, .blocks = grid_of<T>(a.items, a), .threads = T::kThreads, .overlaps = true},
-        kernel, a);
+    launch(name, overlapping(device.index, grid_of<T>(a.items, a), T::kThreads), kernel, a);
   });
   if (plan.heavy_rows == 0) return;
   const auto slabs = static_cast<unsigned>(ceil_div(width, 32));
@@ -231,19 +210,10 @@ void run_forward(const char* name, const CsrMatrix& matrix, ForwardArguments<S> 
          run_stats = Tensor::empty({plan.runs, 2 * a.heads}, dtype, device);
   const AttentionParts<A> slots{a.partial, a.partial_stats},
       runs{run_sums.mutable_data<A>(), run_stats.mutable_data<A>()};
-  adj::cuda::launch(name,
-                    {.device = device.index,
-                     .blocks = dim3(static_cast<unsigned>(plan.runs), slabs),
-                     .threads = 32 * kMergeWarps,
-                     .overlaps = true},
-                    merge_attention_runs<Score, A>, plan.slot_run_list(), plan.slot_run_count(), a.heads,
-                    a.width, slots, runs);
-  adj::cuda::launch(name,
-                    {.device = device.index,
-                     .blocks = dim3(static_cast<unsigned>(plan.heavy_rows), slabs),
-                     .threads = 32 * kMergeWarps,
-                     .overlaps = true},
-                    merge_attention<S, Score>, plan.heavy_row_list(), plan.heavy_row_count(), a, runs);
+  launch(name, merge_shape(device.index, plan.runs, slabs), merge_attention_runs<Score, A>,
+         plan.slot_run_list(), plan.slot_run_count(), a.heads, a.width, slots, runs);
+  launch(name, merge_shape(device.index, plan.heavy_rows, slabs), merge_attention<S, Score>,
+         plan.heavy_row_list(), plan.heavy_row_count(), a, runs);
 }
 
 /// Merge of the rows split by the plan into `to` [rows, width] from their `partial` sums; nothing if it is
@@ -281,7 +251,7 @@ struct AttentionGradientParts {
 
  private:
   static __device__ void add_pack(const A* from, double (&sum)[1][N]) {
-    const Pack<A, N> part = adj::cuda::load<N>(from);
+    const Pack<A, N> part = load<N>(from);
 #pragma unroll
     for (int k = 0; k < N; ++k) sum[0][k] += static_cast<double>(part[k]);
   }
@@ -292,7 +262,7 @@ void sum_attention_gradient(const char* name, const Tensor& parts, int64_t targe
   using A = Accumulator<S>;
   const int64_t width = parts.size(1);
   const A* const from = parts.data<A>();
-  dispatch_pack<A>(width, adj::cuda::aligned_to_16(from), [&]<int N>() {
+  dispatch_pack<A>(width, aligned_to_16(from), [&]<int N>() {
     sum_over_rows<1, N>(
         name, parts.device().index, kBlocksWithSums, width,
         AttentionGradientParts<S, N>{from, from + target_blocks * width, target_blocks,
@@ -332,15 +302,15 @@ class BackwardWalk {
 
   void launch(void (*kernel)(BackwardArguments<S>), dim3 blocks, int threads, BackwardArguments<S> a) {
     if (plan_.items == 0 || blocks.y == 0) return;
-    set_structure(a, matrix_, plan_);
+    set_structure(a, matrix_.csr, plan_);
+    a.order = data_or_null<int32_t>(matrix_.order);
     a.d_row = gradients_.row;
     a.d_value = gradients_.value;
     a.d_term = gradients_.term;
     a.partial = mutable_data_or_null<A>(row_);
     a.partial_value = mutable_data_or_null<A>(value_);
     a.partial_term = mutable_data_or_null<A>(term_);
-    adj::cuda::launch(
-        name_, {.device = device().index, .blocks = blocks, .threads = threads, .overlaps = true}, kernel, a);
+    adj::cuda::launch(name_, overlapping(device().index, blocks, threads), kernel, a);
   }
   /// Called after all heads.
   void merge(const BackwardArguments<S>& a) {

@@ -11,10 +11,10 @@
 // with tiles, O or the gradient read and written once more, O and dO once more for Δ, and float32 features
 // read twice and written at half size.
 
-#include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/attention/cuda/rest.h>
 #include <adjoint/kernels/attention/cuda/strategies.h>
 #include <adjoint/kernels/cuda/float16.cuh>
+#include <adjoint/kernels/cuda/launch.cuh>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 
 #include <array>
@@ -22,11 +22,6 @@
 namespace adj::kernels::cuda {
 
 namespace {
-
-using adj::cuda::begin_overlapping;
-using adj::cuda::launch;
-using adj::cuda::LaunchShape;
-using adj::cuda::Pack;
 
 constexpr float kLog2E = 1.4426950408889634f;
 constexpr int kPack = 8;  // features per thread
@@ -89,7 +84,7 @@ struct Rows {
     Pack<float, kPack> features;
     const S* const from = at(p, heads);
     if (wide) {
-      const auto pack = adj::cuda::load<kPack>(from);
+      const auto pack = load<kPack>(from);
 #pragma unroll
       for (int v = 0; v < kPack; ++v) features[v] = widen(pack[v]);
     } else {
@@ -104,7 +99,7 @@ struct Rows {
 #pragma unroll
     for (int v = 0; v < kPack; ++v) pack[v] = narrow<S>(features[v]);
     if (wide) {
-      adj::cuda::store(to, pack);
+      store(to, pack);
     } else {
 #pragma unroll
       for (int v = 0; v < kPack; ++v)
@@ -285,7 +280,7 @@ class TilePasses {
         operands_(operands),
         heads_(operands.heads),
         pitch_(operands.v.pitch),
-        shares_(tile_shares(tiles, 1, adj::cuda::properties(tiles.device().index).multiprocessors)) {
+        shares_(tile_shares(tiles, 1, properties(tiles.device().index).multiprocessors)) {
     shares_.slabs = static_cast<int>(heads_);
     const int64_t parts = shares_.blocks == 0 ? 0 : tiles.num_windows() + shares_.blocks;
     parts_ = Tensor::empty({parts, RowTiles::kRows, heads_ * pitch_}, DType::f32, tiles.device());
@@ -311,10 +306,7 @@ class TilePasses {
   }
   int64_t threads() const { return tiles_.rows * heads_ * (pitch_ / kPack); }
   LaunchShape shape(int64_t threads) const {
-    return {.device = tiles_.device().index,
-            .blocks = static_cast<unsigned>(ceil_div(threads, kThreads)),
-            .threads = kThreads,
-            .overlaps = true};
+    return overlapping(tiles_.device().index, grid(ceil_div(threads, kThreads)), kThreads);
   }
   /// Buffer for the rest's part of y: y itself if its rows are as long as those of operands.
   Tensor rest_of(const Tensor& y) const {
@@ -327,7 +319,7 @@ class TilePasses {
             Tensor& lse) const {
     launch("attention_over_tiles", shape(threads()), join_outputs<S>, threads(), parts(),
            rest_rows<S>(rest_o, o, {operands_.v.scale()}), rows<S>(o), whole.offsets.data<int64_t>(),
-           tiles_.rest.offsets.data<int64_t>(), rest_lse.data<float>(), bias ? bias.data<S>() : nullptr,
+           tiles_.rest.offsets.data<int64_t>(), rest_lse.data<float>(), data_or_null<S>(bias),
            lse.mutable_data<float>());
   }
   /// After any other pass: y = its result plus the rest, times the operands' `scales`.
@@ -346,8 +338,7 @@ class TilePasses {
   template <class S>
   Rows<S> rows(Tensor& x) const {
     const int64_t width = x.size(1) / heads_;
-    return {x.mutable_data<S>(), static_cast<int>(width),
-            width % kPack == 0 && adj::cuda::aligned_to_16(x.raw_data())};
+    return {x.mutable_data<S>(), static_cast<int>(width), width % kPack == 0 && aligned_to_16(x.raw_data())};
   }
   template <class S>
   RestRows<S> rest_rows(Tensor& rest, const Tensor& y, const std::array<const float*, 3>& scales) const {
@@ -378,42 +369,59 @@ Tensor find_deltas(const Args& args, const Tensor& bias, TilePasses& passes, Att
   Tensor rest = x.d_o.scale() != nullptr ? Tensor::empty_like(args.delta) : args.delta;
   launch("attention_over_tiles", passes.shape(terms * 32), find_delta<S>, terms, static_cast<int>(x.heads),
          static_cast<int>(args.d_o.size(1) / x.heads), args.d_o.template data<S>(), args.o.template data<S>(),
-         bias ? bias.data<S>() : nullptr, x.d_o.scale(), x.v.scale(),
-         args.delta.template mutable_data<float>(), rest.mutable_data<float>());
+         data_or_null<S>(bias), x.d_o.scale(), x.v.scale(), args.delta.template mutable_data<float>(),
+         rest.mutable_data<float>());
   x.terms = tile_attention_terms(passes.attention(TilePass::target_gradient), args.lse, args.delta);
   return rest;
 }
 
-template <class S>
-void forward(const DotAttentionArgs& args) {
+template <class S, class Score, class Args>
+void forward(const char* name, const Args& args, const AttentionOperands& x, const Tensor& bias = {}) {
   const RowTiles& tiles = *args.tiles;
-  const AttentionOperands x{.score = TileScore::dot,
-                            .heads = args.heads,
-                            .scale = args.scale,
-                            .q = operands_of(args.q, args.heads),
-                            .k = operands_of(args.k, args.heads),
-                            .v = operands_of(args.v, args.heads)};
   TilePasses passes(tiles, x);
   Tensor rest_o = passes.rest_of(args.o), rest_lse = Tensor::empty_like(args.lse);
-  run_dot_rest<OperandOf<S>>(tiles.rest, x, rest_o, rest_lse);
+  run_rest<OperandOf<S>, Score>(name, tiles.rest, x, rest_o, rest_lse);
   passes.run(TilePass::forward);
-  passes.join<S>(args.a.csr, rest_o, rest_lse, {}, args.o, args.lse);
+  passes.join<S>(args.a.csr, rest_o, rest_lse, bias, args.o, args.lse);
+}
+
+template <class Args>
+AttentionOperands dot_operands(const Args& args) {
+  return {.score = TileScore::dot,
+          .heads = args.heads,
+          .scale = args.scale,
+          .q = operands_of(args.q, args.heads),
+          .k = operands_of(args.k, args.heads),
+          .v = operands_of(args.v, args.heads)};
+}
+template <class Args>
+AttentionOperands gat_operands(const Args& args) {
+  return {.score = TileScore::sum,
+          .heads = args.heads(),
+          .v = operands_of(args.x, args.heads()),
+          .l = args.l.template data<float>(),
+          .r = args.r.template data<float>(),
+          .slope = args.slope};
+}
+
+template <class S>
+void forward(const DotAttentionArgs& args) {
+  forward<S, DotScore>("dot_attention", args, dot_operands(args));
+}
+template <class S>
+void forward(const GatArgs& args) {
+  forward<S, GatScore>("gat", args, gat_operands(args), args.bias);
 }
 
 template <class S>
 void backward(const DotAttentionBackwardArgs& args) {
-  AttentionOperands x{.score = TileScore::dot,
-                      .heads = args.heads,
-                      .scale = args.scale,
-                      .q = operands_of(args.q, args.heads),
-                      .k = operands_of(args.k, args.heads),
-                      .v = operands_of(args.v, args.heads),
-                      .d_o = operands_of(args.d_o, args.heads)};
+  AttentionOperands x = dot_operands(args);
+  x.d_o = operands_of(args.d_o, args.heads);
   TilePasses by_target(*args.tiles, x), by_source(*args.tiles_at, x);
   Tensor rest_delta = find_deltas<S>(args, {}, by_target, x);
   Tensor dq = by_target.rest_of(args.dq), dk = by_source.rest_of(args.dk), dv = by_source.rest_of(args.dv);
-  run_dot_rest_backward<OperandOf<S>>(args.tiles->rest, args.tiles_at->rest, x, args.lse, rest_delta, dq, dk,
-                                      dv);
+  run_rest_backward<OperandOf<S>, DotScore>("dot_attention_backward", args.tiles->rest, args.tiles_at->rest,
+                                            x, args.lse, rest_delta, {.row = dq}, {.row = dk, .value = dv});
   const float *const d_o = x.d_o.scale(), *const v = x.v.scale();
   if (args.dq) {
     by_target.run(TilePass::target_gradient);
@@ -430,39 +438,18 @@ void backward(const DotAttentionBackwardArgs& args) {
 }
 
 template <class S>
-void forward(const GatArgs& args) {
-  const RowTiles& tiles = *args.tiles;
-  const AttentionOperands x{.score = TileScore::sum,
-                            .heads = args.heads(),
-                            .v = operands_of(args.x, args.heads()),
-                            .l = args.l.data<float>(),
-                            .r = args.r.data<float>(),
-                            .slope = args.slope};
-  TilePasses passes(tiles, x);
-  Tensor rest_o = passes.rest_of(args.o), rest_lse = Tensor::empty_like(args.lse);
-  run_gat_rest<OperandOf<S>>(tiles.rest, x, rest_o, rest_lse);
-  passes.run(TilePass::forward);
-  passes.join<S>(args.a.csr, rest_o, rest_lse, args.bias, args.o, args.lse);
-}
-
-template <class S>
 void backward(const GatBackwardArgs& args) {
   const auto or_scratch = [](const Tensor& wanted, const Tensor& like) {
     return wanted ? wanted : Tensor::empty_like(like);
   };
   Tensor dl = or_scratch(args.dl, args.l), dr = or_scratch(args.dr, args.r);
-  AttentionOperands x{.score = TileScore::sum,
-                      .heads = args.heads(),
-                      .v = operands_of(args.x, args.heads()),
-                      .d_o = operands_of(args.d_o, args.heads()),
-                      .l = args.l.data<float>(),
-                      .r = args.r.data<float>(),
-                      .slope = args.slope};
+  AttentionOperands x = gat_operands(args);
+  x.d_o = operands_of(args.d_o, args.heads());
   TilePasses by_target(*args.tiles, x), by_source(*args.tiles_at, x);
   Tensor rest_delta = find_deltas<S>(args, args.bias, by_target, x);
   Tensor dx = by_source.rest_of(args.dx);
-  run_gat_rest_backward<OperandOf<S>>(args.tiles->rest, args.tiles_at->rest, x, args.lse, rest_delta, dl, dr,
-                                      dx);
+  run_rest_backward<OperandOf<S>, GatScore>("gat_backward", args.tiles->rest, args.tiles_at->rest, x,
+                                            args.lse, rest_delta, {.term = dl}, {.row = dx, .term = dr});
   by_target.run(TilePass::target_gradient);
   by_target.add_stats_to(dl);
   by_source.run(TilePass::source_gradient);

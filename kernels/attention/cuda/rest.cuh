@@ -35,10 +35,18 @@ void run_rest(const char* name, const Csr& rest, const AttentionOperands& x, Ten
   run_forward<S, Score>(name, {rest, {}, {}}, a, wide_reads<S>(a.width, a.target, a.source, a.value, a.o));
 }
 
+template <class S>
+RowGradients<S> pointers_of(RestGradients& to) {
+  using R = Result<S>;
+  return {mutable_data_or_null<R>(to.row), mutable_data_or_null<R>(to.value),
+          mutable_data_or_null<float>(to.term)};
+}
+
 template <class S, class Score>
 void run_rest_backward(const char* name, const Csr& rest, const Csr& rest_at, const AttentionOperands& x,
-                       const Tensor& lse, Tensor& delta, const RowGradients<S>& by_target,
-                       const RowGradients<S>& by_source) {
+                       const Tensor& lse, Tensor& delta, RestGradients target_rows,
+                       RestGradients source_rows) {
+  const RowGradients<S> by_target = pointers_of<S>(target_rows), by_source = pointers_of<S>(source_rows);
   BackwardArguments<S> a{};
   set_rest(a, x);
   a.d_o = operands_of<S>(x.d_o);
@@ -49,30 +57,6 @@ void run_rest_backward(const char* name, const Csr& rest, const Csr& rest_at, co
   Tensor none;
   run_backward<S, Score>(name, {rest, {}, {}}, {rest_at, {}, {}}, a, wide, by_target, by_source, none,
                          AttentionGradient::recomputed);
-}
-
-template <class S>
-void run_dot_rest(const Csr& rest, const AttentionOperands& x, Tensor& o, Tensor& lse) {
-  run_rest<S, DotScore>("dot_attention", rest, x, o, lse);
-}
-template <class S>
-void run_gat_rest(const Csr& rest, const AttentionOperands& x, Tensor& o, Tensor& lse) {
-  run_rest<S, GatScore>("gat", rest, x, o, lse);
-}
-template <class S>
-void run_dot_rest_backward(const Csr& rest, const Csr& rest_at, const AttentionOperands& x, const Tensor& lse,
-                           Tensor& delta, Tensor& dq, Tensor& dk, Tensor& dv) {
-  using R = Result<S>;
-  run_rest_backward<S, DotScore>("dot_attention_backward", rest, rest_at, x, lse, delta,
-                                 {.row = mutable_data_or_null<R>(dq)},
-                                 {.row = mutable_data_or_null<R>(dk), .value = mutable_data_or_null<R>(dv)});
-}
-template <class S>
-void run_gat_rest_backward(const Csr& rest, const Csr& rest_at, const AttentionOperands& x, const Tensor& lse,
-                           Tensor& delta, Tensor& dl, Tensor& dr, Tensor& dx) {
-  run_rest_backward<S, GatScore>(
-      "gat_backward", rest, rest_at, x, lse, delta, {.term = mutable_data_or_null<float>(dl)},
-      {.row = mutable_data_or_null<Result<S>>(dx), .term = mutable_data_or_null<float>(dr)});
 }
 
 }  // namespace adj::kernels::cuda

@@ -13,7 +13,7 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
   using S = typename T::S;
   using A = typename T::A;
   constexpr int kBatch = T::kBatch, kOwned = T::kOwned, kChunks = T::kChunks, kVector = T::kVector;
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   const Place<T> place(a);
   const int feature = place.feature, read = place.read_feature;
   const bool drops = a.dropout.threshold != 0;

@@ -1,9 +1,9 @@
 // One warp per row sets its entries' bits by atomic OR, deterministic in any order. Bytes: the planes, which
 // are cleared first, and the structure.
 
-#include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/bits/adjacency_bits.h>
 #include <adjoint/kernels/bits/cuda/bit_pack.h>
+#include <adjoint/kernels/cuda/launch.cuh>
 
 namespace adj::kernels::cuda {
 
@@ -14,7 +14,7 @@ constexpr int kThreads = 256;
 __global__ void __launch_bounds__(kThreads)
     set_bits(const int64_t* offsets, const int32_t* indices, int64_t rows, int64_t step_bytes,
              uint8_t* planes, int32_t* sums, int32_t* repeats) {
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   const int64_t row = (int64_t{blockIdx.x} * kThreads + threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   if (row >= rows) return;
@@ -39,14 +39,10 @@ void adjacency_bits(const AdjacencyBitsArgs& args) {
   clear_bits(args.to, true);
   args.repeats.zero_();
   if (a.rows == 0) return;
-  adj::cuda::launch("adjacency_bits",
-                    {.device = args.device().index,
-                     .blocks = adj::cuda::blocks_for(a.rows * 32),
-                     .threads = kThreads,
-                     .overlaps = true},
-                    set_bits, a.offsets.data<int64_t>(), a.indices.data<int32_t>(), a.rows,
-                    args.to.step_bytes(), args.to.planes.mutable_data<uint8_t>(),
-                    args.to.sums.mutable_data<int32_t>(), args.repeats.mutable_data<int32_t>());
+  launch("adjacency_bits", overlapping(args.device().index, blocks_for(a.rows * 32), kThreads), set_bits,
+         a.offsets.data<int64_t>(), a.indices.data<int32_t>(), a.rows, args.to.step_bytes(),
+         args.to.planes.mutable_data<uint8_t>(), args.to.sums.mutable_data<int32_t>(),
+         args.repeats.mutable_data<int32_t>());
 }
 
 }  // namespace adj::kernels::cuda

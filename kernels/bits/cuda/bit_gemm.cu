@@ -1,9 +1,9 @@
 // Products of bit tensors: by Hopper's tensor cores (bit_product.sm_90a.cu), on other GPUs by popcount, one
 // thread per number.
 
-#include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/bits/cuda/bit_pack.h>
 #include <adjoint/kernels/bits/cuda/bit_product.h>
+#include <adjoint/kernels/cuda/launch.cuh>
 
 namespace adj::kernels::cuda {
 
@@ -14,7 +14,7 @@ constexpr int kTile = 16;
 template <class Y>
 __global__ void __launch_bounds__(kTile* kTile)
     count_bits(BitOperand a, BitOperand b, const float* bias, bool bytes, int64_t inner, int steps, Y* y) {
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   const int row = static_cast<int>(blockIdx.x * kTile + threadIdx.x / kTile),
             column = static_cast<int>(blockIdx.y * kTile + threadIdx.x % kTile);
   if (row >= a.outer || column >= b.outer) return;
@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(kTile* kTile)
 /// One warp per row and 1024 columns of sums [M,N].
 __global__ void __launch_bounds__(256)
     requantize(const int32_t* sums, BitOperand a, BitOperand b, BitResult to, float inner) {
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int row = static_cast<int>(blockIdx.x * 8 + threadIdx.x / 32);
   if (row >= a.outer) return;
@@ -75,14 +75,12 @@ __global__ void __launch_bounds__(256)
 
 template <class Y>
 void run(const BitGemmArgs& args) {
-  adj::cuda::launch("bit_gemm",
-                    {.device = args.device().index,
-                     .blocks = dim3(static_cast<unsigned>(ceil_div(args.a.outer, int64_t{kTile})),
-                                    static_cast<unsigned>(ceil_div(args.b.outer, int64_t{kTile}))),
-                     .threads = kTile * kTile,
-                     .overlaps = true},
-                    count_bits<Y>, BitOperand(args.a), BitOperand(args.b), BitResult::numbers_of(args.bias),
-                    args.a.bytes, args.a.inner, static_cast<int>(args.a.steps()), args.y.mutable_data<Y>());
+  launch("bit_gemm",
+         overlapping(args.device().index,
+                     grid(ceil_div(args.a.outer, int64_t{kTile}), ceil_div(args.b.outer, int64_t{kTile})),
+                     kTile * kTile),
+         count_bits<Y>, BitOperand(args.a), BitOperand(args.b), BitResult::numbers_of(args.bias),
+         args.a.bytes, args.a.inner, static_cast<int>(args.a.steps()), args.y.mutable_data<Y>());
 }
 
 void requantized_product(const BitTensor& a, const BitTensor& b, const BitResult& result,
@@ -91,14 +89,10 @@ void requantized_product(const BitTensor& a, const BitTensor& b, const BitResult
   if (has_bit_products(device)) return bit_product(a, b, steps, share_steps, result);
   Tensor sums = Tensor::empty({a.outer, b.outer}, DType::i32, device);
   run<int32_t>({.a = a, .b = b, .y = sums});
-  adj::cuda::launch("bit_gemm",
-                    {.device = device.index,
-                     .blocks = dim3(static_cast<unsigned>(ceil_div(a.outer, int64_t{8})),
-                                    static_cast<unsigned>(ceil_div(b.outer, int64_t{1024}))),
-                     .threads = 256,
-                     .overlaps = true},
-                    requantize, sums.data<int32_t>(), BitOperand(a), BitOperand(b), result,
-                    static_cast<float>(a.inner));
+  launch(
+      "bit_gemm",
+      overlapping(device.index, grid(ceil_div(a.outer, int64_t{8}), ceil_div(b.outer, int64_t{1024})), 256),
+      requantize, sums.data<int32_t>(), BitOperand(a), BitOperand(b), result, static_cast<float>(a.inner));
 }
 
 }  // namespace

@@ -7,14 +7,13 @@
 #include <adjoint/core/cuda/beside.cuh>
 #include <adjoint/kernels/bits/bit_operands.h>
 #include <adjoint/kernels/bits/cuda/bit_pack.h>
+#include <adjoint/kernels/cuda/launch.cuh>
 
 #include <algorithm>
 
 namespace adj::kernels::cuda {
 
 namespace {
-
-using adj::cuda::launch;
 
 constexpr int kThreads = 256, kWarps = kThreads / 32, kWords = BitTensor::kStepBits / 32;
 constexpr unsigned kAllLanes = 0xffffffffu;
@@ -49,7 +48,7 @@ __device__ __forceinline__ void vote(const Packed& to, int q, int word, int lane
 
 __global__ void __launch_bounds__(kThreads)
     clear(uint4* planes, int64_t words, int32_t* sums, int64_t outer) {
-  adj::cuda::begin_leading();
+  begin_leading();
   const int64_t at = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (at < words) planes[at] = uint4{};
   if (at < outer) sums[at] = 0;
@@ -57,7 +56,7 @@ __global__ void __launch_bounds__(kThreads)
 
 /// x [outer, inner]: one warp per row and step.
 __global__ void __launch_bounds__(kThreads) pack_rows(const float* x, Packed to) {
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int64_t row = int64_t{blockIdx.x} * kWarps + threadIdx.x / 32, step = blockIdx.y;
   if (row >= to.padded_rows) return;
@@ -87,7 +86,7 @@ __global__ void __launch_bounds__(kThreads) pack_rows(const float* x, Packed to)
 
 /// x [inner, outer]: one block per steps of 32 columns.
 __global__ void __launch_bounds__(kThreads) pack_columns(const float* x, Packed to) {
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   constexpr int kColumns = 32 / kWarps;  // per warp
   __shared__ float tile[32][33];
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
@@ -126,52 +125,36 @@ __global__ void __launch_bounds__(kThreads) pack_columns(const float* x, Packed 
   }
 }
 
-__global__ void __launch_bounds__(kThreads)
-    unpack(BitOperand from, int64_t inner, int64_t outer_stride, int64_t inner_stride, bool rows, float* x) {
-  adj::cuda::begin_overlapping();
-  const int64_t at = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (at >= inner * from.outer) return;
-  const int64_t o = rows ? at / inner : at % from.outer, k = rows ? at % inner : at / from.outer;
-  const int q = from.integer(bit_place(from.step_bytes, o, k), k);
-  x[o * outer_stride + k * inner_stride] = from.scale.at(o) * (static_cast<float>(q) - from.zero.at(o));
-}
-
-/// One thread per 16 numbers of a row: 16 bytes.
-__global__ void __launch_bounds__(kThreads)
-    expand(BitOperand from, int64_t padded_rows, int64_t chunks, uint4* to) {
-  adj::cuda::begin_overlapping();
-  const int64_t at = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (at >= chunks * padded_rows) return;
-  const int64_t chunk = at % 8, row = at / 8 % padded_rows, step = at / 8 / padded_rows;
-  const int64_t place = bit_place(from.step_bytes, row, step * 128 + chunk * 16);
-  uint32_t words[4] = {};
-  for (int p = 0; p < from.bits; ++p) {
-    const uint32_t bits = *reinterpret_cast<const uint16_t*>(from.planes + p * from.plane_bytes + place);
-#pragma unroll
-    for (int w = 0; w < 4; ++w) {
-      // Spreads four bits to the lowest bits of four bytes.
-      const uint32_t four = (bits >> (w * 4) & 15u) * 0x00204081u & 0x01010101u;
-      words[w] |= four << p;
-    }
-  }
-  to[(step * padded_rows + row) * 8 + (chunk ^ (row % 8))] = {words[0], words[1], words[2], words[3]};
-}
-
 }  // namespace
 
 void clear_bits(BitTensor& to, bool planes) {
   const int64_t words = planes ? to.planes.numel() / 16 : 0, n = std::max(words, to.outer);
-  launch("bit_tensor", {.device = to.device().index, .blocks = adj::cuda::blocks_for(n), .overlaps = true},
-         clear, planes ? static_cast<uint4*>(to.planes.raw_mutable_data()) : nullptr, words,
+  launch("bit_tensor", over(to.device().index, n), clear,
+         planes ? static_cast<uint4*>(to.planes.raw_mutable_data()) : nullptr, words,
          to.sums.mutable_data<int32_t>(), to.outer);
 }
 
 void expand_bits(const ExpandBitsArgs& args) {
   const int64_t chunks = args.to.steps() * 8, rows = args.to.padded_rows();
   if (chunks * rows == 0) return;
-  launch("expand_bits",
-         {.device = args.device().index, .blocks = adj::cuda::blocks_for(chunks * rows), .overlaps = true},
-         expand, BitOperand(args.from), rows, chunks, static_cast<uint4*>(args.to.planes.raw_mutable_data()));
+  const BitOperand from(args.from);
+  auto* to = static_cast<uint4*>(args.to.planes.raw_mutable_data());
+  // One thread per 16 numbers of a row: 16 bytes.
+  for_each("expand_bits", args.device().index, chunks * rows, [=] __device__(int64_t at) {
+    const int64_t chunk = at % 8, row = at / 8 % rows, step = at / 8 / rows;
+    const int64_t place = bit_place(from.step_bytes, row, step * 128 + chunk * 16);
+    uint32_t words[4] = {};
+    for (int p = 0; p < from.bits; ++p) {
+      const uint32_t bits = *reinterpret_cast<const uint16_t*>(from.planes + p * from.plane_bytes + place);
+#pragma unroll
+      for (int w = 0; w < 4; ++w) {
+        // Spreads four bits to the lowest bits of four bytes.
+        const uint32_t four = (bits >> (w * 4) & 15u) * 0x00204081u & 0x01010101u;
+        words[w] |= four << p;
+      }
+    }
+    to[(step * rows + row) * 8 + (chunk ^ (row % 8))] = {words[0], words[1], words[2], words[3]};
+  });
 }
 
 void pack_bits(const PackBitsArgs& args) {
@@ -191,21 +174,21 @@ void pack_bits(const PackBitsArgs& args) {
                       .sums = to.sums.mutable_data<int32_t>()};
   const bool rows = args.along == PackedAlong::rows;
   launch("pack_bits",
-         {.device = device,
-          .blocks = dim3(static_cast<unsigned>(ceil_div(to.padded_rows(), int64_t{rows ? kWarps : 32})),
-                         static_cast<unsigned>(to.steps())),
-          .threads = kThreads,
-          .overlaps = true},
+         overlapping(device, grid(ceil_div(to.padded_rows(), int64_t{rows ? kWarps : 32}), to.steps()),
+                     kThreads),
          rows ? pack_rows : pack_columns, args.x.data<float>(), packed);
 }
 
 void unpack_bits(const UnpackBitsArgs& args) {
-  const BitTensor& from = args.from;
+  const BitOperand from(args.from);
   const bool rows = args.along == PackedAlong::rows;
-  launch("unpack_bits",
-         {.device = args.device().index, .blocks = adj::cuda::blocks_for(args.x.numel()), .overlaps = true},
-         unpack, BitOperand(from), from.inner, rows ? from.inner : 1, rows ? 1 : from.outer, rows,
-         args.x.mutable_data<float>());
+  const int64_t inner = args.from.inner;
+  float* x = args.x.mutable_data<float>();
+  for_each("unpack_bits", args.device().index, inner * from.outer, [=] __device__(int64_t at) {
+    const int64_t o = rows ? at / inner : at % from.outer, k = rows ? at % inner : at / from.outer;
+    const int q = from.integer(bit_place(from.step_bytes, o, k), k);
+    x[at] = from.scale.at(o) * (static_cast<float>(q) - from.zero.at(o));
+  });
 }
 
 }  // namespace adj::kernels::cuda

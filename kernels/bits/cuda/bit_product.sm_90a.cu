@@ -213,7 +213,7 @@ __device__ void multiply_planes(const Arguments& args, unsigned char* memory, ui
     if constexpr (kEnding == Ending::integers) {
       leave_integers<kColumns>(args, tile, sum);
     } else {
-      if (args.beside) adj::cuda::wait_for_leading();
+      if (args.beside) wait_for_leading();
       meet_at_columns<kThresholds>();
       const auto* const columns = reinterpret_cast<const typename EndTerms<kEnding>::Column*>(memory);
       if constexpr (kEnding == Ending::floats) {
@@ -238,7 +238,7 @@ __device__ void multiply_planes(const Arguments& args, unsigned char* memory, ui
 template <int kN, int kSide, Element kElement, Ending kEnding>
 __global__ void __launch_bounds__(kThreads, 1) bit_product_kernel(const __grid_constant__ Arguments args) {
   using S = Shape<kN>;
-  adj::cuda::begin_beside(args.beside);
+  begin_beside(args.beside);
   extern __shared__ unsigned char raw[];
   const auto begin = static_cast<uint32_t>(__cvta_generic_to_shared(raw));
   const uint32_t shared = (begin + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
@@ -268,20 +268,16 @@ template <int kN, int kSide, Element kElement, Ending kEnding>
 void run(Device device, Arguments args) {
   using S = Shape<kN>;
   const auto kernel = bit_product_kernel<kN, kSide, kElement, kEnding>;
-  adj::cuda::use_device(device.index);  // the attribute is per kernel and device
+  use_device(device.index);  // the attribute is per kernel and device
   ADJ_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::kSharedBytes));
   args.row_tiles = static_cast<int>(ceil_div(args.a.outer, kTileRows));
   const int64_t tiles = args.row_tiles * ceil_div(int64_t{args.b.outer}, int64_t{kN / kSide});
   ADJ_CHECK(tiles < int64_t{1} << 31, "bit_gemm: {} tiles, expected less than 2^31", tiles);
   args.tiles = static_cast<int>(tiles);
-  const int multiprocessors = adj::cuda::properties(device.index).multiprocessors;
-  adj::cuda::launch("bit_gemm",
-                    {.device = device.index,
-                     .blocks = static_cast<unsigned>(std::min(args.tiles, multiprocessors)),
-                     .threads = kThreads,
-                     .shared_bytes = S::kSharedBytes,
-                     .overlaps = true},
-                    kernel, args);
+  const int multiprocessors = properties(device.index).multiprocessors;
+  launch("bit_gemm",
+         overlapping(device.index, grid(std::min(args.tiles, multiprocessors)), kThreads, S::kSharedBytes),
+         kernel, args);
 }
 
 int tile_columns(const BitTensor& b) { return b.outer > 128 ? 256 : b.outer > 64 ? 128 : 64; }
@@ -300,7 +296,7 @@ bool wants_bytes(const BitTensor& a, const BitTensor& b) {
   constexpr double kCycle = 1.0 / 1.755e9, kByte = 1.0 / 1.9e12, kLaunches = 5e-6;  // seconds
   const int columns = tile_columns(b);
   const int64_t blocks = ceil_div(a.outer, int64_t{kTileRows}) * ceil_div(b.outer, int64_t{columns});
-  const int multiprocessors = adj::cuda::properties(a.device().index).multiprocessors;
+  const int multiprocessors = properties(a.device().index).multiprocessors;
   const auto steps = static_cast<double>(ceil_div(blocks, int64_t{multiprocessors}) * a.steps());
   const auto cycles = [&](int times, int wide) { return times * (4.3 * wide + 110.0); };
   const int side = planes_beside(b);
@@ -349,7 +345,7 @@ void run(const BitTensor& a, const BitTensor& b, const BitSteps* steps, bool sha
     args.step_list = steps->list.data<int32_t>();
   }
   // The previous kernel cleared the result's sums.
-  args.beside = args.result.sums != nullptr && adj::cuda::properties(device.index).overlapping;
+  args.beside = args.result.sums != nullptr && properties(device.index).overlapping;
   if (a.bytes) return run<Element::byte, kEnding>(device, tile_columns(b), 1, args);
   if constexpr (kEnding == Ending::bits) args.alike_rows = has_alike_rows(args, a, b);
   if (!wants_bytes(a, b))
@@ -365,11 +361,7 @@ void run(const BitTensor& a, const BitTensor& b, const BitSteps* steps, bool sha
 
 }  // namespace
 
-bool has_bit_products(Device device) {
-  if (!device.is_cuda()) return false;
-  const auto& properties = adj::cuda::properties(device.index);
-  return properties.major == 9 && properties.minor == 0;
-}
+bool has_bit_products(Device device) { return has_warpgroup_products(device); }
 
 void bit_product(const BitGemmArgs& product) {
   Arguments args;

@@ -4,8 +4,8 @@
 //
 // Bytes: x once.
 
-#include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/bits/bit_range.h>
+#include <adjoint/kernels/cuda/launch.cuh>
 
 #include <algorithm>
 
@@ -23,7 +23,7 @@ struct MinMax {
 /// x [rows, cols]; `to` has one range per row, per column, or one for all.
 __global__ void __launch_bounds__(kLanes* kRows)
     find_minmax(const float* x, int64_t rows, int64_t cols, bool by_row, bool by_column, MinMax to) {
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   __shared__ unsigned found[2][kRows][kLanes];
   const int64_t column = int64_t{blockIdx.x} * kLanes + threadIdx.x,
                 first = int64_t{blockIdx.y} * kRows + threadIdx.y;
@@ -73,17 +73,6 @@ __global__ void __launch_bounds__(kLanes* kRows)
   }
 }
 
-__global__ void __launch_bounds__(256)
-    leave_scales(MinMax from, int64_t n, BitRange range, int bits, float* scale, float* zero) {
-  adj::cuda::begin_overlapping();
-  const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i >= n) return;
-  const BitScale of =
-      bit_scale(-__uint_as_float(from.negated[i]), __uint_as_float(from.largest[i]), range, bits);
-  scale[i] = of.scale;
-  zero[i] = of.zero;
-}
-
 }  // namespace
 
 void bit_range(const BitRangeArgs& args) {
@@ -95,19 +84,20 @@ void bit_range(const BitRangeArgs& args) {
   const MinMax minmax{bits, bits + std::max<int64_t>(n, 1)};
   const bool by_row = each && along_rows;
   const auto x_blocks = by_row ? 1u : static_cast<unsigned>(ceil_div(cols, int64_t{kLanes}));
-  const int64_t wanted = 8 * adj::cuda::properties(device.index).multiprocessors;
+  const int64_t wanted = 8 * properties(device.index).multiprocessors;
   const auto y_blocks = static_cast<unsigned>(std::min<int64_t>(
       ceil_div(rows, int64_t{kRows}), std::max<int64_t>(1, wanted / std::max(x_blocks, 1u))));
-  adj::cuda::launch("bit_range",
-                    {.device = device.index,
-                     .blocks = dim3(x_blocks, y_blocks),
-                     .threads = dim3(kLanes, kRows),
-                     .overlaps = true},
-                    find_minmax, args.x.data<float>(), rows, cols, by_row, each && !along_rows, minmax);
-  adj::cuda::launch("bit_range",
-                    {.device = device.index, .blocks = adj::cuda::blocks_for(n), .overlaps = true},
-                    leave_scales, minmax, n, args.range, args.bits, args.scale.mutable_data<float>(),
-                    args.zero.mutable_data<float>());
+  launch("bit_range", overlapping(device.index, {x_blocks, y_blocks}, dim3(kLanes, kRows)), find_minmax,
+         args.x.data<float>(), rows, cols, by_row, each && !along_rows, minmax);
+  const BitRange range = args.range;
+  const int scale_bits = args.bits;
+  float *scale = args.scale.mutable_data<float>(), *zero = args.zero.mutable_data<float>();
+  for_each("bit_range", device.index, n, [=] __device__(int64_t i) {
+    const BitScale of =
+        bit_scale(-__uint_as_float(minmax.negated[i]), __uint_as_float(minmax.largest[i]), range, scale_bits);
+    scale[i] = of.scale;
+    zero[i] = of.zero;
+  });
 }
 
 }  // namespace adj::kernels::cuda

@@ -1,7 +1,7 @@
 // One block per tile of 128 rows scans its steps in turn: planes are read once.
 
-#include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/bits/bit_operands.h>
+#include <adjoint/kernels/cuda/launch.cuh>
 
 namespace adj::kernels::cuda {
 
@@ -11,7 +11,7 @@ constexpr int kThreads = 256;
 
 __global__ void __launch_bounds__(kThreads)
     find_steps(BitOperand of, int steps, int32_t* counts, int32_t* list) {
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   constexpr int64_t kTileBytes = BitSteps::kRows * BitTensor::kRowBytes;
   const int64_t first = blockIdx.x * kTileBytes, last = min(of.step_bytes, first + kTileBytes);
   int count = 0;
@@ -36,13 +36,9 @@ __global__ void __launch_bounds__(kThreads)
 
 void find_bit_steps(const FindBitStepsArgs& args) {
   if (args.to.counts.numel() == 0) return;
-  adj::cuda::launch("find_bit_steps",
-                    {.device = args.device().index,
-                     .blocks = static_cast<unsigned>(args.to.counts.numel()),
-                     .threads = kThreads,
-                     .overlaps = true},
-                    find_steps, BitOperand(args.of), static_cast<int>(args.of.steps()),
-                    args.to.counts.mutable_data<int32_t>(), args.to.list.mutable_data<int32_t>());
+  launch("find_bit_steps", overlapping(args.device().index, grid(args.to.counts.numel()), kThreads),
+         find_steps, BitOperand(args.of), static_cast<int>(args.of.steps()),
+         args.to.counts.mutable_data<int32_t>(), args.to.list.mutable_data<int32_t>());
 }
 
 }  // namespace adj::kernels::cuda

@@ -13,6 +13,7 @@
 #include <adjoint/kernels/bits/byte_sums.h>
 #include <adjoint/kernels/bits/cuda/bit_pack.h>
 #include <adjoint/kernels/bits/cuda/requantize.cuh>
+#include <adjoint/kernels/cuda/launch.cuh>
 
 namespace adj::kernels::cuda {
 
@@ -216,7 +217,7 @@ __device__ __forceinline__ void leave_total(const Arguments& args, const P& plac
 /// A long row, by a block.
 template <class P>
 __global__ void __launch_bounds__(kLongThreads) sum_long_rows(const __grid_constant__ Arguments args) {
-  adj::cuda::begin_leading();
+  begin_leading();
   struct Sums {
     unsigned long long x, y, z, w;
   };
@@ -264,7 +265,7 @@ constexpr int kInFlight = P::kShare > 1 ? 4 : 8;  // per lane
 template <class P>
 __global__ void __launch_bounds__(kThreads, P::kHalves&& kInFlight<P> == 8 ? 3 : 4)
     sum_rows(const __grid_constant__ Arguments args) {
-  adj::cuda::begin_beside(args.beside);
+  begin_beside(args.beside);
   const int64_t number = (int64_t{blockIdx.x} * kThreads + threadIdx.x) / P::kOfRow;
   const bool there = number < args.rows;
   const P place;
@@ -294,20 +295,15 @@ template <int kLanes, bool kHalves>
 void run(Device device, const Arguments& args) {
   using OfWarp = Place<kLanes, 32 / kLanes, kHalves>;
   using OfLanes = Place < kLanes, kLanes<4 ? 4 / kLanes : 1, kHalves>;
-  const auto launch = [&](auto kernel, int64_t blocks, int threads) {
-    adj::cuda::launch("sum_bytes_to_bits",
-                      {.device = device.index,
-                       .blocks = static_cast<unsigned>(blocks),
-                       .threads = static_cast<unsigned>(threads),
-                       .overlaps = true},
-                      kernel, args);
+  const auto go = [&](auto kernel, int64_t blocks, int threads) {
+    launch("sum_bytes_to_bits", overlapping(device.index, grid(blocks), threads), kernel, args);
   };
-  if (args.long_rows > 0) launch(sum_long_rows<OfWarp>, args.long_rows, kLongThreads);
+  if (args.long_rows > 0) go(sum_long_rows<OfWarp>, args.long_rows, kLongThreads);
   if (args.rows == 0) return;
-  if (args.rows < int64_t{kLeastRows} * adj::cuda::properties(device.index).multiprocessors)
-    launch(sum_rows<OfWarp>, ceil_div(args.rows * OfWarp::kOfRow, int64_t{kThreads}), kThreads);
+  if (args.rows < int64_t{kLeastRows} * properties(device.index).multiprocessors)
+    go(sum_rows<OfWarp>, ceil_div(args.rows * OfWarp::kOfRow, int64_t{kThreads}), kThreads);
   else
-    launch(sum_rows<OfLanes>, ceil_div(args.rows * OfLanes::kOfRow, int64_t{kThreads}), kThreads);
+    go(sum_rows<OfLanes>, ceil_div(args.rows * OfLanes::kOfRow, int64_t{kThreads}), kThreads);
 }
 template <bool kHalves>
 void run(Device device, const Arguments& args) {
@@ -329,7 +325,7 @@ void sum_bytes_to_bits(const SumBytesToBitsArgs& args) {
                     .order = reinterpret_cast<const RowOrder::Row*>(args.order.rows.data<int32_t>()),
                     .long_rows = long_rows,
                     .rows = args.a.rows - long_rows,
-                    .beside = long_rows > 0 && adj::cuda::properties(device.index).overlapping,
+                    .beside = long_rows > 0 && properties(device.index).overlapping,
                     .width = static_cast<int>(to.inner),
                     .pitch = static_cast<int>(args.x.pitch()),
                     .x = args.x.bytes.data<uint8_t>(),

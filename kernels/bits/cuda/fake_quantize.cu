@@ -150,12 +150,11 @@ void fake_quantize_backward(const FakeQuantizeBackwardArgs& args) {
   }
   const FakeRanges ranges(args);
   const float *x = args.x.data<float>(), *dy = args.dy.data<float>();
-  float* dx = args.dx ? args.dx.mutable_data<float>() : nullptr;
-  float* dscale = given ? given.mutable_data<float>() : nullptr;
+  float* dx = mutable_data_or_null<float>(args.dx);
+  float* dscale = mutable_data_or_null<float>(given);
   if (ranges.by_row) {
-    launch(kName,
-           {.device = device, .blocks = blocks_for_sum(device, rows, kBlockThreads / 32), .overlaps = true},
-           backward_of_rows, rows, width, ranges, args.gradient_scale, x, dy, dx, dscale);
+    launch(kName, overlapping(device, blocks_for_sum(device, rows, kBlockThreads / 32)), backward_of_rows,
+           rows, width, ranges, args.gradient_scale, x, dy, dx, dscale);
     return;
   }
   const bool of_all = given && !ranges.by_column;

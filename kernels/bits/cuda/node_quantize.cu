@@ -68,19 +68,16 @@ Nodes nodes_of(const Args& args) {
 void node_quantize(const NodeQuantizeArgs& args) {
   const int64_t rows = args.x.size(0);
   if (args.x.numel() == 0) return;
-  launch("node_quantize",
-         {.device = args.device().index, .blocks = blocks_for(rows, kRows, 1), .overlaps = true}, forward,
-         rows, args.x.size(1), nodes_of(args), args.x.data<float>(), args.y.mutable_data<float>());
+  launch("node_quantize", overlapping(args.device().index, blocks_for(rows, kRows, 1)), forward, rows,
+         args.x.size(1), nodes_of(args), args.x.data<float>(), args.y.mutable_data<float>());
 }
 
 void node_quantize_backward(const NodeQuantizeBackwardArgs& args) {
   const int64_t rows = args.x.size(0), width = args.x.size(1);
   if (rows == 0) return;
-  launch("node_quantize_backward",
-         {.device = args.device().index, .blocks = blocks_for(rows, kRows, 1), .overlaps = true}, backward,
+  launch("node_quantize_backward", overlapping(args.device().index, blocks_for(rows, kRows, 1)), backward,
          rows, width, nodes_of(args), args.local, args.local ? 1.0 / static_cast<double>(width) : 1.0,
-         args.x.data<float>(), args.dy.data<float>(),
-         args.dx ? args.dx.mutable_data<float>() : static_cast<float*>(nullptr),
+         args.x.data<float>(), args.dy.data<float>(), mutable_data_or_null<float>(args.dx),
          args.dscale.mutable_data<float>(), args.dbits.mutable_data<float>());
 }
 

@@ -23,8 +23,6 @@
 
 namespace adj::kernels::cuda {
 
-using namespace adj::cuda;
-
 namespace {
 
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;  // NVIDIA's recommendation for Hopper
@@ -247,30 +245,21 @@ Library& library(int device) {
   return *made;
 }
 
-// One element at a time: the widths here are mostly odd.
+/// c = act(product + bias), `product` in float32 and `c` in bfloat16. One element at a time: the widths here
+/// are mostly odd.
 template <class Index>
-__global__ void __launch_bounds__(kBlockThreads)
-    round_with_bias_kernel(Index n, Index width, const float* x, const bfloat16* bias, bool relu,
-                           bfloat16* y) {
-  begin_overlapping();
-  const Index step = static_cast<Index>(gridDim.x) * blockDim.x;
-  for (Index i = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
-    const float sum = x[i] + widen(bias[i % width]);
-    y[i] = narrow<bfloat16>(relu && sum < 0.0f ? 0.0f : sum);  // NaN propagates
-  }
-}
+struct RoundWithBias {
+  Index width;
+  const float* product;
+  const bfloat16* bias;
+  bool relu;
+  bfloat16* c;
 
-/// c = act(product + bias), `product` in float32 and `c` in bfloat16.
-void round_with_bias(const Tensor& product, const Tensor& bias, bool relu, Tensor& c) {
-  const int64_t n = c.numel();
-  const auto go = [&]<class Index>() {
-    launch("gemm", {.device = c.device().index, .blocks = blocks_for(n), .overlaps = true},
-           round_with_bias_kernel<Index>, static_cast<Index>(n), static_cast<Index>(c.size(1)),
-           product.data<float>(), bias.data<bfloat16>(), relu, c.mutable_data<bfloat16>());
-  };
-  // The grid stride is added to an index below n: 2^31 leaves room for it.
-  n < (int64_t{1} << 31) ? go.template operator()<uint32_t>() : go.template operator()<int64_t>();
-}
+  __device__ void operator()(Index i) const {
+    const float sum = product[i] + widen(bias[i % width]);
+    c[i] = narrow<bfloat16>(relu && sum < 0.0f ? 0.0f : sum);  // NaN propagates
+  }
+};
 
 }  // namespace
 
@@ -329,7 +318,10 @@ void gemm(const GemmArgs& args) {
   if (rounds_later) {
     Tensor sums = Tensor::empty(args.c.shape(), DType::f32, args.c.device());
     require(run(sums));
-    round_with_bias(sums, args.bias, relu, args.c);
+    for_each_narrow("gemm", args.c.device().index, args.c.numel(), [&]<class Index>() {
+      return RoundWithBias<Index>{static_cast<Index>(args.c.size(1)), sums.data<float>(),
+                                  args.bias.data<bfloat16>(), relu, args.c.mutable_data<bfloat16>()};
+    });
     return finish(false, false);
   }
   require(run(args.c));

@@ -10,8 +10,6 @@
 
 namespace adj::kernels::cuda {
 
-using namespace adj::cuda;
-
 namespace {
 
 constexpr int kM = 32, kDepth = 64;  // tile rows, and terms of the sum per iteration
@@ -123,7 +121,7 @@ void small_product(const GemmArgs& args) {
   if (splits > 1) sums = Tensor::empty({splits, m, n}, DType::f32, device);
   const SmallProduct p{.a = args.a.data<float>(),
                        .b = args.b.data<float>(),
-                       .bias = args.bias ? args.bias.data<float>() : nullptr,
+                       .bias = data_or_null<float>(args.bias),
                        .c = args.c.mutable_data<float>(),
                        .sums = splits > 1 ? sums.mutable_data<float>() : nullptr,
                        .counters = arrival_counters(device.index),
@@ -135,10 +133,7 @@ void small_product(const GemmArgs& args) {
                        .relu = args.activation == Activation::relu,
                        .adds = args.accumulate};
   const auto go = [&]<int kN, bool kTurnedA, bool kTurnedB>() {
-    launch("gemm",
-           {.device = device.index,
-            .blocks = {static_cast<unsigned>(tiles), static_cast<unsigned>(splits)},
-            .overlaps = true},
+    launch("gemm", overlapping(device.index, grid(tiles, splits)),
            small_product_kernel<kN, kTurnedA, kTurnedB>, p);
   };
   const auto of_width = [&]<int kN>() {

@@ -535,9 +535,7 @@ void launch_tiles(int device, const SplitArguments& a) {
   use_device(device);
   ADJ_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
   const auto blocks = static_cast<unsigned>(std::min(a.units, properties(device).multiprocessors));
-  launch("gemm",
-         {.device = device, .blocks = blocks, .threads = kThreads, .shared_bytes = kBytes, .overlaps = true},
-         kernel, a);
+  launch("gemm", overlapping(device, blocks, kThreads, kBytes), kernel, a);
 }
 
 /// Partition of a product: tiles of C, and splits of K if there are too few tiles.
@@ -577,8 +575,7 @@ struct Division {
 bool splits_product(const GemmArgs& args) {
   if (args.c.dtype() != DType::f32 || compute_context().matmul_precision != MatmulPrecision::exact)
     return false;
-  const DeviceProperties& gpu = properties(args.c.device().index);
-  if (gpu.major != 9 || gpu.minor != 0) return false;
+  if (!has_warpgroup_products(args.c.device())) return false;
   switch (compute_context().exact_products) {
     case ExactProducts::float32:
       return false;
@@ -593,8 +590,8 @@ void split_product(const GemmArgs& args, Tensor* row_sums) {
   const bool turned_a = args.trans_a == Transpose::yes, turned_b = args.trans_b == Transpose::yes;
   const int device = args.c.device().index;
   const Division division(args);
-  const Finish finish{.bias = args.bias ? args.bias.data<float>() : nullptr,
-                      .relu_of = args.through_relu ? args.through_relu.data<float>() : nullptr,
+  const Finish finish{.bias = data_or_null<float>(args.bias),
+                      .relu_of = data_or_null<float>(args.through_relu),
                       .relu = args.activation == Activation::relu,
                       .adds = args.accumulate};
   float* const c = args.c.mutable_data<float>();
@@ -642,8 +639,8 @@ void split_product(const GemmArgs& args, Tensor* row_sums) {
 
   const int64_t size = a.m * a.n;
   const auto add = [&]<int kWidth>() {
-    launch("gemm", {.device = device, .blocks = blocks_for(size, kWidth), .overlaps = true},
-           add_splits_kernel<kWidth>, size, a.n, division.splits, sums.data<float>(), finish, c);
+    launch("gemm", over(device, size, kWidth), add_splits_kernel<kWidth>, size, a.n, division.splits,
+           sums.data<float>(), finish, c);
   };
   size % 4 == 0 && aligned_to_16(c) ? add.template operator()<4>() : add.template operator()<1>();
 }

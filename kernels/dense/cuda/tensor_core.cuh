@@ -4,11 +4,19 @@
 // in code for sm_90a only.
 
 #include <adjoint/kernels/cuda/float16.cuh>
+#include <adjoint/kernels/cuda/launch.cuh>
 
 #include <cstdint>
 #include <type_traits>
 
 namespace adj::kernels::cuda {
+
+/// Whether the device has these products (compute capability 9.0).
+inline bool has_warpgroup_products(Device device) {
+  if (!device.is_cuda()) return false;
+  const DeviceProperties& gpu = properties(device.index);
+  return gpu.major == 9 && gpu.minor == 0;
+}
 
 /// Rows of 128 bytes in patterns of eight (1024 bytes), with the 16-byte chunk c of row r at c ^ (r % 8): the
 /// swizzled tile layout that shared-memory stores and tensor cores access without bank conflicts.

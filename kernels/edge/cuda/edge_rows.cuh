@@ -85,7 +85,7 @@ struct EntryPlaces {
   int64_t heads;
 
   EntryPlaces(const CsrMatrix& a, const Tensor& of_entries)
-      : order(a.order ? a.order.data<int32_t>() : nullptr), heads(heads_of(of_entries)) {}
+      : order(data_or_null<int32_t>(a.order)), heads(heads_of(of_entries)) {}
   __device__ __forceinline__ int64_t operator()(int64_t k, int64_t head) const {
     return (order == nullptr ? k : static_cast<int64_t>(__ldg(order + k))) * heads + head;
   }
@@ -131,10 +131,8 @@ template <class Body>
 void map_edge_rows(const char* name, const Csr& csr, int64_t heads, const Body& body) {
   const EdgeLayout layout = edge_layout(csr, heads);
   launch(name,
-         {.device = csr.device().index,
-          .blocks = dim3(blocks_for(csr.rows * layout.lanes),
-                         static_cast<unsigned>(ceil_div(heads, layout.head_lanes))),
-          .overlaps = true},
+         overlapping(csr.device().index,
+                     grid(blocks_for(csr.rows * layout.lanes), ceil_div(heads, layout.head_lanes))),
          edge_rows_kernel<Body>, csr.offsets.data<int64_t>(), csr.rows, heads, layout, body);
 }
 

@@ -1,27 +1,15 @@
 // One pass: p read, one byte written per element. Nothing is saved.
-#include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/kernels/cuda/launch.cuh>
 #include <adjoint/kernels/elementwise/bernoulli.h>
 
 namespace adj::kernels::cuda {
 
-namespace {
-
-__global__ void __launch_bounds__(adj::cuda::kBlockThreads)
-    draw_each(int64_t n, const float* p, RandomKey key, uint8_t* y) {
-  adj::cuda::begin_overlapping();
-  const uint64_t stream = stream_of(key);
-  const int64_t step = int64_t{gridDim.x} * blockDim.x;
-  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += step)
-    y[i] = bernoulli_of(p[i], key.seed, stream, i);
-}
-
-}  // namespace
-
 void bernoulli(const BernoulliArgs& args) {
-  const int64_t n = args.p.numel();
-  adj::cuda::launch("bernoulli",
-                    {.device = args.device().index, .blocks = adj::cuda::blocks_for(n), .overlaps = true},
-                    draw_each, n, args.p.data<float>(), args.key, args.y.mutable_data<uint8_t>());
+  const float* p = args.p.data<float>();
+  uint8_t* y = args.y.mutable_data<uint8_t>();
+  const RandomKey key = args.key;
+  for_each("bernoulli", args.device().index, args.p.numel(),
+           [=] __device__(int64_t i) { y[i] = bernoulli_of(p[i], key.seed, stream_of(key), i); });
 }
 
 }  // namespace adj::kernels::cuda

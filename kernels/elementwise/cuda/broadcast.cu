@@ -39,45 +39,36 @@ __device__ __forceinline__ Pack<Accumulator<T>, N> load_or_repeat(const T* row, 
   return pack;
 }
 
-// N divides the columns, so a pack lies in one row. Index is unsigned int if it can count the packs: its
-// division is several times cheaper.
+// N divides the columns, so a pack lies in one row.
 template <int N, class Index, class T, class F>
-__global__ void __launch_bounds__(kBlockThreads)
-    broadcast_kernel(Index packs, Index packs_per_row, const __grid_constant__ BroadcastLayout layout, F f,
-                     const T* a, const T* b, T* y) {
-  begin_overlapping();
-  const bool moves_a = layout.stride[0][BroadcastLayout::kLast] != 0;
-  const bool moves_b = layout.stride[1][BroadcastLayout::kLast] != 0;
-  const Index step = static_cast<Index>(gridDim.x) * blockDim.x;
-  for (Index i = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; i < packs; i += step) {
+struct Broadcast {
+  Index packs_per_row;
+  BroadcastLayout layout;
+  F f;
+  const T *a, *b;
+  T* y;
+
+  __device__ void operator()(Index i) const {
     const Index row = i / packs_per_row;
     const int64_t column = static_cast<int64_t>(i - row * packs_per_row) * N;
     int64_t in_a, in_b;
     layout.begin_of(static_cast<int64_t>(row), in_a, in_b);
-    const Pack<Accumulator<T>, N> left = load_or_repeat<N>(a + in_a, column, moves_a);
-    const Pack<Accumulator<T>, N> right = load_or_repeat<N>(b + in_b, column, moves_b);
+    const auto left = load_or_repeat<N>(a + in_a, column, layout.stride[0][BroadcastLayout::kLast] != 0);
+    const auto right = load_or_repeat<N>(b + in_b, column, layout.stride[1][BroadcastLayout::kLast] != 0);
     store_narrow<N>(y + static_cast<int64_t>(i) * N, map_pack<T, N>(f, left, right));
   }
-}
+};
 
 template <class T, class F>
 void along_rows(const char* name, int device, const BroadcastLayout& layout, const F& f, const T* a,
                 const T* b, T* y) {
-  constexpr int kWidth = kVectorWidth<T>;
   const int64_t n = layout.numel(), columns = layout.columns();
   if (n == 0) return;
-  const auto go = [&]<int N, class Index>() {
-    launch(name, {.device = device, .blocks = blocks_for(n / N), .overlaps = true},
-           broadcast_kernel<N, Index, T, F>, static_cast<Index>(n / N), static_cast<Index>(columns / N),
-           layout, f, a, b, y);
-  };
-  // The grid stride is added to an index below n: 2^31 leaves room for it.
-  const bool narrow_index = n < (int64_t{1} << 31);
-  if (aligned_to_16(a, b, static_cast<const T*>(y)) && columns % kWidth == 0) {
-    narrow_index ? go.template operator()<kWidth, uint32_t>() : go.template operator()<kWidth, int64_t>();
-  } else {
-    narrow_index ? go.template operator()<1, uint32_t>() : go.template operator()<1, int64_t>();
-  }
+  dispatch_pack<T>(columns, aligned_to_16(a, b, y), [&]<int N>() {
+    for_each_narrow(name, device, n / N, [&]<class Index>() {
+      return Broadcast<N, Index, T, F>{static_cast<Index>(columns / N), layout, f, a, b, y};
+    });
+  });
 }
 
 }  // namespace

@@ -49,11 +49,9 @@ void run(const char* name, const Args& args, const Tensor* dy, Tensor& to) {
       S* y = to.mutable_data<S>();
       const auto kernel = aligned_to_16(x, gradient, y) ? dropout_kernel<A, kBackward, true, S>
                                                         : dropout_kernel<A, kBackward, false, S>;
-      launch(
-          name,
-          {.device = args.x.device().index, .blocks = blocks_for(args.x.numel(), kEight), .overlaps = true},
-          kernel, args.x.numel(), x, gradient, DropoutMask{args.key, args.rule.threshold},
-          Accumulator<S>{args.rule.scale}, static_cast<Accumulator<S>>(args.slope), y);
+      launch(name, over(args.x.device().index, args.x.numel(), kEight), kernel, args.x.numel(), x, gradient,
+             DropoutMask{args.key, args.rule.threshold}, Accumulator<S>{args.rule.scale},
+             static_cast<Accumulator<S>>(args.slope), y);
     });
   });
 }

@@ -30,51 +30,56 @@ struct MultiplyScalar {
   __device__ T operator()(T a) const { return a * *factor; }
 };
 
-// N divides the width, so a pack lies in one row. Index is unsigned int if it can count the packs: its
-// division is several times cheaper.
+// N divides the width, so a pack lies in one row.
 template <int N, class Index, class S>
-__global__ void __launch_bounds__(kBlockThreads)
-    add_bias_kernel(Index packs, Index packs_per_row, const S* x, const S* bias, S* y) {
-  using T = Accumulator<S>;
-  begin_overlapping();
-  const Index step = static_cast<Index>(gridDim.x) * blockDim.x;
-  for (Index i = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; i < packs; i += step) {
-    Pack<T, N> pack = load_wide<N>(x + static_cast<int64_t>(i) * N);
-    const Pack<T, N> shift = load_wide<N>(bias + static_cast<int64_t>(i % packs_per_row) * N);
+struct AddBias {
+  Index packs_per_row;
+  const S *x, *bias;
+  S* y;
+
+  __device__ void operator()(Index i) const {
+    Pack<Accumulator<S>, N> pack = load_wide<N>(x + static_cast<int64_t>(i) * N);
+    const auto shift = load_wide<N>(bias + static_cast<int64_t>(i % packs_per_row) * N);
 #pragma unroll
     for (int k = 0; k < N; ++k) pack[k] += shift[k];
     store_narrow<N>(y + static_cast<int64_t>(i) * N, pack);
   }
-}
+};
 
 template <int N, class Index, class S>
-__global__ void __launch_bounds__(kBlockThreads)
-    scale_rows_kernel(Index packs, Index packs_per_row, const S* x, const S* s, S* y) {
-  using T = Accumulator<S>;
-  begin_overlapping();
-  const Index step = static_cast<Index>(gridDim.x) * blockDim.x;
-  for (Index i = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; i < packs; i += step) {
-    Pack<T, N> pack = load_wide<N>(x + static_cast<int64_t>(i) * N);
-    const T factor = widen(s[i / packs_per_row]);
+struct ScaleRows {
+  Index packs_per_row;
+  const S *x, *s;
+  S* y;
+
+  __device__ void operator()(Index i) const {
+    Pack<Accumulator<S>, N> pack = load_wide<N>(x + static_cast<int64_t>(i) * N);
+    const Accumulator<S> factor = widen(s[i / packs_per_row]);
 #pragma unroll
     for (int k = 0; k < N; ++k) pack[k] *= factor;
     store_narrow<N>(y + static_cast<int64_t>(i) * N, pack);
   }
-}
+};
 
-template <class T>
-__global__ void __launch_bounds__(kBlockThreads)
-    permute_kernel(int64_t n, const T* x, const int32_t* order, T* y) {
-  begin_overlapping();
-  const int64_t step = int64_t{gridDim.x} * blockDim.x;
-  for (int64_t k = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; k < n; k += step) y[k] = x[order[k]];
+/// y = Body<N, Index, S>{packs per row, x, other, y}() per pack of x.
+template <template <int, class, class> class Body, class S>
+void for_each_pack(const char* name, const Tensor& x, bool aligned, const S* other, Tensor& y) {
+  const int64_t width = x.size(1);
+  const S* in = x.data<S>();
+  S* out = y.mutable_data<S>();
+  dispatch_pack<S>(width, aligned && aligned_to_16(in, out), [&]<int N>() {
+    for_each_narrow(name, x.device().index, x.numel() / N, [&]<class Index>() {
+      return Body<N, Index, S>{static_cast<Index>(width / N), in, other, out};
+    });
+  });
 }
 
 template <class T>
 void permute_as(const Tensor& x, const Tensor& order, Tensor& y) {
-  launch("permute", {.device = x.device().index, .blocks = blocks_for(y.numel()), .overlaps = true},
-         permute_kernel<T>, y.numel(), static_cast<const T*>(x.raw_data()), order.data<int32_t>(),
-         static_cast<T*>(y.raw_mutable_data()));
+  const T* in = static_cast<const T*>(x.raw_data());
+  const int32_t* from = order.data<int32_t>();
+  T* out = static_cast<T*>(y.raw_mutable_data());
+  for_each("permute", x.device().index, y.numel(), [=] __device__(int64_t k) { out[k] = in[from[k]]; });
 }
 
 }  // namespace
@@ -111,54 +116,16 @@ void multiply_scalar(const MultiplyScalarArgs& args) {
   });
 }
 
-namespace {
-
-// Calls f<N, Index>(packs, packs_per_row) for the widest packs that rows of `width` allow.
-template <class S, class F>
-void dispatch_row_packs(int64_t n, int64_t width, bool aligned, F&& f) {
-  constexpr int kWidth = kVectorWidth<S>;
-  // The grid stride is added to an index below n: 2^31 leaves room for it.
-  const bool narrow = n < (int64_t{1} << 31);
-  const auto go = [&]<int N>() {
-    if (narrow) {
-      f.template operator()<N, uint32_t>(static_cast<uint32_t>(n / N), static_cast<uint32_t>(width / N));
-    } else {
-      f.template operator()<N, int64_t>(n / N, width / N);
-    }
-  };
-  if (aligned && width % kWidth == 0) {
-    go.template operator()<kWidth>();
-  } else {
-    go.template operator()<1>();
-  }
-}
-
-}  // namespace
-
 void add_bias(const AddBiasArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    const S *in = args.x.data<S>(), *shift = args.bias.data<S>();
-    S* out = args.y.mutable_data<S>();
-    dispatch_row_packs<S>(
-        args.x.numel(), args.x.size(1), aligned_to_16(in, shift, out),
-        [&]<int N, class Index>(Index packs, Index per_row) {
-          launch("add_bias", {.device = args.x.device().index, .blocks = blocks_for(packs), .overlaps = true},
-                 add_bias_kernel<N, Index, S>, packs, per_row, in, shift, out);
-        });
+    const S* bias = args.bias.data<S>();
+    for_each_pack<AddBias>("add_bias", args.x, aligned_to_16(bias), bias, args.y);
   });
 }
 
 void scale_rows(const ScaleRowsArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    const S *in = args.x.data<S>(), *factor = args.s.data<S>();
-    S* out = args.y.mutable_data<S>();
-    dispatch_row_packs<S>(
-        args.x.numel(), args.x.size(1), aligned_to_16(in, out),
-        [&]<int N, class Index>(Index packs, Index per_row) {
-          launch("scale_rows",
-                 {.device = args.x.device().index, .blocks = blocks_for(packs), .overlaps = true},
-                 scale_rows_kernel<N, Index, S>, packs, per_row, in, factor, out);
-        });
+    for_each_pack<ScaleRows>("scale_rows", args.x, true, args.s.data<S>(), args.y);
   });
 }
 

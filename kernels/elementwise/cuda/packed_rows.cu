@@ -21,12 +21,16 @@ __device__ __forceinline__ uint32_t kept_of_eight(const DropoutMask& mask, int64
 }
 
 template <class S>
-__global__ void __launch_bounds__(kBlockThreads)
-    unpack_kernel(int64_t groups, int64_t in_row, PackedOperand from, int64_t first, DropoutMask mask,
-                  Accumulator<S> scale, bool aligned, S* y) {
-  begin_overlapping();
-  const int64_t step = int64_t{gridDim.x} * blockDim.x;
-  for (int64_t at = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; at < groups; at += step) {
+struct Unpack {
+  int64_t in_row;  ///< groups per row
+  PackedOperand from;
+  int64_t first;
+  DropoutMask mask;
+  Accumulator<S> scale;
+  bool aligned;
+  S* y;
+
+  __device__ void operator()(int64_t at) const {
     const int64_t row = at / in_row, column = (at - row * in_row) * kEight;
     const uint64_t q = from.integers(first + row, column / kEight);
     const int64_t place = (first + row) * from.cols + column;
@@ -49,13 +53,17 @@ __global__ void __launch_bounds__(kBlockThreads)
         if (column + k < from.cols) to[k] = narrow<S>(pack[k]);
     }
   }
-}
+};
 
-__global__ void __launch_bounds__(kBlockThreads)
-    pack_kernel(int64_t groups, int64_t in_row, const float* x, PackedOperand to, uint8_t* bytes) {
-  begin_overlapping();
-  const int64_t step = int64_t{gridDim.x} * blockDim.x;
-  for (int64_t at = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; at < groups; at += step) {
+}  // namespace
+
+void pack_rows(const PackRowsArgs& args) {
+  const int64_t in_row = ceil_div(args.to.cols, PackedRows::kGroup), groups = args.to.rows() * in_row;
+  if (groups == 0) return;
+  const PackedOperand to(args.to);
+  const float* x = args.x.data<float>();
+  uint8_t* bytes = args.to.bytes.mutable_data<uint8_t>();
+  for_each("pack_rows", args.device().index, groups, [=] __device__(int64_t at) {
     const int64_t row = at / in_row, column = (at - row * in_row) * kEight;
     uint64_t eight = 0;
 #pragma unroll
@@ -65,17 +73,7 @@ __global__ void __launch_bounds__(kBlockThreads)
     const uint64_t planes = transposed_bits(eight);
     uint8_t* byte = bytes + row * to.row_bytes + column / kEight * to.bits;
     for (int p = 0; p < to.bits; ++p) byte[p] = static_cast<uint8_t>(planes >> (8 * p));
-  }
-}
-
-}  // namespace
-
-void pack_rows(const PackRowsArgs& args) {
-  const int64_t in_row = ceil_div(args.to.cols, PackedRows::kGroup), groups = args.to.rows() * in_row;
-  if (groups == 0) return;
-  launch("pack_rows", {.device = args.device().index, .blocks = blocks_for(groups), .overlaps = true},
-         pack_kernel, groups, in_row, args.x.data<float>(), PackedOperand(args.to),
-         args.to.bytes.mutable_data<uint8_t>());
+  });
 }
 
 void unpack_rows(const UnpackRowsArgs& args) {
@@ -83,10 +81,10 @@ void unpack_rows(const UnpackRowsArgs& args) {
   if (groups == 0) return;
   dispatch_features(args.y.dtype(), [&]<class S>() {
     S* y = args.y.mutable_data<S>();
-    launch("unpack_rows", {.device = args.device().index, .blocks = blocks_for(groups), .overlaps = true},
-           unpack_kernel<S>, groups, in_row, PackedOperand(args.from), args.first,
-           DropoutMask{args.key, args.rule.threshold}, Accumulator<S>{args.rule.scale},
-           args.from.cols % kEight == 0 && aligned_to_16(y), y);
+    for_each(
+        "unpack_rows", args.device().index, groups,
+        Unpack<S>{in_row, PackedOperand(args.from), args.first, DropoutMask{args.key, args.rule.threshold},
+                  Accumulator<S>{args.rule.scale}, args.from.cols % kEight == 0 && aligned_to_16(y), y});
   });
 }
 

@@ -24,15 +24,17 @@ uint64_t address(const Tensor& tensor) { return reinterpret_cast<uintptr_t>(tens
 uint64_t row_bytes(const Tensor& tensor) { return bytes_of({tensor.size(1)}, tensor.dtype()); }
 
 template <class Unit, class Index>
-__global__ void __launch_bounds__(kBlockThreads)
-    gather_rows_kernel(Index units, Index units_per_row, const Unit* x, const int32_t* index, Unit* y) {
-  begin_overlapping();
-  const Index step = static_cast<Index>(gridDim.x) * blockDim.x;
-  for (Index i = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; i < units; i += step) {
+struct GatherRows {
+  Index units_per_row;
+  const Unit* x;
+  const int32_t* index;
+  Unit* y;
+
+  __device__ void operator()(Index i) const {
     const Index k = i / units_per_row;
     y[i] = x[static_cast<int64_t>(index[k]) * units_per_row + (i - k * units_per_row)];
   }
-}
+};
 
 constexpr int kMostParts = 32;
 
@@ -83,10 +85,7 @@ void copy_parts(const char* name, std::span<const Tensor> parts, std::span<void*
         offset += bytes;
         most = std::max(most, table.units[p]);
       }
-      launch(name,
-             {.device = matrix.device().index,
-              .blocks = {blocks_for(most * matrix.size(0)), static_cast<unsigned>(count)},
-              .overlaps = true},
+      launch(name, overlapping(matrix.device().index, grid(blocks_for(most * matrix.size(0)), count)),
              parts_kernel<Unit, kJoin>, table, matrix.size(0),
              static_cast<int64_t>(row_bytes(matrix) / kUnit), static_cast<Unit*>(whole));
     }
@@ -96,17 +95,13 @@ void copy_parts(const char* name, std::span<const Tensor> parts, std::span<void*
 }  // namespace
 
 void gather_rows(const GatherRowsArgs& args) {
-  const auto* from = args.x.raw_data();
-  auto* to = args.y.raw_mutable_data();
   dispatch_unit(address(args.x) | address(args.y) | row_bytes(args.x), [&]<class Unit>() {
     const auto per_row = static_cast<int64_t>(row_bytes(args.x) / sizeof(Unit));
-    const int64_t units = per_row * args.index.numel();
-    const auto go = [&]<class Index>() {
-      launch("gather_rows", {.device = args.x.device().index, .blocks = blocks_for(units), .overlaps = true},
-             gather_rows_kernel<Unit, Index>, static_cast<Index>(units), static_cast<Index>(per_row),
-             static_cast<const Unit*>(from), args.index.data<int32_t>(), static_cast<Unit*>(to));
-    };
-    units < (int64_t{1} << 31) ? go.template operator()<uint32_t>() : go.template operator()<int64_t>();
+    const auto* x = static_cast<const Unit*>(args.x.raw_data());
+    auto* y = static_cast<Unit*>(args.y.raw_mutable_data());
+    for_each_narrow("gather_rows", args.x.device().index, per_row * args.index.numel(), [&]<class Index>() {
+      return GatherRows<Unit, Index>{static_cast<Index>(per_row), x, args.index.data<int32_t>(), y};
+    });
   });
 }
 
@@ -124,47 +119,35 @@ void split_columns(const SplitColumnsArgs& args) {
 
 namespace {
 
-// y is the slice. Index is unsigned int if it can count the units: its division is several times cheaper.
-template <class Unit, class Index>
-__global__ void __launch_bounds__(kBlockThreads)
-    slice_kernel(Index units, Index y_units, int64_t x_units, int64_t offset, const Unit* x, Unit* y) {
-  begin_overlapping();
-  const Index step = static_cast<Index>(gridDim.x) * blockDim.x;
-  for (Index i = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; i < units; i += step) {
-    const Index row = i / y_units;
-    y[i] = x[static_cast<int64_t>(row) * x_units + offset + (i - row * y_units)];
-  }
-}
+/// kPad: y is the full matrix; else it is the slice.
+template <bool kPad, class Unit, class Index>
+struct CopyColumns {
+  Index y_units;
+  int64_t x_units, offset;
+  const Unit* x;
+  Unit* y;
 
-// y is the full matrix.
-template <class Unit, class Index>
-__global__ void __launch_bounds__(kBlockThreads)
-    pad_kernel(Index units, Index y_units, int64_t x_units, int64_t offset, const Unit* x, Unit* y) {
-  begin_overlapping();
-  const Index step = static_cast<Index>(gridDim.x) * blockDim.x;
-  for (Index i = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; i < units; i += step) {
+  __device__ void operator()(Index i) const {
     const Index row = i / y_units;
-    const int64_t column = static_cast<int64_t>(i - row * y_units) - offset;
-    y[i] = column >= 0 && column < x_units ? x[static_cast<int64_t>(row) * x_units + column] : Unit{};
+    const Unit* const from = x + static_cast<int64_t>(row) * x_units;
+    const int64_t column = static_cast<int64_t>(i - row * y_units) + (kPad ? -offset : offset);
+    y[i] = !kPad || (column >= 0 && column < x_units) ? from[column] : Unit{};
   }
-}
+};
 
 template <bool kPad>
 void copy(const char* name, const Tensor& x, int64_t begin, Tensor& y) {
   const uint64_t before = static_cast<uint64_t>(begin) * size_of(x.dtype());
-  const auto* from = x.raw_data();
-  auto* to = y.raw_mutable_data();
   dispatch_unit(address(x) | address(y) | row_bytes(x) | row_bytes(y) | before, [&]<class Unit>() {
     constexpr uint64_t kUnit = sizeof(Unit);
     const auto y_units = static_cast<int64_t>(row_bytes(y) / kUnit);
-    const int64_t units = y_units * y.size(0);
-    const auto go = [&]<class Index>() {
-      launch(name, {.device = x.device().index, .blocks = blocks_for(units), .overlaps = true},
-             kPad ? pad_kernel<Unit, Index> : slice_kernel<Unit, Index>, static_cast<Index>(units),
-             static_cast<Index>(y_units), static_cast<int64_t>(row_bytes(x) / kUnit),
-             static_cast<int64_t>(before / kUnit), static_cast<const Unit*>(from), static_cast<Unit*>(to));
-    };
-    units < (int64_t{1} << 31) ? go.template operator()<uint32_t>() : go.template operator()<int64_t>();
+    const auto* from = static_cast<const Unit*>(x.raw_data());
+    auto* to = static_cast<Unit*>(y.raw_mutable_data());
+    for_each_narrow(name, x.device().index, y_units * y.size(0), [&]<class Index>() {
+      return CopyColumns<kPad, Unit, Index>{static_cast<Index>(y_units),
+                                            static_cast<int64_t>(row_bytes(x) / kUnit),
+                                            static_cast<int64_t>(before / kUnit), from, to};
+    });
   });
 }
 

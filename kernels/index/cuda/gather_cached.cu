@@ -8,7 +8,7 @@
 // Each host page read needs an address translation, and with pages in random order that dominates next to a
 // computing step: an epoch of GraphSAGE took 0.92 s with rows in batch order and 0.68 with them sorted.
 // Coarse sort keys suffice: pages need only be close in time.
-#include <adjoint/kernels/cuda/map.cuh>
+#include <adjoint/kernels/cuda/cub.cuh>
 #include <adjoint/kernels/index/gather_cached.h>
 
 #include <algorithm>
@@ -135,17 +135,12 @@ ColdList list_cold(const GatherCachedArgs& args, uint64_t row_bytes) {
   uint32_t *key = keys_of(region), *sorted_key = keys_of(sorted_region);
   int32_t* numbers = number.mutable_data<int32_t>();
   int32_t* sorted_numbers = list.numbers.mutable_data<int32_t>();
-  launch("gather_cached", {.device = device.index, .blocks = blocks_for(n), .overlaps = true}, find_regions,
-         n, region_log2, beyond, args.at.data<int32_t>(), key, numbers, list.count.mutable_data<int32_t>());
-  const cudaStream_t stream = adj::cuda::current_stream(device.index);
-  const auto sort = [&](void* memory, size_t& bytes) {
-    ADJ_CUDA_CHECK(cub::DeviceRadixSort::SortPairs(memory, bytes, key, sorted_key, numbers, sorted_numbers, n,
-                                                   0, std::bit_width(beyond), stream));
-  };
-  size_t bytes = 0;
-  sort(nullptr, bytes);
-  Tensor workspace = Tensor::empty({static_cast<int64_t>(bytes)}, DType::u8, device);
-  sort(workspace.raw_mutable_data(), bytes);
+  launch("gather_cached", over(device.index, n), find_regions, n, region_log2, beyond,
+         args.at.data<int32_t>(), key, numbers, list.count.mutable_data<int32_t>());
+  with_workspace(device, [&](void* memory, size_t& bytes, cudaStream_t stream) {
+    return cub::DeviceRadixSort::SortPairs(memory, bytes, key, sorted_key, numbers, sorted_numbers, n, 0,
+                                           std::bit_width(beyond), stream);
+  });
   return list;
 }
 
@@ -153,9 +148,8 @@ template <class Unit>
 void gather_all(const GatherCachedArgs& args, int64_t units_per_row, bool cold_too) {
   const int64_t units = units_per_row * args.at.numel();
   const auto launch_with = [&]<class Index>() {
-    launch("gather_cached",
-           {.device = args.hot.device().index, .blocks = blocks_for(units, 4), .overlaps = true},
-           gather_kernel<Unit, Index>, static_cast<Index>(units), static_cast<Index>(units_per_row),
+    launch("gather_cached", over(args.hot.device().index, units, 4), gather_kernel<Unit, Index>,
+           static_cast<Index>(units), static_cast<Index>(units_per_row),
            static_cast<const Unit*>(args.hot.raw_data()), static_cast<const Unit*>(args.cold.data), cold_too,
            args.at.data<int32_t>(), static_cast<Unit*>(args.y.raw_mutable_data()));
   };
@@ -168,9 +162,9 @@ template <class Unit>
 void gather_listed(const GatherCachedArgs& args, int64_t units_per_row, const ColdList& list) {
   const auto lanes_log2 =
       static_cast<int>(std::bit_width(static_cast<uint64_t>(std::min<int64_t>(units_per_row, 32) - 1)));
-  launch("gather_cached", {.device = args.hot.device().index, .blocks = kBusBlocks, .overlaps = true},
-         gather_cold_kernel<Unit>, list.count.data<int32_t>(), list.numbers.data<int32_t>(), units_per_row,
-         lanes_log2, static_cast<const Unit*>(args.cold.data), args.at.data<int32_t>(),
+  launch("gather_cached", overlapping(args.hot.device().index, kBusBlocks), gather_cold_kernel<Unit>,
+         list.count.data<int32_t>(), list.numbers.data<int32_t>(), units_per_row, lanes_log2,
+         static_cast<const Unit*>(args.cold.data), args.at.data<int32_t>(),
          static_cast<Unit*>(args.y.raw_mutable_data()));
 }
 

@@ -15,38 +15,28 @@ struct StoreMean {
   __device__ void operator()(double sum) const { *loss = static_cast<T>(sum / count); }
 };
 
-template <int N, int kLanes, int kHeld, class S>
-__global__ void __launch_bounds__(kBlockThreads)
-    cross_entropy_kernel(Selection selection, const S* x, int64_t width, const int32_t* label, Fault outside,
-                         StoreMean<Accumulator<S>> finish, double* partial, unsigned* counter) {
+template <class S>
+struct CrossEntropy {
   using T = Accumulator<S>;
-  begin_overlapping();
-  constexpr int kGroups = kBlockThreads / kLanes;
-  const int lane = static_cast<int>(threadIdx.x) % kLanes, group = static_cast<int>(threadIdx.x) / kLanes;
-  const int64_t step = int64_t{gridDim.x} * kGroups;
-  double sum = 0.0;
-  for (int64_t first = int64_t{blockIdx.x} * kGroups; first < selection.count; first += step) {
-    const bool any = first + group < selection.count;
-    const int64_t row = any ? selection.row(first + group) : -1;
-    const RowView<S, N, kLanes, kHeld> view(x, width, row, lane);
-    T largest, total;
-    soft_maximum(view, largest, total);
-    if (any && lane == 0) {
-      // A label or row out of range makes the loss NaN and accesses no memory.
-      T logit = std::numeric_limits<T>::quiet_NaN();
-      if (row >= 0) {
-        const int32_t truth = label[row];
-        if (truth >= 0 && truth < width) {
-          logit = widen(x[row * width + truth]);
-        } else {
-          raise(outside, row, truth, width);
-        }
+  const S* x;
+  int64_t width;
+  const int32_t* label;
+  Fault outside;
+
+  __device__ void operator()(int64_t row, T largest, T total, double& sum) const {
+    // A label or row out of range makes the loss NaN and accesses no memory.
+    T logit = std::numeric_limits<T>::quiet_NaN();
+    if (row >= 0) {
+      const int32_t truth = label[row];
+      if (truth >= 0 && truth < width) {
+        logit = widen(x[row * width + truth]);
+      } else {
+        raise(outside, row, truth, width);
       }
-      sum += static_cast<double>(log(total) + (largest - logit));
     }
+    sum += static_cast<double>(log(total) + (largest - logit));
   }
-  finish_grid_sum(sum, finish, partial, counter);
-}
+};
 
 // dx = (softmax(x) - onehot(label)) dloss times / count.
 template <class S>
@@ -132,26 +122,29 @@ struct StoreMeanOfCounted {
 };
 
 template <class Loss, class S>
-__global__ void __launch_bounds__(kBlockThreads)
-    slopes_kernel(Selection selection, const int32_t* times, const S* x, const Accumulator<S>* target,
-                  int64_t width, const Accumulator<S>* total, const Accumulator<S>* dloss, S* dx) {
+struct Slopes {
   using T = Accumulator<S>;
-  begin_overlapping();
-  const int64_t step = int64_t{gridDim.x} * blockDim.x, items = selection.count * width;
-  const T factor = *dloss / *total;
-  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < items; i += step) {
+  Selection selection;
+  const int32_t* times;
+  const S* x;
+  const T* target;
+  int64_t width;
+  const T *total, *dloss;
+  S* dx;
+
+  __device__ void operator()(int64_t i) const {
     int64_t at = i;
-    T by = factor;
+    T by = *dloss / *total;
     if (selection.index != nullptr) {
       const int64_t k = i / width, row = selection.row(k);
-      if (row < 0) continue;
+      if (row < 0) return;
       at = row * width + (i - k * width);
       by *= static_cast<T>(times[row]);
     }
     const T t = target[at];
     dx[at] = narrow<S>(isnan(t) ? T{0} : by * Loss::slope(widen(x[at]), t));
   }
-}
+};
 
 template <class Loss>
 void mean_of_terms(const char* name, const TargetLossArgs& args) {
@@ -173,20 +166,21 @@ void mean_of_terms_backward(const char* name, const TargetLossBackwardArgs& args
     Tensor& dx = args.dx;
     const Tensor times = begin_gradient<S>(name, selection, dx);
     const int64_t width = args.x.size(1);
-    launch(name,
-           {.device = args.x.device().index, .blocks = blocks_for(selection.count * width), .overlaps = true},
-           slopes_kernel<Loss, S>, selection, counts_of(times), args.x.data<S>(), args.target.data<T>(),
-           width, args.total.data<T>(), args.dloss.data<T>(), dx.mutable_data<S>());
+    for_each(name, args.x.device().index, selection.count * width,
+             Slopes<Loss, S>{selection, counts_of(times), args.x.data<S>(), args.target.data<T>(), width,
+                             args.total.data<T>(), args.dloss.data<T>(), dx.mutable_data<S>()});
   });
 }
 
 template <class T>
-__global__ void __launch_bounds__(kBlockThreads)
-    weighted_targets_kernel(Selection selection, const T* target, int64_t width, const T* weight, T* goal,
-                            T* share) {
-  begin_overlapping();
-  const int64_t step = int64_t{gridDim.x} * blockDim.x, items = selection.count * width;
-  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < items; i += step) {
+struct WeightedTargets {
+  Selection selection;
+  const T* target;
+  int64_t width;
+  const T* weight;
+  T *goal, *share;
+
+  __device__ void operator()(int64_t i) const {
     const int64_t k = i / width, row = selection.row(k);
     const T t = row < 0 ? T{0} : target[row * width + (i - k * width)];
     goal[i] = isnan(t) ? T{0} : t;
@@ -194,27 +188,18 @@ __global__ void __launch_bounds__(kBlockThreads)
                : isnan(t) ? T{0}
                           : weight[k] / static_cast<T>(width);
   }
-}
+};
 
 }  // namespace
 
 void softmax_cross_entropy(const SoftmaxCrossEntropyArgs& args) {
-  constexpr const char* kName = "softmax_cross_entropy";
   const Selection selection = selection_of("cross_entropy", args.x, args.index);
-  const int device = args.x.device().index;
-  const Fault outside = fault_of(device, "cross_entropy", "label");
+  const Fault outside = fault_of(args.x.device().index, "cross_entropy", "label");
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Accumulator<S>;
-    const S* in = args.x.data<S>();
-    const StoreMean<T> finish{static_cast<double>(selection.count), args.loss.mutable_data<T>()};
-    dispatch_row<S>(args.x.size(1), aligned_to_16(in), [&]<int N, int kLanes, int kHeld>() {
-      const unsigned blocks = blocks_for_sum(device, selection.count, kBlockThreads / kLanes);
-      Tensor partial = partials(device, blocks);
-      launch(kName, {.device = device, .blocks = blocks, .overlaps = true},
-             cross_entropy_kernel<N, kLanes, kHeld, S>, selection, in, args.x.size(1),
-             args.label.data<int32_t>(), outside, finish, partial.mutable_data<double>(),
-             arrival_counters(device));
-    });
+    sum_row_terms<S>("softmax_cross_entropy", selection, args.x,
+                     CrossEntropy<S>{args.x.data<S>(), args.x.size(1), args.label.data<int32_t>(), outside},
+                     StoreMean<T>{static_cast<double>(selection.count), args.loss.mutable_data<T>()});
   });
 }
 
@@ -245,10 +230,9 @@ void mse_loss_backward(const TargetLossBackwardArgs& args) {
 void weighted_targets(const WeightedTargetsArgs& args) {
   const Selection selection = selection_of("weighted_targets", args.target, args.index);
   dispatch_float(args.target.dtype(), "weighted_targets", [&]<class T>() {
-    launch("weighted_targets",
-           {.device = args.target.device().index, .blocks = blocks_for(args.goal.numel()), .overlaps = true},
-           weighted_targets_kernel<T>, selection, args.target.data<T>(), args.target.size(1),
-           args.weight.data<T>(), args.goal.mutable_data<T>(), args.share.mutable_data<T>());
+    for_each("weighted_targets", args.target.device().index, args.goal.numel(),
+             WeightedTargets<T>{selection, args.target.data<T>(), args.target.size(1), args.weight.data<T>(),
+                                args.goal.mutable_data<T>(), args.share.mutable_data<T>()});
   });
 }
 

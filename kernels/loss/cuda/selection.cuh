@@ -89,15 +89,11 @@ Tensor begin_gradient(const char* name, const Selection& selection, Tensor& dx) 
   S* to = dx.mutable_data<S>();
   const auto prepare = [&]<int N>() {
     if (selection.rows <= kOneBlock && selection.count <= kOneBlock) {
-      launch(
-          name,
-          {.device = device, .blocks = 1 + blocks_for(elements, N, 1024), .threads = 1024, .overlaps = true},
-          clear_and_count_kernel<N, S>, selection, count, to, elements);
+      launch(name, overlapping(device, 1 + blocks_for(elements, N, 1024), 1024), clear_and_count_kernel<N, S>,
+             selection, count, to, elements);
     } else {
-      launch(name, {.device = device, .blocks = blocks_for(elements, N), .overlaps = true},
-             clear_kernel<N, S>, count, selection.rows, to, elements);
-      launch(name, {.device = device, .blocks = blocks_for(selection.count), .overlaps = true}, count_kernel,
-             selection, count);
+      launch(name, over(device, elements, N), clear_kernel<N, S>, count, selection.rows, to, elements);
+      launch(name, over(device, selection.count), count_kernel, selection, count);
     }
   };
   if (aligned_to_16(to)) {
@@ -108,7 +104,41 @@ Tensor begin_gradient(const char* name, const Selection& selection, Tensor& dx) 
   return times;
 }
 
-inline const int32_t* counts_of(const Tensor& times) { return times ? times.data<int32_t>() : nullptr; }
+/// finish(Σ of the terms of selected rows): a group of lanes reads a row of x [rows, width], then its first
+/// lane calls term(row, maximum, Σ exp(x - maximum), sum), which adds to `sum`; row -1: out of range.
+template <int N, int kLanes, int kHeld, class S, class Term, class Finish>
+__global__ void __launch_bounds__(kBlockThreads)
+    row_terms_kernel(Selection selection, const S* x, int64_t width, Term term, Finish finish,
+                     double* partial, unsigned* counter) {
+  begin_overlapping();
+  constexpr int kGroups = kBlockThreads / kLanes;
+  const int lane = static_cast<int>(threadIdx.x) % kLanes, group = static_cast<int>(threadIdx.x) / kLanes;
+  const int64_t step = int64_t{gridDim.x} * kGroups;
+  double sum = 0.0;
+  for (int64_t first = int64_t{blockIdx.x} * kGroups; first < selection.count; first += step) {
+    const bool any = first + group < selection.count;
+    const int64_t row = any ? selection.row(first + group) : -1;
+    const RowView<S, N, kLanes, kHeld> view(x, width, row, lane);
+    Accumulator<S> largest, total;
+    soft_maximum(view, largest, total);
+    if (any && lane == 0) term(row, largest, total, sum);
+  }
+  finish_grid_sum(sum, finish, partial, counter);
+}
+template <class S, class Term, class Finish>
+void sum_row_terms(const char* name, const Selection& selection, const Tensor& x, const Term& term,
+                   const Finish& finish) {
+  const int device = x.device().index;
+  const S* in = x.data<S>();
+  dispatch_row<S>(x.size(1), aligned_to_16(in), [&]<int N, int kLanes, int kHeld>() {
+    const unsigned blocks = blocks_for_sum(device, selection.count, kBlockThreads / kLanes);
+    Tensor partial = partials(device, blocks);
+    launch(name, overlapping(device, blocks), row_terms_kernel<N, kLanes, kHeld, S, Term, Finish>, selection,
+           in, x.size(1), term, finish, partial.mutable_data<double>(), arrival_counters(device));
+  });
+}
+
+inline const int32_t* counts_of(const Tensor& times) { return data_or_null<int32_t>(times); }
 
 /// Number of times `row` is selected.
 __device__ __forceinline__ int32_t often(const int32_t* times, int64_t row) {

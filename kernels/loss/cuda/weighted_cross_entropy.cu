@@ -31,8 +31,8 @@ struct Labels {
 
 template <class W, class Args>
 Labels<W> labels_of(const Args& args) {
-  return {args.label.template data<int32_t>(), args.weight ? args.weight.template data<W>() : nullptr,
-          args.x.size(1), args.ignored, fault_of(args.x.device().index, "cross_entropy", "label")};
+  return {args.label.template data<int32_t>(), data_or_null<W>(args.weight), args.x.size(1), args.ignored,
+          fault_of(args.x.device().index, "cross_entropy", "label")};
 }
 
 template <class W>
@@ -60,29 +60,19 @@ struct StoreMean {
   }
 };
 
-template <int N, int kLanes, int kHeld, class T>
-__global__ void __launch_bounds__(kBlockThreads)
-    weighted_cross_entropy_kernel(Selection selection, const T* x, int64_t width,
-                                  Labels<Accumulator<T>> labels, StoreMean<Accumulator<T>> finish,
-                                  double* partial, unsigned* counter) {
-  begin_overlapping();
+template <class T>
+struct WeightedTerm {
   using W = Accumulator<T>;
-  constexpr int kGroups = kBlockThreads / kLanes;
-  const int lane = static_cast<int>(threadIdx.x) % kLanes, group = static_cast<int>(threadIdx.x) / kLanes;
-  const int64_t step = int64_t{gridDim.x} * kGroups;
-  double sum = 0.0;
-  for (int64_t first = int64_t{blockIdx.x} * kGroups; first < selection.count; first += step) {
-    const int64_t row = first + group < selection.count ? selection.row(first + group) : -1;
-    const RowView<T, N, kLanes, kHeld> view(x, width, row, lane);
-    W largest, total;
-    soft_maximum(view, largest, total);
-    if (row >= 0 && lane == 0 && !labels.ignores(row)) {
-      const W logit = labels.valid(row) ? widen(x[row * width + labels.label[row]]) : W{0};
-      sum += static_cast<double>(labels.weight_of(row) * (log(total) + (largest - logit)));
-    }
+  const T* x;
+  int64_t width;
+  Labels<W> labels;
+
+  __device__ void operator()(int64_t row, W largest, W total, double& sum) const {
+    if (row < 0 || labels.ignores(row)) return;
+    const W logit = labels.valid(row) ? widen(x[row * width + labels.label[row]]) : W{0};
+    sum += static_cast<double>(labels.weight_of(row) * (log(total) + (largest - logit)));
   }
-  finish_grid_sum(sum, finish, partial, counter);
-}
+};
 
 // dx = (softmax(x) - onehot(label)) w dloss times / total.
 template <class T>
@@ -123,22 +113,15 @@ struct WeightedBackward {
 
 void weighted_cross_entropy(const WeightedCrossEntropyArgs& args) {
   const Selection selection = selection_of("cross_entropy", args.x, args.index);
-  const int device = args.x.device().index;
   dispatch_features(args.x.dtype(), [&]<class T>() {
     using W = Accumulator<T>;
-    const T* in = args.x.data<T>();
     const Labels<W> labels = labels_of<W>(args);
     W* total = args.total.mutable_data<W>();
-    flat_sum<double>("weighted_cross_entropy", device, selection.count, Weights<W>{selection, labels},
-                     StoreSum<W>{total});
-    dispatch_row<T>(args.x.size(1), aligned_to_16(in), [&]<int N, int kLanes, int kHeld>() {
-      const unsigned blocks = blocks_for_sum(device, selection.count, kBlockThreads / kLanes);
-      Tensor partial = partials(device, blocks);
-      launch("weighted_cross_entropy", {.device = device, .blocks = blocks, .overlaps = true},
-             weighted_cross_entropy_kernel<N, kLanes, kHeld, T>, selection, in, args.x.size(1), labels,
-             StoreMean<W>{total, args.loss.mutable_data<W>()}, partial.mutable_data<double>(),
-             arrival_counters(device));
-    });
+    flat_sum<double>("weighted_cross_entropy", args.x.device().index, selection.count,
+                     Weights<W>{selection, labels}, StoreSum<W>{total});
+    sum_row_terms<T>("weighted_cross_entropy", selection, args.x,
+                     WeightedTerm<T>{args.x.data<T>(), args.x.size(1), labels},
+                     StoreMean<W>{total, args.loss.mutable_data<W>()});
   });
 }
 

@@ -58,14 +58,16 @@ struct Statistics {
 };
 
 template <class T>
-__global__ void __launch_bounds__(kBlockThreads)
-    running_kernel(int64_t width, const T* running_mean, const T* running_var, double eps, T* mean, T* rstd) {
-  begin_overlapping();
-  const int64_t f = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
-  if (f >= width) return;
-  mean[f] = running_mean[f];
-  rstd[f] = static_cast<T>(1.0 / sqrt(static_cast<double>(running_var[f]) + eps));
-}
+struct Running {
+  const T *running_mean, *running_var;
+  double eps;
+  T *mean, *rstd;
+
+  __device__ void operator()(int64_t f) const {
+    mean[f] = running_mean[f];
+    rstd[f] = static_cast<T>(1.0 / sqrt(static_cast<double>(running_var[f]) + eps));
+  }
+};
 
 /// Common to apply and backward: z, and the epilogue.
 template <int N, Activation kActivation, bool kDropout, class S>
@@ -201,19 +203,17 @@ struct Backward : Affine<N, kActivation, kDropout, S> {
   }
 };
 
-template <int N, Activation kActivation, bool kDropout, class S>
-Affine<N, kActivation, kDropout, S> affine(const Tensor& x, const Tensor& mean, const Tensor& rstd,
-                                           const Tensor& gamma, const Tensor& beta,
-                                           const Epilogue& epilogue) {
+template <int N, Activation kActivation, bool kDropout, class S, class Args>
+Affine<N, kActivation, kDropout, S> affine(const Args& args) {
   using T = Accumulator<S>;
-  return {x.data<S>(),
-          mean.data<T>(),
-          rstd.data<T>(),
-          gamma.data<S>(),
-          beta.data<S>(),
-          x.size(1),
-          DropoutMask{epilogue.key, epilogue.rule.threshold},
-          static_cast<T>(epilogue.rule.scale)};
+  return {args.x.template data<S>(),
+          args.mean.template data<T>(),
+          args.rstd.template data<T>(),
+          args.gamma.template data<S>(),
+          args.beta.template data<S>(),
+          args.x.size(1),
+          DropoutMask{args.epilogue.key, args.epilogue.rule.threshold},
+          static_cast<T>(args.epilogue.rule.scale)};
 }
 
 /// Calls `f.template operator()<N, kActivation, kDropout>()`. With dropout a thread takes the eight elements
@@ -240,8 +240,8 @@ void batch_norm_statistics(const BatchNormStatisticsArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Accumulator<S>;
     const S* in = args.x.data<S>();
-    T* moving_mean = args.running_mean ? args.running_mean.mutable_data<T>() : nullptr;
-    T* moving_var = args.running_var ? args.running_var.mutable_data<T>() : nullptr;
+    T* moving_mean = mutable_data_or_null<T>(args.running_mean);
+    T* moving_var = mutable_data_or_null<T>(args.running_var);
     dispatch_pack<S>(args.x.size(1), aligned_to_16(in), [&]<int kWidest>() {
       constexpr int N = std::min(kWidest, 4);  // the sums are in double
       sum_over_rows<2, N>(
@@ -253,35 +253,28 @@ void batch_norm_statistics(const BatchNormStatisticsArgs& args) {
 }
 
 void batch_norm_running(const BatchNormRunningArgs& args) {
-  const double eps = args.eps;
   dispatch_float(args.running_mean.dtype(), "batch_norm_running", [&]<class T>() {
-    launch("batch_norm_running",
-           {.device = args.mean.device().index, .blocks = blocks_for(args.mean.numel()), .overlaps = true},
-           running_kernel<T>, args.mean.numel(), args.running_mean.data<T>(), args.running_var.data<T>(), eps,
-           args.mean.mutable_data<T>(), args.rstd.mutable_data<T>());
+    for_each("batch_norm_running", args.mean.device().index, args.mean.numel(),
+             Running<T>{args.running_mean.data<T>(), args.running_var.data<T>(), args.eps,
+                        args.mean.mutable_data<T>(), args.rstd.mutable_data<T>()});
   });
 }
 
 void batch_norm_apply(const BatchNormApplyArgs& args) {
-  const Epilogue epilogue = args.epilogue;
+  const int64_t width = args.x.size(1);
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Accumulator<S>;
     S* out = args.y.mutable_data<S>();
     const bool aligned = aligned_to_16(args.x.data<S>(), args.mean.data<T>(), args.rstd.data<T>(),
-                                       args.gamma.data<S>(), args.beta.data<S>(), static_cast<const S*>(out));
-    dispatch_epilogue<S>(
-        args.x.size(1), aligned, epilogue, [&]<int N, Activation kActivation, bool kDropout>() {
-          map_columns<N>("batch_norm_apply", args.x.device().index, args.x.size(0), args.x.size(1),
-                         Apply<N, kActivation, kDropout, S>{
-                             affine<N, kActivation, kDropout, S>(args.x, args.mean, args.rstd, args.gamma,
-                                                                 args.beta, epilogue),
-                             out});
-        });
+                                       args.gamma.data<S>(), args.beta.data<S>(), out);
+    dispatch_epilogue<S>(width, aligned, args.epilogue, [&]<int N, Activation kActivation, bool kDropout>() {
+      map_columns<N>("batch_norm_apply", args.x.device().index, args.x.size(0), width,
+                     Apply<N, kActivation, kDropout, S>{affine<N, kActivation, kDropout, S>(args), out});
+    });
   });
 }
 
 void batch_norm_backward(const BatchNormBackwardArgs& args) {
-  const Epilogue epilogue = args.epilogue;
   const int device = args.x.device().index;
   const int64_t rows = args.x.size(0), width = args.x.size(1);
   dispatch_features(args.x.dtype(), [&]<class S>() {
@@ -301,9 +294,8 @@ void batch_norm_backward(const BatchNormBackwardArgs& args) {
     const bool aligned =
         aligned_to_16(args.x.data<S>(), args.mean.data<T>(), args.rstd.data<T>(), args.gamma.data<S>(),
                       args.beta.data<S>(), gradient, out, gamma_sum, beta_sum);
-    dispatch_epilogue<S>(width, aligned, epilogue, [&]<int N, Activation kActivation, bool kDropout>() {
-      const auto common =
-          affine<N, kActivation, kDropout, S>(args.x, args.mean, args.rstd, args.gamma, args.beta, epilogue);
+    dispatch_epilogue<S>(width, aligned, args.epilogue, [&]<int N, Activation kActivation, bool kDropout>() {
+      const auto common = affine<N, kActivation, kDropout, S>(args);
       sum_over_rows<2, N>("batch_norm_backward", device, rows, width,
                           BackwardSums<N, kActivation, kDropout, S>{common, gradient, to_gamma, to_beta,
                                                                     gamma_sum, beta_sum});

@@ -161,8 +161,7 @@ void argmax_columns(const ArgmaxColumnsArgs& args) {
 }
 
 void count_equal(const CountEqualArgs& args) {
-  const Equal equal{args.a.data<int32_t>(), args.b.data<int32_t>(),
-                    args.index ? args.index.data<int32_t>() : nullptr};
+  const Equal equal{args.a.data<int32_t>(), args.b.data<int32_t>(), data_or_null<int32_t>(args.index)};
   flat_sum<int64_t>("count_equal", args.a.device().index, args.index ? args.index.numel() : args.a.numel(),
                     equal, StoreCount{args.y.mutable_data<int64_t>()});
 }

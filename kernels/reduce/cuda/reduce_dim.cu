@@ -42,29 +42,33 @@ __device__ __forceinline__ int64_t first_item(const Segments& all, int64_t i) {
 }
 
 template <class Out, class T>
-__global__ void __launch_bounds__(kBlockThreads) sum_segments_kernel(Segments all, const T* x, Out* sums) {
-  begin_overlapping();
-  const int64_t items = all.outer * all.count * all.inner, step = int64_t{gridDim.x} * blockDim.x;
-  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < items; i += step) {
+struct SumSegments {
+  Segments all;
+  const T* x;
+  Out* sums;
+
+  __device__ void operator()(int64_t i) const {
     const Segment segment(all, i);
     double sum = 0.0;
     for (int64_t k = segment.begin; k < segment.end; ++k)
       sum += static_cast<double>(widen(x[segment.first + k * all.inner]));
     sums[i] = static_cast<Out>(static_cast<Accumulator<Out>>(sum));
   }
-}
+};
 
 template <class T>
-__global__ void __launch_bounds__(kBlockThreads) merge_sums_kernel(Segments all, const double* sums, T* y) {
-  begin_overlapping();
-  const int64_t results = all.outer * all.inner, step = int64_t{gridDim.x} * blockDim.x;
-  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < results; i += step) {
+struct MergeSums {
+  Segments all;
+  const double* sums;
+  T* y;
+
+  __device__ void operator()(int64_t i) const {
     const double* of_segment = sums + first_item(all, i);
     double sum = 0.0;
     for (int64_t s = 0; s < all.count; ++s) sum += of_segment[s * all.inner];
     y[i] = narrow<T>(static_cast<Accumulator<T>>(sum));
   }
-}
+};
 
 /// Whether `value` replaces `best`. NaN does, and stays.
 template <class W>
@@ -73,11 +77,12 @@ __device__ __forceinline__ bool beats(W value, W best) {
 }
 
 template <class T>
-__global__ void __launch_bounds__(kBlockThreads)
-    max_segments_kernel(Segments all, const T* x, int32_t* winner) {
-  begin_overlapping();
-  const int64_t items = all.outer * all.count * all.inner, step = int64_t{gridDim.x} * blockDim.x;
-  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < items; i += step) {
+struct MaxSegments {
+  Segments all;
+  const T* x;
+  int32_t* winner;
+
+  __device__ void operator()(int64_t i) const {
     const Segment segment(all, i);
     int64_t where = segment.begin;
     Accumulator<T> best = widen(x[segment.first + where * all.inner]);
@@ -90,15 +95,18 @@ __global__ void __launch_bounds__(kBlockThreads)
     }
     winner[i] = static_cast<int32_t>(where);
   }
-}
+};
 
 // `winner` may be `of_segments` if there is one segment.
 template <class T>
-__global__ void __launch_bounds__(kBlockThreads)
-    merge_winners_kernel(Segments all, const T* x, const int32_t* of_segments, T* y, int32_t* winner) {
-  begin_overlapping();
-  const int64_t results = all.outer * all.inner, step = int64_t{gridDim.x} * blockDim.x;
-  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < results; i += step) {
+struct MergeWinners {
+  Segments all;
+  const T* x;
+  const int32_t* of_segments;
+  T* y;
+  int32_t* winner;
+
+  __device__ void operator()(int64_t i) const {
     const int64_t outer = i / all.inner, first = outer * all.n * all.inner + (i - outer * all.inner);
     const int64_t item = first_item(all, i);
     int32_t where = of_segments[item];
@@ -114,7 +122,7 @@ __global__ void __launch_bounds__(kBlockThreads)
     y[i] = best;
     winner[i] = where;
   }
-}
+};
 
 template <class T>
 struct MaxOfRow {
@@ -158,66 +166,57 @@ struct MaxOfRow {
 };
 
 template <class T>
-struct Zero {
-  __device__ T operator()() const { return T{}; }
-};
+struct ToWinners {
+  int64_t n, inner;
+  const int32_t* winner;
+  const T* dy;
+  T* dx;
 
-template <class T>
-__global__ void __launch_bounds__(kBlockThreads)
-    max_backward_kernel(int64_t results, int64_t n, int64_t inner, const int32_t* winner, const T* dy,
-                        T* dx) {
-  begin_overlapping();
-  const int64_t step = int64_t{gridDim.x} * blockDim.x;
-  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < results; i += step) {
+  __device__ void operator()(int64_t i) const {
     const int64_t outer = i / inner;
     dx[(outer * n + winner[i]) * inner + (i - outer * inner)] = dy[i];
   }
-}
-
-LaunchShape shape_for(const Tensor& x, int64_t items) {
-  return {.device = x.device().index, .blocks = blocks_for(items), .overlaps = true};
-}
+};
 
 }  // namespace
 
 void sum_dim(const SumDimArgs& args) {
   const Segments all(args.x);
+  const int device = args.x.device().index;
   dispatch_features(args.x.dtype(), [&]<class T>() {
     const T* in = args.x.data<T>();
     T* out = args.y.mutable_data<T>();
-    if (all.count == 1)
-      return launch("sum_dim", shape_for(args.x, all.items()), sum_segments_kernel<T, T>, all, in, out);
+    if (all.count == 1) return for_each("sum_dim", device, all.items(), SumSegments<T, T>{all, in, out});
     Tensor scratch = Tensor::empty({all.items()}, DType::f64, args.x.device());
     double* sums = scratch.mutable_data<double>();
-    launch("sum_dim", shape_for(args.x, all.items()), sum_segments_kernel<double, T>, all, in, sums);
-    launch("sum_dim", shape_for(args.x, args.y.numel()), merge_sums_kernel<T>, all,
-           static_cast<const double*>(sums), out);
+    for_each("sum_dim", device, all.items(), SumSegments<double, T>{all, in, sums});
+    for_each("sum_dim", device, args.y.numel(), MergeSums<T>{all, sums, out});
   });
 }
 
 void max_dim(const MaxDimArgs& args) {
   const Segments all(args.x);
+  const int device = args.x.device().index;
   dispatch_features(args.x.dtype(), [&]<class T>() {
     const T* in = args.x.data<T>();
     T* out = args.y.mutable_data<T>();
     int32_t* winner = args.winner.mutable_data<int32_t>();
     if (all.inner == 1)
-      return map_rows<T>("max_dim", args.x.device().index, all.outer, all.n, aligned_to_16(in),
+      return map_rows<T>("max_dim", device, all.outer, all.n, aligned_to_16(in),
                          MaxOfRow<T>{in, all.n, out, winner});
     Tensor scratch = Tensor::empty({all.count > 1 ? all.items() : 0}, DType::i32, args.x.device());
     int32_t* of_segments = all.count > 1 ? scratch.mutable_data<int32_t>() : winner;
-    launch("max_dim", shape_for(args.x, all.items()), max_segments_kernel<T>, all, in, of_segments);
-    launch("max_dim", shape_for(args.x, args.y.numel()), merge_winners_kernel<T>, all, in,
-           static_cast<const int32_t*>(of_segments), out, winner);
+    for_each("max_dim", device, all.items(), MaxSegments<T>{all, in, of_segments});
+    for_each("max_dim", device, args.y.numel(), MergeWinners<T>{all, in, of_segments, out, winner});
   });
 }
 
 void max_dim_backward(const MaxDimBackwardArgs& args) {
+  args.dx.zero_();
   dispatch_features(args.dx.dtype(), [&]<class T>() {
-    T* out = args.dx.mutable_data<T>();
-    map("max_dim_backward", args.dx.device().index, args.dx.numel(), Zero<Accumulator<T>>{}, out);
-    launch("max_dim_backward", shape_for(args.dx, args.dy.numel()), max_backward_kernel<T>, args.dy.numel(),
-           args.dx.size(1), args.dx.size(2), args.winner.data<int32_t>(), args.dy.data<T>(), out);
+    for_each("max_dim_backward", args.dx.device().index, args.dy.numel(),
+             ToWinners<T>{args.dx.size(1), args.dx.size(2), args.winner.data<int32_t>(), args.dy.data<T>(),
+                          args.dx.mutable_data<T>()});
   });
 }
 

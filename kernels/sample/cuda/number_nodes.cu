@@ -4,17 +4,12 @@
 // bytes, mostly in L2) in each, an atomic in the first, and 4 bytes of the sum written and read; no cleanup,
 // since the next batch's base is higher.
 
-#include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/kernels/cuda/cub.cuh>
 #include <adjoint/kernels/sample/number_nodes.h>
-
-#include <cub/device/device_scan.cuh>
 
 namespace adj::kernels::cuda {
 
 namespace {
-
-using adj::cuda::blocks_for;
-using adj::cuda::launch;
 
 struct Numbering {
   const int32_t* ids;
@@ -33,79 +28,57 @@ struct Numbering {
   __device__ int32_t known() const { return claims - base; }
 };
 
-__device__ int64_t thread_index() { return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
-
-__global__ void claim_ids(Numbering n) {
-  const int64_t k = thread_index();
-  if (k >= n.places()) return;
-  int32_t* at = n.table + n.ids[k];
-  const int32_t found = *at;
-  // Already known, or claimed by an earlier position.
-  if ((found < n.base || found >= n.claims) && found < n.claim(k)) atomicMax(at, n.claim(k));
-}
-
-__global__ void flag_first(Numbering n) {
-  const int64_t k = thread_index();
-  if (k < n.all) n.before[k] = k < n.places() && n.table[n.ids[k]] == n.claim(k) ? 1 : 0;
-}
-
-__global__ void number_ids(Numbering n) {
-  const int64_t k = thread_index();
-  if (k >= n.all) return;
-  const bool counts = k < n.places();
-  const int32_t found = counts ? n.table[n.ids[k]] : n.base;
-  if (counts) {
-    if (found < n.claims) {
-      n.number[k] = found - n.base;
-    } else {
-      const int64_t first = n.all - 1 - (found - n.claims);
-      n.number[k] = n.known() + n.before[first];
-      if (first == k) n.nodes[n.known() + n.before[k]] = n.ids[k];
-    }
-  }
-  if (k == n.all - 1) *n.count = n.known() + n.before[k] + (counts && found == n.claim(k) ? 1 : 0);
-}
-
-/// Replaces claims by numbers: each first position writes its own id.
-__global__ void write_table(Numbering n) {
-  const int64_t i = thread_index();
-  if (i < *n.count - n.known()) {
-    const int32_t number = n.known() + static_cast<int32_t>(i);
-    n.table[n.nodes[number]] = n.base + number;
-  }
-}
-
 }  // namespace
 
 void number_nodes(const NumberNodesArgs& args) {
   const Device device = args.device();
-  const int64_t n = args.ids.numel();
-  if (n == 0) {
+  const int64_t all = args.ids.numel();
+  if (all == 0) {
     args.count.fill_(static_cast<double>(args.known));
     return;
   }
-  Tensor before = Tensor::empty({n}, DType::i32, device);
-  int32_t* sums = before.mutable_data<int32_t>();
-  const Numbering numbering{.ids = args.ids.data<int32_t>(),
-                            .used = args.used ? args.used.data<int64_t>() : nullptr,
-                            .all = n,
-                            .claims = static_cast<int32_t>(args.base + args.known),
-                            .base = static_cast<int32_t>(args.base),
-                            .table = args.table.mutable_data<int32_t>(),
-                            .nodes = args.nodes.mutable_data<int32_t>(),
-                            .number = args.number.mutable_data<int32_t>(),
-                            .before = sums,
-                            .count = args.count.mutable_data<int64_t>()};
-  const adj::cuda::LaunchShape shape{.device = device.index, .blocks = blocks_for(n)};
-  launch("number_nodes", shape, claim_ids, numbering);
-  launch("number_nodes", shape, flag_first, numbering);
-  const cudaStream_t stream = adj::cuda::current_stream(device.index);
-  size_t bytes = 0;
-  ADJ_CUDA_CHECK(cub::DeviceScan::ExclusiveSum(nullptr, bytes, sums, sums, n, stream));
-  Tensor workspace = Tensor::empty({static_cast<int64_t>(bytes)}, DType::u8, device);
-  ADJ_CUDA_CHECK(cub::DeviceScan::ExclusiveSum(workspace.raw_mutable_data(), bytes, sums, sums, n, stream));
-  launch("number_nodes", shape, number_ids, numbering);
-  launch("number_nodes", shape, write_table, numbering);
+  Tensor before = Tensor::empty({all}, DType::i32, device);
+  const Numbering n{.ids = args.ids.data<int32_t>(),
+                    .used = data_or_null<int64_t>(args.used),
+                    .all = all,
+                    .claims = static_cast<int32_t>(args.base + args.known),
+                    .base = static_cast<int32_t>(args.base),
+                    .table = args.table.mutable_data<int32_t>(),
+                    .nodes = args.nodes.mutable_data<int32_t>(),
+                    .number = args.number.mutable_data<int32_t>(),
+                    .before = before.mutable_data<int32_t>(),
+                    .count = args.count.mutable_data<int64_t>()};
+  for_each("number_nodes", device.index, all, [=] __device__(int64_t k) {
+    if (k >= n.places()) return;
+    int32_t* at = n.table + n.ids[k];
+    const int32_t found = *at;
+    // Already known, or claimed by an earlier position.
+    if ((found < n.base || found >= n.claims) && found < n.claim(k)) atomicMax(at, n.claim(k));
+  });
+  for_each("number_nodes", device.index, all, [=] __device__(int64_t k) {
+    n.before[k] = k < n.places() && n.table[n.ids[k]] == n.claim(k) ? 1 : 0;
+  });
+  exclusive_sum(n.before, all, device);
+  for_each("number_nodes", device.index, all, [=] __device__(int64_t k) {
+    const bool counts = k < n.places();
+    const int32_t found = counts ? n.table[n.ids[k]] : n.base;
+    if (counts) {
+      if (found < n.claims) {
+        n.number[k] = found - n.base;
+      } else {
+        const int64_t first = n.all - 1 - (found - n.claims);
+        n.number[k] = n.known() + n.before[first];
+        if (first == k) n.nodes[n.known() + n.before[k]] = n.ids[k];
+      }
+    }
+    if (k == n.all - 1) *n.count = n.known() + n.before[k] + (counts && found == n.claim(k) ? 1 : 0);
+  });
+  // Replaces claims by numbers: each first position writes its own id.
+  for_each("number_nodes", device.index, all, [=] __device__(int64_t i) {
+    if (i >= *n.count - n.known()) return;
+    const int32_t number = n.known() + static_cast<int32_t>(i);
+    n.table[n.nodes[number]] = n.base + number;
+  });
 }
 
 }  // namespace adj::kernels::cuda

@@ -7,18 +7,13 @@
 // entries. The k-th smallest key of a row is found by bisection of its 64 bits, without storage: a lane keeps
 // the key of its first entry, which covers rows up to 32; others are recomputed.
 
-#include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/kernels/cuda/cub.cuh>
 #include <adjoint/kernels/sample/draws.h>
 #include <adjoint/kernels/sample/sample_neighbors.h>
-
-#include <cub/device/device_scan.cuh>
 
 namespace adj::kernels::cuda {
 
 namespace {
-
-using adj::cuda::blocks_for;
-using adj::cuda::launch;
 
 constexpr unsigned kWarp = 0xffffffffu;
 
@@ -56,7 +51,7 @@ struct Rows {
   }
 };
 
-__global__ void __launch_bounds__(adj::cuda::kBlockThreads) count_entries(Rows r, int64_t* offsets) {
+__global__ void __launch_bounds__(kBlockThreads) count_entries(Rows r, int64_t* offsets) {
   const int64_t warp = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x % 32);
   if (warp >= r.count) return;
@@ -152,7 +147,7 @@ __device__ void distinct(const Rows& r, uint64_t stream, int32_t row, int32_t fi
   }
 }
 
-__global__ void __launch_bounds__(adj::cuda::kBlockThreads)
+__global__ void __launch_bounds__(kBlockThreads)
     take_entries(Rows r, const int64_t* offsets, int32_t* entries, int32_t* col) {
   const int64_t warp = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x % 32);
@@ -206,12 +201,9 @@ void sample_counts(const SampleCountsArgs& args) {
   int64_t* offsets = args.offsets.mutable_data<int64_t>();
   launch("sample_counts", {.device = device.index, .blocks = blocks_for(32 * n)}, count_entries,
          Rows(args.of), offsets);
-  const cudaStream_t stream = adj::cuda::current_stream(device.index);
-  size_t bytes = 0;
-  ADJ_CUDA_CHECK(cub::DeviceScan::InclusiveSum(nullptr, bytes, offsets + 1, offsets + 1, n, stream));
-  Tensor workspace = Tensor::empty({static_cast<int64_t>(bytes)}, DType::u8, device);
-  ADJ_CUDA_CHECK(cub::DeviceScan::InclusiveSum(workspace.raw_mutable_data(), bytes, offsets + 1, offsets + 1,
-                                               n, stream));
+  with_workspace(device, [&](void* memory, size_t& bytes, cudaStream_t stream) {
+    return cub::DeviceScan::InclusiveSum(memory, bytes, offsets + 1, offsets + 1, n, stream);
+  });
 }
 
 void sample_neighbors(const SampleNeighborsArgs& args) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/kernels/cuda/launch.cuh>
 #include <adjoint/kernels/sparse/csr.h>
 
 namespace adj::kernels::cuda {
@@ -48,11 +48,11 @@ __global__ void __launch_bounds__(kEntryThreads)
 /// between those.
 template <class F>
 void for_each_entry(const char* name, const Csr& a, F f) {
-  adj::cuda::launch(name,
-                    {.device = a.device().index,
-                     .blocks = static_cast<unsigned>(ceil_div(a.entries(), kEntriesPerBlock)),
-                     .threads = kEntryThreads},
-                    entries_kernel<F>, a.offsets.data<int64_t>(), a.rows, a.entries(), f);
+  launch(name,
+         {.device = a.device().index,
+          .blocks = static_cast<unsigned>(ceil_div(a.entries(), kEntriesPerBlock)),
+          .threads = kEntryThreads},
+         entries_kernel<F>, a.offsets.data<int64_t>(), a.rows, a.entries(), f);
 }
 
 }  // namespace adj::kernels::cuda

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/kernels/cuda/cub.cuh>
 
 #include <bit>
 
@@ -18,17 +18,13 @@ Tensor empty_keys(int64_t n, Device device) {
   return Tensor::empty({n}, sizeof(Key) == 8 ? DType::i64 : DType::i32, device);
 }
 
-/// Stable sort of (keys, 0 … n - 1) by the lowest `bits` bits of the keys.
+/// Stable sort of (keys, 0 … n - 1) by the lowest `end_bit` bits of the keys.
 template <class Key>
-void sort_pairs(const Key* keys, Key* sorted, const int32_t* iota, int32_t* order, int64_t n, int bits,
+void sort_pairs(const Key* keys, Key* sorted, const int32_t* iota, int32_t* order, int64_t n, int end_bit,
                 Device device) {
-  const cudaStream_t stream = adj::cuda::current_stream(device.index);
-  size_t bytes = 0;
-  ADJ_CUDA_CHECK(
-      cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, sorted, iota, order, n, 0, bits, stream));
-  Tensor workspace = Tensor::empty({static_cast<int64_t>(bytes)}, DType::u8, device);
-  ADJ_CUDA_CHECK(cub::DeviceRadixSort::SortPairs(workspace.raw_mutable_data(), bytes, keys, sorted, iota,
-                                                 order, n, 0, bits, stream));
+  with_workspace(device, [&](void* memory, size_t& bytes, cudaStream_t stream) {
+    return cub::DeviceRadixSort::SortPairs(memory, bytes, keys, sorted, iota, order, n, 0, end_bit, stream);
+  });
 }
 
 }  // namespace adj::kernels::cuda

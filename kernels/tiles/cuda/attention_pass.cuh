@@ -131,7 +131,7 @@ template <class Operand>
 __global__ void __launch_bounds__(256)
     find_terms(const __grid_constant__ Arguments a, TileScore score, const float* lse, const float* delta,
                int64_t n, float2* terms) {
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   const Factors f = Factors::of<Operand>(a, score, TilePass::values);
   const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < n) terms[i] = {lse[i] * kLog2E - kRaised<Operand>, delta[i] * f.delta};

@@ -5,17 +5,14 @@
 //
 // Bytes: features are read twice and written once at half size, values read twice by index and written.
 
-#include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/cuda/float16.cuh>
+#include <adjoint/kernels/cuda/launch.cuh>
 #include <adjoint/kernels/tiles/cuda/operands.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 
 namespace adj::kernels::cuda {
 
 namespace {
-
-using adj::cuda::launch;
-using adj::cuda::Pack;
 
 constexpr char kName[] = "tile_spmm";
 constexpr int kThreads = 256;
@@ -45,7 +42,7 @@ __device__ __forceinline__ float factor_of(const float* factor, int64_t row) {
 template <int kPack>
 __global__ void __launch_bounds__(kThreads)
     largest_of_columns(const float* x, const float* factor, int64_t n, int width, unsigned* largest) {
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   constexpr int kAtOnce = 16 / kPack;
   __shared__ unsigned found[kThreads][kPack];
   const int f = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x) * kPack;
@@ -57,7 +54,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int u = 0; u < kAtOnce; ++u) {
       const int64_t row = min(j + u * stride, n - 1);
-      value[u] = adj::cuda::load<kPack>(x + row * width + f);
+      value[u] = load<kPack>(x + row * width + f);
       by[u] = factor_of(factor, row);
     }
 #pragma unroll
@@ -77,22 +74,12 @@ __global__ void __launch_bounds__(kThreads)
   for (int v = 0; v < kPack; ++v) atomicMax(largest + f + v, most[v]);
 }
 
-__global__ void __launch_bounds__(kThreads)
-    scales_of_columns(const unsigned* largest, int width, int pitch, bool of_all, float* inverse) {
-  adj::cuda::begin_overlapping();
-  const int f = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (f >= pitch) return;
-  unsigned most = f < width ? largest[f] : 0;
-  for (int other = 0; of_all && other < width; ++other) most = max(most, largest[other]);
-  inverse[f] = 1.0f / power_to_fit(most);
-}
-
 /// Rows of operands, zero-padded. `inverse` null: no scale.
 template <class Operand, class S>
 __global__ void __launch_bounds__(kThreads)
     round_features(const S* x, const float* factor, int64_t n, int width, int pitch, const float* inverse,
                    uint16_t* to) {
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   const int packs = pitch / kPerThread;
   const int64_t at = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (at >= n * packs) return;
@@ -102,8 +89,8 @@ __global__ void __launch_bounds__(kThreads)
   float value[kPerThread] = {};
   if (sizeof(S) == 4 && width % 4 == 0 && reinterpret_cast<uintptr_t>(x) % 16 == 0 &&
       first + kPerThread <= width) {
-    const auto lower = adj::cuda::load<4>(reinterpret_cast<const float*>(from)),
-               upper = adj::cuda::load<4>(reinterpret_cast<const float*>(from) + 4);
+    const auto lower = load<4>(reinterpret_cast<const float*>(from)),
+               upper = load<4>(reinterpret_cast<const float*>(from) + 4);
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       value[i] = lower[i];
@@ -121,7 +108,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
   for (int i = 0; i < kPerThread; ++i)
     pack[i] = Operand(inverse != nullptr ? value[i] * __frcp_rn(inverse[first + i]) : value[i]).bits;
-  adj::cuda::store(to + row * pitch + first, pack);
+  store(to + row * pitch + first, pack);
 }
 
 __device__ __forceinline__ float value_at(const float* values, const int32_t* order, int32_t entry) {
@@ -131,7 +118,7 @@ __device__ __forceinline__ float value_at(const float* values, const int32_t* or
 __global__ void __launch_bounds__(kThreads)
     largest_value(const float* values, const int32_t* order, const int32_t* entries, int64_t n,
                   unsigned* largest) {
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   unsigned most = 0;
   const int64_t stride = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t v = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; v < n; v += stride)
@@ -145,7 +132,7 @@ template <class Operand>
 __global__ void __launch_bounds__(kThreads)
     round_values(const float* values, const int32_t* order, const int32_t* entries, const uint64_t* bits,
                  const int32_t* starts, int64_t rows, const unsigned* largest, uint32_t* to, float* inverse) {
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   const float scale = largest != nullptr ? power_to_fit(*largest) : 1.0f;
   const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (row == 0) *inverse = 1.0f / scale;
@@ -160,21 +147,14 @@ __global__ void __launch_bounds__(kThreads)
   for (; v < end; ++v) to[v] = kNoPlace << 16;
 }
 
-__global__ void __launch_bounds__(kThreads)
-    values_of_rest(const float* values, const int32_t* order, const int32_t* entries, int64_t n, float* to) {
-  adj::cuda::begin_overlapping();
-  const int64_t e = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (e < n) to[e] = value_at(values, order, entries[e]);
-}
-
 }  // namespace
 
 OperandFeatures operand_features(const Tensor& x, OperandScale scale, const Tensor& factor) {
   const Device device = x.device();
   const int64_t n = x.size(0), width = x.size(1);
   OperandFeatures to;
-  const float* factors = factor ? factor.data<float>() : nullptr;
-  if (x.dtype() == DType::bf16 && !factor && width % 8 == 0 && adj::cuda::aligned_to_16(x.raw_data())) {
+  const float* factors = data_or_null<float>(factor);
+  if (x.dtype() == DType::bf16 && !factor && width % 8 == 0 && aligned_to_16(x.raw_data())) {
     to.data = x.raw_data();
     to.pitch = width;
     return to;
@@ -184,10 +164,7 @@ OperandFeatures operand_features(const Tensor& x, OperandScale scale, const Tens
   to.data = to.kept.raw_data();
   auto* operands = static_cast<uint16_t*>(to.kept.raw_mutable_data());
   const auto pitch = static_cast<int>(to.pitch), columns = static_cast<int>(width);
-  const adj::cuda::LaunchShape shape{.device = device.index,
-                                     .blocks = adj::cuda::blocks_for(n * (pitch / kPerThread)),
-                                     .threads = kThreads,
-                                     .overlaps = true};
+  const LaunchShape shape = overlapping(device.index, blocks_for(n * (pitch / kPerThread)), kThreads);
   if (x.dtype() == DType::bf16) {
     launch(kName, shape, round_features<bfloat16, bfloat16>, x.data<bfloat16>(), factors, n, columns, pitch,
            nullptr, operands);
@@ -197,26 +174,26 @@ OperandFeatures operand_features(const Tensor& x, OperandScale scale, const Tens
   to.column_scale = Tensor::empty({to.pitch}, DType::f32, device);
   Tensor largest = Tensor::zeros({width}, DType::i32, device);
   auto* bits = reinterpret_cast<unsigned*>(largest.mutable_data<int32_t>());
-  const bool wide = width % 4 == 0 && adj::cuda::aligned_to_16(x.raw_data());
+  const bool wide = width % 4 == 0 && aligned_to_16(x.raw_data());
   const int64_t packs = wide ? width / 4 : width;
   const unsigned across = packs <= 16 ? 16 : packs <= 32 ? 32 : packs <= 64 ? 64 : 128;
   const auto x_blocks = static_cast<unsigned>(ceil_div(packs, across));
   const dim3 threads(across, kThreads / across);
   // Few blocks: each ends in one atomic per column.
-  const int64_t wanted = 2 * adj::cuda::properties(device.index).multiprocessors / x_blocks + 1;
+  const int64_t wanted = 2 * properties(device.index).multiprocessors / x_blocks + 1;
   const auto y_blocks =
       static_cast<unsigned>(std::min<int64_t>({wanted, ceil_div(n, 4 * threads.y), int64_t{65535}}));
-  launch(kName,
-         {.device = device.index,
-          .blocks = dim3(x_blocks, std::max(y_blocks, 1u)),
-          .threads = threads,
-          .overlaps = true},
+  launch(kName, overlapping(device.index, {x_blocks, std::max(y_blocks, 1u)}, threads),
          wide ? largest_of_columns<4> : largest_of_columns<1>, x.data<float>(), factors, n, columns, bits);
-  launch(kName, {.device = device.index, .blocks = adj::cuda::blocks_for(pitch), .overlaps = true},
-         scales_of_columns, bits, columns, pitch, scale == OperandScale::of_all,
-         to.column_scale.mutable_data<float>());
-  launch(kName, shape, round_features<float16, float>, x.data<float>(), factors, n, columns, pitch,
-         to.column_scale.data<float>(), operands);
+  float* inverse = to.column_scale.mutable_data<float>();
+  const bool of_all = scale == OperandScale::of_all;
+  for_each(kName, device.index, pitch, [=] __device__(int64_t f) {
+    unsigned most = f < columns ? bits[f] : 0;
+    for (int other = 0; of_all && other < columns; ++other) most = max(most, bits[other]);
+    inverse[f] = 1.0f / power_to_fit(most);
+  });
+  launch(kName, shape, round_features<float16, float>, x.data<float>(), factors, n, columns, pitch, inverse,
+         operands);
   return to;
 }
 
@@ -224,13 +201,10 @@ void tile_values(const TileValuesArgs& args) {
   const RowTiles& tiles = args.tiles;
   const Device device = tiles.device();
   const float* values = args.values.data<float>();
-  const int32_t* order = args.order ? args.order.data<int32_t>() : nullptr;
+  const int32_t* order = data_or_null<int32_t>(args.order);
   const int64_t n = tiles.entries.numel(), rest = tiles.rest.entries();
   const int64_t rows = tiles.num_tiles() * RowTiles::kRows;
-  const adj::cuda::LaunchShape shape{.device = device.index,
-                                     .blocks = std::max(1u, adj::cuda::blocks_for(rows)),
-                                     .threads = kThreads,
-                                     .overlaps = true};
+  const LaunchShape shape = overlapping(device.index, std::max(1u, blocks_for(rows)), kThreads);
   auto* to = static_cast<uint32_t*>(args.to.tile.raw_mutable_data());
   auto* inverse = args.to.scale.mutable_data<float>();
   const int32_t *entries = tiles.entries.data<int32_t>(), *starts = tiles.starts.data<int32_t>();
@@ -241,18 +215,15 @@ void tile_values(const TileValuesArgs& args) {
   } else {
     Tensor most = Tensor::zeros({1}, DType::i32, device);
     auto* largest = reinterpret_cast<unsigned*>(most.mutable_data<int32_t>());
-    launch("tile_values",
-           {.device = device.index,
-            .blocks = std::min(adj::cuda::blocks_for(n, 8), 4096u),
-            .threads = kThreads,
-            .overlaps = true},
+    launch("tile_values", overlapping(device.index, std::min(blocks_for(n, 8), 4096u), kThreads),
            largest_value, values, order, entries, n, largest);
     launch("tile_values", shape, round_values<float16>, values, order, entries, bits, starts, rows, largest,
            to, inverse);
   }
-  launch("tile_values", {.device = device.index, .blocks = adj::cuda::blocks_for(rest), .overlaps = true},
-         values_of_rest, values, order, tiles.rest_entry.data<int32_t>(), rest,
-         args.to.rest.mutable_data<float>());
+  const int32_t* rest_entry = tiles.rest_entry.data<int32_t>();
+  float* of_rest = args.to.rest.mutable_data<float>();
+  for_each("tile_values", device.index, rest,
+           [=] __device__(int64_t e) { of_rest[e] = value_at(values, order, rest_entry[e]); });
 }
 
 }  // namespace adj::kernels::cuda

@@ -141,16 +141,11 @@ __device__ __forceinline__ uint32_t patterned_shared() {
 /// Launches a kernel over tiles, one block per share; its Shape has threads and shared memory.
 template <class Shape, class Arguments>
 void launch_over_tiles(const char* name, Device device, void (*kernel)(Arguments), const Arguments& a) {
-  adj::cuda::use_device(device.index);  // the attribute is per kernel and device
+  use_device(device.index);  // the attribute is per kernel and device
   ADJ_CUDA_CHECK(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Shape::kSharedBytes));
-  adj::cuda::launch(name,
-                    {.device = device.index,
-                     .blocks = static_cast<unsigned>(a.shares.blocks),
-                     .threads = Shape::kThreads,
-                     .shared_bytes = Shape::kSharedBytes,
-                     .overlaps = true},
-                    kernel, a);
+  launch(name, overlapping(device.index, grid(a.shares.blocks), Shape::kThreads, Shape::kSharedBytes), kernel,
+         a);
 }
 
 /// Barrier of the readers, or of a warpgroup; `barrier` 1 to 15.

@@ -10,44 +10,17 @@
 #include <adjoint/kernels/sparse/cuda/sort.cuh>
 #include <adjoint/kernels/tiles/row_tiles.h>
 
-#include <cub/device/device_scan.cuh>
-
 namespace adj::kernels::cuda {
 
 namespace {
-
-using adj::cuda::blocks_for;
-using adj::cuda::current_stream;
-using adj::cuda::launch;
 
 constexpr int kRows = RowTiles::kRows, kColumns = RowTiles::kColumns;
 constexpr int kLevelBits = 2;
 static_assert(RowTiles::kLevels == 1 << kLevelBits);
 constexpr char kName[] = "row_tiles";
 
-template <class F>
-__global__ void for_each_kernel(int64_t n, F f) {
-  const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i < n) f(i);
-}
-
-/// Calls f(i) for i < n, one thread each.
-template <class F>
-void for_each(Device device, int64_t n, F f) {
-  launch(kName, {.device = device.index, .blocks = blocks_for(n)}, for_each_kernel<F>, n, f);
-}
-
 /// x[i] = Σ x[0 … i), int32 [n], in place.
-void exclusive_sum(Tensor& x) {
-  const Device device = x.device();
-  const cudaStream_t stream = current_stream(device.index);
-  auto* data = x.mutable_data<int32_t>();
-  size_t bytes = 0;
-  ADJ_CUDA_CHECK(cub::DeviceScan::ExclusiveSum(nullptr, bytes, data, data, x.numel(), stream));
-  Tensor workspace = Tensor::empty({static_cast<int64_t>(bytes)}, DType::u8, device);
-  ADJ_CUDA_CHECK(
-      cub::DeviceScan::ExclusiveSum(workspace.raw_mutable_data(), bytes, data, data, x.numel(), stream));
-}
+void exclusive_sum(Tensor& x) { cuda::exclusive_sum(x.mutable_data<int32_t>(), x.numel(), x.device()); }
 
 int64_t last_of(const Tensor& x) { return x.rows(x.numel() - 1, x.numel()).to_vector<int32_t>()[0]; }
 
@@ -96,7 +69,8 @@ RowTiles without_tiles(const Csr& a, int64_t least) {
                  .rest_entry = Tensor::empty({a.entries()}, DType::i32, device)};
   tiles.rest.cache = std::make_shared<KeyedCache>();
   auto* entry = tiles.rest_entry.mutable_data<int32_t>();
-  for_each(device, a.entries(), [=] __device__(int64_t e) { entry[e] = static_cast<int32_t>(e); });
+  for_each(kName, device.index, a.entries(),
+           [=] __device__(int64_t e) { entry[e] = static_cast<int32_t>(e); });
   return tiles;
 }
 
@@ -124,7 +98,7 @@ RowTiles cut(const Csr& a, int64_t least, int col_bits, int bits) {
   // the number of non-parallel entries before it.
   Tensor runs = ints(n + 1), singles = ints(n + 1);
   auto *run = runs.mutable_data<int32_t>(), *single = singles.mutable_data<int32_t>();
-  for_each(device, n + 1, [=] __device__(int64_t k) {
+  for_each(kName, device.index, n + 1, [=] __device__(int64_t k) {
     run[k] = k < n && begins(k) ? 1 : 0;
     single[k] = k < n && !is_parallel(k) ? 1 : 0;
   });
@@ -135,7 +109,7 @@ RowTiles cut(const Csr& a, int64_t least, int col_bits, int bits) {
 
   Tensor run_starts = ints(num_runs + 1);
   auto* run_start = run_starts.mutable_data<int32_t>();
-  for_each(device, n + 1, [=] __device__(int64_t k) {
+  for_each(kName, device.index, n + 1, [=] __device__(int64_t k) {
     if (k == n || begins(k)) run_start[run[k]] = static_cast<int32_t>(k);
   });
   // Number of kept runs before each.
@@ -144,7 +118,8 @@ RowTiles cut(const Csr& a, int64_t least, int col_bits, int bits) {
   const auto is_kept = [=] __device__(int64_t r) {
     return single[run_start[r + 1]] - single[run_start[r]] >= least;
   };
-  for_each(device, num_runs + 1, [=] __device__(int64_t r) { kept[r] = r < num_runs && is_kept(r) ? 1 : 0; });
+  for_each(kName, device.index, num_runs + 1,
+           [=] __device__(int64_t r) { kept[r] = r < num_runs && is_kept(r) ? 1 : 0; });
   exclusive_sum(kept_before);
   // The entries of window w occupy the same range before and after sorting.
   const auto kept_at = [=] __device__(int64_t w) {
@@ -154,7 +129,7 @@ RowTiles cut(const Csr& a, int64_t least, int col_bits, int bits) {
 
   Tensor tiles_before = ints(windows + 1);
   auto* tile_at = tiles_before.mutable_data<int32_t>();
-  for_each(device, windows + 1, [=] __device__(int64_t w) {
+  for_each(kName, device.index, windows + 1, [=] __device__(int64_t w) {
     const int columns = w < windows ? kept_at(w + 1) - kept_at(w) : 0;
     tile_at[w] = (columns + kColumns - 1) / kColumns;
   });
@@ -175,7 +150,7 @@ RowTiles cut(const Csr& a, int64_t least, int col_bits, int bits) {
                  .rest = {},
                  .rest_entry = {}};
   auto* window_of = tiles.window_of.mutable_data<int32_t>();
-  for_each(device, windows, [=] __device__(int64_t w) {
+  for_each(kName, device.index, windows, [=] __device__(int64_t w) {
     for (int t = tile_at[w]; t < tile_at[w + 1]; ++t) window_of[t] = static_cast<int32_t>(w);
   });
 
@@ -198,7 +173,7 @@ RowTiles cut(const Csr& a, int64_t least, int col_bits, int bits) {
                                  current_stream(device.index)));
   Tensor in_rest = ints(n + 1);
   auto* rest_at = in_rest.mutable_data<int32_t>();
-  for_each(device, n + 1, [=] __device__(int64_t k) {
+  for_each(kName, device.index, n + 1, [=] __device__(int64_t k) {
     if (k == n) {
       rest_at[n] = 0;
       return;
@@ -211,7 +186,7 @@ RowTiles cut(const Csr& a, int64_t least, int col_bits, int bits) {
       columns[at.tile * kColumns + at.bit] =
           static_cast<int32_t>(key[k] >> kLevelBits & ((Key{1} << col_bits) - 1));
   });
-  for_each(device, num_tiles * kColumns, [=] __device__(int64_t c) {
+  for_each(kName, device.index, num_tiles * kColumns, [=] __device__(int64_t c) {
     if (columns[c] >= 0) return;
     int64_t last = c - 1;
     while (columns[last] < 0) --last;  // concurrent writers write the same value
@@ -219,7 +194,7 @@ RowTiles cut(const Csr& a, int64_t least, int col_bits, int bits) {
   });
 
   auto* start = tiles.starts.mutable_data<int32_t>();
-  for_each(device, num_tiles * kRows + 1, [=] __device__(int64_t r) {
+  for_each(kName, device.index, num_tiles * kRows + 1, [=] __device__(int64_t r) {
     start[r] = r < num_tiles * kRows ? __popcll(tile_bits[r]) : 0;
     if (r % kRows != kRows - 1 || r >= num_tiles * kRows) return;
     int values = 0;
@@ -242,8 +217,9 @@ RowTiles cut(const Csr& a, int64_t least, int col_bits, int bits) {
   const int32_t* index = a.indices.data<int32_t>();
   ADJ_CUDA_CHECK(cudaMemsetAsync(entry, 0xff, static_cast<size_t>(num_values) * sizeof(int32_t),
                                  current_stream(device.index)));
-  for_each(device, rows + 1, [=] __device__(int64_t i) { rest_offset[i] = rest_at[offsets[i]]; });
-  for_each(device, n, [=] __device__(int64_t k) {
+  for_each(kName, device.index, rows + 1,
+           [=] __device__(int64_t i) { rest_offset[i] = rest_at[offsets[i]]; });
+  for_each(kName, device.index, n, [=] __device__(int64_t k) {
     const int32_t e = order[k];
     const Place at = place_of(k);
     if (at.tile_row < 0) {
@@ -259,7 +235,7 @@ RowTiles cut(const Csr& a, int64_t least, int col_bits, int bits) {
 }  // namespace
 
 RowTiles make_row_tiles(const Csr& a, int64_t least) {
-  adj::cuda::use_device(a.device().index);
+  use_device(a.device().index);
   if (a.entries() == 0) return without_tiles(a, least);
   const int col_bits = bits_for(a.cols), bits = bits_for(ceil_div(a.rows, kRows)) + col_bits + kLevelBits;
   return bits <= 31 ? cut<uint32_t>(a, least, col_bits, bits) : cut<uint64_t>(a, least, col_bits, bits);

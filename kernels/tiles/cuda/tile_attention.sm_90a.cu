@@ -374,7 +374,7 @@ template <class Operand, int kD, TileScore kScore, TilePass kPass>
 __global__ void __launch_bounds__(Shape<kD, kScore, kPass>::kThreads, 1)
     tile_attention_kernel(const __grid_constant__ Arguments a) {
   using S = Shape<kD, kScore, kPass>;
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   const uint32_t shared = patterned_shared();
   S::Ring::initialize(shared + S::kBarriers);
   if (threadIdx.x >= kMultipliers) {
@@ -460,10 +460,9 @@ Tensor tile_attention_terms(const TileAttention& attention, const Tensor& lse, c
   Tensor terms = Tensor::empty({lse.size(0), lse.size(1), 2}, DType::f32, device);
   const auto kernel =
       attention.operands.v.operand == TileOperand::float16 ? find_terms<float16> : find_terms<bfloat16>;
-  adj::cuda::launch("tile_attention",
-                    {.device = device.index, .blocks = adj::cuda::blocks_for(lse.numel()), .overlaps = true},
-                    kernel, arguments_of(attention), attention.operands.score, lse.data<float>(),
-                    delta.data<float>(), lse.numel(), static_cast<float2*>(terms.raw_mutable_data()));
+  launch("tile_attention", over(device.index, lse.numel()), kernel, arguments_of(attention),
+         attention.operands.score, lse.data<float>(), delta.data<float>(), lse.numel(),
+         static_cast<float2*>(terms.raw_mutable_data()));
   return terms;
 }
 

@@ -209,7 +209,7 @@ template <class Operand, int kN>
 __global__ void __launch_bounds__(Shape<kN>::kThreads, 1)
     tile_dots_kernel(const __grid_constant__ Arguments a) {
   using S = Shape<kN>;
-  adj::cuda::begin_leading();
+  begin_leading();
   const uint32_t shared = patterned_shared();
   S::Ring::initialize(shared + S::kBarriers);
   if (threadIdx.x >= kMultipliers) {
@@ -242,14 +242,14 @@ void tile_dots(const TileDots& dots) {
   const RowTiles& tiles = dots.tiles;
   const Device device = tiles.device();
   Arguments a{};
-  a.shares = tile_shares(tiles, 64, adj::cuda::properties(device.index).multiprocessors);
+  a.shares = tile_shares(tiles, 64, properties(device.index).multiprocessors);
   if (a.shares.blocks == 0) return;
   a.window_of = tiles.window_of.data<int32_t>();
   a.columns = tiles.columns.data<int32_t>();
   a.bits = static_cast<const uint64_t*>(tiles.bits.raw_data());
   a.starts = tiles.starts.data<int32_t>();
   a.entries = tiles.entries.data<int32_t>();
-  a.order = dots.order ? dots.order.data<int32_t>() : nullptr;
+  a.order = data_or_null<int32_t>(dots.order);
   a.own = static_cast<const uint16_t*>(dots.own.data);
   a.other = static_cast<const uint16_t*>(dots.other.data);
   a.own_scale = dots.own.scale();

@@ -312,7 +312,7 @@ template <class Operand, int kN, bool kWeighted>
 __global__ void __launch_bounds__(Shape<kN, kWeighted>::kThreads, 1)
     tile_product_kernel(const __grid_constant__ Arguments a) {
   using S = Shape<kN, kWeighted>;
-  adj::cuda::begin_leading();
+  begin_leading();
   const uint32_t shared = patterned_shared();
   const uint32_t barriers = shared + S::kStages * S::kStageBytes;
   S::Ring::initialize(barriers);
@@ -343,11 +343,7 @@ void run(Device device, const Arguments& a) {
 
 }  // namespace
 
-bool has_tile_products(Device device) {
-  if (!device.is_cuda()) return false;
-  const auto& properties = adj::cuda::properties(device.index);
-  return properties.major == 9 && properties.minor == 0;
-}
+bool has_tile_products(Device device) { return has_warpgroup_products(device); }
 
 TileShares tile_shares(const RowTiles& tiles, int64_t width, int multiprocessors) {
   TileShares shares;

@@ -88,7 +88,7 @@ struct RestDots {
 
 template <class Operand, int kLanes, int kChunks>
 __global__ void __launch_bounds__(kThreads) rest_dots_kernel(const __grid_constant__ RestArguments a) {
-  adj::cuda::begin_beside(a.beside);
+  begin_beside(a.beside);
   constexpr int kUnroll = kChunks == 4 ? 2 : 4;
   __shared__ alignas(16) int32_t columns[kThreads / kLanes][kStage<kLanes>];
   const unsigned mask = group_mask<kLanes>();
@@ -110,22 +110,14 @@ __global__ void __launch_bounds__(kThreads) rest_dots_kernel(const __grid_consta
   body.leave();
 }
 
-/// to[e] = order[entries[e]].
-__global__ void follow(const int32_t* order, const int32_t* entries, int64_t n, int32_t* to) {
-  adj::cuda::begin_overlapping();
-  const int64_t e = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (e < n) to[e] = order[entries[e]];
-}
-
 /// Output indices of the rest's entries.
 Tensor order_of_rest(const RowTiles& tiles, const Tensor& order) {
   if (!order) return tiles.rest_entry;
-  const Device device = tiles.device();
-  Tensor to = Tensor::empty(tiles.rest_entry.shape(), DType::i32, device);
-  adj::cuda::launch("tile_sddmm",
-                    {.device = device.index, .blocks = adj::cuda::blocks_for(to.numel()), .overlaps = true},
-                    follow, order.data<int32_t>(), tiles.rest_entry.data<int32_t>(), to.numel(),
-                    to.mutable_data<int32_t>());
+  Tensor to = Tensor::empty(tiles.rest_entry.shape(), DType::i32, tiles.device());
+  const int32_t *of_entry = order.data<int32_t>(), *entry = tiles.rest_entry.data<int32_t>();
+  int32_t* index = to.mutable_data<int32_t>();
+  for_each("tile_sddmm", tiles.device().index, to.numel(),
+           [=] __device__(int64_t e) { index[e] = of_entry[entry[e]]; });
   return to;
 }
 
@@ -136,10 +128,7 @@ void multiply(const TileDots& dots) {
   const SpmmPlan plan = spmm_plan(tiles.rest, 0, dots.heads);
   const Tensor order = order_of_rest(tiles, dots.order);
   RestArguments a{};
-  a.starts = plan.item_starts();
-  a.items = static_cast<int>(plan.items);
-  a.offsets = tiles.rest.offsets.data<int64_t>();
-  a.indices = tiles.rest.indices.data<int32_t>();
+  set_structure(a, tiles.rest, plan);
   a.order = order.data<int32_t>();
   a.own = static_cast<const char*>(dots.own.data);
   a.other = static_cast<const char*>(dots.other.data);
@@ -153,13 +142,9 @@ void multiply(const TileDots& dots) {
   const auto run = [&]<int kLanes, int kChunks>() {
     tile_dots(dots);  // directly before the kernel that runs beside it
     if (tiles.rest.entries() == 0) return;
-    adj::cuda::launch("tile_sddmm",
-                      {.device = device.index,
-                       .blocks = dim3(static_cast<unsigned>(ceil_div(plan.items, kThreads / kLanes)),
-                                      static_cast<unsigned>(dots.heads)),
-                       .threads = kThreads,
-                       .overlaps = true},
-                      rest_dots_kernel<Operand, kLanes, kChunks>, a);
+    launch("tile_sddmm",
+           overlapping(device.index, grid(ceil_div(plan.items, kThreads / kLanes), dots.heads), kThreads),
+           rest_dots_kernel<Operand, kLanes, kChunks>, a);
   };
   const int64_t packs = dots.pitch / kFeatures;
   packs <= 8    ? run.template operator()<8, 1>()

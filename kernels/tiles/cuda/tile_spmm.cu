@@ -132,7 +132,7 @@ __device__ __noinline__ void finish_row(const RestArguments<S>& a, int row, int 
 template <class S>
 __global__ void __launch_bounds__(kThreads)
     add_tiles_kernel(int rows, const __grid_constant__ RestArguments<S> a) {
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   const int packs = a.padded / kVector;
   const int64_t thread = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   const int row = static_cast<int>(thread / packs), feature = static_cast<int>(thread % packs) * kVector;
@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(kThreads)
   scale(a, row, feature, sum);
   const S* const rest = a.y + static_cast<int64_t>(row) * a.width + feature;
   if (a.wide && feature + kVector <= a.width) {
-    const Pack<S, kVector> pack = adj::cuda::load<kVector>(rest);
+    const Pack<S, kVector> pack = load<kVector>(rest);
 #pragma unroll
     for (int v = 0; v < kVector; ++v) sum[v] += widen(pack[v]);
   } else {
@@ -192,8 +192,8 @@ struct RestSum {
     if (feature < a.padded) {
       if (item.part) {
         float* const to = a.partial + static_cast<int64_t>(item.slot) * a.padded + feature;
-        adj::cuda::store(to, Pack<float, 4>{{sum[0], sum[1], sum[2], sum[3]}});
-        adj::cuda::store(to + 4, Pack<float, 4>{{sum[4], sum[5], sum[6], sum[7]}});
+        store(to, Pack<float, 4>{{sum[0], sum[1], sum[2], sum[3]}});
+        store(to + 4, Pack<float, 4>{{sum[4], sum[5], sum[6], sum[7]}});
       } else {
         finish_row(a, row, feature, {sum[0], sum[1], sum[2], sum[3]}, {sum[4], sum[5], sum[6], sum[7]});
       }
@@ -206,7 +206,7 @@ struct RestSum {
 template <class Operand, class S, int kLanes, bool kWeighted>
 __global__ void __launch_bounds__(kThreads, kWeighted ? 3 : 4)
     rest_kernel(const __grid_constant__ RestArguments<S> a) {
-  adj::cuda::begin_beside(a.beside);
+  begin_beside(a.beside);
   constexpr int kUnroll = 4;
   __shared__ alignas(16) int32_t columns[kThreads / kLanes][kStage<kLanes>];
   const unsigned mask = group_mask<kLanes>();
@@ -230,7 +230,7 @@ template <class S>
 __global__ void __launch_bounds__(32 * kMergeWarps)
     merge_rest_kernel(const HeavyRow* heavy, const int64_t* count, const float* runs,
                       const __grid_constant__ RestArguments<S> a) {
-  adj::cuda::begin_overlapping();
+  begin_overlapping();
   const int rows = static_cast<int>(*count), first = static_cast<int>(blockIdx.x) * kMergeWarps;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int feature = static_cast<int>(blockIdx.y) * 128 + lane * 4;
@@ -278,16 +278,13 @@ template <class Operand, class S>
 void multiply(const TileSpmmArgs& args, const OperandFeatures& x, const TileProduct& product) {
   const RowTiles& tiles = args.tiles;
   const Device device = tiles.device();
-  const int lanes = lanes_of(tiles.rest, x.pitch, adj::cuda::properties(device.index).l2_bytes);
+  const int lanes = lanes_of(tiles.rest, x.pitch, properties(device.index).l2_bytes);
   const int64_t slabs = ceil_div(x.pitch, lanes * kVector);
   const SpmmPlan plan = spmm_plan(tiles.rest, x.pitch * static_cast<int64_t>(sizeof(float)), slabs);
   Tensor partial = Tensor::empty({plan.slots, x.pitch}, DType::f32, device);
   const int64_t width = args.x.size(1);
   RestArguments<S> a{};
-  a.starts = plan.item_starts();
-  a.items = static_cast<int>(plan.items);
-  a.offsets = tiles.rest.offsets.data<int64_t>();
-  a.indices = tiles.rest.indices.data<int32_t>();
+  set_structure(a, tiles.rest, plan);
   if (args.values.tile) a.values = args.values.rest.data<float>();
   a.x = static_cast<const char*>(x.data);
   a.pitch = static_cast<uint32_t>(x.pitch * 2);
@@ -304,16 +301,11 @@ void multiply(const TileSpmmArgs& args, const OperandFeatures& x, const TileProd
   a.relu = args.activation == Activation::relu;
   a.y = args.y.mutable_data<S>();
   a.width = static_cast<int>(width);
-  a.wide = width * static_cast<int64_t>(sizeof(S)) % 16 == 0 && adj::cuda::aligned_to_16(a.y);
+  a.wide = width * static_cast<int64_t>(sizeof(S)) % 16 == 0 && aligned_to_16(a.y);
 
   const auto run = [&]<int kLanes>() {
-    adj::cuda::launch(
-        kName,
-        {.device = device.index,
-         .blocks = dim3(static_cast<unsigned>(ceil_div(plan.items, kThreads / kLanes)),
-                        static_cast<unsigned>(slabs)),
-         .threads = kThreads,
-         .overlaps = true},
+    launch(
+        kName, overlapping(device.index, grid(ceil_div(plan.items, kThreads / kLanes), slabs), kThreads),
         a.values != nullptr ? rest_kernel<Operand, S, kLanes, true> : rest_kernel<Operand, S, kLanes, false>,
         a);
   };
@@ -327,22 +319,18 @@ void multiply(const TileSpmmArgs& args, const OperandFeatures& x, const TileProd
     merged.width = a.padded;
     merged.y = a.partial;  // only tested for null
     const Tensor runs = merge_runs<float, 4>(kName, device.index, plan, merged);
-    adj::cuda::launch(
-        kName,
-        {.device = device.index,
-         .blocks =
-             dim3(static_cast<unsigned>(plan.heavy_rows), static_cast<unsigned>(ceil_div(x.pitch, 128))),
-         .threads = 32 * kMergeWarps,
-         .overlaps = true},
-        merge_rest_kernel<S>, plan.heavy_row_list(), plan.heavy_row_count(), runs.data<float>(), a);
+    launch(kName,
+           {.device = device.index,
+            .blocks =
+                dim3(static_cast<unsigned>(plan.heavy_rows), static_cast<unsigned>(ceil_div(x.pitch, 128))),
+            .threads = 32 * kMergeWarps,
+            .overlaps = true},
+           merge_rest_kernel<S>, plan.heavy_row_list(), plan.heavy_row_count(), runs.data<float>(), a);
   }
   if (!a.beside) return;
-  adj::cuda::launch(kName,
-                    {.device = device.index,
-                     .blocks = static_cast<unsigned>(ceil_div(tiles.rows * (x.pitch / kVector), kThreads)),
-                     .threads = kThreads,
-                     .overlaps = true},
-                    add_tiles_kernel<S>, static_cast<int>(tiles.rows), a);
+  launch(kName,
+         overlapping(device.index, grid(ceil_div(tiles.rows * (x.pitch / kVector), kThreads)), kThreads),
+         add_tiles_kernel<S>, static_cast<int>(tiles.rows), a);
 }
 
 }  // namespace
@@ -355,10 +343,9 @@ void tile_spmm(const TileSpmmArgs& args) {
   check_width<float>(kName, args.x.size(1));
   const OperandFeatures x = operand_features(args.x, OperandScale::of_columns, args.values.column_factor);
   const bool weighted = static_cast<bool>(args.values.tile);
-  const TileShares shares =
-      tile_shares(tiles, x.pitch,
-                  multiprocessors_beside_rest(tiles, weighted,
-                                              adj::cuda::properties(tiles.device().index).multiprocessors));
+  const TileShares shares = tile_shares(
+      tiles, x.pitch,
+      multiprocessors_beside_rest(tiles, weighted, properties(tiles.device().index).multiprocessors));
   Tensor parts =
       Tensor::empty({shares.blocks == 0 ? 0 : tiles.num_windows() + shares.blocks, RowTiles::kRows, x.pitch},
                     DType::f32, tiles.device());

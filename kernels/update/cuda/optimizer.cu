@@ -224,12 +224,10 @@ void update(const char* name, std::span<UpdateSlot> slots, const Tensor& learnin
   }
   const int tables = for_tables(pieces, 1, [&]<class P>(const Table& table, unsigned blocks, bool last) {
     const auto rule = rule_for.template operator()<Accumulator<P>>();
-    launch(name, {.device = device, .blocks = blocks, .overlaps = true},
-           update_kernel<P, std::remove_const_t<decltype(rule)>>, table, rule, rate, count, last,
-           arrival_counters(device));
+    launch(name, overlapping(device, blocks), update_kernel<P, std::remove_const_t<decltype(rule)>>, table,
+           rule, rate, count, last, arrival_counters(device));
   });
-  if (tables == 0)
-    launch(name, {.device = device, .blocks = 1, .threads = 1, .overlaps = true}, advance_step_kernel, count);
+  if (tables == 0) launch(name, overlapping(device, 1, 1), advance_step_kernel, count);
 }
 
 constexpr int kNormPacks = 16;  // per thread: few blocks leave few partial sums
@@ -326,8 +324,8 @@ void global_norm(const GlobalNormArgs& args) {
   Tensor sums = partials(device, total);
   double *all = sums.mutable_data<double>(), *next = all;
   for_tables(pieces, kNormPacks, [&]<class T>(const Table& table, unsigned blocks, bool last) {
-    launch("global_norm", {.device = device, .blocks = blocks, .overlaps = true}, square_sums_kernel<T>,
-           table, next, all, total, last, to, arrival_counters(device));
+    launch("global_norm", overlapping(device, blocks), square_sums_kernel<T>, table, next, all, total, last,
+           to, arrival_counters(device));
     next += blocks;
   });
 }
@@ -338,8 +336,8 @@ void clip_to_norm(const ClipToNormArgs& args) {
   for (Tensor& tensor : args.tensors)
     pieces.push_back({tensor.dtype(), tensor.numel(), {tensor.raw_mutable_data()}});
   for_tables(pieces, 1, [&]<class T>(const Table& table, unsigned blocks, bool) {
-    launch("clip_to_norm", {.device = args.norm.device().index, .blocks = blocks, .overlaps = true},
-           clip_kernel<T>, table, args.norm.data<double>(), max_norm);
+    launch("clip_to_norm", overlapping(args.norm.device().index, blocks), clip_kernel<T>, table,
+           args.norm.data<double>(), max_norm);
   });
 }
 
