@@ -18,12 +18,10 @@ struct StoreMean {
 template <class S>
 struct CrossEntropy {
   using T = Accumulator<S>;
-  const S* x;
-  int64_t width;
   const int32_t* label;
   Fault outside;
 
-  __device__ void operator()(int64_t row, T largest, T total, double& sum) const {
+  __device__ void operator()(const S* x, int64_t width, int64_t row, T largest, T total, double& sum) const {
     // A label or row out of range makes the loss NaN and accesses no memory.
     T logit = std::numeric_limits<T>::quiet_NaN();
     if (row >= 0) {
@@ -198,7 +196,7 @@ void softmax_cross_entropy(const SoftmaxCrossEntropyArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Accumulator<S>;
     sum_row_terms<S>("softmax_cross_entropy", selection, args.x,
-                     CrossEntropy<S>{args.x.data<S>(), args.x.size(1), args.label.data<int32_t>(), outside},
+                     CrossEntropy<S>{args.label.data<int32_t>(), outside},
                      StoreMean<T>{static_cast<double>(selection.count), args.loss.mutable_data<T>()});
   });
 }

@@ -105,7 +105,8 @@ Tensor begin_gradient(const char* name, const Selection& selection, Tensor& dx) 
 }
 
 /// finish(Σ of the terms of selected rows): a group of lanes reads a row of x [rows, width], then its first
-/// lane calls term(row, maximum, Σ exp(x - maximum), sum), which adds to `sum`; row -1: out of range.
+/// lane calls term(x, width, row, maximum, Σ exp(x - maximum), sum), which adds to `sum`; row -1: out of
+/// range.
 template <int N, int kLanes, int kHeld, class S, class Term, class Finish>
 __global__ void __launch_bounds__(kBlockThreads)
     row_terms_kernel(Selection selection, const S* x, int64_t width, Term term, Finish finish,
@@ -121,7 +122,7 @@ __global__ void __launch_bounds__(kBlockThreads)
     const RowView<S, N, kLanes, kHeld> view(x, width, row, lane);
     Accumulator<S> largest, total;
     soft_maximum(view, largest, total);
-    if (any && lane == 0) term(row, largest, total, sum);
+    if (any && lane == 0) term(x, width, row, largest, total, sum);
   }
   finish_grid_sum(sum, finish, partial, counter);
 }

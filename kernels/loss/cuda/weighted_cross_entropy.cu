@@ -63,11 +63,9 @@ struct StoreMean {
 template <class T>
 struct WeightedTerm {
   using W = Accumulator<T>;
-  const T* x;
-  int64_t width;
   Labels<W> labels;
 
-  __device__ void operator()(int64_t row, W largest, W total, double& sum) const {
+  __device__ void operator()(const T* x, int64_t width, int64_t row, W largest, W total, double& sum) const {
     if (row < 0 || labels.ignores(row)) return;
     const W logit = labels.valid(row) ? widen(x[row * width + labels.label[row]]) : W{0};
     sum += static_cast<double>(labels.weight_of(row) * (log(total) + (largest - logit)));
@@ -119,8 +117,7 @@ void weighted_cross_entropy(const WeightedCrossEntropyArgs& args) {
     W* total = args.total.mutable_data<W>();
     flat_sum<double>("weighted_cross_entropy", args.x.device().index, selection.count,
                      Weights<W>{selection, labels}, StoreSum<W>{total});
-    sum_row_terms<T>("weighted_cross_entropy", selection, args.x,
-                     WeightedTerm<T>{args.x.data<T>(), args.x.size(1), labels},
+    sum_row_terms<T>("weighted_cross_entropy", selection, args.x, WeightedTerm<T>{labels},
                      StoreMean<W>{total, args.loss.mutable_data<W>()});
   });
 }
