@@ -125,15 +125,9 @@ __global__ void __launch_bounds__(kNeighborThreads)
   walk_item<kLanes, kUnroll>(item, a, columns, body);
 }
 
-template <class S>
-struct GatherVariant {
-  SpmmShape shape;
-  void (*kernel)(WinnerArguments<S>);
-};
-
 template <class S, bool kWeighted, class... L>
 void gather(ItemLayouts<L...>, const NeighborMinmaxBackwardArgs& args) {
-  static constexpr GatherVariant<S> kVariants[] = {
+  static constexpr ItemVariant<WinnerArguments<S>> kVariants[] = {
       {L::shape(kNeighborThreads), gather_kernel<S, L::kVector, L::kLanes, L::kUnroll, kWeighted>}...};
   const Csr& at = *args.transposed;
   const Device device = at.device();
@@ -180,10 +174,7 @@ void gather(ItemLayouts<L...>, const NeighborMinmaxBackwardArgs& args) {
 void gather_minmax_gradient(const NeighborMinmaxBackwardArgs& args) {
   dispatch_features(args.dx.dtype(), [&]<class S>() {
     constexpr int kWide = std::is_same_v<S, double> ? 1 : 4;
-    if (args.weight)
-      return gather<S, true>(ItemLayouts<ItemLayout<kWide, 32>, ItemLayout<kWide, 16>, ItemLayout<kWide, 8>,
-                                         ItemLayout<kWide, 4>, ItemLayout<1, 32>, ItemLayout<1, 8>>(),
-                             args);
+    if (args.weight) return gather<S, true>(WeightedLayouts<kWide>(), args);
     if constexpr (kWide == 1)
       gather<S, false>(ItemLayouts<ItemLayout<1, 32>, ItemLayout<1, 8>>(), args);
     else

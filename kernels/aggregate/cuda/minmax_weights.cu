@@ -49,18 +49,16 @@ __global__ void __launch_bounds__(kBlockThreads)
   if (lane == 0 && edge < a.edges) a.dw[edge] = sum;
 }
 
-template <class S, int N, int kLanes>
-void run(const WeightArguments<S>& a, int device) {
-  launch("minmax_weight_gradient", over(device, a.edges * kLanes), weight_gradient_kernel<S, N, kLanes>, a);
-}
-
 /// The fewest lanes that cover a row.
 template <class S, int N>
-void run_width(const WeightArguments<S>& a, int device) {
-  if (a.width <= 4 * N) return run<S, N, 4>(a, device);
-  if (a.width <= 8 * N) return run<S, N, 8>(a, device);
-  if (a.width <= 16 * N) return run<S, N, 16>(a, device);
-  run<S, N, 32>(a, device);
+void run(const WeightArguments<S>& a, int device) {
+  const auto with = [&]<int kLanes>() {
+    launch("minmax_weight_gradient", over(device, a.edges * kLanes), weight_gradient_kernel<S, N, kLanes>, a);
+  };
+  a.width <= 4 * N    ? with.template operator()<4>()
+  : a.width <= 8 * N  ? with.template operator()<8>()
+  : a.width <= 16 * N ? with.template operator()<16>()
+                      : with.template operator()<32>();
 }
 
 }  // namespace
@@ -78,8 +76,8 @@ void minmax_weight_gradient(const MinmaxWeightGradientArgs& args) {
                                args.dw.mutable_data<Accumulator<S>>(),
                                static_cast<int>(width)};
     const int device = args.device().index;
-    if (width % 4 == 0 && aligned_to_16(a.winner, a.dy, a.x)) return run_width<S, 4>(a, device);
-    run_width<S, 1>(a, device);
+    if (width % 4 == 0 && aligned_to_16(a.winner, a.dy, a.x)) return run<S, 4>(a, device);
+    run<S, 1>(a, device);
   });
 }
 

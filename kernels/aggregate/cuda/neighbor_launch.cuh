@@ -8,11 +8,10 @@
 
 namespace adj::kernels::cuda {
 
-template <class S>
-struct NeighborVariant {
-  SpmmShape shape;
-  void (*kernel)(NeighborArguments<S>);
-};
+/// Layouts for weighted terms: one unroll and few lanes, since the weights take registers too.
+template <int kWide>
+using WeightedLayouts = ItemLayouts<ItemLayout<kWide, 32>, ItemLayout<kWide, 16>, ItemLayout<kWide, 8>,
+                                    ItemLayout<kWide, 4>, ItemLayout<1, 32>, ItemLayout<1, 8>>;
 
 /// The shared memory of a block whose groups of `lanes` have one stage of columns each.
 inline size_t column_stage_bytes(int threads, int lanes) {
@@ -63,7 +62,7 @@ struct PartsOfRows {
 template <class S, bool kMax, bool kMin, bool kMoments, bool kWeighted = false, class... L>
 void run_neighbor_kernel(ItemLayouts<L...>, ItemKernels family, const NeighborReduceArgs& args) {
   using A = Sum<S>;
-  static constexpr NeighborVariant<S> kVariants[] = {
+  static constexpr ItemVariant<NeighborArguments<S>> kVariants[] = {
       {L::shape(kNeighborThreads), neighbor_kernel<S, L::kVector, L::kLanes, L::kChunks, L::kUnroll, kMax,
                                                    kMin, kMoments, kWeighted>}...};
   const Csr& csr = args.a;
@@ -119,13 +118,9 @@ void reduce_neighbors_with(Extreme extreme, More more, const NeighborReduceArgs&
   const ReductionSet set("neighbor_reduce", args.reduce);
   const bool max = set.has(Reduce::max), min = set.has(Reduce::min);
   if (args.weight) {
-    // One unroll and few lanes, since the weights take registers too.
-    constexpr int kWide = std::is_same_v<S, double> ? 1 : 16 / static_cast<int>(sizeof(S));
-    constexpr ItemLayouts<ItemLayout<kWide, 32>, ItemLayout<kWide, 16>, ItemLayout<kWide, 8>,
-                          ItemLayout<kWide, 4>, ItemLayout<1, 32>, ItemLayout<1, 8>>
-        kWeighted;
-    return max ? run_neighbor_kernel<S, true, false, false, true>(kWeighted, kLargestWeightedItems, args)
-               : run_neighbor_kernel<S, false, true, false, true>(kWeighted, kSmallestWeightedItems, args);
+    constexpr WeightedLayouts<std::is_same_v<S, double> ? 1 : 16 / static_cast<int>(sizeof(S))> kLayouts;
+    return max ? run_neighbor_kernel<S, true, false, false, true>(kLayouts, kLargestWeightedItems, args)
+               : run_neighbor_kernel<S, false, true, false, true>(kLayouts, kSmallestWeightedItems, args);
   }
   if (set.has_moments() && !max && !min)
     return run_neighbor_kernel<S, false, false, true>(more, kMomentItems, args);

@@ -12,7 +12,6 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-template <class S>
 struct DotOperands {
   const CsrMatrix& a;
   const Tensor& own;       // [rows, F]
@@ -22,7 +21,7 @@ struct DotOperands {
 };
 
 template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kSum>
-void run_dots(const char* name, const DotOperands<S>& o) {
+void run_dots(const char* name, const DotOperands& o) {
   constexpr SpmmShape kShape{kVector, kLanes, kChunks, 0, false};
   constexpr int kThreads = 256;
   const Device device = o.a.csr.device();
@@ -49,7 +48,7 @@ void run_dots(const char* name, const DotOperands<S>& o) {
 
 /// The shape for a width: the fewest lanes that cover it, then the fewest chunks.
 template <class S, int kVector, bool kSum>
-void run_width(const char* name, const DotOperands<S>& o) {
+void run_width(const char* name, const DotOperands& o) {
   const int64_t width = o.own.size(1);
   if (width <= 4 * kVector) return run_dots<S, kVector, 4, 1, 4, kSum>(name, o);
   if (width <= 8 * kVector) return run_dots<S, kVector, 8, 1, 4, kSum>(name, o);
@@ -58,39 +57,32 @@ void run_width(const char* name, const DotOperands<S>& o) {
   return run_dots < S, kVector, 32, kVector * sizeof(Sum<S>) <= 16 ? 4 : 2, 2, kSum > (name, o);
 }
 
-template <class S, bool kSum>
-void run(const char* name, const DotOperands<S>& o) {
-  constexpr int kWide = 16 / static_cast<int>(sizeof(S));
+template <bool kSum>
+void run(const char* name, const DotOperands& o) {
   if (o.a.csr.rows == 0) return;
   if (o.own.size(1) == 0) {
     o.dw.zero_();
     return;
   }
-  const bool wide = o.own.size(1) % kWide == 0 &&
-                    aligned_to_16(o.own.raw_data(), o.gathered.raw_data(), o.y ? o.y->raw_data() : nullptr);
-  if (wide) {
-    run_width<S, kWide, kSum>(name, o);
-  } else {
-    run_width<S, 1, kSum>(name, o);
-  }
-}
-
-template <bool kSum>
-void dispatch(const char* name, const CsrMatrix& a, const Tensor& own, const Tensor& gathered, Tensor* y,
-              Tensor& dw) {
-  dispatch_features(own.dtype(), [&]<class S>() { run<S, kSum>(name, {a, own, gathered, y, dw}); });
+  const void* y = o.y != nullptr ? o.y->raw_data() : nullptr;
+  dispatch_features(o.own.dtype(), [&]<class S>() {
+    constexpr int kWide = 16 / static_cast<int>(sizeof(S));
+    o.own.size(1) % kWide == 0 && aligned_to_16(o.own.raw_data(), o.gathered.raw_data(), y)
+        ? run_width<S, kWide, kSum>(name, o)
+        : run_width<S, 1, kSum>(name, o);
+  });
 }
 
 }  // namespace
 
 void sddmm(const SddmmArgs& args) {
   if (heads_of(args.dw) > 1) return sddmm_by_head(args);
-  dispatch<false>("sddmm", args.a, args.y, args.x, nullptr, args.dw);
+  run<false>("sddmm", {args.a, args.y, args.x, nullptr, args.dw});
 }
 
 void spmm_backward(const SpmmBackwardArgs& args) {
   if (heads_of(args.dw) > 1) return spmm_backward_by_head(args);
-  dispatch<true>("spmm_backward", args.at, args.x, args.dy, &args.dx, args.dw);
+  run<true>("spmm_backward", {args.at, args.x, args.dy, &args.dx, args.dw});
 }
 
 }  // namespace adj::kernels::cuda

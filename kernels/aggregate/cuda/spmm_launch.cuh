@@ -66,6 +66,13 @@ void launch_items(const char* name, int device, const SpmmShape& shape, int thre
          kernel, arguments);
 }
 
+/// A kernel with the arguments of a pass, and its layout.
+template <class Arguments>
+struct ItemVariant {
+  SpmmShape shape;
+  void (*kernel)(Arguments);
+};
+
 /// run(index, threads) with the variant that choose_spmm() chooses.
 template <class Variant, size_t N, class Run>
 void run_chosen(const Variant (&variants)[N], const SpmmProblem& problem, Run&& run) {
