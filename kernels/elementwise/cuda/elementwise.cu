@@ -1,8 +1,6 @@
 #include <adjoint/kernels/cuda/map.cuh>
 #include <adjoint/kernels/elementwise/elementwise.h>
 
-#include <cstring>
-
 namespace adj::kernels::cuda {
 
 namespace {
