@@ -20,25 +20,21 @@ struct ActivateBackward {
 }  // namespace
 
 void activate(const ActivateArgs& args) {
-  const Activation activation = args.activation;
-  const float slope = args.slope;
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Accumulator<S>;
-    dispatch_activation(activation, [&]<Activation A>() {
-      map("activate", args.x.device().index, args.x.numel(), Activate<A, T>{static_cast<T>(slope)},
+    dispatch_activation(args.activation, [&]<Activation A>() {
+      map("activate", args.x.device().index, args.x.numel(), Activate<A, T>{static_cast<T>(args.slope)},
           args.y.mutable_data<S>(), args.x.data<S>());
     });
   });
 }
 
 void activate_backward(const ActivateBackwardArgs& args) {
-  const Activation activation = args.activation;
-  const float slope = args.slope;
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Accumulator<S>;
-    dispatch_activation(activation, [&]<Activation A>() {
+    dispatch_activation(args.activation, [&]<Activation A>() {
       map("activate_backward", args.x.device().index, args.x.numel(),
-          ActivateBackward<A, T>{static_cast<T>(slope)}, args.dx.mutable_data<S>(), args.x.data<S>(),
+          ActivateBackward<A, T>{static_cast<T>(args.slope)}, args.dx.mutable_data<S>(), args.x.data<S>(),
           args.dy.data<S>());
     });
   });

@@ -83,17 +83,15 @@ void permute_as(const Tensor& x, const Tensor& order, Tensor& y) {
 }  // namespace
 
 void linear_combination(const LinearCombinationArgs& args) {
-  const double alpha = args.alpha;
-  const double beta = args.beta;
   const int device = args.a.device().index;
   dispatch_features(args.a.dtype(), [&]<class S>() {
     using T = Accumulator<S>;
     if (args.b) {
-      const LinearCombination<T> combine{static_cast<T>(alpha), static_cast<T>(beta)};
+      const LinearCombination<T> combine{static_cast<T>(args.alpha), static_cast<T>(args.beta)};
       map("linear_combination", device, args.a.numel(), combine, args.y.mutable_data<S>(), args.a.data<S>(),
           args.b.data<S>());
     } else {
-      map("linear_combination", device, args.a.numel(), Scale<T>{static_cast<T>(alpha)},
+      map("linear_combination", device, args.a.numel(), Scale<T>{static_cast<T>(args.alpha)},
           args.y.mutable_data<S>(), args.a.data<S>());
     }
   });

@@ -235,8 +235,6 @@ void dispatch_epilogue(int64_t width, bool aligned, const Epilogue& epilogue, F&
 }  // namespace
 
 void batch_norm_statistics(const BatchNormStatisticsArgs& args) {
-  const double eps = args.eps;
-  const double momentum = args.momentum;
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Accumulator<S>;
     const S* in = args.x.data<S>();
@@ -244,10 +242,10 @@ void batch_norm_statistics(const BatchNormStatisticsArgs& args) {
     T* moving_var = mutable_data_or_null<T>(args.running_var);
     dispatch_pack<S>(args.x.size(1), aligned_to_16(in), [&]<int kWidest>() {
       constexpr int N = std::min(kWidest, 4);  // the sums are in double
-      sum_over_rows<2, N>(
-          "batch_norm_statistics", args.x.device().index, args.x.size(0), args.x.size(1),
-          Statistics<N, S>{in, args.x.size(0), args.x.size(1), eps, momentum, args.mean.mutable_data<T>(),
-                           args.rstd.mutable_data<T>(), moving_mean, moving_var});
+      sum_over_rows<2, N>("batch_norm_statistics", args.x.device().index, args.x.size(0), args.x.size(1),
+                          Statistics<N, S>{in, args.x.size(0), args.x.size(1), args.eps, args.momentum,
+                                           args.mean.mutable_data<T>(), args.rstd.mutable_data<T>(),
+                                           moving_mean, moving_var});
     });
   });
 }

@@ -180,14 +180,13 @@ struct SumNormalize {
 }  // namespace
 
 void layer_norm(const LayerNormArgs& args) {
-  const double eps = args.eps;
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Accumulator<S>;
     const LayerNorm<S> body{args.x.data<S>(),
                             args.gamma.data<S>(),
                             args.beta.data<S>(),
                             args.x.size(1),
-                            static_cast<T>(eps),
+                            static_cast<T>(args.eps),
                             args.mean.mutable_data<T>(),
                             args.rstd.mutable_data<T>(),
                             args.y.mutable_data<S>()};
@@ -216,10 +215,9 @@ void layer_norm_backward(const LayerNormBackwardArgs& args) {
 }
 
 void l2_normalize_rows(const L2NormalizeRowsArgs& args) {
-  const double eps = args.eps;
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Accumulator<S>;
-    const L2Normalize<S> body{args.x.data<S>(), args.x.size(1), static_cast<T>(eps),
+    const L2Normalize<S> body{args.x.data<S>(), args.x.size(1), static_cast<T>(args.eps),
                               args.scale.mutable_data<T>(), args.y.mutable_data<S>()};
     map_rows<S>("l2_normalize_rows", args.x.device().index, args.x.size(0), args.x.size(1),
                 aligned_to_16(body.x, body.y), body);

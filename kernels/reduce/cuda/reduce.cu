@@ -138,11 +138,10 @@ void sum_columns(const SumColumnsArgs& args) {
 }
 
 void sum_all(const SumAllArgs& args) {
-  const double scale = args.scale;
   dispatch_features(args.x.dtype(), [&]<class S>() {
     const S* in = args.x.data<S>();
     const int64_t n = args.x.numel();
-    const StoreScaled<Accumulator<S>> finish{scale, args.y.mutable_data<Accumulator<S>>()};
+    const StoreScaled<Accumulator<S>> finish{args.scale, args.y.mutable_data<Accumulator<S>>()};
     if (constexpr int kWidth = kVectorWidth<S>; aligned_to_16(in)) {
       flat_sum<double>("sum_all", args.x.device().index, ceil_div(n, kWidth), Elements<kWidth, S>{in, n},
                        finish);

@@ -297,19 +297,16 @@ __global__ void __launch_bounds__(kBlockThreads)
 }  // namespace
 
 void sgd_update(const SgdUpdateArgs& args) {
-  const SgdRule rule = args.rule;
-  if (rule.momentum != 0.0) {
+  const auto run = [&]<bool kMomentum>() {
     update("sgd_update", args.slots, args.learning_rate, args.step,
-           [&]<class T>() { return Sgd<T, true>{rule}; });
-  } else {
-    update("sgd_update", args.slots, args.learning_rate, args.step,
-           [&]<class T>() { return Sgd<T, false>{rule}; });
-  }
+           [&]<class T>() { return Sgd<T, kMomentum>{args.rule}; });
+  };
+  args.rule.momentum != 0.0 ? run.template operator()<true>() : run.template operator()<false>();
 }
 
 void adam_update(const AdamUpdateArgs& args) {
-  const AdamRule rule = args.rule;
-  update("adam_update", args.slots, args.learning_rate, args.step, [&]<class T>() { return Adam<T>{rule}; });
+  update("adam_update", args.slots, args.learning_rate, args.step,
+         [&]<class T>() { return Adam<T>{args.rule}; });
 }
 
 void global_norm(const GlobalNormArgs& args) {
@@ -331,13 +328,12 @@ void global_norm(const GlobalNormArgs& args) {
 }
 
 void clip_to_norm(const ClipToNormArgs& args) {
-  const double max_norm = args.max_norm;
   std::vector<Piece> pieces;
   for (Tensor& tensor : args.tensors)
     pieces.push_back({tensor.dtype(), tensor.numel(), {tensor.raw_mutable_data()}});
   for_tables(pieces, 1, [&]<class T>(const Table& table, unsigned blocks, bool) {
     launch("clip_to_norm", overlapping(args.norm.device().index, blocks), clip_kernel<T>, table,
-           args.norm.data<double>(), max_norm);
+           args.norm.data<double>(), args.max_norm);
   });
 }
 
