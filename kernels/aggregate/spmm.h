@@ -45,11 +45,10 @@ struct SpmmArgs {
   Activation activation = Activation::none;
   Tensor& y;
 
-  Device device() const { return a.csr.device(); }
   void check(std::string_view op) const {
     const DType values = detail::values_dtype(op, x.dtype());
     check_matrix(op, {a.csr, {}, a.order}, values);
-    const Device device = a.csr.device();
+    const Device device = a.device();
     const int64_t width = detail::width_of(op, "x", x, a.csr.cols);
     if (a.values) detail::check_weights(op, "values", a, a.values, values, width);
     check_tensor(op, "x", x, {a.csr.cols, width}, x.dtype(), device);
@@ -71,11 +70,10 @@ struct SddmmArgs {
   const Tensor& x;
   Tensor& dw;
 
-  Device device() const { return a.csr.device(); }
   void check(std::string_view op) const {
     const DType values = detail::values_dtype(op, x.dtype());
     check_matrix(op, {a.csr, {}, a.order}, values);
-    const Device device = a.csr.device();
+    const Device device = a.device();
     const int64_t width = detail::width_of(op, "x", x, a.csr.cols);
     check_tensor(op, "x", x, {a.csr.cols, width}, x.dtype(), device);
     check_tensor(op, "y", y, {a.csr.rows, width}, x.dtype(), device);
@@ -94,11 +92,10 @@ struct SpmmBackwardArgs {
   Tensor& dx;
   Tensor& dw;
 
-  Device device() const { return at.csr.device(); }
   void check(std::string_view op) const {
     const DType values = detail::values_dtype(op, x.dtype());
     check_matrix(op, {at.csr, {}, at.order}, values);
-    const Device device = at.csr.device();
+    const Device device = at.device();
     const int64_t width = detail::width_of(op, "x", x, at.csr.rows);
     check_tensor(op, "x", x, {at.csr.rows, width}, x.dtype(), device);
     check_tensor(op, "dy", dy, {at.csr.cols, width}, x.dtype(), device);

@@ -11,8 +11,7 @@ template <class Args>
 void check_gat(std::string_view op, const Args& args) {
   const Csr& csr = args.a.csr;
   const Tensor &x = args.x, &c = args.c;
-  check_matrix(op, "x", x);
-  check_matrix(op, "l", args.l);
+  check_matrix(op, {{"x", x}, {"l", args.l}});
   const int64_t heads = args.heads(), width = x.size(1);
   const DType dtype = x.dtype(), accumulator = accumulator_dtype(dtype);
   const Device device = args.device();

@@ -15,8 +15,7 @@ struct HeadDotArgs {
 
   Device device() const { return x.device(); }
   void check(std::string_view op) const {
-    check_matrix(op, "x", x);
-    check_matrix(op, "a", a);
+    check_matrix(op, {{"x", x}, {"a", a}});
     const DType accumulator = accumulator_dtype(x.dtype());
     const int64_t heads = a.size(0);
     check_tensor(op, "a", a, {heads, a.size(1)}, x.dtype(), device());
@@ -49,8 +48,7 @@ struct HeadDotBackwardArgs {
 
   Device device() const { return x.device(); }
   void check(std::string_view op) const {
-    check_matrix(op, "x", x);
-    check_matrix(op, "a", a);
+    check_matrix(op, {{"x", x}, {"a", a}});
     const DType accumulator = accumulator_dtype(x.dtype());
     const int64_t heads = a.size(0);
     check_tensor(op, "a", a, {heads, a.size(1)}, x.dtype(), device());

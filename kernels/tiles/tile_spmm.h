@@ -67,7 +67,6 @@ struct TileSpmmArgs {
   Activation activation = Activation::none;
   Tensor& y;
 
-  Device device() const { return tiles.device(); }
   void check(std::string_view op) const {
     const Device device = tiles.device();
     ADJ_CHECK(x.dtype() == DType::f32 || x.dtype() == DType::bf16,
