@@ -384,30 +384,28 @@ struct HeadRows {
 };
 
 /// to[k, h] = number h of row k, rows of H numbers.
-template <int kHeads, class T>
-void gather_terms(int64_t heads, GatheredRows<T> rows, int64_t count, T* to) {
-  const int64_t n = kHeads > 0 ? kHeads : heads;
-  rows.pitch = n;
-  for (int64_t k = 0; k < count; ++k) {
-    rows.template prefetch<1>(k, 0);
-    if constexpr (kHeads > 0) {
-      store_few(to + k * n, load_few<kHeads>(rows[k]));
-    } else {
-      std::copy_n(rows[k], n, to + k * n);
-    }
-  }
-}
 template <class T>
-void gather_terms(int64_t heads, const GatheredRows<T>& rows, int64_t count, T* to) {
-  with_few(heads, [&]<int kHeads>() { gather_terms<kHeads>(heads, rows, count, to); });
+void gather_terms(int64_t heads, GatheredRows<T> rows, int64_t count, T* to) {
+  with_few(heads, [=]<int kHeads>() mutable {
+    const int64_t n = kHeads > 0 ? kHeads : heads;
+    rows.pitch = n;
+    for (int64_t k = 0; k < count; ++k) {
+      rows.template prefetch<1>(k, 0);
+      if constexpr (kHeads > 0) {
+        store_few(to + k * n, load_few<kHeads>(rows[k]));
+      } else {
+        std::copy_n(rows[k], n, to + k * n);
+      }
+    }
+  });
 }
 
 /// ⟨own, x⟩.
-template <class S, class R = S>
+template <class S>
 struct DotWith {
   using V = Vector<S>;
   using Held = V;
-  const R* own;
+  const S* own;
 
   Held hold(auto&& load) const { return load(own); }
   V operator()(V sum, V held, V x) const { return sum + held * x; }
