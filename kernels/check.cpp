@@ -24,6 +24,11 @@ void check_like(std::string_view op, NamedList tensors, const Tensor& like) {
   check_tensor(op, tensors, like.shape(), like.dtype(), like.device());
 }
 
+void check_gradients(std::string_view op, std::initializer_list<GradientOf> gradients) {
+  for (const auto& [name, gradient, operand] : gradients)
+    if (gradient) check_like(op, name, gradient, operand);
+}
+
 void check_scalar(std::string_view op, std::string_view name, const Tensor& tensor, DType dtype,
                   Device device) {
   ADJ_CHECK(tensor && tensor.numel() == 1 && tensor.dtype() == dtype && tensor.device() == device,

@@ -21,6 +21,12 @@ void check_tensor(std::string_view op, std::string_view name, const Tensor& tens
 void check_tensor(std::string_view op, NamedList tensors, const Shape& shape, DType dtype, Device device);
 void check_like(std::string_view op, std::string_view name, const Tensor& tensor, const Tensor& like);
 void check_like(std::string_view op, NamedList tensors, const Tensor& like);
+/// A gradient, which may be absent, is like its operand.
+struct GradientOf {
+  std::string_view name;
+  const Tensor &gradient, &operand;
+};
+void check_gradients(std::string_view op, std::initializer_list<GradientOf> gradients);
 /// One element, any number of dimensions.
 void check_scalar(std::string_view op, std::string_view name, const Tensor& tensor, DType dtype,
                   Device device);

@@ -63,9 +63,7 @@ struct HeadDotBackwardArgs {
       check_like(op, "d_o", d_o, x);
       check_tensor(op, "dbias", dbias, {a.numel()}, x.dtype(), device());
     }
-    if (dx) check_like(op, "dx", dx, x);
-    if (da) check_like(op, "da", da, a);
-    if (da2) check_like(op, "da2", da2, a);
+    check_gradients(op, {{"dx", dx, x}, {"da", da, a}, {"da2", da2, a2}});
   }
 };
 ADJ_KERNEL(head_dot_backward, HeadDotBackwardArgs)
