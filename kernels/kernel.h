@@ -3,8 +3,10 @@
 #include <adjoint/core/tensor.h>
 #include <adjoint/kernels/check.h>
 
-// A kernel is described once, by a struct of its arguments: named fields, the device they live on, and the
-// check of the contract, which receives the kernel's name. Kernels with the same contract share the struct.
+// A kernel is described once, by a struct of its arguments: named fields, and the check of the contract,
+// which receives the kernel's name. Kernels with the same contract share the struct. A kernel runs on the
+// device of `x`, else `a` or `y`; a struct that has none of them, or whose kernels ask for it, has a
+// device().
 //
 //   /// y = act(x), any shape. `y` may be `x`.
 //   struct ActivateArgs {
@@ -13,7 +15,6 @@
 //     const Tensor& x;
 //     Tensor& y;
 //
-//     Device device() const { return x.device(); }
 //     void check(std::string_view op) const { check_float(op, "x", x); ... }
 //   };
 //   ADJ_KERNEL(activate, ActivateArgs)

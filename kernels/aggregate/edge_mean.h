@@ -12,7 +12,6 @@ struct EdgeMeanArgs {
   const Tensor& w = kAbsent;
   Tensor& y;
 
-  Device device() const { return a.csr.device(); }
   void check(std::string_view op) const {
     check_float(op, "y", y);
     check_matrix(op, {a.csr, {}, a.order}, y.dtype());

@@ -12,7 +12,7 @@ inline void check_message(std::string_view op, const CsrMatrix& a, const Tensor&
                           const Tensor& e, const Tensor& w) {
   check_matrix(op, {a.csr, {}, a.order}, accumulator_dtype(x.dtype()));
   check_matrix(op, "x", x);
-  const Device device = a.csr.device();
+  const Device device = a.device();
   check_tensor(op, "x", x, {sources, x.size(1)}, x.dtype(), device);
   ADJ_CHECK(e && e.dims() == 2, "{}: e is {}, expected [{}, E]", op, e.str(), a.csr.entries());
   check_entries(op, "e", a, e, x.dtype());
@@ -38,10 +38,9 @@ struct GineSumArgs {
   const Tensor& w = kAbsent;
   Tensor& y;
 
-  Device device() const { return a.csr.device(); }
   void check(std::string_view op) const {
     detail::check_message(op, a, x, a.csr.cols, e, w);
-    check_tensor(op, "y", y, {a.csr.rows, x.size(1)}, x.dtype(), device());
+    check_tensor(op, "y", y, {a.csr.rows, x.size(1)}, x.dtype(), x.device());
     ADJ_CHECK(!y.shares_storage_with(x), "{}: y cannot be x", op);
   }
 };
@@ -61,15 +60,14 @@ struct GineSumBackwardArgs {
   Tensor de = {};
   Tensor dw = {};
 
-  Device device() const { return at.csr.device(); }
   void check(std::string_view op) const {
     detail::check_message(op, at, x, at.csr.rows, e, w);
     const DType accumulator = accumulator_dtype(x.dtype());
-    check_tensor(op, "dy", dy, {at.csr.cols, x.size(1)}, x.dtype(), device());
-    check_tensor(op, "dx", dx, x.shape(), x.dtype(), device());
-    if (de) check_tensor(op, "de", de, e.shape(), accumulator, device());
+    check_tensor(op, "dy", dy, {at.csr.cols, x.size(1)}, x.dtype(), x.device());
+    check_tensor(op, "dx", dx, x.shape(), x.dtype(), x.device());
+    if (de) check_tensor(op, "de", de, e.shape(), accumulator, x.device());
     ADJ_CHECK(!dw || w, "{}: dw without w", op);
-    if (dw) check_tensor(op, "dw", dw, w.shape(), accumulator, device());
+    if (dw) check_tensor(op, "dw", dw, w.shape(), accumulator, x.device());
     ADJ_CHECK(!dx.shares_storage_with(dy) && !dx.shares_storage_with(x), "{}: dx cannot be dy or x", op);
   }
 };

@@ -42,8 +42,7 @@ struct NeighborMinmaxBackwardArgs {
 
   Device device() const { return dx.device(); }
   void check(std::string_view op) const {
-    check_matrix(op, "dx", dx);
-    check_matrix(op, "dy", dy);
+    check_matrix(op, {{"dx", dx}, {"dy", dy}});
     const int64_t rows = dy.size(0), width = dx.size(1);
     check_tensor(op, "winner", winner, {rows, width}, DType::i32, dx.device());
     check_tensor(op, "dy", dy, dy.shape(), dx.dtype(), dx.device());

@@ -20,7 +20,6 @@ struct MomentTermsArgs {
   const Tensor& mean = kAbsent;
   Tensor& terms;
 
-  Device device() const { return a.device(); }
   void check(std::string_view op) const {
     check_csr(op, a);
     check_matrix(op, "dy", dy);
@@ -43,7 +42,6 @@ struct MomentsGradientArgs {
   const Tensor& sums;
   Tensor& dx;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     check_matrix(op, "x", x);
     check_tensor(op, "sums", sums, {x.size(0), 2 * x.size(1)}, accumulator_dtype(x.dtype()), x.device());

@@ -53,7 +53,6 @@ struct NeighborReduceArgs {
   Tensor min_winner = {};
   Tensor mean = {};
 
-  Device device() const { return a.device(); }
   void check(std::string_view op) const {
     check_csr(op, a);
     check_matrix(op, "x", x);

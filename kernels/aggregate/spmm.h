@@ -14,18 +14,24 @@ inline DType values_dtype(std::string_view op, DType features) {
   return accumulator_dtype(features);
 }
 
-/// Width of a matrix that must have `rows` rows.
-inline int64_t width_of(std::string_view op, std::string_view name, const Tensor& matrix, int64_t rows) {
-  ADJ_CHECK(matrix.dims() == 2 && matrix.size(0) == rows, "{}: {} is {}, expected [{}, F]", op, name,
-            matrix.str(), rows);
-  return matrix.size(1);
+/// Checks the features `x`, which must have `rows` rows; returns their width.
+inline int64_t width_of(std::string_view op, const Tensor& x, int64_t rows, Device device) {
+  ADJ_CHECK(x.dims() == 2 && x.size(0) == rows, "{}: x is {}, expected [{}, F]", op, x.str(), rows);
+  check_tensor(op, "x", x, x.shape(), x.dtype(), device);
+  return x.size(1);
 }
 
-/// Checks the structure of `a` and a tensor of its entries: [M] or [M, H] where H divides the features'
-/// width.
+/// Checks the structure of `a` and the features `x`, which must have `rows` rows; returns their width.
+inline int64_t check_product(std::string_view op, const CsrMatrix& a, const Tensor& x, int64_t rows) {
+  check_matrix(op, {a.csr, {}, a.order}, values_dtype(op, x.dtype()));
+  return width_of(op, x, rows, a.device());
+}
+
+/// Checks a tensor of the entries of `a`: [M] or [M, H] where H divides the width of the features `x`.
 inline void check_weights(std::string_view op, std::string_view name, const CsrMatrix& a,
-                          const Tensor& weights, DType dtype, int64_t width) {
-  check_entries(op, name, a, weights, dtype);
+                          const Tensor& weights, const Tensor& x) {
+  const int64_t width = x.size(1);
+  check_entries(op, name, a, weights, accumulator_dtype(x.dtype()));
   ADJ_CHECK(width % heads_of(weights) == 0, "{}: {} is {}, but {} features do not divide into {} heads", op,
             name, weights.str(), width, heads_of(weights));
 }
@@ -45,16 +51,11 @@ struct SpmmArgs {
   Activation activation = Activation::none;
   Tensor& y;
 
-  Device device() const { return a.csr.device(); }
   void check(std::string_view op) const {
-    const DType values = detail::values_dtype(op, x.dtype());
-    check_matrix(op, {a.csr, {}, a.order}, values);
-    const Device device = a.csr.device();
-    const int64_t width = detail::width_of(op, "x", x, a.csr.cols);
-    if (a.values) detail::check_weights(op, "values", a, a.values, values, width);
-    check_tensor(op, "x", x, {a.csr.cols, width}, x.dtype(), device);
-    if (bias) check_tensor(op, "bias", bias, {width}, x.dtype(), device);
-    check_tensor(op, "y", y, {a.csr.rows, width}, x.dtype(), device);
+    const int64_t width = detail::check_product(op, a, x, a.csr.cols);
+    if (a.values) detail::check_weights(op, "values", a, a.values, x);
+    if (bias) check_tensor(op, "bias", bias, {width}, x.dtype(), x.device());
+    check_tensor(op, "y", y, {a.csr.rows, width}, x.dtype(), x.device());
     check_fused(op, activation);
     ADJ_CHECK(!y.shares_storage_with(x), "{}: y cannot be x", op);
   }
@@ -71,15 +72,10 @@ struct SddmmArgs {
   const Tensor& x;
   Tensor& dw;
 
-  Device device() const { return a.csr.device(); }
   void check(std::string_view op) const {
-    const DType values = detail::values_dtype(op, x.dtype());
-    check_matrix(op, {a.csr, {}, a.order}, values);
-    const Device device = a.csr.device();
-    const int64_t width = detail::width_of(op, "x", x, a.csr.cols);
-    check_tensor(op, "x", x, {a.csr.cols, width}, x.dtype(), device);
-    check_tensor(op, "y", y, {a.csr.rows, width}, x.dtype(), device);
-    detail::check_weights(op, "dw", a, dw, values, width);
+    const int64_t width = detail::check_product(op, a, x, a.csr.cols);
+    check_tensor(op, "y", y, {a.csr.rows, width}, x.dtype(), x.device());
+    detail::check_weights(op, "dw", a, dw, x);
   }
 };
 ADJ_KERNEL(sddmm, SddmmArgs)
@@ -94,18 +90,13 @@ struct SpmmBackwardArgs {
   Tensor& dx;
   Tensor& dw;
 
-  Device device() const { return at.csr.device(); }
   void check(std::string_view op) const {
-    const DType values = detail::values_dtype(op, x.dtype());
-    check_matrix(op, {at.csr, {}, at.order}, values);
-    const Device device = at.csr.device();
-    const int64_t width = detail::width_of(op, "x", x, at.csr.rows);
-    check_tensor(op, "x", x, {at.csr.rows, width}, x.dtype(), device);
-    check_tensor(op, "dy", dy, {at.csr.cols, width}, x.dtype(), device);
-    check_tensor(op, "dx", dx, {at.csr.rows, width}, x.dtype(), device);
-    detail::check_weights(op, "dw", at, dw, values, width);
+    const int64_t width = detail::check_product(op, at, x, at.csr.rows);
+    check_tensor(op, "dy", dy, {at.csr.cols, width}, x.dtype(), x.device());
+    check_like(op, "dx", dx, x);
+    detail::check_weights(op, "dw", at, dw, x);
     if (at.values) {
-      detail::check_weights(op, "values", at, at.values, values, width);
+      detail::check_weights(op, "values", at, at.values, x);
       ADJ_CHECK(heads_of(at.values) == heads_of(dw), "{}: values {}, dw {}", op, at.values.str(), dw.str());
     }
     ADJ_CHECK(!dx.shares_storage_with(dy), "{}: dx cannot be dy", op);

@@ -71,15 +71,9 @@ void check_structure(std::string_view op, const Args& args, DType accumulator) {
   }
 }
 
-/// Checks an optional argument.
-inline void check_optional(std::string_view op, std::string_view name, const Tensor& tensor,
-                           const Shape& shape, DType dtype, Device device) {
-  if (tensor) check_tensor(op, name, tensor, shape, dtype, device);
-}
-
 /// Bias added to O; not allowed for bfloat16, whose rounding would enter Δ (see above).
 inline void check_bias(std::string_view op, const Tensor& bias, int64_t width, DType dtype, Device device) {
-  check_optional(op, "bias", bias, {width}, dtype, device);
+  if (bias) check_tensor(op, "bias", bias, {width}, dtype, device);
   ADJ_CHECK(!bias || dtype != DType::bf16, "{}: a bias of bfloat16, expected another op to add it", op);
 }
 

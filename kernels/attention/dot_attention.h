@@ -19,8 +19,8 @@ void check_dot_attention(std::string_view op, const Args& args) {
   head_width(op, "q", width, heads);
   check_tensor(op, "q", q, {csr.rows, width}, dtype, device);
   check_tensor(op, "k", args.k, {csr.cols, width}, dtype, device);
-  check_optional(op, "v", v, {csr.cols, width}, dtype, device);
-  check_optional(op, "s", s, {csr.cols, heads}, accumulator, device);
+  if (v) check_tensor(op, "v", v, {csr.cols, width}, dtype, device);
+  if (s) check_tensor(op, "s", s, {csr.cols, heads}, accumulator, device);
   ADJ_CHECK(!v || !s, "{}: s is for keys that are values, but there is v", op);
   if (attr) {
     check_entries(op, "attr", args.a, attr, accumulator);
@@ -124,18 +124,14 @@ struct DotAttentionBackwardArgs {
     detail::check_dot_attention(op, *this);
     ADJ_CHECK(v || !dv, "{}: dv without v", op);
     ADJ_CHECK(s || !ds, "{}: ds without s", op);
-    const DType dtype = q.dtype(), accumulator = lse.dtype();
     if (featured) check_like(op, "d_o_attr", d_o_attr, u);
     ADJ_CHECK(featured || (!dattr && !du), "{}: gradients of edge features where there are none", op);
-    detail::check_optional(op, "o_attr", o_attr, u.shape(), dtype, device());
-    detail::check_optional(op, "dattr", dattr, attr.shape(), accumulator, device());
-    detail::check_optional(op, "du", du, u.shape(), dtype, device());
+    if (o_attr) check_like(op, "o_attr", o_attr, u);
     check_like(op, "d_o", d_o, o);
     check_like(op, "delta", delta, lse);
-    detail::check_optional(op, "dq", dq, q.shape(), dtype, device());
-    detail::check_optional(op, "dk", dk, k.shape(), dtype, device());
-    detail::check_optional(op, "dv", dv, k.shape(), dtype, device());
-    detail::check_optional(op, "ds", ds, s.shape(), accumulator, device());
+    check_gradients(
+        op,
+        {{"dq", dq, q}, {"dk", dk, k}, {"dv", dv, v}, {"ds", ds, s}, {"dattr", dattr, attr}, {"du", du, u}});
     for (const Tensor* output : {&dq, &dk, &dv})
       for (const Tensor* input : {&q, &k, &v, &o, &d_o})
         ADJ_CHECK(!*output || !*input || !output->shares_storage_with(*input),

@@ -11,8 +11,7 @@ template <class Args>
 void check_gat(std::string_view op, const Args& args) {
   const Csr& csr = args.a.csr;
   const Tensor &x = args.x, &c = args.c;
-  check_matrix(op, "x", x);
-  check_matrix(op, "l", args.l);
+  check_matrix(op, {{"x", x}, {"l", args.l}});
   const int64_t heads = args.heads(), width = x.size(1);
   const DType dtype = x.dtype(), accumulator = accumulator_dtype(dtype);
   const Device device = args.device();
@@ -99,14 +98,10 @@ struct GatBackwardArgs {
   int64_t head_width() const { return x.size(1) / heads(); }
   void check(std::string_view op) const {
     detail::check_gat(op, *this);
-    const DType accumulator = accumulator_dtype(x.dtype());
-    const Shape target_terms{a.csr.rows, heads()}, source_terms{a.csr.cols, heads()};
     check_like(op, "d_o", d_o, o);
-    check_tensor(op, "delta", delta, target_terms, accumulator, device());
-    detail::check_optional(op, "dl", dl, target_terms, accumulator, device());
-    detail::check_optional(op, "dr", dr, source_terms, accumulator, device());
-    detail::check_optional(op, "dx", dx, x.shape(), x.dtype(), device());
-    if (dc) check_entries(op, "dc", a, dc, accumulator);
+    check_like(op, "delta", delta, lse);
+    check_gradients(op, {{"dl", dl, l}, {"dr", dr, r}, {"dx", dx, x}});
+    if (dc) check_entries(op, "dc", a, dc, lse.dtype());
     ADJ_CHECK(static_cast<bool>(source) == static_cast<bool>(target), "{}: source without target", op);
     if (source) {
       check_tensor(op, "source", source, {heads(), head_width()}, x.dtype(), device());

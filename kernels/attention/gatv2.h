@@ -92,15 +92,11 @@ struct Gatv2BackwardArgs {
   int64_t head_width() const { return att.size(1); }
   void check(std::string_view op) const {
     detail::check_gatv2(op, *this);
-    const DType dtype = l.dtype(), accumulator = lse.dtype();
     ADJ_CHECK(attr || (!dattr && !dw), "{}: gradients of edge features where there are none", op);
-    detail::check_optional(op, "dattr", dattr, attr.shape(), accumulator, device());
-    detail::check_optional(op, "dw", dw, w.shape(), dtype, device());
     check_like(op, "d_o", d_o, o);
     check_like(op, "delta", delta, lse);
-    detail::check_optional(op, "dl", dl, l.shape(), dtype, device());
-    detail::check_optional(op, "dr", dr, r.shape(), dtype, device());
-    detail::check_optional(op, "datt", datt, att.shape(), dtype, device());
+    check_gradients(
+        op, {{"dl", dl, l}, {"dr", dr, r}, {"datt", datt, att}, {"dattr", dattr, attr}, {"dw", dw, w}});
     for (const Tensor* output : {&dl, &dr})
       ADJ_CHECK(!*output || (!output->shares_storage_with(l) && !output->shares_storage_with(r) &&
                              !output->shares_storage_with(d_o) && !output->shares_storage_with(o)),

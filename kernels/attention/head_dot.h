@@ -4,6 +4,21 @@
 
 namespace adj::kernels {
 
+namespace detail {
+
+/// Checks the operands, with the terms y and y2 (or their gradients) per node and head.
+inline void check_head_dot(std::string_view op, const Tensor& x, const Tensor& a, const Tensor& a2, Named y,
+                           Named y2) {
+  check_matrix(op, {{"x", x}, {"a", a}});
+  check_tensor(op, "a", a, a.shape(), x.dtype(), x.device());
+  check_tensor(op, "x", x, {x.size(0), a.numel()}, x.dtype(), x.device());
+  check_tensor(op, {y}, {x.size(0), a.size(0)}, accumulator_dtype(x.dtype()), x.device());
+  if (a2) check_like(op, "a2", a2, a);
+  if (a2) check_like(op, {y2}, y.tensor);
+}
+
+}  // namespace detail
+
 /// y[n,h] = ⟨x[n,h,:], a[h,:]⟩ for one or two vectors in one pass over x: the terms of GAT's logits. x [N, H
 /// D], a [H,D], y [N,H] (accumulator dtype); `a2` and `y2` are given together or both absent.
 struct HeadDotArgs {
@@ -15,18 +30,8 @@ struct HeadDotArgs {
 
   Device device() const { return x.device(); }
   void check(std::string_view op) const {
-    check_matrix(op, "x", x);
-    check_matrix(op, "a", a);
-    const DType accumulator = accumulator_dtype(x.dtype());
-    const int64_t heads = a.size(0);
-    check_tensor(op, "a", a, {heads, a.size(1)}, x.dtype(), device());
-    check_tensor(op, "x", x, {x.size(0), a.numel()}, x.dtype(), device());
-    check_tensor(op, "y", y, {x.size(0), heads}, accumulator, device());
     ADJ_CHECK(static_cast<bool>(a2) == static_cast<bool>(y2), "{}: a2 and y2 come together", op);
-    if (a2) {
-      check_tensor(op, "a2", a2, a.shape(), x.dtype(), device());
-      check_tensor(op, "y2", y2, y.shape(), accumulator, device());
-    }
+    detail::check_head_dot(op, x, a, a2, {"y", y}, {"y2", y2});
   }
 };
 ADJ_KERNEL(head_dot, HeadDotArgs)
@@ -49,28 +54,16 @@ struct HeadDotBackwardArgs {
 
   Device device() const { return x.device(); }
   void check(std::string_view op) const {
-    check_matrix(op, "x", x);
-    check_matrix(op, "a", a);
-    const DType accumulator = accumulator_dtype(x.dtype());
-    const int64_t heads = a.size(0);
-    check_tensor(op, "a", a, {heads, a.size(1)}, x.dtype(), device());
-    check_tensor(op, "x", x, {x.size(0), a.numel()}, x.dtype(), device());
-    check_tensor(op, "dy", dy, {x.size(0), heads}, accumulator, device());
     ADJ_CHECK(static_cast<bool>(a2) == static_cast<bool>(dy2) && (a2 || !da2),
               "{}: a2, dy2 and da2 come together", op);
-    if (a2) {
-      check_tensor(op, "a2", a2, a.shape(), x.dtype(), device());
-      check_tensor(op, "dy2", dy2, dy.shape(), accumulator, device());
-    }
+    detail::check_head_dot(op, x, a, a2, {"dy", dy}, {"dy2", dy2});
     ADJ_CHECK(static_cast<bool>(d_o) == static_cast<bool>(dbias) && (!d_o || (da && da2)),
               "{}: d_o and dbias come together, beside da and da2", op);
     if (d_o) {
       check_like(op, "d_o", d_o, x);
       check_tensor(op, "dbias", dbias, {a.numel()}, x.dtype(), device());
     }
-    if (dx) check_like(op, "dx", dx, x);
-    if (da) check_like(op, "da", da, a);
-    if (da2) check_like(op, "da2", da2, a);
+    check_gradients(op, {{"dx", dx, x}, {"da", da, a}, {"da2", da2, a2}});
   }
 };
 ADJ_KERNEL(head_dot_backward, HeadDotBackwardArgs)

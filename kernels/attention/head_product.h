@@ -17,8 +17,7 @@ struct HeadProductArgs {
 
   Device device() const { return x.device(); }
   void check(std::string_view op) const {
-    check_matrix(op, "x", x);
-    check_matrix(op, "weight", weight);
+    check_matrix(op, {{"x", x}, {"weight", weight}});
     const int64_t of_weight = weight.size(0) * heads, features = weight.size(1), rows = x.size(0);
     ADJ_CHECK(heads >= 1 && features % heads == 0, "{}: weight is {} for {} heads", op, weight.str(), heads);
     check_tensor(op, "weight", weight, weight.shape(), x.dtype(), device());

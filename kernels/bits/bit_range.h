@@ -25,8 +25,7 @@ struct BitRangeArgs {
     const int64_t outer = outer_of(x, along);
     ADJ_CHECK(scale && scale.dims() == 1 && (scale.numel() == 1 || scale.numel() == outer),
               "{}: scale is {}, expected float32 [1] or [{}]", op, scale.str(), outer);
-    check_tensor(op, "scale", scale, scale.shape(), DType::f32, device());
-    check_tensor(op, "zero", zero, scale.shape(), DType::f32, device());
+    check_tensor(op, {{"scale", scale}, {"zero", zero}}, scale.shape(), DType::f32, device());
   }
 };
 ADJ_KERNEL(bit_range, BitRangeArgs)

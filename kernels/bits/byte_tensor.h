@@ -49,8 +49,7 @@ inline void check_bytes(std::string_view op, const ByteTensor& x, int64_t rows, 
   ADJ_CHECK(x.width == width, "{}: bytes are {} wide, expected {}", op, x.width, width);
   ADJ_CHECK(narrow || !x.narrow, "{}: narrow bytes, expected padded ones (repack_bytes)", op);
   check_tensor(op, "bytes", x.bytes, {rows, x.pitch()}, DType::u8, device);
-  check_tensor(op, "scale of bytes", x.scale, {1}, DType::f32, device);
-  check_tensor(op, "zero of bytes", x.zero, {1}, DType::f32, device);
+  check_tensor(op, {{"scale of bytes", x.scale}, {"zero of bytes", x.zero}}, {1}, DType::f32, device);
 }
 
 }  // namespace detail

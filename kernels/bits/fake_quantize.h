@@ -84,8 +84,7 @@ struct FakeQuantizeBackwardArgs {
     detail::check_fake(op, x, bits, scale, zero, along, keep);
     check_like(op, "dy", dy, x);
     ADJ_CHECK(dx || dscale, "{}: dx and dscale are absent, expected one of them", op);
-    if (dx) check_like(op, "dx", dx, x);
-    if (dscale) check_like(op, "dscale", dscale, scale);
+    check_gradients(op, {{"dx", dx, x}, {"dscale", dscale, scale}});
   }
 };
 ADJ_KERNEL(fake_quantize_backward, FakeQuantizeBackwardArgs)

@@ -14,8 +14,7 @@ inline void check_nodes(std::string_view op, const Tensor& x, const Tensor& scal
                         const Tensor& is_signed) {
   ADJ_CHECK(x && x.dims() == 2 && x.dtype() == DType::f32, "{}: x is {}, expected a float32 matrix", op,
             x.str());
-  check_tensor(op, "scale", scale, {x.size(0)}, DType::f32, x.device());
-  check_tensor(op, "bits", bits, {x.size(0)}, DType::f32, x.device());
+  check_tensor(op, {{"scale", scale}, {"bits", bits}}, {x.size(0)}, DType::f32, x.device());
   check_tensor(op, "is_signed", is_signed, {1}, DType::f32, x.device());
 }
 

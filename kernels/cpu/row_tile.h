@@ -3,6 +3,7 @@
 #include <adjoint/kernels/cpu/loops.h>
 #include <adjoint/kernels/cpu/vector_math.h>
 
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -65,6 +66,33 @@ void for_row_tiles(int64_t begin, int64_t end, RowOf row_of, F f) {
     for (int64_t l = 0; l < kRows; ++l) row[l] = row_of(std::min(k + l, end - 1));
     f(row, std::min(kRows, end - k));
   }
+}
+
+/// Calls write(first row, count, best, column) for tiles of the rows of x, width >= 1: per row the first
+/// number that beats(it, the best before it), beginning with that of column 0, and its column.
+template <class S, class Beats, class Write>
+void best_of_rows(const S* x, int64_t rows, int64_t width, Beats beats, Write write) {
+  using T = Accumulator<S>;
+  constexpr int64_t kRows = RowTile<T>::kRows;
+  parallel_for(rows, row_grain(width), [=](int64_t begin, int64_t end) {
+    RowTile<T> tile(width);
+    for_row_tiles(begin, end, std::identity(), [&](const auto& row, int64_t count) {
+      tile.load(x, row);
+      T best[kRows];
+      int32_t where[kRows] = {};
+      std::copy_n(tile.column(0), kRows, best);
+      for (int64_t c = 1; c < width; ++c) {
+        const T* column = tile.column(c);
+#pragma omp simd
+        for (int64_t l = 0; l < kRows; ++l) {
+          const bool wins = beats(column[l], best[l]);
+          where[l] = wins ? static_cast<int32_t>(c) : where[l];
+          best[l] = wins ? column[l] : best[l];
+        }
+      }
+      write(row[0], count, best, where);
+    });
+  });
 }
 
 /// The row maxima of a tile and the sums of exp(x - max); with kKeep the tile then holds these exponentials.

@@ -27,10 +27,8 @@ struct GemmArgs {
   const Tensor& through_relu = kAbsent;
   Tensor& c;
 
-  Device device() const { return a.device(); }
   void check(std::string_view op) const {
-    check_matrix(op, "a", a);
-    check_matrix(op, "b", b);
+    check_matrix(op, {{"a", a}, {"b", b}});
     const bool turned_a = trans_a == Transpose::yes, turned_b = trans_b == Transpose::yes;
     const int64_t m = a.size(turned_a ? 1 : 0), k = a.size(turned_a ? 0 : 1), n = b.size(turned_b ? 0 : 1);
     ADJ_CHECK(k == b.size(turned_b ? 1 : 0), "{}: a{} is {}, b{} is {}: inner extents differ", op,
@@ -60,10 +58,8 @@ struct WeightGradientsArgs {
   Tensor& dw;
   Tensor& dbias;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
-    check_matrix(op, "x", x);
-    check_matrix(op, "dz", dz);
+    check_matrix(op, {{"x", x}, {"dz", dz}});
     check_tensor(op, "dz", dz, {x.size(0), dz.size(1)}, x.dtype(), x.device());
     check_tensor(op, "dw", dw, {x.size(1), dz.size(1)}, x.dtype(), x.device());
     if (dbias) check_tensor(op, "dbias", dbias, {dz.size(1)}, x.dtype(), x.device());

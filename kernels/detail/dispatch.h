@@ -13,6 +13,20 @@
 namespace adj::kernels {
 namespace {
 
+/// Where a checked call runs (kernels/kernel.h).
+template <class Args>
+Device device_of(const Args& args) {
+  if constexpr (requires { args.device(); }) {
+    return args.device();
+  } else if constexpr (requires { args.x; }) {
+    return args.x.device();
+  } else if constexpr (requires { args.a; }) {
+    return args.a.device();
+  } else {
+    return args.y.device();
+  }
+}
+
 void refuse_on_cpu_in_capture(Device device, const char* kernel) {
   if (device.is_cpu()) adj::detail::refuse_cpu_in_capture(kernel);
 }
@@ -34,22 +48,23 @@ void refuse_on_cpu_in_capture(Device device, const char* kernel) {
   void name(const Args& args); \
   }
 #define ADJ_RUN_CPU_V4(name, args) \
-  if (args.device().is_cpu() && ::adj::detail::uses_cpu_v4()) return cpu_v4::name(args);
+  if (device.is_cpu() && ::adj::detail::uses_cpu_v4()) return cpu_v4::name(args);
 #else
 #define ADJ_CPU_V4(name, Args)
 #define ADJ_RUN_CPU_V4(name, args)
 #endif
 
 #undef ADJ_KERNEL
-#define ADJ_KERNEL(name, Args)                                  \
-  ADJ_DECLARE_KERNEL(name, Args)                                \
-  ADJ_CPU_V4(name, Args)                                        \
-  void name(const Args& args) try {                             \
-    args.check(#name);                                          \
-    refuse_on_cpu_in_capture(args.device(), #name);             \
-    const adj::detail::KernelSpan kernel(#name, args.device()); \
-    ADJ_RUN_CPU_V4(name, args)                                  \
-    ADJ_DISPATCH(args.device(), name, args);                    \
-  } catch (const Error& error) {                                \
-    throw_of_op(error, #name);                                  \
+#define ADJ_KERNEL(name, Args)                           \
+  ADJ_DECLARE_KERNEL(name, Args)                         \
+  ADJ_CPU_V4(name, Args)                                 \
+  void name(const Args& args) try {                      \
+    args.check(#name);                                   \
+    const Device device = device_of(args);               \
+    refuse_on_cpu_in_capture(device, #name);             \
+    const adj::detail::KernelSpan kernel(#name, device); \
+    ADJ_RUN_CPU_V4(name, args)                           \
+    ADJ_DISPATCH(device, name, args);                    \
+  } catch (const Error& error) {                         \
+    throw_of_op(error, #name);                           \
   }

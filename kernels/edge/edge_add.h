@@ -25,13 +25,12 @@ struct EdgeAddArgs {
   const Tensor& r;
   Tensor& e;
 
-  Device device() const { return a.csr.device(); }
   void check(std::string_view op) const {
     const DType dtype = accumulator_dtype(l.dtype());
     check_matrix(op, {a.csr, {}, a.order}, dtype);
     check_entries(op, "e", a, e, dtype);
-    detail::check_terms(op, "l", l, a.csr.rows, e, device());
-    detail::check_terms(op, "r", r, a.csr.cols, e, device());
+    detail::check_terms(op, "l", l, a.csr.rows, e, a.device());
+    detail::check_terms(op, "r", r, a.csr.cols, e, a.device());
     ADJ_CHECK(l.dtype() == r.dtype(), "{}: l is {}, r is {}", op, l.str(), r.str());
   }
 };
@@ -45,12 +44,11 @@ struct EdgeSumArgs {
   const Tensor& e;
   Tensor& y;
 
-  Device device() const { return a.csr.device(); }
   void check(std::string_view op) const {
     const DType dtype = accumulator_dtype(y.dtype());
     check_matrix(op, {a.csr, {}, a.order}, dtype);
     check_entries(op, "e", a, e, dtype);
-    detail::check_terms(op, "y", y, a.csr.rows, e, device());
+    detail::check_terms(op, "y", y, a.csr.rows, e, a.device());
   }
 };
 ADJ_KERNEL(edge_sum, EdgeSumArgs)

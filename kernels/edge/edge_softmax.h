@@ -17,12 +17,11 @@ struct EdgeSoftmaxArgs {
   const Tensor& e;
   Tensor& y;
 
-  Device device() const { return a.csr.device(); }
   void check(std::string_view op) const {
     check_float(op, "e", e);
     check_matrix(op, {a.csr, {}, a.order}, e.dtype());
     check_entries(op, "e", a, e, e.dtype());
-    check_tensor(op, "y", y, e.shape(), accumulator_dtype(e.dtype()), device());
+    check_tensor(op, "y", y, e.shape(), accumulator_dtype(e.dtype()), a.device());
   }
 };
 ADJ_KERNEL(edge_softmax, EdgeSoftmaxArgs)
@@ -35,14 +34,13 @@ struct EdgeSoftmaxBackwardArgs {
   const Tensor& dy;
   Tensor& de;
 
-  Device device() const { return a.csr.device(); }
   void check(std::string_view op) const {
     check_float(op, "de", de);
     const DType dtype = accumulator_dtype(de.dtype());
     check_matrix(op, {a.csr, {}, a.order}, dtype);
     check_entries(op, "y", a, y, dtype);
     check_like(op, "dy", dy, y);
-    check_tensor(op, "de", de, y.shape(), de.dtype(), device());
+    check_tensor(op, "de", de, y.shape(), de.dtype(), a.device());
   }
 };
 ADJ_KERNEL(edge_softmax_backward, EdgeSoftmaxBackwardArgs)

@@ -19,7 +19,6 @@ struct ActivateArgs {
   const Tensor& x;
   Tensor& y;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     check_float(op, "x", x);
     check_like(op, "y", y, x);
@@ -35,11 +34,9 @@ struct ActivateBackwardArgs {
   const Tensor& dy;
   Tensor& dx;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     check_float(op, "x", x);
-    check_like(op, "dy", dy, x);
-    check_like(op, "dx", dx, x);
+    check_like(op, {{"dy", dy}, {"dx", dx}}, x);
   }
 };
 ADJ_KERNEL(activate_backward, ActivateBackwardArgs)

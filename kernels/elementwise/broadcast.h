@@ -107,7 +107,6 @@ struct BinaryArgs {
   const Tensor& b;
   Tensor& y;
 
-  Device device() const { return y.device(); }
   void check(std::string_view kernel) const {
     check_float(kernel, "a", a);
     check_tensor(kernel, "b", b, b.shape(), a.dtype(), a.device());
@@ -121,7 +120,6 @@ struct ExpandArgs {
   const Tensor& x;
   Tensor& y;
 
-  Device device() const { return y.device(); }
   void check(std::string_view op) const {
     check_float(op, "x", x);
     check_tensor(op, "y", y, broadcast_shape(op, x.shape(), y.shape()), x.dtype(), x.device());

@@ -24,7 +24,6 @@ struct DropoutArgs {
   DropoutRule rule;
   Tensor& y;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     check_float(op, "x", x);
     check_like(op, "y", y, x);
@@ -43,11 +42,9 @@ struct DropoutBackwardArgs {
   DropoutRule rule;
   Tensor& dx;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     check_float(op, "x", x);
-    check_like(op, "dy", dy, x);
-    check_like(op, "dx", dx, x);
+    check_like(op, {{"dy", dy}, {"dx", dx}}, x);
     detail::check_rule(op, rule);
   }
 };

@@ -12,7 +12,6 @@ struct LinearCombinationArgs {
   const Tensor& b = kAbsent;
   Tensor& y;
 
-  Device device() const { return a.device(); }
   void check(std::string_view op) const {
     check_float(op, "a", a);
     if (b) check_like(op, "b", b, a);
@@ -27,11 +26,9 @@ struct MultiplyArgs {
   const Tensor& b;
   Tensor& y;
 
-  Device device() const { return a.device(); }
   void check(std::string_view op) const {
     check_float(op, "a", a);
-    check_like(op, "b", b, a);
-    check_like(op, "y", y, a);
+    check_like(op, {{"b", b}, {"y", y}}, a);
   }
 };
 ADJ_KERNEL(multiply, MultiplyArgs)
@@ -42,7 +39,6 @@ struct MultiplyScalarArgs {
   const Tensor& s;
   Tensor& y;
 
-  Device device() const { return a.device(); }
   void check(std::string_view op) const {
     check_float(op, "a", a);
     check_scalar(op, "s", s, accumulator_dtype(a.dtype()), a.device());
@@ -57,7 +53,6 @@ struct AddBiasArgs {
   const Tensor& bias;
   Tensor& y;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     check_matrix(op, "x", x);
     check_tensor(op, "bias", bias, {x.size(1)}, x.dtype(), x.device());
@@ -72,7 +67,6 @@ struct ScaleRowsArgs {
   const Tensor& s;
   Tensor& y;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     check_matrix(op, "x", x);
     check_tensor(op, "s", s, {x.size(0)}, x.dtype(), x.device());
@@ -87,7 +81,6 @@ struct PermuteArgs {
   const Tensor& order;
   Tensor& y;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     ADJ_CHECK(x && x.dims() == 1, "{}: x is {}, expected one dimension", op, x.str());
     check_index(op, "order", order, x.device());

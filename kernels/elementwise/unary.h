@@ -42,7 +42,6 @@ struct UnaryArgs {
   const Tensor& x;
   Tensor& y;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     check_float(op, "x", x);
     check_like(op, "y", y, x);
@@ -60,8 +59,7 @@ struct UnaryBackwardArgs {
   Device device() const { return saved.device(); }
   void check(std::string_view op) const {
     check_float(op, "saved", saved);
-    check_like(op, "dy", dy, saved);
-    check_like(op, "dx", dx, saved);
+    check_like(op, {{"dy", dy}, {"dx", dx}}, saved);
   }
 };
 ADJ_KERNEL(unary_backward, UnaryBackwardArgs)
@@ -73,7 +71,6 @@ struct AffineArgs {
   const Tensor& x;
   Tensor& y;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     check_float(op, "x", x);
     check_like(op, "y", y, x);

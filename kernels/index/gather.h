@@ -31,7 +31,6 @@ struct GatherRowsArgs {
   const Tensor& index;
   Tensor& y;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     ADJ_CHECK(x && x.dims() == 2, "{}: x is {}, expected a matrix", op, x.str());
     check_index(op, "index", index, x.device());
@@ -45,7 +44,6 @@ struct ConcatColumnsArgs {
   std::span<const Tensor> parts;
   Tensor& y;
 
-  Device device() const { return y.device(); }
   void check(std::string_view op) const { detail::check_parts(op, parts, y); }
 };
 ADJ_KERNEL(concat_columns, ConcatColumnsArgs)
@@ -55,7 +53,6 @@ struct SplitColumnsArgs {
   const Tensor& y;
   std::span<Tensor> parts;
 
-  Device device() const { return y.device(); }
   void check(std::string_view op) const { detail::check_parts(op, parts, y); }
 };
 ADJ_KERNEL(split_columns, SplitColumnsArgs)
@@ -79,7 +76,6 @@ struct SliceColumnsArgs {
   int64_t begin;
   Tensor& y;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const { detail::check_slice(op, x, begin, y); }
 };
 ADJ_KERNEL(slice_columns, SliceColumnsArgs)
@@ -90,7 +86,6 @@ struct PadColumnsArgs {
   int64_t begin;
   Tensor& y;
 
-  Device device() const { return y.device(); }
   void check(std::string_view op) const { detail::check_slice(op, y, begin, x); }
 };
 ADJ_KERNEL(pad_columns, PadColumnsArgs)

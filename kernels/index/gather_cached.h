@@ -20,7 +20,6 @@ struct GatherCachedArgs {
   const Tensor& at;
   Tensor& y;
 
-  Device device() const { return hot.device(); }
   void check(std::string_view op) const {
     ADJ_CHECK(hot && hot.dims() == 2, "{}: hot is {}, expected a matrix", op, hot.str());
     ADJ_CHECK(cold.rows == 0 || cold.data != nullptr, "{}: no data behind {} cold rows", op, cold.rows);

@@ -11,12 +11,9 @@ struct OrderPairsArgs {
   Tensor& low;
   Tensor& high;
 
-  Device device() const { return a.device(); }
   void check(std::string_view op) const {
     check_index(op, "a", a, a.device());
-    check_like(op, "b", b, a);
-    check_like(op, "low", low, a);
-    check_like(op, "high", high, a);
+    check_like(op, {{"b", b}, {"low", low}, {"high", high}}, a);
   }
 };
 ADJ_KERNEL(order_pairs, OrderPairsArgs)
@@ -31,11 +28,9 @@ struct MergeRunsArgs {
   const Tensor& starts;
   Tensor& y;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     check_matrix(op, "x", x);
-    check_index(op, "order", order, x.device());
-    check_index(op, "starts", starts, x.device());
+    check_index(op, {{"order", order}, {"starts", starts}}, x.device());
     check_tensor(op, "y", y, {starts.numel(), x.size(1)}, x.dtype(), x.device());
   }
 };

@@ -15,8 +15,7 @@ struct RenumberArgs {
 
   Device device() const { return index.device(); }
   void check(std::string_view op) const {
-    check_index(op, "index", index, index.device());
-    check_index(op, "number", number, index.device());
+    check_index(op, {{"index", index}, {"number", number}}, index.device());
     check_scalar(op, "repeated", repeated, DType::i64, index.device());
   }
 };
@@ -43,8 +42,7 @@ struct FindEntriesArgs {
     check_csr(op, csr);
     ADJ_CHECK(csr.ascending, "{}: the structure's rows do not ascend, expected ascending ones", op);
     check_index(op, "row", row, csr.device());
-    check_like(op, "col", col, row);
-    check_like(op, "entry", entry, row);
+    check_like(op, {{"col", col}, {"entry", entry}}, row);
   }
 };
 ADJ_KERNEL(find_entries, FindEntriesArgs)

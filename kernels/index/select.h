@@ -10,7 +10,6 @@ namespace adj::kernels {
 struct IotaArgs {
   Tensor& y;
 
-  Device device() const { return y.device(); }
   void check(std::string_view op) const { check_index(op, "y", y, y.device()); }
 };
 ADJ_KERNEL(iota, IotaArgs)
@@ -34,11 +33,9 @@ struct SelectPairsArgs {
   Tensor& positions;
   Tensor& count;
 
-  Device device() const { return a.device(); }
   void check(std::string_view op) const {
     check_index(op, "a", a, a.device());
-    check_like(op, "b", b, a);
-    check_like(op, "positions", positions, a);
+    check_like(op, {{"b", b}, {"positions", positions}}, a);
     check_scalar(op, "count", count, DType::i64, a.device());
   }
 };

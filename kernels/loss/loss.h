@@ -46,7 +46,6 @@ struct SoftmaxCrossEntropyArgs {
   const Tensor& index = kAbsent;
   Tensor& loss;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     detail::check_labels(op, x, label, index);
     check_scalar(op, "loss", loss, accumulator_dtype(x.dtype()), x.device());
@@ -61,7 +60,6 @@ struct SoftmaxCrossEntropyBackwardArgs {
   const Tensor& dloss;
   Tensor& dx;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     detail::check_labels(op, x, label, index);
     detail::check_gradient(op, x, dloss, dx);
@@ -79,7 +77,6 @@ struct TargetLossArgs {
   Tensor& total;
   Tensor& loss;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     detail::check_targets(op, x, target, index);
     check_scalar(op, "total", total, accumulator_dtype(x.dtype()), x.device());
@@ -95,7 +92,6 @@ struct TargetLossBackwardArgs {
   const Tensor& dloss;
   Tensor& dx;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     detail::check_targets(op, x, target, index);
     check_scalar(op, "total", total, accumulator_dtype(x.dtype()), x.device());

@@ -34,7 +34,6 @@ struct WeightedCrossEntropyArgs {
   Tensor& total;
   Tensor& loss;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     detail::check_weighted(op, x, label, index, weight, total);
     check_scalar(op, "loss", loss, accumulator_dtype(x.dtype()), x.device());
@@ -52,7 +51,6 @@ struct WeightedCrossEntropyBackwardArgs {
   const Tensor& dloss;
   Tensor& dx;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     detail::check_weighted(op, x, label, index, weight, total);
     detail::check_gradient(op, x, dloss, dx);

@@ -16,19 +16,17 @@ struct Epilogue {
 
 namespace detail {
 
-inline void check_per_column(std::string_view op, std::string_view name, const Tensor& tensor,
-                             const Tensor& x) {
-  check_tensor(op, name, tensor, {x.size(1)}, x.dtype(), x.device());
+inline void check_per_column(std::string_view op, NamedList tensors, const Tensor& x) {
+  check_tensor(op, tensors, {x.size(1)}, x.dtype(), x.device());
 }
 
 /// A per-column statistic in the accumulator dtype.
-inline void check_of_columns(std::string_view op, std::string_view name, const Tensor& tensor,
-                             const Tensor& x) {
-  check_tensor(op, name, tensor, {x.size(1)}, accumulator_dtype(x.dtype()), x.device());
+inline void check_of_columns(std::string_view op, NamedList tensors, const Tensor& x) {
+  check_tensor(op, tensors, {x.size(1)}, accumulator_dtype(x.dtype()), x.device());
 }
 
-inline void check_of_rows(std::string_view op, std::string_view name, const Tensor& tensor, const Tensor& x) {
-  check_tensor(op, name, tensor, {x.size(0)}, accumulator_dtype(x.dtype()), x.device());
+inline void check_of_rows(std::string_view op, NamedList tensors, const Tensor& x) {
+  check_tensor(op, tensors, {x.size(0)}, accumulator_dtype(x.dtype()), x.device());
 }
 
 inline void check_epilogue(std::string_view op, const Epilogue& epilogue) {
@@ -60,14 +58,12 @@ struct BatchNormStatisticsArgs {
   Tensor& running_mean;
   Tensor& running_var;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     check_matrix(op, "x", x);
     ADJ_CHECK(x.size(0) >= 1, "{}: x is {}, expected at least one row", op, x.str());
-    detail::check_of_columns(op, "mean", mean, x);
-    detail::check_of_columns(op, "rstd", rstd, x);
-    if (running_mean) detail::check_of_columns(op, "running_mean", running_mean, x);
-    if (running_var) detail::check_of_columns(op, "running_var", running_var, x);
+    detail::check_of_columns(op, {{"mean", mean}, {"rstd", rstd}}, x);
+    if (running_mean) detail::check_of_columns(op, {{"running_mean", running_mean}}, x);
+    if (running_var) detail::check_of_columns(op, {{"running_var", running_var}}, x);
   }
 };
 ADJ_KERNEL(batch_norm_statistics, BatchNormStatisticsArgs)
@@ -85,9 +81,7 @@ struct BatchNormRunningArgs {
   void check(std::string_view op) const {
     ADJ_CHECK(running_mean.dims() == 1 && accumulator_dtype(running_mean.dtype()) == running_mean.dtype(),
               "{}: running_mean is {}, expected one row, not bfloat16", op, running_mean.str());
-    check_like(op, "running_var", running_var, running_mean);
-    check_like(op, "mean", mean, running_mean);
-    check_like(op, "rstd", rstd, running_mean);
+    check_like(op, {{"running_var", running_var}, {"mean", mean}, {"rstd", rstd}}, running_mean);
   }
 };
 ADJ_KERNEL(batch_norm_running, BatchNormRunningArgs)
@@ -103,13 +97,10 @@ struct BatchNormApplyArgs {
   Epilogue epilogue = {};
   Tensor& y;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     check_matrix(op, "x", x);
-    detail::check_of_columns(op, "mean", mean, x);
-    detail::check_of_columns(op, "rstd", rstd, x);
-    detail::check_per_column(op, "gamma", gamma, x);
-    detail::check_per_column(op, "beta", beta, x);
+    detail::check_of_columns(op, {{"mean", mean}, {"rstd", rstd}}, x);
+    detail::check_per_column(op, {{"gamma", gamma}, {"beta", beta}}, x);
     detail::check_epilogue(op, epilogue);
     check_like(op, "y", y, x);
   }
@@ -132,19 +123,14 @@ struct BatchNormBackwardArgs {
   Tensor& dgamma;
   Tensor& dbeta;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     check_matrix(op, "x", x);
     ADJ_CHECK(!of_batch || x.size(0) >= 1, "{}: x is {}, expected at least one row", op, x.str());
-    detail::check_of_columns(op, "mean", mean, x);
-    detail::check_of_columns(op, "rstd", rstd, x);
-    detail::check_per_column(op, "gamma", gamma, x);
-    detail::check_per_column(op, "beta", beta, x);
+    detail::check_of_columns(op, {{"mean", mean}, {"rstd", rstd}}, x);
+    detail::check_per_column(op, {{"gamma", gamma}, {"beta", beta}}, x);
     detail::check_epilogue(op, epilogue);
-    check_like(op, "dy", dy, x);
-    check_like(op, "dx", dx, x);
-    detail::check_per_column(op, "dgamma", dgamma, x);
-    detail::check_per_column(op, "dbeta", dbeta, x);
+    check_like(op, {{"dy", dy}, {"dx", dx}}, x);
+    detail::check_per_column(op, {{"dgamma", dgamma}, {"dbeta", dbeta}}, x);
   }
 };
 ADJ_KERNEL(batch_norm_backward, BatchNormBackwardArgs)
@@ -160,13 +146,10 @@ struct LayerNormArgs {
   Tensor& rstd;
   Tensor& y;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     check_matrix(op, "x", x);
-    detail::check_per_column(op, "gamma", gamma, x);
-    detail::check_per_column(op, "beta", beta, x);
-    detail::check_of_rows(op, "mean", mean, x);
-    detail::check_of_rows(op, "rstd", rstd, x);
+    detail::check_per_column(op, {{"gamma", gamma}, {"beta", beta}}, x);
+    detail::check_of_rows(op, {{"mean", mean}, {"rstd", rstd}}, x);
     check_like(op, "y", y, x);
   }
 };
@@ -182,16 +165,12 @@ struct LayerNormBackwardArgs {
   Tensor& dgamma;
   Tensor& dbeta;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     check_matrix(op, "x", x);
-    detail::check_of_rows(op, "mean", mean, x);
-    detail::check_of_rows(op, "rstd", rstd, x);
-    detail::check_per_column(op, "gamma", gamma, x);
-    check_like(op, "dy", dy, x);
-    check_like(op, "dx", dx, x);
-    detail::check_per_column(op, "dgamma", dgamma, x);
-    detail::check_per_column(op, "dbeta", dbeta, x);
+    detail::check_of_rows(op, {{"mean", mean}, {"rstd", rstd}}, x);
+    detail::check_per_column(op, {{"gamma", gamma}}, x);
+    check_like(op, {{"dy", dy}, {"dx", dx}}, x);
+    detail::check_per_column(op, {{"dgamma", dgamma}, {"dbeta", dbeta}}, x);
   }
 };
 ADJ_KERNEL(layer_norm_backward, LayerNormBackwardArgs)
@@ -204,10 +183,9 @@ struct L2NormalizeRowsArgs {
   Tensor& scale;
   Tensor& y;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     check_matrix(op, "x", x);
-    detail::check_of_rows(op, "scale", scale, x);
+    detail::check_of_rows(op, {{"scale", scale}}, x);
     check_like(op, "y", y, x);
   }
 };
@@ -219,12 +197,10 @@ struct L2NormalizeRowsBackwardArgs {
   const Tensor& dy;
   Tensor& dx;
 
-  Device device() const { return y.device(); }
   void check(std::string_view op) const {
     check_matrix(op, "y", y);
-    detail::check_of_rows(op, "scale", scale, y);
-    check_like(op, "dy", dy, y);
-    check_like(op, "dx", dx, y);
+    detail::check_of_rows(op, {{"scale", scale}}, y);
+    check_like(op, {{"dy", dy}, {"dx", dx}}, y);
   }
 };
 ADJ_KERNEL(l2_normalize_rows_backward, L2NormalizeRowsBackwardArgs)
@@ -234,7 +210,6 @@ struct SumNormalizeRowsArgs {
   const Tensor& x;
   Tensor& y;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     check_matrix(op, "x", x);
     check_like(op, "y", y, x);

@@ -9,7 +9,6 @@ struct SumRowsArgs {
   const Tensor& x;
   Tensor& y;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     check_matrix(op, "x", x);
     check_tensor(op, "y", y, {x.size(1)}, x.dtype(), x.device());
@@ -22,7 +21,6 @@ struct SumColumnsArgs {
   const Tensor& x;
   Tensor& y;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     check_matrix(op, "x", x);
     check_tensor(op, "y", y, {x.size(0)}, x.dtype(), x.device());
@@ -36,7 +34,6 @@ struct SumAllArgs {
   double scale = 1.0;
   Tensor& y;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     check_float(op, "x", x);
     check_scalar(op, "y", y, accumulator_dtype(x.dtype()), x.device());
@@ -50,7 +47,6 @@ struct ArgmaxColumnsArgs {
   const Tensor& x;
   Tensor& y;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     check_matrix(op, "x", x);
     ADJ_CHECK(x.size(1) >= 1, "{}: x is {}, expected at least one column", op, x.str());
@@ -66,7 +62,6 @@ struct CountEqualArgs {
   const Tensor& index = kAbsent;
   Tensor& y;
 
-  Device device() const { return a.device(); }
   void check(std::string_view op) const {
     check_index(op, "a", a, a.device());
     check_like(op, "b", b, a);

@@ -21,7 +21,6 @@ struct SumDimArgs {
   const Tensor& x;
   Tensor& y;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     detail::check_middle(op, x);
     check_tensor(op, "y", y, {x.size(0), x.size(2)}, x.dtype(), x.device());
@@ -35,7 +34,6 @@ struct MaxDimArgs {
   Tensor& y;
   Tensor& winner;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     detail::check_middle(op, x);
     ADJ_CHECK(x.size(1) >= 1 && x.size(1) < (int64_t{1} << 31),

@@ -11,7 +11,6 @@ struct SoftmaxArgs {
   const Tensor& x;
   Tensor& y;
 
-  Device device() const { return x.device(); }
   void check(std::string_view op) const {
     check_matrix(op, "x", x);
     check_like(op, "y", y, x);
@@ -26,11 +25,9 @@ struct SoftmaxBackwardArgs {
   const Tensor& dy;
   Tensor& dx;
 
-  Device device() const { return y.device(); }
   void check(std::string_view op) const {
     check_matrix(op, "y", y);
-    check_like(op, "dy", dy, y);
-    check_like(op, "dx", dx, y);
+    check_like(op, {{"dy", dy}, {"dx", dx}}, y);
   }
 };
 ADJ_KERNEL(softmax_backward, SoftmaxBackwardArgs)

@@ -25,8 +25,7 @@ struct NumberNodesArgs {
 
   Device device() const { return table.device(); }
   void check(std::string_view op) const {
-    check_index(op, "table", table, table.device());
-    check_index(op, "ids", ids, table.device());
+    check_index(op, {{"table", table}, {"ids", ids}}, table.device());
     check_like(op, "number", number, ids);
     check_index(op, "nodes", nodes, table.device());
     check_scalar(op, "count", count, DType::i64, table.device());

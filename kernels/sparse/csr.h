@@ -33,11 +33,9 @@ struct CooToCsrArgs {
     ADJ_CHECK(entries <= kMaxEntries, "{}: expected fewer than 2^31 entries, got {}", op, entries);
     ADJ_CHECK(offsets.numel() >= 1 && offsets.numel() <= kMaxEntries && cols >= 0 && cols <= kMaxEntries,
               "{}: expected fewer than 2^31 rows and columns, got [{}, {}]", op, offsets.numel() - 1, cols);
-    check_tensor(op, "row", row, {entries}, DType::i32, device);
-    check_tensor(op, "col", col, {entries}, DType::i32, device);
+    check_tensor(op, {{"row", row}, {"col", col}}, {entries}, DType::i32, device);
     check_tensor(op, "offsets", offsets, {offsets.numel()}, DType::i64, device);
-    check_tensor(op, "indices", indices, {entries}, DType::i32, device);
-    check_tensor(op, "order", order, {entries}, DType::i32, device);
+    check_tensor(op, {{"indices", indices}, {"order", order}}, {entries}, DType::i32, device);
   }
 };
 ADJ_KERNEL(coo_to_csr, CooToCsrArgs)
@@ -50,12 +48,10 @@ struct TransposeArgs {
   Tensor& indices;
   Tensor& order;
 
-  Device device() const { return a.device(); }
   void check(std::string_view op) const {
     check_csr(op, a);
     check_tensor(op, "offsets", offsets, {a.cols + 1}, DType::i64, a.device());
-    check_tensor(op, "indices", indices, {a.entries()}, DType::i32, a.device());
-    check_tensor(op, "order", order, {a.entries()}, DType::i32, a.device());
+    check_tensor(op, {{"indices", indices}, {"order", order}}, {a.entries()}, DType::i32, a.device());
   }
 };
 ADJ_KERNEL(transpose, TransposeArgs)
@@ -71,7 +67,6 @@ struct JoinRowsArgs {
   Tensor& indices;
   Tensor& values;
 
-  Device device() const { return a.device(); }
   void check(std::string_view op) const {
     check_csr(op, a);
     check_csr(op, b);
@@ -82,8 +77,7 @@ struct JoinRowsArgs {
     check_tensor(op, "a_value", a_value, {a.entries()}, DType::i32, a.device());
     check_tensor(op, "b_value", b_value, {b.entries()}, DType::i32, a.device());
     check_tensor(op, "offsets", offsets, {a.rows + 1}, DType::i64, a.device());
-    check_tensor(op, "indices", indices, {entries}, DType::i32, a.device());
-    check_tensor(op, "values", values, {entries}, DType::i32, a.device());
+    check_tensor(op, {{"indices", indices}, {"values", values}}, {entries}, DType::i32, a.device());
   }
 };
 ADJ_KERNEL(join_rows, JoinRowsArgs)
@@ -93,7 +87,6 @@ struct ExpandRowsArgs {
   const Csr& a;
   Tensor& row;
 
-  Device device() const { return a.device(); }
   void check(std::string_view op) const {
     check_csr(op, a);
     check_tensor(op, "row", row, {a.entries()}, DType::i32, a.device());
@@ -106,10 +99,9 @@ struct RowSumsArgs {
   const CsrMatrix& a;
   Tensor& y;
 
-  Device device() const { return a.csr.device(); }
   void check(std::string_view op) const {
     check_matrix(op, a, DType::f32);
-    check_tensor(op, "y", y, {a.csr.rows}, DType::f32, a.csr.device());
+    check_tensor(op, "y", y, {a.csr.rows}, DType::f32, a.device());
   }
 };
 ADJ_KERNEL(row_sums, RowSumsArgs)
@@ -119,10 +111,9 @@ struct CsrToDenseArgs {
   const CsrMatrix& a;
   Tensor& y;
 
-  Device device() const { return a.csr.device(); }
   void check(std::string_view op) const {
     check_matrix(op, a, DType::f32);
-    check_tensor(op, "y", y, {a.csr.rows, a.csr.cols}, DType::f32, a.csr.device());
+    check_tensor(op, "y", y, {a.csr.rows, a.csr.cols}, DType::f32, a.device());
   }
 };
 ADJ_KERNEL(csr_to_dense, CsrToDenseArgs)
@@ -133,7 +124,6 @@ struct DiagonalOffsetsArgs {
   const Csr& a;
   Tensor& offsets;
 
-  Device device() const { return a.device(); }
   void check(std::string_view op) const {
     check_csr(op, a);
     ADJ_CHECK(a.rows == a.cols, "{}: expected a square matrix, got [{}, {}]", op, a.rows, a.cols);
@@ -151,10 +141,9 @@ struct InsertDiagonalArgs {
   Tensor& indices;
   Tensor& values;
 
-  Device device() const { return a.csr.device(); }
   void check(std::string_view op) const {
     check_matrix(op, a, DType::f32);
-    const Device device = a.csr.device();
+    const Device device = a.device();
     const int64_t entries = indices.numel();
     ADJ_CHECK(a.csr.rows == a.csr.cols, "{}: expected a square matrix, got [{}, {}]", op, a.csr.rows,
               a.csr.cols);
@@ -174,15 +163,14 @@ struct GcnNormalizeArgs {
   Tensor& degree;
   Tensor& weights;
 
-  Device device() const { return a.csr.device(); }
   void check(std::string_view op) const {
     check_matrix(op, a, DType::f32);
     ADJ_CHECK(a.csr.rows == a.csr.cols, "{}: expected a square matrix, got [{}, {}]", op, a.csr.rows,
               a.csr.cols);
     ADJ_CHECK(!a.order || !a.values || !weights.shares_storage_with(a.values),
               "{}: weights cannot be the values where an order stands between them", op);
-    check_tensor(op, "degree", degree, {a.csr.rows}, DType::f32, a.csr.device());
-    check_tensor(op, "weights", weights, {a.csr.entries()}, DType::f32, a.csr.device());
+    check_tensor(op, "degree", degree, {a.csr.rows}, DType::f32, a.device());
+    check_tensor(op, "weights", weights, {a.csr.entries()}, DType::f32, a.device());
   }
 };
 ADJ_KERNEL(gcn_normalize, GcnNormalizeArgs)
@@ -192,12 +180,11 @@ struct RowNormalizeEntriesArgs {
   const CsrMatrix& a;
   Tensor& weights;
 
-  Device device() const { return a.csr.device(); }
   void check(std::string_view op) const {
     check_matrix(op, a, DType::f32);
     ADJ_CHECK(!a.order || !a.values || !weights.shares_storage_with(a.values),
               "{}: weights cannot be the values where an order stands between them", op);
-    check_tensor(op, "weights", weights, {a.csr.entries()}, DType::f32, a.csr.device());
+    check_tensor(op, "weights", weights, {a.csr.entries()}, DType::f32, a.device());
   }
 };
 ADJ_KERNEL(row_normalize_entries, RowNormalizeEntriesArgs)

@@ -20,12 +20,11 @@ struct TileSddmmArgs {
   const Tensor& x;
   Tensor& dw;
 
-  Device device() const { return a.csr.device(); }
   void check(std::string_view op) const {
     ADJ_CHECK(x.dtype() == DType::f32 || x.dtype() == DType::bf16,
               "{}: expected float32 or bfloat16 features, got {}", op, name_of(x.dtype()));
     ADJ_CHECK(tiles.rows == a.csr.rows && tiles.cols == a.csr.cols &&
-                  tiles.rest.entries() <= a.csr.entries() && tiles.device() == a.csr.device(),
+                  tiles.rest.entries() <= a.csr.entries() && tiles.device() == a.device(),
               "{}: tiles of another structure: [{}, {}], expected [{}, {}]", op, tiles.rows, tiles.cols,
               a.csr.rows, a.csr.cols);
     SddmmArgs{.a = a, .y = y, .x = x, .dw = dw}.check(op);

@@ -67,13 +67,11 @@ struct TileSpmmArgs {
   Activation activation = Activation::none;
   Tensor& y;
 
-  Device device() const { return tiles.device(); }
   void check(std::string_view op) const {
     const Device device = tiles.device();
     ADJ_CHECK(x.dtype() == DType::f32 || x.dtype() == DType::bf16,
               "{}: expected float32 or bfloat16 features, got {}", op, name_of(x.dtype()));
-    const int64_t width = detail::width_of(op, "x", x, tiles.cols);
-    check_tensor(op, "x", x, {tiles.cols, width}, x.dtype(), device);
+    const int64_t width = detail::width_of(op, x, tiles.cols, device);
     if (bias) check_tensor(op, "bias", bias, {width}, x.dtype(), device);
     check_tensor(op, "y", y, {tiles.rows, width}, x.dtype(), device);
     check_fused(op, activation);

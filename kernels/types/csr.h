@@ -45,6 +45,8 @@ struct CsrMatrix {
   const Csr& csr;
   Tensor values;
   Tensor order;
+
+  Device device() const { return csr.device(); }
 };
 
 /// Coordinate format: the structure of a [rows, cols] matrix as an unsorted list of entries. For a graph,

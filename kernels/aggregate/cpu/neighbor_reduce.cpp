@@ -21,13 +21,6 @@ struct Minmax {
   Vector<S> value[B];
   Columns<S> column[B];
 
-  /// State before the first term.
-  void clear() {
-    for (int k = 0; k < B; ++k) {
-      value[k] = Vector<S>{};
-      column[k] = Columns<S>{} - 1;
-    }
-  }
   [[gnu::always_inline]] void begin(const Vector<S> (&term)[B], const Columns<S>& at) {
     for (int k = 0; k < B; ++k) {
       value[k] = term[k];
@@ -145,8 +138,8 @@ class Reduction {
                                       int64_t end, int64_t first, int tail) const {
     Vector<S> term[B]{};
     if (begin == end) {
-      if constexpr (kMax) state.largest.clear();
-      if constexpr (kMin) state.smallest.clear();
+      if constexpr (kMax) state.largest.begin(term, Columns<S>{} - 1);
+      if constexpr (kMin) state.smallest.begin(term, Columns<S>{} - 1);
       if constexpr (kMoments) state.moments.begin(term);
       return;
     }
@@ -176,12 +169,15 @@ class Reduction {
     return part_winners_ + (which * cuts_->slots + slot) * width_ + first;
   }
 
+  template <int B>
+  static void store_winners(int32_t* to, int tail, const Columns<S> (&winner)[B]) {
+    for (int k = 0; k < B; ++k) store_columns<S>(to + k * kLanes<S>, winner[k], k + 1 < B ? kLanes<S> : tail);
+  }
+
   template <int B, class Minmax>
   void leave_minmax(const Minmax& best, Part which, int64_t slot, int64_t first, int tail) const {
     store_block<T, B>(part(which, slot, first), tail, best.value);
-    for (int k = 0; k < B; ++k)
-      store_columns<S>(part_winner(which, slot, first + k * kLanes<S>), best.column[k],
-                       k + 1 < B ? kLanes<S> : tail);
+    store_winners(part_winner(which, slot, first), tail, best.column);
   }
 
   template <int B, bool kMax, bool kMin, bool kMoments>
@@ -251,10 +247,7 @@ class Reduction {
   void finish_minmax(const Minmax& best, Reduce reduce, int32_t* winner, int64_t i, int64_t first,
                      int tail) const {
     write<B>(reduce, i, first, tail, best.value);
-    if (winner == nullptr) return;
-    for (int k = 0; k < B; ++k)
-      store_columns<S>(winner + i * width_ + first + k * kLanes<S>, best.column[k],
-                       k + 1 < B ? kLanes<S> : tail);
+    if (winner != nullptr) store_winners(winner + i * width_ + first, tail, best.column);
   }
 
   template <int B, bool kMax, bool kMin, bool kMoments>

@@ -64,17 +64,13 @@ void unpack_bits(const UnpackBitsArgs& args) {
 }
 
 void expand_bits(const ExpandBitsArgs& args) {
-  const BitTensor &from = args.from, &to = args.to;
-  const auto* planes = from.planes.data<uint8_t>();
+  const BitOperand from(args.from);
   auto* bytes = args.to.planes.mutable_data<uint8_t>();
   args.to.planes.zero_();
   for_each_index(from.outer, 64, [&](int64_t o) {
-    for (int64_t k = 0; k < from.inner; ++k) {
-      int q = 0;
-      for (int p = 0; p < from.bits; ++p)
-        q |= (planes[p * from.plane_bytes() + bit_place(from.step_bytes(), o, k)] >> (k % 8) & 1) << p;
-      bytes[byte_place(to.step_bytes(), o, k)] = static_cast<uint8_t>(q);
-    }
+    for (int64_t k = 0; k < args.from.inner; ++k)
+      bytes[byte_place(args.to.step_bytes(), o, k)] =
+          static_cast<uint8_t>(from.integer(bit_place(from.step_bytes, o, k), k));
   });
 }
 

@@ -1,4 +1,4 @@
-#include <adjoint/kernels/cpu/row_tile.h>
+#include <adjoint/kernels/cpu/vector_math.h>
 #include <adjoint/kernels/loss/cpu/selection.h>
 #include <adjoint/kernels/loss/loss.h>
 
@@ -101,68 +101,6 @@ void mean_of_terms_backward(std::string_view op, const TargetLossBackwardArgs& a
 }
 
 }  // namespace
-
-void softmax_cross_entropy(const SoftmaxCrossEntropyArgs& args) {
-  constexpr std::string_view op = "cross_entropy";
-  const Selection selection = checked_selection(op, args.x, args.index);
-  const int64_t classes = args.x.size(1);
-  dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Accumulator<S>;
-    const S* in = args.x.data<S>();
-    const int32_t* labels = args.label.data<int32_t>();
-    const auto row_of = [=](int64_t k) { return selection.row(k); };
-    const auto terms = [=](int64_t begin, int64_t end) {
-      RowTile<T> tile(classes);
-      SoftmaxTile<T> softmax;
-      double sum = 0.0;
-      for_row_tiles(begin, end, row_of, [&](const auto& row, int64_t count) {
-        tile.load(in, row);
-        softmax.template run<false>(tile);
-        T log_sum[RowTile<T>::kRows];
-        softmax.log_totals(log_sum);
-        for (int64_t l = 0; l < count; ++l) {
-          const T truth = tile.at(l, checked_label(op, labels, row[l], classes));
-          sum += static_cast<double>(log_sum[l] + (softmax.largest[l] - truth));
-        }
-      });
-      return sum;
-    };
-    const double sum = sum_of_chunks(selection.count, row_grain(classes, kCostlyGrain), terms);
-    *args.loss.mutable_data<T>() = static_cast<T>(sum / static_cast<double>(selection.count));
-  });
-}
-
-void softmax_cross_entropy_backward(const SoftmaxCrossEntropyBackwardArgs& args) {
-  constexpr std::string_view op = "softmax_cross_entropy_backward";
-  const Selection selection = checked_selection(op, args.x, args.index);
-  const int64_t classes = args.x.size(1);
-  dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Accumulator<S>;
-    const S* in = args.x.data<S>();
-    const int32_t* labels = args.label.data<int32_t>();
-    S* grad = args.dx.mutable_data<S>();
-    const T mean = *args.dloss.data<T>() / static_cast<T>(selection.count);
-    for_selected_rows(selection, args.x.size(0), classes, grad,
-                      [=](int64_t begin, int64_t end, auto row_of, auto often) {
-                        RowTile<T> tile(classes);
-                        SoftmaxTile<T> softmax;
-                        for_row_tiles(begin, end, row_of, [&](const auto& row, int64_t count) {
-                          tile.load(in, row);
-                          softmax.template run<true>(tile);
-                          T share[RowTile<T>::kRows], factor[RowTile<T>::kRows];
-                          for (int64_t l = 0; l < RowTile<T>::kRows; ++l)
-                            share[l] = mean * static_cast<T>(often(row[l]));
-#pragma omp simd
-                          for (int64_t l = 0; l < RowTile<T>::kRows; ++l)
-                            factor[l] = share[l] / softmax.total[l];
-                          tile.map([&](T x, int64_t l) { return x * factor[l]; });
-                          for (int64_t l = 0; l < count; ++l)
-                            tile.at(l, checked_label(op, labels, row[l], classes)) -= share[l];
-                          tile.store(grad, row, count);
-                        });
-                      });
-  });
-}
 
 void bce_with_logits(const TargetLossArgs& args) { mean_of_terms<Bce>("bce_with_logits", args); }
 void bce_with_logits_backward(const TargetLossBackwardArgs& args) {

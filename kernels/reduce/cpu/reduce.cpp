@@ -5,8 +5,6 @@
 #include <adjoint/kernels/reduce/reduce.h>
 
 #include <atomic>
-#include <functional>
-#include <limits>
 #include <vector>
 
 namespace adj::kernels::cpu {
@@ -61,33 +59,14 @@ void sum_all(const SumAllArgs& args) {
 }
 
 void argmax_columns(const ArgmaxColumnsArgs& args) {
-  const int64_t width = args.x.size(1);
+  int32_t* out = args.y.mutable_data<int32_t>();
+  // NaN loses to any number; a row of NaNs keeps column 0.
+  const auto beats = [](auto x, auto best) { return (x > best) | ((best != best) & (x == x)); };
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Accumulator<S>;
-    constexpr int64_t kRows = RowTile<T>::kRows;
-    const S* in = args.x.data<S>();
-    int32_t* out = args.y.mutable_data<int32_t>();
-    parallel_for(args.x.size(0), row_grain(width), [=](int64_t begin, int64_t end) {
-      RowTile<T> tile(width);
-      for_row_tiles(begin, end, std::identity(), [&](const auto& row, int64_t count) {
-        tile.load(in, row);
-        T largest[kRows];
-        int32_t where[kRows];
-        std::fill_n(largest, kRows, -std::numeric_limits<T>::infinity());
-        std::fill_n(where, kRows, -1);
-        for (int64_t c = 0; c < width; ++c) {
-          const T* column = tile.column(c);
-#pragma omp simd
-          for (int64_t l = 0; l < kRows; ++l) {
-            // -inf wins if it is the first number.
-            const bool wins = (column[l] > largest[l]) | ((column[l] == largest[l]) & (where[l] < 0));
-            where[l] = wins ? static_cast<int32_t>(c) : where[l];
-            largest[l] = wins ? column[l] : largest[l];
-          }
-        }
-        for (int64_t l = 0; l < count; ++l) out[row[0] + l] = std::max(where[l], 0);  // all NaN: 0
-      });
-    });
+    best_of_rows(args.x.data<S>(), args.x.size(0), args.x.size(1), beats,
+                 [=](int64_t row, int64_t count, const auto&, const int32_t* where) {
+                   std::copy_n(where, count, out + row);
+                 });
   });
 }
 

@@ -3,8 +3,6 @@
 #include <adjoint/kernels/cpu/row_tile.h>
 #include <adjoint/kernels/reduce/reduce_dim.h>
 
-#include <functional>
-
 namespace adj::kernels::cpu {
 
 namespace {
@@ -35,32 +33,6 @@ struct Chunks {
 template <class W>
 inline bool beats(W value, W best) {
   return value > best || (value != value && best == best);
-}
-
-template <class T>
-void max_of_rows(const T* in, int64_t rows, int64_t width, T* y, int32_t* winner) {
-  using W = Accumulator<T>;
-  constexpr int64_t kRows = RowTile<W>::kRows;
-  parallel_for(rows, row_grain(width), [=](int64_t begin, int64_t end) {
-    RowTile<W> tile(width);
-    for_row_tiles(begin, end, std::identity(), [&](const auto& row, int64_t count) {
-      tile.load(in, row);
-      W best[kRows];
-      int32_t where[kRows] = {};
-      std::copy_n(tile.column(0), kRows, best);
-      for (int64_t c = 1; c < width; ++c) {
-        const W* column = tile.column(c);
-#pragma omp simd
-        for (int64_t l = 0; l < kRows; ++l) {
-          const bool wins = beats(column[l], best[l]);
-          where[l] = wins ? static_cast<int32_t>(c) : where[l];
-          best[l] = wins ? column[l] : best[l];
-        }
-      }
-      std::copy_n(where, count, winner + row[0]);
-      for (int64_t l = 0; l < count; ++l) y[row[0] + l] = narrow<T>(best[l]);
-    });
-  });
 }
 
 /// Each chunk writes its winners, which are then merged.
@@ -138,8 +110,13 @@ void max_dim(const MaxDimArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class T>() {
     T* y = args.y.mutable_data<T>();
     int32_t* winner = args.winner.mutable_data<int32_t>();
-    args.x.size(2) == 1 ? max_of_rows(args.x.data<T>(), args.x.size(0), args.x.size(1), y, winner)
-                        : max_of_columns(args.x, y, winner);
+    if (args.x.size(2) != 1) return max_of_columns(args.x, y, winner);
+    best_of_rows(
+        args.x.data<T>(), args.x.size(0), args.x.size(1), [](auto x, auto best) { return beats(x, best); },
+        [=](int64_t row, int64_t count, const auto& best, const int32_t* where) {
+          std::copy_n(where, count, winner + row);
+          for (int64_t l = 0; l < count; ++l) y[row + l] = narrow<T>(best[l]);
+        });
   });
 }
 
