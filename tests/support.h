@@ -6,6 +6,7 @@
 #include <adjoint/core/random.h>
 #include <adjoint/core/tensor.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -142,19 +143,21 @@ size_t peak_memory(Device device, F&& step) {
   return memory_stats(device).peak - before;
 }
 
-/// f() returns a tensor; true if its bits are the same with 1, 2 and 4 threads.
+/// f() returns a tensor or a vector of them; true if the bits are the same with 1 and with so many threads.
 template <class F>
-bool same_bits_on_any_threads(F f) {
-  Tensor expected;
-  {
-    const Threads one(1);
-    expected = f();
-  }
-  for (int count : {2, 4}) {
+bool same_bits_on_any_threads(F f, std::initializer_list<int> counts = {2, 4}) {
+  const auto made_with = [&](int count) {
     const Threads threads(count);
-    if (!same_bits(f(), expected)) return false;
-  }
-  return true;
+    if constexpr (std::is_convertible_v<decltype(f()), Tensor>)
+      return std::vector<Tensor>{f()};
+    else
+      return f();
+  };
+  const std::vector<Tensor> expected = made_with(1);
+  return std::all_of(counts.begin(), counts.end(), [&](int count) {
+    const std::vector<Tensor> found = made_with(count);
+    return std::equal(found.begin(), found.end(), expected.begin(), expected.end(), same_bits);
+  });
 }
 
 /// Row lengths at, just below and just above kernel switching points: powers of two and, in pieces of 32

@@ -42,6 +42,28 @@ bool writes_same_bits_on_any_threads(const Shape& shape, F f, Device device = {}
   });
 }
 
+/// Checks what kernel(x, y) writes to y, and that y may be x.
+template <class F>
+void check_also_in_place(const Tensor& x, const Numbers& expected, double tolerance, F kernel) {
+  Tensor y = Tensor::full(x.shape(), NAN, x.dtype(), x.device()), both = x.clone();
+  kernel(x, y);
+  CHECK(close(y, expected, tolerance));
+  kernel(both, both);
+  CHECK(same_bits(both, y));
+}
+
+/// The numbers as a tensor.
+inline Tensor tensor_of(const Numbers& x, const Shape& shape, DType dtype, Device device) {
+  return Tensor::from(x, shape).to(dtype).to(device);
+}
+/// A copy that begins so many elements into an allocation: with 1 it is aligned for nothing wider than one.
+inline Tensor at_offset(int64_t offset, const Tensor& x) {
+  const Tensor room = Tensor::full({x.numel() + offset}, NAN, x.dtype(), x.device());
+  Tensor view = room.rows(offset, offset + x.numel()).reshape(x.shape());
+  view.copy_(x);
+  return view;
+}
+
 /// f applied to every element.
 template <class F>
 Numbers mapped(const Tensor& x, F f) {
