@@ -2,47 +2,10 @@
 
 #include "../structures.h"
 #include "cases.h"
-#include <adjoint/graph/relation.h>
 #include <adjoint/kernels/attention/attention.h>
 
 // Structures, plain reference loops in double precision and comparisons for the attention tests.
 namespace adj::test {
-
-/// A structure and its transpose; edges are numbered in entry order or, optionally, in another order.
-struct Edges : HostCsr {
-  Csr transposed;
-  Tensor order, transposed_order;
-  std::vector<int32_t> edge;
-
-  Edges(HostCsr structure, bool ordered) : HostCsr(std::move(structure)), edge(indices.size()) {
-    const Device device = csr.device();
-    std::iota(edge.begin(), edge.end(), 0);
-    if (ordered) {
-      edge = shuffled(edge.size());
-      order = Tensor::from(edge, device);
-    }
-    const Relation relation = Relation::from_csr(csr);
-    transposed = relation.transposed();
-    std::vector<int32_t> edges = relation.transposed_order().to_vector<int32_t>();
-    for (int32_t& e : edges) e = edge[uz(e)];
-    transposed_order = Tensor::from(edges, device);
-  }
-  Edges(const std::vector<std::vector<int32_t>>& rows, int64_t cols, bool ordered, Device device)
-      : Edges(structure_of(
-                  std::ssize(rows), cols, [&](size_t i) { return rows[i]; }, device),
-              ordered) {}
-
-  CsrMatrix a(const Tensor& values = {}) const { return {csr, values, order}; }
-  CsrMatrix at() const { return {transposed, {}, transposed_order}; }
-  int64_t rows() const { return csr.rows; }
-  int64_t cols() const { return csr.cols; }
-  int64_t count() const { return csr.entries(); }
-  /// f(target, source, edge) for every edge.
-  template <class F>
-  void each(F&& f) const {
-    HostCsr::each([&](size_t i, size_t j, size_t entry) { f(i, j, uz(edge[entry])); });
-  }
-};
 
 /// x [rows, columns] + bias [columns]; bias is optional.
 inline Numbers with_bias(Numbers x, const Tensor& bias) {
