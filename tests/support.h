@@ -73,6 +73,17 @@ bool close(const Tensor& a, const Numbers& b, double tolerance = 1e-5);
 bool close_to_scale(const Tensor& a, const Tensor& b, double tolerance);
 /// Bitwise equal, with equal shape and dtype.
 bool same_bits(const Tensor& a, const Tensor& b);
+/// Checks that all tensors that it is given have the same bits, on whatever devices.
+class Alike {
+ public:
+  void operator()(const Tensor& tensor) {
+    if (!first_) first_ = tensor;
+    CHECK(same_bits(tensor, first_));
+  }
+
+ private:
+  Tensor first_;
+};
 
 /// The message of the E that `f` throws; "" if nothing is thrown.
 template <class E = Error, class F>

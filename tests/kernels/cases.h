@@ -72,6 +72,13 @@ Numbers mapped(const Tensor& x, F f) {
   return y;
 }
 
+/// f(x, y) of every element; a shorter y repeats, as a row does over a matrix.
+template <class F>
+Numbers zipped(Numbers x, const Numbers& y, F f) {
+  for (size_t i = 0; i < x.size(); ++i) x[i] = f(x[i], y[i % y.size()]);
+  return x;
+}
+
 /// d loss / d x by central differences; loss() reads x. float64 on the CPU.
 template <class F>
 Numbers numeric_gradient(Tensor& x, F loss) {
@@ -88,6 +95,13 @@ Numbers numeric_gradient(Tensor& x, F loss) {
     gradient[i] = (above - below) / (2 * kStep);
   }
   return gradient;
+}
+
+/// Checks that the elements are NaN of which is_nan(k) says so, and no others.
+template <class F>
+void check_nan(const Tensor& x, F&& is_nan) {
+  const Numbers numbers = values(x);
+  for (size_t k = 0; k < numbers.size(); ++k) REQUIRE(std::isnan(numbers[k]) == is_nan(k));
 }
 
 /// Σ a b over all elements.

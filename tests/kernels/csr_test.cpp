@@ -122,10 +122,6 @@ HostCoo square(int64_t n, int64_t entries) {
   return coo;
 }
 
-Tensor positive_values(int64_t n, Device device) {
-  return random_uniform({n}, 0.1, 3.0, default_generator()).to(device);
-}
-
 }  // namespace
 
 TEST_CASE("coo_to_csr sorts stably by row and column") {
@@ -159,33 +155,28 @@ TEST_CASE("join_rows appends the rows of one structure to those of another") {
       const HostCsr a = matrix_of(coo, device), b = matrix_of(other, device);
       const Tensor a_value = random_ints(a.csr.entries(), 0, 1000, device);
       const Tensor b_value = random_ints(b.csr.entries(), 0, 1000, device);
-      std::vector<int64_t> expected_offsets{0};
-      std::vector<int32_t> expected_indices, expected_values;
+      Sorted expected{{0}, {}, {}};
       const auto append = [](std::vector<int32_t>& to, const std::vector<int32_t>& from, const HostCsr& m,
                              size_t i) {
         to.insert(to.end(), from.begin() + m.offsets[i], from.begin() + m.offsets[i + 1]);
       };
       const auto first = a_value.to_vector<int32_t>(), second = b_value.to_vector<int32_t>();
       for (size_t i = 0; i < uz(coo.rows); ++i) {
-        append(expected_indices, a.indices, a, i);
-        append(expected_indices, b.indices, b, i);
-        append(expected_values, first, a, i);
-        append(expected_values, second, b, i);
-        expected_offsets.push_back(static_cast<int64_t>(expected_indices.size()));
+        append(expected.indices, a.indices, a, i);
+        append(expected.indices, b.indices, b, i);
+        append(expected.order, first, a, i);
+        append(expected.order, second, b, i);
+        expected.offsets.push_back(std::ssize(expected.indices));
       }
-      Tensor offsets = Tensor::empty({coo.rows + 1}, DType::i64, device);
-      Tensor indices = Tensor::empty({a.csr.entries() + b.csr.entries()}, DType::i32, device);
-      Tensor values = Tensor::empty_like(indices);
-      kernels::join_rows({.a = a.csr,
-                          .b = b.csr,
-                          .a_value = a_value,
-                          .b_value = b_value,
-                          .offsets = offsets,
-                          .indices = indices,
-                          .values = values});
-      CHECK(offsets.to_vector<int64_t>() == expected_offsets);
-      CHECK(indices.to_vector<int32_t>() == expected_indices);
-      CHECK(values.to_vector<int32_t>() == expected_values);
+      check_sorted(expected, device, [&](Tensor& offsets, Tensor& indices, Tensor& joined) {
+        kernels::join_rows({.a = a.csr,
+                            .b = b.csr,
+                            .a_value = a_value,
+                            .b_value = b_value,
+                            .offsets = offsets,
+                            .indices = indices,
+                            .values = joined});
+      });
     }
 }
 
@@ -238,21 +229,19 @@ TEST_CASE("a diagonal is added to the rows that have none") {
         std::vector<int64_t> expected_offsets{0};
         std::vector<int32_t> expected_indices;
         std::vector<float> expected_values;
-        for (int64_t i = 0; i < coo.rows; ++i) {
+        for (int32_t i = 0; i < coo.rows; ++i) {
           const auto begin = m.offsets[uz(i)], end = m.offsets[uz(i) + 1];
-          bool placed =
-              std::find(m.indices.begin() + begin, m.indices.begin() + end, i) != m.indices.begin() + end;
-          for (int64_t e = begin; e <= end; ++e) {
-            if (!placed && (e == end || m.indices[uz(e)] > i)) {
-              expected_indices.push_back(static_cast<int32_t>(i));
-              expected_values.push_back(2.5f);
-              placed = true;
-            }
-            if (e == end) break;
-            expected_indices.push_back(m.indices[uz(e)]);
-            expected_values.push_back(weighted ? v[uz(e)] : 1.0f);
+          std::vector<int32_t> columns(m.indices.begin() + begin, m.indices.begin() + end);
+          std::vector<float> numbers(columns.size(), 1.0f);
+          if (weighted) numbers.assign(v.begin() + begin, v.begin() + end);
+          const auto place = std::lower_bound(columns.begin(), columns.end(), i);
+          if (place == columns.end() || *place != i) {
+            numbers.insert(numbers.begin() + (place - columns.begin()), 2.5f);
+            columns.insert(place, i);
           }
-          expected_offsets.push_back(static_cast<int64_t>(expected_indices.size()));
+          expected_indices.insert(expected_indices.end(), columns.begin(), columns.end());
+          expected_values.insert(expected_values.end(), numbers.begin(), numbers.end());
+          expected_offsets.push_back(std::ssize(expected_indices));
         }
         Tensor offsets = Tensor::empty({coo.rows + 1}, DType::i64, device);
         kernels::diagonal_offsets({.a = m.csr, .offsets = offsets});
@@ -278,7 +267,8 @@ TEST_CASE("gcn_normalize divides by the roots of the row sums") {
           random_structure(lengths_at_boundaries(), std::ssize(lengths_at_boundaries()), device)}) {
       const int64_t entries = m.csr.entries();
       for (bool weighted : {false, true}) {
-        Tensor value = weighted ? positive_values(entries, device) : Tensor{};
+        Tensor value =
+            weighted ? random_uniform({entries}, 0.1, 3.0, default_generator()).to(device) : Tensor{};
         const Numbers v = weighted ? values(value) : Numbers(uz(entries), 1.0);
         Numbers d(uz(m.csr.rows)), expected, by_row;
         m.each([&](size_t i, size_t, size_t e) { d[i] += v[e]; });

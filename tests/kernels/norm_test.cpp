@@ -17,6 +17,15 @@ std::vector<Epilogue> epilogues() {
   return list;
 }
 
+/// The mean of a column and its sum of squared deviations.
+std::pair<double, double> moments(const Numbers& x, int64_t column, int64_t columns) {
+  double mean = 0.0, squares = 0.0;
+  const double rows = static_cast<double>(x.size()) / static_cast<double>(columns);
+  for (size_t i = uz(column); i < x.size(); i += uz(columns)) mean += x[i] / rows;
+  for (size_t i = uz(column); i < x.size(); i += uz(columns)) squares += std::pow(x[i] - mean, 2);
+  return {mean, squares};
+}
+
 bool kept(const Epilogue& e, size_t i) {
   return !e.dropout ||
          dropout_keeps(philox(e.key.seed, e.key.stream, i / 8), static_cast<int>(i % 8), e.rule.threshold);
@@ -35,9 +44,7 @@ TEST_CASE("batch_norm_statistics: mean, deviation, running averages") {
       Numbers mean, rstd, running_mean, running_var;
       const auto n = static_cast<double>(rows);
       for (int64_t f = 0; f < columns; ++f) {
-        double m = 0.0, squares = 0.0;
-        for (int64_t i = 0; i < rows; ++i) m += x[uz(i * columns + f)] / n;
-        for (int64_t i = 0; i < rows; ++i) squares += std::pow(x[uz(i * columns + f)] - m, 2);
+        const auto [m, squares] = moments(x, f, columns);
         mean.push_back(m);
         rstd.push_back(1 / std::sqrt(squares / n + 1e-5));
         running_mean.push_back(0.9 * 0.5 + 0.1 * m);
@@ -62,12 +69,10 @@ TEST_CASE("batch_norm_statistics keeps float32's precision when the mean is far 
     for (size_t i = 0; i < x.size(); ++i) x[i] = 65536.0 + noise[i] / 64;
     x[0] = -3e6;  // an outlier in the first row must not spoil the column either
     Batch b = random_batch(rows, 3, DType::f32, device);
-    b.x = Tensor::from(x, {rows, 3}).to(DType::f32).to(device);
+    b.x = tensor_of(x, {rows, 3}, DType::f32, device);
     b.statistics(Tensor(), Tensor(), 0.0);
     for (size_t f = 0; f < 3; ++f) {
-      double m = 0.0, squares = 0.0;
-      for (size_t i = f; i < x.size(); i += 3) m += x[i] / static_cast<double>(rows);
-      for (size_t i = f; i < x.size(); i += 3) squares += (x[i] - m) * (x[i] - m);
+      const auto [m, squares] = moments(x, static_cast<int64_t>(f), 3);
       const double deviation = std::sqrt(squares / static_cast<double>(rows));
       CHECK(std::abs(values(b.mean)[f] - m) <= 1e-7 * std::abs(m) + 1e-5 * deviation);
       CHECK(values(b.rstd)[f] == doctest::Approx(1 / deviation).epsilon(1e-5));
@@ -82,8 +87,6 @@ TEST_CASE("batch_norm_apply with every epilogue, also in place") {
         CAPTURES(rows, columns);
         Batch b = random_batch(rows, columns, dtype, device);
         b.draw_statistics();
-        Tensor y = Tensor::empty_like(b.x);
-        b.apply(epilogue, y);
         Numbers expected = values(b.x);
         const auto mean = values(b.mean), rstd = values(b.rstd), gamma = values(b.gamma),
                    beta = values(b.beta);
@@ -95,9 +98,10 @@ TEST_CASE("batch_norm_apply with every epilogue, also in place") {
           if (epilogue.dropout) z = kept(epilogue, i) ? z * static_cast<double>(epilogue.rule.scale) : 0.0;
           expected[i] = z;
         }
-        CHECK(close(y, expected, tolerance(dtype)));
-        b.apply(epilogue, b.x);
-        CHECK(same_bits(b.x, y));
+        check_also_in_place(b.x, expected, tolerance(dtype), [&](const Tensor& x, Tensor& y) {
+          b.x = x;
+          b.apply(epilogue, y);
+        });
       }
   });
 }
@@ -177,7 +181,7 @@ TEST_CASE("batch_norm's relu has the derivative 0 at exactly 0") {
 TEST_CASE("sum_normalize_rows: rows of zeros, rows that sum to 0, and denormal numbers") {
   on_devices_and_features([](Device device, DType dtype) {
     const double tiny = dtype == DType::f64 ? 0x1p-1070 : 0x1p-130;
-    const Tensor x = Tensor::from(Numbers{0, 0, 2, -2, tiny, tiny * 3, 1, 3}, {4, 2}).to(dtype).to(device);
+    const Tensor x = tensor_of({0, 0, 2, -2, tiny, tiny * 3, 1, 3}, {4, 2}, dtype, device);
     Tensor y = Tensor::empty_like(x);
     kernels::sum_normalize_rows({.x = x, .y = y});
     CHECK(close(y, {0, 0, 2, -2, 0.25, 0.75, 0.25, 0.75}, tolerance(dtype)));
@@ -236,9 +240,6 @@ TEST_CASE("layer_norm_backward and l2_normalize_rows_backward against plain loop
       const LayerNorm norm(rows, columns, dtype, device);
       const Tensor dy = random_tensor({rows, columns}, dtype, device);
       const NormGradients found = norm.backward(dy, Tensor::empty_like(dy));
-      Tensor unit = Tensor::empty_like(dy);
-      kernels::l2_normalize_rows_backward({.y = norm.x, .scale = norm.rstd, .dy = dy, .dx = unit});
-
       const size_t width = uz(columns);
       const auto in = values(norm.x), g = values(norm.gamma), m = values(norm.mean), r = values(norm.rstd),
                  d = values(dy);
@@ -260,10 +261,9 @@ TEST_CASE("layer_norm_backward and l2_normalize_rows_backward against plain loop
         }
       }
       found.check(by_x, by_gamma, by_beta, tolerance(dtype));
-      CHECK(close(unit, by_unit, tolerance(dtype)));
-      Tensor again = dy.clone();
-      kernels::l2_normalize_rows_backward({.y = norm.x, .scale = norm.rstd, .dy = again, .dx = again});
-      CHECK(same_bits(again, unit));
+      check_also_in_place(dy, by_unit, tolerance(dtype), [&](const Tensor& given, Tensor& dx) {
+        kernels::l2_normalize_rows_backward({.y = norm.x, .scale = norm.rstd, .dy = given, .dx = dx});
+      });
       CHECK(same_bits(norm.backward(dy, dy).dx, found.dx));
     }
   });
@@ -335,27 +335,23 @@ TEST_CASE("l2_normalize_rows, its gradient, and sum_normalize_rows") {
 
 TEST_CASE("norms pass on NaN, on every device") {
   on_devices_and_features([](Device device, DType dtype) {
-    const DType accumulator = accumulator_dtype(dtype);
     for (int64_t rows : {3, 5000}) {
       CAPTURE(rows);
       // Column 1 has a NaN; of rows, the first has.
       Numbers x = values(random_tensor({rows, 3}, dtype));
       x[1] = NAN;
       Batch b = random_batch(rows, 3, dtype, device);
-      b.x = Tensor::from(x, {rows, 3}).to(dtype).to(device);
+      b.x = tensor_of(x, {rows, 3}, dtype, device);
       b.statistics(b.running_mean, b.running_var);
-      for (const Tensor& statistic : {b.mean, b.rstd, b.running_mean, b.running_var}) {
-        const Numbers got = values(statistic);
-        for (size_t f = 0; f < 3; ++f) CHECK(std::isnan(got[f]) == (f == 1));
-      }
-      Tensor scale = Tensor::empty({rows}, accumulator, device), y = Tensor::empty_like(b.x);
+      for (const Tensor& statistic : {b.mean, b.rstd, b.running_mean, b.running_var})
+        check_nan(statistic, [](size_t f) { return f == 1; });
+      const auto of_first_row = [](size_t i) { return i < 3; };
+      Tensor scale = Tensor::empty({rows}, accumulator_dtype(dtype), device), y = Tensor::empty_like(b.x);
       kernels::l2_normalize_rows({.x = b.x, .eps = 1e-12, .scale = scale, .y = y});
-      const Numbers scales = values(scale), normalised = values(y);
-      for (size_t i = 0; i < normalised.size(); ++i) REQUIRE(std::isnan(normalised[i]) == (i < 3));
-      CHECK(std::isnan(scales[0]));
+      check_nan(y, of_first_row);
+      CHECK(std::isnan(values(scale)[0]));
       kernels::sum_normalize_rows({.x = b.x, .y = y});
-      const Numbers summed = values(y);
-      for (size_t i = 0; i < summed.size(); ++i) REQUIRE(std::isnan(summed[i]) == (i < 3));
+      check_nan(y, of_first_row);
     }
   });
 }
