@@ -23,7 +23,7 @@ HostCsr distinct_structure(const std::vector<int64_t>& lengths, int64_t cols) {
 }
 
 /// Empty, short and long rows.
-std::vector<int64_t> skewed_lengths(int64_t rows, int64_t cols) {
+std::vector<int64_t> row_lengths(int64_t rows, int64_t cols) {
   std::vector<int64_t> lengths;
   for (int64_t i = 0; i < rows; ++i)
     lengths.push_back(i % 50 == 7 ? cols : i % 5 == 0 ? 0 : std::min<int64_t>(cols, i % 23));
@@ -34,7 +34,7 @@ std::vector<int64_t> skewed_lengths(int64_t rows, int64_t cols) {
 
 TEST_CASE("an adjacency of one bit an entry has the entries' bits, and says where they repeat") {
   for (int64_t cols : {1, 7, 129, 3000}) {
-    const HostCsr host = distinct_structure(skewed_lengths(170, cols), cols);
+    const HostCsr host = distinct_structure(row_lengths(170, cols), cols);
     Numbers dense(uz(170 * cols));
     std::vector<int32_t> sums(170);
     host.each([&](size_t i, size_t j, size_t) {
@@ -58,7 +58,7 @@ TEST_CASE("sums of bytes to bits are the product with the adjacency's bits, to t
         CAPTURES(width, bits, bits_to);
         // At times so many rows that each has but a few lanes of a GPU.
         const int64_t kCols = 700, rows = bits == 1 || width > 300 ? 170 : 12'803;
-        std::vector<int64_t> lengths = skewed_lengths(rows, kCols);
+        std::vector<int64_t> lengths = row_lengths(rows, kCols);
         if (bits_to == 3) {  // few entries a row, but for a hub
           for (int64_t& length : lengths) length = std::min<int64_t>(length, 12);
           lengths[60] = kCols;
