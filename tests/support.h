@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -130,6 +131,9 @@ class TemporaryDirectory {
 struct InFolder {
   TemporaryDirectory folder;
 };
+
+/// The exit status of a process that returns f() as its own, or -1 if a signal ended it.
+int exit_status_of(const std::function<int()>& f);
 
 /// Restores the number of threads at the end of the scope.
 class Threads {

@@ -53,25 +53,18 @@ TEST_CASE("the peak stays where it was when less is allocated after something wa
 TEST_CASE("requests are rounded to 256 bytes, and what is taken from the device to segments of their kind") {
   for (Device device : devices()) {
     std::vector<Tensor> live;  // what other tests left of small segments is used up
-    const auto taken = [&](int64_t size) {
+    const auto takes = [&](int64_t size, int64_t current, int64_t reserved) {
       empty_cache(device);
       const MemoryStats before = memory_stats(device);
-      const size_t reserved = before.reserved;
       live.push_back(bytes(size, device));
-      const MemoryStats after = memory_stats(device);
-      CHECK(after.current - before.current >= uz(size));
-      return std::pair(after.current - before.current, after.reserved - reserved);
+      CHECK(memory_stats(device).current - before.current == uz(current));
+      CHECK(memory_stats(device).reserved - before.reserved == uz(reserved));
     };
-    const auto is = [&](int64_t size, int64_t current, int64_t reserved) {
-      const auto [c, r] = taken(size);
-      CHECK(c == uz(current));
-      CHECK(r == uz(reserved));
-    };
-    is(30 * kMiB, 30 * kMiB, 30 * kMiB);
-    is(11 * kMiB + 1, 12 * kMiB, 12 * kMiB);  // the rest is too little for another one
-    is(10 * kMiB, 10 * kMiB, 10 * kMiB);
-    is(19 * kMiB + 300, 20 * kMiB, 20 * kMiB);
-    is(12 * kMiB + kMiB / 2, 12 * kMiB + kMiB / 2, 14 * kMiB);  // and here it is not
+    takes(30 * kMiB, 30 * kMiB, 30 * kMiB);
+    takes(11 * kMiB + 1, 12 * kMiB, 12 * kMiB);  // the rest is too little for another one
+    takes(10 * kMiB, 10 * kMiB, 10 * kMiB);
+    takes(19 * kMiB + 300, 20 * kMiB, 20 * kMiB);
+    takes(12 * kMiB + kMiB / 2, 12 * kMiB + kMiB / 2, 14 * kMiB);  // and here it is not
     empty_cache(device);
     // A fresh pool has segments of its own.
     const MemoryPoolScope scope(make_memory_pool(device));

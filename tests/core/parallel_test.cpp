@@ -1,6 +1,5 @@
 #include "../support.h"
 #include <adjoint/core/cores.h>
-#include <adjoint/core/error.h>
 #include <adjoint/core/parallel.h>
 
 #include <algorithm>
@@ -13,8 +12,6 @@
 #include <thread>
 #include <vector>
 
-#include <doctest/doctest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace adj;
@@ -49,15 +46,10 @@ int64_t threads_of_process() {
 /// Of what f returns in a forked child, which has one thread and no workers.
 template <class F>
 bool holds_in_child(F f) {
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    alarm(120);  // rather than hang
-    _exit(f() ? 0 : 1);
-  }
-  int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return exit_status_of([&] {
+           alarm(120);  // rather than hang
+           return f() ? 0 : 1;
+         }) == 0;
 }
 
 /// How many are in a scope at once, at most.

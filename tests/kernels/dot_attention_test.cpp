@@ -9,11 +9,8 @@ namespace {
 Numbers beside(const Numbers& a, size_t a_width, const Numbers& b, size_t b_width) {
   Numbers both;
   for (size_t t = 0; t < a.size() / a_width; ++t) {
-    both.insert(both.end(), a.begin() + static_cast<int64_t>(t * a_width),
-                a.begin() + static_cast<int64_t>((t + 1) * a_width));
-    if (b_width > 0)
-      both.insert(both.end(), b.begin() + static_cast<int64_t>(t * b_width),
-                  b.begin() + static_cast<int64_t>((t + 1) * b_width));
+    both.insert(both.end(), a.data() + t * a_width, a.data() + (t + 1) * a_width);
+    both.insert(both.end(), b.data() + t * b_width, b.data() + (t + 1) * b_width);
   }
   return both;
 }
