@@ -11,6 +11,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -131,6 +132,14 @@ class TemporaryDirectory {
 struct InFolder {
   TemporaryDirectory folder;
 };
+
+/// f(0) to f(count - 1), each on a thread of its own.
+template <class F>
+void in_threads(int count, F&& f) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < count; ++t) threads.emplace_back(f, t);
+  for (std::thread& thread : threads) thread.join();
+}
 
 /// The exit status of a process that returns f() as its own, or -1 if a signal ended it.
 int exit_status_of(const std::function<int()>& f);

@@ -209,12 +209,7 @@ Job map(const Subject& s, F&& f) {
 }
 
 kernels::Epilogue relu_and_dropout(const Subject& s) {
-  kernels::Epilogue epilogue;
-  epilogue.activation = Activation::relu;
-  epilogue.dropout = s.dropout > 0.0;
-  epilogue.rule = DropoutRule::of(static_cast<float>(s.dropout));
-  epilogue.key = {1, 1, nullptr};
-  return epilogue;
+  return {Activation::relu, s.dropout > 0.0, DropoutRule::of(static_cast<float>(s.dropout)), {1, 1, nullptr}};
 }
 
 struct Norm {

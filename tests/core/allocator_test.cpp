@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <thread>
 
 using namespace adj;
 using namespace adj::test;
@@ -236,17 +235,14 @@ TEST_CASE("out of memory names the op, the tensor, its size and what is held") {
 TEST_CASE("tensors may be made and freed on several threads") {
   const MemoryStats before = memory_stats({});
   std::atomic<int> wrong{0};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t)
-    threads.emplace_back([t, &wrong] {
-      Tensor last = Tensor::full({1}, t);
-      for (int i = 0; i < 500; ++i) {
-        Tensor next = Tensor::full({(i * 37 + t) % 5000 + 1}, t);
-        wrong += *last.data<float>() != static_cast<float>(t);
-        last = next;
-      }
-    });
-  for (std::thread& thread : threads) thread.join();
+  in_threads(4, [&](int t) {
+    Tensor last = Tensor::full({1}, t);
+    for (int i = 0; i < 500; ++i) {
+      Tensor next = Tensor::full({(i * 37 + t) % 5000 + 1}, t);
+      wrong += *last.data<float>() != static_cast<float>(t);
+      last = next;
+    }
+  });
   CHECK(wrong == 0);
   CHECK(memory_stats({}).current == before.current);
 }

@@ -6,9 +6,9 @@
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/reduce/reduce.h>
 
+#include <atomic>
 #include <numeric>
 #include <set>
-#include <thread>
 
 using namespace adj;
 using namespace adj::test;
@@ -195,35 +195,27 @@ TEST_CASE("streams that work at the same time give the same bits as each alone")
   };
   std::vector<Numbers> alone, together(4);
   for (int which = 0; which < 4; ++which) alone.push_back(work(which));
-  std::vector<std::thread> threads;
-  for (int which = 0; which < 4; ++which)
-    threads.emplace_back([&, which] {
-      const StreamScope scope(Stream::make(*device));
-      together[uz(which)] = work(which);
-    });
-  for (std::thread& thread : threads) thread.join();
+  in_threads(4, [&](int which) {
+    const StreamScope scope(Stream::make(*device));
+    together[uz(which)] = work(which);
+  });
   for (size_t which = 0; which < 4; ++which) CHECK(together[which] == alone[which]);
 }
 
 TEST_CASE("threads copy to and from the device, on one stream or on streams of their own") {
   for (Device device : devices())
     for (bool own : {false, true}) {
-      std::vector<std::thread> threads;
-      std::vector<int> right(4, 0);
-      for (int t = 0; t < 4; ++t)
-        threads.emplace_back([&, t] {
-          const StreamScope scope(own ? Stream::make(device) : Stream::default_of(device));
-          bool good = true;
-          for (int i = 0; i < 20; ++i) {
-            // Small ones and ones that take several slots of the ring.
-            std::vector<int32_t> sent(uz(i % 2 == 0 ? 999 + t : 2500000 + t));
-            std::iota(sent.begin(), sent.end(), 100 * t + i);
-            good = good && Tensor::from(sent, device).clone().to_vector<int32_t>() == sent;
-          }
-          right[uz(t)] = good ? 1 : 0;
-        });
-      for (std::thread& thread : threads) thread.join();
-      CHECK(right == std::vector<int>(4, 1));
+      std::atomic<int> wrong{0};
+      in_threads(4, [&](int t) {
+        const StreamScope scope(own ? Stream::make(device) : Stream::default_of(device));
+        for (int i = 0; i < 20; ++i) {
+          // Small ones and ones that take several slots of the ring.
+          std::vector<int32_t> sent(uz(i % 2 == 0 ? 999 + t : 2500000 + t));
+          std::iota(sent.begin(), sent.end(), 100 * t + i);
+          wrong += Tensor::from(sent, device).clone().to_vector<int32_t>() != sent;
+        }
+      });
+      CHECK(wrong == 0);
     }
 }
 

@@ -18,7 +18,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include <thread>
 
 using namespace adj;
 using namespace adj::test;
@@ -536,18 +535,15 @@ TEST_CASE("a batch goes to a device as one copy, with the transposes of its bloc
 TEST_CASE("threads on streams of their own make, share and free tensors") {
   const auto [first, second] = streams();
   const int before = fake().marks;
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t)
-    threads.emplace_back([&, own = t % 2 == 0 ? first : second, other = t % 2 == 0 ? second : first, t] {
-      const StreamScope scope(own);
-      std::vector<Tensor> live;
-      for (int i = 0; i < 5000; ++i) {
-        live.push_back(bytes(1 + (i * 7919 + t) % 3000000));
-        if (i % 3 == 0) live.back().use_on(other);
-        if (live.size() > 20) live.erase(live.begin() + i % 20);
-      }
-    });
-  for (std::thread& thread : threads) thread.join();
+  in_threads(4, [&, first = first, second = second](int t) {
+    const StreamScope scope(t % 2 == 0 ? first : second);
+    std::vector<Tensor> live;
+    for (int i = 0; i < 5000; ++i) {
+      live.push_back(bytes(1 + (i * 7919 + t) % 3000000));
+      if (i % 3 == 0) live.back().use_on(t % 2 == 0 ? second : first);
+      if (live.size() > 20) live.erase(live.begin() + i % 20);
+    }
+  });
   CHECK(fake().marks > before);
   synchronize(kGpu);
   empty_cache(kGpu);

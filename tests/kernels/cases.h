@@ -79,37 +79,11 @@ Numbers zipped(Numbers x, const Numbers& y, F f) {
   return x;
 }
 
-/// d loss / d x by central differences; loss() reads x. float64 on the CPU.
-template <class F>
-Numbers numeric_gradient(Tensor& x, F loss) {
-  constexpr double kStep = 1e-5;
-  double* element = x.mutable_data<double>();
-  Numbers gradient(uz(x.numel()));
-  for (size_t i = 0; i < gradient.size(); ++i) {
-    const double middle = element[i];
-    element[i] = middle + kStep;
-    const double above = loss();
-    element[i] = middle - kStep;
-    const double below = loss();
-    element[i] = middle;
-    gradient[i] = (above - below) / (2 * kStep);
-  }
-  return gradient;
-}
-
 /// Checks that the elements are NaN of which is_nan(k) says so, and no others.
 template <class F>
 void check_nan(const Tensor& x, F&& is_nan) {
   const Numbers numbers = values(x);
   for (size_t k = 0; k < numbers.size(); ++k) REQUIRE(std::isnan(numbers[k]) == is_nan(k));
-}
-
-/// Σ a b over all elements.
-inline double dot(const Tensor& a, const Tensor& b) {
-  const Numbers x = values(a), y = values(b);
-  double sum = 0.0;
-  for (size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
-  return sum;
 }
 
 }  // namespace adj::test

@@ -106,24 +106,6 @@ TEST_CASE("batch_norm_apply with every epilogue, also in place") {
   });
 }
 
-TEST_CASE("batch_norm_backward: all gradients by differences, in float64") {
-  for (const Epilogue& epilogue : epilogues()) {
-    CAPTURES(name_of(epilogue.activation), epilogue.dropout);
-    Batch b = random_batch(12, 5, DType::f64, {});
-    const Tensor dy = random_tensor({12, 5}, DType::f64);
-    Tensor y = Tensor::empty_like(b.x);
-    const auto loss = [&] {
-      b.statistics();
-      b.apply(epilogue, y);
-      return dot(y, dy);
-    };
-    const auto by_x = numeric_gradient(b.x, loss), by_gamma = numeric_gradient(b.gamma, loss),
-               by_beta = numeric_gradient(b.beta, loss);
-    loss();
-    b.backward(epilogue, dy, Tensor::empty_like(dy)).check(by_x, by_gamma, by_beta, 1e-7);
-  }
-}
-
 TEST_CASE("batch_norm_backward against plain sums, also in place") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const auto& [rows, columns] : kShapes)
@@ -141,7 +123,7 @@ TEST_CASE("batch_norm_backward against plain sums, also in place") {
         for (size_t i = 0; i < g.size(); ++i) {
           const size_t f = i % width;
           normal[i] = (x[i] - mean[f]) * rstd[f];
-          // Near the corner rounding decides: leave those to the test by differences.
+          // Random numbers are off the corner, where rounding would decide.
           const double z = normal[i] * gamma[f] + beta[f];
           if (epilogue.activation == Activation::relu && z <= 0.0) g[i] = 0;
           if (epilogue.activation == Activation::elu && z <= 0.0) g[i] *= std::exp(z);
@@ -165,7 +147,7 @@ TEST_CASE("batch_norm's relu has the derivative 0 at exactly 0") {
   on_devices_and_features([](Device device, DType dtype) {
     const auto row = [&](double v, DType type) { return Tensor::full({2}, v, type, device); };
     const DType accumulator = accumulator_dtype(dtype);
-    const Batch b{Tensor::from<float>({1, 1, 3, -1, 1, 1}, {3, 2}).to(dtype).to(device),
+    const Batch b{tensor_of({1, 1, 3, -1, 1, 1}, {3, 2}, dtype, device),
                   row(1, dtype),
                   row(0, dtype),
                   row(1, accumulator),
@@ -198,7 +180,7 @@ TEST_CASE("batch_norm gives the same bits on any number of threads") {
   CHECK(same_bits_on_any_threads([&] { return b.backward(epilogue, b.x, Tensor::empty_like(b.x)).dx; }));
 }
 
-TEST_CASE("layer_norm and its gradients") {
+TEST_CASE("layer_norm equals plain loops") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const auto& [rows, columns] : kShapes) {
       CAPTURES(rows, columns);
@@ -219,18 +201,6 @@ TEST_CASE("layer_norm and its gradients") {
       CHECK(close(y, expected, 2 * tolerance(dtype)));
     }
   });
-
-  LayerNorm norm(7, 9, DType::f64, {});
-  norm.draw_beta();
-  const Tensor dy = random_tensor({7, 9}, DType::f64);
-  const auto loss = [&] { return dot(norm.forward(1e-5), dy); };
-  const auto by_x = numeric_gradient(norm.x, loss), by_gamma = numeric_gradient(norm.gamma, loss),
-             by_beta = numeric_gradient(norm.beta, loss);
-  loss();
-  for (Device device : devices()) {
-    const LayerNorm there = norm.to(device);
-    there.backward(dy.to(device), Tensor::empty_like(there.x)).check(by_x, by_gamma, by_beta, 1e-7);
-  }
 }
 
 TEST_CASE("layer_norm_backward and l2_normalize_rows_backward against plain loops, also in place") {
@@ -286,7 +256,7 @@ TEST_CASE("layer_norm_backward sums dgamma and dbeta over many rows, in the same
   }
 }
 
-TEST_CASE("l2_normalize_rows, its gradient, and sum_normalize_rows") {
+TEST_CASE("l2_normalize_rows and sum_normalize_rows equal plain loops") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const auto& [rows, columns] : kShapes) {
       CAPTURES(rows, columns);
@@ -316,21 +286,6 @@ TEST_CASE("l2_normalize_rows, its gradient, and sum_normalize_rows") {
       CHECK(same_bits(x, y));
     }
   });
-
-  Tensor x = random_tensor({4, 6}, DType::f64), y = Tensor::empty_like(x),
-         scale = Tensor::empty({4}, DType::f64);
-  const Tensor dy = random_tensor({4, 6}, DType::f64);
-  const auto by_x = numeric_gradient(x, [&] {
-    kernels::l2_normalize_rows({.x = x, .eps = 1e-12, .scale = scale, .y = y});
-    return dot(y, dy);
-  });
-  kernels::l2_normalize_rows({.x = x, .eps = 1e-12, .scale = scale, .y = y});
-  for (Device device : devices()) {
-    Tensor dx = Tensor::empty_like(x.to(device));
-    kernels::l2_normalize_rows_backward(
-        {.y = y.to(device), .scale = scale.to(device), .dy = dy.to(device), .dx = dx});
-    CHECK(close(dx, by_x, 1e-7));
-  }
 }
 
 TEST_CASE("norms pass on NaN, on every device") {
