@@ -115,19 +115,6 @@ inline kernels::AttentionDropout attention_dropout(bool on) {
   return {{.seed = 11, .stream = 3}, DropoutRule::of(0.3f)};
 }
 
-/// m [M,H]: 0 or the rule's scale.
-inline Numbers mask_of(const kernels::AttentionDropout& dropout, int64_t edges, int64_t heads) {
-  Numbers m(uz(edges * heads), 1.0);
-  if (!dropout.drops()) return m;
-  for (size_t p = 0; p < m.size(); ++p) {
-    const PhiloxBlock block = philox(dropout.key.seed, stream_of(dropout.key), p / 8);
-    m[p] = dropout_keeps(block, static_cast<int>(p % 8), dropout.rule.threshold)
-               ? static_cast<double>(dropout.rule.scale)
-               : 0.0;
-  }
-  return m;
-}
-
 /// Reference attention from logits e [M,H] and value(source, edge, head, c), c < width.
 struct PlainAttention {
   const Edges& edges;

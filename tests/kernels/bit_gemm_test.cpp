@@ -28,33 +28,20 @@ BitTensor packed(const Tensor& integers, int bits, PackedAlong along, Device dev
   return bits_of(integers, bits, 1.0f, 0.0f, device, along);
 }
 
-/// What the definition says, by loops over integers.
-std::vector<int32_t> product_of(const Tensor& a, const Tensor& b) {
-  const int64_t m = a.size(0), k = a.size(1), n = b.size(1);
-  const std::vector<float> x = a.to_vector<float>(), y = b.to_vector<float>();
-  std::vector<int32_t> sums(uz(m * n));
-  for (int64_t i = 0; i < m; ++i)
-    for (int64_t l = 0; l < k; ++l) {
-      const auto q = static_cast<int32_t>(x[uz(i * k + l)]);
-      for (int64_t j = 0; j < n; ++j) sums[uz(i * n + j)] += q * static_cast<int32_t>(y[uz(l * n + j)]);
-    }
-  return sums;
-}
-
 void check_product(int64_t m, int64_t n, int64_t k, int bits_a, int bits_b) {
   CAPTURES(bits_a, bits_b, m, n, k);
   const Tensor a = random_integers(m, k, bits_a), b = random_integers(k, n, bits_b);
-  const std::vector<int32_t> expected = product_of(a, b);
+  const Numbers expected = values(multiplied({m, k, n}, a.to(DType::f64), b.to(DType::f64)));  // exact
   for (Device device : devices()) {
     const BitTensor x = packed(a, bits_a, PackedAlong::rows, device),
                     w = packed(b, bits_b, PackedAlong::columns, device);
     Tensor y = Tensor::full({m, n}, -1.0, DType::i32, device);
     kernels::bit_gemm({.a = x, .b = w, .y = y});
-    CHECK(y.to_vector<int32_t>() == expected);
+    CHECK(values(y) == expected);
     // The same numbers, a byte each.
     y.zero_();
     kernels::bit_gemm({.a = as_bytes(x), .b = as_bytes(w), .y = y});
-    CHECK(y.to_vector<int32_t>() == expected);
+    CHECK(values(y) == expected);
   }
 }
 

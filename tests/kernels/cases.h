@@ -79,6 +79,24 @@ Numbers zipped(Numbers x, const Numbers& y, F f) {
   return x;
 }
 
+/// What dropout multiplies the elements of a sequence with, as core/random.h states it: 0 or the rule's
+/// scale.
+inline Numbers dropout_mask(size_t n, const RandomKey& key, const DropoutRule& rule) {
+  Numbers mask(n);
+  for (size_t i = 0; i < n; ++i)
+    if (dropout_keeps(philox(key.seed, stream_of(key), i / 8), static_cast<int>(i % 8), rule.threshold))
+      mask[i] = static_cast<double>(rule.scale);
+  return mask;
+}
+
+/// Sums of the columns of x.
+inline Numbers column_sums(const Tensor& x) {
+  Numbers sums(uz(x.size(1)));
+  const Numbers all = values(x);
+  for (size_t i = 0; i < all.size(); ++i) sums[i % sums.size()] += all[i];
+  return sums;
+}
+
 /// Checks that the elements are NaN of which is_nan(k) says so, and no others.
 template <class F>
 void check_nan(const Tensor& x, F&& is_nan) {

@@ -35,7 +35,8 @@ void compare(const Edges& edges, const AttentionCase& shape, Values kind, DType 
   const auto value = [&](size_t j, size_t k, size_t h, size_t c) {
     return c < D ? S[j * H + h] * V[(j * H + h) * D + c] : attr[k * E + c - D];
   };
-  const PlainAttention plain(edges, H, D + E, e, mask_of(t.dropout, edges.count(), t.heads), value);
+  const PlainAttention plain(edges, H, D + E, e, dropout_mask(e.size(), t.dropout.key, t.dropout.rule),
+                             value);
   t.forward();
   CHECK(close(t.lse, plain.lse, attention_tolerance(t.wide)));
   const Numbers O = values(t.o), dO = beside(values(t.d_o), D, E > 0 ? values(t.d_o_attr) : Numbers(), E);

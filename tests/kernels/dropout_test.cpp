@@ -4,19 +4,6 @@
 using namespace adj;
 using namespace adj::test;
 
-namespace {
-
-/// As core/random.h states it, one position at a time.
-Numbers expected_dropout(const Numbers& x, const RandomKey& key, const DropoutRule& rule) {
-  Numbers y(x.size());
-  for (size_t i = 0; i < x.size(); ++i)
-    if (dropout_keeps(philox(key.seed, key.stream, i / 8), static_cast<int>(i % 8), rule.threshold))
-      y[i] = x[i] * static_cast<double>(rule.scale);
-  return y;
-}
-
-}  // namespace
-
 TEST_CASE("dropout keeps exactly the positions that the rule names") {
   on_devices_and_features([](Device device, DType dtype) {
     for (int64_t n : {0, 1, 7, 8, 127, 128, 129, 2047, 2049, 65537, 140001})
@@ -25,10 +12,10 @@ TEST_CASE("dropout keeps exactly the positions that the rule names") {
         const Tensor x = random_tensor({n}, dtype, device);
         const RandomKey key{0x123456789abcdefull, 0xfedcba9876543210ull, nullptr};
         const DropoutRule rule = DropoutRule::of(p);
-        check_also_in_place(x, expected_dropout(values(x), key, rule), tolerance(dtype),
-                            [&](const Tensor& in, Tensor& y) {
-                              kernels::dropout({.x = in, .key = key, .rule = rule, .y = y});
-                            });
+        const Numbers expected = zipped(values(x), dropout_mask(uz(n), key, rule), std::multiplies());
+        check_also_in_place(x, expected, tolerance(dtype), [&](const Tensor& in, Tensor& y) {
+          kernels::dropout({.x = in, .key = key, .rule = rule, .y = y});
+        });
       }
   });
 }

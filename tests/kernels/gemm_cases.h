@@ -64,14 +64,6 @@ inline Numbers finished(Numbers product, const Tensor& bias, Activation activati
 /// A gradient where relu's result is positive, else 0.
 inline double through_relu(double gradient, double result) { return result > 0.0 ? gradient : 0.0; }
 
-/// Sums of the columns of x.
-inline Numbers column_sums(const Tensor& x) {
-  Numbers sums(uz(x.size(1)));
-  const Numbers all = values(x);
-  for (size_t i = 0; i < all.size(); ++i) sums[i % sums.size()] += all[i];
-  return sums;
-}
-
 /// The absolute values, in float64.
 inline Tensor sizes(const Tensor& x) {
   return Tensor::from(mapped(x, [](double v) { return std::abs(v); }), x.shape()).to(x.device());

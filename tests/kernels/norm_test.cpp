@@ -26,9 +26,8 @@ std::pair<double, double> moments(const Numbers& x, int64_t column, int64_t colu
   return {mean, squares};
 }
 
-bool kept(const Epilogue& e, size_t i) {
-  return !e.dropout ||
-         dropout_keeps(philox(e.key.seed, e.key.stream, i / 8), static_cast<int>(i % 8), e.rule.threshold);
+Numbers mask_of(const Epilogue& e, size_t n) {
+  return dropout_mask(n, e.key, e.dropout ? e.rule : DropoutRule());
 }
 
 }  // namespace
@@ -88,6 +87,7 @@ TEST_CASE("batch_norm_apply with every epilogue, also in place") {
         Batch b = random_batch(rows, columns, dtype, device);
         b.draw_statistics();
         Numbers expected = values(b.x);
+        const Numbers mask = mask_of(epilogue, expected.size());
         const auto mean = values(b.mean), rstd = values(b.rstd), gamma = values(b.gamma),
                    beta = values(b.beta);
         for (size_t i = 0; i < expected.size(); ++i) {
@@ -95,8 +95,7 @@ TEST_CASE("batch_norm_apply with every epilogue, also in place") {
           double z = (expected[i] - mean[f]) * rstd[f] * gamma[f] + beta[f];
           if (epilogue.activation == Activation::relu) z = std::max(z, 0.0);
           if (epilogue.activation == Activation::elu) z = z > 0.0 ? z : std::expm1(z);
-          if (epilogue.dropout) z = kept(epilogue, i) ? z * static_cast<double>(epilogue.rule.scale) : 0.0;
-          expected[i] = z;
+          expected[i] = z * mask[i];
         }
         check_also_in_place(b.x, expected, tolerance(dtype), [&](const Tensor& x, Tensor& y) {
           b.x = x;
@@ -120,6 +119,7 @@ TEST_CASE("batch_norm_backward against plain sums, also in place") {
         const auto x = values(b.x), mean = values(b.mean), rstd = values(b.rstd), gamma = values(b.gamma),
                    beta = values(b.beta);
         Numbers g = values(dy), normal(g.size()), sum(width), product(width);
+        const Numbers mask = mask_of(epilogue, g.size());
         for (size_t i = 0; i < g.size(); ++i) {
           const size_t f = i % width;
           normal[i] = (x[i] - mean[f]) * rstd[f];
@@ -127,8 +127,7 @@ TEST_CASE("batch_norm_backward against plain sums, also in place") {
           const double z = normal[i] * gamma[f] + beta[f];
           if (epilogue.activation == Activation::relu && z <= 0.0) g[i] = 0;
           if (epilogue.activation == Activation::elu && z <= 0.0) g[i] *= std::exp(z);
-          if (epilogue.dropout)
-            g[i] = kept(epilogue, i) ? g[i] * static_cast<double>(epilogue.rule.scale) : 0.0;
+          g[i] *= mask[i];
           sum[f] += g[i];
           product[f] += g[i] * normal[i];
         }
