@@ -44,10 +44,10 @@ bool writes_same_bits_on_any_threads(const Shape& shape, F f, Device device = {}
 
 /// Checks what kernel(x, y) writes to y, and that y may be x.
 template <class F>
-void check_also_in_place(const Tensor& x, const Numbers& expected, double tolerance, F kernel) {
+void check_also_in_place(const Tensor& x, const Numbers& expected, double bound, F kernel) {
   Tensor y = Tensor::full(x.shape(), NAN, x.dtype(), x.device()), both = x.clone();
   kernel(x, y);
-  CHECK(close(y, expected, tolerance));
+  CHECK(close(y, expected, bound));
   kernel(both, both);
   CHECK(same_bits(both, y));
 }

@@ -149,16 +149,6 @@ Numbers to_winners(const std::vector<int32_t>& winner, const Numbers& dy, int64_
 
 Csr transposed(const HostCsr& s) { return Relation::from_csr(s.csr).transposed(); }
 
-/// The entries as a list in which entry e is at place[e].
-Coo list_of(const HostCsr& s, const std::vector<int32_t>& place, Device device) {
-  std::vector<int32_t> row(place.size()), col(place.size());
-  s.each([&](size_t i, size_t j, size_t e) {
-    row[uz(place[e])] = static_cast<int32_t>(i);
-    col[uz(place[e])] = static_cast<int32_t>(j);
-  });
-  return {s.csr.rows, s.csr.cols, Tensor::from(row, device), Tensor::from(col, device)};
-}
-
 /// Calls f(transposed) for each way that this device has to bring gradients back: with null they are
 /// scattered.
 template <class F>
@@ -177,71 +167,70 @@ Tensor brought_back(const Tensor& winner, const Tensor& dy, const Csr* back, int
   return dx;
 }
 
-/// Weights of entries, at places of their own where there is an order.
-struct Weights {
-  Tensor weight, order;
+/// Entries with weights, at places of their own if `ordered`.
+struct Weighted : Edges {
+  Tensor weight;
   Numbers of_place;
-  std::vector<int32_t> place;
 
-  Weights(const HostCsr& s, DType dtype, Device device, bool ordered) : place(s.indices.size()) {
-    std::iota(place.begin(), place.end(), 0);
-    if (ordered) {
-      place = shuffled(place.size());
-      order = Tensor::from(place, device);
-    }
-    weight = random_tensor({s.csr.entries()}, accumulator_dtype(dtype), device);  // of either sign
-    of_place = values(weight);
-  }
-  /// What entry e gives feature f, rounded as it is compared.
-  double term(const HostCsr& s, const Numbers& x, size_t e, int64_t width, int64_t f) const {
-    const double product = of_place[uz(place[e])] * x[uz(s.indices[e] * width + f)];
+  Weighted(const HostCsr& s, DType dtype, bool ordered)
+      : Edges(s, ordered),
+        weight(random_tensor({count()}, accumulator_dtype(dtype), csr.device())),  // of either sign
+        of_place(values(weight)) {}
+  size_t place(size_t entry) const { return uz(edge[entry]); }
+  /// What an entry gives feature f, rounded as it is compared.
+  double term(const Numbers& x, size_t entry, int64_t width, int64_t f) const {
+    const double product = of_place[place(entry)] * x[uz(indices[entry] * width + f)];
     return weight.dtype() == DType::f64 ? product : static_cast<double>(static_cast<float>(product));
+  }
+  /// The entries of the maxima (or minima).
+  std::vector<int64_t> winners(const Numbers& x, int64_t width, bool largest) const {
+    return winners_of(*this, width, largest, [&](size_t e, int64_t f) { return term(x, e, width, f); });
+  }
+  /// A maximum (or minimum), and the places of its winners.
+  std::pair<Tensor, Tensor> reduced(const Tensor& x, bool largest) const {
+    Tensor y = Tensor::full({rows(), x.size(1)}, 77.0, x.dtype(), x.device());
+    Tensor winner = Tensor::full(y.shape(), 55.0, DType::i32, x.device());
+    const std::vector<Reduce> one{largest ? Reduce::max : Reduce::min};
+    kernels::neighbor_reduce({.a = csr,
+                              .x = x,
+                              .reduce = one,
+                              .weight = weight,
+                              .order = order,
+                              .y = y,
+                              .max_winner = largest ? winner : Tensor(),
+                              .min_winner = largest ? Tensor() : winner});
+    return {y, winner};
+  }
+  /// Its gradients for dy: dx, over the transposed structure, and dw, over the list of entries.
+  std::pair<Tensor, Tensor> backward(const Tensor& x, const Tensor& dy, const Tensor& winner) const {
+    Tensor dx = Tensor::full(x.shape(), NAN, x.dtype(), x.device()),
+           dw = Tensor::full(weight.shape(), NAN, weight.dtype(), x.device());
+    kernels::neighbor_minmax_backward({.winner = winner,
+                                       .dy = dy,
+                                       .transposed = &transposed,
+                                       .weight = weight,
+                                       .order = transposed_order,
+                                       .dx = dx});
+    HostCoo list{rows(), cols(), edge, edge};
+    each([&](size_t i, size_t j, size_t at) {
+      list.row[at] = static_cast<int32_t>(i);
+      list.col[at] = static_cast<int32_t>(j);
+    });
+    kernels::minmax_weight_gradient({.a = list.on(x.device()), .winner = winner, .dy = dy, .x = x, .dw = dw});
+    return {dx, dw};
   }
 };
 
-/// The winners of a maximum (or minimum) of weighted terms.
-std::vector<int64_t> weighted_winners(const HostCsr& s, const Weights& w, const Numbers& x, int64_t width,
-                                      bool largest) {
-  return winners_of(s, width, largest, [&](size_t e, int64_t f) { return w.term(s, x, e, width, f); });
-}
-
-/// A maximum (or minimum) of weighted terms, and its winners.
-std::pair<Tensor, Tensor> weighted_minmax(const HostCsr& s, const Weights& w, const Tensor& x, bool largest) {
-  Tensor y = Tensor::full({s.csr.rows, x.size(1)}, 77.0, x.dtype(), x.device());
-  Tensor winner = Tensor::full(y.shape(), 55.0, DType::i32, x.device());
-  const std::vector<Reduce> one{largest ? Reduce::max : Reduce::min};
-  kernels::neighbor_reduce({.a = s.csr,
-                            .x = x,
-                            .reduce = one,
-                            .weight = w.weight,
-                            .order = w.order,
-                            .y = y,
-                            .max_winner = largest ? winner : Tensor(),
-                            .min_winner = largest ? Tensor() : winner});
-  return {y, winner};
-}
-
-/// Its gradients for dy: dx, over the transposed structure, and dw, over the list of entries.
-std::pair<Tensor, Tensor> weighted_minmax_backward(const HostCsr& s, const Weights& w, const Tensor& x,
-                                                   const Tensor& dy, const Tensor& winner) {
-  const Relation relation = Relation::from_csr(s.csr);
-  std::vector<int32_t> back_place = relation.transposed_order().to_vector<int32_t>();
-  for (int32_t& e : back_place) e = w.place[uz(e)];
-  Tensor dx = Tensor::full(x.shape(), NAN, x.dtype(), x.device());
-  kernels::neighbor_minmax_backward({.winner = winner,
-                                     .dy = dy,
-                                     .transposed = &relation.transposed(),
-                                     .weight = w.weight,
-                                     .order = Tensor::from(back_place, x.device()),
-                                     .dx = dx});
-  Tensor dw = Tensor::full(w.weight.shape(), NAN, w.weight.dtype(), x.device());
-  kernels::minmax_weight_gradient(
-      {.a = list_of(s, w.place, x.device()), .winner = winner, .dy = dy, .x = x, .dw = dw});
-  return {dx, dw};
-}
-
 const std::vector<int64_t> kWidths{0, 1, 3, 8, 33, 64, 128, 256, 1024};
 const Numbers kRare{0.0, NAN, INFINITY, -INFINITY};
+
+/// 60 rows of few different values, so that most are equal, and all equal in the last column.
+Numbers few_values(int64_t width, double rare) {
+  Numbers x = mapped(random_tensor({60, width}), [](double v) { return std::round(v); });
+  for (size_t k = 0; k < x.size(); ++k)
+    if (k % 17 == 3 || static_cast<int64_t>(k) % width == width - 1) x[k] = rare;
+  return x;
+}
 
 }  // namespace
 
@@ -292,14 +281,8 @@ TEST_CASE("of equal terms, also infinite ones, the first in the row wins; a NaN 
       for (double rare : kRare) {
         const HostCsr& s = width % 4 == 0 ? as_drawn : in_order;
         CAPTURES(width, rare);
-        // Few different values, so that most are equal, and all equal in the last column.
-        Numbers x = values(random_tensor({60, width}));
-        for (size_t k = 0; k < x.size(); ++k) {
-          x[k] = std::round(x[k]);
-          if (k % 17 == 3) x[k] = rare;
-          if (static_cast<int64_t>(k) % width == width - 1) x[k] = rare;
-        }
-        const Tensor given = Tensor::from(x, {60, width}).to(dtype).to(device);
+        const Numbers x = few_values(width, rare);
+        const Tensor given = tensor_of(x, {60, width}, dtype, device);
         const Plain plain = reduce_plainly(s, x, width);
         const Reduced max = reduced(s, given, {Reduce::max}), min = reduced(s, given, {Reduce::min});
         const Reduced all = reduced(s, given, kAll);
@@ -326,7 +309,7 @@ TEST_CASE("a variance far below the squared mean keeps its digits") {
     const HostCsr s = random_structure({5, 40, 3000, 20000}, 500, device);
     Numbers x = values(random_tensor({500, 8}));
     for (double& v : x) v += 3000.0;
-    const Tensor given = Tensor::from(x, {500, 8}).to(DType::f32).to(device);
+    const Tensor given = tensor_of(x, {500, 8}, DType::f32, device);
     const Plain plain = reduce_plainly(s, values(given), 8);
     CHECK(close(reduced(s, given, {Reduce::var}).y, plain.of.at(Reduce::var), 1e-4));
   });
@@ -344,11 +327,11 @@ TEST_CASE("reductions and their gradients have the same bits on any number of th
     const Reduced all = reduced(s, x, kAll);
     CHECK(values(reduced(s, x, {Reduce::min}).y) == part_of(all.y, 3, 72));
     CHECK(values(reduced(s, x, {Reduce::std}).y) == part_of(all.y, 5, 72));
-    const Weights w(s, dtype, device, false);
+    const Weighted w(s, dtype, false);
     const Tensor dy = random_tensor({s.csr.rows, 72}, dtype, device);
     CHECK(same_bits_on_any_threads([&] {
-      const auto [y, winner] = weighted_minmax(s, w, x, true);
-      const auto [dx, dw] = weighted_minmax_backward(s, w, x, dy, winner);
+      const auto [y, winner] = w.reduced(x, true);
+      const auto [dx, dw] = w.backward(x, dy, winner);
       return std::vector{y, dx, dw};
     }));
     const Tensor wide = random_tensor({s.csr.cols, 200}, dtype, device),
@@ -423,29 +406,29 @@ TEST_CASE("neighbor_reduce gives maxima and minima of weighted terms, and their 
   on_devices_and_features([](Device device, DType dtype) {
     for (const HostCsr& s : structures(device))
       for (bool ordered : {false, true}) {
-        const Weights w(s, dtype, device, ordered);
+        const Weighted w(s, dtype, ordered);
         for (int64_t width : {0, 1, 3, 8, 33, 64, 128, 256})
           for (bool largest : {true, false}) {
             CAPTURES(s.csr.rows, ordered, width, largest);
             const Tensor x = random_tensor({s.csr.cols, width}, dtype, device);
             const Tensor dy = random_tensor({s.csr.rows, width}, dtype, device);
-            const auto [y, winner] = weighted_minmax(s, w, x, largest);
+            const auto [y, winner] = w.reduced(x, largest);
             const Numbers X = values(x), dY = values(dy);
-            const std::vector<int64_t> winners = weighted_winners(s, w, X, width, largest);
+            const std::vector<int64_t> winners = w.winners(X, width, largest);
             Numbers expected(winners.size()), dx(X.size()), dw(w.of_place.size());
             std::vector<int32_t> places(winners.size(), -1);
             for (size_t k = 0; k < winners.size(); ++k) {
               if (winners[k] < 0) continue;
               const int64_t f = static_cast<int64_t>(k) % width;
-              const size_t e = uz(winners[k]), place = uz(w.place[e]), source = uz(s.indices[e] * width + f);
-              places[k] = w.place[e];
-              expected[k] = w.term(s, X, e, width, f);
+              const size_t e = uz(winners[k]), place = w.place(e), source = uz(s.indices[e] * width + f);
+              places[k] = w.edge[e];
+              expected[k] = w.term(X, e, width, f);
               dx[source] += w.of_place[place] * dY[k];
               dw[place] += X[source] * dY[k];
             }
             CHECK(winner.to_vector<int32_t>() == places);
             CHECK(values(y) == values(Tensor::from(expected, y.shape()).to(dtype)));
-            const auto [seen_dx, seen_dw] = weighted_minmax_backward(s, w, x, dy, winner);
+            const auto [seen_dx, seen_dw] = w.backward(x, dy, winner);
             CHECK(close(seen_dx, dx, tolerance(dtype)));
             CHECK(close(seen_dw, dw, tolerance(accumulator_dtype(dtype))));
           }
@@ -459,19 +442,16 @@ TEST_CASE("of equal weighted terms the first entry wins, and a NaN wins over all
     for (int64_t width : {1, 4, 33, 128})
       for (double rare : kRare) {
         CAPTURES(width, rare);
-        Weights w(s, dtype, device, true);
+        Weighted w(s, dtype, true);
         for (double& v : w.of_place) v = std::round(v);  // some are 0, and make a NaN of an infinity
         w.weight = Tensor::from(w.of_place, w.weight.shape()).to(w.weight.dtype()).to(device);
-        Numbers x = values(random_tensor({60, width}));
-        for (size_t k = 0; k < x.size(); ++k)
-          x[k] = k % 17 == 3 || static_cast<int64_t>(k) % width == width - 1 ? rare : std::round(x[k]);
-        const Tensor given = Tensor::from(x, {60, width}).to(dtype).to(device);
+        const Numbers x = few_values(width, rare);
+        const Tensor given = tensor_of(x, {60, width}, dtype, device);
         for (bool largest : {true, false}) {
           CAPTURE(largest);
-          const auto [y, winner] = weighted_minmax(s, w, given, largest);
+          const auto [y, winner] = w.reduced(given, largest);
           std::vector<int32_t> places;
-          for (int64_t e : weighted_winners(s, w, x, width, largest))
-            places.push_back(e < 0 ? -1 : w.place[uz(e)]);
+          for (int64_t e : w.winners(x, width, largest)) places.push_back(e < 0 ? -1 : w.edge[uz(e)]);
           CHECK(winner.to_vector<int32_t>() == places);
         }
       }
@@ -496,7 +476,7 @@ TEST_CASE("neighbor_minmax_backward is precise at every scale and passes on NaN 
         const auto gradient = [&](const Tensor& dy) {
           return values(brought_back(winner, dy, way, s.csr.cols));
         };
-        const auto given = [&] { return Tensor::from(scaled, {s.csr.rows, kWidth}).to(dtype).to(device); };
+        const auto given = [&] { return tensor_of(scaled, {s.csr.rows, kWidth}, dtype, device); };
         const Numbers expected = to_winners(winners, values(given()), s.csr.cols, kWidth);
         Numbers seen = gradient(given());
         double largest = 0.0, worst = 0.0;
