@@ -6,9 +6,12 @@
 #include <adjoint/core/random.h>
 #include <adjoint/core/tensor.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -72,6 +75,17 @@ bool close(const Tensor& a, const Numbers& b, double tolerance = 1e-5);
 bool close_to_scale(const Tensor& a, const Tensor& b, double tolerance);
 /// Bitwise equal, with equal shape and dtype.
 bool same_bits(const Tensor& a, const Tensor& b);
+/// Checks that all tensors that it is given have the same bits, on whatever devices.
+class Alike {
+ public:
+  void operator()(const Tensor& tensor) {
+    if (!first_) first_ = tensor;
+    CHECK(same_bits(tensor, first_));
+  }
+
+ private:
+  Tensor first_;
+};
 
 /// The message of the E that `f` throws; "" if nothing is thrown.
 template <class E = Error, class F>
@@ -119,6 +133,17 @@ struct InFolder {
   TemporaryDirectory folder;
 };
 
+/// f(0) to f(count - 1), each on a thread of its own.
+template <class F>
+void in_threads(int count, F&& f) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < count; ++t) threads.emplace_back(f, t);
+  for (std::thread& thread : threads) thread.join();
+}
+
+/// The exit status of a process that returns f() as its own, or -1 if a signal ended it.
+int exit_status_of(const std::function<int()>& f);
+
 /// Restores the number of threads at the end of the scope.
 class Threads {
  public:
@@ -142,19 +167,21 @@ size_t peak_memory(Device device, F&& step) {
   return memory_stats(device).peak - before;
 }
 
-/// f() returns a tensor; true if its bits are the same with 1, 2 and 4 threads.
+/// f() returns a tensor or a vector of them; true if the bits are the same with 1 and with so many threads.
 template <class F>
-bool same_bits_on_any_threads(F f) {
-  Tensor expected;
-  {
-    const Threads one(1);
-    expected = f();
-  }
-  for (int count : {2, 4}) {
+bool same_bits_on_any_threads(F f, std::initializer_list<int> counts = {2, 4}) {
+  const auto made_with = [&](int count) {
     const Threads threads(count);
-    if (!same_bits(f(), expected)) return false;
-  }
-  return true;
+    if constexpr (std::is_convertible_v<decltype(f()), Tensor>)
+      return std::vector<Tensor>{f()};
+    else
+      return f();
+  };
+  const std::vector<Tensor> expected = made_with(1);
+  return std::all_of(counts.begin(), counts.end(), [&](int count) {
+    const std::vector<Tensor> found = made_with(count);
+    return std::equal(found.begin(), found.end(), expected.begin(), expected.end(), same_bits);
+  });
 }
 
 /// Row lengths at, just below and just above kernel switching points: powers of two and, in pieces of 32

@@ -209,26 +209,15 @@ Job map(const Subject& s, F&& f) {
 }
 
 kernels::Epilogue relu_and_dropout(const Subject& s) {
-  kernels::Epilogue epilogue;
-  epilogue.activation = Activation::relu;
-  epilogue.dropout = s.dropout > 0.0;
-  epilogue.rule = DropoutRule::of(static_cast<float>(s.dropout));
-  epilogue.key = {1, 1, nullptr};
-  return epilogue;
+  return {Activation::relu, s.dropout > 0.0, DropoutRule::of(static_cast<float>(s.dropout)), {1, 1, nullptr}};
 }
 
 struct Norm {
   Tensor x, mean, rstd, gamma, beta, dgamma, dbeta, y;
 
-  explicit Norm(const Subject& s)
-      : x(random(s, {s.graph().num_nodes(), s.width})),
-        mean(random(s, {s.width})),
-        rstd(random(s, {s.width})),
-        gamma(random(s, {s.width})),
-        beta(random(s, {s.width})),
-        dgamma(random(s, {s.width})),
-        dbeta(random(s, {s.width})),
-        y(random(s, x.shape())) {}
+  explicit Norm(const Subject& s) : x(random(s, {s.graph().num_nodes(), s.width})), y(random(s, x.shape())) {
+    for (Tensor* row : {&mean, &rstd, &gamma, &beta, &dgamma, &dbeta}) *row = random(s, {s.width});
+  }
 };
 
 Job batch_norm(const Subject& s) {

@@ -97,7 +97,8 @@ TEST_CASE("gradients of batch norm and its epilogues, in training and evaluation
     for (bool training : {true, false})
       for (const NormEpilogue& epilogue :
            {NormEpilogue{}, NormEpilogue{Activation::relu, 0.0f}, NormEpilogue{Activation::none, 0.4f},
-            NormEpilogue{Activation::relu, 0.4f}, NormEpilogue{Activation::elu, 0.4f}})
+            NormEpilogue{Activation::relu, 0.4f}, NormEpilogue{Activation::elu, 0.4f},
+            NormEpilogue{Activation::elu, 0.0f}})
         for (const Shape& shape : {Shape{9, 4}, Shape{3, 1}, Shape{1, 3}}) {
           if (training && shape[0] == 1) continue;
           CAPTURES(training, name_of(epilogue.activation), epilogue.dropout, shape.str());

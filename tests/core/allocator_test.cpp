@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <thread>
 
 using namespace adj;
 using namespace adj::test;
@@ -53,25 +52,18 @@ TEST_CASE("the peak stays where it was when less is allocated after something wa
 TEST_CASE("requests are rounded to 256 bytes, and what is taken from the device to segments of their kind") {
   for (Device device : devices()) {
     std::vector<Tensor> live;  // what other tests left of small segments is used up
-    const auto taken = [&](int64_t size) {
+    const auto takes = [&](int64_t size, int64_t current, int64_t reserved) {
       empty_cache(device);
       const MemoryStats before = memory_stats(device);
-      const size_t reserved = before.reserved;
       live.push_back(bytes(size, device));
-      const MemoryStats after = memory_stats(device);
-      CHECK(after.current - before.current >= uz(size));
-      return std::pair(after.current - before.current, after.reserved - reserved);
+      CHECK(memory_stats(device).current - before.current == uz(current));
+      CHECK(memory_stats(device).reserved - before.reserved == uz(reserved));
     };
-    const auto is = [&](int64_t size, int64_t current, int64_t reserved) {
-      const auto [c, r] = taken(size);
-      CHECK(c == uz(current));
-      CHECK(r == uz(reserved));
-    };
-    is(30 * kMiB, 30 * kMiB, 30 * kMiB);
-    is(11 * kMiB + 1, 12 * kMiB, 12 * kMiB);  // the rest is too little for another one
-    is(10 * kMiB, 10 * kMiB, 10 * kMiB);
-    is(19 * kMiB + 300, 20 * kMiB, 20 * kMiB);
-    is(12 * kMiB + kMiB / 2, 12 * kMiB + kMiB / 2, 14 * kMiB);  // and here it is not
+    takes(30 * kMiB, 30 * kMiB, 30 * kMiB);
+    takes(11 * kMiB + 1, 12 * kMiB, 12 * kMiB);  // the rest is too little for another one
+    takes(10 * kMiB, 10 * kMiB, 10 * kMiB);
+    takes(19 * kMiB + 300, 20 * kMiB, 20 * kMiB);
+    takes(12 * kMiB + kMiB / 2, 12 * kMiB + kMiB / 2, 14 * kMiB);  // and here it is not
     empty_cache(device);
     // A fresh pool has segments of its own.
     const MemoryPoolScope scope(make_memory_pool(device));
@@ -225,17 +217,13 @@ TEST_CASE("a pool keeps its memory apart, and its tensors may outlive it") {
 TEST_CASE("out of memory names the op, the tensor, its size and what is held") {
   for (Device device : devices()) {
     const MemoryStats before = memory_stats(device);
-    try {
+    const std::string message = error_of<OutOfMemory>([&] {
       const AllocationScope outer("train"), scope("gat_conv");
       const Tensor huge = Tensor::empty({int64_t{1} << 44, 16}, DType::f32, device);
-      FAIL("no error");
-    } catch (const OutOfMemory& error) {
-      const std::string message = error.what();
-      CAPTURE(message);
-      CHECK(message.find("out of memory on " + device.str() +
-                         ": gat_conv [17592186044416, 16] float32 needs") != std::string::npos);
-      CHECK(message.find("held in tensors") != std::string::npos);
-    }
+    });
+    CHECK(mentions(message,
+                   {"out of memory on " + device.str() + ": gat_conv [17592186044416, 16] float32 needs",
+                    "held in tensors"}));
     CHECK(memory_stats(device).current == before.current);
   }
 }
@@ -243,17 +231,14 @@ TEST_CASE("out of memory names the op, the tensor, its size and what is held") {
 TEST_CASE("tensors may be made and freed on several threads") {
   const MemoryStats before = memory_stats({});
   std::atomic<int> wrong{0};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t)
-    threads.emplace_back([t, &wrong] {
-      Tensor last = Tensor::full({1}, t);
-      for (int i = 0; i < 500; ++i) {
-        Tensor next = Tensor::full({(i * 37 + t) % 5000 + 1}, t);
-        wrong += *last.data<float>() != static_cast<float>(t);
-        last = next;
-      }
-    });
-  for (std::thread& thread : threads) thread.join();
+  in_threads(4, [&](int t) {
+    Tensor last = Tensor::full({1}, t);
+    for (int i = 0; i < 500; ++i) {
+      Tensor next = Tensor::full({(i * 37 + t) % 5000 + 1}, t);
+      wrong += *last.data<float>() != static_cast<float>(t);
+      last = next;
+    }
+  });
   CHECK(wrong == 0);
   CHECK(memory_stats({}).current == before.current);
 }

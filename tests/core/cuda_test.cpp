@@ -46,24 +46,6 @@ TEST_CASE("the host may change what it copied, at once") {
   }
 }
 
-TEST_CASE("several threads may copy and compute on one device") {
-  for (Device device : devices()) {
-    std::vector<std::thread> threads;
-    std::vector<int> right(4, 0);
-    for (int t = 0; t < 4; ++t)
-      threads.emplace_back([&, t] {
-        bool good = true;
-        for (int i = 0; i < 20; ++i) {
-          const std::vector<uint8_t> sent = pattern(uz(100000 + 77 * t), static_cast<uint8_t>(i));
-          good = good && Tensor::from(sent, device).clone().to_vector<uint8_t>() == sent;
-        }
-        right[uz(t)] = good ? 1 : 0;
-      });
-    for (std::thread& thread : threads) thread.join();
-    CHECK(right == std::vector<int>(4, 1));
-  }
-}
-
 TEST_CASE("conversions and fills are the same on every device") {
   const std::vector<DType> all{DType::f32, DType::f64, DType::bf16, DType::i32, DType::i64, DType::u8};
   for (Device device : devices())

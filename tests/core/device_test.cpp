@@ -1,12 +1,8 @@
+#include "../support.h"
 #include <adjoint/core/device.h>
-#include <adjoint/core/error.h>
-
-#include <algorithm>
-#include <string>
-
-#include <doctest/doctest.h>
 
 using namespace adj;
+using namespace adj::test;
 
 TEST_CASE("Device::parse") {
   CHECK(Device::parse("cpu") == Device::cpu());
@@ -29,15 +25,10 @@ TEST_CASE("an existing GPU is found, and a missing one is an error of one line")
     CHECK_THROWS_AS(Device::parse("cuda"), Error);
   }
   const std::string missing = "cuda:" + std::to_string(count);
-  try {
-    Device::parse(missing);
-    FAIL("no error");
-  } catch (const Error& error) {
-    const std::string message = error.what();
-    CAPTURE(message);
-    CHECK(message.starts_with("device " + missing + " is not available: "));
-    CHECK(message.find('\n') == std::string::npos);
-  }
+  const std::string message = error_of([&] { Device::parse(missing); });
+  CAPTURE(message);
+  CHECK(message.starts_with("device " + missing + " is not available: "));
+  CHECK(message.find('\n') == std::string::npos);
 }
 
 TEST_CASE("devices print as they are parsed") {

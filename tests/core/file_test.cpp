@@ -28,8 +28,8 @@ std::set<std::string> names_in(const TemporaryDirectory& folder) {
 
 }  // namespace
 
-TEST_CASE("a file is replaced whole, a link to it stays one, and nothing is left beside it") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder,
+                  "a file is replaced whole, a link to it stays one, and nothing is left beside it") {
   const std::string path = folder.file("a.txt"), link = folder.file("link.txt");
   replace_file(path, "first");
   CHECK(contents_of(path) == "first");
@@ -38,12 +38,10 @@ TEST_CASE("a file is replaced whole, a link to it stays one, and nothing is left
   replace_file(link, bytes);
   CHECK(std::filesystem::is_symlink(link));
   CHECK(contents_of(path) == bytes);
-  const std::filesystem::directory_iterator entries(std::filesystem::path(path).parent_path());
-  CHECK(std::distance(begin(entries), end(entries)) == 2);
+  CHECK(names_in(folder).size() == 2);
 }
 
-TEST_CASE("only regular files are replaced, and all else stays what it is") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "only regular files are replaced, and all else stays what it is") {
   const std::string link = folder.file("null"), pipe = folder.file("pipe");
   std::filesystem::create_symlink("/dev/null", link);
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
@@ -57,8 +55,8 @@ TEST_CASE("only regular files are replaced, and all else stays what it is") {
   CHECK(std::filesystem::is_fifo(pipe));
 }
 
-TEST_CASE("a link to nothing yet stays one, and what it points to is made in its own folder") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder,
+                  "a link to nothing yet stays one, and what it points to is made in its own folder") {
   std::filesystem::create_directory(folder.file("there"));
   std::filesystem::create_symlink("there/new", folder.file("second"));
   std::filesystem::create_symlink("second", folder.file("first"));
@@ -77,8 +75,7 @@ TEST_CASE("a link to nothing yet stays one, and what it points to is made in its
         std::string::npos);
 }
 
-TEST_CASE("whether a link can be replaced is tested in the folder of its target") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "whether a link can be replaced is tested in the folder of its target") {
   const std::string path = folder.file("a.txt");
   const int file = open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
   REQUIRE(file >= 0);
@@ -90,8 +87,7 @@ TEST_CASE("whether a link can be replaced is tested in the folder of its target"
   close(file);
 }
 
-TEST_CASE("a failed write leaves the old file and no temporary") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a failed write leaves the old file and no temporary") {
   const std::string path = folder.file("a.txt");
   replace_file(path, "old");
   rlimit before{};
@@ -106,8 +102,8 @@ TEST_CASE("a failed write leaves the old file and no temporary") {
   CHECK(names_in(folder) == std::set<std::string>{"a.txt"});
 }
 
-TEST_CASE("temporaries of killed runs are no obstacle, and go when they are old and nobody holds them") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(
+    InFolder, "temporaries of killed runs are no obstacle, and go when they are old and nobody holds them") {
   const auto put = [&](const std::string& name, int64_t age) {
     const std::string path = folder.file(name);
     std::ofstream(path) << "left";
@@ -135,14 +131,15 @@ TEST_CASE("temporaries of killed runs are no obstacle, and go when they are old 
   close(holder);
 }
 
-TEST_CASE("a file that is replaced keeps its permissions and its group, and a new one is as umask says") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(
+    InFolder, "a file that is replaced keeps its permissions and its group, and a new one is as umask says") {
   const mode_t before = umask(022);
-  const auto mode_of = [](const std::string& path) {
+  const auto status_of = [](const std::string& path) {
     struct stat status {};
     REQUIRE(stat(path.c_str(), &status) == 0);
-    return status.st_mode & 07777;
+    return status;
   };
+  const auto mode_of = [&](const std::string& path) { return status_of(path).st_mode & 07777; };
   const std::string path = folder.file("a.txt"), link = folder.file("link");
   replace_file(path, "new");
   CHECK(mode_of(path) == 0644);
@@ -162,11 +159,9 @@ TEST_CASE("a file that is replaced keeps its permissions and its group, and a ne
     REQUIRE(chmod(path.c_str(), 0640) == 0);
     REQUIRE(chown(path.c_str(), 1234, 2345) == 0);
     replace_file(path, "of another");
-    struct stat status {};
-    REQUIRE(stat(path.c_str(), &status) == 0);
-    CHECK(status.st_uid == 1234);
-    CHECK(status.st_gid == 2345);
-    CHECK((status.st_mode & 07777) == 0640);
+    CHECK(status_of(path).st_uid == 1234);
+    CHECK(status_of(path).st_gid == 2345);
+    CHECK(mode_of(path) == 0640);
   }
   umask(before);
 }
@@ -207,35 +202,23 @@ TEST_CASE("a signal that ends a program removes what it is writing") {
 }
 
 TEST_CASE("a signal that a program was told to ignore stays ignored") {
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    signal(SIGHUP, SIG_IGN);  // nohup
-    _exit(run_program("test", [] { raise(SIGHUP); }));
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+  CHECK(exit_status_of([] {
+          signal(SIGHUP, SIG_IGN);  // nohup
+          return run_program("test", [] { raise(SIGHUP); });
+        }) == 0);
 }
 
-TEST_CASE("no file gets the number of a closed standard stream") {
-  const TemporaryDirectory folder;
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    close(STDOUT_FILENO);
-    const rlimit none{3, 3};  // no number but 0 to 2 is to be had, of which 1 is free
-    setrlimit(RLIMIT_NOFILE, &none);
-    _exit(error_of<DataError>([&] { replace_file(folder.file("a"), "x"); }) == "" ? 1 : 0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+TEST_CASE_FIXTURE(InFolder, "no file gets the number of a closed standard stream") {
+  CHECK(exit_status_of([&] {
+          close(STDOUT_FILENO);
+          const rlimit none{3, 3};  // no number but 0 to 2 is to be had, of which 1 is free
+          setrlimit(RLIMIT_NOFILE, &none);
+          return error_of<DataError>([&] { replace_file(folder.file("a"), "x"); }) == "" ? 1 : 0;
+        }) == 0);
   replace_file(folder.file("a"), "x");
 }
 
-TEST_CASE("what cannot be written is refused by name") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "what cannot be written is refused by name") {
   const std::string nowhere = folder.file("no/such/file"), here = folder.file("");
   CHECK(error_of<DataError>([&] { replace_file(nowhere, "x"); }).find(nowhere) == 0);
   CHECK(error_of<DataError>([&] { replace_file(here, "x"); }).find("a folder") != std::string::npos);

@@ -2,24 +2,9 @@
 #include <adjoint/core/keyed_cache.h>
 
 #include <atomic>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <doctest/doctest.h>
 
 using namespace adj;
-
-namespace {
-
-template <class F>
-void in_threads(int count, F&& f) {
-  std::vector<std::thread> threads;
-  for (int t = 0; t < count; ++t) threads.emplace_back(f, t);
-  for (std::thread& thread : threads) thread.join();
-}
-
-}  // namespace
+using namespace adj::test;
 
 TEST_CASE("a cache keeps one thing for each kind and parameter") {
   KeyedCache cache;

@@ -1,6 +1,5 @@
 #include "../support.h"
 #include <adjoint/core/cores.h>
-#include <adjoint/core/error.h>
 #include <adjoint/core/parallel.h>
 
 #include <algorithm>
@@ -13,8 +12,6 @@
 #include <thread>
 #include <vector>
 
-#include <doctest/doctest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace adj;
@@ -49,39 +46,24 @@ int64_t threads_of_process() {
 /// Of what f returns in a forked child, which has one thread and no workers.
 template <class F>
 bool holds_in_child(F f) {
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    alarm(120);  // rather than hang
-    _exit(f() ? 0 : 1);
-  }
-  int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return exit_status_of([&] {
+           alarm(120);  // rather than hang
+           return f() ? 0 : 1;
+         }) == 0;
 }
 
-/// How many are in a scope at once, at most.
-class Crowd {
- public:
-  class Member {
-   public:
-    explicit Member(Crowd& crowd) : crowd_(crowd) {
-      const int now = ++crowd_.now_;
-      int most = crowd_.most_;
-      while (now > most && !crowd_.most_.compare_exchange_weak(most, now)) {
-      }
-    }
-    ~Member() { --crowd_.now_; }
-    Member(const Member&) = delete;
-    Member& operator=(const Member&) = delete;
+/// Counts the threads that are in f at once, at most.
+struct Crowd {
+  std::atomic<int> now{0}, most{0};
 
-   private:
-    Crowd& crowd_;
-  };
-  int most() const { return most_; }
-
- private:
-  std::atomic<int> now_{0}, most_{0};
+  template <class F>
+  void joined(F f) {
+    const int here = ++now;
+    int seen = most;
+    while (here > seen && !most.compare_exchange_weak(seen, here)) continue;
+    f();
+    --now;
+  }
 };
 
 }  // namespace
@@ -138,12 +120,10 @@ TEST_CASE("a long loop is shared by as many threads as set_num_threads allows, w
     std::thread([&] { set_num_threads(count); }).join();
     CHECK(num_threads() == count);
     Crowd crowd;
-    parallel_for(400, 1, [&](int64_t, int64_t) {
-      const Crowd::Member member(crowd);
-      wait_for(std::chrono::microseconds(500));
-    });
-    CHECK(crowd.most() <= count);
-    if (count > 1) CHECK(crowd.most() > 1);
+    parallel_for(400, 1,
+                 [&](int64_t, int64_t) { crowd.joined([] { wait_for(std::chrono::microseconds(500)); }); });
+    CHECK(crowd.most <= count);
+    if (count > 1) CHECK(crowd.most > 1);
   }
 }
 
@@ -152,11 +132,10 @@ TEST_CASE("a thread that has finished its own part of a loop helps with the othe
   Crowd crowd;
   parallel_for(400, 1, [&](int64_t begin, int64_t) {
     if (begin >= 100) return;  // all the work lies in the caller's part
-    const Crowd::Member member(crowd);
-    wait_for(std::chrono::microseconds(500));
+    crowd.joined([] { wait_for(std::chrono::microseconds(500)); });
   });
-  CHECK(crowd.most() > 1);
-  CHECK(crowd.most() <= 4);
+  CHECK(crowd.most > 1);
+  CHECK(crowd.most <= 4);
 }
 
 TEST_CASE("a short loop wakes no other thread") {
@@ -176,20 +155,18 @@ TEST_CASE("several threads with loops of their own share one limit") {
       Crowd crowd;
       std::atomic<int64_t> sum{0};
       std::atomic<bool> too_many{false};
-      std::vector<std::thread> users;
-      for (int user = 0; user < kUsers; ++user)
-        users.emplace_back([&] {
-          for (int loop = 0; loop < 50; ++loop)
-            parallel_for(64, 1, [&](int64_t begin, int64_t end) {
-              const Crowd::Member member(crowd);
+      in_threads(kUsers, [&](int) {
+        for (int loop = 0; loop < 50; ++loop)
+          parallel_for(64, 1, [&](int64_t begin, int64_t end) {
+            crowd.joined([&] {
               dawdle();
               sum += end - begin;
               if (begin == 32 && threads_of_process() > 1 + kUsers + count - 1) too_many = true;
             });
-        });
-      for (std::thread& user : users) user.join();
+          });
+      });
       // A worker leaves only at its next chunk when one more user comes.
-      return sum == kUsers * 50 * 64 && !too_many && crowd.most() <= kUsers + count - 1;
+      return sum == kUsers * 50 * 64 && !too_many && crowd.most <= kUsers + count - 1;
     }));
   }
 }
@@ -216,18 +193,15 @@ TEST_CASE("more threads than cores, changed while loops run, give right results"
   std::thread changer([&] {
     for (int count = 1; !stop; count = count % 16 + 1) set_num_threads(count);
   });
-  std::vector<std::thread> users;
   std::atomic<int64_t> wrong{0};
-  for (int user = 0; user < 3; ++user)
-    users.emplace_back([&] {
-      for (int64_t loop = 1; loop < 2000; ++loop) {
-        std::vector<int64_t> slots(uz(loop % 97 + 2), 0);
-        const auto n = static_cast<int64_t>(slots.size());
-        parallel_for(n, 1, [&](int64_t begin, int64_t) { slots[uz(begin)] += begin * loop; });
-        for (int64_t i = 0; i < n; ++i) wrong += slots[uz(i)] != i * loop;
-      }
-    });
-  for (std::thread& user : users) user.join();
+  in_threads(3, [&](int) {
+    for (int64_t loop = 1; loop < 2000; ++loop) {
+      std::vector<int64_t> slots(uz(loop % 97 + 2), 0);
+      const auto n = static_cast<int64_t>(slots.size());
+      parallel_for(n, 1, [&](int64_t begin, int64_t) { slots[uz(begin)] += begin * loop; });
+      for (int64_t i = 0; i < n; ++i) wrong += slots[uz(i)] != i * loop;
+    }
+  });
   stop = true;
   changer.join();
   CHECK(wrong == 0);

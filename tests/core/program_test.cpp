@@ -1,32 +1,16 @@
 #include "../support.h"
-#include <adjoint/core/error.h>
 #include <adjoint/core/program.h>
 
 #include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace adj;
-
-namespace {
-
-/// The exit status of `f` in a process of its own.
-template <class F>
-int status_of(F&& f) {
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) _exit(f());
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-}  // namespace
+using namespace adj::test;
 
 TEST_CASE("a program has its three standard streams, whichever of them it is started without") {
   for (int closed = 0; closed < 8; ++closed) {
     CAPTURE(closed);
-    CHECK(status_of([closed] {
+    CHECK(exit_status_of([closed] {
             for (int stream = 0; stream < 3; ++stream)
               if ((closed >> stream & 1) != 0) close(stream);
             bool whole = false;
@@ -41,7 +25,7 @@ TEST_CASE("a program has its three standard streams, whichever of them it is sta
 
 TEST_CASE("the exit status of a program says how its body ended") {
   const auto status = [](const std::function<void()>& body) {
-    return status_of([&] {
+    return exit_status_of([&] {
       close(STDERR_FILENO);  // whose text other tests read
       return run_program("test", body);
     });

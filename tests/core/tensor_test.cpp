@@ -234,14 +234,15 @@ TEST_CASE("shapes") {
 }
 
 TEST_CASE("bit tensors: rows padded to 128 bits, moved as bytes, never read as numbers") {
-  CHECK(bytes_of({}, DType::bits) == 16);
-  CHECK(bytes_of({1}, DType::bits) == 16);
-  CHECK(bytes_of({128}, DType::bits) == 16);
-  CHECK(bytes_of({129}, DType::bits) == 32);
-  CHECK(bytes_of({3, 130}, DType::bits) == 96);
-  CHECK(bytes_of({2, 3, 100}, DType::bits) == 96);
-  CHECK(bytes_of({0, 130}, DType::bits) == 0);
-  CHECK(bytes_of({5, 0}, DType::bits) == 0);
+  for (const auto& [shape, bytes] : std::vector<std::pair<Shape, size_t>>{{{}, 16},
+                                                                          {{1}, 16},
+                                                                          {{128}, 16},
+                                                                          {{129}, 32},
+                                                                          {{3, 130}, 96},
+                                                                          {{2, 3, 100}, 96},
+                                                                          {{0, 130}, 0},
+                                                                          {{5, 0}, 0}})
+    CHECK(bytes_of(shape, DType::bits) == bytes);
   CHECK(bytes_of({3, 130}, DType::f32) == 1560);
   for (Device device : devices()) {
     Tensor on_host = Tensor::empty({4, 130}, DType::bits);

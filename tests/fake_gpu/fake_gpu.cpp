@@ -1,11 +1,9 @@
 // Streams where no GPU is: a device of host memory takes the place of core/no_cuda/'s, and its streams get on
 // only as far as a test lets them. So the allocator's every wait can be seen, and held up.
-#include <adjoint/core/allocator.h>
+#include "../support.h"
 #include <adjoint/core/capture.h>
 #include <adjoint/core/detail/carrier.h>
-#include <adjoint/core/error.h>
 #include <adjoint/core/runtime.h>
-#include <adjoint/core/tensor.h>
 #include <adjoint/data/loader/graph_loader.h>
 #include <adjoint/data/loader/link_loader.h>
 #include <adjoint/data/loader/neighbor_loader.h>
@@ -20,12 +18,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include <thread>
-#include <vector>
-
-#include <doctest/doctest.h>
 
 using namespace adj;
+using namespace adj::test;
 
 namespace {
 
@@ -100,6 +95,17 @@ constexpr int64_t kBytes = int64_t{30} << 20;
 
 Tensor bytes(int64_t count = kBytes) { return Tensor::empty({count}, DType::u8, kGpu); }
 size_t current() { return memory_stats(kGpu).current; }
+
+/// The edges of a graph of four nodes.
+const std::vector<int32_t> kSrc{0, 1, 2, 2, 3, 0, 1}, kDst{1, 0, 1, 3, 3, 2, 2};
+
+/// Checks that `there`, on the device, has the bits of `here`, or that both are absent.
+void check_carried(const Tensor& here, const Tensor& there) {
+  CHECK(!here == !there);
+  if (!here) return;
+  CHECK(there.device() == kGpu);
+  CHECK(same_bits(there, here));
+}
 
 struct Streams {
   Stream first, second;
@@ -316,8 +322,7 @@ TEST_CASE("within a recording, what is made once is not the step's, and what mus
 
 TEST_CASE("what a graph derives within a recording is computed, complete, and none of the step's") {
   (void)streams();
-  const std::vector<int32_t> src{0, 1, 2, 2, 3, 0}, dst{1, 0, 1, 3, 3, 2};
-  const Graph made_before = Graph::from_coo(4, Tensor::from(src), Tensor::from(dst));
+  const Graph made_before = Graph::from_coo(4, Tensor::from(kSrc), Tensor::from(kDst));
   const Graph graph = made_before.to(kGpu);
   detail::Recorder recorder(kGpu, nullptr, nullptr);
   auto pool = make_memory_pool(kGpu);
@@ -337,9 +342,8 @@ TEST_CASE("what a graph derives within a recording is computed, complete, and no
   const std::weak_ptr<MemoryPool> gone = pool;
   pool.reset();
   CHECK(gone.expired());
-  CHECK(graph.in_degrees().to_vector<float>() == made_before.in_degrees().to_vector<float>());
-  CHECK(graph.gcn_adjacency().to_dense().to(Device::cpu()).to_vector<float>() ==
-        made_before.gcn_adjacency().to_dense().to_vector<float>());
+  check_carried(made_before.in_degrees(), graph.in_degrees());
+  check_carried(made_before.gcn_adjacency().to_dense(), graph.gcn_adjacency().to_dense());
 }
 
 TEST_CASE("what is carried to a device goes there in few copies, and each tensor once") {
@@ -361,18 +365,18 @@ TEST_CASE("what is carried to a device goes there in few copies, and each tensor
   CHECK(fake().copies == copies + 2);
   carrier.finish();
   CHECK(fake().copies == copies + 2);
-  CHECK(a.to_vector<int32_t>() == small.to_vector<int32_t>());
+  check_carried(small, a);
   CHECK(matrix.str() == "[2, 3] int32 on cuda:0");
   CHECK(matrix.raw_data() == a.raw_data());
   CHECK(again.raw_data() == a.raw_data());
-  CHECK(b.to_vector<double>() == other.to_vector<double>());
-  CHECK(c.to_vector<float>() == large.to_vector<float>());
+  check_carried(other, b);
+  check_carried(large, c);
   // Each of its own version, and of one memory.
   CHECK(a.storage_id() != b.storage_id());
   const uint64_t version = b.version();
   a.zero_();
   CHECK(b.version() == version);
-  CHECK(b.to_vector<double>() == other.to_vector<double>());
+  check_carried(other, b);
   const size_t held = current();
   a = {};
   CHECK(current() == held);
@@ -384,8 +388,7 @@ TEST_CASE("what is carried to a device goes there in few copies, and each tensor
   for (const Tensor& source : sources) carried.push_back(many.carry(source));
   many.finish();
   CHECK(fake().copies <= copies + 9);
-  for (size_t i = 0; i < sources.size(); ++i)
-    CHECK(carried[i].to_vector<float>() == sources[i].to_vector<float>());
+  for (size_t i = 0; i < sources.size(); ++i) check_carried(sources[i], carried[i]);
 }
 
 TEST_CASE("memory that is carved is handed out again behind the streams of all its parts") {
@@ -407,28 +410,35 @@ TEST_CASE("memory that is carved is handed out again behind the streams of all i
 
 TEST_CASE("a graph takes along what it derived, and derives none of it again") {
   (void)streams();
-  const std::vector<int32_t> src{0, 1, 2, 2, 3, 0, 1}, dst{1, 0, 1, 3, 3, 2, 2};
   const Tensor weight = Tensor::from(std::vector<float>{1, 2, 3, 4, 5, 6, 7});
-  const auto from_list = [&] {
-    return Graph(Relation::from_coo(4, 4, Tensor::from(src), Tensor::from(dst)), weight);
-  };
   for (const Graph& graph :
-       {Graph::from_coo(4, Tensor::from(src), Tensor::from(dst), weight, {{"kind", weight}}), from_list()}) {
-    const auto all_of = [](const Graph& of) {
-      (void)of.in_degrees();
-      (void)of.out_degrees();
-      (void)of.adjacency().adjoint();
-      (void)of.mean_adjacency().adjoint();
-      (void)of.gcn_adjacency().adjoint();
-      (void)of.gcn_adjacency(2.0f).adjoint();
-      (void)of.edge_index();
-      (void)of.out_edges();
-      (void)of.relation().transposed_order();
+       {Graph::from_coo(4, Tensor::from(kSrc), Tensor::from(kDst), weight, {{"kind", weight}}),
+        Graph(Relation::from_coo(4, 4, Tensor::from(kSrc), Tensor::from(kDst)), weight)}) {
+    const auto derived = [](const Graph& of) {
       (void)of.is_symmetric();
-      (void)with_self_loops(of.relation(), SelfLoops::renewed).relation.transposed_order();
-      (void)with_self_loops(of.relation(), SelfLoops::removed);
+      const LoopedRelation renewed = with_self_loops(of.relation(), SelfLoops::renewed),
+                           removed = with_self_loops(of.relation(), SelfLoops::removed);
+      return std::vector<Tensor>{of.in_degrees(),
+                                 of.out_degrees(),
+                                 of.adjacency().adjoint().csr.indices,
+                                 of.mean_adjacency().adjoint().values,
+                                 of.gcn_adjacency().adjoint().values,
+                                 of.gcn_adjacency(2.0f).adjoint().values,
+                                 of.gcn_adjacency(2.0f).values(),
+                                 of.edge_index().src,
+                                 of.edge_index().dst,
+                                 of.in_edges().offsets,
+                                 of.out_edges().indices,
+                                 of.relation().transposed_order(),
+                                 of.edge_weight(),
+                                 of.input_order(),
+                                 renewed.origin,
+                                 renewed.became,
+                                 renewed.relation.csr().indices,
+                                 renewed.relation.transposed_order(),
+                                 removed.relation.csr().indices};
     };
-    all_of(graph);
+    const std::vector<Tensor> here = derived(graph);
     const int copies = fake().copies;
     const Graph carried = graph.to(kGpu);
     CHECK(fake().copies == copies + 1);
@@ -439,52 +449,31 @@ TEST_CASE("a graph takes along what it derived, and derives none of it again") {
       const detail::RecorderScope recording(&recorder);
       fake().queued[0] += 1;
       const int done = fake().done[0];
-      all_of(carried);
+      (void)derived(carried);
       CHECK(fake().done[0] == done);
       (void)carried.gcn_adjacency(3.0f);
       CHECK(fake().done[0] > done);
     }
-    const auto same = [](const Tensor& a, const Tensor& b) {
-      CHECK(!a == !b);
-      if (!a) return;
-      CHECK(b.device() == kGpu);
-      CHECK(a.to(DType::f64).to_vector<double>() == b.to(Device::cpu()).to(DType::f64).to_vector<double>());
-    };
-    same(graph.edge_index().src, carried.edge_index().src);
-    same(graph.edge_index().dst, carried.edge_index().dst);
-    same(graph.in_edges().offsets, carried.in_edges().offsets);
-    same(graph.out_edges().indices, carried.out_edges().indices);
-    same(graph.relation().transposed_order(), carried.relation().transposed_order());
-    same(graph.in_degrees(), carried.in_degrees());
-    same(graph.out_degrees(), carried.out_degrees());
-    same(graph.edge_weight(), carried.edge_weight());
-    same(graph.input_order(), carried.input_order());
-    same(graph.gcn_adjacency(2.0f).values(), carried.gcn_adjacency(2.0f).values());
-    same(graph.gcn_adjacency().to_dense(), carried.gcn_adjacency().to_dense());
-    same(graph.mean_adjacency().adjoint().values, carried.mean_adjacency().adjoint().values);
-    same(graph.adjacency().adjoint().csr.indices, carried.adjacency().adjoint().csr.indices);
-    const LoopedRelation looped = with_self_loops(graph.relation(), SelfLoops::renewed),
-                         there = with_self_loops(carried.relation(), SelfLoops::renewed);
-    same(looped.origin, there.origin);
-    same(looped.became, there.became);
-    same(looped.relation.csr().indices, there.relation.csr().indices);
-    CHECK(there.loops == 4);
-    CHECK(there.complete == looped.complete);
+    const std::vector<Tensor> there = derived(carried);
+    for (size_t i = 0; i < here.size(); ++i) check_carried(here[i], there[i]);
+    check_carried(graph.gcn_adjacency().to_dense(), carried.gcn_adjacency().to_dense());
+    const LoopedRelation looped = with_self_loops(carried.relation(), SelfLoops::renewed);
+    CHECK(looped.loops == 4);
+    CHECK(looped.complete == with_self_loops(graph.relation(), SelfLoops::renewed).complete);
     // One structure there as here, with what kernels keep of it.
     CHECK((graph.adjacency().matrix().csr.cache == graph.relation().sorted().csr().cache) ==
           (carried.adjacency().matrix().csr.cache == carried.relation().sorted().csr().cache));
     CHECK(carried.edge_attributes().size() == graph.edge_attributes().size());
     // And with the plan of its products.
-    const Csr &here = graph.out_edges(), &over = carried.out_edges();
-    const auto& plans = over.cache->table<kernels::KeptSpmmPlans>()->by_size;
+    const auto& plans = carried.out_edges().cache->table<kernels::KeptSpmmPlans>()->by_size;
     REQUIRE(plans.size() == 1);
     CHECK(plans.begin()->second.exact);
     const kernels::SpmmPlan &plan = plans.begin()->second.plan,
-                            expected = kernels::host_spmm_plan(here, plans.begin()->first);
+                            expected = kernels::host_spmm_plan(graph.out_edges(), plans.begin()->first);
     CHECK(plan.items == expected.items);
-    same(expected.starts, plan.starts);
-    same(expected.heavy, plan.heavy);
-    same(expected.totals, plan.totals);
+    check_carried(expected.starts, plan.starts);
+    check_carried(expected.heavy, plan.heavy);
+    check_carried(expected.totals, plan.totals);
     // On the CPU there is nothing to do.
     CHECK(&graph.to(Device::cpu()).gcn_adjacency() == &graph.gcn_adjacency());
   }
@@ -493,8 +482,7 @@ TEST_CASE("a graph takes along what it derived, and derives none of it again") {
 
 TEST_CASE("a batch goes to a device as one copy, with the transposes of its blocks") {
   (void)streams();
-  const std::vector<int32_t> src{0, 1, 2, 2, 3, 0, 1}, dst{1, 0, 1, 3, 3, 2, 2};
-  const Graph graph = Graph::from_coo(4, Tensor::from(src), Tensor::from(dst));
+  const Graph graph = Graph::from_coo(4, Tensor::from(kSrc), Tensor::from(kDst));
   const Tensor ids = Tensor::from(std::vector<int32_t>{2, 0}), y = Tensor::full({2}, 1.0);
   const std::vector<Block> blocks = NeighborSampler(graph, {.fanouts = {2, 2}}).sample(ids, 1);
   for (const Block& block : blocks) (void)block.relation().transposed();
@@ -524,43 +512,38 @@ TEST_CASE("a batch goes to a device as one copy, with the transposes of its bloc
     REQUIRE(there.size() == blocks.size());
     const int done = fake().copies;
     for (size_t l = 0; l < blocks.size(); ++l) {
-      const Tensor made = there[l].relation().transposed().indices;
-      CHECK(made.device() == kGpu);
-      CHECK(made.to_vector<int32_t>() == blocks[l].relation().transposed().indices.to_vector<int32_t>());
-      CHECK(there[l].src_nodes().to_vector<int32_t>() == blocks[l].src_nodes().to_vector<int32_t>());
+      check_carried(blocks[l].relation().transposed().indices, there[l].relation().transposed().indices);
+      check_carried(blocks[l].src_nodes(), there[l].src_nodes());
     }
     CHECK(fake().copies == done);
   };
   const NeighborBatch a = in_one_copy(neighbors);
   transposes(a.blocks);
-  CHECK(a.seeds.to_vector<int32_t>() == ids.to_vector<int32_t>());
-  CHECK(a.y.to_vector<float>() == y.to_vector<float>());
+  check_carried(ids, a.seeds);
+  check_carried(y, a.y);
   const LinkBatch b = in_one_copy(links);
   transposes(b.blocks);
-  CHECK(b.pairs.dst.to_vector<int32_t>() == ids.to_vector<int32_t>());
-  CHECK(b.label.to_vector<float>() == y.to_vector<float>());
+  check_carried(ids, b.pairs.dst);
+  check_carried(y, b.label);
   CHECK(b.positives == 1);
   const GraphBatch c = in_one_copy(graphs);
-  CHECK(c.graph.out_edges().indices.to_vector<int32_t>() == graph.out_edges().indices.to_vector<int32_t>());
-  CHECK(c.offsets.to_vector<int64_t>() == graphs.offsets.to_vector<int64_t>());
-  CHECK(c.graphs.to_vector<int32_t>() == ids.to_vector<int32_t>());
+  check_carried(graph.out_edges().indices, c.graph.out_edges().indices);
+  check_carried(graphs.offsets, c.offsets);
+  check_carried(ids, c.graphs);
 }
 
 TEST_CASE("threads on streams of their own make, share and free tensors") {
   const auto [first, second] = streams();
   const int before = fake().marks;
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t)
-    threads.emplace_back([&, own = t % 2 == 0 ? first : second, other = t % 2 == 0 ? second : first, t] {
-      const StreamScope scope(own);
-      std::vector<Tensor> live;
-      for (int i = 0; i < 5000; ++i) {
-        live.push_back(bytes(1 + (i * 7919 + t) % 3000000));
-        if (i % 3 == 0) live.back().use_on(other);
-        if (live.size() > 20) live.erase(live.begin() + i % 20);
-      }
-    });
-  for (std::thread& thread : threads) thread.join();
+  in_threads(4, [&, first = first, second = second](int t) {
+    const StreamScope scope(t % 2 == 0 ? first : second);
+    std::vector<Tensor> live;
+    for (int i = 0; i < 5000; ++i) {
+      live.push_back(bytes(1 + (i * 7919 + t) % 3000000));
+      if (i % 3 == 0) live.back().use_on(t % 2 == 0 ? second : first);
+      if (live.size() > 20) live.erase(live.begin() + i % 20);
+    }
+  });
   CHECK(fake().marks > before);
   synchronize(kGpu);
   empty_cache(kGpu);

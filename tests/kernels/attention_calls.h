@@ -273,12 +273,6 @@ inline Tensor spoilt(const Tensor& x, double factor, std::initializer_list<size_
   for (size_t k : places) numbers.at(k) = bad;
   return Tensor::from(numbers, x.shape()).to(x.dtype()).to(x.device());
 }
-/// Checks that the elements are NaN of which is_nan(k) says so, and no others.
-template <class F>
-void check_nan(const Tensor& x, F&& is_nan) {
-  const Numbers numbers = values(x);
-  for (size_t k = 0; k < numbers.size(); ++k) REQUIRE(std::isnan(numbers[k]) == is_nan(k));
-}
 inline bool of_target_4_head_1(size_t k) { return k / 15 == 4 && k % 15 / 5 == 1; }
 
 /// Three heads of width 5, large operands, and a NaN in head 1 of target 4: it reaches O, the gradient of

@@ -4,60 +4,8 @@
 #include "cases.h"
 #include <adjoint/kernels/attention/attention.h>
 
-#include <numeric>
-#include <random>
-
 // Structures, plain reference loops in double precision and comparisons for the attention tests.
 namespace adj::test {
-
-/// A structure and its transpose; edges are numbered in entry order or, optionally, in another order.
-struct Edges {
-  Csr csr, transposed;
-  Tensor order, transposed_order;
-  std::vector<int64_t> offsets;
-  std::vector<int32_t> columns, edge;
-
-  Edges(const std::vector<std::vector<int32_t>>& rows, int64_t cols, bool ordered, Device device) {
-    HostCsr host = structure_of(
-        std::ssize(rows), cols, [&](size_t i) { return rows[i]; }, device);
-    csr = host.csr;
-    offsets = std::move(host.offsets);
-    columns = std::move(host.indices);
-    edge.resize(columns.size());
-    std::iota(edge.begin(), edge.end(), 0);
-    if (ordered) {
-      std::shuffle(edge.begin(), edge.end(), std::mt19937(7));
-      order = Tensor::from(edge, device);
-    }
-    std::vector<int64_t> starts(uz(cols) + 1);
-    for (int32_t j : columns) ++starts[uz(j) + 1];
-    std::partial_sum(starts.begin(), starts.end(), starts.begin());
-    std::vector<int64_t> next = starts;
-    std::vector<int32_t> targets(columns.size()), edges(columns.size());
-    each([&](size_t i, size_t j, size_t e) {
-      const auto at = uz(next[j]++);
-      targets[at] = static_cast<int32_t>(i);
-      edges[at] = static_cast<int32_t>(e);
-    });
-    transposed.rows = cols;
-    transposed.cols = csr.rows;
-    transposed.offsets = Tensor::from(starts, device);
-    transposed.indices = Tensor::from(targets, device);
-    transposed_order = Tensor::from(edges, device);
-  }
-
-  CsrMatrix a(const Tensor& values = {}) const { return {csr, values, order}; }
-  CsrMatrix at() const { return {transposed, {}, transposed_order}; }
-  int64_t rows() const { return csr.rows; }
-  int64_t cols() const { return csr.cols; }
-  int64_t count() const { return csr.entries(); }
-  /// f(target, source, edge) for every edge.
-  template <class F>
-  void each(F&& f) const {
-    for (size_t i = 0; i + 1 < offsets.size(); ++i)
-      for (auto k = uz(offsets[i]); k < uz(offsets[i + 1]); ++k) f(i, uz(columns[k]), uz(edge[k]));
-  }
-};
 
 /// x [rows, columns] + bias [columns]; bias is optional.
 inline Numbers with_bias(Numbers x, const Tensor& bias) {
@@ -85,17 +33,6 @@ inline Rows random_rows(const std::vector<int64_t>& lengths, int64_t cols, uint3
 
 /// Rectangular, with empty rows and columns.
 inline Rows small_rows() { return random_rows({3, 0, 1, 17, 0, 5, 2, 40}, 61, 1); }
-/// Short rows and empty ones; a row of `heaviest` entries and one of 9,000 at the end, which every method
-/// splits; two of medium length.
-inline std::vector<int64_t> skewed_lengths(int64_t heaviest) {
-  std::vector<int64_t> lengths(150);
-  for (size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int64_t>(i * i % 13);
-  lengths[17] = heaviest;
-  lengths[40] = 700;
-  lengths[41] = 90;
-  lengths.back() = 9000;
-  return lengths;
-}
 /// Rows and a column that are split into pieces, one row and the column into so many that they are merged in
 /// runs first; also medium, short and empty rows.
 inline Rows skewed_rows() { return random_rows(skewed_lengths(30000), 61, 2); }
@@ -176,19 +113,6 @@ inline Tensor scaled_random(Shape shape, double factor, DType dtype, Device devi
 inline kernels::AttentionDropout attention_dropout(bool on) {
   if (!on) return {};
   return {{.seed = 11, .stream = 3}, DropoutRule::of(0.3f)};
-}
-
-/// m [M,H]: 0 or the rule's scale.
-inline Numbers mask_of(const kernels::AttentionDropout& dropout, int64_t edges, int64_t heads) {
-  Numbers m(uz(edges * heads), 1.0);
-  if (!dropout.drops()) return m;
-  for (size_t p = 0; p < m.size(); ++p) {
-    const PhiloxBlock block = philox(dropout.key.seed, stream_of(dropout.key), p / 8);
-    m[p] = dropout_keeps(block, static_cast<int>(p % 8), dropout.rule.threshold)
-               ? static_cast<double>(dropout.rule.scale)
-               : 0.0;
-  }
-  return m;
 }
 
 /// Reference attention from logits e [M,H] and value(source, edge, head, c), c < width.

@@ -1,10 +1,8 @@
-#include "../support.h"
+#include "bit_cases.h"
+#include "gemm_cases.h"
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/kernels/bits/bit_gemm.h>
-#include <adjoint/kernels/bits/bit_range.h>
 
-#include <algorithm>
-#include <cmath>
 #include <limits>
 #include <random>
 
@@ -14,8 +12,6 @@ using namespace adj::test;
 namespace {
 
 const std::vector<int64_t> kSizes{1, 7, 8, 9, 31, 33, 127, 129, 1000};
-
-Tensor scalar(float value, Device device = {}) { return Tensor::full({1}, value, DType::f32, device); }
 
 /// Integers of so many bits, as floats [rows, cols].
 Tensor random_integers(int64_t rows, int64_t cols, int bits) {
@@ -32,33 +28,20 @@ BitTensor packed(const Tensor& integers, int bits, PackedAlong along, Device dev
   return bits_of(integers, bits, 1.0f, 0.0f, device, along);
 }
 
-/// What the definition says, by loops over integers.
-std::vector<int32_t> product_of(const Tensor& a, const Tensor& b) {
-  const int64_t m = a.size(0), k = a.size(1), n = b.size(1);
-  const std::vector<float> x = a.to_vector<float>(), y = b.to_vector<float>();
-  std::vector<int32_t> sums(uz(m * n));
-  for (int64_t i = 0; i < m; ++i)
-    for (int64_t l = 0; l < k; ++l) {
-      const auto q = static_cast<int32_t>(x[uz(i * k + l)]);
-      for (int64_t j = 0; j < n; ++j) sums[uz(i * n + j)] += q * static_cast<int32_t>(y[uz(l * n + j)]);
-    }
-  return sums;
-}
-
 void check_product(int64_t m, int64_t n, int64_t k, int bits_a, int bits_b) {
   CAPTURES(bits_a, bits_b, m, n, k);
   const Tensor a = random_integers(m, k, bits_a), b = random_integers(k, n, bits_b);
-  const std::vector<int32_t> expected = product_of(a, b);
+  const Numbers expected = values(multiplied({m, k, n}, a.to(DType::f64), b.to(DType::f64)));  // exact
   for (Device device : devices()) {
     const BitTensor x = packed(a, bits_a, PackedAlong::rows, device),
                     w = packed(b, bits_b, PackedAlong::columns, device);
     Tensor y = Tensor::full({m, n}, -1.0, DType::i32, device);
     kernels::bit_gemm({.a = x, .b = w, .y = y});
-    CHECK(y.to_vector<int32_t>() == expected);
+    CHECK(values(y) == expected);
     // The same numbers, a byte each.
     y.zero_();
     kernels::bit_gemm({.a = as_bytes(x), .b = as_bytes(w), .y = y});
-    CHECK(y.to_vector<int32_t>() == expected);
+    CHECK(values(y) == expected);
   }
 }
 
@@ -74,7 +57,7 @@ TEST_CASE("products of bit tensors are those of their integers, any bits by any 
 }
 
 TEST_CASE("products of bit tensors over several steps, and of none") {
-  for (const auto& [bits_a, bits_b] : {std::pair{1, 1}, std::pair{3, 2}, std::pair{1, 8}}) {
+  for (const auto& [bits_a, bits_b] : {std::pair{1, 1}, {3, 2}, {1, 8}}) {
     check_product(130, 300, 4100, bits_a, bits_b);
     check_product(257, 65, 1024, bits_a, bits_b);
     check_product(3, 129, 1025, bits_a, bits_b);
@@ -93,7 +76,7 @@ TEST_CASE("bit tensors hold numbers to half a step, along rows and columns, alik
   for (int bits = 1; bits <= 8; ++bits)
     for (PackedAlong along : {PackedAlong::rows, PackedAlong::columns})
       for (const auto& [rows, cols] :
-           std::initializer_list<std::pair<int64_t, int64_t>>{{1, 1}, {9, 33}, {70, 1100}, {1030, 45}})
+           std::vector<std::array<int64_t, 2>>{{1, 1}, {9, 33}, {70, 1100}, {1030, 45}})
         for (bool by_row : {false, true}) {
           CAPTURES(bits, rows, cols);
           const int64_t outer = along == PackedAlong::rows ? rows : cols;
@@ -120,7 +103,7 @@ TEST_CASE("bit tensors hold numbers to half a step, along rows and columns, alik
           for (Device device : devices()) {
             const BitTensor there =
                 to_bits(x.to(device), bits, Tensor::from(scale, device), Tensor::from(zero, device), along);
-            CHECK(there.planes.to_vector<uint8_t>() == host.planes.to_vector<uint8_t>());
+            CHECK(same_bits(there.planes, host.planes));
             CHECK(there.sums.to_vector<int32_t>() == sums);
             CHECK(to_values(there, along).to_vector<float>() == got);
           }
@@ -128,8 +111,7 @@ TEST_CASE("bit tensors hold numbers to half a step, along rows and columns, alik
 }
 
 TEST_CASE("ranges hold all finite numbers, 0 exactly where they are affine, alike on every device") {
-  for (const auto& [rows, cols] :
-       std::initializer_list<std::pair<int64_t, int64_t>>{{1, 1}, {40, 3}, {70, 900}, {5, 0}})
+  for (const auto& [rows, cols] : std::vector<std::array<int64_t, 2>>{{1, 1}, {40, 3}, {70, 900}, {5, 0}})
     for (PackedAlong along : {PackedAlong::rows, PackedAlong::columns})
       for (BitRange range : {BitRange::affine, BitRange::symmetric})
         for (bool by_row : {false, true})
@@ -173,52 +155,37 @@ TEST_CASE("numbers outside a bit tensor's range are clamped to it") {
   const Tensor x = Tensor::from<float>(
       {-INFINITY, -9.0f, 0.0f, 0.49f, 0.5f, 1.5f, 2.5f, 7.4f, 9.0f, 1e30f, INFINITY, NAN}, Shape{1, 12});
   for (Device device : devices()) {
-    const Tensor one = scalar(1.0f, device), nothing = scalar(0.0f, device);
-    CHECK(to_values(to_bits(x.to(device), 3, one, nothing)).to_vector<float>() ==
-          std::vector<float>{0, 0, 0, 0, 0, 2, 2, 7, 7, 7, 7, 0});
-    const Tensor constant = Tensor::full({3, 5}, 2.0, DType::f32, device);
-    CHECK(to_values(to_bits(constant, 1, scalar(2.0f, device), nothing)).to_vector<float>() ==
-          std::vector<float>(15, 2.0f));
-    const Tensor zeros = Tensor::zeros({2, 2}, DType::f32, device);
-    CHECK(to_values(to_bits(zeros, 8, scalar(0.1f, device), scalar(128.0f, device))).to_vector<float>() ==
-          std::vector<float>(4, 0.0f));
+    const auto held = [&](const Tensor& numbers, int bits, float scale, float zero) {
+      return to_values(bits_of(numbers, bits, scale, zero, device)).to_vector<float>();
+    };
+    CHECK(held(x, 3, 1.0f, 0.0f) == std::vector<float>{0, 0, 0, 0, 0, 2, 2, 7, 7, 7, 7, 0});
+    CHECK(held(Tensor::full({3, 5}, 2.0), 1, 2.0f, 0.0f) == std::vector<float>(15, 2.0f));
+    CHECK(held(Tensor::zeros({2, 2}), 8, 0.1f, 128.0f) == std::vector<float>(4, 0.0f));
   }
 }
 
 TEST_CASE("float products of bit tensors are products of the numbers that their bits represent") {
   for (int bits : {1, 2, 4, 8}) {
+    CAPTURE(bits);
     const Tensor x = random_tensor({70, 200}), w = random_tensor({200, 33});
-    std::vector<float> scale(33), first;
+    std::vector<float> scale(33);
     for (size_t i = 0; i < scale.size(); ++i) scale[i] = 0.01f * static_cast<float>(1 + i);
+    Alike alike;
     for (Device device : devices()) {
-      CAPTURE(bits);
-      const BitTensor a = to_bits(x.to(device), bits, scalar(0.05f, device),
-                                  scalar(static_cast<float>(1 << bits) / 2, device)),
+      const BitTensor a = bits_of(x, bits, 0.05f, static_cast<float>(1 << bits) / 2, device),
                       b = to_bits(w.to(device), bits, Tensor::from(scale, device), scalar(1.25f, device),
                                   PackedAlong::columns);
       Tensor y = Tensor::empty({70, 33}, DType::f32, device);
       kernels::bit_gemm({.a = a, .b = b, .y = y});
-      const Numbers left = values(to_values(a)), right = values(to_values(b, PackedAlong::columns)),
-                    got = values(y);
-      for (size_t i = 0; i < 70; ++i)
-        for (size_t j = 0; j < 33; ++j) {
-          double sum = 0.0, size = 0.0;
-          for (size_t k = 0; k < 200; ++k) {
-            sum += left[i * 200 + k] * right[k * 33 + j];
-            size += std::abs(left[i * 200 + k] * right[k * 33 + j]);
-          }
-          if (!(std::abs(got[i * 33 + j] - sum) <= 1e-6 * size))
-            FAIL_CHECK(i, " ", j, ": ", got[i * 33 + j], ", expected ", sum);
-        }
-      if (first.empty()) first = y.to_vector<float>();
-      CHECK(y.to_vector<float>() == first);
+      CHECK(worst_error({70, 200, 33}, to_values(a), to_values(b, PackedAlong::columns), values(y)) <= 1e-6);
+      alike(y);
     }
   }
 }
 
 TEST_CASE("products to bits are the float product, scaled, shifted and quantised") {
-  for (const auto& [m, n, k] : std::initializer_list<std::tuple<int64_t, int64_t, int64_t>>{
-           {70, 33, 200}, {131, 300, 1100}, {9, 1030, 64}})
+  for (const auto& [m, n, k] :
+       std::vector<std::array<int64_t, 3>>{{70, 33, 200}, {131, 300, 1100}, {9, 1030, 64}})
     for (int bits : {1, 2, 4})
       for (int bits_to : {1, 3, 8})
         for (int ends : {0, 1, 2}) {  // none, of columns, of both
@@ -227,8 +194,7 @@ TEST_CASE("products to bits are the float product, scaled, shifted and quantised
                        shift = random_tensor({n}), row_scale = random_tensor({m}),
                        row_shift = random_tensor({m});
           const float step = 8.0f * std::sqrt(static_cast<float>(k)) / static_cast<float>(1 << bits_to);
-          std::vector<uint8_t> first;
-          std::vector<int32_t> sums;
+          Alike alike;
           for (Device device : devices()) {
             const float zero = static_cast<float>(1 << bits) / 2;
             const BitTensor a = bits_of(x, bits, 3.0f / zero, zero, device),
@@ -245,9 +211,8 @@ TEST_CASE("products to bits are the float product, scaled, shifted and quantised
                                          .activation = activation,
                                          .to = to});
             };
-            BitTensor q = BitTensor::empty(
-                m, n, bits_to, scalar(step, device),
-                scalar(ends > 0 ? 0.25f : static_cast<float>(1 << bits_to) / 2, device), device);
+            BitTensor q = empty_bits(m, n, bits_to, step,
+                                     ends > 0 ? 0.25f : static_cast<float>(1 << bits_to) / 2, device);
             multiply(a, b, q);
             Tensor y = Tensor::empty({m, n}, DType::f32, device), with_bias = Tensor::empty_like(y);
             kernels::bit_gemm({.a = a, .b = b, .y = y});
@@ -291,8 +256,7 @@ TEST_CASE("products to bits are the float product, scaled, shifted and quantised
                     number != std::lround(got[i] / step + of_zero))
                   FAIL_CHECK(i, ": q ", number);
             }
-            if (first.empty()) first = q.planes.to_vector<uint8_t>();
-            CHECK(q.planes.to_vector<uint8_t>() == first);
+            alike(q.planes);
           }
         }
 }
@@ -341,31 +305,26 @@ TEST_CASE("a threshold gives the bit that requantising gives, for every sum") {
 }
 
 TEST_CASE("products to one bit by thresholds and without are the same on every device") {
-  for (const auto& [m, n, k] : std::initializer_list<std::tuple<int64_t, int64_t, int64_t>>{
-           {70, 33, 200}, {300, 520, 3000}, {5, 1, 1}, {1000, 64, 1100}})
+  for (const auto& [m, n, k] :
+       std::vector<std::array<int64_t, 3>>{{70, 33, 200}, {300, 520, 3000}, {5, 1, 1}, {1000, 64, 1100}})
     for (int bits : {1, 2, 3})
       for (float zero : {0.0f, 0.5f, 0.3f}) {  // the last one is no multiple of 1/2
         CAPTURES(m, bits, zero);
         const Tensor x = random_tensor({m, k}), w = random_tensor({k, n}), scale = random_tensor({n}),
                      shift = random_tensor({n});
-        std::vector<uint8_t> first;
-        std::vector<int32_t> sums;
+        Alike same_planes, same_sums;
         for (Device device : devices()) {
           const BitTensor a = bits_of(x, bits, 0.7f, zero, device),
                           b = bits_of(w, 1, 1.9f, 0.5f, device, PackedAlong::columns);
-          BitTensor q = BitTensor::empty(m, n, 1, scalar(2.0f, device), scalar(zero / 2, device), device);
+          BitTensor q = empty_bits(m, n, 1, 2.0f, zero / 2, device);
           kernels::bit_gemm_to_bits({.a = a,
                                      .b = b,
                                      .column_scale = scale.to(device),
                                      .column_shift = shift.to(device),
                                      .activation = bits == 2 ? Activation::none : Activation::relu,
                                      .to = q});
-          if (first.empty()) {
-            first = q.planes.to_vector<uint8_t>();
-            sums = q.sums.to_vector<int32_t>();
-          }
-          CHECK(q.planes.to_vector<uint8_t>() == first);
-          CHECK(q.sums.to_vector<int32_t>() == sums);
+          same_planes(q.planes);
+          same_sums(q.sums);
         }
       }
 }
@@ -383,7 +342,7 @@ TEST_CASE("products that skip steps without a bit are the same") {
   put(383, 4990, 5000);
   for (int64_t row = 512; row < 700; ++row) put(row, 0, kInner);
   const Tensor x = Tensor::from(numbers, Shape{kRows, kInner});
-  std::vector<int32_t> first_counts;
+  Alike same_counts;
   for (Device device : devices())
     for (int bits_b : {1, 3, 4, 8})
       for (int64_t n : {9, 100, 300}) {
@@ -392,8 +351,7 @@ TEST_CASE("products that skip steps without a bit are the same") {
                         b = to_bits(random_tensor({kInner, n}).to(device), bits_b, PackedAlong::columns);
         const BitSteps steps = bit_steps(a);
         const auto counts = steps.counts.to_vector<int32_t>();
-        if (first_counts.empty()) first_counts = counts;
-        CHECK(counts == first_counts);
+        same_counts(steps.counts);
         CHECK(counts[0] == 0);
         CHECK(counts[1] == 2);
         CHECK(counts[4] == 5);
@@ -403,10 +361,8 @@ TEST_CASE("products that skip steps without a bit are the same") {
         kernels::bit_gemm({.a = a, .b = b, .steps = &steps, .y = y});
         kernels::bit_gemm({.a = a, .b = b, .y = wanted});
         CHECK(same_bits(y, wanted));
-        const auto empty = [&] {
-          return BitTensor::empty(kRows, n, 3, scalar(50.0f, device), scalar(2.0f, device), device);
-        };
-        BitTensor q = empty(), wanted_q = empty();
+        BitTensor q = empty_bits(kRows, n, 3, 50.0f, 2.0f, device),
+                  wanted_q = empty_bits(kRows, n, 3, 50.0f, 2.0f, device);
         kernels::bit_gemm_to_bits({.a = a, .b = b, .steps = &steps, .to = q});
         kernels::bit_gemm_to_bits({.a = a, .b = b, .to = wanted_q});
         CHECK(same_bits(q.planes, wanted_q.planes));
@@ -417,25 +373,19 @@ TEST_CASE("products that skip steps without a bit are the same") {
 }
 
 TEST_CASE("products of more tiles than a GPU has multiprocessors") {
-  for (const auto& [m, n, k, bits_a, bits_b] :
-       std::initializer_list<std::tuple<int64_t, int64_t, int64_t, int, int>>{
+  for (const auto& [m, n, k, bits_a, bits_b] : std::vector<std::array<int64_t, 5>>{
            {20'000, 70, 100, 1, 2}, {40'000, 9, 3000, 1, 4}, {19'000, 300, 1100, 2, 1}}) {
     const Tensor x = random_tensor({m, k}), w = random_tensor({k, n});
-    std::vector<int32_t> first;
-    std::vector<uint8_t> first_bits;
+    Alike same_products, same_planes;
     for (Device device : devices()) {
       const BitTensor a = to_bits(x.to(device), bits_a),
                       b = to_bits(w.to(device), bits_b, PackedAlong::columns);
       Tensor y = Tensor::empty({m, n}, DType::i32, device);
       kernels::bit_gemm({.a = a, .b = b, .y = y});
-      BitTensor q = BitTensor::empty(m, n, 2, scalar(3.0f, device), scalar(1.0f, device), device);
+      BitTensor q = empty_bits(m, n, 2, 3.0f, 1.0f, device);
       kernels::bit_gemm_to_bits({.a = a, .b = b, .to = q});
-      if (first.empty()) {
-        first = y.to_vector<int32_t>();
-        first_bits = q.planes.to_vector<uint8_t>();
-      }
-      CHECK(y.to_vector<int32_t>() == first);
-      CHECK(q.planes.to_vector<uint8_t>() == first_bits);
+      same_products(y);
+      same_planes(q.planes);
     }
   }
 }

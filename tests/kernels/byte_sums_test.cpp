@@ -1,12 +1,8 @@
 #include "../structures.h"
-#include "../support.h"
-#include <adjoint/graph/relation.h>
+#include "bit_cases.h"
 #include <adjoint/kernels/bits/adjacency_bits.h>
-#include <adjoint/kernels/bits/bit_range.h>
 #include <adjoint/kernels/bits/byte_sums.h>
 
-#include <algorithm>
-#include <random>
 #include <set>
 
 using namespace adj;
@@ -14,24 +10,20 @@ using namespace adj::test;
 
 namespace {
 
-Tensor scalar(float value, Device device = {}) { return Tensor::full({1}, value, DType::f32, device); }
-
-/// Rows of so many random columns each, ascending; `repeats`: columns may come twice.
-Csr random_structure(const std::vector<int64_t>& lengths, int64_t cols, bool repeats, uint32_t seed) {
-  std::mt19937 random(seed);
+/// Rows of so many random columns each, none twice.
+HostCsr distinct_structure(const std::vector<int64_t>& lengths, int64_t cols) {
+  std::mt19937 random(3);
   const auto row = [&](size_t i) {
-    std::multiset<int32_t> columns;
-    while (static_cast<int64_t>(columns.size()) < lengths[i]) {
-      const auto column = static_cast<int32_t>(random() % static_cast<uint32_t>(cols));
-      if (repeats || !columns.contains(column)) columns.insert(column);
-    }
+    std::set<int32_t> columns;
+    while (std::ssize(columns) < lengths[i])
+      columns.insert(static_cast<int32_t>(random() % static_cast<uint32_t>(cols)));
     return std::vector<int32_t>(columns.begin(), columns.end());
   };
-  return structure_of(std::ssize(lengths), cols, row).csr;
+  return structure_of(std::ssize(lengths), cols, row);
 }
 
 /// Empty, short and long rows.
-std::vector<int64_t> skewed_lengths(int64_t rows, int64_t cols) {
+std::vector<int64_t> row_lengths(int64_t rows, int64_t cols) {
   std::vector<int64_t> lengths;
   for (int64_t i = 0; i < rows; ++i)
     lengths.push_back(i % 50 == 7 ? cols : i % 5 == 0 ? 0 : std::min<int64_t>(cols, i % 23));
@@ -42,22 +34,19 @@ std::vector<int64_t> skewed_lengths(int64_t rows, int64_t cols) {
 
 TEST_CASE("an adjacency of one bit an entry has the entries' bits, and says where they repeat") {
   for (int64_t cols : {1, 7, 129, 3000}) {
-    const Csr host = random_structure(skewed_lengths(170, cols), cols, false, 3);
-    const auto offsets = host.offsets.to_vector<int64_t>();
-    const auto indices = host.indices.to_vector<int32_t>();
+    const HostCsr host = distinct_structure(row_lengths(170, cols), cols);
     Numbers dense(uz(170 * cols));
-    std::vector<int32_t> sums;
-    for (size_t i = 0; i < 170; ++i) {
-      for (auto e = uz(offsets[i]); e < uz(offsets[i + 1]); ++e) dense[i * uz(cols) + uz(indices[e])] = 1.0;
-      sums.push_back(static_cast<int32_t>(offsets[i + 1] - offsets[i]));
-    }
+    std::vector<int32_t> sums(170);
+    host.each([&](size_t i, size_t j, size_t) {
+      dense[i * uz(cols) + j] = 1.0;
+      ++sums[i];
+    });
     for (Device device : devices()) {
-      const auto bits = adjacency_bits(host.to(device));
+      const auto bits = adjacency_bits(host.csr.to(device));
       REQUIRE(bits);
       CHECK(values(to_values(*bits)) == dense);
       CHECK(bits->sums.to_vector<int32_t>() == sums);
-      CHECK_FALSE(
-          adjacency_bits(random_structure(std::vector<int64_t>(9, 2 * cols), cols, true, 4).to(device)));
+      CHECK_FALSE(adjacency_bits(random_structure(std::vector<int64_t>(9, 2 * cols), cols, device).csr));
     }
   }
 }
@@ -69,17 +58,17 @@ TEST_CASE("sums of bytes to bits are the product with the adjacency's bits, to t
         CAPTURES(width, bits, bits_to);
         // At times so many rows that each has but a few lanes of a GPU.
         const int64_t kCols = 700, rows = bits == 1 || width > 300 ? 170 : 12'803;
-        std::vector<int64_t> lengths = skewed_lengths(rows, kCols);
+        std::vector<int64_t> lengths = row_lengths(rows, kCols);
         if (bits_to == 3) {  // few entries a row, but for a hub
           for (int64_t& length : lengths) length = std::min<int64_t>(length, 12);
           lengths[60] = kCols;
         }
-        const Csr host = random_structure(lengths, kCols, false, 3);
+        const Csr host = distinct_structure(lengths, kCols).csr;
         const Tensor x = random_tensor({kCols, width}), row_scale = random_tensor({rows});
         // A folded batch norm, at times its shift alone.
         const Tensor column_scale = bits == 4 ? random_tensor({width}) : Tensor(),
                      column_shift = bits != 1 ? random_tensor({width}) : Tensor();
-        std::vector<uint8_t> first;
+        Alike alike;
         for (Device device : devices()) {
           const Csr csr = host.to(device);
           const Tensor scale = scalar(2.0f / static_cast<float>(1 << bits), device),
@@ -87,12 +76,9 @@ TEST_CASE("sums of bytes to bits are the product with the adjacency's bits, to t
                        of_rows = row_scale.to(device),
                        columns = column_scale ? column_scale.to(device) : Tensor(),
                        shifts = column_shift ? column_shift.to(device) : Tensor();
-          const auto empty = [&](bool bytes) {
-            return BitTensor::empty(rows, width, bits_to,
-                                    scalar(8.0f / static_cast<float>(1 << bits_to), device),
-                                    scalar(static_cast<float>(1 << bits_to) / 3, device), device, bytes);
-          };
-          BitTensor in_bytes = empty(true), wanted = empty(false);
+          const auto numbers = static_cast<float>(1 << bits_to);
+          BitTensor in_bytes = empty_bits(rows, width, bits_to, 8.0f / numbers, numbers / 3, device, true),
+                    wanted = empty_bits(rows, width, bits_to, 8.0f / numbers, numbers / 3, device);
           const ByteTensor bytes = to_bytes(at, bits, scale, zero);
           kernels::sum_bytes_to_bits({.a = csr,
                                       .order = RowOrder(csr),
@@ -108,8 +94,7 @@ TEST_CASE("sums of bytes to bits are the product with the adjacency's bits, to t
                                      .column_shift = shifts,
                                      .to = wanted});
           CHECK(same_bits(in_bytes.sums, wanted.sums));
-          if (first.empty()) first = wanted.planes.to_vector<uint8_t>();
-          CHECK(wanted.planes.to_vector<uint8_t>() == first);
+          alike(wanted.planes);
           // Numbers and the padding after them, of existing rows only.
           const auto held = in_bytes.planes.to_vector<uint8_t>(),
                      expanded = as_bytes(wanted).planes.to_vector<uint8_t>();
@@ -126,7 +111,7 @@ TEST_CASE("sums of bytes to bits are the product with the adjacency's bits, to t
 
 TEST_CASE("sums of bytes count entries that repeat, of long rows too") {
   // 70,000 entries of one row, of 255 each: more than 16 bits of any lane.
-  const Csr host = random_structure({0, 70'000, 3}, 40, true, 8);
+  const Csr host = random_structure({0, 70'000, 3}, 40).csr;
   const Tensor x = Tensor::full({40, 20}, 255.0, DType::f32);
   for (Device device : devices()) {
     const ByteTensor bytes = to_bytes(x.to(device), 8, scalar(1.0f, device), scalar(0.0f, device));
@@ -135,11 +120,10 @@ TEST_CASE("sums of bytes count entries that repeat, of long rows too") {
     const auto rows = order.rows.to_vector<int32_t>();  // begin, in two words, row and entries
     CHECK(rows == std::vector<int32_t>{0, 0, 1, 70'000, 70'000, 0, 2, 3, 0, 0, 0, 0});
     CHECK(order.long_rows == 1);
-    BitTensor to = BitTensor::empty(3, 20, 8, scalar(70'000.0f, device), scalar(1.0f, device), device, true);
+    BitTensor to = empty_bits(3, 20, 8, 70'000.0f, 1.0f, device, true);
     kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = bytes, .to = to});
     CHECK(to.sums.to_vector<int32_t>() == std::vector<int32_t>{20, 20 * 255, 20});
-    BitTensor wide =
-        BitTensor::empty(3, 20, 8, scalar(100'000.0f, device), scalar(1.0f, device), device, true);
+    BitTensor wide = empty_bits(3, 20, 8, 100'000.0f, 1.0f, device, true);
     kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = bytes, .to = wide});
     CHECK(wide.sums.to_vector<int32_t>() ==
           std::vector<int32_t>{20, 20 * 180, 20});  // 178.5 and 1, ties to even
@@ -148,14 +132,14 @@ TEST_CASE("sums of bytes count entries that repeat, of long rows too") {
 
 TEST_CASE("sums of bytes of nothing, and what they refuse") {
   for (Device device : devices()) {
-    const Csr none = random_structure({}, 0, false, 1).to(device);
-    BitTensor to = BitTensor::empty(0, 5, 2, scalar(1.0f, device), scalar(0.0f, device), device, true);
+    const Csr none = random_structure({}, 0, device).csr;
+    BitTensor to = empty_bits(0, 5, 2, 1.0f, 0.0f, device, true);
     const ByteTensor bytes =
         to_bytes(Tensor::zeros({0, 5}, DType::f32, device), 2, scalar(1.0f, device), scalar(0.0f, device));
     kernels::sum_bytes_to_bits({.a = none, .order = RowOrder(none), .x = bytes, .to = to});
     CHECK(adjacency_bits(none)->sums.numel() == 0);
-    const Csr csr = random_structure({2, 1}, 3, false, 1).to(device);
-    BitTensor two = BitTensor::empty(2, 5, 2, scalar(1.0f, device), scalar(0.0f, device), device, true);
+    const Csr csr = distinct_structure({2, 1}, 3).csr.to(device);
+    BitTensor two = empty_bits(2, 5, 2, 1.0f, 0.0f, device, true);
     const RowOrder order(csr);
     CHECK_THROWS_AS(kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = bytes, .to = two}), Error);
     const ByteTensor three =
@@ -166,9 +150,9 @@ TEST_CASE("sums of bytes of nothing, and what they refuse") {
     CHECK_ERROR_HAS(
         kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = three, .column_shift = four, .to = two}),
         "column_scale or column_shift");
-    BitTensor planes = BitTensor::empty(2, 5, 2, scalar(1.0f, device), scalar(0.0f, device), device);
+    BitTensor planes = empty_bits(2, 5, 2, 1.0f, 0.0f, device);
     CHECK_THROWS_AS(kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = three, .to = planes}), Error);
-    BitTensor wrong = BitTensor::empty(2, 4, 1, scalar(1.0f, device), scalar(0.0f, device), device);
+    BitTensor wrong = empty_bits(2, 4, 1, 1.0f, 0.0f, device);
     Tensor repeats = Tensor::zeros({1}, DType::i32, device);
     CHECK_THROWS_AS(kernels::adjacency_bits({.a = csr, .to = wrong, .repeats = repeats}), Error);
   }

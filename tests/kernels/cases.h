@@ -42,6 +42,28 @@ bool writes_same_bits_on_any_threads(const Shape& shape, F f, Device device = {}
   });
 }
 
+/// Checks what kernel(x, y) writes to y, and that y may be x.
+template <class F>
+void check_also_in_place(const Tensor& x, const Numbers& expected, double bound, F kernel) {
+  Tensor y = Tensor::full(x.shape(), NAN, x.dtype(), x.device()), both = x.clone();
+  kernel(x, y);
+  CHECK(close(y, expected, bound));
+  kernel(both, both);
+  CHECK(same_bits(both, y));
+}
+
+/// The numbers as a tensor.
+inline Tensor tensor_of(const Numbers& x, const Shape& shape, DType dtype, Device device) {
+  return Tensor::from(x, shape).to(dtype).to(device);
+}
+/// A copy that begins so many elements into an allocation: with 1 it is aligned for nothing wider than one.
+inline Tensor at_offset(int64_t offset, const Tensor& x) {
+  const Tensor room = Tensor::full({x.numel() + offset}, NAN, x.dtype(), x.device());
+  Tensor view = room.rows(offset, offset + x.numel()).reshape(x.shape());
+  view.copy_(x);
+  return view;
+}
+
 /// f applied to every element.
 template <class F>
 Numbers mapped(const Tensor& x, F f) {
@@ -50,30 +72,36 @@ Numbers mapped(const Tensor& x, F f) {
   return y;
 }
 
-/// d loss / d x by central differences; loss() reads x. float64 on the CPU.
+/// f(x, y) of every element; a shorter y repeats, as a row does over a matrix.
 template <class F>
-Numbers numeric_gradient(Tensor& x, F loss) {
-  constexpr double kStep = 1e-5;
-  double* element = x.mutable_data<double>();
-  Numbers gradient(uz(x.numel()));
-  for (size_t i = 0; i < gradient.size(); ++i) {
-    const double middle = element[i];
-    element[i] = middle + kStep;
-    const double above = loss();
-    element[i] = middle - kStep;
-    const double below = loss();
-    element[i] = middle;
-    gradient[i] = (above - below) / (2 * kStep);
-  }
-  return gradient;
+Numbers zipped(Numbers x, const Numbers& y, F f) {
+  for (size_t i = 0; i < x.size(); ++i) x[i] = f(x[i], y[i % y.size()]);
+  return x;
 }
 
-/// Σ a b over all elements.
-inline double dot(const Tensor& a, const Tensor& b) {
-  const Numbers x = values(a), y = values(b);
-  double sum = 0.0;
-  for (size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
-  return sum;
+/// What dropout multiplies the elements of a sequence with, as core/random.h states it: 0 or the rule's
+/// scale.
+inline Numbers dropout_mask(size_t n, const RandomKey& key, const DropoutRule& rule) {
+  Numbers mask(n);
+  for (size_t i = 0; i < n; ++i)
+    if (dropout_keeps(philox(key.seed, stream_of(key), i / 8), static_cast<int>(i % 8), rule.threshold))
+      mask[i] = static_cast<double>(rule.scale);
+  return mask;
+}
+
+/// Sums of the columns of x.
+inline Numbers column_sums(const Tensor& x) {
+  Numbers sums(uz(x.size(1)));
+  const Numbers all = values(x);
+  for (size_t i = 0; i < all.size(); ++i) sums[i % sums.size()] += all[i];
+  return sums;
+}
+
+/// Checks that the elements are NaN of which is_nan(k) says so, and no others.
+template <class F>
+void check_nan(const Tensor& x, F&& is_nan) {
+  const Numbers numbers = values(x);
+  for (size_t k = 0; k < numbers.size(); ++k) REQUIRE(std::isnan(numbers[k]) == is_nan(k));
 }
 
 }  // namespace adj::test

@@ -33,46 +33,36 @@ Sorted sort_plainly(const std::vector<int32_t>& row, const std::vector<int32_t>&
   return result;
 }
 
-struct EntryList {
-  int64_t rows, cols;
-  std::vector<int32_t> row, col;
-};
-
 /// Empty, one-sided, duplicated, skewed (half the entries in one row), with rows in order, sorted but for the
 /// last entry, sorted altogether (the last rows empty), two sorted lists in one, and with many buckets.
-std::vector<EntryList> lists() {
-  std::vector<EntryList> result{{0, 0, {}, {}}, {5, 3, {}, {}}, {1, 1, {0, 0, 0}, {0, 0, 0}}};
+std::vector<HostCoo> lists() {
+  std::vector<HostCoo> result{{0, 0, {}, {}}, {5, 3, {}, {}}, {1, 1, {0, 0, 0}, {0, 0, 0}}};
   const auto add = [&](int64_t rows, int64_t cols, int64_t entries) {
-    EntryList coo{rows, cols, random_ints(entries, 0, static_cast<int32_t>(rows)).to_vector<int32_t>(),
-                  random_ints(entries, 0, static_cast<int32_t>(cols)).to_vector<int32_t>()};
-    result.push_back(std::move(coo));
-    return &result.back();
+    return &result.emplace_back(random_list(rows, cols, entries));
   };
   add(7, 11, 40);
   add(64, 1, 1000);
   add(1000, 1000, 3000);
-  EntryList* skewed = add(3000, 2000, 150001);
+  HostCoo* skewed = add(3000, 2000, 150001);
   for (size_t e = 0; e < skewed->row.size(); e += 2) skewed->row[e] = 1234;
-  EntryList* ordered = add(500, 500, 5000);
+  HostCoo* ordered = add(500, 500, 5000);
   std::sort(ordered->row.begin(), ordered->row.end());
   for (const bool broken : {true, false}) {
-    EntryList* sorted = add(4000, 300, 90001);
+    HostCoo* sorted = add(4000, 300, 90001);
     for (int32_t& row : sorted->row) row = std::min(row, 3000);
     std::sort(sorted->row.begin(), sorted->row.end());
     sorted->col = sort_plainly(sorted->row, sorted->col, sorted->rows).indices;
     if (broken) sorted->row.back() = 2;
   }
   for (int32_t half : {256, 4096, 32768, 65536}) {  // two sorted halves: it falls in one place alone
-    EntryList* twice = add(half, 9, 2 * int64_t{half});
+    HostCoo* twice = add(half, 9, 2 * int64_t{half});
     for (int32_t e = 0; e < 2 * half; ++e) twice->row[uz(e)] = e % half;
   }
   add(150000, 70000, 200000);
   return result;
 }
 
-using Matrix = HostCsr;
-
-Matrix matrix_of(const EntryList& coo, Device device) {
+HostCsr matrix_of(const HostCoo& coo, Device device) {
   Sorted sorted = sort_plainly(coo.row, coo.col, coo.rows);
   const Csr csr{coo.rows, coo.cols, Tensor::from(sorted.offsets, device),
                 Tensor::from(sorted.indices, device)};
@@ -81,9 +71,9 @@ Matrix matrix_of(const EntryList& coo, Device device) {
 
 /// Calls f(matrix, list) for every list.
 template <class F>
-void for_matrices(const std::vector<EntryList>& coos, F f) {
+void for_matrices(const std::vector<HostCoo>& coos, F f) {
   for (Device device : devices())
-    for (const EntryList& coo : coos) {
+    for (const HostCoo& coo : coos) {
       CAPTURES(coo.rows, coo.row.size());
       f(matrix_of(coo, device), coo);
     }
@@ -100,7 +90,7 @@ void check_sorted(const Sorted& expected, Device device, F sort) {
   CHECK(indices.to_vector<int32_t>() == expected.indices);
   CHECK(order.to_vector<int32_t>() == expected.order);
 }
-void check_coo_to_csr(const EntryList& coo, const Sorted& expected, Device device) {
+void check_coo_to_csr(const HostCoo& coo, const Sorted& expected, Device device) {
   check_sorted(expected, device, [&](Tensor& offsets, Tensor& indices, Tensor& order) {
     kernels::coo_to_csr({.row = Tensor::from(coo.row, device),
                          .col = Tensor::from(coo.col, device),
@@ -114,51 +104,29 @@ void check_coo_to_csr(const EntryList& coo, const Sorted& expected, Device devic
 /// Calls f(a, value) for ones, for random values, and for values in reverse order; value(e) is that of the
 /// e-th entry.
 template <class F>
-void for_values(const Matrix& m, F f) {
+void for_values(const HostCsr& m, F f) {
   const Device device = m.csr.device();
   const Tensor value = random_tensor({m.csr.entries()}, DType::f32, device);
   std::vector<int32_t> reversed(m.indices.size());
   std::iota(reversed.rbegin(), reversed.rend(), 0);
   const std::vector<float> v = value.to_vector<float>();
-  f(CsrMatrix{m.csr, {}, {}}, [](int64_t) { return 1.0f; });
-  f(CsrMatrix{m.csr, value, {}}, [&](int64_t e) { return v[uz(e)]; });
-  f(CsrMatrix{m.csr, value, Tensor::from(reversed, device)},
-    [&](int64_t e) { return v[uz(reversed[uz(e)])]; });
+  f(CsrMatrix{m.csr, {}, {}}, [](size_t) { return 1.0f; });
+  f(CsrMatrix{m.csr, value, {}}, [&](size_t e) { return v[e]; });
+  f(CsrMatrix{m.csr, value, Tensor::from(reversed, device)}, [&](size_t e) { return v[uz(reversed[e])]; });
 }
 
 /// Square, some rows with a diagonal entry and some without, empty rows, duplicates.
-EntryList square(int64_t n, int64_t entries) {
-  EntryList coo{n, n, random_ints(entries, 0, static_cast<int32_t>(n)).to_vector<int32_t>(),
-                random_ints(entries, 0, static_cast<int32_t>(n)).to_vector<int32_t>()};
-  for (int32_t i = 0; i < n; i += 3) {
-    coo.row.push_back(i);
-    coo.col.push_back(i);
-  }
+HostCoo square(int64_t n, int64_t entries) {
+  HostCoo coo = random_list(n, n, entries);
+  for (int32_t i = 0; i < n; i += 3) coo.row.push_back(i), coo.col.push_back(i);
   return coo;
-}
-
-/// With rows of every length at which they might be taken another way.
-EntryList at_boundaries() {
-  const std::vector<int64_t> lengths = lengths_at_boundaries();
-  EntryList coo{std::ssize(lengths), std::ssize(lengths), {}, {}};
-  for (size_t i = 0; i < lengths.size(); ++i)
-    for (int64_t e = 0; e < lengths[i]; ++e) coo.row.push_back(static_cast<int32_t>(i));
-  coo.col = random_ints(std::ssize(coo.row), 0, static_cast<int32_t>(coo.cols)).to_vector<int32_t>();
-  return coo;
-}
-
-Tensor positive_values(int64_t n, Device device) {
-  std::vector<float> value(uz(n));
-  const Numbers raw = values(random_tensor({n}));
-  for (size_t e = 0; e < value.size(); ++e) value[e] = static_cast<float>(std::abs(raw[e])) + 0.1f;
-  return Tensor::from(value, device);
 }
 
 }  // namespace
 
 TEST_CASE("coo_to_csr sorts stably by row and column") {
   for (Device device : devices())
-    for (const EntryList& coo : lists()) {
+    for (const HostCoo& coo : lists()) {
       CAPTURES(coo.rows, coo.row.size());
       const Sorted expected = sort_plainly(coo.row, coo.col, coo.rows);
       for (int threads : {1, 2, 4}) {
@@ -171,60 +139,53 @@ TEST_CASE("coo_to_csr sorts stably by row and column") {
 TEST_CASE("coo_to_csr sorts columns of all their bits") {
   for (Device device : devices()) {
     const int32_t cols = std::numeric_limits<int32_t>::max() - 1;
-    const EntryList coo{7, cols, random_ints(20001, 0, 7).to_vector<int32_t>(),
-                        random_ints(20001, 0, cols).to_vector<int32_t>()};
+    const HostCoo coo = random_list(7, cols, 20001);
     check_coo_to_csr(coo, sort_plainly(coo.row, coo.col, 7), device);
   }
 }
 
 TEST_CASE("join_rows appends the rows of one structure to those of another") {
   for (Device device : devices())
-    for (const EntryList& coo : lists()) {
-      EntryList other{coo.rows, coo.cols, {}, {}};
+    for (const HostCoo& coo : lists()) {
+      HostCoo other{coo.rows, coo.cols, {}, {}};
       for (size_t e = 0; e < coo.row.size(); e += 3) {  // some rows are in one alone
         other.row.push_back(coo.row[e] / 2);
         other.col.push_back(coo.col[e]);
       }
-      const Matrix a = matrix_of(coo, device), b = matrix_of(other, device);
+      const HostCsr a = matrix_of(coo, device), b = matrix_of(other, device);
       const Tensor a_value = random_ints(a.csr.entries(), 0, 1000, device);
       const Tensor b_value = random_ints(b.csr.entries(), 0, 1000, device);
-      std::vector<int64_t> expected_offsets{0};
-      std::vector<int32_t> expected_indices, expected_values;
-      const auto append = [](std::vector<int32_t>& to, const std::vector<int32_t>& from, const Matrix& m,
+      Sorted expected{{0}, {}, {}};
+      const auto append = [](std::vector<int32_t>& to, const std::vector<int32_t>& from, const HostCsr& m,
                              size_t i) {
         to.insert(to.end(), from.begin() + m.offsets[i], from.begin() + m.offsets[i + 1]);
       };
       const auto first = a_value.to_vector<int32_t>(), second = b_value.to_vector<int32_t>();
       for (size_t i = 0; i < uz(coo.rows); ++i) {
-        append(expected_indices, a.indices, a, i);
-        append(expected_indices, b.indices, b, i);
-        append(expected_values, first, a, i);
-        append(expected_values, second, b, i);
-        expected_offsets.push_back(static_cast<int64_t>(expected_indices.size()));
+        append(expected.indices, a.indices, a, i);
+        append(expected.indices, b.indices, b, i);
+        append(expected.order, first, a, i);
+        append(expected.order, second, b, i);
+        expected.offsets.push_back(std::ssize(expected.indices));
       }
-      Tensor offsets = Tensor::empty({coo.rows + 1}, DType::i64, device);
-      Tensor indices = Tensor::empty({a.csr.entries() + b.csr.entries()}, DType::i32, device);
-      Tensor values = Tensor::empty_like(indices);
-      kernels::join_rows({.a = a.csr,
-                          .b = b.csr,
-                          .a_value = a_value,
-                          .b_value = b_value,
-                          .offsets = offsets,
-                          .indices = indices,
-                          .values = values});
-      CHECK(offsets.to_vector<int64_t>() == expected_offsets);
-      CHECK(indices.to_vector<int32_t>() == expected_indices);
-      CHECK(values.to_vector<int32_t>() == expected_values);
+      check_sorted(expected, device, [&](Tensor& offsets, Tensor& indices, Tensor& joined) {
+        kernels::join_rows({.a = a.csr,
+                            .b = b.csr,
+                            .a_value = a_value,
+                            .b_value = b_value,
+                            .offsets = offsets,
+                            .indices = indices,
+                            .values = joined});
+      });
     }
 }
 
 TEST_CASE("transpose turns the structure, stably") {
-  for_matrices(lists(), [](const Matrix& m, const EntryList& coo) {
+  for_matrices(lists(), [](const HostCsr& m, const HostCoo& coo) {
     Tensor row = Tensor::empty({m.csr.entries()}, DType::i32, m.csr.device());
     kernels::expand_rows({.a = m.csr, .row = row});
     const std::vector<int32_t> rows = row.to_vector<int32_t>();
-    for (size_t i = 0; i < uz(coo.rows); ++i)
-      for (int64_t e = m.offsets[i]; e < m.offsets[i + 1]; ++e) REQUIRE(uz(rows[uz(e)]) == i);
+    m.each([&](size_t i, size_t, size_t e) { REQUIRE(uz(rows[e]) == i); });
     check_sorted(sort_plainly(m.indices, rows, coo.cols), m.csr.device(),
                  [&](Tensor& offsets, Tensor& indices, Tensor& order) {
                    kernels::transpose({.a = m.csr, .offsets = offsets, .indices = indices, .order = order});
@@ -233,12 +194,10 @@ TEST_CASE("transpose turns the structure, stably") {
 }
 
 TEST_CASE("row_sums adds values, through an order, or counts entries") {
-  for_matrices(lists(), [](const Matrix& m, const EntryList& coo) {
+  for_matrices(lists(), [](const HostCsr& m, const HostCoo& coo) {
     for_values(m, [&](const CsrMatrix& a, auto value) {
       Numbers expected(uz(coo.rows), 0.0);
-      for (size_t i = 0; i < expected.size(); ++i)
-        for (int64_t e = m.offsets[i]; e < m.offsets[i + 1]; ++e)
-          expected[i] += static_cast<double>(value(e));
+      m.each([&](size_t i, size_t, size_t e) { expected[i] += static_cast<double>(value(e)); });
       Tensor y = Tensor::empty({coo.rows}, DType::f32, m.csr.device());
       kernels::row_sums({.a = a, .y = y});
       CHECK(close(y, expected));
@@ -247,13 +206,11 @@ TEST_CASE("row_sums adds values, through an order, or counts entries") {
 }
 
 TEST_CASE("csr_to_dense sums what falls in one place, in order, and leaves zeros elsewhere") {
-  for_matrices(lists(), [](const Matrix& m, const EntryList& coo) {
+  for_matrices(lists(), [](const HostCsr& m, const HostCoo& coo) {
     if (coo.rows * coo.cols > 10'000'000) return;
     for_values(m, [&](const CsrMatrix& a, auto value) {
       std::vector<float> expected(uz(coo.rows * coo.cols), 0.0f);
-      for (int64_t i = 0; i < coo.rows; ++i)
-        for (auto e = m.offsets[uz(i)]; e < m.offsets[uz(i) + 1]; ++e)
-          expected[uz(i * coo.cols + m.indices[uz(e)])] += value(e);
+      m.each([&](size_t i, size_t j, size_t e) { expected[i * uz(coo.cols) + j] += value(e); });
       Tensor y = Tensor::full({coo.rows, coo.cols}, 7.0, DType::f32, m.csr.device());
       kernels::csr_to_dense({.a = a, .y = y});
       CHECK(y.to_vector<float>() == expected);
@@ -263,30 +220,28 @@ TEST_CASE("csr_to_dense sums what falls in one place, in order, and leaves zeros
 
 TEST_CASE("a diagonal is added to the rows that have none") {
   for (Device device : devices())
-    for (const EntryList& coo :
-         {EntryList{0, 0, {}, {}}, EntryList{4, 4, {}, {}}, square(50, 60), square(3001, 9000)}) {
-      const Matrix m = matrix_of(coo, device);
+    for (const HostCoo& coo :
+         {HostCoo{0, 0, {}, {}}, HostCoo{4, 4, {}, {}}, square(50, 60), square(3001, 9000)}) {
+      const HostCsr m = matrix_of(coo, device);
       const Tensor value = random_tensor({m.csr.entries()}, DType::f32, device);
       const std::vector<float> v = value.to_vector<float>();
       for (bool weighted : {false, true}) {
         std::vector<int64_t> expected_offsets{0};
         std::vector<int32_t> expected_indices;
         std::vector<float> expected_values;
-        for (int64_t i = 0; i < coo.rows; ++i) {
+        for (int32_t i = 0; i < coo.rows; ++i) {
           const auto begin = m.offsets[uz(i)], end = m.offsets[uz(i) + 1];
-          bool placed =
-              std::find(m.indices.begin() + begin, m.indices.begin() + end, i) != m.indices.begin() + end;
-          for (int64_t e = begin; e <= end; ++e) {
-            if (!placed && (e == end || m.indices[uz(e)] > i)) {
-              expected_indices.push_back(static_cast<int32_t>(i));
-              expected_values.push_back(2.5f);
-              placed = true;
-            }
-            if (e == end) break;
-            expected_indices.push_back(m.indices[uz(e)]);
-            expected_values.push_back(weighted ? v[uz(e)] : 1.0f);
+          std::vector<int32_t> columns(m.indices.begin() + begin, m.indices.begin() + end);
+          std::vector<float> numbers(columns.size(), 1.0f);
+          if (weighted) numbers.assign(v.begin() + begin, v.begin() + end);
+          const auto place = std::lower_bound(columns.begin(), columns.end(), i);
+          if (place == columns.end() || *place != i) {
+            numbers.insert(numbers.begin() + (place - columns.begin()), 2.5f);
+            columns.insert(place, i);
           }
-          expected_offsets.push_back(static_cast<int64_t>(expected_indices.size()));
+          expected_indices.insert(expected_indices.end(), columns.begin(), columns.end());
+          expected_values.insert(expected_values.end(), numbers.begin(), numbers.end());
+          expected_offsets.push_back(std::ssize(expected_indices));
         }
         Tensor offsets = Tensor::empty({coo.rows + 1}, DType::i64, device);
         kernels::diagonal_offsets({.a = m.csr, .offsets = offsets});
@@ -306,23 +261,22 @@ TEST_CASE("a diagonal is added to the rows that have none") {
 
 TEST_CASE("gcn_normalize divides by the roots of the row sums") {
   for (Device device : devices())
-    for (const EntryList& coo :
-         {EntryList{3, 3, {}, {}}, square(50, 60), square(3001, 9000), at_boundaries()}) {
-      const Matrix m = matrix_of(coo, device);
+    for (const HostCsr& m :
+         {matrix_of({3, 3, {}, {}}, device), matrix_of(square(50, 60), device),
+          matrix_of(square(3001, 9000), device),
+          random_structure(lengths_at_boundaries(), std::ssize(lengths_at_boundaries()), device)}) {
       const int64_t entries = m.csr.entries();
       for (bool weighted : {false, true}) {
-        Tensor value = weighted ? positive_values(entries, device) : Tensor{};
+        Tensor value =
+            weighted ? random_uniform({entries}, 0.1, 3.0, default_generator()).to(device) : Tensor{};
         const Numbers v = weighted ? values(value) : Numbers(uz(entries), 1.0);
-        Numbers d(uz(coo.rows), 0.0), expected, by_row;
-        for (size_t i = 0; i < d.size(); ++i)
-          for (auto e = uz(m.offsets[i]); e < uz(m.offsets[i + 1]); ++e) d[i] += v[e];
-        for (size_t i = 0; i < d.size(); ++i)
-          for (auto e = uz(m.offsets[i]); e < uz(m.offsets[i + 1]); ++e) {
-            const double d_j = d[uz(m.indices[e])];
-            expected.push_back(d_j > 0.0 ? v[e] / std::sqrt(d[i] * d_j) : 0.0);
-            by_row.push_back(v[e] / d[i]);
-          }
-        Tensor degree = Tensor::empty({coo.rows}, DType::f32, device);
+        Numbers d(uz(m.csr.rows)), expected, by_row;
+        m.each([&](size_t i, size_t, size_t e) { d[i] += v[e]; });
+        m.each([&](size_t i, size_t j, size_t e) {
+          expected.push_back(d[j] > 0.0 ? v[e] / std::sqrt(d[i] * d[j]) : 0.0);
+          by_row.push_back(v[e] / d[i]);
+        });
+        Tensor degree = Tensor::empty({m.csr.rows}, DType::f32, device);
         Tensor weights = Tensor::empty({entries}, DType::f32, device);
         kernels::row_normalize_entries({.a = {m.csr, value, {}}, .weights = weights});
         CHECK(close(weights, by_row, 1e-6));
@@ -365,7 +319,7 @@ TEST_CASE("normalised weights are 0 where a row sums to nothing or less, and NaN
 }
 
 TEST_CASE("sparse structures move between devices and are checked") {
-  const Matrix m = matrix_of(square(50, 60), Device::cpu());
+  const HostCsr m = matrix_of(square(50, 60), Device::cpu());
   for (Device device : devices()) {
     const Csr there = m.csr.to(device);
     CHECK(there.device() == device);

@@ -9,11 +9,8 @@ namespace {
 Numbers beside(const Numbers& a, size_t a_width, const Numbers& b, size_t b_width) {
   Numbers both;
   for (size_t t = 0; t < a.size() / a_width; ++t) {
-    both.insert(both.end(), a.begin() + static_cast<int64_t>(t * a_width),
-                a.begin() + static_cast<int64_t>((t + 1) * a_width));
-    if (b_width > 0)
-      both.insert(both.end(), b.begin() + static_cast<int64_t>(t * b_width),
-                  b.begin() + static_cast<int64_t>((t + 1) * b_width));
+    both.insert(both.end(), a.data() + t * a_width, a.data() + (t + 1) * a_width);
+    both.insert(both.end(), b.data() + t * b_width, b.data() + (t + 1) * b_width);
   }
   return both;
 }
@@ -38,7 +35,8 @@ void compare(const Edges& edges, const AttentionCase& shape, Values kind, DType 
   const auto value = [&](size_t j, size_t k, size_t h, size_t c) {
     return c < D ? S[j * H + h] * V[(j * H + h) * D + c] : attr[k * E + c - D];
   };
-  const PlainAttention plain(edges, H, D + E, e, mask_of(t.dropout, edges.count(), t.heads), value);
+  const PlainAttention plain(edges, H, D + E, e, dropout_mask(e.size(), t.dropout.key, t.dropout.rule),
+                             value);
   t.forward();
   CHECK(close(t.lse, plain.lse, attention_tolerance(t.wide)));
   const Numbers O = values(t.o), dO = beside(values(t.d_o), D, E > 0 ? values(t.d_o_attr) : Numbers(), E);

@@ -1,4 +1,5 @@
 #include "attention_cases.h"
+#include "gemm_cases.h"
 #include <adjoint/kernels/aggregate/edge_mean.h>
 #include <adjoint/kernels/aggregate/spmm.h>
 #include <adjoint/kernels/edge/edge_add.h>
@@ -9,19 +10,6 @@ using namespace adj::test;
 
 namespace {
 
-/// Rows of the given lengths.
-Edges edges_of(const std::vector<int64_t>& lengths, int64_t cols, bool ordered, Device device) {
-  const int64_t entries = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
-  const auto columns = random_ints(entries, 0, static_cast<int32_t>(cols)).to_vector<int32_t>();
-  Rows rows;
-  auto next = columns.begin();
-  for (int64_t length : lengths) {
-    rows.emplace_back(next, next + length);
-    next += length;
-  }
-  return {rows, cols, ordered, device};
-}
-
 template <class F>
 void for_edges(F f) {
   for (Device device : devices())
@@ -29,7 +17,7 @@ void for_edges(F f) {
       for (const auto& lengths :
            {std::vector<int64_t>{3, 0, 1, 17, 0, 5, 2}, skewed_lengths(13000), lengths_at_boundaries(),
             std::vector<int64_t>{0, 0, 0}, std::vector<int64_t>{}}) {
-        const Edges edges = edges_of(lengths, 61, ordered, device);
+        const Edges edges(random_structure(lengths, 61, device), ordered);
         CAPTURES(ordered, lengths.size());
         f(edges, device);
       }
@@ -38,7 +26,18 @@ void for_edges(F f) {
 /// [n] for no heads, else [n, heads].
 Shape by_head(int64_t n, int64_t heads) { return heads == 0 ? Shape{n} : Shape{n, heads}; }
 
-const std::vector<int64_t> kHeads{0, 1, 3, 8, 40};
+/// f(edges, dtype, heads, device), where 0 heads stand for one without a dimension of its own.
+template <class F>
+void for_heads(F f) {
+  for_edges([&](const Edges& edges, Device device) {
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
+      for (int64_t heads : {0, 1, 3, 8, 40}) {
+        if (heads > 8 && edges.count() > 1000) continue;
+        CAPTURES(name_of(dtype), heads);
+        f(edges, dtype, heads, device);
+      }
+  });
+}
 
 Numbers plain_softmax(const Edges& edges, const Numbers& e, size_t heads) {
   return PlainAttention(edges, heads, 0, e, Numbers(e.size()),
@@ -61,28 +60,23 @@ Numbers plain_softmax_backward(const Edges& edges, const Numbers& y, const Numbe
 }  // namespace
 
 TEST_CASE("edge_softmax and its gradient equal plain loops") {
-  for_edges([](const Edges& edges, Device device) {
-    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
-      for (int64_t h : kHeads) {
-        if (h > 8 && edges.count() > 1000) continue;
-        CAPTURES(name_of(dtype), h);
-        const auto heads = uz(std::max<int64_t>(h, 1));
-        const Tensor e = random_tensor(by_head(edges.count(), h), dtype, device),
-                     dy = random_tensor(e.shape(), accumulator_dtype(dtype), device);
-        Tensor y = random_tensor(e.shape(), accumulator_dtype(dtype), device),
-               de = random_tensor(e.shape(), dtype, device);
-        kernels::edge_softmax({.a = edges.a(), .e = e, .y = y});
-        const Numbers expected = plain_softmax(edges, values(e), heads);
-        CHECK(close(y, expected, tolerance(accumulator_dtype(dtype))));
-        kernels::edge_softmax_backward({.a = edges.a(), .y = y, .dy = dy, .de = de});
-        CHECK(close(de, plain_softmax_backward(edges, values(y), values(dy), heads), tolerance(dtype)));
-        if (dtype == DType::bf16) continue;
-        Tensor in_place = e.clone(), gradient = dy.clone();
-        kernels::edge_softmax({.a = edges.a(), .e = in_place, .y = in_place});
-        CHECK(same_bits(in_place, y));
-        kernels::edge_softmax_backward({.a = edges.a(), .y = y, .dy = gradient, .de = gradient});
-        CHECK(same_bits(gradient, de));
-      }
+  for_heads([](const Edges& edges, DType dtype, int64_t h, Device device) {
+    const auto heads = uz(std::max<int64_t>(h, 1));
+    const Tensor e = random_tensor(by_head(edges.count(), h), dtype, device),
+                 dy = random_tensor(e.shape(), accumulator_dtype(dtype), device);
+    Tensor y = random_tensor(e.shape(), accumulator_dtype(dtype), device),
+           de = random_tensor(e.shape(), dtype, device);
+    kernels::edge_softmax({.a = edges.a(), .e = e, .y = y});
+    const Numbers expected = plain_softmax(edges, values(e), heads);
+    CHECK(close(y, expected, tolerance(accumulator_dtype(dtype))));
+    kernels::edge_softmax_backward({.a = edges.a(), .y = y, .dy = dy, .de = de});
+    CHECK(close(de, plain_softmax_backward(edges, values(y), values(dy), heads), tolerance(dtype)));
+    if (dtype == DType::bf16) return;
+    Tensor in_place = e.clone(), gradient = dy.clone();
+    kernels::edge_softmax({.a = edges.a(), .e = in_place, .y = in_place});
+    CHECK(same_bits(in_place, y));
+    kernels::edge_softmax_backward({.a = edges.a(), .y = y, .dy = gradient, .de = gradient});
+    CHECK(same_bits(gradient, de));
   });
 }
 
@@ -90,7 +84,7 @@ TEST_CASE("edge_softmax of large logits is finite, -inf has weight 0, and NaN is
   for (Device device : devices())
     for (int64_t repeats : {1, 3000}) {  // of the first row: a short one, and one in pieces
       CAPTURE(repeats);
-      const Edges edges = edges_of({3 * repeats, 2, 2, 1}, 5, false, device);
+      const Edges edges(random_structure({3 * repeats, 2, 2, 1}, 5, device), false);
       std::vector<float> e;
       for (int64_t k = 0; k < repeats; ++k) e.insert(e.end(), {3e38f, -INFINITY, 3e38f});
       e.insert(e.end(), {-3e38f, -3e38f, 1.0f, NAN, -1e4f});
@@ -110,39 +104,32 @@ TEST_CASE("edge_softmax of large logits is finite, -inf has weight 0, and NaN is
 }
 
 TEST_CASE("edge_add, edge_sum and edge_mean equal plain loops") {
-  for_edges([](const Edges& edges, Device device) {
-    const auto rows = uz(edges.csr.rows);
-    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
-      for (int64_t h : kHeads) {
-        if (h > 8 && edges.count() > 1000) continue;
-        CAPTURES(name_of(dtype), h);
-        const auto heads = uz(std::max<int64_t>(h, 1));
-        const Tensor l = random_tensor(by_head(edges.csr.rows, h), dtype, device);
-        const Tensor r = random_tensor(by_head(edges.csr.cols, h), dtype, device);
-        Tensor e = random_tensor(by_head(edges.count(), h), accumulator_dtype(dtype), device);
-        const Tensor w = e.clone();
-        Numbers added(edges.columns.size() * heads), summed(rows * heads), divided(added.size());
-        Numbers shares(added.size());
-        const Numbers lv = values(l), rv = values(r), ev = values(e);
-        edges.each([&](size_t i, size_t j, size_t k) {
-          const auto length = static_cast<double>(edges.offsets[i + 1] - edges.offsets[i]);
-          for (size_t c = 0; c < heads; ++c) {
-            added[k * heads + c] = lv[i * heads + c] + rv[j * heads + c];
-            summed[i * heads + c] += ev[k * heads + c];
-            divided[k * heads + c] = ev[k * heads + c] / length;
-            shares[k * heads + c] = 1.0 / length;
-          }
-        });
-        kernels::edge_add({.a = edges.a(), .l = l, .r = r, .e = e});
-        CHECK(close(e, added, tolerance(accumulator_dtype(dtype))));
-        Tensor y = random_tensor(l.shape(), dtype, device);
-        kernels::edge_sum({.a = edges.a(), .e = w, .y = y});
-        CHECK(close(y, summed, dtype == DType::bf16 ? 8e-3 : 4 * tolerance(dtype)));
-        kernels::edge_mean({.a = edges.a(), .w = w, .y = e});
-        CHECK(close(e, divided, tolerance(accumulator_dtype(dtype))));
-        kernels::edge_mean({.a = edges.a(), .y = e});
-        CHECK(close(e, shares, tolerance(accumulator_dtype(dtype))));
+  for_heads([](const Edges& edges, DType dtype, int64_t h, Device device) {
+    const auto heads = uz(std::max<int64_t>(h, 1));
+    const Tensor l = random_tensor(by_head(edges.csr.rows, h), dtype, device);
+    const Tensor r = random_tensor(by_head(edges.csr.cols, h), dtype, device);
+    Tensor e = random_tensor(by_head(edges.count(), h), accumulator_dtype(dtype), device);
+    const Tensor w = e.clone();
+    Numbers added(uz(e.numel())), summed(uz(l.numel())), divided(added.size()), shares(added.size());
+    const Numbers lv = values(l), rv = values(r), ev = values(e);
+    edges.each([&](size_t i, size_t j, size_t k) {
+      const double length = edges.length(i);
+      for (size_t c = 0; c < heads; ++c) {
+        added[k * heads + c] = lv[i * heads + c] + rv[j * heads + c];
+        summed[i * heads + c] += ev[k * heads + c];
+        divided[k * heads + c] = ev[k * heads + c] / length;
+        shares[k * heads + c] = 1.0 / length;
       }
+    });
+    kernels::edge_add({.a = edges.a(), .l = l, .r = r, .e = e});
+    CHECK(close(e, added, tolerance(accumulator_dtype(dtype))));
+    Tensor y = random_tensor(l.shape(), dtype, device);
+    kernels::edge_sum({.a = edges.a(), .e = w, .y = y});
+    CHECK(close(y, summed, dtype == DType::bf16 ? 8e-3 : 4 * tolerance(dtype)));
+    kernels::edge_mean({.a = edges.a(), .w = w, .y = e});
+    CHECK(close(e, divided, tolerance(accumulator_dtype(dtype))));
+    kernels::edge_mean({.a = edges.a(), .y = e});
+    CHECK(close(e, shares, tolerance(accumulator_dtype(dtype))));
   });
 }
 
@@ -155,21 +142,12 @@ TEST_CASE("sparse products with weights by head equal plain loops") {
           if (width > 100 && (heads > 2 || large)) continue;
           if (large && (heads == 3 || heads == 8 || width == 16 || width == 3)) continue;
           CAPTURES(name_of(dtype), heads, width);
-          const auto H = uz(heads), D = uz(width);
-          const Tensor x = random_tensor({edges.csr.cols, heads * width}, dtype, device);
-          const Tensor own = random_tensor({edges.csr.rows, heads * width}, dtype, device);
+          const Tensor x = random_tensor({edges.cols(), heads * width}, dtype, device);
+          const Tensor own = random_tensor({edges.rows(), heads * width}, dtype, device);
           const Tensor w = random_tensor({edges.count(), heads}, accumulator_dtype(dtype), device);
           const Tensor bias = random_tensor({heads * width}, dtype, device);
-          const Numbers xv = values(x), ov = values(own), wv = values(w), bv = values(bias);
-          Numbers product(ov.size()), dots(wv.size());
-          edges.each([&](size_t i, size_t j, size_t k) {
-            for (size_t h = 0; h < H; ++h)
-              for (size_t d = 0; d < D; ++d) {
-                const size_t of_i = (i * H + h) * D + d, of_j = (j * H + h) * D + d;
-                product[of_i] += wv[k * H + h] * xv[of_j];
-                dots[k * H + h] += ov[of_i] * xv[of_j];
-              }
-          });
+          const Numbers product = plain_spmm(edges, edges.rows(), w, x),
+                        dots = plain_sddmm(edges, edges.count(), own, x, uz(heads));
           Tensor y = random_tensor(own.shape(), dtype, device),
                  again = random_tensor(own.shape(), dtype, device);
           Tensor dw = random_tensor(w.shape(), accumulator_dtype(dtype), device), dw_again = dw.clone();
@@ -177,14 +155,11 @@ TEST_CASE("sparse products with weights by head equal plain loops") {
           kernels::sddmm({.a = edges.a(), .y = own, .x = x, .dw = dw});
           kernels::spmm_backward({.at = edges.a(w), .dy = x, .x = own, .dx = again, .dw = dw_again});
           const double off = dtype == DType::f64 ? 1e-12 : dtype == DType::bf16 ? 8e-3 : 2e-4;
-          CHECK(close(y, product, off));
-          CHECK(close(again, product, off));
-          CHECK(close(dw, dots, dtype == DType::f64 ? 1e-12 : 1e-5));
-          CHECK(close(dw_again, dots, dtype == DType::f64 ? 1e-12 : 1e-5));
+          for (const Tensor& found : {y, again}) CHECK(close(found, product, off));
+          for (const Tensor& found : {dw, dw_again})
+            CHECK(close(found, dots, dtype == DType::f64 ? 1e-12 : 1e-5));
           kernels::spmm({.a = edges.a(w), .x = x, .bias = bias, .activation = Activation::relu, .y = y});
-          for (size_t k = 0; k < product.size(); ++k)
-            product[k] = std::max(0.0, product[k] + bv[k % (H * D)]);
-          CHECK(close(y, product, std::max(off, 1e-6)));
+          CHECK(close(y, finished(product, bias, Activation::relu), std::max(off, 1e-6)));
         }
   });
 }
@@ -194,7 +169,7 @@ TEST_CASE("edge kernels give the same bits on 1, 2 and 4 threads, and at every c
     for (bool ordered : {false, true})
       for (int64_t heads : {1, 4}) {
         CAPTURES(ordered, heads);
-        const Edges edges = edges_of(skewed_lengths(13000), 61, ordered, device);
+        const Edges edges(random_structure(skewed_lengths(13000), 61, device), ordered);
         const Tensor e = random_tensor({edges.count(), heads}, DType::f32, device);
         const Tensor x = random_tensor({61, heads * 24}, DType::f32, device);
         const auto check = [&](int64_t rows, int64_t columns, auto kernel) {
@@ -210,7 +185,7 @@ TEST_CASE("edge kernels give the same bits on 1, 2 and 4 threads, and at every c
 }
 
 TEST_CASE("edge kernels name what does not fit") {
-  const Edges edges = edges_of({2, 1}, 3, false, {});
+  const Edges edges(random_structure({2, 1}, 3), false);
   const Tensor x = random_tensor({3, 6});
   Tensor y = Tensor::empty({2, 6}), e = Tensor::empty({3, 2}), short_e = Tensor::empty({2});
   CHECK_ERROR(kernels::spmm({.a = edges.a(random_tensor({3, 4})), .x = x, .y = y}),

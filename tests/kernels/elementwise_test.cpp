@@ -7,15 +7,13 @@ using namespace adj::test;
 TEST_CASE("linear_combination: with and without b, in place") {
   on_devices_and_features([](Device device, DType dtype) {
     for (int64_t n : {0, 1, 15, 100003}) {
-      Tensor a = random_tensor({n}, dtype, device), b = random_tensor({n}, dtype, device);
+      const Tensor a = random_tensor({n}, dtype, device), b = random_tensor({n}, dtype, device);
+      const auto combined = [](double u, double v) { return 1.5 * u - 0.25 * v; };
+      check_also_in_place(
+          b, zipped(values(a), values(b), combined), tolerance(dtype), [&](const Tensor& other, Tensor& y) {
+            kernels::linear_combination({.alpha = 1.5, .a = a, .beta = -0.25, .b = other, .y = y});
+          });
       Tensor y = Tensor::empty_like(a);
-      kernels::linear_combination({.alpha = 1.5, .a = a, .beta = -0.25, .b = b, .y = y});
-      Numbers expected = values(a);
-      const Numbers other = values(b);
-      for (size_t i = 0; i < expected.size(); ++i) expected[i] = 1.5 * expected[i] - 0.25 * other[i];
-      CHECK(close(y, expected, tolerance(dtype)));
-      kernels::linear_combination({.alpha = 1.5, .a = a, .beta = -0.25, .b = b, .y = b});
-      CHECK(same_bits(b, y));
       kernels::linear_combination({.alpha = 3.0, .a = a, .beta = 7.0, .y = y});
       CHECK(close(y, mapped(a, [](double v) { return 3.0 * v; }), tolerance(dtype)));
     }
@@ -25,18 +23,14 @@ TEST_CASE("linear_combination: with and without b, in place") {
 TEST_CASE("multiply, multiply_scalar") {
   on_devices_and_features([](Device device, DType dtype) {
     for (int64_t n : {0, 1, 33, 66000}) {
-      Tensor a = random_tensor({n, 1}, dtype, device), b = random_tensor({n, 1}, dtype, device);
+      const Tensor a = random_tensor({n, 1}, dtype, device), b = random_tensor({n, 1}, dtype, device);
       Tensor y = Tensor::empty_like(a);
       kernels::multiply({.a = a, .b = b, .y = y});
-      Numbers expected = values(a);
-      const Numbers other = values(b);
-      for (size_t i = 0; i < expected.size(); ++i) expected[i] *= other[i];
-      CHECK(close(y, expected, tolerance(dtype)));
+      CHECK(close(y, zipped(values(a), values(b), std::multiplies()), tolerance(dtype)));
       const Tensor s = Tensor::full({}, -2.5, accumulator_dtype(dtype), device);
-      kernels::multiply_scalar({.a = a, .s = s, .y = y});
-      CHECK(close(y, mapped(a, [](double v) { return -2.5 * v; }), tolerance(dtype)));
-      kernels::multiply_scalar({.a = a, .s = s, .y = a});
-      CHECK(same_bits(a, y));
+      check_also_in_place(
+          a, mapped(a, [](double v) { return -2.5 * v; }), tolerance(dtype),
+          [&](const Tensor& in, Tensor& out) { kernels::multiply_scalar({.a = in, .s = s, .y = out}); });
     }
   });
 }
@@ -56,24 +50,15 @@ TEST_CASE("add_bias and scale_rows: narrow, odd, wide and empty") {
       CAPTURES(rows, columns);
       const Tensor x = random_tensor({rows, columns}, dtype, device);
       const Tensor bias = random_tensor({columns}, dtype, device), s = random_tensor({rows}, dtype, device);
-      const Numbers in = values(x), shift = values(bias), factor = values(s);
-      Numbers shifted(in.size()), scaled(in.size());
-      for (int64_t i = 0; i < rows; ++i)
-        for (int64_t f = 0; f < columns; ++f) {
-          const auto k = uz(i * columns + f);
-          shifted[k] = in[k] + shift[uz(f)];
-          scaled[k] = in[k] * factor[uz(i)];
-        }
-      Tensor y = Tensor::empty_like(x), z = x.clone();
-      kernels::add_bias({.x = x, .bias = bias, .y = y});
-      CHECK(close(y, shifted, tolerance(dtype)));
-      kernels::add_bias({.x = z, .bias = bias, .y = z});
-      CHECK(same_bits(z, y));
-      kernels::scale_rows({.x = x, .s = s, .y = y});
-      CHECK(close(y, scaled, tolerance(dtype)));
-      z = x.clone();
-      kernels::scale_rows({.x = z, .s = s, .y = z});
-      CHECK(same_bits(z, y));
+      Numbers scaled = values(x);
+      const Numbers factor = values(s);
+      for (size_t k = 0; k < scaled.size(); ++k) scaled[k] *= factor[k / uz(columns)];
+      check_also_in_place(
+          x, zipped(values(x), values(bias), std::plus()), tolerance(dtype),
+          [&](const Tensor& in, Tensor& y) { kernels::add_bias({.x = in, .bias = bias, .y = y}); });
+      check_also_in_place(x, scaled, tolerance(dtype), [&](const Tensor& in, Tensor& y) {
+        kernels::scale_rows({.x = in, .s = s, .y = y});
+      });
     }
   });
 }

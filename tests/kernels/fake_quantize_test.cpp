@@ -1,6 +1,6 @@
+#include "bit_cases.h"
 #include "cases.h"
 #include <adjoint/autograd/fake_quantize.h>
-#include <adjoint/kernels/bits/bit_range.h>
 #include <adjoint/ops.h>
 
 using namespace adj;
@@ -87,8 +87,7 @@ TEST_CASE("fake_quantize by hand: ties go to even, numbers out of range are clam
   for (Device device : devices()) {
     const Tensor x = Tensor::from<float>({0.25f, 0.75f, 1.25f, -0.25f, -9.0f, 9.0f, NAN, INFINITY, -INFINITY},
                                          {1, 9}, device);
-    const Tensor half = Tensor::full({1}, 0.5, DType::f32, device),
-                 one = Tensor::full({1}, 1.0, DType::f32, device);
+    const Tensor half = scalar(0.5f, device), one = scalar(1.0f, device);
     // v = x / 0.5 + 1 = 1.5, 2.5, 3.5, 0.5, …, within 0 to 3.
     const Tensor y = fake_quantize(Var(x), 2, Var(half), one).value();
     CHECK(y.to_vector<float>() ==
@@ -162,13 +161,11 @@ TEST_CASE("fake_quantize has the same bits on any number of threads") {
   for (const Shared shared : {Shared::all, Shared::column, Shared::row}) {
     const Case c(3000, 70, 4, shared, true);
     const Tensor dy = random_tensor({3000, 70});
-    const auto gradient = [&](bool of_scale) {
+    CHECK(same_bits_on_any_threads([&] {
       Var x = Var::parameter(c.x.clone()), scale = Var::parameter(c.scale.clone());
       sum(fake_quantize(x, 4, scale, c.zero, {.along = c.along()}) * Var(dy)).backward();
-      return of_scale ? scale.grad() : x.grad();
-    };
-    CHECK(same_bits_on_any_threads([&] { return gradient(false); }));
-    CHECK(same_bits_on_any_threads([&] { return gradient(true); }));
+      return std::vector{x.grad(), scale.grad()};
+    }));
   }
 }
 
@@ -178,13 +175,11 @@ TEST_CASE("sparse features are fake-quantised as dense ones are, and refuse a ze
                                             Tensor::from<int32_t>({0, 0, 2, 2, 2}))
                              .to(device),
                          Tensor::from<float>({0.3f, 1.0f, 0.26f, 7.0f, 0.1f}).to(device));
-    const Tensor scale = Tensor::full({1}, 0.2, DType::f32, device),
-                 zero = Tensor::zeros({1}, DType::f32, device);
+    const Tensor scale = scalar(0.2f, device), zero = scalar(0.0f, device);
     const Features y = fake_quantize(Features(a), 4, scale, zero);
     REQUIRE(y.is_sparse());
     CHECK(same_bits(y.to_dense(), fake_quantize(Features(a.to_dense()), 4, scale, zero).dense()));
-    CHECK_ERROR_HAS(fake_quantize(Features(a), 4, scale, Tensor::full({1}, 2.0, DType::f32, device)),
-                    "sparse features");
+    CHECK_ERROR_HAS(fake_quantize(Features(a), 4, scale, scalar(2.0f, device)), "sparse features");
   }
 }
 

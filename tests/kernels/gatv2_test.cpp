@@ -24,7 +24,7 @@ void compare(const Edges& edges, const AttentionCase& shape, DType dtype, Device
     }
   });
   const auto value = [&](size_t j, size_t, size_t h, size_t c) { return R[(j * H + h) * D + c]; };
-  const PlainAttention plain(edges, H, D, e, mask_of(t.dropout, edges.count(), t.heads), value);
+  const PlainAttention plain(edges, H, D, e, dropout_mask(e.size(), t.dropout.key, t.dropout.rule), value);
   t.forward();
   CHECK(close(t.o, with_bias(plain.o, t.bias), allowed));
 

@@ -61,12 +61,26 @@ inline Numbers finished(Numbers product, const Tensor& bias, Activation activati
   return product;
 }
 
-/// Sums of the columns of x.
-inline Numbers column_sums(const Tensor& x) {
-  Numbers sums(uz(x.size(1)));
-  const Numbers all = values(x);
-  for (size_t i = 0; i < all.size(); ++i) sums[i % sums.size()] += all[i];
-  return sums;
+/// A gradient where relu's result is positive, else 0.
+inline double through_relu(double gradient, double result) { return result > 0.0 ? gradient : 0.0; }
+
+/// The absolute values, in float64.
+inline Tensor sizes(const Tensor& x) {
+  return Tensor::from(mapped(x, [](double v) { return std::abs(v); }), x.shape()).to(x.device());
+}
+
+/// The largest error of the product c = a b, relative to the sums of the terms' sizes; 1 where one is not
+/// finite.
+inline double worst_error(const Product& p, const Tensor& a, const Tensor& b, const Numbers& c) {
+  const Numbers exact = values(multiplied(p, a.to(DType::f64), b.to(DType::f64))),
+                terms = values(multiplied(p, sizes(a), sizes(b)));
+  double worst = 0;
+  for (size_t i = 0; i < c.size(); ++i) {
+    const double error = std::abs(c[i] - exact[i]);
+    const double relative = terms[i] > 0 ? error / terms[i] : error == 0 ? 0.0 : 1.0;
+    worst = std::max(worst, std::isfinite(c[i]) ? relative : 1.0);
+  }
+  return worst;
 }
 
 }  // namespace adj::test

@@ -67,8 +67,7 @@ TEST_CASE("gemm in all transpose forms, with bias and activation") {
 TEST_CASE("gemm adds to its output if asked to") {
   for_forms([](const Operands& o, DType dtype, Device device) {
     Tensor c = random_tensor({o.p.m, o.p.n}, dtype, device);
-    Numbers expected = values(c);
-    for (size_t i = 0; i < expected.size(); ++i) expected[i] += o.product[i];
+    const Numbers expected = zipped(values(c), o.product, std::plus());
     multiply(o.p, o.a, o.b, c, {.accumulate = true});
     CHECK(close(c, expected, 2 * allowed(dtype)));  // where the CPU rounds the product of bfloat16, too
   });
@@ -78,13 +77,11 @@ TEST_CASE("gemm takes a gradient through the relu before it") {
   for_forms([](const Operands& o, DType dtype, Device device) {
     Tensor relu_of = random_tensor({o.p.m, o.p.n}, dtype, device);
     kernels::activate({.activation = Activation::relu, .x = relu_of, .y = relu_of});
-    const Numbers positive = values(relu_of);
     for (bool adds : {false, true}) {
       CAPTURE(adds);
       Tensor c = random_tensor({o.p.m, o.p.n}, dtype, device);
-      Numbers expected = values(c);
-      for (size_t i = 0; i < expected.size(); ++i)
-        expected[i] = positive[i] > 0.0 ? o.product[i] + (adds ? expected[i] : 0.0) : 0.0;
+      const Numbers sum = adds ? zipped(values(c), o.product, std::plus()) : o.product,
+                    expected = zipped(sum, values(relu_of), through_relu);
       multiply(o.p, o.a, o.b, c, {.accumulate = adds, .through_relu = relu_of});
       CHECK(close(c, expected, 2 * allowed(dtype)));
     }
@@ -154,22 +151,21 @@ TEST_CASE("gemm of bfloat16 rounds once, after the bias") {
 }
 
 TEST_CASE("gemm with an empty extent") {
-  for (Device device : devices())
-    for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
-      const auto empty = [&](int64_t rows, int64_t columns) {
-        return Tensor::empty({rows, columns}, dtype, device);
-      };
-      Tensor c = random_tensor({3, 2}, dtype, device);
-      multiply({3, 0, 2}, empty(3, 0), empty(0, 2), c);
-      CHECK(close(c, Numbers(6, 0.0), 0.0));
-      const Tensor bias = Tensor::from<double>({1.5, -2.0}, device).to(dtype);
-      multiply({3, 0, 2}, empty(3, 0), empty(0, 2), c, {.bias = bias, .activation = Activation::relu});
-      CHECK(close(c, Numbers{1.5, 0, 1.5, 0, 1.5, 0}, 0.0));
-      multiply({3, 0, 2}, empty(3, 0), empty(0, 2), c, {.accumulate = true});
-      CHECK(close(c, Numbers{1.5, 0, 1.5, 0, 1.5, 0}, 0.0));
-      multiplied({0, 4, 2}, empty(0, 4), empty(4, 2), {.bias = bias, .activation = Activation::relu});
-      multiplied({3, 4, 0}, empty(3, 4), empty(4, 0));
-    }
+  on_devices_and_features([](Device device, DType dtype) {
+    const auto empty = [&](int64_t rows, int64_t columns) {
+      return Tensor::empty({rows, columns}, dtype, device);
+    };
+    Tensor c = random_tensor({3, 2}, dtype, device);
+    multiply({3, 0, 2}, empty(3, 0), empty(0, 2), c);
+    CHECK(close(c, Numbers(6, 0.0), 0.0));
+    const Tensor bias = Tensor::from<double>({1.5, -2.0}, device).to(dtype);
+    multiply({3, 0, 2}, empty(3, 0), empty(0, 2), c, {.bias = bias, .activation = Activation::relu});
+    CHECK(close(c, Numbers{1.5, 0, 1.5, 0, 1.5, 0}, 0.0));
+    multiply({3, 0, 2}, empty(3, 0), empty(0, 2), c, {.accumulate = true});
+    CHECK(close(c, Numbers{1.5, 0, 1.5, 0, 1.5, 0}, 0.0));
+    multiplied({0, 4, 2}, empty(0, 4), empty(4, 2), {.bias = bias, .activation = Activation::relu});
+    multiplied({3, 4, 0}, empty(3, 4), empty(4, 0));
+  });
 }
 
 TEST_CASE("gemm is right for more shapes than it caches") {
@@ -223,30 +219,23 @@ TEST_CASE("gemm gives the same bits for any number of threads") {
       CAPTURES(name_of(dtype), p.m, p.k, p.n, p.turned_a, p.turned_b);
       const Tensor a = random_tensor(p.shape_a(), dtype), b = random_tensor(p.shape_b(), dtype);
       const Tensor bias = random_tensor({p.n}, dtype);
-      const auto product = [&](int threads) {
-        const Threads scope(threads);
-        return multiplied(p, a, b, {.bias = bias, .activation = Activation::relu});
-      };
-      const Tensor one = product(1);
-      for (int threads : {2, 3, 5, 8, 16}) CHECK(same_bits(product(threads), one));
+      CHECK(same_bits_on_any_threads(
+          [&] { return multiplied(p, a, b, {.bias = bias, .activation = Activation::relu}); },
+          {2, 3, 5, 8, 16}));
     }
 }
 
 TEST_CASE("relu after a product hides no NaN, however long the inner extent") {
-  for (Device device : devices())
-    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
-      for (int64_t k : {5, 9001}) {
-        CAPTURES(name_of(dtype), k);
-        Numbers a(uz(3 * k), -1.0);
-        a[uz(k + 3)] = NAN;
-        const Tensor c =
-            multiplied({3, k, 20}, Tensor::from(a, {3, k}).to(dtype).to(device),
-                       Tensor::full({k, 20}, 1.0, dtype, device), {.activation = Activation::relu});
-        const Numbers y = values(c);
-        for (size_t j = 0; j < 20; ++j) {
-          CHECK(y[j] == 0.0);
-          CHECK(std::isnan(y[20 + j]));
-          CHECK(y[40 + j] == 0.0);
-        }
-      }
+  on_devices_and_features([](Device device, DType dtype) {
+    for (int64_t k : {5, 9001}) {
+      CAPTURE(k);
+      Numbers a(uz(3 * k), -1.0);
+      a[uz(k + 3)] = NAN;
+      const Tensor ones = Tensor::full({k, 20}, 1.0, dtype, device);
+      const Tensor c =
+          multiplied({3, k, 20}, tensor_of(a, {3, k}, dtype, device), ones, {.activation = Activation::relu});
+      check_nan(c, [](size_t i) { return i / 20 == 1; });
+      for (int64_t row : {0, 2}) CHECK(close(c.rows(row, row + 1), Numbers(20, 0.0), 0.0));
+    }
+  });
 }

@@ -33,15 +33,14 @@ TEST_CASE("head_product equals plain loops, and adds") {
     const Tensor weight = random_tensor({e.features, e.heads * e.width}, dtype, device);
     Tensor y = random_tensor({e.rows, e.heads * made}, dtype, device);
     const Numbers X = values(x), W = values(weight), before = values(y);
-    const auto at = [](int64_t i) { return uz(i); };
     Numbers expected(before.size());
     for (int64_t i = 0; i < e.rows; ++i)
       for (int64_t h = 0; h < e.heads; ++h)
         for (int64_t m = 0; m < made; ++m)
           for (int64_t k = 0; k < in; ++k) {
             const int64_t feature = turned ? m : k, column = h * e.width + (turned ? k : m);
-            expected[at((i * e.heads + h) * made + m)] +=
-                X[at((i * e.heads + h) * in + k)] * W[at(feature * e.heads * e.width + column)];
+            expected[uz((i * e.heads + h) * made + m)] +=
+                X[uz((i * e.heads + h) * in + k)] * W[uz(feature * e.heads * e.width + column)];
           }
     const double allowed = dtype == DType::bf16 ? 0.05 : 1e-5;
     const auto multiply = [&](bool accumulate) {
@@ -54,10 +53,9 @@ TEST_CASE("head_product equals plain loops, and adds") {
       multiply(false);
       return y.clone();
     }));
-    y = Tensor::from(before, {e.rows, e.heads * made}).to(dtype).to(device);
+    y = tensor_of(before, {e.rows, e.heads * made}, dtype, device);
     multiply(true);
-    for (size_t i = 0; i < expected.size(); ++i) expected[i] += before[i];
-    CHECK(close(y, expected, allowed));
+    CHECK(close(y, zipped(expected, before, std::plus()), allowed));
   });
 }
 
@@ -70,12 +68,11 @@ TEST_CASE("in head_product a NaN stays in its head") {
       Numbers weight = values(random_tensor({e.features, e.heads * e.width}));
       (in_weight ? weight : x)[0] = NAN;
       Tensor y = Tensor::empty({e.rows, e.heads * made}, dtype, device);
-      kernels::head_product(
-          {.x = Tensor::from(x, {e.rows, e.heads * in}).to(dtype).to(device),
-           .weight = Tensor::from(weight, {e.features, e.heads * e.width}).to(dtype).to(device),
-           .heads = e.heads,
-           .turned = turned,
-           .y = y});
+      kernels::head_product({.x = tensor_of(x, {e.rows, e.heads * in}, dtype, device),
+                             .weight = tensor_of(weight, {e.features, e.heads * e.width}, dtype, device),
+                             .heads = e.heads,
+                             .turned = turned,
+                             .y = y});
       const Numbers got = values(y);
       CHECK(std::isnan(got[0]));
       for (size_t i = 0; i < got.size(); ++i)
@@ -97,7 +94,7 @@ TEST_CASE("diagonal_blocks takes each head's own block") {
         }
     Tensor weight = Tensor::empty({kFeatures, kHeads * kWidth}, DType::f32, device).to(dtype);
     kernels::diagonal_blocks(
-        {.product = Tensor::from(product, {kHeads * kFeatures, kHeads * kWidth}).to(dtype).to(device),
+        {.product = tensor_of(product, {kHeads * kFeatures, kHeads * kWidth}, dtype, device),
          .heads = kHeads,
          .weight = weight});
     CHECK(close(weight, expected, dtype == DType::bf16 ? 1.0 : 0.0));

@@ -1,4 +1,4 @@
-#include "../support.h"
+#include "../structures.h"
 #include <adjoint/kernels/index/merge.h>
 #include <adjoint/kernels/index/renumber.h>
 #include <adjoint/kernels/index/select.h>
@@ -84,11 +84,8 @@ TEST_CASE("renumber inverts an index and finds duplicates") {
 
 TEST_CASE("find_entries finds the first of equal entries") {
   for (Device device : devices()) {
-    Csr csr;
-    csr.rows = 4;
-    csr.cols = 9;
-    csr.offsets = Tensor::from<int64_t>({0, 3, 3, 7, 8}, device);
-    csr.indices = Tensor::from<int32_t>({0, 5, 8, 2, 2, 2, 7, 4}, device);
+    const Csr csr{4, 9, Tensor::from<int64_t>({0, 3, 3, 7, 8}, device),
+                  Tensor::from<int32_t>({0, 5, 8, 2, 2, 2, 7, 4}, device)};
     const Tensor row = Tensor::from<int32_t>({0, 0, 0, 1, 2, 2, 2, 3, 3}, device);
     const Tensor col = Tensor::from<int32_t>({0, 8, 4, 0, 2, 7, 8, 4, 0}, device);
     Tensor entry = Tensor::empty_like(row);
@@ -99,39 +96,29 @@ TEST_CASE("find_entries finds the first of equal entries") {
 
 TEST_CASE("find_entries takes pairs in any order, ascending ones as well") {
   const int64_t rows = 50, cols = 3000, pairs = 40001;
-  std::vector<int32_t> indices = random_ints(20000, 0, cols).to_vector<int32_t>();
-  std::vector<int64_t> offsets{0};
-  for (int64_t i = 1; i <= rows; ++i) {
-    offsets.push_back(i < 40 ? i * i * 10 : 20000);  // of many lengths, some empty
-    std::sort(indices.begin() + offsets[uz(i) - 1], indices.begin() + offsets.back());
-  }
-  std::vector<int32_t> row = random_ints(pairs, 0, rows).to_vector<int32_t>();
-  std::vector<int32_t> col = random_ints(pairs, 0, cols).to_vector<int32_t>();
+  std::vector<int64_t> lengths(rows);  // many, and some empty
+  for (size_t i = 0; i < 40; ++i) lengths[i] = static_cast<int64_t>(20 * i);
+  const HostCsr a = random_structure(lengths, cols);
+  HostCoo list = random_list(rows, cols, pairs);
   for (const bool ascending : {false, true}) {
     if (ascending) {
-      std::sort(row.begin(), row.end());
-      for (auto k = row.begin(); k != row.end();) {
-        const auto end = std::upper_bound(k, row.end(), *k);
-        std::sort(col.begin() + (k - row.begin()), col.begin() + (end - row.begin()));
+      std::sort(list.row.begin(), list.row.end());
+      for (auto k = list.row.begin(); k != list.row.end();) {
+        const auto end = std::upper_bound(k, list.row.end(), *k);
+        std::sort(list.col.begin() + (k - list.row.begin()), list.col.begin() + (end - list.row.begin()));
         k = end;
       }
     }
     std::vector<int32_t> expected;
-    for (size_t k = 0; k < row.size(); ++k) {
-      const auto i = uz(row[k]);
-      const auto end = indices.begin() + offsets[i + 1];
-      const auto found = std::find(indices.begin() + offsets[i], end, col[k]);
-      expected.push_back(found == end ? -1 : static_cast<int32_t>(found - indices.begin()));
-    }
+    list.each([&](size_t i, size_t j, size_t) {
+      const auto end = a.indices.begin() + a.offsets[i + 1];
+      const auto found = std::find(a.indices.begin() + a.offsets[i], end, static_cast<int32_t>(j));
+      expected.push_back(found == end ? -1 : static_cast<int32_t>(found - a.indices.begin()));
+    });
     for (Device device : devices()) {
-      Csr csr;
-      csr.rows = rows;
-      csr.cols = cols;
-      csr.offsets = Tensor::from(offsets, device);
-      csr.indices = Tensor::from(indices, device);
+      const Coo there = list.on(device);
       Tensor entry = empty_index(pairs, device);
-      kernels::find_entries(
-          {.csr = csr, .row = Tensor::from(row, device), .col = Tensor::from(col, device), .entry = entry});
+      kernels::find_entries({.csr = a.csr.to(device), .row = there.row, .col = there.col, .entry = entry});
       CHECK(entry.to_vector<int32_t>() == expected);
     }
   }
@@ -144,10 +131,8 @@ TEST_CASE("order_pairs puts the smaller first") {
     kernels::order_pairs({.a = a, .b = b, .low = low, .high = high});
     const auto x = a.to_vector<int32_t>(), y = b.to_vector<int32_t>(), l = low.to_vector<int32_t>(),
                h = high.to_vector<int32_t>();
-    int64_t wrong = 0;
     for (size_t k = 0; k < x.size(); ++k)
-      wrong += l[k] != std::min(x[k], y[k]) || h[k] != std::max(x[k], y[k]);
-    CHECK(wrong == 0);
+      REQUIRE((l[k] == std::min(x[k], y[k]) && h[k] == std::max(x[k], y[k])));
   }
 }
 

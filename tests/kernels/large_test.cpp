@@ -18,6 +18,8 @@
 #include <adjoint/kernels/reduce/softmax.h>
 #include <adjoint/kernels/update/optimizer.h>
 
+#include <numeric>
+
 using namespace adj;
 using namespace adj::test;
 
@@ -467,12 +469,9 @@ TEST_CASE("large: nodes x features above 2^31") {
       // Row i of the structure takes row N - 1 - i of x: the first row of y is the last of x.
       std::vector<int64_t> offsets(uz(kRows) + 1);
       std::vector<int32_t> indices(uz(kRows));
-      for (size_t i = 0; i <= uz(kRows); ++i) offsets[i] = static_cast<int64_t>(i);
-      for (size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<int32_t>(indices.size() - 1 - i);
-      Csr csr;
-      csr.rows = csr.cols = kRows;
-      csr.offsets = Tensor::from(offsets, device);
-      csr.indices = Tensor::from(indices, device);
+      std::iota(offsets.begin(), offsets.end(), 0);
+      std::iota(indices.rbegin(), indices.rend(), 0);
+      const Csr csr{kRows, kRows, Tensor::from(offsets, device), Tensor::from(indices, device)};
       kernels::spmm({.a = {csr, {}, {}}, .x = x, .y = y});
       CHECK(values(y.rows(0, 1))[1999] == 3.0);
       CHECK(last(y, 1) == Numbers{-1.0});
@@ -495,10 +494,7 @@ TEST_CASE("large: edges x heads above 2^31") {
       static_assert(kEdges * kHeads > int64_t{1} << 31);
       std::vector<int64_t> offsets(uz(kRows) + 1);
       for (size_t i = 0; i < offsets.size(); ++i) offsets[i] = static_cast<int64_t>(i) * kDegree;
-      Csr csr;
-      csr.rows = csr.cols = kRows;
-      csr.offsets = Tensor::from(offsets, device);
-      csr.indices = Tensor::zeros({kEdges}, DType::i32, device);
+      const Csr csr{kRows, kRows, Tensor::from(offsets, device), Tensor::zeros({kEdges}, DType::i32, device)};
       const CsrMatrix a{csr, {}, {}};
       Tensor l = Tensor::zeros({kRows, kHeads}, dtype, device);
       l.rows(kRows - 1, kRows).fill_(2.0);

@@ -6,7 +6,6 @@
 #include <adjoint/kernels/aggregate/neighbor_reduce.h>
 
 #include <map>
-#include <random>
 
 using namespace adj;
 using namespace adj::test;
@@ -15,32 +14,42 @@ namespace {
 
 const std::vector<Reduce> kAll{Reduce::sum, Reduce::mean, Reduce::max, Reduce::min, Reduce::var, Reduce::std};
 
-using Structure = HostCsr;
+/// Skewed rows.
+HostCsr skewed(Device device) { return random_structure(skewed_lengths(13001, 30000), 211, device); }
 
-/// With the given row lengths, columns ascending, equal ones allowed; row i holds column i first where
-/// `loops`; in any order where not `ascending`.
-Structure random_structure(const std::vector<int64_t>& lengths, int64_t cols, Device device,
-                           bool loops = false, bool ascending = true) {
-  const auto row = [&](size_t i) {
-    auto columns = random_ints(lengths[i], 0, static_cast<int32_t>(cols)).to_vector<int32_t>();
-    if (loops && !columns.empty()) columns[0] = static_cast<int32_t>(static_cast<int64_t>(i) % cols);
+std::vector<HostCsr> structures(Device device) {
+  const auto with_loop = [](size_t i) {
+    std::vector<int32_t> columns = random_indices(7, 40);
+    columns[0] = static_cast<int32_t>(i);
     return columns;
   };
-  return structure_of(std::ssize(lengths), cols, row, device, ascending);
-}
-
-std::vector<Structure> structures(Device device) {
-  std::vector<int64_t> skewed(300);
-  for (size_t i = 0; i < skewed.size(); ++i) skewed[i] = static_cast<int64_t>(i * i % 13);
-  skewed[17] = 13001;
-  skewed[120] = 700;
-  skewed.back() = 30000;
   return {random_structure({3, 0, 1, 17, 0, 5, 2}, 9, device),
-          random_structure(skewed, 211, device),
-          random_structure(std::vector<int64_t>(40, 7), 40, device, true),
+          skewed(device),
+          structure_of(40, 40, with_loop, device),
           random_structure({0, 0, 0}, 4, device),
           random_structure({}, 3, device),
           random_structure({1, 1}, 1, device)};
+}
+
+/// For each row and feature the entry of the largest (or smallest) term(entry, feature) by definition: of
+/// equal ones, or of NaNs, the first; -1 in empty rows.
+template <class Term>
+std::vector<int64_t> winners_of(const HostCsr& s, int64_t width, bool largest, Term&& term) {
+  std::vector<int64_t> winners;
+  for (size_t i = 0; i < uz(s.csr.rows); ++i)
+    for (int64_t f = 0; f < width; ++f) {
+      int64_t winner = -1;
+      double best = 0.0;
+      for (int64_t e = s.offsets[i]; e < s.offsets[i + 1]; ++e) {
+        const double now = term(uz(e), f);
+        const bool better = std::isnan(now) || (largest ? now > best : now < best);
+        if (winner >= 0 && (std::isnan(best) || !better)) continue;
+        winner = e;
+        best = now;
+      }
+      winners.push_back(winner);
+    }
+  return winners;
 }
 
 struct Plain {
@@ -49,39 +58,33 @@ struct Plain {
 };
 
 /// Every reduction by its definition, the variance from the deviations.
-Plain reduce_plainly(const Structure& s, const Numbers& x, int64_t width) {
+Plain reduce_plainly(const HostCsr& s, const Numbers& x, int64_t width) {
   Plain plain;
-  const auto size = uz(s.csr.rows * width);
-  for (Reduce reduce : kAll) plain.of[reduce].assign(size, 0.0);
-  plain.max_winner.assign(size, -1);
-  plain.min_winner.assign(size, -1);
-  for (int64_t i = 0; i < s.csr.rows; ++i)
-    for (int64_t f = 0; f < width; ++f) {
-      const auto at = uz(i * width + f);
-      const int64_t begin = s.offsets[uz(i)], end = s.offsets[uz(i) + 1];
-      if (begin == end) continue;
-      const auto term = [&](int64_t e) { return x[uz(s.indices[uz(e)] * width + f)]; };
-      int64_t largest = begin, smallest = begin;
-      double sum = 0.0, square = 0.0;
-      for (int64_t e = begin; e < end; ++e) {
-        sum += term(e);
-        const auto wins = [&](int64_t best, bool better) {
-          return !std::isnan(term(best)) && (better || std::isnan(term(e)));
-        };
-        if (wins(largest, term(e) > term(largest))) largest = e;
-        if (wins(smallest, term(e) < term(smallest))) smallest = e;
-      }
-      const double count = static_cast<double>(end - begin), mean = sum / count;
-      for (int64_t e = begin; e < end; ++e) square += (term(e) - mean) * (term(e) - mean);
-      plain.of[Reduce::sum][at] = sum;
-      plain.of[Reduce::mean][at] = mean;
-      plain.of[Reduce::max][at] = term(largest);
-      plain.of[Reduce::min][at] = term(smallest);
-      plain.of[Reduce::var][at] = square / count;
-      plain.of[Reduce::std][at] = square / count <= kSmallestVariance ? 0.0 : std::sqrt(square / count);
-      plain.max_winner[at] = s.indices[uz(largest)];
-      plain.min_winner[at] = s.indices[uz(smallest)];
+  const size_t W = uz(width);
+  for (Reduce reduce : kAll) plain.of[reduce].resize(uz(s.csr.rows) * W);
+  for (const auto& [extreme, sources] :
+       {std::pair(Reduce::max, &plain.max_winner), {Reduce::min, &plain.min_winner}}) {
+    const auto term = [&](size_t e, int64_t f) { return x[uz(s.indices[e] * width + f)]; };
+    const std::vector<int64_t> winners = winners_of(s, width, extreme == Reduce::max, term);
+    for (size_t k = 0; k < winners.size(); ++k) {
+      const bool found = winners[k] >= 0;
+      sources->push_back(found ? s.indices[uz(winners[k])] : -1);
+      if (found) plain.of[extreme][k] = term(uz(winners[k]), static_cast<int64_t>(k % W));
     }
+  }
+  Numbers &sum = plain.of[Reduce::sum], &mean = plain.of[Reduce::mean], &var = plain.of[Reduce::var];
+  s.each([&](size_t i, size_t j, size_t) {
+    for (size_t f = 0; f < W; ++f) {
+      sum[i * W + f] += x[j * W + f];
+      mean[i * W + f] += x[j * W + f] / s.length(i);
+    }
+  });
+  s.each([&](size_t i, size_t j, size_t) {
+    for (size_t f = 0; f < W; ++f)
+      var[i * W + f] += std::pow(x[j * W + f] - mean[i * W + f], 2) / s.length(i);
+  });
+  for (size_t k = 0; k < var.size(); ++k)
+    plain.of[Reduce::std][k] = var[k] <= kSmallestVariance ? 0.0 : std::sqrt(var[k]);
   return plain;
 }
 
@@ -89,7 +92,7 @@ struct Reduced {
   Tensor y, max_winner, min_winner, mean;
 };
 
-Reduced reduced(const Structure& s, const Tensor& x, const std::vector<Reduce>& reduce) {
+Reduced reduced(const HostCsr& s, const Tensor& x, const std::vector<Reduce>& reduce) {
   const kernels::ReductionSet set("test", reduce);
   const Shape of_rows{s.csr.rows, x.size(1)};
   const Device device = x.device();
@@ -108,6 +111,9 @@ Reduced reduced(const Structure& s, const Tensor& x, const std::vector<Reduce>& 
   return r;
 }
 
+/// The winners of the maximum alone.
+Tensor max_winner(const HostCsr& s, const Tensor& x) { return reduced(s, x, {Reduce::max}).max_winner; }
+
 /// Columns [part width, (part + 1) width) of y.
 Numbers part_of(const Tensor& y, int64_t part, int64_t width) {
   const Numbers all = values(y);
@@ -115,10 +121,6 @@ Numbers part_of(const Tensor& y, int64_t part, int64_t width) {
   for (int64_t i = 0; i < y.size(0); ++i)
     for (int64_t f = 0; f < width; ++f) columns.push_back(all[uz(i * y.size(1) + part * width + f)]);
   return columns;
-}
-
-bool equal(const Numbers& a, const Numbers& b, double tolerance) {
-  return close(Tensor::from(a), b, tolerance);
 }
 
 void check_winners(const Reduced& r, const Plain& plain) {
@@ -131,7 +133,8 @@ void check_reduced(const Reduced& r, const std::vector<Reduce>& reduce, const Pl
   for (size_t k = 0; k < reduce.size(); ++k) {
     CAPTURE(name_of(reduce[k]));
     const bool exact = reduce[k] == Reduce::max || reduce[k] == Reduce::min;
-    CHECK(equal(part_of(r.y, static_cast<int64_t>(k), width), plain.of.at(reduce[k]), exact ? 0.0 : bound));
+    CHECK(close(Tensor::from(part_of(r.y, static_cast<int64_t>(k), width)), plain.of.at(reduce[k]),
+                exact ? 0.0 : bound));
   }
   check_winners(r, plain);
 }
@@ -144,31 +147,7 @@ Numbers to_winners(const std::vector<int32_t>& winner, const Numbers& dy, int64_
   return dx;
 }
 
-Csr transposed(const Structure& s) { return Relation::from_csr(s.csr).transposed(); }
-
-/// The transposed structure, and which entry each of its entries was.
-struct SortedStructure {
-  Csr csr;
-  std::vector<int32_t> entry;
-
-  explicit SortedStructure(const Structure& s) : csr(transposed(s)), entry(s.indices.size()) {
-    std::iota(entry.begin(), entry.end(), 0);
-    std::stable_sort(entry.begin(), entry.end(),
-                     [&](int32_t a, int32_t b) { return s.indices[uz(a)] < s.indices[uz(b)]; });
-  }
-};
-
-/// The entries as a list in which entry e is at place[e].
-Coo list_of(const Structure& s, const std::vector<int32_t>& place, Device device) {
-  std::vector<int32_t> row(place.size()), col(place.size());
-  for (int64_t i = 0; i < s.csr.rows; ++i)
-    for (int64_t e = s.offsets[uz(i)]; e < s.offsets[uz(i) + 1]; ++e) {
-      const auto at = uz(place[uz(e)]);
-      row[at] = static_cast<int32_t>(i);
-      col[at] = s.indices[uz(e)];
-    }
-  return {s.csr.rows, s.csr.cols, Tensor::from(row, device), Tensor::from(col, device)};
-}
+Csr transposed(const HostCsr& s) { return Relation::from_csr(s.csr).transposed(); }
 
 /// Calls f(transposed) for each way that this device has to bring gradients back: with null they are
 /// scattered.
@@ -188,118 +167,86 @@ Tensor brought_back(const Tensor& winner, const Tensor& dy, const Csr* back, int
   return dx;
 }
 
-/// Weights of entries, at places of their own where there is an order.
-struct Weights {
-  Tensor weight, order;
+/// Entries with weights, at places of their own if `ordered`.
+struct Weighted : Edges {
+  Tensor weight;
   Numbers of_place;
-  std::vector<int32_t> place;
 
-  Weights(const Structure& s, DType dtype, Device device, bool ordered) : place(s.indices.size()) {
-    const auto entries = static_cast<int64_t>(place.size());
-    for (size_t e = 0; e < place.size(); ++e) place[e] = static_cast<int32_t>(e);
-    if (ordered) {
-      std::mt19937 random(5);
-      std::shuffle(place.begin(), place.end(), random);
-      order = Tensor::from(place, device);
-    }
-    weight = random_tensor({entries}, accumulator_dtype(dtype), device);  // of either sign
-    of_place = values(weight);
-  }
-  /// What entry e gives feature f, rounded as it is compared.
-  double term(const Structure& s, const Numbers& x, size_t e, int64_t width, int64_t f) const {
-    const double product = of_place[uz(place[e])] * x[uz(s.indices[e] * width + f)];
+  Weighted(const HostCsr& s, DType dtype, bool ordered)
+      : Edges(s, ordered),
+        weight(random_tensor({count()}, accumulator_dtype(dtype), csr.device())),  // of either sign
+        of_place(values(weight)) {}
+  size_t place(size_t entry) const { return uz(edge[entry]); }
+  /// What an entry gives feature f, rounded as it is compared.
+  double term(const Numbers& x, size_t entry, int64_t width, int64_t f) const {
+    const double product = of_place[place(entry)] * x[uz(indices[entry] * width + f)];
     return weight.dtype() == DType::f64 ? product : static_cast<double>(static_cast<float>(product));
   }
+  /// The entries of the maxima (or minima).
+  std::vector<int64_t> winners(const Numbers& x, int64_t width, bool largest) const {
+    return winners_of(*this, width, largest, [&](size_t e, int64_t f) { return term(x, e, width, f); });
+  }
+  /// A maximum (or minimum), and the places of its winners.
+  std::pair<Tensor, Tensor> reduced(const Tensor& x, bool largest) const {
+    Tensor y = Tensor::full({rows(), x.size(1)}, 77.0, x.dtype(), x.device());
+    Tensor winner = Tensor::full(y.shape(), 55.0, DType::i32, x.device());
+    const std::vector<Reduce> one{largest ? Reduce::max : Reduce::min};
+    kernels::neighbor_reduce({.a = csr,
+                              .x = x,
+                              .reduce = one,
+                              .weight = weight,
+                              .order = order,
+                              .y = y,
+                              .max_winner = largest ? winner : Tensor(),
+                              .min_winner = largest ? Tensor() : winner});
+    return {y, winner};
+  }
+  /// Its gradients for dy: dx, over the transposed structure, and dw, over the list of entries.
+  std::pair<Tensor, Tensor> backward(const Tensor& x, const Tensor& dy, const Tensor& winner) const {
+    Tensor dx = Tensor::full(x.shape(), NAN, x.dtype(), x.device()),
+           dw = Tensor::full(weight.shape(), NAN, weight.dtype(), x.device());
+    kernels::neighbor_minmax_backward({.winner = winner,
+                                       .dy = dy,
+                                       .transposed = &transposed,
+                                       .weight = weight,
+                                       .order = transposed_order,
+                                       .dx = dx});
+    HostCoo list{rows(), cols(), edge, edge};
+    each([&](size_t i, size_t j, size_t at) {
+      list.row[at] = static_cast<int32_t>(i);
+      list.col[at] = static_cast<int32_t>(j);
+    });
+    kernels::minmax_weight_gradient({.a = list.on(x.device()), .winner = winner, .dy = dy, .x = x, .dw = dw});
+    return {dx, dw};
+  }
 };
-
-/// The winners of a maximum (or minimum) of weighted terms by its definition: entries, -1 in empty rows.
-std::vector<int64_t> weighted_winners(const Structure& s, const Weights& w, const Numbers& x, int64_t width,
-                                      bool largest) {
-  std::vector<int64_t> winners;
-  for (int64_t i = 0; i < s.csr.rows; ++i)
-    for (int64_t f = 0; f < width; ++f) {
-      int64_t winner = -1;
-      double best = 0.0;
-      for (int64_t e = s.offsets[uz(i)]; e < s.offsets[uz(i) + 1]; ++e) {
-        const double term = w.term(s, x, uz(e), width, f);
-        const bool better = std::isnan(term) || (largest ? term > best : term < best);
-        if (winner >= 0 && (std::isnan(best) || !better)) continue;
-        winner = e;
-        best = term;
-      }
-      winners.push_back(winner);
-    }
-  return winners;
-}
-
-/// A maximum (or minimum) of weighted terms, and its winners.
-std::pair<Tensor, Tensor> weighted_minmax(const Structure& s, const Weights& w, const Tensor& x,
-                                          bool largest) {
-  Tensor y = Tensor::full({s.csr.rows, x.size(1)}, 77.0, x.dtype(), x.device());
-  Tensor winner = Tensor::full(y.shape(), 55.0, DType::i32, x.device());
-  const std::vector<Reduce> one{largest ? Reduce::max : Reduce::min};
-  kernels::neighbor_reduce({.a = s.csr,
-                            .x = x,
-                            .reduce = one,
-                            .weight = w.weight,
-                            .order = w.order,
-                            .y = y,
-                            .max_winner = largest ? winner : Tensor(),
-                            .min_winner = largest ? Tensor() : winner});
-  return {y, winner};
-}
-
-/// Its gradients for dy: dx, over the transposed structure, and dw, over the list of entries.
-std::pair<Tensor, Tensor> weighted_minmax_backward(const Structure& s, const Weights& w, const Tensor& x,
-                                                   const Tensor& dy, const Tensor& winner) {
-  const SortedStructure back(s);
-  std::vector<int32_t> back_place;
-  for (int32_t e : back.entry) back_place.push_back(w.place[uz(e)]);
-  Tensor dx = Tensor::full(x.shape(), NAN, x.dtype(), x.device());
-  kernels::neighbor_minmax_backward({.winner = winner,
-                                     .dy = dy,
-                                     .transposed = &back.csr,
-                                     .weight = w.weight,
-                                     .order = Tensor::from(back_place, x.device()),
-                                     .dx = dx});
-  Tensor dw = Tensor::full(w.weight.shape(), NAN, w.weight.dtype(), x.device());
-  kernels::minmax_weight_gradient(
-      {.a = list_of(s, w.place, x.device()), .winner = winner, .dy = dy, .x = x, .dw = dw});
-  return {dx, dw};
-}
 
 const std::vector<int64_t> kWidths{0, 1, 3, 8, 33, 64, 128, 256, 1024};
 const Numbers kRare{0.0, NAN, INFINITY, -INFINITY};
 
-}  // namespace
-
-TEST_CASE("neighbor_reduce gives maxima and minima with their sources") {
-  on_devices_and_features([](Device device, DType dtype) {
-    for (const Structure& s : structures(device))
-      for (int64_t width : kWidths) {
-        if (s.csr.rows == 300 && width > 256) continue;
-        CAPTURES(s.csr.rows, width);
-        const Tensor x = random_tensor({s.csr.cols, width}, dtype, device);
-        const Plain plain = reduce_plainly(s, values(x), width);
-        const Reduced max = reduced(s, x, {Reduce::max}), min = reduced(s, x, {Reduce::min});
-        CHECK(values(max.y) == plain.of.at(Reduce::max));
-        CHECK(values(min.y) == plain.of.at(Reduce::min));
-        check_winners(max, plain);
-        check_winners(min, plain);
-      }
-  });
+/// 60 rows of few different values, so that most are equal, and all equal in the last column.
+Numbers few_values(int64_t width, double rare) {
+  Numbers x = mapped(random_tensor({60, width}), [](double v) { return std::round(v); });
+  for (size_t k = 0; k < x.size(); ++k)
+    if (k % 17 == 3 || static_cast<int64_t>(k) % width == width - 1) x[k] = rare;
+  return x;
 }
 
-TEST_CASE("neighbor_reduce gives several reductions in one pass, in any order") {
+}  // namespace
+
+TEST_CASE("neighbor_reduce gives one or several reductions in one pass, in any order") {
   on_devices_and_features([](Device device, DType dtype) {
     const std::vector<std::vector<Reduce>> sets{kAll,
                                                 {Reduce::mean, Reduce::min, Reduce::max, Reduce::std},
                                                 {Reduce::min, Reduce::max},
                                                 {Reduce::std, Reduce::sum},
+                                                {Reduce::max},
+                                                {Reduce::min},
                                                 {Reduce::var},
                                                 {Reduce::max, Reduce::mean}};
-    for (const Structure& s : structures(device))
-      for (int64_t width : {0, 1, 3, 8, 33, 64, 128, 256}) {
+    for (const HostCsr& s : structures(device))
+      for (int64_t width : kWidths) {
+        if (s.csr.rows == 300 && width > 256) continue;
         const Tensor x = random_tensor({s.csr.cols, width}, dtype, device);
         const Plain plain = reduce_plainly(s, values(x), width);
         for (const std::vector<Reduce>& reduce : sets) {
@@ -315,7 +262,7 @@ TEST_CASE("neighbor_reduce gives several reductions in one pass, in any order") 
 
 TEST_CASE("neighbor_reduce for rows of every length at which another method might be chosen") {
   on_devices({DType::f32}, [](Device device, DType dtype) {
-    const Structure s = random_structure(lengths_at_boundaries(), 97, device);
+    const HostCsr s = random_structure(lengths_at_boundaries(), 97, device);
     for (int64_t width : {1, 16, 72, 130}) {
       CAPTURE(width);
       const Tensor x = random_tensor({97, width}, dtype, device);
@@ -328,20 +275,14 @@ TEST_CASE("neighbor_reduce for rows of every length at which another method migh
 TEST_CASE("of equal terms, also infinite ones, the first in the row wins; a NaN wins over all") {
   on_devices_and_features([](Device device, DType dtype) {
     const std::vector<int64_t> lengths{4, 2, 300, 20000, 0, 7};
-    const Structure in_order = random_structure(lengths, 60, device),
-                    as_drawn = random_structure(lengths, 60, device, false, false);
+    const HostCsr in_order = random_structure(lengths, 60, device),
+                  as_drawn = random_structure(lengths, 60, device, false);
     for (int64_t width : {1, 2, 4, 33, 128})
       for (double rare : kRare) {
-        const Structure& s = width % 4 == 0 ? as_drawn : in_order;
+        const HostCsr& s = width % 4 == 0 ? as_drawn : in_order;
         CAPTURES(width, rare);
-        // Few different values, so that most are equal, and all equal in the last column.
-        Numbers x = values(random_tensor({60, width}));
-        for (size_t k = 0; k < x.size(); ++k) {
-          x[k] = std::round(x[k]);
-          if (k % 17 == 3) x[k] = rare;
-          if (static_cast<int64_t>(k) % width == width - 1) x[k] = rare;
-        }
-        const Tensor given = Tensor::from(x, {60, width}).to(dtype).to(device);
+        const Numbers x = few_values(width, rare);
+        const Tensor given = tensor_of(x, {60, width}, dtype, device);
         const Plain plain = reduce_plainly(s, x, width);
         const Reduced max = reduced(s, given, {Reduce::max}), min = reduced(s, given, {Reduce::min});
         const Reduced all = reduced(s, given, kAll);
@@ -365,37 +306,51 @@ TEST_CASE("of equal terms, also infinite ones, the first in the row wins; a NaN 
 
 TEST_CASE("a variance far below the squared mean keeps its digits") {
   on_devices({DType::f32}, [](Device device, DType) {
-    const Structure s = random_structure({5, 40, 3000, 20000}, 500, device);
+    const HostCsr s = random_structure({5, 40, 3000, 20000}, 500, device);
     Numbers x = values(random_tensor({500, 8}));
     for (double& v : x) v += 3000.0;
-    const Tensor given = Tensor::from(x, {500, 8}).to(DType::f32).to(device);
+    const Tensor given = tensor_of(x, {500, 8}, DType::f32, device);
     const Plain plain = reduce_plainly(s, values(given), 8);
     CHECK(close(reduced(s, given, {Reduce::var}).y, plain.of.at(Reduce::var), 1e-4));
   });
 }
 
-TEST_CASE("neighbor_reduce gives the same bits on any number of threads and in every run") {
+TEST_CASE("reductions and their gradients have the same bits on any number of threads and in every run") {
   on_devices({DType::f32, DType::bf16}, [](Device device, DType dtype) {
-    const Structure s = std::move(structures(device)[1]);
+    const HostCsr s = skewed(device);
     const Tensor x = random_tensor({s.csr.cols, 72}, dtype, device);
-    CHECK(same_bits_on_any_threads([&] { return reduced(s, x, kAll).y; }));
-    CHECK(same_bits_on_any_threads([&] { return reduced(s, x, kAll).max_winner; }));
+    CHECK(same_bits_on_any_threads([&] {
+      const Reduced r = reduced(s, x, kAll);
+      return std::vector{r.y, r.max_winner};
+    }));
     // Alone or among others, a reduction has the same bits.
     const Reduced all = reduced(s, x, kAll);
     CHECK(values(reduced(s, x, {Reduce::min}).y) == part_of(all.y, 3, 72));
     CHECK(values(reduced(s, x, {Reduce::std}).y) == part_of(all.y, 5, 72));
+    const Weighted w(s, dtype, false);
+    const Tensor dy = random_tensor({s.csr.rows, 72}, dtype, device);
+    CHECK(same_bits_on_any_threads([&] {
+      const auto [y, winner] = w.reduced(x, true);
+      const auto [dx, dw] = w.backward(x, dy, winner);
+      return std::vector{y, dx, dw};
+    }));
+    const Tensor wide = random_tensor({s.csr.cols, 200}, dtype, device),
+                 d_wide = random_tensor({s.csr.rows, 200}, dtype, device), winner = max_winner(s, wide);
+    for_each_way(dtype, device, transposed(s), [&](const Csr* way) {
+      CHECK(same_bits_on_any_threads([&] { return brought_back(winner, d_wide, way, s.csr.cols); }));
+    });
   });
 }
 
 TEST_CASE("neighbor_minmax_backward adds each gradient to its winner, by every method") {
   on_devices_and_features([](Device device, DType dtype) {
-    for (const Structure& s : structures(device)) {
+    for (const HostCsr& s : structures(device)) {
       const Csr back = transposed(s);
       for (int64_t width : kWidths) {
         if (s.csr.rows == 300 && width > 256) continue;
         CAPTURES(s.csr.rows, width);
         const Tensor x = random_tensor({s.csr.cols, width}, dtype, device);
-        const Tensor winner = reduced(s, x, {Reduce::max}).max_winner;
+        const Tensor winner = max_winner(s, x);
         const Tensor dy = random_tensor({s.csr.rows, 3 * width}, dtype, device);
         const Numbers expected =
             to_winners(winner.to_vector<int32_t>(), part_of(dy, 2, width), s.csr.cols, width);
@@ -420,7 +375,7 @@ TEST_CASE("neighbor_minmax_backward adds each gradient to its winner, by every m
 
 TEST_CASE("a parallel edge does not give its gradient twice, adjacent in the transposed structure or not") {
   on_devices_and_features([](Device device, DType dtype) {
-    const auto check = [&](const Structure& s, const Csr& back, int64_t width, bool largest) {
+    const auto check = [&](const HostCsr& s, const Csr& back, int64_t width, bool largest) {
       const Tensor x = random_tensor({s.csr.cols, width}, dtype, device),
                    dy = random_tensor({s.csr.rows, width}, dtype, device);
       const Reduced r = reduced(s, x, {largest ? Reduce::max : Reduce::min});
@@ -430,9 +385,9 @@ TEST_CASE("a parallel edge does not give its gradient twice, adjacent in the tra
         CHECK(close(brought_back(winner, dy, way, s.csr.cols), expected, tolerance(dtype)));
       });
     };
-    const Structure four = random_structure({4, 1}, 1, device);  // one source, four times
+    const HostCsr four = random_structure({4, 1}, 1, device);  // one source, four times
     check(four, transposed(four), 5, false);
-    const Structure s = random_structure({4, 900, 3, 20}, 30, device);
+    const HostCsr s = random_structure({4, 900, 3, 20}, 30, device);
     Csr back = transposed(s);
     // Of each source's targets every other one before the rest.
     const std::vector<int64_t> offsets = back.offsets.to_vector<int64_t>();
@@ -449,31 +404,31 @@ TEST_CASE("a parallel edge does not give its gradient twice, adjacent in the tra
 
 TEST_CASE("neighbor_reduce gives maxima and minima of weighted terms, and their gradients") {
   on_devices_and_features([](Device device, DType dtype) {
-    for (const Structure& s : structures(device))
+    for (const HostCsr& s : structures(device))
       for (bool ordered : {false, true}) {
-        const Weights w(s, dtype, device, ordered);
+        const Weighted w(s, dtype, ordered);
         for (int64_t width : {0, 1, 3, 8, 33, 64, 128, 256})
           for (bool largest : {true, false}) {
             CAPTURES(s.csr.rows, ordered, width, largest);
             const Tensor x = random_tensor({s.csr.cols, width}, dtype, device);
             const Tensor dy = random_tensor({s.csr.rows, width}, dtype, device);
-            const auto [y, winner] = weighted_minmax(s, w, x, largest);
+            const auto [y, winner] = w.reduced(x, largest);
             const Numbers X = values(x), dY = values(dy);
-            const std::vector<int64_t> winners = weighted_winners(s, w, X, width, largest);
+            const std::vector<int64_t> winners = w.winners(X, width, largest);
             Numbers expected(winners.size()), dx(X.size()), dw(w.of_place.size());
             std::vector<int32_t> places(winners.size(), -1);
             for (size_t k = 0; k < winners.size(); ++k) {
               if (winners[k] < 0) continue;
               const int64_t f = static_cast<int64_t>(k) % width;
-              const size_t e = uz(winners[k]), place = uz(w.place[e]), source = uz(s.indices[e] * width + f);
-              places[k] = w.place[e];
-              expected[k] = w.term(s, X, e, width, f);
+              const size_t e = uz(winners[k]), place = w.place(e), source = uz(s.indices[e] * width + f);
+              places[k] = w.edge[e];
+              expected[k] = w.term(X, e, width, f);
               dx[source] += w.of_place[place] * dY[k];
               dw[place] += X[source] * dY[k];
             }
             CHECK(winner.to_vector<int32_t>() == places);
             CHECK(values(y) == values(Tensor::from(expected, y.shape()).to(dtype)));
-            const auto [seen_dx, seen_dw] = weighted_minmax_backward(s, w, x, dy, winner);
+            const auto [seen_dx, seen_dw] = w.backward(x, dy, winner);
             CHECK(close(seen_dx, dx, tolerance(dtype)));
             CHECK(close(seen_dw, dw, tolerance(accumulator_dtype(dtype))));
           }
@@ -483,49 +438,33 @@ TEST_CASE("neighbor_reduce gives maxima and minima of weighted terms, and their 
 
 TEST_CASE("of equal weighted terms the first entry wins, and a NaN wins over all") {
   on_devices_and_features([](Device device, DType dtype) {
-    const Structure s = random_structure({4, 2, 300, 20000, 0, 7}, 60, device);
+    const HostCsr s = random_structure({4, 2, 300, 20000, 0, 7}, 60, device);
     for (int64_t width : {1, 4, 33, 128})
       for (double rare : kRare) {
         CAPTURES(width, rare);
-        Weights w(s, dtype, device, true);
+        Weighted w(s, dtype, true);
         for (double& v : w.of_place) v = std::round(v);  // some are 0, and make a NaN of an infinity
         w.weight = Tensor::from(w.of_place, w.weight.shape()).to(w.weight.dtype()).to(device);
-        Numbers x = values(random_tensor({60, width}));
-        for (size_t k = 0; k < x.size(); ++k)
-          x[k] = k % 17 == 3 || static_cast<int64_t>(k) % width == width - 1 ? rare : std::round(x[k]);
-        const Tensor given = Tensor::from(x, {60, width}).to(dtype).to(device);
+        const Numbers x = few_values(width, rare);
+        const Tensor given = tensor_of(x, {60, width}, dtype, device);
         for (bool largest : {true, false}) {
           CAPTURE(largest);
-          const auto [y, winner] = weighted_minmax(s, w, given, largest);
+          const auto [y, winner] = w.reduced(given, largest);
           std::vector<int32_t> places;
-          for (int64_t e : weighted_winners(s, w, x, width, largest))
-            places.push_back(e < 0 ? -1 : w.place[uz(e)]);
+          for (int64_t e : w.winners(x, width, largest)) places.push_back(e < 0 ? -1 : w.edge[uz(e)]);
           CHECK(winner.to_vector<int32_t>() == places);
         }
       }
   });
 }
 
-TEST_CASE("reductions of weighted terms have the same bits on any number of threads and in every run") {
-  on_devices({DType::f32, DType::bf16}, [](Device device, DType dtype) {
-    const Structure s = std::move(structures(device)[1]);
-    const Weights w(s, dtype, device, false);
-    const Tensor x = random_tensor({s.csr.cols, 72}, dtype, device);
-    const Tensor dy = random_tensor({s.csr.rows, 72}, dtype, device);
-    const Tensor winner = weighted_minmax(s, w, x, true).second;
-    CHECK(same_bits_on_any_threads([&] { return weighted_minmax(s, w, x, true).first; }));
-    CHECK(same_bits_on_any_threads([&] { return weighted_minmax_backward(s, w, x, dy, winner).first; }));
-    CHECK(same_bits_on_any_threads([&] { return weighted_minmax_backward(s, w, x, dy, winner).second; }));
-  });
-}
-
 TEST_CASE("neighbor_minmax_backward is precise at every scale and passes on NaN and infinities") {
   on_devices({DType::f32, DType::bf16}, [](Device device, DType dtype) {
-    const Structure s = std::move(structures(device)[1]);
+    const HostCsr s = skewed(device);
     const Csr back = transposed(s);
     constexpr int64_t kWidth = 24;
     const Tensor x = random_tensor({s.csr.cols, kWidth}, dtype, device);
-    const Tensor winner = reduced(s, x, {Reduce::max}).max_winner;
+    const Tensor winner = max_winner(s, x);
     const std::vector<int32_t> winners = winner.to_vector<int32_t>();
     const Numbers plain = values(random_tensor({s.csr.rows, kWidth}));
     for (double scale : {1e-44, 1e-30, 1.0, 1e30})
@@ -537,7 +476,7 @@ TEST_CASE("neighbor_minmax_backward is precise at every scale and passes on NaN 
         const auto gradient = [&](const Tensor& dy) {
           return values(brought_back(winner, dy, way, s.csr.cols));
         };
-        const auto given = [&] { return Tensor::from(scaled, {s.csr.rows, kWidth}).to(dtype).to(device); };
+        const auto given = [&] { return tensor_of(scaled, {s.csr.rows, kWidth}, dtype, device); };
         const Numbers expected = to_winners(winners, values(given()), s.csr.cols, kWidth);
         Numbers seen = gradient(given());
         double largest = 0.0, worst = 0.0;
@@ -560,35 +499,18 @@ TEST_CASE("neighbor_minmax_backward is precise at every scale and passes on NaN 
   });
 }
 
-TEST_CASE("neighbor_minmax_backward gives the same bits in every run") {
-  on_devices({DType::f32, DType::bf16}, [](Device device, DType dtype) {
-    const Structure s = std::move(structures(device)[1]);
-    const Tensor x = random_tensor({s.csr.cols, 200}, dtype, device);
-    const Tensor dy = random_tensor({s.csr.rows, 200}, dtype, device);
-    const Tensor winner = reduced(s, x, {Reduce::max}).max_winner;
-    for_each_way(dtype, device, transposed(s), [&](const Csr* way) {
-      CHECK(same_bits_on_any_threads([&] { return brought_back(winner, dy, way, s.csr.cols); }));
-    });
-  });
-}
-
 TEST_CASE("results larger than the caches, at any address") {
   on_devices({DType::f32, DType::bf16}, [](Device device, DType dtype) {
     std::vector<int64_t> lengths(70000);
     for (size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int64_t>(i % 4);
     constexpr int64_t kCols = 90000, kWidth = 68;
-    const Structure s = random_structure(lengths, kCols, device);
+    const HostCsr s = random_structure(lengths, kCols, device);
     for (int64_t offset : {0, 1}) {
       CAPTURE(offset);
-      const auto shifted = [&](const Tensor& t) {
-        Tensor room = Tensor::zeros({t.numel() + 1}, t.dtype(), device);
-        Tensor view = room.rows(offset, offset + t.numel()).reshape(t.shape());
-        view.copy_(t);
-        return view;
-      };
-      const Tensor x = shifted(random_tensor({kCols, kWidth}, dtype, device));
-      const Tensor dy = shifted(random_tensor({s.csr.rows, kWidth}, dtype, device));
-      Tensor y = shifted(dy), dx = shifted(x), winner = Tensor::empty(y.shape(), DType::i32, device);
+      const Tensor x = at_offset(offset, random_tensor({kCols, kWidth}, dtype, device)),
+                   dy = at_offset(offset, random_tensor({s.csr.rows, kWidth}, dtype, device));
+      Tensor y = at_offset(offset, dy), dx = at_offset(offset, x),
+             winner = Tensor::empty(y.shape(), DType::i32, device);
       kernels::neighbor_reduce(
           {.a = s.csr, .x = x, .reduce = std::vector<Reduce>{Reduce::max}, .y = y, .max_winner = winner});
       const Plain plain = reduce_plainly(s, values(x), kWidth);
@@ -604,31 +526,28 @@ TEST_CASE("results larger than the caches, at any address") {
 }
 
 TEST_CASE("reductions refuse what does not fit") {
-  const Structure s = random_structure({2, 1}, 3, Device::cpu());
-  const Tensor x = Tensor::zeros({3, 4});
-  Tensor y = Tensor::zeros({2, 8}), winner = Tensor::zeros({2, 4}, DType::i32);
-  const std::vector<Reduce> twice{Reduce::max, Reduce::max}, none{}, sums{Reduce::sum, Reduce::mean},
-      one{Reduce::max};
-  CHECK_ERROR(kernels::neighbor_reduce({.a = s.csr, .x = x, .reduce = twice, .y = y}),
-              "neighbor_reduce: max is asked for twice");
-  CHECK_ERROR(kernels::neighbor_reduce({.a = s.csr, .x = x, .reduce = none, .y = y}),
-              "neighbor_reduce: no reduction is asked for");
-  CHECK_ERROR(kernels::neighbor_reduce({.a = s.csr, .x = x, .reduce = sums, .y = y, .max_winner = winner}),
+  const HostCsr s = random_structure({2, 1}, 3);
+  const Tensor x = Tensor::zeros({3, 4}), dy = Tensor::zeros({2, 4}), weight = Tensor::zeros({3}),
+               winner = Tensor::zeros({2, 4}, DType::i32);
+  Tensor y = Tensor::zeros({2, 8}), dx = Tensor::zeros({3, 4});
+  const auto reduce = [&](const std::vector<Reduce>& list, const Tensor& weights = {}, Tensor of_max = {}) {
+    kernels::neighbor_reduce(
+        {.a = s.csr, .x = x, .reduce = list, .weight = weights, .y = y, .max_winner = of_max});
+  };
+  CHECK_ERROR(reduce({Reduce::max, Reduce::max}), "neighbor_reduce: max is asked for twice");
+  CHECK_ERROR(reduce({}), "neighbor_reduce: no reduction is asked for");
+  CHECK_ERROR(reduce({Reduce::sum, Reduce::mean}, {}, winner),
               "neighbor_reduce: a winner, but no max, is asked for");
-  CHECK_ERROR(kernels::neighbor_reduce({.a = s.csr, .x = x, .reduce = one, .y = y}),
+  CHECK_ERROR(reduce({Reduce::max}),
               "neighbor_reduce: y is [2, 8] float32 on cpu, expected [2, 4] float32 on cpu");
-  const Tensor weight = Tensor::zeros({3});
-  CHECK_ERROR(kernels::neighbor_reduce({.a = s.csr, .x = x, .reduce = sums, .weight = weight, .y = y}),
+  CHECK_ERROR(reduce({Reduce::sum, Reduce::mean}, weight),
               "neighbor_reduce: weights are for max or for min alone, not for 2 reductions with sums");
-  Tensor dx = Tensor::zeros({3, 4});
-  CHECK_ERROR(kernels::neighbor_minmax_backward(
-                  {.winner = winner, .dy = Tensor::zeros({2, 4}), .weight = weight, .dx = dx}),
+  CHECK_ERROR(kernels::neighbor_minmax_backward({.winner = winner, .dy = dy, .weight = weight, .dx = dx}),
               "neighbor_minmax_backward: the gradient of weighted terms is gathered: expected the transposed "
               "structure");
   CHECK_ERROR(kernels::neighbor_minmax_backward({.winner = winner, .dy = y, .part = 2, .dx = dx}),
               "neighbor_minmax_backward: part 2 of dy [2, 8] float32 on cpu for dx [3, 4] float32 on cpu");
-  const Csr other = random_structure({1}, 2, Device::cpu()).csr;
-  const Tensor dy = Tensor::zeros({2, 4});
+  const Csr other = random_structure({1}, 2).csr;
   CHECK_ERROR(kernels::neighbor_minmax_backward({.winner = winner, .dy = dy, .transposed = &other, .dx = dx}),
               "neighbor_minmax_backward: transposed structure [1, 2] on cpu for dx [3, 4] float32 on cpu and "
               "dy [2, 4] float32 on cpu");

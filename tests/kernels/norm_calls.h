@@ -100,16 +100,16 @@ struct LayerNorm {
 };
 
 inline Batch random_batch(int64_t rows, int64_t columns, DType dtype, Device device) {
-  Batch b;
-  b.x = random_tensor({rows, columns}, dtype, device);
-  b.gamma = random_tensor({columns}, dtype, device);
-  b.beta = random_tensor({columns}, dtype, device);
-  const DType accumulator = accumulator_dtype(dtype);
-  b.mean = Tensor::empty({columns}, accumulator, device);
-  b.rstd = Tensor::empty({columns}, accumulator, device);
-  b.running_mean = Tensor::full({columns}, 0.5, accumulator, device);
-  b.running_var = Tensor::full({columns}, 2.0, accumulator, device);
-  return b;
+  const auto full = [&](double value) {
+    return Tensor::full({columns}, value, accumulator_dtype(dtype), device);
+  };
+  return {random_tensor({rows, columns}, dtype, device),
+          random_tensor({columns}, dtype, device),
+          random_tensor({columns}, dtype, device),
+          full(NAN),
+          full(NAN),
+          full(0.5),
+          full(2.0)};
 }
 
 }  // namespace adj::test

@@ -14,57 +14,57 @@ const std::vector<Shape> kShapes{{1, 1, 1},    {3, 5, 7},     {1, 70001, 3}, {2,
 }  // namespace
 
 TEST_CASE("sum_dim") {
-  for (Device device : devices())
-    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
-      for (const Shape& shape : kShapes) {
-        CAPTURES(name_of(dtype), shape.str());
-        const Tensor x = random_tensor(shape, dtype, device);
-        Tensor y = Tensor::empty({shape[0], shape[2]}, dtype, device);
-        kernels::sum_dim({.x = x, .y = y});
-        const Numbers in = values(x);
-        Numbers expected(uz(y.numel()));
-        for (size_t i = 0; i < in.size(); ++i) {
-          const auto at = static_cast<int64_t>(i);
-          expected[uz(at / (shape[1] * shape[2]) * shape[2] + at % shape[2])] += in[i];
-        }
-        CHECK(close(y, expected, dtype == DType::bf16 ? 0.004 : tolerance(dtype)));
+  on_devices_and_features([](Device device, DType dtype) {
+    for (const Shape& shape : kShapes) {
+      CAPTURE(shape.str());
+      const Tensor x = random_tensor(shape, dtype, device);
+      Tensor y = Tensor::empty({shape[0], shape[2]}, dtype, device);
+      kernels::sum_dim({.x = x, .y = y});
+      const Numbers in = values(x);
+      Numbers expected(uz(y.numel()));
+      for (size_t i = 0; i < in.size(); ++i) {
+        const auto at = static_cast<int64_t>(i);
+        expected[uz(at / (shape[1] * shape[2]) * shape[2] + at % shape[2])] += in[i];
       }
+      CHECK(close(y, expected, tolerance(dtype)));
+    }
+  });
   Tensor y = Tensor::full({2, 3}, 9.0);
   kernels::sum_dim({.x = Tensor::empty({2, 0, 3}), .y = y});
   CHECK(close(y, Numbers(6, 0.0), 0.0));
 }
 
 TEST_CASE("max_dim: the largest and the first of them, and its backward pass") {
-  for (Device device : devices())
-    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
-      for (const Shape& shape : kShapes) {
-        CAPTURES(name_of(dtype), shape.str());
-        const int64_t n = shape[1], inner = shape[2];
-        // Few distinct values: many ties.
-        const Tensor x = random_ints(shape.numel(), -3, 3, device).to(dtype).reshape(shape);
-        Tensor y = Tensor::empty({shape[0], inner}, dtype, device);
-        Tensor winner = Tensor::empty(y.shape(), DType::i32, device);
-        kernels::max_dim({.x = x, .y = y, .winner = winner});
-        const Tensor dy = random_tensor(y.shape(), dtype, device);
-        Tensor dx = Tensor::full(shape, 9.0, dtype, device);
-        kernels::max_dim_backward({.winner = winner, .dy = dy, .dx = dx});
-        const Numbers in = values(x), out = values(y), d = values(dy);
-        const std::vector<int32_t> where = winner.to_vector<int32_t>();
-        Numbers gradient(in.size());
-        for (size_t i = 0; i < out.size(); ++i) {
-          const auto at = [&](int64_t k) {
-            const auto result = static_cast<int64_t>(i);
-            return uz((result / inner * n + k) * inner + result % inner);
-          };
-          int64_t best = 0;
-          for (int64_t k = 1; k < n; ++k)
-            if (in[at(k)] > in[at(best)]) best = k;
-          REQUIRE(where[i] == best);
-          REQUIRE(out[i] == in[at(best)]);
-          gradient[at(best)] = d[i];
-        }
-        CHECK(close(dx, gradient, 0.0));
+  on_devices_and_features([](Device device, DType dtype) {
+    for (const Shape& shape : kShapes) {
+      CAPTURE(shape.str());
+      const int64_t n = shape[1], inner = shape[2];
+      // Few distinct values: many ties.
+      const Tensor x = random_ints(shape.numel(), -3, 3, device).to(dtype).reshape(shape);
+      Tensor y = Tensor::empty({shape[0], inner}, dtype, device);
+      Tensor winner = Tensor::empty(y.shape(), DType::i32, device);
+      kernels::max_dim({.x = x, .y = y, .winner = winner});
+      const Tensor dy = random_tensor(y.shape(), dtype, device);
+      Tensor dx = Tensor::full(shape, 9.0, dtype, device);
+      kernels::max_dim_backward({.winner = winner, .dy = dy, .dx = dx});
+      const Numbers in = values(x), out = values(y), d = values(dy);
+      const std::vector<int32_t> where = winner.to_vector<int32_t>();
+      Numbers gradient(in.size());
+      for (size_t i = 0; i < out.size(); ++i) {
+        const auto at = [&](int64_t k) {
+          const auto result = static_cast<int64_t>(i);
+          return uz((result / inner * n + k) * inner + result % inner);
+        };
+        int64_t best = 0;
+        for (int64_t k = 1; k < n; ++k)
+          if (in[at(k)] > in[at(best)]) best = k;
+        REQUIRE(where[i] == best);
+        REQUIRE(out[i] == in[at(best)]);
+        gradient[at(best)] = d[i];
       }
+      CHECK(close(dx, gradient, 0.0));
+    }
+  });
 }
 
 TEST_CASE("in max_dim the first NaN wins, and infinities are compared") {
@@ -72,7 +72,7 @@ TEST_CASE("in max_dim the first NaN wins, and infinities are compared") {
     const Numbers rows{1,        NAN, 5,        NAN, -INFINITY, -INFINITY, -INFINITY, -INFINITY,
                        INFINITY, 2,   INFINITY, NAN, -1,        -2,        -3,        -1};
     const std::vector<int32_t> expected{1, 0, 3, 0};
-    const Tensor x = Tensor::from(rows, {4, 4}).to(dtype).to(device);
+    const Tensor x = tensor_of(rows, {4, 4}, dtype, device);
     Tensor y = Tensor::empty({4, 1}, dtype, device), winner = Tensor::empty({4, 1}, DType::i32, device);
     kernels::max_dim({.x = x.reshape({4, 4, 1}), .y = y, .winner = winner});
     CHECK(winner.to_vector<int32_t>() == expected);
@@ -83,7 +83,7 @@ TEST_CASE("in max_dim the first NaN wins, and infinities are compared") {
     for (size_t i = 0; i < 4; ++i)
       for (size_t k = 0; k < 4; ++k) tall[(300 + k) * 4 + i] = rows[i * 4 + k];
     Tensor columns = Tensor::empty({1, 4}, dtype, device), at = Tensor::empty({1, 4}, DType::i32, device);
-    kernels::max_dim({.x = Tensor::from(tall, {1, 604, 4}).to(dtype).to(device), .y = columns, .winner = at});
+    kernels::max_dim({.x = tensor_of(tall, {1, 604, 4}, dtype, device), .y = columns, .winner = at});
     CHECK(at.to_vector<int32_t>() == std::vector<int32_t>{301, 0, 303, 300});
   });
 }
@@ -99,8 +99,7 @@ TEST_CASE("in max_dim the first NaN among many elements wins, wherever the large
     at(5, 2) = at(99'999, 2) = NAN;
     at(40'000, 2) = 3.0;
     Tensor y = Tensor::empty({1, 3}, dtype, device), winner = Tensor::empty({1, 3}, DType::i32, device);
-    kernels::max_dim(
-        {.x = Tensor::from(numbers, {1, kRows, 3}).to(dtype).to(device), .y = y, .winner = winner});
+    kernels::max_dim({.x = tensor_of(numbers, {1, kRows, 3}, dtype, device), .y = y, .winner = winner});
     CHECK(winner.to_vector<int32_t>() == std::vector<int32_t>{60'000, 50'000, 5});
     CHECK(std::isnan(values(y)[0]));
     CHECK(values(y)[1] == 2.0);

@@ -20,13 +20,11 @@ TEST_CASE("sum_rows, sum_columns, sum_all") {
       const Numbers in = values(x);
       Numbers by_column(uz(columns)), by_row(uz(rows));
       double all = 0.0;
-      for (int64_t i = 0; i < rows; ++i)
-        for (int64_t f = 0; f < columns; ++f) {
-          const double v = in[uz(i * columns + f)];
-          by_column[uz(f)] += v;
-          by_row[uz(i)] += v;
-          all += v;
-        }
+      for (size_t k = 0; k < in.size(); ++k) {
+        by_column[k % uz(columns)] += in[k];
+        by_row[k / uz(columns)] += in[k];
+        all += in[k];
+      }
       Tensor y = Tensor::empty({columns}, dtype, device), z = Tensor::empty({rows}, dtype, device);
       Tensor s = Tensor::empty({}, accumulator_dtype(dtype), device);
       kernels::sum_rows({.x = x, .y = y});

@@ -1,7 +1,5 @@
 #include "tile_cases.h"
 
-#include <random>
-
 using namespace adj;
 using namespace adj::test;
 
@@ -109,13 +107,7 @@ TEST_CASE("a cut of another structure or with other columns is refused") {
 }
 
 TEST_CASE("a cut that has every entry, but out of order or outside the rows, is refused") {
-  const Csr a = csr_of(Rows(130,
-                            [] {
-                              std::vector<int32_t> all(200);
-                              std::iota(all.begin(), all.end(), 0);
-                              return all;
-                            }()),
-                       200);
+  const Csr a = csr_of(full_rows(130, 200), 200);
   // Two columns of a tile in the place of each other, with their entries.
   RowTiles other = kernels::make_row_tiles(a, 2);
   REQUIRE(said(a, other) == "");

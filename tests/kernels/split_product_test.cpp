@@ -32,26 +32,7 @@ Tensor operand(const Shape& shape, bool rows_outer, Device device, Size size) {
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < columns; ++j)
       numbers[uz(i * columns + j)] *= rows_outer ? size(i, j) : size(j, i);
-  return Tensor::from(numbers, shape).to(DType::f32).to(device);
-}
-
-/// The absolute values, in float64.
-Tensor sizes(const Tensor& x) {
-  return Tensor::from(mapped(x, [](double v) { return std::abs(v); }), x.shape()).to(x.device());
-}
-
-/// The largest error of the product c = a b, relative to the sums of the terms' sizes; 1 where one is not
-/// finite.
-double worst_error(const Product& p, const Tensor& a, const Tensor& b, const Numbers& c) {
-  const Numbers exact = values(multiplied(p, a.to(DType::f64), b.to(DType::f64))),
-                terms = values(multiplied(p, sizes(a), sizes(b)));
-  double worst = 0;
-  for (size_t i = 0; i < c.size(); ++i) {
-    const double error = std::abs(c[i] - exact[i]);
-    const double relative = terms[i] > 0 ? error / terms[i] : error == 0 ? 0.0 : 1.0;
-    worst = std::max(worst, std::isfinite(c[i]) ? relative : 1.0);
-  }
-  return worst;
+  return tensor_of(numbers, shape, DType::f32, device);
 }
 
 /// Gradients of a weight and its bias, for a = x and b = dz.
@@ -79,15 +60,12 @@ TEST_CASE("split products are as exact as float32, with bias, relu and sums") {
     CHECK(same_bits(y, multiplied(c, a, b, options)));
 
     Tensor sum = random_tensor({c.m, c.n}, DType::f32, device);
-    Numbers expected = values(sum);
-    for (size_t i = 0; i < expected.size(); ++i) expected[i] += products[i];
+    Numbers expected = zipped(values(sum), products, std::plus());
     multiply(c, a, b, sum, {.accumulate = true});
     CHECK(close(sum, expected, bound));
 
     const Tensor relu_of = random_tensor({c.m, c.n}, DType::f32, device);
-    const Numbers before = values(relu_of);
-    for (size_t i = 0; i < expected.size(); ++i)
-      expected[i] = before[i] > 0.0 ? expected[i] + products[i] : 0.0;
+    expected = zipped(zipped(expected, products, std::plus()), values(relu_of), through_relu);
     multiply(c, a, b, sum, {.accumulate = true, .through_relu = relu_of});
     CHECK(close(sum, expected, 2 * bound));
 
@@ -109,15 +87,10 @@ TEST_CASE("split products use all bits of their operands, large or small") {
       CAPTURE(scale);
       const Numbers numbers{1 + 0x1p-23, 1 - 0x1p-24, 4.0 / 3, 0x1.fffffep0, -0x1.0101p0, 1.0};
       const auto n = static_cast<int64_t>(numbers.size());
-      Numbers scaled(numbers);
-      for (double& x : scaled) x *= scale;
-      const Tensor a = Tensor::from(scaled, {n, 1}).to(DType::f32).to(device);
-      Numbers partners(numbers);
-      if (scale < 0x1p-100)  // so that their products have all their bits
-        for (double& y : partners) y *= 0x1p100;
-      const Tensor b = Tensor::from(partners, {1, n}).to(DType::f32).to(device);
-      Tensor c = Tensor::full({n, n}, NAN, DType::f32, device);
-      kernels::gemm({.a = a, .b = b, .c = c});
+      const double partners = scale < 0x1p-100 ? 0x1p100 : 1.0;  // so that products have all their bits
+      const Tensor a = tensor_of(zipped(numbers, {scale}, std::multiplies()), {n, 1}, DType::f32, device),
+                   b = tensor_of(zipped(numbers, {partners}, std::multiplies()), {1, n}, DType::f32, device),
+                   c = multiplied({n, 1, n}, a, b);
       const Numbers x = values(a), y = values(b), z = values(c);
       for (size_t i = 0; i < x.size(); ++i)
         for (size_t j = 0; j < y.size(); ++j)
@@ -125,19 +98,13 @@ TEST_CASE("split products use all bits of their operands, large or small") {
     }
     // Many terms of one sign: sums that were rounded towards zero all the way would drift.
     const int64_t k = 20000;
-    const Tensor ones = Tensor::full({2, k}, 1.0 + 0x1p-20, DType::f32, device);
-    Tensor c = Tensor::empty({2, 2}, DType::f32, device);
-    kernels::gemm({.a = ones, .b = ones, .trans_b = kernels::Transpose::yes, .c = c});
+    const Tensor ones = Tensor::full({2, k}, 1.0 + 0x1p-20, DType::f32, device),
+                 c = multiplied({2, k, 2, false, true}, ones, ones);
     const double expected = static_cast<double>(k) * (1.0 + 0x1p-20) * (1.0 + 0x1p-20);
     for (double x : values(c)) CHECK(x == doctest::Approx(expected).epsilon(1e-5));
     // The largest finite number has finite parts, and what is not finite is not lost.
-    const auto of = [&](float x) {
-      Tensor y = Tensor::empty({1, 1}, DType::f32, device);
-      kernels::gemm({.a = Tensor::full({1, 1}, x, DType::f32, device),
-                     .b = Tensor::full({1, 1}, 1.0, DType::f32, device),
-                     .c = y});
-      return values(y)[0];
-    };
+    const auto number = [&](double x) { return Tensor::full({1, 1}, x, DType::f32, device); };
+    const auto of = [&](float x) { return multiplied({1, 1, 1}, number(x), number(1.0)).item(); };
     CHECK(of(std::numeric_limits<float>::max()) == doctest::Approx(std::numeric_limits<float>::max()));
     CHECK(of(INFINITY) == INFINITY);
     CHECK(std::isnan(of(NAN)));

@@ -1,10 +1,7 @@
-#include "../support.h"
+#include "../structures.h"
 #include <adjoint/core/detail/carrier.h>
 #include <adjoint/kernels/aggregate/spmm.h>
 #include <adjoint/kernels/aggregate/spmm_plan.h>
-
-#include <cstdint>
-#include <vector>
 
 using namespace adj;
 using namespace adj::test;
@@ -15,26 +12,17 @@ using kernels::SpmmPlan;
 
 namespace {
 
-/// A structure whose rows have so many entries, all in column 0 to 9.
-Csr of_lengths(const std::vector<int64_t>& lengths) {
-  std::vector<int64_t> offsets{0};
-  std::vector<int32_t> columns;
-  for (const int64_t length : lengths) {
-    for (int64_t e = 0; e < length; ++e) columns.push_back(static_cast<int32_t>(e * 10 / length));
-    offsets.push_back(offsets.back() + length);
-  }
-  return {std::ssize(lengths), 10, Tensor::from(offsets), Tensor::from(columns)};
-}
-
 std::vector<Csr> structures() {
   std::vector<int64_t> skewed, light(500, 1), mixed;
   for (int64_t i = 0; i < 900; ++i) skewed.push_back(i % 301 == 7 ? 6000 : i % 3);
   for (int64_t i = 0; i < 300; ++i) mixed.push_back((i * i) % 41);
   std::vector<int64_t> star(8000, 0);
   star[4000] = 40000;  // merged in two steps
-  return {of_lengths({}),    of_lengths({0}),          of_lengths({0, 0, 0}), of_lengths({1}),
-          of_lengths({9}),   of_lengths({3, 0, 5000}), of_lengths(light),     of_lengths(skewed),
-          of_lengths(mixed), of_lengths(star)};
+  std::vector<Csr> all;
+  for (const std::vector<int64_t>& lengths : std::vector<std::vector<int64_t>>{
+           {}, {0}, {0, 0, 0}, {1}, {9}, {3, 0, 5000}, light, skewed, mixed, star})
+    all.push_back(random_structure(lengths, 10).csr);
+  return all;
 }
 
 }  // namespace

@@ -1,115 +1,68 @@
 #include "../structures.h"
-#include "cases.h"
+#include "gemm_cases.h"
 #include <adjoint/core/capture.h>
 #include <adjoint/kernels/aggregate/spmm.h>
-
-#include <numeric>
-#include <random>
 
 using namespace adj;
 using namespace adj::test;
 
 namespace {
 
-struct Matrix : HostCsr {
-  std::vector<int32_t> order;  ///< a permutation of the entries
-};
-
-/// A matrix with the given row lengths, columns ascending, duplicates allowed.
-Matrix matrix_of(const std::vector<int64_t>& lengths, int64_t cols, Device device) {
-  const auto row = [&](size_t i) {
-    return random_ints(lengths[i], 0, static_cast<int32_t>(cols)).to_vector<int32_t>();
-  };
-  Matrix m{structure_of(std::ssize(lengths), cols, row, device), {}};
-  m.order.resize(m.indices.size());
-  std::iota(m.order.begin(), m.order.end(), 0);
-  std::shuffle(m.order.begin(), m.order.end(), std::mt19937(7));
-  return m;
-}
-
-/// Short rows, empty ones among them; two rows that are cut into pieces, the last of them without a
-/// neighbour.
-Matrix skewed(Device device) {
-  std::vector<int64_t> lengths(300);
-  for (size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int64_t>(i * i % 13);
-  lengths[17] = 13001;
-  lengths[120] = 700;
-  lengths.back() = 9000;
-  return matrix_of(lengths, 211, device);
-}
-
-Matrix small(Device device) { return matrix_of({3, 0, 1, 17, 0, 5, 2}, 9, device); }
+HostCsr skewed(Device device) { return random_structure(skewed_lengths(13001), 211, device); }
+HostCsr small(Device device = {}) { return random_structure({3, 0, 1, 17, 0, 5, 2}, 9, device); }
 
 enum class Values { none, direct, ordered };
-
-struct Case {
-  const Matrix& m;
-  Values kind;
-  Tensor value;
-
-  Case(const Matrix& matrix, Values which, DType dtype)
-      : m(matrix),
-        kind(which),
-        value(which == Values::none ? Tensor{}
-                                    : random_tensor({matrix.csr.entries()}, dtype, matrix.csr.device())) {}
-  CsrMatrix a() const {
-    return {m.csr, value, kind == Values::ordered ? Tensor::from(m.order, m.csr.device()) : Tensor{}};
-  }
-  Tensor random_x(int64_t width, DType dtype) const {
-    return random_tensor({m.csr.cols, width}, dtype, m.csr.device());
-  }
-  Tensor random_y(int64_t width, DType dtype) const {
-    return random_tensor({m.csr.rows, width}, dtype, m.csr.device());
-  }
-  Tensor random_values() const { return random_tensor({m.csr.entries()}, value.dtype(), m.csr.device()); }
-  /// f(row, column, slot) for every entry.
-  template <class F>
-  void each(F f) const {
-    for (size_t i = 0; i < uz(m.csr.rows); ++i)
-      for (auto e = m.offsets[i]; e < m.offsets[i + 1]; ++e) f(i, uz(m.indices[uz(e)]), slot(e));
-  }
-  size_t slot(int64_t e) const { return uz(kind == Values::ordered ? m.order[uz(e)] : e); }
-};
-
-Numbers multiply_plainly(const Case& c, const Tensor& x) {
-  const Numbers w = c.value ? values(c.value) : Numbers(c.m.indices.size(), 1.0), X = values(x);
-  const size_t width = uz(x.size(1));
-  Numbers y(uz(c.m.csr.rows) * width);
-  c.each([&](size_t i, size_t j, size_t k) {
-    for (size_t f = 0; f < width; ++f) y[i * width + f] += w[k] * X[j * width + f];
-  });
-  return y;
-}
-
-/// ⟨y_i, x_j⟩ at the slot of every entry.
-Numbers dot_plainly(const Case& c, const Tensor& y, const Tensor& x) {
-  const Numbers Y = values(y), X = values(x);
-  const size_t width = uz(x.size(1));
-  Numbers dw(c.m.indices.size());
-  c.each([&](size_t i, size_t j, size_t k) {
-    for (size_t f = 0; f < width; ++f) dw[k] += Y[i * width + f] * X[j * width + f];
-  });
-  return dw;
-}
 
 /// Relative to the largest sum, in which tens of thousands of terms may have cancelled.
 double allowed(DType dtype) { return dtype == DType::f64 ? 1e-12 : dtype == DType::bf16 ? 8e-3 : 2e-4; }
 
+struct Case : Edges {
+  DType dtype;
+  Device device = csr.device();
+  Tensor value;
+
+  Case(const HostCsr& matrix, Values kind, DType of)
+      : Edges(matrix, kind == Values::ordered),
+        dtype(of),
+        value(kind == Values::none ? Tensor{} : random_values()) {}
+  CsrMatrix a() const { return Edges::a(value); }
+  Tensor random_x(int64_t width) const { return random_tensor({cols(), width}, dtype, device); }
+  Tensor random_y(int64_t width) const { return random_tensor({rows(), width}, dtype, device); }
+  Tensor random_values() const { return random_tensor({count()}, accumulator_dtype(dtype), device); }
+  Tensor spmm(const Tensor& x, const Tensor& bias = {}, Activation activation = Activation::none) const {
+    Tensor y = random_y(x.size(1));
+    kernels::spmm({.a = a(), .x = x, .bias = bias, .activation = activation, .y = y});
+    return y;
+  }
+  Tensor sddmm(const Tensor& y, const Tensor& x) const {
+    Tensor dw = random_values();
+    kernels::sddmm({.a = a(), .y = y, .x = x, .dw = dw});
+    return dw;
+  }
+  /// dx and dw of spmm by the transposed matrix.
+  std::pair<Tensor, Tensor> spmm_backward(const Tensor& dy, const Tensor& x) const {
+    Tensor dx = random_y(dy.size(1)), dw = random_values();
+    kernels::spmm_backward({.at = a(), .dy = dy, .x = x, .dx = dx, .dw = dw});
+    return {dx, dw};
+  }
+  Numbers plain(const Tensor& x) const { return plain_spmm(*this, rows(), value, x); }
+  bool is_product(const Tensor& y, const Tensor& x) const { return close(y, plain(x), allowed(dtype)); }
+};
+
 const std::vector<int64_t> kWidths{0, 1, 2, 3, 7, 8, 15, 16, 17, 40, 64, 100, 128, 129, 256, 300};
 
-/// Calls f(case, dtype, width) over matrices, kinds of values, dtypes and widths.
+/// Calls f(case, width) over matrices, kinds of values, dtypes and widths.
 template <class F>
 void for_cases(F&& f) {
   on_devices_and_features([&](Device device, DType dtype) {
-    const Matrix matrices[] = {small(device), skewed(device), matrix_of({0, 0, 0}, 4, device),
-                               matrix_of({}, 3, device)};
-    for (const Matrix& m : matrices)
+    for (const HostCsr& m : {small(device), skewed(device), random_structure({0, 0, 0}, 4, device),
+                             random_structure({}, 3, device)})
       for (Values kind : {Values::none, Values::direct, Values::ordered}) {
-        const Case c(m, kind, accumulator_dtype(dtype));
+        const Case c(m, kind, dtype);
         for (int64_t width : kWidths) {
           if (m.csr.rows == 300 && width > 20 && kind == Values::direct && width != 128) continue;
           CAPTURES(m.csr.rows, static_cast<int>(kind), width);
-          f(c, dtype, width);
+          f(c, width);
         }
       }
   });
@@ -118,170 +71,103 @@ void for_cases(F&& f) {
 }  // namespace
 
 TEST_CASE("spmm equals the plain sum over entries") {
-  for_cases([](const Case& c, DType dtype, int64_t width) {
-    const Tensor x = c.random_x(width, dtype);
-    Tensor y = c.random_y(width, dtype);
-    kernels::spmm({.a = c.a(), .x = x, .y = y});
-    CHECK(close(y, multiply_plainly(c, x), allowed(dtype)));
+  for_cases([](const Case& c, int64_t width) {
+    const Tensor x = c.random_x(width);
+    CHECK(c.is_product(c.spmm(x), x));
   });
 }
 
 TEST_CASE("sparse products of rows of every length at which another method might be chosen") {
   on_devices_and_features([](Device device, DType dtype) {
-    const Matrix m = matrix_of(lengths_at_boundaries(), 97, device);
+    const Case c(random_structure(lengths_at_boundaries(), 97, device), Values::ordered, dtype);
     for (int64_t width : {1, 16, 72, 130}) {
       CAPTURE(width);
-      const Case c(m, Values::ordered, accumulator_dtype(dtype));
-      const Tensor x = c.random_x(width, dtype), dy = c.random_y(width, dtype);
-      Tensor y = c.random_y(width, dtype), weights = Tensor::empty_like(c.value);
-      kernels::spmm({.a = c.a(), .x = x, .y = y});
-      CHECK(close(y, multiply_plainly(c, x), allowed(dtype)));
-      kernels::sddmm({.a = c.a(), .y = dy, .x = x, .dw = weights});
-      CHECK(close(weights, dot_plainly(c, dy, x), allowed(dtype)));
+      const Tensor x = c.random_x(width), dy = c.random_y(width);
+      CHECK(c.is_product(c.spmm(x), x));
+      CHECK(close(c.sddmm(dy, x), plain_sddmm(c, c.count(), dy, x), allowed(dtype)));
     }
   });
 }
 
 TEST_CASE("spmm adds the bias and applies the activation") {
   on_devices_and_features([](Device device, DType dtype) {
-    const Matrix matrices[] = {small(device), skewed(device)};
-    for (const Matrix& m : matrices)
+    for (const HostCsr& m : {small(device), skewed(device)})
       for (Activation activation : {Activation::none, Activation::relu}) {
         CAPTURE(name_of(activation));
-        constexpr int64_t kWidth = 37;
-        const Case c(m, Values::direct, accumulator_dtype(dtype));
-        const Tensor x = c.random_x(kWidth, dtype), bias = random_tensor({kWidth}, dtype, device);
-        Tensor y = c.random_y(kWidth, dtype);
-        kernels::spmm({.a = c.a(), .x = x, .bias = bias, .activation = activation, .y = y});
-        Numbers expected = multiply_plainly(c, x);
-        const Numbers b = values(bias);
-        for (size_t k = 0; k < expected.size(); ++k) {
-          expected[k] += b[k % kWidth];
-          if (activation == Activation::relu) expected[k] = std::max(expected[k], 0.0);
-        }
-        CHECK(close(y, expected, std::max(allowed(dtype), 1e-7)));
+        const Case c(m, Values::direct, dtype);
+        const Tensor x = c.random_x(37), bias = random_tensor({37}, dtype, device);
+        CHECK(close(c.spmm(x, bias, activation), finished(c.plain(x), bias, activation),
+                    std::max(allowed(dtype), 1e-7)));
       }
   });
 }
 
-TEST_CASE("spmm fuses no activation but relu") {
-  const Matrix m = small(Device::cpu());
-  const Case c(m, Values::none, DType::f32);
-  const Tensor x = random_tensor({m.csr.cols, 3});
-  Tensor y = Tensor::empty({m.csr.rows, 3});
-  CHECK_ERROR(kernels::spmm({.a = c.a(), .x = x, .activation = Activation::elu, .y = y}),
-              "spmm: activation elu, expected none or relu");
-}
-
 TEST_CASE("sddmm gives every entry its dot product, and spmm_backward both gradients") {
-  for_cases([](const Case& c, DType dtype, int64_t width) {
-    if (c.kind == Values::none) return;
-    const Tensor y = c.random_y(width, dtype), x = c.random_x(width, dtype);
-    Tensor dots = c.random_values(), dx = c.random_y(width, dtype), dw = c.random_values();
-    const Numbers expected = dot_plainly(c, y, x);
-    const double bound = c.value.dtype() == DType::f64 ? 1e-12 : 1e-5;
-    kernels::sddmm({.a = c.a(), .y = y, .x = x, .dw = dots});
-    CHECK(close(dots, expected, bound));
+  for_cases([](const Case& c, int64_t width) {
+    if (!c.value) return;
+    const Tensor y = c.random_y(width), x = c.random_x(width);
+    const Numbers expected = plain_sddmm(c, c.count(), y, x);
+    const double bound = c.dtype == DType::f64 ? 1e-12 : 1e-5;
+    CHECK(close(c.sddmm(y, x), expected, bound));
     // c is the transposed matrix: x is its dy, and y its x.
-    kernels::spmm_backward({.at = c.a(), .dy = x, .x = y, .dx = dx, .dw = dw});
-    CHECK(close(dx, multiply_plainly(c, x), allowed(dtype)));
+    const auto [dx, dw] = c.spmm_backward(x, y);
+    CHECK(c.is_product(dx, x));
     CHECK(close(dw, expected, bound));
   });
 }
 
-TEST_CASE("results larger than the caches, at any address") {
-  for (Device device : devices()) {
-    std::vector<int64_t> lengths(66000);
-    for (size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int64_t>(i % 3);
-    const Matrix m = matrix_of(lengths, 50, device);
-    for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
-      CAPTURE(name_of(dtype));
-      const int64_t width = dtype == DType::bf16 ? 256 : 128;
-      const Case c(m, Values::direct, accumulator_dtype(dtype));
-      const Tensor x = random_tensor({m.csr.cols, width}, dtype, device);
-      const Numbers expected = multiply_plainly(c, x);
-      const int64_t elements = m.csr.rows * width;
-      for (int64_t offset : {0, 1}) {
-        const Tensor room = Tensor::full({elements + 1}, NAN, dtype, device);
-        Tensor y = room.rows(offset, offset + elements).reshape({m.csr.rows, width});
-        kernels::spmm({.a = c.a(), .x = x, .y = y});
-        CHECK(close(y, expected, allowed(dtype)));
+TEST_CASE("results larger than the caches, at any address, also of rows that are not whole vectors") {
+  for (Device device : devices())
+    for (bool whole : {true, false}) {
+      std::vector<int64_t> lengths(whole ? 66000 : 300000);
+      for (size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int64_t>(i % (whole ? 3 : 2));
+      const HostCsr m = random_structure(lengths, 50, device);
+      for (const auto& [dtype, width] : {std::pair(DType::f32, whole ? 128 : 33),
+                                         {DType::f64, whole ? 128 : 17},
+                                         {DType::bf16, whole ? 256 : 66}}) {
+        CAPTURES(name_of(dtype), width);
+        const Case c(m, Values::direct, dtype);
+        const Tensor x = c.random_x(width);
+        const Numbers expected = c.plain(x);
+        for (int64_t offset : {0, 1}) {
+          Tensor y = at_offset(offset, Tensor::full({m.csr.rows, width}, NAN, dtype, device));
+          kernels::spmm({.a = c.a(), .x = x, .y = y});
+          CHECK(close(y, expected, allowed(dtype)));
+        }
       }
     }
-  }
-}
-
-TEST_CASE("results larger than the caches whose rows are not whole vectors") {
-  for (Device device : devices()) {
-    std::vector<int64_t> lengths(300000);
-    for (size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int64_t>(i % 2);
-    const Matrix m = matrix_of(lengths, 50, device);
-    for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
-      CAPTURE(name_of(dtype));
-      const int64_t width = dtype == DType::f32 ? 33 : dtype == DType::f64 ? 17 : 66;
-      const Case c(m, Values::direct, accumulator_dtype(dtype));
-      const Tensor x = random_tensor({m.csr.cols, width}, dtype, device);
-      Tensor y = Tensor::full({m.csr.rows, width}, NAN, dtype, device);
-      kernels::spmm({.a = c.a(), .x = x, .y = y});
-      CHECK(close(y, multiply_plainly(c, x), allowed(dtype)));
-    }
-  }
 }
 
 TEST_CASE("sparse products have the same bits on 1, 2 and 4 threads") {
-  for (Device device : devices()) {
-    const Matrix m = skewed(device);
-    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
-      for (int64_t width : {5, 128, 200}) {
-        const Case c(m, Values::ordered, accumulator_dtype(dtype));
-        const Tensor x = random_tensor({m.csr.cols, width}, dtype, device);
-        const Tensor y = random_tensor({m.csr.rows, width}, dtype, device);
-        Tensor first[4];
-        for (int threads : {1, 2, 4}) {
-          const Threads scope(threads);
-          Tensor product = Tensor::empty({m.csr.rows, width}, dtype, device);
-          Tensor dot = Tensor::empty({m.csr.entries()}, accumulator_dtype(dtype), device);
-          Tensor dx = Tensor::empty({m.csr.rows, width}, dtype, device);
-          Tensor dw = Tensor::empty({m.csr.entries()}, accumulator_dtype(dtype), device);
-          kernels::spmm({.a = c.a(), .x = x, .y = product});
-          kernels::sddmm({.a = c.a(), .y = y, .x = x, .dw = dot});
-          kernels::spmm_backward({.at = c.a(), .dy = x, .x = y, .dx = dx, .dw = dw});
-          const Tensor now[] = {product, dot, dx, dw};
-          for (int k = 0; k < 4; ++k) {
-            if (threads == 1) first[k] = now[k];
-            CHECK(same_bits(first[k], now[k]));
-          }
-        }
-      }
-  }
+  on_devices_and_features([](Device device, DType dtype) {
+    const Case c(skewed(device), Values::ordered, dtype);
+    for (int64_t width : {5, 128, 200}) {
+      const Tensor x = c.random_x(width), y = c.random_y(width);
+      CHECK(same_bits_on_any_threads([&] {
+        const auto [dx, dw] = c.spmm_backward(x, y);
+        return std::vector{c.spmm(x), c.sddmm(y, x), dx, dw};
+      }));
+    }
+  });
 }
 
 TEST_CASE("spmm of very heavy rows, wide rows and rows at any address") {
-  for (Device device : devices()) {
+  on_devices_and_features([](Device device, DType dtype) {
     std::vector<int64_t> lengths(40, 3);
-    lengths[0] = 0;
+    lengths[0] = lengths[39] = 0;
     lengths[1] = 100000;
     lengths[38] = 33;
-    lengths[39] = 0;
-    const Matrix m = matrix_of(lengths, 1000, device);
-    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
-      for (int64_t width : {4, 33, 512, 1000}) {
-        CAPTURES(name_of(dtype), width);
-        const Case c(m, Values::ordered, accumulator_dtype(dtype));
-        // One element into an allocation: aligned for nothing wider than an element.
-        const Tensor x = random_tensor({m.csr.cols * width + 1}, dtype, device)
-                             .rows(1, m.csr.cols * width + 1)
-                             .reshape({m.csr.cols, width});
-        Tensor aligned = Tensor::empty({m.csr.rows, width}, dtype, device);
-        Tensor shifted = Tensor::empty({m.csr.rows * width + 1}, dtype, device)
-                             .rows(1, m.csr.rows * width + 1)
-                             .reshape({m.csr.rows, width});
-        kernels::spmm({.a = c.a(), .x = x.clone(), .y = aligned});
-        kernels::spmm({.a = c.a(), .x = x, .y = shifted});
-        CHECK(close(aligned, multiply_plainly(c, x), allowed(dtype)));
-        CHECK(same_bits(aligned, shifted));
-      }
-  }
+    const Case c(random_structure(lengths, 1000, device), Values::ordered, dtype);
+    for (int64_t width : {4, 33, 512, 1000}) {
+      CAPTURE(width);
+      const Tensor x = at_offset(1, c.random_x(width)), aligned = c.spmm(x.clone());
+      Tensor shifted = at_offset(1, aligned);
+      shifted.fill_(NAN);
+      kernels::spmm({.a = c.a(), .x = x, .y = shifted});
+      CHECK(c.is_product(aligned, x));
+      CHECK(same_bits(aligned, shifted));
+    }
+  });
 }
 
 TEST_CASE("spmm has the same bits however often it is called") {
@@ -291,20 +177,15 @@ TEST_CASE("spmm has the same bits however often it is called") {
     for (size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int64_t>(i % 61);
     lengths[7] = 5000;
     lengths[1500] = 50000;
-    const Matrix m = matrix_of(lengths, 2000, device);
+    const HostCsr m = random_structure(lengths, 2000, device);
     for (DType dtype : {DType::f32, DType::bf16})
       for (int64_t width : {100, 512}) {
         CAPTURES(name_of(dtype), width);
-        const Case c(m, Values::direct, accumulator_dtype(dtype));
-        const Tensor x = random_tensor({m.csr.cols, width}, dtype, device);
-        const Tensor bias = random_tensor({width}, dtype, device);
-        Tensor first = Tensor::empty({m.csr.rows, width}, dtype, device);
-        kernels::spmm({.a = c.a(), .x = x, .bias = bias, .activation = Activation::relu, .y = first});
-        for (int call = 0; call < (device.is_cpu() ? 3 : 20); ++call) {
-          Tensor again = random_tensor({m.csr.rows, width}, dtype, device);
-          kernels::spmm({.a = c.a(), .x = x, .bias = bias, .activation = Activation::relu, .y = again});
-          CHECK(same_bits(first, again));
-        }
+        const Case c(m, Values::direct, dtype);
+        const Tensor x = c.random_x(width), bias = random_tensor({width}, dtype, device),
+                     first = c.spmm(x, bias, Activation::relu);
+        for (int call = 0; call < (device.is_cpu() ? 3 : 20); ++call)
+          CHECK(same_bits(c.spmm(x, bias, Activation::relu), first));
       }
   }
 }
@@ -318,15 +199,14 @@ TEST_CASE("spmm has the same bits captured, and on another stream, whatever was 
       CAPTURES(uses, rows);
       std::vector<int64_t> lengths(uz(rows), 20);
       lengths[77] = 4000;
-      const Matrix m = matrix_of(lengths, rows, device);
-      const Case c(m, Values::direct, DType::f32);
-      const Tensor x = random_tensor({rows, 64}, DType::f32, device);
+      const Case c(random_structure(lengths, rows, device), Values::direct, DType::f32);
+      const Tensor x = c.random_x(64);
       Tensor first = Tensor::empty({rows, 64}, DType::f32, device), second = Tensor::empty_like(first),
              third = Tensor::empty_like(first);
       {
-        Csr apart = m.csr;
+        Csr apart = c.csr;
         apart.cache = std::make_shared<KeyedCache>();
-        kernels::spmm({.a = {apart, c.a().values, c.a().order}, .x = x, .y = first});
+        kernels::spmm({.a = {apart, c.value, {}}, .x = x, .y = first});
       }
       for (int i = 0; i < uses; ++i) kernels::spmm({.a = c.a(), .x = x, .y = second});
       if (uses > 0) CHECK(same_bits(first, second));
@@ -362,9 +242,11 @@ TEST_CASE("spmm passes on NaN") {
 }
 
 TEST_CASE("spmm names what does not fit") {
-  const Matrix m = small(Device::cpu());
+  const HostCsr m = small();
   const Tensor x = random_tensor({9, 4});
   Tensor y = Tensor::empty({7, 4});
+  CHECK_ERROR(kernels::spmm({.a = {m.csr, {}, {}}, .x = x, .activation = Activation::elu, .y = y}),
+              "spmm: activation elu, expected none or relu");
   const auto spmm = [&](const Tensor& value, const Tensor& in, const Tensor& bias, Tensor& out) {
     kernels::spmm({.a = {m.csr, value, {}}, .x = in, .bias = bias, .y = out});
   };
@@ -389,7 +271,7 @@ TEST_CASE("spmm names what does not fit") {
 
 TEST_CASE("sparse products refuse outputs that are their inputs") {
   for (Device device : devices()) {
-    const Matrix m = matrix_of({1, 0, 2, 3}, 4, device);
+    const HostCsr m = random_structure({1, 0, 2, 3}, 4, device);
     Tensor x = random_tensor({4, 3}, DType::f32, device), y = Tensor::empty_like(x),
            dw = Tensor::empty({m.csr.entries()}, DType::f32, device);
     const Tensor both = random_tensor({8, 3}, DType::f32, device);
@@ -407,7 +289,7 @@ TEST_CASE("sparse products refuse outputs that are their inputs") {
 
 TEST_CASE("normalisations refuse to write over values that are read in another order") {
   for (Device device : devices()) {
-    const Matrix m = matrix_of({1, 2, 1, 2}, 4, device);
+    const HostCsr m = random_structure({1, 2, 1, 2}, 4, device);
     Tensor values = Tensor::full({6}, 2.0, DType::f32, device),
            degree = Tensor::empty({4}, DType::f32, device);
     const Tensor order = Tensor::from<int32_t>({5, 4, 3, 2, 1, 0}, device);

@@ -22,6 +22,13 @@ inline Rows random_rows(int64_t rows, int64_t cols, double mean, unsigned seed) 
   return lists;
 }
 
+/// Every column in each of so many rows.
+inline Rows full_rows(size_t rows, size_t cols) {
+  std::vector<int32_t> all(cols);
+  std::iota(all.begin(), all.end(), 0);
+  return Rows(rows, all);
+}
+
 struct Named {
   std::string name;
   Rows rows;
@@ -41,9 +48,7 @@ inline std::vector<Named> tile_structures() {
   all.emplace_back("tiny", Rows{{1, 1, 2}, {}, {0, 8}, {2}, {8, 8, 8}}, 9);
   all.emplace_back("random, rectangular", random_rows(301, 517, 9.0, 1), 517);
   all.emplace_back("random, wide", random_rows(70, 70000, 300.0, 2), 70000);
-  std::vector<int32_t> full(200);
-  std::iota(full.begin(), full.end(), 0);
-  all.emplace_back("full", Rows(130, full), 200);
+  all.emplace_back("full", full_rows(130, 200), 200);
   all.emplace_back("parallel", random_rows(200, 40, 90.0, 7), 40);
   auto blocks = random_rows(640, 640, 2.0, 3);
   std::mt19937 random(4);

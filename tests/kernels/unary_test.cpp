@@ -6,47 +6,21 @@ using namespace adj::test;
 
 namespace {
 
-constexpr Unary kAll[] = {Unary::exp,  Unary::log,        Unary::sqrt,        Unary::sigmoid,
-                          Unary::tanh, Unary::reciprocal, Unary::inverse_sqrt};
-
-double function(Unary u, double x) {
-  switch (u) {
-    case Unary::exp:
-      return std::exp(x);
-    case Unary::log:
-      return std::log(x);
-    case Unary::sqrt:
-      return std::sqrt(x);
-    case Unary::sigmoid:
-      return 1 / (1 + std::exp(-x));
-    case Unary::tanh:
-      return std::tanh(x);
-    case Unary::inverse_sqrt:
-      return 1 / std::sqrt(x);
-    default:
-      return 1 / x;
-  }
-}
-
-double slope(Unary u, double x) {
-  const double y = function(u, x);
-  switch (u) {
-    case Unary::exp:
-      return y;
-    case Unary::log:
-      return 1 / x;
-    case Unary::sqrt:
-      return 0.5 / y;
-    case Unary::sigmoid:
-      return y * (1 - y);
-    case Unary::tanh:
-      return 1 - y * y;
-    case Unary::inverse_sqrt:
-      return -0.5 / (x * std::sqrt(x));
-    default:
-      return -1 / (x * x);
-  }
-}
+struct Function {
+  Unary unary;
+  double (*value)(double x);
+  double (*slope)(double x, double y);
+};
+const Function kAll[] = {
+    {Unary::exp, std::exp, [](double, double y) { return y; }},
+    {Unary::log, std::log, [](double x, double) { return 1 / x; }},
+    {Unary::sqrt, std::sqrt, [](double, double y) { return 0.5 / y; }},
+    {Unary::sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); },
+     [](double, double y) { return y * (1 - y); }},
+    {Unary::tanh, std::tanh, [](double, double y) { return 1 - y * y; }},
+    {Unary::reciprocal, [](double x) { return 1 / x; }, [](double x, double) { return -1 / (x * x); }},
+    {Unary::inverse_sqrt, [](double x) { return 1 / std::sqrt(x); },
+     [](double x, double) { return -0.5 / (x * std::sqrt(x)); }}};
 
 Tensor computed(Unary u, const Tensor& x) {
   Tensor y = Tensor::empty_like(x);
@@ -59,44 +33,43 @@ double relative(DType dtype) { return dtype == DType::f64 ? 1e-12 : dtype == DTy
 }  // namespace
 
 TEST_CASE("unary functions and their slopes equal the library's, relatively") {
-  for (Device device : devices())
-    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
-      for (Unary u : kAll)
-        for (int64_t n : {0, 1, 20011}) {
-          CAPTURES(name_of(dtype), static_cast<int>(u), n);
-          // Both signs and several sizes where the function is defined there.
-          const bool positive = u == Unary::log || u == Unary::sqrt || u == Unary::inverse_sqrt;
-          const Tensor x = random_tensor({n}, DType::f64).to(Device::cpu());
-          Numbers in = values(x);
-          for (size_t i = 0; i < in.size(); ++i)
-            in[i] = (positive ? std::abs(in[i]) : in[i]) * (i % 7 + 0.01);
-          const Tensor stored = Tensor::from(in, {n}).to(dtype).to(device);
-          in = values(stored);
-          const Tensor y = computed(u, stored);
-          const Numbers out = values(y);
-          for (size_t i = 0; i < in.size(); ++i) {
-            CAPTURE(in[i]);
-            // log's result is near 0 at 1: relative to the argument's rounding there.
-            const double expected = function(u, in[i]);
-            REQUIRE(std::abs(out[i] - expected) <=
-                    relative(dtype) * std::max(std::abs(expected), u == Unary::log ? 0.5 : 0.0));
-          }
-
-          const Tensor dy = random_tensor({n}, dtype, device);
-          Tensor dx = Tensor::empty_like(dy), in_place = dy.clone();
-          const Tensor saved = saves_input(u) ? stored : y;
-          kernels::unary_backward({.function = u, .saved = saved, .dy = dy, .dx = dx});
-          const Numbers d = values(dy), got = values(dx);
-          for (size_t i = 0; i < in.size(); ++i) {
-            CAPTURE(in[i]);
-            // Told from the rounded output, a slope may be off by the output's rounding.
-            const double expected = d[i] * slope(u, in[i]);
-            REQUIRE(std::abs(got[i] - expected) <=
-                    4 * relative(dtype) * std::max(std::abs(expected), std::abs(d[i])));
-          }
-          kernels::unary_backward({.function = u, .saved = saved, .dy = in_place, .dx = in_place});
-          CHECK(same_bits(in_place, dx));
+  on_devices_and_features([](Device device, DType dtype) {
+    for (const auto& [u, function, slope] : kAll)
+      for (int64_t n : {0, 1, 20011}) {
+        CAPTURES(static_cast<int>(u), n);
+        // Both signs and several sizes where the function is defined there.
+        const bool positive = u == Unary::log || u == Unary::sqrt || u == Unary::inverse_sqrt;
+        const Tensor x = random_tensor({n}, DType::f64).to(Device::cpu());
+        Numbers in = values(x);
+        for (size_t i = 0; i < in.size(); ++i) in[i] = (positive ? std::abs(in[i]) : in[i]) * (i % 7 + 0.01);
+        const Tensor stored = tensor_of(in, {n}, dtype, device);
+        in = values(stored);
+        const Tensor y = computed(u, stored);
+        const Numbers out = values(y);
+        for (size_t i = 0; i < in.size(); ++i) {
+          CAPTURE(in[i]);
+          // log's result is near 0 at 1: relative to the argument's rounding there.
+          const double expected = function(in[i]);
+          REQUIRE(std::abs(out[i] - expected) <=
+                  relative(dtype) * std::max(std::abs(expected), u == Unary::log ? 0.5 : 0.0));
         }
+
+        const Tensor dy = random_tensor({n}, dtype, device);
+        Tensor dx = Tensor::empty_like(dy), in_place = dy.clone();
+        const Tensor saved = saves_input(u) ? stored : y;
+        kernels::unary_backward({.function = u, .saved = saved, .dy = dy, .dx = dx});
+        const Numbers d = values(dy), got = values(dx);
+        for (size_t i = 0; i < in.size(); ++i) {
+          CAPTURE(in[i]);
+          // Told from the rounded output, a slope may be off by the output's rounding.
+          const double expected = d[i] * slope(in[i], function(in[i]));
+          REQUIRE(std::abs(got[i] - expected) <=
+                  4 * relative(dtype) * std::max(std::abs(expected), std::abs(d[i])));
+        }
+        kernels::unary_backward({.function = u, .saved = saved, .dy = in_place, .dx = in_place});
+        CHECK(same_bits(in_place, dx));
+      }
+  });
 }
 
 TEST_CASE("unary functions at the edges") {
@@ -121,20 +94,18 @@ TEST_CASE("unary functions at the edges") {
     CHECK(at(Unary::tanh, {1e-6})[0] == doctest::Approx(1e-6).epsilon(1e-6));
     CHECK(at(Unary::reciprocal, {0, INFINITY, -INFINITY}) == Numbers{INFINITY, 0, 0});
     CHECK(at(Unary::inverse_sqrt, {0, 4, INFINITY, -2}) == Numbers{0, 0.5, 0, 0});
-    for (Unary u : kAll) CHECK(std::isnan(at(u, {NAN})[0]));
+    for (const Function& f : kAll) CHECK(std::isnan(at(f.unary, {NAN})[0]));
   });
 }
 
 TEST_CASE("affine") {
-  for (Device device : devices())
-    for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
-      Tensor x = random_tensor({1003}, dtype, device), y = Tensor::empty_like(x);
-      kernels::affine({.scale = -1.5, .shift = 0.25, .x = x, .y = y});
-      CHECK(close(y, mapped(x, [](double v) { return 0.25 - 1.5 * v; }),
-                  dtype == DType::bf16 ? 0.004 : tolerance(dtype)));
-      kernels::affine({.scale = -1.5, .shift = 0.25, .x = x, .y = x});
-      CHECK(same_bits(x, y));
-    }
+  on_devices_and_features([](Device device, DType dtype) {
+    const Tensor x = random_tensor({1003}, dtype, device);
+    check_also_in_place(x, mapped(x, [](double v) { return 0.25 - 1.5 * v; }), tolerance(dtype),
+                        [](const Tensor& in, Tensor& y) {
+                          kernels::affine({.scale = -1.5, .shift = 0.25, .x = in, .y = y});
+                        });
+  });
 }
 
 TEST_CASE("unary kernels refuse what does not fit") {
