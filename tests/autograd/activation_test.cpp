@@ -26,17 +26,16 @@ const std::vector<Case>& cases() {
 }  // namespace
 
 TEST_CASE("activations equal their formulas") {
-  for (Device device : devices())
-    for (const Case& c : cases())
-      for (const Shape& shape : {Shape{}, Shape{1001}, Shape{37, 13}, Shape{0, 4}}) {
+  for (const Case& c : cases())
+    for (const Shape& shape : {Shape{}, Shape{1001}, Shape{37, 13}, Shape{0, 4}})
+      on_devices(20, DType::f64, [&](Draw& draw, Device) {
         CAPTURES(name_of(c.activation), shape.str());
-        Draw draw(20, device);
         const Tensor x = draw.uniform(shape, -6.0, 6.0);
         Numbers expected = values(x);
         for (double& v : expected) v = c.plain(v);
         CHECK(close(activate(c.activation, x, c.slope).value(), expected, 1e-12));
         CHECK(close(activate(c.activation, x.to(DType::f32), c.slope).value(), expected, 1e-6));
-      }
+      });
 }
 
 TEST_CASE("activations far out neither overflow nor lose their limit") {
@@ -48,13 +47,12 @@ TEST_CASE("activations far out neither overflow nor lose their limit") {
 }
 
 TEST_CASE("gradients of activations") {
-  for (Device device : devices())
-    for (const Case& c : cases())
-      for (const Shape& shape : {Shape{5, 7}, Shape{2, 3, 2}}) {
+  for (const Case& c : cases())
+    for (const Shape& shape : {Shape{5, 7}, Shape{2, 3, 2}})
+      on_devices(21, DType::f64, [&](Draw& draw, Device) {
         CAPTURES(name_of(c.activation), c.slope);
-        Draw draw(21, device);
         check([&](const auto& v) { return activate(c.activation, v[0], c.slope); }, {draw.off_zero(shape)});
-      }
+      });
 }
 
 TEST_CASE("no activation is the variable itself") {

@@ -60,9 +60,8 @@ TEST_CASE("losses equal plain loops, over all rows and over some") {
 }
 
 TEST_CASE("gradients of losses") {
-  for (Device device : devices())
-    for (const Shape& shape : {Shape{6, 4}, Shape{5, 1}, Shape{3, 9}}) {
-      Draw draw(81, device);
+  for (const Shape& shape : {Shape{6, 4}, Shape{5, 1}, Shape{3, 9}})
+    on_devices(81, DType::f64, [&](Draw& draw, Device device) {
       const Tensor x = draw.normal(shape), target = draw.uniform(shape, 0.0, 1.0);
       const Tensor label = draw.ints(shape[0], 0, static_cast<int32_t>(shape[1]));
       const Tensor weight = draw.uniform({shape[1]}, 0.5, 2.0);
@@ -75,12 +74,11 @@ TEST_CASE("gradients of losses") {
         check([&](const auto& v) { return bce_with_logits(v[0], target, index); }, {x});
         check([&](const auto& v) { return mse_loss(v[0], target, index); }, {x});
       }
-    }
+    });
 }
 
 TEST_CASE("rows that a loss did not select have the gradient zero") {
-  for (Device device : devices()) {
-    Draw draw(82, device, DType::f32);
+  on_devices(82, DType::f32, [&](Draw& draw, Device) {
     const Tensor label = draw.ints(9, 0, 4), target = draw.uniform({9, 4}, 0.0, 1.0),
                  index = draw.distinct(4, 9);
     const auto chosen = index.to_vector<int32_t>();
@@ -96,12 +94,11 @@ TEST_CASE("rows that a loss did not select have the gradient zero") {
         CHECK((dx(i, 0) != 0.0) == selected);
       }
     }
-  }
+  });
 }
 
 TEST_CASE("labels and indices may be int64, with the same bits, and errors name value and position") {
-  for (Device device : devices()) {
-    Draw draw(85, device, DType::f32);
+  on_devices(85, DType::f32, [&](Draw& draw, Device device) {
     const Tensor x = draw.normal({9, 3}), target = draw.uniform({9, 3}, 0.0, 1.0);
     const Tensor label = draw.ints(9, 0, 3), index = draw.distinct(4, 9);
     const Tensor weight = draw.uniform({4}, 0.5, 2.0), by_class = draw.uniform({3}, 0.5, 2.0);
@@ -148,7 +145,7 @@ TEST_CASE("labels and indices may be int64, with the same bits, and errors name 
       CHECK(mentions(error_of([&] { index_select(x, rows); }),
                      fmt::format("index_select: index[1] is {}, expected [0, 9)", bad)));
     }
-  }
+  });
 }
 
 TEST_CASE("losses of huge logits stay finite and right") {
@@ -200,15 +197,14 @@ TEST_CASE("cross_entropy with weights and ignored labels is PyTorch's weighted m
 }
 
 TEST_CASE("weights alone, and ignoring a class that exists") {
-  for (Device device : devices()) {
-    Draw draw(84, device);
+  on_devices(84, DType::f64, [&](Draw& draw, Device device) {
     const Tensor x = draw.normal({6, 3}), weight = draw.uniform({3}, 0.2, 3.0), label = draw.ints(6, 0, 3);
     check([&](const auto& v) { return cross_entropy(v[0], label, {}, {.weight = weight}); }, {x});
     check([&](const auto& v) { return cross_entropy(v[0], label, {}, {.ignore_index = 1}); }, {x});
     const Tensor ones = Tensor::full({3}, 1.0, DType::f64, device);
     CHECK(cross_entropy(x, label, {}, {.weight = ones}).item() ==
           doctest::Approx(cross_entropy(x, label).item()).epsilon(1e-12));
-  }
+  });
 }
 
 TEST_CASE("an ignored row has no part in the loss, whatever its numbers") {
@@ -238,8 +234,7 @@ TEST_CASE("if every row is ignored the CPU reports an error and a GPU has loss a
 }
 
 TEST_CASE("bce_with_logits and mse_loss of one number a row") {
-  for (Device device : devices()) {
-    Draw draw(85, device);
+  on_devices(85, DType::f64, [&](Draw& draw, Device) {
     const Tensor x = draw.normal({9}), target = draw.uniform({9}, 0.0, 1.0);
     for (const Tensor& index : {Tensor{}, draw.distinct(4, 9)}) {
       CHECK(bce_with_logits(x, target, index).item() ==
@@ -249,7 +244,7 @@ TEST_CASE("bce_with_logits and mse_loss of one number a row") {
       check([&](const auto& v) { return bce_with_logits(v[0], target, index); }, {x});
       check([&](const auto& v) { return mse_loss(v[0], target, index); }, {x});
     }
-  }
+  });
   CHECK_THROWS_AS(bce_with_logits(Tensor::zeros({4}), Tensor::zeros({5})), Error);
   CHECK_THROWS_AS(bce_with_logits(Tensor::zeros({4}), Tensor::zeros({4, 1})), Error);
 }

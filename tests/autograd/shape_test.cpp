@@ -16,8 +16,7 @@ struct Middle {
 }  // namespace
 
 TEST_CASE("reshape shares the elements and finds one extent itself") {
-  for (Device device : devices()) {
-    Draw draw(45, device);
+  on_devices(45, DType::f64, [&](Draw& draw, Device) {
     const Tensor x = draw.normal({4, 6});
     const Var y = reshape(x, {2, -1, 3});
     CHECK(y.shape() == Shape{2, 4, 3});
@@ -25,7 +24,7 @@ TEST_CASE("reshape shares the elements and finds one extent itself") {
     CHECK(reshape(x, Shape{24}).shape() == Shape{24});
     check([](const auto& v) { return reshape(v[0], {3, 8}); }, {x});
     check([](const auto& v) { return reshape(reshape(v[0], {-1}), {2, 12}); }, {x});
-  }
+  });
   CHECK_THROWS_AS(reshape(Tensor::zeros({4, 6}), {5, -1}), Error);
   CHECK_THROWS_AS(reshape(Tensor::zeros({4, 6}), {5, 5}), Error);
 }
@@ -54,8 +53,7 @@ TEST_CASE("narrow takes rows, columns and slices of a middle dimension") {
 }
 
 TEST_CASE("gradients of narrow are zero outside of the slice") {
-  for (Device device : devices()) {
-    Draw draw(47, device);
+  on_devices(47, DType::f64, [&](Draw& draw, Device) {
     const Tensor x = draw.normal({4, 5, 2});
     for (int dim = 0; dim < 3; ++dim)
       for (int64_t begin : {0, 1}) {
@@ -67,7 +65,7 @@ TEST_CASE("gradients of narrow are zero outside of the slice") {
     check({draw.normal({4, 5})}, [](const auto& v) {
       return cat({narrow(v[0], 1, 1, 3), narrow(v[0], 1, 0, 2)}, 1);
     });
-  }
+  });
 }
 
 TEST_CASE("narrow refuses what is not there, naming the shape") {
@@ -79,8 +77,7 @@ TEST_CASE("narrow refuses what is not there, naming the shape") {
 }
 
 TEST_CASE("cat joins columns") {
-  for (Device device : devices()) {
-    Draw draw(42, device, DType::f32);
+  on_devices(42, DType::f32, [&](Draw& draw, Device) {
     const std::vector<int64_t> widths{3, 1, 8, 2};
     std::vector<Var> parts;
     for (int64_t width : widths) parts.push_back(draw.normal({5, width}));
@@ -93,12 +90,11 @@ TEST_CASE("cat joins columns") {
         for (int64_t j = 0; j < d.cols; ++j) CHECK(y(i, at + j) == d(i, j));
       at += d.cols;
     }
-  }
+  });
 }
 
 TEST_CASE("gradients of cat") {
-  for (Device device : devices()) {
-    Draw draw(43, device);
+  on_devices(43, DType::f64, [&](Draw& draw, Device) {
     check([](const auto& v) { return cat(v, 1); }, {draw.normal({4, 3})});
     check([](const auto& v) { return cat(v, 1); },
           {draw.normal({4, 3}), draw.normal({4, 1}), draw.normal({4, 5})});
@@ -107,7 +103,7 @@ TEST_CASE("gradients of cat") {
     });
     const Tensor constant = draw.normal({4, 2});
     check([&](const auto& v) { return cat({Var(constant), v[0]}, 1); }, {draw.normal({4, 3})});
-  }
+  });
 }
 
 TEST_CASE("cat refuses parts that do not fit") {
@@ -122,8 +118,7 @@ TEST_CASE("cat refuses parts that do not fit") {
 }
 
 TEST_CASE("cat joins rows, vectors and stacks, empty parts too") {
-  for (Device device : devices()) {
-    Draw draw(48, device);
+  on_devices(48, DType::f64, [&](Draw& draw, Device) {
     const Tensor a = draw.normal({2, 3}), b = draw.normal({0, 3}), c = draw.normal({4, 3});
     const Var y = cat({a, b, c});
     CHECK(y.shape() == Shape{6, 3});
@@ -133,5 +128,5 @@ TEST_CASE("cat joins rows, vectors and stacks, empty parts too") {
     check([](const auto& v) { return cat(v, 0); }, {a, b, c});
     check([](const auto& v) { return cat(v, -1); }, {draw.normal({2, 3, 1}), draw.normal({2, 3, 4})});
     check([](const auto& v) { return cat(v, 1); }, {draw.normal({2, 3, 2}), draw.normal({2, 1, 2})});
-  }
+  });
 }

@@ -58,8 +58,7 @@ TEST_CASE("leaves that were given one gradient tensor do not write into each oth
 }
 
 TEST_CASE("a seed gradient belongs to the caller and is not changed") {
-  for (Device device : devices()) {
-    Draw draw(101, device, DType::f32);
+  on_devices(101, DType::f32, [&](Draw& draw, Device) {
     const Var x = Var::parameter(draw.off_zero({4, 3}));
     const Tensor seed = draw.normal({4, 3}), before = seed.clone();
     scale(relu(x), 3.0).backward(seed);
@@ -68,7 +67,7 @@ TEST_CASE("a seed gradient belongs to the caller and is not changed") {
     Numbers expected;
     for (size_t i = 0; i < s.size(); ++i) expected.push_back(v[i] > 0.0 ? 3.0 * s[i] : 0.0);
     CHECK(close(x.grad(), expected, 1e-6));
-  }
+  });
 }
 
 TEST_CASE("backward refuses what it cannot do") {

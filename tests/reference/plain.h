@@ -241,5 +241,18 @@ inline void check(const std::function<Var(const std::vector<Var>&)>& f, const st
 inline void check(const std::vector<Tensor>& inputs, const std::function<Var(const std::vector<Var>&)>& f) {
   check(f, inputs);
 }
+/// The same for all inputs, and for each alone, the others being constants.
+inline void check_each(const std::function<Var(const std::vector<Var>&)>& f,
+                       const std::vector<Tensor>& inputs) {
+  check(f, inputs);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    CAPTURE(i);
+    check({inputs[i]}, [&](const auto& v) {
+      std::vector<Var> all(inputs.begin(), inputs.end());
+      all[i] = v[0];
+      return f(all);
+    });
+  }
+}
 
 }  // namespace adj::test
