@@ -12,21 +12,18 @@ struct Case {
   std::function<double(double)> plain;
 };
 
-const std::vector<Case>& cases() {
-  static const std::vector<Case> all{
-      {Activation::relu, 0.0f, [](double x) { return x > 0.0 ? x : 0.0; }},
-      {Activation::leaky_relu, 0.01f, [](double x) { return x > 0.0 ? x : static_cast<double>(0.01f) * x; }},
-      {Activation::leaky_relu, 0.25f, [](double x) { return x > 0.0 ? x : 0.25 * x; }},
-      {Activation::elu, 0.0f, [](double x) { return x > 0.0 ? x : std::expm1(x); }},
-      {Activation::gelu, 0.0f, [](double x) { return 0.5 * x * (1.0 + std::erf(x / std::sqrt(2.0))); }},
-  };
-  return all;
-}
+const std::vector<Case> kCases{
+    {Activation::relu, 0.0f, [](double x) { return x > 0.0 ? x : 0.0; }},
+    {Activation::leaky_relu, 0.01f, [](double x) { return x > 0.0 ? x : static_cast<double>(0.01f) * x; }},
+    {Activation::leaky_relu, 0.25f, [](double x) { return x > 0.0 ? x : 0.25 * x; }},
+    {Activation::elu, 0.0f, [](double x) { return x > 0.0 ? x : std::expm1(x); }},
+    {Activation::gelu, 0.0f, [](double x) { return 0.5 * x * (1.0 + std::erf(x / std::sqrt(2.0))); }},
+};
 
 }  // namespace
 
 TEST_CASE("activations equal their formulas") {
-  for (const Case& c : cases())
+  for (const Case& c : kCases)
     for (const Shape& shape : {Shape{}, Shape{1001}, Shape{37, 13}, Shape{0, 4}})
       on_devices(20, DType::f64, [&](Draw& draw, Device) {
         CAPTURES(name_of(c.activation), shape.str());
@@ -47,7 +44,7 @@ TEST_CASE("activations far out neither overflow nor lose their limit") {
 }
 
 TEST_CASE("gradients of activations") {
-  for (const Case& c : cases())
+  for (const Case& c : kCases)
     for (const Shape& shape : {Shape{5, 7}, Shape{2, 3, 2}})
       on_devices(21, DType::f64, [&](Draw& draw, Device) {
         CAPTURES(name_of(c.activation), c.slope);
@@ -70,7 +67,7 @@ TEST_CASE("short names are the activations they are named after") {
 }
 
 TEST_CASE("activations do not write to their input") {
-  for (const Case& c : cases()) {
+  for (const Case& c : kCases) {
     Draw draw(23);
     const Var x = Var::parameter(draw.off_zero({6, 4}));
     const Tensor before = x.value().clone();

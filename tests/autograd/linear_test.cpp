@@ -65,12 +65,8 @@ TEST_CASE("gradients of linear") {
 TEST_CASE("gradients of linear where only some are wanted, and of a product with itself") {
   on_devices(52, DType::f64, [&](Draw& draw, Device) {
     const auto in = away_from_kinks(draw, 4, 3, 5, true);
-    const Var x = in[0], w = in[1], bias = in[2];
-    check([&](const auto& v) { return linear(v[0], w, bias, Activation::relu); }, {in[0]});
-    check([&](const auto& v) { return linear(x, v[0], bias, Activation::relu); }, {in[1]});
-    check([&](const auto& v) { return linear(x, w, v[0], Activation::relu); }, {in[2]});
-    check([&](const auto& v) { return linear(x, v[0]); }, {in[1]});
-    check([&](const auto& v) { return matmul(v[0], v[1]); }, {in[0], in[1]});
+    check_each([&](const auto& v) { return linear(v[0], v[1], v[2], Activation::relu); }, in);
+    check_each([&](const auto& v) { return matmul(v[0], v[1]); }, {in[0], in[1]});
     check([](const auto& v) { return matmul(v[0], v[0]); }, {draw.normal({4, 4})});
   });
 }

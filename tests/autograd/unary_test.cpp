@@ -6,10 +6,10 @@ using namespace adj;
 using namespace adj::test;
 
 TEST_CASE("unary functions equal the library's, of any shape") {
-  for (Device device : devices())
-    for (const Shape& shape : {Shape{}, Shape{7}, Shape{5, 3}, Shape{2, 3, 4}, Shape{0, 3}}) {
+  for (const Shape& shape : {Shape{}, Shape{7}, Shape{5, 3}, Shape{2, 3, 4}, Shape{0, 3}})
+    on_devices(20, DType::f64, [&](Draw& draw, Device) {
       CAPTURE(shape.str());
-      const Tensor x = Draw(20, device).uniform(shape, 0.1, 3.0);
+      const Tensor x = draw.uniform(shape, 0.1, 3.0);
       const auto held = [&](const Var& y, double (*f)(double)) {
         Numbers expected = values(x);
         for (double& v : expected) v = f(v);
@@ -23,7 +23,7 @@ TEST_CASE("unary functions equal the library's, of any shape") {
       held(tanh(Var(x)), [](double v) { return std::tanh(v); });
       held(reciprocal(x), [](double v) { return 1 / v; });
       held(inverse_sqrt(x), [](double v) { return 1 / std::sqrt(v); });
-    }
+    });
 }
 
 TEST_CASE("gradients of unary functions") {

@@ -74,8 +74,6 @@ TEST_CASE("backward refuses what it cannot do") {
   const Var x = Var::parameter(Tensor::zeros({2, 3}));
   CHECK_ERROR_HAS(relu(x).backward(), "[2, 3]");
   CHECK_THROWS_AS(sum(Tensor::zeros({2})).backward(), Error);
-  CHECK_THROWS_AS(relu(x).backward(Tensor::zeros({3, 2})), Error);
-  CHECK_THROWS_AS(relu(x).backward(Tensor::zeros({2, 3}, DType::f64)), Error);
 }
 
 TEST_CASE("a parameter is its own one-element loss") {

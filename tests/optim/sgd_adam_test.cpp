@@ -17,7 +17,7 @@ template <class Optimizer, class Options, class Step>
 void compare(const Options& options, Step&& step) {
   for (DType dtype : {DType::f32, DType::f64})
     for (const Shape& shape : {Shape{7, 5}, Shape{1}, Shape{20'011}})
-      on_devices(310, dtype, [&](Draw& draw, Device device) {
+      on_devices(310, dtype, [&](Draw& draw, Device) {
         CAPTURES(name_of(dtype), shape.str());
         Var p = Var::parameter(draw.normal(shape));
         std::vector<double> expected = values(p.value());
