@@ -1,4 +1,3 @@
-#include <adjoint/autograd/additive_attention.h>
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/detail/attention.h>
 #include <adjoint/autograd/detail/epilogue.h>
