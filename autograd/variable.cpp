@@ -25,6 +25,24 @@ struct GradientHooks {
   uint64_t next = 1;
 };
 
+namespace {
+thread_local bool no_grad = false;
+thread_local const char* op_going_backward = "";
+std::atomic<uint64_t> next_number{0};
+std::atomic<int64_t> hooks_in_force{0};
+}  // namespace
+
+/// Removes its callback when it dies.
+struct RegisteredHook {
+  std::shared_ptr<GradientHooks> of;
+  uint64_t number;
+
+  ~RegisteredHook() {
+    std::erase_if(of->functions, [this](const auto& f) { return f.first == number; });
+    --hooks_in_force;
+  }
+};
+
 /// Collects the gradient of one variable, and refers to the op that propagates it. Ops hold their inputs'
 /// slots, not the inputs, so that a value that is not saved is freed as soon as the program drops it.
 struct GradientSlot {
@@ -63,13 +81,6 @@ struct Node {
     }
   }
 };
-
-namespace {
-thread_local bool no_grad = false;
-thread_local const char* op_going_backward = "";
-std::atomic<uint64_t> next_number{0};
-std::atomic<int64_t> hooks_in_force{0};
-}  // namespace
 
 }  // namespace detail
 
@@ -203,19 +214,12 @@ GradientHook Var::on_gradient(std::function<void(const Tensor&)> f) const {
   ADJ_CHECK(requires_grad() && !impl_->slot->node, "on_gradient: only a leaf collects a gradient");
   auto& hooks = impl_->slot->hooks;
   if (!hooks) hooks = std::make_shared<detail::GradientHooks>();
-  GradientHook hook;
-  hook.hooks_ = hooks;
-  hook.number_ = hooks->next++;
-  hooks->functions.emplace_back(hook.number_, std::move(f));
+  const uint64_t number = hooks->next++;
+  hooks->functions.emplace_back(number, std::move(f));
   ++detail::hooks_in_force;
+  GradientHook hook;
+  hook.held_ = {new detail::RegisteredHook{hooks, number}, [](detail::RegisteredHook* held) { delete held; }};
   return hook;
-}
-
-void GradientHook::remove() noexcept {
-  if (!hooks_) return;
-  std::erase_if(hooks_->functions, [this](const auto& f) { return f.first == number_; });
-  hooks_.reset();
-  --detail::hooks_in_force;
 }
 
 namespace {

@@ -10,11 +10,10 @@ TEST_CASE("gradients of dropout with a generator that is restarted") {
   for (float p : {0.1f, 0.5f, 0.9f})
     on_devices(90, DType::f64, [&](Draw& draw, Device) {
       CAPTURE(p);
-      const auto f = [&](const std::vector<Var>& v) {
+      check({draw.normal({7, 5})}, [&](const auto& v) {
         Generator generator(3);
         return dropout(v[0], p, true, generator);
-      };
-      check(f, {draw.normal({7, 5})});
+      });
     });
 }
 
@@ -23,12 +22,11 @@ TEST_CASE("activate_dropout: its gradients, and what the two ops apart give") {
        {Activation::none, Activation::relu, Activation::leaky_relu, Activation::elu, Activation::gelu})
     on_devices(91, DType::f64, [&](Draw& draw, Device) {
       CAPTURE(name_of(activation));
-      const auto f = [&](const std::vector<Var>& v) {
+      const Tensor x = draw.normal({7, 5});
+      check({x}, [&](const auto& v) {
         Generator generator(3);
         return activate_dropout(activation, v[0], 0.4f, true, generator, 0.2f);
-      };
-      const Tensor x = draw.normal({7, 5});
-      check(f, {x});
+      });
       Generator once(5), twice(5);
       const Var together = activate_dropout(activation, x, 0.4f, true, once, 0.2f),
                 apart = dropout(activate(activation, x, 0.2f), 0.4f, true, twice);
@@ -104,11 +102,10 @@ TEST_CASE("the gradient after sparse dropout uses the values that were kept") {
     const SparseMatrix drawn = draw.sparse(9, 6, 30);
     SparseMatrix s = drawn.with_values(drawn.values().to(DType::f32));
     s.keep_adjoint();
-    const auto f = [&](const std::vector<Var>& v) {
+    check({draw.normal({6, 3})}, [&](const auto& v) {
       Generator generator(8);
       return linear(dropout(Features(s), 0.5f, true, generator), v[0]);
-    };
-    check(f, {draw.normal({6, 3})});
+    });
   });
 }
 

@@ -1,18 +1,13 @@
 #include "relation_cases.h"
 #include <adjoint/autograd/activation.h>
 #include <adjoint/autograd/arithmetic.h>
-#include <adjoint/autograd/dot_attention.h>
-#include <adjoint/autograd/dropout.h>
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/linear.h>
 #include <adjoint/autograd/loss.h>
 #include <adjoint/data/generators.h>
 #include <adjoint/graph/block.h>
-#include <adjoint/nn/init.h>
 #include <adjoint/optim/adam.h>
 #include <adjoint/optim/captured_step.h>
-
-#include <cmath>
 
 using namespace adj;
 using namespace adj::test;

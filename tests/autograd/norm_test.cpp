@@ -101,11 +101,10 @@ TEST_CASE("gradients of batch norm and its epilogues, in training and evaluation
           const int64_t width = shape[1];
           RunningStatistics running = fresh(width, device);
           if (!training) running = {draw.normal({width}), draw.uniform({width}, 0.5, 2.0), 0.1};
-          const auto f = [&](const std::vector<Var>& v) {
+          check({draw.normal(shape), draw.off_zero({width}), draw.off_zero({width})}, [&](const auto& v) {
             Generator generator(99);
             return batch_norm(v[0], v[1], v[2], running, training, 1e-5, epilogue, generator);
-          };
-          check(f, {draw.normal(shape), draw.off_zero({width}), draw.off_zero({width})});
+          });
         });
 }
 

@@ -144,12 +144,7 @@ TEST_CASE("a forward pass that runs out of memory says which op, with what, and 
     const Tensor tall = Tensor::zeros({kMany, 1}, DType::f64, device),
                  flat = Tensor::zeros({1, kMany}, DType::f64, device);
     const auto message = [&](const auto& f) {
-      std::string text;
-      try {
-        f();
-      } catch (const OutOfMemory& error) {
-        text = error.what();
-      }
+      const std::string text = error_of<OutOfMemory>(f);
       CHECK(text.find('\n') == std::string::npos);
       CHECK(mentions(text, "out of memory on " + device.str() + ": "));
       CHECK(mentions(text, "[4194304, 4194304] float64 needs 134217728.0 MiB"));

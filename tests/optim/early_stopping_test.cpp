@@ -1,4 +1,3 @@
-#include "../captures.h"
 #include "../nn/module_state.h"
 #include "../reference/plain.h"
 #include <adjoint/nn/linear.h>

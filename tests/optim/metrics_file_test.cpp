@@ -3,7 +3,6 @@
 
 #include <fstream>
 #include <limits>
-#include <sstream>
 
 #include <sys/stat.h>
 

@@ -1,4 +1,3 @@
-#include "../captures.h"
 #include "../reference/plain.h"
 #include <adjoint/optim/adam.h>
 #include <adjoint/optim/sgd.h>
