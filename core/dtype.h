@@ -108,14 +108,9 @@ constexpr bool is_floating(DType dtype) {
 /// Calls `f.template operator()<T>()` with T = float or double; throws for any other dtype, naming `op`.
 template <class F>
 decltype(auto) dispatch_float(DType dtype, std::string_view op, F&& f) {
-  switch (dtype) {
-    case DType::f32:
-      return f.template operator()<float>();
-    case DType::f64:
-      return f.template operator()<double>();
-    default:
-      throw_not_float(op, dtype);
-  }
+  if (dtype == DType::f32) return f.template operator()<float>();
+  if (dtype == DType::f64) return f.template operator()<double>();
+  throw_not_float(op, dtype);
 }
 
 /// Calls `f.template operator()<S>()` with S = float, double or bfloat16, the storage types of features;
