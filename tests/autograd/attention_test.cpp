@@ -202,11 +202,11 @@ TEST_CASE("dot_attention with edge features keeps what is not finite to its head
     const Inputs in(draw, relation);
     const Tensor weight = draw.normal({kFeatures, kHeads * kWidth});
     const auto run = [&](const std::vector<Tensor>& of) {
-      std::vector<Var> v;
-      for (const Tensor& x : of) v.push_back(Var::parameter(x));
-      const Var o = dot_attention(relation, v[0], v[1], v[2], {.edge_attr = in.attr, .edge_weight = v[3]});
-      o.backward(Tensor::full(o.shape(), 1.0, o.dtype(), o.device()));
-      return std::vector<Tensor>{o.value(), v[0].grad(), v[1].grad(), v[2].grad(), v[3].grad()};
+      return with_gradients(
+          [&](const auto& v) {
+            return dot_attention(relation, v[0], v[1], v[2], {.edge_attr = in.attr, .edge_weight = v[3]});
+          },
+          of);
     };
     const std::vector<Tensor> operands{in.dst, in.src, in.value, weight};
     const std::vector<Tensor> whole = run(operands);

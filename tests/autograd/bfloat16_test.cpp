@@ -13,24 +13,6 @@ constexpr double kRounding = 0x1p-8;
 
 using Op = std::function<Var(const std::vector<Var>&)>;
 
-struct Outcome {
-  Tensor value;
-  std::vector<Tensor> gradients;
-};
-
-/// Gradients of Σ w f(inputs), for fixed w that bfloat16 holds.
-Outcome outcome_of(const Op& f, const std::vector<Tensor>& inputs) {
-  std::vector<Var> leaves;
-  for (const Tensor& input : inputs) leaves.push_back(Var::parameter(input));
-  const Var y = f(leaves);
-  Generator generator(7);
-  const Tensor weights = random_normal(y.shape(), 0.0, 1.0, generator, DType::f32, y.device());
-  y.backward(weights.to(DType::bf16).to(y.dtype()));
-  Outcome outcome{y.value(), {}};
-  for (const Var& leaf : leaves) outcome.gradients.push_back(leaf.grad());
-  return outcome;
-}
-
 /// f over `dtype`, but for the last `wide` inputs, which are float32. `roundings`: how many stored
 /// intermediate results follow one another. Returns the dtype of the value.
 DType compare(const Op& f, const std::vector<Tensor>& inputs, int roundings = 1, size_t wide = 0,
@@ -40,18 +22,16 @@ DType compare(const Op& f, const std::vector<Tensor>& inputs, int roundings = 1,
     given.push_back(input.to(given.size() + wide < inputs.size() ? dtype : DType::f32));
     same.push_back(given.back().to(DType::f64));
   }
-  const Outcome narrow = outcome_of(f, given), exact = outcome_of(f, same);
-  const auto off = [&](const Tensor& stored) {
-    return stored.dtype() == DType::bf16 ? roundings * kRounding : 1e-5;
-  };
-  CHECK(close(narrow.value, exact.value, off(narrow.value)));
-  for (size_t i = 0; i < inputs.size(); ++i) {
+  const std::vector<Tensor> narrow = with_gradients(f, given), exact = with_gradients(f, same);
+  given.insert(given.begin(), narrow[0]);  // whose dtype is the op's choice
+  for (size_t i = 0; i < narrow.size(); ++i) {
     CAPTURE(i);
-    REQUIRE(narrow.gradients[i]);
-    CHECK(narrow.gradients[i].dtype() == given[i].dtype());
-    CHECK(close_to_scale(narrow.gradients[i], exact.gradients[i], off(given[i])));
+    REQUIRE(narrow[i]);
+    CHECK(narrow[i].dtype() == given[i].dtype());
+    const double off = given[i].dtype() == DType::bf16 ? roundings * kRounding : 1e-5;
+    CHECK((i == 0 ? close(narrow[0], exact[0], off) : close_to_scale(narrow[i], exact[i], off)));
   }
-  return narrow.value.dtype();
+  return narrow[0].dtype();
 }
 
 }  // namespace

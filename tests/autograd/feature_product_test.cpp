@@ -28,10 +28,8 @@ TEST_CASE("linear of quantised features is linear of what their bits stand for, 
           const Tensor w = draw.normal({29, 5}).to(dtype), b = draw.normal({5}).to(dtype),
                        dy = draw.normal({37, 5}).to(dtype);
           const auto run = [&](const Features& of) {
-            const Var weight = Var::parameter(w.clone()), bias = Var::parameter(b.clone());
-            const Var y = linear(of, weight, bias, activation);
-            y.backward(dy.clone());
-            return std::vector<Tensor>{y.value(), weight.grad(), bias.grad()};
+            return with_gradients([&](const auto& v) { return linear(of, v[0], v[1], activation); }, {w, b},
+                                  dy);
           };
           const auto given = run(x), expected = run(Features(x.to_dense().to(dtype)));
           for (size_t k = 0; k < 3; ++k) CHECK(same_bits(given[k], expected[k]));

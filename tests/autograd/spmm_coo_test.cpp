@@ -44,29 +44,23 @@ TEST_CASE("values and gradients over a list are those over sorted rows, to round
       const Relation relation = random_relation(70, 70, 900, device);
       const Tensor x = random_tensor({70, 20}, dtype, device), w = random_tensor({900}, DType::f32, device);
       const Tensor w_heads = random_tensor({900, 4}, DType::f32, device);
-      const auto run = [&](Aggregation way, Reduce reduce, const Tensor& weight) {
-        const ComputeScope scope({.aggregation = way});
-        const Var input = Var::parameter(x), of_edges = weight ? Var::parameter(weight) : Var();
-        const Var y = aggregate(relation, input, {.reduce = reduce, .weight = of_edges});
-        sum(y * y).backward();
-        return std::array{y.value(), input.grad(), weight ? of_edges.grad() : Tensor::zeros({1})};
+      const auto compare = [&](const auto& f, const std::vector<Tensor>& inputs) {
+        const auto run = [&](Aggregation way) {
+          const ComputeScope scope({.aggregation = way});
+          return with_gradients(f, inputs);
+        };
+        const auto scattered = run(Aggregation::scatter), sorted = run(Aggregation::reduce);
+        for (size_t k = 0; k < sorted.size(); ++k) CHECK(close_to_scale(scattered[k], sorted[k], tolerance));
       };
-      for (Reduce reduce : {Reduce::sum, Reduce::mean})
-        for (const Tensor& weight : {Tensor(), w, w_heads}) {
-          const auto spmm_coo = run(Aggregation::scatter, reduce, weight);
-          const auto gar = run(Aggregation::reduce, reduce, weight);
-          for (size_t k = 0; k < spmm_coo.size(); ++k) CHECK(close_to_scale(spmm_coo[k], gar[k], tolerance));
-        }
+      for (Reduce reduce : {Reduce::sum, Reduce::mean}) {
+        compare([&](const auto& v) { return aggregate(relation, v[0], {.reduce = reduce}); }, {x});
+        for (const Tensor& weight : {w, w_heads})
+          compare(
+              [&](const auto& v) { return aggregate(relation, v[0], {.reduce = reduce, .weight = v[1]}); },
+              {x, weight});
+      }
       const SparseMatrix looped(relation.loops_appended(), random_tensor({970}, DType::f32, device));
-      const auto product = [&](Aggregation way) {
-        const ComputeScope scope({.aggregation = way});
-        const Var input = Var::parameter(x);
-        const Var y = spmm(looped, input);
-        sum(y * y).backward();
-        return std::array{y.value(), input.grad()};
-      };
-      const auto spmm_coo = product(Aggregation::scatter), gar = product(Aggregation::reduce);
-      for (size_t k = 0; k < spmm_coo.size(); ++k) CHECK(close_to_scale(spmm_coo[k], gar[k], tolerance));
+      compare([&](const auto& v) { return spmm(looped, v[0]); }, {x});
     }
 }
 
