@@ -1,4 +1,3 @@
-#include <adjoint/autograd/additive_attention.h>
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/detail/attention.h>
 #include <adjoint/autograd/detail/epilogue.h>
@@ -18,6 +17,19 @@ Var plus_bias(const Var& o, const Var& bias) {
   return reshape(reshape(o, {o.size(0), bias.size(0)}) + bias, o.shape());
 }
 
+// ⟨x[n,h,:], a[h,:]⟩ of the rows of x.
+Tensor head_dots(const Tensor& rows, const Tensor& a) {
+  Tensor y = detail::head_terms(rows.size(0), a.size(0), rows), none;
+  kernels::head_dot({.x = rows, .a = a, .y = y, .y2 = none});
+  return y;
+}
+
+// Its gradients, of which either may be absent.
+void head_dots_backward(const Tensor& rows, const Tensor& a, const Tensor& dy, Tensor& dx, Tensor& da) {
+  Tensor none;
+  kernels::head_dot_backward({.x = rows, .a = a, .dy = dy, .dx = dx, .da = da, .da2 = none, .dbias = none});
+}
+
 }  // namespace
 
 Var head_dot(const Var& x, const Var& a) {
@@ -25,19 +37,11 @@ Var head_dot(const Var& x, const Var& a) {
   ADJ_CHECK(x && x.shape().dims() == 3 && x.size(1) >= 1 && x.size(2) >= 1,
             "head_dot: x is {}, expected [N, H, D] with H and D at least 1", x ? x.shape().str() : "absent");
   detail::check_beside("head_dot", "a", a, {x.size(1), x.size(2)}, x);
-  Tensor y = detail::head_terms(x.size(0), x.size(1), x.value()), y2;
-  kernels::head_dot({.x = detail::as_matrix(x.value()), .a = a.value(), .y = y, .y2 = y2});
-  return record("head_dot", y, {x, a},
+  return record("head_dot", head_dots(detail::as_matrix(x.value()), a.value()), {x, a},
                 [x = Saved(x.value()), a = Saved(a.value())](Tensor dy, Gradients& out) {
                   Tensor dx = detail::empty_if(out.wanted(0), x.get()), rows = detail::rows_of(dx);
-                  Tensor da = detail::empty_if(out.wanted(1), a.get()), none;
-                  kernels::head_dot_backward({.x = detail::as_matrix(x.get()),
-                                              .a = a.get(),
-                                              .dy = dy,
-                                              .dx = rows,
-                                              .da = da,
-                                              .da2 = none,
-                                              .dbias = none});
+                  Tensor da = detail::empty_if(out.wanted(1), a.get());
+                  head_dots_backward(detail::as_matrix(x.get()), a.get(), dy, rows, da);
                   if (dx) out.add(0, dx);
                   if (da) out.add(1, da);
                 });
@@ -65,14 +69,14 @@ Var gat_attention(const Relation& relation, const Var& x, const Var& source, con
   const Tensor x_rows = detail::as_matrix(x.value());
   const DType accumulator = accumulator_dtype(x.dtype());
 
-  Tensor r = detail::head_terms(relation.num_src(), heads, x_rows);
-  Tensor l = detail::head_terms(relation.num_dst(), heads, x_rows);
+  Tensor r, l;
   if (one_set) {
+    r = detail::head_terms(relation.num_src(), heads, x_rows);
+    l = detail::head_terms(relation.num_dst(), heads, x_rows);
     kernels::head_dot({.x = x_rows, .a = source.value(), .a2 = target.value(), .y = r, .y2 = l});
   } else {
-    Tensor none;
-    kernels::head_dot({.x = x_rows, .a = source.value(), .y = r, .y2 = none});
-    kernels::head_dot({.x = detail::as_matrix(x_dst.value()), .a = target.value(), .y = l, .y2 = none});
+    r = head_dots(x_rows, source.value());
+    l = head_dots(detail::as_matrix(x_dst.value()), target.value());
   }
   // The edge features' term of the logits, [M,H], made on demand.
   const auto edge_terms = [accumulator](const Tensor& attr, const Tensor& weight) {
@@ -156,24 +160,11 @@ Var gat_attention(const Relation& relation, const Var& x, const Var& source, con
                                         .dbias = dbias});
         } else {
           Tensor by_term = detail::empty_if(wants_x, rows);
-          if (wants_x || dsource)
-            kernels::head_dot_backward({.x = rows,
-                                        .a = source.get(),
-                                        .dy = dr,
-                                        .dx = by_term,
-                                        .da = dsource,
-                                        .da2 = none,
-                                        .dbias = none});
+          if (wants_x || dsource) head_dots_backward(rows, source.get(), dr, by_term, dsource);
           if (wants_x) detail::add_to(dx_rows, by_term);
           Tensor dx_dst = detail::empty_if(out.wanted(5), x_dst.get()), dst_rows = detail::rows_of(dx_dst);
           if (dx_dst || dtarget)
-            kernels::head_dot_backward({.x = detail::as_matrix(x_dst.get()),
-                                        .a = target.get(),
-                                        .dy = dl,
-                                        .dx = dst_rows,
-                                        .da = dtarget,
-                                        .da2 = none,
-                                        .dbias = none});
+            head_dots_backward(detail::as_matrix(x_dst.get()), target.get(), dl, dst_rows, dtarget);
           if (dx_dst) out.add(5, dx_dst);
         }
         if (dx) out.add(0, dx);

@@ -1,5 +1,4 @@
 #include <adjoint/autograd/detail/attention.h>
-#include <adjoint/autograd/dot_attention.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/kernels/attention/dot_attention.h>
 #include <adjoint/kernels/attention/head_product.h>

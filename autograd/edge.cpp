@@ -120,7 +120,7 @@ Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& op
     weight = Tensor::empty_like(own);
     detail::mean_weights(relation, scatters, own, weight);
   }
-  Tensor y = Tensor::empty(detail::with_rows(x.shape(), relation.num_dst()), x.dtype(), x.device());
+  Tensor y = Tensor::empty(x.shape().with(0, relation.num_dst()), x.dtype(), x.device());
   Tensor rows = detail::as_matrix(y);
   if (scatters) {
     kernels::spmm_coo({.a = relation.coo(), .values = weight, .x = detail::as_matrix(x.value()), .y = rows});
@@ -165,8 +165,8 @@ Var edge_dot(const Relation& relation, const Var& q, const Var& k, int64_t heads
   detail::check_side("edge_dot", "q", relation, q, relation.num_dst(), 2, 3);
   detail::check_side("edge_dot", "k", relation, k, relation.num_src(), 2, 3);
   check_same_device("edge_dot", {q, k});
-  ADJ_CHECK(q.shape() == detail::with_rows(k.shape(), q.size(0)) && q.shape().dims() == k.shape().dims(),
-            "edge_dot: q is {}, k is {}, expected equal widths", q.shape().str(), k.shape().str());
+  ADJ_CHECK(q.shape() == k.shape().with(0, q.size(0)), "edge_dot: q is {}, k is {}, expected equal widths",
+            q.shape().str(), k.shape().str());
   if (q.shape().dims() == 3) {
     ADJ_CHECK(heads == 0 || heads == q.size(1), "edge_dot: {} heads asked of {}", heads, q.shape().str());
     heads = q.size(1);
@@ -176,22 +176,16 @@ Var edge_dot(const Relation& relation, const Var& q, const Var& k, int64_t heads
                            q.device());
   edge_products("edge_dot", detail::by_target(relation), detail::as_matrix(q.value()),
                 detail::as_matrix(k.value()), e);
-  return record(
-      "edge_dot", e, {q, k},
-      [relation, q = Saved(q.value()), k = Saved(k.value())](Tensor de, Gradients& out) {
-        if (out.wanted(0)) {
-          Tensor dq = Tensor::empty_like(q.get());
-          Tensor rows = detail::as_matrix(dq);
-          weighted_sum("edge_dot", detail::by_target(relation, de), detail::as_matrix(k.get()), rows);
-          out.add(0, dq);
-        }
-        if (out.wanted(1)) {
-          Tensor dk = Tensor::empty_like(k.get());
-          Tensor rows = detail::as_matrix(dk);
-          weighted_sum("edge_dot", detail::by_source(relation, de), detail::as_matrix(q.get()), rows);
-          out.add(1, dk);
-        }
-      });
+  return record("edge_dot", e, {q, k},
+                [relation, q = Saved(q.value()), k = Saved(k.value())](Tensor de, Gradients& out) {
+                  const auto gradient = [](const CsrMatrix& a, const Tensor& of, const Tensor& other) {
+                    Tensor dx = Tensor::empty_like(of), rows = detail::as_matrix(dx);
+                    weighted_sum("edge_dot", a, detail::as_matrix(other), rows);
+                    return dx;
+                  };
+                  if (out.wanted(0)) out.add(0, gradient(detail::by_target(relation, de), q.get(), k.get()));
+                  if (out.wanted(1)) out.add(1, gradient(detail::by_source(relation, de), k.get(), q.get()));
+                });
 }
 
 Var edge_add(const Relation& relation, const Var& l, const Var& r) {
@@ -199,22 +193,17 @@ Var edge_add(const Relation& relation, const Var& l, const Var& r) {
   detail::check_side("edge_add", "l", relation, l, relation.num_dst(), 1, 2);
   detail::check_side("edge_add", "r", relation, r, relation.num_src(), 1, 2);
   check_same_device("edge_add", {l, r});
-  const int64_t edges = relation.num_edges();
-  Tensor e = Tensor::empty(l.shape().dims() == 1 ? Shape{edges} : Shape{edges, l.size(1)},
-                           accumulator_dtype(l.dtype()), l.device());
+  Tensor e = Tensor::empty(l.shape().with(0, relation.num_edges()), accumulator_dtype(l.dtype()), l.device());
   kernels::edge_add({.a = detail::by_target(relation), .l = l.value(), .r = r.value(), .e = e});
   return record("edge_add", e, {l, r},
                 [relation, l = l.shape(), r = r.shape(), dtype = l.dtype()](Tensor de, Gradients& out) {
-                  if (out.wanted(0)) {
-                    Tensor dl = Tensor::empty(l, dtype, de.device());
-                    kernels::edge_sum({.a = detail::by_target(relation), .e = de, .y = dl});
-                    out.add(0, dl);
-                  }
-                  if (out.wanted(1)) {
-                    Tensor dr = Tensor::empty(r, dtype, de.device());
-                    kernels::edge_sum({.a = detail::by_source(relation), .e = de, .y = dr});
-                    out.add(1, dr);
-                  }
+                  const auto sum = [&](const CsrMatrix& a, const Shape& shape) {
+                    Tensor y = Tensor::empty(shape, dtype, de.device());
+                    kernels::edge_sum({.a = a, .e = de, .y = y});
+                    return y;
+                  };
+                  if (out.wanted(0)) out.add(0, sum(detail::by_target(relation), l));
+                  if (out.wanted(1)) out.add(1, sum(detail::by_source(relation), r));
                 });
 }
 

@@ -21,8 +21,6 @@ class GradientRollback {
  public:
   GradientRollback();
   ~GradientRollback();
-  GradientRollback(const GradientRollback&) = delete;
-  GradientRollback& operator=(const GradientRollback&) = delete;
 
   /// Commits the current gradients. Returns the replaced ones, which a captured graph still reads.
   std::vector<Tensor> keep();

@@ -1,3 +1,4 @@
+#include <adjoint/autograd/detail/around_dim.h>
 #include <adjoint/autograd/index.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/core/convert.h>
@@ -12,14 +13,11 @@ Var index_select(const Var& x, const Tensor& which) {
   ADJ_CHECK(shape.dims() >= 1, "index_select: expected at least one dimension, got {}", x.value().str());
   const Tensor index = to_int32("index_select", "index", which, shape[0]);
   ADJ_CHECK(index && index.dims() == 1, "index_select: index is {}, expected int32 [K]", index.str());
-  std::array<int64_t, Shape::kMaxDims> extents{index.numel()};
-  int64_t width = 1;
-  for (int d = 1; d < shape.dims(); ++d) width *= extents[static_cast<size_t>(d)] = shape[d];
+  const int64_t width = detail::AroundDim("index_select", shape, 0).inner;
   Tensor y = Tensor::empty({index.numel(), width}, x.dtype(), x.device());
   kernels::gather_rows({.x = x.value().reshape({shape[0], width}), .index = index, .y = y});
-  const Shape chosen_shape(std::span<const int64_t>(extents.data(), static_cast<size_t>(shape.dims())));
   return record(
-      "index_select", y.reshape(chosen_shape), {x},
+      "index_select", y.reshape(shape.with(0, index.numel())), {x},
       [saved = Saved(index), shape, width](Tensor dy, Gradients& out) {
         const Tensor& chosen = saved.get();
         Csr selection;

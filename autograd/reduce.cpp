@@ -24,7 +24,7 @@ Var scaled_sum(const char* name, const Var& x, double factor) {
 
 // `shape` without dimension `dim`, or with extent 1 there.
 Shape reduced_shape(const Shape& shape, int dim, bool keepdim) {
-  if (keepdim) return detail::with_extent(shape, dim, 1);
+  if (keepdim) return shape.with(dim, 1);
   std::array<int64_t, Shape::kMaxDims> extents{};
   size_t dims = 0;
   for (int d = 0; d < shape.dims(); ++d)
@@ -48,7 +48,7 @@ Var sum(const Var& x, int dim, bool keepdim) {
   const Tensor y = detail::sum_middle(x.value(), at.outer, at.extent, at.inner);
   return record("sum", y.reshape(reduced_shape(shape, at.dim, keepdim)), {x},
                 [shape, at](Tensor dy, Gradients& out) {
-                  out.add(0, detail::expand_to(shape, dy.reshape(detail::with_extent(shape, at.dim, 1))));
+                  out.add(0, detail::expand_to(shape, dy.reshape(shape.with(at.dim, 1))));
                 });
 }
 

@@ -9,6 +9,13 @@ namespace adj {
 
 namespace {
 
+// CSR of the segments: row g holds the rows of x in segment g.
+Csr selection_of(const char* op, const Var& x, const Tensor& offsets) {
+  ADJ_CHECK(x.shape().dims() == 2, "{}: x is {}, expected [N, F]", op, x.shape().str());
+  detail::check_segments(op, offsets, x.size(0), x.device());
+  return {offsets.numel() - 1, x.size(0), offsets, detail::row_numbers(x.size(0), x.device())};
+}
+
 // CSR with one entry per row: row i's segment in `selection`.
 Csr segment_of_rows(const Csr& selection, Device device) {
   const int64_t count = selection.cols;
@@ -20,13 +27,10 @@ Csr segment_of_rows(const Csr& selection, Device device) {
 
 Var segment_reduce(const char* name, const Var& x, const Tensor& offsets, bool mean) {
   const OpScope scope(name, x, offsets);
-  ADJ_CHECK(x.shape().dims() == 2, "{}: x is {}, expected [N, F]", name, x.shape().str());
-  detail::check_segments(name, offsets, x.size(0), x.device());
-  const int64_t rows = x.size(0);
-  Csr selection{offsets.numel() - 1, rows, offsets, detail::row_numbers(rows, x.device())};
+  const Csr selection = selection_of(name, x, offsets);
   Tensor weight;
   if (mean) {
-    weight = Tensor::empty({rows}, x.dtype() == DType::bf16 ? DType::f32 : x.dtype(), x.device());
+    weight = Tensor::empty({x.size(0)}, accumulator_dtype(x.dtype()), x.device());
     kernels::edge_mean({.a = {selection, {}, {}}, .y = weight});
   }
   Tensor y = Tensor::empty({selection.rows, x.size(1)}, x.dtype(), x.device());
@@ -43,13 +47,9 @@ Var segment_reduce(const char* name, const Var& x, const Tensor& offsets, bool m
 // Maximum or minimum: the segments are the targets of a relation whose sources are the rows.
 Var segment_minmax(const char* name, const Var& x, const Tensor& offsets, Reduce reduce) {
   const OpScope scope(name, x, offsets);
-  ADJ_CHECK(x.shape().dims() == 2, "{}: x is {}, expected [N, F]", name, x.shape().str());
-  detail::check_segments(name, offsets, x.size(0), x.device());
-  const int64_t rows = x.size(0);
-  return detail::reduce_neighbors(name,
-                                  Relation::from_csr(Csr{offsets.numel() - 1, rows, offsets.clone(),
-                                                         detail::row_numbers(rows, x.device())}),
-                                  x, {reduce});
+  Csr selection = selection_of(name, x, offsets);
+  selection.offsets = offsets.clone();
+  return detail::reduce_neighbors(name, Relation::from_csr(selection), x, {reduce});
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 // Rows of `a`, then of `b`: [M] or [M, E].
 Tensor stacked(const Tensor& a, const Tensor& b) {
   const int64_t n = a.size(0), all = n + b.size(0);
-  Tensor y = Tensor::empty(a.dims() == 1 ? Shape{all} : Shape{all, a.size(1)}, a.dtype(), a.device());
+  Tensor y = Tensor::empty(a.shape().with(0, all), a.dtype(), a.device());
   if (a.numel() > 0) y.rows(0, n).copy_(a);
   if (b.numel() > 0) y.rows(n, all).copy_(b);
   return y;
@@ -28,7 +28,7 @@ Var with_self_loops(const LoopedRelation& to, const Var& x, const Var& loops) {
   const int64_t edges = to.became.numel() - to.loops;
   ADJ_CHECK((x.shape().dims() == 1 || x.shape().dims() == 2) && x.size(0) == edges,
             "with_self_loops: x is {}, expected [{}] or [{}, E]", x.shape().str(), edges, edges);
-  const Shape added = x.shape().dims() == 1 ? Shape{to.loops} : Shape{to.loops, x.size(1)};
+  const Shape added = x.shape().with(0, to.loops);
   ADJ_CHECK(!loops || loops.shape() == added, "with_self_loops: loops are {}, expected {}",
             loops.shape().str(), added.str());
   const Tensor of_loops = loops ? loops.value() : Tensor::zeros(added, x.dtype(), x.device());
@@ -36,8 +36,7 @@ Var with_self_loops(const LoopedRelation& to, const Var& x, const Var& loops) {
   return record("with_self_loops", y, {x, loops},
                 [became = to.became, complete = to.complete, edges](Tensor dy, Gradients& out) {
                   if (!complete) {
-                    const Shape one = dy.dims() == 1 ? Shape{1} : Shape{1, dy.size(1)};
-                    dy = stacked(dy, Tensor::zeros(one, dy.dtype(), dy.device()));
+                    dy = stacked(dy, Tensor::zeros(dy.shape().with(0, 1), dy.dtype(), dy.device()));
                   }
                   if (out.wanted(0)) out.add(0, detail::gather_edges(dy, became.rows(0, edges)));
                   if (out.wanted(1)) out.add(1, detail::gather_edges(dy, became.rows(edges, became.numel())));
@@ -50,18 +49,14 @@ Var edge_sum(const Relation& relation, const Var& e) {
   ADJ_CHECK(e.device() == relation.device(), "edge_sum: relation on {}, e on {}", relation.device().str(),
             e.device().str());
   const DType given = e.dtype(), accumulator = accumulator_dtype(given);
-  const auto of_nodes = [one = e.shape().dims() == 1, last = e.shape()[-1]](int64_t nodes) {
-    return one ? Shape{nodes} : Shape{nodes, last};
-  };
-  Tensor y = Tensor::empty(of_nodes(relation.num_dst()), accumulator, e.device());
+  Tensor y = Tensor::empty(e.shape().with(0, relation.num_dst()), accumulator, e.device());
   kernels::edge_sum({.a = detail::by_target(relation), .e = e.value().to(accumulator), .y = y});
-  return record("edge_sum", y, {e},
-                [relation, of_nodes, given, shape = e.shape()](Tensor dy, Gradients& out) {
-                  Tensor de = Tensor::empty(shape, dy.dtype(), dy.device());
-                  const Tensor nothing = Tensor::zeros(of_nodes(relation.num_src()), dy.dtype(), dy.device());
-                  kernels::edge_add({.a = detail::by_target(relation), .l = dy, .r = nothing, .e = de});
-                  out.add(0, de.to(given));
-                });
+  return record("edge_sum", y, {e}, [relation, given, shape = e.shape()](Tensor dy, Gradients& out) {
+    Tensor de = Tensor::empty(shape, dy.dtype(), dy.device());
+    const Tensor nothing = Tensor::zeros(shape.with(0, relation.num_src()), dy.dtype(), dy.device());
+    kernels::edge_add({.a = detail::by_target(relation), .l = dy, .r = nothing, .e = de});
+    out.add(0, de.to(given));
+  });
 }
 
 }  // namespace adj

@@ -8,8 +8,7 @@
 namespace adj {
 
 Var reshape(const Var& x, std::initializer_list<int64_t> extents) {
-  return record("reshape", x.value().reshape(extents), {x},
-                [shape = x.shape()](Tensor dy, Gradients& out) { out.add(0, dy.reshape(shape)); });
+  return reshape(x, x.value().reshape(extents).shape());
 }
 Var reshape(const Var& x, const Shape& shape) {
   return record("reshape", x.value().reshape(shape), {x},
@@ -28,7 +27,7 @@ Var narrow(const Var& x, int dim, int64_t begin, int64_t length) {
     y = Tensor::empty({at.outer, length * at.inner}, x.dtype(), x.device());
     kernels::slice_columns(
         {.x = x.value().reshape({at.outer, at.extent * at.inner}), .begin = begin * at.inner, .y = y});
-    y = y.reshape(detail::with_extent(x.shape(), at.dim, length));
+    y = y.reshape(x.shape().with(at.dim, length));
   }
   return record("narrow", y, {x}, [at, begin, length, shape = x.shape()](Tensor dy, Gradients& out) {
     Tensor dx = Tensor::empty({at.outer, at.extent * at.inner}, dy.dtype(), dy.device());
@@ -48,7 +47,7 @@ Var cat(const std::vector<Var>& parts, int dim) {
   int64_t extent = 0;
   for (const Var& part : parts) {
     const Shape shape = part.shape();
-    ADJ_CHECK(shape.dims() == first.dims() && detail::with_extent(shape, at.dim, at.extent) == first,
+    ADJ_CHECK(shape.dims() == first.dims() && shape.with(at.dim, at.extent) == first,
               "cat: parts {} and {} differ in another dimension than {}", first.str(), shape.str(), dim);
     tensors.push_back(part.value().reshape({at.outer, shape[at.dim] * at.inner}));
     shapes.push_back(shape);
@@ -57,8 +56,7 @@ Var cat(const std::vector<Var>& parts, int dim) {
   Tensor y = Tensor::empty({at.outer, extent * at.inner}, parts[0].dtype(), parts[0].device());
   kernels::concat_columns({.parts = tensors, .y = y});
   return record(
-      "cat", y.reshape(detail::with_extent(first, at.dim, extent)), parts,
-      [at, shapes, extent](Tensor dy, Gradients& out) {
+      "cat", y.reshape(first.with(at.dim, extent)), parts, [at, shapes, extent](Tensor dy, Gradients& out) {
         std::vector<Tensor> gradients;
         for (const Shape& shape : shapes)
           gradients.push_back(Tensor::empty({at.outer, shape[at.dim] * at.inner}, dy.dtype(), dy.device()));

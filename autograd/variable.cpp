@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <queue>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -21,6 +23,24 @@ namespace detail {
 struct GradientHooks {
   std::vector<std::pair<uint64_t, std::function<void(const Tensor&)>>> functions;
   uint64_t next = 1;
+};
+
+namespace {
+thread_local bool no_grad = false;
+thread_local const char* op_going_backward = "";
+std::atomic<uint64_t> next_number{0};
+std::atomic<int64_t> hooks_in_force{0};
+}  // namespace
+
+/// Removes its callback when it dies.
+struct RegisteredHook {
+  std::shared_ptr<GradientHooks> of;
+  uint64_t number;
+
+  ~RegisteredHook() {
+    std::erase_if(of->functions, [this](const auto& f) { return f.first == number; });
+    --hooks_in_force;
+  }
 };
 
 /// Collects the gradient of one variable, and refers to the op that propagates it. Ops hold their inputs'
@@ -61,13 +81,6 @@ struct Node {
     }
   }
 };
-
-namespace {
-thread_local bool no_grad = false;
-thread_local const char* op_going_backward = "";
-std::atomic<uint64_t> next_number{0};
-std::atomic<int64_t> hooks_in_force{0};
-}  // namespace
 
 }  // namespace detail
 
@@ -201,19 +214,12 @@ GradientHook Var::on_gradient(std::function<void(const Tensor&)> f) const {
   ADJ_CHECK(requires_grad() && !impl_->slot->node, "on_gradient: only a leaf collects a gradient");
   auto& hooks = impl_->slot->hooks;
   if (!hooks) hooks = std::make_shared<detail::GradientHooks>();
-  GradientHook hook;
-  hook.hooks_ = hooks;
-  hook.number_ = hooks->next++;
-  hooks->functions.emplace_back(hook.number_, std::move(f));
+  const uint64_t number = hooks->next++;
+  hooks->functions.emplace_back(number, std::move(f));
   ++detail::hooks_in_force;
+  GradientHook hook;
+  hook.held_ = {new detail::RegisteredHook{hooks, number}, [](detail::RegisteredHook* held) { delete held; }};
   return hook;
-}
-
-void GradientHook::remove() noexcept {
-  if (!hooks_) return;
-  std::erase_if(hooks_->functions, [this](const auto& f) { return f.first == number_; });
-  hooks_.reset();
-  --detail::hooks_in_force;
 }
 
 namespace {
@@ -244,11 +250,19 @@ class ReadyLeaves {
     std::sort(ahead_.begin(), ahead_.end(), later);
   }
 
-  /// The root itself has received its gradient.
-  void begin(GradientSlot& root) { arrive(root); }
+  /// One contribution to this gradient has arrived.
+  void arrive(const GradientSlot& slot) {
+    if (leaves_.empty() || slot.node) return;
+    const auto leaf = leaves_.find(&slot);
+    if (leaf == leaves_.end() || --leaf->second.uses > 0) return;
+    if (slot.contributions == leaf->second.contributions_before) return;
+    for (const auto& [number, f] : slot.hooks->functions) f(slot.gradient);
+  }
   /// The pass has processed all ops with this number or higher.
   void go_by(uint64_t number) {
-    while (next_ < ahead_.size() && ahead_[next_]->number >= number) arrive_all(*ahead_[next_++]);
+    for (; next_ < ahead_.size() && ahead_[next_]->number >= number; ++next_)
+      for (const auto& input : ahead_[next_]->inputs)
+        if (input) arrive(*input);
   }
 
  private:
@@ -262,17 +276,6 @@ class ReadyLeaves {
     Expected& leaf = leaves_[&slot];
     ++leaf.uses;
     leaf.contributions_before = slot.contributions;
-  }
-  void arrive_all(const Node& node) {
-    for (const auto& input : node.inputs)
-      if (input) arrive(*input);
-  }
-  void arrive(const GradientSlot& slot) {
-    if (leaves_.empty() || slot.node) return;
-    const auto leaf = leaves_.find(&slot);
-    if (leaf == leaves_.end() || --leaf->second.uses > 0) return;
-    if (slot.contributions == leaf->second.contributions_before) return;
-    for (const auto& [number, f] : slot.hooks->functions) f(slot.gradient);
   }
 
   std::unordered_map<const GradientSlot*, Expected> leaves_;
@@ -297,7 +300,7 @@ void Var::backward(Tensor seed) const {
   std::vector<std::shared_ptr<GradientSlot>> root{impl_->slot};
   ReadyLeaves leaves(root[0]);
   Gradients(root).add(0, std::move(seed));
-  leaves.begin(*root[0]);
+  leaves.arrive(*root[0]);
   if (!root[0]->node) return;
 
   const auto earlier = [](const auto& a, const auto& b) { return a->number < b->number; };
@@ -376,21 +379,15 @@ Tensor detail::FusedGradients::begun(size_t input, bool through_relu) {
   return sum;
 }
 
-bool recording(std::initializer_list<Var> inputs) {
-  if (NoGrad::in_force()) return false;
-  for (const Var& input : inputs)
-    if (input.requires_grad()) return true;
-  return false;
-}
-
 namespace {
 
-template <class Range>
-Var record_range(const char* name, Tensor value, const Range& inputs, Backward backward) {
+bool any_recorded(std::span<const Var> inputs) {
+  return !NoGrad::in_force() && std::any_of(inputs.begin(), inputs.end(), std::mem_fn(&Var::requires_grad));
+}
+
+Var record_all(const char* name, Tensor value, std::span<const Var> inputs, Backward backward) {
   Var result(std::move(value));
-  bool required = false;
-  for (const Var& input : inputs) required = required || input.requires_grad();
-  if (!required || NoGrad::in_force()) return result;
+  if (!any_recorded(inputs)) return result;
   const auto slot = TapeAccess::slot(result);
   slot->required = true;
   slot->node = std::make_shared<Node>();
@@ -405,11 +402,12 @@ Var record_range(const char* name, Tensor value, const Range& inputs, Backward b
 }  // namespace
 
 Var record(const char* name, Tensor value, std::initializer_list<Var> inputs, Backward backward) {
-  return record_range(name, std::move(value), inputs, std::move(backward));
+  return record_all(name, std::move(value), {inputs.begin(), inputs.size()}, std::move(backward));
 }
 Var record(const char* name, Tensor value, const std::vector<Var>& inputs, Backward backward) {
-  return record_range(name, std::move(value), inputs, std::move(backward));
+  return record_all(name, std::move(value), inputs, std::move(backward));
 }
+bool recording(std::initializer_list<Var> inputs) { return any_recorded({inputs.begin(), inputs.size()}); }
 
 Var detail::from_relu(Var recorded) {
   const auto slot = TapeAccess::slot(recorded);

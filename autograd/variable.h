@@ -13,31 +13,19 @@ namespace adj {
 namespace detail {
 struct Node;
 struct GradientSlot;
-struct GradientHooks;
+struct RegisteredHook;
 struct VarImpl;
 }  // namespace detail
 
 /// Keeps a Var::on_gradient() callback registered for its lifetime. Move-only.
 class GradientHook {
  public:
-  GradientHook() = default;
-  GradientHook(GradientHook&& other) noexcept { swap(other); }
-  GradientHook& operator=(GradientHook&& other) noexcept {
-    GradientHook(std::move(other)).swap(*this);
-    return *this;
-  }
-  ~GradientHook() { remove(); }
-  explicit operator bool() const { return hooks_ != nullptr; }
-  void remove() noexcept;
+  explicit operator bool() const { return held_ != nullptr; }
+  void remove() noexcept { held_.reset(); }
 
  private:
   friend class Var;
-  void swap(GradientHook& other) noexcept {
-    std::swap(hooks_, other.hooks_);
-    std::swap(number_, other.number_);
-  }
-  std::shared_ptr<detail::GradientHooks> hooks_;
-  uint64_t number_ = 0;
+  std::unique_ptr<detail::RegisteredHook, void (*)(detail::RegisteredHook*)> held_{nullptr, nullptr};
 };
 
 /// A value on the tape: a tensor, its gradient after backward(), and how it was computed. A cheap handle. Ops

@@ -29,12 +29,14 @@ Var selected_rows(const char* op, const Var& x, const Tensor& index, const Tenso
   return cast(index_select(x, index), accumulator);
 }
 
-// The targets of those rows, and each one's weight: 0 if NaN.
+// The selected rows, their targets, and each target's weight: 0 if NaN.
 struct WeightedTargets {
-  Var goal, share;
+  Var rows, goal, share;
 };
-WeightedTargets weighted_targets(const char* op, const Var& x, const Tensor& target, const Tensor& index,
+WeightedTargets weighted_targets(const char* op, const Var& x, const Tensor& target, const Tensor& selected,
                                  const Tensor& weight) {
+  const Tensor index = detail::rows_of(op, x, selected);
+  const Var rows = selected_rows(op, x, index, weight);
   ADJ_CHECK(target && target.shape() == x.shape() && target.device() == x.device(),
             "{}: targets are {}, expected {} on {}", op, target.str(), x.shape().str(), x.device().str());
   const DType accumulator = accumulator_dtype(x.dtype());
@@ -45,7 +47,7 @@ WeightedTargets weighted_targets(const char* op, const Var& x, const Tensor& tar
                              .weight = weight.to(accumulator),
                              .goal = goal,
                              .share = share});
-  return {Var(goal), Var(share)};
+  return {rows, Var(goal), Var(share)};
 }
 
 }  // namespace
@@ -75,9 +77,7 @@ Var cross_entropy_sum(const Var& x, const Tensor& given, const Tensor& selected,
 Var bce_with_logits_sum(const Var& x, const Tensor& target, const Tensor& selected, const Tensor& weight) {
   constexpr const char* kOp = "bce_with_logits_sum";
   const OpScope scope(kOp, x, target, selected);
-  const Tensor index = detail::rows_of(kOp, x, selected);
-  const Var rows = selected_rows(kOp, x, index, weight);
-  const auto [goal, share] = weighted_targets(kOp, x, target, index, weight);
+  const auto [rows, goal, share] = weighted_targets(kOp, x, target, selected, weight);
   const int64_t count = rows.value().numel();
   // log σ(x) and log σ(-x) are the log-softmax of (x, 0).
   const Var logits = reshape(rows, {count, 1});
@@ -89,9 +89,7 @@ Var bce_with_logits_sum(const Var& x, const Tensor& target, const Tensor& select
 Var mse_sum(const Var& x, const Tensor& target, const Tensor& selected, const Tensor& weight) {
   constexpr const char* kOp = "mse_sum";
   const OpScope scope(kOp, x, target, selected);
-  const Tensor index = detail::rows_of(kOp, x, selected);
-  const Var rows = selected_rows(kOp, x, index, weight);
-  const auto [goal, share] = weighted_targets(kOp, x, target, index, weight);
+  const auto [rows, goal, share] = weighted_targets(kOp, x, target, selected, weight);
   const Var off = rows - goal;
   return sum(off * off * share);
 }

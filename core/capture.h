@@ -125,8 +125,6 @@ class OutsideCapture {
  public:
   OutsideCapture();
   ~OutsideCapture();
-  OutsideCapture(const OutsideCapture&) = delete;
-  OutsideCapture& operator=(const OutsideCapture&) = delete;
 
  private:
   const detail::Recorder* outer_;

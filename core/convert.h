@@ -20,22 +20,11 @@ void fill(Tensor& tensor, double value);
 /// Calls `f.template operator()<T>()` with the element type of the dtype. Throws for bits.
 template <class F>
 void dispatch_all(DType dtype, F&& f) {
-  switch (dtype) {
-    case DType::f32:
-      return f.template operator()<float>();
-    case DType::f64:
-      return f.template operator()<double>();
-    case DType::bf16:
-      return f.template operator()<bfloat16>();
-    case DType::i32:
-      return f.template operator()<int32_t>();
-    case DType::i64:
-      return f.template operator()<int64_t>();
-    case DType::u8:
-      return f.template operator()<uint8_t>();
-    case DType::bits:
-      fail("bits: packed bits cannot be read or written as numbers");
-  }
+  if (dtype == DType::bits) fail("bits: packed bits cannot be read or written as numbers");
+  if (dtype == DType::i32) return f.template operator()<int32_t>();
+  if (dtype == DType::i64) return f.template operator()<int64_t>();
+  if (dtype == DType::u8) return f.template operator()<uint8_t>();
+  dispatch_features(dtype, f);
 }
 
 namespace cpu {

@@ -1,14 +1,13 @@
 #include <adjoint/core/cores.h>
 #include <adjoint/core/error.h>
 #include <adjoint/core/parallel.h>
+#include <adjoint/core/text.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -27,24 +26,16 @@ int cores_of_affinity() {
   return static_cast<int>(std::thread::hardware_concurrency());  // more cores than cpu_set_t can hold
 }
 
-std::optional<double> read_number(const std::string& path) {
-  std::ifstream file(path);
-  double number = 0.0;
-  if (file >> number) return number;
-  return {};
-}
-
 /// Quota / period of one control group's folder; "max" and -1 mean no limit.
 double cores_of_group(const std::string& folder) {
   double quota = 0.0, period = 0.0;
   if (std::ifstream file(folder + "/cpu.max"); file) {
-    if (file >> quota >> period && quota > 0.0 && period > 0.0) return quota / period;
-    return kUnlimited;
+    file >> quota >> period;
+  } else {
+    std::ifstream(folder + "/cpu.cfs_quota_us") >> quota;
+    std::ifstream(folder + "/cpu.cfs_period_us") >> period;
   }
-  const auto quota_v1 = read_number(folder + "/cpu.cfs_quota_us");
-  const auto period_v1 = read_number(folder + "/cpu.cfs_period_us");
-  if (quota_v1 && period_v1 && *quota_v1 > 0.0 && *period_v1 > 0.0) return *quota_v1 / *period_v1;
-  return kUnlimited;
+  return quota > 0.0 && period > 0.0 ? quota / period : kUnlimited;
 }
 
 /// The minimum over the group and its ancestors.
@@ -78,12 +69,8 @@ double cores_of_control_groups() {
 
 /// The leading number of `text`, up to a comma (OpenMP allows a list, one number per level); 0 if none or not
 /// an int.
-int parse_threads(const char* text) {
-  int threads = 0;
-  const std::string_view all(text);
-  const auto [end, error] = std::from_chars(all.data(), all.data() + all.size(), threads);
-  const bool complete = error == std::errc() && (end == all.data() + all.size() || *end == ',');
-  return complete ? std::max(0, threads) : 0;
+int parse_threads(std::string_view text) {
+  return std::max(0, number_in<int>(text.substr(0, text.find(','))).value_or(0));
 }
 
 }  // namespace

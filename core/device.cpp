@@ -1,8 +1,7 @@
 #include <adjoint/core/device.h>
 #include <adjoint/core/error.h>
 #include <adjoint/core/runtime.h>
-
-#include <charconv>
+#include <adjoint/core/text.h>
 
 namespace adj {
 
@@ -11,18 +10,11 @@ std::string_view version() { return ADJOINT_VERSION; }
 Device Device::best() { return cuda_device_count() > 0 ? cuda(0) : cpu(); }
 
 Device Device::parse(std::string_view text) {
-  const auto malformed = [&] {
-    return UsageError(fmt::format("unknown device '{}': expected cpu, cuda or cuda:INDEX", text));
-  };
   if (text == "cpu") return cpu();
-  if (!text.starts_with("cuda")) throw malformed();
-  int index = 0;
-  if (text != "cuda") {
-    const char* end = text.data() + text.size();
-    if (text.size() < 6 || text[4] != ':') throw malformed();
-    const auto [rest, error] = std::from_chars(text.data() + 5, end, index);
-    if (error != std::errc{} || rest != end || index < 0) throw malformed();
-  }
+  const int index = text == "cuda"              ? 0
+                    : text.starts_with("cuda:") ? number_in<int>(text.substr(5)).value_or(-1)
+                                                : -1;
+  if (index < 0) usage_fail("unknown device '{}': expected cpu, cuda or cuda:INDEX", text);
   const Device device = cuda(index);
   require_available(device);
   return device;

@@ -68,74 +68,39 @@ ADJ_HOST_DEVICE inline S narrow(Accumulator<S> value) {
 /// Same for dtypes.
 constexpr DType accumulator_dtype(DType dtype) { return dtype == DType::bf16 ? DType::f32 : dtype; }
 
+namespace detail {
+struct DTypeFacts {
+  std::string_view name;
+  size_t bytes;  // of an element
+};
+/// By DType.
+inline constexpr DTypeFacts kDTypes[] = {{"float32", 4}, {"float64", 8}, {"bfloat16", 2}, {"int32", 4},
+                                         {"int64", 8},   {"uint8", 1},   {"bits", 0}};
+
+constexpr DType dtype_at(const float*) { return DType::f32; }
+constexpr DType dtype_at(const double*) { return DType::f64; }
+constexpr DType dtype_at(const bfloat16*) { return DType::bf16; }
+constexpr DType dtype_at(const int32_t*) { return DType::i32; }
+constexpr DType dtype_at(const int64_t*) { return DType::i64; }
+constexpr DType dtype_at(const uint8_t*) { return DType::u8; }
+}  // namespace detail
+
 /// Bytes per element. Throws for bits.
 constexpr size_t size_of(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-    case DType::i32:
-      return 4;
-    case DType::f64:
-    case DType::i64:
-      return 8;
-    case DType::bf16:
-      return 2;
-    case DType::u8:
-      return 1;
-    case DType::bits:
-      fail("bits: an element has no bytes of its own (bytes_of takes the shape)");
-  }
-  return 0;
+  if (dtype == DType::bits) fail("bits: an element has no bytes of its own (bytes_of takes the shape)");
+  return detail::kDTypes[static_cast<size_t>(dtype)].bytes;
 }
 
-constexpr std::string_view name_of(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return "float32";
-    case DType::f64:
-      return "float64";
-    case DType::bf16:
-      return "bfloat16";
-    case DType::i32:
-      return "int32";
-    case DType::i64:
-      return "int64";
-    case DType::u8:
-      return "uint8";
-    case DType::bits:
-      return "bits";
-  }
-  return "?";
+constexpr std::string_view name_of(DType dtype) { return detail::kDTypes[static_cast<size_t>(dtype)].name; }
+
+/// The dtype of elements of type T.
+template <class T>
+constexpr DType dtype_of() {
+  return detail::dtype_at(static_cast<const T*>(nullptr));
 }
 
 constexpr bool is_floating(DType dtype) {
   return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::bf16;
-}
-
-template <class T>
-constexpr DType dtype_of();
-template <>
-constexpr DType dtype_of<float>() {
-  return DType::f32;
-}
-template <>
-constexpr DType dtype_of<double>() {
-  return DType::f64;
-}
-template <>
-constexpr DType dtype_of<bfloat16>() {
-  return DType::bf16;
-}
-template <>
-constexpr DType dtype_of<int32_t>() {
-  return DType::i32;
-}
-template <>
-constexpr DType dtype_of<int64_t>() {
-  return DType::i64;
-}
-template <>
-constexpr DType dtype_of<uint8_t>() {
-  return DType::u8;
 }
 
 [[noreturn, gnu::cold]] void throw_not_float(std::string_view op, DType dtype);
@@ -143,14 +108,9 @@ constexpr DType dtype_of<uint8_t>() {
 /// Calls `f.template operator()<T>()` with T = float or double; throws for any other dtype, naming `op`.
 template <class F>
 decltype(auto) dispatch_float(DType dtype, std::string_view op, F&& f) {
-  switch (dtype) {
-    case DType::f32:
-      return f.template operator()<float>();
-    case DType::f64:
-      return f.template operator()<double>();
-    default:
-      throw_not_float(op, dtype);
-  }
+  if (dtype == DType::f32) return f.template operator()<float>();
+  if (dtype == DType::f64) return f.template operator()<double>();
+  throw_not_float(op, dtype);
 }
 
 /// Calls `f.template operator()<S>()` with S = float, double or bfloat16, the storage types of features;

@@ -8,4 +8,8 @@ void throw_data_error(fmt::string_view format, fmt::format_args args) {
   throw DataError(fmt::vformat(format, args));
 }
 
+void throw_usage_error(fmt::string_view format, fmt::format_args args) {
+  throw UsageError(fmt::vformat(format, args));
+}
+
 }  // namespace adj

@@ -40,6 +40,7 @@ class OutOfMemory : public Error {
 // Out of line, to keep the success path of the callers small.
 [[noreturn, gnu::cold]] void throw_error(fmt::string_view format, fmt::format_args args);
 [[noreturn, gnu::cold]] void throw_data_error(fmt::string_view format, fmt::format_args args);
+[[noreturn, gnu::cold]] void throw_usage_error(fmt::string_view format, fmt::format_args args);
 
 template <class... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
@@ -50,6 +51,12 @@ template <class... Args>
 template <class... Args>
 [[noreturn]] void data_fail(fmt::format_string<Args...> format, Args&&... args) {
   throw_data_error(format, fmt::make_format_args(args...));
+}
+
+/// `usage_fail("--split: expected 0 to {}, got {}", count - 1, split)`.
+template <class... Args>
+[[noreturn]] void usage_fail(fmt::format_string<Args...> format, Args&&... args) {
+  throw_usage_error(format, fmt::make_format_args(args...));
 }
 
 }  // namespace adj

@@ -128,8 +128,6 @@ class Temporary {
   ~Temporary() {
     if (file_.get() >= 0 && !renamed_) ::unlink(path_.c_str());
   }
-  Temporary(const Temporary&) = delete;
-  Temporary& operator=(const Temporary&) = delete;
 
   int get() const { return file_.get(); }
   bool rename_to(const fs::path& target) {

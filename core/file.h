@@ -24,8 +24,6 @@ class FileReplacement {
   /// Throws DataError if `path` cannot be replaced or the temporary file cannot be written.
   explicit FileReplacement(std::string path);
   ~FileReplacement();
-  FileReplacement(const FileReplacement&) = delete;
-  FileReplacement& operator=(const FileReplacement&) = delete;
 
   /// Writes at an offset from the beginning; a gap before it reads as 0. Throws DataError.
   void write(int64_t at, std::string_view bytes);

@@ -40,9 +40,9 @@ std::string_view choose() {
   if (wanted == nullptr || *wanted == '\0') return *std::find_if(kCompiled.rbegin(), kCompiled.rend(), runs);
   const auto found = std::find(kCompiled.begin(), kCompiled.end(), wanted);
   if (found == kCompiled.end())
-    throw UsageError(fmt::format("ADJOINT_ISA: this build has CPU kernels for {}, not for '{}'",
-                                 fmt::join(kCompiled, " and "), wanted));
-  if (!runs(*found)) throw UsageError(fmt::format("ADJOINT_ISA: this CPU has no {}", wanted));
+    usage_fail("ADJOINT_ISA: this build has CPU kernels for {}, not for '{}'", fmt::join(kCompiled, " and "),
+               wanted);
+  if (!runs(*found)) usage_fail("ADJOINT_ISA: this CPU has no {}", wanted);
   return *found;
 }
 

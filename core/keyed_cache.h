@@ -104,8 +104,6 @@ class KeyedCache {
  public:
   KeyedCache();
   ~KeyedCache();
-  KeyedCache(const KeyedCache&) = delete;
-  KeyedCache& operator=(const KeyedCache&) = delete;
 
   /// The T cached under (T, parameter), made by `make()`, which returns an owned `T*` or a smart pointer.
   template <class T, class Make>

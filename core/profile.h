@@ -29,8 +29,6 @@ class Profiler {
  public:
   Profiler();
   ~Profiler();
-  Profiler(const Profiler&) = delete;
-  Profiler& operator=(const Profiler&) = delete;
 
   /// By op, the one that took longest first. Spans that are still open do not count.
   std::vector<ProfileRow> rows() const;

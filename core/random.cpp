@@ -78,14 +78,8 @@ uint64_t seed_for(Purpose purpose, uint64_t seed) {
 }  // namespace
 
 const char* name_of(Purpose purpose) {
-  switch (purpose) {
-    case Purpose::model:
-      return "model";
-    case Purpose::split:
-      return "split";
-    default:
-      return "sample";
-  }
+  constexpr const char* kNames[] = {"model", "split", "sample"};
+  return kNames[static_cast<size_t>(purpose)];
 }
 
 Generator& generator_for(Purpose purpose) {

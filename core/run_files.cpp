@@ -38,7 +38,7 @@ void RunFiles::write(const std::string& option, const std::string& path, const s
   if (const auto identity = identify(path)) {
     for (const auto& [other, by] : taken_)
       if (other == *identity && by != "--" + may_be)
-        throw UsageError(fmt::format("--{}: '{}' is the file of {}", option, path, by));
+        usage_fail("--{}: '{}' is the file of {}", option, path, by);
     taken_.emplace_back(*identity, "--" + option);
   }
   if (const std::string obstacle = obstacle_to_replacing(path); !obstacle.empty())

@@ -36,6 +36,16 @@ class Shape {
       throw_no_dimension(d);
     return extents_[i];
   }
+  /// The same shape with another extent of dimension `d`, which counts from 0.
+  Shape with(int d, int64_t extent) const {
+    if (extent < 0) [[unlikely]]
+      throw_negative(extent);
+    if (d < 0 || d >= dims_) [[unlikely]]
+      throw_no_dimension(d);
+    Shape shape = *this;
+    shape.extents_[d] = extent;
+    return shape;
+  }
   int64_t numel() const {
     int64_t n = 1;
     for (int d = 0; d < dims_; ++d) n *= extents_[d];

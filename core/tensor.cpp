@@ -26,8 +26,6 @@ struct Tensor::Storage {
   ~Storage() {
     if (chunk != nullptr && !whole) detail::release(chunk, used_on.load(std::memory_order_relaxed));
   }
-  Storage(const Storage&) = delete;
-  Storage& operator=(const Storage&) = delete;
 
   Device device;
   std::shared_ptr<Storage> whole;     // owner of the chunk, if it is not this storage
@@ -55,13 +53,11 @@ detail::KernelSpan copy_span(Device device, size_t bytes) {
 
 }  // namespace
 
+Tensor::Tensor(std::shared_ptr<Storage> storage, const Shape& shape, DType dtype)
+    : storage_(std::move(storage)), shape_(shape), numel_(shape.numel()), dtype_(dtype) {}
+
 Tensor Tensor::empty(Shape shape, DType dtype, Device device) {
-  Tensor tensor;
-  tensor.shape_ = shape;
-  tensor.numel_ = shape.numel();
-  tensor.dtype_ = dtype;
-  tensor.storage_ = std::make_shared<Storage>(device, bytes_of(shape, dtype), shape, dtype);
-  return tensor;
+  return {std::make_shared<Storage>(device, bytes_of(shape, dtype), shape, dtype), shape, dtype};
 }
 
 Tensor Tensor::zeros(Shape shape, DType dtype, Device device) {
@@ -91,12 +87,7 @@ Tensor Tensor::borrow(void* data, Shape shape, DType dtype, Device device,
   ADJ_CHECK(
       reinterpret_cast<uintptr_t>(data) % (dtype == DType::bits ? kBitAlignment / 8 : size_of(dtype)) == 0,
       "borrow: {} {} at an address that is not aligned for it", shape.str(), name_of(dtype));
-  Tensor tensor;
-  tensor.shape_ = shape;
-  tensor.numel_ = shape.numel();
-  tensor.dtype_ = dtype;
-  tensor.storage_ = std::make_shared<Storage>(device, data, std::move(owner));
-  return tensor;
+  return {std::make_shared<Storage>(device, data, std::move(owner)), shape, dtype};
 }
 
 Device Tensor::device() const { return storage_ ? storage_->device : Device::cpu(); }
@@ -148,21 +139,9 @@ Tensor Tensor::rows(int64_t begin, int64_t end) const {
   ADJ_CHECK(!cuts_bits || (begin % kBitAlignment == 0 && (end % kBitAlignment == 0 || end == shape_[0])),
             "tensor {}: bits [{}, {}) do not begin and end at multiples of {}", str(), begin, end,
             kBitAlignment);
-  const auto first = [this](int64_t n) {
-    switch (dims()) {
-      case 1:
-        return Shape{n};
-      case 2:
-        return Shape{n, shape_[1]};
-      case 3:
-        return Shape{n, shape_[1], shape_[2]};
-      default:
-        return Shape{n, shape_[1], shape_[2], shape_[3]};
-    }
-  };
   Tensor view = *this;
-  view.offset_ += bytes_of(first(begin), dtype_);
-  view.shape_ = first(end - begin);
+  view.offset_ += bytes_of(shape_.with(0, begin), dtype_);
+  view.shape_ = shape_.with(0, end - begin);
   view.numel_ = view.shape_.numel();
   return view;
 }
@@ -184,18 +163,7 @@ Tensor Tensor::reshape(std::initializer_list<int64_t> extents) const {
     ADJ_CHECK(known > 0 && numel_ % known == 0, "reshape: {} elements do not divide by {}", numel_, known);
     *unknown = numel_ / known;
   }
-  switch (extents.size()) {
-    case 0:
-      return reshape(Shape{});
-    case 1:
-      return reshape(Shape{e[0]});
-    case 2:
-      return reshape(Shape{e[0], e[1]});
-    case 3:
-      return reshape(Shape{e[0], e[1], e[2]});
-    default:
-      return reshape(Shape{e[0], e[1], e[2], e[3]});
-  }
+  return reshape(Shape(std::span<const int64_t>(e.data(), extents.size())));
 }
 
 Tensor Tensor::reshape(const Shape& shape) const {
@@ -217,12 +185,7 @@ Tensor Tensor::carve(int64_t at, const Shape& shape, DType dtype) const {
   const int64_t unit = dtype == DType::bits ? kBitAlignment / 8 : static_cast<int64_t>(size_of(dtype));
   ADJ_CHECK((static_cast<int64_t>(offset_) + at) % unit == 0,
             "carve: {} from byte {}, expected a multiple of {}", name_of(dtype), at, unit);
-  Tensor part_of;
-  part_of.shape_ = shape;
-  part_of.numel_ = shape.numel();
-  part_of.dtype_ = dtype;
-  part_of.storage_ = std::make_shared<Storage>(storage_, offset_ + static_cast<size_t>(at));
-  return part_of;
+  return {std::make_shared<Storage>(storage_, offset_ + static_cast<size_t>(at)), shape, dtype};
 }
 
 Tensor Tensor::clone() const {
@@ -257,9 +220,7 @@ void Tensor::copy_(const Tensor& source) {
     const auto span = copy_span(there, bytes());
     runtime(there).copy_to_host(raw_mutable_data(), source.raw_data(), bytes());
   } else {
-    const Tensor on_host = source.to(Device::cpu());
-    const auto span = copy_span(here, bytes());
-    runtime(here).copy_from_host(raw_mutable_data(), on_host.raw_data(), bytes());
+    copy_(source.to(Device::cpu()));
   }
 }
 

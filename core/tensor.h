@@ -126,6 +126,7 @@ class Tensor {
  private:
   struct Storage;
 
+  Tensor(std::shared_ptr<Storage> storage, const Shape& shape, DType dtype);
   static Tensor from_bytes(const void* values, size_t count, Shape shape, DType dtype, Device device);
   const void* address(DType expected) const;
   void* mutable_address(DType expected);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <charconv>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,5 +20,13 @@ std::string json_text(std::string_view text);
 
 /// True for well-formed UTF-8 (RFC 3629).
 bool is_utf8(std::string_view text);
+
+/// The number that the whole text is; empty if it is none.
+template <class T>
+std::optional<T> number_in(std::string_view text) {
+  T number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
 
 }  // namespace adj

@@ -138,7 +138,7 @@ Predictions predictions_of(Task task, const Tensor& output, std::vector<std::str
 
 void expect_predictions_path(const std::string& option, const std::string& path) {
   if (!is_hdf5(path) && !detail::is_table(path))
-    throw UsageError(fmt::format("--{}: expected FILE.csv, FILE.jsonl or FILE.h5, got '{}'", option, path));
+    usage_fail("--{}: expected FILE.csv, FILE.jsonl or FILE.h5, got '{}'", option, path);
 }
 
 void write_predictions(const std::string& path, const std::string& program, const Dataset& data,

@@ -2,7 +2,6 @@
 #include <adjoint/models/checkpoint.h>
 #include <adjoint/optim/non_finite.h>
 
-#include <charconv>
 #include <set>
 
 #include <fmt/ranges.h>
@@ -25,11 +24,8 @@ const std::string& fact_text(const Checkpoint& checkpoint, const std::string& fa
 template <class T>
 T parse(const Checkpoint& checkpoint, const std::string& fact) {
   const std::string& text = fact_text(checkpoint, fact);
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size())
-    data_fail("{}: facts@{}: '{}', expected a number", checkpoint.path, fact, excerpt(text));
-  return value;
+  if (const auto value = number_in<T>(text)) return *value;
+  data_fail("{}: facts@{}: '{}', expected a number", checkpoint.path, fact, excerpt(text));
 }
 
 }  // namespace

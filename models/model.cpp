@@ -5,7 +5,7 @@
 namespace adj::models {
 
 Var NodeModel::over(size_t, const Block&, const Var&) const {
-  throw UsageError(fmt::format("{}: needs the whole graph, which sampled blocks are not", describe()));
+  usage_fail("{}: needs the whole graph, which sampled blocks are not", describe());
 }
 
 void NodeModel::prepare(const Graph& graph) const {
@@ -17,9 +17,8 @@ Var NodeModel::input(const Features& x) const { return Var(x.to_dense().to(param
 
 Var NodeModel::operator()(std::span<const Block> blocks, const Features& x) const {
   if (num_layers() == 0 || blocks.size() != num_layers())
-    throw UsageError(fmt::format(
-        "{}: {} blocks, expected {}", describe(), blocks.size(),
-        num_layers() == 0 ? "a whole graph" : fmt::format("one for each of {} layers", num_layers())));
+    usage_fail("{}: {} blocks, expected {}", describe(), blocks.size(),
+               num_layers() == 0 ? "a whole graph" : fmt::format("one for each of {} layers", num_layers()));
   Var y = input(x);
   for (size_t l = 0; l < blocks.size(); ++l) y = over(l, blocks[l], y);
   return y;

@@ -4,20 +4,20 @@
 #include <adjoint/core/text.h>
 
 #include <algorithm>
-#include <charconv>
 
 namespace adj::models {
 
 namespace {
 
 [[noreturn]] void refuse(const std::string& name, const std::string& text, const char* expected) {
-  throw UsageError(fmt::format("--{}: expected {}, got '{}'", name, expected, excerpt(text)));
+  usage_fail("--{}: expected {}, got '{}'", name, expected, excerpt(text));
 }
 
 template <class Number>
 void parse(const std::string& name, const std::string& text, Number& value, const char* expected) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) refuse(name, text, expected);
+  const auto number = number_in<Number>(text);
+  if (!number) refuse(name, text, expected);
+  value = *number;
 }
 
 void set(const std::string& name, const std::string& text, int64_t& value) {
@@ -95,7 +95,7 @@ void read_options(ModelOptions& o, const std::vector<ModelOption>& which,
                   const std::map<std::string, std::string>& values) {
   for (const ModelOption& option : which) {
     const auto text = values.find(option.name);
-    if (text == values.end()) throw UsageError(fmt::format("--{}: missing", option.name));
+    if (text == values.end()) usage_fail("--{}: missing", option.name);
     std::visit([&](auto field) { set(option.name, text->second, o.*field); }, option.field);
   }
 }

@@ -204,26 +204,25 @@ void check(const ModelOptions& o) {
   expect_probability("degree-quant", o.degree_quant);
   expect_probability("degree-quant-least", o.degree_quant_least);
   if (o.degree_quant_least > o.degree_quant)
-    throw UsageError(fmt::format("--degree-quant-least {}: expected no more than --degree-quant {}",
-                                 o.degree_quant_least, o.degree_quant));
+    usage_fail("--degree-quant-least {}: expected no more than --degree-quant {}", o.degree_quant_least,
+               o.degree_quant);
   const Quantization quantization(o);
   if (o.node_bits == 0.0) return;
   if (!(o.node_bits >= 1.0 && o.node_bits <= 8.0))
-    throw UsageError(fmt::format("--node-bits: expected 1 to 8, or 0 (not by node), got {}", o.node_bits));
+    usage_fail("--node-bits: expected 1 to 8, or 0 (not by node), got {}", o.node_bits);
   if (!std::isfinite(o.node_bits_penalty) || o.node_bits_penalty < 0.0)
-    throw UsageError(fmt::format("--node-bits-penalty: expected 0 or more, got {}", o.node_bits_penalty));
+    usage_fail("--node-bits-penalty: expected 0 or more, got {}", o.node_bits_penalty);
   if (o.bits_activations != "auto")
-    throw UsageError("--bits-activations: does not go with --node-bits, by which activations have theirs");
+    usage_fail("--bits-activations: does not go with --node-bits, by which activations have theirs");
   if (o.scales != "learned" || o.degree_quant > 0.0)
-    throw UsageError(
-        fmt::format("{}: does not go with --node-bits, whose nodes learn what they are quantised by",
-                    o.scales != "learned" ? "--scales running" : "--degree-quant"));
+    usage_fail("{}: does not go with --node-bits, whose nodes learn what they are quantised by",
+               o.scales != "learned" ? "--scales running" : "--degree-quant");
   for (const int bits : quantization.activation_bits)
     if (bits > BitTensor::kMostBits)
-      throw UsageError(
-          fmt::format("--bits {}: expected 1 to 8 beside --node-bits, and --bits-weights 32 where "
-                      "weights are not to be quantised",
-                      o.bits));
+      usage_fail(
+          "--bits {}: expected 1 to 8 beside --node-bits, and --bits-weights 32 where weights are not "
+          "to be quantised",
+          o.bits);
 }
 
 std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {

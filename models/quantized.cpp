@@ -5,7 +5,6 @@
 #include <adjoint/core/text.h>
 
 #include <algorithm>
-#include <charconv>
 
 namespace adj::models {
 
@@ -16,20 +15,17 @@ std::vector<int> bits_of(const std::string& option, const std::string& text, int
   std::vector<int> bits;
   for (size_t at = 0; at <= text.size();) {
     const size_t stop = std::min(text.find(',', at), text.size());
-    int one = 0;
-    const auto [end, error] = std::from_chars(text.data() + at, text.data() + stop, one);
-    if (error != std::errc{} || end != text.data() + stop ||
-        !((one >= 1 && one <= BitTensor::kMostBits) || one == 32))
-      throw UsageError(
-          fmt::format("--{}: expected 1 to 8 or 32 bits, or such a number for each layer (8,4,2), got '{}'",
-                      option, excerpt(text)));
+    const int one = number_in<int>(std::string_view(text).substr(at, stop - at)).value_or(0);
+    if (!((one >= 1 && one <= BitTensor::kMostBits) || one == 32))
+      usage_fail("--{}: expected 1 to 8 or 32 bits, or such a number for each layer (8,4,2), got '{}'",
+                 option, excerpt(text));
     bits.push_back(one);
     at = stop + 1;
   }
   if (bits.size() == 1) bits.resize(static_cast<size_t>(layers), bits.front());
   if (std::ssize(bits) != layers)
-    throw UsageError(fmt::format("--{} {}: {} numbers, expected one, or one for each of {} layers", option,
-                                 excerpt(text), bits.size(), layers));
+    usage_fail("--{} {}: {} numbers, expected one, or one for each of {} layers", option, excerpt(text),
+               bits.size(), layers);
   return bits;
 }
 

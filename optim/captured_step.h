@@ -23,8 +23,6 @@ class CapturedStep {
   explicit CapturedStep(std::function<Var()> step);
   CapturedStep(std::function<Var()> step, Options options);
   ~CapturedStep();
-  CapturedStep(const CapturedStep&) = delete;
-  CapturedStep& operator=(const CapturedStep&) = delete;
 
   /// Runs one step; returns its loss, which stays on the device until read (`.item()`). A captured step
   /// returns the same tensor each time, with its new value.

@@ -39,9 +39,6 @@ class EarlyStopping {
   /// Restores the state from a checkpoint.
   void load(int64_t best_epoch, double best_metric, std::map<std::string, Tensor> best_state,
             const Marks& marks);
-  void load(int64_t best_epoch, double best_metric, std::map<std::string, Tensor> best_state) {
-    load(best_epoch, best_metric, std::move(best_state), Marks());
-  }
 
  private:
   void keep(int64_t epoch, double metric);

@@ -8,14 +8,8 @@ namespace adj::optim {
 
 namespace {
 
-void check_factor(std::string_view op, double factor) {
-  ADJ_CHECK(std::isfinite(factor) && factor >= 0.0, "{}: expected a rate factor of 0 or more, got {}", op,
-            factor);
-}
-
-void check_rate(std::string_view op, double rate) {
-  ADJ_CHECK(std::isfinite(rate) && rate >= 0.0, "{}: expected a learning rate of 0 or more, got {}", op,
-            rate);
+void check_rate(const char* op, const char* what, double rate) {
+  ADJ_CHECK(std::isfinite(rate) && rate >= 0.0, "{}: expected a {} of 0 or more, got {}", op, what, rate);
 }
 
 }  // namespace
@@ -78,7 +72,7 @@ void Optimizer::set_lr(double lr) {
 }
 
 void Optimizer::set_lr(double lr, size_t g) {
-  check_rate("optimizer", lr);
+  check_rate("optimizer", "learning rate", lr);
   GroupState& group = groups_.at(g);
   if (lr == group.base_rate) return;
   group.base_rate = lr;
@@ -87,7 +81,7 @@ void Optimizer::set_lr(double lr, size_t g) {
 }
 
 void Optimizer::set_rate_factor(double factor) {
-  check_factor("optimizer", factor);
+  check_rate("optimizer", "rate factor", factor);
   if (factor == factor_) return;
   factor_ = factor;
   factor_state_.fill_(factor);
@@ -128,11 +122,11 @@ void Optimizer::load_state(const std::map<std::string, Tensor>& state) {
               name_of(it->second.dtype()), tensor.shape().str(), name_of(tensor.dtype()));
   }
   const double factor = state.at("rate_factor").item();
-  check_factor("optimizer state", factor);
+  check_rate("optimizer state", "rate factor", factor);
   std::vector<double> rates;
   for (size_t g = 0; g < groups_.size(); ++g) {
     rates.push_back(state.at(fmt::format("{}.lr", g)).item());
-    check_rate("optimizer state", rates.back());
+    check_rate("optimizer state", "learning rate", rates.back());
     const std::string steps = fmt::format("{}.steps", g);
     const auto done = static_cast<int64_t>(state.at(steps).item());
     ADJ_CHECK(done >= 0, "optimizer state: {} is {}, expected 0 or more", steps, done);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "usage.h"
 #include <adjoint/data/dataset.h>
 #include <adjoint/graph/splits.h>
 

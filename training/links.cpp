@@ -2,6 +2,7 @@
 
 #include "run.h"
 #include <adjoint/core/option_check.h>
+#include <adjoint/core/text.h>
 #include <adjoint/data/detail/batch_data.h>
 #include <adjoint/data/predictions.h>
 #include <adjoint/graph/sample/negative_sampling.h>

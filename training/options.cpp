@@ -8,6 +8,7 @@
 #include <adjoint/core/option_check.h>
 #include <adjoint/core/parallel.h>
 #include <adjoint/core/run_files.h>
+#include <adjoint/core/text.h>
 #include <adjoint/data/predictions.h>
 #include <adjoint/data/stored_cuts.h>
 #include <adjoint/kernels/compute_context.h>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "usage.h"
 #include <adjoint/core/device.h>
 #include <adjoint/core/option.h>
 #include <adjoint/models/family.h>

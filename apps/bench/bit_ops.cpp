@@ -1,10 +1,10 @@
 // Products of matrices with few bits.
 
 #include "operands.h"
+#include <adjoint/core/error.h>
 #include <adjoint/graph/subgraph.h>
 #include <adjoint/kernels/bits/adjacency_bits.h>
 #include <adjoint/kernels/bits/byte_sums.h>
-#include <adjoint/training/usage.h>
 
 #include <numeric>
 
@@ -65,7 +65,7 @@ BitTensor sums_of(const Subject& s, const Csr& csr, bool bytes) {
 Job sum_bits(const Subject& s) {
   const Csr csr = batch_of(s);
   const auto adjacency = adjacency_bits(csr);
-  if (!adjacency) training::usage_fail("sum_bits: the graph has parallel edges, which are no bits");
+  if (!adjacency) usage_fail("sum_bits: the graph has parallel edges, which are no bits");
   const BitSteps steps = bit_steps(*adjacency);
   const auto counts = steps.counts.to_vector<int32_t>();
   const BitTensor x = random_bits(s, csr.cols, s.width, s.bits_b, PackedAlong::columns);

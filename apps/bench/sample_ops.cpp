@@ -1,8 +1,8 @@
 // Mini-batches: sampling alone, and sampling with feature gathers.
 
 #include "operands.h"
+#include <adjoint/core/error.h>
 #include <adjoint/data/loader/neighbor_loader.h>
-#include <adjoint/training/usage.h>
 
 namespace adj::apps {
 
@@ -16,9 +16,9 @@ class Seeds {
     constexpr int64_t kBatches = 50;
     const int64_t count = s.data.train ? s.data.train.numel() : 0;
     if (count < size_)
-      training::usage_fail("--batch-size: expected at most {}, the nodes to train on, got {}", count, size_);
+      usage_fail("--batch-size: expected at most {}, the nodes to train on, got {}", count, size_);
     if (s.sampling.weighted && !s.graph().edge_weight())
-      training::usage_fail("--sampling weighted: {} has no edge weights", printable(s.data.name));
+      usage_fail("--sampling weighted: {} has no edge weights", printable(s.data.name));
     Generator generator(1);
     const Tensor order = random_permutation(count, generator, s.device());
     const int64_t batches = std::min(count / size_, kBatches);

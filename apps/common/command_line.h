@@ -15,8 +15,6 @@
 
 namespace adj::apps {
 
-using training::usage_fail;
-
 /// An option with a default, shown by --help in short form: 0.72.
 template <class T>
 boost::program_options::typed_value<T>* with_default(T& value, const char* name = "N") {

@@ -2,8 +2,6 @@
 
 #include <adjoint/core/shape.h>
 
-#include <array>
-#include <span>
 #include <string_view>
 
 namespace adj::detail {
@@ -20,12 +18,5 @@ struct AroundDim {
     for (int d = 0; d < shape.dims(); ++d) (d < dim ? outer : d == dim ? extent : inner) *= shape[d];
   }
 };
-
-/// `shape` with one extent replaced.
-inline Shape with_extent(const Shape& shape, int dim, int64_t extent) {
-  std::array<int64_t, Shape::kMaxDims> extents{};
-  for (int d = 0; d < shape.dims(); ++d) extents[static_cast<size_t>(d)] = d == dim ? extent : shape[d];
-  return Shape(std::span<const int64_t>(extents.data(), static_cast<size_t>(shape.dims())));
-}
 
 }  // namespace adj::detail

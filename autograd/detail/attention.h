@@ -1,6 +1,6 @@
 #pragma once
 
-#include <adjoint/autograd/attention_options.h>
+#include <adjoint/autograd/attention.h>
 #include <adjoint/autograd/detail/edge.h>
 #include <adjoint/graph/sparse_kernels.h>
 #include <adjoint/kernels/attention/attention.h>

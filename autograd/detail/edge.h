@@ -5,16 +5,11 @@
 
 namespace adj::detail {
 
-/// The relation's CSR without values, for edge kernels.
-inline CsrMatrix by_target(const Relation& relation) { return {relation.csr(), {}, relation.csr_order()}; }
-inline CsrMatrix by_source(const Relation& relation) {
-  return {relation.transposed(), {}, relation.transposed_order()};
-}
-/// Same, with edge values.
-inline CsrMatrix by_target(const Relation& relation, const Tensor& values) {
+/// The relation's CSR, with edge values or none, for edge kernels.
+inline CsrMatrix by_target(const Relation& relation, const Tensor& values = {}) {
   return {relation.csr(), values, relation.csr_order()};
 }
-inline CsrMatrix by_source(const Relation& relation, const Tensor& values) {
+inline CsrMatrix by_source(const Relation& relation, const Tensor& values = {}) {
   return {relation.transposed(), values, relation.transposed_order()};
 }
 
@@ -36,10 +31,6 @@ inline void check_of_edges(const char* op, const char* name, const Relation& rel
 /// [N, H, D] viewed as the matrix [N, H D].
 inline Tensor as_matrix(const Tensor& x) {
   return x.dims() == 3 ? x.reshape({x.size(0), x.size(1) * x.size(2)}) : x;
-}
-/// The shape of `like` with another number of rows.
-inline Shape with_rows(const Shape& like, int64_t rows) {
-  return like.dims() == 3 ? Shape{rows, like[1], like[2]} : Shape{rows, like[1]};
 }
 
 /// y = w / (in-degree of the target); absent w means ones. Bitwise equal over the edge list and over CSR

@@ -1,3 +1,4 @@
+#include <adjoint/core/text.h>
 #include <adjoint/data/import/fields.h>
 
 #include <algorithm>
@@ -16,15 +17,6 @@ std::string_view unsigned_plus(std::string_view text) {
   text = trimmed(text);
   if (text.size() > 1 && text[0] == '+' && text[1] != '-' && text[1] != '+') text.remove_prefix(1);
   return text;
-}
-
-template <class T>
-std::optional<T> whole_number(std::string_view text) {
-  text = unsigned_plus(text);
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return value;
 }
 
 /// from_chars reports overflow and underflow alike.
@@ -63,8 +55,8 @@ Separator separator_of(std::string_view line) {
   return Separator::blanks;
 }
 
-std::optional<int64_t> integer_in(std::string_view text) { return whole_number<int64_t>(text); }
-std::optional<int32_t> int32_in(std::string_view text) { return whole_number<int32_t>(text); }
+std::optional<int64_t> integer_in(std::string_view text) { return number_in<int64_t>(unsigned_plus(text)); }
+std::optional<int32_t> int32_in(std::string_view text) { return number_in<int32_t>(unsigned_plus(text)); }
 std::optional<float> float_in(std::string_view text) { return real_number<float>(text); }
 std::optional<double> double_in(std::string_view text) { return real_number<double>(text); }
 

@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kMostRows = std::numeric_limits<int32_t>::max();
 
 template <class T>
-std::optional<T> number_in(std::string_view field) {
+std::optional<T> number_of(std::string_view field) {
   if constexpr (std::is_same_v<T, float>) {
     return float_in(field);
   } else if constexpr (std::is_same_v<T, int32_t>) {
@@ -25,7 +25,7 @@ std::optional<T> number_in(std::string_view field) {
 template <class T>
 T number(const TextSource& source, int64_t line, int64_t column, std::string_view field,
          const RowFormat& format) {
-  const std::optional<T> value = number_in<T>(field);
+  const std::optional<T> value = number_of<T>(field);
   if constexpr (std::is_floating_point_v<T>) {
     if (value) return *value;
     if (format.missing && is_missing(field)) return std::numeric_limits<T>::quiet_NaN();

@@ -150,7 +150,7 @@ class OgbReader {
     for (const std::string& name : options_.node_tables) {
       if (!name.starts_with("node_") || name == "node_feat" || name == "node_label" ||
           name.find('/') != std::string::npos)
-        throw UsageError(fmt::format("--node-tables {}: expected names like node_year", excerpt(name)));
+        usage_fail("--node-tables {}: expected names like node_year", excerpt(name));
       tables.push_back(raw_.numbers(name, nodes(), false));
     }
     if (tables.empty()) return;

@@ -26,16 +26,15 @@ LabelKind kind_of(const Tensor& y, std::string_view table) {
   if (y.size(1) == 1 && classes) return LabelKind::classes;
   if (y.size(1) > 1 && bits) return LabelKind::multilabel;
   if (!integers) return LabelKind::regression;
-  throw UsageError(fmt::format(
-      "{}: {}, of which nothing says what they are: expected --task class, multilabel or regression", table,
-      y.size(1) == 1 ? "integers below 0 or too large for classes" : "several columns of integers"));
+  usage_fail("{}: {}, of which nothing says what they are: expected --task class, multilabel or regression",
+             table,
+             y.size(1) == 1 ? "integers below 0 or too large for classes" : "several columns of integers");
 }
 
 Tensor column_of(const Tensor& y, int64_t column, std::string_view table) {
   const int64_t width = y.size(1);
   if (column < 0 || column >= width)
-    throw UsageError(fmt::format("--label-column {}: {} has {} columns, expected 0 to {}", column, table,
-                                 width, width - 1));
+    usage_fail("--label-column {}: {} has {} columns, expected 0 to {}", column, table, width, width - 1);
   Tensor one = Tensor::empty({y.size(0), 1});
   for (int64_t i = 0; i < y.size(0); ++i) one.mutable_data<float>()[i] = y.data<float>()[i * width + column];
   return one;

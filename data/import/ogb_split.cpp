@@ -24,13 +24,13 @@ std::filesystem::path choose(const std::filesystem::path& folder, const std::str
   const std::string all = excerpt(fmt::format("{}", fmt::join(names, ", ")));
   if (!wanted.empty()) {
     if (std::find(names.begin(), names.end(), wanted) == names.end())
-      throw UsageError(fmt::format("--split {}: {} has {}", excerpt(wanted), excerpt(folder.string()),
-                                   names.empty() ? "no splits" : "only " + all));
+      usage_fail("--split {}: {} has {}", excerpt(wanted), excerpt(folder.string()),
+                 names.empty() ? "no splits" : "only " + all);
     return folder / wanted;
   }
   if (names.size() > 1)
-    throw UsageError(fmt::format("{}: several splits, {}; expected --split NAME for one of them",
-                                 excerpt(folder.string()), all));
+    usage_fail("{}: several splits, {}; expected --split NAME for one of them", excerpt(folder.string()),
+               all);
   return names.empty() ? std::filesystem::path() : folder / names[0];
 }
 

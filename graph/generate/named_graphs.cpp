@@ -61,7 +61,7 @@ EdgeList draw(const NamedGraph& g, uint64_t seed) {
 EdgeList named_graph(const std::string& name, uint64_t seed) {
   for (const NamedGraph& graph : named_graphs())
     if (graph.name == name) return draw(graph, seed);
-  throw UsageError(fmt::format("graph '{}': expected one of {}", name, fmt::join(graph_names(), ", ")));
+  usage_fail("graph '{}': expected one of {}", name, fmt::join(graph_names(), ", "));
 }
 
 }  // namespace adj

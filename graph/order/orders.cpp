@@ -70,7 +70,7 @@ Tensor named_order(const std::string& name, const Relation& relation, const Orde
       Generator generator(options.seed);
       return random_order(relation.num_dst(), generator, relation.device());
     }
-    throw UsageError(fmt::format("order '{}': expected one of {}", name, fmt::join(order_names(), ", ")));
+    usage_fail("order '{}': expected one of {}", name, fmt::join(order_names(), ", "));
   };
   const Tensor order = made();
   return options.graph_offsets ? order_within(order, options.graph_offsets) : order;

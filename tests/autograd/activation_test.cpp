@@ -12,31 +12,27 @@ struct Case {
   std::function<double(double)> plain;
 };
 
-const std::vector<Case>& cases() {
-  static const std::vector<Case> all{
-      {Activation::relu, 0.0f, [](double x) { return x > 0.0 ? x : 0.0; }},
-      {Activation::leaky_relu, 0.01f, [](double x) { return x > 0.0 ? x : static_cast<double>(0.01f) * x; }},
-      {Activation::leaky_relu, 0.25f, [](double x) { return x > 0.0 ? x : 0.25 * x; }},
-      {Activation::elu, 0.0f, [](double x) { return x > 0.0 ? x : std::expm1(x); }},
-      {Activation::gelu, 0.0f, [](double x) { return 0.5 * x * (1.0 + std::erf(x / std::sqrt(2.0))); }},
-  };
-  return all;
-}
+const std::vector<Case> kCases{
+    {Activation::relu, 0.0f, [](double x) { return x > 0.0 ? x : 0.0; }},
+    {Activation::leaky_relu, 0.01f, [](double x) { return x > 0.0 ? x : static_cast<double>(0.01f) * x; }},
+    {Activation::leaky_relu, 0.25f, [](double x) { return x > 0.0 ? x : 0.25 * x; }},
+    {Activation::elu, 0.0f, [](double x) { return x > 0.0 ? x : std::expm1(x); }},
+    {Activation::gelu, 0.0f, [](double x) { return 0.5 * x * (1.0 + std::erf(x / std::sqrt(2.0))); }},
+};
 
 }  // namespace
 
 TEST_CASE("activations equal their formulas") {
-  for (Device device : devices())
-    for (const Case& c : cases())
-      for (const Shape& shape : {Shape{}, Shape{1001}, Shape{37, 13}, Shape{0, 4}}) {
+  for (const Case& c : kCases)
+    for (const Shape& shape : {Shape{}, Shape{1001}, Shape{37, 13}, Shape{0, 4}})
+      on_devices(20, DType::f64, [&](Draw& draw, Device) {
         CAPTURES(name_of(c.activation), shape.str());
-        Draw draw(20, device);
         const Tensor x = draw.uniform(shape, -6.0, 6.0);
         Numbers expected = values(x);
         for (double& v : expected) v = c.plain(v);
         CHECK(close(activate(c.activation, x, c.slope).value(), expected, 1e-12));
         CHECK(close(activate(c.activation, x.to(DType::f32), c.slope).value(), expected, 1e-6));
-      }
+      });
 }
 
 TEST_CASE("activations far out neither overflow nor lose their limit") {
@@ -48,13 +44,12 @@ TEST_CASE("activations far out neither overflow nor lose their limit") {
 }
 
 TEST_CASE("gradients of activations") {
-  for (Device device : devices())
-    for (const Case& c : cases())
-      for (const Shape& shape : {Shape{5, 7}, Shape{2, 3, 2}}) {
+  for (const Case& c : kCases)
+    for (const Shape& shape : {Shape{5, 7}, Shape{2, 3, 2}})
+      on_devices(21, DType::f64, [&](Draw& draw, Device) {
         CAPTURES(name_of(c.activation), c.slope);
-        Draw draw(21, device);
         check([&](const auto& v) { return activate(c.activation, v[0], c.slope); }, {draw.off_zero(shape)});
-      }
+      });
 }
 
 TEST_CASE("no activation is the variable itself") {
@@ -72,7 +67,7 @@ TEST_CASE("short names are the activations they are named after") {
 }
 
 TEST_CASE("activations do not write to their input") {
-  for (const Case& c : cases()) {
+  for (const Case& c : kCases) {
     Draw draw(23);
     const Var x = Var::parameter(draw.off_zero({6, 4}));
     const Tensor before = x.value().clone();

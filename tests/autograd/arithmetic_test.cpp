@@ -8,8 +8,6 @@ using namespace adj::test;
 
 namespace {
 
-const std::vector<Shape> kShapes{{}, {7}, {5, 3}, {2, 3, 4}, {0, 3}};
-
 /// x repeated to `shape`, element by element.
 Tensor repeated(const Tensor& x, const Shape& shape) {
   const Numbers in = values(x);
@@ -38,30 +36,9 @@ Numbers combined(const Tensor& a, const Tensor& b, F&& f) {
 
 }  // namespace
 
-TEST_CASE("element-wise arithmetic equals plain loops") {
-  for (Device device : devices())
-    for (DType dtype : {DType::f32, DType::f64})
-      for (const Shape& shape : kShapes) {
-        CAPTURE(shape.str());
-        Draw draw(10, device, dtype);
-        const Tensor a = draw.normal(shape), b = draw.normal(shape);
-        const double tolerance = dtype == DType::f64 ? 1e-14 : 1e-6;
-        CHECK(close((Var(a) + Var(b)).value(), combined(a, b, [](double x, double y) { return x + y; }),
-                    tolerance));
-        CHECK(close((Var(a) - Var(b)).value(), combined(a, b, [](double x, double y) { return x - y; }),
-                    tolerance));
-        CHECK(close((Var(a) * Var(b)).value(), combined(a, b, [](double x, double y) { return x * y; }),
-                    tolerance));
-        CHECK(close((Var(a) * 2.5).value(), combined(a, b, [](double x, double) { return 2.5 * x; }),
-                    tolerance));
-        CHECK(close((-0.5 * Var(a)).value(), combined(a, b, [](double x, double) { return -0.5 * x; }),
-                    tolerance));
-      }
-}
-
-TEST_CASE("operands of other shapes are broadcast") {
+TEST_CASE("element-wise arithmetic equals plain loops; operands of other shapes are broadcast") {
   // Result, left, right: scalars, rows, columns, an outer product, stretched middles, nothing at all.
-  const std::vector<std::tuple<Shape, Shape, Shape>> cases{
+  std::vector<std::tuple<Shape, Shape, Shape>> cases{
       {{9, 5}, {9, 5}, {}},           {{9, 5}, {}, {9, 5}},
       {{9, 5}, {9, 5}, {1, 1}},       {{9, 5}, {9, 5}, {5}},
       {{9, 5}, {1, 5}, {9, 5}},       {{9, 5}, {9, 5}, {9, 1}},
@@ -72,10 +49,11 @@ TEST_CASE("operands of other shapes are broadcast") {
       {{1, 5}, {5}, {1, 1}},          {{1}, {}, {1}},
       {{0, 3}, {0, 3}, {3}},          {{0, 3}, {3}, {0, 1}},
       {{3, 0}, {3, 0}, {3, 1}},       {{3, 0}, {}, {3, 0}}};
-  for (Device device : devices())
-    for (const auto& [result, left, right] : cases) {
+  for (const Shape& same : {Shape{}, Shape{7}, Shape{5, 3}, Shape{2, 3, 4}, Shape{0, 3}})
+    cases.emplace_back(same, same, same);
+  for (const auto& [result, left, right] : cases)
+    on_devices(11, DType::f64, [&](Draw& draw, Device) {
       CAPTURES(left.str(), right.str());
-      Draw draw(11, device);
       const Tensor a = draw.normal(left), b = draw.off_zero(right);
       const Tensor wide_a = repeated(a, result), wide_b = repeated(b, result);
       for (DType dtype : {DType::f32, DType::f64}) {
@@ -86,18 +64,20 @@ TEST_CASE("operands of other shapes are broadcast") {
         CHECK(close((x - y).value(), combined(wide_a, wide_b, std::minus()), tolerance));
         CHECK(close((x * y).value(), combined(wide_a, wide_b, std::multiplies()), tolerance));
         CHECK(close((x / y).value(), combined(wide_a, wide_b, std::divides()), tolerance));
+        CHECK(close((x * 2.5).value(), combined(a, a, [](double v, double) { return 2.5 * v; }), tolerance));
+        CHECK(
+            close((-0.5 * y).value(), combined(b, b, [](double v, double) { return -0.5 * v; }), tolerance));
       }
-      if (result == Shape{33, 64}) continue;
+      if (result == Shape{33, 64}) return;
       check([](const auto& v) { return v[0] + v[1]; }, {a, b});
       check([](const auto& v) { return v[0] - v[1]; }, {a, b});
       check([](const auto& v) { return v[0] * v[1]; }, {a, b});
       check([](const auto& v) { return v[0] / v[1]; }, {a, b});
-    }
+    });
 }
 
 TEST_CASE("numbers may be on either side") {
-  for (Device device : devices()) {
-    Draw draw(16, device);
+  on_devices(16, DType::f64, [&](Draw& draw, Device) {
     const Tensor a = draw.off_zero({4, 3});
     const auto held = [&](const auto& op) {
       CHECK(close(op(Var(a)).value(), combined(a, a, [&](double x, double) { return op(x); }), 1e-14));
@@ -111,7 +91,7 @@ TEST_CASE("numbers may be on either side") {
     held([](const auto& x) { return x / 2.5; });
     held([](const auto& x) { return 2.5 / x; });
     held([](const auto& x) { return -x; });
-  }
+  });
 }
 
 TEST_CASE("quotients are IEEE's") {
@@ -127,23 +107,18 @@ TEST_CASE("quotients are IEEE's") {
 }
 
 TEST_CASE("gradients of element-wise arithmetic") {
-  for (Device device : devices())
-    for (const Shape& shape : {Shape{}, Shape{5, 3}, Shape{2, 3, 2}}) {
+  for (const Shape& shape : {Shape{}, Shape{5, 3}, Shape{2, 3, 2}})
+    on_devices(12, DType::f64, [&](Draw& draw, Device) {
       CAPTURE(shape.str());
-      Draw draw(12, device);
       const std::vector<Tensor> ab{draw.normal(shape), draw.normal(shape)};
-      check([](const auto& v) { return v[0] + v[1]; }, ab);
-      check([](const auto& v) { return v[0] - v[1]; }, ab);
-      check([](const auto& v) { return v[0] * v[1]; }, ab);
       check([](const auto& v) { return v[0] * -1.5; }, ab);
       check([](const auto& v) { return linear_combination(0.7, v[0], -2.0, v[1]); }, ab);
       check([](const auto& v) { return (v[0] - v[1]) * (v[0] + 2.0 * v[1]) * v[0]; }, ab);
-    }
+    });
 }
 
 TEST_CASE("gradients where both operands are one variable, or one is a constant") {
-  for (Device device : devices()) {
-    Draw draw(13, device);
+  on_devices(13, DType::f64, [&](Draw& draw, Device) {
     const Tensor a = draw.normal({3, 4}), constant = draw.normal({3, 4});
     check([](const auto& v) { return v[0] + v[0]; }, {a});
     check([](const auto& v) { return v[0] - v[0]; }, {a});
@@ -152,7 +127,7 @@ TEST_CASE("gradients where both operands are one variable, or one is a constant"
     check([&](const auto& v) { return Var(constant) - v[0]; }, {a});
     check([&](const auto& v) { return v[0] * Var(constant); }, {a});
     check([&](const auto& v) { return Var(constant) * v[0]; }, {a});
-  }
+  });
 }
 
 TEST_CASE("cast rounds, and its gradient is of the input's dtype") {

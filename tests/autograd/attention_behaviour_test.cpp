@@ -62,8 +62,7 @@ std::vector<NamedAttention> all_attentions(Draw& draw, int64_t heads, int64_t wi
 }  // namespace
 
 TEST_CASE("attentions in bfloat16 follow those in float32") {
-  for (Device device : devices()) {
-    Draw draw(95, device, DType::f32);
+  on_devices(95, DType::f32, [&](Draw& draw, Device device) {
     const Relation relation = draw.graph(40, 400);
     const Tensor x = draw.normal({40, 24}).to(DType::bf16), dy = draw.normal({40, 24}).to(DType::bf16);
     const Tensor attr = draw.normal({400, 2});
@@ -93,7 +92,7 @@ TEST_CASE("attentions in bfloat16 follow those in float32") {
         CHECK(close_to_scale(gradients[1][k], gradients[0][k], 0x1p-4));
       }
     }
-  }
+  });
 }
 
 TEST_CASE("attention allocates nothing of edges times features, and keeps nothing of edges times heads") {
@@ -102,10 +101,9 @@ TEST_CASE("attention allocates nothing of edges times features, and keeps nothin
                    kOfEdges = kEdges * kManyHeads * sizeof(float);
   constexpr size_t kForbidden = kEdges * kManyHeads * kManyWidth * sizeof(float);
   constexpr size_t kScratch = size_t{1} << 20;
-  for (Device device : devices())
-    for (int64_t features : {0, 3}) {
+  for (int64_t features : {0, 3})
+    on_devices(97, DType::f32, [&](Draw& draw, Device device) {
       CAPTURE(features);
-      Draw draw(97, device, DType::f32);
       const Graph graph = draw.graph(kNodes, kEdges);
       (void)graph.relation().transposed_order();
       const Var x = Var::parameter(draw.normal({kNodes, kManyHeads * kManyWidth}));
@@ -135,12 +133,11 @@ TEST_CASE("attention allocates nothing of edges times features, and keeps nothin
         CHECK(kept < 3 * kOfNodes);
         CHECK(3 * kOfNodes < kOfEdges);
       }
-    }
+    });
 }
 
 TEST_CASE("attentions draw their dropout once, and none outside of training") {
-  for (Device device : devices()) {
-    Draw draw(98, device, DType::f32);
+  on_devices(98, DType::f32, [&](Draw& draw, Device) {
     const Relation relation = draw.graph(50, 600);
     const Var x = draw.normal({50, 12});
     for (const NamedAttention& attention : all_attentions(draw, 2, 6, 0)) {
@@ -159,7 +156,7 @@ TEST_CASE("attentions draw their dropout once, and none outside of training") {
       manual_seed(7);
       CHECK(same_bits(attention.apply(relation, x, {.dropout = 0.5f}).value(), a));
     }
-  }
+  });
 }
 
 TEST_CASE("attentions learn, eager and captured alike, and repeat to the bit") {

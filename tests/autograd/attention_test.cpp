@@ -30,13 +30,6 @@ struct Dropping {
   }
 };
 
-/// Checks the gradients of f(options) by the features of edges alone and by their weights alone.
-template <class F>
-void check_edges_alone(const Tensor& attr, const Tensor& weight, F f) {
-  check([&](const auto& v) { return f({.edge_attr = v[0], .edge_weight = weight}); }, {attr});
-  check([&](const auto& v) { return f({.edge_attr = attr, .edge_weight = v[0]}); }, {weight});
-}
-
 /// Σ_j softmax(logit) value, [targets, H D], by plain loops: logit(edge, source, target, h), value(edge,
 /// source, h, c).
 template <class Logit, class Value>
@@ -147,77 +140,59 @@ TEST_CASE("attentions are the softmax of their papers' logits") {
   });
 }
 
-TEST_CASE("gradients of gat_attention, with every option") {
+TEST_CASE("gradients of gat_attention, with every option, together and alone") {
   for_relations(91, [](const Relation& a, Draw& draw) {
     const Inputs in(draw, a);
     const Tensor weight = draw.normal({kFeatures, kHeads});
     Dropping drop;
     for (float p : {0.0f, 0.4f}) {
       CAPTURE(p);
-      check([&](const auto& v) { return gat_attention(a, v[0], v[1], v[2], 0.2f, drop(p), v[3]); },
-            {in.src, in.one, in.two, in.dst});
-      check(
+      check_each([&](const auto& v) { return gat_attention(a, v[0], v[1], v[2], 0.2f, drop(p), v[3]); },
+                 {in.src, in.one, in.two, in.dst});
+      check_each(
           [&](const auto& v) { return gat_attention(a, v[0], v[1], v[2], 0.2f, drop(p, v[4], v[5]), v[3]); },
           {in.src, in.one, in.two, in.dst, in.attr, weight});
       if (a.num_src() != a.num_dst()) continue;
-      check([&](const auto& v) { return gat_attention(a, v[0], v[1], v[2], 0.2f, drop(p)); },
-            {in.src, in.one, in.two});
-      check(
+      check_each([&](const auto& v) { return gat_attention(a, v[0], v[1], v[2], 0.2f, drop(p)); },
+                 {in.src, in.one, in.two});
+      check_each(
           [&](const auto& v) { return gat_attention(a, v[0], v[1], v[2], 0.2f, drop(p, v[3], v[4]), v[0]); },
           {in.src, in.one, in.two, in.attr, weight});
     }
-    // One input alone.
-    check([&](const auto& v) { return gat_attention(a, v[0], in.one, in.two, 0.2f, {}, in.dst); }, {in.src});
-    check([&](const auto& v) { return gat_attention(a, in.src, v[0], in.two, 0.2f, {}, in.dst); }, {in.one});
-    check([&](const auto& v) { return gat_attention(a, in.src, in.one, v[0], 0.2f, {}, in.dst); }, {in.two});
-    check([&](const auto& v) { return gat_attention(a, in.src, in.one, in.two, 0.2f, {}, v[0]); }, {in.dst});
-    check_edges_alone(in.attr, weight, [&](const AttentionOptions& options) {
-      return gat_attention(a, in.src, in.one, in.two, 0.2f, options, in.dst);
-    });
   });
 }
 
-TEST_CASE("gradients of gatv2_attention, with every option") {
+TEST_CASE("gradients of gatv2_attention, with every option, together and alone") {
   for_relations(92, [](const Relation& a, Draw& draw) {
     const Inputs in(draw, a);
     const Tensor weight = draw.normal({kFeatures, kHeads * kWidth});
     Dropping drop;
     for (float p : {0.0f, 0.4f}) {
       CAPTURE(p);
-      check([&](const auto& v) { return gatv2_attention(a, v[0], v[1], v[2], 0.2f, drop(p)); },
-            {in.dst, in.src, in.one});
-      check([&](const auto& v) { return gatv2_attention(a, v[0], v[1], v[2], 0.2f, drop(p, v[3], v[4])); },
-            {in.dst, in.src, in.one, in.attr, weight});
+      check_each([&](const auto& v) { return gatv2_attention(a, v[0], v[1], v[2], 0.2f, drop(p)); },
+                 {in.dst, in.src, in.one});
+      check_each(
+          [&](const auto& v) { return gatv2_attention(a, v[0], v[1], v[2], 0.2f, drop(p, v[3], v[4])); },
+          {in.dst, in.src, in.one, in.attr, weight});
     }
     if (a.num_src() == a.num_dst())
       check([&](const auto& v) { return gatv2_attention(a, v[0], v[0], v[1], 0.2f); }, {in.src, in.one});
-    check([&](const auto& v) { return gatv2_attention(a, v[0], in.src, in.one, 0.2f); }, {in.dst});
-    check([&](const auto& v) { return gatv2_attention(a, in.dst, v[0], in.one, 0.2f); }, {in.src});
-    check([&](const auto& v) { return gatv2_attention(a, in.dst, in.src, v[0], 0.2f); }, {in.one});
-    check_edges_alone(in.attr, weight, [&](const AttentionOptions& options) {
-      return gatv2_attention(a, in.dst, in.src, in.one, 0.2f, options);
-    });
   });
 }
 
-TEST_CASE("gradients of dot_attention, with every option") {
+TEST_CASE("gradients of dot_attention, with every option, together and alone") {
   for_relations(93, [](const Relation& a, Draw& draw) {
     const Inputs in(draw, a);
     const Tensor weight = draw.normal({kFeatures, kHeads * kWidth});
     Dropping drop;
     for (float p : {0.0f, 0.4f}) {
       CAPTURE(p);
-      check([&](const auto& v) { return dot_attention(a, v[0], v[1], v[2], drop(p)); },
-            {in.dst, in.src, in.value});
-      check([&](const auto& v) { return dot_attention(a, v[0], v[1], v[2], drop(p, v[3], v[4]), 0.7f); },
-            {in.dst, in.src, in.value, in.attr, weight});
+      check_each([&](const auto& v) { return dot_attention(a, v[0], v[1], v[2], drop(p)); },
+                 {in.dst, in.src, in.value});
+      check_each([&](const auto& v) { return dot_attention(a, v[0], v[1], v[2], drop(p, v[3], v[4]), 0.7f); },
+                 {in.dst, in.src, in.value, in.attr, weight});
     }
     check([&](const auto& v) { return dot_attention(a, in.dst, v[0], v[0]); }, {in.src});
-    check([&](const auto& v) { return dot_attention(a, v[0], in.src, in.value); }, {in.dst});
-    check([&](const auto& v) { return dot_attention(a, in.dst, in.src, v[0]); }, {in.value});
-    check_edges_alone(in.attr, weight, [&](const AttentionOptions& options) {
-      return dot_attention(a, in.dst, in.src, in.value, options);
-    });
   });
 }
 
@@ -227,11 +202,11 @@ TEST_CASE("dot_attention with edge features keeps what is not finite to its head
     const Inputs in(draw, relation);
     const Tensor weight = draw.normal({kFeatures, kHeads * kWidth});
     const auto run = [&](const std::vector<Tensor>& of) {
-      std::vector<Var> v;
-      for (const Tensor& x : of) v.push_back(Var::parameter(x));
-      const Var o = dot_attention(relation, v[0], v[1], v[2], {.edge_attr = in.attr, .edge_weight = v[3]});
-      o.backward(Tensor::full(o.shape(), 1.0, o.dtype(), o.device()));
-      return std::vector<Tensor>{o.value(), v[0].grad(), v[1].grad(), v[2].grad(), v[3].grad()};
+      return with_gradients(
+          [&](const auto& v) {
+            return dot_attention(relation, v[0], v[1], v[2], {.edge_attr = in.attr, .edge_weight = v[3]});
+          },
+          of);
     };
     const std::vector<Tensor> operands{in.dst, in.src, in.value, weight};
     const std::vector<Tensor> whole = run(operands);
@@ -259,15 +234,12 @@ TEST_CASE("dot_attention with edge features keeps what is not finite to its head
 TEST_CASE("gradients of cosine_attention and of head_dot") {
   for_relations(94, [](const Relation& relation, Draw& draw) {
     const Inputs in(draw, relation);
-    check([&](const auto& v) { return head_dot(v[0], v[1]); }, {in.src, in.one});
-    check([&](const auto& v) { return head_dot(v[0], in.one); }, {in.src});
-    check([&](const auto& v) { return head_dot(in.src, v[0]); }, {in.one});
+    check_each([&](const auto& v) { return head_dot(v[0], v[1]); }, {in.src, in.one});
     if (relation.num_src() != relation.num_dst()) return;
     const Tensor x = draw.normal({relation.num_src(), 4}), beta = draw.normal({1});
     Dropping dropping;
     for (float p : {0.0f, 0.4f})
-      check([&](const auto& v) { return cosine_attention(relation, v[0], v[1], dropping(p)); }, {x, beta});
-    check([&](const auto& v) { return cosine_attention(relation, x, v[0]); }, {beta});
-    check([&](const auto& v) { return cosine_attention(relation, v[0], beta); }, {x});
+      check_each([&](const auto& v) { return cosine_attention(relation, v[0], v[1], dropping(p)); },
+                 {x, beta});
   });
 }

@@ -13,44 +13,31 @@ constexpr double kRounding = 0x1p-8;
 
 using Op = std::function<Var(const std::vector<Var>&)>;
 
-/// Gradients of Σ w f(inputs), for fixed w that bfloat16 holds.
-struct Outcome {
-  Tensor value;
-  std::vector<Tensor> gradients;
-};
-
-Outcome outcome_of(const Op& f, const std::vector<Tensor>& inputs, DType dtype) {
-  std::vector<Var> leaves;
-  for (const Tensor& input : inputs) leaves.push_back(Var::parameter(input.to(dtype)));
-  const Var y = f(leaves);
-  Generator generator(7);
-  const Tensor weights = random_normal(y.shape(), 0.0, 1.0, generator, DType::f32, y.device());
-  y.backward(weights.to(DType::bf16).to(y.dtype()));
-  Outcome outcome{y.value(), {}};
-  for (const Var& leaf : leaves) outcome.gradients.push_back(leaf.grad());
-  return outcome;
-}
-
-/// `roundings`: how many stored intermediate results follow one another.
-void compare(const Op& f, const std::vector<Tensor>& inputs, int roundings = 1) {
-  std::vector<Tensor> rounded;
-  for (const Tensor& input : inputs) rounded.push_back(input.to(DType::bf16));
-  const Outcome narrow = outcome_of(f, rounded, DType::bf16),
-                accumulator = outcome_of(f, rounded, DType::f64);
-  CHECK(close(narrow.value, accumulator.value, roundings * kRounding));
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    CAPTURE(i);
-    REQUIRE(narrow.gradients[i]);
-    CHECK(narrow.gradients[i].dtype() == DType::bf16);
-    CHECK(close(narrow.gradients[i], accumulator.gradients[i], roundings * kRounding));
+/// f over `dtype`, but for the last `wide` inputs, which are float32. `roundings`: how many stored
+/// intermediate results follow one another. Returns the dtype of the value.
+DType compare(const Op& f, const std::vector<Tensor>& inputs, int roundings = 1, size_t wide = 0,
+              DType dtype = DType::bf16) {
+  std::vector<Tensor> given, same;
+  for (const Tensor& input : inputs) {
+    given.push_back(input.to(given.size() + wide < inputs.size() ? dtype : DType::f32));
+    same.push_back(given.back().to(DType::f64));
   }
+  const std::vector<Tensor> narrow = with_gradients(f, given), exact = with_gradients(f, same);
+  given.insert(given.begin(), narrow[0]);  // whose dtype is the op's choice
+  for (size_t i = 0; i < narrow.size(); ++i) {
+    CAPTURE(i);
+    REQUIRE(narrow[i]);
+    CHECK(narrow[i].dtype() == given[i].dtype());
+    const double off = given[i].dtype() == DType::bf16 ? roundings * kRounding : 1e-5;
+    CHECK((i == 0 ? close(narrow[0], exact[0], off) : close_to_scale(narrow[i], exact[i], off)));
+  }
+  return narrow[0].dtype();
 }
 
 }  // namespace
 
 TEST_CASE("bfloat16: products and aggregations with their gradients") {
-  for (Device device : devices()) {
-    Draw draw(31, device);
+  on_devices(31, DType::f64, [&](Draw& draw, Device device) {
     const Tensor x = draw.off_zero({50, 16}), w = draw.normal({16, 9}), bias = draw.normal({9});
     for (Activation activation : {Activation::none, Activation::relu, Activation::gelu}) {
       CAPTURE(name_of(activation));
@@ -64,32 +51,11 @@ TEST_CASE("bfloat16: products and aggregations with their gradients") {
     const Tensor shift = draw.normal({16});
     for (Activation activation : {Activation::none, Activation::relu})
       compare([&](const auto& v) { return spmm(a, v[0], v[1], activation); }, {x, shift});
-  }
-}
-
-TEST_CASE("bfloat16: edge weights and their gradients are float32") {
-  for (Device device : devices()) {
-    Draw draw(32, device);
-    const SparseMatrix a = draw.sparse(40, 50, 300);
-    const Tensor x = draw.normal({50, 24}).to(DType::bf16), w = draw.normal({300}).to(DType::f32);
-    const auto run = [&](DType features, DType weights) {
-      const Var in = Var::parameter(x.to(features)), edge = Var::parameter(w.to(weights));
-      const Var y = aggregate(a.relation(), in, {.weight = edge});
-      y.backward(Tensor::full(y.shape(), 0.5, y.dtype(), device));
-      return std::vector<Tensor>{y.value(), edge.grad(), in.grad()};
-    };
-    const auto narrow = run(DType::bf16, DType::f32), accumulator = run(DType::f64, DType::f64);
-    CHECK(narrow[1].dtype() == DType::f32);
-    CHECK(narrow[2].dtype() == DType::bf16);
-    CHECK(close(narrow[0], accumulator[0], kRounding));
-    CHECK(close(narrow[1], accumulator[1], 1e-5));
-    CHECK(close(narrow[2], accumulator[2], kRounding));
-  }
+  });
 }
 
 TEST_CASE("bfloat16: element-wise ops, gathers and sums with their gradients") {
-  for (Device device : devices()) {
-    Draw draw(33, device);
+  on_devices(33, DType::f64, [&](Draw& draw, Device) {
     const Tensor x = draw.off_zero({33, 17}), y = draw.normal({33, 17}), bias = draw.normal({17});
     const Tensor index = draw.ints(50, 0, 33);
     for (Activation activation :
@@ -134,24 +100,14 @@ TEST_CASE("bfloat16: element-wise ops, gathers and sums with their gradients") {
     compare([](const auto& v) { return sum(v[0], 1); }, {x});
     // Used twice: the gradients are added up.
     compare([](const auto& v) { return v[0] * v[0] + v[0]; }, {x}, 3);
-  }
+  });
 }
 
 TEST_CASE("bfloat16: sums, means and losses are float32, their gradients bfloat16") {
-  for (Device device : devices()) {
-    Draw draw(34, device);
+  on_devices(34, DType::f64, [&](Draw& draw, Device) {
     const Tensor x = draw.normal({60, 7}), target = draw.uniform({60, 7}, 0.0, 1.0);
     const Tensor label = draw.ints(60, 0, 7), index = draw.distinct(20, 60);
-    const auto compare_loss = [&](const Op& f) {
-      const Outcome narrow = outcome_of(f, {x.to(DType::bf16)}, DType::bf16);
-      const Outcome accumulator = outcome_of(f, {x.to(DType::bf16)}, DType::f64);
-      CHECK(narrow.value.dtype() == DType::f32);
-      CHECK(close(narrow.value, accumulator.value, 1e-5));
-      CHECK(narrow.gradients[0].dtype() == DType::bf16);
-      double largest = 0.0;
-      for (double g : values(accumulator.gradients[0])) largest = std::max(largest, std::abs(g));
-      CHECK(close(narrow.gradients[0], accumulator.gradients[0], kRounding * largest));
-    };
+    const auto compare_loss = [&](const Op& f) { CHECK(compare(f, {x}) == DType::f32); };
     compare_loss([](const auto& v) { return sum(v[0]); });
     compare_loss([](const auto& v) { return mean(v[0]); });
     compare_loss([&](const auto& v) { return cross_entropy(v[0], label, index); });
@@ -166,31 +122,59 @@ TEST_CASE("bfloat16: sums, means and losses are float32, their gradients bfloat1
     compare_loss([&](const auto& v) {
       return cross_entropy(v[0], label, index, {.weight = counts.to(v[0].dtype()), .ignore_index = 3});
     });
-  }
+  });
 }
 
-TEST_CASE("bfloat16: edge operations and segments with their gradients") {
-  for (Device device : devices()) {
-    Draw draw(38, device);
+TEST_CASE("bfloat16: edge operations and segments with their gradients; of edges float32") {
+  on_devices(38, DType::f64, [&](Draw& draw, Device device) {
     const Graph graph = draw.graph(40, 200);
-    const Tensor x = draw.normal({40, 12}), y = draw.normal({40, 12}), e = draw.normal({200, 3});
+    const Tensor x = draw.normal({40, 12}), y = draw.normal({40, 12});
     const Tensor offsets = Tensor::from<int64_t>({0, 7, 7, 30, 40}, device);
     for (Reduce reduce : {Reduce::sum, Reduce::mean}) {
-      compare([&](const auto& v) { return aggregate(graph, v[0], {.reduce = reduce}); }, {x});
-      compare([&](const auto& v) { return aggregate(graph, v[0], {.reduce = reduce, .weight = v[1]}); },
-              {x, e});
+      CHECK(compare([&](const auto& v) { return aggregate(graph, v[0], {.reduce = reduce}); }, {x}) ==
+            DType::bf16);
+      for (const Shape& shape : {Shape{200}, Shape{200, 3}}) {
+        const Tensor e = draw.normal(shape);
+        const auto weighted = [&](const auto& v) {
+          return aggregate(graph, v[0], {.reduce = reduce, .weight = v[1]});
+        };
+        compare(weighted, {x, e});
+        CHECK(compare(weighted, {x, e}, 1, 1) == DType::bf16);
+        CHECK(compare([&](const auto& v) { return edge_softmax(graph, v[0]); }, {e}) == DType::f32);
+        compare(
+            [&](const auto& v) {
+              return weighted(std::vector{v[0], edge_softmax(graph, v[1])});
+            },
+            {x, e});
+      }
     }
-    compare([&](const auto& v) { return edge_dot(graph, v[0], v[1], 3); }, {x, y});
-    compare([&](const auto& v) { return edge_add(graph, v[0], v[1]); }, {x, y});
-    compare([&](const auto& v) { return edge_softmax(graph, v[0]); }, {e});
+    CHECK(compare([&](const auto& v) { return edge_dot(graph, v[0], v[1], 3); }, {x, y}) == DType::f32);
+    CHECK(compare([&](const auto& v) { return edge_add(graph, v[0], v[1]); }, {x, y}) == DType::f32);
+    const Tensor half = x.to(DType::bf16), rounded = half.to(DType::f32);
+    CHECK(same_bits(edge_add(graph, half, half).value(), edge_add(graph, rounded, rounded).value()));
     compare([&](const auto& v) { return segment_sum(v[0], offsets); }, {x});
     compare([&](const auto& v) { return segment_mean(v[0], offsets); }, {x});
-  }
+  });
+}
+
+TEST_CASE("reductions over neighbours in float32 and bfloat16 have the gradients of float64") {
+  for (DType dtype : {DType::f32, DType::bf16})
+    for (int64_t edges : {150, 3000})  // gathered and scattered
+      on_devices(95, DType::f64, [&](Draw& draw, Device) {
+        CAPTURES(name_of(dtype), edges);
+        const Graph graph = draw.graph(40, edges);
+        const Tensor x = draw.normal({40, 33}), w = draw.normal({edges});
+        const std::vector<Reduce> set{Reduce::mean, Reduce::max, Reduce::std, Reduce::min};
+        compare([&](const auto& v) { return aggregate_all(graph, v[0], set); }, {x}, 3, 0, dtype);
+        for (size_t wide : {0, 1})
+          compare(
+              [&](const auto& v) { return aggregate(graph, v[0], {.reduce = Reduce::max, .weight = v[1]}); },
+              {x, w}, 3, wide, dtype);
+      });
 }
 
 TEST_CASE("bfloat16: normalisations with their gradients; running statistics are float32") {
-  for (Device device : devices()) {
-    Draw draw(35, device);
+  on_devices(35, DType::f64, [&](Draw& draw, Device device) {
     const Tensor x = draw.normal({64, 12}), gamma = draw.uniform({12}, 0.5, 1.5), beta = draw.normal({12});
     RunningStatistics last;
     for (bool training : {true, false})
@@ -217,7 +201,7 @@ TEST_CASE("bfloat16: normalisations with their gradients; running statistics are
     compare([](const auto& v) { return layer_norm(v[0], v[1], v[2]); }, {x, gamma, beta});
     // The gradient is taken from the stored output, which was rounded once.
     compare([](const auto& v) { return l2_normalize(v[0]); }, {x}, 2);
-  }
+  });
 }
 
 TEST_CASE("one op takes one dtype, and says so") {

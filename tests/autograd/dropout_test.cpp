@@ -7,30 +7,26 @@ using namespace adj;
 using namespace adj::test;
 
 TEST_CASE("gradients of dropout with a generator that is restarted") {
-  for (Device device : devices())
-    for (float p : {0.1f, 0.5f, 0.9f}) {
+  for (float p : {0.1f, 0.5f, 0.9f})
+    on_devices(90, DType::f64, [&](Draw& draw, Device) {
       CAPTURE(p);
-      Draw draw(90, device);
-      const auto f = [&](const std::vector<Var>& v) {
+      check({draw.normal({7, 5})}, [&](const auto& v) {
         Generator generator(3);
         return dropout(v[0], p, true, generator);
-      };
-      check(f, {draw.normal({7, 5})});
-    }
+      });
+    });
 }
 
 TEST_CASE("activate_dropout: its gradients, and what the two ops apart give") {
-  for (Device device : devices())
-    for (Activation activation :
-         {Activation::none, Activation::relu, Activation::leaky_relu, Activation::elu, Activation::gelu}) {
+  for (Activation activation :
+       {Activation::none, Activation::relu, Activation::leaky_relu, Activation::elu, Activation::gelu})
+    on_devices(91, DType::f64, [&](Draw& draw, Device) {
       CAPTURE(name_of(activation));
-      Draw draw(91, device);
-      const auto f = [&](const std::vector<Var>& v) {
+      const Tensor x = draw.normal({7, 5});
+      check({x}, [&](const auto& v) {
         Generator generator(3);
         return activate_dropout(activation, v[0], 0.4f, true, generator, 0.2f);
-      };
-      const Tensor x = draw.normal({7, 5});
-      check(f, {x});
+      });
       Generator once(5), twice(5);
       const Var together = activate_dropout(activation, x, 0.4f, true, once, 0.2f),
                 apart = dropout(activate(activation, x, 0.2f), 0.4f, true, twice);
@@ -42,7 +38,7 @@ TEST_CASE("activate_dropout: its gradients, and what the two ops apart give") {
       }
       CHECK(once.next().stream == twice.next().stream);
       CHECK_THROWS_AS(activate_dropout(activation, x, 1.0f), Error);
-    }
+    });
 }
 
 TEST_CASE("dropout keeps the share it should, scaled to keep the mean") {
@@ -80,10 +76,9 @@ TEST_CASE("dropout takes one stream at each call, and none where it does nothing
 }
 
 TEST_CASE("dropout of sparse features draws the stored values and leaves the structure") {
-  for (Device device : devices())
-    for (bool has_values : {true, false}) {
+  for (bool has_values : {true, false})
+    on_devices(91, DType::f32, [&](Draw& draw, Device) {
       CAPTURE(has_values);
-      Draw draw(91, device, DType::f32);
       const SparseMatrix s = draw.sparse(50, 40, 1000, has_values);
       Generator generator(6);
       const Features y = dropout(Features(s), 0.25f, true, generator);
@@ -99,21 +94,19 @@ TEST_CASE("dropout of sparse features draws the stored values and leaves the str
       }
       CHECK(kept > 680);
       CHECK(kept < 820);
-    }
+    });
 }
 
 TEST_CASE("the gradient after sparse dropout uses the values that were kept") {
-  for (Device device : devices()) {
-    Draw draw(92, device);
+  on_devices(92, DType::f64, [&](Draw& draw, Device) {
     const SparseMatrix drawn = draw.sparse(9, 6, 30);
     SparseMatrix s = drawn.with_values(drawn.values().to(DType::f32));
     s.keep_adjoint();
-    const auto f = [&](const std::vector<Var>& v) {
+    check({draw.normal({6, 3})}, [&](const auto& v) {
       Generator generator(8);
       return linear(dropout(Features(s), 0.5f, true, generator), v[0]);
-    };
-    check(f, {draw.normal({6, 3})});
-  }
+    });
+  });
 }
 
 TEST_CASE("dropout refuses a probability that is out of range") {

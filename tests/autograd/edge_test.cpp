@@ -1,18 +1,13 @@
 #include "relation_cases.h"
 #include <adjoint/autograd/activation.h>
 #include <adjoint/autograd/arithmetic.h>
-#include <adjoint/autograd/dot_attention.h>
-#include <adjoint/autograd/dropout.h>
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/linear.h>
 #include <adjoint/autograd/loss.h>
 #include <adjoint/data/generators.h>
 #include <adjoint/graph/block.h>
-#include <adjoint/nn/init.h>
 #include <adjoint/optim/adam.h>
 #include <adjoint/optim/captured_step.h>
-
-#include <cmath>
 
 using namespace adj;
 using namespace adj::test;
@@ -23,45 +18,41 @@ TEST_CASE("aggregate sums and averages over edges by number") {
     const int64_t edges = relation.num_edges(), targets = relation.num_dst();
     const Tensor x = draw.normal({relation.num_src(), kHeads * kWidth});
     const Tensor w = draw.normal({edges, kHeads}), w1 = draw.normal({edges});
-    Numbers length(uz(targets));
-    each_edge(relation, [&](int32_t, int32_t i, int64_t) { ++length[uz(i)]; });
-    for (bool mean : {false, true}) {
-      CAPTURE(mean);
-      const Dense X(x), W(w), W1(w1);
-      Dense plain(targets, X.cols), weighted(targets, X.cols), by_head(targets, X.cols);
-      each_edge(relation, [&](int32_t j, int32_t i, int64_t e) {
-        const double share = mean ? 1.0 / length[uz(i)] : 1.0;
-        for (int64_t f = 0; f < X.cols; ++f) {
-          plain(i, f) += share * X(j, f);
-          weighted(i, f) += share * W1(e, 0) * X(j, f);
-          by_head(i, f) += share * W(e, f / kWidth) * X(j, f);
-        }
-      });
-      const Reduce reduce = mean ? Reduce::mean : Reduce::sum;
-      CHECK(close(aggregate(relation, x, {.reduce = reduce}).value(), plain.data, 1e-12));
-      CHECK(close(aggregate(relation, x, {.reduce = reduce, .weight = w1}).value(), weighted.data, 1e-12));
-      CHECK(close(aggregate(relation, x, {.reduce = reduce, .weight = w}).value(), by_head.data, 1e-12));
+    const Dense X = gathered(Dense(x), relation.edge_index().src), W(w), W1(w1);
+    Dense weighted = X, by_head = X;
+    for (int64_t e = 0; e < edges; ++e)
+      for (int64_t f = 0; f < X.cols; ++f) {
+        weighted(e, f) *= W1(e, 0);
+        by_head(e, f) *= W(e, f / kWidth);
+      }
+    for (Reduce reduce : {Reduce::sum, Reduce::mean}) {
+      CAPTURE(name_of(reduce));
+      const Numbers heads = reduced(relation, by_head, reduce).data;
+      CHECK(close(aggregate(relation, x, {.reduce = reduce}).value(), reduced(relation, X, reduce).data,
+                  1e-12));
+      CHECK(close(aggregate(relation, x, {.reduce = reduce, .weight = w1}).value(),
+                  reduced(relation, weighted, reduce).data, 1e-12));
+      CHECK(close(aggregate(relation, x, {.reduce = reduce, .weight = w}).value(), heads, 1e-12));
       const Tensor cube = x.reshape({relation.num_src(), kHeads, kWidth});
       const Var y = aggregate(relation, cube, {.reduce = reduce, .weight = w});
       CHECK(y.shape() == Shape{targets, kHeads, kWidth});
-      CHECK(close(y.value().reshape({targets, kHeads * kWidth}), by_head.data, 1e-12));
+      CHECK(close(y.value(), heads, 1e-12));
     }
   });
 }
 
 TEST_CASE("gradients of aggregate, together and alone") {
   for_relations(81, [](const Relation& relation, Draw& draw) {
-    const Tensor x = draw.normal({relation.num_src(), 6});
-    for (Reduce reduce : {Reduce::sum, Reduce::mean}) {
-      check([&](const auto& v) { return aggregate(relation, v[0], {.reduce = reduce}); }, {x});
-      for (Shape shape : {Shape{relation.num_edges()}, Shape{relation.num_edges(), 3}}) {
-        const Tensor w = draw.normal(shape);
-        check([&](const auto& v) { return aggregate(relation, v[0], {.reduce = reduce, .weight = v[1]}); },
-              {x, w});
-        check([&](const auto& v) { return aggregate(relation, v[0], {.reduce = reduce, .weight = w}); }, {x});
-        check([&](const auto& v) { return aggregate(relation, x, {.reduce = reduce, .weight = v[0]}); }, {w});
+    for (const auto& [width, heads] : {std::pair{1, 1}, {6, 3}, {9, 3}})
+      for (Reduce reduce : {Reduce::sum, Reduce::mean}) {
+        CAPTURES(width, name_of(reduce));
+        const Tensor x = draw.normal({relation.num_src(), width});
+        check([&](const auto& v) { return aggregate(relation, v[0], {.reduce = reduce}); }, {x});
+        for (const Shape& shape : {Shape{relation.num_edges()}, Shape{relation.num_edges(), heads}})
+          check_each(
+              [&](const auto& v) { return aggregate(relation, v[0], {.reduce = reduce, .weight = v[1]}); },
+              {x, draw.normal(shape)});
       }
-    }
   });
 }
 
@@ -99,20 +90,10 @@ TEST_CASE("edge_softmax sums to one over the edges into each target, and its gra
   for_relations(83, [](const Relation& relation, Draw& draw) {
     for (int64_t heads : {1, 3}) {
       const Tensor e = draw.normal({relation.num_edges(), heads});
-      const Dense y(edge_softmax(relation, e).value()), logits(e);
-      Dense sum(relation.num_dst(), heads), total(relation.num_dst(), heads);
-      each_edge(relation, [&](int32_t, int32_t i, int64_t k) {
-        for (int64_t h = 0; h < heads; ++h) {
-          sum(i, h) += y(k, h);
-          total(i, h) += std::exp(logits(k, h));
-        }
-      });
-      each_edge(relation, [&](int32_t, int32_t i, int64_t k) {
-        for (int64_t h = 0; h < heads; ++h) {
-          CHECK(sum(i, h) == doctest::Approx(1.0));
-          CHECK(y(k, h) == doctest::Approx(std::exp(logits(k, h)) / total(i, h)));
-        }
-      });
+      Dense expected = mapped(Dense(e), [](double v) { return std::exp(v); });
+      const Dense total = gathered(reduced(relation, expected, Reduce::sum), relation.edge_index().dst);
+      for (size_t k = 0; k < expected.data.size(); ++k) expected.data[k] /= total.data[k];
+      CHECK(close(edge_softmax(relation, e).value(), expected.data, 1e-12));
       check([&](const auto& v) { return edge_softmax(relation, v[0]); }, {e});
     }
     check([&](const auto& v) { return edge_softmax(relation, v[0]); }, {draw.normal({relation.num_edges()})});
@@ -141,76 +122,6 @@ TEST_CASE("attention composed of dot products or of sums, also on a block") {
   });
 }
 
-TEST_CASE("edge operations take bfloat16 features and keep edges in float32") {
-  for (Device device : devices()) {
-    Draw draw(85, device, DType::f32);
-    const Graph graph = draw.graph(40, 200);
-    const Tensor x = draw.normal({40, 32}), w = draw.normal({200, 4});
-    const Tensor half = x.to(DType::bf16), rounded = half.to(DType::f32);
-    const Var dots = edge_dot(graph, half, half, 4);
-    CHECK(dots.dtype() == DType::f32);
-    CHECK(close(dots.value(), values(edge_dot(graph, rounded, rounded, 4).value()), 1e-5));
-    for (Reduce reduce : {Reduce::sum, Reduce::mean}) {
-      const Var in = Var::parameter(half), weight = Var::parameter(w);
-      const Var exact_in = Var::parameter(rounded), exact_weight = Var::parameter(w);
-      const Var y = aggregate(graph, in, {.reduce = reduce, .weight = weight});
-      const Var exact = aggregate(graph, exact_in, {.reduce = reduce, .weight = exact_weight});
-      CHECK(y.dtype() == DType::bf16);
-      CHECK(close(y.value(), values(exact.value()), 8e-3));
-      y.backward(half);
-      exact.backward(rounded);
-      CHECK(close(in.grad(), values(exact_in.grad()), 8e-3));
-      CHECK(weight.grad().dtype() == DType::f32);
-      CHECK(close(weight.grad(), values(exact_weight.grad()), 1e-5));
-    }
-    const Var l = Var::parameter(half), r = Var::parameter(half), exact_l = Var::parameter(rounded);
-    const Var sums = edge_add(graph, l, r), exact_sums = edge_add(graph, exact_l, rounded);
-    CHECK(same_bits(sums.value(), exact_sums.value()));
-    const Tensor de = draw.normal({200, 32});
-    sums.backward(de);
-    exact_sums.backward(de);
-    CHECK(close(l.grad(), values(exact_l.grad()), 8e-3));
-    CHECK(r.grad().dtype() == DType::bf16);
-  }
-}
-
-TEST_CASE("edge_softmax and aggregate take bfloat16 scores and weights, with gradients of theirs") {
-  for (Device device : devices())
-    for (Shape shape : {Shape{200}, Shape{200, 4}})
-      for (Reduce reduce : {Reduce::sum, Reduce::mean}) {
-        CAPTURES(shape.str(), reduce == Reduce::mean);
-        Draw draw(88, device, DType::f32);
-        const Graph graph = draw.graph(40, 200);
-        const Tensor x = draw.normal({40, 32}).to(DType::bf16), e = draw.normal(shape).to(DType::bf16);
-        const Tensor dy = draw.normal({40, 32}).to(DType::bf16);
-        const auto gradients = [&](DType dtype, auto attend) {
-          const Var in = Var::parameter(x.to(dtype)), scores = Var::parameter(e.to(dtype));
-          const Var y = attend(in, scores);
-          CHECK(y.dtype() == dtype);
-          y.backward(dy.to(dtype));
-          return std::vector<Tensor>{y.value(), in.grad(), scores.grad()};
-        };
-        const auto attention = [&](const Var& in, const Var& scores) {
-          const Var alpha = edge_softmax(graph, scores);
-          CHECK(alpha.dtype() == accumulator_dtype(scores.dtype()));
-          return aggregate(graph, in, {.reduce = reduce, .weight = alpha});
-        };
-        const auto weighing = [&](const Var& in, const Var& weights) {
-          return aggregate(graph, in, {.reduce = reduce, .weight = weights});
-        };
-        const auto compare = [&](auto attend) {
-          const auto narrow = gradients(DType::bf16, attend), exact = gradients(DType::f64, attend);
-          for (size_t k = 0; k < exact.size(); ++k) {
-            CAPTURE(k);
-            CHECK(narrow[k].dtype() == DType::bf16);
-            CHECK(close_to_scale(narrow[k], exact[k], 0x1p-8));
-          }
-        };
-        compare(attention);
-        compare(weighing);
-      }
-}
-
 TEST_CASE("attention from edge operations allocates nothing of edges times features") {
   constexpr int64_t kNodes = 150, kEdges = 60'000, kHeads = 4, kWidth = 48;
   constexpr size_t kFeatures = kNodes * kHeads * kWidth * sizeof(float),
@@ -218,10 +129,9 @@ TEST_CASE("attention from edge operations allocates nothing of edges times featu
   constexpr size_t kForbidden = kEdges * kHeads * kWidth * sizeof(float);
   constexpr size_t kAllowed = 8 * kOfEdges + 12 * kFeatures + (size_t{1} << 20);
   static_assert(kAllowed < kForbidden / 4);
-  for (Device device : devices())
-    for (bool sums : {false, true}) {
+  for (bool sums : {false, true})
+    on_devices(86, DType::f32, [&](Draw& draw, Device device) {
       CAPTURE(sums);
-      Draw draw(86, device, DType::f32);
       const Graph graph = draw.graph(kNodes, kEdges);
       (void)graph.relation().transposed_order();
       const Var x = Var::parameter(draw.normal({kNodes, kHeads * kWidth}));
@@ -233,7 +143,7 @@ TEST_CASE("attention from edge operations allocates nothing of edges times featu
         aggregate(graph, x, {.weight = edge_softmax(graph, logits)}).backward(dy);
       };
       CHECK(peak_memory(device, step) < kAllowed);
-    }
+    });
 }
 
 TEST_CASE("edge operations refuse what does not fit, naming the shapes") {

@@ -19,36 +19,32 @@ Features quantized(const Tensor& x, int bits) {
 }  // namespace
 
 TEST_CASE("linear of quantised features is linear of what their bits stand for, one way and back") {
-  for (Device device : devices())
-    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
-      for (int bits : {1, 3, 8})
-        for (Activation activation : {Activation::none, Activation::relu, Activation::elu}) {
+  for (DType dtype : {DType::f32, DType::f64, DType::bf16})
+    for (int bits : {1, 3, 8})
+      for (Activation activation : {Activation::none, Activation::relu, Activation::elu})
+        on_devices(60, DType::f32, [&](Draw& draw, Device) {
           CAPTURES(name_of(dtype), bits, name_of(activation));
-          Draw draw(60, device, DType::f32);
           const Features x = quantized(draw.normal({37, 29}), bits);
           const Tensor w = draw.normal({29, 5}).to(dtype), b = draw.normal({5}).to(dtype),
                        dy = draw.normal({37, 5}).to(dtype);
           const auto run = [&](const Features& of) {
-            const Var weight = Var::parameter(w.clone()), bias = Var::parameter(b.clone());
-            const Var y = linear(of, weight, bias, activation);
-            y.backward(dy.clone());
-            return std::vector<Tensor>{y.value(), weight.grad(), bias.grad()};
+            return with_gradients([&](const auto& v) { return linear(of, v[0], v[1], activation); }, {w, b},
+                                  dy);
           };
           const auto given = run(x), expected = run(Features(x.to_dense().to(dtype)));
           for (size_t k = 0; k < 3; ++k) CHECK(same_bits(given[k], expected[k]));
           CHECK(same_bits(matmul(x, Var(w)).value(), linear(x, Var(w)).value()));
-          if (activation != Activation::none || dtype == DType::bf16) continue;
+          if (activation != Activation::none || dtype == DType::bf16) return;
           const double tolerance = dtype == DType::f64 ? 1e-12 : 1e-5;
           const Dense numbers(x.to_dense());
           CHECK(close(given[0], plus_row(numbers * Dense(w), b).data, tolerance));
           CHECK(close(given[1], (transposed(numbers) * Dense(dy)).data, tolerance));
-        }
+        });
 }
 
 TEST_CASE("gradients of linear over quantised features") {
-  for (Device device : devices())
-    for (Activation activation : {Activation::none, Activation::relu, Activation::gelu}) {
-      Draw draw(61, device);
+  for (Activation activation : {Activation::none, Activation::relu, Activation::gelu})
+    on_devices(61, DType::f64, [&](Draw& draw, Device) {
       const Features x = quantized(draw.normal({8, 6}).to(DType::f32), 4);
       check([&](const auto& v) { return linear(x, v[0], v[1], activation); },
             {draw.normal({6, 3}), draw.off_zero({3})});
@@ -56,14 +52,13 @@ TEST_CASE("gradients of linear over quantised features") {
         Generator generator(3);
         return matmul(dropout(x, 0.4f, true, generator), v[0]);
       });
-    }
+    });
 }
 
 TEST_CASE("a product by blocks of rows equals that of all rows, and never holds all rows") {
   constexpr int64_t kRows = 700, kCols = 20000, kOut = 3;
   REQUIRE(kRows > 2 * detail::rows_at_once(kCols));
-  for (Device device : devices()) {
-    Draw draw(62, device, DType::f32);
+  on_devices(62, DType::f32, [&](Draw& draw, Device device) {
     const Tensor numbers = draw.normal({kRows, kCols});
     const Features x = quantized(numbers, 8);
     const Tensor w = draw.normal({kCols, kOut}), dy = draw.normal({kRows, kOut});
@@ -88,12 +83,11 @@ TEST_CASE("a product by blocks of rows equals that of all rows, and never holds 
       CHECK(close_to_scale(given.first, expected.first, tolerance));
       CHECK(close_to_scale(given.second, expected.second, tolerance));
     }
-  }
+  });
 }
 
 TEST_CASE("dropout of quantised features is applied in their product, with the draws of dense ones") {
-  for (Device device : devices()) {
-    Draw draw(63, device, DType::f32);
+  on_devices(63, DType::f32, [&](Draw& draw, Device device) {
     const Features x = quantized(draw.normal({40, 13}), 6);
     Generator one(9), other(9);
     const Features dropped = dropout(x, 0.5f, true, one);
@@ -108,7 +102,7 @@ TEST_CASE("dropout of quantised features is applied in their product, with the d
     CHECK(one.position() == 1);
     CHECK_ERROR_HAS(dropout(dropped, 0.5f, true, one), "dropped again");
     CHECK_ERROR_HAS(dropped.rows(Tensor::from<int32_t>({0}).to(device)), "rows of dropped ones");
-  }
+  });
 }
 
 TEST_CASE("quantised features refuse what does not fit, and bytes that were written to") {

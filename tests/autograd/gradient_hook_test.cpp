@@ -25,8 +25,7 @@ using Log = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("a hook is called once a pass, with the whole gradient") {
-  for (Device device : devices()) {
-    Draw draw(130, device);
+  on_devices(130, DType::f64, [&](Draw& draw, Device) {
     const Var x = Var::parameter(draw.normal({3, 2})), y = Var::parameter(draw.normal({3, 2}));
     std::vector<Numbers> seen;
     const GradientHook hook = x.on_gradient([&](const Tensor& g) { seen.push_back(values(g)); });
@@ -40,7 +39,7 @@ TEST_CASE("a hook is called once a pass, with the whole gradient") {
     CHECK(seen[0] != seen[1]);
     sum(y * y).backward();  // x has no part in it
     CHECK(seen.size() == 2);
-  }
+  });
 }
 
 TEST_CASE("a hook is called while the ops below are still to go backward") {
@@ -118,8 +117,7 @@ TEST_CASE("a hook lasts as long as what on_gradient() returned") {
 }
 
 TEST_CASE("collect_grad_in() chooses where a gradient is stored") {
-  for (Device device : devices()) {
-    Draw draw(131, device, DType::f32);
+  on_devices(131, DType::f32, [&](Draw& draw, Device device) {
     const Tensor start = draw.normal({4, 3}), w = draw.normal({4, 3});
     Var x = Var::parameter(start), apart = Var::parameter(start);
     Tensor flat = Tensor::full({20}, 7.0, DType::f32, device);
@@ -152,7 +150,7 @@ TEST_CASE("collect_grad_in() chooses where a gradient is stored") {
     CHECK(close(flat.rows(0, 12), Numbers(12, 1.0), 0.0));
     CHECK_THROWS_AS(apart.collect_grad_in(flat), Error);
     CHECK_THROWS_AS(Var(w).collect_grad_in(w), Error);
-  }
+  });
 }
 
 TEST_CASE("a gradient to be changed is one variable's alone") {

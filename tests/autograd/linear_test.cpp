@@ -28,11 +28,10 @@ std::vector<Tensor> away_from_kinks(Draw& draw, int64_t n, int64_t in, int64_t o
 TEST_CASE("linear equals plain loops, dense and sparse, with and without bias and activation") {
   const std::vector<std::array<int64_t, 3>> sizes{
       {1, 1, 1}, {5, 7, 3}, {33, 17, 65}, {64, 128, 16}, {0, 3, 2}};
-  for (Device device : devices())
-    for (DType dtype : {DType::f32, DType::f64})
-      for (const auto& [n, in, out] : sizes) {
+  for (DType dtype : {DType::f32, DType::f64})
+    for (const auto& [n, in, out] : sizes)
+      on_devices(50, dtype, [&](Draw& draw, Device) {
         CAPTURES(name_of(dtype), n, in, out);
-        Draw draw(50, device, dtype);
         const Tensor x = draw.normal({n, in}), w = draw.normal({in, out}), bias = draw.normal({out});
         const double tolerance = dtype == DType::f64 ? 1e-12 : 1e-5;
         const Dense plain = Dense(x) * Dense(w), biased = plus_row(plain, bias);
@@ -42,57 +41,50 @@ TEST_CASE("linear equals plain loops, dense and sparse, with and without bias an
         CHECK(close(linear(x, w, {}, Activation::relu).value(), mapped(plain, relu_of).data, tolerance));
         CHECK(close(linear(x, w, bias, Activation::relu).value(), mapped(biased, relu_of).data, tolerance));
         CHECK(close(linear(x, w, bias, Activation::gelu).value(), mapped(biased, gelu_of).data, tolerance));
-        if (n < 2) continue;
+        if (n < 2) return;
         const SparseMatrix s = draw.sparse(n, in, 3 * n);
         const Dense sparse = plus_row(dense_of(s) * Dense(w), bias);
         CHECK(close(linear(s, w, bias).value(), sparse.data, tolerance));
         CHECK(close(linear(s, w, bias, Activation::relu).value(), mapped(sparse, relu_of).data, tolerance));
         CHECK(close(linear(s, w, bias, Activation::elu).value(),
                     mapped(sparse, [](double v) { return v > 0.0 ? v : std::expm1(v); }).data, tolerance));
-      }
+      });
 }
 
 TEST_CASE("gradients of linear") {
-  for (Device device : devices())
-    for (Activation activation :
-         {Activation::none, Activation::relu, Activation::leaky_relu, Activation::elu, Activation::gelu})
-      for (bool has_bias : {false, true}) {
+  for (Activation activation :
+       {Activation::none, Activation::relu, Activation::leaky_relu, Activation::elu, Activation::gelu})
+    for (bool has_bias : {false, true})
+      on_devices(51, DType::f64, [&](Draw& draw, Device) {
         CAPTURES(name_of(activation), has_bias);
-        Draw draw(51, device);
         check([&](const auto& v) { return linear(v[0], v[1], has_bias ? v[2] : Var{}, activation); },
               away_from_kinks(draw, 5, 7, 3, has_bias));
-      }
+      });
 }
 
 TEST_CASE("gradients of linear where only some are wanted, and of a product with itself") {
-  for (Device device : devices()) {
-    Draw draw(52, device);
+  on_devices(52, DType::f64, [&](Draw& draw, Device) {
     const auto in = away_from_kinks(draw, 4, 3, 5, true);
-    const Var x = in[0], w = in[1], bias = in[2];
-    check([&](const auto& v) { return linear(v[0], w, bias, Activation::relu); }, {in[0]});
-    check([&](const auto& v) { return linear(x, v[0], bias, Activation::relu); }, {in[1]});
-    check([&](const auto& v) { return linear(x, w, v[0], Activation::relu); }, {in[2]});
-    check([&](const auto& v) { return linear(x, v[0]); }, {in[1]});
-    check([&](const auto& v) { return matmul(v[0], v[1]); }, {in[0], in[1]});
+    check_each([&](const auto& v) { return linear(v[0], v[1], v[2], Activation::relu); }, in);
+    check_each([&](const auto& v) { return matmul(v[0], v[1]); }, {in[0], in[1]});
     check([](const auto& v) { return matmul(v[0], v[0]); }, {draw.normal({4, 4})});
-  }
+  });
 }
 
 TEST_CASE("gradients of linear over sparse features, also of float32") {
-  for (Device device : devices())
-    for (bool has_values : {true, false})
-      for (Activation activation : {Activation::none, Activation::relu, Activation::gelu}) {
+  for (bool has_values : {true, false})
+    for (Activation activation : {Activation::none, Activation::relu, Activation::gelu})
+      on_devices(54, DType::f64, [&](Draw& draw, Device) {
         CAPTURES(has_values, name_of(activation));
-        Draw draw(54, device);
         const SparseMatrix s = draw.sparse(8, 6, 25, has_values);
         // Row 0 is empty: its products are the bias alone.
         check([&](const auto& v) { return linear(s, v[0], v[1], activation); },
               {draw.normal({6, 3}), draw.off_zero({3})});
         check([&](const auto& v) { return matmul(s, v[0]); }, {draw.normal({6, 5})});
-        if (!has_values) continue;
+        if (!has_values) return;
         const SparseMatrix single = s.with_values(s.values().to(DType::f32));
         check([&](const auto& v) { return linear(single, v[0]); }, {draw.normal({6, 2})});
-      }
+      });
 }
 
 TEST_CASE("linear over empty extents") {
@@ -108,10 +100,9 @@ TEST_CASE("linear over empty extents") {
 
 TEST_CASE("linear_sum is the sum of two products") {
   const auto of = [](const Var& x) { return [x] { return x; }; };
-  for (Device device : devices())
-    for (bool has_bias : {false, true}) {
+  for (bool has_bias : {false, true})
+    on_devices(131, DType::f64, [&](Draw& draw, Device) {
       CAPTURE(has_bias);
-      Draw draw(131, device);
       std::vector<Tensor> in{draw.normal({5, 3}), draw.normal({3, 4}), draw.normal({5, 2}),
                              draw.normal({2, 4})};
       if (has_bias) in.push_back(draw.normal({4}));
@@ -128,7 +119,7 @@ TEST_CASE("linear_sum is the sum of two products") {
         const Var y = linear_sum(w[0], w[1], bias_of(w), of(w[2]), w[3]);
         return y * y + y;
       });
-    }
+    });
   const Tensor x = Tensor::zeros({4, 3}), w = Tensor::zeros({3, 2});
   CHECK_ERROR(linear_sum(x, w, {}, of(Var(x)), Tensor::zeros({2, 2})),
               "linear_sum: input [4, 3] does not fit weight [2, 2]");

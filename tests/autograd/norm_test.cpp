@@ -25,10 +25,9 @@ Moments moments(const Dense& x, int64_t j) {
 }  // namespace
 
 TEST_CASE("batch norm equals plain loops and moves the running statistics") {
-  for (Device device : devices())
-    for (const Shape& shape : {Shape{37, 5}, Shape{2, 3}, Shape{1000, 33}}) {
+  for (const Shape& shape : {Shape{37, 5}, Shape{2, 3}, Shape{1000, 33}})
+    on_devices(70, DType::f64, [&](Draw& draw, Device device) {
       CAPTURE(shape.str());
-      Draw draw(70, device);
       const int64_t width = shape[1];
       const Tensor x = draw.uniform(shape, 2.0, 9.0), gamma = draw.normal({width}),
                    beta = draw.normal({width});
@@ -49,12 +48,11 @@ TEST_CASE("batch norm equals plain loops and moves the running statistics") {
               worst, std::abs(y(i, j) - ((d(i, j) - m.mean) / std::sqrt(m.variance + 1e-3) * g[at] + b[at])));
       }
       CHECK(worst < 1e-10);
-    }
+    });
 }
 
 TEST_CASE("batch norm in evaluation mode takes the running statistics and leaves them") {
-  for (Device device : devices()) {
-    Draw draw(71, device);
+  on_devices(71, DType::f64, [&](Draw& draw, Device) {
     const Tensor x = draw.normal({6, 3}), gamma = draw.normal({3}), beta = draw.normal({3});
     RunningStatistics running{draw.normal({3}), draw.uniform({3}, 0.5, 2.0), 0.1};
     const Tensor mean = running.mean.clone(), variance = running.variance.clone();
@@ -72,12 +70,11 @@ TEST_CASE("batch norm in evaluation mode takes the running statistics and leaves
         const double z = (d(i, j) - m[at]) / std::sqrt(v[at] + 1e-5) * g[at] + b[at];
         CHECK(y(i, j) == doctest::Approx(relu_of(z)).epsilon(1e-10));
       }
-  }
+  });
 }
 
 TEST_CASE("batch norm of one row is refused in training and computed in evaluation") {
-  for (Device device : devices()) {
-    Draw draw(72, device);
+  on_devices(72, DType::f64, [&](Draw& draw, Device device) {
     const Tensor x = draw.normal({1, 4}), beta = draw.normal({4}),
                  ones = Tensor::full({4}, 1.0, DType::f64, device);
     RunningStatistics running = fresh(4, device);
@@ -89,34 +86,31 @@ TEST_CASE("batch norm of one row is refused in training and computed in evaluati
     Numbers expected = values(x);
     for (size_t i = 0; i < 4; ++i) expected[i] += values(beta)[i];
     CHECK(close(batch_norm(x, ones, beta, running, false, 0.0).value(), expected, 1e-12));
-  }
+  });
 }
 
 TEST_CASE("gradients of batch norm and its epilogues, in training and evaluation mode") {
-  for (Device device : devices())
-    for (bool training : {true, false})
-      for (const NormEpilogue& epilogue :
-           {NormEpilogue{}, NormEpilogue{Activation::relu, 0.0f}, NormEpilogue{Activation::none, 0.4f},
-            NormEpilogue{Activation::relu, 0.4f}, NormEpilogue{Activation::elu, 0.4f},
-            NormEpilogue{Activation::elu, 0.0f}})
-        for (const Shape& shape : {Shape{9, 4}, Shape{3, 1}, Shape{1, 3}}) {
-          if (training && shape[0] == 1) continue;
+  for (bool training : {true, false})
+    for (const NormEpilogue& epilogue :
+         {NormEpilogue{}, NormEpilogue{Activation::relu, 0.0f}, NormEpilogue{Activation::none, 0.4f},
+          NormEpilogue{Activation::relu, 0.4f}, NormEpilogue{Activation::elu, 0.4f},
+          NormEpilogue{Activation::elu, 0.0f}})
+      for (const Shape& shape : {Shape{9, 4}, Shape{3, 1}, Shape{1, 3}})
+        on_devices(training ? 73 : 75, DType::f64, [&](Draw& draw, Device device) {
+          if (training && shape[0] == 1) return;
           CAPTURES(training, name_of(epilogue.activation), epilogue.dropout, shape.str());
-          Draw draw(training ? 73 : 75, device);
           const int64_t width = shape[1];
           RunningStatistics running = fresh(width, device);
           if (!training) running = {draw.normal({width}), draw.uniform({width}, 0.5, 2.0), 0.1};
-          const auto f = [&](const std::vector<Var>& v) {
+          check({draw.normal(shape), draw.off_zero({width}), draw.off_zero({width})}, [&](const auto& v) {
             Generator generator(99);
             return batch_norm(v[0], v[1], v[2], running, training, 1e-5, epilogue, generator);
-          };
-          check(f, {draw.normal(shape), draw.off_zero({width}), draw.off_zero({width})});
-        }
+          });
+        });
 }
 
 TEST_CASE("a batch norm with epilogue is norm, relu and dropout in turn") {
-  for (Device device : devices()) {
-    Draw draw(74, device, DType::f32);
+  on_devices(74, DType::f32, [&](Draw& draw, Device device) {
     const Tensor x = draw.normal({500, 20}), gamma = draw.normal({20}), beta = draw.normal({20});
     const auto run = [&](const NormEpilogue& epilogue) {
       RunningStatistics running = fresh(20, device, DType::f32);
@@ -134,7 +128,7 @@ TEST_CASE("a batch norm with epilogue is norm, relu and dropout in turn") {
     const auto positive =
         std::count_if(plain.data.begin(), plain.data.end(), [](double v) { return v > 0.0; });
     CHECK(static_cast<double>(kept) / static_cast<double>(positive) == doctest::Approx(0.75).epsilon(0.03));
-  }
+  });
 }
 
 TEST_CASE("batch norm of no rows has no gradient but zeros in evaluation mode") {
@@ -149,10 +143,9 @@ TEST_CASE("batch norm of no rows has no gradient but zeros in evaluation mode") 
 }
 
 TEST_CASE("layer norm and row-wise L2 norm equal plain loops") {
-  for (Device device : devices())
-    for (const Shape& shape : {Shape{9, 5}, Shape{1, 64}, Shape{301, 33}, Shape{0, 4}}) {
+  for (const Shape& shape : {Shape{9, 5}, Shape{1, 64}, Shape{301, 33}, Shape{0, 4}})
+    on_devices(76, DType::f64, [&](Draw& draw, Device) {
       CAPTURE(shape.str());
-      Draw draw(76, device);
       const Tensor x = draw.uniform(shape, -1.0, 4.0), gamma = draw.normal({shape[1]}),
                    beta = draw.normal({shape[1]});
       const Dense d(x), across = transposed(d);
@@ -173,18 +166,17 @@ TEST_CASE("layer norm and row-wise L2 norm equal plain loops") {
       const auto single = [](const Tensor& t) { return t.to(DType::f32); };
       CHECK(close(layer_norm(single(x), single(gamma), single(beta)).value(), normed.data, 1e-5));
       CHECK(close(l2_normalize(single(x)).value(), unit.data, 1e-6));
-    }
+    });
 }
 
 TEST_CASE("gradients of layer norm and row-wise L2 norm") {
-  for (Device device : devices())
-    for (const Shape& shape : {Shape{5, 4}, Shape{1, 7}, Shape{3, 2}}) {
+  for (const Shape& shape : {Shape{5, 4}, Shape{1, 7}, Shape{3, 2}})
+    on_devices(77, DType::f64, [&](Draw& draw, Device) {
       CAPTURE(shape.str());
-      Draw draw(77, device);
       const Tensor x = draw.normal(shape), gamma = draw.normal({shape[1]}), beta = draw.normal({shape[1]});
       check([](const auto& v) { return layer_norm(v[0], v[1], v[2]); }, {x, gamma, beta});
       check([](const auto& v) { return l2_normalize(v[0]); }, {x});
-    }
+    });
 }
 
 TEST_CASE("rows of zeros stay zeros under the L2 norm, with a finite gradient") {

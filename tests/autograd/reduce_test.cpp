@@ -16,52 +16,21 @@ double plain_sum(const Tensor& x) {
 }  // namespace
 
 TEST_CASE("sums and means equal plain loops") {
-  for (Device device : devices())
-    for (const Shape& shape : {Shape{}, Shape{1}, Shape{5, 3}, Shape{1237, 17}, Shape{2, 3, 4}}) {
+  for (const Shape& shape : {Shape{}, Shape{1}, Shape{5, 3}, Shape{1237, 17}, Shape{2, 3, 4}})
+    on_devices(30, DType::f64, [&](Draw& draw, Device) {
       CAPTURE(shape.str());
-      Draw draw(30, device);
       const Tensor x = draw.normal(shape);
       const double n = static_cast<double>(x.numel());
       CHECK(sum(x).value().shape() == Shape{});
       CHECK(sum(x).item() == doctest::Approx(plain_sum(x)).epsilon(1e-12));
       CHECK(mean(x).item() == doctest::Approx(plain_sum(x) / n).epsilon(1e-12));
       CHECK(sum(x.to(DType::f32)).item() == doctest::Approx(plain_sum(x)).epsilon(1e-5));
-    }
+      if (x.numel() > 100) return;
+      check([](const auto& v) { return sum(v[0]); }, {x});
+      check([](const auto& v) { return mean(v[0]); }, {x});
+    });
   CHECK(sum(Tensor::zeros({0, 3})).item() == 0.0);
   CHECK_THROWS_AS(mean(Tensor::zeros({0, 3})), Error);
-}
-
-TEST_CASE("sums over rows and over columns equal plain loops") {
-  for (Device device : devices())
-    for (const Shape& shape : {Shape{5, 3}, Shape{1, 9}, Shape{1000, 33}, Shape{3, 1}, Shape{0, 4}}) {
-      CAPTURE(shape.str());
-      Draw draw(31, device);
-      const Tensor x = draw.normal(shape);
-      const Dense d(x);
-      Numbers by_column(uz(d.cols)), by_row(uz(d.rows));
-      for (int64_t i = 0; i < d.rows; ++i)
-        for (int64_t j = 0; j < d.cols; ++j) {
-          by_column[uz(j)] += d(i, j);
-          by_row[uz(i)] += d(i, j);
-        }
-      CHECK(close(sum(x, 0).value(), by_column, 1e-12));
-      CHECK(close(sum(x, 1).value(), by_row, 1e-12));
-      CHECK(close(sum(x.to(DType::f32), 0).value(), by_column, 1e-5));
-      CHECK(close(sum(x.to(DType::f32), -1).value(), by_row, 1e-5));
-    }
-}
-
-TEST_CASE("gradients of reductions") {
-  for (Device device : devices())
-    for (const Shape& shape : {Shape{5, 3}, Shape{1, 7}, Shape{6, 1}}) {
-      CAPTURE(shape.str());
-      Draw draw(32, device);
-      const std::vector<Tensor> x{draw.normal(shape)};
-      check([](const auto& v) { return sum(v[0]); }, x);
-      check([](const auto& v) { return mean(v[0]); }, x);
-      check([](const auto& v) { return sum(v[0], 0); }, x);
-      check([](const auto& v) { return sum(v[0], 1); }, x);
-    }
 }
 
 TEST_CASE("a sum in float32 has one gradient everywhere, of the input's type") {
@@ -72,9 +41,9 @@ TEST_CASE("a sum in float32 has one gradient everywhere, of the input's type") {
 }
 
 TEST_CASE("sum, mean and max over any dimension") {
-  for (Device device : devices())
-    for (const Shape& shape : {Shape{7}, Shape{5, 3}, Shape{4, 3, 5}, Shape{2, 3, 2, 3}}) {
-      Draw draw(33, device);
+  for (const Shape& shape :
+       {Shape{7}, Shape{5, 3}, Shape{1, 7}, Shape{6, 1}, Shape{1000, 33}, Shape{4, 3, 5}, Shape{2, 3, 2, 3}})
+    on_devices(33, DType::f64, [&](Draw& draw, Device) {
       const Tensor x = draw.normal(shape);
       const Numbers in = values(x);
       int64_t inner = 1;
@@ -92,7 +61,8 @@ TEST_CASE("sum, mean and max over any dimension") {
             largest[i] = v;
             where[i] = static_cast<int32_t>(k);
           }
-        CHECK(close(sum(x, dim).value(), sums, 1e-14));
+        CHECK(close(sum(x, dim).value(), sums, x.numel() > 100 ? 1e-12 : 1e-14));
+        CHECK(close(sum(x.to(DType::f32), dim).value(), sums, 1e-5));
         CHECK(sum(x, dim).shape().dims() == shape.dims() - 1);
         CHECK(sum(x, dim, true).size(dim) == 1);
         CHECK(sum(x, dim, true).shape().dims() == shape.dims());
@@ -103,13 +73,14 @@ TEST_CASE("sum, mean and max over any dimension") {
         CHECK(indices.shape() == sum(x, dim).shape());
         for (double& s : sums) s /= static_cast<double>(n);
         CHECK(close(mean(x, dim).value(), sums, 1e-14));
+        inner *= n;
+        if (x.numel() > 100) continue;
         check([=](const auto& v) { return sum(v[0], dim); }, {x});
         check([=](const auto& v) { return mean(v[0], dim, true); }, {x});
         check([=](const auto& v) { return max(v[0], dim).values; }, {x});
         check([=](const auto& v) { return v[0] / sum(v[0] * v[0] + 1.0, dim, true); }, {x});
-        inner *= n;
       }
-    }
+    });
 }
 
 TEST_CASE("of equal largest elements the first takes the gradient") {
@@ -128,5 +99,9 @@ TEST_CASE("reductions over a dimension refuse what is not there") {
   for (const std::string& message : {error_of([&] { sum(x, 2); }), error_of([&] { max(x, -3); }),
                                      error_of([&] { max(x, 1); }), error_of([&] { mean(x, 1); })})
     CHECK(mentions(message, "[4, 0]"));
-  CHECK(close(sum(x, 1).value(), Numbers(4, 0.0), 0.0));
+  on_devices([](Device device) {
+    const Tensor none = Tensor::zeros({4, 0}, DType::f64, device);
+    CHECK(close(sum(none, 1).value(), Numbers(4, 0.0), 0.0));
+    CHECK(sum(none, 0).shape() == Shape{0});
+  });
 }

@@ -28,37 +28,34 @@ Numbers plain(const Tensor& x, const std::vector<int64_t>& offsets, bool mean) {
 }  // namespace
 
 TEST_CASE("segment_sum and segment_mean equal plain loops") {
-  for (Device device : devices())
-    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
-      for (bool heavy : {false, true})
-        for (int64_t width : {1, 5, 32}) {
+  for (DType dtype : {DType::f32, DType::f64, DType::bf16})
+    for (bool heavy : {false, true})
+      for (int64_t width : {1, 5, 32})
+        on_devices(90, DType::f32, [&](Draw& draw, Device device) {
           CAPTURES(name_of(dtype), heavy, width);
-          Draw draw(90, device, DType::f32);
           const std::vector<int64_t> offsets = bounds(heavy);
           const Tensor x = draw.normal({offsets.back(), width}).to(dtype), at = Tensor::from(offsets, device);
           const double off = dtype == DType::f64 ? 1e-12 : dtype == DType::bf16 ? 8e-3 : 2e-5;
           CHECK(close(segment_sum(x, at).value(), plain(x, offsets, false), off));
           CHECK(close(segment_mean(x, at).value(), plain(x, offsets, true), off));
-        }
+        });
 }
 
 TEST_CASE("gradients of segment reductions") {
-  for (Device device : devices()) {
-    Draw draw(91, device);
+  on_devices(91, DType::f64, [&](Draw& draw, Device device) {
     const Tensor at = Tensor::from(bounds(false), device), x = draw.normal({13, 3});
     check([&](const auto& v) { return segment_sum(v[0], at); }, {x});
     check([&](const auto& v) { return segment_mean(v[0], at); }, {x});
-  }
+  });
 }
 
 TEST_CASE("segment_max and segment_min equal plain loops, and their gradient goes to the winner") {
-  for (Device device : devices())
-    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
-      for (bool heavy : {false, true})
-        for (int64_t width : {1, 5, 32})
-          for (bool largest : {false, true}) {
+  for (DType dtype : {DType::f32, DType::f64, DType::bf16})
+    for (bool heavy : {false, true})
+      for (int64_t width : {1, 5, 32})
+        for (bool largest : {false, true})
+          on_devices(92, DType::f32, [&](Draw& draw, Device device) {
             CAPTURES(name_of(dtype), heavy, width, largest);
-            Draw draw(92, device, DType::f32);
             const std::vector<int64_t> offsets = bounds(heavy);
             const auto segments = static_cast<int64_t>(offsets.size()) - 1;
             const Var x = Var::parameter(draw.normal({offsets.back(), width}).to(dtype));
@@ -79,7 +76,7 @@ TEST_CASE("segment_max and segment_min equal plain loops, and their gradient goe
             CHECK(close(y.value(), expected.data, 0.0));
             y.backward(dy);
             CHECK(close(x.grad(), gradient.data, dtype == DType::f64 ? 0.0 : 1e-6));
-          }
+          });
 }
 
 TEST_CASE("no segments, and segments of nothing") {

@@ -15,11 +15,10 @@ Relation with_loops(Device device) {
 }  // namespace
 
 TEST_CASE("with_self_loops moves edge values with their edges, and gradients back") {
-  for (Device device : devices())
-    for (SelfLoops kind : {SelfLoops::removed, SelfLoops::completed, SelfLoops::renewed, SelfLoops::added})
-      for (const auto& [shape, loops] : {std::pair{Shape{8}, Shape{4}}, {Shape{8, 3}, Shape{4, 3}}}) {
+  for (SelfLoops kind : {SelfLoops::removed, SelfLoops::completed, SelfLoops::renewed, SelfLoops::added})
+    for (const auto& [shape, loops] : {std::pair{Shape{8}, Shape{4}}, {Shape{8, 3}, Shape{4, 3}}})
+      on_devices(320, DType::f64, [&](Draw& draw, Device device) {
         CAPTURE(static_cast<int>(kind));
-        Draw draw(320, device);
         const LoopedRelation to = with_self_loops(with_loops(device), kind);
         const Tensor x = draw.normal(shape), added = draw.normal(loops);
         const Dense from(x), fill(added), y(with_self_loops(to, x, added).value());
@@ -32,29 +31,22 @@ TEST_CASE("with_self_loops moves edge values with their edges, and gradients bac
           }
         check([&](const auto& v) { return with_self_loops(to, v[0], v[1]); }, {x, added});
         CHECK_ERROR_HAS(with_self_loops(to, Var(draw.normal({7}))), "[7]");
-      }
+      });
 }
 
 TEST_CASE("edge_sum adds up the values of a target's edges") {
-  for (Device device : devices())
-    for (const Shape& shape : {Shape{8}, Shape{8, 3}}) {
-      Draw draw(321, device);
+  for (const Shape& shape : {Shape{8}, Shape{8, 3}})
+    on_devices(321, DType::f64, [&](Draw& draw, Device device) {
       const Relation relation = with_loops(device);
       const Tensor e = draw.normal(shape);
-      const Dense from(e);
-      Dense expected(4, from.cols);
-      const auto dst = relation.edge_index().dst.to_vector<int32_t>();
-      for (int64_t k = 0; k < 8; ++k)
-        for (int64_t f = 0; f < from.cols; ++f) expected(dst[uz(k)], f) += from(k, f);
-      CHECK(close(edge_sum(relation, e).value(), expected.data, 1e-12));
+      CHECK(close(edge_sum(relation, e).value(), reduced(relation, Dense(e), Reduce::sum).data, 1e-12));
       check([&](const auto& v) { return edge_sum(relation, v[0]); }, {e});
       CHECK_ERROR_HAS(edge_sum(relation, Var(draw.normal({7}))), "[7]");
-    }
+    });
 }
 
 TEST_CASE("segment_expand gives every row the value of its segment") {
-  for (Device device : devices()) {
-    Draw draw(322, device);
+  on_devices(322, DType::f64, [&](Draw& draw, Device device) {
     const Tensor offsets = Tensor::from<int64_t>({0, 3, 3, 4, 9}, device), x = draw.normal({4, 2});
     const Dense from(x), y(segment_expand(x, offsets, 9).value());
     const std::vector<int64_t> segment{0, 0, 0, 2, 3, 3, 3, 3, 3};
@@ -63,5 +55,5 @@ TEST_CASE("segment_expand gives every row the value of its segment") {
       for (int64_t f = 0; f < 2; ++f) CHECK(y(i, f) == from(segment[uz(i)], f));
     check([&](const auto& v) { return segment_expand(v[0], offsets, 9); }, {x});
     CHECK_ERROR_HAS(segment_expand(Var(draw.normal({3, 2})), offsets, 9), "[3, 2]");
-  }
+  });
 }

@@ -22,6 +22,13 @@ Var probe(const Var& x, F f) {
   });
 }
 
+// What y's backward pass throws once `changed` was written to.
+std::string error_after_change(const Var& y, Tensor changed) {
+  changed.fill_(0.5);
+  const Tensor seed = Tensor::full(y.shape(), 1.0, y.dtype(), y.device());
+  return error_of([&] { y.backward(seed); });
+}
+
 }  // namespace
 
 TEST_CASE("an op names itself where a kernel refuses what it is given") {
@@ -70,8 +77,7 @@ TEST_CASE("an op names itself where a kernel refuses what it is given") {
 }
 
 TEST_CASE("diamonds add up the gradients of their branches") {
-  for (Device device : devices()) {
-    Draw draw(110, device);
+  on_devices(110, DType::f64, [&](Draw& draw, Device) {
     const std::vector<Tensor> in{draw.normal({3, 2})};
     check(in, [](const auto& v) {
       const Var h = v[0] * v[0];
@@ -87,12 +93,11 @@ TEST_CASE("diamonds add up the gradients of their branches") {
       const Var h = gelu(v[0]);
       return h * gelu(gelu(gelu(h)));
     });
-  }
+  });
 }
 
 TEST_CASE("products of one input add to its gradient, in place if nothing else holds it") {
-  for (Device device : devices()) {
-    Draw draw(111, device);
+  on_devices(111, DType::f64, [&](Draw& draw, Device) {
     const std::vector<Tensor> in{draw.normal({5, 4}), draw.normal({4, 3}), draw.normal({4, 3})};
     check(in, [](const auto& v) {
       const Var h = gelu(v[0]);
@@ -106,12 +111,11 @@ TEST_CASE("products of one input add to its gradient, in place if nothing else h
       return products * (h + other);
     });
     check([](const auto& v) { return linear(v[0], v[1]) + (v[0] + v[2]); }, square);
-  }
+  });
 }
 
 TEST_CASE("gradients pass a relu once, whichever of its users brings them") {
-  for (Device device : devices()) {
-    Draw draw(112, device);
+  on_devices(112, DType::f64, [&](Draw& draw, Device) {
     const std::vector<Tensor> in{draw.normal({5, 4}), draw.normal({4, 4}), draw.normal({4, 3}),
                                  draw.normal({4, 3})};
     const SparseMatrix a = draw.sparse(5, 5, 12);
@@ -139,7 +143,7 @@ TEST_CASE("gradients pass a relu once, whichever of its users brings them") {
         return first * gelu(h) * linear(h, v[1]);
       });
     }
-  }
+  });
 }
 
 TEST_CASE("each op goes backward once, however many use its value") {
@@ -221,51 +225,39 @@ TEST_CASE("a second backward pass over the same ops is an error that names the o
 }
 
 TEST_CASE("changing a saved tensor in place is an error at backward that names the op") {
-  for (Device device : devices()) {
-    Draw draw(111, device, DType::f32);
-    const auto message = [&](const auto& f, const Tensor& changed) {
-      const Var y = f();
-      Tensor alias = changed;
-      alias.fill_(0.5);
-      const Tensor seed = Tensor::full(y.shape(), 1.0, y.dtype(), device);
-      const std::string text = error_of([&] { y.backward(seed); });
-      CHECK(mentions(text, "changed in place"));
-      return text;
+  on_devices(111, DType::f32, [&](Draw& draw, Device) {
+    const auto refuses = [](const Var& y, const Tensor& changed, const std::string& part) {
+      CHECK(mentions(error_after_change(y, changed), {"changed in place", part}));
     };
     const Var x = Var::parameter(draw.normal({4, 3})), w = Var::parameter(draw.normal({3, 3}));
     const Var row = Var::parameter(draw.normal({3}));
-    CHECK(mentions(message([&] { return gelu(x); }, x.value()), "gelu"));
-    CHECK(mentions(message([&] { return x * x; }, x.value()), "multiply"));
-    CHECK(mentions(message([&] { return linear(x, w); }, w.value()), "linear"));
-    CHECK(mentions(message([&] { return linear(x, w); }, x.value().rows(1, 2)), "[4, 3]"));
-    CHECK(mentions(message([&] { return layer_norm(x, row, row); }, row.value()), "layer_norm"));
+    refuses(gelu(x), x.value(), "gelu");
+    refuses(x * x, x.value(), "multiply");
+    refuses(linear(x, w), w.value(), "linear");
+    refuses(linear(x, w), x.value().rows(1, 2), "[4, 3]");
+    refuses(layer_norm(x, row, row), row.value(), "layer_norm");
     const SparseMatrix a = draw.sparse(5, 4, 9);
     const Var values = Var::parameter(a.values());
-    CHECK(mentions(message([&] { return aggregate(a.relation(), x, {.weight = values}); }, x.value()),
-                   "aggregate"));
+    refuses(aggregate(a.relation(), x, {.weight = values}), x.value(), "aggregate");
     const Tensor label = draw.ints(4, 0, 3), index = draw.distinct(2, 4);
-    CHECK(mentions(message([&] { return cross_entropy(x, label, index); }, label), "cross_entropy"));
-    CHECK(mentions(message([&] { return cross_entropy(x, label, index); }, index), "cross_entropy"));
-    CHECK(mentions(message([&] { return index_select(x, index); }, index), "index_select"));
-  }
+    refuses(cross_entropy(x, label, index), label, "cross_entropy");
+    refuses(cross_entropy(x, label, index), index, "cross_entropy");
+    refuses(index_select(x, index), index, "index_select");
+  });
 }
 
 TEST_CASE("changing a matrix's values in place is an error at backward, with or without a kept adjoint") {
-  for (Device device : devices())
-    for (int kept : {0, 1, 2}) {
+  for (int kept : {0, 1, 2})
+    on_devices(112, DType::f32, [&](Draw& draw, Device) {
       CAPTURE(kept);
-      Draw draw(112, device, DType::f32);
       const auto matrix = [&] {
         SparseMatrix a = draw.sparse(4, 4, 9);
         if (kept > 0) a.keep_adjoint(kept == 2);
         return a;
       };
       const Var x = Var::parameter(draw.normal({4, 3}));
-      const auto message = [&](const SparseMatrix& a, const Var& y) {
-        Tensor alias = a.values();
-        alias.fill_(0.5);
-        const Tensor seed = Tensor::full(y.shape(), 1.0, y.dtype(), device);
-        return error_of([&] { y.backward(seed); });
+      const auto message = [](const SparseMatrix& a, const Var& y) {
+        return error_after_change(y, a.values());
       };
       const SparseMatrix a = matrix(), b = matrix(), c = matrix();
       CHECK(mentions(message(a, spmm(a, x)), "spmm had saved a tensor [9] float32"));
@@ -274,12 +266,11 @@ TEST_CASE("changing a matrix's values in place is an error at backward, with or 
       // If no gradient by x is wanted, the values are not read again.
       const Var bias = Var::parameter(draw.normal({3}));
       CHECK(message(a, spmm(a, x.detach(), bias)).empty());
-    }
+    });
 }
 
 TEST_CASE("values changed before the forward pass give their gradient, or an error if a copy was kept") {
-  for (Device device : devices()) {
-    Draw draw(113, device, DType::f32);
+  on_devices(113, DType::f32, [&](Draw& draw, Device device) {
     SparseMatrix a = draw.sparse(5, 4, 11);
     const Var x = Var::parameter(draw.normal({4, 3}));
     const Tensor seed = draw.normal({5, 3}), other = draw.normal({11});
@@ -300,7 +291,7 @@ TEST_CASE("values changed before the forward pass give their gradient, or an err
     a.keep_adjoint();
     CHECK(same_bits(gradient(a), expected));
     CHECK(same_bits(gradient(a.to(Device::cpu()).to(device)), expected));
-  }
+  });
 }
 
 TEST_CASE("changing a tensor that was not saved is allowed") {
@@ -313,8 +304,7 @@ TEST_CASE("changing a tensor that was not saved is allowed") {
 }
 
 TEST_CASE("values that were not saved are freed in the forward pass") {
-  for (Device device : devices()) {
-    Draw draw(112, device, DType::f32);
+  on_devices(112, DType::f32, [&](Draw& draw, Device device) {
     const Var x = Var::parameter(draw.normal({kRows, kCols}));
     const size_t before = current(device);
     Var y = x;
@@ -329,12 +319,11 @@ TEST_CASE("values that were not saved are freed in the forward pass") {
     y = x;
     for (int i = 0; i < 10; ++i) y = gelu(y);
     CHECK(current(device) - before == kBytes);
-  }
+  });
 }
 
 TEST_CASE("saved tensors are freed as the backward pass passes them") {
-  for (Device device : devices()) {
-    Draw draw(113, device, DType::f32);
+  on_devices(113, DType::f32, [&](Draw& draw, Device device) {
     const Var x = Var::parameter(draw.normal({kRows, kCols}));
     const size_t before = current(device);
     constexpr size_t kOps = 20;
@@ -351,7 +340,7 @@ TEST_CASE("saved tensors are freed as the backward pass passes them") {
     REQUIRE(held.size() == kOps);
     for (size_t i = 0; i < kOps; ++i) CHECK(held[i] <= (kOps - i + 1) * kBytes);
     CHECK(current(device) - before <= kBytes + 256);  // the gradient, and the loss
-  }
+  });
 }
 
 TEST_CASE("deep chains do not recurse, neither backward nor when they are freed") {

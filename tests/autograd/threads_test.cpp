@@ -9,20 +9,6 @@ namespace {
 
 using Op = std::function<Var(const std::vector<Var>&)>;
 
-// The value and all gradients of f with this many threads.
-std::vector<Tensor> computed(int threads, const Op& f, const std::vector<Tensor>& inputs,
-                             const Tensor& seed) {
-  const Threads scope(threads);
-  std::vector<Var> leaves;
-  for (const Tensor& input : inputs) leaves.push_back(Var::parameter(input));
-  const Var y = f(leaves);
-  y.backward(y.shape() == Shape{} ? Tensor::full({}, 1.0)
-                                  : seed.rows(0, y.value().numel()).reshape(y.shape()));
-  std::vector<Tensor> results{y.value()};
-  for (const Var& leaf : leaves) results.push_back(leaf.grad());
-  return results;
-}
-
 }  // namespace
 
 TEST_CASE("ops give the same bits with 1, 2, 3, 5, 8 and 16 threads") {
@@ -106,10 +92,14 @@ TEST_CASE("ops give the same bits with 1, 2, 3, 5, 8 and 16 threads") {
   };
   for (const auto& [name, op, inputs] : ops) {
     CAPTURE(name);
-    const auto one = computed(1, op, inputs, seed);
+    const auto computed = [&, &op = op, &inputs = inputs](int threads) {
+      const Threads scope(threads);
+      return with_gradients(op, inputs, seed);
+    };
+    const auto one = computed(1);
     for (int threads : {2, 3, 5, 8, 16}) {
       CAPTURE(threads);
-      const auto many = computed(threads, op, inputs, seed);
+      const auto many = computed(threads);
       for (size_t i = 0; i < one.size(); ++i) CHECK(same_bits(one[i], many[i]));
     }
   }

@@ -1,6 +1,5 @@
 #include "../reference/plain.h"
-#include <adjoint/autograd/additive_attention.h>
-#include <adjoint/autograd/dot_attention.h>
+#include <adjoint/autograd/attention.h>
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/autograd/shape.h>

@@ -1,4 +1,3 @@
-#include "../captures.h"
 #include "../support.h"
 #include <adjoint/ops.h>
 #include <adjoint/optim/captured_step.h>

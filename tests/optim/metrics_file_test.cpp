@@ -3,7 +3,6 @@
 
 #include <fstream>
 #include <limits>
-#include <sstream>
 
 #include <sys/stat.h>
 
@@ -11,8 +10,8 @@ using namespace adj;
 using namespace adj::test;
 using optim::MetricsFile;
 
-TEST_CASE("metrics are CSV or JSON lines by the file's name, and numbers read back to the bit") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder,
+                  "metrics are CSV or JSON lines by the file's name, and numbers read back to the bit") {
   const double third = 1.0 / 3.0, nan = std::numeric_limits<double>::quiet_NaN();
   const std::string csv = folder.file("m.csv"), json = folder.file("m.jsonl");
   for (const std::string& path : {csv, json}) {
@@ -26,8 +25,7 @@ TEST_CASE("metrics are CSV or JSON lines by the file's name, and numbers read ba
         "{\"epoch\": 1, \"loss\": 0.3333333333333333}\n{\"epoch\": 2, \"loss\": null}\n");
 }
 
-TEST_CASE("a metrics file is unchanged until flush(), which writes all rows") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a metrics file is unchanged until flush(), which writes all rows") {
   const std::string path = folder.file("m.csv");
   std::ofstream(path) << "older";
   MetricsFile metrics(path, {"epoch"});
@@ -45,8 +43,7 @@ TEST_CASE("a metrics file is unchanged until flush(), which writes all rows") {
   CHECK(contents_of(path) == "epoch\n7\n8\n");
 }
 
-TEST_CASE("a pipe or a device is refused and not replaced") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a pipe or a device is refused and not replaced") {
   const std::string path = folder.file("pipe");
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
   for (const std::string& other : {path, std::string("/dev/null")}) {
@@ -57,8 +54,7 @@ TEST_CASE("a pipe or a device is refused and not replaced") {
   CHECK(std::filesystem::is_character_file("/dev/null"));
 }
 
-TEST_CASE("metrics refuse rows of another length, and files that cannot be written") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "metrics refuse rows of another length, and files that cannot be written") {
   MetricsFile metrics(folder.file("no/folder/m.csv"), {"epoch", "loss"});
   CHECK(mentions(error_of([&] { metrics.add({1}); }), "1 numbers for the columns epoch, loss"));
   CHECK_THROWS_AS(metrics.set_rows({1, 2, 3}), Error);

@@ -1,4 +1,3 @@
-#include "../captures.h"
 #include "../reference/plain.h"
 #include <adjoint/optim/adam.h>
 #include <adjoint/optim/sgd.h>
@@ -15,11 +14,10 @@ using State = std::array<double, 2>;  // of one number: velocity, or first and s
 /// Eight steps with random gradients, against step(p, state, g, t) of every number.
 template <class Optimizer, class Options, class Step>
 void compare(const Options& options, Step&& step) {
-  for (Device device : devices())
-    for (DType dtype : {DType::f32, DType::f64})
-      for (const Shape& shape : {Shape{7, 5}, Shape{1}, Shape{20'011}}) {
-        CAPTURES(device.str(), name_of(dtype), shape.str());
-        Draw draw(310, device, dtype);
+  for (DType dtype : {DType::f32, DType::f64})
+    for (const Shape& shape : {Shape{7, 5}, Shape{1}, Shape{20'011}})
+      on_devices(310, dtype, [&](Draw& draw, Device) {
+        CAPTURES(name_of(dtype), shape.str());
         Var p = Var::parameter(draw.normal(shape));
         std::vector<double> expected = values(p.value());
         std::vector<State> state(expected.size(), State{});
@@ -32,7 +30,7 @@ void compare(const Options& options, Step&& step) {
           for (size_t i = 0; i < g.size(); ++i) step(expected[i], state[i], g[i], t);
         }
         CHECK(close(p.value(), expected, dtype == DType::f64 ? 1e-12 : 1e-5));
-      }
+      });
 }
 
 /// Kingma & Ba 2015, algorithm 1, for one number.

@@ -40,12 +40,7 @@ struct WithoutGemm : nn::Module {
 };
 
 Dataset citations(Device device, int64_t nodes = 1200) {
-  CitationOptions options;
-  options.nodes = nodes;
-  options.classes = 4;
-  options.features = 300;
-  options.val = 100;
-  options.test = 400;
+  const CitationOptions options{.nodes = nodes, .classes = 4, .features = 300, .val = 100, .test = 400};
   return make_citation_dataset(options).to(device);
 }
 
@@ -118,7 +113,6 @@ TEST_CASE("a captured step gives the same bits as an eager one") {
 
 TEST_CASE("a recording that throws leaves gradients, the optimizer and the generators as they were") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     if (!StepGraph::supported(device)) continue;
     const Dataset data = citations(device);
     const auto run = [&](bool failing) {

@@ -230,6 +230,22 @@ void on_devices(uint64_t seed, DType dtype, F&& f) {
   });
 }
 
+/// f(inputs), then the gradients of Σ dy f(inputs), by the numbers of `dy`, or by fixed ones that bfloat16
+/// holds.
+inline std::vector<Tensor> with_gradients(const std::function<Var(const std::vector<Var>&)>& f,
+                                          const std::vector<Tensor>& inputs, const Tensor& dy = {}) {
+  std::vector<Var> leaves;
+  for (const Tensor& input : inputs) leaves.push_back(Var::parameter(input));
+  const Var y = f(leaves);
+  Generator generator(7);
+  const Tensor seed = dy ? dy.reshape({-1}).rows(0, y.value().numel()).reshape(y.shape())
+                         : random_normal(y.shape(), 0.0, 1.0, generator, DType::bf16, y.device());
+  y.backward(seed.to(y.dtype()));
+  std::vector<Tensor> results{y.value()};
+  for (const Var& leaf : leaves) results.push_back(leaf.grad());
+  return results;
+}
+
 /// Checks f's gradients for all inputs against central differences.
 inline void check(const std::function<Var(const std::vector<Var>&)>& f, const std::vector<Tensor>& inputs) {
   const GradientCheck result = check_gradients(f, inputs);
@@ -240,6 +256,19 @@ inline void check(const std::function<Var(const std::vector<Var>&)>& f, const st
 /// The same, for an f of several lines.
 inline void check(const std::vector<Tensor>& inputs, const std::function<Var(const std::vector<Var>&)>& f) {
   check(f, inputs);
+}
+/// The same for all inputs, and for each alone, the others being constants.
+inline void check_each(const std::function<Var(const std::vector<Var>&)>& f,
+                       const std::vector<Tensor>& inputs) {
+  check(f, inputs);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    CAPTURE(i);
+    check({inputs[i]}, [&](const auto& v) {
+      std::vector<Var> all(inputs.begin(), inputs.end());
+      all[i] = v[0];
+      return f(all);
+    });
+  }
 }
 
 }  // namespace adj::test
