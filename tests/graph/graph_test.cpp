@@ -16,13 +16,9 @@ using Edge = std::tuple<int32_t, int32_t, float>;  // target, source, weight
 
 std::vector<Edge> edges_of(const Graph& graph) {
   std::vector<Edge> list;
-  const auto offsets = graph.in_edges().offsets.to_vector<int64_t>();
-  const auto sources = graph.in_edges().indices.to_vector<int32_t>();
   const auto weights = graph.edge_weight() ? graph.edge_weight().to_vector<float>() : std::vector<float>();
-  for (int32_t i = 0; i < graph.num_nodes(); ++i)
-    for (auto e = static_cast<size_t>(offsets[static_cast<size_t>(i)]);
-         e < static_cast<size_t>(offsets[static_cast<size_t>(i) + 1]); ++e)
-      list.emplace_back(i, sources[e], weights.empty() ? 1.0f : weights[e]);
+  for (const auto& [source, target] : cells_of(graph.edge_index()))
+    list.emplace_back(target, source, weights.empty() ? 1.0f : weights[list.size()]);
   return list;
 }
 
@@ -83,7 +79,7 @@ TEST_CASE("a graph keeps every edge, sorted by target and source, with its place
       CHECK(same_bits(graph.in_degrees(), graph.relation().in_degrees()));
       CHECK(same_bits(graph.out_degrees(), graph.relation().out_degrees()));
       const auto order = graph.input_order().to_vector<int32_t>();
-      for (size_t e = 0; e < order.size(); ++e) CHECK(list[static_cast<size_t>(order[e])] == sorted[e]);
+      for (size_t e = 0; e < order.size(); ++e) CHECK(list[uz(order[e])] == sorted[e]);
       const Tensor ones = Tensor::full({count}, 1.0, DType::f32, device);
       CHECK(graph.with_edge_weight(ones).input_order().to_vector<int32_t>() == order);
     }
@@ -217,7 +213,7 @@ TEST_CASE("edge attributes are stored by edge number, with any width and type") 
                found = graph.edge_attr("type").to_vector<int32_t>();
     const std::vector<double> lengths = values(length), found_lengths = values(graph.edge_attr("length"));
     for (size_t e = 0; e < order.size(); ++e) {
-      const auto old = static_cast<size_t>(order[e]);
+      const auto old = uz(order[e]);
       CHECK(cells[e] == Cell{given.src[old], given.dst[old]});
       CHECK(found[e] == types[old]);
       for (size_t f = 0; f < 4; ++f) CHECK(found_lengths[4 * e + f] == lengths[4 * old + f]);
@@ -230,17 +226,16 @@ TEST_CASE("edge attributes are stored by edge number, with any width and type") 
     CHECK(&more.gcn_adjacency() == &graph.gcn_adjacency());  // derived data are shared
     CHECK(more.edge_attributes().size() == 3);
     CHECK(graph.edge_attributes().size() == 2);
-    CHECK_THROWS_WITH_AS((void)graph.edge_attr("time"),
-                         "graph: no edge attribute \"time\", expected one of: length, type", Error);
-    CHECK_THROWS_WITH_AS((void)graph.with_edge_attr("time", random_tensor({119}, DType::f32, device)),
-                         doctest::Contains("\"time\" is [119] float32"), Error);
-    CHECK_THROWS_WITH_AS((void)plain.edge_attr("type"), doctest::Contains("(none)"), Error);
+    CHECK_ERROR(graph.edge_attr("time"), "graph: no edge attribute \"time\", expected one of: length, type");
+    CHECK_ERROR_HAS(graph.with_edge_attr("time", random_tensor({119}, DType::f32, device)),
+                    "\"time\" is [119] float32");
+    CHECK_ERROR_HAS(plain.edge_attr("type"), "(none)");
 
     const Graph doubled = graph.with_edge_weight(Tensor::full({120}, 2.0, DType::f32, device));
     CHECK(doubled.relation() == graph.relation());
     CHECK(edges_of(doubled)[5] == Edge{cells[5].second, cells[5].first, 2.0f});
     CHECK(!graph.edge_weight());
-    CHECK_THROWS_AS((void)graph.with_edge_weight(Tensor::zeros({3}, DType::f32, device)), Error);
+    CHECK_THROWS_AS(graph.with_edge_weight(Tensor::zeros({3}, DType::f32, device)), Error);
   }
 }
 
@@ -263,8 +258,8 @@ TEST_CASE("a graph of an unsorted relation keeps its edge numbers and has the sa
     const SparseMatrix unsorted(relation, weight);
     CHECK(close(unsorted.row_normalized().to_dense(), sorted.mean_adjacency().to_dense()));
   }
-  CHECK_THROWS_WITH_AS(Graph(Relation::from_coo(2, 3, ints({}), ints({}))),
-                       "graph: a relation of 2 sources and 3 targets, expected one set of nodes", Error);
+  CHECK_ERROR(Graph(Relation::from_coo(2, 3, ints({}), ints({}))),
+              "graph: a relation of 2 sources and 3 targets, expected one set of nodes");
 }
 
 TEST_CASE("edges out of range are refused with their position") {
@@ -273,15 +268,12 @@ TEST_CASE("edges out of range are refused with their position") {
     for (Device device : devices())
       (void)Graph::from_coo(nodes, longs(src, device), longs(dst, device), weight.to(device));
   };
-  CHECK_THROWS_WITH_AS(graph(3, {0, 1, 3}, {0, 1, 2}), "graph of 3 nodes: src[2] is 3, expected 0 to 2",
-                       Error);
-  CHECK_THROWS_WITH_AS(graph(3, {0, 1}, {0, -1}), "graph of 3 nodes: dst[1] is -1, expected 0 to 2", Error);
-  CHECK_THROWS_WITH_AS(graph(3, {0, int64_t{1} << 32}, {0, 1}), doctest::Contains("src[1] is 4294967296"),
-                       Error);
-  CHECK_THROWS_WITH_AS(graph(3, {0, 1}, {0}), "graph of 3 nodes: 2 sources but 1 targets", Error);
-  CHECK_THROWS_WITH_AS(graph(int64_t{1} << 31, {}, {}), doctest::Contains("2147483648 sources"), Error);
-  CHECK_THROWS_WITH_AS(graph(3, {0}, {0}, Tensor::zeros({2})), doctest::Contains("expected [1] float32"),
-                       Error);
+  CHECK_ERROR(graph(3, {0, 1, 3}, {0, 1, 2}), "graph of 3 nodes: src[2] is 3, expected 0 to 2");
+  CHECK_ERROR(graph(3, {0, 1}, {0, -1}), "graph of 3 nodes: dst[1] is -1, expected 0 to 2");
+  CHECK_ERROR_HAS(graph(3, {0, int64_t{1} << 32}, {0, 1}), "src[1] is 4294967296");
+  CHECK_ERROR(graph(3, {0, 1}, {0}), "graph of 3 nodes: 2 sources but 1 targets");
+  CHECK_ERROR_HAS(graph(int64_t{1} << 31, {}, {}), "2147483648 sources");
+  CHECK_ERROR_HAS(graph(3, {0}, {0}, Tensor::zeros({2})), "expected [1] float32");
   CHECK_THROWS_AS(Graph::from_coo(3, Tensor::zeros({1}), Tensor::zeros({1})), Error);
 }
 

@@ -1,6 +1,6 @@
 // Layers over an unsorted edge list against the same layers over sorted rows.
 
-#include "../support.h"
+#include "../reference/plain.h"
 #include "layers.h"
 
 using namespace adj;
@@ -13,13 +13,10 @@ constexpr int64_t kNodes = 50, kEdges = 300, kIn = 12, kOut = 7;
 /// Output and gradients of one layer and input, with scattered and with reduced sums.
 template <class Layer, class... Args>
 void check_both_ways(bool weighted, Args... args) {
-  on_devices([&](Device device) {
-    const Tensor src = random_ints(kEdges, 0, kNodes, device),
-                 dst = random_ints(kEdges, 0, kNodes - 2, device);
-    std::vector<float> weights;
-    for (int64_t e = 0; e < kEdges; ++e) weights.push_back(0.5f + static_cast<float>(e % 5));
-    const Tensor weight = weighted ? Tensor::from(weights, device) : Tensor();
-    const Tensor x = random_tensor({kNodes, kIn}, DType::f32, device);
+  on_devices(250, DType::f32, [&](Draw& draw, Device device) {
+    const Tensor src = draw.ints(kEdges, 0, kNodes), dst = draw.ints(kEdges, 0, kNodes - 2),
+                 weight = weighted ? draw.uniform({kEdges}, 0.5, 4.5) : Tensor(),
+                 x = draw.normal({kNodes, kIn});
     nn::Model<Layer> layer(args...);
     layer.to(device);
     const auto run = [&](Aggregation way) {

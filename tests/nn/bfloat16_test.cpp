@@ -13,11 +13,7 @@
 using namespace adj;
 using namespace adj::test;
 
-namespace {
-
 constexpr double kRounding = 0x1p-8;
-
-}  // namespace
 
 TEST_CASE("layers in bfloat16 equal float32 up to rounding, values and gradients") {
   on_devices(36, DType::f32, [&](Draw& draw, Device device) {

@@ -78,16 +78,3 @@ TEST_CASE("gradients of a two-layer GCN through relu, dropout and loss") {
     });
   });
 }
-
-TEST_CASE("graph layers refuse features that do not fit the graph or the weight") {
-  Draw draw(206, {}, DType::f32);
-  const Graph graph = draw.graph(9, 20);
-  const auto refuses = [&](auto&& layer) {
-    const std::string message = error_of([&] { layer(graph, Tensor::zeros({8, 3})); });
-    CHECK(mentions(message, {"[8, 3]", "9 nodes"}));
-    CHECK_THROWS_AS(layer(graph, Tensor::zeros({9, 2})), Error);
-  };
-  refuses(nn::Model<nn::GCNConv>(3, 4));
-  refuses(nn::Model<nn::SGConv>(3, 4));
-  CHECK_THROWS_AS(nn::Model<nn::SGConv>(3, 4, nn::SGConvOptions{0}), Error);
-}
