@@ -1,31 +1,17 @@
+#include <adjoint/graph/detail/index.h>
 #include <adjoint/graph/transforms.h>
 #include <adjoint/kernels/elementwise/dropout.h>
 #include <adjoint/kernels/index/merge.h>
 #include <adjoint/kernels/index/renumber.h>
-#include <adjoint/kernels/index/select.h>
 
 namespace adj {
 
 namespace {
 
+using detail::concatenated;
 using detail::gather_edges;
-
-Tensor empty_index(int64_t n, Device device) { return Tensor::empty({n}, DType::i32, device); }
-
-Tensor iota(int64_t n, Device device) {
-  Tensor y = empty_index(n, device);
-  kernels::iota({.y = y});
-  return y;
-}
-
-/// The positions k, ascending, at which the pair (a[k], b[k]) passes the test. Synchronizes to read their
-/// count.
-Tensor places(kernels::PairTest test, const Tensor& a, const Tensor& b) {
-  Tensor positions = Tensor::empty_like(a);
-  Tensor count = Tensor::empty({}, DType::i64, a.device());
-  kernels::select_pairs({.test = test, .a = a, .b = b, .positions = positions, .count = count});
-  return positions.rows(0, count.to_vector<int64_t>()[0]);
-}
+using detail::iota;
+using detail::places;
 
 /// The inverse of distinct ids in [0, limit), on `device`; throws if they are not.
 Tensor checked_inverse(const char* op, const char* what, const Tensor& ids, int64_t limit, Device device) {
@@ -39,21 +25,13 @@ Tensor checked_inverse(const char* op, const char* what, const Tensor& ids, int6
   kernels::first_outside({.index = index, .limit = limit, .position = place});
   if (const int64_t k = place.to_vector<int64_t>()[0]; k < index.numel())
     fail("{}: {}s[{}] is {}, expected 0 to {}", op, what, k, at(index, k), limit - 1);
-  Tensor number = empty_index(limit, device);
+  Tensor number = Tensor::empty({limit}, DType::i32, device);
   kernels::renumber({.index = index, .number = number, .repeated = place});
   if (const int64_t k = place.to_vector<int64_t>()[0]; k < index.numel()) {
     const int32_t id = at(index, k);
     fail("{}: {} {} stands at {} and at {}, expected once", op, what, id, at(number, id), k);
   }
   return number;
-}
-
-Tensor concatenated(const Tensor& a, const Tensor& b) {
-  const int64_t n = a.size(0), all = n + b.size(0);
-  Tensor y = Tensor::empty(a.dims() == 1 ? Shape{all} : Shape{all, a.size(1)}, a.dtype(), a.device());
-  if (n > 0) y.rows(0, n).copy_(a);
-  if (all > n) y.rows(n, all).copy_(b);
-  return y;
 }
 
 /// One row for each run of `order` that begins at a position in `starts`.
@@ -157,8 +135,8 @@ Transformed to_undirected(const Graph& graph) {
   const int64_t edges = starts.numel() + turned.numel();
   Csr both = up.csr;
   both.offsets = Tensor::empty_like(up.csr.offsets);
-  both.indices = empty_index(edges, device);
-  Tensor row = empty_index(edges, device);
+  both.indices = Tensor::empty({edges}, DType::i32, device);
+  Tensor row = Tensor::empty_like(both.indices);
   kernels::join_rows({.a = up.csr,
                       .b = down.csr,
                       .a_value = up.order,

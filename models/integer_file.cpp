@@ -49,9 +49,7 @@ class Reading {
       seen_.insert(at);
     }
     ModelDescription model = detail::description_of(checkpoint_);
-    const auto name = checkpoint_.facts.find("model");
-    if (name == checkpoint_.facts.end()) data_fail("{}: facts@model: missing", path_);
-    model.name = name->second;
+    model.name = checkpoint_.text("model");
     return model;
   }
 

@@ -27,27 +27,14 @@ TrainedModel::TrainedModel(Parts parts) {
 }
 
 const ModelDescription& TrainedModel::description() const { return *impl_; }
-std::string TrainedModel::describe() const { return impl_->name; }
-const std::string& TrainedModel::origin() const { return impl_->origin; }
-const models::ModelOptions& TrainedModel::options() const { return impl_->options; }
-const std::map<std::string, std::string>& TrainedModel::facts() const { return impl_->facts; }
-Task TrainedModel::task() const { return impl_->task; }
 bool TrainedModel::of_graphs() const { return impl_->of_graphs != nullptr; }
 bool TrainedModel::of_links() const { return impl_->of_links != nullptr; }
-int64_t TrainedModel::num_features() const { return impl_->num_features; }
-int64_t TrainedModel::num_outputs() const { return impl_->num_outputs; }
-const std::vector<std::string>& TrainedModel::class_names() const { return impl_->class_names; }
-int64_t TrainedModel::graphs_at_once() const { return impl_->graphs_at_once; }
-const FeatureScaling& TrainedModel::scaling() const { return impl_->scaling; }
-const FeatureQuantization& TrainedModel::quantization() const { return impl_->quantization; }
 Device TrainedModel::device() const { return impl_->model->parameters().front().device(); }
 models::Model& TrainedModel::model() const { return *impl_->model; }
 
 Features TrainedModel::prepare(const Features& x) const {
   return impl_->prepare(x ? x.to(device()) : x).to(impl_->model->parameters().front().dtype());
 }
-
-Tensor TrainedModel::finish(const Tensor& raw) const { return impl_->finish(raw); }
 
 Tensor TrainedModel::outputs(const Graph& graph, const Features& x) const {
   ADJ_CHECK(impl_->of_nodes != nullptr, "{}: a model of {}, not of nodes", origin(),

@@ -258,11 +258,7 @@ TEST_CASE("edges out of range and forms that do not fit are refused") {
   refused("2147483600 targets, expected 0 to 2147418111", 2, 2147483600, {}, {});
   CHECK_ERROR_HAS(Relation::from_coo(2, 2, Tensor::zeros({1}), Tensor::zeros({1})),
                   "expected [M] int32 or int64");
-  Csr csr;
-  csr.rows = 2;
-  csr.cols = 3;
-  csr.offsets = Tensor::zeros({2}, DType::i64);
-  csr.indices = Tensor::zeros({0}, DType::i32);
+  Csr csr{2, 3, Tensor::zeros({2}, DType::i64), Tensor::zeros({0}, DType::i32)};
   CHECK_ERROR_HAS(Relation::from_csr(csr), "expected [3] int64");
   csr.offsets = Tensor::zeros({3}, DType::i64);
   CHECK_ERROR_HAS(Relation::from_csr(csr, true), "only a square one");
