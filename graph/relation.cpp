@@ -8,7 +8,6 @@
 #include <adjoint/kernels/sparse/coo.h>
 
 #include <algorithm>
-#include <limits>
 
 namespace adj {
 

@@ -15,12 +15,6 @@ using detail::concatenated;
 using detail::gather_edges;
 using detail::iota;
 
-/// Cached state: absent tensors and no relation if nothing changed, since a relation must not hold itself.
-struct Kept {
-  LoopedRelation looped;
-  Kept carried_to(detail::Carrier& carrier) const { return {looped.carried_to(carrier)}; }
-};
-
 /// The last loop of each node, or edges + node. Rare, and made once: on the host.
 Tensor last_loops(const EdgeIndex& edges, int64_t nodes) {
   const auto src = edges.src.to_vector<int32_t>(), dst = edges.dst.to_vector<int32_t>();
@@ -40,6 +34,7 @@ Tensor places_of(const Tensor& origin, int64_t all, bool complete) {
   return Tensor::from(numbers, origin.device());
 }
 
+/// Without relation and tensors if nothing changed, since a relation must not hold itself in its cache.
 LoopedRelation made(const Relation& relation, SelfLoops wanted) {
   const Device device = relation.device();
   const int64_t old = relation.num_edges(), nodes = std::min(relation.num_src(), relation.num_dst());
@@ -79,10 +74,8 @@ LoopedRelation LoopedRelation::carried_to(detail::Carrier& carrier) const {
 }
 
 LoopedRelation with_self_loops(const Relation& relation, SelfLoops loops) {
-  LoopedRelation looped =
-      relation.cache()
-          .get<Kept>(static_cast<int64_t>(loops), [&] { return new Kept{made(relation, loops)}; })
-          ->looped;
+  LoopedRelation looped = *relation.cache().get<LoopedRelation>(
+      static_cast<int64_t>(loops), [&] { return new LoopedRelation(made(relation, loops)); });
   if (!looped.relation) looped.relation = relation;
   return looped;
 }

@@ -48,19 +48,13 @@ TileCost tile_cost(const CutCounts& counts, int64_t width, DType features, Tiled
                made = kept + entries * kNewWeight;
   // Entry products write one number per entry, and read rows of both sides.
   const double by_entry = 1.85 * product;
-  switch (op) {
-    case TiledOp::product:
-      return {csr, product};
-    case TiledOp::kept_weights:
-      return {csr, kept};
-    case TiledOp::new_weights:
-      return {csr, made};
-    case TiledOp::entry_products:
-      return {1.5 * csr, by_entry};
-    case TiledOp::gradients:
-      break;
-  }
-  return {2.0 * csr, 1.2 * (made + by_entry)};
+  const TileCost costs[] = {// by TiledOp
+                            {csr, product},
+                            {csr, kept},
+                            {csr, made},
+                            {1.5 * csr, by_entry},
+                            {2.0 * csr, 1.2 * (made + by_entry)}};
+  return costs[static_cast<size_t>(op)];
 }
 
 TileCost attention_tile_cost(const CutCounts& counts, int64_t heads, int64_t width, int64_t gathered,

@@ -1,6 +1,5 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/attention.h>
-#include <adjoint/autograd/reduce.h>
 #include <adjoint/nn/conv/gat_conv.h>
 #include <adjoint/nn/init.h>
 

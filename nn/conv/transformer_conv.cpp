@@ -1,6 +1,5 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/attention.h>
-#include <adjoint/autograd/reduce.h>
 #include <adjoint/autograd/unary.h>
 #include <adjoint/nn/conv/attention_edges.h>
 #include <adjoint/nn/conv/transformer_conv.h>

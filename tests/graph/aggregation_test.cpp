@@ -123,7 +123,7 @@ TEST_CASE("loops are appended after the edges, which keep their numbers") {
 TEST_CASE("the adjacencies of a list equal those of the sorted graph") {
   for (Device device : devices())
     for (bool weighted : {false, true}) {
-      CAPTURES(device.str(), weighted);
+      CAPTURE(weighted);
       const Edges e = random_edges(60, 400, device);
       const Graph sorted = e.sorted(weighted);
       const ComputeScope scope({.aggregation = Aggregation::scatter});

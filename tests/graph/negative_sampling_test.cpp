@@ -1,4 +1,3 @@
-#include "../captures.h"
 #include "edges.h"
 #include <adjoint/graph/sample/negative_sampling.h>
 
@@ -26,7 +25,7 @@ TEST_CASE("negative pairs have no edge, are no self-loops and are distinct, on s
   for (Device device : devices())
     for (const auto& [nodes, edges] : {std::pair{2, 0}, {5, 12}, {40, 100}, {40, 3000}, {300, 2000}})
       for (bool self_loops : {false, true}) {
-        CAPTURES(device.str(), edges);
+        CAPTURE(edges);
         const Graph graph = random_graph(nodes, edges, device);
         const std::set<Cell> free = free_cells(graph, self_loops);
         const auto all = static_cast<int64_t>(free.size());

@@ -10,7 +10,6 @@
 #include <adjoint/graph/sample/neighbor_sampler.h>
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <set>
 #include <thread>
@@ -126,7 +125,7 @@ TEST_CASE("neighbor sampler: batches of all options are right, repeatable, and e
   for (Device device : devices()) {
     const Graph graph = host.to(device);
     for (const NeighborSampling& options : samplings()) {
-      CAPTURES(device.str(), options.fanouts[0]);
+      CAPTURES(options.fanouts[0]);
       const NeighborSampler sampler(graph, options);
       for (const Tensor& seeds : {every(400, 7), every(400)}) {
         const std::vector<Block> blocks = sampler.sample(seeds.to(device), 11);

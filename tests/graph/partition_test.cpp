@@ -1,4 +1,3 @@
-#include "../captures.h"
 #include "edges.h"
 #include <adjoint/graph/order/partition.h>
 

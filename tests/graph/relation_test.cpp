@@ -111,7 +111,7 @@ const std::tuple<int32_t, int32_t, int64_t> kSizes[] = {{1, 1, 0},   {1, 1, 3}, 
 TEST_CASE("a relation from a list has every form of the same edges, on every device") {
   for (Device device : devices())
     for (const auto& [num_src, num_dst, edges] : kSizes) {
-      CAPTURES(device.str(), edges);
+      CAPTURE(edges);
       const List list = random_list(num_src, num_dst, edges);
       const Relation given = relation_of(list, device), host = relation_of(list, {});
       CHECK(host.to(device).device() == device);

@@ -4,7 +4,6 @@
 #include <adjoint/graph/sparse_matrix.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 
-#include <algorithm>
 #include <cmath>
 using namespace adj;
 using namespace adj::test;
@@ -28,7 +27,7 @@ TEST_CASE("a sparse matrix and its adjoint have the same values, kept or not") {
     for (const auto& [rows, cols, most] :
          {std::tuple{7, 5, 4}, {1, 1, 1}, {4, 9, 0}, {33, 60, 12}, {0, 3, 2}})
       for (bool weighted : {false, true}) {
-        CAPTURES(device.str(), rows);
+        CAPTURE(rows);
         SparseMatrix a = random_matrix(rows, cols, most, weighted).to(device);
         const auto check_adjoint = [&] {
           CHECK(close(Tensor::from(transposed(dense_of(a.matrix())).data), dense_of(a.adjoint()).data));
@@ -98,7 +97,7 @@ TEST_CASE("GCN and mean values have factors by row and column until they are wri
     for (const SparseMatrix& a : {graph.to(device).gcn_adjacency(), graph.to(device).gcn_adjacency(0.0f),
                                   graph.to(device).mean_adjacency()})
       for (bool adjoint : {false, true}) {
-        CAPTURES(device.str(), adjoint);
+        CAPTURE(adjoint);
         const kernels::TileValues factors = tile_values_of(a, adjoint);
         CHECK(!factors.tile);
         REQUIRE((factors.row_factor || factors.column_factor));

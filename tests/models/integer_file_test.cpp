@@ -1,4 +1,3 @@
-#include "../captures.h"
 #include "quantised_models.h"
 #include <adjoint/models/integer_model.h>
 

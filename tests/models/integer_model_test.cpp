@@ -1,4 +1,3 @@
-#include "../captures.h"
 #include "../nn/module_state.h"
 #include "quantised_models.h"
 #include <adjoint/models/integer_model.h>
@@ -55,7 +54,7 @@ TEST_CASE("a model in integers equals its evaluation with fake quantisation") {
     for (const char* norm : {"none", "batch", "sums"})
       for (const char* bits : {"8", "4", "2", "1", "8,3,5"}) {
         for (Device device : devices()) {
-          CAPTURES(kind, norm, bits, device.str());
+          CAPTURES(kind, norm, bits);
           const Graph graph = random_graph(device);
           const Tensor x = host_x.to(device);
           const TrainedModel trained = trained_on(graph, x, options_of(kind, norm, bits));
@@ -74,7 +73,7 @@ TEST_CASE("a model of graphs in integers equals its evaluation, for each pooling
   for (const char* pool : {"sum", "mean", "max"})
     for (const char* bits : {"8", "4", "2", "8,3,5"})
       for (Device device : devices()) {
-        CAPTURES(pool, bits, device.str());
+        CAPTURES(pool, bits);
         const ManyGraphs many = many_graphs(device);
         const Tensor x = random_tensor({many.graph.num_nodes(), kIn}).to(device);
         models::ModelOptions o = options_of("graph-qgin", "none", bits);

@@ -1,4 +1,3 @@
-#include "../captures.h"
 #include "../reference/module_gradients.h"
 #include <adjoint/nn/conv/gcn_conv.h>
 #include <adjoint/nn/conv/sg_conv.h>
@@ -29,7 +28,7 @@ TEST_CASE("GCNConv equals a dense computation in either order, with sparse and d
       for (bool has_bias : {true, false})
         for (bool weighted : {false, true})
           for (Activation activation : {Activation::none, Activation::relu}) {
-            CAPTURES(device.str(), in, out, weighted);
+            CAPTURES(in, out, weighted);
             Draw draw(200, device, DType::f32);
             const Graph graph = draw.graph(kNodes, 60, weighted);
             nn::Model<nn::GCNConv> layer(in, out,
@@ -49,7 +48,7 @@ TEST_CASE("SGConv equals a dense computation for sparse, dense and differentiabl
   for (Device device : devices())
     for (int hops : {1, 2, 3})
       for (bool has_bias : {true, false}) {
-        CAPTURES(device.str(), hops);
+        CAPTURE(hops);
         Draw draw(204, device, DType::f32);
         const Graph graph = draw.graph(kNodes, 60, true);
         nn::Model<nn::SGConv> layer(6, 4, nn::SGConvOptions{hops, has_bias});

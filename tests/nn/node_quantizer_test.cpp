@@ -1,4 +1,3 @@
-#include "../captures.h"
 #include "../reference/plain.h"
 #include "module_state.h"
 #include <adjoint/nn/quant_linear.h>

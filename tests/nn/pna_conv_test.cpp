@@ -1,4 +1,3 @@
-#include "../captures.h"
 #include "../reference/module_gradients.h"
 #include <adjoint/autograd/shape.h>
 #include <adjoint/nn/conv/pna_conv.h>
@@ -76,7 +75,7 @@ std::vector<nn::PNAConvOptions> kinds() {
 TEST_CASE("PNAConv equals its definition with a message for every edge") {
   for (Device device : devices())
     for (const nn::PNAConvOptions& options : kinds()) {
-      CAPTURES(device.str(), options.aggregators.size(), options.towers);
+      CAPTURES(options.aggregators.size(), options.towers);
       Draw draw(220, device, DType::f32);
       const Graph graph = draw.graph(kNodes, 50);
       nn::Model<nn::PNAConv> layer(6, 12, nn::PNAConv::degree_histogram(graph), options);
@@ -89,7 +88,7 @@ TEST_CASE("PNAConv equals its definition with a message for every edge") {
 TEST_CASE("gradients of PNAConv by its input and its parameters") {
   for (Device device : devices())
     for (const nn::PNAConvOptions& options : kinds()) {
-      CAPTURES(device.str(), options.aggregators.size(), options.towers);
+      CAPTURES(options.aggregators.size(), options.towers);
       Draw draw(221, device);
       const Graph graph = draw.graph(8, 22);
       nn::Model<nn::PNAConv> layer(3, 6, nn::PNAConv::degree_histogram(graph), options);

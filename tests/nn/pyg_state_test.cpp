@@ -1,4 +1,3 @@
-#include "../captures.h"
 #include "../reference/plain.h"
 #include "module_state.h"
 #include <adjoint/data/hdf5_file.h>
@@ -64,7 +63,7 @@ TEST_CASE("a PyG model's state is read by its names, with weights transposed") {
                                       {DType::f64, "state.h5"},
                                       {DType::bf16, "state.h5"},
                                       {DType::f32, "state.safetensors"}}) {
-      CAPTURES(device.str(), name_of(dtype), file);
+      CAPTURES(name_of(dtype), file);
       const TemporaryDirectory folder;
       const std::string path = folder.file(file);
       const auto state = state_dict();

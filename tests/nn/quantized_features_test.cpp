@@ -1,6 +1,5 @@
 // Sparse and quantised features: values and gradients of every layer that takes them are those of the dense
 // features, without the dense matrix in memory.
-#include "../captures.h"
 #include "../reference/module_gradients.h"
 #include "layers.h"
 #include <adjoint/data/feature_quantization.h>
@@ -58,7 +57,7 @@ TEST_CASE("sparse and quantised features give the values and gradients of dense 
           return bits < 32 ? close_to_scale(a, b, tolerance) : close(a, b, tolerance);
         };
         for_layers(6, [&](auto&& layer, const std::string& name) {
-          CAPTURES(device.str(), name_of(dtype), bits, name);
+          CAPTURES(name_of(dtype), bits, name);
           layer.to(device);
           layer.to(dtype);
           const auto given = pass(layer, graph, x), expected = pass(layer, graph, Var(dense));

@@ -1,4 +1,3 @@
-#include "../captures.h"
 #include "../reference/module_gradients.h"
 #include <adjoint/graph/block.h>
 #include <adjoint/nn/conv/sage_conv.h>
@@ -51,7 +50,6 @@ void for_options(F f) {
 TEST_CASE("SAGEConv equals its formula on graphs, in either order of product and aggregation") {
   for (Device device : devices())
     for_options([&](const nn::SAGEConvOptions& options) {
-      CAPTURE(device.str());
       for (const auto& [in, out] : {std::pair<int64_t, int64_t>{3, 8}, {8, 3}})
         for (bool weighted : {false, true}) {
           Draw draw(210, device, DType::f32);
@@ -96,7 +94,6 @@ TEST_CASE("SAGEConv on a relation between different nodes, with and without feat
 TEST_CASE("gradients of SAGEConv by its input and its parameters") {
   for (Device device : devices())
     for_options([&](const nn::SAGEConvOptions& options) {
-      CAPTURE(device.str());
       Draw draw(214, device);
       const Graph graph = draw.graph(9, 24);
       check_layer(nn::Model<nn::SAGEConv>(4, 3, options), graph, draw.normal({9, 4}));
