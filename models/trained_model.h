@@ -27,7 +27,7 @@ class TrainedModel {
   };
   explicit TrainedModel(Parts parts);
 
-  const ModelDescription& description() const;
+  const ModelDescription& description() const { return *parts_; }
   /// "GCN 1433-16-7".
   std::string describe() const { return description().name; }
   const std::string& origin() const { return description().origin; }
@@ -62,13 +62,12 @@ class TrainedModel {
 
   /// For custom batching: the model in evaluation mode, its input features (on its device), and float32
   /// outputs, as in predict(), from the model's raw ones.
-  models::Model& model() const;
+  models::Model& model() const { return *parts_->model; }
   Features prepare(const Features& x) const;
   Tensor finish(const Tensor& raw) const { return description().finish(raw); }
 
  private:
-  struct Impl;
-  std::shared_ptr<const Impl> impl_;
+  std::shared_ptr<const Parts> parts_;
 };
 
 /// Reads a checkpoint written with --checkpoint, with the weights of its best epoch. Throws DataError naming

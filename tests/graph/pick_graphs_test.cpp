@@ -32,20 +32,16 @@ struct Whole {
     std::vector<int64_t> bounds{0};
     std::vector<int32_t> from, to;
     std::vector<float> w;
-    Generator generator(5);
     for (const int64_t size : sizes) {
-      if (size > 0) {
-        const auto ends =
-            random_integers({2, 3 * size}, bounds.back(), bounds.back() + size, generator, DType::i32)
-                .to_vector<int32_t>();
-        for (size_t e = 0; e < ends.size() / 2; ++e) {
-          const int32_t a = ends[e], b = ends[e + ends.size() / 2];
-          const auto value = static_cast<float>(w.size());
-          from.push_back(a), to.push_back(b), w.push_back(value);
-          if (symmetric) from.push_back(b), to.push_back(a), w.push_back(value);
-        }
+      const auto first = static_cast<int32_t>(bounds.back()), last = static_cast<int32_t>(first + size);
+      const auto a = random_ints(3 * size, first, last).to_vector<int32_t>(),
+                 b = random_ints(3 * size, first, last).to_vector<int32_t>();
+      for (size_t e = 0; e < a.size(); ++e) {
+        const auto value = static_cast<float>(w.size());
+        from.push_back(a[e]), to.push_back(b[e]), w.push_back(value);
+        if (symmetric) from.push_back(b[e]), to.push_back(a[e]), w.push_back(value);
       }
-      bounds.push_back(bounds.back() + size);
+      bounds.push_back(last);
     }
     nodes = bounds.back();
     offsets = longs(bounds);
