@@ -132,16 +132,19 @@ TEST_CASE("gcn_adjacency takes the last of several self-loops of a node, as PyG"
   for (Device device : devices()) {
     // add_remaining_self_loops: existing loops keep their weight, and loop_attr[i] = weight in order.
     const std::vector<Edge> list{{0, 0, 5}, {1, 0, 1}, {0, 0, 2}, {2, 2, 0}, {0, 1, 1}, {0, 0, 3}, {2, 2, 4}};
-    const auto expected = [](double d0, double d1, double d2, double l0, double l2) {
-      return std::vector<double>{
-          l0 / d0, 1.0 / std::sqrt(d0 * d1), 0.0, 1.0 / std::sqrt(d0 * d1), 1.0 / d1, 0.0, 0.0, 0.0, l2 / d2};
+    const auto expected = [](double d0, double d1, double d2, double l0, double l1, double l2) {
+      const double edge = 1.0 / std::sqrt(d0 * d1);
+      return Numbers{l0 / d0, edge, 0.0, edge, l1 / d1, 0.0, 0.0, 0.0, l2 / d2};
     };
-    CHECK(close(make(3, list, true, device).gcn_adjacency().to_dense(), expected(4, 2, 4, 3, 4), 1e-6));
-    CHECK(close(make(3, list, false, device).gcn_adjacency().to_dense(), expected(2, 2, 1, 1, 1), 1e-6));
-    CHECK(make(3, list, true, device).gcn_adjacency().entries() == 5);
+    const Graph weighted = make(3, list, true, device), plain = make(3, list, false, device);
+    CHECK(close(weighted.gcn_adjacency().to_dense(), expected(4, 2, 4, 3, 1, 4), 1e-6));
+    CHECK(close(weighted.gcn_adjacency(2.0f).to_dense(), expected(4, 3, 4, 3, 2, 4), 1e-6));
+    CHECK(close(plain.gcn_adjacency().to_dense(), expected(2, 2, 1, 1, 1, 1), 1e-6));
+    CHECK(close(plain.gcn_adjacency(2.0f).to_dense(), expected(2, 3, 1, 1, 2, 1), 1e-6));
+    CHECK(weighted.gcn_adjacency().entries() == 5);
     // The graph keeps the others.
-    CHECK(make(3, list, true, device).num_edges() == 7);
-    CHECK(values(make(3, list, true, device).adjacency().to_dense())[0] == 10.0);
+    CHECK(weighted.num_edges() == 7);
+    CHECK(values(weighted.adjacency().to_dense())[0] == 10.0);
   }
 }
 
