@@ -5,9 +5,7 @@
 
 #include <cstdint>
 
-namespace adj {
-
-namespace detail {
+namespace adj::detail {
 
 /// Expected use of an edge list, if known: a list with few sums is not worth sorting.
 struct ListUse {
@@ -29,6 +27,4 @@ struct AggregationCost {
 /// the same choice. The list is sorted if `sums` is 0.
 AggregationCost aggregation_cost(int64_t nodes, int64_t edges, const ListUse& use, Device device);
 
-}  // namespace detail
-
-}  // namespace adj
+}  // namespace adj::detail

@@ -1,5 +1,7 @@
 #include <adjoint/core/detail/carrier.h>
+#include <adjoint/graph/detail/index.h>
 #include <adjoint/graph/graph.h>
+#include <adjoint/graph/self_loops.h>
 #include <adjoint/kernels/elementwise/broadcast.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/elementwise/unary.h>
@@ -47,21 +49,24 @@ bool weights_symmetric(const Relation& relation, const Tensor& weight) {
 }  // namespace
 
 struct Graph::Impl {
+  Impl(Relation edges, Tensor weights, Tensor order = {}, bool normalized = false)
+      : relation(std::move(edges)),
+        weight(std::move(weights)),
+        input_order(std::move(order)),
+        as_given(normalized) {}
+
   Relation relation;
   Tensor weight;
   Tensor input_order;
-  bool as_given = false;  // normalised by the caller: every matrix is A
+  bool as_given;  // normalised by the caller: every matrix is A
   Lazy<Tensor> looped_offsets, csr_weight;
   Lazy<bool> symmetric;
   Lazy<SparseMatrix> adjacency, mean;
   mutable KeyedCache gcn;  // by the bit pattern of the loop weight
 
   std::shared_ptr<const Impl> carried_to(detail::Carrier& carrier) const {
-    auto copy = std::make_shared<Impl>();
-    copy->relation = relation.carried_to(carrier);
-    copy->weight = carrier.carry(weight);
-    copy->input_order = carrier.carry(input_order);
-    copy->as_given = as_given;
+    auto copy = std::make_shared<Impl>(relation.carried_to(carrier), carrier.carry(weight),
+                                       carrier.carry(input_order), as_given);
     if (const Tensor* made = looped_offsets.if_made()) copy->looped_offsets.put(carrier.carry(*made));
     if (const Tensor* made = csr_weight.if_made()) copy->csr_weight.put(carrier.carry(*made));
     if (const bool* found = symmetric.if_made()) copy->symmetric.put(*found);
@@ -108,33 +113,15 @@ struct Graph::Impl {
     return loops.to_vector<int64_t>()[0] > with_loops;
   }
 
-  /// The same edges with only the last loop of each node. Rare, and made once: on the host.
-  std::unique_ptr<Impl> with_last_loops() const {
-    const std::vector<int64_t> offsets = csr().offsets.to_vector<int64_t>();
-    const std::vector<int32_t> indices = csr().indices.to_vector<int32_t>();
-    const std::vector<float> weights = weight ? sorted_weight().to_vector<float>() : std::vector<float>();
-    std::vector<int64_t> kept_offsets{0};
-    std::vector<int32_t> kept_indices;
-    std::vector<float> kept_weights;
-    for (size_t row = 0; row + 1 < offsets.size(); ++row) {
-      const auto end = static_cast<size_t>(offsets[row + 1]);
-      for (auto e = static_cast<size_t>(offsets[row]); e < end; ++e) {
-        const bool loop = indices[e] == static_cast<int32_t>(row);
-        if (loop && e + 1 < end && indices[e + 1] == indices[e]) continue;
-        kept_indices.push_back(indices[e]);
-        if (weight) kept_weights.push_back(weights[e]);
-      }
-      kept_offsets.push_back(std::ssize(kept_indices));
-    }
-    const Device device = csr().device();
-    Csr kept;
-    kept.rows = kept.cols = csr().rows;
-    kept.offsets = Tensor::from(kept_offsets, device);
-    kept.indices = Tensor::from(kept_indices, device);
-    auto single = std::make_unique<Impl>();
-    single->relation = Relation::from_csr(std::move(kept));
-    if (weight) single->weight = Tensor::from(kept_weights, device);
-    return single;
+  /// The same edges with one loop of each node, its last, or one of weight `fill` where it has none.
+  Impl with_single_loops(float fill) const {
+    const LoopedRelation looped = with_self_loops(relation, SelfLoops::completed);
+    const bool adds = entries_with_diagonal() > csr().entries();
+    if (!weight && !(adds && fill != 1.0f)) return {looped.relation, {}};
+    const Tensor given = weight ? weight
+                                : Tensor::full({relation.num_edges()}, 1.0, DType::f32, relation.device()),
+                 added = Tensor::full({looped.loops}, double{fill}, DType::f32, relation.device());
+    return {looped.relation, detail::gather_edges(detail::concatenated(given, added), looped.origin)};
   }
 
   /// Same over the unsorted list, with loops at its end.
@@ -157,16 +144,15 @@ struct Graph::Impl {
   SparseMatrix make_gcn(float loop_weight) const {
     if (relation.scatters(DType::f32)) return make_gcn_of_list(loop_weight);
     const bool completes = loop_weight != 0.0f;
-    if (completes && repeats_loops()) return with_last_loops()->make_gcn(loop_weight);
+    if (completes && repeats_loops()) return with_single_loops(loop_weight).make_gcn(loop_weight);
     const Tensor& given = sorted_weight();
     const int64_t entries = completes ? entries_with_diagonal() : csr().entries();
     const bool complete = entries == csr().entries();
     Csr with_loops;
     Tensor values;
     if (!complete) {
-      with_loops.rows = with_loops.cols = csr().rows;
-      with_loops.offsets = diagonal_offsets();
-      with_loops.indices = Tensor::empty({entries}, DType::i32, csr().device());
+      with_loops = {csr().rows, csr().rows, diagonal_offsets(),
+                    Tensor::empty({entries}, DType::i32, csr().device())};
       values = Tensor::empty({entries}, DType::f32, csr().device());
       kernels::insert_diagonal({.a = {csr(), given, {}},
                                 .fill = loop_weight,
@@ -198,10 +184,7 @@ Graph::Graph(Relation relation, Tensor weight, EdgeAttributes attributes) {
             "graph: a relation whose rows do not ascend, as of a sampled block, expected ascending ones");
   check_weight(weight, relation.num_edges(), relation.device());
   detail::check_attributes("graph", attributes, relation.num_edges(), relation.device());
-  auto impl = std::make_shared<Impl>();
-  impl->relation = std::move(relation);
-  impl->weight = std::move(weight);
-  impl_ = std::move(impl);
+  impl_ = std::make_shared<const Impl>(std::move(relation), std::move(weight));
   if (!attributes.empty()) attributes_ = std::make_shared<const EdgeAttributes>(std::move(attributes));
 }
 
@@ -213,14 +196,11 @@ Graph Graph::from_coo(int64_t num_nodes, const Tensor& src, const Tensor& dst, c
   check_weight(weight, src.numel(), device);
   detail::check_attributes("graph", attributes, src.numel(), device);
   auto [csr, order] = detail::sorted_edges(num_nodes, num_nodes, edges);
-  auto impl = std::make_shared<Impl>();
-  impl->relation = Relation::from_csr(std::move(csr));
-  if (weight) impl->weight = detail::gather_edges(weight, order);
   Graph graph;
+  graph.impl_ = std::make_shared<const Impl>(Relation::from_csr(std::move(csr)),
+                                             weight ? detail::gather_edges(weight, order) : Tensor(), order);
   if (!attributes.empty())
     graph.attributes_ = std::make_shared<const EdgeAttributes>(detail::gather_attributes(attributes, order));
-  impl->input_order = std::move(order);
-  graph.impl_ = std::move(impl);
   return graph;
 }
 
@@ -259,25 +239,16 @@ Graph Graph::with_edge_attr(std::string name, Tensor attribute) const {
 Graph Graph::with_edge_weight(Tensor weight) const {
   (void)impl();
   check_weight(weight, num_edges(), device());
-  auto other = std::make_shared<Impl>();
-  other->relation = relation();
-  other->input_order = input_order();
-  other->weight = std::move(weight);
   Graph graph = *this;
-  graph.impl_ = std::move(other);
+  graph.impl_ = std::make_shared<const Impl>(relation(), std::move(weight), input_order());
   return graph;
 }
 
 Graph Graph::as_normalized() const {
   ADJ_CHECK(impl().weight, "graph: {} edges without weights, which as_normalized() takes as they are",
             num_edges());
-  auto other = std::make_shared<Impl>();
-  other->relation = relation();
-  other->input_order = input_order();
-  other->weight = edge_weight();
-  other->as_given = true;
   Graph graph = *this;
-  graph.impl_ = std::move(other);
+  graph.impl_ = std::make_shared<const Impl>(relation(), edge_weight(), input_order(), true);
   return graph;
 }
 

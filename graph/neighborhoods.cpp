@@ -14,11 +14,7 @@ constexpr int64_t kRowGrain = 1 << 11;
 
 /// The transposed structure, not cached in the relation.
 Csr transposed(const Csr& csr) {
-  Csr turned;
-  turned.rows = csr.cols;
-  turned.cols = csr.rows;
-  turned.offsets = Tensor::empty_like(csr.offsets);
-  turned.indices = Tensor::empty_like(csr.indices);
+  Csr turned{csr.cols, csr.rows, Tensor::empty_like(csr.offsets), Tensor::empty_like(csr.indices)};
   Tensor order = Tensor::empty_like(csr.indices);
   kernels::transpose({.a = csr, .offsets = turned.offsets, .indices = turned.indices, .order = order});
   return turned;

@@ -1,6 +1,5 @@
 #include <adjoint/graph/pick_graphs.h>
 
-#include <algorithm>
 #include <optional>
 
 namespace adj {

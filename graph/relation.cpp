@@ -1,14 +1,13 @@
 #include <adjoint/core/detail/carrier.h>
 #include <adjoint/core/explain.h>
+#include <adjoint/graph/detail/index.h>
 #include <adjoint/graph/relation.h>
 #include <adjoint/kernels/aggregate/spmm_plan.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
-#include <adjoint/kernels/index/select.h>
 #include <adjoint/kernels/reduce/reduce.h>
 #include <adjoint/kernels/sparse/coo.h>
 
 #include <algorithm>
-#include <limits>
 
 namespace adj {
 
@@ -18,9 +17,7 @@ namespace {
 constexpr int64_t kLimit = (int64_t{1} << 31) - (int64_t{1} << 16);
 
 /// The transposed form. The order is needed even if the structure itself is shared.
-struct Turned {
-  Csr csr;
-  Tensor order;
+struct Turned : detail::SortedEdges {
   bool symmetric = false;
 };
 
@@ -32,28 +29,14 @@ bool equal(const Tensor& a, const Tensor& b) {
 }
 
 Csr empty_csr(int64_t rows, int64_t cols, int64_t entries, Device device) {
-  Csr csr;
-  csr.rows = rows;
-  csr.cols = cols;
-  csr.offsets = Tensor::empty({rows + 1}, DType::i64, device);
-  csr.indices = Tensor::empty({entries}, DType::i32, device);
-  return csr;
+  return {rows, cols, Tensor::empty({rows + 1}, DType::i64, device),
+          Tensor::empty({entries}, DType::i32, device)};
 }
 
 Tensor counts(const Tensor& index, int64_t nodes) {
   Tensor counts = Tensor::empty({nodes}, DType::f32, index.device());
   kernels::coo_degrees({.row = index, .y = counts});
   return counts;
-}
-
-/// a, followed by 0 … n - 1.
-Tensor followed_by_iota(const Tensor& a, int64_t n) {
-  const int64_t first = a.numel();
-  Tensor y = Tensor::empty({first + n}, DType::i32, a.device());
-  if (first > 0) y.rows(0, first).copy_(a);
-  Tensor rest = y.rows(first, first + n);
-  if (n > 0) kernels::iota({.y = rest});
-  return y;
 }
 
 /// True if the structure equals its transpose. One host pass over entries (i, j) by row: i must be the next
@@ -122,8 +105,8 @@ struct Relation::Impl {
   const Turned& turned() const {
     return by_source.get([this] {
       const auto& [csr, order] = targets();
-      Turned t{empty_csr(num_src, num_dst, num_edges, device),
-               Tensor::empty({num_edges}, DType::i32, device)};
+      Turned t{
+          {empty_csr(num_src, num_dst, num_edges, device), Tensor::empty({num_edges}, DType::i32, device)}};
       kernels::transpose({.a = csr, .offsets = t.csr.offsets, .indices = t.csr.indices, .order = t.order});
       const std::optional<bool> known = known_symmetric();
       t.symmetric = known ? *known
@@ -189,7 +172,7 @@ struct Relation::Impl {
     }
     if (const Turned* made = by_source.if_made())
       copy->by_source.put(
-          {kernels::carried_with_plan(made->csr, carrier), carrier.carry(made->order), made->symmetric});
+          {{kernels::carried_with_plan(made->csr, carrier), carrier.carry(made->order)}, made->symmetric});
     if (const Tensor* made = in_degrees.if_made()) copy->in_degrees.put(carrier.carry(*made));
     if (const Tensor* made = out_degrees.if_made()) copy->out_degrees.put(carrier.carry(*made));
     for (size_t side = 0; side < 2; ++side) {
@@ -313,8 +296,8 @@ bool Relation::scatters(DType features) const {
   if (!impl().from_list) return false;
   const Aggregation way = compute_context().aggregation;
   const int64_t nodes = std::max(impl().num_src, impl().num_dst);
-  const int64_t edges =
-      impl().num_edges - impl().loops;  // with its loops a list takes the way that it takes without
+  // With its loops a list takes the way that it takes without.
+  const int64_t edges = impl().num_edges - impl().loops;
   const detail::AggregationCost cost = detail::aggregation_cost(nodes, edges, impl().use, device());
   const bool has_fixed_point = features != DType::f64 || device().is_cpu();
   const bool scatters =
@@ -343,13 +326,11 @@ const Relation& Relation::loops_appended() const {
   ADJ_CHECK(nodes == impl().num_dst, "relation of {} sources and {} targets: loops are of one set of nodes",
             num_src(), num_dst());
   return impl().looped[reversed_ ? 1 : 0].get([this, nodes] {
-    const EdgeIndex edges = edge_index();
     check_counts("relation with loops", nodes, nodes, impl().num_edges + nodes);
-    return Relation(
-        std::make_shared<const Impl>(
-            nodes, nodes, EdgeIndex{followed_by_iota(edges.src, nodes), followed_by_iota(edges.dst, nodes)},
-            impl().use, nodes),
-        false);
+    const auto [src, dst] = edge_index();
+    const Tensor node = detail::iota(nodes, device());
+    const EdgeIndex all{detail::concatenated(src, node), detail::concatenated(dst, node)};
+    return Relation(std::make_shared<const Impl>(nodes, nodes, all, impl().use, nodes), false);
   });
 }
 

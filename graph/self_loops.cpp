@@ -1,8 +1,8 @@
 #include <adjoint/core/detail/carrier.h>
+#include <adjoint/graph/detail/index.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/graph/self_loops.h>
 #include <adjoint/kernels/index/renumber.h>
-#include <adjoint/kernels/index/select.h>
 
 #include <algorithm>
 #include <vector>
@@ -11,39 +11,9 @@ namespace adj {
 
 namespace {
 
+using detail::concatenated;
 using detail::gather_edges;
-
-/// Cached state: absent tensors and no relation if nothing changed, since a relation must not hold itself.
-struct Kept {
-  LoopedRelation looped;
-  Kept carried_to(detail::Carrier& carrier) const { return {looped.carried_to(carrier)}; }
-};
-
-Tensor numbers(int64_t n, Device device) {
-  Tensor y = Tensor::empty({n}, DType::i32, device);
-  kernels::iota({.y = y});
-  return y;
-}
-
-Tensor joined(const Tensor& a, const Tensor& b) {
-  const int64_t n = a.numel(), all = n + b.numel();
-  Tensor y = Tensor::empty({all}, a.dtype(), a.device());
-  if (n > 0) y.rows(0, n).copy_(a);
-  if (all > n) y.rows(n, all).copy_(b);
-  return y;
-}
-
-/// The non-loop edges, by ascending number. Synchronizes to read their count.
-Tensor without_loops(const EdgeIndex& edges) {
-  Tensor places = Tensor::empty_like(edges.src);
-  Tensor count = Tensor::empty({}, DType::i64, edges.src.device());
-  kernels::select_pairs({.test = kernels::PairTest::differ,
-                         .a = edges.src,
-                         .b = edges.dst,
-                         .positions = places,
-                         .count = count});
-  return places.rows(0, count.to_vector<int64_t>()[0]);
-}
+using detail::iota;
 
 /// The last loop of each node, or edges + node. Rare, and made once: on the host.
 Tensor last_loops(const EdgeIndex& edges, int64_t nodes) {
@@ -64,6 +34,7 @@ Tensor places_of(const Tensor& origin, int64_t all, bool complete) {
   return Tensor::from(numbers, origin.device());
 }
 
+/// Without relation and tensors if nothing changed, since a relation must not hold itself in its cache.
 LoopedRelation made(const Relation& relation, SelfLoops wanted) {
   const Device device = relation.device();
   const int64_t old = relation.num_edges(), nodes = std::min(relation.num_src(), relation.num_dst());
@@ -73,18 +44,20 @@ LoopedRelation made(const Relation& relation, SelfLoops wanted) {
             "self-loops: {} edges and {} loops, expected fewer than {} together", old, nodes,
             kernels::kMaxEntries);
   const EdgeIndex edges = relation.edge_index();
-  const Tensor others = wanted == SelfLoops::added ? numbers(old, device) : without_loops(edges);
+  const Tensor others = wanted == SelfLoops::added
+                            ? iota(old, device)
+                            : detail::places(kernels::PairTest::differ, edges.src, edges.dst);
   const bool had_none = others.numel() == old;
   if (wanted == SelfLoops::removed && had_none) return looped;
   Tensor src = gather_edges(edges.src, others), dst = gather_edges(edges.dst, others), origin = others;
   if (wanted != SelfLoops::removed) {
-    const Tensor node = numbers(nodes, device);
-    src = joined(src, node);
-    dst = joined(dst, node);
+    const Tensor node = iota(nodes, device);
+    src = concatenated(src, node);
+    dst = concatenated(dst, node);
     const Tensor loop = wanted == SelfLoops::completed && !had_none
                             ? last_loops(edges, nodes)
-                            : numbers(old + nodes, device).rows(old, old + nodes);
-    origin = joined(origin, loop);
+                            : iota(old + nodes, device).rows(old, old + nodes);
+    origin = concatenated(origin, loop);
   }
   auto [csr, order] = detail::sorted_edges(relation.num_src(), relation.num_dst(), {src, dst});
   looped.relation = Relation::from_csr(std::move(csr));
@@ -101,10 +74,8 @@ LoopedRelation LoopedRelation::carried_to(detail::Carrier& carrier) const {
 }
 
 LoopedRelation with_self_loops(const Relation& relation, SelfLoops loops) {
-  LoopedRelation looped =
-      relation.cache()
-          .get<Kept>(static_cast<int64_t>(loops), [&] { return new Kept{made(relation, loops)}; })
-          ->looped;
+  LoopedRelation looped = *relation.cache().get<LoopedRelation>(
+      static_cast<int64_t>(loops), [&] { return new LoopedRelation(made(relation, loops)); });
   if (!looped.relation) looped.relation = relation;
   return looped;
 }

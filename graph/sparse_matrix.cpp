@@ -48,13 +48,8 @@ SparseMatrix SparseMatrix::from_csr(int64_t rows, int64_t cols, const std::vecto
                 "sparse matrix: columns {}, {} of row {} do not ascend", indices[e - 1], indices[e], i);
     }
   }
-  Csr csr;
-  csr.rows = rows;
-  csr.cols = cols;
-  csr.offsets = Tensor::from(offsets);
-  csr.indices = Tensor::from(indices);
-  return SparseMatrix(Relation::from_csr(std::move(csr)),
-                      values.size() == indices.size() && !values.empty() ? Tensor::from(values) : Tensor());
+  return SparseMatrix(Relation::from_csr({rows, cols, Tensor::from(offsets), Tensor::from(indices)}),
+                      values.empty() ? Tensor() : Tensor::from(values));
 }
 
 void SparseMatrix::check_kept() const {

@@ -51,6 +51,11 @@ Tensor places_of(const std::vector<Part>& parts, Part part, Device device) {
   return Tensor::from(places, device);
 }
 
+NodeSplit split_of(const std::vector<Part>& parts, Device device) {
+  return {places_of(parts, Part::train, device), places_of(parts, Part::val, device),
+          places_of(parts, Part::test, device)};
+}
+
 /// An edge between two different nodes, regardless of direction.
 struct NodePair {
   int32_t low, high;
@@ -91,9 +96,7 @@ EdgeIndex positives(const std::vector<Part>& parts, Part part, const std::vector
 }  // namespace
 
 NodeSplit random_node_split(int64_t n, const SplitFractions& fractions, Generator& generator, Device device) {
-  const std::vector<Part> parts = deal("random_node_split", n, fractions, generator);
-  return {places_of(parts, Part::train, device), places_of(parts, Part::val, device),
-          places_of(parts, Part::test, device)};
+  return split_of(deal("random_node_split", n, fractions, generator), device);
 }
 
 NodeSplit stratified_node_split(const Tensor& labels, const SplitFractions& fractions, Generator& generator) {
@@ -112,9 +115,7 @@ NodeSplit stratified_node_split(const Tensor& labels, const SplitFractions& frac
     ++dealt[part];
     parts[static_cast<size_t>(order[k])] = static_cast<Part>(part);
   }
-  const Device device = labels.device();
-  return {places_of(parts, Part::train, device), places_of(parts, Part::val, device),
-          places_of(parts, Part::test, device)};
+  return split_of(parts, labels.device());
 }
 
 Tensor stratified_folds(const Tensor& labels, int64_t folds, Generator& generator) {

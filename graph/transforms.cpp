@@ -1,31 +1,17 @@
+#include <adjoint/graph/detail/index.h>
 #include <adjoint/graph/transforms.h>
 #include <adjoint/kernels/elementwise/dropout.h>
 #include <adjoint/kernels/index/merge.h>
 #include <adjoint/kernels/index/renumber.h>
-#include <adjoint/kernels/index/select.h>
 
 namespace adj {
 
 namespace {
 
+using detail::concatenated;
 using detail::gather_edges;
-
-Tensor empty_index(int64_t n, Device device) { return Tensor::empty({n}, DType::i32, device); }
-
-Tensor iota(int64_t n, Device device) {
-  Tensor y = empty_index(n, device);
-  kernels::iota({.y = y});
-  return y;
-}
-
-/// The positions k, ascending, at which the pair (a[k], b[k]) passes the test. Synchronizes to read their
-/// count.
-Tensor places(kernels::PairTest test, const Tensor& a, const Tensor& b) {
-  Tensor positions = Tensor::empty_like(a);
-  Tensor count = Tensor::empty({}, DType::i64, a.device());
-  kernels::select_pairs({.test = test, .a = a, .b = b, .positions = positions, .count = count});
-  return positions.rows(0, count.to_vector<int64_t>()[0]);
-}
+using detail::iota;
+using detail::places;
 
 /// The inverse of distinct ids in [0, limit), on `device`; throws if they are not.
 Tensor checked_inverse(const char* op, const char* what, const Tensor& ids, int64_t limit, Device device) {
@@ -39,7 +25,7 @@ Tensor checked_inverse(const char* op, const char* what, const Tensor& ids, int6
   kernels::first_outside({.index = index, .limit = limit, .position = place});
   if (const int64_t k = place.to_vector<int64_t>()[0]; k < index.numel())
     fail("{}: {}s[{}] is {}, expected 0 to {}", op, what, k, at(index, k), limit - 1);
-  Tensor number = empty_index(limit, device);
+  Tensor number = Tensor::empty({limit}, DType::i32, device);
   kernels::renumber({.index = index, .number = number, .repeated = place});
   if (const int64_t k = place.to_vector<int64_t>()[0]; k < index.numel()) {
     const int32_t id = at(index, k);
@@ -48,22 +34,19 @@ Tensor checked_inverse(const char* op, const char* what, const Tensor& ids, int6
   return number;
 }
 
-Tensor concatenated(const Tensor& a, const Tensor& b) {
-  const int64_t n = a.size(0), all = n + b.size(0);
-  Tensor y = Tensor::empty(a.dims() == 1 ? Shape{all} : Shape{all, a.size(1)}, a.dtype(), a.device());
-  if (n > 0) y.rows(0, n).copy_(a);
-  if (all > n) y.rows(n, all).copy_(b);
-  return y;
-}
-
-/// One row for each run of `order` that begins at a position in `starts`.
+/// One row for each run of `order` that begins at a position in `starts`; absent if x is.
 Tensor merged(const Tensor& x, const Tensor& order, const Tensor& starts, bool mean) {
+  if (!x) return {};
   if (!is_floating(x.dtype())) return gather_edges(x, gather_edges(order, starts));
   if (x.dtype() == DType::bf16) return merged(x.to(DType::f32), order, starts, mean).to(DType::bf16);
   const Tensor matrix = x.dims() == 1 ? x.reshape({x.numel(), 1}) : x;
   Tensor y = Tensor::empty({starts.numel(), matrix.size(1)}, x.dtype(), x.device());
   kernels::merge_runs({.mean = mean, .x = matrix, .order = order, .starts = starts, .y = y});
   return x.dims() == 1 ? y.reshape({y.numel()}) : y;
+}
+
+EdgeIndex picked(const EdgeIndex& edges, const Tensor& which) {
+  return {gather_edges(edges.src, which), gather_edges(edges.dst, which)};
 }
 
 /// Edge data for a new graph: edge e has row row[e], or row e if `row` is absent.
@@ -86,20 +69,16 @@ Built build(const Relation& relation, const Carried& by) {
           by.from ? gather_edges(by.from, by.row) : by.row};
 }
 
-Built build(const Csr& csr, const Carried& by, std::optional<bool> symmetric = {}) {
-  return build(Relation::from_csr(csr, symmetric), by);
-}
-
 /// From edges in any order.
 Built build(int64_t nodes, const EdgeIndex& edges, Carried by) {
   const auto [csr, order] = detail::sorted_edges(nodes, nodes, edges);
   by.row = by.row ? gather_edges(by.row, order) : order;
-  return build(csr, by);
+  return build(Relation::from_csr(csr), by);
 }
 
 /// From edges sorted by target, then source.
 Built build_sorted(int64_t nodes, const EdgeIndex& edges, const Carried& by) {
-  return build(detail::sorted_edges(nodes, nodes, edges).csr, by);
+  return build(Relation::from_csr(detail::sorted_edges(nodes, nodes, edges).csr), by);
 }
 
 /// Result if no edges were merged.
@@ -152,13 +131,12 @@ Transformed to_undirected(const Graph& graph) {
   // without self-loops. Both parts are sorted, and so are their columns.
   const Tensor turned = places(kernels::PairTest::differ, low, high);
   const auto up = detail::sorted_edges(nodes, nodes, {low, high});
-  const auto down =
-      detail::sorted_edges(nodes, nodes, {gather_edges(high, turned), gather_edges(low, turned)});
+  const auto down = detail::sorted_edges(nodes, nodes, picked({high, low}, turned));
   const int64_t edges = starts.numel() + turned.numel();
   Csr both = up.csr;
   both.offsets = Tensor::empty_like(up.csr.offsets);
-  both.indices = empty_index(edges, device);
-  Tensor row = empty_index(edges, device);
+  both.indices = Tensor::empty({edges}, DType::i32, device);
+  Tensor row = Tensor::empty_like(both.indices);
   kernels::join_rows({.a = up.csr,
                       .b = down.csr,
                       .a_value = up.order,
@@ -167,12 +145,10 @@ Transformed to_undirected(const Graph& graph) {
                       .indices = both.indices,
                       .values = row});
   const bool mean = true;
-  return merged(
-      graph, build(both,
-                   {graph.edge_weight() ? merged(graph.edge_weight(), pairs.order, starts, mean) : Tensor(),
-                    merged(graph.edge_attributes(), pairs.order, starts, mean),
-                    gather_edges(pairs.order, starts), row},
-                   true));
+  return merged(graph, build(Relation::from_csr(both, true),
+                             {merged(graph.edge_weight(), pairs.order, starts, mean),
+                              merged(graph.edge_attributes(), pairs.order, starts, mean),
+                              gather_edges(pairs.order, starts), row}));
 }
 
 Transformed add_self_loops(const Graph& graph, float weight) {
@@ -200,33 +176,31 @@ Transformed add_self_loops(const Graph& graph, float weight) {
 
 Transformed remove_self_loops(const Graph& graph) {
   const Relation& relation = graph.relation();
-  const auto [src, dst] = relation.sorted().edge_index();
-  const Tensor left = places(kernels::PairTest::differ, src, dst);
-  return apart(graph, build_sorted(graph.num_nodes(), {gather_edges(src, left), gather_edges(dst, left)},
-                                   kept(graph, numbers(relation, left))));
+  const EdgeIndex edges = relation.sorted().edge_index();
+  const Tensor left = places(kernels::PairTest::differ, edges.src, edges.dst);
+  return apart(graph,
+               build_sorted(graph.num_nodes(), picked(edges, left), kept(graph, numbers(relation, left))));
 }
 
 Transformed coalesce(const Graph& graph) {
   const Relation& relation = graph.relation();
-  const auto [src, dst] = relation.sorted().edge_index();
+  const EdgeIndex edges = relation.sorted().edge_index();
   const Tensor order = relation.csr_order() ? relation.csr_order() : iota(graph.num_edges(), graph.device());
-  const Tensor starts = places(kernels::PairTest::begins_run, dst, src);
+  const Tensor starts = places(kernels::PairTest::begins_run, edges.dst, edges.src);
   const bool mean = false;
-  return merged(
-      graph, build_sorted(graph.num_nodes(), {gather_edges(src, starts), gather_edges(dst, starts)},
-                          {graph.edge_weight() ? merged(graph.edge_weight(), order, starts, mean) : Tensor(),
-                           merged(graph.edge_attributes(), order, starts, mean),
-                           numbers(relation, starts),
-                           {}}));
+  return merged(graph, build_sorted(graph.num_nodes(), picked(edges, starts),
+                                    {merged(graph.edge_weight(), order, starts, mean),
+                                     merged(graph.edge_attributes(), order, starts, mean),
+                                     numbers(relation, starts),
+                                     {}}));
 }
 
 Transformed induced_subgraph(const Graph& graph, const Tensor& nodes) {
   const Tensor number = checked_inverse("induced_subgraph", "node", nodes, graph.num_nodes(), graph.device());
   const auto [src, dst] = graph.edge_index();
-  const Tensor from = gather_edges(number, src), to = gather_edges(number, dst);
-  const Tensor left = places(kernels::PairTest::both_present, from, to);
-  return apart(graph,
-               build(nodes.numel(), {gather_edges(from, left), gather_edges(to, left)}, kept(graph, left)));
+  const EdgeIndex ends{gather_edges(number, src), gather_edges(number, dst)};
+  const Tensor left = places(kernels::PairTest::both_present, ends.src, ends.dst);
+  return apart(graph, build(nodes.numel(), picked(ends, left), kept(graph, left)));
 }
 
 Transformed permuted(const Graph& graph, const Tensor& order) {
@@ -240,10 +214,8 @@ Transformed permuted(const Graph& graph, const Tensor& order) {
 
 Transformed edge_subgraph(const Graph& graph, const Tensor& edges) {
   (void)checked_inverse("edge_subgraph", "edge", edges, graph.num_edges(), graph.device());
-  const auto [src, dst] = graph.edge_index();
   const Tensor left = edges.to(graph.device());
-  return apart(
-      graph, build(graph.num_nodes(), {gather_edges(src, left), gather_edges(dst, left)}, kept(graph, left)));
+  return apart(graph, build(graph.num_nodes(), picked(graph.edge_index(), left), kept(graph, left)));
 }
 
 Transformed dropout_edge(const Graph& graph, float p, bool force_undirected, bool training,
@@ -264,17 +236,15 @@ Transformed dropout_edge(const Graph& graph, float p, bool force_undirected, boo
   kernels::dropout({.x = drawn, .key = generator.next(), .rule = rule, .y = drawn});
   const Tensor none = Tensor::zeros({edges}, DType::i32, device);
   Tensor left = places(kernels::PairTest::differ, drawn.to(DType::i32), none);
-  const auto [src, dst] = graph.edge_index();
-  Tensor from = gather_edges(src, left), to = gather_edges(dst, left);
-  if (!force_undirected) return apart(graph, build(graph.num_nodes(), {from, to}, kept(graph, left)));
-  const Tensor up = places(kernels::PairTest::ascends, from, to);
+  EdgeIndex ends = picked(graph.edge_index(), left);
+  if (!force_undirected) return apart(graph, build(graph.num_nodes(), ends, kept(graph, left)));
+  const Tensor up = places(kernels::PairTest::ascends, ends.src, ends.dst);
   left = gather_edges(left, up);
-  from = gather_edges(from, up);
-  to = gather_edges(to, up);
-  const Tensor turned = places(kernels::PairTest::differ, from, to);  // all except loops
+  ends = picked(ends, up);
+  const Tensor turned = places(kernels::PairTest::differ, ends.src, ends.dst);  // all except loops
   return merged(graph, build(graph.num_nodes(),
-                             {concatenated(from, gather_edges(to, turned)),
-                              concatenated(to, gather_edges(from, turned))},
+                             {concatenated(ends.src, gather_edges(ends.dst, turned)),
+                              concatenated(ends.dst, gather_edges(ends.src, turned))},
                              kept(graph, concatenated(left, gather_edges(left, turned)))));
 }
 

@@ -33,12 +33,8 @@ struct Agnn : NodeModel {
   nn::ModuleList<nn::AGNNConv> props{this, "props"};
 };
 
-std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
-  return std::make_unique<nn::Model<Agnn>>(in, out, o);
-}
-
 }  // namespace
 
-ModelFamily agnn() { return {"train_agnn", {"agnn"}, {}, nullptr, make}; }
+ModelFamily agnn() { return {"train_agnn", {"agnn"}, {}, nullptr, made<Agnn>}; }
 
 }  // namespace adj::models

@@ -15,15 +15,9 @@ constexpr int64_t kVersion = 2;
 constexpr const char* kDType = "dtype";
 constexpr const char* kModel = "save_model";  // program of a model without training state
 
-const std::string& fact_text(const Checkpoint& checkpoint, const std::string& fact) {
-  const auto found = checkpoint.facts.find(fact);
-  if (found == checkpoint.facts.end()) data_fail("{}: facts@{}: missing", checkpoint.path, fact);
-  return found->second;
-}
-
 template <class T>
 T parse(const Checkpoint& checkpoint, const std::string& fact) {
-  const std::string& text = fact_text(checkpoint, fact);
+  const std::string& text = checkpoint.text(fact);
   if (const auto value = number_in<T>(text)) return *value;
   data_fail("{}: facts@{}: '{}', expected a number", checkpoint.path, fact, excerpt(text));
 }
@@ -42,6 +36,16 @@ std::map<std::string, Tensor> Checkpoint::with_prefix(const std::string& prefix)
                           : fmt::format("{}", fmt::join(there, " ")));
 }
 
+const std::string& Checkpoint::text(const std::string& fact) const {
+  const auto found = facts.find(fact);
+  if (found == facts.end()) data_fail("{}: facts@{}: missing", path, fact);
+  return found->second;
+}
+const Tensor& Checkpoint::tensor(const std::string& name) const {
+  const auto found = tensors.find(name);
+  if (found == tensors.end()) data_fail("{}: tensors/{}: missing", path, name);
+  return found->second;
+}
 int64_t Checkpoint::integer(const std::string& fact) const { return parse<int64_t>(*this, fact); }
 int64_t Checkpoint::integer(const std::string& fact, int64_t low, int64_t high) const {
   const int64_t value = integer(fact);
@@ -50,12 +54,10 @@ int64_t Checkpoint::integer(const std::string& fact, int64_t low, int64_t high) 
   return value;
 }
 std::vector<double> Checkpoint::table(const std::string& name, int64_t columns) const {
-  const auto found = tensors.find(name);
-  if (found == tensors.end()) data_fail("{}: tensors/{}: missing", path, name);
-  const Tensor& tensor = found->second;
-  if (tensor.dims() != 2 || tensor.size(1) != columns || tensor.dtype() != DType::f64)
-    data_fail("{}: tensors/{}: {}, expected [*, {}] float64", path, name, tensor.str(), columns);
-  return tensor.to_vector<double>();
+  const Tensor& found = tensor(name);
+  if (found.dims() != 2 || found.size(1) != columns || found.dtype() != DType::f64)
+    data_fail("{}: tensors/{}: {}, expected [*, {}] float64", path, name, found.str(), columns);
+  return found.to_vector<double>();
 }
 double Checkpoint::number(const std::string& fact) const { return parse<double>(*this, fact); }
 void Checkpoint::set(const std::string& fact, int64_t value) { facts[fact] = fmt::format("{}", value); }
@@ -94,14 +96,11 @@ void save_checkpoint(const Checkpoint& checkpoint, const std::string& path) {
   file.commit();
 }
 
-namespace {
-
-/// Loads the checkpoint after `check` accepted its program.
-template <class Check>
-Checkpoint load(const std::string& path, Check check) {
+Checkpoint load_checkpoint(const std::string& path, const std::string& program) {
   const H5Reader file = H5Reader::open(path);
   Checkpoint checkpoint = read_head(file, path, kFormat, kVersion);
-  check(file, checkpoint.program);
+  if (!program.empty() && checkpoint.program != program)
+    file.fail("attribute program", "written by {}, expected {}", excerpt(checkpoint.program), program);
   for (const std::string& name : file.children("tensors")) {
     const std::string at = "tensors/" + name;
     Tensor tensor = file.tensor(at, {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8});
@@ -111,19 +110,6 @@ Checkpoint load(const std::string& path, Check check) {
     checkpoint.tensors.emplace(name, std::move(tensor));
   }
   return checkpoint;
-}
-
-}  // namespace
-
-Checkpoint load_checkpoint(const std::string& path, const std::string& program) {
-  return load(path, [&](const H5Reader& file, const std::string& found) {
-    if (found != program)
-      file.fail("attribute program", "written by {}, expected {}", excerpt(found), program);
-  });
-}
-
-Checkpoint load_checkpoint(const std::string& path) {
-  return load(path, [](const H5Reader&, const std::string&) {});
 }
 
 void save_model(const nn::Module& model, const std::string& path) {

@@ -20,6 +20,9 @@ struct Checkpoint {
   /// Tensors whose name begins with `prefix`, without the prefix. Throws DataError if there are none, listing
   /// the existing first name parts.
   std::map<std::string, Tensor> with_prefix(const std::string& prefix) const;
+  /// The fact or tensor of this name. Throw DataError naming it if there is none.
+  const std::string& text(const std::string& fact) const;
+  const Tensor& tensor(const std::string& name) const;
   /// Throw DataError naming the fact if it is missing, not a number, or not in [low, high].
   int64_t integer(const std::string& fact) const;
   int64_t integer(const std::string& fact, int64_t low, int64_t high) const;
@@ -54,10 +57,8 @@ void load_weights(nn::Module& model, const Checkpoint& checkpoint, const std::st
 
 /// Replaces `path` atomically: the old or the new file survives a kill at any moment. Throws DataError.
 void save_checkpoint(const Checkpoint& checkpoint, const std::string& path);
-/// Loads onto the CPU. Throws DataError naming the file and the fault; `program` must be the one that wrote
-/// it.
-Checkpoint load_checkpoint(const std::string& path, const std::string& program);
-/// Likewise, for any program.
-Checkpoint load_checkpoint(const std::string& path);
+/// Loads onto the CPU. Throws DataError naming the file and the fault; `program`, unless empty, must be the
+/// one that wrote it.
+Checkpoint load_checkpoint(const std::string& path, const std::string& program = {});
 
 }  // namespace adj::optim

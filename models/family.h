@@ -38,6 +38,12 @@ struct ModelFamily {
   }
 };
 
+/// ModelFamily::make_checked of a model that is constructed from these.
+template <class M>
+std::unique_ptr<Model> made(int64_t in, int64_t out, const ModelOptions& o) {
+  return std::make_unique<nn::Model<M>>(in, out, o);
+}
+
 // Each family has a file of its name, which begins with the model's definition and source.
 ModelFamily gcn();
 ModelFamily gat();

@@ -29,15 +29,11 @@ struct Gin : Stack<nn::GINConv<nn::MLP>> {
   SaintMatrix neighbor_sums() const override { return SaintMatrix::sum; }
 };
 
-std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
-  return std::make_unique<nn::Model<Gin>>(in, out, o);
-}
-
 }  // namespace
 
 ModelFamily gin() {
-  return {"train_gin", {"gin"}, stack_options({"train-eps"}),
-          check_stack, make,    {.hidden = 64, .norm = "batch"}};
+  return {"train_gin", {"gin"},   stack_options({"train-eps"}),
+          check_stack, made<Gin>, {.hidden = 64, .norm = "batch"}};
 }
 
 }  // namespace adj::models

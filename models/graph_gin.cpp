@@ -90,10 +90,6 @@ void check_quantized(const ModelOptions& o) {
   (void)Quantization(o);
 }
 
-std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
-  return std::make_unique<nn::Model<GraphGin>>(in, out, o);
-}
-
 }  // namespace
 
 ModelFamily graph_gin() {
@@ -101,13 +97,13 @@ ModelFamily graph_gin() {
           {"graph-gin"},
           model_options({"train-eps", "pool", "node-features"}),
           check,
-          make,
+          made<GraphGin>,
           {.hidden = 32, .layers = 4}};
 }
 
 ModelFamily graph_qgin() {
   return {"train_graph_qgin", {"graph-qgin"}, quantized_options(model_options({"pool", "node-features"})),
-          check_quantized,    make,           {.hidden = 32, .layers = 4, .bits = "8"}};
+          check_quantized,    made<GraphGin>, {.hidden = 32, .layers = 4, .bits = "8"}};
 }
 
 }  // namespace adj::models

@@ -35,9 +35,10 @@ std::map<std::string, std::string> needed_facts(const ModelDescription& model) {
   return needed;
 }
 
+/// Reads the parts of a model onto a device.
 class Reading {
  public:
-  explicit Reading(const std::string& path) : path_(path), file_(H5Reader::open(path)) {
+  Reading(const std::string& path, Device device) : device_(device), file_(H5Reader::open(path)) {
     checkpoint_ = optim::read_head(file_, path, kFormat, kVersion);
   }
 
@@ -49,9 +50,7 @@ class Reading {
       seen_.insert(at);
     }
     ModelDescription model = detail::description_of(checkpoint_);
-    const auto name = checkpoint_.facts.find("model");
-    if (name == checkpoint_.facts.end()) data_fail("{}: facts@model: missing", path_);
-    model.name = name->second;
+    model.name = checkpoint_.text("model");
     return model;
   }
 
@@ -59,7 +58,7 @@ class Reading {
     try {
       return detail::integer_plan(model);
     } catch (const Error& error) {
-      data_fail("{}: facts: {}", path_, error.what());
+      data_fail("{}: facts: {}", checkpoint_.path, error.what());
     }
   }
 
@@ -74,14 +73,17 @@ class Reading {
     const auto of_norm = [&](const char* name) {
       return place.input_norm.empty() ? Tensor() : numbers(place.name + "input_norm." + name, place.in);
     };
-    return {.input_scale = of_norm("scale"),
-            .input_shift = of_norm("shift"),
-            .input = range(place.name + "input.", place.input_bits),
-            .weight = weight(place),
-            .bytes = {},
-            .scale = place.norm.empty() ? Tensor() : numbers(place.name + "scale", place.out),
-            .shift = numbers(place.name + "shift", place.out),
-            .activation = place.relu ? Activation::relu : Activation::none};
+    detail::IntegerLinear read{
+        .input_scale = of_norm("scale"),
+        .input_shift = of_norm("shift"),
+        .input = range(place.name + "input.", place.input_bits),
+        .weight = weight(place),
+        .bytes = {},
+        .scale = place.norm.empty() ? Tensor() : numbers(place.name + "scale", place.out),
+        .shift = numbers(place.name + "shift", place.out),
+        .activation = place.relu ? Activation::relu : Activation::none};
+    read.bytes = as_bytes(read.weight);
+    return read;
   }
 
   /// Throws DataError for an unused entry.
@@ -106,7 +108,7 @@ class Reading {
     for (const float number : read.to_vector<float>())
       if (!std::isfinite(number)) file_.fail(at, "{}, expected finite numbers", number);
     seen_.insert(at);
-    return read;
+    return read.to(device_);
   }
 
   BitTensor weight(const detail::LinearPlace& place) {
@@ -121,18 +123,14 @@ class Reading {
     const BitTensor read = read_bits(file_, at);
     expect_none(at + "/zero", detail::problem_of_zeros(read.zero, read.bits, true));
     seen_.insert(at);
-    return read;
+    return read.to(device_);
   }
 
-  std::string path_;
+  Device device_;
   H5Reader file_;
   optim::Checkpoint checkpoint_;
   std::set<std::string> seen_;  // entries read so far
 };
-
-detail::IntegerRange moved(const detail::IntegerRange& range, Device device) {
-  return {range.bits, range.scale.to(device), range.zero.to(device)};
-}
 
 }  // namespace
 
@@ -142,20 +140,12 @@ bool is_integer_model(const std::string& path) {
 }
 
 IntegerModel IntegerModel::load(const std::string& path, Device device, const IntegerModelOptions& options) {
-  Reading reading(path);
+  Reading reading(path, device);
   ModelDescription description = reading.description();
   const detail::IntegerPlan plan = reading.plan(description);
-  detail::IntegerParts parts = plan.parts(
-      [&](const detail::RangePlace& place) { return moved(reading.range(place.name, place.bits), device); },
-      [&](const detail::LinearPlace& place) {
-        detail::IntegerLinear read = reading.linear(place);
-        read.input = moved(read.input, device);
-        read.weight = read.weight.to(device);
-        read.bytes = as_bytes(read.weight);
-        for (Tensor* of : {&read.input_scale, &read.input_shift, &read.scale, &read.shift})
-          *of = of->to(device);
-        return read;
-      });
+  detail::IntegerParts parts =
+      plan.parts([&](const detail::RangePlace& place) { return reading.range(place.name, place.bits); },
+                 [&](const detail::LinearPlace& place) { return reading.linear(place); });
   reading.expect_no_more();
   return IntegerModel(std::move(description), device, options, std::move(parts));
 }

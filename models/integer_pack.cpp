@@ -21,6 +21,17 @@ Tensor inverse_lengths(const Relation& rows) {
   return (1.0 / (relu(entries - 1.0) + 1.0)).value();  // 1 for empty rows
 }
 
+/// With bits, these rows need no structure; without, they need its order.
+IntegerRows prepared(IntegerRows rows, bool skip_steps) {
+  if (!rows.bits) {
+    rows.order = RowOrder(rows.structure);
+    return rows;
+  }
+  if (skip_steps) rows.steps = bit_steps(*rows.bits);
+  rows.structure.offsets = rows.structure.indices = {};
+  return rows;
+}
+
 }  // namespace
 
 bool IntegerModel::sums_by_bits(const Csr& structure) const {
@@ -41,13 +52,7 @@ IntegerRows IntegerModel::neighbors_of(const Graph& graph) const {
   IntegerRows rows{.structure = looped.csr(), .order = {}, .row_scale = {}, .bits = {}, .steps = {}};
   if (mean) rows.row_scale = inverse_lengths(looped);
   if (sums_by_bits(rows.structure)) rows.bits = adjacency_bits(rows.structure);
-  if (!rows.bits) {
-    rows.order = RowOrder(rows.structure);
-    return rows;
-  }
-  if (options_.skip_steps) rows.steps = bit_steps(*rows.bits);
-  rows.structure.offsets = rows.structure.indices = {};
-  return rows;
+  return prepared(std::move(rows), options_.skip_steps);
 }
 
 IntegerRows IntegerModel::nodes_of(const Tensor& offsets, int64_t nodes, bool by_bits) const {
@@ -56,14 +61,8 @@ IntegerRows IntegerModel::nodes_of(const Tensor& offsets, int64_t nodes, bool by
   const std::string& pool = description_.options.pool;
   if (pool == "mean") rows.row_scale = inverse_lengths(Relation::from_csr(structure));
   if (pool == "max") return rows;
-  if (!by_bits) {
-    rows.order = RowOrder(structure);
-    return rows;
-  }
-  rows.bits = adjacency_bits(structure);  // without repeated entries
-  if (options_.skip_steps) rows.steps = bit_steps(*rows.bits);
-  rows.structure.offsets = rows.structure.indices = {};
-  return rows;
+  if (by_bits) rows.bits = adjacency_bits(structure);  // without repeated entries
+  return prepared(std::move(rows), options_.skip_steps);
 }
 
 IntegerBatch IntegerModel::pack(const Graph& graph, const Features& features) const {

@@ -34,8 +34,8 @@ class State {
   /// Range of weights or of activations.
   IntegerRange range(const std::string& name, int bits, bool of_weights) const {
     IntegerRange range{bits, get(name + "scale"), get(name + "zero")};
-    expect_none(name + "scale", problem_of_scales(range.scale.to(Device::cpu())));
-    expect_none(name + "zero", problem_of_zeros(range.zero.to(Device::cpu()), bits, of_weights));
+    expect_none(name + "scale", problem_of_scales(range.scale));
+    expect_none(name + "zero", problem_of_zeros(range.zero, bits, of_weights));
     return range;
   }
 

@@ -65,8 +65,8 @@ struct IntegerPlan {
 /// quantised.
 IntegerPlan integer_plan(const ModelDescription& model);
 
-/// Describes what is invalid in scales, or in zeros for these bits of weights or activations, on the CPU:
-/// "-1, expected a finite number above 0". Empty: valid.
+/// Describes what is invalid in scales, or in zeros for these bits of weights or activations: "-1, expected a
+/// finite number above 0". Empty: valid.
 std::string problem_of_scales(const Tensor& scales);
 std::string problem_of_zeros(const Tensor& zeros, int bits, bool of_weights);
 

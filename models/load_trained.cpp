@@ -29,12 +29,11 @@ TrainedModel load_trained(const std::string& path, Device device) {
     const InitialWeights replaced;
     parts.model = parts.family.make(parts.num_features, parts.num_outputs, parts.options);
   }
-  const auto precision = checkpoint.facts.find("option.precision");
-  if (precision == checkpoint.facts.end()) data_fail("{}: facts@option.precision: missing", path);
-  if (precision->second != "float32" && precision->second != "tf32" && precision->second != "bfloat16")
+  const std::string& precision = checkpoint.text("option.precision");
+  if (precision != "float32" && precision != "tf32" && precision != "bfloat16")
     data_fail("{}: facts@option.precision: '{}', expected float32, tf32 or bfloat16", path,
-              excerpt(precision->second));
-  if (precision->second == "bfloat16") parts.model->to(DType::bf16);
+              excerpt(precision));
+  if (precision == "bfloat16") parts.model->to(DType::bf16);
   const bool knows_best = checkpoint.integer("best_epoch") >= 0;
   optim::load_weights(*parts.model, checkpoint, knows_best ? "best." : "model.");
   parts.model->to(device);

@@ -16,15 +16,9 @@ namespace {
 
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 
-const std::string& fact(const optim::Checkpoint& checkpoint, const std::string& name) {
-  const auto found = checkpoint.facts.find(name);
-  if (found == checkpoint.facts.end()) data_fail("{}: facts@{}: missing", checkpoint.path, name);
-  return found->second;
-}
-
 /// Task of a model of nodes or graphs; none for links.
 Task task_of(const optim::Checkpoint& checkpoint) {
-  const std::string& name = fact(checkpoint, "task");
+  const std::string& name = checkpoint.text("task");
   if (name == "link") return Task::none;
   for (const Task task : {Task::node_class, Task::node_multilabel, Task::node_regression, Task::graph_class,
                           Task::graph_regression})
@@ -55,9 +49,7 @@ models::ModelOptions options_of(const optim::Checkpoint& checkpoint, const model
 
 /// float32 [T].
 Tensor row_of(const optim::Checkpoint& checkpoint, const std::string& name, int64_t outputs) {
-  const auto found = checkpoint.tensors.find(name);
-  if (found == checkpoint.tensors.end()) data_fail("{}: tensors/{}: missing", checkpoint.path, name);
-  const Tensor& row = found->second;
+  const Tensor& row = checkpoint.tensor(name);
   if (row.shape() != Shape{outputs} || row.dtype() != DType::f32)
     data_fail("{}: tensors/{}: {}, expected [{}] float32", checkpoint.path, name, row.str(), outputs);
   if (!optim::first_not_finite({{name, row}}).empty())
@@ -103,7 +95,7 @@ ModelDescription description_of(const optim::Checkpoint& checkpoint) {
   d.task = task_of(checkpoint);
   if (d.of_graphs() != d.program.starts_with("train_graph_") ||
       (d.task == Task::none) != (d.program == "train_link"))
-    data_fail("{}: facts@task: '{}', which is none that {} trains", checkpoint.path, fact(checkpoint, "task"),
+    data_fail("{}: facts@task: '{}', which is none that {} trains", checkpoint.path, checkpoint.text("task"),
               d.program);
   d.num_features = checkpoint.integer("features", 1, kMost);
   d.num_outputs = checkpoint.integer("outputs", 1, kMost);

@@ -7,12 +7,10 @@ namespace adj::optim {
 namespace {
 
 const Tensor& tensor_of(const Checkpoint& checkpoint, const std::string& name, DType dtype) {
-  const auto found = checkpoint.tensors.find(name);
-  if (found == checkpoint.tensors.end()) data_fail("{}: tensors/{}: missing", checkpoint.path, name);
-  if (found->second.dims() != 1 || found->second.dtype() != dtype)
-    data_fail("{}: tensors/{}: {}, expected {} [*]", checkpoint.path, name, found->second.str(),
-              name_of(dtype));
-  return found->second;
+  const Tensor& found = checkpoint.tensor(name);
+  if (found.dims() != 1 || found.dtype() != dtype)
+    data_fail("{}: tensors/{}: {}, expected {} [*]", checkpoint.path, name, found.str(), name_of(dtype));
+  return found;
 }
 
 std::vector<std::string> class_names_of(const Checkpoint& checkpoint) {
@@ -78,24 +76,18 @@ Preprocessing Preprocessing::load(const Checkpoint& checkpoint) {
   Preprocessing loaded;
   loaded.class_names = class_names_of(checkpoint);
   loaded.quantization = quantization_of(checkpoint);
-  switch (scaling_kind(checkpoint)) {
-    case FeatureScaling::Kind::none:
-      break;
-    case FeatureScaling::Kind::rows:
-      loaded.scaling = FeatureScaling::rows();
-      break;
-    case FeatureScaling::Kind::standard: {
-      const Tensor &mean = tensor_of(checkpoint, "features.mean", DType::f32),
-                   &deviation = tensor_of(checkpoint, "features.deviation", DType::f32);
-      if (mean.numel() != checkpoint.integer("features"))
-        data_fail("{}: tensors/features.mean: {}, expected [{}]", checkpoint.path, mean.str(),
-                  checkpoint.integer("features"));
-      try {
-        loaded.scaling = FeatureScaling::standard(mean, deviation);
-      } catch (const Error& error) {
-        data_fail("{}: tensors/features.deviation: {}", checkpoint.path, error.what());
-      }
-    }
+  const FeatureScaling::Kind kind = scaling_kind(checkpoint);
+  if (kind == FeatureScaling::Kind::rows) loaded.scaling = FeatureScaling::rows();
+  if (kind != FeatureScaling::Kind::standard) return loaded;
+  const Tensor &mean = tensor_of(checkpoint, "features.mean", DType::f32),
+               &deviation = tensor_of(checkpoint, "features.deviation", DType::f32);
+  if (mean.numel() != checkpoint.integer("features"))
+    data_fail("{}: tensors/features.mean: {}, expected [{}]", checkpoint.path, mean.str(),
+              checkpoint.integer("features"));
+  try {
+    loaded.scaling = FeatureScaling::standard(mean, deviation);
+  } catch (const Error& error) {
+    data_fail("{}: tensors/features.deviation: {}", checkpoint.path, error.what());
   }
   return loaded;
 }

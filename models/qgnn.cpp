@@ -14,13 +14,7 @@ namespace adj::models {
 
 namespace {
 
-/// A graph with the model's self-loops, cached with the original relation.
-struct Looped {
-  Graph graph;
-  Looped carried_to(adj::detail::Carrier& carrier) const { return {graph.carried_to(carrier)}; }
-};
-
-/// float32 [N], cached likewise: share of nodes whose in-degree is at most the node's.
+/// float32 [N], cached with the relation: share of nodes whose in-degree is at most the node's.
 struct DegreeRanks {
   Tensor share;
   DegreeRanks carried_to(adj::detail::Carrier& carrier) const { return {carrier.carry(share)}; }
@@ -168,12 +162,10 @@ struct Qgnn : NodeModel {
     ADJ_CHECK(!graph.is_normalized(), "{}: takes sums over edges by rules of its own, expected a graph {}",
               describe(), "without normalised weights");
     const SelfLoops loops = gin_ ? SelfLoops::added : SelfLoops::completed;
-    const Graph& looped =
-        graph.relation()
-            .cache()
-            .get<Looped>(static_cast<int64_t>(loops),
-                         [&] { return new Looped{Graph(with_self_loops(graph.relation(), loops).relation)}; })
-            ->graph;
+    // Cached with the relation.
+    const Graph& looped = *graph.relation().cache().get<Graph>(static_cast<int64_t>(loops), [&] {
+      return new Graph(with_self_loops(graph.relation(), loops).relation);
+    });
     return gin_ ? looped.adjacency() : looped.mean_adjacency();
   }
 
@@ -225,10 +217,6 @@ void check(const ModelOptions& o) {
           o.bits);
 }
 
-std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
-  return std::make_unique<nn::Model<Qgnn>>(in, out, o);
-}
-
 }  // namespace
 
 ModelFamily qgnn() {
@@ -240,7 +228,7 @@ ModelFamily qgnn() {
                model_option("degree-quant"), model_option("degree-quant-least"), model_option("node-bits"),
                model_option("node-bits-penalty"), model_option("nodes")}),
           check,
-          make,
+          made<Qgnn>,
           {.hidden = 64, .bits = "8"}};
 }
 

@@ -37,12 +37,10 @@ void check(const ModelOptions& o) {
   check_stack(o);
 }
 
-std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
-  return std::make_unique<nn::Model<Sage>>(in, out, o);
-}
-
 }  // namespace
 
-ModelFamily sage() { return {"train_sage", {"sage"}, stack_options({"aggr"}), check, make, {.hidden = 64}}; }
+ModelFamily sage() {
+  return {"train_sage", {"sage"}, stack_options({"aggr"}), check, made<Sage>, {.hidden = 64}};
+}
 
 }  // namespace adj::models

@@ -9,55 +9,33 @@
 
 namespace adj {
 
-struct TrainedModel::Impl : Parts {
-  models::NodeModel* of_nodes = nullptr;
-  models::GraphModel* of_graphs = nullptr;
-  models::LinkModel* of_links = nullptr;
-};
-
 TrainedModel::TrainedModel(Parts parts) {
-  auto impl = std::make_shared<Impl>(Impl{std::move(parts)});
-  impl->program = impl->family.program;
-  impl->name = impl->model->describe();
-  impl->model->eval();
-  impl->of_nodes = dynamic_cast<models::NodeModel*>(impl->model.get());
-  impl->of_graphs = dynamic_cast<models::GraphModel*>(impl->model.get());
-  impl->of_links = dynamic_cast<models::LinkModel*>(impl->model.get());
-  impl_ = std::move(impl);
+  parts.program = parts.family.program;
+  parts.name = parts.model->describe();
+  parts.model->eval();
+  parts_ = std::make_shared<const Parts>(std::move(parts));
 }
 
-const ModelDescription& TrainedModel::description() const { return *impl_; }
-std::string TrainedModel::describe() const { return impl_->name; }
-const std::string& TrainedModel::origin() const { return impl_->origin; }
-const models::ModelOptions& TrainedModel::options() const { return impl_->options; }
-const std::map<std::string, std::string>& TrainedModel::facts() const { return impl_->facts; }
-Task TrainedModel::task() const { return impl_->task; }
-bool TrainedModel::of_graphs() const { return impl_->of_graphs != nullptr; }
-bool TrainedModel::of_links() const { return impl_->of_links != nullptr; }
-int64_t TrainedModel::num_features() const { return impl_->num_features; }
-int64_t TrainedModel::num_outputs() const { return impl_->num_outputs; }
-const std::vector<std::string>& TrainedModel::class_names() const { return impl_->class_names; }
-int64_t TrainedModel::graphs_at_once() const { return impl_->graphs_at_once; }
-const FeatureScaling& TrainedModel::scaling() const { return impl_->scaling; }
-const FeatureQuantization& TrainedModel::quantization() const { return impl_->quantization; }
-Device TrainedModel::device() const { return impl_->model->parameters().front().device(); }
-models::Model& TrainedModel::model() const { return *impl_->model; }
+bool TrainedModel::of_graphs() const { return model().as<models::GraphModel>() != nullptr; }
+bool TrainedModel::of_links() const { return model().as<models::LinkModel>() != nullptr; }
+Device TrainedModel::device() const { return model().parameters().front().device(); }
 
 Features TrainedModel::prepare(const Features& x) const {
-  return impl_->prepare(x ? x.to(device()) : x).to(impl_->model->parameters().front().dtype());
+  return description().prepare(x ? x.to(device()) : x).to(model().parameters().front().dtype());
 }
 
-Tensor TrainedModel::finish(const Tensor& raw) const { return impl_->finish(raw); }
-
 Tensor TrainedModel::outputs(const Graph& graph, const Features& x) const {
-  ADJ_CHECK(impl_->of_nodes != nullptr, "{}: a model of {}, not of nodes", origin(),
+  const auto* node_model = model().as<models::NodeModel>();
+  ADJ_CHECK(node_model != nullptr, "{}: a model of {}, not of nodes", origin(),
             of_graphs() ? "graphs, whose offsets it needs" : "links (predict_links)");
   const NoGrad no_grad;
-  return finish((*impl_->of_nodes)(graph.to(device()), prepare(x)).value());
+  return finish((*node_model)(graph.to(device()), prepare(x)).value());
 }
 
 Tensor TrainedModel::outputs(const Graph& graph, const Tensor& offsets, const Features& x) const {
-  ADJ_CHECK(of_graphs(), "{}: a model of {}, not of graphs", origin(), of_links() ? "links" : "nodes");
+  const auto* graph_model = model().as<models::GraphModel>();
+  ADJ_CHECK(graph_model != nullptr, "{}: a model of {}, not of graphs", origin(),
+            of_links() ? "links" : "nodes");
   const NoGrad no_grad;
   const std::string& own = options().node_features;
   const Features features =
@@ -66,25 +44,27 @@ Tensor TrainedModel::outputs(const Graph& graph, const Tensor& offsets, const Fe
   std::vector<int32_t> all(static_cast<size_t>(offsets.numel() - 1));
   std::iota(all.begin(), all.end(), 0);
   const GraphLoader loader(graph.to(device()), offsets.to(device()), make_feature_store(features), {},
-                           Tensor::from(all), {.batch_size = impl_->graphs_at_once, .backward = false});
+                           Tensor::from(all), {.batch_size = graphs_at_once(), .backward = false});
   Tensor raw = Tensor::empty({loader.num_graphs(), num_outputs()}, DType::f32, device());
   int64_t at = 0;
   for (const GraphBatch& batch : loader.epoch(0)) {
     Tensor rows = raw.rows(at, at + batch.size());
-    rows.copy_((*impl_->of_graphs)(batch.graph, batch.offsets, batch.x).value().to(DType::f32));
+    rows.copy_((*graph_model)(batch.graph, batch.offsets, batch.x).value().to(DType::f32));
     at += batch.size();
   }
   return finish(raw);
 }
 
 Tensor TrainedModel::predict_links(const Graph& graph, const Features& x, const EdgeIndex& pairs) const {
-  ADJ_CHECK(of_links(), "{}: a model of {}, not of links", origin(), of_graphs() ? "graphs" : "nodes");
+  const auto* link_model = model().as<models::LinkModel>();
+  ADJ_CHECK(link_model != nullptr, "{}: a model of {}, not of links", origin(),
+            of_graphs() ? "graphs" : "nodes");
   const NoGrad no_grad;
   const Graph here = graph.to(device());
-  const Tensor z = impl_->of_links->encoder()(here, prepare(x)).value();
+  const Tensor z = link_model->encoder()(here, prepare(x)).value();
   const Relation ends = Relation::from_coo(graph.num_nodes(), graph.num_nodes(), pairs.src.to(device()),
                                            pairs.dst.to(device()));
-  const Tensor scores = finish(impl_->of_links->scores_of_all(z, ends));
+  const Tensor scores = finish(link_model->scores_of_all(z, ends));
   return scores.reshape({scores.numel()});
 }
 

@@ -27,24 +27,24 @@ class TrainedModel {
   };
   explicit TrainedModel(Parts parts);
 
-  const ModelDescription& description() const;
+  const ModelDescription& description() const { return *parts_; }
   /// "GCN 1433-16-7".
-  std::string describe() const;
-  const std::string& origin() const;
-  const models::ModelOptions& options() const;
-  const std::map<std::string, std::string>& facts() const;
-  Task task() const;
+  std::string describe() const { return description().name; }
+  const std::string& origin() const { return description().origin; }
+  const models::ModelOptions& options() const { return description().options; }
+  const std::map<std::string, std::string>& facts() const { return description().facts; }
+  Task task() const { return description().task; }
   bool of_graphs() const;
   bool of_links() const;
   /// Graphs per batch in predict().
-  int64_t graphs_at_once() const;
+  int64_t graphs_at_once() const { return description().graphs_at_once; }
   /// Width of the features, and outputs per node or graph.
-  int64_t num_features() const;
-  int64_t num_outputs() const;
-  const FeatureScaling& scaling() const;
-  const FeatureQuantization& quantization() const;
+  int64_t num_features() const { return description().num_features; }
+  int64_t num_outputs() const { return description().num_outputs; }
+  const FeatureScaling& scaling() const { return description().scaling; }
+  const FeatureQuantization& quantization() const { return description().quantization; }
   /// From the training's dataset; may be empty.
-  const std::vector<std::string>& class_names() const;
+  const std::vector<std::string>& class_names() const { return description().class_names; }
   Device device() const;
 
   /// Predictions for every node or graph, on the CPU; graph g has the nodes offsets[g] to offsets[g + 1],
@@ -62,13 +62,12 @@ class TrainedModel {
 
   /// For custom batching: the model in evaluation mode, its input features (on its device), and float32
   /// outputs, as in predict(), from the model's raw ones.
-  models::Model& model() const;
+  models::Model& model() const { return *parts_->model; }
   Features prepare(const Features& x) const;
-  Tensor finish(const Tensor& raw) const;
+  Tensor finish(const Tensor& raw) const { return description().finish(raw); }
 
  private:
-  struct Impl;
-  std::shared_ptr<const Impl> impl_;
+  std::shared_ptr<const Parts> parts_;
 };
 
 /// Reads a checkpoint written with --checkpoint, with the weights of its best epoch. Throws DataError naming

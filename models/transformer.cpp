@@ -29,10 +29,6 @@ void check(const ModelOptions& o) {
   check_stack(o);
 }
 
-std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
-  return std::make_unique<nn::Model<Transformer>>(in, out, o);
-}
-
 }  // namespace
 
 ModelFamily transformer() {
@@ -40,7 +36,7 @@ ModelFamily transformer() {
           {"transformer"},
           stack_options({"heads", "attention-dropout", "gate"}),
           check,
-          make,
+          made<Transformer>,
           {.hidden = 16, .norm = "layer", .heads = 4}};
 }
 

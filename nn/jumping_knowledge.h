@@ -35,13 +35,12 @@ class JumpingKnowledge : public Module {
   Var operator()(const std::vector<Var>& xs) const;
   std::string describe() const override;
 
+  std::optional<Child<LSTM>> lstm;   ///< `lstm` only
+  std::optional<Child<Linear>> att;  ///< `lstm` only, [2 hidden, 1]
+
  private:
   Jump mode_;
   JumpingKnowledgeOptions options_;
-
- public:
-  std::optional<Child<LSTM>> lstm;   ///< `lstm` only
-  std::optional<Child<Linear>> att;  ///< `lstm` only, [2 hidden, 1]
 };
 
 }  // namespace adj::nn

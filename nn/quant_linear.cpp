@@ -4,15 +4,15 @@
 namespace adj::nn {
 
 QuantLinear::QuantLinear(int64_t in, int64_t out, const QuantLinearOptions& o)
-    : activation_(o.activation),
-      input(this, "input", QuantizerOptions{.bits = o.input_bits, .scales = o.scales, .by_node = o.by_node}),
+    : input(this, "input", QuantizerOptions{.bits = o.input_bits, .scales = o.scales, .by_node = o.by_node}),
       // Running ranges of weights follow the current weights: there is no batch to average over.
       weights(this, "weights",
               QuantizerOptions{.bits = o.weight_bits,
                                .range = BitRange::symmetric,
                                .scales = o.scales,
                                .columns = out,
-                               .momentum = 1.0}) {
+                               .momentum = 1.0}),
+      activation_(o.activation) {
   ADJ_CHECK(in > 0 && out > 0, "QuantLinear: expected positive widths, got {} -> {}", in, out);
   add_parameter("weight", weight, glorot_uniform(in, out), {.transposed = true});
   if (o.bias) add_parameter("bias", bias, Tensor::zeros({out}));

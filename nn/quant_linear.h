@@ -26,11 +26,10 @@ class QuantLinear : public Module {
   Var weight;  ///< [in, out], Glorot-uniform
   Var bias;    ///< [out], zero, or absent
 
+  Child<Quantizer> input, weights;
+
  private:
   Activation activation_;
-
- public:
-  Child<Quantizer> input, weights;
 };
 
 }  // namespace adj::nn

@@ -11,8 +11,8 @@
 
 namespace adj::detail {
 
-constexpr int64_t kDrawGrain = 1 << 14;  // edges per chunk
-constexpr int64_t kMostEdges = std::numeric_limits<int32_t>::max();
+constexpr int64_t kDrawGrain = 1 << 14;                              // edges per chunk
+constexpr int64_t kMostEdges = std::numeric_limits<int32_t>::max();  // and nodes
 
 /// The random streams of a seed.
 enum DrawStream : uint64_t { kTargets, kSources, kRanks, kLevels, kPairs, kPairsAcross };
@@ -34,8 +34,7 @@ inline int32_t scaled(double u, int64_t n) {
 }
 
 inline void check_counts(const char* name, int64_t nodes, int64_t edges) {
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-  ADJ_CHECK(nodes >= 1 && nodes <= kMost && edges >= 0 && edges <= kMostEdges,
+  ADJ_CHECK(nodes >= 1 && nodes <= kMostEdges && edges >= 0 && edges <= kMostEdges,
             "{}: expected 1 to 2^31 - 1 nodes and 0 to 2^31 - 1 edges, got {} and {}", name, nodes, edges);
 }
 

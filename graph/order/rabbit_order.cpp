@@ -5,8 +5,6 @@
 #include <adjoint/graph/detail/neighborhoods.h>
 #include <adjoint/graph/order/orders.h>
 
-#include <algorithm>
-
 namespace adj {
 
 namespace {

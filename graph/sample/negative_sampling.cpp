@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <memory>
 #include <vector>
 
 namespace adj {

@@ -216,11 +216,7 @@ std::vector<Block> NeighborSampler::sample(const Tensor& seeds, uint64_t seed) c
 
   std::vector<Block> blocks;
   for (auto hop = hops.rbegin(); hop != hops.rend(); ++hop) {
-    Csr in_edges;
-    in_edges.rows = hop->targets;
-    in_edges.cols = hop->sources;
-    in_edges.offsets = hop->offsets;
-    in_edges.indices = hop->col;
+    Csr in_edges{hop->targets, hop->sources, hop->offsets, hop->col};
     in_edges.ascending = false;
     blocks.emplace_back(Relation::from_csr(std::move(in_edges)), batch.nodes.rows(0, hop->sources),
                         hop->edge_ids);

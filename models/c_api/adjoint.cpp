@@ -4,11 +4,9 @@
 #include <adjoint/core/error.h>
 #include <adjoint/models/trained_model.h>
 
-#include <cmath>
 #include <cstring>
 #include <exception>
 #include <limits>
-#include <span>
 
 using namespace adj;
 

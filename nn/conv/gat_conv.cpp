@@ -1,13 +1,11 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/attention.h>
-#include <adjoint/autograd/reduce.h>
 #include <adjoint/nn/conv/gat_conv.h>
 #include <adjoint/nn/init.h>
 
 namespace adj::nn {
 
-GATConv::GATConv(Widths in, int64_t out, const GATConvOptions& options)
-    : in_(in), out_(out), options_(options) {
+GATConv::GATConv(Widths in, int64_t out, const GATConvOptions& options) : in_(in.src), options_(options) {
   const int64_t heads = options.heads;
   ADJ_CHECK(in.positive() && out > 0 && heads >= 1,
             "GATConv: expected positive widths and heads, got {} -> {}, {} heads", in.src, out, heads);
@@ -30,47 +28,42 @@ GATConv::GATConv(Widths in, int64_t out, const GATConvOptions& options)
   if (options.bias) add_parameter("bias", bias, Tensor::zeros({width}));
 }
 
-Var GATConv::attend(const Relation& relation, const Var& x_src, const Var& x_dst, const Var& residual,
+template <class X>
+Var GATConv::attend(const Relation& relation, const X& x_src, const X& x_dst, bool same,
                     const Var& edge_attr) const {
+  const Var residual = res ? (*res)(x_dst) : Var();
+  const Var targets = lin && same ? Var() : lin ? (*lin)(x_dst) : (*lin_dst)(x_dst);  // absent: the sources
+  const Var sources = lin ? (*lin)(x_src) : (*lin_src)(x_src);
   const AttentionEdges edges = attention_edges("GATConv", relation, edge_attr, options_.edge_dim,
                                                options_.add_self_loops, options_.fill_value);
   const auto by_head = [&](const Var& x) { return x ? split_heads(x, options_.heads) : x; };
   AttentionOptions attention{.dropout = options_.dropout, .training = training(), .edge_attr = edges.attr};
   if (edges.attr) {
     // ⟨a_edge, W_e e⟩ is a product of e with one column per head.
-    const Var map = reshape(lin_edge->weight, {lin_edge->weight.size(0), options_.heads, out_});
-    attention.edge_weight = cast(head_dot(map, att_edge), x_src.dtype());
+    const Var map = reshape(lin_edge->weight, {lin_edge->weight.size(0), options_.heads, att_src.size(1)});
+    attention.edge_weight = cast(head_dot(map, att_edge), sources.dtype());
   }
   // With averaged heads the bias is added to their mean.
   const bool joins_bias = options_.concat || options_.heads == 1;
-  Var y = gat_attention(edges.relation, by_head(x_src), att_src, att_dst, options_.negative_slope, attention,
-                        by_head(x_dst), joins_bias ? bias : Var());
+  Var y = gat_attention(edges.relation, by_head(sources), att_src, att_dst, options_.negative_slope,
+                        attention, by_head(targets), joins_bias ? bias : Var());
   y = join_heads(y, options_.concat);
   if (residual) y = y + residual;
   return bias && !joins_bias ? y + bias : y;
 }
 
-template <class X>
-Var GATConv::over(const Relation& relation, const X& x_src, const X& x_dst, bool same,
-                  const Var& edge_attr) const {
-  const Var residual = res ? (*res)(x_dst) : Var();
-  if (lin && same) return attend(relation, (*lin)(x_src), {}, residual, edge_attr);
-  return attend(relation, lin ? (*lin)(x_src) : (*lin_src)(x_src), lin ? (*lin)(x_dst) : (*lin_dst)(x_dst),
-                residual, edge_attr);
-}
-
 Var GATConv::operator()(const Structure& on, const Sides& features, const Var& edge_attr) const {
   const Sides x = features.on("GATConv", on, true);
-  return over(on.relation(), x.src, x.dst, x.same(), edge_attr);
+  return attend(on.relation(), x.src, x.dst, x.same(), edge_attr);
 }
 
 Var GATConv::operator()(const Graph& graph, const Features& x, const Var& edge_attr) const {
   check_rows("GATConv", graph, x);
-  return over(graph, x, x, true, edge_attr);
+  return attend(graph.relation(), x, x, true, edge_attr);
 }
 
 std::string GATConv::describe() const {
-  return fmt::format("GATConv({} -> {}, heads={})", in_.src, out_, options_.heads);
+  return fmt::format("GATConv({} -> {}, heads={})", in_, att_src.size(1), options_.heads);
 }
 
 }  // namespace adj::nn

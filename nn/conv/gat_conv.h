@@ -41,13 +41,9 @@ class GATConv : public Module {
 
  private:
   template <class X>
-  Var over(const Relation& relation, const X& x_src, const X& x_dst, bool same, const Var& edge_attr) const;
-  /// Mapped features [N, heads out] each; x_dst absent if it is x_src.
-  Var attend(const Relation& relation, const Var& x_src, const Var& x_dst, const Var& residual,
-             const Var& edge_attr) const;
+  Var attend(const Relation& relation, const X& x_src, const X& x_dst, bool same, const Var& edge_attr) const;
 
-  Widths in_;
-  int64_t out_;
+  int64_t in_;
   GATConvOptions options_;
 };
 

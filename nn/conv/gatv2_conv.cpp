@@ -1,19 +1,16 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/attention.h>
-#include <adjoint/autograd/reduce.h>
 #include <adjoint/nn/conv/gatv2_conv.h>
 #include <adjoint/nn/init.h>
 
 namespace adj::nn {
 
 GATv2Conv::GATv2Conv(Widths in, int64_t out, const GATv2ConvOptions& options)
-    : in_(in),
-      out_(out),
-      options_(options),
-      lin_l(this, "lin_l", in.src, options.heads * out,
+    : lin_l(this, "lin_l", in.src, options.heads * out,
             LinearOptions{.bias = options.bias, .initial = Initial::glorot_bias}),
       lin_r(this, "lin_r", in.dst, options.heads * out,
-            LinearOptions{.bias = options.bias, .initial = Initial::glorot_bias}) {
+            LinearOptions{.bias = options.bias, .initial = Initial::glorot_bias}),
+      options_(options) {
   const int64_t heads = options.heads;
   ADJ_CHECK(in.positive() && out > 0 && heads >= 1,
             "GATv2Conv: expected positive widths and heads, got {} -> {}, {} heads", in.src, out, heads);
@@ -31,15 +28,18 @@ GATv2Conv::GATv2Conv(Widths in, int64_t out, const GATv2ConvOptions& options)
   if (options.bias) add_parameter("bias", bias, Tensor::zeros({width}));
 }
 
-Var GATv2Conv::attend(const Relation& relation, const Var& x_src, const Var& x_dst, const Var& residual,
+template <class X>
+Var GATv2Conv::attend(const Relation& relation, const X& x_src, const X& x_dst, bool same,
                       const Var& edge_attr) const {
+  const Var of_sources = lin_l(x_src), residual = res ? (*res)(x_dst) : Var();
+  const Var of_targets = same && options_.share_weights ? of_sources : lin_r(x_dst);
   const AttentionEdges edges = attention_edges("GATv2Conv", relation, edge_attr, options_.edge_dim,
                                                options_.add_self_loops, options_.fill_value);
   const auto by_head = [&](const Var& x) { return split_heads(x, options_.heads); };
   AttentionOptions attention{.dropout = options_.dropout, .training = training(), .edge_attr = edges.attr};
   if (edges.attr) attention.edge_weight = lin_edge->weight;
-  const Var sources = by_head(x_src);
-  const Var targets = x_dst.id() == x_src.id() ? sources : by_head(x_dst);
+  const Var sources = by_head(of_sources);
+  const Var targets = of_targets.id() == of_sources.id() ? sources : by_head(of_targets);
   // With averaged heads the bias is added to their mean.
   const bool joins_bias = options_.concat || options_.heads == 1;
   Var y = gatv2_attention(edges.relation, targets, sources, att, options_.negative_slope, attention,
@@ -49,26 +49,18 @@ Var GATv2Conv::attend(const Relation& relation, const Var& x_src, const Var& x_d
   return bias && !joins_bias ? y + bias : y;
 }
 
-template <class X>
-Var GATv2Conv::over(const Relation& relation, const X& x_src, const X& x_dst, bool same,
-                    const Var& edge_attr) const {
-  const Var sources = lin_l(x_src);
-  return attend(relation, sources, same && options_.share_weights ? sources : lin_r(x_dst),
-                res ? (*res)(x_dst) : Var(), edge_attr);
-}
-
 Var GATv2Conv::operator()(const Structure& on, const Sides& features, const Var& edge_attr) const {
   const Sides x = features.on("GATv2Conv", on, true);
-  return over(on.relation(), x.src, x.dst, x.same(), edge_attr);
+  return attend(on.relation(), x.src, x.dst, x.same(), edge_attr);
 }
 
 Var GATv2Conv::operator()(const Graph& graph, const Features& x, const Var& edge_attr) const {
   check_rows("GATv2Conv", graph, x);
-  return over(graph, x, x, true, edge_attr);
+  return attend(graph.relation(), x, x, true, edge_attr);
 }
 
 std::string GATv2Conv::describe() const {
-  return fmt::format("GATv2Conv({} -> {}, heads={})", in_.src, out_, options_.heads);
+  return fmt::format("GATv2Conv({} -> {}, heads={})", lin_l.weight.size(0), att.size(1), options_.heads);
 }
 
 }  // namespace adj::nn

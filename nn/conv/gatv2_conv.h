@@ -34,12 +34,6 @@ class GATv2Conv : public Module {
   Var operator()(const Graph& graph, const Features& x, const Var& edge_attr = {}) const;
   std::string describe() const override;
 
- private:
-  Widths in_;
-  int64_t out_;
-  GATv2ConvOptions options_;
-
- public:
   Child<Linear> lin_l, lin_r;  ///< for sources and targets
   std::optional<Child<Linear>> lin_edge, res;
   Var att;   ///< [heads, out]
@@ -47,9 +41,9 @@ class GATv2Conv : public Module {
 
  private:
   template <class X>
-  Var over(const Relation& relation, const X& x_src, const X& x_dst, bool same, const Var& edge_attr) const;
-  Var attend(const Relation& relation, const Var& x_src, const Var& x_dst, const Var& residual,
-             const Var& edge_attr) const;
+  Var attend(const Relation& relation, const X& x_src, const X& x_dst, bool same, const Var& edge_attr) const;
+
+  GATv2ConvOptions options_;
 };
 
 }  // namespace adj::nn

@@ -16,42 +16,10 @@ namespace adj::nn {
 
 namespace {
 
-/// The edges and their weights (absent: ones), and D^-1/2 of targets and sources.
-struct Normalised {
-  Relation relation;
-  Var weight, target_root, source_root;
-};
-
 /// Weight of the added loops; 0: none.
 double loop_weight_of(const GcnNormOptions& options) {
   if (!options.normalize || !options.add_self_loops) return 0.0;
   return options.improved ? 2.0 : 1.0;
-}
-
-Normalised normalised(const char* layer, const Relation& relation, const GcnNormOptions& options,
-                      const Var& edge_weight) {
-  if (!options.normalize) return {relation, edge_weight, {}, {}};
-  const int64_t sources = relation.num_src(), targets = relation.num_dst();
-  const double loop_weight = loop_weight_of(options);
-  ADJ_CHECK(
-      targets == sources || (targets < sources && options.add_self_loops),
-      "{}: no degrees of the sources of a relation of {} sources and {} targets, expected targets among "
-      "the sources, and added self-loops",
-      layer, sources, targets);
-  Normalised made{relation, edge_weight, {}, {}};
-  if (options.add_self_loops) {
-    const LoopedRelation looped = adj::with_self_loops(relation, SelfLoops::completed);
-    const Tensor fill = Tensor::full({looped.loops}, loop_weight, edge_weight.dtype(), edge_weight.device());
-    made.weight = adj::with_self_loops(looped, edge_weight, fill);
-    made.relation = looped.relation;
-  }
-  made.target_root = made.source_root =
-      reshape(inverse_sqrt(edge_sum(made.relation, made.weight)), {targets, 1});
-  if (targets < sources)
-    made.source_root =
-        cat({made.target_root, Tensor::full({sources - targets, 1}, std::pow(loop_weight, -0.5),
-                                            made.target_root.dtype(), relation.device())});
-  return made;
 }
 
 /// Matrix of a relation without weights, cached with it.
@@ -60,47 +28,59 @@ struct GcnMatrix {
   GcnMatrix carried_to(adj::detail::Carrier& carrier) const { return {matrix.carried_to(carrier)}; }
 };
 
-SparseMatrix matrix_of(const char* layer, const Relation& relation, const GcnNormOptions& options) {
-  if (!options.normalize) return SparseMatrix(relation);
-  return relation.cache()
-      .get<GcnMatrix>(static_cast<int64_t>(loop_weight_of(options)),
-                      [&] {
-                        const Var ones =
-                            Tensor::full({relation.num_edges()}, 1.0, DType::f32, relation.device());
-                        const Normalised a = normalised(layer, relation, options, ones);
-                        const auto [src, dst] = a.relation.edge_index();
-                        const Var roots = index_select(a.target_root, dst) * index_select(a.source_root, src);
-                        return new GcnMatrix{
-                            SparseMatrix(a.relation, (a.weight * reshape(roots, a.weight.shape())).value())};
-                      })
-      ->matrix;
-}
-
 }  // namespace
 
 GcnNorm::GcnNorm(const char* layer, const Structure& on, const GcnNormOptions& options,
-                 const Var& edge_weight) {
-  const Relation& relation = on.relation();
-  if (!edge_weight) {
-    matrix_ = on.graph() == nullptr ? matrix_of(layer, relation, options)
+                 const Var& edge_weight)
+    : relation_(on.relation()), weight_(edge_weight) {
+  if (!weight_) {
+    matrix_ = on.graph() == nullptr ? matrix_of(layer, relation_, options)
               : options.normalize   ? on.graph()->gcn_adjacency(static_cast<float>(loop_weight_of(options)))
                                     : on.graph()->adjacency();
     return;
   }
-  ADJ_CHECK(edge_weight.shape() == Shape{relation.num_edges()} && edge_weight.device() == relation.device(),
-            "{}: edge_weight is {}, expected [{}] on {}", layer, edge_weight.value().str(),
-            relation.num_edges(), relation.device().str());
-  Normalised a = normalised(layer, relation, options, edge_weight);
-  relation_ = std::move(a.relation);
-  weight_ = std::move(a.weight);
-  inverse_root_ = std::move(a.target_root);
-  source_root_ = std::move(a.source_root);
+  ADJ_CHECK(weight_.shape() == Shape{relation_.num_edges()} && weight_.device() == relation_.device(),
+            "{}: edge_weight is {}, expected [{}] on {}", layer, weight_.value().str(), relation_.num_edges(),
+            relation_.device().str());
+  if (options.normalize) normalise(layer, options);
+}
+
+void GcnNorm::normalise(const char* layer, const GcnNormOptions& options) {
+  const int64_t sources = relation_.num_src(), targets = relation_.num_dst();
+  const double loop_weight = loop_weight_of(options);
+  ADJ_CHECK(
+      targets == sources || (targets < sources && options.add_self_loops),
+      "{}: no degrees of the sources of a relation of {} sources and {} targets, expected targets among "
+      "the sources, and added self-loops",
+      layer, sources, targets);
+  if (options.add_self_loops) {
+    const LoopedRelation looped = adj::with_self_loops(relation_, SelfLoops::completed);
+    const Tensor fill = Tensor::full({looped.loops}, loop_weight, weight_.dtype(), weight_.device());
+    weight_ = adj::with_self_loops(looped, weight_, fill);
+    relation_ = looped.relation;
+  }
+  target_root_ = source_root_ = reshape(inverse_sqrt(edge_sum(relation_, weight_)), {targets, 1});
+  if (targets < sources)
+    source_root_ = cat({target_root_, Tensor::full({sources - targets, 1}, std::pow(loop_weight, -0.5),
+                                                   target_root_.dtype(), relation_.device())});
+}
+
+SparseMatrix GcnNorm::matrix_of(const char* layer, const Relation& relation, const GcnNormOptions& options) {
+  if (!options.normalize) return SparseMatrix(relation);
+  const auto make = [&] {
+    const Var ones = Tensor::full({relation.num_edges()}, 1.0, DType::f32, relation.device());
+    const GcnNorm a(layer, relation, options, ones);
+    const auto [src, dst] = a.relation_.edge_index();
+    const Var roots = index_select(a.target_root_, dst) * index_select(a.source_root_, src);
+    return new GcnMatrix{SparseMatrix(a.relation_, (a.weight_ * reshape(roots, a.weight_.shape())).value())};
+  };
+  return relation.cache().get<GcnMatrix>(static_cast<int64_t>(loop_weight_of(options)), make)->matrix;
 }
 
 Var GcnNorm::operator()(const Var& x, const Var& bias, Activation activation) const {
   if (!weight_) return spmm(matrix_, x, bias, activation);
   const auto times = [](const Var& h, const Var& root) { return root ? h * cast(root, h.dtype()) : h; };
-  Var y = times(aggregate(relation_, times(x, source_root_), {.weight = weight_}), inverse_root_);
+  Var y = times(aggregate(relation_, times(x, source_root_), {.weight = weight_}), target_root_);
   if (bias) y = y + bias;
   return activate(activation, y);
 }

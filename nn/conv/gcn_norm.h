@@ -35,11 +35,15 @@ class GcnNorm {
   void drop_entries(float p);
 
  private:
+  /// Of a relation without weights, cached with it.
+  static SparseMatrix matrix_of(const char* layer, const Relation& relation, const GcnNormOptions& options);
+  /// Adds loops to the weighted edges, and takes the roots of their degrees.
+  void normalise(const char* layer, const GcnNormOptions& options);
+
   SparseMatrix matrix_;
   Relation relation_;
-  Var weight_;  // of relation_; absent: matrix_ is used
-  // [N,1], d of targets and of sources; absent: not normalised
-  Var inverse_root_, source_root_;
+  Var weight_;                     // of relation_; absent: matrix_ is used
+  Var target_root_, source_root_;  // [N,1], d; absent: not normalised
 };
 
 }  // namespace adj::nn

@@ -10,12 +10,6 @@
 
 namespace adj::nn {
 
-namespace {
-
-Tensor one_element(double value) { return Tensor::full({1}, value); }
-
-}  // namespace
-
 /// Functions of the in-degrees, columns [N,1] in the features' dtype.
 struct PNAConv::Degrees {
   Var number, any, log, at_least_one, log_at_least_one;
@@ -49,20 +43,16 @@ PNAConv::DegreeScaler::DegreeScaler(const std::vector<int64_t>& degrees, bool tr
   }
   ADJ_CHECK(sum > 0.0, "PNAConv: none of {} nodes has an in-edge, expected the histogram of the degrees",
             nodes);
-  if (trained) {
-    add_parameter("avg_deg_lin", trained_lin, one_element(sum / nodes));
-    add_parameter("avg_deg_log", trained_log, one_element(sum_of_log / nodes));
-  } else {
-    add_buffer("avg_deg_lin", avg_deg_lin, one_element(sum / nodes));
-    add_buffer("avg_deg_log", avg_deg_log, one_element(sum_of_log / nodes));
-  }
+  const auto add = [&](const char* name, Var& parameter, Tensor& buffer, double value) {
+    const Tensor mean = Tensor::full({1}, value);
+    trained ? add_parameter(name, parameter, mean) : add_buffer(name, buffer, mean);
+  };
+  add("avg_deg_lin", trained_lin, avg_deg_lin, sum / nodes);
+  add("avg_deg_log", trained_log, avg_deg_log, sum_of_log / nodes);
 }
 
 PNAConv::PNAConv(int64_t in, int64_t out, const std::vector<int64_t>& degrees, const PNAConvOptions& options)
     : in_(in),
-      out_(out),
-      tower_in_(0),
-      tower_out_(0),
       options_(options),
       aggr_module(this, "aggr_module", degrees, options.train_norm),
       pre_nns(this, "pre_nns"),
@@ -81,11 +71,10 @@ PNAConv::PNAConv(int64_t in, int64_t out, const std::vector<int64_t>& degrees, c
   ADJ_CHECK(!options.scalers.empty(), "PNAConv: no scaler is asked for");
   (void)kernels::ReductionSet("PNAConv", options.aggregators);
   tower_in_ = options.divide_input ? in / towers : in;
-  tower_out_ = out / towers;
   const auto aggregates = static_cast<int64_t>(options.aggregators.size() * options.scalers.size());
   for (int64_t t = 0; t < towers; ++t) {
     pre_nns.add(2 * tower_in_, tower_in_, 1);
-    post_nns.add((aggregates + 1) * tower_in_, tower_out_, options.post_layers);
+    post_nns.add((aggregates + 1) * tower_in_, out / towers, options.post_layers);
   }
 }
 
@@ -162,7 +151,7 @@ Var PNAConv::operator()(const Structure& on, const Sides& features) const {
 }
 
 std::string PNAConv::describe() const {
-  return fmt::format("PNAConv({} -> {}, {} aggregators, {} scalers, {} towers)", in_, out_,
+  return fmt::format("PNAConv({} -> {}, {} aggregators, {} scalers, {} towers)", in_, lin.weight.size(1),
                      options_.aggregators.size(), options_.scalers.size(), options_.towers);
 }
 

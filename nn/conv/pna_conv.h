@@ -85,7 +85,7 @@ class PNAConv : public Module {
   struct Degrees;
   Var scale(Scaler scaler, const Degrees& degrees) const;
 
-  int64_t in_, out_, tower_in_, tower_out_;
+  int64_t in_, tower_in_ = 0;
   PNAConvOptions options_;
 
  public:

@@ -1,6 +1,5 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/attention.h>
-#include <adjoint/autograd/reduce.h>
 #include <adjoint/autograd/unary.h>
 #include <adjoint/nn/conv/attention_edges.h>
 #include <adjoint/nn/conv/transformer_conv.h>
@@ -8,17 +7,15 @@
 namespace adj::nn {
 
 TransformerConv::TransformerConv(Widths in, int64_t out, const TransformerConvOptions& options)
-    : in_(in),
-      out_(out),
-      options_(options),
-      lin_key(this, "lin_key", in.src, options.heads * out,
+    : lin_key(this, "lin_key", in.src, options.heads * out,
               LinearOptions{.bias = options.bias, .initial = Initial::fan_in}),
       lin_query(this, "lin_query", in.dst, options.heads * out,
                 LinearOptions{.bias = options.bias, .initial = Initial::fan_in}),
       lin_value(this, "lin_value", in.src, options.heads * out,
                 LinearOptions{.bias = options.bias, .initial = Initial::fan_in}),
       lin_skip(this, "lin_skip", in.dst, options.concat ? options.heads * out : out,
-               LinearOptions{.bias = options.bias, .initial = Initial::fan_in}) {
+               LinearOptions{.bias = options.bias, .initial = Initial::fan_in}),
+      options_(options) {
   ADJ_CHECK(in.positive() && out > 0 && options.heads >= 1,
             "TransformerConv: expected positive widths and heads, got {} -> {}, {} heads", in.src, out,
             options.heads);
@@ -64,7 +61,9 @@ Var TransformerConv::operator()(const Graph& graph, const Features& x, const Var
 }
 
 std::string TransformerConv::describe() const {
-  return fmt::format("TransformerConv({} -> {}, heads={})", in_.src, out_, options_.heads);
+  const Var& map = lin_key.weight;
+  return fmt::format("TransformerConv({} -> {}, heads={})", map.size(0), map.size(1) / options_.heads,
+                     options_.heads);
 }
 
 }  // namespace adj::nn

@@ -31,12 +31,6 @@ class TransformerConv : public Module {
   Var operator()(const Graph& graph, const Features& x, const Var& edge_attr = {}) const;
   std::string describe() const override;
 
- private:
-  Widths in_;
-  int64_t out_;
-  TransformerConvOptions options_;
-
- public:
   Child<Linear> lin_key, lin_query, lin_value;
   std::optional<Child<Linear>> lin_edge;
   Child<Linear> lin_skip;  ///< without root_weight present but unused, as in PyG
@@ -45,6 +39,8 @@ class TransformerConv : public Module {
  private:
   template <class X>
   Var attend(const Relation& relation, const X& x_src, const X& x_dst, const Var& edge_attr) const;
+
+  TransformerConvOptions options_;
 };
 
 }  // namespace adj::nn

@@ -26,6 +26,17 @@ std::vector<double> list_of(const char* metric, const char* which, const Tensor&
   return scores_of(metric, which, scores);
 }
 
+Tensor ranks_among(const std::vector<double>& own, std::vector<double> others) {
+  std::sort(others.begin(), others.end());
+  Tensor ranks = Tensor::empty({std::ssize(own)}, DType::f64);
+  double* rank = ranks.mutable_data<double>();
+  for (size_t i = 0; i < own.size(); ++i) {
+    const auto [tied, better] = std::equal_range(others.begin(), others.end(), own[i]);
+    rank[i] = 1.0 + static_cast<double>(others.end() - better) + static_cast<double>(better - tied) / 2.0;
+  }
+  return ranks;
+}
+
 }  // namespace
 
 double link_auc(const Tensor& positive, const Tensor& negative) {
@@ -50,21 +61,6 @@ double hits_at(int64_t k, const Tensor& positive, const Tensor& negative) {
   const auto hits = std::count_if(above.begin(), above.end(), [&](double score) { return score > bar; });
   return static_cast<double>(hits) / static_cast<double>(above.size());
 }
-
-namespace {
-
-Tensor ranks_among(const std::vector<double>& own, std::vector<double> others) {
-  std::sort(others.begin(), others.end());
-  Tensor ranks = Tensor::empty({std::ssize(own)}, DType::f64);
-  double* rank = ranks.mutable_data<double>();
-  for (size_t i = 0; i < own.size(); ++i) {
-    const auto [tied, better] = std::equal_range(others.begin(), others.end(), own[i]);
-    rank[i] = 1.0 + static_cast<double>(others.end() - better) + static_cast<double>(better - tied) / 2.0;
-  }
-  return ranks;
-}
-
-}  // namespace
 
 Tensor link_ranks(const Tensor& positive, const Tensor& negative) {
   const std::vector<double> own = list_of("link_ranks", "positive", positive);

@@ -1,36 +1,15 @@
 #include <adjoint/core/allocator.h>
-#include <adjoint/core/convert.h>
-#include <adjoint/kernels/reduce/reduce.h>
+#include <adjoint/nn/metrics/detail/outcomes.h>
 #include <adjoint/nn/metrics/metrics.h>
 
 #include <algorithm>
-#include <cmath>
-#include <iterator>
 #include <limits>
-#include <numeric>
 
 namespace adj::nn {
 
+using detail::Columns;
+
 namespace {
-
-Tensor predictions(const char* metric, const Tensor& logits) {
-  ADJ_CHECK(logits.dims() == 2, "{}: expected logits [N, C], got {}", metric, logits.shape().str());
-  Tensor best = Tensor::empty({logits.size(0)}, DType::i32, logits.device());
-  kernels::argmax_columns({.x = logits, .y = best});
-  return best;
-}
-
-std::vector<int32_t> selection(const char* metric, const Tensor& index, int64_t n) {
-  if (index) {
-    auto chosen = to_int32(metric, "index", index, n).to_vector<int32_t>();
-    for (int32_t i : chosen)
-      ADJ_CHECK(i >= 0 && i < n, "{}: index {} is outside of the {} nodes", metric, i, n);
-    return chosen;
-  }
-  std::vector<int32_t> all(static_cast<size_t>(n));
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
 
 /// Mann-Whitney: from the sum of the positives' ranks, ties sharing their mean rank. NaN if all nodes are of
 /// one class.
@@ -56,36 +35,6 @@ double area_under_curve(const char* metric, std::vector<int32_t> chosen, Score s
   return (rank_sum - positives * (positives + 1.0) / 2.0) / (positives * negatives);
 }
 
-/// Inputs of a multi-column metric, on the host.
-class Columns {
- public:
-  Columns(const char* metric, const Tensor& given, const Tensor& truth, const Tensor& index) {
-    ADJ_CHECK(given.dims() == 2 && given.size(1) > 0 && given.shape() == truth.shape(),
-              "{}: {} for targets {}, expected [N, T] of both", metric, given.str(), truth.str());
-    count = given.size(1);
-    chosen = selection(metric, index, given.size(0));
-    ADJ_CHECK(!chosen.empty(), "{}: no nodes selected", metric);
-    given_ = given.to(DType::f64).to_vector<double>();
-    truth_ = truth.to(DType::f64).to_vector<double>();
-  }
-  double given(int32_t i, int64_t t) const { return given_[at(i, t)]; }
-  double truth(int32_t i, int64_t t) const { return truth_[at(i, t)]; }
-  /// The selected nodes with a target in column t.
-  std::vector<int32_t> labelled(int64_t t) const {
-    std::vector<int32_t> nodes;
-    std::copy_if(chosen.begin(), chosen.end(), std::back_inserter(nodes),
-                 [&](int32_t i) { return !std::isnan(truth(i, t)); });
-    return nodes;
-  }
-
-  int64_t count;
-  std::vector<int32_t> chosen;
-
- private:
-  size_t at(int32_t i, int64_t t) const { return static_cast<size_t>(i * count + t); }
-  std::vector<double> given_, truth_;
-};
-
 }  // namespace
 
 double accuracy(const Tensor& logits, const Tensor& label, const Tensor& index) {
@@ -93,7 +42,7 @@ double accuracy(const Tensor& logits, const Tensor& label, const Tensor& index) 
   const AllocationScope scope(kMetric);
   const int64_t count = index ? index.numel() : label.numel();
   ADJ_CHECK(count > 0, "accuracy: no nodes selected");
-  const Tensor predicted = predictions(kMetric, logits),
+  const Tensor predicted = detail::predictions(kMetric, logits),
                truth = to_int32(kMetric, "label", label, logits.size(1)),
                chosen = to_int32(kMetric, "index", index, logits.size(0));
   Tensor hits = Tensor::empty({}, DType::i64, logits.device());
@@ -102,19 +51,11 @@ double accuracy(const Tensor& logits, const Tensor& label, const Tensor& index) 
 }
 
 double macro_f1(const Tensor& logits, const Tensor& label, const Tensor& index) {
-  const auto predicted = predictions("macro_f1", logits).to_vector<int32_t>();
-  const auto truth = to_int32("macro_f1", "label", label, logits.size(1)).to_vector<int32_t>();
-  ADJ_CHECK(predicted.size() == truth.size(), "macro_f1: logits {} for {} labels", logits.shape().str(),
-            truth.size());
-  const auto chosen = selection("macro_f1", index, label.numel());
-  ADJ_CHECK(!chosen.empty(), "macro_f1: no nodes selected");
+  const auto outcomes = detail::outcomes("macro_f1", logits, label, index);
   const auto classes = static_cast<size_t>(logits.size(1));
   std::vector<double> hit(classes), seen(classes);  // tp + fp plus tp + fn
-  for (int32_t i : chosen) {
-    const auto p = static_cast<size_t>(predicted[static_cast<size_t>(i)]);
-    const auto t = static_cast<size_t>(truth[static_cast<size_t>(i)]);
-    ADJ_CHECK(t < classes, "macro_f1: label {} of node {} is not one of {} classes",
-              truth[static_cast<size_t>(i)], i, classes);
+  for (const auto& [truth, predicted] : outcomes) {
+    const auto t = static_cast<size_t>(truth), p = static_cast<size_t>(predicted);
     if (p == t) hit[p] += 1.0;
     seen[p] += 1.0;
     seen[t] += 1.0;
@@ -133,7 +74,7 @@ double roc_auc(const Tensor& score, const Tensor& label, const Tensor& index) {
   const auto scores = score.to(DType::f64).to_vector<double>();
   const auto truth = to_int32("roc_auc", "label", label, 2).to_vector<int32_t>();
   ADJ_CHECK(scores.size() == truth.size(), "roc_auc: {} scores for {} labels", scores.size(), truth.size());
-  const auto chosen = selection("roc_auc", index, label.numel());
+  const auto chosen = detail::selection("roc_auc", index, label.numel());
   const double area = area_under_curve(
       "roc_auc", chosen, [&](int32_t i) { return scores[static_cast<size_t>(i)]; },
       [&](int32_t i) { return truth[static_cast<size_t>(i)] != 0; });

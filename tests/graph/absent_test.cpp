@@ -23,9 +23,7 @@ auto refuses(const T& none, Members... members) {
   return [&none, members...](const auto&... arguments) {
     CHECK(!none);
     CHECK(!none.to(Device::cpu()));
-    const auto check = [&](auto member) {
-      CHECK_THROWS_AS((void)std::invoke(member, none, arguments...), Error);
-    };
+    const auto check = [&](auto member) { CHECK_THROWS_AS(std::invoke(member, none, arguments...), Error); };
     (check(members), ...);
   };
 }
@@ -36,7 +34,7 @@ TEST_CASE("a default-constructed Relation throws") {
   using R = Relation;
   const R none;
   CHECK(none == R());
-  CHECK(mentions(error_of([&] { none.num_src(); }), "default-constructed relation"));
+  CHECK_ERROR_HAS(none.num_src(), "default-constructed relation");
   refuses(none, &R::num_dst, &R::num_edges, &R::device, &R::edge_index, &R::csr, &R::csr_order,
           &R::transposed, &R::transposed_order, &R::symmetric, &R::in_degrees, &R::out_degrees, &R::reversed,
           &R::sorted, &R::cache)();
@@ -54,7 +52,7 @@ TEST_CASE("a default-constructed Graph has counts of 0, and throws otherwise") {
   CHECK(none.num_nodes() == 0);
   CHECK(none.num_edges() == 0);
   CHECK(none.edge_attributes().empty());
-  CHECK(mentions(error_of([&] { none.relation(); }), "default-constructed graph"));
+  CHECK_ERROR_HAS(none.relation(), "default-constructed graph");
   const auto gcn_adjacency = [](const G& graph) { return graph.gcn_adjacency(); };
   refuses(none, &G::edge_index, &G::in_edges, &G::out_edges, &G::edge_weight, &G::input_order, &G::in_degrees,
           &G::out_degrees, &G::is_symmetric, &G::has_self_loops, &G::adjacency, gcn_adjacency,
@@ -97,7 +95,7 @@ TEST_CASE("a default-constructed SparseMatrix, Block, HeteroGraph or Features th
   const H hetero;
   const EdgeType type{"a", "r", "b"};
   CHECK(hetero.device() == Device::cpu());
-  CHECK(mentions(error_of([&] { hetero.num_nodes(); }), "default-constructed"));
+  CHECK_ERROR_HAS(hetero.num_nodes(), "default-constructed");
   refuses(hetero, &H::node_types, &H::edge_types, &H::num_edges)();
   CHECK_THROWS_AS(hetero.num_nodes("a"), Error);
   CHECK_THROWS_AS(hetero.relation("r"), Error);

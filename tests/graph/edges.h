@@ -1,6 +1,5 @@
 #pragma once
 
-#include "../captures.h"
 #include "../reference/plain.h"
 #include <adjoint/graph/generate/generators.h>
 #include <adjoint/graph/graph.h>

@@ -9,8 +9,8 @@ using namespace adj::test;
 namespace {
 
 std::vector<double> degrees(const std::vector<int32_t>& ends, int64_t nodes) {
-  std::vector<double> count(static_cast<size_t>(nodes), 0.0);
-  for (int32_t i : ends) count.at(static_cast<size_t>(i)) += 1.0;
+  std::vector<double> count(uz(nodes), 0.0);
+  for (int32_t i : ends) count.at(uz(i)) += 1.0;
   return count;
 }
 
@@ -161,7 +161,7 @@ TEST_CASE("an Erdős-Rényi graph has exactly the given number of different edge
       CAPTURES(nodes, undirected);
       const EdgeList graph = erdos_renyi_graph(nodes, edges, 5, undirected);
       CHECK(graph.nodes == nodes);
-      CHECK(graph.src.size() == static_cast<size_t>(edges));
+      CHECK(graph.src.size() == uz(edges));
       CHECK(is_simple(graph));
       if (undirected) CHECK(is_symmetric(graph));
     }
@@ -184,13 +184,12 @@ TEST_CASE("a planted partition has its blocks and its homophily") {
     CHECK(static_cast<double>(drawn.edges.src.size()) == doctest::Approx(nodes * degree).epsilon(0.001));
     CHECK(is_simple(drawn.edges));
     CHECK(is_symmetric(drawn.edges));
-    std::vector<int64_t> size(static_cast<size_t>(blocks), 0);
-    for (int32_t b : drawn.block) ++size.at(static_cast<size_t>(b));
+    std::vector<int64_t> size(uz(blocks), 0);
+    for (int32_t b : drawn.block) ++size.at(uz(b));
     for (int64_t n : size) CHECK((n == nodes / blocks || n == nodes / blocks + 1));
     double within = 0.0;
     for (size_t e = 0; e < drawn.edges.src.size(); ++e)
-      within += drawn.block[static_cast<size_t>(drawn.edges.src[e])] ==
-                drawn.block[static_cast<size_t>(drawn.edges.dst[e])];
+      within += drawn.block[uz(drawn.edges.src[e])] == drawn.block[uz(drawn.edges.dst[e])];
     CHECK(within / static_cast<double>(drawn.edges.src.size()) == doctest::Approx(homophily).epsilon(0.005));
   }
   for (const auto& [blocks, degree, homophily] : {std::tuple{0, 2.0, 0.5},

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 using namespace adj;
 using namespace adj::test;
@@ -27,9 +26,9 @@ std::vector<int32_t> taken(const NeighborSampler& sampler, uint64_t seed) {
 
 /// How often each edge is taken in kBatches batches.
 std::vector<double> counts(const NeighborSampler& sampler) {
-  std::vector<double> count(static_cast<size_t>(sampler.graph().num_edges()));
+  std::vector<double> count(uz(sampler.graph().num_edges()));
   for (int64_t b = 0; b < kBatches; ++b)
-    for (int32_t e : taken(sampler, static_cast<uint64_t>(b))) ++count[static_cast<size_t>(e)];
+    for (int32_t e : taken(sampler, static_cast<uint64_t>(b))) ++count[uz(e)];
   return count;
 }
 
@@ -55,7 +54,7 @@ TEST_CASE("neighbor draws: every edge, and every pair of edges, is taken as ofte
       const auto edges = taken(sampler, static_cast<uint64_t>(b));
       for (int32_t a : edges)
         for (int32_t c : edges)
-          if (a < c) ++pairs[static_cast<size_t>(20 * a + c)];
+          if (a < c) ++pairs[uz(20 * a + c)];
     }
     for (size_t a = 0; a < 20; ++a)
       for (size_t c = a + 1; c < 20; ++c) expected[20 * a + c] = 5.0 * 4.0 / (20.0 * 19.0);

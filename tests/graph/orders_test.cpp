@@ -1,4 +1,3 @@
-#include "../captures.h"
 #include "edges.h"
 #include <adjoint/graph/order/orders.h>
 #include <adjoint/graph/order/partition.h>
@@ -81,7 +80,7 @@ TEST_CASE("Rabbit order gathers communities") {
   const Order nodes = order.to_vector<int32_t>();
   int64_t runs = 1;
   for (size_t k = 1; k < nodes.size(); ++k)
-    runs += planted.block[static_cast<size_t>(nodes[k])] != planted.block[static_cast<size_t>(nodes[k - 1])];
+    runs += planted.block[uz(nodes[k])] != planted.block[uz(nodes[k - 1])];
   CHECK(runs <= 120);
   CHECK(edge_spans(permuted(graph, order)).median < edge_spans(graph).median / 3);
 }
@@ -98,7 +97,7 @@ TEST_CASE("METIS's order has block after block, the nodes of each in their old o
   const auto part = metis_partition(graph, 8, {.seed = 2}).to_vector<int32_t>();
   const Order order = metis_order(graph, 8, 2).to_vector<int32_t>();
   for (size_t k = 1; k < order.size(); ++k) {
-    const auto a = static_cast<size_t>(order[k - 1]), b = static_cast<size_t>(order[k]);
+    const auto a = uz(order[k - 1]), b = uz(order[k]);
     CHECK(std::pair(part[a], a) < std::pair(part[b], b));
   }
   CHECK(same_bits(metis_order(graph, 0), metis_order(graph, 1)));  // fewer nodes than two blocks have
@@ -140,10 +139,10 @@ TEST_CASE("a permuted graph is the same one, and the inverse gives back the same
       const std::vector<Cell> before = cells_of(graph.edge_index()), after = cells_of(made.edge_index());
       REQUIRE(std::ssize(after) == edges);
       for (size_t e = 0; e < after.size(); ++e) {
-        const auto old = static_cast<size_t>(from[e]);
+        const auto old = uz(from[e]);
         const auto [src, dst] = after[e];
         CHECK(to[old] == static_cast<int32_t>(e));
-        CHECK(Cell{node[static_cast<size_t>(src)], node[static_cast<size_t>(dst)]} == before[old]);
+        CHECK(Cell{node[uz(src)], node[uz(dst)]} == before[old]);
       }
       CHECK(same_bits(made.edge_weight(), detail::gather_edges(graph.edge_weight(), made.edge_map)));
       const Transformed back = permuted(made, inverse_order(order));
@@ -176,8 +175,7 @@ TEST_CASE("lists that are no order, and unknown orders, are refused") {
   CHECK_THROWS_WITH_AS(named_order("best", graph),
                        "order 'best': expected one of metis, rcm, rabbit, degree, random", UsageError);
   CHECK_THROWS_AS(metis_order(graph, -1), Error);
-  CHECK_THROWS_WITH_AS(order_by_part(ints({0, 1, -1})), "order_by_part: part[2] is -1, expected 0 to 2",
-                       Error);
+  CHECK_ERROR(order_by_part(ints({0, 1, -1})), "order_by_part: part[2] is -1, expected 0 to 2");
   CHECK_THROWS_AS(order_by_part(ints({0, 3, 1})), Error);
   CHECK_THROWS_AS(order_by_part(Tensor()), Error);
   CHECK_THROWS_AS(order_by_part(Tensor::zeros({3})), Error);
@@ -185,19 +183,16 @@ TEST_CASE("lists that are no order, and unknown orders, are refused") {
   for (const char* name : {"metis", "rcm", "rabbit", "degree"})
     CHECK_THROWS_AS(named_order(name, wide), Error);
   CHECK_THROWS_AS(rcm_order(Relation()), Error);
-  CHECK_THROWS_WITH_AS(permuted(graph, ints({0, 1, 2})),
-                       "permuted: an order of 3 nodes for 4, expected all of them", Error);
+  CHECK_ERROR(permuted(graph, ints({0, 1, 2})), "permuted: an order of 3 nodes for 4, expected all of them");
   CHECK_THROWS_AS(permuted(graph, ints({0, 1, 2, 4})), Error);
   CHECK_THROWS_AS(permuted(graph, ints({0, 1, 2, 3, 3})), Error);
-  CHECK_THROWS_WITH_AS(permuted(graph, ints({0, 1, 2, 1})),
-                       "permuted: node 1 stands at 1 and at 3, expected once", Error);
+  CHECK_ERROR(permuted(graph, ints({0, 1, 2, 1})), "permuted: node 1 stands at 1 and at 3, expected once");
   CHECK_THROWS_AS(permuted(graph, Tensor()), Error);
   CHECK_THROWS_AS(permuted(graph, longs({0, 1, 2, 3})), Error);
-  CHECK_THROWS_WITH_AS(inverse_order(ints({0, 2})), "order: node 2 at position 1, expected 0 to 1", Error);
-  CHECK_THROWS_WITH_AS(inverse_order(ints({0, -1})), "order: node -1 at position 1, expected 0 to 1", Error);
-  CHECK_THROWS_WITH_AS(inverse_order(ints({1, 0, 1})),
-                       "order: node 1 at position 2 stands at another one already, expected each once",
-                       Error);
+  CHECK_ERROR(inverse_order(ints({0, 2})), "order: node 2 at position 1, expected 0 to 1");
+  CHECK_ERROR(inverse_order(ints({0, -1})), "order: node -1 at position 1, expected 0 to 1");
+  CHECK_ERROR(inverse_order(ints({1, 0, 1})),
+              "order: node 1 at position 2 stands at another one already, expected each once");
   CHECK_THROWS_AS(inverse_order(Tensor()), Error);
   CHECK_THROWS_AS(order_within(ints({0, 1}), longs({0, 1})), Error);
   CHECK_THROWS_AS(order_within(ints({0, 1}), longs({1, 2})), Error);

@@ -19,12 +19,12 @@ std::vector<std::string> contents(const LoopedRelation& looped, int64_t edges) {
   const std::vector<Cell> cells = cells_of(looped.relation.edge_index());
   const auto origin = looped.origin.to_vector<int32_t>(), became = looped.became.to_vector<int32_t>();
   CHECK(!looped.relation.csr_order());
-  CHECK(became.size() == static_cast<size_t>(edges + looped.loops));
+  CHECK(became.size() == uz(edges + looped.loops));
   std::vector<std::string> found;
   std::vector<int32_t> expected(became.size(), static_cast<int32_t>(cells.size()));
   for (size_t k = 0; k < cells.size(); ++k) {
     found.push_back(fmt::format("{} {} {}", cells[k].second, cells[k].first, origin[k]));
-    expected[static_cast<size_t>(origin[k])] = static_cast<int32_t>(k);
+    expected[uz(origin[k])] = static_cast<int32_t>(k);
   }
   CHECK(became == expected);
   CHECK(looped.complete == (cells.size() == became.size()));
@@ -85,8 +85,7 @@ TEST_CASE("dropout_edge keeps edges with its probability, and their weights and 
     const auto check_maps = [](const Transformed& made) {
       const auto to = made.merged_into.to_vector<int32_t>(), from = made.edge_map.to_vector<int32_t>();
       CHECK(std::count(to.begin(), to.end(), -1) == std::ssize(to) - made.num_edges());
-      for (size_t k = 0; k < from.size(); ++k)
-        REQUIRE(to[static_cast<size_t>(from[k])] == static_cast<int32_t>(k));
+      for (size_t k = 0; k < from.size(); ++k) REQUIRE(to[uz(from[k])] == static_cast<int32_t>(k));
     };
     check_maps(left);
     // Of a list and of a CSR: edges are numbered alike whether or not any is dropped.

@@ -21,7 +21,7 @@ SparseMatrix communities(int64_t nodes, int64_t size, int64_t degree) {
              outside = random_ints(nodes * degree, 0, static_cast<int32_t>(nodes)).to_vector<int32_t>();
   EdgeList list{nodes, {}, {}};
   for (int64_t e = 0; e < nodes * degree; ++e) {
-    const auto at = static_cast<size_t>(e);
+    const auto at = uz(e);
     const int64_t i = e / degree, neighbor = std::min(nodes - 1, i / size * size + within[at]);
     list.dst.push_back(static_cast<int32_t>(i));
     list.src.push_back(e % degree % 10 == 0 ? outside[at] : static_cast<int32_t>(neighbor));
@@ -69,18 +69,26 @@ constexpr DType kDTypes[] = {DType::f32, DType::bf16};
 
 }  // namespace
 
-TEST_CASE("the rule takes tiles for dense communities, and rows of CSR without shared columns") {
-  const SparseMatrix dense = communities(8192, 512, 400), sparse = communities(4096, 4096, 10);
+TEST_CASE("the rules take tiles for dense communities, and rows of CSR without shared columns") {
+  const auto counts_of = [](const SparseMatrix& a) {
+    const Csr& csr = a.matrix().csr;
+    return CutCounts(csr, kernels::make_row_tiles(csr, kHybridLeast));
+  };
+  const CutCounts dense = counts_of(communities(8192, 512, 400)),
+                  sparse = counts_of(communities(4096, 4096, 10));
   for (DType dtype : kDTypes) {
-    const auto cost = [&](const SparseMatrix& a, int64_t width) {
-      const Csr& csr = a.matrix().csr;
-      return tile_cost({csr, kernels::make_row_tiles(csr, kHybridLeast)}, width, dtype,
-                       TiledOp::kept_weights);
+    const auto cost = [&](const CutCounts& counts, int64_t width) {
+      return tile_cost(counts, width, dtype, TiledOp::kept_weights);
     };
     CHECK(cost(dense, 512).tiles());
     CHECK(cost(dense, 512).csr > 0.0);
     CHECK_FALSE(cost(dense, 1).tiles());
     CHECK_FALSE(cost(sparse, 512).tiles());
+    CHECK(attention_tile_cost(dense, 4, 128, 2, dtype).tiles());
+    for (int64_t rows : {1, 2}) {
+      CHECK_FALSE(attention_tile_cost(dense, 4, 8, rows, dtype).tiles());
+      CHECK_FALSE(attention_tile_cost(sparse, 4, 128, rows, dtype).tiles());
+    }
   }
 }
 
@@ -207,8 +215,7 @@ TEST_CASE("sums with edge weights and products by edge, with gradients, equal th
           const std::vector<Tensor> expected = by_rows(results);
           const ComputeScope scope(
               {.matmul_precision = MatmulPrecision::tf32, .sparse_kernels = SparseKernels::hybrid});
-          CHECK_THROWS_WITH_AS((void)results(), "edge_dot: kernels of tensor cores take no weights by head",
-                               Error);
+          CHECK_ERROR(results(), "edge_dot: kernels of tensor cores take no weights by head");
           const NoGrad no_grad;
           CHECK(distance(edge_dot(relation, Var(q), Var(x), 3).value(), expected[0]) <= tolerance);
           continue;
@@ -253,27 +260,12 @@ TEST_CASE("attention and its gradients with tensor cores equal those with rows o
           AttentionOptions drops;
           drops.dropout = 0.5f;
           const Var x(random_tensor(nodes, dtype, device));
-          CHECK_THROWS_WITH_AS((void)dot_attention(relation, x, x, x, drops),
-                               "dot_attention: kernels of tensor cores take no attention dropout", Error);
-          CHECK_THROWS_WITH_AS(
-              (void)gatv2_attention(relation, x, x, Var(random_tensor(head, dtype, device)), 0.2f),
-              "gatv2_attention: kernels of tensor cores take no logits of GATv2", Error);
+          CHECK_ERROR(dot_attention(relation, x, x, x, drops),
+                      "dot_attention: kernels of tensor cores take no attention dropout");
+          CHECK_ERROR(gatv2_attention(relation, x, x, Var(random_tensor(head, dtype, device)), 0.2f),
+                      "gatv2_attention: kernels of tensor cores take no logits of GATv2");
         }
       }
-}
-
-TEST_CASE("the rule of attention takes tiles where communities are dense") {
-  const SparseMatrix dense = communities(8192, 512, 400), sparse = communities(4096, 4096, 10);
-  for (DType dtype : kDTypes)
-    for (int64_t rows : {1, 2}) {
-      const auto cost = [&](const SparseMatrix& a, int64_t width) {
-        const Csr& csr = a.matrix().csr;
-        return attention_tile_cost({csr, kernels::make_row_tiles(csr, kHybridLeast)}, 4, width, rows, dtype);
-      };
-      if (rows == 2) CHECK(cost(dense, 128).tiles());
-      CHECK_FALSE(cost(dense, 8).tiles());
-      CHECK_FALSE(cost(sparse, 128).tiles());
-    }
 }
 
 TEST_CASE("devices without tensor cores and exact float32 refuse tiles") {
@@ -284,13 +276,11 @@ TEST_CASE("devices without tensor cores and exact float32 refuse tiles") {
     const ComputeScope scope(
         {.matmul_precision = MatmulPrecision::exact, .sparse_kernels = SparseKernels::tiles});
     if (!kernels::has_tile_spmm(device)) {
-      CHECK_THROWS_AS((void)tiles_for("spmm", a.matrix().csr, 64, DType::bf16, TiledOp::kept_weights), Error);
+      CHECK_THROWS_AS(tiles_for("spmm", a.matrix().csr, 64, DType::bf16, TiledOp::kept_weights), Error);
       continue;
     }
-    CHECK_THROWS_WITH_AS(
-        (void)spmm(a, Var(random_tensor({300, 8}, DType::f32, device))),
-        "spmm: tensor cores round float32 features to 11 bits, which a precision of tf32 allows "
-        "and exact float32 does not",
-        Error);
+    CHECK_ERROR(spmm(a, Var(random_tensor({300, 8}, DType::f32, device))),
+                "spmm: tensor cores round float32 features to 11 bits, which a precision of tf32 allows "
+                "and exact float32 does not");
   }
 }

@@ -3,7 +3,6 @@
 #include <adjoint/graph/order/window_reuse.h>
 #include <adjoint/graph/sparse_matrix.h>
 
-#include <algorithm>
 #include <map>
 
 using namespace adj;

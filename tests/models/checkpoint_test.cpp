@@ -33,8 +33,7 @@ Checkpoint example(int64_t epoch, int64_t rows = 7) {
 
 }  // namespace
 
-TEST_CASE("a loaded checkpoint equals the saved one to the bit") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a loaded checkpoint equals the saved one to the bit") {
   const std::string path = folder.file("a.h5");
   Checkpoint saved = example(41);
   saved.set("tiny", std::numeric_limits<double>::denorm_min());
@@ -58,8 +57,7 @@ TEST_CASE("a loaded checkpoint equals the saved one to the bit") {
   CHECK(model.count("steps") == 1);
 }
 
-TEST_CASE("files that are not checkpoints are refused") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "files that are not checkpoints are refused") {
   const auto load = [](const std::string& path, const std::string& program = "train_test") {
     return error_of<DataError>([&] { optim::load_checkpoint(path, program); });
   };
@@ -98,8 +96,7 @@ TEST_CASE("files that are not checkpoints are refused") {
   CHECK_THROWS_AS(optim::save_checkpoint(example(1), folder.file("no/such/folder.h5")), DataError);
 }
 
-TEST_CASE("after a kill at any moment the file has the old checkpoint or the new one") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "after a kill at any moment the file has the old checkpoint or the new one") {
   const std::string path = folder.file("killed.h5");
   constexpr int64_t kRows = 20000;
   optim::save_checkpoint(example(0, kRows), path);
@@ -122,8 +119,7 @@ TEST_CASE("after a kill at any moment the file has the old checkpoint or the new
   CHECK(last > 0);
 }
 
-TEST_CASE("a module is saved and loaded without training") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a module is saved and loaded without training") {
   const std::string path = folder.file("own.h5");
   nn::Model<nn::GCNConv> saved(3, 2), loaded(3, 2), other(3, 4);
   optim::save_model(saved, path);

@@ -69,8 +69,11 @@ struct Damages {
     REQUIRE(message.starts_with(damaged + ": "));
     return message.substr(damaged.size() + 2);
   }
+  std::string with_text(const std::string& at, const std::string& text) const {
+    return said([&](Contents& c) { c.texts.at(at) = text; });
+  }
   std::string with(const std::string& fact, const std::string& text) const {
-    return said([&](Contents& c) { c.texts.at("facts@" + fact) = text; });
+    return with_text("facts@" + fact, text);
   }
   std::string with(const std::string& name, const Tensor& tensor) const {
     return said([&](Contents& c) { c.tensors.at(name) = tensor; });
@@ -93,13 +96,12 @@ TEST_CASE("damaged facts of a model in integers are refused") {
   REQUIRE(damages.said([](Contents&) {}) == "");
   CHECK(damages.said([](Contents& c) { c.texts.erase("@format"); }) ==
         "attribute format: missing, expected a string");
-  CHECK(damages.said([](Contents& c) { c.texts["@format"] = "adjoint.checkpoint"; }) ==
+  CHECK(damages.with_text("@format", "adjoint.checkpoint") ==
         "attribute format: 'adjoint.checkpoint', expected 'adjoint.integer_model'");
   CHECK(damages.with_number("@version", 2) == "attribute version: 2, expected 1");
-  CHECK(damages.said([](Contents& c) { c.texts["@program"] = "train"; })
+  CHECK(damages.with_text("@program", "train")
             .starts_with("attribute program: written by train, expected train_gcn"));
-  CHECK(damages.said([](Contents& c) { c.texts["@program"] = "train_gin"; }) ==
-        "facts@option.train-eps: missing");
+  CHECK(damages.with_text("@program", "train_gin") == "facts@option.train-eps: missing");
   for (const char* fact : {"task", "features", "outputs", "features.scaling", "model", "option.hidden",
                            "option.layers", "option.bits", "option.bits-weights", "option.norm"}) {
     CAPTURE(std::string(fact));
@@ -169,8 +171,7 @@ TEST_CASE("damaged entries of a model in integers are refused by name") {
   CHECK(damages.with_number("weights/sums.1@inner", int64_t{1} << 40).starts_with("weights/sums.1: "));
   CHECK(damages.said([](Contents& c) { c.numbers.erase("weights/sums.1@inner"); }).find("missing") !=
         std::string::npos);
-  CHECK(damages.said([](Contents& c) { c.texts["weights/sums.1@format"] = "bits"; })
-            .starts_with("weights/sums.1: format 'bits'"));
+  CHECK(damages.with_text("weights/sums.1@format", "bits").starts_with("weights/sums.1: format 'bits'"));
   // 20 numbers a row are 3 bytes, with four unused bits in the last.
   Tensor planes = whole.tensors.at("weights/sums.0/planes").clone();
   planes.mutable_data<uint8_t>()[2] |= 0x10;

@@ -1,4 +1,3 @@
-#include "../captures.h"
 #include "quantised_models.h"
 #include <adjoint/models/integer_model.h>
 
@@ -7,8 +6,7 @@
 using namespace adj;
 using namespace adj::test;
 
-TEST_CASE("a model in integers loaded from its file has the same results to the bit") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a model in integers loaded from its file has the same results to the bit") {
   const std::string checkpoint = folder.file("c.h5"), path = folder.file("q.h5");
   on_devices([&](Device device) {
     const Graph graph = random_graph(device);
@@ -51,8 +49,7 @@ TEST_CASE("a model in integers loaded from its file has the same results to the 
   });
 }
 
-TEST_CASE("the file of a model in integers has the size of its packed weights") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "the file of a model in integers has the size of its packed weights") {
   const std::string checkpoint = folder.file("c.h5"), path = folder.file("q.h5");
   for (const int bits : {8, 4, 1}) {
     models::ModelOptions o = options_of("gin", "none", fmt::format("{}", bits));
@@ -66,10 +63,9 @@ TEST_CASE("the file of a model in integers has the size of its packed weights") 
   }
 }
 
-TEST_CASE("a model in integers that is not from a checkpoint is not written") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder, "a model in integers that is not from a checkpoint is not written") {
   const IntegerModel model(
       trained_on(random_graph({}), random_tensor({kNodes, kIn}), options_of("gcn", "none", "4")));
-  CHECK_THROWS_WITH_AS(model.save(folder.file("q.h5")), doctest::Contains("expected a checkpoint's"), Error);
+  CHECK_ERROR_HAS(model.save(folder.file("q.h5")), "expected a checkpoint's");
   CHECK_FALSE(std::filesystem::exists(folder.file("q.h5")));
 }

@@ -1,4 +1,3 @@
-#include "../captures.h"
 #include "../nn/module_state.h"
 #include "quantised_models.h"
 #include <adjoint/models/integer_model.h>
@@ -11,8 +10,8 @@ using namespace adj::test;
 
 namespace {
 
-/// The number of wrong results. Where a float32 sum is rounded to another integer, results that depend on it
-/// differ.
+/// The number of wrong results, at most 5 %. Where a float32 sum is rounded to another integer, results that
+/// depend on it differ.
 size_t differing(const std::vector<float>& got, const Tensor& wanted) {
   const std::vector<double> expected = values(wanted);
   REQUIRE(got.size() == expected.size());
@@ -22,6 +21,7 @@ size_t differing(const std::vector<float>& got, const Tensor& wanted) {
   size_t differ = 0;
   for (size_t i = 0; i < expected.size(); ++i)
     differ += !(std::abs(double{got[i]} - expected[i]) <= 1e-4 * size);
+  CHECK(differ <= got.size() / 20);
   return differ;
 }
 
@@ -54,16 +54,14 @@ TEST_CASE("a model in integers equals its evaluation with fake quantisation") {
     for (const char* norm : {"none", "batch", "sums"})
       for (const char* bits : {"8", "4", "2", "1", "8,3,5"}) {
         for (Device device : devices()) {
-          CAPTURES(kind, norm, bits, device.str());
+          CAPTURES(kind, norm, bits);
           const Graph graph = random_graph(device);
           const Tensor x = host_x.to(device);
           const TrainedModel trained = trained_on(graph, x, options_of(kind, norm, bits));
           const Tensor wanted = trained.outputs(graph, Features(x));
           const std::vector<float> got =
               in_all_ways(trained, [&](const IntegerModel& model) { return model.pack(graph, Features(x)); });
-          const size_t differ = differing(got, wanted);
-          CHECK(differ <= got.size() / 20);
-          all_differ += differ;
+          all_differ += differing(got, wanted);
           all += got.size();
         }
       }
@@ -75,7 +73,7 @@ TEST_CASE("a model of graphs in integers equals its evaluation, for each pooling
   for (const char* pool : {"sum", "mean", "max"})
     for (const char* bits : {"8", "4", "2", "8,3,5"})
       for (Device device : devices()) {
-        CAPTURES(pool, bits, device.str());
+        CAPTURES(pool, bits);
         const ManyGraphs many = many_graphs(device);
         const Tensor x = random_tensor({many.graph.num_nodes(), kIn}).to(device);
         models::ModelOptions o = options_of("graph-qgin", "none", bits);
@@ -84,9 +82,7 @@ TEST_CASE("a model of graphs in integers equals its evaluation, for each pooling
         const std::vector<float> got = in_all_ways(trained, [&](const IntegerModel& model) {
           return model.pack(many.graph, many.offsets, Features(x));
         });
-        const size_t differ = differing(got, trained.outputs(many.graph, many.offsets, Features(x)));
-        CHECK(differ <= got.size() / 20);
-        all_differ += differ;
+        all_differ += differing(got, trained.outputs(many.graph, many.offsets, Features(x)));
         all += got.size();
       }
   CHECK(all_differ <= all / 200);
@@ -106,7 +102,7 @@ TEST_CASE("batches packed on the host equal those packed on the device, and anot
         CHECK(there.bytes() == packed_there.bytes());
         CHECK(there.device() == device);
         CHECK(same_bits(model(there), model(packed_there)));
-        if (!device.is_cpu()) CHECK_THROWS_WITH_AS(model(here), doctest::Contains("a batch on cpu"), Error);
+        if (!device.is_cpu()) CHECK_ERROR_HAS(model(here), "a batch on cpu");
       }
 }
 
@@ -122,16 +118,15 @@ TEST_CASE("a model in integers sums parallel edges by bytes") {
     const IntegerModel model(trained, {.sums = IntegerSums::bits});
     const IntegerBatch batch = model.pack(graph, Features(x));
     CHECK_FALSE(batch.by_bits());
-    const auto got = model(batch).to_vector<float>();
-    CHECK(differing(got, trained.outputs(graph, Features(x))) <= got.size() / 20);
+    (void)differing(model(batch).to_vector<float>(), trained.outputs(graph, Features(x)));
   }
 }
 
 TEST_CASE("a model in integers refuses states and batches that do not fit") {
   const Graph graph = random_graph({});
   const Tensor x = random_tensor({kNodes, kIn});
-  CHECK_THROWS_WITH_AS(IntegerModel(trained_on(graph, x, options_of("gcn", "none", "8,32,8"))),
-                       "integer model: layer 1 is not quantised, expected 1 to 8 bits", Error);
+  CHECK_ERROR(IntegerModel(trained_on(graph, x, options_of("gcn", "none", "8,32,8"))),
+              "integer model: layer 1 is not quantised, expected 1 to 8 bits");
   const TrainedModel trained = trained_on(graph, x, options_of("gin", "batch", "4"));
   const auto spoil_one = [&](const TrainedModel& of, const std::string& name, double value,
                              const std::string& message) {
@@ -139,14 +134,14 @@ TEST_CASE("a model in integers refuses states and batches that do not fit") {
     std::map<std::string, Tensor> spoilt = state;
     spoilt.at(name) = Tensor::full(state.at(name).shape(), value, DType::f32);
     of.model().load_state(spoilt);
-    CHECK_THROWS_WITH_AS((IntegerModel(of)), message.c_str(), Error);
+    CHECK_ERROR((IntegerModel(of)), message.c_str());
     of.model().load_state(state);
   };
   const auto spoil = [&](const std::string& name, double value, const std::string& message) {
     spoil_one(trained, name, value, message);
   };
-  CHECK_THROWS_WITH_AS((void)IntegerModel(trained).pack(graph, Features(random_tensor({kNodes, kIn + 1}))),
-                       "train_qgnn: 21 features a node, expected 20", Error);
+  CHECK_ERROR(IntegerModel(trained).pack(graph, Features(random_tensor({kNodes, kIn + 1}))),
+              "train_qgnn: 21 features a node, expected 20");
   spoil("inputs.1.scale", 0.0, "integer model: inputs.1.scale is 0, expected a finite number above 0");
   spoil("sums.0.weights.scale", -1.0,
         "integer model: sums.0.weights.scale is -1, expected a finite number above 0");
@@ -161,9 +156,8 @@ TEST_CASE("a model in integers refuses states and batches that do not fit") {
   const TrainedModel of_graphs = trained_on(many, x_of_all, options_of("graph-qgin", "none", "4"));
   spoil_one(of_graphs, "convs.1.eps", 0.5, "integer model: convs.1.eps is 0.5, expected 0");
   const IntegerModel model(of_graphs);
-  CHECK_THROWS_WITH_AS(model.pack(many.graph, of_all), doctest::Contains("expected their offsets"), Error);
-  CHECK_THROWS_WITH_AS(model.pack(many.graph, many.offsets.rows(0, 20), of_all),
-                       doctest::Contains("integer model: offsets end at"), Error);
-  CHECK_THROWS_WITH_AS(model(IntegerModel(trained).pack(graph, Features(x))),
-                       doctest::Contains("a batch of nodes, expected one of graphs"), Error);
+  CHECK_ERROR_HAS(model.pack(many.graph, of_all), "expected their offsets");
+  CHECK_ERROR_HAS(model.pack(many.graph, many.offsets.rows(0, 20), of_all), "integer model: offsets end at");
+  CHECK_ERROR_HAS(model(IntegerModel(trained).pack(graph, Features(x))),
+                  "a batch of nodes, expected one of graphs");
 }

@@ -102,25 +102,11 @@ inline std::map<std::string, std::string> facts_of(const models::ModelOptions& o
                                            {"best_epoch", "2"},
                                            {"model", "not read"},
                                            {"generator.seed", "0"},
-                                           {"option.hidden", fmt::format("{}", o.hidden)},
-                                           {"option.layers", fmt::format("{}", o.layers)},
-                                           {"option.dropout", "0"},
-                                           {"option.bits", o.bits},
-                                           {"option.bits-weights", o.bits_weights},
-                                           {"option.bits-activations", o.bits_activations},
-                                           {"option.scales", "learned"},
                                            {"option.precision", "float32"}};
-  if (of_graphs) {
-    facts.insert({{"option.pool", o.pool}, {"option.node-features", "file"}, {"option.batch-size", "16"}});
-  } else {
-    facts.insert({{"option.model", o.model},
-                  {"option.norm", o.norm},
-                  {"option.degree-quant", "0"},
-                  {"option.degree-quant-least", "0"},
-                  {"option.node-bits", "0"},
-                  {"option.node-bits-penalty", "1"},
-                  {"option.nodes", "0"}});
-  }
+  if (of_graphs) facts["option.batch-size"] = "16";
+  for (const auto& option : (of_graphs ? models::graph_qgin() : models::qgnn()).all_options())
+    std::visit([&](auto field) { facts["option." + option.name] = fmt::format("{}", o.*field); },
+               option.field);
   return facts;
 }
 

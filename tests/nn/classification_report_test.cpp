@@ -23,9 +23,8 @@ const std::vector<float> kAnswers{1, 0, 1, 1, 1, 0, 1, 1, 0, 1, 1, 1, 1, 1, 0, 1
 
 /// Logits that predict these classes.
 Tensor logits_of(const std::vector<int32_t>& predicted, int64_t classes, Device device) {
-  std::vector<float> values(predicted.size() * static_cast<size_t>(classes), -1.0f);
-  for (size_t i = 0; i < predicted.size(); ++i)
-    values[i * static_cast<size_t>(classes) + static_cast<size_t>(predicted[i])] = 2.0f;
+  std::vector<float> values(predicted.size() * uz(classes), -1.0f);
+  for (size_t i = 0; i < predicted.size(); ++i) values[i * uz(classes) + uz(predicted[i])] = 2.0f;
   return Tensor::from(values, {static_cast<int64_t>(predicted.size()), classes}, device);
 }
 
@@ -83,7 +82,7 @@ TEST_CASE("a confusion matrix has scikit-learn's values, with a row for each lab
       CHECK(c.count > 0);
       CHECK(at > before);
       before = at;
-      again[static_cast<size_t>(at)] = c.count;
+      again[uz(at)] = c.count;
     }
     CHECK(again == matrix.to_vector<int64_t>());
     const Tensor some = Tensor::from(std::vector<int32_t>{5, 0, 1}, device);

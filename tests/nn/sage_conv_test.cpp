@@ -1,9 +1,6 @@
-#include "../captures.h"
 #include "../reference/module_gradients.h"
 #include <adjoint/graph/block.h>
 #include <adjoint/nn/conv/sage_conv.h>
-
-#include <map>
 
 using namespace adj;
 using namespace adj::test;
@@ -53,7 +50,6 @@ void for_options(F f) {
 TEST_CASE("SAGEConv equals its formula on graphs, in either order of product and aggregation") {
   for (Device device : devices())
     for_options([&](const nn::SAGEConvOptions& options) {
-      CAPTURE(device.str());
       for (const auto& [in, out] : {std::pair<int64_t, int64_t>{3, 8}, {8, 3}})
         for (bool weighted : {false, true}) {
           Draw draw(210, device, DType::f32);
@@ -70,8 +66,7 @@ TEST_CASE("SAGEConv equals its formula on graphs, in either order of product and
             CHECK(close(layer(graph, Features(sparse)).value(),
                         sage(graph, layer, options, dense, dense).data, 1e-5));
           else
-            CHECK_THROWS_WITH_AS(layer(graph, Features(sparse)),
-                                 doctest::Contains("expected dense ones, or project"), Error);
+            CHECK_ERROR_HAS(layer(graph, Features(sparse)), "expected dense ones, or project");
         }
     });
 }
@@ -99,24 +94,10 @@ TEST_CASE("SAGEConv on a relation between different nodes, with and without feat
 TEST_CASE("gradients of SAGEConv by its input and its parameters") {
   for (Device device : devices())
     for_options([&](const nn::SAGEConvOptions& options) {
-      CAPTURE(device.str());
       Draw draw(214, device);
       const Graph graph = draw.graph(9, 24);
       check_layer(nn::Model<nn::SAGEConv>(4, 3, options), graph, draw.normal({9, 4}));
     });
-}
-
-TEST_CASE("SAGEConv has PyG's parameters") {
-  nn::Model<nn::SAGEConv> layer(nn::Widths{50, 30}, 20,
-                                nn::SAGEConvOptions{.aggr = Reduce::max, .project = true});
-  std::map<std::string, Shape> shapes;
-  for (const auto& [name, parameter] : layer.named_parameters()) shapes.emplace(name, parameter.shape());
-  CHECK(shapes == std::map<std::string, Shape>{{"lin.weight", {50, 50}},
-                                               {"lin.bias", {50}},
-                                               {"lin_l.weight", {50, 20}},
-                                               {"lin_l.bias", {20}},
-                                               {"lin_r.weight", {30, 20}}});
-  CHECK(layer.describe() == "SAGEConv(50 -> 20, max of projected neighbours)");
 }
 
 TEST_CASE("SAGEConv refuses features that do not fit") {
@@ -124,7 +105,7 @@ TEST_CASE("SAGEConv refuses features that do not fit") {
   const Graph graph = draw.graph(kNodes, 60);
   nn::Model<nn::SAGEConv> layer(4, 3, nn::SAGEConvOptions{.aggr = Reduce::max});
   const Tensor x = Tensor::zeros({kNodes, 4}), two = Tensor::zeros({2, 4});
-  CHECK_THROWS_WITH_AS(layer(graph, two), doctest::Contains("[2, 4]"), Error);
-  CHECK_THROWS_WITH_AS(layer(graph.relation(), {x, two}), doctest::Contains("[2, 4]"), Error);
-  CHECK_THROWS_WITH_AS(nn::Model<nn::SAGEConv>(0, 3), doctest::Contains("0 -> 3"), Error);
+  CHECK_ERROR_HAS(layer(graph, two), "[2, 4]");
+  CHECK_ERROR_HAS(layer(graph.relation(), {x, two}), "[2, 4]");
+  CHECK_ERROR_HAS(nn::Model<nn::SAGEConv>(0, 3), "0 -> 3");
 }

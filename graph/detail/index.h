@@ -1,0 +1,32 @@
+#pragma once
+
+#include <adjoint/kernels/index/select.h>
+
+namespace adj::detail {
+
+/// 0 … n - 1, int32 [n].
+inline Tensor iota(int64_t n, Device device) {
+  Tensor y = Tensor::empty({n}, DType::i32, device);
+  kernels::iota({.y = y});
+  return y;
+}
+
+/// The rows of a, then those of b, [N] or [N,F].
+inline Tensor concatenated(const Tensor& a, const Tensor& b) {
+  const int64_t n = a.size(0), all = n + b.size(0);
+  Tensor y = Tensor::empty(a.dims() == 1 ? Shape{all} : Shape{all, a.size(1)}, a.dtype(), a.device());
+  if (n > 0) y.rows(0, n).copy_(a);
+  if (all > n) y.rows(n, all).copy_(b);
+  return y;
+}
+
+/// The positions k, ascending, at which the pair (a[k], b[k]) passes the test. Synchronizes to read their
+/// count.
+inline Tensor places(kernels::PairTest test, const Tensor& a, const Tensor& b) {
+  Tensor positions = Tensor::empty_like(a);
+  Tensor count = Tensor::empty({}, DType::i64, a.device());
+  kernels::select_pairs({.test = test, .a = a, .b = b, .positions = positions, .count = count});
+  return positions.rows(0, count.to_vector<int64_t>()[0]);
+}
+
+}  // namespace adj::detail
