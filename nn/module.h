@@ -49,7 +49,7 @@ class Module {
   void load_state(const std::map<std::string, Tensor>& state);
   /// Throws as load_state() does.
   void check_state(const std::map<std::string, Tensor>& state) const;
-  /// Names and layouts in PyG, in the order of state() (used by nn/pyg_state.h).
+  /// Names and layouts in PyG, in the order of state() (used by load_pyg_state).
   std::vector<PygLayout> pyg_layout() const;
 
   /// Training mode (dropout draws, batch norm uses batch statistics), for this module and its children.

@@ -3,7 +3,7 @@
 #include <adjoint/core/log.h>
 #include <adjoint/core/text.h>
 #include <adjoint/kernels/index/select.h>
-#include <adjoint/nn/pyg_state.h>
+#include <adjoint/models/pyg_state.h>
 #include <adjoint/optim/non_finite.h>
 #include <adjoint/training/feature_place.h>
 #include <adjoint/training/graphs.h>

@@ -15,7 +15,7 @@ namespace adj::apps {
 /// scores its pairs itself.
 TrainedModel load_checkpoint_model(const std::string& checkpoint, Device device);
 /// The program's model with the weights of a PyG model of the same layers; `names` maps its parts to the
-/// state's names (nn/pyg_state.h). Throws DataError naming the file and what does not match.
+/// state's names (models/pyg_state.h). Throws DataError naming the file and what does not match.
 TrainedModel load_pyg(const models::ModelFamily& family, const models::ModelOptions& options,
                       const std::string& state, const std::map<std::string, std::string>& names, Task task,
                       int64_t features, int64_t outputs, const optim::Preprocessing& preprocessing,

@@ -3,8 +3,8 @@
 #include "plain.h"
 #include <adjoint/data/hdf5_file.h>
 #include <adjoint/graph/graph.h>
+#include <adjoint/models/pyg_state.h>
 #include <adjoint/nn/module.h>
-#include <adjoint/nn/pyg_state.h>
 #include <adjoint/ops.h>
 
 #include <map>

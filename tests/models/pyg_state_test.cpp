@@ -1,13 +1,13 @@
+#include "../nn/module_state.h"
 #include "../reference/plain.h"
-#include "module_state.h"
 #include <adjoint/data/hdf5_file.h>
 #include <adjoint/data/safetensors.h>
+#include <adjoint/models/pyg_state.h>
 #include <adjoint/nn/conv/gat_conv.h>
 #include <adjoint/nn/conv/gatv2_conv.h>
 #include <adjoint/nn/conv/gcn_conv.h>
 #include <adjoint/nn/mlp.h>
 #include <adjoint/nn/norm/norm.h>
-#include <adjoint/nn/pyg_state.h>
 
 using namespace adj;
 using namespace adj::test;

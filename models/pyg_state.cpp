@@ -1,6 +1,6 @@
 #include <adjoint/data/hdf5_file.h>
 #include <adjoint/data/safetensors.h>
-#include <adjoint/nn/pyg_state.h>
+#include <adjoint/models/pyg_state.h>
 
 #include <set>
 
