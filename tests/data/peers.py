@@ -131,6 +131,15 @@ def contents(path):
     return found
 
 
+def dense(found):
+    """Features [N, F] of `contents`, which may be sparse."""
+    if "nodes/x" in found:
+        return found["nodes/x"]
+    x = np.zeros((len(found["nodes/x_indptr"]) - 1, found["@x_cols"]), np.float32)
+    x[np.repeat(np.arange(len(x)), np.diff(found["nodes/x_indptr"])), found["nodes/x_indices"]] = found["nodes/x_data"]
+    return x
+
+
 def same(case, one, other, but=()):
     """Two of `contents`, to the bit."""
     case.assertEqual(set(one) - set(but), set(other) - set(but))
