@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 import tempfile
 
-from peers import BIN, h5py, np
+from peers import BIN, PARTS, h5py, np
 
 rng = np.random.default_rng(7)
 PIECES = ["a", "Zoë", " ", ",", ";", '"', '""', "\n", "\r\n", "#", "%", "7", "-1", "NA", "x y", "\t", "."]
@@ -65,7 +65,7 @@ with tempfile.TemporaryDirectory() as folder:
                     assert called == sorted((classes[k] for k in set(label[used]) if k >= 0), key=str.encode)
                     y = f["nodes/y"][:]
                     assert [called[k] if k >= 0 else None for k in y] == [classes[k] if k >= 0 else None for k in label[used]]
-                    parts = [f["splits/" + part][:] for part in ("train", "val", "test")]
+                    parts = [f["splits/" + part][:] for part in PARTS]
                     assert sorted(np.concatenate(parts)) == list(np.flatnonzero(y >= 0))
                     for part, share in zip(parts, (0.5, 0.3, 0.2)):
                         for k in range(5):

@@ -5,7 +5,7 @@ import csv
 import json
 import unittest
 
-from peers import ROOT, Case, contents, dense, h5py, have_data, library, np, same
+from peers import PARTS, ROOT, Case, contents, dense, h5py, have_data, library, np, same
 
 import from_adjoint as script
 from from_adjoint import DataError, pyg_state, read_dataset, read_predictions, to_dgl, to_networkx, to_pyg
@@ -20,7 +20,7 @@ def datasets():
     draw = np.random.default_rng(7)
     base = {"edge_index": np.array([[1, 2, 0, 3, 3, 5], [0, 1, 2, 0, 0, 5]]), "num_nodes": 6, "name": "kinds"}
     x, part = draw.random((6, 3)).astype(np.float32), draw.permutation(6) % 3
-    split = {name: part == k for k, name in enumerate(("train", "val", "test"))}
+    split = {name: part == k for k, name in enumerate(PARTS)}
     several = [{name: np.roll(mask, s) for name, mask in split.items()} for s in range(3)]
     many = base | {"graph_offsets": [0, 4, 4, 6], "x": x}
     thirds = {"train": [2], "val": [0], "test": [1]}

@@ -1,6 +1,6 @@
 """Shared by the tests of data/*.py and data/*.sh: the scripts, the programs, and the libraries that they are compared with, each
 if it is installed. ADJOINT_PYTHON_PEERS names an interpreter that has more of them than the system's; the tests then run in
-that one (the first, where it names several)."""
+that one."""
 import contextlib
 import functools
 import importlib
@@ -17,7 +17,7 @@ import unittest.mock
 import warnings
 
 if os.environ.get("ADJOINT_PYTHON_PEERS"):
-    peers = os.environ.pop("ADJOINT_PYTHON_PEERS").split(":")[0]
+    peers = os.environ.pop("ADJOINT_PYTHON_PEERS")
     os.execv(peers, [peers, *sys.argv])
 
 try:
@@ -30,6 +30,7 @@ except ImportError as missing:
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("ADJOINT_BIN_DIR", ROOT / "build/bin")).resolve()
 DATA = pathlib.Path(os.environ.get("ADJOINT_TEST_DATA", ROOT.parent / "shared/data")).resolve()
+PARTS = ("train", "val", "test")
 sys.path.insert(0, str(ROOT / "data"))
 sys.dont_write_bytecode = True
 warnings.filterwarnings("ignore")

@@ -3,7 +3,7 @@
 import os
 import unittest
 
-from peers import Case, contents, dense, h5py, have_data, library, np, planetoid_release, same
+from peers import PARTS, Case, contents, dense, h5py, have_data, library, np, planetoid_release, same
 
 import to_adjoint as script
 from to_adjoint import DataError, to_adjoint
@@ -58,10 +58,10 @@ class Arrays(Case):
 
     def test_masks_of_several_splits(self):
         masks = rng.permuted(np.tile([[0], [1], [2], [0]], (1, 5)), axis=0)
-        to_adjoint(arrays(splits=None, **{f"{p}_mask": masks == k for k, p in enumerate(("train", "val", "test"))}), self.out)
+        to_adjoint(arrays(splits=None, **{f"{p}_mask": masks == k for k, p in enumerate(PARTS)}), self.out)
         found = self.loaded()
         for k in range(5):
-            for number, part in enumerate(("train", "val", "test")):
+            for number, part in enumerate(PARTS):
                 np.testing.assert_array_equal(found[f"splits/{k}/{part}" if k else f"splits/{part}"],
                                               np.flatnonzero(masks[:, k] == number))
         one = np.array([False, False, False, True])  # the same test nodes beside several splits
@@ -356,7 +356,7 @@ class PyG(Case):
             self.holds(found, {"edges/weight": data.edge_weight[order], "edges/attr": data.edge_attr[order], "nodes/x": data.x,
                                "nodes/y": data.y[:, 0]})
             for k in range(width or 1):
-                for number, name in enumerate(("train", "val", "test")):
+                for number, name in enumerate(PARTS):
                     mask = chosen(number) if width is None else chosen(number)[:, k]
                     np.testing.assert_array_equal(found[f"splits/{k}/{name}" if k else f"splits/{name}"], mask.nonzero()[:, 0])
             np.testing.assert_array_equal(contents(self.out)["nodes/id"], np.arange(6) * 10)
@@ -495,7 +495,7 @@ class DGL(Case):
     def test_a_graph_with_everything(self):
         graph = self.graph()
         graph.ndata["label"], graph.ndata["year"] = torch.randint(0, 4, (6,)), torch.zeros(6)
-        for k, part in enumerate(("train", "val", "test")):
+        for k, part in enumerate(PARTS):
             graph.ndata[f"{part}_mask"] = (torch.arange(6).remainder(3) == k).to(torch.uint8 if k else torch.bool)
         graph.edata["weight"], graph.edata["feat"] = torch.rand(14, 1), torch.rand(14, 2)
         data = to_adjoint(graph, self.out)
