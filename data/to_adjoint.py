@@ -17,6 +17,7 @@ DataError, and nothing is written; a file appears under its name when it is comp
 """
 import argparse
 import collections.abc
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -452,39 +453,27 @@ def labels_group(task):
 # ---- Writing ----
 
 
-class Replacing:
+@contextlib.contextmanager
+def replacing(path, **options):
     """An HDF5 file that appears under its name when it is complete."""
-
-    def __init__(self, path, **options):
-        self.path = os.path.realpath(path)
-        self.beside = f"{self.path}.{os.getpid()}.tmp"
-        self.options = options
-
-    def __enter__(self):
-        if os.path.isdir(self.path):
-            raise IsADirectoryError(f"{self.path}: is a folder")
-        with open(self.beside, "wb"):  # an error of its own, in a line
-            pass
-        try:
-            self.file = h5py.File(self.beside, "w", **self.options)
-        except BaseException:
-            os.remove(self.beside)
-            raise
-        return self.file
-
-    def __exit__(self, kind, *_):
-        try:
-            self.file.close()
-            if kind is None:
-                os.replace(self.beside, self.path)
-        finally:
-            if os.path.exists(self.beside):
-                os.remove(self.beside)
+    path = os.path.realpath(path)
+    beside = f"{path}.{os.getpid()}.tmp"
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"{path}: is a folder")
+    with open(beside, "wb"):  # an error of its own, in a line
+        pass
+    try:
+        with h5py.File(beside, "w", **options) as file:
+            yield file
+        os.replace(beside, path)
+    finally:
+        if os.path.exists(beside):
+            os.remove(beside)
 
 
 def write(data, path, gzip=0):
     """Writes a checked dataset, compressed by `gzip` 1 to 9, or not at 0."""
-    with Replacing(path) as file:
+    with replacing(path) as file:
         file.attrs.update({"format": "adjoint.graph", "version": VERSION, "name": data.name, "num_nodes": data.num_nodes,
                            "num_classes": data.num_classes or 0, "task": data.task, "undirected": int(data.undirected)})
         csr = data.x if isinstance(data.x, Csr) else None
@@ -639,18 +628,34 @@ def is_networkx(value):
     return all(hasattr(value, name) for name in ("nodes", "edges", "is_directed", "is_multigraph"))
 
 
+def chosen(items, given, usual, place):
+    """Names of attributes: those that are given, which some of the items must have, or else the first usual one that some have.
+    `items` are (name, attributes) of nodes or edges."""
+    names = [given] if isinstance(given, str) else list(given or [])
+    some = lambda name: any(name in attributes for _, attributes in items)
+    for name in names:
+        if items and not some(name):
+            fail(place, f"no {name!r}")
+    return names or [name for name in usual if some(name)][:1]
+
+
+def values_of(items, name, place):
+    """The attribute of each of the items; None where none of them has it."""
+    have = [name in attributes for _, attributes in items]
+    if not any(have):
+        return None
+    if not all(have):
+        fail(place, f"{items[have.index(False)][0]!r} has no {name!r}, which others have")
+    return [attributes[name] for _, attributes in items]
+
+
 def column(items, names, place):
-    """[len(items), *] of attributes of nodes or edges, side by side; None where none of them has one. `items` are (name,
-    attributes)."""
+    """[len(items), *] of attributes of nodes or edges, side by side; None where none of them has one."""
     columns = []
     for name in names:
-        have = [name in attributes for _, attributes in items]
-        if not any(have):
-            continue
-        if not all(have):
-            fail(place, f"{items[have.index(False)][0]!r} has no {name!r}, which others have")
-        values = array([attributes[name] for _, attributes in items], f"{place} {name!r}")
-        columns.append(values[:, None] if values.ndim == 1 else values)
+        if (values := values_of(items, name, place)) is not None:
+            values = array(values, f"{place} {name!r}")
+            columns.append(values[:, None] if values.ndim == 1 else values)
     if any(values.ndim != 2 for values in columns):
         fail(place, "arrays of several dimensions, expected numbers or rows of them")
     return np.concatenate(columns, axis=1) if columns else None
@@ -665,41 +670,18 @@ def classes(values):
     return values, None
 
 
-def names_given(names):
-    return None if names is None else [names] if isinstance(names, str) else list(names)
-
-
-def expect_some(items, names, place):
-    for name in names:
-        if items and not any(name in attributes for _, attributes in items):
-            fail(place, f"no {name!r}")
-
-
 def from_networkx(graph, features=None, label=None, weight=None, edge_features=None, split=None):
-    nodes, edges = list(graph.nodes(data=True)), list(graph.edges(data=True))
+    nodes, edges = list(graph.nodes(data=True)), [((a, b), attributes) for a, b, attributes in graph.edges(data=True)]
     number = {name: k for k, (name, _) in enumerate(nodes)}
-    features, edge_features = names_given(features), names_given(edge_features)
-    for items, names, place in ((nodes, features, "node"), (nodes, names_given(label), "node"),
-                                (edges, names_given(weight), "edge"), (edges, edge_features, "edge")):
-        expect_some(items, names or [], place)
-    some = lambda items, usual: next((n for n in usual if any(n in a for _, a in items)), None)
-    used = set(features or [some(nodes, FEATURES)])
-    src = np.array([number[a] for a, _, _ in edges], np.int64)
-    dst = np.array([number[b] for _, b, _ in edges], np.int64)
-    tied = [((a, b), attributes) for a, b, attributes in edges]
-    weight = weight or some(tied, ("weight",))
-    edge_used = set(edge_features or [some(tied, FEATURES)]) - {weight}
-    order = list(edge_features or edge_used - {None})
-    result = Dataset(src=src, dst=dst, num_nodes=len(nodes),
-                     x=column(nodes, list(features or used - {None}), "node"),
-                     edge_weight=None if weight is None else column(tied, [weight], "edge"),
-                     edge_attr=column(tied, order, "edge"), undirected=not graph.is_directed())
-    label = label or some(nodes, LABELS)
-    if label is not None:
-        lost = [name for name, attributes in nodes if label not in attributes]
-        if lost:
-            fail("node", f"{lost[0]!r} has no {label!r}, which others have")
-        result.y, result.class_names = classes([attributes[label] for _, attributes in nodes])
+    used, label = chosen(nodes, features, FEATURES, "node"), chosen(nodes, label, LABELS, "node")
+    weight, edge_used = chosen(edges, weight, ("weight",), "edge"), chosen(edges, edge_features, FEATURES, "edge")
+    if not edge_features:
+        edge_used = [name for name in edge_used if name not in weight]
+    src, dst = (np.array([number[ends[k]] for ends, _ in edges], np.int64) for k in (0, 1))
+    result = Dataset(src=src, dst=dst, num_nodes=len(nodes), x=column(nodes, used, "node"), edge_weight=column(edges, weight, "edge"),
+                     edge_attr=column(edges, edge_used, "edge"), undirected=not graph.is_directed())
+    if label:
+        result.y, result.class_names = classes(values_of(nodes, label[0], "node") or [])
     elif (whole_graph := next((graph.graph[n] for n in LABELS if n in graph.graph), None)) is not None:
         result.graph_y = np.asarray(whole_graph)[None]
     result.class_names = result.class_names or graph.graph.get("class_names")
@@ -714,9 +696,9 @@ def from_networkx(graph, features=None, label=None, weight=None, edge_features=N
         result.node_ids = None if names == list(range(len(names))) else names
     else:
         result.node_names = [str(name) for name in names]
-    used |= {label, split or "split", *MASKS}
+    used = {*used, *label, split or "split", *MASKS}
     result.left_out = sorted({str(n) for _, a in nodes for n in a if n not in used} |
-                             {str(n) for _, a in tied for n in a if n not in edge_used | {weight}})
+                             {str(n) for _, a in edges for n in a if n not in [*edge_used, *weight]})
     return result
 
 
@@ -1113,7 +1095,7 @@ def write_state(state, path):
     """A state dict, a dataset for each tensor under its own name, for adj::nn::load_pyg_state."""
     if not isinstance(state, collections.abc.Mapping):
         raise TypeError(f"a {type(state).__name__}, expected a state dict")
-    with Replacing(path, libver="latest") as file:
+    with replacing(path, libver="latest") as file:
         for name, tensor in state.items():
             if not is_torch(tensor):
                 raise TypeError(f"{name}: a {type(tensor).__name__}, expected a tensor; is this a state dict?")
