@@ -18,13 +18,6 @@ struct Entries {
   int64_t last_line = 0;
 };
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return result;
-}
-
 bool passed_over(std::string_view line) { return line.starts_with('%') || trimmed(line).empty(); }
 
 }  // namespace
