@@ -187,7 +187,11 @@ def csr_of(x):
     if found is None:
         return None
     row, col, value, shape = found
-    value = np.ones(len(col), np.float32) if value is None else value
+    return ordered(row, col, np.ones(len(col), np.float32) if value is None else value, shape)
+
+
+def ordered(row, col, value, shape):
+    """Csr of entries in any order."""
     order = np.lexsort((col, row))
     row, col, value = row[order], col[order], value[order]
     begins = np.append(True, (row[1:] != row[:-1]) | (col[1:] != col[:-1]))[:len(row)]
@@ -1023,15 +1027,8 @@ def from_planetoid(folder, name):
         fail(folder / f"ind.{name}.y", f"{train} nodes to train, expected at most {known - VALIDATION}")
 
     row = np.concatenate([np.arange(known), test])
-    lengths = np.zeros(count, np.int64)
-    lengths[row] = np.concatenate([np.diff(allx.indptr), np.diff(tx.indptr)])
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
-    stored = np.concatenate([allx.indptr[:-1], tx.indptr[:-1] + len(allx.indices)])
-    start = np.zeros(count, np.int64)
-    start[row] = stored
-    take = np.repeat(start - indptr[:-1], lengths) + np.arange(indptr[-1])
-    indices, values = np.concatenate([allx.indices, tx.indices])[take], np.concatenate([allx.data, tx.data])[take]
-    order = np.lexsort((indices, np.repeat(np.arange(count), lengths)))
+    x = ordered(np.repeat(row, np.concatenate([np.diff(allx.indptr), np.diff(tx.indptr)])), np.concatenate([allx.indices, tx.indices]),
+                np.concatenate([allx.data, tx.data]), (count, allx.cols))
     y = np.zeros(count, np.int32)
     y[row] = np.concatenate([ally, ty]).argmax(axis=1)
 
@@ -1045,7 +1042,7 @@ def from_planetoid(folder, name):
         fail(place, f"a node {ends.min() if ends.min() < 0 else ends.max()}, expected 0 to {count - 1}")
     both = np.concatenate([ends, ends[:, ::-1]])  # each direction once, without loops, by target and then source
     keys = np.unique(both[both[:, 0] != both[:, 1]] @ np.array([count, 1]))
-    return Dataset(src=keys % count, dst=keys // count, num_nodes=count, x=Csr(indptr, indices[order], values[order], allx.cols), y=y,
+    return Dataset(src=keys % count, dst=keys // count, num_nodes=count, x=x, y=y,
                    num_classes=ally.shape[1], task="node_class", undirected=True, name=name,
                    splits={"train": np.arange(train), "val": np.arange(train, train + VALIDATION), "test": np.sort(test)})
 
