@@ -93,9 +93,9 @@ class Case(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         return result
 
-    def one_line(self, result, *parts, status=1):
-        """An error of one line with these parts, and no output."""
-        self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (status, "", 1), result)
+    def one_line(self, result, *parts, status=1, lines=1):
+        """An error of one line, or `lines`, with these parts, and no output."""
+        self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (status, "", lines), result)
         for part in parts:
             self.assertIn(part, result.stderr)
 
@@ -107,8 +107,7 @@ class Case(unittest.TestCase):
         """The file as Adjoint has read it and written it again, {path: array} with attributes under "@name"; edges by source and
         target, for their order does not matter."""
         copy = self.folder / "copy.h5"
-        result = self.run_program("dataset_copy", path or self.out, copy)
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.ok(self.run_program("dataset_copy", path or self.out, copy))
         return contents(copy)
 
     def leaves_nothing(self):

@@ -14,11 +14,7 @@ using namespace adj::test;
 
 namespace {
 
-struct NumberedLine {
-  std::string text;
-  int64_t number;
-  bool operator==(const NumberedLine&) const = default;
-};
+using NumberedLine = std::pair<std::string, int64_t>;
 
 std::vector<NumberedLine> lines_of(const std::string& path, size_t longest = TextSource::kLongestLine) {
   TextSource source(path, nullptr, longest);

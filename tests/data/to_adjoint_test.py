@@ -26,10 +26,9 @@ class Arrays(Case):
     def test_a_dataset_is_what_was_given(self):
         to_adjoint(arrays(edge_weight=np.arange(5.0), edge_attr=np.arange(10).reshape(5, 2)), self.out)
         found = self.loaded()
-        for name, value in {"edges/src": [0, 1, 2, 3, 3], "edges/dst": [2, 0, 1, 0, 0], "edges/weight": [2, 0, 1, 3, 4],
-                            "edges/attr": [[4, 5], [0, 1], [2, 3], [6, 7], [8, 9]], "nodes/x": np.arange(12).reshape(4, 3),
-                            "nodes/y": [0, 1, 1, 0], "splits/train": [0, 1], "splits/val": [2], "splits/test": [3]}.items():
-            np.testing.assert_array_equal(found[name], value, name)
+        self.holds(found, {"edges/src": [0, 1, 2, 3, 3], "edges/dst": [2, 0, 1, 0, 0], "edges/weight": [2, 0, 1, 3, 4],
+                           "edges/attr": [[4, 5], [0, 1], [2, 3], [6, 7], [8, 9]], "nodes/x": np.arange(12).reshape(4, 3),
+                           "nodes/y": [0, 1, 1, 0], "splits/train": [0, 1], "splits/val": [2], "splits/test": [3]})
         self.assertEqual([found[f"@{n}"] for n in ("task", "num_nodes", "num_classes", "undirected", "name")],
                          ["node_class", 4, 2, 0, "tiny"])
 
@@ -285,9 +284,8 @@ class NetworkX(Case):
         self.assertEqual(data.class_names, ["go", "tea"])
         self.assertEqual(data.left_out, ["note"])
         found = contents(self.out)
-        for name, value in {"nodes/y": [1, 1, 0, -1], "nodes/x": [[3, 1, 2], [3, 1, 2], [2, 1, 2], [0, 1, 2]], "edges/src": [0, 2],
-                            "edges/dst": [1, 0], "edges/weight": [0.5, 2], "splits/test": [2]}.items():
-            np.testing.assert_array_equal(found[name], value)
+        self.holds(found, {"nodes/y": [1, 1, 0, -1], "nodes/x": [[3, 1, 2], [3, 1, 2], [2, 1, 2], [0, 1, 2]], "edges/src": [0, 2],
+                           "edges/dst": [1, 0], "edges/weight": [0.5, 2], "splits/test": [2]})
         self.assertEqual(found["nodes/name"].tobytes().decode(), "annbob('c', 3)dan")
         self.assertEqual(found["@undirected"], 0)
         self.loaded()
