@@ -741,9 +741,10 @@ def from_arrays(given):
     given = {name: value for name, value in given.items() if value is not None}
     fields = {field.name for field in dataclasses.fields(Dataset)} - {"left_out"}
     parts = ("x_indptr", "x_indices", "x_data", "x_cols")
+    known = fields | {"edge_index", "adj_t", *MASKS, *parts}
     for name in given:
-        if name not in fields and name not in ("edge_index", "adj_t", *MASKS, *parts):
-            fail(name, "not known; the names are " + ", ".join(sorted(fields | {"edge_index", "adj_t", *MASKS, *parts})))
+        if name not in known:
+            fail(name, "not known; the names are " + ", ".join(sorted(known)))
     result = Dataset(**{name: value for name, value in given.items() if name in fields})
     if "edge_index" in given or "adj_t" in given:
         if result.src is not None or result.dst is not None:
@@ -766,12 +767,11 @@ def from_arrays(given):
 
 
 def counted_nodes(data):
-    for value, more in ((data.x.indptr if isinstance(data.x, Csr) else data.x, isinstance(data.x, Csr)), (data.y, 0),
-                        (data.node_ids, 0), (data.node_names, 0)):
-        if value is not None:
-            rows = rows_of(value)
-            if rows is not None:
-                return rows - more
+    if isinstance(data.x, Csr):
+        return rows_of(data.x.indptr) - 1
+    for value in (data.x, data.y, data.node_ids, data.node_names):
+        if value is not None and (rows := rows_of(value)) is not None:
+            return rows
     if data.graph_offsets is not None:
         return int(array(data.graph_offsets, "graphs/offsets")[-1])
     fail("attribute num_nodes", "missing: neither it nor features nor labels are given")
@@ -1136,10 +1136,8 @@ def main():
             given, more = from_planetoid(args.given, args.name), {}
         else:
             given = stored_dataset(load_torch(args.given, args.trust))
-            more = {"name": args.name or pathlib.Path(args.given).stem}
-            more.update({"task": args.task} if args.task else {})
-            more.update({"num_classes": args.num_classes} if args.num_classes is not None else {})
-            more.update({"splits": None} if args.no_splits else {})
+            more = {"name": args.name or pathlib.Path(args.given).stem, **({"splits": None} if args.no_splits else {}),
+                    **{key: value for key in ("task", "num_classes") if (value := getattr(args, key)) is not None}}
         data = to_adjoint(given, args.out, gzip=args.gzip, **more)
     except ImportError as error:
         sys.exit(f"{error}: this command needs torch (and pyg torch_geometric)")
