@@ -68,7 +68,7 @@ void convert(int argc, char** argv) {
         "Usage: {}\nReads a dataset of another format and writes it as HDF5.\n\nFORMAT is one of {}.\nIts "
         "options: "
         "convert FORMAT --help\n",
-        kUsage, format_names());
+        kUsage, fmt::join(format_names(), ", "));
     return;
   }
   const Format format = format_named(argv[1]);

@@ -142,14 +142,16 @@ def wide(labels):
     return None if labels is None else labels.astype(np.int64 if labels.dtype.kind in "iu" else np.float32)
 
 
-def labels_of(data, key):
-    """Bits of several labels are float32, for torch's losses."""
-    labels = data.get(key)
-    return labels.astype(np.float32) if labels is not None and data["task"] == "node_multilabel" and key == "y" else wide(labels)
+def labels_of(data):
+    """Of the nodes; bits of several labels are float32, for torch's losses."""
+    labels = data.get("y")
+    return labels.astype(np.float32) if labels is not None and data["task"] == "node_multilabel" else wide(labels)
 
 
 def graph_parts(data):
-    """(first node, end, positions of edges) of each graph."""
+    """(first node, end, positions of edges) of each graph; of one graph all."""
+    if "graph_offsets" not in data:
+        return [(0, data["num_nodes"], slice(None))]
     offsets = data["graph_offsets"]
     graph = np.searchsorted(offsets, data["edge_index"][0], side="right") - 1
     order = np.argsort(graph, kind="stable")
@@ -164,43 +166,28 @@ def to_pyg(given, sparse=False):
     import torch
     from torch_geometric.data import Data
     data = as_read(given)
-    nodes = data["num_nodes"]
-    tensor = lambda value: None if value is None else torch.from_numpy(np.ascontiguousarray(value))
-    x = tensor(None if sparse and "x_indptr" in data else dense(data))
-    if sparse and "x_indptr" in data:
-        x = torch.sparse_csr_tensor(tensor(data["x_indptr"].astype(np.int64)), tensor(data["x_indices"].astype(np.int64)),
-                                    tensor(data["x_data"]), (nodes, data["x_cols"]))
-    edges, y = tensor(data["edge_index"]), tensor(labels_of(data, "y"))
-    weight, attr, ids = (tensor(data.get(key)) for key in ("edge_weight", "edge_attr", "node_ids"))
-    names = data.get("node_names")
-    if "graph_offsets" not in data:
-        found = Data(x=x, edge_index=edges, y=y, num_nodes=nodes)
-        more = {"edge_weight": weight, "edge_attr": attr, "n_id": ids, "node_names": names, "class_names": data.get("class_names")}
-        for key, value in {**more, **{k: tensor(m) for k, m in masks(data["splits"], nodes).items()}}.items():
-            if value is not None:
-                found[key] = value
-        return found
-    parts, graph_y = graph_parts(data), tensor(wide(data.get("graph_y")))
-    chosen = {k: tensor(m) for k, m in masks(data["splits"], len(parts) if of_graphs(data) else nodes).items()}
-    if sparse and x is not None and x.layout == torch.sparse_csr:
+    sparse = sparse and "x_indptr" in data
+    if sparse and "graph_offsets" in data:
         raise ValueError("to_pyg: many graphs have dense features, expected sparse=False")
+    tensor = lambda value: torch.from_numpy(np.ascontiguousarray(value)) if isinstance(value, np.ndarray) else value
+    parts, graph_y = graph_parts(data), wide(data.get("graph_y"))
+    chosen = masks(data["splits"], len(parts) if of_graphs(data) else data["num_nodes"])
+    node = {"x": None if sparse else dense(data), "y" if graph_y is None else "node_y": labels_of(data), "n_id": data.get("node_ids"),
+            "node_names": data.get("node_names"), **({} if of_graphs(data) else chosen)}
+    edge = {"edge_weight": data.get("edge_weight"), "edge_attr": data.get("edge_attr")}
+    whole = {"y": graph_y, **(chosen if of_graphs(data) else {})}
     result = []
     for g, (a, b, positions) in enumerate(parts):
-        positions = tensor(positions)
-        one = Data(edge_index=edges[:, positions] - int(a), num_nodes=int(b - a))
-        more = {"x": None if x is None else x[a:b], "edge_weight": None if weight is None else weight[positions],
-                "edge_attr": None if attr is None else attr[positions], "n_id": None if ids is None else ids[a:b],
-                "node_names": None if names is None else names[a:b], "class_names": data.get("class_names")}
-        if graph_y is not None:
-            more.update(y=graph_y[g:g + 1], node_y=None if y is None else y[a:b])
-        elif y is not None:
-            more["y"] = y[a:b]
-        more.update({k: m[g:g + 1] if of_graphs(data) else m[a:b] for k, m in chosen.items()})
-        for key, value in more.items():
-            if value is not None:
-                one[key] = value
-        result.append(one)
-    return result
+        found = {"edge_index": data["edge_index"][:, positions] - a, "num_nodes": int(b - a)}
+        for values, rows in ((node, slice(a, b)), (edge, positions), (whole, slice(g, g + 1))):
+            found.update({key: value[rows] for key, value in values.items() if value is not None})
+        if "class_names" in data:
+            found["class_names"] = data["class_names"]
+        result.append(Data(**{key: tensor(value) for key, value in found.items()}))
+    if sparse:
+        result[0].x = torch.sparse_csr_tensor(*(tensor(data[key].astype(np.int64)) for key in ("x_indptr", "x_indices")),
+                                              tensor(data["x_data"]), (data["num_nodes"], data["x_cols"]))
+    return result if "graph_offsets" in data else result[0]
 
 
 def to_dgl(given):
@@ -209,20 +196,18 @@ def to_dgl(given):
     import dgl
     import torch
     data = as_read(given)
-    many = "graph_offsets" in data
     tensor = lambda value: torch.from_numpy(np.ascontiguousarray(value))
     src, dst = data["edge_index"]
-    node = {"feat": dense(data), "label": labels_of(data, "y"), "_ID": data.get("node_ids")}
+    node = {"feat": dense(data), "label": labels_of(data), "_ID": data.get("node_ids")}
     node.update(masks(data["splits"], data["num_nodes"]) if not of_graphs(data) else {})
     edge = {"weight": data.get("edge_weight"), "feat": data.get("edge_attr")}
-    parts = graph_parts(data) if many else [(0, data["num_nodes"], np.arange(len(src)))]
     graphs = []
-    for a, b, positions in parts:
+    for a, b, positions in graph_parts(data):
         graph = dgl.graph((tensor(src[positions] - a), tensor(dst[positions] - a)), num_nodes=int(b - a))
         graph.ndata.update({key: tensor(value[a:b]) for key, value in node.items() if value is not None})
         graph.edata.update({key: tensor(value[positions]) for key, value in edge.items() if value is not None})
         graphs.append(graph)
-    if not many:
+    if "graph_offsets" not in data:
         return graphs[0]
     labels = {} if "graph_y" not in data else {"label": tensor(wide(data["graph_y"]))}
     for k, split in enumerate(data["splits"] if of_graphs(data) else []):
@@ -246,10 +231,8 @@ def to_networkx(given):
             for part, index in split.items():
                 for node in index:
                     said[node][k] = part
-    many = "graph_offsets" in data
-    parts = graph_parts(data) if many else [(0, data["num_nodes"], np.arange(data["edge_index"].shape[1]))]
     graphs = []
-    for g, (a, b, positions) in enumerate(parts):
+    for g, (a, b, positions) in enumerate(graph_parts(data)):
         src, dst = data["edge_index"][:, positions]
         values = {key: data[name][positions] for key, name in (("weight", "edge_weight"), ("attr", "edge_attr")) if name in data}
         rows = np.column_stack([np.zeros((len(src), 0)), *values.values()])
@@ -259,7 +242,7 @@ def to_networkx(given):
             src, dst, values = src[once], dst[once], {key: value[once] for key, value in values.items()}
         parallel = len(np.unique(src * data["num_nodes"] + dst)) < len(src)
         graph = getattr(networkx, ("Multi" if parallel else "") + ("Graph" if undirected else "DiGraph"))()
-        local = list(range(int(b - a))) if many and isinstance(names, range) else list(names[a:b])
+        local = list(range(int(b - a))) if isinstance(names, range) else list(names[a:b])
         graph.add_nodes_from(local)
         for k, node in enumerate(local):
             attributes = graph.nodes[node]
@@ -276,7 +259,7 @@ def to_networkx(given):
         if "class_names" in data:
             graph.graph["class_names"] = data["class_names"]
         graphs.append(graph)
-    return graphs if many else graphs[0]
+    return graphs if "graph_offsets" in data else graphs[0]
 
 
 def both_ways(src, dst, rows):

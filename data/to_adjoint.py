@@ -17,6 +17,7 @@ DataError, and nothing is written; a file appears under its name when it is comp
 """
 import argparse
 import collections.abc
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -186,7 +187,11 @@ def csr_of(x):
     if found is None:
         return None
     row, col, value, shape = found
-    value = np.ones(len(col), np.float32) if value is None else value
+    return ordered(row, col, np.ones(len(col), np.float32) if value is None else value, shape)
+
+
+def ordered(row, col, value, shape):
+    """Csr of entries in any order."""
     order = np.lexsort((col, row))
     row, col, value = row[order], col[order], value[order]
     begins = np.append(True, (row[1:] != row[:-1]) | (col[1:] != col[:-1]))[:len(row)]
@@ -452,39 +457,27 @@ def labels_group(task):
 # ---- Writing ----
 
 
-class Replacing:
+@contextlib.contextmanager
+def replacing(path, **options):
     """An HDF5 file that appears under its name when it is complete."""
-
-    def __init__(self, path, **options):
-        self.path = os.path.realpath(path)
-        self.beside = f"{self.path}.{os.getpid()}.tmp"
-        self.options = options
-
-    def __enter__(self):
-        if os.path.isdir(self.path):
-            raise IsADirectoryError(f"{self.path}: is a folder")
-        with open(self.beside, "wb"):  # an error of its own, in a line
-            pass
-        try:
-            self.file = h5py.File(self.beside, "w", **self.options)
-        except BaseException:
-            os.remove(self.beside)
-            raise
-        return self.file
-
-    def __exit__(self, kind, *_):
-        try:
-            self.file.close()
-            if kind is None:
-                os.replace(self.beside, self.path)
-        finally:
-            if os.path.exists(self.beside):
-                os.remove(self.beside)
+    path = os.path.realpath(path)
+    beside = f"{path}.{os.getpid()}.tmp"
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"{path}: is a folder")
+    with open(beside, "wb"):  # an error of its own, in a line
+        pass
+    try:
+        with h5py.File(beside, "w", **options) as file:
+            yield file
+        os.replace(beside, path)
+    finally:
+        if os.path.exists(beside):
+            os.remove(beside)
 
 
 def write(data, path, gzip=0):
     """Writes a checked dataset, compressed by `gzip` 1 to 9, or not at 0."""
-    with Replacing(path) as file:
+    with replacing(path) as file:
         file.attrs.update({"format": "adjoint.graph", "version": VERSION, "name": data.name, "num_nodes": data.num_nodes,
                            "num_classes": data.num_classes or 0, "task": data.task, "undirected": int(data.undirected)})
         csr = data.x if isinstance(data.x, Csr) else None
@@ -639,18 +632,34 @@ def is_networkx(value):
     return all(hasattr(value, name) for name in ("nodes", "edges", "is_directed", "is_multigraph"))
 
 
+def chosen(items, given, usual, place):
+    """Names of attributes: those that are given, which some of the items must have, or else the first usual one that some have.
+    `items` are (name, attributes) of nodes or edges."""
+    names = [given] if isinstance(given, str) else list(given or [])
+    some = lambda name: any(name in attributes for _, attributes in items)
+    for name in names:
+        if items and not some(name):
+            fail(place, f"no {name!r}")
+    return names or [name for name in usual if some(name)][:1]
+
+
+def values_of(items, name, place):
+    """The attribute of each of the items; None where none of them has it."""
+    have = [name in attributes for _, attributes in items]
+    if not any(have):
+        return None
+    if not all(have):
+        fail(place, f"{items[have.index(False)][0]!r} has no {name!r}, which others have")
+    return [attributes[name] for _, attributes in items]
+
+
 def column(items, names, place):
-    """[len(items), *] of attributes of nodes or edges, side by side; None where none of them has one. `items` are (name,
-    attributes)."""
+    """[len(items), *] of attributes of nodes or edges, side by side; None where none of them has one."""
     columns = []
     for name in names:
-        have = [name in attributes for _, attributes in items]
-        if not any(have):
-            continue
-        if not all(have):
-            fail(place, f"{items[have.index(False)][0]!r} has no {name!r}, which others have")
-        values = array([attributes[name] for _, attributes in items], f"{place} {name!r}")
-        columns.append(values[:, None] if values.ndim == 1 else values)
+        if (values := values_of(items, name, place)) is not None:
+            values = array(values, f"{place} {name!r}")
+            columns.append(values[:, None] if values.ndim == 1 else values)
     if any(values.ndim != 2 for values in columns):
         fail(place, "arrays of several dimensions, expected numbers or rows of them")
     return np.concatenate(columns, axis=1) if columns else None
@@ -665,41 +674,18 @@ def classes(values):
     return values, None
 
 
-def names_given(names):
-    return None if names is None else [names] if isinstance(names, str) else list(names)
-
-
-def expect_some(items, names, place):
-    for name in names:
-        if items and not any(name in attributes for _, attributes in items):
-            fail(place, f"no {name!r}")
-
-
 def from_networkx(graph, features=None, label=None, weight=None, edge_features=None, split=None):
-    nodes, edges = list(graph.nodes(data=True)), list(graph.edges(data=True))
+    nodes, edges = list(graph.nodes(data=True)), [((a, b), attributes) for a, b, attributes in graph.edges(data=True)]
     number = {name: k for k, (name, _) in enumerate(nodes)}
-    features, edge_features = names_given(features), names_given(edge_features)
-    for items, names, place in ((nodes, features, "node"), (nodes, names_given(label), "node"),
-                                (edges, names_given(weight), "edge"), (edges, edge_features, "edge")):
-        expect_some(items, names or [], place)
-    some = lambda items, usual: next((n for n in usual if any(n in a for _, a in items)), None)
-    used = set(features or [some(nodes, FEATURES)])
-    src = np.array([number[a] for a, _, _ in edges], np.int64)
-    dst = np.array([number[b] for _, b, _ in edges], np.int64)
-    tied = [((a, b), attributes) for a, b, attributes in edges]
-    weight = weight or some(tied, ("weight",))
-    edge_used = set(edge_features or [some(tied, FEATURES)]) - {weight}
-    order = list(edge_features or edge_used - {None})
-    result = Dataset(src=src, dst=dst, num_nodes=len(nodes),
-                     x=column(nodes, list(features or used - {None}), "node"),
-                     edge_weight=None if weight is None else column(tied, [weight], "edge"),
-                     edge_attr=column(tied, order, "edge"), undirected=not graph.is_directed())
-    label = label or some(nodes, LABELS)
-    if label is not None:
-        lost = [name for name, attributes in nodes if label not in attributes]
-        if lost:
-            fail("node", f"{lost[0]!r} has no {label!r}, which others have")
-        result.y, result.class_names = classes([attributes[label] for _, attributes in nodes])
+    used, label = chosen(nodes, features, FEATURES, "node"), chosen(nodes, label, LABELS, "node")
+    weight, edge_used = chosen(edges, weight, ("weight",), "edge"), chosen(edges, edge_features, FEATURES, "edge")
+    if not edge_features:
+        edge_used = [name for name in edge_used if name not in weight]
+    src, dst = (np.array([number[ends[k]] for ends, _ in edges], np.int64) for k in (0, 1))
+    result = Dataset(src=src, dst=dst, num_nodes=len(nodes), x=column(nodes, used, "node"), edge_weight=column(edges, weight, "edge"),
+                     edge_attr=column(edges, edge_used, "edge"), undirected=not graph.is_directed())
+    if label:
+        result.y, result.class_names = classes(values_of(nodes, label[0], "node") or [])
     elif (whole_graph := next((graph.graph[n] for n in LABELS if n in graph.graph), None)) is not None:
         result.graph_y = np.asarray(whole_graph)[None]
     result.class_names = result.class_names or graph.graph.get("class_names")
@@ -714,9 +700,9 @@ def from_networkx(graph, features=None, label=None, weight=None, edge_features=N
         result.node_ids = None if names == list(range(len(names))) else names
     else:
         result.node_names = [str(name) for name in names]
-    used |= {label, split or "split", *MASKS}
+    used = {*used, *label, split or "split", *MASKS}
     result.left_out = sorted({str(n) for _, a in nodes for n in a if n not in used} |
-                             {str(n) for _, a in tied for n in a if n not in edge_used | {weight}})
+                             {str(n) for _, a in edges for n in a if n not in [*edge_used, *weight]})
     return result
 
 
@@ -755,9 +741,10 @@ def from_arrays(given):
     given = {name: value for name, value in given.items() if value is not None}
     fields = {field.name for field in dataclasses.fields(Dataset)} - {"left_out"}
     parts = ("x_indptr", "x_indices", "x_data", "x_cols")
+    known = fields | {"edge_index", "adj_t", *MASKS, *parts}
     for name in given:
-        if name not in fields and name not in ("edge_index", "adj_t", *MASKS, *parts):
-            fail(name, "not known; the names are " + ", ".join(sorted(fields | {"edge_index", "adj_t", *MASKS, *parts})))
+        if name not in known:
+            fail(name, "not known; the names are " + ", ".join(sorted(known)))
     result = Dataset(**{name: value for name, value in given.items() if name in fields})
     if "edge_index" in given or "adj_t" in given:
         if result.src is not None or result.dst is not None:
@@ -780,12 +767,11 @@ def from_arrays(given):
 
 
 def counted_nodes(data):
-    for value, more in ((data.x.indptr if isinstance(data.x, Csr) else data.x, isinstance(data.x, Csr)), (data.y, 0),
-                        (data.node_ids, 0), (data.node_names, 0)):
-        if value is not None:
-            rows = rows_of(value)
-            if rows is not None:
-                return rows - more
+    if isinstance(data.x, Csr):
+        return rows_of(data.x.indptr) - 1
+    for value in (data.x, data.y, data.node_ids, data.node_names):
+        if value is not None and (rows := rows_of(value)) is not None:
+            return rows
     if data.graph_offsets is not None:
         return int(array(data.graph_offsets, "graphs/offsets")[-1])
     fail("attribute num_nodes", "missing: neither it nor features nor labels are given")
@@ -1041,15 +1027,8 @@ def from_planetoid(folder, name):
         fail(folder / f"ind.{name}.y", f"{train} nodes to train, expected at most {known - VALIDATION}")
 
     row = np.concatenate([np.arange(known), test])
-    lengths = np.zeros(count, np.int64)
-    lengths[row] = np.concatenate([np.diff(allx.indptr), np.diff(tx.indptr)])
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
-    stored = np.concatenate([allx.indptr[:-1], tx.indptr[:-1] + len(allx.indices)])
-    start = np.zeros(count, np.int64)
-    start[row] = stored
-    take = np.repeat(start - indptr[:-1], lengths) + np.arange(indptr[-1])
-    indices, values = np.concatenate([allx.indices, tx.indices])[take], np.concatenate([allx.data, tx.data])[take]
-    order = np.lexsort((indices, np.repeat(np.arange(count), lengths)))
+    x = ordered(np.repeat(row, np.concatenate([np.diff(allx.indptr), np.diff(tx.indptr)])), np.concatenate([allx.indices, tx.indices]),
+                np.concatenate([allx.data, tx.data]), (count, allx.cols))
     y = np.zeros(count, np.int32)
     y[row] = np.concatenate([ally, ty]).argmax(axis=1)
 
@@ -1063,7 +1042,7 @@ def from_planetoid(folder, name):
         fail(place, f"a node {ends.min() if ends.min() < 0 else ends.max()}, expected 0 to {count - 1}")
     both = np.concatenate([ends, ends[:, ::-1]])  # each direction once, without loops, by target and then source
     keys = np.unique(both[both[:, 0] != both[:, 1]] @ np.array([count, 1]))
-    return Dataset(src=keys % count, dst=keys // count, num_nodes=count, x=Csr(indptr, indices[order], values[order], allx.cols), y=y,
+    return Dataset(src=keys % count, dst=keys // count, num_nodes=count, x=x, y=y,
                    num_classes=ally.shape[1], task="node_class", undirected=True, name=name,
                    splits={"train": np.arange(train), "val": np.arange(train, train + VALIDATION), "test": np.sort(test)})
 
@@ -1113,7 +1092,7 @@ def write_state(state, path):
     """A state dict, a dataset for each tensor under its own name, for adj::nn::load_pyg_state."""
     if not isinstance(state, collections.abc.Mapping):
         raise TypeError(f"a {type(state).__name__}, expected a state dict")
-    with Replacing(path, libver="latest") as file:
+    with replacing(path, libver="latest") as file:
         for name, tensor in state.items():
             if not is_torch(tensor):
                 raise TypeError(f"{name}: a {type(tensor).__name__}, expected a tensor; is this a state dict?")
@@ -1157,10 +1136,8 @@ def main():
             given, more = from_planetoid(args.given, args.name), {}
         else:
             given = stored_dataset(load_torch(args.given, args.trust))
-            more = {"name": args.name or pathlib.Path(args.given).stem}
-            more.update({"task": args.task} if args.task else {})
-            more.update({"num_classes": args.num_classes} if args.num_classes is not None else {})
-            more.update({"splits": None} if args.no_splits else {})
+            more = {"name": args.name or pathlib.Path(args.given).stem, **({"splits": None} if args.no_splits else {}),
+                    **{key: value for key in ("task", "num_classes") if (value := getattr(args, key)) is not None}}
         data = to_adjoint(given, args.out, gzip=args.gzip, **more)
     except ImportError as error:
         sys.exit(f"{error}: this command needs torch (and pyg torch_geometric)")

@@ -24,19 +24,17 @@ constexpr Entry kFormats[] = {{"edges", edges_format},
 
 }  // namespace
 
-std::string format_names() {
+std::vector<std::string> format_names() {
   std::vector<std::string> names;
   for (const Entry& entry : kFormats) names.emplace_back(entry.name);
-  return fmt::format("{}", fmt::join(names, ", "));
+  return names;
 }
 
 Format format_named(const std::string& name) {
-  std::vector<std::string> names;
-  for (const Entry& entry : kFormats) {
+  for (const Entry& entry : kFormats)
     if (name == entry.name) return entry.make();
-    names.emplace_back(entry.name);
-  }
-  usage_fail("FORMAT '{}': expected one of {}{}", name, fmt::join(names, ", "), did_you_mean(name, names));
+  usage_fail("FORMAT '{}': expected one of {}{}", name, fmt::join(format_names(), ", "),
+             did_you_mean(name, format_names()));
 }
 
 }  // namespace adj::apps

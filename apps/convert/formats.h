@@ -31,8 +31,7 @@ Format npz_format();
 Format ogb_format();
 Format tu_format();
 
-/// "edges, …".
-std::string format_names();
+std::vector<std::string> format_names();
 /// Throws UsageError for an unknown name.
 Format format_named(const std::string& name);
 

@@ -19,16 +19,8 @@ bool has_matrix_market(const std::string& path) {
   return source.next(line) && is_matrix_market(line);
 }
 
-/// Format of an edge list, known before its edges are read.
-struct Layout {
-  TableHead head;
-  NodeIds::Kind kind = NodeIds::Kind::names;
-  int64_t header_line = 0;  // 0: none
-  bool doubtful = false;    // the ids decide whether the first line is a header
-};
-
-Layout layout_of(const std::string& path, const EdgeListOptions& options) {
-  Layout layout;
+ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
+  ListLayout layout;
   TableHead& head = layout.head;
   const bool numbered = options.ids.value_or(NodeIds::Kind::names) != NodeIds::Kind::names;
   head = read_head(path, options.comment, false, [&](const TableHead& seen, const auto&) {
@@ -64,36 +56,6 @@ void expect_nodes_listed(const std::string& path, const NodeFiles& files, int64_
             excerpt(path), nodes, edges);
 }
 
-/// The note on a list's detected format.
-std::string note_on(const std::string& path, const Layout& layout, const ListReader& reader,
-                    const NodeIds& ids, const EdgeListOptions& options) {
-  const TableHead& head = layout.head;
-  std::string note = fmt::format("{}: {}; ids are {}", excerpt(path),
-                                 head.str(reader.header_line(), reader.comments()), ids.str());
-  const std::string& id = reader.header_line() > 0 ? head.second[0] : head.first[0];
-  if (ids.kind() == NodeIds::Kind::names && !options.ids && is_number(id))
-    note += fmt::format(" (\"{}\" is no integer of 64 bits)", excerpt(id));
-  if (reader.first_is_alone())
-    note += fmt::format(
-        "; line {} taken as an edge: {}, of ids that stand in no other line (--header yes if "
-        "it is one)",
-        head.format.first_line, excerpt(head.row));
-  const int64_t unused = head.columns() - 2 - (options.weight_column > 0 ? 1 : 0);
-  if (unused > 0) note += fmt::format("; {} column{} passed over", unused, unused == 1 ? "" : "s");
-  return note;
-}
-
-ImportedEdges read_list(TextSource& source, const Layout& layout, const EdgeListOptions& options,
-                        NodeIds& ids, std::vector<std::string>& notes) {
-  const int64_t columns = layout.head.columns(), weights = options.weight_column;
-  if (weights > columns || weights == 1 || weights == 2)
-    source.fail(0, "{} columns, expected weights in column {} behind two ids", columns, weights);
-  ListReader reader(source, layout.head, layout.header_line, layout.doubtful, options, ids);
-  ImportedEdges edges = reader.read();
-  notes.push_back(note_on(source.path(), layout, reader, ids, options));
-  return edges;
-}
-
 }  // namespace
 
 Dataset import_edge_list(const std::string& path, const EdgeListOptions& options,
@@ -102,7 +64,7 @@ Dataset import_edge_list(const std::string& path, const EdgeListOptions& options
   std::vector<std::string> unheard;
   if (notes == nullptr) notes = &unheard;
   const bool matrix_market = has_matrix_market(path);
-  Layout layout;
+  ListLayout layout;
   if (matrix_market)
     layout.kind = NodeIds::Kind::numbers;
   else

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
-#include <string>
 
 namespace adj {
 
@@ -55,6 +54,13 @@ Separator separator_of(std::string_view line) {
   return Separator::blanks;
 }
 
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return result;
+}
+
 std::optional<int64_t> integer_in(std::string_view text) { return number_in<int64_t>(unsigned_plus(text)); }
 std::optional<int32_t> int32_in(std::string_view text) { return number_in<int32_t>(unsigned_plus(text)); }
 std::optional<float> float_in(std::string_view text) { return real_number<float>(text); }
@@ -71,10 +77,8 @@ bool is_missing(std::string_view text) {
   text = trimmed(text);
   if (text.empty() || text == "?" || text == "\"\"") return true;
   if (text.size() > 4) return false;
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return lower == "nan" || lower == "na" || lower == "n/a" || lower == "null" || lower == "none";
+  const std::string word = lower(text);
+  return word == "nan" || word == "na" || word == "n/a" || word == "null" || word == "none";
 }
 
 }  // namespace adj

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 // Fields of a line, and number parsing.
@@ -23,6 +24,9 @@ inline std::string_view trimmed(std::string_view text) {
   while (!text.empty() && blank(text.back())) text.remove_suffix(1);
   return text;
 }
+
+/// Letters of ASCII in lower case.
+std::string lower(std::string_view text);
 
 /// Iterates over the fields of a line, trimmed, without quote handling (see records.h). A line has one field
 /// more than separators; with blanks, an empty line has none.

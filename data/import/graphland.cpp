@@ -138,12 +138,8 @@ class GraphLandReader {
   void read_edges(Progress& reading) {
     expect_edges();
     TextSource source(file("edgelist.csv"), &reading);
-    const Tensor pairs = read_rows<int32_t>(source, {.separator = Separator::comma,
-                                                     .columns = 2,
-                                                     .header = true,
-                                                     .comment = "",
-                                                     .least = 0,
-                                                     .most = nodes_ - 1});
+    const Tensor pairs =
+        read_rows<int32_t>(source, {.columns = 2, .header = true, .least = 0, .most = nodes_ - 1});
     const int64_t edges = pairs.size(0);
     if (edges > kMost / 2) source.fail(0, "{} edges, expected at most {}", edges, kMost / 2);
     list_ = detail::edges_of(pairs);

@@ -1,7 +1,7 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/import/detail/graphland_table.h>
-#include <adjoint/data/import/fields.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -9,14 +9,31 @@
 namespace adj::graphland {
 
 NodeTable::NodeTable(const std::string& path, Progress& reading)
-    : source_(path, &reading), table_(source_, Separator::comma) {
-  if (table_.columns() < 2) source_.fail(1, "one column, expected that of the nodes and others");
+    : source_(path, &reading), reader_(source_, {.separator = Separator::comma}) {
+  if (!reader_.next(true)) source_.fail(1, "empty, expected a header of columns");
+  read_fields();
+  header_ = fields_;
+  if (header_.size() < 2) source_.fail(1, "one column, expected that of the nodes and others");
+}
+
+/// The fields of the record.
+void NodeTable::read_fields() {
+  constexpr size_t kMostColumns = 1'000'000;
+  size_t count = 0;
+  for (RecordFields at(source_, reader_.number(), reader_.record(), Separator::comma); at.next();) {
+    if (count == kMostColumns) fail_row("more than {} columns, expected at most that", kMostColumns);
+    if (count == fields_.size()) fields_.emplace_back();
+    fields_[count++] = at.field();
+  }
+  fields_.resize(count);
 }
 
 size_t NodeTable::column(const std::string& name) const {
-  const std::optional<size_t> found = table_.column(name);
-  if (!found || *found == 0) source_.fail(1, "no column \"{}\"", excerpt(name));
-  return *found;
+  const auto found = std::find(header_.begin(), header_.end(), name);
+  if (std::count(found, header_.end(), name) > 1)
+    source_.fail(1, "two columns \"{}\", expected one", excerpt(name));
+  if (found == header_.end() || found == header_.begin()) source_.fail(1, "no column \"{}\"", excerpt(name));
+  return static_cast<size_t>(found - header_.begin());
 }
 
 std::vector<size_t> NodeTable::columns(const std::vector<std::string>& names) const {
@@ -26,15 +43,18 @@ std::vector<size_t> NodeTable::columns(const std::vector<std::string>& names) co
 }
 
 bool NodeTable::next() {
-  if (!table_.next()) return false;
-  if (const auto node = integer_in(table_.field(0)); !node || *node != rows_)
-    table_.fail("node \"{}\", expected {}: ascending from 0", excerpt(table_.field(0)), rows_);
-  if (++rows_ > kMost) table_.fail("more than {} nodes", kMost);
+  if (!reader_.next()) return false;
+  read_fields();
+  if (fields_.size() != header_.size())
+    fail_row("{} fields, expected {} as in the header", fields_.size(), header_.size());
+  if (const auto node = integer_in(fields_[0]); !node || *node != rows_)
+    fail_row("node \"{}\", expected {}: ascending from 0", excerpt(fields_[0]), rows_);
+  if (++rows_ > kMost) fail_row("more than {} nodes", kMost);
   return true;
 }
 
 float NodeTable::number(size_t column) const {
-  const std::string_view field = table_.field(column);
+  const std::string& field = fields_[column];
   if (is_missing(field)) return std::numeric_limits<float>::quiet_NaN();
   const std::optional<double> value = double_in(field);
   if (!value || std::abs(*value) > std::numeric_limits<float>::max())
@@ -43,14 +63,14 @@ float NodeTable::number(size_t column) const {
 }
 
 int32_t NodeTable::category(size_t column) const {
-  const std::optional<double> value = double_in(table_.field(column));  // 3.0, from tools that write floats
+  const std::optional<double> value = double_in(fields_[column]);  // 3.0, from tools that write floats
   if (!value || *value != std::floor(*value) || std::abs(*value) > static_cast<double>(kMost))
     fail(column, "a whole number, the category's");
   return static_cast<int32_t>(*value);
 }
 
 bool NodeTable::flag(size_t column) const {
-  const std::string_view field = table_.field(column);
+  const std::string& field = fields_[column];
   if (field == "True" || field == "true" || field == "TRUE" || field == "1") return true;
   if (field == "False" || field == "false" || field == "FALSE" || field == "0") return false;
   fail(column, "True or False");
@@ -61,8 +81,7 @@ void NodeTable::expect_rows(int64_t nodes) const {
 }
 
 void NodeTable::fail(size_t column, std::string_view expected) const {
-  table_.fail("{} \"{}\", expected {}", excerpt(table_.header()[column]), excerpt(table_.field(column)),
-              expected);
+  fail_row("{} \"{}\", expected {}", excerpt(header_[column]), excerpt(fields_[column]), expected);
 }
 
 }  // namespace adj::graphland

@@ -1,8 +1,10 @@
 #include <adjoint/core/text.h>
+#include <adjoint/data/import/fields.h>
 #include <adjoint/data/import/imported_edges.h>
-#include <adjoint/data/import/number_rows.h>
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 // Boisvert, Pozo & Remington 1996, "The Matrix Market exchange formats".
 
@@ -15,13 +17,6 @@ struct Entries {
   std::vector<float> weights;
   int64_t last_line = 0;
 };
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return result;
-}
 
 bool passed_over(std::string_view line) { return line.starts_with('%') || trimmed(line).empty(); }
 
@@ -52,8 +47,16 @@ MatrixMarket read_matrix_market(TextSource& source, const EdgeListOptions& optio
   while ((found = head.next()) && passed_over(head.line())) {
   }
   if (!found) source.fail(head.number(), "no size line, expected one of rows, columns and entries");
+  const auto integer = [&](const FieldCursor& at, int64_t line, size_t column, int64_t least, int64_t most) {
+    const std::optional<int64_t> value = integer_in(at.field());
+    if (!value || *value < least || *value > most)
+      source.fail(line, "\"{}\" in column {}, expected an integer from {} to {}", excerpt(at.field()), column,
+                  least, most);
+    return *value;
+  };
   std::vector<int64_t> size;
-  append_numbers(source, head.number(), head.line(), Separator::blanks, {.least = 0}, size);
+  for (FieldCursor at(head.line(), Separator::blanks); at.next();)
+    size.push_back(integer(at, head.number(), size.size() + 1, 0, std::numeric_limits<int64_t>::max()));
   if (size.size() != 3)
     source.fail(head.number(), "{} numbers, expected rows, columns and entries", size.size());
   if (size[0] != size[1])
@@ -63,19 +66,15 @@ MatrixMarket read_matrix_market(TextSource& source, const EdgeListOptions& optio
   if (size[2] > ImportedEdges::kMost)
     source.fail(head.number(), "{} entries, expected {} at most", size[2], ImportedEdges::kMost);
 
-  const int64_t columns = values ? 3 : 2;
+  const size_t columns = values ? 3 : 2;
   const auto parse_line = [&](int64_t number, std::string_view line, Entries& entries) {
     if (passed_over(line)) return;
     entries.last_line = number;
-    int64_t column = 0;
+    size_t column = 0;
     for (FieldCursor at(line, Separator::blanks); at.next();) {
       ++column;
       if (column <= 2) {
-        const auto id = integer_in(at.field());
-        if (!id || *id < 1 || *id > size[0])
-          source.fail(number, "\"{}\" in column {}, expected an integer from 1 to {}", excerpt(at.field()),
-                      column, size[0]);
-        entries.ends.push_back(static_cast<int32_t>(*id - 1));
+        entries.ends.push_back(static_cast<int32_t>(integer(at, number, column, 1, size[0]) - 1));
       } else if (column == 3 && values) {
         const auto weight = float_in(at.field());
         if (!weight)

@@ -1,3 +1,4 @@
+#include <adjoint/core/convert.h>
 #include <adjoint/core/detail/half.h>
 #include <adjoint/core/error.h>
 #include <adjoint/data/detail/shape_text.h>
@@ -114,33 +115,21 @@ NpyValues::NpyValues(const NpyHeader& header, Tensor& to)
       places_(header.shape),
       transposed_(header.fortran_order && header.shape.size() > 1) {}
 
-template <class T>
-void NpyValues::take_as(const char* from, size_t bytes) {
-  T* const to = to_.mutable_data<T>();
-  dispatch(header_, [&]<class S>() {
-    for (const char* end = from + bytes; from < end; from += sizeof(S), ++at_) {
-      const S value = load<S>(from, header_.swapped);
+void NpyValues::take(const char* from, size_t bytes) {
+  const auto take_as = [&]<class T, class S>() {
+    T* const to = to_.mutable_data<T>();
+    for (const char *next = from, *end = from + bytes; next < end; next += sizeof(S), ++at_) {
+      const S value = load<S>(next, header_.swapped);
       const int64_t place = transposed_ ? places_.next() : at_;
       if (!converts(value, to + place)) [[unlikely]]
         data_fail("{} at {}, expected {}", number_text(value), detail::place_text(header_.shape, place),
                   std::is_same_v<S, Bool> ? "bools, 0 or 1" : expected_text(to_.dtype()));
     }
+  };
+  dispatch_all(to_.dtype(), [&]<class T>() {
+    if constexpr (!std::is_same_v<T, bfloat16>)
+      dispatch(header_, [&]<class S>() { take_as.template operator()<T, S>(); });
   });
-}
-
-void NpyValues::take(const char* from, size_t bytes) {
-  switch (to_.dtype()) {
-    case DType::u8:
-      return take_as<uint8_t>(from, bytes);
-    case DType::i32:
-      return take_as<int32_t>(from, bytes);
-    case DType::i64:
-      return take_as<int64_t>(from, bytes);
-    case DType::f64:
-      return take_as<double>(from, bytes);
-    default:
-      return take_as<float>(from, bytes);
-  }
 }
 
 std::string npy_text(const NpyHeader& header, std::string_view bytes) {

@@ -23,25 +23,19 @@ constexpr uint64_t kWorthABar = uint64_t{64} << 20;
 
 }  // namespace
 
-/// An entry of the archive, and its header once read.
 struct NpzReader::Array {
-  NpzArchive::Entry entry;
-  std::optional<NpyHeader> header;
-  uint64_t values_at = 0;
-
-  uint64_t bytes() const { return entry.bytes; }
+  NpyHeader header;
+  uint64_t values_at = 0, bytes = 0;  // in its entry of the archive
 };
 
 struct NpzReader::Impl {
   NpzArchive archive;
-  std::map<std::string, Array, std::less<>> arrays;
-  uint64_t unpacked = 0;  // bytes of values requested so far
+  std::map<std::string, Array, std::less<>> arrays;  // those whose header was read
+  uint64_t unpacked = 0;                             // bytes of values requested so far
 
-  explicit Impl(NpzArchive&& opened) : archive(std::move(opened)) {
-    for (const auto& [array, entry] : archive.entries()) arrays[array].entry = entry;
-  }
+  explicit Impl(NpzArchive&& opened) : archive(std::move(opened)) {}
 
-  void read_header(const std::string& name_of, Array& array) const {
+  Array read_header(const std::string& name_of) const {
     NpzArchive::Stream stream = archive.stream(name_of);
     std::string head(kNpyPreamble, '\0');
     const size_t got = stream.read(head.data(), head.size());
@@ -63,22 +57,21 @@ struct NpzReader::Impl {
     if (stream.read(text.data() + begun, length - begun) < length - begun)
       archive.fail(name_of, "ends within its header");
     try {
-      array.header = parse_npy_header(text);
+      return {parse_npy_header(text), preamble + length, archive.entries().at(name_of).bytes};
     } catch (const DataError& error) {
       archive.fail_with(name_of, error.what());
     }
-    array.values_at = preamble + length;
   }
 
   /// Checks sizes for consistency and zip bombs before any allocation. Each element takes `bytes_each` in
   /// memory.
   void check_size(std::string_view name_of, const Array& array, size_t bytes_each) {
-    const auto count = static_cast<uint64_t>(array.header->numel());
-    const uint64_t values = count * array.header->width;
-    if (array.bytes() - array.values_at != values || array.bytes() < array.values_at)
+    const auto count = static_cast<uint64_t>(array.header.numel());
+    const uint64_t values = count * array.header.width;
+    if (array.bytes - array.values_at != values || array.bytes < array.values_at)
       archive.fail(name_of, "{} {} takes {} bytes, but {} stand in the archive",
-                   shape_text(array.header->shape), array.header->type, values,
-                   array.bytes() - std::min(array.bytes(), array.values_at));
+                   shape_text(array.header.shape), array.header.type, values,
+                   array.bytes - std::min(array.bytes, array.values_at));
     unpacked += count * bytes_each;
     if (unpacked > std::max(kFreeBytes, kMostRatio * archive.file_bytes()))
       archive.fail(name_of, "{} bytes out of a file of {}, expected at most {} times as many: a zip bomb?",
@@ -95,7 +88,7 @@ struct NpzReader::Impl {
       if (stream.read(block.data(), n) < n) archive.fail(name_of, "ends within its header");
       left -= n;
     }
-    const uint64_t bytes = array.bytes() - array.values_at;
+    const uint64_t bytes = array.bytes - array.values_at;
     std::optional<Progress> bar;
     if (bytes >= kWorthABar) bar.emplace(static_cast<int64_t>(bytes >> 20), 0, "MB");
     if (bar) bar->note(excerpt(name_of));
@@ -131,29 +124,27 @@ uint64_t NpzReader::file_bytes() const { return impl_->archive.file_bytes(); }
 
 std::vector<std::string> NpzReader::names() const {
   std::vector<std::string> names;
-  for (const auto& [name, array] : impl_->arrays) names.push_back(name);
+  for (const auto& [name, entry] : impl_->archive.entries()) names.push_back(name);
   return names;
 }
 
-bool NpzReader::has(std::string_view name) const { return impl_->arrays.find(name) != impl_->arrays.end(); }
+bool NpzReader::has(std::string_view name) const { return impl_->archive.entries().contains(name); }
 
 void NpzReader::fail_with(std::string_view array, const std::string& message) const {
   impl_->archive.fail_with(array, message);
 }
 
 const NpzReader::Array& NpzReader::array(std::string_view name) const {
-  const auto found = impl_->arrays.find(name);
-  if (found == impl_->arrays.end()) fail(name, "missing, expected an array of this name");
-  if (!found->second.header) impl_->read_header(found->first, found->second);
-  return found->second;
+  if (const auto found = impl_->arrays.find(name); found != impl_->arrays.end()) return found->second;
+  if (!has(name)) fail(name, "missing, expected an array of this name");
+  const std::string key(name);
+  return impl_->arrays.emplace(key, impl_->read_header(key)).first->second;
 }
 
-const std::vector<int64_t>& NpzReader::shape(std::string_view name) const {
-  return array(name).header->shape;
-}
+const std::vector<int64_t>& NpzReader::shape(std::string_view name) const { return array(name).header.shape; }
 
 DType NpzReader::dtype(std::string_view name) const {
-  const NpyHeader& header = *array(name).header;
+  const NpyHeader& header = array(name).header;
   switch (header.kind) {
     case NpyKind::boolean:
       return DType::u8;
@@ -174,10 +165,10 @@ DType NpzReader::dtype(std::string_view name) const {
   fail(name, "elements of the type {}, expected bools, integers or floats of 16, 32 or 64 bits", header.type);
 }
 
-bool NpzReader::is_bool(std::string_view name) const { return array(name).header->kind == NpyKind::boolean; }
+bool NpzReader::is_bool(std::string_view name) const { return array(name).header.kind == NpyKind::boolean; }
 
 bool NpzReader::is_integer(std::string_view name) const {
-  const NpyKind kind = array(name).header->kind;
+  const NpyKind kind = array(name).header.kind;
   return kind == NpyKind::boolean || kind == NpyKind::integer || kind == NpyKind::unsigned_integer;
 }
 
@@ -191,7 +182,7 @@ Tensor NpzReader::tensor(std::string_view name, DType as, const std::vector<int6
   ADJ_CHECK(as != DType::bits && as != DType::bf16, "npz: {} is not read as {}", name, name_of(as));
   (void)dtype(name);
   const Array& facts = array(name);
-  const NpyHeader& header = *facts.header;
+  const NpyHeader& header = facts.header;
   if (!detail::has_shape(header.shape, shape))
     fail(name, "shape {}, expected {}", shape_text(header.shape), shape_text(shape));
   if (!is_floating(as) && !is_integer(name))
@@ -211,7 +202,7 @@ Tensor NpzReader::tensor(std::string_view name, DType as, const std::vector<int6
 }
 
 int64_t NpzReader::integer(std::string_view name) const {
-  const NpyHeader& header = *array(name).header;
+  const NpyHeader& header = array(name).header;
   if (header.numel() != 1 || header.shape.size() > 1)
     fail(name, "shape {}, expected one integer", shape_text(header.shape));
   return tensor(name, DType::i64, header.shape).data<int64_t>()[0];
@@ -220,7 +211,7 @@ int64_t NpzReader::integer(std::string_view name) const {
 std::string NpzReader::text(std::string_view name) const {
   constexpr size_t kLongest = 4096;
   const Array& facts = array(name);
-  const NpyHeader& header = *facts.header;
+  const NpyHeader& header = facts.header;
   const bool wide = header.kind == NpyKind::unicode;
   if ((header.kind != NpyKind::bytes && !wide) || header.numel() != 1)
     fail(name, "{} of the type {}, expected one string", shape_text(header.shape), header.type);

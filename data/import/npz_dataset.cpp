@@ -8,10 +8,10 @@ namespace adj {
 
 Dataset import_npz(const std::string& path) {
   const NpzReader z = NpzReader::open(path);
-  if (npz::is_heterophilous(z)) return npz::read_heterophilous(z);
-  if (npz::is_gnn_benchmark(z)) return npz::read_gnn_benchmark(z);
-  if (npz::is_reddit(z)) return npz::read_reddit(z);
-  if (npz::is_plain(z)) return npz::read_plain(z);
+  if (z.has("node_features") && z.has("edges")) return npz::read_heterophilous(z);
+  if (z.has("adj_indptr")) return npz::read_gnn_benchmark(z);
+  if (z.has("feature") && z.has("node_types")) return npz::read_reddit(z);
+  if (z.has("edge_index")) return npz::read_plain(z);
   if (z.has("format") && z.has("shape"))
     data_fail(
         "{}: one sparse matrix; of Reddit, expected the file of the features, reddit_data.npz, in the same "

@@ -55,8 +55,6 @@ Features read_features(const NpzReader& z, int64_t nodes) {
 
 }  // namespace
 
-bool is_gnn_benchmark(const NpzReader& z) { return z.has("adj_indptr"); }
-
 Dataset read_gnn_benchmark(const NpzReader& z) {
   const auto [nodes, cols] = matrix_shape(z, "adj_shape");
   check_nodes(z, "adj_shape", nodes);

@@ -4,8 +4,6 @@
 
 namespace adj::npz {
 
-bool is_heterophilous(const NpzReader& z) { return z.has("node_features") && z.has("edges"); }
-
 Dataset read_heterophilous(const NpzReader& z) {
   const int64_t nodes = nodes_with_features(z, "node_features");
   expect_shape(z, "edges", {-1, 2});

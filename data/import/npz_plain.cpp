@@ -72,8 +72,6 @@ void set_labels(Dataset& data, const NpzReader& z) {
 
 }  // namespace
 
-bool is_plain(const NpzReader& z) { return z.has("edge_index"); }
-
 Dataset read_plain(const NpzReader& z) {
   for (const std::string& name : z.names())
     if (std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames))

@@ -53,8 +53,6 @@ Graph read_graph(const NpzReader& z, int64_t nodes) {
 
 }  // namespace
 
-bool is_reddit(const NpzReader& z) { return z.has("feature") && z.has("node_types"); }
-
 Dataset read_reddit(const NpzReader& z) {
   const int64_t nodes = nodes_with_features(z, "feature");
   Dataset data;

@@ -1,8 +1,10 @@
 #include <adjoint/core/text.h>
+#include <adjoint/data/import/fields.h>
 #include <adjoint/data/import/growing_rows.h>
 #include <adjoint/data/import/number_rows.h>
 
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 
 namespace adj {
@@ -40,13 +42,6 @@ T number(const TextSource& source, int64_t line, int64_t column, std::string_vie
   }
 }
 
-/// Numbers contain no blanks, so blanks are allowed next to tabs; an empty field between two tabs counts only
-/// if values may be missing.
-Separator separator_of_numbers(std::string_view line, const RowFormat& format) {
-  const Separator separator = separator_of(line);
-  return separator == Separator::tab && !format.missing ? Separator::blanks : separator;
-}
-
 /// Rows of one block.
 template <class T>
 struct Rows {
@@ -59,7 +54,6 @@ struct Rows {
 
 bool RowFormat::skips(int64_t line_number, std::string_view line) const {
   if (header && line_number == 1) return true;
-  if (!line.empty() && comment.find(line[0]) != std::string_view::npos) return true;
   return trimmed(line).empty() && !(missing && columns == 1);
 }
 
@@ -73,65 +67,40 @@ void fail_row_with(const std::string& path, const RowFormat& format, int64_t row
 }
 
 template <class T>
-int64_t append_numbers(const TextSource& source, int64_t line_number, std::string_view line,
-                       Separator separator, const RowFormat& format, std::vector<T>& values) {
-  int64_t columns = 0;
-  for (FieldCursor at(line, separator); at.next();)
-    values.push_back(number<T>(source, line_number, ++columns, at.field(), format));
-  return columns;
-}
-
-template <class T>
 Tensor read_rows(TextSource& source, const RowFormat& given) {
-  // The first block is parsed alone, since its first row determines the format for all others; blocks depend
-  // on the file only.
+  // The first block is parsed alone if its first row determines the columns of all others; blocks depend on
+  // the file only.
   RowFormat format = given;
-  std::optional<Separator>& separator = format.separator;
   int64_t& columns = format.columns;
   const auto parse = [&](const TextBlock& block) {
     Rows<T> rows;
     for (LineCursor at(block); at.next();) {
       rows.last_line = at.number();
-      const std::string_view line = at.line();
-      if (format.skips(at.number(), line)) continue;
-      if (!separator) separator = separator_of_numbers(line, format);
-      const size_t before = rows.values.size();
-      const int64_t found = append_numbers<T>(source, at.number(), line, *separator, format, rows.values);
-      if (found == 0 && columns == 1 && format.missing)
-        rows.values.push_back(std::numeric_limits<T>::quiet_NaN());
+      if (format.skips(at.number(), at.line())) continue;
+      int64_t found = 0;
+      for (FieldCursor field(at.line(), Separator::comma); field.next();)
+        rows.values.push_back(number<T>(source, at.number(), ++found, field.field(), format));
       if (columns == 0) columns = found;
-      if (static_cast<int64_t>(rows.values.size() - before) != columns)
-        source.fail(at.number(), "{} fields, expected {}", found, columns);
+      if (found != columns) source.fail(at.number(), "{} fields, expected {}", found, columns);
       ++rows.count;
     }
     return rows;
   };
   GrowingRows<T> all;
-  int64_t count = 0, last_line = 0;
+  int64_t count = 0;
   const auto take = [&](Rows<T> rows) {
     all.append(rows.values);
     count += rows.count;
-    if (rows.last_line > 0) last_line = rows.last_line;
-    if (count > kMostRows) source.fail(last_line, "more than {} rows, expected at most that", kMostRows);
-    if (format.rows >= 0 && count > format.rows)
-      source.fail(last_line, "{} rows by then, expected {}", count, format.rows);
+    if (count > kMostRows) source.fail(rows.last_line, "more than {} rows, expected at most that", kMostRows);
   };
   TextBlock first;
-  while ((!separator || columns == 0) && source.next(first)) take(parse(first));
+  while (columns == 0 && source.next(first)) take(parse(first));
   source.for_blocks(parse, take);
-  if (format.rows >= 0 && count != format.rows)
-    source.fail(last_line, "{} rows, expected {}", count, format.rows);
   return all.take({count, columns});
 }
 
 template Tensor read_rows<int32_t>(TextSource&, const RowFormat&);
 template Tensor read_rows<int64_t>(TextSource&, const RowFormat&);
 template Tensor read_rows<float>(TextSource&, const RowFormat&);
-template int64_t append_numbers(const TextSource&, int64_t, std::string_view, Separator, const RowFormat&,
-                                std::vector<int32_t>&);
-template int64_t append_numbers(const TextSource&, int64_t, std::string_view, Separator, const RowFormat&,
-                                std::vector<int64_t>&);
-template int64_t append_numbers(const TextSource&, int64_t, std::string_view, Separator, const RowFormat&,
-                                std::vector<float>&);
 
 }  // namespace adj

@@ -1,34 +1,29 @@
 #pragma once
 
 #include <adjoint/core/tensor.h>
-#include <adjoint/data/import/fields.h>
 #include <adjoint/data/import/text_source.h>
 
 #include <limits>
-#include <optional>
 
 namespace adj {
 
 /// Text format of read_rows().
 struct RowFormat {
-  std::optional<Separator> separator = {};  ///< default: detected from the first row
-  int64_t columns = 0;                      ///< per row; 0: as in the first row
-  int64_t rows = -1;                        ///< expected number; -1: any
-  bool header = false;                      ///< skip the first line
-  std::string_view comment = "#";           ///< skip lines that begin with one of these characters
-  bool missing = false;                     ///< for floating numbers: is_missing() values become NaN
+  int64_t columns = 0;   ///< per row; 0: as in the first row
+  bool header = false;   ///< skip the first line
+  bool missing = false;  ///< for floating numbers: is_missing() values become NaN
   int64_t least = std::numeric_limits<int64_t>::min();  ///< for integers
   int64_t most = std::numeric_limits<int64_t>::max();
 
-  /// Whether a line is no row: the header, a comment, or an empty one that is not a single missing value.
+  /// Whether a line is no row: the header, or an empty one that is not a single missing value.
   bool skips(int64_t line_number, std::string_view line) const;
 };
 
-/// Parses the rows of a text, in parallel, to [rows, columns] of T (int32_t, int64_t or float). Empty lines
-/// are skipped, unless a row is a single missing value. Throws DataError naming the line: a row with another
-/// number of fields than the others, a field that is not a number of that type or is out of range, an
-/// unexpected number of rows, 2^31 or more rows. A text without rows gives [0, columns]. Takes about 100 MB
-/// more than the result.
+/// Parses the rows of a text, separated by commas, in parallel, to [rows, columns] of T (int32_t, int64_t or
+/// float). Empty lines are skipped, unless a row is a single missing value. Throws DataError naming the line:
+/// a row with another number of fields than the others, a field that is not a number of that type or is out
+/// of range, 2^31 or more rows. A text without rows gives [0, columns]. Takes about 100 MB more than the
+/// result.
 template <class T>
 Tensor read_rows(TextSource& source, const RowFormat& format);
 
@@ -45,17 +40,5 @@ template <class... Args>
                            fmt::format_string<Args...> text, Args&&... args) {
   fail_row_with(path, format, row, fmt::format(text, std::forward<Args>(args)...));
 }
-
-/// Appends the fields of one line to `values`; returns their number. Throws as read_rows() does.
-template <class T>
-int64_t append_numbers(const TextSource& source, int64_t line_number, std::string_view line,
-                       Separator separator, const RowFormat& format, std::vector<T>& values);
-
-extern template int64_t append_numbers(const TextSource&, int64_t, std::string_view, Separator,
-                                       const RowFormat&, std::vector<int32_t>&);
-extern template int64_t append_numbers(const TextSource&, int64_t, std::string_view, Separator,
-                                       const RowFormat&, std::vector<int64_t>&);
-extern template int64_t append_numbers(const TextSource&, int64_t, std::string_view, Separator,
-                                       const RowFormat&, std::vector<float>&);
 
 }  // namespace adj

@@ -60,8 +60,7 @@ class SplitReader {
                     ? " (split_dict.pt is pickled, which is not read)"
                     : "");
     }
-    const RowFormat format = {
-        .separator = Separator::comma, .columns = 1, .comment = "", .least = 0, .most = y_.size(0) - 1};
+    const RowFormat format{.columns = 1, .least = 0, .most = y_.size(0) - 1};
     TextSource source(path);
     const Tensor index = read_rows<int32_t>(source, format);
     std::vector<int32_t> kept;

@@ -1,6 +1,7 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/import/detail/edge_rows.h>
 #include <adjoint/data/import/detail/ogb_raw.h>
+#include <adjoint/data/import/fields.h>
 #include <adjoint/data/import/number_rows.h>
 
 #include <algorithm>
@@ -79,13 +80,10 @@ class Text : public Raw {
 
   /// As the package's reader: commas, no header, no comments.
   template <class T>
-  Tensor read(std::string_view table, RowFormat format) {
-    format.separator = Separator::comma;
-    format.comment = "";
+  Tensor read(std::string_view table, const RowFormat& format) {
     TextSource source(path(table), &reading_);
     Tensor rows = read_rows<T>(source, format);
     if (rows.size(0) == 0) source.fail(1, "empty, expected numbers");
-    format.columns = rows.size(1);
     formats_[std::string(table)] = format;
     return rows;
   }

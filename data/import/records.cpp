@@ -93,7 +93,9 @@ bool RecordFields::next_quoted() {
   while (!rest.empty() && is_blank(rest[0])) rest.remove_prefix(1);
   if (!rest.starts_with('"')) return false;
   const size_t end = behind_quotes(rest, 0);
-  if (end == kNone) source_.fail(number_, "a quote that is not closed, expected a second one");
+  if (end == kNone)
+    source_.fail(number_ + std::count(record_.data(), rest.data(), '\n'),
+                 "a quote that is not closed, expected a second one");
   field_ = rest.substr(1, end - 2);
   if (field_.find('"') != kNone) {
     unquoted_.clear();

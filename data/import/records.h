@@ -73,14 +73,14 @@ class RecordReader {
   int64_t comments_ = 0, number_ = 0;
 };
 
-/// Iterates over the fields of a record, trimmed unless quoted. Throws DataError naming the line for an
-/// unclosed quote or text after a closing quote.
+/// Iterates over the fields of a record, trimmed unless quoted. Throws DataError naming the line of an
+/// unclosed quote, or that of the record for text after a closing quote.
 ///
 ///   for (RecordFields at(source, number, record, separator); at.next();) use(at.field());
 class RecordFields {
  public:
   RecordFields(const TextSource& source, int64_t number, std::string_view record, Separator separator)
-      : source_(source), number_(number), separator_(separator), at_(record, separator) {}
+      : source_(source), number_(number), record_(record), separator_(separator), at_(record, separator) {}
 
   bool next() {
     if (next_quoted()) return true;
@@ -101,6 +101,7 @@ class RecordFields {
 
   const TextSource& source_;
   int64_t number_;
+  std::string_view record_;
   Separator separator_;
   FieldCursor at_;
   std::string_view field_;

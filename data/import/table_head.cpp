@@ -55,8 +55,8 @@ std::vector<std::string> fields_of(Cursor at) {
 
 bool is_column_name(std::string_view field) {
   std::string name;
-  for (char c : field)
-    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) name += static_cast<char>(c | 0x20);
+  for (char c : lower(field))
+    if (c >= 'a' && c <= 'z') name += c;
   if (name.size() > 2 && name.ends_with("id")) name.resize(name.size() - 2);
   constexpr std::string_view known[] = {"id",     "index",  "node",   "vertex", "name",  "src",
                                         "dst",    "source", "target", "from",   "to",    "head",

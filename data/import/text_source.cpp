@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <future>
+#include <tuple>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -273,28 +274,21 @@ bool TextSource::next(std::string_view& line) {
   return true;
 }
 
-TextSource::Batch TextSource::next_batch() {
-  Batch batch;
-  const int64_t before = input_->position();
-  while (batch.blocks.size() < kBatch) {
-    TextBlock block;
-    if (!read_block(block)) break;
-    batch.blocks.push_back(std::move(block));
-  }
-  batch.bytes = input_->position() - before;
-  return batch;
-}
-
 void TextSource::run_blocks(const std::function<void(std::span<const TextBlock>)>& use) {
+  const auto next_batch = [this] {
+    std::vector<TextBlock> blocks;
+    const int64_t before = input_->position();
+    for (TextBlock block; blocks.size() < kBatch && read_block(block); block = {})
+      blocks.push_back(std::move(block));
+    return std::pair(std::move(blocks), input_->position() - before);
+  };
   // One thread decompresses the next batch while the others parse.
   const bool ahead = num_threads() > 1;
-  Batch batch = next_batch();
-  while (!batch.blocks.empty()) {
-    std::future<Batch> following =
-        std::async(ahead ? std::launch::async : std::launch::deferred, [this] { return next_batch(); });
-    use(batch.blocks);  // if this throws, the future's destructor waits
-    advance(batch.bytes);
-    batch = following.get();
+  for (auto [blocks, bytes] = next_batch(); !blocks.empty();) {
+    auto following = std::async(ahead ? std::launch::async : std::launch::deferred, next_batch);
+    use(blocks);  // if this throws, the future's destructor waits
+    advance(bytes);
+    std::tie(blocks, bytes) = following.get();
   }
 }
 

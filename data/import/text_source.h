@@ -94,13 +94,8 @@ class TextSource {
 
  private:
   struct Input;
-  struct Batch {
-    std::vector<TextBlock> blocks;
-    int64_t bytes = 0;  // bytes of the file read for it
-  };
 
   [[noreturn]] void fail_with(int64_t line, const std::string& message) const;
-  Batch next_batch();
   void run_blocks(const std::function<void(std::span<const TextBlock>)>& use);
   bool read_block(TextBlock& block);
   void count_lines(std::string_view text);

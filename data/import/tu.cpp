@@ -63,32 +63,31 @@ class TuReader {
   }
 
   template <class T>
-  Tensor read(std::string_view part, RowFormat& format) {
-    format.separator = Separator::comma;
-    format.comment = "";
+  Tensor read(std::string_view part, const RowFormat& format) {
     TextSource source(path(part), &reading_);
     Tensor rows = read_rows<T>(source, format);
     if (rows.size(0) == 0) source.fail(1, "empty, expected numbers");
-    format.columns = rows.size(1);
     return rows;
   }
-
-  void expect_rows(std::string_view part, const Tensor& rows, int64_t expected, std::string_view of) const {
+  /// With one line for each of the `of`.
+  template <class T>
+  Tensor read(std::string_view part, const RowFormat& format, int64_t expected, std::string_view of) {
+    Tensor rows = read<T>(part, format);
     if (rows.size(0) != expected)
       data_fail("{}: {} lines, expected {}, one for each of the {}", excerpt(path(part)), rows.size(0),
                 expected, of);
+    return rows;
   }
 
   /// Reads the offsets, and the node order that groups nodes by graph.
   void read_graphs() {
-    RowFormat format{.columns = 1, .least = 1, .most = kMost};
-    graph_of_ = read<int32_t>("graph_indicator", format);
+    graph_of_ = read<int32_t>("graph_indicator", {.columns = 1, .least = 1, .most = kMost});
     nodes_ = graph_of_.numel();
     const int32_t* graph = graph_of_.data<int32_t>();
     graphs_ = *std::max_element(graph, graph + nodes_);
     if (graphs_ > nodes_) {
       const int64_t row = std::max_element(graph, graph + nodes_) - graph;
-      fail_row(path("graph_indicator"), format, row,
+      fail_row(path("graph_indicator"), {}, row,
                "graph {} of {} nodes, expected every graph to have one at least", graphs_, nodes_);
     }
     data_.graph_offsets = Tensor::zeros({graphs_ + 1}, DType::i64);
@@ -113,18 +112,14 @@ class TuReader {
 
   void read_labels() {
     if (has("graph_attributes")) {
-      RowFormat format;
-      data_.graph_y = read<float>("graph_attributes", format);
-      expect_rows("graph_attributes", data_.graph_y, graphs_, "graphs");
+      data_.graph_y = read<float>("graph_attributes", {}, graphs_, "graphs");
       data_.task = Task::graph_regression;
       return;
     }
     if (!has("graph_labels"))
       data_fail("{}: missing, and {} too, expected one of them", excerpt(path("graph_labels")),
                 excerpt(path("graph_attributes")));
-    RowFormat format{.columns = 1};
-    const Tensor labels = read<int64_t>("graph_labels", format);
-    expect_rows("graph_labels", labels, graphs_, "graphs");
+    const Tensor labels = read<int64_t>("graph_labels", {.columns = 1}, graphs_, "graphs");
     std::vector<int64_t> values = labels.to_vector<int64_t>();
     std::sort(values.begin(), values.end());
     values.erase(std::unique(values.begin(), values.end()), values.end());
@@ -137,8 +132,7 @@ class TuReader {
   }
 
   void read_edges() {
-    RowFormat format{.columns = 2, .least = 1, .most = nodes_};
-    const Tensor pairs = read<int32_t>("A", format);
+    const Tensor pairs = read<int32_t>("A", {.columns = 2, .least = 1, .most = nodes_});
     const int64_t edges = pairs.size(0);
     if (edges > kMost) data_fail("{}: {} edges, expected at most {}", excerpt(path("A")), edges, kMost);
     Tensor src = Tensor::empty({edges}, DType::i32), dst = Tensor::empty({edges}, DType::i32);
@@ -146,7 +140,7 @@ class TuReader {
     for (int64_t e = 0; e < edges; ++e) {
       const int32_t from = pair[2 * e] - 1, to = pair[2 * e + 1] - 1;
       if (graph[from] != graph[to])
-        fail_row(path("A"), format, e,
+        fail_row(path("A"), {}, e,
                  "an edge from node {} of graph {} to node {} of graph {}, expected edges within "
                  "graphs",
                  from + 1, graph[from], to + 1, graph[to]);
@@ -168,21 +162,13 @@ class TuReader {
     TuColumns columns(rows);
     const std::string attributes = what + "_attributes", labels = what + "_labels";
     if (has(attributes) && wanted) {
-      RowFormat format;
-      const Tensor read_values = read<float>(attributes, format);
-      expect_rows(attributes, read_values, rows, what + "s");
-      columns.add_values(read_values);
+      columns.add_values(read<float>(attributes, {}, rows, what + "s"));
     } else if (has(attributes)) {
       log_info("{}: left out, for --{}-attributes was not given", excerpt(path(attributes)), what);
     } else if (wanted) {
       data_fail("{}: missing, expected for --{}-attributes", excerpt(path(attributes)), what);
     }
-    if (has(labels)) {
-      RowFormat format;
-      const Tensor read_values = read<int64_t>(labels, format);
-      expect_rows(labels, read_values, rows, what + "s");
-      columns.add_one_hot(read_values, path(labels));
-    }
+    if (has(labels)) columns.add_one_hot(read<int64_t>(labels, {}, rows, what + "s"), path(labels));
     return columns;
   }
 

@@ -21,60 +21,38 @@ namespace {
 
 constexpr size_t kMegabytes = 400;
 
-struct Folder {
-  TemporaryDirectory folder;
-  std::string put(const std::string& name, const std::string& text) const {
-    return write_file(folder.file(name), text);
-  }
-  /// What is said, without the folder.
-  template <class F>
-  std::string refused(F&& import) const {
-    const std::string said = error_within(kMegabytes, import), start = folder.file("");
-    return said.starts_with(start) ? said.substr(start.size()) : said;
-  }
-};
+/// What import(folder) says of these files, without the folder.
+template <class Import>
+std::string refused(const FolderText& files, Import&& import) {
+  const TemporaryDirectory folder;
+  const std::string start = folder.file("");
+  write_folder(start, files);
+  const std::string said = error_within(kMegabytes, [&] { (void)import(start); });
+  return said.starts_with(start) ? said.substr(start.size()) : said;
+}
 
-std::string refused_edges(const std::string& list, const EdgeListOptions& given = {},
+std::string refused_edges(const std::string& list, EdgeListOptions options = {},
                           const FolderText& files = {}) {
-  const Folder f;
-  EdgeListOptions options = given;
-  for (const auto& [name, text] : files) {
-    if (name == "x") options.node_files.features = f.put(name, text);
-    if (name == "y") options.node_files.labels = f.put(name, text);
-  }
-  const std::string path = f.put("edges", list);
-  return f.refused([&] { (void)import_edge_list(path, options); });
+  return refused(with(files, {{"edges", list}}), [&](const std::string& folder) {
+    if (files.contains("x")) options.node_files.features = folder + "x";
+    if (files.contains("y")) options.node_files.labels = folder + "y";
+    return import_edge_list(folder + "edges", options);
+  });
 }
 
-std::string refused_npz(const std::map<std::string, NpzFile>& files) {
-  const Folder f;
-  for (const auto& [name, file] : files) file.write(f.folder.file(name));
-  return f.refused([&] { (void)import_npz(f.folder.file(files.begin()->first)); });
+std::string refused_npz(const NpzFile& file) {
+  return refused({{"a.npz", file.bytes()}}, [](const std::string& f) { return import_npz(f + "a.npz"); });
 }
-std::string refused_npz(const NpzFile& file) { return refused_npz({{"a.npz", file}}); }
 
 std::string refused_ogb(const FolderText& files, const OgbOptions& options = {}) {
-  const Folder f;
-  write_folder(f.folder.file(""), files);
-  return f.refused([&] { (void)import_ogb(f.folder.file(""), options); });
+  return refused(files, [&](const std::string& folder) { return import_ogb(folder, options); });
 }
 
-std::string refused_tu(const FolderText& files) {
-  const Folder f;
-  write_folder(f.folder.file(""), files);
-  return f.refused([&] { (void)import_tu(f.folder.file("")); });
-}
-
-std::string refused_graphland(const FolderText& changes) {
-  const Folder f;
-  write_folder(f.folder.file(""), with(city(), changes));
-  return f.refused([&] { (void)import_graphland(f.folder.file("")); });
-}
-
-std::string refused_h5(const SchemaFile& file, int gzip = 0) {
-  const Folder f;
-  file.write(f.folder.file("a.h5"), gzip);
-  return f.refused([&] { (void)load_dataset(f.folder.file("a.h5")); });
+std::string refused_h5(const SchemaFile& file) {
+  return refused({}, [&](const std::string& folder) {
+    file.write(folder + "a.h5");
+    return load_dataset(folder + "a.h5");
+  });
 }
 
 }  // namespace
@@ -117,7 +95,8 @@ TEST_CASE("npz: nodes without bytes, columns without entries, classes without no
 
   NpzFile r = reddit_data();
   r["feature"].bytes = npy<float>({kMany, 0}, {});
-  CHECK(refused_npz({{"a_data.npz", r}, {"a_graph.npz", reddit_graph()}}) ==
+  CHECK(refused({{"a_data.npz", r.bytes()}, {"a_graph.npz", reddit_graph().bytes()}},
+                [](const std::string& folder) { return import_npz(folder + "a_data.npz"); }) ==
         "a_data.npz: feature: shape [2000000000, 0], expected a column at least");
 
   NpzFile p;
@@ -189,13 +168,17 @@ TEST_CASE("TU: labels far apart would make too many columns") {
                             {"T_graph_indicator.txt", "1\n1\n"},
                             {"T_graph_labels.txt", "1\n"},
                             {"T_node_labels.txt", "0\n2000000000\n"}};
-  CHECK(refused_tu(files) ==
+  const auto import = [](const std::string& folder) { return import_tu(folder); };
+  CHECK(refused(files, import) ==
         "T_node_labels.txt: labels from 0 to 2000000000 in column 1, which make more than 1000000 columns");
-  CHECK(says(refused_tu(with(files, {{"T_graph_indicator.txt", "1\n2000000000\n"}})),
+  CHECK(says(refused(with(files, {{"T_graph_indicator.txt", "1\n2000000000\n"}}), import),
              "T_graph_indicator.txt:2: graph 2000000000 of 2 nodes…"));
 }
 
 TEST_CASE("GraphLand: numbers as classes, and categories of few nodes each") {
+  const auto refused_graphland = [](const FolderText& changes) {
+    return refused(with(city(), changes), [](const std::string& folder) { return import_graphland(folder); });
+  };
   CHECK(
       refused_graphland({{"targets.csv", "node_id,kind\n0,2\n1,0\n2,1\n3,\n4,0\n5,16000000\n6,0\n7,2\n"}}) ==
       "targets.csv: node 5: kind \"16000000\", expected classes numbered from 0, to 9999 as 4 are in use; "

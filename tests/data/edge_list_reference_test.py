@@ -5,7 +5,9 @@ import pathlib
 import subprocess
 import tempfile
 
-from peers import BIN, h5py, np
+from peers import BIN, PARTS, np
+
+from from_adjoint import read_dataset
 
 rng = np.random.default_rng(7)
 PIECES = ["a", "Zoë", " ", ",", ";", '"', '""', "\n", "\r\n", "#", "%", "7", "-1", "NA", "x y", "\t", "."]
@@ -26,11 +28,6 @@ def write(path, rows, **how):
     with open(path, "w", newline="", encoding="utf-8") as f:
         csv.writer(f, **how).writerows(rows)
     return path
-
-
-def texts(f, bytes_at, offsets_at):
-    data, at = f[bytes_at][:].tobytes(), f[offsets_at][:]
-    return [data[a:b].decode() for a, b in zip(at, at[1:])]
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -54,22 +51,19 @@ with tempfile.TemporaryDirectory() as folder:
             for imputation, of in (("mean", np.nanmean), ("median", np.nanmedian), ("zero", lambda c: 0)):
                 said = convert(at / "edges", at / "o.h5", "--features", at / "x", "--labels", at / "y", "--impute", imputation,
                                "--split", "50,30,20", "--stratified", "--seed", 3)
-                with h5py.File(at / "o.h5") as f:
-                    found = texts(f, "nodes/name", "nodes/name_offsets")
-                    assert found == [names[k] for k in used], (found[:3], [names[k] for k in used[:3]])
-                    pairs = {(found[a], found[b]) for a, b in zip(f["edges/src"], f["edges/dst"])}
-                    assert pairs == {(names[a], names[b]) for a, b in ends}
-                    expected = np.stack([np.where(np.isnan(c), of(c.astype(np.float64)), c) for c in x[used].T], 1)
-                    assert np.allclose(f["nodes/x"], expected, rtol=1e-6, atol=1e-7)
-                    called = texts(f, "nodes/class_names", "nodes/class_names_offsets")
-                    assert called == sorted((classes[k] for k in set(label[used]) if k >= 0), key=str.encode)
-                    y = f["nodes/y"][:]
-                    assert [called[k] if k >= 0 else None for k in y] == [classes[k] if k >= 0 else None for k in label[used]]
-                    parts = [f["splits/" + part][:] for part in ("train", "val", "test")]
-                    assert sorted(np.concatenate(parts)) == list(np.flatnonzero(y >= 0))
-                    for part, share in zip(parts, (0.5, 0.3, 0.2)):
-                        for k in range(5):
-                            assert abs(np.sum(y[part] == k) - share * np.sum(y == k)) < 2
+                data = read_dataset(at / "o.h5")
+                found, called, y = data["node_names"], data["class_names"], data["y"]
+                assert found == [names[k] for k in used], (found[:3], [names[k] for k in used[:3]])
+                assert {(found[a], found[b]) for a, b in data["edge_index"].T} == {(names[a], names[b]) for a, b in ends}
+                expected = np.stack([np.where(np.isnan(c), of(c.astype(np.float64)), c) for c in x[used].T], 1)
+                assert np.allclose(data["x"], expected, rtol=1e-6, atol=1e-7)
+                assert called == sorted((classes[k] for k in set(label[used]) if k >= 0), key=str.encode)
+                assert [called[k] if k >= 0 else None for k in y] == [classes[k] if k >= 0 else None for k in label[used]]
+                parts = [data["splits"][0][part] for part in PARTS]
+                assert sorted(np.concatenate(parts)) == list(np.flatnonzero(y >= 0))
+                for part, share in zip(parts, (0.5, 0.3, 0.2)):
+                    for k in range(5):
+                        assert abs(np.sum(y[part] == k) - share * np.sum(y == k)) < 2
                 assert f"{np.isnan(x[used]).sum()} missing numbers imputed ({imputation}) in 3 columns" in said, said
                 assert "line 1 taken as header: " in said and f'of "None"' in said, said
 print("edges, features, labels and splits as they went in")

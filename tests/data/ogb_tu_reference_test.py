@@ -1,65 +1,22 @@
 #!/usr/bin/env python3
 """Compares `convert ogb` and `convert tu` with the readers that define these layouts, the ogb package's and PyG's, on
-small folders in each layout. Needs ADJOINT_BIN_DIR, h5py and numpy; the readers run under the interpreter that
-ADJOINT_PYTHON_PEERS names, or this one, and what it cannot import is skipped, saying so."""
+small folders in each layout."""
 import gzip
-import os
-import pathlib
-import subprocess
-import sys
-import tempfile
 import unittest
 
-try:
-    import h5py
-    import numpy as np
-except ImportError as error:
-    print(f"skipped: {error} (python3-h5py)")
-    sys.exit(0)
+from peers import PARTS, Case, contents, library, np
 
-BIN = pathlib.Path(os.environ.get("ADJOINT_BIN_DIR", "build/bin"))
-PEERS = os.environ.get("ADJOINT_PYTHON_PEERS", sys.executable).split(":")
-
-# Both run under the peers' interpreter: FOLDER OUT.npz ARGUMENT...
-OGB = """
-import sys, numpy as np
-from ogb.io.read_graph_raw import read_csv_graph_raw, read_binary_graph_raw
-folder, out, form, inverse, extra = sys.argv[1:]
-files = [extra] if extra else []
-graphs = (read_binary_graph_raw(folder) if form == "binary" else
-          read_csv_graph_raw(folder, inverse == "1", additional_node_files=files))
-first = np.cumsum([0] + [g["num_nodes"] for g in graphs])
-made = {"offsets": first,
-        "edges": np.concatenate([g["edge_index"] + first[k] for k, g in enumerate(graphs)], axis=1)}
-for name in ["edge_feat", "node_feat"] + files:
-    if graphs[0][name] is not None:
-        made[name] = np.concatenate([g[name] for g in graphs]).astype(np.float32)
-np.savez(out, **made)
-"""
-TU = """
-import sys, numpy as np
-from torch_geometric.io import read_tu_data
-folder, out, name = sys.argv[1:]
-data, slices, sizes = read_tu_data(folder, name)
-nodes = slices["x"].numpy()
-edges = data.edge_index.numpy().copy()
-for g in range(len(nodes) - 1):
-    edges[:, slices["edge_index"][g]:slices["edge_index"][g + 1]] += nodes[g]
-np.savez(out, offsets=nodes, edges=edges, x=data.x.numpy(), attr=data.edge_attr.numpy(), y=data.y.numpy(),
-         node_attributes=sizes["num_node_attributes"], edge_attributes=sizes["num_edge_attributes"])
-"""
+ogb, pyg = library("ogb.io.read_graph_raw"), library("torch_geometric.io")
 
 
-def interpreter_with(module):
-    """The first of the peers' interpreters that has it, or None."""
-    for python in PEERS:
-        if subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode == 0:
-            return python
-    print(f"skipped: {' and '.join(PEERS)} cannot import {module} (ADJOINT_PYTHON_PEERS names other interpreters)")
-    return None
-
-
-HAS_OGB, HAS_PYG = interpreter_with("ogb.io.read_graph_raw"), interpreter_with("torch_geometric.io")
+def read_ogb(folder, binary, inverse, tables):
+    graphs = ogb.read_binary_graph_raw(folder) if binary else ogb.read_csv_graph_raw(folder, inverse, additional_node_files=tables)
+    first = np.cumsum([0] + [graph["num_nodes"] for graph in graphs])
+    made = {"offsets": first, "edges": np.concatenate([graph["edge_index"] + a for graph, a in zip(graphs, first)], axis=1)}
+    for name in ["edge_feat", "node_feat"] + tables:
+        if graphs[0][name] is not None:
+            made[name] = np.concatenate([graph[name] for graph in graphs]).astype(np.float32)
+    return made
 
 
 def by_edge(edges, *values):
@@ -68,11 +25,9 @@ def by_edge(edges, *values):
     return rows[:, np.lexsort(rows[::-1][:-2].tolist() + [rows[0], rows[1]])]
 
 
-class Reference(unittest.TestCase):
+class Reference(Case):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         self.rng = np.random.default_rng(7)
 
     def write(self, name, values, form="%s"):
@@ -81,31 +36,17 @@ class Reference(unittest.TestCase):
         text = "".join(",".join(form % v for v in np.atleast_1d(row)) + "\n" for row in values)
         path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
 
-    def convert(self, form, folder, *options):
-        out = self.folder / "out.h5"
-        result = subprocess.run([BIN / "convert", form, folder, out, "--quiet", *options], capture_output=True, text=True,
-                                timeout=300)
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
-        file = h5py.File(out)
-        self.addCleanup(file.close)
-        return file
+    def convert(self, form, *options):
+        self.ok(self.run_program("convert", form, self.folder, self.out, "--quiet", *options))
+        return contents(self.out)
 
-    def peer(self, script, folder, *arguments):
-        out = self.folder / "peer.npz"
-        python = HAS_OGB if script is OGB else HAS_PYG
-        result = subprocess.run([python, "-c", script, folder, out, *arguments], capture_output=True, text=True, timeout=300)
-        self.assertEqual(result.returncode, 0, result.stderr)
-        return np.load(out)
-
-    def same_edges(self, ours, theirs, name="edge_feat"):
-        attr = [theirs[name]] if name in theirs else []
-        self.assertEqual("edges/attr" in ours, bool(attr))
-        np.testing.assert_array_equal(
-            by_edge(np.stack([ours["edges/src"][:], ours["edges/dst"][:]]), *([ours["edges/attr"][:]] if attr else [])),
-            by_edge(theirs["edges"], *attr))
+    def same_edges(self, ours, theirs, attr):
+        self.assertEqual("edges/attr" in ours, attr is not None)
+        one, other = ([] if attr is None else [ours["edges/attr"]]), ([] if attr is None else [attr])
+        np.testing.assert_array_equal(by_edge([ours["edges/src"], ours["edges/dst"]], *one), by_edge(theirs, *other))
 
 
-@unittest.skipUnless(HAS_OGB, "no ogb")
+@unittest.skipUnless(ogb, "ogb")
 class Ogb(Reference):
     def folder_of(self, nodes, edges, features=True, integers=False):
         """Graphs of so many nodes and edges, loops and parallel edges among them."""
@@ -119,16 +60,16 @@ class Ogb(Reference):
             self.write(f"raw/{name}.csv.gz", values, "%.9g" if np.asarray(values).dtype == np.float32 else "%s")
         return arrays
 
-    def compare(self, form="text", options=(), inverse="0", extra=""):
-        theirs = self.peer(OGB, self.folder / "raw", form, inverse, extra)
-        ours = self.convert("ogb", self.folder, *options)
-        self.same_edges(ours, theirs)
-        x = [theirs[name] for name in ("node_feat", extra) if name in theirs]
+    def compare(self, binary=False, inverse=False, tables=()):
+        theirs = read_ogb(str(self.folder / "raw"), binary, inverse, list(tables))
+        ours = self.convert("ogb", *["--add-inverse-edges"] * inverse, *["--node-tables", *tables][:2 * len(tables)])
+        self.same_edges(ours, theirs["edges"], theirs.get("edge_feat"))
+        x = [theirs[name] for name in ("node_feat", *tables) if name in theirs]
         self.assertEqual("nodes/x" in ours, bool(x))
         if x:
-            np.testing.assert_allclose(ours["nodes/x"][:], np.concatenate(x, axis=1), rtol=1e-6)
+            np.testing.assert_allclose(ours["nodes/x"], np.concatenate(x, axis=1), rtol=1e-6)
         if "graphs/offsets" in ours:
-            np.testing.assert_array_equal(ours["graphs/offsets"][:], theirs["offsets"])
+            np.testing.assert_array_equal(ours["graphs/offsets"], theirs["offsets"])
         return ours
 
     def test_node_property(self):
@@ -139,11 +80,9 @@ class Ogb(Reference):
         for name, part in zip(("train", "valid", "test"), parts):
             self.write(f"split/time/{name}.csv.gz", part)
         for inverse in (False, True):
-            ours = self.compare(options=["--add-inverse-edges"] if inverse else [], inverse=str(int(inverse)))
-            np.testing.assert_array_equal(ours["nodes/y"][:], y)
-            for name, part in zip(("train", "val", "test"), parts):
-                np.testing.assert_array_equal(ours[f"splits/{name}"][:], part)
-        self.compare(options=["--node-tables", "node_year"], extra="node_year")
+            ours = self.compare(inverse=inverse)
+            self.holds(ours, {"nodes/y": y, **{f"splits/{name}": part for name, part in zip(PARTS, parts)}})
+        self.compare(tables=["node_year"])
 
     def test_graph_property(self):
         nodes, edges = [4, 1, 7, 3], [6, 0, 12, 1]
@@ -151,23 +90,22 @@ class Ogb(Reference):
             self.folder_of(nodes, edges, features, integers)
             self.write("raw/graph-label.csv.gz", [1, 0, 0, 1])
             for inverse in (False, True):
-                ours = self.compare(options=["--add-inverse-edges"] if inverse else [], inverse=str(int(inverse)))
-                np.testing.assert_array_equal(ours["graphs/y"][:], [1, 0, 0, 1])
+                self.holds(self.compare(inverse=inverse), {"graphs/y": [1, 0, 0, 1]})
 
     def test_nothing_but_edges(self):
         self.folder_of([9], [20], features=False)
         self.write("raw/node-label.csv.gz", self.rng.integers(0, 2, (9, 4)))
-        self.assertEqual(self.compare().attrs["task"], "node_multilabel")
+        self.assertEqual(self.compare()["@task"], "node_multilabel")
 
     def test_binary(self):
         arrays = self.folder_of([12, 5], [40, 9])
         np.savez_compressed(self.folder / "raw/data.npz", edge_index=arrays["edge"].T, num_nodes_list=np.array([12, 5]),
                             num_edges_list=np.array([40, 9]), node_feat=arrays["node-feat"], edge_feat=arrays["edge-feat"])
         np.savez(self.folder / "raw/graph-label.npz", graph_label=np.array([[1], [0]]))
-        self.compare(form="binary")
+        self.compare(binary=True)
 
 
-@unittest.skipUnless(HAS_PYG, "no torch_geometric")
+@unittest.skipUnless(pyg, "torch_geometric")
 class Tu(Reference):
     def folder_of(self, label_columns=1):
         sizes = [3, 6, 1, 10]
@@ -185,17 +123,20 @@ class Tu(Reference):
     def test_as_pyg(self):
         for label_columns in (1, 2):
             self.folder_of(label_columns)
-            read = dict(self.peer(TU, self.folder, "T"))
-            for nodes, edges in ((0, 0), (1, 0), (0, 1), (1, 1)):
+            data, slices, sizes = pyg.read_tu_data(str(self.folder), "T")
+            first, at = slices["x"].numpy(), slices["edge_index"]
+            edges = data.edge_index.numpy().copy()
+            for g in range(len(first) - 1):
+                edges[:, at[g]:at[g + 1]] += first[g]
+            for nodes, attributes in ((0, 0), (1, 0), (0, 1), (1, 1)):
                 # As TUDataset does without use_node_attr and use_edge_attr.
-                theirs = read | {"x": read["x"][:, 0 if nodes else read["node_attributes"]:],
-                                 "attr": read["attr"][:, 0 if edges else read["edge_attributes"]:]}
-                ours = self.convert("tu", self.folder, *["--node-attributes"] * nodes, *["--edge-attributes"] * edges)
-                self.same_edges(ours, theirs, "attr")
-                np.testing.assert_allclose(ours["nodes/x"][:], theirs["x"], rtol=1e-6)
-                np.testing.assert_array_equal(ours["graphs/offsets"][:], theirs["offsets"])
-                np.testing.assert_array_equal(ours["graphs/y"][:], theirs["y"])
+                x = data.x[:, 0 if nodes else sizes["num_node_attributes"]:].numpy()
+                attr = data.edge_attr[:, 0 if attributes else sizes["num_edge_attributes"]:].numpy()
+                ours = self.convert("tu", *["--node-attributes"] * nodes, *["--edge-attributes"] * attributes)
+                self.same_edges(ours, edges, attr)
+                np.testing.assert_allclose(ours["nodes/x"], x, rtol=1e-6)
+                self.holds(ours, {"graphs/offsets": first, "graphs/y": data.y.numpy()})
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    unittest.main(warnings="ignore")

@@ -1,6 +1,6 @@
 """Shared by the tests of data/*.py and data/*.sh: the scripts, the programs, and the libraries that they are compared with, each
 if it is installed. ADJOINT_PYTHON_PEERS names an interpreter that has more of them than the system's; the tests then run in
-that one (the first, where it names several)."""
+that one."""
 import contextlib
 import functools
 import importlib
@@ -17,7 +17,7 @@ import unittest.mock
 import warnings
 
 if os.environ.get("ADJOINT_PYTHON_PEERS"):
-    peers = os.environ.pop("ADJOINT_PYTHON_PEERS").split(":")[0]
+    peers = os.environ.pop("ADJOINT_PYTHON_PEERS")
     os.execv(peers, [peers, *sys.argv])
 
 try:
@@ -30,6 +30,7 @@ except ImportError as missing:
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("ADJOINT_BIN_DIR", ROOT / "build/bin")).resolve()
 DATA = pathlib.Path(os.environ.get("ADJOINT_TEST_DATA", ROOT.parent / "shared/data")).resolve()
+PARTS = ("train", "val", "test")
 sys.path.insert(0, str(ROOT / "data"))
 sys.dont_write_bytecode = True
 warnings.filterwarnings("ignore")
@@ -92,9 +93,9 @@ class Case(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         return result
 
-    def one_line(self, result, *parts, status=1):
-        """An error of one line with these parts, and no output."""
-        self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (status, "", 1), result)
+    def one_line(self, result, *parts, status=1, lines=1):
+        """An error of one line, or `lines`, with these parts, and no output."""
+        self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (status, "", lines), result)
         for part in parts:
             self.assertIn(part, result.stderr)
 
@@ -106,8 +107,7 @@ class Case(unittest.TestCase):
         """The file as Adjoint has read it and written it again, {path: array} with attributes under "@name"; edges by source and
         target, for their order does not matter."""
         copy = self.folder / "copy.h5"
-        result = self.run_program("dataset_copy", path or self.out, copy)
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.ok(self.run_program("dataset_copy", path or self.out, copy))
         return contents(copy)
 
     def leaves_nothing(self):
@@ -129,6 +129,15 @@ def contents(path):
         if name in found:
             found[name] = found[name][order]
     return found
+
+
+def dense(found):
+    """Features [N, F] of `contents`, which may be sparse."""
+    if "nodes/x" in found:
+        return found["nodes/x"]
+    x = np.zeros((len(found["nodes/x_indptr"]) - 1, found["@x_cols"]), np.float32)
+    x[np.repeat(np.arange(len(x)), np.diff(found["nodes/x_indptr"])), found["nodes/x_indices"]] = found["nodes/x_data"]
+    return x
 
 
 def same(case, one, other, but=()):

@@ -3,12 +3,14 @@
 import os
 import unittest
 
-from peers import Case, contents, h5py, have_data, library, np, planetoid_release, same
+from peers import PARTS, Case, contents, dense, h5py, have_data, library, np, planetoid_release, same
 
 import to_adjoint as script
 from to_adjoint import DataError, to_adjoint
 
 rng = np.random.default_rng(20260101)
+torch, pyg, dgl, networkx, sparse = map(library, ("torch", "torch_geometric", "dgl", "networkx", "scipy.sparse"))
+Data = pyg and pyg.data.Data
 
 
 def arrays(**more):
@@ -24,10 +26,9 @@ class Arrays(Case):
     def test_a_dataset_is_what_was_given(self):
         to_adjoint(arrays(edge_weight=np.arange(5.0), edge_attr=np.arange(10).reshape(5, 2)), self.out)
         found = self.loaded()
-        for name, value in {"edges/src": [0, 1, 2, 3, 3], "edges/dst": [2, 0, 1, 0, 0], "edges/weight": [2, 0, 1, 3, 4],
-                            "edges/attr": [[4, 5], [0, 1], [2, 3], [6, 7], [8, 9]], "nodes/x": np.arange(12).reshape(4, 3),
-                            "nodes/y": [0, 1, 1, 0], "splits/train": [0, 1], "splits/val": [2], "splits/test": [3]}.items():
-            np.testing.assert_array_equal(found[name], value, name)
+        self.holds(found, {"edges/src": [0, 1, 2, 3, 3], "edges/dst": [2, 0, 1, 0, 0], "edges/weight": [2, 0, 1, 3, 4],
+                           "edges/attr": [[4, 5], [0, 1], [2, 3], [6, 7], [8, 9]], "nodes/x": np.arange(12).reshape(4, 3),
+                           "nodes/y": [0, 1, 1, 0], "splits/train": [0, 1], "splits/val": [2], "splits/test": [3]})
         self.assertEqual([found[f"@{n}"] for n in ("task", "num_nodes", "num_classes", "undirected", "name")],
                          ["node_class", 4, 2, 0, "tiny"])
 
@@ -56,10 +57,10 @@ class Arrays(Case):
 
     def test_masks_of_several_splits(self):
         masks = rng.permuted(np.tile([[0], [1], [2], [0]], (1, 5)), axis=0)
-        to_adjoint(arrays(splits=None, **{f"{p}_mask": masks == k for k, p in enumerate(("train", "val", "test"))}), self.out)
+        to_adjoint(arrays(splits=None, **{f"{p}_mask": masks == k for k, p in enumerate(PARTS)}), self.out)
         found = self.loaded()
         for k in range(5):
-            for number, part in enumerate(("train", "val", "test")):
+            for number, part in enumerate(PARTS):
                 np.testing.assert_array_equal(found[f"splits/{k}/{part}" if k else f"splits/{part}"],
                                               np.flatnonzero(masks[:, k] == number))
         one = np.array([False, False, False, True])  # the same test nodes beside several splits
@@ -249,76 +250,66 @@ class Arrays(Case):
         self.assertGreater(accepted, 20)
 
 
+@unittest.skipUnless(sparse, "scipy")
 class Scipy(Case):
     def test_matrices(self):
-        sparse = library("scipy.sparse")
-        if sparse is None:
-            return
         matrix = sparse.coo_matrix(([1.0, 2.0, 3.0], ([0, 1, 3], [1, 2, 0])), (4, 4))
         x = sparse.random(4, 50, 0.3, random_state=1, format="coo")
         for kind in ("csr", "csc", "coo", "lil"):
             to_adjoint(matrix.asformat(kind), self.out, x=x.asformat(kind), y=[0, 1, 1, 0])
             found = self.loaded()
             np.testing.assert_array_equal([found["edges/src"], found["edges/dst"], found["edges/weight"]], [[0, 1, 3], [1, 2, 0], [1, 2, 3]])
-            back = sparse.csr_matrix((found["nodes/x_data"], found["nodes/x_indices"], found["nodes/x_indptr"]), (4, found["@x_cols"]))
-            np.testing.assert_array_equal(back.toarray(), x.toarray().astype(np.float32))
+            np.testing.assert_array_equal(dense(found), x.toarray().astype(np.float32))
         twice = sparse.coo_matrix(([1.0, 2.0, 4.0, 8.0], ([0, 3, 0, 0], [2, 1, 2, 0])), (4, 5))
         for features in (twice, sparse.coo_matrix((4, 5))):
             to_adjoint(matrix, self.out, x=features)
             found = self.loaded()
-            back = sparse.csr_matrix((found["nodes/x_data"], found["nodes/x_indices"], found["nodes/x_indptr"]), (4, 5))
             self.assertEqual(len(found["nodes/x_data"]), features.tocsr().nnz)
-            np.testing.assert_array_equal(back.toarray(), features.toarray())
+            np.testing.assert_array_equal(dense(found), features.toarray())
         data = to_adjoint(sparse.eye(3, format="csr"), self.out)  # ones are no weights
         self.assertIsNone(data.edge_weight)
         self.assertTrue(data.undirected)
         self.assertRaisesRegex(DataError, r"matrix: \[3, 4\], expected a square one", to_adjoint, sparse.random(3, 4, 0.5), self.out)
 
 
+@unittest.skipUnless(networkx, "networkx")
 class NetworkX(Case):
-    def setUp(self):
-        super().setUp()
-        self.nx = library("networkx")
-        if self.nx is None:
-            self.skipTest("networkx")
-
     def test_names_features_labels_splits_weights(self):
-        graph = self.nx.DiGraph()
+        graph = networkx.DiGraph()
         for name, club, part in (("ann", "tea", "train"), ("bob", "tea", "val"), (("c", 3), "go", "test"), ("dan", None, None)):
             graph.add_node(name, age=float(len(club or "")), place=[1.0, 2.0], club=club, split=part, note="?")
         graph.add_edge("ann", "bob", weight=0.5)
         graph.add_edge(("c", 3), "ann", weight=2)
-        data = to_adjoint(graph, self.out, features=["age", "place"], label="club")
+        data = to_adjoint(graph, self.out, features=["age", "place"], label="club", weight="weight")
         self.assertEqual(data.class_names, ["go", "tea"])
         self.assertEqual(data.left_out, ["note"])
         found = contents(self.out)
-        for name, value in {"nodes/y": [1, 1, 0, -1], "nodes/x": [[3, 1, 2], [3, 1, 2], [2, 1, 2], [0, 1, 2]], "edges/src": [0, 2],
-                            "edges/dst": [1, 0], "edges/weight": [0.5, 2], "splits/test": [2]}.items():
-            np.testing.assert_array_equal(found[name], value)
+        self.holds(found, {"nodes/y": [1, 1, 0, -1], "nodes/x": [[3, 1, 2], [3, 1, 2], [2, 1, 2], [0, 1, 2]], "edges/src": [0, 2],
+                           "edges/dst": [1, 0], "edges/weight": [0.5, 2], "splits/test": [2]})
         self.assertEqual(found["nodes/name"].tobytes().decode(), "annbob('c', 3)dan")
         self.assertEqual(found["@undirected"], 0)
         self.loaded()
 
     def test_an_undirected_edge_stands_twice_and_a_loop_once(self):
-        graph = self.nx.MultiGraph([(5, 9), (5, 9), (9, 9), (2, 5)])
+        graph = networkx.MultiGraph([(5, 9), (5, 9), (9, 9), (2, 5)])
         data = to_adjoint(graph, self.out)
         found = self.loaded()
         pairs = sorted((data.node_ids[a], data.node_ids[b]) for a, b in zip(found["edges/src"], found["edges/dst"]))
         self.assertEqual(pairs, [(2, 5), (5, 2), (5, 9), (5, 9), (9, 5), (9, 5), (9, 9)])
         np.testing.assert_array_equal(contents(self.out)["nodes/id"], [5, 9, 2])
         self.assertTrue(data.undirected)
-        to_adjoint(self.nx.path_graph(4), self.out)
+        to_adjoint(networkx.path_graph(4), self.out)
         self.assertNotIn("nodes/id", contents(self.out))  # 0, 1, … as they are
 
     def test_the_karate_club(self):
-        graph = self.nx.karate_club_graph()
+        graph = networkx.karate_club_graph()
         data = to_adjoint(graph, self.out, label="club", weight=None)
         found = self.loaded()
         self.assertEqual((found["@num_nodes"], len(found["edges/src"]), data.class_names), (34, 156, ["Mr. Hi", "Officer"]))
         np.testing.assert_array_equal(np.bincount(found["edges/src"]), [graph.degree[n] for n in graph])
 
     def test_many_graphs(self):
-        graphs = [self.nx.cycle_graph(n) for n in (3, 4, 5)]
+        graphs = [networkx.cycle_graph(n) for n in (3, 4, 5)]
         for k, graph in enumerate(graphs):
             graph.graph["label"] = k % 2
         to_adjoint(graphs, self.out)
@@ -329,35 +320,28 @@ class NetworkX(Case):
         np.testing.assert_array_equal(self.loaded()["graphs/y"], [[0.5, 0], [0.5, 1], [0.5, 2]])
 
     def test_refusals(self):
-        graph = self.nx.path_graph(3)
+        graph = networkx.path_graph(3)
         graph.nodes[0]["x"] = 1.0
         self.assertRaisesRegex(DataError, "node: 1 has no 'x', which others have", to_adjoint, graph, self.out)
         self.assertRaisesRegex(DataError, "node: no 'age'", to_adjoint, graph, self.out, features="age")
-        graph = self.nx.Graph([(0, 1, {"weight": 1.5}), (1, 2)])
+        graph = networkx.Graph([(0, 1, {"weight": 1.5}), (1, 2)])
         self.assertRaisesRegex(DataError, r"edge: \(1, 2\) has no 'weight', which others have", to_adjoint, graph, self.out)
-        graph = self.nx.Graph([("1", 1)])
+        self.assertRaisesRegex(DataError, "edge: no 'cost'", to_adjoint, graph, self.out, weight="cost")
+        graph = networkx.Graph([("1", 1)])
         self.assertRaisesRegex(DataError, "nodes/name: '1' is node 0 and node 1", to_adjoint, graph, self.out)
-        graph = self.nx.path_graph(3)
-        self.nx.set_node_attributes(graph, {0: "train", 1: "development", 2: "test"}, "split")
+        graph = networkx.path_graph(3)
+        networkx.set_node_attributes(graph, {0: "train", 1: "development", 2: "test"}, "split")
         self.assertRaisesRegex(DataError, "node: 1: split 'development', expected train, val, test or None", to_adjoint, graph, self.out)
-        self.assertRaisesRegex(DataError, "attribute num_nodes: 0, expected", to_adjoint, self.nx.Graph(), self.out)
+        self.assertRaisesRegex(DataError, "attribute num_nodes: 0, expected", to_adjoint, networkx.Graph(), self.out)
         self.leaves_nothing()
 
 
+@unittest.skipUnless(torch and pyg, "torch_geometric")
 class PyG(Case):
-    def setUp(self):
-        super().setUp()
-        self.torch, self.pyg = library("torch"), library("torch_geometric")
-        if self.torch is None or self.pyg is None:
-            self.skipTest("torch_geometric")
-        self.Data = self.pyg.data.Data
-
     def graph(self, nodes=6, edges=14, **more):
-        torch = self.torch
-        return self.Data(x=torch.randn(nodes, 3), edge_index=torch.randint(0, nodes, (2, edges)), **more)
+        return Data(x=torch.randn(nodes, 3), edge_index=torch.randint(0, nodes, (2, edges)), **more)
 
     def test_data_with_everything(self):
-        torch = self.torch
         part = torch.arange(6).remainder(3)
         for width in (None, 4):
             chosen = lambda k: part == k if width is None else torch.stack([part.roll(s) == k for s in range(width)], 1)
@@ -371,46 +355,40 @@ class PyG(Case):
             self.holds(found, {"edges/weight": data.edge_weight[order], "edges/attr": data.edge_attr[order], "nodes/x": data.x,
                                "nodes/y": data.y[:, 0]})
             for k in range(width or 1):
-                for number, name in enumerate(("train", "val", "test")):
+                for number, name in enumerate(PARTS):
                     mask = chosen(number) if width is None else chosen(number)[:, k]
                     np.testing.assert_array_equal(found[f"splits/{k}/{name}" if k else f"splits/{name}"], mask.nonzero()[:, 0])
             np.testing.assert_array_equal(contents(self.out)["nodes/id"], np.arange(6) * 10)
 
     def test_sparse_features_and_adjacencies(self):
-        torch = self.torch
-        dense = torch.randn(6, 8).relu()
+        features = torch.randn(6, 8).relu()
         data = self.graph()
-        for x in (dense.to_sparse_coo(), dense.to_sparse_csr(), dense.to_sparse_csc(), dense.to_sparse_coo().double()):
+        for x in (features.to_sparse_coo(), features.to_sparse_csr(), features.to_sparse_csc(), features.to_sparse_coo().double()):
             data.x = x
             to_adjoint(data, self.out)
-            found = self.loaded()
-            rows = np.repeat(np.arange(6), np.diff(found["nodes/x_indptr"]))
-            back = np.zeros((6, found["@x_cols"]), np.float32)
-            back[rows, found["nodes/x_indices"]] = found["nodes/x_data"]
-            np.testing.assert_array_equal(back, dense)
+            np.testing.assert_array_equal(dense(self.loaded()), features)
         index = torch.tensor([[0, 1, 2, 5], [1, 2, 0, 0]])
         weight = torch.tensor([1.0, 2.0, 3.0, 4.0])
         transposed = torch.sparse_coo_tensor(index.flip(0), weight, (6, 6))
         for adj_t in (transposed, transposed.to_sparse_csr()):
-            to_adjoint(self.Data(x=dense, adj_t=adj_t), self.out)
+            to_adjoint(Data(x=features, adj_t=adj_t), self.out)
             found = self.loaded()
             np.testing.assert_array_equal([found["edges/src"], found["edges/dst"]], index)
             np.testing.assert_array_equal(found["edges/weight"], weight)
         class SparseTensor:  # as torch_sparse has it
             coo = lambda _: (index[1], index[0], None)
             sizes = lambda _: [6, 6]
-        data = self.Data(x=dense)
+        data = Data(x=features)
         data.adj_t = SparseTensor()
         to_adjoint(data, self.out)
         np.testing.assert_array_equal(self.loaded()["edges/src"], index[0])
         self.assertNotIn("edges/weight", contents(self.out))
 
     def test_lists_batches_and_datasets(self):
-        torch = self.torch
         labels = torch.tensor([1, 0, 2, 1])
         graphs = [self.graph(nodes, 5, y=labels[k:k + 1]) for k, nodes in enumerate((3, 1, 6, 2))]
 
-        class Stored(self.pyg.data.InMemoryDataset):
+        class Stored(pyg.data.InMemoryDataset):
             name = "stored"
 
             def __init__(self, graphs, transform=None):
@@ -420,7 +398,7 @@ class PyG(Case):
         to_adjoint(graphs, self.out, name="stored")
         one = self.loaded()
         self.holds(one, {"graphs/offsets": [0, 3, 4, 10, 12], "graphs/y": labels, "nodes/x": torch.cat([g.x for g in graphs])})
-        to_adjoint(self.pyg.data.Batch.from_data_list(graphs), self.out, name="stored")
+        to_adjoint(pyg.data.Batch.from_data_list(graphs), self.out, name="stored")
         same(self, self.loaded(), one)
         to_adjoint(Stored(graphs), self.out)
         same(self, self.loaded(), one)
@@ -449,25 +427,23 @@ class PyG(Case):
         np.testing.assert_array_equal(self.loaded()["graphs/offsets"], [0, 6])
 
     def test_refusals(self):
-        torch = self.torch
         ragged = [self.graph(3, 4, y=torch.zeros(3)), self.graph(4, 4, y=torch.zeros(2))]
         with self.assertRaisesRegex(DataError, r"graph 1: y: shape \[2\], expected \[1\] or \[1, \*\] for the graph, or \[4\]"):
             to_adjoint(ragged, self.out)
         with self.assertRaisesRegex(DataError, "graph 1: no x, which graph 0 has"):
-            to_adjoint([self.graph(3, 4), self.Data(edge_index=torch.zeros(2, 1, dtype=int), num_nodes=2)], self.out)
+            to_adjoint([self.graph(3, 4), Data(edge_index=torch.zeros(2, 1, dtype=int), num_nodes=2)], self.out)
         with self.assertRaisesRegex(DataError, r"graph 1: x: shape \[2, 5\], but \[3, 3\] in graph 0"):
-            to_adjoint([self.graph(3, 4), self.Data(x=torch.zeros(2, 5), edge_index=torch.zeros(2, 1, dtype=int))], self.out)
+            to_adjoint([self.graph(3, 4), Data(x=torch.zeros(2, 5), edge_index=torch.zeros(2, 1, dtype=int))], self.out)
         with self.assertRaisesRegex(DataError, "graph 0: edges/src: 9 at position 0, expected 0 to 2"):
-            to_adjoint([self.Data(x=torch.zeros(3, 1), edge_index=torch.full((2, 1), 9))], self.out)
-        self.assertRaisesRegex(DataError, "HeteroData of several kinds of nodes", to_adjoint, self.pyg.data.HeteroData(), self.out)
-        self.assertRaisesRegex(DataError, "edge_index: missing", to_adjoint, self.Data(x=torch.zeros(3, 1)), self.out)
+            to_adjoint([Data(x=torch.zeros(3, 1), edge_index=torch.full((2, 1), 9))], self.out)
+        self.assertRaisesRegex(DataError, "HeteroData of several kinds of nodes", to_adjoint, pyg.data.HeteroData(), self.out)
+        self.assertRaisesRegex(DataError, "edge_index: missing", to_adjoint, Data(x=torch.zeros(3, 1)), self.out)
         self.leaves_nothing()
         data = self.graph(train_mask=torch.zeros(6, dtype=bool))
         self.assertRaisesRegex(DataError, "splits: train, expected train, val and test; splits=None", to_adjoint, data, self.out)
         to_adjoint(data, self.out, splits=None)
 
     def test_files(self):
-        torch = self.torch
         data, given = self.graph(y=torch.arange(6)), self.folder / "cat.pt"
         to_adjoint(data, self.out, name="cat")
         one = self.loaded()
@@ -479,7 +455,7 @@ class PyG(Case):
         self.assertIn("6 nodes, 14 directed edges, 3 features, 6 classes", result.stdout)
         same(self, self.loaded(), one)
         graphs = [self.graph(3, 4, y=torch.tensor([k])) for k in range(3)]
-        self.pyg.data.InMemoryDataset.save(graphs, str(given))
+        pyg.data.InMemoryDataset.save(graphs, str(given))
         to_adjoint(graphs, self.out, name="cat")
         one = self.loaded()
         self.ok(self.main_of(script, "pyg", given, self.out, "--trust"))
@@ -500,7 +476,7 @@ class PyG(Case):
             found = have_data(f"raw/planetoid/ind.{name}.x", f"{name}.h5")
             if found is None:
                 continue
-            data = self.pyg.io.read_planetoid_data(str(found[0].parent), name)
+            data = pyg.io.read_planetoid_data(str(found[0].parent), name)
             data.x = data.x.to_sparse_csr()
             to_adjoint(data, self.out, name=name)
             theirs = self.loaded()
@@ -508,24 +484,17 @@ class PyG(Case):
             same(self, theirs, self.loaded())
 
 
+@unittest.skipUnless(torch and dgl, "dgl")
 class DGL(Case):
-    def setUp(self):
-        super().setUp()
-        self.torch, self.dgl = library("torch"), library("dgl")
-        if self.torch is None or self.dgl is None:
-            self.skipTest("dgl")
-
     def graph(self, nodes=6, edges=14):
-        torch = self.torch
-        graph = self.dgl.graph((torch.randint(0, nodes, (edges,)), torch.randint(0, nodes, (edges,))), num_nodes=nodes)
+        graph = dgl.graph((torch.randint(0, nodes, (edges,)), torch.randint(0, nodes, (edges,))), num_nodes=nodes)
         graph.ndata["feat"] = torch.randn(nodes, 3)
         return graph
 
     def test_a_graph_with_everything(self):
-        torch = self.torch
         graph = self.graph()
         graph.ndata["label"], graph.ndata["year"] = torch.randint(0, 4, (6,)), torch.zeros(6)
-        for k, part in enumerate(("train", "val", "test")):
+        for k, part in enumerate(PARTS):
             graph.ndata[f"{part}_mask"] = (torch.arange(6).remainder(3) == k).to(torch.uint8 if k else torch.bool)
         graph.edata["weight"], graph.edata["feat"] = torch.rand(14, 1), torch.rand(14, 2)
         data = to_adjoint(graph, self.out)
@@ -541,19 +510,18 @@ class DGL(Case):
         self.assertRaisesRegex(DataError, "ndata: no 'age', expected one of feat, label", to_adjoint, graph, self.out, features="age")
 
     def test_many_graphs(self):
-        torch = self.torch
         graphs, labels = [self.graph(n, 5) for n in (3, 1, 6)], torch.tensor([1, 0, 1])
         to_adjoint(list(zip(graphs, labels)), self.out, name="three")
         one = self.loaded()
         self.holds(one, {"graphs/offsets": [0, 3, 4, 10], "graphs/y": labels})
-        to_adjoint(self.dgl.batch(graphs), self.out, graph_y=labels, name="three")
+        to_adjoint(dgl.batch(graphs), self.out, graph_y=labels, name="three")
         same(self, self.loaded(), one)
         stored = str(self.folder / "graphs.bin")
-        self.dgl.save_graphs(stored, graphs, {"label": labels})
-        to_adjoint(self.dgl.load_graphs(stored), self.out, name="three")
+        dgl.save_graphs(stored, graphs, {"label": labels})
+        to_adjoint(dgl.load_graphs(stored), self.out, name="three")
         same(self, self.loaded(), one)
 
-        class Stored(self.dgl.data.DGLDataset):
+        class Stored(dgl.data.DGLDataset):
             def process(self):
                 pass
 
@@ -567,8 +535,7 @@ class DGL(Case):
         same(self, self.loaded(), one)
 
     def test_refusals(self):
-        torch = self.torch
-        hetero = self.dgl.heterograph({("a", "to", "b"): (torch.tensor([0]), torch.tensor([0]))})
+        hetero = dgl.heterograph({("a", "to", "b"): (torch.tensor([0]), torch.tensor([0]))})
         self.assertRaisesRegex(DataError, "graph: 2 kinds of nodes and 1 of edges, expected one of each", to_adjoint, hetero, self.out)
         self.leaves_nothing()
 
@@ -594,10 +561,7 @@ class Planetoid(Case):
         self.assertEqual(result.stdout, f"{self.out}: 610 nodes, 6 directed edges, 7 features, 3 classes\n")
         found = self.loaded()
         self.features[606] = 0
-        rows = np.repeat(np.arange(610), np.diff(found["nodes/x_indptr"]))
-        dense = np.zeros((610, 7), np.float32)
-        dense[rows, found["nodes/x_indices"]] = found["nodes/x_data"]
-        np.testing.assert_array_equal(dense, self.features)
+        np.testing.assert_array_equal(dense(found), self.features)
         labels = np.arange(610) % 3
         labels[606] = 0
         np.testing.assert_array_equal(found["nodes/y"], labels)
@@ -657,7 +621,6 @@ class CommandLine(Case):
         self.one_line(self.script("to_adjoint.py", "planetoid", "--from", self.folder, "--name", "none", "--out", self.out))
 
     def test_state(self):
-        torch = library("torch")
         if torch is None:
             self.one_line(self.main_of(script, "state", "none.pt", self.out))
             return

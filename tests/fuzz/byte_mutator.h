@@ -41,26 +41,12 @@ std::vector<size_t> structures(const Bytes& file) {
 }
 
 uint64_t interesting(Random& random, size_t size) {
-  const uint64_t values[] = {0,
-                             1,
-                             2,
-                             7,
-                             8,
-                             0x7f,
-                             0x80,
-                             0xff,
-                             0xffff,
-                             0x7fffffff,
-                             0x80000000,
-                             0xffffffff,
-                             ~uint64_t{0},
-                             ~uint64_t{0} - 1,
-                             uint64_t{1} << 63,
-                             size,
-                             size - 1,
-                             size + 1,
-                             random.below(size),
-                             random.next()};
+  constexpr uint64_t kMost = ~uint64_t{0};
+  const uint64_t within = random.below(size), any = random.next();
+  const uint64_t values[] = {0,          1,          2,        7,         8,
+                             0x7f,       0x80,       0xff,     0xffff,    0x7fffffff,
+                             0x80000000, 0xffffffff, kMost,    kMost - 1, kMost / 2 + 1,
+                             size,       size - 1,   size + 1, within,    any};
   return values[random.below(std::size(values))];
 }
 

@@ -2,6 +2,7 @@
 
 #include "../data/schema.h"
 #include "byte_mutator.h"
+#include <adjoint/core/convert.h>
 
 #include <limits>
 #include <map>
@@ -57,30 +58,12 @@ struct Content : test::SchemaFile {
   }
 
   static double number(Random& random) {
-    constexpr double kInf = std::numeric_limits<double>::infinity();
-    const double values[] = {0.0,
-                             -0.0,
-                             1.0,
-                             -1.0,
-                             2.0,
-                             0.5,
-                             -2.0,
-                             3e9,
-                             -3e9,
-                             1e20,
-                             1e39,
-                             -1e39,
-                             1e308,
-                             kInf,
-                             -kInf,
-                             1e-310,
-                             1e-45,
-                             2147483647.0,
-                             std::numeric_limits<double>::quiet_NaN(),
-                             -2147483648.0,
-                             9.2e18,
-                             static_cast<double>(random.below(1000)),
-                             static_cast<double>(random.below(10))};
+    using Limits = std::numeric_limits<double>;
+    constexpr double kInf = Limits::infinity(), kNaN = Limits::quiet_NaN();
+    const double some = static_cast<double>(random.below(1000)), few = static_cast<double>(random.below(10));
+    const double values[] = {0.0,   -0.0,         1.0,  -1.0,          2.0,    0.5,  -2.0,  3e9,
+                             -3e9,  1e20,         1e39, -1e39,         1e308,  kInf, -kInf, 1e-310,
+                             1e-45, 2147483647.0, kNaN, -2147483648.0, 9.2e18, some, few};
     return values[random.below(std::size(values))];
   }
 
@@ -167,19 +150,13 @@ struct Content : test::SchemaFile {
 
   static void poke(Tensor& tensor, int64_t at, Random& random) {
     tensor = tensor.clone();  // may be shared with another dataset
-    if (tensor.dtype() == DType::f32) {
-      tensor.mutable_data<float>()[at] = static_cast<float>(number(random));
-    } else if (tensor.dtype() == DType::f64) {
-      tensor.mutable_data<double>()[at] = number(random);
-    } else if (tensor.dtype() == DType::i32) {
-      tensor.mutable_data<int32_t>()[at] =
-          static_cast<int32_t>(interesting(random, static_cast<size_t>(tensor.numel())));
-    } else if (tensor.dtype() == DType::i64) {
-      tensor.mutable_data<int64_t>()[at] =
-          static_cast<int64_t>(interesting(random, static_cast<size_t>(tensor.numel())));
-    } else {
-      tensor.mutable_data<uint8_t>()[at] = static_cast<uint8_t>(interesting(random, 10));
-    }
+    const size_t size = tensor.dtype() == DType::u8 ? 10 : static_cast<size_t>(tensor.numel());
+    dispatch_all(tensor.dtype(), [&]<class T>() {
+      if constexpr (std::is_integral_v<T>)
+        tensor.mutable_data<T>()[at] = static_cast<T>(interesting(random, size));
+      else
+        tensor.mutable_data<T>()[at] = static_cast<T>(number(random));
+    });
   }
 };
 

@@ -158,26 +158,22 @@ Dataset parted_and_named(Dataset data) {
 
 /// Five rings of four nodes, each with a label, and nodes with ids.
 Dataset many_graphs() {
-  constexpr int64_t kGraphs = 5, kNodes = 4;
+  constexpr int32_t kNodes = 20;
   Dataset data;
   data.name = "rings";
   data.task = Task::graph_class;
   data.classes = 2;
-  std::vector<int32_t> src, dst, y;
-  std::vector<int64_t> offsets{0}, ids;
-  for (int32_t node = 0; node < kGraphs * kNodes; ++node) {
+  std::vector<int32_t> src, dst;
+  std::vector<int64_t> ids;
+  for (int32_t node = 0; node < kNodes; ++node) {
     src.push_back(node);
-    dst.push_back(node % kNodes == kNodes - 1 ? node - 3 : node + 1);
+    dst.push_back(node % 4 == 3 ? node - 3 : node + 1);
     ids.push_back(1000 - node);
   }
-  for (int32_t g = 0; g < kGraphs; ++g) {
-    offsets.push_back(offsets.back() + kNodes);
-    y.push_back(g % 2);
-  }
-  data.graph = Graph::from_coo(kGraphs * kNodes, Tensor::from(src), Tensor::from(dst));
-  data.x = Features(Tensor::full({kGraphs * kNodes, 3}, 1.0));
-  data.graph_offsets = Tensor::from(offsets);
-  data.graph_y = Tensor::from(y);
+  data.graph = Graph::from_coo(kNodes, Tensor::from(src), Tensor::from(dst));
+  data.x = Features(Tensor::full({kNodes, 3}, 1.0));
+  data.graph_offsets = Tensor::from(std::vector<int64_t>{0, 4, 8, 12, 16, 20});
+  data.graph_y = Tensor::from(std::vector<int32_t>{0, 1, 0, 1, 0});
   data.node_ids = Tensor::from(ids);
   data.splits = {{Tensor::from(std::vector<int32_t>{0, 2}), Tensor::from(std::vector<int32_t>{1}),
                   Tensor::from(std::vector<int32_t>{3, 4})}};

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <adjoint/data/import/csv_table.h>
+#include <adjoint/data/import/records.h>
 
 #include <cstdint>
 #include <string>
@@ -11,13 +11,14 @@ namespace adj::graphland {
 /// Maximum number of nodes, and of edges in both directions.
 constexpr int64_t kMost = (int64_t{1} << 31) - 2;
 
-/// A table of one GraphLand file, whose first column is the node number. All errors are one-line DataErrors
-/// naming file, line and column.
+/// A CSV file of GraphLand with a header, whose first column is the node number. Empty lines are skipped. All
+/// errors are one-line DataErrors naming file, line and column: those of the functions, a row with another
+/// number of fields than the header, and more than a million columns.
 class NodeTable {
  public:
   NodeTable(const std::string& path, Progress& reading);
 
-  /// Index of a column by name.
+  /// Index of a column by name. Throws if there is none, or several.
   size_t column(const std::string& name) const;
   std::vector<size_t> columns(const std::vector<std::string>& names) const;
 
@@ -38,12 +39,15 @@ class NodeTable {
   }
   template <class... Args>
   [[noreturn]] void fail_row(fmt::format_string<Args...> format, Args&&... args) const {
-    table_.fail(format, std::forward<Args>(args)...);
+    source_.fail(reader_.number(), format, std::forward<Args>(args)...);
   }
 
  private:
+  void read_fields();
+
   TextSource source_;
-  CsvTable table_;
+  RecordReader reader_;
+  std::vector<std::string> header_, fields_;
   int64_t rows_ = 0;
 };
 

@@ -29,9 +29,6 @@ class NpyValues {
     int64_t place_ = 0;
   };
 
-  template <class T>
-  void take_as(const char* from, size_t bytes);
-
   const NpyHeader& header_;
   Tensor& to_;
   Places places_;

@@ -60,15 +60,11 @@ void set_masks(Dataset& data, const NpzReader& z, std::array<std::string_view, 3
 /// The file name without folder and extension.
 std::string stem(const NpzReader& z);
 
-// The layouts of import_npz(), one file each: detection and import.
+// The layouts of import_npz(), one file each.
 
-bool is_heterophilous(const NpzReader& z);
 Dataset read_heterophilous(const NpzReader& z);
-bool is_gnn_benchmark(const NpzReader& z);
 Dataset read_gnn_benchmark(const NpzReader& z);
-bool is_reddit(const NpzReader& z);
 Dataset read_reddit(const NpzReader& z);
-bool is_plain(const NpzReader& z);
 Dataset read_plain(const NpzReader& z);
 
 }  // namespace adj::npz
