@@ -271,6 +271,12 @@ const SparseMatrix& Graph::gcn_adjacency(float loop_weight) const {
       key, [&] { return std::make_shared<SparseMatrix>(impl().make_gcn(loop_weight)); });
 }
 
+const SparseMatrix& Graph::matrix(PropagationMatrix kind) const {
+  return kind == PropagationMatrix::gcn    ? gcn_adjacency()
+         : kind == PropagationMatrix::mean ? mean_adjacency()
+                                           : adjacency();
+}
+
 const SparseMatrix& Graph::mean_adjacency() const {
   if (impl().as_given) return adjacency();
   return impl().mean.get([this] {

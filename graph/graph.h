@@ -9,6 +9,14 @@
 
 namespace adj {
 
+/// Matrix of a model's sums over neighbours.
+enum class PropagationMatrix : uint8_t {
+  none,  ///< none: weights of the layers (attention), or maxima
+  sum,   ///< A: Graph::adjacency()
+  mean,  ///< D^-1 A: Graph::mean_adjacency()
+  gcn    ///< D^-1/2 (A + I) D^-1/2: Graph::gcn_adjacency()
+};
+
 /// A directed graph: a relation of one set of nodes to itself, with edge weights and attributes. Row i of its
 /// CSR holds the sources j of the edges j -> i, ascending, so aggregation over neighbours is a sparse
 /// product. Immutable and a cheap handle; derived data (transposed CSR, degrees, normalised adjacencies) is
@@ -85,6 +93,8 @@ class Graph {
   const SparseMatrix& gcn_adjacency(float loop_weight) const;
   /// D^-1 A: the mean over in-edges. Nodes without in-edges give 0.
   const SparseMatrix& mean_adjacency() const;
+  /// Of these; A for none.
+  const SparseMatrix& matrix(PropagationMatrix kind) const;
 
   /// With what was derived of it by now: its relation's forms, its matrices.
   Graph to(Device device) const;

@@ -41,7 +41,7 @@ struct Gcn : NodeModel {
   }
 
   void prepare(const Graph& graph) const override { (void)graph.gcn_adjacency(); }
-  SaintMatrix neighbor_sums() const override { return SaintMatrix::gcn; }
+  PropagationMatrix propagation_matrix() const override { return PropagationMatrix::gcn; }
   std::vector<int64_t> summed_widths() const override { return narrower(widths); }
 
   /// All convolutions but the last; with two layers as in Kipf & Welling.

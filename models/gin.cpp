@@ -26,7 +26,7 @@ struct Gin : Stack<nn::GINConv<nn::MLP>> {
     if (graph.is_normalized()) (void)graph.adjacency();
     if (!graph.is_normalized()) prepare_loops(graph, SelfLoops::added);
   }
-  SaintMatrix neighbor_sums() const override { return SaintMatrix::sum; }
+  PropagationMatrix propagation_matrix() const override { return PropagationMatrix::sum; }
 };
 
 }  // namespace

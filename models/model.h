@@ -1,7 +1,6 @@
 #pragma once
 
 #include <adjoint/autograd/variable.h>
-#include <adjoint/data/loader/saint_loader.h>
 #include <adjoint/graph/block.h>
 #include <adjoint/graph/features.h>
 #include <adjoint/nn/conv/propagation_cache.h>
@@ -48,7 +47,7 @@ struct NodeModel : Model {
   /// training.
   virtual void prepare(const Graph& graph) const;
   /// The matrix with which all layers sum over neighbours, if they do.
-  virtual SaintMatrix neighbor_sums() const { return SaintMatrix::none; }
+  virtual PropagationMatrix propagation_matrix() const { return PropagationMatrix::none; }
   /// Widths of the sums and means over neighbours in a forward pass, in order, if an unsorted edge list
   /// suffices. Empty if the model needs sorted edges (attention, maxima).
   virtual std::vector<int64_t> summed_widths() const { return {}; }

@@ -27,7 +27,9 @@ struct Sage : Stack<nn::SAGEConv> {
     if (takes_means && (graph.is_normalized() || !graph.edge_weight())) (void)graph.mean_adjacency();
     NodeModel::prepare(graph);
   }
-  SaintMatrix neighbor_sums() const override { return takes_means ? SaintMatrix::mean : SaintMatrix::none; }
+  PropagationMatrix propagation_matrix() const override {
+    return takes_means ? PropagationMatrix::mean : PropagationMatrix::none;
+  }
 
   bool takes_means;
 };

@@ -240,11 +240,11 @@ parts: METIS parts the graph into so many; 0: as the dataset's own part has it.)
       .value("node", SaintMethod::node)
       .value("edge", SaintMethod::edge)
       .value("walk", SaintMethod::walk);
-  nb::enum_<SaintMatrix>(m, "SaintMatrix")
-      .value("none", SaintMatrix::none)
-      .value("sum", SaintMatrix::sum)
-      .value("mean", SaintMatrix::mean)
-      .value("gcn", SaintMatrix::gcn);
+  nb::enum_<PropagationMatrix>(m, "PropagationMatrix")
+      .value("none", PropagationMatrix::none)
+      .value("sum", PropagationMatrix::sum)
+      .value("mean", PropagationMatrix::mean)
+      .value("gcn", PropagationMatrix::gcn);
   bind_loader<SaintLoader>(m, "SaintLoader", R"(Mini-batches of sampled subgraphs (GraphSAINT).
 
 method: how their nodes are drawn, `budget` draws each. steps: subgraphs an epoch; 0: as many as draw as many nodes as
@@ -252,8 +252,8 @@ there are. coverage, matrix: of the normalisation of loss (batch.weight) and sum
       .def(
           "__init__",
           [loading](Epochs<SaintLoader>* self, const Dataset& data, nb::handle seeds, SaintMethod method,
-                    int64_t budget, int64_t walk_length, int64_t steps, int64_t coverage, SaintMatrix matrix,
-                    uint64_t seed, int workers, int64_t depth, const Text& device) {
+                    int64_t budget, int64_t walk_length, int64_t steps, int64_t coverage,
+                    PropagationMatrix matrix, uint64_t seed, int workers, int64_t depth, const Text& device) {
             LoaderOptions options = loading(0, false, false, seed, workers, depth, device);
             options.steps = steps;
             construct(self, data, to_indices("seeds", seeds, data.num_nodes()),
@@ -264,7 +264,7 @@ there are. coverage, matrix: of the normalisation of loss (batch.weight) and sum
           },
           nb::arg("data"), nb::arg("seeds"), nb::arg("method") = SaintMethod::walk, nb::arg("budget") = 1000,
           nb::arg("walk_length") = 2, nb::arg("steps") = 0, nb::arg("coverage") = 50,
-          nb::arg("matrix") = SaintMatrix::none, seed, workers, depth, device);
+          nb::arg("matrix") = PropagationMatrix::none, seed, workers, depth, device);
 
   bind_loader<GraphLoader>(m, "GraphLoader", R"(Mini-batches of whole graphs, of a dataset that has many.
 

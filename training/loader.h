@@ -2,6 +2,7 @@
 
 #include "epochs.h"
 #include "options.h"
+#include <adjoint/data/dataset.h>
 #include <adjoint/graph/sample/neighbor_sampler.h>
 
 // Mini-batch loaders for --loader. A new one takes a file NAME_loader.cpp here, a line below, and its name in

@@ -109,9 +109,9 @@ class SaintLoading : public LoaderChoice {
       usage_fail("--walk-length: requires --saint walk");
   }
   std::unique_ptr<Epochs> epochs(const Run& run, models::NodeModel& model, NodeStep step) const override {
-    const SaintMatrix matrix = coverage_ > 0 ? model.neighbor_sums() : SaintMatrix::none;
+    const PropagationMatrix matrix = coverage_ > 0 ? model.propagation_matrix() : PropagationMatrix::none;
     // Among the programs' layers only GCN's read the data's edge weights.
-    const bool reads_weights = matrix == SaintMatrix::none || matrix == SaintMatrix::gcn;
+    const bool reads_weights = matrix == PropagationMatrix::none || matrix == PropagationMatrix::gcn;
     const Graph& graph = run.task().data.graph;
     LoaderOptions loading = loading_of(run, model);
     loading.steps = steps_;

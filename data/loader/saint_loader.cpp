@@ -8,12 +8,6 @@ namespace {
 
 constexpr std::string_view kName = "saint loader";
 
-const SparseMatrix& matrix_of(const Graph& graph, SaintMatrix kind) {
-  return kind == SaintMatrix::gcn    ? graph.gcn_adjacency()
-         : kind == SaintMatrix::mean ? graph.mean_adjacency()
-                                     : graph.adjacency();
-}
-
 /// The entries of the matrix as edges of weight ã_vu / α_uv. An entry without an edge is an added self-loop,
 /// with α = 1.
 Graph scaled(const Graph& graph, const SparseMatrix& matrix, const Tensor& inverse_alpha) {
@@ -46,7 +40,7 @@ SaintLoaderOptions checked(SaintLoaderOptions&& options) {
   ADJ_CHECK(loading.batch_size == 0 && !loading.shuffle && !loading.drop_last,
             "saint loader: subgraphs are drawn, expected neither batch_size nor shuffle nor drop_last");
   ADJ_CHECK(options.coverage >= 0, "saint loader: a coverage of {}, expected 0 or more", options.coverage);
-  ADJ_CHECK(options.coverage > 0 || options.matrix == SaintMatrix::none,
+  ADJ_CHECK(options.coverage > 0 || options.matrix == PropagationMatrix::none,
             "saint loader: sums over neighbours are normalised by counting subgraphs, expected a coverage "
             "of 1 or more, got 0");
   return std::move(options);
@@ -79,9 +73,9 @@ struct SaintLoader::Impl {
                  : SaintNormalization{}),
         batches(std::string(kName), graph, std::move(x), labels, seeds, options.loading,
                 counts_of(norm, seeds ? seeds.numel() : 0)),
-        whole(options.matrix == SaintMatrix::none
+        whole(options.matrix == PropagationMatrix::none
                   ? sampler.graph()
-                  : scaled(sampler.graph(), matrix_of(sampler.graph(), options.matrix), norm.edge)) {
+                  : scaled(sampler.graph(), sampler.graph().matrix(options.matrix), norm.edge)) {
     if (options.loading.steps == 0)
       options.loading.steps =
           ceil_div(sampler.graph().num_nodes(), options.sampling.budget * options.sampling.nodes_a_draw());

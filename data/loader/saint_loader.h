@@ -8,20 +8,14 @@
 
 namespace adj {
 
-/// Matrix of the model's sums over neighbours on the whole graph, which subgraphs estimate without bias.
-enum class SaintMatrix : uint8_t {
-  none,  ///< none: layers with their own weights (attention), or maxima
-  sum,   ///< A: Graph::adjacency()
-  mean,  ///< D^-1 A: Graph::mean_adjacency(), as in the paper
-  gcn    ///< D^-1/2 (A + I) D^-1/2: Graph::gcn_adjacency()
-};
-
 struct SaintLoaderOptions {
   SaintSampling sampling = {};
   /// The normalisation is estimated from subgraphs with `coverage` times the graph's nodes in total; 0: no
   /// normalisation, equal seed weights.
   int64_t coverage = 50;
-  SaintMatrix matrix = SaintMatrix::none;  ///< only with a normalisation
+  /// Matrix of the model's sums over neighbours, which subgraphs estimate without bias; mean in the paper.
+  /// Only with a normalisation.
+  PropagationMatrix matrix = PropagationMatrix::none;
   /// steps: subgraphs per epoch, by default until as many nodes are drawn as the graph has. seed: also of the
   /// normalisation. batch_size, shuffle and drop_last are not supported.
   LoaderOptions loading = {};
@@ -30,7 +24,7 @@ struct SaintLoaderOptions {
 /// Mini-batches of sampled subgraphs, whose normalisation makes minibatch estimates unbiased (GraphSAINT,
 /// Zeng et al. 2020):
 ///
-///   SaintLoader loader(data, data.train, {.sampling = {.budget = 2000}, .matrix = SaintMatrix::gcn});
+///   SaintLoader loader(data, data.train, {.sampling = {.budget = 2000}, .matrix = PropagationMatrix::gcn});
 ///   for (int64_t epoch = 0; epoch < 20; ++epoch)
 ///     for (const SubgraphBatch& batch : loader.epoch(epoch))
 ///       cross_entropy_sum(model(batch.graph, batch.x), batch.y, batch.seeds, batch.weight).backward(); …

@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
 
   const SaintLoader loader(data, data.train,
                            {.sampling = {.method = SaintMethod::walk, .budget = 300, .walk_length = 2},
-                            .matrix = SaintMatrix::gcn,
+                            .matrix = PropagationMatrix::gcn,
                             .loading = {.steps = 4, .seed = 1, .workers = 2}});
   for (int64_t epoch = 0; epoch < 50; ++epoch)
     for (const SubgraphBatch& batch : loader.epoch(epoch)) {

@@ -8,35 +8,36 @@ using namespace adj::test;
 
 namespace {
 
-SaintLoaderOptions few(SaintMatrix matrix = SaintMatrix::none, int workers = 0) {
+SaintLoaderOptions few(PropagationMatrix matrix = PropagationMatrix::none, int workers = 0) {
   return {.sampling = {.method = SaintMethod::walk, .budget = 20, .walk_length = 2},
           .coverage = 10,
           .matrix = matrix,
           .loading = {.steps = 4, .seed = 5, .workers = workers}};
 }
 
-SparseMatrix matrix_of(const Graph& graph, SaintMatrix kind) {
-  return kind == SaintMatrix::gcn    ? graph.gcn_adjacency()
-         : kind == SaintMatrix::mean ? graph.mean_adjacency()
-                                     : graph.adjacency();
+SparseMatrix matrix_of(const Graph& graph, PropagationMatrix kind) {
+  return kind == PropagationMatrix::gcn    ? graph.gcn_adjacency()
+         : kind == PropagationMatrix::mean ? graph.mean_adjacency()
+                                           : graph.adjacency();
 }
 
 /// So large a budget that every node is in every subgraph.
-SaintLoaderOptions everything(SaintMatrix matrix) {
+SaintLoaderOptions everything(PropagationMatrix matrix) {
   return {.sampling = {.method = SaintMethod::walk, .budget = 4000, .walk_length = 0},
           .coverage = 3,
           .matrix = matrix,
           .loading = {.steps = 2}};
 }
 
-constexpr SaintMatrix kMatrices[] = {SaintMatrix::sum, SaintMatrix::mean, SaintMatrix::gcn};
+constexpr PropagationMatrix kMatrices[] = {PropagationMatrix::sum, PropagationMatrix::mean,
+                                           PropagationMatrix::gcn};
 
 }  // namespace
 
 TEST_CASE("edge weights of a subgraph are the whole matrix's entries divided by their frequency") {
   for (Device device : devices())
     for (const bool weighted : {false, true})
-      for (const SaintMatrix kind : kMatrices) {
+      for (const PropagationMatrix kind : kMatrices) {
         CAPTURE(static_cast<int>(kind));
         const Dataset data = small_citations(weighted, weighted).to(device);
         const SaintLoader loader(data, data.train, few(kind));
@@ -98,7 +99,7 @@ TEST_CASE("losses and sums over neighbours in subgraphs estimate those of the wh
   const NoGrad no_grad;
   const Tensor f = random_tensor({300, 1});
   const auto value = values(f);
-  for (const SaintMatrix kind : {SaintMatrix::mean, SaintMatrix::gcn}) {
+  for (const PropagationMatrix kind : {PropagationMatrix::mean, PropagationMatrix::gcn}) {
     SaintLoaderOptions options = few(kind);
     options.sampling.budget = 60;
     options.coverage = 1000;
@@ -142,7 +143,7 @@ TEST_CASE("losses and sums over neighbours in subgraphs estimate those of the wh
 TEST_CASE("with all nodes in a subgraph a step has the gradient of the whole graph") {
   for (Device device : devices()) {
     const Dataset data = small_citations().to(device);
-    const auto holds = [&](auto& model, SaintMatrix kind) {
+    const auto holds = [&](auto& model, PropagationMatrix kind) {
       model.to(device);
       const Var expected = cross_entropy(model(data.graph, data.x), data.y, data.train);
       expected.backward();
@@ -164,11 +165,11 @@ TEST_CASE("with all nodes in a subgraph a step has the gradient of the whole gra
     };
     manual_seed(3);
     nn::Model<TwoLayers<nn::GCNConv>> gcn(20, 3);
-    holds(gcn, SaintMatrix::gcn);
+    holds(gcn, PropagationMatrix::gcn);
     nn::Model<TwoLayers<nn::SAGEConv>> sage(20, 3);
-    holds(sage, SaintMatrix::mean);
+    holds(sage, PropagationMatrix::mean);
     nn::Model<TwoLayers<nn::GATConv>> gat(20, 3);
-    holds(gat, SaintMatrix::none);
+    holds(gat, PropagationMatrix::none);
   }
 }
 
@@ -177,7 +178,7 @@ TEST_CASE("an epoch has the same subgraphs for all workers and threads, also aft
     for (const SaintMethod method : {SaintMethod::node, SaintMethod::edge, SaintMethod::walk}) {
       const Dataset data = small_citations().to(device);
       const auto with = [&](int workers, uint64_t seed = 5) {
-        SaintLoaderOptions options = few(SaintMatrix::gcn, workers);
+        SaintLoaderOptions options = few(PropagationMatrix::gcn, workers);
         options.sampling.method = method;
         options.loading.seed = seed;
         return SaintLoader(data, data.train, options);
@@ -208,8 +209,8 @@ TEST_CASE("how many subgraphs an epoch has, and subgraphs without a seed") {
 
 TEST_CASE("a subgraph of one node, which has no edges") {
   for (Device device : devices())
-    for (const SaintMatrix kind :
-         {SaintMatrix::none, SaintMatrix::sum, SaintMatrix::mean, SaintMatrix::gcn}) {
+    for (const PropagationMatrix kind :
+         {PropagationMatrix::none, PropagationMatrix::sum, PropagationMatrix::mean, PropagationMatrix::gcn}) {
       const Dataset data = small_citations().to(device);
       SaintLoaderOptions options = few(kind);
       options.sampling.budget = 1;
@@ -217,8 +218,8 @@ TEST_CASE("a subgraph of one node, which has no edges") {
       const Tensor every = random_permutation(300, default_generator(), device);
       const SubgraphBatch batch = SaintLoader(data, every, options).batch(0, 0);
       CHECK(batch.size() == 1);
-      CHECK(batch.graph.num_edges() == (kind == SaintMatrix::gcn ? 1 : 0));
-      CHECK(batch.graph.is_normalized() == (kind != SaintMatrix::none));
+      CHECK(batch.graph.num_edges() == (kind == PropagationMatrix::gcn ? 1 : 0));
+      CHECK(batch.graph.is_normalized() == (kind != PropagationMatrix::none));
       manual_seed(3);
       nn::Model<TwoLayers<nn::GCNConv>> model(20, 3);
       model.to(device);
@@ -246,7 +247,8 @@ TEST_CASE("refusals of the saint loader") {
   with("a budget of 0", [](auto& o) { o.sampling.budget = 0; });
   with("walks of -1 steps", [](auto& o) { o.sampling.walk_length = -1; });
   with("expected neither batch_size nor shuffle", [](auto& o) { o.loading.shuffle = true; });
-  with("expected a coverage of 1 or more", [](auto& o) { o.coverage = 0, o.matrix = SaintMatrix::gcn; });
+  with("expected a coverage of 1 or more",
+       [](auto& o) { o.coverage = 0, o.matrix = PropagationMatrix::gcn; });
   const Tensor one = Tensor::from(std::vector<int32_t>{1});
   CHECK_THROWS_AS(SaintLoader(data, {}, few()), Error);
   CHECK_THROWS_AS(SaintLoader(data.graph, Features(), {}, one, few()), Error);
