@@ -16,17 +16,8 @@ Var scores(const Var& z, const EdgeIndex& pairs) {
   return sum(index_select(z, pairs.src) * index_select(z, pairs.dst), 1);
 }
 
-/// The scores of positive and negative pairs one after the other, and their labels.
-std::pair<Var, Tensor> examples(const Var& z, const LinkExamples& pairs) {
-  const Var x = cat({scores(z, pairs.positive), scores(z, pairs.negative)});
-  Tensor label = Tensor::zeros(x.shape(), DType::f32, z.device());
-  label.rows(0, pairs.positive.src.numel()).fill_(1.0);
-  return {x, label};
-}
-
 double auc(const Var& z, const LinkExamples& pairs) {
-  const auto [x, label] = examples(z, pairs);
-  return nn::roc_auc(x.value().to(Device::cpu()), label.to(DType::i32).to(Device::cpu()));
+  return nn::link_auc(scores(z, pairs.positive).value(), scores(z, pairs.negative).value());
 }
 
 int main(int argc, char** argv) {
@@ -45,8 +36,11 @@ int main(int argc, char** argv) {
     model.train();
     const EdgeIndex absent = negative_sampling(split.train, known.src.numel(),
                                                generator_for(Purpose::sample));  // new ones every time
-    const auto [x_train, label] = examples(model(split.train, x), {known, absent});
-    bce_with_logits(x_train, label).backward();
+    const Var z_train = model(split.train, x);
+    const Var found = cat({scores(z_train, known), scores(z_train, absent)});
+    Tensor label = Tensor::zeros(found.shape(), DType::f32, found.device());
+    label.rows(0, known.src.numel()).fill_(1.0);
+    bce_with_logits(found, label).backward();
     adam.step();
     if (epoch % 5 != 0) continue;
     model.eval();
