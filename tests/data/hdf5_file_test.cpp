@@ -1,5 +1,5 @@
-#include "../support.h"
 #include "h5_file.h"
+#include "limited_memory.h"
 #include <adjoint/data/hdf5_file.h>
 
 #include <algorithm>
@@ -11,9 +11,7 @@
 #include <sstream>
 #include <thread>
 
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace adj;
@@ -219,40 +217,23 @@ TEST_CASE_FIXTURE(InFolder, "a file that becomes shorter while it is read is an 
                        doctest::Contains("x: the file has become shorter"), DataError);
 }
 
-TEST_CASE(
+TEST_CASE_FIXTURE(
+    InFolder,
     "where no process can be started, or no file made in memory, nothing is read, and the error says so") {
-  const TemporaryDirectory folder;
   write_h5(folder.file("a.h5"), {{"x", random_tensor({3})}});
   const std::string image = contents_of(folder.file("a.h5"));
   const auto refusal = [&](__rlimit_resource resource, rlim_t limit, bool from_memory = false) {
-    std::string text(400, '\0');
-    int ends[2];
-    REQUIRE(pipe(ends) == 0);
-    const pid_t child = fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
+    return error_in_child([&] {
       // Limits of processes do not hold for root.
       if (resource == RLIMIT_NPROC && getuid() == 0 && setresuid(54321, 54321, 54321) != 0) _exit(2);
-      rlimit value{limit, limit};
+      const rlimit value{limit, limit};
       setrlimit(resource, &value);
-      std::string said = "read";
-      try {
-        from_memory
-            ? (void)H5Reader::from_image(std::as_bytes(std::span(image.data(), image.size())), "image")
-            : (void)H5Reader::open(folder.file("a.h5"));
-      } catch (const DataError& error) {
-        said = error.what();
+      if (from_memory) {
+        (void)H5Reader::from_image(std::as_bytes(std::span(image.data(), image.size())), "image");
+      } else {
+        (void)H5Reader::open(folder.file("a.h5"));
       }
-      _exit(write(ends[1], said.data(), said.size()) > 0 ? 0 : 1);
-    }
-    close(ends[1]);
-    const ssize_t got = read(ends[0], text.data(), text.size());
-    close(ends[0]);
-    int status = 0;
-    waitpid(child, &status, 0);
-    CHECK(WIFEXITED(status));
-    text.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
-    return text;
+    });
   };
   std::filesystem::permissions(std::filesystem::path(folder.file("a.h5")).parent_path(),
                                std::filesystem::perms::all);
