@@ -17,11 +17,7 @@ namespace {
 void write(const std::string& file, const Tensor& x, int gzip = 0) { write_h5(file, {{"nodes/x", x}}, gzip); }
 
 Tensor picked(const Tensor& x, const std::vector<int32_t>& index) {
-  std::vector<float> rows;
-  const auto all = x.to_vector<float>();
-  for (int32_t i : index)
-    rows.insert(rows.end(), all.begin() + i * x.size(1), all.begin() + (i + 1) * x.size(1));
-  return Tensor::from(rows, {std::ssize(index), x.size(1)});
+  return Features(x).rows(Tensor::from(index)).dense();
 }
 
 }  // namespace

@@ -44,11 +44,7 @@ std::vector<pid_t> hdf5_processes() {
 
 TEST_CASE_FIXTURE(InFolder, "where HDF5's library crashes on one dataset, others are read by a new process") {
   const Tensor tensor = random_tensor({40, 50});
-  {
-    H5Writer writer(folder.file("three.h5"), 6);
-    for (const char* path : {"a", "b", "c"}) writer.write(path, tensor);
-    writer.commit();
-  }
+  write_h5(folder.file("three.h5"), {{"a", tensor}, {"b", tensor}, {"c", tensor}}, 6);
   const H5Reader reader = H5Reader::open(folder.file("three.h5"));
   const auto kill_process = [] {
     const std::vector<pid_t> processes = hdf5_processes();
@@ -92,9 +88,7 @@ TEST_CASE_FIXTURE(InFolder, "tensors of every dtype and shape come back to the b
         {"j", Tensor::from(std::vector<int64_t>{std::numeric_limits<int64_t>::min(), 0, 7})},
         {"k", random_ints(1234, 0, 256).to(DType::u8)},
         {"n", Tensor::from(std::vector<float>{std::numeric_limits<float>::quiet_NaN(), -0.0f, 1e-42f})}};
-    H5Writer writer(folder.file("all.h5"), gzip);
-    for (const auto& [path, tensor] : all) writer.write(path, tensor);
-    writer.commit();
+    write_h5(folder.file("all.h5"), all, gzip);
     const H5Reader reader = H5Reader::open(folder.file("all.h5"));
     for (const auto& [path, tensor] : all) {
       CAPTURE(path);
@@ -305,15 +299,12 @@ TEST_CASE_FIXTURE(InFolder, "a file that is replaced keeps its permissions") {
   CHECK((status.st_mode & 07777) == 0600);
 }
 
-TEST_CASE("a directory is read to a length that the file may have of names and attributes") {
-  const TemporaryDirectory folder;
+TEST_CASE_FIXTURE(InFolder,
+                  "a directory is read to a length that the file may have of names and attributes") {
   const std::string path = folder.file("long.h5"), group(40'000, 'g');
-  {
-    H5Writer writer(path);
-    for (int k = 0; k < 2000; ++k)
-      writer.write(group + "/" + std::to_string(k), Tensor::full({1}, 1.0, DType::i32));
-    writer.commit();
-  }
+  std::vector<std::pair<std::string, Tensor>> many;
+  for (int k = 0; k < 2000; ++k) many.emplace_back(fmt::format("{}/{}", group, k), Tensor::zeros({1}));
+  write_h5(path, many);
   CHECK(H5Reader::open(path, {group + "/7"}).has(group + "/7"));
   CHECK_THROWS_WITH_AS(H5Reader::open(path), doctest::Contains("of names and attributes, expected"),
                        DataError);

@@ -102,7 +102,7 @@ inline bool has_rows(const Features& x, const Dataset& data, const Tensor& nodes
   const Device cpu;
   const Features all = data.x.to(cpu);
   return x.is_sparse() == all.is_sparse() && x.device() == data.device() &&
-         same_bits(x.to_dense().to(cpu), all.rows(nodes.to(cpu).to(DType::i32)).to_dense());
+         same_bits(x.to(cpu).to_dense(), all.rows(nodes.to(cpu).to(DType::i32)).to_dense());
 }
 
 /// A source of `columns` zeros for each node that fails for the node `bad`, or gives a row too few for -1.
