@@ -74,12 +74,8 @@ void describe_type(hid_t type, Found& to) {
 
 /// True if values of this type have the same layout in memory and in the file.
 bool is_plain(hid_t type, DType dtype) {
-  const hid_t stored = dtype == DType::u8    ? H5T_STD_U8LE
-                       : dtype == DType::i32 ? H5T_STD_I32LE
-                       : dtype == DType::i64 ? H5T_STD_I64LE
-                       : dtype == DType::f32 ? H5T_IEEE_F32LE
-                                             : H5T_IEEE_F64LE;
-  return H5Tequal(type, stored) > 0 && H5Tequal(type, memory_type(dtype)) > 0;
+  const auto [file, memory] = number_type(dtype);
+  return H5Tequal(type, file) > 0 && H5Tequal(type, memory) > 0;
 }
 
 /// Rejects datasets that read from other files, and filters that this HDF5 lacks.

@@ -132,7 +132,7 @@ class Service {
       if (H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr) < 0)
         hdf5::fail(path, unreadable());
     }
-    const hid_t as = found.raw ? type.get() : memory_type(found.dtype);
+    const hid_t as = found.raw ? type.get() : number_type(found.dtype).memory;
     if (H5Dread(dataset_.get(), as, memory.get(), space.get(), H5P_DEFAULT, values.data()) < 0)
       hdf5::fail(path, unreadable());
     return values;
