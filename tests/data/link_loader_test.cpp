@@ -27,33 +27,20 @@ EdgeIndex pairs_of(const std::vector<int64_t>& src, const std::vector<int64_t>& 
   return {Tensor::from(src), Tensor::from(dst)};
 }
 
-std::vector<Pair> listed(const Tensor& src, const Tensor& dst) {
-  const auto from = src.to(DType::i32).to_vector<int32_t>(), to = dst.to(DType::i32).to_vector<int32_t>();
+/// Pairs by the graph's numbers, in order; `nodes`: what the ends are numbers of.
+std::vector<Pair> listed(const EdgeIndex& pairs, const Tensor& nodes = {}) {
+  const auto numbers = [&](const Tensor& ends) {
+    const Tensor index = ends.to(DType::i32);
+    return (nodes ? detail::gather_edges(nodes, index) : index).to(DType::i32).to_vector<int32_t>();
+  };
+  const auto src = numbers(pairs.src), dst = numbers(pairs.dst);
   std::vector<Pair> all;
-  for (size_t k = 0; k < from.size(); ++k) all.emplace_back(from[k], to[k]);
+  for (size_t k = 0; k < src.size(); ++k) all.emplace_back(src[k], dst[k]);
   return all;
 }
-std::set<Pair> edges_of(const Graph& graph) {
-  const std::vector<Pair> all = listed(graph.edge_index().src, graph.edge_index().dst);
-  return {all.begin(), all.end()};
-}
-
-/// A batch's pairs by the graph's numbers.
-std::vector<Pair> pairs_of(const LinkBatch& batch) {
-  const auto nodes = batch.nodes.to_vector<int32_t>();
-  std::vector<Pair> all;
-  for (const auto& [src, dst] : listed(batch.pairs.src, batch.pairs.dst))
-    all.emplace_back(nodes.at(static_cast<size_t>(src)), nodes.at(static_cast<size_t>(dst)));
-  return all;
-}
-/// A block's edges by the graph's numbers, in the block's order.
+std::vector<Pair> pairs_of(const LinkBatch& batch) { return listed(batch.pairs, batch.nodes); }
 std::vector<Pair> edges_of(const Block& block) {
-  const auto nodes = block.src_nodes().to(DType::i32).to_vector<int32_t>();
-  const EdgeIndex edges = block.relation().edge_index();
-  std::vector<Pair> all;
-  for (const auto& [src, dst] : listed(edges.src, edges.dst))
-    all.emplace_back(nodes.at(static_cast<size_t>(src)), nodes.at(static_cast<size_t>(dst)));
-  return all;
+  return listed(block.relation().edge_index(), block.src_nodes());
 }
 
 }  // namespace
@@ -62,7 +49,8 @@ TEST_CASE("an epoch has every pair once, and negatives that are no edges") {
   for (Device device : devices()) {
     const Dataset data = small().to(device);
     const EdgeIndex given = linked_pairs(data.graph);
-    const std::set<Pair> edges = edges_of(data.graph);
+    const std::vector<Pair> linked = listed(data.graph.edge_index());
+    const std::set<Pair> edges(linked.begin(), linked.end());
     const LinkLoader loader(data.graph, data.x, given, few());
     const std::vector<LinkBatch> all = batches(loader, 0);
     CHECK(std::ssize(all) == loader.size());
@@ -92,7 +80,7 @@ TEST_CASE("an epoch has every pair once, and negatives that are no edges") {
       CHECK(ends == std::set<int32_t>(nodes.begin(), nodes.end()));
       CHECK(has_rows(batch.x, data, batch.blocks.front().src_nodes()));
     }
-    std::vector<Pair> wanted = listed(given.src, given.dst);
+    std::vector<Pair> wanted = listed(given);
     CHECK(seen != wanted);
     std::sort(seen.begin(), seen.end());
     std::sort(wanted.begin(), wanted.end());
@@ -105,7 +93,7 @@ TEST_CASE("the positive pairs are in no block, and nothing else is missing") {
   for (Device device : devices()) {
     const Dataset data = small().to(device);
     const EdgeIndex given = linked_pairs(data.graph);
-    const std::vector<Pair> by_number = listed(data.graph.edge_index().src, data.graph.edge_index().dst);
+    const std::vector<Pair> by_number = listed(data.graph.edge_index());
     for (const std::vector<int64_t>& fanouts :
          {std::vector<int64_t>{-1}, std::vector<int64_t>{4, 3, 2}, std::vector<int64_t>{-1, -1}}) {
       LinkLoaderOptions options = few();
@@ -167,8 +155,8 @@ TEST_CASE("pairs that are given: in order, none drawn") {
   const LinkLoader loader(split.train, data.x, split.val, options);
   const int64_t each = split.val.positive.src.numel();
   CHECK(loader.num_pairs() == 2 * each);
-  std::vector<Pair> seen, wanted = listed(split.val.positive.src, split.val.positive.dst);
-  const std::vector<Pair> apart = listed(split.val.negative.src, split.val.negative.dst);
+  std::vector<Pair> seen, wanted = listed(split.val.positive);
+  const std::vector<Pair> apart = listed(split.val.negative);
   wanted.insert(wanted.end(), apart.begin(), apart.end());
   std::vector<float> labels;
   for (const LinkBatch& batch : loader.epoch(0)) {
