@@ -143,8 +143,8 @@ TEST_CASE_FIXTURE(InFolder, "a bit tensor that could not be read is not written"
   H5Writer file(folder.file("q.h5"));
   BitTensor q = to_bits(random_tensor({3, 5}), 2);
   q.scale = Tensor::full({1}, 0.0);
-  CHECK_THROWS_WITH_AS(write_bits(file, "q", q),
-                       "write_bits: q/scale: 0 at position 0, expected finite numbers above 0", Error);
+  CHECK_ERROR(write_bits(file, "q", q),
+              "write_bits: q/scale: 0 at position 0, expected finite numbers above 0");
   q.scale = Tensor::full({2}, 1.0);
   CHECK_THROWS_AS(write_bits(file, "q", q), Error);
   CHECK_THROWS_AS(write_bits(file, "q", BitTensor()), Error);

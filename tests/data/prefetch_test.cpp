@@ -108,7 +108,7 @@ TEST_CASE("an exception of an item is thrown in its place, and ends the sequence
                               },
                               {.workers = workers});
     for (int64_t i = 0; i < 7; ++i) CHECK(items.next() == i);
-    CHECK_THROWS_WITH_AS(items.next(), "item seven", Error);
+    CHECK_ERROR(items.next(), "item seven");
     CHECK_FALSE(items.next());
     CHECK(after == 0);
   }
@@ -154,7 +154,7 @@ TEST_CASE("one worker's loops run on all threads, those of several on their own"
 
 TEST_CASE("a prefetcher's bad options, and none to make") {
   const auto make = [](int64_t i) { return i; };
-  CHECK_THROWS_WITH_AS(Prefetcher<int64_t>(-1, make), "prefetcher: -1 items, expected 0 or more", Error);
+  CHECK_ERROR(Prefetcher<int64_t>(-1, make), "prefetcher: -1 items, expected 0 or more");
   CHECK_THROWS_AS(Prefetcher<int64_t>(3, make, {.workers = -1}), Error);
   CHECK_THROWS_AS(Prefetcher<int64_t>(3, make, {.workers = 100000}), Error);
   CHECK_THROWS_AS(Prefetcher<int64_t>(3, make, {.depth = -2}), Error);
