@@ -22,7 +22,7 @@ class BitTensors(Case):
         return planes
 
     def copy(self):
-        return self.run_program("bits_copy", self.given, self.out)
+        return self.run_program("copy_file", "bits", self.given, self.out)
 
     def test_both_ways(self):
         random = np.random.default_rng(1)

@@ -34,7 +34,7 @@ class Files(Case):
                     f[path] = value
 
     def copy(self):
-        return self.run_program("dataset_copy", self.given, self.out)
+        return self.run_program("copy_file", "dataset", self.given, self.out)
 
     def accepted(self, **more):
         """The copy of what was written, or of a file with `more`."""
