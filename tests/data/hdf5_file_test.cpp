@@ -1,5 +1,6 @@
 #include "h5_file.h"
 #include "limited_memory.h"
+#include <adjoint/core/file.h>
 #include <adjoint/data/hdf5_file.h>
 
 #include <algorithm>
@@ -18,10 +19,6 @@ using namespace adj;
 using namespace adj::test;
 
 namespace {
-
-void put(const std::string& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
 
 size_t entries_in(const std::filesystem::path& folder) {
   return static_cast<size_t>(
@@ -258,7 +255,7 @@ TEST_CASE_FIXTURE(InFolder, "the same calls write the same bytes") {
 
 TEST_CASE_FIXTURE(InFolder, "an incomplete new file changes nothing and leaves no other file") {
   const std::string path = folder.file("a.h5");
-  put(path, "the old one");
+  replace_file(path, "the old one");
   {
     H5Writer writer(path);
     writer.write("x", random_tensor({1000}));
@@ -290,7 +287,7 @@ TEST_CASE_FIXTURE(InFolder, "errors of writing give the reason") {
 
 TEST_CASE_FIXTURE(InFolder, "a file that is replaced keeps its permissions") {
   const std::string path = folder.file("a.h5");
-  put(path, "old");
+  replace_file(path, "old");
   REQUIRE(chmod(path.c_str(), 0600) == 0);
   write_h5(path, {{"x", Tensor::full({3}, 2.0)}}, 1);
   struct stat status {};
@@ -311,7 +308,7 @@ TEST_CASE_FIXTURE(InFolder,
 
 TEST_CASE_FIXTURE(InFolder, "a symbolic link stays one") {
   std::filesystem::create_directory(folder.file("real"));
-  put(folder.file("real/a.h5"), "old");
+  replace_file(folder.file("real/a.h5"), "old");
   std::filesystem::create_symlink("real/a.h5", folder.file("link.h5"));
   write_h5(folder.file("link.h5"), {{"x", random_tensor({3})}});
   CHECK(std::filesystem::is_symlink(folder.file("link.h5")));
@@ -328,17 +325,17 @@ TEST_CASE_FIXTURE(InFolder, "a file that is not HDF5, or truncated, is an error 
   refused(folder.file("folder"), "not a file");
   REQUIRE(mkfifo(folder.file("pipe").c_str(), 0600) == 0);
   refused(folder.file("pipe"), "not a file");
-  put(folder.file("empty"), "");
+  replace_file(folder.file("empty"), "");
   refused(folder.file("empty"), "not an HDF5 file, it is empty");
-  put(folder.file("text"), "edges\n0 1\n");
+  replace_file(folder.file("text"), "edges\n0 1\n");
   refused(folder.file("text"), "not an HDF5 file");
 
   write_h5(folder.file("good.h5"), {{"x", random_tensor({1000})}});
   const std::string good = contents_of(folder.file("good.h5"));
-  put(folder.file("part.h5"), good.substr(0, good.size() / 2));
+  replace_file(folder.file("part.h5"), good.substr(0, good.size() / 2));
   refused(folder.file("part.h5"),
           fmt::format("truncated: {} bytes, expected {}", good.size() / 2, good.size()));
-  put(folder.file("head.h5"), good.substr(0, 20));
+  replace_file(folder.file("head.h5"), good.substr(0, 20));
   refused(folder.file("head.h5"), "unreadable: ");
   const auto* start = reinterpret_cast<const std::byte*>(good.data());
   CHECK(H5Reader::from_image({start, good.size()}, "image").has("x"));

@@ -222,12 +222,9 @@ TEST_CASE("refusals of the link loader") {
   CHECK(refused(made(pairs_of({1, 2}, {-1, 4})), "dst[0] of the positive pairs is -1"));
   CHECK(refused(made(pairs_of({int64_t{1} << 32}, {4})), "src[0] of the positive pairs is 4294967296"));
   CHECK(refused(made(pairs_of({1, 7}, {3, 7})), "pair 1 of the positive ones is node 7 with itself"));
-  CHECK(refused(
-      [&] {
-        (void)LinkLoader(data.graph, data.x, LinkExamples{pairs_of({1}, {2}), pairs_of({9, 5}, {8, 5})},
-                         few());
-      },
-      "pair 1 of the other ones is node 5 with itself"));
+  const LinkExamples apart{pairs_of({1}, {2}), pairs_of({9, 5}, {8, 5})};
+  CHECK_ERROR_HAS(LinkLoader(data.graph, data.x, apart, few()),
+                  "pair 1 of the other ones is node 5 with itself");
   const auto with = [](auto&& change) {
     LinkLoaderOptions options = few();
     change(options);
@@ -241,11 +238,8 @@ TEST_CASE("refusals of the link loader") {
   CHECK(refused(made(one, with([](auto& o) { o.negatives = int64_t{1} << 60; })), "negatives a pair"));
   CHECK(refused(made(one, with([](auto& o) { o.loading.drop_last = true; })), "nothing is left of 1 pairs"));
   CHECK(refused(made(one, with([](auto& o) { o.sampling.fanouts = {}; })), "fan-out"));
-  CHECK(refused(
-      [&] {
-        (void)LinkLoader(data.graph, Features(Tensor::zeros({199, 2})), one, few());
-      },
-      "features of 199 nodes"));
+  const Features fewer(Tensor::zeros({199, 2}));
+  CHECK_ERROR_HAS(LinkLoader(data.graph, fewer, one, few()), "features of 199 nodes");
   // Complete: no pair is left to draw; with the negatives given, or none wanted, nothing is asked for.
   const Graph triangle = Graph::from_coo(3, Tensor::from(std::vector<int32_t>{0, 1, 1, 2, 2, 0}),
                                          Tensor::from(std::vector<int32_t>{1, 0, 2, 1, 0, 2}));

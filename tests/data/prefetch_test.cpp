@@ -57,12 +57,7 @@ TEST_CASE("items come in order and are the same for every number of workers and 
 TEST_CASE("no more items exist ahead of their use than the depth") {
   for (int workers : {1, 3}) {
     std::atomic<int64_t> begun = 0;
-    Prefetcher<int64_t> items(50,
-                              [&](int64_t i) {
-                                ++begun;
-                                return i;
-                              },
-                              {.workers = workers, .depth = 4});
+    Prefetcher<int64_t> items(50, [&](int64_t i) { return ++begun, i; }, {.workers = workers, .depth = 4});
     for (int64_t i = 0; i < 50; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       CHECK(begun <= i + 4);
