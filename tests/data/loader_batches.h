@@ -3,7 +3,6 @@
 #include "../support.h"
 #include <adjoint/adjoint.h>
 
-#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -137,9 +136,6 @@ void check_gradients_are(Model& model, const std::vector<Tensor>& expected, doub
     CHECK(close_to_scale(parameters[p].grad(), expected[p], tolerance));
 }
 
-inline bool refused(const std::function<void()>& what, const std::string& part) {
-  return mentions(error_of(what), part);
-}
 /// Checks what every loader refuses: make(options) makes one of a single item.
 template <class Make>
 void check_options_refused(const std::string& name, Make&& make) {
