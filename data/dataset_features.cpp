@@ -62,8 +62,7 @@ void DatasetReader::read_sparse_features() {
   if (cols && csr.indices && *cols > most_sparse_columns(entries))
     problems_.say("attribute nodes@x_cols", "{} for {} entries, expected {} at most", *cols, entries,
                   most_sparse_columns(entries));
-  const std::optional<int64_t> ends = nodes_ ? std::optional(*nodes_ + 1) : std::nullopt;
-  csr.offsets = values_.offsets("nodes/x_indptr", extent("nodes/x_indptr", ends), entries,
+  csr.offsets = values_.offsets("nodes/x_indptr", extent("nodes/x_indptr", nodes_, 1), entries,
                                 "the length of nodes/x_indices");
   Tensor values = values_.floats("nodes/x_data", {entries});
   if (!nodes_ || !cols ||

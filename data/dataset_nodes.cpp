@@ -18,9 +18,8 @@ void DatasetReader::read_names() {
   if (!file_.has("nodes/name")) return;
   problems_.attempt("nodes/name",
                     [&] { data_.node_names = file_.tensor("nodes/name", {DType::u8}, {kAny}); });
-  const std::optional<int64_t> ends = nodes_ ? std::optional(*nodes_ + 1) : std::nullopt;
   data_.node_name_offsets =
-      values_.offsets("nodes/name_offsets", extent("nodes/name_offsets", ends),
+      values_.offsets("nodes/name_offsets", extent("nodes/name_offsets", nodes_, 1),
                       data_.node_names ? data_.node_names.numel() : kAny, "the length of nodes/name");
 }
 

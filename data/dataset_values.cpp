@@ -196,10 +196,7 @@ Tensor FileValues::targets(const std::string& path, bool binary) const {
 Tensor FileValues::selection(const std::string& path, int64_t length, int64_t limit) const {
   bool is_mask = false;
   if (!problems_.attempt(path, [&] { is_mask = file_.has(path) && file_.is_bool(path); })) return {};
-  return is_mask ? mask(path, length) : indices(path, kAny, limit);
-}
-
-Tensor FileValues::mask(const std::string& path, int64_t length) const {
+  if (!is_mask) return indices(path, kAny, limit);
   Tensor positions;
   problems_.attempt(path, [&] {
     const Tensor mask = file_.tensor(path, {DType::u8}, {length});

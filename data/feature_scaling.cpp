@@ -100,10 +100,6 @@ void check_dense_size(const Features& x) {
             x.rows(), x.cols(), kMostDense);
 }
 
-FeatureScaling with_kind(FeatureScaling::Kind kind) {
-  return kind == FeatureScaling::Kind::rows ? FeatureScaling::rows() : FeatureScaling();
-}
-
 }  // namespace
 
 FeatureScaling FeatureScaling::rows() {
@@ -130,7 +126,7 @@ FeatureScaling FeatureScaling::standard(const Tensor& mean, const Tensor& deviat
 }
 
 FeatureScaling FeatureScaling::fit(Kind kind, const Features& x, const Tensor& train) {
-  if (kind != Kind::standard) return with_kind(kind);
+  if (kind != Kind::standard) return kind == Kind::rows ? rows() : FeatureScaling();
   check_dense_size(x);
   const Features host = x.to(Device::cpu());
   return fitted(x.cols(), train, x.rows(),
@@ -138,7 +134,7 @@ FeatureScaling FeatureScaling::fit(Kind kind, const Features& x, const Tensor& t
 }
 
 FeatureScaling FeatureScaling::fit(Kind kind, const FileRows& x, const Tensor& train) {
-  if (kind != Kind::standard) return with_kind(kind);
+  if (kind != Kind::standard) return kind == Kind::rows ? rows() : FeatureScaling();
   return fitted(x.cols(), train, x.rows(), [&](const Tensor& index) { return x.gather(index); });
 }
 

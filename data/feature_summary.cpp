@@ -28,40 +28,31 @@ struct Column {
   }
 };
 
-/// Running counts over rows.
-struct Counts {
-  int64_t not_zero = 0, negative = 0, not_binary = 0, zero_rows = 0;
-  std::vector<Column> columns;
+/// Running counts over rows, of columns whose own counts are in `of`.
+struct Counts : FeatureSummary {
+  std::vector<Column> of;
 
-  void add(float x) {
+  explicit Counts(int64_t width = 0) : of(static_cast<size_t>(width)) {}
+  void add(float x, Column& column) {
     not_zero += x != 0.0f;
     negative += x < 0.0f;
     not_binary += x != 0.0f && x != 1.0f;
+    column.add(x);
   }
   void add(const Counts& other) {
     not_zero += other.not_zero;
     negative += other.negative;
     not_binary += other.not_binary;
     zero_rows += other.zero_rows;
-    for (size_t k = 0; k < columns.size(); ++k) columns[k].add(other.columns[k]);
+    for (size_t k = 0; k < of.size(); ++k) of[k].add(other.of[k]);
   }
 };
 
-Counts of_columns(int64_t columns) {
-  Counts counts;
-  counts.columns.resize(static_cast<size_t>(columns));
-  return counts;
-}
-
 Counts counted(const float* x, int64_t rows, int64_t width) {
-  Counts counts = of_columns(width);
+  Counts counts(width);
   for (int64_t i = 0; i < rows; ++i) {
     const int64_t before = counts.not_zero;
-    for (int64_t k = 0; k < width; ++k) {
-      const float value = x[i * width + k];
-      counts.add(value);
-      counts.columns[static_cast<size_t>(k)].add(value);
-    }
+    for (int64_t k = 0; k < width; ++k) counts.add(x[i * width + k], counts.of[static_cast<size_t>(k)]);
     counts.zero_rows += counts.not_zero == before;
   }
   return counts;
@@ -80,16 +71,13 @@ void add_rows(Counts& counts, const Tensor& x) {
   for (const Counts& part : parts) counts.add(part);
 }
 
-FeatureSummary finished(Counts counts, int64_t rows, int64_t columns) {
-  FeatureSummary s{.rows = rows,
-                   .columns = columns,
-                   .not_zero = counts.not_zero,
-                   .negative = counts.negative,
-                   .not_binary = counts.not_binary,
-                   .zero_rows = counts.zero_rows};
+FeatureSummary finished(const Counts& counts, int64_t rows, int64_t columns) {
+  FeatureSummary s = counts;
+  s.rows = rows;
+  s.columns = columns;
   double sum = 0.0, most = 0.0;
-  s.constant_columns = columns - std::ssize(counts.columns);  // columns without entries
-  for (const Column& column : counts.columns) {
+  s.constant_columns = columns - std::ssize(counts.of);  // columns without entries
+  for (const Column& column : counts.of) {
     s.constant_columns += column.least == column.largest;
     sum += column.sum;
     most = std::max(most, column.sum);
@@ -116,17 +104,16 @@ FeatureSummary of_sparse(const SparseMatrix& x) {
     const int64_t before = counts.not_zero;
     for (int64_t e = offsets[i]; e < offsets[i + 1]; ++e) {
       const float value = values == nullptr ? 1.0f : values[order == nullptr ? e : order[e]];
-      const size_t place = places.try_emplace(indices[e], counts.columns.size()).first->second;
-      if (place == counts.columns.size()) counts.columns.emplace_back();
-      counts.add(value);
-      counts.columns[place].add(value);
-      ++counts.columns[place].entries;
+      const size_t place = places.try_emplace(indices[e], counts.of.size()).first->second;
+      if (place == counts.of.size()) counts.of.emplace_back();
+      counts.add(value, counts.of[place]);
+      ++counts.of[place].entries;
     }
     counts.zero_rows += counts.not_zero == before;
   }
-  for (Column& column : counts.columns)
+  for (Column& column : counts.of)
     if (column.entries < x.rows()) column.add(0.0f);
-  return finished(std::move(counts), x.rows(), x.cols());
+  return finished(counts, x.rows(), x.cols());
 }
 
 }  // namespace
@@ -143,15 +130,15 @@ FeatureSummary summary_of(const Features& x) {
   const Features host = x.to(Device::cpu());
   if (host.is_sparse()) return of_sparse(host.sparse());
   const Tensor dense = host.to_dense().to(DType::f32);
-  Counts counts = of_columns(dense.size(1));
+  Counts counts(dense.size(1));
   add_rows(counts, dense);
-  return finished(std::move(counts), dense.size(0), dense.size(1));
+  return finished(counts, dense.size(0), dense.size(1));
 }
 
 FeatureSummary summary_of(const FileRows& x) {
-  Counts counts = of_columns(x.cols());
+  Counts counts(x.cols());
   x.for_blocks([&](int64_t, const Tensor& rows) { add_rows(counts, rows); });
-  return finished(std::move(counts), x.rows(), x.cols());
+  return finished(counts, x.rows(), x.cols());
 }
 
 }  // namespace adj

@@ -96,7 +96,8 @@ class H5Reader {
   const Object& dataset(std::string_view path) const;
   const Object& dataset(std::string_view path, std::initializer_list<int64_t> shape,
                         const std::string& expected) const;
-  const H5Value& attribute(std::string_view object, std::string_view name, std::string_view expected) const;
+  template <class T>
+  const T& attribute(std::string_view object, std::string_view name, std::string_view expected) const;
 
   std::shared_ptr<const Impl> impl_;
 };

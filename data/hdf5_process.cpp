@@ -154,8 +154,7 @@ Process::Process(const Descriptor& file, size_t bytes) : file_bytes_(bytes) {
 
 std::string Process::list(const std::vector<std::string>& wanted) {
   Encoder request;
-  request.put<char>(kList);
-  for (const std::string& name : wanted) request.put_text(name);
+  request.put(kList, wanted);
   ask(request.take());
   const size_t bytes = length(file_bytes_);
   if (bytes > file_bytes_ + kDirectorySlack)
@@ -172,8 +171,7 @@ std::string Process::list(const std::vector<std::string>& wanted) {
 
 void Process::read(size_t index, size_t first, size_t rows, void* to, size_t bytes) {
   Encoder request;
-  request.put<char>(kRead);
-  for (size_t value : {index, first, rows}) request.put<uint64_t>(value);
+  request.put(kRead, uint64_t{index}, uint64_t{first}, uint64_t{rows});
   ask(request.take());
   if (length(bytes + file_bytes_) != bytes) ended(false);
   get(to, bytes, bytes);

@@ -36,14 +36,12 @@ bool has_signature(int descriptor, off_t bytes) {
   return false;
 }
 
-Descriptor open_file(const std::string& path, size_t* bytes) {
+Descriptor open_file(const std::string& path, struct stat& status) {
   Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) data_fail("{}: {}", excerpt(path), std::strerror(errno));
-  struct stat status {};
   if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) data_fail("{}: not a file", excerpt(path));
   if (!has_signature(file.get(), status.st_size))
     data_fail("{}: not an HDF5 file{}", excerpt(path), status.st_size == 0 ? ", it is empty" : "");
-  *bytes = static_cast<size_t>(status.st_size);
   return file;
 }
 
@@ -68,16 +66,7 @@ LastWrite last_write(const Descriptor& file) {
 
 }  // namespace
 
-struct H5Reader::Object {
-  bool group = false;
-  std::string problem;  // why it cannot be read
-  std::string type;     // type name in the file, for messages
-  bool readable = false;
-  DType dtype = DType::u8;
-  uint64_t offset = hdf5::kNowhere;
-  int64_t band = 1;  // rows compressed together
-  std::vector<int64_t> shape;
-  std::map<std::string, H5Value, std::less<>> attributes;
+struct H5Reader::Object : hdf5::Stored {
   size_t index = 0;  // position in the directory
 
   int64_t rows() const { return shape.empty() ? 1 : shape[0]; }
@@ -104,36 +93,17 @@ struct H5Reader::Impl {
       : name(std::move(of)), file(std::move(from)), file_bytes(bytes), wanted(names) {
     process.emplace(file, file_bytes);
     directory = process->list(wanted);
-    decode();
+    hdf5::Decoder in(directory);
+    for (size_t index = 0; !in.done(); ++index) {
+      Object& object = objects[in.get<std::string>()];
+      object = {in.get<hdf5::Stored>(), index};
+      object.band = std::max<int64_t>(1, object.band);
+    }
     const bool needed = std::any_of(objects.begin(), objects.end(), [](const auto& named) {
       const Object& object = named.second;
       return object.readable && object.problem.empty() && object.offset == hdf5::kNowhere;
     });
     if (!needed) process.reset();
-  }
-
-  void decode() {
-    hdf5::Decoder in(directory);
-    for (size_t index = 0; !in.done(); ++index) {
-      Object& object = objects[in.get_text()];
-      object.index = index;
-      object.problem = in.get_text();
-      object.group = in.get<uint8_t>() != 0;
-      for (auto left = in.get<uint64_t>(); left > 0; --left) {
-        H5Value& value = object.attributes[in.get_text()];
-        const auto kind = in.get<uint8_t>();
-        if (kind == 1) value = in.get<int64_t>();
-        if (kind == 2) value = in.get<double>();
-        if (kind == 3) value = in.get_text();
-      }
-      if (object.group) continue;
-      object.type = in.get_text();
-      object.readable = in.get<uint8_t>() != 0;
-      object.dtype = static_cast<DType>(in.get<uint8_t>());
-      object.offset = in.get<uint64_t>();
-      object.band = std::max<int64_t>(1, in.get<int64_t>());
-      for (auto left = in.get<uint64_t>(); left > 0; --left) object.shape.push_back(in.get<int64_t>());
-    }
   }
 
   void read(const Object& object, int64_t first, int64_t count, void* to) const {
@@ -175,15 +145,14 @@ H5Reader H5Reader::open(const std::string& path, const Wanted& wanted) {
   // opens it.
   constexpr int kAttempts = 100;
   for (int attempt = 1;; ++attempt) {
-    size_t bytes = 0;
-    Descriptor file = open_file(path, &bytes);
     struct stat opened {
     }, now{};
-    const bool known = fstat(file.get(), &opened) == 0;
+    Descriptor file = open_file(path, opened);
     try {
+      const auto bytes = static_cast<size_t>(opened.st_size);
       return H5Reader(std::make_shared<const Impl>(path, std::move(file), bytes, wanted));
     } catch (const DataError& error) {
-      const bool replaced = known && stat(path.c_str(), &now) == 0 && now.st_ino != opened.st_ino;
+      const bool replaced = stat(path.c_str(), &now) == 0 && now.st_ino != opened.st_ino;
       if (!replaced || attempt == kAttempts) data_fail("{}: {}", excerpt(path), excerpt(error.what()));
     }
   }
@@ -369,29 +338,28 @@ std::string attribute_place(std::string_view object, std::string_view name) {
 
 }  // namespace
 
-const H5Value& H5Reader::attribute(std::string_view object, std::string_view name,
-                                   std::string_view expected) const {
+template <class T>
+const T& H5Reader::attribute(std::string_view object, std::string_view name,
+                             std::string_view expected) const {
   if (!has_attribute(object, name)) fail(attribute_place(object, name), "missing, expected {}", expected);
-  return find(object)->attributes.find(name)->second;
+  if (const T* value = std::get_if<T>(&find(object)->attributes.find(name)->second)) return *value;
+  fail(attribute_place(object, name), "not {}", expected);
 }
 
 int64_t H5Reader::integer(std::string_view object, std::string_view name) const {
-  const H5Value& value = attribute(object, name, "an integer");
-  if (const auto* integer = std::get_if<int64_t>(&value)) return *integer;
-  fail(attribute_place(object, name), "not an integer");
+  return attribute<int64_t>(object, name, "an integer");
 }
 
 double H5Reader::number(std::string_view object, std::string_view name) const {
-  const H5Value& value = attribute(object, name, "a number");
-  if (const auto* integer = std::get_if<int64_t>(&value)) return static_cast<double>(*integer);
-  if (const auto* real = std::get_if<double>(&value)) return *real;
-  fail(attribute_place(object, name), "not a number");
+  const Object* found = find(object);
+  if (found != nullptr)
+    if (const auto at = found->attributes.find(name); at != found->attributes.end())
+      if (const auto* whole = std::get_if<int64_t>(&at->second)) return static_cast<double>(*whole);
+  return attribute<double>(object, name, "a number");
 }
 
 std::string H5Reader::text(std::string_view object, std::string_view name) const {
-  const H5Value& value = attribute(object, name, "a string");
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  fail(attribute_place(object, name), "not a string");
+  return attribute<std::string>(object, name, "a string");
 }
 
 }  // namespace adj

@@ -13,25 +13,6 @@ using hdf5::Handle;
 constexpr size_t kCompressFrom = 1024;      // in bytes
 constexpr size_t kChunk = size_t{1} << 20;  // in bytes
 
-hid_t file_type(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return H5T_IEEE_F32LE;
-    case DType::f64:
-      return H5T_IEEE_F64LE;
-    case DType::i32:
-      return H5T_STD_I32LE;
-    case DType::i64:
-      return H5T_STD_I64LE;
-    case DType::u8:
-      return H5T_STD_U8LE;
-    case DType::bf16:
-    case DType::bits:
-      break;
-  }
-  return -1;
-}
-
 }  // namespace
 
 struct H5Writer::Impl {
@@ -93,8 +74,8 @@ H5Writer::~H5Writer() {
 
 void H5Writer::write(const std::string& path, const Tensor& tensor) {
   const Tensor host = tensor.to(Device::cpu());
-  ADJ_CHECK(host && file_type(host.dtype()) >= 0, "hdf5: {} is {}, expected any dtype but bfloat16 and bits",
-            path, host.str());
+  const hdf5::NumberType type = host ? hdf5::number_type(host.dtype()) : hdf5::NumberType{};
+  ADJ_CHECK(type.file >= 0, "hdf5: {} is {}, expected any dtype but bfloat16 and bits", path, host.str());
   const std::lock_guard lock(hdf5::mutex());
   const auto slash = path.rfind('/');
   if (slash != std::string::npos && !impl_->open(path.substr(0, slash))) impl_->fail(path);
@@ -113,12 +94,12 @@ void H5Writer::write(const std::string& path, const Tensor& tensor) {
     H5Pset_shuffle(plist.get());
     H5Pset_deflate(plist.get(), static_cast<unsigned>(impl_->gzip));
   }
-  const Handle dataset(H5Dcreate2(impl_->file.get(), path.c_str(), file_type(host.dtype()), space.get(),
-                                  H5P_DEFAULT, plist.get(), H5P_DEFAULT),
+  const Handle dataset(H5Dcreate2(impl_->file.get(), path.c_str(), type.file, space.get(), H5P_DEFAULT,
+                                  plist.get(), H5P_DEFAULT),
                        H5Dclose);
   if (!dataset) impl_->fail(path);
-  if (host.bytes() > 0 && H5Dwrite(dataset.get(), hdf5::memory_type(host.dtype()), H5S_ALL, H5S_ALL,
-                                   H5P_DEFAULT, host.raw_data()) < 0)
+  if (host.bytes() > 0 &&
+      H5Dwrite(dataset.get(), type.memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, host.raw_data()) < 0)
     impl_->fail(path);
   impl_->output.check();
 }

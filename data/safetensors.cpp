@@ -144,20 +144,19 @@ struct SafetensorsReader::Impl {
   }
 
   void read_header() {
-    const auto fail_header = [&](const std::string& what) { fail("header", "{}", what); };
     struct stat status {};
     if (descriptor.get() < 0 || ::fstat(descriptor.get(), &status) != 0)
       data_fail("{}: cannot be opened: {}", printable(file), std::strerror(errno));
     if (!S_ISREG(status.st_mode)) data_fail("{}: not a regular file", printable(file));
     const auto size = static_cast<uint64_t>(status.st_size);
     uint64_t header = 0;
-    if (size < sizeof(header)) fail_header("the file has " + std::to_string(size) + " bytes, expected more");
+    if (size < sizeof(header)) fail("header", "the file has {} bytes, expected more", size);
     read("header", 0, &header, sizeof(header));
-    if (header > kMostHeader) fail_header(fmt::format("{} bytes, expected {} at most", header, kMostHeader));
-    if (header > size - sizeof(header)) fail_header(fmt::format("{} bytes, the file has {}", header, size));
+    if (header > kMostHeader) fail("header", "{} bytes, expected {} at most", header, kMostHeader);
+    if (header > size - sizeof(header)) fail("header", "{} bytes, the file has {}", header, size);
     std::string text(header, '\0');
     read("header", sizeof(header), text.data(), header);
-    if (!text.starts_with('{')) fail_header("no object, expected { as its first byte");
+    if (!text.starts_with('{')) fail("header", "no object, expected {{ as its first byte");
     data_at = sizeof(header) + header;
 
     const Json all = parse(text);

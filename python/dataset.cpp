@@ -43,11 +43,11 @@ void set_labels(Dataset& data, const Tensor& given, const std::optional<std::str
   (of_graphs ? data.graph_y : data.y) = y;
 }
 
-Dataset make_dataset(nb::handle edge_index, nb::handle x, nb::handle y, std::optional<int64_t> num_nodes,
-                     nb::handle edge_weight, nb::handle edge_attr, nb::handle train, nb::handle val,
-                     nb::handle test, nb::handle graph_offsets, nb::handle part,
-                     const std::optional<std::string>& task, std::vector<std::string> class_names,
-                     bool undirected, const std::string& name) {
+void make_dataset(Dataset* self, nb::handle edge_index, nb::handle x, nb::handle y,
+                  std::optional<int64_t> num_nodes, nb::handle edge_weight, nb::handle edge_attr,
+                  nb::handle train, nb::handle val, nb::handle test, nb::handle graph_offsets,
+                  nb::handle part, const std::optional<std::string>& task,
+                  std::vector<std::string> class_names, bool undirected, const std::string& name) {
   const EdgeIndex edges = to_edges("edge_index", edge_index);
   EdgeAttributes attributes;
   if (!edge_attr.is_none()) attributes["attr"] = to_tensor("edge_attr", edge_attr).to(DType::f32);
@@ -73,7 +73,7 @@ Dataset make_dataset(nb::handle edge_index, nb::handle x, nb::handle y, std::opt
     data.splits = {{to_indices("train", train, things), to_indices("val", val, things),
                     to_indices("test", test, things)}};
   data.part = to_indices("part", part, 0);
-  return without_gil([&] { return complete_dataset(std::move(data)); });
+  new (self) Dataset(without_gil([&] { return complete_dataset(std::move(data)); }));
 }
 
 }  // namespace
@@ -88,23 +88,13 @@ train, val, test: indices or masks. part: a partition, for ClusterLoader.
 
 Arrays are NumPy's, PyTorch's or any of DLPack. float32 features on the CPU or a GPU are not copied: who writes to the
 array changes the dataset.)")
-      .def(
-          "__init__",
-          [](Dataset* self, nb::handle edge_index, nb::handle x, nb::handle y,
-             std::optional<int64_t> num_nodes, nb::handle edge_weight, nb::handle edge_attr, nb::handle train,
-             nb::handle val, nb::handle test, nb::handle graph_offsets, nb::handle part,
-             const std::optional<std::string>& task, std::vector<std::string> class_names, bool undirected,
-             const std::string& name) {
-            new (self)
-                Dataset(make_dataset(edge_index, x, y, num_nodes, edge_weight, edge_attr, train, val, test,
-                                     graph_offsets, part, task, std::move(class_names), undirected, name));
-          },
-          nb::arg("edge_index"), nb::arg("x") = nb::none(), nb::arg("y") = nb::none(), nb::kw_only(),
-          nb::arg("num_nodes") = nb::none(), nb::arg("edge_weight") = nb::none(),
-          nb::arg("edge_attr") = nb::none(), nb::arg("train") = nb::none(), nb::arg("val") = nb::none(),
-          nb::arg("test") = nb::none(), nb::arg("graph_offsets") = nb::none(), nb::arg("part") = nb::none(),
-          nb::arg("task") = nb::none(), nb::arg("class_names") = std::vector<std::string>(),
-          nb::arg("undirected") = false, nb::arg("name") = "dataset")
+      .def("__init__", &make_dataset, nb::arg("edge_index"), nb::arg("x") = nb::none(),
+           nb::arg("y") = nb::none(), nb::kw_only(), nb::arg("num_nodes") = nb::none(),
+           nb::arg("edge_weight") = nb::none(), nb::arg("edge_attr") = nb::none(),
+           nb::arg("train") = nb::none(), nb::arg("val") = nb::none(), nb::arg("test") = nb::none(),
+           nb::arg("graph_offsets") = nb::none(), nb::arg("part") = nb::none(), nb::arg("task") = nb::none(),
+           nb::arg("class_names") = std::vector<std::string>(), nb::arg("undirected") = false,
+           nb::arg("name") = "dataset")
       .def_ro("name", &Dataset::name)
       .def_prop_ro("task", [](const Dataset& d) { return std::string(name_of(d.task)); })
       .def_ro("undirected", &Dataset::undirected)
@@ -131,12 +121,12 @@ array changes the dataset.)")
           "x_csr", [](const Dataset& d) { return to_csr(d.x); },
           "(data, indices, indptr) of sparse features, as scipy.sparse.csr_matrix takes them; else None.")
       .def_prop_ro("y", [](const Dataset& d) { return to_array(d.graph_y ? d.graph_y : d.y); })
-      .def_prop_ro("graph_offsets", [](const Dataset& d) { return to_array(d.graph_offsets, true); })
-      .def_prop_ro("part", [](const Dataset& d) { return to_array(d.part, true); })
+      .def_prop_ro("graph_offsets", array_of(&Dataset::graph_offsets, true))
+      .def_prop_ro("part", array_of(&Dataset::part, true))
       .def_prop_ro("num_splits", [](const Dataset& d) { return d.splits.size(); })
-      .def_prop_ro("train", [](const Dataset& d) { return to_array(d.train, true); })
-      .def_prop_ro("val", [](const Dataset& d) { return to_array(d.val, true); })
-      .def_prop_ro("test", [](const Dataset& d) { return to_array(d.test, true); })
+      .def_prop_ro("train", array_of(&Dataset::train, true))
+      .def_prop_ro("val", array_of(&Dataset::val, true))
+      .def_prop_ro("test", array_of(&Dataset::test, true))
       .def("use_split", &Dataset::use_split, nb::arg("k"))
       .def(
           "partition",

@@ -99,7 +99,7 @@ void bind_graph(Class& bound) {
           [](const Batch& b) { return to_pair(without_gil([&] { return b.graph.edge_index(); })); },
           "(src, dst), int32 [M] each, numbered within the batch.")
       .def_prop_ro("edge_weight", [](const Batch& b) { return to_array(b.graph.edge_weight()); })
-      .def_prop_ro("y", [](const Batch& b) { return to_array(b.y); });
+      .def_prop_ro("y", array_of(&Batch::y));
 }
 
 void bind_batches(nb::module_& m) {
@@ -118,39 +118,30 @@ void bind_batches(nb::module_& m) {
 
   auto neighbors = nb::class_<NeighborBatch>(m, "NeighborBatch").def_ro("blocks", &NeighborBatch::blocks);
   bind_data<NeighborBatch>(neighbors);
-  neighbors
-      .def_prop_ro(
-          "y", [](const NeighborBatch& b) { return to_array(b.y); }, "Of the seeds.")
-      .def_prop_ro("seeds", [](const NeighborBatch& b) { return to_array(b.seeds); });
+  neighbors.def_prop_ro("y", array_of(&NeighborBatch::y), "Of the seeds.")
+      .def_prop_ro("seeds", array_of(&NeighborBatch::seeds));
 
   auto links = nb::class_<LinkBatch>(m, "LinkBatch").def_ro("blocks", &LinkBatch::blocks);
   bind_data<LinkBatch>(links);
-  links.def_prop_ro("nodes", [](const LinkBatch& b) { return to_array(b.nodes); })
+  links.def_prop_ro("nodes", array_of(&LinkBatch::nodes))
       .def_prop_ro(
           "pairs", [](const LinkBatch& b) { return to_pair(b.pairs); }, "Places in nodes.")
-      .def_prop_ro(
-          "label", [](const LinkBatch& b) { return to_array(b.label); }, "1 for a pair that an edge joins.")
+      .def_prop_ro("label", array_of(&LinkBatch::label), "1 for a pair that an edge joins.")
       .def_ro("positives", &LinkBatch::positives);
 
   nb::class_<SubgraphBatch> subgraphs(m, "SubgraphBatch");
   bind_data<SubgraphBatch>(subgraphs);
   bind_graph<SubgraphBatch>(subgraphs);
-  subgraphs
-      .def_prop_ro(
-          "nodes", [](const SubgraphBatch& b) { return to_array(b.nodes); }, "In the whole graph.")
-      .def_prop_ro(
-          "seeds", [](const SubgraphBatch& b) { return to_array(b.seeds); },
-          "Places in the batch of the nodes to train on.")
-      .def_prop_ro(
-          "weight", [](const SubgraphBatch& b) { return to_array(b.weight); },
-          "Of what each seed counts in the loss; None: all the same.");
+  subgraphs.def_prop_ro("nodes", array_of(&SubgraphBatch::nodes), "In the whole graph.")
+      .def_prop_ro("seeds", array_of(&SubgraphBatch::seeds), "Places in the batch of the nodes to train on.")
+      .def_prop_ro("weight", array_of(&SubgraphBatch::weight),
+                   "Of what each seed counts in the loss; None: all the same.");
 
   nb::class_<GraphBatch> graphs(m, "GraphBatch");
   bind_data<GraphBatch>(graphs);
   bind_graph<GraphBatch>(graphs);
-  graphs.def_prop_ro("offsets", [](const GraphBatch& b) { return to_array(b.offsets); })
-      .def_prop_ro(
-          "graphs", [](const GraphBatch& b) { return to_array(b.graphs); }, "Their numbers in the whole.");
+  graphs.def_prop_ro("offsets", array_of(&GraphBatch::offsets))
+      .def_prop_ro("graphs", array_of(&GraphBatch::graphs), "Their numbers in the whole.");
 }
 
 }  // namespace

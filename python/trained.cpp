@@ -8,12 +8,10 @@ namespace adj::python {
 void bind_trained(nb::module_& m) {
   nb::class_<Predictions>(m, "Predictions")
       .def_prop_ro("task", [](const Predictions& p) { return std::string(name_of(p.task)); })
-      .def_prop_ro(
-          "prediction", [](const Predictions& p) { return to_array(p.prediction); },
-          "Classes, int32 [E]; several labels, uint8 [E, T]; targets, float32 [E, T].")
-      .def_prop_ro(
-          "probability", [](const Predictions& p) { return to_array(p.probability); },
-          "float32, of each class or label; None of regression.")
+      .def_prop_ro("prediction", array_of(&Predictions::prediction),
+                   "Classes, int32 [E]; several labels, uint8 [E, T]; targets, float32 [E, T].")
+      .def_prop_ro("probability", array_of(&Predictions::probability),
+                   "float32, of each class or label; None of regression.")
       .def_ro("class_names", &Predictions::class_names);
 
   nb::class_<TrainedModel>(m, "TrainedModel", "A model that was trained before. Threads may share it.")

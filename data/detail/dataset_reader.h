@@ -56,9 +56,10 @@ class DatasetReader {
     return problems_.in("attribute task") ? std::nullopt : of_graphs() ? graphs_ : nodes_;
   }
   bool of_graphs() const { return is_of_graphs(data_.task); }
-  /// The expected extent of a dataset; any if it is unknown or already reported as wrong.
-  int64_t extent(std::string_view path, std::optional<int64_t> rows) const {
-    return problems_.in(path) ? kAny : rows.value_or(kAny);
+  /// The expected extent of a dataset, `more` than the rows; any if it is unknown or already reported as
+  /// wrong.
+  int64_t extent(std::string_view path, std::optional<int64_t> rows, int64_t more = 0) const {
+    return !rows || problems_.in(path) ? kAny : *rows + more;
   }
   bool sound(std::initializer_list<std::string_view> places) const {
     for (std::string_view place : places)

@@ -32,7 +32,6 @@ class FileValues {
  private:
   template <class T, class Expect, class Check>
   Tensor read_as(const std::string& path, WrongValues& wrong, Expect expect, Check check) const;
-  Tensor mask(const std::string& path, int64_t length) const;
 
   const H5Reader& file_;
   Problems& problems_;

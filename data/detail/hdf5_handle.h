@@ -44,8 +44,11 @@ std::mutex& mutex();
 std::string unique_name();
 /// Disables printing of HDF5's error stack in this thread.
 void quiet();
-/// HDF5 memory type of a dtype; bfloat16 and bits, which files do not contain, map to bytes.
-hid_t memory_type(DType dtype);
+/// HDF5 types of a dtype; negative for bfloat16 and bits, which files do not contain.
+struct NumberType {
+  hid_t file = -1, memory = -1;
+};
+NumberType number_type(DType dtype);
 /// The most specific message on this thread's error stack.
 std::string last_error();
 

@@ -1,7 +1,6 @@
 #include "directory.h"
 
 #include <adjoint/core/error.h>
-#include <adjoint/data/detail/hdf5_wire.h>
 
 #include <algorithm>
 
@@ -75,12 +74,8 @@ void describe_type(hid_t type, Found& to) {
 
 /// True if values of this type have the same layout in memory and in the file.
 bool is_plain(hid_t type, DType dtype) {
-  const hid_t stored = dtype == DType::u8    ? H5T_STD_U8LE
-                       : dtype == DType::i32 ? H5T_STD_I32LE
-                       : dtype == DType::i64 ? H5T_STD_I64LE
-                       : dtype == DType::f32 ? H5T_IEEE_F32LE
-                                             : H5T_IEEE_F64LE;
-  return H5Tequal(type, stored) > 0 && H5Tequal(type, memory_type(dtype)) > 0;
+  const auto [file, memory] = number_type(dtype);
+  return H5Tequal(type, file) > 0 && H5Tequal(type, memory) > 0;
 }
 
 /// Rejects datasets that read from other files, and filters that this HDF5 lacks.
@@ -117,13 +112,13 @@ std::string read_text(hid_t attribute, hid_t type, hid_t space) {
   return value.substr(0, value.find('\0'));
 }
 
-AttributeValue value_of(hid_t attribute) {
+/// Values of unsupported kinds are not read.
+H5Value value_of(hid_t attribute) {
   const Handle type(H5Aget_type(attribute), H5Tclose), space(H5Aget_space(attribute), H5Sclose);
   if (!type || !space) fail("", unreadable());
   const H5T_class_t kind = H5Tget_class(type.get());
   const size_t size = H5Tget_size(type.get());
-  AttributeValue value;
-  if (H5Sget_simple_extent_npoints(space.get()) != 1) return value;
+  if (H5Sget_simple_extent_npoints(space.get()) != 1) return {};
   if ((kind == H5T_INTEGER || kind == H5T_ENUM) && size <= 8) {
     // HDF5 cannot convert from an enumeration (h5py's bool), but from its base integers.
     const Handle base(kind == H5T_ENUM ? H5Tget_super(type.get()) : H5Tcopy(type.get()), H5Tclose);
@@ -131,16 +126,17 @@ AttributeValue value_of(hid_t attribute) {
     if (H5Aread(attribute, type.get(), raw) < 0 ||
         H5Tconvert(base.get(), H5T_NATIVE_INT64, 1, raw, nullptr, H5P_DEFAULT) < 0)
       fail("", unreadable());
-    std::copy_n(raw, sizeof value.whole, reinterpret_cast<char*>(&value.whole));
-    value.kind = AttributeValue::integer;
-  } else if (kind == H5T_FLOAT) {
-    if (H5Aread(attribute, H5T_NATIVE_DOUBLE, &value.real) < 0) fail("", unreadable());
-    value.kind = AttributeValue::number;
-  } else if (kind == H5T_STRING && size <= kMaxText) {
-    value.words = read_text(attribute, type.get(), space.get());
-    value.kind = AttributeValue::text;
+    int64_t whole = 0;
+    std::copy_n(raw, sizeof whole, reinterpret_cast<char*>(&whole));
+    return whole;
   }
-  return value;
+  if (kind == H5T_FLOAT) {
+    double real = 0.0;
+    if (H5Aread(attribute, H5T_NATIVE_DOUBLE, &real) < 0) fail("", unreadable());
+    return real;
+  }
+  if (kind == H5T_STRING && size <= kMaxText) return read_text(attribute, type.get(), space.get());
+  return {};
 }
 
 }  // namespace
@@ -161,7 +157,7 @@ Found& Directory::note(hid_t object, const std::string& path) {
   Found& found = found_[path];
   const H5I_type_t kind = object < 0 ? H5I_BADID : H5Iget_type(object);
   found.group = kind == H5I_GROUP;
-  if (kind == H5I_DATASET) describe_dataset(object, found);
+  if (kind == H5I_DATASET) found.problem = describe_dataset(object, found);
   return found;
 }
 
@@ -257,66 +253,49 @@ void Directory::read_attributes(hid_t object, Found& to, const std::string& path
   for (const std::string& name : names) read_attribute(object, to, name.c_str());
 }
 
-void Directory::describe_dataset(hid_t dataset, Found& to) const {
+std::string Directory::describe_dataset(hid_t dataset, Found& to) const {
   const Handle type(H5Dget_type(dataset), H5Tclose), space(H5Dget_space(dataset), H5Sclose),
       plist(H5Dget_create_plist(dataset), H5Pclose);
-  if (!type || !space || !plist) {
-    to.problem = unreadable();
-    return;
-  }
+  if (!type || !space || !plist) return unreadable();
   describe_type(type.get(), to);
   const int dims = H5Sget_simple_extent_ndims(space.get());
-  if (dims < 0 || dims > H5S_MAX_RANK) {
-    to.problem = unreadable();
-    return;
-  }
-  to.extents.resize(static_cast<size_t>(dims));
-  if (dims > 0 && H5Sget_simple_extent_dims(space.get(), to.extents.data(), nullptr) != dims) {
-    to.problem = unreadable();
-    return;
-  }
+  if (dims < 0 || dims > H5S_MAX_RANK) return unreadable();
+  std::vector<hsize_t> extents(static_cast<size_t>(dims));
+  if (dims > 0 && H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr) != dims)
+    return unreadable();
+  to.shape.assign(extents.begin(), extents.end());
   const bool no_elements = H5Sget_simple_extent_type(space.get()) == H5S_NULL;
   to.readable = to.readable && dims <= kMaxDims && !no_elements;
-  to.offset = kNowhere;
   H5O_info_t info;
   if (H5Oget_info2(dataset, &info, H5O_INFO_BASIC) >= 0) to.address = info.addr;
-  to.problem = storage_problem(plist.get());
-  if (!to.readable || !to.problem.empty()) return;
+  if (std::string problem = storage_problem(plist.get()); !to.readable || !problem.empty()) return problem;
 
-  const size_t element = size_of(to.dtype);
-  size_t bytes = element;
-  for (hsize_t extent : to.extents) {
-    if (extent > kLongest) {
-      to.problem = fmt::format("an extent of {}, expected at most {}", extent, kLongest);
-      return;
-    }
+  size_t bytes = size_of(to.dtype);
+  for (hsize_t extent : extents) {
+    if (extent > kLongest) return fmt::format("an extent of {}, expected at most {}", extent, kLongest);
     bytes = extent == 0 || bytes == 0 ? 0 : bytes > SIZE_MAX / extent ? SIZE_MAX : bytes * extent;
   }
-  if (std::find(to.extents.begin(), to.extents.end(), hsize_t{0}) != to.extents.end()) bytes = 0;
+  if (std::find(extents.begin(), extents.end(), hsize_t{0}) != extents.end()) bytes = 0;
   const hsize_t stored = H5Dget_storage_size(dataset);
-  if (bytes > kMaxExpansion * std::min<size_t>(stored, file_bytes_) + kSmall) {
-    to.problem = stored == 0
-                     ? fmt::format("claims {} elements that were never written", fmt::join(to.extents, " x "))
-                     : fmt::format("claims {} elements, more than a file of {} bytes can hold",
-                                   fmt::join(to.extents, " x "), file_bytes_);
-    return;
-  }
+  if (bytes > kMaxExpansion * std::min<size_t>(stored, file_bytes_) + kSmall)
+    return fmt::format("claims {} elements{}", fmt::join(extents, " x "),
+                       stored == 0 ? " that were never written"
+                                   : fmt::format(", more than a file of {} bytes can hold", file_bytes_));
   to.bytes = bytes;
-  if (bytes == 0) return;
+  if (bytes == 0) return "";
 
   if (H5Pget_layout(plist.get()) == H5D_CONTIGUOUS) {
     const haddr_t offset = H5Dget_offset(dataset);
-    if (offset != HADDR_UNDEF && stored == bytes && is_plain(type.get(), to.dtype)) {
-      if (offset > file_bytes_ || bytes > file_bytes_ - offset) {
-        to.problem = fmt::format("its values reach beyond the file's {} bytes", file_bytes_);
-      } else {
-        to.offset = offset;
-      }
-    }
+    if (offset == HADDR_UNDEF || stored != bytes || !is_plain(type.get(), to.dtype)) return "";
+    if (offset > file_bytes_ || bytes > file_bytes_ - offset)
+      return fmt::format("its values reach beyond the file's {} bytes", file_bytes_);
+    to.offset = offset;
   } else if (H5Pget_layout(plist.get()) == H5D_CHUNKED && dims > 0) {
     std::vector<hsize_t> chunk(static_cast<size_t>(dims), 1);
-    if (H5Pget_chunk(plist.get(), dims, chunk.data()) == dims) to.band = std::max<hsize_t>(chunk[0], 1);
+    if (H5Pget_chunk(plist.get(), dims, chunk.data()) == dims)
+      to.band = static_cast<int64_t>(std::max<hsize_t>(chunk[0], 1));
   }
+  return "";
 }
 
 /// Many names for the same values would multiply the memory.
@@ -334,27 +313,7 @@ void Directory::check_sizes() const {
 
 std::string Directory::encoded() const {
   Encoder out;
-  for (const auto& [path, found] : found_) {
-    out.put_text(path);
-    out.put_text(found.problem);
-    out.put<uint8_t>(found.group);
-    out.put<uint64_t>(found.attributes.size());
-    for (const auto& [name, value] : found.attributes) {
-      out.put_text(name);
-      out.put<uint8_t>(value.kind);
-      if (value.kind == AttributeValue::integer) out.put<int64_t>(value.whole);
-      if (value.kind == AttributeValue::number) out.put<double>(value.real);
-      if (value.kind == AttributeValue::text) out.put_text(value.words);
-    }
-    if (found.group) continue;
-    out.put_text(found.type);
-    out.put<uint8_t>(found.readable);
-    out.put<uint8_t>(static_cast<uint8_t>(found.dtype));
-    out.put<uint64_t>(found.offset);
-    out.put<uint64_t>(found.band);
-    out.put<uint64_t>(found.extents.size());
-    for (hsize_t extent : found.extents) out.put<uint64_t>(extent);
-  }
+  for (const auto& [path, found] : found_) out.put(path, static_cast<const Stored&>(found));
   return out.take();
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <adjoint/core/dtype.h>
 #include <adjoint/data/detail/hdf5_handle.h>
+#include <adjoint/data/detail/hdf5_wire.h>
 
 #include <map>
 #include <set>
@@ -16,27 +16,9 @@ std::string unreadable();
 /// Throws DataError "PLACE: message"; without a place only the message.
 [[noreturn]] void fail(const std::string& place, const std::string& message);
 
-/// Value of an attribute by kind; unsupported kinds are listed but not read.
-struct AttributeValue {
-  enum Kind : uint8_t { other, integer, number, text } kind = other;
-  int64_t whole = 0;
-  double real = 0.0;
-  std::string words;
-};
-
-/// A requested object of the file, or a group on the path to one.
-struct Found {
-  bool group = false;
-  std::string problem;  ///< why its values cannot be read, else ""
-  std::map<std::string, AttributeValue> attributes;
-  // For datasets:
-  std::string type = "unknown";  ///< as named in messages
-  bool readable = false;         ///< as numbers of `dtype`
-  bool raw = false;              ///< read as raw bytes (h5py's bool)
-  DType dtype = DType::u8;
-  std::vector<hsize_t> extents;
-  uint64_t offset = 0;   ///< of its values in the file if the layout is that of memory, else kNowhere
-  uint64_t band = 1;     ///< rows stored, and decompressed, together
+/// What only this process needs of an object.
+struct Found : Stored {
+  bool raw = false;      ///< read as raw bytes (h5py's bool)
   uint64_t address = 0;  ///< identifies the object, whatever its name
   size_t bytes = 0;      ///< size of its values in memory
 };
@@ -58,7 +40,8 @@ class Directory {
   std::vector<std::string> names_in(hid_t group, const std::string& path) const;
   Handle open(hid_t group, const std::string& name, const std::string& path);
   Found& note(hid_t object, const std::string& path);
-  void describe_dataset(hid_t dataset, Found& to) const;
+  /// The problem of the dataset, if any.
+  std::string describe_dataset(hid_t dataset, Found& to) const;
   void read_attribute(hid_t object, Found& to, const char* name) const;
   void read_attributes(hid_t object, Found& to, const std::string& path) const;
   void check_sizes() const;

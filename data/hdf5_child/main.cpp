@@ -3,7 +3,6 @@
 // requests of hdf5_wire.h until the reader closes the socket.
 #include "directory.h"
 #include <adjoint/core/error.h>
-#include <adjoint/data/detail/hdf5_wire.h>
 
 #include <algorithm>
 #include <csignal>
@@ -58,11 +57,8 @@ class Service {
   std::string answer(std::string_view request) {
     Decoder in(request);
     switch (in.get<char>()) {
-      case kList: {
-        std::vector<std::string> wanted;
-        while (!in.done()) wanted.push_back(in.get_text());
-        return list(wanted);
-      }
+      case kList:
+        return list(in.get<std::vector<std::string>>());
       case kRead: {
         const auto index = in.get<uint64_t>(), first = in.get<uint64_t>(), rows = in.get<uint64_t>();
         return read(index, first, rows);
@@ -112,10 +108,11 @@ class Service {
   std::string read(uint64_t index, uint64_t first, uint64_t rows) {
     if (!directory_ || index >= directory_->found().size()) throw DataError("a request out of order");
     const auto& [path, found] = *std::next(directory_->found().begin(), static_cast<std::ptrdiff_t>(index));
-    const uint64_t all = found.extents.empty() ? 1 : found.extents[0];
+    std::vector<hsize_t> start(found.shape.size(), 0), count(found.shape.begin(), found.shape.end());
+    const uint64_t all = count.empty() ? 1 : count[0];
     if (!found.readable || !found.problem.empty() || found.bytes == 0 || first > all || rows > all - first)
       throw DataError("a request out of order");
-    const size_t row = found.bytes / all, cache = std::min(kMaxCache, found.band * row);
+    const size_t row = found.bytes / all, cache = std::min(kMaxCache, static_cast<size_t>(found.band) * row);
     allow(rows * row + 2 * cache);
     if (path != path_) {
       const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
@@ -127,7 +124,6 @@ class Service {
     const Handle type(H5Dget_type(dataset_.get()), H5Tclose), space(H5Dget_space(dataset_.get()), H5Sclose);
     if (!dataset_ || !type || !space) hdf5::fail(path, unreadable());
     std::string values(rows * row, '\0');
-    std::vector<hsize_t> start(found.extents.size(), 0), count = found.extents;
     Handle memory(H5Screate(H5S_SCALAR), H5Sclose);
     if (!count.empty()) {
       start[0] = first;
@@ -136,7 +132,7 @@ class Service {
       if (H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr) < 0)
         hdf5::fail(path, unreadable());
     }
-    const hid_t as = found.raw ? type.get() : memory_type(found.dtype);
+    const hid_t as = found.raw ? type.get() : number_type(found.dtype).memory;
     if (H5Dread(dataset_.get(), as, memory.get(), space.get(), H5P_DEFAULT, values.data()) < 0)
       hdf5::fail(path, unreadable());
     return values;

@@ -1,4 +1,5 @@
-// Classifies whole graphs, many of them in one: layers by edge operations, pooling by segment_mean.
+// Classifies whole graphs: layers by edge operations, pooling by segment_mean, trained in mini-batches and
+// evaluated on all graphs in one.
 //   graph_classifier [DATASET.h5]      a graph_class dataset; without one, trees of two kinds are drawn
 #include <adjoint/adjoint.h>
 
@@ -52,19 +53,17 @@ int main(int argc, char** argv) {
   manual_seed(1);
   const NodeSplit split = random_node_split(data.graph_y.numel(), {.val = 0.0, .test = 0.2},
                                             generator_for(Purpose::split), data.device());
-  const Var x(data.x.to_dense());
   nn::Model<Classifier> model(data.num_features(), 32, data.num_classes());
   model.to(data.device());
   optim::Adam adam(model.parameters(), {.lr = 0.01});
-  optim::CapturedStep step([&] {
-    Var loss = cross_entropy(model(data.graph, x, data.graph_offsets), data.graph_y, split.train);
-    loss.backward();
-    adam.step();
-    return loss;
-  });
-  for (int epoch = 0; epoch < 100; ++epoch) step();
+  const GraphLoader loader(data, split.train, {.batch_size = 32, .shuffle = true, .workers = 2});
+  for (int64_t epoch = 0; epoch < 30; ++epoch)
+    for (const GraphBatch& batch : loader.epoch(epoch)) {
+      cross_entropy(model(batch.graph, Var(batch.x.to_dense()), batch.offsets), batch.y).backward();
+      adam.step();
+    }
   const NoGrad no_grad;
-  const Tensor logits = model(data.graph, x, data.graph_offsets).value();
+  const Tensor logits = model(data.graph, Var(data.x.to_dense()), data.graph_offsets).value();
   const double accuracy = nn::accuracy(logits, data.graph_y, split.test);
   fmt::print("graph classification: test accuracy {:.3f}\n", accuracy);
   return accuracy > 0.65 ? 0 : 1;

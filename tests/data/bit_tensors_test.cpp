@@ -1,9 +1,11 @@
+#include "../says.h"
 #include "../support.h"
+#include "schema.h"
 #include <adjoint/data/bit_tensors.h>
 #include <adjoint/kernels/bits/bit_range.h>
 
 #include <limits>
-#include <map>
+#include <tuple>
 
 using namespace adj;
 using namespace adj::test;
@@ -23,32 +25,14 @@ void write(const std::string& path, const BitTensor& q) {
   file.commit();
 }
 
-/// The group as a file of any contents has it: 3 bits, [2, 11].
-struct Contents {
-  std::map<std::string, int64_t> numbers{{"version", 1}, {"bits", 3}, {"inner", 11}};
-  std::map<std::string, std::string> texts{{"format", "adjoint.bits"}};
-  std::map<std::string, Tensor> tensors{
-      {"planes", Tensor::from(std::vector<uint8_t>{1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4}, {3, 2, 2})},
-      {"scale", Tensor::from(std::vector<float>{0.5f, 2.0f})},
-      {"zero", Tensor::from(std::vector<float>{-3.0f})}};
-
-  std::string said(const std::string& path) const {
-    H5Writer file(path);
-    for (const auto& [name, tensor] : tensors)
-      if (tensor) file.write("q/" + name, tensor);
-    for (const auto& [name, number] : numbers) file.attribute("q", name, number);
-    for (const auto& [name, text] : texts) file.attribute("q", name, text);
-    file.commit();
-    try {
-      (void)read_bits(H5Reader::open(path), "q");
-    } catch (const DataError& error) {
-      const std::string message = error.what();
-      REQUIRE(message.starts_with(path + ": "));
-      return message.substr(path.size() + 2);
-    }
-    return "";
-  }
-};
+/// A bit tensor of 3 bits, [2, 11], as the group "q" of a file.
+SchemaFile bits_file() {
+  return {.datasets = {{"q/planes",
+                        Tensor::from(std::vector<uint8_t>{1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4}, {3, 2, 2})},
+                       {"q/scale", Tensor::from(std::vector<float>{0.5f, 2.0f})},
+                       {"q/zero", Tensor::full({1}, -3.0)}},
+          .attributes = {{"q@format", "adjoint.bits"}, {"q@version", 1}, {"q@bits", 3}, {"q@inner", 11}}};
+}
 
 }  // namespace
 
@@ -107,59 +91,50 @@ TEST_CASE_FIXTURE(InFolder, "a file has the bits of a number at its place, plane
 
 TEST_CASE_FIXTURE(InFolder, "a damaged bit tensor is refused, and the place is named") {
   const std::string path = folder.file("q.h5");
-  REQUIRE(Contents().said(path) == "");
-  const auto with_number = [&](const char* name, int64_t number) {
-    Contents contents;
-    contents.numbers[name] = number;
-    return contents.said(path);
+  /// What is said of the changed file, without its name.
+  const auto said = [&](const SchemaChange& change) {
+    SchemaFile file = bits_file();
+    change(file);
+    file.write(path);
+    const std::string message = error_of<DataError>([&] { (void)read_bits(H5Reader::open(path), "q"); });
+    REQUIRE((message.empty() || message.starts_with(path + ": ")));
+    return message.empty() ? "" : message.substr(path.size() + 2);
   };
-  const auto with = [&](const char* name, const Tensor& tensor) {
-    Contents contents;
-    contents.tensors[name] = tensor;
-    return contents.said(path);
-  };
-  CHECK(with_number("bits", 0) == "q: 0 bits, expected 1 to 8");
-  CHECK(with_number("bits", 9) == "q: 9 bits, expected 1 to 8");
-  CHECK(with_number("bits", (int64_t{1} << 32) + 3) == "q: 4294967299 bits, expected 1 to 8");
-  CHECK(with_number("bits", 2).starts_with("q/planes: "));
-  CHECK(with_number("inner", -1) == "q: inner -1, expected 0 to 2^31 - 1");
-  CHECK(with_number("inner", int64_t{1} << 31) == "q: inner 2147483648, expected 0 to 2^31 - 1");
-  CHECK(with_number("inner", std::numeric_limits<int64_t>::max()).starts_with("q: inner "));
-  CHECK(with_number("inner", 17).starts_with("q/planes: "));
-  CHECK(with_number("inner", 8).starts_with("q/planes: "));
-  CHECK(with_number("inner", 10) == "q/planes: row 1 of plane 0 ends with 0x04, expected 0 behind number 9");
-  CHECK(with_number("inner", 16) == "");
-  CHECK(with_number("version", 2) == "q: version 2, expected 1");
-  Contents contents;
-  contents.texts["format"] = "adjoint.cuts";
-  CHECK(contents.said(path) == "q: format 'adjoint.cuts', expected 'adjoint.bits'");
-  for (const char* name : {"version", "bits", "inner"}) {
-    contents = {};
-    contents.numbers.erase(name);
-    CHECK(mentions(contents.said(path), "missing"));
-  }
-  const Contents whole;
-  for (const auto& [name, tensor] : whole.tensors) {
+  for (const auto& [expected, name, number] : std::vector<std::tuple<const char*, const char*, int64_t>>{
+           {"q: 0 bits, expected 1 to 8", "q@bits", 0},
+           {"q: 9 bits, expected 1 to 8", "q@bits", 9},
+           {"q: 4294967299 bits, expected 1 to 8", "q@bits", (int64_t{1} << 32) + 3},
+           {"q/planes: …", "q@bits", 2},
+           {"q: inner -1, expected 0 to 2^31 - 1", "q@inner", -1},
+           {"q: inner 2147483648, expected 0 to 2^31 - 1", "q@inner", int64_t{1} << 31},
+           {"q: inner …", "q@inner", std::numeric_limits<int64_t>::max()},
+           {"q/planes: …", "q@inner", 17},
+           {"q/planes: …", "q@inner", 8},
+           {"q/planes: row 1 of plane 0 ends with 0x04, expected 0 behind number 9", "q@inner", 10},
+           {"", "q@inner", 16},
+           {"q: version 2, expected 1", "q@version", 2}})
+    CHECK(says(said(attribute(name, number)), expected));
+  CHECK(said(attribute("q@format", "adjoint.cuts")) == "q: format 'adjoint.cuts', expected 'adjoint.bits'");
+  for (const char* name : {"q@version", "q@bits", "q@inner"}) CHECK(mentions(said(gone({name})), "missing"));
+  for (const auto& [name, tensor] : bits_file().datasets) {
     CAPTURE(name);
-    const std::string place = "q/" + name;
-    CHECK(with(name.c_str(), {}) == place + ": missing");
-    CHECK(with(name.c_str(), tensor.to(DType::f64)).starts_with(place + ": float64"));
-    CHECK(with(name.c_str(), tensor.to(DType::i32)).starts_with(place + ": int32"));
-    CHECK(with(name.c_str(), tensor.reshape({1, tensor.numel()})).starts_with(place + ": "));
+    CHECK(said(gone({name})) == name + ": missing");
+    CHECK(said(put(name, tensor.to(DType::f64))).starts_with(name + ": float64"));
+    CHECK(said(put(name, tensor.to(DType::i32))).starts_with(name + ": int32"));
+    CHECK(said(put(name, tensor.reshape({1, tensor.numel()}))).starts_with(name + ": "));
   }
-  for (const char* name : {"scale", "zero"}) {
-    const std::string place = std::string("q/") + name;
-    CHECK(with(name, Tensor::full({3}, 1.0)) == place + ": 3 numbers, expected 1 or 2");
-    CHECK(with(name, Tensor::empty({0})) == place + ": 0 numbers, expected 1 or 2");
+  for (const std::string name : {"q/scale", "q/zero"}) {
+    CHECK(said(put(name, Tensor::full({3}, 1.0))) == name + ": 3 numbers, expected 1 or 2");
+    CHECK(said(put(name, Tensor::empty({0}))) == name + ": 0 numbers, expected 1 or 2");
     for (float number : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
                          -std::numeric_limits<float>::infinity()})
-      CHECK(with(name, Tensor::from(std::vector<float>{1.0f, number}))
-                .starts_with(fmt::format("{}: {} at position 1, expected finite numbers", place, number)));
+      CHECK(said(put(name, Tensor::from(std::vector<float>{1.0f, number})))
+                .starts_with(fmt::format("{}: {} at position 1, expected finite numbers", name, number)));
   }
   for (float number : {0.0f, -1.0f})
-    CHECK(with("scale", Tensor::full({1}, number)) ==
+    CHECK(said(put("q/scale", Tensor::full({1}, number))) ==
           fmt::format("q/scale: {} at position 0, expected finite numbers above 0", number));
-  CHECK(with("planes", Tensor::from(std::vector<uint8_t>{1, 2, 3, 4, 5, 8, 7, 0, 1, 2, 3, 4}, {3, 2, 2})) ==
+  CHECK(said(poke("q/planes", uint8_t{8}, 5)) ==
         "q/planes: row 0 of plane 1 ends with 0x08, expected 0 behind number 10");
   CHECK_THROWS_WITH_AS(read_bits(H5Reader::open(path), "other"), doctest::Contains("other"), DataError);
 }
@@ -168,8 +143,8 @@ TEST_CASE_FIXTURE(InFolder, "a bit tensor that could not be read is not written"
   H5Writer file(folder.file("q.h5"));
   BitTensor q = to_bits(random_tensor({3, 5}), 2);
   q.scale = Tensor::full({1}, 0.0);
-  CHECK_THROWS_WITH_AS(write_bits(file, "q", q),
-                       "write_bits: q/scale: 0 at position 0, expected finite numbers above 0", Error);
+  CHECK_ERROR(write_bits(file, "q", q),
+              "write_bits: q/scale: 0 at position 0, expected finite numbers above 0");
   q.scale = Tensor::full({2}, 1.0);
   CHECK_THROWS_AS(write_bits(file, "q", q), Error);
   CHECK_THROWS_AS(write_bits(file, "q", BitTensor()), Error);

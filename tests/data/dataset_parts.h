@@ -38,7 +38,7 @@ inline Names names(const Dataset& d) {
 /// Equal bits, or absent in both.
 inline bool same(const Tensor& a, const Tensor& b) { return a && b ? same_bits(a, b) : !a && !b; }
 
-/// Checks that all parts of two datasets have the same bits.
+/// Checks that two datasets have the same bits; `a` may have more edge attributes.
 inline void check_same(const Dataset& a, const Dataset& b) {
   CHECK(a.name == b.name);
   CHECK(a.task == b.task);
@@ -47,21 +47,32 @@ inline void check_same(const Dataset& a, const Dataset& b) {
   CHECK(same_bits(a.graph.in_edges().offsets, b.graph.in_edges().offsets));
   CHECK(same_bits(a.graph.in_edges().indices, b.graph.in_edges().indices));
   CHECK(same(a.graph.edge_weight(), b.graph.edge_weight()));
+  for (const auto& [name, attribute] : b.graph.edge_attributes())
+    CHECK(same_bits(a.graph.edge_attr(name), attribute));
+  REQUIRE(static_cast<bool>(a.x) == static_cast<bool>(b.x));
   REQUIRE(a.x.is_sparse() == b.x.is_sparse());
   if (a.x.is_sparse()) {
     CHECK(same_bits(a.x.sparse().relation().csr().offsets, b.x.sparse().relation().csr().offsets));
     CHECK(same_bits(a.x.sparse().relation().csr().indices, b.x.sparse().relation().csr().indices));
     CHECK(same_bits(a.x.sparse().values(), b.x.sparse().values()));
-  } else {
+  } else if (a.x) {
     CHECK(same_bits(a.x.dense(), b.x.dense()));
   }
-  for (const auto& part : {&Dataset::y, &Dataset::graph_offsets, &Dataset::graph_y, &Dataset::train,
-                           &Dataset::val, &Dataset::test})
+  for (const auto& part : {&Dataset::y, &Dataset::graph_offsets, &Dataset::graph_y, &Dataset::part,
+                           &Dataset::order, &Dataset::train, &Dataset::val, &Dataset::test})
     CHECK(same(a.*part, b.*part));
   REQUIRE(a.splits.size() == b.splits.size());
   for (size_t k = 0; k < a.splits.size(); ++k)
     for (const auto& part : {&Split::train, &Split::val, &Split::test})
       CHECK(same_bits(a.splits[k].*part, b.splits[k].*part));
+}
+
+/// The dataset that file.write() writes (schema.h).
+template <class File>
+Dataset load(const File& file, int gzip = 0) {
+  const TemporaryDirectory folder;
+  file.write(folder.file("small.h5"), gzip);
+  return load_dataset(folder.file("small.h5"));
 }
 
 /// As written to a file and read.

@@ -37,9 +37,8 @@ Features documents(int64_t rows, int64_t columns, double share, bool counts) {
 TEST_CASE("features are summed up, dense, sparse and in a file alike") {
   const F values = {0, -2, 3, 7, 0, 0, 0, 7, 1, 0, 0, 7, 0, 0.5f, 0, 7};
   const Features x = dense(values, 4);
-  const SparseMatrix sparse(Relation::from_csr({4, 5, Tensor::from(std::vector<int64_t>{0, 3, 4, 6, 8}),
-                                                Tensor::from(I{1, 2, 3, 3, 0, 3, 1, 3})}),
-                            Tensor::from(F{-2, 3, 7, 7, 1, 7, 0.5f, 7}));
+  const SparseMatrix sparse =
+      SparseMatrix::from_csr(4, 5, {0, 3, 4, 6, 8}, {1, 2, 3, 3, 0, 3, 1, 3}, {-2, 3, 7, 7, 1, 7, 0.5f, 7});
   const TemporaryDirectory folder;
   write_h5(folder.file("x.h5"), {{"nodes/x", x.dense()}});
   const FeatureSummary of_file = summary_of(FileRows::open(folder.file("x.h5")));
@@ -99,7 +98,6 @@ TEST_CASE("standard scaling is fitted to the training rows and applied to all") 
   CHECK(close(scaling.mean(), {2, 2e6, 5, 3}, 1e-6));
   CHECK(close(scaling.deviation(), {deviation, deviation * 1e6, 1, 1}, 1e-6));
   for (Device device : devices()) {
-    CAPTURE(device.str());
     CHECK(close(scaling.apply(x.to(device)).dense(),
                 {-1 / deviation, -1 / deviation, 0, 0, 0, 1 / deviation, 0, 0, 98 / deviation, 7 / deviation,
                  1, 0, 1 / deviation, 0, 0, 0},
@@ -138,19 +136,14 @@ TEST_CASE("a fit has the same bits for any number of threads, and for features i
 }
 
 TEST_CASE("sparse features stay sparse unless columns are moved") {
-  const SparseMatrix x(
-      Relation::from_csr({3, 2, Tensor::from(std::vector<int64_t>{0, 2, 2, 3}), Tensor::from(I{0, 1, 0})}),
-      Tensor::from(F{1, 3, 5}));
+  const SparseMatrix x = SparseMatrix::from_csr(3, 2, {0, 2, 2, 3}, {0, 1, 0}, {1, 3, 5});
   CHECK(FeatureScaling().apply(Features(x)).is_sparse());
   CHECK(FeatureScaling::rows().apply(Features(x)).is_sparse());
   const FeatureScaling scaling = FeatureScaling::fit(Kind::standard, Features(x));
   CHECK(close(scaling.mean(), {2, 1}, 1e-6));
   CHECK(close(scaling.apply(Features(x)).dense(), scaling.apply(Features(x.to_dense())).dense(), 1e-6));
-  const SparseMatrix wide(Relation::from_csr({3, 1 << 29, Tensor::from(std::vector<int64_t>{0, 2, 2, 3}),
-                                              Tensor::from(I{0, 1, 0})}),
-                          Tensor::from(F{1, 3, 5}));
-  CHECK_THROWS_WITH_AS((void)FeatureScaling::fit(Kind::standard, Features(wide)), doctest::Contains("dense"),
-                       Error);
+  const SparseMatrix wide = SparseMatrix::from_csr(3, 1 << 29, {0, 2, 2, 3}, {0, 1, 0}, {1, 3, 5});
+  CHECK_ERROR_HAS((void)FeatureScaling::fit(Kind::standard, Features(wide)), "dense");
 }
 
 TEST_CASE("means and deviations that are none are refused") {

@@ -1,4 +1,4 @@
-#include "../support.h"
+#include "../reference/plain.h"
 #include "h5_file.h"
 #include <adjoint/data/hdf5_file.h>
 #include <adjoint/data/loader/feature_store.h>
@@ -13,18 +13,6 @@ namespace {
 FileRows in_file(const TemporaryDirectory& folder, const Tensor& x) {
   write_h5(folder.file("x.h5"), {{"nodes/x", x}});
   return FileRows::open(folder.file("x.h5"));
-}
-
-SparseMatrix bag_of_words(int64_t rows, int64_t cols, bool values) {
-  std::vector<int64_t> offsets{0};
-  std::vector<int32_t> columns;
-  for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t c = i % 5; c < cols; c += 3 + i % 4)
-      if (i % 7 != 0) columns.push_back(static_cast<int32_t>(c));
-    offsets.push_back(std::ssize(columns));
-  }
-  const auto x = random_tensor({std::ssize(columns)}).to_vector<float>();
-  return SparseMatrix::from_csr(rows, cols, offsets, columns, values ? x : std::vector<float>());
 }
 
 }  // namespace
@@ -59,7 +47,7 @@ TEST_CASE_FIXTURE(InFolder, "a row has the same bits from every place, cached or
 
 TEST_CASE("sparse rows are the matrix's rows, on the device that asks") {
   for (bool values : {false, true}) {
-    const SparseMatrix x = bag_of_words(90, 40, values);
+    const SparseMatrix x = Draw(3, {}, DType::f32).sparse(90, 40, 900, values);
     const auto source = make_feature_store(Features(x));
     CHECK(source->is_sparse());
     for (Device device : devices()) {
@@ -68,7 +56,7 @@ TEST_CASE("sparse rows are the matrix's rows, on the device that asks") {
       CHECK(rows.is_sparse());
       CHECK(rows.device() == device);
       const Tensor expected = Features(x.to_dense()).rows(nodes.to(Device::cpu())).dense();
-      CHECK(same_bits(rows.to_dense().to(Device::cpu()), expected));
+      CHECK(same_bits(rows.to(Device::cpu()).to_dense(), expected));
       CHECK(source->gather(Tensor::empty({0}, DType::i32, device), device).rows() == 0);
     }
   }
@@ -83,16 +71,17 @@ TEST_CASE_FIXTURE(InFolder, "errors of feature sources") {
   CHECK_THROWS_AS(make_pinned_store(x, cpu, {4, random_tensor({9})}), Error);
   std::vector<float> heat(10, 1.0f);
   heat[6] = std::numeric_limits<float>::quiet_NaN();
-  CHECK_THROWS_WITH_AS(make_pinned_store(x, cpu, {4, Tensor::from(heat)}),
-                       "feature source: hotness[6] is nan, expected a number", Error);
+  CHECK_ERROR(make_pinned_store(x, cpu, {4, Tensor::from(heat)}),
+              "feature source: hotness[6] is nan, expected a number");
   const auto bad = Tensor::from(std::vector<int32_t>{1, 10});
-  CHECK_THROWS_WITH_AS(make_file_source(file, cpu)->gather(bad, cpu),
-                       "feature source: node 10 at position 1, expected 0 to 9", Error);
-  CHECK_THROWS_WITH_AS(make_pinned_store(x, cpu)->gather(bad, cpu),
-                       "feature source: node 10 at position 1, expected 0 to 9", Error);
+  CHECK_ERROR(make_file_source(file, cpu)->gather(bad, cpu),
+              "feature source: node 10 at position 1, expected 0 to 9");
+  CHECK_ERROR(make_pinned_store(x, cpu)->gather(bad, cpu),
+              "feature source: node 10 at position 1, expected 0 to 9");
   CHECK_THROWS_AS(make_feature_store(Features(x))->gather(bad, cpu), Error);
   CHECK_THROWS_AS(make_feature_store(Features(x))->gather(Tensor::zeros({3}), cpu), Error);
   CHECK_THROWS_AS(make_file_source(file, cpu)->gather(Tensor::zeros({3}), cpu), Error);
-  CHECK_THROWS_AS(make_feature_store(Features(bag_of_words(10, 8, true)))->gather(bad, cpu), Error);
+  CHECK_THROWS_AS(make_feature_store(Features(Draw(3, {}, DType::f32).sparse(10, 8, 40)))->gather(bad, cpu),
+                  Error);
   CHECK_THROWS_AS(make_feature_store({}), Error);
 }

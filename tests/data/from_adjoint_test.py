@@ -116,7 +116,7 @@ class Datasets(Case):
 
     def test_what_adjoint_wrote(self):
         for path in [DEMO] + (have_data("tolokers.h5", "proteins.h5") or []):
-            result = self.run_program("dataset_copy", path, self.out)
+            result = self.run_program("copy_file", "dataset", path, self.out)
             self.assertEqual(result.returncode, 0, result)
             to_adjoint(read_dataset(self.out), self.folder / "again.h5")
             same(self, contents(self.folder / "again.h5"), contents(self.out))

@@ -1,4 +1,5 @@
-#include "loader_batches.h"
+#include "../reference/plain.h"
+#include "subgraph_batches.h"
 
 #include <algorithm>
 #include <numeric>
@@ -25,27 +26,14 @@ Dataset small(bool sparse = false) {
     offsets.push_back(at + nodes);
   }
   const int64_t nodes = offsets.back();
-  std::vector<float> weight(src.size()), x(static_cast<size_t>(nodes * 5));
+  std::vector<float> weight(src.size());
   std::iota(weight.begin(), weight.end(), 1.0f);
-  for (size_t i = 0; i < x.size(); ++i) x[i] = i % 3 == 0 ? static_cast<float>(i) : 0.0f;
   Dataset data;
   data.task = Task::graph_class;
   data.classes = 3;
   data.graph = Graph::from_coo(nodes, Tensor::from(src), Tensor::from(dst), Tensor::from(weight));
-  data.x = Features(Tensor::from(x, {nodes, 5}));
-  if (sparse) {
-    std::vector<int64_t> rows{0};
-    std::vector<int32_t> columns;
-    std::vector<float> entries;
-    for (size_t i = 0; i < x.size(); ++i) {
-      if (x[i] != 0.0f) {
-        columns.push_back(static_cast<int32_t>(i % 5));
-        entries.push_back(x[i]);
-      }
-      if (i % 5 == 4) rows.push_back(static_cast<int64_t>(columns.size()));
-    }
-    data.x = Features(SparseMatrix::from_csr(nodes, 5, rows, columns, entries));
-  }
+  const SparseMatrix x = Draw(3, {}, DType::f32).sparse(nodes, 5, 2 * nodes);
+  data.x = sparse ? Features(x) : Features(x.to_dense());
   data.graph_offsets = Tensor::from(offsets);
   data.graph_y = Tensor::from(label);
   return data;
@@ -53,20 +41,13 @@ Dataset small(bool sparse = false) {
 
 Tensor every() { return adj::test::every(kGraphs); }
 
-LoaderOptions few(int workers = 0) {
-  return {.batch_size = 5, .shuffle = true, .seed = 5, .workers = workers};
+LoaderOptions few(int workers = 0, uint64_t seed = 5) {
+  return {.batch_size = 5, .shuffle = true, .seed = seed, .workers = workers};
 }
 
 /// So many batches an epoch, each drawn anew.
-LoaderOptions drawn(int workers = 0) { return {.batch_size = 5, .steps = 7, .seed = 5, .workers = workers}; }
-
-bool same(const std::vector<GraphBatch>& a, const std::vector<GraphBatch>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const GraphBatch& p, const GraphBatch& q) {
-    const Csr &s = p.graph.in_edges(), &t = q.graph.in_edges();
-    return same_bits(p.graphs, q.graphs) && same_bits(p.y, q.y) && same_bits(p.offsets, q.offsets) &&
-           same_bits(p.x.to_dense(), q.x.to_dense()) && same_bits(s.offsets, t.offsets) &&
-           same_bits(s.indices, t.indices) && same_bits(p.graph.edge_weight(), q.graph.edge_weight());
-  });
+LoaderOptions drawn(int workers = 0, uint64_t seed = 5) {
+  return {.batch_size = 5, .steps = 7, .seed = seed, .workers = workers};
 }
 
 std::vector<int32_t> graphs_of(const std::vector<GraphBatch>& all) {
@@ -78,7 +59,6 @@ std::vector<int32_t> graphs_of(const std::vector<GraphBatch>& all) {
 TEST_CASE("every graph is in one batch of an epoch, with its own nodes, edges, features and label") {
   for (Device device : devices())
     for (bool sparse : {false, true}) {
-      CAPTURE(device.str());
       const Dataset host = small(sparse), data = host.to(device);
       const std::vector<GraphBatch> all = batches(GraphLoader(data, every(), few()), 0);
       CHECK(all.size() == 5);
@@ -88,38 +68,21 @@ TEST_CASE("every graph is in one batch of an epoch, with its own nodes, edges, f
       std::sort(seen.begin(), seen.end());
       CHECK(seen == every().to_vector<int32_t>());
       const auto bounds = host.graph_offsets.to_vector<int64_t>();
-      const auto x = host.x.to_dense().to_vector<float>();
-      const auto y = host.graph_y.to_vector<int32_t>();
-      const auto starts = host.graph.in_edges().offsets.to_vector<int64_t>();
-      const auto sources = host.graph.in_edges().indices.to_vector<int32_t>();
-      const auto weights = host.graph.edge_weight().to_vector<float>();
       for (const GraphBatch& batch : all) {
-        CHECK(batch.graph.device() == device);
-        CHECK(batch.x.device() == device);
-        CHECK(batch.x.is_sparse() == sparse);
-        const auto graphs = batch.graphs.to_vector<int32_t>(), labels = batch.y.to_vector<int32_t>();
-        const auto offsets = batch.offsets.to_vector<int64_t>();
-        const auto rows = batch.x.to_dense().to_vector<float>();
-        const auto edges = batch.graph.in_edges().offsets.to_vector<int64_t>();
-        const auto from = batch.graph.in_edges().indices.to_vector<int32_t>();
-        const auto weight = batch.graph.edge_weight().to_vector<float>();
-        REQUIRE(offsets.size() == graphs.size() + 1);
-        CHECK(offsets.back() == batch.graph.num_nodes());
-        for (size_t k = 0; k < graphs.size(); ++k) {
-          const auto g = static_cast<size_t>(graphs[k]);
-          CHECK(labels[k] == y[g]);
-          REQUIRE(offsets[k + 1] - offsets[k] == bounds[g + 1] - bounds[g]);
-          for (int64_t i = 0; i < bounds[g + 1] - bounds[g]; ++i) {
-            const auto here = static_cast<size_t>(offsets[k] + i), there = static_cast<size_t>(bounds[g] + i);
-            for (size_t f = 0; f < 5; ++f) REQUIRE(rows[here * 5 + f] == x[there * 5 + f]);
-            REQUIRE(edges[here + 1] - edges[here] == starts[there + 1] - starts[there]);
-            for (int64_t e = 0; e < edges[here + 1] - edges[here]; ++e) {
-              const auto p = static_cast<size_t>(edges[here] + e), q = static_cast<size_t>(starts[there] + e);
-              REQUIRE(from[p] - offsets[k] == sources[q] - bounds[g]);
-              REQUIRE(weight[p] == weights[q]);
-            }
-          }
+        std::vector<int32_t> nodes;
+        std::vector<int64_t> offsets{0};
+        for (const int32_t g : batch.graphs.to_vector<int32_t>()) {
+          for (int64_t i = bounds[uz(g)]; i < bounds[uz(g) + 1]; ++i)
+            nodes.push_back(static_cast<int32_t>(i));
+          offsets.push_back(std::ssize(nodes));
         }
+        CHECK(batch.graph.device() == device);
+        CHECK(batch.nodes.to_vector<int32_t>() == nodes);
+        CHECK(batch.offsets.to_vector<int64_t>() == offsets);
+        CHECK(has_rows(batch.x, data, batch.nodes));
+        CHECK(same_bits(batch.y, detail::gather_edges(data.graph_y, batch.graphs)));
+        CHECK(edges_of(batch.graph, batch.nodes, batch.graph.edge_weight()) ==
+              edges_among(host.graph, batch.nodes, host.graph.edge_weight()));
       }
     }
 }
@@ -127,14 +90,13 @@ TEST_CASE("every graph is in one batch of an epoch, with its own nodes, edges, f
 TEST_CASE("an epoch of graphs is the same for all workers and threads, also after other epochs") {
   for (Device device : devices())
     for (const auto& options : {&few, &drawn}) {
-      CAPTURE(device.str());
       const Dataset data = small().to(device);
-      const auto make = [&](int workers) { return GraphLoader(data, every(), options(workers)); };
-      const auto expected = epoch_of_any_workers(make, same);
-      CHECK(graphs_of(batches(make(0), 2)) != graphs_of(expected));
-      LoaderOptions reseeded = options(0);
-      reseeded.seed = 6;
-      CHECK(graphs_of(batches(GraphLoader(data, every(), reseeded), 3)) != graphs_of(expected));
+      const auto make = [&](int workers, uint64_t seed) {
+        return GraphLoader(data, every(), options(workers, seed));
+      };
+      const auto expected = epoch_of_any_workers(make);
+      CHECK(graphs_of(batches(make(0, 5), 2)) != graphs_of(expected));
+      CHECK(graphs_of(batches(make(0, 6), 3)) != graphs_of(expected));
     }
 }
 
@@ -200,48 +162,20 @@ TEST_CASE("batches of graphs without nodes, and one graph that is all") {
 }
 
 TEST_CASE("refusals of the graph loader") {
+  check_refused("graph", "graphs",
+                [](const Dataset& data, const Tensor& which, const LoaderOptions& options) {
+                  return GraphLoader(data, which, options);
+                });
   const Dataset data = small();
-  const auto of = [&](const Tensor& which) { return [&data, which] { GraphLoader(data, which, few()); }; };
-  CHECK(refused(of({}), "expected int32 or int64 [K]"));
-  CHECK(refused(of(Tensor::zeros({3})), "expected int32 or int64 [K]"));
-  CHECK(refused(of(Tensor::zeros({3, 1}, DType::i32)), "expected int32 or int64 [K]"));
-  CHECK(refused(of(ids({1, kGraphs})), "graphs[1] is 23, expected 0 to 22"));
-  CHECK(refused(of(ids({-1})), "graphs[0] is -1"));
-  CHECK(refused(of(ids({int64_t{1} << 32})), "graphs[0] is 4294967296"));
-  CHECK(refused(of(ids({5, 6, 5})), "graphs[2] is 5, which stands there before"));
-  check_options_refused([&](const auto& change) {
-    LoaderOptions options = few();
-    change(options);
-    return GraphLoader(data, ids({1}), options);
-  });
-  CHECK(refused([&] { GraphLoader(data, ids({1}), {.steps = -1}); }, "-1 steps"));
-  const auto from = [&](auto&& change) {
-    return [&data, change] {
-      Dataset changed = data;
-      change(changed);
-      GraphLoader(changed, ids({1}), few());
-    };
+  const int64_t nodes = data.num_nodes();
+  const auto with = [&](const Tensor& offsets) {
+    return GraphLoader(data.graph, offsets, data.x, {}, ids({1}), few());
   };
-  CHECK(refused(from([](auto& d) { d.graph_offsets = {}; }), "expected [G + 1] int64"));
-  CHECK(refused(from([](auto& d) { d.graph_offsets = d.graph_offsets.to(DType::i32); }), "int64"));
-  CHECK(refused(from([](auto& d) { d.graph_offsets = ids({}); }), "expected [G + 1] int64"));
-  CHECK(refused(from([](auto& d) { d.x = {}; }), "has no features"));
-  CHECK(refused(from([](auto& d) { d.x = Features(Tensor::zeros({3, 2})); }), "features of 3 nodes"));
-  CHECK(refused(from([](auto& d) { d.graph_y = Tensor::zeros({kGraphs - 1}); }), "expected [23] or [23, T]"));
-  CHECK(refused(from([](auto& d) {
-                  d.graph_offsets = ids({0, 5, 3, d.num_nodes()});
-                }),
-                "offsets[1] is 5 and offsets[2] is 3, expected never to fall"));
-  CHECK(refused(from([](auto& d) {
-                  d.graph_offsets = ids({0, 2, d.num_nodes() + 1});
-                  d.graph_y = Tensor::zeros({2}, DType::i32);
-                }),
-                ""));
-  CHECK(refused(from([](auto& d) {  // parts a path in two
-                  d.graph_offsets = ids({0, 2, d.num_nodes()});
-                  d.graph_y = Tensor::zeros({2}, DType::i32);
-                }),
-                ""));
+  for (const Tensor& wrong : {Tensor(), data.graph_offsets.to(DType::i32), ids({})})
+    CHECK_ERROR_HAS(with(wrong), "expected [G + 1] int64");
+  CHECK_ERROR_HAS(with(ids({0, 5, 3, nodes})), "offsets[1] is 5 and offsets[2] is 3, expected never to fall");
+  CHECK_THROWS_AS(with(ids({0, 2, nodes + 1})), Error);
+  CHECK_THROWS_AS(with(ids({0, 2, nodes})), Error);  // parts a path in two
 }
 
 TEST_CASE("a step over batches of graphs has the gradient of all graphs at once, for each way to pool") {

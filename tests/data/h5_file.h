@@ -1,5 +1,6 @@
 #pragma once
 
+#include "../support.h"
 #include <adjoint/data/hdf5_file.h>
 
 #include <string>
@@ -14,6 +15,12 @@ inline void write_h5(const std::string& path, const std::vector<std::pair<std::s
   H5Writer file(path, gzip);
   for (const auto& [name, tensor] : tensors) file.write(name, tensor);
   file.commit();
+}
+
+/// Checks that read() throws the DataError "FILE: message".
+template <class F>
+void check_read_error(const std::string& file, const std::string& message, F&& read) {
+  CHECK(error_of<DataError>(read) == file + ": " + message);
 }
 
 }  // namespace adj::test

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """HDF5 files between Adjoint and h5py: h5py reads what Adjoint writes, and Adjoint reads what h5py writes, in every way that
 it can. Needs ADJOINT_BIN_DIR."""
+import re
 import subprocess
 import unittest
 
@@ -33,7 +34,7 @@ class Files(Case):
                     f[path] = value
 
     def copy(self):
-        return self.run_program("dataset_copy", self.given, self.out)
+        return self.run_program("copy_file", "dataset", self.given, self.out)
 
     def accepted(self, **more):
         """The copy of what was written, or of a file with `more`."""
@@ -43,11 +44,13 @@ class Files(Case):
         return h5py.File(self.out)
 
     def refused(self, message, **more):
+        """On one line; "…" stands for any text."""
         if more:
             self.write(**more)
         self.out.unlink(missing_ok=True)
         result = self.copy()
-        self.assertEqual((result.returncode, result.stderr), (1, f"{self.given}: {message}\n"))
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr, f"^{re.escape(f'{self.given}: {message}').replace('…', '.*')}\n$")
         self.assertFalse(self.out.exists())
 
     # What Adjoint writes.
@@ -173,22 +176,16 @@ class Files(Case):
         with self.accepted(labels=np.array([1, 1, 0, 0], np.int32),
                            **{"nodes/y": lambda f, path: f.__setitem__(path, h5py.SoftLink("/labels"))}) as f:
             np.testing.assert_array_equal(f["nodes/y"], [1, 1, 0, 0])
-        self.write(**{"nodes/y": lambda f, path: f.__setitem__(path, h5py.ExternalLink(str(self.folder / "other.h5"), "/y"))})
-        self.refused("nodes/y: a link to another file, expected values in this one")
-        self.write(**{"nodes/y": lambda f, path: f.__setitem__(path, h5py.SoftLink("/nowhere"))})
-        result = self.copy()
-        self.assertEqual(result.returncode, 1)
-        self.assertIn("nodes/y: a link that leads nowhere in this file", result.stderr)
+        self.refused("nodes/y: a link to another file, expected values in this one",
+                     **{"nodes/y": lambda f, path: f.__setitem__(path, h5py.ExternalLink(str(self.folder / "other.h5"), "/y"))})
+        self.refused("nodes/y: a link that leads nowhere in this file…", **{"nodes/y": lambda f, path: f.__setitem__(path, h5py.SoftLink("/nowhere"))})
 
     def test_a_way_through_an_outside_link_leads_nowhere(self):
         with h5py.File(self.folder / "other.h5", "w") as f:
             f["y"] = np.array([1, 1, 0, 0], np.int32)
         outside = h5py.ExternalLink(str(self.folder / "other.h5"), "/")
-        self.write(door=lambda f, path: f.__setitem__(path, outside),
-                   **{"nodes/y": lambda f, path: f.__setitem__(path, h5py.SoftLink("/door/y"))})
-        result = self.copy()
-        self.assertEqual(result.returncode, 1)
-        self.assertIn("nodes/y: a link that leads nowhere in this file", result.stderr)
+        self.refused("nodes/y: a link that leads nowhere in this file…", door=lambda f, path: f.__setitem__(path, outside),
+                     **{"nodes/y": lambda f, path: f.__setitem__(path, h5py.SoftLink("/door/y"))})
         self.accepted(**{"splits": lambda f, path: f.__setitem__("more", outside)}).close()
 
     def test_extra_objects_within_the_groups_are_left_alone(self):
@@ -222,10 +219,6 @@ class Files(Case):
         self.refused("splits/train: index 1 at position 1 has no label", **{"nodes/y": np.array([0, -1, 1, 0], np.int64)})
         self.accepted(**{"nodes/y": np.array([0, -1, 1, 0], np.int64), "splits/train": np.array([0])}).close()
 
-    def test_values_that_were_never_written(self):
-        self.write(**{"nodes/x": lambda f, path: f.create_dataset(path, (4, 2**24), "f4", fillvalue=1)})
-        self.refused("nodes/x: claims 4 x 16777216 elements that were never written")
-
     def test_one_dataset_under_many_names(self):
         order = np.arange(4, dtype=np.int32)
         def links(f, _):
@@ -233,13 +226,7 @@ class Files(Case):
             for k in range(1, 41):
                 for part in ("train", "val", "test"):
                     f[f"splits/{k}/{part}"] = f["big"]
-        self.write(links=links)
-        result = self.copy()
-        self.assertEqual(result.returncode, 1)
-        self.assertIn("the same values under many names", result.stderr)
-
-    def test_a_million_nodes_of_nothing(self):
-        self.refused("nodes/x: shape [4, 3], expected 300000000 rows", count=lambda f, _: f.attrs.__setitem__("num_nodes", 300_000_000))
+        self.refused("…the same values under many names…", links=links)
 
     def test_types_that_are_no_numbers(self):
         for value, name in ((np.array(["a"] * 4, dtype=h5py.string_dtype()), "string"),
@@ -249,43 +236,39 @@ class Files(Case):
             self.refused(f"nodes/y: {name} [4], expected integers", **{"nodes/y": value})
         self.refused("nodes/x: int32 [4, 3], expected floating numbers", **{"nodes/x": np.zeros((4, 3), "i4")})
         self.refused("nodes/y: a group, expected a dataset", **{"nodes/y": lambda f, path: f.create_group(path)})
-        self.write(**{"nodes/y": h5py.Empty("i4")})
-        self.assertEqual(self.copy().returncode, 1)
+        self.refused("nodes/y: …", **{"nodes/y": h5py.Empty("i4")})
         self.refused("edges/src: 9223372036854775807 at position 4, expected 0 to 3", **{"edges/src": np.array([1, 2, 0, 3, 2**64 - 1], "u8")})
 
     def test_more_claimed_than_there_is(self):
-        self.write(**{"nodes/x": lambda f, path: f.create_dataset(path, (4, 2**38), "f4", chunks=(1, 2**20))})
-        result = self.copy()
-        self.assertEqual(result.returncode, 1)
-        self.assertRegex(result.stderr, r"nodes/x: claims 4 x 274877906944 elements that were never written\n$")
-        self.write(**{"nodes/x": lambda f, path: f.create_dataset(path, (4, 2**60), "f4", chunks=(1, 2**20))})
-        self.assertEqual(self.copy().returncode, 1)
-        self.write(**{"edges/src": lambda f, path: f.create_dataset(path, (2**40,), "i4", chunks=(2**20,))})
-        self.assertEqual(self.copy().returncode, 1)
+        for path, shape, options, message in (("nodes/x", (4, 2**24), {"fillvalue": 1}, "claims 4 x 16777216 elements that were never written"),
+                                              ("nodes/x", (4, 2**38), {"chunks": (1, 2**20)}, "claims 4 x 274877906944 elements that were never written"),
+                                              ("nodes/x", (4, 2**60), {"chunks": (1, 2**20)}, "…"), ("edges/src", (2**40,), {"chunks": (2**20,)}, "…")):
+            self.refused(f"{path}: {message}", **{path: lambda f, path: f.create_dataset(path, shape, "f4" if path == "nodes/x" else "i4", **options)})
 
     def test_values_in_other_files(self):
         (self.folder / "raw").write_bytes(b"\0" * 64)
-        self.write(**{"nodes/y": lambda f, path: f.create_dataset(path, (4,), "i4", external=[(str(self.folder / "raw"), 0, 64)])})
-        self.refused("nodes/y: its values are in other files, expected in this one")
+
+        def outside(f, path):
+            f.create_dataset(path, (4,), "i4", external=[(str(self.folder / "raw"), 0, 64)])
 
         def virtual(f, path):
             layout = h5py.VirtualLayout((4,), "i4")
             layout[:] = h5py.VirtualSource(str(self.folder / "other.h5"), "y", (4,))
             f.create_virtual_dataset(path, layout)
 
-        self.refused("nodes/y: its values are in other files, expected in this one", **{"nodes/y": virtual})
+        for make in (outside, virtual):
+            self.refused("nodes/y: its values are in other files, expected in this one", **{"nodes/y": make})
 
     def test_unknown_filter(self):
-        self.write(**{"nodes/x": lambda f, path: f.create_dataset(path, data=np.ones((4, 3), np.float32), compression="lzf")})
-        self.refused('nodes/x: compressed by filter 32000 "lzf", which HDF5 does not have here, expected gzip or none')
+        self.refused('nodes/x: compressed by filter 32000 "lzf", which HDF5 does not have here, expected gzip or none',
+                     **{"nodes/x": lambda f, path: f.create_dataset(path, data=np.ones((4, 3), np.float32), compression="lzf")})
 
     def test_a_file_cut_anywhere(self):
         self.write()
         whole = self.given.read_bytes()
         for size in (0, 7, 8, 100, len(whole) // 2, len(whole) - 1):
             self.given.write_bytes(whole[:size])
-            result = self.copy()
-            self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1), result)
+            self.refused("…")
         self.refused(f"truncated: {len(whole) - 1} bytes, expected {len(whole)}")
 
     def test_a_file_behind_a_user_block(self):

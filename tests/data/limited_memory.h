@@ -13,25 +13,15 @@
 
 namespace adj::test {
 
-/// The error of `f` within a memory limit: its message, "no error", or "no memory" if the limit is too low.
-/// Runs in a child process, on one thread. No limit under a sanitizer, which needs memory of its own.
+/// What `f` throws in a child process: its message, "no error", or "no memory".
 template <class F>
-std::string error_within(size_t megabytes, F&& f) {
+std::string error_in_child(F&& f) {
   int ends[2];
   if (pipe(ends) != 0) return "no pipe";
   const pid_t child = fork();
   if (child == 0) {
     std::string said = "no error";
     try {
-      const Threads one(1);
-      empty_cache(Device::cpu());
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-      size_t pages = 0;
-      std::ifstream("/proc/self/statm") >> pages;
-      const rlim_t limit = pages * static_cast<size_t>(sysconf(_SC_PAGESIZE)) + (megabytes << 20);
-      const rlimit most{limit, limit};
-      setrlimit(RLIMIT_AS, &most);
-#endif
       f();
     } catch (const OutOfMemory&) {
       said = "no memory";
@@ -52,6 +42,23 @@ std::string error_within(size_t megabytes, F&& f) {
   int status = 0;
   waitpid(child, &status, 0);
   return WIFEXITED(status) ? said : "killed";
+}
+
+/// The same within a memory limit, on one thread. No limit under a sanitizer, which needs memory of its own.
+template <class F>
+std::string error_within(size_t megabytes, F&& f) {
+  return error_in_child([&] {
+    const Threads one(1);
+    empty_cache(Device::cpu());
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlim_t limit = pages * static_cast<size_t>(sysconf(_SC_PAGESIZE)) + (megabytes << 20);
+    const rlimit most{limit, limit};
+    setrlimit(RLIMIT_AS, &most);
+#endif
+    f();
+  });
 }
 
 }  // namespace adj::test

@@ -3,7 +3,6 @@
 #include "../support.h"
 #include <adjoint/adjoint.h>
 
-#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -16,23 +15,67 @@ auto batches(const Loader& loader, int64_t epoch) {
   return all;
 }
 
-/// Epoch 3 of the loaders that make(workers) makes. Checks that it is the same (by `same`) for all workers
-/// and threads, also after other epochs.
-template <class Make, class Same>
-auto epoch_of_any_workers(Make&& make, Same&& same) {
-  const auto loader = make(0);
+/// All tensors of a batch, some of which may be absent.
+inline std::vector<Tensor> parts(const Graph& graph) {
+  return {graph.in_edges().offsets, graph.in_edges().indices, graph.edge_weight()};
+}
+inline std::vector<Tensor> parts(const std::vector<Block>& blocks) {
+  std::vector<Tensor> all;
+  for (const Block& block : blocks) {
+    const Csr& csr = block.relation().csr();
+    all.insert(all.end(), {csr.offsets, csr.indices, block.src_nodes(), block.edge_ids()});
+  }
+  return all;
+}
+inline std::vector<Tensor> parts(std::vector<Tensor> some, std::initializer_list<Tensor> more) {
+  some.insert(some.end(), more);
+  return some;
+}
+inline std::vector<Tensor> parts(const NeighborBatch& b) {
+  return parts(parts(b.blocks), {b.x.to_dense(), b.y, b.seeds});
+}
+inline std::vector<Tensor> parts(const LinkBatch& b) {
+  return parts(parts(b.blocks), {b.x.to_dense(), b.nodes, b.pairs.src, b.pairs.dst, b.label,
+                                 Tensor::full({}, static_cast<double>(b.positives))});
+}
+inline std::vector<Tensor> parts(const SubgraphBatch& b) {
+  return parts(parts(b.graph), {b.x.to_dense(), b.y, b.nodes, b.seeds, b.weight});
+}
+inline std::vector<Tensor> parts(const GraphBatch& b) {
+  return parts(parts(b.graph), {b.x.to_dense(), b.y, b.nodes, b.graphs, b.offsets});
+}
+
+/// True if the batches have the same bits.
+template <class Batch>
+bool same(const std::vector<Batch>& a, const std::vector<Batch>& b) {
+  if constexpr (requires(const Batch& batch) { parts(batch); }) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Batch& p, const Batch& q) {
+      const std::vector<Tensor> s = parts(p), t = parts(q);
+      return std::equal(s.begin(), s.end(), t.begin(), t.end(),
+                        [](const Tensor& x, const Tensor& y) { return x && y ? same_bits(x, y) : !x && !y; });
+    });
+  } else {
+    return a == b;
+  }
+}
+
+/// Epoch 3 of the loaders that make(workers, seed) makes. Checks that it is the same for all workers and
+/// threads, also after other epochs, and another one with another seed.
+template <class Make>
+auto epoch_of_any_workers(Make&& make) {
+  const auto loader = make(0, 5);
   auto expected = batches(loader, 3);
   for (int threads : {1, 3}) {
     const Threads scope(threads);
     for (int workers : {0, 1, 3}) {
-      const auto other = make(workers);
+      const auto other = make(workers, 5);
       CHECK(same(batches(other, 3), expected));
       CHECK_FALSE(same(batches(other, 2), expected));
       CHECK(same(batches(other, 3), expected));
     }
   }
-  using Batches = decltype(expected);
-  CHECK(same(Batches{loader.batch(3, 2)}, Batches{expected[2]}));
+  CHECK_FALSE(same(batches(make(0, 6), 3), expected));
+  CHECK(same({loader.batch(3, 2)}, std::vector{expected[2]}));
   return expected;
 }
 
@@ -53,12 +96,12 @@ std::vector<int32_t> numbers_of(const std::vector<Batch>& all, Tensor Batch::*pa
   return numbers;
 }
 
-inline bool same_blocks(const std::vector<Block>& a, const std::vector<Block>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Block& p, const Block& q) {
-    const Csr &s = p.relation().csr(), &t = q.relation().csr();
-    return same_bits(s.offsets, t.offsets) && same_bits(s.indices, t.indices) &&
-           same_bits(p.src_nodes(), q.src_nodes()) && same_bits(p.edge_ids(), q.edge_ids());
-  });
+/// True if `x` are the rows `nodes` of the dataset's features.
+inline bool has_rows(const Features& x, const Dataset& data, const Tensor& nodes) {
+  const Device cpu;
+  const Features all = data.x.to(cpu);
+  return x.is_sparse() == all.is_sparse() && x.device() == data.device() &&
+         same_bits(x.to(cpu).to_dense(), all.rows(nodes.to(cpu).to(DType::i32)).to_dense());
 }
 
 /// A source of `columns` zeros for each node that fails for the node `bad`, or gives a row too few for -1.
@@ -93,23 +136,55 @@ void check_gradients_are(Model& model, const std::vector<Tensor>& expected, doub
     CHECK(close_to_scale(parameters[p].grad(), expected[p], tolerance));
 }
 
-inline bool refused(const std::function<void()>& what, const std::string& part) {
-  return mentions(error_of(what), part);
-}
-/// Checks what every loader refuses: make(change) makes one with changed LoaderOptions, valid ones otherwise.
+/// Checks what every loader refuses: make(options) makes one of a single item.
 template <class Make>
-void check_options_refused(Make&& make, const std::string& batch_size = "batch size of -1") {
-  const auto bad = [&](const std::function<void(LoaderOptions&)>& change) {
-    return error_of([&] { (void)make(change); });
+void check_options_refused(const std::string& name, Make&& make) {
+  const auto bad = [&](const LoaderOptions& options, const std::string& part) {
+    const std::string error = error_of([&] { (void)make(options); });
+    CHECK(error.starts_with(name + " loader: "));
+    CHECK(mentions(error, part));
   };
-  CHECK(mentions(bad([](LoaderOptions& o) { o.batch_size = -1; }), batch_size));
-  CHECK(mentions(bad([](LoaderOptions& o) { o.workers = -1; }), "-1 workers"));
-  CHECK(mentions(bad([](LoaderOptions& o) { o.depth = -1; }), "depth of -1"));
-  const auto loader = make([](LoaderOptions&) {});
-  CHECK(mentions(error_of([&] { (void)loader.epoch(-1); }), "epoch -1"));
-  CHECK(mentions(error_of([&] { (void)loader.batch(-1, 0); }), "epoch -1"));
-  CHECK(mentions(error_of([&] { (void)loader.batch(0, loader.size()); }),
-                 fmt::format("batch {}", loader.size())));
+  bad({.batch_size = -1}, "batch");
+  bad({.steps = -1}, "-1 steps");
+  bad({.workers = -1}, "-1 workers");
+  bad({.workers = 100000}, "100000 workers and a depth of 0, expected 0 to 1024 and 0 or more");
+  bad({.depth = -1}, "depth of -1");
+  const auto loader = make({});
+  CHECK_ERROR_HAS((void)loader.epoch(-1), "epoch -1");
+  CHECK_ERROR_HAS((void)loader.batch(-1, 0), "epoch -1");
+  CHECK_ERROR_HAS((void)loader.batch(0, loader.size()), fmt::format("batch {}", loader.size()).c_str());
+}
+/// And those of nodes or graphs: make(data, items, options) makes one of `data`, which has as many of either.
+template <class Make>
+void check_refused(const std::string& name, const std::string& items, Make&& make) {
+  constexpr int64_t kCount = 300;
+  const Tensor none = Tensor::empty({0}, DType::i32), one = ids({1});
+  Dataset data;
+  data.name = "bare";
+  data.graph = Graph::from_coo(kCount, none, none);
+  data.x = Features(Tensor::zeros({kCount, 2}));
+  data.y = data.graph_y = data.part = Tensor::zeros({kCount}, DType::i32);
+  data.graph_offsets = every(kCount + 1).to(DType::i64);
+  check_options_refused(name, [&](const LoaderOptions& options) { return make(data, one, options); });
+  const auto bad = [&](const Dataset& from, const Tensor& which, const std::string& message) {
+    CHECK(
+        mentions(error_of([&] { (void)make(from, which, LoaderOptions()); }), name + " loader: " + message));
+  };
+  for (const Tensor& other : {Tensor(), Tensor::zeros({3}), Tensor::zeros({3, 1}, DType::i32)})
+    bad(data, other, fmt::format("{} are {}, expected int32 or int64 [K]", items, other.str()));
+  bad(data, ids({1, kCount}), items + "[1] is 300, expected 0 to 299");
+  bad(data, ids({-1}), items + "[0] is -1");
+  bad(data, ids({int64_t{1} << 32}), items + "[0] is 4294967296");
+  bad(data, ids({5, 6, 5}), items + "[2] is 5, which stands there before");
+  bad({}, one, "a dataset without a graph");
+  Dataset other = data;
+  other.x = {};
+  bad(other, one, "dataset 'bare' has no features");
+  other.x = Features(Tensor::zeros({kCount - 1, 2}));
+  bad(other, one, "features of 299 nodes, expected of 300");
+  other = data;
+  other.y = other.graph_y = Tensor::zeros({kCount - 1});
+  bad(other, one, "labels are [299] float32 on cpu, expected [300] or [300, T]");
 }
 
 }  // namespace adj::test

@@ -107,7 +107,7 @@ class Case(unittest.TestCase):
         """The file as Adjoint has read it and written it again, {path: array} with attributes under "@name"; edges by source and
         target, for their order does not matter."""
         copy = self.folder / "copy.h5"
-        self.ok(self.run_program("dataset_copy", path or self.out, copy))
+        self.ok(self.run_program("copy_file", "dataset", path or self.out, copy))
         return contents(copy)
 
     def leaves_nothing(self):

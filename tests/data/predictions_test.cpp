@@ -1,4 +1,4 @@
-#include "../support.h"
+#include "dataset_parts.h"
 #include "schema.h"
 #include <adjoint/core/parallel.h>
 #include <adjoint/data/dataset.h>
@@ -8,26 +8,14 @@
 #include <adjoint/data/reordered.h>
 #include <adjoint/graph/edge_attributes.h>
 
-#include <fstream>
-#include <sstream>
-
 using namespace adj;
 using namespace adj::test;
 
 namespace {
 
-using I = std::vector<int32_t>;
-using F = std::vector<float>;
-
-Dataset small_dataset() {
-  const TemporaryDirectory folder;
-  small_file().write(folder.file("small.h5"));
-  return load_dataset(folder.file("small.h5"));
-}
-
 /// The smallest names that CSV has to quote, and one that it has not.
 Dataset named() {
-  Dataset data = small_dataset();
+  Dataset data = load(small_file());
   const auto [bytes, offsets] =
       detail::packed({"plain", "a,b", "quote \"x\"", "two\nlines", "Žluťoučký", ""});
   data.node_names = bytes;
@@ -38,9 +26,7 @@ Dataset named() {
 std::string written(const Dataset& data, const auto& predictions, const std::string& end) {
   const TemporaryDirectory folder;
   write_predictions(folder.file("p" + end), "train_gcn", data, predictions);
-  std::ostringstream text;
-  text << std::ifstream(folder.file("p" + end), std::ios::binary).rdbuf();
-  return text.str();
+  return contents_of(folder.file("p" + end));
 }
 
 /// Of six nodes and two classes: logits 0 and k.
@@ -68,7 +54,7 @@ TEST_CASE("predictions of classes are CSV lines of names, class and probabilitie
 }
 
 TEST_CASE("without names nodes and classes are numbers, and ids are taken before them") {
-  Dataset data = small_dataset();
+  Dataset data = load(small_file());
   const Predictions p = predictions_of(Task::node_class, logits());
   CHECK(
       written(data, p, ".csv").starts_with("node,class,probability_0,probability_1\n0,0,0.5,0.5\n1,1,0.268"));
@@ -79,7 +65,7 @@ TEST_CASE("without names nodes and classes are numbers, and ids are taken before
 }
 
 TEST_CASE("several labels, targets, graphs and pairs have columns of their own") {
-  Dataset data = small_dataset();
+  Dataset data = load(small_file());
   const Tensor out = Tensor::from(F{0, 1, -1, 100, 1, 1, 2, 2, 3, -3, 0.1f, 1e-7f}, {6, 2});
   CHECK(
       written(data, predictions_of(Task::node_multilabel, out, {"a", "b"}), ".csv")
@@ -125,7 +111,7 @@ TEST_CASE_FIXTURE(InFolder, "an HDF5 file of predictions has the names") {
 }
 
 TEST_CASE("many rows are written alike by any number of threads") {
-  Dataset data = small_dataset();
+  Dataset data = load(small_file());
   data.order = {};
   const Predictions p = predictions_of(Task::node_regression, random_tensor({150000, 3}));
   const Threads one(1);
@@ -138,8 +124,8 @@ TEST_CASE("many rows are written alike by any number of threads") {
 TEST_CASE_FIXTURE(InFolder, "other file name endings and wrong numbers of names are refused") {
   const Predictions p = predictions_of(Task::node_class, logits());
   for (const char* name : {"p.txt", "p", "p.hdf5", "csv"})
-    CHECK_THROWS_WITH_AS(write_predictions(folder.file(name), "predict", small_dataset(), p),
+    CHECK_THROWS_WITH_AS(write_predictions(folder.file(name), "predict", load(small_file()), p),
                          doctest::Contains("expected FILE.csv, FILE.jsonl or FILE.h5"), UsageError);
   CHECK_THROWS_AS((void)predictions_of(Task::node_class, logits(), {"one"}), Error);
-  CHECK_THROWS_AS(write_predictions(folder.file("none/p.csv"), "predict", small_dataset(), p), DataError);
+  CHECK_THROWS_AS(write_predictions(folder.file("none/p.csv"), "predict", load(small_file()), p), DataError);
 }

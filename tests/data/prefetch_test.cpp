@@ -57,12 +57,7 @@ TEST_CASE("items come in order and are the same for every number of workers and 
 TEST_CASE("no more items exist ahead of their use than the depth") {
   for (int workers : {1, 3}) {
     std::atomic<int64_t> begun = 0;
-    Prefetcher<int64_t> items(50,
-                              [&](int64_t i) {
-                                ++begun;
-                                return i;
-                              },
-                              {.workers = workers, .depth = 4});
+    Prefetcher<int64_t> items(50, [&](int64_t i) { return ++begun, i; }, {.workers = workers, .depth = 4});
     for (int64_t i = 0; i < 50; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       CHECK(begun <= i + 4);
@@ -108,7 +103,7 @@ TEST_CASE("an exception of an item is thrown in its place, and ends the sequence
                               },
                               {.workers = workers});
     for (int64_t i = 0; i < 7; ++i) CHECK(items.next() == i);
-    CHECK_THROWS_WITH_AS(items.next(), "item seven", Error);
+    CHECK_ERROR(items.next(), "item seven");
     CHECK_FALSE(items.next());
     CHECK(after == 0);
   }
@@ -154,7 +149,7 @@ TEST_CASE("one worker's loops run on all threads, those of several on their own"
 
 TEST_CASE("a prefetcher's bad options, and none to make") {
   const auto make = [](int64_t i) { return i; };
-  CHECK_THROWS_WITH_AS(Prefetcher<int64_t>(-1, make), "prefetcher: -1 items, expected 0 or more", Error);
+  CHECK_ERROR(Prefetcher<int64_t>(-1, make), "prefetcher: -1 items, expected 0 or more");
   CHECK_THROWS_AS(Prefetcher<int64_t>(3, make, {.workers = -1}), Error);
   CHECK_THROWS_AS(Prefetcher<int64_t>(3, make, {.workers = 100000}), Error);
   CHECK_THROWS_AS(Prefetcher<int64_t>(3, make, {.depth = -2}), Error);

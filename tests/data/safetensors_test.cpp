@@ -27,7 +27,6 @@ struct Network : nn::Module {
 
 TEST_CASE("tensors come back from a safetensors file to the bit, from every device") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     const TemporaryDirectory folder;
     const std::string path = folder.file("a.safetensors");
     std::vector<std::pair<std::string, Tensor>> tensors;

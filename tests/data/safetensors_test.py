@@ -45,7 +45,7 @@ class Safetensors(Case):
     def copy(self, data):
         given, out = self.folder / "in.safetensors", self.folder / "out.safetensors"
         given.write_bytes(data)
-        self.ok(self.run_program("safetensors_copy", given, out))
+        self.ok(self.run_program("copy_file", "safetensors", given, out))
         return out
 
     def test_both_ways(self):

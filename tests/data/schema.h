@@ -9,7 +9,7 @@
 
 namespace adj::test {
 
-/// Contents of a schema file, to be modified and written.
+/// Contents of a schema file, or another HDF5 file, to be modified and written.
 struct SchemaFile {
   using Value = std::variant<int64_t, double, std::string>;
   std::map<std::string, Tensor> datasets;
@@ -69,18 +69,18 @@ inline SchemaFile small_file(bool sparse = false) {
 /// Changes to a file, for tables of faults.
 using SchemaChange = std::function<void(SchemaFile&)>;
 
-inline SchemaChange put(const char* path, const Tensor& tensor) {
+inline SchemaChange put(const std::string& path, const Tensor& tensor) {
   return [=](SchemaFile& f) { f.datasets[path] = tensor; };
 }
 /// With `value` as element `at`.
 template <class T>
-SchemaChange poke(const char* path, T value, int64_t at) {
+SchemaChange poke(const std::string& path, T value, int64_t at) {
   return [=](SchemaFile& f) {
     f.datasets[path] = f.datasets[path].clone();
     f.datasets[path].template mutable_data<T>()[at] = value;
   };
 }
-inline SchemaChange attribute(const char* name, const SchemaFile::Value& value) {
+inline SchemaChange attribute(const std::string& name, const SchemaFile::Value& value) {
   return [=](SchemaFile& f) { f.attributes[name] = value; };
 }
 /// Without these datasets and attributes.

@@ -1,19 +1,16 @@
+#include "../fuzz/content_mutator.h"
 #include "../kernels/tile_cases.h"
 #include <adjoint/core/explain.h>
 #include <adjoint/data/stored_cuts.h>
 
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <random>
 
 using namespace adj;
 using namespace adj::test;
 
 namespace {
-
-const std::vector<std::string> kTensors = {"windows", "window_of",    "columns",      "bits",      "starts",
-                                           "entries", "rest/offsets", "rest/indices", "rest_entry"};
 
 bool same(const RowTiles& a, const RowTiles& b) {
   return a.rows == b.rows && a.cols == b.cols && a.least == b.least && a.rest.rows == b.rest.rows &&
@@ -43,34 +40,13 @@ std::string refusal(const std::string& path, const Csr& a, int64_t least) {
   return error_of<DataError>([&] { (void)StoredCuts(path).find(a, least); });
 }
 
-/// A file of cuts, to be changed and written again.
-struct Contents {
-  std::string group;
-  std::map<std::string, Tensor> tensors;
-  std::map<std::string, int64_t> numbers;
-  std::string format;
-  int64_t version;
-
-  explicit Contents(const std::string& path) {
-    const H5Reader file = H5Reader::open(path);
-    REQUIRE(file.children("").size() == 1);
-    group = file.children("").front();
-    for (const std::string& name : kTensors)
-      tensors[name] = file.tensor(group + "/" + name, {DType::i32, DType::i64});
-    for (const std::string& name : file.attributes(group)) numbers[name] = file.integer(group, name);
-    format = file.text("", "format");
-    version = file.integer("", "version");
-  }
-  void write(const std::string& path) const {
-    H5Writer file(path);
-    file.attribute("", "format", format);
-    file.attribute("", "version", version);
-    for (const auto& [name, tensor] : tensors)
-      if (tensor) file.write(group + "/" + name, tensor);
-    for (const auto& [name, number] : numbers) file.attribute(group, name, number);
-    file.commit();
-  }
-};
+/// The contents of a file of one cut, and the group of it.
+SchemaFile contents(const std::string& path) { return fuzz::Content::of(H5Reader::open(path)); }
+std::string group_in(const std::string& path) {
+  const std::vector<std::string> groups = H5Reader::open(path).children("");
+  REQUIRE(groups.size() == 1);
+  return groups.front();
+}
 
 const Csr& some_structure() {
   static const Csr a = csr_of(random_rows(300, 200, 40.0, 6), 200);
@@ -123,7 +99,7 @@ TEST_CASE_FIXTURE(InFolder, "a structure takes its cut from the store, and new c
                               "be written to {}",
                               a.entries(), path)});
   set_explaining(true);
-  const std::string first = Contents(path).group;
+  const std::string first = group_in(path);
   {
     const auto cuts = std::make_shared<StoredCuts>(path);
     const ComputeScope scope({.cuts = cuts});
@@ -169,61 +145,60 @@ TEST_CASE_FIXTURE(InFolder, "a cut of another structure under this one's name is
   const std::string path = folder.file("cuts.h5");
   const Csr other = csr_of(random_rows(300, 200, 40.0, 7), 200);
   store(path, some_structure(), {2});
-  const std::string group = Contents(path).group;
+  const std::string group = group_in(path);
   std::filesystem::remove(path);
   store(path, other, {2});
-  Contents contents(path);
-  contents.group = group;
-  contents.write(path);
+  const SchemaFile others = contents(path);
+  SchemaFile renamed = others;
+  for (const auto& [name, tensor] : others.datasets)
+    renamed.datasets[group + name.substr(group.size())] = renamed.datasets.extract(name).mapped();
+  for (const auto& [name, value] : others.attributes)
+    if (name.find('@') != std::string::npos)
+      renamed.attributes[group + name.substr(group.size())] = renamed.attributes.extract(name).mapped();
+  renamed.write(path);
   CHECK(refusal(path, some_structure(), 2) == fmt::format("{}: {}: entries {}, expected {}", path, group,
                                                           other.entries(), some_structure().entries()));
-  contents.numbers["entries"] = some_structure().entries();
-  contents.write(path);
+  renamed.attributes[group + "@entries"] = some_structure().entries();
+  renamed.write(path);
   CHECK(refusal(path, some_structure(), 2).starts_with(path + ": " + group + "/"));
 }
 
 TEST_CASE_FIXTURE(InFolder, "a damaged cut is refused, and the place is named") {
   const std::string path = folder.file("cuts.h5");
   store(path, some_structure(), {2});
-  const Contents whole(path);
+  const SchemaFile whole = contents(path);
+  const std::string group = group_in(path);
+  REQUIRE(whole.datasets.size() == 9);
   REQUIRE(refusal(path, some_structure(), 2) == "");
-  const auto refused = [&](const Contents& contents) {
-    contents.write(path);
+  const auto said = [&](const SchemaChange& change) {
+    SchemaFile changed = whole;
+    change(changed);
+    changed.write(path);
     const std::string message = refusal(path, some_structure(), 2);
-    REQUIRE(message.starts_with(path + ": " + whole.group));
-    return message.substr((path + ": " + whole.group).size());
+    REQUIRE(mentions(message, path + ": "));
+    return message.substr(path.size() + 2);
   };
-  const auto with = [&](const std::string& name, const Tensor& tensor) {
-    Contents contents = whole;
-    contents.tensors[name] = tensor;
-    return refused(contents);
-  };
-  for (const std::string& name : kTensors) {
+  for (const auto& [name, tensor] : whole.datasets) {
     CAPTURE(name);
-    const Tensor& tensor = whole.tensors.at(name);
-    CHECK(with(name, {}) == "/" + name + ": missing");
-    CHECK(mentions(with(name, tensor.to(DType::f32)), {"/" + name + ": float32", "expected"}));
-    CHECK(mentions(with(name, tensor.to(tensor.dtype() == DType::i32 ? DType::i64 : DType::i32)),
-                   {"/" + name + ": int", "expected"}));
-    CHECK(mentions(with(name, tensor.reshape({1, 1, tensor.numel()})), {"/" + name + ": ", "expected"}));
-    CHECK(mentions(with(name, tensor.rows(0, tensor.size(0) - 1)), {": ", "expected"}));
-    CHECK(mentions(with(name, tensor.rows(0, 0)), {": ", "expected"}));
-    Tensor other = tensor.clone();
-    const int64_t k = other.numel() / 2;
-    if (other.dtype() == DType::i32)
-      other.mutable_data<int32_t>()[k] += 1;
-    else
-      other.mutable_data<int64_t>()[k] += 1;
-    CHECK(mentions(with(name, other), {": ", "expected"}));
+    CHECK(said(gone({name})) == name + ": missing");
+    CHECK(mentions(said(put(name, tensor.to(DType::f32))), {name + ": float32", "expected"}));
+    CHECK(mentions(said(put(name, tensor.to(tensor.dtype() == DType::i32 ? DType::i64 : DType::i32))),
+                   {name + ": int", "expected"}));
+    CHECK(mentions(said(put(name, tensor.reshape({1, 1, tensor.numel()}))), {name + ": ", "expected"}));
+    const int64_t k = tensor.numel() / 2;
+    for (const SchemaChange& change :
+         {put(name, tensor.rows(0, tensor.size(0) - 1)), put(name, tensor.rows(0, 0)),
+          tensor.dtype() == DType::i32 ? poke(name, tensor.data<int32_t>()[k] + 1, k)
+                                       : poke(name, tensor.data<int64_t>()[k] + 1, k)})
+      CHECK(mentions(said(change), {group, ": ", "expected"}));
   }
-  for (const auto& [name, number] : whole.numbers) {
+  for (const auto& [name, value] : whole.attributes) {
+    if (!name.starts_with(group)) continue;
     CAPTURE(name);
-    Contents contents = whole;
-    contents.numbers[name] = number + 1;
-    CHECK(refused(contents) == fmt::format(": {} {}, expected {}", name, number + 1, number));
-    contents.numbers.erase(name);
-    contents.write(path);
-    CHECK(mentions(refusal(path, some_structure(), 2), {path + ": ", whole.group + "@" + name, "missing"}));
+    const int64_t number = std::get<int64_t>(value);
+    CHECK(said(attribute(name, number + 1)) ==
+          fmt::format("{}: {} {}, expected {}", group, name.substr(group.size() + 1), number + 1, number));
+    CHECK(mentions(said(gone({name})), {name, "missing"}));
   }
 }
 
@@ -231,8 +206,7 @@ TEST_CASE_FIXTURE(InFolder, "of files with bits flipped anywhere none gives a wr
   const std::string path = folder.file("cuts.h5");
   const Csr a = csr_of(random_rows(140, 30, 6.0, 8), 30);
   store(path, a, {2});
-  std::ifstream file(path, std::ios::binary);
-  const std::string whole{std::istreambuf_iterator<char>(file), {}};
+  const std::string whole = contents_of(path);
   const RowTiles cut = kernels::make_row_tiles(a, 2);
   std::mt19937 random(5);
   int refused = 0, found = 0, absent = 0;
@@ -258,14 +232,14 @@ TEST_CASE_FIXTURE(InFolder, "of files with bits flipped anywhere none gives a wr
 TEST_CASE_FIXTURE(InFolder, "a file that is none of cuts is refused") {
   const std::string path = folder.file("cuts.h5");
   store(path, some_structure(), {2});
-  Contents contents(path);
-  contents.format = "adjoint.graph";
-  contents.write(path);
+  SchemaFile other = contents(path);
+  other.attributes["format"] = "adjoint.graph";
+  other.write(path);
   CHECK(refusal(path, some_structure(), 2) ==
         path + ": attribute format: 'adjoint.graph', expected 'adjoint.cuts'");
-  contents.format = "adjoint.cuts";
-  contents.version = 2;
-  contents.write(path);
+  other = contents(path);
+  other.attributes = {{"format", "adjoint.cuts"}, {"version", 2}};
+  other.write(path);
   CHECK(refusal(path, some_structure(), 2) == path + ": attribute version: 2, expected 1");
   std::ofstream(path) << "cuts";
   CHECK(refusal(path, some_structure(), 2) == path + ": not an HDF5 file");

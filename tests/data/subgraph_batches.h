@@ -20,37 +20,20 @@ inline Dataset small_citations(bool sparse = false, bool weighted = false) {
   return data;
 }
 
-inline bool same(const std::vector<SubgraphBatch>& a, const std::vector<SubgraphBatch>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& p, const auto& q) {
-    const auto equal = [](const Tensor& s, const Tensor& t) {
-      return static_cast<bool>(s) == static_cast<bool>(t) && (!s || same_bits(s, t));
-    };
-    return same_bits(p.nodes, q.nodes) && same_bits(p.seeds, q.seeds) && equal(p.y, q.y) &&
-           equal(p.weight, q.weight) && same_bits(p.x.to_dense(), q.x.to_dense()) &&
-           same_bits(p.graph.in_edges().offsets, q.graph.in_edges().offsets) &&
-           same_bits(p.graph.in_edges().indices, q.graph.in_edges().indices) &&
-           equal(p.graph.edge_weight(), q.graph.edge_weight());
-  });
-}
-
 inline std::vector<int32_t> nodes_of(const std::vector<SubgraphBatch>& all) {
   return numbers_of(all, &SubgraphBatch::nodes);
 }
 
 /// True if the batch's features, labels and seed flags match the dataset and `seeds`.
 inline bool agrees(const SubgraphBatch& batch, const Dataset& data, const Tensor& seeds) {
-  const auto nodes = batch.nodes.to_vector<int32_t>();
-  const auto index = batch.nodes.to(Device::cpu());
+  const auto nodes = batch.nodes.to_vector<int32_t>(), given = seeds.to_vector<int32_t>();
   std::vector<int32_t> places;
-  const auto given = seeds.to_vector<int32_t>();
   for (size_t k = 0; k < nodes.size(); ++k)
     if (std::find(given.begin(), given.end(), nodes[k]) != given.end())
       places.push_back(static_cast<int32_t>(k));
-  const Dataset whole = data.to(Device::cpu());
   return std::is_sorted(nodes.begin(), nodes.end()) && batch.seeds.to_vector<int32_t>() == places &&
-         batch.x.is_sparse() == data.x.is_sparse() && batch.graph.num_nodes() == batch.size() &&
-         same_bits(batch.x.to_dense().to(Device::cpu()), whole.x.rows(index).to_dense()) &&
-         same_bits(batch.y.to(Device::cpu()), detail::gather_edges(whole.y, index));
+         batch.graph.num_nodes() == batch.size() && has_rows(batch.x, data, batch.nodes) &&
+         same_bits(batch.y, detail::gather_edges(data.y, batch.nodes));
 }
 
 /// The edges of the batch by global ids: target, source -> values.
@@ -70,7 +53,8 @@ inline std::map<std::pair<int32_t, int32_t>, double> edges_of(const Graph& graph
 inline std::map<std::pair<int32_t, int32_t>, double> edges_among(const Graph& graph, const Tensor& nodes,
                                                                  const Tensor& value) {
   auto all = edges_of(graph, {}, value);
-  const auto in = nodes.to_vector<int32_t>();
+  auto in = nodes.to_vector<int32_t>();
+  std::sort(in.begin(), in.end());
   std::erase_if(all, [&](const auto& edge) {
     return !std::binary_search(in.begin(), in.end(), edge.first.first) ||
            !std::binary_search(in.begin(), in.end(), edge.first.second);

@@ -1,4 +1,5 @@
 """What the module does, held against NumPy and h5py. Run by wheel.py, in a folder with gcn.h5, a checkpoint of train_gcn."""
+import concurrent.futures
 import gc
 import importlib.util
 import os
@@ -247,11 +248,8 @@ class Threads(unittest.TestCase):
             if not np.array_equal(model.outputs(data), alone):
                 wrong.append(e)
 
-        threads = [threading.Thread(target=work, args=(e,)) for e in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            list(pool.map(work, range(4)))
         self.assertEqual(wrong, [])
 
     def test_the_lock_is_released(self):

@@ -331,11 +331,13 @@ class BackwardWalk {
 /// Number of head groups whose edge values are kept at a time: as many as are small compared with the
 /// `feature_bytes` that the pass reads and writes anyway; 0 if not even one group is.
 template <class A>
-int64_t groups_kept(AttentionGradient way, int64_t entries, int side, int64_t groups, int64_t feature_bytes) {
-  if (way == AttentionGradient::recomputed) return 0;
+int64_t groups_kept(AttentionGradient gradient, int64_t entries, int side, int64_t groups,
+                    int64_t feature_bytes) {
+  if (gradient == AttentionGradient::recomputed) return 0;
   const int64_t bytes = std::max<int64_t>(entries * side * static_cast<int64_t>(sizeof(EdgeGradient<A>)), 1);
   const int64_t fitting = feature_bytes / kFeatureBytesOfKept / bytes;
-  return way == AttentionGradient::kept ? std::clamp<int64_t>(fitting, 1, groups) : std::min(fitting, groups);
+  return gradient == AttentionGradient::kept ? std::clamp<int64_t>(fitting, 1, groups)
+                                             : std::min(fitting, groups);
 }
 
 /// Both passes. `a` has heads and pointers; `by_target` and `by_source` their row outputs. `one_structure`:
@@ -343,7 +345,7 @@ int64_t groups_kept(AttentionGradient way, int64_t entries, int side, int64_t gr
 template <class S, class Score>
 void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& adjoint, BackwardArguments<S> a,
                   bool wide, const RowGradients<S>& by_target, const RowGradients<S>& by_source,
-                  Tensor& d_att, AttentionGradient way = AttentionGradient::by_size) {
+                  Tensor& d_att, AttentionGradient gradient = AttentionGradient::by_size) {
   using A = Accumulator<S>;
   const Device device = matrix.csr.device();
   const int64_t width = int64_t{a.heads} * a.width;
@@ -359,7 +361,7 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
     const int64_t feature_bytes = 3 * (matrix.csr.rows + matrix.csr.cols) * int64_t{a.pitch};
     const int64_t kept =
         kFromEdges<Score> && has_sources
-            ? groups_kept<A>(way, a.entries, a.side, ceil_div(a.heads, a.side), feature_bytes)
+            ? groups_kept<A>(gradient, a.entries, a.side, ceil_div(a.heads, a.side), feature_bytes)
             : 0;
     a.ahead = entries_ahead(matrix.csr, a);
     explain_layout<T>(name, matrix.csr, a,
