@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
   const double sampled =
       accuracy_with(SaintLoader(data, data.train,
                                 {.sampling = {.method = SaintMethod::walk, .budget = 300, .walk_length = 2},
-                                 .matrix = SaintMatrix::gcn,
+                                 .matrix = PropagationMatrix::gcn,
                                  .loading = {.steps = 4, .seed = 1, .workers = 2}}),
                     data);
   fmt::print("GCN: test accuracy {:.3f} on clusters, {:.3f} on sampled subgraphs\n", clusters, sampled);
