@@ -198,9 +198,9 @@ std::string ClassReport::html() const {
   return text + "</table>\n";
 }
 
-void check_report(const Examples& examples) {
+void check_class_scores(const Examples& examples) {
   if (examples.labels == Labels::numbers)
-    usage_fail("--report: {} has no classes to report on", examples.task);
+    usage_fail("--class-scores: {} has no classes to score", examples.task);
 }
 
 }  // namespace adj::training

@@ -5,7 +5,7 @@
 
 namespace adj::training {
 
-/// The --report: scores per class of examples with known labels.
+/// The --class-scores: scores per class of examples with known labels.
 class ClassReport {
  public:
   /// For outputs [E, T] over the examples of `index`; `names` of the classes, or none. `labels` must not be
@@ -42,7 +42,7 @@ class ClassReport {
   int64_t examples_;
 };
 
-/// Throws UsageError if --report does not support such labels.
-void check_report(const Examples& examples);
+/// Throws UsageError if --class-scores does not support such labels.
+void check_class_scores(const Examples& examples);
 
 }  // namespace adj::training

@@ -123,7 +123,7 @@ void OutputOptions::use_run_folder() {
   };
   place(metrics, "metrics.csv");
   place(checkpoint, "checkpoint.h5");
-  place(html, "report.html");
+  place(report, "report.html");
   place(tensorboard, "");
   if (profile) place(trace, "trace.json");
 }
@@ -132,7 +132,9 @@ void OutputOptions::check_files(const Options& all) const {
   if (!metrics.empty() && !metrics.ends_with(".csv") && !metrics.ends_with(".jsonl"))
     usage_fail("--metrics: expected FILE.csv or FILE.jsonl, got '{}'", metrics);
   if (!plot.empty() && !plot.ends_with(".svg")) usage_fail("--plot: expected FILE.svg, got '{}'", plot);
-  if (!html.empty() && !html.ends_with(".html")) usage_fail("--html: expected FILE.html, got '{}'", html);
+  if (!report.empty() && !report.ends_with(".html"))
+    usage_fail("--report: expected FILE.html, got '{}'{}", report,
+               all.things == "pairs of nodes" ? "" : "; --class-scores prints precision, recall and F1");
   if (!trace.empty() && !profile) usage_fail("--trace: requires --profile");
   RunFiles files;
   files.read("data", all.data.path);
@@ -144,7 +146,7 @@ void OutputOptions::check_files(const Options& all) const {
   files.write("metrics", metrics);
   files.write("predict", predict);
   files.write("plot", plot);
-  files.write("html", html);
+  files.write("report", report);
   files.write("trace", trace);
   files.write("cuts", all.compute.cuts);
   if (!predict.empty()) expect_predictions_path("predict", predict);
@@ -282,7 +284,7 @@ std::vector<Options::Group> Options::groups() {
   OptionList outputs;
   if (things != "pairs of nodes")
     outputs.push_back(
-        {"report", &output.report, "",
+        {"class-scores", &output.class_scores, "",
          "precision, recall and F1 of each class on the test examples, and the confusion matrix", false});
   outputs +=
       {{"json", &output.json, "", "print one JSON object at the end", false},
@@ -290,7 +292,7 @@ std::vector<Options::Group> Options::groups() {
        {"metrics", &output.metrics, "FILE", "write loss and metric by epoch, FILE.csv or FILE.jsonl", false},
        {"predict", &output.predict, "FILE", "write the predictions, FILE.csv, FILE.jsonl or FILE.h5", false},
        {"plot", &output.plot, "FILE", "plot loss and metric over the epochs, FILE.svg", false},
-       {"html", &output.html, "FILE",
+       {"report", &output.report, "FILE",
         "write a page on the training, FILE.html: curves, classes, degrees, profile", false},
        {"tensorboard", &output.tensorboard, "DIR", "write TensorBoard events to DIR during the training",
         false},

@@ -72,11 +72,11 @@ struct RunOptions {
 
 /// Output files and reports.
 struct OutputOptions {
-  bool report = false;  ///< precision, recall and F1 per class
+  bool class_scores = false;  ///< precision, recall and F1 per class
   bool json = false, quiet = false;
   std::string metrics, predict, plot, checkpoint, resume;
   int64_t checkpoint_every = 10;
-  std::string html;            ///< a page on the training (training/report.h)
+  std::string report;          ///< a page on the training (training/report.h)
   std::string tensorboard;     ///< folder of events; of several runs a folder run-R in it for each
   bool profile = false;        ///< time and memory by op
   std::string trace, run_dir;  ///< of a profile; a folder for all of these

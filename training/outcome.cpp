@@ -203,13 +203,13 @@ std::string json_of(const Run& run, const Outcome& outcome, const std::optional<
     text += fmt::format(R"("val_{}": {}, "test_{}": {}, "test_{}_std": {}, )", name,
                         reported(results, 2 * k).first, name, value, name, spread);
   }
-  if (report) text += fmt::format(R"("report": {}, )", report->json());
+  if (report) text += fmt::format(R"("class_scores": {}, )", report->json());
   const double wall_s = seconds_since(options.start);
   return fmt::format(R"({}"best_epoch": {}, "epoch_ms": {:.4f}, "peak_mb": {:.1f}, "wall_s": {:.3f}}})", text,
                      outcome.best_epoch, run.epoch_ms(), peak_mb(task.data.device()), wall_s);
 }
 
-/// What --html shows.
+/// What --report shows.
 Report report_of(const Run& run, const Outcome& outcome, const std::vector<ProfileRow>& profile) {
   const LearningTask& task = run.task();
   const Examples& examples = run.examples();
@@ -266,7 +266,7 @@ void write_results(const Run& run) {
     replace_file(o.plot, svg(training_chart(fmt::format("{} on {}", run.model(), task.data.name), task.metric,
                                             record.history, record.results)));
   std::optional<ClassReport> report;
-  if (o.report)
+  if (o.class_scores)
     report.emplace(task.examples.labels, run.output(), task.examples.y, run.examples().test,
                    task.data.class_names);
   if (run.options().compute.explain) print_explanations();
@@ -276,7 +276,7 @@ void write_results(const Run& run) {
     if (report) print_report(run, *report);
     if (o.profile) fmt::print("\n{}", profile_table(profile));
   }
-  if (!o.html.empty()) replace_file(o.html, html(report_of(run, outcome, profile)));
+  if (!o.report.empty()) replace_file(o.report, html(report_of(run, outcome, profile)));
   const std::string json = json_of(run, outcome, report);
   if (o.json) fmt::print("{}\n", json);
   if (!o.run_dir.empty())

@@ -85,7 +85,7 @@ LearningTask::LearningTask(Options& options, Dataset given, Examples learned, st
     : data(std::move(given)), examples(std::move(learned)), reported(std::move(metrics)) {
   const std::string file = file_of(options, data);
   require_features(data, file, options.program());
-  if (options.output.report) check_report(examples);
+  if (options.output.class_scores) check_class_scores(examples);
   splits = chosen_splits(options, examples, file);
   metric = reported.empty() ? metric_for(examples, file, options.data.metric, splits.front(), splits.size())
                             : metric_among(reported, options.data.metric, examples.things);

@@ -34,13 +34,23 @@ po::typed_value<Number>* value_of(Number* number, const std::string& placeholder
   return with_default(*number, placeholder.c_str());
 }
 
-/// The error message with a suggested option; `dashes` precede the name.
+/// The error message with the option's new name or a suggestion; `dashes` precede the name.
 std::string unknown(const po::unknown_option& error, const po::options_description& options,
                     const std::string& dashes) {
   std::vector<std::string> names;
   for (const auto& option : options.options()) names.push_back(option->long_name());
   std::string word = error.get_option_name();
   word.erase(0, word.find_first_not_of('-'));
+  word.erase(std::min(word.find('='), word.size()));
+  const struct {
+    const char *before, *now, *value = "";
+  } renamed[] = {{"raw-features", "features-scaling", " none"},
+                 {"normalize-features", "features-scaling", " rows"},
+                 {"html", "report"},
+                 {"report", "class-scores"}};
+  for (const auto& [before, now, value] : renamed)
+    if (word == before && options.find_nothrow(now, false) != nullptr)
+      return fmt::format("--{} is now --{}{}", before, now, value);
   const std::string meant = nearest(word, names);
   return error.what() + (meant.empty() ? "" : fmt::format("; did you mean '{}{}'?", dashes, meant));
 }
@@ -131,14 +141,15 @@ po::variables_map parse_command_line(int argc, char** argv, const po::options_de
   constexpr int kStyle = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
   std::vector<std::string> words(argv + 1, argv + argc);
   std::replace(words.begin(), words.end(), std::string("-h"), std::string("--help"));
-  for (const auto& [before, now] : {std::pair("--raw-features", "--features-scaling none"),
-                                    {"--normalize-features", "--features-scaling rows"}})
-    if (std::find(words.begin(), words.end(), before) != words.end()) usage_fail("{} is now {}", before, now);
   po::parsed_options parsed(&options);
   try {
     parsed = po::command_line_parser(words).options(options).style(kStyle).run();
   } catch (const po::unknown_option& error) {
     usage_fail("{}", unknown(error, options, "--"));
+  } catch (const po::invalid_command_line_syntax& error) {
+    const bool classes = error.get_option_name() == "--report" && options.find_nothrow("class-scores", false);
+    usage_fail("{}{}", error.what(),
+               classes ? ", FILE.html; --class-scores prints precision, recall and F1" : "");
   }
   std::map<std::string, std::string> named;  // options given by name
   for (const auto& option : parsed.options)

@@ -116,7 +116,7 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
       "threads", with_default(o.threads), "CPU threads (0: all cores)")("json", po::bool_switch(&o.json),
                                                                         "print one JSON object at the end")(
       "quiet", po::bool_switch(&o.quiet), "print nothing; with --json only the object")(
-      "report", po::bool_switch(&o.report),
+      "class-scores", po::bool_switch(&o.class_scores),
       "precision, recall and F1 of each class on the split's test nodes, or without splits on all labelled "
       "ones")("version", "print the version")("help",
                                               "print this; with --model NAME also the model's own options");
