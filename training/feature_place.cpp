@@ -74,9 +74,8 @@ std::shared_ptr<const FeatureStore> feature_store(const Dataset& data, const Bat
   return make_pinned_store(x, device, cached);
 }
 
-void require_layers(models::Model& model) {
-  const auto* of_nodes = model.as<models::NodeModel>();
-  if (of_nodes == nullptr || !of_nodes->exact_by_layers())
+void require_layers(const models::Model& model) {
+  if (!model.exact_by_layers())
     usage_fail("--evaluation layers: {} needs whole graphs, expected --evaluation graph", model.describe());
 }
 

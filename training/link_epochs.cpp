@@ -1,5 +1,4 @@
 #include "batch_epochs.h"
-#include "feature_place.h"
 #include "links.h"
 #include "loader.h"
 #include <adjoint/core/random.h>
@@ -80,9 +79,7 @@ class LinkBatches : public LinkEpochs {
                  .loading = {.batch_size = run.options().batches.batch_size,
                              .shuffle = true,
                              .seed = run.seed(),
-                             .workers = run.workers()}}) {
-    if (run.options().batches.evaluation == "layers") require_layers(model.encoder());
-  }
+                             .workers = run.workers()}}) {}
 
   Tensor train(int64_t done) override {
     Tensor total = no_loss();

@@ -189,8 +189,8 @@ OptionList BatchOptions::features_list() {
 
 OptionList BatchOptions::layers_list(const std::string& things) {
   OptionList list{{"evaluation", &evaluation, "WAY",
-                   "layers (layer by layer over all nodes, in batches with all neighbours) or graph (full "
-                   "batch)"},
+                   "layers (layer by layer over all nodes, in batches with all neighbours), graph (full "
+                   "batch) or auto (layers if that is exact for the model, else graph)"},
                   {"batch-size", &batch_size, "N",
                    fmt::format("nodes per batch of layer-wise evaluation; with --loader neighbor training "
                                "{} per step",
@@ -339,9 +339,14 @@ void Options::check() {
   std::vector<std::string> names = names_of(batches.loaders);
   names.insert(names.begin(), "none");
   expect_one_of("loader", batches.loader, names);
-  expect_one_of("evaluation", batches.evaluation, {"layers", "graph"});
+  expect_one_of("evaluation", batches.evaluation, {"auto", "layers", "graph"});
   check_loaders(*this);
   const std::shared_ptr<LoaderChoice> loader = batches.chosen();
+  if (batches.evaluation == "auto") {
+    const bool exact = batches.by_layers && family.make(1, 1, model)->exact_by_layers();
+    batches.evaluation = exact ? "layers" : "graph";
+    batches.evaluation_chosen = loader && batches.by_layers && !exact;
+  }
   if (!loader) return;
   loader->check(*this);
   batches.check_features(compute.device);
@@ -352,6 +357,8 @@ void Options::check() {
 
 void Options::apply() {
   if (output.quiet) set_log_level(LogLevel::warning);
+  if (batches.evaluation_chosen)
+    log_info("evaluation: over the whole graph ({} is not exact layer by layer)", model.model);
   compute.apply();
   compute_context().aggregation = data.aggregation == "reduce"    ? Aggregation::reduce
                                   : data.aggregation == "scatter" ? Aggregation::scatter

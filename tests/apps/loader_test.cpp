@@ -97,7 +97,7 @@ TEST_CASE_FIXTURE(WithBench, "options of mini-batches that are wrong or do not g
           {{"--workers", "2x"}, {"--workers", "'2x'"}},
           {{"--workers", "99999999999999999999"}, {"--workers"}},
           {{"--loader", "other"}, {"--loader", "none or neighbor", "other"}},
-          {{"--evaluation", "some"}, {"--evaluation", "layers or graph"}},
+          {{"--evaluation", "some"}, {"--evaluation", "auto or layers or graph"}},
           {{"--labor", "--replace"}, {"--labor", "--replace"}},
           {{"--labor", "--weighted-sampling"}, {"--labor", "--weighted-sampling"}},
           {{"--inductive"}, {"--inductive", "--loader"}},
@@ -109,6 +109,14 @@ TEST_CASE_FIXTURE(WithBench, "options of mini-batches that are wrong or do not g
     CHECK(fails_with(run("train_sage", words), 2, {alone[0], "--loader neighbor"}));
   }
   CHECK(fails_with(run("train_agnn", {"--loader", "neighbor"}), 2, {"loader"}));
+  for (const char* program : {"train_gcn", "train_link"}) {
+    const Words words{bench.data, "--loader", "neighbor", "--epochs", "1"};
+    CHECK(
+        mentions(succeeds(run(program, words)).err, {"evaluation: over the whole graph (gcn is not exact "}));
+    const Outcome given = succeeds(run(program, joined(words, {"--evaluation", "graph"})));
+    CHECK(given.err.find("evaluation") == std::string::npos);
+    CHECK(bench.all_of(program, {}) == bench.all_of(program, {"--evaluation", "graph"}));
+  }
   CHECK(fails_with(bench.train("train_gcn", {"--evaluation", "layers"}), 2, {"layers", "GCN", "graph"}));
   CHECK(fails_with(bench.train("train_sage", {"--weighted-sampling"}), 1, {bench.data, "edges/weight"}));
 }
