@@ -176,11 +176,8 @@ Tensor graph_outputs(models::GraphModel& model, const Dataset& data, const Featu
 
 void set_node_features(Dataset& data, const std::string& file, const std::string& what, int64_t columns) {
   if (what == "file") return;
-  try {
-    data.x = models::node_features(what, data.graph, what == "degree" ? columns : 0);
-  } catch (const Error& error) {
-    data_fail("{}: edges: {}", file, error.what());
-  }
+  data.x = at_place(file, "edges",
+                    [&] { return models::node_features(what, data.graph, what == "degree" ? columns : 0); });
 }
 
 void GraphOptions::add_to(Options& o) {

@@ -20,15 +20,6 @@ Tensor joined(const std::vector<Tensor>& parts) {
   return Tensor::from(all);
 }
 
-LinkSplit split_of(const Graph& graph, const std::string& file, const LinkOptions& s, int64_t seed) {
-  Generator generator(static_cast<uint64_t>(seed));
-  try {
-    return random_link_split(graph, {.val = s.val, .test = s.test}, generator);
-  } catch (const Error& error) {
-    data_fail("{}: edges: {}", file, error.what());
-  }
-}
-
 }  // namespace
 
 void LinkOptions::add_to(Options& o) {
@@ -48,7 +39,10 @@ void LinkOptions::check() const {
 
 Examples link_examples(const Options& options, const LinkOptions& links, Dataset& data) {
   const std::string file = file_of(options, data);
-  const LinkSplit split = split_of(data.graph, file, links, options.run.seed);
+  Generator generator(static_cast<uint64_t>(options.run.seed));
+  const LinkSplit split = at_place(file, "edges", [&] {
+    return random_link_split(data.graph, {.val = links.val, .test = links.test}, generator);
+  });
   const EdgeIndex train = linked_pairs(split.train);
   const LinkExamples& val = split.val;
   const LinkExamples& test = split.test;

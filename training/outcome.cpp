@@ -20,6 +20,16 @@ namespace adj::training {
 
 namespace {
 
+/// Summary of a training's runs: means and sample deviations, and medians of epochs (the lower of two). With
+/// folds (Examples::cross_validated) losses and metrics are those at the one epoch with the best mean metric
+/// (Xu et al. 2019, section 7): choosing each fold's best epoch would select on the test examples.
+struct Outcome {
+  double train_loss;           // of the last epoch
+  double val_loss, test_loss;  // of the best epoch
+  double val, val_deviation, test, test_deviation;
+  int64_t best_epoch, epochs_run;
+};
+
 double mean(const std::vector<double>& values) {
   double sum = 0.0;
   for (const double value : values) sum += value;
@@ -95,8 +105,6 @@ std::string epochs_of(const Outcome& outcome, int64_t epochs, size_t runs) {
                      medians);
 }
 
-}  // namespace
-
 Outcome outcome_of(const Run& run) {
   const std::vector<RunResult>& results = run.record().results;
   const auto val = all_of(results, &RunResult::val_metric), test = all_of(results, &RunResult::test_metric);
@@ -113,8 +121,6 @@ Outcome outcome_of(const Run& run) {
     choose_epoch(run.record().history, results.size(), run.task().metric, outcome);
   return outcome;
 }
-
-namespace {
 
 double peak_mb(Device device) {
   if (device.is_cuda()) return static_cast<double>(memory_stats(device).peak) / 0x1p20;

@@ -14,6 +14,20 @@ template <class... Args>
   throw UsageError(fmt::format(format, std::forward<Args>(args)...));
 }
 
+/// f(), whose errors become a DataError of that place in a file: "FILE: nodes/x: …".
+template <class F>
+auto at_place(const std::string& file, const char* place, F&& f) {
+  try {
+    return f();
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const DataError&) {
+    throw;
+  } catch (const Error& error) {
+    data_fail("{}: {}: {}", file, place, error.what());
+  }
+}
+
 /// The number that the whole text is; empty if it is none.
 template <class T>
 std::optional<T> number_in(std::string_view text) {

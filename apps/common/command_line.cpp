@@ -13,6 +13,7 @@
 #include <set>
 #include <sstream>
 
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 
 namespace adj::apps {
@@ -171,6 +172,26 @@ po::variables_map parse_command_line(int argc, char** argv, const po::options_de
   return values;
 }
 
+std::optional<po::variables_map> read_values(int argc, char** argv, const po::options_description& options,
+                                             const std::vector<std::string>& words, const std::string& usage,
+                                             const std::string& summary) {
+  po::positional_options_description positional;
+  for (const std::string& word : words) {
+    const bool rest = word.ends_with("...");
+    positional.add(word.substr(0, word.size() - (rest ? 3 : 0)).c_str(), rest ? -1 : 1);
+  }
+  po::variables_map values = parse_command_line(argc, argv, options, &positional);
+  if (values.count("help") != 0) {
+    print_help(usage, summary, options);
+    return {};
+  }
+  if (values.count("version") != 0) {
+    fmt::print("{} {}\nCPU kernels: {}\n", usage.substr(0, usage.find(' ')), version(), describe_cpu_isa());
+    return {};
+  }
+  return values;
+}
+
 bool read_command_line(int argc, char** argv, training::Options& o) {
   po::options_description all;
   for (const training::Options::Group& group : o.groups()) {
@@ -182,20 +203,12 @@ bool read_command_line(int argc, char** argv, training::Options& o) {
     for (const Option& option : group.options) o.defaults[option.name] = option.text();
   }
   try {
-    po::positional_options_description positional;
-    positional.add("data", 1);
-    po::variables_map values = parse_command_line(argc, argv, all, &positional);
-    if (values.count("help") != 0) {
-      print_help(o.program() + " [DATA.h5] [OPTION]...", o.summary, all);
-      return false;
-    }
-    if (values.count("version") != 0) {
-      fmt::print("{} {}\nCPU kernels: {}\n", o.program(), version(), describe_cpu_isa());
-      return false;
-    }
-    if (values.count("config") != 0) po::store(read_config(values["config"].as<std::string>(), all), values);
-    po::notify(values);
-    for (const auto& [name, value] : values)
+    auto values = read_values(argc, argv, all, {"data"}, o.program() + " [DATA.h5] [OPTION]...", o.summary);
+    if (!values) return false;
+    if (values->count("config") != 0)
+      po::store(read_config((*values)["config"].as<std::string>(), all), *values);
+    po::notify(*values);
+    for (const auto& [name, value] : *values)
       if (!value.empty() && value.value().type() == typeid(std::string) && value.as<std::string>().empty() &&
           !value.defaulted())
         usage_fail("--{}: expected a value", name);
@@ -225,22 +238,31 @@ bool read_options(int argc, char** argv, po::options_description own, const std:
                   std::optional<po::options_description> all) {
   own.add_options()("help", "print this");
   const po::options_description& shown = all ? all->add(own) : own;
-  po::positional_options_description positional;
-  for (const std::string& word : words) {
-    const bool rest = word.ends_with("...");
-    positional.add(word.substr(0, word.size() - (rest ? 3 : 0)).c_str(), rest ? -1 : 1);
-  }
   try {
-    po::variables_map values = parse_command_line(argc, argv, shown, &positional);
-    if (values.count("help") != 0) {
-      print_help(usage, summary, shown);
-      return false;
-    }
-    po::notify(values);
-    return true;
+    auto values = read_values(argc, argv, shown, words, usage, summary);
+    if (values) po::notify(*values);
+    return values.has_value();
   } catch (const po::error& error) {
     throw UsageError(error.what());
   }
+}
+
+std::optional<size_t> chosen_word(int argc, char** argv, const std::string& usage, const std::string& summary,
+                                  const std::vector<std::string>& names) {
+  if (argc < 2) usage_fail("expected {}", usage);
+  std::istringstream words(usage);
+  std::string program, what, given = argv[1];
+  words >> program >> what;
+  if (given == "--help" || given == "-h") {
+    fmt::print("Usage: {}\n{}\n\n{} is one of {}.\nIts options: {} {} --help\n", usage, summary, what,
+               fmt::join(names, ", "), program, what);
+    return {};
+  }
+  const auto found = std::find(names.begin(), names.end(), given);
+  if (found == names.end())
+    usage_fail("{} '{}': expected one of {}{}", what, given, fmt::join(names, ", "),
+               did_you_mean(given, names));
+  return static_cast<size_t>(found - names.begin());
 }
 
 Option threads_option(int64_t& value) { return {"threads", &value, "N", "CPU threads (0: all)"}; }

@@ -5,8 +5,6 @@
 
 #include <limits>
 
-#include <fmt/ranges.h>
-
 namespace adj::apps {
 
 namespace {
@@ -202,6 +200,8 @@ Spec planted() {
   return spec;
 }
 
+}  // namespace
+
 std::vector<Spec> specs() {
   std::vector<Spec> all{
       citation(),
@@ -213,23 +213,6 @@ std::vector<Spec> specs() {
       graph_spec<StarOptions>("star", "one node linked to all others")};
   for (const NamedGraph& graph : named_graphs()) all.push_back(preset(graph));
   return all;
-}
-
-}  // namespace
-
-std::string spec_names() {
-  std::vector<std::string> names;
-  for (const Spec& spec : specs()) names.push_back(spec.name);
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-Spec spec_named(const std::string& name) {
-  std::vector<std::string> names;
-  for (Spec& spec : specs()) {
-    if (spec.name == name) return std::move(spec);
-    names.push_back(spec.name);
-  }
-  usage_fail("SPEC '{}': expected one of {}{}", name, fmt::join(names, ", "), did_you_mean(name, names));
 }
 
 }  // namespace adj::apps
