@@ -118,10 +118,7 @@ TEST_CASE("predict --class-scores prints the training's report, and one of all l
   const std::string other = bench.folder.file("other.h5");
   save_dataset(data, other);
   CHECK(mentions(predict(other, {}).out, {fmt::format("On the {} labelled nodes:", known)}));
-  data.y = {};
-  data.task = Task::none;
-  data.classes = 0;
-  save_dataset(data, other);
+  save_dataset(unlabelled(data), other);
   CHECK(fails_with(run("predict", {other, "--report"}), 2, {"--report is now --class-scores"}));
   CHECK(fails_with(predict(other, {"--quiet"}), 1, {"nodes/y: missing", "--class-scores"}));
 }
