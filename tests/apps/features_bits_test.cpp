@@ -15,8 +15,7 @@ using namespace adj::test;
 namespace {
 
 /// The small citation graph with dense features, of 0 and 1 alone or of both signs.
-struct Bench {
-  TemporaryDirectory folder;
+struct Bench : InFolder {
   std::string binary = folder.file("binary.h5"), measured = folder.file("measured.h5"),
               checkpoint = folder.file("c.h5");
   Bench() {
@@ -115,7 +114,7 @@ TEST_CASE("a checkpoint keeps bits and ranges for predictions and resuming, and 
   succeeds("predict", joined(predict, {again}));
   CHECK(contents_of(again) == contents_of(predicted));
   succeeds("predict", joined(predict, {h5}));
-  const Tensor said = H5Reader::open(h5).tensor("nodes/probability", {DType::f32});
+  const Tensor said = predictions_in(h5);
   const TrainedModel model = load_trained(bench.checkpoint, Device::cpu());
   CHECK(model.quantization().bits() == 3);
   CHECK(same_bits(model.predict(data.graph, data.x).probability, said));

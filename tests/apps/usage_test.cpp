@@ -152,12 +152,9 @@ TEST_CASE_FIXTURE(InFolder, "the dataset may be given without its option") {
   std::ofstream(config) << "data = other.h5\n";
   for (const Words& words : {Words{data}, Words{"--epochs", "2", data}, Words{data, "--data", data},
                              Words{"--config", config, data}}) {
-    Words all = words;
-    if (words.front() != "--epochs") all.insert(all.end(), {"--epochs", "2"});
-    all.emplace_back("--quiet");
-    const Outcome outcome = run("train_gcn", all);
-    CAPTURE(outcome.err);
-    CHECK(outcome.status == 0);
+    const Outcome outcome = succeeds(run(
+        "train_gcn",
+        joined(words, words.front() == "--epochs" ? Words{"--quiet"} : Words{"--epochs", "2", "--quiet"})));
     CHECK(mentions(outcome.out, {"GCN 40-16-3 on small"}));
   }
   CHECK(fails_with(run("train_gcn", {folder.file("no.h5")}), 1, {"no.h5", "No such file"}));
