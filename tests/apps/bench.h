@@ -67,4 +67,10 @@ struct TrainingBench {
   }
 };
 
+/// For TEST_CASE_FIXTURE: a test with a bench.
+template <class Bench>
+struct With {
+  Bench bench;
+};
+
 }  // namespace adj::test

@@ -32,10 +32,6 @@ struct Bench : TrainingBench {
   }
 };
 
-struct WithBench {
-  Bench bench;
-};
-
 using Change = std::function<void(optim::Checkpoint&)>;
 
 template <class T>
@@ -54,7 +50,7 @@ Change both(const Change& first, const Change& second) {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(WithBench, "a resumed training ends with the bits of an unbroken one") {
+TEST_CASE_FIXTURE(With<Bench>, "a resumed training ends with the bits of an unbroken one") {
   for (const Words& model :
        {Words{"--seed", "3"}, Words{"--norm", "batch", "--layers", "3", "--hidden", "24"}}) {
     CHECK(bench.resumes("train_gcn", model, 11, 30));
@@ -66,7 +62,7 @@ TEST_CASE_FIXTURE(WithBench, "a resumed training ends with the bits of an unbrok
   }
 }
 
-TEST_CASE_FIXTURE(WithBench, "options without influence on results may change when a training is resumed") {
+TEST_CASE_FIXTURE(With<Bench>, "options without influence on results may change when a training is resumed") {
   const std::string unbroken = bench.all_of({"--epochs", "12"});
   succeeds(bench.train(
       {"--epochs", "5", "--threads", "2", "--checkpoint", bench.checkpoint, "--checkpoint-every", "2"}));
@@ -97,7 +93,7 @@ TEST_CASE("an interrupted training finishes its epoch, keeps its state and exits
   CHECK(without.status == 143);
 }
 
-TEST_CASE_FIXTURE(WithBench, "several runs are resumed in the run where they stopped") {
+TEST_CASE_FIXTURE(With<Bench>, "several runs are resumed in the run where they stopped") {
   for (const char* patience_on : {"metric", "either"}) {
     const Words words{"--runs", "3", "--epochs", "120", "--patience", "60", "--patience-on", patience_on};
     const std::string unbroken = bench.all_of(words);
@@ -109,7 +105,7 @@ TEST_CASE_FIXTURE(WithBench, "several runs are resumed in the run where they sto
   }
 }
 
-TEST_CASE_FIXTURE(WithBench, "a kill at any moment of a training leaves a valid checkpoint") {
+TEST_CASE_FIXTURE(With<Bench>, "a kill at any moment of a training leaves a valid checkpoint") {
   int64_t last = 0;
   for (int round = 0; round < 25; ++round) {
     Words words{"--epochs", "1000000", "--quiet", "--hidden", "256"};
@@ -122,7 +118,7 @@ TEST_CASE_FIXTURE(WithBench, "a kill at any moment of a training leaves a valid 
   CHECK(last > 0);
 }
 
-TEST_CASE_FIXTURE(WithBench, "a checkpoint of another training is refused, and kept") {
+TEST_CASE_FIXTURE(With<Bench>, "a checkpoint of another training is refused, and kept") {
   const std::string c = bench.checkpoint;
   succeeds(bench.train({"--epochs", "4", "--checkpoint", c}));
   const std::string before = contents_of(c);
@@ -186,7 +182,7 @@ TEST_CASE_FIXTURE(WithBench, "a checkpoint of another training is refused, and k
   for (const auto& [change, parts] : changes) CHECK(bench.refuses(change, parts));
 }
 
-TEST_CASE_FIXTURE(WithBench, "a checkpoint with impossible values is refused by file and place") {
+TEST_CASE_FIXTURE(With<Bench>, "a checkpoint with impossible values is refused by file and place") {
   const std::string c = bench.checkpoint;
   const auto refused = [&](const Words& options, const Change& change, const Words& parts) {
     return bench.refuses(change, parts, options);

@@ -14,18 +14,14 @@ const Words kOptionKeys = {"hidden", "layers", "dropout", "lr", "weight_decay", 
 const Words kLastKeys = {"metric",       "train_loss", "val_loss", "test_loss", "val_acc", "test_acc",
                          "test_acc_std", "best_epoch", "epoch_ms", "peak_mb",   "wall_s"};
 
-struct Small : TrainingBench {
-  explicit Small(int64_t classes = 3) : TrainingBench(small_dataset(1, classes), {"--json"}) {}
-};
-
-struct WithSmall {
-  Small small;
+struct Bench : TrainingBench {
+  explicit Bench(int64_t classes = 3) : TrainingBench(small_dataset(1, classes), {"--json"}) {}
 };
 
 }  // namespace
 
-TEST_CASE_FIXTURE(WithSmall, "--json prints one object last, with the keys in order") {
-  const Outcome outcome = succeeds(small.train({"--epochs", "12", "--seed", "5"}));
+TEST_CASE_FIXTURE(With<Bench>, "--json prints one object last, with the keys in order") {
+  const Outcome outcome = succeeds(bench.train({"--epochs", "12", "--seed", "5"}));
   const Words lines = lines_of(outcome.out);
   REQUIRE(lines.size() > 1);
   const auto members = json_members(lines.back());
@@ -60,16 +56,16 @@ TEST_CASE_FIXTURE(WithSmall, "--json prints one object last, with the keys in or
   CHECK(1000.0 * std::stod(json["wall_s"]) >= std::stod(json["epoch_ms"]));
   CHECK(mentions(outcome.err, {"epoch 12/12", "loss", "validation"}));
 
-  const Outcome quiet = small.train({"--epochs", "2", "--quiet"});
+  const Outcome quiet = bench.train({"--epochs", "2", "--quiet"});
   CHECK(quiet.err.empty());
   CHECK(lines_of(quiet.out).size() == 1);
 }
 
-TEST_CASE_FIXTURE(WithSmall, "several runs give mean and deviation over their seeds") {
+TEST_CASE_FIXTURE(With<Bench>, "several runs give mean and deviation over their seeds") {
   std::vector<double> accuracy;
   for (const char* seed : {"3", "4", "5"})
-    accuracy.push_back(std::stod(json_of(small.train({"--epochs", "15", "--seed", seed}))["test_acc"]));
-  auto json = json_of(small.train({"--epochs", "15", "--seed", "3", "--runs", "3"}));
+    accuracy.push_back(std::stod(json_of(bench.train({"--epochs", "15", "--seed", seed}))["test_acc"]));
+  auto json = json_of(bench.train({"--epochs", "15", "--seed", "3", "--runs", "3"}));
   const double mean = (accuracy[0] + accuracy[1] + accuracy[2]) / 3.0;
   double squares = 0.0;
   for (double a : accuracy) squares += (a - mean) * (a - mean);
@@ -78,16 +74,16 @@ TEST_CASE_FIXTURE(WithSmall, "several runs give mean and deviation over their se
   CHECK(json["runs"] == "3");
 }
 
-TEST_CASE_FIXTURE(WithSmall, "metrics are CSV or JSON lines, one an evaluated epoch") {
-  const std::string csv = small.folder.file("m.csv"), jsonl = small.folder.file("m.jsonl");
+TEST_CASE_FIXTURE(With<Bench>, "metrics are CSV or JSON lines, one an evaluated epoch") {
+  const std::string csv = bench.folder.file("m.csv"), jsonl = bench.folder.file("m.jsonl");
   std::ofstream(csv) << "older";
-  succeeds(small.train({"--epochs", "7", "--metrics", csv, "--runs", "2"}));
+  succeeds(bench.train({"--epochs", "7", "--metrics", csv, "--runs", "2"}));
   const Words rows = lines_of(contents_of(csv));
   REQUIRE(rows.size() == 15);
   CHECK(rows[0] == "run,epoch,train_loss,val_loss,val_acc");
   CHECK(rows[1].starts_with("0,1,"));
   CHECK(rows[14].starts_with("1,7,"));
-  succeeds(small.train({"--epochs", "7", "--metrics", jsonl, "--eval-every", "3"}));
+  succeeds(bench.train({"--epochs", "7", "--metrics", jsonl, "--eval-every", "3"}));
   const Words objects = lines_of(contents_of(jsonl));
   REQUIRE(objects.size() == 3);
   const auto members = json_members(objects[2]);
@@ -96,10 +92,10 @@ TEST_CASE_FIXTURE(WithSmall, "metrics are CSV or JSON lines, one an evaluated ep
   CHECK(rows[7] == fmt::format("0,7,{},{},{}", members[2].second, members[3].second, members[4].second));
 }
 
-TEST_CASE_FIXTURE(WithSmall, "predictions agree with the accuracy and the losses that are reported") {
-  const std::string path = small.predicted;
-  auto json = json_of(small.train({"--epochs", "40", "--metrics", small.metrics, "--predict", path}));
-  const Dataset data = load_dataset(small.data);
+TEST_CASE_FIXTURE(With<Bench>, "predictions agree with the accuracy and the losses that are reported") {
+  const std::string path = bench.predicted;
+  auto json = json_of(bench.train({"--epochs", "40", "--metrics", bench.metrics, "--predict", path}));
+  const Dataset data = load_dataset(bench.data);
   const H5Reader file = H5Reader::open(path);
   CHECK(file.text("", "format") == "adjoint.prediction");
   CHECK(file.text("", "dataset") == "small");
@@ -117,7 +113,7 @@ TEST_CASE_FIXTURE(WithSmall, "predictions agree with the accuracy and the losses
   CHECK(std::stod(json["test_acc"]) == doctest::Approx(hits / 40.0));
   CHECK(std::stod(json["test_acc"]) > 0.5);
   // The losses of the best epoch are those of its weights.
-  CHECK(column(small.metrics, 3).at(std::stoul(json["best_epoch"]) - 1) == std::stod(json["val_loss"]));
+  CHECK(column(bench.metrics, 3).at(std::stoul(json["best_epoch"]) - 1) == std::stod(json["val_loss"]));
   const auto loss_over = [&](const Tensor& part) {
     double loss = 0.0;
     for (int32_t i : part.to_vector<int32_t>())
@@ -129,28 +125,28 @@ TEST_CASE_FIXTURE(WithSmall, "predictions agree with the accuracy and the losses
   CHECK(std::stod(json["test_loss"]) == doctest::Approx(loss_over(data.test)).epsilon(1e-4));
 }
 
-TEST_CASE_FIXTURE(WithSmall, "a plot is an SVG of the curves, for any name of the dataset") {
-  Dataset data = load_dataset(small.data);
-  data.name = "it's\n`touch " + small.folder.file("oops") + "`\"";
-  save_dataset(data, small.data);
-  const std::string path = small.folder.file("it's \"a\" $(plot).svg");
-  const Outcome outcome = succeeds(small.train({"--epochs", "5", "--runs", "2", "--plot", path}));
+TEST_CASE_FIXTURE(With<Bench>, "a plot is an SVG of the curves, for any name of the dataset") {
+  Dataset data = load_dataset(bench.data);
+  data.name = "it's\n`touch " + bench.folder.file("oops") + "`\"";
+  save_dataset(data, bench.data);
+  const std::string path = bench.folder.file("it's \"a\" $(plot).svg");
+  const Outcome outcome = succeeds(bench.train({"--epochs", "5", "--runs", "2", "--plot", path}));
   CHECK(mentions(contents_of(path),
                  {"<svg", "mean of 2 runs", ">training loss<", ">validation loss<", ">validation accuracy<",
                   "best epochs", fmt::format("test accuracy {:.4f}", std::stod(json_of(outcome)["test_acc"])),
                   "</svg>"}));
-  const Outcome one = small.train({"--epochs", "5", "--plot", path});
+  const Outcome one = bench.train({"--epochs", "5", "--plot", path});
   CHECK(mentions(contents_of(path),
                  {">training loss<", "best epoch " + json_of(one)["best_epoch"],
                   fmt::format("test accuracy {:.4f}", std::stod(json_of(one)["test_acc"]))}));
-  CHECK_FALSE(std::filesystem::exists(small.folder.file("oops")));
+  CHECK_FALSE(std::filesystem::exists(bench.folder.file("oops")));
   CHECK(json_of(outcome)["wall_s"] != "");
 }
 
 TEST_CASE("a plot shows the range of the curves, measured ones faint and smoothed ones") {
-  const Small small;
-  const std::string path = small.folder.file("p.svg"), csv = small.folder.file("m.csv");
-  auto json = json_of(small.train({"--epochs", "100", "--plot", path, "--metrics", csv}));
+  const Bench bench;
+  const std::string path = bench.folder.file("p.svg"), csv = bench.folder.file("m.csv");
+  auto json = json_of(bench.train({"--epochs", "100", "--plot", path, "--metrics", csv}));
   const std::string svg = contents_of(path);
   double low = 1.0, high = 0.0;  // of the ticks on the right
   const std::string begin = "text-anchor=\"start\">";
@@ -168,15 +164,15 @@ TEST_CASE("a plot shows the range of the curves, measured ones faint and smoothe
   CHECK(mentions(svg, {"opacity=\"0."}));
   // Losses over many powers of ten.
   const Outcome long_one =
-      succeeds(small.train({"--epochs", "3000", "--plot", path, "--dropout", "0", "--weight-decay", "0",
+      succeeds(bench.train({"--epochs", "3000", "--plot", path, "--dropout", "0", "--weight-decay", "0",
                             "--lr", "0.1", "--eval-every", "10"}));
   CHECK(mentions(contents_of(path), {"loss (logarithmic)"}));
 }
 
 TEST_CASE("progress prints the loss of its own epoch, and the epoch of its validation") {
-  const Small small;
-  const Words lines = lines_of(small.train({"--epochs", "20", "--eval-every", "7"}).err);
-  const Words every = lines_of(small.train({"--epochs", "20"}).err);
+  const Bench bench;
+  const Words lines = lines_of(bench.train({"--epochs", "20", "--eval-every", "7"}).err);
+  const Words every = lines_of(bench.train({"--epochs", "20"}).err);
   REQUIRE(lines.size() == 13);
   REQUIRE(every.size() == 13);
   for (size_t i = 3; i < 12; ++i) {
@@ -195,8 +191,8 @@ TEST_CASE("progress prints the loss of its own epoch, and the epoch of its valid
   CHECK(lines.back() == every.back());
 }
 
-TEST_CASE_FIXTURE(WithSmall, "progress of several runs names the run") {
-  const Outcome outcome = small.train({"--epochs", "20", "--runs", "2"});
+TEST_CASE_FIXTURE(With<Bench>, "progress of several runs names the run") {
+  const Outcome outcome = bench.train({"--epochs", "20", "--runs", "2"});
   const Words lines = lines_of(outcome.err);
   REQUIRE(lines.size() == 15);
   CHECK(lines[3].starts_with("run 1/2  epoch 4/20  loss "));
@@ -206,9 +202,9 @@ TEST_CASE_FIXTURE(WithSmall, "progress of several runs names the run") {
   CHECK(mentions(outcome.out, {" of 20 in the median; "}));
 }
 
-TEST_CASE_FIXTURE(WithSmall, "nodes without a label are counted in the summary of the data") {
-  CHECK(small.train({"--epochs", "1"}).err.find("without a label") == std::string::npos);
-  Dataset data = load_dataset(small.data);
+TEST_CASE_FIXTURE(With<Bench>, "nodes without a label are counted in the summary of the data") {
+  CHECK(bench.train({"--epochs", "1"}).err.find("without a label") == std::string::npos);
+  Dataset data = load_dataset(bench.data);
   std::vector<int32_t> labels = data.y.to_vector<int32_t>();
   std::set<size_t> unused;
   for (size_t i = 0; i < labels.size(); ++i) unused.insert(i);
@@ -216,27 +212,28 @@ TEST_CASE_FIXTURE(WithSmall, "nodes without a label are counted in the summary o
     for (int32_t i : part.to_vector<int32_t>()) unused.erase(static_cast<size_t>(i));
   for (int k = 0; k < 5; ++k) labels[unused.extract(unused.begin()).value()] = -1;
   data.y = Tensor::from(labels);
-  save_dataset(data, small.data);
-  CHECK(mentions(small.train({"--epochs", "1"}).err, {"40 to test, 5 without a label\n"}));
+  save_dataset(data, bench.data);
+  CHECK(mentions(bench.train({"--epochs", "1"}).err, {"40 to test, 5 without a label\n"}));
 }
 
-TEST_CASE_FIXTURE(WithSmall, "a recorded validation has the bits of one that is launched kernel by kernel") {
+TEST_CASE_FIXTURE(With<Bench>,
+                  "a recorded validation has the bits of one that is launched kernel by kernel") {
   for (Device device : devices())
     for (const Words& model : {Words{}, Words{"--norm", "batch", "--layers", "3", "--runs", "2"},
                                Words{"--eval-every", "4", "--patience", "8"}}) {
       const Words words = joined(model, {"--quiet", "--epochs", "30", "--device", device.str()});
-      CHECK((small.all_of(words) == small.all_of(joined(words, {"--no-capture"}))));
+      CHECK((bench.all_of(words) == bench.all_of(joined(words, {"--no-capture"}))));
     }
 }
 
 TEST_CASE("a training that diverges is an error that names the epoch, and leaves no outputs") {
-  const Small small;
+  const Bench bench;
   for (Device device : devices()) {
     const auto train = [&](const Words& more) {
       const Outcome outcome =
-          small.train(joined(more, {"--quiet", "--device", device.str(), "--predict", small.predicted,
-                                    "--metrics", small.metrics, "--checkpoint", small.checkpoint}));
-      for (const std::string& path : {small.predicted, small.metrics})
+          bench.train(joined(more, {"--quiet", "--device", device.str(), "--predict", bench.predicted,
+                                    "--metrics", bench.metrics, "--checkpoint", bench.checkpoint}));
+      for (const std::string& path : {bench.predicted, bench.metrics})
         CHECK_FALSE(std::filesystem::exists(path));
       return outcome;
     };
@@ -250,16 +247,17 @@ TEST_CASE("a training that diverges is an error that names the epoch, and leaves
         {"epochs 1 to 20:", "training loss", "--lr"}));
     CHECK(fails_with(train({"--lr", "1e300", "--epochs", "40", "--eval-every", "20"}), 1,
                      {"epoch 10:", "parameter convs.0.weight", "c.h5 is not written"}));
-    CHECK_FALSE(std::filesystem::exists(small.checkpoint));
+    CHECK_FALSE(std::filesystem::exists(bench.checkpoint));
   }
 }
 
-TEST_CASE_FIXTURE(WithSmall, "patience stops early, and prints the best epoch, the last one and the reason") {
-  const std::string csv = small.metrics;
+TEST_CASE_FIXTURE(With<Bench>,
+                  "patience stops early, and prints the best epoch, the last one and the reason") {
+  const std::string csv = bench.metrics;
   std::map<bool, size_t> ran;
   for (const bool either : {false, true}) {
     CAPTURE(either);
-    const Outcome outcome = small.train({"--epochs", "3000", "--patience", "20", "--patience-on",
+    const Outcome outcome = bench.train({"--epochs", "3000", "--patience", "20", "--patience-on",
                                          either ? "either" : "metric", "--metrics", csv});
     auto json = json_of(outcome);
     const std::vector<double> metrics = column(csv, 4), losses = column(csv, 3);
@@ -290,11 +288,11 @@ TEST_CASE_FIXTURE(WithSmall, "patience stops early, and prints the best epoch, t
   CHECK(ran[true] > ran[false]);
 }
 
-TEST_CASE_FIXTURE(WithSmall, "several runs stop early each, and their median is reported") {
+TEST_CASE_FIXTURE(With<Bench>, "several runs stop early each, and their median is reported") {
   const Outcome several =
-      small.train({"--epochs", "3000", "--patience", "20", "--runs", "3", "--metrics", small.metrics});
+      bench.train({"--epochs", "3000", "--patience", "20", "--runs", "3", "--metrics", bench.metrics});
   std::vector<int> ran(3);
-  for (const double run : column(small.metrics, 0)) ++ran.at(static_cast<size_t>(run));
+  for (const double run : column(bench.metrics, 0)) ++ran.at(static_cast<size_t>(run));
   for (const int epochs : ran)
     CHECK(mentions(several.err, {fmt::format("; stopped after {} of 3000", epochs)}));
   std::sort(ran.begin(), ran.end());
@@ -302,13 +300,13 @@ TEST_CASE_FIXTURE(WithSmall, "several runs stop early each, and their median is 
 }
 
 TEST_CASE("two classes have an area under the curve, three have none") {
-  const Outcome two = Small(2).train({"--epochs", "5", "--runs", "2"});
+  const Outcome two = Bench(2).train({"--epochs", "5", "--runs", "2"});
   CHECK(mentions(two.out, {"ROC-AUC", "\"test_auc_std\": "}));
   auto json = json_of(two);
   CHECK(std::stod(json["test_auc"]) > 0.0);
   CHECK(std::stod(json["test_auc"]) <= 1.0);
   CHECK(mentions(two.out, {fmt::format("test ROC-AUC {:.4f}", std::stod(json["test_auc"]))}));
-  const Outcome three = Small(3).train({"--epochs", "5"});
+  const Outcome three = Bench(3).train({"--epochs", "5"});
   for (const char* area : {"auc", "ROC-AUC"}) CHECK(three.out.find(area) == std::string::npos);
 }
 

@@ -125,10 +125,7 @@ TEST_CASE_FIXTURE(InFolder, "a config file gives options, and the command line w
       succeeds(run("train_gcn", {"--epochs", "4", "--config", config, "--norm", "none"}));
   CHECK(mentions(overridden.out, {"\"epochs\": 4,", "\"GCN 40-5-3\""}));
 
-  const struct {
-    const char* text;
-    Words parts;
-  } cases[] = {
+  const std::pair<std::string, Words> cases[] = {
       {"epochs = 3\nepoch = 4\n", {config + ":2", "'epoch'", "did you mean 'epochs'?"}},
       {"\nepochs = many\n", {config + ":2", "epochs", "many"}},
       {"epochs\n", {config + ":1", "epochs"}},
@@ -137,10 +134,10 @@ TEST_CASE_FIXTURE(InFolder, "a config file gives options, and the command line w
       {"config = other.ini\n", {config + ":1", "config"}},
       {"lr = nan\n", {"--lr", "nan"}},
   };
-  for (const auto& c : cases) {
-    CAPTURE(std::string(c.text));
-    std::ofstream(config) << c.text;
-    CHECK(fails_with(run("train_gcn", {"--data", data, "--config", config}), 2, c.parts));
+  for (const auto& [text, parts] : cases) {
+    CAPTURE(text);
+    std::ofstream(config) << text;
+    CHECK(fails_with(run("train_gcn", {"--data", data, "--config", config}), 2, parts));
   }
   CHECK(fails_with(run("train_gcn", {"--config", folder.file("none.ini")}), 1, {"none.ini", "No such file"}));
   CHECK(fails_with(run("train_gcn", {"--config", folder.file(".")}), 1, {"directory"}));
