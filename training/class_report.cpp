@@ -198,9 +198,4 @@ std::string ClassReport::html() const {
   return text + "</table>\n";
 }
 
-void check_class_scores(const Examples& examples) {
-  if (examples.labels == Labels::numbers)
-    usage_fail("--class-scores: {} has no classes to score", examples.task);
-}
-
 }  // namespace adj::training

@@ -42,7 +42,4 @@ class ClassReport {
   int64_t examples_;
 };
 
-/// Throws UsageError if --class-scores does not support such labels.
-void check_class_scores(const Examples& examples);
-
 }  // namespace adj::training

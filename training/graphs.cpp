@@ -152,7 +152,6 @@ Examples graph_examples(const Options& options, const GraphOptions& graphs, Data
                     .outputs = data.task == Task::graph_class ? data.classes : data.graph_y.size(1),
                     .y = data.graph_y,
                     .unlabelled = data.unlabelled,
-                    .y_place = "graphs/y",
                     .splits = data.splits,
                     .auto_metric = usual_metric("auto", data.task)};
   if (examples.splits.empty()) {

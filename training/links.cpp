@@ -67,7 +67,6 @@ Examples link_examples(const Options& options, const LinkOptions& links, Dataset
   examples.y = Tensor::full({all, 1}, 1.0f);
   examples.y.rows(vals, 2 * vals).fill_(0.0);
   examples.y.rows(2 * vals + tests, seen).fill_(0.0);
-  examples.y_place = "edges";
   examples.splits_in_file = false;
   const Tensor order = detail::numbers(all);
   examples.splits = {Split{order.rows(seen, all), order.rows(0, 2 * vals), order.rows(2 * vals, seen)}};
