@@ -16,10 +16,7 @@ namespace po = boost::program_options;
 
 namespace {
 
-struct Row {
-  std::string name;
-  std::vector<std::string> cells;
-};
+using Row = std::vector<std::string>;  // a name, and a cell for each run
 
 /// "0.8149999999" as "0.815".
 std::string short_number(const std::string& text) {
@@ -43,8 +40,8 @@ void add_new(std::vector<std::string>& all, const Names& names) {
 }
 
 Row result_row(const std::string& name, const std::vector<RunSummary>& runs) {
-  Row row{name, {}};
-  for (const RunSummary& run : runs) row.cells.push_back(short_number(run.result_named(name)));
+  Row row{name};
+  for (const RunSummary& run : runs) row.push_back(short_number(run.result_named(name)));
   return row;
 }
 
@@ -56,8 +53,8 @@ std::vector<Row> outcomes(const std::vector<RunSummary>& runs) {
   for (const auto& [name, field] : {std::pair("device", &RunSummary::device),
                                     {"isa", &RunSummary::isa},
                                     {"version", &RunSummary::version}}) {
-    rows.push_back({name, {}});
-    for (const RunSummary& run : runs) rows.back().cells.push_back(run.*field);
+    rows.push_back({name});
+    for (const RunSummary& run : runs) rows.back().push_back(run.*field);
   }
   for (const std::string& name : names)
     if (is_outcome(name)) rows.push_back(result_row(name, runs));
@@ -66,20 +63,18 @@ std::vector<Row> outcomes(const std::vector<RunSummary>& runs) {
 
 /// Files that a run writes or reads differ in every run, and are left out.
 std::vector<Row> differing_options(const std::vector<RunSummary>& runs) {
-  static const std::set<std::string> kFiles{"run-dir", "metrics", "checkpoint", "html",  "tensorboard",
+  static const std::set<std::string> kFiles{"run-dir", "metrics", "checkpoint", "report", "tensorboard",
                                             "trace",   "predict", "plot",       "resume"};
   std::vector<std::string> names{"program"};
   for (const RunSummary& run : runs) add_new(names, run.options);
   std::vector<Row> rows;
   for (const std::string& name : names) {
-    Row row{name, {}};
+    Row row{name};
     for (const RunSummary& run : runs) {
       const auto option = run.options.find(name);
-      row.cells.push_back(name == "program"             ? run.program
-                          : option == run.options.end() ? ""
-                                                        : option->second);
+      row.push_back(name == "program" ? run.program : option == run.options.end() ? "" : option->second);
     }
-    const bool same = std::set<std::string>(row.cells.begin(), row.cells.end()).size() == 1;
+    const bool same = std::set<std::string>(row.begin() + 1, row.end()).size() == 1;
     if (!same && !kFiles.contains(name)) rows.push_back(std::move(row));
   }
   return rows;
@@ -87,31 +82,28 @@ std::vector<Row> differing_options(const std::vector<RunSummary>& runs) {
 
 void print(const std::vector<Row>& rows, const std::vector<size_t>& widths) {
   for (const Row& row : rows) {
-    fmt::print("{:{}}", row.name, widths[0]);
-    for (size_t k = 0; k < row.cells.size(); ++k)
-      fmt::print("  {:>{}}", row.cells[k].empty() ? "-" : printable(row.cells[k]), widths[k + 1]);
+    fmt::print("{:{}}", row[0], widths[0]);
+    for (size_t k = 1; k < row.size(); ++k)
+      fmt::print("  {:>{}}", row[k].empty() ? "-" : printable(row[k]), widths[k]);
     fmt::print("\n");
   }
 }
 
 void compare(const std::vector<std::string>& folders) {
   std::vector<RunSummary> runs;
-  Row head{"run", {}};
+  Row head{"run"};
   for (const std::string& folder : folders) {
     runs.push_back(read_run(folder));
     const auto path = std::filesystem::path(folder).lexically_normal();
-    head.cells.push_back((path.has_filename() ? path : path.parent_path()).filename().string());
+    head.push_back((path.has_filename() ? path : path.parent_path()).filename().string());
   }
   std::vector<Row> results = outcomes(runs);
   results.insert(results.begin(), head);
   std::vector<Row> options = differing_options(runs);
   std::vector<size_t> widths(runs.size() + 1, 1);
   for (const auto* rows : {&results, &options})
-    for (const Row& row : *rows) {
-      widths[0] = std::max(widths[0], row.name.size());
-      for (size_t k = 0; k < row.cells.size(); ++k)
-        widths[k + 1] = std::max(widths[k + 1], row.cells[k].size());
-    }
+    for (const Row& row : *rows)
+      for (size_t k = 0; k < row.size(); ++k) widths[k] = std::max(widths[k], row[k].size());
   print(results, widths);
   if (runs.size() < 2) return;
   fmt::print("\n{}\n", options.empty() ? "no option differs" : "options that differ:");

@@ -45,6 +45,11 @@ bool read(int argc, char** argv, const Format& format, Options& o) {
   return true;
 }
 
+/// A new format takes its name here, its function's declaration, and the function in convert/NAME.cpp.
+std::vector<Format> formats() {
+  return {edges_format(), graphland_format(), npz_format(), ogb_format(), tu_format()};
+}
+
 /// "web-Google" from "data/web-Google.txt.gz".
 std::string name_of_input(const std::string& input) {
   std::filesystem::path path(input);
@@ -62,18 +67,11 @@ void release_features(Dataset& data) {
 }
 
 void convert(int argc, char** argv) {
-  if (argc < 2) usage_fail("expected {}", kUsage);
-  if (const std::string_view word = argv[1]; word == "--help" || word == "-h") {
-    fmt::print(
-        "Usage: {}\nReads a dataset of another format and writes it as HDF5.\n\nFORMAT is one of {}.\nIts "
-        "options: "
-        "convert FORMAT --help\n",
-        kUsage, fmt::join(format_names(), ", "));
-    return;
-  }
-  const Format format = format_named(argv[1]);
+  const auto chosen =
+      chosen_kind(argc, argv, kUsage, "Reads a dataset of another format and writes it as HDF5.", formats());
   Options o;
-  if (!read(argc - 1, argv + 1, format, o)) return;
+  if (!chosen || !read(argc - 1, argv + 1, *chosen, o)) return;
+  const Format& format = *chosen;
   if (o.quiet) set_log_level(LogLevel::warning);
   RunFiles files;
   files.read("input", o.input);

@@ -55,17 +55,10 @@ Dataset make(const Spec& spec, const Options& o) {
 }
 
 void generate(int argc, char** argv) {
-  if (argc < 2) usage_fail("expected {}", kUsage);
-  if (const std::string_view word = argv[1]; word == "--help" || word == "-h") {
-    fmt::print(
-        "Usage: {}\nWrites a generated dataset as HDF5.\n\nSPEC is one of {}.\nIts options: generate SPEC "
-        "--help\n",
-        kUsage, spec_names());
-    return;
-  }
-  const Spec spec = spec_named(argv[1]);
+  const auto chosen = chosen_kind(argc, argv, kUsage, "Writes a generated dataset as HDF5.", specs());
   Options o;
-  if (!read(argc - 1, argv + 1, spec, o)) return;
+  if (!chosen || !read(argc - 1, argv + 1, *chosen, o)) return;
+  const Spec& spec = *chosen;
   RunFiles().write("out", o.out);
 
   const auto start = std::chrono::steady_clock::now();

@@ -49,21 +49,22 @@ TrainedModel load_foreign(const PredictOptions& o, const Dataset& data, Device d
                   preprocessing_of(o, data, task, outputs), device);
 }
 
-/// The --report for the split's test nodes, or all labelled ones.
+/// The --class-scores for the split's test nodes, or all labelled ones.
 ClassReport report_of(const TrainedModel& trained, const Dataset& data, const Tensor& output) {
   const ModelDescription& model = trained.description();
   return {labels_of(model.task), output, labels_for(model, data), judged(model, data), model.class_names};
 }
 
-/// Refuses an unsupported --report before any computation.
-void check_report(const TrainedModel& trained, const PredictOptions& o, const Dataset& data) {
+/// Refuses unsupported --class-scores before any computation.
+void check_class_scores(const TrainedModel& trained, const PredictOptions& o, const Dataset& data) {
   const Tensor& y = labels_for(trained.description(), data);
   if (labels_of(trained.task()) == Labels::numbers)
-    usage_fail("--report: {} has no classes to report on", name_of(trained.task()));
+    usage_fail("--class-scores: {} has no classes to score", name_of(trained.task()));
   if (!y)
-    data_fail("{}: {}/y: missing, --report needs labels", o.data, trained.of_graphs() ? "graphs" : "nodes");
+    data_fail("{}: {}/y: missing, --class-scores needs labels", o.data,
+              trained.of_graphs() ? "graphs" : "nodes");
   if (data.task != trained.task() || outputs_of(data) != trained.num_outputs())
-    data_fail("{}: {}/y: {} [{}], --report needs labels as the model gives them, {} [{}]", o.data,
+    data_fail("{}: {}/y: {} [{}], --class-scores needs labels as the model gives them, {} [{}]", o.data,
               trained.of_graphs() ? "graphs" : "nodes", name_of(data.task), outputs_of(data),
               name_of(trained.task()), trained.num_outputs());
 }
@@ -94,7 +95,7 @@ void predict(const PredictOptions& o) {
   if (data.num_features() != trained.num_features())
     data_fail("{}: nodes/x: {} columns, but {} was trained on {}", o.data, data.num_features(), o.checkpoint,
               trained.num_features());
-  if (o.report) check_report(trained, o, data);
+  if (o.class_scores) check_class_scores(trained, o, data);
   scale_features(data, o.data, trained.scaling());
   quantize_features(data, trained.quantization());
   data = placed_on(device, data, o.batches);
@@ -108,7 +109,7 @@ void predict(const PredictOptions& o) {
   if (!data.splits.empty()) value = measure(trained.description(), metric, data, output);
   if (value && (!o.quiet || !o.json)) fmt::print("test {} {:.4f}\n", metric.name, *value);
   std::optional<ClassReport> report;
-  if (o.report) report.emplace(report_of(trained, data, output));
+  if (o.class_scores) report.emplace(report_of(trained, data, output));
   if (report && (!o.quiet || !o.json))
     report->print(fmt::format("On the {} {} {}:", report->examples(),
                               data.splits.empty() ? "labelled" : "test",
@@ -121,7 +122,7 @@ void predict(const PredictOptions& o) {
              json_text(data.name), json_text(model), json_text(device.str()), data.num_nodes(),
              name_of(trained.task()),
              value ? fmt::format(R"("metric": "{}", "test_acc": {}, )", metric.option, *value) : "",
-             report ? fmt::format(R"("report": {}, )", report->json()) : "", wall_s);
+             report ? fmt::format(R"("class_scores": {}, )", report->json()) : "", wall_s);
 }
 
 }  // namespace

@@ -9,7 +9,6 @@ int main(int argc, char** argv) {
   Options options(models::agnn(),
                   "Trains an attention-based graph neural network (Thekumparampil et al. 2018).");
   options.batches.loaders = {cluster_loader(), saint_loader()};
-  options.batches.evaluation = "graph";
   options.batches.by_layers = false;
   return run_program(options.program(), [&] {
     if (!apps::read_command_line(argc, argv, options)) return;

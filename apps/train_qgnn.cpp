@@ -40,7 +40,6 @@ void begin_with(models::Model& model, const std::string& path, const Options& op
 int main(int argc, char** argv) {
   Options options(models::qgnn(), "Trains a GCN or GIN with quantised products (QGTC, Wang et al. 2022).");
   options.batches.loaders = {cluster_loader(), saint_loader()};
-  options.batches.evaluation = "graph";
   options.batches.by_layers = false;
   options.decayed = "all parameters except the scales and bits of quantizers";
   std::string from = "none";

@@ -16,6 +16,9 @@ struct Model : nn::Module {
   virtual bool decays(const std::string& /*parameter*/) const { return true; }
   /// Added to the loss of a training step; depends on the state only. Absent: none.
   virtual Var penalty() const { return {}; }
+  /// Whether a layer on a block of all in-edges gives the same result as on the graph, so that inference can
+  /// run layer by layer.
+  virtual bool exact_by_layers() const { return false; }
   /// Printed at the end of a training; may be empty.
   virtual std::string remark() const { return {}; }
 
@@ -32,9 +35,7 @@ struct NodeModel : Model {
   virtual Var operator()(const Graph& graph, const Features& x) const = 0;
   /// Number of layers that each take a block; 0 if the model only runs on whole graphs.
   virtual size_t num_layers() const { return 0; }
-  /// Whether a layer on a block of all in-edges gives the same result as on the graph, so that inference can
-  /// run layer by layer.
-  virtual bool exact_by_layers() const { return num_layers() > 0; }
+  bool exact_by_layers() const override { return num_layers() > 0; }
   /// Output of layer `layer` for the features of a block's sources, the targets' first: [num_dst, width].
   /// What follows a layer (norm, activation) belongs to it.
   virtual Var over(size_t layer, const Block& block, const Var& x) const;

@@ -6,6 +6,10 @@
 
 namespace adj::training {
 
+SampledEpochs::SampledEpochs(const Run& run, models::Model& model) : run_(run), evaluated_(model) {
+  if (run.options().batches.evaluation == "layers") require_layers(model);
+}
+
 Epochs::Evaluation SampledEpochs::validate() {
   const NoGrad no_grad;
   const Var out(in_evaluation());
@@ -34,11 +38,6 @@ Tensor SampledEpochs::no_loss() const { return Tensor::zeros({}, DType::f32, run
 
 void SampledEpochs::add_loss(Tensor& sum, double share, const Var& loss) {
   kernels::linear_combination({.a = sum, .beta = share, .b = loss.value(), .y = sum});
-}
-
-BatchEpochs::BatchEpochs(const Run& run, models::NodeModel& model, NodeStep step)
-    : SampledEpochs(run, model), model_(model), step_(std::move(step)) {
-  if (run.options().batches.evaluation == "layers") require_layers(model);
 }
 
 std::unique_ptr<Epochs> node_epochs(const Run& run, models::NodeModel& model, NodeStep step) {

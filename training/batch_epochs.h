@@ -8,7 +8,8 @@ namespace adj::training {
 /// Base class of epochs that are not full-batch: evaluation, and the sum of losses over batches.
 class SampledEpochs : public Epochs {
  public:
-  SampledEpochs(const Run& run, models::Model& model) : run_(run), evaluated_(model) {}
+  /// Throws UsageError for --evaluation layers if the model cannot run exactly layer by layer.
+  SampledEpochs(const Run& run, models::Model& model);
   Evaluation validate() override;
   Tensor outputs() override;
 
@@ -33,7 +34,8 @@ class SampledEpochs : public Epochs {
 /// Base class of mini-batch epochs of a model of nodes. Each loader's epochs derive from it.
 class BatchEpochs : public SampledEpochs {
  public:
-  BatchEpochs(const Run& run, models::NodeModel& model, NodeStep step);
+  BatchEpochs(const Run& run, models::NodeModel& model, NodeStep step)
+      : SampledEpochs(run, model), model_(model), step_(std::move(step)) {}
 
  protected:
   Tensor computed() override { return over_all_nodes(model_); }

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <iterator>
+#include <map>
 
 namespace adj::training {
 
@@ -81,23 +82,13 @@ bool has_marks(Series::Form form) { return form != Series::Form::line && form !=
 }  // namespace
 
 std::string xml_text(std::string_view words) {
+  static const std::map<char, const char*> kNamed{
+      {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}};
   std::string escaped;
-  for (const char c : printable(words)) switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
+  for (const char c : printable(words)) {
+    const auto named = kNamed.find(c);
+    named == kNamed.end() ? escaped += c : escaped += named->second;
+  }
   return escaped;
 }
 

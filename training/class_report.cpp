@@ -198,9 +198,4 @@ std::string ClassReport::html() const {
   return text + "</table>\n";
 }
 
-void check_report(const Examples& examples) {
-  if (examples.labels == Labels::numbers)
-    usage_fail("--report: {} has no classes to report on", examples.task);
-}
-
 }  // namespace adj::training

@@ -5,7 +5,7 @@
 
 namespace adj::training {
 
-/// The --report: scores per class of examples with known labels.
+/// The --class-scores: scores per class of examples with known labels.
 class ClassReport {
  public:
   /// For outputs [E, T] over the examples of `index`; `names` of the classes, or none. `labels` must not be
@@ -41,8 +41,5 @@ class ClassReport {
   std::vector<std::string> names_;
   int64_t examples_;
 };
-
-/// Throws UsageError if --report does not support such labels.
-void check_report(const Examples& examples);
 
 }  // namespace adj::training

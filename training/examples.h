@@ -17,7 +17,6 @@ enum class Labels : uint8_t {
 Labels labels_of(Task task);
 /// Whether this is a task of labelled nodes.
 bool is_trained(Task task);
-using adj::is_of_graphs;
 /// The task of this name. Throws UsageError.
 Task task_named(const std::string& option, const std::string& name);
 /// Outputs of a model per node or graph: classes, or columns of labels.
@@ -33,9 +32,8 @@ struct Examples {
   int64_t outputs = 0;  ///< model outputs per example: classes, or columns of labels
   Tensor y;             ///< by example
   int64_t unlabelled = 0;
-  std::string y_place = "nodes/y";  ///< in the dataset's file
-  std::vector<Split> splits;        ///< of example indices, at least one
-  bool splits_in_file = true;       ///< else drawn from the seed
+  std::vector<Split> splits;   ///< of example indices, at least one
+  bool splits_in_file = true;  ///< else drawn from the seed
   /// Splits are cross-validation folds, one per run; the validation examples are also the test examples.
   bool cross_validated = false;
   std::string auto_metric = "auto";        ///< metric for --metric auto

@@ -3,8 +3,6 @@
 #include <adjoint/core/option_check.h>
 #include <adjoint/core/text.h>
 
-#include <charconv>
-
 namespace adj::training {
 
 namespace {
@@ -12,14 +10,12 @@ namespace {
 /// --cached-rows out of `rows`. Throws UsageError unless it is a number or a share.
 int64_t rows_cached(const std::string& text, int64_t rows) {
   const bool share = text.ends_with('%');
-  const char *begin = text.data(), *end = begin + text.size() - (share ? 1 : 0);
-  int64_t count = 0;
-  double percent = 0.0;
-  const auto [stop, error] = share ? std::from_chars(begin, end, percent, std::chars_format::fixed)
-                                   : std::from_chars(begin, end, count);
-  if (error != std::errc{} || stop != end || count < 0 || !(percent >= 0.0 && percent <= 100.0))
+  const std::string_view digits(text.data(), text.size() - (share ? 1 : 0));
+  const auto percent = number_in<double>(share ? digits : "0");
+  const auto count = number_in<int64_t>(share ? "0" : digits);
+  if (!percent || !count || *count < 0 || !(*percent >= 0.0 && *percent <= 100.0))
     usage_fail("--cached-rows: expected a number of rows, or a share from 0% to 100%, got '{}'", text);
-  return share ? static_cast<int64_t>(percent / 100.0 * static_cast<double>(rows)) : count;
+  return share ? static_cast<int64_t>(*percent / 100.0 * static_cast<double>(rows)) : *count;
 }
 
 /// A node is gathered as a neighbour once per out-edge.
@@ -74,9 +70,8 @@ std::shared_ptr<const FeatureStore> feature_store(const Dataset& data, const Bat
   return make_pinned_store(x, device, cached);
 }
 
-void require_layers(models::Model& model) {
-  const auto* of_nodes = model.as<models::NodeModel>();
-  if (of_nodes == nullptr || !of_nodes->exact_by_layers())
+void require_layers(const models::Model& model) {
+  if (!model.exact_by_layers())
     usage_fail("--evaluation layers: {} needs whole graphs, expected --evaluation graph", model.describe());
 }
 

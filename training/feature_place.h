@@ -21,7 +21,7 @@ std::shared_ptr<const FeatureStore> feature_store(const Dataset& data, const Bat
                                                   DType dtype);
 
 /// Throws UsageError if the model cannot run exactly layer by layer.
-void require_layers(models::Model& model);
+void require_layers(const models::Model& model);
 /// [N, outputs] of all nodes, computed layer by layer, in the model's mode.
 Tensor layer_by_layer(models::NodeModel& model, const Graph& graph,
                       const std::shared_ptr<const FeatureStore>& x, const LoaderOptions& options);

@@ -1,5 +1,6 @@
 #include "graphs.h"
 
+#include "at_place.h"
 #include "batch_epochs.h"
 #include <adjoint/core/option_check.h>
 #include <adjoint/data/detail/batch_data.h>
@@ -152,7 +153,6 @@ Examples graph_examples(const Options& options, const GraphOptions& graphs, Data
                     .outputs = data.task == Task::graph_class ? data.classes : data.graph_y.size(1),
                     .y = data.graph_y,
                     .unlabelled = data.unlabelled,
-                    .y_place = "graphs/y",
                     .splits = data.splits,
                     .auto_metric = usual_metric("auto", data.task)};
   if (examples.splits.empty()) {
@@ -176,11 +176,8 @@ Tensor graph_outputs(models::GraphModel& model, const Dataset& data, const Featu
 
 void set_node_features(Dataset& data, const std::string& file, const std::string& what, int64_t columns) {
   if (what == "file") return;
-  try {
-    data.x = models::node_features(what, data.graph, what == "degree" ? columns : 0);
-  } catch (const Error& error) {
-    data_fail("{}: edges: {}", file, error.what());
-  }
+  data.x = at_place(file, "edges",
+                    [&] { return models::node_features(what, data.graph, what == "degree" ? columns : 0); });
 }
 
 void GraphOptions::add_to(Options& o) {

@@ -1,5 +1,6 @@
 #include "inputs.h"
 
+#include "at_place.h"
 #include <adjoint/core/log.h>
 #include <adjoint/optim/non_finite.h>
 
@@ -51,14 +52,10 @@ FeatureScaling choose_scaling(const Dataset& data, const std::string& file, cons
     log_warning(
         "features: standard scaling makes sparse ones dense, {:.0f} MB",
         static_cast<double>(data.x.rows()) * static_cast<double>(data.x.cols()) * sizeof(float) / 0x1p20);
-  try {
+  return at_place(file, "nodes/x", [&] {
     return data.x ? FeatureScaling::fit(kind, data.x, train)
                   : FeatureScaling::fit(kind, data.x_in_file, train);
-  } catch (const DataError&) {
-    throw;
-  } catch (const Error& error) {
-    data_fail("{}: nodes/x: {}", file, error.what());
-  }
+  });
 }
 
 void scale_features(Dataset& data, const std::string& file, const FeatureScaling& scaling) {
@@ -73,24 +70,12 @@ void scale_features(Dataset& data, const std::string& file, const FeatureScaling
     data.x_in_file.for_blocks([&](int64_t, const Tensor& x) { require_finite(x); });
     return;
   }
-  try {
-    data.x = scaling.apply(data.x);
-  } catch (const OutOfMemory&) {
-    throw;
-  } catch (const Error& error) {
-    data_fail("{}: nodes/x: {}", file, error.what());
-  }
+  data.x = at_place(file, "nodes/x", [&] { return scaling.apply(data.x); });
   require_finite(data.x.is_sparse() ? data.x.sparse().values() : data.x.dense());
 }
 
 FeatureQuantization choose_quantization(const Dataset& data, const std::string& file, int64_t bits) {
-  try {
-    return FeatureQuantization::fit(static_cast<int>(bits), data.x);
-  } catch (const OutOfMemory&) {
-    throw;
-  } catch (const Error& error) {
-    data_fail("{}: nodes/x: {}", file, error.what());
-  }
+  return at_place(file, "nodes/x", [&] { return FeatureQuantization::fit(static_cast<int>(bits), data.x); });
 }
 
 void quantize_features(Dataset& data, const FeatureQuantization& quantization) {

@@ -1,5 +1,4 @@
 #include "batch_epochs.h"
-#include "feature_place.h"
 #include "links.h"
 #include "loader.h"
 #include <adjoint/core/random.h>
@@ -74,15 +73,9 @@ class LinkBatches : public LinkEpochs {
   LinkBatches(const Run& run, models::LinkModel& model, LinkStep step, int64_t negatives,
               NeighborSampling sampling)
       : LinkEpochs(run, model, std::move(step)),
-        loader_(run.task().data.graph, run.task().store, train_,
-                {.sampling = std::move(sampling),
-                 .negatives = negatives,
-                 .loading = {.batch_size = run.options().batches.batch_size,
-                             .shuffle = true,
-                             .seed = run.seed(),
-                             .workers = run.workers()}}) {
-    if (run.options().batches.evaluation == "layers") require_layers(model.encoder());
-  }
+        loader_(
+            run.task().data.graph, run.task().store, train_,
+            {.sampling = std::move(sampling), .negatives = negatives, .loading = run.training_batches()}) {}
 
   Tensor train(int64_t done) override {
     Tensor total = no_loss();

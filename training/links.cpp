@@ -1,5 +1,6 @@
 #include "links.h"
 
+#include "at_place.h"
 #include "run.h"
 #include <adjoint/core/option_check.h>
 #include <adjoint/core/text.h>
@@ -21,15 +22,6 @@ Tensor joined(const std::vector<Tensor>& parts) {
   return Tensor::from(all);
 }
 
-LinkSplit split_of(const Graph& graph, const std::string& file, const LinkOptions& s, int64_t seed) {
-  Generator generator(static_cast<uint64_t>(seed));
-  try {
-    return random_link_split(graph, {.val = s.val, .test = s.test}, generator);
-  } catch (const Error& error) {
-    data_fail("{}: edges: {}", file, error.what());
-  }
-}
-
 }  // namespace
 
 void LinkOptions::add_to(Options& o) {
@@ -49,7 +41,10 @@ void LinkOptions::check() const {
 
 Examples link_examples(const Options& options, const LinkOptions& links, Dataset& data) {
   const std::string file = file_of(options, data);
-  const LinkSplit split = split_of(data.graph, file, links, options.run.seed);
+  Generator generator(static_cast<uint64_t>(options.run.seed));
+  const LinkSplit split = at_place(file, "edges", [&] {
+    return random_link_split(data.graph, {.val = links.val, .test = links.test}, generator);
+  });
   const EdgeIndex train = linked_pairs(split.train);
   const LinkExamples& val = split.val;
   const LinkExamples& test = split.test;
@@ -74,7 +69,6 @@ Examples link_examples(const Options& options, const LinkOptions& links, Dataset
   examples.y = Tensor::full({all, 1}, 1.0f);
   examples.y.rows(vals, 2 * vals).fill_(0.0);
   examples.y.rows(2 * vals + tests, seen).fill_(0.0);
-  examples.y_place = "edges";
   examples.splits_in_file = false;
   const Tensor order = detail::numbers(all);
   examples.splits = {Split{order.rows(seen, all), order.rows(0, 2 * vals), order.rows(2 * vals, seen)}};

@@ -13,11 +13,7 @@ class NeighborEpochs : public BatchEpochs {
   NeighborEpochs(const Run& run, models::NodeModel& model, NodeStep step, NeighborSampling sampling)
       : BatchEpochs(run, model, std::move(step)),
         loader_(run.task().data.graph, run.task().store, run.objective().targets(), run.examples().train,
-                {.sampling = std::move(sampling),
-                 .loading = {.batch_size = run.options().batches.batch_size,
-                             .shuffle = true,
-                             .seed = run.seed(),
-                             .workers = run.workers()}}) {}
+                {.sampling = std::move(sampling), .loading = run.training_batches()}) {}
 
   Tensor train(int64_t done) override {
     Tensor total = no_loss();

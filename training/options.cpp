@@ -124,7 +124,7 @@ void OutputOptions::use_run_folder() {
   };
   place(metrics, "metrics.csv");
   place(checkpoint, "checkpoint.h5");
-  place(html, "report.html");
+  place(report, "report.html");
   place(tensorboard, "");
   if (profile) place(trace, "trace.json");
 }
@@ -133,7 +133,9 @@ void OutputOptions::check_files(const Options& all) const {
   if (!metrics.empty() && !metrics.ends_with(".csv") && !metrics.ends_with(".jsonl"))
     usage_fail("--metrics: expected FILE.csv or FILE.jsonl, got '{}'", metrics);
   if (!plot.empty() && !plot.ends_with(".svg")) usage_fail("--plot: expected FILE.svg, got '{}'", plot);
-  if (!html.empty() && !html.ends_with(".html")) usage_fail("--html: expected FILE.html, got '{}'", html);
+  if (!report.empty() && !report.ends_with(".html"))
+    usage_fail("--report: expected FILE.html, got '{}'{}", report,
+               all.things == "pairs of nodes" ? "" : "; --class-scores prints precision, recall and F1");
   if (!trace.empty() && !profile) usage_fail("--trace: requires --profile");
   RunFiles files;
   files.read("data", all.data.path);
@@ -145,7 +147,7 @@ void OutputOptions::check_files(const Options& all) const {
   files.write("metrics", metrics);
   files.write("predict", predict);
   files.write("plot", plot);
-  files.write("html", html);
+  files.write("report", report);
   files.write("trace", trace);
   files.write("cuts", all.compute.cuts);
   if (!predict.empty()) expect_predictions_path("predict", predict);
@@ -188,8 +190,8 @@ OptionList BatchOptions::features_list() {
 
 OptionList BatchOptions::layers_list(const std::string& things) {
   OptionList list{{"evaluation", &evaluation, "WAY",
-                   "layers (layer by layer over all nodes, in batches with all neighbours) or graph (full "
-                   "batch)"},
+                   "layers (layer by layer over all nodes, in batches with all neighbours), graph (full "
+                   "batch) or auto (layers if that is exact for the model, else graph)"},
                   {"batch-size", &batch_size, "N",
                    fmt::format("nodes per batch of layer-wise evaluation; with --loader neighbor training "
                                "{} per step",
@@ -283,7 +285,7 @@ std::vector<Options::Group> Options::groups() {
   OptionList outputs;
   if (things != "pairs of nodes")
     outputs.push_back(
-        {"report", &output.report, "",
+        {"class-scores", &output.class_scores, "",
          "precision, recall and F1 of each class on the test examples, and the confusion matrix", false});
   outputs +=
       {{"json", &output.json, "", "print one JSON object at the end", false},
@@ -291,7 +293,7 @@ std::vector<Options::Group> Options::groups() {
        {"metrics", &output.metrics, "FILE", "write loss and metric by epoch, FILE.csv or FILE.jsonl", false},
        {"predict", &output.predict, "FILE", "write the predictions, FILE.csv, FILE.jsonl or FILE.h5", false},
        {"plot", &output.plot, "FILE", "plot loss and metric over the epochs, FILE.svg", false},
-       {"html", &output.html, "FILE",
+       {"report", &output.report, "FILE",
         "write a page on the training, FILE.html: curves, classes, degrees, profile", false},
        {"tensorboard", &output.tensorboard, "DIR", "write TensorBoard events to DIR during the training",
         false},
@@ -338,9 +340,14 @@ void Options::check() {
   std::vector<std::string> names = names_of(batches.loaders);
   names.insert(names.begin(), "none");
   expect_one_of("loader", batches.loader, names);
-  expect_one_of("evaluation", batches.evaluation, {"layers", "graph"});
+  expect_one_of("evaluation", batches.evaluation, {"auto", "layers", "graph"});
   check_loaders(*this);
   const std::shared_ptr<LoaderChoice> loader = batches.chosen();
+  if (batches.evaluation == "auto") {
+    const bool exact = batches.by_layers && family.make(1, 1, model)->exact_by_layers();
+    batches.evaluation = exact ? "layers" : "graph";
+    batches.evaluation_chosen = loader && batches.by_layers && !exact;
+  }
   if (!loader) return;
   loader->check(*this);
   batches.check_features(compute.device);
@@ -351,6 +358,8 @@ void Options::check() {
 
 void Options::apply() {
   if (output.quiet) set_log_level(LogLevel::warning);
+  if (batches.evaluation_chosen)
+    log_info("evaluation: over the whole graph ({} is not exact layer by layer)", model.model);
   compute.apply();
   compute_context().aggregation = data.aggregation == "reduce"    ? Aggregation::reduce
                                   : data.aggregation == "scatter" ? Aggregation::scatter

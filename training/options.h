@@ -71,11 +71,11 @@ struct RunOptions {
 
 /// Output files and reports.
 struct OutputOptions {
-  bool report = false;  ///< precision, recall and F1 per class
+  bool class_scores = false;  ///< precision, recall and F1 per class
   bool json = false, quiet = false;
   std::string metrics, predict, plot, checkpoint, resume;
   int64_t checkpoint_every = 10;
-  std::string html;            ///< a page on the training (training/report.h)
+  std::string report;          ///< a page on the training (training/report.h)
   std::string tensorboard;     ///< folder of events; of several runs a folder run-R in it for each
   bool profile = false;        ///< time and memory by op
   std::string trace, run_dir;  ///< of a profile; a folder for all of these
@@ -94,8 +94,11 @@ struct BatchOptions {
       {};                        ///< offered by the program, each with its own options
   std::string loader = "none";   ///< name of a loader, or "none": full-batch
   std::string workers = "auto";  ///< threads that prepare batches: a number, or "auto": 1, on a GPU up to 4
-  std::string evaluation = "layers";  ///< "layers", or "graph" for full-batch
-  bool by_layers = true;              ///< whether the program offers --evaluation
+  /// "layers", "graph" for full-batch, or "auto", which check() replaces: layers if the model is exact by
+  /// them.
+  std::string evaluation = "auto";
+  bool evaluation_chosen = false;  ///< by check(): the whole graph, since the model needs it
+  bool by_layers = true;           ///< whether the program offers --evaluation
   int64_t batch_size = 1024;  ///< training nodes per step, and nodes per batch of a layer-wise evaluation
   std::string features = "device";  ///< location of the features of all nodes: "device", "host" or "file"
   std::string cached_rows =

@@ -35,6 +35,21 @@ double deviation(const std::vector<double>& values) {
   return std::sqrt(sum / static_cast<double>(values.size() - 1));
 }
 
+struct Spread {
+  double mean, deviation;
+};
+Spread spread_of(const std::vector<double>& values) { return {mean(values), deviation(values)}; }
+
+/// Summary of a training's runs: means and sample deviations, and medians of epochs (the lower of two). With
+/// folds (Examples::cross_validated) losses and metrics are those at the one epoch with the best mean metric
+/// (Xu et al. 2019, section 7): choosing each fold's best epoch would select on the test examples.
+struct Outcome {
+  double train_loss;           // of the last epoch
+  double val_loss, test_loss;  // of the best epoch
+  Spread val, test;
+  int64_t best_epoch, epochs_run;
+};
+
 int64_t median(std::vector<int64_t> values) {
   std::sort(values.begin(), values.end());
   return values[(values.size() - 1) / 2];
@@ -49,9 +64,8 @@ auto all_of(const std::vector<RunResult>& results, Field&& field) {
 }
 
 /// Mean and deviation over the runs of the program's k-th reported number.
-std::pair<double, double> reported(const std::vector<RunResult>& results, size_t k) {
-  const auto values = all_of(results, [k](const RunResult& r) { return r.reported[k]; });
-  return {mean(values), deviation(values)};
+Spread reported(const std::vector<RunResult>& results, size_t k) {
+  return spread_of(all_of(results, [k](const RunResult& r) { return r.reported[k]; }));
 }
 
 /// Chooses among the epochs reached by all folds the one with the best mean metric.
@@ -69,9 +83,8 @@ void choose_epoch(const std::vector<EpochRecord>& history, size_t folds, const M
   for (const auto& [epoch, values] : by_epoch) {
     if (values.metric.size() < folds) continue;  // some folds had stopped
     const double value = mean(values.metric);
-    if (found && metric.score(value) <= metric.score(outcome.val)) continue;
-    outcome.val = outcome.test = value;
-    outcome.val_deviation = outcome.test_deviation = deviation(values.metric);
+    if (found && metric.score(value) <= metric.score(outcome.val.mean)) continue;
+    outcome.val = outcome.test = spread_of(values.metric);
     outcome.val_loss = outcome.test_loss = mean(values.loss);
     outcome.best_epoch = epoch;
     found = true;
@@ -82,8 +95,8 @@ void choose_epoch(const std::vector<EpochRecord>& history, size_t folds, const M
 std::string finite(double value) { return std::isfinite(value) ? fmt::format("{}", value) : "null"; }
 
 /// "0.8210", for several runs "0.8266 ± 0.0107".
-std::string with_spread(double value, double spread, size_t runs) {
-  return fmt::format("{:.4f}{}", value, runs < 2 ? "" : fmt::format(" ± {:.4f}", spread));
+std::string with_spread(const Spread& of, size_t runs) {
+  return fmt::format("{:.4f}{}", of.mean, runs < 2 ? "" : fmt::format(" ± {:.4f}", of.deviation));
 }
 
 /// "epoch 66 of 200", "epoch 102; stopped after 202 of 1000".
@@ -95,26 +108,19 @@ std::string epochs_of(const Outcome& outcome, int64_t epochs, size_t runs) {
                      medians);
 }
 
-}  // namespace
-
 Outcome outcome_of(const Run& run) {
   const std::vector<RunResult>& results = run.record().results;
-  const auto val = all_of(results, &RunResult::val_metric), test = all_of(results, &RunResult::test_metric);
   Outcome outcome{.train_loss = mean(all_of(results, &RunResult::train_loss)),
                   .val_loss = mean(all_of(results, &RunResult::val_loss)),
                   .test_loss = mean(all_of(results, &RunResult::test_loss)),
-                  .val = mean(val),
-                  .val_deviation = deviation(val),
-                  .test = mean(test),
-                  .test_deviation = deviation(test),
+                  .val = spread_of(all_of(results, &RunResult::val_metric)),
+                  .test = spread_of(all_of(results, &RunResult::test_metric)),
                   .best_epoch = median(all_of(results, &RunResult::best_epoch)),
                   .epochs_run = median(all_of(results, &RunResult::epochs_run))};
   if (run.examples().cross_validated)
     choose_epoch(run.record().history, results.size(), run.task().metric, outcome);
   return outcome;
 }
-
-namespace {
 
 double peak_mb(Device device) {
   if (device.is_cuda()) return static_cast<double>(memory_stats(device).peak) / 0x1p20;
@@ -137,7 +143,7 @@ void print_results(const Run& run, const Outcome& outcome) {
                                        ms < 100.0 ? fmt::format("{:.3g}", ms) : fmt::format("{:.0f}", ms),
                                        peak_mb(task.data.device()));
   const std::string model = fmt::format("{} on {}", run.model(), printable(task.data.name)),
-                    test = with_spread(outcome.test, outcome.test_deviation, runs);
+                    test = with_spread(outcome.test, runs);
   if (run.examples().cross_validated) {
     fmt::print("{}: {} {} over {} of {} folds\n", model, task.metric.name, test, runs,
                run.examples().splits.size());
@@ -151,16 +157,14 @@ void print_results(const Run& run, const Outcome& outcome) {
                             ", {} runs{}", runs,
                             task.splits.size() < 2 ? "" : fmt::format(" over {} splits", task.splits.size())),
              task.metric.name, test);
-  const auto auc = all_of(results, &RunResult::test_auc);
-  if (std::isfinite(mean(auc)) && task.metric.option != "auc")
-    fmt::print("test ROC-AUC {}\n", with_spread(mean(auc), deviation(auc), runs));
-  for (size_t k = 0; k < task.reported.size(); ++k) {
-    const auto [value, spread] = reported(results, 2 * k + 1);
-    fmt::print("{}: validation {:.4f}, test {}\n", task.reported[k].name, reported(results, 2 * k).first,
-               with_spread(value, spread, runs));
-  }
-  fmt::print("validation {} {} at {}; {}\n", task.metric.name,
-             with_spread(outcome.val, outcome.val_deviation, runs), epochs_of(outcome, epochs, runs), cost);
+  const Spread auc = spread_of(all_of(results, &RunResult::test_auc));
+  if (std::isfinite(auc.mean) && task.metric.option != "auc")
+    fmt::print("test ROC-AUC {}\n", with_spread(auc, runs));
+  for (size_t k = 0; k < task.reported.size(); ++k)
+    fmt::print("{}: validation {:.4f}, test {}\n", task.reported[k].name, reported(results, 2 * k).mean,
+               with_spread(reported(results, 2 * k + 1), runs));
+  fmt::print("validation {} {} at {}; {}\n", task.metric.name, with_spread(outcome.val, runs),
+             epochs_of(outcome, epochs, runs), cost);
   if (run.options().data.path.empty())
     fmt::print("This was the dataset that comes along. For Cora, see data/README.md, then: {} cora.h5\n",
                run.options().program());
@@ -193,23 +197,23 @@ std::string json_of(const Run& run, const Outcome& outcome, const std::optional<
   text += fmt::format(R"("metric": "{}", "train_loss": {}, "val_loss": {}, "test_loss": {}, "val_acc": {}, )"
                       R"("test_acc": {}, "test_acc_std": {}, )",
                       task.metric.option, finite(outcome.train_loss), finite(outcome.val_loss),
-                      finite(outcome.test_loss), outcome.val, outcome.test, outcome.test_deviation);
-  const auto auc = all_of(results, &RunResult::test_auc);
-  if (std::isfinite(mean(auc)) && !run.examples().cross_validated)
-    text += fmt::format(R"("test_auc": {}, "test_auc_std": {}, )", mean(auc), deviation(auc));
+                      finite(outcome.test_loss), outcome.val.mean, outcome.test.mean, outcome.test.deviation);
+  const Spread auc = spread_of(all_of(results, &RunResult::test_auc));
+  if (std::isfinite(auc.mean) && !run.examples().cross_validated)
+    text += fmt::format(R"("test_auc": {}, "test_auc_std": {}, )", auc.mean, auc.deviation);
   for (size_t k = 0; k < task.reported.size(); ++k) {
     const std::string& name = task.reported[k].option;
-    const auto [value, spread] = reported(results, 2 * k + 1);
+    const Spread test = reported(results, 2 * k + 1);
     text += fmt::format(R"("val_{}": {}, "test_{}": {}, "test_{}_std": {}, )", name,
-                        reported(results, 2 * k).first, name, value, name, spread);
+                        reported(results, 2 * k).mean, name, test.mean, name, test.deviation);
   }
-  if (report) text += fmt::format(R"("report": {}, )", report->json());
+  if (report) text += fmt::format(R"("class_scores": {}, )", report->json());
   const double wall_s = seconds_since(options.start);
   return fmt::format(R"({}"best_epoch": {}, "epoch_ms": {:.4f}, "peak_mb": {:.1f}, "wall_s": {:.3f}}})", text,
                      outcome.best_epoch, run.epoch_ms(), peak_mb(task.data.device()), wall_s);
 }
 
-/// What --html shows.
+/// What --report shows.
 Report report_of(const Run& run, const Outcome& outcome, const std::vector<ProfileRow>& profile) {
   const LearningTask& task = run.task();
   const Examples& examples = run.examples();
@@ -222,8 +226,8 @@ Report report_of(const Run& run, const Outcome& outcome, const std::vector<Profi
                 {"nodes", fmt::format("{}", task.data.num_nodes())},
                 {"edges", fmt::format("{}", task.data.graph.num_edges())},
                 {"features", fmt::format("{}", task.num_features)},
-                {"test " + task.metric.name, number(outcome.test)},
-                {"validation " + task.metric.name, number(outcome.val)},
+                {"test " + task.metric.name, number(outcome.test.mean)},
+                {"validation " + task.metric.name, number(outcome.val.mean)},
                 {"best epoch", fmt::format("{} of {}", outcome.best_epoch, run.options().run.epochs)},
                 {"ms an epoch", number(run.epoch_ms())},
                 {"peak MB", number(peak_mb(task.data.device()))}},
@@ -266,7 +270,7 @@ void write_results(const Run& run) {
     replace_file(o.plot, svg(training_chart(fmt::format("{} on {}", run.model(), task.data.name), task.metric,
                                             record.history, record.results)));
   std::optional<ClassReport> report;
-  if (o.report)
+  if (o.class_scores)
     report.emplace(task.examples.labels, run.output(), task.examples.y, run.examples().test,
                    task.data.class_names);
   if (run.options().compute.explain) print_explanations();
@@ -276,7 +280,7 @@ void write_results(const Run& run) {
     if (report) print_report(run, *report);
     if (o.profile) fmt::print("\n{}", profile_table(profile));
   }
-  if (!o.html.empty()) replace_file(o.html, html(report_of(run, outcome, profile)));
+  if (!o.report.empty()) replace_file(o.report, html(report_of(run, outcome, profile)));
   const std::string json = json_of(run, outcome, report);
   if (o.json) fmt::print("{}\n", json);
   if (!o.run_dir.empty())

@@ -67,6 +67,10 @@ class Run {
   int64_t epoch() const { return epoch_; }
   /// Threads that prepare batches.
   int workers() const { return options_.batches.num_workers(options_.compute.device); }
+  /// Shuffled batches of --batch-size examples.
+  LoaderOptions training_batches() const {
+    return {.batch_size = options_.batches.batch_size, .shuffle = true, .seed = seed(), .workers = workers()};
+  }
   LoaderOptions layer_wise() const {
     return {.batch_size = options_.batches.batch_size, .workers = workers()};
   }

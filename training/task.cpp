@@ -1,6 +1,5 @@
 #include "task.h"
 
-#include "class_report.h"
 #include "feature_place.h"
 #include "inputs.h"
 #include "loader.h"
@@ -85,7 +84,8 @@ LearningTask::LearningTask(Options& options, Dataset given, Examples learned, st
     : data(std::move(given)), examples(std::move(learned)), reported(std::move(metrics)) {
   const std::string file = file_of(options, data);
   require_features(data, file, options.program());
-  if (options.output.report) check_report(examples);
+  if (options.output.class_scores && examples.labels == Labels::numbers)
+    usage_fail("--class-scores: {} has no classes to score", examples.task);
   splits = chosen_splits(options, examples, file);
   metric = reported.empty() ? metric_for(examples, file, options.data.metric, splits.front(), splits.size())
                             : metric_among(reported, options.data.metric, examples.things);

@@ -13,6 +13,7 @@
 #include <set>
 #include <sstream>
 
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 
 namespace adj::apps {
@@ -34,13 +35,23 @@ po::typed_value<Number>* value_of(Number* number, const std::string& placeholder
   return with_default(*number, placeholder.c_str());
 }
 
-/// The error message with a suggested option; `dashes` precede the name.
+/// The error message with the option's new name or a suggestion; `dashes` precede the name.
 std::string unknown(const po::unknown_option& error, const po::options_description& options,
                     const std::string& dashes) {
   std::vector<std::string> names;
   for (const auto& option : options.options()) names.push_back(option->long_name());
   std::string word = error.get_option_name();
   word.erase(0, word.find_first_not_of('-'));
+  word.erase(std::min(word.find('='), word.size()));
+  const struct {
+    const char *before, *now, *value = "";
+  } renamed[] = {{"raw-features", "features-scaling", " none"},
+                 {"normalize-features", "features-scaling", " rows"},
+                 {"html", "report"},
+                 {"report", "class-scores"}};
+  for (const auto& [before, now, value] : renamed)
+    if (word == before && options.find_nothrow(now, false) != nullptr)
+      return fmt::format("--{} is now --{}{}", before, now, value);
   const std::string meant = nearest(word, names);
   return error.what() + (meant.empty() ? "" : fmt::format("; did you mean '{}{}'?", dashes, meant));
 }
@@ -131,14 +142,15 @@ po::variables_map parse_command_line(int argc, char** argv, const po::options_de
   constexpr int kStyle = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
   std::vector<std::string> words(argv + 1, argv + argc);
   std::replace(words.begin(), words.end(), std::string("-h"), std::string("--help"));
-  for (const auto& [before, now] : {std::pair("--raw-features", "--features-scaling none"),
-                                    {"--normalize-features", "--features-scaling rows"}})
-    if (std::find(words.begin(), words.end(), before) != words.end()) usage_fail("{} is now {}", before, now);
   po::parsed_options parsed(&options);
   try {
     parsed = po::command_line_parser(words).options(options).style(kStyle).run();
   } catch (const po::unknown_option& error) {
     usage_fail("{}", unknown(error, options, "--"));
+  } catch (const po::invalid_command_line_syntax& error) {
+    const bool classes = error.get_option_name() == "--report" && options.find_nothrow("class-scores", false);
+    usage_fail("{}{}", error.what(),
+               classes ? ", FILE.html; --class-scores prints precision, recall and F1" : "");
   }
   std::map<std::string, std::string> named;  // options given by name
   for (const auto& option : parsed.options)
@@ -160,6 +172,26 @@ po::variables_map parse_command_line(int argc, char** argv, const po::options_de
   return values;
 }
 
+std::optional<po::variables_map> read_values(int argc, char** argv, const po::options_description& options,
+                                             const std::vector<std::string>& words, const std::string& usage,
+                                             const std::string& summary) {
+  po::positional_options_description positional;
+  for (const std::string& word : words) {
+    const bool rest = word.ends_with("...");
+    positional.add(word.substr(0, word.size() - (rest ? 3 : 0)).c_str(), rest ? -1 : 1);
+  }
+  po::variables_map values = parse_command_line(argc, argv, options, &positional);
+  if (values.count("help") != 0) {
+    print_help(usage, summary, options);
+    return {};
+  }
+  if (values.count("version") != 0) {
+    fmt::print("{} {}\nCPU kernels: {}\n", usage.substr(0, usage.find(' ')), version(), describe_cpu_isa());
+    return {};
+  }
+  return values;
+}
+
 bool read_command_line(int argc, char** argv, training::Options& o) {
   po::options_description all;
   for (const training::Options::Group& group : o.groups()) {
@@ -171,20 +203,12 @@ bool read_command_line(int argc, char** argv, training::Options& o) {
     for (const Option& option : group.options) o.defaults[option.name] = option.text();
   }
   try {
-    po::positional_options_description positional;
-    positional.add("data", 1);
-    po::variables_map values = parse_command_line(argc, argv, all, &positional);
-    if (values.count("help") != 0) {
-      print_help(o.program() + " [DATA.h5] [OPTION]...", o.summary, all);
-      return false;
-    }
-    if (values.count("version") != 0) {
-      fmt::print("{} {}\nCPU kernels: {}\n", o.program(), version(), describe_cpu_isa());
-      return false;
-    }
-    if (values.count("config") != 0) po::store(read_config(values["config"].as<std::string>(), all), values);
-    po::notify(values);
-    for (const auto& [name, value] : values)
+    auto values = read_values(argc, argv, all, {"data"}, o.program() + " [DATA.h5] [OPTION]...", o.summary);
+    if (!values) return false;
+    if (values->count("config") != 0)
+      po::store(read_config((*values)["config"].as<std::string>(), all), *values);
+    po::notify(*values);
+    for (const auto& [name, value] : *values)
       if (!value.empty() && value.value().type() == typeid(std::string) && value.as<std::string>().empty() &&
           !value.defaulted())
         usage_fail("--{}: expected a value", name);
@@ -214,22 +238,31 @@ bool read_options(int argc, char** argv, po::options_description own, const std:
                   std::optional<po::options_description> all) {
   own.add_options()("help", "print this");
   const po::options_description& shown = all ? all->add(own) : own;
-  po::positional_options_description positional;
-  for (const std::string& word : words) {
-    const bool rest = word.ends_with("...");
-    positional.add(word.substr(0, word.size() - (rest ? 3 : 0)).c_str(), rest ? -1 : 1);
-  }
   try {
-    po::variables_map values = parse_command_line(argc, argv, shown, &positional);
-    if (values.count("help") != 0) {
-      print_help(usage, summary, shown);
-      return false;
-    }
-    po::notify(values);
-    return true;
+    auto values = read_values(argc, argv, shown, words, usage, summary);
+    if (values) po::notify(*values);
+    return values.has_value();
   } catch (const po::error& error) {
     throw UsageError(error.what());
   }
+}
+
+std::optional<size_t> chosen_word(int argc, char** argv, const std::string& usage, const std::string& summary,
+                                  const std::vector<std::string>& names) {
+  if (argc < 2) usage_fail("expected {}", usage);
+  std::istringstream words(usage);
+  std::string program, what, given = argv[1];
+  words >> program >> what;
+  if (given == "--help" || given == "-h") {
+    fmt::print("Usage: {}\n{}\n\n{} is one of {}.\nIts options: {} {} --help\n", usage, summary, what,
+               fmt::join(names, ", "), program, what);
+    return {};
+  }
+  const auto found = std::find(names.begin(), names.end(), given);
+  if (found == names.end())
+    usage_fail("{} '{}': expected one of {}{}", what, given, fmt::join(names, ", "),
+               did_you_mean(given, names));
+  return static_cast<size_t>(found - names.begin());
 }
 
 Option threads_option(int64_t& value) { return {"threads", &value, "N", "CPU threads (0: all)"}; }

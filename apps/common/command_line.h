@@ -40,15 +40,35 @@ boost::program_options::variables_map parse_command_line(
     int argc, char** argv, const boost::program_options::options_description& options,
     const boost::program_options::positional_options_description* positional = nullptr);
 
+/// Parses argv likewise; `words`: the options that plain words set, in order; a last one that ends in "..."
+/// takes all others. Empty if --help or --version was printed. `usage` begins with the program's name. Throws
+/// UsageError or po::error.
+std::optional<boost::program_options::variables_map> read_values(
+    int argc, char** argv, const boost::program_options::options_description& options,
+    const std::vector<std::string>& words, const std::string& usage, const std::string& summary);
+
 /// Prints the --help.
 void print_help(const std::string& usage, const std::string& summary,
                 const boost::program_options::options_description& options);
-/// For a program with one table of options: parses argv and sets them, and --help. `words`: the options that
-/// plain words set, in order; a last one that ends in "..." takes all others. `all`: groups of options above.
-/// False if --help was printed. Throws UsageError.
+/// For a program with one table of options: reads argv as read_values() and sets them. `all`: groups of
+/// options above. False if --help was printed. Throws UsageError.
 bool read_options(int argc, char** argv, boost::program_options::options_description options,
                   const std::vector<std::string>& words, const std::string& usage, const std::string& summary,
                   std::optional<boost::program_options::options_description> all = {});
+
+/// For a program whose first word is one of `names`: its number. `usage`: "convert FORMAT ...". Empty if
+/// --help was printed. Throws UsageError.
+std::optional<size_t> chosen_word(int argc, char** argv, const std::string& usage, const std::string& summary,
+                                  const std::vector<std::string>& names);
+/// Likewise for kinds that have a name: that one of `all`.
+template <class Kind>
+std::optional<Kind> chosen_kind(int argc, char** argv, const std::string& usage, const std::string& summary,
+                                const std::vector<Kind>& all) {
+  std::vector<std::string> names;
+  for (const Kind& kind : all) names.push_back(kind.name);
+  const auto number = chosen_word(argc, argv, usage, summary, names);
+  return number ? std::optional(all[*number]) : std::nullopt;
+}
 
 /// An integer option with this value has no default in --help.
 constexpr int64_t kNotGiven = std::numeric_limits<int64_t>::min();

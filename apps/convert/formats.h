@@ -24,15 +24,11 @@ struct Format {
   std::function<std::vector<std::string>()> notes = [] { return std::vector<std::string>(); };
 };
 
-/// One function per format, listed in the table in formats.cpp. Each call creates new options.
+/// One function per format, listed in convert.cpp. Each call creates new options.
 Format edges_format();
 Format graphland_format();
 Format npz_format();
 Format ogb_format();
 Format tu_format();
-
-std::vector<std::string> format_names();
-/// Throws UsageError for an unknown name.
-Format format_named(const std::string& name);
 
 }  // namespace adj::apps

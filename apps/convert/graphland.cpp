@@ -58,7 +58,7 @@ struct Given {
 
 Format graphland_format() {
   const auto given = std::make_shared<Given>();
-  Format format{
+  return {
       "graphland",
       "a GraphLand folder: info.yaml, features.csv, targets.csv, split_masks_*.csv, edgelist.csv",
       table_of(
@@ -76,9 +76,7 @@ Format graphland_format() {
            {"fraction-imputation", &given->fraction_imputation, "N", "likewise, for shares"},
            {"directed", &given->directed, "", "keep edges directed"}},
           "Options of graphland"),
-      {}};
-  format.import = [given](const std::string& input) { return import_graphland(input, given->checked()); };
-  return format;
+      [given](const std::string& input) { return import_graphland(input, given->checked()); }};
 }
 
 }  // namespace adj::apps

@@ -36,9 +36,8 @@ struct Given {
 
 Format ogb_format() {
   const auto given = std::make_shared<Given>();
-  Format format{
-      "ogb",
-      "a folder of the Open Graph Benchmark, with raw/ and split/",
+  return {
+      "ogb", "a folder of the Open Graph Benchmark, with raw/ and split/",
       table_of({{"add-inverse-edges", &given->options.inverse_edges, "",
                  "add the reverse of each edge, as the ogb package does for ogbn-products, ogbn-proteins, "
                  "ogbg-mol* and ogbg-ppa"},
@@ -49,9 +48,7 @@ Format ogb_format() {
                 {"node-tables", &given->node_tables, "NAME,...",
                  "additional node files as features, like node_year"}},
                "Options of ogb"),
-      {}};
-  format.import = [given](const std::string& input) { return import_ogb(input, given->checked()); };
-  return format;
+      [given](const std::string& input) { return import_ogb(input, given->checked()); }};
 }
 
 }  // namespace adj::apps

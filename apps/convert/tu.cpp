@@ -9,17 +9,14 @@ namespace adj::apps {
 
 Format tu_format() {
   const auto given = std::make_shared<TuOptions>();
-  Format format{"tu",
-                "a folder of the TU collection, with NAME_A.txt and its other files",
-                table_of({{"node-attributes", &given->node_attributes, "",
-                           "use node attributes as features, before the node labels"},
-                          {"edge-attributes", &given->edge_attributes, "",
-                           "use edge attributes, before the edge labels"},
-                          {"keep-edges", &given->keep_edges, "", "keep self-loops and parallel edges"}},
-                         "Options of tu"),
-                {}};
-  format.import = [given](const std::string& input) { return import_tu(input, *given); };
-  return format;
+  return {"tu", "a folder of the TU collection, with NAME_A.txt and its other files",
+          table_of({{"node-attributes", &given->node_attributes, "",
+                     "use node attributes as features, before the node labels"},
+                    {"edge-attributes", &given->edge_attributes, "",
+                     "use edge attributes, before the edge labels"},
+                    {"keep-edges", &given->keep_edges, "", "keep self-loops and parallel edges"}},
+                   "Options of tu"),
+          [given](const std::string& input) { return import_tu(input, *given); }};
 }
 
 }  // namespace adj::apps

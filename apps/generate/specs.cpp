@@ -5,8 +5,6 @@
 
 #include <limits>
 
-#include <fmt/ranges.h>
-
 namespace adj::apps {
 
 namespace {
@@ -34,9 +32,8 @@ Spec graph_spec(const std::string& name, const std::string& summary, O given = {
   const auto nodes = std::make_shared<NodeOptions>();
   OptionList options = own->options();
   options += nodes->options();
-  Spec spec{name, summary, table_of(options, "Options of " + name), {}};
-  spec.make = [own, nodes](uint64_t seed) { return nodes->dataset(own->draw(seed), seed); };
-  return spec;
+  return {name, summary, table_of(options, "Options of " + name),
+          [own, nodes](uint64_t seed) { return nodes->dataset(own->draw(seed), seed); }};
 }
 
 struct Counts {
@@ -155,35 +152,31 @@ Spec preset(const NamedGraph& graph) {
 
 Spec citation() {
   const auto o = std::make_shared<CitationOptions>();
-  Spec spec{"citation",
-            "a citation-like graph with bags of words or means of their vectors",
-            table_of({{"nodes", &o->nodes, "N", "nodes"},
-                      {"classes", &o->classes, "N", "classes"},
-                      {"features", &o->features, "N", "words in the vocabulary"},
-                      {"degree", &o->degree, "N", "mean number of neighbours"},
-                      {"homophily", &o->homophily, "N", "share of edges within a class"},
-                      {"words", &o->words, "N", "mean number of words per node"},
-                      {"signal", &o->signal, "N", "share of words drawn from the class's own distribution"},
-                      {"word-vectors", &o->word_vectors, "N",
-                       "width of dense features, means of word vectors as in ogbn-arxiv (0: bags of words)"},
-                      {"train-per-class", &o->train_per_class, "N", "training nodes per class"},
-                      {"val", &o->val, "N", "validation nodes"},
-                      {"test", &o->test, "N", "test nodes"}},
-                     "Options of citation"),
-            {}};
-  spec.make = [o](uint64_t seed) {
-    o->seed = seed;
-    return make_citation_dataset(*o);
-  };
-  return spec;
+  return {"citation", "a citation-like graph with bags of words or means of their vectors",
+          table_of({{"nodes", &o->nodes, "N", "nodes"},
+                    {"classes", &o->classes, "N", "classes"},
+                    {"features", &o->features, "N", "words in the vocabulary"},
+                    {"degree", &o->degree, "N", "mean number of neighbours"},
+                    {"homophily", &o->homophily, "N", "share of edges within a class"},
+                    {"words", &o->words, "N", "mean number of words per node"},
+                    {"signal", &o->signal, "N", "share of words drawn from the class's own distribution"},
+                    {"word-vectors", &o->word_vectors, "N",
+                     "width of dense features, means of word vectors as in ogbn-arxiv (0: bags of words)"},
+                    {"train-per-class", &o->train_per_class, "N", "training nodes per class"},
+                    {"val", &o->val, "N", "validation nodes"},
+                    {"test", &o->test, "N", "test nodes"}},
+                   "Options of citation"),
+          [o](uint64_t seed) {
+            o->seed = seed;
+            return make_citation_dataset(*o);
+          }};
 }
 
 Spec planted() {
   const auto o = std::make_shared<PlantedOptions>();
   const auto bare = std::make_shared<bool>();
-  Spec spec{
-      "planted",
-      "a planted partition of any size with class-dependent dense features",
+  return {
+      "planted", "a planted partition of any size with class-dependent dense features",
       table_of({{"nodes", &o->nodes, "N", "nodes"},
                 {"classes", &o->classes, "N", "classes of equal size"},
                 {"features", &o->features, "N", "width of the features"},
@@ -192,15 +185,15 @@ Spec planted() {
                 {"signal", &o->signal, "N", "distance of a class's mean from 0, with noise of deviation 1"},
                 {"no-features", bare.get(), "", "classes and split, but no features"}},
                "Options of planted"),
-      {}};
-  spec.make = [o, bare](uint64_t seed) {
-    ADJ_CHECK(o->features >= 1, "--features: expected 1 or more, got {}", o->features);
-    if (*bare) o->features = 0;
-    o->seed = seed;
-    return make_planted_dataset(*o);
-  };
-  return spec;
+      [o, bare](uint64_t seed) {
+        ADJ_CHECK(o->features >= 1, "--features: expected 1 or more, got {}", o->features);
+        if (*bare) o->features = 0;
+        o->seed = seed;
+        return make_planted_dataset(*o);
+      }};
 }
+
+}  // namespace
 
 std::vector<Spec> specs() {
   std::vector<Spec> all{
@@ -213,23 +206,6 @@ std::vector<Spec> specs() {
       graph_spec<StarOptions>("star", "one node linked to all others")};
   for (const NamedGraph& graph : named_graphs()) all.push_back(preset(graph));
   return all;
-}
-
-}  // namespace
-
-std::string spec_names() {
-  std::vector<std::string> names;
-  for (const Spec& spec : specs()) names.push_back(spec.name);
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-Spec spec_named(const std::string& name) {
-  std::vector<std::string> names;
-  for (Spec& spec : specs()) {
-    if (spec.name == name) return std::move(spec);
-    names.push_back(spec.name);
-  }
-  usage_fail("SPEC '{}': expected one of {}{}", name, fmt::join(names, ", "), did_you_mean(name, names));
 }
 
 }  // namespace adj::apps

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include <boost/program_options.hpp>
 
@@ -17,9 +18,7 @@ struct Spec {
   std::function<Dataset(uint64_t seed)> make;
 };
 
-/// "citation, planted, …", the named graphs last.
-std::string spec_names();
-/// Throws UsageError for an unknown name.
-Spec spec_named(const std::string& name);
+/// All of them, the named graphs last, each with new options.
+std::vector<Spec> specs();
 
 }  // namespace adj::apps

@@ -5,9 +5,10 @@
 #include <adjoint/data/feature_scaling.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace adj::apps {
 
@@ -71,22 +72,23 @@ std::string called(const Dataset& data, int64_t k) {
   return data.class_names.empty() ? std::to_string(k) : excerpt(data.class_names[static_cast<size_t>(k)]);
 }
 
+/// "0: 351, 1: 217, …": the first few.
+std::string counted(const Dataset& data, const Counts& counts) {
+  std::vector<std::string> texts;
+  for (const auto& [k, count] : counts) {
+    if (texts.size() == kClasses) return fmt::format("{}, …", fmt::join(texts, ", "));
+    texts.push_back(fmt::format("{}: {}", called(data, k), count));
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
 void print_labels(const Dataset& data, const LabelStatistics& l) {
   line("labels", fmt::format("{} of {}, {} without", l.rows - data.unlabelled, l.rows, data.unlabelled));
-  std::vector<std::string> texts;
-  for (const auto& [label, count] : l.classes) {
-    if (texts.size() == kClasses) break;
-    texts.push_back(fmt::format("{}: {}", called(data, label), count));
-  }
-  if (!texts.empty())
-    line("classes", fmt::format("{}, {}{}", data.classes, fmt::join(texts, ", "),
-                                l.classes.size() > kClasses ? ", …" : ""));
-  texts.clear();
-  for (size_t k = 0; k < std::min(kClasses, l.positive.size()); ++k)
-    texts.push_back(fmt::format("{}: {}", called(data, static_cast<int64_t>(k)), l.positive[k]));
-  if (!texts.empty())
-    line("with 1", fmt::format("of {} columns, {}{}", l.positive.size(), fmt::join(texts, ", "),
-                               l.positive.size() > kClasses ? ", …" : ""));
+  if (!l.classes.empty()) line("classes", fmt::format("{}, {}", data.classes, counted(data, l.classes)));
+  Counts positive;
+  for (const int64_t count : l.positive) positive[std::ssize(positive)] = count;
+  if (!positive.empty())
+    line("with 1", fmt::format("of {} columns, {}", positive.size(), counted(data, positive)));
   for (size_t k = 0; k < std::min(kClasses, l.ranges.size()); ++k)
     line("targets", fmt::format("{} to {} in column {} of {}", l.ranges[k].first, l.ranges[k].second,
                                 called(data, static_cast<int64_t>(k)), l.ranges.size()));
@@ -167,34 +169,29 @@ std::string json_counts(const Counts& counts) {
 }
 
 std::string json_degrees(const Counts& degrees) {
-  std::vector<std::string> bins;
-  for (const DegreeBin& bin : degree_bins(degrees))
-    bins.push_back(fmt::format("[{}, {}, {}]", bin.least, bin.largest, bin.nodes));
+  std::vector<std::array<int64_t, 3>> bins;
+  for (const DegreeBin& bin : degree_bins(degrees)) bins.push_back({bin.least, bin.largest, bin.nodes});
   return fmt::format(R"({{"min": {}, "max": {}, "mean": {:.6g}, "histogram": {}}})", least(degrees),
-                     largest(degrees), mean(degrees), json_list(bins));
+                     largest(degrees), mean(degrees), bins);
 }
 
 std::string json_tiles(const std::vector<TileStatistics>& tiles) {
   std::vector<std::string> values;
   for (const TileStatistics& t : tiles) {
-    std::vector<std::string> counts;
-    for (const TileCount& c : t.counts)
-      counts.push_back(fmt::format("[{}, {}, {}]", c.least, c.tiles, c.entries));
+    std::vector<std::array<int64_t, 3>> counts;
+    for (const TileCount& c : t.counts) counts.push_back({c.least, c.tiles, c.entries});
     values.push_back(
-        fmt::format(R"({{"height": {}, "width": {}, "counts": {}}})", t.height, t.width, json_list(counts)));
+        fmt::format(R"({{"height": {}, "width": {}, "counts": {}}})", t.height, t.width, counts));
   }
   return json_list(values);
 }
-
-const char* json_bool(bool value) { return value ? "true" : "false"; }
 
 std::string json_structure(const Dataset& data, const StructureStatistics& s) {
   return fmt::format(
       R"("edges": {}, "symmetric": {}, "undirected": {}, "self_loops": {}, "parallel": {}, "isolated": {}, )"
       R"("weights": {}, "edge_attributes": {}, "in_degree": {}, "out_degree": {}, )",
-      data.graph.num_edges(), json_bool(s.symmetric && s.symmetric_weights != false),
-      json_bool(data.undirected), s.self_loops, s.parallel, s.isolated,
-      json_bool(static_cast<bool>(data.graph.edge_weight())),
+      data.graph.num_edges(), s.symmetric && s.symmetric_weights != false, data.undirected, s.self_loops,
+      s.parallel, s.isolated, static_cast<bool>(data.graph.edge_weight()),
       data.graph.edge_attributes().empty() ? 0 : data.graph.edge_attr("attr").size(1), json_degrees(s.in),
       json_degrees(s.out));
 }
@@ -202,7 +199,7 @@ std::string json_structure(const Dataset& data, const StructureStatistics& s) {
 std::string json_labels(const Dataset& data, const LabelStatistics& l) {
   std::string text = fmt::format(R"("labels": {{"rows": {}, "unlabelled": {})", l.rows, data.unlabelled);
   if (!l.classes.empty()) text += fmt::format(R"(, "classes": {})", json_counts(l.classes));
-  if (!l.positive.empty()) text += fmt::format(R"(, "positive": [{}])", fmt::join(l.positive, ", "));
+  if (!l.positive.empty()) text += fmt::format(R"(, "positive": {})", l.positive);
   std::vector<std::string> ranges;
   for (const auto& [low, high] : l.ranges)
     ranges.push_back(std::isfinite(low) ? fmt::format("[{}, {}]", low, high) : "null");
@@ -238,16 +235,16 @@ void print_json(const Report& r) {
     text += fmt::format(
         R"("features": {{"columns": {}, "sparse": {}, "fill": {:.6g}, "zero_rows": {}, )"
         R"("constant_columns": {}, "negative": {}, "least_scale": {}, "largest_scale": {}, "auto_scaling": "{}"}}, )",
-        data.x.cols(), json_bool(data.x.is_sparse()), fill(data, *s.features), s.features->zero_rows,
+        data.x.cols(), data.x.is_sparse(), fill(data, *s.features), s.features->zero_rows,
         s.features->constant_columns, s.features->negative, s.features->least_scale,
         s.features->largest_scale, name_of(FeatureScaling::automatic(*s.features)));
   text += fmt::format(R"("num_classes": {}, )", data.num_classes());
   if (!data.class_names.empty()) text += fmt::format(R"("class_names": {}, )", json_texts(data.class_names));
   if (s.labels) text += json_labels(data, *s.labels);
-  std::vector<std::string> splits;
+  std::vector<std::array<int64_t, 3>> splits;
   for (const Split& split : data.splits)
-    splits.push_back(fmt::format("[{}, {}, {}]", split.train.numel(), split.val.numel(), split.test.numel()));
-  text += fmt::format(R"("splits": {}, )", json_list(splits));
+    splits.push_back({split.train.numel(), split.val.numel(), split.test.numel()});
+  text += fmt::format(R"("splits": {}, )", splits);
   if (s.graphs)
     text += fmt::format(R"("graphs": {{"count": {}, "min": {}, "max": {}, "empty": {}}}, )", s.graphs->count,
                         s.graphs->least, s.graphs->largest, s.graphs->empty);

@@ -2,7 +2,6 @@
 
 #include "../common/command_line.h"
 #include <adjoint/adjoint.h>
-#include <adjoint/core/isa.h>
 #include <adjoint/core/run_files.h>
 #include <adjoint/training.h>
 
@@ -102,70 +101,62 @@ void check(PredictOptions& o, const std::vector<std::string>& renamed) {
 
 std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
   PredictOptions o;
-  std::vector<std::string> renamed;
-  const auto file = [](std::string& value) { return po::value(&value)->value_name("FILE"); };
-  po::options_description general("Options"), batches("Mini-batches"),
-      foreign("A model trained in PyG, as docs/pyg.md shows"), own;
-  general.add_options()("checkpoint", file(o.checkpoint), "checkpoint of a training")(
-      "data", file(o.data),
-      "dataset in HDF5 with the same number of features, also as the first argument; needs no labels or "
-      "splits")("out", file(o.out),
-                "write the predictions for every node or graph: FILE.csv, FILE.jsonl or FILE.h5")(
-      "split", with_default(o.split, "K"), "split of the dataset on whose test nodes the metric is computed")(
-      "device", with_default(o.device, "NAME"), "cpu, cuda or cuda:1")(
-      "threads", with_default(o.threads), "CPU threads (0: all cores)")("json", po::bool_switch(&o.json),
-                                                                        "print one JSON object at the end")(
-      "quiet", po::bool_switch(&o.quiet), "print nothing; with --json only the object")(
-      "report", po::bool_switch(&o.report),
-      "precision, recall and F1 of each class on the split's test nodes, or without splits on all labelled "
-      "ones")("version", "print the version")("help",
-                                              "print this; with --model NAME also the model's own options");
   o.batches.evaluation.clear();
-  batches.add_options()("evaluation", po::value(&o.batches.evaluation)->value_name("WAY"),
-                        "graph (full batch; the default) or layers (layer by layer over all nodes, in "
-                        "batches with all neighbours; required by --features host and file)")(
-      "batch-size", with_default(o.batches.batch_size), "nodes per batch of a layer");
-  add_options(batches, {workers_option(o.batches.workers)});
-  add_options(batches, o.batches.features_list());
-  foreign.add_options()("pyg-state", file(o.pyg_state),
-                        "its state dict, a .safetensors file or the output of data/to_adjoint.py state")(
-      "model", po::value<std::string>()->value_name("NAME"),
-      fmt::format("{}", fmt::join(model_names(), ", ")).c_str())(
-      "rename", po::value(&renamed)->value_name("OURS=THEIRS"),
-      "name part in the model and in the state: convs.0=conv1; repeatable")(
-      "features-scaling", with_default(o.features_scaling, "HOW"),
-      "none, rows (divide each row by its sum), standard (by the columns' mean and deviation over the "
-      "dataset's training rows) or auto (rows for bags of words, else none); stored in checkpoints")(
-      "task", po::value(&o.task)->value_name("NAME"),
-      "node_class, node_multilabel, node_regression, graph_class or graph_regression (default: the "
-      "dataset's)")("outputs", with_default(o.outputs), "outputs per node or graph (0: from the labels)");
+  po::options_description all =
+      table_of({{"checkpoint", &o.checkpoint, "FILE", "checkpoint of a training"},
+                {"data", &o.data, "FILE",
+                 "dataset in HDF5 with the same number of features, also as the first argument; needs no "
+                 "labels or splits"},
+                {"out", &o.out, "FILE",
+                 "write the predictions for every node or graph: FILE.csv, FILE.jsonl or FILE.h5"},
+                {"split", &o.split, "K", "split of the dataset on whose test nodes the metric is computed"},
+                {"device", &o.device, "NAME", "cpu, cuda or cuda:1"},
+                {"threads", &o.threads, "N", "CPU threads (0: all cores)"},
+                {"json", &o.json, "", "print one JSON object at the end"},
+                {"quiet", &o.quiet, "", "print nothing; with --json only the object"},
+                {"class-scores", &o.class_scores, "",
+                 "precision, recall and F1 of each class on the split's test nodes, or without splits on all "
+                 "labelled ones"}});
+  all.add_options()("version", "print the version")(
+      "help", "print this; with --model NAME also the model's own options");
+  OptionList batches{
+      {"evaluation", &o.batches.evaluation, "WAY",
+       "graph (full batch; the default) or layers (layer by layer over all nodes, in batches with "
+       "all neighbours; required by --features host and file)"},
+      {"batch-size", &o.batches.batch_size, "N", "nodes per batch of a layer"},
+      workers_option(o.batches.workers)};
+  batches += o.batches.features_list();
+  po::options_description foreign =
+      table_of({{"pyg-state", &o.pyg_state, "FILE",
+                 "its state dict, a .safetensors file or the output of data/to_adjoint.py state"},
+                {"model", &o.model, "NAME", fmt::format("{}", fmt::join(model_names(), ", "))},
+                {"features-scaling", &o.features_scaling, "HOW",
+                 "none, rows (divide each row by its sum), standard (by the columns' mean and deviation over "
+                 "the dataset's "
+                 "training rows) or auto (rows for bags of words, else none); stored in checkpoints"},
+                {"task", &o.task, "NAME",
+                 "node_class, node_multilabel, node_regression, graph_class or graph_regression (default: "
+                 "the dataset's)"},
+                {"outputs", &o.outputs, "N", "outputs per node or graph (0: from the labels)"}},
+               "A model trained in PyG, as docs/pyg.md shows");
+  std::vector<std::string> renamed;
+  foreign.add_options()("rename", po::value(&renamed)->value_name("OURS=THEIRS"),
+                        "name part in the model and in the state: convs.0=conv1; repeatable");
+  all.add(table_of(batches, "Mini-batches")).add(foreign);
   try {
-    o.model = model_of(argc, argv);
-    if (!o.model.empty()) {
-      o.family = family_named(o.model);
-      po::options_description options(fmt::format("--model {}", o.model));
+    if (const std::string model = model_of(argc, argv); !model.empty()) {
+      o.family = family_named(model);
       o.options = o.family.defaults;
-      OptionList list = bind(o.family, o.options);
-      std::erase_if(list, [](const Option& option) { return option.name == "model"; });
-      add_options(options, list);
-      o.options.model = o.model;
-      own.add(options);
+      OptionList own = bind(o.family, o.options);
+      std::erase_if(own, [](const Option& option) { return option.name == "model"; });
+      all.add(table_of(own, "--model " + model));
+      o.options.model = model;
     }
-    po::options_description all;
-    all.add(general).add(batches).add(foreign).add(own);
-    po::positional_options_description positional;
-    positional.add("data", 1);
-    po::variables_map values = parse_command_line(argc, argv, all, &positional);
-    if (values.count("help") != 0) {
-      print_help("predict DATA.h5 --checkpoint FILE --out FILE [OPTION]...",
-                 "Runs a trained model on a graph that it may not have seen.", all);
-      return {};
-    }
-    if (values.count("version") != 0) {
-      fmt::print("predict {}\nCPU kernels: {}\n", version(), describe_cpu_isa());
-      return {};
-    }
-    po::notify(values);
+    auto values =
+        read_values(argc, argv, all, {"data"}, "predict DATA.h5 --checkpoint FILE --out FILE [OPTION]...",
+                    "Runs a trained model on a graph that it may not have seen.");
+    if (!values) return {};
+    po::notify(*values);
   } catch (const po::error& error) {
     throw UsageError(error.what());
   }

@@ -54,6 +54,23 @@ struct TrainingBench {
     return out.substr(0, out.find("\"epoch_ms\"")) + contents_of(metrics) + contents_of(predicted);
   }
   std::string all_of(const Words& more) const { return all_of(program, more); }
+  /// Whether a training that is broken off after epoch `broken` and resumed, with `changed` options, ends
+  /// with the bits of an unbroken one. Its checkpoint stays.
+  bool resumes(const std::string& other, const Words& more, int broken, int epochs,
+               const Words& changed = {}) const {
+    const auto until = [&](int end, const Words& last) {
+      return all_of(other, joined(joined(more, {"--epochs", std::to_string(end)}), last));
+    };
+    const std::string unbroken = until(epochs, {});
+    (void)until(broken, {"--checkpoint", checkpoint});
+    return until(epochs, joined({"--resume", checkpoint}, changed)) == unbroken;
+  }
+};
+
+/// For TEST_CASE_FIXTURE: a test with a bench.
+template <class Bench>
+struct With {
+  Bench bench;
 };
 
 }  // namespace adj::test

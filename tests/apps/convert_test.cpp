@@ -11,9 +11,7 @@ struct Edges {
     return write_file(folder.file(name), text);
   }
   Outcome convert(const std::string& text, const std::vector<std::string>& more) const {
-    std::vector<std::string> words =
-        joined({"edges", put("links.csv", text), folder.file("out.h5"), "--quiet"}, more);
-    return run("convert", words);
+    return run("convert", joined({"edges", put("links.csv", text), folder.file("out.h5"), "--quiet"}, more));
   }
 };
 

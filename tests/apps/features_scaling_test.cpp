@@ -89,14 +89,11 @@ TEST_CASE("columns of very different scale are warned of, and standard scaling e
   CHECK(same_bits(kept.scaling.deviation(), fitted.deviation()));
   succeeds("predict", {"--checkpoint", checkpoint, "--data", path, "--out", again});
   CHECK(contents_of(again) == contents_of(predicted));
-  {
-    // The library's own call does the same to features as users have them.
-    const TrainedModel model = load_trained(checkpoint, Device::cpu());
-    const std::string h5 = folder.file("p.h5");
-    succeeds("predict", {"--checkpoint", checkpoint, "--data", path, "--out", h5});
-    CHECK(close(model.predict(data.graph, data.x).probability,
-                H5Reader::open(h5).tensor("nodes/probability", {DType::f32}), 1e-6));
-  }
+  // The library's own call does the same to features as users have them.
+  const std::string h5 = folder.file("p.h5");
+  succeeds("predict", {"--checkpoint", checkpoint, "--data", path, "--out", h5});
+  const TrainedModel model = load_trained(checkpoint, Device::cpu());
+  CHECK(close(model.predict(data.graph, data.x).probability, predictions_in(h5), 1e-6));
   Dataset shifted = measured(scale, 2);  // of other means, were they fitted again
   save_dataset(shifted, other);
   CHECK(std::stod(json_of(run("predict", {"--checkpoint", checkpoint, "--data", other, "--out", again,
@@ -117,14 +114,9 @@ TEST_CASE_FIXTURE(InFolder, "standard scaling is the same for features in their 
   save_dataset(measured([](size_t column) { return column == 3 ? 1e4 : 1.0; }), path);
   for (const char* how : {"standard", "auto", "rows"}) {
     CAPTURE(how);
-    const Words more{"--quiet", "--loader",           "neighbor", "--batch-size", "20", "--epochs",
-                     "3",       "--features-scaling", how};
-    const auto with = [&](const Words& last) {
-      Words words = more;
-      words.insert(words.begin(), {"--data", path});
-      words.insert(words.end(), last.begin(), last.end());
-      return run("train_sage", words);
-    };
+    const auto with =
+        program("train_sage", {"--data", path, "--quiet", "--loader", "neighbor", "--batch-size", "20",
+                               "--epochs", "3", "--features-scaling", how});
     succeeds(with({"--predict", one}));
     succeeds(with({"--predict", other, "--features", "file"}));
     CHECK(contents_of(one) == contents_of(other));

@@ -42,7 +42,6 @@ TEST_CASE("every model has the same bits for features in any place, and any work
     CAPTURE(variant.program);
     const Bench bench;
     for (Device device : devices()) {
-      CAPTURE(device.str());
       for (const Words& input : {Words{}, Words{"--features-scaling", "none", "--precision", "bfloat16"}}) {
         const Words always = Words{"--epochs", "3", "--device", device.str()} + input;
         const std::string course = bench.all_of(variant.program, always);
@@ -65,15 +64,13 @@ TEST_CASE("clusters and sampled subgraphs find features in any place, to the sam
   for (Device device : devices())
     for (const Words& loader : {Words{"cluster", "--parts", "9", "--parts-per-batch", "2"},
                                 Words{"saint", "--saint", "node", "--budget", "40", "--coverage", "5"}}) {
-      CAPTURE(device.str());
       CAPTURE(loader[0]);
       const Words always = Words{"--epochs", "3", "--device", device.str(), "--loader"} + loader;
       const auto course = [&](const Words& more) {
-        const std::string metrics = bench.folder.file("m.csv"), checkpoint = bench.folder.file("c.h5");
-        const Outcome outcome = succeeds(run("train_sage", Words{"--data", bench.data, "--quiet", "--metrics",
-                                                                 metrics, "--checkpoint", checkpoint} +
-                                                               always + more));
-        return contents_of(metrics) + contents_of(checkpoint);
+        succeeds("train_sage", Words{"--data", bench.data, "--quiet", "--metrics", bench.metrics,
+                                     "--checkpoint", bench.checkpoint} +
+                                   always + more);
+        return contents_of(bench.metrics) + contents_of(bench.checkpoint);
       };
       const std::string usual = course({});
       CHECK(course({"--features", "host"}) == usual);
@@ -86,8 +83,7 @@ TEST_CASE("a training resumed with features in another place has the bits of an 
   const Bench bench;
   const std::string begun = bench.folder.file("begun.h5");
   const std::string unbroken = bench.all_of("train_sage", {"--epochs", "8"});
-  const Outcome first =
-      succeeds(bench.train("train_sage", {"--epochs", "3", "--checkpoint", begun, "--features", "file"}));
+  succeeds(bench.train("train_sage", {"--epochs", "3", "--checkpoint", begun, "--features", "file"}));
   for (const char* place : {"device", "host", "file"})
     CHECK(bench.all_of("train_sage", {"--epochs", "8", "--resume", begun, "--features", place}) == unbroken);
   // One changed number is other data, in any place.
@@ -115,33 +111,28 @@ TEST_CASE("predictions layer by layer are those of the training, for features in
     for (const Variant& variant : variants()) {
       CAPTURE(variant.program);
       const Bench bench(dense(data));
-      const std::string checkpoint = bench.folder.file("c.h5"), trained = bench.folder.file("t.h5"),
+      const std::string &checkpoint = bench.checkpoint, &trained = bench.predicted,
                         out = bench.folder.file("out.h5");
       const auto predict = [&](const Words& more) {
         return run("predict",
                    Words{"--checkpoint", checkpoint, "--data", bench.data, "--out", out, "--quiet"} + more);
       };
       const auto predicted = [&](const Words& more) {
-        const Outcome outcome = succeeds(predict(more));
-        const H5Reader file = H5Reader::open(out);
-        return file.tensor(file.has("nodes/probability") ? "nodes/probability" : "nodes/prediction",
-                           {DType::f32});
+        succeeds(predict(more));
+        return predictions_in(out);
       };
       if (!exact_by_layers(variant)) {
-        const Outcome outcome =
-            succeeds(run(variant.program,
-                         Words{"--data", bench.data, "--quiet", "--epochs", "2", "--checkpoint", checkpoint} +
-                             variant.options));
+        succeeds(variant.program,
+                 Words{"--data", bench.data, "--quiet", "--epochs", "2", "--checkpoint", checkpoint} +
+                     variant.options);
         for (const Words& way : {Words{"--evaluation", "layers"}, Words{"--features", "file"}})
           CHECK(fails_with(predict(way), 2, {"--evaluation", "whole graph"}));
         continue;
       }
-      const Outcome outcome = succeeds(bench.train(
+      succeeds(bench.train(
           variant.program,
           Words{"--epochs", "3", "--checkpoint", checkpoint, "--predict", trained} + variant.options));
-      const H5Reader file = H5Reader::open(trained);
-      const Tensor expected =
-          file.tensor(file.has("nodes/probability") ? "nodes/probability" : "nodes/prediction", {DType::f32});
+      const Tensor expected = predictions_in(trained);
       for (const Words& way :
            {Words{"--evaluation", "layers"}, Words{"--features", "host"}, Words{"--features", "file"},
             Words{"--features", "file", "--workers", "3", "--cached-rows", "50"}})
@@ -243,16 +234,14 @@ TEST_CASE("features of more bytes than a process may have train to the same bits
                     checkpoint = bench.folder.file("c.h5"), whole = bench.folder.file("whole.h5"),
                     little = bench.folder.file("little.h5"), again = bench.folder.file("again.h5");
   succeeds("train_sage", train + Words{"--predict", whole});
-  const Outcome limited = succeeds(run_in_shell(
-      limit, "", "train_sage", train + in_file + Words{"--predict", little, "--checkpoint", checkpoint}));
+  succeeds(run_in_shell(limit, "", "train_sage",
+                        train + in_file + Words{"--predict", little, "--checkpoint", checkpoint}));
   CHECK(contents_of(little) == contents_of(whole));
-  const Outcome predicted =
-      succeeds(run_in_shell(limit, "", "predict",
-                            Words{"--checkpoint", checkpoint, "--data", bench.data, "--out", again, "--quiet",
-                                  "--batch-size", "32", "--threads", "2"} +
-                                in_file));
-  CHECK(same_bits(H5Reader::open(again).tensor("nodes/probability", {DType::f32}),
-                  H5Reader::open(whole).tensor("nodes/probability", {DType::f32})));
+  succeeds(run_in_shell(limit, "", "predict",
+                        Words{"--checkpoint", checkpoint, "--data", bench.data, "--out", again, "--quiet",
+                              "--batch-size", "32", "--threads", "2"} +
+                            in_file));
+  CHECK(same_bits(predictions_in(again), predictions_in(whole)));
   // The limit is one.
   CHECK(fails_with(run_in_shell(limit, "", "train_sage", train), 1, {"out of memory"}));
 #endif

@@ -69,7 +69,7 @@ def convert():
 def train():
     expect(run("train_gcn", "own.h5", "--epcohs", "5", status=2), "did you mean '--epochs'?")
     expect(run("train_gcn", "missing.h5", status=1), "missing.h5")
-    said = run("train_gcn", "own.h5", "--features-scaling", "standard", "--patience", "50", "--report", "--plot",
+    said = run("train_gcn", "own.h5", "--features-scaling", "standard", "--patience", "50", "--class-scores", "--plot",
                "curves.svg", "--checkpoint", "gcn.h5", "--json")
     expect(said, *KINDS, "precision", "recall")
     result = json.loads(said.splitlines()[-1])

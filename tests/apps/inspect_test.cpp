@@ -12,10 +12,11 @@ namespace {
 
 using I = std::vector<int32_t>;
 using F = std::vector<float>;
+using Bins = std::vector<std::pair<int64_t, int64_t>>;  // least degree, nodes
 
 /// The lines of a histogram as (least degree, nodes), from the line that begins with `name`.
-std::vector<std::pair<int64_t, int64_t>> histogram(const std::string& out, const std::string& name) {
-  std::vector<std::pair<int64_t, int64_t>> bins;
+Bins histogram(const std::string& out, const std::string& name) {
+  Bins bins;
   bool within = false;
   for (const std::string& line : lines_of(out)) {
     if (line.starts_with(name + " (")) {
@@ -34,7 +35,7 @@ std::vector<std::pair<int64_t, int64_t>> histogram(const std::string& out, const
   return bins;
 }
 
-int64_t sum_of(const std::vector<std::pair<int64_t, int64_t>>& bins) {
+int64_t sum_of(const Bins& bins) {
   int64_t sum = 0;
   for (const auto& [degree, nodes] : bins) sum += nodes;
   return sum;
@@ -57,7 +58,6 @@ TEST_CASE_FIXTURE(InFolder, "inspect prints the contents of a file, and that not
                                "attributes   2 columns an edge", "features     3 dense, 100 % not zero",
                                "labels       6 of 6, 0 without", "classes      3, 0: 2, 1: 2, 2: 2",
                                "splits       2 train, 2 val, 2 test", "nothing is wrong"}));
-  using Bins = std::vector<std::pair<int64_t, int64_t>>;
   CHECK(histogram(outcome.out, "in-degrees") == Bins{{1, 5}, {2, 1}});
   CHECK(histogram(outcome.out, "out-degrees") == Bins{{1, 4}, {2, 2}});
 }
@@ -65,8 +65,7 @@ TEST_CASE_FIXTURE(InFolder, "inspect prints the contents of a file, and that not
 TEST_CASE_FIXTURE(InFolder, "a histogram counts every node, and shows a hub and its leaves") {
   const std::string path = folder.file("star.h5");
   succeeds("generate", {"star", path, "--leaves", "4999", "--no-features"});
-  Outcome outcome = run("inspect", {path});
-  REQUIRE(outcome.status == 0);
+  Outcome outcome = succeeds("inspect", {path});
   const auto in = histogram(outcome.out, "in-degrees"), out = histogram(outcome.out, "out-degrees");
   CHECK(sum_of(in) == 5000);
   CHECK(sum_of(out) == 5000);
@@ -127,8 +126,7 @@ TEST_CASE_FIXTURE(InFolder, "a file that HDF5 fails on is reported in a line") {
   const std::string path = folder.file("file.h5");
   small_file().write(path);
   std::filesystem::resize_file(path, 900);
-  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--json"}}) {
-    std::vector<std::string> words = joined({path}, more);
+  for (const Words& words : {Words{path}, Words{path, "--json"}}) {
     const Outcome outcome = run("inspect", words);
     CHECK(outcome.status == 1);
     CHECK(mentions(outcome.out, {path + ": truncated: 900 bytes"}));
@@ -187,10 +185,7 @@ TEST_CASE_FIXTURE(InFolder, "many graphs, multilabel and regression are summed u
   f.attributes["task"] = "graph_class";
   f.datasets["graphs/offsets"] = Tensor::from(std::vector<int64_t>{0, 2, 2, 6});
   f.datasets["graphs/y"] = Tensor::from(I{1, 0, 2});
-  for (const char* part : {"splits/1/train", "splits/1/val", "splits/1/test"}) f.datasets.erase(part);
-  f.datasets["splits/train"] = Tensor::from(I{0});
-  f.datasets["splits/val"] = Tensor::from(I{1});
-  f.datasets["splits/test"] = Tensor::from(I{2});
+  set_split(f, {0}, {1}, {2});
   const Outcome outcome = inspect(f, folder);
   CHECK(mentions(outcome.out, {"graphs       3 of 0 to 4 nodes", "graphs/offsets: 1 graphs without a node"}));
 }

@@ -26,13 +26,31 @@ std::vector<std::string> tensors_of(const std::string& path) {
   return all;
 }
 
-struct WithBench {
-  Bench bench;
+/// Node pairs with a label.
+struct Pairs {
+  std::vector<int32_t> src, dst;
+  std::vector<uint8_t> label;
+
+  /// As --predict wrote them.
+  explicit Pairs(const H5Reader& file)
+      : src(file.tensor("pairs/src", {DType::i32}).to_vector<int32_t>()),
+        dst(file.tensor("pairs/dst", {DType::i32}).to_vector<int32_t>()),
+        label(file.tensor("pairs/label", {DType::u8}).to_vector<uint8_t>()) {}
+  /// Whether those of label 1, and no others, are edges.
+  bool tell_edges_of(const Graph& graph) const {
+    const EdgeIndex edges = graph.edge_index();
+    const auto from = edges.src.to_vector<int32_t>(), to = edges.dst.to_vector<int32_t>();
+    std::set<std::pair<int32_t, int32_t>> joined;
+    for (size_t e = 0; e < from.size(); ++e) joined.emplace(from[e], to[e]);
+    bool all = true;
+    for (size_t k = 0; k < label.size(); ++k) all &= joined.count({src.at(k), dst.at(k)}) == label[k];
+    return all;
+  }
 };
 
 }  // namespace
 
-TEST_CASE_FIXTURE(WithBench, "train_link finds hidden edges with every model, decoder and loader") {
+TEST_CASE_FIXTURE(With<Bench>, "train_link finds hidden edges with every model, decoder and loader") {
   save_dataset(make_citation_dataset({.nodes = 300,
                                       .classes = 4,
                                       .features = 60,
@@ -47,11 +65,10 @@ TEST_CASE_FIXTURE(WithBench, "train_link finds hidden edges with every model, de
        {Words{}, Words{"--model", "sage"}, Words{"--model", "gat", "--decoder", "mlp"},
         Words{"--model", "sage", "--loader", "neighbor", "--batch-size", "32", "--lr", "0.005"},
         Words{"--model", "gat", "--loader", "neighbor", "--evaluation", "graph", "--batch-size", "32"},
-        Words{"--model", "gcn", "--loader", "neighbor", "--evaluation", "graph", "--batch-size", "32"}}) {
+        Words{"--loader", "neighbor", "--batch-size", "32"}}) {
     CAPTURE(way.size());
-    Words words = joined(way, {"--epochs", "30", "--json", "--val", "0.1", "--test", "0.2"});
-    const Outcome outcome = succeeds(bench.train(words));
-    auto json = json_of(outcome);
+    const auto json =
+        bench.result(joined(way, {"--epochs", "30", "--json", "--val", "0.1", "--test", "0.2"}));
     CHECK(json.at("metric") == "auc");
     CHECK(std::stod(json.at("test_auc")) > 0.6);
     CHECK(std::stod(json.at("test_acc")) == std::stod(json.at("test_auc")));
@@ -63,23 +80,19 @@ TEST_CASE_FIXTURE(WithBench, "train_link finds hidden edges with every model, de
   }
 }
 
-TEST_CASE_FIXTURE(WithBench, "hidden edges are not seen: in a random graph none is found") {
+TEST_CASE_FIXTURE(With<Bench>, "hidden edges are not seen: in a random graph none is found") {
   constexpr int64_t kNodes = 400;
-  Dataset data = small_dataset();
+  Dataset data = unlabelled(small_dataset());
   Generator generator(5);
   const Tensor src = random_integers({3 * kNodes}, 0, kNodes, generator, DType::i32),
                dst = random_integers({3 * kNodes}, 0, kNodes, generator, DType::i32);
   data.graph = to_undirected(Graph::from_coo(kNodes, src, dst));
   data.x = Features(random_tensor({kNodes, 16}));
-  data.task = Task::none;
-  data.y = data.train = data.val = data.test = {};
-  data.splits.clear();
-  data.classes = 0;
   save_dataset(data, bench.data);
   for (const Words& way : {Words{}, Words{"--model", "sage", "--loader", "neighbor"}}) {
-    Words words = joined(way, {"--epochs", "30", "--json", "--test", "0.3", "--features-scaling", "none"});
-    const Outcome outcome = succeeds(bench.train(words));
-    CHECK(std::stod(json_of(outcome).at("test_auc")) < 0.55);
+    const auto result = bench.result(
+        joined(way, {"--epochs", "30", "--json", "--test", "0.3", "--features-scaling", "none"}));
+    CHECK(std::stod(result.at("test_auc")) < 0.55);
   }
 }
 
@@ -107,29 +120,21 @@ TEST_CASE(
     CHECK(tensors_of(parts) != tensors_of(whole));
     one({"--epochs", "9", "--resume", parts, "--checkpoint", parts});
     CHECK(tensors_of(parts) == tensors_of(whole));
-    Words other = joined(way, {"--epochs", "9", "--resume", parts, "--val", "0.07"});
-    CHECK(bench.train(other).status == 1);
+    CHECK(bench.train(joined(way, {"--epochs", "9", "--resume", parts, "--val", "0.07"})).status == 1);
   }
 }
 
-TEST_CASE_FIXTURE(WithBench, "the scores that train_link writes are those of its metrics") {
+TEST_CASE_FIXTURE(With<Bench>, "the scores that train_link writes are those of its metrics") {
   const std::string scores = bench.folder.file("scores.h5"), checkpoint = bench.folder.file("c.h5");
   const Outcome outcome = succeeds(bench.train({"--epochs", "5", "--json", "--metric", "hits@3", "--predict",
                                                 scores, "--test", "0.2", "--checkpoint", checkpoint}));
   const H5Reader file = H5Reader::open(scores);
-  const auto src = file.tensor("pairs/src", {DType::i32}).to_vector<int32_t>(),
-             dst = file.tensor("pairs/dst", {DType::i32}).to_vector<int32_t>();
   const auto score = file.tensor("pairs/score", {DType::f32}).to_vector<float>();
-  const auto label = file.tensor("pairs/label", {DType::u8}).to_vector<uint8_t>();
-  const EdgeIndex edges = load_dataset(bench.data).graph.edge_index();
-  std::set<std::pair<int32_t, int32_t>> joined;
-  const auto from = edges.src.to_vector<int32_t>(), to = edges.dst.to_vector<int32_t>();
-  for (size_t e = 0; e < from.size(); ++e) joined.emplace(from[e], to[e]);
+  const Pairs pairs(file);
+  CHECK(pairs.tell_edges_of(load_dataset(bench.data).graph));
   std::vector<float> positive, negative;
-  for (size_t k = 0; k < score.size(); ++k) {
-    REQUIRE(joined.count({src.at(k), dst.at(k)}) == label.at(k));
-    (label[k] == 1 ? positive : negative).push_back(score[k]);
-  }
+  for (size_t k = 0; k < score.size(); ++k)
+    (pairs.label.at(k) == 1 ? positive : negative).push_back(score[k]);
   CHECK(positive.size() == negative.size());
   const Tensor above = Tensor::from(positive), below = Tensor::from(negative);
   auto json = json_of(outcome);
@@ -142,7 +147,7 @@ TEST_CASE_FIXTURE(WithBench, "the scores that train_link writes are those of its
                    {checkpoint, "train_link", "--predict"}));
 }
 
-TEST_CASE_FIXTURE(WithBench, "a GCN trained on sampled links is evaluated on the whole graph") {
+TEST_CASE_FIXTURE(With<Bench>, "a GCN trained on sampled links is evaluated on the whole graph") {
   const std::string scores = bench.folder.file("scores.h5"), checkpoint = bench.folder.file("c.h5");
   const Words split{"--val", "0.1", "--test", "0.2", "--seed", "5", "--features-scaling", "none"},
       batches{"--loader", "neighbor", "--fanouts", "2", "--batch-size", "32", "--evaluation", "graph"},
@@ -162,24 +167,16 @@ TEST_CASE_FIXTURE(WithBench, "a GCN trained on sampled links is evaluated on the
   CHECK(close(file.tensor("pairs/score", {DType::f32}).reshape({pairs.num_edges(), 1}), expected, 1e-5));
 }
 
-TEST_CASE_FIXTURE(WithBench, "the pairs of a reordered dataset are written as its nodes stood at first") {
+TEST_CASE_FIXTURE(With<Bench>, "the pairs of a reordered dataset are written as its nodes stood at first") {
   const std::string scores = bench.folder.file("scores.h5");
   const Dataset data = load_dataset(bench.data);
   Generator generator(3);
   save_dataset(reordered(data, random_order(data.num_nodes(), generator)), bench.data);
   succeeds(bench.train({"--epochs", "1", "--predict", scores, "--test", "0.2"}));
-  const H5Reader file = H5Reader::open(scores);
-  const auto src = file.tensor("pairs/src", {DType::i32}).to_vector<int32_t>(),
-             dst = file.tensor("pairs/dst", {DType::i32}).to_vector<int32_t>();
-  const auto label = file.tensor("pairs/label", {DType::u8}).to_vector<uint8_t>();
-  const auto from = data.graph.edge_index().src.to_vector<int32_t>(),
-             to = data.graph.edge_index().dst.to_vector<int32_t>();
-  std::set<std::pair<int32_t, int32_t>> joined;
-  for (size_t e = 0; e < from.size(); ++e) joined.emplace(from[e], to[e]);
-  for (size_t k = 0; k < label.size(); ++k) CHECK(joined.count({src.at(k), dst.at(k)}) == label[k]);
+  CHECK(Pairs(H5Reader::open(scores)).tell_edges_of(data.graph));
 }
 
-TEST_CASE_FIXTURE(WithBench, "refusals of train_link") {
+TEST_CASE_FIXTURE(With<Bench>, "refusals of train_link") {
   check_refused([&](const Words& more) { return bench.train(more); },
                 {{{"--val", "0"}, {"--val"}},
                  {{"--test", "nan"}, {"--test"}},
@@ -191,7 +188,7 @@ TEST_CASE_FIXTURE(WithBench, "refusals of train_link") {
                  {{"--metric", "hits@99999999999999999999"}, {"--metric"}},
                  {{"--metric", "accuracy"}, {"--metric", "auc or mrr"}},
                  {{"--model", "gin"}, {"--model"}},
-                 {{"--loader", "neighbor"}, {"--evaluation layers", "GCN", "graph"}},
+                 {{"--loader", "neighbor", "--evaluation", "layers"}, {"layers", "GCN", "graph"}},
                  {{"--inductive"}, {"inductive"}}});
   CHECK(fails_with(bench.train({"--val", "0.00001"}), 1, {bench.data, "edges", "validate"}));
   Dataset data = small_dataset();
@@ -213,11 +210,6 @@ TEST_CASE_FIXTURE(WithBench, "refusals of train_link") {
   save_dataset(data, bench.data);
   CHECK(fails_with(bench.train({}), 1, {bench.data, "nodes/x", "needs node features"}));
   // Neither labels nor splits are needed.
-  data = small_dataset();
-  data.task = Task::none;
-  data.y = data.train = data.val = data.test = {};
-  data.splits.clear();
-  data.classes = 0;
-  save_dataset(data, bench.data);
+  save_dataset(unlabelled(small_dataset()), bench.data);
   succeeds(bench.train({"--epochs", "2"}));
 }

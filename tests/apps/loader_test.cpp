@@ -14,10 +14,6 @@ struct Bench : TrainingBench {
       : TrainingBench(dataset, {"--quiet", "--json", "--loader", "neighbor", "--batch-size", "7"}) {}
 };
 
-struct WithBench {
-  Bench bench;
-};
-
 }  // namespace
 
 TEST_CASE(
@@ -50,30 +46,24 @@ TEST_CASE("sampled training learns every task") {
   CHECK(value(small_regression_dataset(), "train_loss", {"--epochs", "40", "--dropout", "0"}) < 0.55);
 }
 
-TEST_CASE_FIXTURE(WithBench, "layer by layer an evaluation is that of the whole graph") {
+TEST_CASE_FIXTURE(With<Bench>, "layer by layer an evaluation is that of the whole graph") {
   const auto last = [&](const char* way) {
     return bench.value("train_sage", "val_acc", {"--epochs", "5", "--evaluation", way});
   };
   CHECK(last("layers") == doctest::Approx(last("graph")).epsilon(1e-6));
 }
 
-TEST_CASE_FIXTURE(WithBench, "a sampled training that is resumed ends with the bits of an unbroken one") {
+TEST_CASE_FIXTURE(With<Bench>, "a sampled training that is resumed ends with the bits of an unbroken one") {
   for (const Words& sampling :
        {Words{"--fanouts", "4,2"}, Words{"--replace"}, Words{"--labor", "--norm", "batch"}}) {
-    const auto with = [&](const Words& more) { return bench.all_of("train_sage", joined(more, sampling)); };
-    const std::string unbroken = with({"--epochs", "12"});
-    with({"--epochs", "5", "--checkpoint", bench.checkpoint});
-    CHECK(with({"--epochs", "12", "--resume", bench.checkpoint, "--workers", "2"}) == unbroken);
-    std::filesystem::remove(bench.checkpoint);
-    const std::string runs = with({"--epochs", "6", "--runs", "2", "--eval-every", "2"});
-    with({"--epochs", "6", "--runs", "2", "--eval-every", "2", "--checkpoint", bench.checkpoint});
-    CHECK(with({"--epochs", "6", "--runs", "2", "--eval-every", "2", "--resume", bench.checkpoint}) == runs);
+    CHECK(bench.resumes("train_sage", sampling, 5, 12, {"--workers", "2"}));
+    CHECK(bench.resumes("train_sage", joined(sampling, {"--runs", "2", "--eval-every", "2"}), 6, 6));
   }
   Words other{"--epochs", "9", "--resume", bench.checkpoint, "--fanouts", "3", "--runs", "2"};
   CHECK(bench.train("train_sage", other).status == 1);
 }
 
-TEST_CASE_FIXTURE(WithBench, "options of mini-batches that are wrong or do not go together") {
+TEST_CASE_FIXTURE(With<Bench>, "options of mini-batches that are wrong or do not go together") {
   check_refused(
       [&](const Words& arguments) {
         const Words with{"--data", bench.data, "--quiet", "--loader", "neighbor"};
@@ -97,7 +87,7 @@ TEST_CASE_FIXTURE(WithBench, "options of mini-batches that are wrong or do not g
           {{"--workers", "2x"}, {"--workers", "'2x'"}},
           {{"--workers", "99999999999999999999"}, {"--workers"}},
           {{"--loader", "other"}, {"--loader", "none or neighbor", "other"}},
-          {{"--evaluation", "some"}, {"--evaluation", "layers or graph"}},
+          {{"--evaluation", "some"}, {"--evaluation", "auto or layers or graph"}},
           {{"--labor", "--replace"}, {"--labor", "--replace"}},
           {{"--labor", "--weighted-sampling"}, {"--labor", "--weighted-sampling"}},
           {{"--inductive"}, {"--inductive", "--loader"}},
@@ -105,10 +95,19 @@ TEST_CASE_FIXTURE(WithBench, "options of mini-batches that are wrong or do not g
   for (const Words& alone :
        {Words{"--fanouts", "5"}, Words{"--batch-size", "5"}, Words{"--replace"}, Words{"--labor"},
         Words{"--weighted-sampling"}, Words{"--evaluation", "graph"}}) {
-    Words words = joined(alone, {"--data", bench.data, "--quiet"});
-    CHECK(fails_with(run("train_sage", words), 2, {alone[0], "--loader neighbor"}));
+    const Outcome outcome = run("train_sage", joined(alone, {"--data", bench.data, "--quiet"}));
+    CHECK(fails_with(outcome, 2, {alone[0], "--loader neighbor"}));
   }
   CHECK(fails_with(run("train_agnn", {"--loader", "neighbor"}), 2, {"loader"}));
+  for (const char* program : {"train_gcn", "train_link"}) {
+    const Words words{bench.data, "--loader", "neighbor", "--epochs", "1"};
+    CHECK(
+        mentions(succeeds(run(program, words)).err, {"evaluation: over the whole graph (gcn is not exact "}));
+    const Outcome given = succeeds(run(program, joined(words, {"--evaluation", "graph"})));
+    CHECK(given.err.find("evaluation") == std::string::npos);
+    const Words two{"--epochs", "2"};
+    CHECK(bench.all_of(program, two) == bench.all_of(program, joined(two, {"--evaluation", "graph"})));
+  }
   CHECK(fails_with(bench.train("train_gcn", {"--evaluation", "layers"}), 2, {"layers", "GCN", "graph"}));
   CHECK(fails_with(bench.train("train_sage", {"--weighted-sampling"}), 1, {bench.data, "edges/weight"}));
 }

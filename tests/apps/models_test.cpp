@@ -25,7 +25,6 @@ TEST_CASE("every model learns every task, and names itself") {
   for (const Variant& variant : variants()) {
     CAPTURE(variant.program);
     for (Device device : devices()) {
-      CAPTURE(device.str());
       const Words words{"--epochs", "100", "--patience", "0", "--device", device.str()};
       const Course classes = Bench(small_dataset()).train(variant, words);
       CHECK(classes.number("test_acc") > 0.5);
@@ -33,8 +32,9 @@ TEST_CASE("every model learns every task, and names itself") {
       names.insert(classes.json.at("model"));
       CHECK(Bench(small_multilabel_dataset()).train(variant, words).number("test_acc") > 0.6);
       // Of standardised targets, of which one is constant: 2 / 3 where the mean is all that is learnt.
-      Words exact = joined(words, {"--dropout", "0"});
-      CHECK(Bench(small_regression_dataset()).train(variant, exact).number("train_loss") < 0.55);
+      const Course exact =
+          Bench(small_regression_dataset()).train(variant, joined(words, {"--dropout", "0"}));
+      CHECK(exact.number("train_loss") < 0.55);
     }
   }
   CHECK(names.size() == variants().size());
@@ -45,18 +45,16 @@ TEST_CASE("every model has the same bits again, on other threads, resumed, recor
     CAPTURE(variant.program);
     const Bench bench(small_dataset());
     for (Device device : devices()) {
-      CAPTURE(device.str());
-      const auto train = [&](Words more) {
-        return bench.train(variant, joined(more, {"--device", device.str()}));
+      const Words on{"--device", device.str()};
+      const auto train = [&](const Words& more) {
+        return bench.train(variant, joined(joined(more, on), {"--epochs", "14"}));
       };
-      const Course course = train({"--epochs", "14"});
-      CHECK(train({"--epochs", "14", "--threads", "1"}) == course);
-      CHECK(train({"--epochs", "14", "--threads", "3"}) == course);
-      CHECK(train({"--epochs", "14", "--no-capture"}) == course);
-      CHECK(train({"--epochs", "14", "--inductive", "--aggregation", "reduce"}) == course);
-      CHECK_FALSE(train({"--epochs", "14", "--seed", "1"}) == course);
-      train({"--epochs", "5", "--checkpoint", bench.checkpoint});
-      CHECK(train({"--epochs", "14", "--resume", bench.checkpoint}) == course);
+      const Course course = train({});
+      for (const Words& same : {Words{"--threads", "1"}, Words{"--threads", "3"}, Words{"--no-capture"},
+                                Words{"--inductive", "--aggregation", "reduce"}})
+        CHECK(train(same) == course);
+      CHECK_FALSE(train({"--seed", "1"}) == course);
+      CHECK(bench.resumes(variant.program, joined(variant.options, on), 5, 14));
     }
   }
 }
@@ -67,16 +65,13 @@ TEST_CASE("every model trains in bfloat16 nearly as in float32") {
     CAPTURE(variant.program);
     const Bench bench(small_dataset());
     for (Device device : devices()) {
-      CAPTURE(device.str());
       const Words words{"--epochs", "10",       "--lr",       "0.001",      "--dropout",
                         "0",        "--device", device.str(), "--precision"};
       // Of several seeds, for one may begin where roundings count for more than they do on the whole.
       const auto loss = [&](const char* precision) {
         double sum = 0.0;
-        for (const char* seed : {"0", "1", "2", "3"}) {
-          Words more = joined(words, {precision, "--seed", seed});
-          sum += bench.train(variant, more).number("train_loss");
-        }
+        for (const char* seed : {"0", "1", "2", "3"})
+          sum += bench.train(variant, joined(words, {precision, "--seed", seed})).number("train_loss");
         return sum;
       };
       const double wide = loss("float32"), narrow = loss("bfloat16");

@@ -14,10 +14,6 @@ namespace {
 
 struct Bench : TrainingBench {
   Bench() : TrainingBench(small_dataset(), {"--json"}, "train_qgnn") {}
-  std::string all_of(const Words& more) const {
-    const Course course = this->course(program, more);
-    return course.metrics + course.predictions;
-  }
 };
 
 double mean_of(const optim::Checkpoint& checkpoint, const std::string& name) {
@@ -32,10 +28,10 @@ double mean_of(const optim::Checkpoint& checkpoint, const std::string& name) {
 TEST_CASE("train_qgnn learns bits by node towards the mean, as its remark and its checkpoint say") {
   for (const Words& kind : {Words{}, Words{"--model", "gin", "--norm", "batch"}}) {
     const Bench bench;
-    Words words = joined({"--node-bits", "3", "--node-bits-penalty", "10", "--epochs", "80", "--eval-every",
-                          "10", "--checkpoint", bench.checkpoint, "--predict", bench.folder.file("p.csv")},
-                         kind);
-    const Outcome outcome = succeeds(bench.train(words));
+    const Outcome outcome = succeeds(
+        bench.train(joined({"--node-bits", "3", "--node-bits-penalty", "10", "--epochs", "80", "--eval-every",
+                            "10", "--checkpoint", bench.checkpoint, "--predict", bench.folder.file("p.csv")},
+                           kind)));
     CHECK(mentions(outcome.err, {"bits by node: ", "in the mean over all numbers"}));
     CHECK(mentions(outcome.out, {"3 by node", "\"node_bits\": 3"}));
     CHECK(std::stod(json_of(outcome)["train_loss"]) < 0.8);  // of 1.1 where nothing is learned
@@ -67,26 +63,30 @@ TEST_CASE("train_qgnn learns bits by node towards the mean, as its remark and it
 
 TEST_CASE("bits by node have the same bits on any number of threads, and when resumed") {
   const Bench bench;
-  const std::string once = bench.all_of({"--node-bits", "2.5", "--epochs", "12", "--threads", "1"});
-  CHECK(bench.all_of({"--node-bits", "2.5", "--epochs", "12", "--threads", "3"}) == once);
-  succeeds(bench.train({"--node-bits", "2.5", "--epochs", "5", "--checkpoint", bench.checkpoint}));
-  CHECK(bench.all_of({"--node-bits", "2.5", "--epochs", "12", "--resume", bench.checkpoint}) == once);
-  CHECK(bench.all_of({"--node-bits", "2.5", "--node-bits-penalty", "50", "--epochs", "12"}) != once);
+  const Words bits{"--quiet", "--node-bits", "2.5"};
+  const auto with = [&](const Words& more) {
+    return bench.all_of(joined(bits, joined({"--epochs", "12"}, more)));
+  };
+  const std::string once = with({"--threads", "1"});
+  CHECK(with({"--threads", "3"}) == once);
+  CHECK(bench.resumes(bench.program, bits, 5, 12));
+  CHECK(with({"--node-bits-penalty", "50"}) != once);
   CHECK(fails_with(bench.train({"--quiet", "--epochs", "12", "--resume", bench.checkpoint}), 1,
                    {"option.node-bits", "'2.5'", "'0'"}));
 }
 
 TEST_CASE("train_qgnn refuses options that conflict with bits by node") {
   const Bench bench;
-  const auto refused = [&](const Words& more, const std::vector<std::string>& parts) {
-    CHECK(fails_with(bench.train(joined({"--quiet", "--node-bits", "3"}, more)), 2, parts));
-  };
-  refused({"--scales", "running"}, {"--scales running", "--node-bits"});
-  refused({"--degree-quant", "0.2"}, {"--degree-quant", "--node-bits"});
-  refused({"--bits-activations", "4"}, {"--bits-activations", "--node-bits"});
-  refused({"--bits", "32"}, {"--bits 32", "--node-bits"});
-  refused({"--loader", "cluster", "--parts", "4"}, {"--loader cluster", "--node-bits"});
-  refused({"--node-bits-penalty", "-1"}, {"--node-bits-penalty: expected 0 or more"});
+  check_refused(
+      [&](const Words& more) {
+        return bench.train(joined({"--quiet", "--node-bits", "3"}, more));
+      },
+      {{{"--scales", "running"}, {"--scales running", "--node-bits"}},
+       {{"--degree-quant", "0.2"}, {"--degree-quant", "--node-bits"}},
+       {{"--bits-activations", "4"}, {"--bits-activations", "--node-bits"}},
+       {{"--bits", "32"}, {"--bits 32", "--node-bits"}},
+       {{"--loader", "cluster", "--parts", "4"}, {"--loader cluster", "--node-bits"}},
+       {{"--node-bits-penalty", "-1"}, {"--node-bits-penalty: expected 0 or more"}}});
   CHECK(fails_with(bench.train({"--quiet", "--node-bits", "9"}), 2, {"--node-bits: expected 1 to 8"}));
   CHECK(fails_with(bench.train({"--quiet", "--node-bits", "0.5"}), 2, {"--node-bits: expected 1 to 8"}));
 }

@@ -1,6 +1,6 @@
+#include "../data/schema.h"
 #include "process.h"
 #include <adjoint/data/dataset.h>
-#include <adjoint/data/hdf5_file.h>
 
 #include <cmath>
 
@@ -42,20 +42,16 @@ bool trains(const Dataset& data) {
   save_dataset(data, path);
   bool good = true;
   for (Device device : devices())
-    for (const std::vector<std::string>& more : {std::vector<std::string>{},
-                                                 {"--features-scaling", "none"},
-                                                 {"--features-scaling", "standard"},
-                                                 {"--norm", "batch"}}) {
-      std::vector<std::string> words = joined({"--data", path, "--epochs", "8", "--quiet", "--json",
-                                               "--device", device.str(), "--predict", predicted},
-                                              more);
-      const Outcome outcome = run("train_gcn", words);
+    for (const Words& more : {Words{}, Words{"--features-scaling", "none"},
+                              Words{"--features-scaling", "standard"}, Words{"--norm", "batch"}}) {
+      const Outcome outcome = run("train_gcn", joined({"--data", path, "--epochs", "8", "--quiet", "--json",
+                                                       "--device", device.str(), "--predict", predicted},
+                                                      more));
       if (outcome.status != 0 || !outcome.err.empty()) MESSAGE(outcome.err);
       good = good && outcome.status == 0 && outcome.out.find("nan") == std::string::npos &&
              outcome.out.find("inf") == std::string::npos;
       if (outcome.status != 0) continue;
-      for (float p : H5Reader::open(predicted).tensor("nodes/probability", {DType::f32}).to_vector<float>())
-        good = good && std::isfinite(p);
+      for (double p : values(predictions_in(predicted))) good = good && std::isfinite(p);
     }
   return good;
 }
@@ -80,21 +76,14 @@ TEST_CASE("one class trains, and so do three nodes and one feature") {
 
 TEST_CASE_FIXTURE(InFolder, "a dataset of one node is refused for its empty splits") {
   const std::string path = folder.file("one.h5");
-  H5Writer file(path);
-  file.attribute("", "format", std::string("adjoint.graph"));
-  file.attribute("", "name", std::string("one"));
-  file.attribute("", "task", std::string("node_class"));
-  for (const char* name : {"version", "num_nodes", "num_classes", "undirected"})
-    file.attribute("", name, int64_t{1});
+  SchemaFile file;
+  file.attributes = {{"format", "adjoint.graph"}, {"name", "one"}, {"task", "node_class"}};
+  for (const char* name : {"version", "num_nodes", "num_classes", "undirected"}) file.attributes[name] = 1;
   const Tensor none = Tensor::empty({0}, DType::i32), zero = Tensor::zeros({1}, DType::i32);
-  file.write("edges/src", none);
-  file.write("edges/dst", none);
-  file.write("nodes/x", Tensor::full({1, 2}, 1.0));
-  file.write("nodes/y", zero);
-  file.write("splits/train", zero);
-  file.write("splits/val", none);
-  file.write("splits/test", none);
-  file.commit();
+  file.datasets = {{"edges/src", none},  {"edges/dst", none},    {"nodes/x", Tensor::full({1, 2}, 1.0)},
+                   {"nodes/y", zero},    {"splits/train", zero}, {"splits/val", none},
+                   {"splits/test", none}};
+  file.write(path);
   CHECK(fails_with(run("train_gcn", {"--data", path}), 1, {path, "splits/val", "empty"}));
 }
 

@@ -12,8 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Small : TrainingBench {
-  Small() : TrainingBench(small_dataset(), {"--epochs", "2", "--quiet"}) {}
+struct Bench : TrainingBench {
+  Bench() : TrainingBench(small_dataset(), {"--epochs", "2", "--quiet"}) {}
   std::set<std::string> names() const {
     std::set<std::string> found;
     for (const auto& entry : fs::directory_iterator(folder.file(""))) found.insert(entry.path().filename());
@@ -30,32 +30,28 @@ std::vector<std::pair<std::string, std::string>> writers() {
           {"--plot", ".svg"}};
 }
 
-struct WithSmall {
-  Small small;
-};
-
 }  // namespace
 
-TEST_CASE_FIXTURE(WithSmall, "outputs are regular files in every program") {
-  const std::string pipe = small.folder.file("pipe"), link = small.folder.file("link");
+TEST_CASE_FIXTURE(With<Bench>, "outputs are regular files in every program") {
+  const std::string pipe = bench.folder.file("pipe"), link = bench.folder.file("link");
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
   fs::create_symlink("/dev/null", link);
   for (const std::string& path : {std::string("/dev/null"), pipe, link}) {
     CAPTURE(path);
     CHECK(fails_with(run("generate", {"citation", path}), 1, {path, "--out", "not a regular file"}));
     for (const char* option : {"--predict", "--checkpoint"})
-      CHECK(fails_with(small.train({option, path}), 1, {path, option, "not a regular file"}));
+      CHECK(fails_with(bench.train({option, path}), 1, {path, option, "not a regular file"}));
   }
   CHECK(fs::is_character_file("/dev/null"));
   CHECK(fs::is_fifo(pipe));
-  CHECK(small.names() == std::set<std::string>{"data.h5", "pipe", "link"});
+  CHECK(bench.names() == std::set<std::string>{"data.h5", "pipe", "link"});
 }
 
-TEST_CASE_FIXTURE(WithSmall, "an output that is another file of the run is refused, under any name") {
-  const auto file = [&](const char* name) { return small.folder.file(name); };
+TEST_CASE_FIXTURE(With<Bench>, "an output that is another file of the run is refused, under any name") {
+  const auto file = [&](const char* name) { return bench.folder.file(name); };
   const std::string config = file("run.ini"), state = file("c.h5");
   std::ofstream(config) << "seed = 0\n";
-  succeeds(small.train({"--checkpoint", state}));
+  succeeds(bench.train({"--checkpoint", state}));
   fs::create_directory(file("sub"));
   const auto aliases = [&](const std::string& path) {
     const std::string name = fs::path(path).filename();
@@ -70,36 +66,34 @@ TEST_CASE_FIXTURE(WithSmall, "an output that is another file of the run is refus
                  file("soft.csv"),
                  file("chain.csv")};
   };
-  const struct {
-    std::string path, option;
-  } inputs[] = {{small.data, "--data"}, {config, "--config"}, {state, "--resume"}};
-  for (const auto& input : inputs) {
-    const std::string before = contents_of(input.path);
-    for (const std::string& alias : aliases(input.path)) {
+  for (const auto& [path, of] :
+       {std::pair(bench.data, "--data"), {config, "--config"}, {state, "--resume"}}) {
+    const std::string before = contents_of(path);
+    for (const std::string& alias : aliases(path)) {
       CAPTURE(alias);
       for (const char* option : {"--predict", "--metrics"}) {
         if (option == std::string("--metrics") && !alias.ends_with(".csv")) continue;
-        CHECK(fails_with(small.train({"--config", config, "--resume", state, option, alias}), 2,
-                         {option, alias, "the file of " + input.option}));
+        CHECK(fails_with(bench.train({"--config", config, "--resume", state, option, alias}), 2,
+                         {option, alias, std::string("the file of ") + of}));
       }
     }
-    CHECK(contents_of(input.path) == before);
+    CHECK(contents_of(path) == before);
   }
   for (const std::string& alias : aliases(state))  // a training goes on in its own checkpoint
-    succeeds(small.train({"--resume", state, "--checkpoint", alias}));
+    succeeds(bench.train({"--resume", state, "--checkpoint", alias}));
 
   std::ofstream(file("old.csv")) << "old";
   for (const std::string& alias : aliases(file("old.csv")))
-    CHECK(fails_with(small.train({"--metrics", file("old.csv"), "--predict", alias}), 2,
+    CHECK(fails_with(bench.train({"--metrics", file("old.csv"), "--predict", alias}), 2,
                      {"--predict", "the file of --metrics"}));
   CHECK(contents_of(file("old.csv")) == "old");
   fs::create_symlink("new.csv", file("dangling.csv"));
   for (const char* alias : {"new.csv", "./new.csv", "sub/../new.csv", "dangling.csv"})
-    CHECK(fails_with(small.train({"--metrics", file("new.csv"), "--predict", file(alias)}), 2,
+    CHECK(fails_with(bench.train({"--metrics", file("new.csv"), "--predict", file(alias)}), 2,
                      {"--predict", "the file of --metrics"}));
   CHECK_FALSE(fs::exists(file("new.csv")));
 
-  const Words words{"--data", small.data, "--epochs", "2", "--metrics", file("out.csv")};
+  const Words words{"--data", bench.data, "--epochs", "2", "--metrics", file("out.csv")};
   const std::string quoted = " '" + file("out.csv") + "'";
   const Outcome shared = run_in_shell("", "2>>" + quoted, "train_gcn", words);
   CHECK(shared.status == 2);
@@ -110,66 +104,66 @@ TEST_CASE_FIXTURE(WithSmall, "an output that is another file of the run is refus
 TEST_CASE("an output may be a dangling link, whose target is created") {
   for (const auto& [option, suffix] : writers()) {
     CAPTURE(option + suffix);
-    const Small small;
-    fs::create_directory(small.folder.file("there"));
-    const std::string link = small.folder.file("link" + suffix), target = "there/made" + suffix;
+    const Bench bench;
+    fs::create_directory(bench.folder.file("there"));
+    const std::string link = bench.folder.file("link" + suffix), target = "there/made" + suffix;
     fs::create_symlink(target, link);
-    succeeds(small.train({option, link}));
+    succeeds(bench.train({option, link}));
     CHECK(fs::is_symlink(link));
-    CHECK(fs::is_regular_file(small.folder.file(target)));
-    succeeds(small.train({option, link}));
+    CHECK(fs::is_regular_file(bench.folder.file(target)));
+    succeeds(bench.train({option, link}));
     CHECK(fs::is_symlink(link));
-    CHECK(small.names() == std::set<std::string>{"data.h5", "there", "link" + suffix});
+    CHECK(bench.names() == std::set<std::string>{"data.h5", "there", "link" + suffix});
   }
-  const Small small;
-  fs::create_symlink("made.h5", small.folder.file("link.h5"));
+  const Bench bench;
+  fs::create_symlink("made.h5", bench.folder.file("link.h5"));
   succeeds("generate",
-           {"citation", small.folder.file("link.h5"), "--nodes", "400", "--test", "100", "--val", "50"});
-  CHECK(fs::is_symlink(small.folder.file("link.h5")));
-  CHECK(load_dataset(small.folder.file("made.h5")).num_nodes() == 400);
+           {"citation", bench.folder.file("link.h5"), "--nodes", "400", "--test", "100", "--val", "50"});
+  CHECK(fs::is_symlink(bench.folder.file("link.h5")));
+  CHECK(load_dataset(bench.folder.file("made.h5")).num_nodes() == 400);
 }
 
 TEST_CASE("a name that is as long as can be is written, a longer one refused before anything is done") {
   for (const auto& [option, suffix] : writers()) {
     CAPTURE(option + suffix);
-    const Small small;
-    const std::string longest = small.folder.file(std::string(255 - suffix.size(), 'n') + suffix);
-    succeeds(small.train({option, longest}));
+    const Bench bench;
+    const std::string longest = bench.folder.file(std::string(255 - suffix.size(), 'n') + suffix);
+    succeeds(bench.train({option, longest}));
     CHECK(fs::is_regular_file(longest));
-    const std::string longer = small.folder.file(std::string(256 - suffix.size(), 'n') + suffix);
-    CHECK(fails_with(small.train({option, longer, "--epochs=1000000000"}), 2, {"--epochs"}));
-    CHECK(fails_with(run("train_gcn", {"--data", small.data, "--epochs", "1000000000", option, longer}), 1,
+    const std::string longer = bench.folder.file(std::string(256 - suffix.size(), 'n') + suffix);
+    CHECK(fails_with(bench.train({option, longer, "--epochs=1000000000"}), 2, {"--epochs"}));
+    CHECK(fails_with(run("train_gcn", {"--data", bench.data, "--epochs", "1000000000", option, longer}), 1,
                      {option, "File name too long"}));
   }
-  const Small small;
-  const std::string longer = small.folder.file(std::string(256, 'n'));
+  const Bench bench;
+  const std::string longer = bench.folder.file(std::string(256, 'n'));
   for (const char* option : {"--data", "--resume", "--config"})
     CHECK(fails_with(run("train_gcn", {"--quiet", option, longer}), 1, {longer, "File name too long"}));
   CHECK(fails_with(run("generate", {"citation", longer}), 1, {"--out", "File name too long"}));
 }
 
-TEST_CASE_FIXTURE(WithSmall, "temporary files of earlier runs do not stop a run") {
-  const std::string metrics = small.folder.file("m.csv");
+TEST_CASE_FIXTURE(With<Bench>, "temporary files of earlier runs do not stop a run") {
+  const std::string metrics = bench.folder.file("m.csv");
   for (int count = 0; count < 3; ++count)  // names that were once made of a process id, as 1 in a container
     for (int id = 1; id < 3; ++id) {
       std::ofstream(metrics + fmt::format(".{}.tmp", id)) << "left";
-      std::ofstream(small.folder.file(fmt::format(".m.csv.{}-{}.tmp", id, count))) << "left";
+      std::ofstream(bench.folder.file(fmt::format(".m.csv.{}-{}.tmp", id, count))) << "left";
     }
-  const size_t before = small.names().size();
+  const size_t before = bench.names().size();
   const Outcome outcome =
-      succeeds(run("train_gcn", {"--data", small.data, "--epochs", "2", "--metrics", metrics}));
-  CHECK(small.names().size() == before + 1);
+      succeeds(run("train_gcn", {"--data", bench.data, "--epochs", "2", "--metrics", metrics}));
+  CHECK(bench.names().size() == before + 1);
 }
 
-TEST_CASE_FIXTURE(WithSmall, "a config file is a regular file or a pipe of 1 MB at most") {
-  const std::string config = small.folder.file("run.ini");
+TEST_CASE_FIXTURE(With<Bench>, "a config file is a regular file or a pipe of 1 MB at most") {
+  const std::string config = bench.folder.file("run.ini");
   for (const char* device : {"/dev/zero", "/dev/null"})
-    CHECK(fails_with(small.train({"--config", device}), 1, {device, "regular file or a pipe"}));
+    CHECK(fails_with(bench.train({"--config", device}), 1, {device, "regular file or a pipe"}));
   std::ofstream(config) << "hidden = 5\n" << std::string((1 << 20) - 11, '#');
-  CHECK(mentions(small.train({"--config", config}).out, {"GCN 40-5-3"}));
+  CHECK(mentions(bench.train({"--config", config}).out, {"GCN 40-5-3"}));
   std::ofstream(config, std::ios::app) << "#";
-  CHECK(fails_with(small.train({"--config", config}), 1, {config, "1 MB at most"}));
-  const Words words{"--data", small.data, "--epochs", "2", "--config", "/dev/stdin"};
+  CHECK(fails_with(bench.train({"--config", config}), 1, {config, "1 MB at most"}));
+  const Words words{"--data", bench.data, "--epochs", "2", "--config", "/dev/stdin"};
   CHECK(mentions(run_in_shell("echo hidden = 6 |", "", "train_gcn", words).out, {"GCN 40-6-3"}));
   CHECK(fails_with(run_in_shell("yes '#' |", "", "train_gcn", words), 1, {"/dev/stdin", "1 MB at most"}));
 }

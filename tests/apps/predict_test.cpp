@@ -25,12 +25,6 @@ struct Bench : TrainingBench {
   }
 };
 
-std::vector<float> values_of(const std::string& predictions) {
-  const H5Reader file = H5Reader::open(predictions);
-  const bool regression = file.text("", "task") == "node_regression";
-  return file.tensor(regression ? "nodes/prediction" : "nodes/probability", {DType::f32}).to_vector<float>();
-}
-
 }  // namespace
 
 TEST_CASE("a checkpoint alone gives the predictions of its training, on every device, for every task") {
@@ -41,18 +35,12 @@ TEST_CASE("a checkpoint alone gives the predictions of its training, on every de
       if (narrow) variant.options = {"--precision", "bfloat16"};
       CAPTURE(std::string(name_of(data.task)));
       const Bench bench(data);
-      const std::string trained = bench.train(variant.program, variant.options);
-      const std::vector<float> expected = values_of(trained);
+      const Tensor expected = predictions_in(bench.train(variant.program, variant.options));
       for (Device device : devices()) {
-        CAPTURE(device.str());
         const Outcome outcome =
             succeeds(bench.predict(bench.data, {"--device", device.str(), "--json", "--quiet"}));
-        const std::vector<float> given = values_of(bench.out);
-        REQUIRE(given.size() == expected.size());
-        for (size_t i = 0; i < given.size(); ++i) {
-          if (device.is_cpu()) CHECK(given[i] == expected[i]);
-          CHECK(given[i] == doctest::Approx(expected[i]).epsilon(narrow ? 0.05 : 1e-4));
-        }
+        if (device.is_cpu()) CHECK(same_bits(predictions_in(bench.out), expected));
+        CHECK(close(predictions_in(bench.out), expected, narrow ? 0.05 : 1e-4));
         auto json = json_of(outcome);
         CHECK(json["app"] == "predict");
         CHECK(json["task"] == name_of(data.task));
@@ -86,16 +74,11 @@ TEST_CASE("a model runs on graphs that it has not seen, without labels and split
   auto json = json_of(bench.predict(path, {"--json"}));
   CHECK(json["dataset"] == "other");
   CHECK(json.count("test_acc") == 1);
-  const std::vector<float> labelled = values_of(bench.out);
-
-  other.y = Tensor();
-  other.splits.clear();
-  other.train = other.val = other.test = Tensor();
-  other.task = Task::none;
-  save_dataset(other, path);
+  const Tensor labelled = predictions_in(bench.out);
+  save_dataset(unlabelled(other), path);
   const Outcome outcome = succeeds(bench.predict(path, {"--json", "--quiet"}));
   CHECK(json_of(outcome).count("test_acc") == 0);
-  CHECK(values_of(bench.out) == labelled);
+  CHECK(same_bits(predictions_in(bench.out), labelled));
 
   // Half of the graph, of which no node has an edge.
   Dataset lonely;
@@ -104,7 +87,7 @@ TEST_CASE("a model runs on graphs that it has not seen, without labels and split
   lonely.x = Features(other.x.to_dense().rows(0, 60).clone());
   save_dataset(lonely, path);
   succeeds(bench.predict(path));
-  CHECK(values_of(bench.out).size() == 180);
+  CHECK(predictions_in(bench.out).shape() == Shape{60, 3});
 
   // Labels of something else give no metric.
   save_dataset(small_dataset(3, 4), path);
@@ -153,23 +136,23 @@ TEST_CASE("bad input of predict is an error of one line, and the output is kept"
     return fails_with(with(spoiled, on.data), 1, joined(parts, {spoiled}));
   };
   const auto changed = [&](auto&& change, const Words& parts) { return refuses(bench, change, parts); };
+  const Refusal facts[] = {{{"option.hidden", "many"}, {"hidden", "many"}},
+                           {{"option.hidden", "0"}, {"hidden", "1 or more"}},
+                           {{"option.hidden", "17"}, {"best.", "convs.0.weight", "[40, 16]"}},
+                           {{"option.norm", "none"}, {"norms.0"}},
+                           {{"option.norm", "some"}, {"norm", "some"}},
+                           {{"option.metric", "r2"}, {"option.metric", "r2"}},
+                           {{"option.precision", "int8"}, {"precision", "int8"}},
+                           {{"features.scaling", "maybe"}, {"features.scaling", "maybe"}},
+                           {{"task", "graph_class"}, {"facts@task", "graph_class"}},
+                           {{"task", "node_regression"}, {"targets.mean", "missing"}},
+                           {{"features", "0"}, {"facts@features", "0"}},
+                           {{"outputs", "-3"}, {"facts@outputs", "-3"}},
+                           {{"outputs", "4"}, {"convs.1.weight"}}};
+  for (const auto& [fact, parts] : facts) CHECK(changed([&](auto& x) { x.facts[fact[0]] = fact[1]; }, parts));
+  for (const char* fact : {"option.hidden", "task", "best_epoch"})
+    CHECK(changed([&](auto& x) { x.facts.erase(fact); }, {std::string("facts@") + fact, "missing"}));
   CHECK(changed([](auto& x) { x.program = "first_gcn"; }, {"program", "first_gcn", "train_gcn"}));
-  CHECK(changed([](auto& x) { x.facts.erase("option.hidden"); }, {"facts@option.hidden", "missing"}));
-  CHECK(changed([](auto& x) { x.facts["option.hidden"] = "many"; }, {"hidden", "many"}));
-  CHECK(changed([](auto& x) { x.facts["option.hidden"] = "0"; }, {"hidden", "1 or more"}));
-  CHECK(changed([](auto& x) { x.facts["option.hidden"] = "17"; }, {"best.", "convs.0.weight", "[40, 16]"}));
-  CHECK(changed([](auto& x) { x.facts["option.norm"] = "none"; }, {"norms.0"}));
-  CHECK(changed([](auto& x) { x.facts["option.norm"] = "some"; }, {"norm", "some"}));
-  CHECK(changed([](auto& x) { x.facts["option.metric"] = "r2"; }, {"option.metric", "r2"}));
-  CHECK(changed([](auto& x) { x.facts["option.precision"] = "int8"; }, {"precision", "int8"}));
-  CHECK(changed([](auto& x) { x.facts["features.scaling"] = "maybe"; }, {"features.scaling", "maybe"}));
-  CHECK(changed([](auto& x) { x.facts.erase("task"); }, {"facts@task", "missing"}));
-  CHECK(changed([](auto& x) { x.facts["task"] = "graph_class"; }, {"facts@task", "graph_class"}));
-  CHECK(changed([](auto& x) { x.facts["task"] = "node_regression"; }, {"targets.mean", "missing"}));
-  CHECK(changed([](auto& x) { x.facts["features"] = "0"; }, {"facts@features", "0"}));
-  CHECK(changed([](auto& x) { x.facts["outputs"] = "-3"; }, {"facts@outputs", "-3"}));
-  CHECK(changed([](auto& x) { x.facts["outputs"] = "4"; }, {"convs.1.weight"}));
-  CHECK(changed([](auto& x) { x.facts.erase("best_epoch"); }, {"facts@best_epoch", "missing"}));
   CHECK(changed([](auto& x) { x.tensors.erase("best.convs.0.bias"); }, {"convs.0.bias", "missing"}));
   CHECK(
       changed([](auto& x) { x.tensors.at("best.convs.0.bias").fill_(NAN); }, {"convs.0.bias", "not finite"}));

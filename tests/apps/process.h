@@ -1,6 +1,7 @@
 #pragma once
 
 #include "../support.h"
+#include <adjoint/data/hdf5_file.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -39,6 +40,27 @@ inline Words lines_of(const std::string& text) {
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
   return lines;
+}
+
+/// The numbers of column `k` of a CSV file with a header.
+inline std::vector<double> column(const std::string& path, size_t k) {
+  std::vector<double> numbers;
+  const Words lines = lines_of(contents_of(path));
+  for (size_t i = 1; i < lines.size(); ++i) {
+    std::istringstream line(lines[i]);
+    std::string cell;
+    for (size_t j = 0; j <= k; ++j) std::getline(line, cell, ',');
+    numbers.push_back(std::stod(cell));
+  }
+  return numbers;
+}
+
+/// What a file of predictions holds for nodes or graphs: probabilities, or predictions of a regression.
+inline Tensor predictions_in(const std::string& path) {
+  const H5Reader file = H5Reader::open(path);
+  for (const char* name : {"nodes/probability", "graphs/probability"})
+    if (file.has(name)) return file.tensor(name, {DType::f32});
+  return file.tensor(file.has("nodes/prediction") ? "nodes/prediction" : "graphs/prediction", {DType::f32});
 }
 
 struct Outcome {

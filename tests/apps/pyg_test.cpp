@@ -54,9 +54,7 @@ struct Bench {
     Words words{"--pyg-state", state,   "--model", f.model,    "--data",
                 kReference,    "--out", out,       "--hidden", "4"};
     if (f.model != "agnn") words.insert(words.end(), {"--layers", "3"});
-    words.insert(words.end(), f.options.begin(), f.options.end());
-    words.insert(words.end(), more.begin(), more.end());
-    return run("predict", words);
+    return run("predict", joined(joined(words, f.options), more));
   }
 };
 
@@ -66,7 +64,6 @@ TEST_CASE("a model trained in PyG has the same outputs in C++") {
   for (const Foreign& f : foreign())
     for (Device device : devices()) {
       CAPTURE(f.model);
-      CAPTURE(device.str());
       const Bench bench;
       write_state(f.model, bench.state);
       const Outcome outcome = succeeds(bench.predict(f, {"--device", device.str(), "--json"}));
@@ -101,12 +98,9 @@ TEST_CASE("a PyG state in a safetensors file is the same model") {
   bench.state = bench.folder.file("state.safetensors");
   save_safetensors(bench.state, tensors);
   succeeds(bench.predict(gat));
-  const auto probabilities = [&] {
-    return H5Reader::open(bench.out).tensor("nodes/probability", {DType::f32});
-  };
-  const Tensor given = probabilities();
+  const Tensor given = predictions_in(bench.out);
   replace_file(bench.out, before);
-  CHECK(same_bits(given, probabilities()));
+  CHECK(same_bits(given, predictions_in(bench.out)));
 }
 
 TEST_CASE("a state that does not fit is an error of one line with file, part and missing options") {
@@ -141,12 +135,8 @@ TEST_CASE("a state that does not fit is an error of one line with file, part and
   CHECK(contents_of(bench.out) == before);
 
   // Without labels the options say what the model gives.
-  Dataset data = small_dataset();
+  Dataset data = unlabelled(small_dataset());
   data.x = Features(Tensor::full({120, 6}, 0.5));
-  data.y = Tensor();
-  data.splits.clear();
-  data.train = data.val = data.test = Tensor();
-  data.task = Task::none;
   const std::string bare = bench.folder.file("bare.h5");
   save_dataset(data, bare);
   const Words fits{"--quiet",  "--pyg-state", bench.state, "--model", "gcn",   "--hidden", "4",
@@ -155,5 +145,5 @@ TEST_CASE("a state that does not fit is an error of one line with file, part and
   CHECK(fails_with(given({}), 2, {"--task", bare}));
   CHECK(fails_with(given({"--task", "node_class"}), 2, {"--outputs", bare}));
   succeeds(given({"--task", "node_multilabel", "--outputs", "5"}));
-  CHECK(H5Reader::open(bench.out).tensor("nodes/probability", {DType::f32}).shape() == Shape{120, 5});
+  CHECK(predictions_in(bench.out).shape() == Shape{120, 5});
 }

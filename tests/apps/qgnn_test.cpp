@@ -146,7 +146,6 @@ TEST_CASE("an evaluation of a quantised model equals plain loops over its state"
       const Tensor x = eighths({kNodes, kIn});
       const Dense expected = Definition{state, model == "gin", norm != "none"}(Dense(x));
       for (Device device : devices()) {
-        CAPTURE(device.str());
         made->to(device);
         const Tensor y = (*made)(graph_of(edges()).to(device), Features(x.to(device))).value();
         CHECK(close(y, expected.data, norm != "none" ? 1e-5 : 0.0));
@@ -196,11 +195,8 @@ TEST_CASE("nodes of large in-degree are protected more often, in training alone"
   CHECK(others > 150);
   o.degree_quant = 0.0;
   const auto never = models::qgnn().make_as<models::NodeModel>(2, 2, o);
-  never->load_state([&] {
-    State state;
-    for (const auto& [name, tensor] : model->state()) state[name] = tensor;
-    return state;
-  }());
+  const auto state = model->state();
+  never->load_state({state.begin(), state.end()});
   CHECK(values((*never)(star, Features(x)).value()) == quantised);
 }
 
@@ -211,10 +207,9 @@ TEST_CASE("train_qgnn keeps the newest statistics of a whole graph, and means of
   // With a step too small to change anything all epochs have the same statistics.
   const auto statistics_after = [&](const std::string& epochs, const Words& loader) {
     const std::string path = folder.file("c.h5");
-    Words words = {"--data", data,        "--quiet", "--norm",   "sums", "--bits",       "32", "--lr",
-                   "1e-12",  "--dropout", "0",       "--epochs", epochs, "--checkpoint", path};
-    words.insert(words.end(), loader.begin(), loader.end());
-    succeeds("train_qgnn", words);
+    succeeds("train_qgnn", joined({"--data", data, "--quiet", "--norm", "sums", "--bits", "32", "--lr",
+                                   "1e-12", "--dropout", "0", "--epochs", epochs, "--checkpoint", path},
+                                  loader));
     State statistics;
     for (const auto& [name, tensor] : optim::load_checkpoint(path).with_prefix("model."))
       if (name.find("running_") != std::string::npos) statistics[name] = tensor;
@@ -235,9 +230,7 @@ TEST_CASE_FIXTURE(InFolder, "train_qgnn begins from the weights of a float32 tra
   const std::string data = folder.file("data.h5"), full = folder.file("float.h5"),
                     low = folder.file("low.h5");
   write_small_dataset(data);
-  const auto train = [&](Words more) {
-    return run("train_qgnn", joined({"--data", data, "--quiet", "--json"}, more));
-  };
+  const auto train = program("train_qgnn", {"--data", data, "--quiet", "--json"});
   succeeds(train({"--bits", "32", "--epochs", "60", "--checkpoint", full}));
   // A step too small to change anything: what it begins with is what it ends with.
   const Outcome begun =
@@ -251,7 +244,7 @@ TEST_CASE_FIXTURE(InFolder, "train_qgnn begins from the weights of a float32 tra
   }
   CHECK(std::stod(json_of(begun).at("test_acc")) > 0.5);
   check_refused(
-      [&](const Words& more) { return train(more); },
+      train,
       {{{"--bits", "4", "--from", low}, {"--from", "low.h5", "quantised", "--bits 32"}},
        {{"--bits", "4", "--from", full, "--hidden", "8"}, {"--from", "--hidden 64", "8"}},
        {{"--bits", "4", "--from", full, "--model", "gin"}, {"--from", "--model gcn", "gin"}},

@@ -13,14 +13,10 @@ using namespace adj::test;
 
 namespace {
 
-std::vector<float> probabilities(const std::string& path) {
-  return H5Reader::open(path).tensor("nodes/probability", {DType::f32}).to_vector<float>();
-}
-
-double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
+double largest_difference(const Numbers& a, const Numbers& b) {
   REQUIRE(a.size() == b.size());
   double largest = 0.0;
-  for (size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(double{a[i]} - double{b[i]}));
+  for (size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(a[i] - b[i]));
   return largest;
 }
 
@@ -90,14 +86,14 @@ TEST_CASE("predictions for reordered nodes come in the order in which they stood
   const auto train = [&](const std::string& data, const std::string& name) {
     succeeds("train_gcn", {"--data", data, "--epochs", "20", "--dropout", "0", "--quiet", "--checkpoint",
                            folder.file(name + "_model.h5"), "--predict", folder.file(name + "_p.h5")});
-    return probabilities(folder.file(name + "_p.h5"));
+    return values(predictions_in(folder.file(name + "_p.h5")));
   };
   const auto predict = [&](const std::string& data, const std::string& model) {
     succeeds("predict", {"--checkpoint", folder.file(model), "--data", data, "--out", folder.file("p.h5")});
-    return probabilities(folder.file("p.h5"));
+    return values(predictions_in(folder.file("p.h5")));
   };
   // Without dropout the two trainings differ in the order of their sums alone.
-  const std::vector<float> plain = train(in, "plain"), back = train(mixed, "mixed");
+  const Numbers plain = train(in, "plain"), back = train(mixed, "mixed");
   CHECK(largest_difference(plain, back) < 1e-3);
   CHECK(largest_difference(predict(mixed, "mixed_model.h5"), back) == 0.0);
   CHECK(largest_difference(predict(in, "mixed_model.h5"), back) < 1e-5);
@@ -117,33 +113,30 @@ TEST_CASE_FIXTURE(InFolder, "refusals of reorder and partition, which write noth
   const std::string in = folder.file("in.h5"), out = folder.file("out.h5");
   write_small_dataset(in);
   const std::string before = contents_of(in);
-  const auto refuses = [&](const std::string& program, const Words& words, int status, const Words& parts) {
-    CHECK(fails_with(run(program, words), status, parts));
-  };
-  refuses("reorder", {}, 2, {"expected reorder ORDER IN.h5 OUT.h5"});
-  refuses("reorder", {"rcm", in}, 2, {"expected reorder ORDER IN.h5 OUT.h5"});
-  refuses("reorder", {"best", in, out}, 2, {"--order: expected metis or rcm or", "got 'best'"});
-  refuses("reorder", {"rcm", in, out, "more"}, 2, {"reorder: "});
-  refuses("reorder", {"rcm", in, in}, 2, {"--out", "is the file of --in"});
-  refuses("reorder", {"rcm", in, out, "--parts", "3"}, 2,
-          {"--parts: expected with the order metis, not with rcm"});
-  refuses("reorder", {"metis", in, out, "--parts", "-1"}, 2, {"--parts: expected 0 or more, got -1"});
-  refuses("reorder", {"metis", in, out, "--seed", "2147483648"}, 2, {"--seed: expected at most 2147483647"});
-  refuses("reorder", {"rcm", in, out, "--gzip", "10"}, 2, {"--gzip: expected at most 9, got 10"});
-  refuses("reorder", {"rcm", in, out, "--threads", "x"}, 2, {"threads"});
-  refuses("reorder", {"rcm", folder.file("none.h5"), out}, 1, {"none.h5: "});
-  refuses("reorder", {"part", in, out}, 1, {"in.h5: nodes/part: missing"});
-  refuses("reorder", {"rcm", in, folder.file("none/out.h5")}, 1, {"none/out.h5: --out: "});
-  refuses("partition", {in, out}, 2, {"--parts: expected 1 or more, got 0"});
-  refuses("partition", {in, "--parts", "3"}, 2, {"expected partition IN.h5 OUT.h5"});
-  refuses("partition", {in, out, "--parts", "121"}, 2,
-          {"--parts: expected at most 120, the nodes of", "got 121"});
-  refuses("partition", {in, out, "--parts", "3000000000"}, 2, {"--parts: expected at most 2147483647"});
-  refuses("partition", {in, out, "--parts", "3", "--imbalance", "nan"}, 2,
-          {"--imbalance: expected 0.001 to 10"});
-  refuses("partition", {in, out, "--parts", "3", "--imbalance", "0"}, 2,
-          {"--imbalance: expected 0.001 to 10"});
-  refuses("partition", {in, in, "--parts", "3"}, 2, {"--out", "is the file of --in"});
+  check_refused(program("reorder"),
+                {{{}, {"expected reorder ORDER IN.h5 OUT.h5"}},
+                 {{"rcm", in}, {"expected reorder ORDER IN.h5 OUT.h5"}},
+                 {{"best", in, out}, {"--order: expected metis or rcm or", "got 'best'"}},
+                 {{"rcm", in, out, "more"}, {"reorder: "}},
+                 {{"rcm", in, in}, {"--out", "is the file of --in"}},
+                 {{"rcm", in, out, "--parts", "3"}, {"--parts: expected with the order metis, not with rcm"}},
+                 {{"metis", in, out, "--parts", "-1"}, {"--parts: expected 0 or more, got -1"}},
+                 {{"metis", in, out, "--seed", "2147483648"}, {"--seed: expected at most 2147483647"}},
+                 {{"rcm", in, out, "--gzip", "10"}, {"--gzip: expected at most 9, got 10"}},
+                 {{"rcm", in, out, "--threads", "x"}, {"threads"}}});
+  check_refused(program("reorder"),
+                {{{"rcm", folder.file("none.h5"), out}, {"none.h5: "}},
+                 {{"part", in, out}, {"in.h5: nodes/part: missing"}},
+                 {{"rcm", in, folder.file("none/out.h5")}, {"none/out.h5: --out: "}}},
+                {}, 1);
+  check_refused(program("partition"),
+                {{{in, out}, {"--parts: expected 1 or more, got 0"}},
+                 {{in, "--parts", "3"}, {"expected partition IN.h5 OUT.h5"}},
+                 {{in, out, "--parts", "121"}, {"--parts: expected at most 120, the nodes of", "got 121"}},
+                 {{in, out, "--parts", "3000000000"}, {"--parts: expected at most 2147483647"}},
+                 {{in, out, "--parts", "3", "--imbalance", "nan"}, {"--imbalance: expected 0.001 to 10"}},
+                 {{in, out, "--parts", "3", "--imbalance", "0"}, {"--imbalance: expected 0.001 to 10"}},
+                 {{in, in, "--parts", "3"}, {"--out", "is the file of --in"}}});
   CHECK(contents_of(in) == before);
   CHECK_FALSE(std::filesystem::exists(out));
   for (const char* program : {"reorder", "partition"})

@@ -6,12 +6,13 @@
 using namespace adj;
 using namespace adj::test;
 
-// --report: how well each class is told.
+// --class-scores: how well each class is told.
 
 namespace {
 
 struct Bench : TrainingBench {
-  explicit Bench(const Dataset& dataset) : TrainingBench(dataset, {"--epochs", "30", "--report", "--json"}) {
+  explicit Bench(const Dataset& dataset)
+      : TrainingBench(dataset, {"--epochs", "30", "--class-scores", "--json"}) {
     options.insert(options.end(), {"--predict", predicted});
   }
 };
@@ -31,17 +32,18 @@ Words confusions_of(const Dataset& data, const std::string& predicted) {
 
 }  // namespace
 
-TEST_CASE("--report prints each class and the confusion matrix of the test nodes, and --json holds them") {
+TEST_CASE(
+    "--class-scores prints each class and the confusion matrix of the test nodes, and --json holds them") {
   Dataset data = small_dataset();
   data.class_names = {"graphs", "a name that is longer than a table can show it", "ne\nur\u00e9"};
   const Bench bench(data);
   const Outcome outcome = succeeds(bench.train({}));
   const Words expected = confusions_of(data, bench.predicted);
   const std::string json = lines_of(outcome.out).back();
-  CHECK(mentions(json,
-                 {fmt::format(R"("confusion": [{}]}})", fmt::join(expected, ", ")),
-                  R"("report": {"examples": 40, "classes": [{"class": 0, "name": "graphs", "precision": )",
-                  R"("macro": {"precision": )", R"("weighted": {)"}));
+  CHECK(mentions(
+      json, {fmt::format(R"("confusion": [{}]}})", fmt::join(expected, ", ")),
+             R"("class_scores": {"examples": 40, "classes": [{"class": 0, "name": "graphs", "precision": )",
+             R"("macro": {"precision": )", R"("weighted": {)"}));
   const std::string micro = json.substr(json.find("\"micro\""));
   CHECK(mentions(micro, {"\"f1\": " + json_of(outcome)["test_acc"] + ", \"support\": 40}"}));
   CHECK(mentions(outcome.out, {"On the 40 test nodes, at epoch ", "precision  recall      F1  support",
@@ -60,7 +62,7 @@ TEST_CASE("--report prints each class and the confusion matrix of the test nodes
   }
   CHECK(width > 40);
   const Outcome without = run("train_gcn", {bench.data, "--epochs", "2", "--json"});
-  CHECK(without.out.find("report") == std::string::npos);
+  CHECK(without.out.find("class_scores") == std::string::npos);
   CHECK(without.out.find("precision  ") == std::string::npos);
   const Outcome several = bench.train({"--runs", "2"});
   CHECK(mentions(several.out, {"On the 40 test nodes of run 2, the last one, at epoch "}));
@@ -68,7 +70,7 @@ TEST_CASE("--report prints each class and the confusion matrix of the test nodes
   CHECK(lines_of(bench.train({"--quiet"}).out).size() == 1);
 }
 
-TEST_CASE("of many classes --report prints the pairs that are confused most") {
+TEST_CASE("of many classes --class-scores prints the pairs that are confused most") {
   const Dataset data = make_citation_dataset(
       {.nodes = 400, .classes = 25, .features = 40, .train_per_class = 2, .val = 30, .test = 200});
   const Bench bench(data);
@@ -78,30 +80,31 @@ TEST_CASE("of many classes --report prints the pairs that are confused most") {
   CHECK(mentions(outcome.out, {fmt::format("{}", fmt::join(confusions_of(data, bench.predicted), ", "))}));
 }
 
-TEST_CASE("--report is of each label where there are several, and refused where there is none") {
+TEST_CASE("--class-scores is of each label where there are several, and refused where there is none") {
   const Bench several(small_multilabel_dataset());
   const Outcome outcome = succeeds(several.train({}));
   CHECK(mentions(outcome.out, {"precision  recall", "all labels together", R"("micro": {)"}));
   CHECK(outcome.out.find("confusion") == std::string::npos);
   CHECK(outcome.out.find("predicted as") == std::string::npos);
   const Bench numbers(small_regression_dataset());
-  CHECK(fails_with(run("train_gcn", {numbers.data, "--epochs", "1000000000", "--report", "--quiet"}), 2,
-                   {"--report", "node_regression", "no classes"}));
-  CHECK(fails_with(run("train_link", {several.data, "--report"}), 2, {"'--report'"}));
+  CHECK(fails_with(run("train_gcn", {numbers.data, "--epochs", "1000000000", "--class-scores", "--quiet"}), 2,
+                   {"--class-scores", "node_regression", "no classes"}));
+  CHECK(fails_with(run("train_link", {several.data, "--class-scores"}), 2, {"'--class-scores'"}));
 }
 
-TEST_CASE("predict --report prints the training's report, and one of all labels without splits") {
+TEST_CASE("predict --class-scores prints the training's report, and one of all labels without splits") {
   Dataset data = small_dataset();
   const Bench bench(data);
   const std::string state = bench.folder.file("c.h5"), out = bench.folder.file("out.h5");
   const Outcome trained = succeeds(bench.train({"--checkpoint", state}));
   const auto report_in = [](const Outcome& outcome) {
     const std::string& text = outcome.out;
-    const size_t at = text.find("\"report\": ");
+    const size_t at = text.find("\"class_scores\": ");
     return at == std::string::npos ? text : text.substr(at, text.find("]]}", at) - at);
   };
   const auto predict = [&](const std::string& file, Words more) {
-    return run("predict", joined({file, "--checkpoint", state, "--out", out, "--report", "--json"}, more));
+    return run("predict",
+               joined({file, "--checkpoint", state, "--out", out, "--class-scores", "--json"}, more));
   };
   const Outcome predicted = predict(bench.data, {});
   CHECK(report_in(predicted) == report_in(trained));
@@ -115,9 +118,7 @@ TEST_CASE("predict --report prints the training's report, and one of all labels 
   const std::string other = bench.folder.file("other.h5");
   save_dataset(data, other);
   CHECK(mentions(predict(other, {}).out, {fmt::format("On the {} labelled nodes:", known)}));
-  data.y = {};
-  data.task = Task::none;
-  data.classes = 0;
-  save_dataset(data, other);
-  CHECK(fails_with(predict(other, {"--quiet"}), 1, {"nodes/y: missing", "--report"}));
+  save_dataset(unlabelled(data), other);
+  CHECK(fails_with(run("predict", {other, "--report"}), 2, {"--report is now --class-scores"}));
+  CHECK(fails_with(predict(other, {"--quiet"}), 1, {"nodes/y: missing", "--class-scores"}));
 }

@@ -32,30 +32,37 @@ struct Bench : TrainingBench {
   }
 };
 
-struct WithBench {
-  Bench bench;
-};
+using Change = std::function<void(optim::Checkpoint&)>;
+
+template <class T>
+Change set(const char* fact, T value) {
+  return [=](optim::Checkpoint& x) { x.set(fact, value); };
+}
+Change zeros(const char* tensor, Shape shape, DType dtype = DType::f64) {
+  return [=](optim::Checkpoint& x) { x.tensors[tensor] = Tensor::zeros(shape, dtype); };
+}
+Change without(const char* name) {
+  return [=](optim::Checkpoint& x) { x.facts.erase(name), x.tensors.erase(name); };
+}
+Change both(const Change& first, const Change& second) {
+  return [=](optim::Checkpoint& x) { first(x), second(x); };
+}
 
 }  // namespace
 
-TEST_CASE_FIXTURE(WithBench, "a resumed training ends with the bits of an unbroken one") {
+TEST_CASE_FIXTURE(With<Bench>, "a resumed training ends with the bits of an unbroken one") {
   for (const Words& model :
        {Words{"--seed", "3"}, Words{"--norm", "batch", "--layers", "3", "--hidden", "24"}}) {
-    Words first = model, second = model;
-    first.insert(first.end(), {"--epochs", "11", "--checkpoint", bench.checkpoint});
-    second.insert(second.end(), {"--epochs", "30"});
-    const std::string unbroken = bench.all_of(second);
-    succeeds(bench.train(first));
-    second.insert(second.end(), {"--resume", bench.checkpoint});
-    CHECK(bench.all_of(second) == unbroken);
+    CHECK(bench.resumes("train_gcn", model, 11, 30));
     // On top of itself, and again from its own end.
-    second.insert(second.end(), {"--checkpoint", bench.checkpoint});
-    CHECK(bench.all_of(second) == unbroken);
-    CHECK(bench.all_of(second) == unbroken);
+    const Words whole = joined(model, {"--epochs", "30"});
+    for (int round = 0; round < 2; ++round)
+      CHECK(bench.all_of(joined(whole, {"--resume", bench.checkpoint, "--checkpoint", bench.checkpoint})) ==
+            bench.all_of(whole));
   }
 }
 
-TEST_CASE_FIXTURE(WithBench, "options without influence on results may change when a training is resumed") {
+TEST_CASE_FIXTURE(With<Bench>, "options without influence on results may change when a training is resumed") {
   const std::string unbroken = bench.all_of({"--epochs", "12"});
   succeeds(bench.train(
       {"--epochs", "5", "--threads", "2", "--checkpoint", bench.checkpoint, "--checkpoint-every", "2"}));
@@ -86,20 +93,19 @@ TEST_CASE("an interrupted training finishes its epoch, keeps its state and exits
   CHECK(without.status == 143);
 }
 
-TEST_CASE_FIXTURE(WithBench, "several runs are resumed in the run where they stopped") {
+TEST_CASE_FIXTURE(With<Bench>, "several runs are resumed in the run where they stopped") {
   for (const char* patience_on : {"metric", "either"}) {
     const Words words{"--runs", "3", "--epochs", "120", "--patience", "60", "--patience-on", patience_on};
     const std::string unbroken = bench.all_of(words);
     for (int micros : {0, 60000, 200000}) {
       std::filesystem::remove(bench.checkpoint);
       bench.interrupt(words, SIGKILL, micros);
-      Words more = joined(words, {"--resume", bench.checkpoint});
-      CHECK(bench.all_of(more) == unbroken);
+      CHECK(bench.all_of(joined(words, {"--resume", bench.checkpoint})) == unbroken);
     }
   }
 }
 
-TEST_CASE_FIXTURE(WithBench, "a kill at any moment of a training leaves a valid checkpoint") {
+TEST_CASE_FIXTURE(With<Bench>, "a kill at any moment of a training leaves a valid checkpoint") {
   int64_t last = 0;
   for (int round = 0; round < 25; ++round) {
     Words words{"--epochs", "1000000", "--quiet", "--hidden", "256"};
@@ -112,7 +118,7 @@ TEST_CASE_FIXTURE(WithBench, "a kill at any moment of a training leaves a valid 
   CHECK(last > 0);
 }
 
-TEST_CASE_FIXTURE(WithBench, "a checkpoint of another training is refused, and kept") {
+TEST_CASE_FIXTURE(With<Bench>, "a checkpoint of another training is refused, and kept") {
   const std::string c = bench.checkpoint;
   succeeds(bench.train({"--epochs", "4", "--checkpoint", c}));
   const std::string before = contents_of(c);
@@ -161,31 +167,24 @@ TEST_CASE_FIXTURE(WithBench, "a checkpoint of another training is refused, and k
   std::ofstream(damaged, std::ios::binary) << before.substr(0, before.size() / 2);
   CHECK(fails_with(bench.train({"--resume", damaged}), 1, {damaged}));
 
-  const auto changed = [&](auto&& change, const Words& parts) { return bench.refuses(change, parts); };
-  CHECK(changed([](auto& x) { x.program = "train_gat"; }, {"train_gat", "train_gcn"}));
-  CHECK(changed([](auto& x) { x.facts.erase("epoch"); }, {"epoch", "missing"}));
-  CHECK(changed([](auto& x) { x.facts["epoch"] = "four"; }, {"epoch", "four", "number"}));
-  CHECK(changed([](auto& x) { x.set("run", int64_t{5}); }, {"run", "5"}));
-  CHECK(changed([](auto& x) { x.set("best_epoch", int64_t{50}); }, {"best_epoch", "50"}));
-  CHECK(changed([](auto& x) { x.tensors.erase("model.convs.0.weight"); }, {"convs.0.weight", "missing"}));
-  CHECK(changed(
-      [](auto& x) {
-        x.tensors["model.convs.0.weight"] = Tensor::zeros({3, 3});
-      },
-      {"convs.0.weight", "[3, 3]", "[40, 16]"}));
-  CHECK(changed([](auto& x) { x.tensors.erase("optimizer.0.steps"); }, {"optimizer"}));
-  CHECK(changed([](auto& x) { x.tensors.erase("best.convs.1.bias"); }, {"convs.1.bias"}));
-  CHECK(changed(
-      [](auto& x) {
-        x.tensors["history"] = Tensor::zeros({2, 4}, DType::f64);
-      },
-      {"history", "[2, 4]"}));
-  CHECK(changed([](auto& x) { x.tensors.erase("results"); }, {"results", "missing"}));
+  const std::pair<Change, Words> changes[] = {
+      {[](auto& x) { x.program = "train_gat"; }, {"train_gat", "train_gcn"}},
+      {without("epoch"), {"epoch", "missing"}},
+      {[](auto& x) { x.facts["epoch"] = "four"; }, {"epoch", "four", "number"}},
+      {set("run", int64_t{5}), {"run", "5"}},
+      {set("best_epoch", int64_t{50}), {"best_epoch", "50"}},
+      {without("model.convs.0.weight"), {"convs.0.weight", "missing"}},
+      {zeros("model.convs.0.weight", {3, 3}, DType::f32), {"convs.0.weight", "[3, 3]", "[40, 16]"}},
+      {without("optimizer.0.steps"), {"optimizer"}},
+      {without("best.convs.1.bias"), {"convs.1.bias"}},
+      {zeros("history", {2, 4}), {"history", "[2, 4]"}},
+      {without("results"), {"results", "missing"}}};
+  for (const auto& [change, parts] : changes) CHECK(bench.refuses(change, parts));
 }
 
-TEST_CASE_FIXTURE(WithBench, "a checkpoint with impossible values is refused by file and place") {
+TEST_CASE_FIXTURE(With<Bench>, "a checkpoint with impossible values is refused by file and place") {
   const std::string c = bench.checkpoint;
-  const auto refused = [&](const Words& options, auto&& change, const Words& parts) {
+  const auto refused = [&](const Words& options, const Change& change, const Words& parts) {
     return bench.refuses(change, parts, options);
   };
   const auto cell = [](const char* table, int64_t at, double value) {
@@ -212,7 +211,7 @@ TEST_CASE_FIXTURE(WithBench, "a checkpoint with impossible values is refused by 
     CHECK(refused(one, cell("history", 8, value), {"tensors/history", "row 1", "validation loss"}));
     CHECK(refused(one, cell("history", 9, value), {"tensors/history", "row 1", "validation accuracy"}));
     CHECK(refused(one, cell("history", 6, value), {"tensors/history", "row 1", "epoch"}));
-    CHECK(refused(one, [=](auto& x) { x.set("best_metric", value); }, {"facts@best_metric"}));
+    CHECK(refused(one, set("best_metric", value), {"facts@best_metric"}));
   }
   CHECK(refused(one, element("optimizer.0.steps", -1.0), {"0.steps", "-1"}));
   CHECK(refused(one, cell("history", 0, 1.0), {"tensors/history", "row 0", "run is 1"}));
@@ -225,29 +224,18 @@ TEST_CASE_FIXTURE(WithBench, "a checkpoint with impossible values is refused by 
   CHECK(refused(one, cell("history", 4, 1.5), {"tensors/history", "row 0", "1.5", "0 to 1"}));
   CHECK(refused(one, cell("history", 4, -0.5), {"tensors/history", "row 0", "-0.5", "0 to 1"}));
   for (int64_t best : {-2, -1, 0, 5, 400})
-    CHECK(refused(one, [=](auto& x) { x.set("best_epoch", best); },
-                  {"facts@best_epoch", fmt::format("{}", best)}));
-  CHECK(refused(one, [](auto& x) { x.set("best_metric", 0.123); }, {"facts@best_metric", "0.123"}));
-  CHECK(refused(one, [](auto& x) { x.set("epoch", int64_t{-3}); }, {"facts@epoch", "-3"}));
-  CHECK(refused(one, [](auto& x) { x.set("run", int64_t{-1}); }, {"facts@run", "-1"}));
-  CHECK(refused(one, [](auto& x) { x.set("stopped", int64_t{2}); }, {"facts@stopped", "2"}));
-  const auto without_history = [](optim::Checkpoint& x) {
-    x.tensors["history"] = Tensor::zeros({0, 5}, DType::f64);
-    x.set("best_epoch", int64_t{-1});
+    CHECK(refused(one, set("best_epoch", best), {"facts@best_epoch", fmt::format("{}", best)}));
+  CHECK(refused(one, set("best_metric", 0.123), {"facts@best_metric", "0.123"}));
+  CHECK(refused(one, set("epoch", int64_t{-3}), {"facts@epoch", "-3"}));
+  CHECK(refused(one, set("run", int64_t{-1}), {"facts@run", "-1"}));
+  CHECK(refused(one, set("stopped", int64_t{2}), {"facts@stopped", "2"}));
+  const Change no_history = both(zeros("history", {0, 5}), set("best_epoch", int64_t{-1}));
+  const Change not_begun = both(no_history, [](optim::Checkpoint& x) {
     std::erase_if(x.tensors, [](const auto& t) { return t.first.starts_with("best."); });
-  };
-  CHECK(refused(one,
-                [&](auto& x) {
-                  without_history(x);
-                  x.set("stopped", int64_t{1});
-                },
-                {"facts@stopped", "no row"}));
-  CHECK(refused({"--epochs", "4"}, without_history, {"tensors/history", "no row"}));
-  CHECK(refused(one,
-                [](auto& x) {
-                  x.tensors["history"] = Tensor::zeros({0, 5}, DType::f64);
-                },
-                {"facts@best_epoch", "no row"}));
+  });
+  CHECK(refused(one, both(not_begun, set("stopped", int64_t{1})), {"facts@stopped", "no row"}));
+  CHECK(refused({"--epochs", "4"}, not_begun, {"tensors/history", "no row"}));
+  CHECK(refused(one, zeros("history", {0, 5}), {"facts@best_epoch", "no row"}));
 
   std::filesystem::remove(c);
   const Words two{"--epochs", "6", "--runs", "2"};
@@ -258,15 +246,6 @@ TEST_CASE_FIXTURE(WithBench, "a checkpoint with impossible values is refused by 
   CHECK(refused(two, cell("results", 2, -0.1), {"tensors/results", "row 0", "test accuracy", "-0.1"}));
   CHECK(refused(two, cell("results", 3, 1.1), {"tensors/results", "row 0", "curve", "1.1"}));
   CHECK(refused(two, cell("results", 5, -1.0), {"tensors/results", "row 0", "test loss", "-1"}));
-  CHECK(refused(two,
-                [](auto& x) {
-                  x.tensors["results"] = Tensor::zeros({0, 6}, DType::f64);
-                },
-                {"tensors/results", "0 rows", "1"}));
-  CHECK(refused(two,
-                [](auto& x) {
-                  x.tensors["history"] = Tensor::zeros({0, 5}, DType::f64);
-                  x.set("best_epoch", int64_t{-1});
-                },
-                {"tensors/history", "no row of run 0"}));
+  CHECK(refused(two, zeros("results", {0, 6}), {"tensors/results", "0 rows", "1"}));
+  CHECK(refused(two, no_history, {"tensors/history", "no row of run 0"}));
 }

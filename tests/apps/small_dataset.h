@@ -25,6 +25,16 @@ inline void write_small_dataset(const std::string& path, uint64_t seed = 1, int6
   save_dataset(small_dataset(seed, classes), path);
 }
 
+/// Without labels and splits.
+inline Dataset unlabelled(Dataset data) {
+  data.task = Task::none;
+  data.classes = data.unlabelled = 0;
+  data.y = data.graph_y = data.train = data.val = data.test = {};
+  data.splits.clear();
+  data.class_names.clear();
+  return data;
+}
+
 /// The same nodes with other labels, [N, 3] from of(class, column). Nodes in no split are unlabelled.
 template <class F>
 Dataset small_dataset_of(Task task, F of) {

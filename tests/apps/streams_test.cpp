@@ -21,7 +21,7 @@ std::vector<Call> calls(const TemporaryDirectory& folder) {
   const Words train{
       "--data",           data, "--epochs", "3", "--metrics", folder.file("m.csv"), "--checkpoint",
       folder.file("c.h5")};
-  std::vector<Call> all{
+  return {
       {"train_gcn", train},
       {"train_gcn", {"--help"}},
       {"train_gcn", {"--version"}},
@@ -32,7 +32,6 @@ std::vector<Call> calls(const TemporaryDirectory& folder) {
       {"bench", {"--help"}},
       {"predict", {"--help"}},
       {"first_gcn", {data}}};
-  return all;
 }
 
 /// One line, none of whose bytes a terminal takes for a command.
@@ -95,9 +94,7 @@ TEST_CASE_FIXTURE(InFolder, "names out of files and command lines reach a termin
                              Words{"--config", folder.file(odd)}, Words{"--norm", odd},
                              Words{"--epochs", odd}, Words{odd}, Words{"--" + odd}, Words{"--device", odd}}) {
     CAPTURE(words[0]);
-    Words all = words;
-    all.push_back("--quiet");
-    const Outcome refused = run("train_gcn", all);
+    const Outcome refused = run("train_gcn", joined(words, {"--quiet"}));
     CHECK(refused.status > 0);
     CHECK(refused.status <= 2);
     CHECK(is_plain_line(refused.err));

@@ -101,18 +101,10 @@ TEST_CASE("batches without a node to train on are no step, and an epoch of none 
 TEST_CASE("a training on clusters or subgraphs that is resumed ends with the bits of an unbroken one") {
   const Bench bench;
   for (const Words& loader : {kClusters, kSubgraphs, joined(kSubgraphs, {"--saint", "edge"})}) {
-    const auto with = [&](const Words& more) { return bench.all_of("train_gcn", joined(loader, more)); };
-    const std::string unbroken = with({"--epochs", "12"});
-    with({"--epochs", "5", "--checkpoint", bench.checkpoint});
-    CHECK(with({"--epochs", "12", "--resume", bench.checkpoint, "--workers", "2"}) == unbroken);
+    CHECK(bench.resumes("train_gcn", loader, 5, 12, {"--workers", "2"}));
     const Words other = joined(loader, {"--epochs", "12", "--resume", bench.checkpoint, "--dropout", "0.4"});
     CHECK(bench.train("train_gcn", other).status == 1);
-    std::filesystem::remove(bench.checkpoint);
-    const Words runs{"--epochs", "6", "--runs", "2", "--eval-every", "2"};
-    const std::string both = with(runs);
-    with(joined(runs, {"--checkpoint", bench.checkpoint}));
-    CHECK(with(joined(runs, {"--resume", bench.checkpoint})) == both);
-    std::filesystem::remove(bench.checkpoint);
+    CHECK(bench.resumes("train_gcn", joined(loader, {"--runs", "2", "--eval-every", "2"}), 6, 6));
   }
   succeeds(bench.train("train_gcn", joined(kClusters, {"--epochs", "5", "--checkpoint", bench.checkpoint})));
   Words others = kClusters;

@@ -27,7 +27,6 @@ TEST_CASE(
   const Dataset data = small_multilabel_dataset();
   const Bench bench(data);
   for (Device device : devices()) {
-    CAPTURE(device.str());
     const Course t = bench.train({"--epochs", "60", "--device", device.str()});
     CHECK(t.json.at("metric") == "auc");
     CHECK(t.json.at("model") == "GCN 40-16-3");
@@ -76,13 +75,12 @@ TEST_CASE("labels that are missing in some columns count in none of them") {
     for (const Words& loader : {Words{}, Words{"--loader", "cluster", "--parts", "3"},
                                 Words{"--loader", "saint", "--budget", "30", "--coverage", "5"}}) {
       CAPTURE(loader.size());
-      Words words = joined({"--epochs", "60", "--dropout", "0"}, loader);
-      const Course t = bench.train(words);
+      const Course t = bench.train(joined({"--epochs", "60", "--dropout", "0"}, loader));
       if (targets) {
         CHECK(t.number("train_loss") < 0.7);
       } else {
         CHECK(t.number("test_acc") > 0.65);
-        const Tensor p = H5Reader::open(bench.predicted).tensor("nodes/probability", {DType::f32});
+        const Tensor p = predictions_in(bench.predicted);
         CHECK(nn::mean_roc_auc(p, data.y, data.test) == doctest::Approx(t.number("test_acc")));
       }
     }
@@ -93,7 +91,6 @@ TEST_CASE("targets far from zero are learnt, scored by R2 or their absolute erro
   const Dataset data = small_regression_dataset();
   const Bench bench(data);
   for (Device device : devices()) {
-    CAPTURE(device.str());
     const Course t = bench.train({"--epochs", "100", "--device", device.str()});
     CHECK(t.json.at("metric") == "r2");
     CHECK(t.number("test_acc") > 0.2);
@@ -104,10 +101,8 @@ TEST_CASE("targets far from zero are learnt, scored by R2 or their absolute erro
     CHECK(nn::r2(predicted, data.y, data.test) == doctest::Approx(t.number("test_acc")));
     CHECK(predicted.data<float>()[0] > 990.0f);
     const Course mae = bench.train({"--epochs", "60", "--metric", "mae", "--device", device.str()});
-    double least = INFINITY;  // the best epoch is one of the least error
-    for (const std::string& row : lines_of(mae.metrics))
-      if (!row.starts_with("run")) least = std::min(least, std::stod(row.substr(row.rfind(',') + 1)));
-    CHECK(mae.number("val_acc") == least);
+    const std::vector<double> errors = column(bench.metrics, 4);  // the best epoch is one of the least
+    CHECK(mae.number("val_acc") == *std::min_element(errors.begin(), errors.end()));
   }
   const Outcome text = run("train_gcn", {"--data", bench.data, "--epochs", "4"});
   CHECK(mentions(text.out, {"test R2", "validation R2"}));
@@ -119,8 +114,7 @@ TEST_CASE("the test loss of targets is in units of the training nodes' deviation
   const Bench bench(data);
   const Course t = bench.train({"--epochs", "30"});
   const auto target = data.y.to_vector<float>(),
-             predicted =
-                 H5Reader::open(bench.predicted).tensor("nodes/prediction", {DType::f32}).to_vector<float>();
+             predicted = predictions_in(bench.predicted).to_vector<float>();
   const auto train = data.train.to_vector<int32_t>(), test = data.test.to_vector<int32_t>();
   double loss = 0.0;
   for (size_t c = 0; c < 3; ++c) {
@@ -142,14 +136,7 @@ TEST_CASE("other tasks are resumed with the bits of an unbroken training") {
     const Bench bench(data);
     for (const Words& more :
          {Words{}, Words{"--metric", data.task == Task::node_regression ? "mae" : "f1"}}) {
-      Words first = more, whole = more;
-      whole.insert(whole.end(), {"--epochs", "20"});
-      first.insert(first.end(), {"--epochs", "9", "--checkpoint", bench.checkpoint});
-      const Course unbroken = bench.train(whole);
-      bench.train(first);
-      whole.insert(whole.end(), {"--resume", bench.checkpoint});
-      const Course resumed = bench.train(whole);
-      CHECK(resumed == unbroken);
+      CHECK(bench.resumes("train_gcn", more, 9, 20));
       CHECK(fails_with(bench.fail({"--resume", bench.checkpoint, "--metric", "auto", "--hidden", "8"}), 1,
                        {"hidden"}));
     }
@@ -219,10 +206,9 @@ TEST_CASE("--split all runs once per split, and a resumed training continues in 
   const Words words{"--epochs", "300", "--split", "all", "--patience", "150"};
   const Course unbroken = bench.train(words);
   {
-    Words more = words;
-    more.insert(more.begin(), {"--data", bench.data, "--quiet", "--checkpoint", bench.checkpoint,
-                               "--checkpoint-every", "1"});
-    Process process("train_gcn", more);
+    Process process("train_gcn", joined({"--data", bench.data, "--quiet", "--checkpoint", bench.checkpoint,
+                                         "--checkpoint-every", "1"},
+                                        words));
     for (int i = 0; i < 10000; ++i) {
       usleep(2000);
       if (std::filesystem::exists(bench.checkpoint) &&
@@ -232,9 +218,7 @@ TEST_CASE("--split all runs once per split, and a resumed training continues in 
     process.send(SIGKILL);
     (void)process.wait();
   }
-  Words more = joined(words, {"--resume", bench.checkpoint});
-  const Course resumed = bench.train(more);
-  CHECK(resumed == unbroken);
+  CHECK(bench.train(joined(words, {"--resume", bench.checkpoint})) == unbroken);
 
   // Every split is the dataset's, not only the first.
   data.splits[2].train = data.splits[2].train.rows(1, data.splits[2].train.size(0)).clone();
@@ -257,12 +241,8 @@ TEST_CASE("a graph that is new at every epoch gives the bits of one that is kept
   const Bench bench(data);
   for (Device device : devices())
     for (const Words& model : {Words{}, Words{"--norm", "batch", "--layers", "3"}}) {
-      CAPTURE(device.str());
-      Words words = joined(model, {"--epochs", "10", "--device", device.str()});
-      const Course kept = bench.train(words);
-      words.insert(words.end(), {"--inductive", "--aggregation", "reduce"});
-      const Course fresh = bench.train(words);
-      CHECK(fresh == kept);
+      const Words words = joined(model, {"--epochs", "10", "--device", device.str()});
+      CHECK(bench.train(joined(words, {"--inductive", "--aggregation", "reduce"})) == bench.train(words));
     }
 }
 
@@ -270,11 +250,9 @@ TEST_CASE("bfloat16 trains nearly as float32, and tf32 is float32 on the CPU") {
   for (const Dataset& data : {small_dataset(), small_multilabel_dataset(), small_regression_dataset()}) {
     const Bench bench(data);
     for (Device device : devices()) {
-      CAPTURE(device.str());
       const Words words{"--epochs", "40", "--dropout", "0", "--device", device.str()};
       const auto with = [&](const char* precision) {
-        Words more = joined(words, {"--precision", precision});
-        return bench.train(more);
+        return bench.train(joined(words, {"--precision", precision}));
       };
       const Course wide = bench.train(words), narrow = with("bfloat16"), tf32 = with("tf32");
       CHECK(narrow.number("train_loss") == doctest::Approx(wide.number("train_loss")).epsilon(0.05));
@@ -283,10 +261,7 @@ TEST_CASE("bfloat16 trains nearly as float32, and tf32 is float32 on the CPU") {
       if (device.is_cpu()) CHECK(tf32.metrics == wide.metrics);
       CHECK(tf32.number("train_loss") == doctest::Approx(wide.number("train_loss")).epsilon(0.02));
     }
-    const Course unbroken = bench.train({"--epochs", "20", "--precision", "bfloat16"});
-    bench.train({"--epochs", "11", "--precision", "bfloat16", "--checkpoint", bench.checkpoint});
-    CHECK(bench.train({"--epochs", "20", "--precision", "bfloat16", "--resume", bench.checkpoint}).metrics ==
-          unbroken.metrics);
+    CHECK(bench.resumes("train_gcn", {"--precision", "bfloat16"}, 11, 20));
     CHECK(fails_with(bench.fail({"--epochs", "20", "--resume", bench.checkpoint}), 1,
                      {"precision", "bfloat16", "float32"}));
   }
@@ -297,8 +272,7 @@ TEST_CASE("--explain prints the kernels that ran, before the results") {
   for (Device device : devices()) {
     const Words words{"--data", bench.data, "--epochs", "3", "--device", device.str(), "--json"};
     CHECK(run("train_gcn", words).out.find("spmm of") == std::string::npos);
-    Words more = words;
-    more.emplace_back("--explain");
+    const Words more = joined(words, {"--explain"});
     const Words lines = lines_of(run("train_gcn", more).out);
     REQUIRE(lines.size() > 3);
     CHECK(lines[0] == "CPU kernels: " + describe_cpu_isa());

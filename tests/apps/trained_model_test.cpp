@@ -1,4 +1,5 @@
 #include "bench.h"
+#include "small_graphs.h"
 #include "variants.h"
 #include <adjoint/data/hdf5_file.h>
 #include <adjoint/models/c_api/adjoint.h>
@@ -20,41 +21,7 @@ struct Bench : TrainingBench {
     succeeds(TrainingBench::train(
         trainer, joined({"--epochs", "8", "--checkpoint", checkpoint, "--predict", predicted}, more)));
   }
-  template <class T>
-  std::vector<T> written(const std::string& what, DType dtype) const {
-    return H5Reader::open(predicted).tensor(what, {dtype}).to_vector<T>();
-  }
 };
-
-void check_close(const std::vector<float>& given, const std::vector<float>& expected, double epsilon) {
-  REQUIRE(given.size() == expected.size());
-  for (size_t i = 0; i < given.size(); ++i) CHECK(given[i] == doctest::Approx(expected[i]).epsilon(epsilon));
-}
-
-/// `parts` components of six nodes each, rings or with a chord, which the label tells.
-Dataset small_graphs(int64_t parts) {
-  std::vector<int32_t> src, dst, y;
-  std::vector<int64_t> offsets{0};
-  for (int64_t g = 0; g < parts; ++g) {
-    const auto first = static_cast<int32_t>(6 * g);
-    const auto join = [&](int32_t a, int32_t b) {
-      src.insert(src.end(), {first + a, first + b});
-      dst.insert(dst.end(), {first + b, first + a});
-    };
-    for (int32_t i = 0; i < 6; ++i) join(i, (i + 1) % 6);
-    if (g % 2 == 1) join(0, 3);
-    y.push_back(static_cast<int32_t>(g % 2));
-    offsets.push_back(6 * (g + 1));
-  }
-  Dataset data;
-  data.name = "rings";
-  data.task = Task::graph_class;
-  data.classes = 2;
-  data.graph = Graph::from_coo(6 * parts, Tensor::from(src), Tensor::from(dst));
-  data.graph_offsets = Tensor::from(offsets);
-  data.graph_y = Tensor::from(y);
-  return data;
-}
 
 }  // namespace
 
@@ -71,22 +38,15 @@ TEST_CASE("trained models are loaded and predict from arrays, on every device") 
         CHECK(model.num_features() == 40);
         const Predictions said = model.predict(data.graph, data.x);
         CHECK(model.outputs(data.graph, data.x).device() == device);
-        if (data.task == Task::node_regression) {
-          CHECK(!said.probability);
-          check_close(said.prediction.to_vector<float>(),
-                      bench.written<float>("nodes/prediction", DType::f32), 1e-4);
-          continue;
-        }
-        check_close(said.probability.to_vector<float>(),
-                    bench.written<float>("nodes/probability", DType::f32), 1e-4);
-        if (!device.is_cpu()) continue;
-        CHECK(said.probability.to_vector<float>() == bench.written<float>("nodes/probability", DType::f32));
-        if (data.task == Task::node_class)
-          CHECK(said.prediction.to_vector<int32_t>() ==
-                bench.written<int32_t>("nodes/prediction", DType::i32));
-        else
-          CHECK(said.prediction.to_vector<uint8_t>() ==
-                bench.written<uint8_t>("nodes/prediction", DType::u8));
+        const Tensor written = predictions_in(bench.predicted);
+        const bool numbers = data.task == Task::node_regression;
+        CHECK(bool{said.probability} != numbers);
+        CHECK(close(numbers ? said.prediction : said.probability, written, 1e-4));
+        if (!device.is_cpu() || numbers) continue;
+        CHECK(same_bits(said.probability, written));
+        CHECK(
+            same_bits(said.prediction,
+                      H5Reader::open(bench.predicted).tensor("nodes/prediction", {said.prediction.dtype()})));
       }
     }
 }
@@ -116,21 +76,20 @@ TEST_CASE("many threads predict with one model, each to the bits of a call alone
 
 TEST_CASE("models of graphs and of links are loaded like those of nodes") {
   for (const Words& options : {Words{"--node-features", "degree"}, Words{"--node-features", "constant"}}) {
-    const Dataset data = small_graphs(40);
+    Dataset data = small_graphs();
+    data.x = {};
     const Bench bench(data);
-    Words words = joined(options, {"--split", "0", "--folds", "4", "--iterations", "2"});
-    bench.train("train_graph_gin", words);
+    bench.train("train_graph_gin", joined(options, {"--split", "0", "--folds", "4", "--iterations", "2"}));
     const TrainedModel model = load_trained(bench.checkpoint);
     CHECK(model.of_graphs());
     const Predictions said = model.predict(data.graph, data.graph_offsets, {});
-    CHECK(said.probability.to_vector<float>() == bench.written<float>("graphs/probability", DType::f32));
+    CHECK(same_bits(said.probability, predictions_in(bench.predicted)));
     CHECK(mentions(error_of([&] { (void)model.predict(data.graph, Features()); }), "graphs"));
   }
   for (const Words& options : {Words{"--model", "gcn"}, Words{"--model", "sage", "--decoder", "mlp"}}) {
     const Dataset data = small_dataset();
     const Bench bench(data);
-    Words words = joined(options, {"--hidden", "16", "--embedding", "8"});
-    bench.train("train_link", words);
+    bench.train("train_link", joined(options, {"--hidden", "16", "--embedding", "8"}));
     const TrainedModel model = load_trained(bench.checkpoint);
     CHECK(model.of_links());
     const EdgeIndex pairs{Tensor::from(std::vector<int32_t>{0, 1, 2}),
@@ -158,14 +117,9 @@ TEST_CASE("inputs that do not fit a trained model are an error of one line") {
   bench.train("train_gcn", {});
   const TrainedModel model = load_trained(bench.checkpoint);
   const Dataset data = small_dataset();
-  CHECK(mentions(error_of([&] {
-                   (void)model.predict(data.graph, Features(Tensor::zeros({120, 39})));
-                 }),
-                 "39"));
-  CHECK(mentions(error_of([&] {
-                   (void)model.predict(data.graph, Features(Tensor::zeros({119, 40})));
-                 }),
-                 "120 nodes"));
+  const Features narrow(Tensor::zeros({120, 39})), few(Tensor::zeros({119, 40}));
+  CHECK(mentions(error_of([&] { (void)model.predict(data.graph, narrow); }), "39"));
+  CHECK(mentions(error_of([&] { (void)model.predict(data.graph, few); }), "120 nodes"));
   CHECK(mentions(error_of([&] { (void)model.predict(data.graph, {}); }), "expected 40"));
   CHECK(mentions(error_of([&] { (void)load_trained(bench.data); }), "adjoint.checkpoint"));
   optim::Checkpoint checkpoint = optim::load_checkpoint(bench.checkpoint);
@@ -202,7 +156,7 @@ TEST_CASE("a C program loads, predicts, frees and asks for the last error") {
   adjoint_graph graph{120, data.graph.num_edges(), src.data(), dst.data(), nullptr, x.data()};
   std::vector<float> result(120 * 3);
   CHECK(adjoint_predict_nodes(model, &graph, result.data()) == 0);
-  check_close(result, bench.written<float>("nodes/probability", DType::f32), 1e-5);
+  CHECK(close(Tensor::from(result, {120, 3}), predictions_in(bench.predicted)));
   CHECK(adjoint_predict_graphs(model, &graph, 1, src.data(), result.data()) == -1);
   CHECK(adjoint_predict_nodes(model, nullptr, result.data()) == -1);
   CHECK(adjoint_predict_nodes(nullptr, &graph, result.data()) == -1);

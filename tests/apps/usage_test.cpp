@@ -64,7 +64,11 @@ TEST_CASE("train_gcn refuses wrong options with status 2 and one line") {
           {{"--device", "tpu"}, {"tpu"}},
           {{"--metrics", "m.txt"}, {"--metrics", ".csv", ".jsonl", "m.txt"}},
           {{"--plot", "p.png"}, {"--plot", ".svg", "p.png"}},
-          {{"--html", "p.txt"}, {"--html", ".html", "p.txt"}},
+          {{"--report", "p.txt"}, {"--report", ".html", "p.txt", "--class-scores"}},
+          {{"--report"}, {"--report", ".html", "--class-scores"}},
+          {{"--report", "--json"}, {"--report", ".html", "--class-scores"}},
+          {{"--html", "p.html"}, {"--html is now --report"}},
+          {{"--html=p.html"}, {"--html is now --report"}},
           {{"--trace", "t.json"}, {"--trace", "--profile"}},
           {{"--metrics", ""}, {"--metrics"}},
           {{"--nonsense"}, {"nonsense"}},
@@ -121,10 +125,7 @@ TEST_CASE_FIXTURE(InFolder, "a config file gives options, and the command line w
       succeeds(run("train_gcn", {"--epochs", "4", "--config", config, "--norm", "none"}));
   CHECK(mentions(overridden.out, {"\"epochs\": 4,", "\"GCN 40-5-3\""}));
 
-  const struct {
-    const char* text;
-    Words parts;
-  } cases[] = {
+  const std::pair<std::string, Words> cases[] = {
       {"epochs = 3\nepoch = 4\n", {config + ":2", "'epoch'", "did you mean 'epochs'?"}},
       {"\nepochs = many\n", {config + ":2", "epochs", "many"}},
       {"epochs\n", {config + ":1", "epochs"}},
@@ -133,10 +134,10 @@ TEST_CASE_FIXTURE(InFolder, "a config file gives options, and the command line w
       {"config = other.ini\n", {config + ":1", "config"}},
       {"lr = nan\n", {"--lr", "nan"}},
   };
-  for (const auto& c : cases) {
-    CAPTURE(std::string(c.text));
-    std::ofstream(config) << c.text;
-    CHECK(fails_with(run("train_gcn", {"--data", data, "--config", config}), 2, c.parts));
+  for (const auto& [text, parts] : cases) {
+    CAPTURE(text);
+    std::ofstream(config) << text;
+    CHECK(fails_with(run("train_gcn", {"--data", data, "--config", config}), 2, parts));
   }
   CHECK(fails_with(run("train_gcn", {"--config", folder.file("none.ini")}), 1, {"none.ini", "No such file"}));
   CHECK(fails_with(run("train_gcn", {"--config", folder.file(".")}), 1, {"directory"}));
@@ -148,12 +149,9 @@ TEST_CASE_FIXTURE(InFolder, "the dataset may be given without its option") {
   std::ofstream(config) << "data = other.h5\n";
   for (const Words& words : {Words{data}, Words{"--epochs", "2", data}, Words{data, "--data", data},
                              Words{"--config", config, data}}) {
-    Words all = words;
-    if (words.front() != "--epochs") all.insert(all.end(), {"--epochs", "2"});
-    all.emplace_back("--quiet");
-    const Outcome outcome = run("train_gcn", all);
-    CAPTURE(outcome.err);
-    CHECK(outcome.status == 0);
+    const Outcome outcome = succeeds(run(
+        "train_gcn",
+        joined(words, words.front() == "--epochs" ? Words{"--quiet"} : Words{"--epochs", "2", "--quiet"})));
     CHECK(mentions(outcome.out, {"GCN 40-16-3 on small"}));
   }
   CHECK(fails_with(run("train_gcn", {folder.file("no.h5")}), 1, {"no.h5", "No such file"}));

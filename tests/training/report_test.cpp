@@ -11,6 +11,13 @@ using namespace adj::training;
 
 namespace {
 
+/// Labels, and outputs that say 0, 1, 0, 0.
+struct OfFourNodes {
+  Tensor y = Tensor::from(std::vector<int32_t>{0, 1, 1, 0}),
+         output = Tensor::from(std::vector<float>{2, 1, 0, 1, 3, 0, 5, 1}, {4, 2}),
+         all = Tensor::from(std::vector<int32_t>{0, 1, 2, 3});
+};
+
 /// Node 0 has no in-edge, node 1 one, node 2 three and node 3 two.
 Graph small_graph() {
   const std::vector<int32_t> from{0, 0, 1, 3, 0, 1}, to{1, 2, 2, 2, 3, 3};
@@ -19,19 +26,18 @@ Graph small_graph() {
 
 }  // namespace
 
-TEST_CASE("scores by degree are of the selected nodes, in bins of powers of two") {
-  const Tensor y = Tensor::from(std::vector<int32_t>{0, 1, 1, 0});
-  const Tensor output = Tensor::from(std::vector<float>{2, 1, 0, 1, 3, 0, 5, 1}, {4, 2});  // says 0, 1, 0, 0
-  const Tensor all = Tensor::from(std::vector<int32_t>{0, 1, 2, 3});
+TEST_CASE_FIXTURE(OfFourNodes, "scores by degree are of the selected nodes, in bins of powers of two") {
   const Metric& accuracy = metric_named("accuracy", Labels::classes, 2);
   const auto scores = scores_by_degree(small_graph(), accuracy, output, y, all);
   REQUIRE(scores.size() == 3);
-  CHECK(
-      (scores[0].least == 0 && scores[0].largest == 0 && scores[0].examples == 1 && scores[0].value == 1.0));
-  CHECK(
-      (scores[1].least == 1 && scores[1].largest == 1 && scores[1].examples == 1 && scores[1].value == 1.0));
-  CHECK(
-      (scores[2].least == 2 && scores[2].largest == 3 && scores[2].examples == 2 && scores[2].value == 0.5));
+  const DegreeScore expected[] = {{0, 0, 1, 1.0}, {1, 1, 1, 1.0}, {2, 3, 2, 0.5}};
+  for (size_t k = 0; k < 3; ++k) {
+    CAPTURE(k);
+    CHECK(scores[k].least == expected[k].least);
+    CHECK(scores[k].largest == expected[k].largest);
+    CHECK(scores[k].examples == expected[k].examples);
+    CHECK(scores[k].value == expected[k].value);
+  }
   const Tensor two = Tensor::from(std::vector<int32_t>{1, 2});
   CHECK(scores_by_degree(small_graph(), accuracy, output, y, two).size() == 2);
   // One class alone has no area under a curve.
@@ -39,10 +45,7 @@ TEST_CASE("scores by degree are of the selected nodes, in bins of powers of two"
       scores_by_degree(small_graph(), metric_named("auc", Labels::classes, 2), output, y, two)[0].value));
 }
 
-TEST_CASE("a report is one page without external parts, and without empty sections") {
-  const Tensor y = Tensor::from(std::vector<int32_t>{0, 1, 1, 0});
-  const Tensor output = Tensor::from(std::vector<float>{2, 1, 0, 1, 3, 0, 5, 1}, {4, 2});
-  const Tensor all = Tensor::from(std::vector<int32_t>{0, 1, 2, 3});
+TEST_CASE_FIXTURE(OfFourNodes, "a report is one page without external parts, and without empty sections") {
   Report report{.title = "<script>alert(1)</script>", .facts = {{"device", "cpu & more"}}};
   const std::string bare = html(report);
   CHECK(mentions(bare, {"&lt;script&gt;", "cpu &amp; more", "<h2>Run</h2>", "</html>"}));

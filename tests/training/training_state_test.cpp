@@ -110,7 +110,6 @@ struct Training {
 
 TEST_CASE("a training that was resumed ends with the bits of an unbroken one") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     const TemporaryDirectory folder;
     const std::string path = folder.file("c.h5");
     Training whole(citations(device), folder, "whole");
@@ -190,7 +189,6 @@ TEST_CASE_FIXTURE(InFolder, "a checkpoint of another training is refused, and no
 
 TEST_CASE("numbers that are not finite are neither saved nor loaded, and resuming replaces them") {
   for (Device device : devices()) {
-    CAPTURE(device.str());
     const TemporaryDirectory folder;
     const std::string path = folder.file("c.h5"), spoiled = folder.file("spoiled.h5");
     Training t(citations(device), folder, "t");
