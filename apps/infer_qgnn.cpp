@@ -142,9 +142,9 @@ void infer(const InferOptions& o) {
                : "");
     return;
   }
-  const auto print = [&](const char* way, const Passes& passes, const std::optional<double>& of) {
+  const auto print = [&](const char* name, const Passes& passes, const std::optional<double>& of) {
     fmt::print(
-        "{:10} {:9.3f} ms a pass, {:8.2f} million nodes{} a second{}\n", way, passes.ms,
+        "{:10} {:9.3f} ms a pass, {:8.2f} million nodes{} a second{}\n", name, passes.ms,
         static_cast<double>(nodes) / passes.ms / 1e3,
         graphs > 0 ? fmt::format(" and {:.1f} thousand graphs", static_cast<double>(graphs) / passes.ms) : "",
         of ? fmt::format(", {}{} {:.4f}", split ? "test " : "", metric.name, *of) : "");

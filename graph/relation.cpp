@@ -294,21 +294,21 @@ const Tensor& Relation::transposed_order() const {
 
 bool Relation::scatters(DType features) const {
   if (!impl().from_list) return false;
-  const Aggregation way = compute_context().aggregation;
+  const Aggregation chosen = compute_context().aggregation;
   const int64_t nodes = std::max(impl().num_src, impl().num_dst);
-  // With its loops a list takes the way that it takes without.
+  // With its loops a list is summed as without.
   const int64_t edges = impl().num_edges - impl().loops;
   const detail::AggregationCost cost = detail::aggregation_cost(nodes, edges, impl().use, device());
   const bool has_fixed_point = features != DType::f64 || device().is_cpu();
-  const bool scatters =
-      has_fixed_point && (way == Aggregation::scatter || (way == Aggregation::automatic && cost.scatters()));
+  const bool scatters = has_fixed_point && (chosen == Aggregation::scatter ||
+                                            (chosen == Aggregation::automatic && cost.scatters()));
   if (explaining())
     explain(fmt::format("sums over a list of {} edges between {} and {} nodes, {}, {}", edges, num_src(),
                         num_dst(), name_of(features), device().str()),
             "{}: {}", scatters ? "scattered over it as it is" : "reduced over sorted rows",
-            !has_fixed_point                ? std::string("float64 has no fixed point to be summed in")
-            : way != Aggregation::automatic ? std::string("as it was asked for")
-            : impl().use.sums == 0          ? std::string("nothing says that the list has few uses")
+            !has_fixed_point                   ? std::string("float64 has no fixed point to be summed in")
+            : chosen != Aggregation::automatic ? std::string("as it was asked for")
+            : impl().use.sums == 0             ? std::string("nothing says that the list has few uses")
                                    : fmt::format("for {} sums of width {} scattering costs {:.3g} ms more, "
                                                  "sorting {:.3g} ms",
                                                  impl().use.sums, impl().use.width, cost.scattering * 1e-6,

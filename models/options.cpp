@@ -54,7 +54,7 @@ const std::vector<ModelOption>& all_options() {
       {"bits-weights", &O::bits_weights, "B", "likewise, for weights (auto: --bits)"},
       {"bits-activations", &O::bits_activations, "B",
        "likewise, for features, sums over neighbours and hidden features (auto: --bits)"},
-      {"scales", &O::scales, "WAY",
+      {"scales", &O::scales, "METHOD",
        "scales of quantizers: learned (LSQ) or running (moving mean of the batches' ranges)"},
       {"degree-quant", &O::degree_quant, "P",
        "probability that a node of the largest in-degree stays unquantised in a training step"},
@@ -68,7 +68,7 @@ const std::vector<ModelOption>& all_options() {
       {"embedding", &O::embedding, "N", "width of a node's embedding (0: --hidden)"},
       {"decoder", &O::decoder, "NAME",
        "dot (inner product of the embeddings) or mlp (MLP on their elementwise product)"},
-      {"pool", &O::pool, "WAY", "pooling of a graph's nodes: sum, mean or max"},
+      {"pool", &O::pool, "METHOD", "pooling of a graph's nodes: sum, mean or max"},
       {"node-features", &O::node_features, "WHAT", "file, constant (1), or degree (one-hot in-degree)"},
   };
   return all;

@@ -11,7 +11,7 @@ namespace adj::python {
 
 namespace {
 
-/// An epoch's batches on their way, of which the next is asked for by one thread at a time.
+/// Iterator over an epoch's batches; one thread at a time takes the next.
 template <class Batch>
 struct Epoch {
   std::unique_ptr<Prefetcher<Batch>> batches;
@@ -37,7 +37,7 @@ auto start(const Loader& loader, int64_t e) {
   return without_gil([&] { return Epoch<Batch>(new Prefetcher<Batch>(loader.epoch(e))); });
 }
 
-/// The class `name`, iterable, without a way to make it.
+/// The class `name`, iterable, without a constructor.
 template <class Loader>
 auto bind_loader(nb::module_& m, const char* name, const char* doc) {
   using Batch = std::remove_cvref_t<decltype(std::declval<Loader>().batch(0, 0))>;

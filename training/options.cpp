@@ -189,7 +189,7 @@ OptionList BatchOptions::features_list() {
 }
 
 OptionList BatchOptions::layers_list(const std::string& things) {
-  OptionList list{{"evaluation", &evaluation, "WAY",
+  OptionList list{{"evaluation", &evaluation, "METHOD",
                    "layers (layer by layer over all nodes, in batches with all neighbours), graph (full "
                    "batch) or auto (layers if that is exact for the model, else graph)"},
                   {"batch-size", &batch_size, "N",
@@ -235,7 +235,7 @@ std::vector<Options::Group> Options::groups() {
   if (things == "nodes")
     input += {{"inductive", &data.inductive, "",
                "start every epoch from the edge list and derive all structures again", false},
-              {"aggregation", &data.aggregation, "WAY",
+              {"aggregation", &data.aggregation, "METHOD",
                "with --inductive, sum neighbours by reduce (over sorted rows), scatter (over the unsorted "
                "list), auto (by a rule on the counts) or measure (time both first)",
                false}};

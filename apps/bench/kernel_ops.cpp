@@ -170,12 +170,12 @@ Job weighted_max(const Subject& s, bool gradients) {
           }};
 }
 
-/// `way`: gathered or scattered; absent: as training would.
-Job neighbor_max_backward(const Subject& s, std::optional<bool> way) {
+/// `method`: true to gather, false to scatter; absent: as training would.
+Job neighbor_max_backward(const Subject& s, std::optional<bool> method) {
   auto o = std::make_shared<Reduction>(s, std::vector<Reduce>{Reduce::max});
   o->forward();
   const bool gathers =
-      way.value_or(kernels::minmax_backward_gathers(o->csr.rows, o->csr.entries(), s.dtype, s.device()));
+      method.value_or(kernels::minmax_backward_gathers(o->csr.rows, o->csr.entries(), s.dtype, s.device()));
   if (gathers) o->transposed = s.graph().relation().transposed();
   const double read = gathers ? gathered(o->transposed, o->max_winner) + gathered(o->transposed, o->y) +
                                     bytes_of({o->transposed.offsets, o->transposed.indices})

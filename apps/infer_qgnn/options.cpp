@@ -69,12 +69,12 @@ std::optional<InferOptions> read_infer_options(int argc, char** argv) {
        "device (packed once and kept there) or host (built by --workers in every pass and transferred while "
        "the device computes: for graphs that do not fit there)"},
       training::workers_option(o.workers),
-      {"sums", &o.sums, "WAY",
+      {"sums", &o.sums, "METHOD",
        "sums over neighbours by bits (product with the adjacency), bytes (gathers) or auto (by counts); "
        "results are identical"},
       {"all-steps", &o.all_steps, "", "do not skip empty tiles of the adjacency"},
       {"planes-alone", &o.planes_alone, "", "read the adjacency again for each bit plane"},
-      {"compare", &o.compare, "WAY", "float32: also run the trained model over the same batches"},
+      {"compare", &o.compare, "METHOD", "float32: also run the trained model over the same batches"},
       {"out", &o.out, "FILE",
        "write the predictions for every node or graph: FILE.csv, FILE.jsonl or FILE.h5"},
       {"write", &o.write, "FILE",

@@ -120,7 +120,7 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
   all.add_options()("version", "print the version")(
       "help", "print this; with --model NAME also the model's own options");
   OptionList batches{
-      {"evaluation", &o.batches.evaluation, "WAY",
+      {"evaluation", &o.batches.evaluation, "METHOD",
        "graph (full batch; the default) or layers (layer by layer over all nodes, in batches with "
        "all neighbours; required by --features host and file)"},
       {"batch-size", &o.batches.batch_size, "N", "nodes per batch of a layer"},

@@ -13,7 +13,7 @@ namespace adj::detail {
 /// goes through the input's relu as it is written saves a pass over both.
 Var from_relu(Var recorded);
 
-/// What a backward function that adds in place, or goes through a relu on its way, asks of Gradients.
+/// What a backward function that adds in place, or goes through a relu, requires of Gradients.
 class FusedGradients {
  public:
   explicit FusedGradients(Gradients& out) : out_(out) {}

@@ -28,14 +28,15 @@ const std::vector<Variant> kSums{{"train_gcn", {}},
 }  // namespace
 
 TEST_CASE(
-    "both ways train to the same loss, and the list's has the same bits again, resumed and on any threads") {
+    "both methods train to the same loss, and the list's has the same bits again, resumed and on any "
+    "threads") {
   for (const Variant& variant : kSums) {
     CAPTURE(variant.program);
     const Bench bench;
     for (Device device : devices()) {
-      const auto train = [&](const char* way, Words more) {
+      const auto train = [&](const char* method, Words more) {
         return bench.train(variant,
-                           joined(more, {"--quiet", "--device", device.str(), "--aggregation", way}));
+                           joined(more, {"--quiet", "--device", device.str(), "--aggregation", method}));
       };
       // Before and after a step. Adam makes full steps of gradients that are nothing but rounding, and a deep
       // sum makes them grow.
@@ -77,15 +78,15 @@ TEST_CASE("--aggregation measure times both ways, and the checkpoint keeps the c
                                                    bench.metrics, "--checkpoint", bench.checkpoint}));
   CHECK(mentions(outcome.err, "aggregation measured, "));
   CHECK(mentions(outcome.err, "a step takes "));
-  const char* way = outcome.err.find("measured, scatter") != std::string::npos ? "scatter" : "reduce";
-  const char* other = way == std::string("scatter") ? "reduce" : "scatter";
+  const char* method = outcome.err.find("measured, scatter") != std::string::npos ? "scatter" : "reduce";
+  const char* other = method == std::string("scatter") ? "reduce" : "scatter";
   const std::string measured = contents_of(bench.metrics);
-  CHECK(bench.train(gcn, {"--quiet", "--epochs", "6", "--aggregation", way}).metrics == measured);
+  CHECK(bench.train(gcn, {"--quiet", "--epochs", "6", "--aggregation", method}).metrics == measured);
   const auto with = [&](const char* word) {
     return bench.run(gcn, {"--quiet", "--epochs", "9", "--resume", bench.checkpoint, "--aggregation", word})
         .status;
   };
-  CHECK(with(way) == 0);
+  CHECK(with(method) == 0);
   CHECK(with(other) == 1);
   CHECK(with("measure") == 2);
 }

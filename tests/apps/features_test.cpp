@@ -125,18 +125,18 @@ TEST_CASE("predictions layer by layer are those of the training, for features in
         succeeds(variant.program,
                  Words{"--data", bench.data, "--quiet", "--epochs", "2", "--checkpoint", checkpoint} +
                      variant.options);
-        for (const Words& way : {Words{"--evaluation", "layers"}, Words{"--features", "file"}})
-          CHECK(fails_with(predict(way), 2, {"--evaluation", "whole graph"}));
+        for (const Words& method : {Words{"--evaluation", "layers"}, Words{"--features", "file"}})
+          CHECK(fails_with(predict(method), 2, {"--evaluation", "whole graph"}));
         continue;
       }
       succeeds(bench.train(
           variant.program,
           Words{"--epochs", "3", "--checkpoint", checkpoint, "--predict", trained} + variant.options));
       const Tensor expected = predictions_in(trained);
-      for (const Words& way :
+      for (const Words& method :
            {Words{"--evaluation", "layers"}, Words{"--features", "host"}, Words{"--features", "file"},
             Words{"--features", "file", "--workers", "3", "--cached-rows", "50"}})
-        CHECK(same_bits(predicted(way + Words{"--batch-size", "7"}), expected));
+        CHECK(same_bits(predicted(method + Words{"--batch-size", "7"}), expected));
       CHECK(close(predicted({"--features", "file"}), expected));
       CHECK(close(predicted({}), expected));
       for (Device device : devices())

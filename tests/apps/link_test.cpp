@@ -61,14 +61,14 @@ TEST_CASE_FIXTURE(With<Bench>, "train_link finds hidden edges with every model, 
                                       .val = 20,
                                       .test = 20}),
                bench.data);
-  for (const Words& way :
+  for (const Words& method :
        {Words{}, Words{"--model", "sage"}, Words{"--model", "gat", "--decoder", "mlp"},
         Words{"--model", "sage", "--loader", "neighbor", "--batch-size", "32", "--lr", "0.005"},
         Words{"--model", "gat", "--loader", "neighbor", "--evaluation", "graph", "--batch-size", "32"},
         Words{"--loader", "neighbor", "--batch-size", "32"}}) {
-    CAPTURE(way.size());
+    CAPTURE(method.size());
     const auto json =
-        bench.result(joined(way, {"--epochs", "30", "--json", "--val", "0.1", "--test", "0.2"}));
+        bench.result(joined(method, {"--epochs", "30", "--json", "--val", "0.1", "--test", "0.2"}));
     CHECK(json.at("metric") == "auc");
     CHECK(std::stod(json.at("test_auc")) > 0.6);
     CHECK(std::stod(json.at("test_acc")) == std::stod(json.at("test_auc")));
@@ -89,9 +89,9 @@ TEST_CASE_FIXTURE(With<Bench>, "hidden edges are not seen: in a random graph non
   data.graph = to_undirected(Graph::from_coo(kNodes, src, dst));
   data.x = Features(random_tensor({kNodes, 16}));
   save_dataset(data, bench.data);
-  for (const Words& way : {Words{}, Words{"--model", "sage", "--loader", "neighbor"}}) {
+  for (const Words& method : {Words{}, Words{"--model", "sage", "--loader", "neighbor"}}) {
     const auto result = bench.result(
-        joined(way, {"--epochs", "30", "--json", "--test", "0.3", "--features-scaling", "none"}));
+        joined(method, {"--epochs", "30", "--json", "--test", "0.3", "--features-scaling", "none"}));
     CHECK(std::stod(result.at("test_auc")) < 0.55);
   }
 }
@@ -99,28 +99,28 @@ TEST_CASE_FIXTURE(With<Bench>, "hidden edges are not seen: in a random graph non
 TEST_CASE(
     "a training of links that is resumed ends with the same bits, on any number of workers and threads") {
   const Bench bench;
-  for (const Words& way :
+  for (const Words& method :
        {Words{"--decoder", "mlp", "--dropout", "0.2"},
         Words{"--model", "sage", "--loader", "neighbor", "--batch-size", "50", "--dropout", "0.2"}}) {
     const std::string whole = bench.folder.file("whole.h5"), parts = bench.folder.file("parts.h5");
     const auto with = [&](const Words& more) {
-      succeeds(bench.train(joined(joined(more, way), {"--runs", "2", "--eval-every", "2"})));
+      succeeds(bench.train(joined(joined(more, method), {"--runs", "2", "--eval-every", "2"})));
     };
     with({"--epochs", "6", "--checkpoint", whole, "--threads", "1"});
     with({"--epochs", "6", "--checkpoint", parts, "--threads", "3"});
     CHECK(tensors_of(parts) == tensors_of(whole));
-    if (way[0] == "--model") {
+    if (method[0] == "--model") {
       with({"--epochs", "6", "--checkpoint", parts, "--workers", "3"});
       CHECK(tensors_of(parts) == tensors_of(whole));
     }
     // One run, broken off after four epochs.
-    const auto one = [&](const Words& more) { succeeds(bench.train(joined(more, way))); };
+    const auto one = [&](const Words& more) { succeeds(bench.train(joined(more, method))); };
     one({"--epochs", "9", "--checkpoint", whole});
     one({"--epochs", "4", "--checkpoint", parts});
     CHECK(tensors_of(parts) != tensors_of(whole));
     one({"--epochs", "9", "--resume", parts, "--checkpoint", parts});
     CHECK(tensors_of(parts) == tensors_of(whole));
-    CHECK(bench.train(joined(way, {"--epochs", "9", "--resume", parts, "--val", "0.07"})).status == 1);
+    CHECK(bench.train(joined(method, {"--epochs", "9", "--resume", parts, "--val", "0.07"})).status == 1);
   }
 }
 

@@ -47,8 +47,8 @@ TEST_CASE("sampled training learns every task") {
 }
 
 TEST_CASE_FIXTURE(With<Bench>, "layer by layer an evaluation is that of the whole graph") {
-  const auto last = [&](const char* way) {
-    return bench.value("train_sage", "val_acc", {"--epochs", "5", "--evaluation", way});
+  const auto last = [&](const char* method) {
+    return bench.value("train_sage", "val_acc", {"--epochs", "5", "--evaluation", method});
   };
   CHECK(last("layers") == doctest::Approx(last("graph")).epsilon(1e-6));
 }

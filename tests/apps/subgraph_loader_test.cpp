@@ -116,8 +116,9 @@ TEST_CASE("a training on clusters or subgraphs that is resumed ends with the bit
 TEST_CASE("evaluations of trainings on clusters go over the whole graph or layer by layer") {
   const Bench bench;
   const Words words = joined({"--epochs", "5"}, kClusters);
-  const auto last = [&](const char* way) {
-    return bench.value("train_sage", "val_acc", joined(words, {"--evaluation", way, "--batch-size", "17"}));
+  const auto last = [&](const char* method) {
+    return bench.value("train_sage", "val_acc",
+                       joined(words, {"--evaluation", method, "--batch-size", "17"}));
   };
   CHECK(last("layers") == doctest::Approx(last("graph")).epsilon(1e-6));
   // Which takes whole graphs alone.

@@ -45,8 +45,8 @@ TEST_CASE("values and gradients over a list are those over sorted rows, to round
       const Tensor x = random_tensor({70, 20}, dtype, device), w = random_tensor({900}, DType::f32, device);
       const Tensor w_heads = random_tensor({900, 4}, DType::f32, device);
       const auto compare = [&](const auto& f, const std::vector<Tensor>& inputs) {
-        const auto run = [&](Aggregation way) {
-          const ComputeScope scope({.aggregation = way});
+        const auto run = [&](Aggregation method) {
+          const ComputeScope scope({.aggregation = method});
           return with_gradients(f, inputs);
         };
         const auto scattered = run(Aggregation::scatter), sorted = run(Aggregation::reduce);

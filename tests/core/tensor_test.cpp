@@ -167,11 +167,11 @@ TEST_CASE("every write raises the version that all views share; reading does not
   CHECK(t.version() == before);
   t.mutable_data<float>()[0] = 1.0f;
   CHECK(view.version() > before);
-  for (int way = 0; way < 3; ++way) {
+  for (int method = 0; method < 3; ++method) {
     const uint64_t last = view.version();
-    if (way == 0) t.fill_(3);
-    if (way == 1) t.zero_();
-    if (way == 2) t.rows(0, 1).copy_(Tensor::zeros({1, 2}));
+    if (method == 0) t.fill_(3);
+    if (method == 1) t.zero_();
+    if (method == 2) t.rows(0, 1).copy_(Tensor::zeros({1, 2}));
     CHECK(view.version() > last);
   }
 }

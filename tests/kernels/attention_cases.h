@@ -79,12 +79,12 @@ void for_attention_cases(const std::vector<AttentionCase>& wide, const std::vect
       CAPTURE(s);
       for (const AttentionCase& c : s < 2 ? wide : few) {
         CAPTURES(c.heads, c.width, c.features, c.dropout);
-        for (const auto way : {kernels::AttentionGradient::kept, kernels::AttentionGradient::recomputed}) {
-          if (device.is_cpu() && way == kernels::AttentionGradient::kept) continue;
-          const bool kept = way == kernels::AttentionGradient::kept;
+        for (const auto method : {kernels::AttentionGradient::kept, kernels::AttentionGradient::recomputed}) {
+          if (device.is_cpu() && method == kernels::AttentionGradient::kept) continue;
+          const bool kept = method == kernels::AttentionGradient::kept;
           CAPTURE(kept);
           AttentionCase one = c;
-          one.gradient = way;
+          one.gradient = method;
           f(edges, one, dtype, device);
         }
       }

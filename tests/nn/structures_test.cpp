@@ -90,8 +90,8 @@ TEST_CASE("layers over an unsorted edge list equal those over sorted rows") {
       const auto check = [&](auto&& layer) {
         CAPTURES(layer.describe(), static_cast<bool>(weight));
         layer.to(device);
-        const auto run = [&](Aggregation way) {
-          const ComputeScope scope({.aggregation = way});
+        const auto run = [&](Aggregation method) {
+          const ComputeScope scope({.aggregation = method});
           const Graph graph(Relation::from_coo(kNodes, kNodes, src, dst), weight);
           const Var input = Var::parameter(x);
           std::vector<Tensor> results = pass(layer, graph, input);
