@@ -17,7 +17,7 @@ Var plus_bias(const Var& o, const Var& bias) {
   return reshape(reshape(o, {o.size(0), bias.size(0)}) + bias, o.shape());
 }
 
-// ⟨x[n,h,:], a[h,:]⟩ of the rows of x.
+// y[n,h] = ⟨x[n,h,:], a[h,:]⟩, x as a matrix [N, H D].
 Tensor head_dots(const Tensor& rows, const Tensor& a) {
   Tensor y = detail::head_terms(rows.size(0), a.size(0), rows), none;
   kernels::head_dot({.x = rows, .a = a, .y = y, .y2 = none});

@@ -2,24 +2,12 @@
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/self_loops.h>
 #include <adjoint/autograd/tape.h>
+#include <adjoint/graph/detail/index.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/graph/self_loops.h>
 #include <adjoint/kernels/edge/edge_add.h>
 
 namespace adj {
-
-namespace {
-
-// Rows of `a`, then of `b`: [M] or [M, E].
-Tensor stacked(const Tensor& a, const Tensor& b) {
-  const int64_t n = a.size(0), all = n + b.size(0);
-  Tensor y = Tensor::empty(a.shape().with(0, all), a.dtype(), a.device());
-  if (a.numel() > 0) y.rows(0, n).copy_(a);
-  if (b.numel() > 0) y.rows(n, all).copy_(b);
-  return y;
-}
-
-}  // namespace
 
 Var with_self_loops(const LoopedRelation& to, const Var& x, const Var& loops) {
   const OpScope scope("with_self_loops", x, loops);
@@ -32,11 +20,12 @@ Var with_self_loops(const LoopedRelation& to, const Var& x, const Var& loops) {
   ADJ_CHECK(!loops || loops.shape() == added, "with_self_loops: loops are {}, expected {}",
             loops.shape().str(), added.str());
   const Tensor of_loops = loops ? loops.value() : Tensor::zeros(added, x.dtype(), x.device());
-  const Tensor y = detail::gather_edges(stacked(x.value(), of_loops), to.origin);
+  const Tensor y = detail::gather_edges(detail::concatenated(x.value(), of_loops), to.origin);
   return record("with_self_loops", y, {x, loops},
                 [became = to.became, complete = to.complete, edges](Tensor dy, Gradients& out) {
                   if (!complete) {
-                    dy = stacked(dy, Tensor::zeros(dy.shape().with(0, 1), dy.dtype(), dy.device()));
+                    dy = detail::concatenated(dy,
+                                              Tensor::zeros(dy.shape().with(0, 1), dy.dtype(), dy.device()));
                   }
                   if (out.wanted(0)) out.add(0, detail::gather_edges(dy, became.rows(0, edges)));
                   if (out.wanted(1)) out.add(1, detail::gather_edges(dy, became.rows(edges, became.numel())));

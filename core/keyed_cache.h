@@ -17,7 +17,7 @@ namespace detail {
 
 class Carrier;
 
-/// Types that can be copied to another device together with their source object (core/carrier.h).
+/// Types that can be copied to another device together with their source object (core/detail/carrier.h).
 template <class T>
 concept Carriable = requires(const T& made, Carrier& carrier) {
   { made.carried_to(carrier) } -> std::same_as<T>;

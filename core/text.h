@@ -21,7 +21,7 @@ std::string json_text(std::string_view text);
 /// True for well-formed UTF-8 (RFC 3629).
 bool is_utf8(std::string_view text);
 
-/// The number that the whole text is; empty if it is none.
+/// Parses the whole text as a number; empty if it is not one or does not fit T.
 template <class T>
 std::optional<T> number_in(std::string_view text) {
   T number{};

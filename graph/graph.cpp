@@ -113,7 +113,8 @@ struct Graph::Impl {
     return loops.to_vector<int64_t>()[0] > with_loops;
   }
 
-  /// The same edges with one loop of each node, its last, or one of weight `fill` where it has none.
+  /// The same edges with one loop per node: its last, or a new one of weight `fill`. The structure stays
+  /// cached with the relation.
   Impl with_single_loops(float fill) const {
     const LoopedRelation looped = with_self_loops(relation, SelfLoops::completed);
     const bool adds = entries_with_diagonal() > csr().entries();

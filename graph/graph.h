@@ -11,7 +11,7 @@ namespace adj {
 
 /// Matrix of a model's sums over neighbours.
 enum class PropagationMatrix : uint8_t {
-  none,  ///< none: weights of the layers (attention), or maxima
+  none,  ///< none: the layers have their own weights (attention) or take maxima
   sum,   ///< A: Graph::adjacency()
   mean,  ///< D^-1 A: Graph::mean_adjacency()
   gcn    ///< D^-1/2 (A + I) D^-1/2: Graph::gcn_adjacency()
@@ -93,7 +93,7 @@ class Graph {
   const SparseMatrix& gcn_adjacency(float loop_weight) const;
   /// D^-1 A: the mean over in-edges. Nodes without in-edges give 0.
   const SparseMatrix& mean_adjacency() const;
-  /// Of these; A for none.
+  /// The matrix of this kind; A for none.
   const SparseMatrix& matrix(PropagationMatrix kind) const;
 
   /// With what was derived of it by now: its relation's forms, its matrices.

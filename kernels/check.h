@@ -21,7 +21,7 @@ void check_tensor(std::string_view op, std::string_view name, const Tensor& tens
 void check_tensor(std::string_view op, NamedList tensors, const Shape& shape, DType dtype, Device device);
 void check_like(std::string_view op, std::string_view name, const Tensor& tensor, const Tensor& like);
 void check_like(std::string_view op, NamedList tensors, const Tensor& like);
-/// A gradient, which may be absent, is like its operand.
+/// A gradient, which may be absent, and the operand whose shape, dtype and device it must have.
 struct GradientOf {
   std::string_view name;
   const Tensor &gradient, &operand;

@@ -38,7 +38,7 @@ struct ModelFamily {
   }
 };
 
-/// ModelFamily::make_checked of a model that is constructed from these.
+/// Makes a model M from (in, out, options); for ModelFamily::make_checked.
 template <class M>
 std::unique_ptr<Model> made(int64_t in, int64_t out, const ModelOptions& o) {
   return std::make_unique<nn::Model<M>>(in, out, o);

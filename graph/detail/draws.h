@@ -12,7 +12,7 @@
 namespace adj::detail {
 
 constexpr int64_t kDrawGrain = 1 << 14;                              // edges per chunk
-constexpr int64_t kMostEdges = std::numeric_limits<int32_t>::max();  // and nodes
+constexpr int64_t kMostEdges = std::numeric_limits<int32_t>::max();  // also the most nodes
 
 /// The random streams of a seed.
 enum DrawStream : uint64_t { kTargets, kSources, kRanks, kLevels, kPairs, kPairsAcross };

@@ -11,12 +11,12 @@ inline Tensor iota(int64_t n, Device device) {
   return y;
 }
 
-/// The rows of a, then those of b, [N] or [N,F].
+/// The rows of a, then those of b, [N] or [N,F]; F may be 0.
 inline Tensor concatenated(const Tensor& a, const Tensor& b) {
   const int64_t n = a.size(0), all = n + b.size(0);
-  Tensor y = Tensor::empty(a.dims() == 1 ? Shape{all} : Shape{all, a.size(1)}, a.dtype(), a.device());
-  if (n > 0) y.rows(0, n).copy_(a);
-  if (all > n) y.rows(n, all).copy_(b);
+  Tensor y = Tensor::empty(a.shape().with(0, all), a.dtype(), a.device());
+  if (a.numel() > 0) y.rows(0, n).copy_(a);
+  if (b.numel() > 0) y.rows(n, all).copy_(b);
   return y;
 }
 

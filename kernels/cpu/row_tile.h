@@ -68,8 +68,8 @@ void for_row_tiles(int64_t begin, int64_t end, RowOf row_of, F f) {
   }
 }
 
-/// Calls write(first row, count, best, column) for tiles of the rows of x, width >= 1: per row the first
-/// number that beats(it, the best before it), beginning with that of column 0, and its column.
+/// Calls write(first row, count, best, column) for tiles of the rows of x, width >= 1, with the best number
+/// of each row and its column: that of column 0, replaced by each later x for which beats(x, best).
 template <class S, class Beats, class Write>
 void best_of_rows(const S* x, int64_t rows, int64_t width, Beats beats, Write write) {
   using T = Accumulator<S>;

@@ -20,8 +20,8 @@ Var propagate(const SparseMatrix& a, Var x, int hops);
 /// SGConv uses it, and GCNConv, SAGEConv, GraphConv and GINConv if they aggregate before their linear map;
 /// other layers ignore it. The product is kept when the same tensor is seen twice in a row, so an input that
 /// changes in every step (dropout) costs no memory. It cannot be out of date: its key has the storage and
-/// version of x and of the matrix's values, which change with every write. Thread-safe; the cache outlives
-/// the call.
+/// version of x and of the matrix's values, which change with every write. Thread-safe. The cache must
+/// outlive the Sides of constant() and every captured step that used them: a replay reads the product.
 class PropagationCache {
  public:
   /// x for a layer that may keep its product in this cache.

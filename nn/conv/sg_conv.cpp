@@ -15,7 +15,7 @@ SGConv::SGConv(int64_t in, int64_t out, const SGConvOptions& options)
 Var SGConv::operator()(const Graph& graph, const Sides& features, const Var& edge_weight) const {
   const Var x = features.of_sources("SGConv", graph);
   const GcnNorm a("SGConv", graph, norm_, edge_weight);
-  if (a.matrix() != nullptr && features.has_cache())
+  if (a.matrix() != nullptr && features.has_cache() && !x.requires_grad())
     return linear(features.propagated(*a.matrix(), hops_), weight, bias);
   if (weight.size(0) < weight.size(1)) return linear(propagate(a, x, {}), weight, bias);
   return propagate(a, linear(x, weight), bias);

@@ -2,6 +2,7 @@
 #include <adjoint/nn/metrics/detail/outcomes.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace adj::nn {
 
@@ -81,8 +82,9 @@ ClassificationReport classification_report(const Tensor& logits, const Tensor& l
 ClassificationReport multilabel_report(const Tensor& logits, const Tensor& target, const Tensor& index) {
   const detail::Columns columns("multilabel_report", logits, target, index);
   std::vector<Counts> counts(static_cast<size_t>(columns.count));
-  for (int64_t t = 0; t < columns.count; ++t)
-    for (int32_t i : columns.labelled(t)) {
+  for (int32_t i : columns.chosen)
+    for (int64_t t = 0; t < columns.count; ++t) {
+      if (std::isnan(columns.truth(i, t))) continue;
       const bool predicted = columns.given(i, t) > 0.0, present = columns.truth(i, t) != 0.0;
       Counts& of = counts[static_cast<size_t>(t)];
       of.predicted += predicted ? 1 : 0;

@@ -51,7 +51,7 @@ double accuracy(const Tensor& logits, const Tensor& label, const Tensor& index) 
 }
 
 double macro_f1(const Tensor& logits, const Tensor& label, const Tensor& index) {
-  const auto outcomes = detail::outcomes("macro_f1", logits, label, index);
+  const auto outcomes = detail::outcomes("macro_f1", logits, label.reshape({label.numel()}), index);
   const auto classes = static_cast<size_t>(logits.size(1));
   std::vector<double> hit(classes), seen(classes);  // tp + fp plus tp + fn
   for (const auto& [truth, predicted] : outcomes) {

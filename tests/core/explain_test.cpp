@@ -84,7 +84,7 @@ TEST_CASE("on a GPU attention and reductions over neighbours explain their choic
     const auto largest = said_of([&] {
       return aggregate(graph, reshape(x, {50, 32}), {.reduce = Reduce::max});
     });
-    CHECK(says(largest, "neighbor_reduce", "lanes a row", "width 32"));
+    CHECK(says(largest, "neighbor_reduce to the largest", "lanes a row", "width 32"));
     CHECK(says(largest, "neighbor_minmax_backward", "lanes a row", "width 32"));
   }
 }

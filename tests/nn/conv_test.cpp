@@ -1,5 +1,6 @@
 #include "../reference/module_gradients.h"
 #include <adjoint/nn/conv/gcn_conv.h>
+#include <adjoint/nn/conv/propagation_cache.h>
 #include <adjoint/nn/conv/sg_conv.h>
 #include <adjoint/ops.h>
 
@@ -11,13 +12,16 @@ namespace {
 constexpr int64_t kNodes = 23;
 using Widths = std::pair<int64_t, int64_t>;
 
-/// Values from sparse, differentiable and dense features, the last one cached at the third call.
+/// Values from sparse, differentiable, dense and constant features; the product of constant ones is kept at
+/// the second call.
 template <class Layer>
 void check_values(Layer& layer, const Graph& graph, const SparseMatrix& x, const Dense& expected) {
   const Tensor dense = x.to_dense();
   CHECK(close(layer(graph, x).value(), expected.data, 1e-5));
   CHECK(close(layer(graph, Var::parameter(dense)).value(), expected.data, 1e-5));
-  for (int i = 0; i < 3; ++i) CHECK(close(layer(graph, dense).value(), expected.data, 1e-5));
+  CHECK(close(layer(graph, dense).value(), expected.data, 1e-5));
+  nn::PropagationCache cache;
+  for (int i = 0; i < 3; ++i) CHECK(close(layer(graph, cache.constant(dense)).value(), expected.data, 1e-5));
 }
 
 }  // namespace

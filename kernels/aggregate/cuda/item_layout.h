@@ -27,7 +27,7 @@ struct ItemLayouts {};
 
 /// A pass over the items of a structure.
 struct ItemPass {
-  const char* op;
+  const char* op;  ///< for --explain
   const Csr& csr;
   int64_t width;
   DType dtype;       ///< of the features

@@ -152,8 +152,8 @@ void gather(ItemLayouts<L...> layouts, const NeighborMinmaxBackwardArgs& args) {
   merge.width = arguments.width;
   const bool aligned = aligned_to_16(arguments.winner, args.dy.template data<S>());
   const int threads = item_threads(at);
-  const ItemPass pass{"neighbor_minmax_backward", at, width, args.dy.dtype(),
-                      aligned ? alignment_of(args.dy, args.dx) : sizeof(S)};
+  const ItemPass pass{kWeighted ? "neighbor_minmax_backward by weight" : "neighbor_minmax_backward", at,
+                      width, args.dy.dtype(), aligned ? alignment_of(args.dy, args.dx) : sizeof(S)};
   with_layout(layouts, pass, [&]<class T>() {
     launch_items("neighbor_minmax_backward", device.index, T::kLanes, threads,
                  column_stage_bytes(threads, T::kLanes), ceil_div(width, T::kRow.slab()),

@@ -1,6 +1,6 @@
 #pragma once
 
-// Shapes and launches of neighbor_kernel; all shapes give the same bits.
+// Layouts and launches of neighbor_kernel; all layouts give the same bits.
 
 #include <adjoint/kernels/aggregate/cuda/neighbor_kernels.cuh>
 #include <adjoint/kernels/aggregate/cuda/spmm_launch.cuh>
@@ -97,7 +97,13 @@ void run_neighbor_kernel(ItemLayouts<L...> layouts, const NeighborReduceArgs& ar
   // Winners and means are written in vectors too.
   const bool aligned = aligned_to_16(arguments.winner[0], arguments.winner[1], arguments.mean);
   const int threads = item_threads(csr);
-  const ItemPass pass{"neighbor_reduce", csr, width, args.x.dtype(),
+  constexpr const char* kSubject = kMoments
+                                       ? (kMax ? "neighbor_reduce to several" : "neighbor_reduce to sums")
+                                   : kMax && kWeighted ? "neighbor_reduce to the largest by weight"
+                                   : kMax              ? "neighbor_reduce to the largest"
+                                   : kWeighted         ? "neighbor_reduce to the smallest by weight"
+                                                       : "neighbor_reduce to the smallest";
+  const ItemPass pass{kSubject, csr, width, args.x.dtype(),
                       aligned ? alignment_of(args.x, args.y) : sizeof(S)};
   with_layout(layouts, pass, [&]<class T>() {
     launch_items(

@@ -13,7 +13,7 @@
 // and 4 for the weight, rows x width of Y. Nothing is saved.
 //
 // Bound: X is read from DRAM at worst, from L2 if X fits there, from L1 if the warps of a block walk the same
-// columns at about the same time, which large blocks on medium rows achieve. If X does not fit in L2 but
+// columns at about the same time, which larger blocks achieve on long rows. If X does not fit in L2 but
 // slabs of 128 bytes per row do, one pass per slab reads X from DRAM once, at the cost of reading columns and
 // weights once per slab. Only rows of more than two items are split, so no degree distribution leaves warps
 // idle. cuSPARSE is not used: on a skewed graph none of its CSR algorithms gave the same bits in
@@ -23,7 +23,7 @@
 
 namespace adj::kernels::cuda {
 
-/// Threads per block that leave each thread enough registers for the data in flight.
+/// Launch bounds: limit the registers of a thread. Blocks have 128 or 256 threads (item_threads).
 template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kDot>
 constexpr int kMostThreads = kVector* kChunks* kUnroll <= 16 && kLanes >= 16 && sizeof(S) <= 4 && !kDot ? 1024
                                                                                                         : 512;

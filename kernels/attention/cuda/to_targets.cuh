@@ -26,7 +26,8 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
     clear<T>(d_att);
   }
 
-  // Only the rest of a cut has Δ from elsewhere, and is of 2 bytes: a constant for other types.
+  // Δ is given only in passes over the rest of a cut, whose operands have 2 bytes: for other types this is a
+  // compile-time constant.
   const bool delta_given = sizeof(S) == 2 && a.o == nullptr;
   RowsAhead<T> ahead(a, place, a.source);
   const int step = static_cast<int>(gridDim.x) * place.groups;

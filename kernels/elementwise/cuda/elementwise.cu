@@ -59,7 +59,7 @@ struct ScaleRows {
   }
 };
 
-/// y = Body<N, Index, S>{packs per row, x, other, y}() per pack of x.
+/// Runs Body<N, Index, S>{packs per row, x, other, y} for every pack of x.
 template <template <int, class, class> class Body, class S>
 void for_each_pack(const char* name, const Tensor& x, bool aligned, const S* other, Tensor& y) {
   const int64_t width = x.size(1);

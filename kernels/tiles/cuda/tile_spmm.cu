@@ -319,12 +319,7 @@ void multiply(const TileSpmmArgs& args, const OperandFeatures& x, const TileProd
     merged.width = a.padded;
     merged.y = a.partial;  // only tested for null
     const Tensor runs = merge_runs<float, 4>(kName, device.index, plan, merged);
-    launch(kName,
-           {.device = device.index,
-            .blocks =
-                dim3(static_cast<unsigned>(plan.heavy_rows), static_cast<unsigned>(ceil_div(x.pitch, 128))),
-            .threads = 32 * kMergeWarps,
-            .overlaps = true},
+    launch(kName, merge_shape(device.index, plan.heavy_rows, static_cast<unsigned>(ceil_div(x.pitch, 128))),
            merge_rest_kernel<S>, plan.heavy_row_list(), plan.heavy_row_count(), runs.data<float>(), a);
   }
   if (!a.beside) return;

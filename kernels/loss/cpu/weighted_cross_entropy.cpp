@@ -1,3 +1,5 @@
+// Also the unweighted cross entropy of loss.h: all weights are 1.
+
 #include <adjoint/kernels/cpu/row_tile.h>
 #include <adjoint/kernels/loss/cpu/selection.h>
 #include <adjoint/kernels/loss/weighted_cross_entropy.h>
