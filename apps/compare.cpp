@@ -63,8 +63,8 @@ std::vector<Row> outcomes(const std::vector<RunSummary>& runs) {
 
 /// Files that a run writes or reads differ in every run, and are left out.
 std::vector<Row> differing_options(const std::vector<RunSummary>& runs) {
-  static const std::set<std::string> kFiles{"run-dir", "metrics", "checkpoint", "report", "tensorboard",
-                                            "trace",   "predict", "plot",       "resume"};
+  static const std::set<std::string> kFiles{"run-dir",     "metrics", "checkpoint", "report", "html",
+                                            "tensorboard", "trace",   "predict",    "plot",   "resume"};
   std::vector<std::string> names{"program"};
   for (const RunSummary& run : runs) add_new(names, run.options);
   std::vector<Row> rows;

@@ -6,7 +6,6 @@
 #include <adjoint/adjoint.h>
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/run_files.h>
-#include <adjoint/core/text.h>
 #include <adjoint/training/stopwatch.h>
 
 #include <filesystem>

@@ -28,7 +28,7 @@ struct Column {
   }
 };
 
-/// Running counts over rows, of columns whose own counts are in `of`.
+/// Running counts over rows; `of` has those of each column.
 struct Counts : FeatureSummary {
   std::vector<Column> of;
 

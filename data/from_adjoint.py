@@ -178,7 +178,8 @@ def to_pyg(given, sparse=False):
     whole = {"y": graph_y, **(chosen if of_graphs(data) else {})}
     result = []
     for g, (a, b, positions) in enumerate(parts):
-        found = {"edge_index": data["edge_index"][:, positions] - a, "num_nodes": int(b - a)}
+        edges = data["edge_index"][:, positions] - a if of_graphs(data) else data["edge_index"]
+        found = {"edge_index": edges, "num_nodes": int(b - a)}
         for values, rows in ((node, slice(a, b)), (edge, positions), (whole, slice(g, g + 1))):
             found.update({key: value[rows] for key, value in values.items() if value is not None})
         if "class_names" in data:

@@ -14,7 +14,7 @@ namespace adj {
 /// Persistent cache of tensor core cuts (RowTiles) in an HDF5 file:
 ///
 ///   const auto cuts = std::make_shared<StoredCuts>("cuts.h5");
-///   kernels::set_cut_store(cuts);
+///   compute_context().cuts = cuts;
 ///   …  // cuts made from here on are read from the file if stored there
 ///   cuts->write();  // adds the new ones
 ///

@@ -464,7 +464,7 @@ def replacing(path, **options):
     beside = f"{path}.{os.getpid()}.tmp"
     if os.path.isdir(path):
         raise IsADirectoryError(f"{path}: is a folder")
-    with open(beside, "wb"):  # an error of its own, in a line
+    with open(beside, "wb"):  # fails with a one-line error of its own
         pass
     try:
         with h5py.File(beside, "w", **options) as file:
@@ -767,10 +767,10 @@ def from_arrays(given):
 
 
 def counted_nodes(data):
-    if isinstance(data.x, Csr):
-        return rows_of(data.x.indptr) - 1
+    if isinstance(data.x, Csr) and (rows := rows_of(data.x.indptr)) is not None:
+        return rows - 1
     for value in (data.x, data.y, data.node_ids, data.node_names):
-        if value is not None and (rows := rows_of(value)) is not None:
+        if value is not None and not isinstance(value, Csr) and (rows := rows_of(value)) is not None:
             return rows
     if data.graph_offsets is not None:
         return int(array(data.graph_offsets, "graphs/offsets")[-1])

@@ -40,7 +40,7 @@ Features to_features(nb::handle object);
 /// Over the tensor's own memory, which the array keeps alive: NumPy's, or for a GPU and bfloat16 an object
 /// for DLPack. None where the tensor is absent. What is shared with the library's structures is `read_only`.
 nb::object to_array(const Tensor& tensor, bool read_only = false);
-/// The property that a member is.
+/// Getter of a tensor member, for def_prop_ro.
 template <class T>
 auto array_of(Tensor T::*member, bool read_only = false) {
   return [=](const T& t) { return to_array(t.*member, read_only); };

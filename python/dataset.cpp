@@ -25,7 +25,7 @@ void set_labels(Dataset& data, const Tensor& given, const std::optional<std::str
                 : is_floating(given.dtype()) ? Task::node_regression
                                              : Task::node_multilabel;
   }
-  ADJ_CHECK(of_graphs == training::is_of_graphs(data.task), "y: task {} of a dataset {} graph_offsets",
+  ADJ_CHECK(of_graphs == is_of_graphs(data.task), "y: task {} of a dataset {} graph_offsets",
             name_of(data.task), of_graphs ? "with" : "without");
   Tensor y;
   if (training::labels_of(data.task) == training::Labels::classes) {

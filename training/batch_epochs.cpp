@@ -29,7 +29,7 @@ Tensor SampledEpochs::in_evaluation() {
 Tensor SampledEpochs::over_all_nodes(models::NodeModel& model) const {
   const LearningTask& task = run_.task();
   const BatchOptions& batches = run_.options().batches;
-  if (batches.loader == "none" || batches.evaluation == "graph")
+  if (batches.loader == "none" || batches.evaluation != "layers")
     return model(task.data.graph, task.features).value();
   return layer_by_layer(model, task.data.graph, task.store, run_.layer_wise());
 }

@@ -13,7 +13,8 @@ int64_t rows_cached(const std::string& text, int64_t rows) {
   const std::string_view digits(text.data(), text.size() - (share ? 1 : 0));
   const auto percent = number_in<double>(share ? digits : "0");
   const auto count = number_in<int64_t>(share ? "0" : digits);
-  if (!percent || !count || *count < 0 || !(*percent >= 0.0 && *percent <= 100.0))
+  if (!percent || !count || *count < 0 || !(*percent >= 0.0 && *percent <= 100.0) ||
+      digits.find_first_of("eE") != std::string_view::npos)
     usage_fail("--cached-rows: expected a number of rows, or a share from 0% to 100%, got '{}'", text);
   return share ? static_cast<int64_t>(*percent / 100.0 * static_cast<double>(rows)) : *count;
 }

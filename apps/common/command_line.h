@@ -60,7 +60,7 @@ bool read_options(int argc, char** argv, boost::program_options::options_descrip
 /// --help was printed. Throws UsageError.
 std::optional<size_t> chosen_word(int argc, char** argv, const std::string& usage, const std::string& summary,
                                   const std::vector<std::string>& names);
-/// Likewise for kinds that have a name: that one of `all`.
+/// Likewise; returns the one of `all` that has this name.
 template <class Kind>
 std::optional<Kind> chosen_kind(int argc, char** argv, const std::string& usage, const std::string& summary,
                                 const std::vector<Kind>& all) {

@@ -101,6 +101,11 @@ class Decoder {
   std::string_view cut(size_t bytes);
   void take(Plain auto& value) { cut(sizeof value).copy(reinterpret_cast<char*>(&value), sizeof value); }
   void take(bool& value) { value = get<uint8_t>() != 0; }
+  void take(DType& value) {
+    const auto code = get<uint8_t>();
+    if (code > static_cast<uint8_t>(DType::bits)) throw DataError("damaged: unknown dtype");
+    value = static_cast<DType>(code);
+  }
   void take(std::string& text) { text = cut(get<uint64_t>()); }
   void take(H5Value& value) {
     const auto kind = get<uint8_t>();

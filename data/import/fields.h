@@ -25,7 +25,7 @@ inline std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// Letters of ASCII in lower case.
+/// The text with ASCII letters in lower case.
 std::string lower(std::string_view text);
 
 /// Iterates over the fields of a line, trimmed, without quote handling (see records.h). A line has one field

@@ -1,4 +1,3 @@
-#include <adjoint/core/text.h>
 #include <adjoint/data/detail/declared_counts.h>
 #include <adjoint/data/detail/labels.h>
 #include <adjoint/data/import/detail/ogb_raw.h>

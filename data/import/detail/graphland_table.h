@@ -12,8 +12,8 @@ namespace adj::graphland {
 constexpr int64_t kMost = (int64_t{1} << 31) - 2;
 
 /// A CSV file of GraphLand with a header, whose first column is the node number. Empty lines are skipped. All
-/// errors are one-line DataErrors naming file, line and column: those of the functions, a row with another
-/// number of fields than the header, and more than a million columns.
+/// errors are one-line DataErrors naming file, line and column: from the functions below, for a row with
+/// another number of fields than the header, and for more than a million columns.
 class NodeTable {
  public:
   NodeTable(const std::string& path, Progress& reading);
