@@ -155,6 +155,7 @@ void gather(ItemLayouts<L...> layouts, const NeighborMinmaxBackwardArgs& args) {
   const ItemPass pass{kWeighted ? "neighbor_minmax_backward by weight" : "neighbor_minmax_backward", at,
                       width, args.dy.dtype(), aligned ? alignment_of(args.dy, args.dx) : sizeof(S)};
   with_layout(layouts, pass, [&]<class T>() {
+    static_assert(T::kChunks == 1);
     launch_items("neighbor_minmax_backward", device.index, T::kLanes, threads,
                  column_stage_bytes(threads, T::kLanes), ceil_div(width, T::kRow.slab()),
                  gather_kernel<S, T::kVector, T::kLanes, T::kUnroll, kWeighted>, arguments);

@@ -115,37 +115,34 @@ __device__ __forceinline__ void stream_narrow(S* to, const Sum<S> (&values)[N]) 
   stream_values(to, narrowed);
 }
 
-/// Running maximum (minimum) of a lane in a row: kVector features of kChunks.
-template <class S, int kVector, int kChunks, bool kLargest>
+/// Running maximum (minimum) of a lane in a row, of kVector features.
+template <class S, int kVector, bool kLargest>
 struct MinmaxState {
   using A = Sum<S>;
   static constexpr Part kPart = kLargest ? kLargestPart : kSmallestPart;
   static constexpr Reduce kReduce = kLargest ? Reduce::max : Reduce::min;
-  A best[kChunks][kVector];
-  int32_t column[kChunks][kVector];
+  A best[kVector];
+  int32_t column[kVector];
 
   __device__ __forceinline__ void clear() {
 #pragma unroll
-    for (int c = 0; c < kChunks; ++c)
-#pragma unroll
-      for (int v = 0; v < kVector; ++v) {
-        best[c][v] = kLargest ? -static_cast<A>(CUDART_INF_F) : static_cast<A>(CUDART_INF_F);
-        column[c][v] = -1;
-      }
+    for (int v = 0; v < kVector; ++v) {
+      best[v] = kLargest ? -static_cast<A>(CUDART_INF_F) : static_cast<A>(CUDART_INF_F);
+      column[v] = -1;
+    }
   }
-  __device__ __forceinline__ void add(int c, int v, A value, int32_t at) {
-    if (passes<kLargest>(value, best[c][v])) column[c][v] = at;
-    best[c][v] = better_of<kLargest>(best[c][v], value);
+  __device__ __forceinline__ void add(int v, A value, int32_t at) {
+    if (passes<kLargest>(value, best[v])) column[v] = at;
+    best[v] = better_of<kLargest>(best[v], value);
   }
   /// After the row's entries [begin, end): the winner where add() could not tell.
   template <bool kWeighted>
-  __device__ __forceinline__ void settle(const NeighborArguments<S>& a, int c, int feature, int begin,
-                                         int end) {
+  __device__ __forceinline__ void settle(const NeighborArguments<S>& a, int feature, int begin, int end) {
 #pragma unroll
     for (int v = 0; v < kVector; ++v) {
       if (begin == end) {
-        best[c][v] = A(0);
-      } else if (best[c][v] != best[c][v]) {
+        best[v] = A(0);
+      } else if (best[v] != best[v]) {
         int e = begin;
         while (e + 1 < end) {
           A value = widen(a.x[static_cast<int64_t>(a.indices[e]) * a.width + feature + v]);
@@ -153,21 +150,21 @@ struct MinmaxState {
           if (value != value) break;
           ++e;
         }
-        column[c][v] = kWeighted ? a.place_of(e) : a.indices[e];
-      } else if (column[c][v] < 0) {
-        column[c][v] = kWeighted ? a.place_of(begin) : a.indices[begin];  // nothing exceeds an infinity
+        column[v] = kWeighted ? a.place_of(e) : a.indices[e];
+      } else if (column[v] < 0) {
+        column[v] = kWeighted ? a.place_of(begin) : a.indices[begin];  // nothing exceeds an infinity
       }
     }
   }
-  __device__ __forceinline__ void leave(const NeighborArguments<S>& a, int c, int feature, int slot) const {
+  __device__ __forceinline__ void leave(const NeighborArguments<S>& a, int feature, int slot) const {
     const int64_t at = static_cast<int64_t>(slot) * a.width + feature;
-    stream_values(a.part[kPart] + at, best[c]);
-    stream_values(a.part_winner[kLargest ? 0 : 1] + at, column[c]);
+    stream_values(a.part[kPart] + at, best);
+    stream_values(a.part_winner[kLargest ? 0 : 1] + at, column);
   }
-  __device__ __forceinline__ void write(const NeighborArguments<S>& a, int c, int feature, int row) const {
-    if (a.wants(kReduce)) stream_narrow(a.at(kReduce, row, feature), best[c]);
+  __device__ __forceinline__ void write(const NeighborArguments<S>& a, int feature, int row) const {
+    if (a.wants(kReduce)) stream_narrow(a.at(kReduce, row, feature), best);
     if (int32_t* const winner = a.winner[kLargest ? 0 : 1]; winner != nullptr)
-      stream_values(winner + static_cast<int64_t>(row) * a.width + feature, column[c]);
+      stream_values(winner + static_cast<int64_t>(row) * a.width + feature, column);
   }
 };
 
@@ -193,55 +190,51 @@ __device__ __forceinline__ void write_moments(const NeighborArguments<S>& a, int
 }
 
 /// Σ x, and the sums relative to a term of the row.
-template <class S, int kVector, int kChunks>
+template <class S, int kVector>
 struct MomentState {
   using A = Sum<S>;
-  A shift[kChunks][kVector], sum[kChunks][kVector], off[kChunks][kVector], square[kChunks][kVector];
+  A shift[kVector], sum[kVector], off[kVector], square[kVector];
 
   __device__ __forceinline__ void clear() {
 #pragma unroll
-    for (int c = 0; c < kChunks; ++c)
-#pragma unroll
-      for (int v = 0; v < kVector; ++v) sum[c][v] = off[c][v] = square[c][v] = A(0);
+    for (int v = 0; v < kVector; ++v) sum[v] = off[v] = square[v] = A(0);
   }
   /// 0 if the term is not finite and would turn an infinity into NaN.
-  __device__ __forceinline__ void begin(int c, const Pack<S, kVector>& term) {
+  __device__ __forceinline__ void begin(const Pack<S, kVector>& term) {
 #pragma unroll
     for (int v = 0; v < kVector; ++v) {
       const A value = widen(term[v]);
-      shift[c][v] = value - value == A(0) ? value : A(0);
+      shift[v] = value - value == A(0) ? value : A(0);
     }
   }
-  __device__ __forceinline__ void add(int c, int v, A value) {
-    const A difference = value - shift[c][v];
-    sum[c][v] += value;
-    off[c][v] += difference;
-    square[c][v] = fma(difference, difference, square[c][v]);
+  __device__ __forceinline__ void add(int v, A value) {
+    const A difference = value - shift[v];
+    sum[v] += value;
+    off[v] += difference;
+    square[v] = fma(difference, difference, square[v]);
   }
-  __device__ __forceinline__ void leave(const NeighborArguments<S>& a, int c, int feature, int slot) const {
+  __device__ __forceinline__ void leave(const NeighborArguments<S>& a, int feature, int slot) const {
     const int64_t at = static_cast<int64_t>(slot) * a.width + feature;
-    stream_values(a.part[kSumPart] + at, sum[c]);
-    stream_values(a.part[kOffPart] + at, off[c]);
-    stream_values(a.part[kSquarePart] + at, square[c]);
+    stream_values(a.part[kSumPart] + at, sum);
+    stream_values(a.part[kOffPart] + at, off);
+    stream_values(a.part[kSquarePart] + at, square);
   }
 };
 
-template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kMax, bool kMin, bool kMoments,
-          bool kWeighted>
+template <class S, int kVector, int kUnroll, bool kMax, bool kMin, bool kMoments, bool kWeighted>
 struct NeighborBody {
   using A = Sum<S>;
-  static constexpr int kChunkBytes = kLanes * kVector * static_cast<int>(sizeof(S));
 
   const NeighborArguments<S>& a;
   const Item& item;
-  const int feature;    ///< of the first chunk
+  const int feature;    ///< this lane's first
   const bool valid;     ///< or beyond the width
   const char* const x;  ///< this lane's features of row 0
   const uint32_t pitch;
-  Pack<S, kVector> gathered[kUnroll][kChunks];
-  MinmaxState<S, kVector, kChunks, true> largest;
-  MinmaxState<S, kVector, kChunks, false> smallest;
-  MomentState<S, kVector, kChunks> moments;
+  Pack<S, kVector> gathered[kUnroll];
+  MinmaxState<S, kVector, true> largest;
+  MinmaxState<S, kVector, false> smallest;
+  MomentState<S, kVector> moments;
   int32_t place[kWeighted ? kUnroll : 1];
   A weight[kWeighted ? kUnroll : 1];
 
@@ -250,17 +243,13 @@ struct NeighborBody {
     if constexpr (kMin) smallest.clear();
     if constexpr (kMoments) moments.clear();
   }
-  __device__ __forceinline__ Pack<S, kVector> features_of(int32_t column, int c) const {
-    return gather_pack<S, kVector>(row_address(x, column, pitch) + c * kChunkBytes);
+  __device__ __forceinline__ Pack<S, kVector> features_of(int32_t column) const {
+    return gather_pack<S, kVector>(row_address(x, column, pitch));
   }
   __device__ __forceinline__ void begin() {
     clear();
     if constexpr (kMoments) {
-      if (!item.first_part) {
-        const int32_t column = a.indices[a.offsets[item.row]];
-#pragma unroll
-        for (int c = 0; c < kChunks; ++c) moments.begin(c, features_of(column, c));
-      }
+      if (!item.first_part) moments.begin(features_of(a.indices[a.offsets[item.row]]));
     }
   }
 
@@ -270,48 +259,39 @@ struct NeighborBody {
       for (int u = 0; u < kUnroll; ++u) place[u] = a.place_of(min(entry + u, item.end_entry - 1));
     }
 #pragma unroll
-    for (int u = 0; u < kUnroll; ++u)
-#pragma unroll
-      for (int c = 0; c < kChunks; ++c) gathered[u][c] = features_of(at[u], c);
+    for (int u = 0; u < kUnroll; ++u) gathered[u] = features_of(at[u]);
     if constexpr (kWeighted) {
 #pragma unroll
       for (int u = 0; u < kUnroll; ++u) weight[u] = __ldg(a.weight + place[u]);
     }
   }
   __device__ __forceinline__ void add(int u, int32_t column, bool first) {
+    if constexpr (kMoments) {
+      if (first && item.first_part) moments.begin(gathered[u]);
+    }
 #pragma unroll
-    for (int c = 0; c < kChunks; ++c) {
-      if constexpr (kMoments) {
-        if (first && item.first_part) moments.begin(c, gathered[u][c]);
-      }
-#pragma unroll
-      for (int v = 0; v < kVector; ++v) {
-        A value = widen(gathered[u][c][v]);
-        if constexpr (kWeighted) value *= weight[u];
-        const int32_t who = kWeighted ? place[kWeighted ? u : 0] : column;
-        if constexpr (kMax) largest.add(c, v, value, who);
-        if constexpr (kMin) smallest.add(c, v, value, who);
-        if constexpr (kMoments) moments.add(c, v, value);
-      }
+    for (int v = 0; v < kVector; ++v) {
+      A value = widen(gathered[u][v]);
+      if constexpr (kWeighted) value *= weight[u];
+      const int32_t who = kWeighted ? place[kWeighted ? u : 0] : column;
+      if constexpr (kMax) largest.add(v, value, who);
+      if constexpr (kMin) smallest.add(v, value, who);
+      if constexpr (kMoments) moments.add(v, value);
     }
   }
   __device__ __forceinline__ void end_row(int row, int begin, int end) {
-#pragma unroll
-    for (int c = 0; c < kChunks; ++c) {
-      if (!valid) break;
-      const int at = feature + c * kLanes * kVector;
-      if constexpr (kMax) largest.template settle<kWeighted>(a, c, at, begin, end);
-      if constexpr (kMin) smallest.template settle<kWeighted>(a, c, at, begin, end);
+    if (valid) {
+      if constexpr (kMax) largest.template settle<kWeighted>(a, feature, begin, end);
+      if constexpr (kMin) smallest.template settle<kWeighted>(a, feature, begin, end);
       if (item.part) {
-        if constexpr (kMax) largest.leave(a, c, at, item.slot);
-        if constexpr (kMin) smallest.leave(a, c, at, item.slot);
-        if constexpr (kMoments) moments.leave(a, c, at, item.slot);
+        if constexpr (kMax) largest.leave(a, feature, item.slot);
+        if constexpr (kMin) smallest.leave(a, feature, item.slot);
+        if constexpr (kMoments) moments.leave(a, feature, item.slot);
       } else {
-        if constexpr (kMax) largest.write(a, c, at, row);
-        if constexpr (kMin) smallest.write(a, c, at, row);
+        if constexpr (kMax) largest.write(a, feature, row);
+        if constexpr (kMin) smallest.write(a, feature, row);
         if constexpr (kMoments)
-          write_moments<S, kVector>(a, row, at, end - begin, moments.sum[c], moments.off[c],
-                                    moments.square[c]);
+          write_moments<S, kVector>(a, row, feature, end - begin, moments.sum, moments.off, moments.square);
       }
     }
     clear();
@@ -320,11 +300,9 @@ struct NeighborBody {
 
 constexpr int kNeighborThreads = 512;
 
-/// Lane l of a group owns features (blockIdx.y kChunks kLanes + c kLanes + l) kVector + [0, kVector) for c <
-/// kChunks. The width is a multiple of kVector, and of the slab if there are several chunks; rows are aligned
-/// to a vector.
-template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kMax, bool kMin, bool kMoments,
-          bool kWeighted>
+/// Lane l of a group owns features (blockIdx.y kLanes + l) kVector + [0, kVector). The width is a multiple of
+/// kVector; rows are aligned to a vector.
+template <class S, int kVector, int kLanes, int kUnroll, bool kMax, bool kMin, bool kMoments, bool kWeighted>
 __global__ void __launch_bounds__(kNeighborThreads)
     neighbor_kernel(const __grid_constant__ NeighborArguments<S> a) {
   begin_overlapping();
@@ -336,10 +314,10 @@ __global__ void __launch_bounds__(kNeighborThreads)
   const int number = blockIdx.x * groups + group;
   if (number >= a.items) return;
   const Item item(a.starts[number], a.starts[number + 1]);
-  const int feature = (static_cast<int>(blockIdx.y) * kChunks * kLanes + lane) * kVector;
+  const int feature = (static_cast<int>(blockIdx.y) * kLanes + lane) * kVector;
   const bool valid = feature < a.width;
   // A lane beyond the width reads the same as the first lane and writes nothing.
-  NeighborBody<S, kVector, kLanes, kChunks, kUnroll, kMax, kMin, kMoments, kWeighted> body{
+  NeighborBody<S, kVector, kUnroll, kMax, kMin, kMoments, kWeighted> body{
       a, item, feature, valid, keep_address(mask, a.x + (valid ? feature : 0)), a.pitch};
   body.begin();
   walk_item<kLanes, kUnroll>(item, a, columns, body);
@@ -360,15 +338,15 @@ struct NeighborMerge {
   /// Parts in flight per warp.
   static constexpr int kAtOnce = kMax + kMin + kSums > 2 ? 4 : 8;
 
-  MinmaxState<S, 1, 1, true> largest;
-  MinmaxState<S, 1, 1, false> smallest;
+  MinmaxState<S, 1, true> largest;
+  MinmaxState<S, 1, false> smallest;
   A sums[3] = {A(0), A(0), A(0)};
 
   /// The winner of a part is known; -1 means an empty part.
   template <class State>
   static __device__ __forceinline__ void take(State& state, A value, int32_t winner) {
-    A& best = state.best[0][0];
-    int32_t& column = state.column[0][0];
+    A& best = state.best[0];
+    int32_t& column = state.column[0];
     if (winner >= 0 && (column < 0 || (best == best && passes<State::kPart == kLargestPart>(value, best)))) {
       best = value;
       column = winner;
@@ -418,12 +396,12 @@ struct NeighborMerge {
     if (feature < width)
       add(parts, width, feature, begin + share_begin(count, warp), begin + share_begin(count, warp + 1));
     if constexpr (kMax) {
-      values[kLargestPart][warp][lane] = largest.best[0][0];
-      winners[0][warp][lane] = largest.column[0][0];
+      values[kLargestPart][warp][lane] = largest.best[0];
+      winners[0][warp][lane] = largest.column[0];
     }
     if constexpr (kMin) {
-      values[kSmallestPart][warp][lane] = smallest.best[0][0];
-      winners[1][warp][lane] = smallest.column[0][0];
+      values[kSmallestPart][warp][lane] = smallest.best[0];
+      winners[1][warp][lane] = smallest.column[0];
     }
 #pragma unroll
     for (int k = 0; k < kSums; ++k) values[kSumPart + k][warp][lane] = sums[k];
@@ -454,8 +432,8 @@ __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Sum<S>>)
   if (threadIdx.x >= 32 || feature >= width) return;
   const int64_t at = static_cast<int64_t>(blockIdx.x) * width + feature;
   const auto leave = [&](const auto& state, int winner) {
-    runs.value[state.kPart][at] = state.best[0][0];
-    runs.winner[winner][at] = state.column[0][0];
+    runs.value[state.kPart][at] = state.best[0];
+    runs.winner[winner][at] = state.column[0];
   };
   if constexpr (kMax) leave(merge.largest, 0);
   if constexpr (kMin) leave(merge.smallest, 1);
@@ -484,8 +462,8 @@ __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Sum<S>>)
   NeighborMerge<S, kMax, kMin, kMoments> merge;
   merge.by_block(from, a.width, feature, parts.begin, parts.count);
   if (threadIdx.x >= 32 || feature >= a.width) return;
-  if constexpr (kMax) merge.largest.write(a, 0, feature, row.row);
-  if constexpr (kMin) merge.smallest.write(a, 0, feature, row.row);
+  if constexpr (kMax) merge.largest.write(a, feature, row.row);
+  if constexpr (kMin) merge.smallest.write(a, feature, row.row);
   if constexpr (kMoments) {
     const A total[1] = {merge.sums[0]}, off[1] = {merge.sums[1]}, square[1] = {merge.sums[2]};
     const int length = static_cast<int>(a.offsets[row.row + 1] - a.offsets[row.row]);

@@ -106,11 +106,11 @@ void run_neighbor_kernel(ItemLayouts<L...> layouts, const NeighborReduceArgs& ar
   const ItemPass pass{kSubject, csr, width, args.x.dtype(),
                       aligned ? alignment_of(args.x, args.y) : sizeof(S)};
   with_layout(layouts, pass, [&]<class T>() {
-    launch_items(
-        "neighbor_reduce", device.index, T::kLanes, threads, column_stage_bytes(threads, T::kLanes),
-        ceil_div(width, T::kRow.slab()),
-        neighbor_kernel<S, T::kVector, T::kLanes, T::kChunks, T::kUnroll, kMax, kMin, kMoments, kWeighted>,
-        arguments);
+    static_assert(T::kChunks == 1);
+    launch_items("neighbor_reduce", device.index, T::kLanes, threads, column_stage_bytes(threads, T::kLanes),
+                 ceil_div(width, T::kRow.slab()),
+                 neighbor_kernel<S, T::kVector, T::kLanes, T::kUnroll, kMax, kMin, kMoments, kWeighted>,
+                 arguments);
   });
   if (plan.heavy_rows == 0) return;
   const auto slabs = static_cast<unsigned>(ceil_div(width, 32));
