@@ -50,7 +50,10 @@ Generator& test_generator() {
 /// Every test case draws the same numbers whichever others run before it.
 struct Reseed : doctest::IReporter {
   explicit Reseed(const doctest::ContextOptions&) {}
-  void test_case_start(const doctest::TestCaseData&) override { test_generator().set_state(kSeed, 0); }
+  void test_case_start(const doctest::TestCaseData&) override {
+    test_generator().set_state(kSeed, 0);
+    manual_seed(kSeed);
+  }
   void report_query(const doctest::QueryData&) override {}
   void test_run_start() override {}
   void test_run_end(const doctest::TestRunStats&) override {}
@@ -168,7 +171,13 @@ TemporaryDirectory::~TemporaryDirectory() {
 int exit_status_of(const std::function<int()>& f) {
   const pid_t child = fork();
   REQUIRE(child >= 0);
-  if (child == 0) _exit(f());
+  if (child == 0) {
+    try {
+      _exit(f());
+    } catch (...) {
+      _exit(125);
+    }
+  }
   int status = 0;
   REQUIRE(waitpid(child, &status, 0) == child);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;

@@ -42,7 +42,7 @@ struct Pairs {
     const auto from = edges.src.to_vector<int32_t>(), to = edges.dst.to_vector<int32_t>();
     std::set<std::pair<int32_t, int32_t>> joined;
     for (size_t e = 0; e < from.size(); ++e) joined.emplace(from[e], to[e]);
-    bool all = true;
+    bool all = !label.empty() && src.size() == label.size() && dst.size() == label.size();
     for (size_t k = 0; k < label.size(); ++k) all &= joined.count({src.at(k), dst.at(k)}) == label[k];
     return all;
   }

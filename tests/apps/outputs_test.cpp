@@ -23,11 +23,8 @@ struct Bench : TrainingBench {
 
 /// The options that write a file, and its suffix.
 std::vector<std::pair<std::string, std::string>> writers() {
-  return {{"--metrics", ".csv"},
-          {"--metrics", ".jsonl"},
-          {"--predict", ".h5"},
-          {"--checkpoint", ".h5"},
-          {"--plot", ".svg"}};
+  return {{"--metrics", ".csv"},   {"--metrics", ".jsonl"}, {"--predict", ".h5"},
+          {"--checkpoint", ".h5"}, {"--plot", ".svg"},      {"--report", ".html"}};
 }
 
 }  // namespace

@@ -18,6 +18,8 @@ import warnings
 
 if os.environ.get("ADJOINT_PYTHON_PEERS"):
     peers = os.environ.pop("ADJOINT_PYTHON_PEERS")
+    if ":" in peers:
+        sys.exit("ADJOINT_PYTHON_PEERS: expected one interpreter; run once for each")
     os.execv(peers, [peers, *sys.argv])
 
 try:

@@ -33,7 +33,8 @@ inline bool agrees(const SubgraphBatch& batch, const Dataset& data, const Tensor
       places.push_back(static_cast<int32_t>(k));
   return std::is_sorted(nodes.begin(), nodes.end()) && batch.seeds.to_vector<int32_t>() == places &&
          batch.graph.num_nodes() == batch.size() && has_rows(batch.x, data, batch.nodes) &&
-         same_bits(batch.y, detail::gather_edges(data.y, batch.nodes));
+         same_bits(batch.y.to(Device::cpu()),
+                   detail::gather_edges(data.y.to(Device::cpu()), batch.nodes.to(Device::cpu())));
 }
 
 /// The edges of the batch by global ids: target, source -> values.

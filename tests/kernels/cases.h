@@ -22,17 +22,18 @@ void on_devices(std::initializer_list<DType> dtypes, F f) {
     }
 }
 
-/// For float32, float64 and bfloat16: all feature dtypes.
+/// For float32 and float64.
 template <class F>
 void on_devices_and_floats(F f) {
   on_devices({DType::f32, DType::f64}, f);
 }
+/// For float32, float64 and bfloat16.
 template <class F>
 void on_devices_and_features(F f) {
   on_devices({DType::f32, DType::f64, DType::bf16}, f);
 }
 
-/// The same for the tensor y of this shape that f(y) writes.
+/// same_bits_on_any_threads() of the tensor y of this shape that f(y) writes.
 template <class F>
 bool writes_same_bits_on_any_threads(const Shape& shape, F f, Device device = {}) {
   return same_bits_on_any_threads([&] {
