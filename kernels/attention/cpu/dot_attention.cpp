@@ -78,73 +78,94 @@ struct Targets {
   S* dq;  ///< or null, like the others
   S* du;
   T* dattr;
-  T* state;
-  Coefficients<S> coefficients{of, rows};
-  RowDelta<S, Operands<S>> delta{of};
-  std::vector<T> dots = room_for<S>(of.g.span() * of.g.heads);
 
-  void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
-    const HeadRows<S>& g = of.g;
-    for (const Segment& segment : segments) {
-      const int64_t at = segment.begin - begin, count = segment.count();
-      T *e = coefficients.alpha(at), *gains = dots.data() + at * g.heads;
-      of.logits(rows, segment, e);
-      coefficients.subtract_lse(at, count, segment.row);
-      g.dots(count, rows.gathered(of.values, g.pitch, segment.begin, !of.keys_are_values),
-             DotWith<S>{of.d_o + segment.row * g.pitch}, gains);
-      for (int64_t k = 0; k < count && (of.factors != nullptr || of.attr); ++k) {
-        T* gain = gains + k * g.heads;
-        if (of.factors != nullptr) {
-          const T* factor = of.factors + rows.columns[segment.begin + k] * g.heads;
-          for (int64_t h = 0; h < g.heads; ++h) gain[h] *= factor[h];
+  int64_t numbers() const { return of.g.pitch + of.g.heads * of.attr.count; }
+
+  struct Local {
+    const Targets& body;
+    Coefficients<S> coefficients;
+    RowDelta<S, Operands<S>> delta;
+    std::vector<T> dots, row_state;
+
+    explicit Local(const Targets& b)
+        : body(b),
+          coefficients(b.of, b.rows),
+          delta(b.of),
+          dots(room_for<S>(b.of.g.span() * b.of.g.heads)),
+          row_state(room_for<S>(b.numbers())) {}
+    T* state() { return row_state.data(); }
+
+    void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
+      const Operands<S>& of = body.of;
+      const HeadRows<S>& g = of.g;
+      const EdgeRows& rows = body.rows;
+      for (const Segment& segment : segments) {
+        const int64_t at = segment.begin - begin, count = segment.count();
+        T *e = coefficients.alpha(at), *gains = dots.data() + at * g.heads;
+        of.logits(rows, segment, e);
+        coefficients.subtract_lse(at, count, segment.row);
+        g.dots(count, rows.gathered(of.values, g.pitch, segment.begin, !of.keys_are_values),
+               DotWith<S>{of.d_o + segment.row * g.pitch}, gains);
+        for (int64_t k = 0; k < count && (of.factors != nullptr || of.attr); ++k) {
+          T* gain = gains + k * g.heads;
+          if (of.factors != nullptr) {
+            const T* factor = of.factors + rows.columns[segment.begin + k] * g.heads;
+            for (int64_t h = 0; h < g.heads; ++h) gain[h] *= factor[h];
+          }
+          if (of.attr)
+            add_feature_dots(g.heads, of.attr.count, of.features_of(of.d_o_attr, segment.row),
+                             of.attr.of(rows.edge(segment.begin + k)), gain);
         }
-        if (of.attr)
-          add_feature_dots(g.heads, of.attr.count, of.features_of(of.d_o_attr, segment.row),
-                           of.attr.of(rows.edge(segment.begin + k)), gain);
       }
+      coefficients.make(begin, end);
+      for (const Segment& segment : segments) {
+        const int64_t at = segment.begin - begin, count = segment.count();
+        T* de = dots.data() + at * g.heads;
+        coefficients.gradients(at, count, delta(segment.row), de);
+        if (body.dq != nullptr)
+          g.accumulate(count, de, rows.gathered(of.k, g.pitch, segment.begin), Weighted<S>{}, segment.first,
+                       row_state.data());
+        if (of.attr) of_features(segment, at, de);
+        if (segment.last) finish(segment.row);
+      }
+      if (body.terms) body.terms.put(rows, begin, end - begin, coefficients.kept(0), dots.data());
     }
-    coefficients.make(begin, end);
-    for (const Segment& segment : segments) {
-      const int64_t at = segment.begin - begin, count = segment.count();
-      T* de = dots.data() + at * g.heads;
-      coefficients.gradients(at, count, delta(segment.row), de);
-      if (dq != nullptr)
-        g.accumulate(count, de, rows.gathered(of.k, g.pitch, segment.begin), Weighted<S>{}, segment.first,
-                     state);
-      if (of.attr) of_features(segment, at, de);
-      if (segment.last) finish(segment.row);
+    void finish(int64_t row) {
+      const Operands<S>& of = body.of;
+      const HeadRows<S>& g = of.g;
+      const T scale = of.scale;
+      const T* sums = row_state.data();
+      if (body.dq != nullptr)
+        map_row(g, body.dq + row * g.pitch,
+                [&](int64_t at, int n, int64_t) { return scale * simd::load_first(sums + at, n); });
+      if (body.du == nullptr) return;
+      const int64_t n = g.heads * of.attr.count;
+      const T* from = sums + g.pitch;
+      S* du = body.du + row * n;
+      for (int64_t i = 0; i < n; ++i) du[i] = narrow<S>(scale * from[i]);
     }
-    if (terms) terms.put(rows, begin, end - begin, coefficients.kept(0), dots.data());
-  }
-  void finish(int64_t row) {
-    const HeadRows<S>& g = of.g;
-    const T scale = of.scale;
-    if (dq != nullptr)
-      map_row(g, dq + row * g.pitch,
-              [&](int64_t at, int n, int64_t) { return scale * simd::load_first(state + at, n); });
-    if (du == nullptr) return;
-    const int64_t n = g.heads * of.attr.count;
-    for (int64_t i = 0; i < n; ++i) du[row * n + i] = narrow<S>(scale * state[g.pitch + i]);
-  }
 
-  void of_features(const Segment& segment, int64_t at, const T* de) {
-    const int64_t heads = of.g.heads, features = of.attr.count;
-    T* sums = state + of.g.pitch;
-    if (segment.first) std::fill_n(sums, heads * features, T{0});
-    const S *u = of.features_of(of.u, segment.row), *d_o_attr = of.features_of(of.d_o_attr, segment.row);
-    for (int64_t k = 0; k < segment.count(); ++k) {
-      const int64_t edge = rows.edge(segment.begin + k);
-      add_weighted_features(heads, features, de + k * heads, of.attr.of(edge), sums);
-      if (dattr == nullptr) continue;
-      T* to = dattr + edge * features;
-      std::fill_n(to, features, T{0});
-      for (int64_t h = 0; h < heads; ++h) {
-        const T by_logit = of.scale * de[k * heads + h], by_value = coefficients.kept(at + k)[h];
-        for (int64_t e = 0; e < features; ++e)
-          to[e] += by_logit * widen(u[h * features + e]) + by_value * widen(d_o_attr[h * features + e]);
+   private:
+    void of_features(const Segment& segment, int64_t at, const T* de) {
+      const Operands<S>& of = body.of;
+      const int64_t heads = of.g.heads, features = of.attr.count;
+      T* sums = row_state.data() + of.g.pitch;
+      if (segment.first) std::fill_n(sums, heads * features, T{0});
+      const S *u = of.features_of(of.u, segment.row), *d_o_attr = of.features_of(of.d_o_attr, segment.row);
+      for (int64_t k = 0; k < segment.count(); ++k) {
+        const int64_t edge = body.rows.edge(segment.begin + k);
+        add_weighted_features(heads, features, de + k * heads, of.attr.of(edge), sums);
+        if (body.dattr == nullptr) continue;
+        T* to = body.dattr + edge * features;
+        std::fill_n(to, features, T{0});
+        for (int64_t h = 0; h < heads; ++h) {
+          const T by_logit = of.scale * de[k * heads + h], by_value = coefficients.kept(at + k)[h];
+          for (int64_t e = 0; e < features; ++e)
+            to[e] += by_logit * widen(u[h * features + e]) + by_value * widen(d_o_attr[h * features + e]);
+        }
       }
     }
-  }
+  };
 };
 
 /// dk, dv and ds. State: Σ de q, then Σ m α dO.
@@ -157,44 +178,60 @@ struct Sources {
   S* dk;  ///< or null, like the others
   S* dv;
   T* ds;
-  T* state;
-  std::vector<T> kept = room_for<S>(of.g.span() * of.g.heads), gradients = kept,
-                 factor = room_for<S>(of.g.heads);
 
-  void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
-    const HeadRows<S>& g = of.g;
-    terms.take(rows, begin, end - begin, kept.data(), gradients.data());
-    T *by_query = state, *by_value = by_query + g.pitch;
-    for (const Segment& segment : segments) {
-      const int64_t at = (segment.begin - begin) * g.heads, count = segment.count();
-      g.accumulate(count, kept.data() + at, rows.gathered(of.d_o, g.pitch, segment.begin, true),
-                   Weighted<S>{}, segment.first, by_value);
-      if (dk != nullptr)
-        g.accumulate(count, gradients.data() + at, rows.gathered(of.q, g.pitch, segment.begin, true),
-                     Weighted<S>{}, segment.first, by_query);
-      if (segment.last) finish(segment.row);
+  int64_t numbers() const { return 2 * of.g.pitch; }
+
+  struct Local {
+    const Sources& body;
+    std::vector<T> kept, gradients, factor, row_state;
+
+    explicit Local(const Sources& b)
+        : body(b),
+          kept(room_for<S>(b.of.g.span() * b.of.g.heads)),
+          gradients(kept),
+          factor(room_for<S>(b.of.g.heads)),
+          row_state(room_for<S>(b.numbers())) {}
+    T* state() { return row_state.data(); }
+
+    void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
+      const Operands<S>& of = body.of;
+      const HeadRows<S>& g = of.g;
+      const EdgeRows& rows = body.rows;
+      body.terms.take(rows, begin, end - begin, kept.data(), gradients.data());
+      T *by_query = row_state.data(), *by_value = by_query + g.pitch;
+      for (const Segment& segment : segments) {
+        const int64_t at = (segment.begin - begin) * g.heads, count = segment.count();
+        g.accumulate(count, kept.data() + at, rows.gathered(of.d_o, g.pitch, segment.begin, true),
+                     Weighted<S>{}, segment.first, by_value);
+        if (body.dk != nullptr)
+          g.accumulate(count, gradients.data() + at, rows.gathered(of.q, g.pitch, segment.begin, true),
+                       Weighted<S>{}, segment.first, by_query);
+        if (segment.last) finish(segment.row);
+      }
     }
-  }
-  void finish(int64_t row) {
-    const HeadRows<S>& g = of.g;
-    const T scale = of.scale, *by_query = state, *by_value = by_query + g.pitch;
-    if (dv != nullptr)
-      map_row(g, dv + row * g.pitch,
-              [&](int64_t at, int n, int64_t) { return simd::load_first(by_value + at, n); });
-    if (ds != nullptr)
-      g.dots(1, ConsecutiveRows<T>{by_value, g.pitch}, DotWith<S>{of.k + row * g.pitch}, ds + row * g.heads);
-    if (dk == nullptr) return;
-    if (of.factors != nullptr) {
-      std::copy_n(of.factors + row * g.heads, g.heads, factor.data());
-    } else {
-      std::fill_n(factor.data(), g.heads, of.keys_are_values ? T{1} : T{0});
+    void finish(int64_t row) {
+      const Operands<S>& of = body.of;
+      const HeadRows<S>& g = of.g;
+      const T scale = of.scale, *by_query = row_state.data(), *by_value = by_query + g.pitch;
+      if (body.dv != nullptr)
+        map_row(g, body.dv + row * g.pitch,
+                [&](int64_t at, int n, int64_t) { return simd::load_first(by_value + at, n); });
+      if (body.ds != nullptr)
+        g.dots(1, ConsecutiveRows<T>{by_value, g.pitch}, DotWith<S>{of.k + row * g.pitch},
+               body.ds + row * g.heads);
+      if (body.dk == nullptr) return;
+      if (of.factors != nullptr) {
+        std::copy_n(of.factors + row * g.heads, g.heads, factor.data());
+      } else {
+        std::fill_n(factor.data(), g.heads, of.keys_are_values ? T{1} : T{0});
+      }
+      map_row(g, body.dk + row * g.pitch, [&](int64_t at, int n, int64_t v) {
+        const auto of_logits = scale * simd::load_first(by_query + at, n);
+        if (!of.keys_are_values) return of_logits;
+        return of_logits + g.expanded(factor.data(), v) * simd::load_first(by_value + at, n);
+      });
     }
-    map_row(g, dk + row * g.pitch, [&](int64_t at, int n, int64_t v) {
-      const auto of_logits = scale * simd::load_first(by_query + at, n);
-      if (!of.keys_are_values) return of_logits;
-      return of_logits + g.expanded(factor.data(), v) * simd::load_first(by_value + at, n);
-    });
-  }
+  };
 };
 
 }  // namespace
@@ -219,13 +256,11 @@ void dot_attention_backward(const DotAttentionBackwardArgs& args) {
     const auto wide = [](Tensor& tensor) { return tensor ? tensor.mutable_data<T>() : nullptr; };
     const EdgeTerms<T> terms(args.a, of.g.heads, args.dk || args.dv || args.ds);
     if (terms || args.dq || args.du || args.dattr)
-      walk_spans<T>(args.a.csr, of.g.span(), of.g.pitch + of.g.heads * of.attr.count, [&](T* state, T*) {
-        return Targets<S>{of, EdgeRows(args.a), terms, data(args.dq), data(args.du), wide(args.dattr), state};
-      });
+      walk_spans<T>(args.a.csr, of.g.span(),
+                    Targets<S>{of, EdgeRows(args.a), terms, data(args.dq), data(args.du), wide(args.dattr)});
     if (terms)
-      walk_spans<T>(args.at.csr, of.g.span(), 2 * of.g.pitch, [&](T* state, T*) {
-        return Sources<S>{of, EdgeRows(args.at), terms, data(args.dk), data(args.dv), wide(args.ds), state};
-      });
+      walk_spans<T>(args.at.csr, of.g.span(),
+                    Sources<S>{of, EdgeRows(args.at), terms, data(args.dk), data(args.dv), wide(args.ds)});
   });
 }
 

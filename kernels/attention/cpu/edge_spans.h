@@ -2,7 +2,6 @@
 
 #include <adjoint/core/parallel.h>
 #include <adjoint/core/tensor.h>
-#include <adjoint/kernels/aggregate/cpu/feature_blocks.h>
 #include <adjoint/kernels/sparse/cpu/row_chunks.h>
 
 #include <algorithm>
@@ -29,13 +28,13 @@ namespace detail {
 
 inline constexpr size_t kMostSegments = 256;
 
-/// Splits a chunk into spans: body.run(begin, end, segments). A span has whole rows, or a piece of one.
-template <class Body>
-void run_chunk(const int64_t* offsets, const RowChunks::Chunk& chunk, int64_t span, Body& body,
+/// Splits a chunk into spans: local.run(begin, end, segments). A span has whole rows, or a piece of one.
+template <class Local>
+void run_chunk(const int64_t* offsets, const RowChunks::Chunk& chunk, int64_t span, Local& local,
                std::vector<Segment>& segments) {
   int64_t begin = chunk.entry_begin;
   const auto flush = [&](int64_t end) {
-    if (!segments.empty()) body.run(begin, end, std::span<const Segment>(segments));
+    if (!segments.empty()) local.run(begin, end, std::span<const Segment>(segments));
     segments.clear();
     begin = end;
   };
@@ -67,19 +66,21 @@ void add_states(const T* parts, int64_t count, int64_t numbers, T* state) {
     for (int64_t i = 0; i < numbers; ++i) state[i] += parts[p * numbers + i];
 }
 
-/// One pass over the rows. make(state, share) gives the body of a thread's part: `run(begin, end, segments)`,
-/// which calls `finish(row)` at a last segment, and optionally `merge(parts, count)`, which makes the state
-/// from the contiguous states of a row's pieces (by default their sum). `state` has `numbers` elements of the
-/// current row, and room for a vector beyond them; `share` the body's part of the sums over all rows,
-/// initially zero. `totals` receives these sums, added in double.
-template <class T, class Make>
-void walk_spans(const Csr& csr, int64_t span, int64_t numbers, const Make& make,
-                std::span<double> totals = {}) {
+/// Body, with T a float: `numbers()`, the size of a row's state; `Local(body)`, per thread, with `run(begin,
+/// end, segments)`, the current row's `state()`, `merge(parts, count)`, which makes the state from the
+/// contiguous states of a row's pieces (by default their sum), and `finish(row)`, called by run() at a last
+/// segment. For sums over all rows too, Body::parameters() is their number and Local::parameters() the
+/// partial sums, initially zero; `parameters` receives the totals, added in double.
+template <class T, class Body>
+void walk_spans(const Csr& csr, int64_t span, const Body& body, double* parameters = nullptr) {
   constexpr int64_t kMostGroups = 256;  // of chunks that share their sums over all rows
   const std::shared_ptr<const RowChunks> cuts = RowChunks::of(csr);
   const int64_t* offsets = csr.offsets.data<int64_t>();
-  const int64_t wanted = std::ssize(totals);
-  const int64_t chunks = std::ssize(cuts->chunks);
+  constexpr bool kParameters = requires { body.parameters(); };
+  const int64_t numbers = body.numbers();
+  int64_t wanted = 0;
+  if constexpr (kParameters) wanted = body.parameters();
+  const auto chunks = static_cast<int64_t>(cuts->chunks.size());
   const int64_t groups = wanted == 0 ? chunks : std::min(chunks, kMostGroups);
   Tensor of_slots, of_groups;
   T *slots = nullptr, *sums = nullptr;
@@ -91,40 +92,39 @@ void walk_spans(const Csr& csr, int64_t span, int64_t numbers, const Make& make,
     of_groups = Tensor::empty({groups + 1, wanted}, dtype_of<T>());
     sums = of_groups.mutable_data<T>();
   }
-  const auto in_group = [&](int64_t group, auto&& pass) {
-    std::vector<T> state(static_cast<size_t>(numbers + kLanes<T>)), share(totals.size());
-    auto body = make(state.data(), share.data());
-    pass(body, state.data());
-    std::copy(share.begin(), share.end(), sums + group * wanted);
+  const auto keep = [&]([[maybe_unused]] typename Body::Local& local, [[maybe_unused]] int64_t group) {
+    if constexpr (kParameters) std::copy_n(local.parameters(), wanted, sums + group * wanted);
   };
   parallel_for(groups, 1, [&](int64_t from, int64_t to) {
     std::vector<Segment> segments;
-    for (int64_t group = from; group < to; ++group)
-      in_group(group, [&](auto& body, const T* state) {
-        for (int64_t c = group * chunks / groups; c < (group + 1) * chunks / groups; ++c) {
-          const RowChunks::Chunk& chunk = cuts->chunks[static_cast<size_t>(c)];
-          detail::run_chunk(offsets, chunk, span, body, segments);
-          if (chunk.slot >= 0) std::copy_n(state, numbers, slots + chunk.slot * numbers);
-        }
-      });
-  });
-  if (wanted > 0 || cuts->slots > 0)
-    in_group(groups, [&](auto& body, T* state) {
-      for (const RowChunks::HeavyRow& heavy : cuts->heavy) {
-        const T* parts = slots + heavy.slot_begin * numbers;
-        const int64_t count = heavy.slot_end - heavy.slot_begin;
-        if constexpr (requires { body.merge(parts, count); }) {
-          body.merge(parts, count);
-        } else {
-          add_states(parts, count, numbers, state);
-        }
-        body.finish(heavy.row);
+    for (int64_t group = from; group < to; ++group) {
+      typename Body::Local local(body);
+      for (int64_t c = group * chunks / groups; c < (group + 1) * chunks / groups; ++c) {
+        const RowChunks::Chunk& chunk = cuts->chunks[static_cast<size_t>(c)];
+        detail::run_chunk(offsets, chunk, span, local, segments);
+        if (chunk.slot >= 0) std::copy_n(local.state(), numbers, slots + chunk.slot * numbers);
       }
-    });
+      keep(local, group);
+    }
+  });
+  if (wanted > 0 || cuts->slots > 0) {
+    typename Body::Local local(body);
+    for (const RowChunks::HeavyRow& heavy : cuts->heavy) {
+      const T* parts = slots + heavy.slot_begin * numbers;
+      const int64_t count = heavy.slot_end - heavy.slot_begin;
+      if constexpr (requires { local.merge(parts, count); }) {
+        local.merge(parts, count);
+      } else {
+        add_states(parts, count, numbers, local.state());
+      }
+      local.finish(heavy.row);
+    }
+    keep(local, groups);
+  }
   for (int64_t p = 0; p < wanted; ++p) {
     double sum = 0.0;
     for (int64_t group = 0; group <= groups; ++group) sum += static_cast<double>(sums[group * wanted + p]);
-    totals[static_cast<size_t>(p)] = sum;
+    parameters[p] = sum;
   }
 }
 

@@ -96,8 +96,15 @@ struct TermsOfSpan {
   using T = Scalar<S>;
   const Operands<S>& of;
   const EdgeTerms<T>& terms;
-  ByHead<T> by_head{of.g.heads};
-  std::vector<T> signed_kept = room_for<S>(of.g.span() * of.g.heads), sloped = signed_kept;
+  ByHead<T> by_head;
+  std::vector<T> signed_kept, sloped;
+
+  TermsOfSpan(const Operands<S>& operands, const EdgeTerms<T>& to)
+      : of(operands),
+        terms(to),
+        by_head(of.g.heads),
+        signed_kept(room_for<S>(of.g.span() * of.g.heads)),
+        sloped(signed_kept) {}
 
   /// From n coefficients.
   void make(int64_t n, const T* alpha, const T* kept, const T* positive) {
@@ -125,49 +132,68 @@ struct Targets {
   using T = Scalar<S>;
   const Operands<S>& of;
   Sums<S> sums;
-  TermsOfSpan<S> terms;
+  const EdgeTerms<T>& terms;
   T* dl;  ///< or null
-  T* state;
-  ByHead<T> by_head{of.g.heads};
-  Coefficients<S> coefficients{of, sums.rows};
-  RowDelta<S, Operands<S>> delta{of};
-  std::vector<T> positive = room_for<S>(of.g.span() * of.g.heads), dots = room_for<S>(of.g.heads);
 
-  void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
-    const HeadRows<S>& g = of.g;
-    T *alpha = coefficients.alpha(0), *kept = coefficients.kept(0), *sign = positive.data();
-    sums.make(begin, segments, of.lse, alpha, sign);
-    coefficients.make(begin, end);
-    const int64_t n = (end - begin) * g.heads;
-    terms.make(n, alpha, kept, sign);
-    if (kept != alpha)
+  int64_t numbers() const { return of.g.pitch + of.g.heads; }
+
+  struct Local {
+    const Targets& body;
+    ByHead<T> by_head;
+    Coefficients<S> coefficients;
+    TermsOfSpan<S> terms;
+    RowDelta<S, Operands<S>> delta;
+    std::vector<T> positive, row_state, dots;
+
+    explicit Local(const Targets& b)
+        : body(b),
+          by_head(b.of.g.heads),
+          coefficients(b.of, b.sums.rows),
+          terms(b.of, b.terms),
+          delta(b.of),
+          positive(room_for<S>(b.of.g.span() * b.of.g.heads)),
+          row_state(room_for<S>(b.numbers())),
+          dots(room_for<S>(b.of.g.heads)) {}
+    T* state() { return row_state.data(); }
+
+    void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
+      const HeadRows<S>& g = body.of.g;
+      T *alpha = coefficients.alpha(0), *kept = coefficients.kept(0), *sign = positive.data();
+      body.sums.make(begin, segments, body.of.lse, alpha, sign);
+      coefficients.make(begin, end);
+      const int64_t n = (end - begin) * g.heads;
+      terms.make(n, alpha, kept, sign);
+      if (kept != alpha)
 #pragma omp simd
-      for (int64_t i = 0; i < n; ++i) kept[i] *= sign[i];
+        for (int64_t i = 0; i < n; ++i) kept[i] *= sign[i];
 #pragma omp simd
-    for (int64_t i = 0; i < n; ++i) alpha[i] *= sign[i];
-    for (const Segment& segment : segments) {
-      const int64_t at = segment.begin - begin;
-      terms.multiply(at, segment.count(), delta(segment.row));
-      if (dl == nullptr) continue;
-      T* share = state + g.pitch;
-      if (segment.first) std::fill_n(share, g.heads, T{0});
-      by_head.add(coefficients.alpha(at), segment.count(), share);
-      g.accumulate(segment.count(), coefficients.kept(at),
-                   sums.rows.gathered(of.x, g.pitch, segment.begin, true), Weighted<S>{}, segment.first,
-                   state);
-      if (segment.last) finish(segment.row);
+      for (int64_t i = 0; i < n; ++i) alpha[i] *= sign[i];
+      for (const Segment& segment : segments) {
+        const int64_t at = segment.begin - begin;
+        terms.multiply(at, segment.count(), delta(segment.row));
+        if (body.dl == nullptr) continue;
+        T* share = row_state.data() + g.pitch;
+        if (segment.first) std::fill_n(share, g.heads, T{0});
+        by_head.add(coefficients.alpha(at), segment.count(), share);
+        g.accumulate(segment.count(), coefficients.kept(at),
+                     body.sums.rows.gathered(body.of.x, g.pitch, segment.begin, true), Weighted<S>{},
+                     segment.first, row_state.data());
+        if (segment.last) finish(segment.row);
+      }
+      terms.put(body.sums.rows, begin, end);
     }
-    terms.put(sums.rows, begin, end);
-  }
-  void finish(int64_t row) {
-    if (dl == nullptr) return;
-    const HeadRows<S>& g = of.g;
-    const T *share = state + g.pitch, *of_row = delta(row);
-    g.dots(1, ConsecutiveRows<T>{state, g.pitch}, DotWith<S>{of.d_o + row * g.pitch}, dots.data());
-    const T factor = T{1} - of.slope;
-    for (int64_t h = 0; h < g.heads; ++h)
-      dl[row * g.heads + h] = factor * (dots[static_cast<size_t>(h)] - of_row[h] * share[h]);
-  }
+    void finish(int64_t row) {
+      if (body.dl == nullptr) return;
+      const HeadRows<S>& g = body.of.g;
+      const T *share = row_state.data() + g.pitch, *of_row = delta(row);
+      T* dl = body.dl + row * g.heads;
+      g.dots(1, ConsecutiveRows<T>{row_state.data(), g.pitch}, DotWith<S>{body.of.d_o + row * g.pitch},
+             dots.data());
+      const T factor = T{1} - body.of.slope;
+      for (int64_t h = 0; h < g.heads; ++h)
+        dl[h] = factor * (dots[static_cast<size_t>(h)] - of_row[h] * share[h]);
+    }
+  };
 };
 
 /// dc, and with it dl. State: dl.
@@ -176,43 +202,59 @@ struct TargetsOfEdges {
   using T = Scalar<S>;
   const Operands<S>& of;
   Sums<S> sums;
-  TermsOfSpan<S> terms;
+  const EdgeTerms<T>& terms;
   T* dl;  ///< or null
   T* dc;
-  T* state;
-  Coefficients<S> coefficients{of, sums.rows};
-  RowDelta<S, Operands<S>> delta{of};
-  std::vector<T> positive = room_for<S>(of.g.span() * of.g.heads), dots = positive;
 
-  void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
-    const HeadRows<S>& g = of.g;
-    const EdgeRows& rows = sums.rows;
-    sums.make(begin, segments, of.lse, coefficients.alpha(0), positive.data());
-    coefficients.make(begin, end);
-    terms.make((end - begin) * g.heads, coefficients.alpha(0), coefficients.kept(0), positive.data());
-    for (const Segment& segment : segments) {
-      const int64_t at = segment.begin - begin;
-      terms.multiply(at, segment.count(), delta(segment.row));
-      g.dots(segment.count(), rows.gathered(of.x, g.pitch, segment.begin, true),
-             DotWith<S>{of.d_o + segment.row * g.pitch}, dots.data());
-      if (segment.first) std::fill_n(state, g.heads, T{0});
-      coefficients.gradients(at, segment.count(), delta(segment.row), dots.data());
-      const T* sign = positive.data() + at * g.heads;
-      for (int64_t k = 0; k < segment.count(); ++k) {
-        T* to = dc + rows.edge(segment.begin + k) * g.heads;
-        for (int64_t h = 0; h < g.heads; ++h) {
-          const auto i = static_cast<size_t>(k * g.heads + h);
-          to[h] = sign[i] > T{0} ? dots[i] : of.slope * dots[i];
-          state[h] += to[h];
+  int64_t numbers() const { return of.g.heads; }
+
+  struct Local {
+    const TargetsOfEdges& body;
+    Coefficients<S> coefficients;
+    TermsOfSpan<S> terms;
+    RowDelta<S, Operands<S>> delta;
+    std::vector<T> positive, dots, row_state;
+
+    explicit Local(const TargetsOfEdges& b)
+        : body(b),
+          coefficients(b.of, b.sums.rows),
+          terms(b.of, b.terms),
+          delta(b.of),
+          positive(room_for<S>(b.of.g.span() * b.of.g.heads)),
+          dots(positive),
+          row_state(room_for<S>(b.numbers())) {}
+    T* state() { return row_state.data(); }
+
+    void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
+      const HeadRows<S>& g = body.of.g;
+      const EdgeRows& rows = body.sums.rows;
+      body.sums.make(begin, segments, body.of.lse, coefficients.alpha(0), positive.data());
+      coefficients.make(begin, end);
+      terms.make((end - begin) * g.heads, coefficients.alpha(0), coefficients.kept(0), positive.data());
+      for (const Segment& segment : segments) {
+        const int64_t at = segment.begin - begin;
+        terms.multiply(at, segment.count(), delta(segment.row));
+        g.dots(segment.count(), rows.gathered(body.of.x, g.pitch, segment.begin, true),
+               DotWith<S>{body.of.d_o + segment.row * g.pitch}, dots.data());
+        if (segment.first) std::fill_n(row_state.data(), g.heads, T{0});
+        coefficients.gradients(at, segment.count(), delta(segment.row), dots.data());
+        const T* sign = positive.data() + at * g.heads;
+        for (int64_t k = 0; k < segment.count(); ++k) {
+          T* to = body.dc + rows.edge(segment.begin + k) * g.heads;
+          for (int64_t h = 0; h < g.heads; ++h) {
+            const auto i = static_cast<size_t>(k * g.heads + h);
+            to[h] = sign[i] > T{0} ? dots[i] : body.of.slope * dots[i];
+            row_state[static_cast<size_t>(h)] += to[h];
+          }
         }
+        if (segment.last) finish(segment.row);
       }
-      if (segment.last) finish(segment.row);
+      terms.put(rows, begin, end);
     }
-    terms.put(rows, begin, end);
-  }
-  void finish(int64_t row) {
-    if (dl != nullptr) std::copy_n(state, of.g.heads, dl + row * of.g.heads);
-  }
+    void finish(int64_t row) {
+      if (body.dl != nullptr) std::copy_n(row_state.data(), body.of.g.heads, body.dl + row * body.of.g.heads);
+    }
+  };
 };
 
 /// dr and dx. State: Σ m α dO, R and Σ s α Δ; the first or the other two may be absent.
@@ -227,58 +269,75 @@ struct Sources {
   S* dx;  ///< or null
   const S* source;
   const S* target;
-  T* state;
-  ByHead<T> by_head{of.g.heads};
-  std::vector<T> kept_of = room_for<S>(of.g.span() * of.g.heads), sloped_of = kept_of, deltas = kept_of;
-  std::vector<T> own = room_for<S>(of.g.heads), own2 = own;
 
-  void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
-    const HeadRows<S>& g = of.g;
-    T *kept = kept_of.data(), *by_slope = sloped_of.data();
-    terms.take(rows, begin, end - begin, kept, deltas.data());
-    const T slope = of.slope;
+  int64_t numbers() const { return 2 * of.g.pitch + of.g.heads; }
+
+  struct Local {
+    const Sources& body;
+    ByHead<T> by_head;
+    std::vector<T> kept_of, sloped_of, deltas, row_state, own, own2;
+
+    explicit Local(const Sources& b)
+        : body(b),
+          by_head(b.of.g.heads),
+          kept_of(room_for<S>(b.of.g.span() * b.of.g.heads)),
+          sloped_of(kept_of),
+          deltas(kept_of),
+          row_state(room_for<S>(b.numbers())),
+          own(room_for<S>(b.of.g.heads)),
+          own2(own) {}
+    T* state() { return row_state.data(); }
+
+    void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
+      const HeadRows<S>& g = body.of.g;
+      T *kept = kept_of.data(), *by_slope = sloped_of.data();
+      body.terms.take(body.rows, begin, end - begin, kept, deltas.data());
+      const T slope = body.of.slope;
 #pragma omp simd
-    for (int64_t i = 0; i < (end - begin) * g.heads; ++i) {
-      const T value = std::abs(kept[i]);
-      by_slope[i] = std::copysign(T{1}, kept[i]) > T{0} ? value : slope * value;
-      kept[i] = value;
-    }
-    T *weighted = state, *sloped = weighted + g.pitch, *share = sloped + g.pitch;
-    for (const Segment& segment : segments) {
-      const int64_t at = (segment.begin - begin) * g.heads;
-      const auto targets = rows.gathered(of.d_o, g.pitch, segment.begin, true);
-      if (dr != nullptr) {
-        if (segment.first) std::fill_n(share, g.heads, T{0});
-        by_head.add(deltas.data() + at, segment.count(), share);
+      for (int64_t i = 0; i < (end - begin) * g.heads; ++i) {
+        const T value = std::abs(kept[i]);
+        by_slope[i] = std::copysign(T{1}, kept[i]) > T{0} ? value : slope * value;
+        kept[i] = value;
       }
-      if (dx != nullptr && dr != nullptr) {
-        g.accumulate_two(segment.count(), kept + at, by_slope + at, targets, segment.first, weighted, sloped);
-      } else if (dx != nullptr) {
-        g.accumulate(segment.count(), kept + at, targets, Weighted<S>{}, segment.first, weighted);
-      } else {
-        g.accumulate(segment.count(), by_slope + at, targets, Weighted<S>{}, segment.first, sloped);
+      T *weighted = row_state.data(), *sloped = weighted + g.pitch, *share = sloped + g.pitch;
+      for (const Segment& segment : segments) {
+        const int64_t at = (segment.begin - begin) * g.heads;
+        const auto targets = body.rows.gathered(body.of.d_o, g.pitch, segment.begin, true);
+        if (body.dr != nullptr) {
+          if (segment.first) std::fill_n(share, g.heads, T{0});
+          by_head.add(deltas.data() + at, segment.count(), share);
+        }
+        if (body.dx != nullptr && body.dr != nullptr) {
+          g.accumulate_two(segment.count(), kept + at, by_slope + at, targets, segment.first, weighted,
+                           sloped);
+        } else if (body.dx != nullptr) {
+          g.accumulate(segment.count(), kept + at, targets, Weighted<S>{}, segment.first, weighted);
+        } else {
+          g.accumulate(segment.count(), by_slope + at, targets, Weighted<S>{}, segment.first, sloped);
+        }
+        if (segment.last) finish(segment.row);
       }
-      if (segment.last) finish(segment.row);
     }
-  }
-  void finish(int64_t row) {
-    const HeadRows<S>& g = of.g;
-    const T *weighted = state, *sloped = weighted + g.pitch, *share = sloped + g.pitch;
-    if (dr != nullptr) {
-      g.dots(1, ConsecutiveRows<T>{sloped, g.pitch}, DotWith<S>{of.x + row * g.pitch}, own.data());
-      for (int64_t h = 0; h < g.heads; ++h) dr[row * g.heads + h] = own[static_cast<size_t>(h)] -= share[h];
+    void finish(int64_t row) {
+      const HeadRows<S>& g = body.of.g;
+      const T *weighted = row_state.data(), *sloped = weighted + g.pitch, *share = sloped + g.pitch;
+      if (body.dr != nullptr) {
+        T* dr = body.dr + row * g.heads;
+        g.dots(1, ConsecutiveRows<T>{sloped, g.pitch}, DotWith<S>{body.of.x + row * g.pitch}, own.data());
+        for (int64_t h = 0; h < g.heads; ++h) dr[h] = own[static_cast<size_t>(h)] -= share[h];
+      }
+      if (body.dx == nullptr) return;
+      S* dx = body.dx + row * g.pitch;
+      if (body.source == nullptr)
+        return map_row(g, dx, [&](int64_t at, int n, int64_t) { return simd::load_first(weighted + at, n); });
+      std::copy_n(body.dl + row * g.heads, g.heads, own2.data());
+      map_row(g, dx, [&](int64_t at, int n, int64_t v) {
+        return simd::load_first(weighted + at, n) +
+               g.expanded(own.data(), v) * simd::load_first(body.source + at, n) +
+               g.expanded(own2.data(), v) * simd::load_first(body.target + at, n);
+      });
     }
-    if (dx == nullptr) return;
-    S* to = dx + row * g.pitch;
-    if (source == nullptr)
-      return map_row(g, to, [&](int64_t at, int n, int64_t) { return simd::load_first(weighted + at, n); });
-    std::copy_n(dl + row * g.heads, g.heads, own2.data());
-    map_row(g, to, [&](int64_t at, int n, int64_t v) {
-      return simd::load_first(weighted + at, n) +
-             g.expanded(own.data(), v) * simd::load_first(source + at, n) +
-             g.expanded(own2.data(), v) * simd::load_first(target + at, n);
-    });
-  }
+  };
 };
 
 }  // namespace
@@ -303,26 +362,17 @@ void gat_backward(const GatBackwardArgs& args) {
     const EdgeTerms<T> terms(args.a, of.g.heads, args.dr || args.dx);
     T* dl = wide(args.dl);
     if (args.dc) {
-      walk_spans<T>(args.a.csr, of.g.span(), of.g.heads, [&](T* state, T*) {
-        return TargetsOfEdges<S>{of, sums, {of, terms}, dl, args.dc.mutable_data<T>(), state};
-      });
+      walk_spans<T>(args.a.csr, of.g.span(),
+                    TargetsOfEdges<S>{of, sums, terms, dl, args.dc.mutable_data<T>()});
     } else if (dl != nullptr || terms) {
-      walk_spans<T>(args.a.csr, of.g.span(), of.g.pitch + of.g.heads, [&](T* state, T*) {
-        return Targets<S>{of, sums, {of, terms}, dl, state};
-      });
+      walk_spans<T>(args.a.csr, of.g.span(), Targets<S>{of, sums, terms, dl});
     }
     if (!terms) return;
-    walk_spans<T>(args.at.csr, of.g.span(), 2 * of.g.pitch + of.g.heads, [&](T* state, T*) {
-      return Sources<S>{of,
-                        EdgeRows(args.at),
-                        terms,
-                        dl,
-                        wide(args.dr),
-                        args.dx ? args.dx.mutable_data<S>() : nullptr,
-                        args.source ? args.source.data<S>() : nullptr,
-                        args.target ? args.target.data<S>() : nullptr,
-                        state};
-    });
+    walk_spans<T>(args.at.csr, of.g.span(),
+                  Sources<S>{of, EdgeRows(args.at), terms, dl, wide(args.dr),
+                             args.dx ? args.dx.mutable_data<S>() : nullptr,
+                             args.source ? args.source.data<S>() : nullptr,
+                             args.target ? args.target.data<S>() : nullptr});
   });
 }
 

@@ -89,52 +89,73 @@ struct Targets {
   const EdgeTerms<T>& terms;
   S* dl;        ///< or null
   bool learns;  ///< is datt needed?
-  T *state, *share;
-  Coefficients<S> coefficients{of, rows};
-  RowDelta<S, Gatv2Operands<S>> delta{of};
-  std::vector<T> dots = room_for<S>(of.g.span() * of.g.heads), broken = room_for<S>(of.g.heads);
 
-  void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
-    const HeadRows<S>& g = of.g;
-    for (const Segment& segment : segments) {
-      const int64_t at = segment.begin - begin;
-      T* e = coefficients.alpha(at);
-      const auto sources = rows.gathered(of.r, g.pitch, segment.begin, true);
-      g.dots(segment.count(), sources, Logit<S>{of.l + segment.row * g.pitch, of.att, of.slope}, e);
-      coefficients.subtract_lse(at, segment.count(), segment.row);
-      g.dots(segment.count(), rows.gathered(of.r, g.pitch, segment.begin),
-             DotWith<S>{of.d_o + segment.row * g.pitch}, dots.data() + at * g.heads);
+  int64_t numbers() const { return of.g.pitch; }
+  int64_t parameters() const { return learns ? of.g.pitch : 0; }
+
+  struct Local {
+    const Targets& body;
+    Coefficients<S> coefficients;
+    RowDelta<S, Gatv2Operands<S>> delta;
+    std::vector<T> dots, broken, row_state, share;
+
+    explicit Local(const Targets& b)
+        : body(b),
+          coefficients(b.of, b.rows),
+          delta(b.of),
+          dots(room_for<S>(b.of.g.span() * b.of.g.heads)),
+          broken(room_for<S>(b.of.g.heads)),
+          row_state(room_for<S>(b.numbers())),
+          share(static_cast<size_t>(b.parameters())) {}
+    T* state() { return row_state.data(); }
+    T* parameters() { return share.data(); }
+
+    void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
+      const Gatv2Operands<S>& of = body.of;
+      const HeadRows<S>& g = of.g;
+      for (const Segment& segment : segments) {
+        const int64_t at = segment.begin - begin;
+        T* e = coefficients.alpha(at);
+        const auto sources = body.rows.gathered(of.r, g.pitch, segment.begin, true);
+        g.dots(segment.count(), sources, Logit<S>{of.l + segment.row * g.pitch, of.att, of.slope}, e);
+        coefficients.subtract_lse(at, segment.count(), segment.row);
+        g.dots(segment.count(), body.rows.gathered(of.r, g.pitch, segment.begin),
+               DotWith<S>{of.d_o + segment.row * g.pitch}, dots.data() + at * g.heads);
+      }
+      coefficients.make(begin, end);
+      for (const Segment& segment : segments) {
+        const int64_t at = segment.begin - begin;
+        T* de = dots.data() + at * g.heads;
+        coefficients.gradients(at, segment.count(), delta(segment.row), de);
+        g.accumulate(segment.count(), de, body.rows.gathered(of.r, g.pitch, segment.begin),
+                     WherePositive<S>{of.l + segment.row * g.pitch}, segment.first, row_state.data());
+        if (segment.last) finish(segment.row);
+      }
+      if (body.terms) body.terms.put(body.rows, begin, end - begin, coefficients.kept(0), dots.data());
     }
-    coefficients.make(begin, end);
-    for (const Segment& segment : segments) {
-      const int64_t at = segment.begin - begin;
-      T* de = dots.data() + at * g.heads;
-      coefficients.gradients(at, segment.count(), delta(segment.row), de);
-      g.accumulate(segment.count(), de, rows.gathered(of.r, g.pitch, segment.begin),
-                   WherePositive<S>{of.l + segment.row * g.pitch}, segment.first, state);
-      if (segment.last) finish(segment.row);
-    }
-    if (terms) terms.put(rows, begin, end - begin, coefficients.kept(0), dots.data());
-  }
-  void finish(int64_t row) {
-    const HeadRows<S>& g = of.g;
-    const T* of_row = delta(row);
-    // NaN must propagate even if no element is positive.
-    for (int64_t h = 0; h < g.heads; ++h)
-      broken[static_cast<size_t>(h)] = T{0} * (of_row[h] + of.lse[row * g.heads + h]);
-    map_row(g, state, [&](int64_t at, int n, int64_t v) {
-      return simd::load_first(state + at, n) + g.expanded(broken.data(), v);
-    });
-    const T above = T{1} - of.slope;
-    if (dl != nullptr)
-      map_row(g, dl + row * g.pitch, [&](int64_t at, int n, int64_t) {
-        return above * simd::load_first(of.att + at, n) * simd::load_first(state + at, n);
+    void finish(int64_t row) {
+      const Gatv2Operands<S>& of = body.of;
+      const HeadRows<S>& g = of.g;
+      const T* of_row = delta(row);
+      T* sums = row_state.data();
+      // NaN must propagate even if no element is positive.
+      for (int64_t h = 0; h < g.heads; ++h)
+        broken[static_cast<size_t>(h)] = T{0} * (of_row[h] + of.lse[row * g.heads + h]);
+      map_row(g, sums, [&](int64_t at, int n, int64_t v) {
+        return simd::load_first(sums + at, n) + g.expanded(broken.data(), v);
       });
-    if (!learns) return;
-    const S* l = of.l + row * g.pitch;
+      const T above = T{1} - of.slope;
+      if (body.dl != nullptr)
+        map_row(g, body.dl + row * g.pitch, [&](int64_t at, int n, int64_t) {
+          return above * simd::load_first(of.att + at, n) * simd::load_first(sums + at, n);
+        });
+      if (!body.learns) return;
+      const S* l = of.l + row * g.pitch;
+      T* to = share.data();
 #pragma omp simd
-    for (int64_t f = 0; f < g.pitch; ++f) share[f] += above * state[f] * widen(l[f]);
-  }
+      for (int64_t f = 0; f < g.pitch; ++f) to[f] += above * sums[f] * widen(l[f]);
+    }
+  };
 };
 
 /// dr and its share of datt. State: Σ m α dO, Σ de [positive], Σ de.
@@ -146,45 +167,65 @@ struct Sources {
   const EdgeTerms<T>& terms;
   S* dr;        ///< or null
   bool learns;  ///< is datt needed?
-  T *state, *share;
-  ByHead<T> by_head{of.g.heads};
-  std::vector<T> kept = room_for<S>(of.g.span() * of.g.heads), of_logits = kept;
 
-  void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
-    const HeadRows<S>& g = of.g;
-    terms.take(rows, begin, end - begin, kept.data(), of_logits.data());
-    T *values = state, *positive = values + g.pitch, *all = positive + g.pitch;
-    for (const Segment& segment : segments) {
-      const int64_t at = (segment.begin - begin) * g.heads;
-      if (segment.first) std::fill_n(all, g.heads, T{0});
-      if (dr != nullptr)
-        g.accumulate(segment.count(), kept.data() + at, rows.gathered(of.d_o, g.pitch, segment.begin, true),
-                     Weighted<S>{}, segment.first, values);
-      const T* de = of_logits.data() + at;
-      g.accumulate(segment.count(), de, rows.gathered(of.l, g.pitch, segment.begin, true),
-                   WherePositive<S>{of.r + segment.row * g.pitch}, segment.first, positive);
-      by_head.add(de, segment.count(), all);
-      if (segment.last) finish(segment.row);
+  int64_t numbers() const { return 2 * of.g.pitch + of.g.heads; }
+  int64_t parameters() const { return learns ? of.g.pitch : 0; }
+
+  struct Local {
+    const Sources& body;
+    ByHead<T> by_head;
+    std::vector<T> kept, of_logits, row_state, share;
+
+    explicit Local(const Sources& b)
+        : body(b),
+          by_head(b.of.g.heads),
+          kept(room_for<S>(b.of.g.span() * b.of.g.heads)),
+          of_logits(kept),
+          row_state(room_for<S>(b.numbers())),
+          share(static_cast<size_t>(b.parameters())) {}
+    T* state() { return row_state.data(); }
+    T* parameters() { return share.data(); }
+
+    void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
+      const Gatv2Operands<S>& of = body.of;
+      const HeadRows<S>& g = of.g;
+      body.terms.take(body.rows, begin, end - begin, kept.data(), of_logits.data());
+      T *values = row_state.data(), *positive = values + g.pitch, *all = positive + g.pitch;
+      for (const Segment& segment : segments) {
+        const int64_t at = (segment.begin - begin) * g.heads;
+        if (segment.first) std::fill_n(all, g.heads, T{0});
+        if (body.dr != nullptr)
+          g.accumulate(segment.count(), kept.data() + at,
+                       body.rows.gathered(of.d_o, g.pitch, segment.begin, true), Weighted<S>{}, segment.first,
+                       values);
+        const T* de = of_logits.data() + at;
+        g.accumulate(segment.count(), de, body.rows.gathered(of.l, g.pitch, segment.begin, true),
+                     WherePositive<S>{of.r + segment.row * g.pitch}, segment.first, positive);
+        by_head.add(de, segment.count(), all);
+        if (segment.last) finish(segment.row);
+      }
     }
-  }
-  void finish(int64_t row) {
-    const HeadRows<S>& g = of.g;
-    const T above = T{1} - of.slope, slope = of.slope;
-    T *values = state, *positive = values + g.pitch, *all = positive + g.pitch;
-    // U, in place of the sum over positive entries.
-    map_row(g, positive, [&](int64_t at, int n, int64_t v) {
-      return above * simd::load_first(positive + at, n) + slope * g.expanded(all, v);
-    });
-    if (dr != nullptr)
-      map_row(g, dr + row * g.pitch, [&](int64_t at, int n, int64_t) {
-        return simd::load_first(values + at, n) +
-               simd::load_first(of.att + at, n) * simd::load_first(positive + at, n);
+    void finish(int64_t row) {
+      const Gatv2Operands<S>& of = body.of;
+      const HeadRows<S>& g = of.g;
+      const T above = T{1} - of.slope, slope = of.slope;
+      T *values = row_state.data(), *positive = values + g.pitch, *all = positive + g.pitch;
+      // U, in place of the sum over positive entries.
+      map_row(g, positive, [&](int64_t at, int n, int64_t v) {
+        return above * simd::load_first(positive + at, n) + slope * g.expanded(all, v);
       });
-    if (!learns) return;
-    const S* r = of.r + row * g.pitch;
+      if (body.dr != nullptr)
+        map_row(g, body.dr + row * g.pitch, [&](int64_t at, int n, int64_t) {
+          return simd::load_first(values + at, n) +
+                 simd::load_first(of.att + at, n) * simd::load_first(positive + at, n);
+        });
+      if (!body.learns) return;
+      const S* r = of.r + row * g.pitch;
+      T* to = share.data();
 #pragma omp simd
-    for (int64_t f = 0; f < g.pitch; ++f) share[f] += positive[f] * widen(r[f]);
-  }
+      for (int64_t f = 0; f < g.pitch; ++f) to[f] += positive[f] * widen(r[f]);
+    }
+  };
 };
 
 }  // namespace
@@ -204,22 +245,14 @@ void gatv2_backward(const Gatv2BackwardArgs& args) {
     const Gatv2Operands<S> of(args);
     const auto data = [](Tensor& of_nodes) { return of_nodes ? of_nodes.mutable_data<S>() : nullptr; };
     const bool learns = static_cast<bool>(args.datt);
-    std::vector<double> of_targets(static_cast<size_t>(learns ? of.g.pitch : 0)), of_sources(of_targets);
+    std::vector<double> of_targets(static_cast<size_t>(of.g.pitch)), of_sources(of_targets);
     const EdgeTerms<T> terms(args.a, of.g.heads, args.dr || learns);
     if (terms || args.dl)
-      walk_spans<T>(
-          args.a.csr, of.g.span(), of.g.pitch,
-          [&](T* state, T* share) {
-            return Targets<S>{of, EdgeRows(args.a), terms, data(args.dl), learns, state, share};
-          },
-          of_targets);
+      walk_spans<T>(args.a.csr, of.g.span(), Targets<S>{of, EdgeRows(args.a), terms, data(args.dl), learns},
+                    of_targets.data());
     if (terms)
-      walk_spans<T>(
-          args.at.csr, of.g.span(), 2 * of.g.pitch + of.g.heads,
-          [&](T* state, T* share) {
-            return Sources<S>{of, EdgeRows(args.at), terms, data(args.dr), learns, state, share};
-          },
-          of_sources);
+      walk_spans<T>(args.at.csr, of.g.span(), Sources<S>{of, EdgeRows(args.at), terms, data(args.dr), learns},
+                    of_sources.data());
     if (!learns) return;
     S* datt = args.datt.mutable_data<S>();
     for (size_t f = 0; f < of_targets.size(); ++f)

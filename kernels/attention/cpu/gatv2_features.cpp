@@ -140,67 +140,87 @@ struct Targets {
   const SumsOfEdges<S>& sums;
   const T* weighted;  ///< W att, element-wise
   T* delta;
-  S* dl;               ///< or null
-  T* dattr;            ///< or null
-  std::span<T> share;  ///< empty if neither datt nor dW is needed
-  T* state;
-  EdgeGradients<S> edges{of, sums};
-  std::vector<T> row_delta = room_for<S>(of.g.heads);
-  std::vector<T> of_span = std::vector<T>(share.size());  ///< sums of the parameters over a span
+  S* dl;     ///< or null
+  T* dattr;  ///< or null
+  bool learns;
 
-  void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
-    const HeadRows<S>& g = of.g;
-    Coefficients<S>& coefficients = edges.coefficients();
-    for (const Segment& segment : segments) {
-      const int64_t at = segment.begin - begin;
-      edges.logits(segment, at);
-      coefficients.subtract_lse(at, segment.count(), segment.row);
-      g.dots(segment.count(), sums.rows.gathered(of.r, g.pitch, segment.begin),
-             DotWith<S>{of.d_o + segment.row * g.pitch}, edges.dots(at));
-    }
-    coefficients.make(begin, end);
-    for (const Segment& segment : segments) {
-      const int64_t at = segment.begin - begin;
-      of.delta(segment.row, row_delta.data());
-      coefficients.gradients(at, segment.count(), row_delta.data(), edges.dots(at));
-      if (segment.first) std::fill_n(state, g.pitch, T{0});
-      edges.make(segment, at, state, share.empty() ? nullptr : of_span.data());
-      of_features(segment, at);
-      if (segment.last) finish(segment.row);
-    }
-#pragma omp simd
-    for (size_t p = 0; p < share.size(); ++p) share[p] += of_span[p];
-    std::fill(of_span.begin(), of_span.end(), T{0});
-  }
-  void finish(int64_t row) {
-    of.delta(row, delta + row * of.g.heads);
-    if (dl == nullptr) return;
-    map_row(of.g, dl + row * of.g.pitch, [&](int64_t at, int n, int64_t) {
-      return simd::load_first(of.att + at, n) * simd::load_first(state + at, n);
-    });
-  }
+  int64_t numbers() const { return of.g.pitch; }
+  int64_t parameters() const { return learns ? (1 + sums.attr.count) * of.g.pitch : 0; }
 
-  void of_features(const Segment& segment, int64_t at) {
-    const int64_t pitch = of.g.pitch, features = sums.attr.count;
-    for (int64_t k = 0; k < segment.count(); ++k) {
-      const int64_t edge = sums.rows.edge(segment.begin + k);
-      const T *gradient = edges.z(at + k), *attr = sums.attr.of(edge);
-      for (int64_t e = 0; e < features; ++e) {
-        if (!share.empty()) {
-          T* dw = of_span.data() + (1 + e) * pitch;
-          const T weight = attr[e];
+  struct Local {
+    const Targets& body;
+    EdgeGradients<S> edges;
+    std::vector<T> row_delta, row_state, share;
+    std::vector<T> of_span;  // partial sums of the parameters over a span
+
+    explicit Local(const Targets& b)
+        : body(b),
+          edges(b.of, b.sums),
+          row_delta(room_for<S>(b.of.g.heads)),
+          row_state(room_for<S>(b.numbers())),
+          share(static_cast<size_t>(b.parameters())),
+          of_span(share) {}
+    T* state() { return row_state.data(); }
+    T* parameters() { return share.data(); }
+
+    void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
+      const Gatv2Operands<S>& of = body.of;
+      const HeadRows<S>& g = of.g;
+      Coefficients<S>& coefficients = edges.coefficients();
+      for (const Segment& segment : segments) {
+        const int64_t at = segment.begin - begin;
+        edges.logits(segment, at);
+        coefficients.subtract_lse(at, segment.count(), segment.row);
+        g.dots(segment.count(), body.sums.rows.gathered(of.r, g.pitch, segment.begin),
+               DotWith<S>{of.d_o + segment.row * g.pitch}, edges.dots(at));
+      }
+      coefficients.make(begin, end);
+      for (const Segment& segment : segments) {
+        const int64_t at = segment.begin - begin;
+        of.delta(segment.row, row_delta.data());
+        coefficients.gradients(at, segment.count(), row_delta.data(), edges.dots(at));
+        if (segment.first) std::fill_n(row_state.data(), g.pitch, T{0});
+        edges.make(segment, at, row_state.data(), body.learns ? of_span.data() : nullptr);
+        of_features(segment, at);
+        if (segment.last) finish(segment.row);
+      }
 #pragma omp simd
-          for (int64_t f = 0; f < pitch; ++f) dw[f] += weight * gradient[f];
-        }
-        if (dattr == nullptr) continue;
-        const T* w = weighted + e * pitch;
-        T sum = 0;
+      for (size_t p = 0; p < share.size(); ++p) share[p] += of_span[p];
+      std::fill(of_span.begin(), of_span.end(), T{0});
+    }
+    void finish(int64_t row) {
+      const Gatv2Operands<S>& of = body.of;
+      of.delta(row, body.delta + row * of.g.heads);
+      if (body.dl == nullptr) return;
+      const T* sums = row_state.data();
+      map_row(of.g, body.dl + row * of.g.pitch, [&](int64_t at, int n, int64_t) {
+        return simd::load_first(of.att + at, n) * simd::load_first(sums + at, n);
+      });
+    }
+
+   private:
+    void of_features(const Segment& segment, int64_t at) {
+      const int64_t pitch = body.of.g.pitch, features = body.sums.attr.count;
+      for (int64_t k = 0; k < segment.count(); ++k) {
+        const int64_t edge = body.sums.rows.edge(segment.begin + k);
+        const T *gradient = edges.z(at + k), *attr = body.sums.attr.of(edge);
+        for (int64_t e = 0; e < features; ++e) {
+          if (body.learns) {
+            T* dw = of_span.data() + (1 + e) * pitch;
+            const T weight = attr[e];
+#pragma omp simd
+            for (int64_t f = 0; f < pitch; ++f) dw[f] += weight * gradient[f];
+          }
+          if (body.dattr == nullptr) continue;
+          const T* w = body.weighted + e * pitch;
+          T sum = 0;
 #pragma omp simd reduction(+ : sum)
-        for (int64_t f = 0; f < pitch; ++f) sum += w[f] * gradient[f];
-        dattr[edge * features + e] = sum;
+          for (int64_t f = 0; f < pitch; ++f) sum += w[f] * gradient[f];
+          body.dattr[edge * features + e] = sum;
+        }
       }
     }
-  }
+  };
 };
 
 /// dr. State: Σ m α dO, ΣG.
@@ -211,39 +231,50 @@ struct Sources {
   const SumsOfEdges<S>& sums;
   const T* delta;
   S* dr;
-  T* state;
-  EdgeGradients<S> edges{of, sums};
 
-  void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
-    const HeadRows<S>& g = of.g;
-    const EdgeRows& rows = sums.rows;
-    Coefficients<S>& coefficients = edges.coefficients();
-    for (const Segment& segment : segments) {
-      const int64_t at = segment.begin - begin;
-      edges.logits(segment, at);
-      coefficients.subtract_lse(at, segment.count(), rows.columns + segment.begin);
-      g.dots(segment.count(), rows.gathered(of.d_o, g.pitch, segment.begin, true),
-             DotWith<S>{of.r + segment.row * g.pitch}, edges.dots(at));
+  int64_t numbers() const { return 2 * of.g.pitch; }
+
+  struct Local {
+    const Sources& body;
+    EdgeGradients<S> edges;
+    std::vector<T> row_state;
+
+    explicit Local(const Sources& b) : body(b), edges(b.of, b.sums), row_state(room_for<S>(b.numbers())) {}
+    T* state() { return row_state.data(); }
+
+    void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
+      const Gatv2Operands<S>& of = body.of;
+      const HeadRows<S>& g = of.g;
+      const EdgeRows& rows = body.sums.rows;
+      Coefficients<S>& coefficients = edges.coefficients();
+      for (const Segment& segment : segments) {
+        const int64_t at = segment.begin - begin;
+        edges.logits(segment, at);
+        coefficients.subtract_lse(at, segment.count(), rows.columns + segment.begin);
+        g.dots(segment.count(), rows.gathered(of.d_o, g.pitch, segment.begin, true),
+               DotWith<S>{of.r + segment.row * g.pitch}, edges.dots(at));
+      }
+      coefficients.make(begin, end);
+      T *values = row_state.data(), *gradients = values + g.pitch;
+      for (const Segment& segment : segments) {
+        const int64_t at = segment.begin - begin;
+        g.accumulate(segment.count(), coefficients.kept(at), rows.gathered(of.d_o, g.pitch, segment.begin),
+                     Weighted<S>{}, segment.first, values);
+        coefficients.gradients(at, segment.count(), body.delta, rows.columns + segment.begin, edges.dots(at));
+        if (segment.first) std::fill_n(gradients, g.pitch, T{0});
+        edges.make(segment, at, gradients, nullptr);
+        if (segment.last) finish(segment.row);
+      }
     }
-    coefficients.make(begin, end);
-    T *values = state, *gradients = values + g.pitch;
-    for (const Segment& segment : segments) {
-      const int64_t at = segment.begin - begin;
-      g.accumulate(segment.count(), coefficients.kept(at), rows.gathered(of.d_o, g.pitch, segment.begin),
-                   Weighted<S>{}, segment.first, values);
-      coefficients.gradients(at, segment.count(), delta, rows.columns + segment.begin, edges.dots(at));
-      if (segment.first) std::fill_n(gradients, g.pitch, T{0});
-      edges.make(segment, at, gradients, nullptr);
-      if (segment.last) finish(segment.row);
+    void finish(int64_t row) {
+      const Gatv2Operands<S>& of = body.of;
+      const T *values = row_state.data(), *gradients = values + of.g.pitch;
+      map_row(of.g, body.dr + row * of.g.pitch, [&](int64_t at, int n, int64_t) {
+        return simd::load_first(values + at, n) +
+               simd::load_first(of.att + at, n) * simd::load_first(gradients + at, n);
+      });
     }
-  }
-  void finish(int64_t row) {
-    const T *values = state, *gradients = values + of.g.pitch;
-    map_row(of.g, dr + row * of.g.pitch, [&](int64_t at, int n, int64_t) {
-      return simd::load_first(values + at, n) +
-             simd::load_first(of.att + at, n) * simd::load_first(gradients + at, n);
-    });
-  }
+  };
 };
 
 template <class S>
@@ -260,20 +291,15 @@ void backward(const Gatv2BackwardArgs& args) {
     for (int64_t e = 0; e < features; ++e)
       for (int64_t f = 0; f < pitch; ++f)
         weighted[static_cast<size_t>(e * pitch + f)] = widen(by_target.w[e * pitch + f]) * widen(of.att[f]);
-    std::vector<double> sums(static_cast<size_t>(learns ? (1 + features) * pitch : 0));
-    walk_spans<T>(
-        args.a.csr, of.g.span_of_made_rows(), pitch,
-        [&](T* state, T* share) {
-          return Targets<S>{of,
-                            by_target,
-                            weighted.data(),
-                            delta,
-                            args.dl ? args.dl.template mutable_data<S>() : nullptr,
-                            args.dattr ? args.dattr.template mutable_data<T>() : nullptr,
-                            {share, sums.size()},
-                            state};
-        },
-        sums);
+    const Targets<S> body{of,
+                          by_target,
+                          weighted.data(),
+                          delta,
+                          args.dl ? args.dl.template mutable_data<S>() : nullptr,
+                          args.dattr ? args.dattr.template mutable_data<T>() : nullptr,
+                          learns};
+    std::vector<double> sums(static_cast<size_t>(body.parameters()));
+    walk_spans<T>(args.a.csr, of.g.span_of_made_rows(), body, sums.data());
     if (args.datt) {
       S* datt = args.datt.template mutable_data<S>();
       for (int64_t f = 0; f < pitch; ++f) datt[f] = narrow<S>(static_cast<T>(sums[static_cast<size_t>(f)]));
@@ -289,9 +315,8 @@ void backward(const Gatv2BackwardArgs& args) {
   }
   if (!args.dr) return;
   const SumsOfEdges<S> by_source(of.g, args.at, of.r, of.l, args.attr, args.w);
-  walk_spans<T>(args.at.csr, of.g.span_of_made_rows(), 2 * pitch, [&](T* state, T*) {
-    return Sources<S>{of, by_source, delta, args.dr.template mutable_data<S>(), state};
-  });
+  walk_spans<T>(args.at.csr, of.g.span_of_made_rows(),
+                Sources<S>{of, by_source, delta, args.dr.template mutable_data<S>()});
 }
 
 }  // namespace

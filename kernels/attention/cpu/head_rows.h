@@ -36,38 +36,53 @@ inline F32 larger(F32 a, F32 b) { return a > b ? a : b; }
 inline F64 larger(F64 a, F64 b) { return a > b ? a : b; }
 #endif
 
-/// The vector whose lane l is lane f(l) of a and b, counted through both.
-template <class F>
-F32 shuffled(F32 a, F32 b, F) {
-  return [&]<int... l>(std::integer_sequence<int, l...>) { return __builtin_shufflevector(a, b, F{}(l)...); }
-  (std::make_integer_sequence<int, kBytes / 4>());
-}
-
 /// Entries whose sums of four heads fill a vector.
 inline constexpr int kFolded = kBytes / 16;
+#if ADJ_AVX512
 /// In every 16 bytes of the result, the sums of v[0] to v[3] over theirs.
 inline F32 fold_four(const F32 (&v)[4]) {
-  constexpr int kLane = kBytes / 4;
   const auto pair = [](F32 a, F32 b) {
-    return shuffled(a, b, [](int l) { return l / 4 * 4 + l % 4 / 2 + l % 2 * kLane; }) +
-           shuffled(a, b, [](int l) { return l / 4 * 4 + l % 4 / 2 + l % 2 * kLane + 2; });
+    return __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29) +
+           __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
   };
   const F32 a = pair(v[0], v[1]), b = pair(v[2], v[3]);
-  return shuffled(a, b, [](int l) { return l / 4 * 4 + l % 2 + l % 4 / 2 * kLane; }) +
-         shuffled(a, b, [](int l) { return l / 4 * 4 + l % 2 + l % 4 / 2 * kLane + 2; });
-}
-/// Sums of adjacent runs of N lanes: of a, then of b.
-template <int N>
-F32 fold_runs(F32 a, F32 b) {
-  return shuffled(a, b, [](int l) { return l / N * 2 * N + l % N; }) +
-         shuffled(a, b, [](int l) { return l / N * 2 * N + l % N + N; });
+  return __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29) +
+         __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
 }
 /// 16 bytes, the i-th of the result, are the sum of v[i]'s.
 inline F32 fold_entries(const F32 (&v)[kFolded]) {
-  if constexpr (kFolded == 1) return v[0];
-  if constexpr (kFolded == 2) return fold_runs<4>(v[0], v[1]);
-  if constexpr (kFolded == 4) return fold_runs<4>(fold_runs<8>(v[0], v[1]), fold_runs<8>(v[2], v[3]));
+  const auto pair = [](F32 a, F32 b) {
+    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +
+           __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+  };
+  const F32 a = pair(v[0], v[1]), b = pair(v[2], v[3]);
+  return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27) +
+         __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
 }
+#elif defined(__AVX2__)
+inline F32 fold_four(const F32 (&v)[4]) {
+  const auto pair = [](F32 a, F32 b) {
+    return __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13) +
+           __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
+  };
+  const F32 a = pair(v[0], v[1]), b = pair(v[2], v[3]);
+  return __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13) +
+         __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
+}
+inline F32 fold_entries(const F32 (&v)[kFolded]) {
+  return __builtin_shufflevector(v[0], v[1], 0, 1, 2, 3, 8, 9, 10, 11) +
+         __builtin_shufflevector(v[0], v[1], 4, 5, 6, 7, 12, 13, 14, 15);
+}
+#else
+inline F32 fold_four(const F32 (&v)[4]) {
+  const auto pair = [](F32 a, F32 b) {
+    return __builtin_shufflevector(a, b, 0, 4, 1, 5) + __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  };
+  const F32 a = pair(v[0], v[1]), b = pair(v[2], v[3]);
+  return __builtin_shufflevector(a, b, 0, 1, 4, 5) + __builtin_shufflevector(a, b, 2, 3, 6, 7);
+}
+inline F32 fold_entries(const F32 (&v)[kFolded]) { return v[0]; }
+#endif
 
 /// sums[i] = sum of v[i]'s lanes; for float32 in the order of fold_quarters() of fold_four().
 inline void sum_each(const F32 (&v)[4], float* sums) {
@@ -352,7 +367,7 @@ struct HeadRows {
       for (int64_t k = 0; k < count; ++k) {
         rows.template prefetch<B * kLane>(k, first);
         V row[B];
-        load_block(rows[k] + first, tail, row);
+        load_row<B>(rows[k] + first, tail, row);
 #pragma GCC unroll 2
         for (int s = 0; s < kSums; ++s) {
           const T* weight = w[static_cast<size_t>(s)] + k * heads;
@@ -381,31 +396,39 @@ struct HeadRows {
       }
     });
   }
+
+  /// Rows are stored as S or wide.
+  template <int B, class R>
+  [[gnu::always_inline]] static void load_row(const R* p, int tail, V (&v)[B]) {
+    load_block<R, B>(p, tail, v);
+  }
 };
 
 /// to[k, h] = number h of row k, rows of H numbers.
-template <class T>
+template <int kHeads, class T>
 void gather_terms(int64_t heads, GatheredRows<T> rows, int64_t count, T* to) {
-  with_few(heads, [=]<int kHeads>() mutable {
-    const int64_t n = kHeads > 0 ? kHeads : heads;
-    rows.pitch = n;
-    for (int64_t k = 0; k < count; ++k) {
-      rows.template prefetch<1>(k, 0);
-      if constexpr (kHeads > 0) {
-        store_few(to + k * n, load_few<kHeads>(rows[k]));
-      } else {
-        std::copy_n(rows[k], n, to + k * n);
-      }
+  const int64_t n = kHeads > 0 ? kHeads : heads;
+  rows.pitch = n;
+  for (int64_t k = 0; k < count; ++k) {
+    rows.template prefetch<1>(k, 0);
+    if constexpr (kHeads > 0) {
+      store_few(to + k * n, load_few<kHeads>(rows[k]));
+    } else {
+      std::copy_n(rows[k], n, to + k * n);
     }
-  });
+  }
+}
+template <class T>
+void gather_terms(int64_t heads, const GatheredRows<T>& rows, int64_t count, T* to) {
+  with_few(heads, [&]<int kHeads>() { gather_terms<kHeads>(heads, rows, count, to); });
 }
 
 /// ⟨own, x⟩.
-template <class S>
+template <class S, class R = S>
 struct DotWith {
   using V = Vector<S>;
   using Held = V;
-  const S* own;
+  const R* own;
 
   Held hold(auto&& load) const { return load(own); }
   V operator()(V sum, V held, V x) const { return sum + held * x; }

@@ -154,26 +154,11 @@ class EdgeTerms {
 
   /// Stores those of the entries [begin, begin + count), a [k H + h] and b likewise.
   void put(const EdgeRows& rows, int64_t begin, int64_t count, const T* a, const T* b) const {
-    with_few(heads_, [=, this, order = rows.order, all = all_]<int kHeads>() {
-      const int64_t n = kHeads > 0 ? kHeads : heads_;
-      for (int64_t k = 0; k < count; ++k) {
-        T* to = all + (order == nullptr ? begin + k : order[begin + k]) * 2 * n;
-        move<kHeads>(a + k * n, n, to);
-        move<kHeads>(b + k * n, n, to + n);
-      }
-    });
+    with_few(heads_, [&]<int kHeads>() { put<kHeads>(heads_, rows.order, begin, count, a, b, all_); });
   }
   void take(const EdgeRows& rows, int64_t begin, int64_t count, T* a, T* b) const {
-    with_few(heads_, [=, this, order = rows.order, all = all_, last = rows.csr.entries() - 1]<int kHeads>() {
-      const int64_t n = kHeads > 0 ? kHeads : heads_;
-      const auto of_edge = [=](int64_t k) { return all + (order == nullptr ? k : order[k]) * 2 * n; };
-      for (int64_t k = 0; k < count; ++k) {
-        __builtin_prefetch(of_edge(std::min(begin + k + kTermsAhead, last)), 0, 2);
-        const T* from = of_edge(begin + k);
-        move<kHeads>(from, n, a + k * n);
-        move<kHeads>(from + n, n, b + k * n);
-      }
-    });
+    const int64_t last = rows.csr.entries() - 1;
+    with_few(heads_, [&]<int kHeads>() { take<kHeads>(heads_, rows.order, last, begin, count, all_, a, b); });
   }
 
  private:
@@ -181,6 +166,28 @@ class EdgeTerms {
   /// cycles, and all of them are many times a feature matrix.
   static constexpr int64_t kTermsAhead = 4 * kAhead;
 
+  template <int kHeads>
+  static void put(int64_t heads, const int32_t* order, int64_t begin, int64_t count, const T* a, const T* b,
+                  T* all) {
+    const int64_t n = kHeads > 0 ? kHeads : heads;
+    for (int64_t k = 0; k < count; ++k) {
+      T* to = all + (order == nullptr ? begin + k : order[begin + k]) * 2 * n;
+      move<kHeads>(a + k * n, n, to);
+      move<kHeads>(b + k * n, n, to + n);
+    }
+  }
+  template <int kHeads>
+  static void take(int64_t heads, const int32_t* order, int64_t last, int64_t begin, int64_t count,
+                   const T* all, T* a, T* b) {
+    const int64_t n = kHeads > 0 ? kHeads : heads;
+    const auto of_edge = [=](int64_t k) { return all + (order == nullptr ? k : order[k]) * 2 * n; };
+    for (int64_t k = 0; k < count; ++k) {
+      __builtin_prefetch(of_edge(std::min(begin + k + kTermsAhead, last)), 0, 2);
+      const T* from = of_edge(begin + k);
+      move<kHeads>(from, n, a + k * n);
+      move<kHeads>(from + n, n, b + k * n);
+    }
+  }
   template <int kHeads>
   static void move(const T* from, int64_t heads, T* to) {
     if constexpr (kHeads > 0) {
