@@ -26,17 +26,6 @@ std::shared_ptr<KeyedCache::Slot> KeyedCache::slot_of(const std::type_info& type
   return slot;
 }
 
-std::shared_ptr<void> KeyedCache::table_of(const std::type_info& type, std::shared_ptr<void> (*make)()) {
-  const std::lock_guard lock(slots_->mutex);
-  std::shared_ptr<Slot>& slot = slots_->map[{type, 0}];
-  if (!slot) {
-    slot = std::make_shared<Slot>();
-    slot->value = make();
-    slot->once.set_done();
-  }
-  return slot->value;
-}
-
 void KeyedCache::carry_to(detail::Carrier& carrier, KeyedCache& other) {
   auto kept = [&] {
     const std::lock_guard lock(slots_->mutex);

@@ -122,12 +122,19 @@ class KeyedCache {
   std::shared_ptr<T> get(Make&& make) {
     return get<T>(0, std::forward<Make>(make));
   }
-  /// The T cached under (T, 0), default-constructed: a host table that its users fill. Nothing is made on a
-  /// device, so no synchronization, unlike get().
+  /// The T cached under (T, parameter); null if not made yet.
   template <class T>
-  std::shared_ptr<T> table() {
-    return std::static_pointer_cast<T>(
-        table_of(typeid(T), []() -> std::shared_ptr<void> { return std::make_shared<T>(); }));
+  std::shared_ptr<T> find(int64_t parameter) {
+    const std::shared_ptr<Slot> slot = slot_of(typeid(T), parameter);
+    return slot->once.done() ? std::static_pointer_cast<T>(slot->value) : nullptr;
+  }
+  /// Caches `value` under (T, parameter), without the synchronization of get(). Only before other threads use
+  /// the cache.
+  template <class T>
+  void put(int64_t parameter, T value) {
+    const std::shared_ptr<Slot> slot = slot_of(typeid(T), parameter);
+    slot->value = std::make_shared<T>(std::move(value));
+    slot->once.set_done();
   }
   /// Copies all carriable entries made so far to the device of `carrier`, into `other`. No other thread may
   /// use `other` yet.
@@ -142,7 +149,6 @@ class KeyedCache {
   struct Slots;
 
   std::shared_ptr<Slot> slot_of(const std::type_info& type, int64_t parameter);
-  std::shared_ptr<void> table_of(const std::type_info& type, std::shared_ptr<void> (*make)());
 
   std::unique_ptr<Slots> slots_;
 };

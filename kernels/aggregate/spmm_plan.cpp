@@ -67,15 +67,11 @@ Csr carried_with_plan(const Csr& a, adj::detail::Carrier& carrier) {
   if (a.device().is_cuda() || !carrier.device().is_cuda() || a.rows + a.entries() > kPlannedOnHost)
     return copy;
   const int64_t size = spmm_item_size(a, 1);
-  KeptSpmmPlans::Kept& kept = copy.cache->table<KeptSpmmPlans>()->by_size[size];
-  if (kept.exact) return copy;  // of another handle of the structure
-  const SpmmPlan plan = host_spmm_plan(a, size);
-  kept.plan = plan;
-  kept.plan.starts = carrier.carry(plan.starts);
-  kept.plan.heavy = carrier.carry(plan.heavy);
-  kept.plan.slot_runs = carrier.carry(plan.slot_runs);
-  kept.plan.totals = carrier.carry(plan.totals);
-  kept.exact = true;
+  if (copy.cache->find<SpmmPlan>(size)) return copy;  // of another handle of the structure
+  SpmmPlan plan = host_spmm_plan(a, size);
+  for (Tensor* part : {&plan.starts, &plan.heavy, &plan.slot_runs, &plan.totals})
+    *part = carrier.carry(*part);
+  copy.cache->put(size, std::move(plan));
   return copy;
 }
 

@@ -2,9 +2,6 @@
 
 #include <adjoint/kernels/sparse/csr.h>
 
-#include <map>
-#include <mutex>
-
 namespace adj::kernels {
 
 /// Start of a work item; it ends at the start of the next one. An item is one of: several whole light rows,
@@ -62,21 +59,9 @@ int64_t spmm_item_size(const Csr& a, int64_t launches);
 /// The plan of a structure on the CPU, in host memory, with items of `size`.
 SpmmPlan host_spmm_plan(const Csr& a, int64_t size);
 
-/// Plans cached with a structure on a GPU, by item size.
-struct KeptSpmmPlans {
-  struct Kept {
-    SpmmPlan plan;
-    int uses = 0;        ///< of bounds; 0 without a plan
-    int stream = 0;      ///< on which the bounds were computed
-    bool exact = false;  ///< the plan's counts are exact, not bounds, and valid on all streams
-  };
-  std::mutex mutex;
-  std::map<int64_t, Kept> by_size;
-};
-
 /// Csr::carried_to. To a GPU it also copies the SpMM plan if the structure is small enough that planning on
-/// the host is faster than on the GPU within a batch's step: no planning, no read-back and no unnecessary
-/// merges there.
+/// the host is faster than on the GPU within a batch's step: no planning and no read-back there. A GPU caches
+/// plans with the structure, by item size.
 Csr carried_with_plan(const Csr& a, adj::detail::Carrier& carrier);
 
 }  // namespace adj::kernels

@@ -19,19 +19,17 @@ TEST_CASE("a cache keeps one thing for each kind and parameter") {
   CHECK(*made(0) == 9);  // no parameter is parameter 0
 }
 
-TEST_CASE("a table is one for all threads, empty at first") {
+TEST_CASE("an entry is found once it is made or put, and not made again") {
   KeyedCache cache;
-  std::atomic<int> sum = 0;
-  in_threads(8, [&](int) {
-    const auto table = cache.table<std::vector<std::atomic<int>*>>();
-    CHECK(table->empty());
-    CHECK(cache.table<std::vector<std::atomic<int>*>>() == table);
-    ++sum;
-  });
-  CHECK(sum == 8);
-  cache.table<std::string>()->assign("kept");
-  CHECK(*cache.table<std::string>() == "kept");
-  CHECK(*cache.get<std::string>([] { return new std::string("made"); }) == "kept");
+  CHECK(!cache.find<std::string>(2));
+  CHECK_THROWS_AS((void)cache.get<std::string>(2, []() -> std::string* { throw Error("no"); }), Error);
+  CHECK(!cache.find<std::string>(2));
+  const auto made = cache.get<std::string>(2, [] { return new std::string("made"); });
+  CHECK(cache.find<std::string>(2) == made);
+  CHECK(!cache.find<std::string>(3));
+  CHECK(!cache.find<int64_t>(2));
+  cache.put(3, std::string("put"));
+  CHECK(*cache.get<std::string>(3, [] { return new std::string("late"); }) == "put");
 }
 
 TEST_CASE("a maker may ask for other things, and what it is asked for meanwhile is made once") {

@@ -465,15 +465,14 @@ TEST_CASE("a graph takes along what it derived, and derives none of it again") {
           (carried.adjacency().matrix().csr.cache == carried.relation().sorted().csr().cache));
     CHECK(carried.edge_attributes().size() == graph.edge_attributes().size());
     // And with the plan of its products.
-    const auto& plans = carried.out_edges().cache->table<kernels::KeptSpmmPlans>()->by_size;
-    REQUIRE(plans.size() == 1);
-    CHECK(plans.begin()->second.exact);
-    const kernels::SpmmPlan &plan = plans.begin()->second.plan,
-                            expected = kernels::host_spmm_plan(graph.out_edges(), plans.begin()->first);
-    CHECK(plan.items == expected.items);
-    check_carried(expected.starts, plan.starts);
-    check_carried(expected.heavy, plan.heavy);
-    check_carried(expected.totals, plan.totals);
+    const int64_t size = kernels::spmm_item_size(graph.out_edges(), 1);
+    const auto plan = carried.out_edges().cache->find<kernels::SpmmPlan>(size);
+    REQUIRE(plan);
+    const kernels::SpmmPlan expected = kernels::host_spmm_plan(graph.out_edges(), size);
+    CHECK(plan->items == expected.items);
+    check_carried(expected.starts, plan->starts);
+    check_carried(expected.heavy, plan->heavy);
+    check_carried(expected.totals, plan->totals);
     // On the CPU there is nothing to do.
     CHECK(&graph.to(Device::cpu()).gcn_adjacency() == &graph.gcn_adjacency());
   }

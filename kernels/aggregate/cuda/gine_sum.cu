@@ -255,7 +255,7 @@ void run_gine(GineOperands o) {
   const Device device = o.a.csr.device();
   const int64_t width = o.x.size(1), slab = kLanes * kVector;
   check_width<S>(o.name, width);
-  const SpmmPlan plan = spmm_plan(o.a.csr, width * static_cast<int64_t>(sizeof(A)));
+  const SpmmPlan plan = spmm_plan(o.a.csr);
   SpmmArguments<S> arguments = spmm_arguments<S>(o.a, plan, o.x.raw_data(), width);
   Tensor workspace = Tensor::empty({plan.slots, width}, dtype_of<Sum<S>>(), device);
   arguments.partial = workspace.template mutable_data<A>();

@@ -105,8 +105,7 @@ struct WinnerBody {
 };
 
 template <class S, int kVector, int kLanes, int kUnroll, bool kWeighted>
-__global__ void __launch_bounds__(kNeighborThreads)
-    gather_kernel(const __grid_constant__ WinnerArguments<S> a) {
+__global__ void __launch_bounds__(512) gather_kernel(const __grid_constant__ WinnerArguments<S> a) {
   begin_overlapping();
   extern __shared__ uint4 shared[];
   const int groups = blockDim.x / kLanes, lane = threadIdx.x % kLanes;
@@ -130,7 +129,7 @@ void gather(ItemLayouts<L...> layouts, const NeighborMinmaxBackwardArgs& args) {
   const Csr& at = *args.transposed;
   const Device device = at.device();
   const int64_t width = args.dx.size(1);
-  const SpmmPlan plan = spmm_plan(at, width * static_cast<int64_t>(sizeof(Sum<S>)));
+  const SpmmPlan plan = spmm_plan(at);
   if (plan.items == 0 || width == 0) return;
   check_width<Sum<S>>("neighbor_minmax_backward", args.dy.size(1));
   Tensor partial = Tensor::empty({plan.slots, width}, dtype_of<Sum<S>>(), device);

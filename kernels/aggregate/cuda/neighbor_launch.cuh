@@ -40,7 +40,6 @@ template <class S, bool kMax, bool kMin, bool kMoments>
 struct PartsOfRows {
   using A = Sum<S>;
   static constexpr int kExtremes = (kMax ? 1 : 0) + (kMin ? 1 : 0), kValues = kExtremes + (kMoments ? 3 : 0);
-  static constexpr int64_t kBytes = kValues * sizeof(A) + kExtremes * sizeof(int32_t);  ///< per feature
   Tensor values, winners;
   NeighborParts<A> addresses{};
 
@@ -71,7 +70,7 @@ void run_neighbor_kernel(ItemLayouts<L...> layouts, const NeighborReduceArgs& ar
   const Device device = csr.device();
   const int64_t width = args.x.size(1);
   using Parts = PartsOfRows<S, kMax, kMin, kMoments>;
-  const SpmmPlan plan = spmm_plan(csr, width * Parts::kBytes);
+  const SpmmPlan plan = spmm_plan(csr);
   if (plan.items == 0 || width == 0) return;
   check_width<S>("neighbor_reduce", width);
   const Parts slots(plan.slots, width, device), runs(plan.runs, width, device);

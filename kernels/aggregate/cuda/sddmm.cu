@@ -27,7 +27,7 @@ void run_dots(const char* name, const DotOperands& o) {
   const Device device = o.a.csr.device();
   const int64_t width = o.own.size(1);
   check_width<S>(name, width);
-  const SpmmPlan plan = spmm_plan(o.a.csr, kSum ? width * static_cast<int64_t>(sizeof(Sum<S>)) : 0);
+  const SpmmPlan plan = spmm_plan(o.a.csr);
   Tensor workspace;
   SpmmArguments<S> arguments = spmm_arguments<S>(o.a, plan, o.gathered.raw_data(), width);
   arguments.own = static_cast<const S*>(o.own.raw_data());

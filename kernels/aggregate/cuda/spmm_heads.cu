@@ -172,7 +172,7 @@ void run_heads(const char* name, const HeadOperands& o) {
   const Device device = o.a.csr.device();
   const int64_t width = o.x.size(1);
   check_width<S>(name, width);
-  const SpmmPlan plan = spmm_plan(o.a.csr, kSum ? width * static_cast<int64_t>(sizeof(Sum<S>)) : 0);
+  const SpmmPlan plan = spmm_plan(o.a.csr);
   SpmmArguments<S> arguments = spmm_arguments<S>(o.a, plan, o.x.raw_data(), width);
   Tensor workspace;
   if constexpr (kSum) {

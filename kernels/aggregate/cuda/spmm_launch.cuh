@@ -124,7 +124,7 @@ void run_own_spmm(ItemLayouts<L...> layouts, const SpmmArgs& args) {
   const Tensor& x = args.x;
   const Device device = a.csr.device();
   const int64_t width = x.size(1);
-  const SpmmPlan plan = spmm_plan(a.csr, width * static_cast<int64_t>(sizeof(Sum<S>)));
+  const SpmmPlan plan = spmm_plan(a.csr);
   if (plan.items == 0 || width == 0) return;
   check_width<S>("spmm", width);
   Tensor workspace = Tensor::empty({plan.slots, width}, dtype_of<Sum<S>>(), device);

@@ -14,15 +14,10 @@ using planning::place_row;
 using planning::PlanArrays;
 using planning::RowCounts;
 
-constexpr int64_t kMuchWorkspace = 4 << 20;
 // Structures with at most this many rows are planned in one launch; seven launches would cost more than the
 // work.
 constexpr int64_t kFewRows = 8192;
 constexpr int kFewRowsThreads = 512;
-// A structure used more often than this, or by a captured step, is long-lived. A batch's structure serves one
-// step, is not worth a wait, and uses bounds.
-constexpr int kUsesOfABatch = 16;
-constexpr int64_t kLargeWork = 1 << 20;  // rows and entries: a wait pays off on second use
 
 /// The whole plan by one block.
 __global__ void __launch_bounds__(kFewRowsThreads)
@@ -54,7 +49,7 @@ Tensor empty_structs(int64_t n, Device device) {
 }
 
 /// A plan with upper bounds for the numbers of items, slots, heavy rows and runs.
-SpmmPlan make_plan(const Csr& a, int64_t size) {
+SpmmPlan bounded_plan(const Csr& a, int64_t size) {
   const Device device = a.device();
   const int64_t rows = a.rows, entries = a.entries(), work = rows + entries;
   SpmmPlan plan;
@@ -101,9 +96,9 @@ SpmmPlan make_plan(const Csr& a, int64_t size) {
   return plan;
 }
 
-/// Waits for the device.
-void read_back(SpmmPlan& plan) {
-  if (!plan.totals) return;
+/// The plan with the counts that the device found, and no more memory than they need. Waits for the device.
+SpmmPlan exact(SpmmPlan plan) {
+  if (!plan.totals) return plan;
   const std::vector<int64_t> totals = plan.totals.to_vector<int64_t>();
   plan.items = totals[0] >> 32;
   plan.slots = totals[0] & 0xffffffff;
@@ -112,32 +107,19 @@ void read_back(SpmmPlan& plan) {
   plan.starts = plan.starts.rows(0, plan.items + 1).clone();
   plan.heavy = plan.heavy.rows(0, plan.heavy_rows + 1).clone();
   plan.slot_runs = plan.slot_runs.rows(0, plan.runs).clone();
+  return plan;
 }
 
 }  // namespace
 
-SpmmPlan spmm_plan(const Csr& a, int64_t slot_bytes, int64_t launches) {
+SpmmPlan spmm_plan(const Csr& a, int64_t launches) {
   const int64_t size = spmm_item_size(a, launches);
-  const int stream = Stream::current(a.device()).id();
-  const bool capturing = adj::cuda::capturing(a.device().index);
-  const auto plans = a.cache->table<KeptSpmmPlans>();
-  const std::lock_guard lock(plans->mutex);
-  KeptSpmmPlans::Kept& kept = plans->by_size[size];
-  if (kept.exact) return kept.plan;
-  if (kept.uses == 0) {
-    SpmmPlan plan = make_plan(a, size);
-    if (capturing) return plan;
-    kept = {.plan = std::move(plan), .stream = stream};
-  } else if (kept.stream != stream) {
-    return make_plan(a, size);
+  if (adj::cuda::capturing(a.device().index)) {
+    const auto kept = a.cache->find<SpmmPlan>(size);
+    return kept ? *kept : bounded_plan(a, size);
   }
-  const bool much = kept.plan.slots * slot_bytes > kMuchWorkspace;
-  const int uses = a.rows + a.entries() > kLargeWork ? 1 : kUsesOfABatch;
-  if (!capturing && !much && ++kept.uses <= uses) return kept.plan;
-  const OutsideCapture complete_for_all_streams;
-  read_back(kept.plan);
-  kept.exact = true;
-  return kept.plan;
+  return *a.cache->get<SpmmPlan>(size,
+                                 [&] { return std::make_shared<SpmmPlan>(exact(bounded_plan(a, size))); });
 }
 
 }  // namespace adj::kernels::cuda

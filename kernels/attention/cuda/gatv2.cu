@@ -209,7 +209,7 @@ void forward_with_features(const Gatv2Args& args) {
 template <class S, bool kByTarget>
 void sum_message_gradients(const CsrMatrix& a, const Messages<S>& z, const Tensor& de, Tensor& to) {
   const int64_t width = to.size(1);
-  const SpmmPlan plan = spmm_plan(a.csr, width * static_cast<int64_t>(sizeof(Accumulator<S>)));
+  const SpmmPlan plan = spmm_plan(a.csr);
   if (plan.items == 0 || width == 0) return;
   Tensor workspace = Tensor::empty({plan.slots, width}, dtype_of<Accumulator<S>>(), to.device());
   SpmmArguments<S> arguments = spmm_arguments<S>(a, plan, nullptr, width);

@@ -46,7 +46,7 @@ struct BackwardSizes {
 /// f.template operator()<LaneLayout>() with the smallest layout that holds a head. `wide_reads`: rows of
 /// heads are aligned to 16 bytes and a multiple of them long.
 template <class S, class Sizes, class F>
-void with_layout(int64_t width, bool wide_reads, const Csr& csr, F&& f) {
+void with_lane_layout(int64_t width, bool wide_reads, const Csr& csr, F&& f) {
   constexpr int kWide = kVectorWidth<S>;
   ADJ_CHECK(width <= kWidestHead, "attention: heads of {} features, expected {} at most on a GPU", width,
             kWidestHead);
@@ -178,9 +178,9 @@ void run_forward(const char* name, const CsrMatrix& matrix, ForwardArguments<S> 
   using A = Accumulator<S>;
   const Csr& csr = matrix.csr;
   const Device device = csr.device();
-  const int64_t width = int64_t{a.heads} * a.width, with_stats = width + 2 * int64_t{a.heads};
+  const int64_t width = int64_t{a.heads} * a.width;
   if (csr.rows == 0 || width == 0) return;
-  const SpmmPlan plan = spmm_plan(csr, with_stats * static_cast<int64_t>(sizeof(A)), launches_of(a));
+  const SpmmPlan plan = spmm_plan(csr, launches_of(a));
   set_structure(a, matrix.csr, plan);
   a.order = data_or_null<int32_t>(matrix.order);
   constexpr DType dtype = dtype_of<A>();
@@ -188,7 +188,7 @@ void run_forward(const char* name, const CsrMatrix& matrix, ForwardArguments<S> 
          stats = Tensor::empty({plan.slots, 2 * a.heads}, dtype, device);
   a.partial = partial.mutable_data<A>();
   a.partial_stats = stats.mutable_data<A>();
-  with_layout<S, ForwardSizes<S, Score>>(a.width, wide, csr, [&]<class T>() {
+  with_lane_layout<S, ForwardSizes<S, Score>>(a.width, wide, csr, [&]<class T>() {
     a.side = heads_side_by_side(a.heads, T::kLanes);
     a.ahead = entries_ahead(csr, a);
     explain_layout<T>(name, csr, a, "");
@@ -351,11 +351,10 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
   const int64_t width = int64_t{a.heads} * a.width;
   constexpr int kMost = Score::kAtt ? kBlocksWithSums : 0x7fffffff;
   if (width == 0) return;
-  const int64_t slot_bytes = (2 * width + a.heads) * static_cast<int64_t>(sizeof(A));
   const bool has_sources =
       by_source.row != nullptr || by_source.value != nullptr || by_source.term != nullptr || d_att;
   a.entries = matrix.csr.entries();
-  with_layout<S, BackwardSizes<S, Score>>(a.width, wide, matrix.csr, [&]<class T>() {
+  with_lane_layout<S, BackwardSizes<S, Score>>(a.width, wide, matrix.csr, [&]<class T>() {
     a.side = heads_side_by_side(a.heads, T::kLanes);
     // Six matrices of targets or sources: features, O, dO and the gradients.
     const int64_t feature_bytes = 3 * (matrix.csr.rows + matrix.csr.cols) * int64_t{a.pitch};
@@ -370,7 +369,7 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
                                    : ", by source from the features again");
     // Middling rows gain more from many small items.
     const int64_t launches = is_middling(matrix.csr) ? 1 : launches_of(a);
-    BackwardWalk<S> targets(name, matrix, spmm_plan(matrix.csr, slot_bytes, launches), by_target, a);
+    BackwardWalk<S> targets(name, matrix, spmm_plan(matrix.csr, launches), by_target, a);
     const dim3 target_blocks = grid_of<T>(targets.items(), a, kMost);
     const int64_t groups = target_blocks.y;
 
@@ -387,8 +386,7 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
       }
     }
     const auto walk_both = [&]<class U>(int64_t groups_at_a_time, int64_t source_launches) {
-      BackwardWalk<S> sources(name, adjoint, spmm_plan(adjoint.csr, slot_bytes, source_launches), by_source,
-                              a);
+      BackwardWalk<S> sources(name, adjoint, spmm_plan(adjoint.csr, source_launches), by_source, a);
       const auto blocks_of_sources = static_cast<unsigned>(std::min<int64_t>(
           ceil_div(int64_t{sources.items()}, int64_t{U::kThreads / (U::kLanes * (kept > 0 ? 1 : a.side))}),
           kMost));

@@ -125,7 +125,7 @@ template <class Operand>
 void multiply(const TileDots& dots) {
   const RowTiles& tiles = dots.tiles;
   const Device device = tiles.device();
-  const SpmmPlan plan = spmm_plan(tiles.rest, 0, dots.heads);
+  const SpmmPlan plan = spmm_plan(tiles.rest, dots.heads);
   const Tensor order = order_of_rest(tiles, dots.order);
   RestArguments a{};
   set_structure(a, tiles.rest, plan);

@@ -280,7 +280,7 @@ void multiply(const TileSpmmArgs& args, const OperandFeatures& x, const TileProd
   const Device device = tiles.device();
   const int lanes = lanes_of(tiles.rest, x.pitch, properties(device.index).l2_bytes);
   const int64_t slabs = ceil_div(x.pitch, lanes * kVector);
-  const SpmmPlan plan = spmm_plan(tiles.rest, x.pitch * static_cast<int64_t>(sizeof(float)), slabs);
+  const SpmmPlan plan = spmm_plan(tiles.rest, slabs);
   Tensor partial = Tensor::empty({plan.slots, x.pitch}, DType::f32, device);
   const int64_t width = args.x.size(1);
   RestArguments<S> a{};
