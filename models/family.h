@@ -36,6 +36,8 @@ struct ModelFamily {
     (void)model.release();
     return std::unique_ptr<Kind>(kind);
   }
+  /// Model::exact_by_layers() of a model with these options.
+  bool exact_by_layers(ModelOptions options) const;
 };
 
 /// Makes a model M from (in, out, options); for ModelFamily::make_checked.

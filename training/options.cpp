@@ -344,9 +344,7 @@ void Options::check() {
   check_loaders(*this);
   const std::shared_ptr<LoaderChoice> loader = batches.chosen();
   if (batches.evaluation == "auto") {
-    models::ModelOptions small = model;
-    small.hidden = 1;  // whether layers are exact does not depend on their widths
-    const bool exact = batches.by_layers && family.make(1, 1, small)->exact_by_layers();
+    const bool exact = batches.by_layers && family.exact_by_layers(model);
     batches.evaluation = exact ? "layers" : "graph";
     batches.evaluation_chosen = loader && batches.by_layers && !exact;
   }
