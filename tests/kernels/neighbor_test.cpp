@@ -149,14 +149,14 @@ Numbers to_winners(const std::vector<int32_t>& winner, const Numbers& dy, int64_
 
 Csr transposed(const HostCsr& s) { return Relation::from_csr(s.csr).transposed(); }
 
-/// Calls f(transposed) for each way that this device has to bring gradients back: with null they are
+/// Calls f(transposed) for each method of the gradient on this device: with null they are
 /// scattered.
 template <class F>
-void for_each_way(DType dtype, Device device, const Csr& back, F f) {
-  for (const Csr* way : {&back, static_cast<const Csr*>(nullptr)}) {
-    if (!way && device.is_cuda() && dtype == DType::f64) continue;  // no fixed point holds float64
-    CAPTURE(way != nullptr);
-    f(way);
+void for_each_method(DType dtype, Device device, const Csr& back, F f) {
+  for (const Csr* structure : {&back, static_cast<const Csr*>(nullptr)}) {
+    if (!structure && device.is_cuda() && dtype == DType::f64) continue;  // no fixed point holds float64
+    CAPTURE(structure != nullptr);
+    f(structure);
   }
 }
 
@@ -336,8 +336,8 @@ TEST_CASE("reductions and their gradients have the same bits on any number of th
     }));
     const Tensor wide = random_tensor({s.csr.cols, 200}, dtype, device),
                  d_wide = random_tensor({s.csr.rows, 200}, dtype, device), winner = max_winner(s, wide);
-    for_each_way(dtype, device, transposed(s), [&](const Csr* way) {
-      CHECK(same_bits_on_any_threads([&] { return brought_back(winner, d_wide, way, s.csr.cols); }));
+    for_each_method(dtype, device, transposed(s), [&](const Csr* structure) {
+      CHECK(same_bits_on_any_threads([&] { return brought_back(winner, d_wide, structure, s.csr.cols); }));
     });
   });
 }
@@ -354,7 +354,7 @@ TEST_CASE("neighbor_minmax_backward adds each gradient to its winner, by every m
         const Tensor dy = random_tensor({s.csr.rows, 3 * width}, dtype, device);
         const Numbers expected =
             to_winners(winner.to_vector<int32_t>(), part_of(dy, 2, width), s.csr.cols, width);
-        for_each_way(dtype, device, back, [&](const Csr* way) {
+        for_each_method(dtype, device, back, [&](const Csr* structure) {
           Tensor dx = random_tensor({s.csr.cols, width}, dtype, device);
           Numbers sum = values(dx);
           for (size_t k = 0; k < sum.size(); ++k) sum[k] += expected[k];
@@ -362,7 +362,7 @@ TEST_CASE("neighbor_minmax_backward adds each gradient to its winner, by every m
             kernels::neighbor_minmax_backward({.winner = winner,
                                                .dy = dy,
                                                .part = 2,
-                                               .transposed = way,
+                                               .transposed = structure,
                                                .accumulate = accumulate,
                                                .dx = dx});
             CHECK(close(dx, accumulate ? sum : expected, tolerance(dtype)));
@@ -381,8 +381,8 @@ TEST_CASE("a parallel edge does not give its gradient twice, adjacent in the tra
       const Reduced r = reduced(s, x, {largest ? Reduce::max : Reduce::min});
       const Tensor winner = largest ? r.max_winner : r.min_winner;
       const Numbers expected = to_winners(winner.to_vector<int32_t>(), values(dy), s.csr.cols, width);
-      for_each_way(dtype, device, back, [&](const Csr* way) {
-        CHECK(close(brought_back(winner, dy, way, s.csr.cols), expected, tolerance(dtype)));
+      for_each_method(dtype, device, back, [&](const Csr* structure) {
+        CHECK(close(brought_back(winner, dy, structure, s.csr.cols), expected, tolerance(dtype)));
       });
     };
     const HostCsr four = random_structure({4, 1}, 1, device);  // one source, four times
@@ -468,13 +468,13 @@ TEST_CASE("neighbor_minmax_backward is precise at every scale and passes on NaN 
     const std::vector<int32_t> winners = winner.to_vector<int32_t>();
     const Numbers plain = values(random_tensor({s.csr.rows, kWidth}));
     for (double scale : {1e-44, 1e-30, 1.0, 1e30})
-      for_each_way(dtype, device, back, [&](const Csr* way) {
+      for_each_method(dtype, device, back, [&](const Csr* structure) {
         CAPTURE(scale);
         Numbers scaled = plain;
         for (double& v : scaled) v *= scale;
         scaled[10] = 0.0;
         const auto gradient = [&](const Tensor& dy) {
-          return values(brought_back(winner, dy, way, s.csr.cols));
+          return values(brought_back(winner, dy, structure, s.csr.cols));
         };
         const auto given = [&] { return tensor_of(scaled, {s.csr.rows, kWidth}, dtype, device); };
         const Numbers expected = to_winners(winners, values(given()), s.csr.cols, kWidth);
@@ -517,8 +517,8 @@ TEST_CASE("results larger than the caches, at any address") {
       CHECK(values(y) == plain.of.at(Reduce::max));
       CHECK(winner.to_vector<int32_t>() == plain.max_winner);
       const Numbers expected = to_winners(plain.max_winner, values(dy), kCols, kWidth);
-      for_each_way(dtype, device, transposed(s), [&](const Csr* way) {
-        kernels::neighbor_minmax_backward({.winner = winner, .dy = dy, .transposed = way, .dx = dx});
+      for_each_method(dtype, device, transposed(s), [&](const Csr* structure) {
+        kernels::neighbor_minmax_backward({.winner = winner, .dy = dy, .transposed = structure, .dx = dx});
         CHECK(close(dx, expected, tolerance(dtype)));
       });
     }

@@ -113,8 +113,8 @@ TEST_CASE("split products use all bits of their operands, large or small") {
 
 TEST_CASE("products of small with large operands are exact to each term, by every method") {
   // What three bfloat16 parts of such a number hold ends at 2^-133: of 2^-126 they have 7 bits.
-  const auto size_of = [](int way, int64_t outer, int64_t inner) {
-    switch (way) {
+  const auto size_of = [](int pattern, int64_t outer, int64_t inner) {
+    switch (pattern) {
       case 0:
         return 0x1p-112;
       case 1:
@@ -142,15 +142,15 @@ TEST_CASE("products of small with large operands are exact to each term, by ever
     const ComputeScope scope({.exact_products = products});
     for (Device device : devices())
       for (const Product& one : few)
-        for (int way = 0; way < 8; ++way)
+        for (int pattern = 0; pattern < 8; ++pattern)
           for (bool small_b : {false, true}) {
-            CAPTURES(static_cast<int>(products), one.m, one.k, way, small_b);
+            CAPTURES(static_cast<int>(products), one.m, one.k, pattern, small_b);
             const auto scaled = [&](bool is_a, bool turned) {
               const auto size = [&](int64_t outer, int64_t inner) {
-                const double small = size_of(way, outer, inner);
+                const double small = size_of(pattern, outer, inner);
                 if (is_a != small_b) return small;
                 // All terms of a sum are of one size.
-                return way >= 3 && way <= 5 ? 0x1p-18 / small : way == 6 ? 0x1p40 : 0x1p100;
+                return pattern >= 3 && pattern <= 5 ? 0x1p-18 / small : pattern == 6 ? 0x1p40 : 0x1p100;
               };
               return operand(is_a ? one.shape_a() : one.shape_b(), is_a != turned, device, size);
             };
@@ -172,8 +172,8 @@ TEST_CASE("products of small with large operands are exact to each term, by ever
 
 TEST_CASE("split products are exact to each term, for any mixture of sizes") {
   // Rows, columns and runs of K that are zero, or smaller than their neighbours by any power.
-  const auto size_of = [](int way, int64_t outer, int64_t inner) {
-    switch (way) {
+  const auto size_of = [](int pattern, int64_t outer, int64_t inner) {
+    switch (pattern) {
       case 0:  // by row
         return std::ldexp(1.0, -static_cast<int>(outer % 50));
       case 1:  // by run of K
@@ -196,9 +196,9 @@ TEST_CASE("split products are exact to each term, for any mixture of sizes") {
         for (bool turned : {false, true}) {
           CAPTURES(way_a, way_b, turned);
           const Product one{m, k, n, turned, turned};
-          const auto scaled = [&](bool is_a, int way) {
+          const auto scaled = [&](bool is_a, int pattern) {
             return operand(is_a ? one.shape_a() : one.shape_b(), is_a != turned, device,
-                           [&](int64_t outer, int64_t inner) { return size_of(way, outer, inner); });
+                           [&](int64_t outer, int64_t inner) { return size_of(pattern, outer, inner); });
           };
           const Tensor a = scaled(true, way_a), b = scaled(false, way_b);
           // 200 roundings of float32 leave 1.2e-5 at worst.
