@@ -208,24 +208,24 @@ TEST_CASE("spmm has the same bits captured, on another stream, and planned withi
         const auto unplanned = [&] {
           Csr csr = c.csr;
           csr.cache = std::make_shared<KeyedCache>();
-          return CsrMatrix{csr, c.value, {}};
+          return csr;
         };
-        kernels::spmm({.a = unplanned(), .x = x, .y = first});
+        kernels::spmm({.a = {unplanned(), c.value, {}}, .x = x, .y = first});
         if (planned) kernels::spmm({.a = c.a(), .x = x, .y = second});
         if (planned) CHECK(same_bits(first, second));
         other.wait(Stream::current(device));
         {
           const StreamScope scope(other);
-          kernels::spmm({.a = planned ? c.a() : unplanned(), .x = x, .y = third});
+          kernels::spmm({.a = {planned ? c.csr : unplanned(), c.value, {}}, .x = x, .y = third});
           other.synchronize();
         }
         CHECK(same_bits(first, third));
         // Without a cached plan, by upper bounds of its counts.
-        const CsrMatrix a = planned ? c.a() : unplanned();
+        const Csr csr = planned ? c.csr : unplanned();
         StepGraph step;
         step.begin(device);
-        kernels::spmm({.a = a, .x = x, .y = second});
-        kernels::spmm({.a = a, .x = x, .y = third});
+        kernels::spmm({.a = {csr, c.value, {}}, .x = x, .y = second});
+        kernels::spmm({.a = {csr, c.value, {}}, .x = x, .y = third});
         step.end();
         second.zero_();
         third.zero_();

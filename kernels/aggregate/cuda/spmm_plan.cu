@@ -96,7 +96,8 @@ SpmmPlan bounded_plan(const Csr& a, int64_t size) {
   return plan;
 }
 
-/// The plan with the counts that the device found, and no more memory than they need. Waits for the device.
+/// The plan with the counts that the device found. Waits for the device. The arrays keep the sizes of the
+/// bounds, at most a few MB, since items grow with the structure: copies would cost a batch more.
 SpmmPlan exact(SpmmPlan plan) {
   if (!plan.totals) return plan;
   const std::vector<int64_t> totals = plan.totals.to_vector<int64_t>();
@@ -104,9 +105,6 @@ SpmmPlan exact(SpmmPlan plan) {
   plan.slots = totals[0] & 0xffffffff;
   plan.heavy_rows = totals[1];
   plan.runs = totals[2];
-  plan.starts = plan.starts.rows(0, plan.items + 1).clone();
-  plan.heavy = plan.heavy.rows(0, plan.heavy_rows + 1).clone();
-  plan.slot_runs = plan.slot_runs.rows(0, plan.runs).clone();
   return plan;
 }
 
