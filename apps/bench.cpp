@@ -62,7 +62,7 @@ void check(const Options& o) {
     if (!(p >= 0.0 && p < 1.0)) usage_fail("--{}: expected 0 or more and less than 1, got {}", name, p);
 }
 
-/// False if --help was printed.
+/// False if --help or --version was printed.
 bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
   Subject& s = o.subject;
   po::options_description options;
@@ -110,7 +110,7 @@ bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
        {"seed", &o.seed, "N", "seed of generated data"},
        {"explain", &o.explain, "", "print which kernels were chosen"},
        {"json", &o.json, "", "print one JSON object at the end"}});
-  options.add_options()("help", "print this");
+  options.add_options()("version", "print the version")("help", "print this");
   po::options_description hidden;
   hidden.add(options).add_options()("op", po::value(&o.ops));
   po::positional_options_description positional;
@@ -122,6 +122,10 @@ bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
                  options);
       fmt::print("\nOps:\n");
       for (const Op& op : all) fmt::print("  {:20} {}\n", op.name, op.summary);
+      return false;
+    }
+    if (values.count("version") != 0) {
+      print_version("bench");
       return false;
     }
     po::notify(values);

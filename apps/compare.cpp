@@ -50,6 +50,10 @@ std::vector<Row> outcomes(const std::vector<RunSummary>& runs) {
   for (const RunSummary& run : runs) add_new(names, run.results);
   std::vector<Row> rows;
   for (const char* name : {"model", "dataset", "metric"}) rows.push_back(result_row(name, runs));
+  if (std::any_of(runs.begin(), runs.end(), [](const RunSummary& run) { return !run.finished; })) {
+    rows.push_back({"state"});
+    for (const RunSummary& run : runs) rows.back().push_back(run.finished ? "finished" : "not finished");
+  }
   for (const auto& [name, field] : {std::pair("device", &RunSummary::device),
                                     {"isa", &RunSummary::isa},
                                     {"version", &RunSummary::version}}) {
@@ -89,14 +93,23 @@ void print(const std::vector<Row>& rows, const std::vector<size_t>& widths) {
   }
 }
 
+/// "a" for "runs/a/".
+std::string name_of_folder(const std::string& folder) {
+  const auto path = std::filesystem::path(folder).lexically_normal();
+  return (path.has_filename() ? path : path.parent_path()).filename().string();
+}
+
 void compare(const std::vector<std::string>& folders) {
   std::vector<RunSummary> runs;
   Row head{"run"};
   for (const std::string& folder : folders) {
     runs.push_back(read_run(folder));
-    const auto path = std::filesystem::path(folder).lexically_normal();
-    head.push_back((path.has_filename() ? path : path.parent_path()).filename().string());
+    head.push_back(name_of_folder(folder));
   }
+  for (size_t k = 1; k < head.size(); ++k)  // of equal names the paths
+    for (const std::string& folder : folders)
+      if (folder != folders[k - 1] && name_of_folder(folder) == name_of_folder(folders[k - 1]))
+        head[k] = folders[k - 1];
   std::vector<Row> results = outcomes(runs);
   results.insert(results.begin(), head);
   std::vector<Row> options = differing_options(runs);

@@ -25,7 +25,7 @@ struct Options {
 
 constexpr const char* kUsage = "convert FORMAT INPUT OUT.h5 [OPTION]...";
 
-/// The values of all options but FORMAT. False if --help was printed.
+/// The values of all options but FORMAT. False if --help or --version was printed.
 bool read(int argc, char** argv, const Format& format, Options& o) {
   if (!read_options(argc, argv,
                     table_of({{"input", &o.input, "PATH", "the input, also as second argument"},

@@ -23,7 +23,7 @@ struct Options {
 constexpr const char* kUsage = "generate SPEC OUT.h5 [OPTION]...";
 constexpr int64_t kLarge = 10'000'000;  // edges from which progress is reported
 
-/// The values of all options but SPEC. False if --help was printed.
+/// The values of all options but SPEC. False if --help or --version was printed.
 bool read(int argc, char** argv, const Spec& spec, Options& o) {
   if (!read_options(argc, argv,
                     table_of({{"out", &o.out, "FILE",

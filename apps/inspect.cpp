@@ -24,12 +24,12 @@ struct Options {
 
 constexpr const char* kUsage = "inspect FILE.h5 [OPTION]...";
 
-/// False if --help was printed.
+/// False if --help or --version was printed.
 bool read(int argc, char** argv, Options& o) {
   if (!read_options(
           argc, argv,
           table_of({{"file", &o.file, "FILE", "the HDF5 file to read, also as first argument"},
-                    {"plot", &o.plot, "FILE", "draw the distribution of degrees as SVG"},
+                    {"plot", &o.plot, "FILE", "draw the distribution of degrees, FILE.svg"},
                     {"tiles", &o.tiles, "", "count how the edges fill row windows and tiles of the matrix"},
                     {"json", &o.json, "", "print one JSON object instead"},
                     threads_option(o.threads)}),
@@ -37,6 +37,7 @@ bool read(int argc, char** argv, Options& o) {
           "Reports the contents of a dataset and everything wrong with it; exits with 1 if anything is."))
     return false;
   if (o.file.empty()) usage_fail("expected {}", kUsage);
+  if (!o.plot.empty() && !o.plot.ends_with(".svg")) usage_fail("--plot: expected FILE.svg, got '{}'", o.plot);
   use_threads(o.threads);
   return true;
 }

@@ -23,7 +23,7 @@ struct Options {
 constexpr const char* kUsage = "partition IN.h5 OUT.h5 --parts K [OPTION]...";
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 
-/// False if --help was printed.
+/// False if --help or --version was printed.
 bool read(int argc, char** argv, Options& o) {
   o.parts = kNotGiven;
   if (!read_options(argc, argv,

@@ -28,7 +28,7 @@ struct Options {
 constexpr const char* kUsage = "reorder ORDER IN.h5 OUT.h5 [OPTION]...";
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 
-/// False if --help was printed.
+/// False if --help or --version was printed.
 bool read(int argc, char** argv, Options& o) {
   std::vector<std::string> orders = order_names();
   orders.insert(orders.end(), {"part", "original"});

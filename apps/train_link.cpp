@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
 
   return run_program(options.program(), [&] {
     if (!apps::read_command_line(argc, argv, options)) return;
-    links.check();
+    links.check(options);
     const std::vector<Metric> metrics = link_metrics(options.data.metric);
     options.apply();
     Dataset data = load_data(options);

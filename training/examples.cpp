@@ -18,6 +18,10 @@ Labels labels_of(Task task) {
   }
 }
 
+std::string_view word_for_outputs(Labels labels) {
+  return labels == Labels::classes ? "classes" : labels == Labels::several ? "labels" : "targets";
+}
+
 std::string usual_metric(const std::string& wanted, Task task) {
   return wanted == "auto" && task == Task::graph_class ? "accuracy" : wanted;
 }

@@ -4,6 +4,7 @@
 #include <adjoint/graph/splits.h>
 
 #include <string>
+#include <string_view>
 
 namespace adj::training {
 
@@ -15,6 +16,8 @@ enum class Labels : uint8_t {
 };
 /// For a task of nodes or graphs.
 Labels labels_of(Task task);
+/// "classes", "labels" or "targets".
+std::string_view word_for_outputs(Labels labels);
 /// Whether this is a task of labelled nodes.
 bool is_trained(Task task);
 /// The task of this name. Throws UsageError.

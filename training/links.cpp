@@ -33,10 +33,15 @@ void LinkOptions::add_to(Options& o) {
            {"negatives", &negatives, "N", "negatives drawn per positive pair, every epoch"}};
 }
 
-void LinkOptions::check() const {
+void LinkOptions::check(const Options& options) const {
   if (!(val > 0.0 && test > 0.0 && val + test < 1.0))
     usage_fail("--val {} and --test {}: expected shares above 0, below 1 together", val, test);
   expect_integer("negatives", negatives, 1, 10000);
+  for (const auto& [name, model] :
+       {std::pair("aggr", "sage"), {"heads", "gat"}, {"attention-dropout", "gat"}})
+    if (const auto given = options.values.find(name);
+        options.model.model != model && given != options.values.end() && options.changed(name, given->second))
+      usage_fail("--{}: requires --model {}", name, model);
 }
 
 Examples link_examples(const Options& options, const LinkOptions& links, Dataset& data) {

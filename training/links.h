@@ -16,7 +16,8 @@ struct LinkOptions {
 
   /// Adds these options and the loader to a program's.
   void add_to(Options& options);
-  void check() const;
+  /// Throws UsageError if they are out of range, or `options` has one that the chosen model does not take.
+  void check(const Options& options) const;
 };
 
 /// Removes --val and --test shares of the connected pairs from the dataset's graph, by --seed

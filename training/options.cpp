@@ -57,8 +57,10 @@ void check_loaders(Options& o) {
   BatchOptions& b = o.batches;
   for (const auto& loader : b.loaders)
     if (loader->name() != b.loader) refuse(loader->options(), loader->name());
-  if (b.loader == "none" && b.by_layers)
-    refuse(b.layers_list(o.things), fmt::format("{}", fmt::join(names_of(b.loaders), " or ")));
+  if (b.loader != "none") return;
+  OptionList of_any{workers_option(b.workers)};
+  if (b.by_layers) of_any += b.layers_list(o.things);
+  refuse(of_any, fmt::format("{}", fmt::join(names_of(b.loaders), " or ")));
 }
 
 }  // namespace
@@ -118,7 +120,7 @@ void RunOptions::check() const {
 }
 
 void OutputOptions::use_run_folder() {
-  make_run_folder(run_dir, !resume.empty());
+  make_run_folder(run_dir, resume);
   const auto place = [this](std::string& path, const char* name) {
     if (path.empty()) path = (std::filesystem::path(run_dir) / name).string();
   };
@@ -137,6 +139,7 @@ void OutputOptions::check_files(const Options& all) const {
     usage_fail("--report: expected FILE.html, got '{}'{}", report,
                all.things == "pairs of nodes" ? "" : "; --class-scores prints precision, recall and F1");
   if (!trace.empty() && !profile) usage_fail("--trace: requires --profile");
+  if (!trace.empty() && !trace.ends_with(".json")) usage_fail("--trace: expected FILE.json, got '{}'", trace);
   RunFiles files;
   files.read("data", all.data.path);
   files.read("config", config);
@@ -299,7 +302,7 @@ std::vector<Options::Group> Options::groups() {
         false},
        {"profile", &output.profile, "", "time and memory by op (on a GPU, waits for every kernel)", false},
        {"trace", &output.trace, "FILE",
-        "with --profile, write a trace of all ops for chrome://tracing and Perfetto", false},
+        "with --profile, write a trace of all ops for chrome://tracing and Perfetto, FILE.json", false},
        {"run-dir", &output.run_dir, "DIR",
         "write options, metrics, checkpoint, page and events to DIR, for `compare`", false},
        {"checkpoint", &output.checkpoint, "FILE", "write the training state to FILE", false},
@@ -321,6 +324,9 @@ void Options::check() {
   data.check();
   run.check();
   expect_integer("checkpoint-every", output.checkpoint_every, 1, kMany);
+  if (changed("checkpoint-every", fmt::format("{}", output.checkpoint_every)) && output.checkpoint.empty() &&
+      output.run_dir.empty())
+    usage_fail("--checkpoint-every: requires --checkpoint or --run-dir");
   compute.check(*this);
   if (data.aggregation == "measure" && !output.resume.empty())
     usage_fail(

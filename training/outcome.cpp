@@ -1,7 +1,6 @@
 #include "outcome.h"
 
 #include "report.h"
-#include "run_folder.h"
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/explain.h>
 #include <adjoint/core/file.h>
@@ -170,16 +169,29 @@ void print_results(const Run& run, const Outcome& outcome) {
                run.options().program());
 }
 
-/// For the test examples of the last run.
-void print_report(const Run& run, const ClassReport& report) {
+/// The examples of class scores and of scores by degree.
+std::string scored_examples(const Run& run) {
   const auto& results = run.record().results;
   const Examples& examples = run.examples();
-  report.print(fmt::format(
+  return fmt::format(
       "On the {} test {}{}, at epoch {}:", examples.test.numel(), examples.things,
       results.size() < 2
           ? ""
           : fmt::format(" of {} {}, the last one", examples.cross_validated ? "fold" : "run", results.size()),
-      results.back().best_epoch));
+      results.back().best_epoch);
+}
+
+/// The chart of --plot and --report. With folds the marks are at the outcome's epoch, too.
+Chart chart_of(const Run& run, const Outcome& outcome, const std::string& title) {
+  const TrainingRecord& record = run.record();
+  std::vector<RunResult> results = record.results;
+  if (run.examples().cross_validated)
+    for (size_t fold = 0; fold < results.size(); ++fold) {
+      RunResult& r = results[fold];
+      r.best_epoch = outcome.best_epoch;
+      r.val_metric = r.test_metric = record.row_of(static_cast<int64_t>(fold), r.best_epoch)->val_metric;
+    }
+  return training_chart(title, run.task().metric, record.history, results);
 }
 
 std::string json_of(const Run& run, const Outcome& outcome, const std::optional<ClassReport>& report) {
@@ -231,10 +243,10 @@ Report report_of(const Run& run, const Outcome& outcome, const std::vector<Profi
                 {"best epoch", fmt::format("{} of {}", outcome.best_epoch, run.options().run.epochs)},
                 {"ms an epoch", number(run.epoch_ms())},
                 {"peak MB", number(peak_mb(task.data.device()))}},
+      .scored = scored_examples(run),
       .metric = task.metric.name,
       .profile = profile};
-  report.charts.push_back(
-      training_chart(report.title, task.metric, run.record().history, run.record().results));
+  report.charts.push_back(chart_of(run, outcome, report.title));
   if (examples.labels != Labels::numbers && task.reported.empty())
     report.classes.emplace(examples.labels, run.output(), examples.y, examples.test, task.data.class_names);
   if (examples.things == "nodes")
@@ -259,37 +271,33 @@ void write_predictions(const Run& run) {
 void write_results(const Run& run) {
   const OutputOptions& o = run.options().output;
   const LearningTask& task = run.task();
-  const TrainingRecord& record = run.record();
   std::vector<ProfileRow> profile;
   if (run.profiler() != nullptr) {
     profile = run.profiler()->rows();
     if (!o.trace.empty()) replace_file(o.trace, run.profiler()->chrome_trace());
   }
-  if (!o.metrics.empty()) write_metrics(o.metrics, task.metric, record.history);
+  if (!o.metrics.empty()) write_metrics(o.metrics, task.metric, run.record().history);
+  const Outcome outcome = outcome_of(run);
   if (!o.plot.empty())
-    replace_file(o.plot, svg(training_chart(fmt::format("{} on {}", run.model(), task.data.name), task.metric,
-                                            record.history, record.results)));
+    replace_file(o.plot, svg(chart_of(run, outcome, fmt::format("{} on {}", run.model(), task.data.name))));
   std::optional<ClassReport> report;
   if (o.class_scores)
     report.emplace(task.examples.labels, run.output(), task.examples.y, run.examples().test,
                    task.data.class_names);
   if (run.options().compute.explain) print_explanations();
-  const Outcome outcome = outcome_of(run);
   if (!o.quiet || !o.json) {
     print_results(run, outcome);
-    if (report) print_report(run, *report);
+    if (report) report->print(scored_examples(run));
     if (o.profile) fmt::print("\n{}", profile_table(profile));
   }
   if (!o.report.empty()) replace_file(o.report, html(report_of(run, outcome, profile)));
   const std::string json = json_of(run, outcome, report);
   if (o.json) fmt::print("{}\n", json);
-  if (!o.run_dir.empty())
-    write_run(o.run_dir, {.program = run.options().program(),
-                          .version = std::string(version()),
-                          .isa = std::string(cpu_isa()),
-                          .device = task.data.device().str(),
-                          .options = run.options().values,
-                          .result = json});
+  if (!o.run_dir.empty()) {
+    RunSummary summary = run.summary();
+    summary.result = json;
+    write_run(o.run_dir, summary);
+  }
   const auto& cuts = run.options().cuts;
   if (cuts && cuts->write() == 0)  // last, as it may fail
     log_warning("--cuts {}: nothing was cut for tensor cores; --explain says what was chosen",

@@ -142,7 +142,10 @@ Chart training_chart(const std::string& title, const Metric& metric, const std::
       chart.series.push_back(series(curve, line.number, "", line.color, Series::Form::faint));
   for (const auto& line : lines)
     chart.series.push_back(series(smooth, line.number, line.name, line.color, Series::Form::line));
-  Series best{.name = "best epoch" + (several ? "s" : fmt::format(" {}", results[0].best_epoch)),
+  const bool one_epoch = std::all_of(results.begin(), results.end(), [&](const RunResult& r) {
+    return r.best_epoch == results[0].best_epoch;
+  });
+  Series best{.name = one_epoch ? fmt::format("best epoch {}", results[0].best_epoch) : "best epochs",
               .color = "#116622",
               .form = Series::Form::dots,
               .right = true};

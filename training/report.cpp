@@ -36,8 +36,9 @@ td.cell { background: color-mix(in srgb, var(--bar) var(--share), transparent); 
 </style>
 )";
 
-std::string section(const char* heading, const std::string& content) {
-  return fmt::format("<h2>{}</h2>\n<figure>\n{}</figure>\n", heading, content);
+std::string section(const char* heading, const std::string& content, const std::string& about = "") {
+  return fmt::format("<h2>{}</h2>\n{}<figure>\n{}</figure>\n", heading,
+                     about.empty() ? "" : fmt::format("<p>{}</p>\n", xml_text(about)), content);
 }
 
 std::string facts_table(const Report& report) {
@@ -125,8 +126,8 @@ std::string html(const Report& report) {
                                  xml_text(report.title), xml_text(report.title));
   if (!report.facts.empty()) page += section("Run", facts_table(report));
   for (const Chart& chart : report.charts) page += section("Training", svg(chart));
-  if (report.classes) page += section("Classes", report.classes->html());
-  if (!report.degrees.empty()) page += section("Degrees", degree_section(report));
+  if (report.classes) page += section("Classes", report.classes->html(), report.scored);
+  if (!report.degrees.empty()) page += section("Degrees", degree_section(report), report.scored);
   if (!report.profile.empty()) page += section("Time and memory by op", profile_section(report.profile));
   return page + "</body>\n</html>\n";
 }

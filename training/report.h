@@ -24,6 +24,7 @@ struct Report {
   std::string title;
   std::vector<std::pair<std::string, std::string>> facts = {};  ///< "device": "cuda:0"
   std::vector<Chart> charts = {};
+  std::string scored = {};  ///< the examples of `classes` and `degrees`, in a sentence
   std::optional<ClassReport> classes = {};
   std::string metric = {};  ///< that `degrees` are of
   std::vector<DegreeScore> degrees = {};

@@ -1,6 +1,7 @@
 #include "run.h"
 
 #include "metric.h"
+#include <adjoint/core/isa.h>
 #include <adjoint/core/log.h>
 #include <adjoint/core/program.h>
 #include <adjoint/core/random.h>
@@ -103,7 +104,13 @@ void Run::begin(models::Model& model, optim::Optimizer& optimizer) {
   between_.reset();
   describe_state();
   if (!signals_) {
-    if (!options_.output.resume.empty()) resume(options_.output.resume);
+    const OutputOptions& o = options_.output;
+    if (!o.resume.empty())
+      resume(o.resume);
+    else if (!o.tensorboard.empty() && has_events(events_folder(o.tensorboard, 0, options_.run.runs)))
+      data_fail("{}: holds events of a training already, expected another folder (--tensorboard)",
+                o.tensorboard);
+    if (!o.run_dir.empty()) begin_run(o.run_dir, summary(), o.resume);  // after all that may be refused
     log_info("{} on {}", name_, task_.data.device().str());
     caught = 0;
     signals_ = std::make_unique<SignalScope>();
@@ -206,9 +213,7 @@ void Run::evaluate(double train_loss, Epochs& epochs) {
       {run_, epoch_, train_loss, val_loss, task_.metric.of(now.outputs, examples_.y, examples_.val)});
   const std::string& folder = options_.output.tensorboard;
   if (folder.empty()) return;
-  if (!board_)
-    board_ = std::make_unique<TensorBoard>(
-        options_.run.runs < 2 ? folder : fmt::format("{}/run-{}", folder, run_ + 1));
+  if (!board_) board_ = std::make_unique<TensorBoard>(events_folder(folder, run_, options_.run.runs));
   board_->add(epoch_, scalars_of(record_.history.back(), task_.metric, optimizer_->learning_rate(),
                                  epoch_ms_.back() / 1e3));
 }
@@ -253,6 +258,14 @@ double Run::epoch_ms() const {
   std::sort(sorted.begin(), sorted.end());
   const size_t middle = sorted.size() / 2;
   return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2.0;
+}
+
+RunSummary Run::summary() const {
+  return {.program = options_.program(),
+          .version = std::string(version()),
+          .isa = std::string(cpu_isa()),
+          .device = task_.data.device().str(),
+          .options = options_.values};
 }
 
 void Run::describe_state() {

@@ -3,6 +3,7 @@
 #include "epochs.h"
 #include "objective.h"
 #include "record.h"
+#include "run_folder.h"
 #include "stopwatch.h"
 #include "task.h"
 #include "tensorboard.h"
@@ -84,6 +85,8 @@ class Run {
   double epoch_ms() const;
   /// Of all runs so far, with --profile; else null.
   const Profiler* profiler() const { return profiler_.get(); }
+  /// For run.json of --run-dir, without a result.
+  RunSummary summary() const;
 
  private:
   class SignalScope;

@@ -4,6 +4,9 @@
 #include <adjoint/core/file.h>
 #include <adjoint/core/text.h>
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -17,12 +20,25 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kRun = "run.json";
+constexpr const char* kCheckpoint = "checkpoint.h5";
 
 std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
 /// Bytes that are no UTF-8 become U+FFFD: names of files may have them.
 std::string written(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+/// The checkpoint of the run in a folder, which --checkpoint may have put elsewhere.
+std::string checkpoint_of(const fs::path& folder) {
+  if (fs::exists(folder / kRun))
+    if (const std::string path = read_run(folder.string()).options["checkpoint"]; !path.empty()) return path;
+  return (folder / kCheckpoint).string();
+}
+
+bool continues(const std::string& folder, const std::string& resumed) {
+  std::error_code error;  // of a file that does not exist
+  return !resumed.empty() && fs::equivalent(resumed, checkpoint_of(folder), error);
 }
 
 }  // namespace
@@ -33,18 +49,39 @@ std::string RunSummary::result_named(const std::string& name) const {
   return "";
 }
 
-void make_run_folder(const std::string& folder, bool again) {
+void make_run_folder(const std::string& folder, const std::string& resumed) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) data_fail("{}: {}", folder, error.message());
-  if (!again && fs::exists(fs::path(folder) / kRun))
-    data_fail("{}: holds a run already, expected another folder, or --resume to go on from its checkpoint",
-              folder);
+  if (continues(folder, resumed)) return;
+  for (const char* file : {kRun, kCheckpoint, "metrics.csv", "report.html", "trace.json"})
+    if (fs::exists(fs::path(folder) / file)) {
+      const std::string checkpoint = checkpoint_of(folder);
+      data_fail("{}: holds a run already, expected another folder{}", folder,
+                fs::exists(checkpoint) ? fmt::format(", or --resume {} to continue it", checkpoint) : "");
+    }
+}
+
+void begin_run(const std::string& folder, RunSummary run, const std::string& resumed) {
+  if (!continues(folder, resumed)) {
+    const std::string path = (fs::path(folder) / kRun).string();
+    std::FILE* file = std::fopen(path.c_str(), "wx");  // fails if it exists: of two runs, one gets the folder
+    if (file == nullptr)
+      data_fail("{}: {}", path, errno == EEXIST ? "of a run that began meanwhile" : std::strerror(errno));
+    std::fclose(file);
+  }
+  run.finished = false;
+  write_run(folder, run);
 }
 
 void write_run(const std::string& folder, const RunSummary& run) {
-  const Json json{{"program", run.program}, {"version", run.version}, {"isa", run.isa},
-                  {"device", run.device},   {"options", run.options}, {"result", Json::parse(run.result)}};
+  const Json json{{"program", run.program},
+                  {"version", run.version},
+                  {"isa", run.isa},
+                  {"device", run.device},
+                  {"finished", run.finished},
+                  {"options", run.options},
+                  {"result", Json::parse(run.result)}};
   replace_file((fs::path(folder) / kRun).string(), written(json));
 }
 
@@ -60,13 +97,14 @@ RunSummary read_run(const std::string& folder) {
                                      {"isa", &run.isa},
                                      {"device", &run.device}})
       *text = json.at(name).get<std::string>();
+    run.finished = json.value("finished", true);  // older files are of finished runs
     run.options = json.at("options").get<std::map<std::string, std::string>>();
     run.result = json.at("result").dump();
     for (const auto& [name, value] : json.at("result").items())
       if (value.is_primitive()) run.results.emplace_back(name, text_of(value));
     return run;
-  } catch (const Json::exception& error) {
-    data_fail("{}: {}", path, excerpt(error.what()));
+  } catch (const Json::exception&) {
+    data_fail("{}: damaged, expected what --run-dir writes", path);
   }
 }
 

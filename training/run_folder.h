@@ -13,6 +13,7 @@ struct RunSummary {
   std::string isa, device;                          ///< "avx512", "cuda:0"
   std::map<std::string, std::string> options = {};  ///< all of them, as text
   std::string result = "{}";                        ///< a JSON object: what --json prints
+  bool finished = true;                             ///< false while it runs, and if it was interrupted
   /// Members of `result` that are numbers or texts, as text, in order. Set by read_run().
   std::vector<std::pair<std::string, std::string>> results = {};
 
@@ -20,12 +21,15 @@ struct RunSummary {
   std::string result_named(const std::string& name) const;
 };
 
-/// Makes the folder of a run, where --run-dir puts its files. Throws DataError where it cannot be made, or
-/// holds a run that is over, unless `again` says that this one goes on from it.
-void make_run_folder(const std::string& folder, bool again = false);
+/// Makes the folder of a run, where --run-dir puts its files. Throws DataError if it cannot be made, or holds
+/// files of a run, unless `resumed` is the checkpoint of that run.
+void make_run_folder(const std::string& folder, const std::string& resumed = "");
+/// Writes FOLDER/run.json of a run that begins, not finished. Throws DataError if another one began in the
+/// folder, unless `resumed` is its checkpoint.
+void begin_run(const std::string& folder, RunSummary run, const std::string& resumed = "");
 /// Writes FOLDER/run.json. Throws DataError.
 void write_run(const std::string& folder, const RunSummary& run);
-/// Throws DataError naming the file and what is wrong with it.
+/// Reads FOLDER/run.json. Throws DataError if it is missing or damaged.
 RunSummary read_run(const std::string& folder);
 
 }  // namespace adj::training

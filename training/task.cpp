@@ -34,10 +34,6 @@ std::vector<size_t> chosen_splits(const Options& options, const Examples& exampl
   return splits;
 }
 
-std::string_view word_for_outputs(Labels labels) {
-  return labels == Labels::classes ? "classes" : labels == Labels::several ? "labels" : "targets";
-}
-
 /// "2708 nodes, 10556 edges, 1433 features, 7 classes; 140 nodes to train, 500 to validate, 1000 to test".
 std::string counted(const LearningTask& task) {
   const Examples& examples = task.examples;

@@ -65,6 +65,17 @@ std::string tf_record(std::string_view data) {
   return record;
 }
 
+bool has_events(const std::string& folder) {
+  std::error_code error;  // no folder, no events
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+    if (entry.path().filename().string().find("tfevents") != std::string::npos) return true;
+  return false;
+}
+
+std::string events_folder(const std::string& folder, int64_t run, int64_t runs) {
+  return runs < 2 ? folder : (std::filesystem::path(folder) / fmt::format("run-{}", run + 1)).string();
+}
+
 TensorBoard::TensorBoard(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);

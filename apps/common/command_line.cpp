@@ -186,7 +186,7 @@ std::optional<po::variables_map> read_values(int argc, char** argv, const po::op
     return {};
   }
   if (values.count("version") != 0) {
-    fmt::print("{} {}\nCPU kernels: {}\n", usage.substr(0, usage.find(' ')), version(), describe_cpu_isa());
+    print_version(usage.substr(0, usage.find(' ')));
     return {};
   }
   return values;
@@ -227,6 +227,10 @@ void print_help(const std::string& usage, const std::string& summary,
   fmt::print("Usage: {}\n{}\n{}{}", usage, summary, text.str().starts_with('\n') ? "" : "\n", text.str());
 }
 
+void print_version(const std::string& program) {
+  fmt::print("{} {}\nCPU kernels: {}\n", program, version(), describe_cpu_isa());
+}
+
 po::options_description table_of(const OptionList& options, const std::string& caption) {
   po::options_description table(caption);
   add_options(table, options);
@@ -236,7 +240,7 @@ po::options_description table_of(const OptionList& options, const std::string& c
 bool read_options(int argc, char** argv, po::options_description own, const std::vector<std::string>& words,
                   const std::string& usage, const std::string& summary,
                   std::optional<po::options_description> all) {
-  own.add_options()("help", "print this");
+  own.add_options()("version", "print the version")("help", "print this");
   const po::options_description& shown = all ? all->add(own) : own;
   try {
     auto values = read_values(argc, argv, shown, words, usage, summary);
@@ -256,6 +260,10 @@ std::optional<size_t> chosen_word(int argc, char** argv, const std::string& usag
   if (given == "--help" || given == "-h") {
     fmt::print("Usage: {}\n{}\n\n{} is one of {}.\nIts options: {} {} --help\n", usage, summary, what,
                fmt::join(names, ", "), program, what);
+    return {};
+  }
+  if (given == "--version") {
+    print_version(program);
     return {};
   }
   const auto found = std::find(names.begin(), names.end(), given);

@@ -50,14 +50,16 @@ std::optional<boost::program_options::variables_map> read_values(
 /// Prints the --help.
 void print_help(const std::string& usage, const std::string& summary,
                 const boost::program_options::options_description& options);
+/// Prints what --version does.
+void print_version(const std::string& program);
 /// For a program with one table of options: reads argv as read_values() and sets them. `all`: groups of
-/// options above. False if --help was printed. Throws UsageError.
+/// options above. False if --help or --version was printed. Throws UsageError.
 bool read_options(int argc, char** argv, boost::program_options::options_description options,
                   const std::vector<std::string>& words, const std::string& usage, const std::string& summary,
                   std::optional<boost::program_options::options_description> all = {});
 
 /// For a program whose first word is one of `names`: its number. `usage`: "convert FORMAT ...". Empty if
-/// --help was printed. Throws UsageError.
+/// --help or --version was printed. Throws UsageError.
 std::optional<size_t> chosen_word(int argc, char** argv, const std::string& usage, const std::string& summary,
                                   const std::vector<std::string>& names);
 /// Likewise; returns the one of `all` that has this name.

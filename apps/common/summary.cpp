@@ -1,6 +1,7 @@
 #include "summary.h"
 
 #include <adjoint/core/text.h>
+#include <adjoint/training/examples.h>
 
 #include <algorithm>
 
@@ -27,8 +28,9 @@ void print_summary(const std::string& path, const Dataset& data) {
     most_out = std::max(most_out, out);
     isolated += in == 0 && out == 0;
   }
-  fmt::print("{}: {} nodes, {} directed edges, {} features, {} classes{}{}\n", printable(path),
-             data.num_nodes(), data.graph.num_edges(), data.num_features(), data.num_classes(),
+  fmt::print("{}: {} nodes, {} directed edges, {} features, {} {}{}{}\n", printable(path), data.num_nodes(),
+             data.graph.num_edges(), data.num_features(), data.num_classes(),
+             training::word_for_outputs(training::labels_of(data.task)),
              data.graph_offsets ? fmt::format(", {} graphs", data.graph_offsets.numel() - 1) : "",
              data.task != Task::none ? fmt::format(", {} without a label", data.unlabelled) : "");
   fmt::print("in-degrees {} to {}, out-degrees {} to {}, {} isolated nodes, {}\n", least_in, most_in,

@@ -58,6 +58,11 @@ struct Given {
       if (task == name_of(known)) files.task = known;
     if (task != name_of(files.task))
       usage_fail("--task {}: expected node_class, node_multilabel or node_regression", task);
+    const bool labelled = !files.labels.empty();
+    if (files.task != Task::node_class && !labelled) usage_fail("--task: expected --labels with it");
+    if (has_missing_labels && !labelled) usage_fail("--missing-labels: expected --labels with it");
+    if (files.headers != Header::find_out && !labelled && files.features.empty() && files.train.empty())
+      usage_fail("--node-headers: expected --features, --labels or --train with it");
     if (ids == "names" && (files.features_by_row || files.labels_by_row))
       usage_fail("--features-by-row, --labels-by-row: expected ids that are integers");
     if (has_missing_labels) {
@@ -71,6 +76,7 @@ struct Given {
     if (files.train.empty() != files.val.empty() || files.val.empty() != files.test.empty())
       usage_fail("--train, --val, --test: expected all three or none");
     if (stratified && split.empty()) usage_fail("--stratified: expected --split with it");
+    if (seed != 0 && split.empty()) usage_fail("--seed: expected --split with it");
     if (split.empty()) return;
     if (!files.train.empty()) usage_fail("--split: expected it, or --train, --val and --test");
     files.split = DrawnSplit{fractions(), static_cast<uint64_t>(seed), stratified};

@@ -20,7 +20,7 @@ struct InferOptions {
 
 /// Threads that prepare batches, with --batches host. Throws UsageError as num_workers() does.
 int workers_of(const InferOptions& options);
-/// Empty if --help was printed. Throws UsageError.
+/// Empty if --help or --version was printed. Throws UsageError.
 std::optional<InferOptions> read_infer_options(int argc, char** argv);
 /// Throws UsageError for batch options that do not apply to such a model.
 void check_batches(const InferOptions& options, const ModelDescription& model);

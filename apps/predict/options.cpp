@@ -80,8 +80,12 @@ void check(PredictOptions& o, const std::vector<std::string>& renamed) {
   if (!o.pyg_state.empty()) {
     expect_one_of("features-scaling", o.features_scaling, {"auto", "none", "rows", "standard"});
     o.family.check(o.options);
-  } else if (o.features_scaling != "none") {
-    usage_fail("--features-scaling: requires --pyg-state, a checkpoint holds its own");
+  } else {
+    for (const auto& [name, given] : {std::pair("features-scaling", o.features_scaling != "none"),
+                                      {"task", !o.task.empty()},
+                                      {"outputs", o.outputs != 0},
+                                      {"rename", !renamed.empty()}})
+      if (given) usage_fail("--{}: requires --pyg-state, a checkpoint holds its own", name);
   }
   for (const std::string& text : renamed) o.names.insert(renaming(text));
   if (!o.task.empty()) (void)task_named("task", o.task);

@@ -40,7 +40,7 @@ ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
   const bool integers = begins_with_integers(layout.header_line > 0 ? head.second : head.first);
   layout.kind = options.ids.value_or(integers ? NodeIds::Kind::integers : NodeIds::Kind::names);
   if (layout.kind == NodeIds::Kind::names && integers_below) layout.header_line = 0;
-  layout.doubtful = may_be && !head.second.empty() && layout.header_line == 0;
+  layout.doubtful = may_be && layout.header_line == 0;
   return layout;
 }
 

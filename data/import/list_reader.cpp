@@ -140,7 +140,8 @@ class ListReader {
 
   void settle_header() {
     const bool called_so = is_column_name(head_.first[0]) && is_column_name(head_.first[1]);
-    if (called_so || head_.numbers_under_words() || edges_.count_lone(ids_.size()) == 1) {
+    if (called_so || head_.numbers_under_words() ||
+        (!head_.second.empty() && edges_.count_lone(ids_.size()) == 1)) {
       header_line_ = head_.format.first_line;
       ids_.forget_first(2);
       edges_.forget_first();

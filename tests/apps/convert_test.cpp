@@ -50,6 +50,10 @@ TEST_CASE("convert edges refuses options that do not go together, and a file tha
        {"60,20", "60,20,30", "60,40,0", "a,b,c", "60,20,20,0", "nan,50,50", "150,-25,-25"})
     CHECK(usage({"--split", split}, "expected three percentages above 0 that add up to 100"));
   CHECK(usage({"--stratified"}, "--stratified: expected --split with it"));
+  CHECK(usage({"--seed", "3"}, "--seed: expected --split with it"));
+  CHECK(usage({"--task", "node_regression"}, "--task: expected --labels with it"));
+  CHECK(usage({"--missing-labels", "x"}, "--missing-labels: expected --labels with it"));
+  CHECK(usage({"--node-headers", "yes"}, "--node-headers: expected --features, --labels or --train"));
   CHECK(
       usage({"--split", "60,20,20", "--stratified"}, "--stratified: expected --labels of --task node_class"));
   CHECK(usage({"--split", "60,20,20", "--train", "x", "--val", "x", "--test", "x"},
@@ -57,6 +61,16 @@ TEST_CASE("convert edges refuses options that do not go together, and a file tha
   CHECK(usage({"--impute", "mode"}, "--impute mode: expected mean, median or zero"));
   CHECK(usage({"--impute", "mean"}, "--impute: expected --features with it"));
   CHECK(fails_with(files.convert("BZh91AY&SY", {}), 1, {"links.csv: a bzip2 archive, ", "bunzip2"}));
+}
+
+TEST_CASE("convert names what the columns of labels are") {
+  const Edges files;
+  const std::string labels = files.put("labels.csv", "a,1,0\nb,0,1\nc,1,1\nd,0,1\ne,1,0\n");
+  const auto summary = [&](const char* task) {
+    return succeeds(files.convert(kRing, {"--labels", labels, "--task", task})).out;
+  };
+  CHECK(mentions(summary("node_multilabel"), {"0 features, 2 labels, 0 without"}));
+  CHECK(mentions(summary("node_regression"), {"0 features, 2 targets, 0 without"}));
 }
 
 TEST_CASE("the error for a dataset without splits names the option for them") {

@@ -54,6 +54,17 @@ TEST_CASE_FIXTURE(With<Bench>, "graphs are learnt by cross-validation, for each 
   }
 }
 
+TEST_CASE_FIXTURE(With<Bench>,
+                  "a report of folds marks the epoch of the result, and names the fold of its classes") {
+  const std::string plot = bench.folder.file("p.svg"), page = bench.folder.file("p.html");
+  auto result = bench.result(with(kShort, {"--plot", plot, "--report", page}));
+  for (const std::string& file : {plot, page})
+    CHECK(mentions(contents_of(file), {fmt::format("test accuracy {:.4f}", std::stod(result.at("test_acc"))),
+                                       "best epoch " + result.at("best_epoch")}));
+  CHECK(mentions(contents_of(page),
+                 {"<h2>Classes</h2>\n<p>On the 10 test graphs of fold 4, the last one, at epoch "}));
+}
+
 TEST_CASE("graphs are learnt from features of 0 and 1 in one bit as from dense ones") {
   for (const char* program : {"train_graph_gin", "train_graph_qgin"}) {
     Bench bench;

@@ -204,6 +204,7 @@ TEST_CASE_FIXTURE(InFolder, "words that inspect does not know are refused") {
   check_refused(program("inspect"), {{{}, {"inspect FILE.h5"}},
                                      {{path, path}, {"--help"}},
                                      {{path, "--threads", "-1"}, {"--threads"}},
+                                     {{path, "--plot", "d.png"}, {"--plot", "FILE.svg", "d.png"}},
                                      {{path, "--plot", path}, {"--plot", path}}});
   CHECK(contents_of(path) == before);
   CHECK(mentions(run("inspect", {"--help"}).out, {"--plot", "--tiles", "--json"}));

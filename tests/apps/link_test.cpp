@@ -188,6 +188,9 @@ TEST_CASE_FIXTURE(With<Bench>, "refusals of train_link") {
                  {{"--metric", "hits@99999999999999999999"}, {"--metric"}},
                  {{"--metric", "accuracy"}, {"--metric", "auc or mrr"}},
                  {{"--model", "gin"}, {"--model"}},
+                 {{"--heads", "4"}, {"--heads", "--model gat"}},
+                 {{"--model", "sage", "--attention-dropout", "0.5"}, {"--attention-dropout", "--model gat"}},
+                 {{"--model", "gat", "--aggr", "max"}, {"--aggr", "--model sage"}},
                  {{"--loader", "neighbor", "--evaluation", "layers"}, {"layers", "GCN", "graph"}},
                  {{"--inductive"}, {"inductive"}}});
   CHECK(fails_with(bench.train({"--val", "0.00001"}), 1, {bench.data, "edges", "validate"}));

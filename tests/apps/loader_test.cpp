@@ -94,7 +94,7 @@ TEST_CASE_FIXTURE(With<Bench>, "options of mini-batches that are wrong or do not
       });
   for (const Words& alone :
        {Words{"--fanouts", "5"}, Words{"--batch-size", "5"}, Words{"--replace"}, Words{"--labor"},
-        Words{"--weighted-sampling"}, Words{"--evaluation", "graph"}}) {
+        Words{"--weighted-sampling"}, Words{"--evaluation", "graph"}, Words{"--workers", "3"}}) {
     const Outcome outcome = run("train_sage", joined(alone, {"--data", bench.data, "--quiet"}));
     CHECK(fails_with(outcome, 2, {alone[0], "--loader neighbor"}));
   }

@@ -124,6 +124,10 @@ TEST_CASE("a state that does not fit is an error of one line with file, part and
                  {{"--checkpoint", bench.state}, {"--checkpoint", "--pyg-state"}},
                  {{"--model", "gcn", "--rename", "convs.0"}, {"--rename", "OURS=THEIRS"}},
                  {{"--model", "gcn", "--task", "none"}, {"--task", "node_class"}}});
+  for (const Words& more : {Words{"--task", "node_class"}, Words{"--outputs", "6"}, Words{"--rename", "a=b"}})
+    CHECK(fails_with(
+        run("predict", joined({"--checkpoint", bench.state, "--data", kReference, "--out", bench.out}, more)),
+        2, {more[0], "requires --pyg-state"}));
   CHECK(fails_with(with({"--model", "gcn", "--hidden", "4", "--layers", "3", "--outputs", "6"}), 1,
                    {bench.state, "[5, 4]", "[6, 4]"}));
   CHECK(fails_with(

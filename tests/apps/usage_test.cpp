@@ -70,6 +70,8 @@ TEST_CASE("train_gcn refuses wrong options with status 2 and one line") {
           {{"--html", "p.html"}, {"--html is now --report"}},
           {{"--html=p.html"}, {"--html is now --report"}},
           {{"--trace", "t.json"}, {"--trace", "--profile"}},
+          {{"--profile", "--trace", "t.txt"}, {"--trace", "FILE.json", "t.txt"}},
+          {{"--checkpoint-every", "3"}, {"--checkpoint-every", "--checkpoint or --run-dir"}},
           {{"--metrics", ""}, {"--metrics"}},
           {{"--nonsense"}, {"nonsense"}},
           {{"-x"}, {"-x"}},
@@ -108,8 +110,12 @@ TEST_CASE("train_gcn prints its purpose and its options") {
     CHECK(lines_of(page.out)[1].ends_with("."));
     for (const char* ugly : {"99999", "00000", ".:", "):"}) CHECK(page.out.find(ugly) == std::string::npos);
   }
-  const Outcome shown = succeeds(run("train_gcn", {"--version"}));
-  CHECK(shown.out == fmt::format("train_gcn {}\nCPU kernels: {}\n", version(), describe_cpu_isa()));
+  for (const char* program :
+       {"train_gcn", "train_gat", "train_sage", "train_gin", "train_agnn", "train_transformer", "train_link",
+        "train_qgnn", "train_graph_gin", "train_graph_qgin", "predict", "compare", "bench", "generate",
+        "convert", "inspect", "reorder", "partition", "infer_qgnn"})
+    CHECK(succeeds(run(program, {"--version"})).out ==
+          fmt::format("{} {}\nCPU kernels: {}\n", program, version(), describe_cpu_isa()));
 }
 
 TEST_CASE_FIXTURE(InFolder, "a config file gives options, and the command line wins") {
@@ -166,20 +172,21 @@ TEST_CASE("every program suggests a similar word") {
     const char* program;
     Words arguments;
     std::string meant;
-  } cases[] = {{"train_gat", {"--num-heads", "4"}, "'--heads'"},
-               {"train_link", {"--model", "sgae"}, "'sage'"},
-               {"predict", {"--chekpoint", "c.h5"}, "'--checkpoint'"},
-               {"predict", {"--model", "gatv3"}, "'gatv2'"},
-               {"predict",
-                {"--checkpoint", "c.h5", "--data", "d.h5", "--out", "o.h5", "--task", "node_clas"},
-                "'node_class'"},
-               {"generate", {"citatoin", "out.h5"}, "'citation'"},
-               {"generate", {"citation", "out.h5", "--node", "5"}, "'--nodes'"},
-               {"convert", {"edge", "in", "out.h5"}, "'edges'"},
-               {"inspect", {"in.h5", "--plt", "a.svg"}, "'--plot'"},
-               {"reorder", {"rabit", "in.h5", "out.h5"}, "'rabbit'"},
-               {"partition", {"in.h5", "out.h5", "--part", "4"}, "'--parts'"},
-               {"bench", {"spm"}, "'spmm'"}};
+  } cases[] = {
+      {"train_gat", {"--num-heads", "4"}, "'--heads'"},
+      {"train_link", {"--model", "sgae"}, "'sage'"},
+      {"predict", {"--chekpoint", "c.h5"}, "'--checkpoint'"},
+      {"predict", {"--model", "gatv3"}, "'gatv2'"},
+      {"predict",
+       {"--pyg-state", "s.h5", "--model", "gcn", "--data", "d.h5", "--out", "o.h5", "--task", "node_clas"},
+       "'node_class'"},
+      {"generate", {"citatoin", "out.h5"}, "'citation'"},
+      {"generate", {"citation", "out.h5", "--node", "5"}, "'--nodes'"},
+      {"convert", {"edge", "in", "out.h5"}, "'edges'"},
+      {"inspect", {"in.h5", "--plt", "a.svg"}, "'--plot'"},
+      {"reorder", {"rabit", "in.h5", "out.h5"}, "'rabbit'"},
+      {"partition", {"in.h5", "out.h5", "--part", "4"}, "'--parts'"},
+      {"bench", {"spm"}, "'spmm'"}};
   for (const auto& c : cases) {
     CAPTURE(c.program);
     CHECK(fails_with(run(c.program, c.arguments), 2, {"; did you mean " + c.meant + "?"}));

@@ -54,12 +54,15 @@ TEST_CASE_FIXTURE(OfFourNodes, "a report is one page without external parts, and
     CHECK(bare.find(heading) == std::string::npos);
   report.charts.push_back({.title = "curves"});
   report.classes.emplace(Labels::classes, output, y, all, std::vector<std::string>{"a<b", "c"});
+  report.scored = "On the 4 test nodes of run 2:";
   report.metric = "accuracy";
   report.degrees = {{0, 0, 3, 0.5}, {1, 1, 4, 0.75}, {2, 3, 5, 1.0}};
   report.profile = {{.name = "spmm", .forward_calls = 3, .forward_ms = 1.5, .allocated = 2'000'000}};
   const std::string page = html(report);
   CHECK(mentions(page, {"<title>curves</title>", "0 a&lt;b", "label, predicted as", "2-3", "0.7500", "spmm",
                         "100.0 %", "accuracy by in-degree"}));
+  for (const char* heading : {"Classes", "Degrees"})
+    CHECK(mentions(page, {fmt::format("<h2>{}</h2>\n<p>On the 4 test nodes of run 2:</p>", heading)}));
   // Class 1: one told, one taken for 0.
   CHECK(mentions(page,
                  "<td class=\"cell\" style=\"--share: 35.0%\">1</td><td class=\"cell\" style=\"--share: "
@@ -88,8 +91,14 @@ TEST_CASE("a run's folder is read back unchanged") {
   CHECK(read.result_named("metric") == "accuracy");
   CHECK(read.result_named("val_loss") == "null");
   CHECK(read.result_named("report") == "");
+  CHECK(read.finished);
   CHECK(mentions(error_of<DataError>([&] { make_run_folder(path); }), {path, "holds a run already"}));
-  CHECK_NOTHROW(make_run_folder(path, /*again=*/true));
+  CHECK(mentions(error_of<DataError>([&] { begin_run(path, run); }), {path, "began meanwhile"}));
+  const std::string checkpoint = path + "/checkpoint.h5";
+  std::ofstream(checkpoint) << "state";
+  CHECK_NOTHROW(make_run_folder(path, checkpoint));
+  begin_run(path, run, checkpoint);
+  CHECK_FALSE(read_run(path).finished);
 }
 
 TEST_CASE("a folder that is no run is refused, naming the file") {
