@@ -1,7 +1,8 @@
 // Products without oneDNN. A block of up to kRows rows by two vectors of columns of C stays in registers over
-// kDepth of the inner extent; op(B)'s part of it, 32 KiB, is first laid out in the order of reading, in the
-// nearest cache. op(A) is read in place, an element to a multiply-add of a whole vector. Every element of C
-// is the sum, in order, of sums in order over kDepth products: the same bits for all lengths of vectors.
+// kDepth of the inner extent. op(B)'s part of it, 32 KiB, is first laid out in the order of reading, in the
+// nearest cache, or several parts in L2 (multiply_by_rows). An element of op(A) is read per multiply-add of a
+// whole vector. Every element of C is the sum, in order, of sums in order over kDepth products: the same bits
+// for all lengths of vectors.
 #include <adjoint/kernels/cpu/simd.h>
 #include <adjoint/kernels/dense/cpu/tile_product.h>
 
@@ -15,6 +16,8 @@ namespace {
 constexpr int kRows = ADJ_AVX512 ? 12 : 6;  // with two vectors of columns: 24 of 32 registers, 12 of 16
 constexpr int64_t kDepth = 256;
 constexpr int64_t kFewRows = 2 * kRows;  // for which packing does not pay
+constexpr int64_t kNarrow = 64;          // transposed rows that are read well in place
+constexpr int64_t kPacked = 1 << 16;     // elements of op(B) in L2
 
 template <class T>
 using Vector = typename simd::Accumulate<T>::Vector;
@@ -24,9 +27,8 @@ constexpr int kLanes = simd::Accumulate<T>::kLanes;
 /// R rows, by N vectors of columns of which the last holds `tail`: C = A B, or C + A B. The rows of B are
 /// `step` apart.
 template <class T, int N, bool kTurned, int R>
-[[gnu::noinline]] void block(const TileShape& shape, const T* a, const T* b, int64_t step, int64_t depth,
-                             int tail, bool add, T* c) {
-  const int64_t stride = shape.stride_a;
+[[gnu::noinline]] void block(const TileShape& shape, const T* a, int64_t stride, const T* b, int64_t step,
+                             int64_t depth, int tail, bool add, T* c) {
   Vector<T> sum[R][N]{};
   for (int64_t k = 0; k < depth; ++k, b += step) {
     Vector<T> row[N];
@@ -50,10 +52,10 @@ template <class T, int N, bool kTurned, int R>
 }
 
 template <class T, int N, bool kTurned, int R = kRows>
-void block_of(int64_t rows, const TileShape& shape, const T* a, const T* b, int64_t step, int64_t depth,
-              int tail, bool add, T* c) {
-  if (rows == R) return block<T, N, kTurned, R>(shape, a, b, step, depth, tail, add, c);
-  if constexpr (R > 1) block_of<T, N, kTurned, R - 1>(rows, shape, a, b, step, depth, tail, add, c);
+void block_of(int64_t rows, const TileShape& shape, const T* a, int64_t stride, const T* b, int64_t step,
+              int64_t depth, int tail, bool add, T* c) {
+  if (rows == R) return block<T, N, kTurned, R>(shape, a, stride, b, step, depth, tail, add, c);
+  if constexpr (R > 1) block_of<T, N, kTurned, R - 1>(rows, shape, a, stride, b, step, depth, tail, add, c);
 }
 
 /// `to` = N vectors of columns of op(B) for each of `depth` rows, zeros behind the n-th.
@@ -85,15 +87,70 @@ void panel(const TileShape& shape, const T* a, const T* b, int64_t depth, int64_
     const int64_t begin = shape.m * at / blocks, rows = shape.m * (at + 1) / blocks - begin;
     T* to = c + begin * shape.stride_c;
     if (shape.turned_a) {
-      block_of<T, N, true>(rows, shape, a + begin, b, step, depth, tail, add, to);
+      block_of<T, N, true>(rows, shape, a + begin, shape.stride_a, b, step, depth, tail, add, to);
     } else {
-      block_of<T, N, false>(rows, shape, a + begin * shape.stride_a, b, step, depth, tail, add, to);
+      block_of<T, N, false>(rows, shape, a + begin * shape.stride_a, shape.stride_a, b, step, depth, tail,
+                            add, to);
     }
   }
 }
 
+template <class F>
+void for_pieces(int64_t whole, int64_t size, F f) {
+  for (int64_t at = 0; at < whole; at += size) f(at, std::min(size, whole - at));
+}
+
+/// The product row by row, so that op(A) is read once, for panels of op(B) that fit in L2. Rows that are
+/// stored transposed are copied first, for all panels.
+template <class T, bool kTurned>
+void multiply_by_rows(const TileShape& shape, const T* a, const T* b, T* c) {
+  constexpr int64_t kWidth = 2 * kLanes<T>;
+  alignas(64) T packed[kPacked], rows_of_a[kTurned ? kDepth * kRows : 1];
+  const int64_t blocks = (shape.m + kRows - 1) / kRows;
+  const int64_t deep = shape.n > kWidth ? kDepth : kPacked / kWidth;
+  // f(panel's first column, its columns, address in `packed`)
+  const auto each_panel = [&](int64_t columns, int64_t depth, T* to, auto&& f) {
+    for_pieces(columns, kWidth, [&](int64_t j, int64_t n) { f(j, n, to + j * depth); });
+  };
+  for_pieces(shape.k, deep, [&](int64_t from, int64_t whole) {
+    for_pieces(shape.n, kPacked / kDepth, [&](int64_t first, int64_t columns) {
+      for_pieces(whole, kDepth, [&](int64_t at, int64_t depth) {
+        each_panel(columns, depth, packed + at * kWidth, [&](int64_t j, int64_t n, T* to) {
+          const int64_t row = from + at, column = first + j;
+          const T* right =
+              b + (shape.turned_b ? column * shape.stride_b + row : row * shape.stride_b + column);
+          (n > kLanes<T> ? pack<T, 2> : pack<T, 1>)(shape, right, depth, n, to);
+        });
+      });
+      for (int64_t k = 0; k < blocks; ++k) {
+        const int64_t begin = shape.m * k / blocks, rows = shape.m * (k + 1) / blocks - begin;
+        for_pieces(whole, kDepth, [&](int64_t at, int64_t depth) {
+          const int64_t row = from + at;
+          const T* left = a + (kTurned ? row * shape.stride_a + begin : begin * shape.stride_a + row);
+          int64_t stride = shape.stride_a;
+          if constexpr (kTurned) {
+            for (int64_t e = 0; e < depth; ++e) std::copy_n(left + e * stride, rows, rows_of_a + e * kRows);
+            left = rows_of_a;
+            stride = kRows;
+          }
+          T* const to = c + begin * shape.stride_c + first;
+          each_panel(columns, depth, packed + at * kWidth, [&](int64_t j, int64_t n, const T* right) {
+            if (n > kLanes<T>) {
+              block_of<T, 2, kTurned>(rows, shape, left, stride, right, 2 * kLanes<T>, depth,
+                                      static_cast<int>(n - kLanes<T>), row > 0, to + j);
+            } else {
+              block_of<T, 1, kTurned>(rows, shape, left, stride, right, kLanes<T>, depth, static_cast<int>(n),
+                                      row > 0, to + j);
+            }
+          });
+        });
+      }
+    });
+  });
+}
+
 template <class T>
-void multiply(const TileShape& shape, const T* a, const T* b, const T* bias, T* c) {
+void multiply_by_panels(const TileShape& shape, const T* a, const T* b, T* c) {
   for (int64_t at = 0; at < shape.k; at += kDepth) {
     const int64_t depth = std::min(kDepth, shape.k - at);
     const T* left = a + (shape.turned_a ? at * shape.stride_a : at);
@@ -102,6 +159,20 @@ void multiply(const TileShape& shape, const T* a, const T* b, const T* bias, T* 
       const int64_t n = std::min<int64_t>(shape.n - j, 2 * kLanes<T>);
       (n > kLanes<T> ? panel<T, 2> : panel<T, 1>)(shape, left, right, depth, n, at > 0, c + j);
     }
+  }
+}
+
+/// One panel of columns, or more of op(A) stored transposed (a weight's gradient) with long rows, go by rows:
+/// 1.15 to 1.5 times as fast; the rest, by panels, is up to 1.1 times as fast (one core, AVX-512).
+template <class T>
+void multiply(const TileShape& shape, const T* a, const T* b, const T* bias, T* c) {
+  const bool one_panel = shape.n <= 2 * kLanes<T>;
+  if (shape.m <= kFewRows || (shape.turned_a ? one_panel || shape.stride_a <= kNarrow : !one_panel)) {
+    multiply_by_panels(shape, a, b, c);
+  } else if (shape.turned_a) {
+    multiply_by_rows<T, true>(shape, a, b, c);
+  } else {
+    multiply_by_rows<T, false>(shape, a, b, c);
   }
   if (bias == nullptr) return;
   for (int64_t i = 0; i < shape.m; ++i)
