@@ -176,8 +176,8 @@ struct Relation::Impl {
     if (const Tensor* made = in_degrees.if_made()) copy->in_degrees.put(carrier.carry(*made));
     if (const Tensor* made = out_degrees.if_made()) copy->out_degrees.put(carrier.carry(*made));
     for (size_t side = 0; side < 2; ++side) {
-      if (const Relation* made = sorted[side].if_made()) copy->sorted[side].put(made->carried_to(carrier));
-      if (const Relation* made = looped[side].if_made()) copy->looped[side].put(made->carried_to(carrier));
+      if (const Relation* made = sorted[side].if_made()) copy->sorted[side].put(carrier.carry(*made));
+      if (const Relation* made = looped[side].if_made()) copy->looped[side].put(carrier.carry(*made));
       cache[side].carry_to(carrier, copy->cache[side]);
     }
     return copy;

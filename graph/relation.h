@@ -110,12 +110,14 @@ class Relation {
   /// On another device, under the same edge numbers, with every form, count and further relation that was
   /// made of it by now, so that nothing of these is derived there again. What is small goes as one copy.
   Relation to(Device device) const;
-  Relation carried_to(detail::Carrier& carrier) const;
 
   /// Cache for other structures derived from this one, by type and parameter: degree buckets, tiles.
   KeyedCache& cache() const;
 
  private:
+  friend struct detail::CarrierAccess;
+  Relation carried_to(detail::Carrier& carrier) const;
+
   struct Impl;
   const Impl& impl() const;
   Relation(std::shared_ptr<const Impl> impl, bool reversed) : impl_(std::move(impl)), reversed_(reversed) {}
