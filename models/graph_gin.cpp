@@ -102,8 +102,13 @@ ModelFamily graph_gin() {
 }
 
 ModelFamily graph_qgin() {
-  return {"train_graph_qgin", {"graph-qgin"}, quantized_options(model_options({"pool", "node-features"})),
-          check_quantized,    made<GraphGin>, {.hidden = 32, .layers = 4, .bits = "8"}};
+  return {"train_graph_qgin",
+          {"graph-qgin"},
+          quantized_options(model_options({"pool", "node-features"})),
+          check_quantized,
+          made<GraphGin>,
+          {.hidden = 32, .layers = 4, .bits = "8"},
+          false};
 }
 
 }  // namespace adj::models

@@ -76,7 +76,8 @@ ModelFamily link() {
            model_option("attention-dropout")},
           check,
           make,
-          {.hidden = 128, .dropout = 0.0, .embedding = 64}};
+          {.hidden = 128, .dropout = 0.0, .embedding = 64},
+          false};
 }
 
 }  // namespace adj::models

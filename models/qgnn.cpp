@@ -229,7 +229,8 @@ ModelFamily qgnn() {
                model_option("node-bits-penalty"), model_option("nodes")}),
           check,
           made<Qgnn>,
-          {.hidden = 64, .bits = "8"}};
+          {.hidden = 64, .bits = "8"},
+          false};
 }
 
 }  // namespace adj::models
