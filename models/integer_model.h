@@ -1,10 +1,15 @@
 #pragma once
 
 #include "integer_batch.h"
-#include "integer_parts.h"
 #include "trained_model.h"
 
+#include <memory>
+
 namespace adj {
+
+namespace detail {
+struct IntegerParts;
+}
 
 /// Method of an IntegerModel for sums over neighbours; results are bit-identical. `bits`: product with the
 /// adjacency matrix, one bit per entry, on tensor cores (QGTC, section 4.1); for a GPU and batches with many
@@ -68,8 +73,7 @@ class IntegerModel {
   ModelDescription description_;
   Device device_;
   IntegerModelOptions options_;
-  detail::IntegerParts parts_;
-  detail::IntegerRange packed_by_;  // the first input range, on the CPU
+  std::shared_ptr<const detail::IntegerParts> parts_;
 };
 
 /// Whether this is a file of IntegerModel::save(). Throws DataError if it is not HDF5.

@@ -1,3 +1,4 @@
+#include "detail/integer_parts.h"
 #include "integer_model.h"
 #include "node_features.h"
 #include <adjoint/autograd/activation.h>
@@ -46,7 +47,7 @@ bool IntegerModel::sums_by_bits(const Csr& structure) const {
 }
 
 IntegerRows IntegerModel::neighbors_of(const Graph& graph) const {
-  const bool mean = parts_.hidden.empty();  // GCN: one self-loop per node; GIN: one more
+  const bool mean = parts_->hidden.empty();  // GCN: one self-loop per node; GIN: one more
   const Relation looped =
       with_self_loops(graph.relation(), mean ? SelfLoops::completed : SelfLoops::added).relation;
   IntegerRows rows{.structure = looped.csr(), .order = {}, .row_scale = {}, .bits = {}, .steps = {}};
@@ -82,11 +83,12 @@ IntegerBatch IntegerModel::pack(const Graph& graph, const Tensor& offsets, const
       features = models::node_features(own, graph, own == "degree" ? description_.num_features : 0);
   }
   const Tensor x = description_.prepare(features ? features.to(device) : features).to_dense().to(DType::f32);
-  const Tensor scale = packed_by_.scale.to(device), zero = packed_by_.zero.to(device);
+  const detail::IntegerRange& range = parts_->packed_by;
+  const Tensor scale = range.scale.to(device), zero = range.zero.to(device);
   if (batch.by_bits())
-    batch.x_bits = to_bits(x, packed_by_.bits, scale, zero, PackedAlong::columns);
+    batch.x_bits = to_bits(x, range.bits, scale, zero, PackedAlong::columns);
   else
-    batch.x = to_bytes(x, packed_by_.bits, scale, zero);
+    batch.x = to_bytes(x, range.bits, scale, zero);
   return batch;
 }
 

@@ -1,4 +1,4 @@
-#include "integer_parts.h"
+#include "detail/integer_parts.h"
 
 #include "quantized.h"
 #include "stack.h"
