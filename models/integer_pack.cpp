@@ -59,7 +59,7 @@ IntegerRows IntegerModel::neighbors_of(const Graph& graph) const {
 IntegerRows IntegerModel::nodes_of(const Tensor& offsets, int64_t nodes, bool by_bits) const {
   const Csr structure{offsets.numel() - 1, nodes, offsets, detail::row_numbers(nodes, offsets.device())};
   IntegerRows rows{.structure = structure, .order = {}, .row_scale = {}, .bits = {}, .steps = {}};
-  const std::string& pool = description_.options.pool;
+  const std::string& pool = description_.options.graphs.pool;
   if (pool == "mean") rows.row_scale = inverse_lengths(Relation::from_csr(structure));
   if (pool == "max") return rows;
   if (by_bits) rows.bits = adjacency_bits(structure);  // without repeated entries
@@ -78,7 +78,7 @@ IntegerBatch IntegerModel::pack(const Graph& graph, const Tensor& offsets, const
   if (description_.of_graphs()) {
     detail::check_segments("integer model", offsets, graph.num_nodes(), device);
     batch.graphs = nodes_of(offsets, graph.num_nodes(), batch.by_bits());
-    const std::string& own = description_.options.node_features;
+    const std::string& own = description_.options.graphs.node_features;
     if (own != "file")
       features = models::node_features(own, graph, own == "degree" ? description_.num_features : 0);
   }
