@@ -62,16 +62,13 @@ nn::QuantLinearOptions Quantization::readout(size_t layer) const {
 }
 
 std::string describe_bits(const ModelOptions& o) {
-  if (o.quantized.bits == "32" && o.quantized.bits_weights == "auto" &&
-      o.quantized.bits_activations == "auto")
-    return "";
-  return fmt::format(
-      " {} bits{}{}{}{}", o.quantized.bits,
-      o.quantized.bits_weights == "auto" ? "" : fmt::format(", weights {}", o.quantized.bits_weights),
-      o.quantized.bits_activations == "auto" ? ""
-                                             : fmt::format(", activations {}", o.quantized.bits_activations),
-      o.quantized.scales == "learned" ? "" : " running scales",
-      o.quantized.node_bits > 0.0 ? fmt::format(", {} by node", o.quantized.node_bits) : "");
+  const QuantizedModelOptions& q = o.quantized;
+  if (q.bits == "32" && q.bits_weights == "auto" && q.bits_activations == "auto") return "";
+  return fmt::format(" {} bits{}{}{}{}", q.bits,
+                     q.bits_weights == "auto" ? "" : fmt::format(", weights {}", q.bits_weights),
+                     q.bits_activations == "auto" ? "" : fmt::format(", activations {}", q.bits_activations),
+                     q.scales == "learned" ? "" : " running scales",
+                     q.node_bits > 0.0 ? fmt::format(", {} by node", q.node_bits) : "");
 }
 
 std::vector<ModelOption> quantized_options(const std::vector<ModelOption>& own) {
