@@ -3,8 +3,8 @@
 #include "common/command_line.h"
 #include "common/trained_model.h"
 #include "infer_qgnn/passes.h"
+#include "infer_qgnn/report.h"
 #include <adjoint/adjoint.h>
-#include <adjoint/core/text.h>
 #include <adjoint/data/loader/graph_loader.h>
 #include <adjoint/data/predictions.h>
 #include <adjoint/training/graphs.h>
@@ -20,7 +20,7 @@ namespace {
 
 Dataset dataset_of(const ModelDescription& model, const InferOptions& o) {
   Dataset data = load_dataset(o.data);
-  set_node_features(data, o.data, model.options.node_features, model.num_features);
+  set_node_features(data, o.data, model.options.graphs.node_features, model.num_features);
   if (model.of_graphs() && !data.graph_offsets)
     data_fail("{}: graphs/offsets: missing, {} is of many graphs", o.data, model.name);
   require_features(data, o.data, "infer_qgnn");
@@ -31,26 +31,22 @@ Dataset dataset_of(const ModelDescription& model, const InferOptions& o) {
   return data;
 }
 
-using Integers = Placed<IntegerBatch>;
-
 /// Packed on the host, so that features are bit-identical for every device.
-Integers packed(const IntegerModel& model, const Part& part) {
+IntegerBatch packed(const IntegerModel& model, const Part& part) {
   const IntegerBatch batch = model.description().of_graphs() ? model.pack(part.graph, part.offsets, part.x)
                                                              : model.pack(part.graph, part.x);
-  return {part.places, batch.to(model.device())};
+  return batch.to(model.device());
 }
 
 /// Input of the trained model for a part.
-using Floats = Placed<GraphBatch>;
-
-Floats unpacked(const TrainedModel& trained, const Part& part) {
+GraphBatch unpacked(const TrainedModel& trained, const Part& part) {
   if (auto* of_nodes = trained.model().as<models::NodeModel>()) of_nodes->prepare(part.graph);
   GraphBatch batch;
   batch.graph = part.graph;
   batch.offsets = part.offsets;
   batch = batch.to(trained.device());
   batch.x = Features(trained.prepare(part.x).to_dense());
-  return {part.places, batch};
+  return batch;
 }
 
 Tensor computed(const TrainedModel& trained, const GraphBatch& batch) {
@@ -89,68 +85,41 @@ void infer(const InferOptions& o) {
   }
   const Metric metric = metric_of(known, o.checkpoint);
   const Dataset data = dataset_of(known, o);
-  const int64_t nodes = data.num_nodes(), graphs = known.of_graphs() ? data.graph_offsets.numel() - 1 : 0,
-                rows = known.of_graphs() ? graphs : nodes;
   const Parts parts = parts_of(known, data, o);
-  log_info("{} on {}: {} nodes, {} edges, {} batches of {}", model.describe(), device.str(), nodes,
+  log_info("{} on {}: {} nodes, {} edges, {} batches of {}", model.describe(), device.str(), data.num_nodes(),
            data.graph.num_edges(), parts.count, parts.of);
-  std::optional<PrefetchOptions> anew;
+  LoaderOptions loading{.device = device};
   if (!o.keeps_batches()) {
-    const int workers = workers_of(o);
-    anew = {.workers = workers, .depth = 0, .streams = worker_streams(device, workers)};
-    log_info("batches are made anew in every pass by {} threads", workers);
+    loading.workers = workers_of(o);
+    log_info("batches are made anew in every pass by {} threads", loading.workers);
   }
 
-  int64_t bytes = 0, by_bits = 0;
-  const Passes integers =
-      run_passes(known,
-                 Batches<IntegerBatch>(
-                     parts.count, [&](int64_t i) { return packed(model, parts.part(i)); }, anew),
-                 device, rows, o.repeats, !o.no_capture, [&](const IntegerBatch& batch, bool first) {
-                   bytes += first ? batch.bytes() : 0;
-                   by_bits += first && batch.by_bits();
-                   return model(batch);
-                 });
-  log_info("{:.1f} MB packed, {} batches summed by bits", static_cast<double>(bytes) / 1e6, by_bits);
+  InferReport report{.batches = parts.count};
+  const auto result_of = [&](const Passes& passes) {
+    return InferResult{passes.ms, measure(known, metric, data, passes.outputs)};
+  };
+  const Passes integers = run_passes(
+      known, data, batches_of(parts, loading, [&](const Part& part) { return packed(model, part); }), o,
+      [&](const IntegerBatch& batch, bool first) {
+        report.bytes += first ? batch.bytes() : 0;
+        report.by_bits += first && batch.by_bits();
+        return model(batch);
+      });
+  log_info("{:.1f} MB packed, {} batches summed by bits", static_cast<double>(report.bytes) / 1e6,
+           report.by_bits);
   if (!o.out.empty())
     write_predictions(o.out, "infer_qgnn", data,
                       predictions_of(known.task, integers.outputs, known.class_names));
   std::optional<Passes> floats;
   if (!o.compare.empty())
-    floats = run_passes(known,
-                        Batches<GraphBatch>(
-                            parts.count, [&](int64_t i) { return unpacked(*trained, parts.part(i)); }, anew),
-                        device, rows, o.repeats, !o.no_capture,
-                        [&](const GraphBatch& batch, bool) { return computed(*trained, batch); });
-  const auto value_of = [&](const Passes& passes) { return measure(known, metric, data, passes.outputs); };
-  const std::optional<double> value = value_of(integers),
-                              float_value = floats ? value_of(*floats) : std::nullopt;
-  const bool split = !data.splits.empty();
-  if (value && !split) log_info("the file has no splits: {} of all with a label", metric.name);
-
-  if (o.json) {
-    const char* key = split ? "test_acc" : "acc";
-    fmt::print(
-        R"({{"app": "infer_qgnn", "dataset": {}, "model": {}, "device": {}, "nodes": {}, {}"batches": {}, )"
-        R"("by_bits": {}, "bytes": {}, {}"ms": {:.4f}{}}})"
-        "\n",
-        json_text(data.name), json_text(model.describe()), json_text(device.str()), nodes,
-        graphs > 0 ? fmt::format(R"("graphs": {}, )", graphs) : "", parts.count, by_bits, bytes,
-        value ? fmt::format(R"("metric": "{}", "{}": {}, )", metric.option, key, *value) : "", integers.ms,
-        floats ? fmt::format(R"(, "float32_ms": {:.4f}{})", floats->ms,
-                             float_value ? fmt::format(R"(, "float32_{}": {})", key, *float_value) : "")
-               : "");
-    return;
-  }
-  const auto print = [&](const char* name, const Passes& passes, const std::optional<double>& of) {
-    fmt::print(
-        "{:10} {:9.3f} ms a pass, {:8.2f} million nodes{} a second{}\n", name, passes.ms,
-        static_cast<double>(nodes) / passes.ms / 1e3,
-        graphs > 0 ? fmt::format(" and {:.1f} thousand graphs", static_cast<double>(graphs) / passes.ms) : "",
-        of ? fmt::format(", {}{} {:.4f}", split ? "test " : "", metric.name, *of) : "");
-  };
-  print("integers", integers, value);
-  if (floats) print("float32", *floats, float_value);
+    floats = run_passes(
+        known, data, batches_of(parts, loading, [&](const Part& part) { return unpacked(*trained, part); }),
+        o, [&](const GraphBatch& batch, bool) { return computed(*trained, batch); });
+  report.integers = result_of(integers);
+  if (floats) report.floats = result_of(*floats);
+  if (report.integers.value && data.splits.empty())
+    log_info("the file has no splits: {} of all with a label", metric.name);
+  print(report, model, data, metric, o.json);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include <adjoint/autograd/feature_product.h>
+#include <adjoint/autograd/detail/feature_product.h>
 #include <adjoint/kernels/aggregate/spmm.h>
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/elementwise/elementwise.h>

@@ -1,6 +1,6 @@
 #include <adjoint/autograd/activation.h>
 #include <adjoint/autograd/detail/epilogue.h>
-#include <adjoint/autograd/feature_product.h>
+#include <adjoint/autograd/detail/feature_product.h>
 #include <adjoint/autograd/linear.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/kernels/dense/gemm.h>

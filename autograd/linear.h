@@ -15,7 +15,7 @@ namespace adj {
 Var linear(const Var& x, const Var& w, const Var& bias = {}, Activation activation = Activation::none);
 /// Same for features of any kind, which take no gradient. Dense features must have the weight's dtype
 /// (Features::to); sparse ones keep float32 values with a bfloat16 weight; quantised ones are unpacked to the
-/// weight's dtype in blocks of rows (feature_product.h).
+/// weight's dtype in blocks of rows (detail/feature_product.h).
 Var linear(const Features& x, const Var& w, const Var& bias = {}, Activation activation = Activation::none);
 
 /// a b.

@@ -17,10 +17,19 @@ namespace detail {
 
 class Carrier;
 
-/// Types that can be copied to another device together with their source object (core/detail/carrier.h).
+/// Access to `T carried_to(Carrier&) const`, which is private in public classes. Called by Carrier::carry()
+/// (core/detail/carrier.h).
+struct CarrierAccess {
+  template <class T>
+  static auto carried(const T& made, Carrier& carrier) -> decltype(made.carried_to(carrier)) {
+    return made.carried_to(carrier);
+  }
+};
+
+/// Types that can be copied to another device together with their source object.
 template <class T>
 concept Carriable = requires(const T& made, Carrier& carrier) {
-  { made.carried_to(carrier) } -> std::same_as<T>;
+  { CarrierAccess::carried(made, carrier) } -> std::same_as<T>;
 };
 
 /// Runs a maker once. Others who ask meanwhile wait for that one alone, so a maker may ask for other things;
@@ -113,7 +122,7 @@ class KeyedCache {
       slot->value = std::shared_ptr<T>(make());
       if constexpr (detail::Carriable<T>)
         slot->carry = [](const void* value, detail::Carrier& carrier) -> std::shared_ptr<void> {
-          return std::make_shared<T>(static_cast<const T*>(value)->carried_to(carrier));
+          return std::make_shared<T>(detail::CarrierAccess::carried(*static_cast<const T*>(value), carrier));
         };
     });
     return std::static_pointer_cast<T>(slot->value);

@@ -1,4 +1,4 @@
-#include <adjoint/graph/aggregation.h>
+#include <adjoint/graph/detail/aggregation.h>
 
 namespace adj {
 

@@ -38,7 +38,7 @@ Block Block::to(Device device) const { return detail::carried(*this, device); }
 
 Block Block::carried_to(detail::Carrier& carrier) const {
   if (!relation_ || carrier.device() == device()) return *this;
-  return Block(relation_.carried_to(carrier), carrier.carry(src_nodes_), carrier.carry(edge_ids_));
+  return Block(carrier.carry(relation_), carrier.carry(src_nodes_), carrier.carry(edge_ids_));
 }
 
 }  // namespace adj

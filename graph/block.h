@@ -33,9 +33,11 @@ class Block {
 
   /// With what its relation derived (Relation::to).
   Block to(Device device) const;
-  Block carried_to(detail::Carrier& carrier) const;
 
  private:
+  friend struct detail::CarrierAccess;
+  Block carried_to(detail::Carrier& carrier) const;
+
   Relation relation_;
   Tensor src_nodes_, edge_ids_;
 };

@@ -65,13 +65,13 @@ struct Graph::Impl {
   mutable KeyedCache gcn;  // by the bit pattern of the loop weight
 
   std::shared_ptr<const Impl> carried_to(detail::Carrier& carrier) const {
-    auto copy = std::make_shared<Impl>(relation.carried_to(carrier), carrier.carry(weight),
+    auto copy = std::make_shared<Impl>(carrier.carry(relation), carrier.carry(weight),
                                        carrier.carry(input_order), as_given);
     if (const Tensor* made = looped_offsets.if_made()) copy->looped_offsets.put(carrier.carry(*made));
     if (const Tensor* made = csr_weight.if_made()) copy->csr_weight.put(carrier.carry(*made));
     if (const bool* found = symmetric.if_made()) copy->symmetric.put(*found);
-    if (const SparseMatrix* made = adjacency.if_made()) copy->adjacency.put(made->carried_to(carrier));
-    if (const SparseMatrix* made = mean.if_made()) copy->mean.put(made->carried_to(carrier));
+    if (const SparseMatrix* made = adjacency.if_made()) copy->adjacency.put(carrier.carry(*made));
+    if (const SparseMatrix* made = mean.if_made()) copy->mean.put(carrier.carry(*made));
     gcn.carry_to(carrier, copy->gcn);
     return copy;
   }

@@ -98,9 +98,11 @@ class Graph {
 
   /// With what was derived of it by now: its relation's forms, its matrices.
   Graph to(Device device) const;
-  Graph carried_to(detail::Carrier& carrier) const;
 
  private:
+  friend struct detail::CarrierAccess;
+  Graph carried_to(detail::Carrier& carrier) const;
+
   struct Impl;
   const Impl& impl() const;
   std::shared_ptr<const Impl> impl_;

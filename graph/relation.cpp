@@ -1,8 +1,10 @@
 #include <adjoint/core/detail/carrier.h>
 #include <adjoint/core/explain.h>
+#include <adjoint/graph/detail/aggregation.h>
 #include <adjoint/graph/detail/index.h>
 #include <adjoint/graph/relation.h>
 #include <adjoint/kernels/aggregate/spmm_plan.h>
+#include <adjoint/kernels/compute_context.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/reduce/reduce.h>
 #include <adjoint/kernels/sparse/coo.h>
@@ -176,8 +178,8 @@ struct Relation::Impl {
     if (const Tensor* made = in_degrees.if_made()) copy->in_degrees.put(carrier.carry(*made));
     if (const Tensor* made = out_degrees.if_made()) copy->out_degrees.put(carrier.carry(*made));
     for (size_t side = 0; side < 2; ++side) {
-      if (const Relation* made = sorted[side].if_made()) copy->sorted[side].put(made->carried_to(carrier));
-      if (const Relation* made = looped[side].if_made()) copy->looped[side].put(made->carried_to(carrier));
+      if (const Relation* made = sorted[side].if_made()) copy->sorted[side].put(carrier.carry(*made));
+      if (const Relation* made = looped[side].if_made()) copy->looped[side].put(carrier.carry(*made));
       cache[side].carry_to(carrier, copy->cache[side]);
     }
     return copy;
@@ -235,13 +237,17 @@ detail::SortedEdges detail::sorted_edges(int64_t num_src, int64_t num_dst, const
   return sorted;
 }
 
-Relation Relation::from_coo(int64_t num_src, int64_t num_dst, const Tensor& src, const Tensor& dst,
-                            const detail::ListUse& use) {
+Relation Relation::from_coo(int64_t num_src, int64_t num_dst, const Tensor& src, const Tensor& dst) {
+  return detail::list_for({}, num_src, num_dst, src, dst);
+}
+
+Relation detail::list_for(const ListUse& use, int64_t num_src, int64_t num_dst, const Tensor& src,
+                          const Tensor& dst) {
   const std::string what = fmt::format("relation of {} sources and {} targets", num_src, num_dst);
   ADJ_CHECK(use.sums >= 0 && use.width >= 0, "{}: for {} sums of width {}, expected 0 or more", what,
             use.sums, use.width);
-  return {std::make_shared<const Impl>(num_src, num_dst,
-                                       detail::checked_edges(what, num_src, num_dst, src, dst), use),
+  return {std::make_shared<const Relation::Impl>(num_src, num_dst,
+                                                 checked_edges(what, num_src, num_dst, src, dst), use),
           false};
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <adjoint/core/keyed_cache.h>
-#include <adjoint/graph/aggregation.h>
 #include <adjoint/kernels/types/csr.h>
 
 #include <memory>
@@ -15,6 +14,12 @@ struct EdgeIndex {
   Tensor src;
   Tensor dst;
 };
+
+class Relation;
+namespace detail {
+struct ListUse;
+Relation list_for(const ListUse& use, int64_t num_src, int64_t num_dst, const Tensor& src, const Tensor& dst);
+}  // namespace detail
 
 /// Edges from one set of nodes to another (or the same): the structure of a [num_dst, num_src] matrix with
 /// targets as rows and sources as columns. It begins in one form; all others are derived on first use and
@@ -41,15 +46,15 @@ struct EdgeIndex {
 /// | `in_degrees()`       | a pass                | a pass               | a pass               |
 ///
 /// **Sums over neighbours** (spmm, aggregate and the layers that use them) run over csr() and transposed(),
-/// unless the relation began as a list and scatters(): then over coo(), unsorted (graph/aggregation.h).
+/// unless the relation began as a list and scatters(): then over coo(), unsorted
+/// (graph/detail/aggregation.h).
 class Relation {
  public:
   Relation() = default;
   /// `src` int32 or int64 [M] in [0, num_src), `dst` likewise in [0, num_dst), on one device, in any order.
   /// Throws if the lengths differ, an index is out of range (naming its place), or there is too much of
-  /// anything. `use` decides whether the list is sorted for its sums.
-  static Relation from_coo(int64_t num_src, int64_t num_dst, const Tensor& src, const Tensor& dst,
-                           const detail::ListUse& use = {});
+  /// anything.
+  static Relation from_coo(int64_t num_src, int64_t num_dst, const Tensor& src, const Tensor& dst);
   /// `in_edges`: row i holds the sources of target i's edges, ascending, or in any order where it is not said
   /// to be (`ascending`): then it serves for sums over neighbours and edge operations, as a sampled block's,
   /// but is no Graph, and never found to be symmetric. `symmetric`, where the caller knows it: does the
@@ -82,8 +87,9 @@ class Relation {
   /// int32 [M]: entry k of transposed() is edge transposed_order()[k]. Absent: entry k is edge k.
   const Tensor& transposed_order() const;
 
-  /// True if sums of `features` over neighbours scatter over the list: as set_aggregation() says, by default
-  /// by the rule on counts and the list's use. Never for other original forms, nor for float64 on a GPU.
+  /// True if sums of `features` over neighbours scatter over the list: as ComputeContext::aggregation says,
+  /// by default by the rule on counts and the list's use. Never for other original forms, nor for float64 on
+  /// a GPU.
   /// --explain shows the reason.
   bool scatters(DType features) const;
   /// The edges as a COO for kernels: rows are targets, entry e is edge e.
@@ -110,12 +116,16 @@ class Relation {
   /// On another device, under the same edge numbers, with every form, count and further relation that was
   /// made of it by now, so that nothing of these is derived there again. What is small goes as one copy.
   Relation to(Device device) const;
-  Relation carried_to(detail::Carrier& carrier) const;
 
   /// Cache for other structures derived from this one, by type and parameter: degree buckets, tiles.
   KeyedCache& cache() const;
 
  private:
+  friend struct detail::CarrierAccess;
+  friend Relation detail::list_for(const detail::ListUse& use, int64_t num_src, int64_t num_dst,
+                                   const Tensor& src, const Tensor& dst);
+  Relation carried_to(detail::Carrier& carrier) const;
+
   struct Impl;
   const Impl& impl() const;
   Relation(std::shared_ptr<const Impl> impl, bool reversed) : impl_(std::move(impl)), reversed_(reversed) {}

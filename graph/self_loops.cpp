@@ -70,7 +70,7 @@ LoopedRelation made(const Relation& relation, SelfLoops wanted) {
 }  // namespace
 
 LoopedRelation LoopedRelation::carried_to(detail::Carrier& carrier) const {
-  return {relation.carried_to(carrier), loops, carrier.carry(origin), carrier.carry(became), complete};
+  return {carrier.carry(relation), loops, carrier.carry(origin), carrier.carry(became), complete};
 }
 
 LoopedRelation with_self_loops(const Relation& relation, SelfLoops loops) {

@@ -24,6 +24,8 @@ struct LoopedRelation {
   Tensor became;
   bool complete = true;  ///< every old edge and every node's loop has a new number
 
+ private:
+  friend struct detail::CarrierAccess;
   LoopedRelation carried_to(detail::Carrier& carrier) const;
 };
 

@@ -115,7 +115,7 @@ SparseMatrix SparseMatrix::to(Device device) const { return detail::carried(*thi
 SparseMatrix SparseMatrix::carried_to(detail::Carrier& carrier) const {
   if (!relation_ || carrier.device() == device()) return *this;
   check_kept();
-  SparseMatrix moved(relation_.carried_to(carrier), carrier.carry(values_));
+  SparseMatrix moved(carrier.carry(relation_), carrier.carry(values_));
   if (has_factors()) moved.set_factors(carrier.carry(row_factor_), carrier.carry(column_factor_));
   moved.kept_version_ = moved.values_.version();
   moved.adjoint_values_ = carrier.carry(adjoint_values_);

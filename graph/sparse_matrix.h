@@ -58,13 +58,15 @@ class SparseMatrix {
 
   /// With what its relation derived (Relation::to).
   SparseMatrix to(Device device) const;
-  SparseMatrix carried_to(detail::Carrier& carrier) const;
   /// float32 [rows, cols]; parallel entries add up.
   Tensor to_dense() const;
   /// Each row divided by its sum; rows with sum 0 stay 0. Entries are numbered in CSR order.
   SparseMatrix row_normalized() const;
 
  private:
+  friend struct detail::CarrierAccess;
+  SparseMatrix carried_to(detail::Carrier& carrier) const;
+
   void check_kept() const;
 
   Relation relation_;

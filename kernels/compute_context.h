@@ -38,8 +38,8 @@ enum class SparseKernels : uint8_t { automatic, csr, tiles, hybrid };
 /// et al. 2020, section 5). `reduce` (GAR): the list is sorted into CSR and, for a backward pass, its
 /// transpose, and every row is summed in a register. `scatter` (GAS): every edge's row is added to its
 /// target's, over the list as it is. Both are the same in every run, but they are not the same bits: sums are
-/// taken in another order. `automatic`: by aggregation_cost() (graph/aggregation.h), never by a measurement.
-/// A relation that began as CSR, as Graph::from_coo makes it, is reduced whatever is set.
+/// taken in another order. `automatic`: by aggregation_cost() (graph/detail/aggregation.h), never by a
+/// measurement. A relation that began as CSR, as Graph::from_coo makes it, is reduced whatever is set.
 enum class Aggregation : uint8_t { automatic, reduce, scatter };
 
 /// How the calling thread computes, where more than one way is right.

@@ -17,6 +17,7 @@ struct ModelFamily {
   /// The model on the CPU, with initial weights from the default generator.
   std::unique_ptr<Model> (*make_checked)(int64_t in, int64_t out, const ModelOptions&) = nullptr;
   ModelOptions defaults = {};  ///< of the paper, where the family's differ
+  bool in_pyg = true;          ///< PyG has these layers: `predict` reads its weights (models/pyg_state.h)
 
   /// Whether `options` has an option of that name.
   bool takes(const std::string& option) const;

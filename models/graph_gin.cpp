@@ -32,9 +32,9 @@ struct Network : nn::Module {
 /// have, as there is only one row per graph instead of one per node.
 struct GraphGin : GraphModel {
   GraphGin(int64_t in, int64_t out, const ModelOptions& s)
-      : pool_(s.pool),
+      : pool_(s.graphs.pool),
         p_(static_cast<float>(s.dropout)),
-        name_(fmt::format("GIN {}-{}x{}-{} {}{}{}", in, s.layers, s.hidden, out, s.pool,
+        name_(fmt::format("GIN {}-{}x{}-{} {}{}{}", in, s.layers, s.hidden, out, s.graphs.pool,
                           s.train_eps ? " learnt eps" : "", describe_bits(s))) {
     const Quantization quantization(s);
     const auto last = static_cast<size_t>(s.layers - 1);  // its output has the bits of its input
@@ -81,8 +81,8 @@ struct GraphGin : GraphModel {
 };
 
 void check(const ModelOptions& o) {
-  expect_one_of("pool", o.pool, {"sum", "mean", "max"});
-  expect_one_of("node-features", o.node_features, {"file", "constant", "degree"});
+  expect_one_of("pool", o.graphs.pool, {"sum", "mean", "max"});
+  expect_one_of("node-features", o.graphs.node_features, {"file", "constant", "degree"});
 }
 
 void check_quantized(const ModelOptions& o) {
@@ -102,8 +102,13 @@ ModelFamily graph_gin() {
 }
 
 ModelFamily graph_qgin() {
-  return {"train_graph_qgin", {"graph-qgin"}, quantized_options(model_options({"pool", "node-features"})),
-          check_quantized,    made<GraphGin>, {.hidden = 32, .layers = 4, .bits = "8"}};
+  return {"train_graph_qgin",
+          {"graph-qgin"},
+          quantized_options(model_options({"pool", "node-features"})),
+          check_quantized,
+          made<GraphGin>,
+          {.hidden = 32, .layers = 4, .quantized = {.bits = "8"}},
+          false};
 }
 
 }  // namespace adj::models

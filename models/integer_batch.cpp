@@ -13,7 +13,7 @@ BitTensor carried(BitTensor bits, detail::Carrier& carrier) {
 }
 
 IntegerRows carried(IntegerRows rows, detail::Carrier& carrier) {
-  if (rows.structure.offsets) rows.structure = rows.structure.carried_to(carrier);
+  if (rows.structure.offsets) rows.structure = carrier.carry(rows.structure);
   rows.order.rows = carrier.carry(rows.order.rows);
   rows.row_scale = carrier.carry(rows.row_scale);
   if (rows.bits) rows.bits = carried(*rows.bits, carrier);

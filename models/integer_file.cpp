@@ -2,6 +2,7 @@
 // activations, scales and shifts of linear maps, and preparation of features and targets as in a checkpoint.
 // "weights/NAME": bit tensors (data/bit_tensors.h). docs/quantized.md lists the entries.
 
+#include "detail/integer_parts.h"
 #include "integer_model.h"
 #include <adjoint/core/text.h>
 #include <adjoint/data/bit_tensors.h>
@@ -166,7 +167,7 @@ void IntegerModel::save(const std::string& path) const {
     head.tensors[name + "zero"] = range.zero;
   };
   const detail::IntegerPlan plan = detail::integer_plan(description_);
-  for (size_t l = 0; l < plan.inputs.size(); ++l) add_range(plan.inputs[l].name, parts_.inputs[l]);
+  for (size_t l = 0; l < plan.inputs.size(); ++l) add_range(plan.inputs[l].name, parts_->inputs[l]);
   H5Writer file(path);
   optim::write_head(file, head, kFormat, kVersion);
   const auto write = [&](const std::vector<detail::LinearPlace>& places,
@@ -184,9 +185,9 @@ void IntegerModel::save(const std::string& path) const {
       write_bits(file, "weights/" + entry(places[l].name), weight);
     }
   };
-  write(plan.sums, parts_.sums);
-  write(plan.hidden, parts_.hidden);
-  write(plan.readouts, parts_.readouts);
+  write(plan.sums, parts_->sums);
+  write(plan.hidden, parts_->hidden);
+  write(plan.readouts, parts_->readouts);
   for (const auto& [name, tensor] : head.tensors) file.write("tensors/" + name, tensor.to(Device::cpu()));
   file.commit();
 }

@@ -1,5 +1,6 @@
 #include "integer_model.h"
 
+#include "detail/integer_parts.h"
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/shape.h>
 #include <adjoint/kernels/aggregate/neighbor_reduce.h>
@@ -125,9 +126,10 @@ IntegerModel::IntegerModel(const TrainedModel& trained, const IntegerModelOption
 
 IntegerModel::IntegerModel(ModelDescription description, Device device, const IntegerModelOptions& options,
                            detail::IntegerParts parts)
-    : description_(std::move(description)), device_(device), options_(options), parts_(std::move(parts)) {
-  const detail::IntegerRange& first = parts_.inputs.front();
-  packed_by_ = {first.bits, first.scale.to(Device::cpu()), first.zero.to(Device::cpu())};
+    : description_(std::move(description)), device_(device), options_(options) {
+  const detail::IntegerRange& first = parts.inputs.front();
+  parts.packed_by = {first.bits, first.scale.to(Device::cpu()), first.zero.to(Device::cpu())};
+  parts_ = std::make_shared<const detail::IntegerParts>(std::move(parts));
 }
 
 std::string IntegerModel::describe() const { return description_.name + " in integers"; }
@@ -142,22 +144,22 @@ Tensor IntegerModel::operator()(const IntegerBatch& batch) const {
   Activations x{batch.x_bits, batch.x};
   Var out;  // of graphs
   const auto read_out = [&](size_t l) {
-    const detail::IntegerLinear& map = parts_.readouts[l];
-    const BitTensor pooled = description_.options.pool == "max" ? pass.maxima(*batch.graphs, x, map)
-                                                                : pass.sums(*batch.graphs, x, map);
+    const detail::IntegerLinear& map = parts_->readouts[l];
+    const BitTensor pooled = description_.options.graphs.pool == "max" ? pass.maxima(*batch.graphs, x, map)
+                                                                       : pass.sums(*batch.graphs, x, map);
     const Var y = pass.logits(pooled, map);
     out = l == 0 ? y : out + y;
   };
   if (batch.graphs) read_out(0);
-  for (size_t l = 0; l < parts_.sums.size(); ++l) {
-    const detail::IntegerLinear* last = &parts_.sums[l];
+  for (size_t l = 0; l < parts_->sums.size(); ++l) {
+    const detail::IntegerLinear* last = &parts_->sums[l];
     BitTensor rows = pass.sums(batch.neighbors, x, *last);
-    if (!parts_.hidden.empty()) {
-      rows = pass.hidden(rows, *last, parts_.hidden[l]);
-      last = &parts_.hidden[l];
+    if (!parts_->hidden.empty()) {
+      rows = pass.hidden(rows, *last, parts_->hidden[l]);
+      last = &parts_->hidden[l];
     }
-    if (l + 1 == parts_.inputs.size()) return pass.logits(rows, *last).value();
-    x = pass.activations(rows, *last, parts_.inputs[l + 1]);
+    if (l + 1 == parts_->inputs.size()) return pass.logits(rows, *last).value();
+    x = pass.activations(rows, *last, parts_->inputs[l + 1]);
     if (batch.graphs) read_out(l + 1);
   }
   return out.value();

@@ -1,10 +1,15 @@
 #pragma once
 
 #include "integer_batch.h"
-#include "integer_parts.h"
 #include "trained_model.h"
 
+#include <memory>
+
 namespace adj {
+
+namespace detail {
+struct IntegerParts;
+}
 
 /// Method of an IntegerModel for sums over neighbours; results are bit-identical. `bits`: product with the
 /// adjacency matrix, one bit per entry, on tensor cores (QGTC, section 4.1); for a GPU and batches with many
@@ -46,8 +51,8 @@ class IntegerModel {
   /// "quantised GCN 1433-16-7 4 bits in integers".
   std::string describe() const;
 
-  /// Batch on the graph's device: the model's, or the CPU, from where IntegerBatch::to or carried_to moves it
-  /// to the model's. `x` [N, features] is raw user data (ModelDescription::prepare is applied here). With
+  /// Batch on the graph's device: the model's, or the CPU, from where IntegerBatch::to copies it to the
+  /// model's. `x` [N, features] is raw user data (ModelDescription::prepare is applied here). With
   /// parallel edges, which one bit cannot represent, the batch uses sums by bytes.
   IntegerBatch pack(const Graph& graph, const Features& x) const;
   /// Likewise for a model of graphs: graph g has the nodes offsets[g] to offsets[g + 1], int64 [G + 1] on the
@@ -68,8 +73,7 @@ class IntegerModel {
   ModelDescription description_;
   Device device_;
   IntegerModelOptions options_;
-  detail::IntegerParts parts_;
-  detail::IntegerRange packed_by_;  // the first input range, on the CPU
+  std::shared_ptr<const detail::IntegerParts> parts_;
 };
 
 /// Whether this is a file of IntegerModel::save(). Throws DataError if it is not HDF5.

@@ -1,3 +1,4 @@
+#include "detail/integer_parts.h"
 #include "integer_model.h"
 #include "node_features.h"
 #include <adjoint/autograd/activation.h>
@@ -46,7 +47,7 @@ bool IntegerModel::sums_by_bits(const Csr& structure) const {
 }
 
 IntegerRows IntegerModel::neighbors_of(const Graph& graph) const {
-  const bool mean = parts_.hidden.empty();  // GCN: one self-loop per node; GIN: one more
+  const bool mean = parts_->hidden.empty();  // GCN: one self-loop per node; GIN: one more
   const Relation looped =
       with_self_loops(graph.relation(), mean ? SelfLoops::completed : SelfLoops::added).relation;
   IntegerRows rows{.structure = looped.csr(), .order = {}, .row_scale = {}, .bits = {}, .steps = {}};
@@ -58,7 +59,7 @@ IntegerRows IntegerModel::neighbors_of(const Graph& graph) const {
 IntegerRows IntegerModel::nodes_of(const Tensor& offsets, int64_t nodes, bool by_bits) const {
   const Csr structure{offsets.numel() - 1, nodes, offsets, detail::row_numbers(nodes, offsets.device())};
   IntegerRows rows{.structure = structure, .order = {}, .row_scale = {}, .bits = {}, .steps = {}};
-  const std::string& pool = description_.options.pool;
+  const std::string& pool = description_.options.graphs.pool;
   if (pool == "mean") rows.row_scale = inverse_lengths(Relation::from_csr(structure));
   if (pool == "max") return rows;
   if (by_bits) rows.bits = adjacency_bits(structure);  // without repeated entries
@@ -77,16 +78,17 @@ IntegerBatch IntegerModel::pack(const Graph& graph, const Tensor& offsets, const
   if (description_.of_graphs()) {
     detail::check_segments("integer model", offsets, graph.num_nodes(), device);
     batch.graphs = nodes_of(offsets, graph.num_nodes(), batch.by_bits());
-    const std::string& own = description_.options.node_features;
+    const std::string& own = description_.options.graphs.node_features;
     if (own != "file")
       features = models::node_features(own, graph, own == "degree" ? description_.num_features : 0);
   }
   const Tensor x = description_.prepare(features ? features.to(device) : features).to_dense().to(DType::f32);
-  const Tensor scale = packed_by_.scale.to(device), zero = packed_by_.zero.to(device);
+  const detail::IntegerRange& range = parts_->packed_by;
+  const Tensor scale = range.scale.to(device), zero = range.zero.to(device);
   if (batch.by_bits())
-    batch.x_bits = to_bits(x, packed_by_.bits, scale, zero, PackedAlong::columns);
+    batch.x_bits = to_bits(x, range.bits, scale, zero, PackedAlong::columns);
   else
-    batch.x = to_bytes(x, packed_by_.bits, scale, zero);
+    batch.x = to_bytes(x, range.bits, scale, zero);
   return batch;
 }
 

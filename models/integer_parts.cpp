@@ -1,4 +1,4 @@
-#include "integer_parts.h"
+#include "detail/integer_parts.h"
 
 #include "quantized.h"
 #include "stack.h"
@@ -77,7 +77,7 @@ IntegerPlan integer_plan(const ModelDescription& model) {
   const bool of_graphs = model.program == "train_graph_qgin";
   ADJ_CHECK(of_graphs || model.program == "train_qgnn",
             "integer model: {} is none of train_qgnn or train_graph_qgin", model.name);
-  ADJ_CHECK(o.node_bits == 0.0,
+  ADJ_CHECK(o.quantized.node_bits == 0.0,
             "integer model: {} has bits by node, and sums of integers need one scale; expected a training "
             "without --node-bits",
             model.name);

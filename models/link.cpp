@@ -13,7 +13,7 @@ namespace adj::models {
 
 LinkModel::LinkModel(std::unique_ptr<NodeModel> encoder, int64_t width, const ModelOptions& o)
     : encoder_(this, "encoder", std::move(encoder)) {
-  if (o.decoder == "mlp")
+  if (o.links.decoder == "mlp")
     mlp_.emplace(this, "decoder", std::vector<int64_t>{width, o.hidden, 1},
                  nn::MLPOptions{.dropout = static_cast<float>(o.dropout)});
 }
@@ -55,13 +55,13 @@ ModelFamily encoder_named(const std::string& model) {
 }
 
 void check(const ModelOptions& o) {
-  expect_integer("embedding", o.embedding, 0, 1 << 20);
-  expect_one_of("decoder", o.decoder, {"dot", "mlp"});
+  expect_integer("embedding", o.links.embedding, 0, 1 << 20);
+  expect_one_of("decoder", o.links.decoder, {"dot", "mlp"});
   encoder_named(o.model).check(o);
 }
 
 std::unique_ptr<Model> make(int64_t in, int64_t, const ModelOptions& o) {
-  const int64_t width = o.embedding > 0 ? o.embedding : o.hidden;
+  const int64_t width = o.links.embedding > 0 ? o.links.embedding : o.hidden;
   return std::make_unique<nn::Model<LinkModel>>(encoder_named(o.model).make_as<NodeModel>(in, width, o),
                                                 width, o);
 }
@@ -76,7 +76,8 @@ ModelFamily link() {
            model_option("attention-dropout")},
           check,
           make,
-          {.hidden = 128, .dropout = 0.0, .embedding = 64}};
+          {.hidden = 128, .dropout = 0.0, .links = {.embedding = 64}},
+          false};
 }
 
 }  // namespace adj::models

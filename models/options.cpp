@@ -33,43 +33,53 @@ void set(const std::string& name, const std::string& text, bool& value) {
 void set(const std::string&, const std::string& text, std::string& value) { value = text; }
 
 using O = ModelOptions;
+using Q = QuantizedModelOptions;
+using L = LinkModelOptions;
+using G = GraphModelOptions;
+
+/// The field o.*path[0].*path[1]…
+template <auto... path>
+auto& at(O& o) {
+  return (o.*....*path);
+}
 
 const std::vector<ModelOption>& all_options() {
   static const std::vector<ModelOption> all{
-      {"model", &O::model, "NAME", "model of the family"},
-      {"hidden", &O::hidden, "N", "width of the hidden layers"},
-      {"layers", &O::layers, "N", "number of layers"},
-      {"dropout", &O::dropout, "P", "dropout probability"},
-      {"norm", &O::norm, "NAME", "norm between the layers: none, batch or layer"},
-      {"residual", &O::residual, "", "residual connections around the hidden layers"},
-      {"heads", &O::heads, "N", "heads of a hidden layer, each of width --hidden"},
-      {"output-heads", &O::output_heads, "N", "heads of the last layer, which are averaged"},
-      {"attention-dropout", &O::attention_dropout, "P", "dropout probability of attention coefficients"},
-      {"aggr", &O::aggr, "NAME", "aggregation of neighbours: mean, max or pool"},
-      {"train-eps", &O::train_eps, "",
+      {"model", at<&O::model>, "NAME", "model of the family"},
+      {"hidden", at<&O::hidden>, "N", "width of the hidden layers"},
+      {"layers", at<&O::layers>, "N", "number of layers"},
+      {"dropout", at<&O::dropout>, "P", "dropout probability"},
+      {"norm", at<&O::norm>, "NAME", "norm between the layers: none, batch or layer"},
+      {"residual", at<&O::residual>, "", "residual connections around the hidden layers"},
+      {"heads", at<&O::heads>, "N", "heads of a hidden layer, each of width --hidden"},
+      {"output-heads", at<&O::output_heads>, "N", "heads of the last layer, which are averaged"},
+      {"attention-dropout", at<&O::attention_dropout>, "P", "dropout probability of attention coefficients"},
+      {"aggr", at<&O::aggr>, "NAME", "aggregation of neighbours: mean, max or pool"},
+      {"train-eps", at<&O::train_eps>, "",
        "learn the weight of the node itself (default: weight of a neighbour)"},
-      {"gate", &O::gate, "", "learned gate between attention and own features"},
-      {"bits", &O::bits, "B",
+      {"gate", at<&O::gate>, "", "learned gate between attention and own features"},
+      {"bits", at<&O::quantized, &Q::bits>, "B",
        "bits of weights and activations, 1 to 8, or 32 (not quantised); or one number per layer, as 8,4,2"},
-      {"bits-weights", &O::bits_weights, "B", "likewise, for weights (auto: --bits)"},
-      {"bits-activations", &O::bits_activations, "B",
+      {"bits-weights", at<&O::quantized, &Q::bits_weights>, "B", "likewise, for weights (auto: --bits)"},
+      {"bits-activations", at<&O::quantized, &Q::bits_activations>, "B",
        "likewise, for features, sums over neighbours and hidden features (auto: --bits)"},
-      {"scales", &O::scales, "METHOD",
+      {"scales", at<&O::quantized, &Q::scales>, "METHOD",
        "scales of quantizers: learned (LSQ) or running (moving mean of the batches' ranges)"},
-      {"degree-quant", &O::degree_quant, "P",
+      {"degree-quant", at<&O::quantized, &Q::degree_quant>, "P",
        "probability that a node of the largest in-degree stays unquantised in a training step"},
-      {"degree-quant-least", &O::degree_quant_least, "P",
+      {"degree-quant-least", at<&O::quantized, &Q::degree_quant_least>, "P",
        "that probability for the lowest in-degree; it rises with the in-degree's rank"},
-      {"node-bits", &O::node_bits, "B",
+      {"node-bits", at<&O::quantized, &Q::node_bits>, "B",
        "target mean bits of activations, with bits and step size learned per node (A2Q; 0: not by node)"},
-      {"node-bits-penalty", &O::node_bits_penalty, "X",
+      {"node-bits-penalty", at<&O::quantized, &Q::node_bits_penalty>, "X",
        "penalty on a deviation from that mean: X times nodes times its square"},
-      {"nodes", &O::nodes, "N", ""},
-      {"embedding", &O::embedding, "N", "width of a node's embedding (0: --hidden)"},
-      {"decoder", &O::decoder, "NAME",
+      {"nodes", at<&O::quantized, &Q::nodes>, "N", ""},
+      {"embedding", at<&O::links, &L::embedding>, "N", "width of a node's embedding (0: --hidden)"},
+      {"decoder", at<&O::links, &L::decoder>, "NAME",
        "dot (inner product of the embeddings) or mlp (MLP on their elementwise product)"},
-      {"pool", &O::pool, "METHOD", "pooling of a graph's nodes: sum, mean or max"},
-      {"node-features", &O::node_features, "WHAT", "file, constant (1), or degree (one-hot in-degree)"},
+      {"pool", at<&O::graphs, &G::pool>, "METHOD", "pooling of a graph's nodes: sum, mean or max"},
+      {"node-features", at<&O::graphs, &G::node_features>, "WHAT",
+       "file, constant (1), or degree (one-hot in-degree)"},
   };
   return all;
 }
@@ -96,7 +106,7 @@ void read_options(ModelOptions& o, const std::vector<ModelOption>& which,
   for (const ModelOption& option : which) {
     const auto text = values.find(option.name);
     if (text == values.end()) usage_fail("--{}: missing", option.name);
-    std::visit([&](auto field) { set(option.name, text->second, o.*field); }, option.field);
+    std::visit([&](auto field) { set(option.name, text->second, field(o)); }, option.field);
   }
 }
 

@@ -8,6 +8,34 @@
 
 namespace adj::models {
 
+/// Of quantised models. Bits are one number for all layers or one per layer, as "8,4,2": 1 to 8, or 32.
+struct QuantizedModelOptions {
+  std::string bits = "32";
+  std::string bits_weights = "auto", bits_activations = "auto";  ///< or bits, overriding those above
+  std::string scales = "learned";                                ///< or "running" (nn/quantizer.h)
+  /// Probability that the nodes of largest in-degree stay unquantised in a training step, and the probability
+  /// for the lowest; in between it rises with the rank of the in-degree (Degree-Quant, Tailor et al. 2021).
+  /// 0: off.
+  double degree_quant = 0.0, degree_quant_least = 0.0;
+  /// Target mean bits of activations with learned bits per node (A2Q, Zhu et al. 2023); 0: not by node. A
+  /// deviation from the target is penalised with weight node_bits_penalty; `nodes`: number of nodes in the
+  /// graph.
+  double node_bits = 0.0, node_bits_penalty = 1.0;
+  int64_t nodes = 0;
+};
+
+/// Of models of links.
+struct LinkModelOptions {
+  int64_t embedding = 0;        ///< width of the node embeddings; 0: hidden
+  std::string decoder = "dot";  ///< or "mlp"
+};
+
+/// Of models of graphs.
+struct GraphModelOptions {
+  std::string pool = "sum";            ///< pooling over a graph's nodes: "sum", "mean" or "max"
+  std::string node_features = "file";  ///< or "constant", "degree" (models/node_features.h)
+};
+
 /// Hyperparameters of a model. Each family reads hidden, layers, dropout and those in its
 /// ModelFamily::options; others have no effect.
 struct ModelOptions {
@@ -23,39 +51,22 @@ struct ModelOptions {
   std::string aggr = "mean";  ///< SAGE's aggregation: "mean", "max" or "pool"
   bool train_eps = false;     ///< GIN
   bool gate = false;          ///< graph transformer
-
-  // Quantised models. Bits are one number for all layers or one per layer, as "8,4,2": 1 to 8, or 32.
-  std::string bits = "32";
-  std::string bits_weights = "auto", bits_activations = "auto";  ///< or bits, overriding those above
-  std::string scales = "learned";                                ///< or "running" (nn/quantizer.h)
-  /// Probability that the nodes of largest in-degree stay unquantised in a training step, and the probability
-  /// for the lowest; in between it rises with the rank of the in-degree (Degree-Quant, Tailor et al. 2021).
-  /// 0: off.
-  double degree_quant = 0.0, degree_quant_least = 0.0;
-  /// Target mean bits of activations with learned bits per node (A2Q, Zhu et al. 2023); 0: not by node. A
-  /// deviation from the target is penalised with weight node_bits_penalty; `nodes`: number of nodes in the
-  /// graph.
-  double node_bits = 0.0, node_bits_penalty = 1.0;
-  int64_t nodes = 0;
   /// Models of nodes: weight of the newest batch in the running statistics of batch norms; 1 if each batch is
   /// the whole graph, so there is nothing to average. Evaluation reads the statistics only.
   double norm_momentum = 0.1;
 
-  // Models of links.
-  int64_t embedding = 0;        ///< width of the node embeddings; 0: hidden
-  std::string decoder = "dot";  ///< or "mlp"
-
-  // Models of graphs.
-  std::string pool = "sum";            ///< pooling over a graph's nodes: "sum", "mean" or "max"
-  std::string node_features = "file";  ///< or "constant", "degree" (models/node_features.h)
+  QuantizedModelOptions quantized = {};
+  LinkModelOptions links = {};
+  GraphModelOptions graphs = {};
 };
 
 /// An option: its name on command lines and in checkpoints, its field and its help text.
 struct ModelOption {
+  template <class T>
+  using Field = T& (*)(ModelOptions&);
+
   std::string name;  ///< "attention-dropout"
-  std::variant<int64_t ModelOptions::*, double ModelOptions::*, bool ModelOptions::*,
-               std::string ModelOptions::*>
-      field;
+  std::variant<Field<int64_t>, Field<double>, Field<bool>, Field<std::string>> field;
   std::string value;  ///< placeholder in --help: "N"
   std::string help;   ///< empty: not on command lines
 };

@@ -54,16 +54,16 @@ struct Qgnn : NodeModel {
   Qgnn(int64_t in, int64_t out, const ModelOptions& o)
       : gin_(o.model == "gin"),
         p_(static_cast<float>(o.dropout)),
-        degree_quant_(o.degree_quant),
-        degree_quant_least_(o.degree_quant_least),
-        node_bits_(o.node_bits),
-        penalty_(o.node_bits_penalty * static_cast<double>(o.nodes)),
+        degree_quant_(o.quantized.degree_quant),
+        degree_quant_least_(o.quantized.degree_quant_least),
+        node_bits_(o.quantized.node_bits),
+        penalty_(o.quantized.node_bits_penalty * static_cast<double>(o.quantized.nodes)),
         name_(fmt::format("{} {}{}{}{}", gin_ ? "quantised GIN" : "quantised GCN",
                           dashed(widths_of(in, out, o)), describe_bits(o),
                           o.norm == "none"    ? ""
                           : o.norm == "batch" ? " batch-norm"
                                               : " batch-norm of sums",
-                          o.degree_quant > 0.0 ? " degree-quant" : "")) {
+                          o.quantized.degree_quant > 0.0 ? " degree-quant" : "")) {
     const std::vector<int64_t> widths = widths_of(in, out, o);
     const Quantization quantization(o);
     const bool norm = o.norm != "none";
@@ -193,28 +193,28 @@ struct Qgnn : NodeModel {
 
 void check(const ModelOptions& o) {
   expect_one_of("norm", o.norm, {"none", "batch", "sums"});
-  expect_probability("degree-quant", o.degree_quant);
-  expect_probability("degree-quant-least", o.degree_quant_least);
-  if (o.degree_quant_least > o.degree_quant)
-    usage_fail("--degree-quant-least {}: expected no more than --degree-quant {}", o.degree_quant_least,
-               o.degree_quant);
+  expect_probability("degree-quant", o.quantized.degree_quant);
+  expect_probability("degree-quant-least", o.quantized.degree_quant_least);
+  if (o.quantized.degree_quant_least > o.quantized.degree_quant)
+    usage_fail("--degree-quant-least {}: expected no more than --degree-quant {}",
+               o.quantized.degree_quant_least, o.quantized.degree_quant);
   const Quantization quantization(o);
-  if (o.node_bits == 0.0) return;
-  if (!(o.node_bits >= 1.0 && o.node_bits <= 8.0))
-    usage_fail("--node-bits: expected 1 to 8, or 0 (not by node), got {}", o.node_bits);
-  if (!std::isfinite(o.node_bits_penalty) || o.node_bits_penalty < 0.0)
-    usage_fail("--node-bits-penalty: expected 0 or more, got {}", o.node_bits_penalty);
-  if (o.bits_activations != "auto")
+  if (o.quantized.node_bits == 0.0) return;
+  if (!(o.quantized.node_bits >= 1.0 && o.quantized.node_bits <= 8.0))
+    usage_fail("--node-bits: expected 1 to 8, or 0 (not by node), got {}", o.quantized.node_bits);
+  if (!std::isfinite(o.quantized.node_bits_penalty) || o.quantized.node_bits_penalty < 0.0)
+    usage_fail("--node-bits-penalty: expected 0 or more, got {}", o.quantized.node_bits_penalty);
+  if (o.quantized.bits_activations != "auto")
     usage_fail("--bits-activations: does not go with --node-bits, by which activations have theirs");
-  if (o.scales != "learned" || o.degree_quant > 0.0)
+  if (o.quantized.scales != "learned" || o.quantized.degree_quant > 0.0)
     usage_fail("{}: does not go with --node-bits, whose nodes learn what they are quantised by",
-               o.scales != "learned" ? "--scales running" : "--degree-quant");
+               o.quantized.scales != "learned" ? "--scales running" : "--degree-quant");
   for (const int bits : quantization.activation_bits)
     if (bits > BitTensor::kMostBits)
       usage_fail(
           "--bits {}: expected 1 to 8 beside --node-bits, and --bits-weights 32 where weights are not "
           "to be quantised",
-          o.bits);
+          o.quantized.bits);
 }
 
 }  // namespace
@@ -229,7 +229,8 @@ ModelFamily qgnn() {
                model_option("node-bits-penalty"), model_option("nodes")}),
           check,
           made<Qgnn>,
-          {.hidden = 64, .bits = "8"}};
+          {.hidden = 64, .quantized = {.bits = "8"}},
+          false};
 }
 
 }  // namespace adj::models

@@ -32,14 +32,15 @@ std::vector<int> bits_of(const std::string& option, const std::string& text, int
 }  // namespace
 
 Quantization::Quantization(const ModelOptions& o)
-    : weight_bits(o.bits_weights == "auto" ? bits_of("bits", o.bits, o.layers)
-                                           : bits_of("bits-weights", o.bits_weights, o.layers)),
-      activation_bits(o.bits_activations == "auto"
-                          ? bits_of("bits", o.bits, o.layers)
-                          : bits_of("bits-activations", o.bits_activations, o.layers)),
-      scales(o.scales == "learned" ? nn::Scales::learned : nn::Scales::running),
-      by_node{o.node_bits > 0.0 ? o.nodes : 0, o.node_bits} {
-  expect_one_of("scales", o.scales, {"learned", "running"});
+    : weight_bits(o.quantized.bits_weights == "auto"
+                      ? bits_of("bits", o.quantized.bits, o.layers)
+                      : bits_of("bits-weights", o.quantized.bits_weights, o.layers)),
+      activation_bits(o.quantized.bits_activations == "auto"
+                          ? bits_of("bits", o.quantized.bits, o.layers)
+                          : bits_of("bits-activations", o.quantized.bits_activations, o.layers)),
+      scales(o.quantized.scales == "learned" ? nn::Scales::learned : nn::Scales::running),
+      by_node{o.quantized.node_bits > 0.0 ? o.quantized.nodes : 0, o.quantized.node_bits} {
+  expect_one_of("scales", o.quantized.scales, {"learned", "running"});
 }
 
 nn::QuantizerOptions Quantization::input(size_t layer) const {
@@ -61,12 +62,13 @@ nn::QuantLinearOptions Quantization::readout(size_t layer) const {
 }
 
 std::string describe_bits(const ModelOptions& o) {
-  if (o.bits == "32" && o.bits_weights == "auto" && o.bits_activations == "auto") return "";
-  return fmt::format(" {} bits{}{}{}{}", o.bits,
-                     o.bits_weights == "auto" ? "" : fmt::format(", weights {}", o.bits_weights),
-                     o.bits_activations == "auto" ? "" : fmt::format(", activations {}", o.bits_activations),
-                     o.scales == "learned" ? "" : " running scales",
-                     o.node_bits > 0.0 ? fmt::format(", {} by node", o.node_bits) : "");
+  const QuantizedModelOptions& q = o.quantized;
+  if (q.bits == "32" && q.bits_weights == "auto" && q.bits_activations == "auto") return "";
+  return fmt::format(" {} bits{}{}{}{}", q.bits,
+                     q.bits_weights == "auto" ? "" : fmt::format(", weights {}", q.bits_weights),
+                     q.bits_activations == "auto" ? "" : fmt::format(", activations {}", q.bits_activations),
+                     q.scales == "learned" ? "" : " running scales",
+                     q.node_bits > 0.0 ? fmt::format(", {} by node", q.node_bits) : "");
 }
 
 std::vector<ModelOption> quantized_options(const std::vector<ModelOption>& own) {

@@ -37,7 +37,7 @@ Tensor TrainedModel::outputs(const Graph& graph, const Tensor& offsets, const Fe
   ADJ_CHECK(graph_model != nullptr, "{}: a model of {}, not of graphs", origin(),
             of_links() ? "links" : "nodes");
   const NoGrad no_grad;
-  const std::string& own = options().node_features;
+  const std::string& own = options().graphs.node_features;
   const Features features =
       prepare(own == "file" ? x : models::node_features(own, graph, own == "degree" ? num_features() : 0));
   ADJ_CHECK(offsets && offsets.numel() >= 1, "{}: offsets of graphs: absent", origin());

@@ -8,6 +8,7 @@
 #include <adjoint/core/parallel.h>
 #include <adjoint/kernels/bits/least_squares.h>
 #include <adjoint/kernels/bits/node_quantize.h>
+#include <adjoint/nn/detail/known_value.h>
 #include <adjoint/nn/node_quantizer.h>
 
 #include <algorithm>
@@ -44,7 +45,8 @@ float best_scale(std::span<const float> row, float bits, float is_signed) {
 
 }  // namespace
 
-NodeQuantizer::NodeQuantizer(const NodeBitsOptions& options) : nodes_(options.nodes) {
+NodeQuantizer::NodeQuantizer(const NodeBitsOptions& options)
+    : nodes_(options.nodes), known_scale_(std::make_shared<detail::KnownValue>()) {
   ADJ_CHECK(nodes_ > 0 && options.mean >= 1.0 && options.mean <= 8.0,
             "NodeQuantizer: {} nodes of {} bits, expected some, of 1 to 8", nodes_, options.mean);
   add_parameter("log_scale", log_scale_, Tensor::zeros({nodes_}));
@@ -64,9 +66,11 @@ Var NodeQuantizer::operator()(const Var& x) const {
   if (!ready()) begin(x.value());
   const Var scale = exp(log_scale_);
   scale_.copy_(scale.value());
-  known_scale_.set(scale_, 1.0);
+  known_scale_->set(scale_, 1.0);
   return node_quantize(x, scale, bits_, signed_, true);
 }
+
+bool NodeQuantizer::ready() const { return known_scale_->of(scale_) > 0.0; }
 
 void NodeQuantizer::begin(const Tensor& x) const {
   const OutsideCapture once;

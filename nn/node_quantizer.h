@@ -1,11 +1,15 @@
 #pragma once
 
-#include <adjoint/nn/known_value.h>
 #include <adjoint/nn/module.h>
 
+#include <memory>
 #include <vector>
 
 namespace adj::nn {
+
+namespace detail {
+class KnownValue;
+}
 
 struct NodeBitsOptions {
   int64_t nodes = 0;  ///< nodes of the graph; 0: bits are not per node
@@ -40,14 +44,14 @@ class NodeQuantizer : public Module {
   std::string describe() const override;
 
  private:
-  bool ready() const { return known_scale_.of(scale_) > 0.0; }
+  bool ready() const;
   void begin(const Tensor& x) const;
 
   int64_t nodes_;
   Var log_scale_, bits_;
   mutable Tensor scale_, signed_;  // written by training passes
 
-  mutable detail::KnownValue known_scale_;  // above 0 once scale_ is set
+  std::shared_ptr<detail::KnownValue> known_scale_;  // above 0 once scale_ is set
 };
 
 }  // namespace adj::nn

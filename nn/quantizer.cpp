@@ -7,6 +7,7 @@
 #include <adjoint/kernels/bits/bit_range.h>
 #include <adjoint/kernels/bits/fake_quantize.h>
 #include <adjoint/kernels/bits/least_squares.h>
+#include <adjoint/nn/detail/known_value.h>
 #include <adjoint/nn/quantizer.h>
 
 #include <algorithm>
@@ -50,7 +51,8 @@ std::vector<float> some_rows(const Tensor& x) {
 
 }  // namespace
 
-Quantizer::Quantizer(const QuantizerOptions& options) : options_(options) {
+Quantizer::Quantizer(const QuantizerOptions& options)
+    : options_(options), known_scale_(std::make_shared<detail::KnownValue>()) {
   const int64_t columns = options.columns;
   ADJ_CHECK((options.bits >= 0 && options.bits <= BitTensor::kMostBits) || options.bits == 32,
             "Quantizer: expected 1 to 8 bits, or 32 where nothing is quantised, got {}", options.bits);
@@ -109,9 +111,11 @@ Var Quantizer::moved_scale(const Tensor& x) const {
     begin(x);
   Var scale = log_scale_ ? exp(log_scale_) * Var(unit_of(x)) : Var(scale_.clone());
   if (log_scale_) scale_.copy_(scale.value());
-  known_scale_.set(scale_, 1.0);
+  known_scale_->set(scale_, 1.0);
   return scale;
 }
+
+bool Quantizer::ready() const { return known_scale_->of(scale_) > 0.0; }
 
 void Quantizer::begin(const Tensor& x) const {
   const OutsideCapture once;

@@ -2,9 +2,9 @@
 
 #include <adjoint/autograd/fake_quantize.h>
 #include <adjoint/kernels/types/bit_range.h>
-#include <adjoint/nn/known_value.h>
 #include <adjoint/nn/node_quantizer.h>
 
+#include <memory>
 #include <optional>
 
 namespace adj::nn {
@@ -58,7 +58,7 @@ class Quantizer : public Module {
 
  private:
   PackedAlong along() const { return options_.columns > 0 ? PackedAlong::columns : PackedAlong::rows; }
-  bool ready() const { return known_scale_.of(scale_) > 0.0; }
+  bool ready() const;
   Tensor unit_of(const Tensor& x) const;
   void begin(const Tensor& x) const;
   void follow(const Tensor& x) const;
@@ -69,7 +69,7 @@ class Quantizer : public Module {
   mutable Tensor scale_, zero_, mean_zero_;  // written by training passes
   std::optional<Child<NodeQuantizer>> nodes_;
 
-  mutable detail::KnownValue known_scale_;  // above 0 once scale_ is set
+  std::shared_ptr<detail::KnownValue> known_scale_;  // above 0 once scale_ is set
 };
 
 }  // namespace adj::nn

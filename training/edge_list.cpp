@@ -6,6 +6,7 @@
 #include <adjoint/core/explain.h>
 #include <adjoint/core/log.h>
 #include <adjoint/core/random.h>
+#include <adjoint/graph/detail/aggregation.h>
 #include <adjoint/kernels/compute_context.h>
 #include <adjoint/kernels/index/renumber.h>
 
@@ -14,11 +15,11 @@
 
 namespace adj::training {
 
-EdgeList::EdgeList(const Graph& graph, const detail::ListUse& use, DType features)
+EdgeList::EdgeList(const Graph& graph, const models::NodeModel& model, DType features)
     : nodes_(graph.num_nodes()),
       weight_(graph.edge_weight()),
       attributes_(graph.edge_attributes()),
-      use_(use) {
+      widths_(model.summed_widths()) {
   const EdgeIndex edges = graph.edge_index();
   src_ = edges.src;
   dst_ = edges.dst;
@@ -28,10 +29,19 @@ EdgeList::EdgeList(const Graph& graph, const detail::ListUse& use, DType feature
       if (*of_edges) *of_edges = detail::gather_edges(*of_edges, place);
     attributes_ = detail::gather_attributes(attributes_, place);
   }
-  scatters_ = use_.sums > 0 && relation().scatters(features);
+  scatters_ = !widths_.empty() && relation().scatters(features);
 }
 
-Relation EdgeList::relation() const { return Relation::from_coo(nodes_, nodes_, src_, dst_, use_); }
+// An epoch is a training step and an evaluation. The features take no gradient, so the first layer has no
+// backward sum; nor has the evaluation.
+Relation EdgeList::relation() const {
+  detail::ListUse use;
+  if (const auto layers = std::ssize(widths_); layers > 0)
+    use = {.sums = 3 * layers - 1,
+           .width = std::accumulate(widths_.begin(), widths_.end(), int64_t{0}) / layers,
+           .backward = true};
+  return detail::list_for(use, nodes_, nodes_, src_, dst_);
+}
 
 Graph EdgeList::graph() const {
   if (scatters_) return Graph(relation(), weight_, attributes_);
@@ -40,23 +50,12 @@ Graph EdgeList::graph() const {
 
 namespace {
 
-/// Use of an inductive epoch's graph: a training step and an evaluation of the model.
-detail::ListUse use_of_epoch(const models::NodeModel& model) {
-  const std::vector<int64_t> widths = model.summed_widths();
-  if (widths.empty()) return {};
-  const auto layers = std::ssize(widths);
-  // The features take no gradient, so the first layer has no backward sum; nor has the evaluation.
-  return {.sums = 3 * layers - 1,
-          .width = std::accumulate(widths.begin(), widths.end(), int64_t{0}) / layers,
-          .backward = true};
-}
-
 void measure_aggregation(const Options& options, const LearningTask& task, models::NodeModel& model) {
   constexpr int kSteps = 5;
   const Objective objective(task.examples);
   const auto milliseconds = [&](Aggregation method) {
     compute_context().aggregation = method;
-    const EdgeList edges(task.data.graph, use_of_epoch(model), options.compute.dtype());
+    const EdgeList edges(task.data.graph, model, options.compute.dtype());
     std::vector<double> ms;
     Graph graph;
     for (int k = 0; k <= kSteps; ++k) {
@@ -87,14 +86,13 @@ EdgeList make_edge_list(const Options& options, const LearningTask& task) {
   manual_seed(static_cast<uint64_t>(options.run.seed));
   const auto model = make_model(options, task);
   const std::string& method = options.data.aggregation;
-  const detail::ListUse use = use_of_epoch(*model);
-  if (use.sums == 0 && (method == "scatter" || method == "measure"))
+  if (model->summed_widths().empty() && (method == "scatter" || method == "measure"))
     usage_fail(
         "--aggregation {}: {} takes no sums over neighbours that an edge list serves for; "
         "expected auto or reduce",
         method, model->describe());
   if (method == "measure") measure_aggregation(options, task, *model);
-  return EdgeList(task.data.graph, use, options.compute.dtype());
+  return EdgeList(task.data.graph, *model, options.compute.dtype());
 }
 
 }  // namespace adj::training

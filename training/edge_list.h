@@ -12,10 +12,10 @@ struct LearningTask;
 /// inductive training.
 class EdgeList {
  public:
-  /// `use`: intended use of the graphs. `features`: their dtype.
-  EdgeList(const Graph& graph, const detail::ListUse& use, DType features);
+  /// For training steps and evaluations of `model`. `features`: their dtype.
+  EdgeList(const Graph& graph, const models::NodeModel& model, DType features);
   /// Whether neighbours are summed over the unsorted list. Decided once, by the ComputeContext then in
-  /// effect; false if `use` has no sums.
+  /// effect; false if the model has no such sums.
   bool scatters() const { return scatters_; }
   /// The same graph without derived structures: sorted right away, or as a list with the edges' own numbers.
   Graph graph() const;
@@ -26,7 +26,7 @@ class EdgeList {
   int64_t nodes_;
   Tensor src_, dst_, weight_;
   EdgeAttributes attributes_;
-  detail::ListUse use_;
+  std::vector<int64_t> widths_;  // of the sums
   bool scatters_ = false;
 };
 

@@ -143,7 +143,7 @@ Examples graph_examples(const Options& options, const GraphOptions& graphs, Data
               program);
   if (!data.graph_offsets) data_fail("{}: graphs/offsets: missing, {} needs many graphs", file, program);
   if (!data.graph_y) data_fail("{}: graphs/y: missing, {} needs labels", file, program);
-  set_node_features(data, file, options.model.node_features);
+  set_node_features(data, file, options.model.graphs.node_features);
   if (!data.x)
     data_fail("{}: nodes/x: missing, {} needs node features; --node-features degree or constant makes some",
               file, program);

@@ -221,7 +221,7 @@ OptionList bind(const models::ModelFamily& family, models::ModelOptions& values)
     if (!help.empty())
       std::visit(
           [&](auto field) {
-            bound.push_back({option.name, &(values.*field), option.value, help});
+            bound.push_back({option.name, &field(values), option.value, help});
           },
           option.field);
   }

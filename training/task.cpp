@@ -50,8 +50,8 @@ void complete(Options& options, const LearningTask& task) {
   if (task.splits.size() > 1 && options.run.runs == 1) options.run.runs = std::ssize(task.splits);
   // Bits by node belong to one graph; a checkpoint's model is rebuilt for it.
   if (options.family.takes("nodes")) {
-    options.model.nodes = options.model.node_bits > 0.0 ? task.data.num_nodes() : 0;
-    options.identity["nodes"] = fmt::format("{}", options.model.nodes);
+    options.model.quantized.nodes = options.model.quantized.node_bits > 0.0 ? task.data.num_nodes() : 0;
+    options.identity["nodes"] = fmt::format("{}", options.model.quantized.nodes);
   }
   if (options.batches.loader == "none") options.model.norm_momentum = 1.0;  // every step has all nodes
   options.hyperparameters.emplace_back("features_scaling",

@@ -2,7 +2,8 @@
 
 #include "parts.h"
 #include <adjoint/core/capture.h>
-#include <adjoint/data/loader/prefetch.h>
+#include <adjoint/data/detail/batch_data.h>
+#include <adjoint/data/loader/loader.h>
 
 #include <algorithm>
 #include <chrono>
@@ -16,49 +17,46 @@ struct Placed {
   Batch batch;
 };
 
-/// All batches, by number: kept on the device, or rebuilt and prefetched in each pass.
-template <class Batch>
-class Batches {
- public:
-  using Make = std::function<Placed<Batch>(int64_t)>;
-
-  /// `anew`: prefetching of rebuilt batches; absent: they are kept.
-  Batches(int64_t count, Make make, std::optional<PrefetchOptions> anew)
-      : count_(count), make_(std::move(make)), anew_(std::move(anew)) {
-    for (int64_t i = 0; i < count && !anew_; ++i) kept_.push_back(make_(i));
-  }
-  bool kept() const { return !anew_; }
-
-  template <class F>
-  void for_each(F&& f) const {
-    for (const Placed<Batch>& placed : kept_) f(placed);
-    if (kept()) return;
-    Prefetcher<Placed<Batch>> ahead(count_, make_, *anew_);
-    for (const Placed<Batch>& placed : ahead) f(placed);
-  }
-
- private:
-  int64_t count_;
-  Make make_;
-  std::optional<PrefetchOptions> anew_;
-  std::vector<Placed<Batch>> kept_;
-};
+/// The parts as batches, each made by `make`.
+template <class Make>
+auto batches_of(const Parts& parts, const LoaderOptions& options, Make make) {
+  using Batch = decltype(make(Part()));
+  return Loader<Placed<Batch>>({.loader = "infer_qgnn",
+                                .things = "batches",
+                                .items = detail::numbers(parts.count),
+                                .device = Device::cpu()},
+                               options, [part_of = parts.part, make](const BatchIndex& of) {
+                                 const Part part = part_of(of.number);
+                                 return Placed<Batch>{part.places, make(part)};
+                               });
+}
 
 struct Passes {
   Tensor outputs;  ///< float32 [N, outputs], for all nodes or graphs
   double ms;       ///< median time of a pass over all batches
 };
 
-/// Runs passes of compute(batch, first), which returns raw outputs, over all batches on the device. The first
-/// pass warms up and gives the outputs. `capture`: if the device supports it, a pass over kept batches is
-/// captured once and replayed, as launches would dominate its time.
+/// Runs passes of compute(batch, first), which returns raw outputs, over all batches, which are kept on the
+/// device or made anew in each pass. The first pass warms up and gives the outputs. If the device supports
+/// it, a pass over kept batches is captured once and replayed, as launches would dominate its time.
 template <class Batch, class Compute>
-Passes run_passes(const ModelDescription& model, const Batches<Batch>& batches, Device device, int64_t rows,
-                  int64_t repeats, bool capture, Compute&& compute) {
+Passes run_passes(const ModelDescription& model, const Dataset& data, const Loader<Placed<Batch>>& batches,
+                  const InferOptions& o, Compute&& compute) {
   const NoGrad no_grad;
-  const int64_t outputs = model.num_outputs;
+  const Device device = *batches.options().device;
+  const int64_t rows = model.of_graphs() ? data.graph_offsets.numel() - 1 : data.num_nodes(),
+                outputs = model.num_outputs;
+  std::vector<Placed<Batch>> kept;
+  if (o.keeps_batches())
+    for (const Placed<Batch>& placed : batches.epoch(0)) kept.push_back(placed);
+  const auto for_each = [&](auto&& f) {
+    if (o.keeps_batches())
+      for (const Placed<Batch>& placed : kept) f(placed);
+    else
+      for (const Placed<Batch>& placed : batches.epoch(0)) f(placed);
+  };
   Tensor all = Tensor::zeros({rows, outputs}, DType::f32);
-  batches.for_each([&](const Placed<Batch>& placed) {
+  for_each([&](const Placed<Batch>& placed) {
     const Tensor given = model.finish(compute(placed.batch, true)).to(Device::cpu());
     const int32_t* places = placed.places.template data<int32_t>();
     for (int64_t k = 0; k < given.size(0); ++k)
@@ -66,16 +64,16 @@ Passes run_passes(const ModelDescription& model, const Batches<Batch>& batches, 
                   all.mutable_data<float>() + places[k] * outputs);
   });
   const auto pass = [&] {
-    batches.for_each([&](const Placed<Batch>& placed) { (void)compute(placed.batch, false); });
+    for_each([&](const Placed<Batch>& placed) { (void)compute(placed.batch, false); });
   };
   StepGraph recorded;
-  if (capture && batches.kept() && StepGraph::supported(device)) {
+  if (!o.no_capture && o.keeps_batches() && StepGraph::supported(device)) {
     recorded.begin(device);
     pass();
     recorded.end();
   }
   std::vector<double> ms;
-  for (int64_t r = 0; r < repeats; ++r) {
+  for (int64_t r = 0; r < o.repeats; ++r) {
     synchronize(device);
     const auto begin = std::chrono::steady_clock::now();
     if (recorded.ready())

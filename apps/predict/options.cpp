@@ -15,10 +15,10 @@ namespace po = boost::program_options;
 
 namespace {
 
-/// Families that PyG has too; it has no quantised ones.
 std::vector<models::ModelFamily> pyg_families() {
-  return {models::gcn(),         models::gat(),  models::sage(),     models::gin(),
-          models::transformer(), models::agnn(), models::graph_gin()};
+  std::vector<models::ModelFamily> all = models::families();
+  std::erase_if(all, [](const models::ModelFamily& family) { return !family.in_pyg; });
+  return all;
 }
 
 std::vector<std::string> model_names() {

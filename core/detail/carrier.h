@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/core/keyed_cache.h>
 #include <adjoint/core/tensor.h>
 
 #include <cstddef>
@@ -17,7 +18,7 @@ namespace adj::detail {
 /// copied by itself:
 ///
 ///   Carrier carrier(device);
-///   const Graph graph = part.carried_to(carrier);
+///   const Graph graph = carrier.carry(part);
 ///   const Tensor nodes = carrier.carry(part_nodes);
 ///   carrier.finish();  // now the copies have their values, for later work on the current stream
 ///
@@ -33,6 +34,11 @@ class Carrier {
   Device device() const { return device_; }
   /// Absent for an absent tensor.
   Tensor carry(const Tensor& tensor);
+  /// A structure with everything derived from it.
+  template <Carriable T>
+  T carry(const T& made) {
+    return CarrierAccess::carried(made, *this);
+  }
   /// The result of `make()` for this source object; called once per object.
   template <class T, class Make>
   std::shared_ptr<T> once(const void* object, Make&& make) {
@@ -61,11 +67,11 @@ class Carrier {
   size_t region_bytes_ = 0;           // capacity of the last region
 };
 
-/// What goes to a device with what was made of it, by one carrier of its own.
+/// A structure with everything derived from it, by a carrier of its own.
 template <class T>
 T carried(const T& made, Device to) {
   Carrier carrier(to);
-  T copy = made.carried_to(carrier);
+  T copy = carrier.carry(made);
   carrier.finish();
   return copy;
 }

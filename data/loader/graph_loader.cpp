@@ -53,7 +53,7 @@ Loader<GraphBatch> loader_of(const Graph& graph, const Tensor& bounds, std::shar
 
 GraphBatch GraphBatch::to(Device device) const {
   detail::Carrier carrier(device);
-  GraphBatch there{.graph = graph.carried_to(carrier),
+  GraphBatch there{.graph = carrier.carry(graph),
                    .offsets = carrier.carry(offsets),
                    .x = {},
                    .y = carrier.carry(y),

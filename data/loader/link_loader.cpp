@@ -203,7 +203,7 @@ LinkBatch LinkBatch::to(Device device) const {
   there.pairs = {carrier.carry(pairs.src), carrier.carry(pairs.dst)};
   there.label = carrier.carry(label);
   there.positives = positives;
-  for (const Block& block : blocks) there.blocks.push_back(block.carried_to(carrier));
+  for (const Block& block : blocks) there.blocks.push_back(carrier.carry(block));
   carrier.finish();
   if (x) there.x = x.to(device);
   return there;

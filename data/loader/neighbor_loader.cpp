@@ -38,7 +38,7 @@ Loader<NeighborBatch> loader_of(Graph graph, std::shared_ptr<const FeatureStore>
 NeighborBatch NeighborBatch::to(Device device) const {
   detail::Carrier carrier(device);
   NeighborBatch there;
-  for (const Block& block : blocks) there.blocks.push_back(block.carried_to(carrier));
+  for (const Block& block : blocks) there.blocks.push_back(carrier.carry(block));
   there.y = carrier.carry(y);
   there.seeds = carrier.carry(seeds);
   carrier.finish();

@@ -6,7 +6,7 @@ namespace adj {
 
 SubgraphBatch SubgraphBatch::to(Device device) const {
   detail::Carrier carrier(device);
-  SubgraphBatch there{.graph = graph.carried_to(carrier),
+  SubgraphBatch there{.graph = carrier.carry(graph),
                       .nodes = carrier.carry(nodes),
                       .x = {},
                       .y = carrier.carry(y),

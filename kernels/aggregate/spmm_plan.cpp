@@ -63,7 +63,7 @@ SpmmPlan host_spmm_plan(const Csr& a, int64_t size) {
 }
 
 Csr carried_with_plan(const Csr& a, adj::detail::Carrier& carrier) {
-  Csr copy = a.carried_to(carrier);
+  Csr copy = carrier.carry(a);
   if (a.device().is_cuda() || !carrier.device().is_cuda() || a.rows + a.entries() > kPlannedOnHost)
     return copy;
   const int64_t size = spmm_item_size(a, 1);

@@ -59,9 +59,9 @@ int64_t spmm_item_size(const Csr& a, int64_t launches);
 /// The plan of a structure on the CPU, in host memory, with items of `size`.
 SpmmPlan host_spmm_plan(const Csr& a, int64_t size);
 
-/// Csr::carried_to. To a GPU it also copies the SpMM plan if the structure is small enough that planning on
-/// the host is faster than on the GPU within a batch's step: no planning and no read-back there. A GPU caches
-/// plans with the structure, by item size.
+/// Carrier::carry of a Csr. To a GPU it also copies the SpMM plan if the structure is small enough that
+/// planning on the host is faster than on the GPU within a batch's step: no planning and no read-back there.
+/// A GPU caches plans with the structure, by item size.
 Csr carried_with_plan(const Csr& a, adj::detail::Carrier& carrier);
 
 }  // namespace adj::kernels

@@ -33,7 +33,10 @@ struct Csr {
     copy.ascending = ascending;
     return copy;
   }
-  /// Two handles of one structure are carried to two of one copy. What kernels keep with it stays behind.
+
+ private:
+  friend struct detail::CarrierAccess;
+  /// Handles of one structure become handles of one copy. Cached kernel data is not copied.
   Csr carried_to(detail::Carrier& carrier) const;
 };
 

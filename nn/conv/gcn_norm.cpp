@@ -25,7 +25,7 @@ double loop_weight_of(const GcnNormOptions& options) {
 /// Matrix of a relation without weights, cached with it.
 struct GcnMatrix {
   SparseMatrix matrix;
-  GcnMatrix carried_to(adj::detail::Carrier& carrier) const { return {matrix.carried_to(carrier)}; }
+  GcnMatrix carried_to(adj::detail::Carrier& carrier) const { return {carrier.carry(matrix)}; }
 };
 
 }  // namespace

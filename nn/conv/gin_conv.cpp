@@ -5,6 +5,7 @@
 #include <adjoint/autograd/spmm.h>
 #include <adjoint/core/capture.h>
 #include <adjoint/nn/conv/gin_conv.h>
+#include <adjoint/nn/detail/known_value.h>
 
 #include <bit>
 
@@ -35,7 +36,8 @@ SparseMatrix with_own_term(const Relation& relation, double eps) {
 
 }  // namespace
 
-GinSum::GinSum(const char* layer, const GINConvOptions& options) : layer_(layer) {
+GinSum::GinSum(const char* layer, const GINConvOptions& options)
+    : layer_(layer), known_eps_(std::make_shared<KnownValue>()) {
   const Tensor eps = Tensor::full({1}, options.eps);
   if (options.train_eps) {
     add_parameter("eps", learned_eps_, eps);
@@ -60,7 +62,7 @@ Var GinSum::summed(const Structure& on, const Sides& features, const Var& bias, 
   }
   const Graph& graph = *on.graph();
   if (!learned_eps_ && !graph.is_normalized()) {
-    const SparseMatrix a = with_own_term(relation, known_eps_.of(eps_));
+    const SparseMatrix a = with_own_term(relation, known_eps_->of(eps_));
     return bias ? spmm(a, x, bias, activation) : activate(activation, sides.propagated(a));
   }
   const SparseMatrix a = graph.is_normalized()

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <adjoint/nn/conv/structure.h>
-#include <adjoint/nn/known_value.h>
 #include <adjoint/nn/mlp.h>
 
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -15,6 +15,8 @@ struct GINConvOptions {
 };
 
 namespace detail {
+
+class KnownValue;
 
 /// ε and the sum before the network.
 class GinSum : public Module {
@@ -33,7 +35,7 @@ class GinSum : public Module {
   Tensor eps_;       // [1]
 
  private:
-  mutable KnownValue known_eps_;  // thread-safe
+  std::shared_ptr<KnownValue> known_eps_;  // thread-safe
 };
 
 }  // namespace detail

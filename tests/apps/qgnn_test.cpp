@@ -21,8 +21,8 @@ models::ModelOptions options_of(const std::string& model, const std::string& nor
   o.norm = norm;
   o.hidden = 5;
   o.layers = 3;
-  o.bits = "4,3,2";
-  o.bits_weights = "2,8,3";
+  o.quantized.bits = "4,3,2";
+  o.quantized.bits_weights = "2,8,3";
   return o;
 }
 constexpr int kWeightBits[] = {2, 8, 3}, kActivationBits[] = {4, 3, 2};
@@ -169,10 +169,10 @@ TEST_CASE("a quantised model gives the same bits for sparse features as for dens
 TEST_CASE("nodes of large in-degree are protected more often, in training alone") {
   models::ModelOptions o = options_of("gcn", "none");
   o.dropout = 0.0;
-  o.bits = "1";
-  o.bits_weights = "32";
+  o.quantized.bits = "1";
+  o.quantized.bits_weights = "32";
   o.layers = 1;
-  o.degree_quant = 0.9;
+  o.quantized.degree_quant = 0.9;
   const auto model = models::qgnn().make_as<models::NodeModel>(2, 2, o);
   // A star: all point to node 0.
   std::vector<int32_t> src, dst;
@@ -193,7 +193,7 @@ TEST_CASE("nodes of large in-degree are protected more often, in training alone"
   // The hub's probability is 0.9, but its mean changes with its neighbours', too; theirs is 0.9 199 / 200.
   CHECK(hub > 150);
   CHECK(others > 150);
-  o.degree_quant = 0.0;
+  o.quantized.degree_quant = 0.0;
   const auto never = models::qgnn().make_as<models::NodeModel>(2, 2, o);
   const auto state = model->state();
   never->load_state({state.begin(), state.end()});

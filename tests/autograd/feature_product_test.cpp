@@ -1,7 +1,7 @@
 #include "../reference/plain.h"
+#include <adjoint/autograd/detail/feature_product.h>
 #include <adjoint/autograd/dropout.h>
 #include <adjoint/autograd/fake_quantize.h>
-#include <adjoint/autograd/feature_product.h>
 #include <adjoint/autograd/linear.h>
 #include <adjoint/core/allocator.h>
 #include <adjoint/data/feature_quantization.h>

@@ -5,6 +5,7 @@
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/autograd/spmm.h>
+#include <adjoint/kernels/compute_context.h>
 
 using namespace adj;
 using namespace adj::test;

@@ -565,7 +565,7 @@ TEST_CASE("a batch that the host packed for a model in integers goes to a device
   const Features features(Tensor::from(x, {kNodes, kIn}));
   TrainedModel::Parts parts;
   parts.family = models::qgnn();
-  parts.options.bits = "4,8";
+  parts.options.quantized.bits = "4,8";
   parts.options.dropout = 0.0;
   parts.task = Task::node_class;
   parts.num_features = kIn;

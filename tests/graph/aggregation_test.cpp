@@ -1,5 +1,7 @@
 #include "edges.h"
 #include <adjoint/core/explain.h>
+#include <adjoint/graph/detail/aggregation.h>
+#include <adjoint/kernels/compute_context.h>
 
 #include <algorithm>
 
@@ -10,7 +12,7 @@ namespace {
 
 struct Edges {
   Relation list(const detail::ListUse& use = {}) const {
-    return Relation::from_coo(nodes, nodes, src, dst, use);
+    return detail::list_for(use, nodes, nodes, src, dst);
   }
   Graph sorted(bool weighted = false) const {
     return Graph::from_coo(nodes, src, dst, weighted ? weight : Tensor());
@@ -163,7 +165,7 @@ TEST_CASE("--explain names the choice and the reason") {
 
 TEST_CASE("lists refuse negative uses, and loops between two sets of nodes") {
   const Tensor none = ints({});
-  CHECK_ERROR_HAS(Relation::from_coo(3, 4, none, none, {.sums = -1}),
+  CHECK_ERROR_HAS(detail::list_for({.sums = -1}, 3, 4, none, none),
                   "for -1 sums of width 0, expected 0 or more");
   CHECK_ERROR_HAS(Relation::from_coo(3, 4, none, none).loops_appended(),
                   "relation of 3 sources and 4 targets: loops are of one set of nodes");

@@ -1,6 +1,8 @@
 #include "edges.h"
 #include <adjoint/core/allocator.h>
+#include <adjoint/graph/block.h>
 #include <adjoint/graph/relation.h>
+#include <adjoint/graph/self_loops.h>
 
 #include <algorithm>
 #include <functional>
@@ -107,6 +109,10 @@ const std::tuple<int32_t, int32_t, int64_t> kSizes[] = {{1, 1, 0},   {1, 1, 3}, 
                                                         {3, 40, 61}, {40, 3, 61}, {130, 97, 1999}};
 
 }  // namespace
+
+// Only carriable entries of a KeyedCache go to another device. carried_to() is private in these types.
+static_assert(detail::Carriable<Csr> && detail::Carriable<Relation> && detail::Carriable<LoopedRelation> &&
+              detail::Carriable<SparseMatrix> && detail::Carriable<Graph> && detail::Carriable<Block>);
 
 TEST_CASE("a relation from a list has every form of the same edges, on every device") {
   for (Device device : devices())

@@ -37,7 +37,7 @@ TEST_CASE_FIXTURE(InFolder, "a model in integers loaded from its file has the sa
     for (const char* pool : {"sum", "mean", "max"}) {
       const Tensor of_all = random_tensor({many.graph.num_nodes(), kIn}).to(device);
       models::ModelOptions o = options_of("graph-qgin", "none", "3");
-      o.pool = pool;
+      o.graphs.pool = pool;
       write_checkpoint(trained_on(many, of_all, o), checkpoint);
       const IntegerModel model(load_trained(checkpoint, device));
       model.save(path);

@@ -77,7 +77,7 @@ TEST_CASE("a model of graphs in integers equals its evaluation, for each pooling
         const ManyGraphs many = many_graphs(device);
         const Tensor x = random_tensor({many.graph.num_nodes(), kIn}).to(device);
         models::ModelOptions o = options_of("graph-qgin", "none", bits);
-        o.pool = pool;
+        o.graphs.pool = pool;
         const TrainedModel trained = trained_on(many, x, o);
         const std::vector<float> got = in_all_ways(trained, [&](const IntegerModel& model) {
           return model.pack(many.graph, many.offsets, Features(x));

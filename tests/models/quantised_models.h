@@ -19,7 +19,7 @@ inline models::ModelOptions options_of(const std::string& model, const std::stri
   o.norm = norm;
   o.hidden = 24;
   o.layers = 3;
-  o.bits = bits;
+  o.quantized.bits = bits;
   o.dropout = 0.0;
   return o;
 }
@@ -93,7 +93,7 @@ inline TrainedModel trained_on(const ManyGraphs& many, const Tensor& x, const mo
 }
 
 /// Checkpoint facts of such a model.
-inline std::map<std::string, std::string> facts_of(const models::ModelOptions& o, bool of_graphs) {
+inline std::map<std::string, std::string> facts_of(models::ModelOptions o, bool of_graphs) {
   std::map<std::string, std::string> facts{{"task", of_graphs ? "graph_class" : "node_class"},
                                            {"features", fmt::format("{}", kIn)},
                                            {"outputs", fmt::format("{}", kOut)},
@@ -105,7 +105,7 @@ inline std::map<std::string, std::string> facts_of(const models::ModelOptions& o
                                            {"option.precision", "float32"}};
   if (of_graphs) facts["option.batch-size"] = "16";
   for (const auto& option : (of_graphs ? models::graph_qgin() : models::qgnn()).all_options())
-    std::visit([&](auto field) { facts["option." + option.name] = fmt::format("{}", o.*field); },
+    std::visit([&](auto field) { facts["option." + option.name] = fmt::format("{}", field(o)); },
                option.field);
   return facts;
 }

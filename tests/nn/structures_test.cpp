@@ -2,6 +2,7 @@
 #include "../reference/module_gradients.h"
 #include "layers.h"
 #include <adjoint/autograd/detail/edge.h>
+#include <adjoint/kernels/compute_context.h>
 #include <adjoint/nn/quant_linear.h>
 #include <adjoint/ops.h>
 

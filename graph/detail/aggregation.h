@@ -1,7 +1,6 @@
 #pragma once
 
-#include <adjoint/core/device.h>
-#include <adjoint/kernels/compute_context.h>
+#include <adjoint/graph/relation.h>
 
 #include <cstdint>
 
@@ -26,5 +25,8 @@ struct AggregationCost {
 /// for CPU and GPU (docs/benchmarks.md). A function of its arguments only, so the same program always makes
 /// the same choice. The list is sorted if `sums` is 0.
 AggregationCost aggregation_cost(int64_t nodes, int64_t edges, const ListUse& use, Device device);
+
+/// Relation::from_coo() of a list for this use, which decides whether it is sorted for its sums.
+Relation list_for(const ListUse& use, int64_t num_src, int64_t num_dst, const Tensor& src, const Tensor& dst);
 
 }  // namespace adj::detail

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "model_description.h"
 #include <adjoint/kernels/bits/bit_tensor.h>
 #include <adjoint/kernels/types/activation.h>
+#include <adjoint/models/model_description.h>
 #include <adjoint/nn/module.h>
 
 // Components of an IntegerModel, and their names in a training's state.
@@ -26,6 +26,7 @@ struct IntegerLinear {
 };
 
 struct IntegerParts {
+  IntegerRange packed_by;               ///< the first of `inputs`, on the CPU
   std::vector<IntegerRange> inputs;     ///< per layer; for a model of graphs also of the last layer's output
   std::vector<IntegerLinear> sums;      ///< per layer: maps of the sums over neighbours
   std::vector<IntegerLinear> hidden;    ///< per layer of a GIN: the second map

@@ -1,0 +1,136 @@
+#include "options.h"
+
+#include "../common/command_line.h"
+#include <adjoint/graph/generate/generators.h>
+#include <adjoint/graph/order/orders.h>
+#include <adjoint/kernels/bits/bit_tensor.h>
+#include <adjoint/training/loader.h>
+
+#include <fmt/ranges.h>
+
+namespace po = boost::program_options;
+
+namespace adj::apps {
+
+namespace {
+
+void check(const BenchOptions& o) {
+  expect_one_of("dtype", o.dtype, {"float32", "bfloat16"});
+  expect_one_of("norm", o.norm, {"batch", "none"});
+  expect_one_of("products", o.products, {"by-size", "float32", "split"});
+  expect_one_of("scatter", o.scatter, {"fixed-point", "float-atomics"});
+  expect_one_of("sampling", o.sampling, {"uniform", "replace", "weighted", "labor"});
+  expect_one_of("edges", o.subject.edges, {"by-source", "by-target", "shuffled"});
+  const Subject& s = o.subject;
+  for (const auto& [name, number, least] : {std::tuple("width", s.width, 1),
+                                            {"heads", s.heads, 1},
+                                            {"out", s.out, 1},
+                                            {"hidden", s.hidden, 1},
+                                            {"layers", s.layers, 1},
+                                            {"features", o.features, 1},
+                                            {"classes", o.classes, 2},
+                                            {"threads", o.threads, 0},
+                                            {"repeats", o.repeats, 1},
+                                            {"seed", o.seed, 0},
+                                            {"parts", s.parts, 0},
+                                            {"least", s.least, 1},
+                                            {"size", s.size, 1},
+                                            {"parts-per-batch", s.parts_per_batch, 1},
+                                            {"batch-size", s.batch_size, 1}})
+    if (number < least) usage_fail("--{}: expected {} or more, got {}", name, least, number);
+  if (o.threads > kMaxThreads) usage_fail("--threads: expected at most {}, got {}", kMaxThreads, o.threads);
+  expect_integer("bits-a", s.bits_a, 1, BitTensor::kMostBits);
+  expect_integer("bits-b", s.bits_b, 1, BitTensor::kMostBits);
+  expect_integer("workers", o.workers, 0, kMaxThreads);
+  (void)training::fanouts_of(o.fanouts);
+  for (const std::string& order : o.orders) expect_one_of("order", order, order_names());
+  for (const auto& [name, p] : {std::pair("dropout", s.dropout), {"attention-dropout", s.attention_dropout}})
+    if (!(p >= 0.0 && p < 1.0)) usage_fail("--{}: expected 0 or more and less than 1, got {}", name, p);
+}
+
+}  // namespace
+
+std::optional<BenchOptions> read_bench_options(int argc, char** argv, const std::vector<Op>& all) {
+  BenchOptions o;
+  Subject& s = o.subject;
+  po::options_description options;
+  add_options(options, {{"graph", &o.graph, "NAME",
+                         fmt::format("generated graph: {}", fmt::join(graph_names(), ", "))},
+                        {"data", &o.data, "FILE", "dataset in HDF5 instead"}});
+  options.add_options()(
+      "order", po::value(&o.orders)->value_name("NAME"),
+      fmt::format("reorder the nodes: {}; repeatable, applied in sequence", fmt::join(order_names(), ", "))
+          .c_str());
+  add_options(
+      options,
+      {{"parts", &s.parts, "N", "blocks of the metis order, and clusters (0: by the number of nodes)"},
+       {"parts-per-batch", &s.parts_per_batch, "N", "clusters per batch"},
+       {"features", &o.features, "N", "features per node of a generated graph"},
+       {"classes", &o.classes, "N", "classes of a generated graph"},
+       {"width", &s.width, "N", "width of the kernels' features"},
+       {"heads", &s.heads, "N", "attention heads, sharing the width; reduced if they do not divide it"},
+       {"out", &s.out, "N", "columns of a dense product"},
+       {"dtype", &o.dtype, "TYPE",
+        "of features in sparse products and attention, and of trained models: float32, bfloat16"},
+       {"tf32", &o.tf32, "", "on a GPU, dense products in TF32"},
+       {"products", &o.products, "METHOD",
+        "on a Hopper GPU, method of exact dense products: by-size, float32, split"},
+       {"edges", &s.edges, "ORDER", "order of edge lists: by-source, by-target, shuffled"},
+       {"scatter", &o.scatter, "SUMS",
+        "on a GPU, sums of spmm_coo: fixed-point, float-atomics (not reproducible)"},
+       {"hidden", &s.hidden, "N", "width of trained models"},
+       {"layers", &s.layers, "N", "layers of trained models"},
+       {"norm", &o.norm, "NAME", "norm between layers: batch, none"},
+       {"dropout", &s.dropout, "P", "dropout probability"},
+       {"attention-dropout", &s.attention_dropout, "P", "dropout probability of attention coefficients"},
+       {"no-capture", &o.no_capture, "", "on a GPU, launch each kernel instead of a CUDA graph"},
+       {"fanouts", &o.fanouts, "LIST", "sampled in-edges per node and hop, from the seeds outwards"},
+       {"sampling", &o.sampling, "METHOD", "uniform, replace, weighted (by edge weights) or labor"},
+       {"batch-size", &s.batch_size, "N", "seeds per mini-batch"},
+       {"workers", &o.workers, "N", "threads that prepare mini-batches"},
+       {"size", &s.size, "N", "rows and columns of a bit matrix"},
+       {"bits-a", &s.bits_a, "N", "bits of the left operand, 1 to 8"},
+       {"bits-b", &s.bits_b, "N", "bits of the right operand, 1 to 8"},
+       {"least", &s.least, "N", "minimum entries of a window's column to be tiled, 1 to 128"},
+       {"device", &o.device, "NAME", "cpu, cuda or cuda:1"},
+       {"threads", &o.threads, "N", "CPU threads (0: all)"},
+       {"repeats", &o.repeats, "N", "rounds; the median is reported"},
+       {"seed", &o.seed, "N", "seed of generated data"},
+       {"explain", &o.explain, "", "print which kernels were chosen"},
+       {"json", &o.json, "", "print one JSON object at the end"}});
+  options.add_options()("version", "print the version")("help", "print this");
+  po::options_description hidden;
+  hidden.add(options).add_options()("op", po::value(&o.ops));
+  po::positional_options_description positional;
+  positional.add("op", -1);
+  try {
+    po::variables_map values = parse_command_line(argc, argv, hidden, &positional);
+    if (values.count("help") != 0) {
+      print_help("bench [OP]... [OPTION]...", "Times kernels and training epochs (default: all kernels).",
+                 options);
+      fmt::print("\nOps:\n");
+      for (const Op& op : all) fmt::print("  {:20} {}\n", op.name, op.summary);
+      return {};
+    }
+    if (values.count("version") != 0) {
+      print_version("bench");
+      return {};
+    }
+    po::notify(values);
+  } catch (const po::error& error) {
+    throw UsageError(error.what());
+  }
+  check(o);
+  s.dtype = o.dtype == "bfloat16" ? DType::bf16 : DType::f32;
+  s.batch_norm = o.norm == "batch";
+  s.capture = !o.no_capture;
+  if (o.scatter == "float-atomics") s.scatter = kernels::ScatterSums::float_atomics_not_reproducible;
+  s.sampling = {.fanouts = training::fanouts_of(o.fanouts),
+                .replace = o.sampling == "replace",
+                .weighted = o.sampling == "weighted",
+                .labor = o.sampling == "labor"};
+  s.workers = static_cast<int>(o.workers);
+  return o;
+}
+
+}  // namespace adj::apps
