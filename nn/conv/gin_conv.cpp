@@ -49,7 +49,7 @@ Var GinSum::root_factor(DType dtype) const {
 }
 
 Var GinSum::summed(const Structure& on, const Sides& features, const Var& bias, Activation activation) const {
-  const Sides sides = features.on(layer_, on);
+  const Sides sides = features.dense(*this).on(layer_, on);
   const Relation& relation = on.relation();
   const Var& x = sides.src;
   const auto own = [&] { return sides.dst * root_factor(x.dtype()); };

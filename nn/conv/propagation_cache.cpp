@@ -9,10 +9,9 @@ Var propagate(const SparseMatrix& a, Var x, int hops) {
   return x;
 }
 
-Sides PropagationCache::constant(const Var& x) {
-  Sides sides(x);
-  sides.cache_ = this;
-  return sides;
+Sides PropagationCache::constant(Sides x) {
+  x.cache_ = this;
+  return x;
 }
 
 Var PropagationCache::get(const SparseMatrix& a, const Var& x, int hops) {

@@ -40,7 +40,9 @@ Var SAGEConv::finish(const Var& y, const Var& of_root) const {
 }
 
 Var SAGEConv::operator()(const Structure& on, const Sides& features) const {
-  const Sides x = features.on("SAGEConv", on);
+  if (const Features* x = features.compact("SAGEConv", on); x != nullptr && (lin || is_linear()))
+    return of_product(*on.graph(), *x);
+  const Sides x = features.dense(*this).on("SAGEConv", on);
   const SparseMatrix* a = on.graph() && x.same() && !lin ? matrix_of(*on.graph()) : nullptr;
   const bool linear_first = in_.src > out_ && is_linear();
   if (a != nullptr && !linear_first) return transform([&] { return x.propagated(*a); }, x.dst);
@@ -53,16 +55,9 @@ Var SAGEConv::operator()(const Structure& on, const Sides& features) const {
   return finish(lin_l.bias ? y + lin_l.bias : y, of_root);
 }
 
-Var SAGEConv::operator()(const Graph& graph, const Features& x) const {
-  if (x.is_dense()) return (*this)(graph, Var(x.dense()));
-  check_rows("SAGEConv", graph, x);
+Var SAGEConv::of_product(const Graph& graph, const Features& x) const {
   const Var of_root = lin_r ? (*lin_r)(x) : Var();
   if (lin) return finish(lin_l(aggregate(graph, (*lin)(x), {.reduce = options_.aggr})), of_root);
-  ADJ_CHECK(
-      is_linear(),
-      "SAGEConv: sparse and quantised features are transformed before they are aggregated, which {} does "
-      "not allow; expected dense ones, or project",
-      name_of(options_.aggr));
   const Var mapped = linear(x, lin_l.weight);
   if (const SparseMatrix* a = matrix_of(graph)) return finish(spmm(*a, mapped, lin_l.bias), of_root);
   const Var y = aggregate(graph, mapped, {.reduce = options_.aggr});

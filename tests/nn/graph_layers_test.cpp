@@ -335,8 +335,6 @@ TEST_CASE("layers refuse features, weights and options that do not fit") {
   refuses(Model<GraphConv>(4, 3), "[8, 4]", Var(few));
   refuses(Model<GraphConv>(4, 3), "[7]", Var(x), Var(draw.normal({7})));
   refuses(Model<GraphConv>(4, 3, GraphConvOptions{Reduce::std}), "std", Var(x), Var(draw.normal({20})));
-  refuses(Model<GraphConv>(4, 3, GraphConvOptions{Reduce::max}), "dense",
-          Features(draw.sparse(kNodes, 4, 9)));
   refuses(Model<GCNConv>(4, 3), "[7]", Var(x), Var(draw.normal({7})));
   refuses(Model<GCNConv>(4, 3), "features [8, 4] for a graph of 9 nodes", Var(few));
   refuses(Model<SGConv>(4, 3), "features [8, 4] for a graph of 9 nodes", Var(few));
