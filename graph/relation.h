@@ -40,7 +40,7 @@ struct EdgeIndex {
 /// | `sorted()`           | `csr()`               | nothing              | `csr()`              |
 /// | `in_degrees()`       | a pass                | a pass               | a pass               |
 ///
-/// **Sums over neighbours** (spmm, aggregate and the layers that use them) run over csr() and transposed(),
+/// **Sums over neighbours** (aggregate and the layers that use it) run over csr() and transposed(),
 /// unless the relation began as a list and scatters(): then over coo(), unsorted (graph/aggregation.h).
 class Relation {
  public:

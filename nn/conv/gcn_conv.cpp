@@ -1,5 +1,5 @@
+#include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/linear.h>
-#include <adjoint/autograd/spmm.h>
 #include <adjoint/nn/conv/gcn_conv.h>
 #include <adjoint/nn/init.h>
 

@@ -1,5 +1,5 @@
 #include <adjoint/autograd/arithmetic.h>
-#include <adjoint/autograd/spmm.h>
+#include <adjoint/autograd/edge.h>
 #include <adjoint/nn/conv/graph_conv.h>
 
 namespace adj::nn {
@@ -35,7 +35,7 @@ Var GraphConv::operator()(const Structure& on, const Sides& features, const Var&
   const SparseMatrix* a = on.graph() && x.same() ? matrix_of(*on.graph(), edge_weight) : nullptr;
   const bool linear_first = in_.src > out_ && is_linear;
   if (a != nullptr && linear_first)
-    return spmm(*a, linear(x.src, lin_rel.weight), lin_rel.bias) + lin_root(x.dst);
+    return aggregate(*a, linear(x.src, lin_rel.weight), lin_rel.bias) + lin_root(x.dst);
   const Var weight = edge_weight || !on.graph() ? edge_weight : own_weight(*on.graph(), x.src.dtype());
   const AggregateOptions options{.reduce = aggr_, .weight = weight};
   if (!linear_first) {
@@ -53,7 +53,7 @@ Var GraphConv::operator()(const Structure& on, const Sides& features, const Var&
 Var GraphConv::of_product(const Graph& graph, const Features& x, const Var& edge_weight) const {
   const Var mapped = linear(x, lin_rel.weight);
   const SparseMatrix* a = matrix_of(graph, edge_weight);
-  if (a != nullptr) return spmm(*a, mapped, lin_rel.bias) + lin_root(x);
+  if (a != nullptr) return aggregate(*a, mapped, lin_rel.bias) + lin_root(x);
   const Var weight = edge_weight ? edge_weight : own_weight(graph, mapped.dtype());
   const Var y = aggregate(graph, mapped, {.reduce = aggr_, .weight = weight}) + lin_root(x);
   return lin_rel.bias ? y + lin_rel.bias : y;

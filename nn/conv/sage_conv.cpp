@@ -1,6 +1,6 @@
 #include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/norm.h>
-#include <adjoint/autograd/spmm.h>
 #include <adjoint/nn/conv/sage_conv.h>
 
 namespace adj::nn {
@@ -50,7 +50,7 @@ Var SAGEConv::operator()(const Structure& on, const Sides& features) const {
   if (!linear_first)
     return transform([&] { return aggregate(on.relation(), neighbor, {.reduce = options_.aggr}); }, x.dst);
   const Var of_root = lin_r && x.dst ? (*lin_r)(x.dst) : Var(), mapped = linear(neighbor, lin_l.weight);
-  if (a != nullptr) return finish(spmm(*a, mapped, lin_l.bias), of_root);
+  if (a != nullptr) return finish(aggregate(*a, mapped, lin_l.bias), of_root);
   const Var y = aggregate(on.relation(), mapped, {.reduce = options_.aggr});
   return finish(lin_l.bias ? y + lin_l.bias : y, of_root);
 }
@@ -59,7 +59,7 @@ Var SAGEConv::of_product(const Graph& graph, const Features& x) const {
   const Var of_root = lin_r ? (*lin_r)(x) : Var();
   if (lin) return finish(lin_l(aggregate(graph, (*lin)(x), {.reduce = options_.aggr})), of_root);
   const Var mapped = linear(x, lin_l.weight);
-  if (const SparseMatrix* a = matrix_of(graph)) return finish(spmm(*a, mapped, lin_l.bias), of_root);
+  if (const SparseMatrix* a = matrix_of(graph)) return finish(aggregate(*a, mapped, lin_l.bias), of_root);
   const Var y = aggregate(graph, mapped, {.reduce = options_.aggr});
   return finish(lin_l.bias ? y + lin_l.bias : y, of_root);
 }
