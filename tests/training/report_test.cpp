@@ -56,10 +56,10 @@ TEST_CASE_FIXTURE(OfFourNodes, "a report is one page without external parts, and
   report.classes.emplace(Labels::classes, output, y, all, std::vector<std::string>{"a<b", "c"});
   report.metric = "accuracy";
   report.degrees = {{0, 0, 3, 0.5}, {1, 1, 4, 0.75}, {2, 3, 5, 1.0}};
-  report.profile = {{.name = "aggregate", .forward_calls = 3, .forward_ms = 1.5, .allocated = 2'000'000}};
+  report.profile = {{.name = "spmm", .forward_calls = 3, .forward_ms = 1.5, .allocated = 2'000'000}};
   const std::string page = html(report);
-  CHECK(mentions(page, {"<title>curves</title>", "0 a&lt;b", "label, predicted as", "2-3", "0.7500",
-                        "aggregate", "100.0 %", "accuracy by in-degree"}));
+  CHECK(mentions(page, {"<title>curves</title>", "0 a&lt;b", "label, predicted as", "2-3", "0.7500", "spmm",
+                        "100.0 %", "accuracy by in-degree"}));
   // Class 1: one told, one taken for 0.
   CHECK(mentions(page,
                  "<td class=\"cell\" style=\"--share: 35.0%\">1</td><td class=\"cell\" style=\"--share: "
