@@ -1,4 +1,5 @@
 #include <adjoint/autograd/detail/edge.h>
+#include <adjoint/autograd/detail/epilogue.h>
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/neighbor_reduce.h>
 #include <adjoint/autograd/tape.h>
@@ -89,6 +90,20 @@ void weighted_sum_gradients(const char* op, const CsrMatrix& at, const Tensor& d
     kernels::spmm_backward({.at = at, .dy = dy, .x = x, .dx = dx, .dw = dw});
   }
 }
+// Y = act(A X + bias), or with the adjoint of A, over CSR rows or by tensor cores, according to
+// sparse_kernels().
+void matrix_product(const SparseMatrix& a, bool adjoint, const Tensor& x, const Tensor& bias,
+                    Activation activation, Tensor& y) {
+  const CsrMatrix matrix = adjoint ? a.adjoint() : a.matrix();
+  const TiledOp op = a.has_factors() ? TiledOp::product : TiledOp::kept_weights;
+  if (const auto tiles = tiles_for("aggregate", matrix.csr, x.size(1), x.dtype(), op)) {
+    const kernels::TileValues values = a.tile_values(*tiles, adjoint, x.dtype());
+    kernels::tile_spmm(
+        {.tiles = *tiles, .values = values, .x = x, .bias = bias, .activation = activation, .y = y});
+  } else {
+    kernels::spmm({.a = matrix, .x = x, .bias = bias, .activation = activation, .y = y});
+  }
+}
 
 }  // namespace
 
@@ -158,6 +173,45 @@ Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& op
         if (dx) out.add(0, dx);
         if (dw) out.add(1, dw.to(weights));
       });
+}
+
+Var aggregate(const SparseMatrix& matrix, const Var& x, const Var& bias, Activation activation) {
+  const OpScope scope("aggregate", matrix, x, bias);
+  ADJ_CHECK(x.shape().dims() == 2 && x.size(0) == matrix.cols(),
+            "aggregate: input {} does not fit a matrix of {} columns", x.shape().str(), matrix.cols());
+  ADJ_CHECK(x.device() == matrix.device(), "aggregate: matrix on {}, input on {}", matrix.device().str(),
+            x.device().str());
+  kernels::check_fused("aggregate", activation);
+  const SparseMatrix a = matrix.for_features(x.dtype());
+  Tensor y = Tensor::empty({a.rows(), x.size(1)}, x.dtype(), x.device());
+  const bool scatters = a.relation().scatters(x.dtype());
+  if (scatters) {
+    kernels::spmm_coo({.a = a.relation().coo(),
+                       .values = a.values(),
+                       .x = x.value(),
+                       .bias = bias.value_or_absent(),
+                       .activation = activation,
+                       .y = y});
+  } else {
+    matrix_product(a, false, x.value(), bias.value_or_absent(), activation, y);
+  }
+  const Saved output = activation == Activation::relu ? Saved(y) : Saved();
+  const Var result = record(
+      "aggregate", y, {x, bias},
+      [a, scatters, values = Saved(a.values()), y = output](Tensor dy, Gradients& out) {
+        const Tensor dz = detail::through_activation(y, std::move(dy), out);
+        detail::bias_gradient(dz, 1, out);
+        if (!out.wanted(0)) return;
+        (void)values.get();  // shared with the matrix: throws if modified
+        Tensor dx = Tensor::empty({a.cols(), dz.size(1)}, dz.dtype(), dz.device());
+        if (scatters) {
+          kernels::spmm_coo({.a = a.relation().coo().transposed(), .values = a.values(), .x = dz, .y = dx});
+        } else {
+          matrix_product(a, true, dz, {}, Activation::none, dx);
+        }
+        out.add(0, dx);
+      });
+  return detail::after(activation, result);
 }
 
 Var edge_dot(const Relation& relation, const Var& q, const Var& k, int64_t heads) {

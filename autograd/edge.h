@@ -14,7 +14,8 @@
 #pragma once
 
 #include <adjoint/autograd/variable.h>
-#include <adjoint/graph/relation.h>
+#include <adjoint/graph/sparse_matrix.h>
+#include <adjoint/kernels/types/activation.h>
 #include <adjoint/kernels/types/reduce.h>
 
 namespace adj {
@@ -38,6 +39,13 @@ struct AggregateOptions {
 /// list. On a GPU sums and means with weights [M] or none, and edge_dot(), use tensor cores if
 /// sparse_kernels() and the precision allow. Throws if sizes do not match.
 Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& options = {});
+
+/// act(A x + bias), the same with the entries of a sparse matrix as weights: x [cols,F] -> [rows,F], bias [F]
+/// optional, `activation` none or relu. Linear in x: only A is saved, and backward multiplies with its
+/// adjoint. The bias has x's dtype; A's values are float32 with bfloat16 features. Runs over CSR rows, or
+/// over the edge list if the matrix's relation scatters(). On a GPU uses tensor cores as above.
+Var aggregate(const SparseMatrix& matrix, const Var& x, const Var& bias = {},
+              Activation activation = Activation::none);
 
 /// e_ij = ⟨q_i, k_j⟩ for every edge j -> i. q [num_dst, H, D] and k [num_src, H, D] give [M,H], one dot
 /// product per head; q [num_dst, F] and k [num_src, F] give [M], or [M,heads] if `heads` is given and divides

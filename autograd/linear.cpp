@@ -24,7 +24,7 @@ void product_gradients(Saved& x, const Saved& w, const Tensor& dz, Gradients& ou
   } else if (has_bias) {
     detail::bias_gradient(dz, first + 2, out);
   }
-  detail::FusedGradients fused(out);
+  detail::FusedGradients& fused = detail::FusedGradients::of(out);
   const bool from_relu = fused.from_relu(first);
   const Tensor relu_of_x = from_relu ? x.get() : Tensor();  // which the op that made it holds, too
   x = {};

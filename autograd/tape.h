@@ -45,19 +45,16 @@ class FusedGradients;
 /// Where a backward function puts the gradients of its op's inputs, numbered as they were recorded.
 class Gradients {
  public:
-  explicit Gradients(std::vector<std::shared_ptr<detail::GradientSlot>>& inputs, bool through_relu = false)
-      : inputs_(inputs), through_relu_(through_relu) {}
   /// False if this input's gradient is not needed: do not compute it.
   bool wanted(size_t input) const;
   /// Adds to the input's gradient; takes the tensor as it is when it is the first contribution.
-  void add(size_t input, Tensor gradient) { add(input, std::move(gradient), false); }
+  void add(size_t input, Tensor gradient);
 
  private:
   friend class detail::FusedGradients;
-  void add(size_t input, Tensor gradient, bool through_relu);
+  explicit Gradients(detail::FusedGradients& inputs) : inputs_(inputs) {}
 
-  std::vector<std::shared_ptr<detail::GradientSlot>>& inputs_;
-  bool through_relu_;
+  detail::FusedGradients& inputs_;
 };
 
 /// The op owns `dy`: it may be overwritten if reuse() finds it unshared.

@@ -299,7 +299,7 @@ void Var::backward(Tensor seed) const {
   const detail::BackwardPass backward_pass;
   std::vector<std::shared_ptr<GradientSlot>> root{impl_->slot};
   ReadyLeaves leaves(root[0]);
-  Gradients(root).add(0, std::move(seed));
+  detail::FusedGradients(root).add(0, std::move(seed), false);
   leaves.arrive(*root[0]);
   if (!root[0]->node) return;
 
@@ -324,7 +324,8 @@ void Var::backward(Tensor seed) const {
       const AllocationScope scope(node->name);
       // Moved out first: the op's saved tensors are freed when it returns, before the next ops allocate.
       const Backward backward = std::exchange(node->backward, nullptr);
-      Gradients gradients(node->inputs, through_relu);
+      detail::FusedGradients inputs(node->inputs, through_relu);
+      Gradients gradients = inputs.gradients();
       detail::op_going_backward = node->name;
       backward(std::move(dy), gradients);
     }
@@ -342,14 +343,20 @@ const Tensor& Saved::get() const {
   return tensor_;
 }
 
-bool Gradients::wanted(size_t input) const { return inputs_.at(input) && inputs_[input]->required; }
+bool Gradients::wanted(size_t input) const { return inputs_.wanted(input); }
+
+void Gradients::add(size_t input, Tensor gradient) { inputs_.add(input, std::move(gradient), false); }
+
+bool detail::FusedGradients::wanted(size_t input) const {
+  return inputs_.at(input) && inputs_[input]->required;
+}
 
 bool detail::FusedGradients::from_relu(size_t input) const {
-  const auto& slot = out_.inputs_.at(input);
+  const auto& slot = inputs_.at(input);
   return slot && slot->from_relu;
 }
 
-void Gradients::add(size_t input, Tensor gradient, bool through_relu) {
+void detail::FusedGradients::add(size_t input, Tensor gradient, bool through_relu) {
   if (!wanted(input)) return;
   GradientSlot& slot = *inputs_[input];
   ADJ_CHECK(gradient.shape() == slot.shape && gradient.dtype() == slot.dtype,
@@ -370,8 +377,8 @@ void Gradients::add(size_t input, Tensor gradient, bool through_relu) {
 }
 
 Tensor detail::FusedGradients::begun(size_t input, bool through_relu) {
-  if (!out_.wanted(input) || !out_.inputs_[input]->gradient) return {};
-  GradientSlot& slot = *out_.inputs_[input];
+  if (!wanted(input) || !inputs_[input]->gradient) return {};
+  GradientSlot& slot = *inputs_[input];
   Tensor sum = slot.place ? slot.place : reuse(slot.gradient);
   if (!sum.shares_storage_with(slot.gradient)) return {};
   ++slot.contributions;

@@ -45,9 +45,8 @@ Relation list_for(const ListUse& use, int64_t num_src, int64_t num_dst, const Te
 /// | `sorted()`           | `csr()`               | nothing              | `csr()`              |
 /// | `in_degrees()`       | a pass                | a pass               | a pass               |
 ///
-/// **Sums over neighbours** (spmm, aggregate and the layers that use them) run over csr() and transposed(),
-/// unless the relation began as a list and scatters(): then over coo(), unsorted
-/// (graph/detail/aggregation.h).
+/// **Sums over neighbours** (aggregate and the layers that use it) run over csr() and transposed(), unless
+/// the relation began as a list and scatters(): then over coo(), unsorted (graph/detail/aggregation.h).
 class Relation {
  public:
   Relation() = default;

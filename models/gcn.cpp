@@ -23,7 +23,7 @@ struct Gcn : NodeModel {
   }
 
   Var operator()(const Graph& graph, const Features& features) const override {
-    Var x = after(0, first_layer(convs[0], graph, dropout(features, input_dropout())));
+    Var x = after(0, convs[0](graph, constant(dropout(features, input_dropout()))));
     for (size_t l = 1; l < convs.size(); ++l) x = layer(l, graph, x);
     return x;
   }

@@ -54,11 +54,8 @@ struct NodeModel : Model {
   virtual std::vector<int64_t> summed_widths() const { return {}; }
 
  protected:
-  /// First convolution. Dense features that stay the same are aggregated once.
-  template <class Conv>
-  Var first_layer(const Conv& conv, const Graph& graph, const Features& x) const {
-    return x.is_dense() ? conv(graph, inputs_.constant(Var(x.dense()))) : conv(graph, x);
-  }
+  /// Input of the first convolution. Dense features that stay the same are aggregated once.
+  nn::Sides constant(const Features& x) const { return inputs_.constant(x); }
 
  private:
   mutable nn::PropagationCache inputs_;  // thread-safe

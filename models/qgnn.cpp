@@ -1,7 +1,7 @@
 #include "family.h"
 #include "quantized.h"
 #include "stack.h"
-#include <adjoint/autograd/spmm.h>
+#include <adjoint/autograd/edge.h>
 #include <adjoint/core/detail/carrier.h>
 #include <adjoint/core/option_check.h>
 #include <adjoint/graph/self_loops.h>
@@ -92,7 +92,7 @@ struct Qgnn : NodeModel {
     const Tensor keep = protected_nodes(graph);
     Var x = input(features);
     for (size_t l = 0; l < sums_.size(); ++l) {
-      x = spmm(a, dropout(inputs_[l](x, keep), p_));
+      x = aggregate(a, dropout(inputs_[l](x, keep), p_));
       if (!sum_norms_.empty()) x = sum_norms_[l](x);
       x = sums_[l](x, keep);
       if (gin_) {

@@ -15,7 +15,6 @@ struct Sage : Stack<nn::SAGEConv> {
         takes_means(s.aggr == "mean") {
     const nn::SAGEConvOptions options{.aggr = s.aggr == "mean" ? Reduce::mean : Reduce::max,
                                       .project = s.aggr == "pool"};
-    if (s.aggr == "max") need_dense();
     if (s.aggr == "mean") sum_neighbors(narrower(widths_of(in, out, s)));
     for (int64_t l = 1; l < s.layers; ++l) {
       add_hidden(s.hidden, in, s.hidden, options);

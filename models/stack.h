@@ -40,7 +40,7 @@ class Stack : public NodeModel {
         norms_(this, s.norm) {}
 
   Var operator()(const Graph& graph, const Features& features) const override {
-    Var x = behind(0, first(graph, this->dropout(features, p_)), {});
+    Var x = behind(0, convs_[0](graph, this->constant(this->dropout(features, p_))), {});
     for (size_t l = 1; l < convs_.size(); ++l) x = layer(l, graph, x);
     return x;
   }
@@ -54,8 +54,6 @@ class Stack : public NodeModel {
  protected:
   /// Sets the widths of the convolutions' sums over neighbours.
   void sum_neighbors(std::vector<int64_t> widths) { summed_ = std::move(widths); }
-  /// Makes the first convolution take dense features of its parameters' dtype.
-  void need_dense() { takes_sparse_ = false; }
   /// Adds a convolution from `args` with `width` output features, followed by a norm.
   template <class... Args>
   void add_hidden(int64_t width, Args&&... args) {
@@ -78,16 +76,12 @@ class Stack : public NodeModel {
     const Var z = norms_(l, y, activation_, p_, this->training());
     return residual_ && l > 0 ? own + z : z;
   }
-  Var first(const Graph& graph, const Features& x) const {
-    return this->first_layer(
-        convs_[0], graph, takes_sparse_ ? x : Features(x.to_dense().to(this->parameters().front().dtype())));
-  }
 
   std::string name_;
   std::vector<int64_t> summed_;
   Activation activation_;
   float p_;
-  bool residual_, takes_sparse_ = true;
+  bool residual_;
   nn::ModuleList<Conv> convs_{this, "convs"};
   Norms norms_;
 };

@@ -16,7 +16,7 @@ struct BenchOptions {
   Subject subject;  ///< all but its data
 };
 
-/// Empty if --help was printed, which lists `all` ops. Throws UsageError.
+/// Empty if --version or --help was printed, which lists `all` ops. Throws UsageError.
 std::optional<BenchOptions> read_bench_options(int argc, char** argv, const std::vector<Op>& all);
 
 }  // namespace adj::apps

@@ -16,22 +16,25 @@ Var from_relu(Var recorded);
 /// What a backward function that adds in place, or goes through a relu, requires of Gradients.
 class FusedGradients {
  public:
-  explicit FusedGradients(Gradients& out) : out_(out) {}
+  explicit FusedGradients(std::vector<std::shared_ptr<GradientSlot>>& inputs, bool through_relu = false)
+      : inputs_(inputs), through_relu_(through_relu) {}
+  static FusedGradients& of(const Gradients& out) { return out.inputs_; }
+  Gradients gradients() { return Gradients(*this); }
   /// Did all of dy go through the relu of the op at hand already?
-  static bool through_relu(const Gradients& out) { return out.through_relu_; }
+  static bool through_relu(const Gradients& out) { return of(out).through_relu_; }
   /// Did a relu give the input (from_relu)? Then its gradient may go through it as it is made.
   bool from_relu(size_t input) const;
+  bool wanted(size_t input) const;
   /// The input's gradient so far, where it can be added to in place: an op that asks for it adds all of its
   /// contribution to it and calls add no more. Nothing where there is none yet, or others hold it.
   /// `through_relu`: the op then takes the whole sum through the input's relu.
   Tensor begun(size_t input, bool through_relu);
   /// `through_relu`: the gradient is 0 where the input, which a relu gave, is not positive.
-  void add(size_t input, Tensor gradient, bool through_relu) {
-    out_.add(input, std::move(gradient), through_relu);
-  }
+  void add(size_t input, Tensor gradient, bool through_relu);
 
  private:
-  Gradients& out_;
+  std::vector<std::shared_ptr<GradientSlot>>& inputs_;
+  bool through_relu_;
 };
 
 /// y, just recorded by an op that applied `activation` to it.

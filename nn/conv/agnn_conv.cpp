@@ -15,7 +15,7 @@ AGNNConv::AGNNConv(const AGNNConvOptions& options) : self_loops_(options.add_sel
 }
 
 Var AGNNConv::operator()(const Structure& on, const Sides& features) const {
-  const Sides x = features.on("AGNNConv", on, true);
+  const Sides x = features.dense(*this).on("AGNNConv", on, true);
   const Relation edges = attention_edges("AGNNConv", on.relation(), {}, {}, self_loops_, {}).relation;
   const Var factor = cast(beta ? beta : Var(fixed_beta_), x.src.dtype());
   if (x.same()) return cosine_attention(edges, x.src, factor);

@@ -13,11 +13,11 @@ struct APPNPOptions {
 /// Z_0 = X, Z_k+1 = (1 - α) Â Z_k + α X: K steps of personalised PageRank (Gasteiger et al., Predict then
 /// Propagate, 2019, eq. 4), without parameters. x [N,F] -> [N,F]. Each step's dropout draws from the entries
 /// left by the step before, as in PyG's APPNP. `edge_weight` [M] by edge number replaces the graph's weights
-/// and may require a gradient.
+/// and may require a gradient. A relation or block needs one set of nodes.
 class APPNP : public Module {
  public:
   APPNP(int K, double alpha, const APPNPOptions& options = {});
-  Var operator()(const Graph& graph, const Var& x, const Var& edge_weight = {}) const;
+  Var operator()(const Structure& on, const Sides& x, const Var& edge_weight = {}) const;
   std::string describe() const override;
 
  private:

@@ -14,21 +14,23 @@ namespace {
 /// to the features, so that weights with a gradient need no other tensor of the edges' size.
 class ScaledLaplacian {
  public:
-  ScaledLaplacian(const Graph& graph, Laplacian kind, const ChebConvCall& call, DType dtype) {
-    const LoopedRelation bare = adj::with_self_loops(graph.relation(), SelfLoops::removed);
+  ScaledLaplacian(const Structure& on, Laplacian kind, const ChebConvCall& call, DType dtype) {
+    const Relation& edges = on.relation();
+    const LoopedRelation bare = adj::with_self_loops(edges, SelfLoops::removed);
     relation_ = bare.relation;
     Var weight = call.edge_weight;
     if (weight) {
-      ADJ_CHECK(weight.shape() == Shape{graph.num_edges()} && weight.device() == graph.device(),
-                "ChebConv: edge_weight is {}, expected [{}] on {}", weight.value().str(), graph.num_edges(),
-                graph.device().str());
+      ADJ_CHECK(weight.shape() == Shape{edges.num_edges()} && weight.device() == edges.device(),
+                "ChebConv: edge_weight is {}, expected [{}] on {}", weight.value().str(), edges.num_edges(),
+                edges.device().str());
     } else {
-      weight = graph.edge_weight() ? graph.edge_weight()
-                                   : Tensor::full({graph.num_edges()}, 1.0, DType::f32, graph.device());
+      weight = on.graph() && on.graph()->edge_weight()
+                   ? on.graph()->edge_weight()
+                   : Tensor::full({edges.num_edges()}, 1.0, DType::f32, edges.device());
       weight = cast(weight, accumulator_dtype(dtype));
     }
     weight_ = adj::with_self_loops(bare, weight);
-    const Var degree = reshape(edge_sum(relation_.reversed(), weight_), {graph.num_nodes(), 1});
+    const Var degree = reshape(edge_sum(relation_.reversed(), weight_), {edges.num_dst(), 1});
     const double lambda = call.lambda_max.value_or(2.0);
     ADJ_CHECK(lambda > 0.0, "ChebConv: expected a positive lambda_max, got {}", lambda);
     if (kind == Laplacian::plain) {
@@ -36,7 +38,7 @@ class ScaledLaplacian {
         diagonal_ = cast(degree * (2.0 / lambda) - 1.0, dtype);
         factor_ = -2.0 / lambda;
       } else {
-        ADJ_CHECK(graph.num_nodes() > 0, "ChebConv: no largest degree of a graph without nodes");
+        ADJ_CHECK(edges.num_dst() > 0, "ChebConv: no largest degree of a graph without nodes");
         // 2 / λ_max with λ_max twice the largest degree; 0 without edges.
         const Var root = inverse_sqrt(reshape(adj::max(degree, 0).values, {1, 1}));
         const Var scale = root * root;
@@ -79,9 +81,9 @@ ChebConv::ChebConv(int64_t in, int64_t out, int K, const ChebConvOptions& option
 
 // Clenshaw's rule: B_k = Z_k + 2 L̂ B_k+1 - B_k+2 with Z_k = X W_k; the sum is Z_0 + L̂ B_1 - B_2.
 template <class X>
-Var ChebConv::after_product(const Graph& graph, const X& x, const ChebConvCall& call) const {
+Var ChebConv::after_product(const Structure& on, const X& x, const ChebConvCall& call) const {
   if (lins.size() == 1) return linear(x, lins[0].weight, bias);
-  const ScaledLaplacian laplacian(graph, normalization_, call, lins[0].weight.dtype());
+  const ScaledLaplacian laplacian(on, normalization_, call, lins[0].weight.dtype());
   Var next = lins.back()(x), after_next;
   for (size_t k = lins.size() - 2; k > 0; --k) {
     Var b = lins[k](x) + laplacian(next, 2.0);
@@ -93,11 +95,13 @@ Var ChebConv::after_product(const Graph& graph, const X& x, const ChebConvCall& 
   return after_next ? y - after_next : y;
 }
 
-Var ChebConv::operator()(const Graph& graph, const Var& x, const ChebConvCall& call) const {
-  check_rows("ChebConv", graph, x.shape());
+Var ChebConv::operator()(const Structure& on, const Sides& features, const ChebConvCall& call) const {
+  on.check_one_set("ChebConv");
+  if (const Features* x = features.compact("ChebConv", on)) return after_product(on, *x, call);
+  const Var x = features.dense(*this).of_sources("ChebConv", on).src;
   const Var& first = lins[0].weight;
-  if (first.size(0) > first.size(1) || lins.size() == 1) return after_product(graph, x, call);
-  const ScaledLaplacian laplacian(graph, normalization_, call, x.dtype());
+  if (first.size(0) > first.size(1) || lins.size() == 1) return after_product(on, x, call);
+  const ScaledLaplacian laplacian(on, normalization_, call, x.dtype());
   Var y = linear(x, first, bias), before = x, last = laplacian(x, 1.0);
   y = y + lins[1](last);
   for (size_t k = 2; k < lins.size(); ++k) {
@@ -107,12 +111,6 @@ Var ChebConv::operator()(const Graph& graph, const Var& x, const ChebConvCall& c
     last = std::move(next);
   }
   return y;
-}
-
-Var ChebConv::operator()(const Graph& graph, const Features& x, const ChebConvCall& call) const {
-  if (x.is_dense()) return (*this)(graph, Var(x.dense()), call);
-  check_rows("ChebConv", graph, x);
-  return after_product(graph, x, call);
 }
 
 std::string ChebConv::describe() const {

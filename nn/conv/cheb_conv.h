@@ -29,12 +29,12 @@ struct ChebConvCall {
 /// Σ_k T_k(L̂) X W_k + b over k = 0 … K - 1, L̂ = 2 L / λ_max - I, T_k the Chebyshev polynomials; the graph's
 /// self-loops are ignored (Defferrard et al., Convolutional Neural Networks on Graphs with Fast Localized
 /// Spectral Filtering, 2016, eq. 4). x [N,in], features of any kind -> [N,out]. Aggregates on the narrower
-/// side: T_k on X, or Clenshaw's rule on the products. W_k Glorot-uniform, b zero. PyG's ChebConv.
+/// side: T_k on X, or Clenshaw's rule on the products. W_k Glorot-uniform, b zero. PyG's ChebConv. A relation
+/// or block needs one set of nodes.
 class ChebConv : public Module {
  public:
   ChebConv(int64_t in, int64_t out, int K, const ChebConvOptions& options = {});
-  Var operator()(const Graph& graph, const Var& x, const ChebConvCall& call = {}) const;
-  Var operator()(const Graph& graph, const Features& x, const ChebConvCall& call = {}) const;
+  Var operator()(const Structure& on, const Sides& x, const ChebConvCall& call = {}) const;
   std::string describe() const override;
 
   ModuleList<Linear> lins{this, "lins"};  ///< W_0 … W_K-1
@@ -42,7 +42,7 @@ class ChebConv : public Module {
 
  private:
   template <class X>
-  Var after_product(const Graph& graph, const X& x, const ChebConvCall& call) const;
+  Var after_product(const Structure& on, const X& x, const ChebConvCall& call) const;
 
   Laplacian normalization_;
 };

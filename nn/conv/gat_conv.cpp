@@ -53,13 +53,10 @@ Var GATConv::attend(const Relation& relation, const X& x_src, const X& x_dst, bo
 }
 
 Var GATConv::operator()(const Structure& on, const Sides& features, const Var& edge_attr) const {
-  const Sides x = features.on("GATConv", on, true);
+  if (const Features* x = features.compact("GATConv", on))
+    return attend(on.relation(), *x, *x, true, edge_attr);
+  const Sides x = features.dense(*this).on("GATConv", on, true);
   return attend(on.relation(), x.src, x.dst, x.same(), edge_attr);
-}
-
-Var GATConv::operator()(const Graph& graph, const Features& x, const Var& edge_attr) const {
-  check_rows("GATConv", graph, x);
-  return attend(graph.relation(), x, x, true, edge_attr);
 }
 
 std::string GATConv::describe() const {

@@ -50,13 +50,10 @@ Var GATv2Conv::attend(const Relation& relation, const X& x_src, const X& x_dst, 
 }
 
 Var GATv2Conv::operator()(const Structure& on, const Sides& features, const Var& edge_attr) const {
-  const Sides x = features.on("GATv2Conv", on, true);
+  if (const Features* x = features.compact("GATv2Conv", on))
+    return attend(on.relation(), *x, *x, true, edge_attr);
+  const Sides x = features.dense(*this).on("GATv2Conv", on, true);
   return attend(on.relation(), x.src, x.dst, x.same(), edge_attr);
-}
-
-Var GATv2Conv::operator()(const Graph& graph, const Features& x, const Var& edge_attr) const {
-  check_rows("GATv2Conv", graph, x);
-  return attend(graph.relation(), x, x, true, edge_attr);
 }
 
 std::string GATv2Conv::describe() const {

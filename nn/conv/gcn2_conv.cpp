@@ -31,14 +31,14 @@ Var GCN2Conv::near_identity(const Var& x, const Var& weight) const {
 
 Var GCN2Conv::operator()(const Structure& on, const Sides& features, const Sides& first,
                          const Var& edge_weight) const {
-  const Var x = features.of_sources("GCN2Conv", on);
-  ADJ_CHECK(x.shape() == first.src.shape(), "GCN2Conv: x is {}, x_0 is {}, expected one shape",
-            x.shape().str(), first.src.shape().str());
-  const Var x_0 = first.on("GCN2Conv", on).dst;
+  const Var x = features.dense(*this).of_sources("GCN2Conv", on).src;
+  const Sides x_0 = first.dense(*this).on("GCN2Conv", on);
+  ADJ_CHECK(x.shape() == x_0.src.shape(), "GCN2Conv: x is {}, x_0 is {}, expected one shape", x.shape().str(),
+            x_0.src.shape().str());
   const Var aggregated = GcnNorm("GCN2Conv", on, norm_, edge_weight)(x);
-  if (!weight2) return near_identity(linear_combination(1.0 - alpha_, aggregated, alpha_, x_0), weight1);
+  if (!weight2) return near_identity(linear_combination(1.0 - alpha_, aggregated, alpha_, x_0.dst), weight1);
   return linear_combination(1.0 - alpha_, near_identity(aggregated, weight1), alpha_,
-                            near_identity(x_0, weight2));
+                            near_identity(x_0.dst, weight2));
 }
 
 std::string GCN2Conv::describe() const {

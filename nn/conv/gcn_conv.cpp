@@ -1,5 +1,5 @@
+#include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/linear.h>
-#include <adjoint/autograd/spmm.h>
 #include <adjoint/nn/conv/gcn_conv.h>
 #include <adjoint/nn/init.h>
 
@@ -16,16 +16,12 @@ GCNConv::GCNConv(int64_t in, int64_t out, const GCNConvOptions& options)
 }
 
 Var GCNConv::operator()(const Structure& on, const Sides& features, const Var& edge_weight) const {
-  const Var x = features.of_sources("GCNConv", on);
+  if (const Features* x = features.compact("GCNConv", on))
+    return GcnNorm("GCNConv", on, norm_, edge_weight)(linear(*x, weight), bias, activation_);
+  const Sides x = features.dense(*this).of_sources("GCNConv", on);
   const GcnNorm a("GCNConv", on, norm_, edge_weight);
-  if (weight.size(0) > weight.size(1)) return a(linear(x, weight), bias, activation_);
-  return linear(a.matrix() != nullptr ? features.propagated(*a.matrix()) : a(x), weight, bias, activation_);
-}
-
-Var GCNConv::operator()(const Graph& graph, const Features& x, const Var& edge_weight) const {
-  if (x.is_dense()) return (*this)(graph, Var(x.dense()), edge_weight);
-  check_rows("GCNConv", graph, x);
-  return GcnNorm("GCNConv", graph, norm_, edge_weight)(linear(x, weight), bias, activation_);
+  if (weight.size(0) > weight.size(1)) return a(linear(x.src, weight), bias, activation_);
+  return linear(a.matrix() != nullptr ? x.propagated(*a.matrix()) : a(x.src), weight, bias, activation_);
 }
 
 std::string GCNConv::describe() const {

@@ -5,7 +5,6 @@
 #include <adjoint/autograd/index.h>
 #include <adjoint/autograd/self_loops.h>
 #include <adjoint/autograd/shape.h>
-#include <adjoint/autograd/spmm.h>
 #include <adjoint/autograd/unary.h>
 #include <adjoint/core/detail/carrier.h>
 #include <adjoint/nn/conv/gcn_norm.h>
@@ -78,7 +77,7 @@ SparseMatrix GcnNorm::matrix_of(const char* layer, const Relation& relation, con
 }
 
 Var GcnNorm::operator()(const Var& x, const Var& bias, Activation activation) const {
-  if (!weight_) return spmm(matrix_, x, bias, activation);
+  if (!weight_) return aggregate(matrix_, x, bias, activation);
   const auto times = [](const Var& h, const Var& root) { return root ? h * cast(root, h.dtype()) : h; };
   Var y = times(aggregate(relation_, times(x, source_root_), {.weight = weight_}), target_root_);
   if (bias) y = y + bias;

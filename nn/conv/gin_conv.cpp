@@ -2,7 +2,6 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/self_loops.h>
-#include <adjoint/autograd/spmm.h>
 #include <adjoint/core/capture.h>
 #include <adjoint/nn/conv/gin_conv.h>
 #include <adjoint/nn/detail/known_value.h>
@@ -51,7 +50,7 @@ Var GinSum::root_factor(DType dtype) const {
 }
 
 Var GinSum::summed(const Structure& on, const Sides& features, const Var& bias, Activation activation) const {
-  const Sides sides = features.on(layer_, on);
+  const Sides sides = features.dense(*this).on(layer_, on);
   const Relation& relation = on.relation();
   const Var& x = sides.src;
   const auto own = [&] { return sides.dst * root_factor(x.dtype()); };
@@ -63,12 +62,12 @@ Var GinSum::summed(const Structure& on, const Sides& features, const Var& bias, 
   const Graph& graph = *on.graph();
   if (!learned_eps_ && !graph.is_normalized()) {
     const SparseMatrix a = with_own_term(relation, known_eps_->of(eps_));
-    return bias ? spmm(a, x, bias, activation) : activate(activation, sides.propagated(a));
+    return bias ? aggregate(a, x, bias, activation) : activate(activation, sides.propagated(a));
   }
   const SparseMatrix a = graph.is_normalized()
                              ? graph.adjacency()
                              : SparseMatrix(relation.scatters(x.dtype()) ? relation : relation.sorted());
-  return activate(activation, (bias ? spmm(a, x, bias) : sides.propagated(a)) + own());
+  return activate(activation, (bias ? aggregate(a, x, bias) : sides.propagated(a)) + own());
 }
 
 }  // namespace adj::nn::detail

@@ -52,17 +52,15 @@ class GINConv : public detail::GinSum {
   explicit GINConv(const GINConvOptions& options, Args&&... args)
       : GinSum("GINConv", options), nn(this, "nn", std::forward<Args>(args)...) {}
   /// x of all nodes, or {x_src [num_src,in], x_dst [num_dst,in]}; x_dst absent: no (1 + ε) x_i term.
-  Var operator()(const Structure& on, const Sides& x) const { return nn(summed(on, x)); }
-  /// With an MLP, sparse and quantised features are multiplied with the first weight before the sum, which
-  /// would densify them. Other networks get dense features of the parameters' dtype.
-  Var operator()(const Graph& graph, const Features& x) const {
-    if (x.is_dense()) return (*this)(graph, Var(x.dense()));
+  /// With an MLP, sparse and quantised features of a graph are multiplied with the first weight before the
+  /// sum, which would densify them.
+  Var operator()(const Structure& on, const Sides& x) const {
     if constexpr (std::is_base_of_v<MLP, Net>)
-      if (nn.commutes())
-        return nn.propagated(x, [&](const Var& y, const Var& bias, Activation activation) {
-          return summed(graph, y, bias, activation);
+      if (const Features* features = x.compact(layer_, on); features != nullptr && nn.commutes())
+        return nn.propagated(*features, [&](const Var& y, const Var& bias, Activation activation) {
+          return summed(on, y, bias, activation);
         });
-    return (*this)(graph, Var(x.to_dense().to(parameters().front().dtype())));
+    return nn(summed(on, x));
   }
   std::string describe() const override { return "GINConv"; }
 

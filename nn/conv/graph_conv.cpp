@@ -1,5 +1,5 @@
 #include <adjoint/autograd/arithmetic.h>
-#include <adjoint/autograd/spmm.h>
+#include <adjoint/autograd/edge.h>
 #include <adjoint/nn/conv/graph_conv.h>
 
 namespace adj::nn {
@@ -28,11 +28,14 @@ const SparseMatrix* GraphConv::matrix_of(const Graph& graph, const Var& edge_wei
 }
 
 Var GraphConv::operator()(const Structure& on, const Sides& features, const Var& edge_weight) const {
-  const Sides x = features.on("GraphConv", on);
+  const bool is_linear = aggr_ == Reduce::sum || aggr_ == Reduce::mean;
+  if (const Features* x = features.compact("GraphConv", on); x != nullptr && is_linear)
+    return of_product(*on.graph(), *x, edge_weight);
+  const Sides x = features.dense(*this).on("GraphConv", on);
   const SparseMatrix* a = on.graph() && x.same() ? matrix_of(*on.graph(), edge_weight) : nullptr;
-  const bool linear_first = in_.src > out_ && (aggr_ == Reduce::sum || aggr_ == Reduce::mean);
+  const bool linear_first = in_.src > out_ && is_linear;
   if (a != nullptr && linear_first)
-    return spmm(*a, linear(x.src, lin_rel.weight), lin_rel.bias) + lin_root(x.dst);
+    return aggregate(*a, linear(x.src, lin_rel.weight), lin_rel.bias) + lin_root(x.dst);
   const Var weight = edge_weight || !on.graph() ? edge_weight : own_weight(*on.graph(), x.src.dtype());
   const AggregateOptions options{.reduce = aggr_, .weight = weight};
   if (!linear_first) {
@@ -47,15 +50,10 @@ Var GraphConv::operator()(const Structure& on, const Sides& features, const Var&
   return x.dst ? y + lin_root(x.dst) : y;
 }
 
-Var GraphConv::operator()(const Graph& graph, const Features& x, const Var& edge_weight) const {
-  if (x.is_dense()) return (*this)(graph, Var(x.dense()), edge_weight);
-  check_rows("GraphConv", graph, x);
-  ADJ_CHECK(aggr_ == Reduce::sum || aggr_ == Reduce::mean,
-            "GraphConv: sparse and quantised features are transformed first, which the largest of neighbours "
-            "does not allow; expected dense ones");
+Var GraphConv::of_product(const Graph& graph, const Features& x, const Var& edge_weight) const {
   const Var mapped = linear(x, lin_rel.weight);
   const SparseMatrix* a = matrix_of(graph, edge_weight);
-  if (a != nullptr) return spmm(*a, mapped, lin_rel.bias) + lin_root(x);
+  if (a != nullptr) return aggregate(*a, mapped, lin_rel.bias) + lin_root(x);
   const Var weight = edge_weight ? edge_weight : own_weight(graph, mapped.dtype());
   const Var y = aggregate(graph, mapped, {.reduce = aggr_, .weight = weight}) + lin_root(x);
   return lin_rel.bias ? y + lin_rel.bias : y;

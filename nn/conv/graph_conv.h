@@ -22,7 +22,6 @@ class GraphConv : public Module {
   GraphConv(Widths in, int64_t out, const GraphConvOptions& options = {});
   /// x of all nodes, or {x_src [num_src, in.src], x_dst [num_dst, in.dst]}; x_dst absent: no W_root term.
   Var operator()(const Structure& on, const Sides& x, const Var& edge_weight = {}) const;
-  Var operator()(const Graph& graph, const Features& x, const Var& edge_weight = {}) const;
   std::string describe() const override;
 
  private:
@@ -35,6 +34,7 @@ class GraphConv : public Module {
 
  private:
   const SparseMatrix* matrix_of(const Graph& graph, const Var& edge_weight) const;
+  Var of_product(const Graph& graph, const Features& x, const Var& edge_weight) const;
 };
 
 }  // namespace adj::nn

@@ -97,7 +97,7 @@ Var PNAConv::scale(Scaler scaler, const Degrees& degrees) const {
 }
 
 Var PNAConv::operator()(const Structure& on, const Sides& features) const {
-  const Sides x = features.on("PNAConv", on, true);
+  const Sides x = features.dense(*this).on("PNAConv", on, true);
   for (const Var& side : {x.src, x.dst})
     ADJ_CHECK(side.size(1) == in_, "PNAConv: features {}, expected {} columns", side.shape().str(), in_);
   const int64_t towers = options_.towers, width = tower_in_;

@@ -1,18 +1,17 @@
-#include <adjoint/autograd/spmm.h>
+#include <adjoint/autograd/edge.h>
 #include <adjoint/core/capture.h>
 #include <adjoint/nn/conv/propagation_cache.h>
 
 namespace adj::nn {
 
 Var propagate(const SparseMatrix& a, Var x, int hops) {
-  for (int hop = 0; hop < hops; ++hop) x = spmm(a, x);
+  for (int hop = 0; hop < hops; ++hop) x = aggregate(a, x);
   return x;
 }
 
-Sides PropagationCache::constant(const Var& x) {
-  Sides sides(x);
-  sides.cache_ = this;
-  return sides;
+Sides PropagationCache::constant(Sides x) {
+  x.cache_ = this;
+  return x;
 }
 
 Var PropagationCache::get(const SparseMatrix& a, const Var& x, int hops) {

@@ -25,7 +25,7 @@ Var propagate(const SparseMatrix& a, Var x, int hops);
 class PropagationCache {
  public:
   /// x for a layer that may keep its product in this cache.
-  Sides constant(const Var& x);
+  Sides constant(Sides x);
   /// A^hops x, from the cache or computed.
   Var get(const SparseMatrix& a, const Var& x, int hops = 1);
 

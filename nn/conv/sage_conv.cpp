@@ -1,6 +1,6 @@
 #include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/norm.h>
-#include <adjoint/autograd/spmm.h>
 #include <adjoint/nn/conv/sage_conv.h>
 
 namespace adj::nn {
@@ -40,7 +40,9 @@ Var SAGEConv::finish(const Var& y, const Var& of_root) const {
 }
 
 Var SAGEConv::operator()(const Structure& on, const Sides& features) const {
-  const Sides x = features.on("SAGEConv", on);
+  if (const Features* x = features.compact("SAGEConv", on); x != nullptr && (lin || is_linear()))
+    return of_product(*on.graph(), *x);
+  const Sides x = features.dense(*this).on("SAGEConv", on);
   const SparseMatrix* a = on.graph() && x.same() && !lin ? matrix_of(*on.graph()) : nullptr;
   const bool linear_first = in_.src > out_ && is_linear();
   if (a != nullptr && !linear_first) return transform([&] { return x.propagated(*a); }, x.dst);
@@ -48,23 +50,16 @@ Var SAGEConv::operator()(const Structure& on, const Sides& features) const {
   if (!linear_first)
     return transform([&] { return aggregate(on.relation(), neighbor, {.reduce = options_.aggr}); }, x.dst);
   const Var of_root = lin_r && x.dst ? (*lin_r)(x.dst) : Var(), mapped = linear(neighbor, lin_l.weight);
-  if (a != nullptr) return finish(spmm(*a, mapped, lin_l.bias), of_root);
+  if (a != nullptr) return finish(aggregate(*a, mapped, lin_l.bias), of_root);
   const Var y = aggregate(on.relation(), mapped, {.reduce = options_.aggr});
   return finish(lin_l.bias ? y + lin_l.bias : y, of_root);
 }
 
-Var SAGEConv::operator()(const Graph& graph, const Features& x) const {
-  if (x.is_dense()) return (*this)(graph, Var(x.dense()));
-  check_rows("SAGEConv", graph, x);
+Var SAGEConv::of_product(const Graph& graph, const Features& x) const {
   const Var of_root = lin_r ? (*lin_r)(x) : Var();
   if (lin) return finish(lin_l(aggregate(graph, (*lin)(x), {.reduce = options_.aggr})), of_root);
-  ADJ_CHECK(
-      is_linear(),
-      "SAGEConv: sparse and quantised features are transformed before they are aggregated, which {} does "
-      "not allow; expected dense ones, or project",
-      name_of(options_.aggr));
   const Var mapped = linear(x, lin_l.weight);
-  if (const SparseMatrix* a = matrix_of(graph)) return finish(spmm(*a, mapped, lin_l.bias), of_root);
+  if (const SparseMatrix* a = matrix_of(graph)) return finish(aggregate(*a, mapped, lin_l.bias), of_root);
   const Var y = aggregate(graph, mapped, {.reduce = options_.aggr});
   return finish(lin_l.bias ? y + lin_l.bias : y, of_root);
 }

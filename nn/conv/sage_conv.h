@@ -27,7 +27,6 @@ class SAGEConv : public Module {
   SAGEConv(Widths in, int64_t out, const SAGEConvOptions& options = {});
   /// x of all nodes, or {x_src [num_src, in.src], x_dst [num_dst, in.dst]}; x_dst absent: no W_r term.
   Var operator()(const Structure& on, const Sides& x) const;
-  Var operator()(const Graph& graph, const Features& x) const;
   std::string describe() const override;
 
  private:
@@ -43,6 +42,7 @@ class SAGEConv : public Module {
  private:
   bool is_linear() const { return options_.aggr == Reduce::mean || options_.aggr == Reduce::sum; }
   const SparseMatrix* matrix_of(const Graph& graph) const;
+  Var of_product(const Graph& graph, const Features& x) const;
   template <class F>
   Var transform(F&& neighbors, const Var& x) const;
   Var finish(const Var& y, const Var& of_root) const;

@@ -12,19 +12,16 @@ SGConv::SGConv(int64_t in, int64_t out, const SGConvOptions& options)
   if (options.bias) add_parameter("bias", bias, fan_in_bias(in, out), {.name = "lin.bias"});
 }
 
-Var SGConv::operator()(const Graph& graph, const Sides& features, const Var& edge_weight) const {
-  const Var x = features.of_sources("SGConv", graph);
-  const GcnNorm a("SGConv", graph, norm_, edge_weight);
-  if (a.matrix() != nullptr && features.has_cache() && !x.requires_grad())
-    return linear(features.propagated(*a.matrix(), hops_), weight, bias);
-  if (weight.size(0) < weight.size(1)) return linear(propagate(a, x, {}), weight, bias);
-  return propagate(a, linear(x, weight), bias);
-}
-
-Var SGConv::operator()(const Graph& graph, const Features& x, const Var& edge_weight) const {
-  if (x.is_dense()) return (*this)(graph, Var(x.dense()), edge_weight);
-  check_rows("SGConv", graph, x);
-  return propagate(GcnNorm("SGConv", graph, norm_, edge_weight), linear(x, weight), bias);
+Var SGConv::operator()(const Structure& on, const Sides& features, const Var& edge_weight) const {
+  if (hops_ > 1) on.check_one_set("SGConv");
+  if (const Features* x = features.compact("SGConv", on))
+    return propagate(GcnNorm("SGConv", on, norm_, edge_weight), linear(*x, weight), bias);
+  const Sides x = features.dense(*this).of_sources("SGConv", on);
+  const GcnNorm a("SGConv", on, norm_, edge_weight);
+  if (a.matrix() != nullptr && x.has_cache() && !x.src.requires_grad())
+    return linear(x.propagated(*a.matrix(), hops_), weight, bias);
+  if (weight.size(0) < weight.size(1)) return linear(propagate(a, x.src, {}), weight, bias);
+  return propagate(a, linear(x.src, weight), bias);
 }
 
 Var SGConv::propagate(const GcnNorm& a, Var y, const Var& last_bias) const {

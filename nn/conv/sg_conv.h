@@ -1,6 +1,5 @@
 #pragma once
 
-#include <adjoint/graph/features.h>
 #include <adjoint/nn/conv/gcn_norm.h>
 
 namespace adj::nn {
@@ -15,12 +14,11 @@ struct SGConvOptions {
 /// 2019). x [N,in], features of any kind -> [N,out]. Transforms first if that is narrower. As the paper
 /// precomputes Â^K X: with PropagationCache::constant(x), x is propagated once for the whole training. W and
 /// b are uniform in ±1 / sqrt(in), as in PyG's SGConv. `edge_weight` [M] by edge number replaces the graph's
-/// weights and may require a gradient.
+/// weights and may require a gradient. With K > 1 a relation or block needs one set of nodes.
 class SGConv : public Module {
  public:
   SGConv(int64_t in, int64_t out, const SGConvOptions& options = {});
-  Var operator()(const Graph& graph, const Sides& x, const Var& edge_weight = {}) const;
-  Var operator()(const Graph& graph, const Features& x, const Var& edge_weight = {}) const;
+  Var operator()(const Structure& on, const Sides& x, const Var& edge_weight = {}) const;
   std::string describe() const override;
 
   Var weight;  ///< [in, out]; PyG's "lin.weight"

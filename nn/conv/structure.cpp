@@ -1,6 +1,7 @@
 #include <adjoint/autograd/shape.h>
 #include <adjoint/nn/conv/propagation_cache.h>
 #include <adjoint/nn/conv/structure.h>
+#include <adjoint/nn/module.h>
 
 namespace adj::nn {
 
@@ -10,30 +11,53 @@ bool fits(const Shape& features, int64_t nodes) { return features.dims() == 2 &&
 
 }  // namespace
 
-void check_rows(const char* layer, const Graph& graph, const Shape& features) {
-  ADJ_CHECK(fits(features, graph.num_nodes()), "{}: features {} for a graph of {} nodes", layer,
-            features.str(), graph.num_nodes());
+void Structure::check_one_set(const char* layer) const {
+  ADJ_CHECK(relation_->num_src() == relation_->num_dst(),
+            "{}: several hops, expected one set of nodes, got {} sources and {} targets", layer,
+            relation_->num_src(), relation_->num_dst());
 }
 
-Var Sides::of_sources(const char* layer, const Structure& structure) const {
-  ADJ_CHECK(src, "{}: features are absent", layer);
-  if (one_ && structure.graph() != nullptr) {
-    check_rows(layer, *structure.graph(), src.shape());
+Sides::Sides(const Features& x) : one_(true) {
+  if (x.is_sparse() || x.is_quantized()) {
+    features_ = std::make_shared<const Features>(x);
   } else {
-    ADJ_CHECK(fits(src.shape(), structure.relation().num_src()),
-              "{}: features {} for a relation of {} sources", layer, src.shape().str(),
-              structure.relation().num_src());
+    src = Var(x.dense());
   }
-  return src;
+}
+
+void Sides::check_sources(const char* layer, const Structure& structure, const Shape& features) const {
+  const int64_t sources = structure.relation().num_src();
+  const bool of_graph = one_ && structure.graph() != nullptr;
+  ADJ_CHECK(fits(features, sources), "{}: features {} for a {} of {} {}", layer, features.str(),
+            of_graph ? "graph" : "relation", sources, of_graph ? "nodes" : "sources");
+}
+
+const Features* Sides::compact(const char* layer, const Structure& structure) const {
+  if (!features_ || structure.graph() == nullptr) return nullptr;
+  check_sources(layer, structure, {features_->rows(), features_->cols()});
+  return features_.get();
+}
+
+Sides Sides::dense(const Module& layer) const {
+  if (!features_) return *this;
+  const std::vector<Var> parameters = layer.parameters();
+  return features_->to_dense().to(parameters.empty() ? DType::f32 : parameters.front().dtype());
+}
+
+Sides Sides::of_sources(const char* layer, const Structure& structure) const {
+  if (features_) return Sides(features_->to_dense()).of_sources(layer, structure);
+  ADJ_CHECK(src, "{}: features are absent", layer);
+  check_sources(layer, structure, src.shape());
+  return *this;
 }
 
 Sides Sides::on(const char* layer, const Structure& structure, bool needs_dst) const {
   const int64_t sources = structure.relation().num_src(), targets = structure.relation().num_dst();
-  (void)of_sources(layer, structure);
+  const Var x = of_sources(layer, structure).src;
   if (one_) {
     ADJ_CHECK(targets <= sources, "{}: one x for a relation of {} sources and {} targets, expected {}", layer,
               sources, targets, "{x_src, x_dst}");
-    Sides sides(src, targets == sources ? src : narrow(src, 0, 0, targets));
+    Sides sides(x, targets == sources ? x : narrow(x, 0, 0, targets));
     sides.cache_ = cache_;
     return sides;
   }

@@ -5,8 +5,11 @@
 #include <adjoint/graph/features.h>
 #include <adjoint/graph/graph.h>
 
+#include <memory>
+
 namespace adj::nn {
 
+class Module;
 class PropagationCache;
 
 /// What a layer runs on: a reference to a graph, a relation or a sampled block.
@@ -18,6 +21,8 @@ class Structure {
   const Relation& relation() const { return *relation_; }
   /// Null for a relation or block, which have no weights.
   const Graph* graph() const { return graph_; }
+  /// For layers of several hops: throws unless sources and targets are one set of nodes.
+  void check_one_set(const char* layer) const;
 
  private:
   const Relation* relation_;
@@ -27,19 +32,29 @@ class Structure {
 /// Input features of a layer: one x, or {x_src, x_dst} for separate sources and targets. One x has a row per
 /// node of a graph, or per source of a relation or block, whose targets are then the first of its sources.
 /// x_dst may be absent where a layer says so. An x from PropagationCache::constant is aggregated once.
+///
+/// Sparse and quantised features on a graph stay so in a layer that multiplies them first (compact()).
+/// Elsewhere they are made dense, in the dtype of the layer's parameters. Dense ones are used unchanged.
 struct Sides {
   Var src, dst;
 
   Sides(const Var& x) : src(x), one_(true) {}
   Sides(const Tensor& x) : Sides(Var(x)) {}
+  Sides(const Features& x);
+  Sides(const SparseMatrix& x) : Sides(Features(x)) {}
   Sides(Var x_src, Var x_dst) : src(std::move(x_src)), dst(std::move(x_dst)) {}
 
+  /// Sparse or quantised features of a graph's nodes; null for other features and structures. Throws, naming
+  /// the layer, if the number of rows does not match.
+  const Features* compact(const char* layer, const Structure& structure) const;
+  /// Sparse and quantised features made dense, in the dtype of the layer's parameters; others unchanged.
+  Sides dense(const Module& layer) const;
   /// Rows of sources and targets on that structure. From one x the targets' rows are narrowed, or x itself is
-  /// used if they are all rows. Throws, naming the layer, if the number of rows does not match, or x_dst is
-  /// absent and `needs_dst`.
+  /// used if they are all rows. Sparse and quantised features become float32. Throws, naming the layer, if
+  /// the number of rows does not match, or x_dst is absent and `needs_dst`.
   Sides on(const char* layer, const Structure& structure, bool needs_dst = false) const;
-  /// Rows of the sources only, for layers whose targets are among the sources.
-  Var of_sources(const char* layer, const Structure& structure) const;
+  /// Likewise of the sources only, for layers whose targets are among the sources.
+  Sides of_sources(const char* layer, const Structure& structure) const;
   /// Whether sources and targets share the same features.
   bool same() const { return src.id() == dst.id(); }
   /// A^hops of the sources' features; from the cache, if there is one.
@@ -48,14 +63,11 @@ struct Sides {
 
  private:
   friend class PropagationCache;
+  void check_sources(const char* layer, const Structure& structure, const Shape& features) const;
+
   bool one_ = false;
+  std::shared_ptr<const Features> features_;  // sparse or quantised, in place of src
   PropagationCache* cache_ = nullptr;
 };
-
-/// Throws unless features of this shape have one row per node.
-void check_rows(const char* layer, const Graph& graph, const Shape& features);
-inline void check_rows(const char* layer, const Graph& graph, const Features& x) {
-  check_rows(layer, graph, Shape{x.rows(), x.cols()});
-}
 
 }  // namespace adj::nn

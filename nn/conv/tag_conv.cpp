@@ -20,9 +20,12 @@ Var TAGConv::after_product(const GcnNorm& a, const X& x) const {
   return lins.size() == 1 && bias ? y + bias : y;
 }
 
-Var TAGConv::operator()(const Graph& graph, const Var& x, const Var& edge_weight) const {
-  check_rows("TAGConv", graph, x.shape());
-  const GcnNorm a("TAGConv", graph, norm_, edge_weight);
+Var TAGConv::operator()(const Structure& on, const Sides& features, const Var& edge_weight) const {
+  on.check_one_set("TAGConv");
+  if (const Features* x = features.compact("TAGConv", on))
+    return after_product(GcnNorm("TAGConv", on, norm_, edge_weight), *x);
+  const Var x = features.dense(*this).of_sources("TAGConv", on).src;
+  const GcnNorm a("TAGConv", on, norm_, edge_weight);
   const Var& first = lins[0].weight;
   if (first.size(0) > first.size(1)) return after_product(a, x);
   Var y = linear(x, first, bias), power = x;
@@ -31,12 +34,6 @@ Var TAGConv::operator()(const Graph& graph, const Var& x, const Var& edge_weight
     y = y + lins[k](power);
   }
   return y;
-}
-
-Var TAGConv::operator()(const Graph& graph, const Features& x, const Var& edge_weight) const {
-  if (x.is_dense()) return (*this)(graph, Var(x.dense()), edge_weight);
-  check_rows("TAGConv", graph, x);
-  return after_product(GcnNorm("TAGConv", graph, norm_, edge_weight), x);
 }
 
 std::string TAGConv::describe() const {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <adjoint/graph/features.h>
 #include <adjoint/nn/conv/gcn_norm.h>
 #include <adjoint/nn/linear.h>
 
@@ -16,12 +15,11 @@ struct TAGConvOptions {
 /// al., Topology Adaptive Graph Convolutional Networks, 2017). x [N,in], features of any kind -> [N,out].
 /// Aggregates on the narrower side: powers of A on X, or Horner's rule on the products. W_k uniform in ±1 /
 /// sqrt(in), b zero, as in PyG's TAGConv. `edge_weight` [M] by edge number replaces the graph's weights and
-/// may require a gradient.
+/// may require a gradient. A relation or block needs one set of nodes.
 class TAGConv : public Module {
  public:
   TAGConv(int64_t in, int64_t out, const TAGConvOptions& options = {});
-  Var operator()(const Graph& graph, const Var& x, const Var& edge_weight = {}) const;
-  Var operator()(const Graph& graph, const Features& x, const Var& edge_weight = {}) const;
+  Var operator()(const Structure& on, const Sides& x, const Var& edge_weight = {}) const;
   std::string describe() const override;
 
   ModuleList<Linear> lins{this, "lins"};  ///< W_0 … W_K

@@ -51,13 +51,10 @@ Var TransformerConv::attend(const Relation& relation, const X& x_src, const X& x
 }
 
 Var TransformerConv::operator()(const Structure& on, const Sides& features, const Var& edge_attr) const {
-  const Sides x = features.on("TransformerConv", on, true);
+  if (const Features* x = features.compact("TransformerConv", on))
+    return attend(on.relation(), *x, *x, edge_attr);
+  const Sides x = features.dense(*this).on("TransformerConv", on, true);
   return attend(on.relation(), x.src, x.dst, edge_attr);
-}
-
-Var TransformerConv::operator()(const Graph& graph, const Features& x, const Var& edge_attr) const {
-  check_rows("TransformerConv", graph, x);
-  return attend(graph.relation(), x, x, edge_attr);
 }
 
 std::string TransformerConv::describe() const {

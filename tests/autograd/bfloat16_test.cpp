@@ -50,7 +50,7 @@ TEST_CASE("bfloat16: products and aggregations with their gradients") {
     compare([&](const auto& v) { return linear(Features(features), v[0], v[1]); }, {w, bias});
     const Tensor shift = draw.normal({16});
     for (Activation activation : {Activation::none, Activation::relu})
-      compare([&](const auto& v) { return spmm(a, v[0], v[1], activation); }, {x, shift});
+      compare([&](const auto& v) { return aggregate(a, v[0], v[1], activation); }, {x, shift});
   });
 }
 

@@ -4,7 +4,6 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/reduce.h>
-#include <adjoint/autograd/spmm.h>
 #include <adjoint/kernels/compute_context.h>
 
 using namespace adj;
@@ -32,7 +31,7 @@ TEST_CASE("gradients of sums and means over a list, with and without weights") {
                  {x, w});
     }
     const SparseMatrix matrix(relation, random_tensor({edges}));
-    check([&](const auto& v) { return spmm(matrix, v[0], v[1], Activation::relu); },
+    check([&](const auto& v) { return aggregate(matrix, v[0], v[1], Activation::relu); },
           {x, random_tensor({3}, DType::f64)});
   }
 }
@@ -61,7 +60,7 @@ TEST_CASE("values and gradients over a list are those over sorted rows, to round
               {x, weight});
       }
       const SparseMatrix looped(relation.loops_appended(), random_tensor({970}, DType::f32, device));
-      compare([&](const auto& v) { return spmm(looped, v[0]); }, {x});
+      compare([&](const auto& v) { return aggregate(looped, v[0]); }, {x});
     }
 }
 

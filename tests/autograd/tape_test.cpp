@@ -71,7 +71,7 @@ TEST_CASE("an op names itself where a kernel refuses what it is given") {
   const Relation edges =
       Relation::from_coo(4, 4, Tensor::zeros({3}, DType::i32), Tensor::zeros({3}, DType::i32));
   begins("aggregate", [&] { aggregate(edges, Tensor::zeros({5, 2})); });
-  begins("spmm", [&] { spmm(SparseMatrix(edges), whole); });
+  begins("aggregate", [&] { aggregate(SparseMatrix(edges), whole); });
   begins("edge_dot", [&] { edge_dot(edges, x, Tensor::zeros({4, 2})); });
   begins("edge_softmax", [&] { edge_softmax(edges, Tensor::zeros({5, 1})); });
 }
@@ -119,7 +119,8 @@ TEST_CASE("gradients pass a relu once, whichever of its users brings them") {
     const std::vector<Tensor> in{draw.normal({5, 4}), draw.normal({4, 4}), draw.normal({4, 3}),
                                  draw.normal({4, 3})};
     const SparseMatrix a = draw.sparse(5, 5, 12);
-    check([&](const auto& v) { return linear(spmm(a, linear(v[0], v[1]), {}, Activation::relu), v[2]); }, in);
+    check([&](const auto& v) { return linear(aggregate(a, linear(v[0], v[1]), {}, Activation::relu), v[2]); },
+          in);
     for (bool fused : {false, true}) {
       const auto hidden = [fused](const auto& v) {
         return fused ? linear(v[0], v[1], {}, Activation::relu) : relu(linear(v[0], v[1]));
@@ -260,12 +261,12 @@ TEST_CASE("changing a matrix's values in place is an error at backward, with or 
         return error_after_change(y, a.values());
       };
       const SparseMatrix a = matrix(), b = matrix(), c = matrix();
-      CHECK(mentions(message(a, spmm(a, x)), "spmm had saved a tensor [9] float32"));
-      CHECK(mentions(message(b, spmm(b, x, {}, Activation::relu)), "changed in place"));
+      CHECK(mentions(message(a, aggregate(a, x)), "aggregate had saved a tensor [9] float32"));
+      CHECK(mentions(message(b, aggregate(b, x, {}, Activation::relu)), "changed in place"));
       CHECK(mentions(message(c, linear(Features(c), x)), "linear had saved a tensor [9] float32"));
       // If no gradient by x is wanted, the values are not read again.
       const Var bias = Var::parameter(draw.normal({3}));
-      CHECK(message(a, spmm(a, x.detach(), bias)).empty());
+      CHECK(message(a, aggregate(a, x.detach(), bias)).empty());
     });
 }
 
@@ -276,7 +277,7 @@ TEST_CASE("values changed before the forward pass give their gradient, or an err
     const Tensor seed = draw.normal({5, 3}), other = draw.normal({11});
     const auto gradient = [&](const SparseMatrix& m) {
       Var(x).zero_grad();
-      spmm(m, x).backward(seed);
+      aggregate(m, x).backward(seed);
       return x.grad();
     };
     const Tensor expected = gradient(a.with_values(other.clone()));

@@ -69,7 +69,9 @@ TEST_CASE("ops give the same bits with 1, 2, 3, 5, 8 and 16 threads") {
          return cat({v[0], v[1]}, 1);
        },
        {x, other}},
-      {"spmm", [&](const auto& v) { return spmm(a, v[0], v[1], Activation::relu); }, {x, beta}},
+      {"aggregate with a matrix",
+       [&](const auto& v) { return aggregate(a, v[0], v[1], Activation::relu); },
+       {x, beta}},
       {"weighted aggregation",
        [&](const auto& v) { return aggregate(a.relation(), v[1], {.weight = v[0]}); },
        {a.values(), x}},

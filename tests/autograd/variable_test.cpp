@@ -162,8 +162,8 @@ TEST_CASE("a forward pass that runs out of memory says which op, with what, and 
     CHECK(mentions(message([&] { index_select(flat, rows); }), "index_select([1, 4194304], [4194304])"));
     const Relation nothing = Relation::from_coo(1, kMany, Tensor::zeros({0}, DType::i32, device),
                                                 Tensor::zeros({0}, DType::i32, device));
-    CHECK(mentions(message([&] { spmm(SparseMatrix(nothing), flat); }),
-                   "spmm([4194304, 1], [1, 4194304], absent)"));
+    CHECK(mentions(message([&] { aggregate(SparseMatrix(nothing), flat); }),
+                   "aggregate([4194304, 1], [1, 4194304], absent)"));
     CHECK(mentions(message([&] { linear(Features(SparseMatrix(nothing)), flat); }),
                    "linear([4194304, 1], [1, 4194304], absent)"));
     CHECK(mentions(message([&] { aggregate(nothing, flat); }), "aggregate(0 edges, [1, 4194304], absent)"));

@@ -11,7 +11,7 @@ struct Sage : nn::Module {
   Sage(int64_t in, int64_t hidden, int64_t out)
       : conv1(this, "conv1", in, hidden), conv2(this, "conv2", hidden, out) {}
   /// One layer over a block, whose targets are the first of its sources.
-  Var layer(size_t l, const Block& block, const Var& x) {
+  Var layer(size_t l, const Block& block, const nn::Sides& x) {
     return l == 0 ? dropout(relu(conv1(block, x)), 0.5f) : conv2(block, x);
   }
   nn::Child<nn::SAGEConv> conv1, conv2;
@@ -35,15 +35,14 @@ double accuracy_with(const FeatureSource& x, const Dataset& data) {
       {.sampling = {.fanouts = {10, 5}}, .loading = {.batch_size = 256, .shuffle = true, .workers = 2}});
   for (int64_t epoch = 0; epoch < 5; ++epoch)
     for (const NeighborBatch& batch : loader.epoch(epoch)) {
-      Var h(batch.x.to_dense());
-      for (size_t l = 0; l < batch.blocks.size(); ++l) h = model.layer(l, batch.blocks[l], h);
-      cross_entropy(h, batch.y).backward();
+      const Var h = model.layer(0, batch.blocks[0], batch.x);
+      cross_entropy(model.layer(1, batch.blocks[1], h), batch.y).backward();
       adam.step();  // and clears the gradients
     }
   model.eval();
   const NoGrad no_grad;
   const auto layer = [&](size_t l, const Block& block, const Features& h) {
-    return model.layer(l, block, Var(h.to_dense())).value();
+    return model.layer(l, block, h).value();
   };
   return nn::accuracy(infer_layer_wise(data.graph, x, 2, layer), data.y, data.test);
 }

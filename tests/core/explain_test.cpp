@@ -3,7 +3,6 @@
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/autograd/shape.h>
-#include <adjoint/autograd/spmm.h>
 #include <adjoint/core/explain.h>
 
 using namespace adj;
@@ -31,7 +30,7 @@ TEST_CASE("a sparse product explains its choice for a structure and width, once"
     const Graph graph = draw.graph(50, 300);
     const Tensor x = draw.normal({50, 12});
     set_explaining(true);
-    for (int call = 0; call < 4; ++call) spmm(graph.adjacency(), Var(x));
+    for (int call = 0; call < 4; ++call) aggregate(graph.adjacency(), Var(x));
     const std::vector<std::string> said = explanations();
     set_explaining(false);
     REQUIRE(said.size() == 1);

@@ -100,7 +100,7 @@ TEST_CASE("losses and sums over neighbours in subgraphs estimate those of the wh
     options.coverage = 1000;
     options.loading.steps = 3000;
     const SaintLoader loader(data.graph, Features(f), {}, data.train, options);
-    const auto whole = values(spmm(matrix_of(data.graph, kind), Var(f)).value());
+    const auto whole = values(aggregate(matrix_of(data.graph, kind), Var(f)).value());
     double of_seeds = 0.0;
     for (const int32_t i : data.train.to_vector<int32_t>()) of_seeds += value[static_cast<size_t>(i)];
     of_seeds /= static_cast<double>(data.train.numel());
@@ -115,7 +115,7 @@ TEST_CASE("losses and sums over neighbours in subgraphs estimate those of the wh
         estimate += weight[k] * value[static_cast<size_t>(nodes[static_cast<size_t>(places[k])])];
       mean += estimate / 3000.0;
       square += estimate * estimate / 3000.0;
-      const auto y = values(spmm(batch.graph.adjacency(), Var(batch.x.dense())).value());
+      const auto y = values(aggregate(batch.graph.adjacency(), Var(batch.x.dense())).value());
       for (size_t k = 0; k < nodes.size(); ++k) {
         const auto i = static_cast<size_t>(nodes[k]);
         sum[i] += y[k];

@@ -85,7 +85,7 @@ TEST_CASE("a default-constructed SparseMatrix, Block, HeteroGraph or Features th
           &M::row_normalized)();
   refuses(matrix, &M::with_values)(no_values);
   CHECK_THROWS_AS(M().keep_adjoint(true), Error);
-  CHECK_THROWS_AS(spmm(matrix, x), Error);
+  CHECK_THROWS_AS(aggregate(matrix, x), Error);
 
   const Block block;
   refuses(block, &Block::num_src, &Block::num_dst, &Block::num_edges, &Block::device, &Block::dst_nodes)();

@@ -16,7 +16,7 @@ Graph weighted(Device device) {
 }
 
 Tensor product(const Graph& graph, const Tensor& x) {
-  return spmm(SparseMatrix(graph.relation(), graph.edge_weight()), Var(x)).value();
+  return aggregate(SparseMatrix(graph.relation(), graph.edge_weight()), Var(x)).value();
 }
 
 }  // namespace

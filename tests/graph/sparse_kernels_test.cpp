@@ -2,7 +2,6 @@
 #include <adjoint/autograd/attention.h>
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/reduce.h>
-#include <adjoint/autograd/spmm.h>
 #include <adjoint/graph/sparse_kernels.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 #include <adjoint/optim/captured_step.h>
@@ -127,8 +126,8 @@ TEST_CASE("a CPU and float64 use rows of CSR with every setting") {
   for (SparseKernels kernels :
        {SparseKernels::automatic, SparseKernels::csr, SparseKernels::tiles, SparseKernels::hybrid}) {
     const ComputeScope scope({.matmul_precision = MatmulPrecision::tf32, .sparse_kernels = kernels});
-    CHECK(tiles_for("spmm", a.matrix().csr, 64, DType::f32, TiledOp::kept_weights) == nullptr);
-    CHECK(tiles_for("spmm", a.matrix().csr, 64, DType::f64, TiledOp::kept_weights) == nullptr);
+    CHECK(tiles_for("aggregate", a.matrix().csr, 64, DType::f32, TiledOp::kept_weights) == nullptr);
+    CHECK(tiles_for("aggregate", a.matrix().csr, 64, DType::f64, TiledOp::kept_weights) == nullptr);
   }
 }
 
@@ -158,17 +157,17 @@ TEST_CASE("products and gradients with tensor cores equal those with rows of CSR
         const Tensor x = random_tensor({1000, 72}, dtype, device),
                      dy = random_tensor({1000, 72}, dtype, device);
         const auto results = [&] {
-          const Var input = Var::parameter(x), y = spmm(a, input);
+          const Var input = Var::parameter(x), y = aggregate(a, input);
           y.backward(dy);
           return std::vector<Tensor>{y.value(), input.grad()};
         };
         const auto got = compare_with_rows(kernels, dtype == DType::f32 ? 5e-4 : 1e-2, results);
         const ComputeScope scope({.matmul_precision = MatmulPrecision::tf32, .sparse_kernels = kernels});
-        REQUIRE(tiles_for("spmm", a.matrix().csr, 72, dtype, TiledOp::kept_weights)->num_tiles() > 0);
+        REQUIRE(tiles_for("aggregate", a.matrix().csr, 72, dtype, TiledOp::kept_weights)->num_tiles() > 0);
         // Values computed in a recorded step are put in tiles in the step.
         Tensor kept = Tensor::zeros({1000, 72}, dtype, device);
         optim::CapturedStep step([&] {
-          const Var y = spmm(a.with_values(a.values().clone()), Var(x));
+          const Var y = aggregate(a.with_values(a.values().clone()), Var(x));
           kept.copy_(y.value());
           return sum(y);
         });
@@ -276,11 +275,11 @@ TEST_CASE("devices without tensor cores and exact float32 refuse tiles") {
     const ComputeScope scope(
         {.matmul_precision = MatmulPrecision::exact, .sparse_kernels = SparseKernels::tiles});
     if (!kernels::has_tile_spmm(device)) {
-      CHECK_THROWS_AS(tiles_for("spmm", a.matrix().csr, 64, DType::bf16, TiledOp::kept_weights), Error);
+      CHECK_THROWS_AS(tiles_for("aggregate", a.matrix().csr, 64, DType::bf16, TiledOp::kept_weights), Error);
       continue;
     }
-    CHECK_ERROR(spmm(a, Var(random_tensor({300, 8}, DType::f32, device))),
-                "spmm: tensor cores round float32 features to 11 bits, which a precision of tf32 allows "
+    CHECK_ERROR(aggregate(a, Var(random_tensor({300, 8}, DType::f32, device))),
+                "aggregate: tensor cores round float32 features to 11 bits, which a precision of tf32 allows "
                 "and exact float32 does not");
   }
 }

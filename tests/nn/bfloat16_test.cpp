@@ -148,7 +148,7 @@ TEST_CASE("a GAT of edge operations and a GCN train in bfloat16 nearly as in flo
     const Tensor x2 = draw.normal({200, 16}), truth = draw.normal({16, 3});
     Tensor learnable = Tensor::empty({200}, DType::i32, device);
     kernels::argmax_columns(
-        {.x = spmm(larger.gcn_adjacency(), linear(Var(x2), Var(truth))).value(), .y = learnable});
+        {.x = aggregate(larger.gcn_adjacency(), linear(Var(x2), Var(truth))).value(), .y = learnable});
     compare_training<optim::SGD>(larger, x2, learnable, 30, 0.75, 0.005, optim::SGDOptions{.lr = 0.5},
                                  [] { return nn::Model<Gcn>(); });
   });

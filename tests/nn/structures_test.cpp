@@ -18,44 +18,55 @@ namespace {
 constexpr int64_t kSources = 11, kTargets = 4, kEdges = 26;
 constexpr double kFloat32 = 1e-6;  // cached matrices have float32
 
-/// A block against its relation and a graph of its edges; and a graph against a block of all its edges.
+/// A block against its relation and a graph of its edges, whose first nodes are the block's targets.
 template <class Layer, class... Extra>
-void check_agreement(Layer&& layer, const Tensor& src, const Tensor& dst, const Tensor& x, Extra... extra) {
-  CAPTURE(layer.describe());
-  layer.to(x.device());
-  layer.to(DType::f64);
+void check_block(Layer& layer, const Block& block, const Tensor& x, const Extra&... extra) {
+  CAPTURES(layer.describe(), block.num_dst());
+  const auto [src, dst] = block.relation().edge_index();
+  const Graph graph(Relation::from_coo(block.num_src(), block.num_src(), src, dst));
   Draw draw(71, x.device());
-  const Tensor ids = draw.distinct(kSources, 100);
-  const Block block(Relation::from_coo(kSources, kTargets, src, dst), ids);
-  const Graph square(Relation::from_coo(kSources, kSources, src, dst));
-  const Tensor dy = draw.normal({kTargets, 4}), dy_of_all = draw.normal({kSources, 4});
+  const Tensor dy = draw.normal({block.num_dst(), 4});
   // The targets' rows of the output, and the gradient of x.
-  const auto pass = [&](const auto& on, const Tensor& seed) {
+  const auto pass = [&](const auto& on) {
     const Var input = Var::parameter(x);
-    const Var y = narrow(layer(on, input, extra...), 0, 0, seed.size(0));
-    y.backward(seed);
+    const Var y = narrow(layer(on, input, extra...), 0, 0, dy.size(0));
+    y.backward(dy);
     return std::pair(y.value(), input.grad());
   };
-  const auto check_close = [](const auto& a, const auto& b) {
-    CHECK(close(a.first, b.first, kFloat32));
-    CHECK(close(a.second, b.second, kFloat32));
-  };
-  const auto of_block = pass(block, dy), of_relation = pass(block.relation(), dy);
-  check_close(of_block, pass(square, dy));
+  const auto of_block = pass(block), of_relation = pass(block.relation()), of_graph = pass(graph);
+  CHECK(close(of_block.first, of_graph.first, kFloat32));
+  CHECK(close(of_block.second, of_graph.second, kFloat32));
   CHECK(same_bits(of_block.first, of_relation.first));
   CHECK(same_bits(of_block.second, of_relation.second));
-  check_close(pass(Block(square.relation(), ids), dy_of_all), pass(square, dy_of_all));
+  // Features of any kind; layers without parameters make them float32.
+  if (layer.parameters().empty()) return;
+  const SparseMatrix sparse = draw.sparse(block.num_src(), x.size(1), 30);
+  const Var dense(sparse.to_dense().to(DType::f64));
+  CHECK(same_bits(layer(block, Features(x), extra...).value(), of_block.first));
+  CHECK(same_bits(layer(block, sparse, extra...).value(), layer(block, dense, extra...).value()));
+  CHECK(close(layer(graph, sparse, extra...).value(), layer(graph, dense, extra...).value(), kFloat32));
+}
+
+Block random_block(Draw& draw, int64_t targets) {
+  const Tensor src = draw.ints(kEdges, 0, kSources), dst = draw.ints(kEdges, 0, targets);
+  return {Relation::from_coo(kSources, targets, src, dst), draw.distinct(kSources, 100)};
 }
 
 }  // namespace
 
 TEST_CASE("a layer gives the same over a block, its relation and a graph of its edges") {
   on_devices(70, DType::f64, [&](Draw& draw, Device) {
-    const Tensor src = draw.ints(kEdges, 0, kSources), dst = draw.ints(kEdges, 0, kTargets);
+    const Block block = random_block(draw, kTargets), square = random_block(draw, kSources);
     const Tensor x = draw.normal({kSources, 4}), wide = draw.normal({kSources, 6});
     const Var weight(draw.uniform({kEdges}, 0.3, 2.0)), attr(draw.normal({kEdges, 2}));
+    const auto check_all = [&](auto&& layer, const Tensor& features, const auto&... extra) {
+      layer.to(x.device());
+      layer.to(DType::f64);
+      check_block(layer, square, features, extra...);
+    };
     const auto check = [&](auto&& layer, const Tensor& features, const auto&... extra) {
-      check_agreement(layer, src, dst, features, extra...);
+      check_all(layer, features, extra...);
+      check_block(layer, block, features, extra...);
     };
     for (bool improved : {false, true}) {
       check(Model<GCNConv>(4, 4, GCNConvOptions{.improved = improved}), x, weight);
@@ -79,6 +90,27 @@ TEST_CASE("a layer gives the same over a block, its relation and a graph of its 
     check(Model<AGNNConv>(), x);
     check(Model<PNAConv>(4, 4, std::vector<int64_t>{1, 2, 3}, PNAConvOptions{.towers = 2}), x);
     check(Model<GCN2Conv>(4, 0.2), x, Var(draw.normal({kSources, 4})));
+    check(Model<SGConv>(6, 4), wide, weight);
+    // Several hops.
+    const auto check_hops = [&](auto&& layer, const Tensor& features, const auto&... extra) {
+      check_all(layer, features, extra...);
+      const auto refused = "several hops, expected one set of nodes, got 11 sources and 4 targets";
+      CHECK_ERROR_HAS(layer(block, features, extra...), refused);
+      CHECK_ERROR_HAS(layer(block.relation(), Features(features), extra...), refused);
+    };
+    for (const Var& w : {Var(), weight}) {
+      check_hops(Model<SGConv>(4, 4, SGConvOptions{2}), x, w);
+      check_hops(Model<APPNP>(3, 0.2), x, w);
+      check_hops(Model<TAGConv>(4, 4), x, w);
+      check_hops(Model<TAGConv>(6, 4, TAGConvOptions{.normalize = false}), wide, w);
+      for (Laplacian kind : {Laplacian::plain, Laplacian::symmetric, Laplacian::random_walk})
+        check_hops(Model<ChebConv>(6, 4, 3, ChebConvOptions{kind}), wide, ChebConvCall{w, {}});
+    }
+    check_hops(Model<ChebConv>(4, 4, 3), x);
+    const SparseMatrix sparse = draw.sparse(kSources, 4, 30);
+    const Model<APPNP> appnp(3, 0.2);
+    CHECK(same_bits(appnp(square, sparse).value(),
+                    appnp(square, Var(sparse.to_dense().to(DType::f32))).value()));
   });
 }
 

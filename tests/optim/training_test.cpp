@@ -35,7 +35,7 @@ struct WithoutGemm : nn::Module {
       : conv{this, "conv", in, out}, norm{this, "norm", out}, last{this, "last", out} {}
   Var operator()(const Graph& graph, const Features& x) {
     const Var h = norm(conv(graph, dropout(x, 0.3f)), {Activation::relu, 0.3f});
-    return last(gelu(spmm(graph.mean_adjacency(), h)) + l2_normalize(h));
+    return last(gelu(aggregate(graph.mean_adjacency(), h)) + l2_normalize(h));
   }
 };
 

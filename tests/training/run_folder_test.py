@@ -78,12 +78,12 @@ class RunFolder(unittest.TestCase):
 
     def test_profile(self):
         self.assertRegex(self.said, r"(?m)^op +forward +ms +backward")
-        self.assertRegex(self.said, r"(?m)^spmm ")
+        self.assertRegex(self.said, r"(?m)^aggregate ")
         events = json.loads((self.a / "trace.json").read_text())["traceEvents"]
         self.assertEqual({e["cat"] for e in events}, {"forward", "backward", "kernel"})
         # Two layers forward in 30 steps and 30 evaluations at least, backward in the steps.
-        self.assertGreaterEqual(sum(e["name"] == "spmm" and e["cat"] == "forward" for e in events), 120)
-        self.assertEqual(sum(e["name"] == "spmm" and e["cat"] == "backward" for e in events), 60)
+        self.assertGreaterEqual(sum(e["name"] == "aggregate" and e["cat"] == "forward" for e in events), 120)
+        self.assertEqual(sum(e["name"] == "aggregate" and e["cat"] == "backward" for e in events), 60)
 
     def test_compare(self):
         said = program("compare", self.a, self.b)

@@ -1,12 +1,11 @@
 #include "../reference/plain.h"
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/reduce.h>
-#include <adjoint/autograd/spmm.h>
 
 using namespace adj;
 using namespace adj::test;
 
-TEST_CASE("spmm equals plain loops") {
+TEST_CASE("aggregate with a matrix equals plain loops") {
   for (DType dtype : {DType::f32, DType::f64})
     for (bool has_values : {true, false})
       for (int64_t width : {1, 5, 16, 33, 130})
@@ -16,14 +15,15 @@ TEST_CASE("spmm equals plain loops") {
           const Tensor x = draw.normal({29, width}), bias = draw.normal({width});
           const double tolerance = dtype == DType::f64 ? 1e-12 : 1e-5;
           const Dense plain = dense_of(a) * Dense(x), biased = plus_row(plain, bias);
-          CHECK(close(spmm(a, x).value(), plain.data, tolerance));
-          CHECK(close(spmm(a, x, bias).value(), biased.data, tolerance));
-          CHECK(close(spmm(a, x, {}, Activation::relu).value(), mapped(plain, relu_of).data, tolerance));
-          CHECK(close(spmm(a, x, bias, Activation::relu).value(), mapped(biased, relu_of).data, tolerance));
+          CHECK(close(aggregate(a, x).value(), plain.data, tolerance));
+          CHECK(close(aggregate(a, x, bias).value(), biased.data, tolerance));
+          CHECK(close(aggregate(a, x, {}, Activation::relu).value(), mapped(plain, relu_of).data, tolerance));
+          CHECK(close(aggregate(a, x, bias, Activation::relu).value(), mapped(biased, relu_of).data,
+                      tolerance));
         });
 }
 
-TEST_CASE("gradients of spmm, also with weights of float32") {
+TEST_CASE("gradients of aggregate with a matrix, also with weights of float32") {
   for (bool has_values : {true, false})
     for (bool kept : {false, true})
       for (Activation activation : {Activation::none, Activation::relu})
@@ -32,11 +32,11 @@ TEST_CASE("gradients of spmm, also with weights of float32") {
           SparseMatrix a = draw.sparse(8, 6, 25, has_values);
           if (kept) a.keep_adjoint();
           const Tensor x = draw.off_zero({6, 3}), bias = draw.off_zero({3});
-          check_each([&](const auto& v) { return spmm(a, v[0], v[1], activation); }, {x, bias});
-          check([&](const auto& v) { return spmm(a, v[0]); }, {x});
+          check_each([&](const auto& v) { return aggregate(a, v[0], v[1], activation); }, {x, bias});
+          check([&](const auto& v) { return aggregate(a, v[0]); }, {x});
           if (!has_values) return;
           const SparseMatrix single = a.with_values(a.values().to(DType::f32));
-          check([&](const auto& v) { return spmm(single, v[0]); }, {x});
+          check([&](const auto& v) { return aggregate(single, v[0]); }, {x});
         });
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("no aggregation allocates a tensor of edges times features") {
       const Var w = op == 3 ? Var(a.values()) : Var::parameter(a.values());
       const Var input = op == 2 ? Var(x.value()) : x;
       const auto step = [&] {
-        (op == 0 ? spmm(a, x) : aggregate(a.relation(), input, {.weight = w})).backward(dy);
+        (op == 0 ? aggregate(a, x) : aggregate(a.relation(), input, {.weight = w})).backward(dy);
       };
       CHECK(peak_memory(device, step) < kAllowed);
     }
@@ -90,9 +90,9 @@ TEST_CASE("aggregations refuse what does not fit, naming the shapes") {
   Draw draw(66);
   const SparseMatrix a = draw.sparse(8, 6, 25);
   const Var x = Tensor::zeros({7, 3}, DType::f64), fits = Tensor::zeros({6, 3}, DType::f64);
-  CHECK_ERROR_HAS(spmm(a, x), "[7, 3]");
-  CHECK_ERROR_HAS(spmm(a, x), "6 columns");
-  CHECK_ERROR_HAS(spmm(a, fits, {}, Activation::gelu), "gelu");
-  CHECK_THROWS_AS(spmm(a, fits, Tensor::zeros({2}, DType::f64)), Error);
+  CHECK_ERROR_HAS(aggregate(a, x), "[7, 3]");
+  CHECK_ERROR_HAS(aggregate(a, x), "6 columns");
+  CHECK_ERROR_HAS(aggregate(a, fits, {}, Activation::gelu), "gelu");
+  CHECK_THROWS_AS(aggregate(a, fits, Tensor::zeros({2}, DType::f64)), Error);
   CHECK_ERROR_HAS(aggregate(a.relation(), fits, {.weight = Tensor::zeros({24}, DType::f64)}), "[24]");
 }
