@@ -1,6 +1,6 @@
-# `make package`: Debian packages of what is installed, adjoint (programs, scripts, pages) and libadjoint-dev (headers,
-# static libraries, what find_package(adjoint) reads, examples). Programs stand in CMAKE_INSTALL_BINDIR, a folder of their
-# own, and /usr/bin/adjoint runs them.
+# `make package`: two Debian packages of what is installed, adjoint (programs, scripts, pages) and libadjoint-dev (headers,
+# static libraries, what find_package(adjoint) reads, examples). The library is static, so no separate runtime package is
+# needed. Programs are in CMAKE_INSTALL_BINDIR, a folder of their own, and /usr/bin/adjoint runs them.
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME adjoint)
