@@ -73,7 +73,7 @@ model.convs = torch.nn.ModuleList([GCNConv(1433, 16), GCNConv(16, 7)])
     "from safetensors.torch import save_file": "model = GAT(1433, 7)\ntorch.save(model.state_dict(), 'gat.pt')\n",
     "from from_adjoint import load_into  #": """
 import subprocess
-subprocess.run(["build/bin/train_gat", "cora.h5", "--epochs=2", "--quiet", "--checkpoint=gat.h5"], check=True)
+subprocess.run(["build/bin/train_gat", "cora.h5", "--epochs=2", "--quiet", "--checkpoint=gat.h5"], check=True, capture_output=True)
 """,
     "q = sum(np.unpackbits": """
 import h5py, numpy as np
@@ -150,15 +150,18 @@ class Page:
             self.fail(f"failed:\n{text}\n{done.stdout}{done.stderr}")
 
     def commands(self, text):
+        left = []
         for line in text.replace("\\\n", " ").splitlines():
-            first = next((word for word in NOT_RUN if line.split()[0] == word), None)
-            used.add(first)
-            if not first and ".pt" in line and not library("torch"):
-                continue
-            if not first:
-                for pattern, short in SHORTER.items():
-                    line = re.sub(pattern, short, line)
-                self.shell(line)
+            first = (line.split() or [""])[0]
+            if first in NOT_RUN:
+                used.add(first)
+            elif ".pt" not in line or library("torch"):
+                left.append(line)
+        text = "\n".join(left)
+        for pattern, short in SHORTER.items():
+            text = re.sub(pattern, short, text)
+        if text:
+            self.shell(text)
 
     def python(self, text):
         """Statement by statement; those that need a library that is not installed are left out."""
@@ -235,7 +238,7 @@ class Page:
                          f"const Features& features = data.x;\n{self.statements}}}\n", "pieces")
         if self.left_out:
             skipped(f"{self.left_out} statements of {self.name}: no {', '.join(sorted(self.missing))}")
-        print(f"{self.name}: {len(blocks)} blocks, {self.ran} commands, statements and programs run", flush=True)
+        print(f"{self.name}: {len(blocks)} blocks, {self.ran} runs", flush=True)
 
 
 with tempfile.TemporaryDirectory() as top:
