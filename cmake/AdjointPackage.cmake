@@ -1,6 +1,6 @@
-# `make package`: two Debian packages of what is installed, adjoint (programs, scripts, pages) and libadjoint-dev (headers,
-# static libraries, what find_package(adjoint) reads, examples). The library is static, so no separate runtime package is
-# needed. Programs are in CMAKE_INSTALL_BINDIR, a folder of their own, and /usr/bin/adjoint runs them.
+# `make package`: Debian packages of what is installed, adjoint (programs, scripts, pages) and libadjoint-dev (headers,
+# static libraries, what find_package(adjoint) reads, examples). Programs stand in CMAKE_INSTALL_BINDIR, a folder of their
+# own, and /usr/bin/adjoint runs them.
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME adjoint)
@@ -9,6 +9,7 @@ set(CPACK_PACKAGE_CHECKSUM SHA256)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(CPACK_STRIP_FILES ON)
+# The library is static: two packages, adjoint and libadjoint-dev, and no separate runtime package.
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_ALL dev programs)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
