@@ -5,7 +5,9 @@
 #   adjoint/ops.h       every differentiable op
 #   adjoint/contracts.h every kernel's contract
 
-set(ADJOINT_INCLUDE_DIR "${PROJECT_BINARY_DIR}/include")
+# Of the whole build: ccache then finds for `pip install .`, where this is a part of another project, what the
+# build of the programs compiled.
+set(ADJOINT_INCLUDE_DIR "${CMAKE_BINARY_DIR}/include")
 file(MAKE_DIRECTORY "${ADJOINT_INCLUDE_DIR}/adjoint")
 foreach(layer IN LISTS layers)
   file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${layer}" "${ADJOINT_INCLUDE_DIR}/adjoint/${layer}" SYMBOLIC)

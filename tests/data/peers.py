@@ -27,7 +27,7 @@ try:
     import numpy as np
 except ImportError as missing:
     print(f"MESSAGE: skipped: {missing} (python3-h5py, python3-numpy)")
-    sys.exit(0)
+    sys.exit(bool(os.environ.get("CI")))
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("ADJOINT_BIN_DIR", ROOT / "build/bin")).resolve()

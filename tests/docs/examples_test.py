@@ -1,38 +1,124 @@
-"""The code blocks of the tutorial, the how-tos and the page of errors run and print what the pages say.
+"""Every code block of the pages runs, and prints what the page says.
 
-On a page, in order, in one folder: ```python NAME writes the file NAME; ```sh run runs with the programs in the path;
-```cpp run is compiled against the build's library and run; ```sh fails ends in an error. A block ```output behind one
-holds what it prints, # for any number. Other blocks are for the reader.
+The blocks of a page run in order, in one folder. On a page of whole programs:
+    ```python NAME   is written to the file NAME
+    ```sh run        runs as it is, with the programs in the path; ```sh fails ends in an error
+    ```cpp run       is compiled against the build's library, and run
+    ```output        behind one of these is what it prints, # for any number
+On other pages the folder has small files under the names that the text uses (small_files.py):
+    ```sh            runs with SHORTER sizes, without the commands in NOT_RUN
+    ```python, ```cpp run behind the line of BEFORE for the block's first line; cpp inside of main, if it is no definition
+Blocks without a language are not code. A block in another language is an error.
 """
 
+import ast
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-BIN = Path(os.environ.get("ADJOINT_BIN_DIR", ROOT / "build/bin")).resolve()
-PAGES = [Path(page).resolve() for page in sys.argv[1:]]  # or else:
-PAGES = PAGES or [ROOT / f"docs/{name}.md" for name in ("tutorial", "howto", "errors")]
+sys.path[:0] = [str(ROOT / "tests/data")]
+from peers import BIN, library, np, planetoid_release, skipped  # noqa: E402  (adds data/ to the path)
+
+import small_files  # noqa: E402
+
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "data/README.md")] + sorted((ROOT / "docs").glob("*.md"))
+PAGES = [Path(page).resolve() for page in sys.argv[1:]] or PAGES
+
+NOT_RUN = {  # by a command's first word
+    "make": "builds or installs",
+    "cmake": "builds",
+    "ctest": "runs the tests",
+    "build/bin/adjoint_tests": "runs the tests",
+    "bash": "runs the tests, .ci/run",
+    "clang-tidy": "is not installed by scripts/install_deps.sh",
+    "scripts/install_deps.sh": "installs; .ci/run does the same in a virtual environment",
+    "data/fetch.sh": "downloads; tests/data/fetch_test.py runs it",
+    "tensorboard": "serves until it is stopped; tests/training/run_folder_test.py reads the files",
+}
+SHORTER = {
+    r"(build/bin/train_\w+)(?!.*--epochs)": r"\1 --epochs 2",
+    r"--nodes 1000000": "--nodes 1000",
+    r"--scale 22 --edges 100000000": "--scale 8 --edges 1000",
+    r"generate (hm|ogbn-products) ": "generate cora ",
+    r"--parts 1500": "--parts 8",
+    r" --device cuda": "",
+    r" OPTIONS": "",
+}
+OPTIONAL = ("torch", "torch_geometric", "dgl", "networkx", "safetensors", "scipy")  # not all of them from Debian
+NET = 'with h5py.File("net.h5", "a") as f:\n'
+BEFORE = {  # the rest of a first line does not matter
+    '    text, at = f["nodes/name"]': NET,
+    "    texts = [name.encode()": NET,
+    "    x = x.tocsr()": "import scipy.sparse\nx = scipy.sparse.identity(400)\n" + NET,
+    "from to_adjoint import to_adjoint": """
+import networkx, scipy.sparse
+graph, matrix = networkx.karate_club_graph(), scipy.sparse.identity(3)
+x, val, test = np.eye(3), train + 1, train + 2
+import torch
+from torch_geometric.data import Data
+data = Data(x=torch.ones(3, 2), edge_index=torch.tensor([[0, 1], [1, 2]]), y=torch.tensor([0, 1, 1]))
+data.train_mask, data.val_mask, data.test_mask = torch.eye(3, dtype=torch.bool)
+""",
+    "from from_adjoint import load_into, pyg_state": """
+import torch
+from torch_geometric.nn import GCNConv
+model = torch.nn.Module()
+model.convs = torch.nn.ModuleList([GCNConv(1433, 16), GCNConv(16, 7)])
+""",
+    "from safetensors.torch import save_file": "model = GAT(1433, 7)\ntorch.save(model.state_dict(), 'gat.pt')\n",
+    "from from_adjoint import load_into  #": """
+import subprocess
+subprocess.run(["build/bin/train_gat", "cora.h5", "--epochs=2", "--quiet", "--checkpoint=gat.h5"], check=True, capture_output=True)
+""",
+    "q = sum(np.unpackbits": """
+import h5py, numpy as np
+f = h5py.File("bits.h5", "w")
+f["q/planes"] = np.full((4, 3, 2), 255, np.uint8)
+f["q"].attrs.update(bits=4, inner=10)
+""",
+    "np.savez_compressed": """
+import numpy as np
+edges, x, y = np.array([[0, 1], [1, 2]]), np.eye(3), np.arange(3)
+train, val, test = np.eye(3, dtype=bool)
+""",
+    "nn::PropagationCache cache;": "nn::Model<nn::GCNConv> conv1(data.num_features(), 4);\nconst Var x = features.to_dense();\n",
+    "nn::load_pyg_state(model": """
+struct Net : nn::Module {
+  nn::Child<nn::MLP> head{this, "head", std::vector<int64_t>{3, 3, 3}};
+};
+nn::Model<Net> model;
+""",
+    "#include <adjoint/kernels/bits/bit_gemm.h>": "const Tensor x = Tensor::zeros({8, 64}), w = Tensor::zeros({64, 4});\n",
+    "#include <adjoint/kernels/bits/bit_calibration.h>": "const Tensor w = Tensor::zeros({64, 4});\n",
+    "const Var e = edge_add": """
+const Var h = Tensor::zeros({data.num_nodes(), 2, 3}), left = Tensor::zeros({2, 3}), right = left;
+""",
+}
+used = set()
 
 
-def compiled(source, folder):
-    """As the build compiles and links predict_c, but for what it is made of."""
-    tree = BIN.parent
-    commands = subprocess.run(["ninja", "-C", tree, "-t", "commands", "bin/first_gcn"], check=True, text=True,
+def before(text):
+    found = [first for first in BEFORE if text.startswith(first)]
+    used.update(found)
+    return "".join(BEFORE[first] for first in found)
+
+
+def compiler(source, program):
+    """The commands by which the build compiles and links first_gcn, but not optimised."""
+    commands = subprocess.run(["ninja", "-C", BIN.parent, "-t", "commands", "bin/first_gcn"], check=True, text=True,
                               capture_output=True).stdout.splitlines()
     compile = next(line for line in commands if line.endswith("first_gcn.cpp"))
     link = next(line for line in reversed(commands) if "-o bin/first_gcn" in line)
-    program = folder / source.stem
     compile = re.sub(r" -MD -MT \S+ -MF \S+", "", compile)
-    compile = re.sub(r"-o \S+ -c \S+$", f"-o {program}.o -c {source}", compile)
+    compile = re.sub(r"-o \S+ -c \S+$", f"-w -o {program}.o -c {source}", compile)
     compile = re.sub(r" -O\d", " -O0", compile)
     link = re.sub(r"\S+first_gcn\.cpp\.o", f"{program}.o", link).replace("-o bin/first_gcn", f"-o {program}")
-    for command in (compile, link):
-        subprocess.run(command, shell=True, cwd=tree, check=True)
-    return program
+    return f"cd {BIN.parent}\n{compile}\n{link}"
 
 
 def without_numbers(text, expected):
@@ -45,34 +131,129 @@ def without_numbers(text, expected):
     return "\n".join(lines)
 
 
-def run_page(page, folder):
-    environment = {**os.environ, "PATH": f"{BIN}:{Path(sys.executable).parent}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
-    blocks = re.findall(r"^```(\S*) ?(\S*)\n(.*?)^```$", page.read_text(), re.S | re.M)
-    run, printed = 0, None
-    for language, mark, text in blocks:
-        if language == "output":
-            said = without_numbers(printed, text)
-            if said.strip() != text.strip():
-                sys.exit(f"{page.relative_to(ROOT)}: printed\n{printed}\ninstead of\n{text}")
-        elif language == "python" and mark:
-            (folder / mark).write_text(text)
-        elif mark in ("run", "fails"):
-            run += 1
-            if language == "cpp":
-                source = folder / f"example_{run}.cpp"
-                source.write_text(text)
-                text = str(compiled(source, folder))
-            done = subprocess.run(["bash", "-euo", "pipefail", "-c", text], cwd=folder, env=environment, text=True,
-                                  stdin=subprocess.DEVNULL, capture_output=True)
-            printed = done.stderr if mark == "fails" else done.stdout
-            if bool(done.returncode) != (mark == "fails"):
-                sys.exit(f"{page.relative_to(ROOT)}: failed:\n{text}\n{done.stdout}{done.stderr}")
-    return run
+class Page:
+    def __init__(self, path, folder):
+        self.name, self.text, self.folder, self.ran = str(path.relative_to(ROOT)), path.read_text(), folder, 0
+        self.without, self.missing, self.left_out = set(), set(), 0
+        self.printed, self.names, self.includes, self.definitions, self.statements = None, {}, "", "", ""
+        self.environment = {**os.environ, "PATH": f"{BIN}:{Path(sys.executable).parent}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
+
+    def fail(self, text):
+        sys.exit(f"{self.name}: {text}")
+
+    def shell(self, text, fails=False):
+        done = subprocess.run(["bash", "-euo", "pipefail", "-c", text], cwd=self.folder, env=self.environment, text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True)
+        self.ran += 1
+        self.printed = done.stderr if fails else done.stdout
+        if bool(done.returncode) != fails:
+            self.fail(f"failed:\n{text}\n{done.stdout}{done.stderr}")
+
+    def commands(self, text):
+        left = []
+        for line in text.replace("\\\n", " ").splitlines():
+            first = (line.split() or [""])[0]
+            if first in NOT_RUN:
+                used.add(first)
+            elif ".pt" not in line or library("torch"):
+                left.append(line)
+        text = "\n".join(left)
+        for pattern, short in SHORTER.items():
+            text = re.sub(pattern, short, text)
+        if text:
+            self.shell(text)
+
+    def python(self, text):
+        """Statement by statement; those that need a library that is not installed are left out."""
+        for statement in ast.parse(before(text) + text).body:
+            nodes = list(ast.walk(statement))
+            defined = {(node.asname or node.name).split(".")[0] for node in nodes if isinstance(node, ast.alias)}
+            defined |= {node.name for node in nodes if isinstance(node, ast.ClassDef)}
+            defined |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+            read = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+            try:
+                if not read & self.without:
+                    self.ran += 1
+                    exec(compile(ast.Module([statement], []), f"<{self.name}>", "exec"), self.names)
+                    self.without -= defined
+                    continue
+            except ModuleNotFoundError as missing:
+                if missing.name.split(".")[0] not in OPTIONAL:
+                    raise
+                self.missing.add(missing.name)
+            self.left_out += 1
+            self.without |= defined
+
+    def piece(self, text):
+        body = before(text) + re.sub(r"^#include.*\n", "", text, flags=re.M)
+        self.includes += "".join(re.findall(r"^#include.*\n", text, re.M))
+        if text.rstrip().splitlines()[-1] in ("}", "};"):
+            self.definitions += f"namespace {{\n{body}}}\n"
+        else:
+            self.statements += f"[&] {{\n{body}}}();\n"
+
+    def program(self, text, name):
+        source = self.folder / f"{name}.cpp"
+        source.write_text(text)
+        self.shell(compiler(source, self.folder / name))
+        self.shell(f"./{name}")
+
+    def run(self):
+        blocks = re.findall(r"^```(\S*) ?(\S*)\n(.*?)^```$", self.text, re.S | re.M)
+        if re.search(r"\n\n    \S", re.sub(r"^```.*?^```$", "", self.text, flags=re.S | re.M)):
+            self.fail("an indented block, which no test runs; expected ```")
+        if not any(mark in ("run", "fails") for _, mark, _ in blocks):
+            shutil.copytree(SMALL, self.folder, dirs_exist_ok=True, symlinks=True)
+        os.chdir(self.folder)
+        for number, (language, mark, text) in enumerate(blocks):
+            if language == "output":
+                said = without_numbers(self.printed, text)
+                if said.strip() != text.strip():
+                    self.fail(f"printed\n{self.printed}\ninstead of\n{text}")
+            elif language == "python" and mark not in ("", "torch"):
+                (self.folder / mark).write_text(text)
+            elif language == "python":
+                if self.name != "docs/python.md":  # needs the module: tests/python/cases.py
+                    self.python(text)
+            elif language == "sh":
+                self.shell(text, mark == "fails") if mark else self.commands(text)
+            elif language == "cpp" and mark:
+                self.program(text, f"example_{number}")
+            elif language == "cpp" and "int main(" in text:
+                if text != (ROOT / "apps/first_gcn.cpp").read_text():
+                    self.fail("its program is not apps/first_gcn.cpp")
+                self.shell("build/bin/first_gcn")
+            elif language == "cpp":
+                self.piece(text)
+            elif language == "cmake":  # which .ci/run builds
+                said = (ROOT / "tests/consumer/CMakeLists.txt").read_text()
+                for line in text.splitlines():
+                    if line.split("(")[0] not in said:
+                        self.fail(f"not in tests/consumer: {line}")
+            elif language:
+                self.fail(f"a block in {language}, which no test runs")
+        if self.definitions or self.statements:
+            self.program(f"#include <adjoint/adjoint.h>\n{self.includes}using namespace adj;\n{self.definitions}int main() {{\n"
+                         'const Dataset data = load_dataset("cora.h5");\nconst Graph& graph = data.graph;\n'
+                         f"const Features& features = data.x;\n{self.statements}}}\n", "pieces")
+        if self.left_out:
+            skipped(f"{self.left_out} statements of {self.name}: no {', '.join(sorted(self.missing))}")
+        print(f"{self.name}: {len(blocks)} blocks, {self.ran} runs", flush=True)
 
 
-for page in PAGES:
-    with tempfile.TemporaryDirectory() as folder:
-        count = run_page(page, Path(folder))
-    if not count:
-        sys.exit(f"{page.relative_to(ROOT)}: no block runs")
-    print(f"{page.relative_to(ROOT)}: {count} blocks as the page says")
+with tempfile.TemporaryDirectory() as top:
+    SMALL = Path(top, "small")
+    (SMALL / "build").mkdir(parents=True)
+    (SMALL / "build/bin").symlink_to(BIN)
+    (SMALL / "data").symlink_to(ROOT / "data")
+    (SMALL / "FOLDER").mkdir()
+    os.chdir(SMALL)
+    planetoid_release(SMALL / "FOLDER", "cora")
+    small_files.write_all()
+    for number, path in enumerate(PAGES):
+        folder = Path(top, str(number))
+        folder.mkdir()
+        Page(path, folder).run()
+    os.chdir(ROOT)
+if len(sys.argv) == 1 and (unused := {*NOT_RUN, *BEFORE} - used):
+    sys.exit(f"no page has a block or command that begins with {sorted(unused)}")

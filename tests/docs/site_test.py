@@ -70,7 +70,7 @@ def shown_badly(site, browser):
 def main():
     if not shutil.which("doxygen") or not Path("/usr/share/doxygen-awesome-css").is_dir():
         print("MESSAGE: skipped: the site needs doxygen and doxygen-awesome-css (scripts/install_deps.sh docs)")
-        return 0
+        return bool(os.environ.get("CI"))
     with tempfile.TemporaryDirectory() as folder:
         site = Path(folder) / "docs"
         subprocess.run([sys.executable, ROOT / "docs/site/build.py", site], check=True)
@@ -80,6 +80,7 @@ def main():
             found += list(shown_badly(site, browser))
         else:
             print("MESSAGE: skipped: no chromium to look at the site with (scripts/install_deps.sh docs)")
+            found += ["no chromium"] if os.environ.get("CI") else []
         print("\n".join(found[:40]) or f"{sum(1 for _ in site.rglob('*.html'))} pages: no problem")
         return 1 if found else 0
 

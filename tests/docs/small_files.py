@@ -1,0 +1,98 @@
+"""Small files under the names that the pages use, in the current folder."""
+import gzip
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from from_adjoint import pyg_state
+
+EDGES = [(i, (i + step) % 100) for i in range(100) for step in (1, 7)]
+OGB = {"edge": "0,1\n1,0\n2,0\n0,2\n", "node-feat": "1,2\n3,4\n5,6\n7,8\n9,10\n11,12\n"}
+NODES = {"raw/num-node-list": "6\n", "raw/num-edge-list": "4\n", "raw/node-label": "2\n0\n1\n2\n0\n1\n",
+         "split/time/train": "3\n0\n", "split/time/valid": "1\n4\n", "split/time/test": "2\n5\n"}
+GRAPHS = {"raw/num-node-list": "2\n1\n3\n", "raw/num-edge-list": "2\n0\n2\n", "raw/graph-label": "0,0,0,1\n1,1,1,0\n0,1,0,1\n",
+          "split/scaffold/train": "0\n", "split/scaffold/valid": "1\n", "split/scaffold/test": "2\n"}
+
+
+def write(path, text):
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    (gzip.open if str(path).endswith(".gz") else open)(path, "wt").write(text)
+
+
+def lines(rows, *first):
+    return "".join(",".join(map(str, row)) + "\n" for row in [*first, *rows])
+
+
+def save_safetensors(path, arrays):
+    header, at = {}, 0
+    for name, values in arrays.items():
+        header[name] = {"dtype": "F32", "shape": values.shape, "data_offsets": [at, at + values.nbytes]}
+        at += values.nbytes
+    text = json.dumps(header).encode()
+    Path(path).write_bytes(len(text).to_bytes(8, "little") + text + b"".join(values.tobytes() for values in arrays.values()))
+
+
+def run(command):
+    subprocess.run(command.split(), check=True, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+
+
+def write_tables():
+    for name in ("edges.csv", "links.csv"):
+        write(name, lines(EDGES, ("src", "dst")))
+    for name, gap in {"people.csv": "", "nodes.csv": 1}.items():
+        write(name, lines([(i, i % 3, gap if i == 5 else i % 7) for i in range(100)], ("id", "age", "height")))
+    for name in ("kinds.csv", "classes.csv"):
+        write(name, lines([(i, "ab"[i % 3 == 0]) for i in range(100)], ("id", "kind")))
+    write("web-Google.txt.gz", lines(EDGES).replace(",", "\t"))
+    write("matrix.mtx.gz", "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 0.5\n2 3 1\n")
+    for name, files in {"ogbn_arxiv": NODES, "ogbn_products": NODES, "ogbg_moltox21": GRAPHS}.items():
+        for part, text in {**{f"raw/{part}": text for part, text in OGB.items()}, **files}.items():
+            write(f"dataset/{name}/{part}.csv.gz", text)
+    rings = [(3 * graph + i + 1, 3 * graph + (i + 1) % 3 + 1) for graph in range(40) for i in range(3)]  # of three nodes
+    tu = {"A": lines([*rings, *(edge[::-1] for edge in rings)]), "graph_indicator": lines([[i // 3 + 1] for i in range(120)]),
+          "graph_labels": lines([[graph % 2] for graph in range(40)]),
+          "node_attributes": lines([[i % 5, i // 3 % 2] for i in range(120)])}
+    for name, text in tu.items():
+        write(f"dataset/PROTEINS/raw/PROTEINS_{name}.txt", text)
+
+
+def write_datasets():
+    run("build/bin/generate citation cora.h5 --nodes 400 --features 1433 --train-per-class 10 --val 100 --test 100")
+    run("build/bin/generate planted large.h5 --nodes 400 --features 16 --classes 2")
+    run("build/bin/convert tu dataset/PROTEINS/raw PROTEINS.h5 --node-attributes")
+    for name, copies in {"cora": "arxiv other", "large": "tolokers products big web in FILE net", "PROTEINS": "mutag proteins"}.items():
+        for copy in copies.split():
+            shutil.copy(f"{name}.h5", f"{copy}.h5")
+    with h5py.File("net.h5", "a") as net:  # named, and without features and splits
+        names = [b"node%d" % i for i in range(400)]
+        net["nodes/name"] = np.frombuffer(b"".join(names), np.uint8)
+        net["nodes/name_offsets"] = np.cumsum([0, *map(len, names)])
+        del net["nodes/x"], net["splits"]
+
+
+def write_models():
+    for name in ("gcn", "gat"):
+        run(f"build/bin/train_{name} cora.h5 --epochs 2 --quiet --checkpoint {name}.h5")
+    run("build/bin/train_graph_qgin proteins.h5 --epochs 1 --quiet --split 0 --checkpoint graphs.h5")
+    run("build/bin/predict cora.h5 --checkpoint gcn.h5 --quiet --out predictions.h5")
+    save_safetensors("gat.safetensors", pyg_state("gat.h5", {"convs.0": "conv1", "convs.1": "conv2"}))
+    state = {f"head.{part}.{name}": values for part in ("lins.0", "lins.1", "0", "3")
+             for name, values in (("weight", np.eye(3, dtype=np.float32)), ("bias", np.zeros(3, np.float32)))}
+    ours, theirs = ({name: values for name, values in state.items() if ("lins" in name) == own} for own in (True, False))
+    save_safetensors("model.safetensors", ours)
+    save_safetensors("theirs.safetensors", theirs)
+    with h5py.File("model.h5", "w") as file:
+        for name, values in ours.items():
+            file[name] = values
+
+
+def write_all():
+    write_tables()
+    write_datasets()
+    write_models()
