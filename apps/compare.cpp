@@ -118,9 +118,8 @@ int main(int argc, char** argv) {
     po::options_description options("Options");
     options.add_options()("run", po::value(&folders)->value_name("DIR"),
                           "the folder of a run, also as argument");
-    if (!read_options(
-            argc, argv, options, {"run..."}, "compare DIR...",
-            "Shows runs that --run-dir wrote side by side: what came of them, and the options that differ."))
+    if (!read_options(argc, argv, options, {"run..."}, "compare DIR...",
+                      "Shows runs written by --run-dir side by side: results, and the options that differ."))
       return;
     if (folders.empty()) usage_fail("expected compare DIR..., folders that --run-dir of a training wrote");
     compare(folders);

@@ -18,7 +18,7 @@ void check_fit(const char* op, int64_t cols, Device device, const Var& x) {
 }
 
 // Y = act(A X + bias), or with the adjoint of A, over CSR rows or by tensor cores, according to
-// sparse_kernels().
+// ComputeContext::sparse_kernels.
 void sparse_product(const SparseMatrix& a, bool adjoint, const Tensor& x, const Tensor& bias,
                     Activation activation, Tensor& y) {
   const CsrMatrix matrix = adjoint ? a.adjoint() : a.matrix();

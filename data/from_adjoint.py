@@ -98,7 +98,7 @@ def texts(stored, ends):
 
 
 def check_read(data, path, rows):
-    """What would come out wrong, rather than fail, where a file was not written by Adjoint: load_dataset checks all the rest."""
+    """Checks for faults that would give wrong results instead of errors; load_dataset checks the rest."""
     nodes = data["num_nodes"]
     for place, index, limit in [("edges", data["edge_index"], nodes)] + \
             [(f"splits: {part}", index, rows) for split in data["splits"] for part, index in split.items()]:

@@ -598,7 +598,7 @@ def is_dgl(value):
 
 
 def pick(stored, wanted, usual, place):
-    """The name that is wanted, or else the first usual one that is there, or None."""
+    """The requested name, else the first common name that exists, or None."""
     if wanted is None:
         return next((name for name in usual if name in stored), None)
     if wanted not in stored:
@@ -1051,8 +1051,7 @@ def from_planetoid(folder, name):
 
 
 def load_torch(path, trusted=False):
-    """What torch.save wrote. Unless it is `trusted` nothing of it is run: tensors, and PyG's own classes where torch lets them in.
-    None: and nobody can say that it is."""
+    """Contents of a torch.save file. Runs no code of it unless `trusted`: only tensors, and PyG's classes if torch allows them. `trusted` None: the caller has no such option."""
     import torch
     if not trusted:
         try:

@@ -207,7 +207,7 @@ void check(const ModelOptions& o) {
   if (o.bits_activations != "auto")
     usage_fail("--bits-activations: does not go with --node-bits, by which activations have theirs");
   if (o.scales != "learned" || o.degree_quant > 0.0)
-    usage_fail("{}: does not go with --node-bits, whose nodes learn what they are quantised by",
+    usage_fail("{}: conflicts with --node-bits, which learns bits and step size per node",
                o.scales != "learned" ? "--scales running" : "--degree-quant");
   for (const int bits : quantization.activation_bits)
     if (bits > BitTensor::kMostBits)

@@ -90,7 +90,7 @@ EdgeList make_edge_list(const Options& options, const LearningTask& task) {
   const detail::ListUse use = use_of_epoch(*model);
   if (use.sums == 0 && (method == "scatter" || method == "measure"))
     usage_fail(
-        "--aggregation {}: {} takes no sums over neighbours that an edge list serves for; "
+        "--aggregation {}: {} has no sums over neighbours that could use an edge list; "
         "expected auto or reduce",
         method, model->describe());
   if (method == "measure") measure_aggregation(options, task, *model);

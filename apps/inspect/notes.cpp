@@ -39,7 +39,7 @@ std::string listed(const std::vector<T>& first, int64_t count) {
 
 void note_structure(Notes& notes, const Dataset& data, const StructureStatistics& s) {
   if (data.undirected && !s.symmetric)
-    notes.say("attribute undirected", "1, but some edges stand in one direction alone");
+    notes.say("attribute undirected", "1, but some edges exist in one direction only");
   if (data.undirected && s.symmetric_weights == false)
     notes.say("edges/weight",
               "edges have another weight in one direction than in the other, but the file "
@@ -130,7 +130,7 @@ void note_beside(Notes& notes, const std::string& path) {
       notes.say(beside[k], "not of the schema, and left alone");
     if (beside.size() > kShown) notes.say("/", "{} more that are not of the schema", beside.size() - kShown);
   } catch (const DataError& error) {
-    notes.say("/", "what stands beside the schema cannot be listed: {}", excerpt(error.what()));
+    notes.say("/", "items outside the schema cannot be listed: {}", excerpt(error.what()));
   }
 }
 

@@ -61,7 +61,7 @@ class Carrier {
   size_t region_bytes_ = 0;           // capacity of the last region
 };
 
-/// What goes to a device with what was made of it, by one carrier of its own.
+/// A copy on a device, with derived structures, by a single Carrier.
 template <class T>
 T carried(const T& made, Device to) {
   Carrier carrier(to);

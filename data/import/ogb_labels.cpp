@@ -25,8 +25,7 @@ LabelKind kind_of(const Tensor& y, std::string_view table) {
   if (y.size(1) == 1 && classes) return LabelKind::classes;
   if (y.size(1) > 1 && bits) return LabelKind::multilabel;
   if (!integers) return LabelKind::regression;
-  usage_fail("{}: {}, of which nothing says what they are: expected --task class, multilabel or regression",
-             table,
+  usage_fail("{}: {}, whose kind is unknown: expected --task class, multilabel or regression", table,
              y.size(1) == 1 ? "integers below 0 or too large for classes" : "several columns of integers");
 }
 

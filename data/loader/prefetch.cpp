@@ -23,7 +23,7 @@ std::vector<Stream> worker_streams(Device device, int workers) {
 namespace detail {
 
 // A worker takes the next number that nobody has taken, as long as fewer than `depth` items are beyond what
-// was handed over. An item that threw is the last one: what was taken behind it is dropped.
+// was handed over. After an item that threw, later items are dropped.
 struct PrefetchQueue::Workers {
   struct Made {
     Item item;

@@ -33,7 +33,7 @@ struct Csr {
     copy.ascending = ascending;
     return copy;
   }
-  /// Two handles of one structure are carried to two of one copy. What kernels keep with it stays behind.
+  /// Handles that share a structure also share its copy. Data cached by kernels is not copied.
   Csr carried_to(detail::Carrier& carrier) const;
 };
 

@@ -28,7 +28,7 @@ const std::vector<Variant> kSums{{"train_gcn", {}},
 }  // namespace
 
 TEST_CASE(
-    "both methods train to the same loss, and the list's has the same bits again, resumed and on any "
+    "both methods train to the same loss; the list's has the same bits in every run, resumed or on any "
     "threads") {
   for (const Variant& variant : kSums) {
     CAPTURE(variant.program);
@@ -71,7 +71,7 @@ TEST_CASE("--aggregation auto chooses by a rule, and --explain prints the choice
   CHECK(mentions(outcome.out, "for 5 sums of width "));
 }
 
-TEST_CASE("--aggregation measure times both ways, and the checkpoint keeps the choice") {
+TEST_CASE("--aggregation measure times both methods, and the checkpoint keeps the choice") {
   const Bench bench;
   const Variant gcn{"train_gcn", {}};
   const Outcome outcome = succeeds(bench.run(gcn, {"--epochs", "6", "--aggregation", "measure", "--metrics",
@@ -91,7 +91,7 @@ TEST_CASE("--aggregation measure times both ways, and the checkpoint keeps the c
   CHECK(with("measure") == 2);
 }
 
-TEST_CASE("refusals of --aggregation") {
+TEST_CASE("errors of --aggregation") {
   const Bench bench;
   const auto refused = [&](const std::string& program, const Words& words, const char* why) {
     CHECK(fails_with(run(program, joined({"--data", bench.data, "--quiet"}, words)), 2, {why}));
@@ -100,6 +100,6 @@ TEST_CASE("refusals of --aggregation") {
   refused("train_gcn", {"--aggregation", "scatter"}, "requires --inductive");
   refused("train_gcn", {"--aggregation", "measure", "--inductive", "--resume", "x.h5"},
           "does not go with --resume");
-  refused("train_gat", {"--aggregation", "scatter", "--inductive"}, "takes no sums over neighbours");
-  refused("train_sage", {"--aggr", "max", "--aggregation", "measure", "--inductive"}, "takes no sums");
+  refused("train_gat", {"--aggregation", "scatter", "--inductive"}, "has no sums over neighbours");
+  refused("train_sage", {"--aggr", "max", "--aggregation", "measure", "--inductive"}, "has no sums");
 }

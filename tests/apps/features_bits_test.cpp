@@ -39,7 +39,7 @@ struct Bench : InFolder {
 
 }  // namespace
 
-TEST_CASE("features of 0 and 1 in one bit or eight train to the bit as dense ones do") {
+TEST_CASE("features of 0 and 1 in one or eight bits train with the same bits as dense ones") {
   const Bench bench;
   const Words same{"--features-scaling", "none", "--epochs", "12"};
   for (const std::string program : {"train_gcn", "train_agnn", "train_gat"}) {
@@ -63,7 +63,7 @@ TEST_CASE("every program trains on quantised features, with the same bits on any
   }
 }
 
-TEST_CASE("pairs of nodes are learnt from features of 0 and 1 in one bit as from dense ones") {
+TEST_CASE("link training on features in one bit equals training on dense ones") {
   const Bench bench;
   const Words plain{"--features-scaling", "none", "--epochs", "3"};
   auto dense = json_of(bench.train("train_link", bench.binary, plain)),
@@ -71,7 +71,7 @@ TEST_CASE("pairs of nodes are learnt from features of 0 and 1 in one bit as from
   for (const char* key : {"train_loss", "val_loss", "test_acc"}) CHECK(bits.at(key) == dense.at(key));
 }
 
-TEST_CASE("batches of quantised features train and are evaluated as dense ones of the same numbers") {
+TEST_CASE("batches of quantised features train and evaluate like dense features of the same values") {
   const Bench bench;
   const Words same{"--features-scaling", "none", "--epochs", "3"};
   for (const auto& [program, loader] :
@@ -87,7 +87,7 @@ TEST_CASE("batches of quantised features train and are evaluated as dense ones o
   }
 }
 
-TEST_CASE("a checkpoint keeps bits and ranges for predictions and resuming, and refuses others") {
+TEST_CASE("a checkpoint keeps bits and ranges for prediction and resuming, and refuses others") {
   const Bench bench;
   const Words bits{"--features-bits", "3"};
   const std::string predicted = bench.folder.file("p.csv"), again = bench.folder.file("q.csv"),
@@ -126,7 +126,7 @@ TEST_CASE("a checkpoint keeps bits and ranges for predictions and resuming, and 
                    {"features.bits", "'3'", "'32'"}));
 }
 
-TEST_CASE("a model of quantised features predicts from a file that stays there, to the same bits") {
+TEST_CASE("a model of quantised features predicts from features in their file with the same bits") {
   const Bench bench;
   const std::string held = bench.folder.file("a.csv"), left = bench.folder.file("b.csv");
   succeeds(bench.train("train_sage", bench.measured,
@@ -137,8 +137,7 @@ TEST_CASE("a model of quantised features predicts from a file that stays there, 
   CHECK(contents_of(held) == contents_of(left));
 }
 
-TEST_CASE(
-    "bits that there are not, or that would hold nothing, are refused; wide sparse ones are warned of") {
+TEST_CASE("invalid or useless bits are rejected; sparse features give a warning") {
   const Bench bench;
   for (const char* bits : {"0", "9", "16", "-1"})
     CHECK(fails_with(bench.train("train_gcn", bench.binary, {"--quiet", "--features-bits", bits}), 2,

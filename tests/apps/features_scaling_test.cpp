@@ -64,7 +64,7 @@ TEST_CASE("by default features with negatives are unscaled, and bags of words ar
   CHECK(accuracy(words) == accuracy(train(path, {"--features-scaling", "rows"})));
 }
 
-TEST_CASE("columns of very different scale are warned of, and standard scaling equalises them") {
+TEST_CASE("columns of very different scale give a warning, and standard scaling equalises them") {
   const TemporaryDirectory folder;
   const std::string path = folder.file("measured.h5"), other = folder.file("other.h5"),
                     checkpoint = folder.file("c.h5"), predicted = folder.file("p.csv"),
@@ -144,7 +144,7 @@ TEST_CASE("older checkpoints with raw-features are still read") {
   }
 }
 
-TEST_CASE("errors of older options name the present ones") {
+TEST_CASE("errors for old options name the current ones") {
   CHECK(fails_with(run("train_gcn", {"--raw-features"}), 2, {"--raw-features", "--features-scaling none"}));
   CHECK(fails_with(run("predict", {"--normalize-features"}), 2, {"--features-scaling rows"}));
   CHECK(fails_with(run("train_gcn", {"--features-scaling", "max"}), 2,

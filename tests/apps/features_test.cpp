@@ -36,7 +36,7 @@ Words operator+(Words a, const Words& b) {
 
 }  // namespace
 
-TEST_CASE("every model has the same bits for features in any place, and any workers and threads") {
+TEST_CASE("every model has the same bits wherever the features are stored, for any workers and threads") {
   for (const Variant& variant : variants()) {
     if (!exact_by_layers(variant) || !variant.options.empty()) continue;
     CAPTURE(variant.program);
@@ -59,7 +59,7 @@ TEST_CASE("every model has the same bits for features in any place, and any work
   }
 }
 
-TEST_CASE("clusters and sampled subgraphs find features in any place, to the same bits") {
+TEST_CASE("clusters and sampled subgraphs have the same bits wherever the features are stored") {
   const Bench bench;
   for (Device device : devices())
     for (const Words& loader : {Words{"cluster", "--parts", "9", "--parts-per-batch", "2"},
@@ -79,7 +79,7 @@ TEST_CASE("clusters and sampled subgraphs find features in any place, to the sam
     }
 }
 
-TEST_CASE("a training resumed with features in another place has the bits of an unbroken one") {
+TEST_CASE("training resumed with features stored elsewhere has the bits of uninterrupted training") {
   const Bench bench;
   const std::string begun = bench.folder.file("begun.h5");
   const std::string unbroken = bench.all_of("train_sage", {"--epochs", "8"});
@@ -97,7 +97,7 @@ TEST_CASE("a training resumed with features in another place has the bits of an 
                      1, {begun, "dataset"}));
 }
 
-TEST_CASE("sparse features are in the host's memory where they are asked for there, and never in the file") {
+TEST_CASE("sparse features can stay in host memory, but not in the file") {
   const Bench bench(small_dataset());
   const Words always{"--epochs", "3"};
   CHECK(bench.all_of("train_sage", always + Words{"--features", "host"}) ==
@@ -106,7 +106,7 @@ TEST_CASE("sparse features are in the host's memory where they are asked for the
                    {bench.data, "nodes/x_indptr", "sparse", "dense"}));
 }
 
-TEST_CASE("predictions layer by layer are those of the training, for features in any place") {
+TEST_CASE("layer-wise predictions equal those of the training, wherever the features are stored") {
   for (const Dataset& data : {small_dataset(), small_multilabel_dataset(), small_regression_dataset()})
     for (const Variant& variant : variants()) {
       CAPTURE(variant.program);
@@ -144,7 +144,7 @@ TEST_CASE("predictions layer by layer are those of the training, for features in
     }
 }
 
-TEST_CASE("places of features that are wrong or do not go together") {
+TEST_CASE("wrong or conflicting options for the place of features") {
   const Bench bench;
   const std::vector<Refusal> cases{
       {{"--features", "disk"}, {"--features", "device or host or file", "'disk'"}},
@@ -176,7 +176,7 @@ TEST_CASE("places of features that are wrong or do not go together") {
     CHECK(fails_with(run("predict", files + Words{"--quiet"} + alone), 2, {alone[0], "--evaluation layers"}));
 }
 
-TEST_CASE("features in a file that cannot be read by rows, or are not finite, are an error of one line") {
+TEST_CASE("features in a file that are not finite or not readable by rows give a one-line error") {
   Dataset data = dense(small_dataset());
   const Bench bench(data);
   const auto refused = [&](const Words& parts) {
@@ -204,7 +204,7 @@ TEST_CASE("features in a file that cannot be read by rows, or are not finite, ar
                    {bench.data, "nodes/x", "a row divided by its sum is not finite"}));
 }
 
-TEST_CASE("features of more bytes than a process may have train to the same bits as with memory enough") {
+TEST_CASE("features larger than the process's memory limit train with the same bits") {
 #if defined(__SANITIZE_ADDRESS__)
   MESSAGE("skipped: a sanitizer asks for more memory than the limit leaves");
 #else

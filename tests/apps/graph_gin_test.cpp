@@ -54,7 +54,7 @@ TEST_CASE_FIXTURE(With<Bench>, "graphs are learnt by cross-validation, for each 
   }
 }
 
-TEST_CASE("graphs are learnt from features of 0 and 1 in one bit as from dense ones") {
+TEST_CASE("graph training on features in one bit equals training on dense ones") {
   for (const char* program : {"train_graph_gin", "train_graph_qgin"}) {
     Bench bench;
     bench.program = program;
@@ -65,7 +65,7 @@ TEST_CASE("graphs are learnt from features of 0 and 1 in one bit as from dense o
   }
 }
 
-TEST_CASE("the result of all folds is of the epoch with the best mean over them") {
+TEST_CASE("the result over all folds is that of the epoch with the best mean") {
   const Bench bench;
   const std::string metrics = bench.folder.file("m.csv");
   auto result = bench.result(with(kShort, {"--epochs", "6", "--metrics", metrics}));
@@ -102,7 +102,7 @@ TEST_CASE_FIXTURE(With<Bench>, "a training on graphs that is resumed ends with t
                    {bench.checkpoint}));
 }
 
-TEST_CASE("graphs are trained by the splits of the file, and predict runs the model") {
+TEST_CASE("graph training uses the file's splits, and predict runs the model") {
   const Bench bench(split_graphs());
   const std::string checkpoint = bench.folder.file("c.h5"), out = bench.folder.file("p.h5");
   CHECK(bench.result({"--epochs", "3", "--iterations", "5"}).at("runs") == "2");
@@ -124,7 +124,7 @@ TEST_CASE("graphs are trained by the splits of the file, and predict runs the mo
                    {bare, "graphs/offsets"}));
 }
 
-TEST_CASE("numbers of graphs are learnt, in their own unit") {
+TEST_CASE("regression of graphs learns in the targets' own unit") {
   const Bench bench(regression_graphs());
   const std::string out = bench.folder.file("p.h5");
   auto result = bench.result(
@@ -138,7 +138,7 @@ TEST_CASE("numbers of graphs are learnt, in their own unit") {
   CHECK(error / kGraphs < 10.0);
 }
 
-TEST_CASE("graphs whose nodes have no features are refused, or given some") {
+TEST_CASE("graphs without node features are refused, or get generated ones") {
   Dataset data = small_graphs();
   data.x = {};
   const Bench bench(data);
@@ -168,7 +168,7 @@ TEST_CASE("graphs whose nodes have no features are refused, or given some") {
   CHECK(fails_with(predict(star(9)), 1, {"star.h5", "9 in-edges", "8 at most"}));
 }
 
-TEST_CASE("files without graphs to learn from, and options that are wrong") {
+TEST_CASE("files without graphs for training, and wrong options") {
   const auto refused = [](auto&& change, const Words& more, const Words& parts) {
     Dataset data = small_graphs();
     change(data);
@@ -196,7 +196,7 @@ TEST_CASE("files without graphs to learn from, and options that are wrong") {
   CHECK(fails_with(bench.train(with(kShort, {"--split", "4"})), 2, {"--split"}));
 }
 
-TEST_CASE("graphs are learnt by products of few bits, with the same bits for any workers and threads") {
+TEST_CASE("graphs train with low-bit products, with the same bits for any workers and threads") {
   Bench bench;
   const Words words = with(kShort, {"--epochs", "12"});
   const auto course = [&](const Words& more) { return bench.result(with(words, more)); };

@@ -31,7 +31,7 @@ bool same_predictions(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-TEST_CASE("infer_qgnn has the accuracy of train_qgnn in integers, and refuses other models") {
+TEST_CASE("infer_qgnn reaches train_qgnn's accuracy in integers, and refuses other models") {
   const TemporaryDirectory folder;
   const std::string data = folder.file("data.h5"), low = folder.file("low.h5"), full = folder.file("full.h5");
   write_small_dataset(data);
@@ -63,10 +63,10 @@ TEST_CASE("infer_qgnn has the accuracy of train_qgnn in integers, and refuses ot
   succeeds("train_qgnn", {data, "--quiet", "--bits", "32", "--epochs", "2", "--checkpoint", full});
   CHECK(fails_with(run("infer_qgnn", {full, data}), 1, {"layer 0 is not quantised"}));
   succeeds("train_gcn", {data, "--quiet", "--epochs", "2", "--checkpoint", full});
-  CHECK(fails_with(run("infer_qgnn", {full, data}), 1, {"none of train_qgnn"}));
+  CHECK(fails_with(run("infer_qgnn", {full, data}), 1, {"was not trained by train_qgnn"}));
 }
 
-TEST_CASE("infer_qgnn has the accuracy of train_graph_qgin in integers, in batches of any size") {
+TEST_CASE("infer_qgnn reaches train_graph_qgin's accuracy in integers, in batches of any size") {
   const TemporaryDirectory folder;
   const std::string data = folder.file("data.h5"), model = folder.file("model.h5"),
                     whole = folder.file("whole.h5"), out = folder.file("out.h5");
@@ -110,7 +110,7 @@ TEST_CASE("infer_qgnn has the accuracy of train_graph_qgin in integers, in batch
   CHECK(fails_with(run("infer_qgnn", {model, data}), 1, {data, "graphs/offsets"}));
 }
 
-TEST_CASE("infer_qgnn writes a model in integers, which gives the same as the checkpoint, to the bit") {
+TEST_CASE("infer_qgnn writes an integer model with the same results as the checkpoint, to the bit") {
   const TemporaryDirectory folder;
   const std::string data = folder.file("data.h5"), model = folder.file("model.h5"),
                     integers = folder.file("integers.h5"), again = folder.file("again.h5"),
@@ -134,7 +134,8 @@ TEST_CASE("infer_qgnn writes a model in integers, which gives the same as the ch
                    {integers, "adjoint.integer_model"}));
 }
 
-TEST_CASE_FIXTURE(InFolder, "infer_qgnn gives the same over batches that threads make anew in every pass") {
+TEST_CASE_FIXTURE(InFolder,
+                  "infer_qgnn gives the same results over batches that workers make anew in every pass") {
   const std::string data = folder.file("data.h5"), model = folder.file("model.h5"),
                     kept = folder.file("kept.h5"), anew = folder.file("anew.h5");
   write_small_dataset(data);

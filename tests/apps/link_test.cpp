@@ -96,8 +96,7 @@ TEST_CASE_FIXTURE(With<Bench>, "hidden edges are not seen: in a random graph non
   }
 }
 
-TEST_CASE(
-    "a training of links that is resumed ends with the same bits, on any number of workers and threads") {
+TEST_CASE("resumed link training ends with the same bits, on any number of workers and threads") {
   const Bench bench;
   for (const Words& method :
        {Words{"--decoder", "mlp", "--dropout", "0.2"},

@@ -20,7 +20,7 @@ struct Bench : TrainingBench {
 
 }  // namespace
 
-TEST_CASE("every model learns every task, and names itself") {
+TEST_CASE("every model learns every task, and prints its name") {
   std::set<std::string> names;
   for (const Variant& variant : variants()) {
     CAPTURE(variant.program);
@@ -40,7 +40,8 @@ TEST_CASE("every model learns every task, and names itself") {
   CHECK(names.size() == variants().size());
 }
 
-TEST_CASE("every model has the same bits again, on other threads, resumed, recorded or not, on new graphs") {
+TEST_CASE(
+    "every model has the same bits in every run: any threads, resumed, captured or eager, on new graphs") {
   for (const Variant& variant : variants()) {
     CAPTURE(variant.program);
     const Bench bench(small_dataset());

@@ -25,7 +25,7 @@ double mean_of(const optim::Checkpoint& checkpoint, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("train_qgnn learns bits by node towards the mean, as its remark and its checkpoint say") {
+TEST_CASE("train_qgnn learns bits per node towards the mean, as its note and its checkpoint report") {
   for (const Words& kind : {Words{}, Words{"--model", "gin", "--norm", "batch"}}) {
     const Bench bench;
     const Outcome outcome = succeeds(
@@ -61,7 +61,7 @@ TEST_CASE("train_qgnn learns bits by node towards the mean, as its remark and it
   }
 }
 
-TEST_CASE("bits by node have the same bits on any number of threads, and when resumed") {
+TEST_CASE("bits per node are the same on any number of threads, and when resumed") {
   const Bench bench;
   const Words bits{"--quiet", "--node-bits", "2.5"};
   const auto with = [&](const Words& more) {
@@ -75,7 +75,7 @@ TEST_CASE("bits by node have the same bits on any number of threads, and when re
                    {"option.node-bits", "'2.5'", "'0'"}));
 }
 
-TEST_CASE("train_qgnn refuses options that conflict with bits by node") {
+TEST_CASE("train_qgnn refuses options that conflict with bits per node") {
   const Bench bench;
   check_refused(
       [&](const Words& more) {

@@ -68,7 +68,7 @@ TEST_CASE("denormal, constant and zero features train") {
   CHECK(trains(ring(30, 3, mixed)));
 }
 
-TEST_CASE("one class trains, and so do three nodes and one feature") {
+TEST_CASE("training works with one class, and with three nodes and one feature") {
   CHECK(trains(ring(30, 1, random_tensor({30, 4}))));
   CHECK(trains(ring(3, 2, Tensor::full({3, 1}, 1.0))));
   CHECK(trains(ring(3, 1, Tensor::full({3, 1}, 1e-42))));
@@ -87,7 +87,7 @@ TEST_CASE_FIXTURE(InFolder, "a dataset of one node is refused for its empty spli
   CHECK(fails_with(run("train_gcn", {"--data", path}), 1, {path, "splits/val", "empty"}));
 }
 
-TEST_CASE_FIXTURE(InFolder, "a row whose normalisation is not finite is refused, and trains unscaled") {
+TEST_CASE_FIXTURE(InFolder, "a row whose normalisation is not finite is refused, but trains unscaled") {
   const std::string path = folder.file("cancelled.h5");
   Tensor x = Tensor::full({6, 3}, 1.0);
   x.mutable_data<float>()[0] = -1.0f;

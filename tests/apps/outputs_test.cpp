@@ -98,7 +98,7 @@ TEST_CASE_FIXTURE(With<Bench>, "an output that is another file of the run is ref
   CHECK(fails_with(run_in_shell("", ">>" + quoted, "train_gcn", words), 2, {"the file of standard output"}));
 }
 
-TEST_CASE("an output may be a dangling link, whose target is created") {
+TEST_CASE("an output may be a dangling symbolic link, whose target is created") {
   for (const auto& [option, suffix] : writers()) {
     CAPTURE(option + suffix);
     const Bench bench;
@@ -120,7 +120,7 @@ TEST_CASE("an output may be a dangling link, whose target is created") {
   CHECK(load_dataset(bench.folder.file("made.h5")).num_nodes() == 400);
 }
 
-TEST_CASE("a name that is as long as can be is written, a longer one refused before anything is done") {
+TEST_CASE("the longest possible name is written, and a longer one is refused before training") {
   for (const auto& [option, suffix] : writers()) {
     CAPTURE(option + suffix);
     const Bench bench;

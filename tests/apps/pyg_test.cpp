@@ -83,7 +83,7 @@ TEST_CASE("a model trained in PyG has the same outputs in C++") {
     }
 }
 
-TEST_CASE("a PyG state in a safetensors file is the same model") {
+TEST_CASE("a PyG state in a safetensors file gives the same model") {
   Bench bench;
   const Foreign gat = foreign()[1];
   write_state(gat.model, bench.state);
@@ -103,7 +103,7 @@ TEST_CASE("a PyG state in a safetensors file is the same model") {
   CHECK(same_bits(given, predictions_in(bench.out)));
 }
 
-TEST_CASE("a state that does not fit is an error of one line with file, part and missing options") {
+TEST_CASE("a mismatched state gives a one-line error with file, part and missing options") {
   const Bench bench;
   const Foreign gcn = foreign()[0];
   write_state("gcn", bench.state);

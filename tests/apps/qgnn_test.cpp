@@ -166,7 +166,7 @@ TEST_CASE("a quantised model gives the same bits for sparse features as for dens
   CHECK(same_bits(outputs(data.x), outputs(Features(data.x.to_dense()))));
 }
 
-TEST_CASE("nodes of large in-degree are protected more often, in training alone") {
+TEST_CASE("nodes of large in-degree are protected more often, in training only") {
   models::ModelOptions o = options_of("gcn", "none");
   o.dropout = 0.0;
   o.bits = "1";
@@ -200,7 +200,7 @@ TEST_CASE("nodes of large in-degree are protected more often, in training alone"
   CHECK(values((*never)(star, Features(x)).value()) == quantised);
 }
 
-TEST_CASE("train_qgnn keeps the newest statistics of a whole graph, and means of batches'") {
+TEST_CASE("train_qgnn keeps the latest statistics of a whole graph, and means over batches") {
   const TemporaryDirectory folder;
   const std::string data = folder.file("data.h5");
   write_small_dataset(data);
@@ -226,7 +226,7 @@ TEST_CASE("train_qgnn keeps the newest statistics of a whole graph, and means of
   }
 }
 
-TEST_CASE_FIXTURE(InFolder, "train_qgnn begins from the weights of a float32 training, and from no other") {
+TEST_CASE_FIXTURE(InFolder, "train_qgnn starts from the weights of a float32 training only") {
   const std::string data = folder.file("data.h5"), full = folder.file("float.h5"),
                     low = folder.file("low.h5");
   write_small_dataset(data);

@@ -22,7 +22,7 @@ double largest_difference(const Numbers& a, const Numbers& b) {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(InFolder, "reorder writes and reports every order, and undoes it to the byte") {
+TEST_CASE_FIXTURE(InFolder, "reorder writes and reports every order, and restores the file to the byte") {
   const std::string in = folder.file("in.h5"), out = folder.file("out.h5"), back = folder.file("back.h5");
   write_small_dataset(in);
   const Dataset data = load_dataset(in);
@@ -78,7 +78,7 @@ TEST_CASE_FIXTURE(InFolder, "partition writes the library's partition, and repor
   CHECK(std::is_sorted(part.begin(), part.end()));
 }
 
-TEST_CASE("predictions for reordered nodes come in the order in which they stood at first") {
+TEST_CASE("predictions for reordered nodes are in the original order") {
   const TemporaryDirectory folder;
   const std::string in = folder.file("in.h5"), mixed = folder.file("mixed.h5");
   write_small_dataset(in);
@@ -98,7 +98,7 @@ TEST_CASE("predictions for reordered nodes come in the order in which they stood
   CHECK(largest_difference(predict(mixed, "mixed_model.h5"), back) == 0.0);
   CHECK(largest_difference(predict(in, "mixed_model.h5"), back) < 1e-5);
   CHECK(largest_difference(predict(mixed, "plain_model.h5"), plain) < 1e-5);
-  // A file that says nothing of its order is one whose nodes stand as they do, and they stand otherwise.
+  // A file without an order counts as unordered, so its node order differs.
   Dataset forgetful = load_dataset(mixed);
   forgetful.order = {};
   save_dataset(forgetful, folder.file("forgetful.h5"));
@@ -109,7 +109,7 @@ TEST_CASE("predictions for reordered nodes come in the order in which they stood
                    1, {"mixed_model.h5"}));
 }
 
-TEST_CASE_FIXTURE(InFolder, "refusals of reorder and partition, which write nothing") {
+TEST_CASE_FIXTURE(InFolder, "errors of reorder and partition, which write nothing") {
   const std::string in = folder.file("in.h5"), out = folder.file("out.h5");
   write_small_dataset(in);
   const std::string before = contents_of(in);

@@ -70,7 +70,7 @@ TEST_CASE_FIXTURE(With<Bench>, "options without influence on results may change 
                       "--checkpoint", bench.folder.file("other.h5"), "--checkpoint-every", "7"}) == unbroken);
 }
 
-TEST_CASE("an interrupted training finishes its epoch, keeps its state and exits with 130") {
+TEST_CASE("interrupted training finishes its epoch, saves its state and exits with 130") {
   const Bench bench;
   const std::string metrics = bench.folder.file("m.csv");
   std::ofstream(metrics) << "older";

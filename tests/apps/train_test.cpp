@@ -143,7 +143,7 @@ TEST_CASE_FIXTURE(With<Bench>, "a plot is an SVG of the curves, for any name of 
   CHECK(json_of(outcome)["wall_s"] != "");
 }
 
-TEST_CASE("a plot shows the range of the curves, measured ones faint and smoothed ones") {
+TEST_CASE("a plot shows the curves' range, with measured curves faint behind smoothed ones") {
   const Bench bench;
   const std::string path = bench.folder.file("p.svg"), csv = bench.folder.file("m.csv");
   auto json = json_of(bench.train({"--epochs", "100", "--plot", path, "--metrics", csv}));
@@ -226,7 +226,7 @@ TEST_CASE_FIXTURE(With<Bench>,
     }
 }
 
-TEST_CASE("a training that diverges is an error that names the epoch, and leaves no outputs") {
+TEST_CASE("diverging training is an error that names the epoch, and leaves no outputs") {
   const Bench bench;
   for (Device device : devices()) {
     const auto train = [&](const Words& more) {
@@ -299,7 +299,7 @@ TEST_CASE_FIXTURE(With<Bench>, "several runs stop early each, and their median i
   CHECK(json_of(several)["epochs_run"] == std::to_string(ran[1]));
 }
 
-TEST_CASE("two classes have an area under the curve, three have none") {
+TEST_CASE("ROC-AUC exists for two classes, not for three") {
   const Outcome two = Bench(2).train({"--epochs", "5", "--runs", "2"});
   CHECK(mentions(two.out, {"ROC-AUC", "\"test_auc_std\": "}));
   auto json = json_of(two);
@@ -310,7 +310,7 @@ TEST_CASE("two classes have an area under the curve, three have none") {
   for (const char* area : {"auc", "ROC-AUC"}) CHECK(three.out.find(area) == std::string::npos);
 }
 
-TEST_CASE("without --data the program trains on the demo, and points to Cora") {
+TEST_CASE("without --data the program trains on the demo, and mentions Cora") {
   const Outcome outcome = succeeds(run("train_gcn", {"--epochs", "40"}));
   CHECK(mentions(outcome.out, {"demo", "test accuracy", "Cora"}));
 }

@@ -196,7 +196,7 @@ TEST_CASE("gradients of dot_attention, with every option, together and alone") {
   });
 }
 
-TEST_CASE("dot_attention with edge features keeps what is not finite to its head") {
+TEST_CASE("dot_attention with edge features keeps non-finite numbers within their head") {
   for_relations(95, [](const Relation& relation, Draw& draw) {
     if (relation.num_edges() == 0) return;
     const Inputs in(draw, relation);

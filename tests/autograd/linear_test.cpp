@@ -62,7 +62,7 @@ TEST_CASE("gradients of linear") {
       });
 }
 
-TEST_CASE("gradients of linear where only some are wanted, and of a product with itself") {
+TEST_CASE("gradients of linear if only some are wanted, and of a product with itself") {
   on_devices(52, DType::f64, [&](Draw& draw, Device) {
     const auto in = away_from_kinks(draw, 4, 3, 5, true);
     check_each([&](const auto& v) { return linear(v[0], v[1], v[2], Activation::relu); }, in);
@@ -129,7 +129,7 @@ TEST_CASE("linear_sum is the sum of two products") {
   CHECK_THROWS_AS(linear_sum(x, w, Tensor::zeros({3}), of(Var(x)), w), Error);
 }
 
-TEST_CASE("linear refuses what does not fit, naming the shapes") {
+TEST_CASE("linear rejects mismatched arguments, naming the shapes") {
   const Var x = Tensor::zeros({4, 3}), w = Tensor::zeros({5, 2});
   const std::string message = error_of([&] { linear(x, w); });
   CHECK(mentions(message, "[4, 3]"));

@@ -64,7 +64,7 @@ TEST_CASE("values and gradients over a list are those over sorted rows, to round
     }
 }
 
-TEST_CASE("an aggregation over a list allocates nothing of edges times features") {
+TEST_CASE("aggregation over a list allocates no tensor of edges x features") {
   const ComputeScope scope({.aggregation = Aggregation::scatter});
   constexpr int64_t kNodes = 2000, kEdges = 120000, kWidth = 64;
   for (Device device : devices()) {

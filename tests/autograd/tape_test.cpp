@@ -31,7 +31,7 @@ std::string error_after_change(const Var& y, Tensor changed) {
 
 }  // namespace
 
-TEST_CASE("an op names itself where a kernel refuses what it is given") {
+TEST_CASE("an op's name is in errors of its kernels") {
   const Tensor x = Tensor::zeros({4, 3}), whole = x.to(DType::i32), narrow_x = x.to(DType::bf16);
   const auto begins = [](const std::string& op, const auto& f) {
     CAPTURE(op);
@@ -114,7 +114,7 @@ TEST_CASE("products of one input add to its gradient, in place if nothing else h
   });
 }
 
-TEST_CASE("gradients pass a relu once, whichever of its users brings them") {
+TEST_CASE("gradients pass a relu once, whichever user contributes them") {
   on_devices(112, DType::f64, [&](Draw& draw, Device) {
     const std::vector<Tensor> in{draw.normal({5, 4}), draw.normal({4, 4}), draw.normal({4, 3}),
                                  draw.normal({4, 3})};
@@ -146,7 +146,7 @@ TEST_CASE("gradients pass a relu once, whichever of its users brings them") {
   });
 }
 
-TEST_CASE("each op goes backward once, however many use its value") {
+TEST_CASE("each op's backward runs once, however many ops use its value") {
   int passes = 0;
   const Var x = Var::parameter(Tensor::full({2}, 1.0));
   const Var h = probe(x * x, [&] { ++passes; });
@@ -154,14 +154,14 @@ TEST_CASE("each op goes backward once, however many use its value") {
   CHECK(passes == 1);
 }
 
-TEST_CASE("nothing is recorded while ops go backward") {
+TEST_CASE("nothing is recorded during the backward pass") {
   bool recorded = true;
   const Var x = Var::parameter(Tensor::full({2}, 1.0));
   sum(probe(x, [&] { recorded = (x * x).requires_grad(); })).backward();
   CHECK_FALSE(recorded);
 }
 
-TEST_CASE("only gradients that are wanted are computed") {
+TEST_CASE("only wanted gradients are computed") {
   const Var x = Var::parameter(Tensor::full({2}, 1.0)), constant = Tensor::full({2}, 3.0);
   record("two inputs", Tensor::zeros({2}), {x, constant, Var{}}, [](Tensor dy, Gradients& out) {
     CHECK(out.wanted(0));
@@ -363,7 +363,7 @@ TEST_CASE("deep chains do not recurse, neither backward nor when they are freed"
   CHECK(x.grad().item() == 2.0);
 }
 
-TEST_CASE("a chain that another variable still holds stays whole") {
+TEST_CASE("a chain that another variable still holds is kept") {
   const Var x = Var::parameter(Tensor::full({2}, 1.0));
   Var y = scale(x, 3.0);
   Var z = scale(y, 5.0);

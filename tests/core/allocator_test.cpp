@@ -49,7 +49,7 @@ TEST_CASE("the peak stays where it was when less is allocated after something wa
   }
 }
 
-TEST_CASE("requests are rounded to 256 bytes, and what is taken from the device to segments of their kind") {
+TEST_CASE("requests are rounded to 256 bytes, and device allocations to segments of their kind") {
   for (Device device : devices()) {
     std::vector<Tensor> live;  // what other tests left of small segments is used up
     const auto takes = [&](int64_t size, int64_t current, int64_t reserved) {
@@ -82,7 +82,7 @@ TEST_CASE("requests are rounded to 256 bytes, and what is taken from the device 
   }
 }
 
-TEST_CASE("a freed block is used again without asking the device") {
+TEST_CASE("a freed block is reused without a device allocation") {
   for (Device device : devices()) {
     empty_cache(device);
     const void* first = nullptr;
@@ -112,7 +112,7 @@ TEST_CASE("a freed block is used again without asking the device") {
   }
 }
 
-TEST_CASE("on the CPU the cache is capped however many shapes come and go") {
+TEST_CASE("on the CPU the cache is bounded however many shapes are used") {
   empty_cache({});
   const int64_t before = static_cast<int64_t>(memory_stats({}).current);
   int64_t most = 0;
@@ -129,7 +129,8 @@ TEST_CASE("on the CPU the cache is capped however many shapes come and go") {
   CHECK(most <= before + (80 + 256) * kMiB + 2 * 20 * kMiB);  // plus segments that are partly in use
 }
 
-TEST_CASE("the cap follows what was live at once, so a loop asks the device for nothing once it runs") {
+TEST_CASE(
+    "the bound follows the peak of live memory, so a loop makes no device allocations after its first pass") {
   empty_cache({});
   // 600 MiB at the peak of a step, next to nothing between steps.
   const auto step = [] {
@@ -148,7 +149,7 @@ TEST_CASE("the cap follows what was live at once, so a loop asks the device for 
   CHECK(memory_stats({}).reserved - memory_stats({}).current <= 256 * kMiB);
 }
 
-TEST_CASE("on the CPU a small tensor does not hold a large block") {
+TEST_CASE("on the CPU a small tensor does not occupy a large block") {
   empty_cache({});
   const size_t before = memory_stats({}).reserved;
   { const Tensor large = bytes(200 * kMiB, {}); }
@@ -183,7 +184,7 @@ TEST_CASE("fragmentation is the share of the cache outside its largest block") {
   CHECK(stats.fragmentation() == doctest::Approx(0.25));
 }
 
-TEST_CASE("a pool keeps its memory apart, and its tensors may outlive it") {
+TEST_CASE("a pool's memory is separate, and its tensors may outlive it") {
   for (Device device : devices()) {
     const size_t reserved = memory_stats(device).reserved;
     Tensor survivor;
@@ -214,7 +215,7 @@ TEST_CASE("a pool keeps its memory apart, and its tensors may outlive it") {
   }
 }
 
-TEST_CASE("out of memory names the op, the tensor, its size and what is held") {
+TEST_CASE("out-of-memory errors name op, tensor, size and memory in use") {
   for (Device device : devices()) {
     const MemoryStats before = memory_stats(device);
     const std::string message = error_of<OutOfMemory>([&] {
@@ -228,7 +229,7 @@ TEST_CASE("out of memory names the op, the tensor, its size and what is held") {
   }
 }
 
-TEST_CASE("tensors may be made and freed on several threads") {
+TEST_CASE("tensors may be allocated and freed on several threads") {
   const MemoryStats before = memory_stats({});
   std::atomic<int> wrong{0};
   in_threads(4, [&](int t) {

@@ -5,7 +5,7 @@
 using namespace adj;
 using namespace adj::test;
 
-TEST_CASE("what is carried holds the same bits on the device, of any size and dtype") {
+TEST_CASE("carried tensors have the same bits on the device, of any size and dtype") {
   for (Device device : devices()) {
     std::vector<Tensor> sources;
     for (DType dtype : {DType::f32, DType::f64, DType::bf16, DType::i32, DType::i64, DType::u8})

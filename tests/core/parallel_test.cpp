@@ -68,7 +68,7 @@ struct Crowd {
 
 }  // namespace
 
-TEST_CASE("parallel_for covers the range once, in chunks that depend on n and grain alone") {
+TEST_CASE("parallel_for covers the range once, in chunks that depend only on n and grain") {
   for (int count : {1, 2, 4, 16}) {
     CHECK(cuts(0, 3, count).empty());
     CHECK(cuts(10, 3, count) == std::set<std::pair<int64_t, int64_t>>{{0, 3}, {3, 6}, {6, 9}, {9, 10}});
@@ -78,7 +78,7 @@ TEST_CASE("parallel_for covers the range once, in chunks that depend on n and gr
   }
 }
 
-TEST_CASE("parallel_for rethrows what the first bad chunk threw, and works afterwards") {
+TEST_CASE("parallel_for rethrows the first chunk's exception, and works afterwards") {
   for (int count : {1, 2, 4, 16}) {
     const Threads threads(count);
     for (int again = 0; again < 20; ++again) {
@@ -113,7 +113,7 @@ TEST_CASE("set_num_threads") {
   CHECK(num_threads() == 3);
 }
 
-TEST_CASE("a long loop is shared by as many threads as set_num_threads allows, whoever called it") {
+TEST_CASE("a long loop uses as many threads as set_num_threads allows, whichever thread calls it") {
   const Threads restored(1);
   for (int count : {1, 2, 3, 5}) {
     CAPTURE(count);
@@ -146,7 +146,7 @@ TEST_CASE("a short loop wakes no other thread") {
   }));
 }
 
-TEST_CASE("several threads with loops of their own share one limit") {
+TEST_CASE("concurrent loops of several threads share one limit") {
   constexpr int kUsers = 4;
   for (int count : {2, 4, 6}) {
     CAPTURE(count);
@@ -187,7 +187,7 @@ TEST_CASE("in a SerialScope loops run on their own thread, in the same chunks") 
   });
 }
 
-TEST_CASE("more threads than cores, changed while loops run, give right results") {
+TEST_CASE("changing the number of threads during loops, beyond the cores, gives correct results") {
   const Threads threads(16);
   std::atomic<bool> stop{false};
   std::thread changer([&] {
@@ -207,7 +207,7 @@ TEST_CASE("more threads than cores, changed while loops run, give right results"
   CHECK(wrong == 0);
 }
 
-TEST_CASE("loops of more and of fewer parts follow each other on any number of threads") {
+TEST_CASE("loops with more and fewer parts alternate on any number of threads") {
   // A worker that comes late for one loop meets the next.
   std::vector<int64_t> times(400);
   for (int count : {1, 2, 130, 255, 256, 257, 400, 1023, 1024}) {
@@ -229,7 +229,7 @@ TEST_CASE("loops of more and of fewer parts follow each other on any number of t
   }
 }
 
-TEST_CASE("a forked child has loops with threads of its own") {
+TEST_CASE("a forked child runs loops with its own threads") {
   const Threads threads(4);
   const auto right = [] {
     std::atomic<int64_t> sum{0};
@@ -245,7 +245,7 @@ TEST_CASE("a forked child has loops with threads of its own") {
   CHECK(right());
 }
 
-TEST_CASE("the default is ADJOINT_NUM_THREADS, else OMP_NUM_THREADS, else the cores there are") {
+TEST_CASE("the default is ADJOINT_NUM_THREADS, else OMP_NUM_THREADS, else the number of cores") {
   CHECK(available_cores() >= 1);
   CHECK(available_cores() <= static_cast<int>(std::thread::hardware_concurrency()));
   CHECK(holds_in_child([] {

@@ -19,7 +19,7 @@ std::vector<float> count_to(size_t n) {
 
 }  // namespace
 
-TEST_CASE("tensors are made empty, filled, and from values") {
+TEST_CASE("tensors are created empty, filled, and from values") {
   for (Device device : devices()) {
     const Tensor t = Tensor::from(count_to(6), {2, 3}, device);
     CHECK(t.shape() == Shape{2, 3});
@@ -42,7 +42,7 @@ TEST_CASE("tensors are made empty, filled, and from values") {
   CHECK_THROWS_AS(Tensor::from(count_to(5), {2, 3}), Error);
 }
 
-TEST_CASE("an absent tensor says so") {
+TEST_CASE("using an absent tensor is a clear error") {
   const Tensor absent;
   CHECK(!absent);
   CHECK(absent.str() == "(no tensor)");
@@ -83,7 +83,7 @@ TEST_CASE("rows and reshapes are views") {
   }
 }
 
-TEST_CASE("what is carved out of a tensor has its memory, and a version of its own") {
+TEST_CASE("a carved tensor shares the memory, and has its own version") {
   for (Device device : devices()) {
     const Tensor whole = Tensor::zeros({64}, DType::u8, device);
     Tensor first = whole.carve(0, {2, 2}, DType::f32), second = whole.rows(16, 64).carve(8, {3}, DType::i64);
@@ -137,7 +137,7 @@ TEST_CASE("borrowed memory is read in place, and its owner is freed with the las
               "borrow: [2] float32 at an address that is not aligned for it");
 }
 
-TEST_CASE("clone copies, copy_ overwrites, across devices too") {
+TEST_CASE("clone copies and copy_ overwrites, also across devices") {
   for (Device from : devices())
     for (Device to : devices()) {
       const Tensor t = random_tensor({5, 7}, DType::f32, from);
@@ -156,7 +156,7 @@ TEST_CASE("clone copies, copy_ overwrites, across devices too") {
     }
 }
 
-TEST_CASE("every write raises the version that all views share; reading does not") {
+TEST_CASE("every write raises the version shared by all views; reading does not") {
   Tensor t = Tensor::zeros({4, 2});
   const Tensor view = t.rows(1, 2).reshape({1, 2});
   const uint64_t before = t.version();
@@ -176,7 +176,7 @@ TEST_CASE("every write raises the version that all views share; reading does not
   }
 }
 
-TEST_CASE("elements are accessed by their own type") {
+TEST_CASE("elements are accessed by their dtype only") {
   Tensor t = Tensor::zeros({2}, DType::i32);
   CHECK_ERROR_HAS(t.data<float>(), "asked for as float32");
   CHECK_THROWS_AS(t.mutable_data<int64_t>(), Error);
@@ -233,7 +233,7 @@ TEST_CASE("shapes") {
   CHECK_THROWS_AS((Shape{1, 1, 1, 1, 1}), Error);
 }
 
-TEST_CASE("bit tensors: rows padded to 128 bits, moved as bytes, never read as numbers") {
+TEST_CASE("bit tensors: rows padded to 128 bits, copied as bytes, never read as numbers") {
   for (const auto& [shape, bytes] : std::vector<std::pair<Shape, size_t>>{{{}, 16},
                                                                           {{1}, 16},
                                                                           {{128}, 16},

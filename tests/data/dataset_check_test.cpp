@@ -55,7 +55,7 @@ SchemaFile graphs_file() {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(InFolder, "a sound file has no problems, and is the dataset that loading gives") {
+TEST_CASE_FIXTURE(InFolder, "a valid file has no problems, and gives the dataset of loading") {
   for (bool sparse : {false, true}) {
     small_file(sparse).write(folder.file("small.h5"));
     const CheckedDataset checked = check_dataset(folder.file("small.h5"));
@@ -135,7 +135,7 @@ TEST_CASE("all faults of sparse features and of graphs are found") {
       f);
 }
 
-TEST_CASE("of many wrong values the first three and their number are listed") {
+TEST_CASE("the first three of many wrong values and their number are listed") {
   for (int gzip : {0, 4}) {
     SchemaFile f = small_file();
     constexpr int64_t kEdges = 600'000;  // several blocks
@@ -173,7 +173,7 @@ TEST_CASE("the problems found do not depend on the number of threads") {
   CHECK(with(8) == with(1));
 }
 
-TEST_CASE("parts are checked on their own where the number of nodes is not known") {
+TEST_CASE("parts are checked separately if the number of nodes is unknown") {
   SchemaFile f = small_file();
   f.attributes.erase("num_nodes");
   f.datasets["edges/src"] = Tensor::from(I{5, 4, 3, 2, 1, -6, 0, 0});

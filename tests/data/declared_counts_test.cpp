@@ -128,7 +128,7 @@ TEST_CASE("npz: nodes without bytes, columns without entries, classes without no
   CHECK(refused_npz(g) == "a.npz: attr_matrix: shape [3, 0], expected a column at least");
 }
 
-TEST_CASE("OGB: nodes in no table, and numbers as classes") {
+TEST_CASE("OGB: nodes missing from all tables, and numbers as classes") {
   const FolderText graphs = {{"raw/edge.csv", "0,1\n"},
                              {"raw/num-node-list.csv", "2000000000\n"},
                              {"raw/num-edge-list.csv", "1\n"},

@@ -30,7 +30,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "comments are before the first edge, and names may 
         "edges: no edges, expected some beside 2 lines of comments (--comment says what is one)");
 }
 
-TEST_CASE_FIXTURE(EdgeFiles, "a first line with a number is no header") {
+TEST_CASE_FIXTURE(EdgeFiles, "a first line with a number is not a header") {
   const FoundEdges huge = import("18446744073709551615,5\n7,5\n");
   CHECK(names(huge) == Names{"18446744073709551615", "5", "7"});
   CHECK(huge.notes ==
@@ -44,7 +44,8 @@ TEST_CASE_FIXTURE(EdgeFiles, "a first line with a number is no header") {
         "any text)");
 }
 
-TEST_CASE_FIXTURE(EdgeFiles, "a header is told by the numbers below it, or by ids that occur nowhere else") {
+TEST_CASE_FIXTURE(EdgeFiles,
+                  "a header is recognised by numbers below it, or by ids that occur nowhere else") {
   const auto notes = [&](const std::string& text, const EdgeListOptions& options = {}) {
     return import(text, options).notes;
   };
@@ -81,7 +82,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "a header is told by the numbers below it, or by id
         "edges:1: no edges behind the header, expected some");
 }
 
-TEST_CASE_FIXTURE(EdgeFiles, "the names in a header are no nodes, on any number of threads") {
+TEST_CASE_FIXTURE(EdgeFiles, "names in a header are not nodes, on any number of threads") {
   std::string text = "one,two\n";
   for (int i = 0; i < 200000; ++i) text += fmt::format("n{},n{}\n", i % 5000, (i * 7) % 4999);
   const Dataset expected = import(text.substr(8), {.undirected = true});
@@ -115,7 +116,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "quotes hold separators, quotes and line ends, in e
   CHECK(refused("a,b\n\"c\n\n\nd\",e\nf\n") == "edges:6: 1 fields, expected 2 as in the first line");
 }
 
-TEST_CASE_FIXTURE(EdgeFiles, "records of several lines are whole in blocks, on any number of threads") {
+TEST_CASE_FIXTURE(EdgeFiles, "records of several lines are never split by blocks, on any number of threads") {
   std::string text = "# it's \"so\nsrc,dst,note\n";
   Names expected;
   for (int i = 0; i < 120000; ++i) {
@@ -169,7 +170,7 @@ TEST_CASE("labels that are numbers are sorted as numbers, and values for no labe
   CHECK(says(files.import(ring, files.with_labels("0,0.5\n1,0.25\n")).notes, "…--task node_regression…"));
 }
 
-TEST_CASE_FIXTURE(EdgeFiles, "headers of node files go by the same rule, and unknown ids are named") {
+TEST_CASE_FIXTURE(EdgeFiles, "headers of node files follow the same rule, and errors name unknown ids") {
   const std::string list = "ann,bob\nbob,cid\ncid,ann\n";
   CHECK(says(import(list, with_labels("node,label\nann,x\nbob,y\n")).notes, "…header: node,label…"));
   CHECK(says(import(list, with_labels("whoever,what\nann,1\nbob,2\n")).notes, "…header: whoever…"));

@@ -58,7 +58,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "many ids get the same numbers on any number of thr
   CHECK(same);
 }
 
-TEST_CASE_FIXTURE(EdgeFiles, "reverses, equal edges, self-loops and weights as the options say") {
+TEST_CASE_FIXTURE(EdgeFiles, "reverse edges, equal edges, self-loops and weights follow the options") {
   const std::string text = "0 1 2\n1 0 3\n2 2 4\n0 1 5\n";
   const auto kept = NodeIds::Kind::numbers;
   const Dataset both = import(text, {.ids = kept, .weight_column = 3, .undirected = true});

@@ -14,7 +14,7 @@ Features quantized(const Features& x, int bits, const FeatureRange& of = {}) {
 
 }  // namespace
 
-TEST_CASE("a number of quantised features is within half a step, over each column's range or that of all") {
+TEST_CASE("quantised features are accurate to half a step, with ranges per column or for all") {
   for (Device device : devices())
     for (int bits = 1; bits <= 8; ++bits)
       for (BitRange range : {BitRange::affine, BitRange::symmetric})
@@ -61,7 +61,7 @@ TEST_CASE("bags of words, columns of one value and signs are held exactly") {
   CHECK(eight.bytes() == 50 * 32 + 2 * 31 * 4);
 }
 
-TEST_CASE("sparse features become the same quantised ones as dense ones do") {
+TEST_CASE("sparse and dense features become the same quantised features") {
   Draw draw(3, {}, DType::f32);
   for (bool values : {true, false}) {
     const SparseMatrix s = draw.sparse(400, 33, 1500, values);
@@ -72,7 +72,7 @@ TEST_CASE("sparse features become the same quantised ones as dense ones do") {
   }
 }
 
-TEST_CASE("numbers that are not finite are not in a range, and others are held within it") {
+TEST_CASE("non-finite numbers do not affect the range, and others are clamped to it") {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   const Features x(Tensor::from<float>({0, inf, nan, 15, -inf, nan, 15, 0}, {4, 2}));
   const FeatureQuantization fitted = FeatureQuantization::fit(4, x);

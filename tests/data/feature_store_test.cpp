@@ -17,7 +17,7 @@ FileRows in_file(const TemporaryDirectory& folder, const Tensor& x) {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(InFolder, "a row has the same bits from every place, cached or not") {
+TEST_CASE_FIXTURE(InFolder, "a row has the same bits from every store, cached or not") {
   for (int64_t width : {1, 30, 100}) {
     const Tensor x = random_tensor({700, width}), heat = random_ints(700, 0, 9).to(DType::f32);
     const FileRows file = in_file(folder, x);
@@ -45,7 +45,7 @@ TEST_CASE_FIXTURE(InFolder, "a row has the same bits from every place, cached or
   }
 }
 
-TEST_CASE("sparse rows are the matrix's rows, on the device that asks") {
+TEST_CASE("sparse rows equal the matrix's rows, on the requested device") {
   for (bool values : {false, true}) {
     const SparseMatrix x = Draw(3, {}, DType::f32).sparse(90, 40, 900, values);
     const auto source = make_feature_store(Features(x));
@@ -62,7 +62,7 @@ TEST_CASE("sparse rows are the matrix's rows, on the device that asks") {
   }
 }
 
-TEST_CASE_FIXTURE(InFolder, "errors of feature sources") {
+TEST_CASE_FIXTURE(InFolder, "errors of feature stores") {
   const Tensor x = random_tensor({10, 3});
   const FileRows file = in_file(folder, x);
   const Device cpu = Device::cpu();

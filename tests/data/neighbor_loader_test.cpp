@@ -104,7 +104,7 @@ TEST_CASE("stopping early, and errors of workers") {
   }
 }
 
-TEST_CASE("a user's feature source that gives too few rows") {
+TEST_CASE("a user's feature store that returns too few rows") {
   const Dataset data = small_citations();
   for (int workers : {0, 2}) {
     const NeighborLoader loader(data.graph, std::make_shared<BadStore>(300, 2, -1), data.y, data.train,
@@ -113,7 +113,7 @@ TEST_CASE("a user's feature source that gives too few rows") {
   }
 }
 
-TEST_CASE("refusals of the neighbor loader") {
+TEST_CASE("errors of the neighbor loader") {
   const auto with = [](auto&& change) {
     NeighborLoaderOptions options = few();
     change(options);
@@ -153,7 +153,7 @@ TEST_CASE("with all neighbours a step has the gradient of the whole graph") {
   }
 }
 
-TEST_CASE("inference layer by layer equals that of the whole graph") {
+TEST_CASE("layer-wise inference equals that of the whole graph") {
   const NoGrad no_grad;
   for (Device device : devices())
     for (bool sparse : {false, true}) {

@@ -267,7 +267,7 @@ TEST_CASE("bad npz files of Reddit") {
   CHECK(refused([&] { import(reddit_graph()); }).starts_with("one sparse matrix"));
 }
 
-TEST_CASE("npz files of the releases are as an independent script converted them") {
+TEST_CASE("npz files of the releases equal the conversion of an independent script") {
   for (const std::string name : {"tolokers", "minesweeper", "citeseer_full"}) {
     if (!have_data("raw/" + name + ".npz") || !have_data(name + ".h5")) continue;
     CAPTURE(name);

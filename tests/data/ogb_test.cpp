@@ -92,7 +92,7 @@ TEST_CASE("OGB: a graph whose nodes have classes") {
   CHECK(test_of(d) == I{2});
 }
 
-TEST_CASE("OGB: inverse edges follow theirs, with their features, loops too") {
+TEST_CASE("OGB: inverse edges follow their edges, with features, also for loops") {
   const Dataset d = import(node_folder(), {.inverse_edges = true});
   CHECK(d.undirected);
   CHECK(d.graph.is_symmetric());
@@ -164,11 +164,11 @@ TEST_CASE("OGB: kinds of labels") {
 
   CHECK(says(asked("-1\n0\n1\n1\n"), "…expected --task class, multilabel or regression…"));
   const std::string several = "1,2\n0,2\n1,1\n1,1\n";
-  CHECK(says(asked(several), "…several columns of integers, of which nothing says…"));
+  CHECK(says(asked(several), "…several columns of integers, whose kind is unknown…"));
   CHECK(asked(several, {.label_column = 2}) == "--label-column 2: node_label has 2 columns, expected 0 to 1");
 }
 
-TEST_CASE("OGB: nodes without a label, which leave the split") {
+TEST_CASE("OGB: nodes without a label are removed from the split") {
   const Quiet quiet;
   FolderText files = with(node_folder(), {{"raw/node-label.csv.gz", "nan\n0.0\n1.0\n2.0\n"}});
   const Dataset d = import(files);
@@ -327,7 +327,7 @@ TEST_CASE("OGB: bad folders, with the file and line in the error") {
         "/dev/null: not a folder, expected the one that holds raw/ and split/");
 }
 
-TEST_CASE("OGB: an imported dataset is the same after it was saved and loaded") {
+TEST_CASE("OGB: an imported dataset is unchanged by saving and loading") {
   for (const Dataset& d : {import(node_folder(), {.inverse_edges = true}), import(graph_folder())})
     CHECK(fingerprint(saved_and_loaded(d)) == fingerprint(d));
 }

@@ -119,7 +119,7 @@ TEST_CASE("the original order has the same bits after any number of reorderings,
     }
 }
 
-TEST_CASE("a fingerprint tells orders and partitions apart, and knows a dataset that is back") {
+TEST_CASE("fingerprints differ by order and partition, and match after the order is restored") {
   Dataset data = load_demo_dataset();
   std::set<std::string> marks{fingerprint(data)};
   CHECK(marks.insert(fingerprint(reordered(data, some_order(data, 1)))).second);
@@ -148,7 +148,7 @@ TEST_CASE("a partition and an order are read and written, of any integers") {
   CHECK_FALSE(load(small_file()).order);
 }
 
-TEST_CASE("a file whose order or partition is wrong is refused") {
+TEST_CASE("a file with a wrong order or partition is refused") {
   const std::vector<std::pair<std::string, SchemaChange>> cases{
       {"nodes/order: node 1 at position 3 stands at another one already, expected each once",
        put("nodes/order", Tensor::from(I{4, 1, 0, 1, 5, 2}))},
@@ -179,7 +179,7 @@ TEST_CASE("a file whose order or partition is wrong is refused") {
   }
 }
 
-TEST_CASE("tensors that are no order of the dataset are refused") {
+TEST_CASE("tensors that are not an order of the dataset are refused") {
   const Dataset data = load(small_file()), graphs = datasets()[3];
   const auto refuses = [](const Dataset& d, const Tensor& order, const std::string& message) {
     CHECK_ERROR(reordered(d, order), message.c_str());

@@ -153,7 +153,7 @@ TEST_CASE("TU: bad folders, with the file and line in the error") {
         "/nowhere: cannot be opened as a folder: No such file or directory");
 }
 
-TEST_CASE("TU: MUTAG and PROTEINS are as an independent script converted them") {
+TEST_CASE("TU: MUTAG and PROTEINS equal the conversion of an independent script") {
   for (const auto& [raw, file] :
        {std::pair{"raw/tu/MUTAG", "mutag.h5"}, {"raw/tu/PROTEINS", "proteins.h5"}}) {
     if (!have_data(raw) || !have_data(file)) continue;

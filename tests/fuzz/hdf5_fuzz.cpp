@@ -110,9 +110,8 @@ bool is_of_library(const std::string& problem) {
   return problem.find("the HDF5 library") != std::string::npos;
 }
 
-/// What check_dataset() says of a file, held against what loading it threw, or did not. HDF5's library may
-/// fail on the same file in several ways, for it reads what it has not written, and it may read `from_memory`
-/// what it refuses to read from a file.
+/// Compares the problems of check_dataset() with the error of loading. HDF5 may fail differently on the same
+/// file (it reads uninitialised memory), and may accept `from_memory` what it refuses from a file.
 void require_same(const std::string& path, bool from_memory, const std::string& thrown) {
   const std::vector<std::string> problems = check_dataset(path).problems;
   for (const std::string& problem : problems) require_line(problem);

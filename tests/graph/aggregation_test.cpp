@@ -58,7 +58,7 @@ TEST_CASE("the rule scatters few and narrow sums, by counts only") {
   }
 }
 
-TEST_CASE("only a list scatters, by its use or the compute context") {
+TEST_CASE("only an edge list scatters, according to its use or the compute context") {
   const detail::ListUse few{.sums = 1, .width = 1}, many{.sums = 100000, .width = 512};
   on_devices([&](Device device) {
     const Edges e = random_edges(500, 4000, device);
@@ -82,7 +82,7 @@ TEST_CASE("only a list scatters, by its use or the compute context") {
   });
 }
 
-TEST_CASE("a list keeps its use on another device") {
+TEST_CASE("an edge list keeps its use on another device") {
   const Edges e = random_edges(500, 4000, Device::cpu());
   const Relation list = e.list({.sums = 1, .width = 1});
   for (Device device : devices()) {
@@ -91,7 +91,7 @@ TEST_CASE("a list keeps its use on another device") {
   }
 }
 
-TEST_CASE("degrees of a list have the bits of sorted rows") {
+TEST_CASE("degrees of an edge list have the bits of sorted rows") {
   for (Device device : devices())
     for (int64_t edges : {0, 1, 700, 90000}) {
       CAPTURE(edges);
@@ -161,7 +161,7 @@ TEST_CASE("--explain names the choice and the reason") {
   set_explaining(false);
 }
 
-TEST_CASE("lists refuse negative uses, and loops between two sets of nodes") {
+TEST_CASE("edge lists refuse negative uses, and self-loops between two node sets") {
   const Tensor none = ints({});
   CHECK_ERROR_HAS(Relation::from_coo(3, 4, none, none, {.sums = -1}),
                   "for -1 sums of width 0, expected 0 or more");

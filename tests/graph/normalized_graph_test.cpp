@@ -21,7 +21,7 @@ Tensor product(const Graph& graph, const Tensor& x) {
 
 }  // namespace
 
-TEST_CASE("every matrix of a normalised graph has its weights unchanged") {
+TEST_CASE("every matrix of a normalised graph has the graph's weights") {
   for (Device device : devices()) {
     const Graph plain = weighted(device), graph = plain.as_normalized();
     CHECK(graph.is_normalized());

@@ -92,7 +92,7 @@ TEST_CASE("Rabbit order by hand") {
   CHECK(rabbit_order(graph).to_vector<int32_t>() == Order{2, 1, 0, 3, 5, 4, 6});
 }
 
-TEST_CASE("METIS's order has block after block, the nodes of each in their old order") {
+TEST_CASE("METIS's order has block after block, each in its original order") {
   const Graph graph = graph_of(planted_partition(2000, 8, 20.0, 0.9, 5).edges);
   const auto part = metis_partition(graph, 8, {.seed = 2}).to_vector<int32_t>();
   const Order order = metis_order(graph, 8, 2).to_vector<int32_t>();
@@ -103,7 +103,7 @@ TEST_CASE("METIS's order has block after block, the nodes of each in their old o
   CHECK(same_bits(metis_order(graph, 0), metis_order(graph, 1)));  // fewer nodes than two blocks have
 }
 
-TEST_CASE("the order by degree has hubs first, equal degrees in their old order") {
+TEST_CASE("the order by degree has hubs first, and equal degrees in their original order") {
   CHECK(degree_order(graph_of(star_graph(4, false))).to_vector<int32_t>() == Order{0, 1, 2, 3, 4});
   const Graph graph = graph_of({5, {0, 4, 4, 2, 2, 3}, {4, 0, 3, 4, 2, 1}});  // degrees 2, 1, 3, 2, 4
   CHECK(degree_order(graph).to_vector<int32_t>() == Order{4, 2, 0, 3, 1});
@@ -170,7 +170,7 @@ TEST_CASE("with graph offsets, nodes are ordered within each graph") {
   }
 }
 
-TEST_CASE("lists that are no order, and unknown orders, are refused") {
+TEST_CASE("invalid permutations and unknown orders are refused") {
   const Graph graph = graph_of(star_graph(3, false));
   CHECK_THROWS_WITH_AS(named_order("best", graph),
                        "order 'best': expected one of metis, rcm, rabbit, degree, random", UsageError);

@@ -203,7 +203,7 @@ TEST_CASE("on the host neither symmetry nor degrees compute the transposed form"
   }
 }
 
-TEST_CASE("matrix and adjoint find an edge's value by its number") {
+TEST_CASE("matrix and adjoint use edge values by edge number") {
   for (Device device : devices()) {
     const List list = random_list(15, 11, 80);
     const Relation relation = relation_of(list, device);
@@ -243,7 +243,7 @@ TEST_CASE("threads may compute different forms at once") {
   }
 }
 
-TEST_CASE("edges out of range and forms that do not fit are refused") {
+TEST_CASE("edges out of range and mismatched forms are refused") {
   const auto refused = [](const char* why, int64_t num_src, int64_t num_dst, const std::vector<int64_t>& src,
                           const std::vector<int64_t>& dst) {
     for (Device device : devices())

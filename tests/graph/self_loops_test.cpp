@@ -52,7 +52,7 @@ TEST_CASE("self-loops are removed, completed, renewed or added, with maps of edg
   });
 }
 
-TEST_CASE("without self-loops to remove, the relation is returned, and empty relations get loops") {
+TEST_CASE("without self-loops to remove the relation itself is returned, and empty relations get loops") {
   for (Device device : devices()) {
     const Relation relation = relation_of({3, {0, 1}, {1, 2}}, device);
     const LoopedRelation bare = with_self_loops(relation, SelfLoops::removed);

@@ -122,7 +122,7 @@ TEST_CASE("the rule agrees with measurements on two graphs") {
     }
 }
 
-TEST_CASE("a CPU and float64 use rows of CSR with every setting") {
+TEST_CASE("CPUs and float64 use CSR rows with every setting") {
   const SparseMatrix a = communities(300, 100, 20);
   for (SparseKernels kernels :
        {SparseKernels::automatic, SparseKernels::csr, SparseKernels::tiles, SparseKernels::hybrid}) {
@@ -132,7 +132,7 @@ TEST_CASE("a CPU and float64 use rows of CSR with every setting") {
   }
 }
 
-TEST_CASE("a matrix keeps its values in the order of tiles until they are written to") {
+TEST_CASE("a matrix caches its values in tile order until they are modified") {
   for (Device device : devices()) {
     SparseMatrix a = communities(300, 100, 20).to(device);
     const auto tiles = kernels::row_tiles(a.matrix().csr, 2);

@@ -94,7 +94,7 @@ TEST_CASE("a stratified split gives every class its share") {
   CHECK_THROWS_AS(stratified_node_split(random_tensor({3}), {}, one), Error);
 }
 
-TEST_CASE("a link split takes pairs of nodes out, both directions and parallel edges together") {
+TEST_CASE("a link split removes pairs of nodes, with both directions and parallel edges") {
   for (Device device : devices())
     for (bool undirected : {false, true}) {
       CAPTURE(undirected);

@@ -137,7 +137,7 @@ void check_merged_attributes(const Graph& old, const Transformed& made,
 
 }  // namespace
 
-TEST_CASE("to_undirected: both directions once, weights and attributes averaged over what was given") {
+TEST_CASE("to_undirected: both directions once, weights and attributes averaged over the given edges") {
   for_cases([](const Graph& graph) {
     const Transformed both = to_undirected(graph);
     check_sorted(both);
@@ -259,7 +259,7 @@ TEST_CASE("induced_subgraph keeps the edges among its nodes, renumbered") {
   });
 }
 
-TEST_CASE("edge_subgraph keeps all nodes and the edges that are named") {
+TEST_CASE("edge_subgraph keeps all nodes and the given edges") {
   for_cases([](const Graph& graph) {
     std::vector<int32_t> edges;
     for (int32_t e = static_cast<int32_t>(graph.num_edges()) - 1; e >= 0; e -= 3) edges.push_back(e);

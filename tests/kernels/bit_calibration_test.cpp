@@ -81,7 +81,7 @@ bool alike(const BitScales& a, const BitScales& b) {
 
 }  // namespace
 
-TEST_CASE("minmax calibration gives the ranges that bit tensors take by themselves") {
+TEST_CASE("minmax calibration equals the default ranges of bit tensors") {
   for_cases(Calibration::minmax, [](const Tensor& x, const CalibrationOptions& o, int bits) {
     const BitTensor expected = to_bits(x, bits, o.along, o.range, o.by_row);
     CHECK(alike(calibrate(x, bits, o), {expected.scale, expected.zero}));
@@ -224,7 +224,7 @@ TEST_CASE("calibration of constants, zeros, nothing, and numbers that are not fi
         }
 }
 
-TEST_CASE("calibration refuses what it cannot do") {
+TEST_CASE("errors of calibration") {
   const Tensor x = random_tensor({2, 3});
   CHECK_ERROR(calibrate(Tensor::zeros({3}), 2, {}),
               "calibrate: x is [3] float32 on cpu, expected a float32 matrix");

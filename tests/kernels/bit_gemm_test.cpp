@@ -47,7 +47,7 @@ void check_product(int64_t m, int64_t n, int64_t k, int bits_a, int bits_b) {
 
 }  // namespace
 
-TEST_CASE("products of bit tensors are those of their integers, any bits by any bits") {
+TEST_CASE("products of bit tensors equal those of their integers, for any bits") {
   size_t turn = 0;
   for (int bits_a = 1; bits_a <= 8; ++bits_a)
     for (int bits_b = 1; bits_b <= 8; ++bits_b, turn += 5)
@@ -67,12 +67,13 @@ TEST_CASE("products of bit tensors over several steps, and of none") {
   }
 }
 
-TEST_CASE("products of many bits, which tensor cores take as bytes") {
+TEST_CASE("products of many bits, computed as bytes on tensor cores") {
   check_product(1030, 900, 1111, 8, 8);
   check_product(1030, 1100, 2100, 7, 6);
 }
 
-TEST_CASE("bit tensors hold numbers to half a step, along rows and columns, alike on every device") {
+TEST_CASE(
+    "bit tensors are accurate to half a step, along rows and columns, with the same bits on every device") {
   for (int bits = 1; bits <= 8; ++bits)
     for (PackedAlong along : {PackedAlong::rows, PackedAlong::columns})
       for (const auto& [rows, cols] :
@@ -110,7 +111,7 @@ TEST_CASE("bit tensors hold numbers to half a step, along rows and columns, alik
         }
 }
 
-TEST_CASE("ranges hold all finite numbers, 0 exactly where they are affine, alike on every device") {
+TEST_CASE("ranges cover all finite numbers, with an exact 0 if affine, the same on every device") {
   for (const auto& [rows, cols] : std::vector<std::array<int64_t, 2>>{{1, 1}, {40, 3}, {70, 900}, {5, 0}})
     for (PackedAlong along : {PackedAlong::rows, PackedAlong::columns})
       for (BitRange range : {BitRange::affine, BitRange::symmetric})
@@ -261,7 +262,7 @@ TEST_CASE("products to bits are the float product, scaled, shifted and quantised
         }
 }
 
-TEST_CASE("a threshold gives the bit that requantising gives, for every sum") {
+TEST_CASE("a threshold gives the same bit as requantising, for every sum") {
   std::mt19937 random(11);
   const auto number = [&](float low, float high) {
     return std::uniform_real_distribution<float>(low, high)(random);
@@ -390,7 +391,7 @@ TEST_CASE("products of more tiles than a GPU has multiprocessors") {
   }
 }
 
-TEST_CASE("bit tensors and their products refuse what they cannot hold") {
+TEST_CASE("errors of bit tensors and their products") {
   const Tensor one = scalar(1.0f), x = Tensor::zeros({4, 6});
   CHECK_ERROR(to_bits(x, 0, one, one), "bit tensor: expected 1 to 8 bits, got 0");
   CHECK_ERROR(to_bits(x, 9, one, one), "bit tensor: expected 1 to 8 bits, got 9");

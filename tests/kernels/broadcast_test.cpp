@@ -44,7 +44,7 @@ double binary_of(Binary op, double a, double b) {
 
 }  // namespace
 
-TEST_CASE("binary: all operations under broadcasting") {
+TEST_CASE("binary: all operations with broadcasting") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const Case& shapes : kCases)
       for (Binary op : {Binary::add, Binary::subtract, Binary::multiply, Binary::divide}) {
@@ -71,7 +71,7 @@ TEST_CASE("binary: all operations under broadcasting") {
   });
 }
 
-TEST_CASE("binary reads views that begin anywhere") {
+TEST_CASE("binary reads views at any offset") {
   on_devices_and_floats([](Device device, DType dtype) {
     for (int64_t of_a : {0, 1})
       for (int64_t of_b : {0, 1}) {
@@ -99,7 +99,7 @@ TEST_CASE("expand repeats") {
   });
 }
 
-TEST_CASE("binary refuses what does not fit, naming both shapes") {
+TEST_CASE("binary rejects mismatched arguments, naming both shapes") {
   const Tensor a = random_tensor({2, 3}), b = random_tensor({3, 2});
   Tensor y = Tensor::empty({2, 3});
   CHECK_ERROR(kernels::binary({.op = Binary::add, .a = a, .b = b, .y = y}),

@@ -32,7 +32,7 @@ std::vector<int64_t> row_lengths(int64_t rows, int64_t cols) {
 
 }  // namespace
 
-TEST_CASE("an adjacency of one bit an entry has the entries' bits, and says where they repeat") {
+TEST_CASE("a one-bit adjacency has a bit per entry, and reports repeated entries") {
   for (int64_t cols : {1, 7, 129, 3000}) {
     const HostCsr host = distinct_structure(row_lengths(170, cols), cols);
     Numbers dense(uz(170 * cols));
@@ -109,7 +109,7 @@ TEST_CASE("sums of bytes to bits are the product with the adjacency's bits, to t
       }
 }
 
-TEST_CASE("sums of bytes count entries that repeat, of long rows too") {
+TEST_CASE("sums of bytes count repeated entries, also in long rows") {
   // 70,000 entries of one row, of 255 each: more than 16 bits of any lane.
   const Csr host = random_structure({0, 70'000, 3}, 40).csr;
   const Tensor x = Tensor::full({40, 20}, 255.0, DType::f32);
@@ -130,7 +130,7 @@ TEST_CASE("sums of bytes count entries that repeat, of long rows too") {
   }
 }
 
-TEST_CASE("sums of bytes of nothing, and what they refuse") {
+TEST_CASE("sums of bytes without entries, and their errors") {
   for (Device device : devices()) {
     const Csr none = random_structure({}, 0, device).csr;
     BitTensor to = empty_bits(0, 5, 2, 1.0f, 0.0f, device, true);

@@ -53,7 +53,7 @@ TEST_CASE("coo_mean divides by the number of entries of the row") {
   });
 }
 
-TEST_CASE("coo_gcn_normalize equals the plain normalisation, and has the same bits on any threads") {
+TEST_CASE("coo_gcn_normalize equals plain loops, with the same bits on any threads") {
   for (Device device : devices())
     for (const HostCoo& list : lists())
       for (const bool looped : {false, true})
@@ -96,7 +96,7 @@ TEST_CASE("coo_gcn_normalize equals the plain normalisation, and has the same bi
           }
 }
 
-TEST_CASE("lists refuse what does not fit") {
+TEST_CASE("lists reject mismatched arguments") {
   for (Device device : devices()) {
     const HostCoo list = lists()[0];
     const Coo a = list.on(device);

@@ -184,7 +184,7 @@ TEST_CASE("edge kernels give the same bits on 1, 2 and 4 threads, and at every c
       }
 }
 
-TEST_CASE("edge kernels name what does not fit") {
+TEST_CASE("errors of edge kernels name the mismatch") {
   const Edges edges(random_structure({2, 1}, 3), false);
   const Tensor x = random_tensor({3, 6});
   Tensor y = Tensor::empty({2, 6}), e = Tensor::empty({3, 2}), short_e = Tensor::empty({2});

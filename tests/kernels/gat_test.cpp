@@ -29,7 +29,7 @@ void compare(const Edges& edges, const AttentionCase& shape, DType dtype, Device
   const PlainAttention plain(edges, H, D, e, dropout_mask(e.size(), t.dropout.key, t.dropout.rule), value);
   t.forward();
   CHECK(close(t.o, with_bias(plain.o, t.bias), allowed));
-  CHECK(close(t.lse, plain.lse, attention_tolerance(t.wide)));
+  CHECK(close(t.lse, plain.lse, attention_tolerance(t.accumulator)));
 
   Numbers de = plain.backward(dO, value), dl(L.size()), dr(R.size());
   for (size_t k = 0; k < de.size(); ++k) de[k] *= slope_at(z[k]);
@@ -137,13 +137,13 @@ TEST_CASE("head_dot and its gradients equal plain loops") {
                                        {65, 7, 128},
                                        {20000, 1, 7}}) {
       CAPTURES(nodes, heads, width);
-      const DType wide = accumulator_dtype(dtype);
+      const DType accumulator = accumulator_dtype(dtype);
       const auto H = uz(heads), D = uz(width);
       const Tensor x = random_tensor({nodes, heads * width}, dtype, device);
       const Tensor a[2] = {random_tensor({heads, width}, dtype, device),
                            random_tensor({heads, width}, dtype, device)};
-      const Tensor dy[2] = {random_tensor({nodes, heads}, wide, device),
-                            random_tensor({nodes, heads}, wide, device)};
+      const Tensor dy[2] = {random_tensor({nodes, heads}, accumulator, device),
+                            random_tensor({nodes, heads}, accumulator, device)};
       const Numbers X = values(x), A[2] = {values(a[0]), values(a[1])},
                     dY[2] = {values(dy[0]), values(dy[1])};
       Numbers y[2], da[2], dx[2];
@@ -160,13 +160,13 @@ TEST_CASE("head_dot and its gradients equal plain loops") {
         }
       }
       const double allowed = attention_tolerance(dtype) * 4;
-      Tensor y1 = random_tensor({nodes, heads}, wide, device), y2 = y1.clone(), none;
+      Tensor y1 = random_tensor({nodes, heads}, accumulator, device), y2 = y1.clone(), none;
       kernels::head_dot({.x = x, .a = a[0], .y = y1, .y2 = none});
-      CHECK(close(y1, y[0], attention_tolerance(wide) * 4));
+      CHECK(close(y1, y[0], attention_tolerance(accumulator) * 4));
       const Tensor alone = y1.clone();
       kernels::head_dot({.x = x, .a = a[0], .a2 = a[1], .y = y1, .y2 = y2});
       CHECK(same_bits(y1, alone));
-      CHECK(close(y2, y[1], attention_tolerance(wide) * 4));
+      CHECK(close(y2, y[1], attention_tolerance(accumulator) * 4));
 
       Tensor dx1 = random_tensor(x.shape(), dtype, device), da1 = random_tensor(a[0].shape(), dtype, device),
              da2 = da1.clone(), dbias = random_tensor({heads * width}, dtype, device);
@@ -204,7 +204,7 @@ TEST_CASE("head_dot and its gradients equal plain loops") {
   });
 }
 
-TEST_CASE("gat and head_dot refuse what does not fit, naming it") {
+TEST_CASE("gat and head_dot reject mismatched arguments, naming them") {
   const Edges edges(small_rows(), 61, false, {});
   const auto call = [&](auto change) {
     GatCall t(edges, {2, 3, 0, false}, DType::f32, {});

@@ -113,7 +113,7 @@ TEST_CASE("with a bias far larger than gatv2's sums, gradients lose no more than
   check_large_bias<Gatv2Call>();
 }
 
-TEST_CASE("gatv2 refuses what does not fit, naming it") {
+TEST_CASE("gatv2 rejects mismatched arguments, naming them") {
   const Edges edges(small_rows(), 61, false, {});
   const auto call = [&](auto change) {
     Gatv2Call t(edges, {2, 3, 4, false}, DType::f32, {});

@@ -64,7 +64,7 @@ TEST_CASE("gemm in all transpose forms, with bias and activation") {
   });
 }
 
-TEST_CASE("gemm adds to its output if asked to") {
+TEST_CASE("gemm accumulates into its output on request") {
   for_forms([](const Operands& o, DType dtype, Device device) {
     Tensor c = random_tensor({o.p.m, o.p.n}, dtype, device);
     const Numbers expected = zipped(values(c), o.product, std::plus());
@@ -73,7 +73,7 @@ TEST_CASE("gemm adds to its output if asked to") {
   });
 }
 
-TEST_CASE("gemm takes a gradient through the relu before it") {
+TEST_CASE("gemm applies the preceding relu to a gradient") {
   for_forms([](const Operands& o, DType dtype, Device device) {
     Tensor relu_of = random_tensor({o.p.m, o.p.n}, dtype, device);
     kernels::activate({.activation = Activation::relu, .x = relu_of, .y = relu_of});
@@ -117,7 +117,7 @@ TEST_CASE("gemm of a long inner extent") {
     }
 }
 
-TEST_CASE("gemm of bfloat16 sums in float32, also where operands are long") {
+TEST_CASE("gemm of bfloat16 sums in float32, also for long operands") {
   for (Device device : devices()) {
     for (const Product& p : {Product{9000, 130, 3}, {130, 9000, 3, true}}) {
       CAPTURE(p.turned_a);
@@ -168,7 +168,7 @@ TEST_CASE("gemm with an empty extent") {
   });
 }
 
-TEST_CASE("gemm is right for more shapes than it caches") {
+TEST_CASE("gemm is correct for more shapes than it caches") {
   const Tensor a = random_tensor({300, 3}), b = random_tensor({3, 2});
   for (int pass = 0; pass < 2; ++pass)
     for (int64_t m = 1; m <= 300; ++m) {
@@ -178,7 +178,7 @@ TEST_CASE("gemm is right for more shapes than it caches") {
     }
 }
 
-TEST_CASE("gemm names what does not fit") {
+TEST_CASE("errors of gemm name the mismatch") {
   const Tensor a = random_tensor({4, 3}), b = random_tensor({3, 2});
   Tensor c = Tensor::empty({4, 2});
   const auto gemm = [&](const Tensor& left, Transpose trans, const Tensor& right, const Tensor& bias) {

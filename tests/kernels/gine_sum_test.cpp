@@ -22,9 +22,9 @@ struct Case {
     const auto room = [&](const Tensor& like, DType dtype) {
       return Tensor::full(like.shape(), 7.0, dtype, x.device());
     };
-    const DType wide = accumulator_dtype(x.dtype());
-    std::vector<Tensor> g{room(x, x.dtype()), want_e ? room(e, wide) : Tensor(),
-                          want_w ? room(w, wide) : Tensor()};
+    const DType accumulator = accumulator_dtype(x.dtype());
+    std::vector<Tensor> g{room(x, x.dtype()), want_e ? room(e, accumulator) : Tensor(),
+                          want_w ? room(w, accumulator) : Tensor()};
     kernels::gine_sum_backward(
         {.at = edges.a(), .dy = dy, .x = x, .e = e, .w = w, .dx = g[0], .de = g[1], .dw = g[2]});
     return g;
@@ -115,7 +115,7 @@ TEST_CASE("gine_sum_backward equals plain loops") {
   });
 }
 
-TEST_CASE("gine_sum takes rows of every length, and adds them up the same way in every run") {
+TEST_CASE("gine_sum handles rows of every length, with the same bits in every run") {
   for (Device device : devices()) {
     std::vector<int64_t> lengths = lengths_at_boundaries();
     lengths.push_back(20000);  // cut into pieces on either device
@@ -145,7 +145,7 @@ TEST_CASE("gine_sum without edges gives zeros") {
   }
 }
 
-TEST_CASE("gine_sum refuses what does not fit, naming it") {
+TEST_CASE("gine_sum rejects mismatched arguments, naming them") {
   const Csr csr = random_structure({0, 2, 1}, 4).csr;
   const Tensor x = Tensor::zeros({4, 5}), e = Tensor::zeros({3, 2}), w = Tensor::zeros({2, 5});
   Tensor y = Tensor::zeros({3, 5});

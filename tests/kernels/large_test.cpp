@@ -398,7 +398,7 @@ TEST_CASE("large: products, in every transpose form and from odd places") {
     }
 }
 
-TEST_CASE("large: TF32 and bfloat16 products are used only when asked for") {
+TEST_CASE("large: TF32 and bfloat16 products are used only on request") {
   for (Device device : gpus()) {
     const Tensor a = random_tensor({3000, 512}), b = random_tensor({512, 256});
     Tensor expected = Tensor::empty({3000, 256});

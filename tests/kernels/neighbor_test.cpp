@@ -62,14 +62,14 @@ Plain reduce_plainly(const HostCsr& s, const Numbers& x, int64_t width) {
   Plain plain;
   const size_t W = uz(width);
   for (Reduce reduce : kAll) plain.of[reduce].resize(uz(s.csr.rows) * W);
-  for (const auto& [extreme, sources] :
+  for (const auto& [minmax, sources] :
        {std::pair(Reduce::max, &plain.max_winner), {Reduce::min, &plain.min_winner}}) {
     const auto term = [&](size_t e, int64_t f) { return x[uz(s.indices[e] * width + f)]; };
-    const std::vector<int64_t> winners = winners_of(s, width, extreme == Reduce::max, term);
+    const std::vector<int64_t> winners = winners_of(s, width, minmax == Reduce::max, term);
     for (size_t k = 0; k < winners.size(); ++k) {
       const bool found = winners[k] >= 0;
       sources->push_back(found ? s.indices[uz(winners[k])] : -1);
-      if (found) plain.of[extreme][k] = term(uz(winners[k]), static_cast<int64_t>(k % W));
+      if (found) plain.of[minmax][k] = term(uz(winners[k]), static_cast<int64_t>(k % W));
     }
   }
   Numbers &sum = plain.of[Reduce::sum], &mean = plain.of[Reduce::mean], &var = plain.of[Reduce::var];
@@ -161,7 +161,7 @@ void for_each_method(DType dtype, Device device, const Csr& back, F f) {
 }
 
 /// dx [cols, width of dy] of a maximum or minimum.
-Tensor brought_back(const Tensor& winner, const Tensor& dy, const Csr* back, int64_t cols) {
+Tensor minmax_gradient(const Tensor& winner, const Tensor& dy, const Csr* back, int64_t cols) {
   Tensor dx = Tensor::full({cols, dy.size(1)}, NAN, dy.dtype(), dy.device());
   kernels::neighbor_minmax_backward({.winner = winner, .dy = dy, .transposed = back, .dx = dx});
   return dx;
@@ -260,7 +260,7 @@ TEST_CASE("neighbor_reduce gives one or several reductions in one pass, in any o
   });
 }
 
-TEST_CASE("neighbor_reduce for rows of every length at which another method might be chosen") {
+TEST_CASE("neighbor_reduce for all row lengths at which the method may change") {
   on_devices({DType::f32}, [](Device device, DType dtype) {
     const HostCsr s = random_structure(lengths_at_boundaries(), 97, device);
     for (int64_t width : {1, 16, 72, 130}) {
@@ -272,7 +272,7 @@ TEST_CASE("neighbor_reduce for rows of every length at which another method migh
   });
 }
 
-TEST_CASE("of equal terms, also infinite ones, the first in the row wins; a NaN wins over all") {
+TEST_CASE("ties go to the first entry of the row, also for infinities; a NaN wins over all") {
   on_devices_and_features([](Device device, DType dtype) {
     const std::vector<int64_t> lengths{4, 2, 300, 20000, 0, 7};
     const HostCsr in_order = random_structure(lengths, 60, device),
@@ -337,7 +337,7 @@ TEST_CASE("reductions and their gradients have the same bits on any number of th
     const Tensor wide = random_tensor({s.csr.cols, 200}, dtype, device),
                  d_wide = random_tensor({s.csr.rows, 200}, dtype, device), winner = max_winner(s, wide);
     for_each_method(dtype, device, transposed(s), [&](const Csr* structure) {
-      CHECK(same_bits_on_any_threads([&] { return brought_back(winner, d_wide, structure, s.csr.cols); }));
+      CHECK(same_bits_on_any_threads([&] { return minmax_gradient(winner, d_wide, structure, s.csr.cols); }));
     });
   });
 }
@@ -373,7 +373,7 @@ TEST_CASE("neighbor_minmax_backward adds each gradient to its winner, by every m
   });
 }
 
-TEST_CASE("a parallel edge does not give its gradient twice, adjacent in the transposed structure or not") {
+TEST_CASE("a parallel edge contributes its gradient once, adjacent in the transposed structure or not") {
   on_devices_and_features([](Device device, DType dtype) {
     const auto check = [&](const HostCsr& s, const Csr& back, int64_t width, bool largest) {
       const Tensor x = random_tensor({s.csr.cols, width}, dtype, device),
@@ -382,7 +382,7 @@ TEST_CASE("a parallel edge does not give its gradient twice, adjacent in the tra
       const Tensor winner = largest ? r.max_winner : r.min_winner;
       const Numbers expected = to_winners(winner.to_vector<int32_t>(), values(dy), s.csr.cols, width);
       for_each_method(dtype, device, back, [&](const Csr* structure) {
-        CHECK(close(brought_back(winner, dy, structure, s.csr.cols), expected, tolerance(dtype)));
+        CHECK(close(minmax_gradient(winner, dy, structure, s.csr.cols), expected, tolerance(dtype)));
       });
     };
     const HostCsr four = random_structure({4, 1}, 1, device);  // one source, four times
@@ -402,7 +402,7 @@ TEST_CASE("a parallel edge does not give its gradient twice, adjacent in the tra
   });
 }
 
-TEST_CASE("neighbor_reduce gives maxima and minima of weighted terms, and their gradients") {
+TEST_CASE("neighbor_reduce computes weighted maxima and minima, and their gradients") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const HostCsr& s : structures(device))
       for (bool ordered : {false, true}) {
@@ -436,7 +436,7 @@ TEST_CASE("neighbor_reduce gives maxima and minima of weighted terms, and their 
   });
 }
 
-TEST_CASE("of equal weighted terms the first entry wins, and a NaN wins over all") {
+TEST_CASE("ties of weighted terms go to the first entry, and a NaN wins over all") {
   on_devices_and_features([](Device device, DType dtype) {
     const HostCsr s = random_structure({4, 2, 300, 20000, 0, 7}, 60, device);
     for (int64_t width : {1, 4, 33, 128})
@@ -474,7 +474,7 @@ TEST_CASE("neighbor_minmax_backward is precise at every scale and passes on NaN 
         for (double& v : scaled) v *= scale;
         scaled[10] = 0.0;
         const auto gradient = [&](const Tensor& dy) {
-          return values(brought_back(winner, dy, structure, s.csr.cols));
+          return values(minmax_gradient(winner, dy, structure, s.csr.cols));
         };
         const auto given = [&] { return tensor_of(scaled, {s.csr.rows, kWidth}, dtype, device); };
         const Numbers expected = to_winners(winners, values(given()), s.csr.cols, kWidth);
@@ -525,7 +525,7 @@ TEST_CASE("results larger than the caches, at any address") {
   });
 }
 
-TEST_CASE("reductions refuse what does not fit") {
+TEST_CASE("reductions reject mismatched arguments") {
   const HostCsr s = random_structure({2, 1}, 3);
   const Tensor x = Tensor::zeros({3, 4}), dy = Tensor::zeros({2, 4}), weight = Tensor::zeros({3}),
                winner = Tensor::zeros({2, 4}, DType::i32);

@@ -59,7 +59,7 @@ TEST_CASE("batch_norm_statistics: mean, deviation, running averages") {
   });
 }
 
-TEST_CASE("batch_norm_statistics keeps float32's precision when the mean is far from zero") {
+TEST_CASE("batch_norm_statistics keeps float32 precision if the mean is far from zero") {
   for (Device device : devices()) {
     // Multiples of 2^-6 around 2^16: every x is exact in float32, and so is the answer in double.
     const int64_t rows = 30000;
@@ -310,7 +310,7 @@ TEST_CASE("norms pass on NaN, on every device") {
   });
 }
 
-TEST_CASE("norms refuse what does not fit") {
+TEST_CASE("norms reject mismatched arguments") {
   Batch b = random_batch(4, 3, DType::f32, {});
   Tensor y = Tensor::empty({4, 3}), rows = Tensor::empty({4});
   Batch empty = b, other_mean = b;

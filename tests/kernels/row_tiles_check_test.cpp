@@ -39,7 +39,7 @@ Tensor changed(const Tensor& tensor, int64_t k, uint64_t bits) {
 
 }  // namespace
 
-TEST_CASE("a cut is accepted, and refused after any number in it was changed") {
+TEST_CASE("a valid cut is accepted, and refused after any change") {
   std::mt19937_64 random(11);
   for (const Named& one : tile_structures())
     for (int64_t least : {1, 2, 5, 128}) {
@@ -106,7 +106,7 @@ TEST_CASE("a cut of another structure or with other columns is refused") {
   CHECK(said(a, other) == "cut: columns of at least 0 entries, expected 1 to 128");
 }
 
-TEST_CASE("a cut that has every entry, but out of order or outside the rows, is refused") {
+TEST_CASE("a cut with entries out of order or outside the rows is refused") {
   const Csr a = csr_of(full_rows(130, 200), 200);
   // Two columns of a tile in the place of each other, with their entries.
   RowTiles other = kernels::make_row_tiles(a, 2);

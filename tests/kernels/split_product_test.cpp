@@ -45,7 +45,7 @@ std::pair<Tensor, Tensor> weight_gradients(const Product& c, const Tensor& a, co
 
 }  // namespace
 
-TEST_CASE("split products are as exact as float32, with bias, relu and sums") {
+TEST_CASE("split products are as accurate as float32, with bias, relu and sums") {
   for_cases([](const Product& c, Device device) {
     const Tensor a = random_tensor(c.shape_a(), DType::f32, device);
     const Tensor b = random_tensor(c.shape_b(), DType::f32, device);
@@ -79,7 +79,7 @@ TEST_CASE("split products are as exact as float32, with bias, relu and sums") {
   });
 }
 
-TEST_CASE("split products use all bits of their operands, large or small") {
+TEST_CASE("split products use all bits of large and small operands") {
   const ComputeScope scope({.exact_products = ExactProducts::split});
   for (Device device : devices()) {
     // One term: what is left out of the product of parts is below 2^-22 of it.
@@ -111,7 +111,7 @@ TEST_CASE("split products use all bits of their operands, large or small") {
   }
 }
 
-TEST_CASE("products of small with large operands are exact to each term, by every method") {
+TEST_CASE("products of small and large operands are accurate in each term, by every method") {
   // What three bfloat16 parts of such a number hold ends at 2^-133: of 2^-126 they have 7 bits.
   const auto size_of = [](int pattern, int64_t outer, int64_t inner) {
     switch (pattern) {
@@ -170,7 +170,7 @@ TEST_CASE("products of small with large operands are exact to each term, by ever
   }
 }
 
-TEST_CASE("split products are exact to each term, for any mixture of sizes") {
+TEST_CASE("split products are accurate in each term, for any mixture of magnitudes") {
   // Rows, columns and runs of K that are zero, or smaller than their neighbours by any power.
   const auto size_of = [](int pattern, int64_t outer, int64_t inner) {
     switch (pattern) {
@@ -191,16 +191,16 @@ TEST_CASE("split products are exact to each term, for any mixture of sizes") {
   const ComputeScope scope({.exact_products = ExactProducts::split});
   constexpr int64_t m = 150, k = 200, n = 140;
   for (Device device : devices())
-    for (int way_a = 0; way_a < 6; ++way_a)
-      for (int way_b = 0; way_b < 6; ++way_b)
+    for (int pattern_a = 0; pattern_a < 6; ++pattern_a)
+      for (int pattern_b = 0; pattern_b < 6; ++pattern_b)
         for (bool turned : {false, true}) {
-          CAPTURES(way_a, way_b, turned);
+          CAPTURES(pattern_a, pattern_b, turned);
           const Product one{m, k, n, turned, turned};
           const auto scaled = [&](bool is_a, int pattern) {
             return operand(is_a ? one.shape_a() : one.shape_b(), is_a != turned, device,
                            [&](int64_t outer, int64_t inner) { return size_of(pattern, outer, inner); });
           };
-          const Tensor a = scaled(true, way_a), b = scaled(false, way_b);
+          const Tensor a = scaled(true, pattern_a), b = scaled(false, pattern_b);
           // 200 roundings of float32 leave 1.2e-5 at worst.
           CHECK(worst_error(one, a, b, values(multiplied(one, a, b))) <= 4e-6);
         }

@@ -134,7 +134,7 @@ TEST_CASE("spmm_coo has the same bits in every run and on any number of threads"
   });
 }
 
-TEST_CASE("in spmm_coo NaN and infinities reach their rows and no others") {
+TEST_CASE("in spmm_coo NaN and infinities stay in their rows") {
   const HostCoo list{3, 4, {0, 0, 1, 2, 2, 2}, {0, 1, 2, 1, 3, 3}};
   on_devices({DType::f32, DType::bf16}, [&](Device device, DType dtype) {
     const Coo a = list.on(device);
@@ -163,7 +163,7 @@ TEST_CASE("in spmm_coo NaN and infinities reach their rows and no others") {
   });
 }
 
-TEST_CASE("spmm_coo sums numbers of any size without overflow of its accumulators") {
+TEST_CASE("accumulators of spmm_coo do not overflow for numbers of any magnitude") {
   // Huge terms that cancel, and tiny ones in the same and in other rows: results are right relative to the
   // largest term.
   const int64_t terms = 4096;
@@ -199,7 +199,7 @@ TEST_CASE("spmm_coo sums numbers of any size without overflow of its accumulator
   }
 }
 
-TEST_CASE("spmm_coo on views that begin anywhere") {
+TEST_CASE("spmm_coo on views at any offset") {
   for (Device device : devices()) {
     const HostCoo list = random_list(30, 31, 200);
     const Coo a = list.on(device);
@@ -208,7 +208,7 @@ TEST_CASE("spmm_coo on views that begin anywhere") {
   }
 }
 
-TEST_CASE("float atomics, if asked for, give nearly the same sums") {
+TEST_CASE("float atomics, on request, give nearly the same sums") {
   for_cases([](const HostCoo& list, Device device, DType dtype, int64_t width) {
     if (dtype == DType::f64) return;
     const Tensor x = random_tensor({list.cols, width}, dtype, device);
@@ -218,7 +218,7 @@ TEST_CASE("float atomics, if asked for, give nearly the same sums") {
   });
 }
 
-TEST_CASE("spmm_coo refuses what does not fit") {
+TEST_CASE("spmm_coo rejects mismatched arguments") {
   for (Device device : devices()) {
     const HostCoo list = random_list(5, 4, 10);
     const Coo a = list.on(device);

@@ -124,7 +124,7 @@ void check_not_finite(const std::string& names,
 
 }  // namespace
 
-TEST_CASE("attention over tiles is attention to the precision of its operands") {
+TEST_CASE("attention over tiles equals attention to the precision of its operands") {
   check_precision(
       {{1, 1}, {3, 5}, {8, 8}, {2, 33}, {4, 64}, {1, 72}, {2, 100}, {4, 128}, {16, 16}, {1, 128}}, "qkv",
       [](const Edges& edges, const AttentionCase& shape, DType dtype, Device device) {
@@ -136,7 +136,7 @@ TEST_CASE("attention over tiles is attention to the precision of its operands") 
       });
 }
 
-TEST_CASE("GAT over tiles is GAT to the precision of its operands") {
+TEST_CASE("GAT over tiles equals GAT to the precision of its operands") {
   check_precision(
       {{1, 1}, {3, 5}, {8, 8}, {2, 33}, {1, 64}, {2, 100}, {4, 128}}, "lrx",
       [](const Edges& edges, const AttentionCase& shape, DType dtype, Device device) {
@@ -184,7 +184,7 @@ TEST_CASE("attention over tiles scales operands far from 1") {
   });
 }
 
-TEST_CASE("attention over tiles refuses what it cannot do") {
+TEST_CASE("errors of attention over tiles") {
   const Edges edges(small_rows(), 61, false, {});
   const Tiles tiles(edges, 1);
   const auto call = [&](int64_t width, const RowTiles& with, bool dropout = false,

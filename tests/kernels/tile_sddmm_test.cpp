@@ -4,7 +4,7 @@
 using namespace adj;
 using namespace adj::test;
 
-TEST_CASE("tile_sddmm is sddmm to the precision of its operands") {
+TEST_CASE("tile_sddmm equals sddmm to the precision of its operands") {
   const std::vector<std::pair<int64_t, int64_t>> shapes{
       {1, 1},   {1, 8},   {3, 7},   {1, 33},  {1, 64},  {2, 64},  {1, 100},  {8, 16},
       {1, 128}, {4, 128}, {1, 200}, {1, 256}, {2, 300}, {1, 520}, {1, 1000}, {1, 1024}};

@@ -96,7 +96,7 @@ TEST_CASE_FIXTURE(InFolder, "files that are not checkpoints are refused") {
   CHECK_THROWS_AS(optim::save_checkpoint(example(1), folder.file("no/such/folder.h5")), DataError);
 }
 
-TEST_CASE_FIXTURE(InFolder, "after a kill at any moment the file has the old checkpoint or the new one") {
+TEST_CASE_FIXTURE(InFolder, "after a kill at any moment the file is the old or the new checkpoint") {
   const std::string path = folder.file("killed.h5");
   constexpr int64_t kRows = 20000;
   optim::save_checkpoint(example(0, kRows), path);

@@ -91,7 +91,7 @@ models::ModelOptions small_options() {
 
 }  // namespace
 
-TEST_CASE("damaged facts of a model in integers are refused") {
+TEST_CASE("damaged facts of an integer model are refused") {
   const Damages damages(small_options());
   REQUIRE(damages.said([](Contents&) {}) == "");
   CHECK(damages.said([](Contents& c) { c.texts.erase("@format"); }) ==
@@ -135,7 +135,7 @@ TEST_CASE("damaged facts of a model in integers are refused") {
   CHECK(damages.with("option.bits-activations", "2").find("zero") != std::string::npos);
 }
 
-TEST_CASE("damaged entries of a model in integers are refused by name") {
+TEST_CASE("damaged entries of an integer model are refused by name") {
   const Damages damages(small_options());
   const Contents whole(damages.path);
   for (const auto& [name, tensor] : whole.tensors) {

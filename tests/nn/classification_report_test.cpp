@@ -91,7 +91,7 @@ TEST_CASE("a confusion matrix has scikit-learn's values, with a row for each lab
   });
 }
 
-TEST_CASE("a report of several labels has scikit-learn's values, and skips missing labels") {
+TEST_CASE("a multilabel report has scikit-learn's values, and skips missing labels") {
   on_devices([&](Device device) {
     std::vector<float> answers = kAnswers;
     for (float& a : answers) a -= 0.5f;

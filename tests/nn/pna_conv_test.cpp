@@ -96,7 +96,7 @@ TEST_CASE("gradients of PNAConv by its input and its parameters") {
     }
 }
 
-TEST_CASE("PNAConv refuses options, degrees and features that do not fit") {
+TEST_CASE("PNAConv rejects mismatched options, degrees and features") {
   const auto refuses = [](std::vector<int64_t> degrees, const nn::PNAConvOptions& options,
                           const char* message) {
     CHECK_ERROR(nn::Model<nn::PNAConv>(4, 4, degrees, options), message);

@@ -119,7 +119,7 @@ TEST_CASE("a new tensor at the address of a freed one is not mistaken for it") {
   });
 }
 
-TEST_CASE("a result read by a recorded step keeps its storage, and one computed in it is not kept") {
+TEST_CASE("a result read by a captured step keeps its storage, and one computed in it is not kept") {
   on_devices(214, DType::f64, [&](Draw& draw, Device device) {
     const SparseMatrix a = draw.sparse(12, 12, 40);
     const Tensor x = draw.normal({12, 3}), other = draw.normal({12, 3});

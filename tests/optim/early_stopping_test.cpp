@@ -134,7 +134,7 @@ TEST_CASE("there is nothing to restore before the first epoch") {
   CHECK_THROWS_WITH_AS(stopping.restore(), doctest::Contains("nothing to restore"), Error);
 }
 
-TEST_CASE("a first epoch that is not finite does not stay the best") {
+TEST_CASE("a first epoch with a non-finite metric does not stay the best") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   Model model;
   EarlyStopping stopping(model, 2);

@@ -26,7 +26,7 @@ Graph small_graph() {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(OfFourNodes, "scores by degree are of the selected nodes, in bins of powers of two") {
+TEST_CASE_FIXTURE(OfFourNodes, "scores by degree cover the selected nodes, in bins of powers of two") {
   const Metric& accuracy = metric_named("accuracy", Labels::classes, 2);
   const auto scores = scores_by_degree(small_graph(), accuracy, output, y, all);
   REQUIRE(scores.size() == 3);
@@ -45,7 +45,7 @@ TEST_CASE_FIXTURE(OfFourNodes, "scores by degree are of the selected nodes, in b
       scores_by_degree(small_graph(), metric_named("auc", Labels::classes, 2), output, y, two)[0].value));
 }
 
-TEST_CASE_FIXTURE(OfFourNodes, "a report is one page without external parts, and without empty sections") {
+TEST_CASE_FIXTURE(OfFourNodes, "a report is one page without external files or empty sections") {
   Report report{.title = "<script>alert(1)</script>", .facts = {{"device", "cpu & more"}}};
   const std::string bare = html(report);
   CHECK(mentions(bare, {"&lt;script&gt;", "cpu &amp; more", "<h2>Run</h2>", "</html>"}));
@@ -92,7 +92,7 @@ TEST_CASE("a run's folder is read back unchanged") {
   CHECK_NOTHROW(make_run_folder(path, /*again=*/true));
 }
 
-TEST_CASE("a folder that is no run is refused, naming the file") {
+TEST_CASE("a folder that is not a run is refused, naming the file") {
   const TemporaryDirectory temporary;
   CHECK(mentions(error_of<DataError>([&] { read_run(temporary.file("none")); }), "none/run.json"));
   std::ofstream(temporary.file("run.json")) << "{\"program\": 1}";

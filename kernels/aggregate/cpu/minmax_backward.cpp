@@ -43,8 +43,8 @@ void scatter(const NeighborMinmaxBackwardArgs& args) {
     if (!args.accumulate) args.dx.zero_();
     add_to_winners<S>(args, dx);
   } else {
-    Tensor wide = Tensor::zeros(args.dx.shape(), dtype_of<Accumulator<S>>());
-    Accumulator<S>* sums = wide.mutable_data<Accumulator<S>>();
+    Tensor accumulators = Tensor::zeros(args.dx.shape(), dtype_of<Accumulator<S>>());
+    Accumulator<S>* sums = accumulators.mutable_data<Accumulator<S>>();
     add_to_winners<S>(args, sums);
     const bool accumulate = args.accumulate;
     map<S>(args.dx.numel(), dx, [=](int64_t k) { return accumulate ? widen(dx[k]) + sums[k] : sums[k]; });
