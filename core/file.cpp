@@ -107,7 +107,7 @@ extern "C" void remove_and_die(int signal) {
   ::raise(signal);  // delivered when this returns
 }
 
-/// Copies owner, group and permissions of the replaced file to a new file that nobody else can read yet. If
+/// Copies owner, group and permissions of the replaced file to a new file that no other user can read yet. If
 /// the group cannot be set, the group's permissions become those of others.
 void take_after(int file, const struct stat& old) {
   struct stat made {};

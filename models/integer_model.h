@@ -50,7 +50,7 @@ class IntegerModel {
   /// `x` [N, features] is raw user data (ModelDescription::prepare is applied here). With parallel edges,
   /// which one bit cannot represent, the batch uses sums by bytes.
   IntegerBatch pack(const Graph& graph, const Features& x) const;
-  /// Likewise for a model of graphs: graph g has the nodes offsets[g] to offsets[g + 1], int64 [G + 1] on the
+  /// The same for a model of graphs: graph g has the nodes offsets[g] to offsets[g + 1], int64 [G + 1] on the
   /// graph's device. `x` is ignored if the training generated node features (--node-features). Throws for
   /// invalid offsets (contents checked only on the CPU).
   IntegerBatch pack(const Graph& graph, const Tensor& offsets, const Features& x) const;

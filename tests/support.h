@@ -45,8 +45,8 @@ class Devices final : public doctest::detail::ContextScopeBase {
   mutable size_t current_ = 0;
 };
 
-/// The CPU, and the first GPU if there is one; otherwise prints once what is skipped. Kernel tests run on
-/// each: `for (Device device : devices())`.
+/// The CPU, and the first GPU if there is one; otherwise prints once that the test is skipped. Kernel tests
+/// run on each: `for (Device device : devices())`.
 Devices devices();
 /// The first GPU, if there is one.
 std::optional<Device> gpu();
@@ -75,7 +75,7 @@ bool close(const Tensor& a, const Numbers& b, double tolerance = 1e-5);
 bool close_to_scale(const Tensor& a, const Tensor& b, double tolerance);
 /// Bitwise equal, with equal shape and dtype.
 bool same_bits(const Tensor& a, const Tensor& b);
-/// Checks that all tensors that it is given have the same bits, on whatever devices.
+/// Checks that all given tensors have the same bits, on any devices.
 class Alike {
  public:
   void operator()(const Tensor& tensor) {
@@ -111,7 +111,7 @@ bool mentions(const std::string& text, const Part& part) {
 std::string contents_of(const std::string& path);
 
 /// Folder of real datasets (ADJOINT_TEST_DATA, else ../shared/data next to the source tree), and whether
-/// `name` exists there. Prints what is skipped if not.
+/// `name` exists there. If not, prints the skipped part.
 std::filesystem::path data_file(const std::string& name);
 bool have_data(const std::string& name);
 
@@ -133,7 +133,7 @@ struct InFolder {
   TemporaryDirectory folder;
 };
 
-/// f(0) to f(count - 1), each on a thread of its own.
+/// f(0) to f(count - 1), each on its own thread.
 template <class F>
 void in_threads(int count, F&& f) {
   std::vector<std::thread> threads;
@@ -156,8 +156,8 @@ class Threads {
   int before_;
 };
 
-/// How many bytes step() adds at most to those in use. It runs once before: what is derived from a structure
-/// is made once and kept.
+/// How many bytes step() adds at most to those in use. It runs once before: structures derived once stay
+/// cached.
 template <class F>
 size_t peak_memory(Device device, F&& step) {
   step();

@@ -213,7 +213,7 @@ std::string json_of(const Run& run, const Outcome& outcome, const std::optional<
                      outcome.best_epoch, run.epoch_ms(), peak_mb(task.data.device()), wall_s);
 }
 
-/// What --report shows.
+/// Contents of --report.
 Report report_of(const Run& run, const Outcome& outcome, const std::vector<ProfileRow>& profile) {
   const LearningTask& task = run.task();
   const Examples& examples = run.examples();

@@ -16,7 +16,7 @@ uint32_t crc32c(std::string_view bytes);
 std::string tf_record(std::string_view data);
 
 /// Writes scalars that TensorBoard shows (`tensorboard --logdir FOLDER`), each event as soon as it is added,
-/// so that a training can be watched. TensorBoard shows each folder as a run of its own.
+/// so that a training can be watched. TensorBoard shows each folder as a separate run.
 class TensorBoard {
  public:
   /// Makes the folder where there is none, and a new event file in it. Throws DataError.

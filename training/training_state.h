@@ -55,7 +55,7 @@ class TrainingState {
   /// Restores everything; returns the epoch. Throws DataError, naming the file and the first entry that is
   /// not finite or of another program, data or model; then nothing is changed.
   int64_t resume(const std::string& path);
-  /// Likewise, or 0 if there is no such file.
+  /// The same, or 0 if there is no such file.
   int64_t resume_if_exists(const std::string& path);
 
  private:
@@ -71,7 +71,7 @@ class TrainingState {
 
   /// Registers `name` as the prefix of a part in the checkpoint.
   std::string take(const std::string& name);
-  /// Likewise, for tensors that must all be finite.
+  /// The same, for tensors that must all be finite.
   std::string take_finite(const std::string& name);
 
   std::string program_;

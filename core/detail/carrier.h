@@ -14,7 +14,7 @@ namespace adj::detail {
 
 /// Batched host-to-device copies. A mini-batch has about a dozen small tensors, and one copy each would cost
 /// more than the bytes do. Small tensors are packed into regions with one copy per region; a large tensor is
-/// copied by itself:
+/// copied separately:
 ///
 ///   Carrier carrier(device);
 ///   const Graph graph = part.carried_to(carrier);

@@ -214,7 +214,7 @@ class GraphLandReader {
     }
   }
 
-  /// The categories with a column of their own, by categorical column; of two, only the greater.
+  /// The categories with their own column, by categorical column; of two, only the greater.
   std::vector<std::vector<int32_t>> shown_categories() const {
     const int64_t columns = categories_.size(1);
     std::vector<std::vector<int32_t>> shown(static_cast<size_t>(columns));

@@ -25,8 +25,8 @@ constexpr size_t kInput = size_t{1} << 18;  // bytes per file read
 constexpr int64_t kKiB = 1024;
 
 /// Maximum expansion of a text gzip, relative to the compressed bytes read so far: deflate shrinks meaningful
-/// text to a tenth, and to a fortieth if most lines are alike; close to a thousandth means one endless line.
-/// Small texts are harmless.
+/// text to a tenth, and to a fortieth if most lines are similar; close to a thousandth means one endless
+/// line. Small texts are harmless.
 constexpr uint64_t kHarmless = uint64_t{16} << 20;
 constexpr uint64_t kMostExpansion = 100;
 

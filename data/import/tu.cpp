@@ -69,7 +69,7 @@ class TuReader {
     if (rows.size(0) == 0) source.fail(1, "empty, expected numbers");
     return rows;
   }
-  /// Likewise; throws unless the file has `expected` lines, one for each of `of` ("graphs").
+  /// The same; throws unless the file has `expected` lines, one for each of `of` ("graphs").
   template <class T>
   Tensor read(std::string_view part, const RowFormat& format, int64_t expected, std::string_view of) {
     Tensor rows = read<T>(part, format);

@@ -41,7 +41,7 @@ def anchor_of(heading):
 
 
 def show_file(path, out):
-    """A page of its own for a file, or a list for a folder; returns its address."""
+    """A page for a file, or a list for a folder; returns its address."""
     relative = path.relative_to(ROOT)
     address = Path("files") / f"{relative}.html"
     if (out / address).exists():

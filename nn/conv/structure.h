@@ -9,7 +9,7 @@ namespace adj::nn {
 
 class PropagationCache;
 
-/// What a layer runs on: a reference to a graph, a relation or a sampled block.
+/// Input structure of a layer: a reference to a graph, a relation or a sampled block.
 class Structure {
  public:
   Structure(const Graph& graph) : relation_(&graph.relation()), graph_(&graph) {}

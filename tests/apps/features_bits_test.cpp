@@ -29,7 +29,7 @@ struct Bench : InFolder {
   Outcome train(const std::string& program, const std::string& data, const Words& more) const {
     return run(program, joined({"--data", data, "--json"}, more));
   }
-  /// What a training gives, without what the clock says.
+  /// Results of a training, without times.
   std::string all_of(const std::string& program, const std::string& data, const Words& more) const {
     const std::string metrics = folder.file("m.csv"), predicted = folder.file("p.h5");
     succeeds(train(program, data, joined(more, {"--metrics", metrics, "--predict", predicted})));

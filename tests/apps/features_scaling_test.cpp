@@ -80,7 +80,7 @@ TEST_CASE("columns of very different scale give a warning, and standard scaling 
   CHECK(good > 0.85);
   CHECK(none < good - 0.15);
 
-  // What was fitted to the training nodes is kept, and used on other graphs.
+  // Scaling fitted to the training nodes is saved, and used on other graphs.
   const optim::Preprocessing kept = optim::Preprocessing::load(optim::load_checkpoint(checkpoint));
   const Dataset data = load_dataset(path);
   const FeatureScaling fitted = FeatureScaling::fit(FeatureScaling::Kind::standard, data.x, data.train);

@@ -7,7 +7,7 @@
 using namespace adj;
 using namespace adj::test;
 
-// Where features are while a model is trained on batches, or run layer by layer: --features, --cached-rows.
+// Places of features while a model trains on batches, or runs layer by layer: --features, --cached-rows.
 
 namespace {
 

@@ -16,7 +16,7 @@ std::map<std::string, std::string> result_of(const std::string& program, const W
   return json_of(succeeds(run(program, words)));
 }
 
-/// What infer_qgnn says of a model and a dataset.
+/// Output of infer_qgnn for a model and a dataset.
 std::map<std::string, std::string> inferred(Words words) {
   words.push_back("--json");
   if (std::find(words.begin(), words.end(), "--repeats") == words.end())

@@ -36,7 +36,7 @@ struct Pairs {
       : src(file.tensor("pairs/src", {DType::i32}).to_vector<int32_t>()),
         dst(file.tensor("pairs/dst", {DType::i32}).to_vector<int32_t>()),
         label(file.tensor("pairs/label", {DType::u8}).to_vector<uint8_t>()) {}
-  /// Whether those of label 1, and no others, are edges.
+  /// True if exactly those of label 1 are edges.
   bool tell_edges_of(const Graph& graph) const {
     const EdgeIndex edges = graph.edge_index();
     const auto from = edges.src.to_vector<int32_t>(), to = edges.dst.to_vector<int32_t>();

@@ -141,7 +141,7 @@ TEST_CASE("the longest possible name is written, and a longer one is refused bef
 
 TEST_CASE_FIXTURE(With<Bench>, "temporary files of earlier runs do not stop a run") {
   const std::string metrics = bench.folder.file("m.csv");
-  for (int count = 0; count < 3; ++count)  // names that were once made of a process id, as 1 in a container
+  for (int count = 0; count < 3; ++count)  // names that once contained a process id, such as 1 in a container
     for (int id = 1; id < 3; ++id) {
       std::ofstream(metrics + fmt::format(".{}.tmp", id)) << "left";
       std::ofstream(bench.folder.file(fmt::format(".m.csv.{}-{}.tmp", id, count))) << "left";

@@ -38,7 +38,7 @@ const std::vector<Foreign>& foreign() {
   return all;
 }
 
-/// What `data/to_adjoint.py state` would have written for the model.
+/// The output of `data/to_adjoint.py state` for the model.
 void write_state(const std::string& model, const std::string& path) {
   const H5Reader file = H5Reader::open(kReference);
   H5Writer state(path);

@@ -41,7 +41,7 @@ TEST_CASE_FIXTURE(InFolder, "reorder writes and reports every order, and restore
                                  : order == "part" ? "of 4 parts"
                                                    : "order"}));
     const Dataset made = load_dataset(out);
-    if (order == "metis") CHECK_FALSE(made.order);  // one block, in which nodes stand as they did
+    if (order == "metis") CHECK_FALSE(made.order);  // one block, with nodes in the original order
     if (order != "metis" && order != "part")
       CHECK(same_bits(made.order, named_order(order, data.graph, {.seed = 3})));
     succeeds("reorder", {"original", out, back});

@@ -2,7 +2,7 @@
 #include "small_dataset.h"
 #include <adjoint/data/hdf5_file.h>
 
-// Standard streams that are closed or full, and names that a terminal must not be shown as they are.
+// Standard streams that are closed or full, and names that must be escaped on a terminal.
 
 using namespace adj;
 using namespace adj::test;

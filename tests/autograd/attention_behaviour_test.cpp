@@ -8,7 +8,7 @@
 #include <adjoint/optim/adam.h>
 #include <adjoint/optim/captured_step.h>
 
-// What all attentions have in common: bfloat16, memory, dropout, training, errors.
+// Common behaviour of all attentions: bfloat16, memory, dropout, training, errors.
 
 using namespace adj;
 using namespace adj::test;

@@ -5,7 +5,7 @@ using namespace adj;
 using namespace adj::test;
 
 // Ops over bfloat16 against the same ops in float64 from the same numbers: values and all gradients, to the
-// rounding of what is stored.
+// rounding of stored tensors.
 
 namespace {
 

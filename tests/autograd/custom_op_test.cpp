@@ -35,7 +35,7 @@ Var harmonic(const Var& a, const Var& b) {
       });
 }
 
-// y = x with whatever gradients, to see what is refused.
+// y = x with arbitrary gradients, to test which are refused.
 Var returning(const std::vector<Var>& inputs, std::vector<Tensor> gradients) {
   return custom_op(
       "faulty", inputs, [](const std::vector<Tensor>& in) { return in[0].clone(); },

@@ -114,7 +114,7 @@ TEST_CASE("linear_sum is the sum of two products") {
       // One input twice, as it is and behind another op: all its gradients count.
       check([&](const auto& w) { return linear_sum(w[0], w[1], {}, of(w[0]), w[1] * 2.0); }, {in[0], in[1]});
       check([&](const auto& w) { return linear_sum(w[0], w[1], {}, of(w[0] * w[0]), w[1]); }, {in[0], in[1]});
-      // The gradient that reaches it may be somebody else's too.
+      // Its incoming gradient may be shared.
       check(in, [&](const auto& w) {
         const Var y = linear_sum(w[0], w[1], bias_of(w), of(w[2]), w[3]);
         return y * y + y;

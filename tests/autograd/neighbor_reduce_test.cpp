@@ -142,7 +142,7 @@ TEST_CASE("reductions that are not recorded save nothing") {
     const Var x = Var::parameter(draw.normal({300, 64}));
     const Var recorded = aggregate(graph, x, {.reduce = Reduce::max});
     const NoGrad off;
-    (void)aggregate(graph, x, {.reduce = Reduce::max});  // what is derived from the structure is kept now
+    (void)aggregate(graph, x, {.reduce = Reduce::max});  // derived structures are cached now
     const size_t before = memory_stats(device).current;
     const Var y = aggregate(graph, x, {.reduce = Reduce::max});
     CHECK(memory_stats(device).current - before < 300 * 64 * sizeof(float) + 4096);

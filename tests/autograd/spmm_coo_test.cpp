@@ -72,7 +72,7 @@ TEST_CASE("aggregation over a list allocates no tensor of edges x features") {
     const Var x = Var::parameter(random_tensor({kNodes, kWidth}, DType::f32, device));
     const Var w = Var::parameter(random_tensor({kEdges}, DType::f32, device));
     const auto step = [&] { sum(aggregate(relation, x, {.weight = w})).backward(); };
-    // Nodes times features a few times (8 bytes on a GPU), and what edges have of their own.
+    // Nodes x features a few times (8 bytes on a GPU), and the edges' own tensors.
     CHECK(peak_memory(device, step) < uz(kEdges * kWidth * 4 / 3));
   }
 }

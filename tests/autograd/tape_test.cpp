@@ -22,7 +22,7 @@ Var probe(const Var& x, F f) {
   });
 }
 
-// What y's backward pass throws once `changed` was written to.
+// The error of y's backward pass after a write to `changed`.
 std::string error_after_change(const Var& y, Tensor changed) {
   changed.fill_(0.5);
   const Tensor seed = Tensor::full(y.shape(), 1.0, y.dtype(), y.device());
@@ -103,7 +103,7 @@ TEST_CASE("products of one input add to its gradient, in place if nothing else h
       const Var h = gelu(v[0]);
       return linear(h, v[1]) * linear(h, v[2]) + linear(h, v[1]);
     });
-    // What an addition passes on is the gradient of both its inputs: neither may grow in the other's place.
+    // An addition passes one gradient to both inputs: neither may grow in the other's place.
     const std::vector<Tensor> square{draw.normal({5, 4}), draw.normal({4, 4}), draw.normal({5, 4})};
     check(square, [](const auto& v) {
       const Var h = gelu(v[0]), other = gelu(v[2]);
@@ -336,7 +336,7 @@ TEST_CASE("saved tensors are freed as the backward pass passes them") {
     reset_peak_memory(device);
     y.backward();
     CHECK(memory_stats(device).peak - before <= forward + 2 * kBytes);
-    // When the backward pass is at probe i, the ops above it have let go of what they saved.
+    // When the backward pass is at probe i, later ops have freed their saved tensors.
     REQUIRE(held.size() == kOps);
     for (size_t i = 0; i < kOps; ++i) CHECK(held[i] <= (kOps - i + 1) * kBytes);
     CHECK(current(device) - before <= kBytes + 256);  // the gradient, and the loss

@@ -65,7 +65,7 @@ TEST_CASE("requests are rounded to 256 bytes, and device allocations to segments
     takes(19 * kMiB + 300, 20 * kMiB, 20 * kMiB);
     takes(12 * kMiB + kMiB / 2, 12 * kMiB + kMiB / 2, 14 * kMiB);  // and here it is not
     empty_cache(device);
-    // A fresh pool has segments of its own.
+    // A new pool has its own segments.
     const MemoryPoolScope scope(make_memory_pool(device));
     const MemoryStats before = memory_stats(device);
     const Tensor a = bytes(1, device), b = bytes(257, device), c = bytes(256, device);

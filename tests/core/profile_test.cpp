@@ -35,7 +35,7 @@ TEST_CASE("a profile counts forward and backward ops, their allocations, and ker
   for (Device device : devices()) {
     const Var x(random_tensor({64, 8}, DType::f32, device));
     const Var w = Var::parameter(random_tensor({8, 4}, DType::f32, device));
-    step(x, w);  // unseen, and what is made once is there
+    step(x, w);  // not recorded, and creates cached objects
     const Profiler profiler;
     for (int k = 0; k < 3; ++k) step(x, w);
     {

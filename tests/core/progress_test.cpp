@@ -25,7 +25,7 @@ void with_stderr(int file, F&& f) {
   close(before);
 }
 
-/// What `f` writes to stderr, which is no terminal meanwhile.
+/// Output of `f` to stderr, which is not a terminal.
 template <class F>
 std::string written_by(F&& f) {
   const TemporaryDirectory folder;
@@ -51,7 +51,7 @@ void widen(int columns) {
   REQUIRE(ioctl(STDERR_FILENO, TIOCSWINSZ, &size) == 0);
 }
 
-/// What `f` writes to stderr, which is a terminal of so many columns meanwhile.
+/// Output of `f` to stderr, which is a terminal of so many columns.
 template <class F>
 std::string shown_by(F&& f, int columns = 120) {
   const int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);

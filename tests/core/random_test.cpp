@@ -117,7 +117,7 @@ TEST_CASE("uniform numbers are below the upper end in every dtype, and otherwise
 }
 
 TEST_CASE("random tensors are derived from Philox's words for seed and stream") {
-  // By an implementation of its own in Python, for seed 5 and stream 3.
+  // By an independent implementation in Python, for seed 5 and stream 3.
   for (Device device : devices()) {
     const auto generator = [] {
       Generator made(5);
@@ -398,7 +398,7 @@ TEST_CASE("all permutations are equally likely, and each number reaches every po
   for (int i = 0; i < draws; ++i) ++orders[random_permutation(4, generator).to_vector<int32_t>()];
   CHECK(orders.size() == 24);
   for (const auto& [order, count] : orders) CHECK(std::abs(count - draws / 24) < 6 * std::sqrt(draws / 24));
-  // Where numbers of each tenth go, by tenths: over several buckets, all alike.
+  // Target tenths of the numbers of each tenth: over several buckets, equally.
   const int64_t n = 1000000, tenth = n / 10;
   const std::vector<int32_t> drawn = random_permutation(n, generator).to_vector<int32_t>();
   int counts[10][10] = {};

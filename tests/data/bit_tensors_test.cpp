@@ -91,7 +91,7 @@ TEST_CASE_FIXTURE(InFolder, "a file stores the bits of each number plane by plan
 
 TEST_CASE_FIXTURE(InFolder, "a damaged bit tensor is refused, naming the place") {
   const std::string path = folder.file("q.h5");
-  /// What is said of the changed file, without its name.
+  /// The error for the changed file, without its name.
   const auto said = [&](const SchemaChange& change) {
     SchemaFile file = bits_file();
     change(file);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-/// What is said of a file, without its name; that it is one line each, and what load_dataset() throws of it
+/// The problems of a file, without its name; that it is one line each, and what load_dataset() throws of it
 /// among them.
 Names problems_of(const std::string& path) {
   const Names lines = check_dataset(path).problems;

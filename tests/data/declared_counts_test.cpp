@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kMegabytes = 400;
 
-/// What import(folder) says of these files, without the folder.
+/// The error of import(folder) for these files, without the folder.
 template <class Import>
 std::string refused(const FolderText& files, Import&& import) {
   const TemporaryDirectory folder;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-// What `convert edges` guesses about its files, and its notes about the guesses.
+// Guesses of `convert edges` about its files, and its notes about them.
 
 using namespace adj;
 using namespace adj::test;

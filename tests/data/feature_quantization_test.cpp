@@ -36,7 +36,7 @@ TEST_CASE("quantised features are accurate to half a step, with ranges per colum
           const auto y = q.to_dense().to_vector<float>();
           for (size_t k = 0; k < x.size(); ++k)
             REQUIRE(std::abs(y[k] - x[k]) <= 0.5001f * scale[by_column ? k % 7 : 0] + 1e-5f);
-          // Columns that 0 is none of have a range of their own; that of 90 and more is no wider for it.
+          // Columns without 0 have their own range; that of 90 and more is not widened to include 0.
           if (by_column && range == BitRange::affine)
             CHECK(scale[6] * static_cast<float>((1 << bits) - 1) < 60.0f);
         }

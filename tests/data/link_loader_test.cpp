@@ -241,7 +241,7 @@ TEST_CASE("errors of the link loader") {
   refused(one, "fan-out", with([](auto& o) { o.sampling.fanouts = {}; }));
   const Features fewer(Tensor::zeros({199, 2}));
   CHECK_ERROR_HAS(LinkLoader(data.graph, fewer, one, few()), "features of 199 nodes");
-  // Complete: no pair is left to draw; with the negatives given, or none wanted, nothing is asked for.
+  // Complete: no pair is left to draw; with given negatives, or none wanted, no pair is needed.
   const Graph triangle = Graph::from_coo(3, Tensor::from(std::vector<int32_t>{0, 1, 1, 2, 2, 0}),
                                          Tensor::from(std::vector<int32_t>{1, 0, 2, 1, 0, 2}));
   const Features x(Tensor::zeros({3, 2}));

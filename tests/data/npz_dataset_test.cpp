@@ -24,7 +24,7 @@ Dataset import_reddit(const NpzFile& data, const NpzFile& graph, const std::stri
   return import_npz(folder.file("reddit_data.npz"));
 }
 
-/// What is refused, without the file's name.
+/// The error, without the file's name.
 std::string refused(const std::function<void()>& f) {
   const std::string message = error_of<DataError>(f);
   return message.empty() ? "none" : message.substr(message.find(".npz: ") + 6);

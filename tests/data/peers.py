@@ -78,7 +78,7 @@ class Case(unittest.TestCase):
         return subprocess.run([sys.executable, ROOT / "data" / name, *map(str, words)], capture_output=True, text=True, timeout=300)
 
     def main_of(self, module, *words):
-        """What the script would do with these words, without the second that importing torch takes."""
+        """The script's result for these arguments, without the second for importing torch."""
         out, err, code = io.StringIO(), io.StringIO(), 0
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), unittest.mock.patch.object(
                 sys, "argv", [module.__name__, *map(str, words)]):

@@ -15,7 +15,7 @@ using namespace adj::test;
 
 namespace {
 
-/// What item i is: numbers of its own generator.
+/// Item i: numbers of its generator.
 std::vector<float> item(int64_t i) {
   Generator generator = Generator(7).split(static_cast<uint64_t>(i));
   return random_normal({100 + i % 7}, 0.0, 1.0, generator).to_vector<float>();
@@ -65,7 +65,7 @@ TEST_CASE("at most `depth` items exist ahead of their use") {
     }
     CHECK(begun == 50);
   }
-  // Without workers nothing is made before it is asked for.
+  // Without workers items are made on request.
   int64_t made = 0;
   Prefetcher<int64_t> lazy(5, [&](int64_t i) { return ++made, i; });
   CHECK(made == 0);

@@ -125,7 +125,7 @@ TEST_CASE("fingerprints differ by order and partition, and match after the order
   CHECK(marks.insert(fingerprint(reordered(data, some_order(data, 1)))).second);
   CHECK(marks.insert(fingerprint(reordered(data, some_order(data, 2)))).second);
   CHECK(marks.count(fingerprint(original_order(reordered(data, some_order(data, 2))))) == 1);
-  // What is told apart by its order alone: no edges, features or labels.
+  // Data that differ only in order: no edges, features or labels.
   Dataset empty;
   empty.graph = Graph::from_coo(3, Tensor::from(I{}), Tensor::from(I{}));
   CHECK(marks.insert(fingerprint(empty)).second);

@@ -42,7 +42,7 @@ TEST_CASE("tensors are read back from a safetensors file to the bit, from every 
     const std::string first = contents_of(path);
     std::swap(tensors.front(), tensors.back());
     save_safetensors(path, tensors, {{"format", "pt"}});
-    CHECK(contents_of(path) == first);  // whatever the order
+    CHECK(contents_of(path) == first);  // in any order
   }
 }
 

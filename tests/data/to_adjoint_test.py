@@ -299,7 +299,7 @@ class NetworkX(Case):
         np.testing.assert_array_equal(contents(self.out)["nodes/id"], [5, 9, 2])
         self.assertTrue(data.undirected)
         to_adjoint(networkx.path_graph(4), self.out)
-        self.assertNotIn("nodes/id", contents(self.out))  # 0, 1, … as they are
+        self.assertNotIn("nodes/id", contents(self.out))  # 0, 1, … unchanged
 
     def test_the_karate_club(self):
         graph = networkx.karate_club_graph()

@@ -19,7 +19,7 @@ PAGES = PAGES or [ROOT / f"docs/{name}.md" for name in ("tutorial", "howto", "er
 
 
 def compiled(source, folder):
-    """As the build compiles and links predict_c, but for what it is made of."""
+    """Compiles and links like the build's predict_c, with other sources."""
     tree = BIN.parent
     commands = subprocess.run(["ninja", "-C", tree, "-t", "commands", "bin/first_gcn"], check=True, text=True,
                               capture_output=True).stdout.splitlines()

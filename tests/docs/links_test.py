@@ -45,7 +45,7 @@ def problems(page):
     for header in re.findall(r"`((?:\w+/)+\w+\.(?:h|hpp))`", text):
         if not (ROOT / header).exists() and not PLACEHOLDER.search(header):
             yield f"header {header}, which does not exist"
-    if page.name != "CHANGELOG.md":  # which names what is gone, too
+    if page.name != "CHANGELOG.md":  # also names removed members
         for owner, member in re.findall(r"\b([A-Z]\w+)::(\w+)", text):
             if not any({owner, member} <= words for words in HEADERS):
                 yield f"{owner}::{member}, which no header has"

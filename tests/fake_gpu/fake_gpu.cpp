@@ -32,8 +32,8 @@ struct Mark {
 class FakeGpu final : public DeviceRuntime {
  public:
   std::array<int, detail::kMaxStreams> queued{}, done{};
-  std::atomic<int> marks{0}, pending_marks{0}, asked{0};  // asked: whether a mark is passed
-  std::atomic<int> copies{0};                             // from the host
+  std::atomic<int> marks{0}, pending_marks{0}, asked{0};  // queries whether a mark is passed
+  std::atomic<int> copies{0};                             // host to device
   size_t held = 0, most = size_t{1} << 30;
 
   void* allocate(size_t bytes) override {
@@ -110,7 +110,7 @@ void check_carried(const Tensor& here, const Tensor& there) {
 struct Streams {
   Stream first, second;
 };
-/// The same two in every test, with nothing to do and no memory cached.
+/// The same two idle streams in every test, with no memory cached.
 const Streams& streams() {
   static const Streams made{Stream::make(kGpu), Stream::make(kGpu)};
   synchronize(kGpu);
@@ -163,7 +163,7 @@ TEST_CASE("memory used by another stream is reused only after that stream's queu
   CHECK(fake().pending_marks == 1);
   CHECK(current() == kBytes);
   CHECK(bytes().raw_data() != address);
-  fake().queued[1] += 2;  // what comes later is no matter
+  fake().queued[1] += 2;  // later work does not matter
   fake().done[1] = fake().queued[1] - 3;
   CHECK(bytes().raw_data() != address);
   fake().done[1] = fake().queued[1] - 2;
@@ -204,7 +204,7 @@ TEST_CASE("only the oldest pending event of a stream is queried") {
   int asked = fake().asked;
   CHECK(current() == size_t{80} << 20);
   CHECK(fake().asked == asked + 2);
-  // The first stream is past half of its own, and the second past all.
+  // The first stream has finished half of its work, and the second all.
   fake().done[1] = fake().queued[1] - 20;
   fake().done[2] = fake().queued[2];
   asked = fake().asked;
@@ -244,7 +244,7 @@ TEST_CASE("when memory runs out, cached segments of other sizes are freed before
   CHECK(fake().held >= static_cast<size_t>(kBytes));
   const Tensor larger = bytes(kBytes + (int64_t{12} << 20));
   CHECK(current() == static_cast<size_t>(kBytes) + (size_t{12} << 20));
-  // What is in use cannot be.
+  // Memory in use cannot be freed.
   CHECK_THROWS_AS(bytes(), OutOfMemory);
   fake().most = size_t{1} << 30;
 }
@@ -337,7 +337,7 @@ TEST_CASE("structures derived during a capture are complete and do not belong to
     (void)graph.gcn_adjacency().adjoint();
     CHECK(capturing(kGpu));
   }
-  // Nothing keeps the pool alive: no tensor of the graph's lies in it.
+  // Nothing keeps the pool alive: it has no tensor of the graph.
   const std::weak_ptr<MemoryPool> gone = pool;
   pool.reset();
   CHECK(gone.expired());
@@ -370,7 +370,7 @@ TEST_CASE("a Carrier uses few copies, and copies each tensor once") {
   CHECK(again.raw_data() == a.raw_data());
   check_carried(other, b);
   check_carried(large, c);
-  // Each of its own version, and of one memory.
+  // Separate versions, shared memory.
   CHECK(a.storage_id() != b.storage_id());
   const uint64_t version = b.version();
   a.zero_();
@@ -443,7 +443,7 @@ TEST_CASE("a copied graph keeps its derived structures") {
     CHECK(fake().copies == copies + 1);
     CHECK(carried.device() == kGpu);
     {
-      // What is made within a recording waits for the device.
+      // Lazily made objects wait for the device during a capture.
       detail::Recorder recorder(kGpu, nullptr, nullptr);
       const detail::RecorderScope recording(&recorder);
       fake().queued[0] += 1;
@@ -459,11 +459,11 @@ TEST_CASE("a copied graph keeps its derived structures") {
     const LoopedRelation looped = with_self_loops(carried.relation(), SelfLoops::renewed);
     CHECK(looped.loops == 4);
     CHECK(looped.complete == with_self_loops(graph.relation(), SelfLoops::renewed).complete);
-    // One structure there as here, with what kernels keep of it.
+    // The copies share one structure, too, with the kernels' cached data.
     CHECK((graph.adjacency().matrix().csr.cache == graph.relation().sorted().csr().cache) ==
           (carried.adjacency().matrix().csr.cache == carried.relation().sorted().csr().cache));
     CHECK(carried.edge_attributes().size() == graph.edge_attributes().size());
-    // And with the plan of its products.
+    // And with the plan for products.
     const int64_t size = kernels::spmm_item_size(graph.out_edges(), 1);
     const auto plan = carried.out_edges().cache->find<kernels::SpmmPlan>(size);
     REQUIRE(plan);
@@ -472,7 +472,7 @@ TEST_CASE("a copied graph keeps its derived structures") {
     check_carried(expected.starts, plan->starts);
     check_carried(expected.heavy, plan->heavy);
     check_carried(expected.totals, plan->totals);
-    // On the CPU there is nothing to do.
+    // A CPU needs no copy.
     CHECK(&graph.to(Device::cpu()).gcn_adjacency() == &graph.gcn_adjacency());
   }
   CHECK(!Graph().to(kGpu));

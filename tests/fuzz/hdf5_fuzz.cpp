@@ -1,7 +1,7 @@
-// Changes valid datasets and checkpoints in many ways, in their bytes and in what they hold, and loads them:
-// each must load, or be refused with a DataError of one line that leaves the training unchanged; and
-// check_dataset() must find no problems exactly where a dataset loads. Some files crash or hang HDF5's
-// library, which therefore runs in its own process; these are counted.
+// Mutates bytes and contents of valid datasets and checkpoints, and loads them: each must load, or be refused
+// with a one-line DataError that leaves the training unchanged; and check_dataset() must find no problems
+// exactly if a dataset loads. Some files crash or hang HDF5's library, which therefore runs in its own
+// process; these are counted.
 //   hdf5_fuzz [RUNS | SECONDSs [SEED]]     hdf5_fuzz 4000, hdf5_fuzz 120s 7
 
 #include "content_mutator.h"
@@ -30,8 +30,7 @@ using namespace adj;
 using namespace adj::fuzz;
 namespace fs = std::filesystem;
 
-constexpr double kLongestSeconds =
-    120.0;  // a hang ends after seconds of processor time; the machine may be busy
+constexpr double kLongestSeconds = 120.0;  // a hang ends after seconds of CPU time; the machine may be busy
 
 Bytes read(const fs::path& path) {
   std::ostringstream text;
@@ -47,7 +46,7 @@ struct Net : nn::Module {
   nn::Child<nn::Linear> first{this, "first", 5, 3}, second{this, "second", 3, 2};
 };
 
-/// A training that a checkpoint is of.
+/// The training of a checkpoint.
 class Training {
  public:
   Training() : adam_(model_.parameters()), stopping_(model_, 3), metrics_("metrics.csv", {"epoch", "loss"}) {
@@ -89,7 +88,7 @@ class Training {
   std::optional<optim::TrainingState> state_;
 };
 
-/// What became of a file: "loaded", or the kind of error, whose message is `thrown`. Anything but a DataError
+/// The outcome of a file: "loaded", or the kind of error, whose message is `thrown`. Anything but a DataError
 /// of one line ends the program.
 std::string outcome(const std::function<void()>& load, std::string& thrown) {
   try {
@@ -115,7 +114,7 @@ bool is_of_library(const std::string& problem) {
 void require_same(const std::string& path, bool from_memory, const std::string& thrown) {
   const std::vector<std::string> problems = check_dataset(path).problems;
   for (const std::string& problem : problems) require_line(problem);
-  // What the library's drivers disagree about says nothing of the checks.
+  // Disagreements between the library's drivers do not concern the checks.
   if (from_memory && is_of_library(problems.empty() ? thrown : problems.front())) return;
   if (thrown.empty() != problems.empty())
     give_up(fmt::format("{}: loading it {}, of problems there are {}:\n{}", path,
@@ -131,14 +130,14 @@ void require_same(const std::string& path, bool from_memory, const std::string& 
   }
 }
 
-/// A valid file, and how files like it are loaded.
+/// A valid file, and the function that loads such files.
 struct Seed {
   Bytes bytes;
   Content content;
   bool checkpoint = false;
 };
 
-/// Nodes in another order, in parts, with names.
+/// Reordered nodes with a partition and names.
 Dataset parted_and_named(Dataset data) {
   data.part = metis_partition(data.graph, 6);
   std::string names;
@@ -202,10 +201,10 @@ std::vector<Seed> seeds(const fs::path& scratch) {
   take(false);
   Training().save(file);
   take(true);
-  // In the same order everywhere, so that a run's number and the seed name a file.
+  // In the same order everywhere, so that run number and seed identify a file.
   const std::set<fs::path> corpus{fs::directory_iterator(ADJOINT_FUZZ_CORPUS), {}};
   for (const fs::path& path : corpus)
-    all.push_back({read(path), {}, false});  // whose bytes alone are changed: they hold a cycle
+    all.push_back({read(path), {}, false});  // only bytes are mutated: the file has a cycle
   return all;
 }
 
@@ -223,7 +222,7 @@ int main(int argc, char** argv) {
   for (; run.goes_on(runs); ++runs) {
     const Seed& from = all[static_cast<size_t>(runs) % all.size()];
     const bool by_content = !from.content.datasets.empty() && random.below(2) == 0;
-    // Left behind if this program should crash.
+    // Kept if this program crashes.
     if (by_content) {
       Content content = from.content;
       content.mutate(random);

@@ -9,7 +9,7 @@ using namespace adj::test;
 
 namespace {
 
-/// Every pair but those of `edges`, and the diagonal unless asked for.
+/// Every pair that is not in `edges`, without the diagonal unless requested.
 std::set<Cell> free_cells(const Graph& graph, bool diagonal) {
   std::set<Cell> free;
   for (int32_t j : numbers(graph.num_nodes()))

@@ -41,7 +41,7 @@ double distance(const Tensor& a, const Tensor& b) {
   return std::sqrt(squared_error(a, b) / squared_error(b, Tensor::zeros_like(b)));
 }
 
-/// What `results` returns with rows of CSR and exact products.
+/// Return value of `results` with rows of CSR and exact products.
 template <class F>
 auto by_rows(F&& results) {
   const ComputeScope scope(

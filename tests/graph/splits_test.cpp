@@ -9,7 +9,7 @@ using namespace adj::test;
 
 namespace {
 
-/// The nodes of each edge, whatever its direction.
+/// The nodes of each edge, in any direction.
 std::set<Cell> pairs_of(const EdgeIndex& edges) {
   std::set<Cell> pairs;
   for (const auto& [a, b] : cells_of(edges)) pairs.insert({std::min(a, b), std::max(a, b)});

@@ -170,7 +170,7 @@ struct Gatv2Call : AttentionCall {
   }
 };
 
-/// Whose values: v, the keys, or the keys each times its s.
+/// Source of the values: v, the keys, or the keys each times its s.
 enum class Values : uint8_t { own, keys, scaled_keys };
 
 struct DotCall : AttentionCall {

@@ -61,8 +61,8 @@ struct AttentionCase {
 inline const std::vector<AttentionCase> kNarrow{
     {1, 2, 0, true}, {4, 2, 1, false}, {2, 4, 0, true}, {8, 2, 1, true}, {1, 8, 0, false}};
 inline const std::vector<AttentionCase> kFewNarrow{{1, 2, 0, true}, {4, 2, 1, false}};
-/// Calls f(edges, case, dtype, device): small structures with every width, others with a few; on a GPU in
-/// both ways that gradients come back to sources.
+/// Calls f(edges, case, dtype, device): small structures with every width, others with a few; on a GPU with
+/// both methods for gradients of sources.
 template <class F>
 void for_attention_cases(const std::vector<AttentionCase>& wide, const std::vector<AttentionCase>& few,
                          F&& f) {

@@ -206,7 +206,7 @@ TEST_CASE("calibration of constants, zeros, nothing, and numbers that are not fi
             CHECK(calibrate(nothing, bits, o).scale.to_vector<float>() ==
                   std::vector<float>(by_row ? 3 : 1, 1.0f));
           CHECK(calibrate(Tensor::empty({0, 5}), bits, o).scale.numel() == (by_row ? 0 : 1));
-          // What is not finite is as if it were not there.
+          // Non-finite numbers are ignored.
           std::vector<float> some = random_tensor({2, 30}).to_vector<float>();
           const std::vector<float> row(some.begin(), some.begin() + 30);
           some.insert(some.begin() + 7, {NAN, INFINITY, -INFINITY});

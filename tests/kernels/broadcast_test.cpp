@@ -26,7 +26,7 @@ const std::vector<Case> kCases{{{70000}, {70000}, {70000}},
                                {{0, 3}, {3}, {0, 3}},
                                {{3, 0}, {3, 1}, {3, 0}}};
 
-/// Where element `i` of y reads an operand, by the definition.
+/// Position that element `i` of y reads from an operand, by definition.
 size_t place(const Shape& operand, const Shape& y, int64_t i) {
   int64_t at = 0, stride = 1;
   for (int d = 0; d < y.dims(); ++d) {

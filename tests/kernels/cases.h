@@ -80,8 +80,7 @@ Numbers zipped(Numbers x, const Numbers& y, F f) {
   return x;
 }
 
-/// What dropout multiplies the elements of a sequence with, as core/random.h states it: 0 or the rule's
-/// scale.
+/// Factors of dropout for the elements of a sequence, as defined in core/random.h: 0 or the rule's scale.
 inline Numbers dropout_mask(size_t n, const RandomKey& key, const DropoutRule& rule) {
   Numbers mask(n);
   for (size_t i = 0; i < n; ++i)

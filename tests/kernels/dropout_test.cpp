@@ -28,7 +28,7 @@ TEST_CASE("dropout of an activation equals activation, then dropout, forward and
         CAPTURES(name_of(activation), n);
         const RandomKey key{11, 12, nullptr};
         const DropoutRule rule = DropoutRule::of(0.4f);
-        // Where the middle of the two is rounded, in bfloat16, they may differ by that.
+        // In bfloat16 they may differ by the rounding of the intermediate result.
         const auto is = [&](const Tensor& y, const Tensor& expected) {
           return dtype == DType::bf16 ? close(y, values(expected), 2 * tolerance(dtype))
                                       : same_bits(y, expected);

@@ -26,7 +26,7 @@ void for_edges(F f) {
 /// [n] for no heads, else [n, heads].
 Shape by_head(int64_t n, int64_t heads) { return heads == 0 ? Shape{n} : Shape{n, heads}; }
 
-/// f(edges, dtype, heads, device), where 0 heads stand for one without a dimension of its own.
+/// f(edges, dtype, heads, device), where 0 heads means one head without a dimension.
 template <class F>
 void for_heads(F f) {
   for_edges([&](const Edges& edges, Device device) {

@@ -36,7 +36,7 @@ struct Operands {
         product(multiply_plainly(a, b, p)) {}
 };
 
-/// Of bfloat16: the one rounding of what is stored.
+/// Of bfloat16: the single rounding of the stored result.
 double allowed(DType dtype) { return dtype == DType::f64 ? 1e-7 : dtype == DType::bf16 ? 0x1p-8 : 2e-5; }
 
 /// Calls f(operands, dtype, device) for all sizes and forms.

@@ -64,7 +64,7 @@ Numbers sum_plainly(const Case& c) {
   return y.data;
 }
 
-/// Calls f(case, mapped, dtype, device), for features of edges as they are and mapped.
+/// Calls f(case, mapped, dtype, device), for edge features, plain and mapped.
 template <class F>
 void for_cases(bool backward, F f) {
   on_devices_and_features([&](Device device, DType dtype) {

@@ -167,7 +167,7 @@ Tensor minmax_gradient(const Tensor& winner, const Tensor& dy, const Csr* back, 
   return dx;
 }
 
-/// Entries with weights, at places of their own if `ordered`.
+/// Entries with weights, in another order if `ordered`.
 struct Weighted : Edges {
   Tensor weight;
   Numbers of_place;
@@ -177,7 +177,7 @@ struct Weighted : Edges {
         weight(random_tensor({count()}, accumulator_dtype(dtype), csr.device())),  // of either sign
         of_place(values(weight)) {}
   size_t place(size_t entry) const { return uz(edge[entry]); }
-  /// What an entry gives feature f, rounded as it is compared.
+  /// An entry's term for feature f, rounded as in the comparison.
   double term(const Numbers& x, size_t entry, int64_t width, int64_t f) const {
     const double product = of_place[place(entry)] * x[uz(indices[entry] * width + f)];
     return weight.dtype() == DType::f64 ? product : static_cast<double>(static_cast<float>(product));

@@ -8,8 +8,8 @@ using namespace adj::test;
 
 namespace {
 
-/// Tiles that are whole, cut off on every side, one number wide; runs of K that blocks share out; widths of
-/// which rows cannot be read 16 bytes at a time.
+/// Whole tiles, partial ones on every side, one number wide; runs of K split over blocks; widths of which
+/// rows cannot be read 16 bytes at a time.
 const std::vector<Product> kSizes{{128, 64, 128}, {128, 64, 64},   {1, 1, 1},       {130, 65, 66},
                                   {33, 17, 65},   {300, 100, 40},  {257, 602, 130}, {64, 9001, 96},
                                   {200, 1433, 7}, {20000, 30, 20}, {7, 300, 1000}};
@@ -82,7 +82,7 @@ TEST_CASE("split products are as accurate as float32, with bias, relu and sums")
 TEST_CASE("split products use all bits of large and small operands") {
   const ComputeScope scope({.exact_products = ExactProducts::split});
   for (Device device : devices()) {
-    // One term: what is left out of the product of parts is below 2^-22 of it.
+    // One term: the omitted products of parts are below 2^-22 of it.
     for (const double scale : {1.0, 0x1p-60, 0x1p60, 0x1p-100, 0x1p-112, 0x1p-118, 0x1p-125}) {
       CAPTURE(scale);
       const Numbers numbers{1 + 0x1p-23, 1 - 0x1p-24, 4.0 / 3, 0x1.fffffep0, -0x1.0101p0, 1.0};
@@ -102,7 +102,7 @@ TEST_CASE("split products use all bits of large and small operands") {
                  c = multiplied({2, k, 2, false, true}, ones, ones);
     const double expected = static_cast<double>(k) * (1.0 + 0x1p-20) * (1.0 + 0x1p-20);
     for (double x : values(c)) CHECK(x == doctest::Approx(expected).epsilon(1e-5));
-    // The largest finite number has finite parts, and what is not finite is not lost.
+    // The largest finite number has finite parts, and non-finite numbers are kept.
     const auto number = [&](double x) { return Tensor::full({1, 1}, x, DType::f32, device); };
     const auto of = [&](float x) { return multiplied({1, 1, 1}, number(x), number(1.0)).item(); };
     CHECK(of(std::numeric_limits<float>::max()) == doctest::Approx(std::numeric_limits<float>::max()));
@@ -112,7 +112,7 @@ TEST_CASE("split products use all bits of large and small operands") {
 }
 
 TEST_CASE("products of small and large operands are accurate in each term, by every method") {
-  // What three bfloat16 parts of such a number hold ends at 2^-133: of 2^-126 they have 7 bits.
+  // The bits in three bfloat16 parts of such a number end at 2^-133: of 2^-126 they have 7 bits.
   const auto size_of = [](int pattern, int64_t outer, int64_t inner) {
     switch (pattern) {
       case 0:

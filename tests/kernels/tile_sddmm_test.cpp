@@ -37,7 +37,7 @@ TEST_CASE("tile_sddmm equals sddmm to the precision of its operands") {
             for (size_t e = 0; e < got.size(); ++e) error += std::pow(got[e] - wanted[e], 2);
             const auto size =
                 static_cast<double>(edges.count() * heads * width);  // expected, of normal numbers
-            // bfloat16 features are taken as they are; NaN fails.
+            // bfloat16 features are used unchanged; NaN fails.
             CHECK(std::sqrt(error) <= (dtype == DType::f32 ? 1e-3 : 1e-5) * std::sqrt(size));
             CHECK(got == again);
           }

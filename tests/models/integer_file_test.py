@@ -35,7 +35,7 @@ class Model:
         return self.file[f"tensors/{name}"][:].astype(np.float64)
 
     def quantised(self, x, name, bits):
-        """Integers, and what they stand for."""
+        """Integers, and the values they represent."""
         scale, zero = self.entry(f"{name}.scale"), self.entry(f"{name}.zero")
         q = np.clip(np.rint(x / scale + zero), 0, 2**bits - 1)
         return scale * (q - zero)

@@ -10,8 +10,8 @@ using namespace adj::test;
 
 namespace {
 
-/// The number of wrong results, at most 5 %. Where a float32 sum is rounded to another integer, results that
-/// depend on it differ.
+/// The number of wrong results, at most 5 %. If a float32 sum rounds to another integer, dependent results
+/// differ.
 size_t differing(const std::vector<float>& got, const Tensor& wanted) {
   const std::vector<double> expected = values(wanted);
   REQUIRE(got.size() == expected.size());

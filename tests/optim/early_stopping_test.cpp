@@ -55,7 +55,7 @@ TEST_CASE("with a loss, early stopping waits while either improves, and keeps th
     bool stops;
   };
   const Epoch epochs[] = {
-      {0.0, 2.0, 0, false},                        // the first, whatever it is
+      {0.0, 2.0, 0, false},                        // the first, whatever its value
       {0.5, 1.0, 1, false},                        // both
       {0.6, 1.1, 1, false},                        // the metric alone
       {0.4, 0.9, 1, false},                        // the loss alone

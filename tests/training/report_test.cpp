@@ -60,7 +60,7 @@ TEST_CASE_FIXTURE(OfFourNodes, "a report is one page without external files or e
   const std::string page = html(report);
   CHECK(mentions(page, {"<title>curves</title>", "0 a&lt;b", "label, predicted as", "2-3", "0.7500", "spmm",
                         "100.0 %", "accuracy by in-degree"}));
-  // Class 1: one told, one taken for 0.
+  // Class 1: one correct, one taken for 0.
   CHECK(mentions(page,
                  "<td class=\"cell\" style=\"--share: 35.0%\">1</td><td class=\"cell\" style=\"--share: "
                  "35.0%\">1</td>"));

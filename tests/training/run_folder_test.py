@@ -1,4 +1,4 @@
-"""What --run-dir writes: the page as a browser shows it, a trace, events as TensorBoard reads them, and `compare`.
+"""Files of --run-dir: the page as a browser shows it, a trace, events as TensorBoard reads them, and `compare`.
 
 Skipped, in a printed line, where there is no train_gcn, no chromium, or no virtual environment or index to install PyPI's tensorboard from.
 """

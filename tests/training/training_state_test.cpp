@@ -87,7 +87,7 @@ struct Training {
     }
   }
 
-  /// Everything that the state must bring back.
+  /// Everything that the state must restore.
   std::vector<std::vector<double>> all() {
     std::vector<std::vector<double>> found;
     for (const auto& [name, tensor] : model.state()) found.push_back(values(tensor));
