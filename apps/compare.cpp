@@ -1,4 +1,4 @@
-// Shows runs side by side: what came of them, and the options in which they differ.
+// Shows runs side by side: their results, and the options in which they differ.
 
 #include "common/command_line.h"
 #include <adjoint/adjoint.h>
@@ -25,7 +25,7 @@ std::string short_number(const std::string& text) {
   return text.empty() || *end != '\0' ? text : fmt::format("{:.5g}", number);
 }
 
-/// Members of --json that say what came of a run.
+/// Members of --json that are results of a run.
 bool is_outcome(const std::string& name) {
   static const std::set<std::string> kNames{"train_loss", "best_epoch", "epochs_run",
                                             "epoch_ms",   "peak_mb",    "wall_s"};

@@ -94,18 +94,18 @@ void infer(const InferOptions& o) {
   const Parts parts = parts_of(known, data, o);
   log_info("{} on {}: {} nodes, {} edges, {} batches of {}", model.describe(), device.str(), nodes,
            data.graph.num_edges(), parts.count, parts.of);
-  std::optional<PrefetchOptions> anew;
+  std::optional<PrefetchOptions> rebuilt;
   if (!o.keeps_batches()) {
     const int workers = workers_of(o);
-    anew = {.workers = workers, .depth = 0, .streams = worker_streams(device, workers)};
-    log_info("batches are made anew in every pass by {} threads", workers);
+    rebuilt = {.workers = workers, .depth = 0, .streams = worker_streams(device, workers)};
+    log_info("batches are rebuilt in every pass by {} threads", workers);
   }
 
   int64_t bytes = 0, by_bits = 0;
   const Passes integers =
       run_passes(known,
                  Batches<IntegerBatch>(
-                     parts.count, [&](int64_t i) { return packed(model, parts.part(i)); }, anew),
+                     parts.count, [&](int64_t i) { return packed(model, parts.part(i)); }, rebuilt),
                  device, rows, o.repeats, !o.no_capture, [&](const IntegerBatch& batch, bool first) {
                    bytes += first ? batch.bytes() : 0;
                    by_bits += first && batch.by_bits();
@@ -117,11 +117,12 @@ void infer(const InferOptions& o) {
                       predictions_of(known.task, integers.outputs, known.class_names));
   std::optional<Passes> floats;
   if (!o.compare.empty())
-    floats = run_passes(known,
-                        Batches<GraphBatch>(
-                            parts.count, [&](int64_t i) { return unpacked(*trained, parts.part(i)); }, anew),
-                        device, rows, o.repeats, !o.no_capture,
-                        [&](const GraphBatch& batch, bool) { return computed(*trained, batch); });
+    floats =
+        run_passes(known,
+                   Batches<GraphBatch>(
+                       parts.count, [&](int64_t i) { return unpacked(*trained, parts.part(i)); }, rebuilt),
+                   device, rows, o.repeats, !o.no_capture,
+                   [&](const GraphBatch& batch, bool) { return computed(*trained, batch); });
   const auto value_of = [&](const Passes& passes) { return measure(known, metric, data, passes.outputs); };
   const std::optional<double> value = value_of(integers),
                               float_value = floats ? value_of(*floats) : std::nullopt;

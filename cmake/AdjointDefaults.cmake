@@ -29,7 +29,7 @@ endif()
 
 add_library(adjoint_flags INTERFACE)
 set(cxx_flags -Wall -Wextra -Wpedantic -Wshadow -fno-math-errno -fno-trapping-math
-  -fopenmp-simd)  # of OpenMP the loops that say they vectorise, and neither its threads nor its library
+  -fopenmp-simd)  # only OpenMP's simd pragmas, without threads or its library
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   list(APPEND cxx_flags -Wno-restrict)  # sees overlaps in std::string that are not there (GCC bug 105651)
 endif()

@@ -104,7 +104,7 @@ bool mentions(const std::string& text, const Part& part) {
   return mentions(text, std::vector<std::string>{part});
 }
 
-/// Checks that `call` throws an Error that says `text`, or has `part` in its text.
+/// Checks that `call` throws an Error with the message `text`, or with `part` in it.
 #define CHECK_ERROR(call, text) CHECK_THROWS_WITH_AS(call, text, ::adj::Error)
 #define CHECK_ERROR_HAS(call, part) CHECK_THROWS_WITH_AS(call, doctest::Contains(part), ::adj::Error)
 
@@ -167,7 +167,7 @@ size_t peak_memory(Device device, F&& step) {
   return memory_stats(device).peak - before;
 }
 
-/// f() returns a tensor or a vector of them; true if the bits are the same with 1 and with so many threads.
+/// f() returns a tensor or a vector of them; true if the bits are the same with 1 and with that many threads.
 template <class F>
 bool same_bits_on_any_threads(F f, std::initializer_list<int> counts = {2, 4}) {
   const auto made_with = [&](int count) {

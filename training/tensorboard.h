@@ -19,7 +19,7 @@ std::string tf_record(std::string_view data);
 /// so that a training can be watched. TensorBoard shows each folder as a separate run.
 class TensorBoard {
  public:
-  /// Makes the folder where there is none, and a new event file in it. Throws DataError.
+  /// Creates the folder if needed, and a new event file in it. Throws DataError.
   explicit TensorBoard(const std::string& folder);
   /// Values by tag ("loss/train") at `step`. Throws DataError where they cannot be written.
   void add(int64_t step, const std::vector<std::pair<std::string, double>>& scalars);

@@ -1,4 +1,4 @@
-// Mini-batches: sampling alone, and sampling with feature gathers.
+// Mini-batches: sampling only, and sampling with feature gathers.
 
 #include "operands.h"
 #include <adjoint/core/error.h>

@@ -22,25 +22,25 @@ class Batches {
  public:
   using Make = std::function<Placed<Batch>(int64_t)>;
 
-  /// `anew`: prefetching of rebuilt batches; absent: they are kept.
-  Batches(int64_t count, Make make, std::optional<PrefetchOptions> anew)
-      : count_(count), make_(std::move(make)), anew_(std::move(anew)) {
-    for (int64_t i = 0; i < count && !anew_; ++i) kept_.push_back(make_(i));
+  /// `rebuilt`: prefetching of rebuilt batches; absent: they are kept.
+  Batches(int64_t count, Make make, std::optional<PrefetchOptions> rebuilt)
+      : count_(count), make_(std::move(make)), rebuilt_(std::move(rebuilt)) {
+    for (int64_t i = 0; i < count && !rebuilt_; ++i) kept_.push_back(make_(i));
   }
-  bool kept() const { return !anew_; }
+  bool kept() const { return !rebuilt_; }
 
   template <class F>
   void for_each(F&& f) const {
     for (const Placed<Batch>& placed : kept_) f(placed);
     if (kept()) return;
-    Prefetcher<Placed<Batch>> ahead(count_, make_, *anew_);
+    Prefetcher<Placed<Batch>> ahead(count_, make_, *rebuilt_);
     for (const Placed<Batch>& placed : ahead) f(placed);
   }
 
  private:
   int64_t count_;
   Make make_;
-  std::optional<PrefetchOptions> anew_;
+  std::optional<PrefetchOptions> rebuilt_;
   std::vector<Placed<Batch>> kept_;
 };
 

@@ -11,7 +11,7 @@
 
 namespace adj::hdf5 {
 
-/// "unreadable: the HDF5 library says …".
+/// "unreadable: the HDF5 library reports …".
 std::string unreadable();
 /// Throws DataError "PLACE: message"; without a place only the message.
 [[noreturn]] void fail(const std::string& place, const std::string& message);

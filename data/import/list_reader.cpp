@@ -125,7 +125,7 @@ class ListReader {
       const int32_t dst = named() ? ids_.add(ends.names[2 * k + 1]) : ids_.add(ends.ids[2 * k + 1]);
       if (src < 0 || dst < 0)
         source_.fail(ends.last_line, "more than {} nodes by then, expected at most that", NodeIds::kMost);
-      // The first line is no header if another edge has a node of it, or if it is a loop.
+      // The first line is not a header if another edge has one of its nodes, or if it is a loop.
       if (doubtful_ && (src < 2 || dst < 2) && !(edges_.size() == 0 && src == 0 && dst == 1)) keep_first();
       edges_.append(src, dst, ends.weights.empty() ? 1.0f : ends.weights[k]);
     }

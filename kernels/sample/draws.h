@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-// Random numbers of neighbor sampling: functions of the key and global ids alone, in integer and single IEEE
+// Random numbers of neighbor sampling: functions of only the key and global ids, in integer and single IEEE
 // operations, so that every device draws the same bits, for any number of threads and any position of a node
 // in the batch.
 namespace adj::kernels::sample {

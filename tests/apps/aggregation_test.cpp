@@ -38,8 +38,8 @@ TEST_CASE(
         return bench.train(variant,
                            joined(more, {"--quiet", "--device", device.str(), "--aggregation", method}));
       };
-      // Before and after a step. Adam makes full steps of gradients that are nothing but rounding, and a deep
-      // sum makes them grow.
+      // Before and after a step. Adam takes full steps for gradients that are only rounding errors, and deep
+      // sums amplify them.
       for (const auto& [epochs, allowed] : {std::pair{"1", 1e-5}, {"3", 2e-3}}) {
         CAPTURE(epochs);
         const double reduced = train("reduce", {"--epochs", epochs}).number("train_loss");

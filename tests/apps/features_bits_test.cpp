@@ -14,7 +14,7 @@ using namespace adj::test;
 
 namespace {
 
-/// The small citation graph with dense features, of 0 and 1 alone or of both signs.
+/// The small citation graph with dense features, of only 0 and 1 or of both signs.
 struct Bench : InFolder {
   std::string binary = folder.file("binary.h5"), measured = folder.file("measured.h5"),
               checkpoint = folder.file("c.h5");

@@ -102,7 +102,7 @@ TEST_CASE("columns of very different scale give a warning, and standard scaling 
                                    "--features-scaling", "rows"}),
                    2, {"--features-scaling", "--pyg-state"}));
 
-  // A training goes on with the same scaling alone.
+  // Training resumes only with the same scaling.
   succeeds(train(path, {"--features-scaling", "standard", "--resume", checkpoint}));
   CHECK(fails_with(train(path, {"--quiet", "--resume", checkpoint, "--features-scaling", "none"}), 1,
                    {"features.scaling", "'standard'", "'none'"}));

@@ -22,7 +22,7 @@ struct Bench : TrainingBench {
       : TrainingBench(dataset,
                       {"--quiet", "--json", "--loader", "neighbor", "--batch-size", "7", "--fanouts", "4"}) {}
 
-  /// Result, metrics, predictions and checkpoint, without what the clock says.
+  /// Result, metrics, predictions and checkpoint, without times.
   std::string all_of(const std::string& trainer, const Words& more) const {
     const std::string all = TrainingBench::all_of(trainer, joined(more, {"--checkpoint", checkpoint}));
     return all + contents_of(checkpoint);

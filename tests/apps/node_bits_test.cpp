@@ -49,7 +49,7 @@ TEST_CASE("train_qgnn learns bits per node towards the mean, as its note and its
     CHECK(contents_of(bench.folder.file("q.csv")) == contents_of(bench.folder.file("p.csv")));
     CHECK_THROWS_WITH_AS(IntegerModel(load_trained(bench.checkpoint)),
                          doctest::Contains("sums of integers need one scale"), Error);
-    // On another graph there are no bits for its nodes.
+    // Nodes of another graph have no bits.
     Dataset other = small_dataset();
     save_dataset(
         make_citation_dataset(

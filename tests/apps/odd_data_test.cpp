@@ -7,11 +7,11 @@
 using namespace adj;
 using namespace adj::test;
 
-// Datasets in which there is little to learn. Training on them works, or one line says why it does not.
+// Datasets in which there is little to learn. Training on them works, or gives a one-line error.
 
 namespace {
 
-/// A ring of nodes with labels 0, 1, … in turn, split in three.
+/// A ring of nodes with labels 0, 1, … cyclically, split in three.
 Dataset ring(int64_t nodes, int64_t classes, const Tensor& x) {
   std::vector<int32_t> src, dst, y;
   std::vector<std::vector<int32_t>> parts(3);
@@ -35,7 +35,7 @@ Dataset ring(int64_t nodes, int64_t classes, const Tensor& x) {
   return data;
 }
 
-/// Trains in every way; the results and predictions hold numbers alone.
+/// Trains in every way; results and predictions are all finite.
 bool trains(const Dataset& data) {
   const TemporaryDirectory folder;
   const std::string path = folder.file("odd.h5"), predicted = folder.file("p.h5");

@@ -134,7 +134,7 @@ TEST_CASE("a mismatched state gives a one-line error with file, part and missing
                    2, {"--out", "--pyg-state"}));
   CHECK(contents_of(bench.out) == before);
 
-  // Without labels the options say what the model gives.
+  // Without labels the options determine the model's outputs.
   Dataset data = unlabelled(small_dataset());
   data.x = Features(Tensor::full({120, 6}, 0.5));
   const std::string bare = bench.folder.file("bare.h5");

@@ -92,7 +92,7 @@ TEST_CASE("predictions for reordered nodes are in the original order") {
     succeeds("predict", {"--checkpoint", folder.file(model), "--data", data, "--out", folder.file("p.h5")});
     return values(predictions_in(folder.file("p.h5")));
   };
-  // Without dropout the two trainings differ in the order of their sums alone.
+  // Without dropout the two trainings differ only in the order of their sums.
   const Numbers plain = train(in, "plain"), back = train(mixed, "mixed");
   CHECK(largest_difference(plain, back) < 1e-3);
   CHECK(largest_difference(predict(mixed, "mixed_model.h5"), back) == 0.0);
@@ -103,7 +103,7 @@ TEST_CASE("predictions for reordered nodes are in the original order") {
   forgetful.order = {};
   save_dataset(forgetful, folder.file("forgetful.h5"));
   CHECK(largest_difference(predict(folder.file("forgetful.h5"), "plain_model.h5"), plain) > 0.01);
-  // A checkpoint knows its data.
+  // A checkpoint requires its dataset.
   CHECK(fails_with(run("train_gcn", {"--data", in, "--epochs", "30", "--dropout", "0", "--quiet", "--resume",
                                      folder.file("mixed_model.h5")}),
                    1, {"mixed_model.h5"}));

@@ -121,7 +121,7 @@ TEST_CASE("training on clusters evaluates on the whole graph or layer by layer")
                        joined(words, {"--evaluation", method, "--batch-size", "17"}));
   };
   CHECK(last("layers") == doctest::Approx(last("graph")).epsilon(1e-6));
-  // Which takes whole graphs alone.
+  // It requires whole graphs.
   CHECK(fails_with(bench.train("train_gcn", joined(words, {"--evaluation", "layers"})), 2, {"evaluation"}));
 }
 

@@ -158,7 +158,7 @@ TEST_CASE("a metric of another task, or undefined on a split, is refused by name
   data.unlabelled = 0;
   CHECK(fails_with(Bench(data).fail({}), 1, {"splits/val", "mean ROC-AUC", "one class"}));
 
-  // Two classes of which validation knows one: accuracy, and it is said.
+  // Two classes, only one of them in the validation split: accuracy, with a note.
   data = small_dataset(1, 2);
   auto y = data.y.to_vector<int32_t>();
   for (int32_t i : data.val.to_vector<int32_t>()) y[static_cast<size_t>(i)] = 0;

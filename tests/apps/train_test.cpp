@@ -237,7 +237,7 @@ TEST_CASE("diverging training is an error that names the epoch, and leaves no ou
         CHECK_FALSE(std::filesystem::exists(path));
       return outcome;
     };
-    // The last epoch's step is seen by the validation alone.
+    // Only the validation sees the last epoch's step.
     CHECK(fails_with(train({"--lr", "1e20", "--epochs", "1"}), 1, {"epoch 1:", "the logits are not finite"}));
     CHECK(fails_with(train({"--lr", "1e38", "--epochs", "5", "--weight-decay", "1e30"}), 1, {"epoch 1:"}));
     CHECK(fails_with(train({"--lr", "1e300", "--epochs", "4"}), 1,
@@ -263,7 +263,7 @@ TEST_CASE_FIXTURE(With<Bench>,
     const std::vector<double> metrics = column(csv, 4), losses = column(csv, 3);
     ran[either] = metrics.size();
     CHECK(metrics.size() < 3000);
-    // By the metric alone the first of the best epochs counts; with the loss the last that is best in both.
+    // By the metric only, the first of the best epochs counts; with the loss the last that is best in both.
     double metric = -1.0, loss = 1e9;
     size_t best = 0, good = 0;
     for (size_t i = 0; i < metrics.size(); ++i) {

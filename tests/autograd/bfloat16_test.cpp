@@ -13,8 +13,8 @@ constexpr double kRounding = 0x1p-8;
 
 using Op = std::function<Var(const std::vector<Var>&)>;
 
-/// f over `dtype`, but for the last `wide` inputs, which are float32. `roundings`: how many stored
-/// intermediate results follow one another. Returns the dtype of the value.
+/// f over `dtype`, with the last `wide` inputs in float32. `roundings`: how many stored intermediate results
+/// follow one another. Returns the dtype of the value.
 DType compare(const Op& f, const std::vector<Tensor>& inputs, int roundings = 1, size_t wide = 0,
               DType dtype = DType::bf16) {
   std::vector<Tensor> given, same;

@@ -68,7 +68,7 @@ TEST_CASE("a custom op sees which gradients are wanted, and others are dropped")
       "picky", {a, index}, [](const std::vector<Tensor>& in) { return in[0].clone(); },
       [&](const CustomPass& pass) -> std::vector<Tensor> {
         wanted = pass.wanted;
-        return {pass.dy, pass.dy};  // the second does not fit, and is not wanted
+        return {pass.dy, pass.dy};  // the second has a wrong shape, but is not wanted
       });
   sum(y).backward();
   CHECK(wanted == std::vector<bool>{true, false});

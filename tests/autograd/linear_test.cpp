@@ -77,7 +77,7 @@ TEST_CASE("gradients of linear over sparse features, also of float32") {
       on_devices(54, DType::f64, [&](Draw& draw, Device) {
         CAPTURES(has_values, name_of(activation));
         const SparseMatrix s = draw.sparse(8, 6, 25, has_values);
-        // Row 0 is empty: its products are the bias alone.
+        // Row 0 is empty: its products are just the bias.
         check([&](const auto& v) { return linear(s, v[0], v[1], activation); },
               {draw.normal({6, 3}), draw.off_zero({3})});
         check([&](const auto& v) { return matmul(s, v[0]); }, {draw.normal({6, 5})});

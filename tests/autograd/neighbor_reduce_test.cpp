@@ -74,7 +74,7 @@ TEST_CASE("gradients of weighted max and min, by features and by weights") {
 
 TEST_CASE("a deviation of 0 has no gradient, and ties of a maximum give it to the first") {
   for (Device device : devices()) {
-    // Target 0 sees three equal sources, target 1 one alone.
+    // Target 0 has three equal sources, target 1 only one.
     const Relation relation = Relation::from_coo(4, 2, Tensor::from<int32_t>({2, 1, 3, 0}, device),
                                                  Tensor::from<int32_t>({0, 0, 0, 1}, device));
     const Var x = Var::parameter(Tensor::full({4, 2}, 3.5, DType::f32, device));

@@ -129,7 +129,7 @@ TEST_CASE("gradients pass a relu once, whichever user contributes them") {
         const Var h = hidden(v);
         return linear(h, v[2]) * linear(h, v[3]);
       });
-      // A user that knows nothing of it comes before a product, after it and between two.
+      // An op without in-place support comes before a product, after it and between two.
       check(in, [&](const auto& v) {
         const Var h = hidden(v);
         return gelu(h) + linear(h, v[1]);
@@ -263,7 +263,7 @@ TEST_CASE("changing a matrix's values in place is an error at backward, with or 
       CHECK(mentions(message(a, spmm(a, x)), "spmm had saved a tensor [9] float32"));
       CHECK(mentions(message(b, spmm(b, x, {}, Activation::relu)), "changed in place"));
       CHECK(mentions(message(c, linear(Features(c), x)), "linear had saved a tensor [9] float32"));
-      // If no gradient by x is wanted, the values are not read again.
+      // If x needs no gradient, the values are not read again.
       const Var bias = Var::parameter(draw.normal({3}));
       CHECK(message(a, spmm(a, x.detach(), bias)).empty());
     });

@@ -119,7 +119,7 @@ TEST_CASE("steps are captured on GPUs only") {
 namespace {
 
 /// A step with state and randomness: state = 0.5 * dropout(state) + x, twice, with temporaries. The second
-/// mask comes from another generator, and a third one is made anew by every run.
+/// mask comes from another generator, and a third one is created in every run.
 struct Step {
   Generator generator{77};  // before the tensors, which draw from it
   Generator second{78};

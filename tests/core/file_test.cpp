@@ -210,7 +210,7 @@ TEST_CASE("an ignored signal stays ignored") {
 TEST_CASE_FIXTURE(InFolder, "no file gets the number of a closed standard stream") {
   CHECK(exit_status_of([&] {
           close(STDOUT_FILENO);
-          const rlimit none{3, 3};  // no number but 0 to 2 is to be had, of which 1 is free
+          const rlimit none{3, 3};  // only the numbers 0 to 2 are available, of which 1 is free
           setrlimit(RLIMIT_NOFILE, &none);
           return error_of<DataError>([&] { replace_file(folder.file("a"), "x"); }) == "" ? 1 : 0;
         }) == 0);

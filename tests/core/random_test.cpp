@@ -101,7 +101,7 @@ TEST_CASE("uniform numbers are below the upper end in every dtype, and otherwise
           REQUIRE(found[i] == rounded[i]);
         }
       }
-      // There is no number of the dtype between what was brought down and the end.
+      // The dtype has no number between the clamped value and the upper end.
       if (brought_down > 0 && dtype == DType::f32)
         CHECK(static_cast<double>(std::nextafter(static_cast<float>(largest), INFINITY)) >= high);
       if (dtype == DType::bf16 && low == 0 && high == 1) {
@@ -190,7 +190,7 @@ TEST_CASE("a captured step draws from the same streams of each generator as an e
     CHECK_THROWS_AS(first.set_state(0, 0), Error);
     CHECK_THROWS_AS(untouched.set_state(0, 0), Error);
     CHECK_THROWS_AS(first = untouched, Error);
-    // A generator of the step's own is made anew by every run.
+    // A generator local to the step is created in every run.
     Generator own(9);
     CHECK(own.next().base == nullptr);
     CHECK(first.split(1).next().base == nullptr);

@@ -72,7 +72,7 @@ TEST_CASE("bags of words are distinguished from measured columns") {
   CHECK(automatic(documents(300, 200, 0.1, false)) == Kind::rows);  // TF-IDF
   CHECK(automatic(documents(300, 200, 0.1, true)) == Kind::rows);   // counts
   CHECK(automatic(documents(300, 200, 0.35, false)) == Kind::none);
-  CHECK(automatic(dense({1, 0, 1, 0, 1, 1, 1, 1, 1}, 3)) == Kind::rows);  // 0 and 1 alone
+  CHECK(automatic(dense({1, 0, 1, 0, 1, 1, 1, 1, 1}, 3)) == Kind::rows);  // only 0 and 1
   CHECK(automatic(dense({0, 0, 0, 0}, 2)) == Kind::none);
   CHECK(automatic(dense({1, 0, -1, 0}, 2)) == Kind::none);
   CHECK(automatic(dense({34, 51000, 18, 23000, 65, 90500, 41, 0}, 2)) == Kind::none);  // ages and incomes

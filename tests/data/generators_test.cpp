@@ -194,7 +194,7 @@ TEST_CASE("a random dataset has every node in one part of its split, and the sam
 }
 
 TEST_CASE("features of a planted dataset depend on the class, more so with more signal") {
-  // Mean squared distance of the classes' means from 0; noise alone leaves features / nodes of a class.
+  // Mean squared distance of the classes' means from 0; pure noise leaves features / nodes of a class.
   const auto signal_of = [](double signal) {
     const Dataset d = make_planted_dataset({.nodes = 4000, .classes = 4, .features = 32, .signal = signal});
     const auto x = values(d.x.dense());

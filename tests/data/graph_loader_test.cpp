@@ -45,7 +45,7 @@ LoaderOptions few(int workers = 0, uint64_t seed = 5) {
   return {.batch_size = 5, .shuffle = true, .seed = seed, .workers = workers};
 }
 
-/// So many batches an epoch, each drawn anew.
+/// That many batches per epoch, each drawn independently.
 LoaderOptions drawn(int workers = 0, uint64_t seed = 5) {
   return {.batch_size = 5, .steps = 7, .seed = seed, .workers = workers};
 }

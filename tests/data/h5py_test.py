@@ -14,7 +14,7 @@ class Files(Case):
         self.given = self.folder / "in.h5"
 
     def write(self, **more):
-        """A small valid file, but for `more`: datasets by path, None to leave one out."""
+        """A small valid file, changed by `more`: datasets by path, None to leave one out."""
         content = {
             "edges/src": np.array([1, 2, 0, 3, 3], np.int32),
             "edges/dst": np.array([0, 1, 2, 0, 0], np.int32),

@@ -86,7 +86,7 @@ TEST_CASE("labels of several columns, none, and seeds of 64 bits") {
 TEST_CASE("stopping early, and errors of workers") {
   const Dataset data = small_citations();
   const Tensor none = Tensor::empty({0}, DType::i32);
-  const Graph bare = Graph::from_coo(300, none, none);  // so that batches are of their seeds alone
+  const Graph bare = Graph::from_coo(300, none, none);  // so that batches have only their seeds
   for (int workers : {0, 1, 3}) {
     int64_t taken = 0;
     for (const NeighborBatch& batch : NeighborLoader(data, every(data), few(workers)).epoch(1))

@@ -49,7 +49,7 @@ class Reference(Case):
 @unittest.skipUnless(ogb, "ogb")
 class Ogb(Reference):
     def folder_of(self, nodes, edges, features=True, integers=False):
-        """Graphs of so many nodes and edges, loops and parallel edges among them."""
+        """Graphs of these numbers of nodes and edges, with loops and parallel edges."""
         ends = np.concatenate([self.rng.integers(0, n, (m, 2)) for n, m in zip(nodes, edges)])
         arrays = {"edge": ends, "num-node-list": nodes, "num-edge-list": edges}
         if features:

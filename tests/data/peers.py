@@ -151,7 +151,7 @@ def same(case, one, other, but=()):
 
 
 def planetoid_release(folder, name, **more):
-    """The files ind.NAME.* of a small dataset in the layout of the Planetoid release, but for `more`, values or bytes by part: 610
+    """The files ind.NAME.* of a small dataset in the layout of the Planetoid release, with the changes `more`, values or bytes by part: 610
     nodes, of which 606 is a gap, 3 edges besides a loop and a repeated one, 7 features, 3 classes, 40 nodes to train. Returns the
     features. No scipy is needed for what stands as a scipy matrix in a pickle."""
 

@@ -77,7 +77,8 @@ TEST_CASE("a depth above the number of items has no effect") {
   std::atomic<bool> first_taken = false;
   Prefetcher<int64_t> items(4,
                             [&](int64_t i) {
-                              if (i == 1) first_taken.wait(false);  // so that items are left once one is gone
+                              if (i == 1)
+                                first_taken.wait(false);  // so that items remain after one was dropped
                               return i;
                             },
                             {.workers = 1, .depth = std::numeric_limits<int64_t>::max()});

@@ -123,7 +123,7 @@ TEST_CASE("losses and sums over neighbours in subgraphs are unbiased estimates")
         ++seen[i];
       }
     }
-    // Within so many deviations of a mean over 3000 subgraphs, and of the normalisation's own error.
+    // Tolerance in deviations of a mean over 3000 subgraphs, and of the normalisation's error.
     CHECK(std::abs(mean - of_seeds) < 6.0 * std::sqrt((square - mean * mean) / 3000.0) + 1e-3);
     for (size_t i = 0; i < 300; ++i) {
       CAPTURE(i);

@@ -14,7 +14,7 @@ Data = pyg and pyg.data.Data
 
 
 def arrays(**more):
-    """A small valid dataset, but for `more`; None leaves one out."""
+    """A small valid dataset, changed by `more`; None leaves one out."""
     given = {
         "edge_index": np.array([[1, 2, 0, 3, 3], [0, 1, 2, 0, 0]]), "x": np.arange(12, dtype=np.float32).reshape(4, 3),
         "y": np.array([0, 1, 1, 0]), "splits": {"train": [0, 1], "val": [2], "test": [3]}, "num_nodes": 4, "name": "tiny",
@@ -63,7 +63,7 @@ class Arrays(Case):
             for number, part in enumerate(PARTS):
                 np.testing.assert_array_equal(found[f"splits/{k}/{part}" if k else f"splits/{part}"],
                                               np.flatnonzero(masks[:, k] == number))
-        one = np.array([False, False, False, True])  # the same test nodes beside several splits
+        one = np.array([False, False, False, True])  # the same test nodes for several splits
         two = np.array([[1, 0], [0, 1], [0, 0], [0, 0]], bool)
         to_adjoint(arrays(splits={"train": two, "valid": two[[1, 0, 2, 3]], "test": one}), self.out)
         found = self.loaded()
@@ -266,7 +266,7 @@ class Scipy(Case):
             found = self.loaded()
             self.assertEqual(len(found["nodes/x_data"]), features.tocsr().nnz)
             np.testing.assert_array_equal(dense(found), features.toarray())
-        data = to_adjoint(sparse.eye(3, format="csr"), self.out)  # ones are no weights
+        data = to_adjoint(sparse.eye(3, format="csr"), self.out)  # ones mean no weights
         self.assertIsNone(data.edge_weight)
         self.assertTrue(data.undirected)
         self.assertRaisesRegex(DataError, r"matrix: \[3, 4\], expected a square one", to_adjoint, sparse.random(3, 4, 0.5), self.out)

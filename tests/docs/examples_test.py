@@ -1,4 +1,4 @@
-"""The code blocks of the tutorial, the how-tos and the page of errors run and print what the pages say.
+"""The code blocks of the tutorial, the how-tos and the page of errors run and print the pages' output.
 
 On a page, in order, in one folder: ```python NAME writes the file NAME; ```sh run runs with the programs in the path;
 ```cpp run is compiled against the build's library and run; ```sh fails ends in an error. A block ```output behind one

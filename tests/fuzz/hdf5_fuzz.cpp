@@ -229,7 +229,7 @@ int main(int argc, char** argv) {
       try {
         content.write(path.string());
       } catch (const Error&) {
-        continue;  // what the writer does not write, such as an attribute of a dataset that is gone
+        continue;  // not supported by the writer, such as an attribute of a removed dataset
       }
     } else {
       write(path, Mutator(from.bytes, random).mutate());

@@ -70,7 +70,7 @@ TEST_CASE("walks follow in-edges, and stay at a node that has none") {
   }
 }
 
-TEST_CASE("a sample depends on the seed alone") {
+TEST_CASE("a sample depends only on the seed") {
   const Graph graph = skewed_graph();
   for (const SaintMethod method : kMethods) {
     const SaintSampler sampler(graph, {.method = method, .budget = 5000, .walk_length = 3});

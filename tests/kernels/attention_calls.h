@@ -250,8 +250,8 @@ inline const std::vector<AttentionCase> kWideShapes{
 inline const std::vector<AttentionCase> kFewShapes{
     {8, 8, 0, true}, {4, 16, 3, false}, {1, 7, 0, true}, {3, 5, 1, true}};
 
-/// Checks that O and each gradient of `names` have the same bits on any number of threads, and each gradient
-/// alone those that it has among all.
+/// Checks that O and each gradient of `names` have the same bits on any number of threads, and computed alone
+/// or together.
 template <class Call>
 void check_same_gradients(Call& t, const std::string& names) {
   CHECK(same_bits_on_any_threads([&] {

@@ -33,7 +33,7 @@ inline Rows random_rows(const std::vector<int64_t>& lengths, int64_t cols, uint3
 
 /// Rectangular, with empty rows and columns.
 inline Rows small_rows() { return random_rows({3, 0, 1, 17, 0, 5, 2, 40}, 61, 1); }
-/// Rows and a column that are split into pieces, one row and the column into so many that they are merged in
+/// Rows and a column that are split into parts, one row and the column into enough that they are merged by
 /// runs first; also medium, short and empty rows.
 inline Rows skewed_rows() { return random_rows(skewed_lengths(30000), 61, 2); }
 /// Undirected, over 61 nodes, each with a self-loop.

@@ -309,7 +309,7 @@ TEST_CASE("products to one bit by thresholds and without are the same on every d
   for (const auto& [m, n, k] :
        std::vector<std::array<int64_t, 3>>{{70, 33, 200}, {300, 520, 3000}, {5, 1, 1}, {1000, 64, 1100}})
     for (int bits : {1, 2, 3})
-      for (float zero : {0.0f, 0.5f, 0.3f}) {  // the last one is no multiple of 1/2
+      for (float zero : {0.0f, 0.5f, 0.3f}) {  // the last one is not a multiple of 1/2
         CAPTURES(m, bits, zero);
         const Tensor x = random_tensor({m, k}), w = random_tensor({k, n}), scale = random_tensor({n}),
                      shift = random_tensor({n});
@@ -334,7 +334,7 @@ TEST_CASE("products that skip steps without a bit are the same") {
   constexpr int64_t kRows = 700, kInner = 5000;
   std::vector<float> numbers(uz(kRows * kInner));
   std::mt19937 random(5);
-  // Tiles of 128 rows: none of the first, few steps of others, the last step of one alone.
+  // Tiles of 128 rows: none in the first, few steps in others, only the last step in one.
   const auto put = [&](int64_t row, int64_t first, int64_t last) {
     for (int64_t k = first; k < last; ++k) numbers[uz(row * kInner + k)] = static_cast<float>(random() % 4);
   };

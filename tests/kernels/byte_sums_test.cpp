@@ -56,16 +56,16 @@ TEST_CASE("sums of bytes to bits are the product with the adjacency's bits, to t
     for (int bits : {1, 4, 8})
       for (int bits_to : {1, 3, 8}) {
         CAPTURES(width, bits, bits_to);
-        // At times so many rows that each has but a few lanes of a GPU.
+        // Sometimes with so many rows that each has only a few lanes of a GPU.
         const int64_t kCols = 700, rows = bits == 1 || width > 300 ? 170 : 12'803;
         std::vector<int64_t> lengths = row_lengths(rows, kCols);
-        if (bits_to == 3) {  // few entries a row, but for a hub
+        if (bits_to == 3) {  // few entries per row, except a hub
           for (int64_t& length : lengths) length = std::min<int64_t>(length, 12);
           lengths[60] = kCols;
         }
         const Csr host = distinct_structure(lengths, kCols).csr;
         const Tensor x = random_tensor({kCols, width}), row_scale = random_tensor({rows});
-        // A folded batch norm, at times its shift alone.
+        // A folded batch norm, sometimes only its shift.
         const Tensor column_scale = bits == 4 ? random_tensor({width}) : Tensor(),
                      column_shift = bits != 1 ? random_tensor({width}) : Tensor();
         Alike alike;

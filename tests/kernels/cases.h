@@ -97,7 +97,7 @@ inline Numbers column_sums(const Tensor& x) {
   return sums;
 }
 
-/// Checks that the elements are NaN of which is_nan(k) says so, and no others.
+/// Checks that exactly the elements with is_nan(k) are NaN.
 template <class F>
 void check_nan(const Tensor& x, F&& is_nan) {
   const Numbers numbers = values(x);

@@ -65,7 +65,7 @@ TEST_CASE("coo_gcn_normalize equals plain loops, with the same bits on any threa
             std::vector<float> w;
             for (size_t e = 0; e < list.row.size(); ++e)
               w.push_back(weighted ? 0.5f + static_cast<float>(e % 7) : 1.0f);
-            // Plainly: the last loop counts alone.
+            // Plainly: only the last loop counts.
             Numbers kept(w.begin(), w.end()), degree(uz(list.rows)),
                 loop(degree.size(), static_cast<double>(fill));
             if (looped) {

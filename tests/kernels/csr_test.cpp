@@ -54,7 +54,7 @@ std::vector<HostCoo> lists() {
     sorted->col = sort_plainly(sorted->row, sorted->col, sorted->rows).indices;
     if (broken) sorted->row.back() = 2;
   }
-  for (int32_t half : {256, 4096, 32768, 65536}) {  // two sorted halves: it falls in one place alone
+  for (int32_t half : {256, 4096, 32768, 65536}) {  // two sorted halves: no parallel entries
     HostCoo* twice = add(half, 9, 2 * int64_t{half});
     for (int32_t e = 0; e < 2 * half; ++e) twice->row[uz(e)] = e % half;
   }
@@ -148,7 +148,7 @@ TEST_CASE("join_rows appends the rows of one structure to those of another") {
   for (Device device : devices())
     for (const HostCoo& coo : lists()) {
       HostCoo other{coo.rows, coo.cols, {}, {}};
-      for (size_t e = 0; e < coo.row.size(); e += 3) {  // some rows are in one alone
+      for (size_t e = 0; e < coo.row.size(); e += 3) {  // some rows are in one only
         other.row.push_back(coo.row[e] / 2);
         other.col.push_back(coo.col[e]);
       }

@@ -92,11 +92,11 @@ TEST_CASE("gat with large logits is finite, -inf has weight 0, and NaN is passed
       t.x = Tensor::from<float>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {5, 2}, device);
       t.forward();
       const Numbers o = values(t.o), lse = values(t.lse);
-      CHECK(o[0] == doctest::Approx(2.0));  // of sources 0 and 1 alone
+      CHECK(o[0] == doctest::Approx(2.0));  // only sources 0 and 1
       CHECK(o[1] == doctest::Approx(3.0));
       CHECK(o[2] == 2.0);
       CHECK(o[3] == 3.0);
-      CHECK(std::isnan(o[4]));  // nothing but -inf
+      CHECK(std::isnan(o[4]));  // only -inf
       CHECK(std::isnan(o[6]));  // one NaN
       CHECK(o[8] == 9.0);
       CHECK(lse[4] == doctest::Approx(-2e3));

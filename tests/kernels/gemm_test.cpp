@@ -107,7 +107,7 @@ TEST_CASE("gemm of a long inner extent") {
     const Operands o({24, 40000, 40, true}, DType::f32, device);
     CHECK(close(multiplied(o.p, o.a, o.b), o.product, 2e-5));
   }
-  // On the CPU alone, with bias and relu.
+  // On the CPU only, with bias and relu.
   for (DType dtype : {DType::f32, DType::f64})
     for (const Product& p : {Product{40, 9001, 33, true}, {600, 4096, 17, true}}) {
       const Operands o(p, dtype, {});

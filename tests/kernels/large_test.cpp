@@ -425,7 +425,7 @@ TEST_CASE("large: TF32 and bfloat16 products are used only on request") {
 
 namespace {
 
-/// The GPUs with so many bytes free; says which others are skipped.
+/// The GPUs with so many bytes free; prints which others are skipped.
 std::vector<Device> gpus_with(size_t bytes) {
   std::vector<Device> found;
   for (Device device : gpus()) {

@@ -111,7 +111,7 @@ Reduced reduced(const HostCsr& s, const Tensor& x, const std::vector<Reduce>& re
   return r;
 }
 
-/// The winners of the maximum alone.
+/// The winners of the maximum only.
 Tensor max_winner(const HostCsr& s, const Tensor& x) { return reduced(s, x, {Reduce::max}).max_winner; }
 
 /// Columns [part width, (part + 1) width) of y.

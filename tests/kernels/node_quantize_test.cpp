@@ -23,7 +23,7 @@ struct Case {
     is_signed = Tensor::full({1}, with_signs ? 1.0 : 0.0);
     dy = draw.normal({n, f});
   }
-  /// In float64: what A2Q's definitions say of a number, and of its slopes.
+  /// In float64: A2Q's definitions for a number and its derivatives.
   struct Number {
     double y, x, scale, bits;
   };

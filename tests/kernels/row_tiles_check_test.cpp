@@ -22,7 +22,7 @@ bool names_a_member(const std::string& message) {
                      [&](const auto& member) { return message.starts_with("cut/" + member.first + ": "); });
 }
 
-/// The error of check_row_tiles(); empty where it says nothing.
+/// The error of check_row_tiles(); empty if there is none.
 std::string said(const Csr& a, const RowTiles& cut) {
   return error_of([&] { kernels::check_row_tiles("cut", a, cut); });
 }

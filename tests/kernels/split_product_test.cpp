@@ -123,7 +123,7 @@ TEST_CASE("products of small and large operands are accurate in each term, by ev
         return outer % 3 == 0 ? 0x1p-126 : 0x1p-3;
       case 3:  // within a row, and those of the partner, too
         return inner % 3 == 0 ? 0x1p100 : 0x1p-118;
-      case 4:  // in some chunks of 64 alone
+      case 4:  // only in some chunks of 64
         return inner / 64 % 2 == 0 ? 0x1p-120 : 1.0;
       case 5:  // some infinite once they are raised
         return inner % 70 == 3 ? 0x1p120 : 0x1p-20;

@@ -51,7 +51,7 @@ HostCoo turned(HostCoo a) {
 /// Relative to the largest sum.
 double accepted(DType dtype) { return dtype == DType::bf16 ? 8e-3 : dtype == DType::f64 ? 1e-12 : 2e-5; }
 
-/// f(list, device, dtype, width) over all that a list is summed in: float64 on the CPU alone.
+/// f(list, device, dtype, width) over all that a list is summed in: float64 on the CPU only.
 template <class F>
 void for_cases(F f) {
   on_devices({DType::f32, DType::bf16, DType::f64}, [&](Device device, DType dtype) {

@@ -263,7 +263,7 @@ TEST_CASE("errors of spmm name the mismatch") {
   CHECK_THROWS_AS(spmm({}, random_ints(36, 0, 5).reshape({9, 4}), {}, y), Error);
   Tensor dw = Tensor::empty({m.csr.entries() - 1});
   CHECK_THROWS_AS(kernels::sddmm({.a = {m.csr, {}, {}}, .y = y, .x = x, .dw = dw}), Error);
-  // Surplus values belong to no entry, unless an order says which.
+  // Extra values belong to no entry, unless an order assigns them.
   const int64_t entries = m.csr.entries();
   const Tensor surplus = random_tensor({entries + 1}), order = random_ints(entries, 0, 3);
   CHECK_ERROR_HAS(spmm(surplus, x, {}, y), "values is");

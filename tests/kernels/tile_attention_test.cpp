@@ -6,8 +6,8 @@ using namespace adj::test;
 
 namespace {
 
-/// |a - b| / |b|, NaN where either is. A b that cancels to less than a tenth of normal numbers is taken for
-/// so many.
+/// |a - b| / |b|, NaN where either is. A b that cancels to less than a tenth of normal numbers counts as a
+/// tenth.
 double relative_error(const Tensor& a, const Tensor& b) {
   const Numbers got = values(a), wanted = values(b);
   REQUIRE(got.size() == wanted.size());

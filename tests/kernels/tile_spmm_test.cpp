@@ -165,7 +165,7 @@ TEST_CASE("tile_spmm equals spmm to the precision of its operands") {
                              .activation = finished ? Activation::relu : Activation::none,
                              .y = expected});
               const Numbers got = values(y), wanted = values(expected);
-              // Sums may cancel: errors are held against the size of the terms, too.
+              // Sums may cancel: errors are relative to the size of the terms, too.
               const auto squared = [](const Tensor& t) {
                 return Tensor::from(mapped(t, [](double v) { return v * v; }), t.shape(), t.device());
               };

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Computes a model in integers from its file alone, with h5py and numpy by docs/quantized.md, and holds that against infer_qgnn.
+"""Computes an integer model only from its file, with h5py and numpy by docs/quantized.md, and compares with infer_qgnn.
 Needs ADJOINT_BIN_DIR; skips, saying so, where h5py is missing."""
 import os
 import pathlib

@@ -35,7 +35,7 @@ def edges_of(data):
 
 
 class Foreign:
-    """An array that is known by DLPack alone, as those of other frameworks are."""
+    """An array with only DLPack's interface, like those of other frameworks."""
 
     def __init__(self, array):
         self.array = array
@@ -236,7 +236,7 @@ class Trained(unittest.TestCase):
 
 class Threads(unittest.TestCase):
     def test_others_run_while_the_library_computes(self):
-        """Four threads iterate and predict; each holds what it found against what one alone finds."""
+        """Four threads iterate and predict; each compares its results with those of a single thread."""
         model, data = adjoint.load_trained("gcn.h5"), adjoint.load_demo_dataset()
         loader = adjoint.NeighborLoader(data, data.train, [4, 4], 64, workers=1)
         alone, wrong = model.outputs(data), []

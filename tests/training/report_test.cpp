@@ -11,7 +11,7 @@ using namespace adj::training;
 
 namespace {
 
-/// Labels, and outputs that say 0, 1, 0, 0.
+/// Labels, and outputs that predict 0, 1, 0, 0.
 struct OfFourNodes {
   Tensor y = Tensor::from(std::vector<int32_t>{0, 1, 1, 0}),
          output = Tensor::from(std::vector<float>{2, 1, 0, 1, 3, 0, 5, 1}, {4, 2}),
@@ -40,7 +40,7 @@ TEST_CASE_FIXTURE(OfFourNodes, "scores by degree cover the selected nodes, in bi
   }
   const Tensor two = Tensor::from(std::vector<int32_t>{1, 2});
   CHECK(scores_by_degree(small_graph(), accuracy, output, y, two).size() == 2);
-  // One class alone has no area under a curve.
+  // ROC-AUC is undefined for a single class.
   CHECK(std::isnan(
       scores_by_degree(small_graph(), metric_named("auc", Labels::classes, 2), output, y, two)[0].value));
 }

@@ -44,7 +44,7 @@ def program(name, *words):
 
 
 def shown(browser, page, *flags):
-    """The page's document as a headless browser has it, and what its console says."""
+    """The page's document in a headless browser, and its console output."""
     with tempfile.TemporaryDirectory() as profile:
         run = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                               f"--user-data-dir={profile}", "--enable-logging=stderr", "--virtual-time-budget=5000",

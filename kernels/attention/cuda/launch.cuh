@@ -1,7 +1,7 @@
 #pragma once
 
-// Selection of the lane layout by head width, and launches of the passes. The rule depends on sizes and
-// alignment alone, as the layout decides the bits. One file per score and S instantiates run_forward and
+// Selection of the lane layout by head width, and launches of the passes. The rule depends only on sizes and
+// alignment, as the layout decides the bits. One file per score and S instantiates run_forward and
 // run_backward.
 
 #include <adjoint/kernels/aggregate/cuda/spmm_launch.cuh>

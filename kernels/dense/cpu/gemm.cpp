@@ -117,7 +117,7 @@ void multiply(const TileShape& whole, const T* a, const T* b, const T* bias, T* 
 
 constexpr int64_t kWideTile = int64_t{1} << 20;  // elements of A: 4 MiB when widened
 
-/// Calls f(begin, end) for tiles of A's rows; depends on A's shape alone.
+/// Calls f(begin, end) for tiles of A's rows; depends only on A's shape.
 template <class F>
 void for_tiles(const Tensor& a, F f) {
   const int64_t rows = std::max<int64_t>(64, kWideTile / a.size(1));

@@ -1,5 +1,5 @@
 // Rows in chunks over threads. Distant memory is prefetched: a row's bounds some rows ahead, and the columns
-// of some rows' entries while the next of these rows draw. Draws depend on the row alone.
+// of some rows' entries while the next of these rows draw. Draws depend only on the row.
 
 #include <adjoint/core/parallel.h>
 #include <adjoint/kernels/sample/draws.h>
