@@ -69,7 +69,7 @@ Tensor partition_of(const Dataset& data, const ClusterLoaderOptions& options) {
 
 }  // namespace
 
-ClusterLoader::ClusterLoader(const Graph& graph, const FeatureSource& x, const Tensor& labels,
+ClusterLoader::ClusterLoader(const Graph& graph, const FeatureInput& x, const Tensor& labels,
                              const Tensor& seeds, const Tensor& part, const ClusterLoaderOptions& options)
     : Loader(loader_of(graph, x, labels, seeds, part, options.loading)) {}
 

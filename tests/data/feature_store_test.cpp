@@ -29,7 +29,7 @@ TEST_CASE_FIXTURE(InFolder, "a row has the same bits from every store, cached or
         const CachedRows kept{cached, heat};
         for (const auto& source :
              {make_feature_store(Features(x)), make_feature_store(Features(x.to(device))),
-              make_pinned_store(x, device, kept), make_file_source(file, device, kept)}) {
+              make_pinned_store(x, device, kept), make_file_store(file, device, kept)}) {
           CHECK(source->rows() == 700);
           CHECK(source->cols() == width);
           CHECK_FALSE(source->is_sparse());
@@ -66,21 +66,21 @@ TEST_CASE_FIXTURE(InFolder, "errors of feature stores") {
   const Tensor x = random_tensor({10, 3});
   const FileRows file = in_file(folder, x);
   const Device cpu = Device::cpu();
-  CHECK_THROWS_AS(make_file_source(file, cpu, {4, {}}), Error);
-  CHECK_THROWS_AS(make_file_source(file, cpu, {11, random_tensor({10})}), Error);
+  CHECK_THROWS_AS(make_file_store(file, cpu, {4, {}}), Error);
+  CHECK_THROWS_AS(make_file_store(file, cpu, {11, random_tensor({10})}), Error);
   CHECK_THROWS_AS(make_pinned_store(x, cpu, {4, random_tensor({9})}), Error);
   std::vector<float> heat(10, 1.0f);
   heat[6] = std::numeric_limits<float>::quiet_NaN();
   CHECK_ERROR(make_pinned_store(x, cpu, {4, Tensor::from(heat)}),
-              "feature source: hotness[6] is nan, expected a number");
+              "feature store: hotness[6] is nan, expected a number");
   const auto bad = Tensor::from(std::vector<int32_t>{1, 10});
-  CHECK_ERROR(make_file_source(file, cpu)->gather(bad, cpu),
-              "feature source: node 10 at position 1, expected 0 to 9");
+  CHECK_ERROR(make_file_store(file, cpu)->gather(bad, cpu),
+              "feature store: node 10 at position 1, expected 0 to 9");
   CHECK_ERROR(make_pinned_store(x, cpu)->gather(bad, cpu),
-              "feature source: node 10 at position 1, expected 0 to 9");
+              "feature store: node 10 at position 1, expected 0 to 9");
   CHECK_THROWS_AS(make_feature_store(Features(x))->gather(bad, cpu), Error);
   CHECK_THROWS_AS(make_feature_store(Features(x))->gather(Tensor::zeros({3}), cpu), Error);
-  CHECK_THROWS_AS(make_file_source(file, cpu)->gather(Tensor::zeros({3}), cpu), Error);
+  CHECK_THROWS_AS(make_file_store(file, cpu)->gather(Tensor::zeros({3}), cpu), Error);
   CHECK_THROWS_AS(make_feature_store(Features(Draw(3, {}, DType::f32).sparse(10, 8, 40)))->gather(bad, cpu),
                   Error);
   CHECK_THROWS_AS(make_feature_store({}), Error);

@@ -109,7 +109,7 @@ TEST_CASE("a user's feature store that returns too few rows") {
   for (int workers : {0, 2}) {
     const NeighborLoader loader(data.graph, std::make_shared<BadStore>(300, 2, -1), data.y, data.train,
                                 few(workers));
-    CHECK_ERROR_HAS((void)loader.epoch(0).next(), "neighbor loader: a feature source gave");
+    CHECK_ERROR_HAS((void)loader.epoch(0).next(), "neighbor loader: a feature store gave");
   }
 }
 
