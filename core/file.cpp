@@ -257,7 +257,7 @@ void FileReplacement::write(int64_t at, std::string_view bytes) {
 
 size_t FileReplacement::read(int64_t at, char* to, size_t count) const {
   const int64_t done = detail::read_all(impl_->file.get(), at, to, count);
-  if (done < 0) impl_->fail("cannot read what was written");
+  if (done < 0) impl_->fail("cannot read the written file");
   return static_cast<size_t>(done);
 }
 

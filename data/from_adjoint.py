@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Reads files of Adjoint: datasets, predictions and trained weights. One file, which needs h5py and numpy, and of torch,
-torch_geometric, dgl, networkx only what is asked for.
+torch_geometric, dgl, networkx only for the functions that return theirs.
 
     from from_adjoint import read_dataset, to_pyg, to_dgl, to_networkx, read_predictions, pyg_state, load_into
     arrays = read_dataset("cora.h5")            # a dict of numpy arrays, which to_adjoint takes again

@@ -383,13 +383,13 @@ def check_splits(data):
                 index = whole(index, place, 0, limit - 1)
                 again = first(part_of[index] != 0)
                 if again is not None:
-                    fail(place, f"index {index[again]} at position {again} stands in {PARTS[part_of[index[again]] - 1]} already, "
+                    fail(place, f"index {index[again]} at position {again} is already in {PARTS[part_of[index[again]] - 1]}, "
                                 "expected once in a split")
                 part_of[index] = number
                 if np.count_nonzero(part_of == number) != index.size:
                     order = np.argsort(index, kind="stable")
                     twice = order[1:][index[order][1:] == index[order][:-1]].min()
-                    fail(place, f"index {index[twice]} at position {twice} stands in {part} already, expected once in a split")
+                    fail(place, f"index {index[twice]} at position {twice} is already in {part}, expected once in a split")
                 bare = None if unlabelled is None else first(unlabelled[index])
                 if bare is not None:
                     fail(place, f"index {index[bare]} at position {bare} has no label")
@@ -829,7 +829,7 @@ def split_labels(parts, sizes):
     for k, y in enumerate(ys):
         if y is not None and (y.ndim == 0 or y.shape[0] != sizes[k]):
             fail(f"graph {k}: y", f"shape {shaped(y)}, expected [1] or [1, *] for the graph, or [{sizes[k]}] or [{sizes[k]}, *] "
-                                  "for its nodes, alike in all graphs")
+                                  "for its nodes, the same in all graphs")
 
 
 def stacked(field, values, rows=None):
@@ -838,7 +838,7 @@ def stacked(field, values, rows=None):
     if field == "x" and csr_of(values[begin]) is not None:
         parts = [csr_of(value) for value in values.values()]
         if None in parts or len({part.cols for part in parts}) != 1 or len(parts) != len(rows):
-            fail("x", "sparse features beside dense ones or none, or of other width, expected them alike in all graphs")
+            fail("x", "sparse features beside dense ones or none, or of other width, expected the same kind in all graphs")
         total = np.cumsum([0] + [len(part.indices) for part in parts])
         indptr = np.concatenate([[0], *(part.indptr[1:] + start for part, start in zip(parts, total))])
         return Csr(indptr, np.concatenate([p.indices for p in parts]), np.concatenate([p.data for p in parts]), parts[0].cols)

@@ -159,7 +159,7 @@ struct Qgnn : NodeModel {
   }
 
   const SparseMatrix& matrix_of(const Graph& graph) const {
-    ADJ_CHECK(!graph.is_normalized(), "{}: takes sums over edges by rules of its own, expected a graph {}",
+    ADJ_CHECK(!graph.is_normalized(), "{}: has its own rules for sums over edges, expected a graph {}",
               describe(), "without normalised weights");
     const SelfLoops loops = gin_ ? SelfLoops::added : SelfLoops::completed;
     // Cached with the relation.
@@ -205,7 +205,7 @@ void check(const ModelOptions& o) {
   if (!std::isfinite(o.node_bits_penalty) || o.node_bits_penalty < 0.0)
     usage_fail("--node-bits-penalty: expected 0 or more, got {}", o.node_bits_penalty);
   if (o.bits_activations != "auto")
-    usage_fail("--bits-activations: does not go with --node-bits, by which activations have theirs");
+    usage_fail("--bits-activations: conflicts with --node-bits, which set those of activations");
   if (o.scales != "learned" || o.degree_quant > 0.0)
     usage_fail("{}: conflicts with --node-bits, which learns bits and step size per node",
                o.scales != "learned" ? "--scales running" : "--degree-quant");

@@ -81,7 +81,7 @@ void make_dataset(Dataset* self, nb::handle edge_index, nb::handle x, nb::handle
 void bind_dataset(nb::module_& m) {
   nb::class_<Dataset>(m, "Dataset", R"(A graph, features, labels and splits (data/README.md).
 
-edge_index: [2, M] or (src, dst), integers; an undirected edge stands twice. x: [N, F], or a
+edge_index: [2, M] or (src, dst), integers; an undirected edge is stored twice. x: [N, F], or a
 scipy.sparse.csr_matrix. y: classes, integers [N], -1 for none; several labels, bool or uint8 [N, T]; targets, float
 [N] or [N, T]; of graphs where graph_offsets (int64 [G + 1]) are given. task: what y says, where its type does not.
 train, val, test: indices or masks. part: a partition, for ClusterLoader.

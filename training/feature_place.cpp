@@ -43,8 +43,9 @@ void BatchOptions::check_features(const std::string& device) const {
     usage_fail(
         "--cached-rows: expected a GPU beside --features host, for the CPU has them in its own memory");
   if (evaluation == "graph")
-    usage_fail("--evaluation graph: does not go with --features {}, for it needs those of all nodes at once",
-               features);
+    usage_fail(
+        "--evaluation graph: conflicts with --features {}, as it needs the features of all nodes at once",
+        features);
 }
 
 LoadOptions load_options(const BatchOptions& s) { return {.features_in_file = s.features == "file"}; }

@@ -292,7 +292,7 @@ void write_results(const Run& run) {
                           .result = json});
   const auto& cuts = run.options().cuts;
   if (cuts && cuts->write() == 0)  // last, as it may fail
-    log_warning("--cuts {}: nothing was cut for tensor cores; --explain says what was chosen",
+    log_warning("--cuts {}: nothing was cut for tensor cores; --explain prints the choices",
                 printable(run.options().compute.cuts));
 }
 

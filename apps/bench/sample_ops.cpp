@@ -96,7 +96,7 @@ Job neighbor_batch(const Subject& s) {
 
 std::vector<Op> sample_ops() {
   return {{"sample", "neighbourhoods of --batch-size nodes, with NeighborSampler and --workers", sample},
-          {"neighbor_batch", "likewise with features and labels, with NeighborLoader", neighbor_batch}};
+          {"neighbor_batch", "the same with features and labels, with NeighborLoader", neighbor_batch}};
 }
 
 }  // namespace adj::apps

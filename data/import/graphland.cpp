@@ -279,7 +279,7 @@ class GraphLandReader {
     if (info_.task == Info::Kind::binary) data_.classes = 2;
     data_.y = Tensor::from(y);
     if (const detail::ClassLabels labels(data_.y); !labels.number_classes())
-      data_fail("{}: node {}: {} \"{}\", {}; \"task: regression\" in info.yaml takes numbers as they are",
+      data_fail("{}: node {}: {} \"{}\", {}; \"task: regression\" in info.yaml takes numbers unchanged",
                 excerpt(file("targets.csv")), labels.position, excerpt(info_.target), labels.largest,
                 labels.expected());
   }

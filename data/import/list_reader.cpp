@@ -31,10 +31,10 @@ class ListReader {
                                    head_.str(header_line_, comments_), ids_.str());
     const std::string& id = header_line_ > 0 ? head_.second[0] : head_.first[0];
     if (ids_.kind() == NodeIds::Kind::names && !options_.ids && is_number(id))
-      note += fmt::format(" (\"{}\" is no integer of 64 bits)", excerpt(id));
+      note += fmt::format(" (\"{}\" is not a 64-bit integer)", excerpt(id));
     if (first_is_alone_)
       note += fmt::format(
-          "; line {} taken as an edge: {}, of ids that stand in no other line (--header yes if "
+          "; line {} taken as an edge: {}, with ids that occur in no other line (--header yes if "
           "it is one)",
           head_.format.first_line, excerpt(head_.row));
     const int64_t unused = head_.columns() - 2 - (options_.weight_column > 0 ? 1 : 0);

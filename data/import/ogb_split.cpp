@@ -68,7 +68,7 @@ class SplitReader {
       const int32_t i = index.data<int32_t>()[k];
       uint8_t& seen = part_of_[static_cast<size_t>(i)];
       if (seen != 0)
-        fail_row(path, format, k, "index {} stands in {} already, expected once in a split", i, kParts[seen]);
+        fail_row(path, format, k, "index {} is already in {}, expected once in a split", i, kParts[seen]);
       seen = part;
       if (detail::is_labelled(y_, i)) kept.push_back(i);
     }

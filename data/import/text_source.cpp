@@ -230,7 +230,7 @@ bool TextSource::read_block(TextBlock& block) {
 void TextSource::expect_line_feeds(std::string_view text) const {
   const size_t at = text.find('\r');
   if (at != std::string_view::npos && at + 1 < text.size() && text.find('\n') == std::string_view::npos)
-    fail(1, "lines end in CR alone, expected LF or CR LF: tr '\\r' '\\n' makes such of them");
+    fail(1, "lines end in CR only, expected LF or CR LF: tr '\\r' '\\n' converts them");
 }
 
 /// Adds the lines of a block to lines_read_; only blocks longer than the limit can contain too long a line.

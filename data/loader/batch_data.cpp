@@ -13,8 +13,8 @@ Tensor checked_items(std::string_view loader, std::string_view what, const Tenso
   for (size_t k = 0; k < ids.size(); ++k) {
     ADJ_CHECK(ids[k] >= 0 && ids[k] < count, "{}: {}[{}] is {}, expected 0 to {}", loader, what, k, ids[k],
               count - 1);
-    ADJ_CHECK(!seen[static_cast<size_t>(ids[k])], "{}: {}[{}] is {}, which stands there before", loader, what,
-              k, ids[k]);
+    ADJ_CHECK(!seen[static_cast<size_t>(ids[k])], "{}: {}[{}] is {}, which occurs before", loader, what, k,
+              ids[k]);
     seen[static_cast<size_t>(ids[k])] = true;
   }
   return items.to(device).to(DType::i32);

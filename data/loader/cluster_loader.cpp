@@ -62,7 +62,7 @@ Loader<SubgraphBatch> loader_of(const Graph& graph, std::shared_ptr<const Featur
 Tensor partition_of(const Dataset& data, const ClusterLoaderOptions& options) {
   ADJ_CHECK(options.parts >= 0, "cluster loader: {} parts, expected 0 or more", options.parts);
   if (options.parts > 0) return metis_partition(data.graph, options.parts);
-  ADJ_CHECK(data.part, "cluster loader: dataset '{}' has no partition, and no number of parts was asked for",
+  ADJ_CHECK(data.part, "cluster loader: dataset '{}' has no partition, and no number of parts was given",
             data.name);
   return data.part;
 }

@@ -99,7 +99,7 @@ TEST_CASE("errors of --aggregation") {
   refused("train_gcn", {"--aggregation", "sort", "--inductive"}, "--aggregation: expected auto or reduce or");
   refused("train_gcn", {"--aggregation", "scatter"}, "requires --inductive");
   refused("train_gcn", {"--aggregation", "measure", "--inductive", "--resume", "x.h5"},
-          "does not go with --resume");
+          "conflicts with --resume");
   refused("train_gat", {"--aggregation", "scatter", "--inductive"}, "has no sums over neighbours");
   refused("train_sage", {"--aggr", "max", "--aggregation", "measure", "--inductive"}, "has no sums");
 }

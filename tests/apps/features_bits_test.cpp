@@ -145,7 +145,7 @@ TEST_CASE("invalid or useless bits are rejected; sparse features give a warning"
   CHECK(fails_with(bench.train("train_sage", bench.binary,
                                {"--quiet", "--features-bits", "8", "--loader", "neighbor", "--fanouts", "3,2",
                                 "--features", "file"}),
-                   2, {"--features-bits 8: does not go with --features file"}));
+                   2, {"--features-bits 8: conflicts with --features file"}));
   const std::string sparse = bench.folder.file("sparse.h5");
   std::vector<int64_t> offsets{0};
   Dataset data = small_dataset();

@@ -53,7 +53,7 @@ TEST_CASE("by default features with negatives are unscaled, and bags of words ar
   CHECK(automatic == none);
   CHECK(automatic > 0.85);
   CHECK(rows < automatic - 0.15);
-  CHECK(mentions(chosen.err, {"features: as they are (some are negative)"}));
+  CHECK(mentions(chosen.err, {"features: unscaled (some are negative)"}));
   CHECK(chosen.err.find("warning") == std::string::npos);
   CHECK(mentions(chosen.out, {"\"features_scaling\": \"none\""}));
 

@@ -116,7 +116,7 @@ TEST_CASE_FIXTURE(InFolder, "inspect prints all problems of a file, one per line
                      "edges/src: -1 at position 7, expected 0 to 5",
                      "nodes/x: nan at row 0, column 2, expected finite numbers",
                      "nodes/y: 9 at position 1, expected -1 to 2",
-                     "splits/val: index 0 at position 1 stands in train already, expected once in a split",
+                     "splits/val: index 0 at position 1 is already in train, expected once in a split",
                      "splits/1/val: missing",
                  });
   CHECK(outcome.out.find("nothing is wrong") == std::string::npos);
@@ -158,7 +158,7 @@ TEST_CASE_FIXTURE(InFolder, "valid but suspicious contents are noted") {
        "attribute num_classes: 9, but no label is of class 3, 4, 5 and 3 more",
        "splits/train: nothing of class 2", "splits/val: nothing of class 1",
        "splits/test: nothing of class 0", "splits: 3 more parts without some class",
-       "edges/wieght: not of the schema, and left alone", "nothing is wrong"}));
+       "edges/wieght: not of the schema, ignored", "nothing is wrong"}));
 
   SchemaFile bare = small_file();
   bare.attributes["num_nodes"] = int64_t{100};
@@ -168,7 +168,7 @@ TEST_CASE_FIXTURE(InFolder, "valid but suspicious contents are noted") {
   CHECK(outcome.status == 0);
   CHECK(mentions(outcome.out,
                  {"attribute num_nodes: 100, but the last node with an edge is 1",
-                  "attribute undirected: 0 or missing, but every edge stands in both directions"}));
+                  "attribute undirected: 0 or missing, but every edge exists in both directions"}));
 }
 
 TEST_CASE_FIXTURE(InFolder, "inspect summarises many graphs, multilabel and regression") {

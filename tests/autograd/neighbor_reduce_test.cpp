@@ -184,8 +184,8 @@ TEST_CASE("aggregate_all rejects mismatched arguments") {
   CHECK(error_of([&] {
           aggregate_all(relation, Tensor::zeros({3, 6}), {Reduce::max});
         }) == "aggregate_all: x is [3, 6], expected [N, F] with 4 rows");
-  CHECK(error_of([&] { aggregate_all(relation, x, {}); }) == "aggregate_all: no reduction is asked for");
+  CHECK(error_of([&] { aggregate_all(relation, x, {}); }) == "aggregate_all: no reduction is requested");
   CHECK(error_of([&] {
           aggregate_all(relation, x, {Reduce::std, Reduce::max, Reduce::std});
-        }) == "aggregate_all: std is asked for twice");
+        }) == "aggregate_all: std is requested twice");
 }

@@ -31,7 +31,7 @@ TEST_CASE("an existing GPU is found, and a missing one gives a one-line error") 
   CHECK(message.find('\n') == std::string::npos);
 }
 
-TEST_CASE("devices print as they are parsed") {
+TEST_CASE("devices print in the form that is parsed") {
   CHECK(Device::cpu().str() == "cpu");
   CHECK(Device::cuda(1).str() == "cuda:1");
   CHECK(Device::cuda(1) != Device::cuda(0));

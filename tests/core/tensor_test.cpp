@@ -178,7 +178,7 @@ TEST_CASE("every write raises the version shared by all views; reading does not"
 
 TEST_CASE("elements are accessed by their dtype only") {
   Tensor t = Tensor::zeros({2}, DType::i32);
-  CHECK_ERROR_HAS(t.data<float>(), "asked for as float32");
+  CHECK_ERROR_HAS(t.data<float>(), "requested as float32");
   CHECK_THROWS_AS(t.mutable_data<int64_t>(), Error);
   CHECK_THROWS_AS(t.to_vector<double>(), Error);
 }
@@ -273,7 +273,7 @@ TEST_CASE("bit tensors: rows padded to 128 bits, copied as bytes, never read as 
     copy.zero_();
     CHECK(same_bits(copy, Tensor::zeros({4, 130}, DType::bits)));
 
-    CHECK_ERROR_HAS(bits.data<uint8_t>(), "its elements were asked for as uint8");
+    CHECK_ERROR_HAS(bits.data<uint8_t>(), "its elements were requested as uint8");
     CHECK_THROWS_AS(bits.to_vector<float>(), Error);
     const char* refusal = "bits: packed bits cannot be read or written as numbers";
     CHECK_ERROR(bits.to(DType::f32), refusal);

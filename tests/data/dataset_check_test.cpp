@@ -92,10 +92,10 @@ TEST_CASE("all problems of a file are found, each in its place") {
           "edges/attr: shape [8], expected [8, *] floating numbers",
           "nodes/x: nan at row 0, column 1, expected finite numbers",
           "nodes/y: 9 at position 1, expected -1 to 2",
-          "splits/train: index 0 at position 2 stands in train already, expected once in "
+          "splits/train: index 0 at position 2 is already in train, expected once in "
           "a split",
           "splits/val: 6 at position 0, expected 0 to 5",
-          "splits/val: index 1 at position 2 stands in train already, expected once in "
+          "splits/val: index 1 at position 2 is already in train, expected once in "
           "a split",
           "splits/val: index 3 at position 1 has no label",
           "splits/1/val: missing",
@@ -205,7 +205,7 @@ TEST_CASE("the number of problems is bounded") {
   Names problems = problems_of(f);
   CHECK(problems.size() == 3 * 3 + 2 + 1);
   CHECK(problems.back() ==
-        "splits: 999997 of the numbers below 1000000 are no split, expected them without a gap");
+        "splits: 999997 of the numbers below 1000000 are missing, expected them without a gap");
   f = small_file();
   for (int k = 2; k < 400; ++k)
     for (const char* part : {"train", "val", "test"})

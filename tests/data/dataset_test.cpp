@@ -486,9 +486,9 @@ TEST_CASE("every fault of a file's splits and graphs gives one line with file, p
       {"splits/1/test: missing", gone({"splits/1/test"})},
       {"splits/test: 6 at position 1, expected 0 to 5", put("splits/test", Tensor::from(I{4, 6}))},
       {"splits/test: -6 at position 0, expected 0 to 5", put("splits/test", Tensor::from(I{-6}))},
-      {"splits/val: index 0 at position 1 stands in train already, expected once in a split",
+      {"splits/val: index 0 at position 1 is already in train, expected once in a split",
        put("splits/val", Tensor::from(I{2, 0}))},
-      {"splits/1/test: index 2 at position 2 stands in test already, expected once in a split",
+      {"splits/1/test: index 2 at position 2 is already in test, expected once in a split",
        put("splits/1/test", Tensor::from(I{3, 2, 2}))},
       {"splits/1/train: missing",
        [](SchemaFile& f) {

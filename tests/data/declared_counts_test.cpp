@@ -138,7 +138,7 @@ TEST_CASE("OGB: nodes missing from all tables, and numbers as classes") {
   CHECK(refused_ogb(with(graphs, {{"raw/node-feat.csv", "1,2\n"}})) == bare);
   CHECK(
       refused_ogb(with(graphs, {{"raw/num-edge-list.csv", "2000000000\n"}, {"raw/node-feat.csv", "1\n"}})) ==
-      "raw/edge.csv: 1 lines, expected 2000000000, as num-edge-list says");
+      "raw/edge.csv: 1 lines, expected 2000000000 as in num-edge-list");
 
   NpzFile data, labels;
   data.add("num_nodes_list", npy<int64_t>({1}, {2'000'000'000}));
@@ -182,7 +182,7 @@ TEST_CASE("GraphLand: numbers as classes, and categories of few nodes each") {
   CHECK(
       refused_graphland({{"targets.csv", "node_id,kind\n0,2\n1,0\n2,1\n3,\n4,0\n5,16000000\n6,0\n7,2\n"}}) ==
       "targets.csv: node 5: kind \"16000000\", expected classes numbered from 0, to 9999 as 4 are in use; "
-      "\"task: regression\" in info.yaml takes numbers as they are");
+      "\"task: regression\" in info.yaml takes numbers unchanged");
   std::string info =
                   "task: regression\ntarget_name: kind\nnumerical_features_names:\n"
                   "fraction_features_names:\ncategorical_features_names: [a, b, c, d]\n",

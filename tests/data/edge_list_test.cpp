@@ -147,7 +147,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "bad lists and bad files of nodes, with the file an
   const EdgeListOptions weighted{.weight_column = 3}, numbers{.ids = NodeIds::Kind::numbers};
   check_refused(
       {{"", ": no edges, expected some"},
-       {"# nothing\n", ": no edges, expected some beside 1 line of comments (--comment says what is one)"},
+       {"# nothing\n", ": no edges, expected some beside 1 line of comments (--comment defines them)"},
        {"1\n2\n", ":1: one column, expected two ids"},
        {"1 2\n3\n", ":2: 1 fields, expected 2 as in the first line"},
        {"1 2\n3 4 5\n", ":2: 3 fields, expected 2 as in the first line"},
@@ -163,7 +163,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "bad lists and bad files of nodes, with the file an
 
   const std::string list = "10 20\n20 30\n",
                     unknown =
-                        " stands in no edge, expected the id of a node (--ids numbers --nodes N has nodes "
+                        " is in no edge, expected the id of a node (--ids numbers --nodes N has nodes "
                         "without edges)";
   const auto x = [&](const std::string& text, const std::string& said) {
     check_refused({{list, said, with_features(text)}});

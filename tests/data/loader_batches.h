@@ -175,7 +175,7 @@ void check_refused(const std::string& name, const std::string& items, Make&& mak
   bad(data, ids({1, kCount}), items + "[1] is 300, expected 0 to 299");
   bad(data, ids({-1}), items + "[0] is -1");
   bad(data, ids({int64_t{1} << 32}), items + "[0] is 4294967296");
-  bad(data, ids({5, 6, 5}), items + "[2] is 5, which stands there before");
+  bad(data, ids({5, 6, 5}), items + "[2] is 5, which occurs before");
   bad({}, one, "a dataset without a graph");
   Dataset other = data;
   other.x = {};

@@ -224,9 +224,9 @@ TEST_CASE("an npz file: headers that are not numpy's") {
 
 TEST_CASE("an npz file: inconsistent sizes and zip bombs are refused before allocation") {
   CHECK(error_of_array(npy("<i4", {1000000000000}, "abcd")) ==
-        "a.npz: x: [1000000000000] <i4 takes 4000000000000 bytes, but 4 stand in the archive");
+        "a.npz: x: [1000000000000] <i4 takes 4000000000000 bytes, but the archive has 4");
   CHECK(error_of_array(npy("<i4", {1}, "abcdefgh")) ==
-        "a.npz: x: [1] <i4 takes 4 bytes, but 8 stand in the archive");
+        "a.npz: x: [1] <i4 takes 4 bytes, but the archive has 8");
   CHECK(mentions(error_of_array(npy("<i4", {0}, "abcd")), "takes 0 bytes"));
   NpzFile file;
   file.add("x", npy("<i4", {1000000000}, std::string(4, 'a')), 8);

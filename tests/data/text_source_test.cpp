@@ -127,7 +127,7 @@ TEST_CASE_FIXTURE(InFolder, "other archives, and lines ending in CR only, are re
                 "1\0"sv)
             .starts_with(": a text in UTF-16, "));
   CHECK(refused("1 2\r3 4\r"sv) ==
-        ":1: lines end in CR alone, expected LF or CR LF: tr '\\r' '\\n' makes such of them");
+        ":1: lines end in CR only, expected LF or CR LF: tr '\\r' '\\n' converts them");
   CHECK(lines_of(write_file(folder.file("text"), "BZh91 2\n")).size() == 1);
   CHECK(lines_of(write_file(folder.file("text"), "1 2\r")).size() == 1);
 }

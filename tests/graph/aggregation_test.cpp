@@ -155,9 +155,9 @@ TEST_CASE("--explain names the choice and the reason") {
   };
   CHECK(says({.sums = 1, .width = 1}, "scattered over it as it is: for 1 sums of width 1"));
   CHECK(says({.sums = 100000, .width = 512}, "reduced over sorted rows: for 100000 sums of width 512"));
-  CHECK(says({}, "reduced over sorted rows: nothing says that the list has few uses"));
+  CHECK(says({}, "reduced over sorted rows: the list has no known number of uses"));
   const ComputeScope scope({.aggregation = Aggregation::scatter});
-  CHECK(says({}, "scattered over it as it is: as it was asked for"));
+  CHECK(says({}, "scattered over it as it is: as requested"));
   set_explaining(false);
 }
 

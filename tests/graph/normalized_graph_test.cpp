@@ -37,7 +37,7 @@ TEST_CASE("every matrix of a normalised graph has the graph's weights") {
     CHECK_FALSE(graph.with_edge_weight(plain.edge_weight()).is_normalized());
     CHECK(same_bits(graph.edge_weight(), plain.edge_weight()));
     CHECK_ERROR(graph.with_edge_weight({}).as_normalized(),
-                "graph: 160 edges without weights, which as_normalized() takes as they are");
+                "graph: 160 edges without weights, which as_normalized() would use unchanged");
   }
 }
 

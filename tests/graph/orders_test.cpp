@@ -186,13 +186,13 @@ TEST_CASE("invalid permutations and unknown orders are refused") {
   CHECK_ERROR(permuted(graph, ints({0, 1, 2})), "permuted: an order of 3 nodes for 4, expected all of them");
   CHECK_THROWS_AS(permuted(graph, ints({0, 1, 2, 4})), Error);
   CHECK_THROWS_AS(permuted(graph, ints({0, 1, 2, 3, 3})), Error);
-  CHECK_ERROR(permuted(graph, ints({0, 1, 2, 1})), "permuted: node 1 stands at 1 and at 3, expected once");
+  CHECK_ERROR(permuted(graph, ints({0, 1, 2, 1})), "permuted: node 1 occurs at 1 and at 3, expected once");
   CHECK_THROWS_AS(permuted(graph, Tensor()), Error);
   CHECK_THROWS_AS(permuted(graph, longs({0, 1, 2, 3})), Error);
   CHECK_ERROR(inverse_order(ints({0, 2})), "order: node 2 at position 1, expected 0 to 1");
   CHECK_ERROR(inverse_order(ints({0, -1})), "order: node -1 at position 1, expected 0 to 1");
   CHECK_ERROR(inverse_order(ints({1, 0, 1})),
-              "order: node 1 at position 2 stands at another one already, expected each once");
+              "order: node 1 at position 2 is already at another one, expected each once");
   CHECK_THROWS_AS(inverse_order(Tensor()), Error);
   CHECK_THROWS_AS(order_within(ints({0, 1}), longs({0, 1})), Error);
   CHECK_THROWS_AS(order_within(ints({0, 1}), longs({1, 2})), Error);

@@ -294,9 +294,9 @@ TEST_CASE("nodes and edges out of range or repeated are refused with their posit
     CHECK_ERROR(nodes({1, 2, -1}), "induced_subgraph: nodes[2] is -1, expected 0 to 29");
     CHECK_ERROR(nodes({-1}), "induced_subgraph: nodes[0] is -1, expected 0 to 29");
     CHECK_ERROR(edges({3, -1}), "edge_subgraph: edges[1] is -1, expected 0 to 299");
-    CHECK_ERROR(nodes({4, 1, 4}), "induced_subgraph: node 4 stands at 0 and at 2, expected once");
+    CHECK_ERROR(nodes({4, 1, 4}), "induced_subgraph: node 4 occurs at 0 and at 2, expected once");
     CHECK_ERROR(edges({300}), "edge_subgraph: edges[0] is 300, expected 0 to 299");
-    CHECK_ERROR(edges({7, 8, 8}), "edge_subgraph: edge 8 stands at 1 and at 2, expected once");
+    CHECK_ERROR(edges({7, 8, 8}), "edge_subgraph: edge 8 occurs at 1 and at 2, expected once");
     CHECK_THROWS_AS(induced_subgraph(graph, Tensor::zeros({2})), Error);
     CHECK(induced_subgraph(graph, ints({})).num_nodes() == 0);
   }

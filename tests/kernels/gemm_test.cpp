@@ -192,7 +192,7 @@ TEST_CASE("errors of gemm name the mismatch") {
   CHECK_THROWS_AS(gemm(random_tensor({3}), Transpose::no, b, {}), Error);
   CHECK_ERROR(kernels::gemm({.a = a, .b = b, .activation = Activation::gelu, .c = c}),
               "gemm: activation gelu, expected none or relu");
-  const char* neither = "gemm: what is added to c can have neither a bias nor an activation";
+  const char* neither = "gemm: an accumulated product has neither a bias nor an activation";
   CHECK_ERROR(kernels::gemm({.a = a, .b = b, .activation = Activation::relu, .accumulate = true, .c = c}),
               neither);
   CHECK_ERROR(kernels::gemm({.a = a, .b = b, .bias = random_tensor({2}), .accumulate = true, .c = c}),

@@ -534,10 +534,10 @@ TEST_CASE("reductions reject mismatched arguments") {
     kernels::neighbor_reduce(
         {.a = s.csr, .x = x, .reduce = list, .weight = weights, .y = y, .max_winner = of_max});
   };
-  CHECK_ERROR(reduce({Reduce::max, Reduce::max}), "neighbor_reduce: max is asked for twice");
-  CHECK_ERROR(reduce({}), "neighbor_reduce: no reduction is asked for");
+  CHECK_ERROR(reduce({Reduce::max, Reduce::max}), "neighbor_reduce: max is requested twice");
+  CHECK_ERROR(reduce({}), "neighbor_reduce: no reduction is requested");
   CHECK_ERROR(reduce({Reduce::sum, Reduce::mean}, {}, winner),
-              "neighbor_reduce: a winner, but no max, is asked for");
+              "neighbor_reduce: the winner of a max that is not requested");
   CHECK_ERROR(reduce({Reduce::max}),
               "neighbor_reduce: y is [2, 8] float32 on cpu, expected [2, 4] float32 on cpu");
   CHECK_ERROR(reduce({Reduce::sum, Reduce::mean}, weight),

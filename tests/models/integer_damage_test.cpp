@@ -111,8 +111,8 @@ TEST_CASE("damaged facts of an integer model are refused") {
   const std::string first = "weights/sums.0: 20 numbers for each of 24 outputs, expected 20 for each of ",
                     last = "numbers for each of 24 outputs, expected 24 for each of 6";
   const std::tuple<const char*, const char*, std::string> whole[] = {
-      {"task", "graph_class", "facts@task: 'graph_class', which is none that train_qgnn trains"},
-      {"task", "link", "facts@task: 'link', which is none that train_qgnn trains"},
+      {"task", "graph_class", "facts@task: 'graph_class', which train_qgnn does not train"},
+      {"task", "link", "facts@task: 'link', which train_qgnn does not train"},
       {"option.bits", "32", "facts: integer model: layer 0 is not quantised, expected 1 to 8 bits"},
       {"option.bits-weights", "3", "weights/sums.0: 4 bits, expected 3, as facts@option.bits has it"},
       {"option.model", "gcn", "weights/sums.1: 24 " + last},

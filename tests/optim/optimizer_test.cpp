@@ -192,8 +192,11 @@ TEST_CASE("an optimizer refuses parameters without gradient, given twice, or wit
   const Var p = parameter(1.0);
   CHECK(mentions(error_of([&] { optim::SGD({Var(gradient(1.0))}); }), "takes no gradient"));
   CHECK_THROWS_AS(optim::SGD(std::vector<Var>{}), Error);
-  CHECK(mentions(error_of([&] { optim::Adam({AdamGroup{{p}, {}}, AdamGroup{{p}, {}}}); }), "stands twice"));
-  CHECK(mentions(error_of([&] { optim::Adam({p, p}); }), "stands twice"));
+  CHECK(mentions(error_of([&] {
+                   optim::Adam({AdamGroup{{p}, {}}, AdamGroup{{p}, {}}});
+                 }),
+                 "duplicate parameter"));
+  CHECK(mentions(error_of([&] { optim::Adam({p, p}); }), "duplicate parameter"));
   Var q = parameter(1.0);
   optim::SGD sgd({q});
   q.set_value(gradient(2.0));

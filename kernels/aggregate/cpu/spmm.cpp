@@ -186,7 +186,7 @@ void spmm(const SpmmArgs& args) {
     Aggregation<S> g(args.a, args.x, heads, args.y);
     explain_sparse("spmm", args.a.csr, width, heads, args.x.dtype(), "{}{}{}",
                    heads > 1 ? "a walk for each head" : "one walk",
-                   g.far ? ", rows asked for ahead" : ", rows within the caches",
+                   g.far ? ", rows prefetched" : ", rows within the caches",
                    g.stream ? ", results stored past the caches" : "");
     g.bias = args.bias ? args.bias.data<S>() : nullptr;
     g.relu = args.activation == Activation::relu;
