@@ -34,8 +34,8 @@ class Profiler {
   /// By op, the one that took longest first. Spans that are still open do not count.
   std::vector<ProfileRow> rows() const;
   /// Trace event format, for chrome://tracing and ui.perfetto.dev: a complete event for each op and, nested
-  /// in it, kernel, with its thread, category (forward, backward, kernel, copy) and bytes. Of more than a
-  /// million events the first; "left_out" then counts the others.
+  /// in it, kernel, with its thread, category (forward, backward, kernel, copy) and bytes. At most the first
+  /// million events; "left_out" counts the others.
   std::string chrome_trace() const;
 
   struct State;

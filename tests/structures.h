@@ -83,8 +83,8 @@ inline HostCsr random_structure(const std::vector<int64_t>& lengths, int64_t col
       ascending);
 }
 
-/// Of 300 rows: short and empty ones, two of medium length, and two, one of them the last, that every method
-/// splits into pieces.
+/// 300 rows: short and empty ones, two of medium length, and two, one of them the last, that every method
+/// splits into parts.
 inline std::vector<int64_t> skewed_lengths(int64_t heaviest, int64_t last = 9000) {
   std::vector<int64_t> lengths(300);
   for (size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int64_t>(i * i % 13);

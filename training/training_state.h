@@ -35,7 +35,7 @@ class TrainingState {
   TrainingState& add(const std::string& name, Plateau& plateau);
   /// A generator besides the default one.
   TrainingState& add(const std::string& name, Generator& generator);
-  /// Of the same model.
+  /// For the same model.
   TrainingState& add(EarlyStopping& stopping);
   TrainingState& add(MetricsFile& metrics);
   /// A custom part: `save` writes it to a checkpoint, `load` reads it back or throws.

@@ -99,7 +99,7 @@ void print_features(const Dataset& data, const FeatureSummary& f) {
                                data.x.is_sparse() ? "sparse" : "dense", 100.0 * fill(data, f),
                                100.0 * static_cast<double>(f.negative) / std::max(1.0, cells(data))));
   line("",
-       fmt::format("a training uses them {} (--features-scaling auto)",
+       fmt::format("training uses them {} (--features-scaling auto)",
                    f.is_bag_of_words() ? "with rows divided by their sums, as they look like a bag of words"
                                        : "unchanged"));
 }

@@ -110,7 +110,7 @@ struct BitResult {
       row_shift = numbers_of(args.row_shift);
     }
   }
-  /// Do rows have two numbers a byte (ByteTensor)?
+  /// True if rows have two numbers per byte (ByteTensor).
   ADJ_HOST_DEVICE bool halves() const { return pitch > 0 && bits <= 4; }
   /// Position of a number's byte; eight numbers from a multiple of eight on are adjacent.
   ADJ_HOST_DEVICE uint8_t* byte_at(int64_t r, int64_t c) const {

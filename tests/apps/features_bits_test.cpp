@@ -47,7 +47,7 @@ TEST_CASE("features of 0 and 1 in one or eight bits train with the same bits as 
     const std::string dense = bench.all_of(program, bench.binary, same);
     for (const char* bits : {"1", "8"})
       CHECK(bench.all_of(program, bench.binary, joined(same, {"--features-bits", bits})) == dense);
-    // Of other features fewer bits are other numbers.
+    // For other features fewer bits give other values.
     const Words few = joined(same, {"--features-bits", "2"});
     CHECK(bench.all_of(program, bench.measured, few) != bench.all_of(program, bench.measured, same));
   }

@@ -24,7 +24,7 @@ std::map<std::string, std::string> inferred(Words words) {
   return result_of("infer_qgnn", words);
 }
 
-/// Of two files of predictions, to the bit.
+/// Compares two files of predictions to the bit.
 bool same_predictions(const std::string& a, const std::string& b) {
   return same_bits(predictions_in(a), predictions_in(b));
 }

@@ -69,7 +69,7 @@ TEST_CASE_FIXTURE(InFolder, "partition writes the library's partition, and repor
   const PartitionSummary summary = summarize_partition(data.graph, made.part);
   CHECK(mentions(outcome.out, {"120 nodes", "in 5 parts", fmt::format("edge cut {} (", summary.cut),
                                fmt::format("parts of {} to {} nodes", summary.smallest, summary.largest)}));
-  // Nothing else changed, and a partition goes along with its nodes.
+  // Nothing else changed, and the partition follows its nodes.
   Dataset without = made;
   without.part = {};
   CHECK(fingerprint(without) == fingerprint(data));

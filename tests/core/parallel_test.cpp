@@ -43,7 +43,7 @@ int64_t threads_of_process() {
   return std::distance(begin(tasks), end(tasks));
 }
 
-/// Of what f returns in a forked child, which has one thread and no workers.
+/// The result of f in a forked child, which has one thread and no workers.
 template <class F>
 bool holds_in_child(F f) {
   return exit_status_of([&] {

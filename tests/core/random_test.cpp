@@ -177,7 +177,7 @@ TEST_CASE("a captured step draws from the same streams of each generator as an e
     CHECK(stream_of(a) == 2);
     CHECK(stream_of(b) == 0);
     CHECK(stream_of(c) == 3);
-    // Nothing of the step has run: the generators have not moved.
+    // The step has not run: the generators have not moved.
     CHECK(first.position() == 2);
     CHECK(second.position() == 0);
     REQUIRE(recorder.drawn().size() == 2);

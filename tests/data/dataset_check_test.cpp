@@ -185,7 +185,7 @@ TEST_CASE("parts are checked separately if the number of nodes is unknown") {
           "nodes/x: nan at row 0, column 1, expected finite numbers",
       },
       f);
-  // As many as a few bytes can claim: nothing of that size is made.
+  // A huge count claimed by a few bytes: nothing of that size is allocated.
   f = small_file();
   f.attributes["num_nodes"] = int64_t{2'000'000'000};
   for (const char* path : {"nodes/x", "nodes/y"}) f.datasets.erase(path);

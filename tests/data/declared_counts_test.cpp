@@ -72,7 +72,7 @@ TEST_CASE("lists of edges: many nodes without edges") {
   CHECK(refused_edges("0 2000000000\n", numbers, {{"x", "0,1\n"}}) == "edges: 2000000001" + refusal);
   CHECK(refused_edges("0 999999\n", numbers) == "no error");
   CHECK(refused_edges("0 1000000\n", numbers) == "edges: 1000001" + refusal);
-  // Of few nodes, rows that are long.
+  // Few nodes with long rows.
   std::string row = "0";
   for (int i = 0; i < 2000; ++i) row += ",1";
   EdgeListOptions targets = numbers;

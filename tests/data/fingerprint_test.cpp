@@ -74,14 +74,14 @@ TEST_CASE("changing any number changes the fingerprint") {
     std::iter_swap(differs, differs + 1);
     d.y = Tensor::from(labels);
   });
-  // As many edges, and one of them from another node.
+  // The same number of edges, one of them from another node.
   other([](Dataset& d) {
     auto [src, dst] = d.graph.edge_index();
     std::vector<int32_t> from = src.to_vector<int32_t>();
     from[7] = (from[7] + 1) % 300;
     d.graph = Graph::from_coo(300, Tensor::from(from), dst);
   });
-  // As many entries of the features, and one of them in another column.
+  // The same number of feature entries, one of them in another column.
   other([&](Dataset& d) {
     const Csr& csr = sparse.x.sparse().relation().csr();
     std::vector<int32_t> columns = csr.indices.to_vector<int32_t>();

@@ -132,7 +132,7 @@ TEST_CASE("a GraphLand folder, THI: one graph each for training, validation and 
   // Only the categories of training nodes are known: of c 3 and 7, of two the greater.
   CHECK(d.num_features() == 5);
   CHECK(column(d, 3) == D{1, 0, 1, 1, 0, 0, 1, 1, 1, 0, 1, 0, 1, 0, 1});
-  // Of a, training nodes have 3 and 1.
+  // Training nodes have 3 and 1 in column a.
   CHECK(column(d, 1)[1] == 1.0);
   CHECK(test_of(saved_and_loaded(d)) == I{10, 13});
 }
@@ -205,7 +205,7 @@ TEST_CASE("GraphLand lists of edges without a header, or without edges") {
 }
 
 TEST_CASE("bad files info.yaml") {
-  // Of many keys each is looked up once: the square of these would take a quarter of a minute.
+  // Each of many keys is looked up once: quadratic work would take 15 seconds.
   std::string keys;
   for (int k = 0; k < 120'000; ++k) keys += fmt::format("k{}:\n", k);
   std::string laughs = "a0: &a0 [x, x]\n";

@@ -25,7 +25,7 @@ size_t entries_in(const std::filesystem::path& folder) {
       std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator()));
 }
 
-/// Of this thread, those that run HDF5's library.
+/// This thread's processes that run HDF5's library.
 std::vector<pid_t> hdf5_processes() {
   std::ifstream children("/proc/thread-self/children");
   std::vector<pid_t> found;

@@ -13,7 +13,7 @@ namespace {
 
 using Batch = std::vector<int64_t>;
 
-/// Of 0 to 22: the items of a batch, then its draw.
+/// Batches of the numbers 0 to 22: the items of a batch, then its draw.
 Loader<Batch> numbers(const LoaderOptions& options, bool even = false, int64_t count = 23) {
   return {{.loader = "own loader",
            .things = "numbers",

@@ -234,12 +234,12 @@ TEST_CASE("an npz file: inconsistent sizes and zip bombs are refused before allo
   CHECK(mentions(refused(file), "more than there can be: damaged, or a zip bomb"));
   file["x"].method = 0;
   CHECK(refused(file) != "");
-  // As many bytes as claimed could be in a stream of this size, but not as many as the file may give.
+  // A stream of this size could hold the claimed bytes, but the file's limit is lower.
   NpzFile bomb;
   bomb.add("x", npy("|i1", {900000000}, std::string(1000000, 'a')), 8);
   bomb["x"].claimed = static_cast<int64_t>(bomb["x"].bytes.size()) - 1000000 + 900000000;
   CHECK(mentions(refused(bomb), "expected at most 200 times as many: a zip bomb?"));
-  // Of a claim that is small enough the stream is read, and is found to end.
+  // With a claim below the limit the stream is read, and ends early.
   NpzFile shorter;
   shorter.add("x", npy("|i1", {2000000}, std::string(1000000, 'a')), 8);
   shorter["x"].claimed = static_cast<int64_t>(shorter["x"].bytes.size()) + 1000000;

@@ -29,7 +29,7 @@ std::string written(const Dataset& data, const auto& predictions, const std::str
   return contents_of(folder.file("p" + end));
 }
 
-/// Of six nodes and two classes: logits 0 and k.
+/// Six nodes and two classes: logits 0 and k.
 Tensor logits() { return Tensor::from(F{0, 0, 0, 1, 1, 0, 0, 2, 2, 0, 0, 3}, {6, 2}); }
 
 }  // namespace

@@ -21,7 +21,7 @@ SparseMatrix matrix_of(const Graph& graph, PropagationMatrix kind) {
                                            : graph.adjacency();
 }
 
-/// So large a budget that every node is in every subgraph.
+/// A budget with which every node is in every subgraph.
 SaintLoaderOptions everything(PropagationMatrix matrix) {
   return {.sampling = {.method = SaintMethod::walk, .budget = 4000, .walk_length = 0},
           .coverage = 3,

@@ -14,7 +14,7 @@ Data = pyg and pyg.data.Data
 
 
 def arrays(**more):
-    """A small valid dataset, changed by `more`; None leaves one out."""
+    """A small valid dataset, changed by `more`; None omits one."""
     given = {
         "edge_index": np.array([[1, 2, 0, 3, 3], [0, 1, 2, 0, 0]]), "x": np.arange(12, dtype=np.float32).reshape(4, 3),
         "y": np.array([0, 1, 1, 0]), "splits": {"train": [0, 1], "val": [2], "test": [3]}, "num_nodes": 4, "name": "tiny",

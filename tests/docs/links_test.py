@@ -17,7 +17,7 @@ def without_code(text):
 
 
 def anchors(page):
-    """As GitHub makes them of headings."""
+    """GitHub's anchors of the headings."""
     for heading in re.findall(r"^#+ +(.*)", without_code(page.read_text()), re.M):
         words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower()
         yield re.sub(r" ", "-", re.sub(r"[^\w\- ]", "", words))

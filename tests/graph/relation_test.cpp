@@ -184,7 +184,7 @@ TEST_CASE("symmetric() equals a comparison with the transpose") {
         (void)asked.symmetric();
         check_relation(asked, list);
       }
-  // As many edges in as out of each node.
+  // Equal in- and out-degrees.
   for (Device device : devices()) CHECK(!relation_of({3, 3, {0, 1, 2}, {1, 2, 0}}, device).symmetric());
 }
 

@@ -88,7 +88,7 @@ TEST_CASE("dropout_edge keeps edges with its probability, and their weights and 
       for (size_t k = 0; k < from.size(); ++k) REQUIRE(to[uz(from[k])] == static_cast<int32_t>(k));
     };
     check_maps(left);
-    // Of a list and of a CSR: the edge numbers are the same whether or not any edge is dropped.
+    // For a list and a CSR: the edge numbers are the same whether or not any edge is dropped.
     for (const Graph& source : {graph, Graph(coalesce(graph))}) {
       const int64_t edges = source.num_edges();
       const Transformed numbered = edge_subgraph(source, random_permutation(edges, generator, device));

@@ -14,7 +14,7 @@ struct Product {
   Shape shape_b() const { return turned_b ? Shape{n, k} : Shape{k, n}; }
 };
 
-/// Of each size all four transpose forms.
+/// All four transpose forms of each size.
 inline std::vector<Product> in_all_forms(const std::vector<Product>& sizes) {
   std::vector<Product> all;
   for (const Product& p : sizes)

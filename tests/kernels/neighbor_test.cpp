@@ -389,7 +389,7 @@ TEST_CASE("a parallel edge contributes its gradient once, adjacent in the transp
     check(four, transposed(four), 5, false);
     const HostCsr s = random_structure({4, 900, 3, 20}, 30, device);
     Csr back = transposed(s);
-    // Of each source's targets every other one before the rest.
+    // Every other target of each source before the rest.
     const std::vector<int64_t> offsets = back.offsets.to_vector<int64_t>();
     const std::vector<int32_t> targets = back.indices.to_vector<int32_t>();
     std::vector<int32_t> mixed;

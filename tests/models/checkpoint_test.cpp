@@ -128,7 +128,7 @@ TEST_CASE_FIXTURE(InFolder, "a module is saved and loaded without training") {
   CHECK(mentions(error_of<DataError>([&] { optim::load_model(other, path); }),
                  path + ": tensors/model.*: load_state: weight is [3, 2]"));
 
-  // Of a training, the best weights.
+  // A training's best weights.
   optim::Checkpoint training;
   training.program = "mine";
   training.set("best_epoch", int64_t{3});

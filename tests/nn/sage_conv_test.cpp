@@ -61,7 +61,7 @@ TEST_CASE("SAGEConv equals its formula on graphs, in either order of product and
           const Dense expected = sage(graph, layer, options, x, x);
           CHECK(close(layer(graph, Var::parameter(x)).value(), expected.data, 1e-5));
           for (int k = 0; k < 3; ++k) CHECK(close(layer(graph, x).value(), expected.data, 1e-5));
-          // Of sparse features the linear map must come first.
+          // For sparse features the linear map must come first.
           if (options.project || options.aggr == Reduce::mean || options.aggr == Reduce::sum)
             CHECK(close(layer(graph, Features(sparse)).value(),
                         sage(graph, layer, options, dense, dense).data, 1e-5));

@@ -16,7 +16,7 @@ TEST_CASE("CRC-32C of the examples of RFC 3720, B.4, and of \"123456789\"") {
 }
 
 TEST_CASE("a record has length, checksum, data, checksum") {
-  // Of an empty one: CRC-32C of 8 zero bytes is 0x8c28b28a, of nothing 0; the mask is a rotation and a sum.
+  // An empty record: CRC-32C of 8 zero bytes is 0x8c28b28a, of no bytes 0; the mask is a rotation and a sum.
   const auto masked = [](uint32_t crc) { return (crc >> 15 | crc << 17) + 0xa282ead8u; };
   const auto number = [](const std::string& text, size_t at) {
     uint32_t value = 0;

@@ -42,7 +42,7 @@ struct Operands : Outputs<S> {
     }
   }
 
-  /// Of a target or an edge, H rows of E numbers.
+  /// H rows of E numbers of a target or an edge.
   const S* features_of(const S* of, int64_t row) const { return of + row * this->g.heads * attr.count; }
 
   /// Δ of a target, including o_attr's share.
