@@ -541,7 +541,7 @@ TEST_CASE("reductions reject mismatched arguments") {
   CHECK_ERROR(reduce({Reduce::max}),
               "neighbor_reduce: y is [2, 8] float32 on cpu, expected [2, 4] float32 on cpu");
   CHECK_ERROR(reduce({Reduce::sum, Reduce::mean}, weight),
-              "neighbor_reduce: weights are for max or for min alone, not for 2 reductions with sums");
+              "neighbor_reduce: weights are allowed for max or min only, not for 2 reductions with sums");
   CHECK_ERROR(kernels::neighbor_minmax_backward({.winner = winner, .dy = dy, .weight = weight, .dx = dx}),
               "neighbor_minmax_backward: the gradient of weighted terms is gathered: expected the transposed "
               "structure");

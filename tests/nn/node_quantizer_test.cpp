@@ -97,7 +97,7 @@ TEST_CASE("a per-node quantizer has its own state, and refuses rows that are not
   CHECK(names == std::set<std::string>{"bits", "log_scale", "scale", "signed"});  // of input.nodes
   const Var x(random_tensor({5, 6}));
   CHECK(linear(x).shape() == Shape{5, 3});
-  CHECK_ERROR_HAS(linear(x, Tensor::zeros({5}, DType::u8)), "no bits by node");
+  CHECK_ERROR_HAS(linear(x, Tensor::zeros({5}, DType::u8)), "not allowed with bits per node");
   CHECK_THROWS_AS(nn::Model<nn::NodeQuantizer>(nn::NodeBitsOptions{5, 9.0}), Error);
   CHECK_THROWS_AS(nn::Model<nn::NodeQuantizer>(nn::NodeBitsOptions{0, 4.0}), Error);
 }
