@@ -27,7 +27,7 @@ struct HostCsr {
   double length(size_t row) const { return static_cast<double>(offsets[row + 1] - offsets[row]); }
 };
 
-/// [rows, cols]; row i has the columns row(i), sorted here unless `ascending`.
+/// [rows, cols]; row i has the columns row(i), sorted here if `ascending`.
 template <class Row>
 HostCsr structure_of(int64_t rows, int64_t cols, Row&& row, Device device = {}, bool ascending = true) {
   HostCsr s;

@@ -87,7 +87,7 @@ class Alike {
   Tensor first_;
 };
 
-/// The message of the E that `f` throws; "" if nothing is thrown.
+/// The message of the E thrown by `f`; "" if nothing is thrown.
 template <class E = Error, class F>
 std::string error_of(F&& f) {
   try {
@@ -156,8 +156,7 @@ class Threads {
   int before_;
 };
 
-/// How many bytes step() adds at most to those in use. It runs once before: structures derived once stay
-/// cached.
+/// The most bytes that step() adds to those in use. It runs once before: structures derived once stay cached.
 template <class F>
 size_t peak_memory(Device device, F&& step) {
   step();

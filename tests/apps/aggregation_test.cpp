@@ -4,8 +4,7 @@
 using namespace adj;
 using namespace adj::test;
 
-// Trainings on a graph that is new at every epoch, whose neighbours are summed over sorted rows or over the
-// list.
+// Training on a new graph in every epoch, with sums over sorted rows or over the edge list.
 
 namespace {
 

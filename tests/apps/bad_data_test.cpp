@@ -43,7 +43,7 @@ const std::vector<Case>& cases() {
   return list;
 }
 
-/// Runs with existing outputs, which must be unchanged, without other files in the folder.
+/// Runs with existing outputs, which must not change, and checks that the folder has no other files.
 bool leaves_outputs_alone(const std::string& data, const TemporaryDirectory& folder,
                           const std::vector<std::string>& parts) {
   const std::string metrics = folder.file("out.csv"), predicted = folder.file("out.h5"),

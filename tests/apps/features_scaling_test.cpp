@@ -18,7 +18,7 @@ constexpr int64_t kColumns = 16;
 template <class F>
 Dataset measured(F scale, uint64_t seed = 1) {
   Dataset data = small_dataset(seed);
-  Generator generator(7);  // the classes' points are those of every seed
+  Generator generator(7);  // the classes' points do not depend on the seed
   const std::vector<float> centers = random_normal({3 * kColumns}, 0.0, 1.0, generator).to_vector<float>();
   Generator own(seed);
   std::vector<float> x = random_normal({data.num_nodes() * kColumns}, 0.0, 1.0, own).to_vector<float>();
@@ -89,12 +89,12 @@ TEST_CASE("columns of very different scale give a warning, and standard scaling 
   CHECK(same_bits(kept.scaling.deviation(), fitted.deviation()));
   succeeds("predict", {"--checkpoint", checkpoint, "--data", path, "--out", again});
   CHECK(contents_of(again) == contents_of(predicted));
-  // The library's own call does the same to features as users have them.
+  // The library's call does the same for raw features.
   const std::string h5 = folder.file("p.h5");
   succeeds("predict", {"--checkpoint", checkpoint, "--data", path, "--out", h5});
   const TrainedModel model = load_trained(checkpoint, Device::cpu());
   CHECK(close(model.predict(data.graph, data.x).probability, predictions_in(h5), 1e-6));
-  Dataset shifted = measured(scale, 2);  // of other means, were they fitted again
+  Dataset shifted = measured(scale, 2);  // its means would differ if fitted again
   save_dataset(shifted, other);
   CHECK(std::stod(json_of(run("predict", {"--checkpoint", checkpoint, "--data", other, "--out", again,
                                           "--json"}))["test_acc"]) > 0.8);

@@ -86,10 +86,10 @@ TEST_CASE("training resumed with features stored elsewhere has the bits of unint
   succeeds(bench.train("train_sage", {"--epochs", "3", "--checkpoint", begun, "--features", "file"}));
   for (const char* place : {"device", "host", "file"})
     CHECK(bench.all_of("train_sage", {"--epochs", "8", "--resume", begun, "--features", place}) == unbroken);
-  // One changed number is other data, in any place.
+  // One changed number is detected, in any place.
   Dataset other = dense(small_dataset());
   Tensor x = other.x.dense().clone();
-  x.mutable_data<float>()[77] = 1.0f - x.data<float>()[77];  // a bag of words still
+  x.mutable_data<float>()[77] = 1.0f - x.data<float>()[77];  // still a bag of words
   other.x = Features(x);
   const Bench changed(other);
   for (const char* place : {"device", "file"})
@@ -191,7 +191,7 @@ TEST_CASE("features in a file that are not finite or not readable by rows give a
   data.x = Features(x);
   save_dataset(data, bench.data);
   CHECK(refused({"nodes/x", "inf at [3, 5]"}));
-  // Finite numbers, whose quotients are not.
+  // Finite numbers with infinite quotients.
   x = data.x.dense().clone();
   std::fill_n(x.mutable_data<float>() + 40 * 3, 40, 0.0f);
   x.mutable_data<float>()[40 * 3] = 3e38f;
@@ -208,10 +208,9 @@ TEST_CASE("features larger than the process's memory limit train with the same b
 #if defined(__SANITIZE_ADDRESS__)
   MESSAGE("skipped: a sanitizer asks for more memory than the limit leaves");
 #else
-  // Held to what a small graph of such features takes (libraries, threads, code for products, which differ
-  // from machine to machine) and to a third of the features' bytes beyond it, of all that the process may
-  // write to. Addresses (ulimit -v) would count what threads' heaps reserve, too, which is more than they
-  // use and not the same in every run.
+  // The limit on writable memory is the use for a small graph (libraries, threads, generated code, which
+  // differ between machines) plus a third of the features' bytes. Address space (ulimit -v) would also count
+  // the reserved heaps of threads, which vary.
   constexpr int64_t kNodes = 80'000, kFeatures = 1000;
   const auto planted = [](int64_t nodes) {
     return make_planted_dataset({.nodes = nodes, .classes = 4, .features = kFeatures, .degree = 3});

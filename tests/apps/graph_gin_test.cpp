@@ -92,7 +92,7 @@ TEST_CASE_FIXTURE(With<Bench>, "a training on graphs has the same bits for any w
 }
 
 TEST_CASE_FIXTURE(With<Bench>, "a training on graphs that is resumed ends with the bits of an unbroken one") {
-  // The rate is halved before, at and after the place where the training was broken.
+  // The rate is halved before, at and after the interruption.
   const Words words{"--folds", "4", "--iterations", "5", "--batch-size", "8",
                     "--split", "1", "--lr-halve",   "2"};
   CHECK(bench.resumes(bench.program, words, 5, 9, {"--workers", "2"}));
@@ -116,7 +116,7 @@ TEST_CASE("graph training uses the file's splits, and predict runs the model") {
     CHECK(same_bits(H5Reader::open(out).tensor(name, {DType::i32, DType::f32}),
                     H5Reader::open(bench.folder.file("t.h5")).tensor(name, {DType::i32, DType::f32})));
   CHECK(H5Reader::open(out).tensor("graphs/probability", {DType::f32}).shape() == Shape{kGraphs, 2});
-  Dataset one = unlabelled(small_graphs());  // the nodes of all as those of one graph, which has no label
+  Dataset one = unlabelled(small_graphs());  // all nodes as one graph, which has no label
   one.graph_offsets = {};
   const std::string bare = bench.folder.file("one.h5");
   save_dataset(one, bare);
@@ -202,7 +202,7 @@ TEST_CASE("graphs train with low-bit products, with the same bits for any worker
   const auto course = [&](const Words& more) { return bench.result(with(words, more)); };
   const auto whole = course({});
   bench.program = "train_graph_qgin";
-  // Without quantisation the same model.
+  // The same model without quantisation.
   const auto unquantised = course({"--bits", "32"});
   for (const char* key : {"model", "train_loss", "test_acc"}) CHECK(unquantised.at(key) == whole.at(key));
   for (const Words& bits : {Words{"--bits", "8"}, Words{"--bits", "4,3,4,2", "--scales", "running"}})

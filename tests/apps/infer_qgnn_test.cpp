@@ -84,7 +84,7 @@ TEST_CASE("infer_qgnn reaches train_graph_qgin's accuracy in integers, in batche
                      "0",  "--node-features", features, "--checkpoint", model});
       const auto all = inferred({model, data, "--compare", "float32", "--out", whole});
       CHECK(all.at("graphs") == "40");
-      CHECK(all.at("batches") == "2");  // of 32, as the training had them
+      CHECK(all.at("batches") == "2");  // of 32, as in training
       const double expected = std::stod(said.at("test_acc"));
       CHECK(expected > 0.8);
       CHECK(std::stod(all.at("float32_test_acc")) == doctest::Approx(expected).epsilon(1e-4));
@@ -96,7 +96,7 @@ TEST_CASE("infer_qgnn reaches train_graph_qgin's accuracy in integers, in batche
       }
     }
   }
-  // Without splits all graphs with a label are judged.
+  // Without splits all labelled graphs are evaluated.
   Dataset unsplit = small_graphs();
   unsplit.x = {};
   save_dataset(unsplit, data);

@@ -7,7 +7,7 @@
 using namespace adj;
 using namespace adj::test;
 
-// Rules of all training programs.
+// Properties of all training programs.
 
 namespace {
 

@@ -34,7 +34,7 @@ TEST_CASE("train_qgnn learns bits per node towards the mean, as its note and its
                            kind)));
     CHECK(mentions(outcome.err, {"bits by node: ", "in the mean over all numbers"}));
     CHECK(mentions(outcome.out, {"3 by node", "\"node_bits\": 3"}));
-    CHECK(std::stod(json_of(outcome)["train_loss"]) < 0.8);  // of 1.1 where nothing is learned
+    CHECK(std::stod(json_of(outcome)["train_loss"]) < 0.8);  // of 1.1 without learning
     const optim::Checkpoint checkpoint = optim::load_checkpoint(bench.checkpoint);
     CHECK(checkpoint.facts.at("option.nodes") == "120");
     const double inputs = mean_of(checkpoint, "model.inputs.0.nodes.bits"),
@@ -43,7 +43,7 @@ TEST_CASE("train_qgnn learns bits per node towards the mean, as its note and its
     CHECK(std::abs((inputs + sums) / 2.0 - 3.0) < 1.0);
     const auto bits = checkpoint.tensors.at("model.sums.0.input.nodes.bits").to_vector<float>();
     CHECK(*std::max_element(bits.begin(), bits.end()) > *std::min_element(bits.begin(), bits.end()) + 0.1f);
-    // predict computes the same; a model in integers is refused.
+    // predict computes the same; an integer model is refused.
     succeeds("predict",
              {"--checkpoint", bench.checkpoint, "--data", bench.data, "--out", bench.folder.file("q.csv")});
     CHECK(contents_of(bench.folder.file("q.csv")) == contents_of(bench.folder.file("p.csv")));

@@ -7,7 +7,7 @@
 using namespace adj;
 using namespace adj::test;
 
-// Datasets in which there is little to learn. Training on them works, or gives a one-line error.
+// Degenerate datasets. Training on them works, or gives a one-line error.
 
 namespace {
 
@@ -35,7 +35,7 @@ Dataset ring(int64_t nodes, int64_t classes, const Tensor& x) {
   return data;
 }
 
-/// Trains in every way; results and predictions are all finite.
+/// Trains with every option; results and predictions are all finite.
 bool trains(const Dataset& data) {
   const TemporaryDirectory folder;
   const std::string path = folder.file("odd.h5"), predicted = folder.file("p.h5");
@@ -95,5 +95,5 @@ TEST_CASE_FIXTURE(InFolder, "a row whose normalisation is not finite is refused,
   save_dataset(ring(6, 2, x), path);
   CHECK(fails_with(run("train_gcn", {"--data", path, "--epochs", "2", "--features-scaling", "rows"}), 1,
                    {path, "nodes/x", "not finite", "--features-scaling none"}));
-  succeeds("train_gcn", {"--data", path, "--epochs", "2"});  // auto leaves what has negatives
+  succeeds("train_gcn", {"--data", path, "--epochs", "2"});  // auto does not scale features with negatives
 }

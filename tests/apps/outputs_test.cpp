@@ -76,7 +76,7 @@ TEST_CASE_FIXTURE(With<Bench>, "an output that is another file of the run is ref
     }
     CHECK(contents_of(path) == before);
   }
-  for (const std::string& alias : aliases(state))  // a training goes on in its own checkpoint
+  for (const std::string& alias : aliases(state))  // training resumes from its own checkpoint
     succeeds(bench.train({"--resume", state, "--checkpoint", alias}));
 
   std::ofstream(file("old.csv")) << "old";

@@ -80,7 +80,7 @@ TEST_CASE("a model runs on unseen graphs without labels and splits") {
   CHECK(json_of(outcome).count("test_acc") == 0);
   CHECK(same_bits(predictions_in(bench.out), labelled));
 
-  // Half of the graph, of which no node has an edge.
+  // Half of the graph, without edges.
   Dataset lonely;
   lonely.name = "lonely";
   lonely.graph = Graph::from_coo(60, Tensor::empty({0}, DType::i32), Tensor::empty({0}, DType::i32));
@@ -89,7 +89,7 @@ TEST_CASE("a model runs on unseen graphs without labels and splits") {
   succeeds(bench.predict(path));
   CHECK(predictions_in(bench.out).shape() == Shape{60, 3});
 
-  // Labels of something else give no metric.
+  // Labels of another task give no metric.
   save_dataset(small_dataset(3, 4), path);
   const Outcome apart = succeeds(bench.predict(path));
   CHECK(mentions(apart.err, {"no metric", "[4]", "[3]"}));

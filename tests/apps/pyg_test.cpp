@@ -9,7 +9,7 @@
 using namespace adj;
 using namespace adj::test;
 
-// Models that were made and run in PyG (tests/reference/make_pyg_models.py), run from their state dicts.
+// Models constructed and run in PyG (tests/reference/make_pyg_models.py), run from their state dicts.
 
 namespace {
 

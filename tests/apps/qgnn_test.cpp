@@ -28,7 +28,7 @@ models::ModelOptions options_of(const std::string& model, const std::string& nor
 constexpr int kWeightBits[] = {2, 8, 3}, kActivationBits[] = {4, 3, 2};
 constexpr int64_t kNodes = 9, kIn = 6, kOut = 3;
 
-/// Parallel edges and self-loops among them; with one self-loop a node, each has 1, 2 or 4 in-edges, so that
+/// With parallel edges and self-loops; with one self-loop per node, each has 1, 2 or 4 in-edges, so that
 /// means are exact.
 std::vector<std::pair<int32_t, int32_t>> edges() {
   return {{0, 1}, {2, 2}, {3, 2}, {3, 2}, {1, 2}, {4, 3}, {5, 4}, {6, 4},
@@ -62,7 +62,7 @@ State exact_state(const models::Model& model) {
       state[name] =
           Tensor::full(tensor.shape(), ((1 << kWeightBits[name[name.find('.') + 1] - '0']) - 1) / 2.0);
     else if (name.find("norms") != std::string::npos && is(".bias"))
-      state[name] = (Var(eighths(tensor.shape())) + 1.0 / 256).value();  // apart from ties, for roots round
+      state[name] = (Var(eighths(tensor.shape())) + 1.0 / 256).value();  // away from ties: roots round
     else if (is("running_var"))
       state[name] = Tensor::full(tensor.shape(), 1.0 - 1e-5);
     else
@@ -232,7 +232,7 @@ TEST_CASE_FIXTURE(InFolder, "train_qgnn starts from the weights of a float32 tra
   write_small_dataset(data);
   const auto train = program("train_qgnn", {"--data", data, "--quiet", "--json"});
   succeeds(train({"--bits", "32", "--epochs", "60", "--checkpoint", full}));
-  // A step too small to change anything: what it begins with is what it ends with.
+  // A step too small to change anything: the initial values are the final ones.
   const Outcome begun =
       succeeds(train({"--bits", "8", "--epochs", "1", "--lr", "1e-12", "--from", full, "--checkpoint", low}));
   const auto before = optim::load_checkpoint(full).with_prefix("best."),

@@ -17,7 +17,7 @@ struct Bench : TrainingBench {
   }
 };
 
-/// "[label, predicted, count]" of the test nodes, from what --predict wrote.
+/// "[label, predicted, count]" of the test nodes, from the file of --predict.
 Words confusions_of(const Dataset& data, const std::string& predicted) {
   const auto given = H5Reader::open(predicted).tensor("nodes/prediction", {DType::i32}).to_vector<int32_t>();
   const auto truth = data.y.to_vector<int32_t>();
@@ -48,7 +48,7 @@ TEST_CASE("--class-scores prints each class and the test nodes' confusion matrix
   CHECK(mentions(outcome.out, {"On the 40 test nodes, at epoch ", "precision  recall      F1  support",
                                "\n0 graphs ", "\n1 a name that is longer t\u2026  ", "\n2 ne\\nur\u00e9 ",
                                "mean over classes", "all (accuracy)", "\nlabel, predicted as"}));
-  size_t width = 0;  // in characters, of which one takes three bytes and one two
+  size_t width = 0;  // in characters, one of three bytes and one of two
   for (const std::string& line : lines_of(outcome.out)) {
     if (line.starts_with("{") || line.find('.') == std::string::npos ||
         line.find("  0.") == std::string::npos)

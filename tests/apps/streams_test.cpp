@@ -14,7 +14,7 @@ struct Call {
   Words arguments;
 };
 
-/// Each program doing something short.
+/// A short run of each program.
 std::vector<Call> calls(const TemporaryDirectory& folder) {
   const std::string data = folder.file("small.h5");
   write_small_dataset(data);
@@ -34,7 +34,7 @@ std::vector<Call> calls(const TemporaryDirectory& folder) {
       {"first_gcn", {data}}};
 }
 
-/// One line, none of whose bytes a terminal takes for a command.
+/// One line without control sequences.
 bool is_plain_line(const std::string& text) {
   return text.ends_with('\n') &&
          std::all_of(text.begin(), text.end() - 1, [](char c) { return c >= 0x20 && c < 0x7f; });

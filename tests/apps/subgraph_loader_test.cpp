@@ -53,7 +53,7 @@ TEST_CASE("one cluster of all nodes trains like the whole graph") {
   const double clusters =
       bench.value("train_gcn", "train_loss", joined(words, {"--loader", "cluster", "--parts", "4"}));
   CHECK(clusters == doctest::Approx(whole).epsilon(1e-4));
-  // So does a subgraph that holds all nodes.
+  // A subgraph of all nodes does too.
   const double subgraphs =
       bench.value("train_gcn", "train_loss",
                   joined(words, {"--loader", "saint", "--budget", "5000", "--saint", "walk", "--walk-length",

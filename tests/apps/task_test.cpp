@@ -10,7 +10,7 @@
 using namespace adj;
 using namespace adj::test;
 
-// Other tasks than classes, metrics, precisions, several splits, new graphs in every epoch.
+// Tasks besides classes, metrics, precisions, several splits, new graphs in every epoch.
 
 namespace {
 
@@ -219,7 +219,7 @@ TEST_CASE("--split all runs once per split, and a resumed training continues in 
   }
   CHECK(bench.train(joined(words, {"--resume", bench.checkpoint})) == unbroken);
 
-  // Every split is the dataset's, not only the first.
+  // All of the dataset's splits are used, not only the first.
   data.splits[2].train = data.splits[2].train.rows(1, data.splits[2].train.size(0)).clone();
   save_dataset(data, bench.data);
   CHECK(fails_with(

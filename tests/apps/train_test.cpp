@@ -263,7 +263,8 @@ TEST_CASE_FIXTURE(With<Bench>,
     const std::vector<double> metrics = column(csv, 4), losses = column(csv, 3);
     ran[either] = metrics.size();
     CHECK(metrics.size() < 3000);
-    // By the metric only, the first of the best epochs counts; with the loss the last that is best in both.
+    // By the metric only, the first of the best epochs counts; with the loss, the last one that is best in
+    // both.
     double metric = -1.0, loss = 1e9;
     size_t best = 0, good = 0;
     for (size_t i = 0; i < metrics.size(); ++i) {

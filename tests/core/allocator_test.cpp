@@ -51,7 +51,7 @@ TEST_CASE("the peak stays where it was when less is allocated after something wa
 
 TEST_CASE("requests are rounded to 256 bytes, and device allocations to segments of their kind") {
   for (Device device : devices()) {
-    std::vector<Tensor> live;  // what other tests left of small segments is used up
+    std::vector<Tensor> live;  // uses up the small segments left by other tests
     const auto takes = [&](int64_t size, int64_t current, int64_t reserved) {
       empty_cache(device);
       const MemoryStats before = memory_stats(device);
@@ -60,7 +60,7 @@ TEST_CASE("requests are rounded to 256 bytes, and device allocations to segments
       CHECK(memory_stats(device).reserved - before.reserved == uz(reserved));
     };
     takes(30 * kMiB, 30 * kMiB, 30 * kMiB);
-    takes(11 * kMiB + 1, 12 * kMiB, 12 * kMiB);  // the rest is too little for another one
+    takes(11 * kMiB + 1, 12 * kMiB, 12 * kMiB);  // the rest is too small for another one
     takes(10 * kMiB, 10 * kMiB, 10 * kMiB);
     takes(19 * kMiB + 300, 20 * kMiB, 20 * kMiB);
     takes(12 * kMiB + kMiB / 2, 12 * kMiB + kMiB / 2, 14 * kMiB);  // and here it is not
@@ -95,7 +95,7 @@ TEST_CASE("a freed block is reused without a device allocation") {
       const Tensor b = bytes(30 * kMiB, device);
       CHECK(b.raw_data() == first);
     }
-    // Neighbours merge: two halves make a whole again.
+    // Neighbours merge: two halves become one block.
     {
       const Tensor left = bytes(15 * kMiB, device), right = bytes(15 * kMiB, device);
       CHECK(left.raw_data() != right.raw_data());
@@ -118,14 +118,14 @@ TEST_CASE("on the CPU the cache is bounded however many shapes are used") {
   int64_t most = 0;
   std::vector<Tensor> live;
   for (int again = 0; again < 3; ++again)
-    for (int64_t size = 1; size <= 80; ++size) {  // none fits where those before were
+    for (int64_t size = 1; size <= 80; ++size) {  // none fits into the earlier blocks
       live.clear();
       live.push_back(bytes(size * kMiB, {}));
       for (int64_t rest = 80 - size, i = 1; rest > 0; rest -= i++)
         live.push_back(bytes(std::min(rest, i) * kMiB - 4096, {}));
       most = std::max(most, static_cast<int64_t>(memory_stats({}).reserved));
     }
-  CHECK(most > before + 200 * kMiB);                          // or the cap would not matter
+  CHECK(most > before + 200 * kMiB);                          // otherwise the bound would not matter
   CHECK(most <= before + (80 + 256) * kMiB + 2 * 20 * kMiB);  // plus segments that are partly in use
 }
 
@@ -144,7 +144,7 @@ TEST_CASE(
   for (int i = 0; i < 20; ++i) step();
   CHECK(memory_stats({}).device_calls == calls);
   CHECK(memory_stats({}).reserved - memory_stats({}).current > 500 * kMiB);
-  // When steps are small for long, it comes down.
+  // After many small steps it decreases.
   for (int i = 0; i < 5000; ++i) (void)bytes(2 * kMiB, {});
   CHECK(memory_stats({}).reserved - memory_stats({}).current <= 256 * kMiB);
 }

@@ -23,7 +23,7 @@ TEST_CASE("carried tensors have the same bits on the device, of any size and dty
       CHECK(same_bits(carried[i].to(Device::cpu()), sources[i]));
       if (device.is_cpu()) CHECK(carried[i].shares_storage_with(sources[i]));
     }
-    // And what comes after that.
+    // And later copies.
     const Tensor late = carrier.carry(Tensor::full({10}, 4.0));
     carrier.finish();
     CHECK(values(late) == Numbers(10, 4.0));

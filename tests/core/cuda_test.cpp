@@ -218,7 +218,7 @@ TEST_CASE("an operation that cannot be captured is an error, after which everyth
     another.begin(*device);
   });
   {
-    StepGraph graph;  // goes in the middle of a capture
+    StepGraph graph;  // is destroyed in the middle of a capture
     graph.begin(*device);
     step.run();
   }

@@ -42,7 +42,7 @@ TEST_CASE("a sparse product explains its choice once per structure and width") {
 
 TEST_CASE("on a GPU attention and reductions over neighbours explain their choices by name") {
   for (Device device : devices()) {
-    if (device.is_cpu()) continue;  // one way each
+    if (device.is_cpu()) continue;  // one method each
     Draw draw(8, device, DType::f32);
     const Graph graph = draw.graph(50, 300);
     const Var x = Var::parameter(draw.normal({50, 4, 8})), a = Var::parameter(draw.normal({4, 8}));

@@ -154,7 +154,7 @@ TEST_CASE_FIXTURE(InFolder, "a replaced file keeps its permissions and group, an
     for (const std::string& name : names_in(folder))
       if (name.starts_with(".adjoint-")) CHECK(mode_of(folder.file(name)) == mode);
   }
-  if (geteuid() == 0) {  // who may give files away
+  if (geteuid() == 0) {  // who may change the owner of files
     REQUIRE(chmod(path.c_str(), 0640) == 0);
     REQUIRE(chown(path.c_str(), 1234, 2345) == 0);
     replace_file(path, "of another");
@@ -179,7 +179,7 @@ TEST_CASE("a signal that ends a program removes its temporary files") {
       std::filesystem::current_path(folder.file(""));
       _exit(run_program("test", [&] {
         FileReplacement first("a.txt"), second(folder.file("b.txt"));
-        { const FileReplacement third("c.txt"); }  // gives its place back
+        { const FileReplacement third("c.txt"); }  // restores the working directory
         first.write(0, "half");
         second.write(0, "half");
         (void)!write(told[1], "x", 1);

@@ -52,7 +52,7 @@ TEST_CASE("threads that request different objects do not wait for each other") {
   std::thread slow([&] {
     (void)cache.get<int>(1, [&] {
       started = true;
-      while (!other_made) std::this_thread::yield();  // for ever, if the other one had to wait for this
+      while (!other_made) std::this_thread::yield();  // a deadlock if the other one waited for this
       return new int(1);
     });
   });

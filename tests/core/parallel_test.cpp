@@ -30,7 +30,7 @@ std::set<std::pair<int64_t, int64_t>> cuts(int64_t n, int64_t grain, int count) 
   return seen;
 }
 
-/// Long enough for other threads to come, and not work that a compiler could take out.
+/// Long enough for other threads to join, and not optimised away by a compiler.
 void wait_for(std::chrono::microseconds time) {
   const auto end = std::chrono::steady_clock::now() + time;
   while (std::chrono::steady_clock::now() < end) {
@@ -165,7 +165,7 @@ TEST_CASE("concurrent loops of several threads share one limit") {
             });
           });
       });
-      // A worker leaves only at its next chunk when one more user comes.
+      // A worker leaves only at its next chunk when another user arrives.
       return sum == kUsers * 50 * 64 && !too_many && crowd.most <= kUsers + count - 1;
     }));
   }
@@ -208,7 +208,7 @@ TEST_CASE("changing the number of threads during loops, beyond the cores, gives 
 }
 
 TEST_CASE("loops with more and fewer parts alternate on any number of threads") {
-  // A worker that comes late for one loop meets the next.
+  // A worker that is late for one loop joins the next.
   std::vector<int64_t> times(400);
   for (int count : {1, 2, 130, 255, 256, 257, 400, 1023, 1024}) {
     CAPTURE(count);
@@ -254,9 +254,9 @@ TEST_CASE("the default is ADJOINT_NUM_THREADS, else OMP_NUM_THREADS, else the nu
     bool good = default_threads() == available_cores();
     setenv("OMP_NUM_THREADS", "3,2", 1);
     good = good && default_threads() == 3;
-    setenv("OMP_NUM_THREADS", "many", 1);  // OpenMP's own to complain of
+    setenv("OMP_NUM_THREADS", "many", 1);  // left to OpenMP to report
     good = good && default_threads() == available_cores();
-    setenv("OMP_NUM_THREADS", "100000", 1);  // meant for others, so not refused
+    setenv("OMP_NUM_THREADS", "100000", 1);  // for other libraries, so not refused
     good = good && default_threads() == kMaxThreads;
     setenv("ADJOINT_NUM_THREADS", "5", 1);
     return good && default_threads() == 5;

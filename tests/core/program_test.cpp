@@ -26,7 +26,7 @@ TEST_CASE("a program has three standard streams, even if started without some of
 TEST_CASE("the exit status of a program tells how its body ended") {
   const auto status = [](const std::function<void()>& body) {
     return exit_status_of([&] {
-      close(STDERR_FILENO);  // whose text other tests read
+      close(STDERR_FILENO);  // other tests read the text
       return run_program("test", body);
     });
   };

@@ -36,7 +36,7 @@ std::string written_by(F&& f) {
   return contents_of(path);
 }
 
-/// A bare root may have no terminals to give.
+/// A minimal root file system may have no terminals.
 bool has_terminals() {
   const int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   if (master < 0) MESSAGE("skipped: no terminal to be had");
@@ -44,7 +44,7 @@ bool has_terminals() {
   return master >= 0;
 }
 
-/// Makes the terminal that stderr is as wide as that.
+/// Sets the width of the terminal on stderr.
 void widen(int columns) {
   winsize size{};
   size.ws_col = static_cast<unsigned short>(columns);

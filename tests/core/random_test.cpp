@@ -97,7 +97,7 @@ TEST_CASE("uniform numbers are below the upper end in every dtype, and otherwise
         if (rounded[i] >= high) {
           largest = std::max(largest, found[i]);
           ++brought_down;
-        } else if (dtype != DType::f64) {  // whose last bit the compiler may settle otherwise here
+        } else if (dtype != DType::f64) {  // the compiler may round the last bit differently here
           REQUIRE(found[i] == rounded[i]);
         }
       }
@@ -317,7 +317,7 @@ TEST_CASE("random integers are uniform over their interval, whatever its length"
     for (int64_t count : counts)
       CHECK(std::abs(static_cast<double>(count) - expected) < 6 * std::sqrt(expected) + 1e-9);
   }
-  // Eight words of 64 bits to three numbers: if none were turned away, two of three would come more often.
+  // Eight words of 64 bits map to three numbers: without rejection two of three would be more frequent.
   const int64_t high = int64_t{3} << 61;
   int64_t counts[3] = {};
   for (int64_t v : random_integers({n}, 0, high, generator).to_vector<int64_t>()) {
@@ -356,7 +356,7 @@ TEST_CASE("random integers: dtypes, bounds, threads and prefixes") {
 }
 
 TEST_CASE("a random permutation has every number once, on every device and for any number of threads") {
-  // One bucket, the most that one holds, two, and several of them over several chunks.
+  // One bucket, a full one, two, and several over several chunks.
   for (int64_t n : {0, 1, 2, 3, 1000, 32768, 32769, 500000, 3000001}) {
     CAPTURE(n);
     Generator generator(23);

@@ -104,7 +104,7 @@ TEST_CASE("a carved tensor shares the memory, and has its own version") {
     CHECK_ERROR(whole.carve(2, {1}, DType::f32), "carve: float32 from byte 2, expected a multiple of 4");
     CHECK_THROWS_AS(whole.rows(1, 64).carve(4, {1}, DType::f32), Error);
     CHECK_THROWS_AS(Tensor().carve(0, {1}, DType::f32), Error);
-    // The memory outlives what it was carved out of.
+    // The memory outlives the tensor it was carved from.
     Tensor left;
     {
       const Tensor gone = Tensor::full({1000}, 7, DType::f32, device);

@@ -70,7 +70,7 @@ TEST_CASE_FIXTURE(InFolder, "bit tensors without numbers, or of several steps, a
 TEST_CASE_FIXTURE(InFolder, "a file stores the bits of each number plane by plane") {
   const std::string path = folder.file("q.h5");
   std::vector<uint8_t> numbers;
-  std::vector<float> values;  // of scale 0.5 and zero 3
+  std::vector<float> values;  // scale 0.5 and zero 3
   for (int i = 0; i < 34; ++i) {
     numbers.push_back(static_cast<uint8_t>(i % 16));
     values.push_back(0.5f * static_cast<float>(i % 16 - 3));

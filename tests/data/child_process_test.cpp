@@ -31,7 +31,7 @@ pid_t forked(F&& f) {
   while (true) pause();
 }
 
-/// A child of this number that sleeps; -1 where this process may not choose numbers.
+/// A child of this number that sleeps; -1 if this process may not choose pids.
 pid_t forked_as(pid_t number) {
   struct {
     uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size,

@@ -10,7 +10,7 @@ using namespace adj;
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-// Eight rows, of which one has no number.
+// Eight rows, one without a number.
 const std::vector<float> kFew = {3, 1, 1, 10, 2, 1, 4.5};
 
 void check(const ColumnFit& fit, const std::vector<float>& x, const std::vector<double>& expected,

@@ -15,8 +15,8 @@ namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-/// The problems of a file, without its name; that it is one line each, and what load_dataset() throws of it
-/// among them.
+/// The problems of a file, without its name; checks that each is one line, and that the error of
+/// load_dataset() is among them.
 Names problems_of(const std::string& path) {
   const Names lines = check_dataset(path).problems;
   const std::string thrown = error_of<DataError>([&] { (void)load_dataset(path); });

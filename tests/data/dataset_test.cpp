@@ -296,7 +296,7 @@ TEST_CASE("loading needs little more memory than the data") {
       if (word == what && status >> kilobytes) return kilobytes / 1024.0;
     return 0.0;
   };
-  // In a child, whose highest mark nothing before has set.
+  // In a child, whose peak memory is new.
   CHECK(error_in_child([&] {
           empty_cache(Device::cpu());
           std::ofstream("/proc/self/clear_refs") << 5;
@@ -361,7 +361,7 @@ struct Fault {
   SchemaChange damage;
 };
 
-/// Checks the error, and that it is among the problems that are found.
+/// Checks the error, and that it is among the problems found.
 void check_faults(const std::vector<Fault>& faults, bool sparse = false) {
   const TemporaryDirectory folder;
   const std::string path = folder.file("bad.h5");

@@ -160,7 +160,7 @@ TEST_CASE("loaders give batches of quantised rows, from the device's memory or t
 }
 
 TEST_CASE("ranges are the same on any number of threads, and wrong ones are refused") {
-  const Features x(random_tensor({30000, 50}));  // more than are looked at at once
+  const Features x(random_tensor({30000, 50}));  // more than one block
   const FeatureQuantization one = [&] {
     const Threads threads(1);
     return FeatureQuantization::fit(7, x);

@@ -62,7 +62,7 @@ TEST_CASE("changing any number changes the fingerprint") {
     d.x = x.with_values(x.values() ? changed(x.values()) : Tensor::full({x.entries()}, 2.0));
   });
   other([](Dataset& d) { d.task = Task::none; });
-  // The same labels, dealt out otherwise.
+  // The same labels on other nodes.
   other([](Dataset& d) {
     std::vector<int32_t> labels = d.y.to_vector<int32_t>();
     std::rotate(labels.begin(), labels.begin() + 1, labels.end());

@@ -59,7 +59,7 @@ TEST_CASE_FIXTURE(InFolder, "if HDF5 crashes on one dataset, a new process reads
                        doctest::Contains("a: damaged: the HDF5 library crashed on it"), DataError);
   CHECK(same_bits(reader.tensor("b", {DType::f32}), tensor));
   CHECK(same_bits(reader.tensor("a", {DType::f32}), tensor));
-  // Each start takes time, and a file that crashes it again and again is not worth more.
+  // Each start takes time, so a file that crashes it repeatedly is given up.
   int crashes = 1;
   for (; crashes < 50 && kill_process(); ++crashes) {
     CHECK_THROWS_AS(reader.tensor("c", {DType::f32}), DataError);
@@ -234,7 +234,7 @@ TEST_CASE_FIXTURE(InFolder, "if no process or memory file can be created, the er
   }
   CHECK(mentions(refusal(RLIMIT_FSIZE, 100, true),
                  "image: cannot be read: no file in memory (File too large; ulimit -f"));
-  const std::string few = refusal(RLIMIT_NOFILE, 11);  // the file itself may be one too many
+  const std::string few = refusal(RLIMIT_NOFILE, 11);  // opening the file may already exceed the limit
   CHECK((few.find("a.h5: cannot be read: no ") != std::string::npos ||
          few.find("a.h5: Too many open files") != std::string::npos));
 }

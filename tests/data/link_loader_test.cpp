@@ -27,7 +27,7 @@ EdgeIndex pairs_of(const std::vector<int64_t>& src, const std::vector<int64_t>& 
   return {Tensor::from(src), Tensor::from(dst)};
 }
 
-/// Pairs by the graph's numbers, in order; `nodes`: what the ends are numbers of.
+/// Pairs by the graph's numbers, in order; `nodes`: the node numbers of the ends.
 std::vector<Pair> listed(const EdgeIndex& pairs, const Tensor& nodes = {}) {
   const auto numbers = [&](const Tensor& ends) {
     const Tensor index = ends.to(DType::i32);

@@ -189,7 +189,7 @@ TEST_CASE("an npz file: headers that are not numpy's") {
   CHECK(with("{'descr': '<i4', 'fortran_order': False, 'shape': (0,), }  \n") == "");
   CHECK(with("{\"shape\":(0L,),'fortran_order':True,'descr':'<i4'}") == "");
   CHECK(error_of_header("{'descr': '<i4', 'fortran_order': False, 'shape': (0,)}", 3) == "");
-  CHECK(with("") == "a.npz: x: not an array of numpy's (.npy)");  // shorter than any is
+  CHECK(with("") == "a.npz: x: not an array of numpy's (.npy)");  // shorter than any valid one
   CHECK(error_of_array(std::string("\x93NUMPY\1\0\1\0{}", 12)) == "a.npz: x: a header of 1 bytes, too short");
   CHECK(with("{   ") == "a.npz: x: the array's header ends where a string is expected");
   CHECK(with("{'descr': '<i4', 'shape': (0,)}") == "a.npz: x: no 'fortran_order' in the array's header");

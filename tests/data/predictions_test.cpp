@@ -13,7 +13,7 @@ using namespace adj::test;
 
 namespace {
 
-/// The smallest names that CSV has to quote, and one that it has not.
+/// The smallest names that CSV must quote, and one that needs no quotes.
 Dataset named() {
   Dataset data = load(small_file());
   const auto [bytes, offsets] =

@@ -105,7 +105,7 @@ TEST_CASE("the original order has the same bits after any number of reorderings,
       check_same(original_order(twice), data);
       CHECK_FALSE(original_order(twice).order);
       check_same(original_order(data), data);
-      // At once by the order that it keeps.
+      // In one step by its stored order.
       check_same(reordered(data, twice.order), twice);
       CHECK(original_order(twice.to(Device::cpu())).device() == Device::cpu());
       const Tensor ids = Tensor::from(once.order.to_vector<int32_t>());

@@ -151,7 +151,7 @@ TEST_CASE("with all nodes in a subgraph a step has the gradient of the whole gra
       CHECK(loss.item() == doctest::Approx(expected.item()).epsilon(1e-5));
       const std::vector<Var> parameters = model.parameters();
       for (size_t p = 0; p < parameters.size(); ++p) {
-        // The softmax of an attention may cancel a gradient, of which rounding is left.
+        // The softmax of an attention may cancel a gradient down to rounding errors.
         const std::vector<double> whole = values(gradients[p]);
         const bool vanishes = std::ranges::all_of(whole, [](double g) { return std::abs(g) < 1e-7; });
         CHECK((vanishes ? close(parameters[p].grad(), gradients[p], 1e-7)

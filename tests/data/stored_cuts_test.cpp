@@ -21,7 +21,7 @@ bool same(const RowTiles& a, const RowTiles& b) {
          same_bits(a.rest_entry, b.rest_entry);
 }
 
-/// Another handle of the same contents, with nothing kept.
+/// Another handle of the same contents, with an empty cache.
 Csr copy_of(const Csr& a) {
   Csr copy = a;
   copy.offsets = a.offsets.clone();
@@ -40,7 +40,7 @@ std::string refusal(const std::string& path, const Csr& a, int64_t least) {
   return error_of<DataError>([&] { (void)StoredCuts(path).find(a, least); });
 }
 
-/// The contents of a file of one cut, and the group of it.
+/// The contents of a file with one cut, and its group.
 SchemaFile contents(const std::string& path) { return fuzz::Content::of(H5Reader::open(path)); }
 std::string group_in(const std::string& path) {
   const std::vector<std::string> groups = H5Reader::open(path).children("");

@@ -4,7 +4,7 @@
 using namespace adj;
 using namespace adj::test;
 
-// Graphs with weights that are normalised already, and layers that use them.
+// Graphs with normalised weights, and layers that use them.
 
 namespace {
 

@@ -87,7 +87,7 @@ TEST_CASE("Rabbit order gathers communities") {
 
 TEST_CASE("Rabbit order by hand") {
   // Two triangles and a bridge 2-3, and the isolated node 6. By degree: 0 into 1 (of equal gains, 1 and 2,
-  // the smaller number), then 1 into 2; 4 into 5, 5 into 3; merging 2 and 3 would be a loss.
+  // the smaller number), then 1 into 2; 4 into 5, 5 into 3; merging 2 and 3 would lower the modularity.
   const Graph graph = graph_of({7, {0, 1, 2, 2, 3, 4, 5}, {1, 2, 0, 3, 4, 5, 3}});
   CHECK(rabbit_order(graph).to_vector<int32_t>() == Order{2, 1, 0, 3, 5, 4, 6});
 }

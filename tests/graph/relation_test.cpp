@@ -18,7 +18,7 @@ struct List {
   std::vector<int32_t> src, dst;
 };
 
-/// Some edges equal, one target with many, one without.
+/// Some equal edges, one target with many edges, one without.
 List random_list(int32_t num_src, int32_t num_dst, int64_t edges) {
   List list{num_src, num_dst, random_ints(edges, 0, std::max(num_src, 1)).to_vector<int32_t>(),
             random_ints(edges, 0, std::max(num_dst - 1, 1)).to_vector<int32_t>()};
@@ -34,7 +34,7 @@ Relation relation_of(const List& list, Device device) {
   return Relation::from_coo(list.num_src, list.num_dst, ints(list.src, device), ints(list.dst, device));
 }
 
-/// The edges' numbers by (rows, columns), equal ones as they come.
+/// The edges' numbers by (rows, columns), equal ones in order.
 std::vector<int32_t> sorted_numbers(const std::vector<int32_t>& rows, const std::vector<int32_t>& cols) {
   std::vector<int32_t> number = numbers(std::ssize(rows));
   std::stable_sort(number.begin(), number.end(), [&](int32_t a, int32_t b) {
@@ -83,7 +83,7 @@ void check_relation(const Relation& relation, const List& list) {
   CHECK(values(relation.out_degrees()) == out);
 }
 
-/// And every edge the other way round.
+/// And every edge reversed.
 List both_ways(List list) {
   const List once = list;
   list.src.insert(list.src.end(), once.dst.begin(), once.dst.end());
@@ -169,7 +169,7 @@ TEST_CASE("symmetric() equals a comparison with the transpose") {
       for (int trial = 0; trial < 20; ++trial) {
         List list = random_list(7, 7, edges);
         if (trial % 2 == 0) list = both_ways(list);
-        if (trial % 4 == 0 && !list.src.empty()) list.src[0] = (list.src[0] + 1) % 7;  // but for one
+        if (trial % 4 == 0 && !list.src.empty()) list.src[0] = (list.src[0] + 1) % 7;  // except one
         const List sorted = in_order(list), transposed = in_order(turned(list));
         const bool expected = sorted.src == transposed.src && sorted.dst == transposed.dst;
         CAPTURE(edges);

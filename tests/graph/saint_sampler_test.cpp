@@ -19,7 +19,7 @@ Graph skewed_graph() {
   return graph_of(63, list.src, list.dst);
 }
 
-/// The mean number of times that one draw takes each node.
+/// The expected number of times that one draw takes each node.
 std::vector<double> expected(const Graph& graph, SaintMethod method) {
   const auto nodes = uz(graph.num_nodes());
   const auto in = values(graph.in_degrees()), out = values(graph.out_degrees());
@@ -92,7 +92,7 @@ TEST_CASE("the normalization makes losses and sums of subgraphs unbiased") {
   CHECK(same_bits(norm.node, sampler.normalization(2000).node));
   const auto by_node = norm.node.to_vector<float>(), by_edge = norm.edge.to_vector<float>();
   const auto dst = graph.edge_index().dst.to_vector<int32_t>();
-  const std::vector<float> x = random_tensor({graph.num_edges()}).to_vector<float>();  // what an edge sends
+  const std::vector<float> x = random_tensor({graph.num_edges()}).to_vector<float>();  // an edge's message
   std::vector<double> loss(nodes), sums(nodes), times(nodes), full(nodes);
   constexpr int kSamples = 20'000;
   for (int s = 0; s < kSamples; ++s) {

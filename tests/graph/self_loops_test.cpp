@@ -115,7 +115,7 @@ TEST_CASE("dropout_edge of an undirected graph drops both directions or none") {
     CHECK(left.is_symmetric());
     CHECK(std::abs(static_cast<double>(left.num_edges()) / static_cast<double>(graph.num_edges()) - 0.5) <
           0.05);
-    // No edge twice, loops neither.
+    // No edge twice, nor a loop.
     CHECK(coalesce(left).num_edges() == left.num_edges());
     const Transformed whole = dropout_edge(graph, 1e-6f, true, true, generator);
     CHECK(whole.num_edges() == graph.num_edges());

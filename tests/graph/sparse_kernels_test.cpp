@@ -49,7 +49,7 @@ auto by_rows(F&& results) {
   return results();
 }
 
-/// Against by_rows: near, not equal, and the same bits twice. Returns the results.
+/// Compared with by_rows: close, not equal, and the same bits twice. Returns the results.
 template <class F>
 std::vector<Tensor> compare_with_rows(SparseKernels kernels, double tolerance, F&& results) {
   const std::vector<Tensor> expected = by_rows(results);
@@ -165,7 +165,7 @@ TEST_CASE("products and gradients with tensor cores equal those with rows of CSR
         const auto got = compare_with_rows(kernels, dtype == DType::f32 ? 5e-4 : 1e-2, results);
         const ComputeScope scope({.matmul_precision = MatmulPrecision::tf32, .sparse_kernels = kernels});
         REQUIRE(tiles_for("spmm", a.matrix().csr, 72, dtype, TiledOp::kept_weights)->num_tiles() > 0);
-        // Values computed in a recorded step are put in tiles in the step.
+        // Values computed in a captured step are put in tiles within the step.
         Tensor kept = Tensor::zeros({1000, 72}, dtype, device);
         optim::CapturedStep step([&] {
           const Var y = spmm(a.with_values(a.values().clone()), Var(x));
@@ -178,7 +178,7 @@ TEST_CASE("products and gradients with tensor cores equal those with rows of CSR
 }
 
 TEST_CASE("sums with edge weights and products by edge, with gradients, equal those with rows of CSR") {
-  // An edge list in no order, so that weights are found by number.
+  // An unsorted edge list, so that weights are found by number.
   const std::vector<Cell> cells = cells_of(communities(1000, 250, 60).relation().edge_index());
   REQUIRE(cells.size() % 7919 != 0);
   EdgeList list{1000, {}, {}};

@@ -116,7 +116,7 @@ TEST_CASE("a link split removes pairs of nodes, with both directions and paralle
       CHECK(static_cast<int64_t>(test.size()) == std::llround(0.2 * pairs));
       CHECK(train.size() + val.size() + test.size() == all.size());
 
-      // Listed is every direction that has an edge, once; one of both where the graph is symmetric.
+      // Lists every direction with an edge once; one of both if the graph is symmetric.
       const std::set<Cell> directed = set_of(cells_of(graph.edge_index()));
       for (const LinkExamples& part : {split.val, split.test}) {
         const std::vector<Cell> cells = cells_of(part.positive);

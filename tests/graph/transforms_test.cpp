@@ -42,7 +42,7 @@ struct Attributes {
     CHECK(graph.edge_attr("half").dtype() == DType::bf16);
   }
   std::vector<int32_t> type;
-  std::vector<double> length, half;  // three lengths an edge
+  std::vector<double> length, half;  // three numbers per edge
 };
 
 std::multiset<Cell> sorted(const std::vector<Cell>& cells) { return {cells.begin(), cells.end()}; }
@@ -85,7 +85,7 @@ std::vector<std::vector<size_t>> parents_of(const Graph& old, const Transformed&
   return parents;
 }
 
-/// Every transform leaves edges in this order.
+/// Every transform returns edges in this order.
 void check_sorted(const Graph& graph) {
   const std::vector<Cell> cells = Edges(graph).cells;
   CHECK(std::is_sorted(cells.begin(), cells.end()));

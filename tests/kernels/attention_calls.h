@@ -7,7 +7,7 @@
 
 #include <map>
 
-// The attention kernels with random operands, and the checks that they share.
+// The attention kernels with random operands, and shared checks.
 namespace adj::test {
 
 using Gradients = std::map<char, Tensor>;
@@ -44,7 +44,7 @@ struct AttentionCall {
   }
 
  protected:
-  /// Room for the gradients of the operands that are present and that `wanted` names.
+  /// Tensors for the gradients of the present operands named by `wanted`.
   static Gradients room(Gradients operands, std::string_view wanted) {
     for (auto& [name, x] : operands)
       x = x && wanted.find(name) != std::string_view::npos
@@ -63,7 +63,7 @@ struct AttentionCall {
 
 struct GatCall : AttentionCall {
   static constexpr float kSlope = 0.2f;
-  Tensor l, r, c, x, bias, source, target;  ///< the whole gradient of x where source and target are given
+  Tensor l, r, c, x, bias, source, target;  ///< the whole gradient of x if source and target are given
 
   GatCall(const Edges& of, const AttentionCase& shape, DType type, Device on)
       : AttentionCall(of, shape, type, on),

@@ -57,7 +57,7 @@ struct AttentionCase {
   kernels::AttentionGradient gradient = kernels::AttentionGradient::by_size;
 };
 
-/// Narrow heads, of which a vector holds several rows.
+/// Narrow heads, several rows per vector.
 inline const std::vector<AttentionCase> kNarrow{
     {1, 2, 0, true}, {4, 2, 1, false}, {2, 4, 0, true}, {8, 2, 1, true}, {1, 8, 0, false}};
 inline const std::vector<AttentionCase> kFewNarrow{{1, 2, 0, true}, {4, 2, 1, false}};

@@ -197,7 +197,7 @@ TEST_CASE("calibration of constants, zeros, nothing, and numbers that are not fi
           const CalibrationOptions o{.method = method, .range = range, .by_row = by_row};
           for (double constant : {5.0, -5.0, 1e30, 0.0}) {
             const Tensor x = Tensor::full({3, 50}, constant);
-            // A constant is the end of its range; 0 of a symmetric one has no integer.
+            // A constant is the end of its range; 0 has no integer in a symmetric one.
             if (constant != 0.0 || range == BitRange::affine)
               CHECK(close(to_values(to_bits(x, bits, o)), x, 1e-6));
           }

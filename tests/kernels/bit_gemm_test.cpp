@@ -13,7 +13,7 @@ namespace {
 
 const std::vector<int64_t> kSizes{1, 7, 8, 9, 31, 33, 127, 129, 1000};
 
-/// Integers of so many bits, as floats [rows, cols].
+/// Integers of that many bits, as floats [rows, cols].
 Tensor random_integers(int64_t rows, int64_t cols, int bits) {
   return random_ints(rows * cols, 0, 1 << bits).to(DType::f32).reshape({rows, cols});
 }
@@ -143,7 +143,7 @@ TEST_CASE("ranges cover all finite numbers, with an exact 0 if affine, the same 
     const BitTensor zeros = to_bits(Tensor::zeros({3, 4}, DType::f32, device), 2);
     CHECK(zeros.scale.to_vector<float>() == std::vector<float>{1.0f});
     CHECK(to_values(zeros).to_vector<float>() == std::vector<float>(12, 0.0f));
-    // One bit holds two numbers, and a constant exactly.
+    // One bit represents two numbers, and a constant exactly.
     const Tensor signs = Tensor::from<float>({-3.0f, 3.0f, 3.0f, -3.0f}, Shape{2, 2}, device);
     CHECK(to_values(to_bits(signs, 1, PackedAlong::rows, BitRange::symmetric)).to_vector<float>() ==
           signs.to_vector<float>());

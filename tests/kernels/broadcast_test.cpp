@@ -10,7 +10,8 @@ struct Case {
   Shape a, b, y;
 };
 
-// Flat, rows, columns, an outer product, three and four dimensions that do not join, odd, aligned and empty.
+// Flat, rows, columns, an outer product, three and four dimensions that cannot be merged, odd, aligned and
+// empty.
 const std::vector<Case> kCases{{{70000}, {70000}, {70000}},
                                {{70001}, {}, {70001}},
                                {{}, {33}, {33}},
@@ -50,7 +51,7 @@ TEST_CASE("binary: all operations with broadcasting") {
       for (Binary op : {Binary::add, Binary::subtract, Binary::multiply, Binary::divide}) {
         CAPTURES(shapes.a.str(), shapes.b.str());
         const Tensor a = random_tensor(shapes.a, dtype, device);
-        // Away from 0, or a quotient is as large as its rounding.
+        // Away from 0, where a quotient's rounding would be large.
         const Tensor b = random_ints(shapes.b.numel(), 1, 100).to(dtype).to(device).reshape(shapes.b);
         const Numbers left = values(a), right = values(b);
         Numbers expected(uz(shapes.y.numel()));

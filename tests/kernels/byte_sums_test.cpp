@@ -10,7 +10,7 @@ using namespace adj::test;
 
 namespace {
 
-/// Rows of so many random columns each, none twice.
+/// Rows of that many distinct random columns.
 HostCsr distinct_structure(const std::vector<int64_t>& lengths, int64_t cols) {
   std::mt19937 random(3);
   const auto row = [&](size_t i) {

@@ -82,7 +82,7 @@ TEST_CASE("edge_softmax and its gradient equal plain loops") {
 
 TEST_CASE("edge_softmax of large logits is finite, -inf has weight 0, and NaN is passed on") {
   for (Device device : devices())
-    for (int64_t repeats : {1, 3000}) {  // of the first row: a short one, and one in pieces
+    for (int64_t repeats : {1, 3000}) {  // of the first row: a short one, and one in parts
       CAPTURE(repeats);
       const Edges edges(random_structure({3 * repeats, 2, 2, 1}, 5, device), false);
       std::vector<float> e;

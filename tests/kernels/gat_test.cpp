@@ -80,13 +80,13 @@ TEST_CASE("gat's gradients are the same alone and together, and on any number of
 
 TEST_CASE("gat with large logits is finite, -inf has weight 0, and NaN is passed on") {
   for (Device device : devices())
-    for (int32_t repeats : {1, 4000, 12000}) {  // of the first row: a short one, and ones in pieces
+    for (int32_t repeats : {1, 4000, 12000}) {  // of the first row: a short one, and ones in parts
       CAPTURE(repeats);
       Rows rows{{}, {0, 1}, {3, 3}, {2, 0}, {4}, {}};
       for (int32_t k = 0; k < repeats; ++k) rows[0].insert(rows[0].end(), {0, 3, 1});
       const Edges edges(rows, 5, false, device);
       GatCall t(edges, {1, 2, 0, false}, DType::f32, device);
-      // Sources 0 and 1 have equal, huge terms, 2 one that is not a number, 3 none at all.
+      // Sources 0 and 1 have equal, huge terms, 2 has NaN, 3 has -inf.
       t.l = Tensor::from<float>({0, -6e37f, 0, 0, 0, 0}, {6, 1}, device);
       t.r = Tensor::from<float>({3e38f, 3e38f, NAN, -INFINITY, -1e4f}, {5, 1}, device);
       t.x = Tensor::from<float>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {5, 2}, device);

@@ -69,7 +69,7 @@ inline Tensor sizes(const Tensor& x) {
   return Tensor::from(mapped(x, [](double v) { return std::abs(v); }), x.shape()).to(x.device());
 }
 
-/// The largest error of the product c = a b, relative to the sums of the terms' sizes; 1 where one is not
+/// The largest error of the product c = a b, relative to the sums of the terms' sizes; 1 if one is not
 /// finite.
 inline double worst_error(const Product& p, const Tensor& a, const Tensor& b, const Numbers& c) {
   const Numbers exact = values(multiplied(p, a.to(DType::f64), b.to(DType::f64))),

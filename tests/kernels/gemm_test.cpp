@@ -7,8 +7,7 @@ using adj::kernels::Transpose;
 
 namespace {
 
-/// The last two are for the library's kernels on a GPU, those before them small enough for the own one, which
-/// shares out the long sums.
+/// The last two use cuBLASLt on a GPU; the others are small enough for our kernel, which splits long sums.
 const std::vector<Product> kSizes{{1, 1, 1},    {5, 3, 2},      {16, 16, 16},    {33, 17, 65},
                                   {100, 7, 1},  {1, 200, 9},    {16, 999, 7},    {130, 64, 40},
                                   {65, 999, 7}, {40, 1999, 41}, {301, 131, 121}, {512, 128, 72}};
@@ -69,7 +68,7 @@ TEST_CASE("gemm accumulates into its output on request") {
     Tensor c = random_tensor({o.p.m, o.p.n}, dtype, device);
     const Numbers expected = zipped(values(c), o.product, std::plus());
     multiply(o.p, o.a, o.b, c, {.accumulate = true});
-    CHECK(close(c, expected, 2 * allowed(dtype)));  // where the CPU rounds the product of bfloat16, too
+    CHECK(close(c, expected, 2 * allowed(dtype)));  // where the CPU also rounds the product of bfloat16
   });
 }
 
@@ -134,10 +133,10 @@ TEST_CASE("gemm of bfloat16 sums in float32, also for long operands") {
 }
 
 TEST_CASE("gemm of bfloat16 rounds once, after the bias") {
-  // 128.25 - 128: bfloat16 has no 128.25, and what it would round it to leaves 0.
+  // 128.25 - 128: bfloat16 would round 128.25 to 128, which would leave 0.
   for (Device device : devices())
     for (int64_t n : {1, 7, 16, 130})
-      for (int64_t first : {0, 1})  // of the bias: one that begins anywhere is not fused
+      for (int64_t first : {0, 1})  // of the bias: an unaligned one is not fused
         for (Activation activation : {Activation::none, Activation::relu}) {
           CAPTURES(n, first);
           Numbers left;

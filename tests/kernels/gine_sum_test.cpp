@@ -17,7 +17,7 @@ struct Case {
     kernels::gine_sum({.a = edges.a(), .x = x, .e = e, .w = w, .y = y});
     return y;
   }
-  /// dx, and de and dw where they are wanted; rows are sources.
+  /// dx, and de and dw if wanted; rows are sources.
   std::vector<Tensor> backward(const Tensor& dy, bool want_e, bool want_w) const {
     const auto room = [&](const Tensor& like, DType dtype) {
       return Tensor::full(like.shape(), 7.0, dtype, x.device());
@@ -104,7 +104,7 @@ TEST_CASE("gine_sum_backward equals plain loops") {
         }
       }
     });
-    // With both gradients of what edges bring, with one, with none.
+    // With both gradients of edge operands, with one, with none.
     for (int wanted = 0; wanted < 4; ++wanted) {
       CAPTURE(wanted);
       const auto got = c.backward(dy, wanted & 1, mapped && (wanted & 2));
@@ -118,7 +118,7 @@ TEST_CASE("gine_sum_backward equals plain loops") {
 TEST_CASE("gine_sum handles rows of every length, with the same bits in every run") {
   for (Device device : devices()) {
     std::vector<int64_t> lengths = lengths_at_boundaries();
-    lengths.push_back(20000);  // cut into pieces on either device
+    lengths.push_back(20000);  // split into parts on both devices
     const Case c = drawn(lengths, 97, false, 12, 3, true, true, DType::f32, device);
     Case turned = c;
     turned.x = random_tensor({c.edges.rows(), 12}, DType::f32, device);

@@ -9,7 +9,7 @@ namespace {
 struct Extents {
   int64_t rows, features, heads, width;
 };
-/// One and many rows, tiles that are cut off, heads that vectors do not divide.
+/// One and many rows, partial tiles, head widths that are not multiples of a vector.
 constexpr Extents kExtents[] = {{1, 1, 1, 1},    {7, 3, 2, 5},     {256, 4, 4, 16}, {257, 16, 8, 8},
                                 {1000, 1, 3, 7}, {601, 33, 1, 64}, {0, 2, 2, 2}};
 

@@ -11,7 +11,7 @@ namespace {
 enum class Rows { all, some, repeated, ascending, ascending_repeated };
 constexpr std::initializer_list<Rows> kSelections = {Rows::all, Rows::some, Rows::repeated, Rows::ascending,
                                                      Rows::ascending_repeated};
-/// Every third row or so, in no order or ascending; `repeated`: some of them again and again.
+/// Every third row or so, in no order or ascending; `repeated`: some of them many times.
 Tensor selected(Rows which, int64_t rows, Device device) {
   if (which == Rows::all) return {};
   std::vector<int32_t> index;
@@ -25,7 +25,7 @@ Tensor selected(Rows which, int64_t rows, Device device) {
   return Tensor::from(index, device);
 }
 
-/// Loss and gradient by the definition, in double; of targets that are NaN neither has a term.
+/// Loss and gradient by the definition, in double; targets of NaN contribute to neither.
 struct Expected {
   double loss = 0.0, count = 0.0;
   Numbers gradient;
@@ -111,7 +111,7 @@ TEST_CASE("bce_with_logits is correct for large logits") {
     LossCall p(8, 1, dtype, device);
     p.x = tensor_of({1e4, -1e4, 1e4, -30, -1e4, -30, 30, 1e4}, {8, 1}, dtype, device);
     p.target = tensor_of({1, 0, 0, 0, 1, 1, 1, 0}, {8, 1}, p.accumulator, device);
-    const double far = values(p.x)[0];  // 1e4 as dtype has it
+    const double far = values(p.x)[0];  // 1e4 rounded to dtype
     CHECK(close(p.forward(Loss::bce), Numbers{(3 * far + 30) / 8}, tolerance(p.accumulator)));
     const double tiny = std::exp(-30.0);
     CHECK(close(p.backward(Loss::bce, 8.0), {0, 0, 1, tiny, -1, -1 + tiny, -tiny, 1}, tolerance(dtype)));

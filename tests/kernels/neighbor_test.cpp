@@ -139,7 +139,7 @@ void check_reduced(const Reduced& r, const std::vector<Reduce>& reduce, const Pl
   check_winners(r, plain);
 }
 
-/// The gradient of the winners, plainly.
+/// The gradient of the winners by plain loops.
 Numbers to_winners(const std::vector<int32_t>& winner, const Numbers& dy, int64_t cols, int64_t width) {
   Numbers dx(uz(cols * width), 0.0);
   for (size_t k = 0; k < winner.size(); ++k)
@@ -154,7 +154,7 @@ Csr transposed(const HostCsr& s) { return Relation::from_csr(s.csr).transposed()
 template <class F>
 void for_each_method(DType dtype, Device device, const Csr& back, F f) {
   for (const Csr* structure : {&back, static_cast<const Csr*>(nullptr)}) {
-    if (!structure && device.is_cuda() && dtype == DType::f64) continue;  // no fixed point holds float64
+    if (!structure && device.is_cuda() && dtype == DType::f64) continue;  // has no fixed point
     CAPTURE(structure != nullptr);
     f(structure);
   }
@@ -323,7 +323,7 @@ TEST_CASE("reductions and their gradients have the same bits on any number of th
       const Reduced r = reduced(s, x, kAll);
       return std::vector{r.y, r.max_winner};
     }));
-    // Alone or among others, a reduction has the same bits.
+    // A reduction has the same bits alone and together with others.
     const Reduced all = reduced(s, x, kAll);
     CHECK(values(reduced(s, x, {Reduce::min}).y) == part_of(all.y, 3, 72));
     CHECK(values(reduced(s, x, {Reduce::std}).y) == part_of(all.y, 5, 72));
@@ -385,7 +385,7 @@ TEST_CASE("a parallel edge contributes its gradient once, adjacent in the transp
         CHECK(close(minmax_gradient(winner, dy, structure, s.csr.cols), expected, tolerance(dtype)));
       });
     };
-    const HostCsr four = random_structure({4, 1}, 1, device);  // one source, four times
+    const HostCsr four = random_structure({4, 1}, 1, device);  // one source four times
     check(four, transposed(four), 5, false);
     const HostCsr s = random_structure({4, 900, 3, 20}, 30, device);
     Csr back = transposed(s);
@@ -443,7 +443,7 @@ TEST_CASE("ties of weighted terms go to the first entry, and a NaN wins over all
       for (double rare : kRare) {
         CAPTURES(width, rare);
         Weighted w(s, dtype, true);
-        for (double& v : w.of_place) v = std::round(v);  // some are 0, and make a NaN of an infinity
+        for (double& v : w.of_place) v = std::round(v);  // some are 0, and turn an infinity into NaN
         w.weight = Tensor::from(w.of_place, w.weight.shape()).to(w.weight.dtype()).to(device);
         const Numbers x = few_values(width, rare);
         const Tensor given = tensor_of(x, {60, width}, dtype, device);
@@ -485,7 +485,7 @@ TEST_CASE("neighbor_minmax_backward is precise at every scale and passes on NaN 
           worst = std::max(worst, std::abs(seen[k] - expected[k]));
         }
         CHECK(worst <= std::max(tolerance(dtype) * largest, 1.5e-45 * (dtype == DType::bf16 ? 65536 : 2)));
-        // One NaN and two infinities: in their places and in no others.
+        // One NaN and two infinities: at their positions only.
         scaled[5] = NAN;
         scaled[uz(2 * kWidth + 7)] = -INFINITY;
         scaled[uz(250 * kWidth + 9)] = INFINITY;

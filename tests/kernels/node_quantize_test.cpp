@@ -95,7 +95,7 @@ TEST_CASE("bits per node and their gradients equal plain loops in float64") {
 }
 
 TEST_CASE("the derivative by bits is that of the range's end, by finite differences") {
-  // A number beyond the range is held at s (2^(b - 1) - 1), as a function of b that is not rounded.
+  // A number beyond the range is clamped to s (2^(b - 1) - 1), a function of the unrounded b.
   const double s = 0.3, b = 3.0, step = 1e-5;
   const auto end = [&](double of) { return s * (std::pow(2.0, of - 1.0) - 1.0); };
   Var x(Tensor::full({1, 1}, 50.0)), scale = Var::parameter(Tensor::full({1}, s)),

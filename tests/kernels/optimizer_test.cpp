@@ -46,7 +46,7 @@ struct Group {
       for (size_t i = 0; i < p[k].size(); ++i) update(p[k][i], g[k][i], m[k][i], v[k][i]);
   }
 
-  /// Parameters as expected; in bfloat16 their masters are, and they are the masters rounded.
+  /// Checks the parameters; in bfloat16 the masters, and that the parameters are the rounded masters.
   void check_parameters(DType dtype) const {
     for (size_t k = 0; k < slots.size(); ++k) {
       const bool narrow = dtype == DType::bf16;

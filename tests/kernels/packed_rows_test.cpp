@@ -8,7 +8,7 @@ using namespace adj::test;
 
 namespace {
 
-/// x in `bits` bits, by the ranges of kernels/bits: of each column, or one of all.
+/// x in `bits` bits, with the ranges of kernels/bits: per column, or one for all.
 PackedRows packed(const Tensor& x, int bits, BitRange range, bool by_column) {
   const int64_t n = by_column ? x.size(1) : 1;
   PackedRows q{

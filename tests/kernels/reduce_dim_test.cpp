@@ -6,7 +6,7 @@ using namespace adj::test;
 
 namespace {
 
-// Wide, tall, many, few, one and none of each.
+// Wide, tall, many, few, one and no elements in each dimension.
 const std::vector<Shape> kShapes{{1, 1, 1},    {3, 5, 7},     {1, 70001, 3}, {2, 9000, 16},
                                  {2000, 3, 5}, {1, 300, 257}, {400, 129, 1}, {300, 64, 1},
                                  {5, 1, 9},    {0, 4, 3},     {4, 3, 0}};

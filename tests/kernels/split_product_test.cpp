@@ -3,13 +3,13 @@
 using namespace adj;
 using namespace adj::test;
 
-// Float32 products as sums of bfloat16 products on a GPU's tensor cores. Devices without them make the same
-// products by float32 arithmetic and are held to the same.
+// Float32 products as sums of bfloat16 products on a GPU's tensor cores. Devices without them use float32
+// arithmetic and must pass the same checks.
 
 namespace {
 
-/// Whole tiles, partial ones on every side, one number wide; runs of K split over blocks; widths of which
-/// rows cannot be read 16 bytes at a time.
+/// Whole tiles, partial ones on every side, one number wide; runs of K split over blocks; widths whose rows
+/// cannot be read 16 bytes at a time.
 const std::vector<Product> kSizes{{128, 64, 128}, {128, 64, 64},   {1, 1, 1},       {130, 65, 66},
                                   {33, 17, 65},   {300, 100, 40},  {257, 602, 130}, {64, 9001, 96},
                                   {200, 1433, 7}, {20000, 30, 20}, {7, 300, 1000}};
@@ -52,8 +52,8 @@ TEST_CASE("split products are as accurate as float32, with bias, relu and sums")
     const GemmOptions options{.bias = random_tensor({c.n}, DType::f32, device),
                               .activation = Activation::relu};
     const Numbers products = values(multiplied(c, a.to(DType::f64), b.to(DType::f64)));
-    // Below what K roundings of float32 would leave: 2^-24 K times the sum of absolute products, here of
-    // numbers up to 1 or so.
+    // Below the error of K roundings of float32: 2^-24 K times the sum of absolute products, here of numbers
+    // around 1.
     const double bound = 1e-6 * std::sqrt(static_cast<double>(c.k)) + 1e-6;
     const Tensor y = multiplied(c, a, b, options);
     CHECK(close(y, finished(products, options.bias, Activation::relu), bound));
@@ -87,7 +87,7 @@ TEST_CASE("split products use all bits of large and small operands") {
       CAPTURE(scale);
       const Numbers numbers{1 + 0x1p-23, 1 - 0x1p-24, 4.0 / 3, 0x1.fffffep0, -0x1.0101p0, 1.0};
       const auto n = static_cast<int64_t>(numbers.size());
-      const double partners = scale < 0x1p-100 ? 0x1p100 : 1.0;  // so that products have all their bits
+      const double partners = scale < 0x1p-100 ? 0x1p100 : 1.0;  // so that products need all their bits
       const Tensor a = tensor_of(zipped(numbers, {scale}, std::multiplies()), {n, 1}, DType::f32, device),
                    b = tensor_of(zipped(numbers, {partners}, std::multiplies()), {1, n}, DType::f32, device),
                    c = multiplied({n, 1, n}, a, b);
@@ -125,11 +125,11 @@ TEST_CASE("products of small and large operands are accurate in each term, by ev
         return inner % 3 == 0 ? 0x1p100 : 0x1p-118;
       case 4:  // only in some chunks of 64
         return inner / 64 % 2 == 0 ? 0x1p-120 : 1.0;
-      case 5:  // some infinite once they are raised
+      case 5:  // some infinite after scaling
         return inner % 70 == 3 ? 0x1p120 : 0x1p-20;
-      case 6:  // sums that are
+      case 6:  // infinite sums
         return outer % 5 == 0 ? 0x1p70 : 1.0;
-      default:  // of no full 24 bits
+      default:  // with fewer than 24 bits
         return 0x1p-140;
     }
   };
@@ -149,7 +149,7 @@ TEST_CASE("products of small and large operands are accurate in each term, by ev
               const auto size = [&](int64_t outer, int64_t inner) {
                 const double small = size_of(pattern, outer, inner);
                 if (is_a != small_b) return small;
-                // All terms of a sum are of one size.
+                // All terms of a sum have the same magnitude.
                 return pattern >= 3 && pattern <= 5 ? 0x1p-18 / small : pattern == 6 ? 0x1p40 : 0x1p100;
               };
               return operand(is_a ? one.shape_a() : one.shape_b(), is_a != turned, device, size);
@@ -180,7 +180,7 @@ TEST_CASE("split products are accurate in each term, for any mixture of magnitud
         return inner % 128 < 64 ? 1.0 : std::ldexp(1.0, -static_cast<int>(inner % 37));
       case 2:  // many zeros
         return inner % 3 == 0 || outer % 7 == 0 ? 0.0 : 1e-12;
-      case 3:  // runs of nothing else
+      case 3:  // runs of only zeros
         return inner / 64 % 2 == 0 ? 0.0 : 1e9;
       case 4:  // one large number in a row of small ones
         return inner == outer % 97 ? 1e9 : 1.0;

@@ -9,8 +9,8 @@ using namespace adj::test;
 
 namespace {
 
-/// Random ones of either shape, parallel edges among them; stars towards and from a node; sorted by row, so
-/// that rows come in runs; with loops among the entries, and one of each row at the end; without entries.
+/// Random ones of both shapes, with parallel edges; stars towards and from a node; sorted by row, so that
+/// rows form runs; with loops among the entries, and one of each row at the end; without entries.
 const std::vector<HostCoo>& lists() {
   static const std::vector<HostCoo> all = [] {
     std::vector<HostCoo> lists{random_list(97, 97, 500), random_list(301, 40, 700), random_list(5, 211, 640),
@@ -51,7 +51,7 @@ HostCoo turned(HostCoo a) {
 /// Relative to the largest sum.
 double accepted(DType dtype) { return dtype == DType::bf16 ? 8e-3 : dtype == DType::f64 ? 1e-12 : 2e-5; }
 
-/// f(list, device, dtype, width) over all that a list is summed in: float64 on the CPU only.
+/// f(list, device, dtype, width) over all supported dtypes and devices: float64 on the CPU only.
 template <class F>
 void for_cases(F f) {
   on_devices({DType::f32, DType::bf16, DType::f64}, [&](Device device, DType dtype) {
@@ -111,7 +111,7 @@ TEST_CASE("spmm_coo_backward equals plain sums and dot products") {
 }
 
 TEST_CASE("spmm_coo has the same bits in every run and on any number of threads") {
-  // Enough work that several threads take part, rows of very different numbers of entries.
+  // Enough work for several threads, with rows of very different lengths.
   HostCoo star = random_list(3000, 3000, 60001);
   for (size_t e = 0; e < star.row.size(); e += 2) star.row[e] = 1234;
   for (size_t e = 0; e < star.row.size(); e += 5) star.col[e] = 77;
@@ -186,11 +186,11 @@ TEST_CASE("accumulators of spmm_coo do not overflow for numbers of any magnitude
         CHECK(result[uz(width + f)] == doctest::Approx(static_cast<double>(terms) * 1e30).epsilon(1e-4));
         CHECK(std::abs(result[uz(2 * width + f)]) <= static_cast<double>(terms) * 1e-30 * 1.001);
       }
-      // Weights as large: sums beyond float32 are infinite, those of products that are small exact.
+      // Weights as large: sums beyond float32 are infinite, those of small products exact.
       const Tensor w = Tensor::full({3 * terms}, 1e30, DType::f32, device);
       CHECK(std::isinf(values(multiplied(a, w, x))[uz(width)]));
     }
-    // All as large as float32 has them.
+    // All at float32's maximum.
     const Tensor most = Tensor::full({4, 4}, std::numeric_limits<float>::max(), DType::f32, device);
     const Tensor quarter =
         Tensor::full({3 * terms}, 1.0 / static_cast<double>(4 * terms), DType::f32, device);

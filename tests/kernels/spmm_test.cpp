@@ -13,7 +13,7 @@ HostCsr small(Device device = {}) { return random_structure({3, 0, 1, 17, 0, 5, 
 
 enum class Values { none, direct, ordered };
 
-/// Relative to the largest sum, in which tens of thousands of terms may have cancelled.
+/// Relative to the largest sum, as tens of thousands of terms may cancel.
 double allowed(DType dtype) { return dtype == DType::f64 ? 1e-12 : dtype == DType::bf16 ? 8e-3 : 2e-4; }
 
 struct Case : Edges {

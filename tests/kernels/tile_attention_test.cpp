@@ -92,8 +92,8 @@ void check_precision(const std::vector<std::pair<int64_t, int64_t>>& shapes, con
                             largest[t][k]));
 }
 
-/// Checks that outputs over tiles are finite where those by rows are, with each of these numbers in two
-/// places of the operand.
+/// Checks that outputs over tiles are finite where those by rows are, with each of these numbers at two
+/// positions of the operand.
 template <class Call>
 void check_not_finite(const std::string& names,
                       std::initializer_list<std::pair<Tensor Call::*, double>> spoilt_operands) {
@@ -131,7 +131,7 @@ TEST_CASE("attention over tiles equals attention to the precision of its operand
         return DotCall(edges, shape, dtype, device);
       },
       [](const Edges& edges, int64_t width, size_t) {
-        // Errors of few numbers, or of logits of few products, do not even out.
+        // Errors of few numbers, or of logits of few products, do not average out.
         return width >= 16 && edges.count() > 1000 ? 1.0 : edges.count() > 1 ? 4.0 : 8.0;
       });
 }
@@ -155,7 +155,7 @@ TEST_CASE("GAT over tiles equals GAT to the precision of its operands") {
 }
 
 TEST_CASE("in attention over tiles NaN and infinities reach only neighbours") {
-  // A logit of -inf may make its row NaN or be left out of it: no infinity in k.
+  // A logit of -inf may make its row NaN or be ignored: no infinity in k.
   check_not_finite<DotCall>("qkv", {{&DotCall::q, NAN},
                                     {&DotCall::q, INFINITY},
                                     {&DotCall::k, NAN},

@@ -61,7 +61,7 @@ TEST_CASE("unary functions and their derivatives equal the standard library's in
         const Numbers d = values(dy), got = values(dx);
         for (size_t i = 0; i < in.size(); ++i) {
           CAPTURE(in[i]);
-          // Told from the rounded output, a slope may be off by the output's rounding.
+          // A derivative computed from the rounded output inherits its rounding.
           const double expected = d[i] * slope(in[i], function(in[i]));
           REQUIRE(std::abs(got[i] - expected) <=
                   4 * relative(dtype) * std::max(std::abs(expected), std::abs(d[i])));

@@ -17,7 +17,7 @@ TEST_CASE("weighted_cross_entropy and its gradient: weights, ignored labels, a s
           const Tensor x = random_tensor({rows, classes}, dtype, device);
           std::vector<int32_t> truth =
               random_ints(rows, -1, static_cast<int32_t>(classes)).to_vector<int32_t>();
-          truth[0] = 0;  // one row at least counts
+          truth[0] = 0;  // at least one row counts
           const Tensor label = Tensor::from(truth, device);
           const Tensor weight = weighted ? random_ints(classes, 1, 5).to(accumulator).to(device) : Tensor();
           std::vector<int32_t> chosen;

@@ -11,7 +11,7 @@ using namespace adj::test;
 
 namespace {
 
-/// The contents of a file of a model in integers, to be changed and written.
+/// The contents of an integer model's file, to be changed and written.
 struct Contents {
   std::map<std::string, std::string> texts;  ///< "facts@task", "@format"
   std::map<std::string, int64_t> numbers;    ///< likewise
@@ -172,7 +172,7 @@ TEST_CASE("damaged entries of an integer model are refused by name") {
   CHECK(damages.said([](Contents& c) { c.numbers.erase("weights/sums.1@inner"); }).find("missing") !=
         std::string::npos);
   CHECK(damages.with_text("weights/sums.1@format", "bits").starts_with("weights/sums.1: format 'bits'"));
-  // 20 numbers a row are 3 bytes, with four unused bits in the last.
+  // 20 numbers per row are 3 bytes, with four unused bits in the last.
   Tensor planes = whole.tensors.at("weights/sums.0/planes").clone();
   planes.mutable_data<uint8_t>()[2] |= 0x10;
   CHECK(damages.with("weights/sums.0/planes", planes).find("expected 0 behind number 19") !=

@@ -1,5 +1,5 @@
-// Layers on their own: gradients in float64 for every option, memory, initial values, errors. Their values
-// are compared with PyG's in pyg_layers_test.cpp.
+// Layers alone: gradients in float64 for every option, memory, initial values, errors. Their values are
+// compared with PyG's in pyg_layers_test.cpp.
 #include "../reference/module_gradients.h"
 #include "layers.h"
 #include "module_state.h"
@@ -214,7 +214,7 @@ TEST_CASE("GINConv multiplies sparse features before it sums them, with the same
         }
         const auto step = [&] { (void)pass(layer, graph, Features(sparse)); };
         CHECK(peak_memory(device, step) < dense.bytes() / 4);
-        // Dropout before the network is of the sums.
+        // Dropout before the network applies to the sums.
         Model<GINConv<>> dropping(GINConvOptions{0.3, train_eps}, widths, MLPOptions{.dropout = 0.5f});
         dropping.to(device);
         manual_seed(9);

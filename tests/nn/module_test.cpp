@@ -173,7 +173,7 @@ TEST_CASE("a module prints as an indented tree") {
         "  head: GCNConv(2 -> 4)");
 }
 
-// Members, elements and variables that would not be registered do not compile.
+// Members, elements and variables that could not be registered do not compile.
 static_assert(std::is_abstract_v<nn::Linear> && std::is_abstract_v<Hidden> &&
               std::is_abstract_v<HiddenLayers>);
 static_assert(!std::is_constructible_v<nn::Linear, int, int>);

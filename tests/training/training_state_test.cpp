@@ -35,7 +35,7 @@ Dataset citations(Device device = {}, int64_t nodes = 240) {
       .to(device);
 }
 
-/// A whole training, with everything that a state can have.
+/// A complete training, with everything that a state can have.
 struct Training {
   Dataset data;
   nn::Model<Gcn> model;
@@ -121,7 +121,7 @@ TEST_CASE("resumed training ends with the bits of uninterrupted training") {
       Training first(citations(device), folder, "resumed");
       first.run(0, 7);
       first.state.save(path, 7);
-      first.run(7, 9);  // lost with the process
+      first.run(7, 9);  // lost when the process ends
       first.metrics.flush();
     }
     Training second(citations(device), folder, "resumed");
