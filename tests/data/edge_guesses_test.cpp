@@ -65,7 +65,7 @@ TEST_CASE_FIXTURE(EdgeFiles,
   CHECK(weights(weighted) == F{1.5f, 2});
   // Other first lines are edges, with a note if that is not certain.
   CHECK(notes("ann,bob\nbob,cid\n") == "edges: separated by a comma; ids are names\n");
-  CHECK(says(notes("ann,bob\ncid,dan\n"), "…line 1 taken as an edge: ann,bob, of ids…"));
+  CHECK(says(notes("ann,bob\ncid,dan\n"), "…line 1 taken as an edge: ann,bob, with ids…"));
   CHECK(import("src,dst\nann,src\n").graph.num_edges() == 2);
   CHECK(import("x,x\nann,bob\n").graph.num_edges() == 2);
   CHECK(import("ann,bob\n").graph.num_edges() == 1);
