@@ -220,8 +220,8 @@ TEST_CASE("a second backward pass over the same ops is an error that names the o
   const Var x = Var::parameter(Tensor::full({2}, 1.0));
   const Var h = gelu(x), loss = sum(h);
   loss.backward();
-  CHECK_ERROR_HAS(loss.backward(), "sum was passed already");
-  CHECK_ERROR_HAS(sum(h * h).backward(), "gelu was passed already");
+  CHECK_ERROR_HAS(loss.backward(), "sum was already passed");
+  CHECK_ERROR_HAS(sum(h * h).backward(), "gelu was already passed");
 }
 
 TEST_CASE("changing a saved tensor in place is an error at backward that names the op") {
