@@ -226,7 +226,7 @@ def checked(given):
     check_class_names(data)
     counted = data.y is not None or isinstance(data.x, Csr) or (data.x is not None and data.x.shape[1] > 0)
     if not counted and data.num_nodes > max(BARE_NODES, BARE_NODES_PER_EDGE * len(data.src)):
-        fail("attribute num_nodes", f"{data.num_nodes}, but there are no features or labels of so many nodes")
+        fail("attribute num_nodes", f"{data.num_nodes}, but there are no features or labels of that many nodes")
     return data
 
 

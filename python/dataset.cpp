@@ -133,7 +133,7 @@ array changes the dataset.)")
           [](Dataset& d, int64_t parts) {
             d.part = without_gil([&] { return metis_partition(d.graph, parts); });
           },
-          nb::arg("parts"), "Sets part: METIS's, of so many parts.")
+          nb::arg("parts"), "Sets part: the partition by METIS into that many parts.")
       .def(
           "to", [](const Dataset& d, const std::string& device) { return d.to(Device::parse(device)); },
           nb::arg("device"), nb::call_guard<nb::gil_scoped_release>(), "\"cpu\", \"cuda\" or \"cuda:1\".")

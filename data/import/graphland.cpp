@@ -74,7 +74,7 @@ class GraphLandReader {
       for (size_t column : categories) category_rows.append(table.category(column));
     }
     nodes_ = table.rows();
-    if (nodes_ == 0) table.fail_file("no nodes, expected one at least");
+    if (nodes_ == 0) table.fail_file("no nodes, expected at least one");
     numbers_ = number_rows.take({nodes_, static_cast<int64_t>(numbers.size())});
     categories_ = category_rows.take({nodes_, static_cast<int64_t>(categories.size())});
   }
@@ -119,7 +119,7 @@ class GraphLandReader {
     table.expect_rows(nodes_);
     for (size_t p = 0; p < 3; ++p)
       if (!labelled[p])
-        table.fail_file("no node with a {} is in {}, expected one at least", info_.target, kParts[p]);
+        table.fail_file("no node with a {} is in {}, expected at least one", info_.target, kParts[p]);
   }
 
   /// Checks the header; without one the first edge would be lost.
@@ -202,7 +202,7 @@ class GraphLandReader {
     }
     if (seen.empty()) {
       const auto k = static_cast<size_t>(column), first = info_.numerical.size();
-      data_fail("{}: {}: no number{}, expected one at least", excerpt(file("features.csv")),
+      data_fail("{}: {}: no number{}, expected at least one", excerpt(file("features.csv")),
                 excerpt(k < first ? info_.numerical[k] : info_.fraction[k - first]),
                 options_.split == Split3::THI ? " at a training node" : "");
     }

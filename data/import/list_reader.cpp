@@ -67,7 +67,7 @@ class ListReader {
     const auto id = integer_in(field);
     const bool numbers = ids_.kind() == NodeIds::Kind::numbers;
     if (!id && !numbers)
-      source_.fail(line, "\"{}\" in column {}, expected an integer of 64 bits{}", excerpt(field), column,
+      source_.fail(line, "\"{}\" in column {}, expected a 64-bit integer{}", excerpt(field), column,
                    options_.ids ? "" : ", as the first ids are (--ids names takes any text)");
     if (numbers && (!id || *id < 0 || *id >= NodeIds::kMost))
       source_.fail(line, "\"{}\" in column {}, expected an integer from 0 to {}", excerpt(field), column,

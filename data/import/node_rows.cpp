@@ -185,7 +185,7 @@ std::string impute(Tensor& x, Imputation imputation, const NodeRows& rows) {
     for (int64_t i = 0; i < nodes; ++i)
       if (!std::isnan(values[i * columns + column])) seen.push_back(values[i * columns + column]);
     if (seen.empty() && imputation != Imputation::zero)
-      rows.source().fail(0, "no number in column {}, expected one at least to find its {}", column + first,
+      rows.source().fail(0, "no number in column {}, expected at least one to find its {}", column + first,
                          name_of(imputation));
     const float filling = detail::imputed_value(imputation, std::move(seen));
     for (int64_t i = 0; i < nodes; ++i)

@@ -95,7 +95,7 @@ void set_labels(Dataset& data, Raw& raw, std::string_view table, int64_t rows, c
                                               : Task::node_regression;
   }
   if (data.unlabelled == rows)
-    raw.fail(table, fmt::format("{} rows, none with a label, expected one at least", rows));
+    raw.fail(table, fmt::format("{} rows, none with a label, expected at least one", rows));
   (graphs ? data.graph_y : data.y) = std::move(y);
 }
 

@@ -73,7 +73,7 @@ class SplitReader {
       if (detail::is_labelled(y_, i)) kept.push_back(i);
     }
     if (kept.empty())
-      source.fail(0, "{}, expected an index at least",
+      source.fail(0, "{}, expected at least one index",
                   index.numel() == 0 ? "empty" : fmt::format("none of {} has a label", index.numel()));
     all_ += index.numel();
     left_out_ += index.numel() - std::ssize(kept);

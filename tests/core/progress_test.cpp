@@ -51,7 +51,7 @@ void widen(int columns) {
   REQUIRE(ioctl(STDERR_FILENO, TIOCSWINSZ, &size) == 0);
 }
 
-/// Output of `f` to stderr, which is a terminal of so many columns.
+/// Output of `f` to stderr, a terminal with that many columns.
 template <class F>
 std::string shown_by(F&& f, int columns = 120) {
   const int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);

@@ -192,7 +192,7 @@ TEST_CASE("parts are checked separately if the number of nodes is unknown") {
   f.datasets["splits/test"] = Tensor::from(I{-1});
   check_problems(
       {
-          "attribute num_nodes: 2000000000, but nothing in the file is of so many nodes",
+          "attribute num_nodes: 2000000000, but nothing in the file has that many nodes",
           "nodes/y: missing, expected for task node_class",
           "splits/test: -1 at position 0, expected 0 to 2147483646",
       },

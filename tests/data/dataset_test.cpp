@@ -233,11 +233,11 @@ TEST_CASE_FIXTURE(InFolder, "save_dataset() refuses what load_dataset() would re
   CHECK(refused([](Dataset&) {}) == "written");
   CHECK(refused([&](Dataset& d) { d = bare(1'000'000); }) == "written");
   CHECK(refused([&](Dataset& d) { d = bare(1'000'001); }) ==
-        "attribute num_nodes: 1000001, but nothing in the file is of so many nodes");
+        "attribute num_nodes: 1000001, but nothing in the file has that many nodes");
   CHECK(refused([&](Dataset& d) {
           d = bare(1'000'001);
           d.x = Features(Tensor::empty({1'000'001, 0}));
-        }) == "attribute num_nodes: 1000001, but nothing in the file is of so many nodes");
+        }) == "attribute num_nodes: 1000001, but nothing in the file has that many nodes");
   CHECK(refused([&](Dataset& d) {
           d.graph = Graph::from_coo(0, none, none);
         }).starts_with("attribute num_nodes: 0, expected 1 to "));
@@ -396,7 +396,7 @@ TEST_CASE("every fault of a file's attributes gives one line with file, place an
       {"attribute task: \"guess\", expected node_class, node_multilabel, node_regression, graph_class, "
        "graph_regression or none",
        attribute("task", "guess")},
-      {"attribute num_nodes: 300000000, but nothing in the file is of so many nodes",
+      {"attribute num_nodes: 300000000, but nothing in the file has that many nodes",
        each({attribute("num_nodes", 300'000'000), gone({"nodes/x"}), gone({"nodes/y"})})},
   });
 }

@@ -87,9 +87,9 @@ TEST_CASE("npz: nodes without bytes, columns without entries, classes without no
   constexpr int64_t kMany = 2'000'000'000;
   NpzFile h = heterophilous();
   h["node_features"].bytes = npy<float>({kMany, 0}, {});
-  CHECK(refused_npz(h) == "a.npz: node_features: shape [2000000000, 0], expected a column at least");
+  CHECK(refused_npz(h) == "a.npz: node_features: shape [2000000000, 0], expected at least one column");
   h["node_features"].bytes = npy<float>({4, 0}, {});
-  CHECK(refused_npz(h) == "a.npz: node_features: shape [4, 0], expected a column at least");
+  CHECK(refused_npz(h) == "a.npz: node_features: shape [4, 0], expected at least one column");
   h["node_features"].bytes = npy<float>({kMany, 1}, {});
   CHECK(refused_npz(h).starts_with("a.npz: node_features: 2000000000 nodes in a file of "));
 
@@ -97,19 +97,19 @@ TEST_CASE("npz: nodes without bytes, columns without entries, classes without no
   r["feature"].bytes = npy<float>({kMany, 0}, {});
   CHECK(refused({{"a_data.npz", r.bytes()}, {"a_graph.npz", reddit_graph().bytes()}},
                 [](const std::string& folder) { return import_npz(folder + "a_data.npz"); }) ==
-        "a_data.npz: feature: shape [2000000000, 0], expected a column at least");
+        "a_data.npz: feature: shape [2000000000, 0], expected at least one column");
 
   NpzFile p;
   p.add("edge_index", npy<int64_t>({2, 1}, {0, 1})).add("x", npy<float>({kMany, 0}, {}));
-  CHECK(refused_npz(p) == "a.npz: x: shape [2000000000, 0], expected a column at least");
+  CHECK(refused_npz(p) == "a.npz: x: shape [2000000000, 0], expected at least one column");
   p.erase("x");
   p["y"].bytes = npy<float>({kMany, 0}, {});
-  CHECK(refused_npz(p) == "a.npz: y: shape [2000000000, 0], expected a column at least");
+  CHECK(refused_npz(p) == "a.npz: y: shape [2000000000, 0], expected at least one column");
   p["y"].bytes = npy<float>({kMany}, {});
   CHECK(refused_npz(p).starts_with("a.npz: y: 2000000000 nodes in a file of "));
   p.erase("y");
   p["edge_attr"].bytes = npy<float>({1, 0}, {});
-  CHECK(refused_npz(p) == "a.npz: edge_attr: shape [1, 0], expected a column at least");
+  CHECK(refused_npz(p) == "a.npz: edge_attr: shape [1, 0], expected at least one column");
   p = plain();
   p["y"].bytes = npy<int64_t>({3}, {2, 0, 1'000'000'000});
   CHECK(refused_npz(p) ==
@@ -125,7 +125,7 @@ TEST_CASE("npz: nodes without bytes, columns without entries, classes without no
   g = gnn_benchmark();
   g.erase("attr_indptr");
   g["attr_matrix"].bytes = npy<float>({3, 0}, {});
-  CHECK(refused_npz(g) == "a.npz: attr_matrix: shape [3, 0], expected a column at least");
+  CHECK(refused_npz(g) == "a.npz: attr_matrix: shape [3, 0], expected at least one column");
 }
 
 TEST_CASE("OGB: nodes missing from all tables, and numbers as classes") {
@@ -133,7 +133,7 @@ TEST_CASE("OGB: nodes missing from all tables, and numbers as classes") {
                              {"raw/num-node-list.csv", "2000000000\n"},
                              {"raw/num-edge-list.csv", "1\n"},
                              {"raw/graph-label.csv", "1\n"}};
-  const std::string bare = "raw/num-node-list.csv: 2000000000 nodes, but nothing is of so many";
+  const std::string bare = "raw/num-node-list.csv: 2000000000 nodes, but nothing has that many";
   CHECK(refused_ogb(graphs) == bare);
   CHECK(refused_ogb(with(graphs, {{"raw/node-feat.csv", "1,2\n"}})) == bare);
   CHECK(
@@ -145,13 +145,13 @@ TEST_CASE("OGB: nodes missing from all tables, and numbers as classes") {
   data.add("num_edges_list", npy<int64_t>({1}, {1})).add("edge_index", npy<int64_t>({2, 1}, {0, 1}));
   labels.add("graph_label", npy<int64_t>({1, 1}, {1}));
   const FolderText binary = {{"raw/data.npz", data.bytes()}, {"raw/graph-label.npz", labels.bytes()}};
-  CHECK(refused_ogb(binary) == "raw/data.npz: num_nodes_list: 2000000000 nodes, but nothing is of so many");
+  CHECK(refused_ogb(binary) == "raw/data.npz: num_nodes_list: 2000000000 nodes, but nothing has that many");
   data.add("node_feat", npy<float>({2'000'000'000, 0}, {}));
   CHECK(refused_ogb(with(binary, {{"raw/data.npz", data.bytes()}})) ==
-        "raw/data.npz: node_feat: shape [2000000000, 0], expected a column at least");
+        "raw/data.npz: node_feat: shape [2000000000, 0], expected at least one column");
   data["node_feat"].bytes = npy<float>({1, 1}, {1});
   CHECK(refused_ogb(with(binary, {{"raw/data.npz", data.bytes()}})) ==
-        "raw/data.npz: num_nodes_list: 2000000000 nodes, but nothing is of so many");
+        "raw/data.npz: num_nodes_list: 2000000000 nodes, but nothing has that many");
 
   const FolderText nodes = {{"raw/edge.csv", "0,1\n"},
                             {"raw/num-node-list.csv", "3\n"},
@@ -208,10 +208,10 @@ TEST_CASE("files of the schema: many nodes, classes and columns without values")
   f.attributes["task"] = "none";
   f.attributes["num_nodes"] = int64_t{2'000'000'000};
   CHECK(refused_h5(f) ==
-        "a.h5: attribute num_nodes: 2000000000, but nothing in the file is of so many nodes");
+        "a.h5: attribute num_nodes: 2000000000, but nothing in the file has that many nodes");
   f.datasets["nodes/x"] = Tensor::empty({2'000'000'000, 0});
   CHECK(refused_h5(f) ==
-        "a.h5: attribute num_nodes: 2000000000, but nothing in the file is of so many nodes");
+        "a.h5: attribute num_nodes: 2000000000, but nothing in the file has that many nodes");
 
   f = small_file();
   f.attributes["num_classes"] = int64_t{10'000'000};

@@ -40,7 +40,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "a first line with a number is not a header") {
   CHECK(import("ann,2\n1,2\n").graph.num_edges() == 2);
   CHECK(import("a,b,5\nc,d,6\n", {.weight_column = 3}).graph.num_edges() == 2);
   CHECK(refused("1 2\nx 3\n") ==
-        "edges:2: \"x\" in column 1, expected an integer of 64 bits, as the first ids are (--ids names takes "
+        "edges:2: \"x\" in column 1, expected a 64-bit integer, as the first ids are (--ids names takes "
         "any text)");
 }
 
@@ -217,7 +217,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "missing numbers of features are an error, or imput
   CHECK(imputed(Imputation::zero)[6] == 0);
   const std::string nothing = "0,NA\n1,\n2,?\n3,nan\n";
   CHECK(refused(ring, with_features(nothing, Imputation::mean)) ==
-        "features: no number in column 2, expected one at least to find its mean");
+        "features: no number in column 2, expected at least one to find its mean");
   CHECK(features(import(ring, with_features(nothing, Imputation::zero))) == F{0, 0, 0, 0});
 }
 

@@ -151,7 +151,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "bad lists and bad files of nodes, with the file an
        {"1\n2\n", ":1: one column, expected two ids"},
        {"1 2\n3\n", ":2: 1 fields, expected 2 as in the first line"},
        {"1 2\n3 4 5\n", ":2: 3 fields, expected 2 as in the first line"},
-       {"1 2\n3 x\n", ":2: \"x\" in column 2, expected an integer of 64 bits…"},
+       {"1 2\n3 x\n", ":2: \"x\" in column 2, expected a 64-bit integer…"},
        {"1 2\n3 9223372036854775808\n", ":2: \"9223372036854775808\"…"},
        {"a,b\nc,\n", ":2: nothing in column 2, expected the id of a node"},
        {"1 2 x\n", ":1: \"x\" in column 3, expected a weight…", weighted},

@@ -277,7 +277,7 @@ TEST_CASE("OGB: bad folders, with the file and line in the error") {
        {"raw/edge-feat", "1\n2\n", ": 2 lines, expected 5 as in num-edge-list"},
        {"raw/node-label", "1\n2\n3\n", ": 3 lines, expected 4 as in num-node-list"},
        {"raw/node-label", "1\n2\ninf\n3\n", ":3: \"inf\"…"},
-       {"raw/node-label", "nan\nnan\nnan\nnan\n", ": 4 rows, none with a label, expected one at least"},
+       {"raw/node-label", "nan\nnan\nnan\nnan\n", ": 4 rows, none with a label, expected at least one"},
        {"raw/node-label",
         "1\n0.5\n1\n2\n",
         ":2: label 0.5, expected a class, an integer from 0 to 16777215",
@@ -288,7 +288,7 @@ TEST_CASE("OGB: bad folders, with the file and line in the error") {
         {.labels = LabelKind::multilabel}},
        {"raw/node-label", kRemoved, "raw/edge.csv.gz: expected node-label or graph-label in the same folder"},
        {"raw/node-label", "0\n1\nnan\n1\n",
-        "split/time/test.csv.gz: none of 1 has a label, expected an index at least"},
+        "split/time/test.csv.gz: none of 1 has a label, expected at least one index"},
        {"raw/graph-label", "1\n", ": beside node labels, expected one kind of labels"},
        {"raw/num-node-list", "0\n", ":1: \"0\"…"},
        {"raw/num-node-list", "2147483647\n", ":1: …"},
@@ -301,7 +301,7 @@ TEST_CASE("OGB: bad folders, with the file and line in the error") {
        {"split/time/train", "0\n\n3\n0\n", ":4: index 0 is already in train, expected once in a split"},
        {"split/time/test", "4\n", ":1: \"4\" in column 1, expected an integer from 0 to 3"},
        {"split/time/test", "-1\n", ":1: \"-1\"…"},
-       {"split/time/test", "", ": empty, expected an index at least"},
+       {"split/time/test", "", ": empty, expected at least one index"},
        {"split/time/test", kRemoved, "split/time: no test.csv.gz, expected it there"}});
   check(with(node_folder(), {{"raw/num-edge-list.csv.gz", "2\n3\n"}}),
         {{"raw/num-node-list", "3\n1\n", ": 2 graphs, expected one, whose nodes have labels"}});
@@ -310,7 +310,7 @@ TEST_CASE("OGB: bad folders, with the file and line in the error") {
          {"raw/edge", "0,2\n1,0\n2,1\n", ":1: node 2 in graph 0, expected 0 to 1"},
          {"raw/graph-label", "1\n0\n", ": 2 lines, expected 3 as in num-node-list (a line per graph)"}});
   check(without(graph_folder(), {"raw/node-feat", "raw/edge-feat"}),
-        {{"raw/num-node-list", "2\n1\n2000000000\n", ": 2000000003 nodes, but nothing is of so many"},
+        {{"raw/num-node-list", "2\n1\n2000000000\n", ": 2000000003 nodes, but nothing has that many"},
          {"raw/num-node-list", "2000000000\n2000000000\n2000000000\n",
           ": 6000000000 nodes, expected at most 2147483646"}});
   for (const auto& [name, text] : without(node_folder(), {"raw/node_year"})) {

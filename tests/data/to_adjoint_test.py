@@ -163,7 +163,7 @@ class Arrays(Case):
                 ({"num_nodes": 2**31 - 1}, "attribute num_nodes: 2147483647, expected 1 to 2147483646"),
                 ({"num_nodes": "4"}, "attribute num_nodes: '4', expected an integer"),
                 ({"num_nodes": 2_000_000, "x": None, "y": None, "splits": None},
-                 "attribute num_nodes: 2000000, but there are no features or labels of so many nodes"),
+                 "attribute num_nodes: 2000000, but there are no features or labels of that many nodes"),
                 ({"num_nodes": None, "x": None, "y": None, "splits": None}, "attribute num_nodes: missing"),
                 ({"name": 5}, "attribute name: '5', expected a text"), ({"name": "a\0b"}, "attribute name: "),
                 ({"splits": {"train": [0], "val": [1]}}, "splits: train, val, expected train, val and test"),
