@@ -1,4 +1,4 @@
-// Shows runs side by side: what came of them, and the options in which they differ.
+// Shows runs side by side: their results, and the options in which they differ.
 
 #include "common/command_line.h"
 #include <adjoint/adjoint.h>
@@ -25,7 +25,7 @@ std::string short_number(const std::string& text) {
   return text.empty() || *end != '\0' ? text : fmt::format("{:.5g}", number);
 }
 
-/// Members of --json that say what came of a run.
+/// Members of --json that are results of a run.
 bool is_outcome(const std::string& name) {
   static const std::set<std::string> kNames{"train_loss", "best_epoch", "epochs_run",
                                             "epoch_ms",   "peak_mb",    "wall_s"};
@@ -131,9 +131,8 @@ int main(int argc, char** argv) {
     po::options_description options("Options");
     options.add_options()("run", po::value(&folders)->value_name("DIR"),
                           "the folder of a run, also as argument");
-    if (!read_options(
-            argc, argv, options, {"run..."}, "compare DIR...",
-            "Shows runs that --run-dir wrote side by side: what came of them, and the options that differ."))
+    if (!read_options(argc, argv, options, {"run..."}, "compare DIR...",
+                      "Shows runs written by --run-dir side by side: results, and the options that differ."))
       return;
     if (folders.empty()) usage_fail("expected compare DIR..., folders that --run-dir of a training wrote");
     compare(folders);

@@ -38,7 +38,7 @@ bool read(int argc, char** argv, const Format& format, Options& o) {
                     {"input", "out"}, fmt::format("convert {} INPUT OUT.h5 [OPTION]...", format.name),
                     fmt::format("Reads {}.", format.summary), po::options_description().add(format.options)))
     return false;
-  if (o.input.empty() || o.out.empty()) usage_fail("expected what to read and the file to write: {}", kUsage);
+  if (o.input.empty() || o.out.empty()) usage_fail("expected the input and the file to write: {}", kUsage);
   expect_integer("gzip", o.gzip, 0, 9);
   use_threads(o.threads);
   return true;

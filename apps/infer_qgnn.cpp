@@ -91,7 +91,7 @@ void infer(const InferOptions& o) {
   LoaderOptions loading{.device = device};
   if (!o.keeps_batches()) {
     loading.workers = workers_of(o);
-    log_info("batches are made anew in every pass by {} threads", loading.workers);
+    log_info("batches are rebuilt in every pass by {} threads", loading.workers);
   }
 
   InferReport report{.batches = parts.count};

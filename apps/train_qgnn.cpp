@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
   return run_program(options.program(), [&] {
     if (!apps::read_command_line(argc, argv, options)) return;
     if (options.model.quantized.node_bits > 0.0 && options.batches.loader != "none")
-      usage_fail("--loader {}: does not go with --node-bits, which are of the whole graph's nodes",
+      usage_fail("--loader {}: conflicts with --node-bits, which are per node of the whole graph",
                  options.batches.loader);
     options.apply();
     const Dataset data = load_data(options);

@@ -122,10 +122,10 @@ Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& op
             given.value().str(), x.value().str(),
             accumulator == x.dtype() ? "one dtype" : "float32 or bfloat16 weights");
   if (!mean && options.reduce != Reduce::sum) {
-    const bool extreme = options.reduce == Reduce::max || options.reduce == Reduce::min;
-    ADJ_CHECK(!given || (extreme && given.shape().dims() == 1), "aggregate: weight is {}, but {} takes {}",
+    const bool minmax = options.reduce == Reduce::max || options.reduce == Reduce::min;
+    ADJ_CHECK(!given || (minmax && given.shape().dims() == 1), "aggregate: weight is {}, but {} takes {}",
               given.shape().str(), name_of(options.reduce),
-              extreme ? "one weight an edge: expected [M]" : "no weights: expected a sum, mean, max or min");
+              minmax ? "one weight an edge: expected [M]" : "no weights: expected a sum, mean, max or min");
     return detail::reduce_neighbors("aggregate", relation, x, {options.reduce}, given);
   }
   const Tensor own = given ? given.value().to(accumulator) : Tensor();

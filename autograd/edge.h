@@ -37,7 +37,7 @@ struct AggregateOptions {
 ///
 /// If the relation scatters() and the weights are [M] or absent, sums and means run over its unsorted edge
 /// list. On a GPU sums and means with weights [M] or none, and edge_dot(), use tensor cores if
-/// sparse_kernels() and the precision allow. Throws if sizes do not match.
+/// ComputeContext::sparse_kernels and the precision allow. Throws if sizes do not match.
 Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& options = {});
 
 /// act(A x + bias), the same with the entries of a sparse matrix as weights: x [cols,F] -> [rows,F], bias [F]

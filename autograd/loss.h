@@ -8,8 +8,9 @@ namespace adj {
 
 // Means over the rows that `index` [K] selects; a repeated row counts repeatedly. Note: an absent index means
 // all rows. Labels and indices are int32, or int64 at the cost of a conversion. Out-of-range values throw at
-// once on the CPU, and on a GPU when the loss is read. Losses are scalars, float32 for bfloat16 logits. With
-// those the targets of bce_with_logits and mse_loss and the weights of cross_entropy are float32 or bfloat16.
+// once on the CPU, and on a GPU when the host next reads from the device, at the latest the loss. Losses are
+// scalars, float32 for bfloat16 logits. With those the targets of bce_with_logits and mse_loss and the
+// weights of cross_entropy are float32 or bfloat16.
 
 /// Softmax cross-entropy of logits x [N,C] and labels [N], in one fused pass.
 Var cross_entropy(const Var& x, const Tensor& label, const Tensor& index = {});

@@ -12,7 +12,7 @@ namespace {
 
 Tensor row_like(const Tensor& x, int dim) { return Tensor::empty({x.size(dim)}, x.dtype(), x.device()); }
 // A row for a statistic, in the accumulator dtype.
-Tensor wide_row_like(const Tensor& x, int dim) {
+Tensor accumulator_row_like(const Tensor& x, int dim) {
   return Tensor::empty({x.size(dim)}, accumulator_dtype(x.dtype()), x.device());
 }
 
@@ -34,7 +34,7 @@ Var batch_norm(const Var& x, const Var& gamma, const Var& beta, RunningStatistic
     epilogue.rule = DropoutRule::of(wanted.dropout);
     epilogue.key = generator.next();
   }
-  Tensor mean = wide_row_like(x.value(), 1), rstd = wide_row_like(x.value(), 1);
+  Tensor mean = accumulator_row_like(x.value(), 1), rstd = accumulator_row_like(x.value(), 1);
   Tensor y = Tensor::empty_like(x.value());
   if (training) {
     kernels::batch_norm_statistics({.x = x.value(),
@@ -82,7 +82,7 @@ Var batch_norm(const Var& x, const Var& gamma, const Var& beta, RunningStatistic
 Var layer_norm(const Var& x, const Var& gamma, const Var& beta, double eps) {
   const OpScope scope("layer_norm", x);
   check_same_device("layer_norm", {x, gamma, beta});
-  Tensor mean = wide_row_like(x.value(), 0), rstd = wide_row_like(x.value(), 0);
+  Tensor mean = accumulator_row_like(x.value(), 0), rstd = accumulator_row_like(x.value(), 0);
   Tensor y = Tensor::empty_like(x.value());
   kernels::layer_norm({.x = x.value(),
                        .gamma = gamma.value(),
@@ -110,7 +110,7 @@ Var layer_norm(const Var& x, const Var& gamma, const Var& beta, double eps) {
 
 Var l2_normalize(const Var& x, double eps) {
   const OpScope scope("l2_normalize", x);
-  Tensor scale = wide_row_like(x.value(), 0), y = Tensor::empty_like(x.value());
+  Tensor scale = accumulator_row_like(x.value(), 0), y = Tensor::empty_like(x.value());
   kernels::l2_normalize_rows({.x = x.value(), .eps = eps, .scale = scale, .y = y});
   return record("l2_normalize", y, {x}, [y = Saved(y), scale](Tensor dy, Gradients& out) {
     Tensor dx = reuse(dy);

@@ -21,8 +21,8 @@ struct Maximum {
   Tensor indices;  ///< int32, shape of the values: argmax along the dimension
 };
 
-/// Maximum along dimension `dim`; ties go to the smallest index, which alone takes the gradient. NaN counts
-/// as the largest value. The dimension needs at least one element.
+/// Maximum along dimension `dim`; ties go to the smallest index, which gets the whole gradient. NaN counts as
+/// the largest value. The dimension needs at least one element.
 Maximum max(const Var& x, int dim, bool keepdim = false);
 
 }  // namespace adj

@@ -42,7 +42,7 @@ namespace detail {
 class FusedGradients;
 }
 
-/// Where a backward function puts the gradients of its op's inputs, numbered as they were recorded.
+/// Receives the gradients of an op's inputs from its backward function; inputs are numbered as recorded.
 class Gradients {
  public:
   /// False if this input's gradient is not needed: do not compute it.

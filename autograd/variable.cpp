@@ -314,7 +314,7 @@ void Var::backward(Tensor seed) const {
     if (node.get() == previous) continue;  // reached by several paths
     previous = node.get();
     leaves.go_by(node->number + 1);
-    ADJ_CHECK(node->backward != nullptr, "backward: {} was passed already and its saved tensors are gone",
+    ADJ_CHECK(node->backward != nullptr, "backward: {} was already passed and its saved tensors were freed",
               node->name);
     Tensor dy = std::move(node->output->gradient);
     node->output->gradient = {};

@@ -3,7 +3,7 @@
 set(ADJOINT_WITH_CUDA 0)
 set(ADJOINT_CUDA_MINIMUM 12.4)
 
-# Sets `problem` in the caller to why the CUDA code cannot be built here, or to nothing.
+# Sets `problem` in the caller to the reason why CUDA code cannot be built, or to nothing.
 function(adjoint_find_cuda problem)
   find_program(ADJOINT_NVCC nvcc
     HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
@@ -48,7 +48,7 @@ endfunction()
 
 if(ADJOINT_CUDA)
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
-    # For the GPUs of this machine, or for the usual ones where it has none.
+    # For this machine's GPUs, or the common ones if it has none.
     find_program(ADJOINT_NVIDIA_SMI nvidia-smi)
     mark_as_advanced(ADJOINT_NVIDIA_SMI)
     set(architectures)
@@ -68,7 +68,7 @@ if(ADJOINT_CUDA)
   if(NOT problem)
     set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
     enable_language(CUDA)
-    if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25.1 knows no C++20 for nvcc
+    if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25.1 has no C++20 for nvcc
       set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
     endif()
     set(CMAKE_CUDA_STANDARD 20)

@@ -1,4 +1,4 @@
-# Build type, output folders, ccache, and the target adjoint_flags: warnings and machine flags of everything built here.
+# Build type, output folders, ccache, and the target adjoint_flags: warnings and machine flags of all targets.
 
 get_property(multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
 if(PROJECT_IS_TOP_LEVEL AND NOT multi_config AND NOT CMAKE_BUILD_TYPE)
@@ -19,8 +19,8 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 find_program(ADJOINT_CCACHE ccache)
 mark_as_advanced(ADJOINT_CCACHE)
 if(ADJOINT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # With a base folder, a second clone finds what the first one compiled. Sloppiness: what ccache asks for
-  # where headers are precompiled.
+  # With a base folder, a second clone finds the objects of the first one. ccache requires the sloppiness for
+  # precompiled headers.
   set(launcher "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
     CCACHE_SLOPPINESS=pch_defines,time_macros "${ADJOINT_CCACHE}")
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
@@ -29,7 +29,7 @@ endif()
 
 add_library(adjoint_flags INTERFACE)
 set(cxx_flags -Wall -Wextra -Wpedantic -Wshadow -fno-math-errno -fno-trapping-math
-  -fopenmp-simd)  # of OpenMP the loops that say they vectorise, and neither its threads nor its library
+  -fopenmp-simd)  # only OpenMP's simd pragmas, without threads or its library
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   list(APPEND cxx_flags -Wno-restrict)  # sees overlaps in std::string that are not there (GCC bug 105651)
 endif()
@@ -50,8 +50,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
       list(APPEND cxx_flags -mprefer-vector-width=512)
     endif()
   else()
-    # Vectors of 64 bytes stay within a translation unit (kernels/cpu/simd.h), where a pragma says so too; it
-    # does not reach what the compiler emits at the end of one.
+    # Vectors of 64 bytes stay within a translation unit (kernels/cpu/simd.h), which has a pragma for this warning too;
+    # it does not cover code emitted at the end of the unit.
     set(ADJOINT_CPU_V4 1)
     set(v4 "$<STREQUAL:$<TARGET_PROPERTY:ADJOINT_ISA>,v4>")
     list(APPEND cxx_flags -Wno-psabi "$<IF:${v4},-march=x86-64-v4;-mprefer-vector-width=512;-fno-gnu-unique,-march=x86-64-v3>")
@@ -60,7 +60,7 @@ elseif(ADJOINT_NATIVE)
   list(APPEND cxx_flags -mcpu=native)
 endif()
 
-# nvcc's generated host code is not pedantically clean.
+# nvcc's generated host code does not pass -Wpedantic.
 target_compile_options(adjoint_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:${cxx_flags}>"
   "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;--extended-lambda;-Xcompiler=-Wall,-Wextra>")

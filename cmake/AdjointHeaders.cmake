@@ -1,6 +1,6 @@
-# The include folder of the build: <adjoint/core/tensor.h> is core/tensor.h of the source tree, through links, and
-# the headers that only list others are written here. Sets ADJOINT_INCLUDE_DIR.
-#   adjoint/adjoint.h   every public header above the kernels, up to models: what a program of one's own includes
+# The include folder of the build: <adjoint/core/tensor.h> is core/tensor.h of the source tree, through links, and the
+# umbrella headers are generated here. Sets ADJOINT_INCLUDE_DIR.
+#   adjoint/adjoint.h   every public header above the kernels, up to models: for user programs
 #   adjoint/training.h  options, runs and reports of the programs in apps/
 #   adjoint/ops.h       every differentiable op
 #   adjoint/contracts.h every kernel's contract

@@ -5,7 +5,7 @@ set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME dev)  # else programs: AdjointPackage.c
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/adjoint")
 
 install(TARGETS adjoint adjoint_base adjoint_layers adjoint_import EXPORT adjointTargets)
-# The devices' own sides, and what stands in a folder detail/, are no interface.
+# Folders of one device, and detail/, are not public.
 foreach(layer IN LISTS layers)
   install(DIRECTORY ${layer}/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/adjoint/${layer}" FILES_MATCHING PATTERN "*.h"
     REGEX "/(cpu|cuda|no_cuda|detail|hdf5_child)$" EXCLUDE)

@@ -1,17 +1,17 @@
 # One library for every x86-64 CPU with AVX2 (ADJOINT_NATIVE=OFF): the CPU kernels are compiled a second time, for
-# AVX-512, and chosen when the program runs (core/isa.h).
+# AVX-512, and selected at run time (core/isa.h).
 #
-# The sources do not know. The second objects of a part are linked into one, in which namespace kernels::cpu is
-# renamed to kernels::cpu_v4 and all other code is local. That is what makes it safe: templates and inline functions
-# of the standard library, of fmt and of our headers have one definition in a program, and the linker would take any,
-# so that a CPU without AVX-512 would meet AVX-512 in std::vector. tests/isa_check.sh looks at the result.
+# The sources need no change. The second objects of a part are linked into one, in which namespace
+# kernels::cpu is renamed to kernels::cpu_v4 and all other code is local. That is what makes it safe:
+# templates and inline functions of the standard library, of fmt and of our headers have one definition in a
+# program, and the linker would take any, so that a CPU without AVX-512 would meet AVX-512 in std::vector.
+# tests/isa_check.sh looks at the result.
 #
-# Why not otherwise: Google Highway would have every kernel written again in its vectors (ours are loops that the
-# compiler vectorises, and vectors of the language); Eigen has products alone, for the instruction set that it is
-# compiled for, and takes up to 2.7 times as long as oneDNN on narrow ones; function multi-versioning does not reach
-# templates and what is inlined into them.
+# Alternatives: with Google Highway every kernel would be rewritten with its vectors (ours are loops that the compiler
+# vectorises, and GCC vectors); Eigen has only products, for the instruction set it is compiled for, and takes up to 2.7
+# times as long as oneDNN on narrow ones; function multi-versioning does not reach templates and code inlined into them.
 
-# adjoint_cpu_v4(part source...) adds to a part its CPU kernels among these sources, for AVX-512.
+# adjoint_cpu_v4(part source...): adds those sources that are CPU kernels to the part, compiled for AVX-512.
 function(adjoint_cpu_v4 part)
   set(sources ${ARGN})
   list(FILTER sources INCLUDE REGEX "^kernels/[a-z]+/cpu/.*\\.cpp$")

@@ -1,6 +1,6 @@
-# `make package`: Debian packages of what is installed, adjoint (programs, scripts, pages) and libadjoint-dev (headers,
-# static libraries, what find_package(adjoint) reads, examples). Programs stand in CMAKE_INSTALL_BINDIR, a folder of their
-# own, and /usr/bin/adjoint runs them.
+# `make package`: Debian packages of the installed files, adjoint (programs, scripts, pages) and libadjoint-dev
+# (headers, static libraries, files for find_package(adjoint), examples). Programs are in CMAKE_INSTALL_BINDIR, a
+# separate folder, and /usr/bin/adjoint runs them.
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME adjoint)
@@ -22,7 +22,7 @@ set(CPACK_DEBIAN_PROGRAMS_PACKAGE_RECOMMENDS python3-h5py)  # the scripts
 set(CPACK_COMPONENT_PROGRAMS_DESCRIPTION "Programs that train graph convolutional and attention networks, link predictors and graph classifiers on HDF5
 datasets, convert and inspect such datasets, and predict with what they trained.")
 
-# What adjointConfig.cmake finds, for a program that links the static libraries.
+# Dependencies of adjointConfig.cmake, for programs that link the static libraries.
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libadjoint-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libfmt-dev, libhdf5-dev, zlib1g-dev, libyaml-cpp-dev, libmetis-dev, libprotobuf-dev, libzip-dev")

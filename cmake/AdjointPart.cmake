@@ -1,6 +1,6 @@
-# The parts that the library is built in.
+# The parts of the library.
 
-# adjoint_part(name source...): a library of these sources, with what all parts share.
+# adjoint_part(name source...): a library of these sources, with the settings of all parts.
 function(adjoint_part name)
   set(sources ${ARGN})
   set(hopper_sources ${sources})
@@ -8,7 +8,7 @@ function(adjoint_part name)
   list(FILTER sources EXCLUDE REGEX "\\.sm_90a\\.cu$")
   add_library(${name} ${sources})
   target_include_directories(${name} PUBLIC "$<BUILD_INTERFACE:${ADJOINT_INCLUDE_DIR}>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
-  # Position independent, for a shared object may take the library in: python/ does. Calls within a file stay direct.
+  # Position independent, for shared objects that link the library (python/). Calls within a file stay direct.
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-fno-semantic-interposition>")
   target_compile_features(${name} PUBLIC cxx_std_20)
@@ -28,7 +28,7 @@ function(adjoint_part name)
   if(NOT hopper_sources)
     return()
   endif()
-  # Kernels of instructions that only GPUs of compute capability 9.0 have, whatever else is built for.
+  # Kernels with instructions of compute capability 9.0 only, whatever the other targets.
   add_library(${name}_hopper OBJECT ${hopper_sources})
   set_target_properties(${name}_hopper PROPERTIES CUDA_ARCHITECTURES OFF POSITION_INDEPENDENT_CODE ON)
   target_compile_options(${name}_hopper PRIVATE --generate-code=arch=compute_90a,code=sm_90a)
@@ -38,8 +38,8 @@ function(adjoint_part name)
   target_sources(${name} PRIVATE $<TARGET_OBJECTS:${name}_hopper>)
 endfunction()
 
-# adjoint_dispatch(part ONLY|EXCEPT family...) defines the entries of the kernels of these families, or of all the
-# others, in that part (kernels/detail/dispatch.h). Contracts of other families are declared first.
+# adjoint_dispatch(part ONLY|EXCEPT family...) defines the kernel entries of these families, or of all others, in that
+# part (kernels/detail/dispatch.h). Contracts of other families are declared first.
 function(adjoint_dispatch part kind)
   list(JOIN ARGN "|" families)
   file(GLOB own CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" kernels/*/*.h)

@@ -1,4 +1,4 @@
-# Target LibZip::LibZip. Debian's own libzip-config.cmake asks for libzip's programs, which nothing here uses.
+# Target LibZip::LibZip. Debian's own libzip-config.cmake requires libzip's programs, which are not needed.
 
 find_path(LibZip_INCLUDE_DIR zip.h)
 find_library(LibZip_LIBRARY zip)

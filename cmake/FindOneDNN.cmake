@@ -1,4 +1,4 @@
-# Target OneDNN::OneDNN. Debian's own dnnl-config.cmake asks for OpenCL's development files, which nothing here uses.
+# Target OneDNN::OneDNN. Debian's own dnnl-config.cmake requires OpenCL's development files, which are not needed.
 
 find_path(OneDNN_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
 find_library(OneDNN_LIBRARY dnnl)

@@ -1,6 +1,6 @@
-# Links OBJECTS into OUTPUT, renames kernels::cpu to kernels::cpu_v4, and leaves global: that namespace's functions,
-# and variables of headers that every copy must share (switches, thread-local state). A variable's first value may
-# not point to code; vtables and constants, which may, become local.
+# Links OBJECTS into OUTPUT, renames kernels::cpu to kernels::cpu_v4, and keeps global only that namespace's functions,
+# and variables of headers that all copies must share (switches, thread-local state). Their initial values may not point
+# to code; vtables and constants, which may, become local.
 cmake_minimum_required(VERSION 3.25)
 
 function(run)
@@ -17,7 +17,7 @@ endif()
 run("${OBJDUMP}" -t "${OUTPUT}")
 set(renamed)
 set(kept)
-# Of a defined symbol: address, seven flags (w: weak, u: unique), section, size, name.
+# A defined symbol: address, seven flags (w: weak, u: unique), section, size, name.
 string(REGEX MATCHALL "[^\n]*(3adj7kernels3cpu|[wu]....O \\.(bss|data|tbss|tdata))[^\n]*" lines "${output}")
 foreach(line IN LISTS lines)
   string(REGEX REPLACE ".*[ \t]" "" name "${line}")

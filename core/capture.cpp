@@ -48,8 +48,7 @@ void refuse_cpu_in_capture(const char* op) {
   const Recorder* recording = recorder();
   // Only tests record on the CPU.
   ADJ_CHECK(recording == nullptr || recording->device().is_cpu(),
-            "{}: a step is being captured on {}, and what is computed on the CPU within it would be computed "
-            "once and never again",
+            "{}: a step is being captured on {}; work on the CPU within it would run once and not at replay",
             op, recording->device().str());
 }
 

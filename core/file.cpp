@@ -107,7 +107,7 @@ extern "C" void remove_and_die(int signal) {
   ::raise(signal);  // delivered when this returns
 }
 
-/// Copies owner, group and permissions of the replaced file to a new file that nobody else can read yet. If
+/// Copies owner, group and permissions of the replaced file to a new file that no other user can read yet. If
 /// the group cannot be set, the group's permissions become those of others.
 void take_after(int file, const struct stat& old) {
   struct stat made {};
@@ -257,7 +257,7 @@ void FileReplacement::write(int64_t at, std::string_view bytes) {
 
 size_t FileReplacement::read(int64_t at, char* to, size_t count) const {
   const int64_t done = detail::read_all(impl_->file.get(), at, to, count);
-  if (done < 0) impl_->fail("cannot read what was written");
+  if (done < 0) impl_->fail("cannot read the written file");
   return static_cast<size_t>(done);
 }
 

@@ -13,7 +13,7 @@ namespace adj {
 
 /// Replaces the file `path` with `bytes` atomically and durably: after a kill at any moment the file is the
 /// old or the new one, complete. The new file keeps the permissions of the old one, and its owner and group
-/// if this process may set them; until then nobody else can read it. The bytes go to ".adjoint-<16 hex
+/// if this process may set them; until then no other user can read it. The bytes go to ".adjoint-<16 hex
 /// digits>.tmp" in the same folder first; leftovers of killed runs are removed by a later write to the folder
 /// once they are ten minutes old. Throws DataError naming the file on failure.
 void replace_file(const std::string& path, std::string_view bytes);

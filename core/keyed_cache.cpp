@@ -8,7 +8,7 @@ namespace adj {
 void detail::MakeOnce::check_maker() const {
   // Only this thread ever stores its own address.
   ADJ_CHECK(maker_.load(std::memory_order_relaxed) != &this_thread,
-            "what is made on demand was asked for by its own maker");
+            "a lazily computed object was requested by its own initializer");
 }
 
 struct KeyedCache::Slots {

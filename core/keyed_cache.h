@@ -32,9 +32,8 @@ concept Carriable = requires(const T& made, Carrier& carrier) {
   { CarrierAccess::carried(made, carrier) } -> std::same_as<T>;
 };
 
-/// Runs a maker once. Others who ask meanwhile wait for that one alone, so a maker may ask for other things;
-/// one that asks for what it is making itself is an error instead of a thread that waits for itself. Where a
-/// maker throws, nothing was made, and the next who asks tries again.
+/// Runs a function once. Concurrent callers wait for its result. The function may request other objects;
+/// requesting its own is an error instead of a deadlock. If it throws, the next caller runs it again.
 class MakeOnce {
  public:
   bool done() const { return done_.load(std::memory_order_acquire); }

@@ -37,8 +37,8 @@ void log_warning(fmt::format_string<Args...> format, Args&&... args) {
 }
 
 /// Per-epoch log of a training loop: shown next to the progress of the enclosing loop (`for (int64_t epoch :
-/// progress(200)) log(epoch, step());`), else as a line of its own. The loss is read from its device only
-/// when shown.
+/// progress(200)) log(epoch, step());`), else as a separate line. The loss is read from its device only when
+/// shown.
 void log(int64_t epoch, const Tensor& loss);
 
 }  // namespace adj

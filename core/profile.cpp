@@ -167,7 +167,7 @@ std::string profile_table(const std::vector<ProfileRow>& rows) {
 
 namespace detail {
 
-// What is recorded runs later, when nobody sees it.
+// A captured step runs later, outside of the profiler.
 void begin_span(const void* owner, const char* name, SpanKind kind) {
   if (recorder() != nullptr) return;
   const uint64_t profile = profiles.load(std::memory_order_relaxed);
@@ -213,7 +213,7 @@ void KernelSpan::end() noexcept {
   if (open.empty() || open.back().owner != this) return;
   try {
     if (device_.is_cuda()) runtime(device_).synchronize_stream(current_stream(device_));
-  } catch (const Error&) {  // of a broken device, which tells the next call
+  } catch (const Error&) {  // the next call reports a broken device
   }
   end_span(this);
 }

@@ -11,20 +11,21 @@
 
 namespace adj {
 
-/// What one op, or a kernel or copy outside of all ops, cost while a Profiler lived. Times are of the op
-/// itself, without ops that it calls. On a GPU they include the kernels' own: each is waited for.
+/// Cost of one op, or of kernels and copies outside of ops, while a Profiler lives. Times are of the op
+/// itself, without ops that it calls. On a GPU they include the kernels' run times: each op is synchronized.
 struct ProfileRow {
   std::string name;
   int64_t forward_calls = 0, backward_calls = 0;
   double forward_ms = 0.0, backward_ms = 0.0;
-  uint64_t allocated = 0;  ///< bytes asked for, of host and devices
+  uint64_t allocated = 0;  ///< bytes requested, host and devices
   uint64_t copied = 0;     ///< bytes between host and devices
   size_t peak = 0;         ///< most bytes that were live on one device when it allocated
 };
 
-/// While it lives, ops, kernels and copies of all threads are timed, and with CUDA are NVTX ranges. Off, each
-/// costs one relaxed load of an atomic. New steps are not captured meanwhile (optim/captured_step.h); what a
-/// step captured before replays is not seen. One at a time: a second one throws Error.
+/// During its lifetime ops, kernels and copies of all threads are timed, and with CUDA are NVTX ranges.
+/// Without a profiler each costs one relaxed load of an atomic. New steps are not captured meanwhile
+/// (optim/captured_step.h); what a step captured before replays is not seen. One at a time: a second one
+/// throws Error.
 class Profiler {
  public:
   Profiler();
@@ -33,8 +34,8 @@ class Profiler {
   /// By op, the one that took longest first. Spans that are still open do not count.
   std::vector<ProfileRow> rows() const;
   /// Trace event format, for chrome://tracing and ui.perfetto.dev: a complete event for each op and, nested
-  /// in it, kernel, with its thread, category (forward, backward, kernel, copy) and bytes. Of more than a
-  /// million events the first; "left_out" then counts the others.
+  /// in it, kernel, with its thread, category (forward, backward, kernel, copy) and bytes. At most the first
+  /// million events; "left_out" counts the others.
   std::string chrome_trace() const;
 
   struct State;

@@ -121,12 +121,12 @@ bool Tensor::is_unique() const {
 uint64_t Tensor::storage_id() const { return storage_ ? storage_->id : 0; }
 
 const void* Tensor::address(DType expected) const {
-  ADJ_CHECK(dtype_ == expected, "tensor {}: its elements were asked for as {}", str(), name_of(expected));
+  ADJ_CHECK(dtype_ == expected, "tensor {}: its elements were requested as {}", str(), name_of(expected));
   return raw_data();
 }
 
 void* Tensor::mutable_address(DType expected) {
-  ADJ_CHECK(dtype_ == expected, "tensor {}: its elements were asked for as {}", str(), name_of(expected));
+  ADJ_CHECK(dtype_ == expected, "tensor {}: its elements were requested as {}", str(), name_of(expected));
   return raw_mutable_data();
 }
 

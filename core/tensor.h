@@ -45,9 +45,9 @@ class Tensor {
     return from(std::span<const T>(values), {static_cast<int64_t>(values.size())}, device);
   }
 
-  /// Row-major elements in memory of somebody else's (an array of another framework, a mapped file), which
-  /// are not copied: complete, aligned for their type, and not written to while tensors read them. `owner` is
-  /// let go with the last tensor over them; on a GPU it waits by itself for what is queued there.
+  /// Row-major elements in external memory (an array of another framework, a mapped file), not copied:
+  /// complete, aligned for their type, and not written to while tensors read them. `owner` is released with
+  /// the last tensor over them; on a GPU its destructor must wait for the queued work.
   static Tensor borrow(void* data, Shape shape, DType dtype, Device device,
                        std::shared_ptr<const void> owner);
 
@@ -86,7 +86,7 @@ class Tensor {
   uint64_t version() const;
   /// Unique id of the storage within the process; 0 for an absent tensor.
   uint64_t storage_id() const;
-  /// True if no other Tensor shares the storage, nor anybody else: what is borrowed is never unique.
+  /// True if no other Tensor shares the storage, and it is not borrowed.
   bool is_unique() const;
   bool shares_storage_with(const Tensor& other) const { return storage_ == other.storage_; }
 
@@ -97,8 +97,8 @@ class Tensor {
   Tensor reshape(std::initializer_list<int64_t> extents) const;
   Tensor reshape(const Shape& shape) const;
 
-  /// A tensor over part of this one's memory, from byte `at` on, with a version and storage id of its own,
-  /// for packing several tensors into one. The memory lives as long as any of them. Throws if it would exceed
+  /// A tensor over part of this one's memory, from byte `at` on, with its own version and storage id, for
+  /// packing several tensors into one. The memory lives as long as any of them. Throws if it would exceed
   /// this tensor or `at` is not a multiple of the element size.
   Tensor carve(int64_t at, const Shape& shape, DType dtype) const;
 

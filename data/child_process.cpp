@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr idtype_t kByDescriptor = static_cast<idtype_t>(3);  // P_PIDFD, missing in older headers
-/// A killed process ends at once, unless it is stuck in a file system: then nobody waits for it.
+/// A killed process ends at once, unless it is stuck in a file system: then no caller waits for it.
 constexpr milliseconds kEndOfKilled{5000};
 
 /// Invalid if the kernel has no pidfd.

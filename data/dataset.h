@@ -96,7 +96,7 @@ struct CheckedDataset {
   /// count, and at most 1000 lines plus the count of the rest.
   std::vector<std::string> problems;
 };
-/// Checks a file by the rules of load_dataset(), but continues after errors with whatever can still be
+/// Checks a file by the rules of load_dataset(), but continues after errors with all that can still be
 /// checked. `problems` is empty exactly if load_dataset(path) succeeds, and includes the error that it
 /// throws. Throws OutOfMemory only.
 CheckedDataset check_dataset(const std::string& path);

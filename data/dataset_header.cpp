@@ -93,7 +93,7 @@ void DatasetReader::check_nodes() {
     if (file_.has("edges/src") && !file_.shape("edges/src").empty()) edges = file_.shape("edges/src")[0];
   });
   if (*nodes_ <= most_bare_nodes(edges)) return;
-  problems_.say("attribute num_nodes", "{}, but nothing in the file is of so many nodes", *nodes_);
+  problems_.say("attribute num_nodes", "{}, but nothing in the file has that many nodes", *nodes_);
   nodes_.reset();
 }
 

@@ -22,7 +22,7 @@ class Expectation {
     if (edges >= kLargest) fail("edges/src", "{} edges, expected fewer than {}", edges, kLargest);
     check_features();
     if (!lists_nodes() && nodes() > most_bare_nodes(edges))
-      fail("attribute num_nodes", "{}, but nothing in the file is of so many nodes", nodes());
+      fail("attribute num_nodes", "{}, but nothing in the file has that many nodes", nodes());
     check_labels();
     check_class_names();
     for (size_t k = 0; k < data_.splits.size(); ++k) check_split(k);

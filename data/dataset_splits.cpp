@@ -33,7 +33,7 @@ void DatasetReader::read_splits() {
     for (size_t part : {1, 2, 3}) all_sound = all_sound && sound({path_of(group, part)});
   }
   if (absent > Problems::kShown)
-    problems_.say("splits", "{} of the numbers below {} are no split, expected them without a gap", absent,
+    problems_.say("splits", "{} of the numbers below {} are missing, expected them without a gap", absent,
                   count);
   if (!all_sound) data_.splits.clear();
   data_.use_first_split();
@@ -65,7 +65,7 @@ Tensor DatasetReader::read_part(const std::string& group, size_t part, std::vect
     uint8_t& seen = part_of[static_cast<size_t>(i)];
     if (seen != 0)
       repeated.found(k, [&] {
-        return fmt::format("index {} at position {} stands in {} already, expected once in a split", i, k,
+        return fmt::format("index {} at position {} is already in {}, expected once in a split", i, k,
                            kParts[seen]);
       });
     seen = static_cast<uint8_t>(part);

@@ -29,14 +29,14 @@ void for_blocks(const Features& x, F&& f) {
   }
 }
 
-struct Extremes {
+struct MinMax {
   float least = HUGE_VALF, largest = -HUGE_VALF;
   void add(float value) {
     if (!std::isfinite(value)) return;
     least = std::min(least, value);
     largest = std::max(largest, value);
   }
-  void add(const Extremes& other) {
+  void add(const MinMax& other) {
     least = std::min(least, other.least);
     largest = std::max(largest, other.largest);
   }
@@ -73,7 +73,7 @@ FeatureQuantization FeatureQuantization::fit(int bits, const Features& x, const 
             bits);
   ADJ_CHECK(!x.is_quantized(), "feature quantization: fitted to quantised features, expected those before");
   constexpr int64_t kColumns = 16;  // columns per thread: full cache lines
-  std::vector<Extremes> columns(static_cast<size_t>(x.cols()));
+  std::vector<MinMax> columns(static_cast<size_t>(x.cols()));
   for_blocks(x.to(Device::cpu()), [&](int64_t, const Tensor& block) {
     const int64_t width = block.size(1), rows = block.size(0);
     const float* values = block.data<float>();
@@ -83,12 +83,12 @@ FeatureQuantization FeatureQuantization::fit(int bits, const Features& x, const 
     });
   });
   if (!of.by_column) {
-    Extremes all;
-    for (const Extremes& column : columns) all.add(column);
+    MinMax all;
+    for (const MinMax& column : columns) all.add(column);
     columns.assign(1, all);
   }
   std::vector<float> scale, zero;
-  for (const Extremes& column : columns) {
+  for (const MinMax& column : columns) {
     const kernels::BitScale found = column.scale(of.range, bits);
     scale.push_back(found.scale);
     zero.push_back(found.zero);

@@ -48,7 +48,7 @@ name=$1
 out=${2:-$name.h5}
 planetoid=https://raw.githubusercontent.com/kimiyoung/planetoid/master/data
 
-# What to download, and nodes, edges, features and classes of the result.
+# Downloads, and the nodes, edges, features and classes of the result.
 case $name in
   cora) counts="2708 10556 1433 7" ;;
   citeseer) counts="3327 9104 3703 6" ;;
@@ -92,7 +92,7 @@ download() {
   [[ -z ${ADJOINT_FETCH_MIRROR:-} ]] || url=${ADJOINT_FETCH_MIRROR%/}/${url##*/}
   if [[ $url == file://* ]]; then
     said=$(cp -- "${url#file://}" "$to" 2>&1) && return
-  elif [[ -t 2 && $client == curl ]]; then  # somebody watches
+  elif [[ -t 2 && $client == curl ]]; then  # interactive
     echo "downloading $url" >&2
     curl "${curl_options[@]}" --progress-bar --output "$to" -- "$url" && return
     said="see above"
@@ -130,7 +130,7 @@ case $name in
     unpack arxiv.zip
     converted ogb "$work/arxiv"
     ;;
-  ogbn-products)  # its edges are undirected ones, each stands once
+  ogbn-products)  # undirected edges, each listed once
     download http://snap.stanford.edu/ogb/data/nodeproppred/products.zip
     unpack products.zip
     converted ogb "$work/products" --add-inverse-edges

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Reads what Adjoint has written: datasets, predictions and trained weights. One file, which needs h5py and numpy, and of torch,
-torch_geometric, dgl, networkx only what is asked for.
+"""Reads files of Adjoint: datasets, predictions and trained weights. One file, which needs h5py and numpy, and of torch,
+torch_geometric, dgl, networkx only for the functions that return theirs.
 
     from from_adjoint import read_dataset, to_pyg, to_dgl, to_networkx, read_predictions, pyg_state, load_into
     arrays = read_dataset("cora.h5")            # a dict of numpy arrays, which to_adjoint takes again
-    data = to_pyg("cora.h5")                    # a Data; a list of them where the file has many graphs
-    graph = to_dgl("cora.h5")                   # a DGLGraph; (graphs, labels) where the file has many
-    graph = to_networkx("cora.h5")              # a (Multi)(Di)Graph; a list of them where the file has many
+    data = to_pyg("cora.h5")                    # a Data; a list of them for many graphs
+    graph = to_dgl("cora.h5")                   # a DGLGraph; (graphs, labels) for many
+    graph = to_networkx("cora.h5")              # a (Multi)(Di)Graph; a list of them for many
     found = read_predictions("predictions.h5")  # {"prediction": [N], "probability": [N, C], "task": ...}; of links "src", "dst", "score"
     load_into(model, "gcn.h5")                  # the weights of a checkpoint, into a PyG model of the same layers
     state = pyg_state("gcn.h5")                 # or as a state dict of numpy arrays
@@ -33,7 +33,7 @@ class DataError(ValueError):
 
 
 def opened(path, format, versions):
-    """The file, which is to be of this format."""
+    """Opens the file and checks its format."""
     try:
         file = h5py.File(path, "r")
     except OSError as error:
@@ -51,8 +51,8 @@ def opened(path, format, versions):
 
 
 def read_dataset(path):
-    """A dataset as numpy arrays: name, task, num_nodes, num_classes, undirected, edge_index int64 [2, M], and where the file
-    has them edge_weight, edge_attr, x (or x_indptr, x_indices, x_data, x_cols), y, splits (a list of {train, val, test} of
+    """A dataset as numpy arrays: name, task, num_nodes, num_classes, undirected, edge_index int64 [2, M], and if present
+    edge_weight, edge_attr, x (or x_indptr, x_indices, x_data, x_cols), y, splits (a list of {train, val, test} of
     indices), graph_offsets, graph_y, node_ids, node_names, class_names. Throws DataError, OSError."""
     with opened(path, "adjoint.graph", (1,)) as file:
         def values(place):
@@ -92,13 +92,13 @@ def read_dataset(path):
 
 
 def texts(stored, ends):
-    """Texts that stand one after another in uint8, by where each begins."""
+    """Texts concatenated in uint8, from the offset of each."""
     stored = stored.tobytes()
     return [stored[a:b].decode() for a, b in zip(ends[:-1], ends[1:])]
 
 
 def check_read(data, path, rows):
-    """What would come out wrong, rather than fail, where a file was not written by Adjoint: load_dataset checks all the rest."""
+    """Checks for faults that would give wrong results instead of errors; load_dataset checks the rest."""
     nodes = data["num_nodes"]
     for place, index, limit in [("edges", data["edge_index"], nodes)] + \
             [(f"splits: {part}", index, rows) for split in data["splits"] for part, index in split.items()]:
@@ -110,7 +110,7 @@ def check_read(data, path, rows):
 
 
 def dense(data):
-    """Features [N, F] of a read dataset, float32; None without."""
+    """Features [N, F] of a read dataset, float32, or None."""
     if "x_indptr" not in data:
         return data.get("x")
     x = np.zeros((data["num_nodes"], data["x_cols"]), np.float32)
@@ -138,18 +138,18 @@ def of_graphs(data):
 
 
 def wide(labels):
-    """As torch has them: classes int64, numbers float32."""
+    """In torch's types: classes int64, numbers float32."""
     return None if labels is None else labels.astype(np.int64 if labels.dtype.kind in "iu" else np.float32)
 
 
 def labels_of(data):
-    """Of the nodes; bits of several labels are float32, for torch's losses."""
+    """Labels of the nodes; multilabel bits are float32, for torch's losses."""
     labels = data.get("y")
     return labels.astype(np.float32) if labels is not None and data["task"] == "node_multilabel" else wide(labels)
 
 
 def graph_parts(data):
-    """(first node, end, positions of edges) of each graph; of one graph all."""
+    """(first node, end, positions of edges) of each graph; a single graph has all."""
     if "graph_offsets" not in data:
         return [(0, data["num_nodes"], slice(None))]
     offsets = data["graph_offsets"]
@@ -161,8 +161,8 @@ def graph_parts(data):
 
 def to_pyg(given, sparse=False):
     """A torch_geometric Data of a file (or of what read_dataset gave), with masks train_mask, val_mask, test_mask ([N, K] for K
-    splits), n_id where nodes have ids, and x dense, or with `sparse` a torch.sparse_csr where the file has it so. A list of Data
-    where the file has many graphs; masks of graphs are then [1] or [1, K], so that a Batch has them as y."""
+    splits), n_id if nodes have ids, and x dense, or with `sparse` a torch.sparse_csr if the file stores it sparse. A list of Data
+    for a file of many graphs; masks of graphs are then [1] or [1, K], so that a Batch stacks them like y."""
     import torch
     from torch_geometric.data import Data
     data = as_read(given)
@@ -193,7 +193,7 @@ def to_pyg(given, sparse=False):
 
 def to_dgl(given):
     """A DGLGraph of a file (or of what read_dataset gave): ndata feat, label, train_mask, val_mask, test_mask ([N, K] for K
-    splits), edata weight, feat. (graphs, {"label": [G], "train": indices, ...}) where the file has many graphs."""
+    splits), edata weight, feat. (graphs, {"label": [G], "train": indices, ...}) for a file of many graphs."""
     import dgl
     import torch
     data = as_read(given)
@@ -217,10 +217,10 @@ def to_dgl(given):
 
 
 def to_networkx(given):
-    """A NetworkX graph of a file (or of what read_dataset gave), under its nodes' names: undirected where every edge stands both
-    ways with one weight, of the multi kind where edges are parallel. Node attributes x (a list), y, and split (train, val, test
-    or None; a list of them for several), edge attributes weight and attr. A list of graphs, each with graph["y"], where the file
-    has many."""
+    """A NetworkX graph of a file (or of what read_dataset gave), with its nodes' names: undirected if every edge exists in both
+    directions with one weight, a multigraph if edges are parallel. Node attributes x (a list), y, and split (train, val, test
+    or None; a list of them for several), edge attributes weight and attr. A list of graphs, each with graph["y"], for a file of
+    many graphs."""
     import networkx
     data = as_read(given)
     x, y, graph_y = dense(data), data.get("y"), data.get("graph_y")
@@ -264,7 +264,7 @@ def to_networkx(given):
 
 
 def both_ways(src, dst, rows):
-    """Does every edge stand both ways, as often and with the same numbers?"""
+    """True if every edge exists in both directions, equally often and with the same numbers."""
     def ordered(a, b):
         table = np.column_stack([a, b, rows])
         return table[np.lexsort(table.T)]
@@ -275,9 +275,9 @@ def both_ways(src, dst, rows):
 
 
 def read_predictions(path):
-    """{"prediction", "probability" where there are any, "task", "program", "dataset"} of a file of predictions (docs/programs.md), of N
-    nodes or of the graphs of a file of many: int32 [N] and float32 [N, C] of classes, uint8 and float32 [N, T] of several labels,
-    float32 [N, T] of regression. Of pairs of nodes, beside those names: "src", "dst", "score" and "label". Where there are names,
+    """{"prediction", "probability" if present, "task", "program", "dataset"} of a file of predictions (docs/programs.md), for N
+    nodes or graphs: int32 [N] and float32 [N, C] of classes, uint8 and float32 [N, T] of several labels,
+    float32 [N, T] of regression. Pairs of nodes also have "src", "dst", "score" and "label". With names,
     "class_names", and "node_names" or "node_ids". Throws DataError, OSError."""
     with opened(path, "adjoint.prediction", (1,)) as file:
         found = {key: str(file.attrs[key]) for key in ("task", "program", "dataset") if key in file.attrs}
@@ -295,7 +295,7 @@ def read_predictions(path):
 
 # ---- Weights ----
 
-# Parts whose matrix PyG keeps in a linear map of its own: the program's name, which parts.
+# Parts whose matrix PyG keeps in a separate linear map: the program's name, the parts.
 WRAPPED = {"train_gcn": re.compile(r"convs\.\d+")}
 # Weights [in, out] of the linear maps and cells of nn/, [out, in] in torch.
 TURNED = re.compile(r"(^|\.)(weight|weight_[ih]h_l\d+(_reverse)?)$")
@@ -304,7 +304,7 @@ ATTENTION = re.compile(r"(^|\.)att(_src|_dst|_edge)?$")
 
 
 def checkpoint_tensors(path, weights):
-    """The program, and the model's tensors by name: of the best epoch, if the training knew one, or the last."""
+    """The program, and the model's tensors by name: of the best epoch, if known, or the last."""
     if weights not in ("best", "last"):
         raise ValueError(f"weights {weights!r}, expected best or last")
     with opened(path, "adjoint.checkpoint", (2,)) as file:
@@ -317,7 +317,7 @@ def checkpoint_tensors(path, weights):
 
 
 def renamed(name, names, used):
-    """With the longest of `names` that it begins with, whole parts of it, replaced."""
+    """The name with its longest prefix of whole parts among `names` replaced."""
     rules = [part for part in names if name == part or name.startswith(part + ".")]
     if not rules:
         return name
@@ -327,9 +327,9 @@ def renamed(name, names, used):
 
 
 def pyg_state(checkpoint, names=None, weights="best"):
-    """The weights in a checkpoint as a PyG model of the same layers has them in its state dict, numpy arrays by name: linear maps
-    turned to [out, in], attention vectors [1, heads, channels], and a count of batches beside running statistics. `names` says
-    what the model calls parts of another name there ({"convs.0": "conv1"}), whole parts of names. In a checkpoint of one's own
+    """The weights of a checkpoint in the form of a state dict of a PyG model of the same layers, numpy arrays by name: linear maps
+    turned to [out, in], attention vectors [1, heads, channels], and a count of batches beside running statistics. `names`
+    renames parts for the model ({"convs.0": "conv1"}), whole parts of names. In a checkpoint of a user's
     program a GCNConv looks like a linear map: {"conv1.weight": "conv1.lin.weight"}, or `load_into`. `weights`: of the "best" epoch
     on the validation nodes, as `predict` takes them, or of the "last". Throws DataError, OSError."""
     names = dict(names or {})
@@ -357,9 +357,9 @@ def pyg_state(checkpoint, names=None, weights="best"):
 
 
 def load_into(model, checkpoint, names=None, weights="best"):
-    """Puts the weights of a checkpoint into a PyG (torch) model of the same layers, whose state dict's names and shapes decide
-    what a GCNConv is, and which batch norm is PyG's. Throws DataError that names a tensor that is missing, left over or of another
-    shape; then nothing was changed."""
+    """Loads the weights of a checkpoint into a PyG (torch) model of the same layers. The names and shapes of its state dict tell
+    which layer is a GCNConv, and which batch norm is PyG's. Throws DataError naming a tensor that is missing, left over or of
+    another shape; then the model is unchanged."""
     import torch
     own = model.state_dict()
     state, left = {}, pyg_state(checkpoint, names, weights)
@@ -386,9 +386,9 @@ def load_into(model, checkpoint, names=None, weights="best"):
 
 
 def replacing(path, save):
-    """save(beside), then the file appears under its name."""
+    """Calls save(beside), then renames the file to its name."""
     target = pathlib.Path(os.path.realpath(path))
-    beside = target.with_name(f".{os.getpid()}.{target.name}")  # numpy and torch go by the end of a name
+    beside = target.with_name(f".{os.getpid()}.{target.name}")  # numpy and torch check the file extension
     try:
         save(str(beside))
         os.replace(beside, target)

@@ -27,7 +27,7 @@ using H5Value = std::variant<std::monostate, int64_t, double, std::string>;
 /// open one stays valid; one that is modified or truncated gives an error at the next read.
 class H5Reader {
  public:
-  /// What to look up: paths of objects ("edges/src"), in which a part `*` matches any name
+  /// Selects objects to look up: paths of objects ("edges/src"), in which a part `*` matches any name
   /// ("splits/*/train"), attributes ("nodes@x_cols"; "@format" of the root), or "**" for everything. Anything
   /// else counts as unknown: it may not exist, or have any type. Parent groups are included.
   using Wanted = std::vector<std::string>;

@@ -38,7 +38,7 @@ using std::chrono::steady_clock;
 constexpr int kPatience = 50;  // factor over the expected time
 constexpr size_t kBytesPerSecond = size_t{20} << 20;
 
-/// Time for a child that stopped answering to exit by itself, which gives the reason.
+/// Time for a child that stopped answering to exit with a reason.
 constexpr milliseconds kLastWords{2000};
 
 /// Names and attributes are stored in the file, mostly once.
@@ -54,7 +54,7 @@ const Descriptor& program() {
   return file;
 }
 
-/// This process's environment, with the folder of its own HDF5 library first in the search path.
+/// This process's environment, with the folder of its HDF5 library first in the search path.
 std::vector<std::string> environment() {
   constexpr std::string_view kSearched = "LD_LIBRARY_PATH=";
   std::string folder, inherited;

@@ -95,7 +95,7 @@ struct SafetensorsReader::Impl {
         fail("header", "an array of more than 64 numbers, expected a shape");
       if (event == Json::parse_event_t::key && level < names.size())
         if (const auto& name = value.get_ref<const std::string&>(); !names[level].insert(name).second)
-          fail(name, "stands twice in the header");
+          fail(name, "occurs twice in the header");
       return true;
     };
     try {
@@ -249,7 +249,7 @@ void save_safetensors(const std::string& path, const std::vector<std::pair<std::
   for (const auto& [name, tensor] : tensors) {
     ADJ_CHECK(tensor && tensor.dtype() != DType::bits, "save_safetensors: {} is {}, expected numbers",
               excerpt(name), tensor.str());
-    ADJ_CHECK(is_utf8(name), "save_safetensors: the name {} is no UTF-8", excerpt(name));
+    ADJ_CHECK(is_utf8(name), "save_safetensors: the name {} is not UTF-8", excerpt(name));
     ADJ_CHECK(taken.insert(name).second, "save_safetensors: the name {} is taken", excerpt(name));
     size_t type = 0;
     while (kTypes[type].dtype != tensor.dtype()) ++type;
@@ -257,7 +257,7 @@ void save_safetensors(const std::string& path, const std::vector<std::pair<std::
   }
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   for (const auto& [key, value] : metadata) {
-    ADJ_CHECK(is_utf8(key) && is_utf8(value), "save_safetensors: metadata {} is no UTF-8", excerpt(key));
+    ADJ_CHECK(is_utf8(key) && is_utf8(value), "save_safetensors: metadata {} is not UTF-8", excerpt(key));
     header[kMetadata][key] = value;
   }
   size_t at = 0;

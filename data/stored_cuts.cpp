@@ -121,7 +121,8 @@ int64_t StoredCuts::write() const {
   const std::vector<std::string> before = file_ ? file_->children("") : std::vector<std::string>();
   if (!before.empty() && found_.empty())
     data_fail(
-        "{}: of another graph: none of its {} cuts is of a structure that was cut, expected one or no file",
+        "{}: cuts of another graph: none of its {} cuts matches a structure of this run, expected a match or "
+        "no file",
         excerpt(path_), before.size());
   H5Writer to(path_);
   to.attribute("", "format", std::string(kFormat));

@@ -10,7 +10,7 @@
 
     to_adjoint.py planetoid --from FOLDER --name cora --out cora.h5     # the files ind.cora.* of the Planetoid release
     to_adjoint.py pyg FILE.pt OUT.h5                                    # what torch.save or a PyG dataset has written
-    to_adjoint.py state STATE.pt OUT.h5                                 # weights, for adj::nn::load_pyg_state
+    to_adjoint.py state STATE.pt OUT.h5                                 # weights for adj::nn::load_pyg_state
 
 The kind of input is detected by its attributes, so no other library is imported. What load_dataset would refuse is a one-line
 DataError, and nothing is written; a file appears under its name when it is complete.
@@ -30,7 +30,7 @@ import numpy as np
 
 VERSION = 1
 LARGEST = 2**31 - 1
-BARE_NODES, BARE_NODES_PER_EDGE = 1_000_000, 16  # as in data/detail/declared_counts.h, and so are these
+BARE_NODES, BARE_NODES_PER_EDGE = 1_000_000, 16  # as in data/detail/declared_counts.h, like the next two lines
 SPARSE_COLUMNS, SPARSE_COLUMNS_PER_ENTRY = 1_000_000, 16
 CLASSES, CLASSES_PER_LABELLED = 10_000, 16
 TASKS = ("node_class", "node_multilabel", "node_regression", "graph_class", "graph_regression", "none")
@@ -70,12 +70,12 @@ class Dataset:
     graph_y: typing.Any = None  # [G] or [G, T]
     node_ids: typing.Any = None  # integers [N]
     node_names: typing.Any = None  # or texts
-    task: str = None  # None: as the labels look
+    task: str = None  # None: guessed from the labels
     num_classes: int = None  # None: one more than the largest label
-    undirected: bool = None  # None: whether every edge stands both ways
+    undirected: bool = None  # None: whether every edge exists in both directions
     name: str = None
     class_names: typing.Any = None  # texts, one for each class or column of labels
-    left_out: list = dataclasses.field(default_factory=list)  # names in what was given that the schema has no place for
+    left_out: list = dataclasses.field(default_factory=list)  # names in the input without a place in the schema
 
 
 # ---- Arrays ----
@@ -86,7 +86,7 @@ def is_torch(value):
 
 
 def array(value, place):
-    """A numpy array of numbers, of any library's."""
+    """A numpy array of numbers from any library's array."""
     if is_torch(value):
         value = value.detach().cpu()
         return (value.float() if "bfloat16" in str(value.dtype) else value).numpy()
@@ -114,7 +114,7 @@ def position(shape, k):
 
 
 def first(bad):
-    """Where the first true one is, in the order of rows; None without."""
+    """Position of the first true element, in row order, or None."""
     flat = bad.reshape(-1)
     k = int(flat.argmax()) if flat.size else 0
     return k if flat.size and flat[k] else None
@@ -132,7 +132,7 @@ def whole(value, place, low, high, length=None):
 
 
 def floats(value, place, rows, columns=None, missing=False):
-    """float32 [rows, columns], or [rows] for columns 0, or any columns for None; finite, or with `missing` NaN too. Integers
+    """float32 [rows, columns], or [rows] for columns 0, or any columns for None; finite, or with `missing` also NaN. Integers
     and bools become numbers, where float32 holds them exactly."""
     value = array(value, place)
     shape = value.shape
@@ -161,7 +161,7 @@ def floats(value, place, rows, columns=None, missing=False):
 
 
 def coo_of(matrix, place):
-    """Rows, columns and values (or None) of a sparse matrix of scipy, torch or torch_sparse, and its shape; None for others."""
+    """Rows, columns, values (or None) and shape of a sparse matrix of scipy, torch or torch_sparse; None for others."""
     if is_torch(matrix):
         if "strided" in str(matrix.layout):
             return None
@@ -180,7 +180,7 @@ def coo_of(matrix, place):
 
 
 def csr_of(x):
-    """Sparse features as they are stored; None for dense ones."""
+    """Sparse features in stored form; None for dense ones."""
     if isinstance(x, Csr):
         return x
     found = coo_of(x, "nodes/x")
@@ -195,7 +195,7 @@ def ordered(row, col, value, shape):
     order = np.lexsort((col, row))
     row, col, value = row[order], col[order], value[order]
     begins = np.append(True, (row[1:] != row[:-1]) | (col[1:] != col[:-1]))[:len(row)]
-    if not begins.all():  # what stands in one place is added, as these libraries do
+    if not begins.all():  # duplicates are added, as in these libraries
         row, col, value = row[begins], col[begins], np.add.reduceat(value, np.flatnonzero(begins))
     indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=shape[0]))]).astype(np.int64)
     return Csr(indptr, col, value, shape[1])
@@ -205,7 +205,7 @@ def ordered(row, col, value, shape):
 
 
 def checked(given):
-    """The dataset as it is stored. Throws DataError."""
+    """The dataset in stored form. Throws DataError."""
     data = dataclasses.replace(given)
     data.name = "graph" if data.name is None else data.name
     if not isinstance(data.name, str) or "\0" in data.name or len(data.name.encode(errors="replace")) > 4096:
@@ -226,7 +226,7 @@ def checked(given):
     check_class_names(data)
     counted = data.y is not None or isinstance(data.x, Csr) or (data.x is not None and data.x.shape[1] > 0)
     if not counted and data.num_nodes > max(BARE_NODES, BARE_NODES_PER_EDGE * len(data.src)):
-        fail("attribute num_nodes", f"{data.num_nodes}, but there are no features or labels of so many nodes")
+        fail("attribute num_nodes", f"{data.num_nodes}, but there are no features or labels of that many nodes")
     return data
 
 
@@ -299,8 +299,8 @@ def of_graphs(task):
 
 
 def task_of(y, place, graphs):
-    """What the labels look like. [N] or [N, 1] of integers (or bools) are classes, of floating numbers targets; several
-    columns of 0 and 1 are labels of several kinds, several columns of other floating numbers targets."""
+    """The task guessed from the labels. [N] or [N, 1] of integers (or bools) are classes, of floating numbers targets; several
+    columns of 0 and 1 are multilabel, several columns of other floating numbers targets."""
     side = "graph" if graphs else "node"
     if y.ndim == 1 or y.shape[1] == 1:
         return f"{side}_{'regression' if y.dtype.kind == 'f' else 'class'}"
@@ -345,7 +345,7 @@ def labels(data, y, place, task):
     if task.endswith("_class"):
         if y.ndim == 2 and y.shape[1] == 1:
             y = y[:, 0]
-        if y.dtype.kind == "f":  # some keep them so, to have NaN
+        if y.dtype.kind == "f":  # some use floats for NaN
             lost = np.isnan(y)
             bad = first(~lost & (y != np.floor(y)))
             if bad is not None:
@@ -383,13 +383,13 @@ def check_splits(data):
                 index = whole(index, place, 0, limit - 1)
                 again = first(part_of[index] != 0)
                 if again is not None:
-                    fail(place, f"index {index[again]} at position {again} stands in {PARTS[part_of[index[again]] - 1]} already, "
+                    fail(place, f"index {index[again]} at position {again} is already in {PARTS[part_of[index[again]] - 1]}, "
                                 "expected once in a split")
                 part_of[index] = number
                 if np.count_nonzero(part_of == number) != index.size:
                     order = np.argsort(index, kind="stable")
                     twice = order[1:][index[order][1:] == index[order][:-1]].min()
-                    fail(place, f"index {index[twice]} at position {twice} stands in {part} already, expected once in a split")
+                    fail(place, f"index {index[twice]} at position {twice} is already in {part}, expected once in a split")
                 bare = None if unlabelled is None else first(unlabelled[index])
                 if bare is not None:
                     fail(place, f"index {index[bare]} at position {bare} has no label")
@@ -398,7 +398,7 @@ def check_splits(data):
 
 
 def split_columns(split, limit):
-    """One split of indices for each column of masks [N, K]; a part of [N] beside is of every one."""
+    """One split of indices per column of masks [N, K]; a mask [N] belongs to every split."""
     split = {"val" if part == "valid" else part: value for part, value in split.items()}
     extra = [part for part in split if part not in PARTS]
     lacking = [part for part in PARTS if split.get(part) is None]
@@ -464,7 +464,7 @@ def replacing(path, **options):
     beside = f"{path}.{os.getpid()}.tmp"
     if os.path.isdir(path):
         raise IsADirectoryError(f"{path}: is a folder")
-    with open(beside, "wb"):  # fails with a one-line error of its own
+    with open(beside, "wb"):  # fails with its own one-line error
         pass
     try:
         with h5py.File(beside, "w", **options) as file:
@@ -508,7 +508,7 @@ def is_pyg(value):
 
 
 def masks_of(stored):
-    """train_mask, val_mask, test_mask as a split, of those that there are; None where there is none of them."""
+    """The present ones of train_mask, val_mask, test_mask as a split; None if there are none."""
     split = {}
     for name in MASKS:
         if stored.get(name) is not None:
@@ -520,7 +520,7 @@ def masks_of(stored):
 
 
 def rows_of(value):
-    """Extent of the first dimension, of any library's array; None for one number, and for nothing."""
+    """Extent of the first dimension of any library's array; None for a scalar or None."""
     if hasattr(value, "shape"):
         return int(value.shape[0]) if len(value.shape) else None
     if hasattr(value, "sizes"):
@@ -572,7 +572,7 @@ def from_pyg(data):
         nodes = next((rows_of(stored[key]) for key in ("x", *MASKS) if stored.get(key) is not None), None)
     if nodes is None and offsets is not None:
         nodes = int(array(offsets, "ptr")[-1])
-    if nodes is None:  # labels or edges alone tell
+    if nodes is None:  # known from labels or edges only
         ends = [int(array(end, "edge_index").max()) + 1 for end in (src, dst) if len(end)]
         nodes = max([data.num_nodes or 0, rows_of(y) or 0, *ends])
     known = {"edge_index", "adj_t", "x", "y", "edge_weight", "edge_attr", "num_nodes", "n_id", "batch", "ptr", "class_names", *MASKS}
@@ -598,7 +598,7 @@ def is_dgl(value):
 
 
 def pick(stored, wanted, usual, place):
-    """The name that is wanted, or else the first usual one that is there, or None."""
+    """The requested name, else the first common name that exists, or None."""
     if wanted is None:
         return next((name for name in usual if name in stored), None)
     if wanted not in stored:
@@ -633,7 +633,7 @@ def is_networkx(value):
 
 
 def chosen(items, given, usual, place):
-    """Names of attributes: those that are given, which some of the items must have, or else the first usual one that some have.
+    """Names of attributes: the given ones, which some items must have, or else the first common name that some have.
     `items` are (name, attributes) of nodes or edges."""
     names = [given] if isinstance(given, str) else list(given or [])
     some = lambda name: any(name in attributes for _, attributes in items)
@@ -644,7 +644,7 @@ def chosen(items, given, usual, place):
 
 
 def values_of(items, name, place):
-    """The attribute of each of the items; None where none of them has it."""
+    """The attribute of each item; None if no item has it."""
     have = [name in attributes for _, attributes in items]
     if not any(have):
         return None
@@ -654,7 +654,7 @@ def values_of(items, name, place):
 
 
 def column(items, names, place):
-    """[len(items), *] of attributes of nodes or edges, side by side; None where none of them has one."""
+    """[len(items), *]: concatenated attributes of nodes or edges; None if no item has one."""
     columns = []
     for name in names:
         if (values := values_of(items, name, place)) is not None:
@@ -666,7 +666,7 @@ def column(items, names, place):
 
 
 def classes(values):
-    """Class numbers of labels that are texts, by their order, and what they are called; integers as they are."""
+    """Class numbers of text labels, in sorted order, and the class names; integers unchanged."""
     if all(isinstance(value, (str, type(None))) for value in values) and any(isinstance(value, str) for value in values):
         names = sorted({value for value in values if value is not None})
         number = {name: k for k, name in enumerate(names)}
@@ -707,7 +707,7 @@ def from_networkx(graph, features=None, label=None, weight=None, edge_features=N
 
 
 def splits_of_nodes(nodes, name):
-    """By an attribute "split" that says train, val or test, or nothing (None); a list of them for several splits. Or by masks."""
+    """From an attribute "split" of train, val, test or None, a list for several splits; or from masks."""
     said = [attributes.get(name or "split") for _, attributes in nodes]
     if not any(value is not None for value in said):
         if name is not None:
@@ -781,7 +781,7 @@ def counted_nodes(data):
 
 
 def joined(parts):
-    """Many graphs as one dataset. A label of one row is the graph's, of a row for every node the nodes'."""
+    """Many graphs as one dataset. A label with one row belongs to the graph, with a row per node to the nodes."""
     if not parts:
         fail("graphs", "none, expected at least one")
     sizes = np.array([part.num_nodes for part in parts], np.int64)
@@ -829,16 +829,16 @@ def split_labels(parts, sizes):
     for k, y in enumerate(ys):
         if y is not None and (y.ndim == 0 or y.shape[0] != sizes[k]):
             fail(f"graph {k}: y", f"shape {shaped(y)}, expected [1] or [1, *] for the graph, or [{sizes[k]}] or [{sizes[k]}, *] "
-                                  "for its nodes, alike in all graphs")
+                                  "for its nodes, the same in all graphs")
 
 
 def stacked(field, values, rows=None):
-    """Rows of graphs, {graph: array}, below each other."""
+    """Stacked rows of graphs {graph: array}."""
     begin = min(values)
     if field == "x" and csr_of(values[begin]) is not None:
         parts = [csr_of(value) for value in values.values()]
         if None in parts or len({part.cols for part in parts}) != 1 or len(parts) != len(rows):
-            fail("x", "sparse features beside dense ones or none, or of other width, expected them alike in all graphs")
+            fail("x", "sparse features beside dense ones or none, or of other width, expected the same kind in all graphs")
         total = np.cumsum([0] + [len(part.indices) for part in parts])
         indptr = np.concatenate([[0], *(part.indptr[1:] + start for part, start in zip(parts, total))])
         return Csr(indptr, np.concatenate([p.indices for p in parts]), np.concatenate([p.data for p in parts]), parts[0].cols)
@@ -855,7 +855,7 @@ def stacked(field, values, rows=None):
 
 
 def dataset_of(given, **names):
-    """Dataset, unchecked, of whatever is given."""
+    """Unchecked Dataset from any supported object."""
     allowed = lambda *known: {k: v for k, v in names.items() if k in known or fail(k, f"not for {type(given).__name__}")}
     if isinstance(given, Dataset):
         return dataclasses.replace(given, **allowed())
@@ -877,7 +877,7 @@ def dataset_of(given, **names):
 
 
 def is_dataset(given):
-    """A dataset of PyG forwards what it has not to its graphs."""
+    """A PyG dataset forwards missing attributes to its graphs."""
     return hasattr(given, "__getitem__") and hasattr(given, "indices") and callable(given.indices)
 
 
@@ -912,9 +912,9 @@ def from_sequence(given, names):
 
 def to_adjoint(given, path, gzip=0, **more):
     """Writes a dataset and returns what was written, as numpy arrays, with `left_out`, the names that have no place in the
-    schema. `more`: any field of `Dataset`, in the place of what is found (`splits=None` for no splits), and for
+    schema. `more`: any field of `Dataset`, instead of the input's (`splits=None` for no splits), and for
     DGL and NetworkX the names of attributes: `features` (NetworkX: or a list), `label`, `weight`, `edge_features`, and `split`
-    (NetworkX). Throws DataError, or OSError where the file cannot be written."""
+    (NetworkX). Throws DataError, or OSError if the file cannot be written."""
     if isinstance(gzip, bool) or gzip not in range(10):
         fail("gzip", f"{gzip!r}, expected 0 to 9")
     fields = {field.name for field in dataclasses.fields(Dataset)}
@@ -953,7 +953,7 @@ VALIDATION = 500
 
 
 class Matrix:
-    """What stands in a pickle for scipy's csr_matrix, so that scipy is not needed."""
+    """Replaces scipy's csr_matrix in a pickle, so that scipy is not needed."""
 
     def __setstate__(self, state):
         self.__dict__.update(state)
@@ -966,7 +966,7 @@ class Matrix:
 
 
 class PlanetoidUnpickler(pickle.Unpickler):
-    """Reads what the release's files are made of, and nothing else: a pickle may name any function to call."""
+    """Reads only the types in the release's files: a pickle may name any function to call."""
 
     def find_class(self, module, name):
         multiarray = np.core.multiarray if int(np.__version__.split(".")[0]) < 2 else np._core.multiarray
@@ -986,7 +986,7 @@ def unpickled(folder, name, part, kind):
             value = PlanetoidUnpickler(file, encoding="latin1").load()
     except OSError:
         raise
-    except Exception as error:  # whatever a damaged pickle leads to
+    except Exception as error:  # any error of a damaged pickle
         fail(path, f"{str(error) or type(error).__name__}, expected a pickle of the Planetoid release")
     if not isinstance(value, kind):
         fail(path, f"a {type(value).__name__}, expected a {'matrix' if kind is Matrix else kind.__name__}")
@@ -1005,7 +1005,7 @@ def from_planetoid(folder, name):
     github.com/kimiyoung/planetoid, folder data), with its split: the labelled nodes, the next 500, and test.index.
 
     The release has the labelled and unlabelled nodes in order (allx), then the test nodes shuffled (tx, by test.index).
-    Citeseer's test nodes leave gaps: isolated nodes without features, class 0."""
+    Citeseer's test nodes have gaps: isolated nodes without features, class 0."""
     folder = pathlib.Path(folder)
     allx, tx = (unpickled(folder, name, part, Matrix) for part in ("allx", "tx"))
     ally, ty = (unpickled(folder, name, part, np.ndarray) for part in ("ally", "ty"))
@@ -1051,12 +1051,12 @@ def from_planetoid(folder, name):
 
 
 def load_torch(path, trusted=False):
-    """What torch.save wrote. Unless it is `trusted` nothing of it is run: tensors, and PyG's own classes where torch lets them in.
-    None: and nobody can say that it is."""
+    """Contents of a torch.save file. Runs no code of it unless `trusted`: only tensors, and PyG's classes if torch allows them.
+    `trusted` None: the caller has no such option."""
     import torch
     if not trusted:
         try:
-            import torch_geometric.data  # tells torch which of its classes are plain data
+            import torch_geometric.data  # registers PyG's classes that are plain data
             known = [getattr(torch_geometric.data.data, name) for name in ("Data", "DataEdgeAttr", "DataTensorAttr")
                      if hasattr(torch_geometric.data.data, name)] + [torch_geometric.data.storage.GlobalStorage]
             if hasattr(torch.serialization, "add_safe_globals"):
@@ -1067,7 +1067,7 @@ def load_torch(path, trusted=False):
         return torch.load(path, map_location="cpu", weights_only=not trusted)
     except (ImportError, OSError):
         raise
-    except Exception as error:  # whatever a damaged file leads to
+    except Exception as error:  # any error of a damaged file
         reason = (" ".join(str(error).split()) or type(error).__name__).split(". ")[0][:200]
         if isinstance(error, pickle.UnpicklingError) and not trusted:
             fail(path, f"{reason}; holds more than tensors, or is damaged"
@@ -1089,7 +1089,7 @@ def stored_dataset(value):
 
 
 def write_state(state, path):
-    """A state dict, a dataset for each tensor under its own name, for adj::nn::load_pyg_state."""
+    """A state dict, one dataset per tensor under its name, for adj::nn::load_pyg_state."""
     if not isinstance(state, collections.abc.Mapping):
         raise TypeError(f"a {type(state).__name__}, expected a state dict")
     with replacing(path, libver="latest") as file:

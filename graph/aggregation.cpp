@@ -4,7 +4,7 @@ namespace adj {
 
 namespace {
 
-/// Nanoseconds; docs/benchmarks.md says where they come from.
+/// Nanoseconds; docs/benchmarks.md has their origin.
 struct Constants {
   double sort, sort_edge;  ///< per sort, and per sorted edge
   /// Extra cost of a scattered sum: fixed, per edge, per edge feature, and per node feature.

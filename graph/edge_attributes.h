@@ -16,7 +16,7 @@ using EdgeAttributes = std::map<std::string, Tensor, std::less<>>;
 namespace detail {
 /// Throws, naming `what` and the attribute, unless each is [edges] or [edges, E] on `device`.
 void check_attributes(std::string_view what, const EdgeAttributes& attributes, int64_t edges, Device device);
-/// Throws, listing the existing names, if there is none of this name.
+/// Throws, listing the existing names, if the name does not exist.
 const Tensor& find_attribute(std::string_view what, const EdgeAttributes& attributes, std::string_view name);
 /// Gathers every attribute by `edge` (int32 [K]): row k is row edge[k].
 EdgeAttributes gather_attributes(const EdgeAttributes& attributes, const Tensor& edge);

@@ -12,17 +12,17 @@ const char* Features::kind() const {
 }
 
 const Tensor& Features::dense() const {
-  ADJ_CHECK(is_dense(), "features: asked for dense ones, but they are {}", kind());
+  ADJ_CHECK(is_dense(), "features: expected dense ones, but they are {}", kind());
   return dense_;
 }
 
 const SparseMatrix& Features::sparse() const {
-  ADJ_CHECK(is_sparse(), "features: asked for sparse ones, but they are {}", kind());
+  ADJ_CHECK(is_sparse(), "features: expected sparse ones, but they are {}", kind());
   return sparse_;
 }
 
 const PackedRows& Features::quantized() const {
-  ADJ_CHECK(is_quantized(), "features: asked for quantised ones, but they are {}", kind());
+  ADJ_CHECK(is_quantized(), "features: expected quantised ones, but they are {}", kind());
   return quantized_;
 }
 

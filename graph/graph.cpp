@@ -246,7 +246,7 @@ Graph Graph::with_edge_weight(Tensor weight) const {
 }
 
 Graph Graph::as_normalized() const {
-  ADJ_CHECK(impl().weight, "graph: {} edges without weights, which as_normalized() takes as they are",
+  ADJ_CHECK(impl().weight, "graph: {} edges without weights, which as_normalized() would use unchanged",
             num_edges());
   Graph graph = *this;
   graph.impl_ = std::make_shared<const Impl>(relation(), edge_weight(), input_order(), true);

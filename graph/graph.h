@@ -96,7 +96,7 @@ class Graph {
   /// The matrix of this kind; A for none.
   const SparseMatrix& matrix(PropagationMatrix kind) const;
 
-  /// With what was derived of it by now: its relation's forms, its matrices.
+  /// Includes everything derived so far: the relation's forms and the matrices.
   Graph to(Device device) const;
 
  private:

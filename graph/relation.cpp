@@ -313,8 +313,8 @@ bool Relation::scatters(DType features) const {
                         num_dst(), name_of(features), device().str()),
             "{}: {}", scatters ? "scattered over it as it is" : "reduced over sorted rows",
             !has_fixed_point                   ? std::string("float64 has no fixed point to be summed in")
-            : chosen != Aggregation::automatic ? std::string("as it was asked for")
-            : impl().use.sums == 0             ? std::string("nothing says that the list has few uses")
+            : chosen != Aggregation::automatic ? std::string("as requested")
+            : impl().use.sums == 0             ? std::string("the list has no known number of uses")
                                    : fmt::format("for {} sums of width {} scattering costs {:.3g} ms more, "
                                                  "sorting {:.3g} ms",
                                                  impl().use.sums, impl().use.width, cost.scattering * 1e-6,

@@ -32,7 +32,7 @@ Relation list_for(const ListUse& use, int64_t num_src, int64_t num_dst, const Te
 ///
 /// Cost of each request by original form, paid once:
 ///
-/// | asked for            | edge list             | CSR                  | transposed CSR       |
+/// | request | edge list | CSR | transposed CSR |
 /// | -------------------- | --------------------- | -------------------- | -------------------- |
 /// | `edge_index()`       | nothing               | a pass, 4M bytes     | a pass, 4M bytes     |
 /// | `csr()`              | a sort, 8M + 8N bytes | nothing              | a sort, 8M + 8N      |
@@ -54,11 +54,10 @@ class Relation {
   /// Throws if the lengths differ, an index is out of range (naming its place), or there is too much of
   /// anything.
   static Relation from_coo(int64_t num_src, int64_t num_dst, const Tensor& src, const Tensor& dst);
-  /// `in_edges`: row i holds the sources of target i's edges, ascending, or in any order where it is not said
-  /// to be (`ascending`): then it serves for sums over neighbours and edge operations, as a sampled block's,
-  /// but is no Graph, and never found to be symmetric. `symmetric`, where the caller knows it: does the
-  /// structure equal its transpose? Throws if the arrays do not fit together in shape and dtype; their
-  /// contents are the caller's word.
+  /// `in_edges`: row i holds the sources of target i's edges, ascending, or in any order if `ascending` is
+  /// false (as in sampled blocks): sums over neighbours and edge operations accept that, Graph does not, and
+  /// symmetric() is false. `symmetric`: whether the structure equals its transpose, if known. Throws if
+  /// shapes or dtypes do not match; contents are not checked.
   static Relation from_csr(Csr in_edges, std::optional<bool> symmetric = {});
   /// `out_edges`: row j holds the targets of source j's edges, ascending.
   static Relation from_transposed(Csr out_edges, std::optional<bool> symmetric = {});
@@ -86,10 +85,9 @@ class Relation {
   /// int32 [M]: entry k of transposed() is edge transposed_order()[k]. Absent: entry k is edge k.
   const Tensor& transposed_order() const;
 
-  /// True if sums of `features` over neighbours scatter over the list: as ComputeContext::aggregation says,
-  /// by default by the rule on counts and the list's use. Never for other original forms, nor for float64 on
-  /// a GPU.
-  /// --explain shows the reason.
+  /// True if sums of `features` over neighbours scatter over the list: according to
+  /// ComputeContext::aggregation, by default a rule on counts and the list's use. Never for other original
+  /// forms, nor for float64 on a GPU. --explain shows the reason.
   bool scatters(DType features) const;
   /// The edges as a COO for kernels: rows are targets, entry e is edge e.
   Coo coo() const;
@@ -112,8 +110,8 @@ class Relation {
   Relation reversed() const;
   /// The same edges numbered in csr() order, sharing the CSR; this relation itself if they already are.
   const Relation& sorted() const;
-  /// On another device, under the same edge numbers, with every form, count and further relation that was
-  /// made of it by now, so that nothing of these is derived there again. What is small goes as one copy.
+  /// On another device, under the same edge numbers, with every form, count and relation derived so far, so
+  /// none is derived again. Small tensors take one copy.
   Relation to(Device device) const;
 
   /// Cache for other structures derived from this one, by type and parameter: degree buckets, tiles.

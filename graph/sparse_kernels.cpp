@@ -96,11 +96,11 @@ std::shared_ptr<const RowTiles> choose(const Csr& a, const Wanted& wanted, Cost&
 }  // namespace
 
 TileCost tile_cost(const CutCounts& counts, int64_t width, DType features, TiledOp op) {
-  const bool wide = features == DType::f32;
+  const bool float32 = features == DType::f32;
   const auto f = static_cast<double>(width), rows = static_cast<double>(counts.rows),
              cols = static_cast<double>(counts.cols), entries = static_cast<double>(counts.entries);
   // Bytes per nanosecond: best gathers, with rows partly in L1; from L2; from memory.
-  const double best_gathers = wide ? 20'500.0 : 14'200.0;
+  const double best_gathers = float32 ? 20'500.0 : 14'200.0;
   constexpr double kFromL2 = 8'900.0, kRest = 8'000.0, kMemory = 4'000.0;
   // Nanoseconds: per tile and feature over all 132 SMs; per weighted feature; per weight permuted into tile
   // order.
@@ -108,12 +108,12 @@ TileCost tile_cost(const CutCounts& counts, int64_t width, DType features, Tiled
   constexpr double kHidden = 0.62;     // of the shorter of tiles and rest, which run concurrently
   constexpr double kFixed = 45'000.0;  // six launches, and idle SMs at their ends
   const double gathers = std::max(best_gathers / unshared(counts), kFromL2);
-  const double csr = entries * f * (wide ? 4.0 : 2.0) / gathers;
+  const double csr = entries * f * (float32 ? 4.0 : 2.0) / gathers;
   const double rest = static_cast<double>(counts.rest) * f * 2.0 / kRest;
   const double tiles = static_cast<double>(counts.tiles) * f * kTileFeature;
   const double beside = std::max(rest, tiles) + (1.0 - kHidden) * std::min(rest, tiles);
-  const double parts = (wide ? 20.0 : 14.0) * rows * f / kMemory,
-               rounding = wide ? 10.0 * cols * f / kMemory : 0.0;
+  const double parts = (float32 ? 20.0 : 14.0) * rows * f / kMemory,
+               rounding = float32 ? 10.0 * cols * f / kMemory : 0.0;
   const double product = beside + parts + rounding + kFixed, kept = product + entries * f * kWeighed,
                made = kept + entries * kNewWeight;
   // Entry products write one number per entry, and read rows of both sides.
@@ -129,15 +129,15 @@ TileCost tile_cost(const CutCounts& counts, int64_t width, DType features, Tiled
 
 TileCost attention_tile_cost(const CutCounts& counts, int64_t heads, int64_t width, int64_t gathered,
                              DType features) {
-  const bool wide = features == DType::f32;
+  const bool float32 = features == DType::f32;
   const auto f = static_cast<double>(heads * width), rows = static_cast<double>(counts.rows),
              cols = static_cast<double>(counts.cols);
   // Nanoseconds: per entry and feature, for the best CSR rows and for the rest; per tile and feature, with
   // heads padded. Bytes per nanosecond of memory, and bytes: written and added by tiles, and for rounding.
-  const double csr_entry = (wide ? 1.9e-3 : 1.4e-3) * std::min(unshared(counts), wide ? 1.46 : 1.4);
+  const double csr_entry = (float32 ? 1.9e-3 : 1.4e-3) * std::min(unshared(counts), float32 ? 1.46 : 1.4);
   constexpr double kRest = 2.3e-3;
   constexpr double kTileFeature = 0.36, kMemory = 4'000.0, kFixed = 180'000.0;
-  const double part_bytes = wide ? 77.0 : 58.0, rounded_bytes = wide ? 84.0 : 0.0;
+  const double part_bytes = float32 ? 77.0 : 58.0, rounded_bytes = float32 ? 84.0 : 0.0;
   // GAT gathers one feature row instead of two, and has no product for its logits.
   const bool one = gathered == 1;
   const double csr_share = one ? 0.65 : 1.0, rest_share = one ? 0.5 : 1.0, tile_share = one ? 0.65 : 1.0;

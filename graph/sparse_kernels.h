@@ -44,7 +44,7 @@ struct TileCost {
 };
 TileCost tile_cost(const CutCounts& counts, int64_t width, DType features, TiledOp op);
 /// For attention, forward and backward, whose edges gather `gathered` rows of features (2: keys and values;
-/// 1: GAT), over a structure whose transpose is cut alike.
+/// 1: GAT), over a structure whose transpose is cut too.
 TileCost attention_tile_cost(const CutCounts& counts, int64_t heads, int64_t width, int64_t rows,
                              DType features);
 
@@ -53,7 +53,7 @@ TileCost attention_tile_cost(const CutCounts& counts, int64_t heads, int64_t wid
 inline constexpr int64_t kLeastCutEntries = 500'000, kMostCutEntries = 50'000'000;
 
 /// The cut for computing `a` with `width` features, cached with the structure; null means CSR rows. Throws as
-/// set_sparse_kernels() says, naming `op`. `obstacle`: a feature of the call that tiles do not support, or
+/// described at SparseKernels, naming `op`. `obstacle`: a feature of the call that tiles do not support, or
 /// null.
 std::shared_ptr<const RowTiles> tiles_for(std::string_view op, const Csr& a, int64_t width, DType features,
                                           TiledOp kind, const char* obstacle = nullptr);

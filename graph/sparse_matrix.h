@@ -51,9 +51,9 @@ class SparseMatrix {
   /// The values of matrix() or adjoint() in the order of a cut, with their factors if any. Cached until the
   /// values are modified; a captured step that was not run eagerly before recomputes them at each replay.
   kernels::TileValues tile_values(const RowTiles& tiles, bool of_adjoint, DType features) const;
-  /// Stores the values in transposed order once, for a matrix that is used step after step; `self_adjoint`
-  /// says that the matrix equals its transpose, so that one copy serves both. Call again after changing the
-  /// values in place.
+  /// Stores the values in transposed order once, for a matrix that is used step after step; `self_adjoint`:
+  /// the matrix equals its transpose, and one copy serves both. Call again after changing the values in
+  /// place.
   void keep_adjoint(bool self_adjoint = false);
 
   /// With what its relation derived (Relation::to).

@@ -29,7 +29,7 @@ Tensor checked_inverse(const char* op, const char* what, const Tensor& ids, int6
   kernels::renumber({.index = index, .number = number, .repeated = place});
   if (const int64_t k = place.to_vector<int64_t>()[0]; k < index.numel()) {
     const int32_t id = at(index, k);
-    fail("{}: {} {} stands at {} and at {}, expected once", op, what, id, at(number, id), k);
+    fail("{}: {} {} occurs at {} and at {}, expected once", op, what, id, at(number, id), k);
   }
   return number;
 }

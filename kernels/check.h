@@ -9,7 +9,7 @@
 // value and the expected one.
 namespace adj::kernels {
 
-/// An argument with its name, for checks of several alike: check_like(op, {{"dy", dy}, {"dx", dx}}, x).
+/// An argument with its name, for the same check of several: check_like(op, {{"dy", dy}, {"dx", dx}}, x).
 struct Named {
   std::string_view name;
   const Tensor& tensor;

@@ -10,54 +10,53 @@ namespace kernels {
 class CutStore;  // kernels/tiles/cut_store.h
 }
 
-/// How float32 matrix products are computed on a GPU. exact: to the accuracy of float32 arithmetic, operands
-/// in all their bits. tf32, bf16: tensor cores with operands rounded to 10 or 7 bits of mantissa, float32
-/// accumulation; only when asked for. The CPU is always exact.
+/// How float32 matrix products are computed on a GPU. exact: full float32 operands and accuracy. tf32, bf16:
+/// tensor cores with operands rounded to 10 or 7 bits of mantissa, float32 accumulation; only on request. The
+/// CPU is always exact.
 enum class MatmulPrecision : uint8_t { exact, tf32, bf16 };
 
-/// What an exact product is computed by on a GPU of compute capability 9.0. float32: its float32 units.
-/// split: its tensor cores, operands as sums of three bfloat16 numbers, about twice as fast where the product
-/// is large and no less accurate (no term loses more than 2^-22 |a b|, however small a or b is).
-/// by_size: split where that is faster. Other devices: float32 alone.
+/// Method of an exact product on a GPU of compute capability 9.0. float32: its float32 units. split: its
+/// tensor cores, operands as sums of three bfloat16 numbers, about twice as fast where the product is large
+/// and no less accurate (no term loses more than 2^-22 |a b|, however small a or b is).
+/// by_size: split where that is faster. Other devices always use float32.
 enum class ExactProducts : uint8_t { by_size, float32, split };
 
-/// What computes products of sparse matrices with features (spmm) and attention on a GPU. `csr`: rows of CSR.
-/// `tiles`: tensor cores, every entry in a tile. `hybrid`: the columns that enough rows of a window share in
+/// Kernels for products of sparse matrices with features (spmm) and for attention on a GPU. `csr`: rows of
+/// CSR. `tiles`: tensor cores, every entry in a tile. `hybrid`: columns shared by enough rows of a window in
 /// tiles, the rest by rows of CSR. `automatic`: hybrid or csr, by tile_cost() or attention_tile_cost()
 /// (graph/sparse_kernels.h), never by a clock.
 ///
-/// Tensor cores round their operands, so they are for features in bfloat16, and for float32 where the matmul
-/// precision is not exact: then as kernels/tiles/tile_spmm.h says, by 11 significant bits. They are those of
-/// GPUs of compute capability 9.0. On a CPU, and for float64, products go by rows of CSR whatever is set.
-/// Elsewhere a product for which `tiles` or `hybrid` is set throws Error where it cannot be had: on another
-/// GPU, in exact float32, over rows that do not ascend, with weights by head; attention, too, with dropout,
-/// edge features or heads of more than 128 features, and GATv2's always.
+/// Tensor cores require a GPU of compute capability 9.0. They round their operands, so they are used for
+/// bfloat16 features, and for float32 if the matmul precision is not exact (11 significant bits,
+/// kernels/tiles/tile_spmm.h). CPUs and float64 always use CSR rows. Otherwise `tiles` and `hybrid` throw
+/// Error if unsupported: on other GPUs, in exact float32, for unsorted rows, for weights per head; for
+/// attention also with dropout, edge features or heads wider than 128; always for GATv2.
 enum class SparseKernels : uint8_t { automatic, csr, tiles, hybrid };
 
-/// How neighbours are summed where a relation is an edge list of which nothing is derived yet (fuseGNN, Chen
-/// et al. 2020, section 5). `reduce` (GAR): the list is sorted into CSR and, for a backward pass, its
-/// transpose, and every row is summed in a register. `scatter` (GAS): every edge's row is added to its
-/// target's, over the list as it is. Both are the same in every run, but they are not the same bits: sums are
-/// taken in another order. `automatic`: by aggregation_cost() (graph/detail/aggregation.h), never by a
-/// measurement. A relation that began as CSR, as Graph::from_coo makes it, is reduced whatever is set.
+/// How neighbours are summed if a relation is an edge list without derived forms (fuseGNN, Chen et al. 2020,
+/// section 5). `reduce` (GAR): the list is sorted into CSR and, for a backward pass, its transpose, and every
+/// row is summed in a register. `scatter` (GAS): every edge's row is added to its target's, in the order of
+/// the list. Each gives the same bits in every run, but the two differ in the last bits, as they sum in
+/// different orders. `automatic`: by aggregation_cost() (graph/detail/aggregation.h), never by a measurement.
+/// A relation that began as CSR, as Graph::from_coo makes it, always uses `reduce`.
 enum class Aggregation : uint8_t { automatic, reduce, scatter };
 
-/// How the calling thread computes, where more than one way is right.
+/// Choices between valid methods, per thread.
 struct ComputeContext {
   MatmulPrecision matmul_precision = MatmulPrecision::exact;
   ExactProducts exact_products = ExactProducts::by_size;
   SparseKernels sparse_kernels = SparseKernels::automatic;
   Aggregation aggregation = Aggregation::automatic;
-  /// Where cuts for tensor cores are looked for before they are made, and which is told of those that are
-  /// kept; null: nowhere.
+  /// Where tensor-core cuts are looked up before they are computed, and where cached cuts are registered;
+  /// null: none.
   std::shared_ptr<kernels::CutStore> cuts = {};
 };
 
-/// The calling thread's, which may be changed: what it says counts from the next op on. A thread begins with
-/// the defaults, those of a Prefetcher with their maker's.
+/// The calling thread's context. Changes apply from the next op on. New threads have the defaults; workers of
+/// a Prefetcher have their creator's context.
 ComputeContext& compute_context();
 
-/// The calling thread's context as long as it lives.
+/// Sets the calling thread's context during its lifetime.
 class ComputeScope {
  public:
   explicit ComputeScope(ComputeContext context)

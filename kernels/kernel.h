@@ -32,7 +32,7 @@
 // arguments: features, parameters and their gradients. bfloat16 is storage only: values are converted to
 // float32, computed and accumulated there, and rounded once when written. An argument of the accumulator
 // dtype is float32 when the common type is bfloat16, else of the common type: normalization statistics and
-// what is saved of them, losses and sums over all elements with their gradients, regression targets, and
+// tensors saved from them, losses and sums over all elements with their gradients, regression targets, and
 // sparse-matrix values with their gradients. Optimizer updates have their own rules (update/).
 
 #define ADJ_DECLARE_KERNEL(name, Args) \

@@ -28,7 +28,7 @@ struct ModelFamily {
   /// A model with `in` features and `out` outputs per node (or graph) on the CPU, with initial weights from
   /// the default generator. Throws UsageError as check() does.
   std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& options) const;
-  /// Likewise as a NodeModel, GraphModel or LinkModel. Throws adj::Error if the family is of another kind.
+  /// The same as a NodeModel, GraphModel or LinkModel. Throws adj::Error if the family is of another kind.
   template <class Kind>
   std::unique_ptr<Kind> make_as(int64_t in, int64_t out, const ModelOptions& o) const {
     std::unique_ptr<Model> model = make(in, out, o);

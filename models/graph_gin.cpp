@@ -28,8 +28,8 @@ struct Network : nn::Module {
 /// Graph isomorphism network (Xu et al. 2019, section 4 and eq. 4.2): the input features and each layer's
 /// output are pooled per graph and read out by a linear map each; a graph's logits are their sum, each under
 /// dropout. Quantised are the inputs of each layer's sum, its network, and the readouts. Readouts take the
-/// same quantised input as the layer, so pooling sums the same integers. They have 8 bits whatever the layers
-/// have, as there is only one row per graph instead of one per node.
+/// same quantised input as the layer, so pooling sums the same integers. They always have 8 bits, as there is
+/// only one row per graph instead of one per node.
 struct GraphGin : GraphModel {
   GraphGin(int64_t in, int64_t out, const ModelOptions& s)
       : pool_(s.graphs.pool),

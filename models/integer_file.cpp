@@ -155,8 +155,8 @@ void IntegerModel::save(const std::string& path) const {
   optim::Checkpoint head;
   head.program = description_.program;
   head.facts = needed_facts(description_);
-  ADJ_CHECK(head.facts.count("task") > 0,
-            "{}: made by hand, expected a checkpoint's, whose facts the file says", describe());
+  ADJ_CHECK(head.facts.count("task") > 0, "{}: not from a checkpoint, whose facts the file requires",
+            describe());
   optim::Preprocessing{description_.scaling, description_.class_names, description_.quantization}.save(head);
   if (description_.target_mean) {
     head.tensors["targets.mean"] = description_.target_mean;

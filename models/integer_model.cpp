@@ -46,7 +46,7 @@ class Pass {
     return rows;
   }
 
-  /// Likewise maxima, computed on the dequantised floats: comparisons are exact.
+  /// The same for maxima, computed on the dequantised floats: comparisons are exact.
   BitTensor maxima(const IntegerRows& of, const Activations& x, const detail::IntegerLinear& map) const {
     const NoGrad no_grad;
     const Tensor values = by_bits_ ? to_values(x.bits, PackedAlong::columns) : to_values(x.bytes);

@@ -51,11 +51,11 @@ class IntegerModel {
   /// "quantised GCN 1433-16-7 4 bits in integers".
   std::string describe() const;
 
-  /// Batch on the graph's device: the model's, or the CPU, from where IntegerBatch::to copies it to the
-  /// model's. `x` [N, features] is raw user data (ModelDescription::prepare is applied here). With
-  /// parallel edges, which one bit cannot represent, the batch uses sums by bytes.
+  /// Batch on the graph's device: the model's device, or the CPU; IntegerBatch::to copies it to the model's.
+  /// `x` [N, features] is raw user data (ModelDescription::prepare is applied here). With parallel edges,
+  /// which one bit cannot represent, the batch uses sums by bytes.
   IntegerBatch pack(const Graph& graph, const Features& x) const;
-  /// Likewise for a model of graphs: graph g has the nodes offsets[g] to offsets[g + 1], int64 [G + 1] on the
+  /// The same for a model of graphs: graph g has the nodes offsets[g] to offsets[g + 1], int64 [G + 1] on the
   /// graph's device. `x` is ignored if the training generated node features (--node-features). Throws for
   /// invalid offsets (contents checked only on the CPU).
   IntegerBatch pack(const Graph& graph, const Tensor& offsets, const Features& x) const;

@@ -76,7 +76,7 @@ IntegerPlan integer_plan(const ModelDescription& model) {
   const models::ModelOptions& o = model.options;
   const bool of_graphs = model.program == "train_graph_qgin";
   ADJ_CHECK(of_graphs || model.program == "train_qgnn",
-            "integer model: {} is none of train_qgnn or train_graph_qgin", model.name);
+            "integer model: {} was not trained by train_qgnn or train_graph_qgin", model.name);
   ADJ_CHECK(o.quantized.node_bits == 0.0,
             "integer model: {} has bits by node, and sums of integers need one scale; expected a training "
             "without --node-bits",

@@ -21,7 +21,7 @@ class LinkModel : public Model {
   /// [P, 1]: logits of the edges of `pairs`, from embeddings `z` of the nodes. Memory grows with the pairs
   /// for "dot", with pairs times width for "mlp".
   Var scores(const Var& z, const Relation& pairs) const;
-  /// Likewise without gradient, for any number of pairs: "mlp" works in chunks.
+  /// The same without gradient, for any number of pairs: "mlp" works in chunks.
   Tensor scores_of_all(const Tensor& z, const Relation& pairs) const;
   std::string describe() const override;
 

@@ -36,8 +36,8 @@ struct NodeModel : Model {
   /// Number of layers that each take a block; 0 if the model only runs on whole graphs.
   virtual size_t num_layers() const { return 0; }
   bool exact_by_layers() const override { return num_layers() > 0; }
-  /// Output of layer `layer` for the features of a block's sources, the targets' first: [num_dst, width].
-  /// What follows a layer (norm, activation) belongs to it.
+  /// Output of layer `layer` for the features of a block's sources, the targets' first: [num_dst, width]. A
+  /// layer includes the norm and activation after it.
   virtual Var over(size_t layer, const Block& block, const Var& x) const;
   /// Input of the first layer over a block: dense, of the parameters' dtype.
   Var input(const Features& x) const;

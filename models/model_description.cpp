@@ -71,7 +71,7 @@ Tensor ModelDescription::finish(const Tensor& raw) const {
   if (target_mean)
     outputs = (Var(outputs) * Var(target_scale.to(raw.device())) + Var(target_mean.to(raw.device()))).value();
   if (!optim::first_not_finite({{"outputs", outputs}}).empty())
-    fail("{}: what the model gives is not finite", origin);
+    fail("{}: the model's outputs are not finite", origin);
   return outputs;
 }
 
@@ -95,7 +95,7 @@ ModelDescription description_of(const optim::Checkpoint& checkpoint) {
   d.task = task_of(checkpoint);
   if (d.of_graphs() != d.program.starts_with("train_graph_") ||
       (d.task == Task::none) != (d.program == "train_link"))
-    data_fail("{}: facts@task: '{}', which is none that {} trains", checkpoint.path, checkpoint.text("task"),
+    data_fail("{}: facts@task: '{}', which {} does not train", checkpoint.path, checkpoint.text("task"),
               d.program);
   d.num_features = checkpoint.integer("features", 1, kMost);
   d.num_outputs = checkpoint.integer("outputs", 1, kMost);

@@ -76,8 +76,8 @@ ModelOption model_option(const std::string& name, const std::string& help = "");
 /// Options by name, in this order.
 std::vector<ModelOption> model_options(const std::vector<std::string>& names);
 
-/// Sets these options from text, as stored in checkpoints. Throws UsageError if a value is missing, or is no
-/// number or flag where one is expected.
+/// Sets these options from text, as stored in checkpoints. Throws UsageError if a value is missing, or is not
+/// the expected number or flag.
 void read_options(ModelOptions& options, const std::vector<ModelOption>& which,
                   const std::map<std::string, std::string>& values);
 

@@ -159,7 +159,7 @@ struct Qgnn : NodeModel {
   }
 
   const SparseMatrix& matrix_of(const Graph& graph) const {
-    ADJ_CHECK(!graph.is_normalized(), "{}: takes sums over edges by rules of its own, expected a graph {}",
+    ADJ_CHECK(!graph.is_normalized(), "{}: has its own rules for sums over edges, expected a graph {}",
               describe(), "without normalised weights");
     const SelfLoops loops = gin_ ? SelfLoops::added : SelfLoops::completed;
     // Cached with the relation.
@@ -205,9 +205,9 @@ void check(const ModelOptions& o) {
   if (!std::isfinite(o.quantized.node_bits_penalty) || o.quantized.node_bits_penalty < 0.0)
     usage_fail("--node-bits-penalty: expected 0 or more, got {}", o.quantized.node_bits_penalty);
   if (o.quantized.bits_activations != "auto")
-    usage_fail("--bits-activations: does not go with --node-bits, by which activations have theirs");
+    usage_fail("--bits-activations: conflicts with --node-bits, which set those of activations");
   if (o.quantized.scales != "learned" || o.quantized.degree_quant > 0.0)
-    usage_fail("{}: does not go with --node-bits, whose nodes learn what they are quantised by",
+    usage_fail("{}: conflicts with --node-bits, which learns bits and step size per node",
                o.quantized.scales != "learned" ? "--scales running" : "--degree-quant");
   for (const int bits : quantization.activation_bits)
     if (bits > BitTensor::kMostBits)

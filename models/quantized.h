@@ -7,7 +7,7 @@
 
 namespace adj::models {
 
-/// Bits of the readouts in models of graphs, whatever their layers have.
+/// Bits of the readouts in models of graphs, for any bits of the layers.
 inline constexpr int kReadoutBits = 8;
 
 /// Bits and scales of a model's layers.

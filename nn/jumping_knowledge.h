@@ -19,7 +19,7 @@ enum class Jump : uint8_t {
 /// xs[l] [N, F_l], all of one width for `max`; at least one. `lstm` has parameters: use JumpingKnowledge.
 Var jumping_knowledge(Jump mode, const std::vector<Var>& xs);
 
-/// Of `lstm`, which requires both.
+/// Options of `lstm`, which requires both.
 struct JumpingKnowledgeOptions {
   int64_t channels = 0;    ///< F
   int64_t num_layers = 0;  ///< only sizes the LSTM: it takes fewer layers or more, as in PyG

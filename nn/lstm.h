@@ -16,7 +16,7 @@ class LSTM : public Module {
  public:
   LSTM(int64_t in, int64_t hidden);
   /// xs[t] [N,in], at least one -> y[t] [N, 2 hidden]: the forward state at t, then the reverse state. With
-  /// one step weight_hh takes no gradient, as there is no previous state.
+  /// one step weight_hh gets no gradient, as there is no previous state.
   std::vector<Var> operator()(const std::vector<Var>& xs) const;
   std::string describe() const override;
 

@@ -58,8 +58,8 @@ class Module {
   bool training() const { return training_; }
   /// Moves parameters and buffers and drops gradients. Create the optimizer afterwards.
   void to(Device device);
-  /// Likewise, converts to float32, float64 or bfloat16. With bfloat16 buffers stay float32: the updates of
-  /// running statistics are below bfloat16's relative precision of 2^-9 and would be lost.
+  /// Converts to float32, float64 or bfloat16. With bfloat16 buffers stay float32: the updates of running
+  /// statistics are below bfloat16's relative precision of 2^-9 and would be lost.
   void to(DType dtype);
   void zero_grad();
 

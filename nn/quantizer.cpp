@@ -75,7 +75,7 @@ Quantizer::Quantizer(const QuantizerOptions& options)
 Var Quantizer::operator()(const Var& x, const Tensor& keep) const {
   if (!quantizes()) return x;
   if (nodes_) {
-    ADJ_CHECK(!keep, "Quantizer: rows that pass as they are have no bits by node");
+    ADJ_CHECK(!keep, "Quantizer: unquantised rows are not allowed with bits per node");
     return (*nodes_)(x);
   }
   ADJ_CHECK(x.shape().dims() == 2 && (options_.columns == 0 || x.size(1) == options_.columns),

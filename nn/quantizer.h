@@ -40,8 +40,8 @@ struct QuantizerOptions {
 ///
 /// A training pass updates `scale`, as a batch norm updates its running statistics; passes of one quantizer
 /// must not run concurrently then, in evaluation mode they may. Learned scales start with
-/// the smallest squared error on the first training batch, among ranges of 1 to 2^-8 of its extremes; zero is
-/// fixed from then on.
+/// the smallest squared error on the first training batch, among ranges of 1 to 2^-8 of its minimum and
+/// maximum; zero is fixed from then on.
 class Quantizer : public Module {
  public:
   /// Throws for unsupported bits.

@@ -31,7 +31,7 @@ class EarlyStopping {
   void restore();
 
   int64_t best_epoch() const { return best_epoch_; }
-  /// Of the best epoch; with GAT's rule not necessarily the highest.
+  /// The metric of the best epoch; with GAT's rule not necessarily the highest.
   double best_metric() const { return best_metric_; }
   /// The best weights, by name; empty before the first observe().
   const std::map<std::string, Tensor>& best_state() const { return best_; }

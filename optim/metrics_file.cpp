@@ -27,8 +27,8 @@ void MetricsFile::add(std::initializer_list<double> row) {
 }
 
 void MetricsFile::set_rows(std::vector<double> rows) {
-  ADJ_CHECK(rows.size() % columns_.size() == 0, "metrics: {}: {} numbers are no rows of {} columns", path_,
-            rows.size(), columns_.size());
+  ADJ_CHECK(rows.size() % columns_.size() == 0, "metrics: {}: {} numbers do not fill rows of {} columns",
+            path_, rows.size(), columns_.size());
   rows_ = std::move(rows);
 }
 

@@ -26,7 +26,7 @@ void Optimizer::add_group(const std::vector<Var>& parameters, double learning_ra
     ADJ_CHECK(parameter.requires_grad(), "optimizer: a parameter {} takes no gradient",
               parameter.value().str());
     ADJ_CHECK(taken_.insert(parameter.value().storage_id()).second,
-              "optimizer: a parameter {} stands twice, in one group or in two", parameter.value().str());
+              "optimizer: duplicate parameter {}, in one group or in two", parameter.value().str());
     ADJ_CHECK(parameter.device() == device, "optimizer: a group's parameters are on {} and {}", device.str(),
               parameter.device().str());
     kernels::UpdateSlot slot{.parameter = parameter.value()};

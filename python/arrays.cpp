@@ -39,7 +39,7 @@ Array to_any(const char* name, nb::handle object) {
   return array;
 }
 
-/// What others queued on a GPU, on whichever stream, or what the library did, is done.
+/// Waits for all work on a GPU, on any stream, by other frameworks or the library.
 void finish(Device device) {
   if (device.is_cuda()) synchronize(device);
 }

@@ -13,32 +13,32 @@ namespace adj::python {
 
 namespace nb = nanobind;
 
-/// An array of NumPy, PyTorch or any framework that speaks DLPack or the buffer protocol; row-major, or else
-/// a copy that is.
+/// An array of NumPy, PyTorch or any framework with DLPack or the buffer protocol; copied if it is not
+/// row-major.
 using Array = nb::ndarray<nb::ro, nb::c_contig>;
 
-/// What f() returns, computed while other Python threads run.
+/// Returns f(), computed without the GIL.
 template <class F>
 auto without_gil(F&& f) {
   const nb::gil_scoped_release release;
   return f();
 }
 
-/// Over the array's own memory, which it keeps alive; of bools uint8. Throws, naming the argument, for
-/// element types that tensors do not have. What the device has queued on a GPU's array is waited for.
+/// A view of the array's memory, which it keeps alive; bools become uint8. Throws, naming the argument, for
+/// element types that tensors do not have. For a GPU's array, waits for the work queued on the device.
 Tensor to_tensor(const char* name, const Array& array);
-/// Likewise of any object, absent of None. Throws nb::type_error where it is no array.
+/// The same for any object; absent for None. Throws nb::type_error if it is not an array.
 Tensor to_tensor(const char* name, nb::handle object);
 /// int32 [K], from any integers or from a mask, bool [n].
 Tensor to_indices(const char* name, nb::handle object, int64_t n);
 /// The two rows of [2, M], or a pair of arrays [M].
 EdgeIndex to_edges(const char* name, nb::handle object);
-/// A dense matrix, in place where it is float32, else converted; or a copy of a scipy.sparse.csr_matrix (or
-/// whatever has indptr, indices, data and shape).
+/// A dense matrix, as a view if it is float32, else converted; or a copy of a scipy.sparse.csr_matrix (or any
+/// object with indptr, indices, data and shape).
 Features to_features(nb::handle object);
 
-/// Over the tensor's own memory, which the array keeps alive: NumPy's, or for a GPU and bfloat16 an object
-/// for DLPack. None where the tensor is absent. What is shared with the library's structures is `read_only`.
+/// A view of the tensor's memory, which the array keeps alive: a NumPy array, or for a GPU or bfloat16 a
+/// DLPack object. None if the tensor is absent. `read_only` for memory shared with the library's structures.
 nb::object to_array(const Tensor& tensor, bool read_only = false);
 /// Getter of a tensor member, for def_prop_ro.
 template <class T>
@@ -47,9 +47,9 @@ auto array_of(Tensor T::*member, bool read_only = false) {
 }
 /// (src, dst).
 nb::object to_pair(const EdgeIndex& edges, bool read_only = false);
-/// The matrix [N, F]: dense features in place, others made dense.
+/// The matrix [N, F]: a view of dense features, else a dense copy.
 nb::object to_matrix(const Features& x);
-/// (data, indices, indptr), as scipy.sparse.csr_matrix takes them, of sparse features; else None.
+/// (data, indices, indptr) for scipy.sparse.csr_matrix if the features are sparse; else None.
 nb::object to_csr(const Features& x);
 
 void bind_dataset(nb::module_& m);

@@ -81,7 +81,7 @@ void make_dataset(Dataset* self, nb::handle edge_index, nb::handle x, nb::handle
 void bind_dataset(nb::module_& m) {
   nb::class_<Dataset>(m, "Dataset", R"(A graph, features, labels and splits (data/README.md).
 
-edge_index: [2, M] or (src, dst), integers; an undirected edge stands twice. x: [N, F], or a
+edge_index: [2, M] or (src, dst), integers; an undirected edge is stored twice. x: [N, F], or a
 scipy.sparse.csr_matrix. y: classes, integers [N], -1 for none; several labels, bool or uint8 [N, T]; targets, float
 [N] or [N, T]; of graphs where graph_offsets (int64 [G + 1]) are given. task: what y says, where its type does not.
 train, val, test: indices or masks. part: a partition, for ClusterLoader.
@@ -133,7 +133,7 @@ array changes the dataset.)")
           [](Dataset& d, int64_t parts) {
             d.part = without_gil([&] { return metis_partition(d.graph, parts); });
           },
-          nb::arg("parts"), "Sets part: METIS's, of so many parts.")
+          nb::arg("parts"), "Sets part: the partition by METIS into that many parts.")
       .def(
           "to", [](const Dataset& d, const std::string& device) { return d.to(Device::parse(device)); },
           nb::arg("device"), nb::call_guard<nb::gil_scoped_release>(), "\"cpu\", \"cuda\" or \"cuda:1\".")

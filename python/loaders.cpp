@@ -135,7 +135,7 @@ void bind_batches(nb::module_& m) {
   subgraphs.def_prop_ro("nodes", array_of(&SubgraphBatch::nodes), "In the whole graph.")
       .def_prop_ro("seeds", array_of(&SubgraphBatch::seeds), "Places in the batch of the nodes to train on.")
       .def_prop_ro("weight", array_of(&SubgraphBatch::weight),
-                   "Of what each seed counts in the loss; None: all the same.");
+                   "Weights of the seeds in the loss; None: all equal.");
 
   nb::class_<GraphBatch> graphs(m, "GraphBatch");
   bind_data<GraphBatch>(graphs);

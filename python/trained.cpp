@@ -28,7 +28,7 @@ void bind_trained(nb::module_& m) {
                                  : t.predict(data.graph, data.x);
           },
           nb::arg("data"), nb::call_guard<nb::gil_scoped_release>(),
-          "Predictions of every node, or of every graph. Features are as they are in the user's data.")
+          "Predictions of every node, or of every graph. Features are as in the user's data.")
       .def(
           "outputs",
           [](const TrainedModel& t, const Dataset& data) {
@@ -37,7 +37,7 @@ void bind_trained(nb::module_& m) {
                                    : t.outputs(data.graph, data.x);
             }));
           },
-          nb::arg("data"), "Logits, or for regression what is predicted: float32, on the model's device.")
+          nb::arg("data"), "Logits, or for regression the predictions: float32, on the model's device.")
       .def(
           "predict_links",
           [](const TrainedModel& t, const Dataset& data, nb::handle pairs) {

@@ -38,7 +38,7 @@ done
 
 as_root=()
 if [[ $(id -u) -ne 0 ]]; then
-  # Without a terminal nobody can type a password.
+  # Without a terminal no password can be typed.
   if command -v sudo >/dev/null && { [[ -t 0 ]] || sudo -n true 2>/dev/null; }; then
     as_root=(sudo)
   else

@@ -50,7 +50,7 @@ def pivot(name, options):
 
 def table(name, options):
     fields, rows, columns, cells = pivot(name, options)
-    # What is the same in all rows or columns says nothing.
+    # Headings omit parts that all columns share.
     heads = [[part for i, part in enumerate(c) if part and len({d[i] for d in columns}) > 1] or ["value"] for c in columns]
     yield "| " + " | ".join([NAMES.get(f, f) for f in fields] + [", ".join(h) for h in heads]) + " |"
     yield "| --- " * (len(fields) + len(columns)) + "|"

@@ -1,7 +1,7 @@
 #!/bin/bash
-# isa_check.sh OBJDUMP PROGRAM: in a program whose CPU kernels are there for AVX2 and for AVX-512, instructions that
-# only AVX-512 has stand in section .text_cpu_v4 alone, where the second kernels are (cmake/AdjointIsa.cmake), and do
-# stand there. Elsewhere any CPU may run them. One function asks the CPU itself.
+# isa_check.sh OBJDUMP PROGRAM: checks that a program with CPU kernels for AVX2 and AVX-512 has AVX-512
+# instructions only in section .text_cpu_v4, where the second kernels are (cmake/AdjointIsa.cmake), and has some there.
+# Elsewhere any CPU may run them. One function tests the CPU itself.
 set -euo pipefail
 "$1" --disassemble --wide "$2" | awk '
   /^Disassembly of section/ { v4 = /\.text_cpu_v4/ }

@@ -7,7 +7,7 @@
 
 namespace adj::test {
 
-/// True if `text` is `pattern`, in which "…" stands for any text; prints both otherwise.
+/// True if `text` matches `pattern`, in which "…" is any text; prints both otherwise.
 inline bool says(const std::string& text, const std::string& pattern) {
   const std::string any = "…";
   size_t at = 0, from = 0;

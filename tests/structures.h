@@ -27,7 +27,7 @@ struct HostCsr {
   double length(size_t row) const { return static_cast<double>(offsets[row + 1] - offsets[row]); }
 };
 
-/// [rows, cols]; row i holds the columns row(i), sorted here unless told otherwise.
+/// [rows, cols]; row i has the columns row(i), sorted here if `ascending`.
 template <class Row>
 HostCsr structure_of(int64_t rows, int64_t cols, Row&& row, Device device = {}, bool ascending = true) {
   HostCsr s;
@@ -83,8 +83,8 @@ inline HostCsr random_structure(const std::vector<int64_t>& lengths, int64_t col
       ascending);
 }
 
-/// Of 300 rows: short and empty ones, two of medium length, and two, one of them the last, that every method
-/// splits into pieces.
+/// 300 rows: short and empty ones, two of medium length, and two, one of them the last, that every method
+/// splits into parts.
 inline std::vector<int64_t> skewed_lengths(int64_t heaviest, int64_t last = 9000) {
   std::vector<int64_t> lengths(300);
   for (size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int64_t>(i * i % 13);

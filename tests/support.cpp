@@ -47,7 +47,7 @@ Generator& test_generator() {
   return generator;
 }
 
-/// Every test case draws the same numbers whichever others run before it.
+/// Every test case draws the same numbers regardless of earlier ones.
 struct Reseed : doctest::IReporter {
   explicit Reseed(const doctest::ContextOptions&) {}
   void test_case_start(const doctest::TestCaseData&) override {

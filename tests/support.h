@@ -45,8 +45,8 @@ class Devices final : public doctest::detail::ContextScopeBase {
   mutable size_t current_ = 0;
 };
 
-/// The CPU, and the first GPU if there is one; otherwise prints once what is skipped. Kernel tests run on
-/// each: `for (Device device : devices())`.
+/// The CPU, and the first GPU if there is one; otherwise prints once that the test is skipped. Kernel tests
+/// run on each: `for (Device device : devices())`.
 Devices devices();
 /// The first GPU, if there is one.
 std::optional<Device> gpu();
@@ -75,7 +75,7 @@ bool close(const Tensor& a, const Numbers& b, double tolerance = 1e-5);
 bool close_to_scale(const Tensor& a, const Tensor& b, double tolerance);
 /// Bitwise equal, with equal shape and dtype.
 bool same_bits(const Tensor& a, const Tensor& b);
-/// Checks that all tensors that it is given have the same bits, on whatever devices.
+/// Checks that all given tensors have the same bits, on any devices.
 class Alike {
  public:
   void operator()(const Tensor& tensor) {
@@ -87,7 +87,7 @@ class Alike {
   Tensor first_;
 };
 
-/// The message of the E that `f` throws; "" if nothing is thrown.
+/// The message of the E thrown by `f`; "" if nothing is thrown.
 template <class E = Error, class F>
 std::string error_of(F&& f) {
   try {
@@ -104,14 +104,14 @@ bool mentions(const std::string& text, const Part& part) {
   return mentions(text, std::vector<std::string>{part});
 }
 
-/// Checks that `call` throws an Error that says `text`, or has `part` in its text.
+/// Checks that `call` throws an Error with the message `text`, or with `part` in it.
 #define CHECK_ERROR(call, text) CHECK_THROWS_WITH_AS(call, text, ::adj::Error)
 #define CHECK_ERROR_HAS(call, part) CHECK_THROWS_WITH_AS(call, doctest::Contains(part), ::adj::Error)
 
 std::string contents_of(const std::string& path);
 
 /// Folder of real datasets (ADJOINT_TEST_DATA, else ../shared/data next to the source tree), and whether
-/// `name` exists there. Prints what is skipped if not.
+/// `name` exists there. If not, prints the skipped part.
 std::filesystem::path data_file(const std::string& name);
 bool have_data(const std::string& name);
 
@@ -133,7 +133,7 @@ struct InFolder {
   TemporaryDirectory folder;
 };
 
-/// f(0) to f(count - 1), each on a thread of its own.
+/// f(0) to f(count - 1), each on its own thread.
 template <class F>
 void in_threads(int count, F&& f) {
   std::vector<std::thread> threads;
@@ -156,8 +156,7 @@ class Threads {
   int before_;
 };
 
-/// How many bytes step() adds at most to those in use. It runs once before: what is derived from a structure
-/// is made once and kept.
+/// The most bytes that step() adds to those in use. It runs once before: structures derived once stay cached.
 template <class F>
 size_t peak_memory(Device device, F&& step) {
   step();
@@ -167,7 +166,7 @@ size_t peak_memory(Device device, F&& step) {
   return memory_stats(device).peak - before;
 }
 
-/// f() returns a tensor or a vector of them; true if the bits are the same with 1 and with so many threads.
+/// f() returns a tensor or a vector of them; true if the bits are the same with 1 and with that many threads.
 template <class F>
 bool same_bits_on_any_threads(F f, std::initializer_list<int> counts = {2, 4}) {
   const auto made_with = [&](int count) {

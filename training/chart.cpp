@@ -19,8 +19,7 @@ struct Tick {
   std::string text;
 };
 
-/// At 1, 2 or 5 times a power of ten, some six; of a logarithmic axis likewise, over many powers at these
-/// alone.
+/// At 1, 2 or 5 times a power of ten, some six; on a logarithmic axis too, over many powers only at powers.
 std::vector<Tick> ticks_of(const Axis& axis) {
   std::vector<Tick> ticks;
   if (axis.logarithmic) {
@@ -44,7 +43,7 @@ std::vector<Tick> ticks_of(const Axis& axis) {
   return ticks;
 }
 
-/// Where in [0, 1] of the axis.
+/// Position in [0, 1] along the axis.
 double share(const Axis& axis, double value) {
   if (!axis.logarithmic) return (value - axis.low) / (axis.high - axis.low);
   return std::log(value / axis.low) / std::log(axis.high / axis.low);

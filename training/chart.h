@@ -31,8 +31,8 @@ struct Chart {
 };
 
 /// The chart as an SVG element of 900 x 540, complete as a file and as a part of a page, whose style sheet
-/// may give others of its colours to text, .paper (fill), .rim (stroke) and .grid (stroke). What lies beyond
-/// the axes is cut off.
+/// may give others of its colours to text, .paper (fill), .rim (stroke) and .grid (stroke). Points beyond the
+/// axes are clipped.
 std::string svg(const Chart& chart);
 
 /// `text` as XML and HTML show it, printable (core/text.h), on one line.

@@ -88,7 +88,7 @@ EdgeList make_edge_list(const Options& options, const LearningTask& task) {
   const std::string& method = options.data.aggregation;
   if (model->summed_widths().empty() && (method == "scatter" || method == "measure"))
     usage_fail(
-        "--aggregation {}: {} takes no sums over neighbours that an edge list serves for; "
+        "--aggregation {}: {} has no sums over neighbours that could use an edge list; "
         "expected auto or reduce",
         method, model->describe());
   if (method == "measure") measure_aggregation(options, task, *model);

@@ -74,7 +74,7 @@ Examples node_examples(const Dataset& data, const std::string& file, const std::
   if (!data.y) data_fail("{}: nodes/y: missing, {} needs labels", file, program);
   if (data.splits.empty())
     data_fail(
-        "{}: splits: missing; to train on it, convert it anew with a split (convert edges --split 60,20,20; "
+        "{}: splits: missing; to train on it, convert it again with a split (convert edges --split 60,20,20; "
         "or "
         "--train, --val and --test), or add splits/train, splits/val and splits/test (int32 node indices) as "
         "data/README.md shows",

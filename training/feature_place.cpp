@@ -43,8 +43,9 @@ void BatchOptions::check_features(const std::string& device) const {
     usage_fail(
         "--cached-rows: expected a GPU beside --features host, for the CPU has them in its own memory");
   if (evaluation == "graph")
-    usage_fail("--evaluation graph: does not go with --features {}, for it needs those of all nodes at once",
-               features);
+    usage_fail(
+        "--evaluation graph: conflicts with --features {}, as it needs the features of all nodes at once",
+        features);
 }
 
 LoadOptions load_options(const BatchOptions& s) { return {.features_in_file = s.features == "file"}; }
@@ -61,7 +62,7 @@ Dataset placed_on(Device device, const Dataset& data, const BatchOptions& s) {
 std::shared_ptr<const FeatureStore> feature_store(const Dataset& data, const BatchOptions& s, DType dtype) {
   const Device device = data.device();
   const CachedRows cached = cached_rows_of(data, s);
-  if (data.x_in_file) return make_file_source(data.x_in_file, device, cached);
+  if (data.x_in_file) return make_file_store(data.x_in_file, device, cached);
   const Features x = data.x.to(dtype);
   if (cached.count > 0 && x.is_sparse())
     usage_fail("--cached-rows: expected dense or quantised features, those of {} are sparse",

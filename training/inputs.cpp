@@ -33,12 +33,12 @@ Scaling automatic_scaling(const Dataset& data) {
     log_info("features: rows divided by their sums (bag of words); --features-scaling none leaves them");
     return kind;
   }
-  log_info("features: as they are ({})", x.negative > 0 ? "some are negative" : "no bag of words");
+  log_info("features: unscaled ({})", x.negative > 0 ? "some are negative" : "not a bag of words");
   if (x.scales_differ())
     log_warning(
         "features: columns of very different scale, the largest value is {:.3g} in one and {:.3g} in "
         "another; "
-        "--features-scaling standard makes them alike",
+        "--features-scaling standard equalises them",
         x.least_scale, x.largest_scale);
   return kind;
 }

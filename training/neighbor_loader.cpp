@@ -56,7 +56,7 @@ OptionList NeighborLoading::options() {
 void NeighborLoading::check(const Options& all) const {
   (void)sampling(all.model.layers);
   if (labor_ && (replace_ || weighted_))
-    usage_fail("--labor: does not go with --{}", replace_ ? "replace" : "weighted-sampling");
+    usage_fail("--labor: conflicts with --{}", replace_ ? "replace" : "weighted-sampling");
 }
 
 void NeighborLoading::check_data(const Dataset& data, const std::string& file) const {

@@ -53,10 +53,10 @@ Var Objective::loss_of_batch(const Var& out, const Tensor& y, const Tensor& inde
 }
 
 Tensor Objective::output(const Tensor& out) const {
-  const Tensor wide = out.to(DType::f32);
-  if (!mean_) return wide;
+  const Tensor result = out.to(DType::f32);
+  if (!mean_) return result;
   const NoGrad no_grad;
-  return (Var(wide) * Var(deviation_) + Var(mean_)).value();
+  return (Var(result) * Var(deviation_) + Var(mean_)).value();
 }
 
 double Objective::loss_of_output(const Tensor& output, const Tensor& index) const {

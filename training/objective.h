@@ -16,7 +16,7 @@ class Objective {
   /// Softmax or binary cross-entropy, or squared error of the standardised targets, over the examples of
   /// `index`.
   Var loss(const Var& out, const Tensor& index) const;
-  /// Likewise over the rows `index` of a batch (absent: all), whose labels `y` are rows of targets(); with
+  /// The same over the rows `index` of a batch (absent: all), whose labels `y` are rows of targets(); with
   /// `weight`, float32 [K], the weighted sum of losses.
   Var loss_of_batch(const Var& out, const Tensor& y, const Tensor& index = {},
                     const Tensor& weight = {}) const;

@@ -79,7 +79,7 @@ void DataOptions::check() const {
     usage_fail("--aggregation {}: requires --inductive, edges of a constant graph are sorted once",
                aggregation);
   if (features_bits != 32 && (features_bits < 1 || features_bits > 8))
-    usage_fail("--features-bits: expected 1 to 8, or 32 (as they are), got {}", features_bits);
+    usage_fail("--features-bits: expected 1 to 8, or 32 (unchanged), got {}", features_bits);
   expect_one_of("features-scaling", features_scaling, {"auto", "none", "rows", "standard"});
 }
 
@@ -330,12 +330,11 @@ void Options::check() {
   compute.check(*this);
   if (data.aggregation == "measure" && !output.resume.empty())
     usage_fail(
-        "--aggregation measure: does not go with --resume, for another choice would change the result; "
+        "--aggregation measure: conflicts with --resume, as another choice would change the result; "
         "expected reduce or scatter, as the checkpoint's training had it");
   if (data.features_bits != 32 && batches.features == "file")
-    usage_fail(
-        "--features-bits {}: does not go with --features file, which holds none of them; expected host",
-        data.features_bits);
+    usage_fail("--features-bits {}: conflicts with --features file, which is not quantised; expected host",
+               data.features_bits);
   family.check(model);
   if (family.takes("bits") && compute.precision == "bfloat16")
     usage_fail(
@@ -358,8 +357,7 @@ void Options::check() {
   loader->check(*this);
   batches.check_features(compute.device);
   if (data.inductive)
-    usage_fail("--inductive: does not go with --loader {}, for the graph that is sampled is kept",
-               loader->name());
+    usage_fail("--inductive: conflicts with --loader {}, as the sampled graph is kept", loader->name());
 }
 
 void Options::apply() {

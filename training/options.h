@@ -50,7 +50,8 @@ struct ExecutionOptions {
 
   /// dtype of features and parameters.
   DType dtype() const { return precision == "bfloat16" ? DType::bf16 : DType::f32; }
-  /// Sets threads, precision, sparse kernels and explanations for the whole process.
+  /// Sets threads and explanations for the process, precision and sparse kernels for the calling thread
+  /// (ComputeContext).
   void apply() const;
   void check(const Options& all) const;
 };

@@ -225,7 +225,7 @@ std::string json_of(const Run& run, const Outcome& outcome, const std::optional<
                      outcome.best_epoch, run.epoch_ms(), peak_mb(task.data.device()), wall_s);
 }
 
-/// What --report shows.
+/// Contents of --report.
 Report report_of(const Run& run, const Outcome& outcome, const std::vector<ProfileRow>& profile) {
   const LearningTask& task = run.task();
   const Examples& examples = run.examples();
@@ -300,7 +300,7 @@ void write_results(const Run& run) {
   }
   const auto& cuts = run.options().cuts;
   if (cuts && cuts->write() == 0)  // last, as it may fail
-    log_warning("--cuts {}: nothing was cut for tensor cores; --explain says what was chosen",
+    log_warning("--cuts {}: nothing was cut for tensor cores; --explain prints the choices",
                 printable(run.options().compute.cuts));
 }
 

@@ -10,7 +10,7 @@ void write_predictions(const Run& run);
 /// one JSON object (members in docs/programs.md); with --class-scores also the scores per class on the test
 /// examples of the last run.
 void write_results(const Run& run);
-/// Prints what --explain asks for.
+/// Prints the list of --explain.
 void print_explanations();
 
 }  // namespace adj::training

@@ -51,7 +51,7 @@ std::string range_text(const DegreeScore& s) {
   return s.least == s.largest ? fmt::format("{}", s.least) : fmt::format("{}-{}", s.least, s.largest);
 }
 
-/// A table, and the same as a curve where there is more than a point.
+/// A table, and a curve if there is more than one point.
 std::string degree_section(const Report& report) {
   Chart chart{
       .title = report.metric + " by in-degree",

@@ -9,30 +9,30 @@
 
 namespace adj::training {
 
-/// How well examples are told whose node has least <= in-degree <= largest.
+/// The metric over examples whose node has least <= in-degree <= largest.
 struct DegreeScore {
   int64_t least, largest, examples;
-  double value;  ///< of the metric; NaN where it is not defined on them
+  double value;  ///< of the metric; NaN if undefined
 };
-/// Of outputs [N, T] on nodes `index` [K], int32, by in-degree: 0, 1, and from each power of two to the next.
-/// Bins without an example are left out.
+/// Scores of outputs [N, T] on nodes `index` [K], int32, by in-degree: 0, 1, and from each power of two to
+/// the next. Bins without examples are omitted.
 std::vector<DegreeScore> scores_by_degree(const Graph& graph, const Metric& metric, const Tensor& output,
                                           const Tensor& y, const Tensor& index);
 
-/// What a page says of a training; what is empty is left out.
+/// Contents of a training's HTML page; empty parts are omitted.
 struct Report {
   std::string title;
   std::vector<std::pair<std::string, std::string>> facts = {};  ///< "device": "cuda:0"
   std::vector<Chart> charts = {};
   std::string scored = {};  ///< the examples of `classes` and `degrees`, in a sentence
   std::optional<ClassReport> classes = {};
-  std::string metric = {};  ///< that `degrees` are of
+  std::string metric = {};  ///< the metric of `degrees`
   std::vector<DegreeScore> degrees = {};
   std::vector<ProfileRow> profile = {};
 };
 
-/// An HTML page that needs nothing else: no script, style sheet, font or image from elsewhere. Light or dark
-/// as the reader's system is.
+/// A self-contained HTML page, without external scripts, styles, fonts or images. Follows the system's light
+/// or dark theme.
 std::string html(const Report& report);
 
 }  // namespace adj::training

@@ -79,11 +79,11 @@ class Run {
   /// "GCN 1433-16-7".
   const std::string& model() const { return name_; }
   const TrainingRecord& record() const { return record_; }
-  /// Of the last run, as from Objective.
+  /// Output of the last run, as from Objective.
   const Tensor& output() const { return output_; }
   /// Median over the epochs trained by this process, without evaluation; 0 if there were none.
   double epoch_ms() const;
-  /// Of all runs so far, with --profile; else null.
+  /// The profile of all runs so far, with --profile; else null.
   const Profiler* profiler() const { return profiler_.get(); }
   /// For run.json of --run-dir, without a result.
   RunSummary summary() const;

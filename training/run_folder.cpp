@@ -24,7 +24,7 @@ constexpr const char* kCheckpoint = "checkpoint.h5";
 
 std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
-/// Bytes that are no UTF-8 become U+FFFD: names of files may have them.
+/// Bytes that are not UTF-8 become U+FFFD: names of files may have them.
 std::string written(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

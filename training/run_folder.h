@@ -7,17 +7,17 @@
 
 namespace adj::training {
 
-/// What a run was and what came of it: the file run.json of a run's folder, which `compare` reads.
+/// Settings and results of a run: the file run.json in its folder, read by `compare`.
 struct RunSummary {
   std::string program, version;                     ///< "train_gcn", "0.1.0"
   std::string isa, device;                          ///< "avx512", "cuda:0"
-  std::map<std::string, std::string> options = {};  ///< all of them, as text
-  std::string result = "{}";                        ///< a JSON object: what --json prints
+  std::map<std::string, std::string> options = {};  ///< all options, as text
+  std::string result = "{}";                        ///< the JSON object that --json prints
   bool finished = true;                             ///< false while it runs, and if it was interrupted
   /// Members of `result` that are numbers or texts, as text, in order. Set by read_run().
   std::vector<std::pair<std::string, std::string>> results = {};
 
-  /// One of results; empty where there is none.
+  /// The result of that name; empty if there is none.
   std::string result_named(const std::string& name) const;
 };
 

@@ -31,7 +31,7 @@ class SubgraphEpochs : public BatchEpochs {
     double counted = 0.0;
     bool trained = false;
     for (const SubgraphBatch& batch : batches_.epoch(done)) {
-      // With weights a batch's loss estimates the overall mean; otherwise it is the mean of its own nodes.
+      // With weights a batch's loss estimates the overall mean; otherwise it is the mean over its nodes.
       const double share = batch.weight ? 1.0 : static_cast<double>(batch.seeds.numel());
       counted += share;
       if (batch.seeds.numel() == 0) continue;

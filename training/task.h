@@ -11,7 +11,7 @@ namespace adj::training {
 /// Input of a training: the prepared dataset on its device, and the examples.
 struct LearningTask {
   /// Scales, quantises and places the features of a dataset from load_data(), fitted to the first split.
-  /// `metrics`: values of --metric if the labels alone do not determine them, "auto" being the first; all are
+  /// `metrics`: values of --metric if the labels do not determine them, "auto" being the first; all are
   /// reported for validation and test at the best epoch. Completes `options` from the data: runs of several
   /// splits, nodes. Throws DataError or UsageError if dataset and options conflict.
   LearningTask(Options& options, Dataset data, Examples examples, std::vector<Metric> metrics = {});

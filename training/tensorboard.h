@@ -21,10 +21,10 @@ bool has_events(const std::string& folder);
 std::string events_folder(const std::string& folder, int64_t run, int64_t runs);
 
 /// Writes scalars that TensorBoard shows (`tensorboard --logdir FOLDER`), each event as soon as it is added,
-/// so that a training can be watched. TensorBoard shows each folder as a run of its own.
+/// so that a training can be watched. TensorBoard shows each folder as a separate run.
 class TensorBoard {
  public:
-  /// Makes the folder where there is none, and a new event file in it. Throws DataError.
+  /// Creates the folder if needed, and a new event file in it. Throws DataError.
   explicit TensorBoard(const std::string& folder);
   /// Values by tag ("loss/train") at `step`. Throws DataError where they cannot be written.
   void add(int64_t step, const std::vector<std::pair<std::string, double>>& scalars);

@@ -35,7 +35,7 @@ class TrainingState {
   TrainingState& add(const std::string& name, Plateau& plateau);
   /// A generator besides the default one.
   TrainingState& add(const std::string& name, Generator& generator);
-  /// Of the same model.
+  /// For the same model.
   TrainingState& add(EarlyStopping& stopping);
   TrainingState& add(MetricsFile& metrics);
   /// A custom part: `save` writes it to a checkpoint, `load` reads it back or throws.
@@ -55,7 +55,7 @@ class TrainingState {
   /// Restores everything; returns the epoch. Throws DataError, naming the file and the first entry that is
   /// not finite or of another program, data or model; then nothing is changed.
   int64_t resume(const std::string& path);
-  /// Likewise, or 0 if there is no such file.
+  /// The same, or 0 if there is no such file.
   int64_t resume_if_exists(const std::string& path);
 
  private:
@@ -71,7 +71,7 @@ class TrainingState {
 
   /// Registers `name` as the prefix of a part in the checkpoint.
   std::string take(const std::string& name);
-  /// Likewise, for tensors that must all be finite.
+  /// The same, for tensors that must all be finite.
   std::string take_finite(const std::string& name);
 
   std::string program_;

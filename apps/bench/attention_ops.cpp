@@ -198,7 +198,7 @@ std::vector<Op> attention_ops() {
       op("gat", "coefficients and their weighted sum, per head", gat, gat_bytes),
       op("gat_backward", "its backward pass, full gradient of x", gat_backward, gat_backward_bytes, false,
          gat),
-      op("tile_gat", "likewise, with tensor-core tiles", gat, gat_bytes, true),
+      op("tile_gat", "the same, with tensor-core tiles", gat, gat_bytes, true),
       op("tile_gat_backward", "its backward pass", gat_backward, gat_backward_bytes, true, gat),
       op("gatv2", "coefficients and their weighted sum, per head", gatv2, gatv2_bytes),
       op("gatv2_backward", "its backward pass, both sides and att", gatv2_backward, gatv2_backward_bytes,
@@ -207,7 +207,7 @@ std::vector<Op> attention_ops() {
          dot_attention_bytes),
       op("dot_attention_backward", "its backward pass: queries, keys and values", dot_attention_backward,
          dot_attention_backward_bytes, false, dot_attention),
-      op("tile_dot_attention", "likewise, with tensor-core tiles", dot_attention, dot_attention_bytes, true),
+      op("tile_dot_attention", "the same, with tensor-core tiles", dot_attention, dot_attention_bytes, true),
       op("tile_dot_attention_backward", "its backward pass", dot_attention_backward,
          dot_attention_backward_bytes, true, dot_attention)};
 }

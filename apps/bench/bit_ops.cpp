@@ -65,7 +65,7 @@ BitTensor sums_of(const Subject& s, const Csr& csr, bool bytes) {
 Job sum_bits(const Subject& s) {
   const Csr csr = batch_of(s);
   const auto adjacency = adjacency_bits(csr);
-  if (!adjacency) usage_fail("sum_bits: the graph has parallel edges, which are no bits");
+  if (!adjacency) usage_fail("sum_bits: the graph has parallel edges, which bits cannot represent");
   const BitSteps steps = bit_steps(*adjacency);
   const auto counts = steps.counts.to_vector<int32_t>();
   const BitTensor x = random_bits(s, csr.cols, s.width, s.bits_b, PackedAlong::columns);
@@ -94,11 +94,11 @@ std::vector<Op> bit_ops() {
   return {{"pack_bits", "quantises numbers and packs them into bit planes", pack_bits},
           {"bit_gemm", "product of bit tensors, to int32",
            [](const Subject& s) { return bit_gemm(s, DType::i32); }},
-          {"bit_gemm_float", "likewise, to float32 with scales",
+          {"bit_gemm_float", "the same, to float32 with scales",
            [](const Subject& s) { return bit_gemm(s, DType::f32); }},
-          {"bit_gemm_to_bits", "likewise, with relu, to the left operand's bits", bit_gemm_to_bits},
+          {"bit_gemm_to_bits", "the same, with relu, to the left operand's bits", bit_gemm_to_bits},
           {"sum_bits", "sums over neighbours among the first --size nodes, by a bit adjacency", sum_bits},
-          {"sum_bytes", "likewise, by gathers of byte rows", sum_bytes}};
+          {"sum_bytes", "the same, by gathers of byte rows", sum_bytes}};
 }
 
 }  // namespace adj::apps

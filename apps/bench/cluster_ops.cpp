@@ -82,7 +82,7 @@ Job clusters_alone(const Subject& s) {
 
 std::vector<Op> cluster_ops() {
   return {{"cluster_epoch", "a training epoch of a GCN over a ClusterLoader's batches", cluster_epoch},
-          {"cluster_epoch_kept", "likewise, with all batches in memory", cluster_epoch_kept},
+          {"cluster_epoch_kept", "the same, with all batches in memory", cluster_epoch_kept},
           {"cluster_batches", "only the batches of such an epoch", clusters_alone}};
 }
 

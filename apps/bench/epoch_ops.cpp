@@ -92,7 +92,7 @@ std::vector<Op> epoch_ops() {
   for (const models::ModelFamily& family :
        {models::gat(), models::sage(), models::gin(), models::transformer(), models::agnn()})
     for (const std::string& model : family.models)
-      ops.push_back({model + "_epoch", fmt::format("likewise, the model of {}", family.program),
+      ops.push_back({model + "_epoch", fmt::format("the same, the model of {}", family.program),
                      [family, model](const Subject& s) { return model_epoch(s, family, model); }});
   return ops;
 }

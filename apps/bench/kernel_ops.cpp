@@ -314,7 +314,7 @@ std::vector<Op> kernel_ops() {
   const auto nodes = [](const Subject& s) { return s.graph().num_nodes(); };
   std::vector<Op> ops = {
       {"spmm", "Y = A X with edge weights", [](const Subject& s) { return spmm(s, true); }},
-      {"spmm_ones", "likewise, all weights 1", [](const Subject& s) { return spmm(s, false); }},
+      {"spmm_ones", "the same, all weights 1", [](const Subject& s) { return spmm(s, false); }},
       {"spmm_transposed", "dX = At dY, weights permuted", spmm_transposed},
       {"sddmm", "gradient of the edge weights", [](const Subject& s) { return sddmm(s, 0); }},
       {"spmm_backward", "both gradients in one pass", [](const Subject& s) { return spmm_backward(s, 0); }},
@@ -330,9 +330,9 @@ std::vector<Op> kernel_ops() {
        [](const Subject& s) { return neighbor_reduce(s, {Reduce::max}); }},
       {"neighbor_max_grad", "its gradient, to the winners",
        [](const Subject& s) { return neighbor_max_backward(s, std::nullopt); }},
-      {"neighbor_max_gather", "likewise, over the transposed structure",
+      {"neighbor_max_gather", "the same, over the transposed structure",
        [](const Subject& s) { return neighbor_max_backward(s, true); }},
-      {"neighbor_max_scatter", "likewise, by scatter (atomics on a GPU)",
+      {"neighbor_max_scatter", "the same, by scatter (atomics on a GPU)",
        [](const Subject& s) { return neighbor_max_backward(s, false); }},
       {"weighted_max", "max over weighted in-edges, with argmax",
        [](const Subject& s) { return weighted_max(s, false); }},

@@ -114,7 +114,7 @@ std::vector<Op> list_ops() {
       {"coo_to_csr", "sorts the edge list", coo_to_csr},
       {"spmm_coo", "Y = A X over the unsorted edge list, with weights",
        [](const Subject& s) { return spmm_coo(s, true); }},
-      {"spmm_coo_ones", "likewise, all weights 1", [](const Subject& s) { return spmm_coo(s, false); }},
+      {"spmm_coo_ones", "the same, all weights 1", [](const Subject& s) { return spmm_coo(s, false); }},
       {"spmm_coo_transposed", "dX = At dY over the list", spmm_coo_transposed},
       {"spmm_coo_backward", "both gradients in one pass over the list", spmm_coo_backward},
       {"coo_gcn_normalize", "symmetric normalisation of the list", coo_gcn_normalize},

@@ -1,4 +1,4 @@
-// Mini-batches: sampling alone, and sampling with feature gathers.
+// Mini-batches: sampling only, and sampling with feature gathers.
 
 #include "operands.h"
 #include <adjoint/core/error.h>
@@ -96,7 +96,7 @@ Job neighbor_batch(const Subject& s) {
 
 std::vector<Op> sample_ops() {
   return {{"sample", "neighbourhoods of --batch-size nodes, with NeighborSampler and --workers", sample},
-          {"neighbor_batch", "likewise with features and labels, with NeighborLoader", neighbor_batch}};
+          {"neighbor_batch", "the same with features and labels, with NeighborLoader", neighbor_batch}};
 }
 
 }  // namespace adj::apps

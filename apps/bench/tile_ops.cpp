@@ -90,9 +90,9 @@ std::vector<Op> tile_ops() {
       {"tile_values", "edge weights in the order of a cut", tile_values},
       {"tile_spmm", "Y = A X with edge weights, with tensor-core tiles",
        [](const Subject& s) { return tile_spmm(s, Weights::any); }},
-      {"tile_spmm_factors", "likewise, with weights that are a row factor times a column factor",
+      {"tile_spmm_factors", "the same, with weights that are a row factor times a column factor",
        [](const Subject& s) { return tile_spmm(s, Weights::factors); }},
-      {"tile_spmm_ones", "likewise, all weights 1",
+      {"tile_spmm_ones", "the same, all weights 1",
        [](const Subject& s) { return tile_spmm(s, Weights::ones); }},
       {"tile_sddmm", "dot product of rows per entry, with tensor-core tiles", tile_sddmm},
       {"tile_spmm_backward", "both gradients of a weighted sum, with tensor-core tiles", tile_spmm_backward}};

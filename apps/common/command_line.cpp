@@ -92,9 +92,9 @@ po::parsed_options read_config(const std::string& path, const po::options_descri
       po::store(parsed, scratch);  // refuses values of the wrong type
       for (const auto& option : parsed.options) {
         if ((option.string_key == "config" || option.string_key == "help" || option.string_key == "version"))
-          usage_fail("{}: --{} stands on the command line only", where, option.string_key);
+          usage_fail("{}: --{} is allowed only on the command line", where, option.string_key);
         if (const auto [at, fresh] = seen.emplace(option.string_key, number); !fresh)
-          usage_fail("{}: '{}' stands on line {} already", where, option.string_key, at->second);
+          usage_fail("{}: '{}' is already set on line {}", where, option.string_key, at->second);
         all.options.push_back(option);
       }
     } catch (const po::unknown_option& error) {

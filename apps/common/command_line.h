@@ -40,9 +40,9 @@ boost::program_options::variables_map parse_command_line(
     int argc, char** argv, const boost::program_options::options_description& options,
     const boost::program_options::positional_options_description* positional = nullptr);
 
-/// Parses argv likewise; `words`: the options that plain words set, in order; a last one that ends in "..."
-/// takes all others. Empty if --help or --version was printed. `usage` begins with the program's name. Throws
-/// UsageError or po::error.
+/// Parses argv the same way; `words`: the options that plain words set, in order; a last one that ends in
+/// "..." takes all others. Empty if --help or --version was printed. `usage` begins with the program's name.
+/// Throws UsageError or po::error.
 std::optional<boost::program_options::variables_map> read_values(
     int argc, char** argv, const boost::program_options::options_description& options,
     const std::vector<std::string>& words, const std::string& usage, const std::string& summary);
@@ -62,7 +62,7 @@ bool read_options(int argc, char** argv, boost::program_options::options_descrip
 /// --help or --version was printed. Throws UsageError.
 std::optional<size_t> chosen_word(int argc, char** argv, const std::string& usage, const std::string& summary,
                                   const std::vector<std::string>& names);
-/// Likewise; returns the one of `all` that has this name.
+/// The same; returns the one of `all` that has this name.
 template <class Kind>
 std::optional<Kind> chosen_kind(int argc, char** argv, const std::string& usage, const std::string& summary,
                                 const std::vector<Kind>& all) {

@@ -147,8 +147,8 @@ Format edges_format() {
       "whether --features, --labels and splits have headers: yes or no; auto: yes if the first line names "
       "no node and looks like a header");
   add("train", file(files.train), "node ids of the training part, one per line");
-  add("val", file(files.val), "likewise, for validation");
-  add("test", file(files.test), "likewise, for the test");
+  add("val", file(files.val), "the same, for validation");
+  add("test", file(files.test), "the same, for the test");
   add("split", po::value(&given->split)->value_name("TRAIN,VAL,TEST"),
       "percentages of a random split of the labelled nodes");
   add("seed", with_default(given->seed), "seed of --split");

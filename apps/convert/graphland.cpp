@@ -73,7 +73,7 @@ Format graphland_format() {
             "transform of regression targets, as --numerical, fitted to the training nodes"},
            {"numerical-imputation", &given->numerical_imputation, "N",
             "replace missing numbers: most-frequent, mean or median"},
-           {"fraction-imputation", &given->fraction_imputation, "N", "likewise, for shares"},
+           {"fraction-imputation", &given->fraction_imputation, "N", "the same, for shares"},
            {"directed", &given->directed, "", "keep edges directed"}},
           "Options of graphland"),
       [given](const std::string& input) { return import_graphland(input, given->checked()); }};

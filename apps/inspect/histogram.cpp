@@ -88,7 +88,7 @@ std::vector<std::string> histogram_lines(const Counts& degrees) {
 
 Chart degree_chart(const std::string& title, const StructureStatistics& structure) {
   Chart chart{.title = title};
-  const char* const in = structure.symmetric ? "degree, in and out alike" : "in-degree";
+  const char* const in = structure.symmetric ? "degree (in = out)" : "in-degree";
   chart.series.push_back(points(structure.in, in, "#4477aa"));
   if (!structure.symmetric) chart.series.push_back(points(structure.out, "out-degree", "#ee6677"));
   std::erase_if(chart.series, [](const Series& s) { return s.points.empty(); });

@@ -39,13 +39,13 @@ std::string listed(const std::vector<T>& first, int64_t count) {
 
 void note_structure(Notes& notes, const Dataset& data, const StructureStatistics& s) {
   if (data.undirected && !s.symmetric)
-    notes.say("attribute undirected", "1, but some edges stand in one direction alone");
+    notes.say("attribute undirected", "1, but some edges exist in one direction only");
   if (data.undirected && s.symmetric_weights == false)
     notes.say("edges/weight",
               "edges have another weight in one direction than in the other, but the file "
               "says undirected");
   if (!data.undirected && s.symmetric && data.graph.num_edges() > 0)
-    notes.say("attribute undirected", "0 or missing, but every edge stands in both directions");
+    notes.say("attribute undirected", "0 or missing, but every edge exists in both directions");
   if (data.graph.num_edges() == 0) notes.say("edges/src", "no edges");
   if (s.parallel > 0) notes.say("edges", "{} parallel edges: each counts", s.parallel);
   const auto nodes = static_cast<double>(data.num_nodes());
@@ -73,7 +73,7 @@ void note_features(Notes& notes, const Dataset& data, const FeatureSummary& f) {
   if (f.scales_differ() && !f.is_bag_of_words())
     notes.say(place,
               "columns of very different scale: the largest value is {:.3g} in one and {:.3g} in another; to "
-              "train, --features-scaling standard makes them alike",
+              "train, --features-scaling standard equalises them",
               f.least_scale, f.largest_scale);
 }
 
@@ -127,10 +127,10 @@ void note_beside(Notes& notes, const std::string& path) {
   try {
     const std::vector<std::string> beside = beside_schema(path);
     for (size_t k = 0; k < std::min(kShown, beside.size()); ++k)
-      notes.say(beside[k], "not of the schema, and left alone");
+      notes.say(beside[k], "not of the schema, ignored");
     if (beside.size() > kShown) notes.say("/", "{} more that are not of the schema", beside.size() - kShown);
   } catch (const DataError& error) {
-    notes.say("/", "what stands beside the schema cannot be listed: {}", excerpt(error.what()));
+    notes.say("/", "items outside the schema cannot be listed: {}", excerpt(error.what()));
   }
 }
 

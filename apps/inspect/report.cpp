@@ -51,7 +51,7 @@ void print_structure(const Dataset& data, const StructureStatistics& s) {
                             s.parallel));
   line("", fmt::format("{} (the file says {})",
                        s.symmetric
-                           ? s.symmetric_weights == false ? "symmetric but for their weights" : "symmetric"
+                           ? s.symmetric_weights == false ? "symmetric except for their weights" : "symmetric"
                            : "not symmetric",
                        data.undirected ? "undirected" : "directed"));
   line("in-degree", range(s.in));
@@ -99,9 +99,9 @@ void print_features(const Dataset& data, const FeatureSummary& f) {
                                data.x.is_sparse() ? "sparse" : "dense", 100.0 * fill(data, f),
                                100.0 * static_cast<double>(f.negative) / std::max(1.0, cells(data))));
   line("",
-       fmt::format("a training takes them {} (--features-scaling auto)",
-                   f.is_bag_of_words() ? "with rows divided by their sums, for they look like a bag of words"
-                                       : "as they are"));
+       fmt::format("training uses them {} (--features-scaling auto)",
+                   f.is_bag_of_words() ? "with rows divided by their sums, as they look like a bag of words"
+                                       : "unchanged"));
 }
 
 void print_summary_of(const Report& r) {

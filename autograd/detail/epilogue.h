@@ -8,28 +8,28 @@ namespace adj::detail {
 
 // Shared by ops with a fused bias and relu.
 
-/// Says of a variable, just recorded, that a relu gave it, through which the op's backward function takes dy
-/// unless FusedGradients::through_relu() says that it went there. So a product whose gradient of its input
-/// goes through the input's relu as it is written saves a pass over both.
+/// Marks a variable as the output of a fused relu. The op's backward function applies the relu to dy unless
+/// FusedGradients::through_relu() is true. A product can thus apply its input's relu while it writes the
+/// gradient, which saves a pass over both.
 Var from_relu(Var recorded);
 
-/// What a backward function that adds in place, or goes through a relu, requires of Gradients.
+/// Access to Gradients for backward functions that accumulate in place or apply a fused relu.
 class FusedGradients {
  public:
   explicit FusedGradients(std::vector<std::shared_ptr<GradientSlot>>& inputs, bool through_relu = false)
       : inputs_(inputs), through_relu_(through_relu) {}
   static FusedGradients& of(const Gradients& out) { return out.inputs_; }
   Gradients gradients() { return Gradients(*this); }
-  /// Did all of dy go through the relu of the op at hand already?
+  /// True if all of dy has already passed this op's relu.
   static bool through_relu(const Gradients& out) { return of(out).through_relu_; }
-  /// Did a relu give the input (from_relu)? Then its gradient may go through it as it is made.
+  /// True if the input is a relu's output (from_relu); its gradient may then be masked as it is computed.
   bool from_relu(size_t input) const;
   bool wanted(size_t input) const;
-  /// The input's gradient so far, where it can be added to in place: an op that asks for it adds all of its
-  /// contribution to it and calls add no more. Nothing where there is none yet, or others hold it.
-  /// `through_relu`: the op then takes the whole sum through the input's relu.
+  /// The input's gradient so far, where it can be added to in place: the op adds its whole contribution to it
+  /// and does not call add(). Absent if there is none yet or it is shared. `through_relu`: the op then
+  /// applies the input's relu to the whole sum.
   Tensor begun(size_t input, bool through_relu);
-  /// `through_relu`: the gradient is 0 where the input, which a relu gave, is not positive.
+  /// `through_relu`: the input is a relu's output, and the gradient is 0 where it is not positive.
   void add(size_t input, Tensor gradient, bool through_relu);
 
  private:
@@ -41,7 +41,7 @@ class FusedGradients {
 inline Var after(Activation activation, Var y) {
   return activation == Activation::relu ? from_relu(std::move(y)) : y;
 }
-/// The gradient at z for y = act(z): through relu if its output `y` was saved.
+/// The gradient at z for y = act(z): passes the relu if its output `y` was saved.
 inline Tensor through_activation(const Saved& y, Tensor dy, const Gradients& out) {
   if (!y || FusedGradients::through_relu(out)) return dy;
   Tensor dz = reuse(dy);

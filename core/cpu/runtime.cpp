@@ -19,7 +19,7 @@ class CpuRuntime final : public DeviceRuntime {
     const bool huge = bytes >= kHugePage;
     void* memory = std::aligned_alloc(huge ? kHugePage : kPage, bytes);
 #ifdef MADV_HUGEPAGE
-    // Random row gathers miss the TLB with 4 KiB pages. Advice only: failure affects speed alone.
+    // Random row gathers miss the TLB with 4 KiB pages. Advice only: failure affects speed only.
     if (memory != nullptr && huge) (void)madvise(memory, bytes, MADV_HUGEPAGE);
 #endif
     return memory;

@@ -1,6 +1,6 @@
 // Workers for parallel loops. A loop is a job: a slot that outlives the loop, from which its caller and
-// workers take chunks. The chunks are split into as many parts as threads may come, each a contiguous run
-// with a counter of its own. A thread takes the chunks of its own part first, then steals from the others:
+// workers take chunks. The chunks are split into one part per possible thread, each a contiguous run with its
+// own counter. A thread takes the chunks of its own part first, then steals from the others:
 // - Threads do not contend for one counter, and a thread gets the same rows loop after loop: the output of
 //   one op is in the cache of the core that reads it in the next.
 // - No locks, and no waiting for threads that are not scheduled: a late thread finds its part taken by
@@ -9,7 +9,7 @@
 // - The caller takes chunks until none is left, and waits only for chunks in progress. Workers are called by
 //   halving: a thread with several parts hands the second half to another, which does the same in turn. Awake
 //   threads join at once; a sleeping one is woken only if the rest would take much longer than the wake-up,
-//   so short loops wake nobody.
+//   so short loops wake no thread.
 #include <adjoint/core/cpu/thread_pool.h>
 
 #include <algorithm>

@@ -249,7 +249,7 @@ Availability look_for_devices() {
     (void)cudaDriverGetVersion(&driver);
     if (driver == 0 || status == cudaErrorStubLibrary) return {0, "no NVIDIA driver is installed"};
     return {0, fmt::format(
-                   "the NVIDIA driver is too old: it knows CUDA up to {}.{}, Adjoint was built with {}.{}",
+                   "the NVIDIA driver is too old: it supports CUDA up to {}.{}, Adjoint was built with {}.{}",
                    driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10)};
   }
   if (status != cudaSuccess)

@@ -15,7 +15,7 @@ namespace adj::detail {
 
 /// Batched host-to-device copies. A mini-batch has about a dozen small tensors, and one copy each would cost
 /// more than the bytes do. Small tensors are packed into regions with one copy per region; a large tensor is
-/// copied by itself:
+/// copied separately:
 ///
 ///   Carrier carrier(device);
 ///   const Graph graph = carrier.carry(part);
@@ -67,7 +67,7 @@ class Carrier {
   size_t region_bytes_ = 0;           // capacity of the last region
 };
 
-/// A structure with everything derived from it, by a carrier of its own.
+/// A copy on a device, with derived structures, by a single Carrier.
 template <class T>
 T carried(const T& made, Device to) {
   Carrier carrier(to);

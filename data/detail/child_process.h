@@ -20,7 +20,7 @@ class ChildProcess {
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  /// Exit status or signal; both -1 if somebody else has waited for the child.
+  /// Exit status or signal; both -1 if the child was already waited for elsewhere.
   struct Status {
     int exit = -1, signal = -1;
   };

@@ -17,8 +17,7 @@ namespace adj::hdf5 {
 
 constexpr int kRequests = 0, kFile = 3;  // file descriptors of the child
 
-/// Names of objects and attributes -> the directory of those that exist: the path of each, and what is
-/// `Stored` there.
+/// Names of objects and attributes -> the directory of the existing ones: path and `Stored`.
 constexpr char kList = 'L';
 /// Position of a dataset in the directory, first row, number of rows -> its values, in row order.
 constexpr char kRead = 'R';

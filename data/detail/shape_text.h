@@ -8,7 +8,7 @@
 
 namespace adj::detail {
 
-/// Whether `found` is `wanted`, in which -1 is any extent.
+/// Whether `found` matches `wanted`, in which -1 is any extent.
 bool has_shape(const std::vector<int64_t>& found, const std::vector<int64_t>& wanted);
 /// "[3, *]".
 std::string shape_text(const std::vector<int64_t>& shape);

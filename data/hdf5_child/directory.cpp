@@ -9,7 +9,7 @@
 
 namespace adj::hdf5 {
 
-std::string unreadable() { return fmt::format("unreadable: the HDF5 library says \"{}\"", last_error()); }
+std::string unreadable() { return fmt::format("unreadable: the HDF5 library reports \"{}\"", last_error()); }
 
 void fail(const std::string& place, const std::string& message) {
   throw DataError(place.empty() ? message : fmt::format("{}: {}", place, message));

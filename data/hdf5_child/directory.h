@@ -11,12 +11,12 @@
 
 namespace adj::hdf5 {
 
-/// "unreadable: the HDF5 library says …".
+/// "unreadable: the HDF5 library reports …".
 std::string unreadable();
 /// Throws DataError "PLACE: message"; without a place only the message.
 [[noreturn]] void fail(const std::string& place, const std::string& message);
 
-/// What only this process needs of an object.
+/// Data of an object that only this process needs.
 struct Found : Stored {
   bool raw = false;      ///< read as raw bytes (h5py's bool)
   uint64_t address = 0;  ///< identifies the object, whatever its name

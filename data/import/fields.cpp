@@ -18,7 +18,7 @@ std::string_view unsigned_plus(std::string_view text) {
   return text;
 }
 
-/// from_chars reports overflow and underflow alike.
+/// from_chars reports overflow and underflow with the same error.
 std::optional<double> beyond_range(std::string_view text) {
   const double value = std::strtod(std::string(text).c_str(), nullptr);
   return std::isfinite(value) ? std::optional(value) : std::nullopt;

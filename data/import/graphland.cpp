@@ -74,7 +74,7 @@ class GraphLandReader {
       for (size_t column : categories) category_rows.append(table.category(column));
     }
     nodes_ = table.rows();
-    if (nodes_ == 0) table.fail_file("no nodes, expected one at least");
+    if (nodes_ == 0) table.fail_file("no nodes, expected at least one");
     numbers_ = number_rows.take({nodes_, static_cast<int64_t>(numbers.size())});
     categories_ = category_rows.take({nodes_, static_cast<int64_t>(categories.size())});
   }
@@ -119,7 +119,7 @@ class GraphLandReader {
     table.expect_rows(nodes_);
     for (size_t p = 0; p < 3; ++p)
       if (!labelled[p])
-        table.fail_file("no node with a {} is in {}, expected one at least", info_.target, kParts[p]);
+        table.fail_file("no node with a {} is in {}, expected at least one", info_.target, kParts[p]);
   }
 
   /// Checks the header; without one the first edge would be lost.
@@ -202,7 +202,7 @@ class GraphLandReader {
     }
     if (seen.empty()) {
       const auto k = static_cast<size_t>(column), first = info_.numerical.size();
-      data_fail("{}: {}: no number{}, expected one at least", excerpt(file("features.csv")),
+      data_fail("{}: {}: no number{}, expected at least one", excerpt(file("features.csv")),
                 excerpt(k < first ? info_.numerical[k] : info_.fraction[k - first]),
                 options_.split == Split3::THI ? " at a training node" : "");
     }
@@ -214,7 +214,7 @@ class GraphLandReader {
     }
   }
 
-  /// The categories with a column of their own, by categorical column; of two, only the greater.
+  /// The categories with their own column, by categorical column; of two, only the greater.
   std::vector<std::vector<int32_t>> shown_categories() const {
     const int64_t columns = categories_.size(1);
     std::vector<std::vector<int32_t>> shown(static_cast<size_t>(columns));
@@ -279,7 +279,7 @@ class GraphLandReader {
     if (info_.task == Info::Kind::binary) data_.classes = 2;
     data_.y = Tensor::from(y);
     if (const detail::ClassLabels labels(data_.y); !labels.number_classes())
-      data_fail("{}: node {}: {} \"{}\", {}; \"task: regression\" in info.yaml takes numbers as they are",
+      data_fail("{}: node {}: {} \"{}\", {}; \"task: regression\" in info.yaml takes numbers unchanged",
                 excerpt(file("targets.csv")), labels.position, excerpt(info_.target), labels.largest,
                 labels.expected());
   }

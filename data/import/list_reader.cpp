@@ -31,10 +31,10 @@ class ListReader {
                                    head_.str(header_line_, comments_), ids_.str());
     const std::string& id = header_line_ > 0 ? head_.second[0] : head_.first[0];
     if (ids_.kind() == NodeIds::Kind::names && !options_.ids && is_number(id))
-      note += fmt::format(" (\"{}\" is no integer of 64 bits)", excerpt(id));
+      note += fmt::format(" (\"{}\" is not a 64-bit integer)", excerpt(id));
     if (first_is_alone_)
       note += fmt::format(
-          "; line {} taken as an edge: {}, of ids that stand in no other line (--header yes if "
+          "; line {} taken as an edge: {}, with ids that occur in no other line (--header yes if "
           "it is one)",
           head_.format.first_line, excerpt(head_.row));
     const int64_t unused = head_.columns() - 2 - (options_.weight_column > 0 ? 1 : 0);
@@ -67,7 +67,7 @@ class ListReader {
     const auto id = integer_in(field);
     const bool numbers = ids_.kind() == NodeIds::Kind::numbers;
     if (!id && !numbers)
-      source_.fail(line, "\"{}\" in column {}, expected an integer of 64 bits{}", excerpt(field), column,
+      source_.fail(line, "\"{}\" in column {}, expected a 64-bit integer{}", excerpt(field), column,
                    options_.ids ? "" : ", as the first ids are (--ids names takes any text)");
     if (numbers && (!id || *id < 0 || *id >= NodeIds::kMost))
       source_.fail(line, "\"{}\" in column {}, expected an integer from 0 to {}", excerpt(field), column,
@@ -125,7 +125,7 @@ class ListReader {
       const int32_t dst = named() ? ids_.add(ends.names[2 * k + 1]) : ids_.add(ends.ids[2 * k + 1]);
       if (src < 0 || dst < 0)
         source_.fail(ends.last_line, "more than {} nodes by then, expected at most that", NodeIds::kMost);
-      // The first line is no header if another edge has a node of it, or if it is a loop.
+      // The first line is not a header if another edge has one of its nodes, or if it is a loop.
       if (doubtful_ && (src < 2 || dst < 2) && !(edges_.size() == 0 && src == 0 && dst == 1)) keep_first();
       edges_.append(src, dst, ends.weights.empty() ? 1.0f : ends.weights[k]);
     }

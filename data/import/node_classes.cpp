@@ -134,7 +134,7 @@ std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) 
       "{}; labels are {}{}{}{}", rows.note(reader.comments()),
       order.kind == text ? "text, in the order of the alphabet" : "numbers, in ascending order",
       fractions ? ", some with fractions (--task node_regression for targets)" : "",
-      unfit ? ", not kept since some are no UTF-8" : "", labels.note());
+      unfit ? ", not kept as some are not UTF-8" : "", labels.note());
 }
 
 }  // namespace adj

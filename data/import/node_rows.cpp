@@ -56,10 +56,10 @@ int32_t NodeRows::node_of(std::string_view id, int64_t line) const {
   const int32_t node = ids_.find(id);
   if (node >= 0) return node;
   if (ids_.kind() == NodeIds::Kind::numbers)
-    source_.fail(line, "\"{}\" is no node, expected 0 to {} (--nodes: there are more){}", excerpt(id),
+    source_.fail(line, "\"{}\" is not a node, expected 0 to {} (--nodes: there are more){}", excerpt(id),
                  ids_.size() - 1, header_hint(line));
   source_.fail(
-      line, "\"{}\" stands in no edge, expected the id of a node{}{}", excerpt(id),
+      line, "\"{}\" is in no edge, expected the id of a node{}{}", excerpt(id),
       ids_.kind() == NodeIds::Kind::integers ? " (--ids numbers --nodes N has nodes without edges)" : "",
       header_hint(line));
 }
@@ -185,7 +185,7 @@ std::string impute(Tensor& x, Imputation imputation, const NodeRows& rows) {
     for (int64_t i = 0; i < nodes; ++i)
       if (!std::isnan(values[i * columns + column])) seen.push_back(values[i * columns + column]);
     if (seen.empty() && imputation != Imputation::zero)
-      rows.source().fail(0, "no number in column {}, expected one at least to find its {}", column + first,
+      rows.source().fail(0, "no number in column {}, expected at least one to find its {}", column + first,
                          name_of(imputation));
     const float filling = detail::imputed_value(imputation, std::move(seen));
     for (int64_t i = 0; i < nodes; ++i)

@@ -69,9 +69,8 @@ struct NpzReader::Impl {
     const auto count = static_cast<uint64_t>(array.header.numel());
     const uint64_t values = count * array.header.width;
     if (array.bytes - array.values_at != values || array.bytes < array.values_at)
-      archive.fail(name_of, "{} {} takes {} bytes, but {} stand in the archive",
-                   shape_text(array.header.shape), array.header.type, values,
-                   array.bytes - std::min(array.bytes, array.values_at));
+      archive.fail(name_of, "{} {} takes {} bytes, but the archive has {}", shape_text(array.header.shape),
+                   array.header.type, values, array.bytes - std::min(array.bytes, array.values_at));
     unpacked += count * bytes_each;
     if (unpacked > std::max(kFreeBytes, kMostRatio * archive.file_bytes()))
       archive.fail(name_of, "{} bytes out of a file of {}, expected at most {} times as many: a zip bomb?",

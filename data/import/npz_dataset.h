@@ -14,8 +14,8 @@ namespace adj {
 ///   `node_features` [N, F], `node_labels` [N], `train_masks`, `val_masks` and `test_masks` [S, N]: S splits.
 /// - gnn-benchmark (Shchur et al. 2018), detected by `adj_indptr`: `adj_data`, `adj_indices`, `adj_indptr`,
 ///   `adj_shape` (a CSR matrix), made undirected as in PyG's `read_npz`: without self-loops, duplicates
-///   merged; `attr_*` likewise, sparse features whose positive numbers become 1, or dense `attr_matrix`
-///   unchanged; `labels` [N]; no splits.
+///   merged; `attr_*` in the same form, sparse features whose positive numbers become 1, or dense
+///   `attr_matrix` unchanged; `labels` [N]; no splits.
 /// - Reddit (Hamilton et al. 2017, as published by DGL), detected by `feature` and `node_types`:
 ///   `reddit_data.npz` with `feature` [N, F], `label` [N], `node_types` [N]: 1 train, 2 val, 3 test; and in
 ///   the same folder `reddit_graph.npz` or `reddit_self_loop_graph.npz`, a COO or CSR matrix of

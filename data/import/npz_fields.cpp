@@ -91,7 +91,7 @@ void check_nodes(const NpzReader& z, std::string_view name, int64_t nodes) {
 int64_t nodes_with_features(const NpzReader& z, std::string_view name) {
   expect_shape(z, name, {-1, -1});
   const std::vector<int64_t>& shape = z.shape(name);
-  if (shape[1] == 0) z.fail(name, "shape [{}, 0], expected a column at least", shape[0]);
+  if (shape[1] == 0) z.fail(name, "shape [{}, 0], expected at least one column", shape[0]);
   check_nodes(z, name, shape[0]);
   return shape[0];
 }
@@ -133,7 +133,7 @@ void Splits::put_into(Dataset& data, std::array<std::string_view, 3> names) cons
       for (size_t i = 0; i < part_of_[s].size(); ++i)
         if (part_of_[s][i] == part) nodes.push_back(static_cast<int32_t>(i));
       if (nodes.empty())
-        z_.fail(names[part - 1], "no node of split {} is in {}, expected one at least", s, kParts[part]);
+        z_.fail(names[part - 1], "no node of split {} is in {}, expected at least one", s, kParts[part]);
       parts[part - 1] = Tensor::from(nodes);
     }
     data.splits.push_back({parts[0], parts[1], parts[2]});
@@ -147,7 +147,7 @@ void set_masks(Dataset& data, const NpzReader& z, std::array<std::string_view, 3
   if (many && split_first) expect_shape(z, names[0], {-1, nodes});
   if (many && !split_first) expect_shape(z, names[0], {nodes, -1});
   const int64_t count = many ? z.shape(names[0])[split_first ? 0 : 1] : 1;
-  if (count == 0) z.fail(names[0], "no splits, expected one at least");
+  if (count == 0) z.fail(names[0], "no splits, expected at least one");
   Splits splits(z, data, count);
   for (int part = 1; part <= 3; ++part) {
     const std::string_view name = names[static_cast<size_t>(part - 1)];

@@ -64,7 +64,7 @@ Dataset read_gnn_benchmark(const NpzReader& z) {
   check_edges(z, "adj_indices", edges);
   if (nodes > detail::most_bare_nodes(edges) && !z.has("attr_matrix") && !z.has("attr_indptr") &&
       !z.has("labels"))
-    z.fail("adj_shape", "{} nodes for {} edges, but nothing in the file is of so many nodes", nodes, edges);
+    z.fail("adj_shape", "{} nodes for {} edges, but nothing in the file has that many nodes", nodes, edges);
   Dataset data;
   data.name = stem(z);
   {

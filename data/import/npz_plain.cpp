@@ -25,7 +25,7 @@ int64_t count_nodes(const NpzReader& z, const Tensor& edge_index) {
     if (!z.has(name)) continue;
     if (z.shape(name).empty()) z.fail(name, "one number, expected a row a node");
     if (z.shape(name).size() == 2 && z.shape(name)[1] == 0)
-      z.fail(name, "shape [{}, 0], expected a column at least", z.shape(name)[0]);
+      z.fail(name, "shape [{}, 0], expected at least one column", z.shape(name)[0]);
     const int64_t rows = z.shape(name)[0];
     if (nodes && rows != *nodes) z.fail(name, "{} rows, but {} has {}", rows, by, *nodes);
     nodes = rows;
@@ -35,7 +35,7 @@ int64_t count_nodes(const NpzReader& z, const Tensor& edge_index) {
     const int64_t said = z.integer("num_nodes");
     if (nodes && said != *nodes) z.fail("num_nodes", "{}, but {} has {} rows", said, by, *nodes);
     if (!nodes && said > most_bare)
-      z.fail("num_nodes", "{}, but nothing in the file is of so many nodes", said);
+      z.fail("num_nodes", "{}, but nothing in the file has that many nodes", said);
     nodes = said;
     by = "num_nodes";
   }
@@ -43,7 +43,7 @@ int64_t count_nodes(const NpzReader& z, const Tensor& edge_index) {
     const int32_t* ids = edge_index.data<int32_t>();
     nodes = edge_index.numel() == 0 ? 0 : int64_t{*std::max_element(ids, ids + edge_index.numel())} + 1;
     by = "edge_index";
-    if (*nodes > most_bare) z.fail(by, "node {}, but nothing in the file is of so many nodes", *nodes - 1);
+    if (*nodes > most_bare) z.fail(by, "node {}, but nothing in the file has that many nodes", *nodes - 1);
   }
   check_nodes(z, by, *nodes);
   return *nodes;
@@ -90,7 +90,7 @@ Dataset read_plain(const NpzReader& z) {
     EdgeAttributes attributes;
     if (z.has("edge_weight")) weight = finite(z, "edge_weight", {edges});
     if (z.has("edge_attr") && z.shape("edge_attr").size() == 2 && z.shape("edge_attr")[1] == 0)
-      z.fail("edge_attr", "shape [{}, 0], expected a column at least", z.shape("edge_attr")[0]);
+      z.fail("edge_attr", "shape [{}, 0], expected at least one column", z.shape("edge_attr")[0]);
     if (z.has("edge_attr")) attributes.emplace("attr", finite(z, "edge_attr", {edges, -1}));
     data.graph = Graph::from_coo(nodes, ends.rows(0, 1).reshape({edges}), ends.rows(1, 2).reshape({edges}),
                                  weight, attributes);

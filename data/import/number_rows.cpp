@@ -68,8 +68,8 @@ void fail_row_with(const std::string& path, const RowFormat& format, int64_t row
 
 template <class T>
 Tensor read_rows(TextSource& source, const RowFormat& given) {
-  // The first block is parsed alone if its first row determines the columns of all others; blocks depend on
-  // the file only.
+  // The first block is parsed separately if its first row determines the columns of all others; blocks depend
+  // on the file only.
   RowFormat format = given;
   int64_t& columns = format.columns;
   const auto parse = [&](const TextBlock& block) {

@@ -15,7 +15,7 @@ struct RowFormat {
   int64_t least = std::numeric_limits<int64_t>::min();  ///< for integers
   int64_t most = std::numeric_limits<int64_t>::max();
 
-  /// Whether a line is no row: the header, or an empty one that is not a single missing value.
+  /// Whether a line is not a row: the header, or an empty one that is not a single missing value.
   bool skips(int64_t line_number, std::string_view line) const;
 };
 

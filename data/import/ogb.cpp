@@ -74,7 +74,7 @@ class OgbReader {
       raw_.fail("num_nodes_list", fmt::format("{} graphs, expected one, whose nodes have labels", graphs()));
     if (of_graphs && nodes() > detail::most_bare_nodes(edges()) &&
         (!raw_.has("node_feat") || raw_.rows("node_feat") < nodes()))
-      raw_.fail("num_nodes_list", fmt::format("{} nodes, but nothing is of so many", nodes()));
+      raw_.fail("num_nodes_list", fmt::format("{} nodes, but nothing has that many", nodes()));
     ogb::set_labels(data_, raw_, of_nodes ? "node_label" : "graph_label", of_nodes ? nodes() : graphs(),
                     options_);
     if (of_graphs) data_.graph_offsets = offsets_;

@@ -46,7 +46,7 @@ class Binary : public Raw {
     const bool column = z.shape(table).size() == 1;
     Tensor values = column ? z.tensor(table, DType::f32, {rows}).reshape({rows, 1})
                            : z.tensor(table, DType::f32, {rows, -1});
-    if (values.size(1) == 0) fail(table, "no columns, expected one at least");
+    if (values.size(1) == 0) fail(table, "no columns, expected at least one");
     const float* x = values.data<float>();
     for (int64_t k = 0; k < values.numel(); ++k)
       if (!std::isfinite(x[k]) && !(missing && std::isnan(x[k])))

@@ -25,8 +25,7 @@ LabelKind kind_of(const Tensor& y, std::string_view table) {
   if (y.size(1) == 1 && classes) return LabelKind::classes;
   if (y.size(1) > 1 && bits) return LabelKind::multilabel;
   if (!integers) return LabelKind::regression;
-  usage_fail("{}: {}, of which nothing says what they are: expected --task class, multilabel or regression",
-             table,
+  usage_fail("{}: {}, whose kind is unknown: expected --task class, multilabel or regression", table,
              y.size(1) == 1 ? "integers below 0 or too large for classes" : "several columns of integers");
 }
 
@@ -96,7 +95,7 @@ void set_labels(Dataset& data, Raw& raw, std::string_view table, int64_t rows, c
                                               : Task::node_regression;
   }
   if (data.unlabelled == rows)
-    raw.fail(table, fmt::format("{} rows, none with a label, expected one at least", rows));
+    raw.fail(table, fmt::format("{} rows, none with a label, expected at least one", rows));
   (graphs ? data.graph_y : data.y) = std::move(y);
 }
 

@@ -68,12 +68,12 @@ class SplitReader {
       const int32_t i = index.data<int32_t>()[k];
       uint8_t& seen = part_of_[static_cast<size_t>(i)];
       if (seen != 0)
-        fail_row(path, format, k, "index {} stands in {} already, expected once in a split", i, kParts[seen]);
+        fail_row(path, format, k, "index {} is already in {}, expected once in a split", i, kParts[seen]);
       seen = part;
       if (detail::is_labelled(y_, i)) kept.push_back(i);
     }
     if (kept.empty())
-      source.fail(0, "{}, expected an index at least",
+      source.fail(0, "{}, expected at least one index",
                   index.numel() == 0 ? "empty" : fmt::format("none of {} has a label", index.numel()));
     all_ += index.numel();
     left_out_ += index.numel() - std::ssize(kept);

@@ -46,7 +46,7 @@ class Text : public Raw {
     Tensor values = read<float>(table, {.columns = missing ? columns_of(table) : 0, .missing = missing});
     expect_rows(table, values, rows,
                 table.starts_with("edge_")    ? "num-edge-list"
-                : table.starts_with("graph_") ? "num-node-list, a line a graph,"
+                : table.starts_with("graph_") ? "num-node-list (a line per graph)"
                                               : "num-node-list");
     return values;
   }
@@ -102,7 +102,7 @@ class Text : public Raw {
 
   void expect_rows(std::string_view table, const Tensor& rows, int64_t expected, std::string_view by) {
     if (rows.size(0) == expected) return;
-    fail(table, fmt::format("{} lines, expected {}, as {} says", rows.size(0), expected, by));
+    fail(table, fmt::format("{} lines, expected {} as in {}", rows.size(0), expected, by));
   }
 
   std::filesystem::path folder_;

@@ -76,7 +76,7 @@ std::string TableHead::str(int64_t header_line, int64_t comments_behind) const {
 
 std::string TableHead::beside_comments() const {
   if (comments == 0) return "";
-  return fmt::format(" beside {} line{} of comments (--comment says what is one)", comments,
+  return fmt::format(" beside {} line{} of comments (--comment defines them)", comments,
                      comments == 1 ? "" : "s");
 }
 
@@ -130,9 +130,9 @@ TableHead read_head(const std::string& path, const std::optional<std::string>& c
   for (const auto& [line, text] : doubtful) {
     const std::vector<std::string> fields = fields_of(FieldCursor(text, separator));
     if (fields.size() == head.first.size() && is_row(head, fields))
-      source.fail(line,
-                  "\"{}\" may be a comment or a row: --comment '{}' says the one, --comment '' the other",
-                  excerpt(text), text[0]);
+      source.fail(
+          line, "\"{}\" may be a comment or a row: --comment '{}' means the former, --comment '' the latter",
+          excerpt(text), text[0]);
   }
   return head;
 }

@@ -25,8 +25,8 @@ constexpr size_t kInput = size_t{1} << 18;  // bytes per file read
 constexpr int64_t kKiB = 1024;
 
 /// Maximum expansion of a text gzip, relative to the compressed bytes read so far: deflate shrinks meaningful
-/// text to a tenth, and to a fortieth if most lines are alike; close to a thousandth means one endless line.
-/// Small texts are harmless.
+/// text to a tenth, and to a fortieth if most lines are similar; close to a thousandth means one endless
+/// line. Small texts are harmless.
 constexpr uint64_t kHarmless = uint64_t{16} << 20;
 constexpr uint64_t kMostExpansion = 100;
 
@@ -230,7 +230,7 @@ bool TextSource::read_block(TextBlock& block) {
 void TextSource::expect_line_feeds(std::string_view text) const {
   const size_t at = text.find('\r');
   if (at != std::string_view::npos && at + 1 < text.size() && text.find('\n') == std::string_view::npos)
-    fail(1, "lines end in CR alone, expected LF or CR LF: tr '\\r' '\\n' makes such of them");
+    fail(1, "lines end in CR only, expected LF or CR LF: tr '\\r' '\\n' converts them");
 }
 
 /// Adds the lines of a block to lines_read_; only blocks longer than the limit can contain too long a line.

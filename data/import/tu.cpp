@@ -69,7 +69,7 @@ class TuReader {
     if (rows.size(0) == 0) source.fail(1, "empty, expected numbers");
     return rows;
   }
-  /// Likewise; throws unless the file has `expected` lines, one for each of `of` ("graphs").
+  /// The same; throws unless the file has `expected` lines, one for each of `of` ("graphs").
   template <class T>
   Tensor read(std::string_view part, const RowFormat& format, int64_t expected, std::string_view of) {
     Tensor rows = read<T>(part, format);
@@ -88,7 +88,7 @@ class TuReader {
     if (graphs_ > nodes_) {
       const int64_t row = std::max_element(graph, graph + nodes_) - graph;
       fail_row(path("graph_indicator"), {}, row,
-               "graph {} of {} nodes, expected every graph to have one at least", graphs_, nodes_);
+               "graph {} of {} nodes, expected every graph to have at least one", graphs_, nodes_);
     }
     data_.graph_offsets = Tensor::zeros({graphs_ + 1}, DType::i64);
     int64_t* offsets = data_.graph_offsets.mutable_data<int64_t>();

@@ -13,8 +13,8 @@ Tensor checked_items(std::string_view loader, std::string_view what, const Tenso
   for (size_t k = 0; k < ids.size(); ++k) {
     ADJ_CHECK(ids[k] >= 0 && ids[k] < count, "{}: {}[{}] is {}, expected 0 to {}", loader, what, k, ids[k],
               count - 1);
-    ADJ_CHECK(!seen[static_cast<size_t>(ids[k])], "{}: {}[{}] is {}, which stands there before", loader, what,
-              k, ids[k]);
+    ADJ_CHECK(!seen[static_cast<size_t>(ids[k])], "{}: {}[{}] is {}, which occurs before", loader, what, k,
+              ids[k]);
     seen[static_cast<size_t>(ids[k])] = true;
   }
   return items.to(device).to(DType::i32);
@@ -29,7 +29,7 @@ Tensor numbers(int64_t count) {
 std::shared_ptr<const FeatureStore> features_of(std::string_view loader, const Dataset& data,
                                                 std::optional<Device> device) {
   ADJ_CHECK(data.graph, "{}: a dataset without a graph", loader);
-  if (data.x_in_file) return make_file_source(data.x_in_file, device.value_or(data.device()));
+  if (data.x_in_file) return make_file_store(data.x_in_file, device.value_or(data.device()));
   ADJ_CHECK(data.x, "{}: dataset '{}' has no features", loader, data.name);
   return make_feature_store(data.x);
 }
@@ -44,7 +44,7 @@ Features gather_features(std::string_view loader, const FeatureStore& x, const T
   const Tensor& nodes = x.reads_nodes_on() == device ? there : here;
   Features rows = x.gather(nodes.to(DType::i32), device);
   ADJ_CHECK(rows && rows.rows() == nodes.numel() && rows.device() == device,
-            "{}: a feature source gave {} rows on {}, expected {} on {}", loader, rows ? rows.rows() : 0,
+            "{}: a feature store gave {} rows on {}, expected {} on {}", loader, rows ? rows.rows() : 0,
             rows ? rows.device().str() : "no device", nodes.numel(), device.str());
   return rows;
 }

@@ -13,15 +13,15 @@ namespace {
 
 /// The cached rows, int32, ascending.
 Tensor rows_kept(const CachedRows& cached, int64_t rows) {
-  ADJ_CHECK(cached.count >= 0 && cached.count <= rows, "feature source: {} of {} rows cached", cached.count,
+  ADJ_CHECK(cached.count >= 0 && cached.count <= rows, "feature store: {} of {} rows cached", cached.count,
             rows);
   if (cached.count == 0) return Tensor::empty({0}, DType::i32);
   const Tensor& hotness = cached.hotness;
   ADJ_CHECK(hotness && hotness.dims() == 1 && hotness.numel() == rows && hotness.dtype() == DType::f32,
-            "feature source: hotness is {}, expected float32 [{}]", hotness.str(), rows);
+            "feature store: hotness is {}, expected float32 [{}]", hotness.str(), rows);
   const std::vector<float> heat = hotness.to_vector<float>();
   const auto unordered = std::find_if(heat.begin(), heat.end(), [](float h) { return std::isnan(h); });
-  ADJ_CHECK(unordered == heat.end(), "feature source: hotness[{}] is nan, expected a number",
+  ADJ_CHECK(unordered == heat.end(), "feature store: hotness[{}] is nan, expected a number",
             unordered - heat.begin());
   std::vector<int32_t> row(heat.size());
   std::iota(row.begin(), row.end(), 0);
@@ -45,20 +45,20 @@ Tensor places_of(const Tensor& kept, int64_t rows) {
   return places;
 }
 
-class CachedSource : public FeatureStore {
+class CachedStore : public FeatureStore {
  public:
-  explicit CachedSource(Device device) : device_(device) {}
+  explicit CachedStore(Device device) : device_(device) {}
   bool is_sparse() const override { return false; }
   Features gather(const Tensor& nodes, Device device) const override {
-    ADJ_CHECK(device == device_, "feature source: rows kept for {} are asked for on {}", device_.str(),
+    ADJ_CHECK(device == device_, "feature store: rows cached for {} are requested on {}", device_.str(),
               device.str());
     ADJ_CHECK(nodes && nodes.dims() == 1 && nodes.dtype() == DType::i32,
-              "feature source: nodes are {}, expected int32 [K]", nodes.str());
+              "feature store: nodes are {}, expected int32 [K]", nodes.str());
     if (nodes.device().is_cpu()) {
       const int32_t* node = nodes.data<int32_t>();
       for (int64_t k = 0; k < nodes.numel(); ++k)
-        ADJ_CHECK(node[k] >= 0 && node[k] < rows(),
-                  "feature source: node {} at position {}, expected 0 to {}", node[k], k, rows() - 1);
+        ADJ_CHECK(node[k] >= 0 && node[k] < rows(), "feature store: node {} at position {}, expected 0 to {}",
+                  node[k], k, rows() - 1);
     }
     return gathered(nodes);
   }
@@ -76,10 +76,10 @@ class CachedSource : public FeatureStore {
   Tensor places_;  // int32 [N], on the device that looks them up
 };
 
-class PinnedSource : public CachedSource {
+class PinnedStore : public CachedStore {
  public:
-  PinnedSource(const Features& x, Device device, const CachedRows& cached)
-      : CachedSource(device),
+  PinnedStore(const Features& x, Device device, const CachedRows& cached)
+      : CachedStore(device),
         kept_(x.rows(rows_kept(cached, x.rows())).to(device)),
         all_(matrix_of(x), device) {
     hot_ = matrix_of(kept_);
@@ -108,10 +108,9 @@ class PinnedSource : public CachedSource {
   PinnedRows all_;
 };
 
-class FileSource : public CachedSource {
+class FileStore : public CachedStore {
  public:
-  FileSource(FileRows x, Device device, const CachedRows& cached)
-      : CachedSource(device), file_(std::move(x)) {
+  FileStore(FileRows x, Device device, const CachedRows& cached) : CachedStore(device), file_(std::move(x)) {
     const Tensor kept = rows_kept(cached, file_.rows());
     hot_ = file_.gather(kept).to(device);
     places_ = places_of(kept, file_.rows());
@@ -146,7 +145,7 @@ class FileSource : public CachedSource {
 
 std::shared_ptr<const FeatureStore> make_pinned_store(const Features& x, Device device,
                                                       const CachedRows& cached) {
-  return std::make_shared<PinnedSource>(x.to(Device::cpu()), device, cached);
+  return std::make_shared<PinnedStore>(x.to(Device::cpu()), device, cached);
 }
 
 std::shared_ptr<const FeatureStore> make_pinned_store(const Tensor& x, Device device,
@@ -154,8 +153,8 @@ std::shared_ptr<const FeatureStore> make_pinned_store(const Tensor& x, Device de
   return make_pinned_store(Features(x), device, cached);
 }
 
-std::shared_ptr<const FeatureStore> make_file_source(FileRows x, Device device, const CachedRows& cached) {
-  return std::make_shared<FileSource>(std::move(x), device, cached);
+std::shared_ptr<const FeatureStore> make_file_store(FileRows x, Device device, const CachedRows& cached) {
+  return std::make_shared<FileStore>(std::move(x), device, cached);
 }
 
 }  // namespace adj

@@ -62,14 +62,14 @@ Loader<SubgraphBatch> loader_of(const Graph& graph, std::shared_ptr<const Featur
 Tensor partition_of(const Dataset& data, const ClusterLoaderOptions& options) {
   ADJ_CHECK(options.parts >= 0, "cluster loader: {} parts, expected 0 or more", options.parts);
   if (options.parts > 0) return metis_partition(data.graph, options.parts);
-  ADJ_CHECK(data.part, "cluster loader: dataset '{}' has no partition, and no number of parts was asked for",
+  ADJ_CHECK(data.part, "cluster loader: dataset '{}' has no partition, and no number of parts was given",
             data.name);
   return data.part;
 }
 
 }  // namespace
 
-ClusterLoader::ClusterLoader(const Graph& graph, const FeatureSource& x, const Tensor& labels,
+ClusterLoader::ClusterLoader(const Graph& graph, const FeatureInput& x, const Tensor& labels,
                              const Tensor& seeds, const Tensor& part, const ClusterLoaderOptions& options)
     : Loader(loader_of(graph, x, labels, seeds, part, options.loading)) {}
 

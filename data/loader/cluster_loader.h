@@ -35,7 +35,7 @@ class ClusterLoader : public Loader<SubgraphBatch> {
   /// `labels`: [N] or [N,T] by node, optional. `seeds`: int32 or int64 [S], in range, distinct. Throws
   /// otherwise, naming the place; if the number of rows of features or labels is not N; and for options out
   /// of range.
-  ClusterLoader(const Graph& graph, const FeatureSource& x, const Tensor& labels, const Tensor& seeds,
+  ClusterLoader(const Graph& graph, const FeatureInput& x, const Tensor& labels, const Tensor& seeds,
                 const Tensor& part, const ClusterLoaderOptions& options);
   /// The dataset's graph, features (in memory or in their file) and labels. Throws if it has no features, or
   /// no partition and `parts` is 0.

@@ -25,7 +25,7 @@ class RowsInMemory : public FeatureStore {
 }  // namespace
 
 std::shared_ptr<const FeatureStore> make_feature_store(const Features& x) {
-  ADJ_CHECK(x, "feature source: no features");
+  ADJ_CHECK(x, "feature store: no features");
   return std::make_shared<RowsInMemory>(x);
 }
 

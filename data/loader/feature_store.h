@@ -30,11 +30,11 @@ class FeatureStore {
 std::shared_ptr<const FeatureStore> make_feature_store(const Features& x);
 
 /// Argument of loaders: features in memory, or any store.
-class FeatureSource {
+class FeatureInput {
  public:
-  FeatureSource(const Features& x) : store_(make_feature_store(x)) {}
+  FeatureInput(const Features& x) : store_(make_feature_store(x)) {}
   template <std::derived_from<FeatureStore> Store>
-  FeatureSource(std::shared_ptr<Store> store) : store_(std::move(store)) {}
+  FeatureInput(std::shared_ptr<Store> store) : store_(std::move(store)) {}
   operator const std::shared_ptr<const FeatureStore>&() const { return store_; }
 
  private:
@@ -60,7 +60,6 @@ std::shared_ptr<const FeatureStore> make_pinned_store(const Tensor& x, Device de
                                                       const CachedRows& cached = {});
 /// Features that stay in their HDF5 file, for features larger than host memory; the rows of a batch are read.
 /// The host waits for the nodes. Throws DataError if the file cannot be read.
-std::shared_ptr<const FeatureStore> make_file_source(FileRows x, Device device,
-                                                     const CachedRows& cached = {});
+std::shared_ptr<const FeatureStore> make_file_store(FileRows x, Device device, const CachedRows& cached = {});
 
 }  // namespace adj

@@ -64,7 +64,7 @@ GraphBatch GraphBatch::to(Device device) const {
   return there;
 }
 
-GraphLoader::GraphLoader(const Graph& whole, const Tensor& offsets, const FeatureSource& x,
+GraphLoader::GraphLoader(const Graph& whole, const Tensor& offsets, const FeatureInput& x,
                          const Tensor& labels, const Tensor& which, const LoaderOptions& options)
     : Loader(loader_of(whole, offsets, x, labels, which, options)) {}
 

@@ -36,7 +36,7 @@ class GraphLoader : public Loader<GraphBatch> {
   /// nodes. `labels`: [G] or [G,T] by graph, optional. `which`: the graphs, int32 or int64 [K], in range,
   /// distinct. Throws otherwise, naming the place; for an edge between graphs; for options out of range; and
   /// if drop_last leaves no batch.
-  GraphLoader(const Graph& whole, const Tensor& offsets, const FeatureSource& x, const Tensor& labels,
+  GraphLoader(const Graph& whole, const Tensor& offsets, const FeatureInput& x, const Tensor& labels,
               const Tensor& which, const LoaderOptions& options);
   /// A dataset of many graphs, with features (in memory or in their file) and labels. Throws if it has no
   /// graph_offsets or no features.

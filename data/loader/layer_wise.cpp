@@ -4,7 +4,7 @@
 
 namespace adj {
 
-Tensor infer_layer_wise(const Graph& graph, const FeatureSource& source, size_t layers,
+Tensor infer_layer_wise(const Graph& graph, const FeatureInput& source, size_t layers,
                         const LayerFunction& layer, const LoaderOptions& options) {
   ADJ_CHECK(layers >= 1 && layer, "layer-wise inference: no layer");
   ADJ_CHECK(!options.shuffle && !options.drop_last && options.steps == 0,

@@ -19,7 +19,7 @@ using LayerFunction = std::function<Tensor(size_t layer, const Block& block, con
 /// order of products. Throws without nodes or layers, for options with another order or out of range, if
 /// features are not [N, *], if a layer returns another number of rows, or its batches differ in width or
 /// dtype; and what a layer throws.
-Tensor infer_layer_wise(const Graph& graph, const FeatureSource& x, size_t layers, const LayerFunction& layer,
+Tensor infer_layer_wise(const Graph& graph, const FeatureInput& x, size_t layers, const LayerFunction& layer,
                         const LoaderOptions& options = {});
 
 }  // namespace adj

@@ -209,11 +209,11 @@ LinkBatch LinkBatch::to(Device device) const {
   return there;
 }
 
-LinkLoader::LinkLoader(Graph graph, const FeatureSource& x, const EdgeIndex& positive,
+LinkLoader::LinkLoader(Graph graph, const FeatureInput& x, const EdgeIndex& positive,
                        const LinkLoaderOptions& options)
     : Loader(loader_of(std::move(graph), x, positive, nullptr, options)) {}
 
-LinkLoader::LinkLoader(Graph graph, const FeatureSource& x, const LinkExamples& pairs,
+LinkLoader::LinkLoader(Graph graph, const FeatureInput& x, const LinkExamples& pairs,
                        const LinkLoaderOptions& options)
     : Loader(loader_of(std::move(graph), x, pairs.positive, &pairs.negative, options)) {}
 

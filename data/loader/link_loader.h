@@ -53,11 +53,9 @@ class LinkLoader : public Loader<LinkBatch> {
   /// counts repeatedly. Throws for a pair out of range or of equal nodes, naming the place; if features are
   /// not [N, *]; for options out of range; if drop_last leaves no batch; if every pair of nodes is an edge;
   /// and what NeighborSampler throws.
-  LinkLoader(Graph graph, const FeatureSource& x, const EdgeIndex& positive,
-             const LinkLoaderOptions& options);
+  LinkLoader(Graph graph, const FeatureInput& x, const EdgeIndex& positive, const LinkLoaderOptions& options);
   /// With given negatives, as for evaluation: none are drawn. Positives come first in order.
-  LinkLoader(Graph graph, const FeatureSource& x, const LinkExamples& pairs,
-             const LinkLoaderOptions& options);
+  LinkLoader(Graph graph, const FeatureInput& x, const LinkExamples& pairs, const LinkLoaderOptions& options);
 
   /// Number of given pairs.
   int64_t num_pairs() const { return num_items(); }

@@ -46,7 +46,7 @@ NeighborBatch NeighborBatch::to(Device device) const {
   return there;
 }
 
-NeighborLoader::NeighborLoader(Graph graph, const FeatureSource& x, const Tensor& labels, const Tensor& seeds,
+NeighborLoader::NeighborLoader(Graph graph, const FeatureInput& x, const Tensor& labels, const Tensor& seeds,
                                const NeighborLoaderOptions& options)
     : Loader(loader_of(std::move(graph), x, labels, seeds, options)) {}
 

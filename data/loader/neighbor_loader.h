@@ -42,7 +42,7 @@ class NeighborLoader : public Loader<NeighborBatch> {
   /// `labels`: [N] or [N,T] by node, optional. `seeds`: int32 or int64 [S], in range, distinct. Throws
   /// otherwise, naming the place; if features or labels do not have N rows; for options out of range; if
   /// drop_last leaves no batch; and what NeighborSampler throws.
-  NeighborLoader(Graph graph, const FeatureSource& x, const Tensor& labels, const Tensor& seeds,
+  NeighborLoader(Graph graph, const FeatureInput& x, const Tensor& labels, const Tensor& seeds,
                  const NeighborLoaderOptions& options);
   /// The dataset's graph, features (in memory or in their file) and labels. Throws if it has no features.
   NeighborLoader(const Dataset& data, const Tensor& seeds, const NeighborLoaderOptions& options);

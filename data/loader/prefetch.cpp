@@ -22,8 +22,8 @@ std::vector<Stream> worker_streams(Device device, int workers) {
 
 namespace detail {
 
-// A worker takes the next number that nobody has taken, as long as fewer than `depth` items are beyond what
-// was handed over. An item that threw is the last one: what was taken behind it is dropped.
+// A worker takes the next free number while fewer than `depth` items are ahead of the last one returned.
+// After an item that threw, later items are dropped.
 struct PrefetchQueue::Workers {
   struct Made {
     Item item;

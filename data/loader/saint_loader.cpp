@@ -106,8 +106,8 @@ SaintLoader::SaintLoader(std::shared_ptr<const Impl> impl)
              impl->options.loading, [impl](const BatchIndex& of) { return impl->batch(of); }),
       impl_(impl) {}
 
-SaintLoader::SaintLoader(const Graph& graph, const FeatureSource& x, const Tensor& labels,
-                         const Tensor& seeds, SaintLoaderOptions options)
+SaintLoader::SaintLoader(const Graph& graph, const FeatureInput& x, const Tensor& labels, const Tensor& seeds,
+                         SaintLoaderOptions options)
     : SaintLoader(std::make_shared<const Impl>(graph, x, labels, seeds, std::move(options))) {}
 
 SaintLoader::SaintLoader(const Dataset& data, const Tensor& seeds, SaintLoaderOptions options)

@@ -46,7 +46,7 @@ class SaintLoader : public Loader<SubgraphBatch> {
   /// `labels`: [N] or [N,T] by node, optional. `seeds`: int32 or int64 [S], in range, distinct. Draws the
   /// subgraphs of the normalisation. Throws otherwise, naming the place; if features or labels do not have N
   /// rows; for options out of range, or a matrix without normalisation; and what SaintSampler throws.
-  SaintLoader(const Graph& graph, const FeatureSource& x, const Tensor& labels, const Tensor& seeds,
+  SaintLoader(const Graph& graph, const FeatureInput& x, const Tensor& labels, const Tensor& seeds,
               SaintLoaderOptions options);
   /// The dataset's graph, features (in memory or in their file) and labels. Throws if it has no features.
   SaintLoader(const Dataset& data, const Tensor& seeds, SaintLoaderOptions options);

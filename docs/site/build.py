@@ -2,7 +2,7 @@
 
     python3 docs/site/build.py [OUT]      OUT is build/docs unless told otherwise
 
-Pages are read as they are. Links between them lead to HTML pages; files of the source tree that they name are shown in
+Pages are read unchanged. Links between them lead to HTML pages; files of the source tree that they name are shown in
 files/. Any warning of Doxygen's is an error.
 """
 
@@ -41,7 +41,7 @@ def anchor_of(heading):
 
 
 def show_file(path, out):
-    """A page of its own for a file, or a list for a folder; returns its address."""
+    """A page for a file, or a list for a folder; returns its address."""
     relative = path.relative_to(ROOT)
     address = Path("files") / f"{relative}.html"
     if (out / address).exists():

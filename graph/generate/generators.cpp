@@ -61,7 +61,7 @@ EdgeList thinned_grid(int64_t nodes, int64_t width, int64_t edges, uint64_t seed
   };
   int64_t candidates = 0;
   for (int64_t i = 0; i < nodes; ++i) for_neighbours(i, [&](int64_t) { ++candidates; });
-  ADJ_CHECK(edges <= candidates, "thinned_grid: {} nodes in rows of {} have {} edges, {} were asked for",
+  ADJ_CHECK(edges <= candidates, "thinned_grid: {} nodes in rows of {} have {} edges, {} were requested",
             nodes, width, candidates, edges);
   // Selection sampling (Knuth, The Art of Computer Programming 2, 3.4.2, algorithm S).
   EdgeList graph;

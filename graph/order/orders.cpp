@@ -111,7 +111,7 @@ Tensor inverse_order(const Tensor& order) {
   Tensor position = Tensor::empty_like(order);
   kernels::renumber({.index = order, .number = position, .repeated = place});
   if (const int64_t k = place.to_vector<int64_t>()[0]; k < nodes)
-    fail("order: node {} at position {} stands at another one already, expected each once", at(k), k);
+    fail("order: node {} at position {} is already at another one, expected each once", at(k), k);
   return position;
 }
 

@@ -150,7 +150,7 @@ Tensor checked_seeds(const Tensor& seeds, const Graph& graph) {
   for (size_t k = 0; k < ids.size(); ++k)
     if (const auto [at, is_new] = first.emplace(ids[k], k); !is_new)
       fail("neighbor sampler: seeds {} and {} are both node {}, expected each once", at->second, k, ids[k]);
-  fail("neighbor sampler: a seed stands twice");
+  fail("neighbor sampler: duplicate seed");
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ struct MomentTermsArgs {
     check_csr(op, a);
     check_matrix(op, "dy", dy);
     const ReductionSet set(op, reduce);
-    ADJ_CHECK(set.has_moments(), "{}: none of sum, mean, var and std is asked for", op);
+    ADJ_CHECK(set.has_moments(), "{}: none of sum, mean, var and std is requested", op);
     const DType accumulator = accumulator_dtype(dy.dtype());
     ADJ_CHECK(dy.size(1) % set.count == 0, "{}: dy is {}, expected {} parts", op, dy.str(), set.count);
     const int64_t width = dy.size(1) / set.count;

@@ -16,10 +16,10 @@ struct ReductionSet {
   ReductionSet(std::string_view op, std::span<const Reduce> reductions) {
     for (Reduce reduce : reductions) {
       int& at = place[static_cast<size_t>(reduce)];
-      ADJ_CHECK(at < 0, "{}: {} is asked for twice", op, name_of(reduce));
+      ADJ_CHECK(at < 0, "{}: {} is requested twice", op, name_of(reduce));
       at = count++;
     }
-    ADJ_CHECK(count > 0, "{}: no reduction is asked for", op);
+    ADJ_CHECK(count > 0, "{}: no reduction is requested", op);
   }
   int operator[](Reduce reduce) const { return place[static_cast<size_t>(reduce)]; }
   bool has(Reduce reduce) const { return (*this)[reduce] >= 0; }
@@ -66,16 +66,16 @@ struct NeighborReduceArgs {
       ADJ_CHECK(weight.numel() == a.entries(), "{}: {} weights for {} entries", op, weight.numel(),
                 a.entries());
       ADJ_CHECK(set.count == 1 && !set.has_moments(),
-                "{}: weights are for max or for min alone, not for {} reductions{}", op, set.count,
+                "{}: weights are allowed for max or min only, not for {} reductions{}", op, set.count,
                 set.has_moments() ? " with sums" : "");
     }
     const Shape of_rows{a.rows, width};
     if (max_winner) check_tensor(op, "max_winner", max_winner, of_rows, DType::i32, a.device());
     if (min_winner) check_tensor(op, "min_winner", min_winner, of_rows, DType::i32, a.device());
     if (mean) check_tensor(op, "mean", mean, of_rows, accumulator_dtype(x.dtype()), a.device());
-    ADJ_CHECK(!max_winner || set.has(Reduce::max), "{}: a winner, but no max, is asked for", op);
-    ADJ_CHECK(!min_winner || set.has(Reduce::min), "{}: a winner, but no min, is asked for", op);
-    ADJ_CHECK(!mean || set.has_moments(), "{}: a mean to keep, but no sums are asked for", op);
+    ADJ_CHECK(!max_winner || set.has(Reduce::max), "{}: the winner of a max that is not requested", op);
+    ADJ_CHECK(!min_winner || set.has(Reduce::min), "{}: the winner of a min that is not requested", op);
+    ADJ_CHECK(!mean || set.has_moments(), "{}: a mean to save, but no sums are requested", op);
   }
 };
 ADJ_KERNEL(neighbor_reduce, NeighborReduceArgs)

@@ -60,8 +60,8 @@ int64_t spmm_item_size(const Csr& a, int64_t launches);
 SpmmPlan host_spmm_plan(const Csr& a, int64_t size);
 
 /// Carrier::carry of a Csr. To a GPU it also copies the SpMM plan if the structure is small enough that
-/// planning on the host is faster than on the GPU within a batch's step: no planning and no read-back there.
-/// A GPU caches plans with the structure, by item size.
+/// planning on the host is faster than on the GPU within a batch's step. Products of one launch per item then
+/// neither plan nor read back there. A GPU caches plans with the structure, by item size.
 Csr carried_with_plan(const Csr& a, adj::detail::Carrier& carrier);
 
 }  // namespace adj::kernels

@@ -22,7 +22,7 @@ namespace adj::kernels {
 // (design: FlashAttention 2's backward, Dao 2023, over the rows of a graph). Target gradients are reduced
 // over the rows of `a`, source gradients over those of `at`: no atomics. Targets without edges give O = 0,
 // lse = 0 and no gradient. O is stored with the layer's bias if there is one. The order of each sum depends
-// on the structure and the widths alone. Features, parameters and their gradients share one dtype, float32,
+// only on the structure and the widths. Features, parameters and their gradients share one dtype, float32,
 // float64 or bfloat16; lse, Δ, node and edge terms and their gradients have the accumulator dtype. Δ
 // uses O as stored, less the bias: in bfloat16 a logit's gradient is off by up to 2^-9 α_ij Σ |dO_i O_i|,
 // most noticeable for narrow heads. NaN propagates within its row and head; a row whose logits are all -inf

@@ -39,7 +39,7 @@ ADJ_KERNEL(head_dot, HeadDotArgs)
 /// Gradients of head_dot: dx[n,h,:] = dy[n,h] a[h,:] + dy2[n,h] a2[h,:], da[h,:] = Σ_n dy[n,h] x[n,h,:], and
 /// da2 likewise; those not needed may be absent. With da and da2, `d_o` [N, H D] may be given and is reduced
 /// in the same pass: `dbias` [H D], dbias[h,:] = Σ_n d_o[n,h,:], the gradient of a layer's bias. The order of
-/// the sums over rows depends on the shape alone.
+/// the sums over rows depends only on the shape.
 struct HeadDotBackwardArgs {
   const Tensor& x;
   const Tensor& a;

@@ -14,7 +14,7 @@ namespace {
 using kernels::BitScale;
 using Numbers = std::vector<float>;
 
-/// Holds the share of the numbers that is asked for, or a few more where that is no whole number.
+/// Covers the requested share of the numbers, or slightly more if that is not a whole number.
 BitScale percentile_of(Numbers& x, int bits, const CalibrationOptions& o) {
   if (x.empty()) return kernels::bit_scale(0.0f, 0.0f, o.range, bits);
   const auto n = std::ssize(x);

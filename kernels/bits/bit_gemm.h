@@ -144,7 +144,7 @@ ADJ_HOST_DEVICE inline int requantized(int32_t sum, const BitRow& row, const Bit
   return held_integer(requantized_unrounded(static_cast<float>(sum), row, column), largest);
 }
 
-/// One output bit by integer arithmetic alone, for a product whose rows differ only in their sums and whose
+/// One output bit by integer arithmetic only, for a product whose rows differ only in their sums and whose
 /// zeros are multiples of 1/2: with v = sum - zero_a sum_b + zero_b rest, the bit is 4 v >= `least`, or its
 /// inverse. 4 v is an integer, and all steps of requantized_unrounded() before the scale are exact.
 struct BitThreshold {

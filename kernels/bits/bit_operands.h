@@ -110,9 +110,9 @@ struct BitResult {
       row_shift = numbers_of(args.row_shift);
     }
   }
-  /// Do rows have two numbers a byte (ByteTensor)?
+  /// True if rows have two numbers per byte (ByteTensor).
   ADJ_HOST_DEVICE bool halves() const { return pitch > 0 && bits <= 4; }
-  /// Where a number's byte is; eight numbers from a multiple of eight on stand together.
+  /// Position of a number's byte; eight numbers from a multiple of eight on are adjacent.
   ADJ_HOST_DEVICE uint8_t* byte_at(int64_t r, int64_t c) const {
     return bytes + (step_bytes > 0 ? byte_place(step_bytes, r, c) : r * pitch + (halves() ? c / 2 : c));
   }

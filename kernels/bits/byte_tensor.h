@@ -110,7 +110,7 @@ inline ByteTensor narrowed(const ByteTensor& x) {
   kernels::repack_bytes({.x = x, .to = to});
   return to;
 }
-/// float32 [N,F]: what the numbers stand for.
+/// float32 [N,F]: the represented values.
 inline Tensor to_values(const ByteTensor& x) {
   Tensor y = Tensor::empty({x.rows(), x.width}, DType::f32, x.device());
   kernels::unpack_bytes({.x = x, .y = y});

@@ -73,7 +73,7 @@ ADJ_HOST_DEVICE inline NodeSlope node_slope(float x, const NodeRange& range) {
   if (v > range.largest) return {0.0f, range.largest, range.scale * (kLn2 * (range.largest + 1.0f))};
   return {1.0f, rintf(v) - v, 0.0f};
 }
-/// Replaces dL/dy for scale and bits if they learn from the quantization error alone: the derivative of E =
+/// Replaces dL/dy for scale and bits if they learn only from the quantization error: the derivative of E =
 /// 1/F Σ |y - x|, without the factor 1/F.
 ADJ_HOST_DEVICE inline float error_sign(float x, float y) { return y > x ? 1.0f : y < x ? -1.0f : 0.0f; }
 

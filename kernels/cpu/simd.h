@@ -205,7 +205,7 @@ inline double sum(F64 v) {
   return quarter[0] + quarter[1];
 }
 
-/// Lane l of the result is lane from[l] of v: one instruction where kPermutes says so.
+/// Lane l of the result is lane from[l] of v: one instruction if kPermutes.
 #if defined(__AVX2__)
 inline constexpr bool kPermutes = true;
 #else

@@ -4,8 +4,7 @@
 // addition gives the same bits in any order. The unit is a power of two chosen so that the given number of
 // terms, each as large as the largest, stays below 2^60 units: 2^-43 of the largest for 100,000 terms, 2^-29
 // at worst for 2^31. Anything smaller relative to the largest is lost. A non-finite term stores 2^62 by an
-// atomic maximum, which no sum reaches and no sum brings back below 2^61: the result is NaN, again in any
-// order.
+// atomic maximum, which no sum reaches or reduces below 2^61: the result is NaN, again in any order.
 //
 // Atomics hit random rows, 32 bytes of L2 each, so features are summed in slabs narrow enough that the sums
 // stay in the L2 cache.

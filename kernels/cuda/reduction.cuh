@@ -1,8 +1,8 @@
 #pragma once
 
 // Deterministic reductions: per-thread sums, a tree over the block's threads, and a merge of all blocks'
-// partial sums in block order by the last block to finish, whichever that is. The partition depends on the
-// sizes and the device alone, so the same device gives the same bits. Accumulators are double (or int64): the
+// partial sums in block order by the last block to finish, whichever that is. The partition depends only on
+// the sizes and the device, so the same device gives the same bits. Accumulators are double (or int64): the
 // loads hide the arithmetic.
 
 #include <adjoint/kernels/cuda/map.cuh>

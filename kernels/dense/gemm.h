@@ -38,11 +38,11 @@ struct GemmArgs {
     check_tensor(op, "c", c, {m, n}, a.dtype(), a.device());
     check_fused(op, activation);
     ADJ_CHECK(!accumulate || (!bias && activation == Activation::none),
-              "{}: what is added to c can have neither a bias nor an activation", op);
+              "{}: an accumulated product has neither a bias nor an activation", op);
     if (through_relu) {
       check_tensor(op, "through_relu", through_relu, {m, n}, a.dtype(), a.device());
       ADJ_CHECK(activation == Activation::none && !c.shares_storage_with(through_relu),
-                "{}: a gradient through relu has no activation, and c is not what relu gave", op);
+                "{}: a gradient through relu has no activation, and c is not a relu's output", op);
     }
     ADJ_CHECK(!c.shares_storage_with(a) && !c.shares_storage_with(b),
               "{}: c cannot share storage with a or b", op);

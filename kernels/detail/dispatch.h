@@ -13,7 +13,7 @@
 namespace adj::kernels {
 namespace {
 
-/// Where a checked call runs (kernels/kernel.h).
+/// Device of a checked call (kernels/kernel.h).
 template <class Args>
 Device device_of(const Args& args) {
   if constexpr (requires { args.device(); }) {

@@ -38,7 +38,7 @@ ADJ_KERNEL(edge_add, EdgeAddArgs)
 
 /// y_i = Σ_k e over the entries k of row i, per head: the gradient of edge_add for targets and, over the
 /// transposed structure, for sources. `e` [M] or [M, H] by edge number, `y` [rows] or [rows, H], dtypes as in
-/// edge_add. The order of each row's sum depends on the structure and H alone.
+/// edge_add. The order of each row's sum depends only on the structure and H.
 struct EdgeSumArgs {
   const CsrMatrix& a;
   const Tensor& e;

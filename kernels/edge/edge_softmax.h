@@ -10,8 +10,8 @@ namespace adj::kernels {
 /// y = exp(e_ij - m_i) / Σ_j exp(e_ij - m_i) with m_i the largest logit into target i: the softmax over each
 /// row of `a`, per head (GAT eq. 3, Veličković et al. 2018). `e` in float32, float64 or bfloat16, `y` float32
 /// for bfloat16 logits. A logit of -inf gives 0; NaN propagates to its whole row, and a row of only -inf is
-/// NaN. In-place (`y` is `e`) is allowed for equal dtypes. The order of each row's sum depends on the
-/// structure and H alone.
+/// NaN. In-place (`y` is `e`) is allowed for equal dtypes. The order of each row's sum depends only on the
+/// structure and H.
 struct EdgeSoftmaxArgs {
   const CsrMatrix& a;
   const Tensor& e;

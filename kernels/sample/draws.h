@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-// Random numbers of neighbor sampling: functions of the key and global ids alone, in integer and single IEEE
+// Random numbers of neighbor sampling: functions of only the key and global ids, in integer and single IEEE
 // operations, so that every device draws the same bits, for any number of threads and any position of a node
 // in the batch.
 namespace adj::kernels::sample {
@@ -67,7 +67,7 @@ ADJ_HOST_DEVICE inline int32_t find_by_weight(double u, const double* sums, int3
 }
 
 /// -ln((w + 1/2) / 2^52) of a word's upper 52 bits w: exponentially distributed, positive, finite. The
-/// logarithm is computed here by FMAs, which every device rounds alike; libraries differ.
+/// logarithm is computed here by FMAs, which every device rounds identically; libraries differ.
 ADJ_HOST_DEVICE inline double exponential(uint64_t word) {
   uint64_t bits = (word >> 12) << 1 | 1;
   int shift = 0;

@@ -11,7 +11,7 @@ namespace adj::kernels {
 /// `known` of `nodes` (int32 [known + S] at least) are known. New ones of `ids` (int32 [S], in range) get the
 /// next numbers in their order and are appended to `nodes`; `count` (one int64) is the number known
 /// afterwards, and number[k] (int32 [S]) the number of ids[k]. `used` (one int64, optional): only the first
-/// `used` of `ids` count, if the host does not know that number. base + known + S must fit in int32; the
+/// `used` of `ids` count, if that number is unknown to the host. base + known + S must fit in int32; the
 /// table may hold numbers up to that afterwards.
 struct NumberNodesArgs {
   const Tensor& ids;

@@ -168,7 +168,7 @@ struct GcnNormalizeArgs {
     ADJ_CHECK(a.csr.rows == a.csr.cols, "{}: expected a square matrix, got [{}, {}]", op, a.csr.rows,
               a.csr.cols);
     ADJ_CHECK(!a.order || !a.values || !weights.shares_storage_with(a.values),
-              "{}: weights cannot be the values where an order stands between them", op);
+              "{}: weights cannot be the values if there is an order between them", op);
     check_tensor(op, "degree", degree, {a.csr.rows}, DType::f32, a.device());
     check_tensor(op, "weights", weights, {a.csr.entries()}, DType::f32, a.device());
   }
@@ -183,7 +183,7 @@ struct RowNormalizeEntriesArgs {
   void check(std::string_view op) const {
     check_matrix(op, a, DType::f32);
     ADJ_CHECK(!a.order || !a.values || !weights.shares_storage_with(a.values),
-              "{}: weights cannot be the values where an order stands between them", op);
+              "{}: weights cannot be the values if there is an order between them", op);
     check_tensor(op, "weights", weights, {a.csr.entries()}, DType::f32, a.device());
   }
 };

@@ -40,9 +40,9 @@ struct RowTiles {
 
 namespace kernels {
 
-/// Cuts `a`, whose rows must ascend, on its device, in parallel; the result depends on the structure and
-/// `least` alone and is identical on every device. `least` is 1 to RowTiles::kRows: 1 puts every column into
-/// tiles. On a GPU it synchronizes to read the number of tiles. Throws if a count exceeds 2^31 - 1.
+/// Cuts `a`, whose rows must ascend, on its device, in parallel; the result depends only on the structure and
+/// `least` and is identical on every device. `least` is 1 to RowTiles::kRows: 1 puts every column into tiles.
+/// On a GPU it synchronizes to read the number of tiles. Throws if a count exceeds 2^31 - 1.
 RowTiles make_row_tiles(const Csr& a, int64_t least);
 
 /// The same, made once and cached with the structure: `cut` if already made by the caller, else

@@ -54,7 +54,7 @@ ADJ_KERNEL(tile_values, TileValuesArgs)
 /// Precision. bfloat16: features are unchanged, tile values rounded to bfloat16. float32: both are rounded to
 /// 11 significant bits, as in TF32; features as float16, each column scaled by a power of two so that numbers
 /// no less than 2^-29 of the column's largest finite one keep all 11. Column factors are multiplied into the
-/// features before rounding, row factors into the sums. The order of each sum depends on the structure alone.
+/// features before rounding, row factors into the sums. The order of each sum depends only on the structure.
 /// NaN and infinity reach only the rows that have them as a neighbor.
 ///
 /// Requires a GPU of compute capability 9.0 (has_tile_spmm); the CPU version applies the same roundings in

@@ -36,7 +36,7 @@ struct Csr {
 
  private:
   friend struct detail::CarrierAccess;
-  /// Handles of one structure become handles of one copy. Cached kernel data is not copied.
+  /// Handles that share a structure also share its copy. Data cached by kernels is not copied.
   Csr carried_to(detail::Carrier& carrier) const;
 };
 

@@ -35,7 +35,7 @@ class GcnNorm {
   void drop_entries(float p);
 
  private:
-  /// Of a relation without weights, cached with it.
+  /// The matrix of a relation without weights, cached with it.
   static SparseMatrix matrix_of(const char* layer, const Relation& relation, const GcnNormOptions& options);
   /// Adds loops to the weighted edges, and takes the roots of their degrees.
   void normalise(const char* layer, const GcnNormOptions& options);

@@ -15,8 +15,8 @@ struct GraphConvOptions {
 /// W_root x_i + W_rel (reduce over j of w_ij x_j) + b (Morris et al., Weisfeiler and Leman Go Neural, 2019).
 /// x [N,in], features of any kind -> [N,out]. Sums and means are taken on the narrower side of W_rel. Max
 /// reduces the weighted w_ij x_j. The maps are uniform in ±1 / sqrt(in), as in PyG's GraphConv. `edge_weight`
-/// [M] by edge number replaces the graph's weights and may require a gradient; a relation has no weights of
-/// its own.
+/// [M] by edge number replaces the graph's weights and may require a gradient; a relation itself has no
+/// weights.
 class GraphConv : public Module {
  public:
   GraphConv(Widths in, int64_t out, const GraphConvOptions& options = {});

@@ -68,7 +68,7 @@ PNAConv::PNAConv(int64_t in, int64_t out, const std::vector<int64_t>& degrees, c
             options.pre_layers);
   ADJ_CHECK(options.post_layers >= 1, "PNAConv: {} layers after the aggregation, expected at least 1",
             options.post_layers);
-  ADJ_CHECK(!options.scalers.empty(), "PNAConv: no scaler is asked for");
+  ADJ_CHECK(!options.scalers.empty(), "PNAConv: no scalers");
   (void)kernels::ReductionSet("PNAConv", options.aggregators);
   tower_in_ = options.divide_input ? in / towers : in;
   const auto aggregates = static_cast<int64_t>(options.aggregators.size() * options.scalers.size());

@@ -12,7 +12,7 @@ namespace adj::nn {
 class Module;
 class PropagationCache;
 
-/// What a layer runs on: a reference to a graph, a relation or a sampled block.
+/// Input structure of a layer: a reference to a graph, a relation or a sampled block.
 class Structure {
  public:
   Structure(const Graph& graph) : relation_(&graph.relation()), graph_(&graph) {}
@@ -31,7 +31,7 @@ class Structure {
 
 /// Input features of a layer: one x, or {x_src, x_dst} for separate sources and targets. One x has a row per
 /// node of a graph, or per source of a relation or block, whose targets are then the first of its sources.
-/// x_dst may be absent where a layer says so. An x from PropagationCache::constant is aggregated once.
+/// x_dst may be absent if the layer documents it. An x from PropagationCache::constant is aggregated once.
 ///
 /// Sparse and quantised features on a graph stay so in a layer that multiplies them first (compact()).
 /// Elsewhere they are made dense, in the dtype of the layer's parameters. Dense ones are used unchanged.

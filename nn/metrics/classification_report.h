@@ -38,8 +38,8 @@ struct ClassificationReport {
 };
 ClassificationReport classification_report(const Tensor& logits, const Tensor& label,
                                            const Tensor& index = {});
-/// For several labels per node: logits and target float [N, T]; a logit above 0 predicts 1. A NaN target is
-/// no label: its node is left out of that column.
+/// For several labels per node: logits and target float [N, T]; a logit above 0 predicts 1. A NaN target is a
+/// missing label: its node is left out of that column.
 ClassificationReport multilabel_report(const Tensor& logits, const Tensor& target, const Tensor& index = {});
 
 }  // namespace adj::nn

@@ -4,8 +4,7 @@
 using namespace adj;
 using namespace adj::test;
 
-// Trainings on a graph that is new at every epoch, whose neighbours are summed over sorted rows or over the
-// list.
+// Training on a new graph in every epoch, with sums over sorted rows or over the edge list.
 
 namespace {
 
@@ -28,7 +27,7 @@ const std::vector<Variant> kSums{{"train_gcn", {}},
 }  // namespace
 
 TEST_CASE(
-    "both methods train to the same loss, and the list's has the same bits again, resumed and on any "
+    "both methods train to the same loss; the list's has the same bits in every run, resumed or on any "
     "threads") {
   for (const Variant& variant : kSums) {
     CAPTURE(variant.program);
@@ -38,8 +37,8 @@ TEST_CASE(
         return bench.train(variant,
                            joined(more, {"--quiet", "--device", device.str(), "--aggregation", method}));
       };
-      // Before and after a step. Adam makes full steps of gradients that are nothing but rounding, and a deep
-      // sum makes them grow.
+      // Before and after a step. Adam takes full steps for gradients that are only rounding errors, and deep
+      // sums amplify them.
       for (const auto& [epochs, allowed] : {std::pair{"1", 1e-5}, {"3", 2e-3}}) {
         CAPTURE(epochs);
         const double reduced = train("reduce", {"--epochs", epochs}).number("train_loss");
@@ -71,7 +70,7 @@ TEST_CASE("--aggregation auto chooses by a rule, and --explain prints the choice
   CHECK(mentions(outcome.out, "for 5 sums of width "));
 }
 
-TEST_CASE("--aggregation measure times both ways, and the checkpoint keeps the choice") {
+TEST_CASE("--aggregation measure times both methods, and the checkpoint keeps the choice") {
   const Bench bench;
   const Variant gcn{"train_gcn", {}};
   const Outcome outcome = succeeds(bench.run(gcn, {"--epochs", "6", "--aggregation", "measure", "--metrics",
@@ -91,7 +90,7 @@ TEST_CASE("--aggregation measure times both ways, and the checkpoint keeps the c
   CHECK(with("measure") == 2);
 }
 
-TEST_CASE("refusals of --aggregation") {
+TEST_CASE("errors of --aggregation") {
   const Bench bench;
   const auto refused = [&](const std::string& program, const Words& words, const char* why) {
     CHECK(fails_with(run(program, joined({"--data", bench.data, "--quiet"}, words)), 2, {why}));
@@ -99,7 +98,7 @@ TEST_CASE("refusals of --aggregation") {
   refused("train_gcn", {"--aggregation", "sort", "--inductive"}, "--aggregation: expected auto or reduce or");
   refused("train_gcn", {"--aggregation", "scatter"}, "requires --inductive");
   refused("train_gcn", {"--aggregation", "measure", "--inductive", "--resume", "x.h5"},
-          "does not go with --resume");
-  refused("train_gat", {"--aggregation", "scatter", "--inductive"}, "takes no sums over neighbours");
-  refused("train_sage", {"--aggr", "max", "--aggregation", "measure", "--inductive"}, "takes no sums");
+          "conflicts with --resume");
+  refused("train_gat", {"--aggregation", "scatter", "--inductive"}, "has no sums over neighbours");
+  refused("train_sage", {"--aggr", "max", "--aggregation", "measure", "--inductive"}, "has no sums");
 }

@@ -43,7 +43,7 @@ const std::vector<Case>& cases() {
   return list;
 }
 
-/// Runs with existing outputs, which must be unchanged, without other files in the folder.
+/// Runs with existing outputs, which must not change, and checks that the folder has no other files.
 bool leaves_outputs_alone(const std::string& data, const TemporaryDirectory& folder,
                           const std::vector<std::string>& parts) {
   const std::string metrics = folder.file("out.csv"), predicted = folder.file("out.h5"),
@@ -60,7 +60,7 @@ bool leaves_outputs_alone(const std::string& data, const TemporaryDirectory& fol
 
 }  // namespace
 
-TEST_CASE_FIXTURE(InFolder, "the files that the bad ones are made from train") {
+TEST_CASE_FIXTURE(InFolder, "the valid files behind the bad ones train") {
   const std::string path = folder.file("good.h5");
   SchemaFile contents = small_file();
   contents.write(path);
@@ -71,7 +71,7 @@ TEST_CASE_FIXTURE(InFolder, "the files that the bad ones are made from train") {
   succeeds("train_gcn", {"--data", path, "--epochs", "2"});
 }
 
-TEST_CASE("bad datasets are refused by file and place, and outputs stay") {
+TEST_CASE("errors of bad datasets name file and place, and outputs are kept") {
   for (const Case& c : cases()) {
     CAPTURE(std::string(c.what));
     const TemporaryDirectory folder;
@@ -83,7 +83,7 @@ TEST_CASE("bad datasets are refused by file and place, and outputs stay") {
   }
 }
 
-TEST_CASE_FIXTURE(InFolder, "files that are no dataset are refused by name") {
+TEST_CASE_FIXTURE(InFolder, "files that are not datasets are refused by name") {
   const std::string good = folder.file("good.h5"), bad = folder.file("bad.h5");
   small_file().write(good);
   const std::string bytes = contents_of(good);

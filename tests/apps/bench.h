@@ -54,8 +54,8 @@ struct TrainingBench {
     return out.substr(0, out.find("\"epoch_ms\"")) + contents_of(metrics) + contents_of(predicted);
   }
   std::string all_of(const Words& more) const { return all_of(program, more); }
-  /// Whether a training that is broken off after epoch `broken` and resumed, with `changed` options, ends
-  /// with the bits of an unbroken one. Its checkpoint stays.
+  /// Whether training interrupted after epoch `broken` and resumed with `changed` options ends with the bits
+  /// of uninterrupted training. Its checkpoint stays.
   bool resumes(const std::string& other, const Words& more, int broken, int epochs,
                const Words& changed = {}) const {
     const auto until = [&](int end, const Words& last) {

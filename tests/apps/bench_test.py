@@ -47,7 +47,7 @@ def test_orders():
 def test_training_epoch():
     row = results("gcn_epoch", "--hidden", "4", "--layers", "2", "--features", "3", "--classes", "2")["results"][0]
     assert row["ms"] > 0 and row["shape"].startswith("3-1x4-2")
-    # The programs' models, heads as wide as --hidden says.
+    # The programs' models, with heads of width --hidden.
     rows = results("gatv2_epoch", "sage_epoch", "--hidden", "4", "--heads", "2", "--layers", "2", "--features", "3", "--classes", "2", "--dtype", "bfloat16")["results"]
     assert [row["shape"] for row in rows] == ["GATv2 3-2x4-2 batch-norm", "SAGE-mean 3-4-2 batch-norm"]
 

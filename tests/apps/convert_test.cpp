@@ -39,7 +39,7 @@ TEST_CASE("convert edges prints its guesses") {
   CHECK(mentions(files.convert("#a,#b\n#b,c\n", {"--comment", ""}).out, {"3 nodes, 2 directed edges"}));
 }
 
-TEST_CASE("convert edges refuses options that do not go together, and a file that is packed") {
+TEST_CASE("convert edges refuses conflicting options and compressed files") {
   const Edges files;
   const auto usage = [&](const std::vector<std::string>& more, const std::string& part) {
     return fails_with(files.convert(kRing, more), 2, {part});

@@ -14,7 +14,7 @@ using namespace adj::test;
 
 namespace {
 
-/// The small citation graph with dense features, of 0 and 1 alone or of both signs.
+/// The small citation graph with dense features, of only 0 and 1 or of both signs.
 struct Bench : InFolder {
   std::string binary = folder.file("binary.h5"), measured = folder.file("measured.h5"),
               checkpoint = folder.file("c.h5");
@@ -29,7 +29,7 @@ struct Bench : InFolder {
   Outcome train(const std::string& program, const std::string& data, const Words& more) const {
     return run(program, joined({"--data", data, "--json"}, more));
   }
-  /// What a training gives, without what the clock says.
+  /// Results of a training, without times.
   std::string all_of(const std::string& program, const std::string& data, const Words& more) const {
     const std::string metrics = folder.file("m.csv"), predicted = folder.file("p.h5");
     succeeds(train(program, data, joined(more, {"--metrics", metrics, "--predict", predicted})));
@@ -39,7 +39,7 @@ struct Bench : InFolder {
 
 }  // namespace
 
-TEST_CASE("features of 0 and 1 in one bit or eight train to the bit as dense ones do") {
+TEST_CASE("features of 0 and 1 in one or eight bits train with the same bits as dense ones") {
   const Bench bench;
   const Words same{"--features-scaling", "none", "--epochs", "12"};
   for (const std::string program : {"train_gcn", "train_agnn", "train_gat"}) {
@@ -47,7 +47,7 @@ TEST_CASE("features of 0 and 1 in one bit or eight train to the bit as dense one
     const std::string dense = bench.all_of(program, bench.binary, same);
     for (const char* bits : {"1", "8"})
       CHECK(bench.all_of(program, bench.binary, joined(same, {"--features-bits", bits})) == dense);
-    // Of other features fewer bits are other numbers.
+    // For other features fewer bits give other values.
     const Words few = joined(same, {"--features-bits", "2"});
     CHECK(bench.all_of(program, bench.measured, few) != bench.all_of(program, bench.measured, same));
   }
@@ -63,7 +63,7 @@ TEST_CASE("every program trains on quantised features, with the same bits on any
   }
 }
 
-TEST_CASE("pairs of nodes are learnt from features of 0 and 1 in one bit as from dense ones") {
+TEST_CASE("link training on features in one bit equals training on dense ones") {
   const Bench bench;
   const Words plain{"--features-scaling", "none", "--epochs", "3"};
   auto dense = json_of(bench.train("train_link", bench.binary, plain)),
@@ -71,7 +71,7 @@ TEST_CASE("pairs of nodes are learnt from features of 0 and 1 in one bit as from
   for (const char* key : {"train_loss", "val_loss", "test_acc"}) CHECK(bits.at(key) == dense.at(key));
 }
 
-TEST_CASE("batches of quantised features train and are evaluated as dense ones of the same numbers") {
+TEST_CASE("batches of quantised features train and evaluate like dense features of the same values") {
   const Bench bench;
   const Words same{"--features-scaling", "none", "--epochs", "3"};
   for (const auto& [program, loader] :
@@ -87,7 +87,7 @@ TEST_CASE("batches of quantised features train and are evaluated as dense ones o
   }
 }
 
-TEST_CASE("a checkpoint keeps bits and ranges for predictions and resuming, and refuses others") {
+TEST_CASE("a checkpoint keeps bits and ranges for prediction and resuming, and refuses others") {
   const Bench bench;
   const Words bits{"--features-bits", "3"};
   const std::string predicted = bench.folder.file("p.csv"), again = bench.folder.file("q.csv"),
@@ -126,7 +126,7 @@ TEST_CASE("a checkpoint keeps bits and ranges for predictions and resuming, and 
                    {"features.bits", "'3'", "'32'"}));
 }
 
-TEST_CASE("a model of quantised features predicts from a file that stays there, to the same bits") {
+TEST_CASE("a model of quantised features predicts from features in their file with the same bits") {
   const Bench bench;
   const std::string held = bench.folder.file("a.csv"), left = bench.folder.file("b.csv");
   succeeds(bench.train("train_sage", bench.measured,
@@ -137,8 +137,7 @@ TEST_CASE("a model of quantised features predicts from a file that stays there, 
   CHECK(contents_of(held) == contents_of(left));
 }
 
-TEST_CASE(
-    "bits that there are not, or that would hold nothing, are refused; wide sparse ones are warned of") {
+TEST_CASE("invalid or useless bits are rejected; sparse features give a warning") {
   const Bench bench;
   for (const char* bits : {"0", "9", "16", "-1"})
     CHECK(fails_with(bench.train("train_gcn", bench.binary, {"--quiet", "--features-bits", bits}), 2,
@@ -146,7 +145,7 @@ TEST_CASE(
   CHECK(fails_with(bench.train("train_sage", bench.binary,
                                {"--quiet", "--features-bits", "8", "--loader", "neighbor", "--fanouts", "3,2",
                                 "--features", "file"}),
-                   2, {"--features-bits 8: does not go with --features file"}));
+                   2, {"--features-bits 8: conflicts with --features file"}));
   const std::string sparse = bench.folder.file("sparse.h5");
   std::vector<int64_t> offsets{0};
   Dataset data = small_dataset();

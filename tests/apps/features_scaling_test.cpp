@@ -18,7 +18,7 @@ constexpr int64_t kColumns = 16;
 template <class F>
 Dataset measured(F scale, uint64_t seed = 1) {
   Dataset data = small_dataset(seed);
-  Generator generator(7);  // the classes' points are those of every seed
+  Generator generator(7);  // the classes' points do not depend on the seed
   const std::vector<float> centers = random_normal({3 * kColumns}, 0.0, 1.0, generator).to_vector<float>();
   Generator own(seed);
   std::vector<float> x = random_normal({data.num_nodes() * kColumns}, 0.0, 1.0, own).to_vector<float>();
@@ -53,7 +53,7 @@ TEST_CASE("by default features with negatives are unscaled, and bags of words ar
   CHECK(automatic == none);
   CHECK(automatic > 0.85);
   CHECK(rows < automatic - 0.15);
-  CHECK(mentions(chosen.err, {"features: as they are (some are negative)"}));
+  CHECK(mentions(chosen.err, {"features: unscaled (some are negative)"}));
   CHECK(chosen.err.find("warning") == std::string::npos);
   CHECK(mentions(chosen.out, {"\"features_scaling\": \"none\""}));
 
@@ -64,7 +64,7 @@ TEST_CASE("by default features with negatives are unscaled, and bags of words ar
   CHECK(accuracy(words) == accuracy(train(path, {"--features-scaling", "rows"})));
 }
 
-TEST_CASE("columns of very different scale are warned of, and standard scaling equalises them") {
+TEST_CASE("columns of very different scale give a warning, and standard scaling equalises them") {
   const TemporaryDirectory folder;
   const std::string path = folder.file("measured.h5"), other = folder.file("other.h5"),
                     checkpoint = folder.file("c.h5"), predicted = folder.file("p.csv"),
@@ -80,7 +80,7 @@ TEST_CASE("columns of very different scale are warned of, and standard scaling e
   CHECK(good > 0.85);
   CHECK(none < good - 0.15);
 
-  // What was fitted to the training nodes is kept, and used on other graphs.
+  // Scaling fitted to the training nodes is saved, and used on other graphs.
   const optim::Preprocessing kept = optim::Preprocessing::load(optim::load_checkpoint(checkpoint));
   const Dataset data = load_dataset(path);
   const FeatureScaling fitted = FeatureScaling::fit(FeatureScaling::Kind::standard, data.x, data.train);
@@ -89,12 +89,12 @@ TEST_CASE("columns of very different scale are warned of, and standard scaling e
   CHECK(same_bits(kept.scaling.deviation(), fitted.deviation()));
   succeeds("predict", {"--checkpoint", checkpoint, "--data", path, "--out", again});
   CHECK(contents_of(again) == contents_of(predicted));
-  // The library's own call does the same to features as users have them.
+  // The library's call does the same for raw features.
   const std::string h5 = folder.file("p.h5");
   succeeds("predict", {"--checkpoint", checkpoint, "--data", path, "--out", h5});
   const TrainedModel model = load_trained(checkpoint, Device::cpu());
   CHECK(close(model.predict(data.graph, data.x).probability, predictions_in(h5), 1e-6));
-  Dataset shifted = measured(scale, 2);  // of other means, were they fitted again
+  Dataset shifted = measured(scale, 2);  // its means would differ if fitted again
   save_dataset(shifted, other);
   CHECK(std::stod(json_of(run("predict", {"--checkpoint", checkpoint, "--data", other, "--out", again,
                                           "--json"}))["test_acc"]) > 0.8);
@@ -102,7 +102,7 @@ TEST_CASE("columns of very different scale are warned of, and standard scaling e
                                    "--features-scaling", "rows"}),
                    2, {"--features-scaling", "--pyg-state"}));
 
-  // A training goes on with the same scaling alone.
+  // Training resumes only with the same scaling.
   succeeds(train(path, {"--features-scaling", "standard", "--resume", checkpoint}));
   CHECK(fails_with(train(path, {"--quiet", "--resume", checkpoint, "--features-scaling", "none"}), 1,
                    {"features.scaling", "'standard'", "'none'"}));
@@ -144,7 +144,7 @@ TEST_CASE("older checkpoints with raw-features are still read") {
   }
 }
 
-TEST_CASE("errors of older options name the present ones") {
+TEST_CASE("errors for old options name the current ones") {
   CHECK(fails_with(run("train_gcn", {"--raw-features"}), 2, {"--raw-features", "--features-scaling none"}));
   CHECK(fails_with(run("predict", {"--normalize-features"}), 2, {"--features-scaling rows"}));
   CHECK(fails_with(run("train_gcn", {"--features-scaling", "max"}), 2,

@@ -7,7 +7,7 @@
 using namespace adj;
 using namespace adj::test;
 
-// Where features are while a model is trained on batches, or run layer by layer: --features, --cached-rows.
+// Places of features while a model trains on batches, or runs layer by layer: --features, --cached-rows.
 
 namespace {
 
@@ -22,7 +22,7 @@ struct Bench : TrainingBench {
       : TrainingBench(dataset,
                       {"--quiet", "--json", "--loader", "neighbor", "--batch-size", "7", "--fanouts", "4"}) {}
 
-  /// Result, metrics, predictions and checkpoint, without what the clock says.
+  /// Result, metrics, predictions and checkpoint, without times.
   std::string all_of(const std::string& trainer, const Words& more) const {
     const std::string all = TrainingBench::all_of(trainer, joined(more, {"--checkpoint", checkpoint}));
     return all + contents_of(checkpoint);
@@ -36,7 +36,7 @@ Words operator+(Words a, const Words& b) {
 
 }  // namespace
 
-TEST_CASE("every model has the same bits for features in any place, and any workers and threads") {
+TEST_CASE("every model has the same bits wherever the features are stored, for any workers and threads") {
   for (const Variant& variant : variants()) {
     if (!exact_by_layers(variant) || !variant.options.empty()) continue;
     CAPTURE(variant.program);
@@ -59,7 +59,7 @@ TEST_CASE("every model has the same bits for features in any place, and any work
   }
 }
 
-TEST_CASE("clusters and sampled subgraphs find features in any place, to the same bits") {
+TEST_CASE("clusters and sampled subgraphs have the same bits wherever the features are stored") {
   const Bench bench;
   for (Device device : devices())
     for (const Words& loader : {Words{"cluster", "--parts", "9", "--parts-per-batch", "2"},
@@ -79,17 +79,17 @@ TEST_CASE("clusters and sampled subgraphs find features in any place, to the sam
     }
 }
 
-TEST_CASE("a training resumed with features in another place has the bits of an unbroken one") {
+TEST_CASE("training resumed with features stored elsewhere has the bits of uninterrupted training") {
   const Bench bench;
   const std::string begun = bench.folder.file("begun.h5");
   const std::string unbroken = bench.all_of("train_sage", {"--epochs", "8"});
   succeeds(bench.train("train_sage", {"--epochs", "3", "--checkpoint", begun, "--features", "file"}));
   for (const char* place : {"device", "host", "file"})
     CHECK(bench.all_of("train_sage", {"--epochs", "8", "--resume", begun, "--features", place}) == unbroken);
-  // One changed number is other data, in any place.
+  // One changed number is detected, in any place.
   Dataset other = dense(small_dataset());
   Tensor x = other.x.dense().clone();
-  x.mutable_data<float>()[77] = 1.0f - x.data<float>()[77];  // a bag of words still
+  x.mutable_data<float>()[77] = 1.0f - x.data<float>()[77];  // still a bag of words
   other.x = Features(x);
   const Bench changed(other);
   for (const char* place : {"device", "file"})
@@ -97,7 +97,7 @@ TEST_CASE("a training resumed with features in another place has the bits of an 
                      1, {begun, "dataset"}));
 }
 
-TEST_CASE("sparse features are in the host's memory where they are asked for there, and never in the file") {
+TEST_CASE("sparse features can stay in host memory, but not in the file") {
   const Bench bench(small_dataset());
   const Words always{"--epochs", "3"};
   CHECK(bench.all_of("train_sage", always + Words{"--features", "host"}) ==
@@ -106,7 +106,7 @@ TEST_CASE("sparse features are in the host's memory where they are asked for the
                    {bench.data, "nodes/x_indptr", "sparse", "dense"}));
 }
 
-TEST_CASE("predictions layer by layer are those of the training, for features in any place") {
+TEST_CASE("layer-wise predictions equal those of the training, wherever the features are stored") {
   for (const Dataset& data : {small_dataset(), small_multilabel_dataset(), small_regression_dataset()})
     for (const Variant& variant : variants()) {
       CAPTURE(variant.program);
@@ -144,7 +144,7 @@ TEST_CASE("predictions layer by layer are those of the training, for features in
     }
 }
 
-TEST_CASE("places of features that are wrong or do not go together") {
+TEST_CASE("wrong or conflicting options for the place of features") {
   const Bench bench;
   const std::vector<Refusal> cases{
       {{"--features", "disk"}, {"--features", "device or host or file", "'disk'"}},
@@ -176,7 +176,7 @@ TEST_CASE("places of features that are wrong or do not go together") {
     CHECK(fails_with(run("predict", files + Words{"--quiet"} + alone), 2, {alone[0], "--evaluation layers"}));
 }
 
-TEST_CASE("features in a file that cannot be read by rows, or are not finite, are an error of one line") {
+TEST_CASE("features in a file that are not finite or not readable by rows give a one-line error") {
   Dataset data = dense(small_dataset());
   const Bench bench(data);
   const auto refused = [&](const Words& parts) {
@@ -191,7 +191,7 @@ TEST_CASE("features in a file that cannot be read by rows, or are not finite, ar
   data.x = Features(x);
   save_dataset(data, bench.data);
   CHECK(refused({"nodes/x", "inf at [3, 5]"}));
-  // Finite numbers, whose quotients are not.
+  // Finite numbers with infinite quotients.
   x = data.x.dense().clone();
   std::fill_n(x.mutable_data<float>() + 40 * 3, 40, 0.0f);
   x.mutable_data<float>()[40 * 3] = 3e38f;
@@ -204,14 +204,13 @@ TEST_CASE("features in a file that cannot be read by rows, or are not finite, ar
                    {bench.data, "nodes/x", "a row divided by its sum is not finite"}));
 }
 
-TEST_CASE("features of more bytes than a process may have train to the same bits as with memory enough") {
+TEST_CASE("features larger than the process's memory limit train with the same bits") {
 #if defined(__SANITIZE_ADDRESS__)
   MESSAGE("skipped: a sanitizer asks for more memory than the limit leaves");
 #else
-  // Held to what a small graph of such features takes (libraries, threads, code for products, which differ
-  // from machine to machine) and to a third of the features' bytes beyond it, of all that the process may
-  // write to. Addresses (ulimit -v) would count what threads' heaps reserve, too, which is more than they
-  // use and not the same in every run.
+  // The limit on writable memory is the use for a small graph (libraries, threads, generated code, which
+  // differ between machines) plus a third of the features' bytes. Address space (ulimit -v) would also count
+  // the reserved heaps of threads, which vary.
   constexpr int64_t kNodes = 80'000, kFeatures = 1000;
   const auto planted = [](int64_t nodes) {
     return make_planted_dataset({.nodes = nodes, .classes = 4, .features = kFeatures, .degree = 3});

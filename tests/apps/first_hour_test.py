@@ -26,7 +26,7 @@ def expect(text, *parts):
 
 
 def write_tables():
-    """300 people of three kinds, who mostly know their own; a tenth of the incomes is missing, ten have no label."""
+    """300 people of three kinds, linked mostly within their kind; a tenth of the incomes is missing, ten have no label."""
     rng = random.Random(3)
     kind = {f"person {i:03}": i % 3 for i in range(300)}
     people = list(kind)

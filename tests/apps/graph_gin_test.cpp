@@ -65,7 +65,7 @@ TEST_CASE_FIXTURE(With<Bench>,
                  {"<h2>Classes</h2>\n<p>On the 10 test graphs of fold 4, the last one, at epoch "}));
 }
 
-TEST_CASE("graphs are learnt from features of 0 and 1 in one bit as from dense ones") {
+TEST_CASE("graph training on features in one bit equals training on dense ones") {
   for (const char* program : {"train_graph_gin", "train_graph_qgin"}) {
     Bench bench;
     bench.program = program;
@@ -76,7 +76,7 @@ TEST_CASE("graphs are learnt from features of 0 and 1 in one bit as from dense o
   }
 }
 
-TEST_CASE("the result of all folds is of the epoch with the best mean over them") {
+TEST_CASE("the result over all folds is that of the epoch with the best mean") {
   const Bench bench;
   const std::string metrics = bench.folder.file("m.csv");
   auto result = bench.result(with(kShort, {"--epochs", "6", "--metrics", metrics}));
@@ -103,7 +103,7 @@ TEST_CASE_FIXTURE(With<Bench>, "a training on graphs has the same bits for any w
 }
 
 TEST_CASE_FIXTURE(With<Bench>, "a training on graphs that is resumed ends with the bits of an unbroken one") {
-  // The rate is halved before, at and after the place where the training was broken.
+  // The rate is halved before, at and after the interruption.
   const Words words{"--folds", "4", "--iterations", "5", "--batch-size", "8",
                     "--split", "1", "--lr-halve",   "2"};
   CHECK(bench.resumes(bench.program, words, 5, 9, {"--workers", "2"}));
@@ -113,7 +113,7 @@ TEST_CASE_FIXTURE(With<Bench>, "a training on graphs that is resumed ends with t
                    {bench.checkpoint}));
 }
 
-TEST_CASE("graphs are trained by the splits of the file, and predict runs the model") {
+TEST_CASE("graph training uses the file's splits, and predict runs the model") {
   const Bench bench(split_graphs());
   const std::string checkpoint = bench.folder.file("c.h5"), out = bench.folder.file("p.h5");
   CHECK(bench.result({"--epochs", "3", "--iterations", "5"}).at("runs") == "2");
@@ -127,7 +127,7 @@ TEST_CASE("graphs are trained by the splits of the file, and predict runs the mo
     CHECK(same_bits(H5Reader::open(out).tensor(name, {DType::i32, DType::f32}),
                     H5Reader::open(bench.folder.file("t.h5")).tensor(name, {DType::i32, DType::f32})));
   CHECK(H5Reader::open(out).tensor("graphs/probability", {DType::f32}).shape() == Shape{kGraphs, 2});
-  Dataset one = unlabelled(small_graphs());  // the nodes of all as those of one graph, which has no label
+  Dataset one = unlabelled(small_graphs());  // all nodes as one graph, which has no label
   one.graph_offsets = {};
   const std::string bare = bench.folder.file("one.h5");
   save_dataset(one, bare);
@@ -135,7 +135,7 @@ TEST_CASE("graphs are trained by the splits of the file, and predict runs the mo
                    {bare, "graphs/offsets"}));
 }
 
-TEST_CASE("numbers of graphs are learnt, in their own unit") {
+TEST_CASE("regression of graphs learns in the targets' own unit") {
   const Bench bench(regression_graphs());
   const std::string out = bench.folder.file("p.h5");
   auto result = bench.result(
@@ -149,7 +149,7 @@ TEST_CASE("numbers of graphs are learnt, in their own unit") {
   CHECK(error / kGraphs < 10.0);
 }
 
-TEST_CASE("graphs whose nodes have no features are refused, or given some") {
+TEST_CASE("graphs without node features are refused, or get generated ones") {
   Dataset data = small_graphs();
   data.x = {};
   const Bench bench(data);
@@ -179,7 +179,7 @@ TEST_CASE("graphs whose nodes have no features are refused, or given some") {
   CHECK(fails_with(predict(star(9)), 1, {"star.h5", "9 in-edges", "8 at most"}));
 }
 
-TEST_CASE("files without graphs to learn from, and options that are wrong") {
+TEST_CASE("files without graphs for training, and wrong options") {
   const auto refused = [](auto&& change, const Words& more, const Words& parts) {
     Dataset data = small_graphs();
     change(data);
@@ -207,13 +207,13 @@ TEST_CASE("files without graphs to learn from, and options that are wrong") {
   CHECK(fails_with(bench.train(with(kShort, {"--split", "4"})), 2, {"--split"}));
 }
 
-TEST_CASE("graphs are learnt by products of few bits, with the same bits for any workers and threads") {
+TEST_CASE("graphs train with low-bit products, with the same bits for any workers and threads") {
   Bench bench;
   const Words words = with(kShort, {"--epochs", "12"});
   const auto course = [&](const Words& more) { return bench.result(with(words, more)); };
   const auto whole = course({});
   bench.program = "train_graph_qgin";
-  // Without quantisation the same model.
+  // The same model without quantisation.
   const auto unquantised = course({"--bits", "32"});
   for (const char* key : {"model", "train_loss", "test_acc"}) CHECK(unquantised.at(key) == whole.at(key));
   for (const Words& bits : {Words{"--bits", "8"}, Words{"--bits", "4,3,4,2", "--scales", "running"}})

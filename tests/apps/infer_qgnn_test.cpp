@@ -16,7 +16,7 @@ std::map<std::string, std::string> result_of(const std::string& program, const W
   return json_of(succeeds(run(program, words)));
 }
 
-/// What infer_qgnn says of a model and a dataset.
+/// Output of infer_qgnn for a model and a dataset.
 std::map<std::string, std::string> inferred(Words words) {
   words.push_back("--json");
   if (std::find(words.begin(), words.end(), "--repeats") == words.end())
@@ -24,14 +24,14 @@ std::map<std::string, std::string> inferred(Words words) {
   return result_of("infer_qgnn", words);
 }
 
-/// Of two files of predictions, to the bit.
+/// Compares two files of predictions to the bit.
 bool same_predictions(const std::string& a, const std::string& b) {
   return same_bits(predictions_in(a), predictions_in(b));
 }
 
 }  // namespace
 
-TEST_CASE("infer_qgnn has the accuracy of train_qgnn in integers, and refuses other models") {
+TEST_CASE("infer_qgnn reaches train_qgnn's accuracy in integers, and refuses other models") {
   const TemporaryDirectory folder;
   const std::string data = folder.file("data.h5"), low = folder.file("low.h5"), full = folder.file("full.h5");
   write_small_dataset(data);
@@ -63,10 +63,10 @@ TEST_CASE("infer_qgnn has the accuracy of train_qgnn in integers, and refuses ot
   succeeds("train_qgnn", {data, "--quiet", "--bits", "32", "--epochs", "2", "--checkpoint", full});
   CHECK(fails_with(run("infer_qgnn", {full, data}), 1, {"layer 0 is not quantised"}));
   succeeds("train_gcn", {data, "--quiet", "--epochs", "2", "--checkpoint", full});
-  CHECK(fails_with(run("infer_qgnn", {full, data}), 1, {"none of train_qgnn"}));
+  CHECK(fails_with(run("infer_qgnn", {full, data}), 1, {"was not trained by train_qgnn"}));
 }
 
-TEST_CASE("infer_qgnn has the accuracy of train_graph_qgin in integers, in batches of any size") {
+TEST_CASE("infer_qgnn reaches train_graph_qgin's accuracy in integers, in batches of any size") {
   const TemporaryDirectory folder;
   const std::string data = folder.file("data.h5"), model = folder.file("model.h5"),
                     whole = folder.file("whole.h5"), out = folder.file("out.h5");
@@ -84,7 +84,7 @@ TEST_CASE("infer_qgnn has the accuracy of train_graph_qgin in integers, in batch
                      "0",  "--node-features", features, "--checkpoint", model});
       const auto all = inferred({model, data, "--compare", "float32", "--out", whole});
       CHECK(all.at("graphs") == "40");
-      CHECK(all.at("batches") == "2");  // of 32, as the training had them
+      CHECK(all.at("batches") == "2");  // of 32, as in training
       const double expected = std::stod(said.at("test_acc"));
       CHECK(expected > 0.8);
       CHECK(std::stod(all.at("float32_test_acc")) == doctest::Approx(expected).epsilon(1e-4));
@@ -96,7 +96,7 @@ TEST_CASE("infer_qgnn has the accuracy of train_graph_qgin in integers, in batch
       }
     }
   }
-  // Without splits all graphs with a label are judged.
+  // Without splits all labelled graphs are evaluated.
   Dataset unsplit = small_graphs();
   unsplit.x = {};
   save_dataset(unsplit, data);
@@ -110,7 +110,7 @@ TEST_CASE("infer_qgnn has the accuracy of train_graph_qgin in integers, in batch
   CHECK(fails_with(run("infer_qgnn", {model, data}), 1, {data, "graphs/offsets"}));
 }
 
-TEST_CASE("infer_qgnn writes a model in integers, which gives the same as the checkpoint, to the bit") {
+TEST_CASE("infer_qgnn writes an integer model with the same results as the checkpoint, to the bit") {
   const TemporaryDirectory folder;
   const std::string data = folder.file("data.h5"), model = folder.file("model.h5"),
                     integers = folder.file("integers.h5"), again = folder.file("again.h5"),
@@ -134,7 +134,8 @@ TEST_CASE("infer_qgnn writes a model in integers, which gives the same as the ch
                    {integers, "adjoint.integer_model"}));
 }
 
-TEST_CASE_FIXTURE(InFolder, "infer_qgnn gives the same over batches that threads make anew in every pass") {
+TEST_CASE_FIXTURE(InFolder,
+                  "infer_qgnn gives the same results over batches that workers make anew in every pass") {
   const std::string data = folder.file("data.h5"), model = folder.file("model.h5"),
                     kept = folder.file("kept.h5"), anew = folder.file("anew.h5");
   write_small_dataset(data);

@@ -48,7 +48,7 @@ Outcome inspect(const SchemaFile& file, const TemporaryDirectory& folder) {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(InFolder, "inspect prints the contents of a file, and that nothing is wrong") {
+TEST_CASE_FIXTURE(InFolder, "inspect prints the contents of a valid file, and that it is valid") {
   const Outcome outcome = succeeds(inspect(small_file(), folder));
   CHECK(outcome.err.empty());
   CHECK(mentions(outcome.out, {"name         small", "task         node_class", "nodes        6, 0 isolated",
@@ -62,7 +62,7 @@ TEST_CASE_FIXTURE(InFolder, "inspect prints the contents of a file, and that not
   CHECK(histogram(outcome.out, "out-degrees") == Bins{{1, 4}, {2, 2}});
 }
 
-TEST_CASE_FIXTURE(InFolder, "a histogram counts every node, and shows a hub and its leaves") {
+TEST_CASE_FIXTURE(InFolder, "a degree histogram counts every node, including a hub and its leaves") {
   const std::string path = folder.file("star.h5");
   succeeds("generate", {"star", path, "--leaves", "4999", "--no-features"});
   Outcome outcome = succeeds("inspect", {path});
@@ -96,7 +96,7 @@ TEST_CASE_FIXTURE(InFolder, "inspect --tiles prints the reuse of row windows and
                  {"128x128              0        0.00     0.00     0.00     0.00     0.00\n"}));
 }
 
-TEST_CASE_FIXTURE(InFolder, "inspect prints all problems of a file, a line each, and fails") {
+TEST_CASE_FIXTURE(InFolder, "inspect prints all problems of a file, one per line, and fails") {
   SchemaFile f = small_file();
   f.datasets["edges/src"] = Tensor::from(I{5, 4, 3, 2, 1, 6, 0, -1});
   f.datasets["nodes/x"] = Tensor::from(F{1, 2, std::numeric_limits<float>::quiet_NaN()}, {1, 3});
@@ -116,13 +116,13 @@ TEST_CASE_FIXTURE(InFolder, "inspect prints all problems of a file, a line each,
                      "edges/src: -1 at position 7, expected 0 to 5",
                      "nodes/x: nan at row 0, column 2, expected finite numbers",
                      "nodes/y: 9 at position 1, expected -1 to 2",
-                     "splits/val: index 0 at position 1 stands in train already, expected once in a split",
+                     "splits/val: index 0 at position 1 is already in train, expected once in a split",
                      "splits/1/val: missing",
                  });
   CHECK(outcome.out.find("nothing is wrong") == std::string::npos);
 }
 
-TEST_CASE_FIXTURE(InFolder, "a file that HDF5 fails on is reported in a line") {
+TEST_CASE_FIXTURE(InFolder, "a file that HDF5 cannot read gives a one-line error") {
   const std::string path = folder.file("file.h5");
   small_file().write(path);
   std::filesystem::resize_file(path, 900);
@@ -151,14 +151,14 @@ TEST_CASE_FIXTURE(InFolder, "valid but suspicious contents are noted") {
   CHECK(outcome.status == 0);
   CHECK(mentions(
       outcome.out,
-      {"note: " + path + "attribute undirected: 1, but some edges stand in one direction alone",
+      {"note: " + path + "attribute undirected: 1, but some edges exist in one direction only",
        "note: " + path + "edges: 1 parallel edges", "edges/weight: 1 are negative", "edges/weight: 1 are 0",
        "nodes/x: 1 of 6 rows are all zero", "nodes/x: 1 of 3 columns are the same for every node",
        "nodes/x: columns of very different scale",
        "attribute num_classes: 9, but no label is of class 3, 4, 5 and 3 more",
        "splits/train: nothing of class 2", "splits/val: nothing of class 1",
        "splits/test: nothing of class 0", "splits: 3 more parts without some class",
-       "edges/wieght: not of the schema, and left alone", "nothing is wrong"}));
+       "edges/wieght: not of the schema, ignored", "nothing is wrong"}));
 
   SchemaFile bare = small_file();
   bare.attributes["num_nodes"] = int64_t{100};
@@ -168,10 +168,10 @@ TEST_CASE_FIXTURE(InFolder, "valid but suspicious contents are noted") {
   CHECK(outcome.status == 0);
   CHECK(mentions(outcome.out,
                  {"attribute num_nodes: 100, but the last node with an edge is 1",
-                  "attribute undirected: 0 or missing, but every edge stands in both directions"}));
+                  "attribute undirected: 0 or missing, but every edge exists in both directions"}));
 }
 
-TEST_CASE_FIXTURE(InFolder, "many graphs, multilabel and regression are summed up") {
+TEST_CASE_FIXTURE(InFolder, "inspect summarises many graphs, multilabel and regression") {
   const std::string path = folder.file("file.h5");
   save_dataset(small_multilabel_dataset(), path);
   CHECK(mentions(run("inspect", {path}).out,
@@ -190,14 +190,14 @@ TEST_CASE_FIXTURE(InFolder, "many graphs, multilabel and regression are summed u
   CHECK(mentions(outcome.out, {"graphs       3 of 0 to 4 nodes", "graphs/offsets: 1 graphs without a node"}));
 }
 
-TEST_CASE_FIXTURE(InFolder, "the distribution of degrees is drawn") {
+TEST_CASE_FIXTURE(InFolder, "inspect draws the degree distribution") {
   const std::string path = folder.file("file.h5"), plot = folder.file("degrees.svg");
   small_file().write(path);
   succeeds("inspect", {path, "--plot", plot});
   CHECK(mentions(contents_of(plot), {"<svg", "in-degree", "out-degree", "share of the nodes", "</svg>"}));
 }
 
-TEST_CASE_FIXTURE(InFolder, "words that inspect does not know are refused") {
+TEST_CASE_FIXTURE(InFolder, "inspect refuses unknown arguments") {
   const std::string path = folder.file("file.h5");
   small_file().write(path);
   const std::string before = contents_of(path);

@@ -1,4 +1,4 @@
-"""`inspect --json` prints one object that other people's parsers read, with what h5py says is in the file."""
+"""`inspect --json` prints one object that Python's json reads, with the contents that h5py finds in the file."""
 
 import json
 import os

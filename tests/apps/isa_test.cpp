@@ -6,7 +6,7 @@
 using namespace adj;
 using namespace adj::test;
 
-TEST_CASE("ADJOINT_ISA chooses the CPU kernels, and programs say which they took") {
+TEST_CASE("ADJOINT_ISA selects the CPU kernels, and programs print the selection") {
   const Words training{"--epochs", "5", "--device", "cpu", "--explain"};
   const auto says = [](const Outcome& outcome, std::string_view isa) {
     return outcome.out.starts_with(fmt::format("CPU kernels: {}", isa));

@@ -36,7 +36,7 @@ struct Pairs {
       : src(file.tensor("pairs/src", {DType::i32}).to_vector<int32_t>()),
         dst(file.tensor("pairs/dst", {DType::i32}).to_vector<int32_t>()),
         label(file.tensor("pairs/label", {DType::u8}).to_vector<uint8_t>()) {}
-  /// Whether those of label 1, and no others, are edges.
+  /// True if exactly those of label 1 are edges.
   bool tell_edges_of(const Graph& graph) const {
     const EdgeIndex edges = graph.edge_index();
     const auto from = edges.src.to_vector<int32_t>(), to = edges.dst.to_vector<int32_t>();
@@ -96,8 +96,7 @@ TEST_CASE_FIXTURE(With<Bench>, "hidden edges are not seen: in a random graph non
   }
 }
 
-TEST_CASE(
-    "a training of links that is resumed ends with the same bits, on any number of workers and threads") {
+TEST_CASE("resumed link training ends with the same bits, on any number of workers and threads") {
   const Bench bench;
   for (const Words& method :
        {Words{"--decoder", "mlp", "--dropout", "0.2"},

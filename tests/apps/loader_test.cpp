@@ -17,7 +17,7 @@ struct Bench : TrainingBench {
 }  // namespace
 
 TEST_CASE(
-    "every model over blocks trains on sampled neighbourhoods, with the same bits for any workers and "
+    "every model over blocks trains on sampled neighbourhoods with the same bits for any workers and "
     "threads") {
   for (const Variant& variant : variants()) {
     if (!takes_blocks(variant)) continue;

@@ -7,7 +7,7 @@
 using namespace adj;
 using namespace adj::test;
 
-// Rules of all training programs.
+// Properties of all training programs.
 
 namespace {
 
@@ -20,7 +20,7 @@ struct Bench : TrainingBench {
 
 }  // namespace
 
-TEST_CASE("every model learns every task, and names itself") {
+TEST_CASE("every model learns every task, and prints its name") {
   std::set<std::string> names;
   for (const Variant& variant : variants()) {
     CAPTURE(variant.program);
@@ -31,7 +31,7 @@ TEST_CASE("every model learns every task, and names itself") {
       CHECK(classes.json.at("app") == variant.program);
       names.insert(classes.json.at("model"));
       CHECK(Bench(small_multilabel_dataset()).train(variant, words).number("test_acc") > 0.6);
-      // Of standardised targets, of which one is constant: 2 / 3 where the mean is all that is learnt.
+      // Loss of standardised targets, one of them constant: 2 / 3 for predicting the mean.
       const Course exact =
           Bench(small_regression_dataset()).train(variant, joined(words, {"--dropout", "0"}));
       CHECK(exact.number("train_loss") < 0.55);
@@ -40,7 +40,8 @@ TEST_CASE("every model learns every task, and names itself") {
   CHECK(names.size() == variants().size());
 }
 
-TEST_CASE("every model has the same bits again, on other threads, resumed, recorded or not, on new graphs") {
+TEST_CASE(
+    "every model has the same bits in every run: any threads, resumed, captured or eager, on new graphs") {
   for (const Variant& variant : variants()) {
     CAPTURE(variant.program);
     const Bench bench(small_dataset());
@@ -67,7 +68,7 @@ TEST_CASE("every model trains in bfloat16 nearly as in float32") {
     for (Device device : devices()) {
       const Words words{"--epochs", "10",       "--lr",       "0.001",      "--dropout",
                         "0",        "--device", device.str(), "--precision"};
-      // Of several seeds, for one may begin where roundings count for more than they do on the whole.
+      // Mean over several seeds, as one may be unusually sensitive to rounding.
       const auto loss = [&](const char* precision) {
         double sum = 0.0;
         for (const char* seed : {"0", "1", "2", "3"})

@@ -25,7 +25,7 @@ double mean_of(const optim::Checkpoint& checkpoint, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("train_qgnn learns bits by node towards the mean, as its remark and its checkpoint say") {
+TEST_CASE("train_qgnn learns bits per node towards the mean, as its note and its checkpoint report") {
   for (const Words& kind : {Words{}, Words{"--model", "gin", "--norm", "batch"}}) {
     const Bench bench;
     const Outcome outcome = succeeds(
@@ -34,7 +34,7 @@ TEST_CASE("train_qgnn learns bits by node towards the mean, as its remark and it
                            kind)));
     CHECK(mentions(outcome.err, {"bits by node: ", "in the mean over all numbers"}));
     CHECK(mentions(outcome.out, {"3 by node", "\"node_bits\": 3"}));
-    CHECK(std::stod(json_of(outcome)["train_loss"]) < 0.8);  // of 1.1 where nothing is learned
+    CHECK(std::stod(json_of(outcome)["train_loss"]) < 0.8);  // of 1.1 without learning
     const optim::Checkpoint checkpoint = optim::load_checkpoint(bench.checkpoint);
     CHECK(checkpoint.facts.at("option.nodes") == "120");
     const double inputs = mean_of(checkpoint, "model.inputs.0.nodes.bits"),
@@ -43,13 +43,13 @@ TEST_CASE("train_qgnn learns bits by node towards the mean, as its remark and it
     CHECK(std::abs((inputs + sums) / 2.0 - 3.0) < 1.0);
     const auto bits = checkpoint.tensors.at("model.sums.0.input.nodes.bits").to_vector<float>();
     CHECK(*std::max_element(bits.begin(), bits.end()) > *std::min_element(bits.begin(), bits.end()) + 0.1f);
-    // predict computes the same; a model in integers is refused.
+    // predict computes the same; an integer model is refused.
     succeeds("predict",
              {"--checkpoint", bench.checkpoint, "--data", bench.data, "--out", bench.folder.file("q.csv")});
     CHECK(contents_of(bench.folder.file("q.csv")) == contents_of(bench.folder.file("p.csv")));
     CHECK_THROWS_WITH_AS(IntegerModel(load_trained(bench.checkpoint)),
                          doctest::Contains("sums of integers need one scale"), Error);
-    // On another graph there are no bits for its nodes.
+    // Nodes of another graph have no bits.
     Dataset other = small_dataset();
     save_dataset(
         make_citation_dataset(
@@ -61,7 +61,7 @@ TEST_CASE("train_qgnn learns bits by node towards the mean, as its remark and it
   }
 }
 
-TEST_CASE("bits by node have the same bits on any number of threads, and when resumed") {
+TEST_CASE("bits per node are the same on any number of threads, and when resumed") {
   const Bench bench;
   const Words bits{"--quiet", "--node-bits", "2.5"};
   const auto with = [&](const Words& more) {
@@ -75,7 +75,7 @@ TEST_CASE("bits by node have the same bits on any number of threads, and when re
                    {"option.node-bits", "'2.5'", "'0'"}));
 }
 
-TEST_CASE("train_qgnn refuses options that conflict with bits by node") {
+TEST_CASE("train_qgnn refuses options that conflict with bits per node") {
   const Bench bench;
   check_refused(
       [&](const Words& more) {

@@ -7,11 +7,11 @@
 using namespace adj;
 using namespace adj::test;
 
-// Datasets in which there is little to learn. Training on them works, or one line says why it does not.
+// Degenerate datasets. Training on them works, or gives a one-line error.
 
 namespace {
 
-/// A ring of nodes with labels 0, 1, … in turn, split in three.
+/// A ring of nodes with labels 0, 1, … cyclically, split in three.
 Dataset ring(int64_t nodes, int64_t classes, const Tensor& x) {
   std::vector<int32_t> src, dst, y;
   std::vector<std::vector<int32_t>> parts(3);
@@ -35,7 +35,7 @@ Dataset ring(int64_t nodes, int64_t classes, const Tensor& x) {
   return data;
 }
 
-/// Trains in every way; the results and predictions hold numbers alone.
+/// Trains with every option; results and predictions are all finite.
 bool trains(const Dataset& data) {
   const TemporaryDirectory folder;
   const std::string path = folder.file("odd.h5"), predicted = folder.file("p.h5");
@@ -68,7 +68,7 @@ TEST_CASE("denormal, constant and zero features train") {
   CHECK(trains(ring(30, 3, mixed)));
 }
 
-TEST_CASE("one class trains, and so do three nodes and one feature") {
+TEST_CASE("training works with one class, and with three nodes and one feature") {
   CHECK(trains(ring(30, 1, random_tensor({30, 4}))));
   CHECK(trains(ring(3, 2, Tensor::full({3, 1}, 1.0))));
   CHECK(trains(ring(3, 1, Tensor::full({3, 1}, 1e-42))));
@@ -87,7 +87,7 @@ TEST_CASE_FIXTURE(InFolder, "a dataset of one node is refused for its empty spli
   CHECK(fails_with(run("train_gcn", {"--data", path}), 1, {path, "splits/val", "empty"}));
 }
 
-TEST_CASE_FIXTURE(InFolder, "a row whose normalisation is not finite is refused, and trains unscaled") {
+TEST_CASE_FIXTURE(InFolder, "a row whose normalisation is not finite is refused, but trains unscaled") {
   const std::string path = folder.file("cancelled.h5");
   Tensor x = Tensor::full({6, 3}, 1.0);
   x.mutable_data<float>()[0] = -1.0f;
@@ -95,5 +95,5 @@ TEST_CASE_FIXTURE(InFolder, "a row whose normalisation is not finite is refused,
   save_dataset(ring(6, 2, x), path);
   CHECK(fails_with(run("train_gcn", {"--data", path, "--epochs", "2", "--features-scaling", "rows"}), 1,
                    {path, "nodes/x", "not finite", "--features-scaling none"}));
-  succeeds("train_gcn", {"--data", path, "--epochs", "2"});  // auto leaves what has negatives
+  succeeds("train_gcn", {"--data", path, "--epochs", "2"});  // auto does not scale features with negatives
 }

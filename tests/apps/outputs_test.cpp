@@ -76,7 +76,7 @@ TEST_CASE_FIXTURE(With<Bench>, "an output that is another file of the run is ref
     }
     CHECK(contents_of(path) == before);
   }
-  for (const std::string& alias : aliases(state))  // a training goes on in its own checkpoint
+  for (const std::string& alias : aliases(state))  // training resumes from its own checkpoint
     succeeds(bench.train({"--resume", state, "--checkpoint", alias}));
 
   std::ofstream(file("old.csv")) << "old";
@@ -98,7 +98,7 @@ TEST_CASE_FIXTURE(With<Bench>, "an output that is another file of the run is ref
   CHECK(fails_with(run_in_shell("", ">>" + quoted, "train_gcn", words), 2, {"the file of standard output"}));
 }
 
-TEST_CASE("an output may be a dangling link, whose target is created") {
+TEST_CASE("an output may be a dangling symbolic link, whose target is created") {
   for (const auto& [option, suffix] : writers()) {
     CAPTURE(option + suffix);
     const Bench bench;
@@ -120,7 +120,7 @@ TEST_CASE("an output may be a dangling link, whose target is created") {
   CHECK(load_dataset(bench.folder.file("made.h5")).num_nodes() == 400);
 }
 
-TEST_CASE("a name that is as long as can be is written, a longer one refused before anything is done") {
+TEST_CASE("the longest possible name is written, and a longer one is refused before training") {
   for (const auto& [option, suffix] : writers()) {
     CAPTURE(option + suffix);
     const Bench bench;
@@ -141,7 +141,7 @@ TEST_CASE("a name that is as long as can be is written, a longer one refused bef
 
 TEST_CASE_FIXTURE(With<Bench>, "temporary files of earlier runs do not stop a run") {
   const std::string metrics = bench.folder.file("m.csv");
-  for (int count = 0; count < 3; ++count)  // names that were once made of a process id, as 1 in a container
+  for (int count = 0; count < 3; ++count)  // names that once contained a process id, such as 1 in a container
     for (int id = 1; id < 3; ++id) {
       std::ofstream(metrics + fmt::format(".{}.tmp", id)) << "left";
       std::ofstream(bench.folder.file(fmt::format(".m.csv.{}-{}.tmp", id, count))) << "left";

@@ -27,7 +27,7 @@ struct Bench : TrainingBench {
 
 }  // namespace
 
-TEST_CASE("a checkpoint alone gives the predictions of its training, on every device, for every task") {
+TEST_CASE("predictions from a checkpoint equal those of its training, on every device, for every task") {
   for (const Dataset& data : {small_dataset(), small_multilabel_dataset(), small_regression_dataset()})
     for (Variant variant : variants()) {
       CAPTURE(variant.program);
@@ -49,7 +49,7 @@ TEST_CASE("a checkpoint alone gives the predictions of its training, on every de
     }
 }
 
-TEST_CASE("the metric is that of the training, over the test nodes of the split that is named") {
+TEST_CASE("the metric is the training's, over the test nodes of the named split") {
   Dataset data = small_dataset();
   add_splits(data, 2);
   const Bench bench(data);
@@ -64,7 +64,7 @@ TEST_CASE("the metric is that of the training, over the test nodes of the split 
   CHECK(fails_with(bench.predict(bench.data, {"--split", "2"}), 2, {"--split", "0 to 1", "2"}));
 }
 
-TEST_CASE("a model runs on graphs that it has not seen, without labels and splits") {
+TEST_CASE("a model runs on unseen graphs without labels and splits") {
   const Bench bench;
   bench.train("train_gcn", {});
   Dataset other = small_dataset(2);
@@ -80,7 +80,7 @@ TEST_CASE("a model runs on graphs that it has not seen, without labels and split
   CHECK(json_of(outcome).count("test_acc") == 0);
   CHECK(same_bits(predictions_in(bench.out), labelled));
 
-  // Half of the graph, of which no node has an edge.
+  // Half of the graph, without edges.
   Dataset lonely;
   lonely.name = "lonely";
   lonely.graph = Graph::from_coo(60, Tensor::empty({0}, DType::i32), Tensor::empty({0}, DType::i32));
@@ -89,13 +89,13 @@ TEST_CASE("a model runs on graphs that it has not seen, without labels and split
   succeeds(bench.predict(path));
   CHECK(predictions_in(bench.out).shape() == Shape{60, 3});
 
-  // Labels of something else give no metric.
+  // Labels of another task give no metric.
   save_dataset(small_dataset(3, 4), path);
   const Outcome apart = succeeds(bench.predict(path));
   CHECK(mentions(apart.err, {"no metric", "[4]", "[3]"}));
 }
 
-TEST_CASE("bad input of predict is an error of one line, and the output is kept") {
+TEST_CASE("bad input of predict gives a one-line error, and the output is kept") {
   const Bench bench;
   const std::string c = bench.checkpoint, spoiled = bench.folder.file("spoiled.h5");
   bench.train("train_gcn", {"--norm", "batch"});

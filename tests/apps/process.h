@@ -55,7 +55,7 @@ inline std::vector<double> column(const std::string& path, size_t k) {
   return numbers;
 }
 
-/// What a file of predictions holds for nodes or graphs: probabilities, or predictions of a regression.
+/// Predictions of nodes or graphs in a file: probabilities, or predictions of a regression.
 inline Tensor predictions_in(const std::string& path) {
   const H5Reader file = H5Reader::open(path);
   for (const char* name : {"nodes/probability", "graphs/probability"})

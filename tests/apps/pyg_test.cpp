@@ -9,7 +9,7 @@
 using namespace adj;
 using namespace adj::test;
 
-// Models that were made and run in PyG (tests/reference/make_pyg_models.py), run from their state dicts.
+// Models constructed and run in PyG (tests/reference/make_pyg_models.py), run from their state dicts.
 
 namespace {
 
@@ -38,7 +38,7 @@ const std::vector<Foreign>& foreign() {
   return all;
 }
 
-/// What `data/to_adjoint.py state` would have written for the model.
+/// The output of `data/to_adjoint.py state` for the model.
 void write_state(const std::string& model, const std::string& path) {
   const H5Reader file = H5Reader::open(kReference);
   H5Writer state(path);
@@ -83,7 +83,7 @@ TEST_CASE("a model trained in PyG has the same outputs in C++") {
     }
 }
 
-TEST_CASE("a PyG state in a safetensors file is the same model") {
+TEST_CASE("a PyG state in a safetensors file gives the same model") {
   Bench bench;
   const Foreign gat = foreign()[1];
   write_state(gat.model, bench.state);
@@ -103,7 +103,7 @@ TEST_CASE("a PyG state in a safetensors file is the same model") {
   CHECK(same_bits(given, predictions_in(bench.out)));
 }
 
-TEST_CASE("a state that does not fit is an error of one line with file, part and missing options") {
+TEST_CASE("a mismatched state gives a one-line error with file, part and missing options") {
   const Bench bench;
   const Foreign gcn = foreign()[0];
   write_state("gcn", bench.state);
@@ -138,7 +138,7 @@ TEST_CASE("a state that does not fit is an error of one line with file, part and
                    2, {"--out", "--pyg-state"}));
   CHECK(contents_of(bench.out) == before);
 
-  // Without labels the options say what the model gives.
+  // Without labels the options determine the model's outputs.
   Dataset data = unlabelled(small_dataset());
   data.x = Features(Tensor::full({120, 6}, 0.5));
   const std::string bare = bench.folder.file("bare.h5");

@@ -28,7 +28,7 @@ models::ModelOptions options_of(const std::string& model, const std::string& nor
 constexpr int kWeightBits[] = {2, 8, 3}, kActivationBits[] = {4, 3, 2};
 constexpr int64_t kNodes = 9, kIn = 6, kOut = 3;
 
-/// Parallel edges and self-loops among them; with one self-loop a node, each has 1, 2 or 4 in-edges, so that
+/// With parallel edges and self-loops; with one self-loop per node, each has 1, 2 or 4 in-edges, so that
 /// means are exact.
 std::vector<std::pair<int32_t, int32_t>> edges() {
   return {{0, 1}, {2, 2}, {3, 2}, {3, 2}, {1, 2}, {4, 3}, {5, 4}, {6, 4},
@@ -62,7 +62,7 @@ State exact_state(const models::Model& model) {
       state[name] =
           Tensor::full(tensor.shape(), ((1 << kWeightBits[name[name.find('.') + 1] - '0']) - 1) / 2.0);
     else if (name.find("norms") != std::string::npos && is(".bias"))
-      state[name] = (Var(eighths(tensor.shape())) + 1.0 / 256).value();  // apart from ties, for roots round
+      state[name] = (Var(eighths(tensor.shape())) + 1.0 / 256).value();  // away from ties: roots round
     else if (is("running_var"))
       state[name] = Tensor::full(tensor.shape(), 1.0 - 1e-5);
     else
@@ -166,7 +166,7 @@ TEST_CASE("a quantised model gives the same bits for sparse features as for dens
   CHECK(same_bits(outputs(data.x), outputs(Features(data.x.to_dense()))));
 }
 
-TEST_CASE("nodes of large in-degree are protected more often, in training alone") {
+TEST_CASE("nodes of large in-degree are protected more often, in training only") {
   models::ModelOptions o = options_of("gcn", "none");
   o.dropout = 0.0;
   o.quantized.bits = "1";
@@ -200,7 +200,7 @@ TEST_CASE("nodes of large in-degree are protected more often, in training alone"
   CHECK(values((*never)(star, Features(x)).value()) == quantised);
 }
 
-TEST_CASE("train_qgnn keeps the newest statistics of a whole graph, and means of batches'") {
+TEST_CASE("train_qgnn keeps the latest statistics of a whole graph, and means over batches") {
   const TemporaryDirectory folder;
   const std::string data = folder.file("data.h5");
   write_small_dataset(data);
@@ -226,13 +226,13 @@ TEST_CASE("train_qgnn keeps the newest statistics of a whole graph, and means of
   }
 }
 
-TEST_CASE_FIXTURE(InFolder, "train_qgnn begins from the weights of a float32 training, and from no other") {
+TEST_CASE_FIXTURE(InFolder, "train_qgnn starts from the weights of a float32 training only") {
   const std::string data = folder.file("data.h5"), full = folder.file("float.h5"),
                     low = folder.file("low.h5");
   write_small_dataset(data);
   const auto train = program("train_qgnn", {"--data", data, "--quiet", "--json"});
   succeeds(train({"--bits", "32", "--epochs", "60", "--checkpoint", full}));
-  // A step too small to change anything: what it begins with is what it ends with.
+  // A step too small to change anything: the initial values are the final ones.
   const Outcome begun =
       succeeds(train({"--bits", "8", "--epochs", "1", "--lr", "1e-12", "--from", full, "--checkpoint", low}));
   const auto before = optim::load_checkpoint(full).with_prefix("best."),

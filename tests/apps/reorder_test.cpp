@@ -22,7 +22,7 @@ double largest_difference(const Numbers& a, const Numbers& b) {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(InFolder, "reorder writes and reports every order, and undoes it to the byte") {
+TEST_CASE_FIXTURE(InFolder, "reorder writes and reports every order, and restores the file to the byte") {
   const std::string in = folder.file("in.h5"), out = folder.file("out.h5"), back = folder.file("back.h5");
   write_small_dataset(in);
   const Dataset data = load_dataset(in);
@@ -41,7 +41,7 @@ TEST_CASE_FIXTURE(InFolder, "reorder writes and reports every order, and undoes 
                                  : order == "part" ? "of 4 parts"
                                                    : "order"}));
     const Dataset made = load_dataset(out);
-    if (order == "metis") CHECK_FALSE(made.order);  // one block, in which nodes stand as they did
+    if (order == "metis") CHECK_FALSE(made.order);  // one block, with nodes in the original order
     if (order != "metis" && order != "part")
       CHECK(same_bits(made.order, named_order(order, data.graph, {.seed = 3})));
     succeeds("reorder", {"original", out, back});
@@ -69,7 +69,7 @@ TEST_CASE_FIXTURE(InFolder, "partition writes the library's partition, and repor
   const PartitionSummary summary = summarize_partition(data.graph, made.part);
   CHECK(mentions(outcome.out, {"120 nodes", "in 5 parts", fmt::format("edge cut {} (", summary.cut),
                                fmt::format("parts of {} to {} nodes", summary.smallest, summary.largest)}));
-  // Nothing else changed, and a partition goes along with its nodes.
+  // Nothing else changed, and the partition follows its nodes.
   Dataset without = made;
   without.part = {};
   CHECK(fingerprint(without) == fingerprint(data));
@@ -78,7 +78,7 @@ TEST_CASE_FIXTURE(InFolder, "partition writes the library's partition, and repor
   CHECK(std::is_sorted(part.begin(), part.end()));
 }
 
-TEST_CASE("predictions for reordered nodes come in the order in which they stood at first") {
+TEST_CASE("predictions for reordered nodes are in the original order") {
   const TemporaryDirectory folder;
   const std::string in = folder.file("in.h5"), mixed = folder.file("mixed.h5");
   write_small_dataset(in);
@@ -92,24 +92,24 @@ TEST_CASE("predictions for reordered nodes come in the order in which they stood
     succeeds("predict", {"--checkpoint", folder.file(model), "--data", data, "--out", folder.file("p.h5")});
     return values(predictions_in(folder.file("p.h5")));
   };
-  // Without dropout the two trainings differ in the order of their sums alone.
+  // Without dropout the two trainings differ only in the order of their sums.
   const Numbers plain = train(in, "plain"), back = train(mixed, "mixed");
   CHECK(largest_difference(plain, back) < 1e-3);
   CHECK(largest_difference(predict(mixed, "mixed_model.h5"), back) == 0.0);
   CHECK(largest_difference(predict(in, "mixed_model.h5"), back) < 1e-5);
   CHECK(largest_difference(predict(mixed, "plain_model.h5"), plain) < 1e-5);
-  // A file that says nothing of its order is one whose nodes stand as they do, and they stand otherwise.
+  // A file without an order counts as unordered, so its node order differs.
   Dataset forgetful = load_dataset(mixed);
   forgetful.order = {};
   save_dataset(forgetful, folder.file("forgetful.h5"));
   CHECK(largest_difference(predict(folder.file("forgetful.h5"), "plain_model.h5"), plain) > 0.01);
-  // A checkpoint knows its data.
+  // A checkpoint requires its dataset.
   CHECK(fails_with(run("train_gcn", {"--data", in, "--epochs", "30", "--dropout", "0", "--quiet", "--resume",
                                      folder.file("mixed_model.h5")}),
                    1, {"mixed_model.h5"}));
 }
 
-TEST_CASE_FIXTURE(InFolder, "refusals of reorder and partition, which write nothing") {
+TEST_CASE_FIXTURE(InFolder, "errors of reorder and partition, which write nothing") {
   const std::string in = folder.file("in.h5"), out = folder.file("out.h5");
   write_small_dataset(in);
   const std::string before = contents_of(in);

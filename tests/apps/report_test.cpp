@@ -6,7 +6,7 @@
 using namespace adj;
 using namespace adj::test;
 
-// --class-scores: how well each class is told.
+// --class-scores: scores per class.
 
 namespace {
 
@@ -17,7 +17,7 @@ struct Bench : TrainingBench {
   }
 };
 
-/// "[label, predicted, count]" of the test nodes, from what --predict wrote.
+/// "[label, predicted, count]" of the test nodes, from the file of --predict.
 Words confusions_of(const Dataset& data, const std::string& predicted) {
   const auto given = H5Reader::open(predicted).tensor("nodes/prediction", {DType::i32}).to_vector<int32_t>();
   const auto truth = data.y.to_vector<int32_t>();
@@ -32,8 +32,7 @@ Words confusions_of(const Dataset& data, const std::string& predicted) {
 
 }  // namespace
 
-TEST_CASE(
-    "--class-scores prints each class and the confusion matrix of the test nodes, and --json holds them") {
+TEST_CASE("--class-scores prints each class and the test nodes' confusion matrix, also in --json") {
   Dataset data = small_dataset();
   data.class_names = {"graphs", "a name that is longer than a table can show it", "ne\nur\u00e9"};
   const Bench bench(data);
@@ -49,7 +48,7 @@ TEST_CASE(
   CHECK(mentions(outcome.out, {"On the 40 test nodes, at epoch ", "precision  recall      F1  support",
                                "\n0 graphs ", "\n1 a name that is longer t\u2026  ", "\n2 ne\\nur\u00e9 ",
                                "mean over classes", "all (accuracy)", "\nlabel, predicted as"}));
-  size_t width = 0;  // in characters, of which one takes three bytes and one two
+  size_t width = 0;  // in characters, one of three bytes and one of two
   for (const std::string& line : lines_of(outcome.out)) {
     if (line.starts_with("{") || line.find('.') == std::string::npos ||
         line.find("  0.") == std::string::npos)
@@ -70,7 +69,7 @@ TEST_CASE(
   CHECK(lines_of(bench.train({"--quiet"}).out).size() == 1);
 }
 
-TEST_CASE("of many classes --class-scores prints the pairs that are confused most") {
+TEST_CASE("with many classes --class-scores prints the most confused pairs") {
   const Dataset data = make_citation_dataset(
       {.nodes = 400, .classes = 25, .features = 40, .train_per_class = 2, .val = 30, .test = 200});
   const Bench bench(data);
@@ -80,7 +79,7 @@ TEST_CASE("of many classes --class-scores prints the pairs that are confused mos
   CHECK(mentions(outcome.out, {fmt::format("{}", fmt::join(confusions_of(data, bench.predicted), ", "))}));
 }
 
-TEST_CASE("--class-scores is of each label where there are several, and refused where there is none") {
+TEST_CASE("--class-scores scores each label of multilabel tasks, and is refused for regression") {
   const Bench several(small_multilabel_dataset());
   const Outcome outcome = succeeds(several.train({}));
   CHECK(mentions(outcome.out, {"precision  recall", "all labels together", R"("micro": {)"}));
@@ -92,7 +91,7 @@ TEST_CASE("--class-scores is of each label where there are several, and refused 
   CHECK(fails_with(run("train_link", {several.data, "--class-scores"}), 2, {"'--class-scores'"}));
 }
 
-TEST_CASE("predict --class-scores prints the training's report, and one of all labels without splits") {
+TEST_CASE("predict --class-scores prints the training's report, without splits over all labels") {
   Dataset data = small_dataset();
   const Bench bench(data);
   const std::string state = bench.folder.file("c.h5"), out = bench.folder.file("out.h5");

@@ -21,7 +21,7 @@ struct Bench : TrainingBench {
     process.send(signal);
     return process.wait();
   }
-  /// True if a training does not go on from the checkpoint with this change, naming the file and the parts.
+  /// True if training refuses to resume from the checkpoint with this change, naming the file and the parts.
   bool refuses(const std::function<void(optim::Checkpoint&)>& change, const Words& parts,
                const Words& more = {}) const {
     const std::string changed = folder.file("changed.h5");
@@ -70,7 +70,7 @@ TEST_CASE_FIXTURE(With<Bench>, "options without influence on results may change 
                       "--checkpoint", bench.folder.file("other.h5"), "--checkpoint-every", "7"}) == unbroken);
 }
 
-TEST_CASE("an interrupted training finishes its epoch, keeps its state and exits with 130") {
+TEST_CASE("interrupted training finishes its epoch, saves its state and exits with 130") {
   const Bench bench;
   const std::string metrics = bench.folder.file("m.csv");
   std::ofstream(metrics) << "older";
@@ -150,7 +150,7 @@ TEST_CASE_FIXTURE(With<Bench>, "a checkpoint of another training is refused, and
   relabelled.y = Tensor::from(labels);
   save_dataset(relabelled, other);
   CHECK(fails_with(resumed(), 1, {c, "dataset", "contents"}));
-  // The same labels of other nodes, and edges of other weights.
+  // The same labels on other nodes, and edges of other weights.
   std::rotate(labels.begin(), labels.begin() + 1, labels.end());
   relabelled.y = Tensor::from(labels);
   save_dataset(relabelled, other);

@@ -2,7 +2,7 @@
 #include "small_dataset.h"
 #include <adjoint/data/hdf5_file.h>
 
-// Standard streams that are closed or full, and names that a terminal must not be shown as they are.
+// Standard streams that are closed or full, and names that must be escaped on a terminal.
 
 using namespace adj;
 using namespace adj::test;
@@ -14,7 +14,7 @@ struct Call {
   Words arguments;
 };
 
-/// Each program doing something short.
+/// A short run of each program.
 std::vector<Call> calls(const TemporaryDirectory& folder) {
   const std::string data = folder.file("small.h5");
   write_small_dataset(data);
@@ -34,7 +34,7 @@ std::vector<Call> calls(const TemporaryDirectory& folder) {
       {"first_gcn", {data}}};
 }
 
-/// One line, none of whose bytes a terminal takes for a command.
+/// One line without control sequences.
 bool is_plain_line(const std::string& text) {
   return text.ends_with('\n') &&
          std::all_of(text.begin(), text.end() - 1, [](char c) { return c >= 0x20 && c < 0x7f; });
@@ -42,7 +42,7 @@ bool is_plain_line(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(InFolder, "programs run with closed standard streams, and print into no other file") {
+TEST_CASE_FIXTURE(InFolder, "programs run with closed standard streams, and do not print into other files") {
   for (const Call& call : calls(folder)) {
     CAPTURE(call.program);
     CAPTURE(call.arguments[0]);
@@ -72,7 +72,7 @@ TEST_CASE_FIXTURE(InFolder, "output that cannot be printed is an error") {
   }
 }
 
-TEST_CASE_FIXTURE(InFolder, "names out of files and command lines reach a terminal as text on one line") {
+TEST_CASE_FIXTURE(InFolder, "names from files and command lines are printed as text on one line") {
   const std::string path = folder.file("named.h5");
   write_small_dataset(path);
   Dataset data = load_dataset(path);
@@ -105,7 +105,7 @@ TEST_CASE_FIXTURE(InFolder, "names out of files and command lines reach a termin
   for (const std::string& line : lines_of(made.out)) CHECK(is_plain_line(line + "\n"));
 }
 
-TEST_CASE_FIXTURE(InFolder, "limits of the system are one line each") {
+TEST_CASE_FIXTURE(InFolder, "exceeded system limits give one-line errors") {
   const std::string data = folder.file("small.h5");
   write_small_dataset(data);
   const Words words{"--data", data, "--epochs", "2", "--quiet"};

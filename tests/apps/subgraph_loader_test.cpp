@@ -46,14 +46,14 @@ TEST_CASE("training on clusters and subgraphs learns every task") {
   }
 }
 
-TEST_CASE("one cluster of all nodes trains as the whole graph does") {
+TEST_CASE("one cluster of all nodes trains like the whole graph") {
   const Bench bench;
   const Words words{"--epochs", "10", "--dropout", "0", "--features-scaling", "none"};
   const double whole = bench.value("train_gcn", "train_loss", words);
   const double clusters =
       bench.value("train_gcn", "train_loss", joined(words, {"--loader", "cluster", "--parts", "4"}));
   CHECK(clusters == doctest::Approx(whole).epsilon(1e-4));
-  // So does a subgraph that holds all nodes.
+  // A subgraph of all nodes does too.
   const double subgraphs =
       bench.value("train_gcn", "train_loss",
                   joined(words, {"--loader", "saint", "--budget", "5000", "--saint", "walk", "--walk-length",
@@ -61,7 +61,7 @@ TEST_CASE("one cluster of all nodes trains as the whole graph does") {
   CHECK(subgraphs == doctest::Approx(whole).epsilon(1e-4));
 }
 
-TEST_CASE("clusters are those of the file, or of METIS where it has none or others are asked for") {
+TEST_CASE("clusters come from the file, or from METIS if it has none or other ones are requested") {
   Dataset data = small_dataset();
   const Bench without(data);
   std::vector<int32_t> part(static_cast<size_t>(data.num_nodes()));
@@ -86,7 +86,7 @@ TEST_CASE("clusters are those of the file, or of METIS where it has none or othe
   CHECK(mentions(said(without, {}), "1 parts of 120 to 120 nodes by METIS, 0 of "));
 }
 
-TEST_CASE("batches without a node to train on are no step, and an epoch of none is an error") {
+TEST_CASE("batches without training nodes are skipped, and an epoch without steps is an error") {
   Dataset data = small_dataset();
   const int32_t lone = data.train.to_vector<int32_t>()[0];
   data.train = Tensor::from(std::vector<int32_t>{lone});
@@ -98,7 +98,7 @@ TEST_CASE("batches without a node to train on are no step, and an epoch of none 
   CHECK(fails_with(none, 1, {"epoch ", "no training node in any of 1 subgraphs", "--budget"}));
 }
 
-TEST_CASE("a training on clusters or subgraphs that is resumed ends with the bits of an unbroken one") {
+TEST_CASE("resumed training on clusters or subgraphs ends with the bits of uninterrupted training") {
   const Bench bench;
   for (const Words& loader : {kClusters, kSubgraphs, joined(kSubgraphs, {"--saint", "edge"})}) {
     CHECK(bench.resumes("train_gcn", loader, 5, 12, {"--workers", "2"}));
@@ -113,7 +113,7 @@ TEST_CASE("a training on clusters or subgraphs that is resumed ends with the bit
                    {bench.checkpoint, "parts"}));
 }
 
-TEST_CASE("evaluations of trainings on clusters go over the whole graph or layer by layer") {
+TEST_CASE("training on clusters evaluates on the whole graph or layer by layer") {
   const Bench bench;
   const Words words = joined({"--epochs", "5"}, kClusters);
   const auto last = [&](const char* method) {
@@ -121,11 +121,11 @@ TEST_CASE("evaluations of trainings on clusters go over the whole graph or layer
                        joined(words, {"--evaluation", method, "--batch-size", "17"}));
   };
   CHECK(last("layers") == doctest::Approx(last("graph")).epsilon(1e-6));
-  // Which takes whole graphs alone.
+  // It requires whole graphs.
   CHECK(fails_with(bench.train("train_gcn", joined(words, {"--evaluation", "layers"})), 2, {"evaluation"}));
 }
 
-TEST_CASE("options of clusters and subgraphs that are wrong or do not go together") {
+TEST_CASE("wrong or conflicting options of clusters and subgraphs") {
   const Bench bench;
   check_refused(
       program("train_gcn", {"--data", bench.data, "--quiet"}),

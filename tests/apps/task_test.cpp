@@ -10,7 +10,7 @@
 using namespace adj;
 using namespace adj::test;
 
-// Other tasks than classes, metrics, precisions, several splits, new graphs in every epoch.
+// Tasks besides classes, metrics, precisions, several splits, new graphs in every epoch.
 
 namespace {
 
@@ -22,8 +22,7 @@ struct Bench : TrainingBench {
 
 }  // namespace
 
-TEST_CASE(
-    "several labels are learnt, scored by their mean ROC-AUC or micro-F1, and written as probabilities") {
+TEST_CASE("multilabel tasks are scored by mean ROC-AUC or micro-F1, and written as probabilities") {
   const Dataset data = small_multilabel_dataset();
   const Bench bench(data);
   for (Device device : devices()) {
@@ -56,7 +55,7 @@ TEST_CASE(
   CHECK(mentions(text.err, {"3 labels;", "1 without a label"}));
 }
 
-TEST_CASE("classes that no node has are noted when a dataset is read") {
+TEST_CASE("reading a dataset notes classes without nodes") {
   Dataset data = small_dataset();
   data.classes = 5;
   const Bench bench(data);
@@ -64,7 +63,7 @@ TEST_CASE("classes that no node has are noted when a dataset is read") {
                  {bench.data, "attribute num_classes: 5, of which 2 have no label"}));
 }
 
-TEST_CASE("labels that are missing in some columns count in none of them") {
+TEST_CASE("labels missing in some columns are ignored there") {
   for (Dataset data : {small_multilabel_dataset(), small_regression_dataset()}) {
     const bool targets = data.task == Task::node_regression;
     data.y = data.y.clone();  // a third of all, and one of each node at most
@@ -87,7 +86,7 @@ TEST_CASE("labels that are missing in some columns count in none of them") {
   }
 }
 
-TEST_CASE("targets far from zero are learnt, scored by R2 or their absolute error, in their own unit") {
+TEST_CASE("targets far from zero are learnt, and scored by R2 or absolute error in their own unit") {
   const Dataset data = small_regression_dataset();
   const Bench bench(data);
   for (Device device : devices()) {
@@ -131,7 +130,7 @@ TEST_CASE("the test loss of targets is in units of the training nodes' deviation
   CHECK(t.number("test_loss") == doctest::Approx(loss).epsilon(1e-4));
 }
 
-TEST_CASE("other tasks are resumed with the bits of an unbroken training") {
+TEST_CASE("other tasks resume with the bits of uninterrupted training") {
   for (const Dataset& data : {small_multilabel_dataset(), small_regression_dataset()}) {
     const Bench bench(data);
     for (const Words& more :
@@ -144,7 +143,7 @@ TEST_CASE("other tasks are resumed with the bits of an unbroken training") {
   }
 }
 
-TEST_CASE("a metric that is not the task's, or has no value on a split, is refused by name and place") {
+TEST_CASE("a metric of another task, or undefined on a split, is refused by name and place") {
   const Bench labels(small_multilabel_dataset()), targets(small_regression_dataset());
   CHECK(fails_with(labels.fail({"--metric", "r2"}), 2, {"--metric", "auc or f1", "several labels", "'r2'"}));
   CHECK(fails_with(targets.fail({"--metric", "auc"}), 2, {"--metric", "r2 or mae", "regression"}));
@@ -159,7 +158,7 @@ TEST_CASE("a metric that is not the task's, or has no value on a split, is refus
   data.unlabelled = 0;
   CHECK(fails_with(Bench(data).fail({}), 1, {"splits/val", "mean ROC-AUC", "one class"}));
 
-  // Two classes of which validation knows one: accuracy, and it is said.
+  // Two classes, only one of them in the validation split: accuracy, with a note.
   data = small_dataset(1, 2);
   auto y = data.y.to_vector<int32_t>();
   for (int32_t i : data.val.to_vector<int32_t>()) y[static_cast<size_t>(i)] = 0;
@@ -171,7 +170,7 @@ TEST_CASE("a metric that is not the task's, or has no value on a split, is refus
   CHECK(fails_with(two.fail({"--metric", "auc"}), 1, {"splits/val", "ROC-AUC", "only one class"}));
 }
 
-TEST_CASE("two classes are scored by ROC-AUC unless accuracy is asked for") {
+TEST_CASE("two classes are scored by ROC-AUC unless accuracy is requested") {
   Dataset data = small_dataset(1, 2);
   auto y = data.y.to_vector<int32_t>();
   const auto val = data.val.to_vector<int32_t>();
@@ -220,7 +219,7 @@ TEST_CASE("--split all runs once per split, and a resumed training continues in 
   }
   CHECK(bench.train(joined(words, {"--resume", bench.checkpoint})) == unbroken);
 
-  // Every split is the dataset's, not only the first.
+  // All of the dataset's splits are used, not only the first.
   data.splits[2].train = data.splits[2].train.rows(1, data.splits[2].train.size(0)).clone();
   save_dataset(data, bench.data);
   CHECK(fails_with(
@@ -228,7 +227,7 @@ TEST_CASE("--split all runs once per split, and a resumed training continues in 
       {bench.checkpoint, "dataset"}));
 }
 
-TEST_CASE("a graph that is new at every epoch gives the bits of one that is kept") {
+TEST_CASE("a graph rebuilt every epoch gives the bits of one that is kept") {
   Dataset data = small_dataset();
   // Edges in another order than the graph's own, with weights and attributes.
   const EdgeIndex edges = data.graph.edge_index();

@@ -143,7 +143,7 @@ TEST_CASE_FIXTURE(With<Bench>, "a plot is an SVG of the curves, for any name of 
   CHECK(json_of(outcome)["wall_s"] != "");
 }
 
-TEST_CASE("a plot shows the range of the curves, measured ones faint and smoothed ones") {
+TEST_CASE("a plot shows the curves' range, with measured curves faint behind smoothed ones") {
   const Bench bench;
   const std::string path = bench.folder.file("p.svg"), csv = bench.folder.file("m.csv");
   auto json = json_of(bench.train({"--epochs", "100", "--plot", path, "--metrics", csv}));
@@ -226,7 +226,7 @@ TEST_CASE_FIXTURE(With<Bench>,
     }
 }
 
-TEST_CASE("a training that diverges is an error that names the epoch, and leaves no outputs") {
+TEST_CASE("diverging training is an error that names the epoch, and leaves no outputs") {
   const Bench bench;
   for (Device device : devices()) {
     const auto train = [&](const Words& more) {
@@ -237,7 +237,7 @@ TEST_CASE("a training that diverges is an error that names the epoch, and leaves
         CHECK_FALSE(std::filesystem::exists(path));
       return outcome;
     };
-    // The last epoch's step is seen by the validation alone.
+    // Only the validation sees the last epoch's step.
     CHECK(fails_with(train({"--lr", "1e20", "--epochs", "1"}), 1, {"epoch 1:", "the logits are not finite"}));
     CHECK(fails_with(train({"--lr", "1e38", "--epochs", "5", "--weight-decay", "1e30"}), 1, {"epoch 1:"}));
     CHECK(fails_with(train({"--lr", "1e300", "--epochs", "4"}), 1,
@@ -263,7 +263,8 @@ TEST_CASE_FIXTURE(With<Bench>,
     const std::vector<double> metrics = column(csv, 4), losses = column(csv, 3);
     ran[either] = metrics.size();
     CHECK(metrics.size() < 3000);
-    // By the metric alone the first of the best epochs counts; with the loss the last that is best in both.
+    // By the metric only, the first of the best epochs counts; with the loss, the last one that is best in
+    // both.
     double metric = -1.0, loss = 1e9;
     size_t best = 0, good = 0;
     for (size_t i = 0; i < metrics.size(); ++i) {
@@ -299,7 +300,7 @@ TEST_CASE_FIXTURE(With<Bench>, "several runs stop early each, and their median i
   CHECK(json_of(several)["epochs_run"] == std::to_string(ran[1]));
 }
 
-TEST_CASE("two classes have an area under the curve, three have none") {
+TEST_CASE("ROC-AUC exists for two classes, not for three") {
   const Outcome two = Bench(2).train({"--epochs", "5", "--runs", "2"});
   CHECK(mentions(two.out, {"ROC-AUC", "\"test_auc_std\": "}));
   auto json = json_of(two);
@@ -310,7 +311,7 @@ TEST_CASE("two classes have an area under the curve, three have none") {
   for (const char* area : {"auc", "ROC-AUC"}) CHECK(three.out.find(area) == std::string::npos);
 }
 
-TEST_CASE("without --data the program trains on the demo, and points to Cora") {
+TEST_CASE("without --data the program trains on the demo, and mentions Cora") {
   const Outcome outcome = succeeds(run("train_gcn", {"--epochs", "40"}));
   CHECK(mentions(outcome.out, {"demo", "test accuracy", "Cora"}));
 }

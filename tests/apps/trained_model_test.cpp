@@ -25,7 +25,7 @@ struct Bench : TrainingBench {
 
 }  // namespace
 
-TEST_CASE("trained models are loaded and predict from arrays, on every device") {
+TEST_CASE("trained models predict from arrays, on every device") {
   for (const Dataset& data : {small_dataset(), small_multilabel_dataset(), small_regression_dataset()})
     for (const Variant& variant : variants()) {
       CAPTURE(variant.program);
@@ -51,7 +51,7 @@ TEST_CASE("trained models are loaded and predict from arrays, on every device") 
     }
 }
 
-TEST_CASE("many threads predict with one model, each to the bits of a call alone") {
+TEST_CASE("many threads predict with one model, with the bits of a single call") {
   for (const std::string program : {"train_gcn", "train_gat", "train_sage", "train_gin", "train_qgnn"}) {
     CAPTURE(program);
     const Bench bench(small_dataset());
@@ -101,7 +101,7 @@ TEST_CASE("models of graphs and of links are loaded like those of nodes") {
   }
 }
 
-TEST_CASE("loading a model leaves the program's random numbers where they were") {
+TEST_CASE("loading a model does not change the program's random numbers") {
   const Bench bench(small_dataset());
   bench.train("train_gcn", {});
   manual_seed(7);
@@ -112,7 +112,7 @@ TEST_CASE("loading a model leaves the program's random numbers where they were")
   CHECK(default_generator().seed() == 7);
 }
 
-TEST_CASE("inputs that do not fit a trained model are an error of one line") {
+TEST_CASE("mismatched inputs of a trained model give a one-line error") {
   const Bench bench(small_dataset());
   bench.train("train_gcn", {});
   const TrainedModel model = load_trained(bench.checkpoint);
@@ -137,7 +137,7 @@ TEST_CASE("inputs that do not fit a trained model are an error of one line") {
   CHECK(mentions(refused("features", "-1"), "facts@features"));
 }
 
-TEST_CASE("a C program loads, predicts, frees and asks for the last error") {
+TEST_CASE("a C program loads, predicts, frees and reads the last error") {
   const Dataset data = small_dataset();
   const Bench bench(data);
   bench.train("train_gcn", {});

@@ -167,7 +167,7 @@ TEST_CASE_FIXTURE(InFolder, "the dataset may be given without its option") {
   CHECK(std::filesystem::exists(out));
 }
 
-TEST_CASE("every program suggests a similar word") {
+TEST_CASE("every program suggests a similar option") {
   const struct {
     const char* program;
     Words arguments;
@@ -193,7 +193,7 @@ TEST_CASE("every program suggests a similar word") {
   }
 }
 
-TEST_CASE("a device that is not there is one line") {
+TEST_CASE("a missing device gives a one-line error") {
   CHECK(fails_with(run("train_gcn", {"--device", "cuda:99"}), 1, {"cuda:99"}));
   if (cuda_device_count() == 0) CHECK(fails_with(run("train_gcn", {"--device", "cuda"}), 1, {"cuda"}));
 }

@@ -35,7 +35,7 @@ TEST_CASE("activations equal their formulas") {
       });
 }
 
-TEST_CASE("activations far out neither overflow nor lose their limit") {
+TEST_CASE("activations of large inputs neither overflow nor miss their limit") {
   for (Device device : devices()) {
     const Tensor x = Tensor::from<float>({-200.0f, -50.0f, -0.0f, 0.0f, 50.0f, 200.0f}, device);
     CHECK(close(gelu(x).value(), Numbers{0.0, 0.0, 0.0, 0.0, 50.0, 200.0}, 1e-6));
@@ -52,12 +52,12 @@ TEST_CASE("gradients of activations") {
       });
 }
 
-TEST_CASE("no activation is the variable itself") {
+TEST_CASE("Activation::none returns the variable itself") {
   const Var x = Var::parameter(Tensor::full({2}, -1.0));
   CHECK(activate(Activation::none, x).value().shares_storage_with(x.value()));
 }
 
-TEST_CASE("short names are the activations they are named after") {
+TEST_CASE("short names are the corresponding activations") {
   Draw draw(22);
   const Tensor x = draw.normal({50});
   CHECK(same_bits(relu(x).value(), activate(Activation::relu, x).value()));

@@ -61,7 +61,7 @@ TEST_CASE("a weighted aggregation's gradients equal plain loops at odd sizes") {
   });
 }
 
-TEST_CASE("no aggregation allocates a tensor of edges times features") {
+TEST_CASE("no aggregation allocates a tensor of edges x features") {
   constexpr int64_t kNodes = 150, kEdges = 120'000, kWidth = 96;
   constexpr size_t kForbidden = kEdges * kWidth * sizeof(float);
   // A few vectors over the edges, and a few matrices over the nodes.
@@ -86,7 +86,7 @@ TEST_CASE("no aggregation allocates a tensor of edges times features") {
   });
 }
 
-TEST_CASE("aggregations refuse what does not fit, naming the shapes") {
+TEST_CASE("aggregations reject mismatched arguments, naming the shapes") {
   Draw draw(66);
   const SparseMatrix a = draw.sparse(8, 6, 25);
   const Var x = Tensor::zeros({7, 3}, DType::f64), fits = Tensor::zeros({6, 3}, DType::f64);

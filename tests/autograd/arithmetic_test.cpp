@@ -36,7 +36,7 @@ Numbers combined(const Tensor& a, const Tensor& b, F&& f) {
 
 }  // namespace
 
-TEST_CASE("element-wise arithmetic equals plain loops; operands of other shapes are broadcast") {
+TEST_CASE("element-wise arithmetic with broadcasting equals plain loops") {
   // Result, left, right: scalars, rows, columns, an outer product, stretched middles, nothing at all.
   std::vector<std::tuple<Shape, Shape, Shape>> cases{
       {{9, 5}, {9, 5}, {}},           {{9, 5}, {}, {9, 5}},
@@ -76,7 +76,7 @@ TEST_CASE("element-wise arithmetic equals plain loops; operands of other shapes 
     });
 }
 
-TEST_CASE("numbers may be on either side") {
+TEST_CASE("scalars may be on either side") {
   on_devices(16, DType::f64, [&](Draw& draw, Device) {
     const Tensor a = draw.off_zero({4, 3});
     const auto held = [&](const auto& op) {
@@ -94,7 +94,7 @@ TEST_CASE("numbers may be on either side") {
   });
 }
 
-TEST_CASE("quotients are IEEE's") {
+TEST_CASE("division follows IEEE 754") {
   for (Device device : devices()) {
     const auto list = [&](std::vector<float> v) { return Var(Tensor::from(v, device)); };
     const auto y = values((list({1, -1, 0, INFINITY, 1}) / list({0, 0, 0, INFINITY, INFINITY})).value());
@@ -117,7 +117,7 @@ TEST_CASE("gradients of element-wise arithmetic") {
     });
 }
 
-TEST_CASE("gradients where both operands are one variable, or one is a constant") {
+TEST_CASE("gradients if both operands are one variable, or one is a constant") {
   on_devices(13, DType::f64, [&](Draw& draw, Device) {
     const Tensor a = draw.normal({3, 4}), constant = draw.normal({3, 4});
     check([](const auto& v) { return v[0] + v[0]; }, {a});

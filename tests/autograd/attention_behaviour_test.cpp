@@ -8,7 +8,7 @@
 #include <adjoint/optim/adam.h>
 #include <adjoint/optim/captured_step.h>
 
-// What all attentions have in common: bfloat16, memory, dropout, training, errors.
+// Common behaviour of all attentions: bfloat16, memory, dropout, training, errors.
 
 using namespace adj;
 using namespace adj::test;
@@ -95,7 +95,7 @@ TEST_CASE("attentions in bfloat16 follow those in float32") {
   });
 }
 
-TEST_CASE("attention allocates nothing of edges times features, and keeps nothing of edges times heads") {
+TEST_CASE("attention allocates no tensor of edges x features, and saves none of edges x heads") {
   constexpr int64_t kNodes = 150, kEdges = 60'000, kManyHeads = 4, kManyWidth = 48;
   constexpr size_t kOfNodes = kNodes * kManyHeads * kManyWidth * sizeof(float),
                    kOfEdges = kEdges * kManyHeads * sizeof(float);
@@ -136,7 +136,7 @@ TEST_CASE("attention allocates nothing of edges times features, and keeps nothin
     });
 }
 
-TEST_CASE("attentions draw their dropout once, and none outside of training") {
+TEST_CASE("attentions draw dropout once per call, and none outside of training") {
   on_devices(98, DType::f32, [&](Draw& draw, Device) {
     const Relation relation = draw.graph(50, 600);
     const Var x = draw.normal({50, 12});
@@ -159,7 +159,7 @@ TEST_CASE("attentions draw their dropout once, and none outside of training") {
   });
 }
 
-TEST_CASE("attentions learn, eager and captured alike, and repeat to the bit") {
+TEST_CASE("attentions learn, eager and captured, with the same bits in every run") {
   const CitationOptions options{.nodes = 500, .classes = 4, .features = 100, .val = 50, .test = 100};
   for (Device device : devices()) {
     const Dataset data = make_citation_dataset(options).to(device);
@@ -198,7 +198,7 @@ TEST_CASE("attentions learn, eager and captured alike, and repeat to the bit") {
   }
 }
 
-TEST_CASE("attentions refuse what does not fit, naming the op and the shapes") {
+TEST_CASE("attentions reject mismatched arguments, naming the op and the shapes") {
   const Relation relation =
       Relation::from_coo(4, 3, Tensor::from<int32_t>({0, 3}), Tensor::from<int32_t>({2, 1}));
   const Var src = Tensor::zeros({4, 2, 3}), dst = Tensor::zeros({3, 2, 3}), a = Tensor::zeros({2, 3});

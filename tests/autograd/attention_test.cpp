@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t kHeads = 2, kWidth = 3, kFeatures = 2;
 
-/// What an op takes, drawn for a relation. Features of nodes and of edges (none where `featured` is false).
+/// Random operands of an op for a relation. Features of nodes and of edges (none where `featured` is false).
 struct Inputs {
   Tensor dst, src, value, one, two, attr;
 
@@ -196,7 +196,7 @@ TEST_CASE("gradients of dot_attention, with every option, together and alone") {
   });
 }
 
-TEST_CASE("dot_attention with edge features keeps what is not finite to its head") {
+TEST_CASE("dot_attention with edge features keeps non-finite numbers within their head") {
   for_relations(95, [](const Relation& relation, Draw& draw) {
     if (relation.num_edges() == 0) return;
     const Inputs in(draw, relation);
@@ -213,7 +213,7 @@ TEST_CASE("dot_attention with edge features keeps what is not finite to its head
     for (double odd : {INFINITY, NAN})
       for (size_t broken = 0; broken < operands.size(); ++broken) {
         CAPTURES(odd, broken);
-        // Head 0 of whatever it is: the last dimension, or the last two, are heads and their features.
+        // Head 0 of any operand: the last dimension, or the last two, are heads and their features.
         Numbers numbers = values(operands[broken]);
         numbers[0] = odd;
         std::vector<Tensor> with = operands;

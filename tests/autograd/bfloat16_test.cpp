@@ -5,7 +5,7 @@ using namespace adj;
 using namespace adj::test;
 
 // Ops over bfloat16 against the same ops in float64 from the same numbers: values and all gradients, to the
-// rounding of what is stored.
+// rounding of stored tensors.
 
 namespace {
 
@@ -13,8 +13,8 @@ constexpr double kRounding = 0x1p-8;
 
 using Op = std::function<Var(const std::vector<Var>&)>;
 
-/// f over `dtype`, but for the last `wide` inputs, which are float32. `roundings`: how many stored
-/// intermediate results follow one another. Returns the dtype of the value.
+/// f over `dtype`, with the last `wide` inputs in float32. `roundings`: how many stored intermediate results
+/// follow one another. Returns the dtype of the value.
 DType compare(const Op& f, const std::vector<Tensor>& inputs, int roundings = 1, size_t wide = 0,
               DType dtype = DType::bf16) {
   std::vector<Tensor> given, same;
@@ -125,7 +125,7 @@ TEST_CASE("bfloat16: sums, means and losses are float32, their gradients bfloat1
   });
 }
 
-TEST_CASE("bfloat16: edge operations and segments with their gradients; of edges float32") {
+TEST_CASE("bfloat16: edge operations and segments with their gradients; edge values are float32") {
   on_devices(38, DType::f64, [&](Draw& draw, Device device) {
     const Graph graph = draw.graph(40, 200);
     const Tensor x = draw.normal({40, 12}), y = draw.normal({40, 12});
@@ -204,7 +204,7 @@ TEST_CASE("bfloat16: normalisations with their gradients; running statistics are
   });
 }
 
-TEST_CASE("one op takes one dtype, and says so") {
+TEST_CASE("operands of mixed dtypes are refused") {
   const Tensor x = random_tensor({4, 3}), w = random_tensor({3, 2}, DType::bf16);
   CHECK(error_of([&] { linear(Var(x), Var(w)); }) ==
         "linear: inputs are [4, 3] float32 on cpu and [3, 2] bfloat16 on cpu, expected one dtype");

@@ -35,7 +35,7 @@ Var harmonic(const Var& a, const Var& b) {
       });
 }
 
-// y = x with whatever gradients, to see what is refused.
+// y = x with arbitrary gradients, to test which are refused.
 Var returning(const std::vector<Var>& inputs, std::vector<Tensor> gradients) {
   return custom_op(
       "faulty", inputs, [](const std::vector<Tensor>& in) { return in[0].clone(); },
@@ -49,7 +49,7 @@ std::string refused(const std::vector<Var>& inputs, std::vector<Tensor> gradient
 
 }  // namespace
 
-TEST_CASE("custom ops have the gradients that their authors gave") {
+TEST_CASE("custom ops have the gradients of their backward functions") {
   Draw draw(130);
   check([](const auto& v) { return square(v[0]); }, {draw.normal({4, 3})});
   check([](const auto& v) { return square(square(v[0]) - v[0]); }, {draw.normal({5})});
@@ -60,7 +60,7 @@ TEST_CASE("custom ops have the gradients that their authors gave") {
   }
 }
 
-TEST_CASE("a custom op is told which gradients are wanted, and any other is dropped") {
+TEST_CASE("a custom op sees which gradients are wanted, and others are dropped") {
   const Tensor two = Tensor::full({2}, 2.0);
   const Var a = Var::parameter(two.clone()), index = Tensor::zeros({7}, DType::i32);
   std::vector<bool> wanted;
@@ -68,14 +68,14 @@ TEST_CASE("a custom op is told which gradients are wanted, and any other is drop
       "picky", {a, index}, [](const std::vector<Tensor>& in) { return in[0].clone(); },
       [&](const CustomPass& pass) -> std::vector<Tensor> {
         wanted = pass.wanted;
-        return {pass.dy, pass.dy};  // the second does not fit, and is not wanted
+        return {pass.dy, pass.dy};  // the second has a wrong shape, but is not wanted
       });
   sum(y).backward();
   CHECK(wanted == std::vector<bool>{true, false});
   CHECK(close(a.grad(), Numbers{1.0, 1.0}, 0.0));
 }
 
-TEST_CASE("a custom op over constants is not recorded, nor is anything within one") {
+TEST_CASE("a custom op over constants is not recorded, nor are ops within a custom op") {
   CHECK_FALSE(harmonic(Tensor::full({2}, 1.0), Tensor::full({2}, 1.0)).requires_grad());
   const Var x = Var::parameter(Tensor::full({2}, 1.0));
   bool recorded = true;
@@ -91,7 +91,7 @@ TEST_CASE("a custom op over constants is not recorded, nor is anything within on
   CHECK_FALSE(recorded);
 }
 
-TEST_CASE("a custom op's wrong gradients are errors that name the op and the input") {
+TEST_CASE("wrong gradients of a custom op are errors that name the op and the input") {
   const Var x = Var::parameter(Tensor::zeros({2, 3})), w = Var::parameter(Tensor::zeros({4}));
   const Tensor dx = Tensor::zeros({2, 3}), dw = Tensor::zeros({4});
   CHECK(refused({x, w}, {dx, dw}).empty());
@@ -107,7 +107,7 @@ TEST_CASE("a custom op's wrong gradients are errors that name the op and the inp
                  "empty: forward returned no tensor"));
 }
 
-TEST_CASE("what a custom op saved may not be changed before its backward pass") {
+TEST_CASE("tensors saved by a custom op must not change before its backward pass") {
   Tensor value = Tensor::full({2}, 1.0, DType::f64);
   const Var x = Var::parameter(value);
   const Var y = square(x);
@@ -115,7 +115,7 @@ TEST_CASE("what a custom op saved may not be changed before its backward pass") 
   CHECK_ERROR_HAS(sum(y).backward(), "square");
 }
 
-TEST_CASE("a gradient that is the op's input or output is the tape's own copy") {
+TEST_CASE("a gradient that aliases the op's input or output is copied by the tape") {
   for (Device device : devices())
     for (bool output : {false, true})
       for (bool more : {false, true}) {

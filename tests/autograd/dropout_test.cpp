@@ -17,7 +17,7 @@ TEST_CASE("gradients of dropout with a generator that is restarted") {
     });
 }
 
-TEST_CASE("activate_dropout: its gradients, and what the two ops apart give") {
+TEST_CASE("activate_dropout and its gradients equal the two separate ops") {
   for (Activation activation :
        {Activation::none, Activation::relu, Activation::leaky_relu, Activation::elu, Activation::gelu})
     on_devices(91, DType::f64, [&](Draw& draw, Device) {
@@ -41,7 +41,7 @@ TEST_CASE("activate_dropout: its gradients, and what the two ops apart give") {
     });
 }
 
-TEST_CASE("dropout keeps the share it should, scaled to keep the mean") {
+TEST_CASE("dropout keeps the expected share, scaled to keep the mean") {
   for (Device device : devices())
     for (float p : {0.25f, 0.5f, 0.8f}) {
       CAPTURE(p);
@@ -61,7 +61,7 @@ TEST_CASE("dropout keeps the share it should, scaled to keep the mean") {
     }
 }
 
-TEST_CASE("dropout takes one stream at each call, and none where it does nothing") {
+TEST_CASE("dropout takes one random stream per call, and none if it does nothing") {
   Generator generator(5);
   const Var x = Tensor::full({100}, 1.0);
   const Tensor first = dropout(x, 0.5f, true, generator).value(),
@@ -75,7 +75,7 @@ TEST_CASE("dropout takes one stream at each call, and none where it does nothing
   CHECK(same_bits(dropout(x, 0.5f, true, generator).value(), second));
 }
 
-TEST_CASE("dropout of sparse features draws the stored values and leaves the structure") {
+TEST_CASE("dropout of sparse features drops stored values and keeps the structure") {
   for (bool has_values : {true, false})
     on_devices(91, DType::f32, [&](Draw& draw, Device) {
       CAPTURE(has_values);
@@ -109,6 +109,6 @@ TEST_CASE("the gradient after sparse dropout uses the values that were kept") {
   });
 }
 
-TEST_CASE("dropout refuses a probability that is out of range") {
+TEST_CASE("dropout refuses a probability out of range") {
   for (float p : {-0.1f, 1.0f, 1.5f}) CHECK_THROWS_AS(dropout(Tensor::zeros({2}), p), Error);
 }

@@ -12,7 +12,7 @@
 using namespace adj;
 using namespace adj::test;
 
-TEST_CASE("aggregate sums and averages over edges by number") {
+TEST_CASE("aggregate sums and averages edge values by edge number") {
   for_relations(80, [](const Relation& relation, Draw& draw) {
     constexpr int64_t kHeads = 2, kWidth = 3;
     const int64_t edges = relation.num_edges(), targets = relation.num_dst();
@@ -122,7 +122,7 @@ TEST_CASE("attention composed of dot products or of sums, also on a block") {
   });
 }
 
-TEST_CASE("attention from edge operations allocates nothing of edges times features") {
+TEST_CASE("attention from edge operations allocates no tensor of edges x features") {
   constexpr int64_t kNodes = 150, kEdges = 60'000, kHeads = 4, kWidth = 48;
   constexpr size_t kFeatures = kNodes * kHeads * kWidth * sizeof(float),
                    kOfEdges = kEdges * kHeads * sizeof(float);
@@ -146,7 +146,7 @@ TEST_CASE("attention from edge operations allocates nothing of edges times featu
     });
 }
 
-TEST_CASE("edge operations refuse what does not fit, naming the shapes") {
+TEST_CASE("edge operations reject mismatched arguments, naming the shapes") {
   const Relation relation =
       Relation::from_coo(4, 3, Tensor::from<int32_t>({0, 3}), Tensor::from<int32_t>({2, 1}));
   const Var sources = Tensor::zeros({4, 6}), targets = Tensor::zeros({3, 6}), e = Tensor::zeros({2, 2});
@@ -170,7 +170,7 @@ TEST_CASE("edge operations refuse what does not fit, naming the shapes") {
   CHECK_ERROR_HAS(edge_softmax(relation, Tensor::zeros({3})), "[3]");
 }
 
-TEST_CASE("a GAT of edge operations learns a citation-like graph, eager and captured alike") {
+TEST_CASE("a GAT of edge operations learns a citation-like graph, with the same bits eager and captured") {
   const CitationOptions options{.nodes = 600, .classes = 4, .features = 200, .val = 50, .test = 100};
   for (Device device : devices()) {
     const Dataset data = make_citation_dataset(options).to(device);

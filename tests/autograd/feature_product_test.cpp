@@ -18,7 +18,7 @@ Features quantized(const Tensor& x, int bits) {
 
 }  // namespace
 
-TEST_CASE("linear of quantised features is linear of what their bits stand for, one way and back") {
+TEST_CASE("linear of quantised features and its gradient equal linear of the dequantised values") {
   for (DType dtype : {DType::f32, DType::f64, DType::bf16})
     for (int bits : {1, 3, 8})
       for (Activation activation : {Activation::none, Activation::relu, Activation::elu})
@@ -55,7 +55,7 @@ TEST_CASE("gradients of linear over quantised features") {
     });
 }
 
-TEST_CASE("a product by blocks of rows equals that of all rows, and never holds all rows") {
+TEST_CASE("a product by blocks of rows equals the whole product, and never dequantises all rows") {
   constexpr int64_t kRows = 700, kCols = 20000, kOut = 3;
   REQUIRE(kRows > 2 * detail::rows_at_once(kCols));
   on_devices(62, DType::f32, [&](Draw& draw, Device device) {
@@ -86,7 +86,7 @@ TEST_CASE("a product by blocks of rows equals that of all rows, and never holds 
   });
 }
 
-TEST_CASE("dropout of quantised features is applied in their product, with the draws of dense ones") {
+TEST_CASE("dropout of quantised features happens in their product, with the draws of dense ones") {
   on_devices(63, DType::f32, [&](Draw& draw, Device device) {
     const Features x = quantized(draw.normal({40, 13}), 6);
     Generator one(9), other(9);
@@ -105,7 +105,7 @@ TEST_CASE("dropout of quantised features is applied in their product, with the d
   });
 }
 
-TEST_CASE("quantised features refuse what does not fit, and bytes that were written to") {
+TEST_CASE("quantised features reject mismatched arguments, and modified bytes") {
   Draw draw(64, {}, DType::f32);
   const Features x = quantized(draw.normal({9, 4}), 2);
   CHECK_ERROR_HAS(linear(x, Var(draw.normal({5, 2}))), "linear: features [9, 4] do not fit weight [5, 2]");

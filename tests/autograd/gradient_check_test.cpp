@@ -51,7 +51,7 @@ TEST_CASE("the gradient checker finds wrong gradients and says where") {
   }
 }
 
-TEST_CASE("the gradient checker leaves its inputs alone and wants float64") {
+TEST_CASE("the gradient checker does not change its inputs and requires float64") {
   Draw draw(3);
   const Tensor a = draw.normal({4});
   const Tensor before = a.clone();

@@ -24,7 +24,7 @@ using Log = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("a hook is called once a pass, with the whole gradient") {
+TEST_CASE("a hook is called once per pass, with the complete gradient") {
   on_devices(130, DType::f64, [&](Draw& draw, Device) {
     const Var x = Var::parameter(draw.normal({3, 2})), y = Var::parameter(draw.normal({3, 2}));
     std::vector<Numbers> seen;
@@ -42,7 +42,7 @@ TEST_CASE("a hook is called once a pass, with the whole gradient") {
   });
 }
 
-TEST_CASE("a hook is called while the ops below are still to go backward") {
+TEST_CASE("a hook is called before the backward functions of earlier ops") {
   Log log;
   Var x = Var::parameter(Tensor::full({2, 2}, 1.0));
   const Var w1 = Var::parameter(Tensor::full({2, 2}, 1.0)), w2 = Var::parameter(Tensor::full({2, 2}, 1.0));
@@ -55,7 +55,7 @@ TEST_CASE("a hook is called while the ops below are still to go backward") {
   CHECK(log == Log{"w2", "below w2", "w1", "below w1", "x"});
 }
 
-TEST_CASE("a hook does not wait for an op that no gradient reaches or passes") {
+TEST_CASE("a hook does not wait for ops that no gradient reaches") {
   Log log;
   const Var w = Var::parameter(Tensor::full({2}, 1.0)), x = Var::parameter(Tensor::full({2}, 1.0));
   const GradientHook first = w.on_gradient([&](const Tensor&) { log.push_back("w"); });
@@ -75,7 +75,7 @@ TEST_CASE("a hook does not wait for an op that no gradient reaches or passes") {
   CHECK(log == Log{"x"});
 }
 
-TEST_CASE("a leaf that is its own loss has its gradient at once") {
+TEST_CASE("a leaf that is its own loss gets its gradient at once") {
   const Var x = Var::parameter(Tensor::full({}, 5.0));
   int calls = 0;
   const GradientHook hook = x.on_gradient([&](const Tensor& g) { calls += static_cast<int>(g.item()); });
@@ -83,7 +83,7 @@ TEST_CASE("a leaf that is its own loss has its gradient at once") {
   CHECK(calls == 1);
 }
 
-TEST_CASE("a hook lasts as long as what on_gradient() returned") {
+TEST_CASE("a hook lives as long as the handle returned by on_gradient()") {
   const Var x = Var::parameter(Tensor::full({2}, 1.0));
   Log log;
   const auto note = [&](const char* name) { return [&log, name](const Tensor&) { log.push_back(name); }; };
@@ -153,7 +153,7 @@ TEST_CASE("collect_grad_in() chooses where a gradient is stored") {
   });
 }
 
-TEST_CASE("a gradient to be changed is one variable's alone") {
+TEST_CASE("a gradient that may be modified belongs to one variable") {
   Var a = Var::parameter(Tensor::full({3}, 1.0)), b = Var::parameter(Tensor::full({3}, 1.0));
   CHECK_FALSE(a.mutable_grad());
   (a + b).backward(Tensor::full({3}, 1.0));

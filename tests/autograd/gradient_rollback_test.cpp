@@ -15,7 +15,7 @@ void backward(const Var& w, const Var& v) { sum(w * v).backward(); }
 
 }  // namespace
 
-TEST_CASE("a rollback restores gradients that a step made, replaced or cleared") {
+TEST_CASE("a rollback restores gradients that a step created, replaced or cleared") {
   for (Device device : devices()) {
     Var fresh = weight(device), held = weight(device), cleared = weight(device), given = weight(device);
     backward(held, cleared);
@@ -41,7 +41,7 @@ TEST_CASE("a rollback restores gradients that a step made, replaced or cleared")
   }
 }
 
-TEST_CASE("kept gradients stay, and keep() returns those that they replaced") {
+TEST_CASE("kept gradients stay, and keep() returns the replaced ones") {
   Var fresh = weight({}), held = weight({});
   backward(held, held.detach());
   const uint64_t before = held.grad().storage_id();
@@ -59,7 +59,7 @@ TEST_CASE("kept gradients stay, and keep() returns those that they replaced") {
   CHECK(held.grad().shares_storage_with(after));
 }
 
-TEST_CASE("a gradient that is added to in place is still its variable's own") {
+TEST_CASE("a gradient accumulated in place still belongs to its variable") {
   Var w = weight({});
   backward(w, w.detach());
   const uint64_t storage = w.grad().storage_id();

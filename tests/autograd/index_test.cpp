@@ -4,7 +4,7 @@
 using namespace adj;
 using namespace adj::test;
 
-TEST_CASE("index_select takes rows, repeated ones too") {
+TEST_CASE("index_select takes rows, also repeatedly") {
   on_devices(40, DType::f32, [&](Draw& draw, Device) {
     const Tensor x = draw.normal({9, 5}), index = draw.ints(23, 0, 9);
     const Var y = index_select(x, index);
@@ -27,7 +27,7 @@ TEST_CASE("gradients of index_select") {
   });
 }
 
-TEST_CASE("selecting nothing gives nothing, and no gradient but zeros") {
+TEST_CASE("an empty selection gives an empty result, and a gradient of zeros") {
   for (Device device : devices()) {
     const Var x = Var::parameter(Tensor::full({4, 3}, 1.0, DType::f32, device));
     const Var y = index_select(x, Tensor::empty({0}, DType::i32, device));

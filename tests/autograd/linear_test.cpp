@@ -62,7 +62,7 @@ TEST_CASE("gradients of linear") {
       });
 }
 
-TEST_CASE("gradients of linear where only some are wanted, and of a product with itself") {
+TEST_CASE("gradients of linear if only some are wanted, and of a product with itself") {
   on_devices(52, DType::f64, [&](Draw& draw, Device) {
     const auto in = away_from_kinks(draw, 4, 3, 5, true);
     check_each([&](const auto& v) { return linear(v[0], v[1], v[2], Activation::relu); }, in);
@@ -77,7 +77,7 @@ TEST_CASE("gradients of linear over sparse features, also of float32") {
       on_devices(54, DType::f64, [&](Draw& draw, Device) {
         CAPTURES(has_values, name_of(activation));
         const SparseMatrix s = draw.sparse(8, 6, 25, has_values);
-        // Row 0 is empty: its products are the bias alone.
+        // Row 0 is empty: its products are just the bias.
         check([&](const auto& v) { return linear(s, v[0], v[1], activation); },
               {draw.normal({6, 3}), draw.off_zero({3})});
         check([&](const auto& v) { return matmul(s, v[0]); }, {draw.normal({6, 5})});
@@ -114,7 +114,7 @@ TEST_CASE("linear_sum is the sum of two products") {
       // One input twice, as it is and behind another op: all its gradients count.
       check([&](const auto& w) { return linear_sum(w[0], w[1], {}, of(w[0]), w[1] * 2.0); }, {in[0], in[1]});
       check([&](const auto& w) { return linear_sum(w[0], w[1], {}, of(w[0] * w[0]), w[1]); }, {in[0], in[1]});
-      // The gradient that reaches it may be somebody else's too.
+      // Its incoming gradient may be shared.
       check(in, [&](const auto& w) {
         const Var y = linear_sum(w[0], w[1], bias_of(w), of(w[2]), w[3]);
         return y * y + y;
@@ -129,7 +129,7 @@ TEST_CASE("linear_sum is the sum of two products") {
   CHECK_THROWS_AS(linear_sum(x, w, Tensor::zeros({3}), of(Var(x)), w), Error);
 }
 
-TEST_CASE("linear refuses what does not fit, naming the shapes") {
+TEST_CASE("linear rejects mismatched arguments, naming the shapes") {
   const Var x = Tensor::zeros({4, 3}), w = Tensor::zeros({5, 2});
   const std::string message = error_of([&] { linear(x, w); });
   CHECK(mentions(message, "[4, 3]"));

@@ -126,7 +126,7 @@ TEST_CASE("labels and indices may be int64, with the same bits, and errors name 
   });
 }
 
-TEST_CASE("losses of huge logits stay finite and right") {
+TEST_CASE("losses of huge logits are finite and correct") {
   for (Device device : devices()) {
     const Var x = Var::parameter(Tensor::from<float>({1000.0f, -1000.0f, -1000.0f, 1000.0f}, {2, 2}, device));
     const Tensor label = Tensor::from<int32_t>({0, 0}, device);
@@ -182,7 +182,7 @@ TEST_CASE("weights alone, and ignoring a class that exists") {
   });
 }
 
-TEST_CASE("an ignored row has no part in the loss, whatever its numbers") {
+TEST_CASE("an ignored row does not affect the loss, whatever its values") {
   for (Device device : devices()) {
     const Var x = Var::parameter(Tensor::from<float>({NAN, 1, 0, 0}, {2, 2}, device));
     const Var loss = cross_entropy(x, Tensor::from<int32_t>({-1, 0}, device), {}, {.ignore_index = -1});
@@ -208,7 +208,7 @@ TEST_CASE("if every row is ignored the CPU reports an error and a GPU has loss a
   }
 }
 
-TEST_CASE("bce_with_logits and mse_loss of one number a row") {
+TEST_CASE("bce_with_logits and mse_loss of one value per row") {
   on_devices(85, DType::f64, [&](Draw& draw, Device) {
     const Tensor x = draw.normal({9}), target = draw.uniform({9}, 0.0, 1.0);
     for (const Tensor& index : {Tensor{}, draw.distinct(4, 9)}) {
@@ -224,7 +224,7 @@ TEST_CASE("bce_with_logits and mse_loss of one number a row") {
   CHECK_THROWS_AS(bce_with_logits(Tensor::zeros({4}), Tensor::zeros({4, 1})), Error);
 }
 
-TEST_CASE("losses refuse what does not fit") {
+TEST_CASE("losses reject mismatched arguments") {
   const Var x = Tensor::zeros({4, 3});
   const Tensor label = Tensor::zeros({4}, DType::i32), index = Tensor::empty({0}, DType::i32);
   CHECK_THROWS_AS(cross_entropy(x, label, index), Error);

@@ -15,7 +15,7 @@ const std::vector<Reduce> kAll{Reduce::sum, Reduce::mean, Reduce::max, Reduce::m
 
 }  // namespace
 
-TEST_CASE("aggregate gives the largest, the smallest and the spread over edges of any numbering") {
+TEST_CASE("aggregate computes max, min, var and std for any edge numbering") {
   for_relations(93, [](const Relation& relation, Draw& draw) {
     const Tensor x = draw.normal({relation.num_src(), 6});
     const Tensor cube = x.reshape({relation.num_src(), 2, 3});
@@ -52,7 +52,7 @@ TEST_CASE("gradients of reductions over neighbours, alone and together") {
   });
 }
 
-TEST_CASE("gradients of the largest and the smallest of weighted terms, by features and by weights") {
+TEST_CASE("gradients of weighted max and min, by features and by weights") {
   for_relations(99, [](const Relation& relation, Draw& draw) {
     const Tensor x = draw.normal({relation.num_src(), 6}), w = draw.normal({relation.num_edges()});
     const Dense weights(w);
@@ -72,9 +72,9 @@ TEST_CASE("gradients of the largest and the smallest of weighted terms, by featu
   });
 }
 
-TEST_CASE("a deviation of 0 has no gradient, and a maximum of ties gives it to the first") {
+TEST_CASE("a deviation of 0 has no gradient, and ties of a maximum give it to the first") {
   for (Device device : devices()) {
-    // Target 0 sees three equal sources, target 1 one alone.
+    // Target 0 has three equal sources, target 1 only one.
     const Relation relation = Relation::from_coo(4, 2, Tensor::from<int32_t>({2, 1, 3, 0}, device),
                                                  Tensor::from<int32_t>({0, 0, 0, 1}, device));
     const Var x = Var::parameter(Tensor::full({4, 2}, 3.5, DType::f32, device));
@@ -85,7 +85,7 @@ TEST_CASE("a deviation of 0 has no gradient, and a maximum of ties gives it to t
   }
 }
 
-TEST_CASE("rows in any order: ties go to the first edge, and a parallel one counts once, from either side") {
+TEST_CASE("unsorted rows: ties go to the first edge, and a parallel edge counts once, in both directions") {
   for (Device device : devices())
     for (DType dtype : {DType::f32, DType::f64}) {
       // Targets 0 and 1 see 3, 1, 3 and 2, 0, 2, 1, as a sampled block has them.
@@ -108,7 +108,7 @@ TEST_CASE("rows in any order: ties go to the first edge, and a parallel one coun
     }
 }
 
-TEST_CASE("reductions over neighbours allocate nothing of edges times features") {
+TEST_CASE("reductions over neighbours allocate no tensor of edges x features") {
   constexpr int64_t kNodes = 200, kEdges = 60'000, kWidth = 128;
   constexpr size_t kFeatures = kNodes * kWidth * sizeof(float);
   constexpr size_t kForbidden = kEdges * kWidth * sizeof(float);
@@ -136,13 +136,13 @@ TEST_CASE("reductions over neighbours allocate nothing of edges times features")
     });
 }
 
-TEST_CASE("reductions that are not recorded keep nothing") {
+TEST_CASE("reductions that are not recorded save nothing") {
   on_devices(97, DType::f32, [&](Draw& draw, Device device) {
     const Graph graph = draw.graph(300, 2000);
     const Var x = Var::parameter(draw.normal({300, 64}));
     const Var recorded = aggregate(graph, x, {.reduce = Reduce::max});
     const NoGrad off;
-    (void)aggregate(graph, x, {.reduce = Reduce::max});  // what is derived from the structure is kept now
+    (void)aggregate(graph, x, {.reduce = Reduce::max});  // derived structures are cached now
     const size_t before = memory_stats(device).current;
     const Var y = aggregate(graph, x, {.reduce = Reduce::max});
     CHECK(memory_stats(device).current - before < 300 * 64 * sizeof(float) + 4096);
@@ -177,15 +177,15 @@ TEST_CASE("gradients of reductions have the same bits on any number of threads, 
   });
 }
 
-TEST_CASE("aggregate_all refuses what does not fit") {
+TEST_CASE("aggregate_all rejects mismatched arguments") {
   const Relation relation =
       Relation::from_coo(4, 3, Tensor::from<int32_t>({0, 3}), Tensor::from<int32_t>({2, 1}));
   const Var x = Tensor::zeros({4, 6});
   CHECK(error_of([&] {
           aggregate_all(relation, Tensor::zeros({3, 6}), {Reduce::max});
         }) == "aggregate_all: x is [3, 6], expected [N, F] with 4 rows");
-  CHECK(error_of([&] { aggregate_all(relation, x, {}); }) == "aggregate_all: no reduction is asked for");
+  CHECK(error_of([&] { aggregate_all(relation, x, {}); }) == "aggregate_all: no reduction is requested");
   CHECK(error_of([&] {
           aggregate_all(relation, x, {Reduce::std, Reduce::max, Reduce::std});
-        }) == "aggregate_all: std is asked for twice");
+        }) == "aggregate_all: std is requested twice");
 }

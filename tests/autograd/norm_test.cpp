@@ -51,7 +51,7 @@ TEST_CASE("batch norm equals plain loops and moves the running statistics") {
     });
 }
 
-TEST_CASE("batch norm in evaluation mode takes the running statistics and leaves them") {
+TEST_CASE("batch norm in evaluation mode uses the running statistics without changing them") {
   on_devices(71, DType::f64, [&](Draw& draw, Device) {
     const Tensor x = draw.normal({6, 3}), gamma = draw.normal({3}), beta = draw.normal({3});
     RunningStatistics running{draw.normal({3}), draw.uniform({3}, 0.5, 2.0), 0.1};
@@ -109,7 +109,7 @@ TEST_CASE("gradients of batch norm and its epilogues, in training and evaluation
         });
 }
 
-TEST_CASE("a batch norm with epilogue is norm, relu and dropout in turn") {
+TEST_CASE("batch norm with an epilogue equals norm, relu and dropout in sequence") {
   on_devices(74, DType::f32, [&](Draw& draw, Device device) {
     const Tensor x = draw.normal({500, 20}), gamma = draw.normal({20}), beta = draw.normal({20});
     const auto run = [&](const NormEpilogue& epilogue) {
@@ -131,7 +131,7 @@ TEST_CASE("a batch norm with epilogue is norm, relu and dropout in turn") {
   });
 }
 
-TEST_CASE("batch norm of no rows has no gradient but zeros in evaluation mode") {
+TEST_CASE("batch norm of no rows has gradients of zeros in evaluation mode") {
   for (Device device : devices()) {
     RunningStatistics running = fresh(3, device);
     const Var gamma = Var::parameter(Tensor::full({3}, 1.0, DType::f64, device));
@@ -189,7 +189,7 @@ TEST_CASE("rows of zeros stay zeros under the L2 norm, with a finite gradient") 
   }
 }
 
-TEST_CASE("norms refuse what does not fit") {
+TEST_CASE("norms reject mismatched arguments") {
   RunningStatistics running = fresh(3, {}, DType::f32);
   const Var x = Tensor::zeros({4, 3}), three = Tensor::zeros({3}), two = Tensor::zeros({2});
   CHECK_ERROR_HAS(batch_norm(x, two, two, running, true), "[2]");

@@ -33,7 +33,7 @@ TEST_CASE("sums and means equal plain loops") {
   CHECK_THROWS_AS(mean(Tensor::zeros({0, 3})), Error);
 }
 
-TEST_CASE("a sum in float32 has one gradient everywhere, of the input's type") {
+TEST_CASE("a sum has the same gradient everywhere, in the input's dtype") {
   const Var x = Var::parameter(Tensor::zeros({4, 2}));
   mean(x).backward();
   CHECK(x.grad().dtype() == DType::f32);
@@ -83,7 +83,7 @@ TEST_CASE("sum, mean and max over any dimension") {
     });
 }
 
-TEST_CASE("of equal largest elements the first takes the gradient") {
+TEST_CASE("ties of max give the gradient to the first element") {
   for (Device device : devices()) {
     const Var x = Var::parameter(Tensor::from<float>({1, 2, 2, 2, 1, 2}, {2, 3}, device));
     sum(max(x, 1).values).backward();
@@ -94,7 +94,7 @@ TEST_CASE("of equal largest elements the first takes the gradient") {
   }
 }
 
-TEST_CASE("reductions over a dimension refuse what is not there") {
+TEST_CASE("reductions over a dimension refuse missing dimensions") {
   const Var x = Tensor::zeros({4, 0});
   for (const std::string& message : {error_of([&] { sum(x, 2); }), error_of([&] { max(x, -3); }),
                                      error_of([&] { max(x, 1); }), error_of([&] { mean(x, 1); })})

@@ -49,7 +49,7 @@ TEST_CASE("gradients of segment reductions") {
   });
 }
 
-TEST_CASE("segment_max and segment_min equal plain loops, and their gradient goes to the winner") {
+TEST_CASE("segment_max and segment_min equal plain loops, and the winner gets the gradient") {
   for (DType dtype : {DType::f32, DType::f64, DType::bf16})
     for (bool heavy : {false, true})
       for (int64_t width : {1, 5, 32})
@@ -79,7 +79,7 @@ TEST_CASE("segment_max and segment_min equal plain loops, and their gradient goe
           });
 }
 
-TEST_CASE("no segments, and segments of nothing") {
+TEST_CASE("no segments, and empty segments") {
   for (Device device : devices()) {
     const Var x = Var::parameter(Tensor::empty({0, 3}, DType::f32, device));
     CHECK(segment_sum(x, Tensor::zeros({1}, DType::i64, device)).shape() == Shape{0, 3});

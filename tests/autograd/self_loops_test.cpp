@@ -34,7 +34,7 @@ TEST_CASE("with_self_loops moves edge values with their edges, and gradients bac
       });
 }
 
-TEST_CASE("edge_sum adds up the values of a target's edges") {
+TEST_CASE("edge_sum adds the values of a target's edges") {
   for (const Shape& shape : {Shape{8}, Shape{8, 3}})
     on_devices(321, DType::f64, [&](Draw& draw, Device device) {
       const Relation relation = with_loops(device);
@@ -45,7 +45,7 @@ TEST_CASE("edge_sum adds up the values of a target's edges") {
     });
 }
 
-TEST_CASE("segment_expand gives every row the value of its segment") {
+TEST_CASE("segment_expand copies each segment's value to its rows") {
   on_devices(322, DType::f64, [&](Draw& draw, Device device) {
     const Tensor offsets = Tensor::from<int64_t>({0, 3, 3, 4, 9}, device), x = draw.normal({4, 2});
     const Dense from(x), y(segment_expand(x, offsets, 9).value());

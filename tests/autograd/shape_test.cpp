@@ -58,7 +58,7 @@ TEST_CASE("gradients of narrow are zero outside of the slice") {
   });
 }
 
-TEST_CASE("narrow refuses what is not there, naming the shape") {
+TEST_CASE("narrow refuses ranges outside, naming the shape") {
   const Var x = Tensor::zeros({4, 5});
   for (const std::string& message :
        {error_of([&] { narrow(x, 0, 2, 3); }), error_of([&] { narrow(x, 1, -1, 2); }),
@@ -89,7 +89,7 @@ TEST_CASE("gradients of cat") {
   });
 }
 
-TEST_CASE("cat refuses parts that do not fit") {
+TEST_CASE("cat rejects mismatched parts") {
   CHECK_THROWS_AS(cat({}), Error);
   const std::string message = error_of([] { cat({Tensor::zeros({4, 3}), Tensor::zeros({5, 3})}, 1); });
   CHECK(mentions(message, "[4, 3]"));

@@ -64,7 +64,7 @@ TEST_CASE("values and gradients over a list are those over sorted rows, to round
     }
 }
 
-TEST_CASE("an aggregation over a list allocates nothing of edges times features") {
+TEST_CASE("aggregation over a list allocates no tensor of edges x features") {
   const ComputeScope scope({.aggregation = Aggregation::scatter});
   constexpr int64_t kNodes = 2000, kEdges = 120000, kWidth = 64;
   for (Device device : devices()) {
@@ -72,7 +72,7 @@ TEST_CASE("an aggregation over a list allocates nothing of edges times features"
     const Var x = Var::parameter(random_tensor({kNodes, kWidth}, DType::f32, device));
     const Var w = Var::parameter(random_tensor({kEdges}, DType::f32, device));
     const auto step = [&] { sum(aggregate(relation, x, {.weight = w})).backward(); };
-    // Nodes times features a few times (8 bytes on a GPU), and what edges have of their own.
+    // Nodes x features a few times (8 bytes on a GPU), and the edges' own tensors.
     CHECK(peak_memory(device, step) < uz(kEdges * kWidth * 4 / 3));
   }
 }

@@ -22,7 +22,7 @@ Var probe(const Var& x, F f) {
   });
 }
 
-// What y's backward pass throws once `changed` was written to.
+// The error of y's backward pass after a write to `changed`.
 std::string error_after_change(const Var& y, Tensor changed) {
   changed.fill_(0.5);
   const Tensor seed = Tensor::full(y.shape(), 1.0, y.dtype(), y.device());
@@ -31,7 +31,7 @@ std::string error_after_change(const Var& y, Tensor changed) {
 
 }  // namespace
 
-TEST_CASE("an op names itself where a kernel refuses what it is given") {
+TEST_CASE("an op's name is in errors of its kernels") {
   const Tensor x = Tensor::zeros({4, 3}), whole = x.to(DType::i32), narrow_x = x.to(DType::bf16);
   const auto begins = [](const std::string& op, const auto& f) {
     CAPTURE(op);
@@ -103,7 +103,7 @@ TEST_CASE("products of one input add to its gradient, in place if nothing else h
       const Var h = gelu(v[0]);
       return linear(h, v[1]) * linear(h, v[2]) + linear(h, v[1]);
     });
-    // What an addition passes on is the gradient of both its inputs: neither may grow in the other's place.
+    // An addition passes one gradient to both inputs: neither may grow in the other's place.
     const std::vector<Tensor> square{draw.normal({5, 4}), draw.normal({4, 4}), draw.normal({5, 4})};
     check(square, [](const auto& v) {
       const Var h = gelu(v[0]), other = gelu(v[2]);
@@ -114,7 +114,7 @@ TEST_CASE("products of one input add to its gradient, in place if nothing else h
   });
 }
 
-TEST_CASE("gradients pass a relu once, whichever of its users brings them") {
+TEST_CASE("gradients pass a relu once, whichever user contributes them") {
   on_devices(112, DType::f64, [&](Draw& draw, Device) {
     const std::vector<Tensor> in{draw.normal({5, 4}), draw.normal({4, 4}), draw.normal({4, 3}),
                                  draw.normal({4, 3})};
@@ -130,7 +130,7 @@ TEST_CASE("gradients pass a relu once, whichever of its users brings them") {
         const Var h = hidden(v);
         return linear(h, v[2]) * linear(h, v[3]);
       });
-      // A user that knows nothing of it comes before a product, after it and between two.
+      // An op without in-place support comes before a product, after it and between two.
       check(in, [&](const auto& v) {
         const Var h = hidden(v);
         return gelu(h) + linear(h, v[1]);
@@ -147,7 +147,7 @@ TEST_CASE("gradients pass a relu once, whichever of its users brings them") {
   });
 }
 
-TEST_CASE("each op goes backward once, however many use its value") {
+TEST_CASE("each op's backward runs once, however many ops use its value") {
   int passes = 0;
   const Var x = Var::parameter(Tensor::full({2}, 1.0));
   const Var h = probe(x * x, [&] { ++passes; });
@@ -155,14 +155,14 @@ TEST_CASE("each op goes backward once, however many use its value") {
   CHECK(passes == 1);
 }
 
-TEST_CASE("nothing is recorded while ops go backward") {
+TEST_CASE("nothing is recorded during the backward pass") {
   bool recorded = true;
   const Var x = Var::parameter(Tensor::full({2}, 1.0));
   sum(probe(x, [&] { recorded = (x * x).requires_grad(); })).backward();
   CHECK_FALSE(recorded);
 }
 
-TEST_CASE("only gradients that are wanted are computed") {
+TEST_CASE("only wanted gradients are computed") {
   const Var x = Var::parameter(Tensor::full({2}, 1.0)), constant = Tensor::full({2}, 3.0);
   record("two inputs", Tensor::zeros({2}), {x, constant, Var{}}, [](Tensor dy, Gradients& out) {
     CHECK(out.wanted(0));
@@ -221,8 +221,8 @@ TEST_CASE("a second backward pass over the same ops is an error that names the o
   const Var x = Var::parameter(Tensor::full({2}, 1.0));
   const Var h = gelu(x), loss = sum(h);
   loss.backward();
-  CHECK_ERROR_HAS(loss.backward(), "sum was passed already");
-  CHECK_ERROR_HAS(sum(h * h).backward(), "gelu was passed already");
+  CHECK_ERROR_HAS(loss.backward(), "sum was already passed");
+  CHECK_ERROR_HAS(sum(h * h).backward(), "gelu was already passed");
 }
 
 TEST_CASE("changing a saved tensor in place is an error at backward that names the op") {
@@ -264,7 +264,7 @@ TEST_CASE("changing a matrix's values in place is an error at backward, with or 
       CHECK(mentions(message(a, aggregate(a, x)), "aggregate had saved a tensor [9] float32"));
       CHECK(mentions(message(b, aggregate(b, x, {}, Activation::relu)), "changed in place"));
       CHECK(mentions(message(c, linear(Features(c), x)), "linear had saved a tensor [9] float32"));
-      // If no gradient by x is wanted, the values are not read again.
+      // If x needs no gradient, the values are not read again.
       const Var bias = Var::parameter(draw.normal({3}));
       CHECK(message(a, aggregate(a, x.detach(), bias)).empty());
     });
@@ -337,7 +337,7 @@ TEST_CASE("saved tensors are freed as the backward pass passes them") {
     reset_peak_memory(device);
     y.backward();
     CHECK(memory_stats(device).peak - before <= forward + 2 * kBytes);
-    // When the backward pass is at probe i, the ops above it have let go of what they saved.
+    // When the backward pass is at probe i, later ops have freed their saved tensors.
     REQUIRE(held.size() == kOps);
     for (size_t i = 0; i < kOps; ++i) CHECK(held[i] <= (kOps - i + 1) * kBytes);
     CHECK(current(device) - before <= kBytes + 256);  // the gradient, and the loss
@@ -364,7 +364,7 @@ TEST_CASE("deep chains do not recurse, neither backward nor when they are freed"
   CHECK(x.grad().item() == 2.0);
 }
 
-TEST_CASE("a chain that another variable still holds stays whole") {
+TEST_CASE("a chain that another variable still holds is kept") {
   const Var x = Var::parameter(Tensor::full({2}, 1.0));
   Var y = scale(x, 3.0);
   Var z = scale(y, 5.0);

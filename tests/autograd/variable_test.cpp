@@ -4,7 +4,7 @@
 using namespace adj;
 using namespace adj::test;
 
-TEST_CASE("constants take no gradient, parameters do") {
+TEST_CASE("parameters have gradients, constants do not") {
   const Var constant = Tensor::zeros({2}), parameter = Var::parameter(Tensor::zeros({2}));
   CHECK_FALSE(constant.requires_grad());
   CHECK(parameter.requires_grad());
@@ -22,7 +22,7 @@ TEST_CASE("using an absent variable throws") {
   CHECK_THROWS_AS(absent.shape(), Error);
 }
 
-TEST_CASE("gradients add up over backward passes until they are cleared") {
+TEST_CASE("gradients accumulate over backward passes until they are cleared") {
   for (Device device : devices()) {
     const Var x = Var::parameter(Tensor::full({3}, 2.0, DType::f32, device));
     CHECK_FALSE(x.grad());
@@ -38,7 +38,7 @@ TEST_CASE("gradients add up over backward passes until they are cleared") {
   }
 }
 
-TEST_CASE("a gradient that was read does not change with later passes") {
+TEST_CASE("a gradient that was read does not change in later passes") {
   const Var x = Var::parameter(Tensor::full({3}, 1.0));
   sum(x).backward();
   const Tensor first = x.grad();
@@ -47,7 +47,7 @@ TEST_CASE("a gradient that was read does not change with later passes") {
   CHECK(close(x.grad(), Numbers(3, 2.0), 0.0));
 }
 
-TEST_CASE("leaves that were given one gradient tensor do not write into each other's") {
+TEST_CASE("leaves that share a gradient tensor do not overwrite each other's") {
   const Var a = Var::parameter(Tensor::full({3}, 1.0)), b = Var::parameter(Tensor::full({3}, 1.0));
   const Tensor seed = Tensor::full({3}, 1.0);
   (a + b).backward(seed);
@@ -70,7 +70,7 @@ TEST_CASE("a seed gradient belongs to the caller and is not changed") {
   });
 }
 
-TEST_CASE("backward refuses what it cannot do") {
+TEST_CASE("errors of backward") {
   const Var x = Var::parameter(Tensor::zeros({2, 3}));
   CHECK_ERROR_HAS(relu(x).backward(), "[2, 3]");
   CHECK_THROWS_AS(sum(Tensor::zeros({2})).backward(), Error);
@@ -83,7 +83,7 @@ TEST_CASE("a parameter is its own one-element loss") {
   CHECK(x.grad().item() == 2.0);
 }
 
-TEST_CASE("NoGrad records nothing, nests, and ends with its scope") {
+TEST_CASE("NoGrad disables recording, nests, and ends with its scope") {
   const Var x = Var::parameter(Tensor::full({2}, 1.0));
   CHECK_FALSE(NoGrad::in_force());
   {
@@ -120,7 +120,7 @@ TEST_CASE("detach gives the same value as a constant") {
   CHECK(close(x.grad(), Numbers(3, 4.0), 0.0));
 }
 
-TEST_CASE("set_grad and set_value take what fits a leaf") {
+TEST_CASE("set_grad and set_value require the leaf's shape and dtype") {
   Var x = Var::parameter(Tensor::full({3}, 2.0));
   x.set_grad(Tensor::full({3}, 7.0));
   CHECK(close(x.grad(), Numbers(3, 7.0), 0.0));
@@ -137,7 +137,7 @@ TEST_CASE("set_grad and set_value take what fits a leaf") {
   CHECK_THROWS_AS(y.set_value(Tensor::zeros({4})), Error);
 }
 
-TEST_CASE("a forward pass that runs out of memory says which op, with what, and what was asked for") {
+TEST_CASE("an out-of-memory error in a forward pass names op, operands and requested bytes") {
   for (Device device : devices()) {
     // 2^47 bytes: more than there are addresses.
     constexpr int64_t kMany = int64_t{1} << 22;

@@ -5,7 +5,7 @@
 using namespace adj;
 using namespace adj::test;
 
-TEST_CASE("weighted losses equal plain loops, and gradients are theirs") {
+TEST_CASE("weighted losses and their gradients equal plain loops") {
   for (const Shape& shape : {Shape{1, 1}, Shape{13, 7}, Shape{60, 2}})
     on_devices(81, DType::f64, [&](Draw& draw, Device) {
       CAPTURE(shape.str());
@@ -32,7 +32,7 @@ TEST_CASE("weighted losses equal plain loops, and gradients are theirs") {
     });
 }
 
-TEST_CASE("with equal weights of one in all a weighted loss is the mean, with its gradient") {
+TEST_CASE("with equal weights that sum to one a weighted loss and its gradient equal the mean's") {
   for (Device device : devices())
     for (const DType dtype : {DType::f32, DType::bf16}) {
       const Tensor x = random_tensor({30, 4}).to(device).to(dtype);
@@ -53,7 +53,7 @@ TEST_CASE("with equal weights of one in all a weighted loss is the mean, with it
     }
 }
 
-TEST_CASE("extreme logits keep weighted losses finite, and a logit of 0 has its slope") {
+TEST_CASE("weighted losses of huge logits are finite, and a logit of 0 has its slope") {
   const Tensor x = Tensor::from<float>({1e4f, -1e4f, 0.0f, 0.0f}, {2, 2});
   const Tensor all = Tensor::from<int32_t>({0, 1}), weight = Tensor::full({2}, 1.0);
   const Tensor zeros = Tensor::zeros({2, 2});
@@ -66,7 +66,7 @@ TEST_CASE("extreme logits keep weighted losses finite, and a logit of 0 has its 
   CHECK(cross_entropy_sum(x, label, all, weight).item() == doctest::Approx(2e4 + std::log(2.0)));
 }
 
-TEST_CASE("weighted losses refuse what does not fit") {
+TEST_CASE("weighted losses reject mismatched arguments") {
   const Tensor x = random_tensor({4, 3}), y = Tensor::zeros({4}, DType::i32), t = Tensor::zeros({4, 3});
   const Tensor index = Tensor::from<int32_t>({1, 2}), weight = Tensor::full({2}, 1.0);
   CHECK_THROWS_AS(cross_entropy_sum(x, y, {}, weight), Error);

@@ -25,7 +25,7 @@ std::string made_dataset() {
 }
 
 /// Trains a model on batches with features from `x`; returns its test accuracy.
-double accuracy_with(const FeatureSource& x, const Dataset& data) {
+double accuracy_with(const FeatureInput& x, const Dataset& data) {
   manual_seed(1);
   nn::Model<Sage> model(data.num_features(), 32, data.num_classes());
   model.to(data.device());
@@ -54,9 +54,9 @@ int main(int argc, char** argv) {
   fmt::print("GraphSAGE: test accuracy {:.3f}\n", memory);
   if (whole.x.is_sparse()) return memory > 0.5 ? 0 : 1;
   const Dataset data = load_dataset(path, {.features_in_file = true}).to(Device::best());
-  const auto in_file = make_file_source(data.x_in_file, data.device(),
-                                        {.count = data.num_nodes() / 10,  // rows that are kept on the device
-                                         .hotness = data.graph.out_degrees().to(DType::f32)});
+  const auto in_file = make_file_store(data.x_in_file, data.device(),
+                                       {.count = data.num_nodes() / 10,  // rows that are kept on the device
+                                        .hotness = data.graph.out_degrees().to(DType::f32)});
   const double file = accuracy_with(in_file, data);
   fmt::print("features left in {}: {:.3f}\n", data.x_in_file.str(), file);
   if (argc == 1) std::filesystem::remove(path);

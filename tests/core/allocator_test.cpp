@@ -49,9 +49,9 @@ TEST_CASE("the peak stays where it was when less is allocated after something wa
   }
 }
 
-TEST_CASE("requests are rounded to 256 bytes, and what is taken from the device to segments of their kind") {
+TEST_CASE("requests are rounded to 256 bytes, and device allocations to segments of their kind") {
   for (Device device : devices()) {
-    std::vector<Tensor> live;  // what other tests left of small segments is used up
+    std::vector<Tensor> live;  // uses up the small segments left by other tests
     const auto takes = [&](int64_t size, int64_t current, int64_t reserved) {
       empty_cache(device);
       const MemoryStats before = memory_stats(device);
@@ -60,12 +60,12 @@ TEST_CASE("requests are rounded to 256 bytes, and what is taken from the device 
       CHECK(memory_stats(device).reserved - before.reserved == uz(reserved));
     };
     takes(30 * kMiB, 30 * kMiB, 30 * kMiB);
-    takes(11 * kMiB + 1, 12 * kMiB, 12 * kMiB);  // the rest is too little for another one
+    takes(11 * kMiB + 1, 12 * kMiB, 12 * kMiB);  // the rest is too small for another one
     takes(10 * kMiB, 10 * kMiB, 10 * kMiB);
     takes(19 * kMiB + 300, 20 * kMiB, 20 * kMiB);
     takes(12 * kMiB + kMiB / 2, 12 * kMiB + kMiB / 2, 14 * kMiB);  // and here it is not
     empty_cache(device);
-    // A fresh pool has segments of its own.
+    // A new pool has its own segments.
     const MemoryPoolScope scope(make_memory_pool(device));
     const MemoryStats before = memory_stats(device);
     const Tensor a = bytes(1, device), b = bytes(257, device), c = bytes(256, device);
@@ -82,7 +82,7 @@ TEST_CASE("requests are rounded to 256 bytes, and what is taken from the device 
   }
 }
 
-TEST_CASE("a freed block is used again without asking the device") {
+TEST_CASE("a freed block is reused without a device allocation") {
   for (Device device : devices()) {
     empty_cache(device);
     const void* first = nullptr;
@@ -95,7 +95,7 @@ TEST_CASE("a freed block is used again without asking the device") {
       const Tensor b = bytes(30 * kMiB, device);
       CHECK(b.raw_data() == first);
     }
-    // Neighbours merge: two halves make a whole again.
+    // Neighbours merge: two halves become one block.
     {
       const Tensor left = bytes(15 * kMiB, device), right = bytes(15 * kMiB, device);
       CHECK(left.raw_data() != right.raw_data());
@@ -112,24 +112,25 @@ TEST_CASE("a freed block is used again without asking the device") {
   }
 }
 
-TEST_CASE("on the CPU the cache is capped however many shapes come and go") {
+TEST_CASE("on the CPU the cache is bounded however many shapes are used") {
   empty_cache({});
   const int64_t before = static_cast<int64_t>(memory_stats({}).current);
   int64_t most = 0;
   std::vector<Tensor> live;
   for (int again = 0; again < 3; ++again)
-    for (int64_t size = 1; size <= 80; ++size) {  // none fits where those before were
+    for (int64_t size = 1; size <= 80; ++size) {  // none fits into the earlier blocks
       live.clear();
       live.push_back(bytes(size * kMiB, {}));
       for (int64_t rest = 80 - size, i = 1; rest > 0; rest -= i++)
         live.push_back(bytes(std::min(rest, i) * kMiB - 4096, {}));
       most = std::max(most, static_cast<int64_t>(memory_stats({}).reserved));
     }
-  CHECK(most > before + 200 * kMiB);                          // or the cap would not matter
+  CHECK(most > before + 200 * kMiB);                          // otherwise the bound would not matter
   CHECK(most <= before + (80 + 256) * kMiB + 2 * 20 * kMiB);  // plus segments that are partly in use
 }
 
-TEST_CASE("the cap follows what was live at once, so a loop asks the device for nothing once it runs") {
+TEST_CASE(
+    "the bound follows the peak of live memory, so a loop makes no device allocations after its first pass") {
   empty_cache({});
   // 600 MiB at the peak of a step, next to nothing between steps.
   const auto step = [] {
@@ -143,12 +144,12 @@ TEST_CASE("the cap follows what was live at once, so a loop asks the device for 
   for (int i = 0; i < 20; ++i) step();
   CHECK(memory_stats({}).device_calls == calls);
   CHECK(memory_stats({}).reserved - memory_stats({}).current > 500 * kMiB);
-  // When steps are small for long, it comes down.
+  // After many small steps it decreases.
   for (int i = 0; i < 5000; ++i) (void)bytes(2 * kMiB, {});
   CHECK(memory_stats({}).reserved - memory_stats({}).current <= 256 * kMiB);
 }
 
-TEST_CASE("on the CPU a small tensor does not hold a large block") {
+TEST_CASE("on the CPU a small tensor does not occupy a large block") {
   empty_cache({});
   const size_t before = memory_stats({}).reserved;
   { const Tensor large = bytes(200 * kMiB, {}); }
@@ -183,7 +184,7 @@ TEST_CASE("fragmentation is the share of the cache outside its largest block") {
   CHECK(stats.fragmentation() == doctest::Approx(0.25));
 }
 
-TEST_CASE("a pool keeps its memory apart, and its tensors may outlive it") {
+TEST_CASE("a pool's memory is separate, and its tensors may outlive it") {
   for (Device device : devices()) {
     const size_t reserved = memory_stats(device).reserved;
     Tensor survivor;
@@ -214,7 +215,7 @@ TEST_CASE("a pool keeps its memory apart, and its tensors may outlive it") {
   }
 }
 
-TEST_CASE("out of memory names the op, the tensor, its size and what is held") {
+TEST_CASE("out-of-memory errors name op, tensor, size and memory in use") {
   for (Device device : devices()) {
     const MemoryStats before = memory_stats(device);
     const std::string message = error_of<OutOfMemory>([&] {
@@ -228,7 +229,7 @@ TEST_CASE("out of memory names the op, the tensor, its size and what is held") {
   }
 }
 
-TEST_CASE("tensors may be made and freed on several threads") {
+TEST_CASE("tensors may be allocated and freed on several threads") {
   const MemoryStats before = memory_stats({});
   std::atomic<int> wrong{0};
   in_threads(4, [&](int t) {

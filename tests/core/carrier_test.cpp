@@ -5,7 +5,7 @@
 using namespace adj;
 using namespace adj::test;
 
-TEST_CASE("what is carried holds the same bits on the device, of any size and dtype") {
+TEST_CASE("carried tensors have the same bits on the device, of any size and dtype") {
   for (Device device : devices()) {
     std::vector<Tensor> sources;
     for (DType dtype : {DType::f32, DType::f64, DType::bf16, DType::i32, DType::i64, DType::u8})
@@ -23,7 +23,7 @@ TEST_CASE("what is carried holds the same bits on the device, of any size and dt
       CHECK(same_bits(carried[i].to(Device::cpu()), sources[i]));
       if (device.is_cpu()) CHECK(carried[i].shares_storage_with(sources[i]));
     }
-    // And what comes after that.
+    // And later copies.
     const Tensor late = carrier.carry(Tensor::full({10}, 4.0));
     carrier.finish();
     CHECK(values(late) == Numbers(10, 4.0));

@@ -20,7 +20,7 @@ std::vector<uint8_t> pattern(size_t bytes, uint8_t seed) {
 
 }  // namespace
 
-TEST_CASE("bytes of any number reach the device and come back") {
+TEST_CASE("any number of bytes is copied to the device and back") {
   for (Device device : devices())
     for (size_t bytes : {size_t{0}, size_t{1}, size_t{65535}, size_t{65536}, size_t{65537}, size_t{4} << 20,
                          (size_t{4} << 20) + 1, (size_t{37} << 20) + 5}) {
@@ -32,7 +32,7 @@ TEST_CASE("bytes of any number reach the device and come back") {
     }
 }
 
-TEST_CASE("the host may change what it copied, at once") {
+TEST_CASE("the host may change a copied tensor at once") {
   for (Device device : devices()) {
     std::vector<Tensor> there;
     std::vector<uint8_t> buffer;
@@ -62,7 +62,7 @@ TEST_CASE("conversions and fills are the same on every device") {
         }
 }
 
-TEST_CASE("a device that ran out of memory is still usable") {
+TEST_CASE("a device is usable after it ran out of memory") {
   for (Device device : devices()) {
     CHECK_THROWS_AS(Tensor::empty({int64_t{1} << 30, int64_t{1} << 18}, DType::f32, device), OutOfMemory);
     CHECK(Tensor::full({3}, 2.0, DType::f32, device).to_vector<float>() == std::vector<float>(3, 2.0f));
@@ -89,7 +89,7 @@ TEST_CASE("memory freed within a pool's scope stays until the pool is destroyed"
   }
 }
 
-TEST_CASE("a pool's segments outlast empty_cache, and go with the pool") {
+TEST_CASE("a pool's segments survive empty_cache, and are freed with the pool") {
   for (Device device : devices()) {
     empty_cache(device);
     const size_t before = memory_stats(device).reserved;
@@ -119,7 +119,7 @@ TEST_CASE("steps are captured on GPUs only") {
 namespace {
 
 /// A step with state and randomness: state = 0.5 * dropout(state) + x, twice, with temporaries. The second
-/// mask comes from another generator, and a third one is made anew by every run.
+/// mask comes from another generator, and a third one is created in every run.
 struct Step {
   Generator generator{77};  // before the tensors, which draw from it
   Generator second{78};
@@ -182,7 +182,7 @@ TEST_CASE("a replayed step gives the same bits as an eager one, random numbers i
   CHECK_THROWS_AS(graph.replay(), Error);
 }
 
-TEST_CASE("an operation that cannot be captured is an error, and everything stays usable") {
+TEST_CASE("an operation that cannot be captured is an error, after which everything works") {
   const std::optional<Device> device = gpu();
   if (!device) return;
   Step step(*device);
@@ -218,7 +218,7 @@ TEST_CASE("an operation that cannot be captured is an error, and everything stay
     another.begin(*device);
   });
   {
-    StepGraph graph;  // goes in the middle of a capture
+    StepGraph graph;  // is destroyed in the middle of a capture
     graph.begin(*device);
     step.run();
   }
@@ -237,7 +237,7 @@ TEST_CASE("an operation that cannot be captured is an error, and everything stay
   synchronize(*device);
 }
 
-TEST_CASE("a step runs on the stream of its capture, in the order of the stream that replays it") {
+TEST_CASE("a step runs on its capture stream, ordered with the stream that replays it") {
   const std::optional<Device> device = gpu();
   if (!device) return;
   const Stream home = Stream::make(*device), elsewhere = Stream::make(*device);
@@ -295,7 +295,7 @@ TEST_CASE("other threads allocate, copy, draw and compute while a step is being 
   }
 }
 
-TEST_CASE("what is made once on demand within a capture is computed then, and is not part of the step") {
+TEST_CASE("lazily made objects are computed during a capture and are not part of the step") {
   const std::optional<Device> device = gpu();
   if (!device) return;
   const Tensor x = Tensor::full({1000}, 3.0, DType::f32, *device);

@@ -17,7 +17,7 @@ int null() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
 
 }  // namespace
 
-TEST_CASE("a descriptor closes once, whoever owns it last") {
+TEST_CASE("a descriptor is closed once, by its last owner") {
   const int number = null();
   {
     Descriptor one(number);
@@ -32,7 +32,7 @@ TEST_CASE("a descriptor closes once, whoever owns it last") {
   CHECK_FALSE(is_open(number));
 }
 
-TEST_CASE("a descriptor that is moved up leaves its number free") {
+TEST_CASE("moving a descriptor up frees its number") {
   const int low = null();
   {
     const Descriptor moved(low, low + 10);

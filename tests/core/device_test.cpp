@@ -15,7 +15,7 @@ TEST_CASE("Device::parse") {
                        UsageError);
 }
 
-TEST_CASE("an existing GPU is found, and a missing one is an error of one line") {
+TEST_CASE("an existing GPU is found, and a missing one gives a one-line error") {
   const int count = cuda_device_count();
   if (count > 0) {
     CHECK(Device::parse("cuda") == Device::cuda(0));
@@ -31,13 +31,13 @@ TEST_CASE("an existing GPU is found, and a missing one is an error of one line")
   CHECK(message.find('\n') == std::string::npos);
 }
 
-TEST_CASE("devices print as they are parsed") {
+TEST_CASE("devices print in the form that is parsed") {
   CHECK(Device::cpu().str() == "cpu");
   CHECK(Device::cuda(1).str() == "cuda:1");
   CHECK(Device::cuda(1) != Device::cuda(0));
 }
 
-TEST_CASE("version is three numbers") {
+TEST_CASE("the version has three numbers") {
   const std::string_view version = adj::version();
   CHECK(std::count(version.begin(), version.end(), '.') == 2);
   CHECK(version.find_first_not_of("0123456789.") == std::string_view::npos);

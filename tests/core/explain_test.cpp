@@ -8,7 +8,7 @@
 using namespace adj;
 using namespace adj::test;
 
-TEST_CASE("choices are kept in the order of their subjects, the last one of each, and only while asked for") {
+TEST_CASE("the last choice of each subject is kept, in order of subjects, only while explaining") {
   explain("a", "unheard");
   CHECK_FALSE(explaining());
   CHECK(explanations().empty());
@@ -24,7 +24,7 @@ TEST_CASE("choices are kept in the order of their subjects, the last one of each
   CHECK(explanations().empty());
 }
 
-TEST_CASE("a sparse product explains its choice for a structure and width, once") {
+TEST_CASE("a sparse product explains its choice once per structure and width") {
   for (Device device : devices()) {
     Draw draw(7, device, DType::f32);
     const Graph graph = draw.graph(50, 300);
@@ -39,9 +39,9 @@ TEST_CASE("a sparse product explains its choice for a structure and width, once"
   }
 }
 
-TEST_CASE("on a GPU attention and reductions over neighbours explain their choices, each by its name") {
+TEST_CASE("on a GPU attention and reductions over neighbours explain their choices by name") {
   for (Device device : devices()) {
-    if (device.is_cpu()) continue;  // one way each
+    if (device.is_cpu()) continue;  // one method each
     Draw draw(8, device, DType::f32);
     const Graph graph = draw.graph(50, 300);
     const Var x = Var::parameter(draw.normal({50, 4, 8})), a = Var::parameter(draw.normal({4, 8}));

@@ -29,7 +29,7 @@ std::set<std::string> names_in(const TemporaryDirectory& folder) {
 }  // namespace
 
 TEST_CASE_FIXTURE(InFolder,
-                  "a file is replaced whole, a link to it stays one, and nothing is left beside it") {
+                  "a file is replaced atomically, through a symbolic link too, and no temporary remains") {
   const std::string path = folder.file("a.txt"), link = folder.file("link.txt");
   replace_file(path, "first");
   CHECK(contents_of(path) == "first");
@@ -41,7 +41,7 @@ TEST_CASE_FIXTURE(InFolder,
   CHECK(names_in(folder).size() == 2);
 }
 
-TEST_CASE_FIXTURE(InFolder, "only regular files are replaced, and all else stays what it is") {
+TEST_CASE_FIXTURE(InFolder, "only regular files are replaced, everything else is kept") {
   const std::string link = folder.file("null"), pipe = folder.file("pipe");
   std::filesystem::create_symlink("/dev/null", link);
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
@@ -56,7 +56,7 @@ TEST_CASE_FIXTURE(InFolder, "only regular files are replaced, and all else stays
 }
 
 TEST_CASE_FIXTURE(InFolder,
-                  "a link to nothing yet stays one, and what it points to is made in its own folder") {
+                  "a dangling link stays a link, and its target is created in the target's folder") {
   std::filesystem::create_directory(folder.file("there"));
   std::filesystem::create_symlink("there/new", folder.file("second"));
   std::filesystem::create_symlink("second", folder.file("first"));
@@ -75,7 +75,7 @@ TEST_CASE_FIXTURE(InFolder,
         std::string::npos);
 }
 
-TEST_CASE_FIXTURE(InFolder, "whether a link can be replaced is tested in the folder of its target") {
+TEST_CASE_FIXTURE(InFolder, "the check whether a link can be replaced uses its target's folder") {
   const std::string path = folder.file("a.txt");
   const int file = open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
   REQUIRE(file >= 0);
@@ -102,8 +102,8 @@ TEST_CASE_FIXTURE(InFolder, "a failed write leaves the old file and no temporary
   CHECK(names_in(folder) == std::set<std::string>{"a.txt"});
 }
 
-TEST_CASE_FIXTURE(
-    InFolder, "temporaries of killed runs are no obstacle, and go when they are old and nobody holds them") {
+TEST_CASE_FIXTURE(InFolder,
+                  "temporary files of killed runs do no harm, and are removed once old and unlocked") {
   const auto put = [&](const std::string& name, int64_t age) {
     const std::string path = folder.file(name);
     std::ofstream(path) << "left";
@@ -131,8 +131,7 @@ TEST_CASE_FIXTURE(
   close(holder);
 }
 
-TEST_CASE_FIXTURE(
-    InFolder, "a file that is replaced keeps its permissions and its group, and a new one is as umask says") {
+TEST_CASE_FIXTURE(InFolder, "a replaced file keeps its permissions and group, and a new one follows umask") {
   const mode_t before = umask(022);
   const auto status_of = [](const std::string& path) {
     struct stat status {};
@@ -155,7 +154,7 @@ TEST_CASE_FIXTURE(
     for (const std::string& name : names_in(folder))
       if (name.starts_with(".adjoint-")) CHECK(mode_of(folder.file(name)) == mode);
   }
-  if (geteuid() == 0) {  // who may give files away
+  if (geteuid() == 0) {  // who may change the owner of files
     REQUIRE(chmod(path.c_str(), 0640) == 0);
     REQUIRE(chown(path.c_str(), 1234, 2345) == 0);
     replace_file(path, "of another");
@@ -166,7 +165,7 @@ TEST_CASE_FIXTURE(
   umask(before);
 }
 
-TEST_CASE("a signal that ends a program removes what it is writing") {
+TEST_CASE("a signal that ends a program removes its temporary files") {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     CAPTURE(signal);
     const TemporaryDirectory folder;
@@ -180,7 +179,7 @@ TEST_CASE("a signal that ends a program removes what it is writing") {
       std::filesystem::current_path(folder.file(""));
       _exit(run_program("test", [&] {
         FileReplacement first("a.txt"), second(folder.file("b.txt"));
-        { const FileReplacement third("c.txt"); }  // gives its place back
+        { const FileReplacement third("c.txt"); }  // restores the working directory
         first.write(0, "half");
         second.write(0, "half");
         (void)!write(told[1], "x", 1);
@@ -201,7 +200,7 @@ TEST_CASE("a signal that ends a program removes what it is writing") {
   }
 }
 
-TEST_CASE("a signal that a program was told to ignore stays ignored") {
+TEST_CASE("an ignored signal stays ignored") {
   CHECK(exit_status_of([] {
           signal(SIGHUP, SIG_IGN);  // nohup
           return run_program("test", [] { raise(SIGHUP); });
@@ -211,14 +210,14 @@ TEST_CASE("a signal that a program was told to ignore stays ignored") {
 TEST_CASE_FIXTURE(InFolder, "no file gets the number of a closed standard stream") {
   CHECK(exit_status_of([&] {
           close(STDOUT_FILENO);
-          const rlimit none{3, 3};  // no number but 0 to 2 is to be had, of which 1 is free
+          const rlimit none{3, 3};  // only the numbers 0 to 2 are available, of which 1 is free
           setrlimit(RLIMIT_NOFILE, &none);
           return error_of<DataError>([&] { replace_file(folder.file("a"), "x"); }) == "" ? 1 : 0;
         }) == 0);
   replace_file(folder.file("a"), "x");
 }
 
-TEST_CASE_FIXTURE(InFolder, "what cannot be written is refused by name") {
+TEST_CASE_FIXTURE(InFolder, "files that cannot be written are refused by name") {
   const std::string nowhere = folder.file("no/such/file"), here = folder.file("");
   CHECK(error_of<DataError>([&] { replace_file(nowhere, "x"); }).find(nowhere) == 0);
   CHECK(error_of<DataError>([&] { replace_file(here, "x"); }).find("a folder") != std::string::npos);

@@ -6,7 +6,7 @@
 using namespace adj;
 using namespace adj::test;
 
-TEST_CASE("a cache keeps one thing for each kind and parameter") {
+TEST_CASE("a cache keeps one object per kind and parameter") {
   KeyedCache cache;
   const auto made = [&](int64_t parameter) {
     return cache.get<int64_t>(parameter, [&] { return new int64_t(parameter); });
@@ -19,7 +19,7 @@ TEST_CASE("a cache keeps one thing for each kind and parameter") {
   CHECK(*made(0) == 9);  // no parameter is parameter 0
 }
 
-TEST_CASE("an entry is found once it is made or put, and not made again") {
+TEST_CASE("an entry is found after it is made or put, and not made again") {
   KeyedCache cache;
   CHECK(!cache.find<std::string>(2));
   CHECK_THROWS_AS((void)cache.get<std::string>(2, []() -> std::string* { throw Error("no"); }), Error);
@@ -32,7 +32,7 @@ TEST_CASE("an entry is found once it is made or put, and not made again") {
   CHECK(*cache.get<std::string>(3, [] { return new std::string("late"); }) == "put");
 }
 
-TEST_CASE("a maker may ask for other things, and what it is asked for meanwhile is made once") {
+TEST_CASE("a maker may request other objects, and concurrent requests are computed once") {
   KeyedCache cache;
   std::atomic<int> makers = 0;
   const auto chain = [&](const auto& self, int64_t k) -> int64_t {
@@ -46,13 +46,13 @@ TEST_CASE("a maker may ask for other things, and what it is asked for meanwhile 
   CHECK(makers == 28);
 }
 
-TEST_CASE("threads that ask for different things do not wait for each other") {
+TEST_CASE("threads that request different objects do not wait for each other") {
   KeyedCache cache;
   std::atomic<bool> started = false, other_made = false;
   std::thread slow([&] {
     (void)cache.get<int>(1, [&] {
       started = true;
-      while (!other_made) std::this_thread::yield();  // for ever, if the other one had to wait for this
+      while (!other_made) std::this_thread::yield();  // a deadlock if the other one waited for this
       return new int(1);
     });
   });
@@ -62,7 +62,7 @@ TEST_CASE("threads that ask for different things do not wait for each other") {
   slow.join();
 }
 
-TEST_CASE("a maker that throws leaves nothing made") {
+TEST_CASE("after a maker throws, the next caller runs it again") {
   KeyedCache cache;
   Lazy<int> lazy;
   for (int round = 0; round < 2; ++round) {
@@ -76,16 +76,16 @@ TEST_CASE("a maker that throws leaves nothing made") {
   CHECK(*lazy.if_made() == 6);
 }
 
-TEST_CASE("a maker that asks for its own result is an error, not a deadlock") {
+TEST_CASE("a maker that requests its own result is an error, not a deadlock") {
   KeyedCache cache;
   const auto endless = [&](const auto& self) -> int {
     return *cache.get<int>([&] { return new int(self(self)); });
   };
-  CHECK_ERROR((void)endless(endless), "what is made on demand was asked for by its own maker");
+  CHECK_ERROR((void)endless(endless), "a lazily computed object was requested by its own initializer");
   CHECK(*cache.get<int>([] { return new int(1); }) == 1);
 }
 
-TEST_CASE("a lazy value is made by one thread for all") {
+TEST_CASE("a lazy value is computed by one thread for all") {
   for (int round = 0; round < 20; ++round) {
     Lazy<std::vector<int>> lazy;
     std::atomic<int> makers = 0;

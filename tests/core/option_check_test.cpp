@@ -4,7 +4,7 @@
 
 using namespace adj;
 
-TEST_CASE("the nearest choice is the one that a word is much like") {
+TEST_CASE("the nearest choice is the one with a small edit distance") {
   const std::vector<std::string> options{"data",   "epochs", "lr",      "weight-decay", "weighted-sampling",
                                          "hidden", "layers", "dropout", "checkpoint",   "checkpoint-every",
                                          "seed"};
@@ -39,7 +39,7 @@ TEST_CASE("the nearest choice is the one that a word is much like") {
   CHECK(did_you_mean("nonsense", options).empty());
 }
 
-TEST_CASE("a value that is none of the choices is told which one may be meant") {
+TEST_CASE("an invalid value's message suggests the nearest choice") {
   CHECK_NOTHROW(expect_one_of("loader", "saint", {"cluster", "saint"}));
   CHECK_THROWS_WITH_AS(expect_one_of("loader", "clusters", {"cluster", "saint"}),
                        "--loader: expected cluster or saint, got 'clusters'; did you mean 'cluster'?",

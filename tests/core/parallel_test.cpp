@@ -30,7 +30,7 @@ std::set<std::pair<int64_t, int64_t>> cuts(int64_t n, int64_t grain, int count) 
   return seen;
 }
 
-/// Long enough for other threads to come, and not work that a compiler could take out.
+/// Long enough for other threads to join, and not optimised away by a compiler.
 void wait_for(std::chrono::microseconds time) {
   const auto end = std::chrono::steady_clock::now() + time;
   while (std::chrono::steady_clock::now() < end) {
@@ -43,7 +43,7 @@ int64_t threads_of_process() {
   return std::distance(begin(tasks), end(tasks));
 }
 
-/// Of what f returns in a forked child, which has one thread and no workers.
+/// The result of f in a forked child, which has one thread and no workers.
 template <class F>
 bool holds_in_child(F f) {
   return exit_status_of([&] {
@@ -68,7 +68,7 @@ struct Crowd {
 
 }  // namespace
 
-TEST_CASE("parallel_for covers the range once, in chunks that depend on n and grain alone") {
+TEST_CASE("parallel_for covers the range once, in chunks that depend only on n and grain") {
   for (int count : {1, 2, 4, 16}) {
     CHECK(cuts(0, 3, count).empty());
     CHECK(cuts(10, 3, count) == std::set<std::pair<int64_t, int64_t>>{{0, 3}, {3, 6}, {6, 9}, {9, 10}});
@@ -78,7 +78,7 @@ TEST_CASE("parallel_for covers the range once, in chunks that depend on n and gr
   }
 }
 
-TEST_CASE("parallel_for rethrows what the first bad chunk threw, and works afterwards") {
+TEST_CASE("parallel_for rethrows the first chunk's exception, and works afterwards") {
   for (int count : {1, 2, 4, 16}) {
     const Threads threads(count);
     for (int again = 0; again < 20; ++again) {
@@ -113,7 +113,7 @@ TEST_CASE("set_num_threads") {
   CHECK(num_threads() == 3);
 }
 
-TEST_CASE("a long loop is shared by as many threads as set_num_threads allows, whoever called it") {
+TEST_CASE("a long loop uses as many threads as set_num_threads allows, whichever thread calls it") {
   const Threads restored(1);
   for (int count : {1, 2, 3, 5}) {
     CAPTURE(count);
@@ -146,7 +146,7 @@ TEST_CASE("a short loop wakes no other thread") {
   }));
 }
 
-TEST_CASE("several threads with loops of their own share one limit") {
+TEST_CASE("concurrent loops of several threads share one limit") {
   constexpr int kUsers = 4;
   for (int count : {2, 4, 6}) {
     CAPTURE(count);
@@ -165,7 +165,7 @@ TEST_CASE("several threads with loops of their own share one limit") {
             });
           });
       });
-      // A worker leaves only at its next chunk when one more user comes.
+      // A worker leaves only at its next chunk when another user arrives.
       return sum == kUsers * 50 * 64 && !too_many && crowd.most <= kUsers + count - 1;
     }));
   }
@@ -187,7 +187,7 @@ TEST_CASE("in a SerialScope loops run on their own thread, in the same chunks") 
   });
 }
 
-TEST_CASE("more threads than cores, changed while loops run, give right results") {
+TEST_CASE("changing the number of threads during loops, beyond the cores, gives correct results") {
   const Threads threads(16);
   std::atomic<bool> stop{false};
   std::thread changer([&] {
@@ -207,8 +207,8 @@ TEST_CASE("more threads than cores, changed while loops run, give right results"
   CHECK(wrong == 0);
 }
 
-TEST_CASE("loops of more and of fewer parts follow each other on any number of threads") {
-  // A worker that comes late for one loop meets the next.
+TEST_CASE("loops with more and fewer parts alternate on any number of threads") {
+  // A worker that is late for one loop joins the next.
   std::vector<int64_t> times(400);
   for (int count : {1, 2, 130, 255, 256, 257, 400, 1023, 1024}) {
     CAPTURE(count);
@@ -229,7 +229,7 @@ TEST_CASE("loops of more and of fewer parts follow each other on any number of t
   }
 }
 
-TEST_CASE("a forked child has loops with threads of its own") {
+TEST_CASE("a forked child runs loops with its own threads") {
   const Threads threads(4);
   const auto right = [] {
     std::atomic<int64_t> sum{0};
@@ -245,7 +245,7 @@ TEST_CASE("a forked child has loops with threads of its own") {
   CHECK(right());
 }
 
-TEST_CASE("the default is ADJOINT_NUM_THREADS, else OMP_NUM_THREADS, else the cores there are") {
+TEST_CASE("the default is ADJOINT_NUM_THREADS, else OMP_NUM_THREADS, else the number of cores") {
   CHECK(available_cores() >= 1);
   CHECK(available_cores() <= static_cast<int>(std::thread::hardware_concurrency()));
   CHECK(holds_in_child([] {
@@ -254,9 +254,9 @@ TEST_CASE("the default is ADJOINT_NUM_THREADS, else OMP_NUM_THREADS, else the co
     bool good = default_threads() == available_cores();
     setenv("OMP_NUM_THREADS", "3,2", 1);
     good = good && default_threads() == 3;
-    setenv("OMP_NUM_THREADS", "many", 1);  // OpenMP's own to complain of
+    setenv("OMP_NUM_THREADS", "many", 1);  // left to OpenMP to report
     good = good && default_threads() == available_cores();
-    setenv("OMP_NUM_THREADS", "100000", 1);  // meant for others, so not refused
+    setenv("OMP_NUM_THREADS", "100000", 1);  // for other libraries, so not refused
     good = good && default_threads() == kMaxThreads;
     setenv("ADJOINT_NUM_THREADS", "5", 1);
     return good && default_threads() == 5;

@@ -20,7 +20,7 @@ TEST_CASE("pinned rows hold the matrix, and handles share it") {
   CHECK_FALSE(PinnedRows());
 }
 
-TEST_CASE("pinned rows of something else than a matrix, or too many, are errors") {
+TEST_CASE("pinned rows require a matrix, and too many are an error") {
   CHECK_THROWS_AS(PinnedRows(random_tensor({3}), Device::cpu()), Error);
   CHECK_THROWS_AS(PinnedRows(Tensor(), Device::cpu()), Error);
   for (Device device : devices())

@@ -31,11 +31,11 @@ Tensor step(const Var& x, const Var& w) {
 
 }  // namespace
 
-TEST_CASE("a profile counts ops forward and backward, what they allocate, and kernels outside of ops") {
+TEST_CASE("a profile counts forward and backward ops, their allocations, and kernels outside of ops") {
   for (Device device : devices()) {
     const Var x(random_tensor({64, 8}, DType::f32, device));
     const Var w = Var::parameter(random_tensor({8, 4}, DType::f32, device));
-    step(x, w);  // unseen, and what is made once is there
+    step(x, w);  // not recorded, and creates cached objects
     const Profiler profiler;
     for (int k = 0; k < 3; ++k) step(x, w);
     {
@@ -60,7 +60,7 @@ TEST_CASE("a profile counts ops forward and backward, what they allocate, and ke
   }
 }
 
-TEST_CASE("time in an op that another one calls is its own") {
+TEST_CASE("the time of a nested op is not counted in its caller") {
   const Profiler profiler;
   {
     const AllocationScope outer("outer");
@@ -74,7 +74,7 @@ TEST_CASE("time in an op that another one calls is its own") {
   CHECK(profiler.rows().front().name == "inner");
 }
 
-TEST_CASE("a profile ends with its profiler, is one at a time, and changes no bits") {
+TEST_CASE("a profile ends with its profiler, is unique, and changes no bits") {
   const Var x(random_tensor({16, 8}));
   const Var w = Var::parameter(random_tensor({8, 4}));
   const Tensor plain = step(x, w), gradient = w.grad();
@@ -132,7 +132,7 @@ TEST_CASE("a trace is JSON whose kernels lie within their ops") {
   CHECK(events.back()["tid"] != op["tid"]);
 }
 
-TEST_CASE("the table has a line for each op and one for all") {
+TEST_CASE("the table has a line per op and a total") {
   const std::vector<ProfileRow> rows{
       {.name = "spmm",
        .forward_calls = 2,

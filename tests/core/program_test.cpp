@@ -7,7 +7,7 @@
 using namespace adj;
 using namespace adj::test;
 
-TEST_CASE("a program has its three standard streams, whichever of them it is started without") {
+TEST_CASE("a program has three standard streams, even if started without some of them") {
   for (int closed = 0; closed < 8; ++closed) {
     CAPTURE(closed);
     CHECK(exit_status_of([closed] {
@@ -23,10 +23,10 @@ TEST_CASE("a program has its three standard streams, whichever of them it is sta
   }
 }
 
-TEST_CASE("the exit status of a program says how its body ended") {
+TEST_CASE("the exit status of a program tells how its body ended") {
   const auto status = [](const std::function<void()>& body) {
     return exit_status_of([&] {
-      close(STDERR_FILENO);  // whose text other tests read
+      close(STDERR_FILENO);  // other tests read the text
       return run_program("test", body);
     });
   };

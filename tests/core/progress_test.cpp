@@ -25,7 +25,7 @@ void with_stderr(int file, F&& f) {
   close(before);
 }
 
-/// What `f` writes to stderr, which is no terminal meanwhile.
+/// Output of `f` to stderr, which is not a terminal.
 template <class F>
 std::string written_by(F&& f) {
   const TemporaryDirectory folder;
@@ -36,7 +36,7 @@ std::string written_by(F&& f) {
   return contents_of(path);
 }
 
-/// A bare root may have no terminals to give.
+/// A minimal root file system may have no terminals.
 bool has_terminals() {
   const int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   if (master < 0) MESSAGE("skipped: no terminal to be had");
@@ -44,14 +44,14 @@ bool has_terminals() {
   return master >= 0;
 }
 
-/// Makes the terminal that stderr is as wide as that.
+/// Sets the width of the terminal on stderr.
 void widen(int columns) {
   winsize size{};
   size.ws_col = static_cast<unsigned short>(columns);
   REQUIRE(ioctl(STDERR_FILENO, TIOCSWINSZ, &size) == 0);
 }
 
-/// What `f` writes to stderr, which is a terminal of so many columns meanwhile.
+/// Output of `f` to stderr, a terminal with that many columns.
 template <class F>
 std::string shown_by(F&& f, int columns = 120) {
   const int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -82,7 +82,7 @@ struct Level {
 
 }  // namespace
 
-TEST_CASE("progress counts and says so every tenth of the way where there is no terminal") {
+TEST_CASE("without a terminal progress prints at every tenth") {
   std::vector<int64_t> seen;
   const std::string text = written_by([&] {
     for (int64_t epoch : progress(20)) {
@@ -98,7 +98,7 @@ TEST_CASE("progress counts and says so every tenth of the way where there is no 
   CHECK(text.ends_with("epoch 20/20  loss 19.0000\n"));
 }
 
-TEST_CASE("progress goes on from where it is told, jumps, and may be empty") {
+TEST_CASE("progress starts anywhere, jumps, and may be empty") {
   const std::string text = written_by([] {
     Progress steps(100, 35, "step");
     CHECK_FALSE(steps.due());
@@ -111,7 +111,7 @@ TEST_CASE("progress goes on from where it is told, jumps, and may be empty") {
   CHECK_THROWS_AS(Progress(10, 11), Error);
 }
 
-TEST_CASE("progress is silent below the level of info, and a note is then not asked for") {
+TEST_CASE("progress is silent below level info, and does not compute its note") {
   const Level quiet(LogLevel::warning);
   CHECK(written_by([] {
           Progress steps(10);
@@ -144,7 +144,7 @@ TEST_CASE("only messages at the set level or above are written") {
   }
 }
 
-TEST_CASE("a terminal shows a bar with the time left, in hours where it is long") {
+TEST_CASE("a terminal shows a bar with the remaining time, also in hours") {
   if (!has_terminals()) return;
   const std::string bar = shown_by([] {
     Progress steps(1'000'000'000, 0, "step");
@@ -171,7 +171,7 @@ TEST_CASE("a terminal shows a bar with the time left, in hours where it is long"
   CHECK(seconds < 60);
 }
 
-TEST_CASE("the time left is estimated from this run's steps, and a bar fits its line") {
+TEST_CASE("the remaining time is estimated from this run's steps, and a bar fits its line") {
   if (!has_terminals()) return;
   const auto seconds_left = [](int64_t done) {
     const std::string text = shown_by([&] {
@@ -199,7 +199,7 @@ TEST_CASE("the time left is estimated from this run's steps, and a bar fits its 
   CHECK(shown.starts_with("step 1/10  nnn"));
 }
 
-TEST_CASE("in a narrow terminal the bar gives way to the loss and the time left") {
+TEST_CASE("in a narrow terminal the bar is omitted in favour of loss and remaining time") {
   if (!has_terminals()) return;
   for (const auto& [columns, bar] : {std::pair(200, "[============            ] "),
                                      {80, "[===========           ] "},
@@ -222,7 +222,7 @@ TEST_CASE("in a narrow terminal the bar gives way to the loss and the time left"
   }
 }
 
-TEST_CASE("a bar that a narrowed terminal has wrapped is cleared in all its lines") {
+TEST_CASE("a bar wrapped by a narrowed terminal is cleared completely") {
   if (!has_terminals()) return;
   const std::string text = shown_by([] {
     Progress steps(200);
@@ -242,7 +242,7 @@ TEST_CASE("a bar that a narrowed terminal has wrapped is cleared in all its line
   CHECK(text.find(last + "\r\x1b[2A\x1b[Jepoch 102/200") != std::string::npos);
 }
 
-TEST_CASE("a loop that ended early goes on with what is left, under the name it is given") {
+TEST_CASE("after an early end, a loop continues with the rest under a new name") {
   const std::string text = written_by([] {
     Progress epochs(400);
     epochs.advance(30);

@@ -45,7 +45,7 @@ TEST_CASE("random tensors depend on seed and stream, not on threads, dtype or de
   CHECK(same_bits(random_normal({10}, 0.0, 1.0, generator), first.rows(0, 10)));
 }
 
-TEST_CASE("uniform and normal numbers have their moments and stay in range") {
+TEST_CASE("uniform and normal numbers have the right moments and range") {
   Generator generator(7);
   const int64_t n = 400000;
   double sum = 0.0, squares = 0.0, smallest = 1e9, largest = -1e9;
@@ -97,11 +97,11 @@ TEST_CASE("uniform numbers are below the upper end in every dtype, and otherwise
         if (rounded[i] >= high) {
           largest = std::max(largest, found[i]);
           ++brought_down;
-        } else if (dtype != DType::f64) {  // whose last bit the compiler may settle otherwise here
+        } else if (dtype != DType::f64) {  // the compiler may round the last bit differently here
           REQUIRE(found[i] == rounded[i]);
         }
       }
-      // There is no number of the dtype between what was brought down and the end.
+      // The dtype has no number between the clamped value and the upper end.
       if (brought_down > 0 && dtype == DType::f32)
         CHECK(static_cast<double>(std::nextafter(static_cast<float>(largest), INFINITY)) >= high);
       if (dtype == DType::bf16 && low == 0 && high == 1) {
@@ -116,8 +116,8 @@ TEST_CASE("uniform numbers are below the upper end in every dtype, and otherwise
   CHECK_ERROR(random_uniform({3}, 1.0, 0.5, generator), "random_uniform: no numbers in [1, 0.5)");
 }
 
-TEST_CASE("random tensors are those that Philox's words make, of this seed and this stream") {
-  // By an implementation of its own in Python, for seed 5 and stream 3.
+TEST_CASE("random tensors are derived from Philox's words for seed and stream") {
+  // By an independent implementation in Python, for seed 5 and stream 3.
   for (Device device : devices()) {
     const auto generator = [] {
       Generator made(5);
@@ -151,7 +151,7 @@ TEST_CASE("to_uniform covers [0, 1)") {
   CHECK(to_uniform(0x80000000u) == 0.5f);
 }
 
-TEST_CASE("a generator hands out streams and can be set back") {
+TEST_CASE("a generator assigns streams and can be reset") {
   Generator generator(3);
   const RandomKey first = generator.next();
   CHECK(first.seed == 3);
@@ -164,7 +164,7 @@ TEST_CASE("a generator hands out streams and can be set back") {
   CHECK(generator.next().stream == 1);
 }
 
-TEST_CASE("a captured step draws from the streams that the eager step would, from each generator") {
+TEST_CASE("a captured step draws from the same streams of each generator as an eager one") {
   Generator first(3), second(4), untouched(5);
   for (int i = 0; i < 2; ++i) first.next();
   uint64_t bases[detail::Recorder::kMaxGenerators] = {first.position(), second.position()};
@@ -177,7 +177,7 @@ TEST_CASE("a captured step draws from the streams that the eager step would, fro
     CHECK(stream_of(a) == 2);
     CHECK(stream_of(b) == 0);
     CHECK(stream_of(c) == 3);
-    // Nothing of the step has run: the generators have not moved.
+    // The step has not run: the generators have not moved.
     CHECK(first.position() == 2);
     CHECK(second.position() == 0);
     REQUIRE(recorder.drawn().size() == 2);
@@ -190,7 +190,7 @@ TEST_CASE("a captured step draws from the streams that the eager step would, fro
     CHECK_THROWS_AS(first.set_state(0, 0), Error);
     CHECK_THROWS_AS(untouched.set_state(0, 0), Error);
     CHECK_THROWS_AS(first = untouched, Error);
-    // A generator of the step's own is made anew by every run.
+    // A generator local to the step is created in every run.
     Generator own(9);
     CHECK(own.next().base == nullptr);
     CHECK(first.split(1).next().base == nullptr);
@@ -201,7 +201,7 @@ TEST_CASE("a captured step draws from the streams that the eager step would, fro
   CHECK(first.next().base == nullptr);
 }
 
-TEST_CASE("draws of another thread are not recorded, and the generator cannot be set back") {
+TEST_CASE("draws of another thread are not recorded, and the generator cannot be reset") {
   Generator generator(3);
   const uint64_t bases[detail::Recorder::kMaxGenerators] = {};
   detail::Recorder recorder({}, nullptr, bases);
@@ -247,7 +247,7 @@ TEST_CASE("threads that share a generator get each stream once") {
   CHECK(generator.position() == all.size());
 }
 
-TEST_CASE("split gives each key its own numbers, wherever the generator stands") {
+TEST_CASE("split gives each key its own numbers, whatever the generator's position") {
   Generator generator(3);
   const uint64_t seed = generator.split(1).seed();
   for (int i = 0; i < 5; ++i) generator.next();
@@ -269,7 +269,7 @@ TEST_CASE("split gives each key its own numbers, wherever the generator stands")
   CHECK(std::abs(together) < 5 * std::sqrt(100000.0));
 }
 
-TEST_CASE("a copy continues from the same state and goes its own way") {
+TEST_CASE("a copied generator continues from the same state, independently") {
   Generator generator(3);
   generator.next();
   Generator copy = generator;
@@ -282,7 +282,7 @@ TEST_CASE("a copy continues from the same state and goes its own way") {
   CHECK(generator.seed() == 3);
 }
 
-TEST_CASE("manual_seed restarts every purpose, each with numbers of its own") {
+TEST_CASE("manual_seed restarts every purpose, each with its own numbers") {
   CHECK(&default_generator() == &generator_for(Purpose::model));
   manual_seed(12);
   CHECK(default_generator().seed() == 12);
@@ -317,7 +317,7 @@ TEST_CASE("random integers are uniform over their interval, whatever its length"
     for (int64_t count : counts)
       CHECK(std::abs(static_cast<double>(count) - expected) < 6 * std::sqrt(expected) + 1e-9);
   }
-  // Eight words of 64 bits to three numbers: if none were turned away, two of three would come more often.
+  // Eight words of 64 bits map to three numbers: without rejection two of three would be more frequent.
   const int64_t high = int64_t{3} << 61;
   int64_t counts[3] = {};
   for (int64_t v : random_integers({n}, 0, high, generator).to_vector<int64_t>()) {
@@ -356,7 +356,7 @@ TEST_CASE("random integers: dtypes, bounds, threads and prefixes") {
 }
 
 TEST_CASE("a random permutation has every number once, on every device and for any number of threads") {
-  // One bucket, the most that one holds, two, and several of them over several chunks.
+  // One bucket, a full one, two, and several over several chunks.
   for (int64_t n : {0, 1, 2, 3, 1000, 32768, 32769, 500000, 3000001}) {
     CAPTURE(n);
     Generator generator(23);
@@ -383,7 +383,7 @@ TEST_CASE("a random permutation has every number once, on every device and for a
   CHECK_THROWS_AS(random_permutation((int64_t{1} << 31) + 1, generator), Error);
 }
 
-TEST_CASE("a permutation of many numbers has not changed, also where chunks begin within a block of draws") {
+TEST_CASE("a long permutation is unchanged, also if chunks begin within a block of draws") {
   Generator generator(5);
   uint64_t hash = 0;
   for (int32_t value : random_permutation(1'100'100, generator).to_vector<int32_t>())
@@ -391,14 +391,14 @@ TEST_CASE("a permutation of many numbers has not changed, also where chunks begi
   CHECK(hash == 17510711260380870952u);
 }
 
-TEST_CASE("all orders of a permutation are equally likely, and numbers land everywhere") {
+TEST_CASE("all permutations are equally likely, and each number reaches every position") {
   Generator generator(24);
   std::map<std::vector<int32_t>, int> orders;
   const int draws = 48000;
   for (int i = 0; i < draws; ++i) ++orders[random_permutation(4, generator).to_vector<int32_t>()];
   CHECK(orders.size() == 24);
   for (const auto& [order, count] : orders) CHECK(std::abs(count - draws / 24) < 6 * std::sqrt(draws / 24));
-  // Where numbers of each tenth go, by tenths: over several buckets, all alike.
+  // Target tenths of the numbers of each tenth: over several buckets, equally.
   const int64_t n = 1000000, tenth = n / 10;
   const std::vector<int32_t> drawn = random_permutation(n, generator).to_vector<int32_t>();
   int counts[10][10] = {};
@@ -411,7 +411,7 @@ TEST_CASE("all orders of a permutation are equally likely, and numbers land ever
   CHECK(std::abs(static_cast<double>(ascents) - n / 2.0) < 6 * std::sqrt(n / 12.0));
 }
 
-TEST_CASE("DropoutRule rounds to sixteen bits and scales by what is kept") {
+TEST_CASE("DropoutRule rounds to sixteen bits and scales by the kept share") {
   const DropoutRule half = DropoutRule::of(0.5f);
   CHECK(half.threshold == 32768);
   CHECK(half.scale == 2.0f);
@@ -424,7 +424,7 @@ TEST_CASE("DropoutRule rounds to sixteen bits and scales by what is kept") {
   for (float p : {-0.1f, 1.0f, NAN}) CHECK_THROWS_AS(DropoutRule::of(p), Error);
 }
 
-TEST_CASE("dropout_keeps reads half-words in order, the low half first") {
+TEST_CASE("dropout_keeps reads half-words in order, low half first") {
   const PhiloxBlock block{{0x00020001u, 0x00040003u, 0x00060005u, 0x00080007u}};
   for (int half = 0; half < 8; ++half) {
     CHECK(dropout_keeps(block, half, static_cast<uint32_t>(half + 1)));

@@ -56,7 +56,7 @@ TEST_CASE("a stream is a value, and a scope makes it this thread's current one")
   }
 }
 
-TEST_CASE("a stream waits for none of another device, and a tensor is used on none") {
+TEST_CASE("streams and tensors of different devices cannot be combined") {
   const std::optional<Device> device = gpu();
   if (!device) return;
   CHECK_THROWS_AS(Stream().wait(Stream::make(*device)), Error);
@@ -64,7 +64,7 @@ TEST_CASE("a stream waits for none of another device, and a tensor is used on no
   CHECK_THROWS_AS(Tensor::zeros({3}).use_on(Stream::make(*device)), Error);
 }
 
-TEST_CASE("any number of streams may be made") {
+TEST_CASE("any number of streams can be created") {
   const std::optional<Device> device = gpu();
   if (!device) return;
   std::set<int> ids;
@@ -73,7 +73,7 @@ TEST_CASE("any number of streams may be made") {
   CHECK(!ids.contains(0));
 }
 
-TEST_CASE("a new stream begins after what the default one had queued") {
+TEST_CASE("a new stream begins after the work queued on the default stream") {
   const std::optional<Device> device = gpu();
   if (!device) return;
   for (int i = 0; i < detail::kMaxStreams; ++i) {
@@ -83,7 +83,7 @@ TEST_CASE("a new stream begins after what the default one had queued") {
   }
 }
 
-TEST_CASE("a stream that waits for another reads what that one wrote") {
+TEST_CASE("a stream that waits for another reads its results") {
   const std::optional<Device> device = gpu();
   if (!device) return;
   const Stream writer = Stream::make(*device), reader = Stream::make(*device);
@@ -113,7 +113,7 @@ TEST_CASE("synchronize waits for every stream of the device") {
   CHECK(last(x) == 3.0f);
 }
 
-TEST_CASE("memory that another stream still uses is not handed out until it is free") {
+TEST_CASE("memory that another stream still uses is not reused until it is free") {
   const std::optional<Device> device = gpu();
   if (!device) return;
   empty_cache(*device);
@@ -161,7 +161,7 @@ TEST_CASE("each stream has free memory of its own") {
   CHECK(z.raw_data() == address);
 }
 
-TEST_CASE("what is freed by another thread goes back to its own stream at once") {
+TEST_CASE("memory freed by another thread returns to its own stream at once") {
   const std::optional<Device> device = gpu();
   if (!device) return;
   empty_cache(*device);
@@ -173,7 +173,7 @@ TEST_CASE("what is freed by another thread goes back to its own stream at once")
   CHECK(Tensor::empty({kMany}, DType::f32, *device).raw_data() == address);
 }
 
-TEST_CASE("streams that work at the same time give the same bits as each alone") {
+TEST_CASE("concurrent streams give the same bits as each alone") {
   const std::optional<Device> device = gpu();
   if (!device) return;
   const auto work = [&](int which) {
@@ -202,7 +202,7 @@ TEST_CASE("streams that work at the same time give the same bits as each alone")
   for (size_t which = 0; which < 4; ++which) CHECK(together[which] == alone[which]);
 }
 
-TEST_CASE("threads copy to and from the device, on one stream or on streams of their own") {
+TEST_CASE("threads copy to and from the device, on one stream or their own") {
   for (Device device : devices())
     for (bool own : {false, true}) {
       std::atomic<int> wrong{0};
@@ -227,7 +227,7 @@ TEST_CASE("nothing is captured outside a capture") {
   CHECK(x.to_vector<float>() == std::vector<float>(3, 2.0f));
 }
 
-TEST_CASE("CPU computations are refused while a step is captured, and only then") {
+TEST_CASE("CPU computations are refused only while a step is captured") {
   detail::Recorder recorder(Device::cuda(), nullptr, nullptr);
   Tensor x = Tensor::full({3}, 1.0);
   const auto compute = [&] {
@@ -245,7 +245,7 @@ TEST_CASE("CPU computations are refused while a step is captured, and only then"
   CHECK(x.to_vector<float>() == std::vector<float>(3, 4.0f));
 }
 
-TEST_CASE("each thread has its own recording, and can leave it for a while") {
+TEST_CASE("each thread has its own capture, and can suspend it") {
   const Device device = devices().list().back();
   detail::Recorder recorder(device, nullptr, nullptr);
   {

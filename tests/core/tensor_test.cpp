@@ -19,7 +19,7 @@ std::vector<float> count_to(size_t n) {
 
 }  // namespace
 
-TEST_CASE("tensors are made empty, filled, and from values") {
+TEST_CASE("tensors are created empty, filled, and from values") {
   for (Device device : devices()) {
     const Tensor t = Tensor::from(count_to(6), {2, 3}, device);
     CHECK(t.shape() == Shape{2, 3});
@@ -42,7 +42,7 @@ TEST_CASE("tensors are made empty, filled, and from values") {
   CHECK_THROWS_AS(Tensor::from(count_to(5), {2, 3}), Error);
 }
 
-TEST_CASE("an absent tensor says so") {
+TEST_CASE("using an absent tensor is a clear error") {
   const Tensor absent;
   CHECK(!absent);
   CHECK(absent.str() == "(no tensor)");
@@ -83,7 +83,7 @@ TEST_CASE("rows and reshapes are views") {
   }
 }
 
-TEST_CASE("what is carved out of a tensor has its memory, and a version of its own") {
+TEST_CASE("a carved tensor shares the memory, and has its own version") {
   for (Device device : devices()) {
     const Tensor whole = Tensor::zeros({64}, DType::u8, device);
     Tensor first = whole.carve(0, {2, 2}, DType::f32), second = whole.rows(16, 64).carve(8, {3}, DType::i64);
@@ -104,7 +104,7 @@ TEST_CASE("what is carved out of a tensor has its memory, and a version of its o
     CHECK_ERROR(whole.carve(2, {1}, DType::f32), "carve: float32 from byte 2, expected a multiple of 4");
     CHECK_THROWS_AS(whole.rows(1, 64).carve(4, {1}, DType::f32), Error);
     CHECK_THROWS_AS(Tensor().carve(0, {1}, DType::f32), Error);
-    // The memory outlives what it was carved out of.
+    // The memory outlives the tensor it was carved from.
     Tensor left;
     {
       const Tensor gone = Tensor::full({1000}, 7, DType::f32, device);
@@ -137,7 +137,7 @@ TEST_CASE("borrowed memory is read in place, and its owner is freed with the las
               "borrow: [2] float32 at an address that is not aligned for it");
 }
 
-TEST_CASE("clone copies, copy_ overwrites, across devices too") {
+TEST_CASE("clone copies and copy_ overwrites, also across devices") {
   for (Device from : devices())
     for (Device to : devices()) {
       const Tensor t = random_tensor({5, 7}, DType::f32, from);
@@ -156,7 +156,7 @@ TEST_CASE("clone copies, copy_ overwrites, across devices too") {
     }
 }
 
-TEST_CASE("every write raises the version that all views share; reading does not") {
+TEST_CASE("every write raises the version shared by all views; reading does not") {
   Tensor t = Tensor::zeros({4, 2});
   const Tensor view = t.rows(1, 2).reshape({1, 2});
   const uint64_t before = t.version();
@@ -176,9 +176,9 @@ TEST_CASE("every write raises the version that all views share; reading does not
   }
 }
 
-TEST_CASE("elements are accessed by their own type") {
+TEST_CASE("elements are accessed by their dtype only") {
   Tensor t = Tensor::zeros({2}, DType::i32);
-  CHECK_ERROR_HAS(t.data<float>(), "asked for as float32");
+  CHECK_ERROR_HAS(t.data<float>(), "requested as float32");
   CHECK_THROWS_AS(t.mutable_data<int64_t>(), Error);
   CHECK_THROWS_AS(t.to_vector<double>(), Error);
 }
@@ -233,7 +233,7 @@ TEST_CASE("shapes") {
   CHECK_THROWS_AS((Shape{1, 1, 1, 1, 1}), Error);
 }
 
-TEST_CASE("bit tensors: rows padded to 128 bits, moved as bytes, never read as numbers") {
+TEST_CASE("bit tensors: rows padded to 128 bits, copied as bytes, never read as numbers") {
   for (const auto& [shape, bytes] : std::vector<std::pair<Shape, size_t>>{{{}, 16},
                                                                           {{1}, 16},
                                                                           {{128}, 16},
@@ -273,7 +273,7 @@ TEST_CASE("bit tensors: rows padded to 128 bits, moved as bytes, never read as n
     copy.zero_();
     CHECK(same_bits(copy, Tensor::zeros({4, 130}, DType::bits)));
 
-    CHECK_ERROR_HAS(bits.data<uint8_t>(), "its elements were asked for as uint8");
+    CHECK_ERROR_HAS(bits.data<uint8_t>(), "its elements were requested as uint8");
     CHECK_THROWS_AS(bits.to_vector<float>(), Error);
     const char* refusal = "bits: packed bits cannot be read or written as numbers";
     CHECK_ERROR(bits.to(DType::f32), refusal);

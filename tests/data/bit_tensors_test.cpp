@@ -36,7 +36,7 @@ SchemaFile bits_file() {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(InFolder, "bit tensors of all bits and sizes come back from a file to the bit") {
+TEST_CASE_FIXTURE(InFolder, "bit tensors of all bits and sizes are read back from a file to the bit") {
   const std::string path = folder.file("q.h5");
   for (int bits = 1; bits <= 8; ++bits)
     for (size_t t = 0; t < kSizes.size(); ++t)
@@ -55,7 +55,7 @@ TEST_CASE_FIXTURE(InFolder, "bit tensors of all bits and sizes come back from a 
       }
 }
 
-TEST_CASE_FIXTURE(InFolder, "bit tensors of no numbers, and of several steps, come back from a file") {
+TEST_CASE_FIXTURE(InFolder, "bit tensors without numbers, or of several steps, are read back from a file") {
   const std::string path = folder.file("q.h5");
   for (const auto& [rows, cols] :
        std::initializer_list<std::pair<int64_t, int64_t>>{{0, 5}, {5, 0}, {0, 0}, {3, 1024}, {9, 4099}}) {
@@ -67,10 +67,10 @@ TEST_CASE_FIXTURE(InFolder, "bit tensors of no numbers, and of several steps, co
   }
 }
 
-TEST_CASE_FIXTURE(InFolder, "a file has the bits of a number at its place, plane by plane") {
+TEST_CASE_FIXTURE(InFolder, "a file stores the bits of each number plane by plane") {
   const std::string path = folder.file("q.h5");
   std::vector<uint8_t> numbers;
-  std::vector<float> values;  // of scale 0.5 and zero 3
+  std::vector<float> values;  // scale 0.5 and zero 3
   for (int i = 0; i < 34; ++i) {
     numbers.push_back(static_cast<uint8_t>(i % 16));
     values.push_back(0.5f * static_cast<float>(i % 16 - 3));
@@ -89,9 +89,9 @@ TEST_CASE_FIXTURE(InFolder, "a file has the bits of a number at its place, plane
   CHECK(file.integer("layer/q", "inner") == 17);
 }
 
-TEST_CASE_FIXTURE(InFolder, "a damaged bit tensor is refused, and the place is named") {
+TEST_CASE_FIXTURE(InFolder, "a damaged bit tensor is refused, naming the place") {
   const std::string path = folder.file("q.h5");
-  /// What is said of the changed file, without its name.
+  /// The error for the changed file, without its name.
   const auto said = [&](const SchemaChange& change) {
     SchemaFile file = bits_file();
     change(file);

@@ -31,7 +31,7 @@ pid_t forked(F&& f) {
   while (true) pause();
 }
 
-/// A child of this number that sleeps; -1 where this process may not choose numbers.
+/// A child of this number that sleeps; -1 if this process may not choose pids.
 pid_t forked_as(pid_t number) {
   struct {
     uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size,
@@ -47,21 +47,21 @@ pid_t forked_as(pid_t number) {
 
 }  // namespace
 
-TEST_CASE("how a child ended is known") {
+TEST_CASE("the exit status of a child is known") {
   ChildProcess returned(forked([] { _exit(7); })), killed(forked([] { raise(SIGTERM); }));
   CHECK(returned.end(kLong).exit == 7);
   CHECK(returned.end(kLong).exit == 7);
   CHECK(killed.end(kLong).signal == SIGTERM);
 }
 
-TEST_CASE("a child that does not end is not waited for without end") {
+TEST_CASE("waiting for a hung child times out") {
   const pid_t child = forked([] { sleep_on(); });
   ChildProcess process(child);
   CHECK(process.end(milliseconds(20)).signal == SIGKILL);
   CHECK(kill(child, 0) < 0);
 }
 
-TEST_CASE("a child that somebody else has waited for is not killed under its number, which is another's") {
+TEST_CASE("a child already waited for elsewhere is not killed, as its pid may be reused") {
   const auto descriptor = static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0));
   if (descriptor < 0) {
     MESSAGE("skipped: this kernel has no descriptors of processes");

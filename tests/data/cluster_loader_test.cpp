@@ -14,7 +14,7 @@ ClusterLoaderOptions few(int workers = 0, uint64_t seed = 5) {
 
 }  // namespace
 
-TEST_CASE("every node is in one batch of an epoch, with all edges among the batch's") {
+TEST_CASE("every node is in one batch of an epoch, with all edges within the batch") {
   for (Device device : devices())
     for (const bool sparse : {false, true})
       for (const bool weighted : {false, true}) {
@@ -42,7 +42,7 @@ TEST_CASE("every node is in one batch of an epoch, with all edges among the batc
       }
 }
 
-TEST_CASE("an epoch has the same clusters for all workers and threads, also after other epochs") {
+TEST_CASE("an epoch has the same clusters for any workers and threads, also after other epochs") {
   for (Device device : devices()) {
     const Dataset data = small_citations().to(device);
     (void)epoch_of_any_workers(
@@ -50,7 +50,7 @@ TEST_CASE("an epoch has the same clusters for all workers and threads, also afte
   }
 }
 
-TEST_CASE("parts are dealt evenly, empty ones do not count, and without shuffling they go in their order") {
+TEST_CASE("parts are spread evenly without the empty ones, and in order if not shuffled") {
   Dataset data = small_citations();
   std::vector<int32_t> part(300);
   for (size_t i = 0; i < part.size(); ++i) part[i] = static_cast<int32_t>(i * 7 / 300 * 2);  // 0, 2, … 12
@@ -79,7 +79,7 @@ TEST_CASE("parts are dealt evenly, empty ones do not count, and without shufflin
   CHECK(nodes_of(batches(ClusterLoader(data, data.train, options), 0)) != in_order);
 }
 
-TEST_CASE("a cluster, and all clusters, may have no node to train on") {
+TEST_CASE("some or all clusters may have no training nodes") {
   Dataset data = small_citations();
   std::vector<int32_t> part(300, 1);
   for (const int32_t i : data.train.to_vector<int32_t>()) part[static_cast<size_t>(i)] = 0;
@@ -115,7 +115,7 @@ TEST_CASE("clusters of one node each") {
   }
 }
 
-TEST_CASE("workers derive what the options say a step needs") {
+TEST_CASE("workers prepare the derived structures that the options request") {
   Dataset data = small_citations();
   std::atomic<int> asked = 0;
   ClusterLoaderOptions options = few(2);
@@ -152,7 +152,7 @@ TEST_CASE("with all parts in a batch a step has the gradient of the whole graph"
     }
 }
 
-TEST_CASE("refusals of the cluster loader") {
+TEST_CASE("errors of the cluster loader") {
   check_refused("cluster", "seeds",
                 [](const Dataset& data, const Tensor& seeds, const LoaderOptions& options) {
                   return ClusterLoader(data, seeds, {.loading = options});

@@ -10,7 +10,7 @@ using namespace adj;
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-// Eight rows, of which one has no number.
+// Eight rows, one without a number.
 const std::vector<float> kFew = {3, 1, 1, 10, 2, 1, 4.5};
 
 void check(const ColumnFit& fit, const std::vector<float>& x, const std::vector<double>& expected,
@@ -40,7 +40,7 @@ TEST_CASE("transforms of columns equal those of scikit-learn 1.9") {
         {0.6530612111091614, 0.0, 1.0, 0.5, 0.0, 1.0, 0.7351648211479187});
 }
 
-TEST_CASE("of more than a thousand rows, a thousand quantiles count, as in scikit-learn") {
+TEST_CASE("for more than a thousand rows a thousand quantiles are used, as in scikit-learn") {
   std::vector<float> values;
   for (int k = 0; k < 3000; ++k) {
     const double v = k * 7919 % 3001 / 300.0;
@@ -71,7 +71,7 @@ TEST_CASE("missing numbers: the least of the most frequent, the mean, the median
   CHECK_THROWS_AS(ColumnFit(ColumnTransform::standard, {}, 3), Error);
 }
 
-TEST_CASE("the normal distribution's quantiles invert its integral") {
+TEST_CASE("normal quantiles invert the distribution function") {
   for (double p : {1e-300, 1e-20, 1e-12, 1e-7, 1e-4, 0.01, 0.0749, 0.0751, 0.3, 0.4999, 0.5}) {
     CAPTURE(p);
     const double z = detail::normal_quantile(p);

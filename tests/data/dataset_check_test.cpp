@@ -15,8 +15,8 @@ namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-/// What is said of a file, without its name; that it is one line each, and what load_dataset() throws of it
-/// among them.
+/// The problems of a file, without its name; checks that each is one line, and that the error of
+/// load_dataset() is among them.
 Names problems_of(const std::string& path) {
   const Names lines = check_dataset(path).problems;
   const std::string thrown = error_of<DataError>([&] { (void)load_dataset(path); });
@@ -55,7 +55,7 @@ SchemaFile graphs_file() {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(InFolder, "a sound file has no problems, and is the dataset that loading gives") {
+TEST_CASE_FIXTURE(InFolder, "a valid file has no problems, and gives the dataset of loading") {
   for (bool sparse : {false, true}) {
     small_file(sparse).write(folder.file("small.h5"));
     const CheckedDataset checked = check_dataset(folder.file("small.h5"));
@@ -92,10 +92,10 @@ TEST_CASE("all problems of a file are found, each in its place") {
           "edges/attr: shape [8], expected [8, *] floating numbers",
           "nodes/x: nan at row 0, column 1, expected finite numbers",
           "nodes/y: 9 at position 1, expected -1 to 2",
-          "splits/train: index 0 at position 2 stands in train already, expected once in "
+          "splits/train: index 0 at position 2 is already in train, expected once in "
           "a split",
           "splits/val: 6 at position 0, expected 0 to 5",
-          "splits/val: index 1 at position 2 stands in train already, expected once in "
+          "splits/val: index 1 at position 2 is already in train, expected once in "
           "a split",
           "splits/val: index 3 at position 1 has no label",
           "splits/1/val: missing",
@@ -135,7 +135,7 @@ TEST_CASE("all faults of sparse features and of graphs are found") {
       f);
 }
 
-TEST_CASE("of many wrong values the first three and their number are listed") {
+TEST_CASE("the first three of many wrong values and their number are listed") {
   for (int gzip : {0, 4}) {
     SchemaFile f = small_file();
     constexpr int64_t kEdges = 600'000;  // several blocks
@@ -173,7 +173,7 @@ TEST_CASE("the problems found do not depend on the number of threads") {
   CHECK(with(8) == with(1));
 }
 
-TEST_CASE("parts are checked on their own where the number of nodes is not known") {
+TEST_CASE("parts are checked separately if the number of nodes is unknown") {
   SchemaFile f = small_file();
   f.attributes.erase("num_nodes");
   f.datasets["edges/src"] = Tensor::from(I{5, 4, 3, 2, 1, -6, 0, 0});
@@ -185,14 +185,14 @@ TEST_CASE("parts are checked on their own where the number of nodes is not known
           "nodes/x: nan at row 0, column 1, expected finite numbers",
       },
       f);
-  // As many as a few bytes can claim: nothing of that size is made.
+  // A huge count claimed by a few bytes: nothing of that size is allocated.
   f = small_file();
   f.attributes["num_nodes"] = int64_t{2'000'000'000};
   for (const char* path : {"nodes/x", "nodes/y"}) f.datasets.erase(path);
   f.datasets["splits/test"] = Tensor::from(I{-1});
   check_problems(
       {
-          "attribute num_nodes: 2000000000, but nothing in the file is of so many nodes",
+          "attribute num_nodes: 2000000000, but nothing in the file has that many nodes",
           "nodes/y: missing, expected for task node_class",
           "splits/test: -1 at position 0, expected 0 to 2147483646",
       },
@@ -205,7 +205,7 @@ TEST_CASE("the number of problems is bounded") {
   Names problems = problems_of(f);
   CHECK(problems.size() == 3 * 3 + 2 + 1);
   CHECK(problems.back() ==
-        "splits: 999997 of the numbers below 1000000 are no split, expected them without a gap");
+        "splits: 999997 of the numbers below 1000000 are missing, expected them without a gap");
   f = small_file();
   for (int k = 2; k < 400; ++k)
     for (const char* part : {"train", "val", "test"})

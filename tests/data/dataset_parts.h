@@ -75,7 +75,7 @@ Dataset load(const File& file, int gzip = 0) {
   return load_dataset(folder.file("small.h5"));
 }
 
-/// As written to a file and read.
+/// Written to a file and read again.
 inline Dataset saved_and_loaded(const Dataset& d, int gzip = 0) {
   const TemporaryDirectory folder;
   save_dataset(d, folder.file("a.h5"), gzip);

@@ -64,7 +64,7 @@ TEST_CASE("a dataset made in memory is checked like a file") {
         }) == "made: nodes/x: inf at [3, 0], expected finite numbers");
 }
 
-TEST_CASE("the parts of a small file") {
+TEST_CASE("the contents of a small file") {
   for (int gzip : {0, 9}) {
     const Dataset d = load(small_file(), gzip);
     CHECK(d.name == "small");
@@ -104,7 +104,7 @@ TEST_CASE("int64 is read like int32") {
   check_same(load(f), load(small_file(true)));
 }
 
-TEST_CASE("features divided by their row sums, dense and sparse alike") {
+TEST_CASE("features divided by their row sums, dense and sparse") {
   for (bool sparse : {false, true}) {
     const Features x = load(small_file(sparse)).x;
     const std::vector<double> before = values(x.to_dense()), after = values(x.row_normalized().to_dense());
@@ -116,7 +116,7 @@ TEST_CASE("features divided by their row sums, dense and sparse alike") {
   }
 }
 
-TEST_CASE("a row of zeros stays one where features are divided by their row sums") {
+TEST_CASE("a row of zeros stays zero when features are divided by row sums") {
   for (Device device : devices()) {
     const Tensor x = Tensor::from(std::vector<float>{1, 3, 0, 0, -1, 1, 5, 0}, {4, 2}, device);
     CHECK(close(Features(x).row_normalized().dense(), {0.25, 0.75, 0, 0, -1, 1, 1, 0}, 1e-6));
@@ -169,7 +169,7 @@ TEST_CASE("other tasks: multilabel, regression, many graphs, none") {
   CHECK(!d.x);
 }
 
-TEST_CASE("a dataset that is saved and loaded has the same bits") {
+TEST_CASE("saving and loading a dataset keeps its bits") {
   for (bool sparse : {false, true})
     for (int gzip : {0, 4}) {
       const Dataset d = load(small_file(sparse));
@@ -233,11 +233,11 @@ TEST_CASE_FIXTURE(InFolder, "save_dataset() refuses what load_dataset() would re
   CHECK(refused([](Dataset&) {}) == "written");
   CHECK(refused([&](Dataset& d) { d = bare(1'000'000); }) == "written");
   CHECK(refused([&](Dataset& d) { d = bare(1'000'001); }) ==
-        "attribute num_nodes: 1000001, but nothing in the file is of so many nodes");
+        "attribute num_nodes: 1000001, but nothing in the file has that many nodes");
   CHECK(refused([&](Dataset& d) {
           d = bare(1'000'001);
           d.x = Features(Tensor::empty({1'000'001, 0}));
-        }) == "attribute num_nodes: 1000001, but nothing in the file is of so many nodes");
+        }) == "attribute num_nodes: 1000001, but nothing in the file has that many nodes");
   CHECK(refused([&](Dataset& d) {
           d.graph = Graph::from_coo(0, none, none);
         }).starts_with("attribute num_nodes: 0, expected 1 to "));
@@ -277,7 +277,7 @@ TEST_CASE("without splits the selections are empty, which losses and metrics ref
   CHECK(d.to(Device::cpu()).train.numel() == 0);
 }
 
-TEST_CASE("loading takes little more memory than what is loaded") {
+TEST_CASE("loading needs little more memory than the data") {
 #if defined(__SANITIZE_ADDRESS__)
   MESSAGE("skipped: a sanitizer keeps memory of its own");
 #else
@@ -296,7 +296,7 @@ TEST_CASE("loading takes little more memory than what is loaded") {
       if (word == what && status >> kilobytes) return kilobytes / 1024.0;
     return 0.0;
   };
-  // In a child, whose highest mark nothing before has set.
+  // In a child, whose peak memory is new.
   CHECK(error_in_child([&] {
           empty_cache(Device::cpu());
           std::ofstream("/proc/self/clear_refs") << 5;
@@ -325,7 +325,7 @@ TEST_CASE("edges from one graph to another are refused") {
       DataError);
 }
 
-TEST_CASE_FIXTURE(InFolder, "edge attributes that the schema does not have are refused, not dropped") {
+TEST_CASE_FIXTURE(InFolder, "edge attributes outside the schema are refused, not dropped") {
   Dataset d = load(small_file(false));
   const int64_t edges = d.graph.num_edges();
   d.graph = d.graph.with_edge_attr("time", Tensor::zeros({edges, 1}));
@@ -336,7 +336,7 @@ TEST_CASE_FIXTURE(InFolder, "edge attributes that the schema does not have are r
   CHECK(std::filesystem::is_empty(folder.file(".")));
 }
 
-TEST_CASE("a dataset moves to a device and chooses among its splits") {
+TEST_CASE("a dataset moves to a device and selects one of its splits") {
   for (Device device : devices()) {
     Dataset d = load(small_file(true)).to(device);
     CHECK(d.device() == device);
@@ -361,7 +361,7 @@ struct Fault {
   SchemaChange damage;
 };
 
-/// Checks the error, and that it is among the problems that are found.
+/// Checks the error, and that it is among the problems found.
 void check_faults(const std::vector<Fault>& faults, bool sparse = false) {
   const TemporaryDirectory folder;
   const std::string path = folder.file("bad.h5");
@@ -378,7 +378,7 @@ void check_faults(const std::vector<Fault>& faults, bool sparse = false) {
 
 }  // namespace
 
-TEST_CASE("every fault of the attributes of a file is one line with file, place and expected value") {
+TEST_CASE("every fault of a file's attributes gives one line with file, place and expected value") {
   check_faults({
       {"attribute format: missing, expected a string", gone({"format"})},
       {"attribute format: \"other\", expected \"adjoint.graph\"", attribute("format", "other")},
@@ -396,12 +396,12 @@ TEST_CASE("every fault of the attributes of a file is one line with file, place 
       {"attribute task: \"guess\", expected node_class, node_multilabel, node_regression, graph_class, "
        "graph_regression or none",
        attribute("task", "guess")},
-      {"attribute num_nodes: 300000000, but nothing in the file is of so many nodes",
+      {"attribute num_nodes: 300000000, but nothing in the file has that many nodes",
        each({attribute("num_nodes", 300'000'000), gone({"nodes/x"}), gone({"nodes/y"})})},
   });
 }
 
-TEST_CASE("every fault of the edges of a file is one line with file, place and expected value") {
+TEST_CASE("every fault of a file's edges gives one line with file, place and expected value") {
   check_faults({
       {"edges/src: missing", gone({"edges/src"})},
       {"edges/dst: missing", gone({"edges/dst"})},
@@ -427,7 +427,7 @@ TEST_CASE("every fault of the edges of a file is one line with file, place and e
   });
 }
 
-TEST_CASE("every fault of the nodes of a file is one line with file, place and expected value") {
+TEST_CASE("every fault of a file's nodes gives one line with file, place and expected value") {
   check_faults({
       {"nodes/x: shape [5, 3], expected 6 rows",
        [](SchemaFile& f) { f.datasets["nodes/x"] = f.datasets["nodes/x"].rows(0, 5); }},
@@ -450,7 +450,7 @@ TEST_CASE("every fault of the nodes of a file is one line with file, place and e
   });
 }
 
-TEST_CASE("every fault of the sparse features of a file is one line with file, place and expected value") {
+TEST_CASE("every fault of a file's sparse features gives one line with file, place and expected value") {
   check_faults(
       {
           {"nodes: both x and x_indptr, expected one kind of features",
@@ -476,7 +476,7 @@ TEST_CASE("every fault of the sparse features of a file is one line with file, p
       true);
 }
 
-TEST_CASE("every fault of the splits and graphs of a file is one line with file, place and expected value") {
+TEST_CASE("every fault of a file's splits and graphs gives one line with file, place and expected value") {
   check_faults({
       {"splits/test: index 5 at position 1 has no label", poke("nodes/y", int32_t{-1}, 5)},
       {"splits/train: index 1 at position 1 has no label",
@@ -486,9 +486,9 @@ TEST_CASE("every fault of the splits and graphs of a file is one line with file,
       {"splits/1/test: missing", gone({"splits/1/test"})},
       {"splits/test: 6 at position 1, expected 0 to 5", put("splits/test", Tensor::from(I{4, 6}))},
       {"splits/test: -6 at position 0, expected 0 to 5", put("splits/test", Tensor::from(I{-6}))},
-      {"splits/val: index 0 at position 1 stands in train already, expected once in a split",
+      {"splits/val: index 0 at position 1 is already in train, expected once in a split",
        put("splits/val", Tensor::from(I{2, 0}))},
-      {"splits/1/test: index 2 at position 2 stands in test already, expected once in a split",
+      {"splits/1/test: index 2 at position 2 is already in test, expected once in a split",
        put("splits/1/test", Tensor::from(I{3, 2, 2}))},
       {"splits/1/train: missing",
        [](SchemaFile& f) {
@@ -517,7 +517,7 @@ TEST_CASE("the demo dataset is large enough and can be read") {
   CHECK(demo.test.numel() == 1000);
 }
 
-TEST_CASE("real datasets have the counts that their authors give") {
+TEST_CASE("real datasets have their published counts") {
   struct Real {
     const char* file;
     int64_t nodes, edges, features, classes;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kMegabytes = 400;
 
-/// What import(folder) says of these files, without the folder.
+/// The error of import(folder) for these files, without the folder.
 template <class Import>
 std::string refused(const FolderText& files, Import&& import) {
   const TemporaryDirectory folder;
@@ -72,7 +72,7 @@ TEST_CASE("lists of edges: many nodes without edges") {
   CHECK(refused_edges("0 2000000000\n", numbers, {{"x", "0,1\n"}}) == "edges: 2000000001" + refusal);
   CHECK(refused_edges("0 999999\n", numbers) == "no error");
   CHECK(refused_edges("0 1000000\n", numbers) == "edges: 1000001" + refusal);
-  // Of few nodes, rows that are long.
+  // Few nodes with long rows.
   std::string row = "0";
   for (int i = 0; i < 2000; ++i) row += ",1";
   EdgeListOptions targets = numbers;
@@ -87,9 +87,9 @@ TEST_CASE("npz: nodes without bytes, columns without entries, classes without no
   constexpr int64_t kMany = 2'000'000'000;
   NpzFile h = heterophilous();
   h["node_features"].bytes = npy<float>({kMany, 0}, {});
-  CHECK(refused_npz(h) == "a.npz: node_features: shape [2000000000, 0], expected a column at least");
+  CHECK(refused_npz(h) == "a.npz: node_features: shape [2000000000, 0], expected at least one column");
   h["node_features"].bytes = npy<float>({4, 0}, {});
-  CHECK(refused_npz(h) == "a.npz: node_features: shape [4, 0], expected a column at least");
+  CHECK(refused_npz(h) == "a.npz: node_features: shape [4, 0], expected at least one column");
   h["node_features"].bytes = npy<float>({kMany, 1}, {});
   CHECK(refused_npz(h).starts_with("a.npz: node_features: 2000000000 nodes in a file of "));
 
@@ -97,19 +97,19 @@ TEST_CASE("npz: nodes without bytes, columns without entries, classes without no
   r["feature"].bytes = npy<float>({kMany, 0}, {});
   CHECK(refused({{"a_data.npz", r.bytes()}, {"a_graph.npz", reddit_graph().bytes()}},
                 [](const std::string& folder) { return import_npz(folder + "a_data.npz"); }) ==
-        "a_data.npz: feature: shape [2000000000, 0], expected a column at least");
+        "a_data.npz: feature: shape [2000000000, 0], expected at least one column");
 
   NpzFile p;
   p.add("edge_index", npy<int64_t>({2, 1}, {0, 1})).add("x", npy<float>({kMany, 0}, {}));
-  CHECK(refused_npz(p) == "a.npz: x: shape [2000000000, 0], expected a column at least");
+  CHECK(refused_npz(p) == "a.npz: x: shape [2000000000, 0], expected at least one column");
   p.erase("x");
   p["y"].bytes = npy<float>({kMany, 0}, {});
-  CHECK(refused_npz(p) == "a.npz: y: shape [2000000000, 0], expected a column at least");
+  CHECK(refused_npz(p) == "a.npz: y: shape [2000000000, 0], expected at least one column");
   p["y"].bytes = npy<float>({kMany}, {});
   CHECK(refused_npz(p).starts_with("a.npz: y: 2000000000 nodes in a file of "));
   p.erase("y");
   p["edge_attr"].bytes = npy<float>({1, 0}, {});
-  CHECK(refused_npz(p) == "a.npz: edge_attr: shape [1, 0], expected a column at least");
+  CHECK(refused_npz(p) == "a.npz: edge_attr: shape [1, 0], expected at least one column");
   p = plain();
   p["y"].bytes = npy<int64_t>({3}, {2, 0, 1'000'000'000});
   CHECK(refused_npz(p) ==
@@ -125,33 +125,33 @@ TEST_CASE("npz: nodes without bytes, columns without entries, classes without no
   g = gnn_benchmark();
   g.erase("attr_indptr");
   g["attr_matrix"].bytes = npy<float>({3, 0}, {});
-  CHECK(refused_npz(g) == "a.npz: attr_matrix: shape [3, 0], expected a column at least");
+  CHECK(refused_npz(g) == "a.npz: attr_matrix: shape [3, 0], expected at least one column");
 }
 
-TEST_CASE("OGB: nodes in no table, and numbers as classes") {
+TEST_CASE("OGB: nodes missing from all tables, and numbers as classes") {
   const FolderText graphs = {{"raw/edge.csv", "0,1\n"},
                              {"raw/num-node-list.csv", "2000000000\n"},
                              {"raw/num-edge-list.csv", "1\n"},
                              {"raw/graph-label.csv", "1\n"}};
-  const std::string bare = "raw/num-node-list.csv: 2000000000 nodes, but nothing is of so many";
+  const std::string bare = "raw/num-node-list.csv: 2000000000 nodes, but nothing has that many";
   CHECK(refused_ogb(graphs) == bare);
   CHECK(refused_ogb(with(graphs, {{"raw/node-feat.csv", "1,2\n"}})) == bare);
   CHECK(
       refused_ogb(with(graphs, {{"raw/num-edge-list.csv", "2000000000\n"}, {"raw/node-feat.csv", "1\n"}})) ==
-      "raw/edge.csv: 1 lines, expected 2000000000, as num-edge-list says");
+      "raw/edge.csv: 1 lines, expected 2000000000 as in num-edge-list");
 
   NpzFile data, labels;
   data.add("num_nodes_list", npy<int64_t>({1}, {2'000'000'000}));
   data.add("num_edges_list", npy<int64_t>({1}, {1})).add("edge_index", npy<int64_t>({2, 1}, {0, 1}));
   labels.add("graph_label", npy<int64_t>({1, 1}, {1}));
   const FolderText binary = {{"raw/data.npz", data.bytes()}, {"raw/graph-label.npz", labels.bytes()}};
-  CHECK(refused_ogb(binary) == "raw/data.npz: num_nodes_list: 2000000000 nodes, but nothing is of so many");
+  CHECK(refused_ogb(binary) == "raw/data.npz: num_nodes_list: 2000000000 nodes, but nothing has that many");
   data.add("node_feat", npy<float>({2'000'000'000, 0}, {}));
   CHECK(refused_ogb(with(binary, {{"raw/data.npz", data.bytes()}})) ==
-        "raw/data.npz: node_feat: shape [2000000000, 0], expected a column at least");
+        "raw/data.npz: node_feat: shape [2000000000, 0], expected at least one column");
   data["node_feat"].bytes = npy<float>({1, 1}, {1});
   CHECK(refused_ogb(with(binary, {{"raw/data.npz", data.bytes()}})) ==
-        "raw/data.npz: num_nodes_list: 2000000000 nodes, but nothing is of so many");
+        "raw/data.npz: num_nodes_list: 2000000000 nodes, but nothing has that many");
 
   const FolderText nodes = {{"raw/edge.csv", "0,1\n"},
                             {"raw/num-node-list.csv", "3\n"},
@@ -182,7 +182,7 @@ TEST_CASE("GraphLand: numbers as classes, and categories of few nodes each") {
   CHECK(
       refused_graphland({{"targets.csv", "node_id,kind\n0,2\n1,0\n2,1\n3,\n4,0\n5,16000000\n6,0\n7,2\n"}}) ==
       "targets.csv: node 5: kind \"16000000\", expected classes numbered from 0, to 9999 as 4 are in use; "
-      "\"task: regression\" in info.yaml takes numbers as they are");
+      "\"task: regression\" in info.yaml takes numbers unchanged");
   std::string info =
                   "task: regression\ntarget_name: kind\nnumerical_features_names:\n"
                   "fraction_features_names:\ncategorical_features_names: [a, b, c, d]\n",
@@ -208,10 +208,10 @@ TEST_CASE("files of the schema: many nodes, classes and columns without values")
   f.attributes["task"] = "none";
   f.attributes["num_nodes"] = int64_t{2'000'000'000};
   CHECK(refused_h5(f) ==
-        "a.h5: attribute num_nodes: 2000000000, but nothing in the file is of so many nodes");
+        "a.h5: attribute num_nodes: 2000000000, but nothing in the file has that many nodes");
   f.datasets["nodes/x"] = Tensor::empty({2'000'000'000, 0});
   CHECK(refused_h5(f) ==
-        "a.h5: attribute num_nodes: 2000000000, but nothing in the file is of so many nodes");
+        "a.h5: attribute num_nodes: 2000000000, but nothing in the file has that many nodes");
 
   f = small_file();
   f.attributes["num_classes"] = int64_t{10'000'000};

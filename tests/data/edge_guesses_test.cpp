@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-// What `convert edges` guesses about its files, and its notes about the guesses.
+// Guesses of `convert edges` about its files, and its notes about them.
 
 using namespace adj;
 using namespace adj::test;
@@ -17,9 +17,9 @@ TEST_CASE_FIXTURE(EdgeFiles, "comments are before the first edge, and names may 
   CHECK(says(refused("1 2\n# 3\n"), "edges:2: \"#\" in column 1…"));
 
   const std::string tags = "#cat,#dog\n#dog,emu\nemu,#cat\n//x\n";
-  CHECK(
-      refused(tags) ==
-      "edges:1: \"#cat,#dog\" may be a comment or a row: --comment '#' says the one, --comment '' the other");
+  CHECK(refused(tags) ==
+        "edges:1: \"#cat,#dog\" may be a comment or a row: --comment '#' means the former, --comment '' the "
+        "latter");
   CHECK(refused(tags, {.comment = ""}) == "edges:4: 1 fields, expected 2 as in the first line");
   const FoundEdges slashes = import(tags, {.comment = "//"});
   CHECK(names(slashes) == Names{"#cat", "#dog", "emu"});
@@ -27,24 +27,25 @@ TEST_CASE_FIXTURE(EdgeFiles, "comments are before the first edge, and names may 
   CHECK(import("a b\n//\n//x y\nb c\n// z\n", {.comment = "//"}).notes ==
         "edges: separated by blanks; 3 lines of comments; ids are names\n");
   CHECK(refused("#a,#b\n#b,#c\n") ==
-        "edges: no edges, expected some beside 2 lines of comments (--comment says what is one)");
+        "edges: no edges, expected some beside 2 lines of comments (--comment defines them)");
 }
 
-TEST_CASE_FIXTURE(EdgeFiles, "a first line with a number is no header") {
+TEST_CASE_FIXTURE(EdgeFiles, "a first line with a number is not a header") {
   const FoundEdges huge = import("18446744073709551615,5\n7,5\n");
   CHECK(names(huge) == Names{"18446744073709551615", "5", "7"});
   CHECK(huge.notes ==
-        "edges: separated by a comma; ids are names (\"18446744073709551615\" is no integer of 64 bits)\n");
+        "edges: separated by a comma; ids are names (\"18446744073709551615\" is not a 64-bit integer)\n");
   CHECK(import("1.0 2.0\n1 2\n").graph.num_edges() == 2);
   CHECK(import("1e400 x\n1 2\n").graph.num_edges() == 2);
   CHECK(import("ann,2\n1,2\n").graph.num_edges() == 2);
   CHECK(import("a,b,5\nc,d,6\n", {.weight_column = 3}).graph.num_edges() == 2);
   CHECK(refused("1 2\nx 3\n") ==
-        "edges:2: \"x\" in column 1, expected an integer of 64 bits, as the first ids are (--ids names takes "
+        "edges:2: \"x\" in column 1, expected a 64-bit integer, as the first ids are (--ids names takes "
         "any text)");
 }
 
-TEST_CASE_FIXTURE(EdgeFiles, "a header is told by the numbers below it, or by ids that occur nowhere else") {
+TEST_CASE_FIXTURE(EdgeFiles,
+                  "a header is recognised by numbers below it, or by ids that occur nowhere else") {
   const auto notes = [&](const std::string& text, const EdgeListOptions& options = {}) {
     return import(text, options).notes;
   };
@@ -64,7 +65,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "a header is told by the numbers below it, or by id
   CHECK(weights(weighted) == F{1.5f, 2});
   // Other first lines are edges, with a note if that is not certain.
   CHECK(notes("ann,bob\nbob,cid\n") == "edges: separated by a comma; ids are names\n");
-  CHECK(says(notes("ann,bob\ncid,dan\n"), "…line 1 taken as an edge: ann,bob, of ids…"));
+  CHECK(says(notes("ann,bob\ncid,dan\n"), "…line 1 taken as an edge: ann,bob, with ids…"));
   CHECK(import("src,dst\nann,src\n").graph.num_edges() == 2);
   CHECK(import("x,x\nann,bob\n").graph.num_edges() == 2);
   CHECK(import("ann,bob\n").graph.num_edges() == 1);
@@ -82,7 +83,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "a header is told by the numbers below it, or by id
         "edges:1: no edges behind the header, expected some");
 }
 
-TEST_CASE_FIXTURE(EdgeFiles, "the names in a header are no nodes, on any number of threads") {
+TEST_CASE_FIXTURE(EdgeFiles, "names in a header are not nodes, on any number of threads") {
   std::string text = "one,two\n";
   for (int i = 0; i < 200000; ++i) text += fmt::format("n{},n{}\n", i % 5000, (i * 7) % 4999);
   const Dataset expected = import(text.substr(8), {.undirected = true});
@@ -94,7 +95,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "the names in a header are no nodes, on any number 
     CHECK(same_bits(data.graph.edge_index().dst, expected.graph.edge_index().dst));
   }
   EdgeListOptions o = with_labels("n4,x\none,y\n");
-  CHECK(says(refused(text, o), "labels:2: \"one\" stands in no edge…"));
+  CHECK(says(refused(text, o), "labels:2: \"one\" is in no edge…"));
 }
 
 TEST_CASE_FIXTURE(EdgeFiles, "quotes hold separators, quotes and line ends, in every file") {
@@ -116,7 +117,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "quotes hold separators, quotes and line ends, in e
   CHECK(refused("a,b\n\"c\n\n\nd\",e\nf\n") == "edges:6: 1 fields, expected 2 as in the first line");
 }
 
-TEST_CASE_FIXTURE(EdgeFiles, "records of several lines are whole in blocks, on any number of threads") {
+TEST_CASE_FIXTURE(EdgeFiles, "records of several lines are never split by blocks, on any number of threads") {
   std::string text = "# it's \"so\nsrc,dst,note\n";
   Names expected;
   for (int i = 0; i < 120000; ++i) {
@@ -147,7 +148,7 @@ TEST_CASE("labels that are numbers are sorted as numbers, and values for no labe
   CHECK(files.import(ring, files.with_labels("0,pear\n1,Äpfel\n")).class_names == Names{"pear", "Äpfel"});
   const FoundEdges latin = files.import(ring, files.with_labels("0,pear\n1,\xc4pfel\n"));
   CHECK(latin.class_names.empty());
-  CHECK(says(latin.notes, "…not kept since some are no UTF-8…"));
+  CHECK(says(latin.notes, "…not kept as some are not UTF-8…"));
   EdgeListOptions columns = files.with_labels("id,red,green\n0,1,0\n1,NA,1\n");
   columns.node_files.task = Task::node_multilabel;
   const FoundEdges several = files.import(ring, columns);
@@ -170,22 +171,21 @@ TEST_CASE("labels that are numbers are sorted as numbers, and values for no labe
   CHECK(says(files.import(ring, files.with_labels("0,0.5\n1,0.25\n")).notes, "…--task node_regression…"));
 }
 
-TEST_CASE_FIXTURE(EdgeFiles, "headers of node files go by the same rule, and unknown ids are named") {
+TEST_CASE_FIXTURE(EdgeFiles, "headers of node files follow the same rule, and errors name unknown ids") {
   const std::string list = "ann,bob\nbob,cid\ncid,ann\n";
   CHECK(says(import(list, with_labels("node,label\nann,x\nbob,y\n")).notes, "…header: node,label…"));
   CHECK(says(import(list, with_labels("whoever,what\nann,1\nbob,2\n")).notes, "…header: whoever…"));
-  CHECK(
-      refused(list, with_labels("x17,x\nann,y\n")) ==
-      "labels:1: \"x17\" stands in no edge, expected the id of a node (--node-headers yes: the first line is "
-      "a header)");
+  CHECK(refused(list, with_labels("x17,x\nann,y\n")) ==
+        "labels:1: \"x17\" is in no edge, expected the id of a node (--node-headers yes: the first line is "
+        "a header)");
   CHECK(refused(list, with_labels("ann,x\nx17,y\n")) ==
-        "labels:2: \"x17\" stands in no edge, expected the id of a node");
+        "labels:2: \"x17\" is in no edge, expected the id of a node");
   CHECK(says(refused("#bob,ann\nann,#bob\n", with_labels("# labels\n#bob,x\nann,y\n")),
              "edges:1: \"#bob,ann\" may be…"));
   CHECK(says(refused("ann,#bob\n#bob,ann\n", with_labels("# labels\n#bob,x\nann,y\n")),
              "labels:2: \"#bob,x\" may be a comment or a row…"));
   CHECK(refused("ann,#bob\n", with_labels("#bob,x\n")) ==
-        "labels: no rows, expected some beside 1 line of comments (--comment says what is one)");
+        "labels: no rows, expected some beside 1 line of comments (--comment defines them)");
   CHECK(import("id,src\nsrc,id\n", with_labels("id,label\nsrc,x\n")).unlabelled == 0);
   EdgeListOptions o = with_labels("x17,x\nann,y\nbob,z\n");
   o.node_files.headers = Header::yes;
@@ -196,9 +196,10 @@ TEST_CASE_FIXTURE(EdgeFiles, "headers of node files go by the same rule, and unk
   CHECK(import(list, with_features(",f\nann,1\nbob,2\ncid,3\n")).num_features() == 1);
   const EdgeListOptions numbers{.ids = NodeIds::Kind::numbers,
                                 .node_files = {.labels = put("labels", "0,a\n9,b\n")}};
-  CHECK(refused("0,1\n", numbers) == "labels:2: \"9\" is no node, expected 0 to 1 (--nodes: there are more)");
+  CHECK(refused("0,1\n", numbers) ==
+        "labels:2: \"9\" is not a node, expected 0 to 1 (--nodes: there are more)");
   o = with_split("# chosen\nnode\nann\n", "bob\n", "x17\n");
-  CHECK(says(refused(list, o), "test:1: \"x17\" stands in no edge…"));
+  CHECK(says(refused(list, o), "test:1: \"x17\" is in no edge…"));
   o.node_files.test = put("test", "cid\n");
   CHECK(says(import(list, o).notes, "…train: one column; line 2 taken as header: node; 1 line of comments…"));
 }
@@ -217,7 +218,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "missing numbers of features are an error, or imput
   CHECK(imputed(Imputation::zero)[6] == 0);
   const std::string nothing = "0,NA\n1,\n2,?\n3,nan\n";
   CHECK(refused(ring, with_features(nothing, Imputation::mean)) ==
-        "features: no number in column 2, expected one at least to find its mean");
+        "features: no number in column 2, expected at least one to find its mean");
   CHECK(features(import(ring, with_features(nothing, Imputation::zero))) == F{0, 0, 0, 0});
 }
 

@@ -14,7 +14,7 @@ PIECES = ["a", "Zoë", " ", ",", ";", '"', '""', "\n", "\r\n", "#", "%", "7", "-
 
 
 def word(k):
-    """Distinct by its number, with anything in it; csv knows no blanks at the ends of a field without quotes."""
+    """Distinct by its number, with anything in it; csv does not strip blanks around fields without quotes."""
     return "".join(rng.choice(PIECES, rng.integers(1, 6))).strip() + f"|{k}"
 
 

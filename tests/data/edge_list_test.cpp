@@ -58,7 +58,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "many ids get the same numbers on any number of thr
   CHECK(same);
 }
 
-TEST_CASE_FIXTURE(EdgeFiles, "reverses, equal edges, self-loops and weights as the options say") {
+TEST_CASE_FIXTURE(EdgeFiles, "reverse edges, equal edges, self-loops and weights follow the options") {
   const std::string text = "0 1 2\n1 0 3\n2 2 4\n0 1 5\n";
   const auto kept = NodeIds::Kind::numbers;
   const Dataset both = import(text, {.ids = kept, .weight_column = 3, .undirected = true});
@@ -147,11 +147,11 @@ TEST_CASE_FIXTURE(EdgeFiles, "bad lists and bad files of nodes, with the file an
   const EdgeListOptions weighted{.weight_column = 3}, numbers{.ids = NodeIds::Kind::numbers};
   check_refused(
       {{"", ": no edges, expected some"},
-       {"# nothing\n", ": no edges, expected some beside 1 line of comments (--comment says what is one)"},
+       {"# nothing\n", ": no edges, expected some beside 1 line of comments (--comment defines them)"},
        {"1\n2\n", ":1: one column, expected two ids"},
        {"1 2\n3\n", ":2: 1 fields, expected 2 as in the first line"},
        {"1 2\n3 4 5\n", ":2: 3 fields, expected 2 as in the first line"},
-       {"1 2\n3 x\n", ":2: \"x\" in column 2, expected an integer of 64 bits…"},
+       {"1 2\n3 x\n", ":2: \"x\" in column 2, expected a 64-bit integer…"},
        {"1 2\n3 9223372036854775808\n", ":2: \"9223372036854775808\"…"},
        {"a,b\nc,\n", ":2: nothing in column 2, expected the id of a node"},
        {"1 2 x\n", ":1: \"x\" in column 3, expected a weight…", weighted},
@@ -163,7 +163,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "bad lists and bad files of nodes, with the file an
 
   const std::string list = "10 20\n20 30\n",
                     unknown =
-                        " stands in no edge, expected the id of a node (--ids numbers --nodes N has nodes "
+                        " is in no edge, expected the id of a node (--ids numbers --nodes N has nodes "
                         "without edges)";
   const auto x = [&](const std::string& text, const std::string& said) {
     check_refused({{list, said, with_features(text)}});

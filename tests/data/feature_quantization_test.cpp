@@ -14,7 +14,7 @@ Features quantized(const Features& x, int bits, const FeatureRange& of = {}) {
 
 }  // namespace
 
-TEST_CASE("a number of quantised features is within half a step, over each column's range or that of all") {
+TEST_CASE("quantised features are accurate to half a step, with ranges per column or for all") {
   for (Device device : devices())
     for (int bits = 1; bits <= 8; ++bits)
       for (BitRange range : {BitRange::affine, BitRange::symmetric})
@@ -36,7 +36,7 @@ TEST_CASE("a number of quantised features is within half a step, over each colum
           const auto y = q.to_dense().to_vector<float>();
           for (size_t k = 0; k < x.size(); ++k)
             REQUIRE(std::abs(y[k] - x[k]) <= 0.5001f * scale[by_column ? k % 7 : 0] + 1e-5f);
-          // Columns that 0 is none of have a range of their own; that of 90 and more is no wider for it.
+          // Columns without 0 have their own range; that of 90 and more is not widened to include 0.
           if (by_column && range == BitRange::affine)
             CHECK(scale[6] * static_cast<float>((1 << bits) - 1) < 60.0f);
         }
@@ -61,7 +61,7 @@ TEST_CASE("bags of words, columns of one value and signs are held exactly") {
   CHECK(eight.bytes() == 50 * 32 + 2 * 31 * 4);
 }
 
-TEST_CASE("sparse features become the same quantised ones as dense ones do") {
+TEST_CASE("sparse and dense features become the same quantised features") {
   Draw draw(3, {}, DType::f32);
   for (bool values : {true, false}) {
     const SparseMatrix s = draw.sparse(400, 33, 1500, values);
@@ -72,7 +72,7 @@ TEST_CASE("sparse features become the same quantised ones as dense ones do") {
   }
 }
 
-TEST_CASE("numbers that are not finite are not in a range, and others are held within it") {
+TEST_CASE("non-finite numbers do not affect the range, and others are clamped to it") {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   const Features x(Tensor::from<float>({0, inf, nan, 15, -inf, nan, 15, 0}, {4, 2}));
   const FeatureQuantization fitted = FeatureQuantization::fit(4, x);
@@ -160,7 +160,7 @@ TEST_CASE("loaders give batches of quantised rows, from the device's memory or t
 }
 
 TEST_CASE("ranges are the same on any number of threads, and wrong ones are refused") {
-  const Features x(random_tensor({30000, 50}));  // more than are looked at at once
+  const Features x(random_tensor({30000, 50}));  // more than one block
   const FeatureQuantization one = [&] {
     const Threads threads(1);
     return FeatureQuantization::fit(7, x);

@@ -34,7 +34,7 @@ Features documents(int64_t rows, int64_t columns, double share, bool counts) {
 
 }  // namespace
 
-TEST_CASE("features are summed up, dense, sparse and in a file alike") {
+TEST_CASE("feature statistics are the same for dense, sparse and file features") {
   const F values = {0, -2, 3, 7, 0, 0, 0, 7, 1, 0, 0, 7, 0, 0.5f, 0, 7};
   const Features x = dense(values, 4);
   const SparseMatrix sparse =
@@ -56,7 +56,7 @@ TEST_CASE("features are summed up, dense, sparse and in a file alike") {
   CHECK(summary_of(dense({0, 0, 1, 2}, 2)).zero_rows == 1);
 }
 
-TEST_CASE("a summary is the same for any number of threads") {
+TEST_CASE("statistics are the same for any number of threads") {
   const Features x(random_tensor({5000, 37}));
   const Threads one(1);
   const FeatureSummary alone = summary_of(x);
@@ -72,7 +72,7 @@ TEST_CASE("bags of words are distinguished from measured columns") {
   CHECK(automatic(documents(300, 200, 0.1, false)) == Kind::rows);  // TF-IDF
   CHECK(automatic(documents(300, 200, 0.1, true)) == Kind::rows);   // counts
   CHECK(automatic(documents(300, 200, 0.35, false)) == Kind::none);
-  CHECK(automatic(dense({1, 0, 1, 0, 1, 1, 1, 1, 1}, 3)) == Kind::rows);  // 0 and 1 alone
+  CHECK(automatic(dense({1, 0, 1, 0, 1, 1, 1, 1, 1}, 3)) == Kind::rows);  // only 0 and 1
   CHECK(automatic(dense({0, 0, 0, 0}, 2)) == Kind::none);
   CHECK(automatic(dense({1, 0, -1, 0}, 2)) == Kind::none);
   CHECK(automatic(dense({34, 51000, 18, 23000, 65, 90500, 41, 0}, 2)) == Kind::none);  // ages and incomes
@@ -108,7 +108,7 @@ TEST_CASE("standard scaling is fitted to the training rows and applied to all") 
   CHECK_THROWS_AS((void)scaling.apply(dense({1, 2}, 2)), Error);
 }
 
-TEST_CASE("large columns of small spread are scaled without cancellation") {
+TEST_CASE("columns of large mean and small spread are scaled without cancellation") {
   F x;
   for (int i = 0; i < 40000; ++i) x.push_back(1e6f + static_cast<float>(i % 3));
   const FeatureScaling scaling = FeatureScaling::fit(Kind::standard, dense(x, 1));
@@ -135,7 +135,7 @@ TEST_CASE("a fit has the same bits for any number of threads, and for features i
   }
 }
 
-TEST_CASE("sparse features stay sparse unless columns are moved") {
+TEST_CASE("sparse features stay sparse unless columns are shifted") {
   const SparseMatrix x = SparseMatrix::from_csr(3, 2, {0, 2, 2, 3}, {0, 1, 0}, {1, 3, 5});
   CHECK(FeatureScaling().apply(Features(x)).is_sparse());
   CHECK(FeatureScaling::rows().apply(Features(x)).is_sparse());
@@ -146,7 +146,7 @@ TEST_CASE("sparse features stay sparse unless columns are moved") {
   CHECK_ERROR_HAS((void)FeatureScaling::fit(Kind::standard, Features(wide)), "dense");
 }
 
-TEST_CASE("means and deviations that are none are refused") {
+TEST_CASE("invalid means and deviations are refused") {
   const Tensor good = Tensor::from(F{1, 2});
   CHECK_THROWS_AS((void)FeatureScaling::standard(good, Tensor::from(F{1, 0})), Error);
   CHECK_THROWS_AS((void)FeatureScaling::standard(good, Tensor::from(F{1})), Error);

@@ -69,7 +69,7 @@ TEST_CASE_FIXTURE(InFolder, "batches have the same features from the file as fro
     }
 }
 
-TEST_CASE("clusters, sampled subgraphs and batches of graphs find the features of a dataset in its file") {
+TEST_CASE("clusters, sampled subgraphs and graph batches read features from the dataset's file") {
   const TemporaryDirectory folder;
   const std::string path = saved(folder, small(20));
   const Dataset whole = load_dataset(path);
@@ -85,7 +85,7 @@ TEST_CASE("clusters, sampled subgraphs and batches of graphs find the features o
   CHECK(same_bits(graphs.batch(0, 0).x.dense(), whole.x.dense()));
 }
 
-TEST_CASE_FIXTURE(InFolder, "features that cannot stay in the file are an error of one line at loading") {
+TEST_CASE_FIXTURE(InFolder, "features that cannot stay in the file give a one-line error when loading") {
   const auto refusal = [&](const std::string& path) {
     return error_of<DataError>([&] { (void)load_dataset(path, kInFile); });
   };

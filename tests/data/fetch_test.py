@@ -33,7 +33,7 @@ class Short(Quiet):  # promises more than comes
 
 
 class Server(http.server.ThreadingHTTPServer):
-    def handle_error(self, *_):  # who asked has gone
+    def handle_error(self, *_):  # the client disconnected
         pass
 
 

@@ -22,7 +22,7 @@ Tensor picked(const Tensor& x, const std::vector<int32_t>& index) {
 
 }  // namespace
 
-TEST_CASE("rows of a file are those of the matrix, in any order and under any number of threads") {
+TEST_CASE("rows of a file equal the matrix's, in any order and on any number of threads") {
   const TemporaryDirectory folder;
   const std::string file = folder.file("x.h5");
   for (int64_t width : {1, 7, 100}) {
@@ -132,7 +132,7 @@ TEST_CASE_FIXTURE(InFolder, "rows normalised while they are read have the bits o
   }
 }
 
-TEST_CASE_FIXTURE(InFolder, "blocks of a file's rows are all of them in their order") {
+TEST_CASE_FIXTURE(InFolder, "blocks of a file's rows cover all rows in order") {
   const std::string file = folder.file("x.h5");
   for (const Shape& shape : {Shape{1, 1}, Shape{7001, 997}, Shape{9, 700'000}}) {
     const Tensor x = random_tensor(shape);

@@ -34,7 +34,7 @@ TEST_CASE("a fingerprint describes the data and is the same on every device") {
   CHECK(mentions(fingerprint(bare), "300 nodes"));
 }
 
-TEST_CASE("any changed number gives another fingerprint") {
+TEST_CASE("changing any number changes the fingerprint") {
   const Dataset data = small_citations(false), sparse = small_citations(true);
   std::set<std::string> marks{fingerprint(data), fingerprint(sparse)};
   const auto other = [&](auto&& change) {
@@ -62,7 +62,7 @@ TEST_CASE("any changed number gives another fingerprint") {
     d.x = x.with_values(x.values() ? changed(x.values()) : Tensor::full({x.entries()}, 2.0));
   });
   other([](Dataset& d) { d.task = Task::none; });
-  // The same labels, dealt out otherwise.
+  // The same labels on other nodes.
   other([](Dataset& d) {
     std::vector<int32_t> labels = d.y.to_vector<int32_t>();
     std::rotate(labels.begin(), labels.begin() + 1, labels.end());
@@ -74,14 +74,14 @@ TEST_CASE("any changed number gives another fingerprint") {
     std::iter_swap(differs, differs + 1);
     d.y = Tensor::from(labels);
   });
-  // As many edges, and one of them from another node.
+  // The same number of edges, one of them from another node.
   other([](Dataset& d) {
     auto [src, dst] = d.graph.edge_index();
     std::vector<int32_t> from = src.to_vector<int32_t>();
     from[7] = (from[7] + 1) % 300;
     d.graph = Graph::from_coo(300, Tensor::from(from), dst);
   });
-  // As many entries of the features, and one of them in another column.
+  // The same number of feature entries, one of them in another column.
   other([&](Dataset& d) {
     const Csr& csr = sparse.x.sparse().relation().csr();
     std::vector<int32_t> columns = csr.indices.to_vector<int32_t>();
@@ -124,8 +124,7 @@ TEST_CASE("every element counts, of tensors of any number of bytes") {
     }
 }
 
-TEST_CASE(
-    "weights that belong to other edges give another fingerprint, in whatever order edges are numbered") {
+TEST_CASE("weights on other edges change the fingerprint, but edge numbering does not") {
   const Dataset data = small_citations(true);
   const auto [src, dst] = data.graph.edge_index();
   const int64_t edges = src.numel();

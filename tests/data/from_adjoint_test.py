@@ -372,7 +372,7 @@ class Predictions(Case):
         self.one_line(self.main_of(script, "predictions", DEMO, npz), "expected 'adjoint.prediction'")
 
     def test_names_reach_every_form(self):
-        """Of an unlabelled graph too: the checkpoint keeps what classes are called."""
+        """Also for an unlabelled graph: the checkpoint keeps the class names."""
         draw = np.random.default_rng(5)
         nodes, classes = 40, ["cats, big", 'the "dogs"', "žluťoučký"]
         names = [f"node {k}" for k in range(nodes - 4)] + ["a,b", 'say "hi"', "two\nlines", ""]

@@ -59,7 +59,7 @@ TEST_CASE("a citation dataset has the requested properties") {
   }
 }
 
-TEST_CASE("words depend on the class, more with more signal") {
+TEST_CASE("words depend on the class, more so with more signal") {
   // Share of word pairs of a class that agree, over that of all pairs.
   const auto lift = [](double signal) {
     const Dataset d = make_citation_dataset({.signal = signal});
@@ -90,7 +90,7 @@ TEST_CASE("words depend on the class, more with more signal") {
   CHECK(much > 2.0 * some);
 }
 
-TEST_CASE("dense features of a citation dataset are means of its words' vectors, which are normal") {
+TEST_CASE("dense features of a citation dataset are means of normal word vectors") {
   constexpr int64_t kNumbers = 500;
   CitationOptions options{.features = 4, .words = 2.0};
   const Dataset bags = make_citation_dataset(options);
@@ -193,8 +193,8 @@ TEST_CASE("a random dataset has every node in one part of its split, and the sam
   CHECK(make_bare_dataset(symmetric(edges)).undirected);
 }
 
-TEST_CASE("a planted dataset has features that tell its classes, more with more signal") {
-  // Mean squared distance of the classes' means from 0; noise alone leaves features / nodes of a class.
+TEST_CASE("features of a planted dataset depend on the class, more so with more signal") {
+  // Mean squared distance of the classes' means from 0; pure noise leaves features / nodes of a class.
   const auto signal_of = [](double signal) {
     const Dataset d = make_planted_dataset({.nodes = 4000, .classes = 4, .features = 32, .signal = signal});
     const auto x = values(d.x.dense());

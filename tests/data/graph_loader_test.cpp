@@ -45,7 +45,7 @@ LoaderOptions few(int workers = 0, uint64_t seed = 5) {
   return {.batch_size = 5, .shuffle = true, .seed = seed, .workers = workers};
 }
 
-/// So many batches an epoch, each drawn anew.
+/// That many batches per epoch, each drawn independently.
 LoaderOptions drawn(int workers = 0, uint64_t seed = 5) {
   return {.batch_size = 5, .steps = 7, .seed = seed, .workers = workers};
 }
@@ -88,7 +88,7 @@ TEST_CASE("every graph is in one batch of an epoch, with its own nodes, edges, f
     }
 }
 
-TEST_CASE("an epoch of graphs is the same for all workers and threads, also after other epochs") {
+TEST_CASE("an epoch of graphs is the same for any workers and threads, also after other epochs") {
   for (Device device : devices())
     for (const auto& options : {&few, &drawn}) {
       const Dataset data = small().to(device);
@@ -110,7 +110,7 @@ TEST_CASE("without shuffling graphs keep the given order, in int32 or int64") {
   CHECK(graphs_of(batches(GraphLoader(data, ids({20, 3, 0, 1, 7, 6, 22}), options), 0)) == given);
 }
 
-TEST_CASE("drawn batches hold different graphs, and over many epochs each as often") {
+TEST_CASE("drawn batches have distinct graphs, all equally often over many epochs") {
   const Dataset data = small();
   const GraphLoader loader(data, ids({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}), drawn());
   CHECK(loader.size() == 7);
@@ -130,7 +130,7 @@ TEST_CASE("drawn batches hold different graphs, and over many epochs each as oft
   for (const GraphBatch& batch : GraphLoader(data, ids({4, 2}), all).epoch(0)) CHECK(batch.size() == 2);
 }
 
-TEST_CASE("labels of graphs of several columns, or none") {
+TEST_CASE("graph labels of several columns, or none") {
   const Dataset data = small();
   const Tensor y = random_tensor({kGraphs, 4});
   LoaderOptions options = few();
@@ -145,7 +145,7 @@ TEST_CASE("labels of graphs of several columns, or none") {
   CHECK_FALSE(with({}).y);
 }
 
-TEST_CASE("batches of graphs without nodes, and one graph that is all") {
+TEST_CASE("batches of graphs without nodes, and a single graph") {
   for (Device device : devices()) {
     const Dataset data = small().to(device);
     const GraphBatch none = GraphLoader(data, ids({0, 7, 14}), few()).batch(0, 0);  // none has a node
@@ -162,7 +162,7 @@ TEST_CASE("batches of graphs without nodes, and one graph that is all") {
   }
 }
 
-TEST_CASE("refusals of the graph loader") {
+TEST_CASE("errors of the graph loader") {
   check_refused("graph", "graphs",
                 [](const Dataset& data, const Tensor& which, const LoaderOptions& options) {
                   return GraphLoader(data, which, options);
@@ -179,7 +179,7 @@ TEST_CASE("refusals of the graph loader") {
   CHECK_THROWS_AS(with(ids({0, 2, nodes})), Error);  // parts a path in two
 }
 
-TEST_CASE("a step over batches of graphs has the gradient of all graphs at once, for each way to pool") {
+TEST_CASE("a step over graph batches has the gradient of all graphs at once, for each pooling") {
   for (Device device : devices()) {
     const Dataset data = small().to(device);
     using Pool = Var (*)(const Var&, const Tensor&);

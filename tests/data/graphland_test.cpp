@@ -132,7 +132,7 @@ TEST_CASE("a GraphLand folder, THI: one graph each for training, validation and 
   // Only the categories of training nodes are known: of c 3 and 7, of two the greater.
   CHECK(d.num_features() == 5);
   CHECK(column(d, 3) == D{1, 0, 1, 1, 0, 0, 1, 1, 1, 0, 1, 0, 1, 0, 1});
-  // Of a, training nodes have 3 and 1.
+  // Training nodes have 3 and 1 in column a.
   CHECK(column(d, 1)[1] == 1.0);
   CHECK(test_of(saved_and_loaded(d)) == I{10, 13});
 }
@@ -170,9 +170,9 @@ TEST_CASE("bad GraphLand folders") {
        {"features.csv", "4,10,5,1,7.0,4", "4,10,5,1,7.0,4,x", ":6: 8 fields, expected 7 as in the header"},
        {"features.csv", "node_id", "\"node_id\"", "none"},
        {"features.csv", "", "node_id\n0\n", ":1: one column…"},
-       {"features.csv", "", "node_id,a,b,share,c,two\n", ": no nodes, expected one at least"},
+       {"features.csv", "", "node_id,a,b,share,c,two\n", ": no nodes, expected at least one"},
        {"features.csv", "", "", ":1: empty…"},
-       {"features.csv", "", no_number, ": a: no number, expected one at least"},
+       {"features.csv", "", no_number, ": a: no number, expected at least one"},
        {"targets.csv", "7,2\n", "", ": 7 nodes, but features.csv has 8"},
        {"targets.csv", "7,2\n", "7,2\n8,1\n", ": 9 nodes, but features.csv has 8"},
        {"targets.csv", "4,0", "4,0.5",
@@ -190,7 +190,7 @@ TEST_CASE("bad GraphLand folders") {
        {"split_masks_TH.csv",
         "1,0,1,0\n2,0,0,1\n3,1,0,0\n4,0,1,0",
         "1,0,0,0\n2,0,0,1\n3,1,0,0\n4,0,0,0",
-        ": no node with a kind is in val, expected one at least",
+        ": no node with a kind is in val, expected at least one",
         {.split = Split3::TH}},
        {"split_masks_RH.csv", "", "", ":1: empty…", {.split = Split3::RH}}});
 }
@@ -205,7 +205,7 @@ TEST_CASE("GraphLand lists of edges without a header, or without edges") {
 }
 
 TEST_CASE("bad files info.yaml") {
-  // Of many keys each is looked up once: the square of these would take a quarter of a minute.
+  // Each of many keys is looked up once: quadratic work would take 15 seconds.
   std::string keys;
   for (int k = 0; k < 120'000; ++k) keys += fmt::format("k{}:\n", k);
   std::string laughs = "a0: &a0 [x, x]\n";

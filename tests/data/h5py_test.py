@@ -14,7 +14,7 @@ class Files(Case):
         self.given = self.folder / "in.h5"
 
     def write(self, **more):
-        """A small valid file, but for `more`: datasets by path, None to leave one out."""
+        """A small valid file, changed by `more`: datasets by path, None to leave one out."""
         content = {
             "edges/src": np.array([1, 2, 0, 3, 3], np.int32),
             "edges/dst": np.array([0, 1, 2, 0, 0], np.int32),
@@ -53,7 +53,7 @@ class Files(Case):
         self.assertRegex(result.stderr, f"^{re.escape(f'{self.given}: {message}').replace('…', '.*')}\n$")
         self.assertFalse(self.out.exists())
 
-    # What Adjoint writes.
+    # Files written by Adjoint.
 
     def test_contents(self):
         with self.accepted(**{"edges/weight": np.array([1, 2, 3, 4, 5], np.float32)}) as f:
@@ -131,7 +131,7 @@ class Files(Case):
                 g.visititems(same)
                 self.assertEqual({k: str(v) for k, v in f.attrs.items()}, {k: str(v) for k, v in g.attrs.items()})
 
-    # What h5py writes.
+    # Files written by h5py.
 
     def test_strings_of_every_kind(self):
         for value in ("adjoint.graph", np.bytes_("adjoint.graph"), np.array(["adjoint.graph"], dtype=h5py.string_dtype()),
@@ -276,7 +276,7 @@ class Files(Case):
             f.attrs["format"] = "other"
         self.refused('attribute format: "other", expected "adjoint.graph"')
 
-    # What generate writes.
+    # Files written by generate.
 
     def make(self, *options):
         program = BIN / "generate"

@@ -25,7 +25,7 @@ size_t entries_in(const std::filesystem::path& folder) {
       std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator()));
 }
 
-/// Of this thread, those that run HDF5's library.
+/// This thread's processes that run HDF5's library.
 std::vector<pid_t> hdf5_processes() {
   std::ifstream children("/proc/thread-self/children");
   std::vector<pid_t> found;
@@ -39,7 +39,7 @@ std::vector<pid_t> hdf5_processes() {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(InFolder, "where HDF5's library crashes on one dataset, others are read by a new process") {
+TEST_CASE_FIXTURE(InFolder, "if HDF5 crashes on one dataset, a new process reads the others") {
   const Tensor tensor = random_tensor({40, 50});
   write_h5(folder.file("three.h5"), {{"a", tensor}, {"b", tensor}, {"c", tensor}}, 6);
   const H5Reader reader = H5Reader::open(folder.file("three.h5"));
@@ -59,7 +59,7 @@ TEST_CASE_FIXTURE(InFolder, "where HDF5's library crashes on one dataset, others
                        doctest::Contains("a: damaged: the HDF5 library crashed on it"), DataError);
   CHECK(same_bits(reader.tensor("b", {DType::f32}), tensor));
   CHECK(same_bits(reader.tensor("a", {DType::f32}), tensor));
-  // Each start takes time, and a file that crashes it again and again is not worth more.
+  // Each start takes time, so a file that crashes it repeatedly is given up.
   int crashes = 1;
   for (; crashes < 50 && kill_process(); ++crashes) {
     CHECK_THROWS_AS(reader.tensor("c", {DType::f32}), DataError);
@@ -73,7 +73,7 @@ TEST_CASE_FIXTURE(InFolder, "where HDF5's library crashes on one dataset, others
   CHECK(crashes == 8);
 }
 
-TEST_CASE_FIXTURE(InFolder, "tensors of every dtype and shape come back to the bit") {
+TEST_CASE_FIXTURE(InFolder, "tensors of every dtype and shape are read back to the bit") {
   for (int gzip : {0, 6}) {
     const std::vector<std::pair<std::string, Tensor>> all = {
         {"a", random_tensor({})},
@@ -100,7 +100,7 @@ TEST_CASE_FIXTURE(InFolder, "tensors of every dtype and shape come back to the b
   }
 }
 
-TEST_CASE_FIXTURE(InFolder, "attributes of the root, groups and datasets come back") {
+TEST_CASE_FIXTURE(InFolder, "attributes of the root, groups and datasets are read back") {
   H5Writer writer(folder.file("a.h5"));
   writer.write("x", random_tensor({2}));
   writer.attribute("", "n", int64_t{-5});
@@ -208,9 +208,7 @@ TEST_CASE_FIXTURE(InFolder, "a file that becomes shorter while it is read is an 
                        doctest::Contains("x: the file has become shorter"), DataError);
 }
 
-TEST_CASE_FIXTURE(
-    InFolder,
-    "where no process can be started, or no file made in memory, nothing is read, and the error says so") {
+TEST_CASE_FIXTURE(InFolder, "if no process or memory file can be created, the error says so") {
   write_h5(folder.file("a.h5"), {{"x", random_tensor({3})}});
   const std::string image = contents_of(folder.file("a.h5"));
   const auto refusal = [&](__rlimit_resource resource, rlim_t limit, bool from_memory = false) {
@@ -236,12 +234,12 @@ TEST_CASE_FIXTURE(
   }
   CHECK(mentions(refusal(RLIMIT_FSIZE, 100, true),
                  "image: cannot be read: no file in memory (File too large; ulimit -f"));
-  const std::string few = refusal(RLIMIT_NOFILE, 11);  // the file itself may be one too many
+  const std::string few = refusal(RLIMIT_NOFILE, 11);  // opening the file may already exceed the limit
   CHECK((few.find("a.h5: cannot be read: no ") != std::string::npos ||
          few.find("a.h5: Too many open files") != std::string::npos));
 }
 
-TEST_CASE_FIXTURE(InFolder, "the same calls write the same bytes") {
+TEST_CASE_FIXTURE(InFolder, "equal calls write equal bytes") {
   const Tensor x = random_tensor({100, 10});
   for (const char* name : {"a.h5", "b.h5"}) {
     H5Writer writer(folder.file(name), 5);
@@ -270,7 +268,7 @@ TEST_CASE_FIXTURE(InFolder, "an incomplete new file changes nothing and leaves n
   CHECK_THROWS_AS(writer.commit(), Error);
 }
 
-TEST_CASE_FIXTURE(InFolder, "errors of writing give the reason") {
+TEST_CASE_FIXTURE(InFolder, "write errors give the reason") {
   const auto commit_to = [](const std::string& path) { write_h5(path, {{"x", random_tensor({3})}}); };
   CHECK_THROWS_WITH_AS(commit_to(folder.file("none/a.h5")),
                        doctest::Contains("none/a.h5: cannot write in its folder"), DataError);
@@ -295,8 +293,7 @@ TEST_CASE_FIXTURE(InFolder, "a file that is replaced keeps its permissions") {
   CHECK((status.st_mode & 07777) == 0600);
 }
 
-TEST_CASE_FIXTURE(InFolder,
-                  "a directory is read to a length that the file may have of names and attributes") {
+TEST_CASE_FIXTURE(InFolder, "the length of a directory is limited by the file's names and attributes") {
   const std::string path = folder.file("long.h5"), group(40'000, 'g');
   std::vector<std::pair<std::string, Tensor>> many;
   for (int k = 0; k < 2000; ++k) many.emplace_back(fmt::format("{}/{}", group, k), Tensor::zeros({1}));
@@ -315,7 +312,7 @@ TEST_CASE_FIXTURE(InFolder, "a symbolic link stays one") {
   CHECK(H5Reader::open(folder.file("real/a.h5")).has("x"));
 }
 
-TEST_CASE_FIXTURE(InFolder, "a file that is not HDF5, or truncated, is an error of one line") {
+TEST_CASE_FIXTURE(InFolder, "a file that is truncated or not HDF5 gives a one-line error") {
   const auto refused = [](const std::string& path, const std::string& why) {
     CAPTURE(path);
     CHECK_THROWS_WITH_AS(H5Reader::open(path), doctest::Contains((path + ": " + why).c_str()), DataError);
@@ -344,7 +341,7 @@ TEST_CASE_FIXTURE(InFolder, "a file that is not HDF5, or truncated, is an error 
   CHECK_THROWS_WITH_AS(H5Reader::from_image({start, 3}, "image"), "image: not an HDF5 file", DataError);
 }
 
-TEST_CASE_FIXTURE(InFolder, "a file may be read from many threads, while others are written") {
+TEST_CASE_FIXTURE(InFolder, "a file may be read by many threads while others are written") {
   const Tensor x = random_tensor({10'000});
   write_h5(folder.file("x.h5"), {{"x", x}});
   std::vector<int> good(6, 0);

@@ -13,7 +13,7 @@
 
 namespace adj::test {
 
-/// What `f` throws in a child process: its message, "no error", or "no memory".
+/// The exception of `f` in a child process: its message, "no error", or "no memory".
 template <class F>
 std::string error_in_child(F&& f) {
   int ends[2];
@@ -44,7 +44,7 @@ std::string error_in_child(F&& f) {
   return WIFEXITED(status) ? said : "killed";
 }
 
-/// The same within a memory limit, on one thread. No limit under a sanitizer, which needs memory of its own.
+/// The same within a memory limit, on one thread. No limit under a sanitizer, which needs much memory.
 template <class F>
 std::string error_within(size_t megabytes, F&& f) {
   return error_in_child([&] {

@@ -27,7 +27,7 @@ EdgeIndex pairs_of(const std::vector<int64_t>& src, const std::vector<int64_t>& 
   return {Tensor::from(src), Tensor::from(dst)};
 }
 
-/// Pairs by the graph's numbers, in order; `nodes`: what the ends are numbers of.
+/// Pairs by the graph's numbers, in order; `nodes`: the node numbers of the ends.
 std::vector<Pair> listed(const EdgeIndex& pairs, const Tensor& nodes = {}) {
   const auto numbers = [&](const Tensor& ends) {
     const Tensor index = ends.to(DType::i32);
@@ -45,7 +45,7 @@ std::vector<Pair> edges_of(const Block& block) {
 
 }  // namespace
 
-TEST_CASE("an epoch has every pair once, and negatives that are no edges") {
+TEST_CASE("an epoch has every pair once, and negatives that are not edges") {
   for (Device device : devices()) {
     const Dataset data = small().to(device);
     const EdgeIndex given = linked_pairs(data.graph);
@@ -89,7 +89,7 @@ TEST_CASE("an epoch has every pair once, and negatives that are no edges") {
   }
 }
 
-TEST_CASE("the positive pairs are in no block, and nothing else is missing") {
+TEST_CASE("blocks lack the positive pairs and nothing else") {
   for (Device device : devices()) {
     const Dataset data = small().to(device);
     const EdgeIndex given = linked_pairs(data.graph);
@@ -132,7 +132,7 @@ TEST_CASE("the positive pairs are in no block, and nothing else is missing") {
   }
 }
 
-TEST_CASE("an epoch has the same batches for all workers, threads and devices, also after other epochs") {
+TEST_CASE("an epoch has the same batches for any workers, threads and devices, also after other epochs") {
   std::vector<LinkBatch> reference;
   for (Device device : devices()) {
     const Dataset data = small().to(device);
@@ -146,7 +146,7 @@ TEST_CASE("an epoch has the same batches for all workers, threads and devices, a
   }
 }
 
-TEST_CASE("pairs that are given: in order, none drawn") {
+TEST_CASE("given pairs: in order, without drawn negatives") {
   const Dataset data = small();
   manual_seed(1);
   const LinkSplit split = random_link_split(data.graph, {.val = 0.3, .test = 0.1}, default_generator());
@@ -175,7 +175,7 @@ TEST_CASE("pairs that are given: in order, none drawn") {
   CHECK(mixed.size() == 29);
 }
 
-TEST_CASE("pairs that are no edges of the graph are not drawn either, nor turned round") {
+TEST_CASE("positive pairs that are not edges are not drawn as negatives, in either direction") {
   // A path 0 - 1 - 2 - 3: with the pairs 0 - 2 and 1 - 3, only 0 - 3 is left.
   const Graph path = Graph::from_coo(4, Tensor::from(std::vector<int32_t>{0, 1, 1, 2, 2, 3}),
                                      Tensor::from(std::vector<int32_t>{1, 0, 2, 1, 3, 2}));
@@ -209,7 +209,7 @@ TEST_CASE("parallel edges and self-loops of the graph; pairs given twice") {
   CHECK(pairs[0] == pairs[1]);
 }
 
-TEST_CASE("refusals of the link loader") {
+TEST_CASE("errors of the link loader") {
   const Dataset data = small();
   const auto refused = [&](const EdgeIndex& pairs, const char* message,
                            const LinkLoaderOptions& options = few()) {
@@ -241,7 +241,7 @@ TEST_CASE("refusals of the link loader") {
   refused(one, "fan-out", with([](auto& o) { o.sampling.fanouts = {}; }));
   const Features fewer(Tensor::zeros({199, 2}));
   CHECK_ERROR_HAS(LinkLoader(data.graph, fewer, one, few()), "features of 199 nodes");
-  // Complete: no pair is left to draw; with the negatives given, or none wanted, nothing is asked for.
+  // Complete: no pair is left to draw; with given negatives, or none wanted, no pair is needed.
   const Graph triangle = Graph::from_coo(3, Tensor::from(std::vector<int32_t>{0, 1, 1, 2, 2, 0}),
                                          Tensor::from(std::vector<int32_t>{1, 0, 2, 1, 0, 2}));
   const Features x(Tensor::zeros({3, 2}));

@@ -104,7 +104,7 @@ inline bool has_rows(const Features& x, const Dataset& data, const Tensor& nodes
          same_bits(x.to(cpu).to_dense(), all.rows(nodes.to(cpu).to(DType::i32)).to_dense());
 }
 
-/// A source of `columns` zeros for each node that fails for the node `bad`, or gives a row too few for -1.
+/// A store of `columns` zeros per node that fails for the node `bad`, or returns a row too few for -1.
 struct BadStore : FeatureStore {
   BadStore(int64_t nodes, int64_t columns, int32_t bad) : nodes_(nodes), columns_(columns), bad_(bad) {}
   int64_t rows() const override { return nodes_; }
@@ -154,7 +154,8 @@ void check_options_refused(const std::string& name, Make&& make) {
   CHECK_ERROR_HAS((void)loader.batch(-1, 0), "epoch -1");
   CHECK_ERROR_HAS((void)loader.batch(0, loader.size()), fmt::format("batch {}", loader.size()).c_str());
 }
-/// And those of nodes or graphs: make(data, items, options) makes one of `data`, which has as many of either.
+/// The same for loaders of nodes or graphs: make(data, items, options) makes one for `data`, with as many
+/// nodes as graphs.
 template <class Make>
 void check_refused(const std::string& name, const std::string& items, Make&& make) {
   constexpr int64_t kCount = 300;
@@ -175,7 +176,7 @@ void check_refused(const std::string& name, const std::string& items, Make&& mak
   bad(data, ids({1, kCount}), items + "[1] is 300, expected 0 to 299");
   bad(data, ids({-1}), items + "[0] is -1");
   bad(data, ids({int64_t{1} << 32}), items + "[0] is 4294967296");
-  bad(data, ids({5, 6, 5}), items + "[2] is 5, which stands there before");
+  bad(data, ids({5, 6, 5}), items + "[2] is 5, which occurs before");
   bad({}, one, "a dataset without a graph");
   Dataset other = data;
   other.x = {};

@@ -13,7 +13,7 @@ namespace {
 
 using Batch = std::vector<int64_t>;
 
-/// Of 0 to 22: the items of a batch, then its draw.
+/// Batches of the numbers 0 to 22: the items of a batch, then its draw.
 Loader<Batch> numbers(const LoaderOptions& options, bool even = false, int64_t count = 23) {
   return {{.loader = "own loader",
            .things = "numbers",
@@ -38,7 +38,7 @@ Batch items_of(const std::vector<Batch>& all) {
 
 }  // namespace
 
-TEST_CASE("a user's loader has the same batches for all workers and threads") {
+TEST_CASE("a user's loader has the same batches for any workers and threads") {
   for (const LoaderOptions& options : {LoaderOptions{.shuffle = true}, {.steps = 6}, {.batch_size = 3}}) {
     (void)epoch_of_any_workers([&](int workers, uint64_t seed) {
       LoaderOptions with = options;
@@ -49,7 +49,7 @@ TEST_CASE("a user's loader has the same batches for all workers and threads") {
   }
 }
 
-TEST_CASE("batches are those of earlier versions") {
+TEST_CASE("batches equal those of earlier versions") {
   const Batch shuffled = numbers({.shuffle = true, .seed = 7}).batch(2, 1);
   CHECK(Batch(shuffled.begin(), shuffled.end() - 1) == Batch{13, 12, 5, 17});
   CHECK(static_cast<uint64_t>(shuffled.back()) == 9944573069087165545u);
@@ -59,7 +59,7 @@ TEST_CASE("batches are those of earlier versions") {
   CHECK(Batch(drawn.begin(), drawn.end() - 1) == Batch{9, 14, 0, 17});
 }
 
-TEST_CASE("an epoch goes over every item once, in order or not, or draws them anew") {
+TEST_CASE("an epoch visits every item once, in order or shuffled, or draws items at random") {
   Batch all(23);
   std::iota(all.begin(), all.end(), 0);
   const std::vector<Batch> in_order = batches(numbers({}), 0);
@@ -89,7 +89,7 @@ TEST_CASE("an epoch goes over every item once, in order or not, or draws them an
     CHECK((dealt.size() == 6 || dealt.size() == 7));
 }
 
-TEST_CASE("refusals of all loaders") {
+TEST_CASE("errors of all loaders") {
   check_options_refused("own", [](const LoaderOptions& options) { return numbers(options); });
   const auto refused = [](const LoaderOptions& options, const std::string& part, bool even = false) {
     return mentions(error_of([&] { (void)numbers(options, even); }), part);

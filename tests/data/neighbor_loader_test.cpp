@@ -86,7 +86,7 @@ TEST_CASE("labels of several columns, none, and seeds of 64 bits") {
 TEST_CASE("stopping early, and errors of workers") {
   const Dataset data = small_citations();
   const Tensor none = Tensor::empty({0}, DType::i32);
-  const Graph bare = Graph::from_coo(300, none, none);  // so that batches are of their seeds alone
+  const Graph bare = Graph::from_coo(300, none, none);  // so that batches have only their seeds
   for (int workers : {0, 1, 3}) {
     int64_t taken = 0;
     for (const NeighborBatch& batch : NeighborLoader(data, every(data), few(workers)).epoch(1))
@@ -104,16 +104,16 @@ TEST_CASE("stopping early, and errors of workers") {
   }
 }
 
-TEST_CASE("a user's feature source that gives too few rows") {
+TEST_CASE("a user's feature store that returns too few rows") {
   const Dataset data = small_citations();
   for (int workers : {0, 2}) {
     const NeighborLoader loader(data.graph, std::make_shared<BadStore>(300, 2, -1), data.y, data.train,
                                 few(workers));
-    CHECK_ERROR_HAS((void)loader.epoch(0).next(), "neighbor loader: a feature source gave");
+    CHECK_ERROR_HAS((void)loader.epoch(0).next(), "neighbor loader: a feature store gave");
   }
 }
 
-TEST_CASE("refusals of the neighbor loader") {
+TEST_CASE("errors of the neighbor loader") {
   const auto with = [](auto&& change) {
     NeighborLoaderOptions options = few();
     change(options);
@@ -153,7 +153,7 @@ TEST_CASE("with all neighbours a step has the gradient of the whole graph") {
   }
 }
 
-TEST_CASE("inference layer by layer equals that of the whole graph") {
+TEST_CASE("layer-wise inference equals that of the whole graph") {
   const NoGrad no_grad;
   for (Device device : devices())
     for (bool sparse : {false, true}) {

@@ -24,7 +24,7 @@ Dataset import_reddit(const NpzFile& data, const NpzFile& graph, const std::stri
   return import_npz(folder.file("reddit_data.npz"));
 }
 
-/// What is refused, without the file's name.
+/// The error, without the file's name.
 std::string refused(const std::function<void()>& f) {
   const std::string message = error_of<DataError>(f);
   return message.empty() ? "none" : message.substr(message.find(".npz: ") + 6);
@@ -174,11 +174,11 @@ TEST_CASE("bad npz files of the releases") {
   trailing["val_masks"].bytes = npy_bools({3, 4}, {0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0});
   trailing["test_masks"].bytes = npy_bools({3, 4}, {0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0});
   CHECK(refused([&] { import(trailing); }) ==
-        "train_masks: no node of split 2 is in train, expected one at least");
+        "train_masks: no node of split 2 is in train, expected at least one");
   for (const char* name : {"train_masks", "val_masks", "test_masks"})
     trailing[name].bytes = npy_bools({1, 4}, {0, 0, 0, 0});
   CHECK(refused([&] { import(trailing); }) ==
-        "train_masks: no node of split 0 is in train, expected one at least");
+        "train_masks: no node of split 0 is in train, expected at least one");
   check_refused(
       heterophilous(),
       {{"edges", npy<int64_t>({1, 2}, {0, 4}), ": 4 at row 0, column 1, expected 0 to 3"},
@@ -195,9 +195,9 @@ TEST_CASE("bad npz files of the releases") {
        {"val_masks", npy_bools({2, 4}, {1, 0, 0, 0, 1, 0, 0, 0}),
         ": node 0 of split 0 is in train already, expected every node in one part at most"},
        {"val_masks", npy_bools({2, 4}, {0, 1, 0, 0, 0, 0, 0, 0}),
-        ": no node of split 1 is in val, expected one at least"},
+        ": no node of split 1 is in val, expected at least one"},
        {"val_masks", npy_bools({1, 4}, {0, 1, 0, 0}), ": shape [1, 4], expected [2, 4]"},
-       {"train_masks", npy_bools({0, 4}, {}), ": no splits, expected one at least"},
+       {"train_masks", npy_bools({0, 4}, {}), ": no splits, expected at least one"},
        {"val_masks", npy<int32_t>({2, 4}, {0, 2, 0, 0, 1, 0, 0, 0}),
         ": 2 for node 1 of split 0, expected 0 or 1"},
        {"node_labels", "", ": missing, expected an array of this name"},
@@ -233,18 +233,18 @@ TEST_CASE("bad npz files of the releases") {
        {"num_nodes", npy<int64_t>({}, {4}), ": 4, but y has 3 rows"},
        {"y", npy<int64_t>({4}, {0, 0, 0, 0}), ": 4 rows, but x has 3"},
        {"y", npy<int64_t>({3, 2}, {0, 0, 0, 0, 3, 0}), ": 3 at row 2, column 0, expected 0 or 1"},
-       {"y", npy<float>({3, 0}, {}), ": shape [3, 0], expected a column at least"},
+       {"y", npy<float>({3, 0}, {}), ": shape [3, 0], expected at least one column"},
        {"y", npy<float>({}, {1}), ": one number, expected a row a node"},
        {"edge_weight", npy<float>({2}, {1, 1}), ": shape [2], expected [3]"},
        {"val_mask", "", ": missing, expected an array of this name"}});
   check_refused(NpzFile(), {{"edge_index", npy<int64_t>({2, 1}, {0, 2000000000}),
-                             ": node 2000000000, but nothing in the file is of so many nodes"},
+                             ": node 2000000000, but nothing in the file has that many nodes"},
                             {"edge_index", npy<int64_t>({2, 1}, {0, 1ll << 31}),
                              ": 2147483648 at row 1, column 0, expected integers that int32 holds"},
                             {"edge_index", npy<int64_t>({2, 0}, {}), ": 0 nodes, expected 1 to 2147483646"}});
   check_refused(NpzFile().add("edge_index", npy<int64_t>({2, 1}, {0, 1})),
                 {{"num_nodes", npy<int64_t>({}, {2000000000}),
-                  ": 2000000000, but nothing in the file is of so many nodes"}});
+                  ": 2000000000, but nothing in the file has that many nodes"}});
 }
 
 TEST_CASE("bad npz files of Reddit") {
@@ -259,7 +259,7 @@ TEST_CASE("bad npz files of Reddit") {
   check_refused(reddit_data(),
                 {{"node_types", npy<int32_t>({4}, {1, 3, 2, 4}), ": 4 at position 3, expected 0 to 3"},
                  {"node_types", npy<int32_t>({4}, {1, 3, 3, 1}),
-                  ": no node of split 0 is in val, expected one at least"}},
+                  ": no node of split 0 is in val, expected at least one"}},
                 [](const NpzFile& data) { (void)import_reddit(data, reddit_graph()); });
   CHECK(says(refused([&] { import_reddit(reddit_data(), reddit_graph(), "edges"); }),
              "expected …reddit_graph.npz or …reddit_self_loop_graph.npz in the same folder"));
@@ -267,7 +267,7 @@ TEST_CASE("bad npz files of Reddit") {
   CHECK(refused([&] { import(reddit_graph()); }).starts_with("one sparse matrix"));
 }
 
-TEST_CASE("npz files of the releases are as an independent script converted them") {
+TEST_CASE("npz files of the releases equal the conversion of an independent script") {
   for (const std::string name : {"tolokers", "minesweeper", "citeseer_full"}) {
     if (!have_data("raw/" + name + ".npz") || !have_data(name + ".h5")) continue;
     CAPTURE(name);

@@ -106,7 +106,7 @@ class Npz(Converted):
         self.expect_edges(held, undirected(row, col, False))
         if pyg:
             self.expect(held, numbers(library("torch_geometric.io").read_npz(plain)))
-        if dgl:  # keeps self-loops, and features as they are
+        if dgl:  # keeps self-loops, and features unchanged
             z = numbers_of_dgl(dgl.data.AmazonCoBuyComputerDataset._load_npz(object(), plain))
             keep = z["edge_index"][0] != z["edge_index"][1]
             self.expect(held, dict(z, edge_index=z["edge_index"][:, keep], x=np.where(z["x"] > 0, 1, z["x"])))

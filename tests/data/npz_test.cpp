@@ -45,7 +45,7 @@ std::string error_of_header(const std::string& text, int version = 1) {
 
 }  // namespace
 
-TEST_CASE("an npz file: every type that is read, stored and deflated") {
+TEST_CASE("an npz file: every supported type, stored and deflated") {
   for (uint16_t method : {0, 8}) {
     NpzFile file;
     file.add("b", npy_bools({2}, {1, 0}), method).add("i1", npy<int8_t>({2}, {-1, 2}), method);
@@ -115,7 +115,7 @@ TEST_CASE("an npz file: the other byte order, Fortran's order, no dimension, no 
   CHECK(z.shape("f3") == L{2, 3, 2});
 }
 
-TEST_CASE("an npz file: arrays of more than a block come whole, in both orders") {
+TEST_CASE("an npz file: arrays larger than a block, in both orders") {
   const int64_t rows = 701, columns = 503;
   std::vector<double> c(static_cast<size_t>(rows * columns)), fortran(c.size());
   for (int64_t r = 0; r < rows; ++r)
@@ -130,7 +130,7 @@ TEST_CASE("an npz file: arrays of more than a block come whole, in both orders")
   CHECK(opened.reader.tensor("f", DType::f32, {-1, columns}).data<float>()[columns] == 1000.0f);
 }
 
-TEST_CASE("an npz file: arrays that are no numbers are refused by name, when they are read") {
+TEST_CASE("an npz file: arrays that are not numbers are refused by name when they are read") {
   NpzFile file;
   file.add("objects", npy("|O", {3}, "\x80\x04]q.")).add("names", npy("<U2", {1}, std::string(8, 'a')));
   file.add("x", npy<int32_t>({1}, {5})).add("complex", npy("<c8", {1}, std::string(8, '\0')));
@@ -156,7 +156,7 @@ TEST_CASE("an npz file: arrays that are no numbers are refused by name, when the
       "type record"));
 }
 
-TEST_CASE("an npz file: an element that does not fit is named, with its place") {
+TEST_CASE("an npz file: the error for an element out of range names it and its place") {
   NpzFile file;
   file.add("i", npy<int64_t>({2, 2}, {1, 2, 3, 1ll << 31})).add("u", npy<uint64_t>({1}, {~0ull}));
   file.add("f", npy<double>({2}, {std::numeric_limits<double>::infinity(), 1e300}));
@@ -189,7 +189,7 @@ TEST_CASE("an npz file: headers that are not numpy's") {
   CHECK(with("{'descr': '<i4', 'fortran_order': False, 'shape': (0,), }  \n") == "");
   CHECK(with("{\"shape\":(0L,),'fortran_order':True,'descr':'<i4'}") == "");
   CHECK(error_of_header("{'descr': '<i4', 'fortran_order': False, 'shape': (0,)}", 3) == "");
-  CHECK(with("") == "a.npz: x: not an array of numpy's (.npy)");  // shorter than any is
+  CHECK(with("") == "a.npz: x: not an array of numpy's (.npy)");  // shorter than any valid one
   CHECK(error_of_array(std::string("\x93NUMPY\1\0\1\0{}", 12)) == "a.npz: x: a header of 1 bytes, too short");
   CHECK(with("{   ") == "a.npz: x: the array's header ends where a string is expected");
   CHECK(with("{'descr': '<i4', 'shape': (0,)}") == "a.npz: x: no 'fortran_order' in the array's header");
@@ -222,11 +222,11 @@ TEST_CASE("an npz file: headers that are not numpy's") {
   CHECK(error_of_array(std::string("\x93NUMPY\1\0\x70\0{'descr'", 18)) == "a.npz: x: ends within its header");
 }
 
-TEST_CASE("an npz file: sizes that do not agree, and bombs, before memory is taken") {
+TEST_CASE("an npz file: inconsistent sizes and zip bombs are refused before allocation") {
   CHECK(error_of_array(npy("<i4", {1000000000000}, "abcd")) ==
-        "a.npz: x: [1000000000000] <i4 takes 4000000000000 bytes, but 4 stand in the archive");
+        "a.npz: x: [1000000000000] <i4 takes 4000000000000 bytes, but the archive has 4");
   CHECK(error_of_array(npy("<i4", {1}, "abcdefgh")) ==
-        "a.npz: x: [1] <i4 takes 4 bytes, but 8 stand in the archive");
+        "a.npz: x: [1] <i4 takes 4 bytes, but the archive has 8");
   CHECK(mentions(error_of_array(npy("<i4", {0}, "abcd")), "takes 0 bytes"));
   NpzFile file;
   file.add("x", npy("<i4", {1000000000}, std::string(4, 'a')), 8);
@@ -234,12 +234,12 @@ TEST_CASE("an npz file: sizes that do not agree, and bombs, before memory is tak
   CHECK(mentions(refused(file), "more than there can be: damaged, or a zip bomb"));
   file["x"].method = 0;
   CHECK(refused(file) != "");
-  // As many bytes as claimed could be in a stream of this size, but not as many as the file may give.
+  // A stream of this size could hold the claimed bytes, but the file's limit is lower.
   NpzFile bomb;
   bomb.add("x", npy("|i1", {900000000}, std::string(1000000, 'a')), 8);
   bomb["x"].claimed = static_cast<int64_t>(bomb["x"].bytes.size()) - 1000000 + 900000000;
   CHECK(mentions(refused(bomb), "expected at most 200 times as many: a zip bomb?"));
-  // Of a claim that is small enough the stream is read, and is found to end.
+  // With a claim below the limit the stream is read, and ends early.
   NpzFile shorter;
   shorter.add("x", npy("|i1", {2000000}, std::string(1000000, 'a')), 8);
   shorter["x"].claimed = static_cast<int64_t>(shorter["x"].bytes.size()) + 1000000;
@@ -250,7 +250,7 @@ TEST_CASE("an npz file: sizes that do not agree, and bombs, before memory is tak
   CHECK(refused(longer) != "");
 }
 
-TEST_CASE("an npz file: damage, encryption, other compression, a name twice") {
+TEST_CASE("an npz file: damage, encryption, other compression, duplicate names") {
   const std::string good = npy<int32_t>({4}, {1, 2, 3, 4});
   CHECK(refused(NpzFile().add("x", good).add("y", good)) == "");
   CHECK(refused(NpzFile().add("x", good).add("x", good)) ==
@@ -270,7 +270,7 @@ TEST_CASE("an npz file: damage, encryption, other compression, a name twice") {
   CHECK(refused(file) == "a.npz: x: compressed by method 14, expected stored or deflated");
 }
 
-TEST_CASE_FIXTURE(InFolder, "an npz file: files that are no archive, or cut off at any byte") {
+TEST_CASE_FIXTURE(InFolder, "an npz file: files that are not archives, or truncated at any byte") {
   const std::string path = folder.file("a.npz");
   const auto error = [&](const std::string& bytes) -> std::string {
     std::ofstream(path, std::ios::binary) << bytes;

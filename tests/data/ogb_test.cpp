@@ -92,7 +92,7 @@ TEST_CASE("OGB: a graph whose nodes have classes") {
   CHECK(test_of(d) == I{2});
 }
 
-TEST_CASE("OGB: inverse edges follow theirs, with their features, loops too") {
+TEST_CASE("OGB: inverse edges follow their edges, with features, also for loops") {
   const Dataset d = import(node_folder(), {.inverse_edges = true});
   CHECK(d.undirected);
   CHECK(d.graph.is_symmetric());
@@ -164,11 +164,11 @@ TEST_CASE("OGB: kinds of labels") {
 
   CHECK(says(asked("-1\n0\n1\n1\n"), "…expected --task class, multilabel or regression…"));
   const std::string several = "1,2\n0,2\n1,1\n1,1\n";
-  CHECK(says(asked(several), "…several columns of integers, of which nothing says…"));
+  CHECK(says(asked(several), "…several columns of integers, whose kind is unknown…"));
   CHECK(asked(several, {.label_column = 2}) == "--label-column 2: node_label has 2 columns, expected 0 to 1");
 }
 
-TEST_CASE("OGB: nodes without a label, which leave the split") {
+TEST_CASE("OGB: nodes without a label are removed from the split") {
   const Quiet quiet;
   FolderText files = with(node_folder(), {{"raw/node-label.csv.gz", "nan\n0.0\n1.0\n2.0\n"}});
   const Dataset d = import(files);
@@ -267,17 +267,17 @@ TEST_CASE("OGB: bad folders, with the file and line in the error") {
        {"raw/edge", "0,1\n2,x\n", ":2: \"x\" in column 2…"},
        {"raw/edge", "0,1\n2\n", ":2: 1 fields, expected 2"},
        {"raw/edge", "src,dst\n0,1\n", ":1: \"src\"…"},
-       {"raw/edge", "0,1\n", ": 1 lines, expected 5, as num-edge-list says"},
+       {"raw/edge", "0,1\n", ": 1 lines, expected 5 as in num-edge-list"},
        {"raw/edge", "", ":1: empty, expected numbers"},
        {"raw/edge", kRemoved, "raw: neither edge.csv.gz nor data.npz, expected a dataset's folder raw/"},
        {"raw/node-feat", "1,2\n3\n5,6\n7,8\n", ":2: 1 fields, expected 2"},
        {"raw/node-feat", "1,2\n3,nan\n5,6\n7,8\n", ":2: \"nan\" in column 2…"},
        {"raw/node-feat", "1,2\n3,inf\n5,6\n7,8\n", ":2: \"inf\"…"},
-       {"raw/node-feat", "1\n2\n3\n4\n5\n", ": 5 lines, expected 4, as num-node-list says"},
-       {"raw/edge-feat", "1\n2\n", ": 2 lines, expected 5, as num-edge-list says"},
-       {"raw/node-label", "1\n2\n3\n", ": 3 lines, expected 4, as num-node-list says"},
+       {"raw/node-feat", "1\n2\n3\n4\n5\n", ": 5 lines, expected 4 as in num-node-list"},
+       {"raw/edge-feat", "1\n2\n", ": 2 lines, expected 5 as in num-edge-list"},
+       {"raw/node-label", "1\n2\n3\n", ": 3 lines, expected 4 as in num-node-list"},
        {"raw/node-label", "1\n2\ninf\n3\n", ":3: \"inf\"…"},
-       {"raw/node-label", "nan\nnan\nnan\nnan\n", ": 4 rows, none with a label, expected one at least"},
+       {"raw/node-label", "nan\nnan\nnan\nnan\n", ": 4 rows, none with a label, expected at least one"},
        {"raw/node-label",
         "1\n0.5\n1\n2\n",
         ":2: label 0.5, expected a class, an integer from 0 to 16777215",
@@ -288,7 +288,7 @@ TEST_CASE("OGB: bad folders, with the file and line in the error") {
         {.labels = LabelKind::multilabel}},
        {"raw/node-label", kRemoved, "raw/edge.csv.gz: expected node-label or graph-label in the same folder"},
        {"raw/node-label", "0\n1\nnan\n1\n",
-        "split/time/test.csv.gz: none of 1 has a label, expected an index at least"},
+        "split/time/test.csv.gz: none of 1 has a label, expected at least one index"},
        {"raw/graph-label", "1\n", ": beside node labels, expected one kind of labels"},
        {"raw/num-node-list", "0\n", ":1: \"0\"…"},
        {"raw/num-node-list", "2147483647\n", ":1: …"},
@@ -297,20 +297,20 @@ TEST_CASE("OGB: bad folders, with the file and line in the error") {
        {"raw/num-edge-list", kRemoved, "raw: no num-edge-list.csv.gz, expected it there"},
        {"raw/triplet-type-list", "",
         "raw: triplet-type-list.csv.gz: a dataset of several kinds of nodes, expected one kind"},
-       {"split/time/valid", "2\n0\n", ":2: index 0 stands in train already, expected once in a split"},
-       {"split/time/train", "0\n\n3\n0\n", ":4: index 0 stands in train already, expected once in a split"},
+       {"split/time/valid", "2\n0\n", ":2: index 0 is already in train, expected once in a split"},
+       {"split/time/train", "0\n\n3\n0\n", ":4: index 0 is already in train, expected once in a split"},
        {"split/time/test", "4\n", ":1: \"4\" in column 1, expected an integer from 0 to 3"},
        {"split/time/test", "-1\n", ":1: \"-1\"…"},
-       {"split/time/test", "", ": empty, expected an index at least"},
+       {"split/time/test", "", ": empty, expected at least one index"},
        {"split/time/test", kRemoved, "split/time: no test.csv.gz, expected it there"}});
   check(with(node_folder(), {{"raw/num-edge-list.csv.gz", "2\n3\n"}}),
         {{"raw/num-node-list", "3\n1\n", ": 2 graphs, expected one, whose nodes have labels"}});
   check(graph_folder(),
         {{"raw/edge", "0,1\n1,0\n\n2,3\n", ":4: \"3\" in column 2, expected an integer from 0 to 2"},
          {"raw/edge", "0,2\n1,0\n2,1\n", ":1: node 2 in graph 0, expected 0 to 1"},
-         {"raw/graph-label", "1\n0\n", ": 2 lines, expected 3, as num-node-list, a line a graph, says"}});
+         {"raw/graph-label", "1\n0\n", ": 2 lines, expected 3 as in num-node-list (a line per graph)"}});
   check(without(graph_folder(), {"raw/node-feat", "raw/edge-feat"}),
-        {{"raw/num-node-list", "2\n1\n2000000000\n", ": 2000000003 nodes, but nothing is of so many"},
+        {{"raw/num-node-list", "2\n1\n2000000000\n", ": 2000000003 nodes, but nothing has that many"},
          {"raw/num-node-list", "2000000000\n2000000000\n2000000000\n",
           ": 6000000000 nodes, expected at most 2147483646"}});
   for (const auto& [name, text] : without(node_folder(), {"raw/node_year"})) {
@@ -327,7 +327,7 @@ TEST_CASE("OGB: bad folders, with the file and line in the error") {
         "/dev/null: not a folder, expected the one that holds raw/ and split/");
 }
 
-TEST_CASE("OGB: an imported dataset is the same after it was saved and loaded") {
+TEST_CASE("OGB: an imported dataset is unchanged by saving and loading") {
   for (const Dataset& d : {import(node_folder(), {.inverse_edges = true}), import(graph_folder())})
     CHECK(fingerprint(saved_and_loaded(d)) == fingerprint(d));
 }

@@ -49,7 +49,7 @@ class Reference(Case):
 @unittest.skipUnless(ogb, "ogb")
 class Ogb(Reference):
     def folder_of(self, nodes, edges, features=True, integers=False):
-        """Graphs of so many nodes and edges, loops and parallel edges among them."""
+        """Graphs of these numbers of nodes and edges, with loops and parallel edges."""
         ends = np.concatenate([self.rng.integers(0, n, (m, 2)) for n, m in zip(nodes, edges)])
         arrays = {"edge": ends, "num-node-list": nodes, "num-edge-list": edges}
         if features:
@@ -129,7 +129,7 @@ class Tu(Reference):
             for g in range(len(first) - 1):
                 edges[:, at[g]:at[g + 1]] += first[g]
             for nodes, attributes in ((0, 0), (1, 0), (0, 1), (1, 1)):
-                # As TUDataset does without use_node_attr and use_edge_attr.
+                # Like TUDataset without use_node_attr and use_edge_attr.
                 x = data.x[:, 0 if nodes else sizes["num_node_attributes"]:].numpy()
                 attr = data.edge_attr[:, 0 if attributes else sizes["num_edge_attributes"]:].numpy()
                 ours = self.convert("tu", *["--node-attributes"] * nodes, *["--edge-attributes"] * attributes)

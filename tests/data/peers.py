@@ -78,7 +78,7 @@ class Case(unittest.TestCase):
         return subprocess.run([sys.executable, ROOT / "data" / name, *map(str, words)], capture_output=True, text=True, timeout=300)
 
     def main_of(self, module, *words):
-        """What the script would do with these words, without the second that importing torch takes."""
+        """The script's result for these arguments, without the second for importing torch."""
         out, err, code = io.StringIO(), io.StringIO(), 0
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), unittest.mock.patch.object(
                 sys, "argv", [module.__name__, *map(str, words)]):
@@ -151,7 +151,7 @@ def same(case, one, other, but=()):
 
 
 def planetoid_release(folder, name, **more):
-    """The files ind.NAME.* of a small dataset in the layout of the Planetoid release, but for `more`, values or bytes by part: 610
+    """The files ind.NAME.* of a small dataset in the layout of the Planetoid release, with the changes `more`, values or bytes by part: 610
     nodes, of which 606 is a gap, 3 edges besides a loop and a repeated one, 7 features, 3 classes, 40 nodes to train. Returns the
     features. No scipy is needed for what stands as a scipy matrix in a pickle."""
 

@@ -13,7 +13,7 @@ using namespace adj::test;
 
 namespace {
 
-/// The smallest names that CSV has to quote, and one that it has not.
+/// The smallest names that CSV must quote, and one that needs no quotes.
 Dataset named() {
   Dataset data = load(small_file());
   const auto [bytes, offsets] =
@@ -29,7 +29,7 @@ std::string written(const Dataset& data, const auto& predictions, const std::str
   return contents_of(folder.file("p" + end));
 }
 
-/// Of six nodes and two classes: logits 0 and k.
+/// Six nodes and two classes: logits 0 and k.
 Tensor logits() { return Tensor::from(F{0, 0, 0, 1, 1, 0, 0, 2, 2, 0, 0, 3}, {6, 2}); }
 
 }  // namespace
@@ -53,7 +53,7 @@ TEST_CASE("predictions of classes are CSV lines of names, class and probabilitie
                          "{\"node\": \"a,b\", \"class\": \"dog, big\", "));
 }
 
-TEST_CASE("without names nodes and classes are numbers, and ids are taken before them") {
+TEST_CASE("without names nodes and classes are numbers; ids take precedence") {
   Dataset data = load(small_file());
   const Predictions p = predictions_of(Task::node_class, logits());
   CHECK(
@@ -64,7 +64,7 @@ TEST_CASE("without names nodes and classes are numbers, and ids are taken before
   CHECK(written(data, p, ".jsonl").starts_with("{\"node\": 7, \"class\": 0, \"probability_0\": 0.5, "));
 }
 
-TEST_CASE("several labels, targets, graphs and pairs have columns of their own") {
+TEST_CASE("several labels, targets, graphs and pairs have their own columns") {
   Dataset data = load(small_file());
   const Tensor out = Tensor::from(F{0, 1, -1, 100, 1, 1, 2, 2, 3, -3, 0.1f, 1e-7f}, {6, 2});
   CHECK(
@@ -110,7 +110,7 @@ TEST_CASE_FIXTURE(InFolder, "an HDF5 file of predictions has the names") {
                           file.tensor("nodes/name_offsets", {DType::i64}, {7})})[3] == "two\nlines");
 }
 
-TEST_CASE("many rows are written alike by any number of threads") {
+TEST_CASE("many rows are written identically on any number of threads") {
   Dataset data = load(small_file());
   data.order = {};
   const Predictions p = predictions_of(Task::node_regression, random_tensor({150000, 3}));
@@ -121,7 +121,7 @@ TEST_CASE("many rows are written alike by any number of threads") {
   CHECK(std::count(alone.begin(), alone.end(), '\n') == 150001);
 }
 
-TEST_CASE_FIXTURE(InFolder, "other file name endings and wrong numbers of names are refused") {
+TEST_CASE_FIXTURE(InFolder, "other file extensions and wrong numbers of names are refused") {
   const Predictions p = predictions_of(Task::node_class, logits());
   for (const char* name : {"p.txt", "p", "p.hdf5", "csv"})
     CHECK_THROWS_WITH_AS(write_predictions(folder.file(name), "predict", load(small_file()), p),

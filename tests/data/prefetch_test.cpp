@@ -15,7 +15,7 @@ using namespace adj::test;
 
 namespace {
 
-/// What item i is: numbers of its own generator.
+/// Item i: numbers of its generator.
 std::vector<float> item(int64_t i) {
   Generator generator = Generator(7).split(static_cast<uint64_t>(i));
   return random_normal({100 + i % 7}, 0.0, 1.0, generator).to_vector<float>();
@@ -31,7 +31,7 @@ void pause(int64_t i) { std::this_thread::sleep_for(std::chrono::microseconds(i 
 
 }  // namespace
 
-TEST_CASE("items come in order and are the same for every number of workers and threads") {
+TEST_CASE("items arrive in order, the same for any workers and threads") {
   std::vector<std::vector<float>> expected;
   for (int64_t i = 0; i < 40; ++i) expected.push_back(item(i));
   for (int threads : {1, 3}) {
@@ -54,7 +54,7 @@ TEST_CASE("items come in order and are the same for every number of workers and 
   }
 }
 
-TEST_CASE("no more items exist ahead of their use than the depth") {
+TEST_CASE("at most `depth` items exist ahead of their use") {
   for (int workers : {1, 3}) {
     std::atomic<int64_t> begun = 0;
     Prefetcher<int64_t> items(50, [&](int64_t i) { return ++begun, i; }, {.workers = workers, .depth = 4});
@@ -65,7 +65,7 @@ TEST_CASE("no more items exist ahead of their use than the depth") {
     }
     CHECK(begun == 50);
   }
-  // Without workers nothing is made before it is asked for.
+  // Without workers items are made on request.
   int64_t made = 0;
   Prefetcher<int64_t> lazy(5, [&](int64_t i) { return ++made, i; });
   CHECK(made == 0);
@@ -73,11 +73,12 @@ TEST_CASE("no more items exist ahead of their use than the depth") {
   CHECK(made == 1);
 }
 
-TEST_CASE("a depth beyond all items bounds nothing") {
+TEST_CASE("a depth above the number of items has no effect") {
   std::atomic<bool> first_taken = false;
   Prefetcher<int64_t> items(4,
                             [&](int64_t i) {
-                              if (i == 1) first_taken.wait(false);  // so that items are left once one is gone
+                              if (i == 1)
+                                first_taken.wait(false);  // so that items remain after one was dropped
                               return i;
                             },
                             {.workers = 1, .depth = std::numeric_limits<int64_t>::max()});
@@ -87,7 +88,7 @@ TEST_CASE("a depth beyond all items bounds nothing") {
   for (int64_t i = 1; i < 4; ++i) CHECK(items.next() == i);
 }
 
-TEST_CASE("an exception of an item is thrown in its place, and ends the sequence") {
+TEST_CASE("an item's exception is thrown at its position, and ends the sequence") {
   for (int workers : {0, 1, 4}) {
     CAPTURE(workers);
     std::atomic<int> after = 0;
@@ -111,7 +112,7 @@ TEST_CASE("an exception of an item is thrown in its place, and ends the sequence
   CHECK_THROWS_AS(odd.next(), int);
 }
 
-TEST_CASE("stopping early leaves no thread and no item") {
+TEST_CASE("stopping early leaves no threads or items") {
   for (int workers : {0, 1, 3}) {
     const auto counted = std::make_shared<int>(0);
     for (int64_t taken : {0, 1, 5}) {
@@ -129,7 +130,7 @@ TEST_CASE("stopping early leaves no thread and no item") {
   }
 }
 
-TEST_CASE("one worker's loops run on all threads, those of several on their own") {
+TEST_CASE("a single worker's loops use all threads, those of several workers one each") {
   const Threads scope(4);
   for (int workers : {1, 2}) {
     Prefetcher<bool> items(2,
@@ -147,7 +148,7 @@ TEST_CASE("one worker's loops run on all threads, those of several on their own"
   }
 }
 
-TEST_CASE("a prefetcher's bad options, and none to make") {
+TEST_CASE("a prefetcher refuses bad options, and may have no items") {
   const auto make = [](int64_t i) { return i; };
   CHECK_ERROR(Prefetcher<int64_t>(-1, make), "prefetcher: -1 items, expected 0 or more");
   CHECK_THROWS_AS(Prefetcher<int64_t>(3, make, {.workers = -1}), Error);
@@ -157,7 +158,7 @@ TEST_CASE("a prefetcher's bad options, and none to make") {
   for (int workers : {0, 2}) CHECK_FALSE(Prefetcher<int64_t>(0, make, {.workers = workers}).next());
 }
 
-TEST_CASE("on a GPU an item is complete when it is handed over") {
+TEST_CASE("on a GPU an item is complete when it is returned") {
   for (Device device : devices()) {
     const std::vector<Stream> streams = worker_streams(device, 2);
     CHECK(streams.size() == (device.is_cuda() ? 2 : 0));

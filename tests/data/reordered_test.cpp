@@ -105,7 +105,7 @@ TEST_CASE("the original order has the same bits after any number of reorderings,
       check_same(original_order(twice), data);
       CHECK_FALSE(original_order(twice).order);
       check_same(original_order(data), data);
-      // At once by the order that it keeps.
+      // In one step by its stored order.
       check_same(reordered(data, twice.order), twice);
       CHECK(original_order(twice.to(Device::cpu())).device() == Device::cpu());
       const Tensor ids = Tensor::from(once.order.to_vector<int32_t>());
@@ -119,13 +119,13 @@ TEST_CASE("the original order has the same bits after any number of reorderings,
     }
 }
 
-TEST_CASE("a fingerprint tells orders and partitions apart, and knows a dataset that is back") {
+TEST_CASE("fingerprints differ by order and partition, and match after the order is restored") {
   Dataset data = load_demo_dataset();
   std::set<std::string> marks{fingerprint(data)};
   CHECK(marks.insert(fingerprint(reordered(data, some_order(data, 1)))).second);
   CHECK(marks.insert(fingerprint(reordered(data, some_order(data, 2)))).second);
   CHECK(marks.count(fingerprint(original_order(reordered(data, some_order(data, 2))))) == 1);
-  // What is told apart by its order alone: no edges, features or labels.
+  // Data that differ only in order: no edges, features or labels.
   Dataset empty;
   empty.graph = Graph::from_coo(3, Tensor::from(I{}), Tensor::from(I{}));
   CHECK(marks.insert(fingerprint(empty)).second);
@@ -148,9 +148,9 @@ TEST_CASE("a partition and an order are read and written, of any integers") {
   CHECK_FALSE(load(small_file()).order);
 }
 
-TEST_CASE("a file whose order or partition is wrong is refused") {
+TEST_CASE("a file with a wrong order or partition is refused") {
   const std::vector<std::pair<std::string, SchemaChange>> cases{
-      {"nodes/order: node 1 at position 3 stands at another one already, expected each once",
+      {"nodes/order: node 1 at position 3 is already at another one, expected each once",
        put("nodes/order", Tensor::from(I{4, 1, 0, 1, 5, 2}))},
       {"nodes/order: 6 at position 0, expected 0 to 5",
        put("nodes/order", Tensor::from(I{6, 1, 0, 3, 5, 2}))},
@@ -179,7 +179,7 @@ TEST_CASE("a file whose order or partition is wrong is refused") {
   }
 }
 
-TEST_CASE("tensors that are no order of the dataset are refused") {
+TEST_CASE("tensors that are not an order of the dataset are refused") {
   const Dataset data = load(small_file()), graphs = datasets()[3];
   const auto refuses = [](const Dataset& d, const Tensor& order, const std::string& message) {
     CHECK_ERROR(reordered(d, order), message.c_str());
@@ -187,7 +187,7 @@ TEST_CASE("tensors that are no order of the dataset are refused") {
   refuses(data, Tensor(), "reordered: the order is (no tensor), expected [6] int32");
   refuses(data, Tensor::from(I{0, 1, 2}), "reordered: the order is [3] int32 on cpu, expected [6] int32");
   refuses(data, Tensor::from(I{0, 1, 2, 3, 4, 4}),
-          "order: node 4 at position 5 stands at another one already, expected each once");
+          "order: node 4 at position 5 is already at another one, expected each once");
   refuses(data, Tensor::from(I{0, 1, 2, 3, 4, 6}), "order: node 6 at position 5, expected 0 to 5");
   refuses(data, Tensor::zeros({6}), "order: the order is [6] float32 on cpu, expected [N] int32");
   refuses(graphs, Tensor::from(I{0, 1, 3, 2, 4, 5}),

@@ -25,7 +25,7 @@ struct Network : nn::Module {
 
 }  // namespace
 
-TEST_CASE("tensors come back from a safetensors file to the bit, from every device") {
+TEST_CASE("tensors are read back from a safetensors file to the bit, from every device") {
   for (Device device : devices()) {
     const TemporaryDirectory folder;
     const std::string path = folder.file("a.safetensors");
@@ -42,11 +42,11 @@ TEST_CASE("tensors come back from a safetensors file to the bit, from every devi
     const std::string first = contents_of(path);
     std::swap(tensors.front(), tensors.back());
     save_safetensors(path, tensors, {{"format", "pt"}});
-    CHECK(contents_of(path) == first);  // whatever the order
+    CHECK(contents_of(path) == first);  // in any order
   }
 }
 
-TEST_CASE_FIXTURE(InFolder, "a module's state goes into a safetensors file and back") {
+TEST_CASE_FIXTURE(InFolder, "a module's state is saved to a safetensors file and loaded") {
   const std::string path = folder.file("model.safetensors");
   nn::Model<Network> model, other;
   save_safetensors(path, model.state());
@@ -61,7 +61,7 @@ TEST_CASE_FIXTURE(InFolder, "a module's state goes into a safetensors file and b
     CHECK(same_bits(other.state()[i].second, model.state()[i].second));
 }
 
-TEST_CASE_FIXTURE(InFolder, "16 bits are widened and bools are bytes") {
+TEST_CASE_FIXTURE(InFolder, "16-bit numbers are widened and bools are bytes") {
   const std::string path = folder.file("a.safetensors");
   const std::vector<uint16_t> halves{0x3c00, 0xc100, 0x0001, 0x7bff};
   replace_file(
@@ -73,7 +73,7 @@ TEST_CASE_FIXTURE(InFolder, "16 bits are widened and bools are bytes") {
   CHECK(found.at("b").to_vector<uint8_t>() == std::vector<uint8_t>{0, 1});
 }
 
-TEST_CASE("a safetensors file that is wrong is refused on one line, naming the file and the tensor") {
+TEST_CASE("an invalid safetensors file gives a one-line error with the file and the tensor") {
   const TemporaryDirectory folder;
   const std::string path = folder.file("a.safetensors");
   const auto refused = [&](const std::string& bytes, const std::vector<std::string>& parts) {

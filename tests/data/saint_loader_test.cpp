@@ -21,7 +21,7 @@ SparseMatrix matrix_of(const Graph& graph, PropagationMatrix kind) {
                                            : graph.adjacency();
 }
 
-/// So large a budget that every node is in every subgraph.
+/// A budget with which every node is in every subgraph.
 SaintLoaderOptions everything(PropagationMatrix matrix) {
   return {.sampling = {.method = SaintMethod::walk, .budget = 4000, .walk_length = 0},
           .coverage = 3,
@@ -71,7 +71,7 @@ TEST_CASE("edge weights of a subgraph are the whole matrix's entries divided by 
       }
 }
 
-TEST_CASE("without a matrix edges are unchanged, and without coverage all seeds have the same weight") {
+TEST_CASE("without a matrix edges are unweighted, and without coverage all seeds have equal weights") {
   for (const bool weighted : {false, true}) {
     const Dataset data = small_citations(false, weighted);
     SaintLoaderOptions options = few();
@@ -89,7 +89,7 @@ TEST_CASE("without a matrix edges are unchanged, and without coverage all seeds 
   }
 }
 
-TEST_CASE("losses and sums over neighbours in subgraphs estimate those of the whole without bias") {
+TEST_CASE("losses and sums over neighbours in subgraphs are unbiased estimates") {
   const Dataset data = small_citations();
   const NoGrad no_grad;
   const Tensor f = random_tensor({300, 1});
@@ -123,7 +123,7 @@ TEST_CASE("losses and sums over neighbours in subgraphs estimate those of the wh
         ++seen[i];
       }
     }
-    // Within so many deviations of a mean over 3000 subgraphs, and of the normalisation's own error.
+    // Tolerance in deviations of a mean over 3000 subgraphs, and of the normalisation's error.
     CHECK(std::abs(mean - of_seeds) < 6.0 * std::sqrt((square - mean * mean) / 3000.0) + 1e-3);
     for (size_t i = 0; i < 300; ++i) {
       CAPTURE(i);
@@ -151,7 +151,7 @@ TEST_CASE("with all nodes in a subgraph a step has the gradient of the whole gra
       CHECK(loss.item() == doctest::Approx(expected.item()).epsilon(1e-5));
       const std::vector<Var> parameters = model.parameters();
       for (size_t p = 0; p < parameters.size(); ++p) {
-        // The softmax of an attention may cancel a gradient, of which rounding is left.
+        // The softmax of an attention may cancel a gradient down to rounding errors.
         const std::vector<double> whole = values(gradients[p]);
         const bool vanishes = std::ranges::all_of(whole, [](double g) { return std::abs(g) < 1e-7; });
         CHECK((vanishes ? close(parameters[p].grad(), gradients[p], 1e-7)
@@ -168,7 +168,7 @@ TEST_CASE("with all nodes in a subgraph a step has the gradient of the whole gra
   }
 }
 
-TEST_CASE("an epoch has the same subgraphs for all workers and threads, also after other epochs") {
+TEST_CASE("an epoch has the same subgraphs for any workers and threads, also after other epochs") {
   for (Device device : devices())
     for (const SaintMethod method : {SaintMethod::node, SaintMethod::edge, SaintMethod::walk}) {
       const Dataset data = small_citations().to(device);
@@ -183,7 +183,7 @@ TEST_CASE("an epoch has the same subgraphs for all workers and threads, also aft
     }
 }
 
-TEST_CASE("how many subgraphs an epoch has, and subgraphs without a seed") {
+TEST_CASE("the number of subgraphs of an epoch, and subgraphs without seeds") {
   const Dataset data = small_citations();
   SaintLoaderOptions options = few();
   options.loading.steps = 0;
@@ -222,7 +222,7 @@ TEST_CASE("a subgraph of one node, which has no edges") {
     }
 }
 
-TEST_CASE("refusals of the saint loader") {
+TEST_CASE("errors of the saint loader") {
   check_refused("saint", "seeds", [](const Dataset& data, const Tensor& seeds, const LoaderOptions& options) {
     return SaintLoader(data, seeds, {.sampling = {.budget = 20}, .coverage = 1, .loading = options});
   });

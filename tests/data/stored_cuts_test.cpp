@@ -21,7 +21,7 @@ bool same(const RowTiles& a, const RowTiles& b) {
          same_bits(a.rest_entry, b.rest_entry);
 }
 
-/// Another handle of the same contents, with nothing kept.
+/// Another handle of the same contents, with an empty cache.
 Csr copy_of(const Csr& a) {
   Csr copy = a;
   copy.offsets = a.offsets.clone();
@@ -40,7 +40,7 @@ std::string refusal(const std::string& path, const Csr& a, int64_t least) {
   return error_of<DataError>([&] { (void)StoredCuts(path).find(a, least); });
 }
 
-/// The contents of a file of one cut, and the group of it.
+/// The contents of a file with one cut, and its group.
 SchemaFile contents(const std::string& path) { return fuzz::Content::of(H5Reader::open(path)); }
 std::string group_in(const std::string& path) {
   const std::vector<std::string> groups = H5Reader::open(path).children("");
@@ -134,14 +134,14 @@ TEST_CASE_FIXTURE(InFolder, "a file of another graph is neither used nor overwri
   CHECK(cuts.write() == 0);
   cuts.keep(other, std::make_shared<RowTiles>(kernels::make_row_tiles(other, 2)));
   CHECK_THROWS_WITH_AS(cuts.write(),
-                       (path + ": of another graph: none of its 2 cuts is of a structure that was cut, "
-                               "expected one or no file")
+                       (path + ": cuts of another graph: none of its 2 cuts matches a structure of this run, "
+                               "expected a match or no file")
                            .c_str(),
                        DataError);
   CHECK(same(*StoredCuts(path).find(some_structure(), 2), kernels::make_row_tiles(some_structure(), 2)));
 }
 
-TEST_CASE_FIXTURE(InFolder, "a cut of another structure under this one's name is refused") {
+TEST_CASE_FIXTURE(InFolder, "a cut of another structure under this name is refused") {
   const std::string path = folder.file("cuts.h5");
   const Csr other = csr_of(random_rows(300, 200, 40.0, 7), 200);
   store(path, some_structure(), {2});
@@ -163,7 +163,7 @@ TEST_CASE_FIXTURE(InFolder, "a cut of another structure under this one's name is
   CHECK(refusal(path, some_structure(), 2).starts_with(path + ": " + group + "/"));
 }
 
-TEST_CASE_FIXTURE(InFolder, "a damaged cut is refused, and the place is named") {
+TEST_CASE_FIXTURE(InFolder, "a damaged cut is refused, naming the place") {
   const std::string path = folder.file("cuts.h5");
   store(path, some_structure(), {2});
   const SchemaFile whole = contents(path);
@@ -202,7 +202,7 @@ TEST_CASE_FIXTURE(InFolder, "a damaged cut is refused, and the place is named") 
   }
 }
 
-TEST_CASE_FIXTURE(InFolder, "of files with bits flipped anywhere none gives a wrong cut") {
+TEST_CASE_FIXTURE(InFolder, "no file with flipped bits gives a wrong cut") {
   const std::string path = folder.file("cuts.h5");
   const Csr a = csr_of(random_rows(140, 30, 6.0, 8), 30);
   store(path, a, {2});
@@ -229,7 +229,7 @@ TEST_CASE_FIXTURE(InFolder, "of files with bits flipped anywhere none gives a wr
   CHECK(refused > 100);
 }
 
-TEST_CASE_FIXTURE(InFolder, "a file that is none of cuts is refused") {
+TEST_CASE_FIXTURE(InFolder, "a file without cuts is rejected") {
   const std::string path = folder.file("cuts.h5");
   store(path, some_structure(), {2});
   SchemaFile other = contents(path);

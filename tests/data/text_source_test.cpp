@@ -52,7 +52,7 @@ std::string rows_message(const TemporaryDirectory& folder, const std::string& te
 
 }  // namespace
 
-TEST_CASE("a text is the same lines plain, gzipped, in members, line by line and in blocks") {
+TEST_CASE("a text has the same lines plain, gzipped, in gzip members, by line and by block") {
   const TemporaryDirectory folder;
   std::string text = "\xef\xbb\xbf";
   std::vector<NumberedLine> expected;
@@ -84,7 +84,7 @@ TEST_CASE_FIXTURE(InFolder, "empty texts have no lines, and empty lines are line
   CHECK(lines_of(write_file(folder.file("a"), "\x1f")) == std::vector<NumberedLine>{{"\x1f", 1}});
 }
 
-TEST_CASE_FIXTURE(InFolder, "files that are no text, or no complete gzip, are refused by name") {
+TEST_CASE_FIXTURE(InFolder, "files that are not text or not complete gzip are refused by name") {
   const std::string path = folder.file("text");
   const auto refused = [&](const std::string& bytes) {
     return error_of<DataError>([&] { lines_of(write_file(path, bytes)); });
@@ -109,7 +109,7 @@ TEST_CASE_FIXTURE(InFolder, "files that are no text, or no complete gzip, are re
   CHECK(refused(whole).empty());
 }
 
-TEST_CASE_FIXTURE(InFolder, "other archives, and lines that end in CR alone, are refused by name") {
+TEST_CASE_FIXTURE(InFolder, "other archives, and lines ending in CR only, are refused by name") {
   const auto refused = [&](std::string_view bytes) {
     const std::string path = write_file(folder.file("text"), std::string(bytes));
     return error_of<DataError>([&] { lines_of(path); }).substr(path.size());
@@ -127,7 +127,7 @@ TEST_CASE_FIXTURE(InFolder, "other archives, and lines that end in CR alone, are
                 "1\0"sv)
             .starts_with(": a text in UTF-16, "));
   CHECK(refused("1 2\r3 4\r"sv) ==
-        ":1: lines end in CR alone, expected LF or CR LF: tr '\\r' '\\n' makes such of them");
+        ":1: lines end in CR only, expected LF or CR LF: tr '\\r' '\\n' converts them");
   CHECK(lines_of(write_file(folder.file("text"), "BZh91 2\n")).size() == 1);
   CHECK(lines_of(write_file(folder.file("text"), "1 2\r")).size() == 1);
 }
@@ -161,7 +161,7 @@ TEST_CASE_FIXTURE(InFolder, "a gzip bomb is refused before it fills the memory")
   CHECK(lines < int64_t{32} << 20);
 }
 
-TEST_CASE("numbers are all of a field or none") {
+TEST_CASE("a number must fill its whole field") {
   for (const auto& [text, value] :
        std::vector<std::pair<std::string, int64_t>>{{"0", 0},
                                                     {" -7\t", -7},

@@ -14,7 +14,7 @@ Data = pyg and pyg.data.Data
 
 
 def arrays(**more):
-    """A small valid dataset, but for `more`; None leaves one out."""
+    """A small valid dataset, changed by `more`; None omits one."""
     given = {
         "edge_index": np.array([[1, 2, 0, 3, 3], [0, 1, 2, 0, 0]]), "x": np.arange(12, dtype=np.float32).reshape(4, 3),
         "y": np.array([0, 1, 1, 0]), "splits": {"train": [0, 1], "val": [2], "test": [3]}, "num_nodes": 4, "name": "tiny",
@@ -63,7 +63,7 @@ class Arrays(Case):
             for number, part in enumerate(PARTS):
                 np.testing.assert_array_equal(found[f"splits/{k}/{part}" if k else f"splits/{part}"],
                                               np.flatnonzero(masks[:, k] == number))
-        one = np.array([False, False, False, True])  # the same test nodes beside several splits
+        one = np.array([False, False, False, True])  # the same test nodes for several splits
         two = np.array([[1, 0], [0, 1], [0, 0], [0, 0]], bool)
         to_adjoint(arrays(splits={"train": two, "valid": two[[1, 0, 2, 3]], "test": one}), self.out)
         found = self.loaded()
@@ -163,19 +163,19 @@ class Arrays(Case):
                 ({"num_nodes": 2**31 - 1}, "attribute num_nodes: 2147483647, expected 1 to 2147483646"),
                 ({"num_nodes": "4"}, "attribute num_nodes: '4', expected an integer"),
                 ({"num_nodes": 2_000_000, "x": None, "y": None, "splits": None},
-                 "attribute num_nodes: 2000000, but there are no features or labels of so many nodes"),
+                 "attribute num_nodes: 2000000, but there are no features or labels of that many nodes"),
                 ({"num_nodes": None, "x": None, "y": None, "splits": None}, "attribute num_nodes: missing"),
                 ({"name": 5}, "attribute name: '5', expected a text"), ({"name": "a\0b"}, "attribute name: "),
                 ({"splits": {"train": [0], "val": [1]}}, "splits: train, val, expected train, val and test"),
                 ({"splits": {"train": [0], "val": [1], "test": [2], "more": [3]}}, "splits: train, val, test, more, expected"),
-                ({"splits": {"train": [0, 0], "val": [1], "test": [2]}}, "splits/train: index 0 at position 1 stands in train already"),
-                ({"splits": {"train": [0, 1], "val": [2, 1], "test": [3]}}, "splits/val: index 1 at position 1 stands in train already"),
+                ({"splits": {"train": [0, 0], "val": [1], "test": [2]}}, "splits/train: index 0 at position 1 is already in train"),
+                ({"splits": {"train": [0, 1], "val": [2, 1], "test": [3]}}, "splits/val: index 1 at position 1 is already in train"),
                 ({"splits": {"train": [0], "val": [], "test": [2]}}, "splits/val: empty, expected at least one index"),
                 ({"splits": {"train": [0], "val": [1], "test": [4]}}, "splits/test: 4 at position 0, expected 0 to 3"),
                 ({"splits": {"train": [0.5], "val": [1], "test": [2]}}, "splits/train: float64 [1], expected integers [*]"),
                 ({"splits": {"train": [True, False], "val": [1], "test": [2]}}, "splits/train: shape [2], expected [4] or [4, *]"),
                 ({"splits": [{"train": [0], "val": [1], "test": [2]}, {"train": [0], "val": [0], "test": [2]}]},
-                 "splits/1/val: index 0 at position 0 stands in train already"),
+                 "splits/1/val: index 0 at position 0 is already in train"),
                 ({"splits": None, "train_mask": [1, 0, 0, 0], "test_mask": [0, 1, 0, 0]}, "splits: train, test, expected train, val and test"),
                 ({"splits": None, "train_mask": [2, 0, 0, 0], "val_mask": [0, 1, 0, 0], "test_mask": [0, 0, 1, 0]},
                  "train_mask: int64 [4], expected a mask of bools"),
@@ -266,7 +266,7 @@ class Scipy(Case):
             found = self.loaded()
             self.assertEqual(len(found["nodes/x_data"]), features.tocsr().nnz)
             np.testing.assert_array_equal(dense(found), features.toarray())
-        data = to_adjoint(sparse.eye(3, format="csr"), self.out)  # ones are no weights
+        data = to_adjoint(sparse.eye(3, format="csr"), self.out)  # ones mean no weights
         self.assertIsNone(data.edge_weight)
         self.assertTrue(data.undirected)
         self.assertRaisesRegex(DataError, r"matrix: \[3, 4\], expected a square one", to_adjoint, sparse.random(3, 4, 0.5), self.out)
@@ -299,7 +299,7 @@ class NetworkX(Case):
         np.testing.assert_array_equal(contents(self.out)["nodes/id"], [5, 9, 2])
         self.assertTrue(data.undirected)
         to_adjoint(networkx.path_graph(4), self.out)
-        self.assertNotIn("nodes/id", contents(self.out))  # 0, 1, … as they are
+        self.assertNotIn("nodes/id", contents(self.out))  # 0, 1, … unchanged
 
     def test_the_karate_club(self):
         graph = networkx.karate_club_graph()

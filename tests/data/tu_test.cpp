@@ -122,7 +122,7 @@ TEST_CASE("TU: bad folders, with the file and line in the error") {
        {"A", kRemoved, "…: no file NAME_A.txt, expected one"},
        {"graph_indicator", "1\n1\n3\n3\n3\n", ": no node of graph 2, expected each of 1 to 3 to have one"},
        {"graph_indicator", "1\n1\n2\n9\n2\n",
-        ":4: graph 9 of 5 nodes, expected every graph to have one at least"},
+        ":4: graph 9 of 5 nodes, expected every graph to have at least one"},
        {"graph_indicator", "0\n1\n2\n2\n2\n", ":1: \"0\"…"},
        {"graph_indicator", "1\n1\nx\n", ":3: \"x\"…"},
        {"graph_indicator", "1\n1\n2\n2\n", "SMALL_A.txt:6: \"5\"…"},
@@ -153,7 +153,7 @@ TEST_CASE("TU: bad folders, with the file and line in the error") {
         "/nowhere: cannot be opened as a folder: No such file or directory");
 }
 
-TEST_CASE("TU: MUTAG and PROTEINS are as an independent script converted them") {
+TEST_CASE("TU: MUTAG and PROTEINS equal the conversion of an independent script") {
   for (const auto& [raw, file] :
        {std::pair{"raw/tu/MUTAG", "mutag.h5"}, {"raw/tu/PROTEINS", "proteins.h5"}}) {
     if (!have_data(raw) || !have_data(file)) continue;

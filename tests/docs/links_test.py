@@ -1,4 +1,4 @@
-"""Links, anchors, headers and programs that the documentation names exist; the README stays short."""
+"""Links, anchors, headers, members and programs that the documentation names exist; the README stays short."""
 
 import re
 import sys
@@ -8,6 +8,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "data/README.md")]
 PLACEHOLDER = re.compile(r"\b[A-Z]{3,}\b")  # FAMILY/NAME.h
 TESTS = {"adjoint_tests", "hdf5_fuzz", "import_fuzz"}
+FOLDERS = ("core", "kernels", "graph", "data", "autograd", "nn", "optim", "models", "training")
 PAGES += sorted((ROOT / "docs").glob("*.md"))
 
 
@@ -16,10 +17,18 @@ def without_code(text):
 
 
 def anchors(page):
-    """As GitHub makes them of headings."""
+    """GitHub's anchors of the headings."""
     for heading in re.findall(r"^#+ +(.*)", without_code(page.read_text()), re.M):
         words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower()
         yield re.sub(r" ", "-", re.sub(r"[^\w\- ]", "", words))
+
+
+def names(header):
+    """The words of a header's code, without its comments."""
+    return set(re.findall(r"\w+", re.sub(r"//.*", "", header.read_text())))
+
+
+HEADERS = [names(header) for folder in FOLDERS for header in sorted((ROOT / folder).rglob("*.h"))]
 
 
 def problems(page):
@@ -36,6 +45,10 @@ def problems(page):
     for header in re.findall(r"`((?:\w+/)+\w+\.(?:h|hpp))`", text):
         if not (ROOT / header).exists() and not PLACEHOLDER.search(header):
             yield f"header {header}, which does not exist"
+    if page.name != "CHANGELOG.md":  # also names removed members
+        for owner, member in re.findall(r"\b([A-Z]\w+)::(\w+)", text):
+            if not any({owner, member} <= words for words in HEADERS):
+                yield f"{owner}::{member}, which no header has"
     for program in re.findall(r"build/bin/(\w+)", text):
         if not any(ROOT.glob(f"apps/{program}*")) and program not in TESTS and not PLACEHOLDER.search(program):
             yield f"program {program}, which does not exist"

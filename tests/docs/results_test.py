@@ -1,4 +1,4 @@
-"""docs/benchmarks.md and its plots are what scripts/results.py makes of bench/results, and every figure there has its origin."""
+"""docs/benchmarks.md and its plots equal the output of scripts/results.py for bench/results, and every figure has an origin."""
 
 import re
 import sys

@@ -48,7 +48,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 def shown_badly(site, browser):
-    """What a headless browser has to say of some pages: errors of scripts, files that are missing."""
+    """Errors of some pages in a headless browser: errors of scripts, files that are missing."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=site))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     for page in SHOWN:

@@ -1,5 +1,5 @@
-// Streams where no GPU is: a device of host memory takes the place of core/no_cuda/'s, and its streams get on
-// only as far as a test lets them. So the allocator's every wait can be seen, and held up.
+// A fake GPU: a device in host memory replaces core/no_cuda/, and each test controls how far its streams
+// advance, so every wait of the allocator can be observed and delayed.
 #include "../support.h"
 #include <adjoint/core/capture.h>
 #include <adjoint/core/detail/carrier.h>
@@ -32,8 +32,8 @@ struct Mark {
 class FakeGpu final : public DeviceRuntime {
  public:
   std::array<int, detail::kMaxStreams> queued{}, done{};
-  std::atomic<int> marks{0}, pending_marks{0}, asked{0};  // asked: whether a mark is passed
-  std::atomic<int> copies{0};                             // from the host
+  std::atomic<int> marks{0}, pending_marks{0}, asked{0};  // queries whether a mark is passed
+  std::atomic<int> copies{0};                             // host to device
   size_t held = 0, most = size_t{1} << 30;
 
   void* allocate(size_t bytes) override {
@@ -110,7 +110,7 @@ void check_carried(const Tensor& here, const Tensor& there) {
 struct Streams {
   Stream first, second;
 };
-/// The same two in every test, with nothing to do and no memory cached.
+/// The same two idle streams in every test, with no memory cached.
 const Streams& streams() {
   static const Streams made{Stream::make(kGpu), Stream::make(kGpu)};
   synchronize(kGpu);
@@ -126,7 +126,7 @@ std::string cuda_unavailable_reason() { return ""; }
 int cuda_device_count() { return 1; }
 }  // namespace adj::detail
 
-TEST_CASE("memory that only its own stream uses is handed out again without a mark") {
+TEST_CASE("memory used only by its own stream is reused without an event") {
   const auto [first, second] = streams();
   const int marks = fake().marks;
   const void* of_default = nullptr;
@@ -150,7 +150,7 @@ TEST_CASE("memory that only its own stream uses is handed out again without a ma
   CHECK(fake().marks == marks);
 }
 
-TEST_CASE("memory that another stream used waits until that one is past what it had queued") {
+TEST_CASE("memory used by another stream is reused only after that stream's queued work") {
   const auto [first, second] = streams();
   const void* address = nullptr;
   {
@@ -163,7 +163,7 @@ TEST_CASE("memory that another stream used waits until that one is past what it 
   CHECK(fake().pending_marks == 1);
   CHECK(current() == kBytes);
   CHECK(bytes().raw_data() != address);
-  fake().queued[1] += 2;  // what comes later is no matter
+  fake().queued[1] += 2;  // later work does not matter
   fake().done[1] = fake().queued[1] - 3;
   CHECK(bytes().raw_data() != address);
   fake().done[1] = fake().queued[1] - 2;
@@ -173,7 +173,7 @@ TEST_CASE("memory that another stream used waits until that one is past what it 
   CHECK((b.raw_data() == address || c.raw_data() == address));
 }
 
-TEST_CASE("a use may be declared, of several streams, and the tensor's own does not count") {
+TEST_CASE("uses by several streams can be declared, and the tensor's own stream does not count") {
   const auto [first, second] = streams();
   {
     const Tensor a = bytes();
@@ -191,7 +191,7 @@ TEST_CASE("a use may be declared, of several streams, and the tensor's own does 
   CHECK(current() == 0);
 }
 
-TEST_CASE("of what waits for a stream the first is asked for alone, until it is past") {
+TEST_CASE("only the oldest pending event of a stream is queried") {
   const auto [first, second] = streams();
   for (int k = 0; k < 40; ++k) {
     const Tensor a = bytes(1 << 20), b = bytes(1 << 20);
@@ -204,7 +204,7 @@ TEST_CASE("of what waits for a stream the first is asked for alone, until it is 
   int asked = fake().asked;
   CHECK(current() == size_t{80} << 20);
   CHECK(fake().asked == asked + 2);
-  // The first stream is past half of its own, and the second past all.
+  // The first stream has finished half of its work, and the second all.
   fake().done[1] = fake().queued[1] - 20;
   fake().done[2] = fake().queued[2];
   asked = fake().asked;
@@ -215,7 +215,7 @@ TEST_CASE("of what waits for a stream the first is asked for alone, until it is 
   CHECK(fake().pending_marks == 0);
 }
 
-TEST_CASE("where there is no memory left, what waits is waited for, and other streams' caches are given up") {
+TEST_CASE("when memory runs out, the allocator waits for parked memory and frees other streams' caches") {
   const auto [first, second] = streams();
   fake().most = size_t{45} << 20;
   {
@@ -237,20 +237,19 @@ TEST_CASE("where there is no memory left, what waits is waited for, and other st
   CHECK(fake().held == 0);
 }
 
-TEST_CASE(
-    "where there is no memory left, cached segments of other sizes are given up before it is asked again") {
+TEST_CASE("when memory runs out, cached segments of other sizes are freed before the device is tried again") {
   (void)streams();
   fake().most = size_t{50} << 20;
   { const Tensor small = bytes(), other = bytes(kBytes / 2); }
   CHECK(fake().held >= static_cast<size_t>(kBytes));
   const Tensor larger = bytes(kBytes + (int64_t{12} << 20));
   CHECK(current() == static_cast<size_t>(kBytes) + (size_t{12} << 20));
-  // What is in use cannot be.
+  // Memory in use cannot be freed.
   CHECK_THROWS_AS(bytes(), OutOfMemory);
   fake().most = size_t{1} << 30;
 }
 
-TEST_CASE("what a recording holds until it dies then waits for the stream that it was replayed on") {
+TEST_CASE("memory held by a capture waits for its replay stream after the capture is destroyed") {
   const auto [first, second] = streams();
   std::shared_ptr<MemoryPool> pool;
   Tensor a = bytes();
@@ -269,7 +268,7 @@ TEST_CASE("what a recording holds until it dies then waits for the stream that i
   CHECK(current() == 0);
 }
 
-TEST_CASE("a pool lives until the last of its memory is past its streams") {
+TEST_CASE("a pool lives until all streams are done with its memory") {
   const auto [first, second] = streams();
   auto pool = make_memory_pool(kGpu);
   {
@@ -285,14 +284,14 @@ TEST_CASE("a pool lives until the last of its memory is past its streams") {
   CHECK(fake().held == 0);
 }
 
-TEST_CASE("what is made once is complete before another stream can read it") {
+TEST_CASE("lazily made objects are complete before another stream can read them") {
   (void)streams();
   fake().queued[0] += 1;
   { const OutsideCapture outside; }
   CHECK(fake().done[0] == fake().queued[0]);
 }
 
-TEST_CASE("within a recording, what is made once is not the step's, and what must wait is refused") {
+TEST_CASE("in a capture, lazily made objects do not belong to the step, and waits are refused") {
   const auto [first, second] = streams();
   detail::Recorder recorder(kGpu, nullptr, nullptr);
   auto pool = make_memory_pool(kGpu);
@@ -320,7 +319,7 @@ TEST_CASE("within a recording, what is made once is not the step's, and what mus
   CHECK(current() == 0);
 }
 
-TEST_CASE("what a graph derives within a recording is computed, complete, and none of the step's") {
+TEST_CASE("structures derived during a capture are complete and do not belong to the step") {
   (void)streams();
   const Graph made_before = Graph::from_coo(4, Tensor::from(kSrc), Tensor::from(kDst));
   const Graph graph = made_before.to(kGpu);
@@ -338,7 +337,7 @@ TEST_CASE("what a graph derives within a recording is computed, complete, and no
     (void)graph.gcn_adjacency().adjoint();
     CHECK(capturing(kGpu));
   }
-  // Nothing keeps the pool alive: no tensor of the graph's lies in it.
+  // Nothing keeps the pool alive: it has no tensor of the graph.
   const std::weak_ptr<MemoryPool> gone = pool;
   pool.reset();
   CHECK(gone.expired());
@@ -346,7 +345,7 @@ TEST_CASE("what a graph derives within a recording is computed, complete, and no
   check_carried(made_before.gcn_adjacency().to_dense(), graph.gcn_adjacency().to_dense());
 }
 
-TEST_CASE("what is carried to a device goes there in few copies, and each tensor once") {
+TEST_CASE("a Carrier uses few copies, and copies each tensor once") {
   (void)streams();
   const Tensor small = Tensor::from(std::vector<int32_t>{1, 2, 3, 4, 5, 6}),
                other = Tensor::from(std::vector<double>{0.5, -1.0}), large = Tensor::full({200000}, 2.0),
@@ -371,7 +370,7 @@ TEST_CASE("what is carried to a device goes there in few copies, and each tensor
   CHECK(again.raw_data() == a.raw_data());
   check_carried(other, b);
   check_carried(large, c);
-  // Each of its own version, and of one memory.
+  // Separate versions, shared memory.
   CHECK(a.storage_id() != b.storage_id());
   const uint64_t version = b.version();
   a.zero_();
@@ -391,7 +390,7 @@ TEST_CASE("what is carried to a device goes there in few copies, and each tensor
   for (size_t i = 0; i < sources.size(); ++i) check_carried(sources[i], carried[i]);
 }
 
-TEST_CASE("memory that is carved is handed out again behind the streams of all its parts") {
+TEST_CASE("carved memory is reused only after the streams of all its parts") {
   const auto [first, second] = streams();
   Tensor whole = bytes(1 << 20);
   Tensor part = whole.carve(1 << 10, {256}, DType::f32), part_of_it = part.carve(512, {4}, DType::i64);
@@ -408,7 +407,7 @@ TEST_CASE("memory that is carved is handed out again behind the streams of all i
   CHECK(current() == 0);
 }
 
-TEST_CASE("a graph takes along what it derived, and derives none of it again") {
+TEST_CASE("a copied graph keeps its derived structures") {
   (void)streams();
   const Tensor weight = Tensor::from(std::vector<float>{1, 2, 3, 4, 5, 6, 7});
   for (const Graph& graph :
@@ -444,7 +443,7 @@ TEST_CASE("a graph takes along what it derived, and derives none of it again") {
     CHECK(fake().copies == copies + 1);
     CHECK(carried.device() == kGpu);
     {
-      // What is made within a recording waits for the device.
+      // Lazily made objects wait for the device during a capture.
       detail::Recorder recorder(kGpu, nullptr, nullptr);
       const detail::RecorderScope recording(&recorder);
       fake().queued[0] += 1;
@@ -460,11 +459,11 @@ TEST_CASE("a graph takes along what it derived, and derives none of it again") {
     const LoopedRelation looped = with_self_loops(carried.relation(), SelfLoops::renewed);
     CHECK(looped.loops == 4);
     CHECK(looped.complete == with_self_loops(graph.relation(), SelfLoops::renewed).complete);
-    // One structure there as here, with what kernels keep of it.
+    // The copies share one structure, too, with the kernels' cached data.
     CHECK((graph.adjacency().matrix().csr.cache == graph.relation().sorted().csr().cache) ==
           (carried.adjacency().matrix().csr.cache == carried.relation().sorted().csr().cache));
     CHECK(carried.edge_attributes().size() == graph.edge_attributes().size());
-    // And with the plan of its products.
+    // And with the plan for products.
     const int64_t size = kernels::spmm_item_size(graph.out_edges(), 1);
     const auto plan = carried.out_edges().cache->find<kernels::SpmmPlan>(size);
     REQUIRE(plan);
@@ -473,13 +472,13 @@ TEST_CASE("a graph takes along what it derived, and derives none of it again") {
     check_carried(expected.starts, plan->starts);
     check_carried(expected.heavy, plan->heavy);
     check_carried(expected.totals, plan->totals);
-    // On the CPU there is nothing to do.
+    // A CPU needs no copy.
     CHECK(&graph.to(Device::cpu()).gcn_adjacency() == &graph.gcn_adjacency());
   }
   CHECK(!Graph().to(kGpu));
 }
 
-TEST_CASE("a batch goes to a device as one copy, with the transposes of its blocks") {
+TEST_CASE("a batch is copied to a device in one transfer, with the transposes of its blocks") {
   (void)streams();
   const Graph graph = Graph::from_coo(4, Tensor::from(kSrc), Tensor::from(kDst));
   const Tensor ids = Tensor::from(std::vector<int32_t>{2, 0}), y = Tensor::full({2}, 1.0);
@@ -531,7 +530,7 @@ TEST_CASE("a batch goes to a device as one copy, with the transposes of its bloc
   check_carried(ids, c.graphs);
 }
 
-TEST_CASE("threads on streams of their own make, share and free tensors") {
+TEST_CASE("threads on their own streams allocate, share and free tensors") {
   const auto [first, second] = streams();
   const int before = fake().marks;
   in_threads(4, [&, first = first, second = second](int t) {
@@ -551,7 +550,7 @@ TEST_CASE("threads on streams of their own make, share and free tensors") {
   CHECK(fake().pending_marks == 0);
 }
 
-TEST_CASE("a batch that the host packed for a model in integers goes to a device as one copy") {
+TEST_CASE("a host-packed batch of an integer model is copied to a device in one transfer") {
   (void)streams();
   constexpr int64_t kNodes = 200, kIn = 50, kOut = 3;
   std::vector<int32_t> src, dst;

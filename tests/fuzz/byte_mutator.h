@@ -26,7 +26,7 @@ class Random {
   uint64_t seed_, count_ = 0;
 };
 
-/// Offsets of HDF5's own structures: most bytes of a file are values, where mutations find little.
+/// Offsets of HDF5's structures: most other bytes are values, where mutations find little.
 std::vector<size_t> structures(const Bytes& file) {
   std::vector<size_t> places{0};
   for (const char* mark : {"OHDR", "OCHK", "TREE", "SNOD", "HEAP", "GCOL", "FRHP", "FHDB", "FHIB", "FSHD",

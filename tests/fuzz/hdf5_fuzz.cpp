@@ -1,7 +1,7 @@
-// Changes valid datasets and checkpoints in many ways, in their bytes and in what they hold, and loads them:
-// each must load, or be refused with a DataError of one line that leaves the training unchanged; and
-// check_dataset() must find no problems exactly where a dataset loads. Some files crash or hang HDF5's
-// library, which therefore runs in its own process; these are counted.
+// Mutates bytes and contents of valid datasets and checkpoints, and loads them: each must load, or be refused
+// with a one-line DataError that leaves the training unchanged; and check_dataset() must find no problems
+// exactly if a dataset loads. Some files crash or hang HDF5's library, which therefore runs in its own
+// process; these are counted.
 //   hdf5_fuzz [RUNS | SECONDSs [SEED]]     hdf5_fuzz 4000, hdf5_fuzz 120s 7
 
 #include "content_mutator.h"
@@ -30,8 +30,7 @@ using namespace adj;
 using namespace adj::fuzz;
 namespace fs = std::filesystem;
 
-constexpr double kLongestSeconds =
-    120.0;  // a hang ends after seconds of processor time; the machine may be busy
+constexpr double kLongestSeconds = 120.0;  // a hang ends after seconds of CPU time; the machine may be busy
 
 Bytes read(const fs::path& path) {
   std::ostringstream text;
@@ -47,7 +46,7 @@ struct Net : nn::Module {
   nn::Child<nn::Linear> first{this, "first", 5, 3}, second{this, "second", 3, 2};
 };
 
-/// A training that a checkpoint is of.
+/// The training of a checkpoint.
 class Training {
  public:
   Training() : adam_(model_.parameters()), stopping_(model_, 3), metrics_("metrics.csv", {"epoch", "loss"}) {
@@ -89,7 +88,7 @@ class Training {
   std::optional<optim::TrainingState> state_;
 };
 
-/// What became of a file: "loaded", or the kind of error, whose message is `thrown`. Anything but a DataError
+/// The outcome of a file: "loaded", or the kind of error, whose message is `thrown`. Anything but a DataError
 /// of one line ends the program.
 std::string outcome(const std::function<void()>& load, std::string& thrown) {
   try {
@@ -101,7 +100,7 @@ std::string outcome(const std::function<void()>& load, std::string& thrown) {
     thrown = message;
     if (message.find("the HDF5 library crashed") != std::string::npos) return "HDF5 crashed";
     if (message.find("the HDF5 library came to no end") != std::string::npos) return "HDF5 hung";
-    if (message.find("the HDF5 library says") != std::string::npos) return "refused by HDF5";
+    if (message.find("the HDF5 library reports") != std::string::npos) return "refused by HDF5";
     return "refused by the checks";
   }
 }
@@ -110,13 +109,12 @@ bool is_of_library(const std::string& problem) {
   return problem.find("the HDF5 library") != std::string::npos;
 }
 
-/// What check_dataset() says of a file, held against what loading it threw, or did not. HDF5's library may
-/// fail on the same file in several ways, for it reads what it has not written, and it may read `from_memory`
-/// what it refuses to read from a file.
+/// Compares the problems of check_dataset() with the error of loading. HDF5 may fail differently on the same
+/// file (it reads uninitialised memory), and may accept `from_memory` what it refuses from a file.
 void require_same(const std::string& path, bool from_memory, const std::string& thrown) {
   const std::vector<std::string> problems = check_dataset(path).problems;
   for (const std::string& problem : problems) require_line(problem);
-  // What the library's drivers disagree about says nothing of the checks.
+  // Disagreements between the library's drivers do not concern the checks.
   if (from_memory && is_of_library(problems.empty() ? thrown : problems.front())) return;
   if (thrown.empty() != problems.empty())
     give_up(fmt::format("{}: loading it {}, of problems there are {}:\n{}", path,
@@ -132,14 +130,14 @@ void require_same(const std::string& path, bool from_memory, const std::string& 
   }
 }
 
-/// A valid file, and how files like it are loaded.
+/// A valid file, and the function that loads such files.
 struct Seed {
   Bytes bytes;
   Content content;
   bool checkpoint = false;
 };
 
-/// Nodes in another order, in parts, with names.
+/// Reordered nodes with a partition and names.
 Dataset parted_and_named(Dataset data) {
   data.part = metis_partition(data.graph, 6);
   std::string names;
@@ -203,10 +201,10 @@ std::vector<Seed> seeds(const fs::path& scratch) {
   take(false);
   Training().save(file);
   take(true);
-  // In the same order everywhere, so that a run's number and the seed name a file.
+  // In the same order everywhere, so that run number and seed identify a file.
   const std::set<fs::path> corpus{fs::directory_iterator(ADJOINT_FUZZ_CORPUS), {}};
   for (const fs::path& path : corpus)
-    all.push_back({read(path), {}, false});  // whose bytes alone are changed: they hold a cycle
+    all.push_back({read(path), {}, false});  // only bytes are mutated: the file has a cycle
   return all;
 }
 
@@ -224,14 +222,14 @@ int main(int argc, char** argv) {
   for (; run.goes_on(runs); ++runs) {
     const Seed& from = all[static_cast<size_t>(runs) % all.size()];
     const bool by_content = !from.content.datasets.empty() && random.below(2) == 0;
-    // Left behind if this program should crash.
+    // Kept if this program crashes.
     if (by_content) {
       Content content = from.content;
       content.mutate(random);
       try {
         content.write(path.string());
       } catch (const Error&) {
-        continue;  // what the writer does not write, such as an attribute of a dataset that is gone
+        continue;  // not supported by the writer, such as an attribute of a removed dataset
       }
     } else {
       write(path, Mutator(from.bytes, random).mutate());

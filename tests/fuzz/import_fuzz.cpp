@@ -1,6 +1,5 @@
-// Changes small valid inputs of every importer in many ways: each must be imported, or be refused with a
-// DataError of one line; what is imported is written, or refused then, and what is written is read again (of
-// one in eight).
+// Mutates small valid inputs of every importer: each must be imported, or refused with a one-line DataError.
+// Imported datasets are written or refused; one in eight written files is read again.
 //   import_fuzz [RUNS | SECONDSs [SEED]]     import_fuzz 4000, import_fuzz 30s 7
 
 #include "../data/graphland_files.h"
@@ -29,12 +28,12 @@ using namespace adj;
 using namespace adj::fuzz;
 namespace fs = std::filesystem;
 
-/// The files of a valid input by name, of which one is changed, and how they are imported.
+/// The files of a valid input by name, one of which is mutated, and their importer.
 struct Seed {
   std::string format;
   std::map<std::string, Bytes> files;
   std::function<Dataset(const fs::path& folder)> import;
-  /// How a file of the format is changed, where text and bytes would not get far.
+  /// Mutation of the format's files, if mutations of text and bytes are too shallow.
   std::function<Bytes(const std::string& name, Random& random)> mutate = {};
 };
 
@@ -75,7 +74,7 @@ test::NpzFile dense_features() {
   return file;
 }
 
-/// Digits, separators and line ends: what bytes at random seldom are.
+/// Digits, separators and line ends, which random bytes seldom are.
 Bytes mutated_text(Bytes bytes, Random& random) {
   const char* const pieces[] = {"\n",         "\r\n",    ",",    ";",  "\t",
                                 " ",          "-",       "+",    "\"", "#",
@@ -104,7 +103,7 @@ Bytes mutated_text(Bytes bytes, Random& random) {
   return bytes;
 }
 
-/// Tensors alone, with always the same dataset.
+/// Only tensors; the dataset is always the same.
 Seed safetensors_seed() {
   const Bytes header =
       R"({"__metadata__":{"format":"pt"},"x":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},)"
@@ -121,7 +120,7 @@ Seed safetensors_seed() {
               if (load_safetensors(copy.string()).size() != tensors.size()) std::abort();
               return make_bare_dataset({.nodes = 2, .src = {0}, .dst = {1}});
             }};
-  // Under the right length, so that the text is seen.
+  // With the right length, so that the text is parsed.
   seed.mutate = [=](const std::string&, Random& random) {
     return random.below(4) == 0 ? Mutator(file(header, data), random).mutate()
                                 : file(mutated_text(header, random), data);
@@ -129,7 +128,7 @@ Seed safetensors_seed() {
   return seed;
 }
 
-/// A format is a line here.
+/// One line per format.
 std::vector<Seed> seeds() {
   const Bytes snap =
       "# FromNodeId\tToNodeId\n11342\t824020\n824020 867923\n867923\t-1\n-1\t11342\n9007199254740993\t-1\n";

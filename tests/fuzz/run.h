@@ -17,14 +17,14 @@ namespace adj::fuzz {
   std::exit(1);
 }
 
-/// An error's message must be a line of text, not too long.
+/// An error message must be one line of text, not too long.
 inline void require_line(const std::string& message) {
   for (unsigned char c : message)
     if (c < 0x20 || c == 0x7f) give_up("not one line of text: " + message);
   if (message.size() > 2000) give_up("a long message: " + message);
 }
 
-/// The command line [RUNS | SECONDSs [SEED]], and a folder, which is left behind by a program that gives up.
+/// The command line [RUNS | SECONDSs [SEED]], and a folder, which is kept on failure.
 struct Run {
   bool timed;
   double limit;

@@ -60,7 +60,7 @@ TEST_CASE("the rule scatters few and narrow sums, by counts only") {
   }
 }
 
-TEST_CASE("only a list scatters, by its use or the compute context") {
+TEST_CASE("only an edge list scatters, according to its use or the compute context") {
   const detail::ListUse few{.sums = 1, .width = 1}, many{.sums = 100000, .width = 512};
   on_devices([&](Device device) {
     const Edges e = random_edges(500, 4000, device);
@@ -84,7 +84,7 @@ TEST_CASE("only a list scatters, by its use or the compute context") {
   });
 }
 
-TEST_CASE("a list keeps its use on another device") {
+TEST_CASE("an edge list keeps its use on another device") {
   const Edges e = random_edges(500, 4000, Device::cpu());
   const Relation list = e.list({.sums = 1, .width = 1});
   for (Device device : devices()) {
@@ -93,7 +93,7 @@ TEST_CASE("a list keeps its use on another device") {
   }
 }
 
-TEST_CASE("degrees of a list have the bits of sorted rows") {
+TEST_CASE("degrees of an edge list have the bits of sorted rows") {
   for (Device device : devices())
     for (int64_t edges : {0, 1, 700, 90000}) {
       CAPTURE(edges);
@@ -157,13 +157,13 @@ TEST_CASE("--explain names the choice and the reason") {
   };
   CHECK(says({.sums = 1, .width = 1}, "scattered over it as it is: for 1 sums of width 1"));
   CHECK(says({.sums = 100000, .width = 512}, "reduced over sorted rows: for 100000 sums of width 512"));
-  CHECK(says({}, "reduced over sorted rows: nothing says that the list has few uses"));
+  CHECK(says({}, "reduced over sorted rows: the list has no known number of uses"));
   const ComputeScope scope({.aggregation = Aggregation::scatter});
-  CHECK(says({}, "scattered over it as it is: as it was asked for"));
+  CHECK(says({}, "scattered over it as it is: as requested"));
   set_explaining(false);
 }
 
-TEST_CASE("lists refuse negative uses, and loops between two sets of nodes") {
+TEST_CASE("edge lists refuse negative uses, and self-loops between two node sets") {
   const Tensor none = ints({});
   CHECK_ERROR_HAS(detail::list_for({.sums = -1}, 3, 4, none, none),
                   "for -1 sums of width 0, expected 0 or more");

@@ -14,7 +14,7 @@ Relation two_targets(Device device = {}) {
 
 }  // namespace
 
-TEST_CASE("a block has the numbers of its nodes and edges in the whole graph") {
+TEST_CASE("a block has the whole graph's numbers of its nodes and edges") {
   for (Device device : devices()) {
     const Block block(two_targets(), ints({70, 10, 30, 90}), ints({5, 6, 2}));
     const Block moved = block.to(device);

@@ -54,7 +54,7 @@ TEST_CASE("the arxiv graph has its skew") {
   CHECK(largest(out) < 40);
 }
 
-TEST_CASE("the roads graph is part of a grid, in row order") {
+TEST_CASE("the roads graph is a subset of a grid, in row order") {
   const EdgeList graph = named_graph("roads", 1);
   CHECK(std::is_sorted(graph.dst.begin(), graph.dst.end()));
   int64_t off_grid = 0;
@@ -218,7 +218,7 @@ TEST_CASE("generated graphs depend on the seed, not on threads") {
   check([](uint64_t seed) { return planted_partition(5000, 7, 60.0, 0.7, seed).edges; });
 }
 
-TEST_CASE("edges of a star go to its centre, or from it") {
+TEST_CASE("edges of a star point to its centre, or from it") {
   const EdgeList in = star_graph(3, false), out = star_graph(3, true);
   CHECK(in.nodes == 4);
   CHECK(in.src == std::vector<int32_t>{1, 2, 3});

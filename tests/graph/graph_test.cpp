@@ -85,7 +85,7 @@ TEST_CASE("a graph keeps every edge, sorted by target and source, with its place
     }
 }
 
-TEST_CASE("int64 indices and the order of the input make no difference") {
+TEST_CASE("int64 indices and the input's order do not matter") {
   std::vector<Edge> list = random_edges(200, 30);
   const Graph graph = make(30, list, false);
   std::reverse(list.begin(), list.end());
@@ -279,7 +279,7 @@ TEST_CASE("real graphs are normalised as in float64") {
   }
 }
 
-TEST_CASE("a graph on another device is the same, and computes alike if it was moved with its derived data") {
+TEST_CASE("a graph on another device is the same, and computes the same if copied with derived data") {
   on_devices([&](Device device) {
     const int64_t nodes = 300, edges = 4000;
     const Tensor src = random_ints(edges, 0, 300), dst = random_ints(edges, 0, 300);

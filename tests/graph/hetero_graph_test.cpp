@@ -23,7 +23,7 @@ HeteroGraph library() {
 
 }  // namespace
 
-TEST_CASE("a heterogeneous graph has its relations by type, on any device") {
+TEST_CASE("a heterogeneous graph finds relations by type, on any device") {
   for (Device device : devices()) {
     const HeteroGraph graph = library().to(device);
     CHECK(graph.device() == device);

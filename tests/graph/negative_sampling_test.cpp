@@ -9,7 +9,7 @@ using namespace adj::test;
 
 namespace {
 
-/// Every pair but those of `edges`, and the diagonal unless asked for.
+/// Every pair that is not in `edges`, without the diagonal unless requested.
 std::set<Cell> free_cells(const Graph& graph, bool diagonal) {
   std::set<Cell> free;
   for (int32_t j : numbers(graph.num_nodes()))
@@ -21,7 +21,7 @@ std::set<Cell> free_cells(const Graph& graph, bool diagonal) {
 
 }  // namespace
 
-TEST_CASE("negative pairs have no edge, are no self-loops and are distinct, on sparse and dense graphs") {
+TEST_CASE("negative pairs are not edges or self-loops, and distinct, on sparse and dense graphs") {
   for (Device device : devices())
     for (const auto& [nodes, edges] : {std::pair{2, 0}, {5, 12}, {40, 100}, {40, 3000}, {300, 2000}})
       for (bool self_loops : {false, true}) {
@@ -79,7 +79,7 @@ TEST_CASE("negative pairs depend on graph and generator, not on device or thread
   CHECK(drawn(graph, 2) != first);
 }
 
-TEST_CASE("pairs of two sets of nodes, repeated pairs, and a graph without any free pair") {
+TEST_CASE("pairs of two node sets, repeated pairs, and a graph without free pairs") {
   const Relation relation = Relation::from_coo(2, 3, ints({0, 0, 1}), ints({0, 1, 2}));
   Generator generator(5);
   CHECK(set_of(cells_of(negative_sampling(relation, 3, generator))) ==

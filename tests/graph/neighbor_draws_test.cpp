@@ -94,7 +94,7 @@ TEST_CASE("neighbor draws: distinct draws by weight have the probabilities of su
   }
 }
 
-TEST_CASE("neighbor draws: LABOR takes each edge as often, and fewer different nodes") {
+TEST_CASE("neighbor draws: LABOR takes edges equally often, and fewer distinct nodes") {
   for (Device device : devices()) {
     check_counts(counts({star_of(kEven, device), {.fanouts = {5}, .labor = true}}),
                  std::vector<double>(20, 5.0 / 20.0), kBatches);
@@ -119,7 +119,7 @@ TEST_CASE("neighbor draws: LABOR takes each edge as often, and fewer different n
   }
 }
 
-TEST_CASE("neighbor draws: a hub of a million neighbours, with few and many of them taken") {
+TEST_CASE("neighbor draws: a hub of a million neighbours, few or many drawn") {
   for (Device device : devices()) {
     const Graph graph = graph_of(star_graph(1'000'000, false), device);
     for (int64_t fanout : {1, 10, 1000, -1}) {

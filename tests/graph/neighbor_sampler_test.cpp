@@ -200,7 +200,7 @@ TEST_CASE("neighbor sampler: with all neighbours, aggregation over a block equal
   });
 }
 
-TEST_CASE("neighbor sampler: rows of a block may not ascend, and then are refused as a graph") {
+TEST_CASE("neighbor sampler: blocks with unsorted rows are refused as a graph") {
   const Block block = NeighborSampler(skewed(300, 4000), {.fanouts = {-1}}).sample(every(300, 3), 1)[0];
   CHECK_FALSE(block.relation().rows_ascend());
   CHECK(block.relation().reversed().rows_ascend());

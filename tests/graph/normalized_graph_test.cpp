@@ -4,7 +4,7 @@
 using namespace adj;
 using namespace adj::test;
 
-// Graphs with weights that are normalised already, and layers that use them.
+// Graphs with normalised weights, and layers that use them.
 
 namespace {
 
@@ -21,7 +21,7 @@ Tensor product(const Graph& graph, const Tensor& x) {
 
 }  // namespace
 
-TEST_CASE("every matrix of a normalised graph has its weights unchanged") {
+TEST_CASE("every matrix of a normalised graph has the graph's weights") {
   for (Device device : devices()) {
     const Graph plain = weighted(device), graph = plain.as_normalized();
     CHECK(graph.is_normalized());
@@ -37,7 +37,7 @@ TEST_CASE("every matrix of a normalised graph has its weights unchanged") {
     CHECK_FALSE(graph.with_edge_weight(plain.edge_weight()).is_normalized());
     CHECK(same_bits(graph.edge_weight(), plain.edge_weight()));
     CHECK_ERROR(graph.with_edge_weight({}).as_normalized(),
-                "graph: 160 edges without weights, which as_normalized() takes as they are");
+                "graph: 160 edges without weights, which as_normalized() would use unchanged");
   }
 }
 

@@ -86,13 +86,13 @@ TEST_CASE("Rabbit order gathers communities") {
 }
 
 TEST_CASE("Rabbit order by hand") {
-  // Two triangles and a bridge 2-3, and node 6 alone. By degree: 0 into 1 (of equal gains, 1 and 2, the
-  // smaller number), then 1 into 2; 4 into 5, 5 into 3; merging 2 and 3 would be a loss.
+  // Two triangles and a bridge 2-3, and the isolated node 6. By degree: 0 into 1 (of equal gains, 1 and 2,
+  // the smaller number), then 1 into 2; 4 into 5, 5 into 3; merging 2 and 3 would lower the modularity.
   const Graph graph = graph_of({7, {0, 1, 2, 2, 3, 4, 5}, {1, 2, 0, 3, 4, 5, 3}});
   CHECK(rabbit_order(graph).to_vector<int32_t>() == Order{2, 1, 0, 3, 5, 4, 6});
 }
 
-TEST_CASE("METIS's order has block after block, the nodes of each in their old order") {
+TEST_CASE("METIS's order has block after block, each in its original order") {
   const Graph graph = graph_of(planted_partition(2000, 8, 20.0, 0.9, 5).edges);
   const auto part = metis_partition(graph, 8, {.seed = 2}).to_vector<int32_t>();
   const Order order = metis_order(graph, 8, 2).to_vector<int32_t>();
@@ -103,7 +103,7 @@ TEST_CASE("METIS's order has block after block, the nodes of each in their old o
   CHECK(same_bits(metis_order(graph, 0), metis_order(graph, 1)));  // fewer nodes than two blocks have
 }
 
-TEST_CASE("the order by degree has hubs first, equal degrees in their old order") {
+TEST_CASE("the order by degree has hubs first, and equal degrees in their original order") {
   CHECK(degree_order(graph_of(star_graph(4, false))).to_vector<int32_t>() == Order{0, 1, 2, 3, 4});
   const Graph graph = graph_of({5, {0, 4, 4, 2, 2, 3}, {4, 0, 3, 4, 2, 1}});  // degrees 2, 1, 3, 2, 4
   CHECK(degree_order(graph).to_vector<int32_t>() == Order{4, 2, 0, 3, 1});
@@ -170,7 +170,7 @@ TEST_CASE("with graph offsets, nodes are ordered within each graph") {
   }
 }
 
-TEST_CASE("lists that are no order, and unknown orders, are refused") {
+TEST_CASE("invalid permutations and unknown orders are refused") {
   const Graph graph = graph_of(star_graph(3, false));
   CHECK_THROWS_WITH_AS(named_order("best", graph),
                        "order 'best': expected one of metis, rcm, rabbit, degree, random", UsageError);
@@ -186,13 +186,13 @@ TEST_CASE("lists that are no order, and unknown orders, are refused") {
   CHECK_ERROR(permuted(graph, ints({0, 1, 2})), "permuted: an order of 3 nodes for 4, expected all of them");
   CHECK_THROWS_AS(permuted(graph, ints({0, 1, 2, 4})), Error);
   CHECK_THROWS_AS(permuted(graph, ints({0, 1, 2, 3, 3})), Error);
-  CHECK_ERROR(permuted(graph, ints({0, 1, 2, 1})), "permuted: node 1 stands at 1 and at 3, expected once");
+  CHECK_ERROR(permuted(graph, ints({0, 1, 2, 1})), "permuted: node 1 occurs at 1 and at 3, expected once");
   CHECK_THROWS_AS(permuted(graph, Tensor()), Error);
   CHECK_THROWS_AS(permuted(graph, longs({0, 1, 2, 3})), Error);
   CHECK_ERROR(inverse_order(ints({0, 2})), "order: node 2 at position 1, expected 0 to 1");
   CHECK_ERROR(inverse_order(ints({0, -1})), "order: node -1 at position 1, expected 0 to 1");
   CHECK_ERROR(inverse_order(ints({1, 0, 1})),
-              "order: node 1 at position 2 stands at another one already, expected each once");
+              "order: node 1 at position 2 is already at another one, expected each once");
   CHECK_THROWS_AS(inverse_order(Tensor()), Error);
   CHECK_THROWS_AS(order_within(ints({0, 1}), longs({0, 1})), Error);
   CHECK_THROWS_AS(order_within(ints({0, 1}), longs({1, 2})), Error);

@@ -61,7 +61,7 @@ TEST_CASE("a partition has a part for every node, and no part is empty") {
       }
 }
 
-TEST_CASE("cliques are found, and planted blocks nearly") {
+TEST_CASE("cliques are found exactly, and planted blocks nearly") {
   const Relation cliques = relation_of(ring_of_cliques(8, 12));
   const Tensor part = metis_partition(cliques, 8);
   const auto of = part.to_vector<int32_t>();

@@ -59,7 +59,7 @@ struct Whole {
 
 }  // namespace
 
-TEST_CASE("picked graphs are the graphs, in the order of the pick") {
+TEST_CASE("picked graphs equal the originals, in the order of the pick") {
   const std::vector<int64_t> sizes{4, 1, 0, 17, 9};
   const std::vector<int32_t> which{3, 0, 3, 2, 4};
   for (bool symmetric : {false, true})

@@ -20,7 +20,7 @@ struct List {
   std::vector<int32_t> src, dst;
 };
 
-/// Some edges equal, one target with many, one without.
+/// Some equal edges, one target with many edges, one without.
 List random_list(int32_t num_src, int32_t num_dst, int64_t edges) {
   List list{num_src, num_dst, random_ints(edges, 0, std::max(num_src, 1)).to_vector<int32_t>(),
             random_ints(edges, 0, std::max(num_dst - 1, 1)).to_vector<int32_t>()};
@@ -36,7 +36,7 @@ Relation relation_of(const List& list, Device device) {
   return Relation::from_coo(list.num_src, list.num_dst, ints(list.src, device), ints(list.dst, device));
 }
 
-/// The edges' numbers by (rows, columns), equal ones as they come.
+/// The edges' numbers by (rows, columns), equal ones in order.
 std::vector<int32_t> sorted_numbers(const std::vector<int32_t>& rows, const std::vector<int32_t>& cols) {
   std::vector<int32_t> number = numbers(std::ssize(rows));
   std::stable_sort(number.begin(), number.end(), [&](int32_t a, int32_t b) {
@@ -85,7 +85,7 @@ void check_relation(const Relation& relation, const List& list) {
   CHECK(values(relation.out_degrees()) == out);
 }
 
-/// And every edge the other way round.
+/// And every edge reversed.
 List both_ways(List list) {
   const List once = list;
   list.src.insert(list.src.end(), once.dst.begin(), once.dst.end());
@@ -175,7 +175,7 @@ TEST_CASE("symmetric() equals a comparison with the transpose") {
       for (int trial = 0; trial < 20; ++trial) {
         List list = random_list(7, 7, edges);
         if (trial % 2 == 0) list = both_ways(list);
-        if (trial % 4 == 0 && !list.src.empty()) list.src[0] = (list.src[0] + 1) % 7;  // but for one
+        if (trial % 4 == 0 && !list.src.empty()) list.src[0] = (list.src[0] + 1) % 7;  // except one
         const List sorted = in_order(list), transposed = in_order(turned(list));
         const bool expected = sorted.src == transposed.src && sorted.dst == transposed.dst;
         CAPTURE(edges);
@@ -190,7 +190,7 @@ TEST_CASE("symmetric() equals a comparison with the transpose") {
         (void)asked.symmetric();
         check_relation(asked, list);
       }
-  // As many edges in as out of each node.
+  // Equal in- and out-degrees.
   for (Device device : devices()) CHECK(!relation_of({3, 3, {0, 1, 2}, {1, 2, 0}}, device).symmetric());
 }
 
@@ -209,7 +209,7 @@ TEST_CASE("on the host neither symmetry nor degrees compute the transposed form"
   }
 }
 
-TEST_CASE("matrix and adjoint find an edge's value by its number") {
+TEST_CASE("matrix and adjoint use edge values by edge number") {
   for (Device device : devices()) {
     const List list = random_list(15, 11, 80);
     const Relation relation = relation_of(list, device);
@@ -249,7 +249,7 @@ TEST_CASE("threads may compute different forms at once") {
   }
 }
 
-TEST_CASE("edges out of range and forms that do not fit are refused") {
+TEST_CASE("edges out of range and mismatched forms are refused") {
   const auto refused = [](const char* why, int64_t num_src, int64_t num_dst, const std::vector<int64_t>& src,
                           const std::vector<int64_t>& dst) {
     for (Device device : devices())

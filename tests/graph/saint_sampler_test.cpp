@@ -19,7 +19,7 @@ Graph skewed_graph() {
   return graph_of(63, list.src, list.dst);
 }
 
-/// The mean number of times that one draw takes each node.
+/// The expected number of times that one draw takes each node.
 std::vector<double> expected(const Graph& graph, SaintMethod method) {
   const auto nodes = uz(graph.num_nodes());
   const auto in = values(graph.in_degrees()), out = values(graph.out_degrees());
@@ -70,7 +70,7 @@ TEST_CASE("walks follow in-edges, and stay at a node that has none") {
   }
 }
 
-TEST_CASE("a sample depends on the seed alone") {
+TEST_CASE("a sample depends only on the seed") {
   const Graph graph = skewed_graph();
   for (const SaintMethod method : kMethods) {
     const SaintSampler sampler(graph, {.method = method, .budget = 5000, .walk_length = 3});
@@ -92,7 +92,7 @@ TEST_CASE("the normalization makes losses and sums of subgraphs unbiased") {
   CHECK(same_bits(norm.node, sampler.normalization(2000).node));
   const auto by_node = norm.node.to_vector<float>(), by_edge = norm.edge.to_vector<float>();
   const auto dst = graph.edge_index().dst.to_vector<int32_t>();
-  const std::vector<float> x = random_tensor({graph.num_edges()}).to_vector<float>();  // what an edge sends
+  const std::vector<float> x = random_tensor({graph.num_edges()}).to_vector<float>();  // an edge's message
   std::vector<double> loss(nodes), sums(nodes), times(nodes), full(nodes);
   constexpr int kSamples = 20'000;
   for (int s = 0; s < kSamples; ++s) {

@@ -52,7 +52,7 @@ TEST_CASE("self-loops are removed, completed, renewed or added, with maps of edg
   });
 }
 
-TEST_CASE("without self-loops to remove, the relation is returned, and empty relations get loops") {
+TEST_CASE("without self-loops to remove the relation itself is returned, and empty relations get loops") {
   for (Device device : devices()) {
     const Relation relation = relation_of({3, {0, 1}, {1, 2}}, device);
     const LoopedRelation bare = with_self_loops(relation, SelfLoops::removed);
@@ -88,7 +88,7 @@ TEST_CASE("dropout_edge keeps edges with its probability, and their weights and 
       for (size_t k = 0; k < from.size(); ++k) REQUIRE(to[uz(from[k])] == static_cast<int32_t>(k));
     };
     check_maps(left);
-    // Of a list and of a CSR: edges are numbered alike whether or not any is dropped.
+    // For a list and a CSR: the edge numbers are the same whether or not any edge is dropped.
     for (const Graph& source : {graph, Graph(coalesce(graph))}) {
       const int64_t edges = source.num_edges();
       const Transformed numbered = edge_subgraph(source, random_permutation(edges, generator, device));
@@ -115,7 +115,7 @@ TEST_CASE("dropout_edge of an undirected graph drops both directions or none") {
     CHECK(left.is_symmetric());
     CHECK(std::abs(static_cast<double>(left.num_edges()) / static_cast<double>(graph.num_edges()) - 0.5) <
           0.05);
-    // No edge twice, loops neither.
+    // No edge twice, nor a loop.
     CHECK(coalesce(left).num_edges() == left.num_edges());
     const Transformed whole = dropout_edge(graph, 1e-6f, true, true, generator);
     CHECK(whole.num_edges() == graph.num_edges());

@@ -40,7 +40,7 @@ double distance(const Tensor& a, const Tensor& b) {
   return std::sqrt(squared_error(a, b) / squared_error(b, Tensor::zeros_like(b)));
 }
 
-/// What `results` returns with rows of CSR and exact products.
+/// Return value of `results` with rows of CSR and exact products.
 template <class F>
 auto by_rows(F&& results) {
   const ComputeScope scope(
@@ -48,7 +48,7 @@ auto by_rows(F&& results) {
   return results();
 }
 
-/// Against by_rows: near, not equal, and the same bits twice. Returns the results.
+/// Compared with by_rows: close, not equal, and the same bits twice. Returns the results.
 template <class F>
 std::vector<Tensor> compare_with_rows(SparseKernels kernels, double tolerance, F&& results) {
   const std::vector<Tensor> expected = by_rows(results);
@@ -121,7 +121,7 @@ TEST_CASE("the rule agrees with measurements on two graphs") {
     }
 }
 
-TEST_CASE("a CPU and float64 use rows of CSR with every setting") {
+TEST_CASE("CPUs and float64 use CSR rows with every setting") {
   const SparseMatrix a = communities(300, 100, 20);
   for (SparseKernels kernels :
        {SparseKernels::automatic, SparseKernels::csr, SparseKernels::tiles, SparseKernels::hybrid}) {
@@ -131,7 +131,7 @@ TEST_CASE("a CPU and float64 use rows of CSR with every setting") {
   }
 }
 
-TEST_CASE("a matrix keeps its values in the order of tiles until they are written to") {
+TEST_CASE("a matrix caches its values in tile order until they are modified") {
   for (Device device : devices()) {
     SparseMatrix a = communities(300, 100, 20).to(device);
     const auto tiles = kernels::row_tiles(a.matrix().csr, 2);
@@ -164,7 +164,7 @@ TEST_CASE("products and gradients with tensor cores equal those with rows of CSR
         const auto got = compare_with_rows(kernels, dtype == DType::f32 ? 5e-4 : 1e-2, results);
         const ComputeScope scope({.matmul_precision = MatmulPrecision::tf32, .sparse_kernels = kernels});
         REQUIRE(tiles_for("aggregate", a.matrix().csr, 72, dtype, TiledOp::kept_weights)->num_tiles() > 0);
-        // Values computed in a recorded step are put in tiles in the step.
+        // Values computed in a captured step are put in tiles within the step.
         Tensor kept = Tensor::zeros({1000, 72}, dtype, device);
         optim::CapturedStep step([&] {
           const Var y = aggregate(a.with_values(a.values().clone()), Var(x));
@@ -177,7 +177,7 @@ TEST_CASE("products and gradients with tensor cores equal those with rows of CSR
 }
 
 TEST_CASE("sums with edge weights and products by edge, with gradients, equal those with rows of CSR") {
-  // An edge list in no order, so that weights are found by number.
+  // An unsorted edge list, so that weights are found by number.
   const std::vector<Cell> cells = cells_of(communities(1000, 250, 60).relation().edge_index());
   REQUIRE(cells.size() % 7919 != 0);
   EdgeList list{1000, {}, {}};

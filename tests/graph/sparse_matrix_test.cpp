@@ -86,7 +86,7 @@ TEST_CASE("inconsistent arrays are refused") {
   CHECK_THROWS_AS(random_matrix(3, 3, 2, true).with_values(Tensor::zeros({100})), Error);
 }
 
-TEST_CASE("GCN and mean values have factors by row and column until they are written to") {
+TEST_CASE("GCN and mean values have factors by row and column until they are modified") {
   const Graph graph = graph_of(erdos_renyi_graph(300, 9000, 5));
   const auto tile_values_of = [](const SparseMatrix& a, bool adjoint) {
     const RowTiles tiles = kernels::make_row_tiles(adjoint ? a.adjoint().csr : a.matrix().csr, kHybridLeast);

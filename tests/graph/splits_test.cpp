@@ -9,7 +9,7 @@ using namespace adj::test;
 
 namespace {
 
-/// The nodes of each edge, whatever its direction.
+/// The nodes of each edge, in any direction.
 std::set<Cell> pairs_of(const EdgeIndex& edges) {
   std::set<Cell> pairs;
   for (const auto& [a, b] : cells_of(edges)) pairs.insert({std::min(a, b), std::max(a, b)});
@@ -94,7 +94,7 @@ TEST_CASE("a stratified split gives every class its share") {
   CHECK_THROWS_AS(stratified_node_split(random_tensor({3}), {}, one), Error);
 }
 
-TEST_CASE("a link split takes pairs of nodes out, both directions and parallel edges together") {
+TEST_CASE("a link split removes pairs of nodes, with both directions and parallel edges") {
   for (Device device : devices())
     for (bool undirected : {false, true}) {
       CAPTURE(undirected);
@@ -116,7 +116,7 @@ TEST_CASE("a link split takes pairs of nodes out, both directions and parallel e
       CHECK(static_cast<int64_t>(test.size()) == std::llround(0.2 * pairs));
       CHECK(train.size() + val.size() + test.size() == all.size());
 
-      // Listed is every direction that has an edge, once; one of both where the graph is symmetric.
+      // Lists every direction with an edge once; one of both if the graph is symmetric.
       const std::set<Cell> directed = set_of(cells_of(graph.edge_index()));
       for (const LinkExamples& part : {split.val, split.test}) {
         const std::vector<Cell> cells = cells_of(part.positive);

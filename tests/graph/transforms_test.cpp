@@ -42,7 +42,7 @@ struct Attributes {
     CHECK(graph.edge_attr("half").dtype() == DType::bf16);
   }
   std::vector<int32_t> type;
-  std::vector<double> length, half;  // three lengths an edge
+  std::vector<double> length, half;  // three numbers per edge
 };
 
 std::multiset<Cell> sorted(const std::vector<Cell>& cells) { return {cells.begin(), cells.end()}; }
@@ -85,7 +85,7 @@ std::vector<std::vector<size_t>> parents_of(const Graph& old, const Transformed&
   return parents;
 }
 
-/// Every transform leaves edges in this order.
+/// Every transform returns edges in this order.
 void check_sorted(const Graph& graph) {
   const std::vector<Cell> cells = Edges(graph).cells;
   CHECK(std::is_sorted(cells.begin(), cells.end()));
@@ -137,7 +137,7 @@ void check_merged_attributes(const Graph& old, const Transformed& made,
 
 }  // namespace
 
-TEST_CASE("to_undirected: both directions once, weights and attributes averaged over what was given") {
+TEST_CASE("to_undirected: both directions once, weights and attributes averaged over the given edges") {
   for_cases([](const Graph& graph) {
     const Transformed both = to_undirected(graph);
     check_sorted(both);
@@ -259,7 +259,7 @@ TEST_CASE("induced_subgraph keeps the edges among its nodes, renumbered") {
   });
 }
 
-TEST_CASE("edge_subgraph keeps all nodes and the edges that are named") {
+TEST_CASE("edge_subgraph keeps all nodes and the given edges") {
   for_cases([](const Graph& graph) {
     std::vector<int32_t> edges;
     for (int32_t e = static_cast<int32_t>(graph.num_edges()) - 1; e >= 0; e -= 3) edges.push_back(e);
@@ -294,9 +294,9 @@ TEST_CASE("nodes and edges out of range or repeated are refused with their posit
     CHECK_ERROR(nodes({1, 2, -1}), "induced_subgraph: nodes[2] is -1, expected 0 to 29");
     CHECK_ERROR(nodes({-1}), "induced_subgraph: nodes[0] is -1, expected 0 to 29");
     CHECK_ERROR(edges({3, -1}), "edge_subgraph: edges[1] is -1, expected 0 to 299");
-    CHECK_ERROR(nodes({4, 1, 4}), "induced_subgraph: node 4 stands at 0 and at 2, expected once");
+    CHECK_ERROR(nodes({4, 1, 4}), "induced_subgraph: node 4 occurs at 0 and at 2, expected once");
     CHECK_ERROR(edges({300}), "edge_subgraph: edges[0] is 300, expected 0 to 299");
-    CHECK_ERROR(edges({7, 8, 8}), "edge_subgraph: edge 8 stands at 1 and at 2, expected once");
+    CHECK_ERROR(edges({7, 8, 8}), "edge_subgraph: edge 8 occurs at 1 and at 2, expected once");
     CHECK_THROWS_AS(induced_subgraph(graph, Tensor::zeros({2})), Error);
     CHECK(induced_subgraph(graph, ints({})).num_nodes() == 0);
   }

@@ -42,7 +42,7 @@ Csr matrix(int64_t rows, int64_t cols, const std::vector<int64_t>& offsets,
   return SparseMatrix::from_csr(rows, cols, offsets, columns, {}).matrix().csr;
 }
 
-/// Five entries a row, some of them parallel.
+/// Five entries per row, some of them parallel.
 Csr random_matrix(int64_t rows, int64_t cols) {
   return structure_of(
              rows, cols,

@@ -7,7 +7,7 @@
 
 #include <map>
 
-// The attention kernels with random operands, and the checks that they share.
+// The attention kernels with random operands, and shared checks.
 namespace adj::test {
 
 using Gradients = std::map<char, Tensor>;
@@ -15,7 +15,7 @@ using Gradients = std::map<char, Tensor>;
 struct AttentionCall {
   const Edges& edges;
   int64_t heads, width, features;
-  DType dtype, wide;
+  DType dtype, accumulator;
   Device device;
   kernels::AttentionDropout dropout;
   kernels::AttentionGradient gradient;
@@ -28,7 +28,7 @@ struct AttentionCall {
         width(shape.width),
         features(shape.features),
         dtype(type),
-        wide(accumulator_dtype(type)),
+        accumulator(accumulator_dtype(type)),
         device(on),
         dropout(attention_dropout(shape.dropout)),
         gradient(shape.gradient),
@@ -40,11 +40,11 @@ struct AttentionCall {
   }
   void make_outputs() {
     o = Tensor::full(d_o.shape(), NAN, dtype, device);
-    lse = Tensor::full({edges.rows(), heads}, NAN, wide, device);
+    lse = Tensor::full({edges.rows(), heads}, NAN, accumulator, device);
   }
 
  protected:
-  /// Room for the gradients of the operands that are present and that `wanted` names.
+  /// Tensors for the gradients of the present operands named by `wanted`.
   static Gradients room(Gradients operands, std::string_view wanted) {
     for (auto& [name, x] : operands)
       x = x && wanted.find(name) != std::string_view::npos
@@ -54,7 +54,7 @@ struct AttentionCall {
   }
   /// The same call in float64.
   void to_float64(std::initializer_list<Tensor*> operands) {
-    dtype = wide = DType::f64;
+    dtype = accumulator = DType::f64;
     for (Tensor* x : operands)
       if (*x) *x = x->to(dtype);
     make_outputs();
@@ -63,14 +63,14 @@ struct AttentionCall {
 
 struct GatCall : AttentionCall {
   static constexpr float kSlope = 0.2f;
-  Tensor l, r, c, x, bias, source, target;  ///< the whole gradient of x where source and target are given
+  Tensor l, r, c, x, bias, source, target;  ///< the whole gradient of x if source and target are given
 
   GatCall(const Edges& of, const AttentionCase& shape, DType type, Device on)
       : AttentionCall(of, shape, type, on),
-        l(random(of.rows(), heads, wide)),
-        r(random(of.cols(), heads, wide)),
+        l(random(of.rows(), heads, accumulator)),
+        r(random(of.cols(), heads, accumulator)),
         x(random(of.cols(), heads * width, type)) {
-    if (features > 0) c = random(of.count(), heads, wide);
+    if (features > 0) c = random(of.count(), heads, accumulator);
     if (shape.dropout && type != DType::bf16) bias = random_tensor({heads * width}, type, on);
   }
   void to_float64() { AttentionCall::to_float64({&d_o, &l, &r, &c, &x, &bias, &source, &target}); }
@@ -89,7 +89,7 @@ struct GatCall : AttentionCall {
   }
   Gradients backward(std::string_view wanted = "lrxc") const {
     Gradients g = room({{'l', l}, {'r', r}, {'x', x}, {'c', c}}, wanted);
-    Tensor delta = Tensor::full(lse.shape(), NAN, wide, device);
+    Tensor delta = Tensor::full(lse.shape(), NAN, accumulator, device);
     kernels::gat_backward({.a = edges.a(),
                            .at = edges.at(),
                            .tiles = tiles,
@@ -125,7 +125,7 @@ struct Gatv2Call : AttentionCall {
         r(random(of.cols(), heads * width, type)),
         att(scaled_random({heads, width}, 1.0 / std::sqrt(static_cast<double>(width)), type, on)) {
     if (features > 0) {
-      attr = random(of.count(), features, wide);
+      attr = random(of.count(), features, accumulator);
       w = scaled_random({features, heads * width}, 1.0 / std::sqrt(static_cast<double>(features)), type, on);
     }
     if (shape.dropout && type != DType::bf16) bias = random_tensor({heads * width}, type, on);
@@ -145,7 +145,7 @@ struct Gatv2Call : AttentionCall {
   }
   Gradients backward(std::string_view wanted = "lrtaw") const {
     Gradients g = room({{'l', l}, {'r', r}, {'t', att}, {'a', attr}, {'w', w}}, wanted);
-    Tensor delta = Tensor::full(lse.shape(), NAN, wide, device);
+    Tensor delta = Tensor::full(lse.shape(), NAN, accumulator, device);
     kernels::gatv2_backward({.a = edges.a(),
                              .at = edges.at(),
                              .l = l,
@@ -170,7 +170,7 @@ struct Gatv2Call : AttentionCall {
   }
 };
 
-/// Whose values: v, the keys, or the keys each times its s.
+/// Source of the values: v, the keys, or the keys each times its s.
 enum class Values : uint8_t { own, keys, scaled_keys };
 
 struct DotCall : AttentionCall {
@@ -183,9 +183,9 @@ struct DotCall : AttentionCall {
         q(random(of.rows(), heads * width, type)),
         k(random(of.cols(), heads * width, type)) {
     if (kind == Values::own) v = random(of.cols(), heads * width, type);
-    if (kind == Values::scaled_keys) s = random(of.cols(), heads, wide);
+    if (kind == Values::scaled_keys) s = random(of.cols(), heads, accumulator);
     if (features == 0) return;
-    attr = random(of.count(), features, wide);
+    attr = random(of.count(), features, accumulator);
     u = random(of.rows(), heads * features, type);
     d_o_attr = random(of.rows(), heads * features, type);
     o_attr = Tensor::full(u.shape(), NAN, type, on);
@@ -209,7 +209,7 @@ struct DotCall : AttentionCall {
   }
   Gradients backward(std::string_view wanted = "qkvsau") const {
     Gradients g = room({{'q', q}, {'k', k}, {'v', v}, {'s', s}, {'a', attr}, {'u', u}}, wanted);
-    Tensor delta = Tensor::full(lse.shape(), NAN, wide, device);
+    Tensor delta = Tensor::full(lse.shape(), NAN, accumulator, device);
     kernels::dot_attention_backward({.a = edges.a(),
                                      .at = edges.at(),
                                      .tiles = tiles,
@@ -250,8 +250,8 @@ inline const std::vector<AttentionCase> kWideShapes{
 inline const std::vector<AttentionCase> kFewShapes{
     {8, 8, 0, true}, {4, 16, 3, false}, {1, 7, 0, true}, {3, 5, 1, true}};
 
-/// Checks that O and each gradient of `names` have the same bits on any number of threads, and each gradient
-/// alone those that it has among all.
+/// Checks that O and each gradient of `names` have the same bits on any number of threads, and computed alone
+/// or together.
 template <class Call>
 void check_same_gradients(Call& t, const std::string& names) {
   CHECK(same_bits_on_any_threads([&] {

@@ -33,7 +33,7 @@ inline Rows random_rows(const std::vector<int64_t>& lengths, int64_t cols, uint3
 
 /// Rectangular, with empty rows and columns.
 inline Rows small_rows() { return random_rows({3, 0, 1, 17, 0, 5, 2, 40}, 61, 1); }
-/// Rows and a column that are split into pieces, one row and the column into so many that they are merged in
+/// Rows and a column that are split into parts, one row and the column into enough that they are merged by
 /// runs first; also medium, short and empty rows.
 inline Rows skewed_rows() { return random_rows(skewed_lengths(30000), 61, 2); }
 /// Undirected, over 61 nodes, each with a self-loop.
@@ -57,12 +57,12 @@ struct AttentionCase {
   kernels::AttentionGradient gradient = kernels::AttentionGradient::by_size;
 };
 
-/// Narrow heads, of which a vector holds several rows.
+/// Narrow heads, several rows per vector.
 inline const std::vector<AttentionCase> kNarrow{
     {1, 2, 0, true}, {4, 2, 1, false}, {2, 4, 0, true}, {8, 2, 1, true}, {1, 8, 0, false}};
 inline const std::vector<AttentionCase> kFewNarrow{{1, 2, 0, true}, {4, 2, 1, false}};
-/// Calls f(edges, case, dtype, device): small structures with every width, others with a few; on a GPU in
-/// both ways that gradients come back to sources.
+/// Calls f(edges, case, dtype, device): small structures with every width, others with a few; on a GPU with
+/// both methods for gradients of sources.
 template <class F>
 void for_attention_cases(const std::vector<AttentionCase>& wide, const std::vector<AttentionCase>& few,
                          F&& f) {

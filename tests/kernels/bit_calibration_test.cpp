@@ -81,7 +81,7 @@ bool alike(const BitScales& a, const BitScales& b) {
 
 }  // namespace
 
-TEST_CASE("minmax calibration gives the ranges that bit tensors take by themselves") {
+TEST_CASE("minmax calibration equals the default ranges of bit tensors") {
   for_cases(Calibration::minmax, [](const Tensor& x, const CalibrationOptions& o, int bits) {
     const BitTensor expected = to_bits(x, bits, o.along, o.range, o.by_row);
     CHECK(alike(calibrate(x, bits, o), {expected.scale, expected.zero}));
@@ -197,7 +197,7 @@ TEST_CASE("calibration of constants, zeros, nothing, and numbers that are not fi
           const CalibrationOptions o{.method = method, .range = range, .by_row = by_row};
           for (double constant : {5.0, -5.0, 1e30, 0.0}) {
             const Tensor x = Tensor::full({3, 50}, constant);
-            // A constant is the end of its range; 0 of a symmetric one has no integer.
+            // A constant is the end of its range; 0 has no integer in a symmetric one.
             if (constant != 0.0 || range == BitRange::affine)
               CHECK(close(to_values(to_bits(x, bits, o)), x, 1e-6));
           }
@@ -206,7 +206,7 @@ TEST_CASE("calibration of constants, zeros, nothing, and numbers that are not fi
             CHECK(calibrate(nothing, bits, o).scale.to_vector<float>() ==
                   std::vector<float>(by_row ? 3 : 1, 1.0f));
           CHECK(calibrate(Tensor::empty({0, 5}), bits, o).scale.numel() == (by_row ? 0 : 1));
-          // What is not finite is as if it were not there.
+          // Non-finite numbers are ignored.
           std::vector<float> some = random_tensor({2, 30}).to_vector<float>();
           const std::vector<float> row(some.begin(), some.begin() + 30);
           some.insert(some.begin() + 7, {NAN, INFINITY, -INFINITY});
@@ -224,7 +224,7 @@ TEST_CASE("calibration of constants, zeros, nothing, and numbers that are not fi
         }
 }
 
-TEST_CASE("calibration refuses what it cannot do") {
+TEST_CASE("errors of calibration") {
   const Tensor x = random_tensor({2, 3});
   CHECK_ERROR(calibrate(Tensor::zeros({3}), 2, {}),
               "calibrate: x is [3] float32 on cpu, expected a float32 matrix");

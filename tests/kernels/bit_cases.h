@@ -8,7 +8,7 @@ namespace adj::test {
 
 inline Tensor scalar(float value, Device device = {}) { return Tensor::full({1}, value, DType::f32, device); }
 
-/// Room for numbers with one scale and one zero.
+/// An empty bit tensor with one scale and one zero.
 inline BitTensor empty_bits(int64_t rows, int64_t cols, int bits, float scale, float zero, Device device,
                             bool bytes = false) {
   return BitTensor::empty(rows, cols, bits, scalar(scale, device), scalar(zero, device), device, bytes);

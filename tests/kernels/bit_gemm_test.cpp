@@ -13,7 +13,7 @@ namespace {
 
 const std::vector<int64_t> kSizes{1, 7, 8, 9, 31, 33, 127, 129, 1000};
 
-/// Integers of so many bits, as floats [rows, cols].
+/// Integers of that many bits, as floats [rows, cols].
 Tensor random_integers(int64_t rows, int64_t cols, int bits) {
   return random_ints(rows * cols, 0, 1 << bits).to(DType::f32).reshape({rows, cols});
 }
@@ -47,7 +47,7 @@ void check_product(int64_t m, int64_t n, int64_t k, int bits_a, int bits_b) {
 
 }  // namespace
 
-TEST_CASE("products of bit tensors are those of their integers, any bits by any bits") {
+TEST_CASE("products of bit tensors equal those of their integers, for any bits") {
   size_t turn = 0;
   for (int bits_a = 1; bits_a <= 8; ++bits_a)
     for (int bits_b = 1; bits_b <= 8; ++bits_b, turn += 5)
@@ -67,12 +67,13 @@ TEST_CASE("products of bit tensors over several steps, and of none") {
   }
 }
 
-TEST_CASE("products of many bits, which tensor cores take as bytes") {
+TEST_CASE("products of many bits, computed as bytes on tensor cores") {
   check_product(1030, 900, 1111, 8, 8);
   check_product(1030, 1100, 2100, 7, 6);
 }
 
-TEST_CASE("bit tensors hold numbers to half a step, along rows and columns, alike on every device") {
+TEST_CASE(
+    "bit tensors are accurate to half a step, along rows and columns, with the same bits on every device") {
   for (int bits = 1; bits <= 8; ++bits)
     for (PackedAlong along : {PackedAlong::rows, PackedAlong::columns})
       for (const auto& [rows, cols] :
@@ -110,7 +111,7 @@ TEST_CASE("bit tensors hold numbers to half a step, along rows and columns, alik
         }
 }
 
-TEST_CASE("ranges hold all finite numbers, 0 exactly where they are affine, alike on every device") {
+TEST_CASE("ranges cover all finite numbers, with an exact 0 if affine, the same on every device") {
   for (const auto& [rows, cols] : std::vector<std::array<int64_t, 2>>{{1, 1}, {40, 3}, {70, 900}, {5, 0}})
     for (PackedAlong along : {PackedAlong::rows, PackedAlong::columns})
       for (BitRange range : {BitRange::affine, BitRange::symmetric})
@@ -142,7 +143,7 @@ TEST_CASE("ranges hold all finite numbers, 0 exactly where they are affine, alik
     const BitTensor zeros = to_bits(Tensor::zeros({3, 4}, DType::f32, device), 2);
     CHECK(zeros.scale.to_vector<float>() == std::vector<float>{1.0f});
     CHECK(to_values(zeros).to_vector<float>() == std::vector<float>(12, 0.0f));
-    // One bit holds two numbers, and a constant exactly.
+    // One bit represents two numbers, and a constant exactly.
     const Tensor signs = Tensor::from<float>({-3.0f, 3.0f, 3.0f, -3.0f}, Shape{2, 2}, device);
     CHECK(to_values(to_bits(signs, 1, PackedAlong::rows, BitRange::symmetric)).to_vector<float>() ==
           signs.to_vector<float>());
@@ -261,7 +262,7 @@ TEST_CASE("products to bits are the float product, scaled, shifted and quantised
         }
 }
 
-TEST_CASE("a threshold gives the bit that requantising gives, for every sum") {
+TEST_CASE("a threshold gives the same bit as requantising, for every sum") {
   std::mt19937 random(11);
   const auto number = [&](float low, float high) {
     return std::uniform_real_distribution<float>(low, high)(random);
@@ -308,7 +309,7 @@ TEST_CASE("products to one bit by thresholds and without are the same on every d
   for (const auto& [m, n, k] :
        std::vector<std::array<int64_t, 3>>{{70, 33, 200}, {300, 520, 3000}, {5, 1, 1}, {1000, 64, 1100}})
     for (int bits : {1, 2, 3})
-      for (float zero : {0.0f, 0.5f, 0.3f}) {  // the last one is no multiple of 1/2
+      for (float zero : {0.0f, 0.5f, 0.3f}) {  // the last one is not a multiple of 1/2
         CAPTURES(m, bits, zero);
         const Tensor x = random_tensor({m, k}), w = random_tensor({k, n}), scale = random_tensor({n}),
                      shift = random_tensor({n});
@@ -333,7 +334,7 @@ TEST_CASE("products that skip steps without a bit are the same") {
   constexpr int64_t kRows = 700, kInner = 5000;
   std::vector<float> numbers(uz(kRows * kInner));
   std::mt19937 random(5);
-  // Tiles of 128 rows: none of the first, few steps of others, the last step of one alone.
+  // Tiles of 128 rows: none in the first, few steps in others, only the last step in one.
   const auto put = [&](int64_t row, int64_t first, int64_t last) {
     for (int64_t k = first; k < last; ++k) numbers[uz(row * kInner + k)] = static_cast<float>(random() % 4);
   };
@@ -390,7 +391,7 @@ TEST_CASE("products of more tiles than a GPU has multiprocessors") {
   }
 }
 
-TEST_CASE("bit tensors and their products refuse what they cannot hold") {
+TEST_CASE("errors of bit tensors and their products") {
   const Tensor one = scalar(1.0f), x = Tensor::zeros({4, 6});
   CHECK_ERROR(to_bits(x, 0, one, one), "bit tensor: expected 1 to 8 bits, got 0");
   CHECK_ERROR(to_bits(x, 9, one, one), "bit tensor: expected 1 to 8 bits, got 9");

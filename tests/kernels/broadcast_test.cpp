@@ -10,7 +10,8 @@ struct Case {
   Shape a, b, y;
 };
 
-// Flat, rows, columns, an outer product, three and four dimensions that do not join, odd, aligned and empty.
+// Flat, rows, columns, an outer product, three and four dimensions that cannot be merged, odd, aligned and
+// empty.
 const std::vector<Case> kCases{{{70000}, {70000}, {70000}},
                                {{70001}, {}, {70001}},
                                {{}, {33}, {33}},
@@ -26,7 +27,7 @@ const std::vector<Case> kCases{{{70000}, {70000}, {70000}},
                                {{0, 3}, {3}, {0, 3}},
                                {{3, 0}, {3, 1}, {3, 0}}};
 
-/// Where element `i` of y reads an operand, by the definition.
+/// Position that element `i` of y reads from an operand, by definition.
 size_t place(const Shape& operand, const Shape& y, int64_t i) {
   int64_t at = 0, stride = 1;
   for (int d = 0; d < y.dims(); ++d) {
@@ -44,13 +45,13 @@ double binary_of(Binary op, double a, double b) {
 
 }  // namespace
 
-TEST_CASE("binary: all operations under broadcasting") {
+TEST_CASE("binary: all operations with broadcasting") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const Case& shapes : kCases)
       for (Binary op : {Binary::add, Binary::subtract, Binary::multiply, Binary::divide}) {
         CAPTURES(shapes.a.str(), shapes.b.str());
         const Tensor a = random_tensor(shapes.a, dtype, device);
-        // Away from 0, or a quotient is as large as its rounding.
+        // Away from 0, where a quotient's rounding would be large.
         const Tensor b = random_ints(shapes.b.numel(), 1, 100).to(dtype).to(device).reshape(shapes.b);
         const Numbers left = values(a), right = values(b);
         Numbers expected(uz(shapes.y.numel()));
@@ -71,7 +72,7 @@ TEST_CASE("binary: all operations under broadcasting") {
   });
 }
 
-TEST_CASE("binary reads views that begin anywhere") {
+TEST_CASE("binary reads views at any offset") {
   on_devices_and_floats([](Device device, DType dtype) {
     for (int64_t of_a : {0, 1})
       for (int64_t of_b : {0, 1}) {
@@ -99,7 +100,7 @@ TEST_CASE("expand repeats") {
   });
 }
 
-TEST_CASE("binary refuses what does not fit, naming both shapes") {
+TEST_CASE("binary rejects mismatched arguments, naming both shapes") {
   const Tensor a = random_tensor({2, 3}), b = random_tensor({3, 2});
   Tensor y = Tensor::empty({2, 3});
   CHECK_ERROR(kernels::binary({.op = Binary::add, .a = a, .b = b, .y = y}),

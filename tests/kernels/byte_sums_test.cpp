@@ -10,7 +10,7 @@ using namespace adj::test;
 
 namespace {
 
-/// Rows of so many random columns each, none twice.
+/// Rows of that many distinct random columns.
 HostCsr distinct_structure(const std::vector<int64_t>& lengths, int64_t cols) {
   std::mt19937 random(3);
   const auto row = [&](size_t i) {
@@ -32,7 +32,7 @@ std::vector<int64_t> row_lengths(int64_t rows, int64_t cols) {
 
 }  // namespace
 
-TEST_CASE("an adjacency of one bit an entry has the entries' bits, and says where they repeat") {
+TEST_CASE("a one-bit adjacency has a bit per entry, and reports repeated entries") {
   for (int64_t cols : {1, 7, 129, 3000}) {
     const HostCsr host = distinct_structure(row_lengths(170, cols), cols);
     Numbers dense(uz(170 * cols));
@@ -56,16 +56,16 @@ TEST_CASE("sums of bytes to bits are the product with the adjacency's bits, to t
     for (int bits : {1, 4, 8})
       for (int bits_to : {1, 3, 8}) {
         CAPTURES(width, bits, bits_to);
-        // At times so many rows that each has but a few lanes of a GPU.
+        // Sometimes with so many rows that each has only a few lanes of a GPU.
         const int64_t kCols = 700, rows = bits == 1 || width > 300 ? 170 : 12'803;
         std::vector<int64_t> lengths = row_lengths(rows, kCols);
-        if (bits_to == 3) {  // few entries a row, but for a hub
+        if (bits_to == 3) {  // few entries per row, except a hub
           for (int64_t& length : lengths) length = std::min<int64_t>(length, 12);
           lengths[60] = kCols;
         }
         const Csr host = distinct_structure(lengths, kCols).csr;
         const Tensor x = random_tensor({kCols, width}), row_scale = random_tensor({rows});
-        // A folded batch norm, at times its shift alone.
+        // A folded batch norm, sometimes only its shift.
         const Tensor column_scale = bits == 4 ? random_tensor({width}) : Tensor(),
                      column_shift = bits != 1 ? random_tensor({width}) : Tensor();
         Alike alike;
@@ -109,7 +109,7 @@ TEST_CASE("sums of bytes to bits are the product with the adjacency's bits, to t
       }
 }
 
-TEST_CASE("sums of bytes count entries that repeat, of long rows too") {
+TEST_CASE("sums of bytes count repeated entries, also in long rows") {
   // 70,000 entries of one row, of 255 each: more than 16 bits of any lane.
   const Csr host = random_structure({0, 70'000, 3}, 40).csr;
   const Tensor x = Tensor::full({40, 20}, 255.0, DType::f32);
@@ -130,7 +130,7 @@ TEST_CASE("sums of bytes count entries that repeat, of long rows too") {
   }
 }
 
-TEST_CASE("sums of bytes of nothing, and what they refuse") {
+TEST_CASE("sums of bytes without entries, and their errors") {
   for (Device device : devices()) {
     const Csr none = random_structure({}, 0, device).csr;
     BitTensor to = empty_bits(0, 5, 2, 1.0f, 0.0f, device, true);

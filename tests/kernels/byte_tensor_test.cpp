@@ -47,7 +47,7 @@ TEST_CASE("numbers of few bits are packed into bytes and unpacked again") {
         std::vector<float> wanted;
         for (uint8_t number : q) wanted.push_back((static_cast<float>(number) - 2.0f) * 0.5f);
         CHECK(values.to_vector<float>() == wanted);
-        // Numbers as they were; what rows are padded with is not written.
+        // Numbers are unchanged; the padding of rows is not written.
         const ByteTensor packed = to_bytes(values, bits, x.scale, x.zero);
         CHECK(to_values(packed).to_vector<float>() == wanted);
       }

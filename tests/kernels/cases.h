@@ -43,7 +43,7 @@ bool writes_same_bits_on_any_threads(const Shape& shape, F f, Device device = {}
   });
 }
 
-/// Checks what kernel(x, y) writes to y, and that y may be x.
+/// Checks the output y of kernel(x, y), and that y may be x.
 template <class F>
 void check_also_in_place(const Tensor& x, const Numbers& expected, double bound, F kernel) {
   Tensor y = Tensor::full(x.shape(), NAN, x.dtype(), x.device()), both = x.clone();
@@ -57,7 +57,7 @@ void check_also_in_place(const Tensor& x, const Numbers& expected, double bound,
 inline Tensor tensor_of(const Numbers& x, const Shape& shape, DType dtype, Device device) {
   return Tensor::from(x, shape).to(dtype).to(device);
 }
-/// A copy that begins so many elements into an allocation: with 1 it is aligned for nothing wider than one.
+/// A copy that begins that many elements into an allocation: with 1 it is aligned to one element only.
 inline Tensor at_offset(int64_t offset, const Tensor& x) {
   const Tensor room = Tensor::full({x.numel() + offset}, NAN, x.dtype(), x.device());
   Tensor view = room.rows(offset, offset + x.numel()).reshape(x.shape());
@@ -73,15 +73,14 @@ Numbers mapped(const Tensor& x, F f) {
   return y;
 }
 
-/// f(x, y) of every element; a shorter y repeats, as a row does over a matrix.
+/// f(x, y) of every element; a shorter y repeats, like a row over a matrix.
 template <class F>
 Numbers zipped(Numbers x, const Numbers& y, F f) {
   for (size_t i = 0; i < x.size(); ++i) x[i] = f(x[i], y[i % y.size()]);
   return x;
 }
 
-/// What dropout multiplies the elements of a sequence with, as core/random.h states it: 0 or the rule's
-/// scale.
+/// Factors of dropout for the elements of a sequence, as defined in core/random.h: 0 or the rule's scale.
 inline Numbers dropout_mask(size_t n, const RandomKey& key, const DropoutRule& rule) {
   Numbers mask(n);
   for (size_t i = 0; i < n; ++i)
@@ -98,7 +97,7 @@ inline Numbers column_sums(const Tensor& x) {
   return sums;
 }
 
-/// Checks that the elements are NaN of which is_nan(k) says so, and no others.
+/// Checks that exactly the elements with is_nan(k) are NaN.
 template <class F>
 void check_nan(const Tensor& x, F&& is_nan) {
   const Numbers numbers = values(x);

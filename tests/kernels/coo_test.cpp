@@ -8,7 +8,7 @@ using namespace adj::test;
 
 namespace {
 
-/// Several loops of one node among them, nodes without an edge, and a node of many.
+/// With several loops of one node, nodes without edges, and a node with many.
 std::vector<HostCoo> lists() {
   std::vector<HostCoo> all{
       random_list(50, 50, 200), random_list(3, 3, 60), random_list(70000, 70000, 150001), {4, 4, {}, {}}};
@@ -53,7 +53,7 @@ TEST_CASE("coo_mean divides by the number of entries of the row") {
   });
 }
 
-TEST_CASE("coo_gcn_normalize equals the plain normalisation, and has the same bits on any threads") {
+TEST_CASE("coo_gcn_normalize equals plain loops, with the same bits on any threads") {
   for (Device device : devices())
     for (const HostCoo& list : lists())
       for (const bool looped : {false, true})
@@ -65,7 +65,7 @@ TEST_CASE("coo_gcn_normalize equals the plain normalisation, and has the same bi
             std::vector<float> w;
             for (size_t e = 0; e < list.row.size(); ++e)
               w.push_back(weighted ? 0.5f + static_cast<float>(e % 7) : 1.0f);
-            // Plainly: the last loop counts alone.
+            // Plain loops: only the last loop counts.
             Numbers kept(w.begin(), w.end()), degree(uz(list.rows)),
                 loop(degree.size(), static_cast<double>(fill));
             if (looped) {
@@ -96,7 +96,7 @@ TEST_CASE("coo_gcn_normalize equals the plain normalisation, and has the same bi
           }
 }
 
-TEST_CASE("lists refuse what does not fit") {
+TEST_CASE("lists reject mismatched arguments") {
   for (Device device : devices()) {
     const HostCoo list = lists()[0];
     const Coo a = list.on(device);

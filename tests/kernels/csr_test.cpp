@@ -54,7 +54,7 @@ std::vector<HostCoo> lists() {
     sorted->col = sort_plainly(sorted->row, sorted->col, sorted->rows).indices;
     if (broken) sorted->row.back() = 2;
   }
-  for (int32_t half : {256, 4096, 32768, 65536}) {  // two sorted halves: it falls in one place alone
+  for (int32_t half : {256, 4096, 32768, 65536}) {  // two sorted halves: no parallel entries
     HostCoo* twice = add(half, 9, 2 * int64_t{half});
     for (int32_t e = 0; e < 2 * half; ++e) twice->row[uz(e)] = e % half;
   }
@@ -136,7 +136,7 @@ TEST_CASE("coo_to_csr sorts stably by row and column") {
     }
 }
 
-TEST_CASE("coo_to_csr sorts columns of all their bits") {
+TEST_CASE("coo_to_csr sorts columns by all bits") {
   for (Device device : devices()) {
     const int32_t cols = std::numeric_limits<int32_t>::max() - 1;
     const HostCoo coo = random_list(7, cols, 20001);
@@ -148,7 +148,7 @@ TEST_CASE("join_rows appends the rows of one structure to those of another") {
   for (Device device : devices())
     for (const HostCoo& coo : lists()) {
       HostCoo other{coo.rows, coo.cols, {}, {}};
-      for (size_t e = 0; e < coo.row.size(); e += 3) {  // some rows are in one alone
+      for (size_t e = 0; e < coo.row.size(); e += 3) {  // some rows are in one only
         other.row.push_back(coo.row[e] / 2);
         other.col.push_back(coo.col[e]);
       }
@@ -180,7 +180,7 @@ TEST_CASE("join_rows appends the rows of one structure to those of another") {
     }
 }
 
-TEST_CASE("transpose turns the structure, stably") {
+TEST_CASE("transpose is stable") {
   for_matrices(lists(), [](const HostCsr& m, const HostCoo& coo) {
     Tensor row = Tensor::empty({m.csr.entries()}, DType::i32, m.csr.device());
     kernels::expand_rows({.a = m.csr, .row = row});
@@ -205,7 +205,7 @@ TEST_CASE("row_sums adds values, through an order, or counts entries") {
   });
 }
 
-TEST_CASE("csr_to_dense sums what falls in one place, in order, and leaves zeros elsewhere") {
+TEST_CASE("csr_to_dense sums parallel entries in order, and is zero elsewhere") {
   for_matrices(lists(), [](const HostCsr& m, const HostCoo& coo) {
     if (coo.rows * coo.cols > 10'000'000) return;
     for_values(m, [&](const CsrMatrix& a, auto value) {
@@ -218,7 +218,7 @@ TEST_CASE("csr_to_dense sums what falls in one place, in order, and leaves zeros
   });
 }
 
-TEST_CASE("a diagonal is added to the rows that have none") {
+TEST_CASE("a diagonal is added to rows that have none") {
   for (Device device : devices())
     for (const HostCoo& coo :
          {HostCoo{0, 0, {}, {}}, HostCoo{4, 4, {}, {}}, square(50, 60), square(3001, 9000)}) {
@@ -291,7 +291,7 @@ TEST_CASE("gcn_normalize divides by the roots of the row sums") {
     }
 }
 
-TEST_CASE("normalised weights are 0 where a row sums to nothing or less, and NaN where it sums to NaN") {
+TEST_CASE("normalised weights are 0 if a row sums to 0 or less, and NaN if it sums to NaN") {
   for (Device device : devices()) {
     const auto normalized = [&](int64_t n, const std::vector<int64_t>& offsets,
                                 const std::vector<int32_t>& indices, const std::vector<float>& value) {
@@ -318,7 +318,7 @@ TEST_CASE("normalised weights are 0 where a row sums to nothing or less, and NaN
   }
 }
 
-TEST_CASE("sparse structures move between devices and are checked") {
+TEST_CASE("sparse structures are copied between devices and checked") {
   const HostCsr m = matrix_of(square(50, 60), Device::cpu());
   for (Device device : devices()) {
     const Csr there = m.csr.to(device);

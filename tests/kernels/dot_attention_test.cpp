@@ -38,7 +38,7 @@ void compare(const Edges& edges, const AttentionCase& shape, Values kind, DType 
   const PlainAttention plain(edges, H, D + E, e, dropout_mask(e.size(), t.dropout.key, t.dropout.rule),
                              value);
   t.forward();
-  CHECK(close(t.lse, plain.lse, attention_tolerance(t.wide)));
+  CHECK(close(t.lse, plain.lse, attention_tolerance(t.accumulator)));
   const Numbers O = values(t.o), dO = beside(values(t.d_o), D, E > 0 ? values(t.d_o_attr) : Numbers(), E);
   const Numbers found = beside(O, D, E > 0 ? values(t.o_attr) : Numbers(), E);
   CHECK(close(Tensor::from(found), plain.o, allowed));
@@ -143,7 +143,7 @@ TEST_CASE("dot_attention with large logits is finite, and a NaN stays in its row
   }
 }
 
-TEST_CASE("dot_attention refuses what does not fit, naming it") {
+TEST_CASE("dot_attention rejects mismatched arguments, naming them") {
   const Edges edges(small_rows(), 61, false, {});
   const auto call = [&](auto change) {
     DotCall t(edges, {2, 3, 4, false}, DType::f32, {});

@@ -4,7 +4,7 @@
 using namespace adj;
 using namespace adj::test;
 
-TEST_CASE("dropout keeps exactly the positions that the rule names") {
+TEST_CASE("dropout keeps exactly the positions of the rule") {
   on_devices_and_features([](Device device, DType dtype) {
     for (int64_t n : {0, 1, 7, 8, 127, 128, 129, 2047, 2049, 65537, 140001})
       for (float p : {0.0f, 0.1f, 0.5f, 0.999999f}) {
@@ -20,7 +20,7 @@ TEST_CASE("dropout keeps exactly the positions that the rule names") {
   });
 }
 
-TEST_CASE("dropout of an activation is the activation, then dropout, both ways, also in place") {
+TEST_CASE("dropout of an activation equals activation, then dropout, forward and backward, also in place") {
   on_devices_and_features([](Device device, DType dtype) {
     for (Activation activation :
          {Activation::none, Activation::relu, Activation::leaky_relu, Activation::elu, Activation::gelu})
@@ -28,7 +28,7 @@ TEST_CASE("dropout of an activation is the activation, then dropout, both ways, 
         CAPTURES(name_of(activation), n);
         const RandomKey key{11, 12, nullptr};
         const DropoutRule rule = DropoutRule::of(0.4f);
-        // Where the middle of the two is rounded, in bfloat16, they may differ by that.
+        // In bfloat16 they may differ by the rounding of the intermediate result.
         const auto is = [&](const Tensor& y, const Tensor& expected) {
           return dtype == DType::bf16 ? close(y, values(expected), 2 * tolerance(dtype))
                                       : same_bits(y, expected);
@@ -107,7 +107,7 @@ TEST_CASE("dropout gives the same bits on any number of threads") {
   }));
 }
 
-TEST_CASE("dropout refuses other shapes, and a threshold that sixteen bits do not reach") {
+TEST_CASE("dropout refuses other shapes, and thresholds beyond sixteen bits") {
   for (Device device : devices())
     for (Activation activation : {Activation::none, Activation::elu}) {
       const Tensor x = random_tensor({4, 2}, DType::f32, device);

@@ -26,7 +26,7 @@ void for_edges(F f) {
 /// [n] for no heads, else [n, heads].
 Shape by_head(int64_t n, int64_t heads) { return heads == 0 ? Shape{n} : Shape{n, heads}; }
 
-/// f(edges, dtype, heads, device), where 0 heads stand for one without a dimension of its own.
+/// f(edges, dtype, heads, device), where 0 heads means one head without a dimension.
 template <class F>
 void for_heads(F f) {
   for_edges([&](const Edges& edges, Device device) {
@@ -82,7 +82,7 @@ TEST_CASE("edge_softmax and its gradient equal plain loops") {
 
 TEST_CASE("edge_softmax of large logits is finite, -inf has weight 0, and NaN is passed on") {
   for (Device device : devices())
-    for (int64_t repeats : {1, 3000}) {  // of the first row: a short one, and one in pieces
+    for (int64_t repeats : {1, 3000}) {  // of the first row: a short one, and one in parts
       CAPTURE(repeats);
       const Edges edges(random_structure({3 * repeats, 2, 2, 1}, 5, device), false);
       std::vector<float> e;
@@ -184,7 +184,7 @@ TEST_CASE("edge kernels give the same bits on 1, 2 and 4 threads, and at every c
       }
 }
 
-TEST_CASE("edge kernels name what does not fit") {
+TEST_CASE("errors of edge kernels name the mismatch") {
   const Edges edges(random_structure({2, 1}, 3), false);
   const Tensor x = random_tensor({3, 6});
   Tensor y = Tensor::empty({2, 6}), e = Tensor::empty({3, 2}), short_e = Tensor::empty({2});

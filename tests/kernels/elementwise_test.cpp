@@ -78,7 +78,7 @@ TEST_CASE("permute moves elements of any dtype") {
   }
 }
 
-TEST_CASE("element-wise kernels refuse what does not fit") {
+TEST_CASE("element-wise kernels reject mismatched arguments") {
   const Tensor x = random_tensor({4, 3});
   Tensor y = Tensor::empty({4, 3});
   CHECK_THROWS_AS(kernels::multiply({.a = x, .b = random_tensor({4, 2}), .y = y}), Error);

@@ -64,7 +64,7 @@ Tensor some_rows(int64_t rows) {
 
 }  // namespace
 
-TEST_CASE("fake_quantize is to_values(to_bits()) to the bit, and leaves the rows that are kept") {
+TEST_CASE("fake_quantize equals to_values(to_bits()) to the bit, and does not change kept rows") {
   for_cases([](const Case& c) {
     const Tensor keep = some_rows(c.rows);
     for (Device device : devices()) {
@@ -139,7 +139,7 @@ TEST_CASE("the gradients of fake_quantize equal plain loops") {
   });
 }
 
-TEST_CASE("a gradient of fake_quantize is the same alone and with the other") {
+TEST_CASE("each gradient of fake_quantize is the same alone and with the other") {
   for (Device device : devices()) {
     const Tensor x = random_tensor({40, 12}, DType::f32, device),
                  dy = random_tensor({40, 12}, DType::f32, device);
@@ -169,7 +169,7 @@ TEST_CASE("fake_quantize has the same bits on any number of threads") {
   }
 }
 
-TEST_CASE("sparse features are fake-quantised as dense ones are, and refuse a zero") {
+TEST_CASE("sparse features are fake-quantised like dense ones, and refuse a zero") {
   for (Device device : devices()) {
     const SparseMatrix a(Relation::from_coo(4, 3, Tensor::from<int32_t>({0, 3, 1, 2, 3}),
                                             Tensor::from<int32_t>({0, 0, 2, 2, 2}))
@@ -183,7 +183,7 @@ TEST_CASE("sparse features are fake-quantised as dense ones are, and refuse a ze
   }
 }
 
-TEST_CASE("fake_quantize refuses what does not fit") {
+TEST_CASE("fake_quantize rejects mismatched arguments") {
   const Var x(random_tensor({3, 4}));
   const Tensor one = Tensor::full({1}, 1.0), four = Tensor::full({4}, 1.0);
   CHECK_ERROR_HAS(fake_quantize(x, 0, Var(one), one), "1 to 8 bits, got 0");

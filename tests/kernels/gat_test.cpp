@@ -29,7 +29,7 @@ void compare(const Edges& edges, const AttentionCase& shape, DType dtype, Device
   const PlainAttention plain(edges, H, D, e, dropout_mask(e.size(), t.dropout.key, t.dropout.rule), value);
   t.forward();
   CHECK(close(t.o, with_bias(plain.o, t.bias), allowed));
-  CHECK(close(t.lse, plain.lse, attention_tolerance(t.wide)));
+  CHECK(close(t.lse, plain.lse, attention_tolerance(t.accumulator)));
 
   Numbers de = plain.backward(dO, value), dl(L.size()), dr(R.size());
   for (size_t k = 0; k < de.size(); ++k) de[k] *= slope_at(z[k]);
@@ -80,23 +80,23 @@ TEST_CASE("gat's gradients are the same alone and together, and on any number of
 
 TEST_CASE("gat with large logits is finite, -inf has weight 0, and NaN is passed on") {
   for (Device device : devices())
-    for (int32_t repeats : {1, 4000, 12000}) {  // of the first row: a short one, and ones in pieces
+    for (int32_t repeats : {1, 4000, 12000}) {  // of the first row: a short one, and ones in parts
       CAPTURE(repeats);
       Rows rows{{}, {0, 1}, {3, 3}, {2, 0}, {4}, {}};
       for (int32_t k = 0; k < repeats; ++k) rows[0].insert(rows[0].end(), {0, 3, 1});
       const Edges edges(rows, 5, false, device);
       GatCall t(edges, {1, 2, 0, false}, DType::f32, device);
-      // Sources 0 and 1 have equal, huge terms, 2 one that is not a number, 3 none at all.
+      // Sources 0 and 1 have equal, huge terms, 2 has NaN, 3 has -inf.
       t.l = Tensor::from<float>({0, -6e37f, 0, 0, 0, 0}, {6, 1}, device);
       t.r = Tensor::from<float>({3e38f, 3e38f, NAN, -INFINITY, -1e4f}, {5, 1}, device);
       t.x = Tensor::from<float>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {5, 2}, device);
       t.forward();
       const Numbers o = values(t.o), lse = values(t.lse);
-      CHECK(o[0] == doctest::Approx(2.0));  // of sources 0 and 1 alone
+      CHECK(o[0] == doctest::Approx(2.0));  // only sources 0 and 1
       CHECK(o[1] == doctest::Approx(3.0));
       CHECK(o[2] == 2.0);
       CHECK(o[3] == 3.0);
-      CHECK(std::isnan(o[4]));  // nothing but -inf
+      CHECK(std::isnan(o[4]));  // only -inf
       CHECK(std::isnan(o[6]));  // one NaN
       CHECK(o[8] == 9.0);
       CHECK(lse[4] == doctest::Approx(-2e3));
@@ -137,13 +137,13 @@ TEST_CASE("head_dot and its gradients equal plain loops") {
                                        {65, 7, 128},
                                        {20000, 1, 7}}) {
       CAPTURES(nodes, heads, width);
-      const DType wide = accumulator_dtype(dtype);
+      const DType accumulator = accumulator_dtype(dtype);
       const auto H = uz(heads), D = uz(width);
       const Tensor x = random_tensor({nodes, heads * width}, dtype, device);
       const Tensor a[2] = {random_tensor({heads, width}, dtype, device),
                            random_tensor({heads, width}, dtype, device)};
-      const Tensor dy[2] = {random_tensor({nodes, heads}, wide, device),
-                            random_tensor({nodes, heads}, wide, device)};
+      const Tensor dy[2] = {random_tensor({nodes, heads}, accumulator, device),
+                            random_tensor({nodes, heads}, accumulator, device)};
       const Numbers X = values(x), A[2] = {values(a[0]), values(a[1])},
                     dY[2] = {values(dy[0]), values(dy[1])};
       Numbers y[2], da[2], dx[2];
@@ -160,13 +160,13 @@ TEST_CASE("head_dot and its gradients equal plain loops") {
         }
       }
       const double allowed = attention_tolerance(dtype) * 4;
-      Tensor y1 = random_tensor({nodes, heads}, wide, device), y2 = y1.clone(), none;
+      Tensor y1 = random_tensor({nodes, heads}, accumulator, device), y2 = y1.clone(), none;
       kernels::head_dot({.x = x, .a = a[0], .y = y1, .y2 = none});
-      CHECK(close(y1, y[0], attention_tolerance(wide) * 4));
+      CHECK(close(y1, y[0], attention_tolerance(accumulator) * 4));
       const Tensor alone = y1.clone();
       kernels::head_dot({.x = x, .a = a[0], .a2 = a[1], .y = y1, .y2 = y2});
       CHECK(same_bits(y1, alone));
-      CHECK(close(y2, y[1], attention_tolerance(wide) * 4));
+      CHECK(close(y2, y[1], attention_tolerance(accumulator) * 4));
 
       Tensor dx1 = random_tensor(x.shape(), dtype, device), da1 = random_tensor(a[0].shape(), dtype, device),
              da2 = da1.clone(), dbias = random_tensor({heads * width}, dtype, device);
@@ -204,7 +204,7 @@ TEST_CASE("head_dot and its gradients equal plain loops") {
   });
 }
 
-TEST_CASE("gat and head_dot refuse what does not fit, naming it") {
+TEST_CASE("gat and head_dot reject mismatched arguments, naming them") {
   const Edges edges(small_rows(), 61, false, {});
   const auto call = [&](auto change) {
     GatCall t(edges, {2, 3, 0, false}, DType::f32, {});

@@ -38,7 +38,7 @@ TEST_CASE("gather_cached: rows from both places, of any dtype and width") {
         }
 }
 
-TEST_CASE("gather_cached names the place that is out of range") {
+TEST_CASE("gather_cached names the index out of range") {
   const Tensor hot = random_tensor({5, 2});
   const PinnedRows cold(random_tensor({3, 2}), Device::cpu());
   Tensor y = Tensor::empty({2, 2});

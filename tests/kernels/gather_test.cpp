@@ -36,7 +36,7 @@ TEST_CASE("gather_rows: rows of bits") {
   }
 }
 
-TEST_CASE("gather_rows names the index that is out of range") {
+TEST_CASE("gather_rows names the index out of range") {
   const Tensor x = random_tensor({5, 2});
   Tensor y = Tensor::empty({3, 2});
   CHECK_ERROR(kernels::gather_rows({.x = x, .index = Tensor::from<int32_t>({0, 5, -1}), .y = y}),
@@ -106,7 +106,7 @@ TEST_CASE("slice_columns and pad_columns: any dtype, any place") {
         }
 }
 
-TEST_CASE("slices refuse columns that are not there") {
+TEST_CASE("slices refuse columns out of range") {
   const Tensor x = random_tensor({4, 5});
   Tensor y = Tensor::empty({4, 3});
   CHECK_ERROR(kernels::slice_columns({.x = x, .begin = 3, .y = y}),

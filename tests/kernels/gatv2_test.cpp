@@ -49,7 +49,7 @@ void compare(const Edges& edges, const AttentionCase& shape, DType dtype, Device
   for (double x : A) att = std::max(att, std::abs(x));
   CHECK(close(g.at('l'), dl, allowed + att * of_target));
   CHECK(close(g.at('r'), dr, allowed + att * of_source));
-  // Sums over all edges, of what is off in each.
+  // Sums over all edges of each one's error.
   const double summed = dtype == DType::bf16 ? 4 * allowed : allowed;
   CHECK(close(g.at('t'), datt, summed));
   if (E == 0) return;
@@ -113,7 +113,7 @@ TEST_CASE("with a bias far larger than gatv2's sums, gradients lose no more than
   check_large_bias<Gatv2Call>();
 }
 
-TEST_CASE("gatv2 refuses what does not fit, naming it") {
+TEST_CASE("gatv2 rejects mismatched arguments, naming them") {
   const Edges edges(small_rows(), 61, false, {});
   const auto call = [&](auto change) {
     Gatv2Call t(edges, {2, 3, 4, false}, DType::f32, {});

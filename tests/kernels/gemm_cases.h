@@ -14,7 +14,7 @@ struct Product {
   Shape shape_b() const { return turned_b ? Shape{n, k} : Shape{k, n}; }
 };
 
-/// Of each size all four transpose forms.
+/// All four transpose forms of each size.
 inline std::vector<Product> in_all_forms(const std::vector<Product>& sizes) {
   std::vector<Product> all;
   for (const Product& p : sizes)
@@ -69,7 +69,7 @@ inline Tensor sizes(const Tensor& x) {
   return Tensor::from(mapped(x, [](double v) { return std::abs(v); }), x.shape()).to(x.device());
 }
 
-/// The largest error of the product c = a b, relative to the sums of the terms' sizes; 1 where one is not
+/// The largest error of the product c = a b, relative to the sums of the terms' sizes; 1 if one is not
 /// finite.
 inline double worst_error(const Product& p, const Tensor& a, const Tensor& b, const Numbers& c) {
   const Numbers exact = values(multiplied(p, a.to(DType::f64), b.to(DType::f64))),

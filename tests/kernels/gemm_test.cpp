@@ -7,8 +7,7 @@ using adj::kernels::Transpose;
 
 namespace {
 
-/// The last two are for the library's kernels on a GPU, those before them small enough for the own one, which
-/// shares out the long sums.
+/// The last two use cuBLASLt on a GPU; the others are small enough for our kernel, which splits long sums.
 const std::vector<Product> kSizes{{1, 1, 1},    {5, 3, 2},      {16, 16, 16},    {33, 17, 65},
                                   {100, 7, 1},  {1, 200, 9},    {16, 999, 7},    {130, 64, 40},
                                   {65, 999, 7}, {40, 1999, 41}, {301, 131, 121}, {512, 128, 72}};
@@ -36,7 +35,7 @@ struct Operands {
         product(multiply_plainly(a, b, p)) {}
 };
 
-/// Of bfloat16: the one rounding of what is stored.
+/// Of bfloat16: the single rounding of the stored result.
 double allowed(DType dtype) { return dtype == DType::f64 ? 1e-7 : dtype == DType::bf16 ? 0x1p-8 : 2e-5; }
 
 /// Calls f(operands, dtype, device) for all sizes and forms.
@@ -64,16 +63,16 @@ TEST_CASE("gemm in all transpose forms, with bias and activation") {
   });
 }
 
-TEST_CASE("gemm adds to its output if asked to") {
+TEST_CASE("gemm accumulates into its output on request") {
   for_forms([](const Operands& o, DType dtype, Device device) {
     Tensor c = random_tensor({o.p.m, o.p.n}, dtype, device);
     const Numbers expected = zipped(values(c), o.product, std::plus());
     multiply(o.p, o.a, o.b, c, {.accumulate = true});
-    CHECK(close(c, expected, 2 * allowed(dtype)));  // where the CPU rounds the product of bfloat16, too
+    CHECK(close(c, expected, 2 * allowed(dtype)));  // where the CPU also rounds the product of bfloat16
   });
 }
 
-TEST_CASE("gemm takes a gradient through the relu before it") {
+TEST_CASE("gemm applies the preceding relu to a gradient") {
   for_forms([](const Operands& o, DType dtype, Device device) {
     Tensor relu_of = random_tensor({o.p.m, o.p.n}, dtype, device);
     kernels::activate({.activation = Activation::relu, .x = relu_of, .y = relu_of});
@@ -107,7 +106,7 @@ TEST_CASE("gemm of a long inner extent") {
     const Operands o({24, 40000, 40, true}, DType::f32, device);
     CHECK(close(multiplied(o.p, o.a, o.b), o.product, 2e-5));
   }
-  // On the CPU alone, with bias and relu.
+  // On the CPU only, with bias and relu.
   for (DType dtype : {DType::f32, DType::f64})
     for (const Product& p : {Product{40, 9001, 33, true}, {600, 4096, 17, true}}) {
       const Operands o(p, dtype, {});
@@ -117,7 +116,7 @@ TEST_CASE("gemm of a long inner extent") {
     }
 }
 
-TEST_CASE("gemm of bfloat16 sums in float32, also where operands are long") {
+TEST_CASE("gemm of bfloat16 sums in float32, also for long operands") {
   for (Device device : devices()) {
     for (const Product& p : {Product{9000, 130, 3}, {130, 9000, 3, true}}) {
       CAPTURE(p.turned_a);
@@ -134,10 +133,10 @@ TEST_CASE("gemm of bfloat16 sums in float32, also where operands are long") {
 }
 
 TEST_CASE("gemm of bfloat16 rounds once, after the bias") {
-  // 128.25 - 128: bfloat16 has no 128.25, and what it would round it to leaves 0.
+  // 128.25 - 128: bfloat16 would round 128.25 to 128, which would leave 0.
   for (Device device : devices())
     for (int64_t n : {1, 7, 16, 130})
-      for (int64_t first : {0, 1})  // of the bias: one that begins anywhere is not fused
+      for (int64_t first : {0, 1})  // of the bias: an unaligned one is not fused
         for (Activation activation : {Activation::none, Activation::relu}) {
           CAPTURES(n, first);
           Numbers left;
@@ -168,7 +167,7 @@ TEST_CASE("gemm with an empty extent") {
   });
 }
 
-TEST_CASE("gemm is right for more shapes than it caches") {
+TEST_CASE("gemm is correct for more shapes than it caches") {
   const Tensor a = random_tensor({300, 3}), b = random_tensor({3, 2});
   for (int pass = 0; pass < 2; ++pass)
     for (int64_t m = 1; m <= 300; ++m) {
@@ -178,7 +177,7 @@ TEST_CASE("gemm is right for more shapes than it caches") {
     }
 }
 
-TEST_CASE("gemm names what does not fit") {
+TEST_CASE("errors of gemm name the mismatch") {
   const Tensor a = random_tensor({4, 3}), b = random_tensor({3, 2});
   Tensor c = Tensor::empty({4, 2});
   const auto gemm = [&](const Tensor& left, Transpose trans, const Tensor& right, const Tensor& bias) {
@@ -192,7 +191,7 @@ TEST_CASE("gemm names what does not fit") {
   CHECK_THROWS_AS(gemm(random_tensor({3}), Transpose::no, b, {}), Error);
   CHECK_ERROR(kernels::gemm({.a = a, .b = b, .activation = Activation::gelu, .c = c}),
               "gemm: activation gelu, expected none or relu");
-  const char* neither = "gemm: what is added to c can have neither a bias nor an activation";
+  const char* neither = "gemm: an accumulated product has neither a bias nor an activation";
   CHECK_ERROR(kernels::gemm({.a = a, .b = b, .activation = Activation::relu, .accumulate = true, .c = c}),
               neither);
   CHECK_ERROR(kernels::gemm({.a = a, .b = b, .bias = random_tensor({2}), .accumulate = true, .c = c}),

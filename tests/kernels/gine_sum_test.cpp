@@ -17,14 +17,14 @@ struct Case {
     kernels::gine_sum({.a = edges.a(), .x = x, .e = e, .w = w, .y = y});
     return y;
   }
-  /// dx, and de and dw where they are wanted; rows are sources.
+  /// dx, and de and dw if wanted; rows are sources.
   std::vector<Tensor> backward(const Tensor& dy, bool want_e, bool want_w) const {
     const auto room = [&](const Tensor& like, DType dtype) {
       return Tensor::full(like.shape(), 7.0, dtype, x.device());
     };
-    const DType wide = accumulator_dtype(x.dtype());
-    std::vector<Tensor> g{room(x, x.dtype()), want_e ? room(e, wide) : Tensor(),
-                          want_w ? room(w, wide) : Tensor()};
+    const DType accumulator = accumulator_dtype(x.dtype());
+    std::vector<Tensor> g{room(x, x.dtype()), want_e ? room(e, accumulator) : Tensor(),
+                          want_w ? room(w, accumulator) : Tensor()};
     kernels::gine_sum_backward(
         {.at = edges.a(), .dy = dy, .x = x, .e = e, .w = w, .dx = g[0], .de = g[1], .dw = g[2]});
     return g;
@@ -64,7 +64,7 @@ Numbers sum_plainly(const Case& c) {
   return y.data;
 }
 
-/// Calls f(case, mapped, dtype, device), for features of edges as they are and mapped.
+/// Calls f(case, mapped, dtype, device), for edge features, plain and mapped.
 template <class F>
 void for_cases(bool backward, F f) {
   on_devices_and_features([&](Device device, DType dtype) {
@@ -104,7 +104,7 @@ TEST_CASE("gine_sum_backward equals plain loops") {
         }
       }
     });
-    // With both gradients of what edges bring, with one, with none.
+    // With both gradients of edge operands, with one, with none.
     for (int wanted = 0; wanted < 4; ++wanted) {
       CAPTURE(wanted);
       const auto got = c.backward(dy, wanted & 1, mapped && (wanted & 2));
@@ -115,10 +115,10 @@ TEST_CASE("gine_sum_backward equals plain loops") {
   });
 }
 
-TEST_CASE("gine_sum takes rows of every length, and adds them up the same way in every run") {
+TEST_CASE("gine_sum handles rows of every length, with the same bits in every run") {
   for (Device device : devices()) {
     std::vector<int64_t> lengths = lengths_at_boundaries();
-    lengths.push_back(20000);  // cut into pieces on either device
+    lengths.push_back(20000);  // split into parts on both devices
     const Case c = drawn(lengths, 97, false, 12, 3, true, true, DType::f32, device);
     Case turned = c;
     turned.x = random_tensor({c.edges.rows(), 12}, DType::f32, device);
@@ -145,7 +145,7 @@ TEST_CASE("gine_sum without edges gives zeros") {
   }
 }
 
-TEST_CASE("gine_sum refuses what does not fit, naming it") {
+TEST_CASE("gine_sum rejects mismatched arguments, naming them") {
   const Csr csr = random_structure({0, 2, 1}, 4).csr;
   const Tensor x = Tensor::zeros({4, 5}), e = Tensor::zeros({3, 2}), w = Tensor::zeros({2, 5});
   Tensor y = Tensor::zeros({3, 5});

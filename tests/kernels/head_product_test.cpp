@@ -9,7 +9,7 @@ namespace {
 struct Extents {
   int64_t rows, features, heads, width;
 };
-/// One and many rows, tiles that are cut off, heads that vectors do not divide.
+/// One and many rows, partial tiles, head widths that are not multiples of a vector.
 constexpr Extents kExtents[] = {{1, 1, 1, 1},    {7, 3, 2, 5},     {256, 4, 4, 16}, {257, 16, 8, 8},
                                 {1000, 1, 3, 7}, {601, 33, 1, 64}, {0, 2, 2, 2}};
 
@@ -81,7 +81,7 @@ TEST_CASE("in head_product a NaN stays in its head") {
   });
 }
 
-TEST_CASE("diagonal_blocks takes each head's own block") {
+TEST_CASE("diagonal_blocks extracts each head's block") {
   on_devices_and_features([](Device device, DType dtype) {
     constexpr int64_t kHeads = 3, kFeatures = 2, kWidth = 5;
     Numbers product(kHeads * kFeatures * kHeads * kWidth, NAN), expected(kFeatures * kHeads * kWidth);
@@ -101,7 +101,7 @@ TEST_CASE("diagonal_blocks takes each head's own block") {
   });
 }
 
-TEST_CASE("head_product refuses what does not fit") {
+TEST_CASE("head_product rejects mismatched arguments") {
   Tensor y = Tensor::empty({4, 6});
   const Tensor x = Tensor::empty({4, 4});
   CHECK_ERROR_HAS(kernels::head_product({.x = x, .weight = Tensor::empty({2, 5}), .heads = 2, .y = y}),

@@ -94,7 +94,7 @@ TEST_CASE("find_entries finds the first of equal entries") {
   }
 }
 
-TEST_CASE("find_entries takes pairs in any order, ascending ones as well") {
+TEST_CASE("find_entries accepts pairs in any order") {
   const int64_t rows = 50, cols = 3000, pairs = 40001;
   std::vector<int64_t> lengths(rows);  // many, and some empty
   for (size_t i = 0; i < 40; ++i) lengths[i] = static_cast<int64_t>(20 * i);
@@ -137,7 +137,7 @@ TEST_CASE("order_pairs puts the smaller first") {
   }
 }
 
-TEST_CASE("merge_runs adds up or averages each run, in order") {
+TEST_CASE("merge_runs sums or averages each run, in order") {
   for (Device device : devices())
     for (DType dtype : {DType::f32, DType::f64})
       for (int64_t width : {1, 5})
@@ -164,7 +164,7 @@ TEST_CASE("merge_runs adds up or averages each run, in order") {
         }
 }
 
-TEST_CASE("index kernels refuse what does not fit") {
+TEST_CASE("index kernels reject mismatched arguments") {
   Tensor a = empty_index(3, {}), b = empty_index(4, {}), count = Tensor::empty({}, DType::i64);
   CHECK_ERROR_HAS(kernels::order_pairs({.a = a, .b = b, .low = a, .high = a}), "order_pairs: b is [4] int32");
   const auto test = kernels::PairTest::differ;

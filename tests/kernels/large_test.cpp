@@ -1,5 +1,5 @@
-// Every GPU against the CPU at sizes that take many blocks, at widths that vectors do not fill, and on
-// views that begin anywhere; and the same bits from run to run.
+// Every GPU against the CPU at sizes of many blocks, at widths that are not multiples of a vector, and on
+// views at any offset; and the same bits in every run.
 #include "gemm_cases.h"
 #include "loss_calls.h"
 #include "norm_calls.h"
@@ -45,7 +45,7 @@ void on_devices_and_shapes(F f) {
     }
 }
 
-/// f(device) makes tensors from the same inputs wherever it runs: the device's are close to the CPU's, and a
+/// f(device) makes tensors from the same inputs on every device: the device's are close to the CPU's, and a
 /// second run gives the same bits.
 template <class F>
 void agree(Device device, double tolerance, F f) {
@@ -62,7 +62,7 @@ void agree(Device device, F f) {
   agree(device, 2e-5, f);
 }
 
-/// A random matrix, and it as a view that begins one row in: at an odd place where the width is odd.
+/// A random matrix, as a view that begins at its second row: at an odd offset if the width is odd.
 std::vector<Tensor> matrices(int64_t rows, int64_t width) {
   return {random_tensor({rows, width}), random_tensor({rows + 1, width}).rows(1, rows + 1)};
 }
@@ -187,7 +187,7 @@ TEST_CASE("large: batch norm with every epilogue") {
   on_devices_and_shapes([](Device device, int64_t rows, int64_t width) {
     const Tensor dy = random_tensor({rows, width});
     for (const Tensor& x : matrices(rows, width)) {
-      // The same statistics everywhere, so that z has the same sign but where it is next to nothing.
+      // The same statistics everywhere, so that z has the same sign unless it is nearly 0.
       Batch host = random_batch(1, width, DType::f32, {});
       host.x = x;
       host.statistics();
@@ -223,7 +223,7 @@ TEST_CASE("large: batch norm with every epilogue") {
 
 TEST_CASE("large: row norms") {
   on_devices_and_shapes([](Device device, int64_t rows, int64_t width) {
-    if (width == 1) return;  // one value is its own mean: nothing is left but rounding
+    if (width == 1) return;  // one value is its own mean: only rounding remains
     const Tensor dy = random_tensor({rows, width});
     LayerNorm host(rows, width, DType::f32, {});
     host.draw_beta();
@@ -398,7 +398,7 @@ TEST_CASE("large: products, in every transpose form and from odd places") {
     }
 }
 
-TEST_CASE("large: TF32 and bfloat16 products are used only when asked for") {
+TEST_CASE("large: TF32 and bfloat16 products are used only on request") {
   for (Device device : gpus()) {
     const Tensor a = random_tensor({3000, 512}), b = random_tensor({512, 256});
     Tensor expected = Tensor::empty({3000, 256});
@@ -425,7 +425,7 @@ TEST_CASE("large: TF32 and bfloat16 products are used only when asked for") {
 
 namespace {
 
-/// The GPUs with so many bytes free; says which others are skipped.
+/// The GPUs with that many free bytes; prints which others are skipped.
 std::vector<Device> gpus_with(size_t bytes) {
   std::vector<Device> found;
   for (Device device : gpus()) {

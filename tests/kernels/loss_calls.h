@@ -12,7 +12,7 @@ inline constexpr Loss kLosses[] = {Loss::cross_entropy, Loss::bce, Loss::mse};
 /// The operands of a loss over the rows of an index, all rows if it is absent.
 struct LossCall {
   Tensor x;
-  DType wide = accumulator_dtype(x.dtype());
+  DType accumulator = accumulator_dtype(x.dtype());
   Tensor label, target, index;
   Tensor loss = scalar(NAN), total = scalar(NAN);
 
@@ -20,7 +20,7 @@ struct LossCall {
   LossCall(int64_t rows, int64_t columns, DType dtype, Device device)
       : x(random_tensor({rows, columns}, dtype, device)),
         label(random_ints(rows, 0, static_cast<int32_t>(columns), device)),
-        target(random_ints(rows * columns, 0, 2, device).to(wide).reshape({rows, columns})) {}
+        target(random_ints(rows * columns, 0, 2, device).to(accumulator).reshape({rows, columns})) {}
 
   LossCall to(Device device) const {
     LossCall call = *this;
@@ -28,7 +28,7 @@ struct LossCall {
       if (*t) *t = t->to(device).clone();
     return call;
   }
-  Tensor scalar(double value) const { return Tensor::full({}, value, wide, x.device()); }
+  Tensor scalar(double value) const { return Tensor::full({}, value, accumulator, x.device()); }
   /// Writes `loss` and, of bce and mse, `total`.
   const Tensor& forward(Loss which) {
     if (which == Loss::cross_entropy)

@@ -11,7 +11,7 @@ namespace {
 enum class Rows { all, some, repeated, ascending, ascending_repeated };
 constexpr std::initializer_list<Rows> kSelections = {Rows::all, Rows::some, Rows::repeated, Rows::ascending,
                                                      Rows::ascending_repeated};
-/// Every third row or so, in no order or ascending; `repeated`: some of them again and again.
+/// Every third row or so, in no order or ascending; `repeated`: some of them many times.
 Tensor selected(Rows which, int64_t rows, Device device) {
   if (which == Rows::all) return {};
   std::vector<int32_t> index;
@@ -25,7 +25,7 @@ Tensor selected(Rows which, int64_t rows, Device device) {
   return Tensor::from(index, device);
 }
 
-/// Loss and gradient by the definition, in double; of targets that are NaN neither has a term.
+/// Loss and gradient by the definition, in double; targets of NaN contribute to neither.
 struct Expected {
   double loss = 0.0, count = 0.0;
   Numbers gradient;
@@ -70,7 +70,7 @@ constexpr std::pair<int64_t, int64_t> kShapes[] = {{1, 1},    {5, 2},    {2708, 
 void check_loss(Loss which, LossCall& p) {
   CAPTURE(static_cast<int>(which));
   const Expected expected(which, p, -1.3);
-  CHECK(close(p.forward(which), Numbers{expected.loss}, tolerance(p.wide)));
+  CHECK(close(p.forward(which), Numbers{expected.loss}, tolerance(p.accumulator)));
   if (which != Loss::cross_entropy) CHECK(p.total.item() == expected.count);
   // The gradient's elements are far below 1.
   CHECK(close_to_scale(p.backward(which, -1.3), Tensor::from(expected.gradient, p.x.shape()),
@@ -79,7 +79,7 @@ void check_loss(Loss which, LossCall& p) {
 
 }  // namespace
 
-TEST_CASE("losses and their gradients: all rows, a subset, and rows that repeat") {
+TEST_CASE("losses and their gradients: all rows, a subset, and repeated rows") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const auto& [rows, columns] : kShapes)
       for (Rows which : kSelections) {
@@ -91,13 +91,14 @@ TEST_CASE("losses and their gradients: all rows, a subset, and rows that repeat"
   });
 }
 
-TEST_CASE("softmax_cross_entropy is right for large logits, and NaN if they are") {
+TEST_CASE("softmax_cross_entropy is correct for large logits, and NaN for NaN") {
   on_devices_and_features([](Device device, DType dtype) {
     LossCall p(3, 3, dtype, device);
     const Numbers logits{1000, 0, -1000, -1e30, -1e30, -1e30, 1e4, 1e4, 1e4};
     p.x = tensor_of(logits, {3, 3}, dtype, device);
     p.label = Tensor::from<int32_t>({1, 2, 0}, device);
-    CHECK(close(p.forward(Loss::cross_entropy), Numbers{(1000 + 2 * std::log(3.0)) / 3}, tolerance(p.wide)));
+    CHECK(close(p.forward(Loss::cross_entropy), Numbers{(1000 + 2 * std::log(3.0)) / 3},
+                tolerance(p.accumulator)));
     CHECK(close(p.backward(Loss::cross_entropy, 3.0),
                 {1, -1, 0, 1. / 3, 1. / 3, -2. / 3, -2. / 3, 1. / 3, 1. / 3}, tolerance(dtype)));
     p.x.fill_(NAN);
@@ -105,19 +106,19 @@ TEST_CASE("softmax_cross_entropy is right for large logits, and NaN if they are"
   });
 }
 
-TEST_CASE("bce_with_logits is right for large logits") {
+TEST_CASE("bce_with_logits is correct for large logits") {
   on_devices_and_features([](Device device, DType dtype) {
     LossCall p(8, 1, dtype, device);
     p.x = tensor_of({1e4, -1e4, 1e4, -30, -1e4, -30, 30, 1e4}, {8, 1}, dtype, device);
-    p.target = tensor_of({1, 0, 0, 0, 1, 1, 1, 0}, {8, 1}, p.wide, device);
-    const double far = values(p.x)[0];  // 1e4 as dtype has it
-    CHECK(close(p.forward(Loss::bce), Numbers{(3 * far + 30) / 8}, tolerance(p.wide)));
+    p.target = tensor_of({1, 0, 0, 0, 1, 1, 1, 0}, {8, 1}, p.accumulator, device);
+    const double far = values(p.x)[0];  // 1e4 rounded to dtype
+    CHECK(close(p.forward(Loss::bce), Numbers{(3 * far + 30) / 8}, tolerance(p.accumulator)));
     const double tiny = std::exp(-30.0);
     CHECK(close(p.backward(Loss::bce, 8.0), {0, 0, 1, tiny, -1, -1 + tiny, -tiny, 1}, tolerance(dtype)));
   });
 }
 
-TEST_CASE("targets that are NaN are left out of the loss and the gradient") {
+TEST_CASE("targets of NaN are excluded from loss and gradient") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const Rows which : kSelections) {
       CAPTURE(static_cast<int>(which));
@@ -126,7 +127,7 @@ TEST_CASE("targets that are NaN are left out of the loss and the gradient") {
       Numbers partly = values(p.target);
       for (size_t k = 0; k < partly.size(); ++k)
         if (k % 5 == 0 || k % 7 == 3) partly[k] = NAN;
-      p.target = tensor_of(partly, {3000, 3}, p.wide, device);
+      p.target = tensor_of(partly, {3000, 3}, p.accumulator, device);
       for (Loss loss : {Loss::bce, Loss::mse}) check_loss(loss, p);
     }
     LossCall none(4, 2, dtype, device);
@@ -167,7 +168,7 @@ TEST_CASE("a row that is in the index n times has n times its gradient, to the b
   }
 }
 
-TEST_CASE("the order of an index of many rows changes no bit, wherever in it a row repeats") {
+TEST_CASE("the order of a long index changes no bit, wherever rows repeat") {
   constexpr int64_t kRows = 40000, kSelected = 9000;
   for (Device device : devices()) {
     LossCall p(kRows, 3, DType::f32, device);
@@ -189,7 +190,7 @@ TEST_CASE("the order of an index of many rows changes no bit, wherever in it a r
   }
 }
 
-TEST_CASE("losses name a label and a row that are out of range, on a GPU when a result is read") {
+TEST_CASE("losses name a label and a row out of range, on a GPU when a result is read") {
   for (Device device : devices()) {
     const bool later = device.is_cuda();
     const std::string end = later ? fmt::format(" (found on {})", device.str()) : "";

@@ -62,14 +62,14 @@ Plain reduce_plainly(const HostCsr& s, const Numbers& x, int64_t width) {
   Plain plain;
   const size_t W = uz(width);
   for (Reduce reduce : kAll) plain.of[reduce].resize(uz(s.csr.rows) * W);
-  for (const auto& [extreme, sources] :
+  for (const auto& [minmax, sources] :
        {std::pair(Reduce::max, &plain.max_winner), {Reduce::min, &plain.min_winner}}) {
     const auto term = [&](size_t e, int64_t f) { return x[uz(s.indices[e] * width + f)]; };
-    const std::vector<int64_t> winners = winners_of(s, width, extreme == Reduce::max, term);
+    const std::vector<int64_t> winners = winners_of(s, width, minmax == Reduce::max, term);
     for (size_t k = 0; k < winners.size(); ++k) {
       const bool found = winners[k] >= 0;
       sources->push_back(found ? s.indices[uz(winners[k])] : -1);
-      if (found) plain.of[extreme][k] = term(uz(winners[k]), static_cast<int64_t>(k % W));
+      if (found) plain.of[minmax][k] = term(uz(winners[k]), static_cast<int64_t>(k % W));
     }
   }
   Numbers &sum = plain.of[Reduce::sum], &mean = plain.of[Reduce::mean], &var = plain.of[Reduce::var];
@@ -111,7 +111,7 @@ Reduced reduced(const HostCsr& s, const Tensor& x, const std::vector<Reduce>& re
   return r;
 }
 
-/// The winners of the maximum alone.
+/// The winners of the maximum only.
 Tensor max_winner(const HostCsr& s, const Tensor& x) { return reduced(s, x, {Reduce::max}).max_winner; }
 
 /// Columns [part width, (part + 1) width) of y.
@@ -139,7 +139,7 @@ void check_reduced(const Reduced& r, const std::vector<Reduce>& reduce, const Pl
   check_winners(r, plain);
 }
 
-/// The gradient of the winners, plainly.
+/// The gradient of the winners by plain loops.
 Numbers to_winners(const std::vector<int32_t>& winner, const Numbers& dy, int64_t cols, int64_t width) {
   Numbers dx(uz(cols * width), 0.0);
   for (size_t k = 0; k < winner.size(); ++k)
@@ -154,20 +154,20 @@ Csr transposed(const HostCsr& s) { return Relation::from_csr(s.csr).transposed()
 template <class F>
 void for_each_method(DType dtype, Device device, const Csr& back, F f) {
   for (const Csr* structure : {&back, static_cast<const Csr*>(nullptr)}) {
-    if (!structure && device.is_cuda() && dtype == DType::f64) continue;  // no fixed point holds float64
+    if (!structure && device.is_cuda() && dtype == DType::f64) continue;  // has no fixed point
     CAPTURE(structure != nullptr);
     f(structure);
   }
 }
 
 /// dx [cols, width of dy] of a maximum or minimum.
-Tensor brought_back(const Tensor& winner, const Tensor& dy, const Csr* back, int64_t cols) {
+Tensor minmax_gradient(const Tensor& winner, const Tensor& dy, const Csr* back, int64_t cols) {
   Tensor dx = Tensor::full({cols, dy.size(1)}, NAN, dy.dtype(), dy.device());
   kernels::neighbor_minmax_backward({.winner = winner, .dy = dy, .transposed = back, .dx = dx});
   return dx;
 }
 
-/// Entries with weights, at places of their own if `ordered`.
+/// Entries with weights, in another order if `ordered`.
 struct Weighted : Edges {
   Tensor weight;
   Numbers of_place;
@@ -177,7 +177,7 @@ struct Weighted : Edges {
         weight(random_tensor({count()}, accumulator_dtype(dtype), csr.device())),  // of either sign
         of_place(values(weight)) {}
   size_t place(size_t entry) const { return uz(edge[entry]); }
-  /// What an entry gives feature f, rounded as it is compared.
+  /// An entry's term for feature f, rounded as in the comparison.
   double term(const Numbers& x, size_t entry, int64_t width, int64_t f) const {
     const double product = of_place[place(entry)] * x[uz(indices[entry] * width + f)];
     return weight.dtype() == DType::f64 ? product : static_cast<double>(static_cast<float>(product));
@@ -260,7 +260,7 @@ TEST_CASE("neighbor_reduce gives one or several reductions in one pass, in any o
   });
 }
 
-TEST_CASE("neighbor_reduce for rows of every length at which another method might be chosen") {
+TEST_CASE("neighbor_reduce for all row lengths at which the method may change") {
   on_devices({DType::f32}, [](Device device, DType dtype) {
     const HostCsr s = random_structure(lengths_at_boundaries(), 97, device);
     for (int64_t width : {1, 16, 72, 130}) {
@@ -272,7 +272,7 @@ TEST_CASE("neighbor_reduce for rows of every length at which another method migh
   });
 }
 
-TEST_CASE("of equal terms, also infinite ones, the first in the row wins; a NaN wins over all") {
+TEST_CASE("ties go to the first entry of the row, also for infinities; a NaN wins over all") {
   on_devices_and_features([](Device device, DType dtype) {
     const std::vector<int64_t> lengths{4, 2, 300, 20000, 0, 7};
     const HostCsr in_order = random_structure(lengths, 60, device),
@@ -323,7 +323,7 @@ TEST_CASE("reductions and their gradients have the same bits on any number of th
       const Reduced r = reduced(s, x, kAll);
       return std::vector{r.y, r.max_winner};
     }));
-    // Alone or among others, a reduction has the same bits.
+    // A reduction has the same bits alone and together with others.
     const Reduced all = reduced(s, x, kAll);
     CHECK(values(reduced(s, x, {Reduce::min}).y) == part_of(all.y, 3, 72));
     CHECK(values(reduced(s, x, {Reduce::std}).y) == part_of(all.y, 5, 72));
@@ -337,7 +337,7 @@ TEST_CASE("reductions and their gradients have the same bits on any number of th
     const Tensor wide = random_tensor({s.csr.cols, 200}, dtype, device),
                  d_wide = random_tensor({s.csr.rows, 200}, dtype, device), winner = max_winner(s, wide);
     for_each_method(dtype, device, transposed(s), [&](const Csr* structure) {
-      CHECK(same_bits_on_any_threads([&] { return brought_back(winner, d_wide, structure, s.csr.cols); }));
+      CHECK(same_bits_on_any_threads([&] { return minmax_gradient(winner, d_wide, structure, s.csr.cols); }));
     });
   });
 }
@@ -373,7 +373,7 @@ TEST_CASE("neighbor_minmax_backward adds each gradient to its winner, by every m
   });
 }
 
-TEST_CASE("a parallel edge does not give its gradient twice, adjacent in the transposed structure or not") {
+TEST_CASE("a parallel edge contributes its gradient once, adjacent in the transposed structure or not") {
   on_devices_and_features([](Device device, DType dtype) {
     const auto check = [&](const HostCsr& s, const Csr& back, int64_t width, bool largest) {
       const Tensor x = random_tensor({s.csr.cols, width}, dtype, device),
@@ -382,14 +382,14 @@ TEST_CASE("a parallel edge does not give its gradient twice, adjacent in the tra
       const Tensor winner = largest ? r.max_winner : r.min_winner;
       const Numbers expected = to_winners(winner.to_vector<int32_t>(), values(dy), s.csr.cols, width);
       for_each_method(dtype, device, back, [&](const Csr* structure) {
-        CHECK(close(brought_back(winner, dy, structure, s.csr.cols), expected, tolerance(dtype)));
+        CHECK(close(minmax_gradient(winner, dy, structure, s.csr.cols), expected, tolerance(dtype)));
       });
     };
-    const HostCsr four = random_structure({4, 1}, 1, device);  // one source, four times
+    const HostCsr four = random_structure({4, 1}, 1, device);  // one source four times
     check(four, transposed(four), 5, false);
     const HostCsr s = random_structure({4, 900, 3, 20}, 30, device);
     Csr back = transposed(s);
-    // Of each source's targets every other one before the rest.
+    // Every other target of each source before the rest.
     const std::vector<int64_t> offsets = back.offsets.to_vector<int64_t>();
     const std::vector<int32_t> targets = back.indices.to_vector<int32_t>();
     std::vector<int32_t> mixed;
@@ -402,7 +402,7 @@ TEST_CASE("a parallel edge does not give its gradient twice, adjacent in the tra
   });
 }
 
-TEST_CASE("neighbor_reduce gives maxima and minima of weighted terms, and their gradients") {
+TEST_CASE("neighbor_reduce computes weighted maxima and minima, and their gradients") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const HostCsr& s : structures(device))
       for (bool ordered : {false, true}) {
@@ -436,14 +436,14 @@ TEST_CASE("neighbor_reduce gives maxima and minima of weighted terms, and their 
   });
 }
 
-TEST_CASE("of equal weighted terms the first entry wins, and a NaN wins over all") {
+TEST_CASE("ties of weighted terms go to the first entry, and a NaN wins over all") {
   on_devices_and_features([](Device device, DType dtype) {
     const HostCsr s = random_structure({4, 2, 300, 20000, 0, 7}, 60, device);
     for (int64_t width : {1, 4, 33, 128})
       for (double rare : kRare) {
         CAPTURES(width, rare);
         Weighted w(s, dtype, true);
-        for (double& v : w.of_place) v = std::round(v);  // some are 0, and make a NaN of an infinity
+        for (double& v : w.of_place) v = std::round(v);  // some are 0, and turn an infinity into NaN
         w.weight = Tensor::from(w.of_place, w.weight.shape()).to(w.weight.dtype()).to(device);
         const Numbers x = few_values(width, rare);
         const Tensor given = tensor_of(x, {60, width}, dtype, device);
@@ -474,7 +474,7 @@ TEST_CASE("neighbor_minmax_backward is precise at every scale and passes on NaN 
         for (double& v : scaled) v *= scale;
         scaled[10] = 0.0;
         const auto gradient = [&](const Tensor& dy) {
-          return values(brought_back(winner, dy, structure, s.csr.cols));
+          return values(minmax_gradient(winner, dy, structure, s.csr.cols));
         };
         const auto given = [&] { return tensor_of(scaled, {s.csr.rows, kWidth}, dtype, device); };
         const Numbers expected = to_winners(winners, values(given()), s.csr.cols, kWidth);
@@ -485,7 +485,7 @@ TEST_CASE("neighbor_minmax_backward is precise at every scale and passes on NaN 
           worst = std::max(worst, std::abs(seen[k] - expected[k]));
         }
         CHECK(worst <= std::max(tolerance(dtype) * largest, 1.5e-45 * (dtype == DType::bf16 ? 65536 : 2)));
-        // One NaN and two infinities: in their places and in no others.
+        // One NaN and two infinities: at their positions only.
         scaled[5] = NAN;
         scaled[uz(2 * kWidth + 7)] = -INFINITY;
         scaled[uz(250 * kWidth + 9)] = INFINITY;
@@ -525,7 +525,7 @@ TEST_CASE("results larger than the caches, at any address") {
   });
 }
 
-TEST_CASE("reductions refuse what does not fit") {
+TEST_CASE("reductions reject mismatched arguments") {
   const HostCsr s = random_structure({2, 1}, 3);
   const Tensor x = Tensor::zeros({3, 4}), dy = Tensor::zeros({2, 4}), weight = Tensor::zeros({3}),
                winner = Tensor::zeros({2, 4}, DType::i32);
@@ -534,14 +534,14 @@ TEST_CASE("reductions refuse what does not fit") {
     kernels::neighbor_reduce(
         {.a = s.csr, .x = x, .reduce = list, .weight = weights, .y = y, .max_winner = of_max});
   };
-  CHECK_ERROR(reduce({Reduce::max, Reduce::max}), "neighbor_reduce: max is asked for twice");
-  CHECK_ERROR(reduce({}), "neighbor_reduce: no reduction is asked for");
+  CHECK_ERROR(reduce({Reduce::max, Reduce::max}), "neighbor_reduce: max is requested twice");
+  CHECK_ERROR(reduce({}), "neighbor_reduce: no reduction is requested");
   CHECK_ERROR(reduce({Reduce::sum, Reduce::mean}, {}, winner),
-              "neighbor_reduce: a winner, but no max, is asked for");
+              "neighbor_reduce: the winner of a max that is not requested");
   CHECK_ERROR(reduce({Reduce::max}),
               "neighbor_reduce: y is [2, 8] float32 on cpu, expected [2, 4] float32 on cpu");
   CHECK_ERROR(reduce({Reduce::sum, Reduce::mean}, weight),
-              "neighbor_reduce: weights are for max or for min alone, not for 2 reductions with sums");
+              "neighbor_reduce: weights are allowed for max or min only, not for 2 reductions with sums");
   CHECK_ERROR(kernels::neighbor_minmax_backward({.winner = winner, .dy = dy, .weight = weight, .dx = dx}),
               "neighbor_minmax_backward: the gradient of weighted terms is gathered: expected the transposed "
               "structure");

@@ -23,7 +23,7 @@ struct Case {
     is_signed = Tensor::full({1}, with_signs ? 1.0 : 0.0);
     dy = draw.normal({n, f});
   }
-  /// In float64: what A2Q's definitions say of a number, and of its slopes.
+  /// In float64: A2Q's definitions for a number and its derivatives.
   struct Number {
     double y, x, scale, bits;
   };
@@ -57,7 +57,7 @@ std::vector<Tensor> passed(const Case& c, Device device, bool local) {
 
 }  // namespace
 
-TEST_CASE("bits by node and their gradients equal plain loops in float64") {
+TEST_CASE("bits per node and their gradients equal plain loops in float64") {
   for (const auto& [rows, cols] : kShapes)
     for (bool has_signs : {false, true})
       for (bool local : {false, true}) {
@@ -94,8 +94,8 @@ TEST_CASE("bits by node and their gradients equal plain loops in float64") {
       }
 }
 
-TEST_CASE("the slope by bits is that of the range's end, by a finite difference of it") {
-  // A number beyond the range is held at s (2^(b - 1) - 1), as a function of b that is not rounded.
+TEST_CASE("the derivative by bits is that of the range's end, by finite differences") {
+  // A number beyond the range is clamped to s (2^(b - 1) - 1), a function of the unrounded b.
   const double s = 0.3, b = 3.0, step = 1e-5;
   const auto end = [&](double of) { return s * (std::pow(2.0, of - 1.0) - 1.0); };
   Var x(Tensor::full({1, 1}, 50.0)), scale = Var::parameter(Tensor::full({1}, s)),
@@ -106,7 +106,8 @@ TEST_CASE("the slope by bits is that of the range's end, by a finite difference 
   CHECK(bits.grad().item() == doctest::Approx((end(b + step) - end(b - step)) / (2.0 * step)).epsilon(1e-5));
 }
 
-TEST_CASE("bits by node: ties go to even, NaN is below, and a range is held within its bits") {
+TEST_CASE(
+    "bits per node: ties round to even, NaN is the lowest value, and numbers are clamped to the range") {
   for (Device device : devices()) {
     const Var x(
         Tensor::from<float>({0.25f, 0.75f, 1.25f, 9.0f, -9.0f, NAN, INFINITY, -INFINITY}, {1, 8}).to(device)),
@@ -124,13 +125,13 @@ TEST_CASE("bits by node: ties go to even, NaN is below, and a range is held with
   }
 }
 
-TEST_CASE("bits by node have the same bits on any number of threads") {
+TEST_CASE("bits per node are the same on any number of threads") {
   const Case c(4000, 70, true);
   for (bool local : {false, true})
     CHECK(same_bits_on_any_threads([&] { return passed(c, Device::cpu(), local); }));
 }
 
-TEST_CASE("node_quantize refuses what does not fit") {
+TEST_CASE("node_quantize rejects mismatched arguments") {
   const Var x(random_tensor({3, 4})), three(Tensor::full({3}, 1.0));
   const Tensor sign = Tensor::zeros({1});
   CHECK_ERROR_HAS(node_quantize(x, Var(Tensor::full({4}, 1.0)), three, sign), "scale is");

@@ -34,7 +34,7 @@ struct Batch {
     kernels::batch_norm_apply(
         {.x = x, .mean = mean, .rstd = rstd, .gamma = gamma, .beta = beta, .epilogue = epilogue, .y = y});
   }
-  /// In place where dx is dy.
+  /// In place if dx is dy.
   NormGradients backward(const kernels::Epilogue& epilogue, const Tensor& dy, const Tensor& dx,
                          bool of_batch = true) const {
     NormGradients g{dx, Tensor::empty_like(gamma), Tensor::empty_like(beta)};

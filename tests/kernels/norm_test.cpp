@@ -59,7 +59,7 @@ TEST_CASE("batch_norm_statistics: mean, deviation, running averages") {
   });
 }
 
-TEST_CASE("batch_norm_statistics keeps float32's precision when the mean is far from zero") {
+TEST_CASE("batch_norm_statistics keeps float32 precision if the mean is far from zero") {
   for (Device device : devices()) {
     // Multiples of 2^-6 around 2^16: every x is exact in float32, and so is the answer in double.
     const int64_t rows = 30000;
@@ -123,7 +123,7 @@ TEST_CASE("batch_norm_backward against plain sums, also in place") {
         for (size_t i = 0; i < g.size(); ++i) {
           const size_t f = i % width;
           normal[i] = (x[i] - mean[f]) * rstd[f];
-          // Random numbers are off the corner, where rounding would decide.
+          // Random numbers avoid relu's kink, where rounding would decide.
           const double z = normal[i] * gamma[f] + beta[f];
           if (epilogue.activation == Activation::relu && z <= 0.0) g[i] = 0;
           if (epilogue.activation == Activation::elu && z <= 0.0) g[i] *= std::exp(z);
@@ -270,7 +270,7 @@ TEST_CASE("l2_normalize_rows and sum_normalize_rows equal plain loops") {
         for (size_t f = 0; f < width; ++f)
           squares += std::pow(unit[i * width + f], 2), sum += unit[i * width + f];
         for (size_t f = 0; f < width; ++f) unit[i * width + f] /= std::max(std::sqrt(squares), 1e-12);
-        if (std::abs(sum) < 0.05) continue;  // cancelled: the quotient is what rounding makes it
+        if (std::abs(sum) < 0.05) continue;  // cancelled: the quotient is only rounding
         for (size_t f = 0; f < width; ++f) share[i * width + f] /= sum;
       }
       CHECK(close(y, unit, tolerance(dtype)));
@@ -291,7 +291,7 @@ TEST_CASE("norms pass on NaN, on every device") {
   on_devices_and_features([](Device device, DType dtype) {
     for (int64_t rows : {3, 5000}) {
       CAPTURE(rows);
-      // Column 1 has a NaN; of rows, the first has.
+      // Column 1 and row 0 have a NaN.
       Numbers x = values(random_tensor({rows, 3}, dtype));
       x[1] = NAN;
       Batch b = random_batch(rows, 3, dtype, device);
@@ -310,7 +310,7 @@ TEST_CASE("norms pass on NaN, on every device") {
   });
 }
 
-TEST_CASE("norms refuse what does not fit") {
+TEST_CASE("norms reject mismatched arguments") {
   Batch b = random_batch(4, 3, DType::f32, {});
   Tensor y = Tensor::empty({4, 3}), rows = Tensor::empty({4});
   Batch empty = b, other_mean = b;

@@ -46,7 +46,7 @@ struct Group {
       for (size_t i = 0; i < p[k].size(); ++i) update(p[k][i], g[k][i], m[k][i], v[k][i]);
   }
 
-  /// Parameters as expected; in bfloat16 their masters are, and they are the masters rounded.
+  /// Checks the parameters; in bfloat16 the masters, and that the parameters are the rounded masters.
   void check_parameters(DType dtype) const {
     for (size_t k = 0; k < slots.size(); ++k) {
       const bool narrow = dtype == DType::bf16;
@@ -110,7 +110,7 @@ TEST_CASE("adam_update: Adam with weight decay, and AdamW") {
   });
 }
 
-TEST_CASE("adam_update: a gradient of zero moves nothing") {
+TEST_CASE("adam_update: a gradient of zero changes nothing") {
   on_devices_and_features([](Device device, DType dtype) {
     Group group(device, dtype, 2, 0.01);
     for (UpdateSlot& slot : group.slots) slot.gradient.zero_();
@@ -119,7 +119,7 @@ TEST_CASE("adam_update: a gradient of zero moves nothing") {
   });
 }
 
-TEST_CASE("steps too small for bfloat16 add up in the master; newly loaded weights replace it") {
+TEST_CASE("steps too small for bfloat16 accumulate in the master; loaded weights replace it") {
   for (Device device : devices())
     for (int64_t n : {1, 7, 1024, 100'003}) {
       const Tensor ones = Tensor::full({n}, 1.0, DType::bf16, device);
@@ -156,7 +156,7 @@ TEST_CASE("groups of several dtypes take one step together") {
   }
 }
 
-TEST_CASE("tensors without elements change nothing, in any number and any place") {
+TEST_CASE("empty tensors change nothing, in any number and position") {
   on_devices_and_features([](Device device, DType dtype) {
     for (int full : {0, 1, 63, 64, 65, 128}) {
       CAPTURE(full);
@@ -205,7 +205,8 @@ TEST_CASE("global_norm and clip_to_norm") {
   });
 }
 
-TEST_CASE("clip_to_norm leaves gradients alone whose norm is NaN, and refuses a norm that is not positive") {
+TEST_CASE(
+    "clip_to_norm does not change gradients with a NaN norm, and refuses a limit that is not positive") {
   on_devices_and_features([](Device device, DType dtype) {
     std::vector<Tensor> tensors{Tensor::full({4}, 3.0, dtype, device), Tensor::full({5}, NAN, dtype, device)};
     const Tensor before = tensors[0].clone();
@@ -220,7 +221,7 @@ TEST_CASE("clip_to_norm leaves gradients alone whose norm is NaN, and refuses a 
   });
 }
 
-TEST_CASE("updates refuse states that do not fit") {
+TEST_CASE("updates reject mismatched states") {
   Group group({}, DType::f32, 1, 0.1);
   CHECK_THROWS_AS(group.adam(), Error);
   group.slots[1].gradient = random_tensor({16, 1433});

@@ -8,7 +8,7 @@ using namespace adj::test;
 
 namespace {
 
-/// x in `bits` bits, by the ranges of kernels/bits: of each column, or one of all.
+/// x in `bits` bits, with the ranges of kernels/bits: per column, or one for all.
 PackedRows packed(const Tensor& x, int bits, BitRange range, bool by_column) {
   const int64_t n = by_column ? x.size(1) : 1;
   PackedRows q{
@@ -57,7 +57,7 @@ TEST_CASE("packed rows represent the same numbers as a bit tensor of the same ra
           }
 }
 
-TEST_CASE("in packed rows byte p of eight numbers has bit p of each, and the rest of a row is zeros") {
+TEST_CASE("in packed rows byte p of eight numbers has bit p of each, and rows are padded with zeros") {
   for (Device device : devices()) {
     PackedRows q{10, 3, Tensor::full({1, 6}, 255.0, DType::u8, device),
                  Tensor::full({1}, 1.0, DType::f32, device), Tensor::zeros({1}, DType::f32, device)};
@@ -99,7 +99,7 @@ TEST_CASE("packed rows have the same bits on any number of threads, and on every
   }
 }
 
-TEST_CASE("packed rows refuse what does not fit") {
+TEST_CASE("packed rows reject mismatched arguments") {
   PackedRows q = packed(random_tensor({4, 9}), 4, BitRange::affine, true);
   Tensor y = Tensor::empty({4, 9});
   const auto refused = [&](const char* what) {

@@ -6,7 +6,7 @@ using namespace adj::test;
 
 namespace {
 
-// Wide, tall, many, few, one and none of each.
+// Wide, tall, many, few, one and no elements in each dimension.
 const std::vector<Shape> kShapes{{1, 1, 1},    {3, 5, 7},     {1, 70001, 3}, {2, 9000, 16},
                                  {2000, 3, 5}, {1, 300, 257}, {400, 129, 1}, {300, 64, 1},
                                  {5, 1, 9},    {0, 4, 3},     {4, 3, 0}};
@@ -34,7 +34,7 @@ TEST_CASE("sum_dim") {
   CHECK(close(y, Numbers(6, 0.0), 0.0));
 }
 
-TEST_CASE("max_dim: the largest and the first of them, and its backward pass") {
+TEST_CASE("max_dim: the first of the largest elements, and its backward pass") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const Shape& shape : kShapes) {
       CAPTURE(shape.str());
@@ -88,7 +88,7 @@ TEST_CASE("in max_dim the first NaN wins, and infinities are compared") {
   });
 }
 
-TEST_CASE("in max_dim the first NaN among many elements wins, wherever the larger numbers are") {
+TEST_CASE("in max_dim the first NaN among many elements wins, wherever larger numbers are") {
   on_devices_and_floats([](Device device, DType dtype) {
     constexpr int64_t kRows = 100'000;
     Numbers numbers(uz(3 * kRows), -1.0);
@@ -112,7 +112,7 @@ TEST_CASE("reductions over a dimension give the same bits on any number of threa
   CHECK(writes_same_bits_on_any_threads({3, 5}, [&](Tensor& y) { kernels::sum_dim({.x = x, .y = y}); }));
 }
 
-TEST_CASE("reductions over a dimension refuse what does not fit") {
+TEST_CASE("reductions over a dimension reject mismatched arguments") {
   Tensor y = Tensor::empty({2, 3}), winner = Tensor::empty({2, 3}, DType::i32);
   CHECK_THROWS_AS(kernels::sum_dim({.x = random_tensor({2, 3}), .y = y}), Error);
   CHECK_THROWS_AS(kernels::sum_dim({.x = random_tensor({2, 3, 4}), .y = y}), Error);

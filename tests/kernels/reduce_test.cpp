@@ -97,7 +97,7 @@ TEST_CASE("count_equal: all, and over an index") {
   }
 }
 
-TEST_CASE("reductions refuse what does not fit") {
+TEST_CASE("reductions reject mismatched arguments") {
   const Tensor x = random_tensor({4, 3});
   Tensor y = Tensor::empty({4}), i = Tensor::empty({4}, DType::i32), none = Tensor::empty({4}, DType::i32);
   CHECK_THROWS_AS(kernels::sum_rows({.x = x, .y = y}), Error);

@@ -16,13 +16,13 @@ const std::vector<std::pair<std::string, Tensor& (*)(RowTiles&)>> kMembers = {
     {"rest/indices", [](RowTiles& cut) -> Tensor& { return cut.rest.indices; }},
     {"rest_entry", [](RowTiles& cut) -> Tensor& { return cut.rest_entry; }}};
 
-/// Any member: numbers of one are compared with those of others, and the first mismatch is reported.
+/// Any member: numbers are compared between members, and the first mismatch is reported.
 bool names_a_member(const std::string& message) {
   return std::any_of(kMembers.begin(), kMembers.end(),
                      [&](const auto& member) { return message.starts_with("cut/" + member.first + ": "); });
 }
 
-/// What check_row_tiles() says; empty where it says nothing.
+/// The error of check_row_tiles(); empty if there is none.
 std::string said(const Csr& a, const RowTiles& cut) {
   return error_of([&] { kernels::check_row_tiles("cut", a, cut); });
 }
@@ -39,7 +39,7 @@ Tensor changed(const Tensor& tensor, int64_t k, uint64_t bits) {
 
 }  // namespace
 
-TEST_CASE("a cut is accepted, and refused after any number in it was changed") {
+TEST_CASE("a valid cut is accepted, and refused after any change") {
   std::mt19937_64 random(11);
   for (const Named& one : tile_structures())
     for (int64_t least : {1, 2, 5, 128}) {
@@ -88,7 +88,7 @@ TEST_CASE("a cut with absent tensors, or tensors of other shapes or dtypes, is r
 TEST_CASE("a cut of another structure or with other columns is refused") {
   const Csr a = csr_of(random_rows(300, 200, 40.0, 6), 200);
   const RowTiles cut = kernels::make_row_tiles(a, 2);
-  // A column that few rows have, in tiles; one that enough have, in the rest; of parallel ones another.
+  // A rare column in tiles; a frequent one in the rest; another one of parallel entries.
   for (int64_t least : {1, 3, 20, 128}) {
     RowTiles other = kernels::make_row_tiles(a, least);
     other.least = 2;
@@ -106,9 +106,9 @@ TEST_CASE("a cut of another structure or with other columns is refused") {
   CHECK(said(a, other) == "cut: columns of at least 0 entries, expected 1 to 128");
 }
 
-TEST_CASE("a cut that has every entry, but out of order or outside the rows, is refused") {
+TEST_CASE("a cut with entries out of order or outside the rows is refused") {
   const Csr a = csr_of(full_rows(130, 200), 200);
-  // Two columns of a tile in the place of each other, with their entries.
+  // Two columns of a tile exchanged, with their entries.
   RowTiles other = kernels::make_row_tiles(a, 2);
   REQUIRE(said(a, other) == "");
   auto* columns = other.columns.mutable_data<int32_t>();
@@ -117,7 +117,7 @@ TEST_CASE("a cut that has every entry, but out of order or outside the rows, is 
   std::swap(columns[0], columns[1]);
   for (int64_t r = 0; r < RowTiles::kRows; ++r) std::swap(entries[starts[r]], entries[starts[r] + 1]);
   CHECK(said(a, other) == "cut/columns: 0 at place 1 of tile 0, expected 1 or more");
-  // The last row's bits in the row behind it.
+  // The last row's bits in the row after it.
   other = kernels::make_row_tiles(a, 2);
   const int64_t tile = other.num_tiles() - 1, last = tile * RowTiles::kRows + 1;
   auto* bits = other.bits.mutable_data<int64_t>();

@@ -43,7 +43,7 @@ TEST_CASE("softmax and log_softmax with their gradients") {
   });
 }
 
-TEST_CASE("softmax is right for large numbers, and NaN where it is undefined") {
+TEST_CASE("softmax is correct for large numbers, and NaN where it is undefined") {
   on_devices_and_floats([](Device device, DType dtype) {
     const Numbers rows{1e4,       1e4,      0, -1e4, 0,   -INFINITY, -INFINITY, -INFINITY,
                        -INFINITY, INFINITY, 0, 0,    NAN, 1,         2};
@@ -67,7 +67,7 @@ TEST_CASE("softmax is right for large numbers, and NaN where it is undefined") {
   });
 }
 
-TEST_CASE("softmax refuses what does not fit") {
+TEST_CASE("softmax rejects mismatched arguments") {
   const Tensor x = random_tensor({4, 3});
   Tensor y = Tensor::empty({3, 4});
   CHECK_THROWS_AS(kernels::softmax({.x = x, .y = y}), Error);

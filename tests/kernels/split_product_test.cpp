@@ -3,13 +3,13 @@
 using namespace adj;
 using namespace adj::test;
 
-// Float32 products as sums of bfloat16 products on a GPU's tensor cores. Devices without them make the same
-// products by float32 arithmetic and are held to the same.
+// Float32 products as sums of bfloat16 products on a GPU's tensor cores. Devices without them use float32
+// arithmetic and must pass the same checks.
 
 namespace {
 
-/// Tiles that are whole, cut off on every side, one number wide; runs of K that blocks share out; widths of
-/// which rows cannot be read 16 bytes at a time.
+/// Whole tiles, partial ones on every side, one number wide; runs of K split over blocks; widths whose rows
+/// cannot be read 16 bytes at a time.
 const std::vector<Product> kSizes{{128, 64, 128}, {128, 64, 64},   {1, 1, 1},       {130, 65, 66},
                                   {33, 17, 65},   {300, 100, 40},  {257, 602, 130}, {64, 9001, 96},
                                   {200, 1433, 7}, {20000, 30, 20}, {7, 300, 1000}};
@@ -45,15 +45,15 @@ std::pair<Tensor, Tensor> weight_gradients(const Product& c, const Tensor& a, co
 
 }  // namespace
 
-TEST_CASE("split products are as exact as float32, with bias, relu and sums") {
+TEST_CASE("split products are as accurate as float32, with bias, relu and sums") {
   for_cases([](const Product& c, Device device) {
     const Tensor a = random_tensor(c.shape_a(), DType::f32, device);
     const Tensor b = random_tensor(c.shape_b(), DType::f32, device);
     const GemmOptions options{.bias = random_tensor({c.n}, DType::f32, device),
                               .activation = Activation::relu};
     const Numbers products = values(multiplied(c, a.to(DType::f64), b.to(DType::f64)));
-    // Below what K roundings of float32 would leave: 2^-24 K times the sum of absolute products, here of
-    // numbers up to 1 or so.
+    // Below the error of K roundings of float32: 2^-24 K times the sum of absolute products, here of numbers
+    // around 1.
     const double bound = 1e-6 * std::sqrt(static_cast<double>(c.k)) + 1e-6;
     const Tensor y = multiplied(c, a, b, options);
     CHECK(close(y, finished(products, options.bias, Activation::relu), bound));
@@ -79,15 +79,15 @@ TEST_CASE("split products are as exact as float32, with bias, relu and sums") {
   });
 }
 
-TEST_CASE("split products use all bits of their operands, large or small") {
+TEST_CASE("split products use all bits of large and small operands") {
   const ComputeScope scope({.exact_products = ExactProducts::split});
   for (Device device : devices()) {
-    // One term: what is left out of the product of parts is below 2^-22 of it.
+    // One term: the omitted products of parts are below 2^-22 of it.
     for (const double scale : {1.0, 0x1p-60, 0x1p60, 0x1p-100, 0x1p-112, 0x1p-118, 0x1p-125}) {
       CAPTURE(scale);
       const Numbers numbers{1 + 0x1p-23, 1 - 0x1p-24, 4.0 / 3, 0x1.fffffep0, -0x1.0101p0, 1.0};
       const auto n = static_cast<int64_t>(numbers.size());
-      const double partners = scale < 0x1p-100 ? 0x1p100 : 1.0;  // so that products have all their bits
+      const double partners = scale < 0x1p-100 ? 0x1p100 : 1.0;  // so that products need all their bits
       const Tensor a = tensor_of(zipped(numbers, {scale}, std::multiplies()), {n, 1}, DType::f32, device),
                    b = tensor_of(zipped(numbers, {partners}, std::multiplies()), {1, n}, DType::f32, device),
                    c = multiplied({n, 1, n}, a, b);
@@ -102,7 +102,7 @@ TEST_CASE("split products use all bits of their operands, large or small") {
                  c = multiplied({2, k, 2, false, true}, ones, ones);
     const double expected = static_cast<double>(k) * (1.0 + 0x1p-20) * (1.0 + 0x1p-20);
     for (double x : values(c)) CHECK(x == doctest::Approx(expected).epsilon(1e-5));
-    // The largest finite number has finite parts, and what is not finite is not lost.
+    // The largest finite number has finite parts, and non-finite numbers are kept.
     const auto number = [&](double x) { return Tensor::full({1, 1}, x, DType::f32, device); };
     const auto of = [&](float x) { return multiplied({1, 1, 1}, number(x), number(1.0)).item(); };
     CHECK(of(std::numeric_limits<float>::max()) == doctest::Approx(std::numeric_limits<float>::max()));
@@ -111,8 +111,8 @@ TEST_CASE("split products use all bits of their operands, large or small") {
   }
 }
 
-TEST_CASE("products of small with large operands are exact to each term, by every method") {
-  // What three bfloat16 parts of such a number hold ends at 2^-133: of 2^-126 they have 7 bits.
+TEST_CASE("products of small and large operands are accurate in each term, by every method") {
+  // The bits in three bfloat16 parts of such a number end at 2^-133: of 2^-126 they have 7 bits.
   const auto size_of = [](int pattern, int64_t outer, int64_t inner) {
     switch (pattern) {
       case 0:
@@ -123,13 +123,13 @@ TEST_CASE("products of small with large operands are exact to each term, by ever
         return outer % 3 == 0 ? 0x1p-126 : 0x1p-3;
       case 3:  // within a row, and those of the partner, too
         return inner % 3 == 0 ? 0x1p100 : 0x1p-118;
-      case 4:  // in some chunks of 64 alone
+      case 4:  // only in some chunks of 64
         return inner / 64 % 2 == 0 ? 0x1p-120 : 1.0;
-      case 5:  // some infinite once they are raised
+      case 5:  // some infinite after scaling
         return inner % 70 == 3 ? 0x1p120 : 0x1p-20;
-      case 6:  // sums that are
+      case 6:  // infinite sums
         return outer % 5 == 0 ? 0x1p70 : 1.0;
-      default:  // of no full 24 bits
+      default:  // with fewer than 24 bits
         return 0x1p-140;
     }
   };
@@ -149,7 +149,7 @@ TEST_CASE("products of small with large operands are exact to each term, by ever
               const auto size = [&](int64_t outer, int64_t inner) {
                 const double small = size_of(pattern, outer, inner);
                 if (is_a != small_b) return small;
-                // All terms of a sum are of one size.
+                // All terms of a sum have the same magnitude.
                 return pattern >= 3 && pattern <= 5 ? 0x1p-18 / small : pattern == 6 ? 0x1p40 : 0x1p100;
               };
               return operand(is_a ? one.shape_a() : one.shape_b(), is_a != turned, device, size);
@@ -170,7 +170,7 @@ TEST_CASE("products of small with large operands are exact to each term, by ever
   }
 }
 
-TEST_CASE("split products are exact to each term, for any mixture of sizes") {
+TEST_CASE("split products are accurate in each term, for any mixture of magnitudes") {
   // Rows, columns and runs of K that are zero, or smaller than their neighbours by any power.
   const auto size_of = [](int pattern, int64_t outer, int64_t inner) {
     switch (pattern) {
@@ -180,7 +180,7 @@ TEST_CASE("split products are exact to each term, for any mixture of sizes") {
         return inner % 128 < 64 ? 1.0 : std::ldexp(1.0, -static_cast<int>(inner % 37));
       case 2:  // many zeros
         return inner % 3 == 0 || outer % 7 == 0 ? 0.0 : 1e-12;
-      case 3:  // runs of nothing else
+      case 3:  // runs of only zeros
         return inner / 64 % 2 == 0 ? 0.0 : 1e9;
       case 4:  // one large number in a row of small ones
         return inner == outer % 97 ? 1e9 : 1.0;
@@ -191,16 +191,16 @@ TEST_CASE("split products are exact to each term, for any mixture of sizes") {
   const ComputeScope scope({.exact_products = ExactProducts::split});
   constexpr int64_t m = 150, k = 200, n = 140;
   for (Device device : devices())
-    for (int way_a = 0; way_a < 6; ++way_a)
-      for (int way_b = 0; way_b < 6; ++way_b)
+    for (int pattern_a = 0; pattern_a < 6; ++pattern_a)
+      for (int pattern_b = 0; pattern_b < 6; ++pattern_b)
         for (bool turned : {false, true}) {
-          CAPTURES(way_a, way_b, turned);
+          CAPTURES(pattern_a, pattern_b, turned);
           const Product one{m, k, n, turned, turned};
           const auto scaled = [&](bool is_a, int pattern) {
             return operand(is_a ? one.shape_a() : one.shape_b(), is_a != turned, device,
                            [&](int64_t outer, int64_t inner) { return size_of(pattern, outer, inner); });
           };
-          const Tensor a = scaled(true, way_a), b = scaled(false, way_b);
+          const Tensor a = scaled(true, pattern_a), b = scaled(false, pattern_b);
           // 200 roundings of float32 leave 1.2e-5 at worst.
           CHECK(worst_error(one, a, b, values(multiplied(one, a, b))) <= 4e-6);
         }

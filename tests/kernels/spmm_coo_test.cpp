@@ -9,8 +9,8 @@ using namespace adj::test;
 
 namespace {
 
-/// Random ones of either shape, parallel edges among them; stars towards and from a node; sorted by row, so
-/// that rows come in runs; with loops among the entries, and one of each row at the end; without entries.
+/// Random ones of both shapes, with parallel edges; stars towards and from a node; sorted by row, so that
+/// rows form runs; with loops among the entries, and one of each row at the end; without entries.
 const std::vector<HostCoo>& lists() {
   static const std::vector<HostCoo> all = [] {
     std::vector<HostCoo> lists{random_list(97, 97, 500), random_list(301, 40, 700), random_list(5, 211, 640),
@@ -51,7 +51,7 @@ HostCoo turned(HostCoo a) {
 /// Relative to the largest sum.
 double accepted(DType dtype) { return dtype == DType::bf16 ? 8e-3 : dtype == DType::f64 ? 1e-12 : 2e-5; }
 
-/// f(list, device, dtype, width) over all that a list is summed in: float64 on the CPU alone.
+/// f(list, device, dtype, width) over all supported dtypes and devices: float64 on the CPU only.
 template <class F>
 void for_cases(F f) {
   on_devices({DType::f32, DType::bf16, DType::f64}, [&](Device device, DType dtype) {
@@ -111,7 +111,7 @@ TEST_CASE("spmm_coo_backward equals plain sums and dot products") {
 }
 
 TEST_CASE("spmm_coo has the same bits in every run and on any number of threads") {
-  // Enough work that several threads take part, rows of very different numbers of entries.
+  // Enough work for several threads, with rows of very different lengths.
   HostCoo star = random_list(3000, 3000, 60001);
   for (size_t e = 0; e < star.row.size(); e += 2) star.row[e] = 1234;
   for (size_t e = 0; e < star.row.size(); e += 5) star.col[e] = 77;
@@ -134,7 +134,7 @@ TEST_CASE("spmm_coo has the same bits in every run and on any number of threads"
   });
 }
 
-TEST_CASE("in spmm_coo NaN and infinities reach their rows and no others") {
+TEST_CASE("in spmm_coo NaN and infinities stay in their rows") {
   const HostCoo list{3, 4, {0, 0, 1, 2, 2, 2}, {0, 1, 2, 1, 3, 3}};
   on_devices({DType::f32, DType::bf16}, [&](Device device, DType dtype) {
     const Coo a = list.on(device);
@@ -163,7 +163,7 @@ TEST_CASE("in spmm_coo NaN and infinities reach their rows and no others") {
   });
 }
 
-TEST_CASE("spmm_coo sums numbers of any size without overflow of its accumulators") {
+TEST_CASE("accumulators of spmm_coo do not overflow for numbers of any magnitude") {
   // Huge terms that cancel, and tiny ones in the same and in other rows: results are right relative to the
   // largest term.
   const int64_t terms = 4096;
@@ -186,11 +186,11 @@ TEST_CASE("spmm_coo sums numbers of any size without overflow of its accumulator
         CHECK(result[uz(width + f)] == doctest::Approx(static_cast<double>(terms) * 1e30).epsilon(1e-4));
         CHECK(std::abs(result[uz(2 * width + f)]) <= static_cast<double>(terms) * 1e-30 * 1.001);
       }
-      // Weights as large: sums beyond float32 are infinite, those of products that are small exact.
+      // Weights as large: sums beyond float32 are infinite, those of small products exact.
       const Tensor w = Tensor::full({3 * terms}, 1e30, DType::f32, device);
       CHECK(std::isinf(values(multiplied(a, w, x))[uz(width)]));
     }
-    // All as large as float32 has them.
+    // All at float32's maximum.
     const Tensor most = Tensor::full({4, 4}, std::numeric_limits<float>::max(), DType::f32, device);
     const Tensor quarter =
         Tensor::full({3 * terms}, 1.0 / static_cast<double>(4 * terms), DType::f32, device);
@@ -199,7 +199,7 @@ TEST_CASE("spmm_coo sums numbers of any size without overflow of its accumulator
   }
 }
 
-TEST_CASE("spmm_coo on views that begin anywhere") {
+TEST_CASE("spmm_coo on views at any offset") {
   for (Device device : devices()) {
     const HostCoo list = random_list(30, 31, 200);
     const Coo a = list.on(device);
@@ -208,7 +208,7 @@ TEST_CASE("spmm_coo on views that begin anywhere") {
   }
 }
 
-TEST_CASE("float atomics, if asked for, give nearly the same sums") {
+TEST_CASE("float atomics, on request, give nearly the same sums") {
   for_cases([](const HostCoo& list, Device device, DType dtype, int64_t width) {
     if (dtype == DType::f64) return;
     const Tensor x = random_tensor({list.cols, width}, dtype, device);
@@ -218,7 +218,7 @@ TEST_CASE("float atomics, if asked for, give nearly the same sums") {
   });
 }
 
-TEST_CASE("spmm_coo refuses what does not fit") {
+TEST_CASE("spmm_coo rejects mismatched arguments") {
   for (Device device : devices()) {
     const HostCoo list = random_list(5, 4, 10);
     const Coo a = list.on(device);

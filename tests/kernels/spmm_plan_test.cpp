@@ -27,7 +27,7 @@ std::vector<Csr> structures() {
 
 }  // namespace
 
-TEST_CASE("a plan made by the host hands out every entry and row once, the parts of a row in order") {
+TEST_CASE("a host plan covers every entry and row once, the parts of a row in order") {
   for (const Csr& a : structures())
     for (const int64_t size : {8, 32, 512}) {
       const SpmmPlan plan = kernels::host_spmm_plan(a, size);
@@ -84,7 +84,7 @@ TEST_CASE("a plan made by the host hands out every entry and row once, the parts
     }
 }
 
-TEST_CASE("a product by a plan carried with the structure has the same bits as by its own plan") {
+TEST_CASE("a product with a copied plan has the same bits as with its own") {
   for (const Device device : devices())
     for (const Csr& a : structures()) {
       if (a.rows == 0) continue;

@@ -13,7 +13,7 @@ HostCsr small(Device device = {}) { return random_structure({3, 0, 1, 17, 0, 5, 
 
 enum class Values { none, direct, ordered };
 
-/// Relative to the largest sum, in which tens of thousands of terms may have cancelled.
+/// Relative to the largest sum, as tens of thousands of terms may cancel.
 double allowed(DType dtype) { return dtype == DType::f64 ? 1e-12 : dtype == DType::bf16 ? 8e-3 : 2e-4; }
 
 struct Case : Edges {
@@ -77,7 +77,7 @@ TEST_CASE("spmm equals the plain sum over entries") {
   });
 }
 
-TEST_CASE("sparse products of rows of every length at which another method might be chosen") {
+TEST_CASE("sparse products for all row lengths at which the method may change") {
   on_devices_and_features([](Device device, DType dtype) {
     const Case c(random_structure(lengths_at_boundaries(), 97, device), Values::ordered, dtype);
     for (int64_t width : {1, 16, 72, 130}) {
@@ -102,7 +102,7 @@ TEST_CASE("spmm adds the bias and applies the activation") {
   });
 }
 
-TEST_CASE("sddmm gives every entry its dot product, and spmm_backward both gradients") {
+TEST_CASE("sddmm computes each entry's dot product, and spmm_backward both gradients") {
   for_cases([](const Case& c, int64_t width) {
     if (!c.value) return;
     const Tensor y = c.random_y(width), x = c.random_x(width);
@@ -116,7 +116,7 @@ TEST_CASE("sddmm gives every entry its dot product, and spmm_backward both gradi
   });
 }
 
-TEST_CASE("results larger than the caches, at any address, also of rows that are not whole vectors") {
+TEST_CASE("results larger than the caches, at any address, also for rows of partial vectors") {
   for (Device device : devices())
     for (bool whole : {true, false}) {
       std::vector<int64_t> lengths(whole ? 66000 : 300000);
@@ -246,7 +246,7 @@ TEST_CASE("spmm passes on NaN") {
   }
 }
 
-TEST_CASE("spmm names what does not fit") {
+TEST_CASE("errors of spmm name the mismatch") {
   const HostCsr m = small();
   const Tensor x = random_tensor({9, 4});
   Tensor y = Tensor::empty({7, 4});
@@ -263,7 +263,7 @@ TEST_CASE("spmm names what does not fit") {
   CHECK_THROWS_AS(spmm({}, random_ints(36, 0, 5).reshape({9, 4}), {}, y), Error);
   Tensor dw = Tensor::empty({m.csr.entries() - 1});
   CHECK_THROWS_AS(kernels::sddmm({.a = {m.csr, {}, {}}, .y = y, .x = x, .dw = dw}), Error);
-  // Surplus values belong to no entry, unless an order says which.
+  // Extra values belong to no entry, unless an order assigns them.
   const int64_t entries = m.csr.entries();
   const Tensor surplus = random_tensor({entries + 1}), order = random_ints(entries, 0, 3);
   CHECK_ERROR_HAS(spmm(surplus, x, {}, y), "values is");
@@ -292,7 +292,7 @@ TEST_CASE("sparse products refuse outputs that are their inputs") {
   }
 }
 
-TEST_CASE("normalisations refuse to write over values that are read in another order") {
+TEST_CASE("normalisations refuse to overwrite values that are read in another order") {
   for (Device device : devices()) {
     const HostCsr m = random_structure({1, 2, 1, 2}, 4, device);
     Tensor values = Tensor::full({6}, 2.0, DType::f32, device),

@@ -6,8 +6,8 @@ using namespace adj::test;
 
 namespace {
 
-/// |a - b| / |b|, NaN where either is. A b that cancels to less than a tenth of normal numbers is taken for
-/// so many.
+/// |a - b| / |b|, NaN where either is. A b that cancels to less than a tenth of normal numbers counts as a
+/// tenth.
 double relative_error(const Tensor& a, const Tensor& b) {
   const Numbers got = values(a), wanted = values(b);
   REQUIRE(got.size() == wanted.size());
@@ -92,8 +92,8 @@ void check_precision(const std::vector<std::pair<int64_t, int64_t>>& shapes, con
                             largest[t][k]));
 }
 
-/// Checks that outputs over tiles are finite where those by rows are, with each of these numbers in two
-/// places of the operand.
+/// Checks that outputs over tiles are finite where those by rows are, with each of these numbers at two
+/// positions of the operand.
 template <class Call>
 void check_not_finite(const std::string& names,
                       std::initializer_list<std::pair<Tensor Call::*, double>> spoilt_operands) {
@@ -124,19 +124,19 @@ void check_not_finite(const std::string& names,
 
 }  // namespace
 
-TEST_CASE("attention over tiles is attention to the precision of its operands") {
+TEST_CASE("attention over tiles equals attention to the precision of its operands") {
   check_precision(
       {{1, 1}, {3, 5}, {8, 8}, {2, 33}, {4, 64}, {1, 72}, {2, 100}, {4, 128}, {16, 16}, {1, 128}}, "qkv",
       [](const Edges& edges, const AttentionCase& shape, DType dtype, Device device) {
         return DotCall(edges, shape, dtype, device);
       },
       [](const Edges& edges, int64_t width, size_t) {
-        // Errors of few numbers, or of logits of few products, do not even out.
+        // Errors of few numbers, or of logits of few products, do not average out.
         return width >= 16 && edges.count() > 1000 ? 1.0 : edges.count() > 1 ? 4.0 : 8.0;
       });
 }
 
-TEST_CASE("GAT over tiles is GAT to the precision of its operands") {
+TEST_CASE("GAT over tiles equals GAT to the precision of its operands") {
   check_precision(
       {{1, 1}, {3, 5}, {8, 8}, {2, 33}, {1, 64}, {2, 100}, {4, 128}}, "lrx",
       [](const Edges& edges, const AttentionCase& shape, DType dtype, Device device) {
@@ -155,7 +155,7 @@ TEST_CASE("GAT over tiles is GAT to the precision of its operands") {
 }
 
 TEST_CASE("in attention over tiles NaN and infinities reach only neighbours") {
-  // A logit of -inf may make its row NaN or be left out of it: no infinity in k.
+  // A logit of -inf may make its row NaN or be ignored: no infinity in k.
   check_not_finite<DotCall>("qkv", {{&DotCall::q, NAN},
                                     {&DotCall::q, INFINITY},
                                     {&DotCall::k, NAN},
@@ -184,7 +184,7 @@ TEST_CASE("attention over tiles scales operands far from 1") {
   });
 }
 
-TEST_CASE("attention over tiles refuses what it cannot do") {
+TEST_CASE("errors of attention over tiles") {
   const Edges edges(small_rows(), 61, false, {});
   const Tiles tiles(edges, 1);
   const auto call = [&](int64_t width, const RowTiles& with, bool dropout = false,

@@ -22,7 +22,7 @@ inline Rows random_rows(int64_t rows, int64_t cols, double mean, unsigned seed) 
   return lists;
 }
 
-/// Every column in each of so many rows.
+/// Every column in each of that many rows.
 inline Rows full_rows(size_t rows, size_t cols) {
   std::vector<int32_t> all(cols);
   std::iota(all.begin(), all.end(), 0);

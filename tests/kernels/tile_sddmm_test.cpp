@@ -4,7 +4,7 @@
 using namespace adj;
 using namespace adj::test;
 
-TEST_CASE("tile_sddmm is sddmm to the precision of its operands") {
+TEST_CASE("tile_sddmm equals sddmm to the precision of its operands") {
   const std::vector<std::pair<int64_t, int64_t>> shapes{
       {1, 1},   {1, 8},   {3, 7},   {1, 33},  {1, 64},  {2, 64},  {1, 100},  {8, 16},
       {1, 128}, {4, 128}, {1, 200}, {1, 256}, {2, 300}, {1, 520}, {1, 1000}, {1, 1024}};
@@ -37,7 +37,7 @@ TEST_CASE("tile_sddmm is sddmm to the precision of its operands") {
             for (size_t e = 0; e < got.size(); ++e) error += std::pow(got[e] - wanted[e], 2);
             const auto size =
                 static_cast<double>(edges.count() * heads * width);  // expected, of normal numbers
-            // bfloat16 features are taken as they are; NaN fails.
+            // bfloat16 features are used unchanged; NaN fails.
             CHECK(std::sqrt(error) <= (dtype == DType::f32 ? 1e-3 : 1e-5) * std::sqrt(size));
             CHECK(got == again);
           }

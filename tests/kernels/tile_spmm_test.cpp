@@ -96,7 +96,7 @@ Tensor products_of_factors(const Csr& csr, const Tensor& row, const Tensor& colu
 
 }  // namespace
 
-TEST_CASE("a cut holds every entry once, in tiles where columns have enough rows") {
+TEST_CASE("a cut has every entry once, in tiles if columns have enough rows") {
   for (const Named& one : tile_structures())
     for (int64_t least : {1, 2, 3, 8, 128}) {
       CAPTURES(one.name, least);
@@ -119,7 +119,7 @@ TEST_CASE("a cut is refused if columns do not ascend within rows, or the thresho
   CHECK_ERROR(kernels::make_row_tiles(csr, 1), "row_tiles: expected rows of ascending columns");
 }
 
-TEST_CASE("tile_spmm is spmm to the precision of its operands") {
+TEST_CASE("tile_spmm equals spmm to the precision of its operands") {
   const std::vector<int64_t> widths{1,   3,   7,   8,   16,  24,  33,  64,   72,  100,
                                     128, 136, 192, 256, 264, 320, 512, 1000, 1024};
   for (const Named& one : tile_structures())
@@ -165,7 +165,7 @@ TEST_CASE("tile_spmm is spmm to the precision of its operands") {
                              .activation = finished ? Activation::relu : Activation::none,
                              .y = expected});
               const Numbers got = values(y), wanted = values(expected);
-              // Sums may cancel: errors are held against the size of the terms, too.
+              // Sums may cancel: errors are relative to the size of the terms, too.
               const auto squared = [](const Tensor& t) {
                 return Tensor::from(mapped(t, [](double v) { return v * v; }), t.shape(), t.device());
               };
@@ -233,7 +233,7 @@ TEST_CASE("tile_spmm is precise in columns of any scale, and NaN and infinities 
     }
 }
 
-TEST_CASE("consecutive products see what was written between them") {
+TEST_CASE("consecutive products see writes between them") {
   const Csr host = csr_of(random_rows(4000, 4000, 100.0, 3), 4000);
   for (Device device : product_devices()) {
     if (device.is_cpu()) continue;

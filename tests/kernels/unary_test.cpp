@@ -32,7 +32,7 @@ double relative(DType dtype) { return dtype == DType::f64 ? 1e-12 : dtype == DTy
 
 }  // namespace
 
-TEST_CASE("unary functions and their slopes equal the library's, relatively") {
+TEST_CASE("unary functions and their derivatives equal the standard library's in relative error") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const auto& [u, function, slope] : kAll)
       for (int64_t n : {0, 1, 20011}) {
@@ -61,7 +61,7 @@ TEST_CASE("unary functions and their slopes equal the library's, relatively") {
         const Numbers d = values(dy), got = values(dx);
         for (size_t i = 0; i < in.size(); ++i) {
           CAPTURE(in[i]);
-          // Told from the rounded output, a slope may be off by the output's rounding.
+          // A derivative computed from the rounded output inherits its rounding.
           const double expected = d[i] * slope(in[i], function(in[i]));
           REQUIRE(std::abs(got[i] - expected) <=
                   4 * relative(dtype) * std::max(std::abs(expected), std::abs(d[i])));
@@ -72,7 +72,7 @@ TEST_CASE("unary functions and their slopes equal the library's, relatively") {
   });
 }
 
-TEST_CASE("unary functions at the edges") {
+TEST_CASE("unary functions at special values") {
   on_devices_and_floats([](Device device, DType dtype) {
     const auto at = [&](Unary u, Numbers x) {
       return values(computed(u, Tensor::from(x).to(dtype).to(device)));
@@ -108,7 +108,7 @@ TEST_CASE("affine") {
   });
 }
 
-TEST_CASE("unary kernels refuse what does not fit") {
+TEST_CASE("unary kernels reject mismatched arguments") {
   const Tensor x = random_tensor({4});
   Tensor y = Tensor::empty({3}), whole = Tensor::empty({4}, DType::i32);
   CHECK_THROWS_AS(kernels::unary({.function = Unary::exp, .x = x, .y = y}), Error);

@@ -17,7 +17,7 @@ TEST_CASE("weighted_cross_entropy and its gradient: weights, ignored labels, a s
           const Tensor x = random_tensor({rows, classes}, dtype, device);
           std::vector<int32_t> truth =
               random_ints(rows, -1, static_cast<int32_t>(classes)).to_vector<int32_t>();
-          truth[0] = 0;  // one row at least counts
+          truth[0] = 0;  // at least one row counts
           const Tensor label = Tensor::from(truth, device);
           const Tensor weight = weighted ? random_ints(classes, 1, 5).to(accumulator).to(device) : Tensor();
           std::vector<int32_t> chosen;
@@ -70,7 +70,7 @@ TEST_CASE("weighted_cross_entropy and its gradient: weights, ignored labels, a s
   });
 }
 
-TEST_CASE("weighted_cross_entropy refuses what does not fit") {
+TEST_CASE("weighted_cross_entropy rejects mismatched arguments") {
   const Tensor x = random_tensor({3, 2}), label = Tensor::from<int32_t>({0, 2, 1});
   Tensor loss = Tensor::empty({}), total = Tensor::empty({});
   CHECK_ERROR(kernels::weighted_cross_entropy({.x = x, .label = label, .total = total, .loss = loss}),
@@ -82,7 +82,7 @@ TEST_CASE("weighted_cross_entropy refuses what does not fit") {
                   Error);
 }
 
-TEST_CASE("weighted_cross_entropy names a label out of range, on a GPU where the loss is read") {
+TEST_CASE("weighted_cross_entropy names a label out of range, on a GPU when the loss is read") {
   for (Device device : devices())
     for (int32_t bad : {-1, 3, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()})
       for (bool weighted : {false, true})

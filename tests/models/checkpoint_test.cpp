@@ -96,7 +96,7 @@ TEST_CASE_FIXTURE(InFolder, "files that are not checkpoints are refused") {
   CHECK_THROWS_AS(optim::save_checkpoint(example(1), folder.file("no/such/folder.h5")), DataError);
 }
 
-TEST_CASE_FIXTURE(InFolder, "after a kill at any moment the file has the old checkpoint or the new one") {
+TEST_CASE_FIXTURE(InFolder, "after a kill at any moment the file is the old or the new checkpoint") {
   const std::string path = folder.file("killed.h5");
   constexpr int64_t kRows = 20000;
   optim::save_checkpoint(example(0, kRows), path);
@@ -128,7 +128,7 @@ TEST_CASE_FIXTURE(InFolder, "a module is saved and loaded without training") {
   CHECK(mentions(error_of<DataError>([&] { optim::load_model(other, path); }),
                  path + ": tensors/model.*: load_state: weight is [3, 2]"));
 
-  // Of a training, the best weights.
+  // A training's best weights.
   optim::Checkpoint training;
   training.program = "mine";
   training.set("best_epoch", int64_t{3});

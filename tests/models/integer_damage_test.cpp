@@ -11,7 +11,7 @@ using namespace adj::test;
 
 namespace {
 
-/// The contents of a file of a model in integers, to be changed and written.
+/// The contents of an integer model's file, to be changed and written.
 struct Contents {
   std::map<std::string, std::string> texts;  ///< "facts@task", "@format"
   std::map<std::string, int64_t> numbers;    ///< likewise
@@ -91,7 +91,7 @@ models::ModelOptions small_options() {
 
 }  // namespace
 
-TEST_CASE("damaged facts of a model in integers are refused") {
+TEST_CASE("damaged facts of an integer model are refused") {
   const Damages damages(small_options());
   REQUIRE(damages.said([](Contents&) {}) == "");
   CHECK(damages.said([](Contents& c) { c.texts.erase("@format"); }) ==
@@ -111,8 +111,8 @@ TEST_CASE("damaged facts of a model in integers are refused") {
   const std::string first = "weights/sums.0: 20 numbers for each of 24 outputs, expected 20 for each of ",
                     last = "numbers for each of 24 outputs, expected 24 for each of 6";
   const std::tuple<const char*, const char*, std::string> whole[] = {
-      {"task", "graph_class", "facts@task: 'graph_class', which is none that train_qgnn trains"},
-      {"task", "link", "facts@task: 'link', which is none that train_qgnn trains"},
+      {"task", "graph_class", "facts@task: 'graph_class', which train_qgnn does not train"},
+      {"task", "link", "facts@task: 'link', which train_qgnn does not train"},
       {"option.bits", "32", "facts: integer model: layer 0 is not quantised, expected 1 to 8 bits"},
       {"option.bits-weights", "3", "weights/sums.0: 4 bits, expected 3, as facts@option.bits has it"},
       {"option.model", "gcn", "weights/sums.1: 24 " + last},
@@ -135,7 +135,7 @@ TEST_CASE("damaged facts of a model in integers are refused") {
   CHECK(damages.with("option.bits-activations", "2").find("zero") != std::string::npos);
 }
 
-TEST_CASE("damaged entries of a model in integers are refused by name") {
+TEST_CASE("damaged entries of an integer model are refused by name") {
   const Damages damages(small_options());
   const Contents whole(damages.path);
   for (const auto& [name, tensor] : whole.tensors) {
@@ -172,7 +172,7 @@ TEST_CASE("damaged entries of a model in integers are refused by name") {
   CHECK(damages.said([](Contents& c) { c.numbers.erase("weights/sums.1@inner"); }).find("missing") !=
         std::string::npos);
   CHECK(damages.with_text("weights/sums.1@format", "bits").starts_with("weights/sums.1: format 'bits'"));
-  // 20 numbers a row are 3 bytes, with four unused bits in the last.
+  // 20 numbers per row are 3 bytes, with four unused bits in the last.
   Tensor planes = whole.tensors.at("weights/sums.0/planes").clone();
   planes.mutable_data<uint8_t>()[2] |= 0x10;
   CHECK(damages.with("weights/sums.0/planes", planes).find("expected 0 behind number 19") !=

@@ -6,7 +6,7 @@
 using namespace adj;
 using namespace adj::test;
 
-TEST_CASE_FIXTURE(InFolder, "a model in integers loaded from its file has the same results to the bit") {
+TEST_CASE_FIXTURE(InFolder, "an integer model loaded from its file has the same results to the bit") {
   const std::string checkpoint = folder.file("c.h5"), path = folder.file("q.h5");
   on_devices([&](Device device) {
     const Graph graph = random_graph(device);
@@ -49,7 +49,7 @@ TEST_CASE_FIXTURE(InFolder, "a model in integers loaded from its file has the sa
   });
 }
 
-TEST_CASE_FIXTURE(InFolder, "the file of a model in integers has the size of its packed weights") {
+TEST_CASE_FIXTURE(InFolder, "the file of an integer model has the size of its packed weights") {
   const std::string checkpoint = folder.file("c.h5"), path = folder.file("q.h5");
   for (const int bits : {8, 4, 1}) {
     models::ModelOptions o = options_of("gin", "none", fmt::format("{}", bits));
@@ -63,9 +63,9 @@ TEST_CASE_FIXTURE(InFolder, "the file of a model in integers has the size of its
   }
 }
 
-TEST_CASE_FIXTURE(InFolder, "a model in integers that is not from a checkpoint is not written") {
+TEST_CASE_FIXTURE(InFolder, "an integer model that is not from a checkpoint is not written") {
   const IntegerModel model(
       trained_on(random_graph({}), random_tensor({kNodes, kIn}), options_of("gcn", "none", "4")));
-  CHECK_ERROR_HAS(model.save(folder.file("q.h5")), "expected a checkpoint's");
+  CHECK_ERROR_HAS(model.save(folder.file("q.h5")), "not from a checkpoint");
   CHECK_FALSE(std::filesystem::exists(folder.file("q.h5")));
 }

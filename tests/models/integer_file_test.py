@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Computes a model in integers from its file alone, with h5py and numpy by docs/quantized.md, and holds that against infer_qgnn.
+"""Computes an integer model only from its file, with h5py and numpy by docs/quantized.md, and compares with infer_qgnn.
 Needs ADJOINT_BIN_DIR; skips, saying so, where h5py is missing."""
 import os
 import pathlib
@@ -35,7 +35,7 @@ class Model:
         return self.file[f"tensors/{name}"][:].astype(np.float64)
 
     def quantised(self, x, name, bits):
-        """Integers, and what they stand for."""
+        """Integers, and the values they represent."""
         scale, zero = self.entry(f"{name}.scale"), self.entry(f"{name}.zero")
         q = np.clip(np.rint(x / scale + zero), 0, 2**bits - 1)
         return scale * (q - zero)

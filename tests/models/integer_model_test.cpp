@@ -10,8 +10,8 @@ using namespace adj::test;
 
 namespace {
 
-/// The number of wrong results, at most 5 %. Where a float32 sum is rounded to another integer, results that
-/// depend on it differ.
+/// The number of wrong results, at most 5 %. If a float32 sum rounds to another integer, dependent results
+/// differ.
 size_t differing(const std::vector<float>& got, const Tensor& wanted) {
   const std::vector<double> expected = values(wanted);
   REQUIRE(got.size() == expected.size());
@@ -47,7 +47,7 @@ std::vector<float> in_all_ways(const TrainedModel& trained, Pack&& pack) {
 
 }  // namespace
 
-TEST_CASE("a model in integers equals its evaluation with fake quantisation") {
+TEST_CASE("an integer model equals its evaluation with fake quantisation") {
   const Tensor host_x = random_tensor({kNodes, kIn});
   size_t all_differ = 0, all = 0;
   for (const char* kind : {"gcn", "gin"})
@@ -68,7 +68,7 @@ TEST_CASE("a model in integers equals its evaluation with fake quantisation") {
   CHECK(all_differ <= all / 200);
 }
 
-TEST_CASE("a model of graphs in integers equals its evaluation, for each pooling") {
+TEST_CASE("an integer model of graphs equals its evaluation, for each pooling") {
   size_t all_differ = 0, all = 0;
   for (const char* pool : {"sum", "mean", "max"})
     for (const char* bits : {"8", "4", "2", "8,3,5"})
@@ -88,7 +88,7 @@ TEST_CASE("a model of graphs in integers equals its evaluation, for each pooling
   CHECK(all_differ <= all / 200);
 }
 
-TEST_CASE("batches packed on the host equal those packed on the device, and another device's are refused") {
+TEST_CASE("batches packed on the host equal those packed on the device; other devices' are refused") {
   const Tensor x = random_tensor({kNodes, kIn});
   const Graph graph = random_graph({});
   for (Device device : devices())
@@ -106,7 +106,7 @@ TEST_CASE("batches packed on the host equal those packed on the device, and anot
       }
 }
 
-TEST_CASE("a model in integers sums parallel edges by bytes") {
+TEST_CASE("an integer model sums parallel edges by bytes") {
   for (Device device : devices()) {
     const EdgeList list = erdos_renyi_graph(kNodes, 900, 7);
     auto src = list.src, dst = list.dst;
@@ -122,7 +122,7 @@ TEST_CASE("a model in integers sums parallel edges by bytes") {
   }
 }
 
-TEST_CASE("a model in integers refuses states and batches that do not fit") {
+TEST_CASE("an integer model rejects mismatched states and batches") {
   const Graph graph = random_graph({});
   const Tensor x = random_tensor({kNodes, kIn});
   CHECK_ERROR(IntegerModel(trained_on(graph, x, options_of("gcn", "none", "8,32,8"))),

@@ -5,7 +5,7 @@
 using namespace adj;
 using namespace adj::test;
 
-TEST_CASE("a model gives the same over a graph and over blocks of all its nodes and edges") {
+TEST_CASE("a model gives the same results over a graph and over blocks of all nodes and edges") {
   on_devices(411, DType::f32, [&](Draw& draw, Device device) {
     constexpr int64_t kNodes = 30;
     const Graph graph = draw.graph(kNodes, 150);

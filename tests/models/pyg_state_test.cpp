@@ -57,7 +57,7 @@ std::vector<double> turned(const Tensor& x) { return transposed(Dense(x)).data; 
 
 }  // namespace
 
-TEST_CASE("a PyG model's state is read by its names, with weights transposed") {
+TEST_CASE("a PyG model's state is read by name, with weights transposed") {
   for (Device device : devices())
     for (const auto& [dtype, file] : {std::pair(DType::f32, "state.h5"),
                                       {DType::f64, "state.h5"},
@@ -88,7 +88,7 @@ TEST_CASE("a PyG model's state is read by its names, with weights transposed") {
     }
 }
 
-TEST_CASE("a PyG state that does not fit is refused, naming the file and the tensor, and changes nothing") {
+TEST_CASE("a mismatched PyG state is refused, naming file and tensor, and changes nothing") {
   std::string file;
   SUBCASE("HDF5") { file = "state.h5"; }
   SUBCASE("safetensors") { file = "state.safetensors"; }
@@ -116,7 +116,7 @@ TEST_CASE("a PyG state that does not fit is refused, naming the file and the ten
   CHECK(mentions(error_of([&] { nn::load_pyg_state(model, folder.file("none." + file)); }), "none." + file));
 }
 
-TEST_CASE_FIXTURE(InFolder, "weights of 16 bits in a safetensors file become the model's") {
+TEST_CASE_FIXTURE(InFolder, "16-bit weights in a safetensors file are converted to the model's dtype") {
   const std::string path = folder.file("state.safetensors");
   auto state = state_dict();
   for (auto& [name, tensor] : state)
@@ -144,7 +144,7 @@ TEST_CASE_FIXTURE(InFolder, "shared weights are read under both names") {
 }
 
 TEST_CASE_FIXTURE(InFolder,
-                  "names of a bare layer's state have no prefix, that of a wrapped norm, or a given one") {
+                  "a state's names have no prefix (a bare layer), a wrapped norm's, or a given one") {
   const std::string path = folder.file("state.h5");
   Draw draw(352, {}, DType::f32);
   const Tensor map = draw.normal({5, 3}), bias = draw.normal({5});

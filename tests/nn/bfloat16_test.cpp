@@ -24,7 +24,7 @@ TEST_CASE("layers in bfloat16 equal float32 up to rounding, values and gradients
       const auto first = narrow.parameters(), second = wide.parameters();
       for (size_t i = 0; i < first.size(); ++i) {
         Var p = first[i], q = second[i];
-        // Biases keep relu's input away from 0, where rounding would decide the sign.
+        // Biases keep relu's input away from 0, where rounding could change the sign.
         const Tensor start = q.shape().dims() == 1 ? Tensor::full(q.shape(), 16.0, DType::bf16, device)
                                                    : q.value().to(DType::bf16);
         p.set_value(start), q.set_value(start.to(DType::f32));

@@ -59,7 +59,7 @@ TEST_CASE("a classification report has scikit-learn's values") {
     check_scores(wide.macro, report.macro);
     check_scores(wide.weighted, report.weighted);
 
-    // Of nodes 0, 1 and 5: classes 0, 2 and 1, predicted 0, 2 and 0.
+    // For nodes 0, 1 and 5: classes 0, 2 and 1, predicted 0, 2 and 0.
     const nn::ClassificationReport some =
         nn::classification_report(logits, label, Tensor::from(std::vector<int32_t>{5, 0, 1}, device));
     check_scores(some.classes[0], {0.5, 1.0, 2.0 / 3.0, 1});
@@ -91,7 +91,7 @@ TEST_CASE("a confusion matrix has scikit-learn's values, with a row for each lab
   });
 }
 
-TEST_CASE("a report of several labels has scikit-learn's values, and skips missing labels") {
+TEST_CASE("a multilabel report has scikit-learn's values, and skips missing labels") {
   on_devices([&](Device device) {
     std::vector<float> answers = kAnswers;
     for (float& a : answers) a -= 0.5f;

@@ -1,5 +1,5 @@
-// Layers on their own: gradients in float64 for every option, memory, initial values, errors. Their values
-// are compared with PyG's in pyg_layers_test.cpp.
+// Layers alone: gradients in float64 for every option, memory, initial values, errors. Their values are
+// compared with PyG's in pyg_layers_test.cpp.
 #include "../reference/module_gradients.h"
 #include "layers.h"
 #include "module_state.h"
@@ -159,7 +159,7 @@ TEST_CASE("gradients of PairNorm, GraphNorm and jumping knowledge") {
   });
 }
 
-TEST_CASE("jumping knowledge refuses layers that do not fit") {
+TEST_CASE("jumping knowledge rejects mismatched layers") {
   using enum Jump;
   const Var three = Tensor::zeros({2, 3}), four = Tensor::zeros({2, 4});
   CHECK_THROWS_AS(jumping_knowledge(cat, {}), Error);
@@ -170,7 +170,7 @@ TEST_CASE("jumping knowledge refuses layers that do not fit") {
   CHECK_ERROR_HAS(jump({three, four}), "LSTM: steps [2, 3] and [2, 4], expected [N, 3]");
 }
 
-TEST_CASE("an LSTM's output at a step has a half from earlier steps and a half from later ones") {
+TEST_CASE("an LSTM's output at a step depends half on earlier steps and half on later ones") {
   on_devices(341, DType::f32, [&](Draw& draw, Device device) {
     Model<LSTM> lstm(4, 5);
     lstm.to(device);
@@ -223,7 +223,7 @@ TEST_CASE("GINConv multiplies sparse features before it sums them, with the same
         }
         const auto step = [&] { (void)pass(layer, graph, Features(sparse)); };
         CHECK(peak_memory(device, step) < dense.bytes() / 4);
-        // Dropout before the network is of the sums.
+        // Dropout before the network applies to the sums.
         Model<GINConv<>> dropping(GINConvOptions{0.3, train_eps}, widths, MLPOptions{.dropout = 0.5f});
         dropping.to(device);
         manual_seed(9);
@@ -234,7 +234,7 @@ TEST_CASE("GINConv multiplies sparse features before it sums them, with the same
   });
 }
 
-TEST_CASE("layers with dropout draw by the seed, and in training mode only") {
+TEST_CASE("layers with dropout draw according to the seed, in training mode only") {
   on_devices(336, DType::f32, [&](Draw& draw, Device device) {
     const Graph graph = draw.graph(40, 200);
     const Tensor x = draw.normal({40, 4}), weight = draw.uniform({200}, 0.3, 2.0);
@@ -334,7 +334,7 @@ TEST_CASE("layers start with PyG's distributions") {
   CHECK(Model<AGNNConv>(AGNNConvOptions{false}).parameters().empty());
 }
 
-TEST_CASE("layers refuse features, weights and options that do not fit") {
+TEST_CASE("layers reject mismatched features, weights and options") {
   Draw draw(338, {}, DType::f32);
   const Graph graph = draw.graph(kNodes, 20);
   const Tensor x = draw.normal({kNodes, 4}), few = draw.normal({8, 4}), attr = draw.normal({20, 2});
@@ -373,7 +373,7 @@ TEST_CASE("layers refuse features, weights and options that do not fit") {
   CHECK_THROWS_AS(Model<GATv2Conv>(Widths(4, 3), 3, GATv2ConvOptions{.share_weights = true}), Error);
 }
 
-TEST_CASE("a fixed ε may be loaded again") {
+TEST_CASE("a fixed ε may be loaded repeatedly") {
   on_devices(339, DType::f32, [&](Draw& draw, Device device) {
     const Graph graph = draw.graph(kNodes, 20);
     Model<GINConv<>> layer(GINConvOptions{0.5}, std::vector<int64_t>{4, 4});
@@ -391,7 +391,7 @@ TEST_CASE("a fixed ε may be loaded again") {
   });
 }
 
-TEST_CASE("no layer allocates edges times features") {
+TEST_CASE("no layer allocates a tensor of edges x features") {
   on_devices(340, DType::f32, [&](Draw& draw, Device device) {
     constexpr int64_t kManyNodes = 200, kEdges = 40000, kWidth = 64;
     const Graph graph = draw.graph(kManyNodes, kEdges);

@@ -76,7 +76,7 @@ TEST_CASE("ranks among common negatives equal ranks among copies of them") {
   }
 }
 
-TEST_CASE("link metrics refuse NaN, empty lists and shapes that do not fit") {
+TEST_CASE("link metrics refuse NaN, empty lists and mismatched shapes") {
   const Tensor some = list({1, 2}), none = Tensor::empty({0}),
                odd = list({0, std::numeric_limits<float>::quiet_NaN()});
   CHECK_ERROR(nn::link_auc(some, odd), "link_auc: negative score 1 is not a number");

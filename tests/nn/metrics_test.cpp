@@ -57,7 +57,7 @@ TEST_CASE("macro-F1 equals values computed by hand, with classes absent") {
     CHECK(nn::macro_f1(logits, label) == Approx((2.0 / 5.0 + 2.0 / 3.0) / 3.0));
     // Nodes 0, 2, 3: classes 0 and 1 are all right.
     CHECK(nn::macro_f1(logits, label, ints({3, 0, 2}, device)) == Approx(1.0));
-    // Node 5 alone: class 2 predicted, class 0 true.
+    // Only node 5: class 2 predicted, class 0 true.
     CHECK(nn::macro_f1(logits, label, ints({5}, device)) == 0.0);
   });
 }

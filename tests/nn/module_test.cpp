@@ -75,7 +75,7 @@ TEST_CASE("load_state copies a state into the existing tensors") {
   CHECK_FALSE(source.head.weight.value().shares_storage_with(target.head.weight.value()));
 }
 
-TEST_CASE("a state that does not fit is refused by name, and nothing is changed") {
+TEST_CASE("a mismatched state is refused by name, and nothing is changed") {
   const Model source;
   Model target;
   const auto before = copied(target);
@@ -93,7 +93,7 @@ TEST_CASE("a state that does not fit is refused by name, and nothing is changed"
   refused([](auto& state) { state["another"] = Tensor::zeros({1}); }, {"another"});
 }
 
-TEST_CASE("training mode reaches all modules below") {
+TEST_CASE("training mode applies to all submodules") {
   Model model;
   CHECK(model.training());
   model.eval();
@@ -124,7 +124,7 @@ TEST_CASE("moving a model moves parameters and buffers and keeps their values") 
   }
 }
 
-TEST_CASE("a model is converted: parameters, and buffers, which have float32 at least") {
+TEST_CASE("converting a model converts parameters, and keeps buffers at least float32") {
   for (Device device : devices()) {
     Model model;
     model.to(device);
@@ -149,7 +149,7 @@ TEST_CASE("a model is converted: parameters, and buffers, which have float32 at 
   }
 }
 
-TEST_CASE("zero_grad clears the gradients of all modules below") {
+TEST_CASE("zero_grad clears the gradients of all submodules") {
   Model model;
   sum(model.second.linear.weight).backward();
   CHECK(model.second.linear.weight.grad());
@@ -173,7 +173,7 @@ TEST_CASE("a module prints as an indented tree") {
         "  head: GCNConv(2 -> 4)");
 }
 
-// Members, elements and variables that would not be registered do not compile.
+// Members, elements and variables that could not be registered do not compile.
 static_assert(std::is_abstract_v<nn::Linear> && std::is_abstract_v<Hidden> &&
               std::is_abstract_v<HiddenLayers>);
 static_assert(!std::is_constructible_v<nn::Linear, int, int>);

@@ -52,7 +52,7 @@ TEST_CASE("each node starts with the step size of least error, also used in eval
       }
 }
 
-TEST_CASE("with a target of mean bits, nodes of larger numbers get more bits") {
+TEST_CASE("with a target for the mean of bits, nodes of larger values get more bits") {
   for (Device device : devices()) {
     nn::Model<nn::NodeQuantizer> quantizer(nn::NodeBitsOptions{40, 4.0});
     quantizer.to(device);
@@ -89,7 +89,7 @@ TEST_CASE("mean_bits has the gradient of its definition") {
   CHECK(quantizer.held_bits() == std::vector<int>{1, 3, 8, 8});
 }
 
-TEST_CASE("a quantizer by node has its own state, and refuses rows that are not quantised") {
+TEST_CASE("a per-node quantizer has its own state, and refuses rows that are not quantised") {
   nn::Model<nn::QuantLinear> linear(6, 3, nn::QuantLinearOptions{.by_node = {5, 2.0}});
   std::set<std::string> names;
   for (const auto& [name, tensor] : linear.state())
@@ -97,7 +97,7 @@ TEST_CASE("a quantizer by node has its own state, and refuses rows that are not 
   CHECK(names == std::set<std::string>{"bits", "log_scale", "scale", "signed"});  // of input.nodes
   const Var x(random_tensor({5, 6}));
   CHECK(linear(x).shape() == Shape{5, 3});
-  CHECK_ERROR_HAS(linear(x, Tensor::zeros({5}, DType::u8)), "no bits by node");
+  CHECK_ERROR_HAS(linear(x, Tensor::zeros({5}, DType::u8)), "not allowed with bits per node");
   CHECK_THROWS_AS(nn::Model<nn::NodeQuantizer>(nn::NodeBitsOptions{5, 9.0}), Error);
   CHECK_THROWS_AS(nn::Model<nn::NodeQuantizer>(nn::NodeBitsOptions{0, 4.0}), Error);
 }

@@ -96,7 +96,7 @@ TEST_CASE("gradients of PNAConv by its input and its parameters") {
     }
 }
 
-TEST_CASE("PNAConv refuses options, degrees and features that do not fit") {
+TEST_CASE("PNAConv rejects mismatched options, degrees and features") {
   const auto refuses = [](std::vector<int64_t> degrees, const nn::PNAConvOptions& options,
                           const char* message) {
     CHECK_ERROR(nn::Model<nn::PNAConv>(4, 4, degrees, options), message);
@@ -105,8 +105,8 @@ TEST_CASE("PNAConv refuses options, degrees and features that do not fit") {
   refuses(degrees, {.pre_layers = 2},
           "PNAConv: 2 layers before the aggregation would have to run on every edge, expected 1");
   refuses(degrees, {.towers = 3}, "PNAConv: 4 -> 4 features do not divide into 3 towers");
-  refuses(degrees, {.aggregators = {Reduce::max, Reduce::max}}, "PNAConv: max is asked for twice");
-  refuses(degrees, {.scalers = {}}, "PNAConv: no scaler is asked for");
+  refuses(degrees, {.aggregators = {Reduce::max, Reduce::max}}, "PNAConv: max is requested twice");
+  refuses(degrees, {.scalers = {}}, "PNAConv: no scalers");
   CHECK_ERROR_HAS(nn::Model<nn::PNAConv>(4, 4, std::vector<int64_t>{5}), "none of 5 nodes has an in-edge");
   nn::Model<nn::PNAConv> layer(4, 4, degrees);
   const Graph graph =

@@ -21,7 +21,7 @@ Dense propagated(const SparseMatrix& a, const Tensor& x, int hops) {
   return y;
 }
 
-/// Two calls, of which the second result may be kept.
+/// Two calls; the second result may be cached.
 void check_twice(nn::PropagationCache& cache, const SparseMatrix& a, const Tensor& x, int hops,
                  double tolerance) {
   const Dense expected = propagated(a, x, hops);
@@ -119,7 +119,7 @@ TEST_CASE("a new tensor at the address of a freed one is not mistaken for it") {
   });
 }
 
-TEST_CASE("a result read by a recorded step keeps its storage, and one computed in it is not kept") {
+TEST_CASE("a result read by a captured step keeps its storage, and one computed in it is not kept") {
   on_devices(214, DType::f64, [&](Draw& draw, Device device) {
     const SparseMatrix a = draw.sparse(12, 12, 40);
     const Tensor x = draw.normal({12, 3}), other = draw.normal({12, 3});
@@ -127,10 +127,10 @@ TEST_CASE("a result read by a recorded step keeps its storage, and one computed 
     for (int i = 0; i < 2; ++i) (void)cache.get(a, x, 1).value();
     const auto recorded = [&](const Tensor& input) {
       StepGraph graph;
-      detail::Recorder recorder(device, nullptr, nullptr);  // on the CPU, as if something recorded
+      detail::Recorder recorder(device, nullptr, nullptr);  // on the CPU, as if capturing
       std::optional<detail::RecorderScope> scope;
       StepGraph::supported(device) ? graph.begin(device) : void(scope.emplace(&recorder));
-      return cache.get(a, input, 1).value();  // the recording is given up
+      return cache.get(a, input, 1).value();  // the capture is abandoned
     };
     const Tensor read = recorded(x);
     for (int i = 0; i < 2; ++i) (void)cache.get(a, other, 1).value();

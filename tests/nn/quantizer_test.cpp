@@ -30,7 +30,7 @@ TEST_CASE("a quantizer starts with the range of least error on its first batch, 
         if (range == BitRange::symmetric) CHECK(zero.item() == ((1 << bits) - 1) / 2.0);
         if (range == BitRange::affine) CHECK(zero.item() == std::nearbyint(zero.item()));
         CHECK(same_bits(y, to_values(to_bits(x, bits, scale, zero))));
-        // No scale half or twice as large is better.
+        // No scale half or twice as large has a smaller error.
         for (const double factor : {0.5, 0.8, 1.25, 2.0}) {
           const Var other(Tensor::full({1}, factor * scale.item(), DType::f32, device));
           CHECK(squared_error(fake_quantize(Var(x), bits, other, zero).value(), x) >
@@ -138,7 +138,7 @@ TEST_CASE_FIXTURE(
     other.train();
     other(Var(far));
     if (scales == nn::Scales::learned) CHECK(same_bits(other.input.scale(), layer.input.scale()));
-    // With a state without a scale it starts again.
+    // After loading a state without a scale it initialises again.
     other.load_state(copied(fresh));
     other.eval();
     CHECK_THROWS_AS(other(Var(x)), Error);

@@ -96,7 +96,7 @@ TEST_CASE("gradients of SAGEConv by its input and its parameters") {
     });
 }
 
-TEST_CASE("SAGEConv refuses features that do not fit") {
+TEST_CASE("SAGEConv rejects mismatched features") {
   Draw draw(215, Device::cpu(), DType::f32);
   const Graph graph = draw.graph(kNodes, 60);
   nn::Model<nn::SAGEConv> layer(4, 3, nn::SAGEConvOptions{.aggr = Reduce::max});

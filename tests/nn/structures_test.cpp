@@ -54,7 +54,7 @@ Block random_block(Draw& draw, int64_t targets) {
 
 }  // namespace
 
-TEST_CASE("a layer gives the same over a block, its relation and a graph of its edges") {
+TEST_CASE("a layer gives the same results over a block, its relation and a graph of its edges") {
   on_devices(70, DType::f64, [&](Draw& draw, Device) {
     const Block block = random_block(draw, kTargets), square = random_block(draw, kSources);
     const Tensor x = draw.normal({kSources, 4}), wide = draw.normal({kSources, 6});
@@ -191,7 +191,7 @@ TEST_CASE("mean weights are cached with the relation") {
   for (size_t e = 0; e < w.size(); ++e) CHECK(w[e] == 1.0f / degree[uz(dst[e])]);
 }
 
-TEST_CASE("layers refuse features and structures that do not fit") {
+TEST_CASE("layers reject mismatched features and structures") {
   Draw draw(73, Device::cpu());
   const Relation wide = Relation::from_coo(3, 7, draw.ints(12, 0, 3), draw.ints(12, 0, 7));
   const Relation block = wide.reversed();

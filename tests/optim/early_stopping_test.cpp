@@ -55,10 +55,10 @@ TEST_CASE("with a loss, early stopping waits while either improves, and keeps th
     bool stops;
   };
   const Epoch epochs[] = {
-      {0.0, 2.0, 0, false},                        // the first, whatever it is
+      {0.0, 2.0, 0, false},                        // the first, whatever its value
       {0.5, 1.0, 1, false},                        // both
-      {0.6, 1.1, 1, false},                        // the metric alone
-      {0.4, 0.9, 1, false},                        // the loss alone
+      {0.6, 1.1, 1, false},                        // only the metric
+      {0.4, 0.9, 1, false},                        // only the loss
       {0.5, 0.9, 1, false},                        // a loss as low as before
       {0.6, 0.9, 5, false},                        // as good in both
       {0.5, 1.0, 5, false}, {0.6, 1.0, 5, false},  // a metric as high as before
@@ -134,7 +134,7 @@ TEST_CASE("there is nothing to restore before the first epoch") {
   CHECK_THROWS_WITH_AS(stopping.restore(), doctest::Contains("nothing to restore"), Error);
 }
 
-TEST_CASE("a first epoch that is not finite does not stay the best") {
+TEST_CASE("a first epoch with a non-finite metric does not stay the best") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   Model model;
   EarlyStopping stopping(model, 2);

@@ -9,7 +9,7 @@
 using namespace adj;
 using namespace adj::test;
 
-TEST_CASE("a monitor reports a number that was not finite, though later ones are") {
+TEST_CASE("a monitor reports a non-finite number, even if later ones are finite") {
   const double inf = std::numeric_limits<double>::infinity();
   for (Device device : devices())
     for (DType dtype : {DType::f32, DType::f64})

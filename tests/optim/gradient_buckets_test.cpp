@@ -71,7 +71,7 @@ TEST_CASE("a bucket is reported when its last gradient is complete, in the order
   });
 }
 
-TEST_CASE("gradients add up in their buckets over several passes") {
+TEST_CASE("gradients accumulate in their buckets over several passes") {
   for (Device device : devices()) {
     const std::vector<Var> p = leaves({{3}, {2, 2}}, device);
     int calls = 0;
@@ -149,7 +149,7 @@ TEST_CASE("a captured step fills buckets and acts on them to the same bits") {
   });
 }
 
-TEST_CASE("gradients outlive their buckets, and a parameter is in one bucket at a time") {
+TEST_CASE("gradients may outlive their buckets, and a parameter is in one bucket at a time") {
   std::vector<Var> p = leaves({{3}, {2}});
   {
     const GradientBuckets buckets(p);

@@ -54,7 +54,7 @@ TEST_CASE("each group has its own options") {
   }
 }
 
-TEST_CASE("a step consumes the gradients, and passes over parameters without one") {
+TEST_CASE("a step clears the gradients, and skips parameters without one") {
   for (Device device : devices()) {
     Var a = parameter(1.0, device), b = parameter(1.0, device);
     optim::SGD sgd({a, b}, {.lr = 0.5});
@@ -160,7 +160,7 @@ TEST_CASE("an optimizer continues from its state to the same bits, with float32 
       });
 }
 
-TEST_CASE("a state that does not fit is refused by name, and nothing is changed") {
+TEST_CASE("a mismatched state is refused by name, and nothing is changed") {
   Var p = parameter(1.0);
   optim::Adam adam({p});
   p.set_grad(gradient(1.0));
@@ -192,8 +192,11 @@ TEST_CASE("an optimizer refuses parameters without gradient, given twice, or wit
   const Var p = parameter(1.0);
   CHECK(mentions(error_of([&] { optim::SGD({Var(gradient(1.0))}); }), "takes no gradient"));
   CHECK_THROWS_AS(optim::SGD(std::vector<Var>{}), Error);
-  CHECK(mentions(error_of([&] { optim::Adam({AdamGroup{{p}, {}}, AdamGroup{{p}, {}}}); }), "stands twice"));
-  CHECK(mentions(error_of([&] { optim::Adam({p, p}); }), "stands twice"));
+  CHECK(mentions(error_of([&] {
+                   optim::Adam({AdamGroup{{p}, {}}, AdamGroup{{p}, {}}});
+                 }),
+                 "duplicate parameter"));
+  CHECK(mentions(error_of([&] { optim::Adam({p, p}); }), "duplicate parameter"));
   Var q = parameter(1.0);
   optim::SGD sgd({q});
   q.set_value(gradient(2.0));
@@ -201,7 +204,7 @@ TEST_CASE("an optimizer refuses parameters without gradient, given twice, or wit
   CHECK(mentions(error_of([&] { sgd.step(); }), "given another value"));
 }
 
-TEST_CASE("a gradient's step is not recorded, and raises the parameter's version") {
+TEST_CASE("a step is not recorded, and increments the parameters' versions") {
   Var p = parameter(1.0);
   optim::SGD sgd({p});
   const Var y = sum(p * p);

@@ -88,7 +88,7 @@ TEST_CASE("AdamW's default weight decay is 0.01") {
   CHECK(p.item() == doctest::Approx(1.0 - 1e-3 * 0.01).epsilon(1e-12));
 }
 
-TEST_CASE("a huge gradient and a tiny one make the same first step of Adam") {
+TEST_CASE("Adam's first step is the same for a huge and a tiny gradient") {
   for (Device device : devices()) {
     Var p = Var::parameter(Tensor::zeros({3}, DType::f32, device));
     optim::Adam adam({p}, {.lr = 0.1});
@@ -118,7 +118,7 @@ TEST_CASE("SGD and Adam refuse options out of range") {
     CHECK_THROWS_AS(optim::Adam({p}, bad), Error);
 }
 
-TEST_CASE("Adam counts a group's steps: none without a gradient, and one for all that have one") {
+TEST_CASE("Adam counts one step per group if any parameter has a gradient") {
   for (Device device : devices()) {
     const auto zero = [&] { return Var::parameter(Tensor::zeros({1}, DType::f64, device)); };
     Var a = zero(), b = zero(), alone = zero();

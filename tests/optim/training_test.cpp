@@ -83,7 +83,7 @@ TEST_CASE("a small GCN learns a citation-like graph") {
   });
 }
 
-TEST_CASE("training twice with one seed gives the same bits, and with another seed other bits") {
+TEST_CASE("the same seed gives the same bits, another seed other bits") {
   on_devices([&](Device device) {
     const Dataset data = citations(device);
     const auto run = [&](uint64_t seed) {
@@ -111,7 +111,7 @@ TEST_CASE("a captured step gives the same bits as an eager one") {
   });
 }
 
-TEST_CASE("a recording that throws leaves gradients, the optimizer and the generators as they were") {
+TEST_CASE("an exception during capture leaves gradients, optimizer and generators unchanged") {
   for (Device device : devices()) {
     if (!StepGraph::supported(device)) continue;
     const Dataset data = citations(device);
@@ -163,7 +163,7 @@ TEST_CASE("models train to the same bits with 1, 2, 3, 5, 8 and 16 threads") {
   check([&] { return nn::Model<Gcn>(data.num_features(), 64, 4); });
 }
 
-TEST_CASE("a label out of range in a step, captured too, is an error where the loss is read") {
+TEST_CASE("a label out of range in a step, also a captured one, is an error when the loss is read") {
   on_devices([&](Device device) {
     const Tensor x = random_tensor({40, 5}, DType::f32, device);
     Tensor label = random_ints(40, 0, 3, device);

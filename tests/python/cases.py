@@ -1,4 +1,4 @@
-"""What the module does, held against NumPy and h5py. Run by wheel.py, in a folder with gcn.h5, a checkpoint of train_gcn."""
+"""Tests of the module against NumPy and h5py. Run by wheel.py, in a folder with gcn.h5, a checkpoint of train_gcn."""
 import concurrent.futures
 import gc
 import importlib.util
@@ -35,7 +35,7 @@ def edges_of(data):
 
 
 class Foreign:
-    """An array that is known by DLPack alone, as those of other frameworks are."""
+    """An array with only DLPack's interface, like those of other frameworks."""
 
     def __init__(self, array):
         self.array = array
@@ -236,7 +236,7 @@ class Trained(unittest.TestCase):
 
 class Threads(unittest.TestCase):
     def test_others_run_while_the_library_computes(self):
-        """Four threads iterate and predict; each holds what it found against what one alone finds."""
+        """Four threads iterate and predict; each compares its results with those of a single thread."""
         model, data = adjoint.load_trained("gcn.h5"), adjoint.load_demo_dataset()
         loader = adjoint.NeighborLoader(data, data.train, [4, 4], 64, workers=1)
         alone, wrong = model.outputs(data), []
@@ -253,7 +253,7 @@ class Threads(unittest.TestCase):
         self.assertEqual(wrong, [])
 
     def test_the_lock_is_released(self):
-        """The interpreter takes the lock from nobody here: another thread runs only where the library lets go of it."""
+        """The interpreter never switches threads here: another thread runs only if the library releases the lock."""
         model, data = adjoint.load_trained("gcn.h5"), adjoint.load_demo_dataset()
         loader = adjoint.NeighborLoader(data, data.train, [4, 4], 64)
         usual = sys.getswitchinterval()

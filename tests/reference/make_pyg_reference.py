@@ -120,7 +120,7 @@ def optimizer(group, make, **options):
 
 
 def states(layer):
-    """Every parameter and buffer with numbers of its own, where it does not have one value by nature."""
+    """Random numbers for every parameter and buffer whose values may vary."""
     layer = layer.double()
     with torch.no_grad():
         for name, tensor in layer.state_dict().items():
@@ -201,7 +201,7 @@ def convolutions(new):
     on_graph('gine/plain', pyg.GINEConv(network(4, 5)), 4, attr=4)
     on_relation('gine/bipartite', pyg.GINEConv(network(4, 5), edge_dim=2), (4, 4), attr=2)
 
-    # Without edge weights PyG 2.8 forgets what `improved` asks for.
+    # Without edge weights PyG 2.8 ignores `improved`.
     on_graph('gcn_options/improved', pyg.GCNConv(3, 5, improved=True), 3, weighted=True, self_loops=True)
     on_graph('gcn_options/no_loops', pyg.GCNConv(5, 3, add_self_loops=False), 5)
     on_graph('gcn_options/not_normalized', pyg.GCNConv(3, 5, normalize=False), 3)

@@ -68,7 +68,7 @@ void check_call(Layer&& layer, const std::vector<Tensor>& inputs, Call&& call) {
   check_module(layer, leaves, [&] { return call(layer, all); });
 }
 
-/// Of a layer on a graph, with edge values where it takes any.
+/// For a layer on a graph, with edge values if it takes any.
 template <class Layer>
 void check_layer(Layer&& layer, const Graph& graph, const Tensor& x, const Tensor& edges = {}) {
   if constexpr (std::is_invocable_v<Layer&, const Graph&, const Var&, const Var&>)

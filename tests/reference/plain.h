@@ -257,7 +257,7 @@ inline void check(const std::function<Var(const std::vector<Var>&)>& f, const st
 inline void check(const std::vector<Tensor>& inputs, const std::function<Var(const std::vector<Var>&)>& f) {
   check(f, inputs);
 }
-/// The same for all inputs, and for each alone, the others being constants.
+/// The same for all inputs, and for each alone with the others constant.
 inline void check_each(const std::function<Var(const std::vector<Var>&)>& f,
                        const std::vector<Tensor>& inputs) {
   check(f, inputs);

@@ -15,8 +15,7 @@ size_t count_of(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE(
-    "a chart has ticks at round numbers, a curve where its points are, and a legend of what has a name") {
+TEST_CASE("a chart has ticks at round numbers, curves through their points, and a legend of named series") {
   const Chart chart{.title = "a < b & \"c\"\n",
                     .x = {"epoch", 0.0, 10.0},
                     .left = {"loss", 0.0, 2.0},
@@ -40,7 +39,7 @@ TEST_CASE(
   CHECK(count_of(text, "</svg>") == 2);
 }
 
-TEST_CASE("a logarithmic axis has powers of ten, and leaves out numbers that are not positive") {
+TEST_CASE("a logarithmic axis has powers of ten, and omits numbers that are not positive") {
   Chart chart{.title = "log", .x = {"degree", 0.5, 2000.0, true}, .left = {"share", 1e-6, 1.0, true}};
   chart.series = {{.name = "d", .color = "#000000", .points = {{0.0, 0.1}, {1.0, 0.0}, {1000.0, 1e-6}}}};
   const std::string text = svg(chart);

@@ -11,7 +11,7 @@ using namespace adj::training;
 
 namespace {
 
-/// Labels, and outputs that say 0, 1, 0, 0.
+/// Labels, and outputs that predict 0, 1, 0, 0.
 struct OfFourNodes {
   Tensor y = Tensor::from(std::vector<int32_t>{0, 1, 1, 0}),
          output = Tensor::from(std::vector<float>{2, 1, 0, 1, 3, 0, 5, 1}, {4, 2}),
@@ -26,7 +26,7 @@ Graph small_graph() {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(OfFourNodes, "scores by degree are of the selected nodes, in bins of powers of two") {
+TEST_CASE_FIXTURE(OfFourNodes, "scores by degree cover the selected nodes, in bins of powers of two") {
   const Metric& accuracy = metric_named("accuracy", Labels::classes, 2);
   const auto scores = scores_by_degree(small_graph(), accuracy, output, y, all);
   REQUIRE(scores.size() == 3);
@@ -40,12 +40,12 @@ TEST_CASE_FIXTURE(OfFourNodes, "scores by degree are of the selected nodes, in b
   }
   const Tensor two = Tensor::from(std::vector<int32_t>{1, 2});
   CHECK(scores_by_degree(small_graph(), accuracy, output, y, two).size() == 2);
-  // One class alone has no area under a curve.
+  // ROC-AUC is undefined for a single class.
   CHECK(std::isnan(
       scores_by_degree(small_graph(), metric_named("auc", Labels::classes, 2), output, y, two)[0].value));
 }
 
-TEST_CASE_FIXTURE(OfFourNodes, "a report is one page without external parts, and without empty sections") {
+TEST_CASE_FIXTURE(OfFourNodes, "a report is one page without external files or empty sections") {
   Report report{.title = "<script>alert(1)</script>", .facts = {{"device", "cpu & more"}}};
   const std::string bare = html(report);
   CHECK(mentions(bare, {"&lt;script&gt;", "cpu &amp; more", "<h2>Run</h2>", "</html>"}));
@@ -63,7 +63,7 @@ TEST_CASE_FIXTURE(OfFourNodes, "a report is one page without external parts, and
                         "100.0 %", "accuracy by in-degree"}));
   for (const char* heading : {"Classes", "Degrees"})
     CHECK(mentions(page, {fmt::format("<h2>{}</h2>\n<p>On the 4 test nodes of run 2:</p>", heading)}));
-  // Class 1: one told, one taken for 0.
+  // Class 1: one correct, one taken for 0.
   CHECK(mentions(page,
                  "<td class=\"cell\" style=\"--share: 35.0%\">1</td><td class=\"cell\" style=\"--share: "
                  "35.0%\">1</td>"));
@@ -101,7 +101,7 @@ TEST_CASE("a run's folder is read back unchanged") {
   CHECK_FALSE(read_run(path).finished);
 }
 
-TEST_CASE("a folder that is no run is refused, naming the file") {
+TEST_CASE("a folder that is not a run is refused, naming the file") {
   const TemporaryDirectory temporary;
   CHECK(mentions(error_of<DataError>([&] { read_run(temporary.file("none")); }), "none/run.json"));
   std::ofstream(temporary.file("run.json")) << "{\"program\": 1}";

@@ -1,4 +1,4 @@
-"""What --run-dir writes: the page as a browser shows it, a trace, events as TensorBoard reads them, and `compare`.
+"""Files of --run-dir: the page as a browser shows it, a trace, events as TensorBoard reads them, and `compare`.
 
 Skipped, in a printed line, where there is no train_gcn, no chromium, or no virtual environment or index to install PyPI's tensorboard from.
 """
@@ -45,7 +45,7 @@ def program(name, *words):
 
 
 def shown(browser, page, *flags):
-    """The page's document as a headless browser has it, and what its console says."""
+    """The page's document in a headless browser, and its console output."""
     with tempfile.TemporaryDirectory() as profile:
         run = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                               f"--user-data-dir={profile}", "--enable-logging=stderr", "--virtual-time-budget=5000",

@@ -5,7 +5,7 @@ using namespace adj;
 using namespace adj::test;
 using namespace adj::training;
 
-TEST_CASE("CRC-32C of the examples of RFC 3720, B.4, and of the usual check") {
+TEST_CASE("CRC-32C of the examples of RFC 3720, B.4, and of \"123456789\"") {
   CHECK(crc32c("123456789") == 0xe3069283u);
   CHECK(crc32c(std::string(32, '\0')) == 0x8a9136aau);
   CHECK(crc32c(std::string(32, '\xff')) == 0x62a8ab43u);
@@ -15,8 +15,8 @@ TEST_CASE("CRC-32C of the examples of RFC 3720, B.4, and of the usual check") {
   CHECK(crc32c("") == 0u);
 }
 
-TEST_CASE("a record is length, its check, data, its check") {
-  // Of an empty one: CRC-32C of 8 zero bytes is 0x8c28b28a, of nothing 0; the mask is a rotation and a sum.
+TEST_CASE("a record has length, checksum, data, checksum") {
+  // An empty record: CRC-32C of 8 zero bytes is 0x8c28b28a, of no bytes 0; the mask is a rotation and a sum.
   const auto masked = [](uint32_t crc) { return (crc >> 15 | crc << 17) + 0xa282ead8u; };
   const auto number = [](const std::string& text, size_t at) {
     uint32_t value = 0;
@@ -34,7 +34,7 @@ TEST_CASE("a record is length, its check, data, its check") {
   CHECK(number(some, 21) == masked(0xe3069283u));
 }
 
-TEST_CASE_FIXTURE(InFolder, "an event file begins with its version and grows with every event") {
+TEST_CASE_FIXTURE(InFolder, "an event file begins with its version, and each event is appended") {
   TensorBoard board(folder.file("runs/one")), other(folder.file("runs/one"));
   CHECK(board.path() != other.path());
   CHECK(mentions(board.path(), "events.out.tfevents."));

@@ -35,7 +35,7 @@ Dataset citations(Device device = {}, int64_t nodes = 240) {
       .to(device);
 }
 
-/// A whole training, with everything that a state can have.
+/// A complete training, with everything that a state can have.
 struct Training {
   Dataset data;
   nn::Model<Gcn> model;
@@ -87,7 +87,7 @@ struct Training {
     }
   }
 
-  /// Everything that the state must bring back.
+  /// Everything that the state must restore.
   std::vector<std::vector<double>> all() {
     std::vector<std::vector<double>> found;
     for (const auto& [name, tensor] : model.state()) found.push_back(values(tensor));
@@ -108,7 +108,7 @@ struct Training {
 
 }  // namespace
 
-TEST_CASE("a training that was resumed ends with the bits of an unbroken one") {
+TEST_CASE("resumed training ends with the bits of uninterrupted training") {
   for (Device device : devices()) {
     const TemporaryDirectory folder;
     const std::string path = folder.file("c.h5");
@@ -121,7 +121,7 @@ TEST_CASE("a training that was resumed ends with the bits of an unbroken one") {
       Training first(citations(device), folder, "resumed");
       first.run(0, 7);
       first.state.save(path, 7);
-      first.run(7, 9);  // lost with the process
+      first.run(7, 9);  // lost when the process ends
       first.metrics.flush();
     }
     Training second(citations(device), folder, "resumed");
@@ -187,7 +187,7 @@ TEST_CASE_FIXTURE(InFolder, "a checkpoint of another training is refused, and no
   changed([](auto& c) { c.tensors["metrics"] = Tensor::zeros({3, 2}, DType::f64); }, {"metrics", "[3, 2]"});
 }
 
-TEST_CASE("numbers that are not finite are neither saved nor loaded, and resuming replaces them") {
+TEST_CASE("non-finite numbers are neither saved nor loaded, and resuming replaces them") {
   for (Device device : devices()) {
     const TemporaryDirectory folder;
     const std::string path = folder.file("c.h5"), spoiled = folder.file("spoiled.h5");
@@ -263,7 +263,7 @@ TEST_CASE("the first tensor that is not finite is named") {
   }
 }
 
-TEST_CASE_FIXTURE(InFolder, "bfloat16 goes into a checkpoint and comes back") {
+TEST_CASE_FIXTURE(InFolder, "bfloat16 is saved in a checkpoint and loaded") {
   optim::Checkpoint checkpoint;
   checkpoint.program = "state_test";
   checkpoint.tensors["w"] = random_tensor({5, 3}).to(DType::bf16);
@@ -272,7 +272,7 @@ TEST_CASE_FIXTURE(InFolder, "bfloat16 goes into a checkpoint and comes back") {
   CHECK(same_bits(loaded.tensors.at("w"), checkpoint.tensors.at("w")));
 }
 
-TEST_CASE_FIXTURE(InFolder, "two parts, or two facts, of one name are refused") {
+TEST_CASE_FIXTURE(InFolder, "two parts or facts of the same name are refused") {
   Training t(citations(), folder, "t");
   CHECK(mentions(error_of([&] { t.state.add("sgd", t.sgd); }), "'sgd'"));
   CHECK(mentions(error_of([&] { t.state.add("model", t.noise); }), "'model'"));

@@ -4,7 +4,7 @@
 
 namespace adj::detail {
 
-/// What stands for the missing numbers of a column. `values`: those that are there, in any order; one at
+/// Substitute for the missing numbers of a column. `values`: those that are there, in any order; one at
 /// least, except for zero.
 float imputed_value(Imputation imputation, std::vector<float> values);
 

@@ -1,6 +1,6 @@
-// Scatter: each result's gradient is added to its winner. Threads split the columns and each goes through the
-// rows in order, so that every sum is in row order for any number of threads. Bytes: winners and gradients
-// once, and a random row of dx for every result, element by element.
+// Scatter: each result's gradient is added to its winner. Threads split the columns and each visits the rows
+// in order, so that every sum is in row order for any number of threads. Bytes: winners and gradients once,
+// and a random row of dx for every result, element by element.
 //
 // Gather: each source loops over its out-edges and sums what it won, a vector at a time; parallel edges are
 // skipped. Bytes: a row of winners and one of gradients for every entry. With weighted terms an edge takes
@@ -43,8 +43,8 @@ void scatter(const NeighborMinmaxBackwardArgs& args) {
     if (!args.accumulate) args.dx.zero_();
     add_to_winners<S>(args, dx);
   } else {
-    Tensor wide = Tensor::zeros(args.dx.shape(), dtype_of<Accumulator<S>>());
-    Accumulator<S>* sums = wide.mutable_data<Accumulator<S>>();
+    Tensor accumulators = Tensor::zeros(args.dx.shape(), dtype_of<Accumulator<S>>());
+    Accumulator<S>* sums = accumulators.mutable_data<Accumulator<S>>();
     add_to_winners<S>(args, sums);
     const bool accumulate = args.accumulate;
     map<S>(args.dx.numel(), dx, [=](int64_t k) { return accumulate ? widen(dx[k]) + sums[k] : sums[k]; });

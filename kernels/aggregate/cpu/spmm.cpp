@@ -3,10 +3,10 @@
 // in registers, and prefetch the rows of later entries. Nothing is saved. Bytes per pass: every entry's row
 // of features, its column and value, and every row of the output once.
 //
-// Prefetch distance is 64 entries, into L2 (48 to 128 perform alike). Into L1 the fill buffers are the limit;
-// prefetching into both, or only every second line, was slower. Large results use streaming stores, which
-// costs the next op nothing. Helpers in the loop are force-inlined: otherwise sums leave their registers,
-// which took three times as long in bfloat16.
+// Prefetch distance is 64 entries, into L2 (48 to 128 are equally fast). Into L1 the fill buffers are the
+// limit; prefetching into both, or only every second line, was slower. Large results use streaming stores,
+// which costs the next op nothing. Helpers in the loop are force-inlined: otherwise sums leave their
+// registers, which took three times as long in bfloat16.
 
 #include <adjoint/kernels/aggregate/cpu/spmm.h>
 #include <adjoint/kernels/aggregate/explain.h>
@@ -186,7 +186,7 @@ void spmm(const SpmmArgs& args) {
     Aggregation<S> g(args.a, args.x, heads, args.y);
     explain_sparse("spmm", args.a.csr, width, heads, args.x.dtype(), "{}{}{}",
                    heads > 1 ? "a walk for each head" : "one walk",
-                   g.far ? ", rows asked for ahead" : ", rows within the caches",
+                   g.far ? ", rows prefetched" : ", rows within the caches",
                    g.stream ? ", results stored past the caches" : "");
     g.bias = args.bias ? args.bias.data<S>() : nullptr;
     g.relu = args.activation == Activation::relu;

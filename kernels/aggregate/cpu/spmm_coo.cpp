@@ -142,9 +142,10 @@ void end_rows(const Scatter<S>& g, const End& done, int64_t low, int64_t high, i
 
 template <bool kDots, class S>
 void scatter(Scatter<S> g, int64_t loops, int64_t rows, const End& done) {
-  Tensor wide = done.y;  // accumulators
-  if constexpr (!std::is_same_v<S, Scalar<S>>) wide = Tensor::empty(done.y.shape(), dtype_of<Scalar<S>>());
-  g.y = wide.mutable_data<Scalar<S>>();
+  Tensor accumulators = done.y;
+  if constexpr (!std::is_same_v<S, Scalar<S>>)
+    accumulators = Tensor::empty(done.y.shape(), dtype_of<Scalar<S>>());
+  g.y = accumulators.mutable_data<Scalar<S>>();
   g.entries -= loops;
   const int64_t work = (g.entries + rows) * std::max<int64_t>(g.width, 16);
   const int64_t tasks = std::clamp<int64_t>(work / kTask, 1, num_threads());

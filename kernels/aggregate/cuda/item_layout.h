@@ -37,9 +37,10 @@ struct ItemPass {
 /// Largest power of two up to 16 that divides both base addresses; the width is not considered.
 size_t alignment_of(const Tensor& x, const Tensor& y);
 
-/// The layout for a pass, by sizes alone; all layouts sum in the same order, so it changes only the time. The
-/// least lane work wins: slabs times their features, plus a constant per slab for columns and weights, the
-/// first in the list if equal. Rows of few entries take several chunks, or else fewer entries in flight.
+/// The layout for a pass, chosen by sizes only; all layouts sum in the same order, so it changes only the
+/// time. The least lane work wins: slabs times their features, plus a constant per slab for columns and
+/// weights, the first in the list if equal. Rows of few entries take several chunks, or else fewer entries in
+/// flight.
 ///
 /// Fitted to all layouts and block sizes, measured on an H200: six graphs of 2 to 467 edges per node, widths
 /// of 16 to 512, float32 and bfloat16, 900 cases. Time against the fastest layout of each case: 1.025 on

@@ -1,7 +1,7 @@
-// Gradients of the weights of a maximum: a group of lanes per edge goes through its target's winners and
-// reads gradients and features only of packs in which the edge won, about one in the target's number of
-// edges. A lane sums its features, then a fixed tree sums the lanes, so that the bits depend on the width and
-// on whether rows are aligned for wide reads.
+// Gradients of the weights of a maximum: a group of lanes per edge scans its target's winners and reads
+// gradients and features only of packs in which the edge won, about one in the target's number of edges. A
+// lane sums its features, then a fixed tree sums the lanes, so that the bits depend on the width and on
+// whether rows are aligned for wide reads.
 //
 // Bytes: per edge a row of winners (from L1 and L2, as the edges of a target are adjacent), what it won of dy
 // and x, and 12 for the edge itself. Nothing is saved or recomputed.

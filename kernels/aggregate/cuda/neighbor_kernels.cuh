@@ -8,8 +8,8 @@
 //
 // A maximum costs three instructions per element: the comparison, the maximum, and the selection of the
 // column. max.NaN keeps a NaN without a second comparison; the columns after it are then wrong, so if a row's
-// result is NaN (or nothing exceeded the initial value) the end of the row goes through the row again to find
-// the column.
+// result is NaN (or nothing exceeded the initial value) the end of the row scans the row again to find the
+// column.
 //
 // With weighted terms the winner is the index of the weight, which every lane reads itself.
 //

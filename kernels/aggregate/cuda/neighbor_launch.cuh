@@ -39,13 +39,13 @@ void reduce_neighbors<bfloat16>(const NeighborReduceArgs& args);
 template <class S, bool kMax, bool kMin, bool kMoments>
 struct PartsOfRows {
   using A = Sum<S>;
-  static constexpr int kExtremes = (kMax ? 1 : 0) + (kMin ? 1 : 0), kValues = kExtremes + (kMoments ? 3 : 0);
+  static constexpr int kMinMax = (kMax ? 1 : 0) + (kMin ? 1 : 0), kValues = kMinMax + (kMoments ? 3 : 0);
   Tensor values, winners;
   NeighborParts<A> addresses{};
 
   PartsOfRows(int64_t count, int64_t width, Device device)
       : values(Tensor::empty({kValues * count, width}, dtype_of<A>(), device)),
-        winners(Tensor::empty({kExtremes * count, width}, DType::i32, device)) {
+        winners(Tensor::empty({kMinMax * count, width}, DType::i32, device)) {
     A* next = values.template mutable_data<A>();
     int32_t* next_winner = winners.mutable_data<int32_t>();
     const auto take = [&](int part) {
@@ -121,10 +121,10 @@ void run_neighbor_kernel(ItemLayouts<L...> layouts, const NeighborReduceArgs& ar
          arguments, runs.addresses);
 }
 
-/// The kernels that compute the requested reductions with the least unneeded work; `extreme` are the layouts
+/// The kernels that compute the requested reductions with the least unneeded work; `minmax` are the layouts
 /// for one maximum or minimum.
 template <class S, class Layouts>
-void reduce_neighbors_with(Layouts extreme, const NeighborReduceArgs& args) {
+void reduce_neighbors_with(Layouts minmax, const NeighborReduceArgs& args) {
   const ReductionSet set("neighbor_reduce", args.reduce);
   const bool max = set.has(Reduce::max), min = set.has(Reduce::min);
   if (args.weight) {
@@ -135,8 +135,8 @@ void reduce_neighbors_with(Layouts extreme, const NeighborReduceArgs& args) {
   using More = std::conditional_t<std::is_same_v<S, double>, ScalarLayouts, NarrowLayouts>;
   if (set.has_moments() && !max && !min) return run_neighbor_kernel<S, false, false, true>(More(), args);
   if (set.has_moments() || (max && min)) return run_neighbor_kernel<S, true, true, true>(More(), args);
-  max ? run_neighbor_kernel<S, true, false, false>(extreme, args)
-      : run_neighbor_kernel<S, false, true, false>(extreme, args);
+  max ? run_neighbor_kernel<S, true, false, false>(minmax, args)
+      : run_neighbor_kernel<S, false, true, false>(minmax, args);
 }
 
 }  // namespace adj::kernels::cuda

@@ -375,7 +375,7 @@ void spmm_coo_backward(const SpmmCooBackwardArgs& args) {
     if (args.dx) args.dx.zero_();
     return;
   }
-  // Dot products alone need no fixed point.
+  // Dot products need no fixed point.
   dispatch_sums(args.x.dtype(), args.sums == ScatterSums::fixed_point && args.dx,
                 [&]<class S, class Sum>() { backward<S, Sum>(args); });
 }

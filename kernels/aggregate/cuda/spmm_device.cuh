@@ -69,7 +69,7 @@ template <class T>
 __device__ __forceinline__ T keep(unsigned mask, T value) {
   return __shfl_sync(mask, value, threadIdx.x % 32);
 }
-/// Likewise for an address, of bytes.
+/// The same for an address of bytes.
 template <class T>
 __device__ __forceinline__ const char* keep_address(unsigned mask, const T* address) {
   return reinterpret_cast<const char*>(keep(mask, reinterpret_cast<unsigned long long>(address)));

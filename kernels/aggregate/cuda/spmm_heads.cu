@@ -4,7 +4,7 @@
 // dot product is summed over its own lanes in a fixed tree. Columns are read four entries at a time, with the
 // next four in flight. Heads wider than the lanes' registers take one launch per part, each adding to dw.
 //
-// Every (row, feature) is one sequential sum, split where the plan says; a dot depends on D and on whether
+// Every (row, feature) is one sequential sum, split according to the plan; a dot depends on D and on whether
 // rows are aligned for wide reads. Nothing is saved.
 //
 // Bytes: entries x F of X, per entry 4 for the column (4 more with an order) and 4 H for the weights (4 H

@@ -24,7 +24,7 @@
 namespace adj::kernels::cuda {
 
 /// Launch bounds: limit the registers of a thread. Blocks have 128 or 256 threads (item_threads). On an H200
-/// kernels with both gradients take 0.83 to 1.06 of their time with 512, sums alone gain nothing.
+/// kernels with both gradients take 0.83 to 1.06 of their time with 512, sums without gradients gain nothing.
 template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kDot>
 constexpr int kMostThreads = kDot                                                                ? 256
                              : kVector* kChunks* kUnroll <= 16 && kLanes >= 16 && sizeof(S) <= 4 ? 1024

@@ -42,7 +42,7 @@ struct Operands : Outputs<S> {
     }
   }
 
-  /// Of a target or an edge, H rows of E numbers.
+  /// H rows of E numbers of a target or an edge.
   const S* features_of(const S* of, int64_t row) const { return of + row * this->g.heads * attr.count; }
 
   /// Δ of a target, including o_attr's share.
@@ -253,14 +253,16 @@ void dot_attention_backward(const DotAttentionBackwardArgs& args) {
     using T = Scalar<S>;
     const Operands<S> of(args);
     const auto data = [](Tensor& tensor) { return tensor ? tensor.mutable_data<S>() : nullptr; };
-    const auto wide = [](Tensor& tensor) { return tensor ? tensor.mutable_data<T>() : nullptr; };
+    const auto accumulators = [](Tensor& tensor) { return tensor ? tensor.mutable_data<T>() : nullptr; };
     const EdgeTerms<T> terms(args.a, of.g.heads, args.dk || args.dv || args.ds);
     if (terms || args.dq || args.du || args.dattr)
-      walk_spans<T>(args.a.csr, of.g.span(),
-                    Targets<S>{of, EdgeRows(args.a), terms, data(args.dq), data(args.du), wide(args.dattr)});
+      walk_spans<T>(
+          args.a.csr, of.g.span(),
+          Targets<S>{of, EdgeRows(args.a), terms, data(args.dq), data(args.du), accumulators(args.dattr)});
     if (terms)
-      walk_spans<T>(args.at.csr, of.g.span(),
-                    Sources<S>{of, EdgeRows(args.at), terms, data(args.dk), data(args.dv), wide(args.ds)});
+      walk_spans<T>(
+          args.at.csr, of.g.span(),
+          Sources<S>{of, EdgeRows(args.at), terms, data(args.dk), data(args.dv), accumulators(args.ds)});
   });
 }
 

@@ -10,7 +10,7 @@
 
 // Passes over the rows of a structure by spans of entries: few enough for their gathered rows to stay cached
 // until their second use, enough for vector code over the entries, however short the rows are. The order of
-// all sums depends on the structure and the span alone.
+// all sums depends only on the structure and the span.
 //
 // Spans of 128 KB and up to 512 entries were faster than of 24 KB. Blocking sources to fit L2 was slower: a
 // weighted sum of rows took 6.7 to 16 ms, depending on the block, instead of 5.0.

@@ -357,10 +357,12 @@ void gat_backward(const GatBackwardArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Scalar<S>;
     const Operands<S> of(args);
-    const auto wide = [](Tensor& of_nodes) { return of_nodes ? of_nodes.mutable_data<T>() : nullptr; };
+    const auto accumulators = [](Tensor& of_nodes) {
+      return of_nodes ? of_nodes.mutable_data<T>() : nullptr;
+    };
     const Sums<S> sums(EdgeRows(args.a), args.l, args.r, args.c, args.slope);
     const EdgeTerms<T> terms(args.a, of.g.heads, args.dr || args.dx);
-    T* dl = wide(args.dl);
+    T* dl = accumulators(args.dl);
     if (args.dc) {
       walk_spans<T>(args.a.csr, of.g.span(),
                     TargetsOfEdges<S>{of, sums, terms, dl, args.dc.mutable_data<T>()});
@@ -369,7 +371,7 @@ void gat_backward(const GatBackwardArgs& args) {
     }
     if (!terms) return;
     walk_spans<T>(args.at.csr, of.g.span(),
-                  Sources<S>{of, EdgeRows(args.at), terms, dl, wide(args.dr),
+                  Sources<S>{of, EdgeRows(args.at), terms, dl, accumulators(args.dr),
                              args.dx ? args.dx.mutable_data<S>() : nullptr,
                              args.source ? args.source.data<S>() : nullptr,
                              args.target ? args.target.data<S>() : nullptr});

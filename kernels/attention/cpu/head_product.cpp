@@ -38,7 +38,7 @@ void multiply(const HeadProductArgs& args) {
   S* y = args.y.mutable_data<S>();
   const bool accumulate = args.accumulate;
   parallel_for(ceil_div(rows, tile), 1, [&](int64_t begin, int64_t end) {
-    std::vector<T> wide_x, made;
+    std::vector<T> widened, made;
     for (int64_t t = begin; t < end; ++t) {
       const int64_t first = t * tile, count = std::min(tile, rows - first);
       const T* from;
@@ -47,9 +47,9 @@ void multiply(const HeadProductArgs& args) {
         from = x + first * in;
         to = y + first * out;
       } else {
-        wide_x.resize(static_cast<size_t>(tile * in));
-        for (int64_t i = 0; i < count * in; ++i) wide_x[static_cast<size_t>(i)] = widen(x[first * in + i]);
-        from = wide_x.data();
+        widened.resize(static_cast<size_t>(tile * in));
+        for (int64_t i = 0; i < count * in; ++i) widened[static_cast<size_t>(i)] = widen(x[first * in + i]);
+        from = widened.data();
         to = nullptr;
       }
       if (accumulate || to == nullptr) {

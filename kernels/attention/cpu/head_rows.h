@@ -84,7 +84,7 @@ inline F32 fold_four(const F32 (&v)[4]) {
 inline F32 fold_entries(const F32 (&v)[kFolded]) { return v[0]; }
 #endif
 
-/// sums[i] = sum of v[i]'s lanes; for float32 in the order of fold_quarters() of fold_four().
+/// sums[i] = sum of v[i]'s lanes; for float32 in the order of folded(fold_four(v)).
 inline void sum_each(const F32 (&v)[4], float* sums) {
   const F32x4 each = folded(fold_four(v));
   std::memcpy(sums, &each, sizeof each);
@@ -397,7 +397,7 @@ struct HeadRows {
     });
   }
 
-  /// Rows are stored as S or wide.
+  /// Rows are stored as S or as accumulators.
   template <int B, class R>
   [[gnu::always_inline]] static void load_row(const R* p, int tail, V (&v)[B]) {
     load_block<R, B>(p, tail, v);

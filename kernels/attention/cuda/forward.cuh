@@ -4,7 +4,7 @@
 // FlashAttention, Dao et al. 2022). If a batch has a logit above the running maximum, the accumulators are
 // rescaled; a warp vote detects this, so most batches of a long row skip it. Parts of split rows write their
 // maximum logit, sum and weighted features to the workspace, and merge_attention merges them in order, those
-// of very long rows by runs first, as in sparse/cuda/spmm_merge.cuh.
+// of very long rows by runs first, as in kernels/aggregate/cuda/spmm_merge.cuh.
 //
 // Bytes: entries x H D of values (and as many of keys, if these are other rows), 4 per entry for the column;
 // rows x H D of the target features and of O; lse. Saved: lse and O.

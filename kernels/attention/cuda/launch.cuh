@@ -1,7 +1,7 @@
 #pragma once
 
-// Selection of the lane layout by head width, and launches of the passes. The rule depends on sizes and
-// alignment alone, as the layout decides the bits. One file per score and S instantiates run_forward and
+// Selection of the lane layout by head width, and launches of the passes. The rule depends only on sizes and
+// alignment, as the layout decides the bits. One file per score and S instantiates run_forward and
 // run_backward.
 
 #include <adjoint/kernels/aggregate/cuda/spmm_launch.cuh>
@@ -340,8 +340,8 @@ int64_t groups_kept(AttentionGradient gradient, int64_t entries, int side, int64
                                              : std::min(fitting, groups);
 }
 
-/// Both passes. `a` has heads and pointers; `by_target` and `by_source` their row outputs. `one_structure`:
-/// `adjoint` is the transpose of `matrix`; otherwise each pass has its own entries.
+/// Both passes. `a` has heads and pointers; `by_target` and `by_source` their row outputs. `adjoint` is the
+/// transpose of `matrix`, or has its own entries.
 template <class S, class Score>
 void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& adjoint, BackwardArguments<S> a,
                   bool wide, const RowGradients<S>& by_target, const RowGradients<S>& by_source,

@@ -8,7 +8,7 @@
 // gatv2 and dot attention, only one number per (edge, head), `c`.
 namespace adj::kernels::cuda {
 
-/// Edge terms of dot attention, [M,H] (wide) by edge number; any may be absent.
+/// Edge terms of dot attention, accumulators [M,H] by edge number; any may be absent.
 struct EdgeTerms {
   Tensor c;         ///< in: added to the logits
   Tensor logits;    ///< out, forward: the whole logits

@@ -1,6 +1,6 @@
 // Products of bit tensors by AND and popcount, 4 rows by 4 columns at a time, with the counts in registers:
 // by AVX-512 VPOPCNTDQ, if available, 512 bits per instruction, else 64. Both operands are first laid out row
-// by row (BitTensor's chunks are swizzled by row). Byte operands likewise, by byte products.
+// by row (BitTensor's chunks are swizzled by row). Byte operands use byte products in the same way.
 //
 // Bytes: planes of A once, of B once per 32 rows of A, from L2 or L3; Y. Floor: 3 instructions per 512 bit
 // products.

@@ -159,7 +159,7 @@ __device__ __forceinline__ BitRow row_of(const Arguments& args, int64_t row, int
                       args.zero.at(row));
 }
 
-/// q of four columns from `first` on, as bytes; 0 beyond the last one. kPlain: columns are alike.
+/// q of four columns from `first` on, as bytes; 0 beyond the last one. kPlain: no scales or shifts by column.
 template <bool kSmall, bool kPlain, class Sums>
 __device__ __forceinline__ uint32_t requantize_four(const Arguments& args, const BitRow& of_row, int first,
                                                     const Sums& sums) {

@@ -20,8 +20,8 @@ struct TileShape {
 class OneDnnProduct;
 
 /// A product of one shape, prepared once and run on the calling thread only, by any number of threads
-/// concurrently. float by oneDNN if available, else by Eigen; double by Eigen. The bits depend on the
-/// operands alone.
+/// concurrently. float by oneDNN if available, else by Eigen; double by Eigen. The bits depend only on the
+/// operands.
 template <class T>
 class TileProduct {
  public:

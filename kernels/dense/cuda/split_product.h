@@ -21,8 +21,8 @@ bool splits_product(const GemmArgs& args);
 /// float32.
 ///
 /// `sums` [N], if given, with both operands' rows along their outer extents (A transposed, B not): Σ over the
-/// rows of B, computed from the operands in flight, 64 rows by float32 additions, these sums likewise, and
-/// those of the splits as in sum_rows.
+/// rows of B, computed from the operands in flight, 64 rows by float32 additions, these sums by float32
+/// additions too, and those of the splits as in sum_rows.
 void split_product(const GemmArgs& args, Tensor* sums = nullptr);
 
 }  // namespace adj::kernels::cuda

@@ -9,7 +9,7 @@
 
 // Passes over the rows of a structure that reduce per-entry values [M,H] to a few numbers per row and head,
 // and optionally write back to the entries: chunks of about equal work, a heavy row in pieces whose numbers
-// are merged in order. The order of all sums depends on the structure alone.
+// are merged in order. The order of all sums depends only on the structure.
 namespace adj::kernels::cpu {
 
 /// Values of entries: those of entry k of the structure begin at place(k).

@@ -3,7 +3,7 @@
 // Reductions of per-entry values [M,H] over the rows of a structure, per head. A few lanes of a warp take a
 // row, adjacent over heads and then over entries, so that reads are contiguous; longer rows of a block are
 // then processed one by one by all its threads. Which rows these are, and so the order of every sum, depends
-// on the structure and H alone.
+// only on the structure and H.
 
 #include <adjoint/kernels/cuda/reduction.cuh>
 #include <adjoint/kernels/sparse/csr.h>

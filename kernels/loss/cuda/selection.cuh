@@ -75,7 +75,7 @@ static __global__ void __launch_bounds__(kBlockThreads) count_kernel(Selection s
 }
 
 /// Before a backward pass: clears dx and counts how often each row is selected, int32 [rows]; absent, without
-/// clearing, if every row is selected once. The pass then goes through the selection. A row selected twice is
+/// clearing, if every row is selected once. The pass then follows the selection. A row selected twice is
 /// written twice with the same bits: its gradient times its count. Integer counts are deterministic under
 /// atomics.
 template <class S>

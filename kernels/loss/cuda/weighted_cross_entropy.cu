@@ -1,5 +1,5 @@
 // Like softmax_cross_entropy: the logits are read once, here and in the backward pass, which recomputes the
-// softmax. A preceding launch sums the weights from the labels alone; that sum is all that is saved.
+// softmax. A preceding launch sums the weights using only the labels; that sum is all that is saved.
 #include <adjoint/kernels/cuda/rows.cuh>
 #include <adjoint/kernels/loss/cuda/selection.cuh>
 #include <adjoint/kernels/loss/weighted_cross_entropy.h>

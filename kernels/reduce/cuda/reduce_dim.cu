@@ -1,6 +1,6 @@
 // A thread reduces one segment of the middle dimension at one position of the others, so that reads are
-// coalesced; with several segments, a second launch merges them in order. Their number depends on the shape
-// alone. A maximum over the last dimension gives each row to a group of lanes instead. x is read once. For a
+// coalesced; with several segments, a second launch merges them in order. Their number depends only on the
+// shape. A maximum over the last dimension gives each row to a group of lanes instead. x is read once. For a
 // maximum the winners are saved: dx is zeroed and written at them, x is not needed.
 #include <adjoint/kernels/cuda/rows.cuh>
 #include <adjoint/kernels/reduce/reduce_dim.h>

@@ -1,5 +1,5 @@
 // Rows in chunks over threads. Distant memory is prefetched: a row's bounds some rows ahead, and the columns
-// of some rows' entries while the next of these rows draw. Draws depend on the row alone.
+// of some rows' entries while the next of these rows draw. Draws depend only on the row.
 
 #include <adjoint/core/parallel.h>
 #include <adjoint/kernels/sample/draws.h>
@@ -25,12 +25,12 @@ class Drawn {
   void start(int32_t limit, int64_t count) {
     if (limit <= 64) {
       few_ = 0;
-      way_ = Way::few;
+      method_ = Method::few;
     } else if (limit <= kBits) {
-      way_ = Way::bits;
+      method_ = Method::bits;
       if (bits_.empty()) bits_.resize(kBits / 64);
     } else {
-      way_ = Way::hash;
+      method_ = Method::hash;
       size_t slots = 16;
       while (slots < 2 * static_cast<size_t>(count)) slots *= 2;
       if (hash_.size() < slots) hash_.assign(slots, -1);
@@ -41,8 +41,8 @@ class Drawn {
   bool insert(int32_t number) {
     const auto n = static_cast<uint32_t>(number);
     const uint64_t bit = uint64_t{1} << (n % 64);
-    if (way_ == Way::few) return (std::exchange(few_, few_ | bit) & bit) == 0;
-    if (way_ == Way::bits) return (std::exchange(bits_[n / 64], bits_[n / 64] | bit) & bit) == 0;
+    if (method_ == Method::few) return (std::exchange(few_, few_ | bit) & bit) == 0;
+    if (method_ == Method::bits) return (std::exchange(bits_[n / 64], bits_[n / 64] | bit) & bit) == 0;
     for (uint32_t at = hashed(n);; at = (at + 1) & mask_) {
       if (hash_[at] == number) return false;
       if (hash_[at] < 0) {
@@ -54,7 +54,7 @@ class Drawn {
   }
   /// Removes the numbers inserted since start(): `numbers`, less `first`.
   void finish(const int32_t* numbers, int64_t count, int32_t first) {
-    if (way_ == Way::bits)
+    if (method_ == Method::bits)
       for (int64_t i = 0; i < count; ++i) bits_[static_cast<size_t>(numbers[i] - first) / 64] = 0;
     for (uint32_t at : used_) hash_[at] = -1;
     used_.clear();
@@ -62,10 +62,10 @@ class Drawn {
 
  private:
   static constexpr int32_t kBits = 1 << 16;  // 8 KiB: fits in L1
-  enum class Way : uint8_t { few, bits, hash };
+  enum class Method : uint8_t { few, bits, hash };
   uint32_t hashed(uint32_t n) const { return (n * 0x9E3779B9u >> 7) & mask_; }
 
-  Way way_ = Way::few;
+  Method method_ = Method::few;
   uint64_t few_ = 0;
   std::vector<uint64_t> bits_;
   std::vector<int32_t> hash_;

@@ -84,8 +84,8 @@ void coo_gcn_normalize(const CooGcnNormalizeArgs& args) {
   }
   const auto loop_weight = [=](int64_t i) { return loop[i] < 0 ? fill : value(loop[i]); };
 
-  Tensor wide = Tensor::empty({rows}, DType::f64);
-  double* sum = wide.mutable_data<double>();
+  Tensor accumulators = Tensor::empty({rows}, DType::f64);
+  double* sum = accumulators.mutable_data<double>();
   for_rows_of_list(
       row, entries, rows, [=](int64_t i) { sum[i] = 0.0; },
       [=](int64_t e) {

@@ -10,7 +10,7 @@ namespace adj::kernels::cpu {
 
 /// A structure split into pieces of about equal work for parallel loops over rows, cached with it. A row too
 /// heavy for one piece is split too: its pieces fill slots of partial results, which are merged in slot
-/// order. The split depends on the structure alone.
+/// order. The split depends only on the structure.
 struct RowChunks {
   /// Entries and rows of a chunk, not counting its last row: enough to hide the scheduling cost, few enough
   /// for its columns to stay in L1 over several passes.

@@ -1,5 +1,5 @@
 // Degrees, diagonals and normalized weights of a structure on the device. A few lanes sum a row, a whole
-// block a heavy one, in an order that depends on the structure alone; per-entry work is one thread per entry.
+// block a heavy one, in an order that depends only on the structure; per-entry work is one thread per entry.
 
 #include <adjoint/kernels/cuda/cub.cuh>
 #include <adjoint/kernels/cuda/reduction.cuh>

@@ -96,7 +96,7 @@ __device__ __forceinline__ float scale_at(const float* scale) {
 /// Scale factors of a pass.
 struct Factors {
   float logit;           ///< from a product of operands to a logit in powers of 2
-  float product, delta;  ///< for G and Δ, so that (G - Δ) times a scaled α is what is rounded to operands
+  float product, delta;  ///< for G and Δ, so that (G - Δ) times a scaled α is rounded to operands
   float sum;             ///< of the final sums
 
   template <class Operand>

@@ -28,7 +28,7 @@ struct TileShares {
 /// For `width` features, on a GPU with that many SMs.
 TileShares tile_shares(const RowTiles& tiles, int64_t width, int multiprocessors);
 /// Number of SMs for tile_product() while the others sum the rest, so that both finish together: from counts
-/// alone, by the measured cost of a tile and of an entry of the rest per SM (one H200).
+/// only, by the measured cost of a tile and of an entry of the rest per SM (one H200).
 int multiprocessors_beside_rest(const RowTiles& tiles, bool weighted, int multiprocessors);
 
 /// Product of a cut's tiles with a matrix.

@@ -21,7 +21,7 @@ namespace {
 constexpr int kRows = kTileRows, kColumns = kTileColumns;
 constexpr int kTileBytes = kRows * kRowBytes;  // expanded
 constexpr int kCopiedValues = 2044;
-constexpr int kMostStages = 8;  // more are no faster
+constexpr int kMostStages = 8;  // more are not faster
 
 /// A kernel for slabs of kN features, of ones or of values.
 template <int kN, bool kWeighted>
