@@ -69,7 +69,7 @@ TEST_CASE_FIXTURE(EdgeFiles,
   CHECK(import("src,dst\nann,src\n").graph.num_edges() == 2);
   CHECK(import("x,x\nann,bob\n").graph.num_edges() == 2);
   CHECK(import("ann,bob\n").graph.num_edges() == 1);
-  CHECK(says(notes("first,second\n"), "…line 1 taken as an edge: first,second, of ids…"));
+  CHECK(says(notes("first,second\n"), "…line 1 taken as an edge: first,second, with ids…"));
   CHECK(says(refused("src,dst,w\nann,src,1\n", {.weight_column = 3}), "edges:1: \"w\" in column 3…"));
   // The option decides.
   CHECK(names(import("src,dst\nann,bob\nbob,cid\n", {.header = Header::no})) ==

@@ -38,6 +38,7 @@ NOT_RUN = {  # by a command's first word
     "clang-tidy": "is not installed by scripts/install_deps.sh",
     "scripts/install_deps.sh": "installs; .ci/run does the same in a virtual environment",
     "data/fetch.sh": "downloads; tests/data/fetch_test.py runs it",
+    "venv/bin/pip": "builds; .ci/run does the same",
     "tensorboard": "serves until it is stopped; tests/training/run_folder_test.py reads the files",
 }
 SHORTER = {
