@@ -167,10 +167,12 @@ void gather(ItemLayouts<L...> layouts, const NeighborMinmaxBackwardArgs& args) {
 void gather_minmax_gradient(const NeighborMinmaxBackwardArgs& args) {
   dispatch_features(args.dx.dtype(), [&]<class S>() {
     constexpr VectorLayouts<S> kLayouts;
-    // In float32 two features per lane leave registers for more rows in flight.
+    // In float32 two features per lane leave registers for more rows in flight, unless rows are short.
     constexpr ItemLayouts<ItemLayout<2, 32>, ItemLayout<1, 32>> kPairs;
     if constexpr (std::is_same_v<S, float>)
-      if (!args.weight && args.dx.size(1) % 64 == 0) return gather<S, false>(kPairs, args);
+      if (!args.weight && args.dx.size(1) % 64 == 0 &&
+          args.transposed->entries() >= 4 * args.transposed->rows)
+        return gather<S, false>(kPairs, args);
     args.weight ? gather<S, true>(kLayouts, args) : gather<S, false>(kLayouts, args);
   });
 }
