@@ -10,6 +10,7 @@
 #include <adjoint/nn/conv/gcn_norm.h>
 
 #include <cmath>
+#include <optional>
 
 namespace adj::nn {
 
@@ -21,10 +22,15 @@ double loop_weight_of(const GcnNormOptions& options) {
   return options.improved ? 2.0 : 1.0;
 }
 
-/// Matrix of a relation without weights, cached with it.
+/// Matrix of a relation without weights, cached with it. Without added loops it is of that relation: only its
+/// values are cached then, as a relation whose cache refers to itself would never be freed.
 struct GcnMatrix {
-  SparseMatrix matrix;
-  GcnMatrix carried_to(adj::detail::Carrier& carrier) const { return {carrier.carry(matrix)}; }
+  std::optional<SparseMatrix> looped;
+  Tensor values;
+  GcnMatrix carried_to(adj::detail::Carrier& carrier) const {
+    if (looped) return {carrier.carry(*looped), {}};
+    return {{}, carrier.carry(values)};
+  }
 };
 
 }  // namespace
@@ -71,9 +77,12 @@ SparseMatrix GcnNorm::matrix_of(const char* layer, const Relation& relation, con
     const GcnNorm a(layer, relation, options, ones);
     const auto [src, dst] = a.relation_.edge_index();
     const Var roots = index_select(a.target_root_, dst) * index_select(a.source_root_, src);
-    return new GcnMatrix{SparseMatrix(a.relation_, (a.weight_ * reshape(roots, a.weight_.shape())).value())};
+    const Tensor values = (a.weight_ * reshape(roots, a.weight_.shape())).value();
+    return options.add_self_loops ? new GcnMatrix{SparseMatrix(a.relation_, values), {}}
+                                  : new GcnMatrix{{}, values};
   };
-  return relation.cache().get<GcnMatrix>(static_cast<int64_t>(loop_weight_of(options)), make)->matrix;
+  const auto kept = relation.cache().get<GcnMatrix>(static_cast<int64_t>(loop_weight_of(options)), make);
+  return kept->looped ? *kept->looped : SparseMatrix(relation, kept->values);
 }
 
 Var GcnNorm::operator()(const Var& x, const Var& bias, Activation activation) const {
