@@ -91,7 +91,7 @@ void weighted_sum_gradients(const char* op, const CsrMatrix& at, const Tensor& d
   }
 }
 // Y = act(A X + bias), or with the adjoint of A, over CSR rows or by tensor cores, according to
-// sparse_kernels().
+// ComputeContext::sparse_kernels.
 void matrix_product(const SparseMatrix& a, bool adjoint, const Tensor& x, const Tensor& bias,
                     Activation activation, Tensor& y) {
   const CsrMatrix matrix = adjoint ? a.adjoint() : a.matrix();

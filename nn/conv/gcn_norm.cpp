@@ -10,7 +10,6 @@
 #include <adjoint/nn/conv/gcn_norm.h>
 
 #include <cmath>
-#include <optional>
 
 namespace adj::nn {
 
@@ -25,10 +24,10 @@ double loop_weight_of(const GcnNormOptions& options) {
 /// Matrix of a relation without weights, cached with it. Without added loops it is of that relation: only its
 /// values are cached then, as a relation whose cache refers to itself would never be freed.
 struct GcnMatrix {
-  std::optional<SparseMatrix> looped;
+  SparseMatrix looped;
   Tensor values;
   GcnMatrix carried_to(adj::detail::Carrier& carrier) const {
-    if (looped) return {carrier.carry(*looped), {}};
+    if (looped) return {carrier.carry(looped), {}};
     return {{}, carrier.carry(values)};
   }
 };
@@ -82,7 +81,7 @@ SparseMatrix GcnNorm::matrix_of(const char* layer, const Relation& relation, con
                                   : new GcnMatrix{{}, values};
   };
   const auto kept = relation.cache().get<GcnMatrix>(static_cast<int64_t>(loop_weight_of(options)), make);
-  return kept->looped ? *kept->looped : SparseMatrix(relation, kept->values);
+  return kept->looped ? kept->looped : SparseMatrix(relation, kept->values);
 }
 
 Var GcnNorm::operator()(const Var& x, const Var& bias, Activation activation) const {

@@ -23,11 +23,13 @@ size_t alignment_of(const Tensor& x, const Tensor& y) {
   return size_t{1} << std::countr_zero(bits);
 }
 
+bool has_few_entries(const Csr& csr) { return csr.entries() < kFewEntries * csr.rows; }
+
 int item_threads(const Csr& csr) { return csr.entries() >= kManyEntries * csr.rows ? 256 : 128; }
 
 int choose_layout(const ItemPass& pass, std::span<const RowLayout> layouts) {
   const Csr& csr = pass.csr;
-  const bool few = csr.entries() < kFewEntries * csr.rows;
+  const bool few = has_few_entries(csr);
   const RowLayout* chosen = nullptr;
   int64_t least = 0;
   for (const RowLayout& layout : layouts) {

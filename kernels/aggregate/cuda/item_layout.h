@@ -47,6 +47,8 @@ size_t alignment_of(const Tensor& x, const Tensor& y);
 /// average, 1.10 at the 90th percentile, 1.5 at most (gathered maxima of weighted bfloat16, width 32).
 /// Measuring the layouts of each structure at run time was 1.6 % slower on average, with longer lists.
 int choose_layout(const ItemPass& pass, std::span<const RowLayout> layouts);
+/// True if rows are short on average.
+bool has_few_entries(const Csr& csr);
 /// Threads per block: more for long rows, whose warps then read the same rows of X from L1.
 int item_threads(const Csr& csr);
 

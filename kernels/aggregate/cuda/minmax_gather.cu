@@ -170,8 +170,7 @@ void gather_minmax_gradient(const NeighborMinmaxBackwardArgs& args) {
     // In float32 two features per lane leave registers for more rows in flight, unless rows are short.
     constexpr ItemLayouts<ItemLayout<2, 32>, ItemLayout<1, 32>> kPairs;
     if constexpr (std::is_same_v<S, float>)
-      if (!args.weight && args.dx.size(1) % 64 == 0 &&
-          args.transposed->entries() >= 4 * args.transposed->rows)
+      if (!args.weight && args.dx.size(1) % 64 == 0 && !has_few_entries(*args.transposed))
         return gather<S, false>(kPairs, args);
     args.weight ? gather<S, true>(kLayouts, args) : gather<S, false>(kLayouts, args);
   });
