@@ -1,4 +1,5 @@
-# Build type, output folders, ccache, and the target adjoint_flags: warnings and machine flags of all targets.
+# Build type, output folders, ccache, the target adjoint_flags: warnings of all targets, and ADJOINT_KERNEL_FLAGS: what CPU
+# kernels are compiled with besides.
 
 get_property(multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
 if(PROJECT_IS_TOP_LEVEL AND NOT multi_config AND NOT CMAKE_BUILD_TYPE)
@@ -34,10 +35,14 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   list(APPEND cxx_flags -Wno-restrict)  # sees overlaps in std::string that are not there (GCC bug 105651)
 endif()
 
+# Loops over numbers are in kernels/*/cpu alone, which get these flags and -O3; the rest is the same for every CPU, so
+# trees for this machine and for any share its objects in ccache.
+string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 set(ADJOINT_CPU_V4 0)
+set(ADJOINT_KERNEL_FLAGS "$<$<CONFIG:Release>:-O3>")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   if(ADJOINT_NATIVE)
-    list(APPEND cxx_flags -march=native)
+    list(APPEND ADJOINT_KERNEL_FLAGS -march=native)
     include(CheckCXXSourceCompiles)
     set(CMAKE_REQUIRED_FLAGS -march=native)
     check_cxx_source_compiles("
@@ -47,17 +52,18 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
       int main() {}" ADJOINT_CPU_HAS_AVX512)
     unset(CMAKE_REQUIRED_FLAGS)
     if(ADJOINT_CPU_HAS_AVX512)
-      list(APPEND cxx_flags -mprefer-vector-width=512)
+      list(APPEND ADJOINT_KERNEL_FLAGS -mprefer-vector-width=512)
     endif()
   else()
     # Vectors of 64 bytes stay within a translation unit (kernels/cpu/simd.h), which has a pragma for this warning too;
     # it does not cover code emitted at the end of the unit.
     set(ADJOINT_CPU_V4 1)
-    set(v4 "$<STREQUAL:$<TARGET_PROPERTY:ADJOINT_ISA>,v4>")
-    list(APPEND cxx_flags -Wno-psabi "$<IF:${v4},-march=x86-64-v4;-mprefer-vector-width=512;-fno-gnu-unique,-march=x86-64-v3>")
+    list(APPEND ADJOINT_KERNEL_FLAGS -Wno-psabi)
+    set(ADJOINT_KERNEL_FLAGS_V4 ${ADJOINT_KERNEL_FLAGS} -march=x86-64-v4 -mprefer-vector-width=512 -fno-gnu-unique)
+    list(APPEND ADJOINT_KERNEL_FLAGS -march=x86-64-v3)
   endif()
 elseif(ADJOINT_NATIVE)
-  list(APPEND cxx_flags -mcpu=native)
+  list(APPEND ADJOINT_KERNEL_FLAGS -mcpu=native)
 endif()
 
 # nvcc's generated host code does not pass -Wpedantic.

@@ -4,6 +4,7 @@
 #   adjoint/training.h  options, runs and reports of the programs in apps/
 #   adjoint/ops.h       every differentiable op
 #   adjoint/contracts.h every kernel's contract
+#   adjoint/build.h     what this build was configured with, for the few files that depend on it; not installed
 
 # Of the whole build: ccache then finds for `pip install .`, where this is a part of another project, what the
 # build of the programs compiled.
@@ -34,3 +35,12 @@ adjoint_list_headers(contracts.h "Every kernel's contract." kernels/*/*.h)
 adjoint_list_headers(adjoint.h "Everything for a program, or the author of an op."
   core/*.h graph/*.h graph/*/*.h data/*.h data/loader/*.h autograd/*.h nn/*.h nn/*/*.h optim/*.h models/*.h)
 adjoint_list_headers(training.h "Options, runs, epochs and reports of the training programs." training/*.h)
+
+file(CONFIGURE OUTPUT "${ADJOINT_INCLUDE_DIR}/adjoint/build.h" @ONLY CONTENT "// Made by the build.
+#pragma once
+
+#define ADJOINT_VERSION \"@PROJECT_VERSION@\"
+#define ADJOINT_WITH_CUDA @ADJOINT_WITH_CUDA@
+#define ADJOINT_WITH_ONEDNN @ADJOINT_WITH_ONEDNN@
+#define ADJOINT_CPU_V4 @ADJOINT_CPU_V4@
+")

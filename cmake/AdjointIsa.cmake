@@ -11,23 +11,20 @@
 # vectorises, and GCC vectors); Eigen has only products, for the instruction set it is compiled for, and takes up to 2.7
 # times as long as oneDNN on narrow ones; function multi-versioning does not reach templates and code inlined into them.
 
-# adjoint_cpu_v4(part source...): adds those sources that are CPU kernels to the part, compiled for AVX-512.
-function(adjoint_cpu_v4 part)
-  set(sources ${ARGN})
-  list(FILTER sources INCLUDE REGEX "^kernels/[a-z]+/cpu/.*\\.cpp$")
-  if(NOT ADJOINT_CPU_V4 OR NOT sources)
+# adjoint_cpu_kernels(part source...): adds these sources to the part, compiled with ADJOINT_KERNEL_FLAGS, and where
+# ADJOINT_CPU_V4 is set a second time, for AVX-512.
+function(adjoint_cpu_kernels part)
+  adjoint_kernel_objects(${part}_kernels ${ARGN})
+  target_compile_options(${part}_kernels PRIVATE ${ADJOINT_KERNEL_FLAGS})
+  target_sources(${part} PRIVATE $<TARGET_OBJECTS:${part}_kernels>)
+  if(NOT ADJOINT_CPU_V4)
     return()
   endif()
-  add_library(${part}_v4 OBJECT ${sources})
-  set_target_properties(${part}_v4 PROPERTIES ADJOINT_ISA v4 INTERPROCEDURAL_OPTIMIZATION OFF)
-  set_target_properties(${part}_v4 PROPERTIES POSITION_INDEPENDENT_CODE ON)
-  target_compile_options(${part}_v4 PRIVATE -fno-semantic-interposition)
-  target_compile_definitions(${part}_v4 PRIVATE $<TARGET_PROPERTY:${part},COMPILE_DEFINITIONS>)
-  target_include_directories(${part}_v4 PRIVATE "${ADJOINT_INCLUDE_DIR}")
-  target_link_libraries(${part}_v4 PRIVATE fmt::fmt adjoint_flags)
-  if(ADJOINT_WITH_ONEDNN)
-    target_link_libraries(${part}_v4 PRIVATE OneDNN::OneDNN)
-  endif()
+  set(sources ${ARGN})
+  list(FILTER sources INCLUDE REGEX "^kernels/")
+  adjoint_kernel_objects(${part}_v4 ${sources})
+  set_target_properties(${part}_v4 PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
+  target_compile_options(${part}_v4 PRIVATE ${ADJOINT_KERNEL_FLAGS_V4})
   set(object "${PROJECT_BINARY_DIR}/isa/${part}_v4.o")
   add_custom_command(OUTPUT "${object}"
     COMMAND "${CMAKE_COMMAND}" "-DLINKER=${CMAKE_LINKER}" "-DOBJCOPY=${CMAKE_OBJCOPY}" "-DOBJDUMP=${CMAKE_OBJDUMP}"
@@ -37,4 +34,16 @@ function(adjoint_cpu_v4 part)
       "${PROJECT_SOURCE_DIR}/cmake/isa_object.ld"
     COMMENT "Isolating the AVX-512 kernels of ${part}" VERBATIM)
   target_sources(${part} PRIVATE "${object}")
+endfunction()
+
+# adjoint_kernel_objects(target source...): what the two sets of objects have in common.
+function(adjoint_kernel_objects target)
+  add_library(${target} OBJECT ${ARGN})
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(${target} PRIVATE -fno-semantic-interposition)
+  target_include_directories(${target} PRIVATE "${ADJOINT_INCLUDE_DIR}")
+  target_link_libraries(${target} PRIVATE fmt::fmt adjoint_flags)
+  if(ADJOINT_WITH_ONEDNN)
+    target_link_libraries(${target} PRIVATE OneDNN::OneDNN)
+  endif()
 endfunction()

@@ -6,21 +6,23 @@ function(adjoint_part name)
   set(hopper_sources ${sources})
   list(FILTER hopper_sources INCLUDE REGEX "\\.sm_90a\\.cu$")
   list(FILTER sources EXCLUDE REGEX "\\.sm_90a\\.cu$")
+  set(kernel_sources ${sources})  # core/isa.cpp names the instruction set that they are compiled for
+  list(FILTER kernel_sources INCLUDE REGEX "^kernels/[a-z]+/cpu/.*\\.cpp$|^core/isa\\.cpp$")
+  if(kernel_sources)
+    list(REMOVE_ITEM sources ${kernel_sources})
+  endif()
   add_library(${name} ${sources})
   target_include_directories(${name} PUBLIC "$<BUILD_INTERFACE:${ADJOINT_INCLUDE_DIR}>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
   # Position independent, for shared objects that link the library (python/). Calls within a file stay direct.
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-fno-semantic-interposition>")
   target_compile_features(${name} PUBLIC cxx_std_20)
-  target_compile_definitions(${name} PRIVATE
-    ADJOINT_VERSION="${PROJECT_VERSION}"
-    ADJOINT_WITH_CUDA=${ADJOINT_WITH_CUDA}
-    ADJOINT_WITH_ONEDNN=${ADJOINT_WITH_ONEDNN}
-    ADJOINT_CPU_V4=${ADJOINT_CPU_V4})
   target_link_libraries(${name}
     PUBLIC fmt::fmt
     PRIVATE $<BUILD_INTERFACE:adjoint_flags>)
-  adjoint_cpu_v4(${name} ${sources})
+  if(kernel_sources)
+    adjoint_cpu_kernels(${name} ${kernel_sources})
+  endif()
   if(NOT ADJOINT_WITH_CUDA)
     return()
   endif()
@@ -32,7 +34,6 @@ function(adjoint_part name)
   add_library(${name}_hopper OBJECT ${hopper_sources})
   set_target_properties(${name}_hopper PROPERTIES CUDA_ARCHITECTURES OFF POSITION_INDEPENDENT_CODE ON)
   target_compile_options(${name}_hopper PRIVATE --generate-code=arch=compute_90a,code=sm_90a)
-  target_compile_definitions(${name}_hopper PRIVATE $<TARGET_PROPERTY:${name},COMPILE_DEFINITIONS>)
   target_include_directories(${name}_hopper PRIVATE "${ADJOINT_INCLUDE_DIR}")
   target_link_libraries(${name}_hopper PRIVATE fmt::fmt CUDA::cudart adjoint_flags)
   target_sources(${name} PRIVATE $<TARGET_OBJECTS:${name}_hopper>)

@@ -1,3 +1,4 @@
+#include <adjoint/build.h>
 #include <adjoint/core/error.h>
 #include <adjoint/core/isa.h>
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/build.h>
 #include <adjoint/core/device.h>
 #include <adjoint/core/error.h>
 

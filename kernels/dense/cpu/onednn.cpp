@@ -1,3 +1,4 @@
+#include <adjoint/build.h>
 #include <adjoint/core/error.h>
 #include <adjoint/kernels/dense/cpu/tile_product.h>
 
