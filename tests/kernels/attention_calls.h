@@ -10,7 +10,7 @@
 // The attention kernels with random operands, and shared checks.
 namespace adj::test {
 
-using Gradients = std::map<char, Tensor>;
+using GradientMap = std::map<char, Tensor>;
 
 struct AttentionCall {
   const Edges& edges;
@@ -45,7 +45,7 @@ struct AttentionCall {
 
  protected:
   /// Tensors for the gradients of the present operands named by `wanted`.
-  static Gradients room(Gradients operands, std::string_view wanted) {
+  static GradientMap room(GradientMap operands, std::string_view wanted) {
     for (auto& [name, x] : operands)
       x = x && wanted.find(name) != std::string_view::npos
               ? Tensor::full(x.shape(), NAN, x.dtype(), x.device())
@@ -87,8 +87,8 @@ struct GatCall : AttentionCall {
                   .o = o,
                   .lse = lse});
   }
-  Gradients backward(std::string_view wanted = "lrxc") const {
-    Gradients g = room({{'l', l}, {'r', r}, {'x', x}, {'c', c}}, wanted);
+  GradientMap backward(std::string_view wanted = "lrxc") const {
+    GradientMap g = room({{'l', l}, {'r', r}, {'x', x}, {'c', c}}, wanted);
     Tensor delta = Tensor::full(lse.shape(), NAN, accumulator, device);
     kernels::gat_backward({.a = edges.a(),
                            .at = edges.at(),
@@ -143,8 +143,8 @@ struct Gatv2Call : AttentionCall {
                     .o = o,
                     .lse = lse});
   }
-  Gradients backward(std::string_view wanted = "lrtaw") const {
-    Gradients g = room({{'l', l}, {'r', r}, {'t', att}, {'a', attr}, {'w', w}}, wanted);
+  GradientMap backward(std::string_view wanted = "lrtaw") const {
+    GradientMap g = room({{'l', l}, {'r', r}, {'t', att}, {'a', attr}, {'w', w}}, wanted);
     Tensor delta = Tensor::full(lse.shape(), NAN, accumulator, device);
     kernels::gatv2_backward({.a = edges.a(),
                              .at = edges.at(),
@@ -207,8 +207,8 @@ struct DotCall : AttentionCall {
                             .o_attr = o_attr,
                             .lse = lse});
   }
-  Gradients backward(std::string_view wanted = "qkvsau") const {
-    Gradients g = room({{'q', q}, {'k', k}, {'v', v}, {'s', s}, {'a', attr}, {'u', u}}, wanted);
+  GradientMap backward(std::string_view wanted = "qkvsau") const {
+    GradientMap g = room({{'q', q}, {'k', k}, {'v', v}, {'s', s}, {'a', attr}, {'u', u}}, wanted);
     Tensor delta = Tensor::full(lse.shape(), NAN, accumulator, device);
     kernels::dot_attention_backward({.a = edges.a(),
                                      .at = edges.at(),
@@ -279,13 +279,13 @@ inline bool of_target_4_head_1(size_t k) { return k / 15 == 4 && k % 15 / 5 == 1
 /// that target (`of_target`) and those of its sources (`of_source`), in that head only. Returns all
 /// gradients.
 template <class Call>
-Gradients check_nan_of_target(Call t, Tensor Call::*target, Tensor Call::*source, double factor,
+GradientMap check_nan_of_target(Call t, Tensor Call::*target, Tensor Call::*source, double factor,
                               char of_target, char of_source) {
   t.*target = spoilt(t.*target, factor, {4 * 15 + 7});
   t.*source = spoilt(t.*source, factor, {});
   t.forward();
   check_nan(t.o, of_target_4_head_1);
-  const Gradients g = t.backward();
+  const GradientMap g = t.backward();
   check_nan(g.at(of_target), of_target_4_head_1);
   std::vector<bool> reached(61);
   t.edges.each([&](size_t i, size_t j, size_t) { reached[j] = reached[j] || i == 4; });

@@ -65,7 +65,7 @@ void compare(const Edges& edges, const AttentionCase& shape, Values kind, DType 
   });
   if (!t.v)
     for (size_t f = 0; f < dk.size(); ++f) dk[f] += dv[f];
-  const Gradients g = t.backward();
+  const GradientMap g = t.backward();
   CHECK(close(g.at('q'), dq, allowed));
   CHECK(close(g.at('k'), dk, allowed));
   if (t.v) CHECK(close(g.at('v'), dv, allowed));
@@ -127,10 +127,10 @@ TEST_CASE("dot_attention's gradients when o already includes the edge features' 
           d_o_attr[node * 8 + h * 4 + e] = sum;
         }
     t.d_o_attr = Tensor::from(d_o_attr, t.d_o_attr.shape(), device);
-    const Gradients expected = t.backward();
+    const GradientMap expected = t.backward();
     t.o = Tensor::from(o, t.o.shape(), device);
     t.o_attr = {};
-    const Gradients together = t.backward();
+    const GradientMap together = t.backward();
     for (char name : {'q', 'k', 'a', 'u'}) CHECK(close(together.at(name), expected.at(name), 1e-11));
   }
 }

@@ -39,7 +39,7 @@ void compare(const Edges& edges, const AttentionCase& shape, DType dtype, Device
       dr[j * H + h] += de[k * H + h];
     }
   });
-  const Gradients g = t.backward();
+  const GradientMap g = t.backward();
   const Numbers dx = plain.value_gradients(dO, D);
   const auto [of_delta, of_sources] = plain.logit_errors(dO, dtype);
   CHECK(close(g.at('l'), dl, allowed + of_delta));
@@ -102,7 +102,7 @@ TEST_CASE("gat with large logits is finite, -inf has weight 0, and NaN is passed
       CHECK(lse[4] == doctest::Approx(-2e3));
       CHECK(o[10] == 0.0);  // no edges
       CHECK(lse[5] == 0.0);
-      const Gradients g = t.backward();
+      const GradientMap g = t.backward();
       const Numbers dl = values(g.at('l')), dx = values(g.at('x'));
       CHECK(std::isnan(dl[3]));
       CHECK(dl[5] == 0.0);

@@ -43,7 +43,7 @@ void compare(const Edges& edges, const AttentionCase& shape, DType dtype, Device
       }
     }
   });
-  const Gradients g = t.backward();
+  const GradientMap g = t.backward();
   const auto [of_target, of_source] = plain.logit_errors(dO, dtype);
   double att = 0.0;
   for (double x : A) att = std::max(att, std::abs(x));
@@ -82,14 +82,14 @@ TEST_CASE("gatv2 and its gradients have the same bits if a captured step plans t
     Gatv2Call t(edges, {4, 16, 0, true}, DType::f32, device);
     t.forward();
     const Tensor o = t.o.clone();
-    const Gradients expected = t.backward("lrt");
+    const GradientMap expected = t.backward("lrt");
     // Without cached plans, by upper bounds of their counts.
     edges.csr.cache = std::make_shared<KeyedCache>();
     edges.transposed.cache = std::make_shared<KeyedCache>();
     StepGraph step;
     step.begin(device);
     t.forward();
-    const Gradients captured = t.backward("lrt");
+    const GradientMap captured = t.backward("lrt");
     step.end();
     t.o.zero_();
     step.replay();
@@ -104,7 +104,7 @@ TEST_CASE("gatv2 with large logits is finite, and a NaN stays in its row and hea
       CAPTURE(featured);
       const Edges edges(symmetric_rows(), 61, false, device);
       const Gatv2Call t(edges, {3, 5, featured ? 2 : 0, false}, DType::f32, device);
-      const Gradients g = check_nan_of_target(t, &Gatv2Call::l, &Gatv2Call::r, 1e4, 'l', 'r');
+      const GradientMap g = check_nan_of_target(t, &Gatv2Call::l, &Gatv2Call::r, 1e4, 'l', 'r');
       check_nan(g.at('t'), [](size_t k) { return k / 5 == 1; });
     }
 }

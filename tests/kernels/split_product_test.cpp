@@ -35,7 +35,7 @@ Tensor operand(const Shape& shape, bool rows_outer, Device device, Size size) {
   return tensor_of(numbers, shape, DType::f32, device);
 }
 
-/// Gradients of a weight and its bias, for a = x and b = dz.
+/// GradientMap of a weight and its bias, for a = x and b = dz.
 std::pair<Tensor, Tensor> weight_gradients(const Product& c, const Tensor& a, const Tensor& b) {
   Tensor dw = Tensor::full({c.m, c.n}, NAN, DType::f32, a.device()),
          dbias = Tensor::full({c.n}, NAN, DType::f32, a.device());

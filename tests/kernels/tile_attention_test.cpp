@@ -48,7 +48,7 @@ std::vector<Tensor> outputs(Call t, const Tiles* tiles, const std::string& names
     t.to_float64();
   }
   t.forward();
-  const Gradients g = t.backward(names);
+  const GradientMap g = t.backward(names);
   std::vector<Tensor> all{t.o, t.lse};
   for (char name : names) all.push_back(g.at(name));
   return all;
