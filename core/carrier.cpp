@@ -13,7 +13,7 @@ namespace {
 // ones. Above kPacked bytes the transfer takes longer than the launch of a copy.
 constexpr size_t kFirstRegion = size_t{512} << 10, kLargestRegion = size_t{2} << 20;
 constexpr size_t kPacked = size_t{256} << 10;
-constexpr size_t kAlignment = 256;  // same as allocations
+constexpr size_t kRegionAlignment = 256;  // same as allocations
 
 }  // namespace
 
@@ -31,7 +31,7 @@ Tensor Carrier::carry(const Tensor& tensor) {
 }
 
 Tensor Carrier::packed(const Tensor& tensor) {
-  size_t at = (to_region_.size() + kAlignment - 1) / kAlignment * kAlignment;
+  size_t at = (to_region_.size() + kRegionAlignment - 1) / kRegionAlignment * kRegionAlignment;
   if (!region_ || at + tensor.bytes() > region_.bytes()) {
     finish();
     region_bytes_ = region_bytes_ == 0 ? kFirstRegion : std::min(2 * region_bytes_, kLargestRegion);

@@ -15,6 +15,9 @@ std::string nearest(const std::string& word, const std::vector<std::string>& cho
 /// "; did you mean 'epochs'?" for the end of a message, or empty.
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& choices);
 
+/// Largest value of options that count: epochs, steps, fanouts.
+inline constexpr int64_t kMostCounted = 1'000'000'000;
+
 /// Throws UsageError unless low <= value <= high.
 void expect_integer(const std::string& option, int64_t value, int64_t low, int64_t high);
 /// Throws UsageError unless 0 <= value < 1.

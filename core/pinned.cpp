@@ -10,14 +10,15 @@ namespace adj {
 
 namespace {
 
-constexpr size_t kPage = 4096;
+constexpr size_t kPinnedPage = 4096;
 constexpr int64_t kCopied = int64_t{4} << 20;  // bytes per copy chunk of a thread
 
 }  // namespace
 
 PinnedRows::PinnedRows(int64_t rows, int64_t cols, DType dtype, Device reader)
     : shape_{rows, cols}, dtype_(dtype), reader_(reader) {
-  const size_t bytes = std::max(kPage, (bytes_of(shape_, dtype) + kPage - 1) / kPage * kPage);
+  const size_t bytes =
+      std::max(kPinnedPage, (bytes_of(shape_, dtype) + kPinnedPage - 1) / kPinnedPage * kPinnedPage);
   void* memory = runtime(reader).allocate_pinned(bytes);
   if (memory == nullptr)
     throw OutOfMemory(fmt::format("pinned rows {} {}: the host has no {} MB that {} could read in place",

@@ -25,7 +25,7 @@ constexpr rlim_t kLeastStack = rlim_t{256} << 10;
 void open_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(stream, F_GETFD) < 0 && errno == EBADF)
-      (void)!open("/dev/null", O_RDWR);  // takes the lowest free number: this one
+      (void)!::open("/dev/null", O_RDWR);  // takes the lowest free number: this one
 }
 
 void require_stack() {

@@ -11,7 +11,7 @@ namespace adj {
 
 namespace {
 
-struct Column {
+struct ColumnSummary {
   float least = std::numeric_limits<float>::infinity(), largest = -least;
   double sum = 0.0;  // of |x|
   int64_t entries = 0;
@@ -21,7 +21,7 @@ struct Column {
     largest = std::max(largest, x);
     sum += std::abs(x);
   }
-  void add(const Column& other) {
+  void add(const ColumnSummary& other) {
     least = std::min(least, other.least);
     largest = std::max(largest, other.largest);
     sum += other.sum;
@@ -30,10 +30,10 @@ struct Column {
 
 /// Running counts over rows; `of` has those of each column.
 struct Counts : FeatureSummary {
-  std::vector<Column> of;
+  std::vector<ColumnSummary> of;
 
   explicit Counts(int64_t width = 0) : of(static_cast<size_t>(width)) {}
-  void add(float x, Column& column) {
+  void add(float x, ColumnSummary& column) {
     not_zero += x != 0.0f;
     negative += x < 0.0f;
     not_binary += x != 0.0f && x != 1.0f;
@@ -77,7 +77,7 @@ FeatureSummary finished(const Counts& counts, int64_t rows, int64_t columns) {
   s.columns = columns;
   double sum = 0.0, most = 0.0;
   s.constant_columns = columns - std::ssize(counts.of);  // columns without entries
-  for (const Column& column : counts.of) {
+  for (const ColumnSummary& column : counts.of) {
     s.constant_columns += column.least == column.largest;
     sum += column.sum;
     most = std::max(most, column.sum);
@@ -111,7 +111,7 @@ FeatureSummary of_sparse(const SparseMatrix& x) {
     }
     counts.zero_rows += counts.not_zero == before;
   }
-  for (Column& column : counts.of)
+  for (ColumnSummary& column : counts.of)
     if (column.entries < x.rows()) column.add(0.0f);
   return finished(counts, x.rows(), x.cols());
 }

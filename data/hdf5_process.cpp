@@ -79,7 +79,7 @@ std::vector<std::string> environment() {
 [[noreturn]] void become(int executable, int socket, int file, char* const* arguments, char* const* variables,
                          volatile int* failure) {
   if (dup2(socket, kRequests) >= 0 && dup2(file, kFile) >= 0) {
-    const int null = open("/dev/null", O_WRONLY);
+    const int null = ::open("/dev/null", O_WRONLY);
     if (null >= 0) {
       dup2(null, STDOUT_FILENO);
       dup2(null, STDERR_FILENO);

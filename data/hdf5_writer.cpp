@@ -10,8 +10,8 @@ namespace {
 
 using hdf5::Handle;
 
-constexpr size_t kCompressFrom = 1024;      // in bytes
-constexpr size_t kChunk = size_t{1} << 20;  // in bytes
+constexpr size_t kCompressFrom = 1024;           // in bytes
+constexpr size_t kWriteChunk = size_t{1} << 20;  // in bytes
 
 }  // namespace
 
@@ -89,7 +89,7 @@ void H5Writer::write(const std::string& path, const Tensor& tensor) {
   H5Pset_obj_track_times(plist.get(), false);
   if (impl_->gzip > 0 && host.dims() > 0 && host.bytes() >= kCompressFrom) {
     const size_t row = host.bytes() / extents[0];
-    extents[0] = std::clamp<hsize_t>(kChunk / row, 1, extents[0]);
+    extents[0] = std::clamp<hsize_t>(kWriteChunk / row, 1, extents[0]);
     H5Pset_chunk(plist.get(), host.dims(), extents.data());
     H5Pset_shuffle(plist.get());
     H5Pset_deflate(plist.get(), static_cast<unsigned>(impl_->gzip));

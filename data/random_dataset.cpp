@@ -10,7 +10,7 @@ namespace adj {
 namespace {
 
 constexpr uint64_t kFeatures = 0x66656174757265;  // generator key of a planted dataset for all but its graph
-constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMostDrawn = std::numeric_limits<int32_t>::max();
 
 Tensor moved(std::vector<int32_t>& list) {
   Tensor tensor = Tensor::from(list);
@@ -46,7 +46,7 @@ void add_means(Tensor& x, const Tensor& mean, const std::vector<int32_t>& y) {
 }
 
 void check(const PlantedOptions& o) {
-  ADJ_CHECK(o.nodes >= 5 && o.features >= 0 && o.features <= kMost && o.classes >= 1,
+  ADJ_CHECK(o.nodes >= 5 && o.features >= 0 && o.features <= kMostDrawn && o.classes >= 1,
             "planted dataset: {} nodes, {} features, {} classes; expected 5, 0 and 1 or more", o.nodes,
             o.features, o.classes);
   ADJ_CHECK(o.signal >= 0.0 && o.signal <= 1e6, "planted dataset: signal {}, expected 0 to 1000000",
@@ -64,9 +64,10 @@ Dataset make_bare_dataset(EdgeList edges) {
 }
 
 Dataset make_random_dataset(EdgeList edges, int64_t features, int64_t classes, uint64_t seed) {
-  ADJ_CHECK(edges.nodes >= 5 && features >= 1 && features <= kMost && classes >= 1 && classes <= kMost,
-            "random dataset: {} nodes, {} features, {} classes; expected 5, 1 and 1 or more", edges.nodes,
-            features, classes);
+  ADJ_CHECK(
+      edges.nodes >= 5 && features >= 1 && features <= kMostDrawn && classes >= 1 && classes <= kMostDrawn,
+      "random dataset: {} nodes, {} features, {} classes; expected 5, 1 and 1 or more", edges.nodes, features,
+      classes);
   Dataset data = make_bare_dataset(std::move(edges));
   Generator generator(seed);
   data.name = "random";

@@ -9,8 +9,8 @@ namespace adj {
 
 namespace {
 
-constexpr const char* kFormat = "adjoint.cuts";
-constexpr int64_t kVersion = 1;
+constexpr const char* kCutsFormat = "adjoint.cuts";
+constexpr int64_t kCutsVersion = 1;
 
 /// Calls f(name in the file, tensor, dtype, shape with -1 for any extent).
 template <class Cut, class F>
@@ -79,10 +79,10 @@ StoredCuts::StoredCuts(std::string path) : path_(std::move(path)) {
   std::error_code none;  // an unreadable path is not writable either, which write() reports
   if (!std::filesystem::exists(path_, none)) return;
   file_ = H5Reader::open(path_);
-  if (const std::string format = file_->text("", "format"); format != kFormat)
-    file_->fail("attribute format", "'{}', expected '{}'", excerpt(format), kFormat);
-  if (const int64_t version = file_->integer("", "version"); version != kVersion)
-    file_->fail("attribute version", "{}, expected {}", version, kVersion);
+  if (const std::string format = file_->text("", "format"); format != kCutsFormat)
+    file_->fail("attribute format", "'{}', expected '{}'", excerpt(format), kCutsFormat);
+  if (const int64_t version = file_->integer("", "version"); version != kCutsVersion)
+    file_->fail("attribute version", "{}, expected {}", version, kCutsVersion);
 }
 
 std::shared_ptr<RowTiles> StoredCuts::find(const Csr& a, int64_t least) {
@@ -125,8 +125,8 @@ int64_t StoredCuts::write() const {
         "no file",
         excerpt(path_), before.size());
   H5Writer to(path_);
-  to.attribute("", "format", std::string(kFormat));
-  to.attribute("", "version", kVersion);
+  to.attribute("", "format", std::string(kCutsFormat));
+  to.attribute("", "version", kCutsVersion);
   for (const std::string& name : before)
     write_cut(to, name, read_cut(*file_, name), file_->integer(name, "entries"));
   for (const auto& [name, made] : made_) write_cut(to, name, *made.cut, made.entries);

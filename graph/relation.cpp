@@ -63,7 +63,7 @@ Tensor degrees(const Csr& csr) {
   return counts;
 }
 
-void check_counts(std::string_view what, int64_t num_src, int64_t num_dst, int64_t edges) {
+void check_edge_counts(std::string_view what, int64_t num_src, int64_t num_dst, int64_t edges) {
   ADJ_CHECK(num_src >= 0 && num_src < kLimit && num_dst >= 0 && num_dst < kLimit,
             "{}: {} sources and {} targets, expected 0 to {} of each", what, num_src, num_dst, kLimit - 1);
   ADJ_CHECK(edges < kLimit, "{}: {} edges, expected fewer than {}", what, edges, kLimit);
@@ -205,7 +205,7 @@ EdgeIndex detail::checked_edges(std::string_view what, int64_t num_src, int64_t 
   for (const auto& [name, index] : {std::pair<const char*, const Tensor&>{"src", src}, {"dst", dst}})
     ADJ_CHECK(index && index.dims() == 1 && (index.dtype() == DType::i32 || index.dtype() == DType::i64),
               "{}: {} is {}, expected [M] int32 or int64", what, name, index.str());
-  check_counts(what, num_src, num_dst, std::max(src.numel(), dst.numel()));
+  check_edge_counts(what, num_src, num_dst, std::max(src.numel(), dst.numel()));
   ADJ_CHECK(src.numel() == dst.numel(), "{}: {} sources but {} targets", what, src.numel(), dst.numel());
   ADJ_CHECK(src.device() == dst.device(), "{}: src on {} but dst on {}", what, src.device().str(),
             dst.device().str());
@@ -252,7 +252,7 @@ Relation detail::list_for(const ListUse& use, int64_t num_src, int64_t num_dst, 
 }
 
 Relation Relation::from_csr(Csr csr, std::optional<bool> symmetric) {
-  check_counts("relation", csr.cols, csr.rows, csr.indices.numel());
+  check_edge_counts("relation", csr.cols, csr.rows, csr.indices.numel());
   ADJ_CHECK(
       csr.offsets.dims() == 1 && csr.offsets.dtype() == DType::i64 && csr.offsets.numel() == csr.rows + 1,
       "relation of {} rows: offsets are {}, expected [{}] int64", csr.rows, csr.offsets.str(), csr.rows + 1);
@@ -332,7 +332,7 @@ const Relation& Relation::loops_appended() const {
   ADJ_CHECK(nodes == impl().num_dst, "relation of {} sources and {} targets: loops are of one set of nodes",
             num_src(), num_dst());
   return impl().looped[reversed_ ? 1 : 0].get([this, nodes] {
-    check_counts("relation with loops", nodes, nodes, impl().num_edges + nodes);
+    check_edge_counts("relation with loops", nodes, nodes, impl().num_edges + nodes);
     const auto [src, dst] = edge_index();
     const Tensor node = detail::iota(nodes, device());
     const EdgeIndex all{detail::concatenated(src, node), detail::concatenated(dst, node)};

@@ -60,17 +60,20 @@ struct Gcn : NodeModel {
   nn::ModuleList<nn::BatchNorm> norms{this, "norms"};
 };
 
-void check(const ModelOptions& o) { expect_one_of("norm", o.norm, {"none", "batch"}); }
+void check_gcn(const ModelOptions& o) { expect_one_of("norm", o.norm, {"none", "batch"}); }
 
-std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
+std::unique_ptr<Model> make_gcn(int64_t in, int64_t out, const ModelOptions& o) {
   return std::make_unique<nn::Model<Gcn>>(widths_of(in, out, o), o.dropout, o.norm == "batch");
 }
 
 }  // namespace
 
 ModelFamily gcn() {
-  return {
-      "train_gcn", {"gcn"}, {model_option("norm", "norm between the layers: none or batch")}, check, make};
+  return {"train_gcn",
+          {"gcn"},
+          {model_option("norm", "norm between the layers: none or batch")},
+          check_gcn,
+          make_gcn};
 }
 
 }  // namespace adj::models

@@ -80,25 +80,21 @@ struct GraphGin : GraphModel {
   nn::ModuleList<nn::QuantLinear> readouts_{this, "readouts"};
 };
 
-void check(const ModelOptions& o) {
+void check_graph_gin(const ModelOptions& o) {
   expect_one_of("pool", o.graphs.pool, {"sum", "mean", "max"});
   expect_one_of("node-features", o.graphs.node_features, {"file", "constant", "degree"});
 }
 
 void check_quantized(const ModelOptions& o) {
-  check(o);
+  check_graph_gin(o);
   (void)Quantization(o);
 }
 
 }  // namespace
 
 ModelFamily graph_gin() {
-  return {"train_graph_gin",
-          {"graph-gin"},
-          model_options({"train-eps", "pool", "node-features"}),
-          check,
-          made<GraphGin>,
-          {.hidden = 32, .layers = 4}};
+  return {"train_graph_gin", {"graph-gin"},  model_options({"train-eps", "pool", "node-features"}),
+          check_graph_gin,   made<GraphGin>, {.hidden = 32, .layers = 4}};
 }
 
 ModelFamily graph_qgin() {

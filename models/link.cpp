@@ -54,13 +54,13 @@ ModelFamily encoder_named(const std::string& model) {
   return model == "sage" ? sage() : gat();
 }
 
-void check(const ModelOptions& o) {
+void check_link(const ModelOptions& o) {
   expect_integer("embedding", o.links.embedding, 0, 1 << 20);
   expect_one_of("decoder", o.links.decoder, {"dot", "mlp"});
   encoder_named(o.model).check(o);
 }
 
-std::unique_ptr<Model> make(int64_t in, int64_t, const ModelOptions& o) {
+std::unique_ptr<Model> make_link(int64_t in, int64_t, const ModelOptions& o) {
   const int64_t width = o.links.embedding > 0 ? o.links.embedding : o.hidden;
   return std::make_unique<nn::Model<LinkModel>>(encoder_named(o.model).make_as<NodeModel>(in, width, o),
                                                 width, o);
@@ -74,8 +74,8 @@ ModelFamily link() {
           {model_option("embedding"), model_option("decoder"),
            model_option("aggr", "aggregation of sage: mean, max or pool"), model_option("heads"),
            model_option("attention-dropout")},
-          check,
-          make,
+          check_link,
+          make_link,
           {.hidden = 128, .dropout = 0.0, .links = {.embedding = 64}},
           false};
 }

@@ -191,7 +191,7 @@ struct Qgnn : NodeModel {
   nn::ModuleList<nn::BatchNorm> norms_{this, "norms"};
 };
 
-void check(const ModelOptions& o) {
+void check_qgnn(const ModelOptions& o) {
   expect_one_of("norm", o.norm, {"none", "batch", "sums"});
   expect_probability("degree-quant", o.quantized.degree_quant);
   expect_probability("degree-quant-least", o.quantized.degree_quant_least);
@@ -227,7 +227,7 @@ ModelFamily qgnn() {
                             "none, batch (between the layers) or sums (also on the sums over neighbours)"),
                model_option("degree-quant"), model_option("degree-quant-least"), model_option("node-bits"),
                model_option("node-bits-penalty"), model_option("nodes")}),
-          check,
+          check_qgnn,
           made<Qgnn>,
           {.hidden = 64, .quantized = {.bits = "8"}},
           false};

@@ -33,7 +33,7 @@ struct Sage : Stack<nn::SAGEConv> {
   bool takes_means;
 };
 
-void check(const ModelOptions& o) {
+void check_sage(const ModelOptions& o) {
   expect_one_of("aggr", o.aggr, {"mean", "max", "pool"});
   check_stack(o);
 }
@@ -41,7 +41,7 @@ void check(const ModelOptions& o) {
 }  // namespace
 
 ModelFamily sage() {
-  return {"train_sage", {"sage"}, stack_options({"aggr"}), check, made<Sage>, {.hidden = 64}};
+  return {"train_sage", {"sage"}, stack_options({"aggr"}), check_sage, made<Sage>, {.hidden = 64}};
 }
 
 }  // namespace adj::models

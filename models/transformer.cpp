@@ -24,7 +24,7 @@ struct Transformer : Stack<nn::TransformerConv> {
   }
 };
 
-void check(const ModelOptions& o) {
+void check_transformer(const ModelOptions& o) {
   check_heads(o);
   check_stack(o);
 }
@@ -32,12 +32,8 @@ void check(const ModelOptions& o) {
 }  // namespace
 
 ModelFamily transformer() {
-  return {"train_transformer",
-          {"transformer"},
-          stack_options({"heads", "attention-dropout", "gate"}),
-          check,
-          made<Transformer>,
-          {.hidden = 16, .norm = "layer", .heads = 4}};
+  return {"train_transformer", {"transformer"},   stack_options({"heads", "attention-dropout", "gate"}),
+          check_transformer,   made<Transformer>, {.hidden = 16, .norm = "layer", .heads = 4}};
 }
 
 }  // namespace adj::models

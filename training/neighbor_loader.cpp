@@ -30,12 +30,11 @@ class NeighborEpochs : public BatchEpochs {
 }  // namespace
 
 std::vector<int64_t> fanouts_of(const std::string& text) {
-  constexpr int64_t kMany = 1'000'000'000;
   std::vector<int64_t> fanouts;
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());
     const auto number = number_in<int64_t>(std::string_view(text).substr(begin, end - begin));
-    if (!number || *number > kMany || (*number < 1 && *number != -1))
+    if (!number || *number > kMostCounted || (*number < 1 && *number != -1))
       usage_fail("--fanouts: expected numbers of 1 or more, or -1, as 15,10,5; got '{}'", text);
     fanouts.push_back(*number);
     begin = end + 1;

@@ -24,8 +24,6 @@ namespace adj::training {
 
 namespace {
 
-constexpr int64_t kMany = 1'000'000'000;
-
 int64_t integer_of(const std::string& option, const std::string& text, const char* expected) {
   const auto number = number_in<int64_t>(text);
   if (!number) usage_fail("--{}: expected {}, got '{}'", option, expected, text);
@@ -68,7 +66,7 @@ void check_loaders(Options& o) {
 std::optional<int64_t> split_number(const std::string& split) {
   if (split == "all") return {};
   const int64_t number = integer_of("split", split, "a number or all");
-  expect_integer("split", number, 0, kMany);
+  expect_integer("split", number, 0, kMostCounted);
   return number;
 }
 
@@ -108,12 +106,12 @@ void ExecutionOptions::check(const Options& all) const {
 }
 
 void RunOptions::check() const {
-  expect_integer("epochs", epochs, 1, kMany);
-  expect_integer("seed", seed, 0, std::numeric_limits<int64_t>::max() - kMany);
+  expect_integer("epochs", epochs, 1, kMostCounted);
+  expect_integer("seed", seed, 0, std::numeric_limits<int64_t>::max() - kMostCounted);
   expect_integer("runs", runs, 1, 1'000'000);
-  expect_integer("patience", patience, 0, kMany);
+  expect_integer("patience", patience, 0, kMostCounted);
   expect_one_of("patience-on", patience_on, {"metric", "either"});
-  expect_integer("eval-every", eval_every, 1, kMany);
+  expect_integer("eval-every", eval_every, 1, kMostCounted);
   if (!std::isfinite(lr) || lr <= 0.0) usage_fail("--lr: expected a positive number, got {}", lr);
   if (!std::isfinite(weight_decay) || weight_decay < 0.0)
     usage_fail("--weight-decay: expected 0 or more, got {}", weight_decay);
@@ -323,7 +321,7 @@ std::vector<Options::Group> Options::groups() {
 void Options::check() {
   data.check();
   run.check();
-  expect_integer("checkpoint-every", output.checkpoint_every, 1, kMany);
+  expect_integer("checkpoint-every", output.checkpoint_every, 1, kMostCounted);
   if (changed("checkpoint-every", fmt::format("{}", output.checkpoint_every)) && output.checkpoint.empty() &&
       output.run_dir.empty())
     usage_fail("--checkpoint-every: requires --checkpoint or --run-dir");
@@ -339,7 +337,7 @@ void Options::check() {
   if (family.takes("bits") && compute.precision == "bfloat16")
     usage_fail(
         "--precision bfloat16: quantised numbers are float32 until they are bits, expected float32 or tf32");
-  expect_integer("batch-size", batches.batch_size, 1, kMany);
+  expect_integer("batch-size", batches.batch_size, 1, kMostCounted);
   (void)batches.num_workers(compute.device);
   if (batches.loaders.empty()) return;
   std::vector<std::string> names = names_of(batches.loaders);

@@ -11,8 +11,6 @@ namespace adj::training {
 
 namespace {
 
-constexpr int64_t kMany = 1'000'000'000;
-
 LoaderOptions loading_of(const Run& run, models::NodeModel& model) {
   return {.seed = run.seed(), .workers = run.workers(), .derive = [&model](const Graph& graph) {
             model.prepare(graph);
@@ -65,8 +63,8 @@ class ClusterLoading : public LoaderChoice {
         {"parts-per-batch", &parts_per_batch_, "N", "cluster: maximum parts per step"}};
   }
   void check(const Options&) const override {
-    expect_integer("parts", parts_, 0, kMany);
-    expect_integer("parts-per-batch", parts_per_batch_, 1, kMany);
+    expect_integer("parts", parts_, 0, kMostCounted);
+    expect_integer("parts-per-batch", parts_per_batch_, 1, kMostCounted);
   }
   void prepare(Dataset& data) const override { partition_for_clusters(data, parts_); }
   std::unique_ptr<Epochs> epochs(const Run& run, models::NodeModel& model, NodeStep step) const override {
@@ -103,7 +101,7 @@ class SaintLoading : public LoaderChoice {
     if (const int64_t a_draw = sampling().nodes_a_draw(); budget_ > SaintSampling::kMostDrawn / a_draw)
       usage_fail("--budget {}: of {} nodes each, expected {} nodes of a subgraph at most", budget_, a_draw,
                  SaintSampling::kMostDrawn);
-    expect_integer("steps", steps_, 0, kMany);
+    expect_integer("steps", steps_, 0, kMostCounted);
     expect_integer("coverage", coverage_, 0, 1'000'000);
     if (method_ != "walk" && all.changed("walk-length", fmt::format("{}", walk_length_)))
       usage_fail("--walk-length: requires --saint walk");

@@ -13,7 +13,7 @@ namespace adj {
 
 namespace {
 
-constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+constexpr int64_t kMostElements = std::numeric_limits<int64_t>::max();
 constexpr size_t kMostExtents = 64;  // numpy's own limit
 
 class Parser {
@@ -148,7 +148,8 @@ class Parser {
     int64_t value = 0;
     for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
       const int64_t digit = text_[at_] - '0';
-      if (value > (kMost - digit) / 10) data_fail("an extent in the array's shape that int64 does not hold");
+      if (value > (kMostElements - digit) / 10)
+        data_fail("an extent in the array's shape that int64 does not hold");
       value = 10 * value + digit;
     }
     if (at_ == begin) malformed("an extent of 0 or more");
@@ -186,7 +187,7 @@ class Parser {
   static void check_size(const NpyHeader& header) {
     int64_t bytes = std::max<int64_t>(1, static_cast<int64_t>(header.width));
     for (int64_t extent : header.shape) {
-      if (extent > 0 && bytes > kMost / extent)
+      if (extent > 0 && bytes > kMostElements / extent)
         data_fail("shape ({}), more than there can be", fmt::join(header.shape, ", "));
       bytes *= std::max<int64_t>(1, extent);
     }

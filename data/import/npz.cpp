@@ -16,7 +16,7 @@ namespace {
 
 using detail::shape_text;
 
-constexpr size_t kBlock = size_t{256} << 10;          // bytes read and converted at once
+constexpr size_t kNpzBlock = size_t{256} << 10;       // bytes read and converted at once
 constexpr uint64_t kFreeBytes = uint64_t{256} << 20;  // that any file may be decompressed to
 constexpr uint64_t kMostRatio = 200;
 constexpr uint64_t kWorthABar = uint64_t{64} << 20;
@@ -81,7 +81,7 @@ struct NpzReader::Impl {
   template <class F>
   void for_blocks(const std::string& name_of, const Array& array, F&& take) const {
     NpzArchive::Stream stream = archive.stream(name_of);
-    std::vector<char> block(kBlock);
+    std::vector<char> block(kNpzBlock);
     for (uint64_t left = array.values_at; left > 0;) {
       const size_t n = std::min<uint64_t>(left, block.size());
       if (stream.read(block.data(), n) < n) archive.fail(name_of, "ends within its header");

@@ -44,7 +44,7 @@ T number(const TextSource& source, int64_t line, int64_t column, std::string_vie
 
 /// Rows of one block.
 template <class T>
-struct Rows {
+struct BlockRows {
   std::vector<T> values;
   int64_t count = 0;
   int64_t last_line = 0;
@@ -73,7 +73,7 @@ Tensor read_rows(TextSource& source, const RowFormat& given) {
   RowFormat format = given;
   int64_t& columns = format.columns;
   const auto parse = [&](const TextBlock& block) {
-    Rows<T> rows;
+    BlockRows<T> rows;
     for (LineCursor at(block); at.next();) {
       rows.last_line = at.number();
       if (format.skips(at.number(), at.line())) continue;
@@ -88,7 +88,7 @@ Tensor read_rows(TextSource& source, const RowFormat& given) {
   };
   GrowingRows<T> all;
   int64_t count = 0;
-  const auto take = [&](Rows<T> rows) {
+  const auto take = [&](BlockRows<T> rows) {
     all.append(rows.values);
     count += rows.count;
     if (count > kMostRows) source.fail(rows.last_line, "more than {} rows, expected at most that", kMostRows);

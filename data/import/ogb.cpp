@@ -12,7 +12,7 @@ namespace adj {
 
 namespace {
 
-constexpr int64_t kMost = std::numeric_limits<int32_t>::max() - 1;
+constexpr int64_t kMostOgbNodes = std::numeric_limits<int32_t>::max() - 1;
 
 /// int64 [G + 1].
 Tensor offsets_of(const Tensor& counts) {
@@ -52,12 +52,14 @@ class OgbReader {
     offsets_ = offsets_of(nodes);
     edge_offsets_ = offsets_of(edges);
     most_nodes_ = *std::max_element(nodes.data<int64_t>(), nodes.data<int64_t>() + nodes.numel());
-    if (last_of(offsets_) > kMost)
-      raw_.fail("num_nodes_list", fmt::format("{} nodes, expected at most {}", last_of(offsets_), kMost));
+    if (last_of(offsets_) > kMostOgbNodes)
+      raw_.fail("num_nodes_list",
+                fmt::format("{} nodes, expected at most {}", last_of(offsets_), kMostOgbNodes));
     const int64_t all = last_of(edge_offsets_) * (options_.inverse_edges ? 2 : 1);
-    if (all > kMost)
-      raw_.fail("num_edges_list", fmt::format("{} edges{}, expected at most {}", all,
-                                              options_.inverse_edges ? " with their inverse" : "", kMost));
+    if (all > kMostOgbNodes)
+      raw_.fail("num_edges_list",
+                fmt::format("{} edges{}, expected at most {}", all,
+                            options_.inverse_edges ? " with their inverse" : "", kMostOgbNodes));
   }
 
   int64_t graphs() const { return offsets_.numel() - 1; }

@@ -11,7 +11,7 @@ namespace adj::ogb {
 
 namespace {
 
-constexpr int64_t kMost = std::numeric_limits<int32_t>::max() - 1;
+constexpr int64_t kMostOgbLines = std::numeric_limits<int32_t>::max() - 1;
 
 /// Name of a table in the text form.
 std::string name_of_table(std::string_view table) {
@@ -32,7 +32,7 @@ class Text : public Raw {
   }
 
   Tensor counts(std::string_view table, int64_t least) override {
-    const Tensor rows = read<int64_t>(table, {.columns = 1, .least = least, .most = kMost});
+    const Tensor rows = read<int64_t>(table, {.columns = 1, .least = least, .most = kMostOgbLines});
     return rows.reshape({rows.size(0)});
   }
 

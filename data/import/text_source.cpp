@@ -19,9 +19,9 @@ namespace adj {
 
 namespace {
 
-constexpr size_t kBlock = size_t{1} << 20;  // of text
-constexpr size_t kBatch = 16;               // blocks parsed together
-constexpr size_t kInput = size_t{1} << 18;  // bytes per file read
+constexpr size_t kTextBlock = size_t{1} << 20;  // of text
+constexpr size_t kBatch = 16;                   // blocks parsed together
+constexpr size_t kInput = size_t{1} << 18;      // bytes per file read
 constexpr int64_t kKiB = 1024;
 
 /// Maximum expansion of a text gzip, relative to the compressed bytes read so far: deflate shrinks meaningful
@@ -185,7 +185,7 @@ void TextSource::fail_with(int64_t line, const std::string& message) const {
   data_fail("{}:{}: {}", excerpt(path_), line, message);
 }
 
-/// Reads until the block contains a line end, and kBlock bytes if available.
+/// Reads until the block contains a line end, and kTextBlock bytes if available.
 bool TextSource::read_block(TextBlock& block) {
   std::string& text = block.text;
   text.swap(carried_);
@@ -196,7 +196,7 @@ bool TextSource::read_block(TextBlock& block) {
   size_t end = std::string::npos;
   bool over = false;
   while (end == std::string::npos && !over) {
-    const size_t before = text.size(), want = std::max(kBlock, before + kInput);
+    const size_t before = text.size(), want = std::max(kTextBlock, before + kInput);
     text.resize(want);
     size_t filled = before;
     while (filled < want && why.empty() && !over) {

@@ -14,7 +14,7 @@ namespace adj {
 
 namespace {
 
-constexpr int64_t kMost = std::numeric_limits<int32_t>::max() - 1;
+constexpr int64_t kMostNodes = std::numeric_limits<int32_t>::max() - 1;
 
 /// FOLDER/NAME, the prefix of the file names.
 std::string find_prefix(const std::string& folder) {
@@ -81,7 +81,7 @@ class TuReader {
 
   /// Reads the offsets, and the node order that groups nodes by graph.
   void read_graphs() {
-    graph_of_ = read<int32_t>("graph_indicator", {.columns = 1, .least = 1, .most = kMost});
+    graph_of_ = read<int32_t>("graph_indicator", {.columns = 1, .least = 1, .most = kMostNodes});
     nodes_ = graph_of_.numel();
     const int32_t* graph = graph_of_.data<int32_t>();
     graphs_ = *std::max_element(graph, graph + nodes_);
@@ -134,7 +134,8 @@ class TuReader {
   void read_edges() {
     const Tensor pairs = read<int32_t>("A", {.columns = 2, .least = 1, .most = nodes_});
     const int64_t edges = pairs.size(0);
-    if (edges > kMost) data_fail("{}: {} edges, expected at most {}", excerpt(path("A")), edges, kMost);
+    if (edges > kMostNodes)
+      data_fail("{}: {} edges, expected at most {}", excerpt(path("A")), edges, kMostNodes);
     Tensor src = Tensor::empty({edges}, DType::i32), dst = Tensor::empty({edges}, DType::i32);
     const int32_t *pair = pairs.data<int32_t>(), *graph = graph_of_.data<int32_t>();
     for (int64_t e = 0; e < edges; ++e) {

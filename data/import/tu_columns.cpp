@@ -9,7 +9,7 @@ namespace adj {
 
 namespace {
 
-constexpr int64_t kMostDense = 1024;
+constexpr int64_t kMostDenseIds = 1024;
 
 }  // namespace
 
@@ -38,14 +38,14 @@ void TuColumns::add_one_hot(const Tensor& labels, const std::string& path) {
 }
 
 Tensor TuColumns::dense() const {
-  if (width_ - values_width() > kMostDense)
+  if (width_ - values_width() > kMostDenseIds)
     data_fail("{}: labels that make {} columns, expected at most {}", excerpt(path_), width_ - values_width(),
-              kMostDense);
+              kMostDenseIds);
   return dense({});
 }
 
 Features TuColumns::features(const Tensor& order) const {
-  return width_ > kMostDense ? Features(sparse(order)) : Features(dense(order));
+  return width_ > kMostDenseIds ? Features(sparse(order)) : Features(dense(order));
 }
 
 Tensor TuColumns::dense(const Tensor& order) const {

@@ -9,7 +9,7 @@ namespace adj {
 
 namespace {
 
-constexpr std::string_view kName = "cluster loader";
+constexpr std::string_view kClusterLoader = "cluster loader";
 
 /// Nodes sorted by part, then by number. Part p has nodes[offsets[p]] to nodes[offsets[p + 1]].
 struct Clusters {
@@ -39,10 +39,10 @@ Clusters clusters_of(const Tensor& part, int64_t count) {
 Loader<SubgraphBatch> loader_of(const Graph& graph, std::shared_ptr<const FeatureStore> x,
                                 const Tensor& labels, const Tensor& seeds, const Tensor& part,
                                 const LoaderOptions& options) {
-  const auto batches = std::make_shared<const detail::SubgraphBatches>(std::string(kName), graph,
+  const auto batches = std::make_shared<const detail::SubgraphBatches>(std::string(kClusterLoader), graph,
                                                                        std::move(x), labels, seeds, options);
   const auto clusters = std::make_shared<const Clusters>(clusters_of(part, batches->graph().num_nodes()));
-  return {{.loader = std::string(kName),
+  return {{.loader = std::string(kClusterLoader),
            .things = "parts",
            .items = detail::numbers(std::ssize(clusters->offsets) - 1),
            .device = batches->device(),
@@ -76,7 +76,7 @@ ClusterLoader::ClusterLoader(const Graph& graph, const FeatureInput& x, const Te
 ClusterLoader::ClusterLoader(const Dataset& data, const Tensor& seeds, const ClusterLoaderOptions& options)
     // Braces: the arguments are evaluated in order, so that missing features are found before METIS runs.
     : ClusterLoader{data.graph,
-                    detail::features_of(kName, data, options.loading.device),
+                    detail::features_of(kClusterLoader, data, options.loading.device),
                     data.y,
                     seeds,
                     partition_of(data, options),

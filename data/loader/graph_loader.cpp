@@ -7,7 +7,7 @@ namespace adj {
 
 namespace {
 
-constexpr std::string_view kName = "graph loader";
+constexpr std::string_view kGraphLoader = "graph loader";
 
 Loader<GraphBatch> loader_of(const Graph& graph, const Tensor& bounds, std::shared_ptr<const FeatureStore> x,
                              const Tensor& y, const Tensor& which, const LoaderOptions& options) {
@@ -23,11 +23,11 @@ Loader<GraphBatch> loader_of(const Graph& graph, const Tensor& bounds, std::shar
     ADJ_CHECK(bounds_at[g] <= bounds_at[g + 1],
               "graph loader: offsets[{}] is {} and offsets[{}] is {}, expected never to fall", g,
               bounds_at[g], g + 1, bounds_at[g + 1]);
-  detail::check_features(kName, x, whole.num_nodes());
-  detail::check_labels(kName, labels, graphs);
-  const Tensor chosen = detail::checked_items(kName, "graphs", which, graphs, Device::cpu());
+  detail::check_features(kGraphLoader, x, whole.num_nodes());
+  detail::check_labels(kGraphLoader, labels, graphs);
+  const Tensor chosen = detail::checked_items(kGraphLoader, "graphs", which, graphs, Device::cpu());
   (void)pick_graphs(whole, offsets, chosen);  // throws for invalid graphs
-  return {{.loader = std::string(kName),
+  return {{.loader = std::string(kGraphLoader),
            .things = "graphs",
            .items = chosen,
            .device = device,
@@ -44,7 +44,7 @@ Loader<GraphBatch> loader_of(const Graph& graph, const Tensor& bounds, std::shar
                                    .nodes = picked.nodes};
             detail::derive(options, batch.graph);
             GraphBatch there = batch.to(device);
-            there.x = detail::gather_features(kName, *x, batch.nodes, there.nodes, device);
+            there.x = detail::gather_features(kGraphLoader, *x, batch.nodes, there.nodes, device);
             return there;
           }};
 }
@@ -69,7 +69,7 @@ GraphLoader::GraphLoader(const Graph& whole, const Tensor& offsets, const Featur
     : Loader(loader_of(whole, offsets, x, labels, which, options)) {}
 
 GraphLoader::GraphLoader(const Dataset& data, const Tensor& which, const LoaderOptions& options)
-    : GraphLoader(data.graph, data.graph_offsets, detail::features_of(kName, data, options.device),
+    : GraphLoader(data.graph, data.graph_offsets, detail::features_of(kGraphLoader, data, options.device),
                   data.graph_y, which, options) {}
 
 }  // namespace adj

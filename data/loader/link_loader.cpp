@@ -13,11 +13,11 @@ namespace adj {
 
 namespace {
 
-constexpr std::string_view kName = "link loader";
+constexpr std::string_view kLinkLoader = "link loader";
 
 using Ids = std::vector<int32_t>;
 
-constexpr int64_t kMost = std::numeric_limits<int32_t>::max() / 4;  // pairs of a batch
+constexpr int64_t kMostPairs = std::numeric_limits<int32_t>::max() / 4;  // pairs of a batch
 
 /// Pairs in the host's memory.
 struct Pairs {
@@ -99,10 +99,10 @@ struct LinkBatches {
         x(std::move(features)),
         pairs(checked_pairs("positive", positive, nodes)),
         positives(pairs.size()) {
-    detail::check_features(kName, x, nodes);
-    detail::check_sampled_for(kName, home, device);
+    detail::check_features(kLinkLoader, x, nodes);
+    detail::check_sampled_for(kLinkLoader, home, device);
     if (options.loading.batch_size == 0) options.loading.batch_size = 1024;
-    const int64_t most = kMost / std::max<int64_t>(1, std::min(options.loading.batch_size, positives));
+    const int64_t most = kMostPairs / std::max<int64_t>(1, std::min(options.loading.batch_size, positives));
     ADJ_CHECK(options.negatives >= 0 && options.negatives <= most,
               "link loader: {} negatives a pair, expected 0 to {} in batches of {}", options.negatives, most,
               options.loading.batch_size);
@@ -156,7 +156,7 @@ struct LinkBatches {
     if (options.exclude && positive > 0) exclude(members, positive, batch.blocks);
     detail::derive(options.loading, batch.blocks);
     LinkBatch there = batch.to(device);
-    there.x = detail::gather_features(kName, *x, batch.blocks.front().src_nodes(),
+    there.x = detail::gather_features(kLinkLoader, *x, batch.blocks.front().src_nodes(),
                                       there.blocks.front().src_nodes(), device);
     return there;
   }
@@ -186,7 +186,7 @@ Loader<LinkBatch> loader_of(Graph graph, std::shared_ptr<const FeatureStore> x, 
                             const EdgeIndex* apart, const LinkLoaderOptions& options) {
   const auto batches =
       std::make_shared<const LinkBatches>(std::move(graph), std::move(x), positive, apart, options);
-  return {{.loader = std::string(kName),
+  return {{.loader = std::string(kLinkLoader),
            .things = "pairs",
            .items = detail::numbers(batches->pairs.size()),
            .device = batches->device},

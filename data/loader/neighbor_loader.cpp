@@ -6,31 +6,34 @@ namespace adj {
 
 namespace {
 
-constexpr std::string_view kName = "neighbor loader";
+constexpr std::string_view kNeighborLoader = "neighbor loader";
 
 Loader<NeighborBatch> loader_of(Graph graph, std::shared_ptr<const FeatureStore> x, const Tensor& y,
                                 const Tensor& seeds, const NeighborLoaderOptions& options) {
   const int64_t nodes = graph.num_nodes();
   const Device home = graph.device(), device = options.loading.device.value_or(home);
-  detail::check_features(kName, x, nodes);
-  detail::check_labels(kName, y, nodes);
-  detail::check_sampled_for(kName, home, device);
-  const Tensor items = detail::checked_items(kName, "seeds", seeds, nodes, home);
+  detail::check_features(kNeighborLoader, x, nodes);
+  detail::check_labels(kNeighborLoader, y, nodes);
+  detail::check_sampled_for(kNeighborLoader, home, device);
+  const Tensor items = detail::checked_items(kNeighborLoader, "seeds", seeds, nodes, home);
   const NeighborSampler sampler(std::move(graph), options.sampling);
-  return {
-      {.loader = std::string(kName), .things = "seeds", .items = items, .device = device, .batch_size = 1024},
-      options.loading,
-      [=, loading = options.loading](const BatchIndex& of) {
-        NeighborBatch batch{.blocks = sampler.sample(of.items, of.draws.seed()),
-                            .x = {},
-                            .y = detail::gather_labels(y, of.items),
-                            .seeds = of.items};
-        detail::derive(loading, batch.blocks);
-        NeighborBatch there = batch.to(device);
-        there.x = detail::gather_features(kName, *x, batch.blocks.front().src_nodes(),
-                                          there.blocks.front().src_nodes(), device);
-        return there;
-      }};
+  return {{.loader = std::string(kNeighborLoader),
+           .things = "seeds",
+           .items = items,
+           .device = device,
+           .batch_size = 1024},
+          options.loading,
+          [=, loading = options.loading](const BatchIndex& of) {
+            NeighborBatch batch{.blocks = sampler.sample(of.items, of.draws.seed()),
+                                .x = {},
+                                .y = detail::gather_labels(y, of.items),
+                                .seeds = of.items};
+            detail::derive(loading, batch.blocks);
+            NeighborBatch there = batch.to(device);
+            there.x = detail::gather_features(kNeighborLoader, *x, batch.blocks.front().src_nodes(),
+                                              there.blocks.front().src_nodes(), device);
+            return there;
+          }};
 }
 
 }  // namespace
@@ -51,7 +54,7 @@ NeighborLoader::NeighborLoader(Graph graph, const FeatureInput& x, const Tensor&
     : Loader(loader_of(std::move(graph), x, labels, seeds, options)) {}
 
 NeighborLoader::NeighborLoader(const Dataset& data, const Tensor& seeds, const NeighborLoaderOptions& options)
-    : NeighborLoader(data.graph, detail::features_of(kName, data, options.loading.device), data.y, seeds,
-                     options) {}
+    : NeighborLoader(data.graph, detail::features_of(kNeighborLoader, data, options.loading.device), data.y,
+                     seeds, options) {}
 
 }  // namespace adj

@@ -6,7 +6,7 @@ namespace adj {
 
 namespace {
 
-constexpr std::string_view kName = "saint loader";
+constexpr std::string_view kSaintLoader = "saint loader";
 
 /// The entries of the matrix as edges of weight ã_vu / α_uv. An entry without an edge is an added self-loop,
 /// with α = 1.
@@ -71,7 +71,7 @@ struct SaintLoader::Impl {
         norm(options.coverage > 0
                  ? sampler.normalization(options.coverage, seed_of_normalization(options.loading.seed))
                  : SaintNormalization{}),
-        batches(std::string(kName), graph, std::move(x), labels, seeds, options.loading,
+        batches(std::string(kSaintLoader), graph, std::move(x), labels, seeds, options.loading,
                 counts_of(norm, seeds ? seeds.numel() : 0)),
         whole(options.matrix == PropagationMatrix::none
                   ? sampler.graph()
@@ -98,7 +98,7 @@ struct SaintLoader::Impl {
 
 // The single item is the graph.
 SaintLoader::SaintLoader(std::shared_ptr<const Impl> impl)
-    : Loader({.loader = std::string(kName),
+    : Loader({.loader = std::string(kSaintLoader),
               .things = "graphs",
               .items = detail::numbers(1),
               .device = impl->batches.device(),
@@ -111,7 +111,7 @@ SaintLoader::SaintLoader(const Graph& graph, const FeatureInput& x, const Tensor
     : SaintLoader(std::make_shared<const Impl>(graph, x, labels, seeds, std::move(options))) {}
 
 SaintLoader::SaintLoader(const Dataset& data, const Tensor& seeds, SaintLoaderOptions options)
-    : SaintLoader(data.graph, detail::features_of(kName, data, options.loading.device), data.y, seeds,
+    : SaintLoader(data.graph, detail::features_of(kSaintLoader, data, options.loading.device), data.y, seeds,
                   options) {}
 
 const SaintNormalization& SaintLoader::normalization() const { return impl_->norm; }

@@ -14,7 +14,7 @@ namespace adj {
 
 namespace {
 
-constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMostInMetis = std::numeric_limits<int32_t>::max();
 static_assert(sizeof(idx_t) == sizeof(int32_t),
               "METIS is expected with 32-bit indices, as distributions have it");
 
@@ -22,9 +22,9 @@ std::vector<int32_t> parts_of_metis(detail::Neighborhoods graph, int64_t parts, 
   static std::mutex one_at_a_time;  // METIS uses the global rand()
   const int64_t pairs = std::ssize(graph.neighbors);
   const int64_t joined = std::reduce(graph.edges.begin(), graph.edges.end(), int64_t{0});
-  ADJ_CHECK(pairs <= kMost && joined <= kMost,
+  ADJ_CHECK(pairs <= kMostInMetis && joined <= kMostInMetis,
             "metis_partition: {} neighbours of {} nodes, {} edges from both sides; METIS counts to {}", pairs,
-            graph.nodes(), std::max(pairs, joined), kMost);
+            graph.nodes(), std::max(pairs, joined), kMostInMetis);
   std::vector<idx_t> starts(graph.offsets.begin(), graph.offsets.end());
   graph.offsets = {};
   idx_t nodes = static_cast<idx_t>(std::ssize(starts) - 1), constraints = 1,
@@ -70,11 +70,12 @@ void fill_empty_parts(std::vector<int32_t>& part, int64_t parts) {
 }  // namespace
 
 Tensor metis_partition(const Relation& relation, int64_t parts, const PartitionOptions& options) {
-  ADJ_CHECK(parts >= 1 && parts <= kMost, "metis_partition: expected 1 to {} parts, got {}", kMost, parts);
+  ADJ_CHECK(parts >= 1 && parts <= kMostInMetis, "metis_partition: expected 1 to {} parts, got {}",
+            kMostInMetis, parts);
   ADJ_CHECK(options.imbalance >= 0.001 && options.imbalance <= 10.0,
             "metis_partition: expected an imbalance of 0.001 to 10, got {}", options.imbalance);
-  ADJ_CHECK(options.seed <= static_cast<uint64_t>(kMost),
-            "metis_partition: expected a seed of 0 to {}, got {}", kMost, options.seed);
+  ADJ_CHECK(options.seed <= static_cast<uint64_t>(kMostInMetis),
+            "metis_partition: expected a seed of 0 to {}, got {}", kMostInMetis, options.seed);
   detail::Neighborhoods graph = detail::neighborhoods("metis_partition", relation, true);
   const int64_t nodes = graph.nodes();
   std::vector<int32_t> part(static_cast<size_t>(nodes), 0);

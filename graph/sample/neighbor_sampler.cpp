@@ -20,7 +20,7 @@ namespace {
 using kernels::kAllNeighbors;
 using kernels::NeighborChoice;
 
-constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMostInBlock = std::numeric_limits<int32_t>::max();
 
 /// Table from a node to its number in the batch (kernels/sample/number_nodes.h). Each batch uses a higher
 /// base, which invalidates older entries.
@@ -50,7 +50,7 @@ class NodeTables {
   }
   void give_back(NodeTable table) {
     table.base = std::exchange(table.beyond, 0);
-    if (table.base > kMost / 2) {
+    if (table.base > kMostInBlock / 2) {
       table.table.fill_(-1);
       table.base = 0;
     }
@@ -174,9 +174,9 @@ struct NeighborSampler::Impl {
     Tensor offsets = Tensor::empty({targets + 1}, DType::i64, device);
     kernels::sample_counts({.of = of, .offsets = offsets});
     const int64_t edges = offsets.rows(targets, targets + 1).to_vector<int64_t>()[0];
-    ADJ_CHECK(edges < kMost - table.base - batch.known,
+    ADJ_CHECK(edges < kMostInBlock - table.base - batch.known,
               "neighbor sampler: {} edges of {} targets in hop {}, expected a batch of fewer than {}", edges,
-              targets, hop + 1, kMost - table.base - batch.known);
+              targets, hop + 1, kMostInBlock - table.base - batch.known);
     Tensor entry = Tensor::empty({edges}, DType::i32, device), col = Tensor::empty_like(entry);
     kernels::sample_neighbors({.of = of, .offsets = offsets, .entry = entry, .col = col});
     const Tensor& order = graph.relation().csr_order();
@@ -190,7 +190,7 @@ NeighborSampler::NeighborSampler(Graph graph, NeighborSampling options) {
   ADJ_CHECK(graph, "neighbor sampler: no graph");
   ADJ_CHECK(!options.fanouts.empty(), "neighbor sampler: no fan-outs, expected one for each hop");
   for (int64_t fanout : options.fanouts)
-    ADJ_CHECK(fanout == kAllNeighbors || (fanout >= 1 && fanout <= kMost),
+    ADJ_CHECK(fanout == kAllNeighbors || (fanout >= 1 && fanout <= kMostInBlock),
               "neighbor sampler: a fan-out of {}, expected 1 or more, or -1 for all neighbours", fanout);
   ADJ_CHECK(
       !options.labor || (!options.replace && !options.weighted),

@@ -10,7 +10,7 @@ namespace adj {
 namespace {
 
 constexpr int64_t kDraws = 1024;  // per chunk of a thread
-constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMostCoverage = std::numeric_limits<int32_t>::max();
 
 /// A random entry of the non-empty row i.
 int32_t entry_of(const Csr& csr, int64_t i, double u) {
@@ -97,8 +97,8 @@ Tensor SaintSampler::sample_nodes(uint64_t seed) const {
 }
 
 SaintNormalization SaintSampler::normalization(int64_t coverage, uint64_t seed) const {
-  ADJ_CHECK(coverage >= 1 && coverage <= kMost, "SaintSampler: a coverage of {}, expected 1 to {}", coverage,
-            kMost);
+  ADJ_CHECK(coverage >= 1 && coverage <= kMostCoverage, "SaintSampler: a coverage of {}, expected 1 to {}",
+            coverage, kMostCoverage);
   const int64_t nodes = graph_.num_nodes(), edges = graph_.num_edges();
   std::vector<int32_t> of_node(static_cast<size_t>(nodes)), of_edge(static_cast<size_t>(edges));
   SaintNormalization norm;
