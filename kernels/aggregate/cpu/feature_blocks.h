@@ -4,6 +4,7 @@
 #include <adjoint/kernels/dispatch_value.h>
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 // Sparse kernels process rows of features in blocks of up to eight vectors, so that a row's sums stay in
@@ -52,20 +53,22 @@ template <class S, int B>
 }
 
 /// Calls f.template operator()<B>(first feature, elements in the last of its B vectors) for blocks of up to
-/// kMost vectors that cover `width`.
+/// kMost vectors that cover `width`. In float64, for gradient checks, blocks have one vector: less to
+/// compile.
 template <class S, int kMost = kBlock, class F>
 void for_blocks(int64_t width, F&& f) {
   static_assert(kMost == 2 || kMost == 4 || kMost == 8);
+  constexpr int kVectors = std::is_same_v<S, double> ? 1 : kMost;
   constexpr int64_t kLane = kLanes<S>;
-  for (int64_t first = 0; first < width; first += kMost * kLane) {
-    const int64_t elements = std::min(width - first, kMost * kLane);
+  for (int64_t first = 0; first < width; first += kVectors * kLane) {
+    const int64_t elements = std::min(width - first, kVectors * kLane);
     const int vectors = static_cast<int>((elements + kLane - 1) / kLane);
     const int tail = static_cast<int>(elements - (vectors - 1) * kLane);
     const auto call = [&]<int B>() __attribute__((always_inline)) { f.template operator()<B>(first, tail); };
     [&]<int... kLess>(std::integer_sequence<int, kLess...>) {
-      dispatch_value<kMost, (kLess + 1)...>(vectors, call);
+      dispatch_value<kVectors, (kLess + 1)...>(vectors, call);
     }
-    (std::make_integer_sequence<int, kMost - 1>());
+    (std::make_integer_sequence<int, kVectors - 1>());
   }
 }
 
