@@ -60,7 +60,7 @@ struct Forward {
   S* y;
 
   int64_t numbers() const { return message.width; }
-  [[gnu::noinline]] void collect(int64_t begin, int64_t end, T* of) const {
+  void collect(int64_t begin, int64_t end, T* of) const {
     const int64_t width = message.width;
     static thread_local std::vector<T> buffer;
     buffer.resize(static_cast<size_t>(width));
@@ -93,7 +93,7 @@ struct Backward {
   T* de;  // null: not computed
 
   /// The entries [begin, end) of row j: of = Σ g, and adds to dw unless it is null.
-  [[gnu::noinline]] void collect(int64_t row, int64_t begin, int64_t end, T* of, T* dw) const {
+  void collect(int64_t row, int64_t begin, int64_t end, T* of, T* dw) const {
     const int64_t width = message.width, edge_width = message.edge_width;
     static thread_local std::vector<T> buffer;
     buffer.resize(static_cast<size_t>(width));
