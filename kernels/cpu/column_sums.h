@@ -37,6 +37,16 @@ void column_sums(const S* x, int64_t rows, int64_t width, T* scratch, T* sums) {
   fold(total, width, period, sums);
 }
 
+/// y[j] = Σ_c partial[c, j], `width` numbers each, in double.
+template <class T>
+void add_chunks(const T* partial, int64_t chunks, int64_t width, T* y) {
+  std::vector<double> total(static_cast<size_t>(width));
+  for (int64_t c = 0; c < chunks; ++c)
+    for (int64_t j = 0; j < width; ++j)
+      total[static_cast<size_t>(j)] += static_cast<double>(partial[c * width + j]);
+  for (int64_t j = 0; j < width; ++j) y[j] = static_cast<T>(total[static_cast<size_t>(j)]);
+}
+
 /// Splits [0, rows) into chunks, calls f(begin, end, sums) for `width` sums of each, and adds them in double,
 /// in chunk order: y[j] = Σ_chunks sums[j].
 template <class T, class F>
@@ -52,11 +62,7 @@ void sum_over_row_chunks(int64_t rows, int64_t grain, int64_t width, T* y, F f) 
   T* partial = scratch.mutable_data<T>();
   parallel_for(rows, grain,
                [&](int64_t begin, int64_t end) { f(begin, end, partial + begin / grain * width); });
-  std::vector<double> total(static_cast<size_t>(width));
-  for (int64_t c = 0; c < chunks; ++c)
-    for (int64_t j = 0; j < width; ++j)
-      total[static_cast<size_t>(j)] += static_cast<double>(partial[c * width + j]);
-  for (int64_t j = 0; j < width; ++j) y[j] = static_cast<T>(total[static_cast<size_t>(j)]);
+  add_chunks(partial, chunks, width, y);
 }
 
 }  // namespace adj::kernels::cpu

@@ -15,6 +15,17 @@ inline constexpr int64_t kGrain = int64_t{1} << 16;
 /// The same if each element costs an exponential or a root.
 inline constexpr int64_t kCostlyGrain = int64_t{1} << 14;
 
+/// adj::parallel_for, with one copy of f's code instead of two (for one chunk and for several): kernels spend
+/// most of their compile time in such bodies.
+template <class F>
+[[gnu::noinline]] void run_chunk(F& f, int64_t begin, int64_t end) {
+  f(begin, end);
+}
+template <class F>
+void parallel_for(int64_t n, int64_t grain, F&& f) {
+  adj::parallel_for(n, grain, [&f](int64_t begin, int64_t end) { run_chunk(f, begin, end); });
+}
+
 /// Rows of `width` elements per grain.
 inline int64_t row_grain(int64_t width, int64_t grain = kGrain) {
   return std::max<int64_t>(1, grain / std::max<int64_t>(1, width));

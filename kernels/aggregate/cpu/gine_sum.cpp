@@ -168,15 +168,11 @@ void gine_sum_backward(const GineSumBackwardArgs& args) {
                      T* sum = dw ? of_group.data() + group * of_weight : nullptr;
                      for (int64_t c = chunks * group / groups; c < chunks * (group + 1) / groups; ++c) {
                        const RowChunks::Chunk& chunk = cuts->chunks[static_cast<size_t>(c)];
-                       if (chunk.slot >= 0) {
-                         body.collect(chunk.row_begin, chunk.entry_begin, chunk.entry_end,
-                                      of_piece.data() + chunk.slot * width, sum);
-                         continue;
-                       }
-                       for (int64_t i = chunk.row_begin; i < chunk.row_end; ++i) {
-                         body.collect(i, offsets[i], offsets[i + 1], of_row.data(), sum);
-                         body.finish_row(i, of_row.data());
-                       }
+                       T* of = chunk.slot >= 0 ? of_piece.data() + chunk.slot * width : of_row.data();
+                       for_rows_of(chunk, offsets, [&](int64_t i, int64_t begin, int64_t end) {
+                         body.collect(i, begin, end, of, sum);
+                         if (chunk.slot < 0) body.finish_row(i, of);
+                       });
                      }
                    }
                  });

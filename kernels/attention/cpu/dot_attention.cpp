@@ -123,7 +123,7 @@ struct Targets {
         T* de = dots.data() + at * g.heads;
         coefficients.gradients(at, count, delta(segment.row), de);
         if (body.dq != nullptr)
-          g.accumulate(count, de, rows.gathered(of.k, g.pitch, segment.begin), Weighted<S>{}, segment.first,
+          g.accumulate(count, de, rows.gathered(of.k, g.pitch, segment.begin), segment.first,
                        row_state.data());
         if (of.attr) of_features(segment, at, de);
         if (segment.last) finish(segment.row);
@@ -202,10 +202,10 @@ struct Sources {
       for (const Segment& segment : segments) {
         const int64_t at = (segment.begin - begin) * g.heads, count = segment.count();
         g.accumulate(count, kept.data() + at, rows.gathered(of.d_o, g.pitch, segment.begin, true),
-                     Weighted<S>{}, segment.first, by_value);
+                     segment.first, by_value);
         if (body.dk != nullptr)
           g.accumulate(count, gradients.data() + at, rows.gathered(of.q, g.pitch, segment.begin, true),
-                       Weighted<S>{}, segment.first, by_query);
+                       segment.first, by_query);
         if (segment.last) finish(segment.row);
       }
     }
@@ -216,9 +216,7 @@ struct Sources {
       if (body.dv != nullptr)
         map_row(g, body.dv + row * g.pitch,
                 [&](int64_t at, int n, int64_t) { return simd::load_first(by_value + at, n); });
-      if (body.ds != nullptr)
-        g.dots(1, ConsecutiveRows<T>{by_value, g.pitch}, DotWith<S>{of.k + row * g.pitch},
-               body.ds + row * g.heads);
+      if (body.ds != nullptr) g.dot(by_value, of.k + row * g.pitch, nullptr, body.ds + row * g.heads);
       if (body.dk == nullptr) return;
       if (of.factors != nullptr) {
         std::copy_n(of.factors + row * g.heads, g.heads, factor.data());
@@ -244,7 +242,7 @@ void dot_attention(const DotAttentionArgs& args) {
       for (const Segment& segment : segments)
         of.logits(rows, segment, e + (segment.begin - begin) * of.g.heads);
     };
-    attend<S>(args, of.g, of.g.span(), logits, of.values, !of.keys_are_values, of.factors, of.attr);
+    Attend<S>(args, of.g, logits, of.values, !of.keys_are_values, of.factors, of.attr).run(of.g.span());
   });
 }
 

@@ -176,8 +176,8 @@ struct Targets {
         if (segment.first) std::fill_n(share, g.heads, T{0});
         by_head.add(coefficients.alpha(at), segment.count(), share);
         g.accumulate(segment.count(), coefficients.kept(at),
-                     body.sums.rows.gathered(body.of.x, g.pitch, segment.begin, true), Weighted<S>{},
-                     segment.first, row_state.data());
+                     body.sums.rows.gathered(body.of.x, g.pitch, segment.begin, true), segment.first,
+                     row_state.data());
         if (segment.last) finish(segment.row);
       }
       terms.put(body.sums.rows, begin, end);
@@ -187,8 +187,7 @@ struct Targets {
       const HeadRows<S>& g = body.of.g;
       const T *share = row_state.data() + g.pitch, *of_row = delta(row);
       T* dl = body.dl + row * g.heads;
-      g.dots(1, ConsecutiveRows<T>{row_state.data(), g.pitch}, DotWith<S>{body.of.d_o + row * g.pitch},
-             dots.data());
+      g.dot(row_state.data(), body.of.d_o + row * g.pitch, nullptr, dots.data());
       const T factor = T{1} - body.of.slope;
       for (int64_t h = 0; h < g.heads; ++h)
         dl[h] = factor * (dots[static_cast<size_t>(h)] - of_row[h] * share[h]);
@@ -311,9 +310,9 @@ struct Sources {
           g.accumulate_two(segment.count(), kept + at, by_slope + at, targets, segment.first, weighted,
                            sloped);
         } else if (body.dx != nullptr) {
-          g.accumulate(segment.count(), kept + at, targets, Weighted<S>{}, segment.first, weighted);
+          g.accumulate(segment.count(), kept + at, targets, segment.first, weighted);
         } else {
-          g.accumulate(segment.count(), by_slope + at, targets, Weighted<S>{}, segment.first, sloped);
+          g.accumulate(segment.count(), by_slope + at, targets, segment.first, sloped);
         }
         if (segment.last) finish(segment.row);
       }
@@ -323,7 +322,7 @@ struct Sources {
       const T *weighted = row_state.data(), *sloped = weighted + g.pitch, *share = sloped + g.pitch;
       if (body.dr != nullptr) {
         T* dr = body.dr + row * g.heads;
-        g.dots(1, ConsecutiveRows<T>{sloped, g.pitch}, DotWith<S>{body.of.x + row * g.pitch}, own.data());
+        g.dot(sloped, body.of.x + row * g.pitch, nullptr, own.data());
         for (int64_t h = 0; h < g.heads; ++h) dr[h] = own[static_cast<size_t>(h)] -= share[h];
       }
       if (body.dx == nullptr) return;
@@ -349,7 +348,7 @@ void gat(const GatArgs& args) {
     const auto logits = [&](int64_t begin, std::span<const Segment> segments, Scalar<S>* e) {
       sums.make(begin, segments, e);
     };
-    attend<S>(args, g, g.span(), logits, args.x.data<S>(), true);
+    Attend<S>(args, g, logits, args.x.data<S>(), true).run(g.span());
   });
 }
 

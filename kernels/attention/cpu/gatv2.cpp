@@ -196,8 +196,7 @@ struct Sources {
         if (segment.first) std::fill_n(all, g.heads, T{0});
         if (body.dr != nullptr)
           g.accumulate(segment.count(), kept.data() + at,
-                       body.rows.gathered(of.d_o, g.pitch, segment.begin, true), Weighted<S>{}, segment.first,
-                       values);
+                       body.rows.gathered(of.d_o, g.pitch, segment.begin, true), segment.first, values);
         const T* de = of_logits.data() + at;
         g.accumulate(segment.count(), de, body.rows.gathered(of.l, g.pitch, segment.begin, true),
                      WherePositive<S>{of.r + segment.row * g.pitch}, segment.first, positive);
@@ -234,7 +233,7 @@ void gatv2(const Gatv2Args& args) {
   if (args.attr) return gatv2_with_features(args);
   dispatch_features(args.l.dtype(), [&]<class S>() {
     const Gatv2Operands<S> of(args);
-    attend<S>(args, of.g, of.g.span(), Logits<S>{of, EdgeRows(args.a)}, of.r, false);
+    Attend<S>(args, of.g, Logits<S>{of, EdgeRows(args.a)}, of.r, false).run(of.g.span());
   });
 }
 

@@ -50,7 +50,7 @@ struct SumsOfEdges {
   /// Rows of T, one per entry of the segment.
   void make(const Segment& segment, T* z) const {
     const auto others = rows.gathered(other, g.pitch, segment.begin, true);
-    for_blocks<S>(g.pitch, [&]<int B>(int64_t first, int tail) {
+    for_few_blocks<S>(g.pitch, [&]<int B>(int64_t first, int tail) {
       Vector<S> mine[B];
       load_block<S, B>(own + segment.row * g.pitch + first, tail, mine);
       for (int64_t k = 0; k < segment.count(); ++k) {
@@ -259,7 +259,7 @@ struct Sources {
       for (const Segment& segment : segments) {
         const int64_t at = segment.begin - begin;
         g.accumulate(segment.count(), coefficients.kept(at), rows.gathered(of.d_o, g.pitch, segment.begin),
-                     Weighted<S>{}, segment.first, values);
+                     segment.first, values);
         coefficients.gradients(at, segment.count(), body.delta, rows.columns + segment.begin, edges.dots(at));
         if (segment.first) std::fill_n(gradients, g.pitch, T{0});
         edges.make(segment, at, gradients, nullptr);
@@ -325,7 +325,7 @@ void gatv2_with_features(const Gatv2Args& args) {
   dispatch_features(args.l.dtype(), [&]<class S>() {
     const Gatv2Operands<S> of(args);
     const SumsOfEdges<S> sums(of.g, args.a, of.l, of.r, args.attr, args.w);
-    attend<S>(args, of.g, of.g.span_of_made_rows(), Logits<S>{of, sums}, of.r, false);
+    Attend<S>(args, of.g, Logits<S>{of, sums}, of.r, false).run(of.g.span_of_made_rows());
   });
 }
 

@@ -161,6 +161,17 @@ struct Weighted {
   V operator()(V sum, Held, V w, V x) const { return sum + w * x; }
 };
 
+/// ⟨own, x⟩.
+template <class S, class R = S>
+struct DotWith {
+  using V = Vector<S>;
+  using Held = V;
+  const R* own;
+
+  Held hold(auto&& load) const { return load(own); }
+  V operator()(V sum, V held, V x) const { return sum + held * x; }
+};
+
 template <class S>
 struct HeadRows {
   using T = Scalar<S>;
@@ -173,6 +184,7 @@ struct HeadRows {
   int64_t pitch;  ///< per row
   int64_t head_vectors;
   int head_tail;  ///< elements of a head's last vector
+  bool narrow;    ///< rows of NarrowRows
   /// Per vector of a row, the head of its first lane, and per lane the head's offset from it.
   std::vector<int64_t> first_head;
   std::vector<Lanes> lanes;
@@ -182,7 +194,8 @@ struct HeadRows {
         width(head_width),
         pitch(heads * width),
         head_vectors(ceil_div(width, kLane)),
-        head_tail(static_cast<int>(width - (head_vectors - 1) * kLane)) {
+        head_tail(static_cast<int>(width - (head_vectors - 1) * kLane)),
+        narrow(are_narrow<S>(heads, width)) {
     for (int64_t at = 0; at < pitch; at += kLane) {
       first_head.push_back(at / width);
       Lanes lane{};
@@ -206,27 +219,33 @@ struct HeadRows {
   template <class Rows, class Op>
   void dots(int64_t count, const Rows& rows, const Op& op, T* out) const {
     // A single row is faster without the specialized shapes.
-    if (count > 1 && with_narrow([&]<class Narrow>() { Narrow::dots(count, rows, op, out); })) return;
-    int64_t head = 0;
-    for (; head + 4 <= heads; head += 4)
-      dispatch_value<1, 2, 0>(head_vectors, [&]<int N>() { dot_group<4, N>(head, count, rows, op, out); });
-    for (; head < heads; ++head)
-      dispatch_value<1, 2, 4, 0>(head_vectors, [&]<int N>() { dot_group<1, N>(head, count, rows, op, out); });
+    if (count > 1 && narrow)
+      return with_narrow_pitch<S>(pitch, [&]<int kPitch>() {
+        dispatch_value<1, 2, 4, 8>(width, [&]<int kWidth>() {
+          if constexpr (kWidth <= kPitch && kPitch <= 8 * kWidth)
+            NarrowRows<S, kPitch>::template dots<kWidth>(count, rows, op, out);
+        });
+      });
+    dot_groups(count, rows, op, out);
   }
+  /// The same for gathered rows, compiled once (head_rows.cpp).
+  void dots(int64_t count, const GatheredRows<S>& rows, const DotWith<S>& op, T* out) const;
+  /// out[h] = ⟨own - less, row⟩ over head h; `less` may be null.
+  template <class R>
+  void dot(const R* row, const S* own, const S* less, T* out) const;
 
   /// sum[f] (+)= Σ_k term of w[k, head of f] and row k; from 0 if `fresh`. `term` is like `op` above:
   /// term(sum, held, weights, x).
   template <class Rows, class Term>
-  void accumulate(int64_t count, const T* w, const Rows& rows, const Term& term, bool fresh, T* sum) const {
+  [[gnu::always_inline]] void accumulate(int64_t count, const T* w, const Rows& rows, const Term& term,
+                                         bool fresh, T* sum) const {
     accumulate<1>(count, {w}, rows, term, fresh, {sum});
   }
-
+  /// Sums of w x, compiled once.
+  void accumulate(int64_t count, const T* w, const GatheredRows<S>& rows, bool fresh, T* sum) const;
   /// Two weighted sums in one pass over the rows.
-  template <class Rows>
-  void accumulate_two(int64_t count, const T* w, const T* w2, const Rows& rows, bool fresh, T* sum,
-                      T* sum2) const {
-    accumulate<2>(count, {w, w2}, rows, Weighted<S>{}, fresh, {sum, sum2});
-  }
+  void accumulate_two(int64_t count, const T* w, const T* w2, const GatheredRows<S>& rows, bool fresh, T* sum,
+                      T* sum2) const;
 
   /// Calls f(first column, elements, vector number) for the vectors of a row.
   template <class F>
@@ -241,15 +260,24 @@ struct HeadRows {
   }
 
  private:
+  template <class Rows, class Op>
+  void dot_groups(int64_t count, const Rows& rows, const Op& op, T* out) const {
+    int64_t head = 0;
+    if constexpr (sizeof(T) == 4) {
+      for (; head + 4 <= heads; head += 4)
+        dispatch_value<1, 2, 0>(head_vectors, [&]<int N>() { dot_group<4, N>(head, count, rows, op, out); });
+      for (; head < heads; ++head)
+        dispatch_value<1, 2, 4, 0>(head_vectors,
+                                   [&]<int N>() { dot_group<1, N>(head, count, rows, op, out); });
+    } else {
+      for (; head < heads; ++head) dot_group<1, 0>(head, count, rows, op, out);
+    }
+  }
+
   /// Loads `n` columns of a row from `at` on.
   static auto columns(int64_t at, int n) {
     return [=](const auto* row) { return simd::load_first(row + at, n); };
   }
-  template <class F>
-  bool with_narrow(F&& f) const {
-    return pitch <= kLane && with_narrow_rows<S>(heads, width, f);
-  }
-
   /// Dots of kHeads heads, of N vectors each (0: any number). Dimensions and rows are passed by value: stores
   /// could alias them otherwise, and they would be reloaded.
   template <int kHeads, int N, class Rows, class Op>
@@ -328,29 +356,35 @@ struct HeadRows {
   /// f with kKind 0: one head; 1: each vector lies in one head; 2: a vector may span heads.
   template <class F>
   void with_kind(F&& f) const {
-    if (heads == 1) return f.template operator()<0>();
-    if (width % kLane == 0) return f.template operator()<1>();
+    if constexpr (sizeof(T) == 4) {
+      if (heads == 1) return f.template operator()<0>();
+      if (width % kLane == 0) return f.template operator()<1>();
+    }
     f.template operator()<2>();
   }
 
   template <int kSums, class Rows, class Term>
-  void accumulate(int64_t count, std::array<const T*, kSums> w, const Rows& rows, const Term& term,
-                  bool fresh, std::array<T*, kSums> sum) const {
+  [[gnu::always_inline]] void accumulate(int64_t count, std::array<const T*, kSums> w, const Rows& rows,
+                                         const Term& term, bool fresh, std::array<T*, kSums> sum) const {
     for (int64_t k = 0; k < count || (fresh && k == 0); k += kSummed) {
       const int64_t n = std::min(count - k, kSummed);
       const Rows piece = rows.from(k);
       std::array<const T*, kSums> by = w;
       for (const T*& weight : by) weight += k * heads;
       const bool first = fresh && k == 0;
-      if (!with_narrow(
-              [&]<class Narrow>() { Narrow::template accumulate<kSums>(n, by, piece, term, first, sum); }))
+      if (narrow) {
+        with_narrow_pitch<S>(pitch, [&]<int kPitch>() {
+          NarrowRows<S, kPitch>::template accumulate<kSums>(width, n, by, piece, term, first, sum);
+        });
+      } else {
         with_kind([&]<int kKind>() { accumulate_wide<kKind, kSums>(n, by, piece, term, first, sum); });
+      }
     }
   }
   template <int kKind, int kSums, class Rows, class Term>
   void accumulate_wide(int64_t count, std::array<const T*, kSums> w, const Rows& rows, const Term& term,
                        bool fresh, std::array<T*, kSums> sum) const {
-    for_blocks<S>(pitch, [&]<int B>(int64_t first, int tail) {
+    for_blocks<S, kBlock, (kKind > 0)>(pitch, [&]<int B>(int64_t first, int tail) {
       V total[kSums][B];
       typename Term::Held held[B];
       [[maybe_unused]] int64_t head[B];
@@ -423,27 +457,6 @@ void gather_terms(int64_t heads, const GatheredRows<T>& rows, int64_t count, T* 
   with_few(heads, [&]<int kHeads>() { gather_terms<kHeads>(heads, rows, count, to); });
 }
 
-/// ⟨own, x⟩.
-template <class S, class R = S>
-struct DotWith {
-  using V = Vector<S>;
-  using Held = V;
-  const R* own;
-
-  Held hold(auto&& load) const { return load(own); }
-  V operator()(V sum, V held, V x) const { return sum + held * x; }
-};
-/// ⟨own - less, x⟩.
-template <class S>
-struct DotWithout {
-  using V = Vector<S>;
-  using Held = V;
-  const S* own;
-  const S* less;
-
-  Held hold(auto&& load) const { return load(own) - load(less); }
-  V operator()(V sum, V held, V x) const { return sum + held * x; }
-};
 /// Values per entry and head, [k H + h], as a flat array, processed by vectors if a vector holds whole
 /// entries.
 template <class T>

@@ -4,6 +4,7 @@
 #include <adjoint/kernels/attention/cpu/few_heads.h>
 
 #include <array>
+#include <bit>
 #include <type_traits>
 #include <utility>
 
@@ -49,16 +50,15 @@ inline simd::F32 widened(simd::U16 v) { return simd::widen(v); }
 
 }  // namespace detail
 
-/// A vector of S with rows of kPitch numbers, heads of kWidth.
-template <class S, int kPitch, int kWidth>
+/// A vector of S with rows of kPitch numbers.
+template <class S, int kPitch>
 struct NarrowRows {
   using T = Scalar<S>;
   using V = Vector<S>;
   using Lanes = std::conditional_t<sizeof(T) == 8, simd::I64, simd::I32>;
   static constexpr int kLane = kLanes<S>;
   static constexpr int kRows = kLane / kPitch;
-  static constexpr int kHeads = kPitch / kWidth;
-  static_assert(kRows * kPitch == kLane && kHeads * kWidth == kPitch);
+  static_assert(kRows * kPitch == kLane);
 
   template <class F>
   static Lanes lanes(F&& f) {
@@ -82,9 +82,10 @@ struct NarrowRows {
     }
   };
 
-  /// Like HeadRows::dots().
-  template <class Rows, class Op>
+  /// Like HeadRows::dots(), for heads of kWidth.
+  template <int kWidth, class Rows, class Op>
   static void dots(int64_t count, const Rows& rows, const Op& op, T* out) {
+    constexpr int kHeads = kPitch / kWidth;
     const auto held = op.hold(Repeated());
     const Lanes even = lanes([](int l) { return 2 * l; }), odd = lanes([](int l) { return 2 * l + 1; });
     // As many vectors as reduce to one.
@@ -114,12 +115,14 @@ struct NarrowRows {
     if (k < count) make.template operator()<true>(k);
   }
 
-  /// Like HeadRows::accumulate(), with one sum per weight.
+  /// Like HeadRows::accumulate(), with one sum per weight, for heads of `width`, a power of two.
   template <int kSums, class Rows, class Term>
-  static void accumulate(int64_t count, std::array<const T*, kSums> w, const Rows& rows, const Term& term,
-                         bool fresh, std::array<T*, kSums> sum) {
+  static void accumulate(int64_t width, int64_t count, std::array<const T*, kSums> w, const Rows& rows,
+                         const Term& term, bool fresh, std::array<T*, kSums> sum) {
     const auto held = term.hold(Repeated());
-    const Lanes head = lanes([](int l) { return l / kWidth; });
+    const int shift = std::countr_zero(static_cast<uint64_t>(width));
+    const int64_t heads = kPitch >> shift;
+    const Lanes head = lanes([](int l) { return l; }) >> shift;
     V total[kSums]{};
     int64_t k = 0;
     for (; k + kRows <= count; k += kRows) {
@@ -127,12 +130,12 @@ struct NarrowRows {
       const V row = load<false>(rows, k, count);
 #pragma GCC unroll 2
       for (size_t s = 0; s < kSums; ++s)
-        total[s] = term(total[s], held, simd::permute(simd::load(w[s] + k * kHeads), head), row);
+        total[s] = term(total[s], held, simd::permute(simd::load(w[s] + k * heads), head), row);
     }
     if (k < count) {
       const V row = load<true>(rows, k, count);
       for (size_t s = 0; s < kSums; ++s) {
-        const V by = simd::load_first(w[s] + k * kHeads, static_cast<int>((count - k) * kHeads));
+        const V by = simd::load_first(w[s] + k * heads, static_cast<int>((count - k) * heads));
         total[s] = term(total[s], held, simd::permute(by, head), row);
       }
     }
@@ -145,20 +148,19 @@ struct NarrowRows {
   }
 };
 
-/// Calls f.template operator()<Rows>() if these rows are supported; false otherwise.
+/// Are rows of these heads supported? In float64 none are: gradient checks need no speed.
+template <class S>
+bool are_narrow(int64_t heads, int64_t width) {
+  const auto few = [](int64_t n) { return n == 1 || n == 2 || n == 4 || n == 8; };
+  return !std::is_same_v<S, double> && heads * width <= kLanes<S> && few(heads) && few(width);
+}
+/// Calls f.template operator()<kPitch>() for such rows.
 template <class S, class F>
-bool with_narrow_rows(int64_t heads, int64_t width, F&& f) {
-  bool found = false;
-  with_few(width, [&]<int kWidth>() {
-    with_few(heads, [&]<int kHeads>() {
-      constexpr int kPitch = kHeads * kWidth;
-      if constexpr (kPitch > 0 && kPitch <= kLanes<S>) {
-        f.template operator()<NarrowRows<S, kPitch, kWidth>>();
-        found = true;
-      }
+void with_narrow_pitch(int64_t pitch, F&& f) {
+  if constexpr (!std::is_same_v<S, double>)
+    dispatch_value<1, 2, 4, 8, 16>(pitch, [&]<int kPitch>() {
+      if constexpr (kPitch <= kLanes<S>) f.template operator()<kPitch>();
     });
-  });
-  return found;
 }
 
 }  // namespace adj::kernels::cpu

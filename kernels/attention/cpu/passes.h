@@ -124,14 +124,7 @@ struct Outputs {
   }
 
   /// Δ of a target.
-  void delta(int64_t row, T* of) const {
-    const ConsecutiveRows<S> gradient{d_o + row * g.pitch, g.pitch};
-    if (bias != nullptr) {
-      g.dots(1, gradient, DotWithout<S>{o + row * g.pitch, bias}, of);
-    } else {
-      g.dots(1, gradient, DotWith<S>{o + row * g.pitch}, of);
-    }
-  }
+  void delta(int64_t row, T* of) const { g.dot(d_o + row * g.pitch, o + row * g.pitch, bias, of); }
   void all_deltas(int64_t rows, T* of) const {
     for_rows(rows, g.pitch, [&](int64_t i) { delta(i, of + i * g.heads); });
   }

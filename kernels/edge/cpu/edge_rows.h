@@ -42,15 +42,15 @@ void reduce_rows(const Csr& csr, int64_t heads, const Body& body) {
   std::vector<T> of_heavy(cuts->heavy.size() * static_cast<size_t>(numbers));
   const int64_t values = csr.entries() * heads;
   for_chunks(*cuts, values, kCostlyGrain, [&](const RowChunks::Chunk& chunk) {
-    if (chunk.slot >= 0)
-      return body.collect(chunk.entry_begin, chunk.entry_end, of_piece.data() + chunk.slot * numbers);
     static thread_local std::vector<T> of_row;
     of_row.resize(static_cast<size_t>(numbers));
-    for (int64_t i = chunk.row_begin; i < chunk.row_end; ++i) {
-      body.collect(offsets[i], offsets[i + 1], of_row.data());
-      body.finish_row(i, of_row.data());
-      body.finish(offsets[i], offsets[i + 1], of_row.data(), of_row.data());
-    }
+    T* of = chunk.slot >= 0 ? of_piece.data() + chunk.slot * numbers : of_row.data();
+    for_rows_of(chunk, offsets, [&](int64_t i, int64_t begin, int64_t end) {
+      body.collect(begin, end, of);
+      if (chunk.slot >= 0) return;
+      body.finish_row(i, of);
+      body.finish(begin, end, of, of);
+    });
   });
   if (cuts->slots == 0) return;
   std::vector<const T*> row_of_slot(static_cast<size_t>(cuts->slots));

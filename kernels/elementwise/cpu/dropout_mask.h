@@ -71,7 +71,8 @@ inline void philox_draws(const PhiloxKeys& keys, uint64_t stream, uint64_t block
   philox_draws(keys, stream, counters, draws);
 }
 /// draws[0, 128) = the draws of sixteen blocks, in order.
-inline void philox_draws(const PhiloxKeys& keys, uint64_t stream, const uint64_t* blocks, uint16_t* draws) {
+[[gnu::noinline]] inline void philox_draws(const PhiloxKeys& keys, uint64_t stream, const uint64_t* blocks,
+                                           uint16_t* draws) {
   __m512i counters[2] = {_mm512_loadu_si512(blocks), _mm512_loadu_si512(blocks + 8)};
   philox_draws(keys, stream, counters, draws);
 }
@@ -79,7 +80,8 @@ inline void philox_draws(const PhiloxKeys& keys, uint64_t stream, const uint64_t
 #else
 
 /// draws[0, 128) = the draws of sixteen blocks, in order.
-inline void philox_draws(const PhiloxKeys& keys, uint64_t stream, const uint64_t* blocks, uint16_t* draws) {
+[[gnu::noinline]] inline void philox_draws(const PhiloxKeys& keys, uint64_t stream, const uint64_t* blocks,
+                                           uint16_t* draws) {
   uint32_t c0[kBlocksAtOnce], c1[kBlocksAtOnce], c2[kBlocksAtOnce], c3[kBlocksAtOnce];
   for (int i = 0; i < kBlocksAtOnce; ++i) {
     c0[i] = static_cast<uint32_t>(blocks[i]);
@@ -123,7 +125,7 @@ class DropoutMask {
 
   /// The draws of positions [begin, begin + n), n <= kMost: position begin + i is kept if draws[i] >=
   /// threshold(). Valid until the next call.
-  const uint16_t* draw(int64_t begin, int64_t n) {
+  [[gnu::noinline]] const uint16_t* draw(int64_t begin, int64_t n) {
     const int64_t first = begin / kDrawsPerBlock, skipped = begin % kDrawsPerBlock;
     for (int64_t at = 0; at < skipped + n; at += kDrawsAtOnce)
       philox_draws(keys_, stream_, static_cast<uint64_t>(first + at / kDrawsPerBlock), draws_ + at);

@@ -57,24 +57,25 @@ void for_selected_rows(const Selection& selection, int64_t rows, int64_t width, 
   const int32_t* count = times ? times.data<int32_t>() : nullptr;
   const auto often = [=](int64_t row) { return count != nullptr ? count[row] : 1; };
   parallel_for(rows, row_grain(width, kCostlyGrain), [=](int64_t begin, int64_t end) {
-    if (index == nullptr)
-      return f(
-          begin, end, [](int64_t k) { return k; }, often);
-    std::fill(dx + begin * width, dx + end * width, T{});
+    const int32_t* from = nullptr;  // null: row k is selected
+    int64_t first = begin, last = end;
     std::vector<int32_t> found;
-    const int32_t *from = nullptr, *to = nullptr;
-    if (count == nullptr) {
-      from = std::lower_bound(index, index + selection.count, begin);
-      to = std::lower_bound(from, index + selection.count, end);
-    } else {
-      for (int64_t i = begin; i < end; ++i)
-        if (count[i] > 0) found.push_back(static_cast<int32_t>(i));
-      from = found.data();
-      to = from + found.size();
+    if (index != nullptr) {
+      std::fill(dx + begin * width, dx + end * width, T{});
+      first = 0;
+      if (count == nullptr) {
+        from = std::lower_bound(index, index + selection.count, begin);
+        last = std::lower_bound(from, index + selection.count, end) - from;
+      } else {
+        for (int64_t i = begin; i < end; ++i)
+          if (count[i] > 0) found.push_back(static_cast<int32_t>(i));
+        from = found.data();
+        last = std::ssize(found);
+      }
     }
-    if (from != to)
+    if (first < last)
       f(
-          int64_t{0}, to - from, [from](int64_t k) { return int64_t{from[k]}; }, often);
+          first, last, [from](int64_t k) { return from == nullptr ? k : int64_t{from[k]}; }, often);
   });
 }
 
