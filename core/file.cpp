@@ -8,6 +8,7 @@
 #include <climits>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -134,6 +135,12 @@ class Temporary {
     renamed_ = ::rename(path_.c_str(), target.c_str()) == 0;
     return renamed_;
   }
+  /// On failure errno is EEXIST if the target exists.
+  bool rename_to_new(const fs::path& target) {
+    renamed_ = ::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target.c_str(), RENAME_NOREPLACE) == 0;
+    // NFS and others know links, but not this flag; then the destructor removes the first name.
+    return renamed_ || (errno != EEXIST && ::link(path_.c_str(), target.c_str()) == 0);
+  }
 
  private:
   static uint64_t random_number() {
@@ -239,6 +246,13 @@ struct FileReplacement::Impl {
   fs::path target;
   Temporary file;
 
+  void sync() const {
+    if (::fsync(file.get()) != 0) fail("cannot write");
+  }
+  void sync_folder() const {
+    const Descriptor entry(::open(folder_of(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (entry.get() >= 0) (void)::fsync(entry.get());
+  }
   [[noreturn]] void fail(std::string_view what) const { data_fail("{}: {}: {}", path, what, system_says()); }
 };
 
@@ -266,16 +280,31 @@ void FileReplacement::resize(int64_t length) {
 }
 
 void FileReplacement::commit() {
-  if (::fsync(impl_->file.get()) != 0) impl_->fail("cannot write");
+  impl_->sync();
   if (!impl_->file.rename_to(impl_->target)) impl_->fail("cannot replace");
-  const Descriptor entry(::open(folder_of(impl_->target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (entry.get() >= 0) (void)::fsync(entry.get());
+  impl_->sync_folder();
+}
+
+bool FileReplacement::commit_new() {
+  impl_->sync();
+  if (!impl_->file.rename_to_new(impl_->target)) {
+    if (errno != EEXIST) impl_->fail("cannot create");
+    return false;
+  }
+  impl_->sync_folder();
+  return true;
 }
 
 void replace_file(const std::string& path, std::string_view bytes) {
   FileReplacement file(path);
   file.write(0, bytes);
   file.commit();
+}
+
+bool create_file(const std::string& path, std::string_view bytes) {
+  FileReplacement file(path);
+  file.write(0, bytes);
+  return file.commit_new();
 }
 
 }  // namespace adj

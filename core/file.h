@@ -18,6 +18,10 @@ namespace adj {
 /// once they are ten minutes old. Throws DataError naming the file on failure.
 void replace_file(const std::string& path, std::string_view bytes);
 
+/// The same for a file that does not exist: of several processes, one creates it. False, with the file
+/// unchanged, if there is one already.
+bool create_file(const std::string& path, std::string_view bytes);
+
 /// replace_file() for output written in pieces. Without commit() the old file stays.
 class FileReplacement {
  public:
@@ -31,6 +35,8 @@ class FileReplacement {
   size_t read(int64_t at, char* to, size_t count) const;
   void resize(int64_t length);
   void commit();
+  /// Instead of commit(): false, and nothing happens, if the file exists.
+  bool commit_new();
 
  private:
   struct Impl;

@@ -54,13 +54,18 @@ std::string rewritten(std::string_view text, F&& add) {
 
 }  // namespace
 
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const Character next = first_of(text);
-    if (next.code == kNone) return false;
-    text.remove_prefix(next.bytes.size());
+size_t utf8_length(std::string_view text) {
+  size_t at = 0;
+  while (at < text.size()) {
+    if (static_cast<unsigned char>(text[at]) < 0x80) {
+      ++at;
+      continue;
+    }
+    const Character next = first_of(text.substr(at));
+    if (next.code == kNone) break;
+    at += next.bytes.size();
   }
-  return true;
+  return at;
 }
 
 std::string printable(std::string_view text) {

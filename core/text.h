@@ -18,8 +18,9 @@ std::string excerpt(std::string_view text);
 /// becomes U+FFFD.
 std::string json_text(std::string_view text);
 
-/// True for well-formed UTF-8 (RFC 3629).
-bool is_utf8(std::string_view text);
+/// Bytes of the longest beginning of `text` that is well-formed UTF-8 (RFC 3629).
+size_t utf8_length(std::string_view text);
+inline bool is_utf8(std::string_view text) { return utf8_length(text) == text.size(); }
 
 /// Parses the whole text as a number; empty if it is not one or does not fit T.
 template <class T>

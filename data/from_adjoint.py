@@ -16,10 +16,12 @@ torch_geometric, dgl, networkx only for the functions that return theirs.
     from_adjoint.py state CHECKPOINT.h5 OUT.pt|OUT.safetensors [--map convs.0=conv1]... # for model.load_state_dict
 """
 import argparse
+import contextlib
 import json
 import os
 import pathlib
 import re
+import secrets
 import sys
 
 import h5py
@@ -295,8 +297,8 @@ def read_predictions(path):
 
 # ---- Weights ----
 
-# Parts whose matrix PyG keeps in a separate linear map: the program's name, the parts.
-WRAPPED = {"train_gcn": re.compile(r"convs\.\d+")}
+# Parts whose matrix PyG keeps in a separate linear map (GCNConv): the program and its --model, if it has several; the parts.
+WRAPPED = {("train_gcn", ""): re.compile(r"convs\.\d+"), ("train_link", "gcn"): re.compile(r"encoder\.convs\.\d+")}
 # Weights [in, out] of the linear maps and cells of nn/, [out, in] in torch.
 TURNED = re.compile(r"(^|\.)(weight|weight_[ih]h_l\d+(_reverse)?)$")
 # Attention vectors [heads, channels] of nn/, [1, heads, channels] in PyG.
@@ -304,7 +306,7 @@ ATTENTION = re.compile(r"(^|\.)att(_src|_dst|_edge)?$")
 
 
 def checkpoint_tensors(path, weights):
-    """The program, and the model's tensors by name: of the best epoch, if known, or the last."""
+    """The program and its --model, and the model's tensors by name: of the best epoch, if known, or the last."""
     if weights not in ("best", "last"):
         raise ValueError(f"weights {weights!r}, expected best or last")
     with opened(path, "adjoint.checkpoint", (2,)) as file:
@@ -313,7 +315,8 @@ def checkpoint_tensors(path, weights):
         found = {name[len(prefix):]: stored[name][...] for name in stored if name.startswith(prefix)}
         if not found:
             raise DataError(f"{path}: tensors/{prefix}*: missing, expected the weights of a model")
-        return str(file.attrs.get("program", "")), found
+        facts = file["facts"].attrs if "facts" in file else {}
+        return (str(file.attrs.get("program", "")), str(facts.get("option.model", ""))), found
 
 
 def renamed(name, names, used):
@@ -385,15 +388,39 @@ def load_into(model, checkpoint, names=None, weights="best"):
 # ---- The command line ----
 
 
-def replacing(path, save):
-    """Calls save(beside), then renames the file to its name."""
-    target = pathlib.Path(os.path.realpath(path))
-    beside = target.with_name(f".{os.getpid()}.{target.name}")  # numpy and torch check the file extension
+@contextlib.contextmanager
+def replacing(path):
+    """The name of a new file in the folder of `path`, or of the link's target, which replaces it when it is complete and on disk.
+    As core/file.cpp does: names that nobody can guess or take before, and what a killed run leaves is removed later."""
+    target = os.path.realpath(path)
+    old = os.stat(target) if os.path.exists(target) else None
+    if old and not os.path.isfile(target):
+        raise OSError(f"{path}: not a file")
+    folder = os.path.dirname(target)
+    beside = os.path.join(folder, f".adjoint-{secrets.token_hex(8)}.tmp")
     try:
-        save(str(beside))
+        file = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600 if old else 0o666)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from None
+    try:
+        if old:
+            mode = old.st_mode & 0o777
+            try:
+                os.fchown(file, old.st_uid, old.st_gid)
+            except OSError:  # then the group's permissions are those of others
+                mode = mode & 0o707 | (mode & 0o007) << 3
+            os.fchmod(file, mode)
+        yield beside
+        os.fsync(file)
         os.replace(beside, target)
+        with contextlib.suppress(OSError):  # a folder that cannot be read
+            entry = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            os.fsync(entry)
+            os.close(entry)
     finally:
-        beside.unlink(missing_ok=True)
+        os.close(file)
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(beside)
 
 
 def save_arrays(found, path):
@@ -403,11 +430,8 @@ def save_arrays(found, path):
     flat.update({f"split{k}_{part}": index for k, split in enumerate(found.get("splits", [])) for part, index in split.items()})
     flat.update({key: np.array(found[key], dtype=str) for key in names if key in found})
 
-    def save(beside):
-        with open(beside, "wb") as file:
-            np.savez(file, **flat)
-
-    replacing(path, save)
+    with replacing(path) as beside, open(beside, "wb") as file:
+        np.savez(file, **flat)
 
 
 def save_dataset(given, path):
@@ -417,19 +441,22 @@ def save_dataset(given, path):
     elif kind == ".pt":
         import torch
         found = to_pyg(given)
-        replacing(path, lambda beside: torch.save(found, beside))
+        with replacing(path) as beside:
+            torch.save(found, beside)
     elif kind == ".dgl":
         import dgl
         found = to_dgl(given)
         graphs, labels = found if isinstance(found, tuple) else ([found], {})
-        replacing(path, lambda beside: dgl.save_graphs(beside, graphs, labels))
+        with replacing(path) as beside:
+            dgl.save_graphs(beside, graphs, labels)
     elif kind == ".json":
         import networkx
         found = to_networkx(given)
         linked = [networkx.node_link_data(graph, edges="edges") if "edges" in networkx.node_link_data.__code__.co_varnames
                   else networkx.node_link_data(graph, link="edges") for graph in (found if isinstance(found, list) else [found])]
         text = json.dumps(linked if isinstance(found, list) else linked[0])
-        replacing(path, lambda beside: pathlib.Path(beside).write_text(text))
+        with replacing(path) as beside:
+            pathlib.Path(beside).write_text(text)
     else:
         raise ValueError(f"{path}: expected a name that ends in .npz, .pt, .dgl or .json")
 
@@ -465,12 +492,15 @@ def main():
             state = pyg_state(args.given, dict(args.map), args.weights)
             tensors = {name: np.array(value, order="C") for name, value in state.items()}
             if args.out.endswith(".safetensors"):
-                from safetensors.numpy import save_file
-                replacing(args.out, lambda beside: save_file(tensors, beside, {"format": "pt"}))
+                from safetensors.numpy import save
+                stored = save(tensors, {"format": "pt"})
+                with replacing(args.out) as beside:
+                    pathlib.Path(beside).write_bytes(stored)
             else:
                 import torch
                 tensors = {name: torch.from_numpy(value) for name, value in tensors.items()}
-                replacing(args.out, lambda beside: torch.save(tensors, beside))
+                with replacing(args.out) as beside:
+                    torch.save(tensors, beside)
             print(f"{args.out}: {len(tensors)} tensors")
     except ImportError as error:
         sys.exit(f"{error}: expected it for this command")

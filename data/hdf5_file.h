@@ -38,6 +38,8 @@ class H5Reader {
                              const Wanted& wanted = {"**"});
 
   const std::string& file() const;
+  /// Its size.
+  int64_t file_bytes() const;
   /// Paths have no leading slash; the root is "". Also true for a dangling link.
   bool has(std::string_view path) const;
   bool is_group(std::string_view path) const;

@@ -171,6 +171,7 @@ H5Reader H5Reader::from_image(std::span<const std::byte> image, const std::strin
 }
 
 const std::string& H5Reader::file() const { return impl_->name; }
+int64_t H5Reader::file_bytes() const { return static_cast<int64_t>(impl_->file_bytes); }
 
 void H5Reader::fail_with(std::string_view place, const std::string& message) const {
   data_fail("{}: {}: {}", excerpt(file()), excerpt(place), excerpt(message));

@@ -80,68 +80,8 @@ struct SafetensorsReader::Impl {
       fail(place, "the file ends, expected {} bytes more", count - done);
   }
 
-  /// Rejects memory-hungry input while parsing, and duplicate names, which the parser accepts.
-  Json parse(const std::string& text) const {
-    std::array<std::set<std::string>, 3> names;  // by depth
-    int extents = 0;
-    const auto check = [&](int depth, Json::parse_event_t event, const Json& value) {
-      const auto level = static_cast<size_t>(depth);
-      const bool opens =
-          event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
-      if (opens && depth > 2) fail("header", "nested too deep, expected dtype, shape and data_offsets");
-      if (opens && level + 1 < names.size()) names[level + 1].clear();
-      if (opens) extents = 0;
-      if (event == Json::parse_event_t::value && depth == 3 && ++extents > 64)
-        fail("header", "an array of more than 64 numbers, expected a shape");
-      if (event == Json::parse_event_t::key && level < names.size())
-        if (const auto& name = value.get_ref<const std::string&>(); !names[level].insert(name).second)
-          fail(name, "occurs twice in the header");
-      return true;
-    };
-    try {
-      return Json::parse(text, check);
-    } catch (const Json::parse_error& error) {
-      fail("header", "no JSON at byte {} of {}", error.byte, text.size());
-    } catch (const Json::exception&) {
-      fail("header", "a number that is out of range");
-    }
-  }
-
-  /// `info[name]`, an array of non-negative integers.
-  std::vector<int64_t> integers(const std::string& tensor, const Json& info, const char* name) const {
-    std::vector<int64_t> values;
-    const auto found = info.find(name);
-    if (found == info.end() || !found->is_array()) fail(tensor, "no {}, expected an array of integers", name);
-    for (const Json& value : *found) {
-      if (!value.is_number_unsigned() || value.get<uint64_t>() >= uint64_t{1} << 62)
-        fail(tensor, "{} holds no integer from 0 to 2^62", name);
-      values.push_back(value.get<int64_t>());
-    }
-    return values;
-  }
-
-  Entry entry(const std::string& name, const Json& info) const {
-    if (!info.is_object()) fail(name, "no object, expected dtype, shape and data_offsets");
-    const auto dtype = info.find("dtype");
-    if (dtype == info.end() || !dtype->is_string()) fail(name, "no dtype, expected a string");
-    const auto& text = dtype->get_ref<const std::string&>();
-    const auto type =
-        std::find_if(kTypes.begin(), kTypes.end(), [&](const Type& t) { return t.name == text; });
-    if (type == kTypes.end()) fail(name, "dtype '{}' is unknown", excerpt(text));
-    Entry entry{&*type, integers(name, info, "shape"), 0, 0};
-    const std::vector<int64_t> place = integers(name, info, "data_offsets");
-    if (place.size() != 2 || place[0] > place[1]) fail(name, "data_offsets: expected a begin and an end");
-    entry.begin = static_cast<uint64_t>(place[0]);
-    entry.end = static_cast<uint64_t>(place[1]);
-    uint64_t bytes = type->bytes;
-    bool fits = true;
-    for (const int64_t extent : entry.shape)
-      fits = !__builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes) && fits;
-    if (!fits || bytes != entry.end - entry.begin)
-      fail(name, "{} of [{}] has {} bytes, not those of its shape", type->name, fmt::join(entry.shape, ", "),
-           entry.end - entry.begin);
-    return entry;
-  }
+  class Header;
+  void parse(const std::string& header);  // into entries and metadata
 
   void read_header() {
     struct stat status {};
@@ -159,18 +99,7 @@ struct SafetensorsReader::Impl {
     if (!text.starts_with('{')) fail("header", "no object, expected {{ as its first byte");
     data_at = sizeof(header) + header;
 
-    const Json all = parse(text);
-    for (const auto& [name, info] : all.items()) {
-      if (name != kMetadata) {
-        entries.emplace(name, entry(name, info));
-        continue;
-      }
-      if (!info.is_object()) fail(name, "no object, expected texts by name");
-      for (const auto& [key, value] : info.items()) {
-        if (!value.is_string()) fail(name, "{} is no text", excerpt(key));
-        metadata.emplace(key, value.get<std::string>());
-      }
-    }
+    parse(text);
     std::vector<std::pair<const std::string, Entry>*> order;
     for (auto& item : entries) order.push_back(&item);
     std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
@@ -189,6 +118,134 @@ struct SafetensorsReader::Impl {
       data_fail("{}: {} bytes left over behind the last tensor", printable(file), size - data_at - at);
   }
 };
+
+/// Takes the header as it is parsed: no tree in memory, and time in proportion to the header.
+class SafetensorsReader::Impl::Header : public nlohmann::json_sax<Json> {
+ public:
+  Header(Impl& file, size_t bytes) : file_(file), bytes_(bytes) {}
+
+  bool null() override { return expect(Kind::other); }
+  bool boolean(bool) override { return expect(Kind::other); }
+  bool number_integer(number_integer_t) override { return expect(Kind::other); }
+  bool number_float(number_float_t, const string_t&) override { return expect(Kind::other); }
+  bool binary(binary_t&) override { return expect(Kind::other); }
+  bool number_unsigned(number_unsigned_t value) override {
+    expect(value < uint64_t{1} << 62 ? Kind::extent : Kind::other);
+    if (Numbers* numbers = depth_ == 3 ? list() : nullptr) {
+      if ((*numbers)->size() == 64)
+        file_.fail("header", "an array of more than 64 numbers, expected a shape");
+      (*numbers)->push_back(static_cast<int64_t>(value));
+    }
+    return true;
+  }
+  bool string(string_t& value) override {
+    expect(Kind::text);
+    if (depth_ == 2 && name_ == kMetadata) file_.metadata.emplace(member_, value);
+    if (depth_ == 2 && member_ == kDtype) dtype_ = std::move(value);
+    return true;
+  }
+  bool start_object(size_t) override {
+    if (depth_ > 0) expect(Kind::object);
+    if (++depth_ == 2) {
+      members_.clear();
+      dtype_.reset(), shape_.reset(), offsets_.reset();
+    }
+    return true;
+  }
+  bool key(string_t& value) override {
+    if (depth_ == 1) {
+      if (file_.entries.contains(value) || (value == kMetadata && std::exchange(has_metadata_, true)))
+        file_.fail(value, "occurs twice in the header");
+      name_ = std::move(value);
+    } else if (depth_ == 2) {
+      if (!members_.insert(value).second) file_.fail(value, "occurs twice in the header");
+      member_ = std::move(value);
+    }
+    return true;
+  }
+  bool end_object() override {
+    if (--depth_ == 1 && name_ != kMetadata) file_.entries.emplace(name_, entry());
+    return true;
+  }
+  bool start_array(size_t) override {
+    expect(Kind::array);
+    if (Numbers* numbers = ++depth_ == 3 ? list() : nullptr) numbers->emplace();
+    return true;
+  }
+  bool end_array() override {
+    --depth_;
+    return true;
+  }
+  bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception& error) override {
+    if (dynamic_cast<const Json::parse_error*>(&error) == nullptr)
+      file_.fail("header", "a number that is out of range");
+    file_.fail("header", "no JSON at byte {} of {}", position, bytes_);
+  }
+
+ private:
+  enum class Kind : uint8_t { object, array, text, extent, other };
+  using Numbers = std::optional<std::vector<int64_t>>;
+
+  Numbers* list() {
+    if (name_ == kMetadata) return nullptr;
+    return member_ == kShape ? &shape_ : member_ == kOffsets ? &offsets_ : nullptr;
+  }
+
+  /// Throws if the next value cannot be of this kind. Unknown members of tensors may be anything.
+  bool expect(Kind kind) {
+    if (depth_ == 1 && kind != Kind::object)
+      file_.fail(name_, "no object, expected {}",
+                 name_ == kMetadata ? "texts by name" : "dtype, shape and data_offsets");
+    if ((kind == Kind::object || kind == Kind::array) && depth_ > 2)
+      file_.fail("header", "nested too deep, expected dtype, shape and data_offsets");
+    if (depth_ == 2 && name_ == kMetadata && kind != Kind::text)
+      file_.fail(name_, "{} is no text", excerpt(member_));
+    if (depth_ == 2 && name_ != kMetadata && member_ == kDtype && kind != Kind::text)
+      file_.fail(name_, "no dtype, expected a string");
+    if (depth_ == 2 && list() && kind != Kind::array)
+      file_.fail(name_, "no {}, expected an array of integers", member_);
+    if (depth_ == 3 && list() && kind != Kind::extent)
+      file_.fail(name_, "{} holds no integer from 0 to 2^62", member_);
+    return true;
+  }
+
+  Entry entry() const {
+    if (!dtype_) file_.fail(name_, "no dtype, expected a string");
+    const auto type =
+        std::find_if(kTypes.begin(), kTypes.end(), [&](const Type& t) { return t.name == *dtype_; });
+    if (type == kTypes.end()) file_.fail(name_, "dtype '{}' is unknown", excerpt(*dtype_));
+    for (const auto& [numbers, name] : {std::pair(&shape_, kShape), {&offsets_, kOffsets}})
+      if (!*numbers) file_.fail(name_, "no {}, expected an array of integers", name);
+    const std::vector<int64_t>& place = *offsets_;
+    if (place.size() != 2 || place[0] > place[1])
+      file_.fail(name_, "data_offsets: expected a begin and an end");
+    const Entry entry{&*type, *shape_, static_cast<uint64_t>(place[0]), static_cast<uint64_t>(place[1])};
+    uint64_t bytes = type->bytes;
+    bool fits = true;
+    for (const int64_t extent : entry.shape)
+      fits = !__builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes) && fits;
+    if (!fits || bytes != entry.end - entry.begin)
+      file_.fail(name_, "{} of [{}] has {} bytes, not those of its shape", type->name,
+                 fmt::join(entry.shape, ", "), entry.end - entry.begin);
+    return entry;
+  }
+
+  static constexpr const char *kDtype = "dtype", *kShape = "shape", *kOffsets = "data_offsets";
+
+  SafetensorsReader::Impl& file_;
+  size_t bytes_;
+  int depth_ = 0;  // of the objects and arrays that are open
+  bool has_metadata_ = false;
+  std::string name_, member_;      // a tensor or the metadata, and a member of it
+  std::set<std::string> members_;  // so far
+  std::optional<std::string> dtype_;
+  Numbers shape_, offsets_;
+};
+
+void SafetensorsReader::Impl::parse(const std::string& header) {
+  Header to(*this, header.size());
+  Json::sax_parse(header, &to);
+}
 
 SafetensorsReader SafetensorsReader::open(const std::string& path) {
   auto impl = std::make_shared<Impl>();
@@ -255,21 +312,23 @@ void save_safetensors(const std::string& path, const std::vector<std::pair<std::
     while (kTypes[type].dtype != tensor.dtype()) ++type;
     order.emplace(std::pair(type, name), &tensor);
   }
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  for (const auto& [key, value] : metadata) {
+  // As text: an ordered JSON object takes time quadratic in its members.
+  std::string text = "{";
+  const auto add = [&](const std::string& name, const nlohmann::ordered_json& value) {
+    text += fmt::format("{}{}:{}", text.size() > 1 ? "," : "", Json(name).dump(), value.dump());
+  };
+  for (const auto& [key, value] : metadata)
     ADJ_CHECK(is_utf8(key) && is_utf8(value), "save_safetensors: metadata {} is not UTF-8", excerpt(key));
-    header[kMetadata][key] = value;
-  }
+  if (!metadata.empty()) add(kMetadata, metadata);
   size_t at = 0;
   for (const auto& [place, tensor] : order) {
     const auto& [type, name] = place;
     std::vector<int64_t> shape;
     for (int d = 0; d < tensor->dims(); ++d) shape.push_back(tensor->size(d));
-    header[name] = {
-        {"dtype", kTypes[type].name}, {"shape", shape}, {"data_offsets", {at, at + tensor->bytes()}}};
+    add(name, {{"dtype", kTypes[type].name}, {"shape", shape}, {"data_offsets", {at, at + tensor->bytes()}}});
     at += tensor->bytes();
   }
-  std::string text = header.dump();
+  text += "}";
   text.resize((text.size() + 7) / 8 * 8, ' ');
   ADJ_CHECK(text.size() <= kMostHeader, "save_safetensors: a header of {} bytes, expected {} at most",
             text.size(), kMostHeader);

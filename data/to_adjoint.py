@@ -22,6 +22,7 @@ import dataclasses
 import os
 import pathlib
 import pickle
+import secrets
 import sys
 import typing
 
@@ -458,26 +459,43 @@ def labels_group(task):
 
 
 @contextlib.contextmanager
-def replacing(path, **options):
-    """An HDF5 file that appears under its name when it is complete."""
-    path = os.path.realpath(path)
-    beside = f"{path}.{os.getpid()}.tmp"
-    if os.path.isdir(path):
-        raise IsADirectoryError(f"{path}: is a folder")
-    with open(beside, "wb"):  # fails with its own one-line error
-        pass
+def replacing(path):
+    """The name of a new file in the folder of `path`, or of the link's target, which replaces it when it is complete and on disk.
+    As core/file.cpp does: names that nobody can guess or take before, and what a killed run leaves is removed later."""
+    target = os.path.realpath(path)
+    old = os.stat(target) if os.path.exists(target) else None
+    if old and not os.path.isfile(target):
+        raise OSError(f"{path}: not a file")
+    folder = os.path.dirname(target)
+    beside = os.path.join(folder, f".adjoint-{secrets.token_hex(8)}.tmp")
     try:
-        with h5py.File(beside, "w", **options) as file:
-            yield file
-        os.replace(beside, path)
+        file = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600 if old else 0o666)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from None
+    try:
+        if old:
+            mode = old.st_mode & 0o777
+            try:
+                os.fchown(file, old.st_uid, old.st_gid)
+            except OSError:  # then the group's permissions are those of others
+                mode = mode & 0o707 | (mode & 0o007) << 3
+            os.fchmod(file, mode)
+        yield beside
+        os.fsync(file)
+        os.replace(beside, target)
+        with contextlib.suppress(OSError):  # a folder that cannot be read
+            entry = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            os.fsync(entry)
+            os.close(entry)
     finally:
-        if os.path.exists(beside):
+        os.close(file)
+        with contextlib.suppress(FileNotFoundError):
             os.remove(beside)
 
 
 def write(data, path, gzip=0):
     """Writes a checked dataset, compressed by `gzip` 1 to 9, or not at 0."""
-    with replacing(path) as file:
+    with replacing(path) as beside, h5py.File(beside, "w") as file:
         file.attrs.update({"format": "adjoint.graph", "version": VERSION, "name": data.name, "num_nodes": data.num_nodes,
                            "num_classes": data.num_classes or 0, "task": data.task, "undirected": int(data.undirected)})
         csr = data.x if isinstance(data.x, Csr) else None
@@ -1092,7 +1110,7 @@ def write_state(state, path):
     """A state dict, one dataset per tensor under its name, for adj::nn::load_pyg_state."""
     if not isinstance(state, collections.abc.Mapping):
         raise TypeError(f"a {type(state).__name__}, expected a state dict")
-    with replacing(path, libver="latest") as file:
+    with replacing(path) as beside, h5py.File(beside, "w", libver="latest") as file:
         for name, tensor in state.items():
             if not is_torch(tensor):
                 raise TypeError(f"{name}: a {type(tensor).__name__}, expected a tensor; is this a state dict?")

@@ -14,6 +14,9 @@ constexpr const char* kFormat = "adjoint.checkpoint";
 constexpr int64_t kVersion = 2;
 constexpr const char* kDType = "dtype";
 constexpr const char* kModel = "save_model";  // program of a model without training state
+/// Tensors are written as they are. A file that was compressed since may be smaller, but not by more than
+/// this.
+constexpr int64_t kMostExpansion = 8, kSlack = int64_t{16} << 20;
 
 template <class T>
 T parse(const Checkpoint& checkpoint, const std::string& fact) {
@@ -96,12 +99,32 @@ void save_checkpoint(const Checkpoint& checkpoint, const std::string& path) {
   file.commit();
 }
 
+namespace {
+
+/// Tensors of a checkpoint are in memory together.
+void expect_memory(const H5Reader& file, const std::vector<std::string>& names) {
+  const double most = static_cast<double>(kMostExpansion * file.file_bytes() + kSlack);
+  double bytes = 0;
+  for (const std::string& name : names) {
+    const std::string at = "tensors/" + name;
+    double size = static_cast<double>(size_of(file.dtype(at)));
+    for (const int64_t extent : file.shape(at)) size *= static_cast<double>(extent);
+    if ((bytes += size) > most)
+      file.fail(at, "with the tensors before {:.0f} bytes, expected {:.0f} at most in a file of {}", bytes,
+                most, file.file_bytes());
+  }
+}
+
+}  // namespace
+
 Checkpoint load_checkpoint(const std::string& path, const std::string& program) {
   const H5Reader file = H5Reader::open(path);
   Checkpoint checkpoint = read_head(file, path, kFormat, kVersion);
   if (!program.empty() && checkpoint.program != program)
     file.fail("attribute program", "written by {}, expected {}", excerpt(checkpoint.program), program);
-  for (const std::string& name : file.children("tensors")) {
+  const std::vector<std::string> names = file.children("tensors");
+  expect_memory(file, names);
+  for (const std::string& name : names) {
     const std::string at = "tensors/" + name;
     Tensor tensor = file.tensor(at, {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8});
     for (const std::string& attribute : file.attributes(at))

@@ -1,41 +1,42 @@
 #include "trained_model.h"
 #include <adjoint/core/error.h>
-#include <adjoint/core/random.h>
 #include <adjoint/core/text.h>
 #include <adjoint/models/checkpoint.h>
+#include <adjoint/nn/init.h>
 
 namespace adj {
 
 namespace {
 
-/// Loaded weights replace the initial ones; the draws of those leave the generator unchanged.
-class InitialWeights {
- public:
-  InitialWeights() : seed_(default_generator().seed()), position_(default_generator().position()) {}
-  ~InitialWeights() { default_generator().set_state(seed_, position_); }
-  InitialWeights(const InitialWeights&) = delete;
-  InitialWeights& operator=(const InitialWeights&) = delete;
-
- private:
-  uint64_t seed_, position_;
-};
+/// The model of a checkpoint, without values. Facts that ask for far more than its tensors hold are refused
+/// before they take memory; other differences are those that load_weights() names.
+std::unique_ptr<models::Model> model_of(const TrainedModel::Parts& parts, const optim::Checkpoint& checkpoint,
+                                        const std::string& prefix) {
+  int64_t numbers = 0;
+  for (const auto& [name, tensor] : checkpoint.with_prefix(prefix)) numbers += tensor.numel();
+  constexpr int64_t kSlack = 1 << 20;
+  try {
+    const nn::NoInit no_init(2 * numbers + kSlack);
+    return parts.family.make(parts.num_features, parts.num_outputs, parts.options);
+  } catch (const Error& error) {
+    data_fail("{}: tensors/{}*: {} numbers, not those of {} features, {} outputs and the options ({})",
+              checkpoint.path, prefix, numbers, parts.num_features, parts.num_outputs, error.what());
+  }
+}
 
 }  // namespace
 
 TrainedModel load_trained(const std::string& path, Device device) {
   const optim::Checkpoint checkpoint = optim::load_checkpoint(path);
   TrainedModel::Parts parts{detail::description_of(checkpoint), detail::family_of(checkpoint), nullptr};
-  {
-    const InitialWeights replaced;
-    parts.model = parts.family.make(parts.num_features, parts.num_outputs, parts.options);
-  }
+  const char* prefix = checkpoint.integer("best_epoch") >= 0 ? "best." : "model.";
+  parts.model = model_of(parts, checkpoint, prefix);
   const std::string& precision = checkpoint.text("option.precision");
   if (precision != "float32" && precision != "tf32" && precision != "bfloat16")
     data_fail("{}: facts@option.precision: '{}', expected float32, tf32 or bfloat16", path,
               excerpt(precision));
   if (precision == "bfloat16") parts.model->to(DType::bf16);
-  const bool knows_best = checkpoint.integer("best_epoch") >= 0;
-  optim::load_weights(*parts.model, checkpoint, knows_best ? "best." : "model.");
+  optim::load_weights(*parts.model, checkpoint, prefix);
   parts.model->to(device);
   return TrainedModel(std::move(parts));
 }

@@ -70,8 +70,9 @@ class TrainedModel {
   std::shared_ptr<const Parts> parts_;
 };
 
-/// Reads a checkpoint written with --checkpoint, with the weights of its best epoch. Throws DataError naming
-/// the file and what is missing or wrong in it.
+/// Reads a checkpoint written with --checkpoint, with the weights of its best epoch. Draws no random numbers,
+/// so a training in another thread is not disturbed; takes memory in proportion to the file. Throws DataError
+/// naming the file and what is missing or wrong in it.
 TrainedModel load_trained(const std::string& checkpoint, Device device = Device::cpu());
 
 }  // namespace adj

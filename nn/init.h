@@ -2,7 +2,28 @@
 
 #include <adjoint/core/random.h>
 
+#include <limits>
+
 namespace adj::nn {
+
+/// Within its scope, on its thread, initialisers leave their tensors without values and generators as they
+/// are: for a module whose state is loaded next. Scopes do not nest.
+///
+///   std::unique_ptr<models::Model> model;
+///   {
+///     const nn::NoInit no_init;
+///     model = family.make(in, out, options);
+///   }
+///   model->load_state(state);
+class NoInit {
+ public:
+  /// `most`: bound on the number of elements of all initialisers; one beyond it throws adj::Error naming its
+  /// shape, before it takes memory.
+  explicit NoInit(int64_t most = std::numeric_limits<int64_t>::max());
+  ~NoInit();
+  NoInit(const NoInit&) = delete;
+  NoInit& operator=(const NoInit&) = delete;
+};
 
 // Initial weights [in, out] from the default generator, in float32, float64 or bfloat16 (the same numbers,
 // rounded).
@@ -26,5 +47,7 @@ Tensor fan_in_bias(int64_t in, int64_t out, Generator& generator = default_gener
 /// Normal with variance 2 / in.
 Tensor kaiming_normal(int64_t in, int64_t out, Generator& generator = default_generator(),
                       DType dtype = DType::f32);
+/// All `value`, float32.
+Tensor constant(const Shape& shape, double value);
 
 }  // namespace adj::nn

@@ -10,7 +10,7 @@ Linear::Linear(int64_t in, int64_t out, const LinearOptions& options) : activati
                 initial == Initial::fan_in ? fan_in_uniform(in, out) : glorot_uniform(in, out),
                 {.transposed = true});
   if (options.bias)
-    add_parameter("bias", bias, initial == Initial::glorot ? Tensor::zeros({out}) : fan_in_bias(in, out));
+    add_parameter("bias", bias, initial == Initial::glorot ? constant({out}, 0.0) : fan_in_bias(in, out));
 }
 
 std::string Linear::describe() const {

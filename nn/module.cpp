@@ -65,8 +65,9 @@ std::vector<PygLayout> Module::pyg_layout() const {
 }
 
 void Module::check_state(const std::map<std::string, Tensor>& state) const {
-  const auto own = this->state();
-  for (const auto& [name, tensor] : own) {
+  std::set<std::string> names;
+  for (const auto& [name, tensor] : this->state()) {
+    names.insert(name);
     const auto it = state.find(name);
     ADJ_CHECK(it != state.end(), "load_state: {} is missing", name);
     ADJ_CHECK(it->second.shape() == tensor.shape() && it->second.dtype() == tensor.dtype(),
@@ -74,8 +75,7 @@ void Module::check_state(const std::map<std::string, Tensor>& state) const {
               name_of(it->second.dtype()), tensor.shape().str(), name_of(tensor.dtype()));
   }
   for (const auto& [name, tensor] : state)
-    ADJ_CHECK(std::any_of(own.begin(), own.end(), [&](const auto& known) { return known.first == name; }),
-              "load_state: the model has no {}", name);
+    ADJ_CHECK(names.contains(name), "load_state: the model has no {}", name);
 }
 
 void Module::load_state(const std::map<std::string, Tensor>& state) {

@@ -9,6 +9,7 @@
 #include <adjoint/kernels/bits/least_squares.h>
 #include <adjoint/kernels/bits/node_quantize.h>
 #include <adjoint/nn/detail/known_value.h>
+#include <adjoint/nn/init.h>
 #include <adjoint/nn/node_quantizer.h>
 
 #include <algorithm>
@@ -49,10 +50,10 @@ NodeQuantizer::NodeQuantizer(const NodeBitsOptions& options)
     : nodes_(options.nodes), known_scale_(std::make_shared<detail::KnownValue>()) {
   ADJ_CHECK(nodes_ > 0 && options.mean >= 1.0 && options.mean <= 8.0,
             "NodeQuantizer: {} nodes of {} bits, expected some, of 1 to 8", nodes_, options.mean);
-  add_parameter("log_scale", log_scale_, Tensor::zeros({nodes_}));
-  add_parameter("bits", bits_, Tensor::full({nodes_}, options.mean));
-  add_buffer("scale", scale_, Tensor::zeros({nodes_}));
-  add_buffer("signed", signed_, Tensor::zeros({1}));
+  add_parameter("log_scale", log_scale_, constant({nodes_}, 0.0));
+  add_parameter("bits", bits_, constant({nodes_}, options.mean));
+  add_buffer("scale", scale_, constant({nodes_}, 0.0));
+  add_buffer("signed", signed_, constant({1}, 0.0));
 }
 
 Var NodeQuantizer::operator()(const Var& x) const {

@@ -15,7 +15,7 @@ QuantLinear::QuantLinear(int64_t in, int64_t out, const QuantLinearOptions& o)
       activation_(o.activation) {
   ADJ_CHECK(in > 0 && out > 0, "QuantLinear: expected positive widths, got {} -> {}", in, out);
   add_parameter("weight", weight, glorot_uniform(in, out), {.transposed = true});
-  if (o.bias) add_parameter("bias", bias, Tensor::zeros({out}));
+  if (o.bias) add_parameter("bias", bias, constant({out}, 0.0));
 }
 
 Var QuantLinear::operator()(const Var& x, const Tensor& keep) const {

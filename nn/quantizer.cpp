@@ -8,6 +8,7 @@
 #include <adjoint/kernels/bits/fake_quantize.h>
 #include <adjoint/kernels/bits/least_squares.h>
 #include <adjoint/nn/detail/known_value.h>
+#include <adjoint/nn/init.h>
 #include <adjoint/nn/quantizer.h>
 
 #include <algorithm>
@@ -66,10 +67,10 @@ Quantizer::Quantizer(const QuantizerOptions& options)
     return;
   }
   const Shape shape{std::max<int64_t>(columns, 1)};
-  if (options.scales == Scales::learned) add_parameter("log_scale", log_scale_, Tensor::zeros(shape));
-  add_buffer("scale", scale_, Tensor::zeros(shape));
-  add_buffer("zero", zero_, Tensor::zeros(shape));
-  if (options.scales == Scales::running) add_buffer("mean_zero", mean_zero_, Tensor::zeros(shape));
+  if (options.scales == Scales::learned) add_parameter("log_scale", log_scale_, constant(shape, 0.0));
+  add_buffer("scale", scale_, constant(shape, 0.0));
+  add_buffer("zero", zero_, constant(shape, 0.0));
+  if (options.scales == Scales::running) add_buffer("mean_zero", mean_zero_, constant(shape, 0.0));
 }
 
 Var Quantizer::operator()(const Var& x, const Tensor& keep) const {

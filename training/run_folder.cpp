@@ -4,9 +4,6 @@
 #include <adjoint/core/file.h>
 #include <adjoint/core/text.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -27,6 +24,16 @@ std::string text_of(const Json& value) { return value.is_string() ? value.get<st
 /// Bytes that are not UTF-8 become U+FFFD: names of files may have them.
 std::string written(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Json json_of(const RunSummary& run) {
+  return {{"program", run.program},
+          {"version", run.version},
+          {"isa", run.isa},
+          {"device", run.device},
+          {"finished", run.finished},
+          {"options", run.options},
+          {"result", Json::parse(run.result)}};
 }
 
 /// The checkpoint of the run in a folder, which --checkpoint may have put elsewhere.
@@ -63,26 +70,15 @@ void make_run_folder(const std::string& folder, const std::string& resumed) {
 }
 
 void begin_run(const std::string& folder, RunSummary run, const std::string& resumed) {
-  if (!continues(folder, resumed)) {
-    const std::string path = (fs::path(folder) / kRun).string();
-    std::FILE* file = std::fopen(path.c_str(), "wx");  // fails if it exists: of two runs, one gets the folder
-    if (file == nullptr)
-      data_fail("{}: {}", path, errno == EEXIST ? "of a run that began meanwhile" : std::strerror(errno));
-    std::fclose(file);
-  }
   run.finished = false;
-  write_run(folder, run);
+  if (continues(folder, resumed)) return write_run(folder, run);
+  const std::string path = (fs::path(folder) / kRun).string();
+  if (!create_file(path, written(json_of(run))))  // of two runs, one gets the folder
+    data_fail("{}: of a run that began meanwhile", path);
 }
 
 void write_run(const std::string& folder, const RunSummary& run) {
-  const Json json{{"program", run.program},
-                  {"version", run.version},
-                  {"isa", run.isa},
-                  {"device", run.device},
-                  {"finished", run.finished},
-                  {"options", run.options},
-                  {"result", Json::parse(run.result)}};
-  replace_file((fs::path(folder) / kRun).string(), written(json));
+  replace_file((fs::path(folder) / kRun).string(), written(json_of(run)));
 }
 
 RunSummary read_run(const std::string& folder) {

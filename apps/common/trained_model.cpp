@@ -4,6 +4,7 @@
 #include <adjoint/core/text.h>
 #include <adjoint/kernels/index/select.h>
 #include <adjoint/models/pyg_state.h>
+#include <adjoint/nn/init.h>
 #include <adjoint/optim/non_finite.h>
 #include <adjoint/training/feature_place.h>
 #include <adjoint/training/graphs.h>
@@ -37,7 +38,10 @@ TrainedModel load_pyg(const models::ModelFamily& family, const models::ModelOpti
   parts.quantization = preprocessing.quantization;
   parts.class_names = preprocessing.class_names;
   parts.origin = printable(state);
-  parts.model = family.make(features, outputs, options);
+  {
+    const nn::NoInit no_init;
+    parts.model = family.make(features, outputs, options);
+  }
   if (is_of_graphs(task) != (parts.model->as<models::GraphModel>() != nullptr))
     usage_fail("--model {}: the task is {}, expected one of {} (--task)", options.model, name_of(task),
                is_of_graphs(task) ? "nodes" : "graphs");

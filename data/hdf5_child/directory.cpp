@@ -26,7 +26,9 @@ constexpr hsize_t kLongest = hsize_t{1} << 40;
 // deflate expands at most 1032-fold; larger claims are false.
 constexpr size_t kMaxExpansion = 1100;
 constexpr size_t kSmall = size_t{1} << 20;  // sizes that are not checked
-/// Maximum total size of values listed under a second name, relative to the file size.
+/// Maximum total sizes of values that the file does not hold (fill values of datasets never written), and,
+/// relative to the file size, of values listed under a second name.
+constexpr size_t kMaxUnwritten = 16 * kSmall;
 constexpr size_t kMaxRepeated = 4;
 
 std::string join(const std::string& group, const std::string& name) {
@@ -277,7 +279,8 @@ std::string Directory::describe_dataset(hid_t dataset, Found& to) const {
   }
   if (std::find(extents.begin(), extents.end(), hsize_t{0}) != extents.end()) bytes = 0;
   const hsize_t stored = H5Dget_storage_size(dataset);
-  if (bytes > kMaxExpansion * std::min<size_t>(stored, file_bytes_) + kSmall)
+  to.stored = std::min<size_t>(stored, file_bytes_);
+  if (bytes > kMaxExpansion * to.stored + kSmall)
     return fmt::format("claims {} elements{}", fmt::join(extents, " x "),
                        stored == 0 ? " that were never written"
                                    : fmt::format(", more than a file of {} bytes can hold", file_bytes_));
@@ -298,16 +301,28 @@ std::string Directory::describe_dataset(hid_t dataset, Found& to) const {
   return "";
 }
 
-/// Many names for the same values would multiply the memory.
+/// Many datasets that were never written, over the same bytes, or under many names would multiply the memory.
 void Directory::check_sizes() const {
   std::set<uint64_t> seen;
-  size_t repeated = 0;
+  size_t stored = 0, unwritten = 0, repeated = 0;
   for (const auto& [path, found] : found_) {
-    if (found.bytes <= kSmall / 64 || seen.insert(found.address).second) continue;
-    repeated += std::min(found.bytes, SIZE_MAX / 2 - repeated);
-    if (repeated > kMaxRepeated * (file_bytes_ + kSmall))
-      fail(path, fmt::format("the same values under many names: {} bytes of them in a file of {}", repeated,
+    if (found.bytes == 0) continue;
+    if (!seen.insert(found.address).second) {
+      repeated += std::min(found.bytes, SIZE_MAX / 2 - repeated);
+      if (repeated > kMaxRepeated * (file_bytes_ + kSmall))
+        fail(path, fmt::format("the same values under many names: {} bytes of them in a file of {}", repeated,
+                               file_bytes_));
+      continue;
+    }
+    stored += found.stored;
+    if (stored > file_bytes_ + kSmall)
+      fail(path, fmt::format("the same bytes are values of many datasets, which hold more than the file's {}",
                              file_bytes_));
+    unwritten += found.bytes - std::min(found.bytes, kMaxExpansion * found.stored);
+    if (unwritten > kMaxUnwritten)
+      fail(path,
+           fmt::format("values that were never written, with those of other datasets more than {} bytes",
+                       kMaxUnwritten));
   }
 }
 

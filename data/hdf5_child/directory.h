@@ -21,6 +21,7 @@ struct Found : Stored {
   bool raw = false;      ///< read as raw bytes (h5py's bool)
   uint64_t address = 0;  ///< identifies the object, whatever its name
   size_t bytes = 0;      ///< size of its values in memory
+  size_t stored = 0;     ///< and in the file
 };
 
 /// Looks up the wanted objects of an open file: paths ("edges/src"), in which a part `*` matches any name

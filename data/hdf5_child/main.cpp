@@ -75,6 +75,7 @@ class Service {
     allow(static_cast<size_t>(status.st_size));
     open(status);
     directory_.emplace(file_.get(), static_cast<size_t>(status.st_size), wanted);
+    for (const auto& object : directory_->found()) objects_.push_back(&object);
     return directory_->encoded();
   }
 
@@ -106,8 +107,8 @@ class Service {
   }
 
   std::string read(uint64_t index, uint64_t first, uint64_t rows) {
-    if (!directory_ || index >= directory_->found().size()) throw DataError("a request out of order");
-    const auto& [path, found] = *std::next(directory_->found().begin(), static_cast<std::ptrdiff_t>(index));
+    if (index >= objects_.size()) throw DataError("a request out of order");
+    const auto& [path, found] = *objects_[index];
     std::vector<hsize_t> start(found.shape.size(), 0), count(found.shape.begin(), found.shape.end());
     const uint64_t all = count.empty() ? 1 : count[0];
     if (!found.readable || !found.problem.empty() || found.bytes == 0 || first > all || rows > all - first)
@@ -140,6 +141,7 @@ class Service {
 
   Handle file_;
   std::optional<Directory> directory_;
+  std::vector<const std::pair<const std::string, Found>*> objects_;  // of the directory, by position
   std::string path_;
   Handle dataset_;
 };

@@ -59,6 +59,7 @@ class ListReader {
     std::string_view field = at.field();
     if (named()) {
       if (field.empty()) source_.fail(line, "nothing in column {}, expected the id of a node", column);
+      source_.expect_utf8(line, field);
       if constexpr (std::is_same_v<Fields, RecordFields>)
         if (at.copied()) field = *ends.copies.emplace_back(std::make_unique<std::string>(field));
       ends.names.push_back(field);

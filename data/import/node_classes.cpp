@@ -10,12 +10,38 @@ namespace adj {
 
 namespace {
 
+/// A whole number of any size: its sign, and its digits without leading zeros; none for 0.
+struct Whole {
+  bool negative;
+  std::string_view digits;
+};
+std::optional<Whole> whole_in(std::string_view text) {
+  text = trimmed(text);
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  if (text.empty() || text.find_first_not_of("0123456789") != std::string_view::npos) return {};
+  text.remove_prefix(std::min(text.find_first_not_of('0'), text.size()));
+  return Whole{negative && !text.empty(), text};
+}
+bool operator<(const Whole& a, const Whole& b) {
+  if (a.negative != b.negative) return a.negative;
+  const Whole &less = a.negative ? b : a, &more = a.negative ? a : b;  // by size
+  return std::pair(less.digits.size(), less.digits) < std::pair(more.digits.size(), more.digits);
+}
+
+/// A number that double tells from all others of as many digits; larger whole ones would become one class.
+std::optional<double> exact_double_in(std::string_view text) {
+  constexpr double kExact = 1LL << 53;
+  const std::optional<double> value = double_in(text);
+  return value && std::abs(*value) < kExact ? value : std::nullopt;
+}
+
 /// Ascending; compares as integers or numbers if all labels are such.
 struct LabelOrder {
   enum class Kind : uint8_t { integers, numbers, text };
   Kind kind = Kind::integers;
   bool operator()(const std::string& a, const std::string& b) const {
-    if (kind == Kind::integers) return *integer_in(a) < *integer_in(b);
+    if (kind == Kind::integers) return *whole_in(a) < *whole_in(b);
     return kind == Kind::numbers ? *double_in(a) < *double_in(b) : a < b;
   }
 };
@@ -101,7 +127,9 @@ std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) 
       source.fail(line, "no label, expected one behind the id");
     if (some && at.more())
       source.fail(line, "more than one label, expected one (of several the task is another)");
-    y[node] = labels.add(some ? at.field() : std::string_view());
+    const std::string_view label = some ? at.field() : std::string_view();
+    source.expect_utf8(line, label);
+    y[node] = labels.add(label);
     ++row;
   }
   if (rows.by_row() && row != data.num_nodes())
@@ -110,13 +138,15 @@ std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) 
   if (texts.empty()) source.fail(0, "no labels, expected some");
 
   using enum LabelOrder::Kind;
-  const LabelOrder order{all_of(texts, integer_in) ? integers : all_of(texts, double_in) ? numbers : text};
+  const LabelOrder order{all_of(texts, whole_in)          ? integers
+                         : all_of(texts, exact_double_in) ? numbers
+                                                          : text};
   std::map<std::string, int32_t, LabelOrder> classes(order);  // "1" and "01" are equal if all are numbers
   for (const std::string* one : texts) classes.emplace(*one, 0);
   bool fractions = false, named = order.kind == text;
   for (int32_t next = 0; auto& [name, number] : classes) {
     number = next++;
-    named = named || *double_in(name) != number;
+    named = named || double_in(name) != static_cast<double>(number);
     fractions = fractions || (order.kind == numbers && *double_in(name) != std::floor(*double_in(name)));
   }
   std::vector<int32_t> class_of(texts.size());
@@ -128,13 +158,10 @@ std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) 
   data.classes = static_cast<int64_t>(classes.size());
   for (const auto& [name, number] : classes)
     if (named) data.class_names.push_back(name);
-  const bool unfit = !detail::problem_of_names(data.class_names).empty();
-  if (unfit) data.class_names.clear();
   return fmt::format(
-      "{}; labels are {}{}{}{}", rows.note(reader.comments()),
+      "{}; labels are {}{}{}", rows.note(reader.comments()),
       order.kind == text ? "text, in the order of the alphabet" : "numbers, in ascending order",
-      fractions ? ", some with fractions (--task node_regression for targets)" : "",
-      unfit ? ", not kept as some are not UTF-8" : "", labels.note());
+      fractions ? ", some with fractions (--task node_regression for targets)" : "", labels.note());
 }
 
 }  // namespace adj

@@ -58,6 +58,7 @@ int32_t NodeRows::node_of(std::string_view id, int64_t line) const {
   if (ids_.kind() == NodeIds::Kind::numbers)
     source_.fail(line, "\"{}\" is not a node, expected 0 to {} (--nodes: there are more){}", excerpt(id),
                  ids_.size() - 1, header_hint(line));
+  source_.expect_utf8(line, id);
   source_.fail(
       line, "\"{}\" is in no edge, expected the id of a node{}{}", excerpt(id),
       ids_.kind() == NodeIds::Kind::integers ? " (--ids numbers --nodes N has nodes without edges)" : "",

@@ -28,9 +28,10 @@ bool begins_field(std::string_view text, size_t from, size_t at, Separator separ
 }  // namespace
 
 size_t RecordFormat::end_of_record(std::string_view text, size_t from) const {
+  size_t end = text.find('\n', from);
+  if (is_comment(text.substr(from))) return end;
   for (size_t at = from;;) {
-    const size_t end = text.find('\n', at);
-    if (is_comment(text.substr(from))) return end;
+    if (at > end) end = text.find('\n', at);  // behind quotes that hold line ends
     const size_t quote = text.substr(0, end).find('"', at);
     if (quote == kNone) return end;
     const bool begins = begins_field(text, from, quote, separator);

@@ -185,6 +185,13 @@ void TextSource::fail_with(int64_t line, const std::string& message) const {
   data_fail("{}:{}: {}", excerpt(path_), line, message);
 }
 
+void TextSource::fail_utf8(int64_t line, std::string_view name) const {
+  const size_t at = utf8_length(name);
+  fail(line,
+       "\"{}\": byte {} is {:#04x}, expected UTF-8; iconv -f latin1 -t utf-8 converts a text in Latin-1",
+       excerpt(name), at + 1, static_cast<unsigned char>(name[at]));
+}
+
 /// Reads until the block contains a line end, and kTextBlock bytes if available.
 bool TextSource::read_block(TextBlock& block) {
   std::string& text = block.text;

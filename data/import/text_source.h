@@ -3,6 +3,7 @@
 #include <adjoint/core/error.h>
 #include <adjoint/core/parallel.h>
 #include <adjoint/core/progress.h>
+#include <adjoint/core/text.h>
 
 #include <cstdint>
 #include <functional>
@@ -91,9 +92,17 @@ class TextSource {
   [[noreturn]] void fail(int64_t line, fmt::format_string<Args...> format, Args&&... args) const {
     fail_with(line, fmt::format(format, std::forward<Args>(args)...));
   }
+  /// Throws unless `name`, of this line, is UTF-8: for what a dataset keeps as text. Other fields and
+  /// comments may have any bytes.
+  void expect_utf8(int64_t line, std::string_view name) const {
+    if (!is_utf8(name)) [[unlikely]]
+      fail_utf8(line, name);
+  }
 
  private:
   struct Input;
+
+  [[noreturn]] void fail_utf8(int64_t line, std::string_view name) const;
 
   [[noreturn]] void fail_with(int64_t line, const std::string& message) const;
   void run_blocks(const std::function<void(std::span<const TextBlock>)>& use);

@@ -12,10 +12,10 @@ enum class Transpose : bool { no, yes };
 /// C[M,N] = act(op(A) op(B) + bias), or C += op(A) op(B) with `accumulate`, without bias and act. If
 /// `through_relu` [M,N] is given, C is multiplied by 1 where it is positive and by 0 elsewhere (the backward
 /// pass of a relu fused into the product); without act. Row-major, op = optional transpose; `bias` [N]
-/// optional; act none or relu. float32 by oneDNN if available, else Eigen; float64 by Eigen; bfloat16 as the
-/// float32 product of the widened operands, rounded once after bias and act. On a GPU cuBLASLt, with bfloat16
-/// on its tensor cores, or the method of ExactProducts; small exact products have their own kernel. M, N or K
-/// may be 0 (K = 0 gives act(bias)).
+/// optional; act none or relu. float32 by oneDNN if available, else own code; float64 by that; bfloat16 as
+/// the float32 product of the widened operands, rounded once after bias and act. On a GPU cuBLASLt, with
+/// bfloat16 on its tensor cores, or the method of ExactProducts; small exact products have their own kernel.
+/// M, N or K may be 0 (K = 0 gives act(bias)).
 struct GemmArgs {
   const Tensor& a;
   Transpose trans_a = Transpose::no;

@@ -3,14 +3,15 @@
 #include <adjoint/autograd/norm.h>
 #include <adjoint/nn/conv/agnn_conv.h>
 #include <adjoint/nn/conv/attention_edges.h>
+#include <adjoint/nn/init.h>
 
 namespace adj::nn {
 
 AGNNConv::AGNNConv(const AGNNConvOptions& options) : self_loops_(options.add_self_loops) {
   if (options.requires_grad) {
-    add_parameter("beta", beta, Tensor::full({1}, 1.0));
+    add_parameter("beta", beta, constant({1}, 1.0));
   } else {
-    add_buffer("beta", fixed_beta_, Tensor::full({1}, 1.0));
+    add_buffer("beta", fixed_beta_, constant({1}, 1.0));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/unary.h>
 #include <adjoint/nn/conv/cheb_conv.h>
+#include <adjoint/nn/init.h>
 
 namespace adj::nn {
 
@@ -76,7 +77,7 @@ ChebConv::ChebConv(int64_t in, int64_t out, int K, const ChebConvOptions& option
   ADJ_CHECK(in > 0 && out > 0 && K >= 1, "ChebConv: expected positive widths and K, got {} -> {}, K={}", in,
             out, K);
   for (int k = 0; k < K; ++k) lins.add(in, out, LinearOptions{.bias = false});
-  if (options.bias) add_parameter("bias", bias, Tensor::zeros({out}));
+  if (options.bias) add_parameter("bias", bias, constant({out}, 0.0));
 }
 
 // Clenshaw's rule: B_k = Z_k + 2 L̂ B_k+1 - B_k+2 with Z_k = X W_k; the sum is Z_0 + L̂ B_1 - B_2.

@@ -25,7 +25,7 @@ GATConv::GATConv(Widths in, int64_t out, const GATConvOptions& options) : in_(in
   }
   const int64_t width = options.concat ? heads * out : out;
   if (options.residual) res.emplace(this, "res", in.dst, width, no_bias);
-  if (options.bias) add_parameter("bias", bias, Tensor::zeros({width}));
+  if (options.bias) add_parameter("bias", bias, constant({width}, 0.0));
 }
 
 template <class X>

@@ -25,7 +25,7 @@ GATv2Conv::GATv2Conv(Widths in, int64_t out, const GATv2ConvOptions& options)
   if (options.edge_dim) lin_edge.emplace(this, "lin_edge", *options.edge_dim, heads * out, no_bias);
   const int64_t width = options.concat ? heads * out : out;
   if (options.residual) res.emplace(this, "res", in.dst, width, no_bias);
-  if (options.bias) add_parameter("bias", bias, Tensor::zeros({width}));
+  if (options.bias) add_parameter("bias", bias, constant({width}, 0.0));
 }
 
 template <class X>

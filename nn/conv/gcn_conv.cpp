@@ -12,7 +12,7 @@ GCNConv::GCNConv(int64_t in, int64_t out, const GCNConvOptions& options)
   ADJ_CHECK(norm_.normalize || !norm_.add_self_loops,
             "GCNConv: self-loops are added where the adjacency is normalised, which was turned off");
   add_parameter("weight", weight, glorot_uniform(in, out), {.transposed = true, .name = "lin.weight"});
-  if (options.bias) add_parameter("bias", bias, Tensor::zeros({out}));
+  if (options.bias) add_parameter("bias", bias, constant({out}, 0.0));
 }
 
 Var GCNConv::operator()(const Structure& on, const Sides& features, const Var& edge_weight) const {

@@ -5,6 +5,7 @@
 #include <adjoint/core/capture.h>
 #include <adjoint/nn/conv/gin_conv.h>
 #include <adjoint/nn/detail/known_value.h>
+#include <adjoint/nn/init.h>
 
 #include <bit>
 
@@ -37,7 +38,7 @@ SparseMatrix with_own_term(const Relation& relation, double eps) {
 
 GinSum::GinSum(const char* layer, const GINConvOptions& options)
     : layer_(layer), known_eps_(std::make_shared<KnownValue>()) {
-  const Tensor eps = Tensor::full({1}, options.eps);
+  const Tensor eps = constant({1}, options.eps);
   if (options.train_eps) {
     add_parameter("eps", learned_eps_, eps);
   } else {

@@ -1,5 +1,6 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/nn/conv/tag_conv.h>
+#include <adjoint/nn/init.h>
 
 namespace adj::nn {
 
@@ -9,7 +10,7 @@ TAGConv::TAGConv(int64_t in, int64_t out, const TAGConvOptions& options)
   ADJ_CHECK(in > 0 && out > 0 && K >= 0, "TAGConv: expected positive widths, got {} -> {}, {} hops", in, out,
             K);
   for (int k = 0; k <= K; ++k) lins.add(in, out, LinearOptions{.bias = false, .initial = Initial::fan_in});
-  if (options.bias) add_parameter("bias", bias, Tensor::zeros({out}));
+  if (options.bias) add_parameter("bias", bias, constant({out}, 0.0));
 }
 
 // Z_k = X W_k; Z_0 + A (Z_1 + A (Z_2 + …)).

@@ -2,6 +2,7 @@
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/autograd/segment.h>
 #include <adjoint/autograd/unary.h>
+#include <adjoint/nn/init.h>
 #include <adjoint/nn/norm/graph_norm.h>
 
 namespace adj::nn {
@@ -9,9 +10,9 @@ namespace adj::nn {
 GraphNorm::GraphNorm(int64_t features, const GraphNormOptions& options) : eps_(options.eps) {
   ADJ_CHECK(features > 0, "GraphNorm: expected a positive width, got {}", features);
   ADJ_CHECK(eps_ > 0.0, "GraphNorm: expected a positive eps, got {}", eps_);
-  add_parameter("weight", weight, Tensor::full({features}, 1.0));
-  add_parameter("bias", bias, Tensor::zeros({features}));
-  add_parameter("mean_scale", mean_scale, Tensor::full({features}, 1.0));
+  add_parameter("weight", weight, constant({features}, 1.0));
+  add_parameter("bias", bias, constant({features}, 0.0));
+  add_parameter("mean_scale", mean_scale, constant({features}, 1.0));
 }
 
 Var GraphNorm::operator()(const Var& x, const Tensor& offsets) const {

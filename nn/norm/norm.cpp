@@ -1,13 +1,14 @@
+#include <adjoint/nn/init.h>
 #include <adjoint/nn/norm/norm.h>
 
 namespace adj::nn {
 
 BatchNorm::BatchNorm(int64_t features, const BatchNormOptions& options) : options_(options) {
   ADJ_CHECK(features > 0, "BatchNorm: expected a positive width, got {}", features);
-  add_parameter("weight", weight, Tensor::full({features}, 1.0));
-  add_parameter("bias", bias, Tensor::zeros({features}));
-  add_buffer("running_mean", running_mean, Tensor::zeros({features}));
-  add_buffer("running_var", running_var, Tensor::full({features}, 1.0));
+  add_parameter("weight", weight, constant({features}, 1.0));
+  add_parameter("bias", bias, constant({features}, 0.0));
+  add_buffer("running_mean", running_mean, constant({features}, 0.0));
+  add_buffer("running_var", running_var, constant({features}, 1.0));
 }
 
 Var BatchNorm::operator()(const Var& x, const NormEpilogue& epilogue) const {
@@ -18,8 +19,8 @@ Var BatchNorm::operator()(const Var& x, const NormEpilogue& epilogue) const {
 
 LayerNorm::LayerNorm(int64_t features, const LayerNormOptions& options) : eps_(options.eps) {
   ADJ_CHECK(features > 0, "LayerNorm: expected a positive width, got {}", features);
-  add_parameter("weight", weight, Tensor::full({features}, 1.0));
-  add_parameter("bias", bias, Tensor::zeros({features}));
+  add_parameter("weight", weight, constant({features}, 1.0));
+  add_parameter("bias", bias, constant({features}, 0.0));
 }
 
 }  // namespace adj::nn

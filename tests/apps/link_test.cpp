@@ -157,6 +157,10 @@ TEST_CASE_FIXTURE(With<Bench>, "a GCN trained on sampled links is evaluated on t
   const Graph graph = random_link_split(data.graph, {.val = 0.1, .test = 0.2}, generator).train;
   const TrainedModel trained = load_trained(checkpoint);
   auto& model = *trained.model().as<models::LinkModel>();
+  std::vector<std::string> names;  // in PyG's state; data/from_adjoint.py gives the same
+  for (const nn::PygLayout& layout : model.pyg_layout()) names.push_back(layout.name);
+  CHECK(names == std::vector<std::string>{"encoder.convs.0.lin.weight", "encoder.convs.0.bias",
+                                          "encoder.convs.1.lin.weight", "encoder.convs.1.bias"});
   const NoGrad no_grad;
   const H5Reader file = H5Reader::open(scores);
   const Relation pairs =

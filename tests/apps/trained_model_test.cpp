@@ -1,3 +1,4 @@
+#include "../data/limited_memory.h"
 #include "bench.h"
 #include "small_graphs.h"
 #include "variants.h"
@@ -6,7 +7,9 @@
 #include <adjoint/models/checkpoint.h>
 #include <adjoint/models/trained_model.h>
 
+#include <atomic>
 #include <cstdlib>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -110,6 +113,41 @@ TEST_CASE("loading a model does not change the program's random numbers") {
   (void)load_trained(bench.checkpoint);
   CHECK(default_generator().position() == before);
   CHECK(default_generator().seed() == 7);
+
+  // Nor for a moment: a training beside it takes each stream once.
+  std::atomic<bool> loaded{false};
+  std::thread loads([&] {
+    for (int round = 0; round < 20; ++round) (void)load_trained(bench.checkpoint);
+    loaded = true;
+  });
+  uint64_t wrong = 0, next = before;
+  while (!loaded) wrong += default_generator().next().stream != next++ ? 1 : 0;
+  loads.join();
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("facts of a checkpoint that ask for large models are refused in little memory") {
+  const auto refused = [](const Bench& bench, const std::map<std::string, std::string>& facts) {
+    optim::Checkpoint changed = optim::load_checkpoint(bench.checkpoint);
+    for (const auto& [fact, value] : facts) changed.facts[fact] = value;
+    const std::string path = bench.folder.file("changed.h5");
+    save_checkpoint(changed, path);
+    return error_within(300, [&] { (void)load_trained(path); });
+  };
+  const Bench gcn(small_dataset());
+  gcn.train("train_gcn", {});
+  CHECK(
+      mentions(refused(gcn, {{"features", "20000000"}}),
+               {"tensors/best.*: ", " numbers, not those of 20000000 features, 3 outputs and the options"}));
+  CHECK(mentions(refused(gcn, {{"option.hidden", "1000000"}, {"option.layers", "1000"}}),
+                 {"tensors/best.*: ", "[40, 1000000]"}));
+  CHECK(mentions(refused(gcn, {{"option.hidden", "17"}}), "load_state: convs.0.weight is [40, 16]"));
+  const Bench gat(small_dataset());
+  gat.train("train_gat", {});
+  CHECK(mentions(refused(gat, {{"option.hidden", "1048576"}, {"option.heads", "4096"}}), "[40, 4294967296]"));
+  const Bench by_node(small_dataset());
+  by_node.train("train_qgnn", {"--node-bits", "4"});
+  CHECK(mentions(refused(by_node, {{"option.nodes", "2000000000"}}), "[2000000000]"));
 }
 
 TEST_CASE("mismatched inputs of a trained model give a one-line error") {

@@ -2,6 +2,7 @@
 #include <adjoint/core/file.h>
 #include <adjoint/core/program.h>
 
+#include <atomic>
 #include <csignal>
 #include <ctime>
 #include <fstream>
@@ -39,6 +40,25 @@ TEST_CASE_FIXTURE(InFolder,
   CHECK(std::filesystem::is_symlink(link));
   CHECK(contents_of(path) == bytes);
   CHECK(names_in(folder).size() == 2);
+}
+
+TEST_CASE_FIXTURE(InFolder, "of many that create a file one succeeds, and its bytes are whole") {
+  const std::string path = folder.file("new.txt");
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<int> created{0};
+    std::vector<std::thread> threads;
+    for (char letter = 'a'; letter < 'e'; ++letter)
+      threads.emplace_back([&, letter] { created += create_file(path, std::string(5000, letter)) ? 1 : 0; });
+    for (std::thread& thread : threads) thread.join();
+    CHECK(created == 1);
+    const std::string bytes = contents_of(path);
+    CHECK(bytes == std::string(5000, bytes.at(0)));
+    CHECK_FALSE(create_file(path, "more"));
+    CHECK(contents_of(path) == bytes);
+    CHECK(names_in(folder) == std::set<std::string>{"new.txt"});
+    std::filesystem::remove(path);
+  }
+  CHECK_THROWS_AS((void)create_file(folder.file("none/new.txt"), ""), DataError);
 }
 
 TEST_CASE_FIXTURE(InFolder, "only regular files are replaced, everything else is kept") {

@@ -170,7 +170,10 @@ class Datasets(Case):
         result = self.main_of(script, "dataset", self.out, self.folder / "x.csv")
         self.assertEqual((result.returncode, result.stderr),
                          (1, f"{self.folder / 'x.csv'}: expected a name that ends in .npz, .pt, .dgl or .json\n"))
-        self.one_line(self.script("from_adjoint.py", "dataset", self.out, self.folder / "none" / "x.npz"))
+        missing = self.folder / "none" / "x.npz"
+        self.one_line(self.script("from_adjoint.py", "dataset", self.out, missing), f"No such file or directory: '{missing}'")
+        npz = self.folder / "x.npz"
+        self.replaces_like_the_library(npz, lambda: self.main_of(script, "dataset", self.out, npz))
         self.assertEqual(self.main_of(script, "state", self.out, "x.pt", "--map", "conv1").returncode, 2)
         self.assertEqual([path.name for path in self.folder.iterdir() if path.name.startswith(".")], [])
 
@@ -339,6 +342,26 @@ class Weights(Case):
         self.assertEqual(sorted(best), ["convs.0.bias", "convs.0.lin.weight", "convs.1.bias", "convs.1.lin.weight"])
         mapped = pyg_state(checkpoint, {"convs": "layers", "convs.1": "head", "convs.1.lin.weight": "W"})
         self.assertEqual(sorted(mapped), ["W", "head.bias", "layers.0.bias", "layers.0.lin.weight"])
+
+    def test_the_encoder_of_links(self):
+        """Named as the layers of torch_geometric.nn are, and as load_pyg_state reads them (tests/apps/link_test.cpp)."""
+        checkpoint = self.folder / "link.h5"
+        for model, weights in (("gcn", ["lin.weight"]), ("sage", ["lin_l.bias", "lin_l.weight", "lin_r.weight"]),
+                               ("gat", ["att_dst", "att_src", "lin.weight"])):
+            self.ok(self.run_program("train_link", "--data", DEMO, "--model", model, "--epochs", "1", "--checkpoint", checkpoint, "--quiet"))
+            state = pyg_state(checkpoint)
+            parts = weights if model == "sage" else sorted(["bias", *weights])
+            self.assertEqual(sorted(state), [f"encoder.convs.{layer}.{part}" for layer in (0, 1) for part in parts])
+            with h5py.File(checkpoint) as file:
+                stored = file["tensors/best.encoder.convs.1." + {"gcn": "weight", "sage": "lin_l.weight", "gat": "lin.weight"}[model]][...]
+            np.testing.assert_array_equal(state[f"encoder.convs.1.{'lin_l' if model == 'sage' else 'lin'}.weight"], stored.T)
+
+    def test_a_folder_that_is_missing(self):
+        checkpoint, _ = self.trained("train_gcn", "gcn", (), epochs=1)
+        for name, module in (("x.safetensors", safetensors), ("x.pt", torch)):
+            if module:
+                missing = self.folder / "none" / name
+                self.one_line(self.script("from_adjoint.py", "state", checkpoint, missing), f"No such file or directory: '{missing}'")
 
     def test_what_is_no_checkpoint_or_does_not_fit(self):
         checkpoint, _ = self.trained("train_gcn", "gcn", (), epochs=1)

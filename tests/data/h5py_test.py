@@ -228,6 +228,34 @@ class Files(Case):
                     f[f"splits/{k}/{part}"] = f["big"]
         self.refused("…the same values under many names…", links=links)
 
+        def small(f, _):
+            f.create_dataset("small", data=np.zeros(4000, np.int32))
+            for k in range(2000):
+                f[f"splits/{k}/train"] = f["small"]
+        self.refused("…the same values under many names…", links=small)
+
+    def test_many_datasets_that_are_small_each(self):
+        def unwritten(f, _):
+            for k in range(40):
+                f.create_dataset(f"splits/{k}/train", (2**18,), "i4")
+        self.refused("…values that were never written, with those of other datasets more than 16777216 bytes", unwritten=unwritten)
+
+    def test_many_datasets_over_the_same_bytes(self):
+        places = []
+        def many(f, _):
+            f.attrs["num_nodes"] = 2**18
+            all_of_them = [f.create_dataset(f"splits/{k}/train", (2**18,), "i4") for k in range(20)]
+            for dataset in all_of_them:
+                dataset[:] = 1
+            places.extend(dataset.id.get_offset() for dataset in all_of_them)
+        self.write(many=many)
+        whole = self.given.read_bytes()
+        cut, end = whole, places[0] + 2**20
+        for place in places:
+            cut = cut.replace(place.to_bytes(8, "little"), places[0].to_bytes(8, "little"))
+        self.given.write_bytes(cut.replace(len(whole).to_bytes(8, "little"), end.to_bytes(8, "little"))[:end])
+        self.refused(f"…the same bytes are values of many datasets, which hold more than the file's {end}")
+
     def test_types_that_are_no_numbers(self):
         for value, name in ((np.array(["a"] * 4, dtype=h5py.string_dtype()), "string"),
                             (np.zeros(4, [("a", "i4"), ("b", "f4")]), "compound"),

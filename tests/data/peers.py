@@ -101,6 +101,30 @@ class Case(unittest.TestCase):
         for part in parts:
             self.assertIn(part, result.stderr)
 
+    def replaces_like_the_library(self, path, write):
+        """write() replaces the file atomically as core/file.cpp does, whatever lies at names of temporary files."""
+        victim = self.folder / "victim"
+        victim.write_text("of somebody else")
+        guesses = [path.with_name(name) for name in (f"{path.name}.{os.getpid()}.tmp", f".{os.getpid()}.{path.name}")]
+        for guess in guesses:
+            guess.symlink_to(victim)
+        path.chmod(0o640)
+        on_disk, fsync = [], os.fsync
+        with unittest.mock.patch("os.fsync", lambda file: (on_disk.append(os.readlink(f"/proc/self/fd/{file}")), fsync(file))):
+            write()
+        self.assertEqual(path.stat().st_mode & 0o777, 0o640)
+        self.assertRegex(on_disk[0], r"/\.adjoint-[0-9a-f]{16}\.tmp$")  # whose leftovers FileReplacement removes
+        self.assertEqual(on_disk[1:], [str(self.folder.resolve())])
+        before = path.read_bytes()
+        taken = self.folder / f".adjoint-{'0' * 16}.tmp"
+        taken.symlink_to(victim)
+        with unittest.mock.patch("secrets.token_hex", lambda count: "00" * count), contextlib.suppress(OSError):
+            write()
+        self.assertTrue(taken.is_symlink())
+        self.assertEqual((path.read_bytes(), victim.read_text()), (before, "of somebody else"))
+        for link in (*guesses, taken):
+            link.unlink()
+
     def holds(self, found, values):
         for path, value in values.items():
             np.testing.assert_array_equal(found[path], value, path)

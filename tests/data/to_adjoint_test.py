@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Compares data/to_adjoint.py with what Adjoint reads, and with PyG, DGL, NetworkX and scipy if they are installed."""
 import os
+import re
 import unittest
 
 from peers import PARTS, Case, contents, dense, h5py, have_data, library, np, planetoid_release, same
@@ -219,7 +220,9 @@ class Arrays(Case):
         self.assertTrue(link.is_symlink())
         np.testing.assert_array_equal(contents(self.out)["nodes/y"], [1, 1, 1, 0])
         for path in (self.folder, self.folder / "none" / "x.h5"):
-            self.assertRaises(OSError, to_adjoint, arrays(), path)
+            with self.assertRaisesRegex(OSError, re.escape(str(path))):
+                to_adjoint(arrays(), path)
+        self.replaces_like_the_library(self.out, lambda: to_adjoint(arrays(y=[0, 1, 1, 0]), self.out))
 
     def test_whatever_is_accepted_load_dataset_accepts(self):
         """Random datasets, each with something odd."""

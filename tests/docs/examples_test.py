@@ -9,6 +9,7 @@ On other pages the folder has small files under the names that the text uses (sm
     ```sh            runs with SHORTER sizes, without the commands in NOT_RUN
     ```python, ```cpp run behind the line of BEFORE for the block's first line; cpp inside of main, if it is no definition
 Blocks without a language are not code. A block in another language is an error.
+Calls and declarations in the text of QUOTING pages are compiled with the page's pieces, with the words of WORDS, and not run.
 """
 
 import ast
@@ -100,7 +101,52 @@ nn::Model<Net> model;
 const Var h = Tensor::zeros({data.num_nodes(), 2, 3}), left = Tensor::zeros({2, 3}), right = left;
 """,
 }
+QUOTING = ("docs/library.md", "docs/pyg.md", "docs/bits.md")
+WORDS = """const std::string& path, const std::string& folder, Device device, Dataset& data, const Graph& graph, const Relation& relation,
+const Block& block, const SparseMatrix& matrix, const Features& x, const Features& features, const FileRows& file_rows,
+const FeatureScaling& scaling, FeatureScaling::Kind kind, Task task, const Tensor& index, const Tensor& train, const Tensor& outputs,
+const Tensor& order, const Tensor& rows, const Tensor& nodes, const Tensor& offsets, const Tensor& which, const Tensor& labels,
+const Tensor& src, const Tensor& dst, const Tensor& y, const Tensor& w, const Tensor& hot, const Var& logits, const Var& out, const Var& h,
+const Var& e, const Var& x_src, const Var& x_dst, const std::vector<std::string>& names, int bits, int64_t n, int64_t k, int64_t count,
+size_t layers, float p, const LinkSplit& split, Generator& generator, Stream& reader, Stream& writer, nn::Module& module, nn::Module& model,
+const std::function<void(int64_t, const Tensor&)>& f, const std::function<double(int64_t)>& schedule, optim::Plateau& plateau,
+optim::Adam& adam, double loss, optim::TrainingState& state, int64_t epoch, const optim::Checkpoint& checkpoint,
+const training::Chart& chart, const training::Report& report, const TrainedModel& trained, const BitTensor& q, const H5Reader& file,
+const Defaults& options"""
+OTHERWISE = {  # words that mean something else where a quotation begins so
+    "aggregate": "const Var& x", "sum(": "const Var& x", "segment_": "const Var& x", "index_select(x": "const Var& x",
+    "for (const NeighborBatch": "const NeighborLoader& loader, int64_t e", "for (const GraphBatch": "const GraphLoader& loader, int64_t e",
+    "for (const LinkBatch": "const LinkLoader& loader, int64_t e", "cross_entropy(model": "const models::NodeModel& model, const SubgraphBatch& batch",
+    "cross_entropy_sum": "const SubgraphBatch& batch", "batch.to": "const NeighborBatch& batch", "infer_layer": "const LayerFunction& layer",
+    "layer(": "const nn::Model<nn::GATConv>& layer", "model(": "const IntegerModel& model", "model.pack": "const IntegerModel& model",
+    "model.save": "const IntegerModel& model", "write_bits": "H5Writer& file", "calibrate": "const Tensor& x",
+}
+MEMBERS = {  # of what the text has named before: how such a quotation begins, and how in C++
+    "gather(": "file_rows.gather(", "for_blocks(": "file_rows.for_blocks(", "rows(": "features.rows(", "to(": "features.to(",
+    "fit(bits": "FeatureQuantization::fit(bits", "fit(kind": "FeatureScaling::fit(kind", "apply(": "scaling.apply(",
+    "predict(": "trained.predict(", "Module::to(": "module.to(", "nn::GATConv({": "nn::Model<nn::GATConv> conv({",
+}
 used = set()
+
+
+def quoted(page):
+    """The calls and declarations that a page quotes in its text, as C++."""
+    text = re.sub(r"^```.*?^```", "", page, flags=re.S | re.M)
+    if "| PyTorch / PyG |" in text:
+        text = re.sub(r"^\|[^|]*\|(?=.*\|.*\|$)", "|", text, flags=re.M)  # without theirs
+    found = []
+    for code in dict.fromkeys(" ".join(code.split()) for code in re.findall(r"`([^`]+)`", text)):
+        if not re.search(r"\w[({].*\w.*[)}]", code) or re.match(r"\.|F\.|\w+=", code) or "torch." in code:
+            continue
+        words = ""
+        for first in (first for table in (MEMBERS, OTHERWISE) for first in table if code.startswith(first)):
+            used.add(first)
+            words = OTHERWISE.get(first, words)
+            code = MEMBERS.get(first, first) + code[len(first):]
+        code = re.sub(r"\((Device|DType|Purpose)\)", r"(\1{})", code).replace("{this,", "{&module,")
+        found.append(f"[&]({words}) {{ {code}{' {}' if code.startswith('for ') else ';'} }};\n")
+    return ("struct Defaults {\n  template <class T>\n  operator T() const;\n};\n"
+            f"namespace {{\nvoid quoted({WORDS}) {{\n{''.join(found)}}}\n}}\n")
 
 
 def before(text):
@@ -233,6 +279,11 @@ class Page:
                         self.fail(f"not in tests/consumer: {line}")
             elif language:
                 self.fail(f"a block in {language}, which no test runs")
+        if self.name in QUOTING:
+            self.includes += "".join(f"#include <adjoint/{header}>\n" for header in (
+                "training.h", "data/bit_tensors.h", "data/import/edge_list.h", "data/import/graphland.h", "data/import/npz_dataset.h",
+                "data/import/ogb.h", "data/import/tu.h", "kernels/bits/bit_calibration.h"))
+            self.definitions += quoted(self.text)
         if self.definitions or self.statements:
             self.program(f"#include <adjoint/adjoint.h>\n{self.includes}using namespace adj;\n{self.definitions}int main() {{\n"
                          'const Dataset data = load_dataset("cora.h5");\nconst Graph& graph = data.graph;\n'
@@ -256,5 +307,5 @@ with tempfile.TemporaryDirectory() as top:
         folder.mkdir()
         Page(path, folder).run()
     os.chdir(ROOT)
-if len(sys.argv) == 1 and (unused := {*NOT_RUN, *BEFORE} - used):
+if len(sys.argv) == 1 and (unused := {*NOT_RUN, *BEFORE, *OTHERWISE, *MEMBERS} - used):
     sys.exit(f"no page has a block or command that begins with {sorted(unused)}")

@@ -96,6 +96,20 @@ TEST_CASE_FIXTURE(InFolder, "files that are not checkpoints are refused") {
   CHECK_THROWS_AS(optim::save_checkpoint(example(1), folder.file("no/such/folder.h5")), DataError);
 }
 
+TEST_CASE_FIXTURE(InFolder,
+                  "tensors that expand to far more than the file are refused before they are read") {
+  const std::string path = folder.file("small.h5");
+  H5Writer writer(path, 9);
+  writer.attribute("", "format", std::string("adjoint.checkpoint"));
+  writer.attribute("", "version", int64_t{2});
+  writer.attribute("", "program", std::string("train_test"));
+  for (const char* name : {"a", "b", "c"})
+    writer.write(fmt::format("tensors/{}", name), Tensor::zeros({2, 1 << 20}));
+  writer.commit();
+  const std::string said = error_of<DataError>([&] { (void)optim::load_checkpoint(path); });
+  CHECK(mentions(said, {path, "tensors/c: with the tensors before 25165824 bytes, expected "}));
+}
+
 TEST_CASE_FIXTURE(InFolder, "after a kill at any moment the file is the old or the new checkpoint") {
   const std::string path = folder.file("killed.h5");
   constexpr int64_t kRows = 20000;

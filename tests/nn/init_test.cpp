@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <thread>
 
 using namespace adj;
 using namespace adj::test;
@@ -97,4 +98,26 @@ TEST_CASE("the same seed gives the same weights, and each layer draws its own") 
   const nn::Model<nn::Linear> again(20, 30);
   CHECK(same_bits(first.weight.value(), again.weight.value()));
   CHECK_FALSE(same_bits(first.weight.value(), second.weight.value()));
+}
+
+TEST_CASE("within NoInit a module takes shapes, but neither random numbers nor values") {
+  manual_seed(9);
+  const nn::Model<nn::Linear> drawn(20, 30);
+  manual_seed(9);
+  {
+    const nn::NoInit no_init(20 * 30 + 30);
+    const nn::Model<nn::Linear> bare(20, 30);
+    CHECK(bare.weight.shape() == Shape{20, 30});
+    CHECK(bare.bias.shape() == Shape{30});
+    CHECK_THROWS_WITH_AS(nn::constant({1}, 0.0), doctest::Contains("[1]"), Error);
+    CHECK_THROWS_AS(nn::NoInit(), Error);
+    std::thread([] { CHECK(values(nn::constant({2}, 3.0)) == std::vector<double>{3.0, 3.0}); }).join();
+  }
+  CHECK(default_generator().position() == 0);
+  const nn::Model<nn::Linear> after(20, 30);
+  CHECK(same_bits(after.weight.value(), drawn.weight.value()));
+  {
+    const nn::NoInit no_init(int64_t{1} << 40);
+    CHECK_THROWS_AS(nn::glorot_uniform(int64_t{1} << 31, int64_t{1} << 33), Error);  // 2^64
+  }
 }

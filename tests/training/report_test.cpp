@@ -3,7 +3,13 @@
 #include <adjoint/training/run_folder.h>
 
 #include <cmath>
+#include <csignal>
+#include <filesystem>
 #include <fstream>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace adj;
 using namespace adj::test;
@@ -99,6 +105,26 @@ TEST_CASE("a run's folder is read back unchanged") {
   CHECK_NOTHROW(make_run_folder(path, checkpoint));
   begin_run(path, run, checkpoint);
   CHECK_FALSE(read_run(path).finished);
+}
+
+TEST_CASE("a run that is killed before it has written run.json leaves a folder for another run") {
+  const TemporaryDirectory folder;
+  const RunSummary run{.program = "train_gcn", .version = "0.1.0", .isa = "avx2", .device = "cpu"};
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const rlimit nothing{0, 0};  // the first byte kills
+    setrlimit(RLIMIT_FSIZE, &nothing);
+    begin_run(folder.file("."), run);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ));
+  CHECK_FALSE(std::filesystem::exists(folder.file("run.json")));
+  make_run_folder(folder.file("."));
+  begin_run(folder.file("."), run);
+  CHECK_FALSE(read_run(folder.file(".")).finished);
 }
 
 TEST_CASE("a folder that is not a run is refused, naming the file") {

@@ -20,7 +20,7 @@ struct TileShape {
 class OneDnnProduct;
 
 /// A product of one shape, prepared once and run on the calling thread only, by any number of threads
-/// concurrently. float by oneDNN if available, else by Eigen; double by Eigen. The bits depend only on the
+/// concurrently. float by oneDNN if available, else by own code, as double. The bits depend only on the
 /// operands.
 template <class T>
 class TileProduct {
