@@ -68,10 +68,11 @@ class Expectation {
 
   /// Fails at the first value for which good(value, position) is false. A GPU's are copied block by block.
   template <class T, class Good>
-  void check_values(std::string_view place, const Tensor& given, std::string_view expected, Good good) const {
+  void check_values(std::string_view place, const Tensor& tensor, std::string_view expected,
+                    Good good) const {
     constexpr int64_t kBlock = int64_t{1} << 24;
-    if (!given || given.numel() == 0) return;
-    const Tensor flat = given.reshape({given.numel()});
+    if (!tensor || tensor.numel() == 0) return;
+    const Tensor flat = tensor.reshape({tensor.numel()});
     for (int64_t first = 0; first < flat.numel(); first += kBlock) {
       const Tensor block = flat.rows(first, std::min(first + kBlock, flat.numel())).to(dtype_of<T>());
       const Tensor host = block.to(Device::cpu());
@@ -80,18 +81,18 @@ class Expectation {
         if (all_finite(values, host.numel()) && expected == kFinite) continue;
       for (int64_t k = 0; k < host.numel(); ++k) {
         if (good(values[k], first + k)) continue;
-        const std::vector<int64_t> shape = given.dims() == 2
-                                               ? std::vector<int64_t>{given.size(0), given.size(1)}
-                                               : std::vector<int64_t>{given.numel()};
+        const std::vector<int64_t> shape = tensor.dims() == 2
+                                               ? std::vector<int64_t>{tensor.size(0), tensor.size(1)}
+                                               : std::vector<int64_t>{tensor.numel()};
         fail(place, "{} at {}, expected {}", values[k], place_text(shape, first + k), expected);
       }
     }
   }
-  void check_finite(std::string_view place, const Tensor& given) const {
-    check_values<float>(place, given, kFinite, [](float value, int64_t) { return std::isfinite(value); });
+  void check_finite(std::string_view place, const Tensor& tensor) const {
+    check_values<float>(place, tensor, kFinite, [](float value, int64_t) { return std::isfinite(value); });
   }
-  void check_range(std::string_view place, const Tensor& given, int64_t begin, int64_t end) const {
-    check_values<int32_t>(place, given, fmt::format("{} to {}", begin, end - 1),
+  void check_range(std::string_view place, const Tensor& tensor, int64_t begin, int64_t end) const {
+    check_values<int32_t>(place, tensor, fmt::format("{} to {}", begin, end - 1),
                           [=](int32_t value, int64_t) { return value >= begin && value < end; });
   }
   /// Throws unless they ascend from 0 to `total`.

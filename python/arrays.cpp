@@ -16,7 +16,7 @@ namespace {
 using Code = nb::dlpack::dtype_code;
 using Array = nb::ndarray<nb::ro>;
 
-bool is(nb::dlpack::dtype type, Code code, int bits) {
+bool matches(nb::dlpack::dtype type, Code code, int bits) {
   return type.code == static_cast<uint8_t>(code) && type.bits == bits && type.lanes == 1;
 }
 
@@ -35,18 +35,19 @@ struct Half {
 /// Calls f<Stored, Element>(): the type of an array's elements, and that of the tensor.
 template <class F>
 auto with_elements(const char* name, nb::dlpack::dtype type, F&& f) {
-  if (is(type, Code::Float, 32)) return f.template operator()<float, float>();
-  if (is(type, Code::Float, 64)) return f.template operator()<double, double>();
-  if (is(type, Code::Float, 16)) return f.template operator()<Half, float>();
-  if (is(type, Code::Bfloat, 16)) return f.template operator()<bfloat16, bfloat16>();
-  if (is(type, Code::Int, 8)) return f.template operator()<int8_t, int32_t>();
-  if (is(type, Code::Int, 16)) return f.template operator()<int16_t, int32_t>();
-  if (is(type, Code::Int, 32)) return f.template operator()<int32_t, int32_t>();
-  if (is(type, Code::Int, 64)) return f.template operator()<int64_t, int64_t>();
-  if (is(type, Code::UInt, 8) || is(type, Code::Bool, 8)) return f.template operator()<uint8_t, uint8_t>();
-  if (is(type, Code::UInt, 16)) return f.template operator()<uint16_t, int32_t>();
-  if (is(type, Code::UInt, 32)) return f.template operator()<uint32_t, int64_t>();
-  if (is(type, Code::UInt, 64)) return f.template operator()<uint64_t, int64_t>();
+  if (matches(type, Code::Float, 32)) return f.template operator()<float, float>();
+  if (matches(type, Code::Float, 64)) return f.template operator()<double, double>();
+  if (matches(type, Code::Float, 16)) return f.template operator()<Half, float>();
+  if (matches(type, Code::Bfloat, 16)) return f.template operator()<bfloat16, bfloat16>();
+  if (matches(type, Code::Int, 8)) return f.template operator()<int8_t, int32_t>();
+  if (matches(type, Code::Int, 16)) return f.template operator()<int16_t, int32_t>();
+  if (matches(type, Code::Int, 32)) return f.template operator()<int32_t, int32_t>();
+  if (matches(type, Code::Int, 64)) return f.template operator()<int64_t, int64_t>();
+  if (matches(type, Code::UInt, 8) || matches(type, Code::Bool, 8))
+    return f.template operator()<uint8_t, uint8_t>();
+  if (matches(type, Code::UInt, 16)) return f.template operator()<uint16_t, int32_t>();
+  if (matches(type, Code::UInt, 32)) return f.template operator()<uint32_t, int64_t>();
+  if (matches(type, Code::UInt, 64)) return f.template operator()<uint64_t, int64_t>();
   fail(
       "{}: elements of {} bits (DLPack's code {}), expected bool, integers or floating numbers of at most 64 "
       "bits",
@@ -155,11 +156,12 @@ Tensor row_major(const char* name, const Array& array, const char* data, const S
                 step = last < 0 ? 0 : array.stride(static_cast<size_t>(last));
   std::vector<int64_t> index(array.ndim());
   for (int64_t row = 0; row < (width > 0 ? tensor.numel() / width : 0); ++row) {
-    int64_t at = 0;
-    for (int d = 0; d < last; ++d) at += index[static_cast<size_t>(d)] * array.stride(static_cast<size_t>(d));
+    int64_t offset = 0;
+    for (int d = 0; d < last; ++d)
+      offset += index[static_cast<size_t>(d)] * array.stride(static_cast<size_t>(d));
     for (int64_t k = 0; k < width; ++k) {
       Stored value;
-      std::memcpy(&value, data + (at + k * step) * static_cast<int64_t>(sizeof value), sizeof value);
+      std::memcpy(&value, data + (offset + k * step) * static_cast<int64_t>(sizeof value), sizeof value);
       if constexpr (std::is_same_v<Stored, uint64_t>)
         ADJ_CHECK(value <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max()),
                   "{}: {}, expected integers below 2^63", name, value);
@@ -234,18 +236,19 @@ Tensor to_floats(const char* name, nb::handle object) {
 Tensor to_integers(const char* name, nb::handle object) {
   const Tensor tensor = to_tensor(name, object);
   ADJ_CHECK(!tensor || !is_floating(tensor.dtype()), "{}: {}, expected integers", name, tensor.str());
-  return tensor && tensor.dtype() == DType::u8 ? tensor.to(DType::i32) : apart(tensor);
+  return tensor && tensor.dtype() == DType::u8 ? tensor.to(DType::i32) : copy_if_shared(tensor);
 }
 
 Tensor to_indices(const char* name, nb::handle object, int64_t n) {
   if (object.is_none()) return {};
-  const bool is_own = nb::isinstance<DeviceArray>(object);
-  const Array array = is_own ? Array() : to_any(name, object);
-  const Tensor given = is_own ? to_tensor(name, object) : to_tensor(name, array);
+  const bool is_tensor = nb::isinstance<DeviceArray>(object);
+  const Array array = is_tensor ? Array() : to_any(name, object);
+  const Tensor given = is_tensor ? to_tensor(name, object) : to_tensor(name, array);
   ADJ_CHECK(given.dims() == 1, "{}: {}, expected [K], or a mask [{}]", name, given.str(), n);
-  if (is_own || array.dtype().code != static_cast<uint8_t>(Code::Bool)) {
+  if (is_tensor || array.dtype().code != static_cast<uint8_t>(Code::Bool)) {
     ADJ_CHECK(!is_floating(given.dtype()), "{}: {}, expected integers or bool", name, given.str());
-    return apart(to_int32("dataset", name, given.dtype() == DType::u8 ? given.to(DType::i32) : given, n));
+    return copy_if_shared(
+        to_int32("dataset", name, given.dtype() == DType::u8 ? given.to(DType::i32) : given, n));
   }
   ADJ_CHECK(given.numel() == n, "{}: a mask of {}, expected {}", name, given.numel(), n);
   std::vector<int32_t> set;
@@ -300,7 +303,7 @@ std::string to_path(nb::handle object) {
 namespace {
 
 /// A tensor that another framework reads, with the stream it reads it on.
-struct Lent {
+struct Loan {
   Tensor tensor;
   Stream ours;
   uintptr_t reader = 0;  // 0: it takes care of the order itself
@@ -308,16 +311,16 @@ struct Lent {
 
 /// The memory is used again after what the reader has queued by now.
 void take_back(void* pointer) noexcept {
-  const std::unique_ptr<Lent> lent(static_cast<Lent*>(pointer));
-  const Device device = lent->tensor.device();
+  const std::unique_ptr<Loan> loan(static_cast<Loan*>(pointer));
+  const Device device = loan->tensor.device();
   if (device.is_cpu()) return;
   DeviceRuntime& on = runtime(device);
   try {
     try {
-      if (lent->reader == 0) fail("no stream to wait for");
+      if (loan->reader == 0) fail("no stream to wait for");
       // This may be another thread; the legacy stream waits for the default streams of all.
-      on.order(on.stream_handle(lent->ours.id()),
-               lent->reader == kThreadStream ? kLegacyStream : lent->reader);
+      on.order(on.stream_handle(loan->ours.id()),
+               loan->reader == kThreadStream ? kLegacyStream : loan->reader);
     } catch (const Error&) {  // also for a stream that is gone
       on.synchronize_device();
     }
@@ -360,7 +363,7 @@ nb::object view(const Tensor& tensor, const nb::capsule& owner) {
 /// __dlpack__: lets the reader's stream wait for ours.
 nb::object lend(const DeviceArray& array, nb::handle stream, nb::kwargs options) {
   const Device device = array.tensor.device();
-  auto lent = std::make_unique<Lent>(Lent{array.tensor, Stream::current(device)});
+  auto loan = std::make_unique<Loan>(Loan{array.tensor, Stream::current(device)});
   if (device.is_cuda()) {
     const int64_t reader = stream.is_none() ? int64_t{kLegacyStream} : nb::cast<int64_t>(stream);
     if (reader < -1 || reader == 0)
@@ -368,12 +371,12 @@ nb::object lend(const DeviceArray& array, nb::handle stream, nb::kwargs options)
           fmt::format("__dlpack__: stream {}, expected -1, 1, 2 or a stream of CUDA", reader).c_str());
     if (reader > 0) {
       DeviceRuntime& on = runtime(device);
-      lent->reader = static_cast<uintptr_t>(reader);
-      on.order(lent->reader, on.stream_handle(lent->ours.id()));
+      loan->reader = static_cast<uintptr_t>(reader);
+      on.order(loan->reader, on.stream_handle(loan->ours.id()));
     }
   }
-  const nb::capsule owner(lent.get(), take_back);
-  (void)lent.release();
+  const nb::capsule owner(loan.get(), take_back);
+  (void)loan.release();
   const nb::object exported = array.read_only ? view<nb::array_api, nb::ro>(array.tensor, owner)
                                               : view<nb::array_api>(array.tensor, owner);
   return exported.attr("__dlpack__")(**options);

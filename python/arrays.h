@@ -30,7 +30,9 @@ EdgeIndex to_edges(const char* name, nb::handle object);
 /// object with indptr, indices, data and shape).
 Features to_features(nb::handle object);
 /// A tensor that shares no memory with an array.
-inline Tensor apart(const Tensor& tensor) { return !tensor || tensor.is_unique() ? tensor : tensor.clone(); }
+inline Tensor copy_if_shared(const Tensor& tensor) {
+  return !tensor || tensor.is_unique() ? tensor : tensor.clone();
+}
 /// Of str, bytes or os.PathLike. Throws for a NUL byte, where the system's calls would end it.
 std::string to_path(nb::handle object);
 

@@ -50,7 +50,7 @@ void set_labels(Dataset& data, nb::handle object, const std::optional<std::strin
     y = to_floats("y", object).reshape({things, given.dims() == 2 ? given.size(1) : 1});
     if (data.task == Task::node_multilabel) data.classes = y.size(1);
   }
-  (of_graphs ? data.graph_y : data.y) = apart(y);
+  (of_graphs ? data.graph_y : data.y) = copy_if_shared(y);
 }
 
 void make_dataset(Dataset* self, nb::handle edge_index, nb::handle x, nb::handle y,

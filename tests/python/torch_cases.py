@@ -1,4 +1,4 @@
-"""Tests of the order of work between the module and PyTorch (CuPy and JAX too, where they are installed), on every GPU."""
+"""Tests of the order of work between the module and PyTorch, and CuPy where it is installed, on every GPU."""
 import gc
 import importlib.util
 import subprocess
