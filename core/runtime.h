@@ -3,6 +3,7 @@
 #include <adjoint/core/device.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 namespace adj {
@@ -31,12 +32,19 @@ class DeviceRuntime {
   virtual void fill_bytes(void* pointer, int byte, size_t bytes) = 0;
   /// Waits for all streams.
   virtual void synchronize() = 0;
+  /// Waits for those of other libraries too.
+  virtual void synchronize_device() = 0;
 
   /// Number of a new stream, ordered after what stream 0 has queued so far.
   virtual int make_stream() = 0;
   virtual void synchronize_stream(int stream) = 0;
-  /// Future work of `stream` runs after what `other` has queued so far.
-  virtual void wait_for_stream(int stream, int other) = 0;
+  /// The driver's handle of a stream (cudaStream_t), by which other libraries know it.
+  virtual uintptr_t stream_handle(int stream) = 0;
+  /// Future work of the stream `later` runs after what `earlier` has queued so far. Handles: of our streams,
+  /// another library's, or 1 for the legacy default stream and 2 for the calling thread's, as in DLPack.
+  virtual void order(uintptr_t later, uintptr_t earlier) = 0;
+  /// While the result lives, the device is the thread's current one to the driver, as other libraries ask it.
+  virtual std::shared_ptr<void> make_current() = 0;
 
   /// Records an event at the end of the stream's queued work; null if there is nothing to wait for. Called
   /// when memory is freed, so both are noexcept: a broken device is reported by the next call.

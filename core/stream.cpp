@@ -51,7 +51,9 @@ void Stream::wait(const Stream& other) const {
   ADJ_CHECK(device_ == other.device_, "wait: a stream of {} cannot wait for one of {}", device_.str(),
             other.device_.str());
   refuse_in_capture("wait", device_);
-  if (id_ != other.id_) runtime(device_).wait_for_stream(id_, other.id_);
+  if (id_ == other.id_) return;
+  DeviceRuntime& on = runtime(device_);
+  on.order(on.stream_handle(id_), on.stream_handle(other.id_));
 }
 
 StreamScope::StreamScope(const Stream& stream) : outer_(Stream::current(stream.device())) {

@@ -103,9 +103,11 @@ CheckedDataset check_dataset(const std::string& path);
 /// Paths in a file outside of the schema, which loading ignores, ascending. Throws DataError.
 std::vector<std::string> beside_schema(const std::string& path);
 
+/// Throws DataError "NAME: PLACE: …" unless load_dataset() would accept so many nodes and edges with the
+/// features, labels and lists of nodes in `dataset`: to be called before a graph takes memory for them.
+void check_num_nodes(const Dataset& dataset, int64_t nodes, int64_t edges);
 /// Completes a dataset that was assembled in memory: counts `unlabelled`, and takes splits[0] into use.
-/// Throws DataError "NAME: PLACE: …" for what load_dataset() would refuse, except for single values of edges,
-/// which the graph has checked, and of features on a GPU.
+/// Throws DataError "NAME: PLACE: …" for what load_dataset() would refuse.
 Dataset complete_dataset(Dataset dataset);
 
 /// Writes the schema, edges by edge number, with gzip level 1 to 9, or 0 for none; the file appears under its

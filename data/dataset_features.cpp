@@ -1,30 +1,8 @@
 #include <adjoint/data/detail/dataset_reader.h>
 #include <adjoint/data/detail/declared_counts.h>
-
-#include <algorithm>
-#include <tuple>
+#include <adjoint/graph/detail/sort_rows.h>
 
 namespace adj::detail {
-
-namespace {
-
-void sort_rows(Csr& csr, Tensor& values) {
-  const int64_t* offsets = csr.offsets.data<int64_t>();
-  int32_t* columns = csr.indices.mutable_data<int32_t>();
-  float* x = values.mutable_data<float>();
-  std::vector<std::pair<int32_t, float>> row;
-  for (int64_t i = 0; i < csr.rows; ++i) {
-    if (std::is_sorted(columns + offsets[i], columns + offsets[i + 1])) continue;
-    row.clear();
-    for (int64_t e = offsets[i]; e < offsets[i + 1]; ++e) row.emplace_back(columns[e], x[e]);
-    std::stable_sort(row.begin(), row.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (size_t k = 0; k < row.size(); ++k)
-      std::tie(columns[offsets[i] + static_cast<int64_t>(k)], x[offsets[i] + static_cast<int64_t>(k)]) =
-          row[k];
-  }
-}
-
-}  // namespace
 
 void DatasetReader::read_features() {
   const bool sparse =

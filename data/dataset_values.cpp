@@ -10,15 +10,6 @@ namespace adj::detail {
 
 namespace {
 
-/// Branch-free integer checks, which the compiler vectorizes: 15 times as fast as comparisons, so they keep
-/// up with reading.
-bool all_finite(const float* x, int64_t n) {
-  constexpr auto kInfinity = std::bit_cast<uint32_t>(std::numeric_limits<float>::infinity());
-  uint32_t bad = 0;
-  for (int64_t i = 0; i < n; ++i) bad |= (std::bit_cast<uint32_t>(x[i]) & 0x7fffffffu) >= kInfinity;
-  return bad == 0;
-}
-
 /// True if all are in [from, limit); int32 holds these bounds.
 template <class T>
 bool all_within(const T* x, int64_t n, int64_t from, int64_t limit) {
@@ -42,6 +33,15 @@ T nearest(S value) {
 }
 
 }  // namespace
+
+// Branch-free integer checks, which the compiler vectorizes: 15 times as fast as comparisons, so they keep up
+// with reading.
+bool all_finite(const float* x, int64_t n) {
+  constexpr auto kInfinity = std::bit_cast<uint32_t>(std::numeric_limits<float>::infinity());
+  uint32_t bad = 0;
+  for (int64_t i = 0; i < n; ++i) bad |= (std::bit_cast<uint32_t>(x[i]) & 0x7fffffffu) >= kInfinity;
+  return bad == 0;
+}
 
 /// Reads the dataset as T from any numeric type, after expect() has checked its shape and type. check(values,
 /// n, position) checks each block in its stored type, and returns true if all values are valid.

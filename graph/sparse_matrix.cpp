@@ -1,9 +1,11 @@
 #include <adjoint/core/capture.h>
 #include <adjoint/core/detail/carrier.h>
+#include <adjoint/graph/detail/sort_rows.h>
 #include <adjoint/graph/sparse_matrix.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -18,6 +20,24 @@ struct SparseMatrix::KeptTileValues {
   std::mutex mutex;
   std::map<std::tuple<int64_t, bool, DType>, Kept> kept;  // by the cut's threshold
 };
+
+void detail::sort_rows(Csr& csr, Tensor& values) {
+  const int64_t* offsets = csr.offsets.data<int64_t>();
+  int32_t* columns = csr.indices.mutable_data<int32_t>();
+  float* x = values ? values.mutable_data<float>() : nullptr;
+  std::vector<std::pair<int32_t, float>> row;
+  for (int64_t i = 0; i < csr.rows; ++i) {
+    const int64_t begin = offsets[i], end = offsets[i + 1];
+    if (std::is_sorted(columns + begin, columns + end)) continue;
+    row.clear();
+    for (int64_t e = begin; e < end; ++e) row.emplace_back(columns[e], x == nullptr ? 1.0f : x[e]);
+    std::stable_sort(row.begin(), row.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (int64_t e = begin; e < end; ++e) {
+      columns[e] = row[static_cast<size_t>(e - begin)].first;
+      if (x != nullptr) x[e] = row[static_cast<size_t>(e - begin)].second;
+    }
+  }
+}
 
 SparseMatrix::SparseMatrix(Relation relation, Tensor values)
     : relation_(std::move(relation)), values_(std::move(values)) {
@@ -41,15 +61,14 @@ SparseMatrix SparseMatrix::from_csr(int64_t rows, int64_t cols, const std::vecto
   for (size_t i = 0; i + 1 < offsets.size(); ++i) {
     ADJ_CHECK(offsets[i] <= offsets[i + 1] && offsets[i + 1] <= entries,
               "sparse matrix: offsets fall from {} to {} at row {}", offsets[i], offsets[i + 1], i);
-    for (auto e = static_cast<size_t>(offsets[i]); e < static_cast<size_t>(offsets[i + 1]); ++e) {
+    for (auto e = static_cast<size_t>(offsets[i]); e < static_cast<size_t>(offsets[i + 1]); ++e)
       ADJ_CHECK(indices[e] >= 0 && indices[e] < cols, "sparse matrix: column {} in row {}, expected 0 to {}",
                 indices[e], i, cols - 1);
-      ADJ_CHECK(e == static_cast<size_t>(offsets[i]) || indices[e - 1] <= indices[e],
-                "sparse matrix: columns {}, {} of row {} do not ascend", indices[e - 1], indices[e], i);
-    }
   }
-  return SparseMatrix(Relation::from_csr({rows, cols, Tensor::from(offsets), Tensor::from(indices)}),
-                      values.empty() ? Tensor() : Tensor::from(values));
+  Csr csr{rows, cols, Tensor::from(offsets), Tensor::from(indices)};
+  Tensor kept = values.empty() ? Tensor() : Tensor::from(values);
+  detail::sort_rows(csr, kept);
+  return SparseMatrix(Relation::from_csr(std::move(csr)), std::move(kept));
 }
 
 void SparseMatrix::check_kept() const {

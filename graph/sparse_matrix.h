@@ -17,8 +17,8 @@ class SparseMatrix {
   SparseMatrix() = default;
   /// `values` float [entries] by the relation's edge numbers (for a CSR: in its order); absent: ones.
   explicit SparseMatrix(Relation relation, Tensor values = {});
-  /// Copies host arrays: offsets [rows + 1], ascending columns within each row; no `values`: ones. Throws if
-  /// inconsistent.
+  /// Copies host arrays: offsets [rows + 1], the columns of a row in any order, which are sorted; no
+  /// `values`: ones. Throws if inconsistent.
   static SparseMatrix from_csr(int64_t rows, int64_t cols, const std::vector<int64_t>& offsets,
                                const std::vector<int32_t>& indices, const std::vector<float>& values);
 

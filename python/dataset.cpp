@@ -4,14 +4,27 @@
 #include <adjoint/training/examples.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace adj::python {
 
 namespace {
 
+/// int32 classes, -1 for none.
+Tensor to_classes(const Tensor& given) {
+  const Tensor wide = given.to(DType::i64).to(Device::cpu());
+  const int64_t* labels = wide.data<int64_t>();
+  for (int64_t i = 0; i < wide.numel(); ++i)
+    ADJ_CHECK(labels[i] >= -1 && labels[i] < std::numeric_limits<int32_t>::max(),
+              "y: {} at position {}, expected -1 (none) or a class from 0 to {}", labels[i], i,
+              std::numeric_limits<int32_t>::max() - 1);
+  return given.to(DType::i32);
+}
+
 /// Sets labels, task and classes: of integers [K] classes, of bools or uint8 [K, T] several labels, of floats
 /// [K] or [K, T] targets of regression, unless `task` says otherwise.
-void set_labels(Dataset& data, const Tensor& given, const std::optional<std::string>& task, int64_t things) {
+void set_labels(Dataset& data, nb::handle object, const std::optional<std::string>& task, int64_t things) {
+  const Tensor given = to_tensor("y", object);
   const bool of_graphs = static_cast<bool>(data.graph_offsets);
   const bool numbered = given.dims() == 1 && !is_floating(given.dtype());
   ADJ_CHECK((given.dims() == 1 || given.dims() == 2) && given.size(0) == things,
@@ -30,17 +43,14 @@ void set_labels(Dataset& data, const Tensor& given, const std::optional<std::str
   Tensor y;
   if (training::labels_of(data.task) == training::Labels::classes) {
     ADJ_CHECK(numbered, "y: {}, expected integers [{}] for task {}", given.str(), things, name_of(data.task));
-    y = to_int32("dataset", "y", given.to(given.dtype() == DType::u8 ? DType::i32 : given.dtype()),
-                 data.classes);
-    for (const int32_t label : y.to_vector<int32_t>()) {
-      ADJ_CHECK(label >= -1, "y: {}, expected -1 (none) or a class", label);
+    y = to_classes(given);
+    for (const int32_t label : y.to_vector<int32_t>())
       data.classes = std::max<int64_t>(data.classes, int64_t{label} + 1);
-    }
   } else {
-    y = given.reshape({things, given.dims() == 2 ? given.size(1) : 1}).to(DType::f32);
+    y = to_floats("y", object).reshape({things, given.dims() == 2 ? given.size(1) : 1});
     if (data.task == Task::node_multilabel) data.classes = y.size(1);
   }
-  (of_graphs ? data.graph_y : data.y) = y;
+  (of_graphs ? data.graph_y : data.y) = copy_if_shared(y);
 }
 
 void make_dataset(Dataset* self, nb::handle edge_index, nb::handle x, nb::handle y,
@@ -49,31 +59,35 @@ void make_dataset(Dataset* self, nb::handle edge_index, nb::handle x, nb::handle
                   nb::handle part, const std::optional<std::string>& task,
                   std::vector<std::string> class_names, bool undirected, const std::string& name) {
   const EdgeIndex edges = to_edges("edge_index", edge_index);
+  const Tensor weight = to_floats("edge_weight", edge_weight);
   EdgeAttributes attributes;
-  if (!edge_attr.is_none()) attributes["attr"] = to_tensor("edge_attr", edge_attr).to(DType::f32);
+  if (const Tensor attr = to_floats("edge_attr", edge_attr))
+    attributes["attr"] = attr.dims() == 1 ? attr.reshape({attr.numel(), 1}) : attr;
   Dataset data;
   data.name = name;
   data.undirected = undirected;
   data.class_names = std::move(class_names);
   data.classes = std::ssize(data.class_names);
   data.x = to_features(x);
-  const Tensor labels = to_tensor("y", y), weight = to_tensor("edge_weight", edge_weight);
-  data.graph_offsets = to_tensor("graph_offsets", graph_offsets);
-  if (data.graph_offsets) data.graph_offsets = data.graph_offsets.to(DType::i64);
+  if (const Tensor offsets = to_integers("graph_offsets", graph_offsets))
+    data.graph_offsets = offsets.to(DType::i64);
   if (!num_nodes && data.x) num_nodes = data.x.rows();
-  if (!num_nodes && labels && !data.graph_offsets) num_nodes = labels.size(0);
-  ADJ_CHECK(num_nodes, "dataset: num_nodes, x or y is to say how many nodes there are");
-  data.graph = without_gil([&] {
-    return Graph::from_coo(*num_nodes, edges.src, edges.dst, weight ? weight.to(DType::f32) : weight,
-                           attributes);
-  });
+  if (const Tensor labels = to_tensor("y", y);
+      !num_nodes && labels && labels.dims() > 0 && !data.graph_offsets)
+    num_nodes = labels.size(0);
+  ADJ_CHECK(num_nodes, "dataset: give num_nodes, x or y");
   const int64_t things = data.graph_offsets ? data.graph_offsets.numel() - 1 : *num_nodes;
-  if (labels) set_labels(data, labels, task, things);
+  if (!y.is_none()) set_labels(data, y, task, things);
+  if (const Tensor parts = to_integers("part", part))
+    data.part = to_int32("dataset", "part", parts, *num_nodes);
   if (!train.is_none() || !val.is_none() || !test.is_none())
     data.splits = {{to_indices("train", train, things), to_indices("val", val, things),
                     to_indices("test", test, things)}};
-  data.part = to_indices("part", part, 0);
-  new (self) Dataset(without_gil([&] { return complete_dataset(std::move(data)); }));
+  new (self) Dataset(without_gil([&] {
+    check_num_nodes(data, *num_nodes, edges.src.numel());
+    data.graph = Graph::from_coo(*num_nodes, edges.src, edges.dst, weight, attributes);
+    return complete_dataset(std::move(data));
+  }));
 }
 
 }  // namespace
@@ -81,13 +95,13 @@ void make_dataset(Dataset* self, nb::handle edge_index, nb::handle x, nb::handle
 void bind_dataset(nb::module_& m) {
   nb::class_<Dataset>(m, "Dataset", R"(A graph, features, labels and splits (data/README.md).
 
-edge_index: [2, M] or (src, dst), integers; an undirected edge is stored twice. x: [N, F], or a
-scipy.sparse.csr_matrix. y: classes, integers [N], -1 for none; several labels, bool or uint8 [N, T]; targets, float
-[N] or [N, T]; of graphs where graph_offsets (int64 [G + 1]) are given. task: what y says, where its type does not.
-train, val, test: indices or masks. part: a partition, for ClusterLoader.
+edge_index: [2, M] or (src, dst), integers; an undirected edge is stored twice. x: [N, F], or a sparse matrix of SciPy.
+y: classes, integers [N], -1 for none; several labels, bool or uint8 [N, T]; targets, float [N] or [N, T]; of graphs
+where graph_offsets (integers [G + 1]) are given. task: set it when y's type is ambiguous. train, val, test: indices or
+masks. part: a partition, for ClusterLoader.
 
-Arrays are NumPy's, PyTorch's or any of DLPack. float32 features on the CPU or a GPU are not copied: who writes to the
-array changes the dataset.)")
+Arrays are NumPy's, PyTorch's or any of DLPack. x alone is not copied if it is float32 and row-major, on the CPU or a
+GPU: whoever writes to the array changes the dataset. The arrays of a dataset are read-only.)")
       .def("__init__", &make_dataset, nb::arg("edge_index"), nb::arg("x") = nb::none(),
            nb::arg("y") = nb::none(), nb::kw_only(), nb::arg("num_nodes") = nb::none(),
            nb::arg("edge_weight") = nb::none(), nb::arg("edge_attr") = nb::none(),
@@ -108,19 +122,20 @@ array changes the dataset.)")
           "edge_index",
           [](const Dataset& d) { return to_pair(without_gil([&] { return d.graph.edge_index(); }), true); },
           "(src, dst), int32 [M] each, by target, then source: the order of the edges of everything here.")
-      .def_prop_ro("edge_weight", [](const Dataset& d) { return to_array(d.graph.edge_weight()); })
+      .def_prop_ro("edge_weight", [](const Dataset& d) { return to_array(d.graph.edge_weight(), true); })
       .def_prop_ro("edge_attr",
                    [](const Dataset& d) {
                      const EdgeAttributes& all = d.graph.edge_attributes();
                      const auto found = all.find("attr");
-                     return to_array(found == all.end() ? Tensor() : found->second);
+                     return to_array(found == all.end() ? Tensor() : found->second, true);
                    })
       .def_prop_ro(
-          "x", [](const Dataset& d) { return to_matrix(d.x); }, "[N, F]; sparse features are made dense.")
+          "x", [](const Dataset& d) { return to_matrix(d.x, true); },
+          "[N, F]; sparse features are made dense.")
       .def_prop_ro(
           "x_csr", [](const Dataset& d) { return to_csr(d.x); },
           "(data, indices, indptr) of sparse features, as scipy.sparse.csr_matrix takes them; else None.")
-      .def_prop_ro("y", [](const Dataset& d) { return to_array(d.graph_y ? d.graph_y : d.y); })
+      .def_prop_ro("y", [](const Dataset& d) { return to_array(d.graph_y ? d.graph_y : d.y, true); })
       .def_prop_ro("graph_offsets", array_of(&Dataset::graph_offsets, true))
       .def_prop_ro("part", array_of(&Dataset::part, true))
       .def_prop_ro("num_splits", [](const Dataset& d) { return d.splits.size(); })
@@ -131,15 +146,19 @@ array changes the dataset.)")
       .def(
           "partition",
           [](Dataset& d, int64_t parts) {
-            d.part = without_gil([&] { return metis_partition(d.graph, parts); });
+            d.part = interruptible([graph = d.graph, parts] { return metis_partition(graph, parts); });
           },
           nb::arg("parts"), "Sets part: the partition by METIS into that many parts.")
       .def(
           "to", [](const Dataset& d, const std::string& device) { return d.to(Device::parse(device)); },
-          nb::arg("device"), nb::call_guard<nb::gil_scoped_release>(), "\"cpu\", \"cuda\" or \"cuda:1\".")
+          nb::arg("device"), nb::call_guard<GilRelease>(), "\"cpu\", \"cuda\" or \"cuda:1\".")
       .def(
-          "save", [](const Dataset& d, const std::string& path, int gzip) { save_dataset(d, path, gzip); },
-          nb::arg("path"), nb::arg("gzip") = 0, nb::call_guard<nb::gil_scoped_release>(),
+          "save",
+          [](const Dataset& d, nb::handle path, int gzip) {
+            const std::string file = to_path(path);
+            without_gil([&] { save_dataset(d, file, gzip); });
+          },
+          nb::arg("path"), nb::arg("gzip") = 0,
           "Writes the HDF5 file that load_dataset() and all programs read.")
       .def("__repr__", [](const Dataset& d) {
         return fmt::format("<adjoint.Dataset {}: {} nodes, {} edges, {} features, task {}>", d.name,
@@ -147,13 +166,14 @@ array changes the dataset.)")
       });
   m.def(
       "load_dataset",
-      [](const std::string& path, bool features_in_file) {
-        return load_dataset(path, {.features_in_file = features_in_file});
+      [](nb::handle path, bool features_in_file) {
+        const std::string file = to_path(path);
+        return without_gil([&] { return load_dataset(file, {.features_in_file = features_in_file}); });
       },
-      nb::arg("path"), nb::arg("features_in_file") = false, nb::call_guard<nb::gil_scoped_release>(),
+      nb::arg("path"), nb::arg("features_in_file") = false,
       "Reads and checks a file of the schema; with features_in_file, loaders read the features of their "
       "batches there.");
-  m.def("load_demo_dataset", &load_demo_dataset, nb::call_guard<nb::gil_scoped_release>(),
+  m.def("load_demo_dataset", &load_demo_dataset, nb::call_guard<GilRelease>(),
         "The small dataset that comes along.");
 }
 

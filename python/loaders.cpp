@@ -72,7 +72,7 @@ auto bind_loader(nb::module_& m, const char* name, const char* doc) {
 
 template <class Loader, class... Args>
 void construct(Epochs<Loader>* self, const Args&... args) {
-  without_gil([&] { new (self) Epochs<Loader>{Loader(args...)}; });
+  new (self) Epochs<Loader>{interruptible([=] { return Loader(args...); })};  // may take METIS a minute
 }
 
 std::optional<Device> to_device(const std::optional<std::string>& device) {

@@ -27,7 +27,7 @@ void bind_trained(nb::module_& m) {
             return t.of_graphs() ? t.predict(data.graph, data.graph_offsets, data.x)
                                  : t.predict(data.graph, data.x);
           },
-          nb::arg("data"), nb::call_guard<nb::gil_scoped_release>(),
+          nb::arg("data"), nb::call_guard<GilRelease>(),
           "Predictions of every node, or of every graph. Features are as in the user's data.")
       .def(
           "outputs",
@@ -53,11 +53,11 @@ void bind_trained(nb::module_& m) {
           "float32 [P]: the probability that an edge joins each of [2, P] or (src, dst).");
   m.def(
       "load_trained",
-      [](const std::string& checkpoint, const std::string& device) {
-        return load_trained(checkpoint, Device::parse(device));
+      [](nb::handle checkpoint, const std::string& device) {
+        const std::string file = to_path(checkpoint);
+        return without_gil([&] { return load_trained(file, Device::parse(device)); });
       },
-      nb::arg("checkpoint"), nb::arg("device") = "cpu", nb::call_guard<nb::gil_scoped_release>(),
-      "What a program wrote with --checkpoint.");
+      nb::arg("checkpoint"), nb::arg("device") = "cpu", "What a program wrote with --checkpoint.");
 }
 
 }  // namespace adj::python

@@ -43,10 +43,13 @@ class CpuRuntime final : public DeviceRuntime {
     if (bytes > 0) std::memset(pointer, byte, bytes);
   }
   void synchronize() override {}
+  void synchronize_device() override {}
 
   int make_stream() override { return 0; }
   void synchronize_stream(int) override {}
-  void wait_for_stream(int, int) override {}
+  uintptr_t stream_handle(int) override { return 0; }
+  void order(uintptr_t, uintptr_t) override {}
+  std::shared_ptr<void> make_current() override { return nullptr; }
   void* mark(int) noexcept override { return nullptr; }
   bool passed(void*, bool) noexcept override { return true; }
   std::shared_ptr<void> allow_in_capture() override { return nullptr; }
@@ -55,8 +58,8 @@ class CpuRuntime final : public DeviceRuntime {
 }  // namespace
 
 DeviceRuntime& runtime(Device device) {
-  static CpuRuntime cpu;
-  return device.is_cpu() ? cpu : detail::cuda_runtime(device.index);
+  static auto* cpu = new CpuRuntime;  // never destroyed: threads may run until the process ends
+  return device.is_cpu() ? *cpu : detail::cuda_runtime(device.index);
 }
 
 }  // namespace adj

@@ -42,8 +42,8 @@ struct StepGraph::State {
   explicit State(Device where) : device(where), home(Stream::current(where)) {
     bases = Tensor::empty({static_cast<int64_t>(Recorder::kMaxGenerators)}, DType::i64, device);
     pool = make_memory_pool(device);
+    const cuda::DeviceScope on(device.index);
     {
-      cuda::use_device(device.index);
       cudaFuncAttributes loaded;  // the query loads the code to the device before the capture
       ADJ_CUDA_CHECK(cudaFuncGetAttributes(&loaded, advance_kernel));
       const cuda::RelaxedCapture relaxed;
@@ -136,6 +136,7 @@ void StepGraph::end() {
   ADJ_CHECK(Stream::current(state->device) == state->home,
             "a step is being captured on {}, and the scope of its stream was left before its end",
             state->device.str());
+  const cuda::DeviceScope on(state->device.index);
   state->advance();
   cudaGraph_t graph = nullptr;
   const cudaError_t status = state->stop(&graph);
@@ -173,7 +174,7 @@ void StepGraph::replay() {
   {
     const StreamScope at_home(state.home);
     state.take_streams();
-    cuda::use_device(state.device.index);
+    const cuda::DeviceScope on(state.device.index);
     ADJ_CUDA_CHECK(cudaGraphLaunch(state.executable, cuda::current_stream(state.device.index)));
   }
   if (here != state.home) here.wait(state.home);

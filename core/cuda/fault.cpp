@@ -54,7 +54,7 @@ void clear(const DeviceFaults& faults, cudaStream_t stream) {
 }
 
 void open(DeviceFaults& faults, int index) {
-  use_device(index);
+  const DeviceScope on(index);
   const RelaxedCapture relaxed;
   void *slots = nullptr, *raised = nullptr;
   ADJ_CUDA_CHECK(cudaMalloc(&slots, sizeof(Slots)));
@@ -95,6 +95,7 @@ volatile int* faults_raised(int index) { return faults_of(index).raised; }
 
 void throw_fault(int index) {
   const DeviceFaults& faults = faults_of(index);
+  const DeviceScope on(index);
   Slots found;
   Names known;
   {

@@ -38,7 +38,7 @@ class CudaRuntime final : public DeviceRuntime {
   void release_pinned(void* pointer) override { release_by(cudaFreeHost, pointer); }
 
   void memory_info(size_t* free_bytes, size_t* total_bytes) override {
-    cuda::use_device(index_);
+    const cuda::DeviceScope on(index_);
     const cuda::RelaxedCapture relaxed;
     ADJ_CUDA_CHECK(cudaMemGetInfo(free_bytes, total_bytes));
   }
@@ -50,7 +50,7 @@ class CudaRuntime final : public DeviceRuntime {
         "copy from the host: a step is being captured on cuda:{}, and would see the same values for ever; "
         "make the tensor before the step",
         index_);
-    cuda::use_device(index_);
+    const cuda::DeviceScope on(index_);
     const cudaStream_t stream = cuda::current_stream(index_);
     Staging& staging = current_staging();
     const std::lock_guard lock(staging.mutex);
@@ -71,7 +71,7 @@ class CudaRuntime final : public DeviceRuntime {
         !cuda::capturing(index_),
         "copy to the host: a step is being captured on cuda:{}, and has no values yet; read them after it",
         index_);
-    cuda::use_device(index_);
+    const cuda::DeviceScope on(index_);
     const cudaStream_t stream = cuda::current_stream(index_);
     Staging& staging = current_staging();
     const std::lock_guard lock(staging.mutex);
@@ -101,13 +101,13 @@ class CudaRuntime final : public DeviceRuntime {
 
   void copy_within(void* to, const void* from, size_t bytes) override {
     if (bytes == 0) return;
-    cuda::use_device(index_);
+    const cuda::DeviceScope on(index_);
     ADJ_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, cuda::current_stream(index_)));
   }
 
   void fill_bytes(void* pointer, int byte, size_t bytes) override {
     if (bytes == 0) return;
-    cuda::use_device(index_);
+    const cuda::DeviceScope on(index_);
     ADJ_CUDA_CHECK(cudaMemsetAsync(pointer, byte, bytes, cuda::current_stream(index_)));
   }
 
@@ -116,33 +116,44 @@ class CudaRuntime final : public DeviceRuntime {
         !cuda::capturing(index_),
         "synchronize: a step is being captured on cuda:{}, and nothing of it runs before it is replayed",
         index_);
-    cuda::use_device(index_);
+    const cuda::DeviceScope on(index_);
     for (int number = 0; number < cuda::num_streams(index_); ++number) synchronize_stream(number);
+  }
+
+  void synchronize_device() override {
+    const cuda::DeviceScope on(index_);
+    ADJ_CUDA_CHECK(cudaDeviceSynchronize());
   }
 
   int make_stream() override {
     const int made = cuda::make_stream(index_);
-    wait_for_stream(made, 0);
+    order(stream_handle(made), stream_handle(0));
     return made;
   }
 
   void synchronize_stream(int stream) override {
-    cuda::use_device(index_);
+    const cuda::DeviceScope on(index_);
     ADJ_CUDA_CHECK(cudaStreamSynchronize(cuda::stream_of(index_, stream)));
   }
 
-  void wait_for_stream(int stream, int other) override {
-    cuda::use_device(index_);
+  uintptr_t stream_handle(int stream) override {
+    return reinterpret_cast<uintptr_t>(cuda::stream_of(index_, stream));
+  }
+
+  void order(uintptr_t later, uintptr_t earlier) override {
+    const cuda::DeviceScope on(index_);
     const cuda::RelaxedCapture relaxed;
     cudaEvent_t event = take_event();
-    ADJ_CUDA_CHECK(cudaEventRecord(event, cuda::stream_of(index_, other)));
-    ADJ_CUDA_CHECK(cudaStreamWaitEvent(cuda::stream_of(index_, stream), event, 0));
+    ADJ_CUDA_CHECK(cudaEventRecord(event, reinterpret_cast<cudaStream_t>(earlier)));
+    ADJ_CUDA_CHECK(cudaStreamWaitEvent(reinterpret_cast<cudaStream_t>(later), event, 0));
     give_event(event);  // waits refer to the state recorded now, so the event can be reused
   }
 
+  std::shared_ptr<void> make_current() override { return std::make_shared<cuda::DeviceScope>(index_); }
+
   void* mark(int stream) noexcept override {
     try {
-      cuda::use_device(index_);
+      const cuda::DeviceScope on(index_);
       const cuda::RelaxedCapture relaxed;
       cudaEvent_t event = take_event();
       ADJ_CUDA_CHECK(cudaEventRecord(event, cuda::stream_of(index_, stream)));
@@ -169,7 +180,7 @@ class CudaRuntime final : public DeviceRuntime {
   /// Null if there is not enough memory: the caller handles it.
   template <class F>
   void* allocate_by(const char* name, F&& call) {
-    cuda::use_device(index_);
+    const cuda::DeviceScope on(index_);
     const cuda::RelaxedCapture relaxed;
     void* memory = nullptr;
     const cudaError_t status = call(&memory);
@@ -185,7 +196,11 @@ class CudaRuntime final : public DeviceRuntime {
   // a broken device is reported by the next call.
   void release_by(cudaError_t (*call)(void*), void* pointer) {
     const cuda::RelaxedCapture relaxed;
-    if (cudaSetDevice(index_) == cudaSuccess) (void)call(pointer);
+    try {
+      const cuda::DeviceScope on(index_);
+      (void)call(pointer);
+    } catch (const std::exception&) {
+    }
     (void)cudaGetLastError();
   }
 

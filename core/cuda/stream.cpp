@@ -6,6 +6,9 @@
 #include <atomic>
 #include <mutex>
 
+#include <cuda.h>
+#include <dlfcn.h>
+
 namespace adj::cuda {
 
 namespace {
@@ -36,6 +39,56 @@ void open_stream(StreamState& state) {
   ADJ_CUDA_CHECK(cudaMemsetAsync(counters, 0, kArrivalCounters * sizeof(unsigned), state.stream));
 }
 
+/// What the runtime has no calls for; it has loaded the driver's library.
+class Driver {
+ public:
+  static const Driver& get() {
+    static const Driver driver;
+    return driver;
+  }
+
+  /// Whether the process has a context on the device; true if that is unknown.
+  bool uses(int device) const {
+    unsigned flags = 0;
+    int active = 1;
+    return state_ == nullptr || state_(device, &flags, &active) != CUDA_SUCCESS || active != 0;
+  }
+  /// False if that is impossible.
+  bool push(int device) const {
+    static auto* contexts = new std::array<std::atomic<CUcontext>, kMaxDevices>;
+    std::atomic<CUcontext>& kept = contexts->at(static_cast<size_t>(device));
+    CUcontext context = kept.load(std::memory_order_acquire);
+    if (context == nullptr) {
+      if (retain_ == nullptr || push_ == nullptr || pop_ == nullptr) return false;
+      if (retain_(&context, device) != CUDA_SUCCESS) return false;
+      kept.store(context, std::memory_order_release);
+    }
+    return push_(context) == CUDA_SUCCESS;
+  }
+  void pop() const {
+    CUcontext context = nullptr;
+    (void)pop_(&context);
+  }
+
+ private:
+  template <class Function>
+  void find(Function*& function, const char* name) {
+    function = library_ == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(library_, name));
+  }
+  Driver() : library_(dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL)) {
+    find(state_, "cuDevicePrimaryCtxGetState");
+    find(retain_, "cuDevicePrimaryCtxRetain");
+    find(push_, "cuCtxPushCurrent_v2");
+    find(pop_, "cuCtxPopCurrent_v2");
+  }
+
+  void* library_;
+  decltype(cuDevicePrimaryCtxGetState)* state_;
+  decltype(cuDevicePrimaryCtxRetain)* retain_;
+  decltype(cuCtxPushCurrent)* push_;
+  decltype(cuCtxPopCurrent)* pop_;
+};
+
 int attribute(cudaDeviceAttr which, int index) {
   int value = 0;
   ADJ_CUDA_CHECK(cudaDeviceGetAttribute(&value, which, index));
@@ -44,7 +97,7 @@ int attribute(cudaDeviceAttr which, int index) {
 
 void open(DeviceState& state, int index) {
   require_available(Device::cuda(index));
-  use_device(index);
+  const DeviceScope on(index);
   const RelaxedCapture relaxed;
   cudaDeviceProp names;
   ADJ_CUDA_CHECK(cudaGetDeviceProperties(&names, index));
@@ -74,10 +127,23 @@ DeviceState& state_of(int index) {
 
 }  // namespace
 
-void use_device(int index) {
-  int current = -1;
-  ADJ_CUDA_CHECK(cudaGetDevice(&current));
-  if (current != index) ADJ_CUDA_CHECK(cudaSetDevice(index));
+// cudaSetDevice back to a device that the process does not use would create its context, which takes hundreds
+// of MB. There our context is pushed instead, which leaves the runtime's choice of a device as it is.
+DeviceScope::DeviceScope(int index) : index_(index) {
+  ADJ_CUDA_CHECK(cudaGetDevice(&outer_));
+  if (outer_ == index) return;
+  const Driver& driver = Driver::get();
+  pushed_ = !driver.uses(outer_) && driver.push(index);
+  if (!pushed_) ADJ_CUDA_CHECK(cudaSetDevice(index));
+}
+
+DeviceScope::~DeviceScope() {
+  if (outer_ == index_) return;
+  if (pushed_) {
+    Driver::get().pop();
+  } else {
+    (void)cudaSetDevice(outer_);
+  }
 }
 
 cudaStream_t current_stream(int index) {
@@ -96,7 +162,7 @@ cudaStream_t stream_of(int index, int number) {
 
 int make_stream(int index) {
   DeviceState& state = state_of(index);
-  use_device(index);
+  const DeviceScope on(index);
   const RelaxedCapture relaxed;
   const std::lock_guard lock(state.mutex);
   const int number = 1 + state.handed_out % (kMaxStreams - 1);

@@ -8,8 +8,19 @@
 
 namespace adj::cuda {
 
-/// Makes device `index` the calling thread's current CUDA device, permanently.
-void use_device(int index);
+/// Makes device `index` the thread's current CUDA device in this scope. Other code of the process, such as
+/// another library, then finds the device that it had chosen.
+class DeviceScope {
+ public:
+  explicit DeviceScope(int index);
+  ~DeviceScope();
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+
+ private:
+  int index_, outer_ = -1;
+  bool pushed_ = false;
+};
 
 /// Stream for this thread's work on the device: its current stream (core/stream.h), or the capturing stream
 /// during a capture. Throws Error if the thread is capturing on another device, since this work would not be

@@ -9,6 +9,8 @@ namespace adj::detail {
 constexpr int64_t kAny = -1;  ///< any extent
 constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
 
+bool all_finite(const float* x, int64_t n);
+
 /// The datasets of a file in the schema's types, converted and checked block by block while in cache. An
 /// unreadable tensor is absent; one with single wrong values is returned with these values unchanged (out of
 /// range, not finite).

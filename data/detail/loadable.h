@@ -4,8 +4,7 @@
 
 namespace adj::detail {
 
-/// Throws DataError "FILE: PLACE: …" if load_dataset() would refuse the file of this dataset. Checks
-/// everything except single values of features and edges, which the dataset's source has validated.
+/// Throws DataError "FILE: PLACE: …" if load_dataset() would refuse the file of this dataset.
 void expect_loadable(const Dataset& data, const std::string& path);
 
 }  // namespace adj::detail

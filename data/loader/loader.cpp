@@ -55,9 +55,9 @@ BatchIndex Epochs::index(const Tensor& ordered, int64_t e, int64_t i) const {
     const Tensor drawn = random_permutation(count, draws, ordered.device());
     index.items = gather_edges(ordered, drawn.rows(0, std::min(options_.batch_size, count)));
   } else if (of_.even) {
-    index.items = ordered.rows(i * count / size(), (i + 1) * count / size());
+    index.items = ordered.rows(i * count / size(), (i + 1) * count / size()).clone();
   } else {
-    index.items = ordered.rows(begin, begin + std::min(options_.batch_size, count - begin));
+    index.items = ordered.rows(begin, begin + std::min(options_.batch_size, count - begin)).clone();
   }
   return index;
 }

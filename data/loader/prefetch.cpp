@@ -4,6 +4,7 @@
 #include <adjoint/kernels/compute_context.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <map>
@@ -11,7 +12,54 @@
 #include <system_error>
 #include <thread>
 
+#include <unistd.h>
+
 namespace adj {
+
+namespace {
+
+/// Counts the workers that produce an item, and holds back others while somebody keeps it closed.
+struct Gate {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int inside = 0, closed = 0;
+
+  /// False if the worker is to end instead.
+  bool enter(const std::atomic<bool>& stopped) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return closed == 0 || stopped; });
+    if (stopped) return false;
+    ++inside;
+    return true;
+  }
+  void leave() {
+    const std::lock_guard lock(mutex);
+    if (--inside == 0) changed.notify_all();
+  }
+  void wake() {
+    const std::lock_guard lock(mutex);
+    changed.notify_all();
+  }
+};
+// Never destroyed: workers may run until the process ends.
+std::atomic<Gate*> gate{new Gate};
+
+}  // namespace
+
+void pause_prefetching() {
+  std::unique_lock lock(gate.load()->mutex);
+  ++gate.load()->closed;
+  gate.load()->changed.wait(lock, [] { return gate.load()->inside == 0; });
+}
+
+void resume_prefetching() {
+  const std::lock_guard lock(gate.load()->mutex);
+  --gate.load()->closed;
+  gate.load()->changed.notify_all();
+}
+
+// Threads that the child has not may hold the lock of the old one.
+void forget_prefetching() { gate = new Gate; }
 
 std::vector<Stream> worker_streams(Device device, int workers) {
   std::vector<Stream> streams;
@@ -64,6 +112,8 @@ struct PrefetchQueue::Workers {
       end = 0;
     }
     room.notify_all();
+    stopped = true;
+    gate.load()->wake();
     for (std::thread& thread : threads) thread.join();
   }
 
@@ -81,12 +131,14 @@ struct PrefetchQueue::Workers {
         i = taken++;
       }
       Made result;
+      if (!gate.load()->enter(stopped)) return;
       try {
         result.item = produce(i);
         if (stream) stream->synchronize();
       } catch (...) {
         result = {nullptr, std::current_exception()};
       }
+      gate.load()->leave();
       const std::lock_guard lock(mutex);
       if (result.error) end = std::min(end, i + 1);
       made.emplace(i, std::move(result));
@@ -116,6 +168,8 @@ struct PrefetchQueue::Workers {
   const int64_t depth;
   std::map<int64_t, Made> made;
   std::vector<std::thread> threads;
+  std::atomic<bool> stopped{false};
+  const pid_t process = getpid();
 };
 
 PrefetchQueue::PrefetchQueue(int64_t count, std::function<Item(int64_t)> produce,
@@ -131,9 +185,16 @@ PrefetchQueue::PrefetchQueue(int64_t count, std::function<Item(int64_t)> produce
   if (options.workers > 0) workers_ = std::make_unique<Workers>(count, produce_, options);
 }
 
-PrefetchQueue::~PrefetchQueue() = default;
+bool PrefetchQueue::is_forked() const { return workers_ && workers_->process != getpid(); }
+
+PrefetchQueue::~PrefetchQueue() {
+  if (is_forked()) (void)workers_.release();  // its threads cannot be joined, nor its locks be taken
+}
 
 PrefetchQueue::Item PrefetchQueue::next() {
+  ADJ_CHECK(!is_forked(),
+            "prefetcher: its workers stayed in the process that this one was forked from; expected "
+            "an epoch that is started after the fork");
   if (next_ == count_) return nullptr;
   const int64_t i = next_++;
   try {

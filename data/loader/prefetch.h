@@ -22,6 +22,14 @@ struct PrefetchOptions {
   std::vector<Stream> streams = {};
 };
 
+/// Lets the process's workers finish their items and begin no others before resume_prefetching(): before a
+/// fork, so that no lock of the library is held in the child, and before the process exits.
+void pause_prefetching();
+void resume_prefetching();
+/// In a forked child, after pause_prefetching() in the parent. Prefetchers of the parent, whose threads the
+/// child has not, throw there.
+void forget_prefetching();
+
 /// Streams for `workers` workers; empty on the CPU. Create once for all epochs: kernel scratch is per stream.
 std::vector<Stream> worker_streams(Device device, int workers);
 
@@ -41,6 +49,7 @@ class PrefetchQueue {
 
  private:
   struct Workers;
+  bool is_forked() const;
   int64_t count_, next_ = 0;
   std::function<Item(int64_t)> produce_;
   std::unique_ptr<Workers> workers_;

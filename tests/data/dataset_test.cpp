@@ -61,7 +61,7 @@ TEST_CASE("a dataset made in memory is checked like a file") {
   CHECK(refused([](Dataset& d) { d.classes = 1; }) == "made: nodes/y: 1 at position 1, expected -1 to 0");
   CHECK(refused([](Dataset& d) {
           d.x = Features(Tensor::from(F{0, 1, 2, kInf}, {4, 1}));
-        }) == "made: nodes/x: inf at [3, 0], expected finite numbers");
+        }) == "made: nodes/x: inf at row 3, column 0, expected finite numbers");
 }
 
 TEST_CASE("the contents of a small file") {
@@ -233,11 +233,11 @@ TEST_CASE_FIXTURE(InFolder, "save_dataset() refuses what load_dataset() would re
   CHECK(refused([](Dataset&) {}) == "written");
   CHECK(refused([&](Dataset& d) { d = bare(1'000'000); }) == "written");
   CHECK(refused([&](Dataset& d) { d = bare(1'000'001); }) ==
-        "attribute num_nodes: 1000001, but nothing in the file has that many nodes");
+        "attribute num_nodes: 1000001, but nothing in the dataset has that many nodes");
   CHECK(refused([&](Dataset& d) {
           d = bare(1'000'001);
           d.x = Features(Tensor::empty({1'000'001, 0}));
-        }) == "attribute num_nodes: 1000001, but nothing in the file has that many nodes");
+        }) == "attribute num_nodes: 1000001, but nothing in the dataset has that many nodes");
   CHECK(refused([&](Dataset& d) {
           d.graph = Graph::from_coo(0, none, none);
         }).starts_with("attribute num_nodes: 0, expected 1 to "));
@@ -260,6 +260,77 @@ TEST_CASE_FIXTURE(InFolder, "save_dataset() refuses what load_dataset() would re
           d.y = Tensor::from(I{0, 1, 2, 0, 1, -1});
           d.unlabelled = 1;
         }) == "splits/test: index 5 has no label");
+
+  CHECK(refused([](Dataset& d) { d.name = std::string("a\0b", 3); }) ==
+        "attribute name: a NUL byte, expected a name without one");
+  const std::string finite = ", expected finite numbers";
+  CHECK(refused([](Dataset& d) {
+          d.graph = d.graph.with_edge_weight(Tensor::from(F{1, 2, 3, kNan, 5, 6, 7, 8}));
+        }) == "edges/weight: nan at position 3" + finite);
+  CHECK(refused([](Dataset& d) {
+          d.graph = d.graph.with_edge_attr("attr", Tensor::full({8, 2}, -kInf));
+        }) == "edges/attr: -inf at row 0, column 0" + finite);
+  CHECK(refused([](Dataset& d) {
+          d.x = Features(Tensor::from(F{0, 1, 2, 3, kNan, 5}, {6, 1}));
+        }) == "nodes/x: nan at row 4, column 0" + finite);
+  CHECK(refused([](Dataset& d) {
+          d.x = SparseMatrix::from_csr(6, 2, {0, 2, 2, 2, 2, 2, 3}, {0, 1, 1}, {1, kInf, 2});
+        }) == "nodes/x_data: inf at position 1" + finite);
+  CHECK(refused([](Dataset& d) {
+          d.y = Tensor::from(I{0, 1, 2, 0, -2, 2});
+        }) == "nodes/y: -2 at position 4, expected -1 to 2");
+  CHECK(refused([](Dataset& d) {
+          d.y = Tensor::from(I{0, 1, 2, 0, 1});
+        }) == "nodes/y: [5] int32 on cpu, expected 6 rows");
+  const auto with_targets = [](Task task, F y) {
+    return [=](Dataset& d) {
+      d.task = task;
+      d.classes = 0;
+      d.y = Tensor::from(y, {6, 1});
+    };
+  };
+  CHECK(refused(with_targets(Task::node_regression, {0, 1, 2, 3, 4, 5})) == "written");
+  CHECK(refused(with_targets(Task::node_regression, {0, 1, kInf, 3, 4, 5})) ==
+        "nodes/y: inf at row 2, column 0, expected finite numbers, or nan for no label");
+  CHECK(refused(with_targets(Task::node_multilabel, {0, 1, 1, 0, 1, 0.5f})) ==
+        "nodes/y: 0.5 at row 5, column 0, expected 0, 1 or nan");
+  CHECK(refused([](Dataset& d) {
+          d.part = Tensor::from(I{0, 0, 1, -1, 1, 1});
+        }) == "nodes/part: -1 at position 3, expected 0 to 5");
+  CHECK(refused([](Dataset& d) {
+          d.order = Tensor::from(I{0, 1, 2, 3, 1, 5});
+        }) == "nodes/order: 1 at position 4, expected each node of a graph once");
+  const auto with_graphs = [](std::vector<int64_t> offsets) {
+    return [=](Dataset& d) {
+      d.graph = Graph::from_coo(6, Tensor::from(I{0, 3, 5}), Tensor::from(I{1, 4, 4}));
+      d.task = Task::none;
+      d.graph_offsets = Tensor::from(offsets);
+    };
+  };
+  CHECK(refused(with_graphs({0, 3, 6})) == "written");
+  CHECK(refused(with_graphs({0, 4, 3, 6})) ==
+        "graphs/offsets: 3 at position 2, expected ascending numbers from 0");
+  CHECK(refused(with_graphs({-1, 3, 6})) ==
+        "graphs/offsets: -1 at position 0, expected ascending numbers from 0");
+  CHECK(refused(with_graphs({0, 3, 5})) == "graphs/offsets: ends with 5, expected 6");
+  CHECK(refused(with_graphs({6})) == "graphs/offsets: [1] int64 on cpu, expected at least 2 int64 numbers");
+  CHECK(refused(with_graphs({0, 4, 6})) ==
+        "edges/dst: an edge from node 3 to node 4 of graph 1, expected edges within graphs");
+}
+
+TEST_CASE("a number of nodes is checked before there is a graph of them") {
+  Dataset data;
+  data.name = "few";
+  const auto refused = [&](int64_t nodes) {
+    return error_of<DataError>([&] { check_num_nodes(data, nodes, 10); });
+  };
+  CHECK(refused(1'000'000).empty());
+  CHECK(refused(2'000'000'000) ==
+        "few: attribute num_nodes: 2000000000, but nothing in the dataset has that many nodes");
+  CHECK(refused(0).starts_with("few: attribute num_nodes: 0, expected 1 to "));
+  data.y = Tensor::from(I{0, 1});
+  CHECK(refused(2).empty());
+  CHECK(refused(2'000'000'000) == "few: nodes/y: [2] int32 on cpu, expected 2000000000 rows");
 }
 
 TEST_CASE("without splits the selections are empty, which losses and metrics refuse") {

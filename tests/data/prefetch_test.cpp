@@ -10,6 +10,9 @@
 #include <memory>
 #include <thread>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 using namespace adj;
 using namespace adj::test;
 
@@ -71,6 +74,49 @@ TEST_CASE("at most `depth` items exist ahead of their use") {
   CHECK(made == 0);
   CHECK(lazy.next() == 0);
   CHECK(made == 1);
+}
+
+TEST_CASE("a fork waits for items in progress, and the child has none of the parent's") {
+  for (int workers : {1, 3}) {
+    std::atomic<int> inside = 0;
+    const auto slow = [&](int64_t i) {
+      ++inside;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      --inside;
+      return i;
+    };
+    auto items = std::make_unique<Prefetcher<int64_t>>(100, slow, PrefetchOptions{.workers = workers});
+    CHECK(items->next() == 0);
+    pause_prefetching();
+    for (int look = 0; look < 10; ++look) {
+      CHECK(inside == 0);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      forget_prefetching();
+      bool good = error_of<Error>([&] { items->next(); }).find("forked") != std::string::npos;
+      items.reset();
+      Prefetcher<int64_t> fresh(5, [](int64_t i) { return i; }, {.workers = workers});
+      for (int64_t i = 0; i < 5; ++i) good = good && fresh.next() == i;
+      _exit(good ? 0 : 1);
+    }
+    resume_prefetching();
+    for (int64_t i = 1; i < 100; ++i) CHECK(items->next() == i);
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+  }
+}
+
+TEST_CASE("workers that are paused end with their prefetcher") {
+  auto items = std::make_unique<Prefetcher<int64_t>>(
+      100, [](int64_t i) { return i; }, PrefetchOptions{.workers = 2});
+  CHECK(items->next() == 0);
+  pause_prefetching();
+  items.reset();
+  resume_prefetching();
 }
 
 TEST_CASE("a depth above the number of items has no effect") {

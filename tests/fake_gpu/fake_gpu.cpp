@@ -1,5 +1,7 @@
 // A fake GPU: a device in host memory replaces core/no_cuda/, and each test controls how far its streams
 // advance, so every wait of the allocator can be observed and delayed.
+#include "fake_gpu.h"
+
 #include "../support.h"
 #include <adjoint/core/capture.h>
 #include <adjoint/core/detail/carrier.h>
@@ -23,72 +25,6 @@ using namespace adj;
 using namespace adj::test;
 
 namespace {
-
-struct Mark {
-  size_t stream;
-  int place;
-};
-
-class FakeGpu final : public DeviceRuntime {
- public:
-  std::array<int, detail::kMaxStreams> queued{}, done{};
-  std::atomic<int> marks{0}, pending_marks{0}, asked{0};  // queries whether a mark is passed
-  std::atomic<int> copies{0};                             // host to device
-  size_t held = 0, most = size_t{1} << 30;
-
-  void* allocate(size_t bytes) override {
-    if (held + bytes > most) return nullptr;
-    held += bytes;
-    return std::aligned_alloc(4096, bytes);
-  }
-  void release(void* pointer, size_t bytes) override {
-    held -= bytes;
-    std::free(pointer);
-  }
-  void* allocate_pinned(size_t bytes) override {
-    return std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
-  }
-  void release_pinned(void* pointer) override { std::free(pointer); }
-  void memory_info(size_t* free_bytes, size_t* total_bytes) override {
-    *free_bytes = most - held;
-    *total_bytes = most;
-  }
-  void copy_from_host(void* to, const void* from, size_t bytes) override {
-    ++copies;
-    std::memcpy(to, from, bytes);
-  }
-  void copy_to_host(void* to, const void* from, size_t bytes) override { std::memcpy(to, from, bytes); }
-  void copy_within(void* to, const void* from, size_t bytes) override { std::memmove(to, from, bytes); }
-  void fill_bytes(void* to, int byte, size_t bytes) override { std::memset(to, byte, bytes); }
-  void synchronize() override { done = queued; }
-  int make_stream() override { return ++last_stream_; }
-  void synchronize_stream(int stream) override { done[at(stream)] = queued[at(stream)]; }
-  void wait_for_stream(int, int) override {}
-  void* mark(int stream) noexcept override {
-    ++marks;
-    ++pending_marks;
-    return new Mark{at(stream), queued[at(stream)]};
-  }
-  bool passed(void* mark, bool wait) noexcept override {
-    ++asked;
-    const auto* of = static_cast<Mark*>(mark);
-    if (wait) done[of->stream] = std::max(done[of->stream], of->place);
-    if (done[of->stream] < of->place) return false;
-    --pending_marks;
-    delete of;
-    return true;
-  }
-  std::shared_ptr<void> allow_in_capture() override { return nullptr; }
-
- private:
-  static size_t at(int stream) { return static_cast<size_t>(stream); }
-  int last_stream_ = 0;
-};
-
-FakeGpu& fake() {
-  static auto* made = new FakeGpu;
-  return *made;
-}
 
 const Device kGpu = Device::cuda();
 constexpr int64_t kBytes = int64_t{30} << 20;
@@ -119,12 +55,6 @@ const Streams& streams() {
 }
 
 }  // namespace
-
-namespace adj::detail {
-DeviceRuntime& cuda_runtime(int) { return fake(); }
-std::string cuda_unavailable_reason() { return ""; }
-int cuda_device_count() { return 1; }
-}  // namespace adj::detail
 
 TEST_CASE("memory used only by its own stream is reused without an event") {
   const auto [first, second] = streams();

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import h5py
 import numpy as np
+import scipy.sparse
 
 import adjoint
 
@@ -27,6 +28,15 @@ def small(**more):
     given = {"x": np.arange(36, dtype=np.float32).reshape(12, 3), "y": np.arange(12) // 6, "undirected": True,
              "train": np.arange(12) % 3 == 0, "val": np.array([1, 4]), "test": np.array([2, 5, 8], dtype=np.int32)}
     return adjoint.Dataset(edges, **(given | more))
+
+
+def run(code, seconds=60, **options):
+    """Runs Python with the module imported; its standard output."""
+    script = f"import adjoint, os, signal, sys, threading, time\nimport numpy as np\n{code}"
+    process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=seconds, **options)
+    if process.returncode or process.stderr:
+        raise AssertionError(f"status {process.returncode}: {process.stderr}")
+    return process.stdout
 
 
 def edges_of(data):
@@ -65,23 +75,77 @@ class Arrays(unittest.TestCase):
     def test_dlpack_in_and_out(self):
         x = np.random.default_rng(2).random((12, 4), dtype=np.float32)
         data = small(x=Foreign(x), y=Foreign(np.arange(12) % 3))
-        self.assertTrue(np.shares_memory(np.from_dlpack(data.x), x))
+        self.assertTrue(np.shares_memory(data.x, x))
         self.assertEqual(data.num_classes, 3)
+        batch = next(iter(adjoint.NeighborLoader(data, data.train, [-1])))
+        self.assertTrue(np.array_equal(np.from_dlpack(batch.x), x[batch.blocks[0].src_nodes]))
 
     def test_what_must_be_converted(self):
         x = np.asfortranarray(np.random.default_rng(3).random((12, 4)))  # float64, column-major
         self.assertTrue(np.array_equal(small(x=x).x, x.astype(np.float32)))
         odd = np.frombuffer(b"\0" + np.ones(36, np.float32).tobytes(), np.uint8)[1:].view(np.float32).reshape(12, 3)
         self.assertTrue(np.array_equal(small(x=odd).x, np.ones((12, 3))))
-        with self.assertRaisesRegex(adjoint.Error, "x: elements of 16 bits"):
-            small(x=np.ones((12, 2), np.float16))
-        with self.assertRaisesRegex(TypeError, "x: expected an array"):
-            small(x="features")
+        for array in (x[::-1, ::-1], Foreign(x[::2, 1:3].repeat(2, 0)), Foreign(np.asfortranarray(x.astype(np.float32)))):
+            plain = array.array if isinstance(array, Foreign) else array
+            self.assertTrue(np.array_equal(small(x=array).x, plain.astype(np.float32)))
+        halves = np.arange(65536, dtype=np.uint16).view(np.float16)
+        halves = halves[np.isfinite(halves)][-63480:].reshape(12, -1)  # with zeros of both signs and subnormal numbers
+        self.assertTrue(np.array_equal(small(x=halves).x.view(np.int32), halves.astype(np.float32).view(np.int32)))
+        for kind in (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float64):
+            for order in "<>":
+                x = np.array([[0, 1, 100, 127]] * 12).astype(np.dtype(kind).newbyteorder(order))
+                with self.subTest(x.dtype):
+                    data = small(x=x, y=x[:, 1])
+                    self.assertTrue(np.array_equal(data.x, x.astype(np.float32)))
+                    self.assertTrue(np.array_equal(data.y.reshape(-1), np.ones(12)))
+                    if kind is not np.float64:
+                        self.assertEqual(edges_of(adjoint.Dataset(x[:2, 1:3] // 100, num_nodes=2)), {(0, 0), (1, 1)})
+        with self.assertRaisesRegex(adjoint.Error, "x: elements of 64 bits .DLPack's code 5., expected bool"):
+            small(x=np.ones((12, 2), np.complex64))
+        for x, said in {"features": "<class 'str'>", (None,): "<class 'tuple'>"}.items():
+            with self.assertRaisesRegex(TypeError, f"x: expected an array of NumPy, PyTorch or DLPack, got {said}"):
+                small(x=x)
+        with self.assertRaisesRegex(TypeError, "got <class 'numpy.ndarray'> of <U1"):
+            small(x=np.array([["a"]] * 12))
+        with self.assertRaisesRegex(adjoint.Error, "y: 18446744073709551615, expected integers below 2\\^63"):
+            small(y=np.full(12, 2**64 - 1, np.uint64))
 
-    def test_structure_is_read_only(self):
-        data = small()
-        for array in (*data.edge_index, data.train):
+    def test_arrays_of_a_dataset_are_read_only(self):
+        fixed = np.frombuffer(np.ones(36, np.float32).tobytes(), np.float32).reshape(12, 3)  # of bytes
+        data = small(x=fixed, edge_weight=np.ones(24, np.float32), edge_attr=np.ones((24, 2), np.float32),
+                     part=np.arange(12) // 6)
+        many = small(y=np.ones(2), graph_offsets=np.array([0, 6, 12]), train=None, val=None, test=None)
+        sparse = small(x=scipy.sparse.eye(12, format="csr"))
+        for array in (*data.edge_index, data.x, data.y, data.edge_weight, data.edge_attr, data.train, data.val, data.test,
+                      data.part, many.y, many.graph_offsets, sparse.x, *sparse.x_csr):
             self.assertFalse(array.flags.writeable)
+            with self.assertRaises(ValueError):
+                array.flags.writeable = True
+
+    def test_only_features_share_memory(self):
+        given = {"x": np.zeros((12, 3), np.float32), "y": np.zeros((12, 1), np.float32), "part": np.zeros(12, np.int32),
+                 "train": np.array([0, 3], np.int32), "val": np.array([1], np.int32), "test": np.array([2], np.int32),
+                 "edge_weight": np.zeros(24, np.float32), "edge_attr": np.zeros((24, 1), np.float32)}
+        src, dst = np.zeros(24, np.int32), np.zeros(24, np.int32)
+        data = adjoint.Dataset((src, dst), **given)
+        offsets, y = np.array([0, 6, 12]), np.zeros((2, 1), np.float32)
+        many = adjoint.Dataset((src, dst), num_nodes=12, y=y, graph_offsets=offsets)
+        kept = [data.y, data.part, data.train, data.val, data.test, data.edge_weight, data.edge_attr, *data.edge_index,
+                many.y, many.graph_offsets]
+        before = [array.copy() for array in kept]
+        for array in (*given.values(), src, dst, offsets, y):
+            array += 5
+        self.assertTrue(all(np.array_equal(*pair) for pair in zip(kept, before)))
+        self.assertTrue((data.x == 5).all())
+
+    def test_arrays_of_a_batch_are_its_own(self):
+        data = small()
+        loader = adjoint.NeighborLoader(data, data.train, [-1])
+        for array in ((batch := loader.batch(0, 0)).seeds, batch.x, batch.y):
+            array[:] = 0
+        self.assertEqual(data.train.tolist(), [0, 3, 6, 9])
+        self.assertEqual(loader.batch(0, 0).seeds.tolist(), [0, 3, 6, 9])
+        self.assertEqual(data.x[3, 0], 9)
 
 
 class Datasets(unittest.TestCase):
@@ -120,6 +184,26 @@ class Datasets(unittest.TestCase):
         values, indices, indptr = data.x_csr
         self.assertEqual((values.tolist(), indices.tolist(), indptr.tolist()), ([1, 2, 3], [0, 3, 1], [0, 2, 2, 3]))
 
+    def test_sparse_features_of_any_format(self):
+        dense = np.zeros((12, 8), np.float32)
+        dense[[0, 0, 3, 5, 11, 11], [7, 2, 1, 5, 0, 6]] = [1, 2, 3, 4, 5, 6]
+        for form in ("csr", "csc", "coo", "bsr", "dia", "lil", "dok"):
+            for kind in (scipy.sparse.coo_matrix, scipy.sparse.coo_array):
+                with self.subTest(form, kind=kind):
+                    data = small(x=kind(dense).asformat(form))
+                    self.assertTrue(np.array_equal(data.x, dense))
+                    self.assertTrue(np.array_equal(scipy.sparse.csr_matrix(data.x_csr, shape=(12, 8)).toarray(), dense))
+        # Columns in any order, one twice: entries add up.
+        mixed = scipy.sparse.csr_matrix((np.array([1.0, 2, 4, 8]), np.array([3, 0, 3, 1]), np.array([0, 3] + [4] * 11)), (12, 4))
+        self.assertFalse(mixed.has_sorted_indices)
+        self.assertTrue(np.array_equal(small(x=mixed).x, mixed.toarray()))
+        self.assertFalse(mixed.has_sorted_indices)  # the user's own is as it was
+
+        class Columns:
+            format, indptr, indices, data, shape = "csc", np.zeros(13, int), np.zeros(0, int), np.zeros(0), (12, 4)
+        with self.assertRaisesRegex(adjoint.Error, "x: a sparse matrix of format csc"):
+            small(x=Columns)
+
     def test_labels_name_the_task(self):
         bits = np.arange(24).reshape(12, 2) % 2
         self.assertEqual(small(y=bits.astype(bool)).task, "node_multilabel")
@@ -133,7 +217,7 @@ class Datasets(unittest.TestCase):
         self.assertTrue(issubclass(adjoint.OutOfMemory, MemoryError))
         for message, given in {"index 1 again": {"val": np.array([1, 2]), "test": np.array([1])},
                                "index 12, expected 0 to 11": {"val": np.array([12])},
-                               "nan at \\[0, 1\\], expected finite": {"x": np.array([[1, np.nan]] * 12, np.float32)},
+                               "nan at row 0, column 1, expected finite": {"x": np.array([[1, np.nan]] * 12, np.float32)},
                                "y: \\[3\\] int64 on cpu, expected \\[12\\]": {"y": np.zeros(3, int)}}.items():
             with self.subTest(message), self.assertRaisesRegex(adjoint.Error, message):
                 small(**given)
@@ -141,6 +225,67 @@ class Datasets(unittest.TestCase):
             adjoint.Dataset(np.array([[0], [2]]), num_nodes=2)
         with self.assertRaisesRegex(adjoint.DataError, "missing.h5"):
             adjoint.load_dataset("missing.h5")
+
+    def test_numbers_that_a_file_may_not_hold(self):
+        """Each of these would be refused by every program that reads the file."""
+        ones, many = np.ones((12, 2)), {"train": None, "val": None, "test": None}
+        huge, weight = np.array([[1, 1e39]] * 12), np.ones(24)
+        graphs = lambda *offsets: {"y": np.zeros(len(offsets) - 1), "graph_offsets": np.array(offsets)} | many
+        with_at = lambda array, place, value: np.put(array := array.copy(), place, value) or array
+        for message, given in {
+                "x: 1e\\+39 at row 0, column 1, expected numbers of float32": {"x": huge},
+                "x.data: 1e\\+39 at position 1, expected numbers of float32": {"x": scipy.sparse.csr_matrix(huge)},
+                "nodes/x_data: inf at position 3": {"x": scipy.sparse.csr_matrix(with_at(ones, 3, np.inf))},
+                "edge_weight: -1e\\+300 at position 2, expected numbers": {"edge_weight": with_at(weight, 2, -1e300)},
+                "edges/weight: nan at position": {"edge_weight": with_at(weight, 2, np.nan)},
+                "edges/attr: inf at row": {"edge_attr": with_at(np.ones((24, 2), np.float32), 5, np.inf)},
+                "y: 1e\\+300 at position 4, expected numbers of float32": {"y": with_at(ones[:, 0], 4, 1e300)},
+                "nodes/y: -inf at row 4, column 0, expected finite": {"y": with_at(ones[:, 0], 4, -np.inf)},
+                "nodes/y: 2 at row 1, column 1, expected 0, 1 or nan": {"y": with_at(ones, 3, 2), "task": "node_multilabel"},
+                "y: 4294967296 at position 3, expected -1 .none. or a class from 0 to 2147483646":
+                    {"y": with_at(np.arange(12), 3, 2**32)},
+                "y: -2 at position 3, expected -1": {"y": with_at(np.arange(12), 3, -2)},
+                "nodes/part: -1 at position 1, expected 0 to 11": {"part": with_at(np.zeros(12, int), 1, -1)},
+                "part: .12. float64 on cpu, expected integers": {"part": np.zeros(12)},
+                "part\\[1\\] is 4294967296, expected": {"part": with_at(np.zeros(12, int), 1, 2**32)},
+                "graph_offsets: .3. float64 on cpu, expected integers": graphs(0, 6.5, 12),
+                "graphs/offsets: 3 at position 2, expected ascending": graphs(0, 6, 3, 12),
+                "graphs/offsets: -1 at position 0, expected ascending numbers from 0": graphs(-1, 6, 12),
+                "graphs/offsets: ends with 11, expected 12": graphs(0, 6, 11),
+                "edges/dst: an edge from node .* of graph 0, expected edges within graphs": graphs(0, 5, 12)}.items():
+            with self.subTest(message), self.assertRaisesRegex(adjoint.Error, message):
+                small(**given)
+        with self.assertRaisesRegex(adjoint.Error, "edge_index: .2. float64 on cpu, expected integers"):
+            adjoint.Dataset((np.array([0.0, 1.5]), np.array([0, 1])), num_nodes=2)
+        with self.assertRaisesRegex(adjoint.Error, "edge_index: .3, 2. int64 on cpu, expected .2, M."):
+            adjoint.Dataset(np.zeros((3, 2), int), num_nodes=2)
+
+    def test_a_number_of_nodes_takes_no_memory_before_its_check(self):
+        run("""import resource
+resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+edges = np.array([[0], [1]])
+for given in {"num_nodes": 2 * 10**9}, {"num_nodes": 2 * 10**9, "y": np.array([0, 1])}, {"num_nodes": 0}:
+    try:
+        adjoint.Dataset(edges, **given)
+    except adjoint.Error as error:
+        assert "expected" in str(error) or "nothing in the dataset has that many nodes" in str(error), error
+    else:
+        raise AssertionError(given)""")
+
+    def test_paths(self):
+        data = small()
+        for path in (Path("path.h5"), b"path.h5", "path.h5"):
+            data.save(path)
+            self.assertEqual(edges_of(adjoint.load_dataset(path)), edges_of(data))
+            os.unlink("path.h5")
+        self.assertEqual(adjoint.load_trained(Path("gcn.h5")).task, "node_class")
+        Path("kept").write_text("kept")
+        for call in (data.save, adjoint.load_dataset, adjoint.load_trained):
+            with self.assertRaisesRegex(ValueError, "null byte"):
+                call("kept\0.h5")
+            with self.assertRaisesRegex(TypeError, "not int"):
+                call(3)
+        self.assertEqual(Path("kept").read_text(), "kept")
 
 
 class Loaders(unittest.TestCase):
@@ -273,6 +418,80 @@ class Threads(unittest.TestCase):
                 self.assertEqual(found, [name])
         finally:
             sys.setswitchinterval(usual)
+
+
+class Processes(unittest.TestCase):
+    def test_daemon_threads_at_exit(self):
+        """The interpreter ends while such a thread is within the module, or waits for the lock to return."""
+        setup = """data = adjoint.load_demo_dataset()
+model = adjoint.load_trained("gcn.h5")
+x = np.ones((data.num_nodes, 4), np.float32)
+def loader(workers):
+    for batch in adjoint.NeighborLoader(data, data.train, [10, 10], 16, workers=workers):
+        batch.x
+def forever(call):
+    def loop():
+        while True:
+            call()
+    for _ in range(3):
+        threading.Thread(target=loop, daemon=True).start()
+"""
+        for call in ("loader(0)", "loader(2)", "model.predict(data)", "data.partition(8)", "adjoint.Dataset(data.edge_index, x)"):
+            for delay in (0, 0.05, 0.3):
+                with self.subTest(call, delay=delay):
+                    run(f"{setup}\nforever(lambda: {call})\ntime.sleep({delay})")
+
+    def test_an_epoch_at_exit(self):
+        run("""loader = adjoint.NeighborLoader(data := adjoint.load_demo_dataset(), data.train, [10, 10], 16, workers=2)
+epoch = iter(loader)
+next(epoch)
+sys.keep = epoch""")
+
+    def test_a_fork_in_an_epoch(self):
+        """The child refuses the parent's epoch, has epochs of its own, and ends; the parent goes on."""
+        self.assertEqual(run("""data = adjoint.load_demo_dataset()
+loader = adjoint.NeighborLoader(data, data.train, [10, 10], 4, workers=3)
+seeds = [batch.seeds.tolist() for batch in loader.epoch(0)]
+for attempt in range(20):
+    epoch = loader.epoch(0)
+    first = next(epoch).seeds.tolist()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        try:
+            next(epoch)
+        except adjoint.Error as error:
+            assert "forked" in str(error), error
+        else:
+            raise AssertionError("an epoch of the parent")
+        assert [batch.seeds.tolist() for batch in loader.epoch(0)] == seeds
+        del epoch
+        sys.exit(3)
+    assert [first] + [batch.seeds.tolist() for batch in epoch] == seeds
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+print("done")"""), "done\n")
+
+    def test_a_partition_can_be_interrupted(self):
+        """By Ctrl-C: the dataset stays without a part, which it would have if METIS had come to its end."""
+        self.assertEqual(run("""n = 300000
+data = adjoint.Dataset(np.random.default_rng(1).integers(0, n, (2, 10 * n)), num_nodes=n)
+threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    data.partition(20000)
+except KeyboardInterrupt:
+    print(data.part)"""), "None\n")
+
+    def test_importing_again(self):
+        run("""first = adjoint
+del sys.modules["adjoint"]
+import adjoint
+data = adjoint.load_demo_dataset()
+assert adjoint.Dataset is first.Dataset and isinstance(data, first.Dataset)
+for module in (first, adjoint):
+    try:
+        module.load_dataset("missing.h5")
+    except first.DataError as error:
+        assert isinstance(error, adjoint.Error)""")
 
 
 class Page(unittest.TestCase):

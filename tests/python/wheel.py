@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Builds the wheel against the library of this build, installs it in a virtual environment, and runs cases.py and the code
-of docs/python.md there."""
+"""Builds the wheel against the library of this build, installs it in a virtual environment, and runs cases.py, the code of
+docs/python.md, and torch_cases.py there; in a build without CUDA also gpu_cases.py with a fake GPU."""
 import os
 import subprocess
 import sys
@@ -32,7 +32,11 @@ if subprocess.run([str(part) for part in pip] + ["install", "--retries=1", *need
 run("cmake", "--install", BUILD, "--prefix", PREFIX, "--component", "dev", stdout=subprocess.DEVNULL)
 package = next(PREFIX.glob("lib*/**/adjointConfig.cmake")).parent
 run(*pip, "install", "--no-build-isolation", "--no-deps", "--force-reinstall", f"--config-settings=build-dir={WORK / 'tree'}",
-    f"--config-settings=cmake.define.adjoint_DIR={package}", ROOT)
+    f"--config-settings=cmake.define.adjoint_DIR={package}",
+    f"--config-settings=cmake.define.ADJOINT_FAKE_GPU={ROOT / 'tests/python/fake_gpu.cpp'}", ROOT)
 checkpoint = WORK / "gcn.h5"
 run(BIN / "train_gcn", "--epochs", "30", "--quiet", "--checkpoint", checkpoint, stdout=subprocess.DEVNULL)
 run(PYTHON, ROOT / "tests/python/cases.py", cwd=WORK)
+if (fake := WORK / "tree/fake_gpu").exists():
+    run(PYTHON, ROOT / "tests/python/gpu_cases.py", env=os.environ | {"PYTHONPATH": str(fake)})
+run(PYTHON, ROOT / "tests/python/torch_cases.py", cwd=WORK)

@@ -268,7 +268,7 @@ template <int kN, int kSide, Element kElement, Ending kEnding>
 void run(Device device, Arguments args) {
   using S = Shape<kN>;
   const auto kernel = bit_product_kernel<kN, kSide, kElement, kEnding>;
-  use_device(device.index);  // the attribute is per kernel and device
+  const DeviceScope on(device.index);  // the attribute is per kernel and device
   ADJ_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::kSharedBytes));
   args.row_tiles = static_cast<int>(ceil_div(args.a.outer, kTileRows));
   const int64_t tiles = args.row_tiles * ceil_div(int64_t{args.b.outer}, int64_t{kN / kSide});

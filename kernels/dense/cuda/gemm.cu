@@ -124,7 +124,7 @@ uint32_t alignment_of(const void* address) {
 class Library {
  public:
   explicit Library(int device) {
-    use_device(device);
+    const DeviceScope on(device);
     const RelaxedCapture relaxed;
     ADJ_CUBLAS_CHECK(cublasLtCreate(&handle_));
   }
@@ -132,7 +132,7 @@ class Library {
   /// False if cuBLASLt has no algorithm with this epilogue.
   bool run(const Product& p, const Tensor& a, const Tensor& b, const Tensor& bias, bool accumulate,
            Tensor& c) {
-    use_device(c.device().index);
+    const DeviceScope on(c.device().index);
     const std::lock_guard lock(mutex_);
     const Product alike = p.of_its_class();
     if (run(plan_for(alike, bias), p, a, b, bias, accumulate, c)) return true;

@@ -532,7 +532,7 @@ void launch_tiles(int device, const SplitArguments& a) {
       kernel = a.wide ? split_product_kernel<kN, true, true, true, true>
                       : split_product_kernel<kN, true, true, false, true>;
   }
-  use_device(device);
+  const DeviceScope on(device);
   ADJ_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
   const auto blocks = static_cast<unsigned>(std::min(a.units, properties(device).multiprocessors));
   launch("gemm", overlapping(device, blocks, kThreads, kBytes), kernel, a);

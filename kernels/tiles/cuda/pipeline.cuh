@@ -141,7 +141,7 @@ __device__ __forceinline__ uint32_t patterned_shared() {
 /// Launches a kernel over tiles, one block per share; its Shape has threads and shared memory.
 template <class Shape, class Arguments>
 void launch_over_tiles(const char* name, Device device, void (*kernel)(Arguments), const Arguments& a) {
-  use_device(device.index);  // the attribute is per kernel and device
+  const DeviceScope on(device.index);  // the attribute is per kernel and device
   ADJ_CUDA_CHECK(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Shape::kSharedBytes));
   launch(name, overlapping(device.index, grid(a.shares.blocks), Shape::kThreads, Shape::kSharedBytes), kernel,

@@ -235,7 +235,7 @@ RowTiles cut(const Csr& a, int64_t least, int col_bits, int bits) {
 }  // namespace
 
 RowTiles make_row_tiles(const Csr& a, int64_t least) {
-  use_device(a.device().index);
+  const DeviceScope on(a.device().index);
   if (a.entries() == 0) return without_tiles(a, least);
   const int col_bits = bits_for(a.cols), bits = bits_for(ceil_div(a.rows, kRows)) + col_bits + kLevelBits;
   return bits <= 31 ? cut<uint32_t>(a, least, col_bits, bits) : cut<uint64_t>(a, least, col_bits, bits);
