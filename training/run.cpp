@@ -71,6 +71,8 @@ class Run::SignalScope {
 
 Run::Run(const Options& options, const LearningTask& task)
     : options_(options), task_(task), examples_(task.examples) {
+  // Refuses column names before the training, not after it.
+  if (!options.output.metrics.empty()) (void)metrics_file(options.output.metrics, task.metric);
   if (options.output.profile) profiler_ = std::make_unique<Profiler>();
 }
 
