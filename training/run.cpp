@@ -112,7 +112,11 @@ void Run::begin(models::Model& model, optim::Optimizer& optimizer) {
     else if (!o.tensorboard.empty() && has_events(events_folder(o.tensorboard, 0, options_.run.runs)))
       data_fail("{}: holds events of a training already, expected another folder (--tensorboard)",
                 o.tensorboard);
-    if (!o.run_dir.empty()) begin_run(o.run_dir, summary(), o.resume);  // after all that may be refused
+    if (!o.run_dir.empty()) {  // after all that may be refused
+      folder_ = lock_run_folder(o.run_dir);
+      begin_run(o.run_dir, summary(), o.resume);
+    }
+    if (!o.checkpoint.empty() && done()) state_->save(o.checkpoint, epoch_);  // no epoch will
     log_info("{} on {}", name_, task_.data.device().str());
     caught = 0;
     signals_ = std::make_unique<SignalScope>();
@@ -122,7 +126,7 @@ void Run::begin(models::Model& model, optim::Optimizer& optimizer) {
 }
 
 bool Run::next_epoch() {
-  if (epoch_ >= options_.run.epochs || stopped_) return false;
+  if (done()) return false;
   if (!timing_) watch_.start();
   timing_ = true;
   return true;
