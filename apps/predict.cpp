@@ -112,7 +112,8 @@ void predict(const PredictOptions& o) {
            data.num_nodes(), data.graph.num_edges(), device.str());
 
   const Tensor output = run(trained, data, o.batches);
-  write_predictions(o.out, "predict", data, predictions_of(trained.task(), output, trained.class_names()));
+  write_predictions(o.out, "predict", data, predictions_of(trained.task(), output, trained.class_names()),
+                    o.escape_formulas);
   std::optional<double> value;
   if (!data.splits.empty()) value = measure(trained.description(), metric, data, output);
   if (value && (!o.quiet || !o.json)) fmt::print("test {} {:.4f}\n", metric.name, *value);

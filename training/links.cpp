@@ -135,7 +135,8 @@ void write_links(const Run& run) {
     links.score.push_back(score[pair]);
     links.label.push_back(label[pair] > 0.5f ? 1 : 0);
   }
-  write_predictions(run.options().output.predict, run.options().program(), run.task().data, links);
+  write_predictions(run.options().output.predict, run.options().program(), run.task().data, links,
+                    run.options().output.escape_formulas);
 }
 
 }  // namespace adj::training

@@ -179,6 +179,12 @@ Option workers_option(std::string& value) {
           false};
 }
 
+Option escape_formulas_option(bool& value) {
+  return {"escape-formulas", &value, "",
+          "in FILE.csv of predictions, put ' before names that begin with = + - @, which spreadsheets run",
+          false};
+}
+
 OptionList BatchOptions::features_list() {
   return {
       {"features", &features, "PLACE",
@@ -295,6 +301,7 @@ std::vector<Options::Group> Options::groups() {
        {"quiet", &output.quiet, "", "no progress; with --json only the object", false},
        {"metrics", &output.metrics, "FILE", "write loss and metric by epoch, FILE.csv or FILE.jsonl", false},
        {"predict", &output.predict, "FILE", "write the predictions, FILE.csv, FILE.jsonl or FILE.h5", false},
+       escape_formulas_option(output.escape_formulas),
        {"plot", &output.plot, "FILE", "plot loss and metric over the epochs, FILE.svg", false},
        {"report", &output.report, "FILE",
         "write a page on the training, FILE.html: curves, classes, degrees, profile", false},

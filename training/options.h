@@ -74,6 +74,7 @@ struct RunOptions {
 struct OutputOptions {
   bool class_scores = false;  ///< precision, recall and F1 per class
   bool json = false, quiet = false;
+  bool escape_formulas = false;  ///< of predictions in CSV
   std::string metrics, predict, plot, checkpoint, resume;
   int64_t checkpoint_every = 10;
   std::string report;          ///< a page on the training (training/report.h)
@@ -173,5 +174,7 @@ OptionList bind(const models::ModelFamily& family, models::ModelOptions& values)
 std::optional<int64_t> split_number(const std::string& split);
 /// The option --workers.
 Option workers_option(std::string& value);
+/// The option --escape-formulas of a program that writes predictions.
+Option escape_formulas_option(bool& value);
 
 }  // namespace adj::training

@@ -265,7 +265,8 @@ void write_predictions(const Run& run) {
   const Dataset& data = run.task().data;
   if (const std::string& path = run.options().output.predict; !path.empty())
     write_predictions(path, run.options().program(), data,
-                      predictions_of(data.task, run.output(), data.class_names));
+                      predictions_of(data.task, run.output(), data.class_names),
+                      run.options().output.escape_formulas);
 }
 
 void write_results(const Run& run) {

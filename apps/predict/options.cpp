@@ -113,6 +113,7 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
                  "labels or splits"},
                 {"out", &o.out, "FILE",
                  "write the predictions for every node or graph: FILE.csv, FILE.jsonl or FILE.h5"},
+                escape_formulas_option(o.escape_formulas),
                 {"split", &o.split, "K", "split of the dataset on whose test nodes the metric is computed"},
                 {"device", &o.device, "NAME", "cpu, cuda or cuda:1"},
                 {"threads", &o.threads, "N", "CPU threads (0: all cores)"},
