@@ -251,7 +251,7 @@ std::vector<Options::Group> Options::groups() {
   input +=
       {{"features-scaling", &data.features_scaling, "HOW",
         "none, rows (divide each row by its sum), standard (subtract each column's mean and divide by its "
-        "deviation, over the training rows) or auto (rows for bags of words, else none)",
+        "standard deviation, over the training rows) or auto (rows for bags of words, else none)",
         false},
        {"features-bits", &data.features_bits, "N",
         "quantise features to 1 to 8 bits, over each column's range from minimum to maximum (32: not "
@@ -275,11 +275,11 @@ std::vector<Options::Group> Options::groups() {
       {"lr", &run.lr, "X", "learning rate"},
       {"weight-decay", &run.weight_decay, "X", fmt::format("L2 penalty, on {}", decayed)},
       {"seed", &run.seed, "N", "random seed of initial weights and dropout"},
-      {"runs", &run.runs, "R", "repeat with seeds seed, seed + 1, ...; report mean and deviation"},
+      {"runs", &run.runs, "R", "repeat with seeds seed, seed + 1, ...; report mean and standard deviation"},
       {"patience", &run.patience, "N", "stop after N epochs without a better validation metric (0: never)"},
       {"patience-on", &run.patience_on, "WHAT",
-       "metric, or either: stop when neither the validation metric nor its loss matched its best, and keep "
-       "the last epoch in which both did"},
+       "metric; or either: stop when neither metric nor loss has matched its best for --patience epochs, and "
+       "keep the last epoch in which both did"},
       {"eval-every", &run.eval_every, "N", "validate every N epochs"}};
   training += own;
   OptionList mini_batches;

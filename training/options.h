@@ -80,7 +80,7 @@ struct OutputOptions {
   std::string report;          ///< a page on the training (training/report.h)
   std::string tensorboard;     ///< folder of events; of several runs a folder run-R in it for each
   bool profile = false;        ///< time and memory by op
-  std::string trace, run_dir;  ///< of a profile; a folder for all of these
+  std::string trace, run_dir;  ///< trace file; folder for all outputs
   std::string config;          ///< file of options
 
   /// Makes the folder of --run-dir; metrics, checkpoint, page, events and trace go there unless an option

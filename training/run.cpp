@@ -165,10 +165,10 @@ void Run::end_epoch(const Tensor& loss, Epochs& epochs) {
   }
   stopped_early() ? progress_->shorten(1) : progress_->advance();  // finish() prints the stop
   if (caught != 0)
-    throw Interrupted{
-        caught, checkpoint.empty()
-                    ? fmt::format("interrupted after epoch {}; nothing was written", epoch_)
-                    : fmt::format("interrupted after epoch {}; --resume {} goes on", epoch_, checkpoint)};
+    throw Interrupted{caught, checkpoint.empty()
+                                  ? fmt::format("interrupted after epoch {}; nothing was written", epoch_)
+                                  : fmt::format("interrupted after epoch {}; continue with --resume {}",
+                                                epoch_, checkpoint)};
 }
 
 void Run::require_finite_between() const {

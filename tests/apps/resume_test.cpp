@@ -150,7 +150,7 @@ TEST_CASE_FIXTURE(With<Bench>, "a checkpoint of another training is refused, and
           {{"--hidden", "8"}, {"hidden", "16", "8"}},
           {{"--layers", "3"}, {"layers", "2", "3"}},
           {{"--lr", "0.02"}, {"lr", "0.01", "0.02"}},
-          {{"--seed", "1"}, {"seed", "'0'", "'1'"}},
+          {{"--seed", "1"}, {"was trained with --seed 0; this run has 1"}},
           {{"--norm", "batch"}, {"norm", "none", "batch"}},
           {{"--features-scaling", "none"}, {"features.scaling", "'rows'", "'none'"}},
           {{"--runs", "2"}, {"runs", "1", "2"}},
