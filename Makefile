@@ -22,7 +22,7 @@ help:
 	@echo "make build    library and programs, into build/ and build/bin/"
 	@echo "make test     build those and the tests, then run them, or those of TESTS=REGEX"
 	@echo "make check    make test, then the long tests: every option of the programs, many rounds of the fuzzers"
-	@echo "make demo     build train_gcn, then train a GCN on the dataset that comes along"
+	@echo "make demo     build train_gcn, then train a GCN on the built-in demo dataset"
 	@echo "make package  Debian packages for any x86-64 with AVX2, into build-package/: programs, and the library"
 	@echo "make docs     pages and API reference as a site, build/docs/index.html"
 	@echo "make results  write docs/benchmarks.md and its plots from bench/results"

@@ -87,8 +87,7 @@ std::vector<Row> differing_options(const std::vector<RunSummary>& runs) {
 void print(const std::vector<Row>& rows, const std::vector<size_t>& widths) {
   for (const Row& row : rows) {
     fmt::print("{:{}}", row[0], widths[0]);
-    for (size_t k = 1; k < row.size(); ++k)
-      fmt::print("  {:>{}}", row[k].empty() ? "-" : printable(row[k]), widths[k]);
+    for (size_t k = 1; k < row.size(); ++k) fmt::print("  {:>{}}", row[k].empty() ? "-" : row[k], widths[k]);
     fmt::print("\n");
   }
 }
@@ -114,9 +113,12 @@ void compare(const std::vector<std::string>& folders) {
   results.insert(results.begin(), head);
   std::vector<Row> options = differing_options(runs);
   std::vector<size_t> widths(runs.size() + 1, 1);
-  for (const auto* rows : {&results, &options})
-    for (const Row& row : *rows)
-      for (size_t k = 0; k < row.size(); ++k) widths[k] = std::max(widths[k], row[k].size());
+  for (auto* rows : {&results, &options})
+    for (Row& row : *rows)
+      for (size_t k = 0; k < row.size(); ++k) {
+        row[k] = excerpt(row[k]);
+        widths[k] = std::max(widths[k], row[k].size());
+      }
   print(results, widths);
   if (runs.size() < 2) return;
   fmt::print("\n{}\n", options.empty() ? "no option differs" : "options that differ:");

@@ -109,7 +109,7 @@ void infer(const InferOptions& o) {
            report.by_bits);
   if (!o.out.empty())
     write_predictions(o.out, "infer_qgnn", data,
-                      predictions_of(known.task, integers.outputs, known.class_names));
+                      predictions_of(known.task, integers.outputs, known.class_names), o.escape_formulas);
   std::optional<Passes> floats;
   if (!o.compare.empty())
     floats = run_passes(

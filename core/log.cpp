@@ -1,6 +1,7 @@
 #include <adjoint/core/log.h>
 #include <adjoint/core/progress.h>
 #include <adjoint/core/tensor.h>
+#include <adjoint/core/text.h>
 
 #include <atomic>
 #include <cstdio>
@@ -23,7 +24,7 @@ void log_line(LogLevel level, std::string_view text) {
   const std::string_view front = level == LogLevel::error     ? "error: "
                                  : level == LogLevel::warning ? "warning: "
                                                               : "";
-  const std::string line = fmt::format("{}{}\n", front, text);
+  const std::string line = fmt::format("{}{}\n", front, message_line(text));
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

@@ -98,7 +98,7 @@ struct Profiler::State {
 
 Profiler::Profiler() : state_(std::make_unique<State>()) {
   const std::lock_guard lock(mutex);
-  ADJ_CHECK(current == nullptr, "profiler: another one is at work");
+  ADJ_CHECK(current == nullptr, "profiler: a Profiler is already active");
   current = state_.get();
   ++profiles;
   detail::profile_on.store(true, std::memory_order_relaxed);

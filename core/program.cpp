@@ -37,7 +37,7 @@ void require_stack() {
 
 /// Uses nothing that throws: stderr may be full.
 void complain(const std::string& name, std::string_view what) {
-  const std::string line = printable(fmt::format("{}: {}", name, what)) + "\n";
+  const std::string line = message_line(fmt::format("{}: {}", name, what)) + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

@@ -91,6 +91,12 @@ std::string excerpt(std::string_view text) {
   return printable(text.substr(0, kMost)) + (text.size() > kMost ? "..." : "");
 }
 
+std::string message_line(std::string_view text) {
+  constexpr size_t kMost = 2000, kEnd = 500;
+  if (text.size() <= kMost) return printable(text);
+  return printable(text.substr(0, kMost - kEnd)) + " ... " + printable(text.substr(text.size() - kEnd));
+}
+
 std::string json_text(std::string_view text) {
   return "\"" +
          rewritten(text,

@@ -14,6 +14,10 @@ std::string printable(std::string_view text);
 /// Same, shortened if too long for a message.
 std::string excerpt(std::string_view text);
 
+/// A message that may quote such text: printable, and without its middle if it is too long; the end says what
+/// is wrong. All errors and log lines go through it.
+std::string message_line(std::string_view text);
+
 /// `text` as a JSON string with quotes; control characters are escaped. Always valid UTF-8: an invalid byte
 /// becomes U+FFFD.
 std::string json_text(std::string_view text);

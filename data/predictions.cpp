@@ -106,6 +106,7 @@ std::vector<Column> columns_of(const Predictions& p) {
                             }));
   }
   add_columns<float>(columns, "probability", p, p.probability);
+  add_columns<float>(columns, "score", p, p.score);
   return columns;
 }
 
@@ -116,12 +117,14 @@ Predictions predictions_of(Task task, const Tensor& output, std::vector<std::str
   ADJ_CHECK(class_names.empty() || std::ssize(class_names) == output.size(1),
             "predictions: {} names for outputs {}, expected one for each column", class_names.size(),
             output.str());
-  Predictions p{.task = task, .prediction = {}, .probability = {}, .class_names = std::move(class_names)};
+  Predictions p{
+      .task = task, .prediction = {}, .probability = {}, .score = {}, .class_names = std::move(class_names)};
   std::vector<float> values = output.to(DType::f32).to_vector<float>();
   if (task == Task::node_regression || task == Task::graph_regression) {
     p.prediction = Tensor::from(values, output.shape());
     return p;
   }
+  p.score = Tensor::from(values, output.shape());
   if (task == Task::node_multilabel) {
     std::vector<uint8_t> predicted(values.size());
     for (size_t i = 0; i < values.size(); ++i) {
@@ -142,12 +145,12 @@ void expect_predictions_path(const std::string& option, const std::string& path)
 }
 
 void write_predictions(const std::string& path, const std::string& program, const Dataset& data,
-                       const Predictions& given) {
+                       const Predictions& given, bool escape_formulas) {
   expect_predictions_path("predict", path);
   const bool of_graphs = is_of_graphs(given.task);
   Predictions p = given;
   if (!of_graphs)
-    for (Tensor* rows : {&p.prediction, &p.probability})
+    for (Tensor* rows : {&p.prediction, &p.probability, &p.score})
       if (*rows) *rows = original_rows(*rows, data.order);
   const NodeNames names(data);
   if (is_hdf5(path)) {
@@ -155,7 +158,8 @@ void write_predictions(const std::string& path, const std::string& program, cons
     describe(file, program, data, name_of(p.task));
     const std::string group = of_graphs ? "graphs" : "nodes";
     file.write(group + "/prediction", p.prediction);
-    if (p.probability) file.write(group + "/probability", p.probability);
+    for (const auto& [name, rows] : {std::pair("/probability", &p.probability), {"/score", &p.score}})
+      if (*rows) file.write(group + name, *rows);
     if (!p.class_names.empty()) detail::write_names(file, detail::class_names_path(p.task), p.class_names);
     if (!of_graphs) names.write(file);
     return file.commit();
@@ -164,11 +168,11 @@ void write_predictions(const std::string& path, const std::string& program, cons
   std::vector<Column> columns = columns_of(p);
   columns.insert(columns.begin(),
                  of_graphs ? Column::of_numbers("graph", itself) : names.column("node", itself));
-  detail::write_table(path, columns, p.prediction.size(0));
+  detail::write_table(path, columns, p.prediction.size(0), escape_formulas);
 }
 
 void write_predictions(const std::string& path, const std::string& program, const Dataset& data,
-                       const LinkPredictions& links) {
+                       const LinkPredictions& links, bool escape_formulas) {
   expect_predictions_path("predict", path);
   LinkPredictions l = links;
   if (data.order) {
@@ -193,7 +197,7 @@ void write_predictions(const std::string& path, const std::string& program, cons
   detail::write_table(path,
                       {names.column("source", of(l.src)), names.column("target", of(l.dst)),
                        Column::of_numbers("score", of(l.score)), Column::of_numbers("label", of(l.label))},
-                      std::ssize(l.src));
+                      std::ssize(l.src), escape_formulas);
 }
 
 }  // namespace adj

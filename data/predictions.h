@@ -14,6 +14,8 @@ struct Predictions {
   /// T].
   Tensor prediction;
   Tensor probability;  ///< float32 [E, C] for classes, [E, T] for multilabel; absent for regression
+  /// The logits, float32 as probability. Metrics by rank need them, since probabilities round to 0 and 1.
+  Tensor score;
   std::vector<std::string> class_names;  ///< of classes or columns; may be empty
 };
 /// From a model's outputs [E, T], on any device: logits, or predictions for regression. The result is on the
@@ -29,23 +31,27 @@ struct LinkPredictions {
 
 /// Writes predictions for the nodes or graphs of `data`, by the extension of `path`:
 ///
-/// .csv: a header, then one line per node: `node,class,probability_NAME…` for classes,
-/// `node,label_NAME…,probability_NAME…` for multilabel, `node,prediction_NAME…` for regression (`prediction`
-/// for a single unnamed column); `graph` instead of `node` for graphs. Nodes are given by name or id if there
-/// is one, else by number, and classes by name, else by number. Quoted by RFC 4180; numbers have as many
-/// digits as round-trip float32.
+/// .csv: a header, then one line per node: `node,class,probability_NAME…,score_NAME…` for classes,
+/// `node,label_NAME…,probability_NAME…,score_NAME…` for multilabel, `node,prediction_NAME…` for regression
+/// (`prediction` for a single unnamed column); `graph` instead of `node` for graphs. Nodes are given by name
+/// or id if there is one, else by number, and classes by name, else by number. Quoted by RFC 4180; numbers
+/// have as many digits as round-trip float32.
 ///
 /// .jsonl: one object per line, with the same names.
 ///
-/// .h5: nodes/prediction, nodes/probability (graphs/…), and names as in a dataset (data/README.md).
+/// .h5: nodes/prediction, nodes/probability, nodes/score (graphs/…), and names as in a dataset
+/// (data/README.md).
+///
+/// `escape_formulas` puts a ' before names in .csv that a spreadsheet would run: that begin with =, +, -, @,
+/// tab or carriage return.
 ///
 /// Rows are the nodes of `data` (whose order may be on any device), in their original order if they were
 /// reordered. The file appears when complete. Throws DataError; UsageError as expect_predictions_path() does.
 void write_predictions(const std::string& path, const std::string& program, const Dataset& data,
-                       const Predictions& predictions);
+                       const Predictions& predictions, bool escape_formulas = false);
 /// Same for pairs: `source,target,score,label`, or pairs/src, dst, score and label.
 void write_predictions(const std::string& path, const std::string& program, const Dataset& data,
-                       const LinkPredictions& links);
+                       const LinkPredictions& links, bool escape_formulas = false);
 /// Throws UsageError, naming the option, unless `path` ends in .csv, .jsonl or .h5.
 void expect_predictions_path(const std::string& option, const std::string& path);
 

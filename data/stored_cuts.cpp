@@ -3,6 +3,7 @@
 #include <adjoint/data/detail/content_hash.h>
 #include <adjoint/data/stored_cuts.h>
 
+#include <algorithm>
 #include <filesystem>
 
 namespace adj {
@@ -11,6 +12,7 @@ namespace {
 
 constexpr const char* kCutsFormat = "adjoint.cuts";
 constexpr int64_t kCutsVersion = 1;
+constexpr const char* kGraph = "graph";
 
 /// Calls f(name in the file, tensor, dtype, shape with -1 for any extent).
 template <class Cut, class F>
@@ -31,8 +33,8 @@ struct Key {
   uint64_t hash;
 };
 
-/// Group name of a structure's cut. The hash is cached, since it copies a GPU's structure to the host.
-std::string name_of_cut(const Csr& a, int64_t least) {
+/// Hash of a structure's contents, cached, since it copies a GPU's structure to the host.
+std::string hash_of(const Csr& a) {
   const auto key = a.cache->get<Key>([&] {
     detail::ContentHash hash;
     hash.add(static_cast<uint64_t>(a.rows));
@@ -41,7 +43,14 @@ std::string name_of_cut(const Csr& a, int64_t least) {
     hash.add(a.indices);
     return std::make_shared<Key>(Key{hash.result()});
   });
-  return fmt::format("{:016x}-{}", key->hash, least);
+  return fmt::format("{:016x}", key->hash);
+}
+
+/// Group name of a structure's cut.
+std::string name_of_cut(const Csr& a, int64_t least) { return fmt::format("{}-{}", hash_of(a), least); }
+/// Whether it names a cut of the same structure.
+bool same_structure(const std::string& a, const std::string& b) {
+  return a.substr(0, a.find('-')) == b.substr(0, b.find('-'));
 }
 
 RowTiles read_cut(const H5Reader& file, const std::string& name) {
@@ -85,6 +94,12 @@ StoredCuts::StoredCuts(std::string path) : path_(std::move(path)) {
     file_->fail("attribute version", "{}, expected {}", version, kCutsVersion);
 }
 
+void StoredCuts::expect(const Graph& graph) {
+  graph_ = hash_of(graph.relation().csr());
+  if (file_ && file_->has_attribute("", kGraph) && file_->text("", kGraph) != graph_)
+    data_fail("{}: cuts of another graph, expected those of the training's graph or no file", excerpt(path_));
+}
+
 std::shared_ptr<RowTiles> StoredCuts::find(const Csr& a, int64_t least) {
   const std::string name = name_of_cut(a, least);
   if (!file_ || !file_->has(name)) return nullptr;
@@ -119,7 +134,12 @@ int64_t StoredCuts::write() const {
   const int64_t used = std::ssize(found_) + std::ssize(made_);
   if (made_.empty()) return used;
   const std::vector<std::string> before = file_ ? file_->children("") : std::vector<std::string>();
-  if (!before.empty() && found_.empty())
+  const bool expected = file_ && !graph_.empty() && file_->has_attribute("", kGraph);
+  const bool known = std::any_of(before.begin(), before.end(), [&](const std::string& name) {
+    return std::any_of(made_.begin(), made_.end(),
+                       [&](const auto& made) { return same_structure(name, made.first); });
+  });
+  if (!before.empty() && found_.empty() && !known && !expected)
     data_fail(
         "{}: cuts of another graph: none of its {} cuts matches a structure of this run, expected a match or "
         "no file",
@@ -127,6 +147,7 @@ int64_t StoredCuts::write() const {
   H5Writer to(path_);
   to.attribute("", "format", std::string(kCutsFormat));
   to.attribute("", "version", kCutsVersion);
+  if (!graph_.empty()) to.attribute("", kGraph, graph_);
   for (const std::string& name : before)
     write_cut(to, name, read_cut(*file_, name), file_->integer(name, "entries"));
   for (const auto& [name, made] : made_) write_cut(to, name, *made.cut, made.entries);

@@ -17,8 +17,11 @@ void append(fmt::memory_buffer& to, std::string_view text) {
 
 }  // namespace
 
-void Column::append_text(fmt::memory_buffer& to, std::string_view text, bool json) {
-  if (json) return append(to, json_text(text));
+void Column::append_text(fmt::memory_buffer& to, std::string_view text, TextForm form) {
+  if (form == TextForm::json) return append(to, json_text(text));
+  const bool formula = !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;
+  const std::string escaped = form == TextForm::escaped && formula ? "'" + std::string(text) : "";
+  if (!escaped.empty()) text = escaped;
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return append(to, text);
   to.push_back('"');
   for (const char c : text) {
@@ -30,9 +33,11 @@ void Column::append_text(fmt::memory_buffer& to, std::string_view text, bool jso
 
 bool is_table(const std::string& path) { return path.ends_with(".csv") || path.ends_with(".jsonl"); }
 
-void write_table(const std::string& path, const std::vector<Column>& columns, int64_t rows) {
+void write_table(const std::string& path, const std::vector<Column>& columns, int64_t rows,
+                 bool escape_formulas) {
   constexpr int64_t kPart = 1024, kParts = 64;  // rows per thread, and parts in memory
   const bool json = path.ends_with(".jsonl");
+  const TextForm form = json ? TextForm::json : escape_formulas ? TextForm::escaped : TextForm::csv;
   std::vector<std::string> before;  // text before each cell
   for (const Column& column : columns)
     before.push_back(!json ? (before.empty() ? "" : ",")
@@ -47,7 +52,7 @@ void write_table(const std::string& path, const std::vector<Column>& columns, in
     fmt::memory_buffer header;
     for (size_t k = 0; k < columns.size(); ++k) {
       append(header, before[k]);
-      Column::append_text(header, columns[k].title, false);
+      Column::append_text(header, columns[k].title, form);
     }
     header.push_back('\n');
     write(header);
@@ -60,7 +65,7 @@ void write_table(const std::string& path, const std::vector<Column>& columns, in
       for (int64_t row = first + begin; row < first + end; ++row) {
         for (size_t k = 0; k < columns.size(); ++k) {
           append(part, before[k]);
-          columns[k].cell(part, row, json);
+          columns[k].cell(part, row, form);
         }
         append(part, json ? "}\n" : "\n");
       }

@@ -80,15 +80,15 @@ std::shared_ptr<const RowTiles> choose(const Csr& a, const Wanted& wanted, Cost&
     return kernels::row_tiles(a, kHybridLeast, made);
   }
   ADJ_CHECK(kernels::has_tile_spmm(device),
-            "{}: kernels of tensor cores want a GPU of compute capability 9.0, not {}", op, device.str());
+            "{}: tensor-core kernels require a GPU of compute capability 9.0, not {}", op, device.str());
   ADJ_CHECK(rounds,
             "{}: tensor cores round float32 features to 11 bits, which a precision of tf32 allows and exact "
             "float32 does not",
             op);
-  ADJ_CHECK(a.ascending, "{}: kernels of tensor cores want rows of ascending columns", op);
-  ADJ_CHECK(wanted.obstacle == nullptr, "{}: kernels of tensor cores take no {}", op, wanted.obstacle);
+  ADJ_CHECK(a.ascending, "{}: tensor-core kernels require rows of ascending columns", op);
+  ADJ_CHECK(wanted.obstacle == nullptr, "{}: tensor-core kernels support no {}", op, wanted.obstacle);
   auto tiles = kernels::row_tiles(a, choice == SparseKernels::tiles ? 1 : kHybridLeast);
-  explain("tensor cores for {:.1f} % of entries in {} tiles, as asked", share_in_tiles({a, *tiles}),
+  explain("tensor cores for {:.1f} % of entries in {} tiles, as requested", share_in_tiles({a, *tiles}),
           tiles->num_tiles());
   return tiles;
 }

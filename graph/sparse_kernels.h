@@ -57,7 +57,7 @@ inline constexpr int64_t kLeastCutEntries = 500'000, kMostCutEntries = 50'000'00
 /// null.
 std::shared_ptr<const RowTiles> tiles_for(std::string_view op, const Csr& a, int64_t width, DType features,
                                           TiledOp kind, const char* obstacle = nullptr);
-/// Same for attention with `heads` of `width` features, `rows` of which each edge gathers.
+/// Same for attention with `heads` of `width` features; each edge gathers `rows` feature rows.
 std::shared_ptr<const RowTiles> attention_tiles_for(std::string_view op, const Csr& a, int64_t heads,
                                                     int64_t width, int64_t rows, DType features,
                                                     const char* obstacle);

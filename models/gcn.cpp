@@ -12,13 +12,14 @@ namespace {
 /// input. With batch norm (Hu et al., Open Graph Benchmark, 2020), norm, relu and dropout are one pass; the
 /// input has no dropout, so it is aggregated once.
 struct Gcn : NodeModel {
-  Gcn(std::vector<int64_t> sizes, double dropout_rate, bool batch_norm)
-      : widths(std::move(sizes)), p(static_cast<float>(dropout_rate)) {
+  Gcn(int64_t in, int64_t out, const ModelOptions& o)
+      : widths(widths_of(in, out, o)), p(static_cast<float>(o.dropout)) {
+    const bool batch_norm = o.norm == "batch";
     for (size_t l = 0; l + 1 < widths.size(); ++l) {
       const bool last = l + 2 == widths.size();
       const Activation activation = last || batch_norm ? Activation::none : Activation::relu;
       convs.add(widths[l], widths[l + 1], nn::GCNConvOptions{.activation = activation});
-      if (!last && batch_norm) norms.add(widths[l + 1]);
+      if (!last && batch_norm) norms.add(widths[l + 1], nn::BatchNormOptions{.momentum = o.norm_momentum});
     }
   }
 
@@ -62,10 +63,6 @@ struct Gcn : NodeModel {
 
 void check_gcn(const ModelOptions& o) { expect_one_of("norm", o.norm, {"none", "batch"}); }
 
-std::unique_ptr<Model> make_gcn(int64_t in, int64_t out, const ModelOptions& o) {
-  return std::make_unique<nn::Model<Gcn>>(widths_of(in, out, o), o.dropout, o.norm == "batch");
-}
-
 }  // namespace
 
 ModelFamily gcn() {
@@ -73,7 +70,7 @@ ModelFamily gcn() {
           {"gcn"},
           {model_option("norm", "norm between the layers: none or batch")},
           check_gcn,
-          make_gcn};
+          made<Gcn>};
 }
 
 }  // namespace adj::models

@@ -66,6 +66,14 @@ Folded fold(const State& state, const std::string& norm, const Tensor& bias) {
   return {Tensor::from(scales, bias.device()), Tensor::from(shifts, bias.device())};
 }
 
+/// As the products of its numbers, 32 bits (kernels/bits/bit_gemm.h).
+void expect_narrow(const LinearPlace& place) {
+  const int64_t product = int64_t{(1 << place.input_bits) - 1} * ((1 << place.weight_bits) - 1),
+                most = ((int64_t{1} << 31) - 1) / product;
+  ADJ_CHECK(place.in <= most, "integer model: {} has {} inputs of {} bits by {}, expected at most {}",
+            place.name.substr(0, place.name.size() - 1), place.in, place.input_bits, place.weight_bits, most);
+}
+
 std::string numbered(const char* name, size_t layer, const char* rest = "") {
   return fmt::format("{}.{}.{}", name, layer, rest);
 }
@@ -112,11 +120,12 @@ IntegerPlan integer_plan(const ModelDescription& model) {
     }
     if (!of_graphs && o.norm == "sums") plan.sums.back().input_norm = numbered("sum_norms", l);
   }
-  if (!of_graphs) return plan;
-  plan.inputs.push_back({numbered("inputs", layers), bits.activation_bits.back()});
-  for (size_t l = 0; l <= layers; ++l)
+  if (of_graphs) plan.inputs.push_back({numbered("inputs", layers), bits.activation_bits.back()});
+  for (size_t l = 0; of_graphs && l <= layers; ++l)
     plan.readouts.push_back({numbered("readouts", l), "", "", false, l == 0 ? model.num_features : o.hidden,
                              model.num_outputs, models::kReadoutBits, models::kReadoutBits});
+  for (const auto* places : {&plan.sums, &plan.hidden, &plan.readouts})
+    for (const LinearPlace& place : *places) expect_narrow(place);
   return plan;
 }
 

@@ -51,8 +51,8 @@ struct ModelOptions {
   std::string aggr = "mean";  ///< SAGE's aggregation: "mean", "max" or "pool"
   bool train_eps = false;     ///< GIN
   bool gate = false;          ///< graph transformer
-  /// Models of nodes: weight of the newest batch in the running statistics of batch norms; 1 if each batch is
-  /// the whole graph, so there is nothing to average. Evaluation reads the statistics only.
+  /// Models of nodes and links: weight of the newest batch in the running statistics of batch norms; 1 if
+  /// each batch is the whole graph, so there is nothing to average. Evaluation reads the statistics only.
   double norm_momentum = 0.1;
 
   QuantizedModelOptions quantized = {};

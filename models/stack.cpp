@@ -8,13 +8,14 @@
 
 namespace adj::models {
 
-Norms::Norms(nn::Module* model, const std::string& kind) {
-  if (kind == "batch") batch_.emplace(model, "norms");
-  if (kind == "layer") layer_.emplace(model, "norms");
+Norms::Norms(nn::Module* model, const ModelOptions& options)
+    : of_batches_{.momentum = options.norm_momentum} {
+  if (options.norm == "batch") batch_.emplace(model, "norms");
+  if (options.norm == "layer") layer_.emplace(model, "norms");
 }
 
 void Norms::add(int64_t width) {
-  if (batch_) batch_->add(width);
+  if (batch_) batch_->add(width, of_batches_);
   if (layer_) layer_->add(width);
 }
 

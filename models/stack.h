@@ -13,15 +13,16 @@
 
 namespace adj::models {
 
-/// The norms between layers, children "norms.0", … of `model`, of kind "batch" or "layer", or none.
+/// The norms between layers, children "norms.0", … of `model`: options.norm is "batch" or "layer", or none.
 class Norms {
  public:
-  Norms(nn::Module* model, const std::string& kind);
+  Norms(nn::Module* model, const ModelOptions& options);
   void add(int64_t width);
   /// dropout(act(norm(x))) with norm `l`; one pass with batch norm. `p` 0: no dropout.
   Var operator()(size_t l, const Var& x, Activation activation, float p, bool training) const;
 
  private:
+  nn::BatchNormOptions of_batches_;
   std::optional<nn::ModuleList<nn::BatchNorm>> batch_;
   std::optional<nn::ModuleList<nn::LayerNorm>> layer_;
 };
@@ -37,7 +38,7 @@ class Stack : public NodeModel {
         activation_(activation),
         p_(static_cast<float>(s.dropout)),
         residual_(s.residual),
-        norms_(this, s.norm) {}
+        norms_(this, s) {}
 
   Var operator()(const Graph& graph, const Features& features) const override {
     Var x = behind(0, convs_[0](graph, this->constant(this->dropout(features, p_))), {});

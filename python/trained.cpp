@@ -12,6 +12,7 @@ void bind_trained(nb::module_& m) {
                    "Classes, int32 [E]; several labels, uint8 [E, T]; targets, float32 [E, T].")
       .def_prop_ro("probability", array_of(&Predictions::probability),
                    "float32, of each class or label; None of regression.")
+      .def_prop_ro("score", array_of(&Predictions::score), "The logits of the same; None of regression.")
       .def_ro("class_names", &Predictions::class_names);
 
   nb::class_<TrainedModel>(m, "TrainedModel", "A model that was trained before. Threads may share it.")

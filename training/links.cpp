@@ -114,9 +114,10 @@ std::vector<Metric> link_metrics(const std::string& metric) {
       [](const Tensor& p, const Tensor& n) { return nn::mean_reciprocal_rank(nn::link_ranks(p, n)); });
   const auto hits = of_scores([k](const Tensor& p, const Tensor& n) { return nn::hits_at(k, p, n); });
   const std::string at = fmt::format("hits@{}", k);
+  const std::string column = fmt::format("hits_{}", k);
   return {{"auc", "ROC-AUC", "auc", true, 0.0, 1.0, auc},
           {"mrr", "MRR", "mrr", true, 0.0, 1.0, mrr},
-          {at, fmt::format("Hits@{}", k), at, true, 0.0, 1.0, hits}};
+          {at, fmt::format("Hits@{}", k), column, true, 0.0, 1.0, hits}};
 }
 
 void write_links(const Run& run) {
@@ -134,7 +135,8 @@ void write_links(const Run& run) {
     links.score.push_back(score[pair]);
     links.label.push_back(label[pair] > 0.5f ? 1 : 0);
   }
-  write_predictions(run.options().output.predict, run.options().program(), run.task().data, links);
+  write_predictions(run.options().output.predict, run.options().program(), run.task().data, links,
+                    run.options().output.escape_formulas);
 }
 
 }  // namespace adj::training

@@ -13,7 +13,7 @@ namespace adj::training {
 struct Metric {
   std::string option;  ///< in --metric and --json: "accuracy"
   std::string name;    ///< in messages: "ROC-AUC"
-  std::string column;  ///< in files: "auc"
+  std::string column;  ///< in files, of letters, digits and _: "auc"
   bool higher_is_better;
   double low, high;  ///< its bounds
   /// Value for outputs [E, T] and labels, over the examples of `index`.

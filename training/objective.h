@@ -6,8 +6,8 @@
 namespace adj::training {
 
 /// Loss and outputs for the labels of the split in use. Regression targets are standardised by the training
-/// examples' mean and deviation, so that the optimizer does not depend on their unit or offset; outputs are
-/// converted back to the targets' unit.
+/// examples' mean and standard deviation, so that the optimizer does not depend on their unit or offset;
+/// outputs are converted back to the targets' unit.
 class Objective {
  public:
   Objective() = default;

@@ -177,6 +177,12 @@ Option workers_option(std::string& value) {
           false};
 }
 
+Option escape_formulas_option(bool& value) {
+  return {"escape-formulas", &value, "",
+          "in FILE.csv of predictions, put ' before names that begin with = + - @, which spreadsheets run",
+          false};
+}
+
 OptionList BatchOptions::features_list() {
   return {
       {"features", &features, "PLACE",
@@ -243,7 +249,7 @@ std::vector<Options::Group> Options::groups() {
   input +=
       {{"features-scaling", &data.features_scaling, "HOW",
         "none, rows (divide each row by its sum), standard (subtract each column's mean and divide by its "
-        "deviation, over the training rows) or auto (rows for bags of words, else none)",
+        "standard deviation, over the training rows) or auto (rows for bags of words, else none)",
         false},
        {"features-bits", &data.features_bits, "N",
         "quantise features to 1 to 8 bits, over each column's range from minimum to maximum (32: not "
@@ -267,11 +273,11 @@ std::vector<Options::Group> Options::groups() {
       {"lr", &run.lr, "X", "learning rate"},
       {"weight-decay", &run.weight_decay, "X", fmt::format("L2 penalty, on {}", decayed)},
       {"seed", &run.seed, "N", "random seed of initial weights and dropout"},
-      {"runs", &run.runs, "R", "repeat with seeds seed, seed + 1, ...; report mean and deviation"},
+      {"runs", &run.runs, "R", "repeat with seeds seed, seed + 1, ...; report mean and standard deviation"},
       {"patience", &run.patience, "N", "stop after N epochs without a better validation metric (0: never)"},
       {"patience-on", &run.patience_on, "WHAT",
-       "metric, or either: stop when neither the validation metric nor its loss matched its best, and keep "
-       "the last epoch in which both did"},
+       "metric; or either: stop when neither metric nor loss has matched its best for --patience epochs, and "
+       "keep the last epoch in which both did"},
       {"eval-every", &run.eval_every, "N", "validate every N epochs"}};
   training += own;
   OptionList mini_batches;
@@ -293,6 +299,7 @@ std::vector<Options::Group> Options::groups() {
        {"quiet", &output.quiet, "", "no progress; with --json only the object", false},
        {"metrics", &output.metrics, "FILE", "write loss and metric by epoch, FILE.csv or FILE.jsonl", false},
        {"predict", &output.predict, "FILE", "write the predictions, FILE.csv, FILE.jsonl or FILE.h5", false},
+       escape_formulas_option(output.escape_formulas),
        {"plot", &output.plot, "FILE", "plot loss and metric over the epochs, FILE.svg", false},
        {"report", &output.report, "FILE",
         "write a page on the training, FILE.html: curves, classes, degrees, profile", false},

@@ -74,12 +74,13 @@ struct RunOptions {
 struct OutputOptions {
   bool class_scores = false;  ///< precision, recall and F1 per class
   bool json = false, quiet = false;
+  bool escape_formulas = false;  ///< of predictions in CSV
   std::string metrics, predict, plot, checkpoint, resume;
   int64_t checkpoint_every = 10;
   std::string report;          ///< a page on the training (training/report.h)
   std::string tensorboard;     ///< folder of events; of several runs a folder run-R in it for each
   bool profile = false;        ///< time and memory by op
-  std::string trace, run_dir;  ///< of a profile; a folder for all of these
+  std::string trace, run_dir;  ///< trace file; folder for all outputs
   std::string config;          ///< file of options
 
   /// Makes the folder of --run-dir; metrics, checkpoint, page, events and trace go there unless an option
@@ -173,5 +174,7 @@ OptionList bind(const models::ModelFamily& family, models::ModelOptions& values)
 std::optional<int64_t> split_number(const std::string& split);
 /// The option --workers.
 Option workers_option(std::string& value);
+/// The option --escape-formulas of a program that writes predictions.
+Option escape_formulas_option(bool& value);
 
 }  // namespace adj::training

@@ -39,9 +39,10 @@ struct Spread {
 };
 Spread spread_of(const std::vector<double>& values) { return {mean(values), deviation(values)}; }
 
-/// Summary of a training's runs: means and sample deviations, and medians of epochs (the lower of two). With
-/// folds (Examples::cross_validated) losses and metrics are those at the one epoch with the best mean metric
-/// (Xu et al. 2019, section 7): choosing each fold's best epoch would select on the test examples.
+/// Summary of a training's runs: means and sample standard deviations, and medians of epochs (the lower of
+/// two). With folds (Examples::cross_validated) losses and metrics are those at the one epoch with the best
+/// mean metric (Xu et al. 2019, section 7): choosing each fold's best epoch would select on the test
+/// examples.
 struct Outcome {
   double train_loss;           // of the last epoch
   double val_loss, test_loss;  // of the best epoch
@@ -62,7 +63,7 @@ auto all_of(const std::vector<RunResult>& results, Field&& field) {
   return values;
 }
 
-/// Mean and deviation over the runs of the program's k-th reported number.
+/// Mean and standard deviation over the runs of the program's k-th reported number.
 Spread reported(const std::vector<RunResult>& results, size_t k) {
   return spread_of(all_of(results, [k](const RunResult& r) { return r.reported[k]; }));
 }
@@ -138,7 +139,7 @@ void print_results(const Run& run, const Outcome& outcome) {
   const size_t runs = results.size();
   const int64_t epochs = run.options().run.epochs;
   const double ms = run.epoch_ms();
-  const std::string cost = fmt::format("{} ms an epoch; peak {:.0f} MB",
+  const std::string cost = fmt::format("{} ms per epoch; peak {:.0f} MB",
                                        ms < 100.0 ? fmt::format("{:.3g}", ms) : fmt::format("{:.0f}", ms),
                                        peak_mb(task.data.device()));
   const std::string model = fmt::format("{} on {}", run.model(), printable(task.data.name)),
@@ -165,7 +166,7 @@ void print_results(const Run& run, const Outcome& outcome) {
   fmt::print("validation {} {} at {}; {}\n", task.metric.name, with_spread(outcome.val, runs),
              epochs_of(outcome, epochs, runs), cost);
   if (run.options().data.path.empty())
-    fmt::print("This was the dataset that comes along. For Cora, see data/README.md, then: {} cora.h5\n",
+    fmt::print("This was the built-in demo dataset. For Cora, see data/README.md, then: {} cora.h5\n",
                run.options().program());
 }
 
@@ -241,7 +242,7 @@ Report report_of(const Run& run, const Outcome& outcome, const std::vector<Profi
                 {"test " + task.metric.name, number(outcome.test.mean)},
                 {"validation " + task.metric.name, number(outcome.val.mean)},
                 {"best epoch", fmt::format("{} of {}", outcome.best_epoch, run.options().run.epochs)},
-                {"ms an epoch", number(run.epoch_ms())},
+                {"ms per epoch", number(run.epoch_ms())},
                 {"peak MB", number(peak_mb(task.data.device()))}},
       .scored = scored_examples(run),
       .metric = task.metric.name,
@@ -265,7 +266,8 @@ void write_predictions(const Run& run) {
   const Dataset& data = run.task().data;
   if (const std::string& path = run.options().output.predict; !path.empty())
     write_predictions(path, run.options().program(), data,
-                      predictions_of(data.task, run.output(), data.class_names));
+                      predictions_of(data.task, run.output(), data.class_names),
+                      run.options().output.escape_formulas);
 }
 
 void write_results(const Run& run) {

@@ -1,7 +1,5 @@
 #include "record.h"
 
-#include <adjoint/optim/metrics_file.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -170,9 +168,12 @@ std::vector<std::pair<std::string, double>> scalars_of(const EpochRecord& epoch,
           {"seconds", seconds}};
 }
 
+optim::MetricsFile metrics_file(const std::string& path, const Metric& metric) {
+  return {path, {"run", "epoch", "train_loss", "val_loss", fmt::format("val_{}", metric.column)}};
+}
+
 void write_metrics(const std::string& path, const Metric& metric, const std::vector<EpochRecord>& history) {
-  optim::MetricsFile file(path,
-                          {"run", "epoch", "train_loss", "val_loss", fmt::format("val_{}", metric.column)});
+  optim::MetricsFile file = metrics_file(path, metric);
   for (const EpochRecord& r : history)
     file.add(
         {static_cast<double>(r.run), static_cast<double>(r.epoch), r.train_loss, r.val_loss, r.val_metric});

@@ -3,6 +3,7 @@
 #include "chart.h"
 #include "metric.h"
 #include <adjoint/models/checkpoint.h>
+#include <adjoint/optim/metrics_file.h>
 
 #include <vector>
 
@@ -46,6 +47,8 @@ struct TrainingRecord {
 /// Rows run, epoch, train_loss, val_loss, val_acc (val_auc, …: the metric's column): CSV with a header or
 /// JSON lines, by the path's suffix.
 void write_metrics(const std::string& path, const Metric& metric, const std::vector<EpochRecord>& history);
+/// The same without rows, not yet written. Throws for a column name that the file cannot have.
+optim::MetricsFile metrics_file(const std::string& path, const Metric& metric);
 
 /// The epoch for a TensorBoard: loss/train, loss/validation, accuracy/validation (the metric's name),
 /// learning_rate and seconds (of an epoch).

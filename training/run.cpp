@@ -71,6 +71,8 @@ class Run::SignalScope {
 
 Run::Run(const Options& options, const LearningTask& task)
     : options_(options), task_(task), examples_(task.examples) {
+  // Refuses column names before the training, not after it.
+  if (!options.output.metrics.empty()) (void)metrics_file(options.output.metrics, task.metric);
   if (options.output.profile) profiler_ = std::make_unique<Profiler>();
 }
 
@@ -110,7 +112,11 @@ void Run::begin(models::Model& model, optim::Optimizer& optimizer) {
     else if (!o.tensorboard.empty() && has_events(events_folder(o.tensorboard, 0, options_.run.runs)))
       data_fail("{}: holds events of a training already, expected another folder (--tensorboard)",
                 o.tensorboard);
-    if (!o.run_dir.empty()) begin_run(o.run_dir, summary(), o.resume);  // after all that may be refused
+    if (!o.run_dir.empty()) {  // after all that may be refused
+      folder_ = lock_run_folder(o.run_dir);
+      begin_run(o.run_dir, summary(), o.resume);
+    }
+    if (!o.checkpoint.empty() && done()) state_->save(o.checkpoint, epoch_);  // no epoch will
     log_info("{} on {}", name_, task_.data.device().str());
     caught = 0;
     signals_ = std::make_unique<SignalScope>();
@@ -120,7 +126,7 @@ void Run::begin(models::Model& model, optim::Optimizer& optimizer) {
 }
 
 bool Run::next_epoch() {
-  if (epoch_ >= options_.run.epochs || stopped_) return false;
+  if (done()) return false;
   if (!timing_) watch_.start();
   timing_ = true;
   return true;
@@ -159,10 +165,10 @@ void Run::end_epoch(const Tensor& loss, Epochs& epochs) {
   }
   stopped_early() ? progress_->shorten(1) : progress_->advance();  // finish() prints the stop
   if (caught != 0)
-    throw Interrupted{
-        caught, checkpoint.empty()
-                    ? fmt::format("interrupted after epoch {}; nothing was written", epoch_)
-                    : fmt::format("interrupted after epoch {}; --resume {} goes on", epoch_, checkpoint)};
+    throw Interrupted{caught, checkpoint.empty()
+                                  ? fmt::format("interrupted after epoch {}; nothing was written", epoch_)
+                                  : fmt::format("interrupted after epoch {}; continue with --resume {}",
+                                                epoch_, checkpoint)};
 }
 
 void Run::require_finite_between() const {

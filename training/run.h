@@ -92,6 +92,7 @@ class Run {
   class SignalScope;
 
   void choose_split();
+  bool done() const { return epoch_ >= options_.run.epochs || stopped_; }
   bool stopped_early() const { return stopped_ && epoch_ < options_.run.epochs; }
   void require_finite_between() const;
   void evaluate(double train_loss, Epochs& epochs);
@@ -127,6 +128,7 @@ class Run {
   std::vector<double> epoch_ms_;
   Tensor output_;
   std::optional<Progress> progress_;
+  std::shared_ptr<const void> folder_;  // the lock of --run-dir
   std::unique_ptr<SignalScope> signals_;
 };
 

@@ -1,5 +1,6 @@
 #include "run_folder.h"
 
+#include <adjoint/core/detail/descriptor.h>
 #include <adjoint/core/error.h>
 #include <adjoint/core/file.h>
 #include <adjoint/core/text.h>
@@ -7,7 +8,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <sys/file.h>
 
 namespace adj::training {
 
@@ -67,6 +70,15 @@ void make_run_folder(const std::string& folder, const std::string& resumed) {
       data_fail("{}: holds a run already, expected another folder{}", folder,
                 fs::exists(checkpoint) ? fmt::format(", or --resume {} to continue it", checkpoint) : "");
     }
+}
+
+std::shared_ptr<const void> lock_run_folder(const std::string& folder) {
+  // On the folder, as run.json is replaced. A file system without locks has none.
+  const auto lock =
+      std::make_shared<const detail::Descriptor>(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (::flock(lock->get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    data_fail("{}: another training runs in this folder", folder);
+  return lock;
 }
 
 void begin_run(const std::string& folder, RunSummary run, const std::string& resumed) {

@@ -5,6 +5,8 @@
 #include "loader.h"
 #include <adjoint/core/log.h>
 #include <adjoint/core/text.h>
+#include <adjoint/data/graph_identity.h>
+#include <adjoint/data/stored_cuts.h>
 
 namespace adj::training {
 
@@ -52,8 +54,11 @@ void complete(Options& options, const LearningTask& task) {
   if (options.family.takes("nodes")) {
     options.model.quantized.nodes = options.model.quantized.node_bits > 0.0 ? task.data.num_nodes() : 0;
     options.identity["nodes"] = fmt::format("{}", options.model.quantized.nodes);
+    if (options.model.quantized.nodes > 0)
+      options.identity["graph"] = graph_identity(task.data.graph, task.data.order);
   }
-  if (options.batches.loader == "none") options.model.norm_momentum = 1.0;  // every step has all nodes
+  const bool whole = options.things != "graphs" && options.batches.loader == "none";
+  if (whole) options.model.norm_momentum = 1.0;  // every step has all nodes
   options.hyperparameters.emplace_back("features_scaling",
                                        json_text(name_of(task.preprocessing.scaling.kind())));
   options.hyperparameters.emplace_back("features_bits", fmt::format("{}", options.data.features_bits));
@@ -108,6 +113,7 @@ LearningTask::LearningTask(Options& options, Dataset given, Examples learned, st
   if (loader) store = feature_store(data, options.batches, options.compute.dtype());
   if (options.batches.features == "device") features = data.x.to(options.compute.dtype());
   data.x = {};  // a copy exists where needed
+  if (options.cuts) options.cuts->expect(data.graph);
   if (options.data.inductive) edges = make_edge_list(options, *this);
 }
 

@@ -14,6 +14,7 @@ namespace adj::optim {
 namespace {
 
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+constexpr std::string_view kOption = "option.";
 
 void put(Checkpoint& checkpoint, const std::string& prefix,
          const std::vector<std::pair<std::string, Tensor>>& state) {
@@ -181,6 +182,9 @@ int64_t TrainingState::resume(const std::string& path) {
     if (stored == checkpoint.facts.end() && !otherwise)
       data_fail("{}: facts@{}: missing, expected '{}'", path, fact, value);
     const std::string found = stored == checkpoint.facts.end() ? otherwise(checkpoint) : stored->second;
+    if (found != value && fact.starts_with(kOption))
+      data_fail("{} was trained with --{} {}; this run has {}", path, fact.substr(kOption.size()),
+                excerpt(found), value);
     if (found != value)
       data_fail("{}: facts@{}: '{}', but this training has '{}'", path, fact, excerpt(found), value);
   }

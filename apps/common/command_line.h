@@ -17,7 +17,8 @@ namespace adj::apps {
 
 /// An option with a default, shown by --help in short form: 0.72.
 template <class T>
-boost::program_options::typed_value<T>* with_default(T& value, const char* name = "N") {
+boost::program_options::typed_value<T>* with_default(
+    T& value, const char* name = std::is_same_v<T, std::string> ? "NAME" : "N") {
   return boost::program_options::value(&value)
       ->default_value(value, fmt::format("{}", value))
       ->value_name(name);

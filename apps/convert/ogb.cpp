@@ -41,7 +41,7 @@ Format ogb_format() {
       table_of({{"add-inverse-edges", &given->options.inverse_edges, "",
                  "add the reverse of each edge, as the ogb package does for ogbn-products, ogbn-proteins, "
                  "ogbg-mol* and ogbg-ppa"},
-                {"task", &given->task, "N",
+                {"task", &given->task, "NAME",
                  "kind of labels: class, multilabel or regression; auto: by their values"},
                 {"label-column", &given->label_column, "N", "single label column, from 0 (-1: all)"},
                 {"split", &given->options.split, "NAME", "folder below split/, if there are several"},

@@ -175,22 +175,22 @@ Spec citation() {
 Spec planted() {
   const auto o = std::make_shared<PlantedOptions>();
   const auto bare = std::make_shared<bool>();
-  return {
-      "planted", "a planted partition of any size with class-dependent dense features",
-      table_of({{"nodes", &o->nodes, "N", "nodes"},
-                {"classes", &o->classes, "N", "classes of equal size"},
-                {"features", &o->features, "N", "width of the features"},
-                {"degree", &o->degree, "N", "mean number of neighbours"},
-                {"homophily", &o->homophily, "N", "share of edges within a class"},
-                {"signal", &o->signal, "N", "distance of a class's mean from 0, with noise of deviation 1"},
-                {"no-features", bare.get(), "", "classes and split, but no features"}},
-               "Options of planted"),
-      [o, bare](uint64_t seed) {
-        ADJ_CHECK(o->features >= 1, "--features: expected 1 or more, got {}", o->features);
-        if (*bare) o->features = 0;
-        o->seed = seed;
-        return make_planted_dataset(*o);
-      }};
+  return {"planted", "a planted partition of any size with class-dependent dense features",
+          table_of({{"nodes", &o->nodes, "N", "nodes"},
+                    {"classes", &o->classes, "N", "classes of equal size"},
+                    {"features", &o->features, "N", "width of the features"},
+                    {"degree", &o->degree, "N", "mean number of neighbours"},
+                    {"homophily", &o->homophily, "N", "share of edges within a class"},
+                    {"signal", &o->signal, "N",
+                     "distance of a class's mean from 0, with noise of standard deviation 1"},
+                    {"no-features", bare.get(), "", "classes and split, but no features"}},
+                   "Options of planted"),
+          [o, bare](uint64_t seed) {
+            ADJ_CHECK(o->features >= 1, "--features: expected 1 or more, got {}", o->features);
+            if (*bare) o->features = 0;
+            o->seed = seed;
+            return make_planted_dataset(*o);
+          }};
 }
 
 }  // namespace

@@ -77,6 +77,7 @@ std::optional<InferOptions> read_infer_options(int argc, char** argv) {
       {"compare", &o.compare, "METHOD", "float32: also run the trained model over the same batches"},
       {"out", &o.out, "FILE",
        "write the predictions for every node or graph: FILE.csv, FILE.jsonl or FILE.h5"},
+      training::escape_formulas_option(o.escape_formulas),
       {"write", &o.write, "FILE",
        "write the model with packed weights; usable as --checkpoint, with identical results"},
       {"repeats", &o.repeats, "N", "passes over all batches; the median time is reported"},

@@ -13,6 +13,7 @@ struct InferOptions {
   std::string batches = "device", workers = "auto";
   int64_t parts = 0, parts_per_batch = 20, batch_size = 0, repeats = 10, threads = 0;
   bool all_steps = false, planes_alone = false, no_capture = false, json = false, quiet = false;
+  bool escape_formulas = false;
 
   IntegerModelOptions model() const;
   bool keeps_batches() const { return batches == "device"; }

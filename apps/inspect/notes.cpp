@@ -47,7 +47,7 @@ void note_structure(Notes& notes, const Dataset& data, const StructureStatistics
   if (!data.undirected && s.symmetric && data.graph.num_edges() > 0)
     notes.say("attribute undirected", "0 or missing, but every edge exists in both directions");
   if (data.graph.num_edges() == 0) notes.say("edges/src", "no edges");
-  if (s.parallel > 0) notes.say("edges", "{} parallel edges: each counts", s.parallel);
+  if (s.parallel > 0) notes.say("edges", "{} parallel edges: every copy counts as an edge", s.parallel);
   const auto nodes = static_cast<double>(data.num_nodes());
   if (data.graph.num_edges() > 0 && static_cast<double>(s.used) < (1.0 - kManyUnused) * nodes) {
     notes.say("attribute num_nodes", "{}, but the last node with an edge is {}", data.num_nodes(),

@@ -118,7 +118,7 @@ void print_summary_of(const Report& r) {
   if (data.splits.size() > kSplits) line("", fmt::format("{} splits in all", data.splits.size()));
   if (s.graphs)
     line("graphs", fmt::format("{} of {} to {} nodes", s.graphs->count, s.graphs->least, s.graphs->largest));
-  for (const std::string& extra : r.extras) line("besides", printable(extra));
+  for (const std::string& extra : r.extras) line("other", printable(extra));
 }
 
 void print_histogram(const char* name, const Counts& degrees) {
@@ -221,7 +221,7 @@ void print_text(const Report& r) {
   print_tiles(s.tiles);
   for (const std::string& note : r.notes) fmt::print("note: {}\n", note);
   for (const std::string& problem : r.checked.problems) fmt::print("{}\n", problem);
-  if (r.checked.problems.empty()) fmt::print("nothing is wrong\n");
+  if (r.checked.problems.empty()) fmt::print("no errors\n");
 }
 
 void print_json(const Report& r) {

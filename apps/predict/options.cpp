@@ -113,6 +113,7 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
                  "labels or splits"},
                 {"out", &o.out, "FILE",
                  "write the predictions for every node or graph: FILE.csv, FILE.jsonl or FILE.h5"},
+                escape_formulas_option(o.escape_formulas),
                 {"split", &o.split, "K", "split of the dataset on whose test nodes the metric is computed"},
                 {"device", &o.device, "NAME", "cpu, cuda or cuda:1"},
                 {"threads", &o.threads, "N", "CPU threads (0: all cores)"},
@@ -130,19 +131,19 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
       {"batch-size", &o.batches.batch_size, "N", "nodes per batch of a layer"},
       workers_option(o.batches.workers)};
   batches += o.batches.features_list();
-  po::options_description foreign =
-      table_of({{"pyg-state", &o.pyg_state, "FILE",
-                 "its state dict, a .safetensors file or the output of data/to_adjoint.py state"},
-                {"model", &o.model, "NAME", fmt::format("{}", fmt::join(model_names(), ", "))},
-                {"features-scaling", &o.features_scaling, "HOW",
-                 "none, rows (divide each row by its sum), standard (by the columns' mean and deviation over "
-                 "the dataset's "
-                 "training rows) or auto (rows for bags of words, else none); stored in checkpoints"},
-                {"task", &o.task, "NAME",
-                 "node_class, node_multilabel, node_regression, graph_class or graph_regression (default: "
-                 "the dataset's)"},
-                {"outputs", &o.outputs, "N", "outputs per node or graph (0: from the labels)"}},
-               "A model trained in PyG, as docs/pyg.md shows");
+  po::options_description foreign = table_of(
+      {{"pyg-state", &o.pyg_state, "FILE",
+        "its state dict, a .safetensors file or the output of data/to_adjoint.py state"},
+       {"model", &o.model, "NAME", fmt::format("{}", fmt::join(model_names(), ", "))},
+       {"features-scaling", &o.features_scaling, "HOW",
+        "none, rows (divide each row by its sum), standard (by the columns' mean and standard deviation over "
+        "the dataset's "
+        "training rows) or auto (rows for bags of words, else none); stored in checkpoints"},
+       {"task", &o.task, "NAME",
+        "node_class, node_multilabel, node_regression, graph_class or graph_regression (default: "
+        "the dataset's)"},
+       {"outputs", &o.outputs, "N", "outputs per node or graph (0: from the labels)"}},
+      "A model trained in PyG, as docs/pyg.md shows");
   std::vector<std::string> renamed;
   foreign.add_options()("rename", po::value(&renamed)->value_name("OURS=THEIRS"),
                         "name part in the model and in the state: convs.0=conv1; repeatable");

@@ -11,7 +11,7 @@ namespace adj::apps {
 struct PredictOptions {
   std::string checkpoint, pyg_state, data, out, device = "cpu", split = "0";
   int64_t threads = 0;
-  bool json = false, quiet = false, class_scores = false;
+  bool json = false, quiet = false, class_scores = false, escape_formulas = false;
   training::BatchOptions batches;  ///< evaluation "graph" or "layers"
 
   // With --pyg-state, which only holds weights.

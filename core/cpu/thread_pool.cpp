@@ -102,7 +102,7 @@ struct alignas(64) Job {
   std::atomic<void*> context{nullptr};
 
   alignas(64) std::atomic<uint32_t> done{0};
-  std::atomic<uint64_t> helpers{0};  // tagged: threads besides the caller that `busy` includes for it
+  std::atomic<uint64_t> helpers{0};  // tagged: helpers counted in `busy` for this job
   std::mutex mutex;                  // guards the members below
   std::exception_ptr error;
   int64_t error_at = 0;  // begin of the failed chunk

@@ -132,8 +132,7 @@ std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) 
     y[node] = labels.add(label);
     ++row;
   }
-  if (rows.by_row() && row != data.num_nodes())
-    source.fail(reader.number(), "{} rows, expected {}, one a node", row, data.num_nodes());
+  if (rows.by_row() && row != data.num_nodes()) source.fail(reader.number(), "{}", rows.shortage(row));
   const std::vector<const std::string*>& texts = labels.texts();
   if (texts.empty()) source.fail(0, "no labels, expected some");
 
@@ -160,7 +159,7 @@ std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) 
     if (named) data.class_names.push_back(name);
   return fmt::format(
       "{}; labels are {}{}{}", rows.note(reader.comments()),
-      order.kind == text ? "text, in the order of the alphabet" : "numbers, in ascending order",
+      order.kind == text ? "text, alphabetical" : "numbers, in ascending order",
       fractions ? ", some with fractions (--task node_regression for targets)" : "", labels.note());
 }
 

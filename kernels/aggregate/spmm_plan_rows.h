@@ -18,8 +18,8 @@ ADJ_HOST_DEVICE inline int64_t runs_of(int64_t slots) {
   return slots > kMostPlainSlots ? (slots + kRunSlots - 1) / kRunSlots : 0;
 }
 
-/// Counts of a row: items that begin in it << 32 | its partial sums; its runs of these << 32 | 1 if it is
-/// split.
+/// Counts of a row. items: high word the items that start in it, low word its partial sums. heavy: high word
+/// the runs of partial sums, low word 1 if the row is split.
 struct RowCounts {
   int64_t items = 0, heavy = 0;
 };

@@ -31,7 +31,7 @@ inline int64_t row_grain(int64_t width, int64_t grain = kGrain) {
   return std::max<int64_t>(1, grain / std::max<int64_t>(1, width));
 }
 
-/// The same if each chunk leaves `width` partial sums: enough rows that there are few of these.
+/// The same if each chunk leaves `width` partial sums: large enough to keep partial sums few.
 inline int64_t reduction_grain(int64_t width) { return std::max<int64_t>(64, row_grain(width)); }
 
 /// Calls f(i) for i in [0, n) in parallel, `grain` of them per task.

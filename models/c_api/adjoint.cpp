@@ -87,6 +87,28 @@ void write(const Predictions& said, float* result) {
   write(said.probability ? said.probability : said.prediction, result);
 }
 
+struct GraphsInput : Input {
+  Tensor offsets;
+};
+GraphsInput input_of(const TrainedModel& model, const adjoint_graph* given, int64_t num_graphs,
+                     const int64_t* offsets) {
+  GraphsInput input{input_of(model, given), {}};
+  ADJ_CHECK(num_graphs >= 0 && offsets != nullptr, "adjoint: {} graphs, offsets {}", num_graphs,
+            offsets == nullptr ? "NULL" : "given");
+  input.offsets = copy_of(offsets, {num_graphs + 1}, DType::i64);
+  return input;
+}
+
+/// Logits of pairs.
+Tensor scores_of(const TrainedModel& model, const adjoint_graph* graph, int64_t num_pairs, const int64_t* src,
+                 const int64_t* dst) {
+  const Input input = input_of(model, graph);
+  ADJ_CHECK(num_pairs >= 0, "adjoint: {} pairs", num_pairs);
+  const int64_t nodes = graph->num_nodes;
+  const EdgeIndex pairs{nodes_of("src", src, num_pairs, nodes), nodes_of("dst", dst, num_pairs, nodes)};
+  return model.predict_links(input.graph, input.x, pairs);
+}
+
 }  // namespace
 
 adjoint_model* adjoint_load(const char* checkpoint, const char* device) {
@@ -123,14 +145,28 @@ int adjoint_predict_nodes(const adjoint_model* model, const adjoint_graph* graph
   });
 }
 
+int adjoint_score_nodes(const adjoint_model* model, const adjoint_graph* graph, float* result) {
+  return guarded(-1, [&] {
+    const Input input = input_of(of(model), graph);
+    write(of(model).outputs(input.graph, input.x), result);
+    return 0;
+  });
+}
+
 int adjoint_predict_graphs(const adjoint_model* model, const adjoint_graph* graph, int64_t num_graphs,
                            const int64_t* offsets, float* result) {
   return guarded(-1, [&] {
-    const Input input = input_of(of(model), graph);
-    ADJ_CHECK(num_graphs >= 0 && offsets != nullptr, "adjoint: {} graphs, offsets {}", num_graphs,
-              offsets == nullptr ? "NULL" : "given");
-    const Tensor begins = copy_of(offsets, {num_graphs + 1}, DType::i64);
-    write(of(model).predict(input.graph, begins, input.x), result);
+    const GraphsInput input = input_of(of(model), graph, num_graphs, offsets);
+    write(of(model).predict(input.graph, input.offsets, input.x), result);
+    return 0;
+  });
+}
+
+int adjoint_score_graphs(const adjoint_model* model, const adjoint_graph* graph, int64_t num_graphs,
+                         const int64_t* offsets, float* result) {
+  return guarded(-1, [&] {
+    const GraphsInput input = input_of(of(model), graph, num_graphs, offsets);
+    write(of(model).outputs(input.graph, input.offsets, input.x), result);
     return 0;
   });
 }
@@ -138,12 +174,16 @@ int adjoint_predict_graphs(const adjoint_model* model, const adjoint_graph* grap
 int adjoint_predict_links(const adjoint_model* model, const adjoint_graph* graph, int64_t num_pairs,
                           const int64_t* src, const int64_t* dst, float* result) {
   return guarded(-1, [&] {
-    const Input input = input_of(of(model), graph);
-    ADJ_CHECK(num_pairs >= 0, "adjoint: {} pairs", num_pairs);
-    const int64_t nodes = graph->num_nodes;
-    const EdgeIndex pairs{nodes_of("src", src, num_pairs, nodes), nodes_of("dst", dst, num_pairs, nodes)};
     const NoGrad no_grad;
-    write(sigmoid(Var(of(model).predict_links(input.graph, input.x, pairs))).value(), result);
+    write(sigmoid(Var(scores_of(of(model), graph, num_pairs, src, dst))).value(), result);
+    return 0;
+  });
+}
+
+int adjoint_score_links(const adjoint_model* model, const adjoint_graph* graph, int64_t num_pairs,
+                        const int64_t* src, const int64_t* dst, float* result) {
+  return guarded(-1, [&] {
+    write(scores_of(of(model), graph, num_pairs, src, dst), result);
     return 0;
   });
 }

@@ -48,6 +48,14 @@ int adjoint_predict_graphs(const adjoint_model *model, const adjoint_graph *grap
 int adjoint_predict_links(const adjoint_model *model, const adjoint_graph *graph, int64_t num_pairs,
                           const int64_t *src, const int64_t *dst, float *result);
 
+/* The same as logits (nodes and graphs: the model's outputs; links: one number each), for thresholds and
+ * metrics by rank: probabilities near 0 and 1 round to the same float. */
+int adjoint_score_nodes(const adjoint_model *model, const adjoint_graph *graph, float *result);
+int adjoint_score_graphs(const adjoint_model *model, const adjoint_graph *graph, int64_t num_graphs,
+                         const int64_t *offsets, float *result);
+int adjoint_score_links(const adjoint_model *model, const adjoint_graph *graph, int64_t num_pairs,
+                        const int64_t *src, const int64_t *dst, float *result);
+
 #ifdef __cplusplus
 }
 #endif

@@ -63,7 +63,7 @@ struct IntegerPlan {
 };
 
 /// Throws adj::Error unless train_qgnn or train_graph_qgin trains such a model, or if a layer is not
-/// quantised.
+/// quantised, or too wide for sums of 32 bits.
 IntegerPlan integer_plan(const ModelDescription& model);
 
 /// Describes what is invalid in scales, or in zeros for these bits of weights or activations: "-1, expected a

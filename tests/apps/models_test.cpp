@@ -1,5 +1,6 @@
 #include "bench.h"
 #include "variants.h"
+#include <adjoint/models/checkpoint.h>
 
 #include <cmath>
 #include <set>
@@ -58,6 +59,78 @@ TEST_CASE(
       CHECK(bench.resumes(variant.program, joined(variant.options, on), 5, 14));
     }
   }
+}
+
+namespace {
+
+/// The statistics of batch norms after so many epochs; the weights keep their initial values.
+std::map<std::string, Tensor> statistics(const Bench& bench, const Variant& variant, const char* epochs) {
+  succeeds(bench.TrainingBench::train(
+      variant.program,
+      joined(variant.options, {"--norm", "batch", "--lr", "1e-30", "--weight-decay", "0", "--dropout", "0",
+                               "--epochs", epochs, "--checkpoint", bench.checkpoint})));
+  std::map<std::string, Tensor> found = optim::load_checkpoint(bench.checkpoint).with_prefix("model.");
+  std::erase_if(found, [](const auto& entry) { return entry.first.find("running_") == std::string::npos; });
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("full-batch training leaves a batch norm the statistics of its newest epoch") {
+  for (Device device : devices()) {
+    const Dataset data = small_dataset();
+    const Bench bench(data, {"--quiet", "--features-scaling", "none", "--device", device.str()});
+    const auto found = statistics(bench, {"train_gcn", {}}, "1");
+    const optim::Checkpoint checkpoint = optim::load_checkpoint(bench.checkpoint);
+    const Numbers x = values(data.x.to_dense()), weight = values(checkpoint.tensor("model.convs.0.weight")),
+                  bias = values(checkpoint.tensor("model.convs.0.bias"));
+    const size_t nodes = uz(data.num_nodes()), in = uz(data.num_features()), out = bias.size();
+    // D^-1/2 (A + I) D^-1/2 X W + b, edge by edge.
+    auto edges = data.graph.edge_index();
+    auto src = edges.src.to_vector<int32_t>(), dst = edges.dst.to_vector<int32_t>();
+    for (int32_t i = 0; i < data.num_nodes(); ++i) src.push_back(i), dst.push_back(i);
+    Numbers degree(nodes), product(nodes * out), y(nodes * out);
+    for (const int32_t i : dst) degree[uz(i)] += 1.0;
+    for (size_t i = 0; i < nodes; ++i)
+      for (size_t k = 0; k < in; ++k)
+        for (size_t c = 0; c < out; ++c) product[i * out + c] += x[i * in + k] * weight[k * out + c];
+    for (size_t e = 0; e < src.size(); ++e)
+      for (size_t c = 0; c < out; ++c)
+        y[uz(dst[e]) * out + c] +=
+            product[uz(src[e]) * out + c] / std::sqrt(degree[uz(src[e])] * degree[uz(dst[e])]);
+    Numbers mean(out), variance(out);
+    for (size_t c = 0; c < out; ++c) {
+      for (size_t i = 0; i < nodes; ++i) mean[c] += (y[i * out + c] + bias[c]) / static_cast<double>(nodes);
+      for (size_t i = 0; i < nodes; ++i)
+        variance[c] += std::pow(y[i * out + c] + bias[c] - mean[c], 2) / static_cast<double>(nodes - 1);
+    }
+    CHECK(close_to_scale(found.at("norms.0.running_mean"), Tensor::from(mean).to(DType::f32), 1e-4));
+    CHECK(close_to_scale(found.at("norms.0.running_var"), Tensor::from(variance).to(DType::f32), 1e-4));
+  }
+}
+
+// With constant weights every epoch has the same statistics, which an average approaches from 0 and 1.
+TEST_CASE("statistics of batch norms are averaged over mini-batches only") {
+  const Bench bench;
+  for (const Variant& variant : {Variant{"train_gcn", {}},
+                                 {"train_gat", {}},
+                                 {"train_sage", {}},
+                                 {"train_gin", {}},
+                                 {"train_transformer", {}},
+                                 {"train_qgnn", {"--bits", "32"}},
+                                 {"train_qgnn", {"--bits", "32", "--model", "gin"}}})
+    for (const bool whole : {true, false}) {
+      Variant with = variant;
+      if (!whole) with.options = joined(with.options, {"--loader", "cluster", "--parts", "2", "--seed", "1"});
+      CAPTURE(with.program);
+      CAPTURE(whole);
+      const auto once = statistics(bench, with, "1"), often = statistics(bench, with, "5");
+      REQUIRE(once.size() >= 2);
+      for (const auto& [name, tensor] : once) {
+        CAPTURE(name);
+        CHECK(close_to_scale(often.at(name), tensor, 1e-5) == whole);
+      }
+    }
 }
 
 TEST_CASE("every model trains in bfloat16 nearly as in float32") {

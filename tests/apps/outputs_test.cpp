@@ -1,5 +1,7 @@
 #include "bench.h"
+#include "small_graphs.h"
 #include <adjoint/data/hdf5_file.h>
+#include <adjoint/models/checkpoint.h>
 
 #include <set>
 
@@ -163,4 +165,83 @@ TEST_CASE_FIXTURE(With<Bench>, "a config file is a regular file or a pipe of 1 M
   const Words words{"--data", bench.data, "--epochs", "2", "--config", "/dev/stdin"};
   CHECK(mentions(run_in_shell("echo hidden = 6 |", "", "train_gcn", words).out, {"GCN 40-6-3"}));
   CHECK(fails_with(run_in_shell("yes '#' |", "", "train_gcn", words), 1, {"/dev/stdin", "1 MB at most"}));
+}
+
+namespace {
+
+/// Programs, data of a task, its metrics with their columns, and the loaders.
+struct Crossing {
+  std::string program;
+  Dataset data;
+  std::vector<std::pair<std::string, std::string>> metrics;
+  std::vector<Words> loaders;
+  Words options = {};
+};
+
+/// A member of a JSON object that may have others nested.
+std::string member(const std::string& json, const std::string& key) {
+  const size_t begin = json.find("\"" + key + "\": ") + key.size() + 4;
+  return json.substr(begin, json.find_first_of(",}", begin) - begin);
+}
+
+std::vector<Crossing> crossings() {
+  Dataset targets = split_graphs();
+  targets.task = Task::graph_regression;
+  targets.classes = 0;
+  targets.graph_y = targets.graph_y.to(DType::f32).reshape({kGraphs, 1});
+  const std::vector<Words> nodes{{},
+                                 {"--loader", "neighbor", "--fanouts", "3,3"},
+                                 {"--loader", "cluster", "--parts", "3"},
+                                 {"--loader", "saint", "--budget", "30", "--coverage", "5"}};
+  const std::vector<Words> graphs{{}}, links{{}, {"--loader", "neighbor", "--batch-size", "50"}};
+  const Words few{"--split", "0", "--iterations", "2", "--batch-size", "8", "--class-scores"};
+  const std::vector<std::pair<std::string, std::string>> several{{"accuracy", "acc"}, {"f1", "f1"}},
+      two{{"auc", "auc"}, {"accuracy", "acc"}, {"f1", "f1"}}, numbers{{"r2", "r2"}, {"mae", "mae"}};
+  return {
+      {"train_gcn", small_dataset(), several, nodes, {"--class-scores"}},
+      {"train_gcn", small_dataset(1, 2), two, nodes, {"--class-scores"}},
+      {"train_gcn", small_multilabel_dataset(), {{"auc", "auc"}, {"f1", "f1"}}, nodes, {"--class-scores"}},
+      {"train_gcn", small_regression_dataset(), numbers, nodes},
+      {"train_graph_gin", split_graphs(), two, graphs, few},
+      {"train_graph_gin", targets, numbers, graphs, Words(few.begin(), few.end() - 1)},
+      {"train_link", small_dataset(), {{"auc", "auc"}, {"mrr", "mrr"}, {"hits@3", "hits_3"}}, links}};
+}
+
+}  // namespace
+
+TEST_CASE("every metric of every task and loader goes into every output") {
+  for (const Crossing& c : crossings())
+    for (const Words& loader : c.loaders)
+      for (const auto& [metric, name] : c.metrics) {
+        CAPTURE(c.program);
+        CAPTURE(metric);
+        CAPTURE(loader.empty() ? "none" : loader[1]);
+        const TrainingBench bench(c.data, joined(c.options, loader), c.program);
+        const auto at = [&](const char* file) { return bench.folder.file(file); };
+        const auto train = [&](const std::string& end, const std::string& metrics, const std::string& dir) {
+          return succeeds(bench.train({"--epochs", "2", "--quiet", "--json", "--metric", metric, "--metrics",
+                                       metrics, "--run-dir", dir, "--plot", at("p.svg"), "--predict",
+                                       at("p") + end, "--profile"}))
+              .out;
+        };
+        const std::string json = train(".csv", at("run/metrics.csv"), at("run"));
+        CHECK(member(json, "metric") == "\"" + metric + "\"");
+        const Words lines = lines_of(contents_of(at("run/metrics.csv")));
+        REQUIRE(lines.size() == 3);
+        CHECK(lines[0] == "run,epoch,train_loss,val_loss,val_" + name);
+        CHECK(column(at("run/metrics.csv"), 4)[std::stoul(member(json, "best_epoch")) - 1] ==
+              std::stod(member(json, "val_acc")));
+        for (const char* file :
+             {"run/run.json", "run/report.html", "run/trace.json", "run/checkpoint.h5", "p.svg", "p.csv"})
+          CHECK(fs::file_size(at(file)) > 0);
+        CHECK(optim::load_checkpoint(at("run/checkpoint.h5")).facts.at("option.metric") == metric);
+        std::string events;
+        for (const auto& entry : fs::directory_iterator(at("run")))
+          if (entry.path().filename().string().find("tfevents") != std::string::npos)
+            events = contents_of(entry.path());
+        CHECK(mentions(events, {metric + "/validation"}));
+        CHECK(member(train(".jsonl", at("m.jsonl"), at("second")), "test_acc") == member(json, "test_acc"));
+        CHECK(mentions(lines_of(contents_of(at("m.jsonl"))).at(1), {"\"val_" + name + "\": "}));
+        CHECK(mentions(succeeds(run("compare", {at("run"), at("second")})).out, {"test_acc"}));
+      }
 }

@@ -2,7 +2,9 @@
 #include "variants.h"
 #include <adjoint/data/hdf5_file.h>
 #include <adjoint/models/checkpoint.h>
+#include <adjoint/models/trained_model.h>
 
+#include <algorithm>
 #include <cmath>
 
 using namespace adj;
@@ -47,6 +49,59 @@ TEST_CASE("predictions from a checkpoint equal those of its training, on every d
         CHECK(json.count("test_acc") == 1);
       }
     }
+}
+
+namespace {
+
+/// Mann-Whitney: the share of pairs of a positive and a negative that the scores order rightly; ties count
+/// half.
+double auc_by_pairs(const Numbers& score, const Numbers& label, const Tensor& index) {
+  double right = 0.0, pairs = 0.0;
+  const auto nodes = index.to_vector<int32_t>();
+  for (const int32_t p : nodes)
+    for (const int32_t n : nodes) {
+      if (label[uz(p)] != 1.0 || label[uz(n)] != 0.0) continue;
+      pairs += 1.0;
+      right += score[uz(p)] > score[uz(n)] ? 1.0 : score[uz(p)] == score[uz(n)] ? 0.5 : 0.0;
+    }
+  return right / pairs;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "the ROC-AUC of the scores in a file is the reported one, also where probabilities are all 0 or 1") {
+  Dataset two = small_dataset(1, 2), several = small_multilabel_dataset();
+  two.y = two.y.clone();  // test labels that the model cannot know
+  for (const int32_t i : two.test.to_vector<int32_t>()) two.y.mutable_data<int32_t>()[i] = i / 3 % 2;
+  const Words sure{"--lr", "1", "--weight-decay", "0", "--features-scaling", "none", "--epochs", "60"};
+  {
+    const Bench bench(two);
+    const std::string file = bench.folder.file("p.csv");
+    const double reported = std::stod(
+        bench.result(joined(sure, {"--predict", file, "--checkpoint", bench.checkpoint})).at("test_auc"));
+    CHECK(lines_of(contents_of(file))[0] == "node,class,probability_0,probability_1,score_0,score_1");
+    const Numbers label = values(two.y), probability = column(file, 3), zero = column(file, 4);
+    Numbers score = column(file, 5);
+    for (size_t i = 0; i < score.size(); ++i) score[i] -= zero[i];
+    CHECK(std::count(probability.begin(), probability.end(), 1.0) > 10);
+    CHECK(auc_by_pairs(score, label, two.test) == doctest::Approx(reported).epsilon(1e-12));
+    CHECK(auc_by_pairs(probability, label, two.test) != doctest::Approx(reported).epsilon(1e-4));
+    CHECK(std::stod(json_of(succeeds(bench.predict(bench.data, {"--json"}))).at("test_acc")) == reported);
+    CHECK(same_bits(H5Reader::open(bench.out).tensor("nodes/score", {DType::f32}),
+                    load_trained(bench.checkpoint).outputs(two.graph, two.x)));
+  }
+  const Bench bench(several);
+  const std::string file = bench.folder.file("p.csv");
+  const double reported = std::stod(bench.result(joined(sure, {"--predict", file})).at("test_acc"));
+  const Numbers labels = values(several.y);
+  double mean = 0.0;
+  for (size_t t = 0; t < 3; ++t) {
+    Numbers label;
+    for (size_t i = t; i < labels.size(); i += 3) label.push_back(labels[i]);
+    mean += auc_by_pairs(column(file, 7 + t), label, several.test) / 3.0;
+  }
+  CHECK(mean == doctest::Approx(reported).epsilon(1e-12));
 }
 
 TEST_CASE("the metric is the training's, over the test nodes of the named split") {

@@ -62,6 +62,25 @@ TEST_CASE_FIXTURE(With<Bench>, "a resumed training ends with the bits of an unbr
   }
 }
 
+TEST_CASE_FIXTURE(With<Bench>, "resuming a training that has ended writes its new checkpoint") {
+  const std::string other = bench.folder.file("other.h5"), folder = bench.folder.file("run");
+  for (const Words& end : {Words{"--epochs", "500", "--patience", "3"}, Words{"--epochs", "4"}}) {
+    std::filesystem::remove(other);
+    std::filesystem::remove_all(folder);
+    succeeds(bench.train(joined(end, {"--checkpoint", bench.checkpoint})));
+    const Words resumed = joined(end, {"--resume", bench.checkpoint});
+    succeeds(bench.train(joined(resumed, {"--checkpoint", other})));
+    CHECK(contents_of(other) == contents_of(bench.checkpoint));
+    succeeds(bench.train(joined(resumed, {"--run-dir", folder})));
+    CHECK(contents_of(folder + "/checkpoint.h5") == contents_of(bench.checkpoint));
+  }
+  // The first of two runs has ended: the second one goes on.
+  const Words two{"--epochs", "4", "--runs", "2"};
+  const std::string unbroken = bench.all_of(two);
+  succeeds(bench.train(joined(two, {"--checkpoint", bench.checkpoint})));
+  CHECK(bench.all_of(joined(two, {"--resume", bench.checkpoint, "--checkpoint", other})) == unbroken);
+}
+
 TEST_CASE_FIXTURE(With<Bench>, "options without influence on results may change when a training is resumed") {
   const std::string unbroken = bench.all_of({"--epochs", "12"});
   succeeds(bench.train(
@@ -131,7 +150,7 @@ TEST_CASE_FIXTURE(With<Bench>, "a checkpoint of another training is refused, and
           {{"--hidden", "8"}, {"hidden", "16", "8"}},
           {{"--layers", "3"}, {"layers", "2", "3"}},
           {{"--lr", "0.02"}, {"lr", "0.01", "0.02"}},
-          {{"--seed", "1"}, {"seed", "'0'", "'1'"}},
+          {{"--seed", "1"}, {"was trained with --seed 0; this run has 1"}},
           {{"--norm", "batch"}, {"norm", "none", "batch"}},
           {{"--features-scaling", "none"}, {"features.scaling", "'rows'", "'none'"}},
           {{"--runs", "2"}, {"runs", "1", "2"}},

@@ -76,6 +76,19 @@ TEST_CASE_FIXTURE(With<Bench>, "the folder of a run that goes on or was interrup
   CHECK(refuses(bench.b));
 }
 
+TEST_CASE_FIXTURE(With<Bench>, "a folder whose training runs is not continued by a second one") {
+  const std::string state = in(bench.a, "checkpoint.h5");
+  const auto resumed = [&] {
+    const int64_t epoch = optim::load_checkpoint(state, "train_gcn").integer("epoch");
+    return bench.train({"--run-dir", bench.a, "--resume", state}, std::to_string(epoch + 3000));
+  };
+  {
+    const auto running = bench.running(bench.a, "checkpoint.h5", {});
+    CHECK(fails_with(resumed(), 1, {bench.a + ": another training runs in this folder"}));
+  }
+  succeeds(resumed());
+}
+
 TEST_CASE_FIXTURE(With<Bench>, "the events of two trainings do not mix in a folder") {
   for (const Words& runs : {Words{}, Words{"--runs", "2"}}) {
     const std::string folder = bench.folder.file(runs.empty() ? "one" : "two");

@@ -8,6 +8,7 @@
 #include <adjoint/models/trained_model.h>
 
 #include <atomic>
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -195,7 +196,11 @@ TEST_CASE("a C program loads, predicts, frees and reads the last error") {
   std::vector<float> result(120 * 3);
   CHECK(adjoint_predict_nodes(model, &graph, result.data()) == 0);
   CHECK(close(Tensor::from(result, {120, 3}), predictions_in(bench.predicted)));
+  CHECK(adjoint_score_nodes(model, &graph, result.data()) == 0);
+  CHECK(same_bits(Tensor::from(result, {120, 3}),
+                  H5Reader::open(bench.predicted).tensor("nodes/score", {DType::f32})));
   CHECK(adjoint_predict_graphs(model, &graph, 1, src.data(), result.data()) == -1);
+  CHECK(adjoint_score_graphs(model, &graph, 1, src.data(), result.data()) == -1);
   CHECK(adjoint_predict_nodes(model, nullptr, result.data()) == -1);
   CHECK(adjoint_predict_nodes(nullptr, &graph, result.data()) == -1);
   std::vector<int64_t> wrong = src;
@@ -213,7 +218,12 @@ TEST_CASE("a C program loads, predicts, frees and reads the last error") {
   std::vector<float> score(2);
   const int64_t from[] = {0, 1}, to[] = {1, 2};
   CHECK(adjoint_predict_links(model, &graph, 2, from, to, score.data()) == 0);
-  for (const float p : score) CHECK((p > 0.0f && p < 1.0f));
+  std::vector<float> logit(2);
+  CHECK(adjoint_score_links(model, &graph, 2, from, to, logit.data()) == 0);
+  for (size_t i = 0; i < 2; ++i) {
+    CHECK((score[i] > 0.0f && score[i] < 1.0f));
+    CHECK(score[i] == doctest::Approx(1.0 / (1.0 + std::exp(-double{logit[i]}))));
+  }
   adjoint_free(model);
 
   // The example, compiled as C.

@@ -193,6 +193,35 @@ TEST_CASE("every program suggests a similar option") {
   }
 }
 
+TEST_CASE_FIXTURE(InFolder, "messages quote the user's text in one printable line of bounded length") {
+  const std::string data = folder.file("d\x1b[31m.h5"), dir = folder.file("run"),
+                    wild = "\x1b[31m\r\n" + std::string(100'000, 'x');
+  write_small_dataset(data);
+  const Words quick{data, "--epochs", "2"};
+  std::vector<Outcome> all{run("train_qgnn", joined(quick, {"--checkpoint", folder.file("q.h5")})),
+                           run("infer_qgnn", {folder.file("q.h5"), data, "--write", folder.file("w\x1b.h5")}),
+                           run("train_gcn", joined(quick, {"--run-dir", dir}))};
+  for (const Outcome& outcome : all) CHECK(outcome.status == 0);
+  for (const char* program : {"train_gcn", "train_link", "predict", "convert", "inspect", "bench", "generate",
+                              "reorder", "partition", "infer_qgnn", "compare"})
+    for (const Words& words : {Words{wild}, Words{"--" + wild}, Words{"--out", wild}, Words{"--epochs", wild},
+                               Words{"--metric", wild}, Words{"--data", wild}, Words{"--threads", wild}}) {
+      all.push_back(run(program, words));
+      CHECK(all.back().status != 0);
+    }
+  std::string json = contents_of(dir + "/run.json");  // another's folder, as compare shows it
+  json.replace(json.find("\"seed\""), 6, "\"\\u001b" + std::string(100'000, 's') + "\"");
+  std::ofstream(dir + "/run.json") << json;
+  succeeds(run("train_gcn", joined(quick, {"--run-dir", folder.file("b")})));
+  all.push_back(succeeds(run("compare", {dir, folder.file("b")})));
+  for (const Outcome& outcome : all)
+    for (const std::string& line : joined(lines_of(outcome.err), lines_of(outcome.out))) {
+      CAPTURE(line.substr(0, 100));
+      CHECK(line.size() < 10'000);
+      CHECK(std::none_of(line.begin(), line.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }));
+    }
+}
+
 TEST_CASE("a missing device gives a one-line error") {
   CHECK(fails_with(run("train_gcn", {"--device", "cuda:99"}), 1, {"cuda:99"}));
   if (cuda_device_count() == 0) CHECK(fails_with(run("train_gcn", {"--device", "cuda"}), 1, {"cuda"}));

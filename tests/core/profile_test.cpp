@@ -84,7 +84,7 @@ TEST_CASE("a profile ends with its profiler, is unique, and changes no bits") {
     Var again = Var::parameter(w.value());
     CHECK(same_bits(step(x, again), plain));
     CHECK(same_bits(again.grad(), gradient));
-    CHECK_ERROR_HAS(const Profiler second, "profiler: another one is at work");
+    CHECK_ERROR_HAS(const Profiler second, "profiler: a Profiler is already active");
     CHECK(row_named(profiler, "before").forward_calls == 0);
   }
   CHECK_FALSE(profiling());

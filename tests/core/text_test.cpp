@@ -2,6 +2,7 @@
 #include <adjoint/core/text.h>
 
 using namespace adj;
+using namespace adj::test;
 
 TEST_CASE("text for a terminal has no control characters, no changes of direction and only UTF-8") {
   CHECK(printable("") == "");
@@ -19,6 +20,18 @@ TEST_CASE("text for a terminal has no control characters, no changes of directio
   CHECK(printable("\u0080\u009f\x1f") == "\\u0080\\u009f\\x1f");
   for (const char* text : {"\u00a0", "\u200d", "\u2010", "\u2027", "\u202f", "\u2065", "\u206a"})
     CHECK(printable(text) == text);
+}
+
+TEST_CASE("a message is one line of bounded length, and keeps its end") {
+  CHECK(message_line("a\x1b[31m\n") == "a\\x1b[31m\\n");
+  const std::string whole(2000, 'a'), longer = std::string(100000, 'a') + "\x1b: no such file";
+  CHECK(message_line(whole) == whole);
+  CHECK(message_line(longer).size() < 2100);
+  CHECK(message_line(longer).starts_with("aaa"));
+  CHECK(message_line(longer).ends_with("a\\x1b: no such file"));
+  CHECK(error_of([&] { fail("{}", longer); }) == message_line(longer));
+  CHECK(error_of<DataError>([&] { data_fail("{}", longer); }) == message_line(longer));
+  CHECK(error_of<UsageError>([&] { usage_fail("{}", longer); }) == message_line(longer));
 }
 
 TEST_CASE("UTF-8 is distinguished from other bytes") {

@@ -413,7 +413,7 @@ class Predictions(Case):
         self.assertEqual((self.folder / "p.csv").read_bytes(), (self.folder / "train.csv").read_bytes())
         found = read_predictions(self.folder / "p.h5")
         self.assertEqual((found["class_names"], found["node_names"]), (classes, names))
-        header = ["node", "class", *(f"probability_{name}" for name in classes)]
+        header = ["node", "class", *(f"probability_{name}" for name in classes), *(f"score_{name}" for name in classes)]
         with open(self.folder / "p.csv", newline="", encoding="utf-8") as file:
             rows = list(csv.reader(file))
         self.assertEqual(rows[0], header)
@@ -421,7 +421,8 @@ class Predictions(Case):
         for table in (rows[1:], [list(line.values()) for line in lines]):
             self.assertEqual([row[0] for row in table], names)
             self.assertEqual([row[1] for row in table], [classes[c] for c in found["prediction"]])
-            np.testing.assert_array_equal(np.array([row[2:] for row in table], np.float32), found["probability"])
+            np.testing.assert_array_equal(np.array([row[2:] for row in table], np.float32),
+                                          np.hstack([found["probability"], found["score"]]))
         self.assertTrue(all(list(line) == header for line in lines))
         result = self.run_program("predict", "--checkpoint", checkpoint, "--data", bare, "--out", self.folder / "p.txt", "--quiet")
         self.assertEqual((result.returncode, result.stderr),

@@ -141,6 +141,37 @@ TEST_CASE_FIXTURE(InFolder, "a file of another graph is neither used nor overwri
   CHECK(same(*StoredCuts(path).find(some_structure(), 2), kernels::make_row_tiles(some_structure(), 2)));
 }
 
+TEST_CASE_FIXTURE(InFolder, "cuts of a structure at another threshold are added to its file") {
+  const std::string path = folder.file("cuts.h5");
+  store(path, some_structure(), {2});
+  store(path, copy_of(some_structure()), {128});
+  for (int64_t least : {2, 128})
+    CHECK(same(*StoredCuts(path).find(some_structure(), least),
+               kernels::make_row_tiles(some_structure(), least)));
+}
+
+TEST_CASE_FIXTURE(InFolder, "a file names its graph: another one is refused before the first cut") {
+  const std::string path = folder.file("cuts.h5");
+  const auto graph = [](int32_t last) {
+    return Graph::from_coo(4, Tensor::from(std::vector<int32_t>{0, 1, 2}),
+                           Tensor::from(std::vector<int32_t>{1, 2, last}));
+  };
+  const Csr derived = csr_of(random_rows(300, 200, 40.0, 7), 200);  // as with self-loops: of the same graph
+  const auto train = [&](const Graph& on, const Csr& a) {
+    StoredCuts cuts(path);
+    cuts.expect(on);
+    cuts.keep(a, std::make_shared<RowTiles>(kernels::make_row_tiles(a, 2)));
+    return cuts.write();
+  };
+  CHECK(train(graph(3), some_structure()) == 1);
+  CHECK_THROWS_WITH_AS(
+      StoredCuts(path).expect(graph(0)),
+      (path + ": cuts of another graph, expected those of the training's graph or no file").c_str(),
+      DataError);
+  CHECK(train(graph(3), derived) == 1);
+  for (const Csr& a : {some_structure(), derived}) CHECK(StoredCuts(path).find(a, 2) != nullptr);
+}
+
 TEST_CASE_FIXTURE(InFolder, "a cut of another structure under this name is refused") {
   const std::string path = folder.file("cuts.h5");
   const Csr other = csr_of(random_rows(300, 200, 40.0, 7), 200);

@@ -1,5 +1,6 @@
 #include "../nn/module_state.h"
 #include "quantised_models.h"
+#include <adjoint/models/detail/integer_parts.h>
 #include <adjoint/models/integer_model.h>
 
 #include <algorithm>
@@ -46,6 +47,27 @@ std::vector<float> in_all_ways(const TrainedModel& trained, Pack&& pack) {
 }
 
 }  // namespace
+
+TEST_CASE("a model whose sums may exceed 31 bits is refused, before a file of it is written") {
+  const auto said = [](const std::string& program, int64_t features, int64_t hidden,
+                       const std::string& bits) {
+    ModelDescription d;
+    d.program = program;
+    d.name = "wide";
+    d.options = options_of("gcn", "none", bits);
+    d.options.hidden = hidden;
+    d.num_features = features;
+    d.num_outputs = 3;
+    return error_of([&] { (void)detail::integer_plan(d); });
+  };
+  // 255 * 255 * 33025 < 2^31 <= 255 * 255 * 33026
+  CHECK(said("train_qgnn", 33025, 16, "8") == "");
+  CHECK(said("train_qgnn", 33026, 16, "8") ==
+        "integer model: sums.0 has 33026 inputs of 8 bits by 8, expected at most 33025");
+  CHECK(mentions(said("train_qgnn", 9, 33026, "1,8,8"), "sums.1 has 33026 inputs"));
+  CHECK(said("train_qgnn", 33026, 16, "7") == "");
+  CHECK(mentions(said("train_graph_qgin", 33026, 16, "4"), "readouts.0 has 33026 inputs of 8 bits by 8"));
+}
 
 TEST_CASE("an integer model equals its evaluation with fake quantisation") {
   const Tensor host_x = random_tensor({kNodes, kIn});

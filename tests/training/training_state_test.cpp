@@ -173,7 +173,8 @@ TEST_CASE_FIXTURE(InFolder, "a checkpoint of another training is refused, and no
     Training training(citations(), folder, "other");
     refused(training, spoiled, told);
   };
-  changed([](auto& c) { c.facts["option.dropout"] = "0.5"; }, {"option.dropout", "'0.5'", "'0.4'"});
+  changed([](auto& c) { c.facts["option.dropout"] = "0.5"; },
+          {"was trained with --dropout 0.5; this run has 0.4"});
   changed([](auto& c) { c.facts.erase("option.dropout"); }, {"option.dropout", "missing"});
   changed([](auto& c) { c.set("epoch", int64_t{-1}); }, {"epoch", "-1"});
   changed([](auto& c) { c.facts.erase("noise.position"); }, {"noise.position", "missing"});

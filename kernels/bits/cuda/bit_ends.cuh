@@ -25,7 +25,7 @@ enum class Element : uint8_t { bit, byte };
 struct Arguments {
   BitOperand a = {}, b = {};
   int steps = 0;
-  // Nonempty steps of A (BitSteps), one of which is `finer` steps here; or null.
+  // Nonempty steps of A (BitSteps), each equals `finer` steps of this kernel; or null.
   const int32_t *step_counts = nullptr, *step_list = nullptr;
   int finer = 1;
   int row_tiles = 0, tiles = 0;
