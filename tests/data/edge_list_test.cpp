@@ -183,7 +183,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "bad lists and bad files of nodes, with the file an
   y("10,a,b\n", "labels:1: more than one label…");
   y("10,\n", "labels: no labels, expected some");
 
-  const auto by_row = [&](const std::string& text, const std::string& said, Task task = Task::none) {
+  const auto by_row = [&](const std::string& text, const std::string& said, Task task = Task::node_class) {
     EdgeListOptions o = with_labels(text);
     o.node_files.labels_by_row = true;
     o.node_files.task = task;

@@ -52,7 +52,7 @@ TEST_CASE("ticks are at 1, 2 or 5 times a power of ten, some six; of many powers
   const auto ticks = [](double low, double high, bool logarithmic) {
     Chart chart{.title = "", .x = {"x", low, high, logarithmic}, .left = {"y", 0.0, 1.0}};
     std::vector<std::string> found;
-    const std::string text = svg(chart), begin = " y=\"506.0\" text-anchor=\"middle\">";  // below the axis
+    const std::string text = svg(chart), begin = " y=\"484.0\" text-anchor=\"middle\">";  // below the axis
     for (size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at + 1))
       found.push_back(text.substr(at + begin.size(), text.find('<', at) - at - begin.size()));
     return found;
@@ -90,8 +90,8 @@ TEST_CASE("a chart's title, axes, grid, legend and marks have their places") {
        "<text x=\"450.0\" y=\"26.0\" text-anchor=\"middle\" font-weight=\"600\">T</text>",
        "<line x1=\"263.0\" y1=\"44.0\" x2=\"263.0\" y2=\"466.0\" class=\"grid\" stroke=\"#ddd\"/>",
        "<text x=\"263.0\" y=\"484.0\" text-anchor=\"middle\">1</text>",
-       "<line x1=\"76.0\" y1=\"360.5\" x2=\"824.0\" y2=\"360.5\" class=\"grid\" stroke=\"#ddd\"/>",
-       "<text x=\"68.0\" y=\"365.5\" text-anchor=\"end\">0.5</text>",
+       "<line x1=\"76.0\" y1=\"381.6\" x2=\"824.0\" y2=\"381.6\" class=\"grid\" stroke=\"#ddd\"/>",
+       "<text x=\"68.0\" y=\"386.6\" text-anchor=\"end\">0.4</text>",
        "<text x=\"20.0\" y=\"255.0\" text-anchor=\"middle\" transform=\"rotate(-90 20.0 255.0)\">L</text>",
        "<text x=\"450.0\" y=\"506.0\" text-anchor=\"middle\">X</text>",
        "<svg x=\"76\" y=\"44\" width=\"748\" height=\"422\" viewBox=\"0 0 748 422\" fill=\"none\">",
@@ -110,15 +110,15 @@ TEST_CASE("a chart's title, axes, grid, legend and marks have their places") {
   CHECK(count_of(text, "#333333") == 2);    // no line in the legend either
   CHECK(count_of(text, "#444444") == 2);
   CHECK(count_of(text, "#555555") == 4);
-  chart.right = Axis{"R", 0.0, 1.0};  // whose lines the grid has then
+  chart.right = Axis{"R", 0.0, 3.0};  // whose lines the grid has then
   chart.series[0].right = true;
   has(chart,
-      {"<text x=\"832.0\" y=\"260.0\" text-anchor=\"start\">0.5</text>",
+      {"<text x=\"832.0\" y=\"400.7\" text-anchor=\"start\">0.5</text>",
        "<text x=\"886.0\" y=\"255.0\" text-anchor=\"middle\" transform=\"rotate(-90 886.0 255.0)\">R</text>",
-       "points=\"187.0,211.0 \""});
-  CHECK(svg(chart).find("y1=\"360.5\"") == std::string::npos);
-  CHECK(mentions(svg(chart), "<line x1=\"76.0\" y1=\"381.6\" x2=\"824.0\""));
-  // Names of a logarithmic axis are halfway in logarithms.
+       "points=\"187.0,351.7 \""});
+  CHECK(svg(chart).find("y1=\"381.6\"") == std::string::npos);
+  CHECK(mentions(svg(chart), "<line x1=\"76.0\" y1=\"395.7\" x2=\"824.0\""));
+  // Numbers of a logarithmic axis are halfway in logarithms.
   chart.right.reset();
   chart.left = {"L", 1.0, 100.0, true};
   chart.series.resize(1);

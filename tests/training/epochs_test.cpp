@@ -439,12 +439,13 @@ TEST_CASE(
   p.data.splits[0].train = p.data.train;
   const auto epochs = p.first_epochs(no_step());
   int64_t done = 4;
-  CHECK(error_of([&] {
-          while (true) epochs->train(++done);
-        }) ==
-        fmt::format("epoch {}: no training node in any of 1 subgraphs; expected more --steps or a larger "
-                    "--budget",
-                    done + 1));
+  const std::string said = error_of([&] {
+    while (true) epochs->train(++done);
+  });
+  CHECK(said ==
+        fmt::format(
+            "epoch {}: no training node in any of 1 subgraphs; expected more --steps or a larger --budget",
+            done + 1));
 }
 
 TEST_CASE("the sampler's options decide its subgraphs") {
@@ -486,8 +487,8 @@ TEST_CASE("subgraphs have the data's edge weights for layers that read them, and
   CHECK(weights(models::gcn(), with_weights) != weights(models::gcn(), plain));
   // Attention and maxima, which no matrix describes: the graph's own, unless there are none.
   CHECK(weights(models::gat(), plain)[0].empty());
-  for (const double w : weights(models::gat(), with_weights)[0])
-    CHECK((w == std::floor(w) && w >= 1.0 && w <= 7.0));
+  const auto own = weights(models::gat(), with_weights);
+  for (const double w : own[0]) CHECK((w == std::floor(w) && w >= 1.0 && w <= 7.0));
   CHECK(weights(models::sage(), plain, {{"aggr", "max"}})[0].empty());
   CHECK(weights(models::sage(), plain, {{"coverage", "0"}})[0].empty());
 }

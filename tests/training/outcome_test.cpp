@@ -124,7 +124,10 @@ TEST_CASE("ROC-AUC is reported beside the metric for two classes in the test nod
     return members;
   };
   CHECK(json(small_dataset()).count("test_auc") == 0);
-  const auto two = json(small_dataset(1, 2), {{"metric", "auc"}});
+  Dataset data = small_dataset(1, 2);
+  data.y = data.y.clone();
+  data.y.mutable_data<int32_t>()[data.val.data<int32_t>()[0]] ^= 1;  // both classes to validate, too
+  const auto two = json(data, {{"metric", "auc"}});
   CHECK(two.at("test_auc") == two.at("test_acc"));
   for (const int32_t only : {0, 1}) {
     Dataset one = small_dataset(1, 2);
@@ -281,18 +284,17 @@ TEST_CASE_FIXTURE(InFolder, "with --profile the table is printed, and the trace 
 
 namespace {
 
-/// Six examples of three named classes: labels, and predictions of which class 2 is never right.
+/// Labels and predictions: class 2 is never predicted, class 3 only by mistake, class 4 not there at all.
 struct Judged {
   Tensor y = Tensor::from(std::vector<int32_t>{0, 0, 0, 1, 1, 2, 0});
-  std::vector<int32_t> predicted{0, 0, 1, 1, 1, 0, 2};
+  std::vector<int32_t> predicted{0, 0, 3, 1, 1, 0, 2};
   Tensor index = Tensor::from(std::vector<int32_t>{0, 1, 2, 3, 4, 5});
   Tensor output(int64_t classes = 3) const {
     std::vector<float> logits(predicted.size() * uz(classes));
     for (size_t i = 0; i < predicted.size(); ++i) logits[i * uz(classes) + uz(predicted[i])] = 1.0f;
     return Tensor::from(logits, {std::ssize(predicted), classes});
   }
-  // By hand: class 0 is predicted 3 times (2 right), 1 three times (2 right), 2 never.
-  const double p0 = 2.0 / 3.0, r0 = 2.0 / 3.0, f0 = 4.0 / 6.0, p1 = 2.0 / 3.0, r1 = 1.0, f1 = 4.0 / 5.0;
+  const double p0 = 2.0 / 3.0, r0 = 2.0 / 3.0, f0 = 4.0 / 6.0, p1 = 1.0, r1 = 1.0, f1 = 1.0;
 };
 
 std::string scores(double p, double r, double f, int support) {
@@ -302,42 +304,27 @@ std::string scores(double p, double r, double f, int support) {
 }  // namespace
 
 TEST_CASE_FIXTURE(Judged, "the class report of counts by hand: printed, in JSON and in HTML") {
-  const ClassReport report(Labels::classes, output(4), y, index, {"a", "b", "c", "none"});
+  const ClassReport report(Labels::classes, output(5), y, index, {"a", "b", "c", "d", "none"});
   CHECK(report.examples() == 6);
-  // Means are over the three classes that are present or predicted.
-  const double mp = (p0 + p1) / 3, mr = (r0 + r1) / 3, mf = (f0 + f1) / 3;
+  // Means are over the four classes that are present or predicted.
+  const double mp = (p0 + p1) / 4, mr = (r0 + r1) / 4, mf = (f0 + f1) / 4;
   const double wp = (3 * p0 + 2 * p1) / 6, wr = (3 * r0 + 2 * r1) / 6, wf = (3 * f0 + 2 * f1) / 6,
                share = 4.0 / 6.0;
   const std::string text = printed(STDOUT_FILENO, [&] { report.print("Heading"); });
   CHECK(text ==
-        "\nHeading\n                     "
+        "\nHeading\n                   "
         "  precision  recall      F1  support\n"
-        "0 a                "
-        "  " +
-            scores(p0, r0, f0, 3) +
-            "1 b                "
-            "  " +
-            scores(p1, r1, f1, 2) +
-            "2 c                "
-            "  " +
-            scores(0, 0, 0, 1) +
-            "3 none             "
-            "  " +
-            scores(0, 0, 0, 0) +
-            "mean over classes  "
-            "  " +
-            scores(mp, mr, mf, 6) +
-            "weighted by support"
-            "  " +
-            scores(wp, wr, wf, 6) +
-            "all (accuracy)     "
-            "  " +
-            scores(share, share, share, 6) +
-            "\nlabel, predicted as  0  1  2  3\n"
-            "0 a                  2  1  .  .\n"
-            "1 b                  .  2  .  .\n"
-            "2 c                  1  .  .  .\n"
-            "3 none               .  .  .  .\n");
+        "0 a                " +
+            scores(p0, r0, f0, 3) + "1 b                " + scores(p1, r1, f1, 2) + "2 c                " +
+            scores(0, 0, 0, 1) + "3 d                " + scores(0, 0, 0, 0) + "4 none             " +
+            scores(0, 0, 0, 0) + "mean over classes  " + scores(mp, mr, mf, 6) + "weighted by support" +
+            scores(wp, wr, wf, 6) + "all (accuracy)     " + scores(share, share, share, 6) +
+            "\nlabel, predicted as  0  1  2  3  4\n"
+            "0 a                  2  .  .  1  .\n"
+            "1 b                  .  2  .  .  .\n"
+            "2 c                  1  .  .  .  .\n"
+            "3 d                  .  .  .  .  .\n"
+            "4 none               .  .  .  .  .\n");
   const auto one = [](double p, double r, double f, int support) {
     return fmt::format(R"("precision": {}, "recall": {}, "f1": {}, "support": {})", p, r, f, support);
   };
@@ -345,7 +332,7 @@ TEST_CASE_FIXTURE(Judged, "the class report of counts by hand: printed, in JSON 
   CHECK(mentions(json,
                  {R"({"examples": 6, "classes": [{"class": 0, "name": "a", )" + one(p0, r0, f0, 3) + "}, ",
                   R"({"class": 2, "name": "c", )" + one(0, 0, 0, 1),
-                  R"("confusion": [[0, 0, 2], [0, 1, 1], [1, 1, 2], [2, 0, 1]]})"}));
+                  R"("confusion": [[0, 0, 2], [0, 3, 1], [1, 1, 2], [2, 0, 1]]})"}));
   for (const auto& [name, f, support] :
        {std::tuple("macro", mf, 6), {"weighted", wf, 6}, {"micro", share, 6}}) {
     const size_t at = json.find(fmt::format(R"("{}": {{)", name));
@@ -363,9 +350,9 @@ TEST_CASE_FIXTURE(Judged, "the class report of counts by hand: printed, in JSON 
                         fmt::format("<tr><td>mean over classes</td><td>{:.4f}</td><td>{:.4f}</td>", mp, mr),
                         "<th>label, predicted as</th><th>0</th><th>1</th><th>2</th><th>3</th>",
                         // 70 % of the share of its row
-                        "<tr><td>0 a</td><td class=\"cell\" style=\"--share: 46.7%\">2</td><td "
-                        "class=\"cell\" style=\"--share: 23.3%\">1</td>",
-                        "<tr><td>3 none</td><td class=\"cell\" style=\"--share: 0.0%\">0</td>"}));
+                        "<tr><td>0 a</td><td class=\"cell\" style=\"--share: 46.7%\">2</td>",
+                        "<td class=\"cell\" style=\"--share: 23.3%\">1</td>",
+                        "<tr><td>4 none</td><td class=\"cell\" style=\"--share: 0.0%\">0</td>"}));
   const ClassReport nameless(Labels::classes, output(), y, {}, {});
   CHECK(nameless.examples() == 7);
   CHECK(mentions(nameless.json(), {R"({"examples": 7, "classes": [{"class": 0, "precision": )"}));
@@ -382,11 +369,11 @@ TEST_CASE_FIXTURE(Judged,
     CHECK((text.find("predicted as") != std::string::npos) == (classes == 20));
     if (classes == 21)
       CHECK(mentions(
-          text, {"\nmost often taken for another class:\n0      1 of     3 as 1\n2      1 of     1 as 0\n"}));
+          text, {"\nmost often taken for another class:\n0      1 of     3 as 3\n2      1 of     1 as 0\n"}));
     CHECK((report.html().find("<th>taken for</th>") != std::string::npos) == (classes == 21));
     if (classes == 21)
       CHECK(mentions(report.html(),
-                     "<tr><td>0</td><td>1</td><td>1</td></tr>\n<tr><td>2</td><td>0</td><td>1</td></tr>"));
+                     "<tr><td>0</td><td>3</td><td>1</td></tr>\n<tr><td>2</td><td>0</td><td>1</td></tr>"));
   }
   const ClassReport right(Labels::classes, output(21), Tensor::from(predicted), {}, {});
   CHECK(mentions(printed(STDOUT_FILENO, [&] { right.print("H"); }), "no class was taken for another\n"));
@@ -415,22 +402,12 @@ TEST_CASE("several labels are reported by label and all together, without a matr
   const ClassReport report(Labels::several, out, y, {}, {});
   const std::string text = printed(STDOUT_FILENO, [&] { report.print("H"); });
   CHECK(text ==
-        "\nH\n                     "
+        "\nH\n                   "
         "  precision  recall      F1  support\n"
-        "0                  "
-        "  " +
-            scores(2.0 / 3.0, 1, 0.8, 2) +
-            "1                  "
-            "  " +
-            scores(0, 0, 0, 1) +
-            "mean over classes  "
-            "  " +
-            scores(1.0 / 3.0, 0.5, 0.4, 3) +
-            "weighted by support"
-            "  " +
-            scores(4.0 / 9.0, 2.0 / 3.0, 1.6 / 3.0, 3) +
-            "all labels together"
-            "  " +
+        "0                  " +
+            scores(2.0 / 3.0, 1, 0.8, 2) + "1                  " + scores(0, 0, 0, 1) +
+            "mean over classes  " + scores(1.0 / 3.0, 0.5, 0.4, 3) + "weighted by support" +
+            scores(4.0 / 9.0, 2.0 / 3.0, 1.6 / 3.0, 3) + "all labels together" +
             scores(0.5, 2.0 / 3.0, 4.0 / 7.0, 3));
   CHECK(report.json().find("confusion") == std::string::npos);
   CHECK(report.html().find("predicted as") == std::string::npos);

@@ -436,7 +436,7 @@ TEST_CASE_FIXTURE(InFolder, "what is not finite ends the training, with its epoc
     };
   };
   CHECK(mentions(message(1, kFalling, spoil(4, inf)), {"epoch 4: the parameter convs.1.", " is not finite"}));
-  CHECK(mentions(message(4, kFalling, spoil(3, nan)), "epochs 1 to 4: the parameter convs.1."));
+  CHECK(mentions(message(4, kFalling, spoil(4, nan)), "epochs 1 to 4: the parameter convs.1."));
 
   struct Infinite : Epochs {  // outputs beyond float32 in evaluation, or only at the end, in no split
     Infinite(const Run& of, bool end) : run(of), at_end(end) {}
