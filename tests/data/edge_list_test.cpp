@@ -183,12 +183,15 @@ TEST_CASE_FIXTURE(EdgeFiles, "bad lists and bad files of nodes, with the file an
   y("10,a,b\n", "labels:1: more than one label…");
   y("10,\n", "labels: no labels, expected some");
 
-  const auto by_row = [&](const std::string& text, const std::string& said) {
+  const auto by_row = [&](const std::string& text, const std::string& said, Task task = Task::node_class) {
     EdgeListOptions o = with_labels(text);
     o.node_files.labels_by_row = true;
+    o.node_files.task = task;
     check_refused({{"0 1\n1 2\n", said, o}});
   };
   by_row("a\nb\n", "labels:2: 2 rows for 3 nodes; no row for '2'");
+  for (const Task task : {Task::node_regression, Task::node_multilabel})
+    by_row("1\n0\n", "labels:2: 2 rows for 3 nodes; no row for '2'", task);
   by_row("a\nb\nc\nd\n",
          "labels:4: row 3, from 0, but no node has that id (--node-headers yes: the first line is a header)");
   const auto split = [&](const std::string& test, const std::string& said) {

@@ -127,6 +127,11 @@ TEST_CASE("OGB: features and splits may be absent") {
   const Dataset d = import(without(node_folder(), {"raw/node-feat", "raw/edge-feat", "split/"}));
   CHECK_FALSE(d.x);
   CHECK(d.graph.edge_attributes().empty());
+  CHECK(offsets(d) == L{0, 1, 4, 4, 5});
+  CHECK(sources(d) == I{1, 0, 0, 2, 3});  // ascending, though the file has 0, 2, 0
+  const Dataset both = import(without(node_folder(), {"raw/edge-feat"}), {.inverse_edges = true});
+  CHECK(offsets(both) == L{0, 3, 7, 8, 10});
+  CHECK(sources(both) == I{1, 1, 1, 0, 0, 0, 2, 1, 3, 3});
   CHECK(d.splits.empty());
   CHECK(d.train.numel() == 0);
 }

@@ -3,11 +3,13 @@
 #include <adjoint/kernels/bits/bit_gemm.h>
 #include <adjoint/kernels/bits/bit_range.h>
 #include <adjoint/models/checkpoint.h>
+#include <adjoint/nn/node_quantizer.h>
 #include <adjoint/nn/quant_linear.h>
 #include <adjoint/ops.h>
 #include <adjoint/optim/adam.h>
 
 #include <cmath>
+#include <limits>
 
 using namespace adj;
 using namespace adj::test;
@@ -48,6 +50,38 @@ TEST_CASE("a quantizer starts with the range of least error on its first batch, 
         quantizer.eval();
         CHECK(same_bits(quantizer(Var(x)).value(), y));
       }
+}
+
+TEST_CASE(
+    "the range of least error is sought down to 2^-8 of the numbers' own, in eighths of a power of two") {
+  // Zeros and ones with one outlier: in one bit, a scale of 1 leaves the outlier's error only.
+  const struct {
+    int64_t count;
+    float outlier;
+    int share;
+  } cases[] = {{3000, 20.0f, 34}, {180'000, 256.0f, 64}, {60, 2.0f, 8}};
+  for (const auto& c : cases) {
+    std::vector<float> x(uz(c.count));
+    for (size_t i = 1; i < x.size(); ++i) x[i] = static_cast<float>(i % 2);
+    x[0] = c.outlier;
+    double least = std::numeric_limits<double>::infinity(), expected = 0.0;
+    for (int k = 0; k <= 64; ++k) {
+      const double scale = c.outlier * std::exp2(-k / 8.0);
+      double error = 0.0;
+      for (const float v : x) {
+        const double rounded = scale * std::clamp(std::nearbyint(static_cast<double>(v) / scale), 0.0, 1.0);
+        error += (rounded - static_cast<double>(v)) * (rounded - static_cast<double>(v));
+      }
+      if (error < least) least = error, expected = scale;
+    }
+    CHECK(expected == doctest::Approx(c.outlier * std::exp2(-c.share / 8.0)));
+    nn::Model<nn::Quantizer> quantizer(nn::QuantizerOptions{.bits = 1, .range = BitRange::affine});
+    (void)quantizer(Var(Tensor::from(x, {c.count / 2, 2})));
+    CHECK(quantizer.scale().item() == doctest::Approx(expected));
+    nn::Model<nn::NodeQuantizer> of_node(nn::NodeBitsOptions{1, 1.0});
+    (void)of_node(Var(Tensor::from(x, {1, c.count})));
+    CHECK(of_node.scale().item() == doctest::Approx(expected));
+  }
 }
 
 TEST_CASE("non-negative numbers have a zero of 0, and 32 bits do not quantise") {

@@ -3,6 +3,7 @@
 #include <adjoint/optim/sgd.h>
 
 #include <array>
+#include <memory>
 
 using namespace adj;
 using namespace adj::test;
@@ -78,6 +79,66 @@ TEST_CASE("Adam follows algorithm 1, with weight decay in the gradient; AdamW de
     compare<optim::Adam>(options, algorithm_1(options));
   const optim::AdamOptions decays{.lr = 0.05, .weight_decay = 0.2};
   compare<optim::AdamW>(decays, algorithm_1(decays, true));
+}
+
+TEST_CASE("each group of Adam, AdamW and SGD follows its own rule") {
+  const auto steps = [](auto optimizer_of, const auto& rules) {
+    for (Device device : devices()) {
+      std::vector<Var> parameters;
+      for (size_t k = 0; k < rules.size(); ++k)
+        parameters.push_back(Var::parameter(Tensor::full({2}, 1.5, DType::f64, device)));
+      const auto optimizer = optimizer_of(parameters);
+      std::vector<double> expected(rules.size(), 1.5);
+      std::vector<State> state(rules.size(), State{});
+      for (int t = 1; t <= 5; ++t) {
+        for (size_t k = 0; k < rules.size(); ++k) {
+          const double g = std::sin(t + 2.0 * static_cast<double>(k));
+          parameters[k].set_grad(Tensor::full({2}, g, DType::f64, device));
+          rules[k](expected[k], state[k], g, t);
+        }
+        optimizer->step();
+      }
+      for (size_t k = 0; k < rules.size(); ++k)
+        CHECK(close(parameters[k].value(), {expected[k], expected[k]}, 1e-12));
+    }
+  };
+  const optim::AdamOptions usual{.lr = 0.05}, options[] = {usual,
+                                                           {.lr = 0.1, .beta1 = 0.5},
+                                                           {.lr = 0.05, .beta2 = 0.7},
+                                                           {.lr = 0.05, .eps = 0.1},
+                                                           {.lr = 0.05, .weight_decay = 0.3}};
+  for (const bool decoupled : {false, true}) {
+    std::vector<decltype(algorithm_1(usual))> rules;
+    for (const auto& o : options) rules.push_back(algorithm_1(o, decoupled));
+    steps(
+        [&](const std::vector<Var>& p) -> std::unique_ptr<optim::Optimizer> {
+          std::vector<optim::Group<optim::AdamOptions>> groups;
+          for (size_t k = 0; k < p.size(); ++k) groups.push_back({{p[k]}, options[k]});
+          if (decoupled) return std::make_unique<optim::AdamW>(groups);
+          return std::make_unique<optim::Adam>(groups);
+        },
+        rules);
+  }
+  const optim::SGDOptions of_sgd[] = {{.lr = 0.1},
+                                      {.lr = 0.2, .momentum = 0.9},
+                                      {.lr = 0.1, .weight_decay = 0.3},
+                                      {.lr = 0.1, .momentum = 0.5, .nesterov = true}};
+  const auto descent = [](const optim::SGDOptions& o) {
+    return [=](double& p, State& state, double g, int) {
+      g += o.weight_decay * p;
+      state[0] = o.momentum * state[0] + g;
+      p -= o.lr * (o.nesterov ? g + o.momentum * state[0] : state[0]);
+    };
+  };
+  std::vector<decltype(descent(of_sgd[0]))> rules;
+  for (const auto& o : of_sgd) rules.push_back(descent(o));
+  steps(
+      [&](const std::vector<Var>& p) {
+        std::vector<optim::Group<optim::SGDOptions>> groups;
+        for (size_t k = 0; k < p.size(); ++k) groups.push_back({{p[k]}, of_sgd[k]});
+        return std::make_unique<optim::SGD>(groups);
+      },
+      rules);
 }
 
 TEST_CASE("AdamW's default weight decay is 0.01") {

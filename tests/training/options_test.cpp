@@ -1,0 +1,466 @@
+#include "bench.h"
+#include <adjoint/core/explain.h>
+#include <adjoint/core/parallel.h>
+#include <adjoint/data/stored_cuts.h>
+
+#include <set>
+
+using namespace adj;
+using namespace adj::test;
+
+// Options: their ranges and conflicts, and that each one has its effect.
+
+namespace {
+
+using Settings = Program::Settings;
+
+std::string refusal(const Settings& settings, const models::ModelFamily& family = models::gcn()) {
+  Program p(small_dataset(), family);
+  for (const Options::Group& group : p.options.groups())  // as a command line: what differs was given
+    for (const Option& option : group.options) p.options.defaults[option.name] = option.text();
+  p.set(settings);
+  try {
+    p.options.check();
+  } catch (const UsageError& error) {
+    return error.what();
+  } catch (const Error&) {  // a GPU that is absent, which comes last
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("options out of range are refused, and their bounds accepted") {
+  const struct {
+    std::string option;
+    std::vector<std::string> good, bad;
+  } cases[] = {
+      {"epochs", {"1", "1000000000"}, {"0", "-1", "1000000001"}},
+      {"seed", {"0", "9223372035854775807"}, {"-1", "9223372035854775808"}},
+      {"runs", {"1", "1000000"}, {"0", "1000001"}},
+      {"patience", {"0", "1000000000"}, {"-1", "1000000001"}},
+      {"patience-on", {"metric", "either"}, {"loss", ""}},
+      {"eval-every", {"1", "1000000000"}, {"0", "1000000001"}},
+      {"lr", {"1e-300", "1e300"}, {"0", "-0.1", "nan", "inf"}},
+      {"weight-decay", {"0", "1e300"}, {"-0.1", "nan", "inf"}},
+      {"threads", {"0", "1", fmt::format("{}", kMaxThreads)}, {"-1", fmt::format("{}", kMaxThreads + 1)}},
+      {"precision", {"float32", "tf32", "bfloat16"}, {"float16"}},
+      {"kernels", {"auto", "csr"}, {"rows"}},
+      {"split", {"0", "all", "1000000000"}, {"-1", "some", "1000000001", ""}},
+      {"features-bits", {"1", "8", "32"}, {"0", "9", "31", "33", "-1"}},
+      {"features-scaling", {"auto", "none", "rows", "standard"}, {"max"}},
+      {"hidden", {"1"}, {"0"}},
+      {"dropout", {"0", "0.99"}, {"1", "-0.1"}}};
+  for (const auto& c : cases) {
+    for (const std::string& text : c.good) {
+      CAPTURES(c.option, text);
+      CHECK(refusal({{c.option, text}}) == "");
+    }
+    for (const std::string& text : c.bad) {
+      CAPTURES(c.option, text);
+      CHECK(refusal({{c.option, text}}).starts_with("--" + c.option));
+    }
+  }
+  CHECK(refusal({{"loader", "neighbor"}, {"batch-size", "1"}}) == "");
+  CHECK(refusal({{"loader", "neighbor"}, {"batch-size", "0"}}).starts_with("--batch-size"));
+  CHECK(split_number("all") == std::nullopt);
+  CHECK(split_number("7") == 7);
+}
+
+TEST_CASE("options that conflict are refused by name") {
+  const Settings gpu{{"device", "cuda"}, {"precision", "tf32"}};
+  const auto with = [](Settings a, const Settings& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+  };
+  const std::pair<Settings, std::string> cases[] = {
+      {{{"aggregation", "scatter"}}, "--aggregation scatter: requires --inductive"},
+      {{{"aggregation", "sort"}, {"inductive", "true"}}, "--aggregation: expected"},
+      {{{"aggregation", "measure"}, {"inductive", "true"}}, ""},
+      {{{"aggregation", "measure"}, {"inductive", "true"}, {"resume", "c.h5"}},
+       "--aggregation measure: conflicts with --resume"},
+      {{{"aggregation", "scatter"}, {"inductive", "true"}, {"resume", "c.h5"}}, ""},
+      {{{"kernels", "tiles"}}, "--kernels tiles: tensor cores require --device cuda"},
+      {{{"kernels", "hybrid"}, {"device", "cuda"}}, "--kernels hybrid: tensor cores round their operands"},
+      {with(gpu, {{"kernels", "tiles"}}), ""},
+      {with(gpu, {{"cuts", "c"}}), ""},
+      {{{"cuts", "c"}}, "--cuts: tensor cores require --device cuda"},
+      {with(gpu, {{"cuts", "c"}, {"kernels", "csr"}}), "--cuts: requires --kernels auto, tiles or hybrid"},
+      {with(gpu, {{"cuts", "c"}, {"inductive", "true"}}), "--cuts: conflicts with --inductive"},
+      {with(gpu, {{"cuts", "c"}, {"loader", "cluster"}}), "--cuts: conflicts with --loader"},
+      {{{"checkpoint-every", "3"}}, "--checkpoint-every: requires --checkpoint or --run-dir"},
+      {{{"checkpoint-every", "3"}, {"checkpoint", "c.h5"}}, ""},
+      {{{"checkpoint-every", "3"}, {"run-dir", "r"}}, ""},
+      {{{"checkpoint-every", "0"}, {"checkpoint", "c.h5"}}, "--checkpoint-every"},
+      {{{"loader", "neighbor"}, {"features", "file"}, {"features-bits", "4"}},
+       "--features-bits 4: conflicts with --features file"},
+      {{{"loader", "neighbor"}, {"features", "host"}, {"features-bits", "4"}, {"evaluation", "layers"}}, ""},
+      {{{"loader", "some"}}, "--loader: expected none or neighbor or cluster or saint"},
+      {{{"loader", "neighbor"}, {"evaluation", "half"}}, "--evaluation: expected auto or layers or graph"},
+      {{{"loader", "neighbor"}, {"inductive", "true"}}, "--inductive: conflicts with --loader neighbor"},
+      {{{"fanouts", "3"}}, "--fanouts: requires --loader neighbor"},
+      {{{"loader", "cluster"}, {"fanouts", "3"}}, "--fanouts: requires --loader neighbor"},
+      {{{"loader", "neighbor"}, {"parts", "3"}}, "--parts: requires --loader cluster"},
+      {{{"loader", "neighbor"}, {"budget", "3"}}, "--budget: requires --loader saint"},
+      {{{"workers", "3"}}, "--workers: requires --loader neighbor or cluster or saint"},
+      {{{"batch-size", "3"}}, "--batch-size: requires --loader neighbor or cluster or saint"},
+      {{{"features", "host"}}, "--features: requires --loader neighbor or cluster or saint"},
+      {{{"loader", "cluster"}, {"workers", "x"}}, "--workers: expected a number or auto, got 'x'"},
+      {{{"loader", "cluster"}, {"workers", "-1"}}, "--workers"},
+      {{{"loader", "cluster"}, {"workers", fmt::format("{}", kMaxThreads + 1)}}, "--workers"},
+      {{{"loader", "cluster"}, {"workers", fmt::format("{}", kMaxThreads)}}, ""},
+      {{{"loader", "cluster"}, {"features", "disk"}}, "--features: expected device or host or file"},
+      {{{"loader", "cluster"}, {"cached-rows", "5"}}, "--cached-rows: requires --features host or file"},
+      {{{"loader", "cluster"}, {"features", "host"}, {"cached-rows", "5"}},
+       "--cached-rows: expected a GPU beside --features host"},
+      {{{"loader", "cluster"}, {"features", "file"}, {"cached-rows", "5"}, {"evaluation", "layers"}}, ""},
+      {{{"loader", "cluster"}, {"features", "host"}, {"evaluation", "graph"}},
+       "--evaluation graph: conflicts with --features host"},
+      {{{"loader", "cluster"}, {"parts", "-1"}}, "--parts"},
+      {{{"loader", "cluster"}, {"parts", "0"}}, ""},
+      {{{"loader", "cluster"}, {"parts-per-batch", "0"}}, "--parts-per-batch"},
+      {{{"loader", "cluster"}, {"parts-per-batch", "1"}}, ""},
+      {{{"loader", "saint"}, {"saint", "star"}}, "--saint: expected node or edge or walk"},
+      {{{"loader", "saint"}, {"budget", "0"}}, "--budget"},
+      {{{"loader", "saint"}, {"budget", "1"}}, ""},
+      {{{"loader", "saint"}, {"saint", "node"}, {"budget", "100000000"}}, ""},
+      {{{"loader", "saint"}, {"saint", "node"}, {"budget", "100000001"}}, "--budget"},
+      {{{"loader", "saint"}, {"budget", "33333334"}}, "--budget 33333334: of 3 nodes each"},
+      {{{"loader", "saint"}, {"budget", "33333333"}}, ""},
+      {{{"loader", "saint"}, {"walk-length", "-1"}}, "--walk-length"},
+      {{{"loader", "saint"}, {"walk-length", "0"}}, ""},
+      {{{"loader", "saint"}, {"budget", "1"}, {"walk-length", "99999999"}}, ""},
+      {{{"loader", "saint"}, {"budget", "1"}, {"walk-length", "100000000"}}, "--walk-length"},
+      {{{"loader", "saint"}, {"saint", "edge"}, {"walk-length", "3"}},
+       "--walk-length: requires --saint walk"},
+      {{{"loader", "saint"}, {"steps", "-1"}}, "--steps"},
+      {{{"loader", "saint"}, {"steps", "0"}, {"coverage", "0"}}, ""},
+      {{{"loader", "saint"}, {"coverage", "-1"}}, "--coverage"},
+      {{{"loader", "saint"}, {"coverage", "1000001"}}, "--coverage"},
+      {{{"loader", "saint"}, {"coverage", "1000000"}}, ""}};
+  for (const auto& [settings, said] : cases) {
+    CAPTURE(said);
+    const std::string found = refusal(settings);
+    if (said.empty()) CHECK(found == "");
+    if (!said.empty()) CHECK(mentions(found, said));
+  }
+  CHECK(mentions(
+      refusal({{"cuts", "c"}, {"device", "cuda"}, {"precision", "bfloat16"}, {"attention-dropout", "0.5"}},
+              models::gat()),
+      "--cuts: attention on tensor cores has no dropout"));
+  CHECK(mentions(refusal({{"precision", "bfloat16"}}, models::qgnn()), "--precision bfloat16: quantised"));
+  CHECK(refusal({{"precision", "tf32"}}, models::qgnn()) == "");
+}
+
+TEST_CASE("shares and numbers of cached rows") {
+  const std::pair<std::string, bool> cases[] = {
+      {"0", true},    {"5", true},    {"0%", true},    {"100%", true}, {"12.5%", true},
+      {"-1", false},  {"x", false},   {"", false},     {"%", false},   {"101%", false},
+      {"-1%", false}, {"1.5", false}, {"1e1%", false}, {"nan%", false}};
+  for (const auto& [text, good] : cases) {
+    CAPTURE(text);
+    BatchOptions batches;
+    batches.features = "file";
+    batches.cached_rows = text;
+    CHECK(error_of<UsageError>([&] { batches.check_features("cpu"); }).empty() == good);
+  }
+  const TemporaryDirectory folder;
+  const auto store = [&](const std::string& rows) {  // from a file without columns of its own the count shows
+    Program p(small_dataset());
+    p.data.x = Features(p.data.x.to_dense());
+    p.options.batches.features = "host";
+    p.options.batches.cached_rows = rows;
+    return error_of<UsageError>([&] { (void)feature_store(p.data, p.options.batches, DType::f32); });
+  };
+  CHECK(store("120") == "");
+  CHECK(store("100%") == "");
+  CHECK(store("121") == "--cached-rows: expected at most 120 for small, got 121");
+}
+
+TEST_CASE("automatic workers are one on the CPU, else as many as written") {
+  BatchOptions batches;
+  CHECK(batches.num_workers("cpu") == 1);
+  for (const char* text : {"0", "7"}) {
+    batches.workers = text;
+    CHECK(batches.num_workers("cpu") == std::stoi(text));
+  }
+  if (!gpu()) return;
+  BatchOptions more;
+  for (const auto& [count, workers] : {std::pair(1, 1), {4, 1}, {8, 2}, {64, 4}}) {
+    const Threads cores(count);
+    CHECK(more.num_workers("cuda:0") == workers);
+  }
+}
+
+TEST_CASE("options take effect on the process and its context") {
+  const struct {
+    Settings settings;
+    MatmulPrecision precision;
+    SparseKernels kernels;
+    Aggregation aggregation;
+  } cases[] = {
+      {{}, MatmulPrecision::exact, SparseKernels::automatic, Aggregation::automatic},
+      {{{"precision", "tf32"}}, MatmulPrecision::tf32, SparseKernels::automatic, Aggregation::automatic},
+      {{{"precision", "bfloat16"}}, MatmulPrecision::exact, SparseKernels::automatic, Aggregation::automatic},
+      {{{"kernels", "csr"}}, MatmulPrecision::exact, SparseKernels::csr, Aggregation::automatic},
+      {{{"kernels", "tiles"}}, MatmulPrecision::exact, SparseKernels::tiles, Aggregation::automatic},
+      {{{"kernels", "hybrid"}}, MatmulPrecision::exact, SparseKernels::hybrid, Aggregation::automatic},
+      {{{"aggregation", "reduce"}}, MatmulPrecision::exact, SparseKernels::automatic, Aggregation::reduce},
+      {{{"aggregation", "scatter"}}, MatmulPrecision::exact, SparseKernels::automatic, Aggregation::scatter},
+      {{{"aggregation", "measure"}},
+       MatmulPrecision::exact,
+       SparseKernels::automatic,
+       Aggregation::automatic}};
+  for (const auto& c : cases) {
+    Program p(small_dataset(), models::gcn(), c.settings);
+    p.options.apply();
+    CHECK(compute_context().matmul_precision == c.precision);
+    CHECK(compute_context().sparse_kernels == c.kernels);
+    CHECK(compute_context().aggregation == c.aggregation);
+    CHECK(compute_context().cuts == nullptr);
+  }
+  ExecutionOptions compute;
+  CHECK(compute.dtype() == DType::f32);
+  compute.precision = "tf32";
+  CHECK(compute.dtype() == DType::f32);
+  compute.precision = "bfloat16";
+  CHECK(compute.dtype() == DType::bf16);
+  const Threads before(num_threads());
+  Program p(small_dataset(), models::gcn(), {{"threads", "3"}, {"explain", "true"}, {"quiet", "true"}});
+  set_log_level(LogLevel::info);
+  p.options.apply();
+  CHECK(num_threads() == 3);
+  CHECK(explaining());
+  CHECK(log_level() == LogLevel::warning);
+  set_explaining(false);
+  Program other(small_dataset(), models::gcn(), {{"device", "gpu"}});
+  CHECK_THROWS_AS(other.options.apply(), UsageError);
+  Program chosen(small_dataset(), models::gcn(), {{"loader", "neighbor"}});
+  chosen.options.check();
+  CHECK(mentions(printed(STDERR_FILENO, [&] { set_log_level(LogLevel::info), chosen.options.apply(); }),
+                 "evaluation: over the whole graph (gcn is not exact layer by layer)"));
+}
+
+TEST_CASE_FIXTURE(InFolder, "a run's folder has its files, unless another place was named") {
+  OutputOptions o;
+  o.run_dir = folder.file("run");
+  o.use_run_folder();
+  const auto in = [&](const char* name) { return o.run_dir + "/" + name; };
+  CHECK((o.metrics == in("metrics.csv") && o.checkpoint == in("checkpoint.h5") &&
+         o.report == in("report.html") && o.tensorboard == in("") && o.trace.empty() && o.plot.empty() &&
+         o.predict.empty()));
+  CHECK(std::filesystem::is_directory(o.run_dir));
+  OutputOptions named;
+  named.run_dir = o.run_dir;
+  named.profile = true;
+  named.metrics = "m.jsonl", named.checkpoint = "c", named.report = "r.html", named.tensorboard = "t";
+  named.use_run_folder();
+  CHECK((named.metrics == "m.jsonl" && named.checkpoint == "c" && named.report == "r.html" &&
+         named.tensorboard == "t" && named.trace == in("trace.json")));
+}
+
+TEST_CASE_FIXTURE(InFolder, "output files have their suffixes, and are not another file of the run") {
+  const auto said = [&](const std::function<void(Options&)>& change) {
+    Program p;
+    change(p.options);
+    return error_of<UsageError>([&] { p.options.output.check_files(p.options); });
+  };
+  const std::string kept = folder.file("kept");
+  std::ofstream(kept) << "old";
+  const std::pair<std::function<void(Options&)>, std::string> cases[] = {
+      {[](Options&) {}, ""},
+      {[](Options& o) { o.output.metrics = "m.txt"; },
+       "--metrics: expected FILE.csv or FILE.jsonl, got 'm.txt'"},
+      {[](Options& o) { o.output.plot = "p.png"; }, "--plot: expected FILE.svg, got 'p.png'"},
+      {[](Options& o) { o.output.report = "r"; },
+       "--report: expected FILE.html, got 'r'; --class-scores prints"},
+      {[](Options& o) { o.output.report = "r", o.things = "pairs of nodes"; },
+       "--report: expected FILE.html, got 'r'"},
+      {[](Options& o) { o.output.trace = "t.json"; }, "--trace: requires --profile"},
+      {[](Options& o) { o.output.trace = "t", o.output.profile = true; },
+       "--trace: expected FILE.json, got 't'"},
+      {[&](Options& o) { o.output.predict = folder.file("p.txt"); }, "--predict"},
+      {[&](Options& o) { o.output.predict = folder.file("p.csv"); }, ""}};
+  for (const auto& [change, part] : cases) {
+    CAPTURE(part);
+    if (part.empty()) CHECK(said(change) == "");
+    if (!part.empty()) CHECK(mentions(said(change), part));
+  }
+  // Every output against every input and every other output.
+  using Path = std::function<std::string&(Options&)>;
+  const std::vector<std::pair<std::string, Path>> inputs{
+      {"data", [](Options& o) -> std::string& { return o.data.path; }},
+      {"config", [](Options& o) -> std::string& { return o.output.config; }},
+      {"resume", [](Options& o) -> std::string& { return o.output.resume; }},
+      {"from", [](Options& o) -> std::string& { return o.identity["from"]; }}};
+  const std::vector<std::tuple<std::string, Path, std::string>> outputs{
+      {"checkpoint", [](Options& o) -> std::string& { return o.output.checkpoint; }, ".h5"},
+      {"metrics", [](Options& o) -> std::string& { return o.output.metrics; }, ".csv"},
+      {"predict", [](Options& o) -> std::string& { return o.output.predict; }, ".csv"},
+      {"plot", [](Options& o) -> std::string& { return o.output.plot; }, ".svg"},
+      {"report", [](Options& o) -> std::string& { return o.output.report; }, ".html"},
+      {"trace", [](Options& o) -> std::string& { return o.output.trace; }, ".json"},
+      {"cuts", [](Options& o) -> std::string& { return o.compute.cuts; }, ".h5"}};
+  for (const auto& [name, path, suffix] : outputs) {
+    const std::string file = folder.file("f" + suffix);
+    std::ofstream(file) << "old";
+    for (const auto& [input, source] : inputs) {
+      CAPTURES(name, input);
+      const std::string found = said([&, &to = path, &of = source](Options& o) {
+        o.output.profile = true;
+        to(o) = of(o) = file;
+      });
+      const bool allowed = name == "checkpoint" && input == "resume";
+      if (allowed) CHECK(found == "");
+      if (!allowed) CHECK(mentions(found, {"--" + name, "the file of --" + input}));
+    }
+    for (const auto& [other, target, ending] : outputs) {
+      if (other == name) continue;
+      std::filesystem::remove(folder.file("link" + ending));
+      std::filesystem::create_symlink(file, folder.file("link" + ending));
+      CHECK(mentions(said([&, &to = path, &of = target, &end = ending](Options& o) {
+                       o.output.profile = true;
+                       to(o) = file;
+                       of(o) = folder.file("link" + end);
+                     }),
+                     "the file of --"));
+    }
+  }
+  CHECK(said([](Options& o) { o.identity["from"] = "none", o.output.metrics = "/dev/shm/none.csv"; }) == "");
+}
+
+TEST_CASE("every option that decides changes the training, whatever it is") {
+  // Each alone against the same training without it; by the last epoch's numbers.
+  const auto numbers = [](const models::ModelFamily& family, const Dataset& data, const Settings& settings) {
+    Program p(data, family, settings);
+    p.options.apply();
+    set_log_level(LogLevel::warning);
+    p.learn();
+    const EpochRecord& r = p.history().back();
+    return std::tuple(r.train_loss, r.val_loss, r.val_metric, p.results()[0].test_metric);
+  };
+  Dataset data = small_dataset();
+  add_splits(data, 2);
+  std::vector<float> weight;
+  for (int64_t e = 0; e < data.graph.num_edges(); ++e) weight.push_back(1.0f + static_cast<float>(e % 7));
+  data.graph = data.graph.with_edge_weight(Tensor::from(weight));
+  const Settings neighbor{{"loader", "neighbor"}, {"batch-size", "16"}, {"fanouts", "2"}},
+      cluster{{"loader", "cluster"}, {"parts", "6"}, {"parts-per-batch", "2"}},
+      saint{{"loader", "saint"}, {"budget", "10"}, {"coverage", "3"}};
+  const struct {
+    models::ModelFamily (*family)();
+    Settings base;
+    Settings options;
+  } cases[] = {
+      {models::gcn,
+       {},
+       {{"split", "1"},
+        {"metric", "f1"},
+        {"features-scaling", "none"},
+        {"features-scaling", "standard"},
+        {"features-bits", "2"},
+        {"precision", "bfloat16"},
+        {"hidden", "5"},
+        {"layers", "3"},
+        {"dropout", "0.1"},
+        {"norm", "batch"},
+        {"epochs", "4"},
+        {"lr", "0.02"},
+        {"weight-decay", "0.1"},
+        {"seed", "1"},
+        {"loader", "neighbor"}}},
+      {models::sage,
+       neighbor,
+       {{"batch-size", "8"},
+        {"fanouts", "3"},
+        {"replace", "true"},
+        {"labor", "true"},
+        {"weighted-sampling", "true"}}},
+      {models::gcn, cluster, {{"parts", "7"}, {"parts-per-batch", "1"}}},
+      {models::gcn,
+       saint,
+       {{"saint", "node"},
+        {"saint", "edge"},
+        {"budget", "20"},
+        {"walk-length", "1"},
+        {"steps", "3"},
+        {"coverage", "0"},
+        {"coverage", "4"}}},
+      {models::sage, {}, {{"aggr", "max"}, {"aggr", "pool"}, {"norm", "layer"}, {"residual", "true"}}},
+      {models::gat,
+       {},
+       {{"model", "gatv2"},
+        {"heads", "2"},
+        {"output-heads", "2"},
+        {"attention-dropout", "0.3"},
+        {"residual", "true"}}},
+      {models::gin, {}, {{"train-eps", "true"}, {"norm", "none"}}},
+      {models::transformer, {}, {{"heads", "2"}, {"gate", "true"}, {"attention-dropout", "0.3"}}},
+      {models::qgnn,
+       {{"bits", "4"}},
+       {{"model", "gin"},
+        {"bits", "5"},
+        {"bits-weights", "3"},
+        {"bits-activations", "3"},
+        {"scales", "running"},
+        {"degree-quant", "0.3"},
+        {"node-bits", "4"}}}};
+  for (const auto& c : cases) {
+    Settings base{{"epochs", "3"}};
+    base.insert(base.end(), c.base.begin(), c.base.end());
+    if (c.family().takes("residual")) base.emplace_back("layers", "3");
+    const auto without = numbers(c.family(), data, base);
+    CHECK(without == numbers(c.family(), data, base));
+    for (const auto& option : c.options) {
+      CAPTURES(c.family().program, option.first, option.second);
+      Settings with = base;
+      with.push_back(option);
+      const auto found = numbers(c.family(), data, with);
+      if (option.first == "metric") {
+        CHECK(std::get<2>(found) != std::get<2>(without));
+        continue;
+      }
+      CHECK(std::get<0>(found) != std::get<0>(without));
+    }
+  }
+}
+
+TEST_CASE("the groups have every option once, bound to its field, with the loaders' own") {
+  Program p;
+  std::set<std::string> names;
+  for (const Options::Group& group : p.options.groups())
+    for (const Option& option : group.options) {
+      CAPTURE(option.name);
+      CHECK(names.insert(option.name).second);
+      CHECK_FALSE(option.help.empty());
+    }
+  const std::set<std::string> free{// without influence on the result
+                                   "data",          "inductive", "aggregation", "features-scaling",
+                                   "features-bits", "cuts",      "epochs",      "class-scores",
+                                   "json",          "quiet",     "metrics",     "predict",
+                                   "plot",          "report",    "tensorboard", "profile",
+                                   "trace",         "run-dir",   "checkpoint",  "checkpoint-every",
+                                   "resume",        "explain",   "device",      "threads",
+                                   "no-capture",    "config",    "workers",     "features",
+                                   "cached-rows"};
+  for (const Options::Group& group : p.options.groups())
+    for (const Option& option : group.options) {
+      CAPTURE(option.name);
+      CHECK(option.decides == (free.count(option.name) == 0));
+    }
+  CHECK(names.size() == free.size() + 29);
+  p.options.things = "graphs";
+  std::set<std::string> of_graphs;
+  for (const Options::Group& group : p.options.groups())
+    for (const Option& option : group.options) of_graphs.insert(option.name);
+  for (const char* name : {"inductive", "aggregation", "cuts"}) CHECK(of_graphs.count(name) == 0);
+  p.options.things = "pairs of nodes";
+  of_graphs.clear();
+  for (const Options::Group& group : p.options.groups())
+    for (const Option& option : group.options) of_graphs.insert(option.name);
+  CHECK((of_graphs.count("class-scores") == 0 && of_graphs.count("cuts") == 1));
+  p.options.defaults = {{"lr", "0.01"}};
+  CHECK(p.options.changed("lr", "0.02"));
+  CHECK_FALSE(p.options.changed("lr", "0.01"));
+  CHECK_FALSE(p.options.changed("none", "0.01"));
+}
