@@ -431,7 +431,7 @@ class Worker:
                         return "not compiled"
             if not any(linked[program] for program in self.build.needs[test["name"]]):
                 continue
-            passed = self.test(test, 20 + 3 * times[test["name"]])
+            passed = self.test(test, 10 + 5 * times[test["name"]])
             if not passed:
                 return test["name"] + (" (time)" if passed is None else "")
         return "SURVIVED"
