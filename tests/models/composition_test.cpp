@@ -1,11 +1,10 @@
 // Whole models against their layers put together by hand: order of layers, norms, activations, dropouts,
 // residuals and readouts, for every option of every family.
 #include "../nn/module_state.h"
-#include "../reference/plain.h"
+#include "random_models.h"
 #include <adjoint/autograd/segment.h>
 #include <adjoint/graph/self_loops.h>
 #include <adjoint/kernels/elementwise/bernoulli.h>
-#include <adjoint/models/family.h>
 #include <adjoint/models/link.h>
 #include <adjoint/nn/conv/agnn_conv.h>
 #include <adjoint/nn/conv/gat_conv.h>
@@ -187,15 +186,6 @@ std::vector<Variant> variants() {
        "Transformer 6-2x8-2x8-3 gated batch-norm"},
       {models::agnn(), {}, agnn_by_hand, "AGNN 6-8-3, 3 propagations", {}, none, false, 0},
   };
-}
-
-/// Random numbers for all of a model's state: positive ones where variances are expected.
-void randomise(Module& model, Draw& draw) {
-  std::map<std::string, Tensor> state;
-  for (const auto& [name, tensor] : model.state())
-    state[name] = name.ends_with("running_var") ? draw.uniform(tensor.shape(), 0.5, 1.5)
-                                                : draw.uniform(tensor.shape(), -0.8, 0.8);
-  model.load_state(state);
 }
 
 /// Checks that the output of `model` in both modes equals that of `by_hand(layers)`, with the same draws.
