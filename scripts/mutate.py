@@ -255,9 +255,12 @@ class Build:
         if name.endswith(".cpp"):
             return self.commands.get(name, [])
         found = [self.entries[o] for o in sorted(self.users[name]) if o in self.entries and "hdf5_child" not in o]
-        if self.precompiled[name]:  # then all users of the precompiled header seem to include it
-            found = [e for e in found if "cmake_pch" not in e["command"] or self.names_header(e["file"], name)]
-        return found
+        # All users of a precompiled header seem to include what it does.
+        return [e for e in found if not self.precompiled_for(e) & self.precompiled[name] or self.names_header(e["file"], name)]
+
+    def precompiled_for(self, entry):
+        header = re.search(r"-include (\S+/cmake_pch\.hxx)", entry["command"])
+        return {os.path.relpath(header[1], self.folder) + ".gch"} if header else set()
 
     def names_header(self, source, header):
         return any(header.endswith(n) for n in include_names(Path(source).read_text()) if "/" in n)
