@@ -285,3 +285,122 @@ TEST_CASE_FIXTURE(InFolder,
   CHECK(adjoint_load(nullptr, nullptr) == nullptr);
   CHECK(std::string(adjoint_last_error()) == "adjoint: checkpoint is NULL");
 }
+
+TEST_CASE_FIXTURE(InFolder, "a checkpoint with damaged facts or tensors is refused, naming them") {
+  const std::string path = folder.file("c.h5");
+  Draw draw(435, {}, DType::f32);
+  optim::Checkpoint whole = random_checkpoint(
+      models::gcn(), {.hidden = 5}, kIn, kOut, draw,
+      {{"task", "node_regression"}, {"features.scaling", "standard"}, {"features.bits", "3"}});
+  const Tensor four = Tensor::full({kIn}, 1.0), three = Tensor::full({kOut}, 1.0);
+  whole.tensors["features.mean"] = whole.tensors["features.deviation"] = four;
+  whole.tensors["features.scale"] = whole.tensors["features.zero"] = Tensor::full({1}, 2.0);
+  whole.tensors["targets.mean"] = whole.tensors["targets.deviation"] = three;
+  whole.tensors["classes.names"] = Tensor::from(std::vector<uint8_t>{'a', 'b', 'c'});
+  whole.tensors["classes.offsets"] = Tensor::from(std::vector<int64_t>{0, 1, 2, 3});
+  const auto said = [&](auto&& change) {
+    optim::Checkpoint changed = whole;
+    change(changed);
+    optim::save_checkpoint(changed, path);
+    try {
+      (void)load_trained(path);
+    } catch (const DataError& error) {
+      const std::string message = error.what();
+      REQUIRE(message.starts_with(path + ": "));
+      return message.substr(path.size() + 2);
+    }
+    return std::string();
+  };
+  CHECK(said([](auto&) {}) == "");
+  CHECK(said([](auto& c) {
+          c.program = "train";
+        }).starts_with("attribute program: written by train, expected train_gcn or "));
+  const std::tuple<const char*, const char*, const char*> facts[] = {
+      {"task", "nodes", "facts@task: 'nodes', expected a task of nodes, graphs or links"},
+      {"task", "link", "facts@task: 'link', which train_gcn does not train"},
+      {"task", "graph_regression", "facts@task: 'graph_regression', which train_gcn does not train"},
+      {"task", "node_class", ""},
+      {"task", "node_multilabel", ""},
+      {"features.scaling", "columns", "facts@features.scaling: 'columns', expected none, rows or standard"},
+      {"features.scaling", "none", ""},
+      {"features.scaling", "rows", ""},
+      {"features.bits", "0", "facts@features.bits: 0, expected 1 to 32"},
+      {"features.bits", "33", "facts@features.bits: 33, expected 1 to 32"},
+      {"features.bits", "9", "facts@features.bits: 9, expected 1 to 8 or 32"},
+      {"features.bits", "31", "facts@features.bits: 31, expected 1 to 8 or 32"},
+      {"features.bits", "8", ""},
+      {"features.bits", "32", ""},
+      {"features", "0", "facts@features: 0, expected 1 to 2147483647"},
+      {"outputs", "0", "facts@outputs: 0, expected 1 to 2147483647"},
+      {"outputs", "four", "facts@outputs: 'four', expected a number"},
+      {"outputs", "4", "tensors/classes.offsets: 3 names, expected 4"},
+      {"features", "5", "tensors/features.mean: [4] float32 cpu, expected [5]"},
+      {"best_epoch", "-2", "facts@best_epoch: -2, expected -1 to 2147483647"},
+      {"option.precision", "float16",
+       "facts@option.precision: 'float16', expected float32, tf32 or bfloat16"},
+      {"option.norm", "layer", "facts: --norm: "}};
+  for (const auto& [fact, text, message] : facts) {
+    CAPTURES(fact, text);
+    const std::string found = said([&](auto& c) { c.facts[fact] = text; });
+    CHECK((std::string(message).empty() ? found.empty() : found.starts_with(message)));
+  }
+  for (const char* fact : {"task", "features", "outputs", "features.scaling", "best_epoch", "option.hidden",
+                           "option.precision"}) {
+    CAPTURE(fact);
+    CHECK(said([&](auto& c) { c.facts.erase(fact); }) == fmt::format("facts@{}: missing", fact));
+  }
+  CHECK(said([](auto& c) { c.facts["best_epoch"] = "-1", c.facts["epoch"] = "-1"; }) ==
+        "facts@epoch: -1, expected 0 to 2147483647");
+  const auto longs = [](const std::vector<int64_t>& numbers) { return Tensor::from(numbers); };
+  const std::string ascending = "tensors/classes.offsets: expected ascending numbers from 0 to 3";
+  const std::tuple<const char*, Tensor, std::string> tensors[] = {
+      {"features.mean", Tensor::full({5}, 1.0), "tensors/features.mean: [5] float32 cpu, expected [4]"},
+      {"features.mean", four.reshape({2, 2}),
+       "tensors/features.mean: [2, 2] float32 cpu, expected float32 [*]"},
+      {"features.mean", four.to(DType::f64), "tensors/features.mean: [4] float64 cpu, expected float32 [*]"},
+      {"features.deviation", Tensor::zeros({kIn}), "tensors/features.deviation: "},
+      {"features.deviation", Tensor::full({3}, 1.0), "tensors/features.deviation: "},
+      {"features.scale", Tensor::full({2}, 1.0),
+       "tensors/features.scale: [2] float32 cpu, expected [1] or [4]"},
+      {"features.scale", four, "tensors/features.scale: "},  // with one zero
+      {"features.scale", Tensor::zeros({1}), "tensors/features.scale: "},
+      {"targets.mean", Tensor::full({2}, 1.0), "tensors/targets.mean: [2] float32 cpu, expected [3] float32"},
+      {"targets.mean", three.to(DType::f64), "tensors/targets.mean: [3] float64 cpu, expected [3] float32"},
+      {"targets.mean", Tensor::full({kOut}, std::nan("")), "tensors/targets.mean: not finite"},
+      {"classes.offsets", longs({0, 1, 3}), "tensors/classes.offsets: 2 names, expected 3"},
+      {"classes.offsets", longs({1, 1, 2, 3}), ascending},
+      {"classes.offsets", longs({0, 2, 1, 3}), ascending},
+      {"classes.offsets", longs({0, 1, 2, 2}), ascending},
+      {"classes.offsets", longs({}), ascending},
+      {"classes.offsets", longs({0, 0, 0, 3}),
+       "tensors/classes.names: class 1: \"\", as class 0, expected distinct names"},
+      {"classes.names", Tensor::from(std::vector<uint8_t>{'a', 'b', 'a'}),
+       "tensors/classes.names: class 2: \"a\", as class 0, expected distinct names"},
+      {"classes.names", Tensor::from(std::vector<uint8_t>{'a', 0xff, 'b'}),
+       "tensors/classes.names: class 1: "},
+      {"best.convs.0.weight", Tensor::full({kIn, 5}, INFINITY), "tensors/best.convs.0.weight: not finite"},
+      {"best.convs.0.weight", Tensor::zeros({5, kIn}), "tensors/best.*: load_state: convs.0.weight is "},
+      {"best.other", four, "tensors/best.*: load_state: "}};
+  for (const auto& [name, tensor, message] : tensors) {
+    CAPTURES(name, message);
+    const std::string found = said([&, at = name, &replaced = tensor](auto& c) { c.tensors[at] = replaced; });
+    CAPTURE(found);
+    CHECK(found.starts_with(message));
+  }
+  for (const char* name : {"features.mean", "features.deviation", "features.scale", "features.zero",
+                           "classes.offsets", "targets.mean", "targets.deviation"}) {
+    CAPTURE(name);
+    CHECK(said([&](auto& c) { c.tensors.erase(name); }) == fmt::format("tensors/{}: missing", name));
+  }
+  // Without names there are none, and older files have another fact for the scaling.
+  CHECK(said([](auto& c) { c.tensors.erase("classes.names"); }) == "");
+  for (const auto& [raw, kind] :
+       {std::pair("true", FeatureScaling::Kind::none), {"false", FeatureScaling::Kind::rows}}) {
+    CHECK(said([&, value = raw](auto& c) {
+            c.facts.erase("features.scaling"), c.facts["option.raw-features"] = value;
+          }) == "");
+    CHECK(load_trained(path).scaling().kind() == kind);
+  }
+  CHECK(said([](auto& c) { c.facts.erase("features.scaling"), c.facts["option.raw-features"] = "1"; }) ==
+        "facts@option.raw-features: '1', expected true or false");
+}
