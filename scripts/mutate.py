@@ -16,7 +16,6 @@ import json
 import os
 import random
 import re
-import resource
 import shlex
 import shutil
 import signal
@@ -311,19 +310,17 @@ class Build:
         return any(Path(o).name in self.members[program] for o in objects)
 
 
-def limits():
-    """Of a faulty program: no core file, no huge file, a quarter of the memory."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2 << 30, 2 << 30))
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+# Of a faulty program: no core file, files to 2 GB, a quarter of the memory.
+LIMITED = ("sh", "-c", 'ulimit -c 0; ulimit -f 4194304; ulimit -v "$0"; exec "$@"',
+           str(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4096))
 
 
 class Worker:
     """A copy of the sources, with a folder of programs that are links to the built ones until they are linked anew."""
 
     def __init__(self, build, number, cores, linker):
-        self.build, self.cores, self.linker = build, cores, linker
+        self.build, self.linker = build, linker
+        self.pinned = ("taskset", "-c", ",".join(map(str, cores)))
         self.home = build.folder / "mutants" / str(number)
         shutil.rmtree(self.home, ignore_errors=True)
         self.source, self.include, self.bin, self.objects = (self.home / n for n in ("source", "include", "bin", "objects"))
@@ -347,9 +344,8 @@ class Worker:
 
     def run(self, command, seconds=600, **options):
         """Status and output; None if it took longer."""
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                   start_new_session=True, text=True, errors="replace", **options)
-        os.sched_setaffinity(process.pid, self.cores)
+        process = subprocess.Popen([*self.pinned, *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, start_new_session=True, text=True, errors="replace", **options)
         try:
             text, _ = process.communicate(timeout=seconds)
             return process.returncode, text
@@ -374,7 +370,7 @@ class Worker:
             copy.write_text(Path(header[1]).read_text().replace(f"{build}/include", str(self.include)))
             command = command.replace(header[1], str(copy)).replace("-Winvalid-pch", "")
         command = re.sub(rf"{re.escape(str(ROOT))}/(?!{re.escape(os.path.relpath(build, ROOT))}/)", f"{self.source}/", command)
-        status, _ = self.run(f"exec {command}", shell=True, cwd=entry["directory"], env={**os.environ, "CCACHE_DISABLE": "1"})
+        status, _ = self.run(shlex.split(command), cwd=entry["directory"])
         return output if status == 0 else None
 
     def test(self, test, seconds):
@@ -385,8 +381,7 @@ class Worker:
         command = [w.replace(f"{self.build.folder}/bin/", f"{self.bin}/") for w in test["command"]]
         if Path(command[0]).name == "adjoint_tests":
             command.append("--abort-after=1")
-        status, text = self.run(command, seconds, cwd=properties.get("WORKING_DIRECTORY", ROOT), env=environment,
-                                preexec_fn=limits)
+        status, text = self.run([*LIMITED, *command], seconds, cwd=properties.get("WORKING_DIRECTORY", ROOT), env=environment)
         if status is None:
             return None
         return status == 0 and not any(re.search(r, text) for r in properties.get("FAIL_REGULAR_EXPRESSION", []))
@@ -430,7 +425,7 @@ class Worker:
                 if linked[program]:
                     (self.bin / program).unlink()
                     command = self.build.link(program, changed, self.bin / program, self.linker)
-                    if self.run(command, shell=True, cwd=self.build.folder)[0] != 0:
+                    if self.run(("sh", "-c", command), cwd=self.build.folder)[0] != 0:
                         return "not compiled"
             if not any(linked[program] for program in self.build.needs[test["name"]]):
                 continue
