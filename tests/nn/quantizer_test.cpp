@@ -8,9 +8,19 @@
 #include <adjoint/optim/adam.h>
 
 #include <cmath>
+#include <tuple>
 
 using namespace adj;
 using namespace adj::test;
+
+namespace {
+
+std::vector<float> values_of_uniform(int64_t n) {
+  Generator generator(3);
+  return random_uniform({n}, -1.0, 1.0, generator).to_vector<float>();
+}
+
+}  // namespace
 
 TEST_CASE("a quantizer starts with the range of least error on its first batch, and keeps it") {
   for (Device device : devices())
@@ -48,6 +58,35 @@ TEST_CASE("a quantizer starts with the range of least error on its first batch, 
         quantizer.eval();
         CHECK(same_bits(quantizer(Var(x)).value(), y));
       }
+}
+
+TEST_CASE("an outlier is clamped where that has the least error, far below the full range") {
+  constexpr int64_t kNumbers = 40000;
+  std::vector<float> x = values_of_uniform(kNumbers);
+  x[7] = 60.0f;
+  // The k-th candidate scales to 2^(-k / 8) of the largest number: {least error, its scale, k}.
+  const auto best = [&](double steps, double zero, double least) {
+    std::tuple<double, double, int> found{INFINITY, 0.0, -1};
+    for (int k = 0; k <= 64; ++k) {
+      const double scale = 60.0 * std::exp2(-k / 8.0) / steps;
+      double error = 0.0;
+      for (const float value : x) {
+        const double q = std::clamp(std::nearbyint(value / scale + zero), least, zero + steps);
+        error += std::pow(scale * (q - zero) - value, 2);
+      }
+      found = std::min(found, {error, scale, k});
+    }
+    CHECK(std::get<2>(found) > 32);
+    CHECK(std::get<2>(found) < 64);
+    return std::get<1>(found);
+  };
+  const Tensor column = Tensor::from(x, {kNumbers, 1}), row = column.reshape({1, kNumbers});
+  nn::Model<nn::Quantizer> quantizer(nn::QuantizerOptions{.bits = 4, .range = BitRange::symmetric});
+  quantizer(Var(column));
+  CHECK(quantizer.scale().item() == doctest::Approx(best(7.5, 7.5, 0.0)).epsilon(1e-5));
+  nn::Model<nn::NodeQuantizer> node(nn::NodeBitsOptions{1, 4.0});
+  node(Var(row));
+  CHECK(node.scale().item() == doctest::Approx(best(7.0, 0.0, -7.0)).epsilon(1e-5));
 }
 
 TEST_CASE("each column starts and moves as a quantizer of it alone would") {
