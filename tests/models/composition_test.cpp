@@ -39,7 +39,9 @@ class Layers {
   /// copies.
   template <class T, class... Args>
   auto layer(const std::string& name, Args&&... args) {
+    const uint64_t seed = default_generator().seed(), position = default_generator().position();
     auto made = std::make_unique<Model<T>>(std::forward<Args>(args)...);
+    default_generator().set_state(seed, position);  // as before the draws of initial weights
     made->to(device_);
     std::map<std::string, Tensor> own;
     for (const auto& [entry, tensor] : state_)
@@ -50,6 +52,10 @@ class Layers {
     made->load_state(own);
     made->train(training_);
     return made;
+  }
+  const Tensor& entry(const std::string& name) {
+    used_.insert(name);
+    return state_.at(name);
   }
   Var norm(const std::string& kind, const std::string& name, const Var& x) {
     if (kind == "none") return x;
@@ -293,10 +299,7 @@ TEST_CASE("a model of graphs reads out its pooled input and each layer's output,
               logits = l == 0 ? read : logits + read;
               if (l == 3) return logits;
               const std::string conv = fmt::format("convs.{}", l);
-              struct Identity : Module {
-                Var operator()(const Var& y) const { return y; }
-              };
-              h = (*layers.layer<GINConv<Identity>>(conv, GINConvOptions{.train_eps = train_eps}))(graph, h);
+              h = aggregate(graph, h) + h * (1.0 + layers.entry(conv + ".eps").item());
               h = linear(conv + ".nn.first", h.size(1), 8, of_layer[l], h);
               h = relu(layers.norm("batch", conv + ".nn.norm", h));
               h = linear(conv + ".nn.second", 8, 8, of_layer[l], h);
@@ -435,6 +438,7 @@ TEST_CASE("bits by node: the penalty on their mean over all quantised numbers, a
   for (const std::string kind : {"gcn", "gin"}) {
     CAPTURE(kind);
     ModelOptions o{.model = kind, .hidden = 8, .layers = 2};
+    o.quantized.bits = "4";
     o.quantized.node_bits = 3.5;
     o.quantized.node_bits_penalty = 0.25;
     o.quantized.nodes = kNodes;

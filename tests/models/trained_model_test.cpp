@@ -79,7 +79,11 @@ TEST_CASE_FIXTURE(InFolder,
       CAPTURES(prefix, precision);
       checkpoint.facts["best_epoch"] = best;
       checkpoint.facts["option.precision"] = precision;
-      optim::save_checkpoint(checkpoint, path);
+      optim::Checkpoint written = checkpoint;
+      if (precision == "bfloat16")
+        for (auto& [name, tensor] : written.tensors)
+          if (name.ends_with("weight") || name.ends_with("bias")) tensor = tensor.to(DType::bf16);
+      optim::save_checkpoint(written, path);
       const auto plain = model_in(checkpoint, family, options, prefix);
       const NoGrad no_grad;
       const Tensor exact = (*plain->as<models::NodeModel>())(graph, Features(input)).value();
@@ -173,9 +177,6 @@ TEST_CASE_FIXTURE(InFolder, "a model of graphs predicts in batches as for each g
       for (int64_t i = 0; i < kNodes; ++i)
         made(i, features == "constant" ? 0 : std::count(dst.begin(), dst.end(), i)) = 1.0;
       x = Tensor::from(made.data, {kNodes, in}).to(DType::f32);
-      CHECK(close(models::node_features(features, graph, 0).to_dense(),
-                  features == "constant" ? x : x.to(DType::f32).reshape({kNodes, in}),
-                  0.0) == (features == "constant" || in == 5));
       CHECK(close(models::node_features(features, graph, in).to_dense(), made.data, 0.0));
     }
     optim::Checkpoint checkpoint =
@@ -334,19 +335,20 @@ TEST_CASE_FIXTURE(InFolder, "a checkpoint with damaged facts or tensors is refus
       {"outputs", "0", "facts@outputs: 0, expected 1 to 2147483647"},
       {"outputs", "four", "facts@outputs: 'four', expected a number"},
       {"outputs", "4", "tensors/classes.offsets: 3 names, expected 4"},
-      {"features", "5", "tensors/features.mean: [4] float32 cpu, expected [5]"},
+      {"features", "5", "tensors/features.mean: [4] float32 on cpu, expected [5]"},
       {"best_epoch", "-2", "facts@best_epoch: -2, expected -1 to 2147483647"},
       {"option.precision", "float16",
        "facts@option.precision: 'float16', expected float32, tf32 or bfloat16"},
       {"option.norm", "layer", "facts: --norm: "}};
   for (const auto& [fact, text, message] : facts) {
-    CAPTURES(fact, text);
+    CAPTURE(std::string(fact) + " " + text);
     const std::string found = said([&](auto& c) { c.facts[fact] = text; });
+    CAPTURE(found);
     CHECK((std::string(message).empty() ? found.empty() : found.starts_with(message)));
   }
   for (const char* fact : {"task", "features", "outputs", "features.scaling", "best_epoch", "option.hidden",
                            "option.precision"}) {
-    CAPTURE(fact);
+    CAPTURE(std::string(fact));
     CHECK(said([&](auto& c) { c.facts.erase(fact); }) == fmt::format("facts@{}: missing", fact));
   }
   CHECK(said([](auto& c) { c.facts["best_epoch"] = "-1", c.facts["epoch"] = "-1"; }) ==
@@ -354,18 +356,21 @@ TEST_CASE_FIXTURE(InFolder, "a checkpoint with damaged facts or tensors is refus
   const auto longs = [](const std::vector<int64_t>& numbers) { return Tensor::from(numbers); };
   const std::string ascending = "tensors/classes.offsets: expected ascending numbers from 0 to 3";
   const std::tuple<const char*, Tensor, std::string> tensors[] = {
-      {"features.mean", Tensor::full({5}, 1.0), "tensors/features.mean: [5] float32 cpu, expected [4]"},
+      {"features.mean", Tensor::full({5}, 1.0), "tensors/features.mean: [5] float32 on cpu, expected [4]"},
       {"features.mean", four.reshape({2, 2}),
-       "tensors/features.mean: [2, 2] float32 cpu, expected float32 [*]"},
-      {"features.mean", four.to(DType::f64), "tensors/features.mean: [4] float64 cpu, expected float32 [*]"},
+       "tensors/features.mean: [2, 2] float32 on cpu, expected float32 [*]"},
+      {"features.mean", four.to(DType::f64),
+       "tensors/features.mean: [4] float64 on cpu, expected float32 [*]"},
       {"features.deviation", Tensor::zeros({kIn}), "tensors/features.deviation: "},
       {"features.deviation", Tensor::full({3}, 1.0), "tensors/features.deviation: "},
       {"features.scale", Tensor::full({2}, 1.0),
-       "tensors/features.scale: [2] float32 cpu, expected [1] or [4]"},
+       "tensors/features.scale: [2] float32 on cpu, expected [1] or [4]"},
       {"features.scale", four, "tensors/features.scale: "},  // with one zero
       {"features.scale", Tensor::zeros({1}), "tensors/features.scale: "},
-      {"targets.mean", Tensor::full({2}, 1.0), "tensors/targets.mean: [2] float32 cpu, expected [3] float32"},
-      {"targets.mean", three.to(DType::f64), "tensors/targets.mean: [3] float64 cpu, expected [3] float32"},
+      {"targets.mean", Tensor::full({2}, 1.0),
+       "tensors/targets.mean: [2] float32 on cpu, expected [3] float32"},
+      {"targets.mean", three.to(DType::f64),
+       "tensors/targets.mean: [3] float64 on cpu, expected [3] float32"},
       {"targets.mean", Tensor::full({kOut}, std::nan("")), "tensors/targets.mean: not finite"},
       {"classes.offsets", longs({0, 1, 3}), "tensors/classes.offsets: 2 names, expected 3"},
       {"classes.offsets", longs({1, 1, 2, 3}), ascending},
@@ -382,7 +387,7 @@ TEST_CASE_FIXTURE(InFolder, "a checkpoint with damaged facts or tensors is refus
       {"best.convs.0.weight", Tensor::zeros({5, kIn}), "tensors/best.*: load_state: convs.0.weight is "},
       {"best.other", four, "tensors/best.*: load_state: "}};
   for (const auto& [name, tensor, message] : tensors) {
-    CAPTURES(name, message);
+    CAPTURE(std::string(name));
     const std::string found = said([&, at = name, &replaced = tensor](auto& c) { c.tensors[at] = replaced; });
     CAPTURE(found);
     CHECK(found.starts_with(message));
