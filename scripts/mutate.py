@@ -230,7 +230,7 @@ class Build:
         self.needs = {t["name"]: self.needed(t) for t in self.tests}
         lacking = [t["name"] for t in self.tests if not self.needs[t["name"]]]
         if missing:
-            print(f"not built, and so left out with the tests that run them only: {', '.join(missing)}")
+            print(f"left out with the tests that run them alone, for they are not built: {', '.join(missing)}")
         self.tests = [t for t in self.tests if t["name"] not in lacking]
         self.members = {}
 
@@ -516,10 +516,13 @@ class Campaign:
 
         self.in_pool(work)
         path.write_text(json.dumps({"stamp": stamp, "times": times}))
-        failing = [name for name, seconds in times.items() if seconds is None]
-        if failing:
-            print(f"fail without a fault, and so left out: {', '.join(sorted(failing))}")
-        return {name: seconds for name, seconds in times.items() if seconds is not None}
+        chosen = {t["name"]: times[t["name"]] for t in self.build.tests if t["name"] in times}
+        failing = sorted(name for name, seconds in chosen.items() if seconds is None)
+        slow = sorted(name for name, seconds in chosen.items() if seconds is not None and seconds > self.options.longest)
+        for names, reason in ((failing, "fail without a fault"), (slow, f"take more than {self.options.longest:g} s")):
+            if names:
+                print(f"left out, for they {reason}: {', '.join(names)}")
+        return {name: seconds for name, seconds in chosen.items() if name not in failing + slow}
 
     def next_fault(self):
         """The next fault of the folder that lacks most, None if none is left to begin."""
@@ -603,10 +606,11 @@ def main():
     parser.add_argument("--minutes", type=float, help="start no fault after that; run again to continue")
     parser.add_argument("--tests", help="only tests whose names match, such as '^(models|apps)/'")
     parser.add_argument("--skip", default=SKIPPED_TESTS, help="leave out tests whose names match (default %(default)s)")
+    parser.add_argument("--longest", type=float, default=60, help="leave out tests that take more seconds (default 60)")
     parser.add_argument("--list", metavar="CSV", help="the faults of this file instead of drawn ones")
     parser.add_argument("--objects", type=int, default=6, help="no lines of headers that more objects include (default 6)")
     parser.add_argument("--build", default=ROOT / "build", help="folder of a finished build with tests")
-    parser.add_argument("--output", default="mutants.csv", help="default mutants.csv")
+    parser.add_argument("--output", default=ROOT / "build/mutants.csv", help="default build/mutants.csv")
     Campaign(parser.parse_args()).run()
 
 
