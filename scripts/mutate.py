@@ -106,7 +106,7 @@ PAIRS = [("compare", " < ", " <= "), ("compare", " <= ", " < "), ("compare", " >
          ("logic", " || ", " && "), ("extreme", "std::min(", "std::max("), ("extreme", "std::max(", "std::min("),
          ("extreme", "min_element(", "max_element("), ("extreme", "max_element(", "min_element(")]
 STATEMENT = re.compile(r"\s*(?:(?:if|for|while) \(.*\) |else )?([\w.:<>*()\[\]-]+(?:\(.*\)| [-+*/|&]?= .*)|continue|break);\s*$")
-NO_EFFECT = re.compile(r"\breserve\(|prefetch|\breturn\b|\bthrow\b|\bdelete\b|\blog_|fail")  # if it is dropped
+NO_EFFECT = re.compile(r"\breturn\b|\bthrow\b|\bdelete\b|\blog_|fail")  # if it is dropped
 
 
 def faults(code, text):
@@ -118,10 +118,11 @@ def faults(code, text):
 
     for operator, old, new in PAIRS:
         for m in re.finditer(re.escape(old), code):
-            add(operator, m, new)
+            if '"' not in code[max(0, m.start() - 1):m.end() + 1]:  # a text's + has no inverse
+                add(operator, m, new)
     for m in re.finditer(r"\b(true|false)\b", code):
         add("boolean", m, "false" if m[0] == "true" else "true")
-    for m in re.finditer(r"(?<![\w.'])\d+(?![\w.'])", code):
+    for m in re.finditer(r"(?<![\w.'])\d+(?![\w.'])", "" if "parallel_for(" in code else code):
         add("constant", m, str(int(m[0]) + 1))
         if int(m[0]) > 0:
             add("constant", m, str(int(m[0]) - 1))
@@ -129,19 +130,24 @@ def faults(code, text):
         add("constant", m, f"{float(m[1]) * 2 or 1.0}{m[2]}")
     for m in re.finditer(r"\b(?:if|while) (?:constexpr )?\(", code):
         end = closing(code, m.end() - 1) - 1
-        if code[end] == ")" and ";" not in code[m.end():end]:
+        if code[end] == ")" and not re.search(r";|^[^=(]* = ", code[m.end():end]):
             found.append(("negate", m.end(), end, f"!({text[m.end():end]})"))
     for m in re.finditer(rf"(?:(?<=[(,=] )|(?<=\()|(?<=return )){WORD}(?:\([\w., ]*\))?(?= \? )", code):
         add("negate", m, f"!({text[slice(*m.span())]})")
     for m in re.finditer(rf"(?:(?<=\()|(?<=, ))({WORD}), ({WORD})(?=[,)])", code):
         if m[1][0].isdigit() == m[2][0].isdigit() and m[1] != m[2]:
             add("swap", m, f"{m[2]}, {m[1]}")
-    if (m := STATEMENT.match(code)) and not NO_EFFECT.search(m[1]):
+    if (m := STATEMENT.match(code)) and not NO_EFFECT.search(m[1]) and m[1].count("(") == m[1].count(")"):
         add("drop", m, "", 1)
     if m := re.match(r"\s*return ([^;{]+);", code):
         add("return", m, "{}", 1)
-        add("return", m, f"({text[slice(*m.span(1))]}) + 1", 1)
+        if re.search(r" [-+*/] |\d|size\(|count|num", m[1]):
+            add("return", m, f"({text[slice(*m.span(1))]}) + 1", 1)
     return found
+
+
+# Declarations; what sets speed alone: sizes of chunks, reserved memory; and copies to a GPU, which a CPU build never makes.
+NOT_DRAWN = re.compile(r"\b(constexpr|using|static_assert)\b|[gG]rain\b|\breserve\(|prefetch|->to\(|[cC]arr(y|ied|ier)|cuda")
 
 
 def lines_with_faults(path):
@@ -149,8 +155,7 @@ def lines_with_faults(path):
     text = path.read_text()
     code = bodies(without_messages(masked(text)))
     for number, (line, original) in enumerate(zip(code.split("\n"), text.split("\n")), 1):
-        declaration = re.search(r"\b(constexpr|using|static_assert)\b", line) and "if constexpr" not in line
-        if line.strip() and not declaration and faults(line, original):
+        if line.strip() and not NOT_DRAWN.search(line.replace("if constexpr", "if")) and faults(line, original):
             yield number, line, original
 
 
