@@ -2,6 +2,8 @@
 #include <adjoint/core/error.h>
 #include <adjoint/core/option_check.h>
 
+#include <cmath>
+
 using namespace adj;
 
 TEST_CASE("the nearest choice is the one with a small edit distance") {
@@ -44,4 +46,13 @@ TEST_CASE("an invalid value's message suggests the nearest choice") {
   CHECK_THROWS_WITH_AS(expect_one_of("loader", "clusters", {"cluster", "saint"}),
                        "--loader: expected cluster or saint, got 'clusters'; did you mean 'cluster'?",
                        UsageError);
+}
+
+TEST_CASE("numbers are in their range, ends included, a probability below 1") {
+  for (const int64_t value : {3, 4, 7}) CHECK_NOTHROW(expect_integer("n", value, 3, 7));
+  CHECK_THROWS_WITH_AS(expect_integer("n", 2, 3, 7), "--n: expected 3 or more, got 2", UsageError);
+  CHECK_THROWS_WITH_AS(expect_integer("n", 8, 3, 7), "--n: expected at most 7, got 8", UsageError);
+  for (const double value : {0.0, 0.5, 0.999}) CHECK_NOTHROW(expect_probability("p", value));
+  for (const double value : {-0.001, 1.0, std::nan("")})
+    CHECK_THROWS_AS(expect_probability("p", value), UsageError);
 }

@@ -34,6 +34,13 @@ TEST_CASE("a message is one line of bounded length, and keeps its end") {
   CHECK(error_of<UsageError>([&] { usage_fail("{}", longer); }) == message_line(longer));
 }
 
+TEST_CASE("an excerpt has at most 400 bytes of the text") {
+  const std::string most(400, 'a');
+  CHECK(excerpt(most) == most);
+  CHECK(excerpt(most + "b") == most + "...");
+  CHECK(excerpt("a\n") == "a\\n");
+}
+
 TEST_CASE("UTF-8 is distinguished from other bytes") {
   for (const char* text : {"", "plain", "d\u00e9j\u00e0 vu", "\U0001f600\n"}) CHECK(is_utf8(text));
   for (const char* text : {"\xff", "caf\xe9", "a\xe2\x82", "\xed\xa0\x80"}) CHECK_FALSE(is_utf8(text));

@@ -56,15 +56,43 @@ TEST_CASE("feature statistics are the same for dense, sparse and file features")
   CHECK(summary_of(dense({0, 0, 1, 2}, 2)).zero_rows == 1);
 }
 
-TEST_CASE("statistics are the same for any number of threads") {
-  const Features x(random_tensor({5000, 37}));
-  const Threads one(1);
-  const FeatureSummary alone = summary_of(x);
-  const Threads four(4);
-  const FeatureSummary together = summary_of(x);
-  CHECK(alone.largest_share == together.largest_share);
-  CHECK(alone.negative == together.negative);
-  CHECK(alone.negative > 0);
+TEST_CASE("statistics of many rows are those of plain loops, for any number of threads") {
+  constexpr int64_t kRows = 5000, kColumns = 37;
+  F x = random_tensor({kRows, kColumns}).to_vector<float>();
+  FeatureSummary expected;
+  double all = 0.0, most = 0.0;
+  for (int64_t k = 0; k < kColumns; ++k) {
+    double sum = 0.0, scale = 0.0;
+    for (int64_t i = 0; i < kRows; ++i) {
+      float& value = x[static_cast<size_t>(i * kColumns + k)];
+      value *= static_cast<float>(k + 1);
+      if (i % 7 == 3 || k == 5) value = 0.0f;
+      if (k == 6) value = 2.0f;
+      expected.not_zero += value != 0.0f;
+      expected.negative += value < 0.0f;
+      sum += std::abs(double{value});
+      scale = std::max(scale, std::abs(double{value}));
+    }
+    all += sum;
+    most = std::max(most, sum);
+    if (k != 5) expected.least_scale = k == 0 ? scale : std::min(expected.least_scale, scale);
+    expected.largest_scale = std::max(expected.largest_scale, scale);
+  }
+  for (const int count : {1, 4}) {
+    const Threads threads(count);
+    const FeatureSummary s = summary_of(dense(x, kColumns));
+    CHECK(s.not_zero == expected.not_zero);
+    CHECK(s.not_binary == expected.not_zero);
+    CHECK(s.negative == expected.negative);
+    CHECK(s.zero_rows == 0);  // for column 6
+    CHECK(s.constant_columns == 2);
+    CHECK(s.least_scale == expected.least_scale);
+    CHECK(s.largest_scale == expected.largest_scale);
+    CHECK(s.largest_share == doctest::Approx(most / all));
+    for (int64_t i = 0; i < kRows; ++i) x[static_cast<size_t>(i * kColumns + 6)] = 0.0f;
+    CHECK(summary_of(dense(x, kColumns)).zero_rows == (kRows + 3) / 7);
+    for (int64_t i = 0; i < kRows; ++i) x[static_cast<size_t>(i * kColumns + 6)] = 2.0f;
+  }
 }
 
 TEST_CASE("bags of words are distinguished from measured columns") {

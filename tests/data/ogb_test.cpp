@@ -313,6 +313,7 @@ TEST_CASE("OGB: bad folders, with the file and line in the error") {
   check(graph_folder(),
         {{"raw/edge", "0,1\n1,0\n\n2,3\n", ":4: \"3\" in column 2, expected an integer from 0 to 2"},
          {"raw/edge", "0,2\n1,0\n2,1\n", ":1: node 2 in graph 0, expected 0 to 1"},
+         {"raw/edge", "2,0\n1,0\n2,1\n", ":1: node 2 in graph 0, expected 0 to 1"},
          {"raw/graph-label", "1\n0\n", ": 2 lines, expected 3 as in num-node-list (a line per graph)"}});
   check(without(graph_folder(), {"raw/node-feat", "raw/edge-feat"}),
         {{"raw/num-node-list", "2\n1\n2000000000\n", ": 2000000003 nodes, but nothing has that many"},

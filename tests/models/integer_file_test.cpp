@@ -49,6 +49,31 @@ TEST_CASE_FIXTURE(InFolder, "an integer model loaded from its file has the same 
   });
 }
 
+TEST_CASE_FIXTURE(InFolder, "an integer model's file keeps how features are scaled and quantised") {
+  const std::string checkpoint = folder.file("c.h5"), path = folder.file("q.h5");
+  const Graph graph = random_graph({});
+  const Tensor x = random_tensor({kNodes, kIn});
+  write_checkpoint(trained_on(graph, x, options_of("gcn", "none", "8")), checkpoint);
+  optim::Checkpoint written = optim::load_checkpoint(checkpoint);
+  written.facts["features.bits"] = "2";
+  written.tensors["features.scale"] = Tensor::full({1}, 0.75);
+  written.tensors["features.zero"] = Tensor::full({1}, 1.0);
+  optim::save_checkpoint(written, checkpoint);
+  const IntegerModel model(load_trained(checkpoint));
+  model.save(path);
+  const IntegerModel back = IntegerModel::load(path);
+  // Standardised by write_checkpoint's mean and deviation, then one of four values.
+  const std::vector<double> mean = values(written.tensors.at("features.mean")), raw = values(x);
+  std::vector<double> expected;
+  for (size_t i = 0; i < raw.size(); ++i) {
+    const double standard = (raw[i] - mean[i % uz(kIn)]) / 1.5;
+    expected.push_back(0.75 * (std::clamp(std::nearbyint(standard / 0.75 + 1.0), 0.0, 3.0) - 1.0));
+  }
+  for (const IntegerModel* either : {&model, &back})
+    CHECK(close(either->description().prepare(Features(x)).to_dense(), expected, 1e-6));
+  CHECK(same_bits(back(back.pack(graph, Features(x))), model(model.pack(graph, Features(x)))));
+}
+
 TEST_CASE_FIXTURE(InFolder, "the file of an integer model has the size of its packed weights") {
   const std::string checkpoint = folder.file("c.h5"), path = folder.file("q.h5");
   for (const int bits : {8, 4, 1}) {

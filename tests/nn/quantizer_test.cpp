@@ -10,9 +10,19 @@
 
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 using namespace adj;
 using namespace adj::test;
+
+namespace {
+
+std::vector<float> values_of_uniform(int64_t n) {
+  Generator generator(3);
+  return random_uniform({n}, -1.0, 1.0, generator).to_vector<float>();
+}
+
+}  // namespace
 
 TEST_CASE("a quantizer starts with the range of least error on its first batch, and keeps it") {
   for (Device device : devices())
@@ -84,6 +94,82 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("an outlier is clamped where that has the least error, far below the full range") {
+  constexpr int64_t kNumbers = 40000;
+  std::vector<float> x = values_of_uniform(kNumbers);
+  x[7] = 60.0f;
+  // The k-th candidate scales to 2^(-k / 8) of the largest number: {least error, its scale, k}.
+  const auto best = [&](double steps, double zero, double least) {
+    std::tuple<double, double, int> found{INFINITY, 0.0, -1};
+    for (int k = 0; k <= 64; ++k) {
+      const double scale = 60.0 * std::exp2(-k / 8.0) / steps;
+      double error = 0.0;
+      for (const float value : x) {
+        const double q = std::clamp(std::nearbyint(value / scale + zero), least, zero + steps);
+        error += std::pow(scale * (q - zero) - value, 2);
+      }
+      found = std::min(found, {error, scale, k});
+    }
+    CHECK(std::get<2>(found) > 32);
+    CHECK(std::get<2>(found) < 64);
+    return std::get<1>(found);
+  };
+  const Tensor column = Tensor::from(x, {kNumbers, 1}), row = column.reshape({1, kNumbers});
+  nn::Model<nn::Quantizer> quantizer(nn::QuantizerOptions{.bits = 4, .range = BitRange::symmetric});
+  quantizer(Var(column));
+  CHECK(quantizer.scale().item() == doctest::Approx(best(7.5, 7.5, 0.0)).epsilon(1e-5));
+  nn::Model<nn::NodeQuantizer> node(nn::NodeBitsOptions{1, 4.0});
+  node(Var(row));
+  CHECK(node.scale().item() == doctest::Approx(best(7.0, 0.0, -7.0)).epsilon(1e-5));
+}
+
+TEST_CASE("each column starts and moves as a quantizer of it alone would") {
+  constexpr int64_t kColumns = 3;
+  for (Device device : devices())
+    for (const nn::Scales scales : {nn::Scales::learned, nn::Scales::running})
+      for (const auto& [bits, range] :
+           {std::pair{4, BitRange::symmetric}, {2, BitRange::symmetric}, {5, BitRange::affine}}) {
+        CAPTURES(static_cast<int>(scales), bits, static_cast<int>(range));
+        const auto quantizer = [&](int64_t columns) {
+          auto made = std::make_unique<nn::Model<nn::Quantizer>>(nn::QuantizerOptions{
+              .bits = bits, .range = range, .scales = scales, .columns = columns, .momentum = 0.3});
+          made->to(device);
+          return made;
+        };
+        const auto all = quantizer(kColumns);
+        std::vector<std::unique_ptr<nn::Model<nn::Quantizer>>> alone;
+        for (int64_t c = 0; c < kColumns; ++c) alone.push_back(quantizer(0));
+        const Tensor x = random_tensor({80, kColumns}, DType::f32, device);
+        for (const double factor : {1.0, 3.0}) {  // of the second batch
+          const Var batch = Var(x) * Var(Tensor::from<float>({1.0f, 20.0f, 0.1f}).to(device)) * factor;
+          const Tensor y = (*all)(batch).value();
+          for (int64_t c = 0; c < kColumns; ++c) {
+            const auto& one = *alone[uz(c)];
+            CHECK(close(narrow(Var(y), 1, c, 1).value(), one(narrow(batch, 1, c, 1)).value(), 1e-5));
+            CHECK(values(all->scale())[uz(c)] == doctest::Approx(one.scale().item()).epsilon(1e-5));
+            CHECK(values(all->zero())[uz(c)] == one.zero().item());
+          }
+        }
+      }
+}
+
+TEST_CASE("of large matrices a quantizer starts with evenly spaced rows") {
+  constexpr int64_t kRows = 40000, kWidth = 16;  // three times as many numbers as it looks at
+  std::vector<float> x = random_tensor({kRows, kWidth}).to_vector<float>(), some;
+  for (int64_t r = 0; r < kRows; ++r)
+    for (int64_t c = 0; c < kWidth; ++c) {
+      float& number = x[uz(r * kWidth + c)];
+      if (r % 3 == 0) some.push_back(number);
+      if (r % 3 != 0) number *= 100.0f;
+    }
+  some[5] = x[5] = INFINITY;  // left out
+  nn::Model<nn::Quantizer> large(nn::QuantizerOptions{.bits = 4}), small(nn::QuantizerOptions{.bits = 4});
+  large(Var(Tensor::from(x, {kRows, kWidth})));
+  small(Var(Tensor::from(some, {std::ssize(some) / kWidth, kWidth})));
+  CHECK(large.scale().item() == small.scale().item());
+  CHECK(large.scale().item() < 1.0);
+}
+
 TEST_CASE("non-negative numbers have a zero of 0, and 32 bits do not quantise") {
   const Tensor x = relu(Var(random_tensor({50, 6}))).value();
   for (const nn::Scales scales : {nn::Scales::learned, nn::Scales::running}) {
@@ -99,6 +185,18 @@ TEST_CASE("non-negative numbers have a zero of 0, and 32 bits do not quantise") 
   }
   for (const int bits : {-1, 9, 16, 33})
     CHECK_THROWS_AS(nn::Model<nn::Quantizer>(nn::QuantizerOptions{.bits = bits}), Error);
+  const auto refused = [](const nn::QuantizerOptions& options, const char* part) {
+    CHECK_ERROR_HAS(nn::Model<nn::Quantizer>{options}, part);
+  };
+  for (const double momentum : {0.0, -0.1, 1.1})
+    refused({.momentum = momentum}, "expected a momentum in (0, 1]");
+  (void)nn::Model<nn::Quantizer>(nn::QuantizerOptions{.momentum = 1.0});
+  refused({.columns = -1}, "expected 0 or more columns");
+  refused({.columns = 2, .by_node = {5, 2.0}}, "no scale for each column");
+  nn::Model<nn::Quantizer> two(nn::QuantizerOptions{.columns = 2});
+  CHECK_ERROR_HAS(two(Var(x)), "[50, 6], expected a matrix of 2 columns");
+  nn::Model<nn::Quantizer> any(nn::QuantizerOptions{});
+  CHECK_ERROR_HAS(any(Var(x.reshape({300}))), "[300], expected a matrix");
 }
 
 TEST_CASE("a learned scale follows its gradient and stays positive; evaluation uses the last one") {
