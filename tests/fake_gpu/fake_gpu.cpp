@@ -91,6 +91,7 @@ FakeGpu& fake() {
 }
 
 const Device kGpu = Device::cuda();
+int too_old = -1;  // number of one of two GPUs; -1: there is one GPU
 constexpr int64_t kBytes = int64_t{30} << 20;
 
 Tensor bytes(int64_t count = kBytes) { return Tensor::empty({count}, DType::u8, kGpu); }
@@ -122,9 +123,24 @@ const Streams& streams() {
 
 namespace adj::detail {
 DeviceRuntime& cuda_runtime(int) { return fake(); }
-std::string cuda_unavailable_reason() { return ""; }
-int cuda_device_count() { return 1; }
+std::string cuda_unavailable_reason(int index) { return index == too_old ? "it is too old" : ""; }
+int cuda_device_count() { return too_old < 0 ? 1 : 2; }
 }  // namespace adj::detail
+
+TEST_CASE("a GPU that is too old does not hide the others") {
+  for (const auto& [old, other] : {std::pair{0, 1}, {1, 0}}) {
+    too_old = old;
+    CHECK(Device::best() == Device::cuda(other));
+    CHECK(Device::parse("cuda") == Device::cuda(other));
+    CHECK(Device::parse(Device::cuda(other).str()) == Device::cuda(other));
+    CHECK(cuda_device_count() == 2);
+    CHECK_ERROR(require_available(Device::cuda(old)),
+                fmt::format("device cuda:{} is not available: it is too old", old).c_str());
+    CHECK_ERROR(require_available(Device::cuda(2)),
+                "device cuda:2 is not available: this machine has 2 GPUs (cuda:0 to cuda:1)");
+  }
+  too_old = -1;
+}
 
 TEST_CASE("memory used only by its own stream is reused without an event") {
   const auto [first, second] = streams();
