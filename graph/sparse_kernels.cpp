@@ -90,10 +90,9 @@ std::shared_ptr<const RowTiles> choose(const Csr& a, const Wanted& wanted, Cost&
   return tiles;
 }
 
-// Nanoseconds a unit of the terms below. Fitted to times of an H100 and, fewer, of an H200, so that the
-// faster kernels are chosen where times are close (hm, tolokers in two orders, twitch-views, arxiv, roads;
-// widths of 16 to 512, 1 to 8 heads). Over the graphs and widths measured the largest loss against the
-// faster kernels is 3.1 %.
+// Nanoseconds a unit of the terms below, fitted to 272 pairs of times: an H100's, and an H200's of
+// bench/results/tiles.csv; most weight where times are close. Largest loss against the faster kernels, over
+// hm and tolokers (arxiv and roads have too few entries a row to be tried): 3.1 %.
 constexpr size_t kCsrTerms = 7, kTileTerms = 6;
 struct Costs {
   double csr[kCsrTerms], tiles[kTileTerms];
