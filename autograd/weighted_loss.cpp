@@ -21,11 +21,12 @@ Var selected_rows(const char* op, const Var& x, const Tensor& index, const Tenso
   ADJ_CHECK(x.shape().dims() == 2 && x.size(1) >= 1, "{}: x is {}, expected [N, C]", op, x.shape().str());
   ADJ_CHECK(index && index.dims() == 1 && index.dtype() == DType::i32 && index.numel() > 0,
             "{}: index is {}, expected int32 [K] of at least one row", op, index.str());
-  ADJ_CHECK(weight && weight.dims() == 1 && weight.numel() == index.numel() && weight.dtype() == DType::f32 &&
-                weight.device() == x.device(),
-            "{}: weight is {}, expected float32 [{}] on {}", op, weight.str(), index.numel(),
-            x.device().str());
   const DType accumulator = accumulator_dtype(x.dtype());
+  ADJ_CHECK(weight && weight.dims() == 1 && weight.numel() == index.numel() &&
+                (weight.dtype() == DType::f32 || weight.dtype() == accumulator) &&
+                weight.device() == x.device(),
+            "{}: weight is {}, expected float32 [{}]{} on {}", op, weight.str(), index.numel(),
+            accumulator == DType::f64 ? " or float64" : "", x.device().str());
   return cast(index_select(x, index), accumulator);
 }
 

@@ -1,8 +1,8 @@
 // Losses with a weight per row, such as GraphSAINT's estimate of the mean over all nodes
 // (data/loader/saint_loader.h). Sums over the rows that `index` [K] selects, Σ_k weight[k] loss(row
-// index[k]), weight float32 [K], K at least 1. Computed in float32, also for bfloat16 logits; saved: the
-// selected rows, as probabilities, and their targets. Labels and indices are int32, or int64 at the cost of a
-// conversion; out-of-range ones throw on the CPU.
+// index[k]), weight float32 [K] (for float64 logits also float64), K at least 1. Computed in float32, also
+// for bfloat16 logits; saved: the selected rows, as probabilities, and their targets. Labels and indices are
+// int32, or int64 at the cost of a conversion; out-of-range ones throw on the CPU.
 #pragma once
 
 #include <adjoint/autograd/variable.h>

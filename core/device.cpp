@@ -8,11 +8,15 @@ namespace adj {
 
 std::string_view version() { return ADJOINT_VERSION; }
 
-Device Device::best() { return cuda_device_count() > 0 ? cuda(0) : cpu(); }
+Device Device::best() {
+  for (int index = 0; index < detail::cuda_device_count(); ++index)
+    if (detail::cuda_unavailable_reason(index).empty()) return cuda(index);
+  return cpu();
+}
 
 Device Device::parse(std::string_view text) {
   if (text == "cpu") return cpu();
-  const int index = text == "cuda"              ? 0
+  const int index = text == "cuda"              ? best().index
                     : text.starts_with("cuda:") ? number_in<int>(text.substr(5)).value_or(-1)
                                                 : -1;
   if (index < 0) usage_fail("unknown device '{}': expected cpu, cuda or cuda:INDEX", text);
@@ -23,13 +27,13 @@ Device Device::parse(std::string_view text) {
 
 std::string Device::str() const { return is_cpu() ? "cpu" : fmt::format("cuda:{}", index); }
 
-int cuda_device_count() { return detail::cuda_device_count(); }
+int cuda_device_count() { return Device::best().is_cuda() ? detail::cuda_device_count() : 0; }
 
 void require_available(Device device) {
   if (device.is_cpu()) return;
-  const std::string reason = detail::cuda_unavailable_reason();
+  const std::string reason = detail::cuda_unavailable_reason(device.index);
   ADJ_CHECK(reason.empty(), "device {} is not available: {}", device.str(), reason);
-  const int count = cuda_device_count();
+  const int count = detail::cuda_device_count();
   ADJ_CHECK(device.index < count, "device {} is not available: this machine has {} GPU{} (cuda:0 to cuda:{})",
             device.str(), count, count == 1 ? "" : "s", count - 1);
 }

@@ -15,10 +15,10 @@ struct Device {
 
   static Device cpu() { return {}; }
   static Device cuda(int index = 0) { return {Kind::cuda, index}; }
-  /// cuda:0 if available, else the CPU.
+  /// The first GPU that can be used, else the CPU.
   static Device best();
-  /// "cpu", "cuda" or "cuda:1". Throws UsageError for anything else, and Error with a one-line reason if the
-  /// device is unavailable (built without CUDA, no driver, no such GPU).
+  /// "cpu", "cuda" (the first GPU that can be used) or "cuda:1". Throws UsageError for anything else, and
+  /// Error with a one-line reason if the device is unavailable (built without CUDA, no driver, no such GPU).
   static Device parse(std::string_view text);
 
   bool is_cpu() const { return kind == Kind::cpu; }
@@ -30,7 +30,8 @@ struct Device {
 /// Version of the linked library, as "0.1.0".
 std::string_view version();
 
-/// Number of usable NVIDIA GPUs; 0 in a build without CUDA or without a driver.
+/// Number of NVIDIA GPUs, 0 if none can be used: in a build without CUDA or without a driver. Of several, a
+/// too old one has its number, too; require_available() refuses it.
 int cuda_device_count();
 
 /// Throws Error with a one-line reason unless `device` is available.

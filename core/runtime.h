@@ -62,8 +62,10 @@ DeviceRuntime& runtime(Device device);
 namespace detail {
 /// Defined in core/cuda/, or in core/no_cuda/ for builds without CUDA, where it throws.
 DeviceRuntime& cuda_runtime(int index);
-/// Why no GPU is available ("built without CUDA", "no NVIDIA driver", …); empty if one is.
-std::string cuda_unavailable_reason();
+/// Why the GPU of this number cannot be used ("built without CUDA", "no NVIDIA driver", a too old GPU, …);
+/// empty if it can or is beyond the last one.
+std::string cuda_unavailable_reason(int index);
+/// All that the driver has, usable or not.
 int cuda_device_count();
 }  // namespace detail
 

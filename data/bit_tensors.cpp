@@ -36,6 +36,16 @@ int64_t wrong_number(const Tensor& numbers, bool positive) {
   return -1;
 }
 
+/// Index of the first row whose numbers, scale (q - zero), are not all finite; else -1.
+int64_t infinite_row(const Tensor& scale, const Tensor& zero, int bits) {
+  const auto at = [](const Tensor& of, int64_t row) { return of.data<float>()[of.numel() == 1 ? 0 : row]; };
+  const auto largest = static_cast<float>((1 << bits) - 1);
+  for (int64_t o = 0; o < std::max(scale.numel(), zero.numel()); ++o)
+    for (float q : {0.0f, largest})
+      if (!std::isfinite(at(scale, o) * (q - at(zero, o)))) return o;
+  return -1;
+}
+
 /// Sum of a row's numbers over all planes.
 int64_t sum_of(const uint8_t* planes, int bits, int64_t plane_bytes, int64_t bytes) {
   int64_t sum = 0;
@@ -54,6 +64,8 @@ void write_bits(H5Writer& file, const std::string& path, const BitTensor& q) {
     if (const int64_t i = wrong_number(numbers, positive); i >= 0)
       fail("write_bits: {}/{}: {} at position {}, expected finite numbers{}", path, name,
            numbers.data<float>()[i], i, positive ? " above 0" : "");
+  if (const int64_t o = infinite_row(host.scale, host.zero, host.bits); o >= 0)
+    fail("write_bits: {}/zero: row {} has numbers beyond float32", path, o);
   const int64_t bytes = row_bytes(host.inner);
   Tensor planes = Tensor::empty({host.bits, host.outer, bytes}, DType::u8);
   auto* to = planes.mutable_data<uint8_t>();
@@ -95,6 +107,8 @@ BitTensor read_bits(const H5Reader& file, const std::string& path) {
     return read;
   };
   const Tensor scale = numbers("scale", true), zero = numbers("zero", false);
+  if (const int64_t o = infinite_row(scale, zero, static_cast<int>(bits)); o >= 0)
+    file.fail(path + "/zero", "row {} has numbers beyond float32", o);
 
   BitTensor q = BitTensor::empty(outer, inner, static_cast<int>(bits), scale, zero, Device::cpu());
   q.planes.zero_();

@@ -13,7 +13,8 @@ void write_bits(H5Writer& file, const std::string& path, const BitTensor& q);
 
 /// Reads the format of write_bits(), to the CPU. Throws DataError "FILE: PLACE: what was found, what was
 /// expected" for other shapes or types, bits outside 1 to 8, nonzero padding bits, scales that are not finite
-/// and positive, zeros that are not finite, and rows whose numbers sum to 2^31 or more.
+/// and positive, zeros that are not finite, rows with numbers beyond float32, and rows whose q sum to 2^31 or
+/// more.
 BitTensor read_bits(const H5Reader& file, const std::string& path);
 
 }  // namespace adj

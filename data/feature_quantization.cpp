@@ -45,7 +45,7 @@ struct MinMax {
     if (range == BitRange::symmetric || (least <= 0.0f && largest >= 0.0f))
       return kernels::bit_scale(least, largest, range, bits);
     const auto last = static_cast<float>((1 << bits) - 1);
-    const float scale = kernels::usable_scale((largest / 2.0f - least / 2.0f) / last * 2.0f);
+    const float scale = kernels::usable_scale((largest / 2.0f - least / 2.0f) / last * 2.0f, last);
     return {scale, -least / scale};
   }
 };

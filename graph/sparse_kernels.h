@@ -1,9 +1,9 @@
 #pragma once
 
 #include <adjoint/kernels/compute_context.h>
+#include <adjoint/kernels/tiles/device_rates.h>
 #include <adjoint/kernels/tiles/row_tiles.h>
 
-#include <algorithm>
 #include <memory>
 #include <string_view>
 
@@ -23,11 +23,8 @@ struct CutCounts {
   CutCounts() = default;
   CutCounts(const Csr& a, const RowTiles& cut)
       : rows(a.rows), cols(a.cols), entries(a.entries()), tiles(cut.num_tiles()), rest(cut.rest.entries()) {}
-  /// Window columns per entry; 1 if no two rows of a window share a column.
-  double columns_an_entry() const {
-    const auto columns = static_cast<double>(tiles * RowTiles::kColumns + rest);
-    return entries == 0 ? 1.0 : std::min(1.0, columns / static_cast<double>(entries));
-  }
+  /// Columns of all windows; those of tiles with their padding.
+  double columns() const { return static_cast<double>(tiles * RowTiles::kColumns + rest); }
 };
 
 /// The kind of product: Y = A X without weights or with weights that factor into a row term times a column
@@ -35,18 +32,19 @@ struct CutCounts {
 /// rows per entry (SDDMM); both gradients of a product, by A's transpose, with permuted weights.
 enum class TiledOp : uint8_t { product, kept_weights, new_weights, entry_products, gradients };
 
-/// Costs compared by the rule of SparseKernels::automatic, in nanoseconds, from rates of one H200
-/// (docs/tensor_cores.md). The CSR cost is the best observed for the structure's sharing of gathers.
+/// Costs compared by the rule of SparseKernels::automatic, in nanoseconds, for a device of these rates
+/// (docs/tensor_cores.md).
 struct TileCost {
   double csr = 0.0;
   double hybrid = 0.0;
   bool tiles() const { return hybrid < csr; }
 };
-TileCost tile_cost(const CutCounts& counts, int64_t width, DType features, TiledOp op);
+TileCost tile_cost(const CutCounts& counts, const kernels::DeviceRates& rates, int64_t width, DType features,
+                   TiledOp op);
 /// For attention, forward and backward, whose edges gather `gathered` rows of features (2: keys and values;
 /// 1: GAT), over a structure whose transpose is cut too.
-TileCost attention_tile_cost(const CutCounts& counts, int64_t heads, int64_t width, int64_t rows,
-                             DType features);
+TileCost attention_tile_cost(const CutCounts& counts, const kernels::DeviceRates& rates, int64_t heads,
+                             int64_t width, int64_t rows, DType features);
 
 /// Range of entries for which `automatic` tries a cut on a GPU. With fewer, or with less than 16 per row,
 /// there is little to gain; cutting takes about 50 bytes per entry. An unused cut is not kept.

@@ -23,8 +23,8 @@ void Devices::stringify(std::ostream* text) const {
 Devices devices() {
   static const std::vector<Device> list = [] {
     std::vector<Device> found{Device::cpu()};
-    if (cuda_device_count() > 0) {
-      found.push_back(Device::cuda(0));
+    if (Device::best().is_cuda()) {
+      found.push_back(Device::best());
     } else {
       MESSAGE("skipped: no GPU (every device test ran on the CPU alone)");
     }

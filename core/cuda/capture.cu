@@ -39,7 +39,10 @@ struct StepGraph::State {
   cudaStream_t stream = nullptr;
   cudaGraphExec_t executable = nullptr;
 
-  explicit State(Device where) : device(where), home(Stream::current(where)) {
+  explicit State(Device where) : device(where), home(Stream::current(where)) {}
+
+  /// Separate from the constructor, so that after an error the destructor ends what has begun.
+  void begin() {
     bases = Tensor::empty({static_cast<int64_t>(Recorder::kMaxGenerators)}, DType::i64, device);
     pool = make_memory_pool(device);
     const cuda::DeviceScope on(device.index);
@@ -49,18 +52,14 @@ struct StepGraph::State {
       const cuda::RelaxedCapture relaxed;
       ADJ_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     }
-    const cudaError_t status = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
-    if (status != cudaSuccess) {
-      (void)cudaStreamDestroy(stream);
-      cuda::check(status, "cudaStreamBeginCapture", __FILE__, __LINE__);
-    }
+    ADJ_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     recorder = std::make_unique<Recorder>(device, stream, positions_on_device());
     pool_scope.emplace(pool);
     recorder_scope.emplace(recorder.get());
   }
 
   ~State() {
-    if (recorder) {
+    if (stream != nullptr) {
       cudaGraph_t graph = nullptr;
       (void)stop(&graph);
       if (graph != nullptr) (void)cudaGraphDestroy(graph);
@@ -126,7 +125,9 @@ void StepGraph::begin(Device device) {
   state_.reset();
   const Recorder* recording = detail::recorder();
   ADJ_CHECK(recording == nullptr, "a step is being captured already, on {}", recording->device().str());
-  state_ = std::make_unique<State>(device);
+  auto state = std::make_unique<State>(device);
+  state->begin();
+  state_ = std::move(state);
 }
 
 void StepGraph::end() {

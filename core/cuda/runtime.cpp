@@ -249,8 +249,8 @@ class CudaRuntime final : public DeviceRuntime {
 };
 
 struct Availability {
-  int count = 0;
-  std::string reason;
+  std::string reason;                // why no GPU can be used
+  std::vector<std::string> reasons;  // or why each cannot; empty if it can
 };
 
 Availability look_for_devices() {
@@ -258,31 +258,33 @@ Availability look_for_devices() {
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status != cudaSuccess) (void)cudaGetLastError();
   if (status == cudaErrorNoDevice || (status == cudaSuccess && count == 0))
-    return {0, "the NVIDIA driver finds no GPU"};
+    return {"the NVIDIA driver finds no GPU", {}};
   if (status == cudaErrorInsufficientDriver || status == cudaErrorStubLibrary) {
     int driver = 0;
     (void)cudaDriverGetVersion(&driver);
-    if (driver == 0 || status == cudaErrorStubLibrary) return {0, "no NVIDIA driver is installed"};
-    return {0, fmt::format(
-                   "the NVIDIA driver is too old: it supports CUDA up to {}.{}, Adjoint was built with {}.{}",
-                   driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10)};
+    if (driver == 0 || status == cudaErrorStubLibrary) return {"no NVIDIA driver is installed", {}};
+    return {fmt::format(
+                "the NVIDIA driver is too old: it supports CUDA up to {}.{}, Adjoint was built with {}.{}",
+                driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10),
+            {}};
   }
   if (status != cudaSuccess)
-    return {0, fmt::format("the CUDA runtime failed: {} ({})", cudaGetErrorName(status),
-                           cudaGetErrorString(status))};
+    return {
+        fmt::format("the CUDA runtime failed: {} ({})", cudaGetErrorName(status), cudaGetErrorString(status)),
+        {}};
+  Availability found;
   for (int index = 0; index < count; ++index) {
     int major = 0, minor = 0;
     ADJ_CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, index));
     ADJ_CUDA_CHECK(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, index));
     const int oldest = cuda::oldest_architecture();
-    // GPUs are numbered fastest first; those before a too old one can be used.
-    if (10 * major + minor < oldest)
-      return {index, index > 0
-                         ? ""
-                         : fmt::format("its compute capability is {}.{}, and this build needs {}.{} or newer",
-                                       major, minor, oldest / 10, oldest % 10)};
+    found.reasons.push_back(
+        10 * major + minor >= oldest
+            ? ""
+            : fmt::format("its compute capability is {}.{}, and this build needs {}.{} or newer", major,
+                          minor, oldest / 10, oldest % 10));
   }
-  return {count, ""};
+  return found;
 }
 
 const Availability& availability() {
@@ -304,8 +306,12 @@ DeviceRuntime& cuda_runtime(int index) {
   return *slot;
 }
 
-std::string cuda_unavailable_reason() { return availability().reason; }
-int cuda_device_count() { return availability().count; }
+std::string cuda_unavailable_reason(int index) {
+  const auto& [reason, reasons] = availability();
+  const auto at = static_cast<size_t>(index);
+  return at < reasons.size() ? reasons[at] : reason;
+}
+int cuda_device_count() { return static_cast<int>(availability().reasons.size()); }
 
 }  // namespace detail
 

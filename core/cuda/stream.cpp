@@ -107,6 +107,10 @@ void open(DeviceState& state, int index) {
   properties.minor = attribute(cudaDevAttrComputeCapabilityMinor, index);
   properties.multiprocessors = attribute(cudaDevAttrMultiProcessorCount, index);
   properties.l2_bytes = attribute(cudaDevAttrL2CacheSize, index);
+  properties.clock_ghz = attribute(cudaDevAttrClockRate, index) / 1e6;
+  // Two transfers per clock, of bits.
+  properties.memory_bytes_per_ns = 2.0 / 8.0 * attribute(cudaDevAttrMemoryClockRate, index) / 1e6 *
+                                   attribute(cudaDevAttrGlobalMemoryBusWidth, index);
   properties.max_shared_bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, index);
   // Since CUDA 12.4 captured graphs keep such dependencies too.
   int driver = 0;

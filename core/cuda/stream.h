@@ -56,7 +56,9 @@ struct DeviceProperties {
   int minor = 0;
   int multiprocessors = 0;
   int64_t l2_bytes = 0;
-  int max_shared_bytes = 0;  ///< per block, with cudaFuncSetAttribute
+  double clock_ghz = 0.0;            ///< of the multiprocessors, at most
+  double memory_bytes_per_ns = 0.0;  ///< clock times bus width
+  int max_shared_bytes = 0;          ///< per block, with cudaFuncSetAttribute
   bool overlapping = false;  ///< supports placing a kernel's blocks before the previous kernel has ended
 };
 const DeviceProperties& properties(int index);

@@ -5,9 +5,9 @@
 namespace adj::detail {
 
 DeviceRuntime& cuda_runtime(int index) {
-  fail("device cuda:{} is not available: {}", index, cuda_unavailable_reason());
+  fail("device cuda:{} is not available: {}", index, cuda_unavailable_reason(index));
 }
-std::string cuda_unavailable_reason() { return "Adjoint was built without CUDA"; }
+std::string cuda_unavailable_reason(int) { return "Adjoint was built without CUDA"; }
 int cuda_device_count() { return 0; }
 
 }  // namespace adj::detail

@@ -22,6 +22,7 @@ void check_dot_attention(std::string_view op, const Args& args) {
   if (v) check_tensor(op, "v", v, {csr.cols, width}, dtype, device);
   if (s) check_tensor(op, "s", s, {csr.cols, heads}, accumulator, device);
   ADJ_CHECK(!v || !s, "{}: s is for keys that are values, but there is v", op);
+  ADJ_CHECK(v || !attr, "{}: edge features come with v", op);
   if (attr) {
     check_entries(op, "attr", args.a, attr, accumulator);
     check_tensor(op, "u", u, {csr.rows, heads * heads_of(attr)}, dtype, device);
@@ -41,7 +42,7 @@ void check_dot_attention(std::string_view op, const Args& args) {
 /// Without v the values are the keys, each times s_j [cols,H] (accumulator dtype) if given: an edge then
 /// gathers one row instead of two (AGNN, Thekumparampil et al. 2018: k_j = x_j / |x_j|, s_j = |x_j|).
 ///
-/// Edge features attr [M,E] (accumulator dtype) come with u [rows, H E] and o_attr [rows, H E] = Σ_j m_ij
+/// Edge features attr [M,E] (accumulator dtype) come with v, u [rows, H E] and o_attr [rows, H E] = Σ_j m_ij
 /// α_ij attr_ij per head: to add W attr_ij to keys and values, use u_i = q_i W and O_i + o_attr_i Wᵀ; nothing
 /// of size M x D is materialized.
 ///

@@ -33,6 +33,7 @@ struct BitGemmArgs {
   const BitTensor& b;
   const BitSteps* steps = nullptr;  ///< nonempty steps of A (bit_steps.h); null: all steps
   const Tensor& bias = kAbsent;     ///< float32 [N], only for a float32 product
+  bool by_counts = false;           ///< on a GPU, count bits even if its tensor cores multiply them
   Tensor& y;
 
   Device device() const { return y.device(); }

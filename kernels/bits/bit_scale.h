@@ -25,21 +25,23 @@ ADJ_HOST_DEVICE inline int quantized(float x, float scale, float zero, int large
 struct BitScale {
   float scale, zero;
 };
-ADJ_HOST_DEVICE inline float usable_scale(float scale) {
+/// A scale such that `steps` of it are finite too.
+ADJ_HOST_DEVICE inline float usable_scale(float scale, float steps) {
   constexpr float kMost = 3.402823466e38f;
-  return !(scale > 0.0f) ? 1.0f : scale < kMost ? scale : kMost;
+  const float held = kMost / steps * (1.0f - 0x1p-23f), most = held < kMost ? held : kMost;
+  return !(scale > 0.0f) ? 1.0f : scale < most ? scale : most;
 }
 /// Scale and zero of the range [least, largest]. scale is finite and above 0: 1 if the step is too small for
-/// float32, the largest float32 if it is too large.
+/// float32; if it is too large, the largest whose numbers are finite.
 ADJ_HOST_DEVICE inline BitScale bit_scale(float least, float largest, BitRange range, int bits) {
   const auto last = static_cast<float>((1 << bits) - 1);
   const float low = least < 0.0f ? least : 0.0f, high = largest > 0.0f ? largest : 0.0f;
   if (range == BitRange::symmetric) {
     const float most = -low > high ? -low : high;
-    return {usable_scale(most / last * 2.0f), last / 2.0f};
+    return {usable_scale(most / last * 2.0f, last / 2.0f), last / 2.0f};
   }
   // Halved, as the full range may overflow float32.
-  const float scale = usable_scale((high / 2.0f - low / 2.0f) / last * 2.0f);
+  const float scale = usable_scale((high / 2.0f - low / 2.0f) / last * 2.0f, last);
   return {scale, rintf(-low / scale)};
 }
 

@@ -3,6 +3,7 @@
 #include <adjoint/kernels/bits/bit_tensor.h>
 #include <adjoint/kernels/kernel.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace adj::kernels {
@@ -102,5 +103,9 @@ struct NodeQuantizeBackwardArgs {
   }
 };
 ADJ_KERNEL(node_quantize_backward, NodeQuantizeBackwardArgs)
+/// Factor of the sums: 1, or 1/F if `local`, whose mean of no numbers is 0.
+inline double error_share(const NodeQuantizeBackwardArgs& args) {
+  return args.local ? 1.0 / static_cast<double>(std::max<int64_t>(args.x.size(1), 1)) : 1.0;
+}
 
 }  // namespace adj::kernels

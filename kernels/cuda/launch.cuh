@@ -24,6 +24,14 @@ inline dim3 grid(int64_t x, int64_t y = 1, int64_t z = 1) {
   return {static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z)};
 }
 
+/// This block's place in a matrix of blocks with `rows` rows, column by column. Such a matrix is launched
+/// along x: a grid ends at 65,535 in y and z, and at 2^31 - 1 in x.
+struct BlockPlace {
+  int64_t row, column;
+  __device__ explicit BlockPlace(int64_t rows)
+      : row(blockIdx.x % static_cast<unsigned>(rows)), column(blockIdx.x / static_cast<unsigned>(rows)) {}
+};
+
 /// Shape for a kernel that calls begin_overlapping().
 inline LaunchShape overlapping(int device, dim3 blocks, dim3 threads = kBlockThreads,
                                size_t shared_bytes = 0) {

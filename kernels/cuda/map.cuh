@@ -66,14 +66,13 @@ void map(const char* name, int device, int64_t n, const F& f, S* out, const In*.
   }
 }
 
-/// Calls `f.template operator()<N>()` with the widest pack that aligned rows of `width` values of T allow.
+/// Calls `f.template operator()<N>()` with the widest pack that aligned rows of `width` values of T allow; 1
+/// in float64, which only gradient checks use.
 template <class T, class F>
 void dispatch_pack(int64_t width, bool aligned, F&& f) {
-  if (aligned && width % kVectorWidth<T> == 0) {
-    f.template operator()<kVectorWidth<T>>();
-  } else {
-    f.template operator()<1>();
-  }
+  if constexpr (sizeof(T) < 8)
+    if (aligned && width % kVectorWidth<T> == 0) return f.template operator()<kVectorWidth<T>>();
+  f.template operator()<1>();
 }
 
 }  // namespace adj::kernels::cuda

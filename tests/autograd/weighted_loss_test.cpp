@@ -6,14 +6,15 @@ using namespace adj;
 using namespace adj::test;
 
 TEST_CASE("weighted losses and their gradients equal plain loops") {
-  for (const Shape& shape : {Shape{1, 1}, Shape{13, 7}, Shape{60, 2}})
+  for (const auto& [shape, of_weight] :
+       {std::pair{Shape{1, 1}, DType::f32}, {{13, 7}, DType::f64}, {{60, 2}, DType::f32}})
     on_devices(81, DType::f64, [&](Draw& draw, Device) {
-      CAPTURE(shape.str());
+      CAPTURES(shape.str(), name_of(of_weight));
       const int64_t n = shape[0], count = (n + 1) / 2;
       const Tensor x = draw.uniform(shape, -6.0, 6.0), target = draw.uniform(shape, 0.0, 1.0);
       const Tensor label = draw.ints(n, 0, static_cast<int32_t>(shape[1]));
       const Tensor index = draw.distinct(count, n);
-      const Tensor weight = draw.uniform({count}, 0.0, 3.0).to(DType::f32);
+      const Tensor weight = draw.uniform({count}, 0.0, 3.0).to(of_weight);
       const auto rows = index.to_vector<int32_t>();
       const auto labels = label.to_vector<int32_t>();
       const auto weights = values(weight);
@@ -80,4 +81,6 @@ TEST_CASE("weighted losses reject mismatched arguments") {
               "cross_entropy_sum: label 3 of row 2, expected 0 to 2");
   CHECK_THROWS_AS(bce_with_logits_sum(x, Tensor::zeros({4, 2}), index, weight), Error);
   CHECK_THROWS_AS(mse_sum(x, y, index, weight), Error);
+  CHECK_ERROR(mse_sum(x, t, index, weight.to(DType::f64)),
+              "mse_sum: weight is [2] float64 on cpu, expected float32 [2] on cpu");
 }

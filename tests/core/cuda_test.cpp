@@ -11,6 +11,18 @@ using namespace adj;
 using namespace adj::test;
 
 namespace {
+thread_local int allocations_left = -1;  // before one fails on this thread; -1: none does
+}
+
+void* operator new(std::size_t bytes) {
+  if (allocations_left >= 0 && allocations_left-- == 0) throw std::bad_alloc();
+  if (void* memory = std::malloc(bytes > 0 ? bytes : 1)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace {
 
 std::vector<uint8_t> pattern(size_t bytes, uint8_t seed) {
   std::vector<uint8_t> values(bytes);
@@ -231,6 +243,38 @@ TEST_CASE("an operation that cannot be captured is an error, after which everyth
   CHECK(!same_bits(step.state, before));
   // A second recording replaces the first.
   graph.begin(*device);
+  step.run();
+  graph.end();
+  graph.replay();
+  synchronize(*device);
+}
+
+TEST_CASE("an error while a capture begins leaves nothing behind, wherever it is thrown") {
+  const std::optional<Device> device = gpu();
+  if (!device) return;
+  Step step(*device);
+  step.run();
+  StepGraph graph;
+  bool begun = false;
+  for (int allocations = 0; !begun; ++allocations) {
+    CAPTURE(allocations);
+    try {
+      allocations_left = allocations;
+      graph.begin(*device);
+      begun = true;
+    } catch (const std::bad_alloc&) {
+    }
+    allocations_left = -1;
+    REQUIRE(allocations < 1000);
+    if (begun) break;
+    CHECK(!graph.capturing());
+    StepGraph another;
+    another.begin(*device);
+    step.run();
+    another.end();
+    another.replay();
+    synchronize(*device);
+  }
   step.run();
   graph.end();
   graph.replay();

@@ -131,6 +131,7 @@ TEST_CASE_FIXTURE(InFolder, "a damaged bit tensor is refused, naming the place")
       CHECK(said(put(name, Tensor::from(std::vector<float>{1.0f, number})))
                 .starts_with(fmt::format("{}: {} at position 1, expected finite numbers", name, number)));
   }
+  CHECK(said(put("q/zero", Tensor::full({1}, 3.4e38))) == "q/zero: row 1 has numbers beyond float32");
   for (float number : {0.0f, -1.0f})
     CHECK(said(put("q/scale", Tensor::full({1}, number))) ==
           fmt::format("q/scale: {} at position 0, expected finite numbers above 0", number));

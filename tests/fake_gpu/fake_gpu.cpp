@@ -56,6 +56,21 @@ const Streams& streams() {
 
 }  // namespace
 
+TEST_CASE("a GPU that is too old does not hide the others") {
+  for (const auto& [old, other] : {std::pair{0, 1}, {1, 0}}) {
+    too_old = old;
+    CHECK(Device::best() == Device::cuda(other));
+    CHECK(Device::parse("cuda") == Device::cuda(other));
+    CHECK(Device::parse(Device::cuda(other).str()) == Device::cuda(other));
+    CHECK(cuda_device_count() == 2);
+    CHECK_ERROR(require_available(Device::cuda(old)),
+                fmt::format("device cuda:{} is not available: it is too old", old).c_str());
+    CHECK_ERROR(require_available(Device::cuda(2)),
+                "device cuda:2 is not available: this machine has 2 GPUs (cuda:0 to cuda:1)");
+  }
+  too_old = -1;
+}
+
 TEST_CASE("memory used only by its own stream is reused without an event") {
   const auto [first, second] = streams();
   const int marks = fake().marks;

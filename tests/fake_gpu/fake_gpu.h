@@ -109,11 +109,14 @@ inline FakeGpu& fake() {
   return *made;
 }
 
+/// The number of one of two GPUs that is too old; -1: there is one GPU.
+inline int too_old = -1;
+
 }  // namespace adj::test
 
 // In the place of core/no_cuda/.
 namespace adj::detail {
 DeviceRuntime& cuda_runtime(int) { return test::fake(); }
-std::string cuda_unavailable_reason() { return ""; }
-int cuda_device_count() { return 1; }
+std::string cuda_unavailable_reason(int index) { return index == test::too_old ? "it is too old" : ""; }
+int cuda_device_count() { return test::too_old < 0 ? 1 : 2; }
 }  // namespace adj::detail

@@ -36,10 +36,12 @@ void check_product(int64_t m, int64_t n, int64_t k, int bits_a, int bits_b) {
     const BitTensor x = packed(a, bits_a, PackedAlong::rows, device),
                     w = packed(b, bits_b, PackedAlong::columns, device);
     Tensor y = Tensor::full({m, n}, -1.0, DType::i32, device);
-    kernels::bit_gemm({.a = x, .b = w, .y = y});
-    CHECK(values(y) == expected);
+    for (bool by_counts : {false, true}) {
+      kernels::bit_gemm({.a = x, .b = w, .by_counts = by_counts, .y = y});
+      CHECK(values(y) == expected);
+      y.zero_();
+    }
     // The same numbers, a byte each.
-    y.zero_();
     kernels::bit_gemm({.a = as_bytes(x), .b = as_bytes(w), .y = y});
     CHECK(values(y) == expected);
   }
@@ -143,6 +145,15 @@ TEST_CASE("ranges cover all finite numbers, with an exact 0 if affine, the same 
     const BitTensor zeros = to_bits(Tensor::zeros({3, 4}, DType::f32, device), 2);
     CHECK(zeros.scale.to_vector<float>() == std::vector<float>{1.0f});
     CHECK(to_values(zeros).to_vector<float>() == std::vector<float>(12, 0.0f));
+    // The largest float32 stays finite.
+    constexpr float kMost = std::numeric_limits<float>::max();
+    const Tensor huge = Tensor::from<float>({-kMost, kMost, -kMost}, Shape{3, 1}, device);
+    for (BitRange range : {BitRange::affine, BitRange::symmetric})
+      for (int bits = 1; bits <= 8; ++bits)
+        for (int64_t rows : {1, 2, 3})  // of one sign, or of both
+          for (float number :
+               to_values(to_bits(huge.rows(0, rows), bits, PackedAlong::rows, range)).to_vector<float>())
+            CHECK(std::isfinite(number));
     // One bit represents two numbers, and a constant exactly.
     const Tensor signs = Tensor::from<float>({-3.0f, 3.0f, 3.0f, -3.0f}, Shape{2, 2}, device);
     CHECK(to_values(to_bits(signs, 1, PackedAlong::rows, BitRange::symmetric)).to_vector<float>() ==
@@ -387,6 +398,44 @@ TEST_CASE("products of more tiles than a GPU has multiprocessors") {
       kernels::bit_gemm_to_bits({.a = a, .b = b, .to = q});
       same_products(y);
       same_planes(q.planes);
+    }
+  }
+}
+
+TEST_CASE("bit tensors of more rows and more steps than a grid's y counts blocks") {
+  constexpr int64_t kInner = int64_t{65'536} * BitTensor::kStepBits + 3, kOuter = 65'536 * 16 + 5;
+  for (Device device : devices()) {
+    // One every 1,000,003 numbers.
+    std::vector<float> numbers(uz(kInner), 0.0f);
+    for (size_t i = 0; i < numbers.size(); i += 1'000'003) numbers[i] = 1.0f;
+    numbers.back() = 1.0f;
+    const auto ones = static_cast<int32_t>((kInner + 1'000'002) / 1'000'003 + 1);
+    const Tensor row = Tensor::from(numbers, {1, kInner}, device);
+    for (PackedAlong along : {PackedAlong::rows, PackedAlong::columns}) {
+      const Tensor x = along == PackedAlong::rows ? row : row.reshape({kInner, 1});
+      const BitTensor q = bits_of(x, 1, 1.0f, 0.0f, device, along);
+      CHECK(q.sums.to_vector<int32_t>() == std::vector<int32_t>{ones});
+      const Tensor planes = q.planes.to(Device::cpu());
+      CHECK(planes.data<uint8_t>()[bit_place(q.step_bytes(), 0, kInner - 1)] == 1 << (kInner - 1) % 8);
+    }
+    // Numbers 0 to 3 by two ones.
+    std::vector<float> two(uz(2 * kOuter));
+    std::vector<int32_t> expected(uz(kOuter));
+    for (size_t o = 0; o < expected.size(); ++o) {
+      two[2 * o] = static_cast<float>(o % 4);
+      two[2 * o + 1] = static_cast<float>(o / 4 % 4);
+      expected[o] = static_cast<int32_t>(o % 4 + o / 4 % 4);
+    }
+    const BitTensor many = packed(Tensor::from(two, {kOuter, 2}), 2, PackedAlong::rows, device),
+                    few = packed(Tensor::full({1, 2}, 1.0), 1, PackedAlong::rows, device);
+    for (bool by_counts : {false, true}) {
+      CAPTURE(by_counts);
+      Tensor y = Tensor::full({1, kOuter}, -1.0, DType::i32, device),
+             turned = Tensor::full({kOuter, 1}, -1.0, DType::i32, device);
+      kernels::bit_gemm({.a = few, .b = many, .by_counts = by_counts, .y = y});
+      kernels::bit_gemm({.a = many, .b = few, .by_counts = by_counts, .y = turned});
+      CHECK(y.to_vector<int32_t>() == expected);
+      CHECK(turned.to_vector<int32_t>() == expected);
     }
   }
 }

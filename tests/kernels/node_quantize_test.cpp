@@ -40,8 +40,8 @@ struct Case {
   }
 };
 
-constexpr std::array<std::array<int64_t, 2>, 6> kShapes{
-    {{1, 1}, {7, 5}, {40, 32}, {33, 129}, {0, 4}, {5, 70}}};
+constexpr std::array<std::array<int64_t, 2>, 7> kShapes{
+    {{1, 1}, {7, 5}, {40, 32}, {33, 129}, {0, 4}, {4, 0}, {5, 70}}};
 
 /// Values and the three gradients, on the CPU.
 std::vector<Tensor> passed(const Case& c, Device device, bool local) {

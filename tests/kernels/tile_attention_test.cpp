@@ -171,15 +171,21 @@ TEST_CASE("attention over tiles scales operands far from 1") {
   on_tile_devices([&](Device device, DType dtype) {
     const Edges edges(random_rows(300, 300, 40.0, 6), 300, false, device);
     const Tiles tiles(edges, 2);
-    DotCall call(edges, {2, 40, 0, false}, dtype, device);
-    call.q = spoilt(call.q, 0x1p-60, {});
-    call.k = spoilt(call.k, 0x1p60, {});
-    call.v = spoilt(call.v, 0x1p40, {});
-    call.d_o = spoilt(call.d_o, 0x1p-70, {});
-    const auto got = outputs(call, &tiles, "qkv"), wanted = outputs(call, nullptr, "qkv");
-    for (size_t k = 0; k < 5; ++k) {
-      CAPTURE(k);
-      CHECK(relative_error(got[k], wanted[k]) <= (dtype == DType::f32 ? 1e-3 : 2e-2));
+    // Also products of scales below the least float32.
+    for (const auto& [q, k, v, d_o] : {std::array{0x1p-60, 0x1p60, 0x1p40, 0x1p-70},
+                                       {0x1p-70, 0x1p-60, 1.0, 1.0},
+                                       {1.0, 1.0, 0x1p-75, 0x1p-70}}) {
+      CAPTURES(q, k, v, d_o);
+      DotCall call(edges, {2, 40, 0, false}, dtype, device);
+      call.q = spoilt(call.q, q, {});
+      call.k = spoilt(call.k, k, {});
+      call.v = spoilt(call.v, v, {});
+      call.d_o = spoilt(call.d_o, d_o, {});
+      const auto got = outputs(call, &tiles, "qkv"), wanted = outputs(call, nullptr, "qkv");
+      for (size_t n = 0; n < 5; ++n) {
+        CAPTURE(n);
+        CHECK(relative_error(got[n], wanted[n]) <= (dtype == DType::f32 ? 1e-3 : 2e-2));
+      }
     }
   });
 }

@@ -24,6 +24,8 @@ struct ItemLayout {
 };
 template <class... Layouts>
 struct ItemLayouts {};
+/// For float64, which only gradient checks use: small code over speed.
+using ScalarLayouts = ItemLayouts<ItemLayout<1, 32>>;
 
 /// A pass over the items of a structure.
 struct ItemPass {

@@ -8,7 +8,6 @@
 namespace adj::kernels::cuda {
 
 /// Layouts that differ in the vectors of a row. Narrow ones have less state in registers.
-using ScalarLayouts = ItemLayouts<ItemLayout<1, 32>, ItemLayout<1, 8>>;
 using NarrowLayouts =
     ItemLayouts<ItemLayout<4, 32>, ItemLayout<2, 32>, ItemLayout<1, 32>, ItemLayout<2, 8>, ItemLayout<1, 8>>;
 /// Layouts of vectors of four features in groups of any size, for passes with little state.
@@ -24,7 +23,8 @@ inline size_t column_stage_bytes(int threads, int lanes) {
   return static_cast<size_t>(threads / lanes) * static_cast<size_t>(stage) * sizeof(int32_t);
 }
 
-/// The reductions in one pass, for features stored as S. Instantiated in one file per S.
+/// The reductions in one pass, for features stored as S. Instantiated in one file for float, one for
+/// bfloat16.
 template <class S>
 void reduce_neighbors(const NeighborReduceArgs& args);
 

@@ -4,6 +4,11 @@
 
 namespace adj::kernels::cuda {
 
+template <>
+void reduce_neighbors<double>(const NeighborReduceArgs& args) {
+  reduce_neighbors_with<double>(ScalarLayouts(), args);
+}
+
 void neighbor_reduce(const NeighborReduceArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() { reduce_neighbors<S>(args); });
 }

@@ -50,11 +50,15 @@ void run_dots(const char* name, const DotOperands& o) {
 template <class S, int kVector, bool kSum>
 void run_width(const char* name, const DotOperands& o) {
   const int64_t width = o.own.size(1);
-  if (width <= 4 * kVector) return run_dots<S, kVector, 4, 1, 4, kSum>(name, o);
-  if (width <= 8 * kVector) return run_dots<S, kVector, 8, 1, 4, kSum>(name, o);
-  if (width <= 16 * kVector) return run_dots<S, kVector, 16, 1, 4, kSum>(name, o);
-  if (width <= 32 * kVector) return run_dots<S, kVector, 32, 1, 4, kSum>(name, o);
-  return run_dots < S, kVector, 32, kVector * sizeof(Sum<S>) <= 16 ? 4 : 2, 2, kSum > (name, o);
+  if constexpr (sizeof(S) == 8) {  // for gradient checks: small code over speed
+    run_dots<S, 1, 32, 1, 4, kSum>(name, o);
+  } else {
+    if (width <= 4 * kVector) return run_dots<S, kVector, 4, 1, 4, kSum>(name, o);
+    if (width <= 8 * kVector) return run_dots<S, kVector, 8, 1, 4, kSum>(name, o);
+    if (width <= 16 * kVector) return run_dots<S, kVector, 16, 1, 4, kSum>(name, o);
+    if (width <= 32 * kVector) return run_dots<S, kVector, 32, 1, 4, kSum>(name, o);
+    return run_dots < S, kVector, 32, kVector * sizeof(Sum<S>) <= 16 ? 4 : 2, 2, kSum > (name, o);
+  }
 }
 
 template <bool kSum>
@@ -66,7 +70,7 @@ void run(const char* name, const DotOperands& o) {
   }
   const void* y = o.y != nullptr ? o.y->raw_data() : nullptr;
   dispatch_features(o.own.dtype(), [&]<class S>() {
-    constexpr int kWide = 16 / static_cast<int>(sizeof(S));
+    constexpr int kWide = sizeof(S) < 8 ? 16 / static_cast<int>(sizeof(S)) : 1;
     o.own.size(1) % kWide == 0 && aligned_to_16(o.own.raw_data(), o.gathered.raw_data(), y)
         ? run_width<S, kWide, kSum>(name, o)
         : run_width<S, 1, kSum>(name, o);

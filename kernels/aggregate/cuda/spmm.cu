@@ -7,6 +7,11 @@
 
 namespace adj::kernels::cuda {
 
+template <>
+void own_spmm<double>(const SpmmArgs& args) {
+  run_own_spmm<double>(ScalarLayouts(), args);
+}
+
 void spmm(const SpmmArgs& args) {
   const auto say = [&](const char* choice) {
     explain_sparse("spmm", args.a.csr, args.x.size(1), heads_of(args.a.values), args.x.dtype(), "{}", choice);

@@ -9,11 +9,11 @@
 
 namespace adj::kernels::cuda {
 
+/// A grid's y counts slabs of a row, of 32 features or more.
 template <class S>
 void check_width(const char* name, int64_t width) {
-  constexpr int64_t kMostBytes = int64_t{1} << 31;
-  ADJ_CHECK(width * static_cast<int64_t>(sizeof(S)) < kMostBytes, "{}: rows of {} features are too wide",
-            name, width);
+  constexpr int64_t kMost = 65535 * 32;
+  ADJ_CHECK(width <= kMost, "{}: rows of {} features, expected at most {} on a GPU", name, width, kMost);
 }
 
 /// The plan and the structure that a pass over items walks.
@@ -106,7 +106,7 @@ void launch_merge(const char* name, int device, const SpmmPlan& plan, const Spmm
   merges_wide(row) && merges_wide(value) ? run.template operator()<kVector>() : run.template operator()<1>();
 }
 
-/// Y = act(A X + bias) by our own kernels. Instantiated in one file per S.
+/// Y = act(A X + bias) by our own kernels. Instantiated in one file for float, one for bfloat16.
 template <class S>
 void own_spmm(const SpmmArgs& args);
 

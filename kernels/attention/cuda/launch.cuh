@@ -16,6 +16,10 @@
 
 namespace adj::kernels::cuda {
 
+/// Whether features are operands of a cut's rest (rest.cuh).
+template <class S>
+constexpr bool kIsRest = std::is_same_v<S, float16>;
+
 /// Maximum head width.
 inline constexpr int64_t kWidestHead = 1024;
 
@@ -32,19 +36,24 @@ inline bool is_middling(const Csr& csr) {
 template <class S, class Score>
 struct ForwardSizes {
   static constexpr bool kGat = std::is_same_v<Score, GatScore>, kGatv2 = std::is_same_v<Score, Gatv2Score>;
-  static constexpr int kMiddling = kGat || kGatv2 ? 4 : 8;
+  static constexpr int kFew = 2, kMiddling = kGat || kGatv2 ? 4 : 8;
   static constexpr int kLong = kGat || (kGatv2 && sizeof(S) == 2) ? 4 : 8;
   static constexpr int kLongThreads = kGat ? 128 : 512;
 };
 template <class S, class Score>
 struct BackwardSizes {
   static constexpr bool kGat = std::is_same_v<Score, GatScore>, kGatv2 = std::is_same_v<Score, Gatv2Score>;
-  static constexpr int kMiddling = 4, kLong = kGatv2 && sizeof(S) != 2 ? 8 : 4;
+  static constexpr int kFew = 2, kMiddling = 4, kLong = kGatv2 && sizeof(S) != 2 ? 8 : 4;
   static constexpr int kLongThreads = kGat ? 128 : kGatv2 ? 256 : 512;
 };
+/// With edge terms: one size for all rows, a third of the kernels to compile.
+struct EdgeSizes {
+  static constexpr int kFew = 4, kMiddling = 4, kLong = 4, kLongThreads = 128;
+};
 
-/// f.template operator()<LaneLayout>() with the smallest layout that holds a head. `wide_reads`: rows of
-/// heads are aligned to 16 bytes and a multiple of them long.
+/// f.template operator()<LaneLayout>() with the smallest layout that holds a head; in float64, which only
+/// gradient checks use, with the widest. `wide_reads`: rows of heads are aligned to 16 bytes and a multiple
+/// of them long.
 template <class S, class Sizes, class F>
 void with_lane_layout(int64_t width, bool wide_reads, const Csr& csr, F&& f) {
   constexpr int kWide = kVectorWidth<S>;
@@ -55,14 +64,21 @@ void with_lane_layout(int64_t width, bool wide_reads, const Csr& csr, F&& f) {
   };
   const int64_t entries_of_row = csr.entries() / std::max<int64_t>(csr.rows, 1);
   const auto run_batches = [&]<int kLanes>() {
-    if (entries_of_row < 3) return run.template operator()<kWide, kLanes, 1, 2, 128>();
+    if (entries_of_row < 3) return run.template operator()<kWide, kLanes, 1, Sizes::kFew, 128>();
     if (entries_of_row < kMiddlingRow) return run.template operator()<kWide, kLanes, 1, 4, 128>();
     if (entries_of_row < kLongRow) return run.template operator()<kWide, kLanes, 1, Sizes::kMiddling, 128>();
     return run.template operator()<kWide, kLanes, 1, Sizes::kLong, Sizes::kLongThreads>();
   };
-  if constexpr (sizeof(S) < 8) {
+  const int64_t packs = ceil_div(width, int64_t{kWide});
+  if constexpr (kIsRest<S>) {
+    static_assert(kWidestTileHead <= 16 * kWide);
+    ADJ_CHECK(wide_reads, "attention: operands that are not aligned");
+    return packs <= 2   ? run_batches.template operator()<2>()
+           : packs <= 4 ? run_batches.template operator()<4>()
+           : packs <= 8 ? run_batches.template operator()<8>()
+                        : run_batches.template operator()<16>();
+  } else if constexpr (sizeof(S) < 8) {
     if (wide_reads) {
-      const int64_t packs = ceil_div(width, int64_t{kWide});
       if (packs <= 2) return run_batches.template operator()<2>();
       if (packs <= 4) return run_batches.template operator()<4>();
       if (packs <= 8) return run_batches.template operator()<8>();
@@ -72,12 +88,11 @@ void with_lane_layout(int64_t width, bool wide_reads, const Csr& csr, F&& f) {
       if (packs <= 128) return run.template operator()<kWide, 32, 4, 1>();
       if constexpr (sizeof(S) == 4) return run.template operator()<kWide, 32, 8, 1>();
     }
+    if (width <= 8) return run.template operator()<1, 8, 1, 4>();
+    if (width <= 32) return run.template operator()<1, 32, 1, 4>();
+    if (width <= 128) return run.template operator()<1, 32, 4, 2>();
   }
-  constexpr int kBatch = sizeof(S) < 8 ? 4 : 2;
-  if (width <= 8) return run.template operator()<1, 8, 1, kBatch>();
-  if (width <= 32) return run.template operator()<1, 32, 1, kBatch>();
-  if (width <= 128) return run.template operator()<1, 32, 4, kBatch / 2>();
-  return run.template operator()<1, 32, 32, 1>();
+  if constexpr (!kIsRest<S>) run.template operator()<1, 32, 32, 1>();
 }
 
 /// Whether rows of heads can be read 16 bytes at a time.
@@ -159,13 +174,20 @@ void explain_layout(const char* name, const Csr& csr, const AttentionArguments<t
       T::kLanes, T::kChunks, T::kVector, a.side, T::kBatch, T::kThreads, more);
 }
 
-/// Whether features are operands of a cut's rest (rest.cuh).
-template <class S>
-constexpr bool kIsRest = std::is_same_v<S, float16>;
-
-/// Whether the passes support edge terms. GATv2's edge features use gat's passes (gatv2.cu).
+/// Whether the passes support edge terms. GATv2's edge features use gat's passes (gatv2.cu); keys that are
+/// values come without.
 template <class S, class Score>
-constexpr bool kHasEdges = !Score::kAtt && !kIsRest<S>;
+constexpr bool kHasEdges = !Score::kAtt && !Score::kScaled && !kIsRest<S>;
+
+/// with_lane_layout() for a pass with or without edge terms: f.template operator()<LaneLayout, kEdges>().
+template <class S, class Score, class Sizes, class F>
+void with_pass(bool edges, int64_t width, bool wide_reads, const Csr& csr, F&& f) {
+  if constexpr (kHasEdges<S, Score>)
+    if (edges)
+      return with_lane_layout<S, EdgeSizes>(width, wide_reads, csr,
+                                            [&]<class T>() { f.template operator()<T, true>(); });
+  with_lane_layout<S, Sizes>(width, wide_reads, csr, [&]<class T>() { f.template operator()<T, false>(); });
+}
 
 /// Whether the passes can add a bias to O. It costs registers, so passes without one are separate kernels.
 /// For bfloat16 another op adds it (gat.h).
@@ -188,20 +210,14 @@ void run_forward(const char* name, const CsrMatrix& matrix, ForwardArguments<S> 
          stats = Tensor::empty({plan.slots, 2 * a.heads}, dtype, device);
   a.partial = partial.mutable_data<A>();
   a.partial_stats = stats.mutable_data<A>();
-  with_lane_layout<S, ForwardSizes<S, Score>>(a.width, wide, csr, [&]<class T>() {
+  const bool edges = a.c != nullptr || a.logits != nullptr;
+  with_pass<S, Score, ForwardSizes<S, Score>>(edges, a.width, wide, csr, [&]<class T, bool kEdges>() {
     a.side = heads_side_by_side(a.heads, T::kLanes);
     a.ahead = entries_ahead(csr, a);
     explain_layout<T>(name, csr, a, "");
-    void (*kernel)(ForwardArguments<S>) = attention_forward<T, Score, false, false>;
-    if constexpr (kHasEdges<S, Score>)
-      if (a.c != nullptr || a.logits != nullptr) kernel = attention_forward<T, Score, true, false>;
-    if constexpr (kTakesBias<S, Score>) {
-      if (a.bias != nullptr) {
-        kernel = attention_forward<T, Score, false, true>;
-        if constexpr (kHasEdges<S, Score>)
-          if (a.c != nullptr || a.logits != nullptr) kernel = attention_forward<T, Score, true, true>;
-      }
-    }
+    void (*kernel)(ForwardArguments<S>) = attention_forward<T, Score, kEdges, false>;
+    if constexpr (kTakesBias<S, Score>)
+      if (a.bias != nullptr) kernel = attention_forward<T, Score, kEdges, true>;
     launch(name, overlapping(device.index, grid_of<T>(a.items, a), T::kThreads), kernel, a);
   });
   if (plan.heavy_rows == 0) return;
@@ -354,7 +370,8 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
   const bool has_sources =
       by_source.row != nullptr || by_source.value != nullptr || by_source.term != nullptr || d_att;
   a.entries = matrix.csr.entries();
-  with_lane_layout<S, BackwardSizes<S, Score>>(a.width, wide, matrix.csr, [&]<class T>() {
+  const bool edges = a.c != nullptr || a.g != nullptr || a.logit_gradient != nullptr || a.weight != nullptr;
+  const auto walk = [&]<class T, bool kEdges>() {
     a.side = heads_side_by_side(a.heads, T::kLanes);
     // Six matrices of targets or sources: features, O, dO and the gradients.
     const int64_t feature_bytes = 3 * (matrix.csr.rows + matrix.csr.cols) * int64_t{a.pitch};
@@ -373,18 +390,10 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
     const dim3 target_blocks = grid_of<T>(targets.items(), a, kMost);
     const int64_t groups = target_blocks.y;
 
-    void (*to_targets)(BackwardArguments<S>) = attention_to_targets<T, Score, false, false>;
-    void (*to_sources)(BackwardArguments<S>) = attention_to_sources<T, Score, false>;
+    void (*to_targets)(BackwardArguments<S>) = attention_to_targets<T, Score, kEdges, false>;
+    void (*to_sources)(BackwardArguments<S>) = attention_to_sources<T, Score, kEdges>;
     if constexpr (kTakesBias<S, Score>)
-      if (a.bias != nullptr) to_targets = attention_to_targets<T, Score, false, true>;
-    if constexpr (kHasEdges<S, Score>) {
-      if (a.c != nullptr || a.g != nullptr || a.logit_gradient != nullptr || a.weight != nullptr) {
-        to_targets = attention_to_targets<T, Score, true, false>;
-        to_sources = attention_to_sources<T, Score, true>;
-        if constexpr (kTakesBias<S, Score>)
-          if (a.bias != nullptr) to_targets = attention_to_targets<T, Score, true, true>;
-      }
-    }
+      if (a.bias != nullptr) to_targets = attention_to_targets<T, Score, kEdges, true>;
     const auto walk_both = [&]<class U>(int64_t groups_at_a_time, int64_t source_launches) {
       BackwardWalk<S> sources(name, adjoint, spmm_plan(adjoint.csr, source_launches), by_source, a);
       const auto blocks_of_sources = static_cast<unsigned>(std::min<int64_t>(
@@ -425,7 +434,8 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
       }
     }
     walk_both.template operator()<T>(groups, launches);
-  });
+  };
+  with_pass<S, Score, BackwardSizes<S, Score>>(edges, a.width, wide, matrix.csr, walk);
 }
 
 }  // namespace adj::kernels::cuda

@@ -308,9 +308,9 @@ class TilePasses {
   LaunchShape shape(int64_t threads) const {
     return overlapping(tiles_.device().index, grid(ceil_div(threads, kThreads)), kThreads);
   }
-  /// Buffer for the rest's part of y: y itself if its rows are as long as those of operands.
+  /// Buffer for the rest's part of y: y itself if its rows are as long as those of operands, and aligned.
   Tensor rest_of(const Tensor& y) const {
-    if (!y || y.size(1) == heads_ * pitch_) return y;
+    if (!y || (y.size(1) == heads_ * pitch_ && aligned_to_16(y.raw_data()))) return y;
     return Tensor::empty({y.size(0), heads_ * pitch_}, y.dtype(), y.device());
   }
   /// After the forward pass: merges with the rest's O and lse.

@@ -5,6 +5,7 @@
 // Bytes: planes of A once, of B once per 32 rows of A, from L2 or L3; Y. Floor: 3 instructions per 512 bit
 // products.
 
+#include <adjoint/core/isa.h>
 #include <adjoint/kernels/bits/bit_operands.h>
 #include <adjoint/kernels/cpu/loops.h>
 
@@ -85,7 +86,7 @@ void multiply_bytes(const uint8_t* a, const uint8_t* b, int64_t pitch, Counts& s
 
 CountBlock best_count() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512vpopcntdq")) return count_by_vectors;
+  if (cpu_isa() == "avx512" && __builtin_cpu_supports("avx512vpopcntdq")) return count_by_vectors;
 #endif
   return count_by_words;
 }

@@ -35,7 +35,7 @@ void node_quantize_backward(const NodeQuantizeBackwardArgs& args) {
   const float is_signed = *args.is_signed.data<float>();
   float *dx = args.dx ? args.dx.mutable_data<float>() : nullptr, *dscale = args.dscale.mutable_data<float>(),
         *dbits = args.dbits.mutable_data<float>();
-  const double share = local ? 1.0 / static_cast<double>(width) : 1.0;
+  const double share = error_share(args);
   for_each_index(args.x.size(0), row_grain(width, kCostlyGrain), [=](int64_t i) {
     const NodeRange range = node_range(scale[i], bits[i], is_signed);
     double of_scale[kLanes] = {}, of_bits[kLanes] = {};

@@ -15,8 +15,9 @@ template <class Y>
 __global__ void __launch_bounds__(kTile* kTile)
     count_bits(BitOperand a, BitOperand b, const float* bias, bool bytes, int64_t inner, int steps, Y* y) {
   begin_overlapping();
-  const int row = static_cast<int>(blockIdx.x * kTile + threadIdx.x / kTile),
-            column = static_cast<int>(blockIdx.y * kTile + threadIdx.x % kTile);
+  const BlockPlace block(ceil_div(a.outer, kTile));
+  const auto row = static_cast<int>(block.row * kTile + threadIdx.x / kTile),
+             column = static_cast<int>(block.column * kTile + threadIdx.x % kTile);
   if (row >= a.outer || column >= b.outer) return;
   int32_t sum = 0;
   for (int i = 0; i < a.bits; ++i)
@@ -46,11 +47,12 @@ __global__ void __launch_bounds__(256)
     requantize(const int32_t* sums, BitOperand a, BitOperand b, BitResult to, float inner) {
   begin_overlapping();
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int row = static_cast<int>(blockIdx.x * 8 + threadIdx.x / 32);
+  const BlockPlace block(ceil_div(a.outer, 8));
+  const auto row = static_cast<int>(block.row * 8 + threadIdx.x / 32);
   if (row >= a.outer) return;
   const BitRow of_row = to.row(a, row, inner);
   int total = 0;
-  for (int first = static_cast<int>(blockIdx.y) * 1024, end = min(first + 1024, b.outer); first < end;
+  for (int first = static_cast<int>(block.column) * 1024, end = min(first + 1024, b.outer); first < end;
        first += 32) {
     const int column = first + lane;
     const int q = column < end ? requantized(sums[int64_t{row} * b.outer + column], of_row,
@@ -77,7 +79,7 @@ template <class Y>
 void run(const BitGemmArgs& args) {
   launch("bit_gemm",
          overlapping(args.device().index,
-                     grid(ceil_div(args.a.outer, int64_t{kTile}), ceil_div(args.b.outer, int64_t{kTile})),
+                     grid(ceil_div(args.a.outer, int64_t{kTile}) * ceil_div(args.b.outer, int64_t{kTile})),
                      kTile * kTile),
          count_bits<Y>, BitOperand(args.a), BitOperand(args.b), BitResult::numbers_of(args.bias),
          args.a.bytes, args.a.inner, static_cast<int>(args.a.steps()), args.y.mutable_data<Y>());
@@ -91,7 +93,7 @@ void requantized_product(const BitTensor& a, const BitTensor& b, const BitResult
   run<int32_t>({.a = a, .b = b, .y = sums});
   launch(
       "bit_gemm",
-      overlapping(device.index, grid(ceil_div(a.outer, int64_t{8}), ceil_div(b.outer, int64_t{1024})), 256),
+      overlapping(device.index, grid(ceil_div(a.outer, int64_t{8}) * ceil_div(b.outer, int64_t{1024})), 256),
       requantize, sums.data<int32_t>(), BitOperand(a), BitOperand(b), result, static_cast<float>(a.inner));
 }
 
@@ -99,7 +101,7 @@ void requantized_product(const BitTensor& a, const BitTensor& b, const BitResult
 
 void bit_gemm(const BitGemmArgs& args) {
   if (args.y.numel() == 0) return;
-  if (has_bit_products(args.device())) return bit_product(args);
+  if (has_bit_products(args.device()) && !args.by_counts) return bit_product(args);
   args.y.dtype() == DType::i32 ? run<int32_t>(args) : run<float>(args);
 }
 

@@ -58,7 +58,8 @@ __global__ void __launch_bounds__(kThreads)
 __global__ void __launch_bounds__(kThreads) pack_rows(const float* x, Packed to) {
   begin_overlapping();
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int64_t row = int64_t{blockIdx.x} * kWarps + threadIdx.x / 32, step = blockIdx.y;
+  const BlockPlace block(ceil_div(to.padded_rows, kWarps));
+  const int64_t row = block.row * kWarps + threadIdx.x / 32, step = block.column;
   if (row >= to.padded_rows) return;
   const bool is_row = row < to.outer;
   const float scale = is_row ? to.scale.at(row) : 1.0f, zero = is_row ? to.zero.at(row) : 0.0f;
@@ -90,7 +91,8 @@ __global__ void __launch_bounds__(kThreads) pack_columns(const float* x, Packed 
   constexpr int kColumns = 32 / kWarps;  // per warp
   __shared__ float tile[32][33];
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  const int64_t first = int64_t{blockIdx.x} * 32, step = blockIdx.y;
+  const BlockPlace block(ceil_div(to.padded_rows, 32));
+  const int64_t first = block.row * 32, step = block.column;
   float scale[kColumns], zero[kColumns];
   uint32_t words[kColumns][BitTensor::kMostBits] = {};
   int sum[kColumns] = {};
@@ -174,7 +176,7 @@ void pack_bits(const PackBitsArgs& args) {
                       .sums = to.sums.mutable_data<int32_t>()};
   const bool rows = args.along == PackedAlong::rows;
   launch("pack_bits",
-         overlapping(device, grid(ceil_div(to.padded_rows(), int64_t{rows ? kWarps : 32}), to.steps()),
+         overlapping(device, grid(ceil_div(to.padded_rows(), int64_t{rows ? kWarps : 32}) * to.steps()),
                      kThreads),
          rows ? pack_rows : pack_columns, args.x.data<float>(), packed);
 }

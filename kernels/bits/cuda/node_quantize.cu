@@ -76,9 +76,9 @@ void node_quantize_backward(const NodeQuantizeBackwardArgs& args) {
   const int64_t rows = args.x.size(0), width = args.x.size(1);
   if (rows == 0) return;
   launch("node_quantize_backward", overlapping(args.device().index, blocks_for(rows, kRows, 1)), backward,
-         rows, width, nodes_of(args), args.local, args.local ? 1.0 / static_cast<double>(width) : 1.0,
-         args.x.data<float>(), args.dy.data<float>(), mutable_data_or_null<float>(args.dx),
-         args.dscale.mutable_data<float>(), args.dbits.mutable_data<float>());
+         rows, width, nodes_of(args), args.local, error_share(args), args.x.data<float>(),
+         args.dy.data<float>(), mutable_data_or_null<float>(args.dx), args.dscale.mutable_data<float>(),
+         args.dbits.mutable_data<float>());
 }
 
 }  // namespace adj::kernels::cuda

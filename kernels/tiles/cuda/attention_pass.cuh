@@ -11,7 +11,7 @@
 namespace adj::kernels::cuda::attention_pass {
 
 inline constexpr float kLog2E = 1.4426950408889634f;
-inline constexpr float kLowest = -3.402823466e38f;
+inline constexpr float kLowest = -3.402823466e38f, kLeast = 1.175494351e-38f;
 
 struct Arguments {
   TileShares shares;
@@ -112,12 +112,12 @@ struct Factors {
       f.sum = pass == TilePass::forward ? v : d_o * lowered;
       return f;
     }
-    f.logit = q * k * a.scale * kLog2E;
+    f.logit = fmaxf(q * k * a.scale * kLog2E, kLeast);  // times -inf it must not be 0
     // float16: operands are below 2^15, so |G - Δ| is below 2^31 D in operand units.
     f.product = kFloat16<Operand>
                     ? power_of_2(-16.0f - kRaised<Operand> - ceilf(log2f(static_cast<float>(a.pitch))))
                     : 1.0f;
-    f.delta = f.product / d_o / v;
+    f.delta = fminf(f.product / d_o / v, -kLowest);  // nor infinite, times 0
     f.sum = pass == TilePass::forward ? v
             : pass == TilePass::values
                 ? d_o * lowered

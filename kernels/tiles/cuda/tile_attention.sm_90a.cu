@@ -150,6 +150,8 @@ class Multiplier {
 
   /// Loads the window's own rows and their terms.
   __device__ __forceinline__ void begin_part() {
+    // A warp waits for its own products only: others' may still read the previous part's rows.
+    if constexpr (S::kOwnMatrices > 0) meet<128>(1 + warpgroup_of_multipliers());
     const auto copy_own = [&](const uint16_t* x, uint32_t to) {
       copy_window<kD>(x + part_.head * a_.pitch, part_.window, a_.rows, a_.row_pitch, a_.pitch,
                       warpgroup_of_multipliers(), to);
