@@ -21,8 +21,10 @@ struct DotWithout {
 }  // namespace
 
 template <class S>
-void HeadRows<S>::dots(int64_t count, const GatheredRows<S>& rows, const DotWith<S>& op, T* out) const {
-  dots<GatheredRows<S>, DotWith<S>>(count, rows, op, out);
+void HeadRows<S>::gathered_dots(int64_t count, const S* x, const int32_t* columns, const int32_t* last,
+                                const S* own, T* out) const {
+  const GatheredRows<S> rows{x, columns, pitch, last};
+  dots<GatheredRows<S>, DotWith<S>>(count, rows, DotWith<S>{own}, out);
 }
 
 template <class S>
@@ -32,9 +34,9 @@ void HeadRows<S>::dot(const R* row, const S* own, const S* less, T* out) const {
 }
 
 template <class S>
-void HeadRows<S>::accumulate(int64_t count, const T* w, const GatheredRows<S>& rows, bool fresh,
-                             T* sum) const {
-  accumulate(count, w, rows, Weighted<S>{}, fresh, sum);
+void HeadRows<S>::gathered_sums(int64_t count, const T* w, const S* x, const int32_t* columns,
+                                const int32_t* last, bool fresh, T* sum) const {
+  accumulate(count, w, GatheredRows<S>{x, columns, pitch, last}, Weighted<S>{}, fresh, sum);
 }
 template <class S>
 void HeadRows<S>::accumulate_two(int64_t count, const T* w, const T* w2, const GatheredRows<S>& rows,
