@@ -46,13 +46,4 @@ function(adjoint_kernel_objects target)
   if(ADJOINT_WITH_ONEDNN)
     target_link_libraries(${target} PRIVATE OneDNN::OneDNN)
   endif()
-  # A third of a small kernel's compile time is headers. Parts share those of the first.
-  string(REPLACE adjoint_layers adjoint_base first ${target})
-  if(first STREQUAL target)
-    # Not simd.h: GCC 12 forgets which warnings of <immintrin.h> its pragmas ignore.
-    target_precompile_headers(${target} PRIVATE <algorithm> <cmath> <limits> <memory> <vector>
-      <adjoint/core/parallel.h> <adjoint/core/tensor.h> <adjoint/kernels/kernel.h>)
-  else()
-    target_precompile_headers(${target} REUSE_FROM ${first})
-  endif()
 endfunction()
