@@ -199,7 +199,7 @@ std::vector<Crossing> crossings() {
       two{{"auc", "auc"}, {"accuracy", "acc"}, {"f1", "f1"}}, numbers{{"r2", "r2"}, {"mae", "mae"}};
   return {
       {"train_gcn", small_dataset(), several, nodes, {"--class-scores"}},
-      {"train_gcn", small_dataset(1, 2), two, nodes, {"--class-scores"}},
+      {"train_gcn", small_two_class_dataset(), two, nodes, {"--class-scores"}},
       {"train_gcn", small_multilabel_dataset(), {{"auc", "auc"}, {"f1", "f1"}}, nodes, {"--class-scores"}},
       {"train_gcn", small_regression_dataset(), numbers, nodes},
       {"train_graph_gin", split_graphs(), two, graphs, few},
