@@ -105,8 +105,8 @@ TEST_CASE("runs are reported by means, sample deviations and lower medians") {
                  fmt::format("validation accuracy {} at epoch {}{}{}; ", with_spread(val), epoch,
                              ran == "8" ? " of 8" : fmt::format("; stopped after {} of 8", ran),
                              count < 2 ? "" : " in the median"),
-                 " ms an epoch; peak "}));
-      CHECK(text.find("comes along") == std::string::npos);
+                 " ms per epoch; peak "}));
+      CHECK(text.find("built-in demo") == std::string::npos);
       p.options.data.path = "";
       CHECK(mentions(p.text(), "data/README.md, then: train_gcn cora.h5"));
     }

@@ -195,7 +195,7 @@ TEST_CASE_FIXTURE(
             CHECK(interrupted.signal == number);
             message = interrupted.message;
           }
-          CHECK(message == (kept ? fmt::format("interrupted after epoch 3; --resume {} goes on", path)
+          CHECK(message == (kept ? fmt::format("interrupted after epoch 3; continue with --resume {}", path)
                                  : "interrupted after epoch 3; nothing was written"));
           if (kept) CHECK(epoch_in(path) == 3);
           CHECK(p.run->epoch() == 3);
@@ -265,7 +265,8 @@ TEST_CASE_FIXTURE(InFolder, "a checkpoint that contradicts itself or the options
   using Change = std::function<void(optim::Checkpoint&, Program&)>;
   const std::pair<Change, std::string> cases[] = {
       {[](auto&, Program& p) { p.options.run.epochs = 3; }, "facts@epoch: 4, expected 0 to 3"},
-      {[](auto&, Program& p) { p.options.identity["lr"] = "0.1"; }, "facts@option.lr: '0.01'"},
+      {[](auto&, Program& p) { p.options.identity["lr"] = "0.1"; },
+       " was trained with --lr 0.01; this run has 0.1"},
       {[](auto&, Program& p) { p.options.data.features_scaling = "none"; }, "facts@features.scaling: 'rows'"},
       {[](auto&, Program& p) { p.options.data.features_bits = 4; }, "facts@features.bits: '32'"},
       {[](auto&, Program& p) { p.options.model.hidden = 5; }, "facts@model: 'GCN 40-4-3'"},
