@@ -82,7 +82,7 @@ TEST_CASE("runs are reported by means, sample deviations and lower medians") {
                         {"metric", "accuracy"}});
       CHECK(number("epoch_ms") > 0.0);
       CHECK((number("peak_mb") > 1.0 && number("peak_mb") < 1e5));
-      CHECK((number("wall_s") > 0.0 && number("wall_s") < 600.0));
+      CHECK(1000.0 * number("wall_s") >= number("epoch_ms"));
       // Area under the curve, pair by pair, from the last run's outputs.
       const Numbers out = values(p.run->output()), y = values(data.y);
       double pairs = 0.0, above = 0.0;
@@ -105,8 +105,8 @@ TEST_CASE("runs are reported by means, sample deviations and lower medians") {
                  fmt::format("validation accuracy {} at epoch {}{}{}; ", with_spread(val), epoch,
                              ran == "8" ? " of 8" : fmt::format("; stopped after {} of 8", ran),
                              count < 2 ? "" : " in the median"),
-                 " ms an epoch; peak "}));
-      CHECK(text.find("comes along") == std::string::npos);
+                 " ms per epoch; peak "}));
+      CHECK(text.find("built-in demo") == std::string::npos);
       p.options.data.path = "";
       CHECK(mentions(p.text(), "data/README.md, then: train_gcn cora.h5"));
     }
@@ -289,7 +289,7 @@ struct Judged {
   Tensor y = Tensor::from(std::vector<int32_t>{0, 0, 0, 1, 1, 2, 0});
   std::vector<int32_t> predicted{0, 0, 3, 1, 1, 0, 2};
   Tensor index = Tensor::from(std::vector<int32_t>{0, 1, 2, 3, 4, 5});
-  Tensor output(int64_t classes = 3) const {
+  Tensor output(int64_t classes = 5) const {
     std::vector<float> logits(predicted.size() * uz(classes));
     for (size_t i = 0; i < predicted.size(); ++i) logits[i * uz(classes) + uz(predicted[i])] = 1.0f;
     return Tensor::from(logits, {std::ssize(predicted), classes});
