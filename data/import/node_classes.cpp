@@ -104,8 +104,7 @@ std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) 
     y[node] = labels.add(some ? at.field() : std::string_view());
     ++row;
   }
-  if (rows.by_row() && row != data.num_nodes())
-    source.fail(reader.number(), "{} rows, expected {}, one a node", row, data.num_nodes());
+  if (rows.by_row() && row != data.num_nodes()) source.fail(reader.number(), "{}", rows.shortage(row));
   const std::vector<const std::string*>& texts = labels.texts();
   if (texts.empty()) source.fail(0, "no labels, expected some");
 
@@ -130,11 +129,10 @@ std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) 
     if (named) data.class_names.push_back(name);
   const bool unfit = !detail::problem_of_names(data.class_names).empty();
   if (unfit) data.class_names.clear();
-  return fmt::format(
-      "{}; labels are {}{}{}{}", rows.note(reader.comments()),
-      order.kind == text ? "text, in the order of the alphabet" : "numbers, in ascending order",
-      fractions ? ", some with fractions (--task node_regression for targets)" : "",
-      unfit ? ", not kept as some are not UTF-8" : "", labels.note());
+  return fmt::format("{}; labels are {}{}{}{}", rows.note(reader.comments()),
+                     order.kind == text ? "text, alphabetical" : "numbers, in ascending order",
+                     fractions ? ", some with fractions (--task node_regression for targets)" : "",
+                     unfit ? ", not kept as some are not UTF-8" : "", labels.note());
 }
 
 }  // namespace adj

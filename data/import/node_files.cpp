@@ -56,7 +56,7 @@ Split drawn(const DrawnSplit& wanted, const std::string& file, const Dataset& da
     data_fail("{}: a split of {} nodes{} into {}, expected some in each part", excerpt(file), labelled.size(),
               data.y ? " with a label" : "", counts);
   notes.push_back(fmt::format("split by seed {}{}: {}", wanted.seed,
-                              wanted.stratified ? ", each class with its share" : "", counts));
+                              wanted.stratified ? ", stratified" : "", counts));
   return split;
 }
 

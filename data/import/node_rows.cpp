@@ -74,8 +74,14 @@ int32_t NodeRows::node_of_row(int64_t row, int64_t line) const {
 
 void NodeRows::mark(int32_t node, int64_t line) {
   uint8_t& seen = seen_[static_cast<size_t>(node)];
-  if (seen != 0) source_.fail(line, "the node of an earlier line again, expected one line a node");
+  if (seen != 0) source_.fail(line, "node '{}' occurs twice", excerpt(ids_.text(node)));
   seen = 1;
+}
+
+std::string NodeRows::shortage(int64_t rows) const {
+  const auto none = std::find(seen_.begin(), seen_.end(), 0) - seen_.begin();
+  return fmt::format("{} rows for {} nodes; no row for '{}'", rows, seen_.size(),
+                     excerpt(ids_.text(static_cast<int32_t>(none))));
 }
 
 std::string NodeRows::note(int64_t comments) const {
@@ -161,8 +167,7 @@ NumberRows read_numbers(NodeRows& rows, int64_t nodes, bool missing, bool every_
     comments += made.comments;
     gaps += made.gaps;
   });
-  if ((rows.by_row() || every_node) && count != nodes)
-    source.fail(last_line, "{} rows, expected {}, one a node", count, nodes);
+  if ((rows.by_row() || every_node) && count != nodes) source.fail(last_line, "{}", rows.shortage(count));
   std::string note = rows.note(comments);
   if (gaps > 0 && !every_node)
     note += fmt::format("; {} field{} taken as no label", gaps, gaps == 1 ? "" : "s");

@@ -25,6 +25,15 @@ inline void write_small_dataset(const std::string& path, uint64_t seed = 1, int6
   save_dataset(small_dataset(seed, classes), path);
 }
 
+/// Two classes, both among the nodes to validate and to test, whose labels the model cannot know.
+inline Dataset small_two_class_dataset() {
+  Dataset data = small_dataset(1, 2);
+  data.y = data.y.clone();
+  for (const Tensor& part : {data.val, data.test})
+    for (const int32_t i : part.to_vector<int32_t>()) data.y.mutable_data<int32_t>()[i] = i / 3 % 2;
+  return data;
+}
+
 /// Without labels and splits.
 inline Dataset unlabelled(Dataset data) {
   data.task = Task::none;

@@ -161,8 +161,8 @@ TEST_CASE("labels that are numbers are sorted as numbers, and values for no labe
   CHECK(classes(none) == I{-1, -1, 0, -1});
   CHECK(none.unlabelled == 3);
   CHECK(says(none.notes,
-             "…labels: separated by a comma; line 1 taken as header: id,label; labels are text, in the order "
-             "of the alphabet; 3 lines taken as unlabelled: 1 of \"-1\", 1 of \"NA\", 1 of \"None\"\n…"));
+             "…labels: separated by a comma; line 1 taken as header: id,label; labels are text, "
+             "alphabetical; 3 lines taken as unlabelled: 1 of \"-1\", 1 of \"NA\", 1 of \"None\"\n…"));
   CHECK(files.import(ring, files.with_labels("0,-1.0\n1,1.0\n2,\n3,null\n")).unlabelled == 3);
   EdgeListOptions o = files.with_labels("0,-1\n1,NA\n2,\n3,None\n");
   o.node_files.missing_labels = Names{"NA"};
@@ -192,7 +192,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "headers of node files follow the same rule, and er
   CHECK(import(list, o).classes == 2);
   o = with_features("ann,1\nbob,2\ncid,3\n");
   o.node_files.headers = Header::yes;
-  CHECK(refused(list, o) == "features:3: 2 rows, expected 3, one a node");
+  CHECK(refused(list, o) == "features:3: 2 rows for 3 nodes; no row for 'ann'");
   CHECK(import(list, with_features(",f\nann,1\nbob,2\ncid,3\n")).num_features() == 1);
   const EdgeListOptions numbers{.ids = NodeIds::Kind::numbers,
                                 .node_files = {.labels = put("labels", "0,a\n9,b\n")}};
@@ -234,8 +234,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "a split is drawn among the labelled nodes, or refu
     const FoundEdges found = import(ring, o);
     const Dataset& data = found;
     CHECK(found.notes.find(fmt::format("split by seed 3{}: 54 nodes to train, 18 to validate, 18 to test",
-                                       stratified ? ", each class with its share" : "")) !=
-          std::string::npos);
+                                       stratified ? ", stratified" : "")) != std::string::npos);
     std::vector<int32_t> all;
     for (const Tensor& part : {data.train, data.val, data.test})
       for (int32_t i : part.to_vector<int32_t>()) all.push_back(i);

@@ -170,8 +170,8 @@ TEST_CASE_FIXTURE(EdgeFiles, "bad lists and bad files of nodes, with the file an
   };
   x("10,1\n20,2\n30,3\n", "none");
   x("", "features: no rows, expected some");
-  x("10,1\n20,2\n", "features:2: 2 rows, expected 3, one a node");
-  x("10,1\n20,2\n10,3\n", "features:3: the node of an earlier line again, expected one line a node");
+  x("10,1\n20,2\n", "features:2: 2 rows for 3 nodes; no row for '30'");
+  x("10,1\n20,2\n10,3\n", "features:3: node '10' occurs twice");
   x("10,1\n20,2\n40,3\n", "features:3: \"40\"" + unknown);
   x("10,1\n20,2,3\n30,3\n", "features:2: 3 fields, expected 2 as in the first line");
   x("10,1\n20,nan\n30,3\n", "features:2: \"nan\"…");
@@ -179,7 +179,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "bad lists and bad files of nodes, with the file an
     check_refused({{list, said, with_labels(text)}});
   };
   y("10,a\n11,b\n", "labels:2: \"11\"" + unknown);
-  y("10,a\n10,b\n", "labels:2: the node of an earlier line again, expected one line a node");
+  y("10,a\n10,b\n", "labels:2: node '10' occurs twice");
   y("10,a,b\n", "labels:1: more than one label…");
   y("10,\n", "labels: no labels, expected some");
 
@@ -188,7 +188,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "bad lists and bad files of nodes, with the file an
     o.node_files.labels_by_row = true;
     check_refused({{"0 1\n1 2\n", said, o}});
   };
-  by_row("a\nb\n", "labels:2: 2 rows, expected 3, one a node");
+  by_row("a\nb\n", "labels:2: 2 rows for 3 nodes; no row for '2'");
   by_row("a\nb\nc\nd\n",
          "labels:4: row 3, from 0, but no node has that id (--node-headers yes: the first line is a header)");
   const auto split = [&](const std::string& test, const std::string& said) {

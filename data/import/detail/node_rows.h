@@ -26,6 +26,8 @@ class NodeRows {
   int32_t node_of_row(int64_t row, int64_t line) const;
   /// Throws if the node already had a row.
   void mark(int32_t node, int64_t line);
+  /// "4 rows for 5 nodes; no row for 'w'": after so many rows, fewer than nodes.
+  std::string shortage(int64_t rows) const;
 
   /// "FILE: separated by …", for a summary.
   std::string note(int64_t comments) const;

@@ -365,8 +365,8 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
     a.ahead = entries_ahead(matrix.csr, a);
     explain_layout<T>(name, matrix.csr, a,
                       !has_sources ? ", by target alone"
-                      : kept > 0   ? ", by source from what entries weigh"
-                                   : ", by source from the features again");
+                      : kept > 0   ? ", source pass reads stored edge weights"
+                                   : ", source pass reads the features again");
     // Middling rows gain more from many small items.
     const int64_t launches = is_middling(matrix.csr) ? 1 : launches_of(a);
     BackwardWalk<S> targets(name, matrix, spmm_plan(matrix.csr, launches), by_target, a);
