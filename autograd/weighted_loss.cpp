@@ -70,9 +70,11 @@ Var cross_entropy_sum(const Var& x, const Tensor& given, const Tensor& selected,
                 index.data<int32_t>()[k], classes - 1);
   Tensor offsets = Tensor::empty({count + 1}, DType::i32, x.device());
   kernels::iota({.y = offsets});
-  // The weight of row k in the column of its label.
-  const SparseMatrix at_label(Relation::from_csr({count, classes, offsets.to(DType::i64), chosen}), weight);
-  return sum(log_softmax(rows) * Var(at_label.to_dense().to(rows.dtype()))) * -1.0;
+  // The weight of row k in the column of its label; a matrix would round a float64 weight to float32.
+  const SparseMatrix at_label(Relation::from_csr({count, classes, offsets.to(DType::i64), chosen}));
+  const Var share =
+      Var(at_label.to_dense().to(rows.dtype())) * Var(weight.to(rows.dtype()).reshape({count, 1}));
+  return sum(log_softmax(rows) * share) * -1.0;
 }
 
 Var bce_with_logits_sum(const Var& x, const Tensor& target, const Tensor& selected, const Tensor& weight) {
