@@ -211,7 +211,7 @@ std::string json_labels(const Dataset& data, const LabelStatistics& l) {
 
 void print_text(const Report& r) {
   const Statistics& s = r.statistics;
-  fmt::print("{}\n", printable(r.path));
+  fmt::print("{}\n", message_line(r.path));
   print_summary_of(r);
   if (s.structure && s.structure->symmetric) print_histogram("degrees", s.structure->in);
   if (s.structure && !s.structure->symmetric) {

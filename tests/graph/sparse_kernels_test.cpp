@@ -269,7 +269,7 @@ TEST_CASE("sums with edge weights and products by edge, with gradients, equal th
           const std::vector<Tensor> expected = by_rows(results);
           const ComputeScope scope(
               {.matmul_precision = MatmulPrecision::tf32, .sparse_kernels = SparseKernels::hybrid});
-          CHECK_ERROR(results(), "edge_dot: kernels of tensor cores take no weights by head");
+          CHECK_ERROR(results(), "edge_dot: tensor-core kernels support no weights by head");
           const NoGrad no_grad;
           CHECK(distance(edge_dot(relation, Var(q), Var(x), 3).value(), expected[0]) <= tolerance);
           continue;
@@ -315,9 +315,9 @@ TEST_CASE("attention and its gradients with tensor cores equal those with rows o
           drops.dropout = 0.5f;
           const Var x(random_tensor(nodes, dtype, device));
           CHECK_ERROR(dot_attention(relation, x, x, x, drops),
-                      "dot_attention: kernels of tensor cores take no attention dropout");
+                      "dot_attention: tensor-core kernels support no attention dropout");
           CHECK_ERROR(gatv2_attention(relation, x, x, Var(random_tensor(head, dtype, device)), 0.2f),
-                      "gatv2_attention: kernels of tensor cores take no logits of GATv2");
+                      "gatv2_attention: tensor-core kernels support no logits of GATv2");
         }
       }
 }

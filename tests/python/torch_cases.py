@@ -49,6 +49,7 @@ def late(array, stream):
     with torch.cuda.stream(stream):
         torch.cuda._sleep(SLEEP)
         copy.copy_(tensor)
+    tensor.record_stream(stream)  # or the next tensor takes its memory before it is read
     return copy
 
 
