@@ -1,5 +1,6 @@
 #include "batch_epochs.h"
 #include "loader.h"
+#include <adjoint/core/option_check.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/loader/neighbor_loader.h>
 
