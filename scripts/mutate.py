@@ -6,7 +6,7 @@ the library, in a copy of the sources below the build folder; then tests run unt
 first. Faults that do not compile, or whose objects equal the original's, are replaced by others. A later run with the
 same arguments continues the CSV file of an earlier one.
 
-    cmake --preset release -DADJOINT_CUDA=OFF -DADJOINT_BUILD_TESTS=ON && ninja -C build
+    cmake --preset release -DADJOINT_CUDA=OFF -DADJOINT_UNITS=OFF -DADJOINT_BUILD_TESTS=ON && ninja -C build
     scripts/mutate.py models training=40 --count 20 --jobs 4
 """
 
