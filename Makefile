@@ -12,8 +12,8 @@ TESTS :=
 SOURCES = core kernels graph data autograd nn optim models training apps python tests
 FORMATTED = find $(SOURCES) -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh'
 
-# Minutes on two cores without CUDA and with it, scaled to the cores here.
-minutes = $$(( ($(1) * 2 + $(JOBS) - 1) / $(JOBS) )) minutes on $(JOBS) cores, $$(( ($(2) * 2 + $(JOBS) - 1) / $(JOBS) )) with CUDA
+# Minutes as measured on two cores without CUDA, scaled to the cores here.
+minutes = $$(( ($(1) * 2 + $(JOBS) - 1) / $(JOBS) )) minutes on $(JOBS) cores, longer with CUDA
 # Runs tests and lists what they skipped.
 run_tests = ctest --preset release -j $(JOBS) $(1); status=$$?; \
   sed -n 's/.*MESSAGE: skipped: /skipped: /p' build/Testing/Temporary/LastTest.log | sort -u; exit $$status
@@ -30,11 +30,11 @@ help:
 	@echo "make clean    remove all build trees"
 
 build: deps-build configure
-	@[ -d build/bin ] || echo "The first build takes about $(call minutes,8,30)"
+	@[ -d build/bin ] || echo "The first build takes about $(call minutes,4)"
 	@cmake --build --preset release -j $(JOBS)
 
 demo: deps-build configure
-	@[ -d build/bin ] || echo "The first build takes about $(call minutes,2,5)"
+	@[ -d build/bin ] || echo "The first build takes about $(call minutes,2)"
 	@cmake --build --preset release -j $(JOBS) --target train_gcn
 	@build/bin/train_gcn
 	@echo "Next: make build, then build/bin/convert edges EDGES.csv own.h5 --features NODES.csv --labels LABELS.csv --split 60,20,20"
@@ -44,7 +44,7 @@ configure: | deps-build
 	@[ -f build/build.ninja ] && [ -z "$(CMAKE_ARGS)" ] || cmake --preset release $(CMAKE_ARGS)
 
 test: deps-test
-	@[ -d build/bin ] || echo "The first build and the tests take about $(call minutes,15,40)"
+	@[ -d build/bin ] || echo "The first build and the tests take about $(call minutes,12)"
 	@cmake --preset release -DADJOINT_BUILD_TESTS=ON '-DADJOINT_TESTS=$(TESTS)' $(CMAKE_ARGS)
 	@cmake --build --preset release -j $(JOBS)
 	@$(call run_tests,$(if $(TESTS),-R '$(TESTS)',-LE long))

@@ -26,6 +26,8 @@ from results import FIELDS, RESULTS, ROOT, read  # noqa: E402
 
 def family(file):
     """(part, family) of a source file, relative to the root."""
+    if unit := re.search(r"/units/\w+/([a-z]+)_", file):  # several files of a layer
+        return "library", unit[1]
     folders = file.split("/")[:-1]
     if folders[0] in ("apps", "tests"):
         return {"apps": "programs", "tests": "tests"}[folders[0]], "/".join(folders[:2])
