@@ -157,10 +157,10 @@ std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) 
   data.classes = static_cast<int64_t>(classes.size());
   for (const auto& [name, number] : classes)
     if (named) data.class_names.push_back(name);
-  return fmt::format(
-      "{}; labels are {}{}{}", rows.note(reader.comments()),
-      order.kind == text ? "text, alphabetical" : "numbers, in ascending order",
-      fractions ? ", some with fractions (--task node_regression for targets)" : "", labels.note());
+  return fmt::format("{}; labels are {}{}{}", rows.note(reader.comments()),
+                     order.kind == text ? "text, alphabetical" : "numbers, in ascending order",
+                     fractions ? ", some with fractions (--task node_regression for targets)" : "",
+                     labels.note());
 }
 
 }  // namespace adj

@@ -55,8 +55,8 @@ Split drawn(const DrawnSplit& wanted, const std::string& file, const Dataset& da
   if (train == 0 || val == 0 || test == 0)
     data_fail("{}: a split of {} nodes{} into {}, expected some in each part", excerpt(file), labelled.size(),
               data.y ? " with a label" : "", counts);
-  notes.push_back(fmt::format("split by seed {}{}: {}", wanted.seed,
-                              wanted.stratified ? ", stratified" : "", counts));
+  notes.push_back(
+      fmt::format("split by seed {}{}: {}", wanted.seed, wanted.stratified ? ", stratified" : "", counts));
   return split;
 }
 

@@ -139,7 +139,8 @@ TEST_CASE("other tasks resume with the bits of uninterrupted training") {
       CHECK(fails_with(bench.fail({"--resume", bench.checkpoint, "--metric", "auto", "--hidden", "8"}), 1,
                        {"hidden"}));
     }
-    CHECK(fails_with(bench.fail({"--resume", bench.checkpoint, "--metric", "auto"}), 1, {"was trained with --metric", "this run has auto"}));
+    CHECK(fails_with(bench.fail({"--resume", bench.checkpoint, "--metric", "auto"}), 1,
+                     {"was trained with --metric", "this run has auto"}));
   }
 }
 

@@ -280,7 +280,7 @@ inline bool of_target_4_head_1(size_t k) { return k / 15 == 4 && k % 15 / 5 == 1
 /// gradients.
 template <class Call>
 GradientMap check_nan_of_target(Call t, Tensor Call::*target, Tensor Call::*source, double factor,
-                              char of_target, char of_source) {
+                                char of_target, char of_source) {
   t.*target = spoilt(t.*target, factor, {4 * 15 + 7});
   t.*source = spoilt(t.*source, factor, {});
   t.forward();
