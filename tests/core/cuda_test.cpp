@@ -14,6 +14,7 @@ namespace {
 thread_local int allocations_left = -1;  // before one fails on this thread; -1: none does
 }
 
+#if !defined(__SANITIZE_ADDRESS__)  // which has operators of its own, and no GPU here
 void* operator new(std::size_t bytes) {
   if (allocations_left >= 0 && allocations_left-- == 0) throw std::bad_alloc();
   if (void* memory = std::malloc(bytes > 0 ? bytes : 1)) return memory;
@@ -21,6 +22,7 @@ void* operator new(std::size_t bytes) {
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#endif
 
 namespace {
 
