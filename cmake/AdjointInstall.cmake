@@ -5,10 +5,19 @@ set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME dev)  # else programs: AdjointPackage.c
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/adjoint")
 
 install(TARGETS adjoint adjoint_base adjoint_layers adjoint_import EXPORT adjointTargets)
-# Folders of one device, and detail/, are not public.
+# Folders of one device, and detail/, are not public; public headers include nothing from there.
+set(private "/(cpu|cuda|no_cuda|detail|hdf5_child)")
 foreach(layer IN LISTS layers)
   install(DIRECTORY ${layer}/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/adjoint/${layer}" FILES_MATCHING PATTERN "*.h"
-    REGEX "/(cpu|cuda|no_cuda|detail|hdf5_child)$" EXCLUDE)
+    REGEX "${private}$" EXCLUDE)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" ${layer}/*.h)
+  list(FILTER headers EXCLUDE REGEX "${private}/")
+  foreach(header IN LISTS headers)
+    file(STRINGS ${header} lines REGEX "#include .adjoint/(build.h|.*${private}/)")
+    if(lines)
+      message(FATAL_ERROR "${header} is installed, but not what it includes: ${lines}")
+    endif()
+  endforeach()
 endforeach()
 install(FILES "${ADJOINT_INCLUDE_DIR}/adjoint/adjoint.h" "${ADJOINT_INCLUDE_DIR}/adjoint/ops.h"
   "${ADJOINT_INCLUDE_DIR}/adjoint/contracts.h" "${ADJOINT_INCLUDE_DIR}/adjoint/training.h"
