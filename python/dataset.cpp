@@ -174,7 +174,7 @@ GPU: whoever writes to the array changes the dataset. The arrays of a dataset ar
       "Reads and checks a file of the schema; with features_in_file, loaders read the features of their "
       "batches there.");
   m.def("load_demo_dataset", &load_demo_dataset, nb::call_guard<GilRelease>(),
-        "The small dataset that comes along.");
+        "The built-in demo dataset.");
 }
 
 }  // namespace adj::python

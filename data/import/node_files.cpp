@@ -88,8 +88,11 @@ void read_node_files(const NodeFiles& files, const std::optional<std::string>& c
         data.class_names.assign(rows.head().first.end() - y.size(1), rows.head().first.end());
       for (const std::string& name : data.class_names)
         rows.source().expect_utf8(rows.head().format.first_line, name);
-      if (!detail::problem_of_names(data.class_names).empty()) data.class_names.clear();
       notes.push_back(note);
+      if (const std::string problem = detail::problem_of_names(data.class_names); !problem.empty()) {
+        notes.back() += "; names not kept: " + problem;
+        data.class_names.clear();
+      }
     }
   }
   if (files.split) {

@@ -151,6 +151,11 @@ TEST_CASE("labels that are numbers are sorted as numbers, and values for no labe
   const FoundEdges several = files.import(ring, columns);
   CHECK(several.class_names == Names{"red", "green"});
   CHECK(says(several.notes, "…header: id,red,green; 1 field taken as no label\n…"));
+  columns = files.with_labels("id,red,red\n0,1,0\n1,0,1\n");
+  columns.node_files.task = Task::node_multilabel;
+  const FoundEdges twice = files.import(ring, columns);
+  CHECK(twice.class_names.empty());
+  CHECK(says(twice.notes, "…; names not kept: class 1: \"red\", as class 0, expected distinct names\n…"));
   CHECK(floats.notes ==
         "edges: separated by a comma; ids are integers from 0 to 3\n"
         "labels: separated by a comma; labels are numbers, in ascending order\n");
