@@ -12,6 +12,7 @@ same arguments continues the CSV file of an earlier one.
 
 import argparse
 import csv
+import fcntl
 import json
 import os
 import random
@@ -20,6 +21,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections import Counter, defaultdict
@@ -479,6 +481,12 @@ class Campaign:
             folder, _, count = word.rstrip("/").partition("=")
             self.quotas[folder.rstrip("/")] = int(count or options.count)
         self.done, self.busy, self.faults = {}, Counter(), {}
+        (self.build.folder / "mutants").mkdir(exist_ok=True)
+        self.only = open(self.build.folder / "mutants/lock", "w")  # workers remove what another run left
+        try:
+            fcntl.flock(self.only, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sys.exit(f"{self.build.folder}: another run uses this build")
         self.begin = time.monotonic()
 
     def in_pool(self, work):
