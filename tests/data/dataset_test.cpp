@@ -177,6 +177,20 @@ TEST_CASE("saving and loading a dataset keeps its bits") {
     }
 }
 
+TEST_CASE_FIXTURE(InFolder, "a name that is not UTF-8 is escaped: of a dataset, an attribute or a file") {
+  SchemaFile file = small_file();
+  file.attributes["name"] = "caf\xe9 \u00e9";
+  CHECK(load(file).name == "caf\\xe9 \u00e9");
+  file.attributes.erase("name");
+  const std::string latin = folder.file("th\xe9.h5"), saved = folder.file("saved.h5");
+  file.write(latin);
+  Dataset data = load_dataset(latin);
+  CHECK(data.name == "th\\xe9");
+  data.name = "caf\xe9";
+  save_dataset(data, saved);
+  CHECK(H5Reader::open(saved).text("", "name") == "caf\\xe9");
+}
+
 TEST_CASE("numbers of other types are converted") {
   SchemaFile f = small_file();
   const Dataset plain = load(f);
