@@ -28,9 +28,9 @@ void DatasetReader::read_header() {
   problems_.attempt("attribute num_nodes", [&] { read_num_nodes(); });
   problems_.attempt("attribute task", [&] { read_task(); });
   problems_.attempt("attribute name", [&] {
-    data_.name = printable(file_.has_attribute("", "name")
-                               ? file_.text("", "name")
-                               : std::filesystem::path(file_.file()).stem().string());
+    data_.name =
+        printable(file_.has_attribute("", "name") ? file_.text("", "name")
+                                                  : std::filesystem::path(file_.file()).stem().string());
   });
   problems_.attempt("attribute undirected", [&] {
     data_.undirected = file_.has_attribute("", "undirected") && file_.integer("", "undirected") != 0;

@@ -173,8 +173,7 @@ GPU: whoever writes to the array changes the dataset. The arrays of a dataset ar
       nb::arg("path"), nb::arg("features_in_file") = false,
       "Reads and checks a file of the schema; with features_in_file, loaders read the features of their "
       "batches there.");
-  m.def("load_demo_dataset", &load_demo_dataset, nb::call_guard<GilRelease>(),
-        "The built-in demo dataset.");
+  m.def("load_demo_dataset", &load_demo_dataset, nb::call_guard<GilRelease>(), "The built-in demo dataset.");
 }
 
 }  // namespace adj::python
