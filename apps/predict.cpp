@@ -49,13 +49,6 @@ TrainedModel load_foreign(const PredictOptions& o, const Dataset& data, Device d
                   preprocessing_of(o, data, task, outputs), device);
 }
 
-/// Brings nodes with bits of their own into the training's order, which is mostly the original one.
-void expect_graph(Dataset& data, const std::string& file, const ModelDescription& model) {
-  if (!model.obstacle_to(data.graph, &data.order).empty()) data = original_order(data);
-  const std::string obstacle = model.obstacle_to(data.graph, &data.order);
-  if (!obstacle.empty()) data_fail("{}: edges: {}", file, obstacle);
-}
-
 /// The --class-scores for the split's test nodes, or all labelled ones.
 ClassReport report_of(const TrainedModel& trained, const Dataset& data, const Tensor& output) {
   const ModelDescription& model = trained.description();
@@ -86,7 +79,6 @@ void predict(const PredictOptions& o) {
   if (!o.checkpoint.empty()) loaded = load_checkpoint_model(o.checkpoint, device);
   if (loaded && o.batches.evaluation == "layers") require_layers(loaded->model());
   Dataset data = load_dataset(o.data, load_options(o.batches));
-  if (loaded) expect_graph(data, o.data, loaded->description());
   set_node_features(data, o.data, (loaded ? loaded->options() : o.options).graphs.node_features,
                     loaded ? loaded->num_features() : 0);
   if (loaded && loaded->of_graphs() && !data.graph_offsets)

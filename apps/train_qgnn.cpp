@@ -30,8 +30,7 @@ void begin_with(models::Model& model, const std::string& path, const Options& op
     if (name.starts_with(prefix) && name.ends_with(".scale"))
       usage_fail("--from {}: of a quantised training, expected one with --bits 32", path);
   for (const auto& [name, tensor] : model.state())
-    if (name.ends_with("scale") || name.ends_with("zero") || name.find(".nodes.") != std::string::npos)
-      from.tensors.emplace(prefix + name, tensor);
+    if (name.ends_with("scale") || name.ends_with("zero")) from.tensors.emplace(prefix + name, tensor);
   optim::load_weights(model, from, prefix);
 }
 
@@ -41,15 +40,12 @@ int main(int argc, char** argv) {
   Options options(models::qgnn(), "Trains a GCN or GIN with quantised products (QGTC, Wang et al. 2022).");
   options.batches.loaders = {cluster_loader(), saint_loader()};
   options.batches.by_layers = false;
-  options.decayed = "all parameters except the scales and bits of quantizers";
+  options.decayed = "all parameters except the scales of quantizers";
   std::string from = "none";
   options.own = {{"from", &from, "FILE", "initial weights: a checkpoint of a training with --bits 32"}};
 
   return run_program(options.program(), [&] {
     if (!apps::read_command_line(argc, argv, options)) return;
-    if (options.model.quantized.node_bits > 0.0 && options.batches.loader != "none")
-      usage_fail("--loader {}: conflicts with --node-bits, which are per node of the whole graph",
-                 options.batches.loader);
     options.apply();
     const Dataset data = load_data(options);
     const LearningTask task(options, data, node_examples(options, data));
@@ -61,9 +57,9 @@ int main(int argc, char** argv) {
       const auto adam = make_adam(*model, options.run);
       run.begin(*model, *adam);
       const auto epochs = node_epochs(run, *model, [&](const NodeBatch& batch) {
-        Var loss = run.objective().loss_of_batch(batch.forward(*model), batch.y, batch.index, batch.weight);
-        const Var penalty = model->penalty();  // of bits by node; not part of the reported loss
-        (penalty ? loss + reshape(penalty, loss.shape()) : loss).backward();
+        const Var loss =
+            run.objective().loss_of_batch(batch.forward(*model), batch.y, batch.index, batch.weight);
+        loss.backward();
         adam->step();
         return loss;
       });

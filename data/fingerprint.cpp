@@ -1,6 +1,5 @@
 #include <adjoint/data/dataset.h>
 #include <adjoint/data/detail/content_hash.h>
-#include <adjoint/data/graph_identity.h>
 
 namespace adj {
 
@@ -29,15 +28,6 @@ class Hash : public detail::ContentHash {
 };
 
 }  // namespace
-
-std::string graph_identity(const Graph& graph, const Tensor& order) {
-  detail::ContentHash edges, nodes;
-  edges.add(graph.relation().csr().offsets);
-  edges.add(graph.relation().csr().indices);
-  nodes.add(order);
-  return fmt::format("{} nodes, {} edges, contents {:016x}{}", graph.num_nodes(), graph.num_edges(),
-                     edges.result(), order ? fmt::format(", order {:016x}", nodes.result()) : "");
-}
 
 std::string fingerprint(const Dataset& data) {
   Hash hash;

@@ -85,10 +85,6 @@ IntegerPlan integer_plan(const ModelDescription& model) {
   const bool of_graphs = model.program == "train_graph_qgin";
   ADJ_CHECK(of_graphs || model.program == "train_qgnn",
             "integer model: {} was not trained by train_qgnn or train_graph_qgin", model.name);
-  ADJ_CHECK(o.quantized.node_bits == 0.0,
-            "integer model: {} has bits by node, and sums of integers need one scale; expected a training "
-            "without --node-bits",
-            model.name);
   const models::Quantization bits(o);
   const auto layers = static_cast<size_t>(o.layers);
   for (size_t l = 0; l < layers; ++l)

@@ -14,13 +14,9 @@ namespace adj::models {
 struct Model : nn::Module {
   /// Whether weight decay applies to this parameter.
   virtual bool decays(const std::string& /*parameter*/) const { return true; }
-  /// Added to the loss of a training step; depends on the state only. Absent: none.
-  virtual Var penalty() const { return {}; }
   /// Whether a layer on a block of all in-edges gives the same result as on the graph, so that inference can
   /// run layer by layer.
   virtual bool exact_by_layers() const { return false; }
-  /// Printed at the end of a training; may be empty.
-  virtual std::string remark() const { return {}; }
 
   /// Cast to NodeModel, GraphModel or LinkModel; null if it is of another kind.
   template <class Kind>

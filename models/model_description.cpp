@@ -3,7 +3,6 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/core/error.h>
 #include <adjoint/core/text.h>
-#include <adjoint/data/graph_identity.h>
 #include <adjoint/models/preprocessing.h>
 #include <adjoint/optim/non_finite.h>
 
@@ -74,18 +73,6 @@ Tensor ModelDescription::finish(const Tensor& raw) const {
   if (!optim::first_not_finite({{"outputs", outputs}}).empty())
     fail("{}: the model's outputs are not finite", origin);
   return outputs;
-}
-
-std::string ModelDescription::obstacle_to(const Graph& graph, const Tensor* order) const {
-  if (options.quantized.node_bits == 0.0) return "";
-  const auto trained_on = facts.find("option.graph");
-  if (trained_on == facts.end()) return origin + ": bits by node, but facts@option.graph is missing";
-  const std::string identity = graph_identity(graph, order == nullptr ? Tensor() : *order);
-  if (order == nullptr ? trained_on->second.starts_with(identity) : trained_on->second == identity) return "";
-  return fmt::format(
-      "{}: bits by node of {}, but this graph has {}; expected the training's graph, its nodes in the same "
-      "order",
-      origin, excerpt(trained_on->second), identity);
 }
 
 namespace detail {

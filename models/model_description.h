@@ -29,9 +29,6 @@ struct ModelDescription {
   Features prepare(const Features& x) const;
   /// float32 outputs from the model's raw ones. Throws if they are not finite.
   Tensor finish(const Tensor& raw) const;
-  /// Why the model cannot run on this graph: bits by node belong to the training's graph with its nodes in
-  /// the same order. `order` as in Dataset, null if unknown. Empty if it can.
-  std::string obstacle_to(const Graph& graph, const Tensor* order = nullptr) const;
 };
 
 namespace detail {

@@ -17,11 +17,6 @@ struct QuantizedModelOptions {
   /// for the lowest; in between it rises with the rank of the in-degree (Degree-Quant, Tailor et al. 2021).
   /// 0: off.
   double degree_quant = 0.0, degree_quant_least = 0.0;
-  /// Target mean bits of activations with learned bits per node (A2Q, Zhu et al. 2023); 0: not by node. A
-  /// deviation from the target is penalised with weight node_bits_penalty; `nodes`: number of nodes in the
-  /// graph.
-  double node_bits = 0.0, node_bits_penalty = 1.0;
-  int64_t nodes = 0;
 };
 
 /// Of models of links.

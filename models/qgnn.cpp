@@ -47,17 +47,13 @@ Tensor degree_ranks(const Graph& graph) {
 /// words differ in size like word frequencies, and few bits would leave nothing of rare words. If a step
 /// covers the whole graph, running statistics are those of the newest step: those of older weights differ,
 /// and with few bits a shift of half a step changes integers. Norm and relu follow all layers but the last;
-/// dropout precedes a layer's quantisation. Edge weights are ignored. With node_bits every node of the graph
-/// has its own bits and step size in each quantiser of activations (nn/node_quantizer.h). docs/quantized.md
-/// lists the state.
+/// dropout precedes a layer's quantisation. Edge weights are ignored. docs/quantized.md lists the state.
 struct Qgnn : NodeModel {
   Qgnn(int64_t in, int64_t out, const ModelOptions& o)
       : gin_(o.model == "gin"),
         p_(static_cast<float>(o.dropout)),
         degree_quant_(o.quantized.degree_quant),
         degree_quant_least_(o.quantized.degree_quant_least),
-        node_bits_(o.quantized.node_bits),
-        penalty_(o.quantized.node_bits_penalty * static_cast<double>(o.quantized.nodes)),
         name_(fmt::format("{} {}{}{}{}", gin_ ? "quantised GIN" : "quantised GCN",
                           dashed(widths_of(in, out, o)), describe_bits(o),
                           o.norm == "none"    ? ""
@@ -111,53 +107,11 @@ struct Qgnn : NodeModel {
     if (degree_quant_ > 0.0) (void)degree_ranks(graph);
   }
 
-  /// Excludes scales and bits: smaller ones do not make a simpler model.
-  bool decays(const std::string& parameter) const override {
-    return !parameter.ends_with("log_scale") && !parameter.ends_with(".bits");
-  }
-
-  /// penalty N (mean bits - target)^2, the mean over all quantised numbers (A2Q uses kilobytes; this form
-  /// does not depend on the graph's size).
-  Var penalty() const override {
-    if (node_bits_ == 0.0) return {};
-    Var sum;
-    double width = 0.0;
-    for (const auto& [quantizer, columns] : by_node()) {
-      const Var term = quantizer->mean_bits() * static_cast<double>(columns);
-      sum = sum ? sum + term : term;
-      width += static_cast<double>(columns);
-    }
-    const Var off = sum * (1.0 / width) - node_bits_;
-    return off * off * penalty_;
-  }
-  std::string remark() const override {
-    if (node_bits_ == 0.0) return {};
-    double sum = 0.0, numbers = 0.0;
-    int least = BitTensor::kMostBits, most = 1;
-    for (const auto& [quantizer, columns] : by_node())
-      for (const int bits : quantizer->held_bits()) {
-        sum += static_cast<double>(bits * columns);
-        numbers += static_cast<double>(columns);
-        least = std::min(least, bits);
-        most = std::max(most, bits);
-      }
-    return fmt::format("bits by node: {:.2f} in the mean over all numbers, {} to {}", sum / numbers, least,
-                       most);
-  }
+  /// Excludes scales: smaller ones do not make a simpler model.
+  bool decays(const std::string& parameter) const override { return !parameter.ends_with("log_scale"); }
   std::string describe() const override { return name_; }
 
  private:
-  /// The per-node quantizers and their input widths.
-  std::vector<std::pair<const nn::NodeQuantizer*, int64_t>> by_node() const {
-    std::vector<std::pair<const nn::NodeQuantizer*, int64_t>> all;
-    for (size_t l = 0; l < sums_.size(); ++l) {
-      all.emplace_back(inputs_[l].nodes(), sums_[l].weight.size(0));
-      all.emplace_back(sums_[l].input.nodes(), sums_[l].weight.size(0));
-      if (gin_) all.emplace_back(hidden_[l].input.nodes(), hidden_[l].weight.size(0));
-    }
-    return all;
-  }
-
   const SparseMatrix& matrix_of(const Graph& graph) const {
     ADJ_CHECK(!graph.is_normalized(), "{}: has its own rules for sums over edges, expected a graph {}",
               describe(), "without normalised weights");
@@ -181,7 +135,7 @@ struct Qgnn : NodeModel {
 
   bool gin_;
   float p_;
-  double degree_quant_, degree_quant_least_, node_bits_, penalty_;
+  double degree_quant_, degree_quant_least_;
   std::string name_;
   nn::ModuleList<nn::Quantizer> inputs_{this, "inputs"};
   nn::ModuleList<nn::BatchNorm> sum_norms_{this, "sum_norms"};
@@ -198,23 +152,7 @@ void check_qgnn(const ModelOptions& o) {
   if (o.quantized.degree_quant_least > o.quantized.degree_quant)
     usage_fail("--degree-quant-least {}: expected no more than --degree-quant {}",
                o.quantized.degree_quant_least, o.quantized.degree_quant);
-  const Quantization quantization(o);
-  if (o.quantized.node_bits == 0.0) return;
-  if (!(o.quantized.node_bits >= 1.0 && o.quantized.node_bits <= 8.0))
-    usage_fail("--node-bits: expected 1 to 8, or 0 (not by node), got {}", o.quantized.node_bits);
-  if (!std::isfinite(o.quantized.node_bits_penalty) || o.quantized.node_bits_penalty < 0.0)
-    usage_fail("--node-bits-penalty: expected 0 or more, got {}", o.quantized.node_bits_penalty);
-  if (o.quantized.bits_activations != "auto")
-    usage_fail("--bits-activations: conflicts with --node-bits, which set those of activations");
-  if (o.quantized.scales != "learned" || o.quantized.degree_quant > 0.0)
-    usage_fail("{}: conflicts with --node-bits, which learns bits and step size per node",
-               o.quantized.scales != "learned" ? "--scales running" : "--degree-quant");
-  for (const int bits : quantization.activation_bits)
-    if (bits > BitTensor::kMostBits)
-      usage_fail(
-          "--bits {}: expected 1 to 8 beside --node-bits, and --bits-weights 32 where weights are not "
-          "to be quantised",
-          o.quantized.bits);
+  (void)Quantization(o);  // checks bits and scales
 }
 
 }  // namespace
@@ -225,8 +163,7 @@ ModelFamily qgnn() {
           quantized_options(
               {model_option("norm",
                             "none, batch (between the layers) or sums (also on the sums over neighbours)"),
-               model_option("degree-quant"), model_option("degree-quant-least"), model_option("node-bits"),
-               model_option("node-bits-penalty"), model_option("nodes")}),
+               model_option("degree-quant"), model_option("degree-quant-least")}),
           check_qgnn,
           made<Qgnn>,
           {.hidden = 64, .quantized = {.bits = "8"}},

@@ -38,21 +38,19 @@ Quantization::Quantization(const ModelOptions& o)
       activation_bits(o.quantized.bits_activations == "auto"
                           ? bits_of("bits", o.quantized.bits, o.layers)
                           : bits_of("bits-activations", o.quantized.bits_activations, o.layers)),
-      scales(o.quantized.scales == "learned" ? nn::Scales::learned : nn::Scales::running),
-      by_node{o.quantized.node_bits > 0.0 ? o.quantized.nodes : 0, o.quantized.node_bits} {
+      scales(o.quantized.scales == "learned" ? nn::Scales::learned : nn::Scales::running) {
   expect_one_of("scales", o.quantized.scales, {"learned", "running"});
 }
 
 nn::QuantizerOptions Quantization::input(size_t layer) const {
-  return {.bits = activation_bits[layer], .scales = scales, .by_node = by_node};
+  return {.bits = activation_bits[layer], .scales = scales};
 }
 
 nn::QuantLinearOptions Quantization::linear(size_t layer, Activation activation) const {
   return {.weight_bits = weight_bits[layer],
           .input_bits = activation_bits[layer],
           .scales = scales,
-          .activation = activation,
-          .by_node = by_node};
+          .activation = activation};
 }
 
 nn::QuantLinearOptions Quantization::readout(size_t layer) const {
@@ -64,11 +62,10 @@ nn::QuantLinearOptions Quantization::readout(size_t layer) const {
 std::string describe_bits(const ModelOptions& o) {
   const QuantizedModelOptions& q = o.quantized;
   if (q.bits == "32" && q.bits_weights == "auto" && q.bits_activations == "auto") return "";
-  return fmt::format(" {} bits{}{}{}{}", q.bits,
+  return fmt::format(" {} bits{}{}{}", q.bits,
                      q.bits_weights == "auto" ? "" : fmt::format(", weights {}", q.bits_weights),
                      q.bits_activations == "auto" ? "" : fmt::format(", activations {}", q.bits_activations),
-                     q.scales == "learned" ? "" : " running scales",
-                     q.node_bits > 0.0 ? fmt::format(", {} by node", q.node_bits) : "");
+                     q.scales == "learned" ? "" : " running scales");
 }
 
 std::vector<ModelOption> quantized_options(const std::vector<ModelOption>& own) {

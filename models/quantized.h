@@ -14,7 +14,6 @@ inline constexpr int kReadoutBits = 8;
 struct Quantization {
   std::vector<int> weight_bits, activation_bits;  ///< per layer; 32: not quantised
   nn::Scales scales;
-  nn::NodeBitsOptions by_node;  ///< of activations
 
   /// Throws UsageError if the options are out of range or do not match the number of layers.
   explicit Quantization(const ModelOptions& options);

@@ -28,8 +28,6 @@ Tensor TrainedModel::outputs(const Graph& graph, const Features& x) const {
   const auto* node_model = model().as<models::NodeModel>();
   ADJ_CHECK(node_model != nullptr, "{}: a model of {}, not of nodes", origin(),
             of_graphs() ? "graphs, whose offsets it needs" : "links (predict_links)");
-  const std::string obstacle = description().obstacle_to(graph);
-  ADJ_CHECK(obstacle.empty(), "{}", obstacle);
   const NoGrad no_grad;
   return finish((*node_model)(graph.to(device()), prepare(x)).value());
 }

@@ -4,7 +4,7 @@
 namespace adj::nn {
 
 QuantLinear::QuantLinear(int64_t in, int64_t out, const QuantLinearOptions& o)
-    : input(this, "input", QuantizerOptions{.bits = o.input_bits, .scales = o.scales, .by_node = o.by_node}),
+    : input(this, "input", QuantizerOptions{.bits = o.input_bits, .scales = o.scales}),
       // Running ranges of weights follow the current weights: there is no batch to average over.
       weights(this, "weights",
               QuantizerOptions{.bits = o.weight_bits,

@@ -10,7 +10,6 @@ struct QuantLinearOptions {
   Scales scales = Scales::learned;
   bool bias = true;
   Activation activation = Activation::none;
-  NodeBitsOptions by_node = {};  ///< per-node bits of the input; replaces input_bits
 };
 
 /// act(fq(x) fq(W) + b): x [N,in] -> [N,out], with fake-quantised x and W: one affine range for x (`input`),

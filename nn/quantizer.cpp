@@ -61,11 +61,6 @@ Quantizer::Quantizer(const QuantizerOptions& options)
   ADJ_CHECK(options.momentum > 0.0 && options.momentum <= 1.0,
             "Quantizer: expected a momentum in (0, 1], got {}", options.momentum);
   if (!quantizes()) return;
-  if (options.by_node.nodes > 0) {
-    ADJ_CHECK(columns == 0, "Quantizer: bits by node have no scale for each column");
-    nodes_.emplace(this, "nodes", options.by_node);
-    return;
-  }
   const Shape shape{std::max<int64_t>(columns, 1)};
   if (options.scales == Scales::learned) add_parameter("log_scale", log_scale_, constant(shape, 0.0));
   add_buffer("scale", scale_, constant(shape, 0.0));
@@ -75,10 +70,6 @@ Quantizer::Quantizer(const QuantizerOptions& options)
 
 Var Quantizer::operator()(const Var& x, const Tensor& keep) const {
   if (!quantizes()) return x;
-  if (nodes_) {
-    ADJ_CHECK(!keep, "Quantizer: unquantised rows are not allowed with bits per node");
-    return (*nodes_)(x);
-  }
   ADJ_CHECK(x.shape().dims() == 2 && (options_.columns == 0 || x.size(1) == options_.columns),
             "Quantizer: input {}, expected a matrix{}", x.shape().str(),
             options_.columns == 0 ? "" : fmt::format(" of {} columns", options_.columns));
@@ -166,7 +157,6 @@ void Quantizer::follow(const Tensor& x) const {
 
 std::string Quantizer::describe() const {
   if (!quantizes()) return "Quantizer(none)";
-  if (nodes_) return "Quantizer(by node)";
   return fmt::format("Quantizer({} bits, {}{}, {})", options_.bits,
                      options_.range == BitRange::affine ? "affine" : "symmetric",
                      options_.columns > 0 ? fmt::format(", {} columns", options_.columns) : "",

@@ -2,12 +2,15 @@
 
 #include <adjoint/autograd/fake_quantize.h>
 #include <adjoint/kernels/types/bit_range.h>
-#include <adjoint/nn/node_quantizer.h>
+#include <adjoint/nn/module.h>
 
 #include <memory>
-#include <optional>
 
 namespace adj::nn {
+
+namespace detail {
+class KnownValue;
+}
 
 /// Source of a quantizer's scale.
 enum class Scales : uint8_t {
@@ -22,8 +25,6 @@ struct QuantizerOptions {
   Scales scales = Scales::learned;
   int64_t columns = 0;    ///< of the input, each with its own scale; 0: one scale for all
   double momentum = 0.1;  ///< of running scales: weight of the newest batch
-  /// A scale and bits per node; replaces `bits` (which must quantise), `range` and `scales`.
-  NodeBitsOptions by_node = {};
 };
 
 /// Fake quantisation of a matrix [R,C], with one scale or one per column.
@@ -36,8 +37,6 @@ struct QuantizerOptions {
 ///              scale
 ///   mean_zero  float32 [n], buffer of running scales: moving mean, which zero rounds
 ///
-/// With per-node bits it has the state of a NodeQuantizer instead, as `nodes.scale` and so on.
-///
 /// A training pass updates `scale`, as a batch norm updates its running statistics; passes of one quantizer
 /// must not run concurrently then, in evaluation mode they may. Learned scales start with
 /// the smallest squared error on the first training batch, among ranges of 1 to 2^-8 of its minimum and
@@ -46,14 +45,13 @@ class Quantizer : public Module {
  public:
   /// Throws for unsupported bits.
   explicit Quantizer(const QuantizerOptions& options);
-  /// Dequantised x. Rows with nonzero `keep` (uint8 [R]) are not quantised; not allowed with per-node bits.
+  /// Dequantised x. Rows with nonzero `keep` (uint8 [R]) are not quantised.
   /// Throws in evaluation mode before any training pass, as there is no scale yet.
   Var operator()(const Var& x, const Tensor& keep = {}) const;
   bool quantizes() const { return options_.bits >= 1 && options_.bits <= BitTensor::kMostBits; }
   int bits() const { return options_.bits; }
   const Tensor& scale() const { return scale_; }
   const Tensor& zero() const { return zero_; }
-  const NodeQuantizer* nodes() const { return nodes_ ? &*nodes_ : nullptr; }  ///< null: not per node
   std::string describe() const override;
 
  private:
@@ -66,9 +64,7 @@ class Quantizer : public Module {
 
   QuantizerOptions options_;
   Var log_scale_;
-  mutable Tensor scale_, zero_, mean_zero_;  // written by training passes
-  std::optional<Child<NodeQuantizer>> nodes_;
-
+  mutable Tensor scale_, zero_, mean_zero_;          // written by training passes
   std::shared_ptr<detail::KnownValue> known_scale_;  // above 0 once scale_ is set
 };
 

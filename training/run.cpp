@@ -244,7 +244,6 @@ void Run::finish(Epochs& epochs) {
   for (const Metric& metric : task_.reported)
     for (const Tensor* part : {&examples_.val, &examples_.test})
       result.reported.push_back(metric.of(output_, examples_.y, *part));
-  if (const std::string remark = model_->remark(); !remark.empty()) log_info("{}", remark);
   if (options_.run.runs > 1)
     log_info("{}: {}{} {:.4f} at epoch {}{}", run_name(), examples_.cross_validated ? "" : "test ",
              task_.metric.name, result.test_metric, result.best_epoch,

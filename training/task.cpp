@@ -5,7 +5,6 @@
 #include "loader.h"
 #include <adjoint/core/log.h>
 #include <adjoint/core/text.h>
-#include <adjoint/data/graph_identity.h>
 #include <adjoint/data/stored_cuts.h>
 
 namespace adj::training {
@@ -50,13 +49,6 @@ std::string counted(const LearningTask& task) {
 /// Completes the options from the data.
 void complete(Options& options, const LearningTask& task) {
   if (task.splits.size() > 1 && options.run.runs == 1) options.run.runs = std::ssize(task.splits);
-  // Bits by node belong to one graph; a checkpoint's model is rebuilt for it.
-  if (options.family.takes("nodes")) {
-    options.model.quantized.nodes = options.model.quantized.node_bits > 0.0 ? task.data.num_nodes() : 0;
-    options.identity["nodes"] = fmt::format("{}", options.model.quantized.nodes);
-    if (options.model.quantized.nodes > 0)
-      options.identity["graph"] = graph_identity(task.data.graph, task.data.order);
-  }
   const bool whole = options.things != "graphs" && options.batches.loader == "none";
   if (whole) options.model.norm_momentum = 1.0;  // every step has all nodes
   options.hyperparameters.emplace_back("features_scaling",

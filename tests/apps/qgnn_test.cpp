@@ -252,7 +252,6 @@ TEST_CASE_FIXTURE(InFolder, "train_qgnn starts from the weights of a float32 tra
        {{"--bits", "4", "--from", full, "--features-scaling", "none"},
         {"--from", "--features-scaling rows", "none"}},
        {{"--bits", "4", "--from", full, "--features-bits", "4"}, {"--from", "--features-bits 32", "4"}}});
-  succeeds(train({"--node-bits", "4", "--from", full, "--epochs", "2"}));
   CHECK(fails_with(train({"--bits", "4", "--from", folder.file("missing.h5")}), 1, {"missing.h5"}));
   CHECK(fails_with(train({"--bits", "4", "--from", full, "--checkpoint", full}), 2,
                    {"--checkpoint", "--from"}));

@@ -146,9 +146,6 @@ TEST_CASE("facts of a checkpoint that ask for large models are refused in little
   const Bench gat(small_dataset());
   gat.train("train_gat", {});
   CHECK(mentions(refused(gat, {{"option.hidden", "1048576"}, {"option.heads", "4096"}}), "[40, 4294967296]"));
-  const Bench by_node(small_dataset());
-  by_node.train("train_qgnn", {"--node-bits", "4"});
-  CHECK(mentions(refused(by_node, {{"option.nodes", "2000000000"}}), "[2000000000]"));
 }
 
 TEST_CASE("mismatched inputs of a trained model give a one-line error") {

@@ -233,8 +233,6 @@ TEST_CASE("a model of nodes is its layers in order, with norm, activation, dropo
       CHECK(model->exact_by_layers() == variant.exact);
       CHECK(variant.family.exact_by_layers(o) == variant.exact);
       CHECK(model->num_layers() == variant.layers);
-      CHECK(model->remark().empty());
-      CHECK_FALSE(model->penalty());
       for (const auto& [name, parameter] : model->named_parameters()) {
         CAPTURE(name);
         const bool of_gcn = variant.name.starts_with("GCN");
@@ -432,36 +430,4 @@ TEST_CASE("a quantised model of nodes quantises inputs and sums, and protects no
               *model, device, [&] { return (*model)(graph, Features(x)); }, by_hand);
         }
   });
-}
-
-TEST_CASE("bits by node: the penalty on their mean over all quantised numbers, and the remark") {
-  for (const std::string kind : {"gcn", "gin"}) {
-    CAPTURE(kind);
-    ModelOptions o{.model = kind, .hidden = 8, .layers = 2};
-    o.quantized.bits = "4";
-    o.quantized.node_bits = 3.5;
-    o.quantized.node_bits_penalty = 0.25;
-    o.quantized.nodes = kNodes;
-    const auto model = models::qgnn().make_as<models::NodeModel>(kIn, kOut, o);
-    std::map<std::string, Tensor> state = copied(*model);
-    double bits = 2.0, sum = 0.0, rounded = 0.0, width = 0.0, least = 8.0, most = 1.0;
-    for (auto& [name, tensor] : state) {
-      if (!name.ends_with("nodes.bits")) continue;
-      bits += 0.75;
-      const double columns = name.starts_with("hidden") || name.find(".1.") != std::string::npos ? 8.0 : kIn;
-      tensor = Tensor::full({kNodes}, bits);
-      const double whole = std::nearbyint(bits);
-      sum += columns * bits;
-      rounded += columns * whole;
-      width += columns;
-      least = std::min(least, whole);
-      most = std::max(most, whole);
-    }
-    model->load_state(state);
-    CHECK(width == (kind == "gcn" ? 28.0 : 44.0));
-    CHECK(model->penalty().item() ==
-          doctest::Approx(0.25 * kNodes * std::pow(sum / width - 3.5, 2)).epsilon(1e-5));
-    CHECK(model->remark() == fmt::format("bits by node: {:.2f} in the mean over all numbers, {} to {}",
-                                         rounded / width, least, most));
-  }
 }

@@ -36,30 +36,13 @@ std::string refused(const models::ModelFamily& family, const ModelOptions& optio
 }  // namespace
 
 TEST_CASE("each option of models is read into its own field") {
-  const ModelOptions o = read({"model",
-                               "hidden",
-                               "layers",
-                               "dropout",
-                               "norm",
-                               "residual",
-                               "heads",
-                               "output-heads",
-                               "attention-dropout",
-                               "aggr",
-                               "train-eps",
-                               "gate",
-                               "bits",
-                               "bits-weights",
-                               "bits-activations",
-                               "scales",
-                               "degree-quant",
-                               "degree-quant-least",
-                               "node-bits",
-                               "node-bits-penalty",
-                               "nodes",
-                               "embedding",
-                               "decoder",
-                               "pool",
+  const ModelOptions o = read({"model",        "hidden",       "layers",
+                               "dropout",      "norm",         "residual",
+                               "heads",        "output-heads", "attention-dropout",
+                               "aggr",         "train-eps",    "gate",
+                               "bits",         "bits-weights", "bits-activations",
+                               "scales",       "degree-quant", "degree-quant-least",
+                               "embedding",    "decoder",      "pool",
                                "node-features"},
                               {{"model", "gatv2"},
                                {"hidden", "11"},
@@ -79,9 +62,6 @@ TEST_CASE("each option of models is read into its own field") {
                                {"scales", "running"},
                                {"degree-quant", "0.17"},
                                {"degree-quant-least", "0.18"},
-                               {"node-bits", "5.5"},
-                               {"node-bits-penalty", "0.19"},
-                               {"nodes", "20"},
                                {"embedding", "21"},
                                {"decoder", "mlp"},
                                {"pool", "max"},
@@ -104,9 +84,6 @@ TEST_CASE("each option of models is read into its own field") {
   CHECK(o.quantized.scales == "running");
   CHECK(o.quantized.degree_quant == 0.17);
   CHECK(o.quantized.degree_quant_least == 0.18);
-  CHECK(o.quantized.node_bits == 5.5);
-  CHECK(o.quantized.node_bits_penalty == 0.19);
-  CHECK(o.quantized.nodes == 20);
   CHECK(o.links.embedding == 21);
   CHECK(o.links.decoder == "mlp");
   CHECK(o.graphs.pool == "max");
@@ -145,7 +122,7 @@ TEST_CASE("families: their options, names and defaults") {
       {models::qgnn(),
        {"gcn", "gin"},
        {"model", "bits", "bits-weights", "bits-activations", "scales", "norm", "degree-quant",
-        "degree-quant-least", "node-bits", "node-bits-penalty", "nodes"}},
+        "degree-quant-least"}},
       {models::graph_qgin(),
        {"graph-qgin"},
        {"bits", "bits-weights", "bits-activations", "scales", "pool", "node-features"}}};
@@ -209,8 +186,7 @@ TEST_CASE("families refuse options out of range, and take those at its ends") {
                           {models::qgnn(), "bits-activations", {"auto", "32"}, {"0", "1,2,3"}},
                           {models::qgnn(), "scales", {"learned", "running"}, {"fixed"}},
                           {models::qgnn(), "degree-quant", shares, no_shares},
-                          {models::qgnn(), "degree-quant-least", {"0"}, {"0.1", "-0.1"}},
-                          {models::qgnn(), "node-bits", {"0", "1", "8"}, {"0.9", "8.1", "nan"}}};
+                          {models::qgnn(), "degree-quant-least", {"0"}, {"0.1", "-0.1"}}};
   for (const Range& range : ranges)
     for (const bool valid : {true, false})
       for (const std::string& text : valid ? range.in : range.out) {
@@ -222,23 +198,4 @@ TEST_CASE("families refuse options out of range, and take those at its ends") {
         CHECK(said.empty() == valid);
         if (!valid) CHECK(mentions(said, "--" + range.option));
       }
-  // Bits by node.
-  const auto by_node = [](auto&& change) {
-    ModelOptions o = models::qgnn().defaults;
-    o.quantized.node_bits = 4.0;
-    change(o.quantized);
-    return refused(models::qgnn(), o);
-  };
-  CHECK(by_node([](auto& q) { q.bits_weights = "32"; }) == "");
-  CHECK(by_node([](auto& q) { q.node_bits_penalty = 0.0; }) == "");
-  CHECK(mentions(by_node([](auto& q) { q.node_bits_penalty = -1.0; }),
-                 "--node-bits-penalty: expected 0 or more, got -1"));
-  CHECK(mentions(by_node([](auto& q) { q.node_bits_penalty = INFINITY; }), "--node-bits-penalty"));
-  CHECK(mentions(by_node([](auto& q) { q.bits_activations = "8"; }), "--bits-activations"));
-  CHECK(mentions(by_node([](auto& q) { q.scales = "running"; }),
-                 "--scales running: conflicts with --node-bits"));
-  CHECK(
-      mentions(by_node([](auto& q) { q.degree_quant = 0.5; }), "--degree-quant: conflicts with --node-bits"));
-  CHECK(
-      mentions(by_node([](auto& q) { q.bits = "8,32"; }), "--bits 8,32: expected 1 to 8 beside --node-bits"));
 }

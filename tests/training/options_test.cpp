@@ -403,8 +403,7 @@ TEST_CASE("every option that decides changes the training, whatever it is") {
         {"bits-weights", "3"},
         {"bits-activations", "3"},
         {"scales", "running"},
-        {"degree-quant", "0.3"},
-        {"node-bits", "4"}}}};
+        {"degree-quant", "0.3"}}}};
   for (const auto& c : cases) {
     Settings base{{"epochs", "3"}};
     base.insert(base.end(), c.base.begin(), c.base.end());

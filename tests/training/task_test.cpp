@@ -408,14 +408,6 @@ TEST_CASE("a task completes its options, counts its data, and identifies it with
   Program targets(some);
   CHECK(mentions(printed(STDERR_FILENO, [&] { set_log_level(LogLevel::info), targets.prepare(); }),
                  {"3 targets;", "40 to test, 1 without a label\n"}));
-  for (const double bits : {0.0, 4.0}) {
-    Program q(data, models::qgnn(), {{"bits", "4"}});
-    q.options.model.quantized.node_bits = bits;
-    q.prepare();
-    CHECK(q.options.model.quantized.nodes == (bits > 0.0 ? 120 : 0));
-    CHECK(q.options.identity.at("nodes") == (bits > 0.0 ? "120" : "0"));
-  }
-  CHECK(p.options.identity.count("nodes") == 0);
 }
 
 TEST_CASE_FIXTURE(InFolder,
