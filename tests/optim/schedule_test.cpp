@@ -105,6 +105,15 @@ TEST_CASE("Plateau lowers after more than `patience` bad epochs, down to its flo
     CHECK(plateau.observe(0.0) == factor);
 }
 
+TEST_CASE("a gain of exactly Plateau's threshold is no improvement") {
+  for (const double threshold : {0.0, 0.25}) {
+    Plateau plateau({.factor = 0.5, .patience = 0, .threshold = threshold, .relative = false});
+    CHECK(plateau.observe(1.0) == 1.0);
+    CHECK(plateau.observe(1.0 - threshold) == 0.5);
+    CHECK(plateau.state().best == 1.0);
+  }
+}
+
 TEST_CASE("Plateau continues from its state") {
   const PlateauOptions options{.factor = 0.5, .patience = 1, .cooldown = 2};
   Plateau whole(options), broken(options);
