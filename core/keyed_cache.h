@@ -21,8 +21,8 @@ class Carrier;
 /// (core/detail/carrier.h).
 struct CarrierAccess {
   template <class T>
-  static auto carried(const T& made, Carrier& carrier) -> decltype(made.carried_to(carrier)) {
-    return made.carried_to(carrier);
+  static auto carried(const T& structure, Carrier& carrier) -> decltype(structure.carried_to(carrier)) {
+    return structure.carried_to(carrier);
   }
 };
 
