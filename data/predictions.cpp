@@ -145,10 +145,10 @@ void expect_predictions_path(const std::string& option, const std::string& path)
 }
 
 void write_predictions(const std::string& path, const std::string& program, const Dataset& data,
-                       const Predictions& given, bool escape_formulas) {
+                       const Predictions& predictions, bool escape_formulas) {
   expect_predictions_path("predict", path);
-  const bool of_graphs = is_of_graphs(given.task);
-  Predictions p = given;
+  const bool of_graphs = is_of_graphs(predictions.task);
+  Predictions p = predictions;
   if (!of_graphs)
     for (Tensor* rows : {&p.prediction, &p.probability, &p.score})
       if (*rows) *rows = original_rows(*rows, data.order);
@@ -191,13 +191,14 @@ void write_predictions(const std::string& path, const std::string& program, cons
     names.write(file);
     return file.commit();
   }
-  const auto of = [](const auto& values) {
-    return [from = values.data()](int64_t row) { return from[row]; };
+  const auto reader = [](const auto& values) {
+    return [numbers = values.data()](int64_t row) { return numbers[row]; };
   };
-  detail::write_table(path,
-                      {names.column("source", of(l.src)), names.column("target", of(l.dst)),
-                       Column::of_numbers("score", of(l.score)), Column::of_numbers("label", of(l.label))},
-                      std::ssize(l.src), escape_formulas);
+  detail::write_table(
+      path,
+      {names.column("source", reader(l.src)), names.column("target", reader(l.dst)),
+       Column::of_numbers("score", reader(l.score)), Column::of_numbers("label", reader(l.label))},
+      std::ssize(l.src), escape_formulas);
 }
 
 }  // namespace adj

@@ -32,7 +32,7 @@ struct Column {
             [text](fmt::memory_buffer& to, int64_t row, TextForm form) { append_text(to, text(row), form); }};
   }
 
-  static void append_text(fmt::memory_buffer& to, std::string_view text, TextForm form);
+  static void append_text(fmt::memory_buffer& buffer, std::string_view text, TextForm form);
 };
 
 /// True if write_table() supports this file extension.

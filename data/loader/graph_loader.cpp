@@ -43,9 +43,9 @@ Loader<GraphBatch> loader_of(const Graph& graph, const Tensor& bounds, std::shar
                                    .graphs = of.items,
                                    .nodes = picked.nodes};
             detail::derive(options, batch.graph);
-            GraphBatch there = batch.to(device);
-            there.x = detail::gather_features(kGraphLoader, *x, batch.nodes, there.nodes, device);
-            return there;
+            GraphBatch result = batch.to(device);
+            result.x = detail::gather_features(kGraphLoader, *x, batch.nodes, result.nodes, device);
+            return result;
           }};
 }
 
@@ -53,15 +53,15 @@ Loader<GraphBatch> loader_of(const Graph& graph, const Tensor& bounds, std::shar
 
 GraphBatch GraphBatch::to(Device device) const {
   detail::Carrier carrier(device);
-  GraphBatch there{.graph = carrier.carry(graph),
-                   .offsets = carrier.carry(offsets),
-                   .x = {},
-                   .y = carrier.carry(y),
-                   .graphs = carrier.carry(graphs),
-                   .nodes = carrier.carry(nodes)};
+  GraphBatch copy{.graph = carrier.carry(graph),
+                  .offsets = carrier.carry(offsets),
+                  .x = {},
+                  .y = carrier.carry(y),
+                  .graphs = carrier.carry(graphs),
+                  .nodes = carrier.carry(nodes)};
   carrier.finish();
-  if (x) there.x = x.to(device);
-  return there;
+  if (x) copy.x = x.to(device);
+  return copy;
 }
 
 GraphLoader::GraphLoader(const Graph& whole, const Tensor& offsets, const FeatureInput& x,
