@@ -51,10 +51,10 @@ models::ModelFamily family_named(const std::string& model) {
 
 /// "convs.0=conv1" as a pair: name in this model, name in the state.
 std::pair<std::string, std::string> renaming(const std::string& text) {
-  const size_t at = text.find('=');
-  if (at == std::string::npos || at == 0 || at + 1 == text.size())
+  const size_t position = text.find('=');
+  if (position == std::string::npos || position == 0 || position + 1 == text.size())
     usage_fail("--rename: expected OURS=THEIRS, got '{}'", text);
-  return {text.substr(0, at), text.substr(at + 1)};
+  return {text.substr(0, position), text.substr(position + 1)};
 }
 
 /// Features elsewhere than on the device imply evaluation by layers.
@@ -152,9 +152,9 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
     if (const std::string model = model_of(argc, argv); !model.empty()) {
       o.family = family_named(model);
       o.options = o.family.defaults;
-      OptionList own = bind(o.family, o.options);
-      std::erase_if(own, [](const Option& option) { return option.name == "model"; });
-      all.add(table_of(own, "--model " + model));
+      OptionList model_options = bind(o.family, o.options);
+      std::erase_if(model_options, [](const Option& option) { return option.name == "model"; });
+      all.add(table_of(model_options, "--model " + model));
       o.options.model = model;
     }
     auto values =
