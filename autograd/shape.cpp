@@ -11,8 +11,9 @@ Var reshape(const Var& x, std::initializer_list<int64_t> extents) {
   return reshape(x, x.value().reshape(extents).shape());
 }
 Var reshape(const Var& x, const Shape& shape) {
-  return record("reshape", x.value().reshape(shape), {x},
-                [from = x.shape()](Tensor dy, Gradients& out) { out.add(0, dy.reshape(from)); });
+  return record(
+      "reshape", x.value().reshape(shape), {x},
+      [input_shape = x.shape()](Tensor dy, Gradients& out) { out.add(0, dy.reshape(input_shape)); });
 }
 
 Var narrow(const Var& x, int dim, int64_t begin, int64_t length) {

@@ -28,8 +28,8 @@ struct CarrierAccess {
 
 /// Types that can be copied to another device together with their source object.
 template <class T>
-concept Carriable = requires(const T& made, Carrier& carrier) {
-  { CarrierAccess::carried(made, carrier) } -> std::same_as<T>;
+concept Carriable = requires(const T& structure, Carrier& carrier) {
+  { CarrierAccess::carried(structure, carrier) } -> std::same_as<T>;
 };
 
 /// Runs a function once. Concurrent callers wait for its result. The function may request other objects;

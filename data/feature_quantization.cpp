@@ -127,7 +127,8 @@ Features FeatureQuantization::apply(const Features& x) const {
 FileRows FeatureQuantization::apply(const FileRows& x) const {
   if (!quantizes()) return x;
   check_width(x.cols());
-  return x.mapped([own = *this](const Tensor& rows) { return own.apply(Features(rows)).to_dense(); });
+  return x.mapped(
+      [quantization = *this](const Tensor& rows) { return quantization.apply(Features(rows)).to_dense(); });
 }
 
 }  // namespace adj

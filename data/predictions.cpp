@@ -48,8 +48,9 @@ struct NodeNames {
   template <class F>
   Column column(std::string title, F node) const {
     if (ids)
-      return Column::of_numbers(std::move(title),
-                                [of = ids.data<int64_t>(), node](int64_t row) { return of[node(row)]; });
+      return Column::of_numbers(std::move(title), [numbers = ids.data<int64_t>(), node](int64_t row) {
+        return numbers[node(row)];
+      });
     if (names.bytes)
       return Column::of_texts(std::move(title), [this, node](int64_t row) { return names.text(node(row)); });
     return Column::of_numbers(std::move(title), node);
@@ -83,9 +84,9 @@ void add_columns(std::vector<Column>& columns, const std::string& what, const Pr
   const int64_t width = values.size(1);
   const bool alone = what == "prediction" && width == 1 && p.class_names.empty();
   for (int64_t k = 0; k < width; ++k)
-    columns.push_back(
-        Column::of_numbers(alone ? what : titled(what, p, static_cast<size_t>(k)),
-                           [of = values.data<T>() + k, width](int64_t row) { return of[row * width]; }));
+    columns.push_back(Column::of_numbers(
+        alone ? what : titled(what, p, static_cast<size_t>(k)),
+        [column = values.data<T>() + k, width](int64_t row) { return column[row * width]; }));
 }
 
 /// Columns of predictions, in row order.

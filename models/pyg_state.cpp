@@ -19,9 +19,9 @@ std::string renamed(const std::string& name, const std::map<std::string, std::st
     if (begins && (best == nullptr || part.size() > best->first.size())) best = &rule;
   }
   if (best == nullptr) return name;
-  const auto& [part, to] = *best;
+  const auto& [part, replacement] = *best;
   const std::string rest = name.substr(std::min(name.size(), part.empty() ? 0 : part.size() + 1));
-  return to.empty() || rest.empty() ? to + rest : to + "." + rest;
+  return replacement.empty() || rest.empty() ? replacement + rest : replacement + "." + rest;
 }
 
 /// "norm.module.weight" for "norm.weight", "module.weight" for "weight".

@@ -15,7 +15,7 @@ constexpr double kWidth = 900, kHeight = 540, kTop = 44, kSide = 76, kLegendLine
 constexpr double kLetter = 7.4;  // as wide as a letter of 14 is on average
 
 struct Tick {
-  double at;
+  double value;
   std::string text;
 };
 
@@ -113,7 +113,7 @@ std::string svg(const Chart& chart) {
   out += text(kWidth / 2, 26, "middle", chart.title, " font-weight=\"600\"");
   const std::string grid = "class=\"grid\" stroke=\"#ddd\"";
   for (const Tick& tick : ticks_of(chart.x)) {
-    const double tick_x = kSide + wide * share(chart.x, tick.at);
+    const double tick_x = kSide + wide * share(chart.x, tick.value);
     out += line(tick_x, kTop, tick_x, bottom, grid) + text(tick_x, bottom + 18, "middle", tick.text);
   }
   for (const bool right : {false, true}) {
@@ -121,7 +121,7 @@ std::string svg(const Chart& chart) {
     const Axis& axis = right ? *chart.right : chart.left;
     const double side = right ? kSide + wide : kSide;
     for (const Tick& tick : ticks_of(axis)) {
-      const double tick_y = bottom - high * share(axis, tick.at);
+      const double tick_y = bottom - high * share(axis, tick.value);
       out += right == chart.right.has_value() ? line(kSide, tick_y, kSide + wide, tick_y, grid) : "";
       out += text(side + (right ? 8 : -8), tick_y + 5, right ? "start" : "end", tick.text);
     }

@@ -132,9 +132,9 @@ TrainingState& TrainingState::add(EarlyStopping& stopping) {
         const int64_t epoch = checkpoint.integer("best_epoch", -1, checkpoint.integer("epoch"));
         auto best = any_with_prefix(checkpoint, "best.");
         if (epoch >= 0) model_.check_state(best);
-        for (const auto& [name, own] : model_.state())
+        for (const auto& [name, parameter] : model_.state())
           if (const auto found = best.find(name); found != best.end())
-            found->second = found->second.to(own.device());
+            found->second = found->second.to(parameter.device());
         stopping.load(epoch, checkpoint.number("best_metric"), std::move(best),
                       {checkpoint.integer("marks.epoch", -1, checkpoint.integer("epoch")),
                        checkpoint.number("marks.metric"), checkpoint.number("marks.loss")});

@@ -93,8 +93,8 @@ po::parsed_options read_config(const std::string& path, const po::options_descri
       for (const auto& option : parsed.options) {
         if ((option.string_key == "config" || option.string_key == "help" || option.string_key == "version"))
           usage_fail("{}: --{} is allowed only on the command line", where, option.string_key);
-        if (const auto [at, fresh] = seen.emplace(option.string_key, number); !fresh)
-          usage_fail("{}: '{}' is already set on line {}", where, option.string_key, at->second);
+        if (const auto [place, fresh] = seen.emplace(option.string_key, number); !fresh)
+          usage_fail("{}: '{}' is already set on line {}", where, option.string_key, place->second);
         all.options.push_back(option);
       }
     } catch (const po::unknown_option& error) {

@@ -66,9 +66,9 @@ void check_batches(PredictOptions& o) {
   expect_one_of("evaluation", s.evaluation, {"graph", "layers"});
   s.check_features(o.device);
   const BatchOptions usual;
-  for (const auto& [name, given] :
+  for (const auto& [name, changed] :
        {std::pair("batch-size", s.batch_size != usual.batch_size), {"workers", s.workers != usual.workers}})
-    if (given && s.evaluation == "graph") usage_fail("--{}: requires --evaluation layers", name);
+    if (changed && s.evaluation == "graph") usage_fail("--{}: requires --evaluation layers", name);
 }
 
 void check(PredictOptions& o, const std::vector<std::string>& renamed) {
@@ -81,11 +81,11 @@ void check(PredictOptions& o, const std::vector<std::string>& renamed) {
     expect_one_of("features-scaling", o.features_scaling, {"auto", "none", "rows", "standard"});
     o.family.check(o.options);
   } else {
-    for (const auto& [name, given] : {std::pair("features-scaling", o.features_scaling != "none"),
-                                      {"task", !o.task.empty()},
-                                      {"outputs", o.outputs != 0},
-                                      {"rename", !renamed.empty()}})
-      if (given) usage_fail("--{}: requires --pyg-state, a checkpoint holds its own", name);
+    for (const auto& [name, enabled] : {std::pair("features-scaling", o.features_scaling != "none"),
+                                        {"task", !o.task.empty()},
+                                        {"outputs", o.outputs != 0},
+                                        {"rename", !renamed.empty()}})
+      if (enabled) usage_fail("--{}: requires --pyg-state, a checkpoint holds its own", name);
   }
   for (const std::string& text : renamed) o.names.insert(renaming(text));
   if (!o.task.empty()) (void)task_named("task", o.task);

@@ -40,12 +40,12 @@ EdgeIndex distinct(EdgeIndex edges) {
 template <class T>
 Tensor taken(GrowingRows<T>& rows, int64_t room, size_t skipped, T less) {
   Tensor all = Tensor::empty({room}, dtype_of<T>());
-  rows.drain([to = all.template mutable_data<T>(), skipped, less](std::span<const T> values) mutable {
+  rows.drain([target = all.template mutable_data<T>(), skipped, less](std::span<const T> values) mutable {
     values = values.subspan(skipped);
     skipped = 0;
-    to = less == T{}
-             ? std::copy(values.begin(), values.end(), to)
-             : std::transform(values.begin(), values.end(), to, [=](T value) { return value - less; });
+    target = less == T{} ? std::copy(values.begin(), values.end(), target)
+                         : std::transform(values.begin(), values.end(), target,
+                                          [=](T value) { return value - less; });
   });
   return all;
 }

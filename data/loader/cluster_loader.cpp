@@ -49,10 +49,10 @@ Loader<SubgraphBatch> loader_of(const Graph& graph, std::shared_ptr<const Featur
            .even = true,
            .derives = true},
           options,
-          [batches, clusters](const BatchIndex& of) {
+          [batches, clusters](const BatchIndex& index) {
             std::vector<int32_t> chosen;
             const auto& [nodes, offsets] = *clusters;
-            for (const int32_t p : of.items.to_vector<int32_t>())
+            for (const int32_t p : index.items.to_vector<int32_t>())
               chosen.insert(chosen.end(), nodes.begin() + offsets[static_cast<size_t>(p)],
                             nodes.begin() + offsets[static_cast<size_t>(p) + 1]);
             return batches->make(batches->graph(), Tensor::from(chosen));

@@ -34,13 +34,13 @@ Loader<GraphBatch> loader_of(const Graph& graph, const Tensor& bounds, std::shar
            .batch_size = 32,
            .derives = true},
           options,
-          [=](const BatchIndex& of) {
-            const PickedGraphs picked = pick_graphs(whole, offsets, of.items);
+          [=](const BatchIndex& index) {
+            const PickedGraphs picked = pick_graphs(whole, offsets, index.items);
             const GraphBatch batch{.graph = picked.graph,
                                    .offsets = picked.offsets,
                                    .x = {},
-                                   .y = detail::gather_labels(labels, of.items),
-                                   .graphs = of.items,
+                                   .y = detail::gather_labels(labels, index.items),
+                                   .graphs = index.items,
                                    .nodes = picked.nodes};
             detail::derive(options, batch.graph);
             GraphBatch result = batch.to(device);

@@ -191,7 +191,7 @@ Loader<LinkBatch> loader_of(Graph graph, std::shared_ptr<const FeatureStore> x, 
            .items = detail::numbers(batches->pairs.size()),
            .device = batches->device},
           batches->options.loading,
-          [batches](const BatchIndex& of) { return batches->make(of); }};
+          [batches](const BatchIndex& index) { return batches->make(index); }};
 }
 
 }  // namespace

@@ -23,11 +23,11 @@ Loader<NeighborBatch> loader_of(Graph graph, std::shared_ptr<const FeatureStore>
            .device = device,
            .batch_size = 1024},
           options.loading,
-          [=, loading = options.loading](const BatchIndex& of) {
-            NeighborBatch batch{.blocks = sampler.sample(of.items, of.draws.seed()),
+          [=, loading = options.loading](const BatchIndex& index) {
+            NeighborBatch batch{.blocks = sampler.sample(index.items, index.draws.seed()),
                                 .x = {},
-                                .y = detail::gather_labels(y, of.items),
-                                .seeds = of.items};
+                                .y = detail::gather_labels(y, index.items),
+                                .seeds = index.items};
             detail::derive(loading, batch.blocks);
             NeighborBatch result = batch.to(device);
             result.x = detail::gather_features(kNeighborLoader, *x, batch.blocks.front().src_nodes(),

@@ -148,8 +148,9 @@ Tensor checked_seeds(const Tensor& seeds, const Graph& graph) {
   const std::vector<int32_t> ids = seeds.to_vector<int32_t>();
   std::unordered_map<int32_t, size_t> first;
   for (size_t k = 0; k < ids.size(); ++k)
-    if (const auto [at, is_new] = first.emplace(ids[k], k); !is_new)
-      fail("neighbor sampler: seeds {} and {} are both node {}, expected each once", at->second, k, ids[k]);
+    if (const auto [place, is_new] = first.emplace(ids[k], k); !is_new)
+      fail("neighbor sampler: seeds {} and {} are both node {}, expected each once", place->second, k,
+           ids[k]);
   fail("neighbor sampler: duplicate seed");
 }
 
