@@ -97,7 +97,7 @@ class Tensor {
   Tensor reshape(std::initializer_list<int64_t> extents) const;
   Tensor reshape(const Shape& shape) const;
 
-  /// A tensor over part of this one's memory, from byte `at` on, with its own version and storage id, for
+  /// A tensor over part of this one's memory, from byte `offset` on, with its own version and storage id, for
   /// packing several tensors into one. The memory lives as long as any of them. Throws if it would exceed
   /// this tensor or `offset` is not a multiple of the element size.
   Tensor carve(int64_t offset, const Shape& shape, DType dtype) const;
