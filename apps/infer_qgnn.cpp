@@ -87,7 +87,7 @@ void infer(const InferOptions& o) {
   const Dataset data = dataset_of(known, o);
   const Parts parts = parts_of(known, data, o);
   log_info("{} on {}: {} nodes, {} edges, {} batches of {}", model.describe(), device.str(), data.num_nodes(),
-           data.graph.num_edges(), parts.count, parts.of);
+           data.graph.num_edges(), parts.count, parts.description);
   LoaderOptions loading{.device = device};
   if (!o.keeps_batches()) {
     loading.workers = workers_of(o);

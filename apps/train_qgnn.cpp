@@ -11,27 +11,27 @@ namespace {
 /// Loads the best weights of a training with --bits 32; the first batch initialises the quantizers' scales.
 void begin_with(models::Model& model, const std::string& path, const Options& options,
                 const FeatureScaling& scaling) {
-  optim::Checkpoint from = optim::load_checkpoint(path, "train_qgnn");
+  optim::Checkpoint checkpoint = optim::load_checkpoint(path, "train_qgnn");
   const models::ModelOptions& s = options.model;
-  for (const auto& [name, here] : {std::pair{"model", s.model},
-                                   {"hidden", fmt::format("{}", s.hidden)},
-                                   {"layers", fmt::format("{}", s.layers)},
-                                   {"norm", s.norm}})
-    if (const std::string& there = from.facts[fmt::format("option.{}", name)]; there != here)
-      usage_fail("--from {}: of a training with --{} {}, expected {}", path, name, excerpt(there), here);
-  if (const auto kind = optim::Preprocessing::scaling_kind(from); kind != scaling.kind())
+  for (const auto& [name, value] : {std::pair{"model", s.model},
+                                    {"hidden", fmt::format("{}", s.hidden)},
+                                    {"layers", fmt::format("{}", s.layers)},
+                                    {"norm", s.norm}})
+    if (const std::string& stored = checkpoint.facts[fmt::format("option.{}", name)]; stored != value)
+      usage_fail("--from {}: of a training with --{} {}, expected {}", path, name, excerpt(stored), value);
+  if (const auto kind = optim::Preprocessing::scaling_kind(checkpoint); kind != scaling.kind())
     usage_fail("--from {}: of a training with --features-scaling {}, expected {}", path, name_of(kind),
                name_of(scaling.kind()));
-  if (const int bits = optim::Preprocessing::feature_bits(from); bits != options.data.features_bits)
+  if (const int bits = optim::Preprocessing::feature_bits(checkpoint); bits != options.data.features_bits)
     usage_fail("--from {}: of a training with --features-bits {}, expected {}", path, bits,
                options.data.features_bits);
-  const std::string prefix = from.integer("best_epoch") < 0 ? "model." : "best.";
-  for (const auto& [name, tensor] : from.tensors)
+  const std::string prefix = checkpoint.integer("best_epoch") < 0 ? "model." : "best.";
+  for (const auto& [name, tensor] : checkpoint.tensors)
     if (name.starts_with(prefix) && name.ends_with(".scale"))
       usage_fail("--from {}: of a quantised training, expected one with --bits 32", path);
   for (const auto& [name, tensor] : model.state())
-    if (name.ends_with("scale") || name.ends_with("zero")) from.tensors.emplace(prefix + name, tensor);
-  optim::load_weights(model, from, prefix);
+    if (name.ends_with("scale") || name.ends_with("zero")) checkpoint.tensors.emplace(prefix + name, tensor);
+  optim::load_weights(model, checkpoint, prefix);
 }
 
 }  // namespace
@@ -41,8 +41,9 @@ int main(int argc, char** argv) {
   options.batches.loaders = {cluster_loader(), saint_loader()};
   options.batches.by_layers = false;
   options.decayed = "all parameters except the scales of quantizers";
-  std::string from = "none";
-  options.own = {{"from", &from, "FILE", "initial weights: a checkpoint of a training with --bits 32"}};
+  std::string initial = "none";
+  options.program_options = {
+      {"from", &initial, "FILE", "initial weights: a checkpoint of a training with --bits 32"}};
 
   return run_program(options.program(), [&] {
     if (!apps::read_command_line(argc, argv, options)) return;
@@ -53,7 +54,7 @@ int main(int argc, char** argv) {
     Run run(options, task);
     while (run.next_run()) {
       const auto model = make_model(options, task);
-      if (from != "none") begin_with(*model, from, options, task.preprocessing.scaling);
+      if (initial != "none") begin_with(*model, initial, options, task.preprocessing.scaling);
       const auto adam = make_adam(*model, options.run);
       run.begin(*model, *adam);
       const auto epochs = node_epochs(run, *model, [&](const NodeBatch& batch) {

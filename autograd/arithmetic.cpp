@@ -151,7 +151,7 @@ Var cast(const Var& x, DType dtype) {
   ADJ_CHECK(is_floating(dtype), "cast: to {}, expected float32, float64 or bfloat16", name_of(dtype));
   if (x.dtype() == dtype) return x;
   return record("cast", x.value().to(dtype), {x},
-                [from = x.dtype()](Tensor dy, Gradients& out) { out.add(0, dy.to(from)); });
+                [input_dtype = x.dtype()](Tensor dy, Gradients& out) { out.add(0, dy.to(input_dtype)); });
 }
 
 Var operator+(const Var& a, double b) { return affine("add", a, 1.0, b); }

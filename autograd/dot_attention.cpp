@@ -163,15 +163,15 @@ Var cosine_attention(const Relation& relation, const Var& x, const Var& beta,
                                              dropout, false);
   Tensor o = Tensor::empty_like(x.value()), o_attr, lse = detail::head_terms(x.size(0), 1, x.value());
   {
-    const Directions of(x.value(), beta.value(), accumulator);
+    const Directions parts(x.value(), beta.value(), accumulator);
     kernels::dot_attention({.a = detail::by_target(relation),
                             .tiles = tiles.get(),
                             .heads = 1,
                             .scale = 1.0f,
-                            .q = of.query,
-                            .k = of.direction,
+                            .q = parts.query,
+                            .k = parts.direction,
                             .v = tiles ? x.value() : Tensor(),
-                            .s = tiles ? Tensor() : of.norm,
+                            .s = tiles ? Tensor() : parts.norm,
                             .dropout = dropout,
                             .o = o,
                             .o_attr = o_attr,
@@ -181,10 +181,10 @@ Var cosine_attention(const Relation& relation, const Var& x, const Var& beta,
       op, o, {x, beta},
       [relation, tiles, dropout, accumulator, x = Saved(x.value()), beta = Saved(beta.value()), lse,
        o = Saved(o)](Tensor dy, Gradients& out) {
-        const Directions of(x.get(), beta.get(), accumulator);
+        const Directions parts(x.get(), beta.get(), accumulator);
         const bool wants_x = out.wanted(0);
         Tensor dq = Tensor::empty_like(x.get()), dk = detail::empty_if(wants_x, x.get());
-        Tensor ds = detail::empty_if(wants_x && !tiles, of.norm),
+        Tensor ds = detail::empty_if(wants_x && !tiles, parts.norm),
                dv = detail::empty_if(wants_x && tiles, x.get());
         Tensor delta = Tensor::empty_like(lse), none;
         const auto tiles_at = detail::tiles_like(tiles, detail::by_source(relation).csr);
@@ -194,10 +194,10 @@ Var cosine_attention(const Relation& relation, const Var& x, const Var& beta,
                                          .tiles_at = tiles_at.get(),
                                          .heads = 1,
                                          .scale = 1.0f,
-                                         .q = of.query,
-                                         .k = of.direction,
+                                         .q = parts.query,
+                                         .k = parts.direction,
                                          .v = tiles ? x.get() : Tensor(),
-                                         .s = tiles ? Tensor() : of.norm,
+                                         .s = tiles ? Tensor() : parts.norm,
                                          .dropout = dropout,
                                          .o = o.get(),
                                          .lse = lse,
@@ -211,21 +211,21 @@ Var cosine_attention(const Relation& relation, const Var& x, const Var& beta,
                                          .du = none});
         if (out.wanted(1)) {
           Tensor product = Tensor::empty_like(dq);
-          kernels::multiply({.a = dq, .b = of.direction, .y = product});
+          kernels::multiply({.a = dq, .b = parts.direction, .y = product});
           Tensor dbeta = Tensor::empty({1}, accumulator, dq.device());
           kernels::sum_all({.x = product, .y = dbeta});
           out.add(1, dbeta.to(beta.get().dtype()));
         }
         if (!wants_x) return;
-        // The direction is the key and, times β, the query; over CSR rows also, times the norm, the value;
-        // the norm's gradient is along the direction.
+        // The direction is the key and, times β, the query; over CSR rows also, times the norm, the
+        // value; the norm's gradient is along the direction.
         kernels::multiply_scalar({.a = dq, .s = beta.get().to(accumulator), .y = dq});
         detail::add_to(dk, dq);
-        kernels::l2_normalize_rows_backward({.y = of.direction, .scale = of.scale, .dy = dk, .dx = dk});
+        kernels::l2_normalize_rows_backward({.y = parts.direction, .scale = parts.scale, .dy = dk, .dx = dk});
         if (tiles) {
           detail::add_to(dk, dv);
         } else {
-          kernels::scale_rows({.x = of.direction, .s = ds.reshape({ds.size(0)}).to(dk.dtype()), .y = dq});
+          kernels::scale_rows({.x = parts.direction, .s = ds.reshape({ds.size(0)}).to(dk.dtype()), .y = dq});
           detail::add_to(dk, dq);
         }
         out.add(0, dk);

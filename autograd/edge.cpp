@@ -37,12 +37,12 @@ struct MeanWeights {
 
 Tensor detail::mean_weights(const Relation& relation, DType features) {
   const DType accumulator = accumulator_dtype(features);
-  const auto made = [&] {
+  const auto make = [&] {
     Tensor weight = Tensor::empty({relation.num_edges()}, accumulator, relation.device());
     mean_weights(relation, relation.scatters(features), {}, weight);
     return new MeanWeights{weight};
   };
-  return relation.cache().get<MeanWeights>(static_cast<int64_t>(accumulator), made)->weight;
+  return relation.cache().get<MeanWeights>(static_cast<int64_t>(accumulator), make)->weight;
 }
 
 namespace {
@@ -79,15 +79,16 @@ void edge_products(const char* op, const CsrMatrix& a, const Tensor& y, const Te
     kernels::sddmm({.a = a, .y = y, .x = x, .dw = e});
   }
 }
-// The gradients of weighted_sum(): dX = Aᵀ dY and dw_ij = ⟨dY_i, X_j⟩. `at`: the transpose, with A's values.
-void weighted_sum_gradients(const char* op, const CsrMatrix& at, const Tensor& dy, const Tensor& x,
+// The gradients of weighted_sum(): dX = Aᵀ dY and dw_ij = ⟨dY_i, X_j⟩. `matrix`: the transpose, with A's
+// values.
+void weighted_sum_gradients(const char* op, const CsrMatrix& matrix, const Tensor& dy, const Tensor& x,
                             Tensor& dx, Tensor& dw) {
   const char* const obstacle = dw.dims() == 1 ? no_tiles_for(x.size(1), 1) : no_tiles_for(dw);
-  if (const auto tiles = tiles_for(op, at.csr, x.size(1), x.dtype(), TiledOp::gradients, obstacle)) {
-    tiled_sum(*tiles, at, dy, dx);
-    kernels::tile_sddmm({.a = {at.csr, {}, at.order}, .tiles = *tiles, .y = x, .x = dy, .dw = dw});
+  if (const auto tiles = tiles_for(op, matrix.csr, x.size(1), x.dtype(), TiledOp::gradients, obstacle)) {
+    tiled_sum(*tiles, matrix, dy, dx);
+    kernels::tile_sddmm({.a = {matrix.csr, {}, matrix.order}, .tiles = *tiles, .y = x, .x = dy, .dw = dw});
   } else {
-    kernels::spmm_backward({.at = at, .dy = dy, .x = x, .dx = dx, .dw = dw});
+    kernels::spmm_backward({.at = matrix, .dy = dy, .x = x, .dx = dx, .dw = dw});
   }
 }
 // Y = act(A X + bias), or with the adjoint of A, over CSR rows or by tensor cores, according to
@@ -111,29 +112,30 @@ Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& op
   const OpScope scope("aggregate", relation, x, options.weight);
   const bool mean = options.reduce == Reduce::mean;
   detail::check_side("aggregate", "x", relation, x, relation.num_src(), 2, 3);
-  const Var& given = options.weight;
-  if (given) {
-    detail::check_of_edges("aggregate", "weight", relation, given);
-    ADJ_CHECK(x.shape().dims() == 2 || given.shape().dims() == 1 || given.size(1) == x.size(1),
-              "aggregate: weight is {} for the heads of x, {}", given.shape().str(), x.shape().str());
+  const Var& edge_weight = options.weight;
+  if (edge_weight) {
+    detail::check_of_edges("aggregate", "weight", relation, edge_weight);
+    ADJ_CHECK(x.shape().dims() == 2 || edge_weight.shape().dims() == 1 || edge_weight.size(1) == x.size(1),
+              "aggregate: weight is {} for the heads of x, {}", edge_weight.shape().str(), x.shape().str());
   }
-  const DType accumulator = accumulator_dtype(x.dtype()), weights = given ? given.dtype() : accumulator;
+  const DType accumulator = accumulator_dtype(x.dtype()),
+              weights = edge_weight ? edge_weight.dtype() : accumulator;
   ADJ_CHECK(weights == accumulator || weights == x.dtype(), "aggregate: weight is {}, x is {}, expected {}",
-            given.value().str(), x.value().str(),
+            edge_weight.value().str(), x.value().str(),
             accumulator == x.dtype() ? "one dtype" : "float32 or bfloat16 weights");
   if (!mean && options.reduce != Reduce::sum) {
     const bool minmax = options.reduce == Reduce::max || options.reduce == Reduce::min;
-    ADJ_CHECK(!given || (minmax && given.shape().dims() == 1), "aggregate: weight is {}, but {} takes {}",
-              given.shape().str(), name_of(options.reduce),
+    ADJ_CHECK(!edge_weight || (minmax && edge_weight.shape().dims() == 1),
+              "aggregate: weight is {}, but {} takes {}", edge_weight.shape().str(), name_of(options.reduce),
               minmax ? "one weight an edge: expected [M]" : "no weights: expected a sum, mean, max or min");
-    return detail::reduce_neighbors("aggregate", relation, x, {options.reduce}, given);
+    return detail::reduce_neighbors("aggregate", relation, x, {options.reduce}, edge_weight);
   }
-  const Tensor own = given ? given.value().to(accumulator) : Tensor();
-  Tensor weight = mean && !own ? detail::mean_weights(relation, x.dtype()) : own;
-  const bool scatters = (!own || own.dims() == 1) && relation.scatters(x.dtype());
-  if (mean && own) {
-    weight = Tensor::empty_like(own);
-    detail::mean_weights(relation, scatters, own, weight);
+  const Tensor wide_weight = edge_weight ? edge_weight.value().to(accumulator) : Tensor();
+  Tensor weight = mean && !wide_weight ? detail::mean_weights(relation, x.dtype()) : wide_weight;
+  const bool scatters = (!wide_weight || wide_weight.dims() == 1) && relation.scatters(x.dtype());
+  if (mean && wide_weight) {
+    weight = Tensor::empty_like(wide_weight);
+    detail::mean_weights(relation, scatters, wide_weight, weight);
   }
   Tensor y = Tensor::empty(x.shape().with(0, relation.num_dst()), x.dtype(), x.device());
   Tensor rows = detail::as_matrix(y);
@@ -142,9 +144,9 @@ Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& op
   } else {
     weighted_sum("aggregate", detail::by_target(relation, weight), detail::as_matrix(x.value()), rows);
   }
-  const bool weight_learns = given && given.requires_grad();
+  const bool weight_learns = edge_weight && edge_weight.requires_grad();
   return record(
-      "aggregate", y, {x, given},
+      "aggregate", y, {x, edge_weight},
       [relation, mean, scatters, weights, weight = weight ? Saved(weight) : Saved(), shape = x.shape(),
        x = weight_learns ? Saved(x.value()) : Saved()](Tensor dy, Gradients& out) {
         const Tensor w = weight ? weight.get() : Tensor();
@@ -232,8 +234,8 @@ Var edge_dot(const Relation& relation, const Var& q, const Var& k, int64_t heads
                 detail::as_matrix(k.value()), e);
   return record("edge_dot", e, {q, k},
                 [relation, q = Saved(q.value()), k = Saved(k.value())](Tensor de, Gradients& out) {
-                  const auto gradient = [](const CsrMatrix& a, const Tensor& of, const Tensor& other) {
-                    Tensor dx = Tensor::empty_like(of), rows = detail::as_matrix(dx);
+                  const auto gradient = [](const CsrMatrix& a, const Tensor& input, const Tensor& other) {
+                    Tensor dx = Tensor::empty_like(input), rows = detail::as_matrix(dx);
                     weighted_sum("edge_dot", a, detail::as_matrix(other), rows);
                     return dx;
                   };

@@ -33,14 +33,14 @@ GradientCheck check_gradients(const std::function<Var(const std::vector<Var>&)>&
     const std::vector<double> analytic =
         leaves[i].grad() ? leaves[i].grad().to_vector<double>() : std::vector<double>(original.size(), 0.0);
     for (size_t e = 0; e < original.size(); ++e) {
-      const auto at = [&](double shift) {
+      const auto evaluate = [&](double shift) {
         std::vector<double> moved = original;
         moved[e] += shift;
         std::vector<Var> variables = leaves;
         variables[i] = Var(Tensor::from(moved, inputs[i].shape(), device));
         return loss_of(variables).item();
       };
-      const double numeric = (at(step) - at(-step)) / (2.0 * step);
+      const double numeric = (evaluate(step) - evaluate(-step)) / (2.0 * step);
       const double error = std::abs(analytic[e] - numeric) / std::max(1.0, std::abs(numeric));
       if (error <= result.worst) continue;  // also false for NaN
       result.worst = error;

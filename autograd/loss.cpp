@@ -19,7 +19,7 @@ Var target_loss(const char* name, void (*forward)(const kernels::TargetLossArgs&
   if (x.shape().dims() == 1 && target.dims() == 1)
     return target_loss(name, forward, backward, reshape(x, {x.size(0), 1}),
                        target.reshape({target.numel(), 1}), selected);
-  const Tensor goal = detail::beside(x, target);
+  const Tensor goal = detail::convert_for(x, target);
   const OpScope scope(name, x, goal, selected);
   const Tensor index = detail::rows_of(name, x, selected);
   const DType accumulator = accumulator_dtype(x.dtype());
@@ -59,17 +59,17 @@ Var cross_entropy(const Var& x, const Tensor& label, const Tensor& index) {
       });
 }
 
-Var cross_entropy(const Var& x, const Tensor& given, const Tensor& selected,
+Var cross_entropy(const Var& x, const Tensor& target, const Tensor& selected,
                   const CrossEntropyOptions& options) {
-  if (!options.weight && !options.ignore_index) return cross_entropy(x, given, selected);
-  const OpScope scope("cross_entropy", x, given, selected);
-  const Tensor label = detail::classes_of("cross_entropy", x, given),
+  if (!options.weight && !options.ignore_index) return cross_entropy(x, target, selected);
+  const OpScope scope("cross_entropy", x, target, selected);
+  const Tensor label = detail::classes_of("cross_entropy", x, target),
                index = detail::rows_of("cross_entropy", x, selected);
   const int64_t ignored = options.ignore_index ? *options.ignore_index : kernels::kNothingIgnored;
   const DType accumulator = accumulator_dtype(x.dtype());
   Tensor loss = Tensor::empty({}, accumulator, x.device()),
          total = Tensor::empty({}, accumulator, x.device());
-  const Tensor by_class = detail::beside(x, options.weight);
+  const Tensor by_class = detail::convert_for(x, options.weight);
   kernels::weighted_cross_entropy({.x = x.value(),
                                    .label = label,
                                    .index = index,

@@ -24,7 +24,7 @@ struct CrossEntropyOptions {
 /// cross_entropy(x, y, train, {.weight = w, .ignore_index = -1}): Σ w_i loss_i / Σ w_i over the selected rows
 /// that are not ignored, as in PyTorch. If none is left, or all weights are 0, the CPU throws; a GPU, which
 /// does not synchronize within a step, gives loss and gradient 0.
-Var cross_entropy(const Var& x, const Tensor& given, const Tensor& selected,
+Var cross_entropy(const Var& x, const Tensor& target, const Tensor& selected,
                   const CrossEntropyOptions& options);
 
 /// Binary cross-entropy with logits, averaged over the selected rows and all columns with a label (target not

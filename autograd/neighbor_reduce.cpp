@@ -84,37 +84,37 @@ Tensor weights_gradient(const Relation& relation, const SavedReductions& saved, 
 namespace detail {
 
 Var reduce_neighbors(const char* name, const Relation& relation, const Var& x, std::vector<Reduce> reduce,
-                     const Var& given) {
+                     const Var& edge_weight) {
   const kernels::ReductionSet set(name, reduce);
   const Shape shape = x.shape();
   const int64_t width = shape.dims() == 3 ? shape[1] * shape[2] : shape[1], targets = relation.num_dst();
-  const bool records = recording({x, given}), spread = set.has_spread();
-  const auto winner = [&](Reduce of) {
-    return records && set.has(of) ? Tensor::empty({targets, width}, DType::i32, x.device()) : Tensor();
+  const bool records = recording({x, edge_weight}), spread = set.has_spread();
+  const auto winner = [&](Reduce reduction) {
+    return records && set.has(reduction) ? Tensor::empty({targets, width}, DType::i32, x.device()) : Tensor();
   };
   SavedReductions saved;
   saved.max_winner = winner(Reduce::max);
   saved.min_winner = winner(Reduce::min);
   if (records && spread)
     saved.mean = Tensor::empty({targets, width}, accumulator_dtype(x.dtype()), x.device());
-  const Tensor weight = given ? given.value().to(accumulator_dtype(x.dtype())) : Tensor();
+  const Tensor weight = edge_weight ? edge_weight.value().to(accumulator_dtype(x.dtype())) : Tensor();
   Tensor y = Tensor::empty({targets, set.count * width}, x.dtype(), x.device());
   kernels::neighbor_reduce({.a = relation.csr(),
                             .x = x.value().reshape({shape[0], width}),
                             .reduce = reduce,
                             .weight = weight,
-                            .order = given ? relation.csr_order() : Tensor(),
+                            .order = edge_weight ? relation.csr_order() : Tensor(),
                             .y = y,
                             .max_winner = saved.max_winner,
                             .min_winner = saved.min_winner,
                             .mean = saved.mean});
-  if (records && (spread || (given && given.requires_grad()))) saved.x = Saved(x.value());
-  if (records && given) saved.weight = Saved(weight);
+  if (records && (spread || (edge_weight && edge_weight.requires_grad()))) saved.x = Saved(x.value());
+  if (records && edge_weight) saved.weight = Saved(weight);
   if (records && set.has(Reduce::std)) saved.y = Saved(y);
   saved.reduce = std::move(reduce);
   const Tensor value = shape.dims() == 3 ? y.reshape({targets, shape[1], shape[2]}) : y;
-  const DType weights = given ? given.dtype() : x.dtype();
-  return record(name, value, {x, given}, [relation, shape, weights, saved](Tensor dy, Gradients& out) {
+  const DType weights = edge_weight ? edge_weight.dtype() : x.dtype();
+  return record(name, value, {x, edge_weight}, [relation, shape, weights, saved](Tensor dy, Gradients& out) {
     const Tensor rows = dy.dims() == 3 ? dy.reshape({dy.size(0), dy.size(1) * dy.size(2)}) : dy;
     if (out.wanted(0)) out.add(0, reductions_gradient(relation, saved, rows).reshape(shape));
     if (out.wanted(1)) out.add(1, weights_gradient(relation, saved, rows).to(weights));

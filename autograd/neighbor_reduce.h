@@ -18,7 +18,7 @@ namespace detail {
 /// [num_dst, K F] for x [num_src, F]; a single reduction of x [num_src, H, D] gives [num_dst, H, D]. `given`
 /// [M], of the accumulator dtype or x's: weights of max or min, or absent.
 Var reduce_neighbors(const char* name, const Relation& relation, const Var& x, std::vector<Reduce> reduce,
-                     const Var& given = {});
+                     const Var& edge_weight = {});
 
 }  // namespace detail
 

@@ -44,33 +44,35 @@ Var mean(const Var& x) {
 Var sum(const Var& x, int dim, bool keepdim) {
   const Shape shape = x.shape();
   const OpScope scope("sum", x);
-  const detail::AroundDim at("sum", shape, dim);
-  const Tensor y = detail::sum_middle(x.value(), at.outer, at.extent, at.inner);
-  return record("sum", y.reshape(reduced_shape(shape, at.dim, keepdim)), {x},
-                [shape, at](Tensor dy, Gradients& out) {
-                  out.add(0, detail::expand_to(shape, dy.reshape(shape.with(at.dim, 1))));
+  const detail::AroundDim layout("sum", shape, dim);
+  const Tensor y = detail::sum_middle(x.value(), layout.outer, layout.extent, layout.inner);
+  return record("sum", y.reshape(reduced_shape(shape, layout.dim, keepdim)), {x},
+                [shape, layout](Tensor dy, Gradients& out) {
+                  out.add(0, detail::expand_to(shape, dy.reshape(shape.with(layout.dim, 1))));
                 });
 }
 
 Var mean(const Var& x, int dim, bool keepdim) {
-  const detail::AroundDim at("mean", x.shape(), dim);
-  ADJ_CHECK(at.extent > 0, "mean: no elements along dimension {} of {}", dim, x.shape().str());
-  return scale(sum(x, dim, keepdim), 1.0 / static_cast<double>(at.extent));
+  const detail::AroundDim layout("mean", x.shape(), dim);
+  ADJ_CHECK(layout.extent > 0, "mean: no elements along dimension {} of {}", dim, x.shape().str());
+  return scale(sum(x, dim, keepdim), 1.0 / static_cast<double>(layout.extent));
 }
 
 Maximum max(const Var& x, int dim, bool keepdim) {
   const Shape shape = x.shape();
   const OpScope scope("max", x);
-  const detail::AroundDim at("max", shape, dim);
-  ADJ_CHECK(at.extent > 0, "max: no elements along dimension {} of {}", dim, shape.str());
-  Tensor y = Tensor::empty({at.outer, at.inner}, x.dtype(), x.device());
-  Tensor winner = Tensor::empty({at.outer, at.inner}, DType::i32, x.device());
-  kernels::max_dim({.x = x.value().reshape({at.outer, at.extent, at.inner}), .y = y, .winner = winner});
-  const Shape reduced = reduced_shape(shape, at.dim, keepdim);
-  Var values =
-      record("max", y.reshape(reduced), {x}, [shape, at, winner = Saved(winner)](Tensor dy, Gradients& out) {
-        Tensor dx = Tensor::empty({at.outer, at.extent, at.inner}, dy.dtype(), dy.device());
-        kernels::max_dim_backward({.winner = winner.get(), .dy = dy.reshape({at.outer, at.inner}), .dx = dx});
+  const detail::AroundDim layout("max", shape, dim);
+  ADJ_CHECK(layout.extent > 0, "max: no elements along dimension {} of {}", dim, shape.str());
+  Tensor y = Tensor::empty({layout.outer, layout.inner}, x.dtype(), x.device());
+  Tensor winner = Tensor::empty({layout.outer, layout.inner}, DType::i32, x.device());
+  kernels::max_dim(
+      {.x = x.value().reshape({layout.outer, layout.extent, layout.inner}), .y = y, .winner = winner});
+  const Shape reduced = reduced_shape(shape, layout.dim, keepdim);
+  Var values = record(
+      "max", y.reshape(reduced), {x}, [shape, layout, winner = Saved(winner)](Tensor dy, Gradients& out) {
+        Tensor dx = Tensor::empty({layout.outer, layout.extent, layout.inner}, dy.dtype(), dy.device());
+        kernels::max_dim_backward(
+            {.winner = winner.get(), .dy = dy.reshape({layout.outer, layout.inner}), .dx = dx});
         out.add(0, dx.reshape(shape));
       });
   return {values, winner.reshape(reduced)};

@@ -7,10 +7,10 @@
 
 namespace adj {
 
-/// The values of the edges of `to`: those of the old edges (`x` [M] or [M, E], by edge number) and of added
-/// loops (`loops` [to.loops] or [to.loops, E], by node; absent if none is added). Throws if sizes do not
-/// match.
-Var with_self_loops(const LoopedRelation& to, const Var& x, const Var& loops = {});
+/// The values of the edges of `relation`: those of the old edges (`x` [M] or [M, E], by edge number) and of
+/// added loops (`loops` [relation.loops] or [relation.loops, E], by node; absent if none is added). Throws if
+/// sizes do not match.
+Var with_self_loops(const LoopedRelation& relation, const Var& x, const Var& loops = {});
 
 /// y_i = Σ_j e_ij over the edges j -> i: e [M] or [M, E] by edge number, y [num_dst] or [num_dst, E]. Targets
 /// without edges give 0. Throws if sizes do not match.

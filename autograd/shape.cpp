@@ -11,28 +11,30 @@ Var reshape(const Var& x, std::initializer_list<int64_t> extents) {
   return reshape(x, x.value().reshape(extents).shape());
 }
 Var reshape(const Var& x, const Shape& shape) {
-  return record("reshape", x.value().reshape(shape), {x},
-                [from = x.shape()](Tensor dy, Gradients& out) { out.add(0, dy.reshape(from)); });
+  return record(
+      "reshape", x.value().reshape(shape), {x},
+      [input_shape = x.shape()](Tensor dy, Gradients& out) { out.add(0, dy.reshape(input_shape)); });
 }
 
 Var narrow(const Var& x, int dim, int64_t begin, int64_t length) {
   const OpScope scope("narrow", x);
-  const detail::AroundDim at("narrow", x.shape(), dim);
-  ADJ_CHECK(begin >= 0 && length >= 0 && begin + length <= at.extent,
+  const detail::AroundDim layout("narrow", x.shape(), dim);
+  ADJ_CHECK(begin >= 0 && length >= 0 && begin + length <= layout.extent,
             "narrow: [{}, {}) of dimension {} of {}", begin, begin + length, dim, x.shape().str());
   Tensor y;
-  if (at.dim == 0) {
+  if (layout.dim == 0) {
     y = x.value().rows(begin, begin + length);
   } else {
-    y = Tensor::empty({at.outer, length * at.inner}, x.dtype(), x.device());
-    kernels::slice_columns(
-        {.x = x.value().reshape({at.outer, at.extent * at.inner}), .begin = begin * at.inner, .y = y});
-    y = y.reshape(x.shape().with(at.dim, length));
+    y = Tensor::empty({layout.outer, length * layout.inner}, x.dtype(), x.device());
+    kernels::slice_columns({.x = x.value().reshape({layout.outer, layout.extent * layout.inner}),
+                            .begin = begin * layout.inner,
+                            .y = y});
+    y = y.reshape(x.shape().with(layout.dim, length));
   }
-  return record("narrow", y, {x}, [at, begin, length, shape = x.shape()](Tensor dy, Gradients& out) {
-    Tensor dx = Tensor::empty({at.outer, at.extent * at.inner}, dy.dtype(), dy.device());
+  return record("narrow", y, {x}, [layout, begin, length, shape = x.shape()](Tensor dy, Gradients& out) {
+    Tensor dx = Tensor::empty({layout.outer, layout.extent * layout.inner}, dy.dtype(), dy.device());
     kernels::pad_columns(
-        {.x = dy.reshape({at.outer, length * at.inner}), .begin = begin * at.inner, .y = dx});
+        {.x = dy.reshape({layout.outer, length * layout.inner}), .begin = begin * layout.inner, .y = dx});
     out.add(0, dx.reshape(shape));
   });
 }
@@ -41,26 +43,28 @@ Var cat(const std::vector<Var>& parts, int dim) {
   const OpScope scope("cat", parts);
   ADJ_CHECK(!parts.empty(), "cat: no parts");
   const Shape first = parts[0].shape();
-  const detail::AroundDim at("cat", first, dim);
+  const detail::AroundDim layout("cat", first, dim);
   std::vector<Tensor> tensors;
   std::vector<Shape> shapes;
   int64_t extent = 0;
   for (const Var& part : parts) {
     const Shape shape = part.shape();
-    ADJ_CHECK(shape.dims() == first.dims() && shape.with(at.dim, at.extent) == first,
+    ADJ_CHECK(shape.dims() == first.dims() && shape.with(layout.dim, layout.extent) == first,
               "cat: parts {} and {} differ in another dimension than {}", first.str(), shape.str(), dim);
-    tensors.push_back(part.value().reshape({at.outer, shape[at.dim] * at.inner}));
+    tensors.push_back(part.value().reshape({layout.outer, shape[layout.dim] * layout.inner}));
     shapes.push_back(shape);
-    extent += shape[at.dim];
+    extent += shape[layout.dim];
   }
-  Tensor y = Tensor::empty({at.outer, extent * at.inner}, parts[0].dtype(), parts[0].device());
+  Tensor y = Tensor::empty({layout.outer, extent * layout.inner}, parts[0].dtype(), parts[0].device());
   kernels::concat_columns({.parts = tensors, .y = y});
   return record(
-      "cat", y.reshape(first.with(at.dim, extent)), parts, [at, shapes, extent](Tensor dy, Gradients& out) {
+      "cat", y.reshape(first.with(layout.dim, extent)), parts,
+      [layout, shapes, extent](Tensor dy, Gradients& out) {
         std::vector<Tensor> gradients;
         for (const Shape& shape : shapes)
-          gradients.push_back(Tensor::empty({at.outer, shape[at.dim] * at.inner}, dy.dtype(), dy.device()));
-        kernels::split_columns({.y = dy.reshape({at.outer, extent * at.inner}), .parts = gradients});
+          gradients.push_back(
+              Tensor::empty({layout.outer, shape[layout.dim] * layout.inner}, dy.dtype(), dy.device()));
+        kernels::split_columns({.y = dy.reshape({layout.outer, extent * layout.inner}), .parts = gradients});
         for (size_t i = 0; i < gradients.size(); ++i) out.add(i, gradients[i].reshape(shapes[i]));
       });
 }

@@ -34,11 +34,11 @@ std::atomic<int64_t> hooks_in_force{0};
 
 /// Removes its callback when it dies.
 struct RegisteredHook {
-  std::shared_ptr<GradientHooks> of;
+  std::shared_ptr<GradientHooks> owner;
   uint64_t number;
 
   ~RegisteredHook() {
-    std::erase_if(of->functions, [this](const auto& f) { return f.first == number; });
+    std::erase_if(owner->functions, [this](const auto& f) { return f.first == number; });
     --hooks_in_force;
   }
 };

@@ -53,10 +53,10 @@ WeightedTargets weighted_targets(const char* op, const Var& x, const Tensor& tar
 
 }  // namespace
 
-Var cross_entropy_sum(const Var& x, const Tensor& given, const Tensor& selected, const Tensor& weight) {
+Var cross_entropy_sum(const Var& x, const Tensor& target, const Tensor& selected, const Tensor& weight) {
   constexpr const char* kOp = "cross_entropy_sum";
-  const OpScope scope(kOp, x, given, selected);
-  const Tensor label = detail::classes_of(kOp, x, given), index = detail::rows_of(kOp, x, selected);
+  const OpScope scope(kOp, x, target, selected);
+  const Tensor label = detail::classes_of(kOp, x, target), index = detail::rows_of(kOp, x, selected);
   const Var rows = selected_rows(kOp, x, index, weight);
   ADJ_CHECK(label && label.dims() == 1 && label.dtype() == DType::i32 && label.numel() == x.size(0) &&
                 label.device() == x.device(),

@@ -10,7 +10,7 @@
 namespace adj {
 
 /// Softmax cross-entropy of logits x [N,C] and labels [N].
-Var cross_entropy_sum(const Var& x, const Tensor& given, const Tensor& selected, const Tensor& weight);
+Var cross_entropy_sum(const Var& x, const Tensor& target, const Tensor& selected, const Tensor& weight);
 
 /// Binary cross-entropy with logits, mean over columns; NaN targets contribute 0. x and target [N,T].
 Var bce_with_logits_sum(const Var& x, const Tensor& target, const Tensor& selected, const Tensor& weight);

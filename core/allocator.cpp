@@ -353,8 +353,8 @@ MemoryPoolScope::MemoryPoolScope(std::shared_ptr<MemoryPool> pool)
     : outer_(std::exchange(scoped_pool, std::move(pool))) {}
 MemoryPoolScope::~MemoryPoolScope() { scoped_pool = std::move(outer_); }
 
-AllocationScope::AllocationScope(const char* name, Inputs inputs, const void* of)
-    : outer_(std::exchange(detail::current_scope, this)), name_(name), inputs_(inputs), of_(of) {
+AllocationScope::AllocationScope(const char* name, Inputs inputs, const void* object)
+    : outer_(std::exchange(detail::current_scope, this)), name_(name), inputs_(inputs), object_(object) {
   if (profiling()) detail::begin_span(this, name, detail::SpanKind::op);
 }
 AllocationScope::~AllocationScope() {
@@ -370,7 +370,7 @@ std::string AllocationScope::current() {
   const AllocationScope* scope = detail::current_scope;
   if (scope == nullptr) return "tensor";
   return scope->inputs_ == nullptr ? scope->name_
-                                   : fmt::format("{}({})", scope->name_, scope->inputs_(scope->of_));
+                                   : fmt::format("{}({})", scope->name_, scope->inputs_(scope->object_));
 }
 
 MemoryStats memory_stats(Device device) {

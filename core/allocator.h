@@ -33,12 +33,12 @@ void reset_peak_memory(Device device);
 void empty_cache(Device device);
 
 /// Names the current operation (an op, a metric) for out-of-memory messages and for kernels' errors. The
-/// optional `inputs(of)` formats the op's inputs ("[5, 3], [3, 2]"); it is called only for out-of-memory
+/// optional `inputs(object)` formats the op's inputs ("[5, 3], [3, 2]"); it is called only for out-of-memory
 /// messages. Scopes nest; the innermost counts.
 class AllocationScope {
  public:
-  using Inputs = std::string (*)(const void* of);
-  explicit AllocationScope(const char* name, Inputs inputs = nullptr, const void* of = nullptr);
+  using Inputs = std::string (*)(const void* object);
+  explicit AllocationScope(const char* name, Inputs inputs = nullptr, const void* object = nullptr);
   ~AllocationScope();
   AllocationScope(const AllocationScope&) = delete;
   AllocationScope& operator=(const AllocationScope&) = delete;
@@ -52,7 +52,7 @@ class AllocationScope {
   const AllocationScope* outer_;
   const char* name_;
   Inputs inputs_;
-  const void* of_;
+  const void* object_;
 };
 
 /// Private memory pool: allocations in this scope come from `pool` and return to it, so that a captured CUDA

@@ -31,16 +31,16 @@ Tensor Carrier::carry(const Tensor& tensor) {
 }
 
 Tensor Carrier::packed(const Tensor& tensor) {
-  size_t at = (to_region_.size() + kRegionAlignment - 1) / kRegionAlignment * kRegionAlignment;
-  if (!region_ || at + tensor.bytes() > region_.bytes()) {
+  size_t offset = (to_region_.size() + kRegionAlignment - 1) / kRegionAlignment * kRegionAlignment;
+  if (!region_ || offset + tensor.bytes() > region_.bytes()) {
     finish();
     region_bytes_ = region_bytes_ == 0 ? kFirstRegion : std::min(2 * region_bytes_, kLargestRegion);
     region_ = Tensor::empty({static_cast<int64_t>(region_bytes_)}, DType::u8, device_);
-    at = 0;
+    offset = 0;
   }
-  to_region_.resize(at + tensor.bytes());
-  std::memcpy(to_region_.data() + at, tensor.raw_data(), tensor.bytes());
-  return region_.carve(static_cast<int64_t>(at), tensor.shape(), tensor.dtype());
+  to_region_.resize(offset + tensor.bytes());
+  std::memcpy(to_region_.data() + offset, tensor.raw_data(), tensor.bytes());
+  return region_.carve(static_cast<int64_t>(offset), tensor.shape(), tensor.dtype());
 }
 
 void Carrier::finish() {

@@ -8,7 +8,7 @@ namespace adj {
 
 /// to[i] = source[i], converted between dtypes on one device; both have the same number of elements. An int64
 /// outside int32 is clamped to the nearest int32.
-void convert(const Tensor& source, Tensor& to);
+void convert(const Tensor& source, Tensor& target);
 /// Converts an int64 index or labels to int32 for kernels; returns anything else, also an absent tensor,
 /// unchanged. User indices must be in [0, limit). On the CPU a value outside int32 throws, "accuracy:
 /// label[5] is 4294967296, expected [0, 7)"; on a GPU, without a synchronization, it is clamped to the
@@ -28,11 +28,11 @@ void dispatch_all(DType dtype, F&& f) {
 }
 
 namespace cpu {
-void convert(const Tensor& source, Tensor& to);
+void convert(const Tensor& source, Tensor& target);
 void fill(Tensor& tensor, double value);
 }  // namespace cpu
 namespace cuda {
-void convert(const Tensor& source, Tensor& to);
+void convert(const Tensor& source, Tensor& target);
 void fill(Tensor& tensor, double value);
 }  // namespace cuda
 

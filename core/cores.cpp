@@ -82,10 +82,10 @@ int available_cores() {
 }
 
 int default_threads() {
-  if (const char* own = std::getenv("ADJOINT_NUM_THREADS"); own != nullptr && *own != '\0') {
-    const int threads = parse_threads(own);
+  if (const char* value = std::getenv("ADJOINT_NUM_THREADS"); value != nullptr && *value != '\0') {
+    const int threads = parse_threads(value);
     ADJ_CHECK(threads >= 1 && threads <= kMaxThreads,
-              "ADJOINT_NUM_THREADS: expected a number from 1 to {}, got '{}'", kMaxThreads, own);
+              "ADJOINT_NUM_THREADS: expected a number from 1 to {}, got '{}'", kMaxThreads, value);
     return threads;
   }
   if (const char* openmp = std::getenv("OMP_NUM_THREADS"); openmp != nullptr)

@@ -52,10 +52,10 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
   return *this;
 }
 
-int64_t read_all(int descriptor, int64_t at, char* to, size_t count) {
+int64_t read_all(int descriptor, int64_t offset, char* buffer, size_t count) {
   size_t done = 0;
   while (done < count) {
-    const ssize_t got = ::pread(descriptor, to + done, count - done, at + static_cast<int64_t>(done));
+    const ssize_t got = ::pread(descriptor, buffer + done, count - done, offset + static_cast<int64_t>(done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return -1;
     if (got == 0) break;

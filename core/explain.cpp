@@ -8,31 +8,31 @@ namespace adj {
 
 namespace {
 
-std::atomic<bool> on = false;
+std::atomic<bool> enabled = false;
 
-struct Said {
+struct ChoiceLog {
   std::mutex mutex;
   std::vector<std::pair<std::string, std::string>> choices;
 };
-Said& said() {
-  static auto* all = new Said;
+ChoiceLog& choice_log() {
+  static auto* all = new ChoiceLog;
   return *all;
 }
 
 }  // namespace
 
 void set_explaining(bool wanted) {
-  const std::lock_guard lock(said().mutex);
-  said().choices.clear();
-  on.store(wanted, std::memory_order_relaxed);
+  const std::lock_guard lock(choice_log().mutex);
+  choice_log().choices.clear();
+  enabled.store(wanted, std::memory_order_relaxed);
 }
 
-bool explaining() { return on.load(std::memory_order_relaxed); }
+bool explaining() { return enabled.load(std::memory_order_relaxed); }
 
 // Few kernels and few structures: a list is enough.
 void detail::explain(std::string subject, std::string choice) {
-  const std::lock_guard lock(said().mutex);
-  auto& choices = said().choices;
+  const std::lock_guard lock(choice_log().mutex);
+  auto& choices = choice_log().choices;
   const auto found =
       std::find_if(choices.begin(), choices.end(), [&](const auto& entry) { return entry.first == subject; });
   if (found == choices.end()) {
@@ -43,9 +43,9 @@ void detail::explain(std::string subject, std::string choice) {
 }
 
 std::vector<std::string> explanations() {
-  const std::lock_guard lock(said().mutex);
+  const std::lock_guard lock(choice_log().mutex);
   std::vector<std::string> lines;
-  for (const auto& [subject, choice] : said().choices) lines.push_back(subject + ": " + choice);
+  for (const auto& [subject, choice] : choice_log().choices) lines.push_back(subject + ": " + choice);
   return lines;
 }
 

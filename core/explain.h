@@ -10,7 +10,7 @@
 namespace adj {
 
 /// Enables reports of kernel selection (`--explain` of the programs) and clears earlier ones. Off by default.
-void set_explaining(bool on);
+void set_explaining(bool enabled);
 /// One atomic load; cheap enough for every kernel call.
 bool explaining();
 

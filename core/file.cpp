@@ -111,11 +111,11 @@ extern "C" void remove_and_die(int signal) {
 /// Copies owner, group and permissions of the replaced file to a new file that no other user can read yet. If
 /// the group cannot be set, the group's permissions become those of others.
 void take_after(int file, const struct stat& old) {
-  struct stat made {};
-  if (::fstat(file, &made) != 0) return;
+  struct stat status {};
+  if (::fstat(file, &status) != 0) return;
   mode_t mode = old.st_mode & 0777;
-  if (made.st_uid != old.st_uid) (void)!::fchown(file, old.st_uid, static_cast<gid_t>(-1));
-  if (made.st_gid != old.st_gid && ::fchown(file, static_cast<uid_t>(-1), old.st_gid) != 0)
+  if (status.st_uid != old.st_uid) (void)!::fchown(file, old.st_uid, static_cast<gid_t>(-1));
+  if (status.st_gid != old.st_gid && ::fchown(file, static_cast<uid_t>(-1), old.st_gid) != 0)
     mode = (mode & ~mode_t{070}) | (mode & 07) << 3;
   (void)::fchmod(file, mode);
 }
@@ -264,13 +264,13 @@ FileReplacement::FileReplacement(std::string path) {
 
 FileReplacement::~FileReplacement() = default;
 
-void FileReplacement::write(int64_t at, std::string_view bytes) {
-  if (::lseek(impl_->file.get(), at, SEEK_SET) < 0 || !write_all(impl_->file.get(), bytes))
+void FileReplacement::write(int64_t offset, std::string_view bytes) {
+  if (::lseek(impl_->file.get(), offset, SEEK_SET) < 0 || !write_all(impl_->file.get(), bytes))
     impl_->fail("cannot write");
 }
 
-size_t FileReplacement::read(int64_t at, char* to, size_t count) const {
-  const int64_t done = detail::read_all(impl_->file.get(), at, to, count);
+size_t FileReplacement::read(int64_t offset, char* buffer, size_t count) const {
+  const int64_t done = detail::read_all(impl_->file.get(), offset, buffer, count);
   if (done < 0) impl_->fail("cannot read the written file");
   return static_cast<size_t>(done);
 }

@@ -30,9 +30,9 @@ class FileReplacement {
   ~FileReplacement();
 
   /// Writes at an offset from the beginning; a gap before it reads as 0. Throws DataError.
-  void write(int64_t at, std::string_view bytes);
+  void write(int64_t offset, std::string_view bytes);
   /// Reads up to `count` written bytes; returns their number. Throws DataError.
-  size_t read(int64_t at, char* to, size_t count) const;
+  size_t read(int64_t offset, char* buffer, size_t count) const;
   void resize(int64_t length);
   void commit();
   /// Instead of commit(): false, and nothing happens, if the file exists.

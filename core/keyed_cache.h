@@ -21,15 +21,15 @@ class Carrier;
 /// (core/detail/carrier.h).
 struct CarrierAccess {
   template <class T>
-  static auto carried(const T& made, Carrier& carrier) -> decltype(made.carried_to(carrier)) {
-    return made.carried_to(carrier);
+  static auto carried(const T& structure, Carrier& carrier) -> decltype(structure.carried_to(carrier)) {
+    return structure.carried_to(carrier);
   }
 };
 
 /// Types that can be copied to another device together with their source object.
 template <class T>
-concept Carriable = requires(const T& made, Carrier& carrier) {
-  { CarrierAccess::carried(made, carrier) } -> std::same_as<T>;
+concept Carriable = requires(const T& structure, Carrier& carrier) {
+  { CarrierAccess::carried(structure, carrier) } -> std::same_as<T>;
 };
 
 /// Runs a function once. Concurrent callers wait for its result. The function may request other objects;

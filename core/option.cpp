@@ -15,16 +15,16 @@ std::string Option::text() const {
 
 std::string Option::json() const {
   return std::visit(
-      [](const auto* at) {
-        if constexpr (std::is_same_v<decltype(at), const std::string*>) return json_text(*at);
-        return fmt::format("{}", *at);
+      [](const auto* pointer) {
+        if constexpr (std::is_same_v<decltype(pointer), const std::string*>) return json_text(*pointer);
+        return fmt::format("{}", *pointer);
       },
       value);
 }
 
-OptionList& operator+=(OptionList& to, OptionList more) {
-  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-  return to;
+OptionList& operator+=(OptionList& options, OptionList more) {
+  options.insert(options.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  return options;
 }
 
 }  // namespace adj

@@ -26,6 +26,6 @@ struct Option {
 
 using OptionList = std::vector<Option>;
 
-OptionList& operator+=(OptionList& to, OptionList more);
+OptionList& operator+=(OptionList& options, OptionList more);
 
 }  // namespace adj

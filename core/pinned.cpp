@@ -30,10 +30,10 @@ PinnedRows::PinnedRows(const Tensor& matrix, Device reader) {
   ADJ_CHECK(matrix && matrix.dims() == 2 && !matrix.is_cuda(),
             "pinned rows: {}, expected a matrix on the CPU", matrix.str());
   *this = PinnedRows(matrix.size(0), matrix.size(1), matrix.dtype(), reader);
-  auto* to = static_cast<char*>(data());
-  const auto* from = static_cast<const char*>(matrix.raw_data());
+  auto* target = static_cast<char*>(data());
+  const auto* source = static_cast<const char*>(matrix.raw_data());
   parallel_for(static_cast<int64_t>(matrix.bytes()), kCopied, [=](int64_t begin, int64_t end) {
-    std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin));
+    std::memcpy(target + begin, source + begin, static_cast<size_t>(end - begin));
   });
 }
 

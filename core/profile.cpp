@@ -75,9 +75,9 @@ struct Profiler::State {
   uint64_t left_out = 0;
 
   ProfileRow& row_of(const char* name) {
-    const auto [at, fresh] = index.try_emplace(name, rows.size());
+    const auto [entry, fresh] = index.try_emplace(name, rows.size());
     if (fresh) rows.push_back({.name = name});
-    return rows[at->second];
+    return rows[entry->second];
   }
 
   void add(const OpenSpan& span, double us, bool in_op) {

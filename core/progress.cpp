@@ -65,9 +65,9 @@ bool Progress::due() const {
   return terminal_ ? now() >= next_draw_ : (done_ + 1) * 10 / total_ > done_ * 10 / total_;
 }
 
-void Progress::advance(int64_t by) {
+void Progress::advance(int64_t steps) {
   const int64_t before = done_;
-  done_ = std::min(total_, done_ + by);
+  done_ = std::min(total_, done_ + steps);
   if (!shown_ || done_ == before) return;
   if (terminal_) {
     if (innermost == this && now() >= next_draw_) draw();
@@ -77,7 +77,7 @@ void Progress::advance(int64_t by) {
     log_info("{}{}{}", count(), note_.empty() ? "" : "  ", note_);
 }
 
-void Progress::shorten(int64_t by) { total_ = std::max(done_, total_ - by); }
+void Progress::shorten(int64_t steps) { total_ = std::max(done_, total_ - steps); }
 
 std::string Progress::count() const {
   return label_.empty() ? fmt::format("{} {}/{}", unit_, done_, total_) : label_;
@@ -85,20 +85,20 @@ std::string Progress::count() const {
 
 // In a narrow terminal the note takes precedence over the bar.
 void Progress::draw() {
-  const int64_t at = now();
-  next_draw_ = at + kDrawEvery;
-  const double elapsed = 1e-9 * static_cast<double>(at - start_);
+  const int64_t time_ns = now();
+  next_draw_ = time_ns + kDrawEvery;
+  const double elapsed = 1e-9 * static_cast<double>(time_ns - start_);
   const double left = elapsed * static_cast<double>(total_ - done_) / static_cast<double>(done_ - first_);
   std::string line = count();
-  const std::string beside = fmt::format("{}{}ETA {}", note_, note_.empty() ? "" : "  ", clock_text(left));
-  const size_t room = terminal_width() - 1, needed = line.size() + beside.size() + std::string(" [] ").size();
+  const std::string tail = fmt::format("{}{}ETA {}", note_, note_.empty() ? "" : "  ", clock_text(left));
+  const size_t room = terminal_width() - 1, needed = line.size() + tail.size() + std::string(" [] ").size();
   if (const size_t bar = std::min(kBarWidth, room - std::min(room, needed)); bar >= kNarrowestBar) {
     const size_t filled = bar * static_cast<size_t>(done_) / static_cast<size_t>(total_);
     line += fmt::format(" [{:=<{}}{: <{}}] ", "", filled, "", bar - filled);
   } else {
     line += "  ";
   }
-  line += beside;
+  line += tail;
   line.resize(std::min(line.size(), room));
   const std::string text = back() + line + "\x1b[K";
   std::fwrite(text.data(), 1, text.size(), stderr);

@@ -25,25 +25,25 @@ class Progress {
   void note(std::string text) { note_ = std::move(text); }
   /// Replaces the count "epoch 140/1000" from now on ("run 2/5  epoch 40/200").
   void label(std::string text) { label_ = std::move(text); }
-  void advance(int64_t by = 1);
+  void advance(int64_t steps = 1);
   /// Reduces the total by units that will not run: a loop that ended early.
-  void shorten(int64_t by);
+  void shorten(int64_t steps);
 
   /// The loop variable counts from `done` to `total` - 1; each increment advances.
   class Iterator {
    public:
-    Iterator(Progress* owner, int64_t at) : owner_(owner), at_(at) {}
-    int64_t operator*() const { return at_; }
+    Iterator(Progress* owner, int64_t position) : owner_(owner), position_(position) {}
+    int64_t operator*() const { return position_; }
     Iterator& operator++() {
-      ++at_;
+      ++position_;
       owner_->advance();
       return *this;
     }
-    bool operator!=(const Iterator& other) const { return at_ != other.at_; }
+    bool operator!=(const Iterator& other) const { return position_ != other.position_; }
 
    private:
     Progress* owner_;
-    int64_t at_;
+    int64_t position_;
   };
   Iterator begin() { return {this, done_}; }
   Iterator end() { return {this, total_}; }

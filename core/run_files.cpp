@@ -36,9 +36,9 @@ void RunFiles::read(const std::string& option, const std::string& path) {
 void RunFiles::write(const std::string& option, const std::string& path, const std::string& may_be) {
   if (path.empty()) return;
   if (const auto identity = identify(path)) {
-    for (const auto& [other, by] : taken_)
-      if (other == *identity && by != "--" + may_be)
-        usage_fail("--{}: '{}' is the file of {}", option, path, by);
+    for (const auto& [other, user] : taken_)
+      if (other == *identity && user != "--" + may_be)
+        usage_fail("--{}: '{}' is the file of {}", option, path, user);
     taken_.emplace_back(*identity, "--" + option);
   }
   if (const std::string obstacle = obstacle_to_replacing(path); !obstacle.empty())

@@ -28,7 +28,7 @@ class DeviceRuntime {
   virtual void copy_from_host(void* device_pointer, const void* host, size_t bytes) = 0;
   /// Returns once the bytes have arrived.
   virtual void copy_to_host(void* host, const void* device_pointer, size_t bytes) = 0;
-  virtual void copy_within(void* to, const void* from, size_t bytes) = 0;
+  virtual void copy_within(void* target, const void* source, size_t bytes) = 0;
   virtual void fill_bytes(void* pointer, int byte, size_t bytes) = 0;
   /// Waits for all streams.
   virtual void synchronize() = 0;

@@ -35,9 +35,9 @@ int current_stream(Device device) {
 }  // namespace detail
 
 Stream Stream::make(Device device) {
-  DeviceRuntime& on = runtime(device);
+  DeviceRuntime& device_runtime = runtime(device);
   if (device.is_cuda()) with_streams.fetch_or(uint64_t{1} << device.index);
-  return {device, on.make_stream()};
+  return {device, device_runtime.make_stream()};
 }
 
 Stream Stream::current(Device device) { return {device, detail::current_stream(device)}; }
@@ -52,8 +52,8 @@ void Stream::wait(const Stream& other) const {
             other.device_.str());
   refuse_in_capture("wait", device_);
   if (id_ == other.id_) return;
-  DeviceRuntime& on = runtime(device_);
-  on.order(on.stream_handle(id_), on.stream_handle(other.id_));
+  DeviceRuntime& device_runtime = runtime(device_);
+  device_runtime.order(device_runtime.stream_handle(id_), device_runtime.stream_handle(other.id_));
 }
 
 StreamScope::StreamScope(const Stream& stream) : outer_(Stream::current(stream.device())) {

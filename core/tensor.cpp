@@ -15,11 +15,11 @@ struct Tensor::Storage {
   Storage(Device where, size_t bytes, const Shape& shape, DType dtype)
       : device(where), chunk(detail::allocate(where, bytes, shape, dtype)), data(detail::address_of(chunk)) {}
   /// A part of another storage's memory.
-  Storage(const std::shared_ptr<Storage>& of, size_t at)
-      : device(of->device),
-        whole(of->whole ? of->whole : of),
-        chunk(of->chunk),
-        data(static_cast<char*>(of->data) + at) {}
+  Storage(const std::shared_ptr<Storage>& parent, size_t offset)
+      : device(parent->device),
+        whole(parent->whole ? parent->whole : parent),
+        chunk(parent->chunk),
+        data(static_cast<char*>(parent->data) + offset) {}
   /// Somebody else's memory.
   Storage(Device where, void* memory, std::shared_ptr<const void> keeper)
       : device(where), owner(std::move(keeper)), chunk(nullptr), data(memory) {}
@@ -32,9 +32,9 @@ struct Tensor::Storage {
   std::shared_ptr<const void> owner;  // of borrowed memory, which has no chunk
   detail::Chunk* chunk;
   void* data;
-  void note_use(int by) {
-    if (by != stream) [[unlikely]]
-      (whole ? whole.get() : this)->used_on.fetch_or(uint64_t{1} << by, std::memory_order_relaxed);
+  void note_use(int user_stream) {
+    if (user_stream != stream) [[unlikely]]
+      (whole ? whole.get() : this)->used_on.fetch_or(uint64_t{1} << user_stream, std::memory_order_relaxed);
   }
 
   std::atomic<uint64_t> version{0};
@@ -177,15 +177,15 @@ Tensor Tensor::reshape(const Shape& shape) const {
   return view;
 }
 
-Tensor Tensor::carve(int64_t at, const Shape& shape, DType dtype) const {
+Tensor Tensor::carve(int64_t offset, const Shape& shape, DType dtype) const {
   const auto total = static_cast<int64_t>(bytes()), part = static_cast<int64_t>(bytes_of(shape, dtype));
-  ADJ_CHECK(storage_ && at >= 0 && part <= total && at <= total - part,
-            "carve: {} {} from byte {} of {}, which is {} bytes long", shape.str(), name_of(dtype), at, str(),
-            total);
+  ADJ_CHECK(storage_ && offset >= 0 && part <= total && offset <= total - part,
+            "carve: {} {} from byte {} of {}, which is {} bytes long", shape.str(), name_of(dtype), offset,
+            str(), total);
   const int64_t unit = dtype == DType::bits ? kBitAlignment / 8 : static_cast<int64_t>(size_of(dtype));
-  ADJ_CHECK((static_cast<int64_t>(offset_) + at) % unit == 0,
-            "carve: {} from byte {}, expected a multiple of {}", name_of(dtype), at, unit);
-  return {std::make_shared<Storage>(storage_, offset_ + static_cast<size_t>(at)), shape, dtype};
+  ADJ_CHECK((static_cast<int64_t>(offset_) + offset) % unit == 0,
+            "carve: {} from byte {}, expected a multiple of {}", name_of(dtype), offset, unit);
+  return {std::make_shared<Storage>(storage_, offset_ + static_cast<size_t>(offset)), shape, dtype};
 }
 
 Tensor Tensor::clone() const {
@@ -210,15 +210,15 @@ Tensor Tensor::to(DType dtype) const {
 
 void Tensor::copy_(const Tensor& source) {
   ADJ_CHECK(shape_ == source.shape_ && dtype_ == source.dtype_, "copy: from {} to {}", source.str(), str());
-  const Device here = device(), there = source.device();
-  if (here == there) {
-    runtime(here).copy_within(raw_mutable_data(), source.raw_data(), bytes());
-  } else if (there.is_cpu()) {
-    const auto span = copy_span(here, bytes());
-    runtime(here).copy_from_host(raw_mutable_data(), source.raw_data(), bytes());
-  } else if (here.is_cpu()) {
-    const auto span = copy_span(there, bytes());
-    runtime(there).copy_to_host(raw_mutable_data(), source.raw_data(), bytes());
+  const Device target_device = device(), source_device = source.device();
+  if (target_device == source_device) {
+    runtime(target_device).copy_within(raw_mutable_data(), source.raw_data(), bytes());
+  } else if (source_device.is_cpu()) {
+    const auto span = copy_span(target_device, bytes());
+    runtime(target_device).copy_from_host(raw_mutable_data(), source.raw_data(), bytes());
+  } else if (target_device.is_cpu()) {
+    const auto span = copy_span(source_device, bytes());
+    runtime(source_device).copy_to_host(raw_mutable_data(), source.raw_data(), bytes());
   } else {
     copy_(source.to(Device::cpu()));
   }
@@ -238,10 +238,10 @@ double Tensor::item() const {
   return *on_host.data<double>();
 }
 
-void Tensor::copy_to_host(void* to, DType expected) const {
-  const void* from = address(expected);
+void Tensor::copy_to_host(void* buffer, DType expected) const {
+  const void* source = address(expected);
   const auto span = copy_span(device(), bytes());
-  runtime(device()).copy_to_host(to, from, bytes());
+  runtime(device()).copy_to_host(buffer, source, bytes());
 }
 
 Tensor to_int32(std::string_view op, std::string_view name, const Tensor& index, int64_t limit) {
@@ -255,10 +255,10 @@ Tensor to_int32(std::string_view op, std::string_view name, const Tensor& index,
   return index.to(DType::i32);
 }
 
-void convert(const Tensor& source, Tensor& to) {
-  ADJ_CHECK(source.numel() == to.numel() && source.device() == to.device(), "convert: from {} to {}",
-            source.str(), to.str());
-  ADJ_DISPATCH(source.device(), convert, source, to);
+void convert(const Tensor& source, Tensor& target) {
+  ADJ_CHECK(source.numel() == target.numel() && source.device() == target.device(), "convert: from {} to {}",
+            source.str(), target.str());
+  ADJ_DISPATCH(source.device(), convert, source, target);
 }
 
 void fill(Tensor& tensor, double value) { ADJ_DISPATCH(tensor.device(), fill, tensor, value); }

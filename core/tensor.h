@@ -97,10 +97,10 @@ class Tensor {
   Tensor reshape(std::initializer_list<int64_t> extents) const;
   Tensor reshape(const Shape& shape) const;
 
-  /// A tensor over part of this one's memory, from byte `at` on, with its own version and storage id, for
+  /// A tensor over part of this one's memory, from byte `offset` on, with its own version and storage id, for
   /// packing several tensors into one. The memory lives as long as any of them. Throws if it would exceed
-  /// this tensor or `at` is not a multiple of the element size.
-  Tensor carve(int64_t at, const Shape& shape, DType dtype) const;
+  /// this tensor or `offset` is not a multiple of the element size.
+  Tensor carve(int64_t offset, const Shape& shape, DType dtype) const;
 
   Tensor clone() const;
   /// A copy on `device`, or the tensor itself if it is already there.
@@ -130,7 +130,7 @@ class Tensor {
   static Tensor from_bytes(const void* values, size_t count, Shape shape, DType dtype, Device device);
   const void* address(DType expected) const;
   void* mutable_address(DType expected);
-  void copy_to_host(void* to, DType expected) const;
+  void copy_to_host(void* buffer, DType expected) const;
 
   std::shared_ptr<Storage> storage_;
   size_t offset_ = 0;  // in bytes

@@ -55,17 +55,17 @@ std::string rewritten(std::string_view text, F&& add) {
 }  // namespace
 
 size_t utf8_length(std::string_view text) {
-  size_t at = 0;
-  while (at < text.size()) {
-    if (static_cast<unsigned char>(text[at]) < 0x80) {
-      ++at;
+  size_t offset = 0;
+  while (offset < text.size()) {
+    if (static_cast<unsigned char>(text[offset]) < 0x80) {
+      ++offset;
       continue;
     }
-    const Character next = first_of(text.substr(at));
+    const Character next = first_of(text.substr(offset));
     if (next.code == kNone) break;
-    at += next.bytes.size();
+    offset += next.bytes.size();
   }
-  return at;
+  return offset;
 }
 
 std::string printable(std::string_view text) {

@@ -24,8 +24,9 @@ void for_chunks(const BitTensor& q, F&& f) {
   const int64_t bytes = row_bytes(q.inner);
   for (int64_t p = 0; p < q.bits; ++p)
     for (int64_t o = 0; o < q.outer; ++o)
-      for (int64_t at = 0; at < bytes; at += kChunk)
-        f(p, o, at, p * q.plane_bytes() + bit_place(q.step_bytes(), o, at * 8), std::min(kChunk, bytes - at));
+      for (int64_t offset = 0; offset < bytes; offset += kChunk)
+        f(p, o, offset, p * q.plane_bytes() + bit_place(q.step_bytes(), o, offset * 8),
+          std::min(kChunk, bytes - offset));
 }
 
 /// Index of the first number that is not finite, or with `positive` not above 0; else -1.
@@ -38,11 +39,13 @@ int64_t wrong_number(const Tensor& numbers, bool positive) {
 
 /// Index of the first row whose numbers, scale (q - zero), are not all finite; else -1.
 int64_t infinite_row(const Tensor& scale, const Tensor& zero, int bits) {
-  const auto at = [](const Tensor& of, int64_t row) { return of.data<float>()[of.numel() == 1 ? 0 : row]; };
+  const auto value_of = [](const Tensor& tensor, int64_t row) {
+    return tensor.data<float>()[tensor.numel() == 1 ? 0 : row];
+  };
   const auto largest = static_cast<float>((1 << bits) - 1);
   for (int64_t o = 0; o < std::max(scale.numel(), zero.numel()); ++o)
     for (float q : {0.0f, largest})
-      if (!std::isfinite(at(scale, o) * (q - at(zero, o)))) return o;
+      if (!std::isfinite(value_of(scale, o) * (q - value_of(zero, o)))) return o;
   return -1;
 }
 
@@ -68,10 +71,10 @@ void write_bits(H5Writer& file, const std::string& path, const BitTensor& q) {
     fail("write_bits: {}/zero: row {} has numbers beyond float32", path, o);
   const int64_t bytes = row_bytes(host.inner);
   Tensor planes = Tensor::empty({host.bits, host.outer, bytes}, DType::u8);
-  auto* to = planes.mutable_data<uint8_t>();
-  const auto* from = host.planes.data<uint8_t>();
-  for_chunks(host, [&](int64_t p, int64_t o, int64_t at, int64_t place, int64_t n) {
-    std::memcpy(to + (p * host.outer + o) * bytes + at, from + place, static_cast<size_t>(n));
+  auto* target = planes.mutable_data<uint8_t>();
+  const auto* source = host.planes.data<uint8_t>();
+  for_chunks(host, [&](int64_t p, int64_t o, int64_t offset, int64_t place, int64_t n) {
+    std::memcpy(target + (p * host.outer + o) * bytes + offset, source + place, static_cast<size_t>(n));
   });
   file.write(path + "/planes", planes);
   file.write(path + "/scale", host.scale);
@@ -112,19 +115,19 @@ BitTensor read_bits(const H5Reader& file, const std::string& path) {
 
   BitTensor q = BitTensor::empty(outer, inner, static_cast<int>(bits), scale, zero, Device::cpu());
   q.planes.zero_();
-  auto* to = q.planes.mutable_data<uint8_t>();
-  const auto* from = planes.data<uint8_t>();
+  auto* target = q.planes.mutable_data<uint8_t>();
+  const auto* source = planes.data<uint8_t>();
   if (const auto used = static_cast<int>(inner % 8); used != 0)
     for (int64_t row = 0; row < bits * outer; ++row)
-      if (const int last = from[(row + 1) * bytes - 1]; last >> used != 0)
+      if (const int last = source[(row + 1) * bytes - 1]; last >> used != 0)
         file.fail(place_of_planes, "row {} of plane {} ends with {:#04x}, expected 0 behind number {}",
                   row % outer, row / outer, last, inner - 1);
-  for_chunks(q, [&](int64_t p, int64_t o, int64_t at, int64_t place, int64_t n) {
-    std::memcpy(to + place, from + (p * outer + o) * bytes + at, static_cast<size_t>(n));
+  for_chunks(q, [&](int64_t p, int64_t o, int64_t offset, int64_t place, int64_t n) {
+    std::memcpy(target + place, source + (p * outer + o) * bytes + offset, static_cast<size_t>(n));
   });
   auto* sums = q.sums.mutable_data<int32_t>();
   for (int64_t o = 0; o < outer; ++o) {
-    const int64_t sum = sum_of(from + o * bytes, q.bits, outer * bytes, bytes);
+    const int64_t sum = sum_of(source + o * bytes, q.bits, outer * bytes, bytes);
     if (sum > std::numeric_limits<int32_t>::max())
       file.fail(place_of_planes, "row {} sums up to {}, expected less than 2^31", o, sum);
     sums[o] = static_cast<int32_t>(sum);

@@ -29,10 +29,10 @@ void DatasetReader::leave_features(bool sparse) {
 void DatasetReader::read_sparse_features() {
   std::optional<int64_t> cols;
   problems_.attempt("attribute nodes@x_cols", [&] {
-    const int64_t said = file_.integer("nodes", "x_cols");
-    if (said < 0 || said >= kLargest)
-      file_.fail("attribute nodes@x_cols", "{}, expected 0 to {}", said, kLargest - 1);
-    cols = said;
+    const int64_t width = file_.integer("nodes", "x_cols");
+    if (width < 0 || width >= kLargest)
+      file_.fail("attribute nodes@x_cols", "{}, expected 0 to {}", width, kLargest - 1);
+    cols = width;
   });
   Csr csr;
   csr.indices = values_.indices("nodes/x_indices", kAny, cols.value_or(kLargest));

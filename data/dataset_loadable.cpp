@@ -202,12 +202,12 @@ class Expectation {
     const int64_t members = of_graphs() ? graphs() : nodes_;
     const Tensor y = labels() ? labels().to(Device::cpu()) : Tensor();
     std::vector<bool> seen(static_cast<size_t>(members));
-    for (const auto& [part, given] :
+    for (const auto& [part, index] :
          {std::pair("train", &split.train), {"val", &split.val}, {"test", &split.test}}) {
       const std::string place =
           k == 0 ? fmt::format("splits/{}", part) : fmt::format("splits/{}/{}", k, part);
-      if (!*given || given->numel() == 0) fail(place, "empty, expected at least one index");
-      for (int32_t i : given->to_vector<int32_t>()) {
+      if (!*index || index->numel() == 0) fail(place, "empty, expected at least one index");
+      for (int32_t i : index->to_vector<int32_t>()) {
         if (i < 0 || i >= members) fail(place, "index {}, expected 0 to {}", i, members - 1);
         if (seen[static_cast<size_t>(i)]) fail(place, "index {} again, expected once in a split", i);
         seen[static_cast<size_t>(i)] = true;

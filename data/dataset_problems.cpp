@@ -23,7 +23,7 @@ void Problems::finish() {
 
 void WrongValues::insert(int64_t position, std::string text) {
   const auto after = std::upper_bound(first_.begin(), first_.end(), position,
-                                      [](int64_t at, const auto& other) { return at < other.first; });
+                                      [](int64_t key, const auto& other) { return key < other.first; });
   first_.insert(after, {position, std::move(text)});
   if (first_.size() > Problems::kShown) first_.pop_back();
 }

@@ -41,16 +41,17 @@ void DatasetReader::check_graphs_apart(const Tensor& src, const Tensor& dst) {
     return std::upper_bound(offsets.begin(), offsets.end(), int64_t{node}) - offsets.begin() - 1;
   };
   const int64_t nodes = offsets.back();
-  const int32_t *from = src.data<int32_t>(), *to = dst.data<int32_t>();
+  const int32_t *source = src.data<int32_t>(), *target = dst.data<int32_t>();
   WrongValues wrong(problems_, "edges/dst");
   for (int64_t e = 0; e < src.numel(); ++e) {
-    if (from[e] < 0 || from[e] >= nodes || to[e] < 0 || to[e] >= nodes) continue;  // already reported
-    if (graph_of(from[e]) != graph_of(to[e]))
+    if (source[e] < 0 || source[e] >= nodes || target[e] < 0 || target[e] >= nodes)
+      continue;  // already reported
+    if (graph_of(source[e]) != graph_of(target[e]))
       wrong.found(e, [&] {
         return fmt::format(
             "an edge from node {} of graph {} to node {} of graph {} at position {}, expected edges within "
             "graphs",
-            from[e], graph_of(from[e]), to[e], graph_of(to[e]), e);
+            source[e], graph_of(source[e]), target[e], graph_of(target[e]), e);
       });
   }
   wrong.say();

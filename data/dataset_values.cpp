@@ -12,9 +12,9 @@ namespace {
 
 /// True if all are in [from, limit); int32 holds these bounds.
 template <class T>
-bool all_within(const T* x, int64_t n, int64_t from, int64_t limit) {
+bool all_within(const T* x, int64_t n, int64_t least, int64_t limit) {
   using Unsigned = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
-  const auto shift = static_cast<Unsigned>(from), range = static_cast<Unsigned>(limit - from);
+  const auto shift = static_cast<Unsigned>(least), range = static_cast<Unsigned>(limit - least);
   Unsigned bad = 0;
   for (int64_t i = 0; i < n; ++i) bad |= static_cast<Unsigned>(x[i]) - shift >= range;
   return bad == 0;
@@ -55,19 +55,21 @@ Tensor FileValues::read_as(const std::string& path, WrongValues& wrong, Expect e
     for (size_t d = 1; d < shape.size(); ++d) row *= shape[d];
     Tensor values =
         Tensor::empty(shape.size() == 2 ? Shape{shape[0], shape[1]} : Shape{shape[0]}, dtype_of<T>());
-    T* const to = values.template mutable_data<T>();
+    T* const target = values.template mutable_data<T>();
     const auto read_stored = [&]<class S>() {
       file_.for_blocks(path, [&](int64_t first, int64_t count) {
-        const int64_t at = first * row, n = count * row;
+        const int64_t offset = first * row, n = count * row;
         if constexpr (std::is_same_v<S, T>) {
-          file_.rows(path, first, count, to + at);
-          check(to + at, n, at);
+          file_.rows(path, first, count, target + offset);
+          check(target + offset, n, offset);
         } else {
           std::vector<S> stored(static_cast<size_t>(n));
           file_.rows(path, first, count, stored.data());
-          const bool good = check(stored.data(), n, at);
-          for (int64_t k = 0; good && k < n; ++k) to[at + k] = static_cast<T>(stored[static_cast<size_t>(k)]);
-          for (int64_t k = 0; !good && k < n; ++k) to[at + k] = nearest<T>(stored[static_cast<size_t>(k)]);
+          const bool good = check(stored.data(), n, offset);
+          for (int64_t k = 0; good && k < n; ++k)
+            target[offset + k] = static_cast<T>(stored[static_cast<size_t>(k)]);
+          for (int64_t k = 0; !good && k < n; ++k)
+            target[offset + k] = nearest<T>(stored[static_cast<size_t>(k)]);
         }
       });
     };
@@ -98,16 +100,16 @@ Tensor FileValues::read_as(const std::string& path, WrongValues& wrong, Expect e
   return result;
 }
 
-Tensor FileValues::indices(const std::string& path, int64_t length, int64_t limit, int64_t from) const {
+Tensor FileValues::indices(const std::string& path, int64_t length, int64_t limit, int64_t least) const {
   WrongValues wrong(problems_, path);
   const auto expect = [&] { file_.expect_integers(path, {length}); };
-  return read_as<int32_t>(path, wrong, expect, [&](const auto* values, int64_t n, int64_t at) {
+  return read_as<int32_t>(path, wrong, expect, [&](const auto* values, int64_t n, int64_t offset) {
     if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(*values)>>)
-      if (all_within(values, n, from, limit)) return true;
+      if (all_within(values, n, least, limit)) return true;
     for (int64_t k = 0; k < n; ++k)
-      if (const auto value = static_cast<int64_t>(values[k]); value < from || value >= limit)
-        wrong.found(at + k, [&] {
-          return fmt::format("{} at position {}, expected {} to {}", value, at + k, from, limit - 1);
+      if (const auto value = static_cast<int64_t>(values[k]); value < least || value >= limit)
+        wrong.found(offset + k, [&] {
+          return fmt::format("{} at position {}, expected {} to {}", value, offset + k, least, limit - 1);
         });
     return false;
   });
@@ -148,7 +150,7 @@ Tensor FileValues::offsets(const std::string& path, int64_t length, int64_t tota
 Tensor FileValues::floats(const std::string& path, std::initializer_list<int64_t> shape) const {
   WrongValues wrong(problems_, path);
   const auto expect = [&] { file_.expect_floats(path, shape); };
-  return read_as<float>(path, wrong, expect, [&](const auto* values, int64_t n, int64_t at) {
+  return read_as<float>(path, wrong, expect, [&](const auto* values, int64_t n, int64_t offset) {
     constexpr double kMost = std::numeric_limits<float>::max();
     if constexpr (std::is_same_v<decltype(values), const float*>)
       if (all_finite(values, n)) return true;
@@ -156,9 +158,9 @@ Tensor FileValues::floats(const std::string& path, std::initializer_list<int64_t
     for (int64_t k = 0; k < n; ++k) {
       if (std::abs(static_cast<double>(values[k])) <= kMost) continue;
       good = false;
-      wrong.found(at + k, [&] {
+      wrong.found(offset + k, [&] {
         return fmt::format("{} at {}, expected finite numbers", values[k],
-                           place_text(file_.shape(path), at + k));
+                           place_text(file_.shape(path), offset + k));
       });
     }
     return good;
@@ -170,20 +172,20 @@ Tensor FileValues::targets(const std::string& path, bool binary) const {
   const std::vector<int64_t>& shape = file_.shape(path);
   const Tensor y = read_as<float>(
       path, infinite, [] {},
-      [&](const auto* values, int64_t n, int64_t at) {
+      [&](const auto* values, int64_t n, int64_t offset) {
         bool good = true;
         for (int64_t k = 0; k < n; ++k) {
           const double value = static_cast<double>(values[k]);
           if (std::isnan(value)) continue;  // unlabelled
           if (std::abs(value) > std::numeric_limits<float>::max()) {
             good = false;
-            infinite.found(at + k, [&] {
+            infinite.found(offset + k, [&] {
               return fmt::format("{} at {}, expected finite numbers, or nan for no label", values[k],
-                                 place_text(shape, at + k));
+                                 place_text(shape, offset + k));
             });
           } else if (binary && value != 0.0 && value != 1.0) {
-            other.found(at + k, [&] {
-              return fmt::format("label {} at {}, expected 0 or 1", values[k], place_text(shape, at + k));
+            other.found(offset + k, [&] {
+              return fmt::format("label {} at {}, expected 0 or 1", values[k], place_text(shape, offset + k));
             });
           }
         }

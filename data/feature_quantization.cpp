@@ -67,7 +67,7 @@ FeatureQuantization::FeatureQuantization(int bits, const Tensor& scale, const Te
               scales[k], zeros[k]);
 }
 
-FeatureQuantization FeatureQuantization::fit(int bits, const Features& x, const FeatureRange& of) {
+FeatureQuantization FeatureQuantization::fit(int bits, const Features& x, const FeatureRange& options) {
   if (bits == kNone) return {};
   ADJ_CHECK(bits >= 1 && bits <= PackedRows::kMostBits, "feature quantization: expected 1 to 8 bits, got {}",
             bits);
@@ -82,14 +82,14 @@ FeatureQuantization FeatureQuantization::fit(int bits, const Features& x, const 
         for (int64_t c = begin; c < end; ++c) columns[static_cast<size_t>(c)].add(values[i * width + c]);
     });
   });
-  if (!of.by_column) {
+  if (!options.by_column) {
     MinMax all;
     for (const MinMax& column : columns) all.add(column);
     columns.assign(1, all);
   }
   std::vector<float> scale, zero;
   for (const MinMax& column : columns) {
-    const kernels::BitScale found = column.scale(of.range, bits);
+    const kernels::BitScale found = column.scale(options.range, bits);
     scale.push_back(found.scale);
     zero.push_back(found.zero);
   }
@@ -113,10 +113,10 @@ Features FeatureQuantization::apply(const Features& x) const {
               x.quantized().bits, bits_);
     return x;
   }
-  const Features from = x.is_sparse() ? x.to(Device::cpu()) : x;
-  PackedRows all = ranges(x.cols(), from.device());
-  all.bytes = Tensor::empty({x.rows(), PackedRows::row_bytes(x.cols(), bits_)}, DType::u8, from.device());
-  for_blocks(from, [&](int64_t first, const Tensor& block) {
+  const Features source = x.is_sparse() ? x.to(Device::cpu()) : x;
+  PackedRows all = ranges(x.cols(), source.device());
+  all.bytes = Tensor::empty({x.rows(), PackedRows::row_bytes(x.cols(), bits_)}, DType::u8, source.device());
+  for_blocks(source, [&](int64_t first, const Tensor& block) {
     PackedRows part = all;
     part.bytes = all.bytes.rows(first, first + block.size(0));
     kernels::pack_rows({.x = block, .to = part});
@@ -127,7 +127,8 @@ Features FeatureQuantization::apply(const Features& x) const {
 FileRows FeatureQuantization::apply(const FileRows& x) const {
   if (!quantizes()) return x;
   check_width(x.cols());
-  return x.mapped([own = *this](const Tensor& rows) { return own.apply(Features(rows)).to_dense(); });
+  return x.mapped(
+      [quantization = *this](const Tensor& rows) { return quantization.apply(Features(rows)).to_dense(); });
 }
 
 }  // namespace adj

@@ -27,7 +27,7 @@ class FeatureQuantization {
   /// (columns of 0 and 1, and constant columns, are exact for any bits). On the CPU, bitwise equal for any
   /// number of threads; sparse features are not made dense. Throws for other bits, and for quantised
   /// features.
-  static FeatureQuantization fit(int bits, const Features& x, const FeatureRange& of = {});
+  static FeatureQuantization fit(int bits, const Features& x, const FeatureRange& options = {});
 
   bool quantizes() const { return bits_ != kNone; }
   int bits() const { return bits_; }

@@ -49,8 +49,8 @@ class Moments {
     std::vector<float> mean, deviation;
     for (size_t k = 0; k < mean_.size(); ++k) {
       mean.push_back(static_cast<float>(mean_[k]));
-      const auto own = static_cast<float>(std::sqrt(squares_[k] / static_cast<double>(rows_)));
-      deviation.push_back(own == 0.0f ? 1.0f : own);
+      const auto spread = static_cast<float>(std::sqrt(squares_[k] / static_cast<double>(rows_)));
+      deviation.push_back(spread == 0.0f ? 1.0f : spread);
     }
     return FeatureScaling::standard(Tensor::from(mean), Tensor::from(deviation));
   }
@@ -68,9 +68,9 @@ FeatureScaling fitted(int64_t width, const Tensor& train, int64_t all,
   const int64_t count = train ? train.numel() : all;
   Moments moments(width);
   for (int64_t first = 0; first < count; first += step) {
-    const int64_t here = std::min(step, count - first);
-    std::vector<int32_t> index(static_cast<size_t>(here));
-    for (int64_t k = 0; k < here; ++k)
+    const int64_t block_rows = std::min(step, count - first);
+    std::vector<int32_t> index(static_cast<size_t>(block_rows));
+    for (int64_t k = 0; k < block_rows; ++k)
       index[static_cast<size_t>(k)] =
           train ? train.data<int32_t>()[first + k] : static_cast<int32_t>(first + k);
     moments.add(rows(Tensor::from(index)));

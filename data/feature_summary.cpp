@@ -28,11 +28,11 @@ struct ColumnSummary {
   }
 };
 
-/// Running counts over rows; `of` has those of each column.
+/// Running counts over rows; `column_summaries` has those of each column.
 struct Counts : FeatureSummary {
-  std::vector<ColumnSummary> of;
+  std::vector<ColumnSummary> column_summaries;
 
-  explicit Counts(int64_t width = 0) : of(static_cast<size_t>(width)) {}
+  explicit Counts(int64_t width = 0) : column_summaries(static_cast<size_t>(width)) {}
   void add(float x, ColumnSummary& column) {
     not_zero += x != 0.0f;
     negative += x < 0.0f;
@@ -44,7 +44,7 @@ struct Counts : FeatureSummary {
     negative += other.negative;
     not_binary += other.not_binary;
     zero_rows += other.zero_rows;
-    for (size_t k = 0; k < of.size(); ++k) of[k].add(other.of[k]);
+    for (size_t k = 0; k < column_summaries.size(); ++k) column_summaries[k].add(other.column_summaries[k]);
   }
 };
 
@@ -52,7 +52,8 @@ Counts counted(const float* x, int64_t rows, int64_t width) {
   Counts counts(width);
   for (int64_t i = 0; i < rows; ++i) {
     const int64_t before = counts.not_zero;
-    for (int64_t k = 0; k < width; ++k) counts.add(x[i * width + k], counts.of[static_cast<size_t>(k)]);
+    for (int64_t k = 0; k < width; ++k)
+      counts.add(x[i * width + k], counts.column_summaries[static_cast<size_t>(k)]);
     counts.zero_rows += counts.not_zero == before;
   }
   return counts;
@@ -76,8 +77,8 @@ FeatureSummary finished(const Counts& counts, int64_t rows, int64_t columns) {
   s.rows = rows;
   s.columns = columns;
   double sum = 0.0, most = 0.0;
-  s.constant_columns = columns - std::ssize(counts.of);  // columns without entries
-  for (const ColumnSummary& column : counts.of) {
+  s.constant_columns = columns - std::ssize(counts.column_summaries);  // columns without entries
+  for (const ColumnSummary& column : counts.column_summaries) {
     s.constant_columns += column.least == column.largest;
     sum += column.sum;
     most = std::max(most, column.sum);
@@ -104,14 +105,14 @@ FeatureSummary of_sparse(const SparseMatrix& x) {
     const int64_t before = counts.not_zero;
     for (int64_t e = offsets[i]; e < offsets[i + 1]; ++e) {
       const float value = values == nullptr ? 1.0f : values[order == nullptr ? e : order[e]];
-      const size_t place = places.try_emplace(indices[e], counts.of.size()).first->second;
-      if (place == counts.of.size()) counts.of.emplace_back();
-      counts.add(value, counts.of[place]);
-      ++counts.of[place].entries;
+      const size_t place = places.try_emplace(indices[e], counts.column_summaries.size()).first->second;
+      if (place == counts.column_summaries.size()) counts.column_summaries.emplace_back();
+      counts.add(value, counts.column_summaries[place]);
+      ++counts.column_summaries[place].entries;
     }
     counts.zero_rows += counts.not_zero == before;
   }
-  for (ColumnSummary& column : counts.of)
+  for (ColumnSummary& column : counts.column_summaries)
     if (column.entries < x.rows()) column.add(0.0f);
   return finished(counts, x.rows(), x.cols());
 }

@@ -27,9 +27,9 @@ FileRows FileRows::open(const std::string& file, const std::string& dataset) {
     reader.rows(dataset, first, count, block.data());
     for (size_t k = 0; k < block.size(); ++k)
       if (!std::isfinite(block[k])) [[unlikely]] {
-        const auto at = static_cast<int64_t>(k);
-        reader.fail(dataset, "{} at [{}, {}], expected finite numbers", block[k], first + at / rows.cols_,
-                    at % rows.cols_);
+        const auto position = static_cast<int64_t>(k);
+        reader.fail(dataset, "{} at [{}, {}], expected finite numbers", block[k],
+                    first + position / rows.cols_, position % rows.cols_);
       }
   });
   return rows;

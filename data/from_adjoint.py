@@ -131,8 +131,8 @@ def masks(splits, rows):
     return found
 
 
-def as_read(given):
-    return given if isinstance(given, dict) else read_dataset(given)
+def as_read(source):
+    return source if isinstance(source, dict) else read_dataset(source)
 
 
 def of_graphs(data):
@@ -227,13 +227,13 @@ def to_networkx(given):
     data = as_read(given)
     x, y, graph_y = dense(data), data.get("y"), data.get("graph_y")
     names = data.get("node_names") or (data["node_ids"].tolist() if "node_ids" in data else range(data["num_nodes"]))
-    said = None
+    parts = None
     if data["splits"] and not of_graphs(data):
-        said = [[None] * len(data["splits"]) for _ in names]
+        parts = [[None] * len(data["splits"]) for _ in names]
         for k, split in enumerate(data["splits"]):
             for part, index in split.items():
                 for node in index:
-                    said[node][k] = part
+                    parts[node][k] = part
     graphs = []
     for g, (a, b, positions) in enumerate(graph_parts(data)):
         src, dst = data["edge_index"][:, positions]
@@ -253,8 +253,8 @@ def to_networkx(given):
                 attributes["x"] = x[a + k].tolist()
             if y is not None:
                 attributes["y"] = y[a + k].tolist()
-            if said is not None:
-                attributes["split"] = said[a + k][0] if len(said[a + k]) == 1 else said[a + k]
+            if parts is not None:
+                attributes["split"] = parts[a + k][0] if len(parts[a + k]) == 1 else parts[a + k]
         graph.add_edges_from((local[s - a], local[d - a], {key: value[e].tolist() for key, value in values.items()})
                              for e, (s, d) in enumerate(zip(src.tolist(), dst.tolist())))
         if graph_y is not None:
@@ -365,23 +365,23 @@ def load_into(model, checkpoint, names=None, weights="best"):
     which layer is a GCNConv, and which batch norm is PyG's. Throws DataError naming a tensor that is missing, left over or of
     another shape; then the model is unchanged."""
     import torch
-    own = model.state_dict()
+    model_state = model.state_dict()
     state, left = {}, pyg_state(checkpoint, names, weights)
     for name in list(left):
         part, _, last = name.rpartition(".")
         places = [name] + [f"{part}.{inner}.{last}".lstrip(".") for inner in ("lin", "module")]
-        place = next((p for p in places if p in own), None)
+        place = next((p for p in places if p in model_state), None)
         if place is None:
             if last == "num_batches_tracked":
                 continue
             raise DataError(f"{checkpoint}: {name}: left over, the model has no such part")
         value = left[name]
-        if tuple(own[place].shape) != value.shape:
-            raise DataError(f"{checkpoint}: {name}: {list(value.shape)}, expected {list(own[place].shape)} for {place} of the model")
-        state[place] = torch.from_numpy(np.array(value)).to(own[place].dtype)
-    missing = [name for name in own if name not in state and not name.endswith("num_batches_tracked")]
+        if tuple(model_state[place].shape) != value.shape:
+            raise DataError(f"{checkpoint}: {name}: {list(value.shape)}, expected {list(model_state[place].shape)} for {place} of the model")
+        state[place] = torch.from_numpy(np.array(value)).to(model_state[place].dtype)
+    missing = [name for name in model_state if name not in state and not name.endswith("num_batches_tracked")]
     if missing:
-        raise DataError(f"{checkpoint}: {missing[0]}: missing, the model has it {list(own[missing[0]].shape)}")
+        raise DataError(f"{checkpoint}: {missing[0]}: missing, the model has it {list(model_state[missing[0]].shape)}")
     model.load_state_dict(state, strict=False)
     return model
 
@@ -398,9 +398,9 @@ def replacing(path):
     if old and not os.path.isfile(target):
         raise OSError(f"{path}: not a file")
     folder = os.path.dirname(target)
-    beside = os.path.join(folder, f".adjoint-{secrets.token_hex(8)}.tmp")
+    temporary = os.path.join(folder, f".adjoint-{secrets.token_hex(8)}.tmp")
     try:
-        file = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600 if old else 0o666)
+        file = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600 if old else 0o666)
     except OSError as error:
         raise type(error)(error.errno, error.strerror, str(path)) from None
     try:
@@ -411,9 +411,9 @@ def replacing(path):
             except OSError:  # then the group's permissions are those of others
                 mode = mode & 0o707 | (mode & 0o007) << 3
             os.fchmod(file, mode)
-        yield beside
+        yield temporary
         os.fsync(file)
-        os.replace(beside, target)
+        os.replace(temporary, target)
         with contextlib.suppress(OSError):  # a folder that cannot be read
             entry = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             os.fsync(entry)
@@ -421,7 +421,7 @@ def replacing(path):
     finally:
         os.close(file)
         with contextlib.suppress(FileNotFoundError):
-            os.remove(beside)
+            os.remove(temporary)
 
 
 def save_arrays(found, path):

@@ -54,8 +54,8 @@ class Weighted {
   bool empty() const { return items_.empty(); }
   double total() const { return sums_.empty() ? 0.0 : sums_.back(); }
   int64_t draw(Draws& draws) const {
-    const double at = draws.uniform() * total();
-    const auto k = std::upper_bound(sums_.begin(), sums_.end(), at) - sums_.begin();
+    const double point = draws.uniform() * total();
+    const auto k = std::upper_bound(sums_.begin(), sums_.end(), point) - sums_.begin();
     return items_[std::min(static_cast<size_t>(k), items_.size() - 1)];
   }
 
@@ -106,12 +106,12 @@ std::vector<int32_t> draw_classes(const CitationOptions& o) {
 Graph draw_edges(const CitationOptions& o, const std::vector<int32_t>& classes) {
   Draws draws(o.seed, 1);
   Weighted all;
-  std::vector<Weighted> within(static_cast<size_t>(o.classes));
+  std::vector<Weighted> class_nodes(static_cast<size_t>(o.classes));
   for (int64_t i = 0; i < o.nodes; ++i) {
     const double weight =
         std::min(std::pow(1.0 - draws.uniform(), -1.0 / (kDegreeExponent - 1.0)), kLargestDegree);
     all.add(i, weight);
-    within[static_cast<size_t>(classes[static_cast<size_t>(i)])].add(i, weight);
+    class_nodes[static_cast<size_t>(classes[static_cast<size_t>(i)])].add(i, weight);
   }
   const auto wanted = static_cast<int64_t>(std::llround(o.degree * static_cast<double>(o.nodes) / 2.0));
   std::unordered_set<uint64_t> seen;
@@ -125,7 +125,7 @@ Graph draw_edges(const CitationOptions& o, const std::vector<int32_t>& classes) 
     const int64_t a = first < o.nodes ? first : all.draw(draws);
     const int32_t class_a = classes[static_cast<size_t>(a)];
     const bool same = draws.uniform() < o.homophily;
-    int64_t b = same ? within[static_cast<size_t>(class_a)].draw(draws) : all.draw(draws);
+    int64_t b = same ? class_nodes[static_cast<size_t>(class_a)].draw(draws) : all.draw(draws);
     for (int tries = 0; !same && classes[static_cast<size_t>(b)] == class_a && tries < kTriesForOtherClass;
          ++tries)
       b = all.draw(draws);
@@ -153,10 +153,12 @@ Weighted class_words(const CitationOptions& o, uint64_t stream, int64_t count) {
 }
 
 SparseMatrix draw_features(const CitationOptions& o, const std::vector<int32_t>& classes) {
-  const auto own = std::max<int64_t>(1, std::llround(kClassVocabulary * static_cast<double>(o.features)));
+  const auto topic_size =
+      std::max<int64_t>(1, std::llround(kClassVocabulary * static_cast<double>(o.features)));
   const Weighted common = class_words(o, 3, o.features);
   std::vector<Weighted> topics;
-  for (int64_t c = 0; c < o.classes; ++c) topics.push_back(class_words(o, static_cast<uint64_t>(4 + c), own));
+  for (int64_t c = 0; c < o.classes; ++c)
+    topics.push_back(class_words(o, static_cast<uint64_t>(4 + c), topic_size));
   Draws draws(o.seed, 2);
   std::vector<int64_t> offsets{0};
   std::vector<int32_t> indices, row;

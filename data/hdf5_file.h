@@ -62,14 +62,15 @@ class H5Reader {
   /// Same, for any shape.
   Tensor tensor(std::string_view path, std::initializer_list<DType> dtypes) const;
 
-  /// Reads the rows [first, first + count) of a dataset (a scalar has one row) as `dtype(path)` into `to`.
-  void rows(std::string_view path, int64_t first, int64_t count, void* to) const;
+  /// Reads the rows [first, first + count) of a dataset (a scalar has one row) as `dtype(path)` into
+  /// `buffer`.
+  void rows(std::string_view path, int64_t first, int64_t count, void* buffer) const;
   /// True if single rows can be read at the cost of the row: stored in memory layout, not compressed, chunked
   /// or converted.
   bool has_plain_rows(std::string_view path) const;
   /// Gather: row k of `to` is row index[k], for a dataset with has_plain_rows(), in parallel. Throws
   /// adj::Error for an index out of range, naming its position.
-  void gather(std::string_view path, std::span<const int32_t> index, void* to) const;
+  void gather(std::string_view path, std::span<const int32_t> index, void* buffer) const;
   /// Calls f(first, count) over blocks of rows of a size that is efficient to read: about a megabyte, or a
   /// compressed chunk. In parallel if that is faster.
   void for_blocks(std::string_view path, const std::function<void(int64_t first, int64_t count)>& f) const;

@@ -20,17 +20,18 @@ std::string last_error() {
   std::string message;
   H5Ewalk2(
       H5E_DEFAULT, H5E_WALK_UPWARD,
-      [](unsigned n, const H5E_error2_t* error, void* to) {
-        if (n == 0 && error->desc != nullptr) *static_cast<std::string*>(to) = error->desc;
+      [](unsigned n, const H5E_error2_t* error, void* context) {
+        if (n == 0 && error->desc != nullptr) *static_cast<std::string*>(context) = error->desc;
         return herr_t{0};
       },
       &message);
   if (message.empty()) return "unknown error of the HDF5 library";
   // Removes addresses, which differ from run to run, to keep messages reproducible.
-  for (size_t at = message.find("0x"); at != std::string::npos; at = message.find("0x", at + 2)) {
-    const size_t end = message.find_first_not_of("0123456789abcdefABCDEF", at + 2);
-    message.erase(at + 2, (end == std::string::npos ? message.size() : end) - at - 2);
-    message.insert(at + 2, "..");
+  for (size_t position = message.find("0x"); position != std::string::npos;
+       position = message.find("0x", position + 2)) {
+    const size_t end = message.find_first_not_of("0123456789abcdefABCDEF", position + 2);
+    message.erase(position + 2, (end == std::string::npos ? message.size() : end) - position - 2);
+    message.insert(position + 2, "..");
   }
   return message;
 }

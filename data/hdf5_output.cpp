@@ -67,19 +67,19 @@ herr_t set_allocated_end(H5FD_t* file, H5FD_mem_t, haddr_t end) {
 
 haddr_t written_end(const H5FD_t* file, H5FD_mem_t) { return opened(file).end; }
 
-herr_t read(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t at, size_t size, void* buffer) {
+herr_t read(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size, void* buffer) {
   std::memset(buffer, 0, size);
   opened(file).output->attempt([&](const FileReplacement& out) {
-    (void)out.read(static_cast<int64_t>(at), static_cast<char*>(buffer), size);
+    (void)out.read(static_cast<int64_t>(address), static_cast<char*>(buffer), size);
   });
   return 0;
 }
 
-herr_t write(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t at, size_t size, const void* buffer) {
+herr_t write(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size, const void* buffer) {
   opened(file).output->attempt([&](FileReplacement& out) {
-    out.write(static_cast<int64_t>(at), {static_cast<const char*>(buffer), size});
+    out.write(static_cast<int64_t>(address), {static_cast<const char*>(buffer), size});
   });
-  opened(file).end = std::max(opened(file).end, at + size);
+  opened(file).end = std::max(opened(file).end, address + size);
   return 0;
 }
 

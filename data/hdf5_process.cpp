@@ -131,9 +131,9 @@ std::string library_path(std::string_view folder, std::string_view inherited) {
 
 Descriptor file_in_memory(const char* name, const void* bytes, size_t count) {
   constexpr unsigned kMayRun = 0x10;  // MFD_EXEC: explicit where the kernel requires a choice
-  int made = memfd_create(name, MFD_CLOEXEC | kMayRun);
-  if (made < 0 && errno == EINVAL) made = memfd_create(name, MFD_CLOEXEC);
-  Descriptor file(made, kLowest);
+  int descriptor = memfd_create(name, MFD_CLOEXEC | kMayRun);
+  if (descriptor < 0 && errno == EINVAL) descriptor = memfd_create(name, MFD_CLOEXEC);
+  Descriptor file(descriptor, kLowest);
   if (file.get() < 0) data_fail("cannot be read: no file in memory ({})", std::strerror(errno));
   if (!detail::write_all(file.get(), {static_cast<const char*>(bytes), count}))
     data_fail("cannot be read: no file in memory ({}{})", std::strerror(errno),
@@ -146,10 +146,10 @@ Process::Process(const Descriptor& file, size_t bytes) : file_bytes_(bytes) {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     data_fail("cannot be read: no connection to a process ({})", std::strerror(errno));
   socket_ = Descriptor(ends[0], kLowest);
-  const Descriptor theirs(ends[1], kLowest), given(fcntl(file.get(), F_DUPFD_CLOEXEC, kLowest));
-  if (socket_.get() < 0 || theirs.get() < 0 || given.get() < 0)
+  const Descriptor theirs(ends[1], kLowest), child_file(fcntl(file.get(), F_DUPFD_CLOEXEC, kLowest));
+  if (socket_.get() < 0 || theirs.get() < 0 || child_file.get() < 0)
     data_fail("cannot be read: no connection to a process ({})", std::strerror(errno));
-  child_.emplace(start(program().get(), theirs.get(), given.get()));
+  child_.emplace(start(program().get(), theirs.get(), child_file.get()));
 }
 
 std::string Process::list(const std::vector<std::string>& wanted) {
@@ -169,12 +169,12 @@ std::string Process::list(const std::vector<std::string>& wanted) {
   return directory;
 }
 
-void Process::read(size_t index, size_t first, size_t rows, void* to, size_t bytes) {
+void Process::read(size_t index, size_t first, size_t rows, void* buffer, size_t bytes) {
   Encoder request;
   request.put(kRead, uint64_t{index}, uint64_t{first}, uint64_t{rows});
   ask(request.take());
   if (length(bytes + file_bytes_) != bytes) ended(false);
-  get(to, bytes, bytes);
+  get(buffer, bytes, bytes);
 }
 
 void Process::ask(std::string_view request) {
@@ -196,14 +196,14 @@ size_t Process::length(size_t bytes) {
   throw DataError(message);
 }
 
-void Process::get(void* to, size_t count, size_t bytes) {
-  char* at = static_cast<char*>(to);
+void Process::get(void* buffer, size_t count, size_t bytes) {
+  char* next = static_cast<char*>(buffer);
   while (count > 0) {
     wait_for_answer(bytes);
-    const ssize_t got = recv(socket_.get(), at, count, MSG_DONTWAIT);
+    const ssize_t got = recv(socket_.get(), next, count, MSG_DONTWAIT);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (got <= 0) ended(false);
-    at += got;
+    next += got;
     count -= static_cast<size_t>(got);
   }
 }

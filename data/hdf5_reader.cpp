@@ -31,8 +31,8 @@ constexpr int64_t kDecompressed = int64_t{8} << 20;  // bytes per request
 /// The signature is at offset 0, or at 512, 1024, 2048, … after a user block.
 bool has_signature(int descriptor, off_t bytes) {
   char head[8];
-  for (off_t at = 0; at + 8 <= bytes; at = at == 0 ? 512 : 2 * at)
-    if (pread(descriptor, head, 8, at) == 8 && std::string_view(head, 8) == kSignature) return true;
+  for (off_t offset = 0; offset + 8 <= bytes; offset = offset == 0 ? 512 : 2 * offset)
+    if (pread(descriptor, head, 8, offset) == 8 && std::string_view(head, 8) == kSignature) return true;
   return false;
 }
 
@@ -89,8 +89,8 @@ struct H5Reader::Impl {
   mutable std::optional<hdf5::Process> process;
   mutable int restarts = 0;
 
-  Impl(std::string of, Descriptor from, size_t bytes, const Wanted& names)
-      : name(std::move(of)), file(std::move(from)), file_bytes(bytes), wanted(names) {
+  Impl(std::string path, Descriptor descriptor, size_t bytes, const Wanted& names)
+      : name(std::move(path)), file(std::move(descriptor)), file_bytes(bytes), wanted(names) {
     process.emplace(file, file_bytes);
     directory = process->list(wanted);
     hdf5::Decoder in(directory);
@@ -106,15 +106,15 @@ struct H5Reader::Impl {
     if (!needed) process.reset();
   }
 
-  void read(const Object& object, int64_t first, int64_t count, void* to) const {
+  void read(const Object& object, int64_t first, int64_t count, void* buffer) const {
     const size_t row = object.row_bytes(), bytes = row * static_cast<size_t>(count);
     if (bytes == 0) return;
     if (object.offset == hdf5::kNowhere) {
       const std::lock_guard lock(mutex);
       if (process->has_ended()) restart();
-      process->read(object.index, static_cast<size_t>(first), static_cast<size_t>(count), to, bytes);
+      process->read(object.index, static_cast<size_t>(first), static_cast<size_t>(count), buffer, bytes);
     } else {
-      read_plain(object.offset + row * static_cast<size_t>(first), bytes, static_cast<char*>(to));
+      read_plain(object.offset + row * static_cast<size_t>(first), bytes, static_cast<char*>(buffer));
     }
     require_unchanged();
   }
@@ -133,8 +133,8 @@ struct H5Reader::Impl {
     if (process->list(wanted) != directory) throw DataError("the file has changed");
   }
 
-  void read_plain(size_t from, size_t left, char* at) const {
-    const int64_t got = detail::read_all(file.get(), static_cast<int64_t>(from), at, left);
+  void read_plain(size_t offset, size_t left, char* buffer) const {
+    const int64_t got = detail::read_all(file.get(), static_cast<int64_t>(offset), buffer, left);
     if (got < 0) data_fail("cannot be read: {}", std::strerror(errno));
     if (got < static_cast<int64_t>(left)) throw DataError("the file has become shorter");
   }
@@ -237,13 +237,13 @@ void H5Reader::expect_floats(std::string_view path, std::initializer_list<int64_
 
 bool H5Reader::is_bool(std::string_view path) const { return dataset(path).type == "bool"; }
 
-void H5Reader::rows(std::string_view path, int64_t first, int64_t count, void* to) const {
+void H5Reader::rows(std::string_view path, int64_t first, int64_t count, void* buffer) const {
   (void)dtype(path);
   const Object& object = dataset(path);
   ADJ_CHECK(first >= 0 && count >= 0 && first <= object.rows() && count <= object.rows() - first,
             "{}: {}: rows {} to {} of {}", file(), path, first, first + count, object.rows());
   try {
-    impl_->read(object, first, count, to);
+    impl_->read(object, first, count, buffer);
   } catch (const DataError& error) {
     fail(path, "{}", error.what());
   }
@@ -253,7 +253,7 @@ bool H5Reader::has_plain_rows(std::string_view path) const {
   return dataset(path).readable && dataset(path).offset != hdf5::kNowhere;
 }
 
-void H5Reader::gather(std::string_view path, std::span<const int32_t> index, void* to) const {
+void H5Reader::gather(std::string_view path, std::span<const int32_t> index, void* buffer) const {
   ADJ_CHECK(has_plain_rows(path), "{}: {}: rows cannot be read one by one", file(), path);
   constexpr int64_t kGrain = 256;  // rows per chunk, one system call each
   const Object& object = dataset(path);
@@ -271,7 +271,7 @@ void H5Reader::gather(std::string_view path, std::span<const int32_t> index, voi
           ++next;
         impl_->read_plain(object.offset + row * static_cast<size_t>(index[static_cast<size_t>(k)]),
                           row * static_cast<size_t>(next - k),
-                          static_cast<char*>(to) + row * static_cast<size_t>(k));
+                          static_cast<char*>(buffer) + row * static_cast<size_t>(k));
         k = next;
       }
     });
@@ -305,10 +305,10 @@ Tensor H5Reader::tensor(std::string_view path, std::initializer_list<DType> dtyp
     fail(path, "{} {}, expected {}", object.type, shape_text(object.shape), dtypes_text(dtypes));
   Tensor tensor = Tensor::empty(Shape(std::span<const int64_t>(object.shape)), object.dtype);
   if (tensor.bytes() == 0) return tensor;
-  auto* to = static_cast<std::byte*>(tensor.raw_mutable_data());
+  auto* target = static_cast<std::byte*>(tensor.raw_mutable_data());
   const size_t row = object.row_bytes();
   for_blocks(path, [&](int64_t first, int64_t count) {
-    rows(path, first, count, to + static_cast<size_t>(first) * row);
+    rows(path, first, count, target + static_cast<size_t>(first) * row);
   });
   return tensor;
 }
@@ -354,8 +354,8 @@ int64_t H5Reader::integer(std::string_view object, std::string_view name) const 
 double H5Reader::number(std::string_view object, std::string_view name) const {
   const Object* found = find(object);
   if (found != nullptr)
-    if (const auto at = found->attributes.find(name); at != found->attributes.end())
-      if (const auto* whole = std::get_if<int64_t>(&at->second)) return static_cast<double>(*whole);
+    if (const auto entry = found->attributes.find(name); entry != found->attributes.end())
+      if (const auto* whole = std::get_if<int64_t>(&entry->second)) return static_cast<double>(*whole);
   return attribute<double>(object, name, "a number");
 }
 

@@ -18,12 +18,12 @@ namespace {
 
 /// Calls transfer(at, left), which returns the number of bytes done, until nothing is left.
 template <class Byte, class Transfer>
-bool transfer_all(Byte* at, size_t left, Transfer transfer) {
+bool transfer_all(Byte* next, size_t left, Transfer transfer) {
   while (left > 0) {
-    const ssize_t done = transfer(at, left);
+    const ssize_t done = transfer(next, left);
     if (done < 0 && errno == EINTR) continue;
     if (done <= 0) return false;
-    at += done;
+    next += done;
     left -= static_cast<size_t>(done);
   }
   return true;
@@ -33,12 +33,12 @@ bool transfer_all(Byte* at, size_t left, Transfer transfer) {
 
 bool send_all(int socket, const void* bytes, size_t count) {
   return transfer_all(static_cast<const char*>(bytes), count,
-                      [=](const char* at, size_t left) { return send(socket, at, left, MSG_NOSIGNAL); });
+                      [=](const char* next, size_t left) { return send(socket, next, left, MSG_NOSIGNAL); });
 }
 
 bool receive_all(int socket, void* bytes, size_t count) {
   return transfer_all(static_cast<char*>(bytes), count,
-                      [=](char* at, size_t left) { return recv(socket, at, left, 0); });
+                      [=](char* next, size_t left) { return recv(socket, next, left, 0); });
 }
 
 }  // namespace adj::hdf5

@@ -45,7 +45,7 @@ struct H5Writer::Impl {
     return Handle(H5Oopen(file.get(), object.c_str(), H5P_DEFAULT), H5Oclose);
   }
 
-  void put_attribute(const std::string& object, const std::string& name, hid_t stored, hid_t given,
+  void put_attribute(const std::string& object, const std::string& name, hid_t stored, hid_t memory_type,
                      const void* value) {
     const Handle owner = open(object);
     const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
@@ -53,7 +53,7 @@ struct H5Writer::Impl {
     const Handle attribute(
         owner ? H5Acreate2(owner.get(), name.c_str(), stored, space.get(), H5P_DEFAULT, H5P_DEFAULT) : -1,
         H5Aclose);
-    if (!attribute || H5Awrite(attribute.get(), given, value) < 0)
+    if (!attribute || H5Awrite(attribute.get(), memory_type, value) < 0)
       fail(fmt::format("attribute {}@{}", object, name));
   }
 };

@@ -48,8 +48,9 @@ struct NodeNames {
   template <class F>
   Column column(std::string title, F node) const {
     if (ids)
-      return Column::of_numbers(std::move(title),
-                                [of = ids.data<int64_t>(), node](int64_t row) { return of[node(row)]; });
+      return Column::of_numbers(std::move(title), [numbers = ids.data<int64_t>(), node](int64_t row) {
+        return numbers[node(row)];
+      });
     if (names.bytes)
       return Column::of_texts(std::move(title), [this, node](int64_t row) { return names.text(node(row)); });
     return Column::of_numbers(std::move(title), node);
@@ -83,9 +84,9 @@ void add_columns(std::vector<Column>& columns, const std::string& what, const Pr
   const int64_t width = values.size(1);
   const bool alone = what == "prediction" && width == 1 && p.class_names.empty();
   for (int64_t k = 0; k < width; ++k)
-    columns.push_back(
-        Column::of_numbers(alone ? what : titled(what, p, static_cast<size_t>(k)),
-                           [of = values.data<T>() + k, width](int64_t row) { return of[row * width]; }));
+    columns.push_back(Column::of_numbers(
+        alone ? what : titled(what, p, static_cast<size_t>(k)),
+        [column = values.data<T>() + k, width](int64_t row) { return column[row * width]; }));
 }
 
 /// Columns of predictions, in row order.
@@ -145,10 +146,10 @@ void expect_predictions_path(const std::string& option, const std::string& path)
 }
 
 void write_predictions(const std::string& path, const std::string& program, const Dataset& data,
-                       const Predictions& given, bool escape_formulas) {
+                       const Predictions& predictions, bool escape_formulas) {
   expect_predictions_path("predict", path);
-  const bool of_graphs = is_of_graphs(given.task);
-  Predictions p = given;
+  const bool of_graphs = is_of_graphs(predictions.task);
+  Predictions p = predictions;
   if (!of_graphs)
     for (Tensor* rows : {&p.prediction, &p.probability, &p.score})
       if (*rows) *rows = original_rows(*rows, data.order);
@@ -191,13 +192,14 @@ void write_predictions(const std::string& path, const std::string& program, cons
     names.write(file);
     return file.commit();
   }
-  const auto of = [](const auto& values) {
-    return [from = values.data()](int64_t row) { return from[row]; };
+  const auto reader = [](const auto& values) {
+    return [numbers = values.data()](int64_t row) { return numbers[row]; };
   };
-  detail::write_table(path,
-                      {names.column("source", of(l.src)), names.column("target", of(l.dst)),
-                       Column::of_numbers("score", of(l.score)), Column::of_numbers("label", of(l.label))},
-                      std::ssize(l.src), escape_formulas);
+  detail::write_table(
+      path,
+      {names.column("source", reader(l.src)), names.column("target", reader(l.dst)),
+       Column::of_numbers("score", reader(l.score)), Column::of_numbers("label", reader(l.label))},
+      std::ssize(l.src), escape_formulas);
 }
 
 }  // namespace adj

@@ -35,13 +35,13 @@ void split_at_random(Dataset& data, Generator& generator) {
 /// x[i] += mean[y[i]] for each row.
 void add_means(Tensor& x, const Tensor& mean, const std::vector<int32_t>& y) {
   const int64_t columns = x.size(1);
-  const float* from = mean.data<float>();
-  float* to = x.mutable_data<float>();
+  const float* source = mean.data<float>();
+  float* target = x.mutable_data<float>();
   const int64_t grain = std::max<int64_t>(1, (1 << 14) / columns);
   parallel_for(x.size(0), grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       for (int64_t k = 0; k < columns; ++k)
-        to[i * columns + k] += from[y[static_cast<size_t>(i)] * columns + k];
+        target[i * columns + k] += source[y[static_cast<size_t>(i)] * columns + k];
   });
 }
 

@@ -54,27 +54,27 @@ Dataset reordered(const Dataset& data, const Tensor& order) {
   const Tensor nodes = order.to(data.device());
   const Tensor position = inverse_order(nodes);
   if (data.graph_offsets) check_graphs_stay(nodes, data.graph_offsets);
-  Dataset made = data;
-  made.graph = permuted(data.graph, nodes);
-  made.x = gathered(data.x, nodes, position);
-  made.y = gathered(data.y, nodes);
-  made.part = gathered(data.part, nodes);
-  made.node_ids = gathered(data.node_ids, nodes);
+  Dataset result = data;
+  result.graph = permuted(data.graph, nodes);
+  result.x = gathered(data.x, nodes, position);
+  result.y = gathered(data.y, nodes);
+  result.part = gathered(data.part, nodes);
+  result.node_ids = gathered(data.node_ids, nodes);
   if (data.node_names) {
     const auto [names, offsets] = detail::gathered({data.node_names, data.node_name_offsets}, nodes);
-    made.node_names = names;
-    made.node_name_offsets = offsets;
+    result.node_names = names;
+    result.node_name_offsets = offsets;
   }
-  made.order = data.order ? gather_edges(data.order, nodes) : nodes;
-  if (is_identity(made.order)) made.order = {};
-  if (is_of_graphs(data.task)) return made;
+  result.order = data.order ? gather_edges(data.order, nodes) : nodes;
+  if (is_identity(result.order)) result.order = {};
+  if (is_of_graphs(data.task)) return result;
   const auto renumber = [&](auto& split) {
     for (Tensor* part : {&split.train, &split.val, &split.test})
       if (*part) *part = gather_edges(position, *part);
   };
-  for (Split& split : made.splits) renumber(split);
-  renumber(made);
-  return made;
+  for (Split& split : result.splits) renumber(split);
+  renumber(result);
+  return result;
 }
 
 Dataset original_order(const Dataset& data) {

@@ -72,9 +72,9 @@ struct SafetensorsReader::Impl {
               fmt::format(format, std::forward<Args>(args)...));
   }
 
-  void read(std::string_view place, uint64_t at, void* to, uint64_t count) const {
+  void read(std::string_view place, uint64_t offset, void* buffer, uint64_t count) const {
     const int64_t got =
-        detail::read_all(descriptor.get(), static_cast<int64_t>(at), static_cast<char*>(to), count);
+        detail::read_all(descriptor.get(), static_cast<int64_t>(offset), static_cast<char*>(buffer), count);
     if (got < 0) fail(place, "cannot be read: {}", std::strerror(errno));
     if (const uint64_t done = static_cast<uint64_t>(got); done < count)
       fail(place, "the file ends, expected {} bytes more", count - done);
@@ -105,17 +105,18 @@ struct SafetensorsReader::Impl {
     std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
       return std::tie(a->second.begin, a->second.end) < std::tie(b->second.begin, b->second.end);
     });
-    uint64_t at = 0;
+    uint64_t offset = 0;
     for (const auto* item : order) {
       const auto& [name, entry] = *item;
-      if (entry.begin != at)
+      if (entry.begin != offset)
         fail(name, "begins at {}, which {}, expected {}", entry.begin,
-             entry.begin < at ? "overlaps the tensor before" : "leaves a hole", at);
-      at = entry.end;
-      if (at > size - data_at) fail(name, "ends at {}, the file has {} bytes of tensors", at, size - data_at);
+             entry.begin < offset ? "overlaps the tensor before" : "leaves a hole", offset);
+      offset = entry.end;
+      if (offset > size - data_at)
+        fail(name, "ends at {}, the file has {} bytes of tensors", offset, size - data_at);
     }
-    if (at != size - data_at)
-      data_fail("{}: {} bytes left over behind the last tensor", printable(file), size - data_at - at);
+    if (offset != size - data_at)
+      data_fail("{}: {} bytes left over behind the last tensor", printable(file), size - data_at - offset);
   }
 };
 
@@ -243,8 +244,8 @@ class SafetensorsReader::Impl::Header : public nlohmann::json_sax<Json> {
 };
 
 void SafetensorsReader::Impl::parse(const std::string& header) {
-  Header to(*this, header.size());
-  Json::sax_parse(header, &to);
+  Header handler(*this, header.size());
+  Json::sax_parse(header, &handler);
 }
 
 SafetensorsReader SafetensorsReader::open(const std::string& path) {
@@ -276,13 +277,13 @@ Tensor SafetensorsReader::tensor(std::string_view name) const {
   if (entry.shape.size() > Shape::kMaxDims)
     fail(name, "{} dimensions, expected {} at most", entry.shape.size(), Shape::kMaxDims);
   Tensor tensor = Tensor::empty(Shape(entry.shape), *entry.type->dtype);
-  const uint64_t bytes = entry.end - entry.begin, at = impl_->data_at + entry.begin;
+  const uint64_t bytes = entry.end - entry.begin, offset = impl_->data_at + entry.begin;
   if (bytes == tensor.bytes()) {
-    if (bytes > 0) impl_->read(name, at, tensor.raw_mutable_data(), bytes);
+    if (bytes > 0) impl_->read(name, offset, tensor.raw_mutable_data(), bytes);
     return tensor;
   }
   std::vector<uint16_t> halves(static_cast<size_t>(tensor.numel()));
-  impl_->read(name, at, halves.data(), bytes);
+  impl_->read(name, offset, halves.data(), bytes);
   std::transform(halves.begin(), halves.end(), tensor.mutable_data<float>(), detail::from_half);
   return tensor;
 }
@@ -320,13 +321,15 @@ void save_safetensors(const std::string& path, const std::vector<std::pair<std::
   for (const auto& [key, value] : metadata)
     ADJ_CHECK(is_utf8(key) && is_utf8(value), "save_safetensors: metadata {} is not UTF-8", excerpt(key));
   if (!metadata.empty()) add(kMetadata, metadata);
-  size_t at = 0;
+  size_t offset = 0;
   for (const auto& [place, tensor] : order) {
     const auto& [type, name] = place;
     std::vector<int64_t> shape;
     for (int d = 0; d < tensor->dims(); ++d) shape.push_back(tensor->size(d));
-    add(name, {{"dtype", kTypes[type].name}, {"shape", shape}, {"data_offsets", {at, at + tensor->bytes()}}});
-    at += tensor->bytes();
+    add(name, {{"dtype", kTypes[type].name},
+               {"shape", shape},
+               {"data_offsets", {offset, offset + tensor->bytes()}}});
+    offset += tensor->bytes();
   }
   text += "}";
   text.resize((text.size() + 7) / 8 * 8, ' ');

@@ -125,33 +125,33 @@ void StoredCuts::keep(const Csr& a, const std::shared_ptr<const RowTiles>& cut) 
   const std::string name = name_of_cut(a, cut->least);
   if (file_ && file_->has(name)) return;
   const std::lock_guard lock(mutex_);
-  made_.emplace(name, Made{a.entries(), cut});
+  new_cuts_.emplace(name, Made{a.entries(), cut});
   explain_cut(a, cut->least, "made, to be written to", path_);
 }
 
 int64_t StoredCuts::write() const {
   const std::lock_guard lock(mutex_);
-  const int64_t used = std::ssize(found_) + std::ssize(made_);
-  if (made_.empty()) return used;
+  const int64_t used = std::ssize(found_) + std::ssize(new_cuts_);
+  if (new_cuts_.empty()) return used;
   const std::vector<std::string> before = file_ ? file_->children("") : std::vector<std::string>();
   const bool expected = file_ && !graph_.empty() && file_->has_attribute("", kGraph);
   const bool known = std::any_of(before.begin(), before.end(), [&](const std::string& name) {
-    return std::any_of(made_.begin(), made_.end(),
-                       [&](const auto& made) { return same_structure(name, made.first); });
+    return std::any_of(new_cuts_.begin(), new_cuts_.end(),
+                       [&](const auto& entry) { return same_structure(name, entry.first); });
   });
   if (!before.empty() && found_.empty() && !known && !expected)
     data_fail(
         "{}: cuts of another graph: none of its {} cuts matches a structure of this run, expected a match or "
         "no file",
         excerpt(path_), before.size());
-  H5Writer to(path_);
-  to.attribute("", "format", std::string(kCutsFormat));
-  to.attribute("", "version", kCutsVersion);
-  if (!graph_.empty()) to.attribute("", kGraph, graph_);
+  H5Writer output(path_);
+  output.attribute("", "format", std::string(kCutsFormat));
+  output.attribute("", "version", kCutsVersion);
+  if (!graph_.empty()) output.attribute("", kGraph, graph_);
   for (const std::string& name : before)
-    write_cut(to, name, read_cut(*file_, name), file_->integer(name, "entries"));
-  for (const auto& [name, made] : made_) write_cut(to, name, *made.cut, made.entries);
-  to.commit();
+    write_cut(output, name, read_cut(*file_, name), file_->integer(name, "entries"));
+  for (const auto& [name, entry] : new_cuts_) write_cut(output, name, *entry.cut, entry.entries);
+  output.commit();
   return used;
 }
 

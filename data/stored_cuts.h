@@ -52,7 +52,7 @@ class StoredCuts : public kernels::CutStore {
   std::string graph_;  // hash, after expect()
   mutable std::mutex mutex_;
   std::set<std::string> found_;
-  std::map<std::string, Made> made_;
+  std::map<std::string, Made> new_cuts_;
 };
 
 }  // namespace adj

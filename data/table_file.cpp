@@ -11,24 +11,24 @@ namespace adj::detail {
 
 namespace {
 
-void append(fmt::memory_buffer& to, std::string_view text) {
-  to.append(text.data(), text.data() + text.size());
+void append(fmt::memory_buffer& buffer, std::string_view text) {
+  buffer.append(text.data(), text.data() + text.size());
 }
 
 }  // namespace
 
-void Column::append_text(fmt::memory_buffer& to, std::string_view text, TextForm form) {
-  if (form == TextForm::json) return append(to, json_text(text));
+void Column::append_text(fmt::memory_buffer& buffer, std::string_view text, TextForm form) {
+  if (form == TextForm::json) return append(buffer, json_text(text));
   const bool formula = !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;
   const std::string escaped = form == TextForm::escaped && formula ? "'" + std::string(text) : "";
   if (!escaped.empty()) text = escaped;
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return append(to, text);
-  to.push_back('"');
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return append(buffer, text);
+  buffer.push_back('"');
   for (const char c : text) {
-    if (c == '"') to.push_back(c);
-    to.push_back(c);
+    if (c == '"') buffer.push_back(c);
+    buffer.push_back(c);
   }
-  to.push_back('"');
+  buffer.push_back('"');
 }
 
 bool is_table(const std::string& path) { return path.ends_with(".csv") || path.ends_with(".jsonl"); }
@@ -43,10 +43,10 @@ void write_table(const std::string& path, const std::vector<Column>& columns, in
     before.push_back(!json ? (before.empty() ? "" : ",")
                            : (before.empty() ? "{" : ", ") + json_text(column.title) + ": ");
   FileReplacement file(path);
-  int64_t at = 0;
+  int64_t offset = 0;
   const auto write = [&](const fmt::memory_buffer& text) {
-    file.write(at, {text.data(), text.size()});
-    at += static_cast<int64_t>(text.size());
+    file.write(offset, {text.data(), text.size()});
+    offset += static_cast<int64_t>(text.size());
   };
   if (!json) {
     fmt::memory_buffer header;
@@ -58,9 +58,9 @@ void write_table(const std::string& path, const std::vector<Column>& columns, in
     write(header);
   }
   for (int64_t first = 0; first < rows; first += kPart * kParts) {
-    const int64_t here = std::min(rows - first, kPart * kParts);
-    std::vector<fmt::memory_buffer> parts(static_cast<size_t>(ceil_div(here, kPart)));
-    adj::parallel_for(here, kPart, [&](int64_t begin, int64_t end) {
+    const int64_t count = std::min(rows - first, kPart * kParts);
+    std::vector<fmt::memory_buffer> parts(static_cast<size_t>(ceil_div(count, kPart)));
+    adj::parallel_for(count, kPart, [&](int64_t begin, int64_t end) {
       fmt::memory_buffer& part = parts[static_cast<size_t>(begin / kPart)];
       for (int64_t row = first + begin; row < first + end; ++row) {
         for (size_t k = 0; k < columns.size(); ++k) {

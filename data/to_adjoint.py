@@ -205,9 +205,9 @@ def ordered(row, col, value, shape):
 # ---- The checks of load_dataset ----
 
 
-def checked(given):
+def checked(dataset):
     """The dataset in stored form. Throws DataError."""
-    data = dataclasses.replace(given)
+    data = dataclasses.replace(dataset)
     data.name = "graph" if data.name is None else data.name
     if not isinstance(data.name, str) or "\0" in data.name or len(data.name.encode(errors="replace")) > 4096:
         fail("attribute name", f"{str(data.name)[:40]!r}, expected a text of at most 4096 bytes")
@@ -314,25 +314,25 @@ def task_of(y, place, graphs):
 
 
 def check_labels(data):
-    given = {"nodes/y": data.y, "graphs/y": data.graph_y}
-    given = {place: array(y, place) for place, y in given.items() if y is not None}
-    for place, y in given.items():
+    targets = {"nodes/y": data.y, "graphs/y": data.graph_y}
+    targets = {place: array(y, place) for place, y in targets.items() if y is not None}
+    for place, y in targets.items():
         rows = data.num_nodes if place == "nodes/y" else None if data.graph_offsets is None else data.graph_offsets.size - 1
         if rows is None:
             fail(place, "labels of graphs, but no graphs/offsets")
         if y.ndim not in (1, 2) or y.shape[0] != rows:
             fail(place, f"shape {shaped(y)}, expected [{rows}] or [{rows}, *]")
     if data.task is None:
-        main = "graphs/y" if "graphs/y" in given else "nodes/y"
-        data.task = task_of(given[main], main, main == "graphs/y") if main in given else "none"
+        main = "graphs/y" if "graphs/y" in targets else "nodes/y"
+        data.task = task_of(targets[main], main, main == "graphs/y") if main in targets else "none"
     main = None if data.task == "none" else "graphs/y" if of_graphs(data.task) else "nodes/y"
     if of_graphs(data.task) and data.graph_offsets is None:
         fail("graphs/offsets", f"missing, expected for task {data.task}")
-    if main is not None and main not in given:
+    if main is not None and main not in targets:
         fail(main, f"missing, expected for task {data.task}")
     if data.num_classes is not None and not (is_integer(data.num_classes) and 0 <= data.num_classes <= LARGEST):
         fail("attribute num_classes", f"{data.num_classes!r}, expected 0 to {LARGEST}")
-    for place, y in given.items():
+    for place, y in targets.items():
         setattr(data, "y" if place == "nodes/y" else "graph_y", labels(data, y, place, data.task if place == main else "none"))
     y = data.graph_y if of_graphs(data.task) else data.y
     used = 0 if y is None else y.shape[1] if y.ndim == 2 else np.unique(y[y >= 0]).size
@@ -467,9 +467,9 @@ def replacing(path):
     if old and not os.path.isfile(target):
         raise OSError(f"{path}: not a file")
     folder = os.path.dirname(target)
-    beside = os.path.join(folder, f".adjoint-{secrets.token_hex(8)}.tmp")
+    temporary = os.path.join(folder, f".adjoint-{secrets.token_hex(8)}.tmp")
     try:
-        file = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600 if old else 0o666)
+        file = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600 if old else 0o666)
     except OSError as error:
         raise type(error)(error.errno, error.strerror, str(path)) from None
     try:
@@ -480,9 +480,9 @@ def replacing(path):
             except OSError:  # then the group's permissions are those of others
                 mode = mode & 0o707 | (mode & 0o007) << 3
             os.fchmod(file, mode)
-        yield beside
+        yield temporary
         os.fsync(file)
-        os.replace(beside, target)
+        os.replace(temporary, target)
         with contextlib.suppress(OSError):  # a folder that cannot be read
             entry = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             os.fsync(entry)
@@ -490,7 +490,7 @@ def replacing(path):
     finally:
         os.close(file)
         with contextlib.suppress(FileNotFoundError):
-            os.remove(beside)
+            os.remove(temporary)
 
 
 def write(data, path, gzip=0):
@@ -650,10 +650,10 @@ def is_networkx(value):
     return all(hasattr(value, name) for name in ("nodes", "edges", "is_directed", "is_multigraph"))
 
 
-def chosen(items, given, usual, place):
+def chosen(items, request, usual, place):
     """Names of attributes: the given ones, which some items must have, or else the first common name that some have.
     `items` are (name, attributes) of nodes or edges."""
-    names = [given] if isinstance(given, str) else list(given or [])
+    names = [request] if isinstance(request, str) else list(request or [])
     some = lambda name: any(name in attributes for _, attributes in items)
     for name in names:
         if items and not some(name):
@@ -726,14 +726,14 @@ def from_networkx(graph, features=None, label=None, weight=None, edge_features=N
 
 def splits_of_nodes(nodes, name):
     """From an attribute "split" of train, val, test or None, a list for several splits; or from masks."""
-    said = [attributes.get(name or "split") for _, attributes in nodes]
-    if not any(value is not None for value in said):
+    values = [attributes.get(name or "split") for _, attributes in nodes]
+    if not any(value is not None for value in values):
         if name is not None:
             fail("node", f"no {name!r}")
         stored = {mask: column(nodes, [mask], "node") for mask in MASKS}
         return masks_of({mask: v if v is None or v.shape[1] > 1 else v[:, 0] for mask, v in stored.items()})
-    width = max(len(value) if isinstance(value, (list, tuple)) else 1 for value in said)
-    rows = [value if isinstance(value, (list, tuple)) else [value] * width for value in said]
+    width = max(len(value) if isinstance(value, (list, tuple)) else 1 for value in values)
+    rows = [value if isinstance(value, (list, tuple)) else [value] * width for value in values]
     for (node, _), row in zip(nodes, rows):
         bad = [value for value in row if value not in (*PARTS, "valid", None)] if len(row) == width else [row]
         if bad:
@@ -754,27 +754,27 @@ def from_matrix(matrix):
     return Dataset(src=src, dst=dst, num_nodes=shape[0], edge_weight=None if ones else value)
 
 
-def from_arrays(given):
+def from_arrays(arrays):
     """From names as `Dataset` has them, or `edge_index`, `adj_t`, masks, and `x` in three parts, as from_adjoint gives them."""
-    given = {name: value for name, value in given.items() if value is not None}
+    arrays = {name: value for name, value in arrays.items() if value is not None}
     fields = {field.name for field in dataclasses.fields(Dataset)} - {"left_out"}
     parts = ("x_indptr", "x_indices", "x_data", "x_cols")
     known = fields | {"edge_index", "adj_t", *MASKS, *parts}
-    for name in given:
+    for name in arrays:
         if name not in known:
             fail(name, "not known; the names are " + ", ".join(sorted(known)))
-    result = Dataset(**{name: value for name, value in given.items() if name in fields})
-    if "edge_index" in given or "adj_t" in given:
+    result = Dataset(**{name: value for name, value in arrays.items() if name in fields})
+    if "edge_index" in arrays or "adj_t" in arrays:
         if result.src is not None or result.dst is not None:
             fail("edge_index", "conflicts with src and dst")
-        result.src, result.dst, weight, nodes = edges_of(given)
+        result.src, result.dst, weight, nodes = edges_of(arrays)
         result.edge_weight = weight if result.edge_weight is None else result.edge_weight
         result.num_nodes = nodes if result.num_nodes is None else result.num_nodes
-    if any(name in given for name in parts):
-        if "x" in given or not all(name in given for name in parts):
-            fail("x", f"{', '.join(n for n in given if n.startswith('x'))}, expected x, or {', '.join(parts)}")
-        result.x = Csr(array(given["x_indptr"], "x_indptr"), given["x_indices"], given["x_data"], int(given["x_cols"]))
-    masks = masks_of(given)
+    if any(name in arrays for name in parts):
+        if "x" in arrays or not all(name in arrays for name in parts):
+            fail("x", f"{', '.join(n for n in arrays if n.startswith('x'))}, expected x, or {', '.join(parts)}")
+        result.x = Csr(array(arrays["x_indptr"], "x_indptr"), arrays["x_indices"], arrays["x_data"], int(arrays["x_cols"]))
+    masks = masks_of(arrays)
     if masks is not None:
         if result.splits is not None:
             fail("splits", "conflicts with masks")
@@ -894,20 +894,20 @@ def dataset_of(given, **names):
     fail("given", f"a {type(given).__name__}, expected a graph of PyG, DGL or NetworkX, several of them, a sparse matrix or arrays")
 
 
-def is_dataset(given):
+def is_dataset(source):
     """A PyG dataset forwards missing attributes to its graphs."""
-    return hasattr(given, "__getitem__") and hasattr(given, "indices") and callable(given.indices)
+    return hasattr(source, "__getitem__") and hasattr(source, "indices") and callable(source.indices)
 
 
-def from_sequence(given, names):
-    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], collections.abc.Mapping) and isinstance(given[0], (list, tuple)):
-        result = from_sequence(given[0], names)  # as dgl.load_graphs gives them
-        name = pick(given[1], None, LABELS + ("glabel",), "labels")
-        result.graph_y = None if name is None else given[1][name]
-        result.left_out += [n for n in given[1] if n != name]
+def from_sequence(source, names):
+    if isinstance(source, tuple) and len(source) == 2 and isinstance(source[1], collections.abc.Mapping) and isinstance(source[0], (list, tuple)):
+        result = from_sequence(source[0], names)  # as dgl.load_graphs gives them
+        name = pick(source[1], None, LABELS + ("glabel",), "labels")
+        result.graph_y = None if name is None else source[1][name]
+        result.left_out += [n for n in source[1] if n != name]
         return result
     parts = []
-    items = [given[k] for k in range(len(given))]
+    items = [source[k] for k in range(len(source))]
     for k, item in enumerate(items):
         pair = isinstance(item, (list, tuple)) and len(item) == 2
         if not (is_pyg(item[0] if pair else item) or is_dgl(item[0] if pair else item) or is_networkx(item[0] if pair else item)):
@@ -919,12 +919,12 @@ def from_sequence(given, names):
             label = array(item[1], f"graph {k}: label")
             part.graph_y = label.reshape(1, -1) if label.ndim == 1 and label.size > 1 else label.reshape(1) if label.ndim < 2 else label
         parts.append(part)
-    single = len(parts) == 1 and not isinstance(given, (list, tuple)) and parts[0].graph_y is None
+    single = len(parts) == 1 and not isinstance(source, (list, tuple)) and parts[0].graph_y is None
     result = parts[0] if single else joined(parts)
-    if hasattr(given, "get_idx_split") and result.splits is None:
-        result.splits = given.get_idx_split()
-    if not isinstance(given, (list, tuple)):
-        result.name = given.name if isinstance(getattr(given, "name", None), str) else None
+    if hasattr(source, "get_idx_split") and result.splits is None:
+        result.splits = source.get_idx_split()
+    if not isinstance(source, (list, tuple)):
+        result.name = source.name if isinstance(getattr(source, "name", None), str) else None
     return result
 
 
@@ -1151,12 +1151,12 @@ def main():
             print(f"{args.out}: {len(found)} tensors")
             return
         if args.command == "planetoid":
-            given, more = from_planetoid(args.given, args.name), {}
+            source, more = from_planetoid(args.given, args.name), {}
         else:
-            given = stored_dataset(load_torch(args.given, args.trust))
+            source = stored_dataset(load_torch(args.given, args.trust))
             more = {"name": args.name or pathlib.Path(args.given).stem, **({"splits": None} if args.no_splits else {}),
                     **{key: value for key in ("task", "num_classes") if (value := getattr(args, key)) is not None}}
-        data = to_adjoint(given, args.out, gzip=args.gzip, **more)
+        data = to_adjoint(source, args.out, gzip=args.gzip, **more)
     except ImportError as error:
         sys.exit(f"{error}: this command needs torch (and pyg torch_geometric)")
     except (OSError, RuntimeError, TypeError, ValueError, pickle.UnpicklingError) as error:

@@ -27,11 +27,12 @@ Block::Block(Relation relation, Tensor src_nodes, Tensor edge_ids)
 Block::Block(Relation relation, const Tensor& dst_nodes, Tensor src_nodes, Tensor edge_ids)
     : Block(std::move(relation), std::move(src_nodes), std::move(edge_ids)) {
   check_ids("target nodes", dst_nodes, num_dst(), device());
-  const std::vector<int64_t> given = dst_nodes.to(DType::i64).to_vector<int64_t>(),
+  const std::vector<int64_t> target_ids = dst_nodes.to(DType::i64).to_vector<int64_t>(),
                              first = this->dst_nodes().to(DType::i64).to_vector<int64_t>();
-  const auto [target, source] = std::mismatch(given.begin(), given.end(), first.begin());
-  ADJ_CHECK(target == given.end(), "block: target {} is node {} but source {} is node {}, expected the same",
-            target - given.begin(), *target, target - given.begin(), *source);
+  const auto [target, source] = std::mismatch(target_ids.begin(), target_ids.end(), first.begin());
+  ADJ_CHECK(target == target_ids.end(),
+            "block: target {} is node {} but source {} is node {}, expected the same",
+            target - target_ids.begin(), *target, target - target_ids.begin(), *source);
 }
 
 Block Block::to(Device device) const { return detail::carried(*this, device); }

@@ -96,25 +96,26 @@ SparseMatrix rows_of(const SparseMatrix& x, const Tensor& index) {
   const CsrMatrix whole = x.matrix();
   const int64_t* offsets = whole.csr.offsets.data<int64_t>();
   Csr csr{index.numel(), whole.csr.cols, Tensor::empty({index.numel() + 1}, DType::i64), {}};
-  int64_t* to = csr.offsets.mutable_data<int64_t>();
-  to[0] = 0;
+  int64_t* row_offsets = csr.offsets.mutable_data<int64_t>();
+  row_offsets[0] = 0;
   for (int64_t k = 0; k < csr.rows; ++k) {
     ADJ_CHECK(row[k] >= 0 && row[k] < x.rows(), "features: row {} at position {}, expected 0 to {}", row[k],
               k, x.rows() - 1);
-    to[k + 1] = to[k] + offsets[row[k] + 1] - offsets[row[k]];
+    row_offsets[k + 1] = row_offsets[k] + offsets[row[k] + 1] - offsets[row[k]];
   }
   // Source entry of each new entry, for gathering the values.
-  Tensor entry = Tensor::empty({to[csr.rows]}, DType::i32);
+  Tensor entry = Tensor::empty({row_offsets[csr.rows]}, DType::i32);
   csr.indices = Tensor::empty_like(entry);
-  int32_t* from = entry.mutable_data<int32_t>();
+  int32_t* entries = entry.mutable_data<int32_t>();
   int32_t* column = csr.indices.mutable_data<int32_t>();
   const int32_t* columns = whole.csr.indices.data<int32_t>();
   const int32_t* order = whole.values && whole.order ? whole.order.data<int32_t>() : nullptr;
   parallel_for(csr.rows, kGrain, [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k)
-      for (int64_t e = offsets[row[k]], at = to[k]; at < to[k + 1]; ++e, ++at) {
-        column[at] = columns[e];
-        from[at] = order != nullptr ? order[e] : static_cast<int32_t>(e);
+      for (int64_t e = offsets[row[k]], position = row_offsets[k]; position < row_offsets[k + 1];
+           ++e, ++position) {
+        column[position] = columns[e];
+        entries[position] = order != nullptr ? order[e] : static_cast<int32_t>(e);
       }
   });
   return SparseMatrix(Relation::from_csr(std::move(csr)),

@@ -39,8 +39,9 @@ bool weights_symmetric(const Relation& relation, const Tensor& weight) {
     const auto end = static_cast<size_t>(offsets[row + 1]);
     for (auto first = static_cast<size_t>(offsets[row]), last = first; first < end; first = last) {
       while (last < end && indices[last] == indices[first]) ++last;
-      const auto from = static_cast<std::ptrdiff_t>(first), to = static_cast<std::ptrdiff_t>(last);
-      if (!same_weights({a.begin() + from, a.begin() + to}, {b.begin() + from, b.begin() + to})) return false;
+      const auto lower = static_cast<std::ptrdiff_t>(first), upper = static_cast<std::ptrdiff_t>(last);
+      if (!same_weights({a.begin() + lower, a.begin() + upper}, {b.begin() + lower, b.begin() + upper}))
+        return false;
     }
   }
   return true;
@@ -67,11 +68,11 @@ struct Graph::Impl {
   std::shared_ptr<const Impl> carried_to(detail::Carrier& carrier) const {
     auto copy = std::make_shared<Impl>(carrier.carry(relation), carrier.carry(weight),
                                        carrier.carry(input_order), as_given);
-    if (const Tensor* made = looped_offsets.if_made()) copy->looped_offsets.put(carrier.carry(*made));
-    if (const Tensor* made = csr_weight.if_made()) copy->csr_weight.put(carrier.carry(*made));
+    if (const Tensor* value = looped_offsets.if_made()) copy->looped_offsets.put(carrier.carry(*value));
+    if (const Tensor* value = csr_weight.if_made()) copy->csr_weight.put(carrier.carry(*value));
     if (const bool* found = symmetric.if_made()) copy->symmetric.put(*found);
-    if (const SparseMatrix* made = adjacency.if_made()) copy->adjacency.put(carrier.carry(*made));
-    if (const SparseMatrix* made = mean.if_made()) copy->mean.put(carrier.carry(*made));
+    if (const SparseMatrix* value = adjacency.if_made()) copy->adjacency.put(carrier.carry(*value));
+    if (const SparseMatrix* value = mean.if_made()) copy->mean.put(carrier.carry(*value));
     gcn.carry_to(carrier, copy->gcn);
     return copy;
   }
@@ -119,10 +120,11 @@ struct Graph::Impl {
     const LoopedRelation looped = with_self_loops(relation, SelfLoops::completed);
     const bool adds = entries_with_diagonal() > csr().entries();
     if (!weight && !(adds && fill != 1.0f)) return {looped.relation, {}};
-    const Tensor given = weight ? weight
-                                : Tensor::full({relation.num_edges()}, 1.0, DType::f32, relation.device()),
+    const Tensor edge_weight = weight
+                                   ? weight
+                                   : Tensor::full({relation.num_edges()}, 1.0, DType::f32, relation.device()),
                  added = Tensor::full({looped.loops}, double{fill}, DType::f32, relation.device());
-    return {looped.relation, detail::gather_edges(detail::concatenated(given, added), looped.origin)};
+    return {looped.relation, detail::gather_edges(detail::concatenated(edge_weight, added), looped.origin)};
   }
 
   /// Same over the unsorted list, with loops at its end.
@@ -146,7 +148,7 @@ struct Graph::Impl {
     if (relation.scatters(DType::f32)) return make_gcn_of_list(loop_weight);
     const bool completes = loop_weight != 0.0f;
     if (completes && repeats_loops()) return with_single_loops(loop_weight).make_gcn(loop_weight);
-    const Tensor& given = sorted_weight();
+    const Tensor& edge_weight = sorted_weight();
     const int64_t entries = completes ? entries_with_diagonal() : csr().entries();
     const bool complete = entries == csr().entries();
     Csr with_loops;
@@ -155,7 +157,7 @@ struct Graph::Impl {
       with_loops = {csr().rows, csr().rows, diagonal_offsets(),
                     Tensor::empty({entries}, DType::i32, csr().device())};
       values = Tensor::empty({entries}, DType::f32, csr().device());
-      kernels::insert_diagonal({.a = {csr(), given, {}},
+      kernels::insert_diagonal({.a = {csr(), edge_weight, {}},
                                 .fill = loop_weight,
                                 .offsets = with_loops.offsets,
                                 .indices = with_loops.indices,
@@ -166,10 +168,10 @@ struct Graph::Impl {
     Tensor degree = Tensor::empty({csr().rows}, DType::f32, csr().device());
     Tensor weights = Tensor::empty({entries}, DType::f32, csr().device());
     kernels::gcn_normalize(
-        {.a = {structure.csr(), complete ? given : values, {}}, .degree = degree, .weights = weights});
+        {.a = {structure.csr(), complete ? edge_weight : values, {}}, .degree = degree, .weights = weights});
     SparseMatrix normalized(structure, std::move(weights));
     normalized.keep_adjoint(is_symmetric());
-    if (!given && (complete || loop_weight == 1.0f)) {
+    if (!edge_weight && (complete || loop_weight == 1.0f)) {
       const Tensor root = inverse_root(degree);
       normalized.set_factors(root, root);
     }

@@ -46,31 +46,31 @@ Neighborhoods neighborhoods(const char* op, const Relation& relation, bool count
             relation ? relation.num_src() : 0, relation ? relation.num_dst() : 0);
   const Csr in = relation.csr().to(Device::cpu()), out = transposed(in);
   const int64_t nodes = in.rows;
-  Neighborhoods made;
-  made.offsets.assign(static_cast<size_t>(nodes) + 1, 0);
+  Neighborhoods result;
+  result.offsets.assign(static_cast<size_t>(nodes) + 1, 0);
   adj::parallel_for(nodes, kRowGrain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t count = 0;
       for_neighbors(in, out, i, [&](int32_t, int64_t) { ++count; });
-      made.offsets[static_cast<size_t>(i) + 1] = count;
+      result.offsets[static_cast<size_t>(i) + 1] = count;
     }
   });
-  for (size_t i = 1; i < made.offsets.size(); ++i) made.offsets[i] += made.offsets[i - 1];
-  made.neighbors.resize(static_cast<size_t>(made.offsets.back()));
-  if (counted) made.edges.resize(made.neighbors.size());
+  for (size_t i = 1; i < result.offsets.size(); ++i) result.offsets[i] += result.offsets[i - 1];
+  result.neighbors.resize(static_cast<size_t>(result.offsets.back()));
+  if (counted) result.edges.resize(result.neighbors.size());
   adj::parallel_for(nodes, kRowGrain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      auto k = static_cast<size_t>(made.offsets[static_cast<size_t>(i)]);
+      auto k = static_cast<size_t>(result.offsets[static_cast<size_t>(i)]);
       for_neighbors(in, out, i, [&](int32_t neighbor, int64_t edges) {
-        made.neighbors[k] = neighbor;
-        if (counted) made.edges[k] = static_cast<int32_t>(edges);
+        result.neighbors[k] = neighbor;
+        if (counted) result.edges[k] = static_cast<int32_t>(edges);
         ++k;
       });
     }
   });
-  const auto other = std::adjacent_find(made.edges.begin(), made.edges.end(), std::not_equal_to<>());
-  if (other == made.edges.end()) made.edges = {};
-  return made;
+  const auto other = std::adjacent_find(result.edges.begin(), result.edges.end(), std::not_equal_to<>());
+  if (other == result.edges.end()) result.edges = {};
+  return result;
 }
 
 std::vector<int32_t> nodes_by(const std::vector<int64_t>& key) {

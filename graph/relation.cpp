@@ -50,9 +50,9 @@ bool equals_transpose(const Csr& csr) {
   for (int64_t i = 0; i < csr.rows; ++i)
     for (int64_t e = offsets[i]; e < offsets[i + 1]; ++e) {
       const int32_t j = columns[e];
-      int64_t& at = next[static_cast<size_t>(j)];
-      if (at == offsets[j + 1] || columns[at] != i) return false;
-      ++at;
+      int64_t& position = next[static_cast<size_t>(j)];
+      if (position == offsets[j + 1] || columns[position] != i) return false;
+      ++position;
     }
   return true;
 }
@@ -73,16 +73,16 @@ void check_edge_counts(std::string_view what, int64_t num_src, int64_t num_dst, 
 
 // State of one side; a reversed handle reads it from the other side.
 struct Relation::Impl {
-  Impl(int64_t sources, int64_t targets, EdgeIndex given, const detail::ListUse& what_for,
+  Impl(int64_t sources, int64_t targets, EdgeIndex edges, const detail::ListUse& what_for,
        int64_t appended = 0)
       : num_src(sources),
         num_dst(targets),
-        num_edges(given.src.numel()),
-        device(given.src.device()),
+        num_edges(edges.src.numel()),
+        device(edges.src.device()),
         from_list(true),
         use(what_for),
         loops(appended),
-        list(std::move(given)) {}
+        list(std::move(edges)) {}
   Impl(Csr csr, std::optional<bool> symmetric)
       : num_src(csr.cols),
         num_dst(csr.rows),
@@ -131,7 +131,7 @@ struct Relation::Impl {
 
   std::optional<bool> known_symmetric() const {
     if (told_symmetric) return told_symmetric;
-    if (const Turned* made = by_source.if_made()) return made->symmetric;
+    if (const Turned* transpose = by_source.if_made()) return transpose->symmetric;
     const bool* found = found_symmetric.if_made();
     return found != nullptr ? std::optional(*found) : std::nullopt;
   }
@@ -172,14 +172,15 @@ struct Relation::Impl {
     } else if (edges != nullptr) {
       copy->list.put(carried(*edges));
     }
-    if (const Turned* made = by_source.if_made())
+    if (const Turned* transpose = by_source.if_made())
       copy->by_source.put(
-          {{kernels::carried_with_plan(made->csr, carrier), carrier.carry(made->order)}, made->symmetric});
-    if (const Tensor* made = in_degrees.if_made()) copy->in_degrees.put(carrier.carry(*made));
-    if (const Tensor* made = out_degrees.if_made()) copy->out_degrees.put(carrier.carry(*made));
+          {{kernels::carried_with_plan(transpose->csr, carrier), carrier.carry(transpose->order)},
+           transpose->symmetric});
+    if (const Tensor* degrees = in_degrees.if_made()) copy->in_degrees.put(carrier.carry(*degrees));
+    if (const Tensor* degrees = out_degrees.if_made()) copy->out_degrees.put(carrier.carry(*degrees));
     for (size_t side = 0; side < 2; ++side) {
-      if (const Relation* made = sorted[side].if_made()) copy->sorted[side].put(carrier.carry(*made));
-      if (const Relation* made = looped[side].if_made()) copy->looped[side].put(carrier.carry(*made));
+      if (const Relation* value = sorted[side].if_made()) copy->sorted[side].put(carrier.carry(*value));
+      if (const Relation* value = looped[side].if_made()) copy->looped[side].put(carrier.carry(*value));
       cache[side].carry_to(carrier, copy->cache[side]);
     }
     return copy;
@@ -280,8 +281,8 @@ int64_t Relation::num_edges() const { return impl().num_edges; }
 Device Relation::device() const { return impl().device; }
 
 bool Relation::rows_ascend() const {
-  const detail::SortedEdges* made = impl().by_target.if_made();
-  return reversed_ || made == nullptr || made->csr.ascending;
+  const detail::SortedEdges* edges = impl().by_target.if_made();
+  return reversed_ || edges == nullptr || edges->csr.ascending;
 }
 
 EdgeIndex Relation::edge_index() const {

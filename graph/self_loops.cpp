@@ -35,7 +35,7 @@ Tensor places_of(const Tensor& origin, int64_t all, bool complete) {
 }
 
 /// Without relation and tensors if nothing changed, since a relation must not hold itself in its cache.
-LoopedRelation made(const Relation& relation, SelfLoops wanted) {
+LoopedRelation make_looped(const Relation& relation, SelfLoops wanted) {
   const Device device = relation.device();
   const int64_t old = relation.num_edges(), nodes = std::min(relation.num_src(), relation.num_dst());
   LoopedRelation looped;
@@ -75,7 +75,7 @@ LoopedRelation LoopedRelation::carried_to(detail::Carrier& carrier) const {
 
 LoopedRelation with_self_loops(const Relation& relation, SelfLoops loops) {
   LoopedRelation looped = *relation.cache().get<LoopedRelation>(
-      static_cast<int64_t>(loops), [&] { return new LoopedRelation(made(relation, loops)); });
+      static_cast<int64_t>(loops), [&] { return new LoopedRelation(make_looped(relation, loops)); });
   if (!looped.relation) looped.relation = relation;
   return looped;
 }

@@ -49,12 +49,12 @@ std::shared_ptr<const RowTiles> choose(const Csr& a, const Wanted& wanted, Cost&
       explain("rows of CSR: tensor cores take no {}", wanted.obstacle);
       return nullptr;
     }
-    std::shared_ptr<RowTiles> made;  // to count its parts; kept if used
+    std::shared_ptr<RowTiles> cut;  // to count its parts; kept if used
     const auto counts = a.cache->get<CutCounts>(kHybridLeast, [&] {
       if (explaining()) synchronize(device);
       const auto begin = std::chrono::steady_clock::now();
-      made = kernels::find_or_make(a, kHybridLeast);
-      const auto of_cut = std::make_shared<CutCounts>(a, *made);
+      cut = kernels::find_or_make(a, kHybridLeast);
+      const auto of_cut = std::make_shared<CutCounts>(a, *cut);
       if (explaining()) {
         synchronize(device);
         of_cut->cut_ms =
@@ -74,7 +74,7 @@ std::shared_ptr<const RowTiles> choose(const Csr& a, const Wanted& wanted, Cost&
             : fmt::format(", cut in {:.1f} ms, repaid after {:.0f}", counts->cut_ms,
                           std::ceil(counts->cut_ms / saved_ms)));
     if (!cost.tiles()) return nullptr;
-    return kernels::row_tiles(a, kHybridLeast, made);
+    return kernels::row_tiles(a, kHybridLeast, cut);
   }
   ADJ_CHECK(kernels::has_tile_spmm(device),
             "{}: tensor-core kernels require a GPU of compute capability 9.0, not {}", op, device.str());

@@ -85,12 +85,12 @@ EdgeIndex positives(const std::vector<Part>& parts, Part part, const std::vector
       cells.emplace_back(dst[e], src[e]);
   std::sort(cells.begin(), cells.end());
   cells.erase(std::unique(cells.begin(), cells.end()), cells.end());
-  std::vector<int32_t> from, to;
+  std::vector<int32_t> sources, targets;
   for (const auto& [target, source] : cells) {
-    from.push_back(source);
-    to.push_back(target);
+    sources.push_back(source);
+    targets.push_back(target);
   }
-  return {Tensor::from(from, device), Tensor::from(to, device)};
+  return {Tensor::from(sources, device), Tensor::from(targets, device)};
 }
 
 }  // namespace

@@ -18,18 +18,18 @@ Tensor checked_inverse(const char* op, const char* what, const Tensor& ids, int6
   ADJ_CHECK(ids && ids.dims() == 1 && ids.dtype() == DType::i32, "{}: {}s are {}, expected [K] int32", op,
             what, ids.str());
   const Tensor index = ids.to(device);
-  const auto at = [](const Tensor& tensor, int64_t k) {
+  const auto value_at = [](const Tensor& tensor, int64_t k) {
     return tensor.rows(k, k + 1).to_vector<int32_t>()[0];
   };
   Tensor place = Tensor::empty({}, DType::i64, device);
   kernels::first_outside({.index = index, .limit = limit, .position = place});
   if (const int64_t k = place.to_vector<int64_t>()[0]; k < index.numel())
-    fail("{}: {}s[{}] is {}, expected 0 to {}", op, what, k, at(index, k), limit - 1);
+    fail("{}: {}s[{}] is {}, expected 0 to {}", op, what, k, value_at(index, k), limit - 1);
   Tensor number = Tensor::empty({limit}, DType::i32, device);
   kernels::renumber({.index = index, .number = number, .repeated = place});
   if (const int64_t k = place.to_vector<int64_t>()[0]; k < index.numel()) {
-    const int32_t id = at(index, k);
-    fail("{}: {} {} occurs at {} and at {}, expected once", op, what, id, at(number, id), k);
+    const int32_t id = value_at(index, k);
+    fail("{}: {} {} occurs at {} and at {}, expected once", op, what, id, value_at(number, id), k);
   }
   return number;
 }
@@ -53,7 +53,7 @@ EdgeIndex picked(const EdgeIndex& edges, const Tensor& which) {
 struct Carried {
   Tensor weight;  // optional
   EdgeAttributes attributes;
-  Tensor from;  // old edge, -1 for an added one; absent: edge `row`
+  Tensor origin;  // old edge, -1 for an added one; absent: edge `row`
   Tensor row;
 };
 
@@ -62,23 +62,23 @@ struct Built {
   Tensor edge_map;
 };
 
-Built build(const Relation& relation, const Carried& by) {
-  if (!by.row) return {Graph(relation, by.weight, by.attributes), by.from};
-  return {Graph(relation, by.weight ? gather_edges(by.weight, by.row) : Tensor(),
-                detail::gather_attributes(by.attributes, by.row)),
-          by.from ? gather_edges(by.from, by.row) : by.row};
+Built build(const Relation& relation, const Carried& edge_data) {
+  if (!edge_data.row) return {Graph(relation, edge_data.weight, edge_data.attributes), edge_data.origin};
+  return {Graph(relation, edge_data.weight ? gather_edges(edge_data.weight, edge_data.row) : Tensor(),
+                detail::gather_attributes(edge_data.attributes, edge_data.row)),
+          edge_data.origin ? gather_edges(edge_data.origin, edge_data.row) : edge_data.row};
 }
 
 /// From edges in any order.
-Built build(int64_t nodes, const EdgeIndex& edges, Carried by) {
+Built build(int64_t nodes, const EdgeIndex& edges, Carried edge_data) {
   const auto [csr, order] = detail::sorted_edges(nodes, nodes, edges);
-  by.row = by.row ? gather_edges(by.row, order) : order;
-  return build(Relation::from_csr(csr), by);
+  edge_data.row = edge_data.row ? gather_edges(edge_data.row, order) : order;
+  return build(Relation::from_csr(csr), edge_data);
 }
 
 /// From edges sorted by target, then source.
-Built build_sorted(int64_t nodes, const EdgeIndex& edges, const Carried& by) {
-  return build(Relation::from_csr(detail::sorted_edges(nodes, nodes, edges).csr), by);
+Built build_sorted(int64_t nodes, const EdgeIndex& edges, const Carried& edge_data) {
+  return build(Relation::from_csr(detail::sorted_edges(nodes, nodes, edges).csr), edge_data);
 }
 
 /// Result if no edges were merged.
@@ -160,18 +160,21 @@ Transformed add_self_loops(const Graph& graph, float weight) {
   kernels::find_entries({.csr = graph.in_edges(), .row = nodes, .col = nodes, .entry = loop});
   const Tensor lacking = places(kernels::PairTest::both_absent, loop, loop);
   const int64_t added = lacking.numel();
-  Carried by;
+  Carried edge_data;
   if (graph.edge_weight() || weight != 1.0f) {
-    const Tensor given =
+    const Tensor edge_weight =
         graph.edge_weight() ? graph.edge_weight() : Tensor::full({edges}, 1.0, DType::f32, device);
-    by.weight = concatenated(given, Tensor::full({added}, static_cast<double>(weight), DType::f32, device));
+    edge_data.weight =
+        concatenated(edge_weight, Tensor::full({added}, static_cast<double>(weight), DType::f32, device));
   }
-  for (const auto& [name, given] : graph.edge_attributes()) {
-    const Shape shape = given.dims() == 1 ? Shape{added} : Shape{added, given.size(1)};
-    by.attributes.emplace(name, concatenated(given, Tensor::zeros(shape, given.dtype(), device)));
+  for (const auto& [name, attribute] : graph.edge_attributes()) {
+    const Shape shape = attribute.dims() == 1 ? Shape{added} : Shape{added, attribute.size(1)};
+    edge_data.attributes.emplace(name,
+                                 concatenated(attribute, Tensor::zeros(shape, attribute.dtype(), device)));
   }
-  by.from = concatenated(iota(edges, device), Tensor::full({added}, -1.0, DType::i32, device));
-  return apart(graph, build(graph.num_nodes(), {concatenated(src, lacking), concatenated(dst, lacking)}, by));
+  edge_data.origin = concatenated(iota(edges, device), Tensor::full({added}, -1.0, DType::i32, device));
+  return apart(graph,
+               build(graph.num_nodes(), {concatenated(src, lacking), concatenated(dst, lacking)}, edge_data));
 }
 
 Transformed remove_self_loops(const Graph& graph) {

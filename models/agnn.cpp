@@ -35,6 +35,6 @@ struct Agnn : NodeModel {
 
 }  // namespace
 
-ModelFamily agnn() { return {"train_agnn", {"agnn"}, {}, nullptr, made<Agnn>}; }
+ModelFamily agnn() { return {"train_agnn", {"agnn"}, {}, nullptr, construct<Agnn>}; }
 
 }  // namespace adj::models

@@ -32,11 +32,11 @@ std::map<std::string, Tensor> Checkpoint::with_prefix(const std::string& prefix)
   for (auto it = tensors.lower_bound(prefix); it != tensors.end() && it->first.starts_with(prefix); ++it)
     found.emplace(it->first.substr(prefix.size()), it->second);
   if (!found.empty()) return found;
-  std::set<std::string> there;  // name parts before the first dot
-  for (const auto& [name, tensor] : tensors) there.insert(name.substr(0, name.find('.') + 1));
+  std::set<std::string> prefixes;  // name parts before the first dot
+  for (const auto& [name, tensor] : tensors) prefixes.insert(name.substr(0, name.find('.') + 1));
   data_fail("{}: tensors/{}*: none, expected a prefix of {}", path, excerpt(prefix),
-            there.empty() ? "the file's tensors, of which there are none"
-                          : fmt::format("{}", fmt::join(there, " ")));
+            prefixes.empty() ? "the file's tensors, of which there are none"
+                             : fmt::format("{}", fmt::join(prefixes, " ")));
 }
 
 const std::string& Checkpoint::text(const std::string& fact) const {
@@ -106,11 +106,11 @@ void expect_memory(const H5Reader& file, const std::vector<std::string>& names) 
   const double most = static_cast<double>(kMostExpansion * file.file_bytes() + kSlack);
   double bytes = 0;
   for (const std::string& name : names) {
-    const std::string at = "tensors/" + name;
-    double size = static_cast<double>(size_of(file.dtype(at)));
-    for (const int64_t extent : file.shape(at)) size *= static_cast<double>(extent);
+    const std::string place = "tensors/" + name;
+    double size = static_cast<double>(size_of(file.dtype(place)));
+    for (const int64_t extent : file.shape(place)) size *= static_cast<double>(extent);
     if ((bytes += size) > most)
-      file.fail(at, "with the tensors before {:.0f} bytes, expected {:.0f} at most in a file of {}", bytes,
+      file.fail(place, "with the tensors before {:.0f} bytes, expected {:.0f} at most in a file of {}", bytes,
                 most, file.file_bytes());
   }
 }
@@ -125,10 +125,10 @@ Checkpoint load_checkpoint(const std::string& path, const std::string& program) 
   const std::vector<std::string> names = file.children("tensors");
   expect_memory(file, names);
   for (const std::string& name : names) {
-    const std::string at = "tensors/" + name;
-    Tensor tensor = file.tensor(at, {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8});
-    for (const std::string& attribute : file.attributes(at))
-      if (attribute == kDType && file.text(at, attribute) == name_of(DType::bf16))
+    const std::string place = "tensors/" + name;
+    Tensor tensor = file.tensor(place, {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8});
+    for (const std::string& attribute : file.attributes(place))
+      if (attribute == kDType && file.text(place, attribute) == name_of(DType::bf16))
         tensor = tensor.to(DType::bf16);
     checkpoint.tensors.emplace(name, std::move(tensor));
   }

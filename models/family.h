@@ -43,7 +43,7 @@ struct ModelFamily {
 
 /// Makes a model M from (in, out, options); for ModelFamily::make_checked.
 template <class M>
-std::unique_ptr<Model> made(int64_t in, int64_t out, const ModelOptions& o) {
+std::unique_ptr<Model> construct(int64_t in, int64_t out, const ModelOptions& o) {
   return std::make_unique<nn::Model<M>>(in, out, o);
 }
 

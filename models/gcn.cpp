@@ -34,8 +34,8 @@ struct Gcn : NodeModel {
   bool exact_by_layers() const override { return false; }
   /// Before a convolution; with norms, dropout follows the norm.
   float input_dropout() const { return norms.empty() ? p : 0.0f; }
-  Var layer(size_t l, const nn::Structure& on, const Var& x) const {
-    return after(l, convs[l](on, dropout(x, input_dropout())));
+  Var layer(size_t l, const nn::Structure& structure, const Var& x) const {
+    return after(l, convs[l](structure, dropout(x, input_dropout())));
   }
   Var after(size_t l, const Var& y) const {
     return l < norms.size() ? norms[l](y, {.activation = Activation::relu, .dropout = p}) : y;
@@ -70,7 +70,7 @@ ModelFamily gcn() {
           {"gcn"},
           {model_option("norm", "norm between the layers: none or batch")},
           check_gcn,
-          made<Gcn>};
+          construct<Gcn>};
 }
 
 }  // namespace adj::models

@@ -32,8 +32,8 @@ struct Gin : Stack<nn::GINConv<nn::MLP>> {
 }  // namespace
 
 ModelFamily gin() {
-  return {"train_gin", {"gin"},   stack_options({"train-eps"}),
-          check_stack, made<Gin>, {.hidden = 64, .norm = "batch"}};
+  return {"train_gin", {"gin"},        stack_options({"train-eps"}),
+          check_stack, construct<Gin>, {.hidden = 64, .norm = "batch"}};
 }
 
 }  // namespace adj::models

@@ -93,8 +93,8 @@ void check_quantized(const ModelOptions& o) {
 }  // namespace
 
 ModelFamily graph_gin() {
-  return {"train_graph_gin", {"graph-gin"},  model_options({"train-eps", "pool", "node-features"}),
-          check_graph_gin,   made<GraphGin>, {.hidden = 32, .layers = 4}};
+  return {"train_graph_gin", {"graph-gin"},       model_options({"train-eps", "pool", "node-features"}),
+          check_graph_gin,   construct<GraphGin>, {.hidden = 32, .layers = 4}};
 }
 
 ModelFamily graph_qgin() {
@@ -102,7 +102,7 @@ ModelFamily graph_qgin() {
           {"graph-qgin"},
           quantized_options(model_options({"pool", "node-features"})),
           check_quantized,
-          made<GraphGin>,
+          construct<GraphGin>,
           {.hidden = 32, .layers = 4, .quantized = {.bits = "8"}},
           false};
 }

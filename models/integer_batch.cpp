@@ -42,9 +42,9 @@ int64_t IntegerBatch::bytes() const {
   return sum;
 }
 
-IntegerBatch IntegerBatch::to(Device to) const {
-  if (to == device()) return *this;
-  detail::Carrier carrier(to);
+IntegerBatch IntegerBatch::to(Device target) const {
+  if (target == device()) return *this;
+  detail::Carrier carrier(target);
   IntegerBatch moved{.neighbors = carried(neighbors, carrier), .graphs = {}, .x_bits = {}, .x = {}};
   if (graphs) moved.graphs = carried(*graphs, carrier);
   ByteTensor narrow;
@@ -53,7 +53,7 @@ IntegerBatch IntegerBatch::to(Device to) const {
   } else {
     narrow = narrowed(x);
     for (Tensor* tensor : {&narrow.bytes, &narrow.scale, &narrow.zero}) *tensor = carrier.carry(*tensor);
-    moved.x = ByteTensor::empty(x.rows(), x.width, x.bits, narrow.scale, narrow.zero, to);
+    moved.x = ByteTensor::empty(x.rows(), x.width, x.bits, narrow.scale, narrow.zero, target);
   }
   carrier.finish();
   if (narrow.bytes) kernels::repack_bytes({.x = narrow, .to = moved.x});

@@ -45,10 +45,10 @@ class Reading {
 
   ModelDescription description() {
     for (const char* name : kPreparation) {
-      const std::string at = std::string("tensors/") + name;
-      if (!file_.has(at)) continue;
-      checkpoint_.tensors.emplace(name, file_.tensor(at, {DType::f32, DType::u8, DType::i64}));
-      seen_.insert(at);
+      const std::string path = std::string("tensors/") + name;
+      if (!file_.has(path)) continue;
+      checkpoint_.tensors.emplace(name, file_.tensor(path, {DType::f32, DType::u8, DType::i64}));
+      seen_.insert(path);
     }
     ModelDescription model = detail::description_of(checkpoint_);
     model.name = checkpoint_.text("model");
@@ -91,9 +91,9 @@ class Reading {
   void expect_no_more() const {
     for (const char* group : {"tensors", "weights"})
       for (const std::string& name : file_.children(group)) {
-        const std::string at = fmt::format("{}/{}", group, name);
-        if (seen_.count(at) == 0)
-          file_.fail(at, "no part of such a model ({})", checkpoint_.facts.at("model"));
+        const std::string path = fmt::format("{}/{}", group, name);
+        if (seen_.count(path) == 0)
+          file_.fail(path, "no part of such a model ({})", checkpoint_.facts.at("model"));
       }
   }
 
@@ -104,26 +104,26 @@ class Reading {
 
   /// float32 [n], finite.
   Tensor numbers(const std::string& name, int64_t n) {
-    const std::string at = "tensors/" + name;
-    const Tensor read = file_.tensor(at, {DType::f32}, {n});
+    const std::string path = "tensors/" + name;
+    const Tensor read = file_.tensor(path, {DType::f32}, {n});
     for (const float number : read.to_vector<float>())
-      if (!std::isfinite(number)) file_.fail(at, "{}, expected finite numbers", number);
-    seen_.insert(at);
+      if (!std::isfinite(number)) file_.fail(path, "{}, expected finite numbers", number);
+    seen_.insert(path);
     return read.to(device_);
   }
 
   BitTensor weight(const detail::LinearPlace& place) {
-    const std::string at = "weights/" + entry(place.name);
-    if (const int64_t bits = file_.integer(at, "bits"); bits != place.weight_bits)
-      file_.fail(at, "{} bits, expected {}, as facts@option.bits has it", bits, place.weight_bits);
-    const int64_t in = file_.integer(at, "inner");
-    const std::vector<int64_t>& shape = file_.shape(at + "/planes");
+    const std::string path = "weights/" + entry(place.name);
+    if (const int64_t bits = file_.integer(path, "bits"); bits != place.weight_bits)
+      file_.fail(path, "{} bits, expected {}, as facts@option.bits has it", bits, place.weight_bits);
+    const int64_t in = file_.integer(path, "inner");
+    const std::vector<int64_t>& shape = file_.shape(path + "/planes");
     if (in != place.in || shape.size() != 3 || shape[1] != place.out)
-      file_.fail(at, "{} numbers for each of {} outputs, expected {} for each of {}", in,
+      file_.fail(path, "{} numbers for each of {} outputs, expected {} for each of {}", in,
                  shape.size() == 3 ? shape[1] : 0, place.in, place.out);
-    const BitTensor read = read_bits(file_, at);
-    expect_none(at + "/zero", detail::problem_of_zeros(read.zero, read.bits, true));
-    seen_.insert(at);
+    const BitTensor read = read_bits(file_, path);
+    expect_none(path + "/zero", detail::problem_of_zeros(read.zero, read.bits, true));
+    seen_.insert(path);
     return read.to(device_);
   }
 

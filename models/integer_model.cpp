@@ -24,22 +24,22 @@ class Pass {
       : batch_(batch), by_bits_(batch.by_bits()), options_(options) {}
 
   /// Sums over the rows' entries, quantised to the map's input range.
-  BitTensor sums(const IntegerRows& of, const Activations& x, const detail::IntegerLinear& map) const {
-    BitTensor rows = rows_for(of.rows(), map);
+  BitTensor sums(const IntegerRows& matrix, const Activations& x, const detail::IntegerLinear& map) const {
+    BitTensor rows = rows_for(matrix.rows(), map);
     if (by_bits_)
-      kernels::bit_gemm_to_bits({.a = *of.bits,
+      kernels::bit_gemm_to_bits({.a = *matrix.bits,
                                  .b = x.bits,
-                                 .row_scale = of.row_scale,
+                                 .row_scale = matrix.row_scale,
                                  .column_scale = map.input_scale,
                                  .column_shift = map.input_shift,
-                                 .steps = of.steps ? &*of.steps : nullptr,
+                                 .steps = matrix.steps ? &*matrix.steps : nullptr,
                                  .share_steps = options_.share_steps,
                                  .to = rows});
     else
-      kernels::sum_bytes_to_bits({.a = of.structure,
-                                  .order = of.order,
+      kernels::sum_bytes_to_bits({.a = matrix.structure,
+                                  .order = matrix.order,
                                   .x = x.bytes,
-                                  .row_scale = of.row_scale,
+                                  .row_scale = matrix.row_scale,
                                   .column_scale = map.input_scale,
                                   .column_shift = map.input_shift,
                                   .to = rows});
@@ -47,12 +47,12 @@ class Pass {
   }
 
   /// The same for maxima, computed on the dequantised floats: comparisons are exact.
-  BitTensor maxima(const IntegerRows& of, const Activations& x, const detail::IntegerLinear& map) const {
+  BitTensor maxima(const IntegerRows& matrix, const Activations& x, const detail::IntegerLinear& map) const {
     const NoGrad no_grad;
     const Tensor values = by_bits_ ? to_values(x.bits, PackedAlong::columns) : to_values(x.bytes);
     constexpr Reduce kMax[] = {Reduce::max};
-    Tensor largest = Tensor::empty({of.rows(), values.size(1)}, DType::f32, values.device());
-    kernels::neighbor_reduce({.a = of.structure, .x = values, .reduce = kMax, .y = largest});
+    Tensor largest = Tensor::empty({matrix.rows(), values.size(1)}, DType::f32, values.device());
+    kernels::neighbor_reduce({.a = matrix.structure, .x = values, .reduce = kMax, .y = largest});
     const BitTensor rows = to_bits(largest, map.input.bits, map.input.scale, map.input.zero);
     return by_bits_ ? rows : as_bytes(rows);
   }
@@ -60,40 +60,40 @@ class Pass {
   /// The map's output for these rows, as input rows of `next`.
   BitTensor hidden(const BitTensor& rows, const detail::IntegerLinear& map,
                    const detail::IntegerLinear& next) const {
-    BitTensor to = rows_for(rows.outer, next);
+    BitTensor output = rows_for(rows.outer, next);
     kernels::bit_gemm_to_bits({.a = rows,
                                .b = weight_of(map),
                                .column_scale = map.scale,
                                .column_shift = map.shift,
                                .activation = map.activation,
-                               .to = to});
-    return to;
+                               .to = output});
+    return output;
   }
 
   /// The map's output for these rows, as input of the next sum over neighbours.
   Activations activations(const BitTensor& rows, const detail::IntegerLinear& map,
                           const detail::IntegerRange& next) const {
     const int64_t width = map.weight.outer;
-    Activations to;
+    Activations output;
     if (by_bits_) {
       // Output features become rows: the right operand of the next sum.
-      to.bits = BitTensor::empty(width, rows.outer, next.bits, next.scale, next.zero, rows.device());
+      output.bits = BitTensor::empty(width, rows.outer, next.bits, next.scale, next.zero, rows.device());
       kernels::bit_gemm_to_bits({.a = map.weight,
                                  .b = rows,
                                  .row_scale = map.scale,
                                  .row_shift = map.shift,
                                  .activation = map.activation,
-                                 .to = to.bits});
+                                 .to = output.bits});
     } else {
-      to.bytes = ByteTensor::empty(rows.outer, width, next.bits, next.scale, next.zero, rows.device());
+      output.bytes = ByteTensor::empty(rows.outer, width, next.bits, next.scale, next.zero, rows.device());
       kernels::bit_gemm_to_bytes({.a = rows,
                                   .b = weight_of(map),
                                   .column_scale = map.scale,
                                   .column_shift = map.shift,
                                   .activation = map.activation,
-                                  .to = to.bytes});
+                                  .to = output.bytes});
     }
-    return to;
+    return output;
   }
 
   /// float32 output of the last map.

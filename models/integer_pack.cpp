@@ -71,16 +71,17 @@ IntegerBatch IntegerModel::pack(const Graph& graph, const Features& features) co
   return pack(graph, Tensor(), features);
 }
 
-IntegerBatch IntegerModel::pack(const Graph& graph, const Tensor& offsets, const Features& given) const {
+IntegerBatch IntegerModel::pack(const Graph& graph, const Tensor& offsets, const Features& input) const {
   const Device device = graph.device();
   IntegerBatch batch{.neighbors = neighbors_of(graph), .graphs = {}, .x_bits = {}, .x = {}};
-  Features features = given;
+  Features features = input;
   if (description_.of_graphs()) {
     detail::check_segments("integer model", offsets, graph.num_nodes(), device);
     batch.graphs = nodes_of(offsets, graph.num_nodes(), batch.by_bits());
-    const std::string& own = description_.options.graphs.node_features;
-    if (own != "file")
-      features = models::node_features(own, graph, own == "degree" ? description_.num_features : 0);
+    const std::string& node_features = description_.options.graphs.node_features;
+    if (node_features != "file")
+      features = models::node_features(node_features, graph,
+                                       node_features == "degree" ? description_.num_features : 0);
   }
   const Tensor x = description_.prepare(features ? features.to(device) : features).to_dense().to(DType::f32);
   const detail::IntegerRange& range = parts_->packed_by;

@@ -19,9 +19,9 @@ std::string renamed(const std::string& name, const std::map<std::string, std::st
     if (begins && (best == nullptr || part.size() > best->first.size())) best = &rule;
   }
   if (best == nullptr) return name;
-  const auto& [part, to] = *best;
+  const auto& [part, replacement] = *best;
   const std::string rest = name.substr(std::min(name.size(), part.empty() ? 0 : part.size() + 1));
-  return to.empty() || rest.empty() ? to + rest : to + "." + rest;
+  return replacement.empty() || rest.empty() ? replacement + rest : replacement + "." + rest;
 }
 
 /// "norm.module.weight" for "norm.weight", "module.weight" for "weight".
@@ -33,21 +33,21 @@ std::string wrapped(const std::string& name) {
 /// Transpose of [a, b]. On the host: weights are small, and this is done once.
 Tensor transposed(const Tensor& x) {
   const int64_t rows = x.size(0), cols = x.size(1);
-  const auto from = x.to(DType::f64).to_vector<double>();
-  std::vector<double> to(from.size());
+  const auto source = x.to(DType::f64).to_vector<double>();
+  std::vector<double> target(source.size());
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < cols; ++j)
-      to[static_cast<size_t>(j * rows + i)] = from[static_cast<size_t>(i * cols + j)];
-  return Tensor::from(to, {cols, rows});
+      target[static_cast<size_t>(j * rows + i)] = source[static_cast<size_t>(i * cols + j)];
+  return Tensor::from(target, {cols, rows});
 }
 
 /// Equal up to leading extents of 1: PyG's attention vectors are [1, heads, channels].
-bool same_but_for_ones(const Shape& file, const Shape& own) {
+bool same_but_for_ones(const Shape& file, const Shape& shape) {
   int lead = 0;
-  while (file.dims() - lead > own.dims() && file[lead] == 1) ++lead;
-  if (file.dims() - lead != own.dims()) return false;
-  for (int d = 0; d < own.dims(); ++d)
-    if (file[lead + d] != own[d]) return false;
+  while (file.dims() - lead > shape.dims() && file[lead] == 1) ++lead;
+  if (file.dims() - lead != shape.dims()) return false;
+  for (int d = 0; d < shape.dims(); ++d)
+    if (file[lead + d] != shape[d]) return false;
   return true;
 }
 
@@ -65,12 +65,12 @@ Tensor floats(const SafetensorsReader& file, const std::string& name) {
 
 template <class File>
 void load_from(const File& file, Module& module, const std::map<std::string, std::string>& names) {
-  const auto own = module.state();
+  const auto state = module.state();
   const std::vector<PygLayout> layouts = module.pyg_layout();
   std::map<std::string, Tensor> loaded;
   std::set<std::string> used;
-  for (size_t i = 0; i < own.size(); ++i) {
-    const auto& [name, tensor] = own[i];
+  for (size_t i = 0; i < state.size(); ++i) {
+    const auto& [name, tensor] = state[i];
     std::string place = renamed(layouts[i].name, names);
     const Shape expected =
         layouts[i].transposed ? Shape{tensor.size(1), tensor.size(0)} : Shape(tensor.shape());

@@ -64,8 +64,8 @@ struct Qgnn : NodeModel {
     const Quantization quantization(o);
     const bool norm = o.norm != "none";
     const auto relu = norm ? Activation::none : Activation::relu;  // a norm includes its own relu
-    const auto add_norm = [&](nn::ModuleList<nn::BatchNorm>& to, int64_t width) {
-      to.add(width, nn::BatchNormOptions{.momentum = o.norm_momentum});
+    const auto add_norm = [&](nn::ModuleList<nn::BatchNorm>& norms, int64_t width) {
+      norms.add(width, nn::BatchNormOptions{.momentum = o.norm_momentum});
     };
     for (size_t l = 0; l + 1 < widths.size(); ++l) {
       const bool last = l + 2 == widths.size();
@@ -165,7 +165,7 @@ ModelFamily qgnn() {
                             "none, batch (between the layers) or sums (also on the sums over neighbours)"),
                model_option("degree-quant"), model_option("degree-quant-least")}),
           check_qgnn,
-          made<Qgnn>,
+          construct<Qgnn>,
           {.hidden = 64, .quantized = {.bits = "8"}},
           false};
 }

@@ -13,14 +13,14 @@ namespace {
 /// "8" or "8,4,2" as the bits of each layer.
 std::vector<int> bits_of(const std::string& option, const std::string& text, int64_t layers) {
   std::vector<int> bits;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t stop = std::min(text.find(',', at), text.size());
-    const int one = number_in<int>(std::string_view(text).substr(at, stop - at)).value_or(0);
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t stop = std::min(text.find(',', begin), text.size());
+    const int one = number_in<int>(std::string_view(text).substr(begin, stop - begin)).value_or(0);
     if (!((one >= 1 && one <= BitTensor::kMostBits) || one == 32))
       usage_fail("--{}: expected 1 to 8 or 32 bits, or such a number for each layer (8,4,2), got '{}'",
                  option, excerpt(text));
     bits.push_back(one);
-    at = stop + 1;
+    begin = stop + 1;
   }
   if (bits.size() == 1) bits.resize(static_cast<size_t>(layers), bits.front());
   if (std::ssize(bits) != layers)
@@ -68,9 +68,9 @@ std::string describe_bits(const ModelOptions& o) {
                      q.scales == "learned" ? "" : " running scales");
 }
 
-std::vector<ModelOption> quantized_options(const std::vector<ModelOption>& own) {
+std::vector<ModelOption> quantized_options(const std::vector<ModelOption>& options) {
   std::vector<ModelOption> all = model_options({"bits", "bits-weights", "bits-activations", "scales"});
-  all.insert(all.end(), own.begin(), own.end());
+  all.insert(all.end(), options.begin(), options.end());
   return all;
 }
 

@@ -26,6 +26,6 @@ struct Quantization {
 /// " 4 bits, weights 8 running scales", for describe(); empty if nothing is quantised.
 std::string describe_bits(const ModelOptions& options);
 /// The options of quantised models.
-std::vector<ModelOption> quantized_options(const std::vector<ModelOption>& own);
+std::vector<ModelOption> quantized_options(const std::vector<ModelOption>& options);
 
 }  // namespace adj::models

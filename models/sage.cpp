@@ -41,7 +41,7 @@ void check_sage(const ModelOptions& o) {
 }  // namespace
 
 ModelFamily sage() {
-  return {"train_sage", {"sage"}, stack_options({"aggr"}), check_sage, made<Sage>, {.hidden = 64}};
+  return {"train_sage", {"sage"}, stack_options({"aggr"}), check_sage, construct<Sage>, {.hidden = 64}};
 }
 
 }  // namespace adj::models

@@ -25,9 +25,9 @@ Var Norms::operator()(size_t l, const Var& x, Activation activation, float p, bo
   return activate_dropout(activation, normed, p, training);
 }
 
-std::vector<ModelOption> stack_options(std::vector<std::string> own) {
-  own.insert(own.end(), {"norm", "residual"});
-  return model_options(own);
+std::vector<ModelOption> stack_options(std::vector<std::string> names) {
+  names.insert(names.end(), {"norm", "residual"});
+  return model_options(names);
 }
 
 void check_stack(const ModelOptions& o) { expect_one_of("norm", o.norm, {"none", "batch", "layer"}); }

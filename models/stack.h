@@ -67,15 +67,15 @@ class Stack : public NodeModel {
   }
 
  private:
-  Var layer(size_t l, const nn::Structure& on, const Var& features) const {
-    const nn::Sides x = nn::Sides(features).on("stack", on);
-    return behind(l, convs_[l](on, x), x.dst);
+  Var layer(size_t l, const nn::Structure& structure, const Var& features) const {
+    const nn::Sides x = nn::Sides(features).match("stack", structure);
+    return behind(l, convs_[l](structure, x), x.dst);
   }
-  /// Applies what follows convolution `l`; `own`: its targets' input.
-  Var behind(size_t l, const Var& y, const Var& own) const {
+  /// Applies what follows convolution `l`; `input`: its targets' input.
+  Var behind(size_t l, const Var& y, const Var& input) const {
     if (l + 1 == convs_.size()) return y;
     const Var z = norms_(l, y, activation_, p_, this->training());
-    return residual_ && l > 0 ? own + z : z;
+    return residual_ && l > 0 ? input + z : z;
   }
 
   std::string name_;
@@ -95,7 +95,7 @@ inline void prepare_loops(const Graph& graph, SelfLoops kind) {
 }
 
 /// The options of such models.
-std::vector<ModelOption> stack_options(std::vector<std::string> own = {});
+std::vector<ModelOption> stack_options(std::vector<std::string> names = {});
 /// Throw UsageError for options out of range.
 void check_stack(const ModelOptions& options);
 void check_heads(const ModelOptions& options);

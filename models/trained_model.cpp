@@ -37,20 +37,22 @@ Tensor TrainedModel::outputs(const Graph& graph, const Tensor& offsets, const Fe
   ADJ_CHECK(graph_model != nullptr, "{}: a model of {}, not of graphs", origin(),
             of_links() ? "links" : "nodes");
   const NoGrad no_grad;
-  const std::string& own = options().graphs.node_features;
-  const Features features =
-      prepare(own == "file" ? x : models::node_features(own, graph, own == "degree" ? num_features() : 0));
+  const std::string& node_features = options().graphs.node_features;
+  const Features features = prepare(
+      node_features == "file"
+          ? x
+          : models::node_features(node_features, graph, node_features == "degree" ? num_features() : 0));
   ADJ_CHECK(offsets && offsets.numel() >= 1, "{}: offsets of graphs: absent", origin());
   std::vector<int32_t> all(static_cast<size_t>(offsets.numel() - 1));
   std::iota(all.begin(), all.end(), 0);
   const GraphLoader loader(graph.to(device()), offsets.to(device()), make_feature_store(features), {},
                            Tensor::from(all), {.batch_size = graphs_at_once(), .backward = false});
   Tensor raw = Tensor::empty({loader.num_graphs(), num_outputs()}, DType::f32, device());
-  int64_t at = 0;
+  int64_t begin = 0;
   for (const GraphBatch& batch : loader.epoch(0)) {
-    Tensor rows = raw.rows(at, at + batch.size());
+    Tensor rows = raw.rows(begin, begin + batch.size());
     rows.copy_((*graph_model)(batch.graph, batch.offsets, batch.x).value().to(DType::f32));
-    at += batch.size();
+    begin += batch.size();
   }
   return finish(raw);
 }
@@ -60,8 +62,8 @@ Tensor TrainedModel::predict_links(const Graph& graph, const Features& x, const 
   ADJ_CHECK(link_model != nullptr, "{}: a model of {}, not of links", origin(),
             of_graphs() ? "graphs" : "nodes");
   const NoGrad no_grad;
-  const Graph here = graph.to(device());
-  const Tensor z = link_model->encoder()(here, prepare(x)).value();
+  const Graph local = graph.to(device());
+  const Tensor z = link_model->encoder()(local, prepare(x)).value();
   const Relation ends = Relation::from_coo(graph.num_nodes(), graph.num_nodes(), pairs.src.to(device()),
                                            pairs.dst.to(device()));
   const Tensor scores = finish(link_model->scores_of_all(z, ends));

@@ -32,8 +32,8 @@ void check_transformer(const ModelOptions& o) {
 }  // namespace
 
 ModelFamily transformer() {
-  return {"train_transformer", {"transformer"},   stack_options({"heads", "attention-dropout", "gate"}),
-          check_transformer,   made<Transformer>, {.hidden = 16, .norm = "layer", .heads = 4}};
+  return {"train_transformer", {"transformer"},        stack_options({"heads", "attention-dropout", "gate"}),
+          check_transformer,   construct<Transformer>, {.hidden = 16, .norm = "layer", .heads = 4}};
 }
 
 }  // namespace adj::models

@@ -23,14 +23,14 @@ std::vector<Var> read(const LSTM::Direction& d, const std::vector<Var>& xs, int6
   Var h, c;
   std::vector<Var> read;
   for (const Var& x : xs) {
-    const auto at = [&](const Gate& g) {
+    const auto preactivation = [&](const Gate& g) {
       return h ? linear_sum(
                      x, g.weight_ih, g.bias, [&] { return h; }, g.weight_hh)
                : linear(x, g.weight_ih, g.bias);
     };
-    const Var added = sigmoid(at(input)) * tanh(at(cell));
-    c = c ? sigmoid(at(forget)) * c + added : added;
-    h = sigmoid(at(output)) * tanh(c);
+    const Var added = sigmoid(preactivation(input)) * tanh(preactivation(cell));
+    c = c ? sigmoid(preactivation(forget)) * c + added : added;
+    h = sigmoid(preactivation(output)) * tanh(c);
     read.push_back(h);
   }
   return read;

@@ -14,7 +14,7 @@ MLP::MLP(const std::vector<int64_t>& widths, const MLPOptions& options) : dropou
 }
 
 // Applies the layers from `layer` on.
-Var MLP::from(size_t layer, Var y) const {
+Var MLP::apply_layers(size_t layer, Var y) const {
   for (; layer < layers_.size(); ++layer) y = layers_[layer](dropout(y, dropout_));
   return y;
 }

@@ -83,9 +83,9 @@ void Module::load_state(const std::map<std::string, Tensor>& state) {
   for (auto& [name, tensor] : this->state()) tensor.copy_(state.at(name));
 }
 
-void Module::train(bool on) {
-  training_ = on;
-  for (const auto& [name, child] : children_) child->train(on);
+void Module::train(bool mode) {
+  training_ = mode;
+  for (const auto& [name, child] : children_) child->train(mode);
 }
 
 void Module::to(Device device) {
@@ -111,8 +111,9 @@ std::string Module::str() const {
   std::string text = describe();
   for (const auto& [name, child] : children_) {
     std::string below = child->str();
-    for (size_t at = below.find('\n'); at != std::string::npos; at = below.find('\n', at + 3))
-      below.insert(at + 1, "  ");
+    for (size_t position = below.find('\n'); position != std::string::npos;
+         position = below.find('\n', position + 3))
+      below.insert(position + 1, "  ");
     text += "\n  " + name + ": " + below;
   }
   return text;

@@ -53,7 +53,7 @@ class Module {
   std::vector<PygLayout> pyg_layout() const;
 
   /// Training mode (dropout draws, batch norm uses batch statistics), for this module and its children.
-  void train(bool on = true);
+  void train(bool mode = true);
   void eval() { train(false); }
   bool training() const { return training_; }
   /// Moves parameters and buffers and drops gradients. Create the optimizer afterwards.

@@ -107,7 +107,7 @@ Var Quantizer::moved_scale(const Tensor& x) const {
   return scale;
 }
 
-bool Quantizer::ready() const { return known_scale_->of(scale_) > 0.0; }
+bool Quantizer::ready() const { return known_scale_->read(scale_) > 0.0; }
 
 void Quantizer::begin(const Tensor& x) const {
   const OutsideCapture once;

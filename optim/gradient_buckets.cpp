@@ -20,14 +20,14 @@ GradientBuckets::GradientBuckets(const std::vector<Var>& parameters, size_t byte
   for (auto parameter = parameters.rbegin(); parameter != parameters.rend(); ++parameter) {
     ADJ_CHECK(parameter->requires_grad(), "gradient buckets: a parameter {} takes no gradient",
               parameter->value().str());
-    const size_t own = parameter->value().bytes();
-    const bool fits = !buckets_.empty() && held + own <= bytes &&
+    const size_t size = parameter->value().bytes();
+    const bool fits = !buckets_.empty() && held + size <= bytes &&
                       go_together(*parameter, buckets_.back().members.back().parameter);
     if (!fits) {
       buckets_.emplace_back();
       held = 0;
     }
-    held += own;
+    held += size;
     buckets_.back().members.push_back({*parameter, {}, {}});
   }
   try {

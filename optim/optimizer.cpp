@@ -111,10 +111,10 @@ std::vector<std::pair<std::string, Tensor>> Optimizer::state() const {
 }
 
 void Optimizer::load_state(const std::map<std::string, Tensor>& state) {
-  auto own = this->state();
-  ADJ_CHECK(state.size() == own.size(), "optimizer state: {} tensors given, expected {}", state.size(),
-            own.size());
-  for (const auto& [name, tensor] : own) {
+  auto current = this->state();
+  ADJ_CHECK(state.size() == current.size(), "optimizer state: {} tensors given, expected {}", state.size(),
+            current.size());
+  for (const auto& [name, tensor] : current) {
     const auto it = state.find(name);
     ADJ_CHECK(it != state.end(), "optimizer state: {} is missing", name);
     ADJ_CHECK(it->second.shape() == tensor.shape() && it->second.dtype() == tensor.dtype(),
@@ -131,7 +131,7 @@ void Optimizer::load_state(const std::map<std::string, Tensor>& state) {
     const auto done = static_cast<int64_t>(state.at(steps).item());
     ADJ_CHECK(done >= 0, "optimizer state: {} is {}, expected 0 or more", steps, done);
   }
-  for (auto& [name, tensor] : own)
+  for (auto& [name, tensor] : current)
     if (name != "rate_factor" && !name.ends_with(".lr")) tensor.copy_(state.at(name));
   for (size_t g = 0; g < groups_.size(); ++g) set_lr(rates[g], g);
   set_rate_factor(factor);

@@ -69,12 +69,12 @@ Device device_of(nb::handle object) {
 /// DLPack's capsule of a GPU's array, whose producer lets the library's current stream wait for its own one.
 /// Some take no version, or no stream; then the device is waited for.
 nb::object capsule_of(nb::handle object, Device device) {
-  DeviceRuntime& on = runtime(device);
-  const uintptr_t ours = on.stream_handle(Stream::current(device).id());
+  DeviceRuntime& device_runtime = runtime(device);
+  const uintptr_t ours = device_runtime.stream_handle(Stream::current(device).id());
   // PyTorch orders the current stream of the current device, and in a process that has not used device 0 that
   // of device 0: its default stream is waited for anyway.
-  const auto current = on.make_current();
-  on.order(ours, kLegacyStream);
+  const auto current = device_runtime.make_current();
+  device_runtime.order(ours, kLegacyStream);
   const nb::object produce = object.attr("__dlpack__");
   const nb::int_ stream(ours);
   const auto refused = [](const nb::python_error& error) {
@@ -91,7 +91,7 @@ nb::object capsule_of(nb::handle object, Device device) {
     if (!refused(error)) throw;
   }
   nb::object capsule = produce();
-  without_gil([&] { on.synchronize_device(); });
+  without_gil([&] { device_runtime.synchronize_device(); });
   return capsule;
 }
 
@@ -150,7 +150,7 @@ bool is_row_major(const Array& array) {
 template <class Stored, class Element>
 Tensor row_major(const char* name, const Array& array, const char* data, const Shape& shape) {
   Tensor tensor = Tensor::empty(shape, dtype_of<Element>());
-  auto* to = tensor.template mutable_data<Element>();
+  auto* target = tensor.template mutable_data<Element>();
   const int last = shape.dims() - 1;
   const int64_t width = last < 0 ? 1 : shape[last],
                 step = last < 0 ? 0 : array.stride(static_cast<size_t>(last));
@@ -165,7 +165,7 @@ Tensor row_major(const char* name, const Array& array, const char* data, const S
       if constexpr (std::is_same_v<Stored, uint64_t>)
         ADJ_CHECK(value <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max()),
                   "{}: {}, expected integers below 2^63", name, value);
-      *to++ = static_cast<Element>(value);
+      *target++ = static_cast<Element>(value);
     }
     for (int d = last - 1; d >= 0; --d) {
       if (++index[static_cast<size_t>(d)] < shape[d]) break;
@@ -243,19 +243,19 @@ Tensor to_indices(const char* name, nb::handle object, int64_t n) {
   if (object.is_none()) return {};
   const bool is_tensor = nb::isinstance<DeviceArray>(object);
   const Array array = is_tensor ? Array() : to_any(name, object);
-  const Tensor given = is_tensor ? to_tensor(name, object) : to_tensor(name, array);
-  ADJ_CHECK(given.dims() == 1, "{}: {}, expected [K], or a mask [{}]", name, given.str(), n);
+  const Tensor index = is_tensor ? to_tensor(name, object) : to_tensor(name, array);
+  ADJ_CHECK(index.dims() == 1, "{}: {}, expected [K], or a mask [{}]", name, index.str(), n);
   if (is_tensor || array.dtype().code != static_cast<uint8_t>(Code::Bool)) {
-    ADJ_CHECK(!is_floating(given.dtype()), "{}: {}, expected integers or bool", name, given.str());
+    ADJ_CHECK(!is_floating(index.dtype()), "{}: {}, expected integers or bool", name, index.str());
     return copy_if_shared(
-        to_int32("dataset", name, given.dtype() == DType::u8 ? given.to(DType::i32) : given, n));
+        to_int32("dataset", name, index.dtype() == DType::u8 ? index.to(DType::i32) : index, n));
   }
-  ADJ_CHECK(given.numel() == n, "{}: a mask of {}, expected {}", name, given.numel(), n);
+  ADJ_CHECK(index.numel() == n, "{}: a mask of {}, expected {}", name, index.numel(), n);
   std::vector<int32_t> set;
-  const std::vector<uint8_t> mask = given.to_vector<uint8_t>();
+  const std::vector<uint8_t> mask = index.to_vector<uint8_t>();
   for (int64_t i = 0; i < n; ++i)
     if (mask[static_cast<size_t>(i)] != 0) set.push_back(static_cast<int32_t>(i));
-  return Tensor::from(set, given.device());
+  return Tensor::from(set, index.device());
 }
 
 EdgeIndex to_edges(const char* name, nb::handle object) {
@@ -314,15 +314,15 @@ void take_back(void* pointer) noexcept {
   const std::unique_ptr<Loan> loan(static_cast<Loan*>(pointer));
   const Device device = loan->tensor.device();
   if (device.is_cpu()) return;
-  DeviceRuntime& on = runtime(device);
+  DeviceRuntime& device_runtime = runtime(device);
   try {
     try {
       if (loan->reader == 0) fail("no stream to wait for");
       // This may be another thread; the legacy stream waits for the default streams of all.
-      on.order(on.stream_handle(loan->ours.id()),
-               loan->reader == kThreadStream ? kLegacyStream : loan->reader);
+      device_runtime.order(device_runtime.stream_handle(loan->ours.id()),
+                           loan->reader == kThreadStream ? kLegacyStream : loan->reader);
     } catch (const Error&) {  // also for a stream that is gone
-      on.synchronize_device();
+      device_runtime.synchronize_device();
     }
   } catch (const std::exception&) {  // a device that fails is reported by the next call
   }
@@ -370,9 +370,9 @@ nb::object lend(const DeviceArray& array, nb::handle stream, nb::kwargs options)
       throw nb::value_error(
           fmt::format("__dlpack__: stream {}, expected -1, 1, 2 or a stream of CUDA", reader).c_str());
     if (reader > 0) {
-      DeviceRuntime& on = runtime(device);
+      DeviceRuntime& device_runtime = runtime(device);
       loan->reader = static_cast<uintptr_t>(reader);
-      on.order(loan->reader, on.stream_handle(loan->ours.id()));
+      device_runtime.order(loan->reader, device_runtime.stream_handle(loan->ours.id()));
     }
   }
   const nb::capsule owner(loan.get(), take_back);

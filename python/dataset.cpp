@@ -11,43 +11,44 @@ namespace adj::python {
 namespace {
 
 /// int32 classes, -1 for none.
-Tensor to_classes(const Tensor& given) {
-  const Tensor wide = given.to(DType::i64).to(Device::cpu());
+Tensor to_classes(const Tensor& values) {
+  const Tensor wide = values.to(DType::i64).to(Device::cpu());
   const int64_t* labels = wide.data<int64_t>();
   for (int64_t i = 0; i < wide.numel(); ++i)
     ADJ_CHECK(labels[i] >= -1 && labels[i] < std::numeric_limits<int32_t>::max(),
               "y: {} at position {}, expected -1 (none) or a class from 0 to {}", labels[i], i,
               std::numeric_limits<int32_t>::max() - 1);
-  return given.to(DType::i32);
+  return values.to(DType::i32);
 }
 
 /// Sets labels, task and classes: of integers [K] classes, of bools or uint8 [K, T] several labels, of floats
 /// [K] or [K, T] targets of regression, unless `task` says otherwise.
 void set_labels(Dataset& data, nb::handle object, const std::optional<std::string>& task, int64_t things) {
-  const Tensor given = to_tensor("y", object);
+  const Tensor labels = to_tensor("y", object);
   const bool of_graphs = static_cast<bool>(data.graph_offsets);
-  const bool numbered = given.dims() == 1 && !is_floating(given.dtype());
-  ADJ_CHECK((given.dims() == 1 || given.dims() == 2) && given.size(0) == things,
-            "y: {}, expected [{}] or [{}, T]", given.str(), things, things);
+  const bool numbered = labels.dims() == 1 && !is_floating(labels.dtype());
+  ADJ_CHECK((labels.dims() == 1 || labels.dims() == 2) && labels.size(0) == things,
+            "y: {}, expected [{}] or [{}, T]", labels.str(), things, things);
   if (task) {
     data.task = training::task_named("task", *task);
   } else if (numbered) {
     data.task = of_graphs ? Task::graph_class : Task::node_class;
   } else {
-    data.task = of_graphs                    ? Task::graph_regression
-                : is_floating(given.dtype()) ? Task::node_regression
-                                             : Task::node_multilabel;
+    data.task = of_graphs                     ? Task::graph_regression
+                : is_floating(labels.dtype()) ? Task::node_regression
+                                              : Task::node_multilabel;
   }
   ADJ_CHECK(of_graphs == is_of_graphs(data.task), "y: task {} of a dataset {} graph_offsets",
             name_of(data.task), of_graphs ? "with" : "without");
   Tensor y;
   if (training::labels_of(data.task) == training::Labels::classes) {
-    ADJ_CHECK(numbered, "y: {}, expected integers [{}] for task {}", given.str(), things, name_of(data.task));
-    y = to_classes(given);
+    ADJ_CHECK(numbered, "y: {}, expected integers [{}] for task {}", labels.str(), things,
+              name_of(data.task));
+    y = to_classes(labels);
     for (const int32_t label : y.to_vector<int32_t>())
       data.classes = std::max<int64_t>(data.classes, int64_t{label} + 1);
   } else {
-    y = to_floats("y", object).reshape({things, given.dims() == 2 ? given.size(1) : 1});
+    y = to_floats("y", object).reshape({things, labels.dims() == 2 ? labels.size(1) : 1});
     if (data.task == Task::node_multilabel) data.classes = y.size(1);
   }
   (of_graphs ? data.graph_y : data.y) = copy_if_shared(y);

@@ -18,7 +18,7 @@ struct Epoch {
   std::unique_ptr<std::mutex> one = std::make_unique<std::mutex>();
 
   Epoch(Epoch&&) = default;
-  explicit Epoch(Prefetcher<Batch>* made) : batches(made) {}
+  explicit Epoch(Prefetcher<Batch>* prefetcher) : batches(prefetcher) {}
   ~Epoch() {
     if (batches) without_gil([&] { batches.reset(); });  // its workers end, which may take a batch's time
   }

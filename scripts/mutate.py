@@ -569,10 +569,10 @@ class Campaign:
         if output.exists():
             for row in csv.DictReader(open(output, newline="")):
                 self.done[(row["file"], int(row["line"]), int(row["column"]), row["operator"], row["mutated"])] = row
-        given = list(listed(options.list, self.quotas)) if options.list else []
-        if given:
-            self.quotas = Counter(fault.folder for fault in given)
-        self.faults = {folder: iter([f for f in given if f.folder == folder]) if given else draw(folder, self.quotas, options.seed)
+        faults = list(listed(options.list, self.quotas)) if options.list else []
+        if faults:
+            self.quotas = Counter(fault.folder for fault in faults)
+        self.faults = {folder: iter([f for f in faults if f.folder == folder]) if faults else draw(folder, self.quotas, options.seed)
                        for folder in self.quotas}
         file = open(output, "a", newline="")
         writer = csv.DictWriter(file, FIELDS)

@@ -15,7 +15,7 @@ constexpr double kWidth = 900, kHeight = 540, kTop = 44, kSide = 76, kLegendLine
 constexpr double kLetter = 7.4;  // as wide as a letter of 14 is on average
 
 struct Tick {
-  double at;
+  double value;
   std::string text;
 };
 
@@ -27,9 +27,9 @@ std::vector<Tick> ticks_of(const Axis& axis) {
     const double step = std::max(1.0, std::ceil((last - first) / 8.0));
     for (double power = first; power <= last; power += step)
       for (const double times : {1.0, 2.0, 5.0}) {
-        const double at = times * std::pow(10.0, power);
-        if (at < axis.low || at > axis.high || (times > 1.0 && last - first > 3.0)) continue;
-        ticks.push_back({at, fmt::format("{:g}", at)});
+        const double value = times * std::pow(10.0, power);
+        if (value < axis.low || value > axis.high || (times > 1.0 && last - first > 3.0)) continue;
+        ticks.push_back({value, fmt::format("{:g}", value)});
       }
     return ticks;
   }
@@ -113,21 +113,21 @@ std::string svg(const Chart& chart) {
   out += text(kWidth / 2, 26, "middle", chart.title, " font-weight=\"600\"");
   const std::string grid = "class=\"grid\" stroke=\"#ddd\"";
   for (const Tick& tick : ticks_of(chart.x)) {
-    const double at = kSide + wide * share(chart.x, tick.at);
-    out += line(at, kTop, at, bottom, grid) + text(at, bottom + 18, "middle", tick.text);
+    const double tick_x = kSide + wide * share(chart.x, tick.value);
+    out += line(tick_x, kTop, tick_x, bottom, grid) + text(tick_x, bottom + 18, "middle", tick.text);
   }
   for (const bool right : {false, true}) {
     if (right && !chart.right) break;
     const Axis& axis = right ? *chart.right : chart.left;
     const double side = right ? kSide + wide : kSide;
     for (const Tick& tick : ticks_of(axis)) {
-      const double at = bottom - high * share(axis, tick.at);
-      out += right == chart.right.has_value() ? line(kSide, at, kSide + wide, at, grid) : "";
-      out += text(side + (right ? 8 : -8), at + 5, right ? "start" : "end", tick.text);
+      const double tick_y = bottom - high * share(axis, tick.value);
+      out += right == chart.right.has_value() ? line(kSide, tick_y, kSide + wide, tick_y, grid) : "";
+      out += text(side + (right ? 8 : -8), tick_y + 5, right ? "start" : "end", tick.text);
     }
-    const double at = right ? kWidth - 14 : 20;
-    out += text(at, (kTop + bottom) / 2, "middle", axis.name,
-                fmt::format(" transform=\"rotate(-90 {:.1f} {:.1f})\"", at, (kTop + bottom) / 2).c_str());
+    const double name_x = right ? kWidth - 14 : 20;
+    out += text(name_x, (kTop + bottom) / 2, "middle", axis.name,
+                fmt::format(" transform=\"rotate(-90 {:.1f} {:.1f})\"", name_x, (kTop + bottom) / 2).c_str());
   }
   out += text(kWidth / 2, bottom + 40, "middle", chart.x.name);
 
@@ -151,10 +151,10 @@ std::string svg(const Chart& chart) {
   for (size_t k = 0; k < places.size(); ++k) {
     const Series& s = chart.series[k];
     if (s.name.empty()) continue;
-    const double at = 40.0 + places[k].first, y = bottom + 62.0 + kLegendLine * places[k].second;
-    if (has_line(s.form)) out += line(at, y, at + 26, y, stroke(s));
-    if (has_marks(s.form)) out += mark(s.form, at + 13, y, s.color);
-    out += text(at + 32, y + 5, "start", s.name);
+    const double key_x = 40.0 + places[k].first, y = bottom + 62.0 + kLegendLine * places[k].second;
+    if (has_line(s.form)) out += line(key_x, y, key_x + 26, y, stroke(s));
+    if (has_marks(s.form)) out += mark(s.form, key_x + 13, y, s.color);
+    out += text(key_x + 32, y + 5, "start", s.name);
   }
   return out + "</svg>\n";
 }

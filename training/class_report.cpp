@@ -24,11 +24,11 @@ size_t width_of(const std::string& text) {
 /// Truncated to `width` characters, with a mark at the end.
 std::string cut(const std::string& text, size_t width) {
   if (width_of(text) <= width) return text;
-  size_t at = 0, seen = 0;
-  while (seen < width || !begins_character(text[at])) seen += begins_character(text[at++]) ? 1 : 0;
-  while (!begins_character(text[--at])) {
+  size_t end = 0, seen = 0;
+  while (seen < width || !begins_character(text[end])) seen += begins_character(text[end++]) ? 1 : 0;
+  while (!begins_character(text[--end])) {
   }
-  return text.substr(0, at) + "…";
+  return text.substr(0, end) + "…";
 }
 
 std::string left(const std::string& text, size_t width) {

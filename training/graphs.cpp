@@ -30,11 +30,11 @@ GraphLoader each_once(const Dataset& data, const Features& x, const Tensor& whic
 Tensor run_over(models::GraphModel& model, const GraphLoader& loader, int64_t outputs, Device device) {
   const NoGrad no_grad;
   Tensor out = Tensor::empty({loader.num_graphs(), outputs}, DType::f32, device);
-  int64_t at = 0;
+  int64_t begin = 0;
   for (const GraphBatch& batch : loader.epoch(0)) {
-    Tensor rows = out.rows(at, at + batch.size());
+    Tensor rows = out.rows(begin, begin + batch.size());
     rows.copy_(model(batch.graph, batch.offsets, batch.x).value().to(DType::f32));
-    at += batch.size();
+    begin += batch.size();
   }
   return out;
 }
@@ -189,13 +189,14 @@ void GraphOptions::add_to(Options& o) {
   o.metric_help =
       "accuracy (auto), auc or f1 for classes, auc or f1 for several labels (auto: auc), r2 or mae for "
       "regression (auto: r2)";
-  o.own = {{"folds", &folds, "N",
-            "for a file without splits: number of stratified cross-validation folds; each run holds one out"},
-           {"batch-size", &o.batches.batch_size, "N", "graphs per step"},
-           {"iterations", &iterations, "N",
-            "steps per epoch, each on newly drawn graphs (0: one pass over the graphs)"},
-           {"lr-halve", &lr_halve, "N", "halve the learning rate every N epochs (0: never)"},
-           workers_option(o.batches.workers)};
+  o.program_options = {
+      {"folds", &folds, "N",
+       "for a file without splits: number of stratified cross-validation folds; each run holds one out"},
+      {"batch-size", &o.batches.batch_size, "N", "graphs per step"},
+      {"iterations", &iterations, "N",
+       "steps per epoch, each on newly drawn graphs (0: one pass over the graphs)"},
+      {"lr-halve", &lr_halve, "N", "halve the learning rate every N epochs (0: never)"},
+      workers_option(o.batches.workers)};
 }
 
 void GraphOptions::check() const {

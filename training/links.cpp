@@ -28,9 +28,9 @@ void LinkOptions::add_to(Options& o) {
   o.batches.loaders = {neighbor};
   o.things = "pairs of nodes";
   o.metric_help = "auc (auto), mrr or hits@K (as hits@20); all three are reported";
-  o.own = {{"val", &val, "P", "share of the connected pairs for validation"},
-           {"test", &test, "P", "share for the test; both are drawn by --seed"},
-           {"negatives", &negatives, "N", "negatives drawn per positive pair, every epoch"}};
+  o.program_options = {{"val", &val, "P", "share of the connected pairs for validation"},
+                       {"test", &test, "P", "share for the test; both are drawn by --seed"},
+                       {"negatives", &negatives, "N", "negatives drawn per positive pair, every epoch"}};
 }
 
 void LinkOptions::check(const Options& options) const {
@@ -39,8 +39,9 @@ void LinkOptions::check(const Options& options) const {
   expect_integer("negatives", negatives, 1, 10000);
   for (const auto& [name, model] :
        {std::pair("aggr", "sage"), {"heads", "gat"}, {"attention-dropout", "gat"}})
-    if (const auto given = options.values.find(name);
-        options.model.model != model && given != options.values.end() && options.changed(name, given->second))
+    if (const auto option = options.values.find(name); options.model.model != model &&
+                                                       option != options.values.end() &&
+                                                       options.changed(name, option->second))
       usage_fail("--{}: requires --model {}", name, model);
 }
 
@@ -113,11 +114,11 @@ std::vector<Metric> link_metrics(const std::string& metric) {
   const auto mrr = of_scores(
       [](const Tensor& p, const Tensor& n) { return nn::mean_reciprocal_rank(nn::link_ranks(p, n)); });
   const auto hits = of_scores([k](const Tensor& p, const Tensor& n) { return nn::hits_at(k, p, n); });
-  const std::string at = fmt::format("hits@{}", k);
+  const std::string option = fmt::format("hits@{}", k);
   const std::string column = fmt::format("hits_{}", k);
   return {{"auc", "ROC-AUC", "auc", true, 0.0, 1.0, auc},
           {"mrr", "MRR", "mrr", true, 0.0, 1.0, mrr},
-          {at, fmt::format("Hits@{}", k), column, true, 0.0, 1.0, hits}};
+          {option, fmt::format("Hits@{}", k), column, true, 0.0, 1.0, hits}};
 }
 
 void write_links(const Run& run) {

@@ -51,7 +51,7 @@ std::string described(Labels labels, int64_t outputs) {
 /// Reason why the metric is undefined on these examples for any outputs; empty if it is defined.
 std::string obstacle(const Metric& metric, const Examples& examples, const Tensor& index) {
   try {
-    (void)metric.of(Tensor::zeros({examples.size(), examples.outputs}), examples.y, index);
+    (void)metric.measure(Tensor::zeros({examples.size(), examples.outputs}), examples.y, index);
     return "";
   } catch (const Error& error) {
     return error.what();

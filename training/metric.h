@@ -17,7 +17,7 @@ struct Metric {
   bool higher_is_better;
   double low, high;  ///< its bounds
   /// Value for outputs [E, T] and labels, over the examples of `index`.
-  std::function<double(const Tensor& output, const Tensor& y, const Tensor& index)> of;
+  std::function<double(const Tensor& output, const Tensor& y, const Tensor& index)> measure;
 
   /// For comparisons: higher is better.
   double score(double value) const { return higher_is_better ? value : -value; }

@@ -142,8 +142,9 @@ void OutputOptions::check_files(const Options& all) const {
   files.read("data", all.data.path);
   files.read("config", config);
   files.read("resume", resume);
-  if (const auto from = all.identity.find("from"); from != all.identity.end() && from->second != "none")
-    files.read("from", from->second);
+  if (const auto initial = all.identity.find("from");
+      initial != all.identity.end() && initial->second != "none")
+    files.read("from", initial->second);
   files.write("checkpoint", checkpoint, "resume");
   files.write("metrics", metrics);
   files.write("predict", predict);
@@ -212,8 +213,8 @@ bool Options::changed(const std::string& option, const std::string& text) const 
   return usual != defaults.end() && usual->second != text;
 }
 
-Options::Options(models::ModelFamily of, std::string in_a_line)
-    : family(std::move(of)), summary(std::move(in_a_line)), model(family.defaults) {
+Options::Options(models::ModelFamily model_family, std::string in_a_line)
+    : family(std::move(model_family)), summary(std::move(in_a_line)), model(family.defaults) {
   model.model = family.models.front();
 }
 
@@ -279,7 +280,7 @@ std::vector<Options::Group> Options::groups() {
        "metric; or either: stop when neither metric nor loss has matched its best for --patience epochs, and "
        "keep the last epoch in which both did"},
       {"eval-every", &run.eval_every, "N", "validate every N epochs"}};
-  training += own;
+  training += program_options;
   OptionList mini_batches;
   if (!batches.loaders.empty()) {
     mini_batches.push_back(

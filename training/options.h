@@ -130,7 +130,7 @@ struct Options {
   RunOptions run;
   OutputOptions output;
   BatchOptions batches;
-  OptionList own = {};  ///< the program's own training options
+  OptionList program_options = {};  ///< the program's own training options
 
   // For --help.
   std::string things = "nodes";            ///< the training examples

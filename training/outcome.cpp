@@ -95,8 +95,8 @@ void choose_epoch(const std::vector<EpochRecord>& history, size_t folds, const M
 std::string finite(double value) { return std::isfinite(value) ? fmt::format("{}", value) : "null"; }
 
 /// "0.8210", for several runs "0.8266 ± 0.0107".
-std::string with_spread(const Spread& of, size_t runs) {
-  return fmt::format("{:.4f}{}", of.mean, runs < 2 ? "" : fmt::format(" ± {:.4f}", of.deviation));
+std::string with_spread(const Spread& spread, size_t runs) {
+  return fmt::format("{:.4f}{}", spread.mean, runs < 2 ? "" : fmt::format(" ± {:.4f}", spread.deviation));
 }
 
 /// "epoch 66 of 200", "epoch 102; stopped after 202 of 1000".

@@ -133,29 +133,29 @@ const EpochRecord* TrainingRecord::row_of(int64_t run, int64_t epoch) const {
   return found == history.end() ? nullptr : &*found;
 }
 
-void TrainingRecord::write(optim::Checkpoint& to, const std::vector<Metric>& reported) const {
+void TrainingRecord::write(optim::Checkpoint& checkpoint, const std::vector<Metric>& reported) const {
   std::vector<double> rows;
   for (const EpochRecord& r : history)
     rows.insert(rows.end(), {static_cast<double>(r.run), static_cast<double>(r.epoch), r.train_loss,
                              r.val_loss, r.val_metric});
-  to.tensors["history"] = Tensor::from(rows, {std::ssize(history), kHistoryWidth});
+  checkpoint.tensors["history"] = Tensor::from(rows, {std::ssize(history), kHistoryWidth});
   rows.clear();
   for (const RunResult& r : results)
     rows.insert(rows.end(), {r.train_loss, r.val_metric, r.test_metric, r.test_auc,
                              static_cast<double>(r.best_epoch), r.test_loss});
-  to.tensors["results"] = Tensor::from(rows, {std::ssize(results), kResultsWidth});
+  checkpoint.tensors["results"] = Tensor::from(rows, {std::ssize(results), kResultsWidth});
   if (reported.empty()) return;
   rows.clear();
   for (const RunResult& r : results) rows.insert(rows.end(), r.reported.begin(), r.reported.end());
-  to.tensors["reported"] = Tensor::from(rows, {std::ssize(results), 2 * std::ssize(reported)});
+  checkpoint.tensors["reported"] = Tensor::from(rows, {std::ssize(results), 2 * std::ssize(reported)});
 }
 
-TrainingRecord TrainingRecord::read(const optim::Checkpoint& from, const Metric& metric,
+TrainingRecord TrainingRecord::read(const optim::Checkpoint& checkpoint, const Metric& metric,
                                     const std::vector<Metric>& reported, int64_t run, int64_t epochs) {
   TrainingRecord record;
-  record.history = read_history(from, metric, run, epochs);
-  read_results(from, run, epochs, metric, record);
-  read_reported(from, reported, record.results);
+  record.history = read_history(checkpoint, metric, run, epochs);
+  read_results(checkpoint, run, epochs, metric, record);
+  read_reported(checkpoint, reported, record.results);
   return record;
 }
 

@@ -113,7 +113,7 @@ std::vector<DegreeScore> scores_by_degree(const Graph& graph, const Metric& metr
     DegreeScore score{least, std::max(least, 2 * least - 1), std::ssize(nodes),
                       std::numeric_limits<double>::quiet_NaN()};
     try {
-      score.value = metric.of(output, y, Tensor::from(nodes, index.device()));
+      score.value = metric.measure(output, y, Tensor::from(nodes, index.device()));
     } catch (const Error&) {  // not defined on these, as the area under the curve of one class
     }
     scores.push_back(score);

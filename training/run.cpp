@@ -32,7 +32,7 @@ double test_auc(const Examples& examples, const Tensor& logits) {
   const auto positive =
       std::count_if(test.begin(), test.end(), [&](int32_t i) { return labels[static_cast<size_t>(i)] == 1; });
   if (positive == 0 || static_cast<size_t>(positive) == test.size()) return kNone;
-  return metric_named("auc", examples.labels, examples.outputs).of(logits, examples.y, examples.test);
+  return metric_named("auc", examples.labels, examples.outputs).measure(logits, examples.y, examples.test);
 }
 
 }  // namespace
@@ -216,7 +216,7 @@ void Run::evaluate(double train_loss, Epochs& epochs) {
   }
   looked_at_ = epoch_;
   record_.history.push_back(
-      {run_, epoch_, train_loss, val_loss, task_.metric.of(now.outputs, examples_.y, examples_.val)});
+      {run_, epoch_, train_loss, val_loss, task_.metric.measure(now.outputs, examples_.y, examples_.val)});
   const std::string& folder = options_.output.tensorboard;
   if (folder.empty()) return;
   if (!board_) board_ = std::make_unique<TensorBoard>(events_folder(folder, run_, options_.run.runs));
@@ -237,13 +237,13 @@ void Run::finish(Epochs& epochs) {
     fail("epoch {}: the {} are not finite; try a smaller --lr", best_->best_epoch(), outputs_name());
   RunResult result{record_.history.back().train_loss,
                    task_.metric.score(best_->best_metric()),
-                   task_.metric.of(output_, examples_.y, examples_.test),
+                   task_.metric.measure(output_, examples_.y, examples_.test),
                    test_auc(examples_, output_),
                    best_->best_epoch(),
                    objective_.loss_of_output(output_, examples_.test)};
   for (const Metric& metric : task_.reported)
     for (const Tensor* part : {&examples_.val, &examples_.test})
-      result.reported.push_back(metric.of(output_, examples_.y, *part));
+      result.reported.push_back(metric.measure(output_, examples_.y, *part));
   if (options_.run.runs > 1)
     log_info("{}: {}{} {:.4f} at epoch {}{}", run_name(), examples_.cross_validated ? "" : "test ",
              task_.metric.name, result.test_metric, result.best_epoch,
@@ -291,8 +291,8 @@ void Run::describe_state() {
       .require("task", examples_.task)
       .require("features", fmt::format("{}", task_.num_features))
       .require("outputs", fmt::format("{}", examples_.outputs));
-  state_->add([this](optim::Checkpoint& to) { save(to); },
-              [this](const optim::Checkpoint& from) { load(from); });
+  state_->add([this](optim::Checkpoint& checkpoint) { save(checkpoint); },
+              [this](const optim::Checkpoint& checkpoint) { load(checkpoint); });
 }
 
 void Run::resume(const std::string& path) {

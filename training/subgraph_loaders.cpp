@@ -140,9 +140,9 @@ void partition_for_clusters(Dataset& data, int64_t parts) {
   if (data.part && parts == 0) return;
   if (parts == 0) parts = std::max<int64_t>(1, data.num_nodes() / kNodesOfPart);
   data.part = metis_partition(data.graph, parts);
-  const PartitionSummary made = summarize_partition(data.graph, data.part);
-  log_info("{} parts of {} to {} nodes by METIS, {} of {} edges between parts", made.parts, made.smallest,
-           made.largest, made.cut, data.graph.num_edges());
+  const PartitionSummary summary = summarize_partition(data.graph, data.part);
+  log_info("{} parts of {} to {} nodes by METIS, {} of {} edges between parts", summary.parts,
+           summary.smallest, summary.largest, summary.cut, data.graph.num_edges());
 }
 
 std::shared_ptr<LoaderChoice> cluster_loader() { return std::make_shared<ClusterLoading>(); }

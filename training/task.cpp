@@ -73,8 +73,8 @@ Examples node_examples(const Options& options, const Dataset& data) {
   return node_examples(data, file_of(options, data), options.program());
 }
 
-LearningTask::LearningTask(Options& options, Dataset given, Examples learned, std::vector<Metric> metrics)
-    : data(std::move(given)), examples(std::move(learned)), reported(std::move(metrics)) {
+LearningTask::LearningTask(Options& options, Dataset dataset, Examples learned, std::vector<Metric> metrics)
+    : data(std::move(dataset)), examples(std::move(learned)), reported(std::move(metrics)) {
   const std::string file = file_of(options, data);
   require_features(data, file, options.program());
   if (options.output.class_scores && examples.labels == Labels::numbers)

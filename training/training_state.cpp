@@ -50,8 +50,9 @@ double finite(const Checkpoint& checkpoint, const std::string& fact) {
 
 TrainingState::TrainingState(std::string program, nn::Module& model, Optimizer& optimizer)
     : program_(std::move(program)), model_(model) {
-  add([&model, at = take_finite("model")](Checkpoint& to) { put(to, at, model.state()); },
-      [&model](const Checkpoint& from) { model.load_state(from.with_prefix("model.")); });
+  add([&model,
+       prefix = take_finite("model")](Checkpoint& checkpoint) { put(checkpoint, prefix, model.state()); },
+      [&model](const Checkpoint& checkpoint) { model.load_state(checkpoint.with_prefix("model.")); });
   add("optimizer", optimizer);
   add("generator", default_generator());
 }
@@ -76,21 +77,22 @@ std::string TrainingState::take_finite(const std::string& name) {
 
 TrainingState& TrainingState::add(const std::string& name, Optimizer& optimizer) {
   const std::string prefix = take_finite(name);
-  return add(
-      [&optimizer, prefix](Checkpoint& to) { put(to, prefix, optimizer.state()); },
-      [&optimizer, prefix](const Checkpoint& from) { optimizer.load_state(any_with_prefix(from, prefix)); });
+  return add([&optimizer, prefix](Checkpoint& checkpoint) { put(checkpoint, prefix, optimizer.state()); },
+             [&optimizer, prefix](const Checkpoint& checkpoint) {
+               optimizer.load_state(any_with_prefix(checkpoint, prefix));
+             });
 }
 
 TrainingState& TrainingState::add(const std::string& name, Generator& generator) {
   const std::string prefix = take(name);
   return add(
-      [&generator, prefix](Checkpoint& to) {
-        to.set(prefix + "seed", static_cast<int64_t>(generator.seed()));
-        to.set(prefix + "position", static_cast<int64_t>(generator.position()));
+      [&generator, prefix](Checkpoint& checkpoint) {
+        checkpoint.set(prefix + "seed", static_cast<int64_t>(generator.seed()));
+        checkpoint.set(prefix + "position", static_cast<int64_t>(generator.position()));
       },
-      [&generator, prefix](const Checkpoint& from) {
-        const int64_t seed = from.integer(prefix + "seed"),
-                      position = from.integer(prefix + "position", 0, kMost);
+      [&generator, prefix](const Checkpoint& checkpoint) {
+        const int64_t seed = checkpoint.integer(prefix + "seed"),
+                      position = checkpoint.integer(prefix + "position", 0, kMost);
         generator.set_state(static_cast<uint64_t>(seed), static_cast<uint64_t>(position));
       });
 }
@@ -98,44 +100,44 @@ TrainingState& TrainingState::add(const std::string& name, Generator& generator)
 TrainingState& TrainingState::add(const std::string& name, Plateau& plateau) {
   const std::string prefix = take(name);
   return add(
-      [&plateau, prefix](Checkpoint& to) {
+      [&plateau, prefix](Checkpoint& checkpoint) {
         const Plateau::State& state = plateau.state();
-        to.set(prefix + "any", int64_t{state.any});
-        to.set(prefix + "best", state.best);
-        to.set(prefix + "factor", state.factor);
-        to.set(prefix + "bad", state.bad);
-        to.set(prefix + "cooldown", state.cooldown);
+        checkpoint.set(prefix + "any", int64_t{state.any});
+        checkpoint.set(prefix + "best", state.best);
+        checkpoint.set(prefix + "factor", state.factor);
+        checkpoint.set(prefix + "bad", state.bad);
+        checkpoint.set(prefix + "cooldown", state.cooldown);
       },
-      [&plateau, prefix](const Checkpoint& from) {
-        const double factor = finite(from, prefix + "factor");
+      [&plateau, prefix](const Checkpoint& checkpoint) {
+        const double factor = finite(checkpoint, prefix + "factor");
         if (factor < 0.0 || factor > 1.0)
-          data_fail("{}: facts@{}factor: {}, expected 0 to 1", from.path, prefix, factor);
-        plateau.set_state({from.integer(prefix + "any", 0, 1) != 0, finite(from, prefix + "best"), factor,
-                           from.integer(prefix + "bad", 0, kMost),
-                           from.integer(prefix + "cooldown", 0, kMost)});
+          data_fail("{}: facts@{}factor: {}, expected 0 to 1", checkpoint.path, prefix, factor);
+        plateau.set_state({checkpoint.integer(prefix + "any", 0, 1) != 0, finite(checkpoint, prefix + "best"),
+                           factor, checkpoint.integer(prefix + "bad", 0, kMost),
+                           checkpoint.integer(prefix + "cooldown", 0, kMost)});
       });
 }
 
 TrainingState& TrainingState::add(EarlyStopping& stopping) {
   return add(
-      [&stopping, at = take_finite("best")](Checkpoint& to) {
-        to.set("best_epoch", stopping.best_epoch());
-        to.set("best_metric", stopping.best_metric());
-        to.set("marks.epoch", stopping.marks().epoch);
-        to.set("marks.metric", stopping.marks().metric);
-        to.set("marks.loss", stopping.marks().loss);
-        for (const auto& [name, tensor] : stopping.best_state()) to.tensors[at + name] = tensor;
+      [&stopping, prefix = take_finite("best")](Checkpoint& checkpoint) {
+        checkpoint.set("best_epoch", stopping.best_epoch());
+        checkpoint.set("best_metric", stopping.best_metric());
+        checkpoint.set("marks.epoch", stopping.marks().epoch);
+        checkpoint.set("marks.metric", stopping.marks().metric);
+        checkpoint.set("marks.loss", stopping.marks().loss);
+        for (const auto& [name, tensor] : stopping.best_state()) checkpoint.tensors[prefix + name] = tensor;
       },
-      [this, &stopping](const Checkpoint& from) {
-        const int64_t epoch = from.integer("best_epoch", -1, from.integer("epoch"));
-        auto best = any_with_prefix(from, "best.");
+      [this, &stopping](const Checkpoint& checkpoint) {
+        const int64_t epoch = checkpoint.integer("best_epoch", -1, checkpoint.integer("epoch"));
+        auto best = any_with_prefix(checkpoint, "best.");
         if (epoch >= 0) model_.check_state(best);
-        for (const auto& [name, own] : model_.state())
+        for (const auto& [name, parameter] : model_.state())
           if (const auto found = best.find(name); found != best.end())
-            found->second = found->second.to(own.device());
-        stopping.load(epoch, from.number("best_metric"), std::move(best),
-                      {from.integer("marks.epoch", -1, from.integer("epoch")), from.number("marks.metric"),
-                       from.number("marks.loss")});
+            found->second = found->second.to(parameter.device());
+        stopping.load(epoch, checkpoint.number("best_metric"), std::move(best),
+                      {checkpoint.integer("marks.epoch", -1, checkpoint.integer("epoch")),
+                       checkpoint.number("marks.metric"), checkpoint.number("marks.loss")});
       });
 }
 
@@ -145,11 +147,13 @@ TrainingState& TrainingState::add(MetricsFile& metrics) {
   require("metrics.columns", columns);
   (void)take("metrics");
   return add(
-      [&metrics, width](Checkpoint& to) {
+      [&metrics, width](Checkpoint& checkpoint) {
         const auto numbers = static_cast<int64_t>(metrics.rows().size());
-        to.tensors["metrics"] = Tensor::from(metrics.rows(), {numbers / width, width});
+        checkpoint.tensors["metrics"] = Tensor::from(metrics.rows(), {numbers / width, width});
       },
-      [&metrics, width](const Checkpoint& from) { metrics.set_rows(from.table("metrics", width)); });
+      [&metrics, width](const Checkpoint& checkpoint) {
+        metrics.set_rows(checkpoint.table("metrics", width));
+      });
 }
 
 TrainingState& TrainingState::require(std::string fact, std::string value,

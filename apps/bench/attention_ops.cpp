@@ -54,15 +54,16 @@ struct Operands {
   }
   /// Bytes of a pass over one side, with gathered feature rows (`rows`) and per-head numbers (`terms`) per
   /// entry.
-  double pass(const Csr& csr, double rows, double terms, std::initializer_list<Tensor> own) const {
+  double pass(const Csr& csr, double rows, double terms, std::initializer_list<Tensor> operands) const {
     const double numbers = static_cast<double>(csr.entries()) * static_cast<double>(heads) * sizeof(float);
-    return rows * gathered(csr, x) + terms * numbers + bytes_of({csr.offsets, csr.indices}) + bytes_of(own);
+    return rows * gathered(csr, x) + terms * numbers + bytes_of({csr.offsets, csr.indices}) +
+           bytes_of(operands);
   }
-  double targets(double rows, double terms, std::initializer_list<Tensor> own) const {
-    return pass(relation.csr(), rows, terms, own);
+  double targets(double rows, double terms, std::initializer_list<Tensor> operands) const {
+    return pass(relation.csr(), rows, terms, operands);
   }
-  double sources(double rows, double terms, std::initializer_list<Tensor> own) const {
-    return pass(relation.transposed(), rows, terms, own);
+  double sources(double rows, double terms, std::initializer_list<Tensor> operands) const {
+    return pass(relation.transposed(), rows, terms, operands);
   }
 };
 

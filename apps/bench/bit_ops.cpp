@@ -37,17 +37,17 @@ Job bit_gemm(const Subject& s, DType dtype) {
 }
 
 Job bit_gemm_to_bits(const Subject& s) {
-  BitTensor to = random_bits(s, s.size, s.out, s.bits_a, PackedAlong::rows);
-  return product(s, to.planes, [to](const BitTensor& a, const BitTensor& b) mutable {
-    kernels::bit_gemm_to_bits({.a = a, .b = b, .activation = Activation::relu, .to = to});
+  BitTensor output = random_bits(s, s.size, s.out, s.bits_a, PackedAlong::rows);
+  return product(s, output.planes, [output](const BitTensor& a, const BitTensor& b) mutable {
+    kernels::bit_gemm_to_bits({.a = a, .b = b, .activation = Activation::relu, .to = output});
   });
 }
 
 Job pack_bits(const Subject& s) {
   const Tensor x = random(s, {s.size, s.size});
-  BitTensor to = random_bits(s, s.size, s.size, s.bits_a, PackedAlong::rows);
-  return {fmt::format("{} x {}, {} bits", s.size, s.size, s.bits_a), bytes_of({x, to.planes}), 0.0,
-          [=]() mutable { kernels::pack_bits({.x = x, .to = to}); }};
+  BitTensor output = random_bits(s, s.size, s.size, s.bits_a, PackedAlong::rows);
+  return {fmt::format("{} x {}, {} bits", s.size, s.size, s.bits_a), bytes_of({x, output.planes}), 0.0,
+          [=]() mutable { kernels::pack_bits({.x = x, .to = output}); }};
 }
 
 /// The subgraph of its first --size nodes, as a batch.
@@ -69,11 +69,12 @@ Job sum_bits(const Subject& s) {
   const BitSteps steps = bit_steps(*adjacency);
   const auto counts = steps.counts.to_vector<int32_t>();
   const BitTensor x = random_bits(s, csr.cols, s.width, s.bits_b, PackedAlong::columns);
-  BitTensor to = sums_of(s, csr, false);
+  BitTensor output = sums_of(s, csr, false);
   return {fmt::format("{} x {}, {} entries, {} bits, {} of {} steps", csr.rows, s.width, csr.entries(),
                       s.bits_b, std::accumulate(counts.begin(), counts.end(), 0), steps.list.numel()),
-          bytes_of({adjacency->planes, x.planes, to.planes}), 0.0,
-          [=]() mutable { kernels::bit_gemm_to_bits({.a = *adjacency, .b = x, .steps = &steps, .to = to}); }};
+          bytes_of({adjacency->planes, x.planes, output.planes}), 0.0, [=]() mutable {
+            kernels::bit_gemm_to_bits({.a = *adjacency, .b = x, .steps = &steps, .to = output});
+          }};
 }
 
 Job sum_bytes(const Subject& s) {
@@ -82,10 +83,11 @@ Job sum_bytes(const Subject& s) {
                                 Tensor::full({1}, 6.0 / (1 << s.bits_b), DType::f32, s.device()),
                                 Tensor::full({1}, (1 << s.bits_b) / 2.0, DType::f32, s.device()));
   const RowOrder order(csr);
-  BitTensor to = sums_of(s, csr, true);
+  BitTensor output = sums_of(s, csr, true);
   return {fmt::format("{} x {}, {} entries, {} bits", csr.rows, s.width, csr.entries(), s.bits_b),
-          static_cast<double>(csr.entries() * s.width) + bytes_of({csr.offsets, csr.indices, to.planes}), 0.0,
-          [=]() mutable { kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = x, .to = to}); }};
+          static_cast<double>(csr.entries() * s.width) + bytes_of({csr.offsets, csr.indices, output.planes}),
+          0.0,
+          [=]() mutable { kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = x, .to = output}); }};
 }
 
 }  // namespace

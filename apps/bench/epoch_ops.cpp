@@ -33,7 +33,7 @@ struct Gcn : nn::Module {
 /// Keeps alive everything that a training epoch needs. `Model` is a module of graph and features.
 template <class Model>
 struct Epoch {
-  Epoch(const Subject& s, std::unique_ptr<Model> made) : subject(s), model(std::move(made)) {
+  Epoch(const Subject& s, std::unique_ptr<Model> new_model) : subject(s), model(std::move(new_model)) {
     model->to(s.device());
     model->to(s.dtype);
     features = s.data.x.to(s.dtype);

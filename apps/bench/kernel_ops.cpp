@@ -113,8 +113,8 @@ struct Reduction {
         x(random(s, {csr.cols, s.width}, s.dtype)),
         y(random(s, {csr.rows, static_cast<int64_t>(reduce.size()) * s.width}, s.dtype)),
         dx(Tensor::empty_like(x)) {
-    const auto winner = [&](Reduce of) {
-      const bool asked = std::find(reduce.begin(), reduce.end(), of) != reduce.end();
+    const auto winner = [&](Reduce reduction) {
+      const bool asked = std::find(reduce.begin(), reduce.end(), reduction) != reduce.end();
       return asked ? Tensor::empty({csr.rows, s.width}, DType::i32, s.device()) : Tensor();
     };
     max_winner = winner(Reduce::max);

@@ -31,14 +31,14 @@ double median(std::vector<double> values) {
 }
 
 /// Copies with all threads, or on the device.
-void copy(const Tensor& from, Tensor& to) {
-  if (from.is_cuda()) {
-    to.copy_(from);
+void copy(const Tensor& input, Tensor& output) {
+  if (input.is_cuda()) {
+    output.copy_(input);
     return;
   }
-  const auto* source = static_cast<const char*>(from.raw_data());
-  auto* target = static_cast<char*>(to.raw_mutable_data());
-  const auto bytes = static_cast<int64_t>(from.bytes());
+  const auto* source = static_cast<const char*>(input.raw_data());
+  auto* target = static_cast<char*>(output.raw_mutable_data());
+  const auto bytes = static_cast<int64_t>(input.bytes());
   parallel_for(bytes, int64_t{4} << 20, [=](int64_t begin, int64_t end) {
     std::memcpy(target + begin, source + begin, static_cast<size_t>(end - begin));
   });
@@ -57,11 +57,11 @@ Measurement measure(const Op& op, const Subject& subject, int64_t repeats, Job& 
 
   const auto calls = std::max<int64_t>(1, static_cast<int64_t>(std::ceil(kRoundMs / std::max(once, 1e-4))));
   const auto half = static_cast<int64_t>(std::clamp(job.bytes, kLeastCopy, kMostCopy) / 2.0);
-  const Tensor from = Tensor::zeros({half}, DType::u8, device);
-  Tensor to = Tensor::zeros({half}, DType::u8, device);
+  const Tensor source = Tensor::zeros({half}, DType::u8, device);
+  Tensor target = Tensor::zeros({half}, DType::u8, device);
   std::vector<double> op_ms, copy_ms;
   for (int64_t round = 0; round < repeats; ++round) {
-    copy_ms.push_back(time_ms(device, 1, [&] { copy(from, to); }));
+    copy_ms.push_back(time_ms(device, 1, [&] { copy(source, target); }));
     op_ms.push_back(time_ms(device, calls, job.run) / static_cast<double>(calls));
   }
   result.ms = median(op_ms);

@@ -93,8 +93,8 @@ po::parsed_options read_config(const std::string& path, const po::options_descri
       for (const auto& option : parsed.options) {
         if ((option.string_key == "config" || option.string_key == "help" || option.string_key == "version"))
           usage_fail("{}: --{} is allowed only on the command line", where, option.string_key);
-        if (const auto [at, fresh] = seen.emplace(option.string_key, number); !fresh)
-          usage_fail("{}: '{}' is already set on line {}", where, option.string_key, at->second);
+        if (const auto [place, fresh] = seen.emplace(option.string_key, number); !fresh)
+          usage_fail("{}: '{}' is already set on line {}", where, option.string_key, place->second);
         all.options.push_back(option);
       }
     } catch (const po::unknown_option& error) {
@@ -114,25 +114,26 @@ std::string member_name(std::string option) {
 
 /// Sets the options that a checkpoint must match and reports list.
 void describe(training::Options& o) {
-  const std::set<std::string> said{"model", "seed", "runs", "metric"};  // have their own members in --json
+  const std::set<std::string> members{"model", "seed", "runs", "metric"};  // have their own members in --json
   for (const training::Options::Group& group : o.groups())
     for (const Option& option : group.options) {
       o.values[option.name] = option.text();
       if (!option.decides) continue;
       o.identity[option.name] = option.text();
       if (group.name != "Mini-batches" || o.batches.loader != "none")
-        if (said.count(option.name) == 0)
+        if (members.count(option.name) == 0)
           o.hyperparameters.emplace_back(member_name(option.name), option.json());
     }
 }
 
 }  // namespace
 
-void add_options(po::options_description& to, const OptionList& options) {
+void add_options(po::options_description& description, const OptionList& options) {
   for (const Option& option : options)
     std::visit(
         [&](auto* value) {
-          to.add_options()(option.name.c_str(), value_of(value, option.placeholder), option.help.c_str());
+          description.add_options()(option.name.c_str(), value_of(value, option.placeholder),
+                                    option.help.c_str());
         },
         option.value);
 }
@@ -162,10 +163,10 @@ po::variables_map parse_command_line(int argc, char** argv, const po::options_de
     if (positional == nullptr || word >= positional->max_total_count())
       usage_fail("unexpected argument '{}'", value);
     option.string_key = positional->name_for_position(word++);
-    const auto given = named.find(option.string_key);
-    if (given != named.end() && given->second != value)
-      usage_fail("--{} {}: conflicts with the argument '{}'", option.string_key, given->second, value);
-    return given != named.end();
+    const auto argument = named.find(option.string_key);
+    if (argument != named.end() && argument->second != value)
+      usage_fail("--{} {}: conflicts with the argument '{}'", option.string_key, argument->second, value);
+    return argument != named.end();
   });
   po::variables_map values;
   po::store(parsed, values);
@@ -237,11 +238,11 @@ po::options_description table_of(const OptionList& options, const std::string& c
   return table;
 }
 
-bool read_options(int argc, char** argv, po::options_description own, const std::vector<std::string>& words,
-                  const std::string& usage, const std::string& summary,
+bool read_options(int argc, char** argv, po::options_description program_options,
+                  const std::vector<std::string>& words, const std::string& usage, const std::string& summary,
                   std::optional<po::options_description> all) {
-  own.add_options()("version", "print the version")("help", "print this");
-  const po::options_description& shown = all ? all->add(own) : own;
+  program_options.add_options()("version", "print the version")("help", "print this");
+  const po::options_description& shown = all ? all->add(program_options) : program_options;
   try {
     auto values = read_values(argc, argv, shown, words, usage, summary);
     if (values) po::notify(*values);
@@ -255,21 +256,21 @@ std::optional<size_t> chosen_word(int argc, char** argv, const std::string& usag
                                   const std::vector<std::string>& names) {
   if (argc < 2) usage_fail("expected {}", usage);
   std::istringstream words(usage);
-  std::string program, what, given = argv[1];
+  std::string program, what, word = argv[1];
   words >> program >> what;
-  if (given == "--help" || given == "-h") {
+  if (word == "--help" || word == "-h") {
     fmt::print("Usage: {}\n{}\n\n{} is one of {}.\nIts options: {} {} --help\n", usage, summary, what,
                fmt::join(names, ", "), program, what);
     return {};
   }
-  if (given == "--version") {
+  if (word == "--version") {
     print_version(program);
     return {};
   }
-  const auto found = std::find(names.begin(), names.end(), given);
+  const auto found = std::find(names.begin(), names.end(), word);
   if (found == names.end())
-    usage_fail("{} '{}': expected one of {}{}", what, given, fmt::join(names, ", "),
-               did_you_mean(given, names));
+    usage_fail("{} '{}': expected one of {}{}", what, word, fmt::join(names, ", "),
+               did_you_mean(word, names));
   return static_cast<size_t>(found - names.begin());
 }
 

@@ -30,7 +30,7 @@ boost::program_options::typed_value<T>* with_default(
 bool read_command_line(int argc, char** argv, training::Options& options);
 
 /// Adds a list of options, which are set on notify().
-void add_options(boost::program_options::options_description& to, const OptionList& options);
+void add_options(boost::program_options::options_description& description, const OptionList& options);
 boost::program_options::options_description table_of(const OptionList& options,
                                                      const std::string& caption = "Options");
 

@@ -99,7 +99,7 @@ std::optional<double> measure(const ModelDescription& model, const Metric& metri
     kernels::iota({.y = index});
   }
   try {
-    return metric.of(output, y, index);
+    return metric.measure(output, y, index);
   } catch (const Error& error) {
     log_info("no metric: {}", error.what());
     return {};

@@ -14,14 +14,14 @@ namespace {
 
 std::vector<std::string> items_of(const std::string& list) {
   std::vector<std::string> items;
-  for (FieldCursor at(list, Separator::comma); at.next();) items.emplace_back(at.field());
+  for (FieldCursor cursor(list, Separator::comma); cursor.next();) items.emplace_back(cursor.field());
   return items;
 }
 
-Header header_of(const char* option, const std::string& given) {
-  if (given == "auto") return Header::find_out;
-  if (given != "yes" && given != "no") usage_fail("--{} {}: expected auto, yes or no", option, given);
-  return given == "yes" ? Header::yes : Header::no;
+Header header_of(const char* option, const std::string& text) {
+  if (text == "auto") return Header::find_out;
+  if (text != "yes" && text != "no") usage_fail("--{} {}: expected auto, yes or no", option, text);
+  return text == "yes" ? Header::yes : Header::no;
 }
 
 struct Given {
@@ -102,8 +102,8 @@ struct Given {
 }  // namespace
 
 Format edges_format() {
-  const auto given = std::make_shared<Given>();
-  EdgeListOptions& o = given->edges;
+  const auto arguments = std::make_shared<Given>();
+  EdgeListOptions& o = arguments->edges;
   NodeFiles& files = o.node_files;
   Format format{"edges",
                 "an edge list: SNAP text, CSV, or Matrix Market, plain or gzip",
@@ -111,15 +111,15 @@ Format edges_format() {
                 {}};
   const auto file = [](std::string& path) { return po::value(&path)->value_name("FILE"); };
   auto add = format.options.add_options();
-  add("ids", with_default(given->ids),
+  add("ids", with_default(arguments->ids),
       "integers or names: numbered by first appearance, and kept; numbers: 0 to N - 1, unchanged; auto: by "
       "the first edge");
   add("nodes", with_default(o.nodes), "with --ids numbers: minimum number of nodes");
-  add("header", with_default(given->header),
+  add("header", with_default(arguments->header),
       "yes or no; auto: yes if the first line has no number, its ids appear nowhere else, and the lines "
       "below differ");
-  add("comment", po::value(&given->comment)->value_name("PREFIX")->notifier([given](const auto&) {
-    given->has_comment = true;
+  add("comment", po::value(&arguments->comment)->value_name("PREFIX")->notifier([arguments](const auto&) {
+    arguments->has_comment = true;
   }),
       "skip lines that begin with it, in all files; '': skip none (default: # or %, before the first row)");
   add("weight-column", with_default(o.weight_column), "column of edge weights, counted from 1 (0: none)");
@@ -130,36 +130,38 @@ Format edges_format() {
   add("features", file(files.features), "one line per node: id and numbers");
   add("features-by-row", po::bool_switch(&files.features_by_row),
       "no id: row i, from 0, belongs to the node with id i");
-  add("impute", po::value(&given->impute)->value_name("HOW"),
+  add("impute", po::value(&arguments->impute)->value_name("HOW"),
       "replace missing features by the column's mean or median, or zero (default: an error)");
   add("labels", file(files.labels), "one line per node: id and label; missing nodes are unlabelled");
   add("labels-by-row", po::bool_switch(&files.labels_by_row),
       "no id: row i, from 0, belongs to the node with id i");
-  add("task", with_default(given->task),
+  add("task", with_default(arguments->task),
       "kind of labels: node_class (any text, sorted), node_multilabel (0 or 1 in each column), "
       "node_regression");
-  add("missing-labels", po::value(&given->missing_labels)->value_name("LIST")->notifier([given](const auto&) {
-    given->has_missing_labels = true;
-  }),
+  add("missing-labels",
+      po::value(&arguments->missing_labels)->value_name("LIST")->notifier([arguments](const auto&) {
+        arguments->has_missing_labels = true;
+      }),
       "classes that mean no label, separated by commas, in addition to empty ones (default: -1, and nan, "
       "NA, n/a, null, none, ? in any case)");
-  add("node-headers", with_default(given->node_headers),
+  add("node-headers", with_default(arguments->node_headers),
       "whether --features, --labels and splits have headers: yes or no; auto: yes if the first line names "
       "no node and looks like a header");
   add("train", file(files.train), "node ids of the training part, one per line");
   add("val", file(files.val), "the same, for validation");
   add("test", file(files.test), "the same, for the test");
-  add("split", po::value(&given->split)->value_name("TRAIN,VAL,TEST"),
+  add("split", po::value(&arguments->split)->value_name("TRAIN,VAL,TEST"),
       "percentages of a random split of the labelled nodes");
-  add("seed", with_default(given->seed), "seed of --split");
-  add("stratified", po::bool_switch(&given->stratified), "keep class proportions in each part of --split");
-  format.import = [given](const std::string& input) {
-    given->notes.clear();
-    return import_edge_list(input, given->checked(), &given->notes);
+  add("seed", with_default(arguments->seed), "seed of --split");
+  add("stratified", po::bool_switch(&arguments->stratified),
+      "keep class proportions in each part of --split");
+  format.import = [arguments](const std::string& input) {
+    arguments->notes.clear();
+    return import_edge_list(input, arguments->checked(), &arguments->notes);
   };
-  format.notes = [given] { return given->notes; };
-  format.files = [given]() -> std::vector<std::pair<std::string, std::string>> {
-    const NodeFiles& named = given->edges.node_files;
+  format.notes = [arguments] { return arguments->notes; };
+  format.files = [arguments]() -> std::vector<std::pair<std::string, std::string>> {
+    const NodeFiles& named = arguments->edges.node_files;
     return {{"features", named.features},
             {"labels", named.labels},
             {"train", named.train},

@@ -36,47 +36,47 @@ struct Given {
 
  private:
   template <class T>
-  static T one_of(const char* option, const std::string& given, std::initializer_list<T> known) {
+  static T one_of(const char* option, const std::string& text, std::initializer_list<T> known) {
     std::vector<std::string_view> names;
     for (T value : known) {
-      if (given == name_of(value)) return value;
+      if (text == name_of(value)) return value;
       names.push_back(name_of(value));
     }
-    usage_fail("--{} {}: expected one of {}", option, given, fmt::join(names, ", "));
+    usage_fail("--{} {}: expected one of {}", option, text, fmt::join(names, ", "));
   }
-  static ColumnTransform transform(const char* option, const std::string& given) {
+  static ColumnTransform transform(const char* option, const std::string& text) {
     using enum ColumnTransform;
-    return one_of(option, given, {none, standard, min_max, quantile_normal, quantile_uniform});
+    return one_of(option, text, {none, standard, min_max, quantile_normal, quantile_uniform});
   }
-  static Imputation imputation(const char* option, const std::string& given) {
+  static Imputation imputation(const char* option, const std::string& text) {
     using enum Imputation;
-    return one_of(option, given, {most_frequent, mean, median});
+    return one_of(option, text, {most_frequent, mean, median});
   }
 };
 
 }  // namespace
 
 Format graphland_format() {
-  const auto given = std::make_shared<Given>();
+  const auto arguments = std::make_shared<Given>();
   return {
       "graphland",
       "a GraphLand folder: info.yaml, features.csv, targets.csv, split_masks_*.csv, edgelist.csv",
       table_of(
-          {{"split", &given->split, "N", "RL, RH, TH, or THI (three growing graphs, one per part)"},
-           {"numerical", &given->numerical, "N",
+          {{"split", &arguments->split, "N", "RL, RH, TH, or THI (three growing graphs, one per part)"},
+           {"numerical", &arguments->numerical, "N",
             "transform of numerical features: none, standard, min-max, quantile-normal or quantile-uniform"},
-           {"fraction", &given->fraction, "N",
+           {"fraction", &arguments->fraction, "N",
             "transform of features that are shares (default: none; artnet-views, avazu-ctr: "
             "quantile-normal)"},
-           {"categorical", &given->categorical, "N", "one-hot or as-is"},
-           {"target", &given->target, "N",
+           {"categorical", &arguments->categorical, "N", "one-hot or as-is"},
+           {"target", &arguments->target, "N",
             "transform of regression targets, as --numerical, fitted to the training nodes"},
-           {"numerical-imputation", &given->numerical_imputation, "N",
+           {"numerical-imputation", &arguments->numerical_imputation, "N",
             "replace missing numbers: most-frequent, mean or median"},
-           {"fraction-imputation", &given->fraction_imputation, "N", "the same, for shares"},
-           {"directed", &given->directed, "", "keep edges directed"}},
+           {"fraction-imputation", &arguments->fraction_imputation, "N", "the same, for shares"},
+           {"directed", &arguments->directed, "", "keep edges directed"}},
           "Options of graphland"),
-      [given](const std::string& input) { return import_graphland(input, given->checked()); }};
+      [arguments](const std::string& input) { return import_graphland(input, arguments->checked()); }};
 }
 
 }  // namespace adj::apps

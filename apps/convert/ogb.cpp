@@ -35,20 +35,20 @@ struct Given {
 }  // namespace
 
 Format ogb_format() {
-  const auto given = std::make_shared<Given>();
+  const auto arguments = std::make_shared<Given>();
   return {
       "ogb", "a folder of the Open Graph Benchmark, with raw/ and split/",
-      table_of({{"add-inverse-edges", &given->options.inverse_edges, "",
+      table_of({{"add-inverse-edges", &arguments->options.inverse_edges, "",
                  "add the reverse of each edge, as the ogb package does for ogbn-products, ogbn-proteins, "
                  "ogbg-mol* and ogbg-ppa"},
-                {"task", &given->task, "NAME",
+                {"task", &arguments->task, "NAME",
                  "kind of labels: class, multilabel or regression; auto: by their values"},
-                {"label-column", &given->label_column, "N", "single label column, from 0 (-1: all)"},
-                {"split", &given->options.split, "NAME", "folder below split/, if there are several"},
-                {"node-tables", &given->node_tables, "NAME,...",
+                {"label-column", &arguments->label_column, "N", "single label column, from 0 (-1: all)"},
+                {"split", &arguments->options.split, "NAME", "folder below split/, if there are several"},
+                {"node-tables", &arguments->node_tables, "NAME,...",
                  "additional node files as features, like node_year"}},
                "Options of ogb"),
-      [given](const std::string& input) { return import_ogb(input, given->checked()); }};
+      [arguments](const std::string& input) { return import_ogb(input, arguments->checked()); }};
 }
 
 }  // namespace adj::apps

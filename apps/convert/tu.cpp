@@ -8,15 +8,15 @@
 namespace adj::apps {
 
 Format tu_format() {
-  const auto given = std::make_shared<TuOptions>();
+  const auto arguments = std::make_shared<TuOptions>();
   return {"tu", "a folder of the TU collection, with NAME_A.txt and its other files",
-          table_of({{"node-attributes", &given->node_attributes, "",
+          table_of({{"node-attributes", &arguments->node_attributes, "",
                      "use node attributes as features, before the node labels"},
-                    {"edge-attributes", &given->edge_attributes, "",
+                    {"edge-attributes", &arguments->edge_attributes, "",
                      "use edge attributes, before the edge labels"},
-                    {"keep-edges", &given->keep_edges, "", "keep self-loops and parallel edges"}},
+                    {"keep-edges", &arguments->keep_edges, "", "keep self-loops and parallel edges"}},
                    "Options of tu"),
-          [given](const std::string& input) { return import_tu(input, *given); }};
+          [arguments](const std::string& input) { return import_tu(input, *arguments); }};
 }
 
 }  // namespace adj::apps

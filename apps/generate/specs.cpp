@@ -27,13 +27,13 @@ struct NodeOptions {
 
 /// A spec with the options of `O`, drawn by O::draw(seed), and those of nodes.
 template <class O>
-Spec graph_spec(const std::string& name, const std::string& summary, O given = {}) {
-  const auto own = std::make_shared<O>(std::move(given));
+Spec graph_spec(const std::string& name, const std::string& summary, O defaults = {}) {
+  const auto generator = std::make_shared<O>(std::move(defaults));
   const auto nodes = std::make_shared<NodeOptions>();
-  OptionList options = own->options();
+  OptionList options = generator->options();
   options += nodes->options();
   return {name, summary, table_of(options, "Options of " + name),
-          [own, nodes](uint64_t seed) { return nodes->dataset(own->draw(seed), seed); }};
+          [generator, nodes](uint64_t seed) { return nodes->dataset(generator->draw(seed), seed); }};
 }
 
 struct Counts {

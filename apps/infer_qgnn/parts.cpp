@@ -26,18 +26,18 @@ Parts parts_of_graphs(const ModelDescription& model, const Dataset& data, const 
 Parts parts_of_nodes(const Dataset& data, const InferOptions& o) {
   const int64_t nodes = data.num_nodes();
   if (o.parts > nodes) usage_fail("--parts: expected {} at most, the nodes", nodes);
-  const char* of = "all nodes (--parts)";
+  const char* description = "all nodes (--parts)";
   Tensor part = Tensor::zeros({nodes}, DType::i32);
   if (o.parts > 0) {
     part = metis_partition(data.graph, o.parts);
-    of = "clusters by METIS";
+    description = "clusters by METIS";
   } else if (data.part) {
     part = data.part;
-    of = "clusters of the dataset, nodes/part";
+    description = "clusters of the dataset, nodes/part";
   }
   const ClusterLoader loader(data.graph, data.x, {}, detail::numbers(nodes), part,
                              {.loading = {.batch_size = o.parts_per_batch, .backward = false}});
-  return {loader.size(), of, [loader](int64_t i) {
+  return {loader.size(), description, [loader](int64_t i) {
             const SubgraphBatch batch = loader.batch(0, i);
             return Part{batch.graph, {}, batch.x, batch.nodes};
           }};

@@ -17,7 +17,7 @@ struct Part {
 /// The parts of a dataset, each built on demand.
 struct Parts {
   int64_t count;
-  std::string of;  ///< "32 graphs"
+  std::string description;  ///< "32 graphs"
   std::function<Part(int64_t)> part;
 };
 

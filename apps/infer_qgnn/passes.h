@@ -25,8 +25,8 @@ auto batches_of(const Parts& parts, const LoaderOptions& options, Make make) {
                                 .things = "batches",
                                 .items = detail::numbers(parts.count),
                                 .device = Device::cpu()},
-                               options, [part_of = parts.part, make](const BatchIndex& of) {
-                                 const Part part = part_of(of.number);
+                               options, [part_of = parts.part, make](const BatchIndex& index) {
+                                 const Part part = part_of(index.number);
                                  return Placed<Batch>{part.places, make(part)};
                                });
 }
@@ -57,10 +57,10 @@ Passes run_passes(const ModelDescription& model, const Dataset& data, const Load
   };
   Tensor all = Tensor::zeros({rows, outputs}, DType::f32);
   for_each([&](const Placed<Batch>& placed) {
-    const Tensor given = model.finish(compute(placed.batch, true)).to(Device::cpu());
+    const Tensor batch_outputs = model.finish(compute(placed.batch, true)).to(Device::cpu());
     const int32_t* places = placed.places.template data<int32_t>();
-    for (int64_t k = 0; k < given.size(0); ++k)
-      std::copy_n(given.data<float>() + k * outputs, outputs,
+    for (int64_t k = 0; k < batch_outputs.size(0); ++k)
+      std::copy_n(batch_outputs.data<float>() + k * outputs, outputs,
                   all.mutable_data<float>() + places[k] * outputs);
   });
   const auto pass = [&] {

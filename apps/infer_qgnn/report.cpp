@@ -32,13 +32,14 @@ void print(const InferReport& report, const IntegerModel& model, const Dataset& 
            const training::Metric& metric, bool json) {
   const int64_t graphs = model.description().of_graphs() ? data.graph_offsets.numel() - 1 : 0;
   if (json) return print_json(report, model, data, graphs, metric);
-  const auto line = [&](const char* name, const InferResult& of) {
+  const auto line = [&](const char* name, const InferResult& result) {
     fmt::print(
-        "{:10} {:9.3f} ms a pass, {:8.2f} million nodes{} a second{}\n", name, of.ms,
-        static_cast<double>(data.num_nodes()) / of.ms / 1e3,
-        graphs > 0 ? fmt::format(" and {:.1f} thousand graphs", static_cast<double>(graphs) / of.ms) : "",
-        of.value ? fmt::format(", {}{} {:.4f}", data.splits.empty() ? "" : "test ", metric.name, *of.value)
-                 : "");
+        "{:10} {:9.3f} ms a pass, {:8.2f} million nodes{} a second{}\n", name, result.ms,
+        static_cast<double>(data.num_nodes()) / result.ms / 1e3,
+        graphs > 0 ? fmt::format(" and {:.1f} thousand graphs", static_cast<double>(graphs) / result.ms) : "",
+        result.value
+            ? fmt::format(", {}{} {:.4f}", data.splits.empty() ? "" : "test ", metric.name, *result.value)
+            : "");
   };
   line("integers", report.integers);
   if (report.floats) line("float32", *report.floats);

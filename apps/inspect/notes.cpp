@@ -125,10 +125,10 @@ void note_splits(Notes& notes, const Dataset& data, const Counts& classes) {
 
 void note_beside(Notes& notes, const std::string& path) {
   try {
-    const std::vector<std::string> beside = beside_schema(path);
-    for (size_t k = 0; k < std::min(kShown, beside.size()); ++k)
-      notes.say(beside[k], "not of the schema, ignored");
-    if (beside.size() > kShown) notes.say("/", "{} more that are not of the schema", beside.size() - kShown);
+    const std::vector<std::string> extras = beside_schema(path);
+    for (size_t k = 0; k < std::min(kShown, extras.size()); ++k)
+      notes.say(extras[k], "not of the schema, ignored");
+    if (extras.size() > kShown) notes.say("/", "{} more that are not of the schema", extras.size() - kShown);
   } catch (const DataError& error) {
     notes.say("/", "items outside the schema cannot be listed: {}", excerpt(error.what()));
   }

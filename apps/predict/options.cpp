@@ -51,10 +51,10 @@ models::ModelFamily family_named(const std::string& model) {
 
 /// "convs.0=conv1" as a pair: name in this model, name in the state.
 std::pair<std::string, std::string> renaming(const std::string& text) {
-  const size_t at = text.find('=');
-  if (at == std::string::npos || at == 0 || at + 1 == text.size())
+  const size_t position = text.find('=');
+  if (position == std::string::npos || position == 0 || position + 1 == text.size())
     usage_fail("--rename: expected OURS=THEIRS, got '{}'", text);
-  return {text.substr(0, at), text.substr(at + 1)};
+  return {text.substr(0, position), text.substr(position + 1)};
 }
 
 /// Features elsewhere than on the device imply evaluation by layers.
@@ -66,9 +66,9 @@ void check_batches(PredictOptions& o) {
   expect_one_of("evaluation", s.evaluation, {"graph", "layers"});
   s.check_features(o.device);
   const BatchOptions usual;
-  for (const auto& [name, given] :
+  for (const auto& [name, changed] :
        {std::pair("batch-size", s.batch_size != usual.batch_size), {"workers", s.workers != usual.workers}})
-    if (given && s.evaluation == "graph") usage_fail("--{}: requires --evaluation layers", name);
+    if (changed && s.evaluation == "graph") usage_fail("--{}: requires --evaluation layers", name);
 }
 
 void check(PredictOptions& o, const std::vector<std::string>& renamed) {
@@ -81,11 +81,11 @@ void check(PredictOptions& o, const std::vector<std::string>& renamed) {
     expect_one_of("features-scaling", o.features_scaling, {"auto", "none", "rows", "standard"});
     o.family.check(o.options);
   } else {
-    for (const auto& [name, given] : {std::pair("features-scaling", o.features_scaling != "none"),
-                                      {"task", !o.task.empty()},
-                                      {"outputs", o.outputs != 0},
-                                      {"rename", !renamed.empty()}})
-      if (given) usage_fail("--{}: requires --pyg-state, a checkpoint holds its own", name);
+    for (const auto& [name, enabled] : {std::pair("features-scaling", o.features_scaling != "none"),
+                                        {"task", !o.task.empty()},
+                                        {"outputs", o.outputs != 0},
+                                        {"rename", !renamed.empty()}})
+      if (enabled) usage_fail("--{}: requires --pyg-state, a checkpoint holds its own", name);
   }
   for (const std::string& text : renamed) o.names.insert(renaming(text));
   if (!o.task.empty()) (void)task_named("task", o.task);
@@ -152,9 +152,9 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
     if (const std::string model = model_of(argc, argv); !model.empty()) {
       o.family = family_named(model);
       o.options = o.family.defaults;
-      OptionList own = bind(o.family, o.options);
-      std::erase_if(own, [](const Option& option) { return option.name == "model"; });
-      all.add(table_of(own, "--model " + model));
+      OptionList model_options = bind(o.family, o.options);
+      std::erase_if(model_options, [](const Option& option) { return option.name == "model"; });
+      all.add(table_of(model_options, "--model " + model));
       o.options.model = model;
     }
     auto values =

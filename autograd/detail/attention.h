@@ -29,8 +29,8 @@ inline std::shared_ptr<const RowTiles> attention_tiles(const char* op, const Csr
 }
 /// Tiles of the transposed structure if `tiles` is non-null.
 inline std::shared_ptr<const RowTiles> tiles_like(const std::shared_ptr<const RowTiles>& tiles,
-                                                  const Csr& at) {
-  return tiles ? kernels::row_tiles(at, tiles->least) : nullptr;
+                                                  const Csr& csr) {
+  return tiles ? kernels::row_tiles(csr, tiles->least) : nullptr;
 }
 
 /// Throws unless `x` is [nodes, H, D] on the relation's device, H and D at least 1.

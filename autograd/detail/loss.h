@@ -6,9 +6,9 @@
 namespace adj::detail {
 
 /// Targets or weights in the dtype that kernels expect with `x`.
-inline Tensor beside(const Var& x, const Tensor& given) {
-  const bool narrow = given && given.dtype() == DType::bf16 && x.dtype() == DType::bf16;
-  return narrow ? given.to(DType::f32) : given;
+inline Tensor convert_for(const Var& x, const Tensor& values) {
+  const bool narrow = values && values.dtype() == DType::bf16 && x.dtype() == DType::bf16;
+  return narrow ? values.to(DType::f32) : values;
 }
 
 inline Tensor rows_of(const char* name, const Var& x, const Tensor& index) {

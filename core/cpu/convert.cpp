@@ -27,11 +27,11 @@ To cast(From value) {
 
 }  // namespace
 
-void convert(const Tensor& source, Tensor& to) {
+void convert(const Tensor& source, Tensor& target) {
   dispatch_all(source.dtype(), [&]<class From>() {
-    dispatch_all(to.dtype(), [&]<class To>() {
+    dispatch_all(target.dtype(), [&]<class To>() {
       const From* in = source.data<From>();
-      To* out = to.mutable_data<To>();
+      To* out = target.mutable_data<To>();
       parallel_for(source.numel(), kGrain, [=](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) out[i] = cast<To>(in[i]);
       });

@@ -34,10 +34,14 @@ class CpuRuntime final : public DeviceRuntime {
     *free_bytes = static_cast<size_t>(sysconf(_SC_AVPHYS_PAGES)) * page;
     *total_bytes = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * page;
   }
-  void copy_from_host(void* to, const void* from, size_t bytes) override { copy_within(to, from, bytes); }
-  void copy_to_host(void* to, const void* from, size_t bytes) override { copy_within(to, from, bytes); }
-  void copy_within(void* to, const void* from, size_t bytes) override {
-    if (bytes > 0) std::memmove(to, from, bytes);
+  void copy_from_host(void* device_pointer, const void* host, size_t bytes) override {
+    copy_within(device_pointer, host, bytes);
+  }
+  void copy_to_host(void* host, const void* device_pointer, size_t bytes) override {
+    copy_within(host, device_pointer, bytes);
+  }
+  void copy_within(void* target, const void* source, size_t bytes) override {
+    if (bytes > 0) std::memmove(target, source, bytes);
   }
   void fill_bytes(void* pointer, int byte, size_t bytes) override {
     if (bytes > 0) std::memset(pointer, byte, bytes);

@@ -370,9 +370,9 @@ void run_job(int64_t first, int64_t end, int64_t grain, uint32_t chunks, ChunkBo
 
 void run_chunks(int64_t n, int64_t grain, ChunkBody body, void* context) {
   const int64_t chunks = n / grain + (n % grain != 0);
-  for (int64_t from = 0; from < chunks; from += kMaxChunks) {
-    const int64_t count = std::min(kMaxChunks, chunks - from);
-    run_job(from * grain, n, grain, static_cast<uint32_t>(count), body, context);
+  for (int64_t first = 0; first < chunks; first += kMaxChunks) {
+    const int64_t count = std::min(kMaxChunks, chunks - first);
+    run_job(first * grain, n, grain, static_cast<uint32_t>(count), body, context);
   }
 }
 

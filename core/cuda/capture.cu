@@ -15,9 +15,9 @@ struct Advances {
   uint64_t streams[Recorder::kMaxGenerators];
 };
 
-__global__ void advance_kernel(uint64_t* bases, const __grid_constant__ Advances by) {
+__global__ void advance_kernel(uint64_t* bases, const __grid_constant__ Advances advances) {
   cuda::begin_overlapping();
-  bases[threadIdx.x] += by.streams[threadIdx.x];
+  bases[threadIdx.x] += advances.streams[threadIdx.x];
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ struct StepGraph::State {
   void begin() {
     bases = Tensor::empty({static_cast<int64_t>(Recorder::kMaxGenerators)}, DType::i64, device);
     pool = make_memory_pool(device);
-    const cuda::DeviceScope on(device.index);
+    const cuda::DeviceScope device_scope(device.index);
     {
       cudaFuncAttributes loaded;  // the query loads the code to the device before the capture
       ADJ_CUDA_CHECK(cudaFuncGetAttributes(&loaded, advance_kernel));
@@ -76,14 +76,14 @@ struct StepGraph::State {
   void advance() {
     drawn = recorder->drawn();
     if (drawn.empty()) return;
-    Advances by{};
-    for (size_t i = 0; i < drawn.size(); ++i) by.streams[i] = drawn[i].streams;
+    Advances advances{};
+    for (size_t i = 0; i < drawn.size(); ++i) advances.streams[i] = drawn[i].streams;
     cuda::launch("advance",
                  {.device = device.index,
                   .blocks = 1,
                   .threads = static_cast<unsigned>(drawn.size()),
                   .overlaps = true},
-                 advance_kernel, positions_on_device(), by);
+                 advance_kernel, positions_on_device(), advances);
   }
 
   cudaError_t stop(cudaGraph_t* graph) {
@@ -137,15 +137,15 @@ void StepGraph::end() {
   ADJ_CHECK(Stream::current(state->device) == state->home,
             "a step is being captured on {}, and the scope of its stream was left before its end",
             state->device.str());
-  const cuda::DeviceScope on(state->device.index);
+  const cuda::DeviceScope device_scope(state->device.index);
   state->advance();
   cudaGraph_t graph = nullptr;
   const cudaError_t status = state->stop(&graph);
   ADJ_CHECK(status == cudaSuccess && graph != nullptr, "the step could not be captured: {} ({})",
             cudaGetErrorName(status), cudaGetErrorString(status));
-  const cudaError_t made = cudaGraphInstantiate(&state->executable, graph, 0);
+  const cudaError_t result = cudaGraphInstantiate(&state->executable, graph, 0);
   (void)cudaGraphDestroy(graph);
-  cuda::check(made, "cudaGraphInstantiate", __FILE__, __LINE__);
+  cuda::check(result, "cudaGraphInstantiate", __FILE__, __LINE__);
   ADJ_CUDA_CHECK(cudaGraphUpload(state->executable, cuda::stream_of(state->device.index, state->home.id())));
   state_ = std::move(state);
 }
@@ -170,15 +170,15 @@ void StepGraph::replay() {
   ADJ_CHECK(ready(), "a generator was seeded anew after the step that draws from it was captured");
   ADJ_CHECK(detail::recorder() == nullptr, "a captured step cannot be replayed within another");
   State& state = *state_;
-  const Stream here = Stream::current(state.device);
-  if (here != state.home) state.home.wait(here);
+  const Stream current = Stream::current(state.device);
+  if (current != state.home) state.home.wait(current);
   {
     const StreamScope at_home(state.home);
     state.take_streams();
-    const cuda::DeviceScope on(state.device.index);
+    const cuda::DeviceScope device_scope(state.device.index);
     ADJ_CUDA_CHECK(cudaGraphLaunch(state.executable, cuda::current_stream(state.device.index)));
   }
-  if (here != state.home) here.wait(state.home);
+  if (current != state.home) current.wait(state.home);
 }
 
 }  // namespace adj

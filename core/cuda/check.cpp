@@ -12,10 +12,10 @@ namespace {
 
 // The last two folders and the file name, independent of the location of the source tree.
 std::string_view place(std::string_view file) {
-  size_t at = file.size();
-  for (int parts = 0; parts < 3 && at != std::string_view::npos; ++parts)
-    at = at == 0 ? at : file.rfind('/', at - 1);
-  return at == std::string_view::npos ? file : file.substr(at + 1);
+  size_t position = file.size();
+  for (int parts = 0; parts < 3 && position != std::string_view::npos; ++parts)
+    position = position == 0 ? position : file.rfind('/', position - 1);
+  return position == std::string_view::npos ? file : file.substr(position + 1);
 }
 
 }  // namespace

@@ -50,13 +50,13 @@ __global__ void __launch_bounds__(kBlockThreads) fill_kernel(int64_t n, double v
 
 }  // namespace
 
-void convert(const Tensor& source, Tensor& to) {
+void convert(const Tensor& source, Tensor& target) {
   const int device = source.device().index;
   const int64_t n = source.numel();
   dispatch_all(source.dtype(), [&]<class From>() {
-    dispatch_all(to.dtype(), [&]<class To>() {
+    dispatch_all(target.dtype(), [&]<class To>() {
       const From* in = source.data<From>();
-      To* out = to.mutable_data<To>();
+      To* out = target.mutable_data<To>();
       constexpr int kWidth = 4;
       if (aligned_to_16(in, out)) {
         launch("convert", {.device = device, .blocks = blocks_for(n, kWidth), .overlaps = true},

@@ -37,7 +37,7 @@ std::mutex& mutex() {
 }
 
 struct Names {
-  std::array<Name, kFaults> of{};
+  std::array<Name, kFaults> entries{};
   int count = 0;
 };
 Names& names() {
@@ -54,7 +54,7 @@ void clear(const DeviceFaults& faults, cudaStream_t stream) {
 }
 
 void open(DeviceFaults& faults, int index) {
-  const DeviceScope on(index);
+  const DeviceScope device_scope(index);
   const RelaxedCapture relaxed;
   void *slots = nullptr, *raised = nullptr;
   ADJ_CUDA_CHECK(cudaMalloc(&slots, sizeof(Slots)));
@@ -75,11 +75,11 @@ int number_of(const char* op, const char* name) {
   const std::lock_guard lock(mutex());
   Names& known = names();
   for (int i = 0; i < known.count; ++i)
-    if (known.of[static_cast<size_t>(i)].op == std::string_view(op) &&
-        known.of[static_cast<size_t>(i)].name == std::string_view(name))
+    if (known.entries[static_cast<size_t>(i)].op == std::string_view(op) &&
+        known.entries[static_cast<size_t>(i)].name == std::string_view(name))
       return i;
   ADJ_CHECK(known.count < kFaults, "{}: more than {} kinds of faults", op, kFaults);
-  known.of[static_cast<size_t>(known.count)] = {op, name};
+  known.entries[static_cast<size_t>(known.count)] = {op, name};
   return known.count++;
 }
 
@@ -95,7 +95,7 @@ volatile int* faults_raised(int index) { return faults_of(index).raised; }
 
 void throw_fault(int index) {
   const DeviceFaults& faults = faults_of(index);
-  const DeviceScope on(index);
+  const DeviceScope device_scope(index);
   Slots found;
   Names known;
   {
@@ -109,8 +109,9 @@ void throw_fault(int index) {
   }
   for (size_t i = 0; i < static_cast<size_t>(known.count); ++i)
     if (found[i].first != kNoFault)
-      fail("{}: {}[{}] is {}, expected [0, {}) (found on cuda:{})", known.of[i].op, known.of[i].name,
-           found[i].first >> 32, static_cast<int32_t>(found[i].first & 0xffffffffu), found[i].limit, index);
+      fail("{}: {}[{}] is {}, expected [0, {}) (found on cuda:{})", known.entries[i].op,
+           known.entries[i].name, found[i].first >> 32, static_cast<int32_t>(found[i].first & 0xffffffffu),
+           found[i].limit, index);
 }
 
 }  // namespace adj::cuda

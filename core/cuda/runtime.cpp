@@ -38,19 +38,19 @@ class CudaRuntime final : public DeviceRuntime {
   void release_pinned(void* pointer) override { release_by(cudaFreeHost, pointer); }
 
   void memory_info(size_t* free_bytes, size_t* total_bytes) override {
-    const cuda::DeviceScope on(index_);
+    const cuda::DeviceScope device_scope(index_);
     const cuda::RelaxedCapture relaxed;
     ADJ_CUDA_CHECK(cudaMemGetInfo(free_bytes, total_bytes));
   }
 
-  void copy_from_host(void* to, const void* from, size_t bytes) override {
+  void copy_from_host(void* device_pointer, const void* host, size_t bytes) override {
     if (bytes == 0) return;
     ADJ_CHECK(
         !cuda::capturing(index_),
         "copy from the host: a step is being captured on cuda:{}, and would see the same values for ever; "
         "make the tensor before the step",
         index_);
-    const cuda::DeviceScope on(index_);
+    const cuda::DeviceScope device_scope(index_);
     const cudaStream_t stream = cuda::current_stream(index_);
     Staging& staging = current_staging();
     const std::lock_guard lock(staging.mutex);
@@ -58,20 +58,20 @@ class CudaRuntime final : public DeviceRuntime {
     for (size_t done = 0; done < bytes; done += ring.slot_bytes()) {
       const size_t part = std::min(ring.slot_bytes(), bytes - done);
       cuda::StagingRing::Slot& slot = ring.acquire();
-      std::memcpy(slot.data, static_cast<const char*>(from) + done, part);
-      ADJ_CUDA_CHECK(
-          cudaMemcpyAsync(static_cast<char*>(to) + done, slot.data, part, cudaMemcpyHostToDevice, stream));
+      std::memcpy(slot.data, static_cast<const char*>(host) + done, part);
+      ADJ_CUDA_CHECK(cudaMemcpyAsync(static_cast<char*>(device_pointer) + done, slot.data, part,
+                                     cudaMemcpyHostToDevice, stream));
       cuda::StagingRing::record(slot, stream);
     }
   }
 
-  void copy_to_host(void* to, const void* from, size_t bytes) override {
+  void copy_to_host(void* host, const void* device_pointer, size_t bytes) override {
     if (bytes == 0) return;
     ADJ_CHECK(
         !cuda::capturing(index_),
         "copy to the host: a step is being captured on cuda:{}, and has no values yet; read them after it",
         index_);
-    const cuda::DeviceScope on(index_);
+    const cuda::DeviceScope device_scope(index_);
     const cudaStream_t stream = cuda::current_stream(index_);
     Staging& staging = current_staging();
     const std::lock_guard lock(staging.mutex);
@@ -86,12 +86,12 @@ class CudaRuntime final : public DeviceRuntime {
         const size_t ready = part - depth;
         cuda::StagingRing::Slot& slot = *slots[ready % depth];
         cuda::StagingRing::wait(slot);
-        std::memcpy(static_cast<char*>(to) + ready * unit, slot.data, size_of_part(ready));
+        std::memcpy(static_cast<char*>(host) + ready * unit, slot.data, size_of_part(ready));
       }
       if (part < parts) {
         cuda::StagingRing::Slot& slot = ring.acquire();
         slots[part % depth] = &slot;
-        ADJ_CUDA_CHECK(cudaMemcpyAsync(slot.data, static_cast<const char*>(from) + part * unit,
+        ADJ_CUDA_CHECK(cudaMemcpyAsync(slot.data, static_cast<const char*>(device_pointer) + part * unit,
                                        size_of_part(part), cudaMemcpyDeviceToHost, stream));
         cuda::StagingRing::record(slot, stream);
       }
@@ -99,15 +99,16 @@ class CudaRuntime final : public DeviceRuntime {
     cuda::check_faults(index_);
   }
 
-  void copy_within(void* to, const void* from, size_t bytes) override {
+  void copy_within(void* target, const void* source, size_t bytes) override {
     if (bytes == 0) return;
-    const cuda::DeviceScope on(index_);
-    ADJ_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, cuda::current_stream(index_)));
+    const cuda::DeviceScope device_scope(index_);
+    ADJ_CUDA_CHECK(
+        cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToDevice, cuda::current_stream(index_)));
   }
 
   void fill_bytes(void* pointer, int byte, size_t bytes) override {
     if (bytes == 0) return;
-    const cuda::DeviceScope on(index_);
+    const cuda::DeviceScope device_scope(index_);
     ADJ_CUDA_CHECK(cudaMemsetAsync(pointer, byte, bytes, cuda::current_stream(index_)));
   }
 
@@ -116,23 +117,23 @@ class CudaRuntime final : public DeviceRuntime {
         !cuda::capturing(index_),
         "synchronize: a step is being captured on cuda:{}, and nothing of it runs before it is replayed",
         index_);
-    const cuda::DeviceScope on(index_);
+    const cuda::DeviceScope device_scope(index_);
     for (int number = 0; number < cuda::num_streams(index_); ++number) synchronize_stream(number);
   }
 
   void synchronize_device() override {
-    const cuda::DeviceScope on(index_);
+    const cuda::DeviceScope device_scope(index_);
     ADJ_CUDA_CHECK(cudaDeviceSynchronize());
   }
 
   int make_stream() override {
-    const int made = cuda::make_stream(index_);
-    order(stream_handle(made), stream_handle(0));
-    return made;
+    const int stream = cuda::make_stream(index_);
+    order(stream_handle(stream), stream_handle(0));
+    return stream;
   }
 
   void synchronize_stream(int stream) override {
-    const cuda::DeviceScope on(index_);
+    const cuda::DeviceScope device_scope(index_);
     ADJ_CUDA_CHECK(cudaStreamSynchronize(cuda::stream_of(index_, stream)));
   }
 
@@ -141,7 +142,7 @@ class CudaRuntime final : public DeviceRuntime {
   }
 
   void order(uintptr_t later, uintptr_t earlier) override {
-    const cuda::DeviceScope on(index_);
+    const cuda::DeviceScope device_scope(index_);
     const cuda::RelaxedCapture relaxed;
     cudaEvent_t event = take_event();
     ADJ_CUDA_CHECK(cudaEventRecord(event, reinterpret_cast<cudaStream_t>(earlier)));
@@ -153,7 +154,7 @@ class CudaRuntime final : public DeviceRuntime {
 
   void* mark(int stream) noexcept override {
     try {
-      const cuda::DeviceScope on(index_);
+      const cuda::DeviceScope device_scope(index_);
       const cuda::RelaxedCapture relaxed;
       cudaEvent_t event = take_event();
       ADJ_CUDA_CHECK(cudaEventRecord(event, cuda::stream_of(index_, stream)));
@@ -180,7 +181,7 @@ class CudaRuntime final : public DeviceRuntime {
   /// Null if there is not enough memory: the caller handles it.
   template <class F>
   void* allocate_by(const char* name, F&& call) {
-    const cuda::DeviceScope on(index_);
+    const cuda::DeviceScope device_scope(index_);
     const cuda::RelaxedCapture relaxed;
     void* memory = nullptr;
     const cudaError_t status = call(&memory);
@@ -197,7 +198,7 @@ class CudaRuntime final : public DeviceRuntime {
   void release_by(cudaError_t (*call)(void*), void* pointer) {
     const cuda::RelaxedCapture relaxed;
     try {
-      const cuda::DeviceScope on(index_);
+      const cuda::DeviceScope device_scope(index_);
       (void)call(pointer);
     } catch (const std::exception&) {
     }
@@ -308,8 +309,8 @@ DeviceRuntime& cuda_runtime(int index) {
 
 std::string cuda_unavailable_reason(int index) {
   const auto& [reason, reasons] = availability();
-  const auto at = static_cast<size_t>(index);
-  return at < reasons.size() ? reasons[at] : reason;
+  const auto position = static_cast<size_t>(index);
+  return position < reasons.size() ? reasons[position] : reason;
 }
 int cuda_device_count() { return static_cast<int>(availability().reasons.size()); }
 

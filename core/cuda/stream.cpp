@@ -24,7 +24,7 @@ struct StreamState {
 struct DeviceState {
   std::once_flag once;
   std::array<StreamState, kMaxStreams> streams;  // [0] is the default stream; the others are made on demand
-  std::atomic<int> made{1};
+  std::atomic<int> count{1};
   std::mutex mutex;    // guards stream creation
   int handed_out = 0;  // number returned by make_stream() so far
   DeviceProperties properties;
@@ -97,7 +97,7 @@ int attribute(cudaDeviceAttr which, int index) {
 
 void open(DeviceState& state, int index) {
   require_available(Device::cuda(index));
-  const DeviceScope on(index);
+  const DeviceScope device_scope(index);
   const RelaxedCapture relaxed;
   cudaDeviceProp names;
   ADJ_CUDA_CHECK(cudaGetDeviceProperties(&names, index));
@@ -166,19 +166,19 @@ cudaStream_t stream_of(int index, int number) {
 
 int make_stream(int index) {
   DeviceState& state = state_of(index);
-  const DeviceScope on(index);
+  const DeviceScope device_scope(index);
   const RelaxedCapture relaxed;
   const std::lock_guard lock(state.mutex);
   const int number = 1 + state.handed_out % (kMaxStreams - 1);
-  if (number == state.made) {
+  if (number == state.count) {
     open_stream(state.streams[static_cast<size_t>(number)]);
-    ++state.made;
+    ++state.count;
   }
   ++state.handed_out;  // if opening throws, the next caller tries again
   return number;
 }
 
-int num_streams(int index) { return state_of(index).made; }
+int num_streams(int index) { return state_of(index).count; }
 
 const DeviceProperties& properties(int index) { return state_of(index).properties; }
 unsigned* arrival_counters(int index) {

@@ -27,7 +27,7 @@ namespace adj::detail {
 /// itself. Single thread, single stream.
 class Carrier {
  public:
-  explicit Carrier(Device to) : device_(to) {}
+  explicit Carrier(Device destination) : device_(destination) {}
   Carrier(const Carrier&) = delete;
   Carrier& operator=(const Carrier&) = delete;
 
@@ -36,17 +36,17 @@ class Carrier {
   Tensor carry(const Tensor& tensor);
   /// A structure with everything derived from it.
   template <Carriable T>
-  T carry(const T& made) {
-    return CarrierAccess::carried(made, *this);
+  T carry(const T& structure) {
+    return CarrierAccess::carried(structure, *this);
   }
   /// The result of `make()` for this source object; called once per object.
   template <class T, class Make>
   std::shared_ptr<T> once(const void* object, Make&& make) {
-    if (const auto found = made_.find(object); found != made_.end())
+    if (const auto found = results_.find(object); found != results_.end())
       return std::static_pointer_cast<T>(found->second);
-    std::shared_ptr<T> made = std::forward<Make>(make)();
-    made_.emplace(object, std::const_pointer_cast<std::remove_const_t<T>>(made));
-    return made;
+    std::shared_ptr<T> result = std::forward<Make>(make)();
+    results_.emplace(object, std::const_pointer_cast<std::remove_const_t<T>>(result));
+    return result;
   }
   /// Throws OutOfMemory, as does carry().
   void finish();
@@ -61,7 +61,7 @@ class Carrier {
 
   Device device_;
   std::map<Key, Copied> copied_;
-  std::map<const void*, std::shared_ptr<void>> made_;
+  std::map<const void*, std::shared_ptr<void>> results_;
   Tensor region_;                     // uint8 on the device
   std::vector<std::byte> to_region_;  // host bytes to copy there
   size_t region_bytes_ = 0;           // capacity of the last region
@@ -69,9 +69,9 @@ class Carrier {
 
 /// A copy on a device, with derived structures, by a single Carrier.
 template <class T>
-T carried(const T& made, Device to) {
-  Carrier carrier(to);
-  T copy = carrier.carry(made);
+T carried(const T& structure, Device device) {
+  Carrier carrier(device);
+  T copy = carrier.carry(structure);
   carrier.finish();
   return copy;
 }

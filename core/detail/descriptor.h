@@ -22,9 +22,9 @@ class Descriptor {
   int value_;
 };
 
-/// Reads up to `count` bytes at position `at`. Returns the number of bytes read before the end of the file,
-/// or -1 with errno.
-int64_t read_all(int descriptor, int64_t at, char* to, size_t count);
+/// Reads up to `count` bytes at position `offset`. Returns the number of bytes read before the end of the
+/// file, or -1 with errno.
+int64_t read_all(int descriptor, int64_t offset, char* buffer, size_t count);
 /// Returns false, with errno, if not all bytes could be written, including when the file size limit is
 /// exceeded: SIGXFSZ, which would end the program, is blocked.
 bool write_all(int descriptor, std::string_view bytes);

@@ -27,13 +27,13 @@ std::shared_ptr<const FeatureStore> features_of(std::string_view loader, const D
 void check_features(std::string_view loader, const std::shared_ptr<const FeatureStore>& x, int64_t nodes);
 /// x.gather() of the nodes `here`, or their copy `there` on `device` if it reads them there. Throws unless
 /// the result, of possibly user-defined code, has one row per node, on `device`.
-Features gather_features(std::string_view loader, const FeatureStore& x, const Tensor& here,
-                         const Tensor& there, Device device);
+Features gather_features(std::string_view loader, const FeatureStore& x, const Tensor& home_nodes,
+                         const Tensor& device_nodes, Device device);
 
 /// Throws unless `labels` are absent, [rows] or [rows, T].
 void check_labels(std::string_view loader, const Tensor& labels, int64_t rows);
 /// Row k is row at[k] (int32) of the labels, on their device; absent without labels.
-Tensor gather_labels(const Tensor& labels, const Tensor& at);
+Tensor gather_labels(const Tensor& labels, const Tensor& index);
 
 /// Throws if a graph on the GPU `home` is sampled for another device.
 void check_sampled_for(std::string_view loader, Device home, Device device);

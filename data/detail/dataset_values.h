@@ -19,7 +19,7 @@ class FileValues {
   FileValues(const H5Reader& file, Problems& problems) : file_(file), problems_(problems) {}
 
   /// int32 [length] in [from, limit), from integers of any type.
-  Tensor indices(const std::string& path, int64_t length, int64_t limit, int64_t from = 0) const;
+  Tensor indices(const std::string& path, int64_t length, int64_t limit, int64_t least = 0) const;
   /// int64 [length], from integers of any type.
   Tensor integers(const std::string& path, int64_t length) const;
   /// int64 [length], from 0 to `total` (kAny: any), non-decreasing.

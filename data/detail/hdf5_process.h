@@ -30,7 +30,7 @@ class Process {
   /// The directory of the wanted objects (hdf5_wire.h).
   std::string list(const std::vector<std::string>& wanted);
   /// Reads `rows` rows from `first` on, `bytes` in total.
-  void read(size_t index, size_t first, size_t rows, void* to, size_t bytes);
+  void read(size_t index, size_t first, size_t rows, void* buffer, size_t bytes);
   /// True if the child crashed or timed out; it cannot be used any more.
   bool has_ended() const { return !child_; }
 
@@ -38,7 +38,7 @@ class Process {
   void ask(std::string_view request);
   /// Length of the answer; the timeout allows for work on `bytes`.
   size_t length(size_t bytes);
-  void get(void* to, size_t count, size_t bytes);
+  void get(void* buffer, size_t count, size_t bytes);
   void wait_for_answer(size_t bytes);
   [[noreturn]] void ended(bool too_long);
 

@@ -40,9 +40,10 @@ struct Stored {
 };
 /// Calls f for each member, in the order of transfer.
 template <class Object, class F>
-void for_members(Object& of, F&& f) {
-  f(of.problem), f(of.group), f(of.attributes), f(of.type), f(of.readable), f(of.dtype), f(of.offset);
-  f(of.band), f(of.shape);
+void for_members(Object& object, F&& f) {
+  f(object.problem), f(object.group), f(object.attributes), f(object.type), f(object.readable),
+      f(object.dtype), f(object.offset);
+  f(object.band), f(object.shape);
 }
 
 template <class T>

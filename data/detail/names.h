@@ -12,9 +12,9 @@ struct PackedNames {
 
   /// Text i; CPU only.
   std::string_view text(int64_t i) const {
-    const int64_t* at = offsets.data<int64_t>();
-    return {reinterpret_cast<const char*>(bytes.data<uint8_t>()) + at[i],
-            static_cast<size_t>(at[i + 1] - at[i])};
+    const int64_t* bounds = offsets.data<int64_t>();
+    return {reinterpret_cast<const char*>(bytes.data<uint8_t>()) + bounds[i],
+            static_cast<size_t>(bounds[i + 1] - bounds[i])};
   }
 };
 PackedNames packed(const std::vector<std::string>& names);

@@ -16,23 +16,24 @@ enum class TextForm { json, csv, escaped };
 /// A column of a text table: its title, and a thread-safe function that writes the cell of a row.
 struct Column {
   std::string title;
-  std::function<void(fmt::memory_buffer& to, int64_t row, TextForm form)> cell;
+  std::function<void(fmt::memory_buffer& buffer, int64_t row, TextForm form)> cell;
 
   /// number(row) is an integer or a float, written with the fewest digits that round-trip.
   template <class F>
   static Column of_numbers(std::string title, F number) {
-    return {std::move(title), [number](fmt::memory_buffer& to, int64_t row, TextForm) {
-              fmt::format_to(std::back_inserter(to), "{}", number(row));
+    return {std::move(title), [number](fmt::memory_buffer& buffer, int64_t row, TextForm) {
+              fmt::format_to(std::back_inserter(buffer), "{}", number(row));
             }};
   }
   /// text(row) is a string view.
   template <class F>
   static Column of_texts(std::string title, F text) {
-    return {std::move(title),
-            [text](fmt::memory_buffer& to, int64_t row, TextForm form) { append_text(to, text(row), form); }};
+    return {std::move(title), [text](fmt::memory_buffer& buffer, int64_t row, TextForm form) {
+              append_text(buffer, text(row), form);
+            }};
   }
 
-  static void append_text(fmt::memory_buffer& to, std::string_view text, TextForm form);
+  static void append_text(fmt::memory_buffer& buffer, std::string_view text, TextForm form);
 };
 
 /// True if write_table() supports this file extension.

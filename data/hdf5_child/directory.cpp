@@ -36,38 +36,38 @@ std::string join(const std::string& group, const std::string& name) {
 }
 
 /// Name of a type for messages, and how to read it.
-void describe_type(hid_t type, Found& to) {
+void describe_type(hid_t type, Found& found) {
   const auto bits = 8 * H5Tget_size(type);
-  to.type = "of another kind";
+  found.type = "of another kind";
   switch (H5Tget_class(type)) {
     case H5T_INTEGER: {
       const bool is_signed = H5Tget_sign(type) != H5T_SGN_NONE;
-      to.type = fmt::format("{}int{}", is_signed ? "" : "u", bits);
-      to.readable = bits <= 64;
-      to.dtype = bits <= (is_signed ? 32u : 16u) ? DType::i32 : DType::i64;
-      if (!is_signed && bits <= 8) to.dtype = DType::u8;
+      found.type = fmt::format("{}int{}", is_signed ? "" : "u", bits);
+      found.readable = bits <= 64;
+      found.dtype = bits <= (is_signed ? 32u : 16u) ? DType::i32 : DType::i64;
+      if (!is_signed && bits <= 8) found.dtype = DType::u8;
       break;
     }
     case H5T_FLOAT:
-      to.type = fmt::format("float{}", bits);
-      to.readable = bits <= 64;
-      to.dtype = bits <= 32 ? DType::f32 : DType::f64;
+      found.type = fmt::format("float{}", bits);
+      found.readable = bits <= 64;
+      found.dtype = bits <= 32 ? DType::f32 : DType::f64;
       break;
     case H5T_STRING:
-      to.type = "string";
+      found.type = "string";
       break;
     case H5T_ENUM:
-      to.type = "enumeration";
+      found.type = "enumeration";
       if (bits == 8 && H5Tget_nmembers(type) == 2) {
-        to.type = "bool";
-        to.readable = to.raw = true;
+        found.type = "bool";
+        found.readable = found.raw = true;
       }
       break;
     case H5T_COMPOUND:
-      to.type = "compound";
+      found.type = "compound";
       break;
     case H5T_VLEN:
-      to.type = "variable-length array";
+      found.type = "variable-length array";
       break;
     default:
       break;
@@ -218,8 +218,8 @@ void Directory::want_all(hid_t group, const std::string& path, int depth) {
 
 /// Callback of H5Literate and H5Aiterate2: adds a name; stops at too many.
 template <class Info>
-herr_t collect(hid_t, const char* name, const Info*, void* to) {
-  auto& names = *static_cast<std::vector<std::string>*>(to);
+herr_t collect(hid_t, const char* name, const Info*, void* context) {
+  auto& names = *static_cast<std::vector<std::string>*>(context);
   names.emplace_back(name);
   return herr_t{names.size() > kMaxObjects};
 }
@@ -238,65 +238,65 @@ std::vector<std::string> Directory::names_in(hid_t group, const std::string& pat
   return names;
 }
 
-void Directory::read_attribute(hid_t object, Found& to, const char* name) const {
+void Directory::read_attribute(hid_t object, Found& found, const char* name) const {
   if (H5Aexists(object, name) <= 0) return;
   const Handle attribute(H5Aopen(object, name, H5P_DEFAULT), H5Aclose);
   if (!attribute) fail(fmt::format("attribute {}", name), unreadable());
-  to.attributes.insert_or_assign(name, value_of(attribute.get()));
+  found.attributes.insert_or_assign(name, value_of(attribute.get()));
 }
 
-void Directory::read_attributes(hid_t object, Found& to, const std::string& path) const {
+void Directory::read_attributes(hid_t object, Found& found, const std::string& path) const {
   std::vector<std::string> names;
   hsize_t position = 0;
   const herr_t walked =
       H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_NATIVE, &position, collect<H5A_info_t>, &names);
   if (walked < 0) fail(path, unreadable());
   if (walked > 0) fail(path, fmt::format("more than {} attributes of one object", kMaxObjects));
-  for (const std::string& name : names) read_attribute(object, to, name.c_str());
+  for (const std::string& name : names) read_attribute(object, found, name.c_str());
 }
 
-std::string Directory::describe_dataset(hid_t dataset, Found& to) const {
+std::string Directory::describe_dataset(hid_t dataset, Found& found) const {
   const Handle type(H5Dget_type(dataset), H5Tclose), space(H5Dget_space(dataset), H5Sclose),
       plist(H5Dget_create_plist(dataset), H5Pclose);
   if (!type || !space || !plist) return unreadable();
-  describe_type(type.get(), to);
+  describe_type(type.get(), found);
   const int dims = H5Sget_simple_extent_ndims(space.get());
   if (dims < 0 || dims > H5S_MAX_RANK) return unreadable();
   std::vector<hsize_t> extents(static_cast<size_t>(dims));
   if (dims > 0 && H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr) != dims)
     return unreadable();
-  to.shape.assign(extents.begin(), extents.end());
+  found.shape.assign(extents.begin(), extents.end());
   const bool no_elements = H5Sget_simple_extent_type(space.get()) == H5S_NULL;
-  to.readable = to.readable && dims <= kMaxDims && !no_elements;
+  found.readable = found.readable && dims <= kMaxDims && !no_elements;
   H5O_info_t info;
-  if (H5Oget_info2(dataset, &info, H5O_INFO_BASIC) >= 0) to.address = info.addr;
-  if (std::string problem = storage_problem(plist.get()); !to.readable || !problem.empty()) return problem;
+  if (H5Oget_info2(dataset, &info, H5O_INFO_BASIC) >= 0) found.address = info.addr;
+  if (std::string problem = storage_problem(plist.get()); !found.readable || !problem.empty()) return problem;
 
-  size_t bytes = size_of(to.dtype);
+  size_t bytes = size_of(found.dtype);
   for (hsize_t extent : extents) {
     if (extent > kLongest) return fmt::format("an extent of {}, expected at most {}", extent, kLongest);
     bytes = extent == 0 || bytes == 0 ? 0 : bytes > SIZE_MAX / extent ? SIZE_MAX : bytes * extent;
   }
   if (std::find(extents.begin(), extents.end(), hsize_t{0}) != extents.end()) bytes = 0;
   const hsize_t stored = H5Dget_storage_size(dataset);
-  to.stored = std::min<size_t>(stored, file_bytes_);
-  if (bytes > kMaxExpansion * to.stored + kSmall)
+  found.stored = std::min<size_t>(stored, file_bytes_);
+  if (bytes > kMaxExpansion * found.stored + kSmall)
     return fmt::format("claims {} elements{}", fmt::join(extents, " x "),
                        stored == 0 ? " that were never written"
                                    : fmt::format(", more than a file of {} bytes can hold", file_bytes_));
-  to.bytes = bytes;
+  found.bytes = bytes;
   if (bytes == 0) return "";
 
   if (H5Pget_layout(plist.get()) == H5D_CONTIGUOUS) {
     const haddr_t offset = H5Dget_offset(dataset);
-    if (offset == HADDR_UNDEF || stored != bytes || !is_plain(type.get(), to.dtype)) return "";
+    if (offset == HADDR_UNDEF || stored != bytes || !is_plain(type.get(), found.dtype)) return "";
     if (offset > file_bytes_ || bytes > file_bytes_ - offset)
       return fmt::format("its values reach beyond the file's {} bytes", file_bytes_);
-    to.offset = offset;
+    found.offset = offset;
   } else if (H5Pget_layout(plist.get()) == H5D_CHUNKED && dims > 0) {
     std::vector<hsize_t> chunk(static_cast<size_t>(dims), 1);
     if (H5Pget_chunk(plist.get(), dims, chunk.data()) == dims)
-      to.band = static_cast<int64_t>(std::max<hsize_t>(chunk[0], 1));
+      found.band = static_cast<int64_t>(std::max<hsize_t>(chunk[0], 1));
   }
   return "";
 }

@@ -42,9 +42,9 @@ class Directory {
   Handle open(hid_t group, const std::string& name, const std::string& path);
   Found& note(hid_t object, const std::string& path);
   /// The problem of the dataset, if any.
-  std::string describe_dataset(hid_t dataset, Found& to) const;
-  void read_attribute(hid_t object, Found& to, const char* name) const;
-  void read_attributes(hid_t object, Found& to, const std::string& path) const;
+  std::string describe_dataset(hid_t dataset, Found& found) const;
+  void read_attribute(hid_t object, Found& found, const char* name) const;
+  void read_attributes(hid_t object, Found& found, const std::string& path) const;
   void check_sizes() const;
 
   size_t file_bytes_;

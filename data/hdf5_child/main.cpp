@@ -87,10 +87,11 @@ class Service {
     if (status.st_nlink == 0) {
       std::string image(static_cast<size_t>(status.st_size), '\0');
       allow(3 * image.size());
-      for (size_t at = 0; at < image.size();) {
-        const ssize_t got = pread(kFile, image.data() + at, image.size() - at, static_cast<off_t>(at));
+      for (size_t offset = 0; offset < image.size();) {
+        const ssize_t got =
+            pread(kFile, image.data() + offset, image.size() - offset, static_cast<off_t>(offset));
         if (got <= 0) throw DataError("cannot be read");
-        at += static_cast<size_t>(got);
+        offset += static_cast<size_t>(got);
       }
       H5Pset_fapl_core(access.get(), 1 << 16, false);
       H5Pset_file_image(access.get(), image.data(), image.size());

@@ -101,9 +101,9 @@ void ColumnFit::fit_quantiles(std::vector<float> values, int64_t rows) {
   const double step = count > 1 ? 1.0 / static_cast<double>(count - 1) : 0.0;
   for (size_t k = 0; k < count; ++k) {
     const double reference = k > 0 && k + 1 == count ? 1.0 : static_cast<double>(k) * step;
-    const double at = static_cast<double>(last) * (reference * 100.0 / 100.0);
-    const size_t before = std::min(last, static_cast<size_t>(at)), after = std::min(last, before + 1);
-    const double t = at - static_cast<double>(before);
+    const double position = static_cast<double>(last) * (reference * 100.0 / 100.0);
+    const size_t before = std::min(last, static_cast<size_t>(position)), after = std::min(last, before + 1);
+    const double t = position - static_cast<double>(before);
     const float difference = values[after] - values[before];
     references_.push_back(reference);
     quantiles_.push_back(t < 0.5 ? values[before] + difference * t : values[after] - difference * (1.0 - t));
@@ -115,8 +115,8 @@ void ColumnFit::fit_quantiles(std::vector<float> values, int64_t rows) {
 double ColumnFit::rank(double x) const {
   const std::vector<double>&q = quantiles_, &r = references_;
   const size_t last = q.size() - 1;
-  const auto between = [&](size_t from, size_t to) {
-    return (r[to] - r[from]) / (q[to] - q[from]) * (x - q[from]) + r[from];
+  const auto between = [&](size_t low, size_t high) {
+    return (r[high] - r[low]) / (q[high] - q[low]) * (x - q[low]) + r[low];
   };
   if (x < q[0]) return r[0];
   if (x > q[last]) return r[last];

@@ -127,8 +127,8 @@ class GraphLandReader {
     TextSource source(file("edgelist.csv"));
     std::string_view line;
     if (!source.next(line)) source.fail(1, "empty, expected a header and edges");
-    FieldCursor at(line, Separator::comma);
-    const auto number = [&] { return at.next() && double_in(at.field()); };
+    FieldCursor cursor(line, Separator::comma);
+    const auto number = [&] { return cursor.next() && double_in(cursor.field()); };
     if (number() && number()) source.fail(1, "\"{}\", expected a header, of two names", excerpt(line));
     do
       if (!source.next(line)) source.fail(1, "no edges behind the header, expected some");
@@ -158,7 +158,7 @@ class GraphLandReader {
       begins.push_back(begins.back() + (options_.one_hot ? static_cast<int64_t>(values.size()) : 1));
     expect_room(begins.back());
     Tensor x = Tensor::zeros({nodes_, begins.back()});
-    float* const to = x.mutable_data<float>();
+    float* const target = x.mutable_data<float>();
     const int64_t width = x.size(1);
     const bool widely = name_ == "artnet-views" || name_ == "avazu-ctr";
     const ColumnTransform fraction =
@@ -167,11 +167,12 @@ class GraphLandReader {
       for (int64_t column = begin; column < end; ++column) {
         const bool share = column >= first;
         fill_column(column, share ? fraction : options_.numerical,
-                    share ? options_.fraction_imputation : options_.numerical_imputation, to + column, width);
+                    share ? options_.fraction_imputation : options_.numerical_imputation, target + column,
+                    width);
       }
     });
     numbers_ = {};
-    fill_categories(shown, begins, to, width);
+    fill_categories(shown, begins, target, width);
     return x;
   }
 
@@ -189,16 +190,16 @@ class GraphLandReader {
           excerpt(path), width, bytes / 1e9, kMostRatio);
   }
 
-  void fill_column(int64_t column, ColumnTransform transform, Imputation imputation, float* to,
+  void fill_column(int64_t column, ColumnTransform transform, Imputation imputation, float* target,
                    int64_t width) const {
-    const float* from = numbers_.data<float>() + column;
+    const float* source = numbers_.data<float>() + column;
     const int64_t stride = numbers_.size(1);
     std::vector<float> seen;
     int64_t rows = 0;
     for (int64_t i = 0; i < nodes_; ++i) {
       if (!is_fitted(i)) continue;
       ++rows;
-      if (!std::isnan(from[i * stride])) seen.push_back(from[i * stride]);
+      if (!std::isnan(source[i * stride])) seen.push_back(source[i * stride]);
     }
     if (seen.empty()) {
       const auto k = static_cast<size_t>(column), first = info_.numerical.size();
@@ -209,8 +210,8 @@ class GraphLandReader {
     const float filling = detail::imputed_value(imputation, seen);
     const ColumnFit fit(transform, std::move(seen), rows);
     for (int64_t i = 0; i < nodes_; ++i) {
-      const float value = from[i * stride];
-      to[i * width] = fit(std::isnan(value) ? filling : value);
+      const float value = source[i * stride];
+      target[i * width] = fit(std::isnan(value) ? filling : value);
     }
   }
 
@@ -219,11 +220,11 @@ class GraphLandReader {
     const int64_t columns = categories_.size(1);
     std::vector<std::vector<int32_t>> shown(static_cast<size_t>(columns));
     if (!options_.one_hot) return shown;
-    const int32_t* from = categories_.data<int32_t>();
+    const int32_t* category = categories_.data<int32_t>();
     for (int64_t column = 0; column < columns; ++column) {
       std::vector<int32_t>& values = shown[static_cast<size_t>(column)];
       for (int64_t i = 0; i < nodes_; ++i)
-        if (is_fitted(i)) values.push_back(from[i * columns + column]);
+        if (is_fitted(i)) values.push_back(category[i * columns + column]);
       std::sort(values.begin(), values.end());
       values.erase(std::unique(values.begin(), values.end()), values.end());
       if (static_cast<int64_t>(values.size()) > kMostCategories)
@@ -235,15 +236,15 @@ class GraphLandReader {
   }
 
   void fill_categories(const std::vector<std::vector<int32_t>>& shown, const std::vector<int64_t>& begins,
-                       float* to, int64_t width) {
+                       float* target, int64_t width) {
     const int64_t columns = categories_.size(1);
-    const int32_t* from = categories_.data<int32_t>();
+    const int32_t* category = categories_.data<int32_t>();
     parallel_for(nodes_, 4096, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
         for (int64_t k = 0; k < columns; ++k) {
           const auto column = static_cast<size_t>(k);
-          const int32_t value = from[i * columns + k];
-          float* const place = to + i * width + begins[column];
+          const int32_t value = category[i * columns + k];
+          float* const place = target + i * width + begins[column];
           if (!options_.one_hot) {
             *place = static_cast<float>(value);
             continue;
@@ -307,7 +308,7 @@ class GraphLandReader {
     std::vector<int32_t> src, dst, node_of;
     std::vector<uint8_t> parts;
     std::vector<int64_t> offsets{0};
-    const int32_t *from = list_.src.data<int32_t>(), *to = list_.dst.data<int32_t>();
+    const int32_t *source = list_.src.data<int32_t>(), *target = list_.dst.data<int32_t>();
     for (uint8_t p = 0; p < 3; ++p) {
       std::vector<int32_t> number(static_cast<size_t>(nodes_), -1);
       for (size_t i = 0; i < number.size(); ++i) {
@@ -320,7 +321,7 @@ class GraphLandReader {
       }
       offsets.push_back(static_cast<int64_t>(node_of.size()));
       for (int64_t e = 0; e < list_.src.numel(); ++e) {
-        const int32_t a = number[static_cast<size_t>(from[e])], b = number[static_cast<size_t>(to[e])];
+        const int32_t a = number[static_cast<size_t>(source[e])], b = number[static_cast<size_t>(target[e])];
         if (a < 0 || b < 0) continue;
         src.push_back(a);
         dst.push_back(b);

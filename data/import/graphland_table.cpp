@@ -20,10 +20,10 @@ NodeTable::NodeTable(const std::string& path, Progress& reading)
 void NodeTable::read_fields() {
   constexpr size_t kMostColumns = 1'000'000;
   size_t count = 0;
-  for (RecordFields at(source_, reader_.number(), reader_.record(), Separator::comma); at.next();) {
+  for (RecordFields cursor(source_, reader_.number(), reader_.record(), Separator::comma); cursor.next();) {
     if (count == kMostColumns) fail_row("more than {} columns, expected at most that", kMostColumns);
     if (count == fields_.size()) fields_.emplace_back();
-    fields_[count++] = at.field();
+    fields_[count++] = cursor.field();
   }
   fields_.resize(count);
 }

@@ -41,9 +41,9 @@ class GrowingRows {
   Tensor take(Shape shape) {
     Tensor all = Tensor::empty(shape, dtype_of<T>());
     ADJ_CHECK(all.numel() == size_, "{} values, expected {}", size_, all.str());
-    drain([to = all.mutable_data<T>()](std::span<const T> values) mutable {
-      std::memcpy(to, values.data(), values.size_bytes());
-      to += values.size();
+    drain([target = all.mutable_data<T>()](std::span<const T> values) mutable {
+      std::memcpy(target, values.data(), values.size_bytes());
+      target += values.size();
     });
     return all;
   }

@@ -40,12 +40,12 @@ EdgeIndex distinct(EdgeIndex edges) {
 template <class T>
 Tensor taken(GrowingRows<T>& rows, int64_t room, size_t skipped, T less) {
   Tensor all = Tensor::empty({room}, dtype_of<T>());
-  rows.drain([to = all.template mutable_data<T>(), skipped, less](std::span<const T> values) mutable {
+  rows.drain([target = all.template mutable_data<T>(), skipped, less](std::span<const T> values) mutable {
     values = values.subspan(skipped);
     skipped = 0;
-    to = less == T{}
-             ? std::copy(values.begin(), values.end(), to)
-             : std::transform(values.begin(), values.end(), to, [=](T value) { return value - less; });
+    target = less == T{} ? std::copy(values.begin(), values.end(), target)
+                         : std::transform(values.begin(), values.end(), target,
+                                          [=](T value) { return value - less; });
   });
   return all;
 }
@@ -90,7 +90,7 @@ int64_t ImportedEdges::count_lone(int64_t nodes) const {
 }
 
 Graph ImportedEdges::graph(const std::string& file, const NodeIds& ids, bool undirected, bool coalesced) {
-  const int64_t given = size(), all = undirected ? 2 * given - loops_ : given;
+  const int64_t entries = size(), all = undirected ? 2 * entries - loops_ : entries;
   if (all == 0) data_fail("{}: no edges, expected some", excerpt(file));
   if (all > kMost)
     data_fail("{}: {} edges in both directions, expected {} at most", excerpt(file), all, kMost);
@@ -102,12 +102,12 @@ Graph ImportedEdges::graph(const std::string& file, const NodeIds& ids, bool und
   if (undirected) {
     int32_t *src = edges.src.mutable_data<int32_t>(), *dst = edges.dst.mutable_data<int32_t>();
     float* w = weight ? weight.mutable_data<float>() : nullptr;
-    for (int64_t e = 0, at = given; e < given; ++e) {
+    for (int64_t e = 0, next = entries; e < entries; ++e) {
       if (src[e] == dst[e]) continue;
-      src[at] = dst[e];
-      dst[at] = src[e];
-      if (w != nullptr) w[at] = w[e];
-      ++at;
+      src[next] = dst[e];
+      dst[next] = src[e];
+      if (w != nullptr) w[next] = w[e];
+      ++next;
     }
   }
   if (coalesced && weight) {

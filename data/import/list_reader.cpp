@@ -55,13 +55,13 @@ class ListReader {
   bool named() const { return ids_.kind() == NodeIds::Kind::names; }
 
   template <class Fields>
-  void add_id(const Fields& at, int64_t line, int64_t column, Ends& ends) const {
-    std::string_view field = at.field();
+  void add_id(const Fields& fields, int64_t line, int64_t column, Ends& ends) const {
+    std::string_view field = fields.field();
     if (named()) {
       if (field.empty()) source_.fail(line, "nothing in column {}, expected the id of a node", column);
       source_.expect_utf8(line, field);
       if constexpr (std::is_same_v<Fields, RecordFields>)
-        if (at.copied()) field = *ends.copies.emplace_back(std::make_unique<std::string>(field));
+        if (fields.copied()) field = *ends.copies.emplace_back(std::make_unique<std::string>(field));
       ends.names.push_back(field);
       return;
     }
@@ -82,15 +82,15 @@ class ListReader {
     const bool numbers = head_.format.separator == Separator::tab && !named();
     const bool text_beside = numbers && head_.columns() > (options_.weight_column > 0 ? 3 : 2);
     const Separator separator = numbers ? Separator::blanks : head_.format.separator;
-    RecordCursor at(block, head_.format);
-    while (at.next()) {
-      const int64_t line = at.number();
+    RecordCursor cursor(block, head_.format);
+    while (cursor.next()) {
+      const int64_t line = cursor.number();
       if (line == header_line_) continue;
       ends.last_line = line;
       // In ignored text, blanks are part of the field.
-      const bool tab = text_beside && at.record().find('\t') != std::string_view::npos;
-      const auto column = with_fields(source_, line, at.record(), tab ? Separator::tab : separator,
-                                      at.quotes(), [&](auto field) {
+      const bool tab = text_beside && cursor.record().find('\t') != std::string_view::npos;
+      const auto column = with_fields(source_, line, cursor.record(), tab ? Separator::tab : separator,
+                                      cursor.quotes(), [&](auto field) {
                                         int64_t count = 0;
                                         while (field.next()) {
                                           ++count;
@@ -104,7 +104,7 @@ class ListReader {
       if (column != head_.columns())
         source_.fail(line, "{} fields, expected {} as in the first line", column, head_.columns());
     }
-    ends.comments = at.comments();
+    ends.comments = cursor.comments();
     return ends;
   }
 

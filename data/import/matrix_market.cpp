@@ -33,7 +33,7 @@ MatrixMarket read_matrix_market(TextSource& source, const EdgeListOptions& optio
   (void)head.next();
   std::vector<std::string> words;
   const std::string banner = lower(head.line());
-  for (FieldCursor at(banner, Separator::blanks); at.next();) words.emplace_back(at.field());
+  for (FieldCursor cursor(banner, Separator::blanks); cursor.next();) words.emplace_back(cursor.field());
   words.resize(5);
   if (words[1] != "matrix" || words[2] != "coordinate")
     source.fail(1, "\"{}\", expected a Matrix Market matrix in coordinates", excerpt(head.line()));
@@ -47,16 +47,17 @@ MatrixMarket read_matrix_market(TextSource& source, const EdgeListOptions& optio
   while ((found = head.next()) && passed_over(head.line())) {
   }
   if (!found) source.fail(head.number(), "no size line, expected one of rows, columns and entries");
-  const auto integer = [&](const FieldCursor& at, int64_t line, size_t column, int64_t least, int64_t most) {
-    const std::optional<int64_t> value = integer_in(at.field());
+  const auto integer = [&](const FieldCursor& cursor, int64_t line, size_t column, int64_t least,
+                           int64_t most) {
+    const std::optional<int64_t> value = integer_in(cursor.field());
     if (!value || *value < least || *value > most)
-      source.fail(line, "\"{}\" in column {}, expected an integer from {} to {}", excerpt(at.field()), column,
-                  least, most);
+      source.fail(line, "\"{}\" in column {}, expected an integer from {} to {}", excerpt(cursor.field()),
+                  column, least, most);
     return *value;
   };
   std::vector<int64_t> size;
-  for (FieldCursor at(head.line(), Separator::blanks); at.next();)
-    size.push_back(integer(at, head.number(), size.size() + 1, 0, std::numeric_limits<int64_t>::max()));
+  for (FieldCursor cursor(head.line(), Separator::blanks); cursor.next();)
+    size.push_back(integer(cursor, head.number(), size.size() + 1, 0, std::numeric_limits<int64_t>::max()));
   if (size.size() != 3)
     source.fail(head.number(), "{} numbers, expected rows, columns and entries", size.size());
   if (size[0] != size[1])
@@ -71,14 +72,14 @@ MatrixMarket read_matrix_market(TextSource& source, const EdgeListOptions& optio
     if (passed_over(line)) return;
     entries.last_line = number;
     size_t column = 0;
-    for (FieldCursor at(line, Separator::blanks); at.next();) {
+    for (FieldCursor cursor(line, Separator::blanks); cursor.next();) {
       ++column;
       if (column <= 2) {
-        entries.ends.push_back(static_cast<int32_t>(integer(at, number, column, 1, size[0]) - 1));
+        entries.ends.push_back(static_cast<int32_t>(integer(cursor, number, column, 1, size[0]) - 1));
       } else if (column == 3 && values) {
-        const auto weight = float_in(at.field());
+        const auto weight = float_in(cursor.field());
         if (!weight)
-          source.fail(number, "\"{}\", expected a finite number within float32", excerpt(at.field()));
+          source.fail(number, "\"{}\", expected a finite number within float32", excerpt(cursor.field()));
         entries.weights.push_back(*weight);
       }
     }
@@ -102,7 +103,7 @@ MatrixMarket read_matrix_market(TextSource& source, const EdgeListOptions& optio
   source.for_blocks(
       [&](const TextBlock& next) {
         Entries entries;
-        for (LineCursor at(next); at.next();) parse_line(at.number(), at.line(), entries);
+        for (LineCursor cursor(next); cursor.next();) parse_line(cursor.number(), cursor.line(), entries);
         return entries;
       },
       take);

@@ -53,17 +53,17 @@ class Labels {
 
   /// -1: missing.
   int32_t add(std::string_view field) {
-    auto at = found_.find(field);
-    if (at == found_.end()) {
+    auto entry = found_.find(field);
+    if (entry == found_.end()) {
       if (is_none(field)) {
         const auto none = none_.find(field);
         ++(none == none_.end() ? none_.emplace(field, 0).first : none)->second;
         return -1;
       }
-      at = found_.emplace(field, static_cast<int32_t>(found_.size())).first;
-      texts_.push_back(&at->first);
+      entry = found_.emplace(field, static_cast<int32_t>(found_.size())).first;
+      texts_.push_back(&entry->first);
     }
-    return at->second;
+    return entry->second;
   }
   const std::vector<const std::string*>& texts() const { return texts_; }
 
@@ -113,21 +113,21 @@ std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) 
   while (reader.next(rows.by_row())) {
     const int64_t line = reader.number();
     if (rows.is_header(line)) continue;
-    RecordFields at(source, line, reader.record(), rows.head().format.separator);
+    RecordFields fields(source, line, reader.record(), rows.head().format.separator);
     int32_t node = 0;
     if (rows.by_row()) {
       node = rows.node_of_row(row, line);
     } else {
-      at.next();
-      node = rows.node_of(at.field(), line);
+      fields.next();
+      node = rows.node_of(fields.field(), line);
     }
     rows.mark(node, line);
-    const bool some = at.next();
+    const bool some = fields.next();
     if (!some && !rows.by_row() && rows.head().format.separator != Separator::blanks)
       source.fail(line, "no label, expected one behind the id");
-    if (some && at.more())
+    if (some && fields.more())
       source.fail(line, "more than one label, expected one (of several the task is another)");
-    const std::string_view label = some ? at.field() : std::string_view();
+    const std::string_view label = some ? fields.field() : std::string_view();
     source.expect_utf8(line, label);
     y[node] = labels.add(label);
     ++row;

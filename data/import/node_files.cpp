@@ -30,9 +30,9 @@ Tensor read_part(NodeRows& rows, const Tensor& y, std::vector<uint8_t>& seen,
   return Tensor::from(part);
 }
 
-Tensor chosen(const std::vector<int32_t>& from, const Tensor& places) {
+Tensor chosen(const std::vector<int32_t>& candidates, const Tensor& places) {
   std::vector<int32_t> nodes;
-  for (int32_t k : places.to_vector<int32_t>()) nodes.push_back(from[static_cast<size_t>(k)]);
+  for (int32_t k : places.to_vector<int32_t>()) nodes.push_back(candidates[static_cast<size_t>(k)]);
   return Tensor::from(nodes);
 }
 

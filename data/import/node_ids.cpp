@@ -133,9 +133,9 @@ void NodeIds::move_to(Dataset& data) {
     std::copy(bytes_.begin(), bytes_.end(), data.node_names.mutable_data<uint8_t>());
     data.node_name_offsets = Tensor::from(ends_);
   } else if (kind_ == Kind::integers) {
-    bool own = true;
-    for (size_t k = 0; own && k < ids_.size(); ++k) own = ids_[k] == static_cast<int64_t>(k);
-    if (!own) data.node_ids = Tensor::from(ids_);
+    bool identity = true;
+    for (size_t k = 0; identity && k < ids_.size(); ++k) identity = ids_[k] == static_cast<int64_t>(k);
+    if (!identity) data.node_ids = Tensor::from(ids_);
   }
 }
 

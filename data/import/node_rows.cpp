@@ -120,7 +120,7 @@ NumberRows read_numbers(NodeRows& rows, int64_t nodes, bool missing, bool every_
   if (columns < 1) source.fail(0, "no column behind the id, expected some");
   expect_room(source, nodes, columns);
   Tensor all = every_node ? Tensor::empty({nodes, columns}) : Tensor::full({nodes, columns}, kNaN);
-  float* const to = all.mutable_data<float>();
+  float* const target = all.mutable_data<float>();
   const auto number = [&](std::string_view field, int64_t line, int64_t column) {
     const std::optional<float> value = float_in(field);
     if (value && (!binary || *value == 0.0f || *value == 1.0f)) return *value;
@@ -131,42 +131,43 @@ NumberRows read_numbers(NodeRows& rows, int64_t nodes, bool missing, bool every_
                 gap ? " (--impute mean, median or zero fills gaps)" : "");
   };
   const auto parse = [&](const TextBlock& block) {
-    Rows made;
-    RecordCursor at(block, format);
-    while (at.next()) {
-      const int64_t line = at.number();
+    Rows result;
+    RecordCursor cursor(block, format);
+    while (cursor.next()) {
+      const int64_t line = cursor.number();
       if (rows.is_header(line)) continue;
       const auto column =
-          with_fields(source, line, at.record(), format.separator, at.quotes(), [&](auto field) {
+          with_fields(source, line, cursor.record(), format.separator, cursor.quotes(), [&](auto field) {
             int64_t count = 0;
             for (; field.next(); ++count) {
               if (count == 0 && !rows.by_row())
-                made.nodes.push_back(rows.node_of(field.field(), line));
+                result.nodes.push_back(rows.node_of(field.field(), line));
               else
-                made.values.push_back(number(field.field(), line, count + 1));
+                result.values.push_back(number(field.field(), line, count + 1));
             }
             return count;
           });
       if (column != rows.head().columns())
         source.fail(line, "{} fields, expected {} as in the first line", column, rows.head().columns());
-      made.lines.push_back(line);
+      result.lines.push_back(line);
     }
-    made.gaps = std::count_if(made.values.begin(), made.values.end(), [](float v) { return std::isnan(v); });
-    made.comments = at.comments();
-    return made;
+    result.gaps =
+        std::count_if(result.values.begin(), result.values.end(), [](float v) { return std::isnan(v); });
+    result.comments = cursor.comments();
+    return result;
   };
   int64_t count = 0, last_line = 0, comments = 0, gaps = 0;
   source.cut_by([&](std::string_view text, int64_t line) { return format.last_end(text, line); });
-  source.for_blocks(parse, [&](const Rows& made) {
-    for (size_t k = 0; k < made.lines.size(); ++k, ++count) {
-      const int32_t node = rows.by_row() ? rows.node_of_row(count, made.lines[k]) : made.nodes[k];
-      rows.mark(node, made.lines[k]);
-      std::memcpy(to + node * columns, made.values.data() + k * static_cast<size_t>(columns),
+  source.for_blocks(parse, [&](const Rows& part) {
+    for (size_t k = 0; k < part.lines.size(); ++k, ++count) {
+      const int32_t node = rows.by_row() ? rows.node_of_row(count, part.lines[k]) : part.nodes[k];
+      rows.mark(node, part.lines[k]);
+      std::memcpy(target + node * columns, part.values.data() + k * static_cast<size_t>(columns),
                   static_cast<size_t>(columns) * sizeof(float));
-      last_line = made.lines[k];
+      last_line = part.lines[k];
     }
-    comments += made.comments;
-    gaps += made.gaps;
+    comments += part.comments;
+    gaps += part.gaps;
   });
   if ((rows.by_row() || every_node) && count != nodes) source.fail(last_line, "{}", rows.shortage(count));
   std::string note = rows.note(comments);

@@ -48,7 +48,7 @@ class Parser {
       }
     }
     skip_space();
-    if (at_ != text_.size()) malformed("the end");
+    if (position_ != text_.size()) malformed("the end");
     if (!type || !fortran_order || !shape)
       data_fail("no '{}' in the array's header", !type            ? "descr"
                                                  : !fortran_order ? "fortran_order"
@@ -63,20 +63,20 @@ class Parser {
 
  private:
   void skip_space() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_;
+    while (position_ < text_.size() && (text_[position_] == ' ' || text_[position_] == '\n')) ++position_;
   }
 
   bool take(char wanted) {
     skip_space();
-    if (at_ == text_.size() || text_[at_] != wanted) return false;
-    ++at_;
+    if (position_ == text_.size() || text_[position_] != wanted) return false;
+    ++position_;
     return true;
   }
 
   bool take_word(std::string_view wanted) {
     skip_space();
-    if (!text_.substr(at_).starts_with(wanted)) return false;
-    at_ += wanted.size();
+    if (!text_.substr(position_).starts_with(wanted)) return false;
+    position_ += wanted.size();
     return true;
   }
 
@@ -85,20 +85,21 @@ class Parser {
   }
 
   [[noreturn]] void malformed(const std::string& expected) const {
-    if (at_ >= text_.size()) data_fail("the array's header ends where {} is expected", expected);
-    data_fail("the array's header has \"{}\" at byte {}, expected {}", excerpt(text_.substr(at_, 20)), at_,
-              expected);
+    if (position_ >= text_.size()) data_fail("the array's header ends where {} is expected", expected);
+    data_fail("the array's header has \"{}\" at byte {}, expected {}", excerpt(text_.substr(position_, 20)),
+              position_, expected);
   }
 
   /// In single or double quotes, without escapes.
   std::string_view string() {
     skip_space();
-    const char quote = at_ < text_.size() ? text_[at_] : ' ';
-    const size_t end = quote == '\'' || quote == '"' ? text_.find(quote, at_ + 1) : std::string_view::npos;
+    const char quote = position_ < text_.size() ? text_[position_] : ' ';
+    const size_t end =
+        quote == '\'' || quote == '"' ? text_.find(quote, position_ + 1) : std::string_view::npos;
     if (end == std::string_view::npos) malformed("a string");
-    const std::string_view inner = text_.substr(at_ + 1, end - at_ - 1);
+    const std::string_view inner = text_.substr(position_ + 1, end - position_ - 1);
     if (inner.find('\\') != std::string_view::npos) malformed("a string without escapes");
-    at_ = end + 1;
+    position_ = end + 1;
     return inner;
   }
 
@@ -111,19 +112,20 @@ class Parser {
   /// The name of a type; for a record, whose fields are a list, "record".
   std::string parse_type() {
     skip_space();
-    if (at_ < text_.size() && (text_[at_] == '\'' || text_[at_] == '"')) return std::string(string());
+    if (position_ < text_.size() && (text_[position_] == '\'' || text_[position_] == '"'))
+      return std::string(string());
     if (!take('[')) malformed("a type");
     for (size_t depth = 1; depth > 0;) {
       skip_space();
-      if (at_ == text_.size()) malformed("']'");
-      const char c = text_[at_];
+      if (position_ == text_.size()) malformed("']'");
+      const char c = text_[position_];
       if (c == '\'' || c == '"') {
         (void)string();
         continue;
       }
       if (c == '[' || c == '(') ++depth;
       if (c == ']' || c == ')') --depth;
-      ++at_;
+      ++position_;
     }
     return "record";
   }
@@ -144,16 +146,16 @@ class Parser {
 
   int64_t extent() {
     skip_space();
-    const size_t begin = at_;
+    const size_t begin = position_;
     int64_t value = 0;
-    for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
-      const int64_t digit = text_[at_] - '0';
+    for (; position_ < text_.size() && text_[position_] >= '0' && text_[position_] <= '9'; ++position_) {
+      const int64_t digit = text_[position_] - '0';
       if (value > (kMostElements - digit) / 10)
         data_fail("an extent in the array's shape that int64 does not hold");
       value = 10 * value + digit;
     }
-    if (at_ == begin) malformed("an extent of 0 or more");
-    if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2 long integers
+    if (position_ == begin) malformed("an extent of 0 or more");
+    if (position_ < text_.size() && text_[position_] == 'L') ++position_;  // Python 2 long integers
     return value;
   }
 
@@ -194,7 +196,7 @@ class Parser {
   }
 
   std::string_view text_;
-  size_t at_ = 0;
+  size_t position_ = 0;
 };
 
 }  // namespace

@@ -26,30 +26,30 @@ struct Bool {
 };
 
 template <class S>
-S load(const char* from, bool swapped) {
+S load(const char* source, bool swapped) {
   std::array<char, sizeof(S)> bytes;
-  std::memcpy(bytes.data(), from, sizeof(S));
+  std::memcpy(bytes.data(), source, sizeof(S));
   if (swapped) std::reverse(bytes.begin(), bytes.end());
   return std::bit_cast<S>(bytes);
 }
 
 /// Converts `value` to T; false if it does not fit.
 template <class T, class S>
-bool converts(S value, T* to) {
+bool converts(S value, T* result) {
   if constexpr (std::is_same_v<S, Half>) {
-    return converts(detail::from_half(value.bits), to);
+    return converts(detail::from_half(value.bits), result);
   } else if constexpr (std::is_same_v<S, Bool>) {
-    *to = static_cast<T>(value.byte);
+    *result = static_cast<T>(value.byte);
     return value.byte <= 1;
   } else if constexpr (std::is_floating_point_v<T>) {
-    *to = static_cast<T>(value);
+    *result = static_cast<T>(value);
     if constexpr (std::is_same_v<S, double> && std::is_same_v<T, float>)
-      return std::isfinite(*to) || !std::isfinite(value);
+      return std::isfinite(*result) || !std::isfinite(value);
     return true;
   } else if constexpr (std::is_floating_point_v<S>) {
     return false;
   } else {
-    *to = static_cast<T>(value);
+    *result = static_cast<T>(value);
     return std::in_range<T>(value);
   }
 }
@@ -94,7 +94,7 @@ std::string expected_text(DType as) {
 }  // namespace
 
 NpyValues::Places::Places(const std::vector<int64_t>& shape)
-    : shape_(shape), at_(shape.size()), stride_(shape.size(), 1) {
+    : shape_(shape), index_(shape.size()), stride_(shape.size(), 1) {
   for (size_t d = shape_.size(); d-- > 1;) stride_[d - 1] = stride_[d] * std::max<int64_t>(1, shape_[d]);
 }
 
@@ -102,31 +102,31 @@ int64_t NpyValues::Places::next() {
   const int64_t place = place_;
   for (size_t d = 0; d < shape_.size(); ++d) {
     place_ += stride_[d];
-    if (++at_[d] < shape_[d]) break;
+    if (++index_[d] < shape_[d]) break;
     place_ -= stride_[d] * shape_[d];
-    at_[d] = 0;
+    index_[d] = 0;
   }
   return place;
 }
 
-NpyValues::NpyValues(const NpyHeader& header, Tensor& to)
+NpyValues::NpyValues(const NpyHeader& header, Tensor& target)
     : header_(header),
-      to_(to),
+      target_(target),
       places_(header.shape),
       transposed_(header.fortran_order && header.shape.size() > 1) {}
 
-void NpyValues::take(const char* from, size_t bytes) {
+void NpyValues::take(const char* data, size_t bytes) {
   const auto take_as = [&]<class T, class S>() {
-    T* const to = to_.mutable_data<T>();
-    for (const char *next = from, *end = from + bytes; next < end; next += sizeof(S), ++at_) {
+    T* const target = target_.mutable_data<T>();
+    for (const char *next = data, *end = data + bytes; next < end; next += sizeof(S), ++position_) {
       const S value = load<S>(next, header_.swapped);
-      const int64_t place = transposed_ ? places_.next() : at_;
-      if (!converts(value, to + place)) [[unlikely]]
+      const int64_t place = transposed_ ? places_.next() : position_;
+      if (!converts(value, target + place)) [[unlikely]]
         data_fail("{} at {}, expected {}", number_text(value), detail::place_text(header_.shape, place),
-                  std::is_same_v<S, Bool> ? "bools, 0 or 1" : expected_text(to_.dtype()));
+                  std::is_same_v<S, Bool> ? "bools, 0 or 1" : expected_text(target_.dtype()));
     }
   };
-  dispatch_all(to_.dtype(), [&]<class T>() {
+  dispatch_all(target_.dtype(), [&]<class T>() {
     if constexpr (!std::is_same_v<T, bfloat16>)
       dispatch(header_, [&]<class S>() { take_as.template operator()<T, S>(); });
   });

@@ -127,10 +127,10 @@ NpzArchive::Stream NpzArchive::stream(const std::string& array) const {
   return stream;
 }
 
-size_t NpzArchive::Stream::read(void* to, size_t bytes) {
+size_t NpzArchive::Stream::read(void* buffer, size_t bytes) {
   size_t done = 0;
   while (done < bytes) {
-    const zip_int64_t got = zip_fread(file_.get(), static_cast<char*>(to) + done, bytes - done);
+    const zip_int64_t got = zip_fread(file_.get(), static_cast<char*>(buffer) + done, bytes - done);
     if (got < 0) archive_->fail(array_, "damaged: {}", zip_file_strerror(file_.get()));
     if (got == 0) break;
     done += static_cast<size_t>(got);

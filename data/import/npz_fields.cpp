@@ -19,13 +19,13 @@ constexpr std::string_view kParts[] = {"", "train", "val", "test"};
 
 }  // namespace
 
-Tensor indices(const NpzReader& z, std::string_view name, const std::vector<int64_t>& shape, int64_t from,
-               int64_t to) {
+Tensor indices(const NpzReader& z, std::string_view name, const std::vector<int64_t>& shape, int64_t least,
+               int64_t most) {
   Tensor values = z.tensor(name, DType::i32, shape);
   const int32_t* x = values.data<int32_t>();
   for (int64_t k = 0; k < values.numel(); ++k)
-    if (x[k] < from || x[k] > to)
-      z.fail(name, "{} at {}, expected {} to {}", x[k], place_text(z.shape(name), k), from, to);
+    if (x[k] < least || x[k] > most)
+      z.fail(name, "{} at {}, expected {} to {}", x[k], place_text(z.shape(name), k), least, most);
   return values;
 }
 
@@ -66,10 +66,10 @@ Csr csr(const NpzReader& z, const std::string& prefix, int64_t rows, int64_t col
 
 Tensor rows_of(const Csr& csr) {
   Tensor rows = Tensor::empty({csr.indices.numel()}, DType::i32);
-  int32_t* to = rows.mutable_data<int32_t>();
+  int32_t* target = rows.mutable_data<int32_t>();
   const int64_t* offsets = csr.offsets.data<int64_t>();
   for (int64_t i = 0; i < csr.rows; ++i)
-    std::fill(to + offsets[i], to + offsets[i + 1], static_cast<int32_t>(i));
+    std::fill(target + offsets[i], target + offsets[i + 1], static_cast<int32_t>(i));
   return rows;
 }
 
@@ -116,13 +116,13 @@ void set_classes(Dataset& data, const NpzReader& z, std::string_view name) {
 }
 
 void Splits::mark(std::string_view name, size_t s, int64_t i, int part) {
-  uint8_t& there = part_of_[s][static_cast<size_t>(i)];
-  if (there != 0)
+  uint8_t& current = part_of_[s][static_cast<size_t>(i)];
+  if (current != 0)
     z_.fail(name, "node {} of split {} is in {} already, expected every node in one part at most", i, s,
-            kParts[there]);
+            kParts[current]);
   if (data_.unlabelled > 0 && !detail::is_labelled(data_.y, i))
     z_.fail(name, "node {} of split {} has no label", i, s);
-  there = static_cast<uint8_t>(part);
+  current = static_cast<uint8_t>(part);
 }
 
 void Splits::put_into(Dataset& data, std::array<std::string_view, 3> names) const {

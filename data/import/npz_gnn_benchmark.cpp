@@ -26,9 +26,9 @@ SparseMatrix binary(const Csr& csr, const Tensor& values) {
     std::stable_sort(row.begin(), row.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (size_t k = 0; k < row.size();) {
       float sum = 0.0f;
-      const int32_t at = row[k].first;
-      for (; k < row.size() && row[k].first == at; ++k) sum += row[k].second;
-      columns.push_back(at);
+      const int32_t current = row[k].first;
+      for (; k < row.size() && row[k].first == current; ++k) sum += row[k].second;
+      columns.push_back(current);
       numbers.push_back(sum > 0.0f ? 1.0f : sum);
     }
     offsets.push_back(static_cast<int64_t>(columns.size()));

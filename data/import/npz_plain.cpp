@@ -19,7 +19,7 @@ constexpr std::string_view kNames[] = {"edge_index", "num_nodes",  "x",        "
 /// From num_nodes, x and y, which must agree; without them, from the edges.
 int64_t count_nodes(const NpzReader& z, const Tensor& edge_index) {
   std::optional<int64_t> nodes;
-  std::string_view by;
+  std::string_view origin;
   const int64_t most_bare = detail::most_bare_nodes(edge_index.size(1));
   for (std::string_view name : {"x", "y"}) {
     if (!z.has(name)) continue;
@@ -27,25 +27,26 @@ int64_t count_nodes(const NpzReader& z, const Tensor& edge_index) {
     if (z.shape(name).size() == 2 && z.shape(name)[1] == 0)
       z.fail(name, "shape [{}, 0], expected at least one column", z.shape(name)[0]);
     const int64_t rows = z.shape(name)[0];
-    if (nodes && rows != *nodes) z.fail(name, "{} rows, but {} has {}", rows, by, *nodes);
+    if (nodes && rows != *nodes) z.fail(name, "{} rows, but {} has {}", rows, origin, *nodes);
     nodes = rows;
-    by = name;
+    origin = name;
   }
   if (z.has("num_nodes")) {
-    const int64_t said = z.integer("num_nodes");
-    if (nodes && said != *nodes) z.fail("num_nodes", "{}, but {} has {} rows", said, by, *nodes);
-    if (!nodes && said > most_bare)
-      z.fail("num_nodes", "{}, but nothing in the file has that many nodes", said);
-    nodes = said;
-    by = "num_nodes";
+    const int64_t count = z.integer("num_nodes");
+    if (nodes && count != *nodes) z.fail("num_nodes", "{}, but {} has {} rows", count, origin, *nodes);
+    if (!nodes && count > most_bare)
+      z.fail("num_nodes", "{}, but nothing in the file has that many nodes", count);
+    nodes = count;
+    origin = "num_nodes";
   }
   if (!nodes) {
     const int32_t* ids = edge_index.data<int32_t>();
     nodes = edge_index.numel() == 0 ? 0 : int64_t{*std::max_element(ids, ids + edge_index.numel())} + 1;
-    by = "edge_index";
-    if (*nodes > most_bare) z.fail(by, "node {}, but nothing in the file has that many nodes", *nodes - 1);
+    origin = "edge_index";
+    if (*nodes > most_bare)
+      z.fail(origin, "node {}, but nothing in the file has that many nodes", *nodes - 1);
   }
-  check_nodes(z, by, *nodes);
+  check_nodes(z, origin, *nodes);
   return *nodes;
 }
 

@@ -67,21 +67,21 @@ void fail_row_with(const std::string& path, const RowFormat& format, int64_t row
 }
 
 template <class T>
-Tensor read_rows(TextSource& source, const RowFormat& given) {
+Tensor read_rows(TextSource& source, const RowFormat& row_format) {
   // The first block is parsed separately if its first row determines the columns of all others; blocks depend
   // on the file only.
-  RowFormat format = given;
+  RowFormat format = row_format;
   int64_t& columns = format.columns;
   const auto parse = [&](const TextBlock& block) {
     BlockRows<T> rows;
-    for (LineCursor at(block); at.next();) {
-      rows.last_line = at.number();
-      if (format.skips(at.number(), at.line())) continue;
+    for (LineCursor cursor(block); cursor.next();) {
+      rows.last_line = cursor.number();
+      if (format.skips(cursor.number(), cursor.line())) continue;
       int64_t found = 0;
-      for (FieldCursor field(at.line(), Separator::comma); field.next();)
-        rows.values.push_back(number<T>(source, at.number(), ++found, field.field(), format));
+      for (FieldCursor field(cursor.line(), Separator::comma); field.next();)
+        rows.values.push_back(number<T>(source, cursor.number(), ++found, field.field(), format));
       if (columns == 0) columns = found;
-      if (found != columns) source.fail(at.number(), "{} fields, expected {}", found, columns);
+      if (found != columns) source.fail(cursor.number(), "{} fields, expected {}", found, columns);
       ++rows.count;
     }
     return rows;

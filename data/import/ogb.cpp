@@ -17,9 +17,9 @@ constexpr int64_t kMostOgbNodes = std::numeric_limits<int32_t>::max() - 1;
 /// int64 [G + 1].
 Tensor offsets_of(const Tensor& counts) {
   Tensor offsets = Tensor::empty({counts.numel() + 1}, DType::i64);
-  int64_t* to = offsets.mutable_data<int64_t>();
-  to[0] = 0;
-  std::partial_sum(counts.data<int64_t>(), counts.data<int64_t>() + counts.numel(), to + 1);
+  int64_t* target = offsets.mutable_data<int64_t>();
+  target[0] = 0;
+  std::partial_sum(counts.data<int64_t>(), counts.data<int64_t>() + counts.numel(), target + 1);
   return offsets;
 }
 
@@ -106,10 +106,10 @@ class OgbReader {
     const int64_t edges = list.src.numel();
     EdgeIndex both{Tensor::empty({2 * edges}, DType::i32), Tensor::empty({2 * edges}, DType::i32)};
     const int32_t *src = list.src.data<int32_t>(), *dst = list.dst.data<int32_t>();
-    int32_t *from = both.src.mutable_data<int32_t>(), *to = both.dst.mutable_data<int32_t>();
+    int32_t *source = both.src.mutable_data<int32_t>(), *target = both.dst.mutable_data<int32_t>();
     for (int64_t e = 0; e < edges; ++e) {
-      from[2 * e] = to[2 * e + 1] = src[e];
-      to[2 * e] = from[2 * e + 1] = dst[e];
+      source[2 * e] = target[2 * e + 1] = src[e];
+      target[2 * e] = source[2 * e + 1] = dst[e];
     }
     return both;
   }
@@ -163,12 +163,12 @@ class OgbReader {
     int64_t width = 0;
     for (const Tensor& table : tables) width += table.size(1);
     Tensor all = Tensor::empty({nodes(), width});
-    float* to = all.mutable_data<float>();
+    float* target = all.mutable_data<float>();
     for (Tensor& table : tables) {
       const int64_t columns = table.size(1);
       for (int64_t i = 0; i < nodes(); ++i)
-        std::copy_n(table.data<float>() + i * columns, columns, to + i * width);
-      to += columns;
+        std::copy_n(table.data<float>() + i * columns, columns, target + i * width);
+      target += columns;
       table = {};
     }
     data_.x = Features(std::move(all));

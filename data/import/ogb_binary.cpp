@@ -17,11 +17,11 @@ class Binary : public Raw {
       if (name != "edge_index" && name != "num_nodes_list" && name != "num_edges_list" &&
           !name.starts_with("node_") && !name.starts_with("edge_"))
         data_.fail(name, "an unknown array, expected node_… or edge_…");
-    for (const char* of : {"node", "graph"}) {
-      const auto path = folder / fmt::format("{}-label.npz", of);
+    for (const char* kind : {"node", "graph"}) {
+      const auto path = folder / fmt::format("{}-label.npz", kind);
       std::error_code error;
       if (std::filesystem::exists(path, error))
-        labels_.emplace(fmt::format("{}_label", of), NpzReader::open(path.string()));
+        labels_.emplace(fmt::format("{}_label", kind), NpzReader::open(path.string()));
     }
   }
 

@@ -44,13 +44,13 @@ Tensor classes_of(const Tensor& y, Raw& raw, std::string_view table) {
     raw.fail(table, fmt::format("{} columns, expected one of classes (--label-column chooses)", y.size(1)));
   const float* values = y.data<float>();
   Tensor classes = Tensor::empty({y.size(0)}, DType::i32);
-  int32_t* to = classes.mutable_data<int32_t>();
+  int32_t* target = classes.mutable_data<int32_t>();
   for (int64_t i = 0; i < y.size(0); ++i) {
     if (!std::isnan(values[i]) && !is_class(values[i]))
       raw.fail_at(table, i,
                   fmt::format("label {}, expected a class, an integer from 0 to {}", values[i],
                               static_cast<int64_t>(kMostClasses) - 1));
-    to[i] = std::isnan(values[i]) ? -1 : static_cast<int32_t>(values[i]);
+    target[i] = std::isnan(values[i]) ? -1 : static_cast<int32_t>(values[i]);
   }
   return classes;
 }
@@ -82,10 +82,10 @@ void set_labels(Dataset& data, Raw& raw, std::string_view table, int64_t rows, c
       data.classes = std::max(data.classes, int64_t{labels[i]} + 1);
       data.unlabelled += labels[i] < 0;
     }
-    if (const detail::ClassLabels of(y); !of.number_classes())
-      raw.fail_at(
-          table, of.position,
-          fmt::format("label {}, {}; --task regression takes labels as numbers", of.largest, of.expected()));
+    if (const detail::ClassLabels class_labels(y); !class_labels.number_classes())
+      raw.fail_at(table, class_labels.position,
+                  fmt::format("label {}, {}; --task regression takes labels as numbers", class_labels.largest,
+                              class_labels.expected()));
     data.task = graphs ? Task::graph_class : Task::node_class;
   } else {
     if (kind == LabelKind::multilabel) check_bits(y, raw, table);

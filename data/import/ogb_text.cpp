@@ -100,9 +100,9 @@ class Text : public Raw {
     return columns;
   }
 
-  void expect_rows(std::string_view table, const Tensor& rows, int64_t expected, std::string_view by) {
+  void expect_rows(std::string_view table, const Tensor& rows, int64_t expected, std::string_view reference) {
     if (rows.size(0) == expected) return;
-    fail(table, fmt::format("{} lines, expected {} as in {}", rows.size(0), expected, by));
+    fail(table, fmt::format("{} lines, expected {} as in {}", rows.size(0), expected, reference));
   }
 
   std::filesystem::path folder_;

@@ -8,35 +8,39 @@ namespace {
 
 constexpr size_t kNone = std::string_view::npos;
 
-/// For an opening quote at `at`: the position after the closing quote, or npos if there is none.
-size_t behind_quotes(std::string_view text, size_t at) {
-  for (++at;; ++at) {
-    at = text.find('"', at);
-    if (at == kNone || at + 1 == text.size() || text[at + 1] != '"') return at == kNone ? at : at + 1;
-    ++at;
+/// For an opening quote at `position`: the position after the closing quote, or npos if there is none.
+size_t behind_quotes(std::string_view text, size_t position) {
+  for (++position;; ++position) {
+    position = text.find('"', position);
+    if (position == kNone || position + 1 == text.size() || text[position + 1] != '"')
+      return position == kNone ? position : position + 1;
+    ++position;
   }
 }
 
-/// True if the quote at `at` begins a field of the record that begins at `from`.
-bool begins_field(std::string_view text, size_t from, size_t at, Separator separator) {
-  const size_t quote = at;
-  while (at > from && (text[at - 1] == ' ' || (text[at - 1] == '\t' && separator != Separator::tab))) --at;
-  if (at == from) return true;
-  return separator == Separator::blanks ? at < quote : text[at - 1] == static_cast<char>(separator);
+/// True if the quote at `position` begins a field of the record that begins at `begin`.
+bool begins_field(std::string_view text, size_t begin, size_t position, Separator separator) {
+  const size_t quote = position;
+  while (position > begin &&
+         (text[position - 1] == ' ' || (text[position - 1] == '\t' && separator != Separator::tab)))
+    --position;
+  if (position == begin) return true;
+  return separator == Separator::blanks ? position < quote
+                                        : text[position - 1] == static_cast<char>(separator);
 }
 
 }  // namespace
 
-size_t RecordFormat::end_of_record(std::string_view text, size_t from) const {
-  size_t end = text.find('\n', from);
-  if (is_comment(text.substr(from))) return end;
-  for (size_t at = from;;) {
-    if (at > end) end = text.find('\n', at);  // behind quotes that hold line ends
-    const size_t quote = text.substr(0, end).find('"', at);
+size_t RecordFormat::end_of_record(std::string_view text, size_t begin) const {
+  size_t end = text.find('\n', begin);
+  if (is_comment(text.substr(begin))) return end;
+  for (size_t position = begin;;) {
+    if (position > end) end = text.find('\n', position);  // behind quotes that hold line ends
+    const size_t quote = text.substr(0, end).find('"', position);
     if (quote == kNone) return end;
-    const bool begins = begins_field(text, from, quote, separator);
-    at = begins ? behind_quotes(text, quote) : quote + 1;
-    if (at == kNone) return at;
+    const bool begins = begins_field(text, begin, quote, separator);
+    position = begins ? behind_quotes(text, quote) : quote + 1;
+    if (position == kNone) return position;
   }
 }
 
@@ -44,8 +48,8 @@ size_t RecordFormat::last_end(std::string_view text, int64_t line) const {
   const size_t last_line = text.rfind('\n');
   if (last_line == kNone || text.find('"') == kNone) return last_line;
   size_t last = kNone;
-  for (size_t at = 0; at < text.size(); at = last + 1) {
-    const size_t end = line < first_line ? text.find('\n', at) : end_of_record(text, at);
+  for (size_t position = 0; position < text.size(); position = last + 1) {
+    const size_t end = line < first_line ? text.find('\n', position) : end_of_record(text, position);
     if (end == kNone) break;
     line += line < first_line;
     last = end;
@@ -78,19 +82,19 @@ RecordReader::RecordReader(TextSource& source, const RecordFormat& format)
 }
 
 bool RecordReader::next(bool empty) {
-  while (!at_ || !at_->next(empty)) {
+  while (!cursor_ || !cursor_->next(empty)) {
     comments_ = comments();
-    at_.reset();
+    cursor_.reset();
     if (!source_.next(block_)) return false;
-    at_.emplace(block_, format_);
+    cursor_.emplace(block_, format_);
   }
-  number_ = at_->number();
+  number_ = cursor_->number();
   return true;
 }
 
 bool RecordFields::next_quoted() {
-  if (!at_.more()) return false;
-  std::string_view rest = at_.rest();
+  if (!cursor_.more()) return false;
+  std::string_view rest = cursor_.rest();
   while (!rest.empty() && is_blank(rest[0])) rest.remove_prefix(1);
   if (!rest.starts_with('"')) return false;
   const size_t end = behind_quotes(rest, 0);
@@ -112,12 +116,12 @@ bool RecordFields::next_quoted() {
   if (separator_ == Separator::blanks) {
     if (!blank && !rest.empty())
       source_.fail(number_, "text behind a closing quote, expected {}", name_of(separator_));
-    at_ = FieldCursor(rest, separator_);
+    cursor_ = FieldCursor(rest, separator_);
     return true;
   }
   if (!rest.empty() && rest[0] != static_cast<char>(separator_))
     source_.fail(number_, "text behind a closing quote, expected {}", name_of(separator_));
-  at_ = rest.empty() ? FieldCursor({}, Separator::blanks) : FieldCursor(rest.substr(1), separator_);
+  cursor_ = rest.empty() ? FieldCursor({}, Separator::blanks) : FieldCursor(rest.substr(1), separator_);
   return true;
 }
 

@@ -22,7 +22,7 @@ struct RecordFormat {
   bool is_comment(std::string_view line) const { return !comment.empty() && line.starts_with(comment); }
   /// Position of the line end after the record that begins at `from`; npos if a quote is not closed, or at
   /// the end.
-  size_t end_of_record(std::string_view text, size_t from) const;
+  size_t end_of_record(std::string_view text, size_t begin) const;
   /// Last line end in `text`, which begins with line number `line`, that ends a record; npos: none. For
   /// TextSource::cut_by().
   size_t last_end(std::string_view text, int64_t line) const;
@@ -60,16 +60,16 @@ class RecordReader {
  public:
   RecordReader(TextSource& source, const RecordFormat& format);
   bool next(bool empty = false);
-  std::string_view record() const { return at_->record(); }
+  std::string_view record() const { return cursor_->record(); }
   /// Line number of the last record.
   int64_t number() const { return number_; }
-  int64_t comments() const { return comments_ + (at_ ? at_->comments() : 0); }
+  int64_t comments() const { return comments_ + (cursor_ ? cursor_->comments() : 0); }
 
  private:
   TextSource& source_;
   RecordFormat format_;
   TextBlock block_;
-  std::optional<RecordCursor> at_;
+  std::optional<RecordCursor> cursor_;
   int64_t comments_ = 0, number_ = 0;
 };
 
@@ -80,19 +80,23 @@ class RecordReader {
 class RecordFields {
  public:
   RecordFields(const TextSource& source, int64_t number, std::string_view record, Separator separator)
-      : source_(source), number_(number), record_(record), separator_(separator), at_(record, separator) {}
+      : source_(source),
+        number_(number),
+        record_(record),
+        separator_(separator),
+        cursor_(record, separator) {}
 
   bool next() {
     if (next_quoted()) return true;
-    const bool found = at_.next();
-    field_ = at_.field();
+    const bool found = cursor_.next();
+    field_ = cursor_.field();
     return found;
   }
   std::string_view field() const { return field_; }
   /// True if the field is stored in this object, valid until the next call; else it points into the record.
   bool copied() const { return field_.data() == unquoted_.data(); }
   /// True if another field follows.
-  bool more() const { return at_.more(); }
+  bool more() const { return cursor_.more(); }
 
  private:
   bool is_blank(char c) const { return c == ' ' || (c == '\t' && separator_ != Separator::tab); }
@@ -103,7 +107,7 @@ class RecordFields {
   int64_t number_;
   std::string_view record_;
   Separator separator_;
-  FieldCursor at_;
+  FieldCursor cursor_;
   std::string_view field_;
   std::string unquoted_;
 };

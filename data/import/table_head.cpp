@@ -45,9 +45,9 @@ class FirstRecord {
 };
 
 template <class Cursor>
-std::vector<std::string> fields_of(Cursor at) {
+std::vector<std::string> fields_of(Cursor cursor) {
   std::vector<std::string> fields;
-  while (at.next()) fields.emplace_back(at.field());
+  while (cursor.next()) fields.emplace_back(cursor.field());
   return fields;
 }
 

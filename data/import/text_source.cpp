@@ -89,8 +89,8 @@ struct TextSource::Input {
 
   /// Reads up to `count` bytes of text; 0 only at the end. On an error `why` is set; bytes read before it are
   /// valid.
-  size_t read(char* to, size_t count, std::string& why) {
-    return gzip_ ? inflate_some(to, count, why) : copy_some(to, count);
+  size_t read(char* buffer, size_t count, std::string& why) {
+    return gzip_ ? inflate_some(buffer, count, why) : copy_some(buffer, count);
   }
   /// Bytes of the file read so far.
   int64_t position() const { return position_; }
@@ -106,16 +106,16 @@ struct TextSource::Input {
     position_ += got;
   }
 
-  size_t copy_some(char* to, size_t count) {
+  size_t copy_some(char* buffer, size_t count) {
     if (next_ == available_) fill();
     const size_t n = std::min(count, available_ - next_);
-    std::memcpy(to, bytes_.data() + next_, n);
+    std::memcpy(buffer, bytes_.data() + next_, n);
     next_ += n;
     return n;
   }
 
-  size_t inflate_some(char* to, size_t count, std::string& why) {
-    stream_.next_out = reinterpret_cast<Bytef*>(to);
+  size_t inflate_some(char* buffer, size_t count, std::string& why) {
+    stream_.next_out = reinterpret_cast<Bytef*>(buffer);
     stream_.avail_out = static_cast<uInt>(count);
     while (stream_.avail_out == count && why.empty()) {
       if (next_ == available_) fill();
@@ -135,13 +135,13 @@ struct TextSource::Input {
         why = fmt::format("a damaged gzip: {}", stream_.msg != nullptr ? stream_.msg : zError(result));
       }
     }
-    const size_t made = count - stream_.avail_out;
-    expanded_ += made;
+    const size_t size = count - stream_.avail_out;
+    expanded_ += size;
     if (why.empty() && expanded_ > kHarmless && expanded_ / kMostExpansion > static_cast<uint64_t>(position_))
       why = fmt::format(
           "a gzip that expands to more than {} times its size, expected text; is it meant, unpack it",
           kMostExpansion);
-    return made;
+    return size;
   }
 
   /// At the end of a gzip member: begins the next one, or skips zero padding. False if there is none.
@@ -186,10 +186,10 @@ void TextSource::fail_with(int64_t line, const std::string& message) const {
 }
 
 void TextSource::fail_utf8(int64_t line, std::string_view name) const {
-  const size_t at = utf8_length(name);
+  const size_t position = utf8_length(name);
   fail(line,
        "\"{}\": byte {} is {:#04x}, expected UTF-8; iconv -f latin1 -t utf-8 converts a text in Latin-1",
-       excerpt(name), at + 1, static_cast<unsigned char>(name[at]));
+       excerpt(name), position + 1, static_cast<unsigned char>(name[position]));
 }
 
 /// Reads until the block contains a line end, and kTextBlock bytes if available.
@@ -235,8 +235,9 @@ bool TextSource::read_block(TextBlock& block) {
 
 /// `text`: the beginning of the file.
 void TextSource::expect_line_feeds(std::string_view text) const {
-  const size_t at = text.find('\r');
-  if (at != std::string_view::npos && at + 1 < text.size() && text.find('\n') == std::string_view::npos)
+  const size_t position = text.find('\r');
+  if (position != std::string_view::npos && position + 1 < text.size() &&
+      text.find('\n') == std::string_view::npos)
     fail(1, "lines end in CR only, expected LF or CR LF: tr '\\r' '\\n' converts them");
 }
 
@@ -272,12 +273,12 @@ bool TextSource::next(TextBlock& block) {
 }
 
 bool TextSource::next(std::string_view& line) {
-  while (at_ == nullptr || !at_->next()) {
+  while (cursor_ == nullptr || !cursor_->next()) {
     if (!next(block_)) return false;
-    at_ = std::make_unique<LineCursor>(block_);
+    cursor_ = std::make_unique<LineCursor>(block_);
   }
-  line = at_->line();
-  line_number_ = at_->number();
+  line = cursor_->line();
+  line_number_ = cursor_->number();
   return true;
 }
 
@@ -303,7 +304,7 @@ int64_t lines_in(const std::string& path) {
   TextSource source(path);
   int64_t lines = 0;
   for (TextBlock block; source.next(block);)
-    for (LineCursor at(block); at.next();) lines += !trimmed(at.line()).empty();
+    for (LineCursor cursor(block); cursor.next();) lines += !trimmed(cursor.line()).empty();
   return lines;
 }
 

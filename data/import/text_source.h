@@ -78,12 +78,12 @@ class TextSource {
   void for_blocks(Parse parse, Take take) {
     using Made = decltype(parse(std::declval<const TextBlock&>()));
     run_blocks([&](std::span<const TextBlock> blocks) {
-      std::vector<Made> made(blocks.size());
+      std::vector<Made> results(blocks.size());
       parallel_for(static_cast<int64_t>(blocks.size()), 1, [&](int64_t begin, int64_t end) {
         for (int64_t k = begin; k < end; ++k)
-          made[static_cast<size_t>(k)] = parse(blocks[static_cast<size_t>(k)]);
+          results[static_cast<size_t>(k)] = parse(blocks[static_cast<size_t>(k)]);
       });
-      for (Made& one : made) take(std::move(one));
+      for (Made& one : results) take(std::move(one));
     });
   }
 
@@ -122,7 +122,7 @@ class TextSource {
   int64_t line_number_ = 0;
   int64_t unreported_ = 0;  // bytes short of a full KiB
   TextBlock block_;         // the block of next(line)
-  std::unique_ptr<LineCursor> at_;
+  std::unique_ptr<LineCursor> cursor_;
 };
 
 /// Number of non-blank lines of a text.

@@ -71,11 +71,11 @@ class TuReader {
   }
   /// The same; throws unless the file has `expected` lines, one for each of `of` ("graphs").
   template <class T>
-  Tensor read(std::string_view part, const RowFormat& format, int64_t expected, std::string_view of) {
+  Tensor read(std::string_view part, const RowFormat& format, int64_t expected, std::string_view reference) {
     Tensor rows = read<T>(part, format);
     if (rows.size(0) != expected)
       data_fail("{}: {} lines, expected {}, one for each of the {}", excerpt(path(part)), rows.size(0),
-                expected, of);
+                expected, reference);
     return rows;
   }
 
@@ -104,9 +104,9 @@ class TuReader {
     place_ = Tensor::empty({nodes_}, DType::i32);
     std::vector<int64_t> next(offsets, offsets + graphs_);
     for (int64_t i = 0; i < nodes_; ++i) {
-      const int64_t to = next[static_cast<size_t>(graph[i] - 1)]++;
-      order_.mutable_data<int32_t>()[to] = static_cast<int32_t>(i);
-      place_.mutable_data<int32_t>()[i] = static_cast<int32_t>(to);
+      const int64_t position = next[static_cast<size_t>(graph[i] - 1)]++;
+      order_.mutable_data<int32_t>()[position] = static_cast<int32_t>(i);
+      place_.mutable_data<int32_t>()[i] = static_cast<int32_t>(position);
     }
   }
 
@@ -139,14 +139,14 @@ class TuReader {
     Tensor src = Tensor::empty({edges}, DType::i32), dst = Tensor::empty({edges}, DType::i32);
     const int32_t *pair = pairs.data<int32_t>(), *graph = graph_of_.data<int32_t>();
     for (int64_t e = 0; e < edges; ++e) {
-      const int32_t from = pair[2 * e] - 1, to = pair[2 * e + 1] - 1;
-      if (graph[from] != graph[to])
+      const int32_t source = pair[2 * e] - 1, target = pair[2 * e + 1] - 1;
+      if (graph[source] != graph[target])
         fail_row(path("A"), {}, e,
                  "an edge from node {} of graph {} to node {} of graph {}, expected edges within "
                  "graphs",
-                 from + 1, graph[from], to + 1, graph[to]);
-      src.mutable_data<int32_t>()[e] = place_of(from);
-      dst.mutable_data<int32_t>()[e] = place_of(to);
+                 source + 1, graph[source], target + 1, graph[target]);
+      src.mutable_data<int32_t>()[e] = place_of(source);
+      dst.mutable_data<int32_t>()[e] = place_of(target);
     }
     const TuColumns columns = read_columns("edge", edges, options_.edge_attributes);
     EdgeAttributes attributes;

@@ -31,7 +31,7 @@ void TuColumns::add_one_hot(const Tensor& labels, const std::string& path) {
     if (span >= static_cast<uint64_t>(most_columns - width_))
       data_fail("{}: labels from {} to {} in column {}, which make more than {} columns", excerpt(path),
                 least, most, l + 1, most_columns);
-    at_.push_back(width_);
+    label_columns_.push_back(width_);
     least_.push_back(least);
     width_ += static_cast<int64_t>(span) + 1;
   }
@@ -50,17 +50,17 @@ Features TuColumns::features(const Tensor& order) const {
 
 Tensor TuColumns::dense(const Tensor& order) const {
   Tensor all = Tensor::zeros({rows_, width_});
-  float* to = all.mutable_data<float>();
-  for (int64_t k = 0; k < rows_; ++k, to += width_) {
+  float* target = all.mutable_data<float>();
+  for (int64_t k = 0; k < rows_; ++k, target += width_) {
     const int64_t row = order ? order.data<int32_t>()[k] : k;
-    if (values_) std::copy_n(values_.data<float>() + row * values_width(), values_width(), to);
-    for (size_t l = 0; l < at_.size(); ++l) to[column_of(row, l)] = 1.0f;
+    if (values_) std::copy_n(values_.data<float>() + row * values_width(), values_width(), target);
+    for (size_t l = 0; l < label_columns_.size(); ++l) target[column_of(row, l)] = 1.0f;
   }
   return all;
 }
 
 SparseMatrix TuColumns::sparse(const Tensor& order) const {
-  const int64_t a_row = values_width() + std::ssize(at_);
+  const int64_t a_row = values_width() + std::ssize(label_columns_);
   Csr csr;
   csr.rows = rows_;
   csr.cols = width_;
@@ -77,13 +77,15 @@ SparseMatrix TuColumns::sparse(const Tensor& order) const {
       *column++ = static_cast<int32_t>(c);
       *entry = values_.data<float>()[row * values_width() + c];
     }
-    for (size_t l = 0; l < at_.size(); ++l, ++entry) *column++ = static_cast<int32_t>(column_of(row, l));
+    for (size_t l = 0; l < label_columns_.size(); ++l, ++entry)
+      *column++ = static_cast<int32_t>(column_of(row, l));
   }
   return SparseMatrix(Relation::from_csr(std::move(csr)), std::move(entries));
 }
 
 int64_t TuColumns::column_of(int64_t row, size_t l) const {
-  return at_[l] + (labels_.data<int64_t>()[row * labels_.size(1) + static_cast<int64_t>(l)] - least_[l]);
+  return label_columns_[l] +
+         (labels_.data<int64_t>()[row * labels_.size(1) + static_cast<int64_t>(l)] - least_[l]);
 }
 
 }  // namespace adj

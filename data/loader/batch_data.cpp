@@ -39,9 +39,9 @@ void check_features(std::string_view loader, const std::shared_ptr<const Feature
   ADJ_CHECK(x->rows() == nodes, "{}: features of {} nodes, expected of {}", loader, x->rows(), nodes);
 }
 
-Features gather_features(std::string_view loader, const FeatureStore& x, const Tensor& here,
-                         const Tensor& there, Device device) {
-  const Tensor& nodes = x.reads_nodes_on() == device ? there : here;
+Features gather_features(std::string_view loader, const FeatureStore& x, const Tensor& home_nodes,
+                         const Tensor& device_nodes, Device device) {
+  const Tensor& nodes = x.reads_nodes_on() == device ? device_nodes : home_nodes;
   Features rows = x.gather(nodes.to(DType::i32), device);
   ADJ_CHECK(rows && rows.rows() == nodes.numel() && rows.device() == device,
             "{}: a feature store gave {} rows on {}, expected {} on {}", loader, rows ? rows.rows() : 0,
@@ -54,8 +54,8 @@ void check_labels(std::string_view loader, const Tensor& labels, int64_t rows) {
             "{}: labels are {}, expected [{}] or [{}, T]", loader, labels.str(), rows, rows);
 }
 
-Tensor gather_labels(const Tensor& labels, const Tensor& at) {
-  return labels ? gather_edges(labels, at.to(labels.device())) : Tensor();
+Tensor gather_labels(const Tensor& labels, const Tensor& index) {
+  return labels ? gather_edges(labels, index.to(labels.device())) : Tensor();
 }
 
 void check_sampled_for(std::string_view loader, Device home, Device device) {

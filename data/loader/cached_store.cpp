@@ -65,9 +65,9 @@ class CachedStore : public FeatureStore {
 
  protected:
   virtual Features gathered(const Tensor& nodes) const = 0;
-  Tensor joined(kernels::RowsInPlace others, const Tensor& at) const {
-    Tensor x = Tensor::empty({at.numel(), hot_.size(1)}, hot_.dtype(), device_);
-    kernels::gather_cached({.hot = hot_, .cold = others, .at = at, .y = x});
+  Tensor joined(kernels::RowsInPlace others, const Tensor& places) const {
+    Tensor x = Tensor::empty({places.numel(), hot_.size(1)}, hot_.dtype(), device_);
+    kernels::gather_cached({.hot = hot_, .cold = others, .at = places, .y = x});
     return x;
   }
 
@@ -95,9 +95,9 @@ class PinnedStore : public CachedStore {
     return x.is_quantized() ? x.quantized().bytes : x.dense();
   }
   Features gathered(const Tensor& nodes) const override {
-    Tensor at = Tensor::empty({nodes.numel()}, DType::i32, device_);
-    kernels::permute({.x = places_, .order = nodes.to(device_), .y = at});
-    const Tensor rows = joined({all_.data(), all_.rows(), /*on_host=*/true}, at);
+    Tensor places = Tensor::empty({nodes.numel()}, DType::i32, device_);
+    kernels::permute({.x = places_, .order = nodes.to(device_), .y = places});
+    const Tensor rows = joined({all_.data(), all_.rows(), /*on_host=*/true}, places);
     if (!kept_.is_quantized()) return Features(rows);
     PackedRows packed = kept_.quantized();
     packed.bytes = rows;
@@ -123,19 +123,19 @@ class FileStore : public CachedStore {
   Features gathered(const Tensor& nodes) const override {
     const std::vector<int32_t> wanted = nodes.to_vector<int32_t>();
     const int32_t* place = places_.data<int32_t>();
-    std::vector<int32_t> at(wanted.size()), missing;
+    std::vector<int32_t> places(wanted.size()), missing;
     for (size_t k = 0; k < wanted.size(); ++k) {
-      at[k] = place[wanted[k]];
-      if (at[k] < 0) missing.push_back(wanted[k]);
+      places[k] = place[wanted[k]];
+      if (places[k] < 0) missing.push_back(wanted[k]);
     }
     std::sort(missing.begin(), missing.end());
     missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
-    for (int32_t& row : at)
+    for (int32_t& row : places)
       if (row < 0)
         row = static_cast<int32_t>(
             -1 - (std::lower_bound(missing.begin(), missing.end(), -1 - row) - missing.begin()));
     const Tensor read = file_.gather(Tensor::from(missing)).to(device_);
-    return Features(joined({read.raw_data(), read.size(0)}, Tensor::from(at, device_)));
+    return Features(joined({read.raw_data(), read.size(0)}, Tensor::from(places, device_)));
   }
 
   FileRows file_;

@@ -20,18 +20,18 @@ struct Clusters {
 Clusters clusters_of(const Tensor& part, int64_t count) {
   ADJ_CHECK(part && part.dims() == 1 && part.dtype() == DType::i32 && part.numel() == count,
             "cluster loader: parts are {}, expected int32 [{}]", part.str(), count);
-  const std::vector<int32_t> of = part.to_vector<int32_t>();
-  std::vector<int64_t> ends(of.size() + 1, 0);
-  for (size_t i = 0; i < of.size(); ++i) {
-    ADJ_CHECK(of[i] >= 0 && of[i] < count, "cluster loader: part[{}] is {}, expected 0 to {}", i, of[i],
-              count - 1);
-    ++ends[static_cast<size_t>(of[i]) + 1];
+  const std::vector<int32_t> parts = part.to_vector<int32_t>();
+  std::vector<int64_t> ends(parts.size() + 1, 0);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    ADJ_CHECK(parts[i] >= 0 && parts[i] < count, "cluster loader: part[{}] is {}, expected 0 to {}", i,
+              parts[i], count - 1);
+    ++ends[static_cast<size_t>(parts[i]) + 1];
   }
   std::partial_sum(ends.begin(), ends.end(), ends.begin());
   std::vector<int64_t> next(ends.begin(), ends.end() - 1);
-  std::vector<int32_t> nodes(of.size());
-  for (size_t i = 0; i < of.size(); ++i)
-    nodes[static_cast<size_t>(next[static_cast<size_t>(of[i])]++)] = static_cast<int32_t>(i);
+  std::vector<int32_t> nodes(parts.size());
+  for (size_t i = 0; i < parts.size(); ++i)
+    nodes[static_cast<size_t>(next[static_cast<size_t>(parts[i])]++)] = static_cast<int32_t>(i);
   ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
   return {std::move(nodes), std::move(ends)};
 }
@@ -49,10 +49,10 @@ Loader<SubgraphBatch> loader_of(const Graph& graph, std::shared_ptr<const Featur
            .even = true,
            .derives = true},
           options,
-          [batches, clusters](const BatchIndex& of) {
+          [batches, clusters](const BatchIndex& index) {
             std::vector<int32_t> chosen;
             const auto& [nodes, offsets] = *clusters;
-            for (const int32_t p : of.items.to_vector<int32_t>())
+            for (const int32_t p : index.items.to_vector<int32_t>())
               chosen.insert(chosen.end(), nodes.begin() + offsets[static_cast<size_t>(p)],
                             nodes.begin() + offsets[static_cast<size_t>(p) + 1]);
             return batches->make(batches->graph(), Tensor::from(chosen));

@@ -34,18 +34,18 @@ Loader<GraphBatch> loader_of(const Graph& graph, const Tensor& bounds, std::shar
            .batch_size = 32,
            .derives = true},
           options,
-          [=](const BatchIndex& of) {
-            const PickedGraphs picked = pick_graphs(whole, offsets, of.items);
+          [=](const BatchIndex& index) {
+            const PickedGraphs picked = pick_graphs(whole, offsets, index.items);
             const GraphBatch batch{.graph = picked.graph,
                                    .offsets = picked.offsets,
                                    .x = {},
-                                   .y = detail::gather_labels(labels, of.items),
-                                   .graphs = of.items,
+                                   .y = detail::gather_labels(labels, index.items),
+                                   .graphs = index.items,
                                    .nodes = picked.nodes};
             detail::derive(options, batch.graph);
-            GraphBatch there = batch.to(device);
-            there.x = detail::gather_features(kGraphLoader, *x, batch.nodes, there.nodes, device);
-            return there;
+            GraphBatch result = batch.to(device);
+            result.x = detail::gather_features(kGraphLoader, *x, batch.nodes, result.nodes, device);
+            return result;
           }};
 }
 
@@ -53,15 +53,15 @@ Loader<GraphBatch> loader_of(const Graph& graph, const Tensor& bounds, std::shar
 
 GraphBatch GraphBatch::to(Device device) const {
   detail::Carrier carrier(device);
-  GraphBatch there{.graph = carrier.carry(graph),
-                   .offsets = carrier.carry(offsets),
-                   .x = {},
-                   .y = carrier.carry(y),
-                   .graphs = carrier.carry(graphs),
-                   .nodes = carrier.carry(nodes)};
+  GraphBatch copy{.graph = carrier.carry(graph),
+                  .offsets = carrier.carry(offsets),
+                  .x = {},
+                  .y = carrier.carry(y),
+                  .graphs = carrier.carry(graphs),
+                  .nodes = carrier.carry(nodes)};
   carrier.finish();
-  if (x) there.x = x.to(device);
-  return there;
+  if (x) copy.x = x.to(device);
+  return copy;
 }
 
 GraphLoader::GraphLoader(const Graph& whole, const Tensor& offsets, const FeatureInput& x,

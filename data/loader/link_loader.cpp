@@ -31,12 +31,12 @@ struct Pairs {
 
 /// Throws unless all are pairs of different nodes.
 Pairs checked_pairs(const char* which, const EdgeIndex& pairs, int64_t nodes) {
-  const auto ids = [&](const char* side, const Tensor& of) {
-    ADJ_CHECK(of && of.dims() == 1 && (of.dtype() == DType::i32 || of.dtype() == DType::i64) &&
-                  of.numel() == pairs.src.numel(),
+  const auto ids = [&](const char* side, const Tensor& ends) {
+    ADJ_CHECK(ends && ends.dims() == 1 && (ends.dtype() == DType::i32 || ends.dtype() == DType::i64) &&
+                  ends.numel() == pairs.src.numel(),
               "link loader: {} of the {} pairs are {}, expected [P] int32 or int64, as many on either side",
-              side, which, of.str());
-    const auto wide = of.to(Device::cpu()).to(DType::i64).to_vector<int64_t>();
+              side, which, ends.str());
+    const auto wide = ends.to(Device::cpu()).to(DType::i64).to_vector<int64_t>();
     for (size_t k = 0; k < wide.size(); ++k)
       ADJ_CHECK(wide[k] >= 0 && wide[k] < nodes,
                 "link loader: {}[{}] of the {} pairs is {}, expected 0 to {}", side, k, which, wide[k],
@@ -90,8 +90,8 @@ Block without(const Block& block, const Csr& excluded) {
 
 struct LinkBatches {
   LinkBatches(Graph graph, std::shared_ptr<const FeatureStore> features, const EdgeIndex& positive,
-              const EdgeIndex* apart, const LinkLoaderOptions& given)
-      : options(given),
+              const EdgeIndex* apart, const LinkLoaderOptions& loader_options)
+      : options(loader_options),
         nodes(graph.num_nodes()),
         home(graph.device()),
         device(options.loading.device.value_or(home)),
@@ -134,9 +134,9 @@ struct LinkBatches {
     return {std::move(positive), count};
   }
 
-  LinkBatch make(const BatchIndex& of) const {
-    Generator draws = of.draws.split(0);
-    auto [members, positive] = pairs_of(of.items, draws);
+  LinkBatch make(const BatchIndex& index) const {
+    Generator draws = index.draws.split(0);
+    auto [members, positive] = pairs_of(index.items, draws);
     Ids ends = members.src;
     ends.insert(ends.end(), members.dst.begin(), members.dst.end());
     std::sort(ends.begin(), ends.end());
@@ -147,7 +147,7 @@ struct LinkBatches {
 
     std::vector<float> label(members.src.size(), 0.0f);
     std::fill_n(label.begin(), positive, 1.0f);
-    LinkBatch batch{.blocks = sampler.sample(Tensor::from(ends, home), of.draws.split(1).seed()),
+    LinkBatch batch{.blocks = sampler.sample(Tensor::from(ends, home), index.draws.split(1).seed()),
                     .x = {},
                     .nodes = Tensor::from(ends),
                     .pairs = {Tensor::from(members.src), Tensor::from(members.dst)},
@@ -155,10 +155,10 @@ struct LinkBatches {
                     .positives = positive};
     if (options.exclude && positive > 0) exclude(members, positive, batch.blocks);
     detail::derive(options.loading, batch.blocks);
-    LinkBatch there = batch.to(device);
-    there.x = detail::gather_features(kLinkLoader, *x, batch.blocks.front().src_nodes(),
-                                      there.blocks.front().src_nodes(), device);
-    return there;
+    LinkBatch result = batch.to(device);
+    result.x = detail::gather_features(kLinkLoader, *x, batch.blocks.front().src_nodes(),
+                                       result.blocks.front().src_nodes(), device);
+    return result;
   }
 
   // The pairs' nodes are the first sources of every block, in the same order, so their numbers hold in each.
@@ -191,22 +191,22 @@ Loader<LinkBatch> loader_of(Graph graph, std::shared_ptr<const FeatureStore> x, 
            .items = detail::numbers(batches->pairs.size()),
            .device = batches->device},
           batches->options.loading,
-          [batches](const BatchIndex& of) { return batches->make(of); }};
+          [batches](const BatchIndex& index) { return batches->make(index); }};
 }
 
 }  // namespace
 
 LinkBatch LinkBatch::to(Device device) const {
   detail::Carrier carrier(device);
-  LinkBatch there;
-  there.nodes = carrier.carry(nodes);
-  there.pairs = {carrier.carry(pairs.src), carrier.carry(pairs.dst)};
-  there.label = carrier.carry(label);
-  there.positives = positives;
-  for (const Block& block : blocks) there.blocks.push_back(carrier.carry(block));
+  LinkBatch copy;
+  copy.nodes = carrier.carry(nodes);
+  copy.pairs = {carrier.carry(pairs.src), carrier.carry(pairs.dst)};
+  copy.label = carrier.carry(label);
+  copy.positives = positives;
+  for (const Block& block : blocks) copy.blocks.push_back(carrier.carry(block));
   carrier.finish();
-  if (x) there.x = x.to(device);
-  return there;
+  if (x) copy.x = x.to(device);
+  return copy;
 }
 
 LinkLoader::LinkLoader(Graph graph, const FeatureInput& x, const EdgeIndex& positive,

@@ -7,24 +7,24 @@
 namespace adj::detail {
 
 Epochs::Epochs(LoaderItems items, LoaderOptions options)
-    : of_(std::move(items)), options_(std::move(options)) {
+    : spec_(std::move(items)), options_(std::move(options)) {
   LoaderOptions& o = options_;
-  const std::string& loader = of_.loader;
+  const std::string& loader = spec_.loader;
   const int64_t count = num_items();
   ADJ_CHECK(o.batch_size >= 0 && o.steps >= 0,
             "{}: a batch size of {} and {} steps, expected 0 or more of each", loader, o.batch_size, o.steps);
   ADJ_CHECK(o.workers >= 0 && o.workers <= kMaxThreads && o.depth >= 0,
             "{}: {} workers and a depth of {}, expected 0 to {} and 0 or more", loader, o.workers, o.depth,
             kMaxThreads);
-  ADJ_CHECK(!o.derive || of_.derives, "{}: its batches have blocks, expected nothing that derives of a graph",
-            loader);
-  ADJ_CHECK(!o.drop_last || !of_.even, "{}: {} are dealt evenly, expected no last batch to be dropped",
-            loader, of_.things);
-  if (o.batch_size == 0) o.batch_size = of_.batch_size;
-  if (!o.device) o.device = of_.device;
+  ADJ_CHECK(!o.derive || spec_.derives,
+            "{}: its batches have blocks, expected nothing that derives of a graph", loader);
+  ADJ_CHECK(!o.drop_last || !spec_.even, "{}: {} are dealt evenly, expected no last batch to be dropped",
+            loader, spec_.things);
+  if (o.batch_size == 0) o.batch_size = spec_.batch_size;
+  if (!o.device) o.device = spec_.device;
   ADJ_CHECK(!o.drop_last || count == 0 || count >= o.batch_size || o.steps > 0,
-            "{}: without the last batch nothing is left of {} {} in batches of {}", loader, count, of_.things,
-            o.batch_size);
+            "{}: without the last batch nothing is left of {} {} in batches of {}", loader, count,
+            spec_.things, o.batch_size);
   streams_ = worker_streams(*o.device, o.workers);
 }
 
@@ -38,15 +38,15 @@ int64_t Epochs::size() const {
 // Keys of an epoch's generator: 0 the order, 1 + i batch i. With even batches the generator itself draws the
 // order.
 Tensor Epochs::order(int64_t e) const {
-  ADJ_CHECK(e >= 0, "{}: epoch {}, expected 0 or more", of_.loader, e);
-  if (!options_.shuffle || options_.steps > 0) return of_.items;
+  ADJ_CHECK(e >= 0, "{}: epoch {}, expected 0 or more", spec_.loader, e);
+  if (!options_.shuffle || options_.steps > 0) return spec_.items;
   const Generator of_epoch = Generator(options_.seed).split(static_cast<uint64_t>(e));
-  Generator draws = of_.even ? of_epoch : of_epoch.split(0);
-  return gather_edges(of_.items, random_permutation(num_items(), draws, of_.items.device()));
+  Generator draws = spec_.even ? of_epoch : of_epoch.split(0);
+  return gather_edges(spec_.items, random_permutation(num_items(), draws, spec_.items.device()));
 }
 
 BatchIndex Epochs::index(const Tensor& ordered, int64_t e, int64_t i) const {
-  ADJ_CHECK(i >= 0 && i < size(), "{}: batch {}, expected 0 to {}", of_.loader, i, size() - 1);
+  ADJ_CHECK(i >= 0 && i < size(), "{}: batch {}, expected 0 to {}", spec_.loader, i, size() - 1);
   const Generator of_epoch = Generator(options_.seed).split(static_cast<uint64_t>(e));
   BatchIndex index{e, i, {}, of_epoch.split(1 + static_cast<uint64_t>(i))};
   const int64_t count = num_items(), begin = i * options_.batch_size;
@@ -54,7 +54,7 @@ BatchIndex Epochs::index(const Tensor& ordered, int64_t e, int64_t i) const {
     Generator draws = index.draws;
     const Tensor drawn = random_permutation(count, draws, ordered.device());
     index.items = gather_edges(ordered, drawn.rows(0, std::min(options_.batch_size, count)));
-  } else if (of_.even) {
+  } else if (spec_.even) {
     index.items = ordered.rows(i * count / size(), (i + 1) * count / size()).clone();
   } else {
     index.items = ordered.rows(begin, begin + std::min(options_.batch_size, count - begin)).clone();

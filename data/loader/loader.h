@@ -58,7 +58,7 @@ class Epochs {
   Epochs(LoaderItems items, LoaderOptions options);
 
   int64_t size() const;
-  int64_t num_items() const { return of_.items.numel(); }
+  int64_t num_items() const { return spec_.items.numel(); }
   const LoaderOptions& options() const { return options_; }
   /// The items in the order of epoch `e` >= 0.
   Tensor order(int64_t e) const;
@@ -66,7 +66,7 @@ class Epochs {
   PrefetchOptions prefetching() const;
 
  private:
-  LoaderItems of_;
+  LoaderItems spec_;
   LoaderOptions options_;
   std::vector<Stream> streams_;
 };

@@ -23,16 +23,16 @@ Loader<NeighborBatch> loader_of(Graph graph, std::shared_ptr<const FeatureStore>
            .device = device,
            .batch_size = 1024},
           options.loading,
-          [=, loading = options.loading](const BatchIndex& of) {
-            NeighborBatch batch{.blocks = sampler.sample(of.items, of.draws.seed()),
+          [=, loading = options.loading](const BatchIndex& index) {
+            NeighborBatch batch{.blocks = sampler.sample(index.items, index.draws.seed()),
                                 .x = {},
-                                .y = detail::gather_labels(y, of.items),
-                                .seeds = of.items};
+                                .y = detail::gather_labels(y, index.items),
+                                .seeds = index.items};
             detail::derive(loading, batch.blocks);
-            NeighborBatch there = batch.to(device);
-            there.x = detail::gather_features(kNeighborLoader, *x, batch.blocks.front().src_nodes(),
-                                              there.blocks.front().src_nodes(), device);
-            return there;
+            NeighborBatch result = batch.to(device);
+            result.x = detail::gather_features(kNeighborLoader, *x, batch.blocks.front().src_nodes(),
+                                               result.blocks.front().src_nodes(), device);
+            return result;
           }};
 }
 
@@ -40,13 +40,13 @@ Loader<NeighborBatch> loader_of(Graph graph, std::shared_ptr<const FeatureStore>
 
 NeighborBatch NeighborBatch::to(Device device) const {
   detail::Carrier carrier(device);
-  NeighborBatch there;
-  for (const Block& block : blocks) there.blocks.push_back(carrier.carry(block));
-  there.y = carrier.carry(y);
-  there.seeds = carrier.carry(seeds);
+  NeighborBatch copy;
+  for (const Block& block : blocks) copy.blocks.push_back(carrier.carry(block));
+  copy.y = carrier.carry(y);
+  copy.seeds = carrier.carry(seeds);
   carrier.finish();
-  if (x) there.x = x.to(device);
-  return there;
+  if (x) copy.x = x.to(device);
+  return copy;
 }
 
 NeighborLoader::NeighborLoader(Graph graph, const FeatureInput& x, const Tensor& labels, const Tensor& seeds,

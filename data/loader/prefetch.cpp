@@ -78,8 +78,8 @@ struct PrefetchQueue::Workers {
     std::exception_ptr error;
   };
 
-  Workers(int64_t count, const std::function<Item(int64_t)>& of, const PrefetchOptions& options)
-      : produce(of),
+  Workers(int64_t count, const std::function<Item(int64_t)>& producer, const PrefetchOptions& options)
+      : produce(producer),
         end(count),
         depth(std::min<int64_t>(options.depth > 0 ? options.depth : 2 * options.workers, count)) {
     const auto wanted = static_cast<int>(std::min<int64_t>(options.workers, depth));
@@ -120,8 +120,8 @@ struct PrefetchQueue::Workers {
   void work(const std::optional<Stream>& stream, bool serial) {
     std::optional<SerialScope> alone;
     if (serial) alone.emplace();
-    std::optional<StreamScope> on;
-    if (stream) on.emplace(*stream);
+    std::optional<StreamScope> stream_scope;
+    if (stream) stream_scope.emplace(*stream);
     while (true) {
       int64_t i;
       {
@@ -141,7 +141,7 @@ struct PrefetchQueue::Workers {
       gate.load()->leave();
       const std::lock_guard lock(mutex);
       if (result.error) end = std::min(end, i + 1);
-      made.emplace(i, std::move(result));
+      results.emplace(i, std::move(result));
       ready.notify_one();
       if (taken >= end) room.notify_all();
     }
@@ -151,9 +151,9 @@ struct PrefetchQueue::Workers {
     Made result;
     {
       std::unique_lock lock(mutex);
-      ready.wait(lock, [&] { return made.count(i) != 0; });
-      result = std::move(made.at(i));
-      made.erase(i);
+      ready.wait(lock, [&] { return results.count(i) != 0; });
+      result = std::move(results.at(i));
+      results.erase(i);
       delivered = i + 1;
     }
     room.notify_one();
@@ -166,7 +166,7 @@ struct PrefetchQueue::Workers {
   std::condition_variable room, ready;
   int64_t taken = 0, delivered = 0, end;
   const int64_t depth;
-  std::map<int64_t, Made> made;
+  std::map<int64_t, Made> results;
   std::vector<std::thread> threads;
   std::atomic<bool> stopped{false};
   const pid_t process = getpid();

@@ -90,19 +90,19 @@ class Prefetcher {
    public:
     using value_type = T;
     using difference_type = std::ptrdiff_t;
-    explicit Iterator(Prefetcher& of) : of_(&of), item_(of.next()) {}
+    explicit Iterator(Prefetcher& prefetcher) : prefetcher_(&prefetcher), item_(prefetcher.next()) {}
     const T& operator*() const { return *item_; }
     const T* operator->() const { return &*item_; }
     Iterator& operator++() {
       item_.reset();
-      item_ = of_->next();
+      item_ = prefetcher_->next();
       return *this;
     }
     void operator++(int) { ++*this; }
     bool operator==(std::default_sentinel_t) const { return !item_; }
 
    private:
-    Prefetcher* of_;
+    Prefetcher* prefetcher_;
     std::optional<T> item_;
   };
   Iterator begin() { return Iterator(*this); }

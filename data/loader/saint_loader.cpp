@@ -18,17 +18,18 @@ Graph scaled(const Graph& graph, const SparseMatrix& matrix, const Tensor& inver
   const float* values = matrix.values() ? matrix.values().data<float>() : nullptr;
   const float* factor = inverse_alpha.data<float>();
   Tensor weight = Tensor::empty({entries.entries()});
-  float* to = weight.mutable_data<float>();
+  float* target = weight.mutable_data<float>();
   parallel_for(entries.rows, 512, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      int64_t at = edge_rows[i];  // both rows ascend
+      int64_t edge = edge_rows[i];  // both rows ascend
       for (int64_t e = rows[i]; e < rows[i + 1]; ++e) {
-        while (at < edge_rows[i + 1] && sources[at] < columns[e]) ++at;
-        const bool is_edge = at < edge_rows[i + 1] && sources[at] == columns[e];
+        while (edge < edge_rows[i + 1] && sources[edge] < columns[e]) ++edge;
+        const bool is_edge = edge < edge_rows[i + 1] && sources[edge] == columns[e];
         const int64_t entry = order ? order.data<int32_t>()[e] : e;
         const float value = values != nullptr ? values[entry] : 1.0f;
-        to[entry] = is_edge ? value * factor[numbers ? numbers.data<int32_t>()[at] : static_cast<int32_t>(at)]
-                            : value;
+        target[entry] =
+            is_edge ? value * factor[numbers ? numbers.data<int32_t>()[edge] : static_cast<int32_t>(edge)]
+                    : value;
       }
     }
   });
@@ -65,8 +66,8 @@ Generator generator_of(uint64_t seed, int64_t epoch) {
 
 struct SaintLoader::Impl {
   Impl(const Graph& graph, std::shared_ptr<const FeatureStore> x, const Tensor& labels, const Tensor& seeds,
-       SaintLoaderOptions&& given)
-      : options(checked(std::move(given))),
+       SaintLoaderOptions&& loader_options)
+      : options(checked(std::move(loader_options))),
         sampler(graph.to(Device::cpu()), options.sampling),
         norm(options.coverage > 0
                  ? sampler.normalization(options.coverage, seed_of_normalization(options.loading.seed))
@@ -84,9 +85,10 @@ struct SaintLoader::Impl {
     (void)whole.relation().symmetric();
   }
 
-  SubgraphBatch batch(const BatchIndex& of) const {
-    const Generator of_epoch = generator_of(options.loading.seed, of.epoch);
-    return batches.make(whole, sampler.sample_nodes(of_epoch.split(static_cast<uint64_t>(of.number)).seed()));
+  SubgraphBatch batch(const BatchIndex& index) const {
+    const Generator of_epoch = generator_of(options.loading.seed, index.epoch);
+    return batches.make(whole,
+                        sampler.sample_nodes(of_epoch.split(static_cast<uint64_t>(index.number)).seed()));
   }
 
   SaintLoaderOptions options;
@@ -103,7 +105,7 @@ SaintLoader::SaintLoader(std::shared_ptr<const Impl> impl)
               .items = detail::numbers(1),
               .device = impl->batches.device(),
               .derives = true},
-             impl->options.loading, [impl](const BatchIndex& of) { return impl->batch(of); }),
+             impl->options.loading, [impl](const BatchIndex& index) { return impl->batch(index); }),
       impl_(impl) {}
 
 SaintLoader::SaintLoader(const Graph& graph, const FeatureInput& x, const Tensor& labels, const Tensor& seeds,

@@ -6,15 +6,15 @@ namespace adj {
 
 SubgraphBatch SubgraphBatch::to(Device device) const {
   detail::Carrier carrier(device);
-  SubgraphBatch there{.graph = carrier.carry(graph),
-                      .nodes = carrier.carry(nodes),
-                      .x = {},
-                      .y = carrier.carry(y),
-                      .seeds = carrier.carry(seeds),
-                      .weight = carrier.carry(weight)};
+  SubgraphBatch copy{.graph = carrier.carry(graph),
+                     .nodes = carrier.carry(nodes),
+                     .x = {},
+                     .y = carrier.carry(y),
+                     .seeds = carrier.carry(seeds),
+                     .weight = carrier.carry(weight)};
   carrier.finish();
-  if (x) there.x = x.to(device);
-  return there;
+  if (x) copy.x = x.to(device);
+  return copy;
 }
 
 namespace detail {
@@ -60,11 +60,11 @@ SubgraphBatch SubgraphBatches::make(const Graph& whole, const Tensor& nodes) con
                             .weight = counts_ ? Tensor::from(counts) : Tensor()};
   // Derived on the CPU, without kernel launches or waits, and copied with the rest.
   derive(options_, batch.graph);
-  SubgraphBatch there = batch.to(device_);
-  there.x = gather_features(loader_, *x_, batch.nodes, there.nodes, device_);
+  SubgraphBatch result = batch.to(device_);
+  result.x = gather_features(loader_, *x_, batch.nodes, result.nodes, device_);
   // The backward pass of a product with sparse features needs their transpose.
-  if (there.x.is_sparse()) (void)there.x.sparse().relation().transposed();
-  return there;
+  if (result.x.is_sparse()) (void)result.x.sparse().relation().transposed();
+  return result;
 }
 
 }  // namespace detail

@@ -74,12 +74,12 @@ def linked(page, text, out):
         if re.match(r"[a-z]+:", target):
             return match[0]
         path, _, anchor = target.partition("#")
-        to = ((ROOT / page).parent / path).resolve().relative_to(ROOT) if path else Path(page)
-        if str(to) in PAGES or str(to) in NAMES:
-            name = name_of(str(to))
+        file = ((ROOT / page).parent / path).resolve().relative_to(ROOT) if path else Path(page)
+        if str(file) in PAGES or str(file) in NAMES:
+            name = name_of(str(file))
             address = f"{name}.html" + (f"#{name}--{anchor}" if anchor else "")
         else:
-            address = show_file(ROOT / to, out)
+            address = show_file(ROOT / file, out)
         return f'<a href="{address}">{text}</a>'
 
     text = re.sub(r"!\[([^]]*)\]\(([^)\s]+)\)", image, text)

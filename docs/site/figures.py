@@ -102,8 +102,8 @@ def bits():
     for i, number in enumerate(numbers):
         parts.append(box(20 + 28 * i, 40, 26, 26, "#566573", str(number)))
         for plane in range(3):
-            on = number >> plane & 1
-            parts.append(box(300 + 24 * i, 40 + 30 * plane, 22, 24, BLUE if on else GREY, str(on), "#fff" if on else DARK))
+            bit = number >> plane & 1
+            parts.append(box(300 + 24 * i, 40 + 30 * plane, 22, 24, BLUE if bit else GREY, str(bit), "#fff" if bit else DARK))
     parts += [say(500, 57 + 30 * plane, f"· {2 ** plane}") for plane in range(3)]
     parts += [say(560, 60, "Σ over planes i, j of"), say(560, 84, "2^(i+j) · popcount(a_i AND b_j)")]
     save("bit_planes.svg", 820, 140, "Bit planes", parts)

@@ -20,7 +20,7 @@ struct Neighborhoods {
   int64_t degree(int64_t i) const {
     return offsets[static_cast<size_t>(i) + 1] - offsets[static_cast<size_t>(i)];
   }
-  std::span<const int32_t> of(int64_t i) const {
+  std::span<const int32_t> neighbors_of(int64_t i) const {
     return {neighbors.data() + offsets[static_cast<size_t>(i)], static_cast<size_t>(degree(i))};
   }
 };

@@ -31,11 +31,11 @@ EdgeList power_law_graph(int64_t nodes, int64_t edges, const PowerLaw& law, uint
   // Inverse distribution function of the law over real ranks; exponent 1 needs the logarithm.
   const double power = 1.0 - law.exponent, low = law.shift, high = law.shift + static_cast<double>(nodes);
   const auto rank = [=](double u) {
-    const double at =
+    const double point =
         std::abs(power) < 1e-9
             ? low * std::pow(high / low, u)
             : std::pow(std::pow(low, power) * (1.0 - u) + std::pow(high, power) * u, 1.0 / power);
-    return std::clamp<int64_t>(static_cast<int64_t>(at - law.shift), 0, nodes - 1);
+    return std::clamp<int64_t>(static_cast<int64_t>(point - law.shift), 0, nodes - 1);
   };
   EdgeList graph = empty_list(nodes, edges);
   parallel_for(edges, kDrawGrain, [&](int64_t begin, int64_t end) {

@@ -17,7 +17,7 @@ struct Blocks {
   int64_t nodes, count;
 
   int64_t first(int64_t block) const { return block * nodes / count; }
-  int64_t of(int64_t position) const { return ((position + 1) * count - 1) / nodes; }
+  int64_t block_of(int64_t position) const { return ((position + 1) * count - 1) / nodes; }
   int64_t size(int64_t block) const { return first(block + 1) - first(block); }
   int64_t pairs_within() const {
     const int64_t small = nodes / count, larger = nodes % count;
@@ -55,33 +55,33 @@ PlantedPartition planted_partition(int64_t nodes, int64_t blocks, double degree,
   const auto key = [=](int64_t p, int64_t q) {
     return edge_key(std::min(node[p], node[q]), std::max(node[p], node[q]));
   };
-  const auto within = [=](int64_t i) {
+  const auto draw_inner = [=](int64_t i) {
     const PhiloxBlock words = philox(seed, kPairs, static_cast<uint64_t>(i));
     // A block of one node has no pair: skip to the next node of a larger block.
     int64_t p = scaled(uniform(words, 0), nodes);
-    while (block.size(block.of(p)) == 1) p = (p + 1) % nodes;
-    const int64_t b = block.of(p);
+    while (block.size(block.block_of(p)) == 1) p = (p + 1) % nodes;
+    const int64_t b = block.block_of(p);
     int64_t q = block.first(b) + scaled(uniform(words, 1), block.size(b) - 1);
     if (q >= p) ++q;
     return key(p, q);
   };
   const auto between = [=](int64_t i) {
     const PhiloxBlock words = philox(seed, kPairsAcross, static_cast<uint64_t>(i));
-    const int64_t p = scaled(uniform(words, 0), nodes), b = block.of(p);
+    const int64_t p = scaled(uniform(words, 0), nodes), b = block.block_of(p);
     int64_t q = scaled(uniform(words, 1), nodes - block.size(b));
     if (q >= block.first(b)) q += block.size(b);
     return key(p, q);
   };
   PlantedPartition drawn;
   {
-    std::vector<uint64_t> keys = distinct_edges(nodes, inside, within);
+    std::vector<uint64_t> keys = distinct_edges(nodes, inside, draw_inner);
     const std::vector<uint64_t> across = distinct_edges(nodes, wanted - inside, between);
     keys.insert(keys.end(), across.begin(), across.end());
     drawn.edges = list_of(nodes, keys, true);
   }
   drawn.block.resize(static_cast<size_t>(nodes));
   for (int64_t p = 0; p < nodes; ++p)
-    drawn.block[static_cast<size_t>(node[p])] = static_cast<int32_t>(block.of(p));
+    drawn.block[static_cast<size_t>(node[p])] = static_cast<int32_t>(block.block_of(p));
   return drawn;
 }
 

@@ -23,11 +23,11 @@ void check_order(const char* op, const Tensor& order) {
 Tensor order_by_part(const Tensor& part) {
   ADJ_CHECK(part && part.dims() == 1 && part.dtype() == DType::i32,
             "order_by_part: parts are {}, expected [N] int32", part.str());
-  const std::vector<int32_t> of = part.to_vector<int32_t>();
-  for (size_t i = 0; i < of.size(); ++i)
-    ADJ_CHECK(of[i] >= 0 && of[i] < std::ssize(of), "order_by_part: part[{}] is {}, expected 0 to {}", i,
-              of[i], of.size() - 1);
-  return Tensor::from(detail::nodes_by({of.begin(), of.end()}), part.device());
+  const std::vector<int32_t> parts = part.to_vector<int32_t>();
+  for (size_t i = 0; i < parts.size(); ++i)
+    ADJ_CHECK(parts[i] >= 0 && parts[i] < std::ssize(parts),
+              "order_by_part: part[{}] is {}, expected 0 to {}", i, parts[i], parts.size() - 1);
+  return Tensor::from(detail::nodes_by({parts.begin(), parts.end()}), part.device());
 }
 
 Tensor metis_order(const Relation& relation, int64_t parts, uint64_t seed) {
@@ -61,7 +61,7 @@ const std::vector<std::string>& order_names() {
 }
 
 Tensor named_order(const std::string& name, const Relation& relation, const OrderOptions& options) {
-  const auto made = [&]() -> Tensor {
+  const auto make = [&]() -> Tensor {
     if (name == "metis") return metis_order(relation, options.parts, options.seed);
     if (name == "rcm") return rcm_order(relation);
     if (name == "rabbit") return rabbit_order(relation);
@@ -72,7 +72,7 @@ Tensor named_order(const std::string& name, const Relation& relation, const Orde
     }
     usage_fail("order '{}': expected one of {}", name, fmt::join(order_names(), ", "));
   };
-  const Tensor order = made();
+  const Tensor order = make();
   return options.graph_offsets ? order_within(order, options.graph_offsets) : order;
 }
 
@@ -91,27 +91,27 @@ Tensor order_within(const Tensor& order, const Tensor& graph_offsets) {
   std::vector<int32_t> graph_of(nodes.size());
   for (size_t g = 0; g + 1 < offsets.size(); ++g)
     std::fill(graph_of.begin() + offsets[g], graph_of.begin() + offsets[g + 1], static_cast<int32_t>(g));
-  std::vector<int32_t> within(nodes.size());
+  std::vector<int32_t> result(nodes.size());
   std::vector<int64_t>& next = offsets;  // position of each graph's next node
   for (const int32_t node : nodes) {
     const auto graph = static_cast<size_t>(graph_of[static_cast<size_t>(node)]);
-    within[static_cast<size_t>(next[graph]++)] = node;
+    result[static_cast<size_t>(next[graph]++)] = node;
   }
-  return Tensor::from(within, order.device());
+  return Tensor::from(result, order.device());
 }
 
 Tensor inverse_order(const Tensor& order) {
   check_order("order", order);
   const int64_t nodes = order.numel();
-  const auto at = [&](int64_t k) { return order.rows(k, k + 1).to_vector<int32_t>()[0]; };
+  const auto node_at = [&](int64_t k) { return order.rows(k, k + 1).to_vector<int32_t>()[0]; };
   Tensor place = Tensor::empty({}, DType::i64, order.device());
   kernels::first_outside({.index = order, .limit = nodes, .position = place});
   if (const int64_t k = place.to_vector<int64_t>()[0]; k < nodes)
-    fail("order: node {} at position {}, expected 0 to {}", at(k), k, nodes - 1);
+    fail("order: node {} at position {}, expected 0 to {}", node_at(k), k, nodes - 1);
   Tensor position = Tensor::empty_like(order);
   kernels::renumber({.index = order, .number = position, .repeated = place});
   if (const int64_t k = place.to_vector<int64_t>()[0]; k < nodes)
-    fail("order: node {} at position {} is already at another one, expected each once", at(k), k);
+    fail("order: node {} at position {} is already at another one, expected each once", node_at(k), k);
   return position;
 }
 

@@ -59,11 +59,11 @@ void fill_empty_parts(std::vector<int32_t>& part, int64_t parts) {
   for (size_t p = 0; p < nodes.size(); ++p) largest.emplace(nodes[p].size(), p);
   for (size_t empty = 0; empty < size.size(); ++empty) {
     if (size[empty] != 0) continue;
-    const size_t from = largest.top().second;
+    const size_t donor = largest.top().second;
     largest.pop();
-    part[static_cast<size_t>(nodes[from].back())] = static_cast<int32_t>(empty);
-    nodes[from].pop_back();
-    largest.emplace(nodes[from].size(), from);
+    part[static_cast<size_t>(nodes[donor].back())] = static_cast<int32_t>(empty);
+    nodes[donor].pop_back();
+    largest.emplace(nodes[donor].size(), donor);
   }
 }
 
@@ -96,26 +96,26 @@ PartitionSummary summarize_partition(const Relation& relation, const Tensor& par
                 part.dtype() == DType::i32 && part.numel() == relation.num_dst(),
             "summarize_partition: parts are {}, expected [{}] int32 and one set of nodes", part.str(),
             relation ? relation.num_dst() : 0);
-  const std::vector<int32_t> of = part.to_vector<int32_t>();
+  const std::vector<int32_t> parts = part.to_vector<int32_t>();
   PartitionSummary summary;
-  if (of.empty()) return summary;
-  const auto [least, most] = std::minmax_element(of.begin(), of.end());
-  ADJ_CHECK(*least >= 0, "summarize_partition: part[{}] is {}, expected 0 or more", least - of.begin(),
+  if (parts.empty()) return summary;
+  const auto [least, most] = std::minmax_element(parts.begin(), parts.end());
+  ADJ_CHECK(*least >= 0, "summarize_partition: part[{}] is {}, expected 0 or more", least - parts.begin(),
             *least);
   summary.parts = int64_t{*most} + 1;
   std::vector<int64_t> size(static_cast<size_t>(summary.parts), 0);
-  for (const int32_t p : of) ++size[static_cast<size_t>(p)];
+  for (const int32_t p : parts) ++size[static_cast<size_t>(p)];
   const auto [smallest, largest] = std::minmax_element(size.begin(), size.end());
   summary.smallest = *smallest;
   summary.largest = *largest;
   summary.balance =
-      static_cast<double>(*largest) * static_cast<double>(summary.parts) / static_cast<double>(of.size());
+      static_cast<double>(*largest) * static_cast<double>(summary.parts) / static_cast<double>(parts.size());
   const Csr csr = relation.csr().to(Device::cpu());
   const int64_t* offsets = csr.offsets.data<int64_t>();
   const int32_t* sources = csr.indices.data<int32_t>();
   for (int64_t i = 0; i < csr.rows; ++i)
     for (int64_t e = offsets[i]; e < offsets[i + 1]; ++e)
-      summary.cut += of[static_cast<size_t>(i)] != of[static_cast<size_t>(sources[e])];
+      summary.cut += parts[static_cast<size_t>(i)] != parts[static_cast<size_t>(sources[e])];
   return summary;
 }
 

@@ -15,16 +15,16 @@ class Communities {
  public:
   explicit Communities(const detail::Neighborhoods& graph)
       : graph_(graph),
-        into_(size()),
+        parent_(size()),
         first_child_(size(), kNone),
         next_sibling_(size(), kNone),
         through_(size(), 0),
         strength_(size(), 0),
-        to_(size(), 0),
+        community_edges_(size(), 0),
         links_(size()) {
     std::vector<int64_t> degrees(size());
     for (size_t i = 0; i < size(); ++i) {
-      into_[i] = static_cast<int32_t>(i);
+      parent_[i] = static_cast<int32_t>(i);
       degrees[i] = graph.degree(static_cast<int64_t>(i));
       for (auto k = graph.offsets[i]; k < graph.offsets[i + 1]; ++k) strength_[i] += weight(k);
       total_ += static_cast<double>(strength_[i]);
@@ -37,7 +37,7 @@ class Communities {
     std::vector<int32_t> order, waiting;
     order.reserve(size());
     for (size_t i = 0; i < size(); ++i) {
-      if (into_[i] != static_cast<int32_t>(i)) continue;
+      if (parent_[i] != static_cast<int32_t>(i)) continue;
       waiting.push_back(static_cast<int32_t>(i));
       while (!waiting.empty()) {
         order.push_back(waiting.back());
@@ -62,15 +62,15 @@ class Communities {
 
   /// The current community of a node, with path halving.
   int32_t top_of(int32_t node) {
-    while (into_[at(node)] != node) node = into_[at(node)] = into_[at(into_[at(node)])];
+    while (parent_[at(node)] != node) node = parent_[at(node)] = parent_[at(parent_[at(node)])];
     return node;
   }
 
   void gather(int32_t node, int32_t end, int64_t edges) {
     const int32_t community = top_of(end);
     if (community == node) return;
-    if (to_[at(community)] == 0) reached_.push_back(community);
-    to_[at(community)] += edges;
+    if (community_edges_[at(community)] == 0) reached_.push_back(community);
+    community_edges_[at(community)] += edges;
   }
 
   void take_turn(int32_t node) {
@@ -86,20 +86,20 @@ class Communities {
     for (const int32_t other : reached_) {
       const double by_chance =
           static_cast<double>(strength_[at(node)]) * (static_cast<double>(strength_[at(other)]) / total_);
-      const double more = static_cast<double>(to_[at(other)]) - by_chance;
+      const double more = static_cast<double>(community_edges_[at(other)]) - by_chance;
       if (more > gain || (more == gain && best != kNone && other < best)) {
         best = other;
         gain = more;
       }
     }
     if (best != kNone) merge(node, best);
-    for (const int32_t other : reached_) to_[at(other)] = 0;
+    for (const int32_t other : reached_) community_edges_[at(other)] = 0;
     reached_.clear();
     through_[at(node)] = 1;
   }
 
   void merge(int32_t node, int32_t community) {
-    into_[at(node)] = community;
+    parent_[at(node)] = community;
     strength_[at(community)] += strength_[at(node)];
     next_sibling_[at(node)] = first_child_[at(community)];
     first_child_[at(community)] = node;
@@ -107,16 +107,16 @@ class Communities {
     std::vector<Link>& links = links_[at(node)];
     links.reserve(reached_.size());
     for (const int32_t other : reached_)
-      if (other != community) links.push_back({other, static_cast<uint32_t>(to_[at(other)])});
+      if (other != community) links.push_back({other, static_cast<uint32_t>(community_edges_[at(other)])});
   }
 
   const detail::Neighborhoods& graph_;
-  std::vector<int32_t> into_;  // parent; itself for a root
+  std::vector<int32_t> parent_;  // parent; itself for a root
   std::vector<int32_t> first_child_, next_sibling_;
   std::vector<uint8_t> through_;
-  std::vector<int64_t> strength_;  // edge ends within a community
-  double total_ = 0.0;             // sum over all
-  std::vector<int64_t> to_;        // edges from the current node, by community
+  std::vector<int64_t> strength_;         // edge ends within a community
+  double total_ = 0.0;                    // sum over all
+  std::vector<int64_t> community_edges_;  // edges from the current node, by community
   std::vector<int32_t> reached_;
   std::vector<std::vector<Link>> links_;  // of merged nodes, until gathered
 };

@@ -35,7 +35,7 @@ class Levels {
     done(start);
     while (next < order.size()) {
       const auto first = std::ssize(order);
-      for (const int32_t j : graph_.of(order[next++])) {
+      for (const int32_t j : graph_.neighbors_of(order[next++])) {
         if (is_done(j)) continue;
         done(j);
         order.push_back(j);
@@ -61,7 +61,7 @@ class Levels {
     int64_t levels = 1;
     for (auto end = std::ssize(queue_);; end = std::ssize(queue_), ++levels) {
       for (auto k = last_level_; k < end; ++k)
-        for (const int32_t j : graph_.of(queue_[static_cast<size_t>(k)])) {
+        for (const int32_t j : graph_.neighbors_of(queue_[static_cast<size_t>(k)])) {
           if (is_done(j)) continue;
           done(j);
           queue_.push_back(j);

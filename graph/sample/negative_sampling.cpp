@@ -17,19 +17,19 @@ class FreePairs {
  public:
   /// `diagonal`: whether a node may be paired with itself.
   FreePairs(const Csr& csr, bool diagonal) {
-    const std::vector<int64_t> given = csr.offsets.to_vector<int64_t>();
+    const std::vector<int64_t> offsets = csr.offsets.to_vector<int64_t>();
     const std::vector<int32_t> columns = csr.indices.to_vector<int32_t>();
     offsets_.push_back(0);
     before_.push_back(0);
     taken_.reserve(columns.size());
     for (int64_t i = 0; i < csr.rows; ++i) {
       const auto row = static_cast<size_t>(i);
-      const auto first = columns.begin() + given[row], last = columns.begin() + given[row + 1];
+      const auto first = columns.begin() + offsets[row], last = columns.begin() + offsets[row + 1];
       const auto begin = static_cast<std::ptrdiff_t>(taken_.size());
       std::unique_copy(first, last, std::back_inserter(taken_));
       if (!diagonal) {
-        const auto at = std::lower_bound(taken_.begin() + begin, taken_.end(), static_cast<int32_t>(i));
-        if (at == taken_.end() || *at != i) taken_.insert(at, static_cast<int32_t>(i));
+        const auto position = std::lower_bound(taken_.begin() + begin, taken_.end(), static_cast<int32_t>(i));
+        if (position == taken_.end() || *position != i) taken_.insert(position, static_cast<int32_t>(i));
       }
       offsets_.push_back(static_cast<int64_t>(taken_.size()));
       before_.push_back(before_.back() + csr.cols - (offsets_.back() - begin));
@@ -69,12 +69,12 @@ class NumberSet {
         shift_(64 - std::countr_zero(slots_.size())) {}
   /// False if it was present.
   bool insert(int64_t value) {
-    size_t at = static_cast<size_t>(static_cast<uint64_t>(value) * 0x9E3779B97F4A7C15u >> shift_);
-    while (slots_[at] != -1) {
-      if (slots_[at] == value) return false;
-      at = (at + 1) & (slots_.size() - 1);
+    size_t slot = static_cast<size_t>(static_cast<uint64_t>(value) * 0x9E3779B97F4A7C15u >> shift_);
+    while (slots_[slot] != -1) {
+      if (slots_[slot] == value) return false;
+      slot = (slot + 1) & (slots_.size() - 1);
     }
-    slots_[at] = value;
+    slots_[slot] = value;
     return true;
   }
 
@@ -117,9 +117,9 @@ EdgeIndex sample(const Relation& relation, int64_t count, Generator& generator, 
       : repeated ? random_integers({count}, 0, pairs->count(), generator).to_vector<int64_t>()
                  : distinct_numbers(count, pairs->count(), generator);
   Tensor src = Tensor::empty({count}, DType::i32), dst = Tensor::empty({count}, DType::i32);
-  int32_t *from = src.mutable_data<int32_t>(), *to = dst.mutable_data<int32_t>();
+  int32_t *source = src.mutable_data<int32_t>(), *target = dst.mutable_data<int32_t>();
   parallel_for(count, kGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t k = begin; k < end; ++k) pairs->find(ranks[static_cast<size_t>(k)], from + k, to + k);
+    for (int64_t k = begin; k < end; ++k) pairs->find(ranks[static_cast<size_t>(k)], source + k, target + k);
   });
   return {src.to(relation.device()), dst.to(relation.device())};
 }

@@ -148,8 +148,9 @@ Tensor checked_seeds(const Tensor& seeds, const Graph& graph) {
   const std::vector<int32_t> ids = seeds.to_vector<int32_t>();
   std::unordered_map<int32_t, size_t> first;
   for (size_t k = 0; k < ids.size(); ++k)
-    if (const auto [at, is_new] = first.emplace(ids[k], k); !is_new)
-      fail("neighbor sampler: seeds {} and {} are both node {}, expected each once", at->second, k, ids[k]);
+    if (const auto [place, is_new] = first.emplace(ids[k], k); !is_new)
+      fail("neighbor sampler: seeds {} and {} are both node {}, expected each once", place->second, k,
+           ids[k]);
   fail("neighbor sampler: duplicate seed");
 }
 
@@ -165,20 +166,20 @@ struct NeighborSampler::Impl {
     const Device device = graph.device();
     const int64_t targets = batch.known;
     const Tensor rows = batch.nodes.rows(0, targets);
-    const kernels::NeighborSample of{.csr = graph.in_edges(),
-                                     .rows = rows,
-                                     .fanout = options.fanouts[static_cast<size_t>(hop)],
-                                     .choice = choice_of(options),
-                                     .key = {.seed = seed, .stream = static_cast<uint64_t>(hop)},
-                                     .weights = weights ? &*weights : nullptr};
+    const kernels::NeighborSample sample{.csr = graph.in_edges(),
+                                         .rows = rows,
+                                         .fanout = options.fanouts[static_cast<size_t>(hop)],
+                                         .choice = choice_of(options),
+                                         .key = {.seed = seed, .stream = static_cast<uint64_t>(hop)},
+                                         .weights = weights ? &*weights : nullptr};
     Tensor offsets = Tensor::empty({targets + 1}, DType::i64, device);
-    kernels::sample_counts({.of = of, .offsets = offsets});
+    kernels::sample_counts({.of = sample, .offsets = offsets});
     const int64_t edges = offsets.rows(targets, targets + 1).to_vector<int64_t>()[0];
     ADJ_CHECK(edges < kMostInBlock - table.base - batch.known,
               "neighbor sampler: {} edges of {} targets in hop {}, expected a batch of fewer than {}", edges,
               targets, hop + 1, kMostInBlock - table.base - batch.known);
     Tensor entry = Tensor::empty({edges}, DType::i32, device), col = Tensor::empty_like(entry);
-    kernels::sample_neighbors({.of = of, .offsets = offsets, .entry = entry, .col = col});
+    kernels::sample_neighbors({.of = sample, .offsets = offsets, .entry = entry, .col = col});
     const Tensor& order = graph.relation().csr_order();
     const Tensor numbers = number(col, table, batch);
     return {targets, batch.known, std::move(offsets), numbers,

@@ -51,32 +51,32 @@ SaintSampler::SaintSampler(Graph graph, const SaintSampling& sampling)
   }
 }
 
-void SaintSampler::draw_node(const RandomKey& draw, int32_t* to) const {
+void SaintSampler::draw_node(const RandomKey& draw, int32_t* nodes) const {
   const Csr& in = graph_.in_edges();  // the source of a random edge
   const PhiloxBlock r = philox(draw.seed, 0, draw.stream);
-  *to = in.indices.data<int32_t>()[detail::scaled(detail::uniform(r), in.entries())];
+  *nodes = in.indices.data<int32_t>()[detail::scaled(detail::uniform(r), in.entries())];
 }
 
 // A uniform node with edges, then one of its edges: 1 / degree. Nodes with in-edges and with out-edges are
 // drawn from one list, so both terms have the same factor.
-void SaintSampler::draw_edge(const RandomKey& draw, int32_t* to) const {
+void SaintSampler::draw_edge(const RandomKey& draw, int32_t* nodes) const {
   const PhiloxBlock node = philox(draw.seed, 0, draw.stream), edge = philox(draw.seed, 1, draw.stream);
   const auto ends = std::ssize(with_in_edges_) + std::ssize(with_out_edges_);
-  const bool into = detail::scaled(detail::uniform(node), ends) < std::ssize(with_in_edges_);
-  const std::vector<int32_t>& from = into ? with_in_edges_ : with_out_edges_;
-  to[0] = from[static_cast<size_t>(detail::scaled(detail::uniform(node, 1), std::ssize(from)))];
-  to[1] = entry_of(into ? graph_.in_edges() : graph_.out_edges(), to[0], detail::uniform(edge));
+  const bool has_in_edges = detail::scaled(detail::uniform(node), ends) < std::ssize(with_in_edges_);
+  const std::vector<int32_t>& roots = has_in_edges ? with_in_edges_ : with_out_edges_;
+  nodes[0] = roots[static_cast<size_t>(detail::scaled(detail::uniform(node, 1), std::ssize(roots)))];
+  nodes[1] = entry_of(has_in_edges ? graph_.in_edges() : graph_.out_edges(), nodes[0], detail::uniform(edge));
 }
 
-void SaintSampler::draw_walk(const RandomKey& draw, int32_t* to) const {
+void SaintSampler::draw_walk(const RandomKey& draw, int32_t* nodes) const {
   const Csr& in = graph_.in_edges();
   const int64_t* rows = in.offsets.data<int64_t>();
   const PhiloxBlock root = philox(draw.seed, 0, draw.stream);
-  to[0] = detail::scaled(detail::uniform(root), in.rows);
+  nodes[0] = detail::scaled(detail::uniform(root), in.rows);
   for (int64_t step = 1; step <= sampling_.walk_length; ++step) {
     const PhiloxBlock r = philox(draw.seed, static_cast<uint64_t>(step), draw.stream);
-    const int32_t at = to[step - 1];
-    to[step] = rows[at + 1] > rows[at] ? entry_of(in, at, detail::uniform(r)) : at;  // or stays
+    const int32_t node = nodes[step - 1];
+    nodes[step] = rows[node + 1] > rows[node] ? entry_of(in, node, detail::uniform(r)) : node;  // or stays
   }
 }
 

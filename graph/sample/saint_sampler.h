@@ -55,10 +55,10 @@ class SaintSampler {
   SaintNormalization normalization(int64_t coverage = 50, uint64_t seed = 0) const;
 
  private:
-  // One draw, whose number is the stream; writes its nodes to `to`.
-  void draw_node(const RandomKey& draw, int32_t* to) const;
-  void draw_edge(const RandomKey& draw, int32_t* to) const;
-  void draw_walk(const RandomKey& draw, int32_t* to) const;
+  // One draw, whose number is the stream; writes its nodes to `nodes`.
+  void draw_node(const RandomKey& draw, int32_t* nodes) const;
+  void draw_edge(const RandomKey& draw, int32_t* nodes) const;
+  void draw_walk(const RandomKey& draw, int32_t* nodes) const;
 
   Graph graph_;
   SaintSampling sampling_;

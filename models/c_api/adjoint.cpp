@@ -31,7 +31,7 @@ Result guarded(Result failed, Body&& body) {
   return failed;
 }
 
-const TrainedModel& of(const adjoint_model* model) {
+const TrainedModel& model_of(const adjoint_model* model) {
   ADJ_CHECK(model != nullptr, "adjoint: model is NULL");
   return model->trained;
 }
@@ -62,9 +62,9 @@ struct Input {
   Features x;
 };
 
-Input input_of(const TrainedModel& model, const adjoint_graph* given) {
-  ADJ_CHECK(given != nullptr, "adjoint: graph is NULL");
-  const adjoint_graph& g = *given;
+Input input_of(const TrainedModel& model, const adjoint_graph* input_graph) {
+  ADJ_CHECK(input_graph != nullptr, "adjoint: graph is NULL");
+  const adjoint_graph& g = *input_graph;
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   ADJ_CHECK(g.num_nodes >= 0 && g.num_nodes < kMost && g.num_edges >= 0 && g.num_edges < kMost,
             "adjoint: {} nodes and {} edges, expected 0 to {}", g.num_nodes, g.num_edges, kMost - 1);
@@ -83,16 +83,16 @@ void write(const Tensor& values, float* result) {
 }
 
 /// Writes probabilities, or predictions for regression.
-void write(const Predictions& said, float* result) {
-  write(said.probability ? said.probability : said.prediction, result);
+void write(const Predictions& predictions, float* result) {
+  write(predictions.probability ? predictions.probability : predictions.prediction, result);
 }
 
 struct GraphsInput : Input {
   Tensor offsets;
 };
-GraphsInput input_of(const TrainedModel& model, const adjoint_graph* given, int64_t num_graphs,
+GraphsInput input_of(const TrainedModel& model, const adjoint_graph* input_graph, int64_t num_graphs,
                      const int64_t* offsets) {
-  GraphsInput input{input_of(model, given), {}};
+  GraphsInput input{input_of(model, input_graph), {}};
   ADJ_CHECK(num_graphs >= 0 && offsets != nullptr, "adjoint: {} graphs, offsets {}", num_graphs,
             offsets == nullptr ? "NULL" : "given");
   input.offsets = copy_of(offsets, {num_graphs + 1}, DType::i64);
@@ -123,32 +123,32 @@ void adjoint_free(adjoint_model* model) { delete model; }
 const char* adjoint_last_error(void) { return last_error.c_str(); }
 
 int64_t adjoint_num_features(const adjoint_model* model) {
-  return guarded<int64_t>(-1, [&] { return of(model).num_features(); });
+  return guarded<int64_t>(-1, [&] { return model_of(model).num_features(); });
 }
 
 int64_t adjoint_num_outputs(const adjoint_model* model) {
-  return guarded<int64_t>(-1, [&] { return of(model).num_outputs(); });
+  return guarded<int64_t>(-1, [&] { return model_of(model).num_outputs(); });
 }
 
 const char* adjoint_class_name(const adjoint_model* model, int64_t output) {
   return guarded<const char*>(nullptr, [&]() -> const char* {
-    const auto& names = of(model).class_names();
+    const auto& names = model_of(model).class_names();
     return output < 0 || output >= std::ssize(names) ? nullptr : names[static_cast<size_t>(output)].c_str();
   });
 }
 
 int adjoint_predict_nodes(const adjoint_model* model, const adjoint_graph* graph, float* result) {
   return guarded(-1, [&] {
-    const Input input = input_of(of(model), graph);
-    write(of(model).predict(input.graph, input.x), result);
+    const Input input = input_of(model_of(model), graph);
+    write(model_of(model).predict(input.graph, input.x), result);
     return 0;
   });
 }
 
 int adjoint_score_nodes(const adjoint_model* model, const adjoint_graph* graph, float* result) {
   return guarded(-1, [&] {
-    const Input input = input_of(of(model), graph);
-    write(of(model).outputs(input.graph, input.x), result);
+    const Input input = input_of(model_of(model), graph);
+    write(model_of(model).outputs(input.graph, input.x), result);
     return 0;
   });
 }
@@ -156,8 +156,8 @@ int adjoint_score_nodes(const adjoint_model* model, const adjoint_graph* graph, 
 int adjoint_predict_graphs(const adjoint_model* model, const adjoint_graph* graph, int64_t num_graphs,
                            const int64_t* offsets, float* result) {
   return guarded(-1, [&] {
-    const GraphsInput input = input_of(of(model), graph, num_graphs, offsets);
-    write(of(model).predict(input.graph, input.offsets, input.x), result);
+    const GraphsInput input = input_of(model_of(model), graph, num_graphs, offsets);
+    write(model_of(model).predict(input.graph, input.offsets, input.x), result);
     return 0;
   });
 }
@@ -165,8 +165,8 @@ int adjoint_predict_graphs(const adjoint_model* model, const adjoint_graph* grap
 int adjoint_score_graphs(const adjoint_model* model, const adjoint_graph* graph, int64_t num_graphs,
                          const int64_t* offsets, float* result) {
   return guarded(-1, [&] {
-    const GraphsInput input = input_of(of(model), graph, num_graphs, offsets);
-    write(of(model).outputs(input.graph, input.offsets, input.x), result);
+    const GraphsInput input = input_of(model_of(model), graph, num_graphs, offsets);
+    write(model_of(model).outputs(input.graph, input.offsets, input.x), result);
     return 0;
   });
 }
@@ -175,7 +175,7 @@ int adjoint_predict_links(const adjoint_model* model, const adjoint_graph* graph
                           const int64_t* src, const int64_t* dst, float* result) {
   return guarded(-1, [&] {
     const NoGrad no_grad;
-    write(sigmoid(Var(scores_of(of(model), graph, num_pairs, src, dst))).value(), result);
+    write(sigmoid(Var(scores_of(model_of(model), graph, num_pairs, src, dst))).value(), result);
     return 0;
   });
 }
@@ -183,7 +183,7 @@ int adjoint_predict_links(const adjoint_model* model, const adjoint_graph* graph
 int adjoint_score_links(const adjoint_model* model, const adjoint_graph* graph, int64_t num_pairs,
                         const int64_t* src, const int64_t* dst, float* result) {
   return guarded(-1, [&] {
-    write(scores_of(of(model), graph, num_pairs, src, dst), result);
+    write(scores_of(model_of(model), graph, num_pairs, src, dst), result);
     return 0;
   });
 }

@@ -53,12 +53,12 @@ struct IntegerPlan {
   /// The components, constructed by `range(place)` and `linear(place)`.
   template <class Range, class Linear>
   IntegerParts parts(Range&& range, Linear&& linear) const {
-    IntegerParts made;
-    for (const RangePlace& place : inputs) made.inputs.push_back(range(place));
-    for (const LinearPlace& place : sums) made.sums.push_back(linear(place));
-    for (const LinearPlace& place : hidden) made.hidden.push_back(linear(place));
-    for (const LinearPlace& place : readouts) made.readouts.push_back(linear(place));
-    return made;
+    IntegerParts result;
+    for (const RangePlace& place : inputs) result.inputs.push_back(range(place));
+    for (const LinearPlace& place : sums) result.sums.push_back(linear(place));
+    for (const LinearPlace& place : hidden) result.hidden.push_back(linear(place));
+    for (const LinearPlace& place : readouts) result.readouts.push_back(linear(place));
+    return result;
   }
 };
 

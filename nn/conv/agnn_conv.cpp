@@ -15,9 +15,9 @@ AGNNConv::AGNNConv(const AGNNConvOptions& options) : self_loops_(options.add_sel
   }
 }
 
-Var AGNNConv::operator()(const Structure& on, const Sides& features) const {
-  const Sides x = features.dense(*this).on("AGNNConv", on, true);
-  const Relation edges = attention_edges("AGNNConv", on.relation(), {}, {}, self_loops_, {}).relation;
+Var AGNNConv::operator()(const Structure& structure, const Sides& features) const {
+  const Sides x = features.dense(*this).match("AGNNConv", structure, true);
+  const Relation edges = attention_edges("AGNNConv", structure.relation(), {}, {}, self_loops_, {}).relation;
   const Var factor = cast(beta ? beta : Var(fixed_beta_), x.src.dtype());
   if (x.same()) return cosine_attention(edges, x.src, factor);
   const auto by_head = [](const Var& y) { return split_heads(y, 1); };

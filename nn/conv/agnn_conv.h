@@ -15,7 +15,7 @@ struct AGNNConvOptions {
 class AGNNConv : public Module {
  public:
   explicit AGNNConv(const AGNNConvOptions& options = {});
-  Var operator()(const Structure& on, const Sides& x) const;
+  Var operator()(const Structure& structure, const Sides& x) const;
   std::string describe() const override { return "AGNNConv"; }
 
   Var beta;  ///< [1], or absent

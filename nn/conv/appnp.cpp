@@ -10,10 +10,10 @@ APPNP::APPNP(int K, double alpha, const APPNPOptions& options)
   (void)DropoutRule::of(dropout_);
 }
 
-Var APPNP::operator()(const Structure& on, const Sides& features, const Var& edge_weight) const {
-  on.check_one_set("APPNP");
-  const Var x = features.of_sources("APPNP", on).src;
-  GcnNorm a("APPNP", on, norm_, edge_weight);
+Var APPNP::operator()(const Structure& structure, const Sides& features, const Var& edge_weight) const {
+  structure.check_one_set("APPNP");
+  const Var x = features.of_sources("APPNP", structure).src;
+  GcnNorm a("APPNP", structure, norm_, edge_weight);
   Var z = x;
   for (int hop = 0; hop < hops_; ++hop) {
     if (training() && dropout_ > 0.0f) a.drop_entries(dropout_);

@@ -17,7 +17,7 @@ struct APPNPOptions {
 class APPNP : public Module {
  public:
   APPNP(int K, double alpha, const APPNPOptions& options = {});
-  Var operator()(const Structure& on, const Sides& x, const Var& edge_weight = {}) const;
+  Var operator()(const Structure& structure, const Sides& x, const Var& edge_weight = {}) const;
   std::string describe() const override;
 
  private:

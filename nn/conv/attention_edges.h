@@ -16,7 +16,7 @@ struct LoopFill {
   Kind kind = Kind::mean;  ///< over the features of the node's in-edges without its own loops
   double value = 0.0;      ///< for constant
 
-  LoopFill(Kind of = Kind::mean) : kind(of) {}
+  LoopFill(Kind fill_kind = Kind::mean) : kind(fill_kind) {}
   LoopFill(double constant) : kind(Kind::constant), value(constant) {}
 };
 

@@ -15,8 +15,8 @@ namespace {
 /// to the features, so that weights with a gradient need no other tensor of the edges' size.
 class ScaledLaplacian {
  public:
-  ScaledLaplacian(const Structure& on, Laplacian kind, const ChebConvCall& call, DType dtype) {
-    const Relation& edges = on.relation();
+  ScaledLaplacian(const Structure& structure, Laplacian kind, const ChebConvCall& call, DType dtype) {
+    const Relation& edges = structure.relation();
     const LoopedRelation bare = adj::with_self_loops(edges, SelfLoops::removed);
     relation_ = bare.relation;
     Var weight = call.edge_weight;
@@ -25,8 +25,8 @@ class ScaledLaplacian {
                 "ChebConv: edge_weight is {}, expected [{}] on {}", weight.value().str(), edges.num_edges(),
                 edges.device().str());
     } else {
-      weight = on.graph() && on.graph()->edge_weight()
-                   ? on.graph()->edge_weight()
+      weight = structure.graph() && structure.graph()->edge_weight()
+                   ? structure.graph()->edge_weight()
                    : Tensor::full({edges.num_edges()}, 1.0, DType::f32, edges.device());
       weight = cast(weight, accumulator_dtype(dtype));
     }
@@ -82,9 +82,9 @@ ChebConv::ChebConv(int64_t in, int64_t out, int K, const ChebConvOptions& option
 
 // Clenshaw's rule: B_k = Z_k + 2 L̂ B_k+1 - B_k+2 with Z_k = X W_k; the sum is Z_0 + L̂ B_1 - B_2.
 template <class X>
-Var ChebConv::after_product(const Structure& on, const X& x, const ChebConvCall& call) const {
+Var ChebConv::after_product(const Structure& structure, const X& x, const ChebConvCall& call) const {
   if (lins.size() == 1) return linear(x, lins[0].weight, bias);
-  const ScaledLaplacian laplacian(on, normalization_, call, lins[0].weight.dtype());
+  const ScaledLaplacian laplacian(structure, normalization_, call, lins[0].weight.dtype());
   Var next = lins.back()(x), after_next;
   for (size_t k = lins.size() - 2; k > 0; --k) {
     Var b = lins[k](x) + laplacian(next, 2.0);
@@ -96,13 +96,13 @@ Var ChebConv::after_product(const Structure& on, const X& x, const ChebConvCall&
   return after_next ? y - after_next : y;
 }
 
-Var ChebConv::operator()(const Structure& on, const Sides& features, const ChebConvCall& call) const {
-  on.check_one_set("ChebConv");
-  if (const Features* x = features.compact("ChebConv", on)) return after_product(on, *x, call);
-  const Var x = features.dense(*this).of_sources("ChebConv", on).src;
+Var ChebConv::operator()(const Structure& structure, const Sides& features, const ChebConvCall& call) const {
+  structure.check_one_set("ChebConv");
+  if (const Features* x = features.compact("ChebConv", structure)) return after_product(structure, *x, call);
+  const Var x = features.dense(*this).of_sources("ChebConv", structure).src;
   const Var& first = lins[0].weight;
-  if (first.size(0) > first.size(1) || lins.size() == 1) return after_product(on, x, call);
-  const ScaledLaplacian laplacian(on, normalization_, call, x.dtype());
+  if (first.size(0) > first.size(1) || lins.size() == 1) return after_product(structure, x, call);
+  const ScaledLaplacian laplacian(structure, normalization_, call, x.dtype());
   Var y = linear(x, first, bias), before = x, last = laplacian(x, 1.0);
   y = y + lins[1](last);
   for (size_t k = 2; k < lins.size(); ++k) {

@@ -34,7 +34,7 @@ struct ChebConvCall {
 class ChebConv : public Module {
  public:
   ChebConv(int64_t in, int64_t out, int K, const ChebConvOptions& options = {});
-  Var operator()(const Structure& on, const Sides& x, const ChebConvCall& call = {}) const;
+  Var operator()(const Structure& structure, const Sides& x, const ChebConvCall& call = {}) const;
   std::string describe() const override;
 
   ModuleList<Linear> lins{this, "lins"};  ///< W_0 … W_K-1
@@ -42,7 +42,7 @@ class ChebConv : public Module {
 
  private:
   template <class X>
-  Var after_product(const Structure& on, const X& x, const ChebConvCall& call) const;
+  Var after_product(const Structure& structure, const X& x, const ChebConvCall& call) const;
 
   Laplacian normalization_;
 };

@@ -52,11 +52,11 @@ Var GATConv::attend(const Relation& relation, const X& x_src, const X& x_dst, bo
   return bias && !joins_bias ? y + bias : y;
 }
 
-Var GATConv::operator()(const Structure& on, const Sides& features, const Var& edge_attr) const {
-  if (const Features* x = features.compact("GATConv", on))
-    return attend(on.relation(), *x, *x, true, edge_attr);
-  const Sides x = features.dense(*this).on("GATConv", on, true);
-  return attend(on.relation(), x.src, x.dst, x.same(), edge_attr);
+Var GATConv::operator()(const Structure& structure, const Sides& features, const Var& edge_attr) const {
+  if (const Features* x = features.compact("GATConv", structure))
+    return attend(structure.relation(), *x, *x, true, edge_attr);
+  const Sides x = features.dense(*this).match("GATConv", structure, true);
+  return attend(structure.relation(), x.src, x.dst, x.same(), edge_attr);
 }
 
 std::string GATConv::describe() const {

@@ -29,7 +29,7 @@ class GATConv : public Module {
  public:
   GATConv(Widths in, int64_t out, const GATConvOptions& options = {});
   /// x of all nodes, or {x_src [num_src, in.src], x_dst [num_dst, in.dst]} -> [num_dst, heads out].
-  Var operator()(const Structure& on, const Sides& x, const Var& edge_attr = {}) const;
+  Var operator()(const Structure& structure, const Sides& x, const Var& edge_attr = {}) const;
   std::string describe() const override;
 
   std::optional<Child<Linear>> lin;               ///< W, shared by sources and targets; or else:

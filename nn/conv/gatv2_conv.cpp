@@ -49,11 +49,11 @@ Var GATv2Conv::attend(const Relation& relation, const X& x_src, const X& x_dst, 
   return bias && !joins_bias ? y + bias : y;
 }
 
-Var GATv2Conv::operator()(const Structure& on, const Sides& features, const Var& edge_attr) const {
-  if (const Features* x = features.compact("GATv2Conv", on))
-    return attend(on.relation(), *x, *x, true, edge_attr);
-  const Sides x = features.dense(*this).on("GATv2Conv", on, true);
-  return attend(on.relation(), x.src, x.dst, x.same(), edge_attr);
+Var GATv2Conv::operator()(const Structure& structure, const Sides& features, const Var& edge_attr) const {
+  if (const Features* x = features.compact("GATv2Conv", structure))
+    return attend(structure.relation(), *x, *x, true, edge_attr);
+  const Sides x = features.dense(*this).match("GATv2Conv", structure, true);
+  return attend(structure.relation(), x.src, x.dst, x.same(), edge_attr);
 }
 
 std::string GATv2Conv::describe() const {

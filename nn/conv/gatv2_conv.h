@@ -30,7 +30,7 @@ class GATv2Conv : public Module {
  public:
   GATv2Conv(Widths in, int64_t out, const GATv2ConvOptions& options = {});
   /// x of all nodes, or {x_src [num_src, in.src], x_dst [num_dst, in.dst]} -> [num_dst, heads out].
-  Var operator()(const Structure& on, const Sides& x, const Var& edge_attr = {}) const;
+  Var operator()(const Structure& structure, const Sides& x, const Var& edge_attr = {}) const;
   std::string describe() const override;
 
   Child<Linear> lin_l, lin_r;  ///< for sources and targets

@@ -29,13 +29,13 @@ Var GCN2Conv::near_identity(const Var& x, const Var& weight) const {
   return beta_ == 1.0 ? mapped : linear_combination(1.0 - beta_, x, beta_, mapped);
 }
 
-Var GCN2Conv::operator()(const Structure& on, const Sides& features, const Sides& first,
+Var GCN2Conv::operator()(const Structure& structure, const Sides& features, const Sides& first,
                          const Var& edge_weight) const {
-  const Var x = features.dense(*this).of_sources("GCN2Conv", on).src;
-  const Sides x_0 = first.dense(*this).on("GCN2Conv", on);
+  const Var x = features.dense(*this).of_sources("GCN2Conv", structure).src;
+  const Sides x_0 = first.dense(*this).match("GCN2Conv", structure);
   ADJ_CHECK(x.shape() == x_0.src.shape(), "GCN2Conv: x is {}, x_0 is {}, expected one shape", x.shape().str(),
             x_0.src.shape().str());
-  const Var aggregated = GcnNorm("GCN2Conv", on, norm_, edge_weight)(x);
+  const Var aggregated = GcnNorm("GCN2Conv", structure, norm_, edge_weight)(x);
   if (!weight2) return near_identity(linear_combination(1.0 - alpha_, aggregated, alpha_, x_0.dst), weight1);
   return linear_combination(1.0 - alpha_, near_identity(aggregated, weight1), alpha_,
                             near_identity(x_0.dst, weight2));

@@ -22,7 +22,8 @@ struct GCN2ConvOptions {
 class GCN2Conv : public Module {
  public:
   GCN2Conv(int64_t channels, double alpha, const GCN2ConvOptions& options = {});
-  Var operator()(const Structure& on, const Sides& x, const Sides& x_0, const Var& edge_weight = {}) const;
+  Var operator()(const Structure& structure, const Sides& x, const Sides& x_0,
+                 const Var& edge_weight = {}) const;
   std::string describe() const override;
 
   Var weight1;  ///< [channels, channels]

@@ -15,11 +15,11 @@ GCNConv::GCNConv(int64_t in, int64_t out, const GCNConvOptions& options)
   if (options.bias) add_parameter("bias", bias, constant({out}, 0.0));
 }
 
-Var GCNConv::operator()(const Structure& on, const Sides& features, const Var& edge_weight) const {
-  if (const Features* x = features.compact("GCNConv", on))
-    return GcnNorm("GCNConv", on, norm_, edge_weight)(linear(*x, weight), bias, activation_);
-  const Sides x = features.dense(*this).of_sources("GCNConv", on);
-  const GcnNorm a("GCNConv", on, norm_, edge_weight);
+Var GCNConv::operator()(const Structure& structure, const Sides& features, const Var& edge_weight) const {
+  if (const Features* x = features.compact("GCNConv", structure))
+    return GcnNorm("GCNConv", structure, norm_, edge_weight)(linear(*x, weight), bias, activation_);
+  const Sides x = features.dense(*this).of_sources("GCNConv", structure);
+  const GcnNorm a("GCNConv", structure, norm_, edge_weight);
   if (weight.size(0) > weight.size(1)) return a(linear(x.src, weight), bias, activation_);
   return linear(a.matrix() != nullptr ? x.propagated(*a.matrix()) : a(x.src), weight, bias, activation_);
 }

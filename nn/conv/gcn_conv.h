@@ -23,7 +23,7 @@ struct GCNConvOptions {
 class GCNConv : public Module {
  public:
   GCNConv(int64_t in, int64_t out, const GCNConvOptions& options = {});
-  Var operator()(const Structure& on, const Sides& x, const Var& edge_weight = {}) const;
+  Var operator()(const Structure& structure, const Sides& x, const Var& edge_weight = {}) const;
   std::string describe() const override;
 
   Var weight;  ///< [in, out]; PyG's "lin.weight"

@@ -34,13 +34,14 @@ struct GcnMatrix {
 
 }  // namespace
 
-GcnNorm::GcnNorm(const char* layer, const Structure& on, const GcnNormOptions& options,
+GcnNorm::GcnNorm(const char* layer, const Structure& structure, const GcnNormOptions& options,
                  const Var& edge_weight)
-    : relation_(on.relation()), weight_(edge_weight) {
+    : relation_(structure.relation()), weight_(edge_weight) {
   if (!weight_) {
-    matrix_ = on.graph() == nullptr ? matrix_of(layer, relation_, options)
-              : options.normalize   ? on.graph()->gcn_adjacency(static_cast<float>(loop_weight_of(options)))
-                                    : on.graph()->adjacency();
+    matrix_ = structure.graph() == nullptr ? matrix_of(layer, relation_, options)
+              : options.normalize
+                  ? structure.graph()->gcn_adjacency(static_cast<float>(loop_weight_of(options)))
+                  : structure.graph()->adjacency();
     return;
   }
   ADJ_CHECK(weight_.shape() == Shape{relation_.num_edges()} && weight_.device() == relation_.device(),

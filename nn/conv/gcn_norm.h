@@ -25,7 +25,8 @@ struct GcnNormOptions {
 /// only its added loop. Without normalisation the two sides may be different nodes.
 class GcnNorm {
  public:
-  GcnNorm(const char* layer, const Structure& on, const GcnNormOptions& options, const Var& edge_weight = {});
+  GcnNorm(const char* layer, const Structure& structure, const GcnNormOptions& options,
+          const Var& edge_weight = {});
 
   /// act(Â x + bias), x [N,F] of the sources.
   Var operator()(const Var& x, const Var& bias = {}, Activation activation = Activation::none) const;

@@ -50,25 +50,26 @@ Var GinSum::root_factor(DType dtype) const {
   return cast((learned_eps_ ? learned_eps_ : Var(eps_)) + 1.0, dtype);
 }
 
-Var GinSum::summed(const Structure& on, const Sides& features, const Var& bias, Activation activation) const {
-  const Sides sides = features.dense(*this).on(layer_, on);
-  const Relation& relation = on.relation();
+Var GinSum::summed(const Structure& structure, const Sides& features, const Var& bias,
+                   Activation activation) const {
+  const Sides sides = features.dense(*this).match(layer_, structure);
+  const Relation& relation = structure.relation();
   const Var& x = sides.src;
-  const auto own = [&] { return sides.dst * root_factor(x.dtype()); };
-  if (on.graph() == nullptr || !sides.same()) {
+  const auto root_term = [&] { return sides.dst * root_factor(x.dtype()); };
+  if (structure.graph() == nullptr || !sides.same()) {
     Var y = aggregate(relation, x);
     if (bias) y = y + bias;
-    return activate(activation, sides.dst ? y + own() : y);
+    return activate(activation, sides.dst ? y + root_term() : y);
   }
-  const Graph& graph = *on.graph();
+  const Graph& graph = *structure.graph();
   if (!learned_eps_ && !graph.is_normalized()) {
-    const SparseMatrix a = with_own_term(relation, known_eps_->of(eps_));
+    const SparseMatrix a = with_own_term(relation, known_eps_->read(eps_));
     return bias ? aggregate(a, x, bias, activation) : activate(activation, sides.propagated(a));
   }
   const SparseMatrix a = graph.is_normalized()
                              ? graph.adjacency()
                              : SparseMatrix(relation.scatters(x.dtype()) ? relation : relation.sorted());
-  return activate(activation, (bias ? aggregate(a, x, bias) : sides.propagated(a)) + own());
+  return activate(activation, (bias ? aggregate(a, x, bias) : sides.propagated(a)) + root_term());
 }
 
 }  // namespace adj::nn::detail

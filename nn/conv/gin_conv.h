@@ -27,7 +27,7 @@ class GinSum : public Module {
   /// act((1 + ε) x_i + Σ_j x_j + bias), `bias` optional, `activation` none or relu. With a fixed ε this is
   /// one product with A + (1 + ε) I, which is built once; a captured step keeps the matrix it was captured
   /// with.
-  Var summed(const Structure& on, const Sides& x, const Var& bias = {},
+  Var summed(const Structure& structure, const Sides& x, const Var& bias = {},
              Activation activation = Activation::none) const;
 
   const char* layer_;
@@ -54,13 +54,13 @@ class GINConv : public detail::GinSum {
   /// x of all nodes, or {x_src [num_src,in], x_dst [num_dst,in]}; x_dst absent: no (1 + ε) x_i term.
   /// With an MLP, sparse and quantised features of a graph are multiplied with the first weight before the
   /// sum, which would densify them.
-  Var operator()(const Structure& on, const Sides& x) const {
+  Var operator()(const Structure& structure, const Sides& x) const {
     if constexpr (std::is_base_of_v<MLP, Net>)
-      if (const Features* features = x.compact(layer_, on); features != nullptr && nn.commutes())
+      if (const Features* features = x.compact(layer_, structure); features != nullptr && nn.commutes())
         return nn.propagated(*features, [&](const Var& y, const Var& bias, Activation activation) {
-          return summed(on, y, bias, activation);
+          return summed(structure, y, bias, activation);
         });
-    return nn(summed(on, x));
+    return nn(summed(structure, x));
   }
   std::string describe() const override { return "GINConv"; }
 

@@ -9,9 +9,10 @@ GineSum::GineSum(int64_t in, const GINEConvOptions& options)
     lin.emplace(this, "lin", *options.edge_dim, in, LinearOptions{.initial = Initial::fan_in});
 }
 
-Var GineSum::summed_with_edges(const Structure& on, const Sides& features, const Var& edge_attr) const {
-  const Relation& relation = on.relation();
-  const Sides x = features.dense(*this).on(layer_, on);
+Var GineSum::summed_with_edges(const Structure& structure, const Sides& features,
+                               const Var& edge_attr) const {
+  const Relation& relation = structure.relation();
+  const Sides x = features.dense(*this).match(layer_, structure);
   ADJ_CHECK(edge_attr, "{}: edge_attr is absent, expected [{}, E]", layer_, relation.num_edges());
   const int64_t expected = lin ? lin->weight.size(0) : x.src.size(1);
   ADJ_CHECK(edge_attr.shape() == Shape({relation.num_edges(), expected}),

@@ -24,7 +24,7 @@ class GineSum : public GinSum {
 
  protected:
   GineSum(int64_t in, const GINEConvOptions& options);
-  Var summed_with_edges(const Structure& on, const Sides& x, const Var& edge_attr) const;
+  Var summed_with_edges(const Structure& structure, const Sides& x, const Var& edge_attr) const;
 };
 
 }  // namespace detail
@@ -40,8 +40,8 @@ class GINEConv : public detail::GineSum {
   explicit GINEConv(int64_t in, const GINEConvOptions& options, Args&&... args)
       : GineSum(in, options), nn(this, "nn", std::forward<Args>(args)...) {}
   /// x of all nodes, or {x_src [num_src,in], x_dst [num_dst,in]}; x_dst absent: no (1 + ε) x_i term.
-  Var operator()(const Structure& on, const Sides& x, const Var& edge_attr) const {
-    return nn(summed_with_edges(on, x, edge_attr));
+  Var operator()(const Structure& structure, const Sides& x, const Var& edge_attr) const {
+    return nn(summed_with_edges(structure, x, edge_attr));
   }
   std::string describe() const override { return "GINEConv"; }
 

@@ -27,25 +27,27 @@ const SparseMatrix* GraphConv::matrix_of(const Graph& graph, const Var& edge_wei
   return aggr_ == Reduce::mean && !graph.edge_weight() ? &graph.mean_adjacency() : nullptr;
 }
 
-Var GraphConv::operator()(const Structure& on, const Sides& features, const Var& edge_weight) const {
+Var GraphConv::operator()(const Structure& structure, const Sides& features, const Var& edge_weight) const {
   const bool is_linear = aggr_ == Reduce::sum || aggr_ == Reduce::mean;
-  if (const Features* x = features.compact("GraphConv", on); x != nullptr && is_linear)
-    return of_product(*on.graph(), *x, edge_weight);
-  const Sides x = features.dense(*this).on("GraphConv", on);
-  const SparseMatrix* a = on.graph() && x.same() ? matrix_of(*on.graph(), edge_weight) : nullptr;
+  if (const Features* x = features.compact("GraphConv", structure); x != nullptr && is_linear)
+    return of_product(*structure.graph(), *x, edge_weight);
+  const Sides x = features.dense(*this).match("GraphConv", structure);
+  const SparseMatrix* a =
+      structure.graph() && x.same() ? matrix_of(*structure.graph(), edge_weight) : nullptr;
   const bool linear_first = in_.src > out_ && is_linear;
   if (a != nullptr && linear_first)
     return aggregate(*a, linear(x.src, lin_rel.weight), lin_rel.bias) + lin_root(x.dst);
-  const Var weight = edge_weight || !on.graph() ? edge_weight : own_weight(*on.graph(), x.src.dtype());
+  const Var weight =
+      edge_weight || !structure.graph() ? edge_weight : own_weight(*structure.graph(), x.src.dtype());
   const AggregateOptions options{.reduce = aggr_, .weight = weight};
   if (!linear_first) {
     const auto neighbors = [&] {
-      return a != nullptr ? x.propagated(*a) : aggregate(on.relation(), x.src, options);
+      return a != nullptr ? x.propagated(*a) : aggregate(structure.relation(), x.src, options);
     };
     if (!x.dst) return lin_rel(neighbors());
     return linear_sum(x.dst, lin_root.weight, lin_rel.bias, neighbors, lin_rel.weight);
   }
-  Var y = aggregate(on.relation(), linear(x.src, lin_rel.weight), options);
+  Var y = aggregate(structure.relation(), linear(x.src, lin_rel.weight), options);
   if (lin_rel.bias) y = y + lin_rel.bias;
   return x.dst ? y + lin_root(x.dst) : y;
 }

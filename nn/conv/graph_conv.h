@@ -21,7 +21,7 @@ class GraphConv : public Module {
  public:
   GraphConv(Widths in, int64_t out, const GraphConvOptions& options = {});
   /// x of all nodes, or {x_src [num_src, in.src], x_dst [num_dst, in.dst]}; x_dst absent: no W_root term.
-  Var operator()(const Structure& on, const Sides& x, const Var& edge_weight = {}) const;
+  Var operator()(const Structure& structure, const Sides& x, const Var& edge_weight = {}) const;
   std::string describe() const override;
 
  private:

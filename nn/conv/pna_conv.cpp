@@ -96,13 +96,13 @@ Var PNAConv::scale(Scaler scaler, const Degrees& degrees) const {
   return {};
 }
 
-Var PNAConv::operator()(const Structure& on, const Sides& features) const {
-  const Sides x = features.dense(*this).on("PNAConv", on, true);
+Var PNAConv::operator()(const Structure& structure, const Sides& features) const {
+  const Sides x = features.dense(*this).match("PNAConv", structure, true);
   for (const Var& side : {x.src, x.dst})
     ADJ_CHECK(side.size(1) == in_, "PNAConv: features {}, expected {} columns", side.shape().str(), in_);
   const int64_t towers = options_.towers, width = tower_in_;
   const auto kinds = static_cast<int64_t>(options_.aggregators.size());
-  const Degrees degrees(on.relation(), x.src.dtype());
+  const Degrees degrees(structure.relation(), x.src.dtype());
   std::vector<Var> inputs, of_sources;
   for (int64_t t = 0; t < towers; ++t) {
     const auto share = [&](const Var& all) {
@@ -113,8 +113,8 @@ Var PNAConv::operator()(const Structure& on, const Sides& features) const {
     const Var u = narrow(pre_nns[static_cast<size_t>(t)][0].weight, 0, width, width);
     of_sources.push_back(linear(sources, u));
   }
-  const Var aggregated =
-      aggregate_all(on.relation(), towers > 1 ? cat(of_sources, 1) : of_sources[0], options_.aggregators);
+  const Var aggregated = aggregate_all(structure.relation(), towers > 1 ? cat(of_sources, 1) : of_sources[0],
+                                       options_.aggregators);
   of_sources.clear();
 
   std::vector<Var> scales;

@@ -47,7 +47,7 @@ class PNAConv : public Module {
  public:
   /// `degrees`: number of nodes of the training graph with 0, 1, 2, … in-edges (degree_histogram).
   PNAConv(int64_t in, int64_t out, const std::vector<int64_t>& degrees, const PNAConvOptions& options = {});
-  Var operator()(const Structure& on, const Sides& x) const;
+  Var operator()(const Structure& structure, const Sides& x) const;
   std::string describe() const override;
 
   /// Element k is the number of nodes with k in-edges.

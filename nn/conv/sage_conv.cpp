@@ -39,19 +39,20 @@ Var SAGEConv::finish(const Var& y, const Var& of_root) const {
   return options_.normalize ? l2_normalize(sum) : sum;
 }
 
-Var SAGEConv::operator()(const Structure& on, const Sides& features) const {
-  if (const Features* x = features.compact("SAGEConv", on); x != nullptr && (lin || is_linear()))
-    return of_product(*on.graph(), *x);
-  const Sides x = features.dense(*this).on("SAGEConv", on);
-  const SparseMatrix* a = on.graph() && x.same() && !lin ? matrix_of(*on.graph()) : nullptr;
+Var SAGEConv::operator()(const Structure& structure, const Sides& features) const {
+  if (const Features* x = features.compact("SAGEConv", structure); x != nullptr && (lin || is_linear()))
+    return of_product(*structure.graph(), *x);
+  const Sides x = features.dense(*this).match("SAGEConv", structure);
+  const SparseMatrix* a = structure.graph() && x.same() && !lin ? matrix_of(*structure.graph()) : nullptr;
   const bool linear_first = in_.src > out_ && is_linear();
   if (a != nullptr && !linear_first) return transform([&] { return x.propagated(*a); }, x.dst);
   const Var neighbor = lin ? (*lin)(x.src) : x.src;
   if (!linear_first)
-    return transform([&] { return aggregate(on.relation(), neighbor, {.reduce = options_.aggr}); }, x.dst);
+    return transform([&] { return aggregate(structure.relation(), neighbor, {.reduce = options_.aggr}); },
+                     x.dst);
   const Var of_root = lin_r && x.dst ? (*lin_r)(x.dst) : Var(), mapped = linear(neighbor, lin_l.weight);
   if (a != nullptr) return finish(aggregate(*a, mapped, lin_l.bias), of_root);
-  const Var y = aggregate(on.relation(), mapped, {.reduce = options_.aggr});
+  const Var y = aggregate(structure.relation(), mapped, {.reduce = options_.aggr});
   return finish(lin_l.bias ? y + lin_l.bias : y, of_root);
 }
 

@@ -26,7 +26,7 @@ class SAGEConv : public Module {
  public:
   SAGEConv(Widths in, int64_t out, const SAGEConvOptions& options = {});
   /// x of all nodes, or {x_src [num_src, in.src], x_dst [num_dst, in.dst]}; x_dst absent: no W_r term.
-  Var operator()(const Structure& on, const Sides& x) const;
+  Var operator()(const Structure& structure, const Sides& x) const;
   std::string describe() const override;
 
  private:

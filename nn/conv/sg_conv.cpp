@@ -12,12 +12,12 @@ SGConv::SGConv(int64_t in, int64_t out, const SGConvOptions& options)
   if (options.bias) add_parameter("bias", bias, fan_in_bias(in, out), {.name = "lin.bias"});
 }
 
-Var SGConv::operator()(const Structure& on, const Sides& features, const Var& edge_weight) const {
-  if (hops_ > 1) on.check_one_set("SGConv");
-  if (const Features* x = features.compact("SGConv", on))
-    return propagate(GcnNorm("SGConv", on, norm_, edge_weight), linear(*x, weight), bias);
-  const Sides x = features.dense(*this).of_sources("SGConv", on);
-  const GcnNorm a("SGConv", on, norm_, edge_weight);
+Var SGConv::operator()(const Structure& structure, const Sides& features, const Var& edge_weight) const {
+  if (hops_ > 1) structure.check_one_set("SGConv");
+  if (const Features* x = features.compact("SGConv", structure))
+    return propagate(GcnNorm("SGConv", structure, norm_, edge_weight), linear(*x, weight), bias);
+  const Sides x = features.dense(*this).of_sources("SGConv", structure);
+  const GcnNorm a("SGConv", structure, norm_, edge_weight);
   if (a.matrix() != nullptr && x.has_cache() && !x.src.requires_grad())
     return linear(x.propagated(*a.matrix(), hops_), weight, bias);
   if (weight.size(0) < weight.size(1)) return linear(propagate(a, x.src, {}), weight, bias);

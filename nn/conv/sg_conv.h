@@ -18,7 +18,7 @@ struct SGConvOptions {
 class SGConv : public Module {
  public:
   SGConv(int64_t in, int64_t out, const SGConvOptions& options = {});
-  Var operator()(const Structure& on, const Sides& x, const Var& edge_weight = {}) const;
+  Var operator()(const Structure& structure, const Sides& x, const Var& edge_weight = {}) const;
   std::string describe() const override;
 
   Var weight;  ///< [in, out]; PyG's "lin.weight"

@@ -51,7 +51,7 @@ Sides Sides::of_sources(const char* layer, const Structure& structure) const {
   return *this;
 }
 
-Sides Sides::on(const char* layer, const Structure& structure, bool needs_dst) const {
+Sides Sides::match(const char* layer, const Structure& structure, bool needs_dst) const {
   const int64_t sources = structure.relation().num_src(), targets = structure.relation().num_dst();
   const Var x = of_sources(layer, structure).src;
   if (one_) {

@@ -52,7 +52,7 @@ struct Sides {
   /// Rows of sources and targets on that structure. From one x the targets' rows are narrowed, or x itself is
   /// used if they are all rows. Sparse and quantised features become float32. Throws, naming the layer, if
   /// the number of rows does not match, or x_dst is absent and `needs_dst`.
-  Sides on(const char* layer, const Structure& structure, bool needs_dst = false) const;
+  Sides match(const char* layer, const Structure& structure, bool needs_dst = false) const;
   /// Likewise of the sources only, for layers whose targets are among the sources.
   Sides of_sources(const char* layer, const Structure& structure) const;
   /// Whether sources and targets share the same features.

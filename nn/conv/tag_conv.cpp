@@ -21,12 +21,12 @@ Var TAGConv::after_product(const GcnNorm& a, const X& x) const {
   return lins.size() == 1 && bias ? y + bias : y;
 }
 
-Var TAGConv::operator()(const Structure& on, const Sides& features, const Var& edge_weight) const {
-  on.check_one_set("TAGConv");
-  if (const Features* x = features.compact("TAGConv", on))
-    return after_product(GcnNorm("TAGConv", on, norm_, edge_weight), *x);
-  const Var x = features.dense(*this).of_sources("TAGConv", on).src;
-  const GcnNorm a("TAGConv", on, norm_, edge_weight);
+Var TAGConv::operator()(const Structure& structure, const Sides& features, const Var& edge_weight) const {
+  structure.check_one_set("TAGConv");
+  if (const Features* x = features.compact("TAGConv", structure))
+    return after_product(GcnNorm("TAGConv", structure, norm_, edge_weight), *x);
+  const Var x = features.dense(*this).of_sources("TAGConv", structure).src;
+  const GcnNorm a("TAGConv", structure, norm_, edge_weight);
   const Var& first = lins[0].weight;
   if (first.size(0) > first.size(1)) return after_product(a, x);
   Var y = linear(x, first, bias), power = x;

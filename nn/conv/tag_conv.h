@@ -19,7 +19,7 @@ struct TAGConvOptions {
 class TAGConv : public Module {
  public:
   TAGConv(int64_t in, int64_t out, const TAGConvOptions& options = {});
-  Var operator()(const Structure& on, const Sides& x, const Var& edge_weight = {}) const;
+  Var operator()(const Structure& structure, const Sides& x, const Var& edge_weight = {}) const;
   std::string describe() const override;
 
   ModuleList<Linear> lins{this, "lins"};  ///< W_0 … W_K

@@ -50,11 +50,12 @@ Var TransformerConv::attend(const Relation& relation, const X& x_src, const X& x
   return y + (root - y) * gate;
 }
 
-Var TransformerConv::operator()(const Structure& on, const Sides& features, const Var& edge_attr) const {
-  if (const Features* x = features.compact("TransformerConv", on))
-    return attend(on.relation(), *x, *x, edge_attr);
-  const Sides x = features.dense(*this).on("TransformerConv", on, true);
-  return attend(on.relation(), x.src, x.dst, edge_attr);
+Var TransformerConv::operator()(const Structure& structure, const Sides& features,
+                                const Var& edge_attr) const {
+  if (const Features* x = features.compact("TransformerConv", structure))
+    return attend(structure.relation(), *x, *x, edge_attr);
+  const Sides x = features.dense(*this).match("TransformerConv", structure, true);
+  return attend(structure.relation(), x.src, x.dst, edge_attr);
 }
 
 std::string TransformerConv::describe() const {

@@ -27,7 +27,7 @@ class TransformerConv : public Module {
  public:
   TransformerConv(Widths in, int64_t out, const TransformerConvOptions& options = {});
   /// x of all nodes, or {x_src [num_src, in.src], x_dst [num_dst, in.dst]} -> [num_dst, heads out].
-  Var operator()(const Structure& on, const Sides& x, const Var& edge_attr = {}) const;
+  Var operator()(const Structure& structure, const Sides& x, const Var& edge_attr = {}) const;
   std::string describe() const override;
 
   Child<Linear> lin_key, lin_query, lin_value;

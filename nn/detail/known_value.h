@@ -10,7 +10,7 @@ namespace adj::nn::detail {
 /// Host copy of a buffer's first number. Reads the device once per value written to the buffer. Thread-safe.
 class KnownValue {
  public:
-  double of(const Tensor& buffer) {
+  double read(const Tensor& buffer) {
     const std::lock_guard lock(mutex_);
     if (storage_ != buffer.storage_id() || version_ != buffer.version()) {
       const OutsideCapture read_by_the_host;

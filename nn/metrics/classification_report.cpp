@@ -85,11 +85,11 @@ ClassificationReport multilabel_report(const Tensor& logits, const Tensor& targe
   for (int32_t i : columns.chosen)
     for (int64_t t = 0; t < columns.count; ++t) {
       if (std::isnan(columns.truth(i, t))) continue;
-      const bool predicted = columns.given(i, t) > 0.0, present = columns.truth(i, t) != 0.0;
-      Counts& of = counts[static_cast<size_t>(t)];
-      of.predicted += predicted ? 1 : 0;
-      of.present += present ? 1 : 0;
-      of.hit += predicted && present ? 1 : 0;
+      const bool predicted = columns.output(i, t) > 0.0, present = columns.truth(i, t) != 0.0;
+      Counts& column = counts[static_cast<size_t>(t)];
+      column.predicted += predicted ? 1 : 0;
+      column.present += present ? 1 : 0;
+      column.hit += predicted && present ? 1 : 0;
     }
   return report_of(counts);
 }

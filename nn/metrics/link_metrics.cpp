@@ -26,12 +26,12 @@ std::vector<double> list_of(const char* metric, const char* which, const Tensor&
   return scores_of(metric, which, scores);
 }
 
-Tensor ranks_among(const std::vector<double>& own, std::vector<double> others) {
+Tensor ranks_among(const std::vector<double>& scores, std::vector<double> others) {
   std::sort(others.begin(), others.end());
-  Tensor ranks = Tensor::empty({std::ssize(own)}, DType::f64);
+  Tensor ranks = Tensor::empty({std::ssize(scores)}, DType::f64);
   double* rank = ranks.mutable_data<double>();
-  for (size_t i = 0; i < own.size(); ++i) {
-    const auto [tied, better] = std::equal_range(others.begin(), others.end(), own[i]);
+  for (size_t i = 0; i < scores.size(); ++i) {
+    const auto [tied, better] = std::equal_range(others.begin(), others.end(), scores[i]);
     rank[i] = 1.0 + static_cast<double>(others.end() - better) + static_cast<double>(better - tied) / 2.0;
   }
   return ranks;
@@ -63,9 +63,10 @@ double hits_at(int64_t k, const Tensor& positive, const Tensor& negative) {
 }
 
 Tensor link_ranks(const Tensor& positive, const Tensor& negative) {
-  const std::vector<double> own = list_of("link_ranks", "positive", positive);
-  const auto count = std::ssize(own);
-  if (negative && negative.dims() == 1) return ranks_among(own, list_of("link_ranks", "negative", negative));
+  const std::vector<double> scores = list_of("link_ranks", "positive", positive);
+  const auto count = std::ssize(scores);
+  if (negative && negative.dims() == 1)
+    return ranks_among(scores, list_of("link_ranks", "negative", negative));
   ADJ_CHECK(negative && negative.dims() == 2 && negative.size(0) == count,
             "link_ranks: the negative scores are {}, expected [{}, Q] or [Q]", negative.str(), count);
   const std::vector<double> others = scores_of("link_ranks", "negative", negative);
@@ -76,8 +77,8 @@ Tensor link_ranks(const Tensor& positive, const Tensor& negative) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t better = 0, tied = 0;
       for (int64_t q = i * each; q < (i + 1) * each; ++q) {
-        better += others[static_cast<size_t>(q)] > own[static_cast<size_t>(i)];
-        tied += others[static_cast<size_t>(q)] == own[static_cast<size_t>(i)];
+        better += others[static_cast<size_t>(q)] > scores[static_cast<size_t>(i)];
+        tied += others[static_cast<size_t>(q)] == scores[static_cast<size_t>(i)];
       }
       rank[i] = 1.0 + static_cast<double>(better) + static_cast<double>(tied) / 2.0;
     }

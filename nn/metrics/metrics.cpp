@@ -88,7 +88,7 @@ double mean_roc_auc(const Tensor& score, const Tensor& target, const Tensor& ind
   int64_t counted = 0;
   for (int64_t t = 0; t < columns.count; ++t) {
     const double area = area_under_curve(
-        "mean_roc_auc", columns.labelled(t), [&](int32_t i) { return columns.given(i, t); },
+        "mean_roc_auc", columns.labelled(t), [&](int32_t i) { return columns.output(i, t); },
         [&](int32_t i) { return columns.truth(i, t) != 0.0; });
     if (std::isnan(area)) continue;
     sum += area;
@@ -104,7 +104,7 @@ double micro_f1(const Tensor& logits, const Tensor& target, const Tensor& index)
   for (int32_t i : columns.chosen)
     for (int64_t t = 0; t < columns.count; ++t) {
       if (std::isnan(columns.truth(i, t))) continue;
-      const bool predicted = columns.given(i, t) > 0.0, present = columns.truth(i, t) != 0.0;
+      const bool predicted = columns.output(i, t) > 0.0, present = columns.truth(i, t) != 0.0;
       hit += predicted && present ? 1.0 : 0.0;
       seen += (predicted ? 1.0 : 0.0) + (present ? 1.0 : 0.0);
     }
@@ -126,7 +126,7 @@ double r2(const Tensor& prediction, const Tensor& target, const Tensor& index) {
     double mean = 0.0, residual = 0.0, spread = 0.0;
     for (int32_t i : nodes) mean += columns.truth(i, t) / static_cast<double>(nodes.size());
     for (int32_t i : nodes) {
-      const double truth = columns.truth(i, t), off = truth - columns.given(i, t), apart = truth - mean;
+      const double truth = columns.truth(i, t), off = truth - columns.output(i, t), apart = truth - mean;
       residual += off * off;
       spread += apart * apart;
     }
@@ -145,7 +145,7 @@ double mean_absolute_error(const Tensor& prediction, const Tensor& target, const
   for (int32_t i : columns.chosen)
     for (int64_t t = 0; t < columns.count; ++t) {
       if (std::isnan(columns.truth(i, t))) continue;
-      sum += std::abs(columns.truth(i, t) - columns.given(i, t));
+      sum += std::abs(columns.truth(i, t) - columns.output(i, t));
       ++counted;
     }
   ADJ_CHECK(counted > 0, "mean_absolute_error: none of {} nodes has a target", columns.chosen.size());

@@ -96,7 +96,7 @@ TEST_CASE("a program of graphs has the defaults of its paper, and checks its opt
          p.graphs.lr_halve == 50));
   CHECK(p.options.things == "graphs");
   std::vector<std::string> own;
-  for (const Option& option : p.options.own) own.push_back(option.name);
+  for (const Option& option : p.options.program_options) own.push_back(option.name);
   CHECK(own == std::vector<std::string>{"folds", "batch-size", "iterations", "lr-halve", "workers"});
   const struct {
     int64_t GraphOptions::*field;
@@ -410,7 +410,7 @@ TEST_CASE("link options are checked, and refused for models that do not take the
       }
   const OfLinks p;
   CHECK((p.options.things == "pairs of nodes" && p.options.batches.loaders.size() == 1 &&
-         p.options.own.size() == 3));
+         p.options.program_options.size() == 3));
 }
 
 TEST_CASE("link metrics are counts over positives and negatives") {
@@ -420,13 +420,13 @@ TEST_CASE("link metrics are counts over positives and negatives") {
   const auto of = [&](const std::string& wanted) { return link_metrics(wanted); };
   const auto metrics = of("auto");
   REQUIRE(metrics.size() == 3);
-  CHECK(metrics[0].of(score, label, index) == doctest::Approx(3.0 / 6.0));  // 3 beats both, 2 beats 1
-  CHECK(metrics[1].of(score, label, index) == doctest::Approx((1.0 + 0.5 + 1.0 / 3.0) / 3.0));
+  CHECK(metrics[0].measure(score, label, index) == doctest::Approx(3.0 / 6.0));  // 3 beats both, 2 beats 1
+  CHECK(metrics[1].measure(score, label, index) == doctest::Approx((1.0 + 0.5 + 1.0 / 3.0) / 3.0));
   CHECK(metrics[2].option == "hits@50");
   CHECK(metrics[2].name == "Hits@50");
-  CHECK(metrics[2].of(score, label, index) == 1.0);
-  CHECK(of("hits@1")[2].of(score, label, index) == doctest::Approx(1.0 / 3.0));
-  CHECK(of("hits@2")[2].of(score, label, index) == doctest::Approx(2.0 / 3.0));
+  CHECK(metrics[2].measure(score, label, index) == 1.0);
+  CHECK(of("hits@1")[2].measure(score, label, index) == doctest::Approx(1.0 / 3.0));
+  CHECK(of("hits@2")[2].measure(score, label, index) == doctest::Approx(2.0 / 3.0));
   CHECK(of("hits@3")[2].option == "hits@3");
   for (const Metric& metric : metrics)
     CHECK((metric.higher_is_better && metric.low == 0.0 && metric.high == 1.0));
@@ -559,8 +559,8 @@ TEST_CASE_FIXTURE(InFolder, "the test pairs are written with score and label, an
   std::string text = printed(STDOUT_FILENO, [&] { write_results(*p.run); });
   const auto metrics = link_metrics("auto");
   for (size_t k = 0; k < 3; ++k) {
-    const double val = metrics[k].of(p.run->output(), examples.y, examples.val),
-                 on_test = metrics[k].of(p.run->output(), examples.y, examples.test);
+    const double val = metrics[k].measure(p.run->output(), examples.y, examples.val),
+                 on_test = metrics[k].measure(p.run->output(), examples.y, examples.test);
     CHECK(p.run->record().results[0].reported[2 * k] == val);
     CHECK(p.run->record().results[0].reported[2 * k + 1] == on_test);
     CHECK(mentions(text, {fmt::format("{}: validation {:.4f}, test {:.4f}\n", metrics[k].name, val, on_test),

@@ -112,7 +112,7 @@ TEST_CASE("the metrics of each kind of labels, their defaults, directions and bo
   const Tensor out = Tensor::from(std::vector<float>{0, 2, 1, 2, 3, 2, 9, 9}, {4, 2}), y = ints({1, 0, 1, 0}),
                index = ints({0, 1, 2});
   const auto of = [&](const char* name, Labels labels, const Tensor& target) {
-    return metric_named(name, labels, 2).of(out, target, index);
+    return metric_named(name, labels, 2).measure(out, target, index);
   };
   CHECK(of("auc", Labels::classes, y) == 0.5);
   CHECK(of("accuracy", Labels::classes, y) == doctest::Approx(1.0 / 3.0));

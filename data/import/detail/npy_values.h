@@ -11,11 +11,11 @@ namespace adj {
 /// byte stream to a tensor.
 class NpyValues {
  public:
-  /// `to` has the header's shape and dtype u8, i32, i64, f32 or f64; both must outlive this.
-  NpyValues(const NpyHeader& header, Tensor& to);
+  /// `target` has the header's shape and dtype u8, i32, i64, f32 or f64; both must outlive this.
+  NpyValues(const NpyHeader& header, Tensor& target);
   /// Converts the next `bytes`, a multiple of the element size. Throws DataError for an element that does not
   /// fit the tensor's dtype: "300 at row 3, column 1, expected integers from 0 to 255".
-  void take(const char* from, size_t bytes);
+  void take(const char* data, size_t bytes);
 
  private:
   /// Row-major positions of elements that come in Fortran order.
@@ -25,15 +25,15 @@ class NpyValues {
     int64_t next();
 
    private:
-    std::vector<int64_t> shape_, at_, stride_;
+    std::vector<int64_t> shape_, index_, stride_;
     int64_t place_ = 0;
   };
 
   const NpyHeader& header_;
-  Tensor& to_;
+  Tensor& target_;
   Places places_;
   bool transposed_;
-  int64_t at_ = 0;
+  int64_t position_ = 0;
 };
 
 /// A string element without zero padding. Throws DataError for non-ASCII characters in unicode.

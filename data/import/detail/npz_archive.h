@@ -30,7 +30,7 @@ class NpzArchive {
   class Stream {
    public:
     /// Returns fewer bytes than requested only at the end, where the CRC is checked too.
-    size_t read(void* to, size_t bytes);
+    size_t read(void* buffer, size_t bytes);
 
    private:
     friend class NpzArchive;

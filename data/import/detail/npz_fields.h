@@ -13,9 +13,9 @@ namespace adj::npz {
 /// Maximum number of nodes, edges and columns (int32).
 constexpr int64_t kMost = (int64_t{1} << 31) - 2;
 
-/// int32 of this shape (-1: any extent), values from `from` to `to`.
-Tensor indices(const NpzReader& z, std::string_view name, const std::vector<int64_t>& shape, int64_t from,
-               int64_t to);
+/// int32 of this shape (-1: any extent), values from `least` to `most`.
+Tensor indices(const NpzReader& z, std::string_view name, const std::vector<int64_t>& shape, int64_t least,
+               int64_t most);
 /// float32 of this shape, all finite.
 Tensor finite(const NpzReader& z, std::string_view name, const std::vector<int64_t>& shape);
 /// Extents of a matrix, integers [2], each 0 to kMost.

@@ -34,10 +34,10 @@ class TuColumns {
   int64_t values_width() const { return values_ ? values_.size(1) : 0; }
 
   int64_t rows_, width_ = 0;
-  Tensor values_;               // float32 [rows, *]
-  Tensor labels_;               // int64 [rows, L]
-  std::vector<int64_t> least_;  // minimum of each of its columns,
-  std::vector<int64_t> at_;     // and the one-hot column of that minimum
+  Tensor values_;                       // float32 [rows, *]
+  Tensor labels_;                       // int64 [rows, L]
+  std::vector<int64_t> least_;          // minimum of each of its columns,
+  std::vector<int64_t> label_columns_;  // and the one-hot column of that minimum
   std::string path_;
 };
 

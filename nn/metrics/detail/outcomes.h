@@ -52,15 +52,15 @@ inline std::vector<std::pair<int32_t, int32_t>> outcomes(const char* metric, con
 /// Inputs of a metric of several columns, on the host.
 class Columns {
  public:
-  Columns(const char* metric, const Tensor& given, const Tensor& truth, const Tensor& index) {
-    ADJ_CHECK(given.dims() == 2 && given.size(1) > 0 && given.shape() == truth.shape(),
-              "{}: {} for targets {}, expected [N, T] of both", metric, given.str(), truth.str());
-    count = given.size(1);
-    chosen = selection(metric, index, given.size(0));
-    given_ = given.to(DType::f64).to_vector<double>();
+  Columns(const char* metric, const Tensor& outputs, const Tensor& truth, const Tensor& index) {
+    ADJ_CHECK(outputs.dims() == 2 && outputs.size(1) > 0 && outputs.shape() == truth.shape(),
+              "{}: {} for targets {}, expected [N, T] of both", metric, outputs.str(), truth.str());
+    count = outputs.size(1);
+    chosen = selection(metric, index, outputs.size(0));
+    outputs_ = outputs.to(DType::f64).to_vector<double>();
     truth_ = truth.to(DType::f64).to_vector<double>();
   }
-  double given(int32_t i, int64_t t) const { return given_[at(i, t)]; }
+  double output(int32_t i, int64_t t) const { return outputs_[at(i, t)]; }
   double truth(int32_t i, int64_t t) const { return truth_[at(i, t)]; }
   /// The selected nodes with a target in column t.
   std::vector<int32_t> labelled(int64_t t) const {
@@ -74,7 +74,7 @@ class Columns {
 
  private:
   size_t at(int32_t i, int64_t t) const { return static_cast<size_t>(i * count + t); }
-  std::vector<double> given_, truth_;
+  std::vector<double> outputs_, truth_;
 };
 
 }  // namespace adj::nn::detail
