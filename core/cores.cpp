@@ -48,8 +48,16 @@ double cores_of_groups(const std::string& root, std::string group) {
   return least;
 }
 
-double cores_of_control_groups() {
-  std::ifstream file("/proc/self/cgroup");
+/// The leading number of `text`, up to a comma (OpenMP allows a list, one number per level); 0 if none or not
+/// an int.
+int parse_threads(std::string_view text) {
+  return std::max(0, number_in<int>(text.substr(0, text.find(','))).value_or(0));
+}
+
+}  // namespace
+
+double detail::granted_cores(const std::string& groups, const std::string& root) {
+  std::ifstream file(groups);
   double least = kUnlimited;
   // HIERARCHY:CONTROLLERS:/GROUP; version 2 lists no controllers.
   for (std::string line; std::getline(file, line);) {
@@ -59,25 +67,17 @@ double cores_of_control_groups() {
     const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
     const std::string group = line.substr(second + 1);
     if (controllers == ",,") {
-      least = std::min(least, cores_of_groups("/sys/fs/cgroup", group));
+      least = std::min(least, cores_of_groups(root, group));
     } else if (controllers.find(",cpu,") != std::string::npos) {
-      least = std::min(least, cores_of_groups("/sys/fs/cgroup/cpu", group));
+      least = std::min(least, cores_of_groups(root + "/cpu", group));
     }
   }
   return least;
 }
 
-/// The leading number of `text`, up to a comma (OpenMP allows a list, one number per level); 0 if none or not
-/// an int.
-int parse_threads(std::string_view text) {
-  return std::max(0, number_in<int>(text.substr(0, text.find(','))).value_or(0));
-}
-
-}  // namespace
-
 int available_cores() {
   const int cores = std::max(1, cores_of_affinity());
-  const double granted = std::ceil(cores_of_control_groups());
+  const double granted = std::ceil(detail::granted_cores());
   return granted < cores ? std::max(1, static_cast<int>(granted)) : cores;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 namespace adj {
 
 /// Cores available to this process: its affinity mask, limited by the CPU quota of its control group (v1 or
@@ -9,5 +11,14 @@ int available_cores();
 /// ADJOINT_NUM_THREADS, else the first number of OMP_NUM_THREADS, else available_cores(); the latter two are
 /// limited to kMaxThreads. Throws adj::Error if ADJOINT_NUM_THREADS is not a number from 1 to kMaxThreads.
 int default_threads();
+
+namespace detail {
+
+/// Cores that the CPU quotas of this process's control groups and of their ancestors grant; infinite without
+/// a quota. `groups`: the list of its groups; `root`: folder of all groups.
+double granted_cores(const std::string& groups = "/proc/self/cgroup",
+                     const std::string& root = "/sys/fs/cgroup");
+
+}  // namespace detail
 
 }  // namespace adj

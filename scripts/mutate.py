@@ -149,7 +149,7 @@ def faults(code, text):
 
 
 # Declarations; what sets speed alone: sizes of chunks, reserved memory; and copies to a GPU, which a CPU build never makes.
-NOT_DRAWN = re.compile(r"\b(constexpr|using|static_assert)\b|[gG]rain\b|\breserve\(|prefetch|->to\(|[cC]arr(y|ied|ier)|cuda")
+NOT_DRAWN = re.compile(r"\b(constexpr|using|static_assert|OpScope)\b|[gG]rain\b|\breserve\(|prefetch|->to\(|[cC]arr(y|ied|ier)|cuda")
 
 
 def lines_with_faults(path):

@@ -1,5 +1,6 @@
 #include "../support.h"
 #include <adjoint/core/cores.h>
+#include <adjoint/core/file.h>
 #include <adjoint/core/parallel.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -243,6 +245,36 @@ TEST_CASE("a forked child runs loops with its own threads") {
   for (int again = 0; again < 10; ++again)
     CHECK(holds_in_child([&] { return right() && right() && threads_of_process() > 1; }));
   CHECK(right());
+}
+
+TEST_CASE_FIXTURE(InFolder, "the least quota of a control group and its ancestors limits the cores") {
+  const std::string root = folder.file("cgroup"), groups = folder.file("groups");
+  const auto granted = [&](const std::string& list) {
+    replace_file(groups, list);
+    return detail::granted_cores(groups, root);
+  };
+  for (const char* group : {"/a/b", "/cpu/c", "/cpu,cpuacct"})
+    std::filesystem::create_directories(root + group);
+  const double unlimited = std::numeric_limits<double>::infinity();
+  CHECK(granted("0::/a/b\n") == unlimited);
+  CHECK(detail::granted_cores(folder.file("missing"), root) == unlimited);
+  replace_file(root + "/a/b/cpu.max", "250000 100000\n");
+  CHECK(granted("0::/a/b\n") == 2.5);
+  CHECK(granted("0::/a\n") == unlimited);
+  replace_file(root + "/a/cpu.max", "max 100000\n");
+  CHECK(granted("0::/a/b\n") == 2.5);
+  replace_file(root + "/a/cpu.max", "75000 50000\n");
+  CHECK(granted("0::/a/b\n") == 1.5);
+  replace_file(root + "/cpu.max", "400000 100000\n");
+  CHECK(granted("0::/\n") == 4.0);
+  // Version 1.
+  replace_file(root + "/cpu/cpu.cfs_quota_us", "-1\n");
+  replace_file(root + "/cpu/cpu.cfs_period_us", "100000\n");
+  replace_file(root + "/cpu/c/cpu.cfs_quota_us", "50000\n");
+  replace_file(root + "/cpu/c/cpu.cfs_period_us", "100000\n");
+  CHECK(granted("4:memory:/m\n3:cpuset:/c\n2:cpu,cpuacct:/c\n") == 0.5);
+  CHECK(granted("1:cpu:/\n") == unlimited);
+  CHECK(granted("3:cpuset:/c\nno group\n1:cpu:relative\n") == unlimited);
 }
 
 TEST_CASE("the default is ADJOINT_NUM_THREADS, else OMP_NUM_THREADS, else the number of cores") {

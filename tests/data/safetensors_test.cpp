@@ -5,6 +5,9 @@
 #include <adjoint/nn/norm/norm.h>
 
 #include <cstring>
+#include <filesystem>
+
+#include <fcntl.h>
 
 using namespace adj;
 using namespace adj::test;
@@ -44,6 +47,20 @@ TEST_CASE("tensors are read back from a safetensors file to the bit, from every 
     save_safetensors(path, tensors, {{"format", "pt"}});
     CHECK(contents_of(path) == first);  // in any order
   }
+}
+
+TEST_CASE_FIXTURE(InFolder, "an open safetensors file is not inherited by other programs") {
+  const std::string path = std::filesystem::canonical(folder.file("")) / "a.safetensors";
+  save_safetensors(path, {{"a", Tensor::from<float>({1.0f})}});
+  const SafetensorsReader reader = SafetensorsReader::open(path);
+  int open_files = 0;
+  for (int file = 3; file < 1024; ++file) {
+    std::error_code error;
+    if (std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", file), error) != path) continue;
+    ++open_files;
+    CHECK((fcntl(file, F_GETFD) & FD_CLOEXEC) != 0);
+  }
+  CHECK(open_files == 1);
 }
 
 TEST_CASE_FIXTURE(InFolder, "a module's state is saved to a safetensors file and loaded") {

@@ -76,6 +76,10 @@ TEST_CASE("with a loss, early stopping waits while either improves, and keeps th
   CHECK(all_equal(model, 5.0));
   EarlyStopping patient(model);
   for (int64_t epoch = 0; epoch < 100; ++epoch) CHECK_FALSE(patient.observe(epoch, 0.0, 1.0 + epoch));
+  EarlyStopping falling(model, 1);
+  CHECK_FALSE(falling.observe(0, 0.5, 1.0));
+  CHECK(falling.observe(1, 0.4, 1.1));
+  CHECK(falling.best_epoch() == 0);
 }
 
 TEST_CASE("early stopping continues from a checkpoint, by the metric alone and with a loss") {
