@@ -532,6 +532,8 @@ TEST_CASE("every fault of a file's nodes gives one line with file, place and exp
        }},
       {"nodes/y: inf at position 1, expected finite numbers, or nan for no label",
        each({attribute("task", "node_regression"), put("nodes/y", Tensor::from(F{0, kInf, 0, 0, 0, 0}))})},
+      {"nodes/y: shape [6, 1, 1], expected [6] or [6, *]",
+       each({attribute("task", "node_regression"), put("nodes/y", Tensor::zeros({6, 1, 1}))})},
   });
 }
 
