@@ -14,6 +14,15 @@ Features quantized(const Features& x, int bits, const FeatureRange& of = {}) {
 
 }  // namespace
 
+TEST_CASE("features are read in their own form only") {
+  const Tensor x = random_tensor({3, 4});
+  const Features dense(x), quantized = FeatureQuantization::fit(4, dense).apply(dense);
+  CHECK_ERROR_HAS((void)dense.quantized(), "features: expected quantised ones, but they are dense");
+  CHECK_ERROR_HAS((void)dense.sparse(), "features: expected sparse ones, but they are dense");
+  CHECK_ERROR_HAS((void)quantized.dense(), "features: expected dense ones, but they are quantised");
+  CHECK(quantized.quantized().bits == 4);
+}
+
 TEST_CASE("quantised features are accurate to half a step, with ranges per column or for all") {
   for (Device device : devices())
     for (int bits = 1; bits <= 8; ++bits)
