@@ -48,13 +48,13 @@ template <class Body>
 __global__ void __launch_bounds__(kBlockThreads)
     map_columns_kernel(int64_t rows, ColumnTile tile, Body body) {
   begin_overlapping();
-  const ColumnPlace at(tile, 0);
-  if (!at.active) return;
-  const auto columns = body.open(at.pack);
+  const ColumnPlace place(tile, 0);
+  if (!place.active) return;
+  const auto columns = body.open(place.pack);
   const int64_t step = int64_t{gridDim.y} * tile.rows_per_step;
 #pragma unroll 2
-  for (int64_t row = blockIdx.y * int64_t{tile.rows_per_step} + at.group; row < rows; row += step)
-    body.row(columns, row, at.pack);
+  for (int64_t row = blockIdx.y * int64_t{tile.rows_per_step} + place.group; row < rows; row += step)
+    body.row(columns, row, place.pack);
 }
 
 /// body.row(columns, row, pack) for every pack of N columns in every row.
@@ -95,36 +95,36 @@ __global__ void __launch_bounds__(kBlockThreads, 2)
     sum_columns_kernel(int64_t rows, ColumnTile tile, int64_t first_tile, Body body, double* partial,
                        unsigned* counters) {
   begin_overlapping();
-  const ColumnPlace at(tile, first_tile);
+  const ColumnPlace place(tile, first_tile);
   double sum[K][N] = {};
-  if (at.active) {
-    const auto columns = body.open(at.pack);
+  if (place.active) {
+    const auto columns = body.open(place.pack);
     const int64_t step = int64_t{gridDim.y} * tile.rows_per_step;
     constexpr int kTogether = 4;
-    int64_t row = blockIdx.y * int64_t{tile.rows_per_step} + at.group;
+    int64_t row = blockIdx.y * int64_t{tile.rows_per_step} + place.group;
     if constexpr (std::is_same_v<typename Body::Term, double>) {
 #pragma unroll kTogether
-      for (; row < rows; row += step) body.add(columns, row, at.pack, sum);
+      for (; row < rows; row += step) body.add(columns, row, place.pack, sum);
     } else {
       for (; row < rows; row += kTogether * step) {
         typename Body::Term some[K][N] = {};
         if (row + (kTogether - 1) * step < rows) {
 #pragma unroll
-          for (int u = 0; u < kTogether; ++u) body.add(columns, row + u * step, at.pack, some);
+          for (int u = 0; u < kTogether; ++u) body.add(columns, row + u * step, place.pack, some);
         } else {
-          for (int64_t r = row; r < rows; r += step) body.add(columns, r, at.pack, some);
+          for (int64_t r = row; r < rows; r += step) body.add(columns, r, place.pack, some);
         }
 #pragma unroll
         for (int i = 0; i < K * N; ++i) sum[i / N][i % N] += static_cast<double>(some[i / N][i % N]);
       }
     }
   }
-  sum_over_groups<K, N>(sum, tile, at.group);
+  sum_over_groups<K, N>(sum, tile, place.group);
 
   if (gridDim.y > 1) {
     // partial[block][k][column], over the columns of all tiles.
-    const int64_t width = tile.packs * N, column = at.pack * N;
-    if (at.active && at.group == 0) {
+    const int64_t width = tile.packs * N, column = place.pack * N;
+    if (place.active && place.group == 0) {
 #pragma unroll
       for (int k = 0; k < K; ++k)
 #pragma unroll
@@ -133,23 +133,23 @@ __global__ void __launch_bounds__(kBlockThreads, 2)
     if (!is_last_block(counters + blockIdx.x, gridDim.y)) return;
 #pragma unroll
     for (int i = 0; i < K * N; ++i) sum[i / N][i % N] = 0.0;
-    if (at.active) {
-      for (unsigned b = at.group; b < gridDim.y; b += tile.rows_per_step)
+    if (place.active) {
+      for (unsigned b = place.group; b < gridDim.y; b += tile.rows_per_step)
 #pragma unroll
         for (int k = 0; k < K; ++k)
 #pragma unroll
           for (int c = 0; c < N; ++c)
             sum[k][c] += __ldcg(partial + (int64_t{b} * K + k) * width + column + c);
     }
-    sum_over_groups<K, N>(sum, tile, at.group);
+    sum_over_groups<K, N>(sum, tile, place.group);
   }
-  if (at.active && at.group == 0) {
+  if (place.active && place.group == 0) {
 #pragma unroll
     for (int c = 0; c < N; ++c) {
       double total[K];
 #pragma unroll
       for (int k = 0; k < K; ++k) total[k] = sum[k][c];
-      body.finish(at.pack * N + c, total);
+      body.finish(place.pack * N + c, total);
     }
   }
 }

@@ -10,7 +10,7 @@ namespace adj::kernels::cuda {
 /// sets `bytes`, then with as much.
 template <class F>
 void with_workspace(Device device, F&& call) {
-  const DeviceScope on(device.index);
+  const DeviceScope scope(device.index);
   const cudaStream_t stream = current_stream(device.index);
   size_t bytes = 0;
   ADJ_CUDA_CHECK(call(nullptr, bytes, stream));

@@ -68,11 +68,11 @@ __device__ __forceinline__ uint32_t largest_of_block(uint32_t value) {
   return value;
 }
 
-__device__ __forceinline__ void add_units(unsigned long long* to, long long units) {
-  if (units != 0) atomicAdd(to, static_cast<unsigned long long>(units));
+__device__ __forceinline__ void add_units(unsigned long long* sum, long long units) {
+  if (units != 0) atomicAdd(sum, static_cast<unsigned long long>(units));
 }
-__device__ __forceinline__ void add_not_finite(unsigned long long* to) {
-  atomicMax(reinterpret_cast<long long*>(to), kNotFinite);
+__device__ __forceinline__ void add_not_finite(unsigned long long* sum) {
+  atomicMax(reinterpret_cast<long long*>(sum), kNotFinite);
 }
 /// Whether the sum has no non-finite term.
 __device__ __forceinline__ bool is_finite_sum(long long sum) { return sum <= kFinite; }

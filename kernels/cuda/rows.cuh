@@ -72,11 +72,11 @@ __device__ __forceinline__ void both(const RowView<S, N, kLanes, kHeld>& a,
 /// to[column] = value * factor over the row.
 template <class S, int N, int kLanes, int kHeld>
 __device__ __forceinline__ void scale_row(const RowView<S, N, kLanes, kHeld>& row, Accumulator<S> factor,
-                                          S* to) {
+                                          S* output) {
   row.each([&](int64_t column, Pack<Accumulator<S>, N> pack) {
 #pragma unroll
     for (int k = 0; k < N; ++k) pack[k] *= factor;
-    store_narrow<N>(to + column, pack);
+    store_narrow<N>(output + column, pack);
   });
 }
 

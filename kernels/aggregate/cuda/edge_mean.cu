@@ -18,8 +18,8 @@ struct Mean {
     if (range.row < 0) return;
     const T share = T(1) / static_cast<T>(max(range.end - range.begin, int64_t{1}));
     for (int64_t k = range.begin + team.first(); k < range.end; k += team.step()) {
-      const int64_t at = place(k, range.head);
-      y[at] = w == nullptr ? share : share * w[at];
+      const int64_t index = place(k, range.head);
+      y[index] = w == nullptr ? share : share * w[index];
     }
   }
 };

@@ -80,12 +80,12 @@ __global__ void __launch_bounds__(kGineThreads)
     walk.begin(a);
 
     A sum[kVector];
-    Pack<S, kVector> own{};
+    Pack<S, kVector> row_features{};
     auto begin_row = [&] {
 #pragma unroll
       for (int v = 0; v < kVector; ++v) sum[v] = A(0);
       if constexpr (kBackward) {
-        if (walk.active()) own = load_row(a.own, walk.row);
+        if (walk.active()) row_features = load_row(a.row_features, walk.row);
       }
     };
     auto write_row = [&] {
@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(kGineThreads)
       const int left = min(kUnroll, item.end_entry - base);
       int64_t edge[kUnroll];
       Pack<S, kVector> gathered[kUnroll];
-      A given[kUnroll][kMaps];
+      A edge_feature[kUnroll][kMaps];
 #pragma unroll
       for (int u = 0; u < kUnroll; ++u) {
         const int k = min(base + u, item.end_entry - 1);
@@ -124,9 +124,9 @@ __global__ void __launch_bounds__(kGineThreads)
         if constexpr (!kPlain) {
 #pragma unroll
           for (int d = 0; d < kHeld; ++d)
-            given[u][d] = g.first_edge_feature + d < g.edge_width
-                              ? widen(g.e[edge[u] + g.first_edge_feature + d])
-                              : A(0);
+            edge_feature[u][d] = g.first_edge_feature + d < g.edge_width
+                                     ? widen(g.e[edge[u] + g.first_edge_feature + d])
+                                     : A(0);
         }
       }
 #pragma unroll
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(kGineThreads)
         // z = x + wᵀ e, over the edge's features in order.
         A z[kVector];
 #pragma unroll
-        for (int v = 0; v < kVector; ++v) z[v] = widen(kBackward ? own[v] : gathered[u][v]);
+        for (int v = 0; v < kVector; ++v) z[v] = widen(kBackward ? row_features[v] : gathered[u][v]);
         if constexpr (kPlain) {
           if (valid) {
 #pragma unroll
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(kGineThreads)
 #pragma unroll
           for (int d = 0; d < kHeld; ++d)
 #pragma unroll
-            for (int v = 0; v < kVector; ++v) z[v] = fma(given[u][d], map[d][v], z[v]);
+            for (int v = 0; v < kVector; ++v) z[v] = fma(edge_feature[u][d], map[d][v], z[v]);
           add_others(g.first_edge_feature + kHeld, g.edge_width);
         }
         if constexpr (!kBackward) {
@@ -186,15 +186,15 @@ __global__ void __launch_bounds__(kGineThreads)
             constexpr int kShare = kLanes / kHeld;
             const int d = g.first_edge_feature + lane / kShare;
             if (lane % kShare == 0 && d < g.edge_width) {
-              A* const to = g.de + edge[u] + d;
-              *to = a.add_to_dw ? *to + total : total;
+              A* const output = g.de + edge[u] + d;
+              *output = a.add_to_dw ? *output + total : total;
             }
           }
           if constexpr (kWeights) {
 #pragma unroll
             for (int d = 0; d < kHeld; ++d)
 #pragma unroll
-              for (int v = 0; v < kVector; ++v) dw[d][v] = fma(given[u][d], gradient[v], dw[d][v]);
+              for (int v = 0; v < kVector; ++v) dw[d][v] = fma(edge_feature[u][d], gradient[v], dw[d][v]);
           }
         }
         if (base + u + 1 == walk.row_end) walk.end_rows(end_row);
@@ -244,7 +244,7 @@ struct GineOperands {
   const Tensor& e;
   const Tensor& w;
   Tensor& y;
-  const Tensor& own = kAbsent;  // of the rows; only in backward passes
+  const Tensor& row_features = kAbsent;  // of the rows; only in backward passes
   Tensor de = {};
   Tensor dw = {};
 };
@@ -260,7 +260,7 @@ void run_gine(GineOperands o) {
   Tensor workspace = Tensor::empty({plan.slots, width}, dtype_of<Sum<S>>(), device);
   arguments.partial = workspace.template mutable_data<A>();
   arguments.y = o.y.template mutable_data<S>();
-  if (o.own) arguments.own = o.own.template data<S>();
+  if (o.row_features) arguments.row_features = o.row_features.template data<S>();
   GineArguments<S> message{o.e.template data<S>(),
                            data_or_null<S>(o.w),
                            static_cast<int>(o.e.size(1)),
@@ -276,7 +276,7 @@ void run_gine(GineOperands o) {
            message);
   };
   const bool plain = !o.w;
-  if (!o.own) {
+  if (!o.row_features) {
     pass(plain ? gine_kernel<S, kVector, kLanes, true, false, false, false>
                : gine_kernel<S, kVector, kLanes, false, false, false, false>,
          all_blocks, slabs);
@@ -308,10 +308,10 @@ void run_gine(GineOperands o) {
       }
       if (!o.dw) continue;
       const int rows = std::min(kHeld, message.edge_width - first);
-      Tensor to = o.dw.rows(first, first + rows);
+      Tensor dw_rows = o.dw.rows(first, first + rows);
       launch(o.name, over(device.index, int64_t{rows} * width), sum_blocks_kernel<A>,
              partial.template data<A>(), static_cast<int>(blocks), rows, static_cast<int>(width),
-             to.template mutable_data<A>());
+             dw_rows.template mutable_data<A>());
     }
   }
   launch_merge<S>(o.name, device.index, plan, arguments);
@@ -327,8 +327,8 @@ void run(GineOperands o) {
   dispatch_features(o.x.dtype(), [&]<class S>() {
     constexpr int kWide = sizeof(S) < 8 ? 4 : 1;
     const int64_t width = o.x.size(1);
-    const void* own = o.own ? o.own.raw_data() : nullptr;
-    const bool wide = width % kWide == 0 && aligned_to_16(o.x.raw_data(), own, o.y.raw_data());
+    const void* row_data = o.row_features ? o.row_features.raw_data() : nullptr;
+    const bool wide = width % kWide == 0 && aligned_to_16(o.x.raw_data(), row_data, o.y.raw_data());
     if constexpr (kWide > 1) {
       if (wide && width <= 8 * kWide) return run_gine<S, kWide, 8>(o);
       if (wide && width <= 16 * kWide) return run_gine<S, kWide, 16>(o);
@@ -351,7 +351,7 @@ void gine_sum_backward(const GineSumBackwardArgs& args) {
        .e = args.e,
        .w = args.w,
        .y = args.dx,
-       .own = args.x,
+       .row_features = args.x,
        .de = args.de,
        .dw = args.dw});
 }

@@ -170,13 +170,13 @@ __device__ __forceinline__ void walk_item(const Item& item, const Arguments& a, 
 #pragma unroll 1
     for (int p = 0; p < staged; p += kUnroll) {
       const int left = min(kUnroll, staged - p);
-      const auto at = load<kUnroll>(columns + p);
-      body.gather(at, base + p);
+      const auto neighbors = load<kUnroll>(columns + p);
+      body.gather(neighbors, base + p);
       const int position = base + p;
       // take() is equivalent but costs four more registers in the kernels with most sums.
       if (walk.row_end - position > kUnroll && left == kUnroll) {
 #pragma unroll
-        for (int u = 0; u < kUnroll; ++u) body.add(u, at[u], u == 0 && first);
+        for (int u = 0; u < kUnroll; ++u) body.add(u, neighbors[u], u == 0 && first);
         first = false;
       } else {
         int done = 0;
@@ -184,7 +184,7 @@ __device__ __forceinline__ void walk_item(const Item& item, const Arguments& a, 
           const int stop_at = min(left, walk.row_end - position);
 #pragma unroll
           for (int u = 0; u < kUnroll; ++u)
-            if (u >= done && u < stop_at) body.add(u, at[u], u == done && first);
+            if (u >= done && u < stop_at) body.add(u, neighbors[u], u == done && first);
           first = false;
           done = stop_at;
           if (position + done == walk.row_end) walk.end_rows(end_row);

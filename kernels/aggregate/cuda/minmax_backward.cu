@@ -10,9 +10,9 @@ namespace adj::kernels::cuda {
 void neighbor_minmax_backward(const NeighborMinmaxBackwardArgs& args) {
   if (args.transposed == nullptr) return scatter_minmax_gradient(args);
   if (!parallel_entries_apart(args)) return gather_minmax_gradient(args);
-  const Csr at = with_ascending_rows(*args.transposed, transpose);
+  const Csr transposed = with_ascending_rows(*args.transposed, transpose);
   NeighborMinmaxBackwardArgs again = args;
-  again.transposed = &at;
+  again.transposed = &transposed;
   gather_minmax_gradient(again);
 }
 

@@ -54,7 +54,7 @@ struct WinnerBody {
     row = item.row;
     last = item.first_part ? -1 : a.indices[item.entry - 1];
   }
-  __device__ __forceinline__ void gather(const Pack<int32_t, kUnroll>& at, int entry) {
+  __device__ __forceinline__ void gather(const Pack<int32_t, kUnroll>& neighbors, int entry) {
     if constexpr (kWeighted) {
 #pragma unroll
       for (int u = 0; u < kUnroll; ++u) {
@@ -64,10 +64,10 @@ struct WinnerBody {
     }
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u)
-      winners[u] = gather_pack<int32_t, kVector>(row_address(winner, at[u], a.winner_pitch));
+      winners[u] = gather_pack<int32_t, kVector>(row_address(winner, neighbors[u], a.winner_pitch));
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u)
-      gradients[u] = gather_pack<S, kVector>(row_address(dy, at[u], a.dy_pitch));
+      gradients[u] = gather_pack<S, kVector>(row_address(dy, neighbors[u], a.dy_pitch));
     if constexpr (kWeighted) {
 #pragma unroll
       for (int u = 0; u < kUnroll; ++u) weight[u] = __ldg(a.weight + place[u]);
@@ -86,16 +86,16 @@ struct WinnerBody {
   }
   __device__ __forceinline__ void end_row(int ended, int, int) {
     if (valid) {
-      S* const to = a.dx + static_cast<int64_t>(ended) * a.width + feature;
+      S* const output = a.dx + static_cast<int64_t>(ended) * a.width + feature;
       if (a.accumulate && item.first_part) {
-        const Pack<S, kVector> before = load<kVector>(to);
+        const Pack<S, kVector> before = load<kVector>(output);
 #pragma unroll
         for (int v = 0; v < kVector; ++v) sum[v] += widen(before[v]);
       }
       if (item.part) {
         stream_values(a.partial + static_cast<int64_t>(item.slot) * a.width + feature, sum);
       } else {
-        stream_narrow(to, sum);
+        stream_narrow(output, sum);
       }
     }
     clear();
@@ -126,15 +126,15 @@ __global__ void __launch_bounds__(512) gather_kernel(const __grid_constant__ Win
 
 template <class S, bool kWeighted, class... L>
 void gather(ItemLayouts<L...> layouts, const NeighborMinmaxBackwardArgs& args) {
-  const Csr& at = *args.transposed;
-  const Device device = at.device();
+  const Csr& transposed = *args.transposed;
+  const Device device = transposed.device();
   const int64_t width = args.dx.size(1);
-  const SpmmPlan plan = spmm_plan(at);
+  const SpmmPlan plan = spmm_plan(transposed);
   if (plan.items == 0 || width == 0) return;
   check_width<Sum<S>>("neighbor_minmax_backward", args.dy.size(1));
   Tensor partial = Tensor::empty({plan.slots, width}, dtype_of<Sum<S>>(), device);
   WinnerArguments<S> arguments{};
-  set_structure(arguments, at, plan);
+  set_structure(arguments, transposed, plan);
   arguments.winner = args.winner.template data<int32_t>();
   arguments.weight = data_or_null<Sum<S>>(args.weight);
   arguments.order = data_or_null<int32_t>(args.order);
@@ -150,9 +150,10 @@ void gather(ItemLayouts<L...> layouts, const NeighborMinmaxBackwardArgs& args) {
   merge.partial = arguments.partial;
   merge.width = arguments.width;
   const bool aligned = aligned_to_16(arguments.winner, args.dy.template data<S>());
-  const int threads = item_threads(at);
-  const ItemPass pass{kWeighted ? "neighbor_minmax_backward by weight" : "neighbor_minmax_backward", at,
-                      width, args.dy.dtype(), aligned ? alignment_of(args.dy, args.dx) : sizeof(S)};
+  const int threads = item_threads(transposed);
+  const ItemPass pass{kWeighted ? "neighbor_minmax_backward by weight" : "neighbor_minmax_backward",
+                      transposed, width, args.dy.dtype(),
+                      aligned ? alignment_of(args.dy, args.dx) : sizeof(S)};
   with_layout(layouts, pass, [&]<class T>() {
     static_assert(T::kChunks == 1);
     launch_items("neighbor_minmax_backward", device.index, T::kLanes, threads,

@@ -86,12 +86,12 @@ __device__ __forceinline__ void add_to_winners(const ScatterArguments<S>& a, int
 #pragma unroll
       for (int v = 0; v < N; ++v) {
         if (winner[p][v] < 0) continue;
-        unsigned long long* const to =
+        unsigned long long* const output =
             a.add.sums + static_cast<int64_t>(winner[p][v]) * a.add.width + column[p] + v;
         if (magnitude_bits(dy[p][v]) >= kInfinityBits) {
-          add_not_finite(to);
+          add_not_finite(output);
         } else {
-          add_units(to, __double2ll_rn(static_cast<double>(widen(dy[p][v])) * scale));
+          add_units(output, __double2ll_rn(static_cast<double>(widen(dy[p][v])) * scale));
         }
       }
     }
@@ -106,11 +106,11 @@ __device__ __forceinline__ void finish_sums(const ScatterArguments<S>& a, int64_
   for (int64_t k = first; k < a.sources * packs; k += step) {
     const int64_t source = k / packs;
     const int column = static_cast<int>(k - source * packs) * N;
-    long long* const from = reinterpret_cast<long long*>(a.finish.sums) + source * a.finish.width + column;
-    const Pack<long long, N> sums = load<N>(from);
-    S* const to = a.dx + source * a.width + a.finish.first + column;
+    long long* const input = reinterpret_cast<long long*>(a.finish.sums) + source * a.finish.width + column;
+    const Pack<long long, N> sums = load<N>(input);
+    S* const output = a.dx + source * a.width + a.finish.first + column;
     Pack<float, N> before{};
-    if (a.accumulate) before = load_wide<N>(to);
+    if (a.accumulate) before = load_wide<N>(output);
     Pack<float, N> pack;
 #pragma unroll
     for (int v = 0; v < N; ++v) {
@@ -118,8 +118,8 @@ __device__ __forceinline__ void finish_sums(const ScatterArguments<S>& a, int64_
                                                : __int_as_float(0x7fffffff);
       pack[v] = before[v] + sum;
     }
-    store_narrow<N>(to, pack);
-    if (a.clear) store(from, Pack<long long, N>{});
+    store_narrow<N>(output, pack);
+    if (a.clear) store(input, Pack<long long, N>{});
   }
 }
 

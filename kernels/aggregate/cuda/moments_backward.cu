@@ -29,8 +29,8 @@ __global__ void __launch_bounds__(kBlockThreads) terms_kernel(const __grid_const
     const int64_t length = a.offsets[row + 1] - a.offsets[row];
     const T share = length > 0 ? T(1) / static_cast<T>(length) : T(0);
     const auto place = [&](Reduce reduce) { return a.place[static_cast<int>(reduce)]; };
-    const auto part = [&](const S* of, Reduce reduce) {
-      return widen(of[(row * a.count + place(reduce)) * a.width + feature]);
+    const auto part = [&](const S* values, Reduce reduce) {
+      return widen(values[(row * a.count + place(reduce)) * a.width + feature]);
     };
     T first = 0, second = 0;
     if (place(Reduce::sum) >= 0 && length > 0) first += part(a.dy, Reduce::sum);
@@ -43,9 +43,9 @@ __global__ void __launch_bounds__(kBlockThreads) terms_kernel(const __grid_const
     if (a.mean == nullptr) {
       a.terms[k] = first;
     } else {
-      T* const to = a.terms + row * 2 * a.width + feature;
-      to[0] = first - second * a.mean[k];
-      to[a.width] = second;
+      T* const output = a.terms + row * 2 * a.width + feature;
+      output[0] = first - second * a.mean[k];
+      output[a.width] = second;
     }
   }
 }

@@ -96,23 +96,23 @@ struct RowMoments {
 
 /// Streaming stores of at most 16 bytes.
 template <class T, int N>
-__device__ __forceinline__ void stream_values(T* to, const T (&values)[N]) {
+__device__ __forceinline__ void stream_values(T* output, const T (&values)[N]) {
   constexpr int kStep = sizeof(T) * N <= 16 ? N : 16 / static_cast<int>(sizeof(T));
 #pragma unroll
   for (int k = 0; k < N; k += kStep) {
     Pack<T, kStep> pack;
 #pragma unroll
     for (int v = 0; v < kStep; ++v) pack[v] = values[k + v];
-    stream_pack(reinterpret_cast<const char*>(to + k), pack);
+    stream_pack(reinterpret_cast<const char*>(output + k), pack);
   }
 }
 
 template <class S, int N>
-__device__ __forceinline__ void stream_narrow(S* to, const Sum<S> (&values)[N]) {
+__device__ __forceinline__ void stream_narrow(S* output, const Sum<S> (&values)[N]) {
   S narrowed[N];
 #pragma unroll
   for (int v = 0; v < N; ++v) narrowed[v] = narrow<S>(values[v]);
-  stream_values(to, narrowed);
+  stream_values(output, narrowed);
 }
 
 /// Running maximum (minimum) of a lane in a row, of kVector features.
@@ -131,8 +131,8 @@ struct MinmaxState {
       column[v] = -1;
     }
   }
-  __device__ __forceinline__ void add(int v, A value, int32_t at) {
-    if (passes<kLargest>(value, best[v])) column[v] = at;
+  __device__ __forceinline__ void add(int v, A value, int32_t neighbor) {
+    if (passes<kLargest>(value, best[v])) column[v] = neighbor;
     best[v] = better_of<kLargest>(best[v], value);
   }
   /// After the row's entries [begin, end): the winner where add() could not tell.
@@ -157,9 +157,9 @@ struct MinmaxState {
     }
   }
   __device__ __forceinline__ void leave(const NeighborArguments<S>& a, int feature, int slot) const {
-    const int64_t at = static_cast<int64_t>(slot) * a.width + feature;
-    stream_values(a.part[kPart] + at, best);
-    stream_values(a.part_winner[kLargest ? 0 : 1] + at, column);
+    const int64_t offset = static_cast<int64_t>(slot) * a.width + feature;
+    stream_values(a.part[kPart] + offset, best);
+    stream_values(a.part_winner[kLargest ? 0 : 1] + offset, column);
   }
   __device__ __forceinline__ void write(const NeighborArguments<S>& a, int feature, int row) const {
     if (a.wants(kReduce)) stream_narrow(a.at(kReduce, row, feature), best);
@@ -214,10 +214,10 @@ struct MomentState {
     square[v] = fma(difference, difference, square[v]);
   }
   __device__ __forceinline__ void leave(const NeighborArguments<S>& a, int feature, int slot) const {
-    const int64_t at = static_cast<int64_t>(slot) * a.width + feature;
-    stream_values(a.part[kSumPart] + at, sum);
-    stream_values(a.part[kOffPart] + at, off);
-    stream_values(a.part[kSquarePart] + at, square);
+    const int64_t offset = static_cast<int64_t>(slot) * a.width + feature;
+    stream_values(a.part[kSumPart] + offset, sum);
+    stream_values(a.part[kOffPart] + offset, off);
+    stream_values(a.part[kSquarePart] + offset, square);
   }
 };
 
@@ -253,13 +253,13 @@ struct NeighborBody {
     }
   }
 
-  __device__ __forceinline__ void gather(const Pack<int32_t, kUnroll>& at, int entry) {
+  __device__ __forceinline__ void gather(const Pack<int32_t, kUnroll>& neighbors, int entry) {
     if constexpr (kWeighted) {
 #pragma unroll
       for (int u = 0; u < kUnroll; ++u) place[u] = a.place_of(min(entry + u, item.end_entry - 1));
     }
 #pragma unroll
-    for (int u = 0; u < kUnroll; ++u) gathered[u] = features_of(at[u]);
+    for (int u = 0; u < kUnroll; ++u) gathered[u] = features_of(neighbors[u]);
     if constexpr (kWeighted) {
 #pragma unroll
       for (int u = 0; u < kUnroll; ++u) weight[u] = __ldg(a.weight + place[u]);
@@ -365,17 +365,17 @@ struct NeighborMerge {
       int32_t winner[2][kAtOnce];
 #pragma unroll
       for (int u = 0; u < kAtOnce; ++u) {
-        const int64_t at = static_cast<int64_t>(min(first + u, end - 1)) * width + feature;
+        const int64_t offset = static_cast<int64_t>(min(first + u, end - 1)) * width + feature;
         if constexpr (kMax) {
-          value[kLargestPart][u] = parts.value[kLargestPart][at];
-          winner[0][u] = parts.winner[0][at];
+          value[kLargestPart][u] = parts.value[kLargestPart][offset];
+          winner[0][u] = parts.winner[0][offset];
         }
         if constexpr (kMin) {
-          value[kSmallestPart][u] = parts.value[kSmallestPart][at];
-          winner[1][u] = parts.winner[1][at];
+          value[kSmallestPart][u] = parts.value[kSmallestPart][offset];
+          winner[1][u] = parts.winner[1][offset];
         }
 #pragma unroll
-        for (int k = 0; k < kSums; ++k) value[kSumPart + k][u] = parts.value[kSumPart + k][at];
+        for (int k = 0; k < kSums; ++k) value[kSumPart + k][u] = parts.value[kSumPart + k][offset];
       }
 #pragma unroll
       for (int u = 0; u < kAtOnce; ++u) {
@@ -434,15 +434,15 @@ __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Sum<S>>)
   NeighborMerge<S, kMax, kMin, kMoments> merge;
   merge.by_block(slots, width, feature, run.begin, run.end - run.begin);
   if (threadIdx.x >= 32 || feature >= width) return;
-  const int64_t at = static_cast<int64_t>(blockIdx.x) * width + feature;
+  const int64_t offset = static_cast<int64_t>(blockIdx.x) * width + feature;
   const auto leave = [&](const auto& state, int winner) {
-    runs.value[state.kPart][at] = state.best[0];
-    runs.winner[winner][at] = state.column[0];
+    runs.value[state.kPart][offset] = state.best[0];
+    runs.winner[winner][offset] = state.column[0];
   };
   if constexpr (kMax) leave(merge.largest, 0);
   if constexpr (kMin) leave(merge.smallest, 1);
 #pragma unroll
-  for (int k = 0; k < merge.kSums; ++k) runs.value[kSumPart + k][at] = merge.sums[k];
+  for (int k = 0; k < merge.kSums; ++k) runs.value[kSumPart + k][offset] = merge.sums[k];
 }
 
 /// The results of rows that the plan split: one block per row and 32 features. `count` points to the number
@@ -458,13 +458,13 @@ __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Sum<S>>)
   const HeavyRow row = heavy[blockIdx.x];
   const RowParts parts(row, heavy[blockIdx.x + 1]);
   const int feature = static_cast<int>(blockIdx.y * 32 + threadIdx.x % 32);
-  NeighborParts<A> from;
+  NeighborParts<A> input;
 #pragma unroll
-  for (int k = 0; k < kParts; ++k) from.value[k] = parts.runs ? runs.value[k] : a.part[k];
+  for (int k = 0; k < kParts; ++k) input.value[k] = parts.runs ? runs.value[k] : a.part[k];
 #pragma unroll
-  for (int k = 0; k < 2; ++k) from.winner[k] = parts.runs ? runs.winner[k] : a.part_winner[k];
+  for (int k = 0; k < 2; ++k) input.winner[k] = parts.runs ? runs.winner[k] : a.part_winner[k];
   NeighborMerge<S, kMax, kMin, kMoments> merge;
-  merge.by_block(from, a.width, feature, parts.begin, parts.count);
+  merge.by_block(input, a.width, feature, parts.begin, parts.count);
   if (threadIdx.x >= 32 || feature >= a.width) return;
   if constexpr (kMax) merge.largest.write(a, feature, row.row);
   if constexpr (kMin) merge.smallest.write(a, feature, row.row);

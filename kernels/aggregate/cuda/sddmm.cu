@@ -14,9 +14,9 @@ namespace {
 
 struct DotOperands {
   const CsrMatrix& a;
-  const Tensor& own;       // [rows, F]
-  const Tensor& gathered;  // [cols, F]
-  Tensor* y;               // [rows, F] or null
+  const Tensor& row_features;  // [rows, F]
+  const Tensor& gathered;      // [cols, F]
+  Tensor* y;                   // [rows, F] or null
   Tensor& dw;
 };
 
@@ -25,12 +25,12 @@ void run_dots(const char* name, const DotOperands& o) {
   constexpr int kSlab = kVector * kLanes * kChunks;
   const int threads = item_threads(o.a.csr);
   const Device device = o.a.csr.device();
-  const int64_t width = o.own.size(1);
+  const int64_t width = o.row_features.size(1);
   check_width<S>(name, width);
   const SpmmPlan plan = spmm_plan(o.a.csr);
   Tensor workspace;
   SpmmArguments<S> arguments = spmm_arguments<S>(o.a, plan, o.gathered.raw_data(), width);
-  arguments.own = static_cast<const S*>(o.own.raw_data());
+  arguments.row_features = static_cast<const S*>(o.row_features.raw_data());
   arguments.dw = o.dw.template mutable_data<Sum<S>>();
   if constexpr (kSum) {
     workspace = Tensor::empty({plan.slots, width}, dtype_of<Sum<S>>(), device);
@@ -49,7 +49,7 @@ void run_dots(const char* name, const DotOperands& o) {
 /// The shape for a width: the fewest lanes that cover it, then the fewest chunks.
 template <class S, int kVector, bool kSum>
 void run_width(const char* name, const DotOperands& o) {
-  const int64_t width = o.own.size(1);
+  const int64_t width = o.row_features.size(1);
   if constexpr (sizeof(S) == 8) {  // for gradient checks: small code over speed
     run_dots<S, 1, 32, 1, 4, kSum>(name, o);
   } else {
@@ -64,14 +64,14 @@ void run_width(const char* name, const DotOperands& o) {
 template <bool kSum>
 void run(const char* name, const DotOperands& o) {
   if (o.a.csr.rows == 0) return;
-  if (o.own.size(1) == 0) {
+  if (o.row_features.size(1) == 0) {
     o.dw.zero_();
     return;
   }
   const void* y = o.y != nullptr ? o.y->raw_data() : nullptr;
-  dispatch_features(o.own.dtype(), [&]<class S>() {
+  dispatch_features(o.row_features.dtype(), [&]<class S>() {
     constexpr int kWide = sizeof(S) < 8 ? 16 / static_cast<int>(sizeof(S)) : 1;
-    o.own.size(1) % kWide == 0 && aligned_to_16(o.own.raw_data(), o.gathered.raw_data(), y)
+    o.row_features.size(1) % kWide == 0 && aligned_to_16(o.row_features.raw_data(), o.gathered.raw_data(), y)
         ? run_width<S, kWide, kSum>(name, o)
         : run_width<S, 1, kSum>(name, o);
   });

@@ -22,12 +22,12 @@ namespace {
 
 template <class S, class Sum>
 struct SpmmCooArguments {
-  const int32_t* to;    ///< row of the result of each entry
-  const int32_t* from;  ///< row of x of each entry
-  const float* weight;  ///< null: ones
+  const int32_t* target;  ///< row of the result of each entry
+  const int32_t* source;  ///< row of x of each entry
+  const float* weight;    ///< null: ones
   const S* x;
-  const S* own;  ///< with dots: features of the result's rows
-  float* dw;     ///< likewise
+  const S* target_x;  ///< with dots: features of the result's rows
+  float* dw;          ///< likewise
   S* y;
   const S* bias;  ///< null: none
   bool relu;
@@ -60,13 +60,13 @@ struct RunSums<unsigned long long, N> {
       not_finite |= 1u << v;
     }
   }
-  __device__ __forceinline__ void flush(unsigned long long* to) {
+  __device__ __forceinline__ void flush(unsigned long long* output) {
 #pragma unroll
     for (int v = 0; v < N; ++v) {
       if ((not_finite >> v & 1u) != 0) {
-        add_not_finite(to + v);
+        add_not_finite(output + v);
       } else {
-        add_units(to + v, units[v]);
+        add_units(output + v, units[v]);
       }
       units[v] = 0;
     }
@@ -82,21 +82,21 @@ struct RunSums<float, N> {
   __device__ __forceinline__ void add(int v, float weight, float x, double /*scale*/) {
     sum[v] += weight * x;
   }
-  __device__ __forceinline__ void flush(float* to) {
-    add_to(to);
+  __device__ __forceinline__ void flush(float* output) {
+    add_to(output);
 #pragma unroll
     for (int v = 0; v < N; ++v) sum[v] = 0.0f;
   }
-  __device__ __forceinline__ void add_to(float* to) const {
+  __device__ __forceinline__ void add_to(float* output) const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     if constexpr (N == 4) {
-      atomicAdd(reinterpret_cast<float4*>(to), make_float4(sum[0], sum[1], sum[2], sum[3]));
+      atomicAdd(reinterpret_cast<float4*>(output), make_float4(sum[0], sum[1], sum[2], sum[3]));
     } else {
-      atomicAdd(to, sum[0]);
+      atomicAdd(output, sum[0]);
     }
 #else
 #pragma unroll
-    for (int v = 0; v < N; ++v) atomicAdd(to + v, sum[v]);
+    for (int v = 0; v < N; ++v) atomicAdd(output + v, sum[v]);
 #endif
   }
 };
@@ -169,27 +169,28 @@ __device__ __forceinline__ void scatter_entries(const SpmmCooArguments<S, Sum>& 
   for (int64_t round = int64_t{blockIdx.x} * groups; round < runs; round += int64_t{a.add_blocks} * groups) {
     const int64_t begin = (round + group) * kEntries;
     const int count = static_cast<int>(max(int64_t{0}, min(int64_t{kEntries}, a.entries - begin)));
-    int32_t to[kEntries], from[kEntries];
+    int32_t target[kEntries], source[kEntries];
     float weight[kEntries];
     [[maybe_unused]] float dot[kEntries];
 #pragma unroll
     for (int k = 0; k < kEntries; ++k) {
-      const bool there = k < count;
-      to[k] = there ? a.to[begin + k] : 0;
-      from[k] = there ? a.from[begin + k] : 0;
-      weight[k] = there && a.weight != nullptr ? a.weight[begin + k] : 1.0f;
+      const bool valid = k < count;
+      target[k] = valid ? a.target[begin + k] : 0;
+      source[k] = valid ? a.source[begin + k] : 0;
+      weight[k] = valid && a.weight != nullptr ? a.weight[begin + k] : 1.0f;
       if constexpr (kDots) dot[k] = 0.0f;
     }
     for (int p = lane; p < packs; p += a.lanes) {
       const int column = p * N;
       // All reads before the first atomic: the compiler would not move them across it.
       Pack<S, N> x[kEntries];
-      [[maybe_unused]] Pack<S, N> own[kEntries];
+      [[maybe_unused]] Pack<S, N> target_x[kEntries];
 #pragma unroll
       for (int k = 0; k < kEntries; ++k) {
         if (k >= count) continue;
-        x[k] = load<N>(a.x + int64_t{from[k]} * a.width + a.add.first + column);
-        if constexpr (kDots) own[k] = load<N>(a.own + int64_t{to[k]} * a.width + a.add.first + column);
+        x[k] = load<N>(a.x + int64_t{source[k]} * a.width + a.add.first + column);
+        if constexpr (kDots)
+          target_x[k] = load<N>(a.target_x + int64_t{target[k]} * a.width + a.add.first + column);
       }
       RunSums<Sum, N> sums;
 #pragma unroll
@@ -199,11 +200,11 @@ __device__ __forceinline__ void scatter_entries(const SpmmCooArguments<S, Sum>& 
         for (int v = 0; v < N; ++v) {
           const float value = widen(x[k][v]);
           sums.add(v, weight[k], value, scale);
-          if constexpr (kDots) dot[k] += value * widen(own[k][v]);
+          if constexpr (kDots) dot[k] += value * widen(target_x[k][v]);
         }
-        const bool last_of_run = k + 1 >= count || to[k + 1 < kEntries ? k + 1 : k] != to[k];
+        const bool last_of_run = k + 1 >= count || target[k + 1 < kEntries ? k + 1 : k] != target[k];
         if (last_of_run && a.add.sums != nullptr)
-          sums.flush(a.add.sums + int64_t{to[k]} * a.add.width + column);
+          sums.flush(a.add.sums + int64_t{target[k]} * a.add.width + column);
       }
     }
     if constexpr (kDots) {
@@ -227,9 +228,9 @@ __device__ __forceinline__ void finish_rows(const SpmmCooArguments<S, Sum>& a, i
   for (int64_t k = first; k < a.rows * packs; k += step) {
     const int64_t row = k / packs;
     const int column = static_cast<int>(k - row * packs) * N;
-    Sum* const from = a.finish.sums + row * a.finish.width + column;
+    Sum* const slab_sums = a.finish.sums + row * a.finish.width + column;
     const int64_t place = row * a.width + a.finish.first + column;
-    const Pack<Sum, N> sums = load<N>(static_cast<const Sum*>(from));
+    const Pack<Sum, N> sums = load<N>(static_cast<const Sum*>(slab_sums));
     Pack<float, N> of_loop{}, pack;
     float weight = 0.0f;
     if (a.loops) {
@@ -244,7 +245,7 @@ __device__ __forceinline__ void finish_rows(const SpmmCooArguments<S, Sum>& a, i
       if (a.relu) pack[v] = pack[v] < 0.0f ? 0.0f : pack[v];
     }
     store_narrow<N>(a.y + place, pack);
-    if (a.clear) store(from, Pack<Sum, N>{});
+    if (a.clear) store(slab_sums, Pack<Sum, N>{});
   }
 }
 
@@ -310,8 +311,8 @@ void scatter(const char* name, Device device, int64_t cols, SpmmCooArguments<S, 
 template <class S, class Sum>
 SpmmCooArguments<S, Sum> arguments(const Coo& a, const Tensor& values, const Tensor& x, Tensor& y) {
   SpmmCooArguments<S, Sum> arguments{};
-  arguments.to = a.row.data<int32_t>();
-  arguments.from = a.col.data<int32_t>();
+  arguments.target = a.row.data<int32_t>();
+  arguments.source = a.col.data<int32_t>();
   arguments.weight = data_or_null<float>(values);
   arguments.x = x.data<S>();
   arguments.y = mutable_data_or_null<S>(y);
@@ -339,10 +340,10 @@ void backward(const SpmmCooBackwardArgs& args) {
   Coo turned = args.a.transposed();
   turned.loops = 0;
   auto a = arguments<S, Sum>(turned, args.values, args.dy, args.dx);
-  a.own = args.x.data<S>();
+  a.target_x = args.x.data<S>();
   a.dw = args.dw.mutable_data<float>();
   const Device device = args.device();
-  const bool aligned = a.width % 4 == 0 && aligned_to_16(a.x, a.own, static_cast<const S*>(a.y));
+  const bool aligned = a.width % 4 == 0 && aligned_to_16(a.x, a.target_x, static_cast<const S*>(a.y));
   if (args.dx)
     return aligned ? scatter<S, Sum, 4, true>("spmm_coo_backward", device, turned.cols, a)
                    : scatter<S, Sum, 1, true>("spmm_coo_backward", device, turned.cols, a);

@@ -25,10 +25,10 @@ struct SpmmArguments {
   int first_feature;
   bool epilogue;  ///< bias or relu
   bool relu;
-  const S* bias;   ///< null: none
-  const S* own;    ///< kDot: [rows, width]
-  Sum<S>* dw;      ///< kDot
-  bool add_to_dw;  ///< kDot: dw already has the sums of the first features
+  const S* bias;          ///< null: none
+  const S* row_features;  ///< kDot: [rows, width]
+  Sum<S>* dw;             ///< kDot
+  bool add_to_dw;         ///< kDot: dw already has the sums of the first features
 };
 
 /// relu(value + bias), each optional.
@@ -57,10 +57,10 @@ struct Word<2> {
   using type = unsigned short;
 };
 
-/// from + index * pitch, in bytes, as one instruction; the compiler would generate four.
-__device__ __forceinline__ const char* row_address(const char* from, int32_t index, uint32_t pitch) {
+/// base + index * pitch, in bytes, as one instruction; the compiler would generate four.
+__device__ __forceinline__ const char* row_address(const char* base, int32_t index, uint32_t pitch) {
   uint64_t address;
-  asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(address) : "r"(index), "r"(pitch), "l"(from));
+  asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(address) : "r"(index), "r"(pitch), "l"(base));
   return reinterpret_cast<const char*>(address);
 }
 
@@ -77,9 +77,9 @@ __device__ __forceinline__ const char* keep_address(unsigned mask, const T* addr
 
 /// One read through the read-only path, as wide as the pack (16 bytes at most).
 template <class S, int N>
-__device__ __forceinline__ Pack<S, N> gather_pack(const char* from) {
+__device__ __forceinline__ Pack<S, N> gather_pack(const char* source) {
   using W = typename Word<sizeof(S) * N>::type;
-  const W word = __ldg(reinterpret_cast<const W*>(from));
+  const W word = __ldg(reinterpret_cast<const W*>(source));
   Pack<S, N> pack;
   memcpy(&pack, &word, sizeof(word));
   return pack;
@@ -87,11 +87,11 @@ __device__ __forceinline__ Pack<S, N> gather_pack(const char* from) {
 
 /// A write that does not evict gathered rows from the L2 cache.
 template <class S, int N>
-__device__ __forceinline__ void stream_pack(const char* to, const Pack<S, N>& pack) {
+__device__ __forceinline__ void stream_pack(const char* destination, const Pack<S, N>& pack) {
   using W = typename Word<sizeof(S) * N>::type;
   W word;
   memcpy(&word, &pack, sizeof(word));
-  __stcs(reinterpret_cast<W*>(const_cast<char*>(to)), word);
+  __stcs(reinterpret_cast<W*>(const_cast<char*>(destination)), word);
 }
 
 /// Sums v[0 … N) over a group of L lanes in a fixed tree. Lane l ends with the sum of v[l / (L / N)].

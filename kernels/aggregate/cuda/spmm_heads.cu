@@ -51,37 +51,37 @@ __global__ void __launch_bounds__(kHeadThreads)
   for (int c = 0; c < kChunks; ++c) valid[c] = has_head && in_head + c * chunk_step < layout.width;
 
   const uint32_t pitch = a.pitch, chunk_bytes = static_cast<uint32_t>(chunk_step * sizeof(S));
-  auto load_chunks = [&](const S* matrix, int r, Pack<S, kVector>(&to)[kChunks]) {
-    const char* const from = row_address(reinterpret_cast<const char*>(matrix + feature), r, pitch);
+  auto load_chunks = [&](const S* matrix, int r, Pack<S, kVector>(&chunks)[kChunks]) {
+    const char* const source = row_address(reinterpret_cast<const char*>(matrix + feature), r, pitch);
 #pragma unroll
     for (int c = 0; c < kChunks; ++c)
-      to[c] = valid[c] ? gather_pack<S, kVector>(from + c * chunk_bytes) : Pack<S, kVector>{};
+      chunks[c] = valid[c] ? gather_pack<S, kVector>(source + c * chunk_bytes) : Pack<S, kVector>{};
   };
   ItemWalk<false> walk{item};
   walk.begin(a);
   A sum[kChunks][kVector];
-  Pack<S, kVector> own[kChunks];
+  Pack<S, kVector> row_features[kChunks];
   auto begin_row = [&] {
 #pragma unroll
     for (int c = 0; c < kChunks; ++c)
 #pragma unroll
       for (int v = 0; v < kVector; ++v) sum[c][v] = A(0);
     if constexpr (kDot) {
-      if (walk.active()) load_chunks(a.own, walk.row, own);
+      if (walk.active()) load_chunks(a.row_features, walk.row, row_features);
     }
   };
   auto write_row = [&] {
     if (item.part) {
-      A* const to = a.partial + static_cast<int64_t>(item.slot) * a.width + feature;
+      A* const output = a.partial + static_cast<int64_t>(item.slot) * a.width + feature;
 #pragma unroll
       for (int c = 0; c < kChunks; ++c) {
         Pack<A, kVector> pack;
 #pragma unroll
         for (int v = 0; v < kVector; ++v) pack[v] = sum[c][v];
-        if (valid[c]) store(to + c * chunk_step, pack);
+        if (valid[c]) store(output + c * chunk_step, pack);
       }
     } else {
-      const char* const to = row_address(reinterpret_cast<const char*>(a.y + feature), walk.row, pitch);
+      const char* const output = row_address(reinterpret_cast<const char*>(a.y + feature), walk.row, pitch);
 #pragma unroll
       for (int c = 0; c < kChunks; ++c) {
         if (!valid[c]) continue;
@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(kHeadThreads)
 #pragma unroll
         for (int v = 0; v < kVector; ++v)
           pack[v] = narrow<S>(finish(a, sum[c][v], feature + c * chunk_step + v));
-        stream_pack(to + c * chunk_bytes, pack);
+        stream_pack(output + c * chunk_bytes, pack);
       }
     }
   };
@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(kHeadThreads)
         for (int v = 0; v < kVector; ++v) {
           const A value = widen(gathered[u][c][v]);
           if constexpr (kSum) sum[c][v] = fma(weight[u], value, sum[c][v]);
-          if constexpr (kDot) dot[u] = fma(widen(own[c][v]), value, dot[u]);
+          if constexpr (kDot) dot[u] = fma(widen(row_features[c][v]), value, dot[u]);
         }
       }
     };
@@ -147,8 +147,8 @@ __global__ void __launch_bounds__(kHeadThreads)
 #pragma unroll
         for (int u = 0; u < kUnroll; ++u) {
           if (u >= left) continue;
-          A* const to = a.dw + place[u];
-          *to = layout.first > 0 ? *to + dot[u] : dot[u];
+          A* const output = a.dw + place[u];
+          *output = layout.first > 0 ? *output + dot[u] : dot[u];
         }
       }
     }
@@ -160,7 +160,7 @@ struct HeadOperands {
   const CsrMatrix& a;
   const Tensor& x;  // gathered
   int64_t heads;
-  const Tensor& own = kAbsent;
+  const Tensor& row_features = kAbsent;
   Tensor* y = nullptr;
   Tensor* dw = nullptr;
   const Tensor& bias = kAbsent;
@@ -183,7 +183,7 @@ void run_heads(const char* name, const HeadOperands& o) {
     if (o.bias) arguments.bias = o.bias.template data<S>();
   }
   if constexpr (kDot) {
-    arguments.own = o.own.template data<S>();
+    arguments.row_features = o.row_features.template data<S>();
     arguments.dw = o.dw->template mutable_data<Sum<S>>();
   }
   const auto in_head = static_cast<int>(width / o.heads);
@@ -222,9 +222,9 @@ void run(const char* name, const HeadOperands& o) {
   dispatch_features(o.x.dtype(), [&]<class S>() {
     if constexpr (sizeof(S) < 8) {
       constexpr int kWide = 16 / static_cast<int>(sizeof(S));
-      const void* own = o.own ? o.own.raw_data() : nullptr;
+      const void* row_data = o.row_features ? o.row_features.raw_data() : nullptr;
       const void* y = o.y != nullptr ? o.y->raw_data() : nullptr;
-      if (o.x.size(1) / o.heads % kWide == 0 && aligned_to_16(o.x.raw_data(), own, y))
+      if (o.x.size(1) / o.heads % kWide == 0 && aligned_to_16(o.x.raw_data(), row_data, y))
         return run_layout<S, kWide, kSum, kDot>(name, o);
     }
     run_layout<S, 1, kSum, kDot>(name, o);
@@ -243,14 +243,18 @@ void spmm_by_head(const SpmmArgs& args) {
 }
 
 void sddmm_by_head(const SddmmArgs& args) {
-  run<false, true>("sddmm",
-                   {.a = args.a, .x = args.x, .heads = heads_of(args.dw), .own = args.y, .dw = &args.dw});
+  run<false, true>(
+      "sddmm",
+      {.a = args.a, .x = args.x, .heads = heads_of(args.dw), .row_features = args.y, .dw = &args.dw});
 }
 
 void spmm_backward_by_head(const SpmmBackwardArgs& args) {
-  run<true, true>(
-      "spmm_backward",
-      {.a = args.at, .x = args.dy, .heads = heads_of(args.dw), .own = args.x, .y = &args.dx, .dw = &args.dw});
+  run<true, true>("spmm_backward", {.a = args.at,
+                                    .x = args.dy,
+                                    .heads = heads_of(args.dw),
+                                    .row_features = args.x,
+                                    .y = &args.dx,
+                                    .dw = &args.dw});
 }
 
 }  // namespace adj::kernels::cuda

@@ -62,20 +62,20 @@ __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnr
   for (int c = 0; c < kChunks; ++c) valid[c] = kWhole || feature + c * kLanes * kVector < a.width;
   const int read_feature = valid[0] ? feature : a.first_feature;
   const uint32_t pitch = a.pitch;
-  auto load_chunks = [&](const char* matrix, int r, Pack<S, kVector>(&to)[kChunks]) {
-    const char* const from = row_address(matrix, r, pitch);
+  auto load_chunks = [&](const char* matrix, int r, Pack<S, kVector>(&chunks)[kChunks]) {
+    const char* const source = row_address(matrix, r, pitch);
 #pragma unroll
     for (int c = 0; c < kChunks; ++c)
-      to[c] = kWhole || kChunks == 1 || valid[c] ? gather_pack<S, kVector>(from + c * kChunkBytes)
-                                                 : Pack<S, kVector>{};
+      chunks[c] = kWhole || kChunks == 1 || valid[c] ? gather_pack<S, kVector>(source + c * kChunkBytes)
+                                                     : Pack<S, kVector>{};
   };
   const char* const x = keep_address(mask, a.x + read_feature);
-  const char* const own_rows = kDot ? keep_address(mask, a.own + read_feature) : nullptr;
+  const char* const own_rows = kDot ? keep_address(mask, a.row_features + read_feature) : nullptr;
 
   ItemWalk<> walk{item};
   walk.begin(a);
   A sum[kChunks][kVector];
-  Pack<S, kVector> own[kChunks], next_own[kChunks];
+  Pack<S, kVector> row_features[kChunks], next_row_features[kChunks];
   auto clear_sum = [&] {
 #pragma unroll
     for (int c = 0; c < kChunks; ++c)
@@ -84,22 +84,23 @@ __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnr
   };
   clear_sum();
   if constexpr (kDot) {
-    if (walk.active()) load_chunks(own_rows, walk.row, own);
-    if (walk.row + 1 < item.end_row) load_chunks(own_rows, walk.row + 1, next_own);
+    if (walk.active()) load_chunks(own_rows, walk.row, row_features);
+    if (walk.row + 1 < item.end_row) load_chunks(own_rows, walk.row + 1, next_row_features);
   }
 
   auto write_row = [&] {
     if (item.part) {
-      A* const to = a.partial + static_cast<uint64_t>(static_cast<uint32_t>(item.slot)) * a.width + feature;
+      A* const output =
+          a.partial + static_cast<uint64_t>(static_cast<uint32_t>(item.slot)) * a.width + feature;
 #pragma unroll
       for (int c = 0; c < kChunks; ++c) {
         Pack<A, kVector> pack;
 #pragma unroll
         for (int v = 0; v < kVector; ++v) pack[v] = sum[c][v];
-        if (valid[c]) store(to + c * kLanes * kVector, pack);
+        if (valid[c]) store(output + c * kLanes * kVector, pack);
       }
     } else {
-      const char* const to = row_address(reinterpret_cast<const char*>(a.y + feature), walk.row, pitch);
+      const char* const output = row_address(reinterpret_cast<const char*>(a.y + feature), walk.row, pitch);
 #pragma unroll
       for (int c = 0; c < kChunks; ++c) {
         if (!valid[c]) continue;
@@ -111,7 +112,7 @@ __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnr
         Pack<S, kVector> pack;
 #pragma unroll
         for (int v = 0; v < kVector; ++v) pack[v] = narrow<S>(sum[c][v]);
-        stream_pack(to + c * kChunkBytes, pack);
+        stream_pack(output + c * kChunkBytes, pack);
       }
     }
     clear_sum();
@@ -121,30 +122,31 @@ __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnr
     walk.next_row(a);
     if constexpr (kDot) {
 #pragma unroll
-      for (int c = 0; c < kChunks; ++c) own[c] = next_own[c];
-      if (walk.row + 1 < item.end_row) load_chunks(own_rows, walk.row + 1, next_own);
+      for (int c = 0; c < kChunks; ++c) row_features[c] = next_row_features[c];
+      if (walk.row + 1 < item.end_row) load_chunks(own_rows, walk.row + 1, next_row_features);
     }
   };
   walk.end_first_rows(end_row);
 
   int32_t column[kPerLane], place[kPerLane], next_place[kPerLane];
   A weight[kPerLane];
-  auto load_places = [&](int base, int32_t(&to)[kPerLane]) {
+  auto load_places = [&](int base, int32_t(&places)[kPerLane]) {
     if (a.order == nullptr) return;
 #pragma unroll
     for (int j = 0; j < kPerLane; ++j) {
       const int e = base + j * kLanes + lane;
-      to[j] = e < end_entry ? __ldg(a.order + e) : 0;
+      places[j] = e < end_entry ? __ldg(a.order + e) : 0;
     }
   };
-  auto load_stage = [&](int base, const int32_t(&at)[kPerLane]) {
+  auto load_stage = [&](int base, const int32_t(&places)[kPerLane]) {
 #pragma unroll
     for (int j = 0; j < kPerLane; ++j) {
       const int e = base + j * kLanes + lane;
       column[j] = e < end_entry ? __ldg(a.indices + e) : 0;
       if constexpr (kSum)
-        weight[j] =
-            e < end_entry && a.values != nullptr ? __ldg(a.values + (a.order == nullptr ? e : at[j])) : A(1);
+        weight[j] = e < end_entry && a.values != nullptr
+                        ? __ldg(a.values + (a.order == nullptr ? e : places[j]))
+                        : A(1);
     }
   };
   load_places(item.entry, place);
@@ -169,11 +171,11 @@ __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnr
 #pragma unroll 1
     for (int p = 0; p < staged; p += kUnroll) {
       const int left = min(kUnroll, staged - p);
-      const auto at = load<kUnroll>(columns + p);
+      const auto neighbors = load<kUnroll>(columns + p);
       Pack<S, kVector> gathered[kUnroll][kChunks];
 #pragma unroll
       for (int u = 0; u < kUnroll; ++u)
-        load_chunks(x, at[u], gathered[u]);  // beyond the item: row 0, not added
+        load_chunks(x, neighbors[u], gathered[u]);  // beyond the item: row 0, not added
       Pack<A, kUnroll> w;
       if constexpr (kSum) w = load<kUnroll>(weights + p);
       A dot[kUnroll];
@@ -188,7 +190,7 @@ __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnr
           for (int v = 0; v < kVector; ++v) {
             const A value = widen(gathered[u][c][v]);
             if constexpr (kSum) sum[c][v] = fma(w[u], value, sum[c][v]);
-            if constexpr (kDot) dot[u] = fma(widen(own[c][v]), value, dot[u]);
+            if constexpr (kDot) dot[u] = fma(widen(row_features[c][v]), value, dot[u]);
           }
         }
       };
@@ -202,8 +204,8 @@ __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnr
         const A value = reduce_scatter<kUnroll, kLanes>(dot, lane, mask);
         const int k = lane / kShare;
         if (lane % kShare == 0 && k < left) {
-          A* const to = a.dw + (a.order == nullptr ? base + p + k : targets[p + k]);
-          *to = a.add_to_dw ? *to + value : value;
+          A* const output = a.dw + (a.order == nullptr ? base + p + k : targets[p + k]);
+          *output = a.add_to_dw ? *output + value : value;
         }
       }
     }

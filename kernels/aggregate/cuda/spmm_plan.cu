@@ -28,13 +28,13 @@ __global__ void __launch_bounds__(kFewRowsThreads)
   RowCounts before;
   for (int64_t first = 0; first <= rows; first += kFewRowsThreads) {
     const int64_t i = first + threadIdx.x;
-    const RowCounts own = counts_of(offsets, rows, size, i);
-    RowCounts here, all;
-    Scan(of_items).ExclusiveSum(own.items, here.items, all.items);
-    Scan(of_heavy).ExclusiveSum(own.heavy, here.heavy, all.heavy);
-    here.items += before.items;
-    here.heavy += before.heavy;
-    if (i <= rows) place_row(offsets, rows, i, here, own.items >> 32, plan);
+    const RowCounts counts = counts_of(offsets, rows, size, i);
+    RowCounts start, all;
+    Scan(of_items).ExclusiveSum(counts.items, start.items, all.items);
+    Scan(of_heavy).ExclusiveSum(counts.heavy, start.heavy, all.heavy);
+    start.items += before.items;
+    start.heavy += before.heavy;
+    if (i <= rows) place_row(offsets, rows, i, start, counts.items >> 32, plan);
     before.items += all.items;
     before.heavy += all.heavy;
     __syncthreads();  // before the next sums
@@ -90,8 +90,8 @@ SpmmPlan bounded_plan(const Csr& a, int64_t size) {
   exclusive_sum(items, rows + 1, device);
   exclusive_sum(heavy, rows + 1, device);
   for_each("spmm plan", device.index, rows + 1, [=] __device__(int64_t i) {
-    const int64_t own = i < rows ? (items[i + 1] >> 32) - (items[i] >> 32) : 0;
-    place_row(offsets, rows, i, {items[i], heavy[i]}, own, arrays);
+    const int64_t row_items = i < rows ? (items[i + 1] >> 32) - (items[i] >> 32) : 0;
+    place_row(offsets, rows, i, {items[i], heavy[i]}, row_items, arrays);
   });
   return plan;
 }

@@ -26,13 +26,13 @@ __device__ void add_pack(Pack<float, kVector>& sum, const Pack<float, kVector>& 
 
 /// A pack of x, in one read if rows of the tensor are aligned to it.
 template <int kVector, bool kAligned>
-__device__ Pack<float, kVector> read_pack(const char* from) {
+__device__ Pack<float, kVector> read_pack(const char* source) {
   if constexpr (kAligned) {
-    return gather_pack<float, kVector>(from);
+    return gather_pack<float, kVector>(source);
   } else {
     Pack<float, kVector> pack;
 #pragma unroll
-    for (int v = 0; v < kVector; ++v) pack[v] = __ldg(reinterpret_cast<const float*>(from) + v);
+    for (int v = 0; v < kVector; ++v) pack[v] = __ldg(reinterpret_cast<const float*>(source) + v);
     return pack;
   }
 }
@@ -48,10 +48,11 @@ __device__ Pack<float, kVector> sum_entries(const SpmmArguments<float>& a, const
     Pack<float, kVector> row[kInFlight];
 #pragma unroll
     for (int u = 0; u < kInFlight; ++u) {
-      const int at = min(e + u * step, end - 1);
-      column[u] = __ldg(a.indices + at);
-      weight[u] =
-          a.values == nullptr ? 1.0f : __ldg(a.values + (a.order == nullptr ? at : __ldg(a.order + at)));
+      const int entry = min(e + u * step, end - 1);
+      column[u] = __ldg(a.indices + entry);
+      weight[u] = a.values == nullptr
+                      ? 1.0f
+                      : __ldg(a.values + (a.order == nullptr ? entry : __ldg(a.order + entry)));
     }
 #pragma unroll
     for (int u = 0; u < kInFlight; ++u)
@@ -90,11 +91,11 @@ __global__ void __launch_bounds__(32 * kWarps)
   // A lane beyond the width reads the same as the first lane and writes nothing.
   const char* const x = reinterpret_cast<const char*>(a.x + (valid ? feature : 0));
 
-  const auto write = [&](int to, Pack<float, kVector> sum) {
+  const auto write = [&](int target, Pack<float, kVector> sum) {
     if (!valid || group != 0) return;
 #pragma unroll
     for (int v = 0; v < kVector; ++v) sum[v] = finish(a, sum[v], feature + v);
-    float* const y = a.y + static_cast<int64_t>(to) * a.width + feature;
+    float* const y = a.y + static_cast<int64_t>(target) * a.width + feature;
     if constexpr (kAligned) {
       store(y, sum);
     } else {
@@ -115,10 +116,10 @@ __global__ void __launch_bounds__(32 * kWarps)
   if (!__syncthreads_or(is_cut)) return;
 
   for (int r = first_row; r < end_row; ++r) {
-    const int from = static_cast<int>(a.offsets[r]), to = static_cast<int>(a.offsets[r + 1]);
-    if (!is_long(to - from)) continue;
+    const int long_begin = static_cast<int>(a.offsets[r]), long_end = static_cast<int>(a.offsets[r + 1]);
+    if (!is_long(long_end - long_begin)) continue;
     Pack<float, kVector> sum =
-        sum_entries<kVector, kAligned>(a, x, from + warp * kGroups + group, to, kWarps * kGroups);
+        sum_entries<kVector, kAligned>(a, x, long_begin + warp * kGroups + group, long_end, kWarps * kGroups);
     add_groups<kVector, kLanes>(sum);
     if (group == 0) partial[warp][lane] = sum;
     __syncthreads();

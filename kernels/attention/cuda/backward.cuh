@@ -81,10 +81,10 @@ __device__ __forceinline__ void sum_and_own(typename T::A (&x)[T::kBatch], typen
   sum_and_own<T>(y, t);
 }
 
-/// Adds the values of the block's groups in order and writes them to `to`, which begins at the block's first
-/// head.
+/// Adds the values of the block's groups in order and writes them to `output`, which begins at the block's
+/// first head.
 template <class T>
-__device__ void leave_sum_of_groups(const WideFeatures<T>& x, const Place<T>& place, typename T::A* to) {
+__device__ void leave_sum_of_groups(const WideFeatures<T>& x, const Place<T>& place, typename T::A* output) {
   using A = typename T::A;
   constexpr int kPerLane = T::kChunks * T::kVector;
   __shared__ A shared[T::kThreads];
@@ -97,7 +97,7 @@ __device__ void leave_sum_of_groups(const WideFeatures<T>& x, const Place<T>& pl
     if (place.group != 0 || !place.valid[i / T::kVector]) continue;
     A sum = 0;
     for (int g = 0; g < place.groups; ++g) sum += shared[g * place.group_lanes + lane];
-    to[i / T::kVector * T::kLanes * T::kVector + i % T::kVector] = sum;
+    output[i / T::kVector * T::kLanes * T::kVector + i % T::kVector] = sum;
   }
 }
 
@@ -112,7 +112,7 @@ constexpr int kBackwardBlocks = blocks_for_registers<T>(!Score::kRows
 template <class T, class Score>
 __device__ __forceinline__ void leave_source_row(const BackwardArguments<typename T::S>& a,
                                                  const Place<T>& place, const ItemWalk<>& walk,
-                                                 const WideFeatures<T>& own,  // v, r or x
+                                                 const WideFeatures<T>& row,  // v, r or x
                                                  const WideFeatures<T>& att, typename T::A own_term,
                                                  typename T::A term,  // Σ de; keyed: ds
                                                  WideFeatures<T>& weighed, WideFeatures<T>& turned,
@@ -120,13 +120,13 @@ __device__ __forceinline__ void leave_source_row(const BackwardArguments<typenam
   using A = typename T::A;
   constexpr int kChunks = T::kChunks, kVector = T::kVector;
   const int feature = place.feature, read = place.read_feature;
-  const int64_t to = (walk.part ? int64_t{walk.slot} : int64_t{walk.row}) * a.heads;
+  const int64_t offset = (walk.part ? int64_t{walk.slot} : int64_t{walk.row}) * a.heads;
   if constexpr (Score::kAtt) {
 #pragma unroll
     for (int c = 0; c < kChunks; ++c)
 #pragma unroll
       for (int v = 0; v < kVector; ++v) {
-        d_att[c][v] = fma(a.slope * term, own[c][v], d_att[c][v]);
+        d_att[c][v] = fma(a.slope * term, row[c][v], d_att[c][v]);
         turned[c][v] =
             fma(kLn2<A> * att[c][v], fma(a.slope, term, (A(1) - a.slope) * turned[c][v]), weighed[c][v]);
       }
@@ -162,21 +162,21 @@ __device__ __forceinline__ void leave_source_row(const BackwardArguments<typenam
   }
   if (a.d_row != nullptr) {
     if (walk.part)
-      scatter<T>(a.partial + to * a.width + feature, place, turned);
+      scatter<T>(a.partial + offset * a.width + feature, place, turned);
     else
-      scatter<T>(a.d_row + to * a.width + feature, place, turned);
+      scatter<T>(a.d_row + offset * a.width + feature, place, turned);
   }
   if constexpr (Score::kValues) {
     if (a.d_value != nullptr) {
       if (walk.part)
-        scatter<T>(a.partial_value + to * a.width + feature, place, weighed);
+        scatter<T>(a.partial_value + offset * a.width + feature, place, weighed);
       else
-        scatter<T>(a.d_value + to * a.width + feature, place, weighed);
+        scatter<T>(a.d_value + offset * a.width + feature, place, weighed);
     }
   }
   if constexpr (Score::kTerms) {
     if (a.d_term != nullptr && place.has_head && place.feature == place.head * a.width)
-      (walk.part ? a.partial_term : a.d_term)[to + place.head] = term;
+      (walk.part ? a.partial_term : a.d_term)[offset + place.head] = term;
   }
 }
 

@@ -61,10 +61,10 @@ struct EntryWeights {
   A* y;
 
   __device__ void operator()(int64_t i) const {
-    const int64_t k = i / heads, h = i % heads, at = entries.edge(k) * heads + h;
-    A weight = exp(y[at] - lse[entries.row[k] * heads + h]);
-    if (dropout.threshold != 0) weight *= (dropout.template kept<1>(at) & 1u) != 0 ? kept_scale : A(0);
-    y[at] = weight;
+    const int64_t k = i / heads, h = i % heads, index = entries.edge(k) * heads + h;
+    A weight = exp(y[index] - lse[entries.row[k] * heads + h]);
+    if (dropout.threshold != 0) weight *= (dropout.template kept<1>(index) & 1u) != 0 ? kept_scale : A(0);
+    y[index] = weight;
   }
 };
 
@@ -85,9 +85,9 @@ struct EntryGradients {
     const int64_t k = i / features, f = i % features, edge = entries.edge(k), row = entries.row[k];
     A sum = 0;
     for (int64_t h = 0; h < heads; ++h) {
-      const int64_t at = (row * heads + h) * features + f;
-      sum = fma(factor * de[edge * heads + h], A(widen(u[at])), sum);
-      sum = fma(w[edge * heads + h], A(widen(v[at])), sum);
+      const int64_t index = (row * heads + h) * features + f;
+      sum = fma(factor * de[edge * heads + h], A(widen(u[index])), sum);
+      sum = fma(w[edge * heads + h], A(widen(v[index])), sum);
     }
     dattr[edge * features + f] = sum;
   }
@@ -109,8 +109,8 @@ struct RowsOfFeatures {
     for (int64_t f = 0; f < features; ++f) {
       A sum = 0;
       for (int64_t k = range.begin + team.first(); k < range.end; k += team.step()) {
-        const int64_t at = place(k, range.head);
-        sum = fma(w[at], attr[at / place.heads * features + f], sum);
+        const int64_t index = place(k, range.head);
+        sum = fma(w[index], attr[index / place.heads * features + f], sum);
       }
       sum = team.reduce(sum, Add{}) * factor;
       if (range.row >= 0 && team.first() == 0)

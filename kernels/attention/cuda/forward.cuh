@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
 
   const bool drops = a.dropout.threshold != 0;
 
-  WideFeatures<T> own;  // q times the logit scale, or -l
+  WideFeatures<T> row;  // q times the logit scale, or -l
   WideFeatures<T> att;
   A own_term = 0;
   if constexpr (Score::kAtt) gather_wide<T>(rows_at(a.att, read), 0, 0, true, place, kLog2E<A>, att);
@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
     const bool has_entries = walk.active() && walk.entry < walk.row_end;
     if constexpr (Score::kRows)
       gather_wide<T, true>(target, walk.row, a.pitch, has_entries, place,
-                           Score::target_factor(a) * a.product_scale(), own);
+                           Score::target_factor(a) * a.product_scale(), row);
     else
       own_term = has_entries && place.has_head ? a.l[int64_t{walk.row} * a.heads + place.head] : A(0);
   };
@@ -114,12 +114,13 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
       is_entry[k] = slot < count && place.has_head;
       edge[k] = 0;
       if (!is_entry[k]) continue;
-      const int at = walk.entry + slot;
-      if (kEdges) edge[k] = int64_t{a.order == nullptr ? at : __ldg(a.order + at)} * a.heads + place.head;
+      const int entry = walk.entry + slot;
+      if (kEdges)
+        edge[k] = int64_t{a.order == nullptr ? entry : __ldg(a.order + entry)} * a.heads + place.head;
       if constexpr (Score::kTerms) {
         const A* const of_source = Score::terms(a);
         if (of_source != nullptr)
-          term[k] = __ldg(of_source + int64_t{__ldg(a.indices + at)} * a.heads + place.head);
+          term[k] = __ldg(of_source + int64_t{__ldg(a.indices + entry)} * a.heads + place.head);
         else
           term[k] = A(1);
       }
@@ -136,7 +137,7 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
           for (int v = 0; v < kVector; ++v) {
             const A x = row_of[u][c][v];
             if constexpr (Score::kAtt) linear = fma(att[c][v], x, linear);
-            above = Score::logit(above, x, own[c][v], att[c][v]);
+            above = Score::logit(above, x, row[c][v], att[c][v]);
           }
         logit[u] = Score::kAtt ? fma(a.slope, linear, (A(1) - a.slope) * above) : above;
       }
@@ -294,9 +295,9 @@ __device__ __forceinline__ AttentionSum<A> merge_attention_parts(const Attention
   if (feature < features) {
     const int head = feature / width;
     const int end = begin + share_begin(count, warp + 1);
-    const auto part_at = [&](int64_t at) {
-      const Pack<A, 2> stats = load<2>(parts.stats + (at * heads + head) * 2);
-      return AttentionSum<A>{stats[0], stats[1], parts.sums[at * features + feature]};
+    const auto part_at = [&](int64_t index) {
+      const Pack<A, 2> stats = load<2>(parts.stats + (index * heads + head) * 2);
+      return AttentionSum<A>{stats[0], stats[1], parts.sums[index * features + feature]};
     };
     begin += share_begin(count, warp);
     if (end - begin == 1) {
@@ -355,9 +356,10 @@ __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Accumulator<S>>
   const HeavyRow row = heavy[blockIdx.x];
   const RowParts parts(row, heavy[blockIdx.x + 1]);
   const int feature = static_cast<int>(blockIdx.y * 32 + threadIdx.x % 32);
-  const AttentionParts<A> from{parts.runs ? runs.sums : a.partial, parts.runs ? runs.stats : a.partial_stats};
+  const AttentionParts<A> input{parts.runs ? runs.sums : a.partial,
+                                parts.runs ? runs.stats : a.partial_stats};
   const AttentionSum<A> merged =
-      merge_attention_parts<Score>(from, a.heads, a.width, feature, parts.begin, parts.count);
+      merge_attention_parts<Score>(input, a.heads, a.width, feature, parts.begin, parts.count);
   if (threadIdx.x >= 32 || feature >= a.heads * a.width) return;
   const A bias = a.bias == nullptr ? A(0) : A(widen(a.bias[feature]));
   a.o[int64_t{row.row} * a.heads * a.width + feature] = narrow<Result<S>>(merged.sum / merged.total + bias);

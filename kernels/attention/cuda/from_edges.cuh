@@ -21,20 +21,20 @@ constexpr bool kFromEdges = Score::kRows && !Score::kTerms;
 
 /// Edge numbers of a batch's entries, like load_columns.
 template <class T>
-__device__ __forceinline__ void load_edges(const int32_t* order, int from, int end, int (&edge)[T::kBatch]) {
+__device__ __forceinline__ void load_edges(const int32_t* order, int first, int end, int (&edge)[T::kBatch]) {
 #pragma unroll
   for (int u = 0; u < T::kBatch; ++u)
-    edge[u] = order == nullptr ? from + u : from + u < end ? __ldg(order + from + u) : 0;
+    edge[u] = order == nullptr ? first + u : first + u < end ? __ldg(order + first + u) : 0;
 }
 
 /// Zeros if not wanted. Bypasses L1: when heads are processed in groups, the buffer is rewritten while the
 /// previous kernel may still run.
 template <class A>
-__device__ __forceinline__ EdgeGradient<A> load_kept(const EdgeGradient<A>* from, bool wanted) {
+__device__ __forceinline__ EdgeGradient<A> load_kept(const EdgeGradient<A>* source, bool wanted) {
   using W = typename Word<sizeof(EdgeGradient<A>)>::type;
   EdgeGradient<A> kept;
   if (!wanted) return kept;
-  const W word = __ldcg(reinterpret_cast<const W*>(from));
+  const W word = __ldcg(reinterpret_cast<const W*>(source));
   memcpy(&kept, &word, sizeof(word));
   return kept;
 }
@@ -67,11 +67,11 @@ __global__ void __launch_bounds__(T::kThreads, kFromEdgesBlocks<T, Score>)
   for (int item = first_item; __any_sync(kAllLanes, item < a.items); item += step) {
     ItemWalk<> walk;
     walk.begin(a, item);
-    WideFeatures<T> own;      // r
+    WideFeatures<T> row;      // r
     WideFeatures<T> weighed;  // Σ m α dO
     WideFeatures<T> turned;   // Σ de q, or Σ de [z > 0]
     A term = 0;               // Σ de
-    clear<T>(own);
+    clear<T>(row);
     RowFeatures<T> own_asked;  // used only after the row's first entries are requested as well
     bool is_new = true;
     auto begin_row = [&] {
@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(T::kThreads, kFromEdgesBlocks<T, Score>)
       load_columns<T>(a.indices, walk.entry + count, walk.end_entry, column);
       load_edges<T>(a.order, walk.entry + count, walk.end_entry, edge);
       if (Score::kAtt && is_new) {
-        widen_row<T>(own_asked, walk.active(), place, A(1), own);
+        widen_row<T>(own_asked, walk.active(), place, A(1), row);
         is_new = false;
       }
 #pragma unroll
@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(T::kThreads, kFromEdgesBlocks<T, Score>)
         for (int v = 0; v < kVector; ++v) {
           if (is_row) weighed[0][v] = fma(w, d_o[u][0][v], weighed[0][v]);
           const A x = Score::target(row_of[u][0][v]);
-          if (is_row) Score::d_source(turned[0][v], d, own[0][v], x);
+          if (is_row) Score::d_source(turned[0][v], d, row[0][v], x);
         }
       }
 
@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(T::kThreads, kFromEdgesBlocks<T, Score>)
       if (!walk.active() || walk.entry != walk.row_end) continue;
       if constexpr (Score::kAtt)
         gather_wide<T>(rows_at(a.att, place.read_feature), 0, 0, true, place, kLog2E<A>, att);
-      leave_source_row<T, Score>(a, place, walk, own, att, A(1), term, weighed, turned, d_att);
+      leave_source_row<T, Score>(a, place, walk, row, att, A(1), term, weighed, turned, d_att);
       walk.next_row(a);
       begin_row();
     }

@@ -205,28 +205,28 @@ void forward_with_features(const Gatv2Args& args) {
               .lse = args.lse});
 }
 
-/// to[rows, H D] = Σ de d e / d z over the rows of a structure.
+/// gradient[rows, H D] = Σ de d e / d z over the rows of a structure.
 template <class S, bool kByTarget>
-void sum_message_gradients(const CsrMatrix& a, const Messages<S>& z, const Tensor& de, Tensor& to) {
-  const int64_t width = to.size(1);
+void sum_message_gradients(const CsrMatrix& a, const Messages<S>& z, const Tensor& de, Tensor& gradient) {
+  const int64_t width = gradient.size(1);
   const SpmmPlan plan = spmm_plan(a.csr);
   if (plan.items == 0 || width == 0) return;
-  Tensor workspace = Tensor::empty({plan.slots, width}, dtype_of<Accumulator<S>>(), to.device());
+  Tensor workspace = Tensor::empty({plan.slots, width}, dtype_of<Accumulator<S>>(), gradient.device());
   SpmmArguments<S> arguments = spmm_arguments<S>(a, plan, nullptr, width);
-  arguments.y = to.mutable_data<S>();
+  arguments.y = gradient.mutable_data<S>();
   arguments.partial = workspace.mutable_data<Accumulator<S>>();
-  launch("gatv2_backward", over_features(to.device(), plan.items, width), row_gradients_kernel<S, kByTarget>,
-         arguments, z, de.data<Accumulator<S>>());
-  launch_merge<S>("gatv2_backward", to.device().index, plan, arguments);
+  launch("gatv2_backward", over_features(gradient.device(), plan.items, width),
+         row_gradients_kernel<S, kByTarget>, arguments, z, de.data<Accumulator<S>>());
+  launch_merge<S>("gatv2_backward", gradient.device().index, plan, arguments);
 }
 
-/// to = Σ over the first dimension of `parts`.
-void sum_parts(const Tensor& parts, Tensor& to) {
-  if (!to) return;
-  const Tensor rows = parts.reshape({parts.size(0), to.numel()});
-  Tensor sum = Tensor::empty({to.numel()}, parts.dtype(), parts.device());
+/// output = Σ over the first dimension of `parts`.
+void sum_parts(const Tensor& parts, Tensor& output) {
+  if (!output) return;
+  const Tensor rows = parts.reshape({parts.size(0), output.numel()});
+  Tensor sum = Tensor::empty({output.numel()}, parts.dtype(), parts.device());
   cuda::sum_rows({.x = rows, .y = sum});
-  adj::convert(sum, to);
+  adj::convert(sum, output);
 }
 
 template <class S>

@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   begin_overlapping();
   const int64_t group = (int64_t{blockIdx.x} * kBlockThreads + threadIdx.x) / kLanes;
   const int lane = static_cast<int>(threadIdx.x) % kLanes;
-  const int64_t head = group % heads * width, own = int64_t{lane} * kVector;
+  const int64_t head = group % heads * width, start = int64_t{lane} * kVector;
   const bool both = a2 != nullptr;
   Pack<A, kVector> v{}, v2{};
   const auto load_vectors = [&](int64_t d) {
@@ -33,10 +33,10 @@ __global__ void __launch_bounds__(kBlockThreads)
     if (both) v2 = load_wide<kVector>(a2 + head + d);
   };
   const bool held = width <= kLanes * kVector;
-  if (held && own < width) load_vectors(own);
+  if (held && start < width) load_vectors(start);
   for (int64_t base = 0; base < products; base += kInFlight * step) {  // the warp stays converged
     A first[kInFlight] = {}, second[kInFlight] = {};
-    for (int64_t d = own; d < width; d += kLanes * kVector) {
+    for (int64_t d = start; d < width; d += kLanes * kVector) {
       if (!held) load_vectors(d);
       Pack<A, kVector> row[kInFlight]{};
 #pragma unroll
@@ -95,9 +95,9 @@ struct Spread {
 
   __device__ void operator()(int64_t i) const {
     using A = Accumulator<S>;
-    const int64_t p = i / width, at = p % heads * width + i % width;
-    A value = dy[p] * widen(a[at]);
-    if (a2 != nullptr) value = fma(dy2[p], A(widen(a2[at])), value);
+    const int64_t p = i / width, index = p % heads * width + i % width;
+    A value = dy[p] * widen(a[index]);
+    if (a2 != nullptr) value = fma(dy2[p], A(widen(a2[index])), value);
     dx[i] = narrow<S>(value);
   }
 };

@@ -15,10 +15,10 @@ struct HeadProduct {
   const S* x;
   const S* weight;
   S* y;
-  int64_t rows, groups;  ///< groups: of kRows rows
-  int64_t in, out;       ///< columns per row of x and of y
-  int64_t terms, made;   ///< per head: the reduction length and columns of y
-  int64_t pitch;         ///< of the weight
+  int64_t rows, groups;    ///< groups: of kRows rows
+  int64_t in, out;         ///< columns per row of x and of y
+  int64_t terms, columns;  ///< per head: the reduction length and columns of y
+  int64_t pitch;           ///< of the weight
   bool accumulate;
 };
 
@@ -27,11 +27,13 @@ __global__ void __launch_bounds__(kBlockThreads)
     head_product_kernel(const __grid_constant__ HeadProduct<S> p) {
   begin_overlapping();
   using T = Accumulator<S>;
-  const int64_t at = int64_t{blockIdx.x} * blockDim.x + threadIdx.x, group = at / p.out;
+  const int64_t index = int64_t{blockIdx.x} * blockDim.x + threadIdx.x, group = index / p.out;
   if (group >= p.groups) return;
-  const int64_t column = at - group * p.out, head = column / p.made, own = column - head * p.made;
+  const int64_t column = index - group * p.out, head = column / p.columns,
+                head_column = column - head * p.columns;
   const int64_t first = group * kRows, step = kTurned ? 1 : p.pitch;
-  const S* const weight = p.weight + (kTurned ? own * p.pitch + head * p.terms : head * p.made + own);
+  const S* const weight =
+      p.weight + (kTurned ? head_column * p.pitch + head * p.terms : head * p.columns + head_column);
   const S* x[kRows];
 #pragma unroll
   for (int i = 0; i < kRows; ++i) x[i] = p.x + min(first + i, p.rows - 1) * p.in + head * p.terms;
@@ -54,8 +56,8 @@ __global__ void __launch_bounds__(kBlockThreads)
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
     if (first + i >= p.rows) break;
-    S* const to = p.y + (first + i) * p.out + column;
-    *to = narrow<S>(p.accumulate ? widen(*to) + sum[i] : sum[i]);
+    S* const output = p.y + (first + i) * p.out + column;
+    *output = narrow<S>(p.accumulate ? widen(*output) + sum[i] : sum[i]);
   }
 }
 
@@ -86,7 +88,7 @@ void head_product(const HeadProductArgs& args) {
                            .in = in,
                            .out = out,
                            .terms = in / args.heads,
-                           .made = out / args.heads,
+                           .columns = out / args.heads,
                            .pitch = args.weight.size(1),
                            .accumulate = args.accumulate};
     const auto go = [&](auto kernel) {

@@ -108,17 +108,17 @@ __device__ __forceinline__ A lowest() {
   return A(-3.402823466e38f);
 }
 
-/// Loads the next batch of columns of a group's item, from `from` on; 0 beyond the item.
+/// Loads the next batch of columns of a group's item, from `first` on; 0 beyond the item.
 template <class T>
-__device__ __forceinline__ void load_columns(const int32_t* indices, int from, int end,
+__device__ __forceinline__ void load_columns(const int32_t* indices, int first, int end,
                                              int (&column)[T::kBatch]) {
-  const int32_t* const at = indices + from;
-  if (from + T::kBatch <= end) {
+  const int32_t* const batch = indices + first;
+  if (first + T::kBatch <= end) {
 #pragma unroll
-    for (int u = 0; u < T::kBatch; ++u) column[u] = __ldg(at + u);
+    for (int u = 0; u < T::kBatch; ++u) column[u] = __ldg(batch + u);
   } else {
 #pragma unroll
-    for (int u = 0; u < T::kBatch; ++u) column[u] = from + u < end ? __ldg(at + u) : 0;
+    for (int u = 0; u < T::kBatch; ++u) column[u] = first + u < end ? __ldg(batch + u) : 0;
   }
 }
 
@@ -207,30 +207,30 @@ class Gathered {
   /// Reads if `wanted`; else the old value stays and must not be used. kOnce: not reused soon, so keep L2 for
   /// gathered rows.
   template <bool kOnce = false>
-  __device__ __forceinline__ void read_if(bool wanted, const char* from) {
+  __device__ __forceinline__ void read_if(bool wanted, const char* source) {
     const int p = wanted;
     if constexpr (kBytes == 16 && kOnce) {
       asm("{ .reg .pred p; setp.ne.s32 p, %5, 0; @p ld.global.cs.nc.v4.u32 {%0, %1, %2, %3}, [%4]; }"
           : "=r"(words_[0]), "=r"(words_[1]), "=r"(words_[2]), "=r"(words_[3])
-          : "l"(from), "r"(p));
+          : "l"(source), "r"(p));
     } else if constexpr (kBytes == 16) {
       asm("{ .reg .pred p; setp.ne.s32 p, %5, 0; @p ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4]; }"
           : "=r"(words_[0]), "=r"(words_[1]), "=r"(words_[2]), "=r"(words_[3])
-          : "l"(from), "r"(p));
+          : "l"(source), "r"(p));
     } else if constexpr (kBytes == 8) {
       asm("{ .reg .pred p; setp.ne.s32 p, %3, 0; @p ld.global.nc.v2.u32 {%0, %1}, [%2]; }"
           : "=r"(words_[0]), "=r"(words_[1])
-          : "l"(from), "r"(p));
+          : "l"(source), "r"(p));
     } else if constexpr (kBytes == 4) {
       asm("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.nc.u32 %0, [%1]; }"
           : "=r"(words_[0])
-          : "l"(from), "r"(p));
+          : "l"(source), "r"(p));
     } else {
       static_assert(kBytes == 2);
       uint16_t half;
       asm("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.nc.u16 %0, [%1]; }"
           : "=h"(half)
-          : "l"(from), "r"(p));
+          : "l"(source), "r"(p));
       words_[0] = half;
     }
   }
@@ -276,41 +276,41 @@ __device__ __forceinline__ const char* rows_at(const S* matrix, int feature) {
   return reinterpret_cast<const char*>(matrix + feature);
 }
 
-/// Reads a row, if wanted, of a matrix that begins at `from` (rows_at). A lane without a feature reads the
+/// Reads a row, if wanted, of a matrix that begins at `matrix` (rows_at). A lane without a feature reads the
 /// head's first; its value is not used, as its own features are 0.
 template <class T, bool kOnce = false>
-__device__ __forceinline__ void gather(const char* from, int row, uint32_t pitch, bool wanted,
-                                       const Place<T>& place, RowFeatures<T>& to) {
-  const char* const at = row_address(from, row, pitch);
+__device__ __forceinline__ void gather(const char* matrix, int row, uint32_t pitch, bool wanted,
+                                       const Place<T>& place, RowFeatures<T>& features) {
+  const char* const address = row_address(matrix, row, pitch);
   constexpr int kStep = T::kLanes * T::kVector * static_cast<int>(sizeof(typename T::S));
 #pragma unroll
   for (int c = 0; c < T::kChunks; ++c)
-    to[c].template read_if<kOnce>(wanted, at + (c == 0 || place.valid[c] ? c * kStep : 0));
+    features[c].template read_if<kOnce>(wanted, address + (c == 0 || place.valid[c] ? c * kStep : 0));
 }
 /// The same for the row being walked, which is read once.
 template <class T>
-__device__ __forceinline__ void gather_own(const char* from, int row, uint32_t pitch, bool wanted,
-                                           const Place<T>& place, RowFeatures<T>& to) {
-  gather<T, true>(from, row, pitch, wanted, place, to);
+__device__ __forceinline__ void gather_own(const char* matrix, int row, uint32_t pitch, bool wanted,
+                                           const Place<T>& place, RowFeatures<T>& features) {
+  gather<T, true>(matrix, row, pitch, wanted, place, features);
 }
 /// Widens a gathered row and multiplies it by `factor`; 0 if not wanted. The first use of gathered data,
 /// which waits for memory.
 template <class T>
 __device__ __forceinline__ void widen_row(const RowFeatures<T>& row, bool wanted, const Place<T>& place,
-                                          typename T::A factor, WideFeatures<T>& to) {
+                                          typename T::A factor, WideFeatures<T>& features) {
 #pragma unroll
   for (int c = 0; c < T::kChunks; ++c)
 #pragma unroll
     for (int v = 0; v < T::kVector; ++v)
-      to[c][v] = wanted && place.valid[c] ? row[c][v] * factor : typename T::A(0);
+      features[c][v] = wanted && place.valid[c] ? row[c][v] * factor : typename T::A(0);
 }
 template <class T, bool kOnce = false>
-__device__ __forceinline__ void gather_wide(const char* from, int row, uint32_t pitch, bool wanted,
+__device__ __forceinline__ void gather_wide(const char* matrix, int row, uint32_t pitch, bool wanted,
                                             const Place<T>& place, typename T::A factor,
-                                            WideFeatures<T>& to) {
+                                            WideFeatures<T>& features) {
   RowFeatures<T> row_of;
-  gather<T, kOnce>(from, row, pitch, wanted, place, row_of);
-  widen_row<T>(row_of, wanted, place, factor, to);
+  gather<T, kOnce>(matrix, row, pitch, wanted, place, row_of);
+  widen_row<T>(row_of, wanted, place, factor, features);
 }
 template <class T>
 __device__ __forceinline__ void clear(WideFeatures<T>& x) {
@@ -319,20 +319,20 @@ __device__ __forceinline__ void clear(WideFeatures<T>& x) {
 #pragma unroll
     for (int v = 0; v < T::kVector; ++v) x[c][v] = typename T::A(0);
 }
-/// Rounded to S if `to` is a feature matrix, not for partial sums.
+/// Rounded to S if `output` is a feature matrix, not for partial sums.
 template <class T, class To>
-__device__ __forceinline__ void scatter(To* to, const Place<T>& place, const WideFeatures<T>& x) {
+__device__ __forceinline__ void scatter(To* output, const Place<T>& place, const WideFeatures<T>& x) {
 #pragma unroll
   for (int c = 0; c < T::kChunks; ++c) {
     if (!place.valid[c]) continue;
     Pack<To, T::kVector> pack;
 #pragma unroll
     for (int v = 0; v < T::kVector; ++v) pack[v] = narrow<To>(x[c][v]);
-    To* const at = to + c * T::kLanes * T::kVector;
+    To* const chunk = output + c * T::kLanes * T::kVector;
     if constexpr (sizeof(pack) <= 16)
-      stream_pack<To, T::kVector>(reinterpret_cast<const char*>(at), pack);
+      stream_pack<To, T::kVector>(reinterpret_cast<const char*>(chunk), pack);
     else  // partial sums of bfloat16 data, read again soon
-      store(at, pack);
+      store(chunk, pack);
   }
 }
 
@@ -349,7 +349,7 @@ class RowsAhead {
     const int lane = static_cast<int>(threadIdx.x) % place.group_lanes, line = lane / kEntries;
     const int bytes = min(a.side, a.heads - first_head_) * a.width * static_cast<int>(sizeof(typename T::S));
     entry_ = lane % kEntries;
-    from_ = line * 128 < bytes ? rows_at(matrix, first_head_ * a.width) + line * 128 : nullptr;
+    address_ = line * 128 < bytes ? rows_at(matrix, first_head_ * a.width) + line * 128 : nullptr;
   }
   __device__ void begin(const Arguments& a, const ItemWalk<>& walk) {
     next_ = walk.entry + T::kBatch;
@@ -357,7 +357,7 @@ class RowsAhead {
   }
   __device__ void ask(const Arguments& a, const ItemWalk<>& walk) {
     if (walk.entry + a.ahead <= next_) return;
-    if (column_ >= 0) asm volatile("prefetch.global.L2 [%0];" ::"l"(row_address(from_, column_, a.pitch)));
+    if (column_ >= 0) asm volatile("prefetch.global.L2 [%0];" ::"l"(row_address(address_, column_, a.pitch)));
     next_ += kEntries;
     load(a, walk);
   }
@@ -366,13 +366,13 @@ class RowsAhead {
   static constexpr int kEntries = 4;
 
   __device__ void load(const Arguments& a, const ItemWalk<>& walk) {
-    const int at = next_ + entry_;
-    column_ = from_ != nullptr && at < walk.end_entry ? __ldg(a.indices + at) : -1;
+    const int position = next_ + entry_;
+    column_ = address_ != nullptr && position < walk.end_entry ? __ldg(a.indices + position) : -1;
   }
 
   int first_head_;
   int entry_, next_ = 0, column_ = -1;
-  const char* from_;
+  const char* address_;
 };
 
 /// Attention dropout decisions of a group's entries, drawn some entries ahead: each lane draws for one entry
@@ -385,9 +385,9 @@ class KeptBits {
                        int end_entry) {
     first_ = entry;
     bits_ = 0;
-    const int own = entry + (static_cast<int>(threadIdx.x) & (place.group_lanes - 1));
-    if (own >= end_entry) return;
-    const int64_t edge = a.order == nullptr ? own : a.order[own];
+    const int lane_entry = entry + (static_cast<int>(threadIdx.x) & (place.group_lanes - 1));
+    if (lane_entry >= end_entry) return;
+    const int64_t edge = a.order == nullptr ? lane_entry : a.order[lane_entry];
     const int first_head = a.first_head + static_cast<int>(blockIdx.y) * a.side;
     for (int h = 0; h < a.side && first_head + h < a.heads;) {
       const int64_t position = edge * a.heads + first_head + h;

@@ -232,14 +232,14 @@ void run_forward(const char* name, const CsrMatrix& matrix, ForwardArguments<S> 
          plan.heavy_row_list(), plan.heavy_row_count(), a, runs);
 }
 
-/// Merge of the rows split by the plan into `to` [rows, width] from their `partial` sums; nothing if it is
-/// null.
+/// Merge of the rows split by the plan into `output` [rows, width] from their `partial` sums; nothing if it
+/// is null.
 template <class To>
-SpmmArguments<To> merged_rows(Tensor& partial, int64_t width, To* to) {
+SpmmArguments<To> merged_rows(Tensor& partial, int64_t width, To* output) {
   SpmmArguments<To> sums{};
   sums.partial = mutable_data_or_null<Accumulator<To>>(partial);
   sums.width = static_cast<int>(width);
-  sums.y = to;
+  sums.y = output;
   return sums;
 }
 
@@ -266,8 +266,8 @@ struct AttentionGradientParts {
   }
 
  private:
-  static __device__ void add_pack(const A* from, double (&sum)[1][N]) {
-    const Pack<A, N> part = load<N>(from);
+  static __device__ void add_pack(const A* input, double (&sum)[1][N]) {
+    const Pack<A, N> part = load<N>(input);
 #pragma unroll
     for (int k = 0; k < N; ++k) sum[0][k] += static_cast<double>(part[k]);
   }
@@ -277,11 +277,11 @@ template <class S>
 void sum_attention_gradient(const char* name, const Tensor& parts, int64_t target_blocks, Tensor& d_att) {
   using A = Accumulator<S>;
   const int64_t width = parts.size(1);
-  const A* const from = parts.data<A>();
-  dispatch_pack<A>(width, aligned_to_16(from), [&]<int N>() {
+  const A* const sums = parts.data<A>();
+  dispatch_pack<A>(width, aligned_to_16(sums), [&]<int N>() {
     sum_over_rows<1, N>(
         name, parts.device().index, kBlocksWithSums, width,
-        AttentionGradientParts<S, N>{from, from + target_blocks * width, target_blocks,
+        AttentionGradientParts<S, N>{sums, sums + target_blocks * width, target_blocks,
                                      parts.size(0) - target_blocks, width, d_att.mutable_data<S>()});
   });
 }

@@ -41,15 +41,15 @@ struct Parts {
     const auto window = static_cast<int>(row / RowTiles::kRows);
     const int first = __ldg(windows + window), end = __ldg(windows + window + 1);
     if (first == end) return;
-    const auto at = [&](int part) { return int64_t{part} * RowTiles::kRows + row % RowTiles::kRows; };
-    f(at(window));
+    const auto row_of = [&](int part) { return int64_t{part} * RowTiles::kRows + row % RowTiles::kRows; };
+    f(row_of(window));
     for (int block = shares.first_after(first); shares.begin(block) < end; ++block)
-      f(at(num_windows + block));
+      f(row_of(num_windows + block));
   }
   __device__ __forceinline__ Pack<float, kPack> features(int64_t part_row, int head, int feature) const {
-    const float* const from = parts + (part_row * heads + head) * pitch + feature;
-    const float4 lower = __ldcs(reinterpret_cast<const float4*>(from)),
-                 upper = __ldcs(reinterpret_cast<const float4*>(from + 4));
+    const float* const input = parts + (part_row * heads + head) * pitch + feature;
+    const float4 lower = __ldcs(reinterpret_cast<const float4*>(input)),
+                 upper = __ldcs(reinterpret_cast<const float4*>(input + 4));
     Pack<float, kPack> pack;
     memcpy(&pack, &lower, 16);
     memcpy(reinterpret_cast<char*>(&pack) + 16, &upper, 16);
@@ -82,28 +82,28 @@ struct Rows {
   }
   __device__ __forceinline__ Pack<float, kPack> read(const Place& p, int heads) const {
     Pack<float, kPack> features;
-    const S* const from = at(p, heads);
+    const S* const input = at(p, heads);
     if (wide) {
-      const auto pack = load<kPack>(from);
+      const auto pack = load<kPack>(input);
 #pragma unroll
       for (int v = 0; v < kPack; ++v) features[v] = widen(pack[v]);
     } else {
 #pragma unroll
-      for (int v = 0; v < kPack; ++v) features[v] = p.feature + v < width ? widen(from[v]) : 0.0f;
+      for (int v = 0; v < kPack; ++v) features[v] = p.feature + v < width ? widen(input[v]) : 0.0f;
     }
     return features;
   }
   __device__ __forceinline__ void write(const Place& p, int heads, const Pack<float, kPack>& features) const {
-    S* const to = at(p, heads);
+    S* const output = at(p, heads);
     Pack<S, kPack> pack;
 #pragma unroll
     for (int v = 0; v < kPack; ++v) pack[v] = narrow<S>(features[v]);
     if (wide) {
-      store(to, pack);
+      store(output, pack);
     } else {
 #pragma unroll
       for (int v = 0; v < kPack; ++v)
-        if (p.feature + v < width) to[v] = pack[v];
+        if (p.feature + v < width) output[v] = pack[v];
     }
   }
 };
@@ -119,9 +119,9 @@ struct RestRows {
     Pack<float, kPack> features = rows.read(p, heads);
     for (const float* scale : scales) {
       if (scale == nullptr) continue;
-      const float by = __ldg(scale);
+      const float factor = __ldg(scale);
 #pragma unroll
-      for (int v = 0; v < kPack; ++v) features[v] *= by;
+      for (int v = 0; v < kPack; ++v) features[v] *= factor;
     }
     return features;
   }
@@ -142,9 +142,9 @@ __global__ void __launch_bounds__(kThreads)
   float largest = has_rest ? of_rest : -INFINITY;
   bool has_tiles = false;
   const auto* const stats = reinterpret_cast<const float2*>(parts.stats);
-  parts.for_each(p.row, [&](int64_t at) {
+  parts.for_each(p.row, [&](int64_t part_row) {
     has_tiles = true;
-    largest = fmaxf(largest, __ldg(stats + at * parts.heads + p.head).x);
+    largest = fmaxf(largest, __ldg(stats + part_row * parts.heads + p.head).x);
   });
   const auto add_bias = [&](Pack<float, kPack>& row) {
     const int width = o.width;
@@ -170,10 +170,10 @@ __global__ void __launch_bounds__(kThreads)
       for (int v = 0; v < kPack; ++v) sum[v] *= total;
     }
   }
-  parts.for_each(p.row, [&](int64_t at) {
-    const float2 stat = __ldg(stats + at * parts.heads + p.head);
+  parts.for_each(p.row, [&](int64_t part_row) {
+    const float2 stat = __ldg(stats + part_row * parts.heads + p.head);
     const float factor = exp2f(stat.x - largest);
-    const Pack<float, kPack> part = parts.features(at, p.head, p.feature);
+    const Pack<float, kPack> part = parts.features(part_row, p.head, p.feature);
     total = fmaf(stat.y, factor, total);
 #pragma unroll
     for (int v = 0; v < kPack; ++v) sum[v] = fmaf(part[v], factor, sum[v]);
@@ -197,28 +197,29 @@ struct ByLogits {
 /// y = rest + tiles + gradient through the logits.
 template <class S>
 __global__ void __launch_bounds__(kThreads)
-    add_parts(int64_t threads, Parts parts, RestRows<S> rest, Rows<S> y, ByLogits<S> by) {
+    add_parts(int64_t threads, Parts parts, RestRows<S> rest, Rows<S> y, ByLogits<S> logit_terms) {
   begin_overlapping();
   const int64_t thread = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (thread >= threads) return;
   const Place p(thread, parts.heads, parts.pitch);
-  bool adds = by.source != nullptr || !rest.stays;
+  bool adds = logit_terms.source != nullptr || !rest.stays;
   Pack<float, kPack> sum{};
-  parts.for_each(p.row, [&](int64_t at) {
+  parts.for_each(p.row, [&](int64_t part_row) {
     adds = true;
-    const Pack<float, kPack> part = parts.features(at, p.head, p.feature);
+    const Pack<float, kPack> part = parts.features(part_row, p.head, p.feature);
 #pragma unroll
     for (int v = 0; v < kPack; ++v) sum[v] += part[v];
   });
   if (!adds) return;
-  if (by.source != nullptr) {
+  if (logit_terms.source != nullptr) {
     const int64_t term = p.row * parts.heads + p.head;
-    const float dl = by.dl[term], dr = by.dr[term];
+    const float dl = logit_terms.dl[term], dr = logit_terms.dr[term];
 #pragma unroll
     for (int v = 0; v < kPack; ++v) {
       if (p.feature + v >= y.width) continue;
-      const int at = p.head * y.width + p.feature + v;
-      sum[v] = fmaf(dl, widen(by.target[at]), fmaf(dr, widen(by.source[at]), sum[v]));
+      const int column = p.head * y.width + p.feature + v;
+      sum[v] =
+          fmaf(dl, widen(logit_terms.target[column]), fmaf(dr, widen(logit_terms.source[column]), sum[v]));
     }
   }
   const Pack<float, kPack> of_rest = rest.read(p, parts.heads);
@@ -239,8 +240,8 @@ __global__ void __launch_bounds__(kThreads)
   if (term >= terms) return;
   const int64_t row = term / parts.heads, head = term - row * parts.heads;
   float sum = 0;
-  parts.for_each(row, [&](int64_t at) {
-    sum += __ldg(reinterpret_cast<const float2*>(parts.stats) + at * parts.heads + head).x;
+  parts.for_each(row, [&](int64_t part_row) {
+    sum += __ldg(reinterpret_cast<const float2*>(parts.stats) + part_row * parts.heads + head).x;
   });
   y[term] = fmaf(y[term], scale_or_1(d_o_scale) * scale_or_1(v_scale), sum);
 }
@@ -256,9 +257,9 @@ __global__ void __launch_bounds__(kThreads)
   const int lane = static_cast<int>(threadIdx.x) % 32;
   float sum = 0;
   for (int d = lane; d < width; d += 32) {
-    const int64_t at = term * width + d;
+    const int64_t index = term * width + d;
     const float of_bias = bias != nullptr ? widen(bias[term % heads * width + d]) : 0.0f;
-    sum = fmaf(widen(d_o[at]), widen(o[at]) - of_bias, sum);
+    sum = fmaf(widen(d_o[index]), widen(o[index]) - of_bias, sum);
   }
 #pragma unroll
   for (int step = 16; step >= 1; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
@@ -325,9 +326,9 @@ class TilePasses {
   /// After any other pass: y = its result plus the rest, times the operands' `scales`.
   template <class S>
   void add(Tensor& rest, Tensor& y, const std::array<const float*, 3>& scales,
-           const ByLogits<S>& by = {}) const {
+           const ByLogits<S>& logit_terms = {}) const {
     launch("attention_over_tiles", shape(threads()), add_parts<S>, threads(), parts(),
-           rest_rows<S>(rest, y, scales), rows<S>(y), by);
+           rest_rows<S>(rest, y, scales), rows<S>(y), logit_terms);
   }
   void add_stats_to(Tensor& y) const {
     launch("attention_over_tiles", shape(y.numel()), add_stats, y.numel(), parts(), operands_.d_o.scale(),
@@ -455,9 +456,10 @@ void backward(const GatBackwardArgs& args) {
   by_source.run(TilePass::source_gradient);
   by_source.add_stats_to(dr);
   if (!args.dx) return;
-  ByLogits<S> by;
-  if (args.source) by = {args.source.data<S>(), args.target.data<S>(), dl.data<float>(), dr.data<float>()};
-  by_source.add<S>(dx, args.dx, {x.d_o.scale()}, by);
+  ByLogits<S> logit_terms;
+  if (args.source)
+    logit_terms = {args.source.data<S>(), args.target.data<S>(), dl.data<float>(), dr.data<float>()};
+  by_source.add<S>(dx, args.dx, {x.d_o.scale()}, logit_terms);
 }
 
 }  // namespace

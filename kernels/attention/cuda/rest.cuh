@@ -36,10 +36,10 @@ void run_rest(const char* name, const Csr& rest, const AttentionOperands& x, Ten
 }
 
 template <class S>
-RowGradients<S> pointers_of(RestGradients& to) {
+RowGradients<S> pointers_of(RestGradients& gradients) {
   using R = Result<S>;
-  return {mutable_data_or_null<R>(to.row), mutable_data_or_null<R>(to.value),
-          mutable_data_or_null<float>(to.term)};
+  return {mutable_data_or_null<R>(gradients.row), mutable_data_or_null<R>(gradients.value),
+          mutable_data_or_null<float>(gradients.term)};
 }
 
 template <class S, class Score>

@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
   for (int item = first_item; __any_sync(kAllLanes, item < a.items); item += step) {
     ItemWalk<> walk;
     walk.begin(a, item);
-    WideFeatures<T> own;      // factor of dO: v, r or x
+    WideFeatures<T> row;      // factor of dO: v, r or x
     WideFeatures<T> own_key;  // dot: k
     WideFeatures<T> weighed;  // Σ m α dO
     WideFeatures<T> turned;   // Σ de q, or Σ de [z > 0]
@@ -62,14 +62,14 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
     auto look_at_row = [&] {
       A dot = 0;
       if (is_new) {
-        widen_row<T>(own_asked, walk.active(), place, A(1), own);
+        widen_row<T>(own_asked, walk.active(), place, A(1), row);
         if constexpr (Score::kValues)
           widen_row<T>(key_asked, walk.active(), place, Score::target_factor(a) * a.product_scale(), own_key);
         if constexpr (Score::kAtt) {
 #pragma unroll
           for (int c = 0; c < kChunks; ++c)
 #pragma unroll
-            for (int v = 0; v < kVector; ++v) dot = fma(att[c][v], own[c][v], dot);
+            for (int v = 0; v < kVector; ++v) dot = fma(att[c][v], row[c][v], dot);
         }
       }
       if constexpr (Score::kAtt) {
@@ -102,15 +102,16 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
       bool is_entry[kOwned];
 #pragma unroll
       for (int k = 0; k < kOwned; ++k) {
-        const int slot = owned_slot<T>(place.t, k), at = walk.entry + slot;
+        const int slot = owned_slot<T>(place.t, k), entry = walk.entry + slot;
         is_entry[k] = slot < count && place.has_head;
         edge[k] = 0;
         if (!is_entry[k]) continue;
-        const int64_t term = int64_t{__ldg(a.indices + at)} * a.heads + place.head;
+        const int64_t term = int64_t{__ldg(a.indices + entry)} * a.heads + place.head;
         lse[k] = __ldg(a.lse + term);
         delta[k] = __ldg(a.delta + term);
         if constexpr (!kRows) of_target[k] = __ldg(a.l + term);
-        if (kEdges) edge[k] = int64_t{a.order == nullptr ? at : __ldg(a.order + at)} * a.heads + place.head;
+        if (kEdges)
+          edge[k] = int64_t{a.order == nullptr ? entry : __ldg(a.order + entry)} * a.heads + place.head;
       }
       load_columns<T>(a.indices, walk.entry + count, walk.end_entry, column);
 
@@ -122,9 +123,9 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
         for (int c = 0; c < kChunks; ++c)
 #pragma unroll
           for (int v = 0; v < kVector; ++v) {
-            g = fma(own[c][v], d_o[u][c][v], g);
+            g = fma(row[c][v], d_o[u][c][v], g);
             if constexpr (kRows)
-              sum = Score::logit(sum, Score::kValues ? own_key[c][v] : own[c][v],
+              sum = Score::logit(sum, Score::kValues ? own_key[c][v] : row[c][v],
                                  Score::target(row_of[u][c][v]), att[c][v]);
           }
         logit[u] = sum;
@@ -176,7 +177,7 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
             if (is_row) weighed[c][v] = fma(w, d_o[u][c].again(v), weighed[c][v]);
             if constexpr (kRows) {
               const A x = Score::target(row_of[u][c].again(v));
-              if (is_row) Score::d_source(turned[c][v], d, own[c][v], x);
+              if (is_row) Score::d_source(turned[c][v], d, row[c][v], x);
             }
           }
       }
@@ -186,7 +187,7 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
       if (!__any_sync(kAllLanes, ended)) continue;
       const A term = Score::kValues ? A(0) : sum_of_owned<T>(term_sum);
       if (ended) {
-        leave_source_row<T, Score>(a, place, walk, own, att, own_term, term, weighed, turned, d_att);
+        leave_source_row<T, Score>(a, place, walk, row, att, own_term, term, weighed, turned, d_att);
         walk.next_row(a);
         begin_row();
       }

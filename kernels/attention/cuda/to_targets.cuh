@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
   for (int item = first_item; __any_sync(kAllLanes, item < a.items); item += step) {
     ItemWalk<> walk;
     walk.begin(a, item);
-    WideFeatures<T> own, d_o, sum;
+    WideFeatures<T> row, d_o, sum;
     A own_term = 0, lse = 0, delta = 0, term_sum = 0;
     // The loads of a row's data are issued at the end of the previous row and used only after the row's first
     // entries are requested as well: one wait instead of two.
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
       A dot = 0;
       if (is_new) {
         if constexpr (Score::kRows)
-          widen_row<T>(own_asked, wanted, place, Score::target_factor(a) * a.product_scale(), own);
+          widen_row<T>(own_asked, wanted, place, Score::target_factor(a) * a.product_scale(), row);
         widen_row<T>(d_o_asked, wanted, place, A(1), d_o);
         [[maybe_unused]] WideFeatures<T> bias;  // contained in O in addition to the row's sum
         if constexpr (kBias) gather_wide<T>(rows_at(a.bias, read), 0, 0, true, place, A(1), bias);
@@ -113,16 +113,17 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
       bool is_entry[kOwned];
 #pragma unroll
       for (int k = 0; k < kOwned; ++k) {
-        const int slot = owned_slot<T>(place.t, k), at = walk.entry + slot;
+        const int slot = owned_slot<T>(place.t, k), entry = walk.entry + slot;
         is_entry[k] = slot < count && place.has_head;
         edge[k] = 0;
         if (!is_entry[k]) continue;
-        if (kEdges) edge[k] = int64_t{a.order == nullptr ? at : __ldg(a.order + at)} * a.heads + place.head;
+        if (kEdges)
+          edge[k] = int64_t{a.order == nullptr ? entry : __ldg(a.order + entry)} * a.heads + place.head;
         if constexpr (Score::kTerms) {
           const A* const of_source = Score::terms(a);
           term[k] = of_source == nullptr
                         ? A(1)
-                        : __ldg(of_source + int64_t{__ldg(a.indices + at)} * a.heads + place.head);
+                        : __ldg(of_source + int64_t{__ldg(a.indices + entry)} * a.heads + place.head);
         }
       }
       load_columns<T>(a.indices, walk.entry + count, walk.end_entry, column);
@@ -141,7 +142,7 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
             else
               g = fma(d_o[c][v], x, g);
             if constexpr (Score::kAtt) linear = fma(att[c][v], x, linear);
-            if constexpr (Score::kRows) above = Score::logit(above, x, own[c][v], att[c][v]);
+            if constexpr (Score::kRows) above = Score::logit(above, x, row[c][v], att[c][v]);
           }
         logit[u] = Score::kAtt ? fma(a.slope, linear, (A(1) - a.slope) * above) : above;
         dot[u] = g;
@@ -178,8 +179,8 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
         de[k] = alpha * (factor * g - delta) * slope;
         term_sum += de[k];
         if (a.kept != nullptr && (T::kShare == 1 || place.t % T::kShare == 0)) {
-          const int at = walk.entry + owned_slot<T>(place.t, k);
-          const int64_t of_edge = a.order == nullptr ? at : __ldg(a.order + at);
+          const int entry = walk.entry + owned_slot<T>(place.t, k);
+          const int64_t of_edge = a.order == nullptr ? entry : __ldg(a.order + entry);
           const int group_head = place.head & (a.side - 1);  // side is a power of two
           a.kept[(int64_t{blockIdx.y} * a.entries + of_edge) * a.side + group_head] = {alpha * factor, de[k]};
         }
@@ -197,8 +198,8 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
 #pragma unroll
             for (int v = 0; v < kVector; ++v) {
               const A x = row_of[u][c].again(v);
-              if (Score::kAtt && is_row) d_att[c][v] = fma(d, larger(x, own[c][v]), d_att[c][v]);
-              if (is_row) Score::d_target(sum[c][v], d, x, own[c][v]);
+              if (Score::kAtt && is_row) d_att[c][v] = fma(d, larger(x, row[c][v]), d_att[c][v]);
+              if (is_row) Score::d_target(sum[c][v], d, x, row[c][v]);
             }
         }
       }

@@ -29,7 +29,7 @@ struct Arguments {
   const int32_t *step_counts = nullptr, *step_list = nullptr;
   int finer = 1;
   int row_tiles = 0, tiles = 0;
-  bool beside = false;      ///< may the previous kernel still be clearing the result?
+  bool overlap = false;     ///< may the previous kernel still be clearing the result?
   bool small_sums = false;  ///< are all sums below 2^23?
   bool alike_rows = false;  ///< may thresholds compute one-bit outputs, if the zeros are multiples of 1/2?
   int64_t inner = 0;
@@ -75,22 +75,22 @@ struct Fragment {
 template <int kN, int kSums>
 __device__ __forceinline__ void leave_integers(const Arguments& args, const Tile& tile,
                                                const int32_t (&sum)[kSums]) {
-  const Fragment at = Fragment::of<kN>(tile);
+  const Fragment fragment = Fragment::of<kN>(tile);
   const int n = args.b.outer;
   const bool pairs = n % 2 == 0;  // can two adjacent columns be written at once?
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
-    const int row = at.first_row + h * 8;
+    const int row = fragment.first_row + h * 8;
     if (row >= args.a.outer) continue;
 #pragma unroll
     for (int j = 0; j < kN / 8; ++j) {
-      const int column = at.first_column + j * 8;
-      int32_t* const to = args.integers + int64_t{row} * n + column;
+      const int column = fragment.first_column + j * 8;
+      int32_t* const output = args.integers + int64_t{row} * n + column;
       if (pairs && column < n) {
-        *reinterpret_cast<int2*>(to) = {sum[j * 4 + h * 2], sum[j * 4 + h * 2 + 1]};
+        *reinterpret_cast<int2*>(output) = {sum[j * 4 + h * 2], sum[j * 4 + h * 2 + 1]};
       } else {
-        if (column < n) to[0] = sum[j * 4 + h * 2];
-        if (column + 1 < n) to[1] = sum[j * 4 + h * 2 + 1];
+        if (column < n) output[0] = sum[j * 4 + h * 2];
+        if (column + 1 < n) output[1] = sum[j * 4 + h * 2 + 1];
       }
     }
   }
@@ -125,9 +125,9 @@ struct EndTerms<Ending::floats> {
   using Column = BitTermWithBias;
   BitTerm rows[2];
 
-  __device__ void read(const Arguments& args, const Fragment& at) {
+  __device__ void read(const Arguments& args, const Fragment& fragment) {
 #pragma unroll
-    for (int h = 0; h < 2; ++h) rows[h] = args.a.term(min(at.first_row + h * 8, args.a.outer - 1));
+    for (int h = 0; h < 2; ++h) rows[h] = args.a.term(min(fragment.first_row + h * 8, args.a.outer - 1));
   }
   static __device__ Column column(const Arguments& args, int c) { return args.b.term(c, args.bias); }
 };
@@ -136,10 +136,10 @@ struct EndTerms<Ending::bits> {
   using Column = BitColumn;
   BitRow rows[2];
 
-  __device__ void read(const Arguments& args, const Fragment& at) {
+  __device__ void read(const Arguments& args, const Fragment& fragment) {
 #pragma unroll
     for (int h = 0; h < 2; ++h)
-      rows[h] = args.result.row(args.a, min(at.first_row + h * 8, args.a.outer - 1),
+      rows[h] = args.result.row(args.a, min(fragment.first_row + h * 8, args.a.outer - 1),
                                 static_cast<float>(args.inner));
   }
   static __device__ Column column(const Arguments& args, int c) { return args.result.column(args.b, c); }
@@ -162,12 +162,12 @@ struct Thresholds {
 /// instructions.
 template <int kN>
 __device__ __forceinline__ void leave_thresholds(const Arguments& args, const FourZeros& zeros,
-                                                 const Tile& tile, Thresholds<kN>& to) {
+                                                 const Tile& tile, Thresholds<kN>& thresholds) {
   const int thread = static_cast<int>(threadIdx.x) - (kThreads - kColumnThreads);
   constexpr int kEach = (kN + kColumnThreads - 1) / kColumnThreads;
   const BitRow row = args.result.row(args.a, 0, static_cast<float>(args.inner));
   BitColumn columns[kEach];
-  BitThreshold of[kEach];
+  BitThreshold column_thresholds[kEach];
   int sums[kEach];
 #pragma unroll
   for (int k = 0; k < kEach; ++k) {
@@ -175,14 +175,14 @@ __device__ __forceinline__ void leave_thresholds(const Arguments& args, const Fo
     columns[k] = args.result.column(args.b, column);
     sums[k] = __ldg(args.b.sums + column);
   }
-  bit_thresholds(row, columns, of);
+  bit_thresholds(row, columns, column_thresholds);
 #pragma unroll
   for (int k = 0; k < kEach; ++k) {
     const int i = thread + k * kColumnThreads;
-    const uint32_t inverted = __ballot_sync(0xffffffffu, of[k].inverted);
+    const uint32_t inverted = __ballot_sync(0xffffffffu, column_thresholds[k].inverted);
     if (i >= kN) break;
-    to.least[i] = of[k].least - 1 + zeros.a * sums[k];
-    if (i % 32 == 0) to.inverted[i / 32] = inverted;
+    thresholds.least[i] = column_thresholds[k].least - 1 + zeros.a * sums[k];
+    if (i % 32 == 0) thresholds.inverted[i / 32] = inverted;
   }
 }
 
@@ -191,30 +191,30 @@ __device__ __forceinline__ void leave_floats(const Arguments& args, const Tile& 
                                              const BitTermWithBias* columns,
                                              const EndTerms<Ending::floats>& terms,
                                              const int32_t (&sum)[kSums]) {
-  const Fragment at = Fragment::of<kN>(tile);
+  const Fragment fragment = Fragment::of<kN>(tile);
   const int n = args.b.outer;
   const auto inner = static_cast<double>(args.inner);
-  float* const to = args.floats + int64_t{at.first_row} * n + at.first_column;
+  float* const output = args.floats + int64_t{fragment.first_row} * n + fragment.first_column;
 #pragma unroll
   for (int j = 0; j < kN / 8; ++j)
 #pragma unroll
     for (int v = 0; v < 2; ++v) {
-      const BitTermWithBias column = columns[at.in_tile + j * 8 + v];
+      const BitTermWithBias column = columns[fragment.in_tile + j * 8 + v];
 #pragma unroll
       for (int h = 0; h < 2; ++h)
-        if (at.first_row + h * 8 < args.a.outer && at.first_column + j * 8 + v < n)
-          to[int64_t{h} * 8 * n + j * 8 + v] =
+        if (fragment.first_row + h * 8 < args.a.outer && fragment.first_column + j * 8 + v < n)
+          output[int64_t{h} * 8 * n + j * 8 + v] =
               bit_value(sum[j * 4 + h * 2 + v], terms.rows[h], column, inner) + column.bias;
     }
 }
 
 /// Adds the partial row sums of a row's four lanes.
-__device__ __forceinline__ void add_sums(const Arguments& args, const Fragment& at, int (&total)[2]) {
+__device__ __forceinline__ void add_sums(const Arguments& args, const Fragment& fragment, int (&total)[2]) {
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     total[h] += __shfl_xor_sync(0xffffffffu, total[h], 1);
     total[h] += __shfl_xor_sync(0xffffffffu, total[h], 2);
-    const int row = at.first_row + h * 8;
+    const int row = fragment.first_row + h * 8;
     if (threadIdx.x % 4 == 0 && row < args.a.outer)
       atomicAdd(args.result.sums + row, total[h]);  // integers: any order
   }
@@ -222,14 +222,14 @@ __device__ __forceinline__ void add_sums(const Arguments& args, const Fragment& 
 
 /// q of the lane's eight columns of word `w` (32 columns of the tile), for its two rows.
 template <bool kSmall, int kSums>
-__device__ __forceinline__ void requantize_word(int w, const Fragment& at, const BitColumn* columns,
+__device__ __forceinline__ void requantize_word(int w, const Fragment& fragment, const BitColumn* columns,
                                                 const EndTerms<Ending::bits>& terms,
                                                 const int32_t (&sum)[kSums], float largest,
                                                 uint32_t (&q)[2][8]) {
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
     const int j = w * 4 + i / 2;
-    const BitColumn column = columns[at.in_tile + j * 8 + i % 2];
+    const BitColumn column = columns[fragment.in_tile + j * 8 + i % 2];
 #pragma unroll
     for (int h = 0; h < 2; ++h)
       q[h][i] = quick_requantized<kSmall>(sum[j * 4 + h * 2 + i % 2], terms.rows[h], column, largest);
@@ -241,9 +241,9 @@ __device__ __forceinline__ void requantize_word(int w, const Fragment& at, const
 __device__ __forceinline__ uint32_t exchange_pairs(uint32_t pairs) {
   const unsigned lane = threadIdx.x;
   const auto swap = [&](unsigned other, uint32_t low, int shift) {
-    const uint32_t from = __shfl_xor_sync(0xffffffffu, pairs, static_cast<int>(other));
-    pairs =
-        (lane & other) != 0 ? (pairs & ~low) | (from >> shift & low) : (pairs & low) | (from << shift & ~low);
+    const uint32_t partner = __shfl_xor_sync(0xffffffffu, pairs, static_cast<int>(other));
+    pairs = (lane & other) != 0 ? (pairs & ~low) | (partner >> shift & low)
+                                : (pairs & low) | (partner << shift & ~low);
   };
   swap(1, 0x33333333u, 2);
   swap(2, 0x0f0f0f0fu, 4);
@@ -254,26 +254,26 @@ __device__ __forceinline__ uint32_t exchange_pairs(uint32_t pairs) {
 template <int kN>
 struct LaneWords {
   static constexpr int kWords = kN / 32, kGroups = (kWords + 3) / 4;
-  uint8_t* to[2][kGroups];
+  uint8_t* addresses[2][kGroups];
   uint32_t mask[kGroups];
 
-  __device__ __forceinline__ LaneWords(const Arguments& args, const Tile& tile, const Fragment& at) {
+  __device__ __forceinline__ LaneWords(const Arguments& args, const Tile& tile, const Fragment& fragment) {
 #pragma unroll
     for (int g = 0; g < kGroups; ++g) {
-      const int word = g * 4 + at.in_tile / 2, first = tile.column * kN + word * 32,
-                there = word < kWords ? args.b.outer - first : 0;
-      mask[g] = there >= 32 ? 0xffffffffu : there <= 0 ? 0u : (1u << there) - 1;
+      const int word = g * 4 + fragment.in_tile / 2, first = tile.column * kN + word * 32,
+                count = word < kWords ? args.b.outer - first : 0;
+      mask[g] = count >= 32 ? 0xffffffffu : count <= 0 ? 0u : (1u << count) - 1;
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
-        const int row = at.first_row + h * 8;
-        to[h][g] = row < args.a.outer && there > 0
-                       ? args.result.planes + bit_place(args.result.step_bytes, row, first)
-                       : nullptr;
+        const int row = fragment.first_row + h * 8;
+        addresses[h][g] = row < args.a.outer && count > 0
+                              ? args.result.planes + bit_place(args.result.step_bytes, row, first)
+                              : nullptr;
       }
     }
   }
   __device__ __forceinline__ void write(int h, int g, int64_t plane, uint32_t word) const {
-    if (to[h][g] != nullptr) *reinterpret_cast<uint32_t*>(to[h][g] + plane) = word;
+    if (addresses[h][g] != nullptr) *reinterpret_cast<uint32_t*>(addresses[h][g] + plane) = word;
   }
 };
 
@@ -284,14 +284,14 @@ template <int kN, bool kSmall, int kSums>
 __device__ __forceinline__ void leave_bits(const Arguments& args, const Tile& tile, const BitColumn* columns,
                                            const EndTerms<Ending::bits>& terms, const int32_t (&sum)[kSums]) {
   constexpr int kWords = kN / 32, kGroups = (kWords + 3) / 4;
-  const Fragment at = Fragment::of<kN>(tile);
+  const Fragment fragment = Fragment::of<kN>(tile);
   const BitResult& result = args.result;
   const auto largest = static_cast<float>(result.largest);
   uint32_t bytes[2][kWords][2];  // of the rows, even and odd columns
 #pragma unroll
   for (int w = 0; w < kWords; ++w) {
     uint32_t q[2][8];
-    requantize_word<kSmall>(w, at, columns, terms, sum, largest, q);
+    requantize_word<kSmall>(w, fragment, columns, terms, sum, largest, q);
 #pragma unroll
     for (int h = 0; h < 2; ++h)
 #pragma unroll
@@ -299,7 +299,7 @@ __device__ __forceinline__ void leave_bits(const Arguments& args, const Tile& ti
         bytes[h][w][odd] = __byte_perm(__byte_perm(q[h][odd], q[h][odd + 2], 0x0040),
                                        __byte_perm(q[h][odd + 4], q[h][odd + 6], 0x0040), 0x5410);
   }
-  const LaneWords<kN> words(args, tile, at);
+  const LaneWords<kN> words(args, tile, fragment);
   int total[2] = {};
 #pragma unroll 1
   for (int p = 0; p < result.bits; ++p)
@@ -316,7 +316,7 @@ __device__ __forceinline__ void leave_bits(const Arguments& args, const Tile& ti
         total[h] += __popc(word) << p;
         words.write(h, g, p * result.plane_bytes, word);
       }
-  add_sums(args, at, total);
+  add_sums(args, fragment, total);
 }
 
 /// One bit by thresholds: three instructions per number instead of twelve for requantizing.
@@ -326,8 +326,8 @@ __device__ __forceinline__ void leave_bits_by_threshold(const Arguments& args, c
                                                         const int32_t (&rest)[2],
                                                         const int32_t (&sum)[kSums]) {
   static_assert(kN % 128 == 0);
-  const Fragment at = Fragment::of<kN>(tile);
-  const LaneWords<kN> words(args, tile, at);
+  const Fragment fragment = Fragment::of<kN>(tile);
+  const LaneWords<kN> words(args, tile, fragment);
   int total[2] = {};
 #pragma unroll
   for (int g = 0; g < LaneWords<kN>::kGroups; ++g) {
@@ -337,18 +337,18 @@ __device__ __forceinline__ void leave_bits_by_threshold(const Arguments& args, c
 #pragma unroll
       for (int w = g * 4 + 3; w >= g * 4; --w) {
         const int i = w * 4 + j;
-        const int2 least = *reinterpret_cast<const int2*>(thresholds.least + at.in_tile + i * 8);
+        const int2 least = *reinterpret_cast<const int2*>(thresholds.least + fragment.in_tile + i * 8);
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
-          const auto add = [&](int32_t bound, int32_t of) {  // the sign of bound - rest - 4 sum
-            const auto below = static_cast<uint32_t>(bound - rest[h] - 4 * of);
+          const auto add = [&](int32_t bound, int32_t value) {  // the sign of bound - rest - 4 sum
+            const auto below = static_cast<uint32_t>(bound - rest[h] - 4 * value);
             pairs[h] = __funnelshift_l(below, pairs[h], 1);
           };
           add(least.y, sum[i * 4 + h * 2 + 1]);
           add(least.x, sum[i * 4 + h * 2]);
         }
       }
-    const uint32_t inverted = thresholds.inverted[g * 4 + at.in_tile / 2];
+    const uint32_t inverted = thresholds.inverted[g * 4 + fragment.in_tile / 2];
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const uint32_t word = (exchange_pairs(pairs[h]) ^ inverted) & words.mask[g];
@@ -356,7 +356,7 @@ __device__ __forceinline__ void leave_bits_by_threshold(const Arguments& args, c
       words.write(h, g, 0, word);
     }
   }
-  add_sums(args, at, total);
+  add_sums(args, fragment, total);
 }
 
 /// Transposes among the four lanes of a row: lane i gets the byte pairs i of each, in lane order; `bytes`
@@ -366,9 +366,9 @@ __device__ __forceinline__ uint2 exchange_bytes(uint2 bytes) {
   const uint32_t mine = high ? bytes.y : bytes.x,
                  other = __shfl_xor_sync(0xffffffffu, high ? bytes.x : bytes.y, 2);
   const uint32_t kept = __byte_perm(mine, other, odd ? 0x7632 : 0x5410),
-                 from = __shfl_xor_sync(0xffffffffu, __byte_perm(mine, other, odd ? 0x5410 : 0x7632), 1);
-  const uint32_t low = __byte_perm(kept, from, odd ? 0x1054 : 0x5410),
-                 top = __byte_perm(kept, from, odd ? 0x3276 : 0x7632);
+                 partner = __shfl_xor_sync(0xffffffffu, __byte_perm(mine, other, odd ? 0x5410 : 0x7632), 1);
+  const uint32_t low = __byte_perm(kept, partner, odd ? 0x1054 : 0x5410),
+                 top = __byte_perm(kept, partner, odd ? 0x3276 : 0x7632);
   return high ? uint2{top, low} : uint2{low, top};
 }
 
@@ -377,16 +377,16 @@ template <int kN, bool kSmall, int kSums>
 __device__ __forceinline__ void leave_bytes(const Arguments& args, const Tile& tile, const BitColumn* columns,
                                             const EndTerms<Ending::bits>& terms,
                                             const int32_t (&sum)[kSums]) {
-  const Fragment at = Fragment::of<kN>(tile);
+  const Fragment fragment = Fragment::of<kN>(tile);
   const BitResult& result = args.result;
   const auto largest = static_cast<float>(result.largest);
   int total[2] = {};
 #pragma unroll
   for (int w = 0; w < kN / 32; ++w) {
     uint32_t q[2][8];
-    requantize_word<kSmall>(w, at, columns, terms, sum, largest, q);
-    const int column = tile.column * kN + w * 32 + at.in_tile * 4, there = args.b.outer - column;
-    const uint64_t mask = there >= 8 ? ~uint64_t{0} : there <= 0 ? 0 : (uint64_t{1} << there * 8) - 1;
+    requantize_word<kSmall>(w, fragment, columns, terms, sum, largest, q);
+    const int column = tile.column * kN + w * 32 + fragment.in_tile * 4, count = args.b.outer - column;
+    const uint64_t mask = count >= 8 ? ~uint64_t{0} : count <= 0 ? 0 : (uint64_t{1} << count * 8) - 1;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const auto four = [&](int i) {
@@ -398,8 +398,8 @@ __device__ __forceinline__ void leave_bytes(const Arguments& args, const Tile& t
       bytes.y &= static_cast<uint32_t>(mask >> 32);
       total[h] = static_cast<int>(
           __dp4a(bytes.x, 0x01010101u, __dp4a(bytes.y, 0x01010101u, static_cast<uint32_t>(total[h]))));
-      const int row = at.first_row + h * 8;
-      if (row >= args.a.outer || there <= 0) continue;
+      const int row = fragment.first_row + h * 8;
+      if (row >= args.a.outer || count <= 0) continue;
       if (result.halves())
         *reinterpret_cast<uint32_t*>(result.byte_at(row, column)) =
             __byte_perm(bytes.x | bytes.x >> 4, bytes.y | bytes.y >> 4, 0x6420);
@@ -407,7 +407,7 @@ __device__ __forceinline__ void leave_bytes(const Arguments& args, const Tile& t
         *reinterpret_cast<uint2*>(result.byte_at(row, column)) = bytes;
     }
   }
-  if (result.sums != nullptr) add_sums(args, at, total);
+  if (result.sums != nullptr) add_sums(args, fragment, total);
 }
 
 }  // namespace

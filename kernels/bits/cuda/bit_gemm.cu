@@ -33,46 +33,46 @@ __global__ void __launch_bounds__(kTile* kTile)
       }
       sum += count << (i + j);
     }
-  const int64_t at = int64_t{row} * b.outer + column;
+  const int64_t index = int64_t{row} * b.outer + column;
   if constexpr (std::is_same_v<Y, float>) {
     const BitTermWithBias of_column = b.term(column, bias);
-    y[at] = bit_value(sum, a.term(row), of_column, static_cast<double>(inner)) + of_column.bias;
+    y[index] = bit_value(sum, a.term(row), of_column, static_cast<double>(inner)) + of_column.bias;
   } else {
-    y[at] = sum;
+    y[index] = sum;
   }
 }
 
 /// One warp per row and 1024 columns of sums [M,N].
 __global__ void __launch_bounds__(256)
-    requantize(const int32_t* sums, BitOperand a, BitOperand b, BitResult to, float inner) {
+    requantize(const int32_t* sums, BitOperand a, BitOperand b, BitResult result, float inner) {
   begin_overlapping();
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const BlockPlace block(ceil_div(a.outer, 8));
   const auto row = static_cast<int>(block.row * 8 + threadIdx.x / 32);
   if (row >= a.outer) return;
-  const BitRow of_row = to.row(a, row, inner);
+  const BitRow of_row = result.row(a, row, inner);
   int total = 0;
   for (int first = static_cast<int>(block.column) * 1024, end = min(first + 1024, b.outer); first < end;
        first += 32) {
     const int column = first + lane;
     const int q = column < end ? requantized(sums[int64_t{row} * b.outer + column], of_row,
-                                             to.column(b, column), to.largest)
+                                             result.column(b, column), result.largest)
                                : 0;
     total += q;
-    if (to.bytes != nullptr) {
-      const int joined = to.halves() ? q | __shfl_down_sync(0xffffffffu, q, 1) << 4 : q;
-      if (column < end && !(to.halves() && lane % 2 != 0))
-        *to.byte_at(row, column) = static_cast<uint8_t>(joined);
+    if (result.bytes != nullptr) {
+      const int joined = result.halves() ? q | __shfl_down_sync(0xffffffffu, q, 1) << 4 : q;
+      if (column < end && !(result.halves() && lane % 2 != 0))
+        *result.byte_at(row, column) = static_cast<uint8_t>(joined);
       continue;
     }
-    const int64_t at = bit_place(to.step_bytes, row, first);
-    for (int p = 0; p < to.bits; ++p) {
+    const int64_t offset = bit_place(result.step_bytes, row, first);
+    for (int p = 0; p < result.bits; ++p) {
       const uint32_t word = __ballot_sync(0xffffffffu, (q >> p & 1) != 0);
-      if (lane == p) *reinterpret_cast<uint32_t*>(to.planes + p * to.plane_bytes + at) = word;
+      if (lane == p) *reinterpret_cast<uint32_t*>(result.planes + p * result.plane_bytes + offset) = word;
     }
   }
   total = __reduce_add_sync(0xffffffffu, total);
-  if (lane == 0 && to.sums != nullptr) atomicAdd(to.sums + row, total);  // integers: any order
+  if (lane == 0 && result.sums != nullptr) atomicAdd(result.sums + row, total);  // integers: any order
 }
 
 template <class Y>
@@ -106,10 +106,10 @@ void bit_gemm(const BitGemmArgs& args) {
 }
 
 void bit_gemm_to_bits(const BitGemmToBitsArgs& args) {
-  BitTensor& to = args.to;
+  BitTensor& output = args.to;
   // Kernels write only whole words of existing rows and columns.
-  clear_bits(to, to.inner % to.step_numbers() != 0 || to.outer % BitTensor::kRowGroup != 0);
-  if (to.outer == 0 || to.inner == 0) return;
+  clear_bits(output, output.inner % output.step_numbers() != 0 || output.outer % BitTensor::kRowGroup != 0);
+  if (output.outer == 0 || output.inner == 0) return;
   requantized_product(args.a, args.b, BitResult(args), args.steps, args.share_steps);
 }
 

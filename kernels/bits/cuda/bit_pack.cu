@@ -27,20 +27,21 @@ struct Packed {
 };
 
 /// Writes a row's step: lane i has word i of each plane.
-__device__ __forceinline__ void write_words(const Packed& to, int64_t row, int64_t step,
+__device__ __forceinline__ void write_words(const Packed& output, int64_t row, int64_t step,
                                             const uint32_t (&words)[BitTensor::kMostBits], int lane) {
-  const int64_t at = bit_place(to.step_bytes, row, step * BitTensor::kStepBits + lane * 32);
+  const int64_t offset = bit_place(output.step_bytes, row, step * BitTensor::kStepBits + lane * 32);
 #pragma unroll
   for (int p = 0; p < BitTensor::kMostBits; ++p)
-    if (p < to.bits) *reinterpret_cast<uint32_t*>(to.planes + p * to.plane_bytes + at) = words[p];
+    if (p < output.bits)
+      *reinterpret_cast<uint32_t*>(output.planes + p * output.plane_bytes + offset) = words[p];
 }
 
 /// Votes on the bits of 32 numbers; lane `word` keeps the words.
-__device__ __forceinline__ void vote(const Packed& to, int q, int word, int lane,
+__device__ __forceinline__ void vote(const Packed& output, int q, int word, int lane,
                                      uint32_t (&words)[BitTensor::kMostBits]) {
 #pragma unroll
   for (int p = 0; p < BitTensor::kMostBits; ++p) {
-    if (p >= to.bits) break;
+    if (p >= output.bits) break;
     const uint32_t ballot = __ballot_sync(kAllLanes, (q >> p & 1) != 0);
     if (lane == word) words[p] = ballot;
   }
@@ -49,20 +50,20 @@ __device__ __forceinline__ void vote(const Packed& to, int q, int word, int lane
 __global__ void __launch_bounds__(kThreads)
     clear(uint4* planes, int64_t words, int32_t* sums, int64_t outer) {
   begin_leading();
-  const int64_t at = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (at < words) planes[at] = uint4{};
-  if (at < outer) sums[at] = 0;
+  const int64_t index = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (index < words) planes[index] = uint4{};
+  if (index < outer) sums[index] = 0;
 }
 
 /// x [outer, inner]: one warp per row and step.
-__global__ void __launch_bounds__(kThreads) pack_rows(const float* x, Packed to) {
+__global__ void __launch_bounds__(kThreads) pack_rows(const float* x, Packed output) {
   begin_overlapping();
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const BlockPlace block(ceil_div(to.padded_rows, kWarps));
+  const BlockPlace block(ceil_div(output.padded_rows, kWarps));
   const int64_t row = block.row * kWarps + threadIdx.x / 32, step = block.column;
-  if (row >= to.padded_rows) return;
-  const bool is_row = row < to.outer;
-  const float scale = is_row ? to.scale.at(row) : 1.0f, zero = is_row ? to.zero.at(row) : 0.0f;
+  if (row >= output.padded_rows) return;
+  const bool is_row = row < output.outer;
+  const float scale = is_row ? output.scale.at(row) : 1.0f, zero = is_row ? output.zero.at(row) : 0.0f;
   uint32_t words[BitTensor::kMostBits] = {};
   int sum = 0;
   constexpr int kAtOnce = 8;  // loads in flight per lane
@@ -71,27 +72,27 @@ __global__ void __launch_bounds__(kThreads) pack_rows(const float* x, Packed to)
     float value[kAtOnce];
 #pragma unroll
     for (int u = 0; u < kAtOnce; ++u)
-      value[u] = is_row && k + u * 32 < to.inner ? x[row * to.inner + k + u * 32] : 0.0f;
+      value[u] = is_row && k + u * 32 < output.inner ? x[row * output.inner + k + u * 32] : 0.0f;
 #pragma unroll
     for (int u = 0; u < kAtOnce; ++u) {
-      const bool there = is_row && k + u * 32 < to.inner;
-      const int q = there ? quantized(value[u], scale, zero, to.largest) : 0;
+      const bool valid = is_row && k + u * 32 < output.inner;
+      const int q = valid ? quantized(value[u], scale, zero, output.largest) : 0;
       sum += q;
-      vote(to, q, first + u, lane, words);
+      vote(output, q, first + u, lane, words);
     }
   }
-  write_words(to, row, step, words, lane);
+  write_words(output, row, step, words, lane);
   sum = __reduce_add_sync(kAllLanes, sum);
-  if (lane == 0 && is_row) atomicAdd(to.sums + row, sum);  // integers: any order
+  if (lane == 0 && is_row) atomicAdd(output.sums + row, sum);  // integers: any order
 }
 
 /// x [inner, outer]: one block per steps of 32 columns.
-__global__ void __launch_bounds__(kThreads) pack_columns(const float* x, Packed to) {
+__global__ void __launch_bounds__(kThreads) pack_columns(const float* x, Packed output) {
   begin_overlapping();
   constexpr int kColumns = 32 / kWarps;  // per warp
   __shared__ float tile[32][33];
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  const BlockPlace block(ceil_div(to.padded_rows, 32));
+  const BlockPlace block(ceil_div(output.padded_rows, 32));
   const int64_t first = block.row * 32, step = block.column;
   float scale[kColumns], zero[kColumns];
   uint32_t words[kColumns][BitTensor::kMostBits] = {};
@@ -99,55 +100,57 @@ __global__ void __launch_bounds__(kThreads) pack_columns(const float* x, Packed 
 #pragma unroll
   for (int c = 0; c < kColumns; ++c) {
     const int64_t column = first + warp * kColumns + c;
-    scale[c] = column < to.outer ? to.scale.at(column) : 1.0f;
-    zero[c] = column < to.outer ? to.zero.at(column) : 0.0f;
+    scale[c] = column < output.outer ? output.scale.at(column) : 1.0f;
+    zero[c] = column < output.outer ? output.zero.at(column) : 0.0f;
   }
   for (int word = 0; word < kWords; ++word) {
     const int64_t k = step * BitTensor::kStepBits + word * 32;
 #pragma unroll
     for (int i = warp; i < 32; i += kWarps)
-      tile[i][lane] =
-          k + i < to.inner && first + lane < to.outer ? x[(k + i) * to.outer + first + lane] : 0.0f;
+      tile[i][lane] = k + i < output.inner && first + lane < output.outer
+                          ? x[(k + i) * output.outer + first + lane]
+                          : 0.0f;
     __syncthreads();
 #pragma unroll
     for (int c = 0; c < kColumns; ++c) {
-      const bool there = k + lane < to.inner && first + warp * kColumns + c < to.outer;
-      const int q = there ? quantized(tile[lane][warp * kColumns + c], scale[c], zero[c], to.largest) : 0;
+      const bool valid = k + lane < output.inner && first + warp * kColumns + c < output.outer;
+      const int q = valid ? quantized(tile[lane][warp * kColumns + c], scale[c], zero[c], output.largest) : 0;
       sum[c] += q;
-      vote(to, q, word, lane, words[c]);
+      vote(output, q, word, lane, words[c]);
     }
     __syncthreads();
   }
 #pragma unroll
   for (int c = 0; c < kColumns; ++c) {
     const int64_t column = first + warp * kColumns + c;
-    if (column < to.padded_rows) write_words(to, column, step, words[c], lane);
+    if (column < output.padded_rows) write_words(output, column, step, words[c], lane);
     sum[c] = __reduce_add_sync(kAllLanes, sum[c]);
-    if (lane == 0 && column < to.outer) atomicAdd(to.sums + column, sum[c]);
+    if (lane == 0 && column < output.outer) atomicAdd(output.sums + column, sum[c]);
   }
 }
 
 }  // namespace
 
-void clear_bits(BitTensor& to, bool planes) {
-  const int64_t words = planes ? to.planes.numel() / 16 : 0, n = std::max(words, to.outer);
-  launch("bit_tensor", over(to.device().index, n), clear,
-         planes ? static_cast<uint4*>(to.planes.raw_mutable_data()) : nullptr, words,
-         to.sums.mutable_data<int32_t>(), to.outer);
+void clear_bits(BitTensor& bits, bool planes) {
+  const int64_t words = planes ? bits.planes.numel() / 16 : 0, n = std::max(words, bits.outer);
+  launch("bit_tensor", over(bits.device().index, n), clear,
+         planes ? static_cast<uint4*>(bits.planes.raw_mutable_data()) : nullptr, words,
+         bits.sums.mutable_data<int32_t>(), bits.outer);
 }
 
 void expand_bits(const ExpandBitsArgs& args) {
   const int64_t chunks = args.to.steps() * 8, rows = args.to.padded_rows();
   if (chunks * rows == 0) return;
-  const BitOperand from(args.from);
-  auto* to = static_cast<uint4*>(args.to.planes.raw_mutable_data());
+  const BitOperand source(args.from);
+  auto* bytes = static_cast<uint4*>(args.to.planes.raw_mutable_data());
   // One thread per 16 numbers of a row: 16 bytes.
-  for_each("expand_bits", args.device().index, chunks * rows, [=] __device__(int64_t at) {
-    const int64_t chunk = at % 8, row = at / 8 % rows, step = at / 8 / rows;
-    const int64_t place = bit_place(from.step_bytes, row, step * 128 + chunk * 16);
+  for_each("expand_bits", args.device().index, chunks * rows, [=] __device__(int64_t index) {
+    const int64_t chunk = index % 8, row = index / 8 % rows, step = index / 8 / rows;
+    const int64_t place = bit_place(source.step_bytes, row, step * 128 + chunk * 16);
     uint32_t words[4] = {};
-    for (int p = 0; p < from.bits; ++p) {
-      const uint32_t bits = *reinterpret_cast<const uint16_t*>(from.planes + p * from.plane_bytes + place);
+    for (int p = 0; p < source.bits; ++p) {
+      const uint32_t bits =
+          *reinterpret_cast<const uint16_t*>(source.planes + p * source.plane_bytes + place);
 #pragma unroll
       for (int w = 0; w < 4; ++w) {
         // Spreads four bits to the lowest bits of four bytes.
@@ -155,41 +158,43 @@ void expand_bits(const ExpandBitsArgs& args) {
         words[w] |= four << p;
       }
     }
-    to[(step * rows + row) * 8 + (chunk ^ (row % 8))] = {words[0], words[1], words[2], words[3]};
+    bytes[(step * rows + row) * 8 + (chunk ^ (row % 8))] = {words[0], words[1], words[2], words[3]};
   });
 }
 
 void pack_bits(const PackBitsArgs& args) {
-  BitTensor& to = args.to;
+  BitTensor& output = args.to;
   const int device = args.device().index;
-  clear_bits(to, false);
-  const Packed packed{.planes = to.planes.mutable_data<uint8_t>(),
-                      .plane_bytes = to.plane_bytes(),
-                      .step_bytes = to.step_bytes(),
-                      .outer = to.outer,
-                      .padded_rows = to.padded_rows(),
-                      .inner = to.inner,
-                      .bits = to.bits,
-                      .largest = to.largest(),
-                      .scale = PerRow(to.scale),
-                      .zero = PerRow(to.zero),
-                      .sums = to.sums.mutable_data<int32_t>()};
+  clear_bits(output, false);
+  const Packed packed{.planes = output.planes.mutable_data<uint8_t>(),
+                      .plane_bytes = output.plane_bytes(),
+                      .step_bytes = output.step_bytes(),
+                      .outer = output.outer,
+                      .padded_rows = output.padded_rows(),
+                      .inner = output.inner,
+                      .bits = output.bits,
+                      .largest = output.largest(),
+                      .scale = PerRow(output.scale),
+                      .zero = PerRow(output.zero),
+                      .sums = output.sums.mutable_data<int32_t>()};
   const bool rows = args.along == PackedAlong::rows;
-  launch("pack_bits",
-         overlapping(device, grid(ceil_div(to.padded_rows(), int64_t{rows ? kWarps : 32}) * to.steps()),
-                     kThreads),
-         rows ? pack_rows : pack_columns, args.x.data<float>(), packed);
+  launch(
+      "pack_bits",
+      overlapping(device, grid(ceil_div(output.padded_rows(), int64_t{rows ? kWarps : 32}) * output.steps()),
+                  kThreads),
+      rows ? pack_rows : pack_columns, args.x.data<float>(), packed);
 }
 
 void unpack_bits(const UnpackBitsArgs& args) {
-  const BitOperand from(args.from);
+  const BitOperand source(args.from);
   const bool rows = args.along == PackedAlong::rows;
   const int64_t inner = args.from.inner;
   float* x = args.x.mutable_data<float>();
-  for_each("unpack_bits", args.device().index, inner * from.outer, [=] __device__(int64_t at) {
-    const int64_t o = rows ? at / inner : at % from.outer, k = rows ? at % inner : at / from.outer;
-    const int q = from.integer(bit_place(from.step_bytes, o, k), k);
-    x[at] = from.scale.at(o) * (static_cast<float>(q) - from.zero.at(o));
+  for_each("unpack_bits", args.device().index, inner * source.outer, [=] __device__(int64_t index) {
+    const int64_t o = rows ? index / inner : index % source.outer,
+                  k = rows ? index % inner : index / source.outer;
+    const int q = source.integer(bit_place(source.step_bytes, o, k), k);
+    x[index] = source.scale.at(o) * (static_cast<float>(q) - source.zero.at(o));
   });
 }
 

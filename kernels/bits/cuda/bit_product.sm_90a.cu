@@ -42,10 +42,12 @@ __device__ __forceinline__ void wait(uint32_t barrier, uint32_t parity) {
       "r"(parity)
       : "memory");
 }
-__device__ __forceinline__ void bulk_copy(uint32_t to, const void* from, int bytes, uint32_t barrier) {
+__device__ __forceinline__ void bulk_copy(uint32_t destination, const void* source, int bytes,
+                                          uint32_t barrier) {
   asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
-      "l"(from), "r"(bytes), "r"(barrier)
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+          destination),
+      "l"(source), "r"(bytes), "r"(barrier)
       : "memory");
 }
 
@@ -98,15 +100,16 @@ __device__ void read_planes(const Arguments& args, uint32_t shared, uint32_t bar
         const int side = min(kSide, args.b.bits - j);
         for (int k = 0; k < tile.steps; ++k) {
           const int64_t step = tile.step(args, k);
-          const uint32_t full = barriers + stage.number * 8, to = shared + stage.number * S::kStageBytes;
+          const uint32_t full = barriers + stage.number * 8,
+                         destination = shared + stage.number * S::kStageBytes;
           wait(full + S::kStages * 8, stage.round ^ 1);
           asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(full),
                        "r"(bytes_a + side * bytes_b)
                        : "memory");
-          bulk_copy(to, a + step * args.a.step_bytes, bytes_a, full);
+          bulk_copy(destination, a + step * args.a.step_bytes, bytes_a, full);
 #pragma unroll 1
           for (int p = 0; p < side; ++p)
-            bulk_copy(to + (kTileRows + p * kColumns) * kRowBytes,
+            bulk_copy(destination + (kTileRows + p * kColumns) * kRowBytes,
                       b + p * args.b.plane_bytes + step * args.b.step_bytes, bytes_b, full);
           stage.advance();
         }
@@ -162,8 +165,8 @@ __device__ void multiply_planes(const Arguments& args, unsigned char* memory, ui
   constexpr bool kThresholds = kHasThresholds<kN, kSide, kElement, kEnding>;
   constexpr int kColumns = kN / kSide;
   const int warpgroup = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 128, 0);
-  const uint64_t own = describe_tile(shared + warpgroup * 64 * kRowBytes, kPatternBytes),
-                 other = describe_tile(shared + kTileRows * kRowBytes, kPatternBytes);
+  const uint64_t tile_a = describe_tile(shared + warpgroup * 64 * kRowBytes, kPatternBytes),
+                 tile_b = describe_tile(shared + kTileRows * kRowBytes, kPatternBytes);
   const FourZeros zeros = kThresholds ? FourZeros(args) : FourZeros();
   Stage<S::kStages> stage;
   bool parity = false;
@@ -188,14 +191,14 @@ __device__ void multiply_planes(const Arguments& args, unsigned char* memory, ui
       for_each_pair<kSide>(args, shift, [&](int, int) { count += tile.steps; });
       for (; count > 0; --count) {
         wait(barriers + stage.number * 8, stage.round);
-        const int at = stage.number * S::kStageBytes;
+        const int offset = stage.number * S::kStageBytes;
         begin_products();
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
           if constexpr (kElement == Element::bit)
-            multiply_bits(sum, moved(own, at + k * 32), moved(other, at + k * 32));
+            multiply_bits(sum, moved(tile_a, offset + k * 32), moved(tile_b, offset + k * 32));
           else
-            multiply_bytes(sum, moved(own, at + k * 32), moved(other, at + k * 32));
+            multiply_bytes(sum, moved(tile_a, offset + k * 32), moved(tile_b, offset + k * 32));
         }
         end_products();
         wait_for_products();
@@ -213,7 +216,7 @@ __device__ void multiply_planes(const Arguments& args, unsigned char* memory, ui
     if constexpr (kEnding == Ending::integers) {
       leave_integers<kColumns>(args, tile, sum);
     } else {
-      if (args.beside) wait_for_leading();
+      if (args.overlap) wait_for_leading();
       meet_at_columns<kThresholds>();
       const auto* const columns = reinterpret_cast<const typename EndTerms<kEnding>::Column*>(memory);
       if constexpr (kEnding == Ending::floats) {
@@ -238,7 +241,7 @@ __device__ void multiply_planes(const Arguments& args, unsigned char* memory, ui
 template <int kN, int kSide, Element kElement, Ending kEnding>
 __global__ void __launch_bounds__(kThreads, 1) bit_product_kernel(const __grid_constant__ Arguments args) {
   using S = Shape<kN>;
-  begin_beside(args.beside);
+  begin_beside(args.overlap);
   extern __shared__ unsigned char raw[];
   const auto begin = static_cast<uint32_t>(__cvta_generic_to_shared(raw));
   const uint32_t shared = (begin + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
@@ -268,7 +271,7 @@ template <int kN, int kSide, Element kElement, Ending kEnding>
 void run(Device device, Arguments args) {
   using S = Shape<kN>;
   const auto kernel = bit_product_kernel<kN, kSide, kElement, kEnding>;
-  const DeviceScope on(device.index);  // the attribute is per kernel and device
+  const DeviceScope scope(device.index);  // the attribute is per kernel and device
   ADJ_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::kSharedBytes));
   args.row_tiles = static_cast<int>(ceil_div(args.a.outer, kTileRows));
   const int64_t tiles = args.row_tiles * ceil_div(int64_t{args.b.outer}, int64_t{kN / kSide});
@@ -323,11 +326,11 @@ void run(Device device, int columns, int side, const Arguments& args) {
 
 /// Whether rows differ only in their sums, and sums are small enough for thresholds.
 bool has_alike_rows(const Arguments& args, const BitTensor& a, const BitTensor& b) {
-  const BitResult& to = args.result;
+  const BitResult& result = args.result;
   const bool each =
-      args.a.scale.each || args.a.zero.each || args.b.zero.each || to.scale.each || to.zero.each;
-  return to.bits == 1 && to.bytes == nullptr && !each && to.row_scale == nullptr && to.row_shift == nullptr &&
-         int64_t{a.largest()} * b.largest() * a.inner < kThresholdMost / 4;
+      args.a.scale.each || args.a.zero.each || args.b.zero.each || result.scale.each || result.zero.each;
+  return result.bits == 1 && result.bytes == nullptr && !each && result.row_scale == nullptr &&
+         result.row_shift == nullptr && int64_t{a.largest()} * b.largest() * a.inner < kThresholdMost / 4;
 }
 
 /// Runs a product with the epilogue's data in `args`.
@@ -345,12 +348,12 @@ void run(const BitTensor& a, const BitTensor& b, const BitSteps* steps, bool sha
     args.step_list = steps->list.data<int32_t>();
   }
   // The previous kernel cleared the result's sums.
-  args.beside = args.result.sums != nullptr && properties(device.index).overlapping;
+  args.overlap = args.result.sums != nullptr && properties(device.index).overlapping;
   if (a.bytes) return run<Element::byte, kEnding>(device, tile_columns(b), 1, args);
   if constexpr (kEnding == Ending::bits) args.alike_rows = has_alike_rows(args, a, b);
   if (!wants_bytes(a, b))
     return run<Element::bit, kEnding>(device, tile_columns(b), share_steps ? planes_beside(b) : 1, args);
-  args.beside = args.alike_rows = false;
+  args.overlap = args.alike_rows = false;
   const BitTensor left = as_bytes(a), right = as_bytes(b);
   args.a = BitOperand(left);
   args.b = BitOperand(right);

@@ -20,9 +20,9 @@ struct MinMax {
   unsigned *largest, *negated;
 };
 
-/// x [rows, cols]; `to` has one range per row, per column, or one for all.
+/// x [rows, cols]; `ranges` has one range per row, per column, or one for all.
 __global__ void __launch_bounds__(kLanes* kRows)
-    find_minmax(const float* x, int64_t rows, int64_t cols, bool by_row, bool by_column, MinMax to) {
+    find_minmax(const float* x, int64_t rows, int64_t cols, bool by_row, bool by_column, MinMax ranges) {
   begin_overlapping();
   __shared__ unsigned found[2][kRows][kLanes];
   const int64_t column = int64_t{blockIdx.x} * kLanes + threadIdx.x,
@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(kLanes* kRows)
       for (int64_t c = threadIdx.x; c < cols; c += kLanes) look(x[row * cols + c]);
       largest = __reduce_max_sync(0xffffffffu, largest);
       negated = __reduce_max_sync(0xffffffffu, negated);
-      if (threadIdx.x == 0) to.largest[row] = largest, to.negated[row] = negated;
+      if (threadIdx.x == 0) ranges.largest[row] = largest, ranges.negated[row] = negated;
     }
     return;
   }
@@ -60,16 +60,16 @@ __global__ void __launch_bounds__(kLanes* kRows)
   }
   if (by_column) {
     if (column < cols) {
-      atomicMax(to.largest + column, largest);
-      atomicMax(to.negated + column, negated);
+      atomicMax(ranges.largest + column, largest);
+      atomicMax(ranges.negated + column, negated);
     }
     return;
   }
   largest = __reduce_max_sync(0xffffffffu, largest);
   negated = __reduce_max_sync(0xffffffffu, negated);
   if (threadIdx.x == 0) {
-    atomicMax(to.largest, largest);
-    atomicMax(to.negated, negated);
+    atomicMax(ranges.largest, largest);
+    atomicMax(ranges.negated, negated);
   }
 }
 
@@ -93,10 +93,10 @@ void bit_range(const BitRangeArgs& args) {
   const int scale_bits = args.bits;
   float *scale = args.scale.mutable_data<float>(), *zero = args.zero.mutable_data<float>();
   for_each("bit_range", device.index, n, [=] __device__(int64_t i) {
-    const BitScale of =
+    const BitScale result =
         bit_scale(-__uint_as_float(minmax.negated[i]), __uint_as_float(minmax.largest[i]), range, scale_bits);
-    scale[i] = of.scale;
-    zero[i] = of.zero;
+    scale[i] = result.scale;
+    zero[i] = result.zero;
   });
 }
 

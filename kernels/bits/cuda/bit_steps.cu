@@ -10,17 +10,17 @@ namespace {
 constexpr int kThreads = 256;
 
 __global__ void __launch_bounds__(kThreads)
-    find_steps(BitOperand of, int steps, int32_t* counts, int32_t* list) {
+    find_steps(BitOperand operand, int steps, int32_t* counts, int32_t* list) {
   begin_overlapping();
   constexpr int64_t kTileBytes = BitSteps::kRows * BitTensor::kRowBytes;
-  const int64_t first = blockIdx.x * kTileBytes, last = min(of.step_bytes, first + kTileBytes);
+  const int64_t first = blockIdx.x * kTileBytes, last = min(operand.step_bytes, first + kTileBytes);
   int count = 0;
   for (int step = 0; step < steps; ++step) {
     uint32_t any = 0;
-    for (int p = 0; p < of.bits; ++p) {
-      const uint8_t* at = of.planes + p * of.plane_bytes + step * of.step_bytes;
+    for (int p = 0; p < operand.bits; ++p) {
+      const uint8_t* plane = operand.planes + p * operand.plane_bytes + step * operand.step_bytes;
       for (int64_t b = first + int64_t{threadIdx.x} * 16; b < last; b += kThreads * 16) {
-        const uint4 x = *reinterpret_cast<const uint4*>(at + b);
+        const uint4 x = *reinterpret_cast<const uint4*>(plane + b);
         any |= x.x | x.y | x.z | x.w;
       }
     }

@@ -30,11 +30,11 @@ struct Arguments {
   const int32_t* indices;
   const RowOrder::Row* order;  ///< long ones first
   int64_t long_rows, rows;     ///< rows: the other ones
-  bool beside;                 ///< does a kernel for long rows run concurrently?
+  bool overlap;                ///< does a kernel for long rows run concurrently?
   int width, pitch;
   const uint8_t* x;
   const float *x_scale, *x_zero, *row_scale, *column_scale, *column_shift;
-  uint8_t* to;
+  uint8_t* output;
   int64_t step_bytes;
   int largest;
   PerRow scale, zero;
@@ -65,9 +65,9 @@ struct Pairs {
   static constexpr int kPairs = 4 * P::kWordPairs;
   uint32_t pair[kPairs] = {};
 
-  static __device__ __forceinline__ void add_bytes(uint32_t* to, uint32_t bytes) {
-    to[0] += bytes & 0x00ff00ffu;
-    to[1] += bytes >> 8 & 0x00ff00ffu;
+  static __device__ __forceinline__ void add_bytes(uint32_t* sums, uint32_t bytes) {
+    sums[0] += bytes & 0x00ff00ffu;
+    sums[1] += bytes >> 8 & 0x00ff00ffu;
   }
   template <int kSome>
   __device__ __forceinline__ void add(const uint4 (&words)[kSome]) {
@@ -101,12 +101,12 @@ struct Pairs {
       const bool high = (threadIdx.x & static_cast<unsigned>(kStep)) != 0;
 #pragma unroll
       for (int i = 0; i < kLeft; ++i) {
-        uint32_t given = pair[i];
+        uint32_t message = pair[i];
         if constexpr (kHalve) {
-          given = high ? pair[i] : pair[i + kLeft];
+          message = high ? pair[i] : pair[i + kLeft];
           pair[i] = high ? pair[i + kLeft] : pair[i];
         }
-        pair[i] += __shfl_xor_sync(kAllLanes, given, kStep);
+        pair[i] += __shfl_xor_sync(kAllLanes, message, kStep);
       }
       share_out<kStep / 2, kLeft>();
     }
@@ -116,12 +116,12 @@ struct Pairs {
   __device__ __forceinline__ void for_each_four(F&& f) const {
 #pragma unroll
     for (int w = 0; w < P::kOwnWords; ++w) {
-      const uint32_t* const at = pair + w * P::kWordPairs;
+      const uint32_t* const word = pair + w * P::kWordPairs;
       if constexpr (P::kHalves) {
-        f(w * 8, uint4{at[0] & 0xffffu, at[2] & 0xffffu, at[1] & 0xffffu, at[3] & 0xffffu});
-        f(w * 8 + 4, uint4{at[0] >> 16, at[2] >> 16, at[1] >> 16, at[3] >> 16});
+        f(w * 8, uint4{word[0] & 0xffffu, word[2] & 0xffffu, word[1] & 0xffffu, word[3] & 0xffffu});
+        f(w * 8 + 4, uint4{word[0] >> 16, word[2] >> 16, word[1] >> 16, word[3] >> 16});
       } else {
-        f(w * 4, uint4{at[0] & 0xffffu, at[1] & 0xffffu, at[0] >> 16, at[1] >> 16});
+        f(w * 4, uint4{word[0] & 0xffffu, word[1] & 0xffffu, word[0] >> 16, word[1] >> 16});
       }
     }
   }
@@ -132,12 +132,12 @@ struct Pairs {
 template <class P, int kCount>
 __device__ __forceinline__ Pairs<P> gather(const Arguments& args, const P& place, int64_t begin, int count,
                                            int pass) {
-  const int at = (pass * P::kLanes + place.of_row) * 16;
-  const uint8_t* x = args.x + at;
+  const int offset = (pass * P::kLanes + place.of_row) * 16;
+  const uint8_t* x = args.x + offset;
   const int32_t* indices = args.indices + begin + place.share;
   int pitch = args.pitch;
   asm("" : "+l"(x), "+l"(indices), "+r"(pitch));  // kept in registers: else recomputed per entry
-  if (at >= pitch) count = 0;
+  if (offset >= pitch) count = 0;
   Pairs<P> pairs;
   for (int left = count - place.share; left > 0; left -= kCount * P::kShare) {
     uint4 words[kCount];
@@ -172,8 +172,8 @@ __device__ __forceinline__ uint32_t requantize_four(const Arguments& args, const
   };
   const uint32_t bytes = __byte_perm(__byte_perm(q(sums.x, 0), q(sums.y, 1), 0x0040),
                                      __byte_perm(q(sums.z, 2), q(sums.w, 3), 0x0040), 0x5410);
-  const int there = args.width - first;
-  return there >= 4 ? bytes : there <= 0 ? 0u : bytes & ((1u << there * 8) - 1);
+  const int count = args.width - first;
+  return count >= 4 ? bytes : count <= 0 ? 0u : bytes & ((1u << count * 8) - 1);
 }
 
 /// Writes the lane's own columns of a pass, with fours(i) giving columns i to i + 3, and its share of the
@@ -182,7 +182,7 @@ template <class P, class F>
 __device__ __forceinline__ int leave(const Arguments& args, const P& place, int64_t row, int pass,
                                      F&& fours) {
   const int first = pass * P::kColumns + place.own_column, padded = (args.width + 127) / 128 * 128;
-  const auto to = [&](int column) { return args.to + byte_place(args.step_bytes, row, column); };
+  const auto address = [&](int column) { return args.output + byte_place(args.step_bytes, row, column); };
   uint32_t total = 0, bytes[P::kOwnNumbers / 4];
 #pragma unroll
   for (int i = 0; i < P::kOwnNumbers / 4; ++i) {
@@ -191,27 +191,27 @@ __device__ __forceinline__ int leave(const Arguments& args, const P& place, int6
   }
   if (P::kColumns < 128)
     for (int chunk = P::kColumns / 16 + place.lane; chunk < 8; chunk += P::kOfRow)
-      *reinterpret_cast<uint4*>(to(chunk * 16)) = {};
+      *reinterpret_cast<uint4*>(address(chunk * 16)) = {};
   if (!place.first_alike || first >= padded) return 0;
   if constexpr (P::kOwnNumbers == 4) {
-    *reinterpret_cast<uint32_t*>(to(first)) = bytes[0];
+    *reinterpret_cast<uint32_t*>(address(first)) = bytes[0];
   } else if constexpr (P::kOwnNumbers == 8) {
-    *reinterpret_cast<uint2*>(to(first)) = {bytes[0], bytes[1]};
+    *reinterpret_cast<uint2*>(address(first)) = {bytes[0], bytes[1]};
   } else {
 #pragma unroll
     for (int i = 0; i < P::kOwnNumbers; i += 16)
-      *reinterpret_cast<uint4*>(to(first + i)) = {bytes[i / 4], bytes[i / 4 + 1], bytes[i / 4 + 2],
-                                                  bytes[i / 4 + 3]};
+      *reinterpret_cast<uint4*>(address(first + i)) = {bytes[i / 4], bytes[i / 4 + 1], bytes[i / 4 + 2],
+                                                       bytes[i / 4 + 3]};
   }
   return static_cast<int>(total);
 }
 
 template <class P>
-__device__ __forceinline__ void leave_total(const Arguments& args, const P& place, int64_t row, bool there,
+__device__ __forceinline__ void leave_total(const Arguments& args, const P& place, int64_t row, bool valid,
                                             int total) {
 #pragma unroll
   for (int step = 1; step < P::kOfRow; step *= 2) total += __shfl_xor_sync(kAllLanes, total, step);
-  if (there && place.lane == 0) args.sums[row] = total;
+  if (valid && place.lane == 0) args.sums[row] = total;
 }
 
 /// A long row, by a block.
@@ -223,8 +223,8 @@ __global__ void __launch_bounds__(kLongThreads) sum_long_rows(const __grid_const
   };
   constexpr int kFours = P::kOwnNumbers / 4;
   __shared__ Sums shared[kLongWarps][kFours][32];
-  const RowOrder::Row own = args.order[blockIdx.x];
-  const int64_t row = own.row, begin = own.begin, end = begin + own.count;
+  const RowOrder::Row range = args.order[blockIdx.x];
+  const int64_t row = range.row, begin = range.begin, end = begin + range.count;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const P place;
   const BitRow of_row = row_of(args, row, end - begin);
@@ -234,11 +234,11 @@ __global__ void __launch_bounds__(kLongThreads) sum_long_rows(const __grid_const
     for (int64_t chunk = begin + warp * kChunk; chunk < end; chunk += kLongWarps * kChunk)
       gather<P, 8>(args, place, chunk, static_cast<int>(min(end - chunk, int64_t{kChunk})), pass)
           .for_each_four([&](int i, const uint4& some) {
-            Sums& to = sums[i / 4];
-            to.x += some.x;
-            to.y += some.y;
-            to.z += some.z;
-            to.w += some.w;
+            Sums& target = sums[i / 4];
+            target.x += some.x;
+            target.y += some.y;
+            target.z += some.z;
+            target.w += some.w;
           });
 #pragma unroll
     for (int i = 0; i < kFours; ++i) shared[warp][i][place.lane] = sums[i];
@@ -265,17 +265,17 @@ constexpr int kInFlight = P::kShare > 1 ? 4 : 8;  // per lane
 template <class P>
 __global__ void __launch_bounds__(kThreads, P::kHalves&& kInFlight<P> == 8 ? 3 : 4)
     sum_rows(const __grid_constant__ Arguments args) {
-  begin_beside(args.beside);
+  begin_beside(args.overlap);
   const int64_t number = (int64_t{blockIdx.x} * kThreads + threadIdx.x) / P::kOfRow;
-  const bool there = number < args.rows;
+  const bool valid = number < args.rows;
   const P place;
-  const RowOrder::Row own = args.order[args.long_rows + min(number, args.rows - 1)];
-  const int64_t row = own.row;
-  const BitRow of_row = row_of(args, row, own.count);
+  const RowOrder::Row range = args.order[args.long_rows + min(number, args.rows - 1)];
+  const int64_t row = range.row;
+  const BitRow of_row = row_of(args, row, range.count);
   int total = 0;
   for (int pass = 0; pass * P::kColumns < args.width; ++pass) {
-    const Pairs<P> pairs = gather<P, kInFlight<P>>(args, place, own.begin, there ? own.count : 0, pass);
-    if (!there) continue;
+    const Pairs<P> pairs = gather<P, kInFlight<P>>(args, place, range.begin, valid ? range.count : 0, pass);
+    if (!valid) continue;
     uint32_t bytes[P::kOwnNumbers / 4];
     const int first = pass * P::kColumns + place.own_column;
     if (args.column_scale == nullptr && args.column_shift == nullptr)
@@ -288,7 +288,7 @@ __global__ void __launch_bounds__(kThreads, P::kHalves&& kInFlight<P> == 8 ? 3 :
       });
     total += leave(args, place, row, pass, [&](int i, int) { return bytes[i]; });
   }
-  leave_total(args, place, row, there, total);
+  leave_total(args, place, row, valid, total);
 }
 
 template <int kLanes, bool kHalves>
@@ -316,17 +316,17 @@ void run(Device device, const Arguments& args) {
 }  // namespace
 
 void sum_bytes_to_bits(const SumBytesToBitsArgs& args) {
-  BitTensor& to = args.to;
-  if (to.inner == 0) clear_bits(to, false);
-  if (to.outer == 0 || to.inner == 0) return;
+  BitTensor& output = args.to;
+  if (output.inner == 0) clear_bits(output, false);
+  if (output.outer == 0 || output.inner == 0) return;
   const int64_t long_rows = args.order.long_rows;
   const Device device = args.device();
   const Arguments a{.indices = args.a.indices.data<int32_t>(),
                     .order = reinterpret_cast<const RowOrder::Row*>(args.order.rows.data<int32_t>()),
                     .long_rows = long_rows,
                     .rows = args.a.rows - long_rows,
-                    .beside = long_rows > 0 && properties(device.index).overlapping,
-                    .width = static_cast<int>(to.inner),
+                    .overlap = long_rows > 0 && properties(device.index).overlapping,
+                    .width = static_cast<int>(output.inner),
                     .pitch = static_cast<int>(args.x.pitch()),
                     .x = args.x.bytes.data<uint8_t>(),
                     .x_scale = args.x.scale.data<float>(),
@@ -334,12 +334,12 @@ void sum_bytes_to_bits(const SumBytesToBitsArgs& args) {
                     .row_scale = BitResult::numbers_of(args.row_scale),
                     .column_scale = BitResult::numbers_of(args.column_scale),
                     .column_shift = BitResult::numbers_of(args.column_shift),
-                    .to = to.planes.mutable_data<uint8_t>(),
-                    .step_bytes = to.step_bytes(),
-                    .largest = to.largest(),
-                    .scale = PerRow(to.scale),
-                    .zero = PerRow(to.zero),
-                    .sums = to.sums.mutable_data<int32_t>()};
+                    .output = output.planes.mutable_data<uint8_t>(),
+                    .step_bytes = output.step_bytes(),
+                    .largest = output.largest(),
+                    .scale = PerRow(output.scale),
+                    .zero = PerRow(output.zero),
+                    .sums = output.sums.mutable_data<int32_t>()};
   args.x.halves() ? run<true>(device, a) : run<false>(device, a);
 }
 

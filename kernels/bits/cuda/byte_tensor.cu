@@ -8,11 +8,12 @@
 namespace adj::kernels::cuda {
 
 void pack_bytes(const PackBytesArgs& args) {
-  ByteTensor& to = args.to;
-  const ByteRows rows(to);
-  const float *x = args.x.data<float>(), *scale = to.scale.data<float>(), *zero = to.zero.data<float>();
-  const int largest = to.largest();
-  uint8_t* bytes = to.bytes.mutable_data<uint8_t>();
+  ByteTensor& output = args.to;
+  const ByteRows rows(output);
+  const float *x = args.x.data<float>(), *scale = output.scale.data<float>(),
+              *zero = output.zero.data<float>();
+  const int largest = output.largest();
+  uint8_t* bytes = output.bytes.mutable_data<uint8_t>();
   for_each("pack_bytes", args.device().index, rows.used(), [=] __device__(int64_t i) {
     bytes[rows.place(i)] = rows.joined(i, [&](int64_t row, int64_t column) {
       return quantized(x[row * rows.width + column], *scale, *zero, largest);
@@ -31,11 +32,12 @@ void unpack_bytes(const UnpackBytesArgs& args) {
 }
 
 void repack_bytes(const RepackBytesArgs& args) {
-  const ByteRows x(args.x), to(args.to);
-  const uint8_t* from = args.x.bytes.data<uint8_t>();
+  const ByteRows x(args.x), output(args.to);
+  const uint8_t* input = args.x.bytes.data<uint8_t>();
   uint8_t* bytes = args.to.bytes.mutable_data<uint8_t>();
-  for_each("repack_bytes", args.device().index, to.used(), [=] __device__(int64_t i) {
-    bytes[to.place(i)] = to.joined(i, [&](int64_t row, int64_t column) { return x.at(from, row, column); });
+  for_each("repack_bytes", args.device().index, output.used(), [=] __device__(int64_t i) {
+    bytes[output.place(i)] =
+        output.joined(i, [&](int64_t row, int64_t column) { return x.at(input, row, column); });
   });
 }
 

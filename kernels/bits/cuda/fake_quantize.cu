@@ -19,13 +19,13 @@ struct ColumnRanges {
   float scale[N], zero[N];
 };
 template <int N>
-__device__ ColumnRanges<N> ranges_of_pack(const FakeRanges& of, int64_t pack) {
+__device__ ColumnRanges<N> ranges_of_pack(const FakeRanges& ranges, int64_t pack) {
   ColumnRanges<N> columns;
 #pragma unroll
   for (int k = 0; k < N; ++k) {
-    const int64_t at = of.by_column ? pack * N + k : 0;
-    columns.scale[k] = of.scale.numbers[at];
-    columns.zero[k] = of.zero.numbers[at];
+    const int64_t column = ranges.by_column ? pack * N + k : 0;
+    columns.scale[k] = ranges.scale.numbers[column];
+    columns.zero[k] = ranges.zero.numbers[column];
   }
   return columns;
 }
@@ -39,15 +39,15 @@ struct Forward {
 
   __device__ ColumnRanges<N> open(int64_t pack) const { return ranges_of_pack<N>(ranges, pack); }
   __device__ void row(const ColumnRanges<N>& columns, int64_t row, int64_t pack) const {
-    const int64_t at = row * width + pack * N;
-    Pack<float, N> value = load<N>(x + at);
+    const int64_t offset = row * width + pack * N;
+    Pack<float, N> value = load<N>(x + offset);
     if (!ranges.kept(row)) {
 #pragma unroll
       for (int k = 0; k < N; ++k)
         value[k] = fake_quantized(value[k], ranges.by_row ? ranges.scale.at(row) : columns.scale[k],
                                   ranges.by_row ? ranges.zero.at(row) : columns.zero[k], ranges.largest);
     }
-    store(y + at, value);
+    store(y + offset, value);
   }
 };
 
@@ -65,9 +65,9 @@ struct Backward {
 
   __device__ ColumnRanges<N> open(int64_t pack) const { return ranges_of_pack<N>(ranges, pack); }
   __device__ void add(const ColumnRanges<N>& columns, int64_t row, int64_t pack, double (&sum)[1][N]) const {
-    const int64_t at = row * width + pack * N;
-    const Pack<float, N> value = load<N>(x + at);
-    Pack<float, N> gradient = load<N>(dy + at);
+    const int64_t offset = row * width + pack * N;
+    const Pack<float, N> value = load<N>(x + offset);
+    Pack<float, N> gradient = load<N>(dy + offset);
     if (!ranges.kept(row)) {
 #pragma unroll
       for (int k = 0; k < N; ++k) {
@@ -76,7 +76,7 @@ struct Backward {
         gradient[k] *= slope.x;
       }
     }
-    if (dx != nullptr) store(dx + at, gradient);
+    if (dx != nullptr) store(dx + offset, gradient);
   }
   __device__ void row(const ColumnRanges<N>& columns, int64_t row, int64_t pack) const {
     double unused[1][N] = {};
@@ -112,14 +112,14 @@ __global__ void __launch_bounds__(kBlockThreads)
     const bool kept = ranges.kept(row);
     double sum = 0.0;
     for (int64_t c = lane; c < width; c += 32) {
-      const int64_t at = row * width + c;
-      float gradient = dy[at];
+      const int64_t offset = row * width + c;
+      float gradient = dy[offset];
       if (!kept) {
-        const FakeSlope slope = fake_slope(x[at], scale, zero, ranges.largest);
+        const FakeSlope slope = fake_slope(x[offset], scale, zero, ranges.largest);
         sum += static_cast<double>(gradient) * static_cast<double>(slope.scale);
         gradient *= slope.x;
       }
-      if (dx != nullptr) dx[at] = gradient;
+      if (dx != nullptr) dx[offset] = gradient;
     }
     sum = sum_of_lanes<32>(sum);
     if (lane == 0 && dscale != nullptr) dscale[row] = static_cast<float>(gradient_scale * sum);
@@ -143,26 +143,26 @@ void fake_quantize_backward(const FakeQuantizeBackwardArgs& args) {
   constexpr const char* kName = "fake_quantize_backward";
   const int device = args.device().index;
   const int64_t rows = args.x.size(0), width = args.x.size(1);
-  Tensor& given = args.dscale;
+  Tensor& gradient = args.dscale;
   if (args.x.numel() == 0) {
-    if (given) given.zero_();
+    if (gradient) gradient.zero_();
     return;
   }
   const FakeRanges ranges(args);
   const float *x = args.x.data<float>(), *dy = args.dy.data<float>();
   float* dx = mutable_data_or_null<float>(args.dx);
-  float* dscale = mutable_data_or_null<float>(given);
+  float* dscale = mutable_data_or_null<float>(gradient);
   if (ranges.by_row) {
     launch(kName, overlapping(device, blocks_for_sum(device, rows, kBlockThreads / 32)), backward_of_rows,
            rows, width, ranges, args.gradient_scale, x, dy, dx, dscale);
     return;
   }
-  const bool of_all = given && !ranges.by_column;
+  const bool of_all = gradient && !ranges.by_column;
   Tensor sums = partials(device, of_all ? width : 0);
   double* of_columns = of_all ? sums.mutable_data<double>() : nullptr;
   dispatch_pack<float>(width, aligned_to_16(x, dy, dx), [&]<int N>() {
     const Backward<N> body{ranges, width, x, dy, dx, of_columns, dscale, args.gradient_scale};
-    if (given)
+    if (gradient)
       sum_over_rows<1, N>(kName, device, rows, width, body);
     else
       map_columns<N>(kName, device, rows, width, body);

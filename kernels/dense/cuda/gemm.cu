@@ -124,7 +124,7 @@ uint32_t alignment_of(const void* address) {
 class Library {
  public:
   explicit Library(int device) {
-    const DeviceScope on(device);
+    const DeviceScope scope(device);
     const RelaxedCapture relaxed;
     ADJ_CUBLAS_CHECK(cublasLtCreate(&handle_));
   }
@@ -132,7 +132,7 @@ class Library {
   /// False if cuBLASLt has no algorithm with this epilogue.
   bool run(const Product& p, const Tensor& a, const Tensor& b, const Tensor& bias, bool accumulate,
            Tensor& c) {
-    const DeviceScope on(c.device().index);
+    const DeviceScope scope(c.device().index);
     const std::lock_guard lock(mutex_);
     const Product alike = p.of_its_class();
     if (run(plan_for(alike, bias), p, a, b, bias, accumulate, c)) return true;
@@ -162,12 +162,12 @@ class Library {
     const float one = 1.0f, of_c = accumulate ? 1.0f : 0.0f;
     const double one64 = one, of_c64 = of_c;
     const bool wide = p.dtype == DType::f64;
-    void* to = c.raw_mutable_data();
+    void* output = c.raw_mutable_data();
     const cublasStatus_t status = cublasLtMatmul(
         handle_, plan.product.get(), wide ? static_cast<const void*>(&one64) : &one, b.raw_data(),
         plan.first.get(), a.raw_data(), plan.second.get(), wide ? static_cast<const void*>(&of_c64) : &of_c,
-        to, plan.result.get(), to, plan.result.get(), &plan.algorithm, workspace(device), kWorkspaceBytes,
-        current_stream(device));
+        output, plan.result.get(), output, plan.result.get(), &plan.algorithm, workspace(device),
+        kWorkspaceBytes, current_stream(device));
     if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) return false;
     ADJ_CUBLAS_CHECK(status);
     return true;
@@ -201,8 +201,8 @@ class Library {
                : (p.relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT));
     if (p.bias) set(product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.raw_data());
 
-    const auto layout = [](Layout& made, cudaDataType_t type, int64_t rows, int64_t columns) {
-      ADJ_CUBLAS_CHECK(cublasLtMatrixLayoutCreate(made.out(), type, static_cast<uint64_t>(rows),
+    const auto layout = [](Layout& descriptor, cudaDataType_t type, int64_t rows, int64_t columns) {
+      ADJ_CUBLAS_CHECK(cublasLtMatrixLayoutCreate(descriptor.out(), type, static_cast<uint64_t>(rows),
                                                   static_cast<uint64_t>(columns), rows));
     };
     const cudaDataType_t type = cuda_type(p.dtype);
@@ -240,9 +240,9 @@ Library& library(int device) {
   static auto* mutex = new std::mutex;
   static auto* libraries = new std::map<int, std::unique_ptr<Library>>;
   const std::lock_guard lock(*mutex);
-  auto& made = (*libraries)[device];
-  if (!made) made = std::make_unique<Library>(device);
-  return *made;
+  auto& instance = (*libraries)[device];
+  if (!instance) instance = std::make_unique<Library>(device);
+  return *instance;
 }
 
 /// c = act(product + bias), `product` in float32 and `c` in bfloat16. One element at a time: the widths here

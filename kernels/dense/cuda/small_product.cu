@@ -37,10 +37,12 @@ __device__ __forceinline__ void load_part(const float* x, int k0, int end_k, int
                                           float (&part)[kDepth][kSize + 1]) {
 #pragma unroll
   for (int i = 0; i < kDepth * kSize / kBlockThreads; ++i) {
-    const int at = static_cast<int>(threadIdx.x) + i * kBlockThreads;
-    const int d = kOuter ? at / kSize : at % kDepth, s = kOuter ? at % kSize : at / kDepth;
-    const int64_t k = k0 + d, own = x0 + s;
-    part[d][s] = k < end_k && own < end_x ? __ldg(x + (kOuter ? k * pitch + own : own * pitch + k)) : 0.0f;
+    const int index = static_cast<int>(threadIdx.x) + i * kBlockThreads;
+    const int d = kOuter ? index / kSize : index % kDepth, s = kOuter ? index % kSize : index / kDepth;
+    const int64_t k = k0 + d, position = x0 + s;
+    part[d][s] = k < end_k && position < end_x
+                     ? __ldg(x + (kOuter ? k * pitch + position : position * pitch + k))
+                     : 0.0f;
   }
 }
 
@@ -74,26 +76,26 @@ __global__ void __launch_bounds__(kBlockThreads)
       if (m < p.m && n < p.n) p.sums[blockIdx.y * size + int64_t{m} * p.n + n] = sum[i];
     }
     if (!is_last_block(p.counters + tile, gridDim.y)) return;
-    int64_t at[kOutputs];
+    int64_t offset[kOutputs];
 #pragma unroll
     for (int i = 0; i < kOutputs; ++i) {
-      at[i] = int64_t{min(m0 + row + i * kStep, p.m - 1)} * p.n + min(n, p.n - 1);
+      offset[i] = int64_t{min(m0 + row + i * kStep, p.m - 1)} * p.n + min(n, p.n - 1);
       sum[i] = 0.0f;
     }
 #pragma unroll 8
     for (unsigned s = 0; s < gridDim.y; ++s)
 #pragma unroll
-      for (int i = 0; i < kOutputs; ++i) sum[i] += __ldcg(p.sums + s * size + at[i]);
+      for (int i = 0; i < kOutputs; ++i) sum[i] += __ldcg(p.sums + s * size + offset[i]);
   }
   if (n >= p.n) return;
 #pragma unroll
   for (int i = 0; i < kOutputs; ++i) {
     const int m = m0 + row + i * kStep;
     if (m >= p.m) break;
-    float* const to = p.c + int64_t{m} * p.n + n;
+    float* const output = p.c + int64_t{m} * p.n + n;
     if (p.bias != nullptr) sum[i] += p.bias[n];
     if (p.relu && sum[i] < 0.0f) sum[i] = 0.0f;  // NaN propagates
-    *to = p.adds ? *to + sum[i] : sum[i];
+    *output = p.adds ? *output + sum[i] : sum[i];
   }
 }
 

@@ -65,12 +65,12 @@ struct Work {
   int chunk, end, split;
   int64_t m, n;  ///< start of the tile
 
-  __device__ void begin(const SplitArguments& a, int tile_n, int at) {
-    unit = at;
+  __device__ void begin(const SplitArguments& a, int tile_n, int index) {
+    unit = index;
     if (!valid(a)) return;
     // Few divisions, all 32-bit: all threads wait for them between two tiles.
-    split = at / a.tiles;
-    const int tile = at - split * a.tiles, m_tile = tile / a.n_tiles;
+    split = index / a.tiles;
+    const int tile = index - split * a.tiles, m_tile = tile / a.n_tiles;
     m = int64_t{m_tile} * kM;
     n = int64_t{tile - m_tile * a.n_tiles} * tile_n;
     chunk = split * a.chunks + min(split, a.longer_splits);
@@ -133,15 +133,15 @@ class Tile {
   }
   /// Writes its scaled parts to shared memory.
   __device__ void write(int thread, uint32_t shared) const {
-    const uint32_t to = shared + place(thread);
+    const uint32_t destination = shared + place(thread);
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
       uint2 first, second, third;
       split(quads_[i].x * kRaise, quads_[i].y * kRaise, first.x, second.x, third.x);
       split(quads_[i].z * kRaise, quads_[i].w * kRaise, first.y, second.y, third.y);
-      write_part(to, i, 0, first);
-      write_part(to, i, 1, second);
-      write_part(to, i, 2, third);
+      write_part(destination, i, 0, first);
+      write_part(destination, i, 1, second);
+      write_part(destination, i, 2, third);
     }
   }
 
@@ -158,39 +158,39 @@ class Tile {
       const int64_t rows = kOuterRows ? x.inner : x.outer, columns = kOuterRows ? x.outer : x.inner;
       const int64_t row = (kOuterRows ? from_inner : from_outer) + thread / kQuads;
       const int64_t column = (kOuterRows ? from_outer : from_inner) + thread % kQuads * 4;
-      from_ = x.numbers + row * columns + column;
+      source_ = x.numbers + row * columns + column;
       step_ = kStep * columns;
       columns_ = static_cast<int>(min(columns - column, int64_t{4}));
       rows_ = columns_ > 0 ? static_cast<int>(min(rows - row, int64_t{kCount * kStep})) : 0;
     }
     /// The ith. Branch-free loads: there are many, and little other work meanwhile.
     __device__ float4 next(int i) {
-      const float* const from = from_;
-      from_ += step_;
+      const float* const source = source_;
+      source_ += step_;
       float4 quad = {0, 0, 0, 0};
       if constexpr (kWide) {
         asm volatile(
             "{\n.reg .pred there;\nsetp.ne.b32 there, %5, 0;\n"
             "@there ld.global.v4.f32 {%0, %1, %2, %3}, [%4];\n}"
             : "+f"(quad.x), "+f"(quad.y), "+f"(quad.z), "+f"(quad.w)
-            : "l"(from), "r"(int{i * kStep < rows_}));
+            : "l"(source), "r"(int{i * kStep < rows_}));
       } else {
-        const int there = i * kStep < rows_ ? columns_ : 0;
-        read(from, there > 0, quad.x);
-        read(from + 1, there > 1, quad.y);
-        read(from + 2, there > 2, quad.z);
-        read(from + 3, there > 3, quad.w);
+        const int count = i * kStep < rows_ ? columns_ : 0;
+        read(source, count > 0, quad.x);
+        read(source + 1, count > 1, quad.y);
+        read(source + 2, count > 2, quad.z);
+        read(source + 3, count > 3, quad.w);
       }
       return quad;
     }
 
    private:
-    static __device__ void read(const float* from, bool there, float& number) {
+    static __device__ void read(const float* source, bool valid, float& number) {
       asm volatile("{\n.reg .pred there;\nsetp.ne.b32 there, %2, 0;\n@there ld.global.f32 %0, [%1];\n}"
                    : "+f"(number)
-                   : "l"(from), "r"(int{there}));
+                   : "l"(source), "r"(int{valid}));
     }
-    const float* from_;
+    const float* source_;
     int64_t step_;
     int rows_, columns_;
   };
@@ -200,11 +200,11 @@ class Tile {
     constexpr int kPanel = kK * kRowBytes;  // 64 along the outer extent, if rows run along it
     return (kOuterRows ? quad / 16 * kPanel : 0) + swizzled(row, quad % 16 / 2) + quad % 2 * 8;
   }
-  static __device__ void write_part(uint32_t to, int i, int part, uint2 numbers) {
-    asm volatile(
-        "st.shared.v2.b32 [%0], {%1, %2};" ::"r"(to + i * kStep * kRowBytes + part * part_bytes(kOuter)),
-        "r"(numbers.x), "r"(numbers.y)
-        : "memory");
+  static __device__ void write_part(uint32_t destination, int i, int part, uint2 numbers) {
+    asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(destination + i * kStep * kRowBytes +
+                                                          part * part_bytes(kOuter)),
+                 "r"(numbers.x), "r"(numbers.y)
+                 : "memory");
   }
   float4 quads_[kCount];
 };
@@ -286,8 +286,8 @@ __device__ void combine_with_tile(const SplitArguments& a, const Work& work, con
     });
   } else {
     for_pairs<kN>(a, work, [&](int64_t row, int64_t column, int i) {
-      const float* const from = x + row * a.n + column;
-      held[i / 2] = {from[0], column + 1 < a.n ? from[1] : 0.0f};
+      const float* const input = x + row * a.n + column;
+      held[i / 2] = {input[0], column + 1 < a.n ? input[1] : 0.0f};
     });
   }
 #pragma unroll
@@ -341,12 +341,12 @@ __device__ void write_tile(const SplitArguments& a, const Work& work, const floa
     return;
   }
   for_pairs<kN>(a, work, [&](int64_t row, int64_t column, int i) {
-    float* const to = c + row * a.n + column;
+    float* const output = c + row * a.n + column;
     if (a.pairs) {
-      *reinterpret_cast<float2*>(to) = {sum[i], sum[i + 1]};
+      *reinterpret_cast<float2*>(output) = {sum[i], sum[i + 1]};
     } else {
-      to[0] = sum[i];
-      if (column + 1 < a.n) to[1] = sum[i + 1];
+      output[0] = sum[i];
+      if (column + 1 < a.n) output[1] = sum[i + 1];
     }
   });
 }
@@ -355,15 +355,15 @@ __device__ void write_tile(const SplitArguments& a, const Work& work, const floa
 class Stage {
  public:
   __device__ void next() {
-    at_ ^= 1;
+    index_ ^= 1;
     ++count_;
   }
-  __device__ int at() const { return at_; }
+  __device__ int at() const { return index_; }
   __device__ int count() const { return count_; }
-  __device__ void wait_until_written() const { wait(1 + at_); }
-  __device__ void wait_until_read() const { wait(3 + at_); }
-  __device__ void written() const { arrive(1 + at_); }
-  __device__ void read() const { arrive(3 + at_); }
+  __device__ void wait_until_written() const { wait(1 + index_); }
+  __device__ void wait_until_read() const { wait(3 + index_); }
+  __device__ void written() const { arrive(1 + index_); }
+  __device__ void read() const { arrive(3 + index_); }
 
  private:
   static __device__ void wait(int barrier) {
@@ -372,7 +372,7 @@ class Stage {
   static __device__ void arrive(int barrier) {
     asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "n"(kThreads) : "memory");
   }
-  int at_ = 0, count_ = 0;
+  int index_ = 0, count_ = 0;
 };
 
 /// A reader's sums over rows of B, for the four columns of its quads, in the first tile of each column of
@@ -393,11 +393,11 @@ class RowSums {
     if (!last_) return;
     constexpr int kQuads = kN / 4;
     const int64_t column = n_ + thread % kQuads * 4;
-    float* const to = a.sums + (int64_t{split_} * sum_groups(kN) + thread / kQuads) * a.n + column;
+    float* const output = a.sums + (int64_t{split_} * sum_groups(kN) + thread / kQuads) * a.n + column;
     const float sums[4] = {sum_.x, sum_.y, sum_.z, sum_.w};
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-      if (column + i < a.n) to[i] = sums[i];
+      if (column + i < a.n) output[i] = sums[i];
     sum_ = {};
   }
 
@@ -427,12 +427,12 @@ __device__ void read_chunks(const SplitArguments& a, uint32_t shared) {
   read_b();
   for (; work.valid(a); stage.next()) {
     if (stage.count() >= kStages) stage.wait_until_read();
-    const uint32_t to = shared + stage.at() * stage_bytes(kN);
-    tile_a.write(thread, to);
+    const uint32_t destination = shared + stage.at() * stage_bytes(kN);
+    tile_a.write(thread, destination);
     if constexpr (kSums) sums.begin(a, work);
     work.advance(a, kN);
     read_a();  // in flight while B is split
-    tile_b.write(thread, to + kParts * part_bytes(kM));
+    tile_b.write(thread, destination + kParts * part_bytes(kM));
     publish_to_tensor_cores();
     stage.written();
     if constexpr (kSums) sums.template add<kN>(a, thread, tile_b);
@@ -532,7 +532,7 @@ void launch_tiles(int device, const SplitArguments& a) {
       kernel = a.wide ? split_product_kernel<kN, true, true, true, true>
                       : split_product_kernel<kN, true, true, false, true>;
   }
-  const DeviceScope on(device);
+  const DeviceScope scope(device);
   ADJ_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
   const auto blocks = static_cast<unsigned>(std::min(a.units, properties(device).multiprocessors));
   launch("gemm", overlapping(device, blocks, kThreads, kBytes), kernel, a);

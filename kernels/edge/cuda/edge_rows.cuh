@@ -108,14 +108,14 @@ __global__ void __launch_bounds__(kBlockThreads)
   const int64_t step = int64_t{gridDim.x} * groups;
   for (int64_t first = int64_t{blockIdx.x} * groups; first < rows; first += step) {
     const int64_t row = first + static_cast<int>(threadIdx.x) / layout.lanes;
-    EntryRange own{-1, 0, 0, head};
+    EntryRange range{-1, 0, 0, head};
     bool is_long = false;
     if (row < rows) {
       const int64_t begin = offsets[row], end = offsets[row + 1];
       is_long = end - begin > layout.most;
-      if (!is_long && head < heads) own = {row, begin, end, head};
+      if (!is_long && head < heads) range = {row, begin, end, head};
     }
-    body.row(LaneTeam{layout.lanes, layout.head_lanes}, own);
+    body.row(LaneTeam{layout.lanes, layout.head_lanes}, range);
     if (!__syncthreads_or(is_long)) continue;
     for (int64_t r = first; r < first + groups && r < rows; ++r) {
       const int64_t begin = offsets[r], end = offsets[r + 1];

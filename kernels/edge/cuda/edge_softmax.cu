@@ -36,8 +36,8 @@ struct Softmax {
     const T total = team.reduce(sum * exp(largest - top), Add{});
     const T factor = T(1) / total;
     for (int64_t k = range.begin + team.first(); k < range.end; k += team.step()) {
-      const int64_t at = place(k, range.head);
-      y[at] = exp(widen(e[at]) - top) * factor;
+      const int64_t index = place(k, range.head);
+      y[index] = exp(widen(e[index]) - top) * factor;
     }
   }
 };
@@ -54,13 +54,13 @@ struct SoftmaxBackward {
   __device__ void row(const Team& team, const EntryRange& range) const {
     T dot = 0;
     for (int64_t k = range.begin + team.first(); k < range.end; k += team.step()) {
-      const int64_t at = place(k, range.head);
-      dot += y[at] * dy[at];
+      const int64_t index = place(k, range.head);
+      dot += y[index] * dy[index];
     }
     dot = team.reduce(dot, Add{});
     for (int64_t k = range.begin + team.first(); k < range.end; k += team.step()) {
-      const int64_t at = place(k, range.head);
-      de[at] = narrow<S>(y[at] * (dy[at] - dot));
+      const int64_t index = place(k, range.head);
+      de[index] = narrow<S>(y[index] * (dy[index] - dot));
     }
   }
 };

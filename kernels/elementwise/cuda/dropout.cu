@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(kBlockThreads)
                    Accumulator<S> slope, S* y) {
   using T = Accumulator<S>;
   begin_overlapping();
-  const auto of = [=](T value, T gradient, bool kept) {
+  const auto apply = [=](T value, T gradient, bool kept) {
     if constexpr (kBackward)
       return (kept ? gradient * scale : T{0}) * activation_slope<A>(value, slope);
     else
@@ -30,23 +30,23 @@ __global__ void __launch_bounds__(kBlockThreads)
       Pack<T, kEight> pack = load_wide<kEight>(x + i), gradient{};
       if constexpr (kBackward) gradient = load_wide<kEight>(dy + i);
 #pragma unroll
-      for (int k = 0; k < kEight; ++k) pack[k] = of(pack[k], gradient[k], (kept >> k & 1u) != 0);
+      for (int k = 0; k < kEight; ++k) pack[k] = apply(pack[k], gradient[k], (kept >> k & 1u) != 0);
       store_narrow<kEight>(y + i, pack);
     } else {
       for (int k = 0; k < kEight && i + k < n; ++k)
         y[i + k] =
-            narrow<S>(of(widen(x[i + k]), kBackward ? T(widen(dy[i + k])) : T{0}, (kept >> k & 1u) != 0));
+            narrow<S>(apply(widen(x[i + k]), kBackward ? T(widen(dy[i + k])) : T{0}, (kept >> k & 1u) != 0));
     }
   }
 }
 
 template <bool kBackward, class Args>
-void run(const char* name, const Args& args, const Tensor* dy, Tensor& to) {
+void run(const char* name, const Args& args, const Tensor* dy, Tensor& output) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     dispatch_activation(args.activation, [&]<Activation A>() {
       const S* x = args.x.template data<S>();
       const S* gradient = dy == nullptr ? nullptr : dy->data<S>();
-      S* y = to.mutable_data<S>();
+      S* y = output.mutable_data<S>();
       const auto kernel = aligned_to_16(x, gradient, y) ? dropout_kernel<A, kBackward, true, S>
                                                         : dropout_kernel<A, kBackward, false, S>;
       launch(name, over(args.x.device().index, args.x.numel(), kEight), kernel, args.x.numel(), x, gradient,

@@ -75,9 +75,9 @@ void for_each_pack(const char* name, const Tensor& x, bool aligned, const S* oth
 template <class T>
 void permute_as(const Tensor& x, const Tensor& order, Tensor& y) {
   const T* in = static_cast<const T*>(x.raw_data());
-  const int32_t* from = order.data<int32_t>();
+  const int32_t* source = order.data<int32_t>();
   T* out = static_cast<T*>(y.raw_mutable_data());
-  for_each("permute", x.device().index, y.numel(), [=] __device__(int64_t k) { out[k] = in[from[k]]; });
+  for_each("permute", x.device().index, y.numel(), [=] __device__(int64_t k) { out[k] = in[source[k]]; });
 }
 
 }  // namespace

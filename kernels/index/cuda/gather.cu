@@ -57,11 +57,11 @@ __global__ void __launch_bounds__(kBlockThreads)
   for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < units; i += step) {
     // 32-bit division is several times cheaper.
     const int64_t row = narrow ? static_cast<uint32_t>(i) / static_cast<uint32_t>(width) : i / width;
-    const int64_t at = row * units_per_row + offset + (i - row * width);
+    const int64_t index = row * units_per_row + offset + (i - row * width);
     if constexpr (kJoin) {
-      whole[at] = part[i];
+      whole[index] = part[i];
     } else {
-      part[i] = whole[at];
+      part[i] = whole[index];
     }
   }
 }
@@ -129,9 +129,9 @@ struct CopyColumns {
 
   __device__ void operator()(Index i) const {
     const Index row = i / y_units;
-    const Unit* const from = x + static_cast<int64_t>(row) * x_units;
+    const Unit* const source = x + static_cast<int64_t>(row) * x_units;
     const int64_t column = static_cast<int64_t>(i - row * y_units) + (kPad ? -offset : offset);
-    y[i] = !kPad || (column >= 0 && column < x_units) ? from[column] : Unit{};
+    y[i] = !kPad || (column >= 0 && column < x_units) ? source[column] : Unit{};
   }
 };
 
@@ -141,12 +141,12 @@ void copy(const char* name, const Tensor& x, int64_t begin, Tensor& y) {
   dispatch_unit(address(x) | address(y) | row_bytes(x) | row_bytes(y) | before, [&]<class Unit>() {
     constexpr uint64_t kUnit = sizeof(Unit);
     const auto y_units = static_cast<int64_t>(row_bytes(y) / kUnit);
-    const auto* from = static_cast<const Unit*>(x.raw_data());
-    auto* to = static_cast<Unit*>(y.raw_mutable_data());
+    const auto* source = static_cast<const Unit*>(x.raw_data());
+    auto* destination = static_cast<Unit*>(y.raw_mutable_data());
     for_each_narrow(name, x.device().index, y_units * y.size(0), [&]<class Index>() {
       return CopyColumns<kPad, Unit, Index>{static_cast<Index>(y_units),
                                             static_cast<int64_t>(row_bytes(x) / kUnit),
-                                            static_cast<int64_t>(before / kUnit), from, to};
+                                            static_cast<int64_t>(before / kUnit), source, destination};
     });
   });
 }

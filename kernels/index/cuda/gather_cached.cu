@@ -28,7 +28,7 @@ constexpr uint64_t kRegion = uint64_t{1} << 19;  // bytes; rows stay unsorted wi
 // 2^lanes_log2 adjacent threads takes as many units at a time, aligned to a line.
 template <class Unit, class From, class To>
 __device__ __forceinline__ void copy_rows(int64_t rows, int64_t units_per_row, int lanes_log2,
-                                          const From& from, const To& to, Unit* __restrict__ y) {
+                                          const From& source, const To& target, Unit* __restrict__ y) {
   constexpr int kAhead = 4;
   const int lanes = 1 << lanes_log2, lane = static_cast<int>(threadIdx.x) & (lanes - 1);
   const int line = min(static_cast<int>(kLine / sizeof(Unit)), lanes);
@@ -45,13 +45,13 @@ __device__ __forceinline__ void copy_rows(int64_t rows, int64_t units_per_row, i
       const int64_t i = first + a * stride;
       if (i >= all) continue;
       const int64_t k = i / steps;
-      const Unit* row = from(k);
+      const Unit* row = source(k);
       const auto into_line = static_cast<int>((reinterpret_cast<uintptr_t>(row) / sizeof(Unit)) &
                                               static_cast<unsigned>(line - 1));
       const int64_t column = (i - k * steps) * lanes + lane - into_line;
       if (column < 0 || column >= units_per_row) continue;
       unit[a] = row[column];
-      place[a] = to(k) * units_per_row + column;
+      place[a] = target(k) * units_per_row + column;
     }
 #pragma unroll
     for (int a = 0; a < kAhead; ++a)
@@ -64,11 +64,11 @@ template <class Unit>
 __global__ void __launch_bounds__(kBlockThreads)
     gather_cold_kernel(const int32_t* __restrict__ listed, const int32_t* __restrict__ list,
                        int64_t units_per_row, int lanes_log2, const Unit* __restrict__ cold,
-                       const int32_t* __restrict__ at, Unit* __restrict__ y) {
+                       const int32_t* __restrict__ locations, Unit* __restrict__ y) {
   begin_overlapping();
   copy_rows(
       *listed, units_per_row, lanes_log2,
-      [=](int64_t c) { return cold + (-1 - static_cast<int64_t>(at[list[c]])) * units_per_row; },
+      [=](int64_t c) { return cold + (-1 - static_cast<int64_t>(locations[list[c]])) * units_per_row; },
       [=](int64_t c) { return static_cast<int64_t>(list[c]); }, y);
 }
 
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(kBlockThreads)
 template <class Unit, class Index>
 __global__ void __launch_bounds__(kBlockThreads)
     gather_kernel(Index units, Index units_per_row, const Unit* __restrict__ hot,
-                  const Unit* __restrict__ cold, bool cold_too, const int32_t* __restrict__ at,
+                  const Unit* __restrict__ cold, bool cold_too, const int32_t* __restrict__ locations,
                   Unit* __restrict__ y) {
   constexpr int kAhead = 4;
   begin_overlapping();
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(kBlockThreads)
       if (i >= static_cast<int64_t>(units)) continue;
       const Index k = static_cast<Index>(i) / units_per_row;
       const Index column = static_cast<Index>(i) - k * units_per_row;
-      const int32_t row = at[k];
+      const int32_t row = locations[k];
       taken[a] = row >= 0 || cold_too;
       if (!taken[a]) continue;
       unit[a] = row >= 0 ? hot[static_cast<int64_t>(row) * units_per_row + column]
@@ -106,15 +106,15 @@ __global__ void __launch_bounds__(kBlockThreads)
 
 /// The region of each cold row, `beyond` for hot ones; k for each.
 __global__ void __launch_bounds__(kBlockThreads)
-    find_regions(int64_t n, int region_log2, uint32_t beyond, const int32_t* __restrict__ at,
+    find_regions(int64_t n, int region_log2, uint32_t beyond, const int32_t* __restrict__ locations,
                  uint32_t* __restrict__ region, int32_t* __restrict__ number, int32_t* cold_rows) {
   begin_overlapping();
   const int64_t k = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  const bool is_cold = k < n && at[k] < 0;
+  const bool is_cold = k < n && locations[k] < 0;
   const unsigned cold = __ballot_sync(~0u, is_cold);
   if (threadIdx.x % 32 == 0 && cold != 0) atomicAdd(cold_rows, __popc(cold));
   if (k >= n) return;
-  region[k] = is_cold ? static_cast<uint32_t>(-1 - at[k]) >> region_log2 : beyond;
+  region[k] = is_cold ? static_cast<uint32_t>(-1 - locations[k]) >> region_log2 : beyond;
   number[k] = static_cast<int32_t>(k);
 }
 

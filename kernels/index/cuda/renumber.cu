@@ -31,8 +31,10 @@ void find_entries(const FindEntriesArgs& args) {
   int32_t* entry = args.entry.mutable_data<int32_t>();
   for_each("find_entries", args.csr.device().index, args.row.numel(), [=] __device__(int64_t k) {
     const int64_t begin = offsets[row[k]], length = offsets[row[k] + 1] - begin;
-    const int64_t at = lower_bound(indices + begin, length, col[k]);
-    entry[k] = at < length && indices[begin + at] == col[k] ? static_cast<int32_t>(begin + at) : -1;
+    const int64_t position = lower_bound(indices + begin, length, col[k]);
+    entry[k] = position < length && indices[begin + position] == col[k]
+                   ? static_cast<int32_t>(begin + position)
+                   : -1;
   });
 }
 

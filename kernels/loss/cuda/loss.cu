@@ -98,15 +98,15 @@ struct Terms {
   int64_t width;
 
   __device__ Counted operator()(int64_t i) const {
-    int64_t at = i;
+    int64_t index = i;
     if (selection.index != nullptr) {
       const int64_t k = i / width, row = selection.row(k);
       if (row < 0) return {std::numeric_limits<double>::quiet_NaN(), 1.0};
-      at = row * width + (i - k * width);
+      index = row * width + (i - k * width);
     }
-    const Accumulator<S> t = target[at];
+    const Accumulator<S> t = target[index];
     if (isnan(t)) return {0.0, 0.0};
-    return {static_cast<double>(Loss::term(widen(x[at]), t)), 1.0};
+    return {static_cast<double>(Loss::term(widen(x[index]), t)), 1.0};
   }
 };
 
@@ -131,16 +131,16 @@ struct Slopes {
   S* dx;
 
   __device__ void operator()(int64_t i) const {
-    int64_t at = i;
-    T by = *dloss / *total;
+    int64_t index = i;
+    T factor = *dloss / *total;
     if (selection.index != nullptr) {
       const int64_t k = i / width, row = selection.row(k);
       if (row < 0) return;
-      at = row * width + (i - k * width);
-      by *= static_cast<T>(times[row]);
+      index = row * width + (i - k * width);
+      factor *= static_cast<T>(times[row]);
     }
-    const T t = target[at];
-    dx[at] = narrow<S>(isnan(t) ? T{0} : by * Loss::slope(widen(x[at]), t));
+    const T t = target[index];
+    dx[index] = narrow<S>(isnan(t) ? T{0} : factor * Loss::slope(widen(x[index]), t));
   }
 };
 

@@ -37,12 +37,12 @@ __device__ __forceinline__ void count_selected(const Selection& selection, int64
 
 /// Zeros in packs of N and the tail.
 template <int N, class S>
-__device__ __forceinline__ void clear(S* to, int64_t n, int64_t first, int64_t step) {
+__device__ __forceinline__ void clear(S* output, int64_t n, int64_t first, int64_t step) {
   Pack<S, N> zeros;
 #pragma unroll
   for (int j = 0; j < N; ++j) zeros[j] = S{};
-  for (int64_t i = first; i < n / N; i += step) store(to + i * N, zeros);
-  if (const int64_t i = n / N * N + first; i < n) to[i] = S{};
+  for (int64_t i = first; i < n / N; i += step) store(output + i * N, zeros);
+  if (const int64_t i = n / N * N + first; i < n) output[i] = S{};
 }
 
 // The first block counts, where that is faster than a separate launch; the others clear dx.
@@ -86,17 +86,17 @@ Tensor begin_gradient(const char* name, const Selection& selection, Tensor& dx) 
   const int64_t elements = dx.numel();
   Tensor times = Tensor::empty({selection.rows}, DType::i32, dx.device());
   int32_t* count = times.mutable_data<int32_t>();
-  S* to = dx.mutable_data<S>();
+  S* gradient = dx.mutable_data<S>();
   const auto prepare = [&]<int N>() {
     if (selection.rows <= kOneBlock && selection.count <= kOneBlock) {
       launch(name, overlapping(device, 1 + blocks_for(elements, N, 1024), 1024), clear_and_count_kernel<N, S>,
-             selection, count, to, elements);
+             selection, count, gradient, elements);
     } else {
-      launch(name, over(device, elements, N), clear_kernel<N, S>, count, selection.rows, to, elements);
+      launch(name, over(device, elements, N), clear_kernel<N, S>, count, selection.rows, gradient, elements);
       launch(name, over(device, selection.count), count_kernel, selection, count);
     }
   };
-  if (aligned_to_16(to)) {
+  if (aligned_to_16(gradient)) {
     prepare.template operator()<kVectorWidth<S>>();
   } else {
     prepare.template operator()<1>();

@@ -47,8 +47,8 @@ struct Weights {
 
 template <class W>
 struct StoreSum {
-  W* to;
-  __device__ void operator()(double sum) const { *to = static_cast<W>(sum); }
+  W* output;
+  __device__ void operator()(double sum) const { *output = static_cast<W>(sum); }
 };
 
 template <class W>
@@ -92,8 +92,8 @@ struct WeightedBackward {
     soft_maximum(view, largest, sum);
     if (row < 0) return;
     const bool nothing = labels.ignores(row) || *total == W{0};
-    const W by = static_cast<W>(often(times, row));
-    const W share = nothing ? W{0} : labels.weight_of(row) * (*dloss / *total) * by;
+    const W count = static_cast<W>(often(times, row));
+    const W share = nothing ? W{0} : labels.weight_of(row) * (*dloss / *total) * count;
     const W factor = share / sum;
     const int64_t truth = labels.label[row];
     view.each([&](int64_t column, Pack<W, N> pack) {

@@ -52,8 +52,8 @@ struct Statistics {
     if (running_mean != nullptr) move(running_mean[column], average);
     if (running_var != nullptr) move(running_var[column], unbiased);
   }
-  __device__ void move(T& running, double to) const {
-    running = static_cast<T>((1.0 - momentum) * static_cast<double>(running) + momentum * to);
+  __device__ void move(T& running, double value) const {
+    running = static_cast<T>((1.0 - momentum) * static_cast<double>(running) + momentum * value);
   }
 };
 
@@ -93,9 +93,9 @@ struct Affine {
     for (int k = 0; k < N; ++k) columns.scale[k] *= weight[k];
     return columns;
   }
-  __device__ uint32_t kept(int64_t at) const {
+  __device__ uint32_t kept(int64_t offset) const {
     if constexpr (kDropout) {
-      return mask.kept<N>(at);
+      return mask.kept<N>(offset);
     } else {
       return 0;
     }
@@ -118,12 +118,12 @@ struct Apply : Affine<N, kActivation, kDropout, S> {
   S* y;
 
   __device__ void row(const typename Base::Columns& columns, int64_t row, int64_t pack) const {
-    const int64_t at = row * this->width + pack * N;
-    Pack<Accumulator<S>, N> values = load_wide<N>(this->x + at);
-    const uint32_t kept = this->kept(at);
+    const int64_t offset = row * this->width + pack * N;
+    Pack<Accumulator<S>, N> values = load_wide<N>(this->x + offset);
+    const uint32_t kept = this->kept(offset);
 #pragma unroll
     for (int k = 0; k < N; ++k) values[k] = this->forward(columns.z(values[k], k), (kept >> k & 1u) != 0);
-    store_narrow<N>(y + at, values);
+    store_narrow<N>(y + offset, values);
   }
 };
 
@@ -140,9 +140,9 @@ struct BackwardSums : Affine<N, kActivation, kDropout, S> {
 
   __device__ void add(const typename Base::Columns& columns, int64_t row, int64_t pack,
                       Term (&sum)[2][N]) const {
-    const int64_t at = row * this->width + pack * N;
-    const Pack<T, N> values = load_wide<N>(this->x + at), gradient = load_wide<N>(dy + at);
-    const uint32_t kept = this->kept(at);
+    const int64_t offset = row * this->width + pack * N;
+    const Pack<T, N> values = load_wide<N>(this->x + offset), gradient = load_wide<N>(dy + offset);
+    const uint32_t kept = this->kept(offset);
 #pragma unroll
     for (int k = 0; k < N; ++k) {
       const T g = this->backward(gradient[k], columns.z(values[k], k), (kept >> k & 1u) != 0);
@@ -188,10 +188,10 @@ struct Backward : Affine<N, kActivation, kDropout, S> {
     return columns;
   }
   __device__ void row(const Columns& columns, int64_t row, int64_t pack) const {
-    const int64_t at = row * this->width + pack * N;
-    const Pack<T, N> values = load_wide<N>(this->x + at);
-    Pack<T, N> gradient = load_wide<N>(dy + at);
-    const uint32_t kept = this->kept(at);
+    const int64_t offset = row * this->width + pack * N;
+    const Pack<T, N> values = load_wide<N>(this->x + offset);
+    Pack<T, N> gradient = load_wide<N>(dy + offset);
+    const uint32_t kept = this->kept(offset);
     const auto& affine = columns.affine;
 #pragma unroll
     for (int k = 0; k < N; ++k) {
@@ -199,7 +199,7 @@ struct Backward : Affine<N, kActivation, kDropout, S> {
       gradient[k] =
           affine.scale[k] * (g - columns.direct[k] - (values[k] - affine.mean[k]) * columns.along[k]);
     }
-    store_narrow<N>(dx + at, gradient);
+    store_narrow<N>(dx + offset, gradient);
   }
 };
 

@@ -19,12 +19,12 @@ struct Softmax {
     W largest, total;
     soft_maximum(view, largest, total);
     if (row < 0) return;
-    const W by = kLog ? log(total) : W{1} / total;
+    const W normalizer = kLog ? log(total) : W{1} / total;
     view.each([&](int64_t column, Pack<W, N> pack) {
 #pragma unroll
       for (int k = 0; k < N; ++k) {
         const W above = pack[k] - largest;
-        pack[k] = kLog ? above - by : exp(above) * by;
+        pack[k] = kLog ? above - normalizer : exp(above) * normalizer;
       }
       store_narrow<N>(y + row * width + column, pack);
     });

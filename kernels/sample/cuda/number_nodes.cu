@@ -50,10 +50,10 @@ void number_nodes(const NumberNodesArgs& args) {
                     .count = args.count.mutable_data<int64_t>()};
   for_each("number_nodes", device.index, all, [=] __device__(int64_t k) {
     if (k >= n.places()) return;
-    int32_t* at = n.table + n.ids[k];
-    const int32_t found = *at;
+    int32_t* slot = n.table + n.ids[k];
+    const int32_t found = *slot;
     // Already known, or claimed by an earlier position.
-    if ((found < n.base || found >= n.claims) && found < n.claim(k)) atomicMax(at, n.claim(k));
+    if ((found < n.base || found >= n.claims) && found < n.claim(k)) atomicMax(slot, n.claim(k));
   });
   for_each("number_nodes", device.index, all, [=] __device__(int64_t k) {
     n.before[k] = k < n.places() && n.table[n.ids[k]] == n.claim(k) ? 1 : 0;

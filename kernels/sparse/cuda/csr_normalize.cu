@@ -97,8 +97,8 @@ void diagonal_offsets(const DiagonalOffsetsArgs& args) {
       sums[i] = 0;
       return;
     }
-    const int64_t at = offsets[i] + place_of_diagonal(offsets, indices, i);
-    sums[i] = at < offsets[i + 1] && indices[at] == static_cast<int32_t>(i) ? 0 : 1;
+    const int64_t position = offsets[i] + place_of_diagonal(offsets, indices, i);
+    sums[i] = position < offsets[i + 1] && indices[position] == static_cast<int32_t>(i) ? 0 : 1;
   });
   exclusive_sum(sums, rows + 1, args.a.device());
   for_each("diagonal_offsets", device, rows + 1, [=] __device__(int64_t i) { sums[i] += offsets[i]; });
@@ -107,23 +107,24 @@ void diagonal_offsets(const DiagonalOffsetsArgs& args) {
 void insert_diagonal(const InsertDiagonalArgs& args) {
   const float fill = args.fill;
   const Csr& csr = args.a.csr;
-  const int64_t *from = csr.offsets.data<int64_t>(), *to = args.offsets.data<int64_t>();
+  const int64_t *source_offsets = csr.offsets.data<int64_t>(), *target_offsets = args.offsets.data<int64_t>();
   const int32_t* columns = csr.indices.data<int32_t>();
   int32_t* to_columns = args.indices.mutable_data<int32_t>();
   float* to_values = args.values.mutable_data<float>();
   for_each("insert_diagonal", csr.device().index, csr.rows, [=] __device__(int64_t i) {
-    if (to[i + 1] - to[i] == from[i + 1] - from[i]) return;
-    const int64_t at = to[i] + place_of_diagonal(from, columns, i);
-    to_columns[at] = static_cast<int32_t>(i);
-    to_values[at] = fill;
+    if (target_offsets[i + 1] - target_offsets[i] == source_offsets[i + 1] - source_offsets[i]) return;
+    const int64_t position = target_offsets[i] + place_of_diagonal(source_offsets, columns, i);
+    to_columns[position] = static_cast<int32_t>(i);
+    to_values[position] = fill;
   });
   const EntryValues value(args.a);
   for_each_entry("insert_diagonal", csr, [=] __device__(int64_t i, int64_t e) {
-    const bool missing = to[i + 1] - to[i] != from[i + 1] - from[i];
+    const bool missing =
+        target_offsets[i + 1] - target_offsets[i] != source_offsets[i + 1] - source_offsets[i];
     const int32_t column = columns[e];
-    const int64_t at = to[i] + (e - from[i]) + (missing && column > i ? 1 : 0);
-    to_columns[at] = column;
-    to_values[at] = value(e);
+    const int64_t position = target_offsets[i] + (e - source_offsets[i]) + (missing && column > i ? 1 : 0);
+    to_columns[position] = column;
+    to_values[position] = value(e);
   });
 }
 

@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(256)
 struct Part {
   int first, end;  ///< tiles
   int window, head;
-  int64_t at;  ///< index in parts
+  int64_t index;  ///< index in parts
 };
 
 template <int kD, TileScore kScore, TilePass kPass>
@@ -152,7 +152,7 @@ __device__ __forceinline__ void read_tiles(const Arguments& a, uint32_t shared) 
                                         RowCopies<kD, S::kReaders>(thread)};
   int column[2] = {};
   const uint32_t pitch = keep(kAllLanes, static_cast<uint32_t>(a.row_pitch * 2));
-  const bool there = rows[0].feature() < a.pitch;
+  const bool valid = rows[0].feature() < a.pitch;
   typename S::Ring ring(shared + S::kBarriers);
   for_each_step(
       a.shares,
@@ -163,18 +163,20 @@ __device__ __forceinline__ void read_tiles(const Arguments& a, uint32_t shared) 
       },
       [&](const TileSteps& step, auto i) {
         ring.wait_until_read();
-        const uint32_t to = shared + ring.stage() * S::kStageBytes;
+        const uint32_t destination = shared + ring.stage() * S::kStageBytes;
         const int feature = step.slab * a.pitch;
-        if constexpr (S::kDot) rows[i].begin(a.first + feature, pitch, there, to);
-        rows[i].begin(a.second + feature, pitch, there, to + S::kSecond);
-        copy_bits(a.bits, step.tile, thread, to + S::kBits);
+        if constexpr (S::kDot) rows[i].begin(a.first + feature, pitch, valid, destination);
+        rows[i].begin(a.second + feature, pitch, valid, destination + S::kSecond);
+        copy_bits(a.bits, step.tile, thread, destination + S::kBits);
         const int64_t term = int64_t{column[i]} * a.heads + step.slab;
         if constexpr (S::kBySource) {
-          if (thread < kTileColumns) copy_words_async<2>(to + S::kTerms + thread * 8, a.terms + term);
+          if (thread < kTileColumns)
+            copy_words_async<2>(destination + S::kTerms + thread * 8, a.terms + term);
         }
         if constexpr (!S::kDot) {
           if (thread >= kTileColumns)
-            copy_words_async<1>(to + S::kLogits + (thread - kTileColumns) * 4, a.column_logit + term);
+            copy_words_async<1>(destination + S::kLogits + (thread - kTileColumns) * 4,
+                                a.column_logit + term);
         }
         ring.written_by_copies();
         ring.advance();

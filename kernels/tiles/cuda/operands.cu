@@ -50,26 +50,27 @@ __global__ void __launch_bounds__(kThreads)
   unsigned most[kPack] = {};
   for (int64_t j = blockIdx.y * blockDim.y + threadIdx.y; f < width && j < n; j += stride * kAtOnce) {
     Pack<float, kPack> value[kAtOnce];
-    float by[kAtOnce];
+    float factors[kAtOnce];
 #pragma unroll
     for (int u = 0; u < kAtOnce; ++u) {
       const int64_t row = min(j + u * stride, n - 1);
       value[u] = load<kPack>(x + row * width + f);
-      by[u] = factor_of(factor, row);
+      factors[u] = factor_of(factor, row);
     }
 #pragma unroll
     for (int u = 0; u < kAtOnce; ++u)
 #pragma unroll
-      for (int v = 0; v < kPack; ++v) most[v] = max(most[v], finite_bits(value[u][v] * by[u]));
+      for (int v = 0; v < kPack; ++v) most[v] = max(most[v], finite_bits(value[u][v] * factors[u]));
   }
-  const int at = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
+  const int thread = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
 #pragma unroll
-  for (int v = 0; v < kPack; ++v) found[at][v] = most[v];
+  for (int v = 0; v < kPack; ++v) found[thread][v] = most[v];
   __syncthreads();
   if (threadIdx.y != 0 || f >= width) return;
   for (int y = 1; y < static_cast<int>(blockDim.y); ++y)
 #pragma unroll
-    for (int v = 0; v < kPack; ++v) most[v] = max(most[v], found[y * static_cast<int>(blockDim.x) + at][v]);
+    for (int v = 0; v < kPack; ++v)
+      most[v] = max(most[v], found[y * static_cast<int>(blockDim.x) + thread][v]);
 #pragma unroll
   for (int v = 0; v < kPack; ++v) atomicMax(largest + f + v, most[v]);
 }
@@ -78,19 +79,19 @@ __global__ void __launch_bounds__(kThreads)
 template <class Operand, class S>
 __global__ void __launch_bounds__(kThreads)
     round_features(const S* x, const float* factor, int64_t n, int width, int pitch, const float* inverse,
-                   uint16_t* to) {
+                   uint16_t* output) {
   begin_overlapping();
   const int packs = pitch / kPerThread;
-  const int64_t at = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (at >= n * packs) return;
-  const int64_t row = at / packs;
-  const int first = static_cast<int>(at - row * packs) * kPerThread;
-  const S* const from = x + row * width + first;
+  const int64_t index = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (index >= n * packs) return;
+  const int64_t row = index / packs;
+  const int first = static_cast<int>(index - row * packs) * kPerThread;
+  const S* const input = x + row * width + first;
   float value[kPerThread] = {};
   if (sizeof(S) == 4 && width % 4 == 0 && reinterpret_cast<uintptr_t>(x) % 16 == 0 &&
       first + kPerThread <= width) {
-    const auto lower = load<4>(reinterpret_cast<const float*>(from)),
-               upper = load<4>(reinterpret_cast<const float*>(from) + 4);
+    const auto lower = load<4>(reinterpret_cast<const float*>(input)),
+               upper = load<4>(reinterpret_cast<const float*>(input) + 4);
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       value[i] = lower[i];
@@ -99,16 +100,16 @@ __global__ void __launch_bounds__(kThreads)
   } else {
 #pragma unroll
     for (int i = 0; i < kPerThread; ++i)
-      if (first + i < width) value[i] = widen(from[i]);
+      if (first + i < width) value[i] = widen(input[i]);
   }
-  const float by = factor_of(factor, row);
+  const float row_factor = factor_of(factor, row);
 #pragma unroll
-  for (int i = 0; i < kPerThread; ++i) value[i] *= by;
+  for (int i = 0; i < kPerThread; ++i) value[i] *= row_factor;
   Pack<uint16_t, kPerThread> pack;
 #pragma unroll
   for (int i = 0; i < kPerThread; ++i)
     pack[i] = Operand(inverse != nullptr ? value[i] * __frcp_rn(inverse[first + i]) : value[i]).bits;
-  store(to + row * pitch + first, pack);
+  store(output + row * pitch + first, pack);
 }
 
 __device__ __forceinline__ float value_at(const float* values, const int32_t* order, int32_t entry) {
@@ -131,7 +132,8 @@ __global__ void __launch_bounds__(kThreads)
 template <class Operand>
 __global__ void __launch_bounds__(kThreads)
     round_values(const float* values, const int32_t* order, const int32_t* entries, const uint64_t* bits,
-                 const int32_t* starts, int64_t rows, const unsigned* largest, uint32_t* to, float* inverse) {
+                 const int32_t* starts, int64_t rows, const unsigned* largest, uint32_t* output,
+                 float* inverse) {
   begin_overlapping();
   const float scale = largest != nullptr ? power_to_fit(*largest) : 1.0f;
   const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -141,10 +143,10 @@ __global__ void __launch_bounds__(kThreads)
   const int end = starts[row + 1];
   for (uint64_t left = bits[row]; left != 0; left &= left - 1, ++v) {
     const int column = __ffsll(static_cast<long long>(left)) - 1;
-    to[v] = place_in_tile(static_cast<int>(row % RowTiles::kRows), column) << 16 |
-            Operand(value_at(values, order, entries[v]) * scale).bits;
+    output[v] = place_in_tile(static_cast<int>(row % RowTiles::kRows), column) << 16 |
+                Operand(value_at(values, order, entries[v]) * scale).bits;
   }
-  for (; v < end; ++v) to[v] = kNoPlace << 16;
+  for (; v < end; ++v) output[v] = kNoPlace << 16;
 }
 
 }  // namespace
@@ -152,26 +154,26 @@ __global__ void __launch_bounds__(kThreads)
 OperandFeatures operand_features(const Tensor& x, OperandScale scale, const Tensor& factor) {
   const Device device = x.device();
   const int64_t n = x.size(0), width = x.size(1);
-  OperandFeatures to;
+  OperandFeatures features;
   const float* factors = data_or_null<float>(factor);
   if (x.dtype() == DType::bf16 && !factor && width % 8 == 0 && aligned_to_16(x.raw_data())) {
-    to.data = x.raw_data();
-    to.pitch = width;
-    return to;
+    features.data = x.raw_data();
+    features.pitch = width;
+    return features;
   }
-  to.pitch = ceil_div(width, 8) * 8;
-  to.kept = Tensor::empty({n, 2 * to.pitch}, DType::u8, device);
-  to.data = to.kept.raw_data();
-  auto* operands = static_cast<uint16_t*>(to.kept.raw_mutable_data());
-  const auto pitch = static_cast<int>(to.pitch), columns = static_cast<int>(width);
+  features.pitch = ceil_div(width, 8) * 8;
+  features.kept = Tensor::empty({n, 2 * features.pitch}, DType::u8, device);
+  features.data = features.kept.raw_data();
+  auto* operands = static_cast<uint16_t*>(features.kept.raw_mutable_data());
+  const auto pitch = static_cast<int>(features.pitch), columns = static_cast<int>(width);
   const LaunchShape shape = overlapping(device.index, blocks_for(n * (pitch / kPerThread)), kThreads);
   if (x.dtype() == DType::bf16) {
     launch(kName, shape, round_features<bfloat16, bfloat16>, x.data<bfloat16>(), factors, n, columns, pitch,
            nullptr, operands);
-    return to;
+    return features;
   }
-  to.operand = TileOperand::float16;
-  to.column_scale = Tensor::empty({to.pitch}, DType::f32, device);
+  features.operand = TileOperand::float16;
+  features.column_scale = Tensor::empty({features.pitch}, DType::f32, device);
   Tensor largest = Tensor::zeros({width}, DType::i32, device);
   auto* bits = reinterpret_cast<unsigned*>(largest.mutable_data<int32_t>());
   const bool wide = width % 4 == 0 && aligned_to_16(x.raw_data());
@@ -185,7 +187,7 @@ OperandFeatures operand_features(const Tensor& x, OperandScale scale, const Tens
       static_cast<unsigned>(std::min<int64_t>({wanted, ceil_div(n, 4 * threads.y), int64_t{65535}}));
   launch(kName, overlapping(device.index, {x_blocks, std::max(y_blocks, 1u)}, threads),
          wide ? largest_of_columns<4> : largest_of_columns<1>, x.data<float>(), factors, n, columns, bits);
-  float* inverse = to.column_scale.mutable_data<float>();
+  float* inverse = features.column_scale.mutable_data<float>();
   const bool of_all = scale == OperandScale::of_all;
   for_each(kName, device.index, pitch, [=] __device__(int64_t f) {
     unsigned most = f < columns ? bits[f] : 0;
@@ -194,7 +196,7 @@ OperandFeatures operand_features(const Tensor& x, OperandScale scale, const Tens
   });
   launch(kName, shape, round_features<float16, float>, x.data<float>(), factors, n, columns, pitch, inverse,
          operands);
-  return to;
+  return features;
 }
 
 void tile_values(const TileValuesArgs& args) {
@@ -205,20 +207,20 @@ void tile_values(const TileValuesArgs& args) {
   const int64_t n = tiles.entries.numel(), rest = tiles.rest.entries();
   const int64_t rows = tiles.num_tiles() * RowTiles::kRows;
   const LaunchShape shape = overlapping(device.index, std::max(1u, blocks_for(rows)), kThreads);
-  auto* to = static_cast<uint32_t*>(args.to.tile.raw_mutable_data());
+  auto* output = static_cast<uint32_t*>(args.to.tile.raw_mutable_data());
   auto* inverse = args.to.scale.mutable_data<float>();
   const int32_t *entries = tiles.entries.data<int32_t>(), *starts = tiles.starts.data<int32_t>();
   const auto* bits = static_cast<const uint64_t*>(tiles.bits.raw_data());
   if (args.features == DType::bf16) {
     launch("tile_values", shape, round_values<bfloat16>, values, order, entries, bits, starts, rows, nullptr,
-           to, inverse);
+           output, inverse);
   } else {
     Tensor most = Tensor::zeros({1}, DType::i32, device);
     auto* largest = reinterpret_cast<unsigned*>(most.mutable_data<int32_t>());
     launch("tile_values", overlapping(device.index, std::min(blocks_for(n, 8), 4096u), kThreads),
            largest_value, values, order, entries, n, largest);
     launch("tile_values", shape, round_values<float16>, values, order, entries, bits, starts, rows, largest,
-           to, inverse);
+           output, inverse);
   }
   const int32_t* rest_entry = tiles.rest_entry.data<int32_t>();
   float* of_rest = args.to.rest.mutable_data<float>();

@@ -48,18 +48,19 @@ struct TileSteps {
 template <int kStages, int kArrivals>
 class StageRing {
  public:
-  /// `at`: 16 kStages bytes of shared memory. All threads of the block, before anything else.
-  static __device__ void initialize(uint32_t at) {
+  /// `barriers`: 16 kStages bytes of shared memory. All threads of the block, before anything else.
+  static __device__ void initialize(uint32_t barriers) {
     if (threadIdx.x == 0)
       for (int s = 0; s < kStages; ++s) {
-        asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at + s * 8), "n"(kArrivals) : "memory");
-        asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at + (kStages + s) * 8),
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barriers + s * 8), "n"(kArrivals)
+                     : "memory");
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barriers + (kStages + s) * 8),
                      "n"(kMultipliers / 32)
                      : "memory");
       }
     __syncthreads();
   }
-  __device__ explicit StageRing(uint32_t at) : barriers_(at) {}
+  __device__ explicit StageRing(uint32_t barriers) : barriers_(barriers) {}
   __device__ int stage() const { return stage_; }
   __device__ void advance() {
     if (++stage_ < kStages) return;
@@ -141,7 +142,7 @@ __device__ __forceinline__ uint32_t patterned_shared() {
 /// Launches a kernel over tiles, one block per share; its Shape has threads and shared memory.
 template <class Shape, class Arguments>
 void launch_over_tiles(const char* name, Device device, void (*kernel)(Arguments), const Arguments& a) {
-  const DeviceScope on(device.index);  // the attribute is per kernel and device
+  const DeviceScope scope(device.index);  // the attribute is per kernel and device
   ADJ_CUDA_CHECK(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Shape::kSharedBytes));
   launch(name, overlapping(device.index, grid(a.shares.blocks), Shape::kThreads, Shape::kSharedBytes), kernel,
@@ -154,15 +155,17 @@ __device__ __forceinline__ void meet(int barrier) {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(kThreads) : "memory");
 }
 
-/// Copies 16 bytes to shared memory, zeros if not `there`.
-__device__ __forceinline__ void copy_async(uint32_t to, const void* from, bool there) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(there ? 16 : 0)
+/// Copies 16 bytes to shared memory, zeros if not `valid`.
+__device__ __forceinline__ void copy_async(uint32_t destination, const void* source, bool valid) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(destination), "l"(source),
+               "r"(valid ? 16 : 0)
                : "memory");
 }
 /// The same for kWords of 4 bytes.
 template <int kWords>
-__device__ __forceinline__ void copy_words_async(uint32_t to, const void* from) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(kWords * 4) : "memory");
+__device__ __forceinline__ void copy_words_async(uint32_t destination, const void* source) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(destination), "l"(source), "n"(kWords * 4)
+               : "memory");
 }
 __device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 /// Waits for this thread's copies but the last kCount groups.
@@ -180,24 +183,24 @@ class RowCopies {
       : chunk_(thread % kChunks), first_row_(thread / kChunks * kCount) {}
   /// Loads the column indices.
   __device__ void find(const int32_t* columns, int tile) {
-    const auto* from = reinterpret_cast<const int4*>(columns + int64_t{tile} * kTileColumns + first_row_);
+    const auto* source = reinterpret_cast<const int4*>(columns + int64_t{tile} * kTileColumns + first_row_);
 #pragma unroll
-    for (int i = 0; i < kCount / 4; ++i) four_[i] = __ldg(from + i);
+    for (int i = 0; i < kCount / 4; ++i) four_[i] = __ldg(source + i);
   }
   /// First feature of a slab copied by this thread.
   __device__ int feature() const { return chunk_ * 8; }
-  /// `x`: the slab's rows, `pitch` bytes per row; zeros for features that are not `there`.
-  __device__ void begin(const uint16_t* x, uint32_t pitch, bool there, uint32_t to) const {
-    const char* const from = keep_address(kAllLanes, x + (there ? feature() : 0));
-    to += chunk_ / 8 * kPanelBytes + first_row_ * kRowBytes;
+  /// `x`: the slab's rows, `pitch` bytes per row; zeros for features that are not `valid`.
+  __device__ void begin(const uint16_t* x, uint32_t pitch, bool valid, uint32_t destination) const {
+    const char* const source = keep_address(kAllLanes, x + (valid ? feature() : 0));
+    destination += chunk_ / 8 * kPanelBytes + first_row_ * kRowBytes;
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
       const int32_t column = i % 4 == 0   ? four_[i / 4].x
                              : i % 4 == 1 ? four_[i / 4].y
                              : i % 4 == 2 ? four_[i / 4].z
                                           : four_[i / 4].w;
-      copy_async(to + i * kRowBytes + ((chunk_ % 8) ^ ((first_row_ + i) % 8)) * 16,
-                 row_address(from, column, pitch), there);
+      copy_async(destination + i * kRowBytes + ((chunk_ % 8) ^ ((first_row_ + i) % 8)) * 16,
+                 row_address(source, column, pitch), valid);
     }
   }
 
@@ -214,13 +217,13 @@ struct TileBits {
   uint2 row[2];
 
   /// From shared memory, 8 bytes per row of the tile.
-  __device__ __forceinline__ void read(uint32_t at) {
+  __device__ __forceinline__ void read(uint32_t address) {
     const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
     for (int i = 0; i < 2; ++i)
       asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];"
                    : "=r"(row[i].x), "=r"(row[i].y)
-                   : "r"(at + (warp * 16 + lane / 4 + i * 8) * 8)
+                   : "r"(address + (warp * 16 + lane / 4 + i * 8) * 8)
                    : "memory");
   }
 };
@@ -231,25 +234,25 @@ __device__ __forceinline__ int warpgroup_of_multipliers() {
 }
 
 /// Copies the bits of a tile's rows, by the first 64 threads.
-__device__ __forceinline__ void copy_bits(const uint64_t* bits, int tile, int thread, uint32_t to) {
+__device__ __forceinline__ void copy_bits(const uint64_t* bits, int tile, int thread, uint32_t destination) {
   if (thread < kTileRows / 2)
-    copy_async(to + thread * 16, bits + int64_t{tile} * kTileRows + thread * 2, true);
+    copy_async(destination + thread * 16, bits + int64_t{tile} * kTileRows + thread * 2, true);
 }
 
 /// A multiplier warpgroup copies its 64 rows of a window: kFeatures features from `x` on, of which `width`
 /// exist, to panels of 64 features.
 template <int kFeatures>
 __device__ __forceinline__ void copy_window(const uint16_t* x, int window, int rows, int pitch, int width,
-                                            int warpgroup, uint32_t to) {
+                                            int warpgroup, uint32_t destination) {
   constexpr int kChunks = kFeatures / 8;
   const int thread = static_cast<int>(threadIdx.x) % 128;
 #pragma unroll
   for (int i = 0; i < kChunks / 2; ++i) {
     const int row = warpgroup * 64 + (i * 128 + thread) / kChunks, chunk = thread % kChunks;
     const int64_t node = int64_t{window} * kTileRows + row;
-    const bool there = node < rows && chunk * 8 < width;
-    copy_async(to + chunk / 8 * (kTileRows * kRowBytes) + swizzled(row, chunk % 8),
-               x + (there ? node * pitch + chunk * 8 : 0), there);
+    const bool valid = node < rows && chunk * 8 < width;
+    copy_async(destination + chunk / 8 * (kTileRows * kRowBytes) + swizzled(row, chunk % 8),
+               x + (valid ? node * pitch + chunk * 8 : 0), valid);
   }
 }
 

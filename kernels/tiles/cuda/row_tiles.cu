@@ -178,12 +178,12 @@ RowTiles cut(const Csr& a, int64_t least, int col_bits, int bits) {
       rest_at[n] = 0;
       return;
     }
-    const Place at = place_of(k);
-    rest_at[order[k]] = at.tile_row < 0 ? 1 : 0;
-    if (at.tile_row < 0) return;
-    atomicOr(tile_bits + at.tile_row, 1ull << at.bit);
+    const Place place = place_of(k);
+    rest_at[order[k]] = place.tile_row < 0 ? 1 : 0;
+    if (place.tile_row < 0) return;
+    atomicOr(tile_bits + place.tile_row, 1ull << place.bit);
     if (begins(k))
-      columns[at.tile * kColumns + at.bit] =
+      columns[place.tile * kColumns + place.bit] =
           static_cast<int32_t>(key[k] >> kLevelBits & ((Key{1} << col_bits) - 1));
   });
   for_each(kName, device.index, num_tiles * kColumns, [=] __device__(int64_t c) {
@@ -221,12 +221,12 @@ RowTiles cut(const Csr& a, int64_t least, int col_bits, int bits) {
            [=] __device__(int64_t i) { rest_offset[i] = rest_at[offsets[i]]; });
   for_each(kName, device.index, n, [=] __device__(int64_t k) {
     const int32_t e = order[k];
-    const Place at = place_of(k);
-    if (at.tile_row < 0) {
+    const Place place = place_of(k);
+    if (place.tile_row < 0) {
       rest_index[rest_at[e]] = index[e];
       rest_entry[rest_at[e]] = e;
     } else {
-      entry[start[at.tile_row] + __popcll(tile_bits[at.tile_row] & ((1ull << at.bit) - 1))] = e;
+      entry[start[place.tile_row] + __popcll(tile_bits[place.tile_row] & ((1ull << place.bit) - 1))] = e;
     }
   });
   return tiles;
@@ -235,7 +235,7 @@ RowTiles cut(const Csr& a, int64_t least, int col_bits, int bits) {
 }  // namespace
 
 RowTiles make_row_tiles(const Csr& a, int64_t least) {
-  const DeviceScope on(a.device().index);
+  const DeviceScope scope(a.device().index);
   if (a.entries() == 0) return without_tiles(a, least);
   const int col_bits = bits_for(a.cols), bits = bits_for(ceil_div(a.rows, kRows)) + col_bits + kLevelBits;
   return bits <= 31 ? cut<uint32_t>(a, least, col_bits, bits) : cut<uint64_t>(a, least, col_bits, bits);

@@ -59,26 +59,28 @@ __device__ __noinline__ void sum_again(const Arguments& a, const Part& part, con
       }
     if (bad == 0) continue;
     const int tile_row = warp * 16 + lane / 4 + which * 8;
-    const int64_t own = (int64_t{part.window} * kTileRows + tile_row) * a.row_pitch + part.head * a.pitch;
+    const int64_t row_offset =
+        (int64_t{part.window} * kTileRows + tile_row) * a.row_pitch + part.head * a.pitch;
     for (int tile = part.first; tile < part.end; ++tile)
       for (uint64_t bits = a.bits[int64_t{tile} * kTileRows + tile_row]; bits != 0; bits &= bits - 1) {
         const int64_t column =
             a.columns[int64_t{tile} * kTileColumns + __ffsll(static_cast<long long>(bits)) - 1];
-        const int64_t other = column * a.row_pitch + part.head * a.pitch;
+        const int64_t column_offset = column * a.row_pitch + part.head * a.pitch;
         const float2 term = S::kBySource ? a.terms[column * a.heads + part.head] : terms[which];
         float logit;
         if constexpr (S::kDot)
-          logit = product(a.own_first + own, a.first + other);
+          logit = product(a.own_first + row_offset, a.first + column_offset);
         else
           logit = a.row_logit[(int64_t{part.window} * kTileRows + tile_row) * a.heads + part.head] +
                   a.column_logit[column * a.heads + part.head];
-        const float g = S::kGradient ? product(a.own_second + own, a.second + other) : 0.0f;
+        const float g = S::kGradient ? product(a.own_second + row_offset, a.second + column_offset) : 0.0f;
         const Operand weight(weight_of<kScore, kPass>(logit, g, term, a.slope, f).of_rows);
         for (int i = 0; i < kD / 2; ++i) {
           const int feature = i / 4 * 8 + lane % 4 * 2 + i % 2;
           if ((bad >> i & 1) != 0 && feature < a.pitch)
-            sums[i] = fmaf(static_cast<float>(weight),
-                           operand_at((S::kSumsFirst ? a.first : a.second) + other + feature), sums[i]);
+            sums[i] =
+                fmaf(static_cast<float>(weight),
+                     operand_at((S::kSumsFirst ? a.first : a.second) + column_offset + feature), sums[i]);
         }
       }
   }
@@ -96,7 +98,7 @@ class Multiplier {
   __device__ Multiplier(const Arguments& a, uint32_t shared)
       : a_(a),
         shared_(shared),
-        own_(describe_tile(shared + S::kOwn + warpgroup_of_multipliers() * 64 * kRowBytes, S::kOwnPanel)),
+        window_(describe_tile(shared + S::kOwn + warpgroup_of_multipliers() * 64 * kRowBytes, S::kOwnPanel)),
         gathered_(describe_tile(shared, kPanelBytes)),
         factors_(Factors::of<Operand>(a, kScore, kPass)),
         ring_(shared + S::kBarriers) {
@@ -113,7 +115,7 @@ class Multiplier {
         const int window = __ldg(a_.window_of + first);
         part_ = {first, min(__ldg(a_.windows + window + 1), end), window, head, window};
         if (first > 0 && first == begin && __ldg(a_.window_of + first - 1) == window)
-          part_.at = a_.num_windows + blockIdx.x;
+          part_.index = a_.num_windows + blockIdx.x;
         sum_part();
         leave_part();
       }
@@ -152,9 +154,9 @@ class Multiplier {
   __device__ __forceinline__ void begin_part() {
     // A warp waits for its own products only: others' may still read the previous part's rows.
     if constexpr (S::kOwnMatrices > 0) meet<128>(1 + warpgroup_of_multipliers());
-    const auto copy_own = [&](const uint16_t* x, uint32_t to) {
+    const auto copy_own = [&](const uint16_t* x, uint32_t destination) {
       copy_window<kD>(x + part_.head * a_.pitch, part_.window, a_.rows, a_.row_pitch, a_.pitch,
-                      warpgroup_of_multipliers(), to);
+                      warpgroup_of_multipliers(), destination);
     };
     if constexpr (S::kDot) copy_own(a_.own_first, shared_ + S::kOwn);
     if constexpr (S::kGradient) copy_own(a_.own_second, shared_ + S::kOwn + S::kOwnSecond);
@@ -192,14 +194,14 @@ class Multiplier {
       if constexpr (S::kDot) {
 #pragma unroll
         for (int k = 0; k < kD / 16; ++k)
-          multiply_tiles<false, false, Operand>(logit_[u], moved(own_, k / 4 * S::kOwnPanel + k % 4 * 32),
+          multiply_tiles<false, false, Operand>(logit_[u], moved(window_, k / 4 * S::kOwnPanel + k % 4 * 32),
                                                 moved(others, k / 4 * kPanelBytes + k % 4 * 32), k > 0);
       }
       if constexpr (S::kGradient) {
 #pragma unroll
         for (int k = 0; k < kD / 16; ++k)
           multiply_tiles<false, false, Operand>(
-              product_, moved(own_, S::kOwnSecond + k / 4 * S::kOwnPanel + k % 4 * 32),
+              product_, moved(window_, S::kOwnSecond + k / 4 * S::kOwnPanel + k % 4 * 32),
               moved(others, S::kSecond + k / 4 * kPanelBytes + k % 4 * 32), k > 0);
       }
       bits_[u].read(shared_ + stage_[u] * S::kStageBytes + S::kBits);
@@ -325,16 +327,16 @@ class Multiplier {
 #pragma unroll
       for (int i = 0; i < kD / 2; ++i) sum_[i] = copy[i];
     }
-    const int64_t row = part_.at * kTileRows + tile_row();
+    const int64_t row = part_.index * kTileRows + tile_row();
     if constexpr (S::kSums) {
       float* const upper = a_.parts + row * a_.row_pitch + part_.head * a_.pitch + lane() % 4 * 2;
       const float factor = factors_.sum;
 #pragma unroll
       for (int j = 0; j < kD / 8; ++j) {
         if (j * 8 >= a_.pitch) break;
-        float* const to = upper + j * 8;
-        __stcs(reinterpret_cast<float2*>(to), float2{sum_[j * 4] * factor, sum_[j * 4 + 1] * factor});
-        __stcs(reinterpret_cast<float2*>(to + 8 * a_.row_pitch),
+        float* const output = upper + j * 8;
+        __stcs(reinterpret_cast<float2*>(output), float2{sum_[j * 4] * factor, sum_[j * 4 + 1] * factor});
+        __stcs(reinterpret_cast<float2*>(output + 8 * a_.row_pitch),
                float2{sum_[j * 4 + 2] * factor, sum_[j * 4 + 3] * factor});
       }
     }
@@ -360,7 +362,7 @@ class Multiplier {
 
   const Arguments& a_;
   const uint32_t shared_;
-  const uint64_t own_, gathered_;
+  const uint64_t window_, gathered_;
   const Factors factors_;
   typename S::Ring ring_;
   Part part_{};

@@ -4,15 +4,15 @@
 
 namespace adj::kernels::cuda {
 
-/// dw[entry, h] = ⟨own_i, other_j⟩ per head, for the entries (i, j) in tiles.
+/// dw[entry, h] = ⟨row_i, column_j⟩ per head, for the entries (i, j) in tiles.
 struct TileDots {
   const RowTiles& tiles;
   int64_t heads;
-  const OperandFeatures& own;    ///< [rows, heads * pitch]
-  const OperandFeatures& other;  ///< [cols, heads * pitch]
-  int64_t pitch;                 ///< operands per row and head
-  const Tensor& order;           ///< int32 [M], index of the entry's value; or absent
-  Tensor& dw;                    ///< float32 [M,H]
+  const OperandFeatures& row_features;     ///< [rows, heads * pitch]
+  const OperandFeatures& column_features;  ///< [cols, heads * pitch]
+  int64_t pitch;                           ///< operands per row and head
+  const Tensor& order;                     ///< int32 [M], index of the entry's value; or absent
+  Tensor& dw;                              ///< float32 [M,H]
 };
 
 void tile_dots(const TileDots& dots);

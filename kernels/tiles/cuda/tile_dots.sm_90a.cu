@@ -24,8 +24,8 @@ struct Arguments {
   const int32_t* starts;
   const int32_t* entries;
   const int32_t* order;
-  const uint16_t *own, *other;  // [rows, row_pitch], [cols, row_pitch]
-  const float *own_scale, *other_scale;
+  const uint16_t *row_features, *column_features;  // [rows, row_pitch], [cols, row_pitch]
+  const float *row_scale, *column_scale;
   float* dw;
   int rows, heads, pitch, row_pitch, slabs_of_head;
 };
@@ -87,16 +87,16 @@ __device__ void read_tiles(const Arguments& a, uint32_t shared) {
       },
       [&](const TileSteps& step, auto i) {
         ring.wait_until_read();
-        const uint32_t to = shared + ring.stage() * S::kStageBytes;
+        const uint32_t destination = shared + ring.stage() * S::kStageBytes;
         const Slab slab(a, step.slab, kN);
-        rows[i].begin(a.other + slab.feature, pitch, rows[i].feature() < slab.width, to);
-        copy_bits(a.bits, step.tile, thread, to + S::kBits);
+        rows[i].begin(a.column_features + slab.feature, pitch, rows[i].feature() < slab.width, destination);
+        copy_bits(a.bits, step.tile, thread, destination + S::kBits);
         if (thread < kTileRows / 4)
-          copy_async(to + S::kStarts + thread * 16, a.starts + int64_t{step.tile} * kTileRows + thread * 4,
-                     true);
+          copy_async(destination + S::kStarts + thread * 16,
+                     a.starts + int64_t{step.tile} * kTileRows + thread * 4, true);
         const int count = min(end[i] - first[i], S::kCopiedEntries);
         for (int e = thread * 4; e < count; e += S::kReaders * 4)
-          copy_async(to + S::kEntries + e * 4, a.entries + first[i] + e, true);
+          copy_async(destination + S::kEntries + e * 4, a.entries + first[i] + e, true);
         ring.written_by_copies();
         ring.advance();
       });
@@ -108,9 +108,9 @@ __device__ void multiply_all(const Arguments& a, uint32_t shared) {
   using S = Shape<kN>;
   const int thread = static_cast<int>(threadIdx.x) % 128, warp = thread / 32, lane = thread % 32;
   const int warpgroup = warpgroup_of_multipliers();
-  const float scale = (a.own_scale != nullptr ? __ldg(a.own_scale) : 1.0f) *
-                      (a.other_scale != nullptr ? __ldg(a.other_scale) : 1.0f);
-  const uint64_t own = describe_tile(shared + S::kOwn + warpgroup * 64 * kRowBytes, S::kOwnPanel),
+  const float scale = (a.row_scale != nullptr ? __ldg(a.row_scale) : 1.0f) *
+                      (a.column_scale != nullptr ? __ldg(a.column_scale) : 1.0f);
+  const uint64_t row_tile = describe_tile(shared + S::kOwn + warpgroup * 64 * kRowBytes, S::kOwnPanel),
                  gathered = describe_tile(shared, kPanelBytes);
   TileSteps steps(a.shares);
   int window = -1, slab_of_window = -1;
@@ -121,7 +121,7 @@ __device__ void multiply_all(const Arguments& a, uint32_t shared) {
     if (tile_window != window || steps.slab != slab_of_window) {
       window = tile_window;
       slab_of_window = steps.slab;
-      copy_window<kN>(a.own + slab.feature, window, a.rows, a.row_pitch, slab.width, warpgroup,
+      copy_window<kN>(a.row_features + slab.feature, window, a.rows, a.row_pitch, slab.width, warpgroup,
                       shared + S::kOwn);
       commit_copies();
       wait_for_copies<0>();
@@ -135,7 +135,7 @@ __device__ void multiply_all(const Arguments& a, uint32_t shared) {
 #pragma unroll
     for (int k = 0; k < kN / 16; ++k)
       multiply_tiles<false, false, Operand>(
-          dot, moved(own, k / 4 * S::kOwnPanel + k % 4 * 32),
+          dot, moved(row_tile, k / 4 * S::kOwnPanel + k % 4 * 32),
           moved(gathered, ring.stage() * S::kStageBytes + k / 4 * kPanelBytes + k % 4 * 32), k > 0);
     end_products();
     // A thread takes half a row's entries; finds their positions meanwhile.
@@ -167,37 +167,37 @@ __device__ void multiply_all(const Arguments& a, uint32_t shared) {
     for (uint32_t left = thread % 2 == 0 ? bits[0] : bits[1]; left != 0; start += kTogether) {
       float product[kTogether];
       int place[kTogether];
-      bool there[kTogether];
+      bool valid[kTogether];
 #pragma unroll
       for (int u = 0; u < kTogether; ++u) {
-        there[u] = left != 0;
-        const int column = there[u] ? __ffs(static_cast<int>(left)) - 1 : 0;
+        valid[u] = left != 0;
+        const int column = valid[u] ? __ffs(static_cast<int>(left)) - 1 : 0;
         left &= left - 1;
         asm volatile("ld.shared.f32 %0, [%1];" : "=f"(product[u]) : "r"(of_row + column * 4) : "memory");
-        const uint32_t at = start - tile_start + u;
+        const uint32_t offset = start - tile_start + u;
         place[u] = 0;
-        if (at < S::kCopiedEntries)
+        if (offset < S::kCopiedEntries)
           asm volatile("ld.shared.u32 %0, [%1];"
                        : "=r"(place[u])
-                       : "r"(stage + S::kEntries + at * 4)
+                       : "r"(stage + S::kEntries + offset * 4)
                        : "memory");
-        else if (there[u])
+        else if (valid[u])
           place[u] = __ldg(a.entries + start + u);
       }
       if (a.order != nullptr) {
 #pragma unroll
         for (int u = 0; u < kTogether; ++u)
-          if (there[u]) place[u] = __ldg(a.order + place[u]);
+          if (valid[u]) place[u] = __ldg(a.order + place[u]);
       }
 #pragma unroll
       for (int u = 0; u < kTogether; ++u) {
-        if (!there[u]) continue;
-        float* const to = dw + int64_t{place[u]} * a.heads;
+        if (!valid[u]) continue;
+        float* const output = dw + int64_t{place[u]} * a.heads;
         // The only thread that adds there, so the order is fixed: a reduction without waiting.
         if (slab.first)
-          *to = product[u];
+          *output = product[u];
         else
-          asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;" ::"l"(to), "f"(product[u]) : "memory");
+          asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;" ::"l"(output), "f"(product[u]) : "memory");
       }
     }
     ring.read();
@@ -250,16 +250,16 @@ void tile_dots(const TileDots& dots) {
   a.starts = tiles.starts.data<int32_t>();
   a.entries = tiles.entries.data<int32_t>();
   a.order = data_or_null<int32_t>(dots.order);
-  a.own = static_cast<const uint16_t*>(dots.own.data);
-  a.other = static_cast<const uint16_t*>(dots.other.data);
-  a.own_scale = dots.own.scale();
-  a.other_scale = dots.other.scale();
+  a.row_features = static_cast<const uint16_t*>(dots.row_features.data);
+  a.column_features = static_cast<const uint16_t*>(dots.column_features.data);
+  a.row_scale = dots.row_features.scale();
+  a.column_scale = dots.column_features.scale();
   a.dw = dots.dw.mutable_data<float>();
   a.rows = static_cast<int>(tiles.rows);
   a.heads = static_cast<int>(dots.heads);
   a.pitch = static_cast<int>(dots.pitch);
   a.row_pitch = static_cast<int>(dots.heads * dots.pitch);
-  dots.own.operand == TileOperand::float16 ? run<float16>(device, a) : run<bfloat16>(device, a);
+  dots.row_features.operand == TileOperand::float16 ? run<float16>(device, a) : run<bfloat16>(device, a);
 }
 
 }  // namespace adj::kernels::cuda

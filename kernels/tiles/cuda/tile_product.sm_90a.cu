@@ -60,8 +60,9 @@ struct Arguments {
   int64_t num_windows;
 };
 
-__device__ __forceinline__ void write_shared(uint32_t to, uint32_t x, uint32_t y, uint32_t z, uint32_t w) {
-  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(x), "r"(y), "r"(z), "r"(w)
+__device__ __forceinline__ void write_shared(uint32_t destination, uint32_t x, uint32_t y, uint32_t z,
+                                             uint32_t w) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(destination), "r"(x), "r"(y), "r"(z), "r"(w)
                : "memory");
 }
 
@@ -107,10 +108,10 @@ class Values {
     for (int v = thread * 4; v < end; v += kStep)
       copy_async(source + 16 + v * 4, a.values + begin_ + v, true);
   }
-  static __device__ void expand(const Arguments& a, int thread, uint32_t source, uint32_t to) {
+  static __device__ void expand(const Arguments& a, int thread, uint32_t source, uint32_t destination) {
 #pragma unroll
     for (int i = 0; i < kTileBytes / 16 / kReaders; ++i)
-      write_shared(to + (i * kReaders + thread) * 16, 0, 0, 0, 0);
+      write_shared(destination + (i * kReaders + thread) * 16, 0, 0, 0, 0);
     meet<kReaders>(1);  // all zeros and all copies are written
     int begin, end;
     asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(begin), "=r"(end) : "r"(source) : "memory");
@@ -121,20 +122,20 @@ class Values {
                    : "=r"(four.x), "=r"(four.y), "=r"(four.z), "=r"(four.w)
                    : "r"(source + 16 + v * 4)
                    : "memory");
-      put(to, four);
+      put(destination, four);
     }
     for (int v = begin + copied + thread * 4; v < end; v += kStep)
-      put(to, __ldg(reinterpret_cast<const uint4*>(a.values + v)));
+      put(destination, __ldg(reinterpret_cast<const uint4*>(a.values + v)));
   }
 
  private:
   static_assert(kCopiedValues % 4 == 0);
   static constexpr int kStep = kReaders * 4;
-  static __device__ void put(uint32_t to, const uint4& four) {
+  static __device__ void put(uint32_t destination, const uint4& four) {
 #pragma unroll
     for (uint32_t value : {four.x, four.y, four.z, four.w})
       if (value >> 16 != kNoPlace)
-        asm volatile("st.shared.u16 [%0], %1;" ::"r"(to + (value >> 16) * 2),
+        asm volatile("st.shared.u16 [%0], %1;" ::"r"(destination + (value >> 16) * 2),
                      "h"(static_cast<uint16_t>(value))
                      : "memory");
   }
@@ -154,8 +155,8 @@ __device__ void read_tiles(const Arguments& a, uint32_t shared, uint32_t barrier
   typename S::Ring copied(barriers), expanded(barriers);
   int left = 0;  // copied, but not expanded
   [[maybe_unused]] const auto expand = [&] {
-    const uint32_t at = shared + expanded.stage() * S::kStageBytes;
-    if constexpr (kWeighted) Tile::expand(a, thread, at + S::kSource, at);
+    const uint32_t address = shared + expanded.stage() * S::kStageBytes;
+    if constexpr (kWeighted) Tile::expand(a, thread, address + S::kSource, address);
     expanded.written();
     expanded.advance();
     --left;
@@ -168,10 +169,11 @@ __device__ void read_tiles(const Arguments& a, uint32_t shared, uint32_t barrier
       },
       [&](const TileSteps& step, auto i) {
         copied.wait_until_read();
-        const uint32_t to = shared + copied.stage() * S::kStageBytes;
+        const uint32_t destination = shared + copied.stage() * S::kStageBytes;
         const int feature = step.slab * kN;
-        rows[i].begin(a.x + feature, pitch, feature + rows[i].feature() < a.pitch, to + S::kOperands);
-        tile[i].copy(a, thread, step.tile, to + S::kSource);
+        rows[i].begin(a.x + feature, pitch, feature + rows[i].feature() < a.pitch,
+                      destination + S::kOperands);
+        tile[i].copy(a, thread, step.tile, destination + S::kSource);
         if constexpr (kWeighted) {
           commit_copies();
           ++left;
@@ -191,7 +193,7 @@ __device__ void read_tiles(const Arguments& a, uint32_t shared, uint32_t barrier
 /// A block's part of a window's tiles in one slab.
 struct Part {
   int first, end;  ///< tiles
-  int64_t at;      ///< index in parts
+  int64_t index;   ///< index in parts
   int feature;
 };
 
@@ -205,9 +207,9 @@ __device__ __noinline__ void sum_again(const Arguments& a, const Part& part, flo
     if (isfinite(sums[i]) || feature >= a.pitch) continue;
     float sum = 0;
     for (int tile = part.first; tile < part.end; ++tile) {
-      const int64_t at = int64_t{tile} * kRows + row;
-      uint64_t bits = a.bits[at];
-      for (int v = a.starts[at]; bits != 0; bits &= bits - 1, ++v) {
+      const int64_t index = int64_t{tile} * kRows + row;
+      uint64_t bits = a.bits[index];
+      for (int v = a.starts[index]; bits != 0; bits &= bits - 1, ++v) {
         const int32_t column =
             a.columns[int64_t{tile} * kColumns + __ffsll(static_cast<long long>(bits)) - 1];
         Operand x, weight;
@@ -227,7 +229,7 @@ __device__ void multiply_all(const Arguments& a, uint32_t shared, uint32_t barri
 #pragma unroll
   for (int i = 0; i < kN / 2; ++i) sum[i] = 0;
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  const uint64_t own = describe_tile(shared + warpgroup_of_multipliers() * 64 * kRowBytes, kPanelBytes),
+  const uint64_t tile_rows = describe_tile(shared + warpgroup_of_multipliers() * 64 * kRowBytes, kPanelBytes),
                  gathered = describe_tile(shared + S::kOperands, kPanelBytes);
   const float scale = a.value_scale != nullptr ? __ldg(a.value_scale) : 1.0f;
   TileSteps steps(a.shares), after = steps;
@@ -254,7 +256,7 @@ __device__ void multiply_all(const Arguments& a, uint32_t shared, uint32_t barri
       begin_products();
 #pragma unroll
       for (int k = 0; k < kColumns / 16; ++k)
-        multiply_tiles<false, true, Operand>(sum, moved(own, stage + k * 32),
+        multiply_tiles<false, true, Operand>(sum, moved(tile_rows, stage + k * 32),
                                              moved(rows_of_x, k * 16 * kRowBytes), k > 0 || tile != first);
       end_products();
     } else {
@@ -294,14 +296,14 @@ __device__ void multiply_all(const Arguments& a, uint32_t shared, uint32_t barri
       for (int i = 0; i < kN / 2; ++i) sum[i] = copy[i];
     }
     float* const upper =
-        a.parts + (part.at * kRows + warp * 16 + lane / 4) * a.pitch + part.feature + lane % 4 * 2;
+        a.parts + (part.index * kRows + warp * 16 + lane / 4) * a.pitch + part.feature + lane % 4 * 2;
 #pragma unroll
     for (int j = 0; j < kN / 8; ++j) {
       if (part.feature + j * 8 >= a.pitch) break;
-      float* const to = upper + j * 8;
+      float* const output = upper + j * 8;
       // Streaming stores: read once, by another kernel, and would evict X from L2.
-      __stcs(reinterpret_cast<float2*>(to), float2{sum[j * 4] * scale, sum[j * 4 + 1] * scale});
-      __stcs(reinterpret_cast<float2*>(to + 8 * a.pitch),
+      __stcs(reinterpret_cast<float2*>(output), float2{sum[j * 4] * scale, sum[j * 4 + 1] * scale});
+      __stcs(reinterpret_cast<float2*>(output + 8 * a.pitch),
              float2{sum[j * 4 + 2] * scale, sum[j * 4 + 3] * scale});
     }
     first = steps.tile;

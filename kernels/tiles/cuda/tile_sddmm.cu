@@ -25,13 +25,13 @@ struct RestArguments {
   int items;
   const int64_t* offsets;
   const int32_t* indices;
-  const int32_t* order;     ///< output index of the rest's entries
-  const char *own, *other;  ///< operands of rows and of columns
+  const int32_t* order;                        ///< output index of the rest's entries
+  const char *row_features, *column_features;  ///< operands of rows and of columns
   uint32_t row_bytes;
-  int heads, pitch;                      ///< operands per row and head
-  const float *own_scale, *other_scale;  ///< null: 1
+  int heads, pitch;                       ///< operands per row and head
+  const float *row_scale, *column_scale;  ///< null: 1
   float* dw;
-  bool beside;  ///< are there tiles, computed concurrently?
+  bool overlap;  ///< are there tiles, computed concurrently?
 };
 
 template <class Operand, int kLanes, int kChunks, int kUnroll>
@@ -40,17 +40,18 @@ struct RestDots {
   const Item& item;
   const char *own_rows, *other_rows;
   int head;
-  bool there[kChunks];
+  bool valid[kChunks];
   float scale;
-  uint4 own[kChunks], gathered[kUnroll][kChunks];
+  uint4 row_features[kChunks], gathered[kUnroll][kChunks];
   float dot[kUnroll] = {};
   int entry = -1;
 
-  __device__ __forceinline__ void load(const char* rows, int32_t row, uint4 (&to)[kChunks]) const {
-    const char* const from = row_address(rows, row, a.row_bytes);
+  __device__ __forceinline__ void load(const char* rows, int32_t row, uint4 (&features)[kChunks]) const {
+    const char* const source = row_address(rows, row, a.row_bytes);
 #pragma unroll
     for (int c = 0; c < kChunks; ++c)
-      to[c] = there[c] ? __ldg(reinterpret_cast<const uint4*>(from + c * kLanes * kFeatures * 2)) : uint4{};
+      features[c] =
+          valid[c] ? __ldg(reinterpret_cast<const uint4*>(source + c * kLanes * kFeatures * 2)) : uint4{};
   }
   __device__ __forceinline__ void gather(const Pack<int32_t, kUnroll>& columns, int first) {
     leave();
@@ -62,7 +63,7 @@ struct RestDots {
     float sum = 0;
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) {
-      const uint32_t x[4] = {own[c].x, own[c].y, own[c].z, own[c].w};
+      const uint32_t x[4] = {row_features[c].x, row_features[c].y, row_features[c].z, row_features[c].w};
       const uint32_t y[4] = {gathered[u][c].x, gathered[u][c].y, gathered[u][c].z, gathered[u][c].w};
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
@@ -82,13 +83,13 @@ struct RestDots {
       a.dw[int64_t{__ldg(a.order + entry + k)} * a.heads + head] = sum * scale;
   }
   __device__ __forceinline__ void end_row(int row, int, int) {
-    if (row + 1 < item.end_row) load(own_rows, row + 1, own);
+    if (row + 1 < item.end_row) load(own_rows, row + 1, row_features);
   }
 };
 
 template <class Operand, int kLanes, int kChunks>
 __global__ void __launch_bounds__(kThreads) rest_dots_kernel(const __grid_constant__ RestArguments a) {
-  begin_beside(a.beside);
+  begin_beside(a.overlap);
   constexpr int kUnroll = kChunks == 4 ? 2 : 4;
   __shared__ alignas(16) int32_t columns[kThreads / kLanes][kStage<kLanes>];
   const unsigned mask = group_mask<kLanes>();
@@ -99,13 +100,13 @@ __global__ void __launch_bounds__(kThreads) rest_dots_kernel(const __grid_consta
   const int head = blockIdx.y;
   RestDots<Operand, kLanes, kChunks, kUnroll> body{.a = a, .item = item, .head = head};
 #pragma unroll
-  for (int c = 0; c < kChunks; ++c) body.there[c] = (c * kLanes + lane) * kFeatures < a.pitch;
-  const int64_t first = (int64_t{head} * a.pitch + (body.there[0] ? lane * kFeatures : 0)) * 2;
-  body.own_rows = keep_address(mask, a.own + first);
-  body.other_rows = keep_address(mask, a.other + first);
-  body.scale = (a.own_scale != nullptr ? __ldg(a.own_scale) : 1.0f) *
-               (a.other_scale != nullptr ? __ldg(a.other_scale) : 1.0f);
-  if (item.row < item.end_row) body.load(body.own_rows, item.row, body.own);
+  for (int c = 0; c < kChunks; ++c) body.valid[c] = (c * kLanes + lane) * kFeatures < a.pitch;
+  const int64_t first = (int64_t{head} * a.pitch + (body.valid[0] ? lane * kFeatures : 0)) * 2;
+  body.own_rows = keep_address(mask, a.row_features + first);
+  body.other_rows = keep_address(mask, a.column_features + first);
+  body.scale = (a.row_scale != nullptr ? __ldg(a.row_scale) : 1.0f) *
+               (a.column_scale != nullptr ? __ldg(a.column_scale) : 1.0f);
+  if (item.row < item.end_row) body.load(body.own_rows, item.row, body.row_features);
   walk_item<kLanes, kUnroll>(item, a, columns[group], body);
   body.leave();
 }
@@ -113,12 +114,12 @@ __global__ void __launch_bounds__(kThreads) rest_dots_kernel(const __grid_consta
 /// Output indices of the rest's entries.
 Tensor order_of_rest(const RowTiles& tiles, const Tensor& order) {
   if (!order) return tiles.rest_entry;
-  Tensor to = Tensor::empty(tiles.rest_entry.shape(), DType::i32, tiles.device());
+  Tensor result = Tensor::empty(tiles.rest_entry.shape(), DType::i32, tiles.device());
   const int32_t *of_entry = order.data<int32_t>(), *entry = tiles.rest_entry.data<int32_t>();
-  int32_t* index = to.mutable_data<int32_t>();
-  for_each("tile_sddmm", tiles.device().index, to.numel(),
+  int32_t* index = result.mutable_data<int32_t>();
+  for_each("tile_sddmm", tiles.device().index, result.numel(),
            [=] __device__(int64_t e) { index[e] = of_entry[entry[e]]; });
-  return to;
+  return result;
 }
 
 template <class Operand>
@@ -130,15 +131,15 @@ void multiply(const TileDots& dots) {
   RestArguments a{};
   set_structure(a, tiles.rest, plan);
   a.order = order.data<int32_t>();
-  a.own = static_cast<const char*>(dots.own.data);
-  a.other = static_cast<const char*>(dots.other.data);
+  a.row_features = static_cast<const char*>(dots.row_features.data);
+  a.column_features = static_cast<const char*>(dots.column_features.data);
   a.row_bytes = static_cast<uint32_t>(dots.heads * dots.pitch * 2);
   a.heads = static_cast<int>(dots.heads);
   a.pitch = static_cast<int>(dots.pitch);
-  a.own_scale = dots.own.scale();
-  a.other_scale = dots.other.scale();
+  a.row_scale = dots.row_features.scale();
+  a.column_scale = dots.column_features.scale();
   a.dw = dots.dw.mutable_data<float>();
-  a.beside = tiles.num_tiles() > 0;
+  a.overlap = tiles.num_tiles() > 0;
   const auto run = [&]<int kLanes, int kChunks>() {
     tile_dots(dots);  // directly before the kernel that runs beside it
     if (tiles.rest.entries() == 0) return;
@@ -172,15 +173,15 @@ void tile_sddmm(const TileSddmmArgs& args) {
   const auto operands = [&](const Tensor& x) {
     return operand_features(x.reshape({x.size(0) * heads, width}), OperandScale::of_all);
   };
-  const OperandFeatures own = operands(args.y), other = operands(args.x);
+  const OperandFeatures row_features = operands(args.y), column_features = operands(args.x);
   const TileDots dots{.tiles = tiles,
                       .heads = heads,
-                      .own = own,
-                      .other = other,
-                      .pitch = own.pitch,
+                      .row_features = row_features,
+                      .column_features = column_features,
+                      .pitch = row_features.pitch,
                       .order = args.a.order,
                       .dw = args.dw};
-  own.operand == TileOperand::float16 ? multiply<float16>(dots) : multiply<bfloat16>(dots);
+  row_features.operand == TileOperand::float16 ? multiply<float16>(dots) : multiply<bfloat16>(dots);
 }
 
 }  // namespace adj::kernels::cuda

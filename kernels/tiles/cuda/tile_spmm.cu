@@ -44,8 +44,8 @@ struct RestArguments {
   bool relu;
   S* y;
   int width;
-  bool wide;    ///< can rows of y be read and written 16 bytes at a time?
-  bool beside;  ///< are there tiles, summed concurrently?
+  bool wide;     ///< can rows of y be read and written 16 bytes at a time?
+  bool overlap;  ///< are there tiles, summed concurrently?
 };
 
 template <class S>
@@ -62,10 +62,10 @@ __device__ __forceinline__ void add_tiles(const RestArguments<S>& a, int row, in
   const int window = row / RowTiles::kRows;
   const int first = __ldg(a.windows + window), end = __ldg(a.windows + window + 1);
   const auto add = [&](int part) {
-    const float* const from =
+    const float* const input =
         a.parts + (int64_t{part} * RowTiles::kRows + row % RowTiles::kRows) * a.padded + feature;
-    const float4 lower = __ldcs(reinterpret_cast<const float4*>(from)),
-                 upper = __ldcs(reinterpret_cast<const float4*>(from + 4));
+    const float4 lower = __ldcs(reinterpret_cast<const float4*>(input)),
+                 upper = __ldcs(reinterpret_cast<const float4*>(input + 4));
     sum[0] += lower.x;
     sum[1] += lower.y;
     sum[2] += lower.z;
@@ -88,9 +88,9 @@ __device__ __forceinline__ void scale(const RestArguments<S>& a, int row, int fe
     for (int v = 0; v < kVector; ++v) sum[v] *= __ldg(a.column_scale + feature + v);
   }
   if (a.row_factor != nullptr) {
-    const float by = __ldg(a.row_factor + row);
+    const float factor = __ldg(a.row_factor + row);
 #pragma unroll
-    for (int v = 0; v < kVector; ++v) sum[v] *= by;
+    for (int v = 0; v < kVector; ++v) sum[v] *= factor;
   }
 }
 
@@ -98,7 +98,7 @@ __device__ __forceinline__ void scale(const RestArguments<S>& a, int row, int fe
 template <class S>
 __device__ __forceinline__ void write_row(const RestArguments<S>& a, int row, int feature, bool whole,
                                           float (&sum)[kVector]) {
-  S* const to = a.y + static_cast<int64_t>(row) * a.width + feature;
+  S* const output = a.y + static_cast<int64_t>(row) * a.width + feature;
   Pack<S, kVector> pack;
 #pragma unroll
   for (int v = 0; v < kVector; ++v) {
@@ -107,14 +107,14 @@ __device__ __forceinline__ void write_row(const RestArguments<S>& a, int row, in
     pack[v] = narrow<S>(sum[v]);
   }
   if (a.wide && feature + kVector <= a.width) {
-    const uint4* const from = reinterpret_cast<const uint4*>(&pack);
+    const uint4* const words = reinterpret_cast<const uint4*>(&pack);
 #pragma unroll
     for (int i = 0; i < static_cast<int>(sizeof(pack) / sizeof(uint4)); ++i)
-      __stcs(reinterpret_cast<uint4*>(to) + i, from[i]);
+      __stcs(reinterpret_cast<uint4*>(output) + i, words[i]);
   } else {
 #pragma unroll
     for (int v = 0; v < kVector; ++v)
-      if (feature + v < a.width) to[v] = pack[v];
+      if (feature + v < a.width) output[v] = pack[v];
   }
 }
 
@@ -191,9 +191,9 @@ struct RestSum {
   __device__ __forceinline__ void end_row(int row, int, int) {
     if (feature < a.padded) {
       if (item.part) {
-        float* const to = a.partial + static_cast<int64_t>(item.slot) * a.padded + feature;
-        store(to, Pack<float, 4>{{sum[0], sum[1], sum[2], sum[3]}});
-        store(to + 4, Pack<float, 4>{{sum[4], sum[5], sum[6], sum[7]}});
+        float* const output = a.partial + static_cast<int64_t>(item.slot) * a.padded + feature;
+        store(output, Pack<float, 4>{{sum[0], sum[1], sum[2], sum[3]}});
+        store(output + 4, Pack<float, 4>{{sum[4], sum[5], sum[6], sum[7]}});
       } else {
         finish_row(a, row, feature, {sum[0], sum[1], sum[2], sum[3]}, {sum[4], sum[5], sum[6], sum[7]});
       }
@@ -206,7 +206,7 @@ struct RestSum {
 template <class Operand, class S, int kLanes, bool kWeighted>
 __global__ void __launch_bounds__(kThreads, kWeighted ? 3 : 4)
     rest_kernel(const __grid_constant__ RestArguments<S> a) {
-  begin_beside(a.beside);
+  begin_beside(a.overlap);
   constexpr int kUnroll = 4;
   __shared__ alignas(16) int32_t columns[kThreads / kLanes][kStage<kLanes>];
   const unsigned mask = group_mask<kLanes>();
@@ -294,7 +294,7 @@ void multiply(const TileSpmmArgs& args, const OperandFeatures& x, const TileProd
   a.num_windows = static_cast<int>(tiles.num_windows());
   a.windows = tiles.windows.data<int32_t>();
   a.parts = product.parts.data<float>();
-  a.beside = product.shares.blocks > 0;
+  a.overlap = product.shares.blocks > 0;
   a.column_scale = x.scale();
   if (args.values.row_factor) a.row_factor = args.values.row_factor.data<float>();
   if (args.bias) a.bias = args.bias.data<S>();
@@ -322,7 +322,7 @@ void multiply(const TileSpmmArgs& args, const OperandFeatures& x, const TileProd
     launch(kName, merge_shape(device.index, plan.heavy_rows, static_cast<unsigned>(ceil_div(x.pitch, 128))),
            merge_rest_kernel<S>, plan.heavy_row_list(), plan.heavy_row_count(), runs.data<float>(), a);
   }
-  if (!a.beside) return;
+  if (!a.overlap) return;
   launch(kName,
          overlapping(device.index, grid(ceil_div(tiles.rows * (x.pitch / kVector), kThreads)), kThreads),
          add_tiles_kernel<S>, static_cast<int>(tiles.rows), a);

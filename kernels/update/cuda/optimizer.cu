@@ -150,25 +150,25 @@ __global__ void __launch_bounds__(kBlockThreads)
   __shared__ typename Rule::Coefficients shared;
   if (threadIdx.x == 0) shared = rule.at(static_cast<double>(*step + 1), *learning_rate);
 
-  const BlockPlace at(table);
-  const int64_t numel = table.numel[at.slot];
-  P* p = static_cast<P*>(table.data[0][at.slot]);
-  const P* g = static_cast<const P*>(table.data[1][at.slot]);
-  T* weight = static_cast<T*>(table.data[kMastered ? 4 : 0][at.slot]);
-  T* first = static_cast<T*>(table.data[2][at.slot]);
-  T* second = static_cast<T*>(table.data[3][at.slot]);
-  const int width = table.aligned[at.slot] ? N : 1;
-  const int64_t i = (at.block * kBlockThreads + threadIdx.x) * width;
+  const BlockPlace place(table);
+  const int64_t numel = table.numel[place.slot];
+  P* p = static_cast<P*>(table.data[0][place.slot]);
+  const P* g = static_cast<const P*>(table.data[1][place.slot]);
+  T* weight = static_cast<T*>(table.data[kMastered ? 4 : 0][place.slot]);
+  T* first = static_cast<T*>(table.data[2][place.slot]);
+  T* second = static_cast<T*>(table.data[3][place.slot]);
+  const int width = table.aligned[place.slot] ? N : 1;
+  const int64_t i = (place.block * kBlockThreads + threadIdx.x) * width;
   const bool whole = width == N && i + N <= numel;
   Pack<T, N> weights, gradients, firsts{}, seconds{};
   if (whole) {
     weights = load<N>(weight + i);
     if constexpr (kMastered) {
-      const Pack<P, N> rounded = load<N>(p + i), given = load<N>(g + i);
+      const Pack<P, N> rounded = load<N>(p + i), gradient = load<N>(g + i);
 #pragma unroll
       for (int k = 0; k < N; ++k) {
         weights[k] = weight_of(weights[k], rounded[k]);
-        gradients[k] = static_cast<T>(given[k]);
+        gradients[k] = static_cast<T>(gradient[k]);
       }
     } else {
       gradients = load<N>(g + i);
@@ -240,11 +240,11 @@ __global__ void __launch_bounds__(kBlockThreads)
                        bool last_launch, double* norm, unsigned* counter) {
   begin_overlapping();
   constexpr int N = kPack<T>;
-  const BlockPlace at(table);
-  const int64_t numel = table.numel[at.slot];
-  const T* x = static_cast<const T*>(table.data[0][at.slot]);
-  const int width = table.aligned[at.slot] ? N : 1;
-  const int64_t begin = at.block * kBlockThreads * kNormPacks * width;
+  const BlockPlace place(table);
+  const int64_t numel = table.numel[place.slot];
+  const T* x = static_cast<const T*>(table.data[0][place.slot]);
+  const int width = table.aligned[place.slot] ? N : 1;
+  const int64_t begin = place.block * kBlockThreads * kNormPacks * width;
   double sum = 0.0;
   const auto add_square = [&sum](T x) {
     const double value = static_cast<double>(static_cast<Accumulator<T>>(x));
@@ -279,11 +279,11 @@ __global__ void __launch_bounds__(kBlockThreads)
   constexpr int N = kPack<T>;
   using F = Accumulator<T>;
   const F factor = static_cast<F>(max_norm / (length + 1e-6));
-  const BlockPlace at(table);
-  const int64_t numel = table.numel[at.slot];
-  T* x = static_cast<T*>(table.data[0][at.slot]);
-  const int width = table.aligned[at.slot] ? N : 1;
-  const int64_t i = (at.block * kBlockThreads + threadIdx.x) * width;
+  const BlockPlace place(table);
+  const int64_t numel = table.numel[place.slot];
+  T* x = static_cast<T*>(table.data[0][place.slot]);
+  const int width = table.aligned[place.slot] ? N : 1;
+  const int64_t i = (place.block * kBlockThreads + threadIdx.x) * width;
   if (width == N && i + N <= numel) {
     Pack<T, N> pack = load<N>(x + i);
 #pragma unroll
@@ -311,7 +311,7 @@ void adam_update(const AdamUpdateArgs& args) {
 
 void global_norm(const GlobalNormArgs& args) {
   const int device = args.norm.device().index;
-  double* to = args.norm.mutable_data<double>();
+  double* norm = args.norm.mutable_data<double>();
   std::vector<Piece> pieces;
   for (const Tensor& tensor : args.tensors)
     pieces.push_back({tensor.dtype(), tensor.numel(), {const_cast<void*>(tensor.raw_data())}});
@@ -322,7 +322,7 @@ void global_norm(const GlobalNormArgs& args) {
   double *all = sums.mutable_data<double>(), *next = all;
   for_tables(pieces, kNormPacks, [&]<class T>(const Table& table, unsigned blocks, bool last) {
     launch("global_norm", overlapping(device, blocks), square_sums_kernel<T>, table, next, all, total, last,
-           to, arrival_counters(device));
+           norm, arrival_counters(device));
     next += blocks;
   });
 }
