@@ -18,7 +18,7 @@ SUFFIXES = (".h", ".cuh", ".cpp", ".cu", ".py")
 
 def declared(files):
     """(name, kind, file, line) of all declarations, also of local variables and parameters."""
-    command = ["ctags", "--languages=C++,Python", "--map-C++=+.cu.cuh.h", "--kinds-C++=+lzp", "--kinds-Python=+lz", "-x",
+    command = ["ctags", "--languages=C++,Python", "--map-C++=+.cu", "--map-C++=+.cuh", "--map-C++=+.h", "--kinds-C++=+lzp", "--kinds-Python=+lz", "-x",
                "--_xformat=%N\t%K\t%F\t%n", "-L", "-"]
     done = subprocess.run(command, cwd=ROOT, input="\n".join(files), capture_output=True, text=True, check=True)
     for line in done.stdout.splitlines():
