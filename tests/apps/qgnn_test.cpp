@@ -81,9 +81,9 @@ struct Definition {
     Dense y(x.rows, x.cols);
     for (int64_t i = 0; i < x.rows; ++i)
       for (int64_t j = 0; j < x.cols; ++j) {
-        const size_t column = scale.size() == 1 ? 0 : static_cast<size_t>(j);
-        const double q = std::nearbyint(x(i, j) / scale[column] + zero[column]);
-        y(i, j) = scale[column] * (std::clamp(q, 0.0, (1 << bits) - 1.0) - zero[column]);
+        const size_t channel = scale.size() == 1 ? 0 : static_cast<size_t>(j);
+        const double q = std::nearbyint(x(i, j) / scale[channel] + zero[channel]);
+        y(i, j) = scale[channel] * (std::clamp(q, 0.0, (1 << bits) - 1.0) - zero[channel]);
       }
     return y;
   }

@@ -88,17 +88,17 @@ TEST_CASE_FIXTURE(InFolder, "rows, devices, orders, files and fingerprints of qu
     Dataset data = dense;
     data.x = quantized(dense.x, 6);
     const Tensor numbers = data.x.to_dense(), index = random_ints(90, 0, 300);
-    const Features features = data.x.to(device), picked = features.rows(index.to(device));
+    const Features remote = data.x.to(device), picked = remote.rows(index.to(device));
     CHECK(picked.is_quantized());
     CHECK(same_bits(picked.to_dense().to(Device::cpu()), Features(numbers).rows(index).dense()));
-    CHECK(same_bits(features.to(DType::bf16).quantized().bytes, features.quantized().bytes));
-    CHECK_ERROR_HAS(features.row_normalized(), "rows of quantised ones");
-    CHECK_ERROR_HAS(features.dense(), "they are quantised");
-    CHECK_ERROR_HAS(features.sparse(), "they are quantised");
-    CHECK_ERROR_HAS(FeatureScaling::fit(FeatureScaling::Kind::standard, data.x).apply(features),
+    CHECK(same_bits(remote.to(DType::bf16).quantized().bytes, remote.quantized().bytes));
+    CHECK_ERROR_HAS(remote.row_normalized(), "rows of quantised ones");
+    CHECK_ERROR_HAS(remote.dense(), "they are quantised");
+    CHECK_ERROR_HAS(remote.sparse(), "they are quantised");
+    CHECK_ERROR_HAS(FeatureScaling::fit(FeatureScaling::Kind::standard, data.x).apply(remote),
                     "scaled before");
-    CHECK_THROWS_AS(FeatureScaling::rows().apply(features), Error);
-    CHECK(FeatureScaling().apply(features).is_quantized());
+    CHECK_THROWS_AS(FeatureScaling::rows().apply(remote), Error);
+    CHECK(FeatureScaling().apply(remote).is_quantized());
     if (device.is_cuda()) continue;
 
     const std::string mark = fingerprint(data);

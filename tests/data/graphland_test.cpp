@@ -20,10 +20,10 @@ Dataset import(const FolderText& files, const GraphLandOptions& options = {},
   return import_graphland(folder.file(name), options);
 }
 
-/// A change of the text `original`, or of all if that is empty, in one file, and the error that it causes.
+/// A change of the text `original`, or of all if that is empty, in one file, and the error that it causes:
+/// `message` is as in `says`; from ':' on it follows the file's name.
 struct Change {
-  std::string file, original, replacement,
-      message;  ///< `message` as in `says`; from ':' on it follows the file's name
+  std::string file, original, replacement, message;
   GraphLandOptions options{};
 };
 

@@ -118,7 +118,8 @@ void check_unmerged(const Graph& old, const Transformed& result, float weight = 
   }
 }
 
-/// Attributes of new edge e are the sum or mean of those of old edges parents[e], integers those of the first.
+/// Attributes of new edge e are the sum or mean of those of old edges parents[e], integers those of the
+/// first.
 void check_merged_attributes(const Graph& old, const Transformed& result,
                              const std::vector<std::vector<size_t>>& parents, bool mean) {
   const Attributes was(old), now(result);

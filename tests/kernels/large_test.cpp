@@ -303,9 +303,9 @@ TEST_CASE("large: more parts than one launch takes") {
   }
   for (Device device : gpus())
     agree(device, 0.0, [&](Device d) {
-      std::vector<Tensor> copy_to, y{Tensor::empty({301, width}, DType::f32, d)};
-      for (const Tensor& part : parts) copy_to.push_back(part.to(d));
-      kernels::concat_columns({.parts = copy_to, .y = y[0]});
+      std::vector<Tensor> copies, y{Tensor::empty({301, width}, DType::f32, d)};
+      for (const Tensor& part : parts) copies.push_back(part.to(d));
+      kernels::concat_columns({.parts = copies, .y = y[0]});
       for (const Tensor& part : parts) y.push_back(Tensor::empty_like(part.to(d)));
       kernels::split_columns({.y = y[0], .parts = std::span<Tensor>(y).subspan(1)});
       return y;

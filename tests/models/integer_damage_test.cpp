@@ -157,8 +157,8 @@ TEST_CASE("damaged entries of an integer model are refused by name") {
     for (const double number : {0.0, -1.0})
       CHECK(damages.with(name, Tensor::full(tensor.shape(), number)).find("above 0") != std::string::npos);
   }
-  for (const auto& [zero, message_of] : {std::pair(-1.0, "-1"), {2.5, "2.5"}, {16.0, "16"}}) {
-    const std::string expected = fmt::format("{}, expected an integer from 0 to 15", message_of);
+  for (const auto& [zero, text] : {std::pair(-1.0, "-1"), {2.5, "2.5"}, {16.0, "16"}}) {
+    const std::string expected = fmt::format("{}, expected an integer from 0 to 15", text);
     for (const char* name : {"tensors/inputs.1.zero", "tensors/hidden.0.input.zero"})
       CHECK(damages.with(name, Tensor::full({1}, zero)) == fmt::format("{}: {}", name, expected));
   }

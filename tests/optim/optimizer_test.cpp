@@ -232,8 +232,8 @@ TEST_CASE("clip_grad_norm scales all gradients together, if their norm is too la
         const Tensor found = optim::clip_grad_norm({a, idle, b}, max_norm);
         CHECK(found.item() == doctest::Approx(norm).epsilon(dtype == DType::f64 ? 1e-12 : 1e-6));
         const double factor = norm > max_norm ? max_norm / (norm + 1e-6) : 1.0;
-        for (const auto& [gradient, clipped] : {std::pair(ga, a.grad()), {gb, b.grad()}}) {
-          std::vector<double> expected = values(gradient);
+        for (const auto& [grad, clipped] : {std::pair(ga, a.grad()), {gb, b.grad()}}) {
+          std::vector<double> expected = values(grad);
           for (double& v : expected) v *= factor;
           CHECK(close(clipped, expected, tolerance));
         }
