@@ -53,7 +53,7 @@ struct HostCoo {
   std::vector<int32_t> row, col;
   bool loops = false;  ///< one of each row at the end
 
-  Coo on(Device device) const {
+  Coo to(Device device) const {
     return {rows, cols, Tensor::from(row, device), Tensor::from(col, device), loops ? rows : 0};
   }
   int64_t entries() const { return std::ssize(row); }

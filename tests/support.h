@@ -26,14 +26,14 @@ class Devices final : public doctest::detail::ContextScopeBase {
 
   class Iterator {
    public:
-    Iterator(const Devices& of, size_t at) : of_(of), at_(at) {}
-    Device operator*() const { return of_.list_[of_.current_ = at_]; }
-    Iterator& operator++() { return ++at_, *this; }
-    bool operator!=(const Iterator& other) const { return at_ != other.at_; }
+    Iterator(const Devices& parent, size_t index) : parent_(parent), index_(index) {}
+    Device operator*() const { return parent_.list_[parent_.current_ = index_]; }
+    Iterator& operator++() { return ++index_, *this; }
+    bool operator!=(const Iterator& other) const { return index_ != other.index_; }
 
    private:
-    const Devices& of_;
-    size_t at_;
+    const Devices& parent_;
+    size_t index_;
   };
   Iterator begin() const { return {*this, 0}; }
   Iterator end() const { return {*this, list_.size()}; }

@@ -25,8 +25,8 @@ struct TrainingBench {
   std::string program = "train_gcn";
 
   explicit TrainingBench(const Dataset& dataset = small_dataset()) { save_dataset(dataset, data); }
-  TrainingBench(const Dataset& dataset, const Words& of_all, const std::string& of = "train_gcn")
-      : options(of_all), program(of) {
+  TrainingBench(const Dataset& dataset, const Words& of_all, const std::string& trainer = "train_gcn")
+      : options(of_all), program(trainer) {
     save_dataset(dataset, data);
   }
 

@@ -113,11 +113,11 @@ TEST_CASE("a checkpoint keeps bits and ranges for prediction and resuming, and r
   succeeds("predict", joined(predict, {again}));
   CHECK(contents_of(again) == contents_of(predicted));
   succeeds("predict", joined(predict, {h5}));
-  const Tensor said = predictions_in(h5);
+  const Tensor predictions = predictions_in(h5);
   const TrainedModel model = load_trained(bench.checkpoint, Device::cpu());
   CHECK(model.quantization().bits() == 3);
-  CHECK(same_bits(model.predict(data.graph, data.x).probability, said));
-  CHECK(same_bits(model.predict(data.graph, fitted.apply(data.x)).probability, said));
+  CHECK(same_bits(model.predict(data.graph, data.x).probability, predictions));
+  CHECK(same_bits(model.predict(data.graph, fitted.apply(data.x)).probability, predictions));
 
   const Words resume{"--epochs", "20", "--resume", bench.checkpoint};
   const std::string unbroken = bench.all_of("train_gcn", bench.measured, joined(bits, {"--epochs", "20"}));

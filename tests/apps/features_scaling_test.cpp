@@ -20,8 +20,8 @@ Dataset measured(F scale, uint64_t seed = 1) {
   Dataset data = small_dataset(seed);
   Generator generator(7);  // the classes' points do not depend on the seed
   const std::vector<float> centers = random_normal({3 * kColumns}, 0.0, 1.0, generator).to_vector<float>();
-  Generator own(seed);
-  std::vector<float> x = random_normal({data.num_nodes() * kColumns}, 0.0, 1.0, own).to_vector<float>();
+  Generator noise(seed);
+  std::vector<float> x = random_normal({data.num_nodes() * kColumns}, 0.0, 1.0, noise).to_vector<float>();
   const std::vector<int32_t> y = data.y.to_vector<int32_t>();
   for (size_t k = 0; k < x.size(); ++k) {
     const size_t node = k / kColumns, column = k % kColumns;
@@ -33,9 +33,9 @@ Dataset measured(F scale, uint64_t seed = 1) {
 }
 
 Outcome train(const std::string& data, const Words& more) {
-  const bool given = std::find(more.begin(), more.end(), "--epochs") != more.end();
+  const bool has_epochs = std::find(more.begin(), more.end(), "--epochs") != more.end();
   return run("train_gcn",
-             joined({"--data", data, "--json"}, given ? more : joined(more, {"--epochs", "100"})));
+             joined({"--data", data, "--json"}, has_epochs ? more : joined(more, {"--epochs", "100"})));
 }
 
 double accuracy(const Outcome& outcome) { return std::stod(json_of(succeeds(outcome))["test_acc"]); }

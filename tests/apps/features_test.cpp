@@ -223,8 +223,8 @@ TEST_CASE("features larger than the process's memory limit train with the same b
     return make_planted_dataset({.nodes = nodes, .classes = 4, .features = kFeatures, .degree = 3});
   };
   const Bench small(planted(4000)), bench(planted(kNodes));
-  const auto training = [](const Bench& on) {
-    return Words{"--data", on.data,        "--quiet", "--loader", "neighbor", "--fanouts",
+  const auto training = [](const Bench& source) {
+    return Words{"--data", source.data,    "--quiet", "--loader", "neighbor", "--fanouts",
                  "2",      "--batch-size", "32",      "--hidden", "8",        "--epochs",
                  "1",      "--threads",    "2",       "--seed",   "3",        "--features-scaling",
                  "none"};

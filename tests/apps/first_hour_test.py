@@ -54,25 +54,25 @@ def write_tables():
 
 def convert():
     tables = ["edges.csv", "own.h5", "--features", "people.csv", "--labels", "kinds.csv", "--undirected"]
-    said = run("convert", "edges", *tables, status=1)
-    expect(said, "people.csv:", "--impute")
+    output = run("convert", "edges", *tables, status=1)
+    expect(output, "people.csv:", "--impute")
     assert not os.path.exists("own.h5")
-    said = run("convert", "edges", *tables, "--impute", "mean")
-    expect(said, "header", "from,to", "people.csv", "kinds.csv", "300 nodes", "3 classes")
-    said = run("train_gcn", "own.h5", status=1)
-    expect(said, "splits: missing", "--split")
+    output = run("convert", "edges", *tables, "--impute", "mean")
+    expect(output, "header", "from,to", "people.csv", "kinds.csv", "300 nodes", "3 classes")
+    output = run("train_gcn", "own.h5", status=1)
+    expect(output, "splits: missing", "--split")
     run("convert", "edges", *tables, "--impute", "mean", "--split", "60,20,20", "--seed", "0", "--stratified")
-    said = run("inspect", "own.h5")
-    expect(said, "300, 0 isolated", "negative", *KINDS)
+    output = run("inspect", "own.h5")
+    expect(output, "300, 0 isolated", "negative", *KINDS)
 
 
 def train():
     expect(run("train_gcn", "own.h5", "--epcohs", "5", status=2), "did you mean '--epochs'?")
     expect(run("train_gcn", "missing.h5", status=1), "missing.h5")
-    said = run("train_gcn", "own.h5", "--features-scaling", "standard", "--patience", "50", "--class-scores", "--plot",
-               "curves.svg", "--checkpoint", "gcn.h5", "--json")
-    expect(said, *KINDS, "precision", "recall")
-    result = json.loads(said.splitlines()[-1])
+    output = run("train_gcn", "own.h5", "--features-scaling", "standard", "--patience", "50", "--class-scores", "--plot",
+                 "curves.svg", "--checkpoint", "gcn.h5", "--json")
+    expect(output, *KINDS, "precision", "recall")
+    result = json.loads(output.splitlines()[-1])
     assert result["test_acc"] > 0.85, result
     assert result["epochs_run"] <= result["epochs"] and result["lr"] > 0
     with open("curves.svg", encoding="utf-8") as f:

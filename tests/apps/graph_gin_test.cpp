@@ -85,11 +85,11 @@ TEST_CASE("the result over all folds is that of the epoch with the best mean") {
   REQUIRE(epochs.size() == 4 * 6);
   std::map<double, double> means;
   for (size_t i = 0; i < epochs.size(); ++i) means[epochs[i]] += accuracies[i] / 4.0;
-  double best = -1.0, at = 0.0;
+  double best = -1.0, best_epoch = 0.0;
   for (const auto& [epoch, mean] : means)
-    if (mean > best + 1e-9) best = mean, at = epoch;
+    if (mean > best + 1e-9) best = mean, best_epoch = epoch;
   CHECK(std::stod(result.at("test_acc")) == doctest::Approx(best).epsilon(1e-5));
-  CHECK(std::stod(result.at("best_epoch")) == at);
+  CHECK(std::stod(result.at("best_epoch")) == best_epoch);
 }
 
 TEST_CASE_FIXTURE(With<Bench>, "a training on graphs has the same bits for any workers and threads") {
@@ -142,10 +142,10 @@ TEST_CASE("regression of graphs learns in the targets' own unit") {
       {"--epochs", "30", "--iterations", "10", "--split", "0", "--dropout", "0", "--predict", out});
   CHECK(result.at("metric") == "r2");
   CHECK(std::stod(result.at("test_acc")) > 0.5);
-  const Numbers given = values(predictions_in(out));
+  const Numbers predictions = values(predictions_in(out));
   double error = 0.0;
   for (size_t g = 0; g < kGraphs; ++g)
-    error += std::abs(given[2 * g + 1] - 10.0 * (5 + static_cast<int>(g) / 2 % 5));
+    error += std::abs(predictions[2 * g + 1] - 10.0 * (5 + static_cast<int>(g) / 2 % 5));
   CHECK(error / kGraphs < 10.0);
 }
 

@@ -37,13 +37,13 @@ TEST_CASE("infer_qgnn reaches train_qgnn's accuracy in integers, and refuses oth
   write_small_dataset(data);
   for (const char* model : {"gcn", "gin"}) {
     CAPTURE(model);
-    const auto said = result_of("train_qgnn", {data, "--quiet", "--json", "--model", model, "--bits", "4",
-                                               "--epochs", "40", "--checkpoint", low});
+    const auto result = result_of("train_qgnn", {data, "--quiet", "--json", "--model", model, "--bits", "4",
+                                                 "--epochs", "40", "--checkpoint", low});
     const auto infer = [&](const Words& more) {
       return inferred(joined({low, data, "--compare", "float32"}, more));
     };
     const auto whole = infer({});
-    const double expected = std::stod(said.at("test_acc"));
+    const double expected = std::stod(result.at("test_acc"));
     CHECK(std::stod(whole.at("float32_test_acc")) == doctest::Approx(expected).epsilon(1e-4));
     CHECK(std::stod(whole.at("test_acc")) == doctest::Approx(expected).epsilon(0.051));  // two nodes of 40
     CHECK(whole.at("batches") == "1");
@@ -77,7 +77,7 @@ TEST_CASE("infer_qgnn reaches train_graph_qgin's accuracy in integers, in batche
     for (const char* pool : {"sum", "mean", "max"}) {
       CAPTURE(features);
       CAPTURE(pool);
-      const auto said =
+      const auto result =
           result_of("train_graph_qgin",
                     {data, "--quiet",         "--json", "--hidden",     "8",  "--layers",     "2", "--bits",
                      "4",  "--pool",          pool,     "--epochs",     "8",  "--iterations", "8", "--split",
@@ -85,7 +85,7 @@ TEST_CASE("infer_qgnn reaches train_graph_qgin's accuracy in integers, in batche
       const auto all = inferred({model, data, "--compare", "float32", "--out", whole});
       CHECK(all.at("graphs") == "40");
       CHECK(all.at("batches") == "2");  // of 32, as in training
-      const double expected = std::stod(said.at("test_acc"));
+      const double expected = std::stod(result.at("test_acc"));
       CHECK(expected > 0.8);
       CHECK(std::stod(all.at("float32_test_acc")) == doctest::Approx(expected).epsilon(1e-4));
       CHECK(std::stod(all.at("test_acc")) == doctest::Approx(expected).epsilon(0.11));  // a graph of 10
@@ -150,9 +150,10 @@ TEST_CASE_FIXTURE(InFolder,
       CHECK(all.at("batches") == "5");
       for (const char* workers : {"0", "1", "3"}) {
         CAPTURE(workers);
-        const auto said = with({"--batches", "host", "--workers", workers, "--repeats", "3", "--out", anew});
+        const auto result =
+            with({"--batches", "host", "--workers", workers, "--repeats", "3", "--out", anew});
         for (const char* key : {"test_acc", "float32_test_acc", "by_bits", "bytes", "batches"})
-          CHECK(said.at(key) == all.at(key));
+          CHECK(result.at(key) == all.at(key));
         CHECK(same_predictions(anew, kept));
       }
     }

@@ -17,11 +17,11 @@ using Bins = std::vector<std::pair<int64_t, int64_t>>;  // least degree, nodes
 /// The lines of a histogram as (least degree, nodes), from the line that begins with `name`.
 Bins histogram(const std::string& out, const std::string& name) {
   Bins bins;
-  bool within = false;
+  bool in_section = false;
   for (const std::string& line : lines_of(out)) {
     if (line.starts_with(name + " (")) {
-      within = true;
-    } else if (within && line.starts_with(' ')) {
+      in_section = true;
+    } else if (in_section && line.starts_with(' ')) {
       std::istringstream words(line);
       std::string range;
       int64_t nodes = 0;
@@ -29,7 +29,7 @@ Bins histogram(const std::string& out, const std::string& name) {
       bins.emplace_back(std::stoll(range), nodes);
       CHECK(line.size() <= 80);
     } else {
-      within = false;
+      in_section = false;
     }
   }
   return bins;

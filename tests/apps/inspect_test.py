@@ -42,34 +42,34 @@ def write(path, name="quote \" and \\ and \n", **changed):
 with tempfile.TemporaryDirectory() as folder:
     path = os.path.join(folder, "file.h5")
     parts = write(path)
-    status, said = inspect(path)
+    status, result = inspect(path)
     src, dst, x, y = (parts[k] for k in ("edges/src", "edges/dst", "nodes/x", "nodes/y"))
-    assert status == 0 and said["problems"] == []
-    assert said["app"] == "inspect" and said["file"] == path and said["name"] == "quote \" and \\ and \n"
-    assert (said["nodes"], said["edges"], said["num_classes"]) == (50, 300, 4)
-    assert said["self_loops"] == int((src == dst).sum())
-    assert said["parallel"] == 300 - len(set(zip(src.tolist(), dst.tolist())))
+    assert status == 0 and result["problems"] == []
+    assert result["app"] == "inspect" and result["file"] == path and result["name"] == "quote \" and \\ and \n"
+    assert (result["nodes"], result["edges"], result["num_classes"]) == (50, 300, 4)
+    assert result["self_loops"] == int((src == dst).sum())
+    assert result["parallel"] == 300 - len(set(zip(src.tolist(), dst.tolist())))
     degrees_in, degrees_out = np.bincount(dst, minlength=50), np.bincount(src, minlength=50)
-    assert said["isolated"] == int(((degrees_in + degrees_out) == 0).sum()) >= 10
+    assert result["isolated"] == int(((degrees_in + degrees_out) == 0).sum()) >= 10
     for key, degrees in (("in_degree", degrees_in), ("out_degree", degrees_out)):
-        one = said[key]
+        one = result[key]
         assert (one["min"], one["max"]) == (degrees.min(), degrees.max()) and abs(one["mean"] - 6) < 1e-9
         assert sum(count for _, _, count in one["histogram"]) == 50
         for least, largest, count in one["histogram"]:
             assert count == int(((degrees >= least) & (degrees <= largest)).sum())
-    assert not said["symmetric"] and not said["undirected"] and not said["weights"]
-    assert said["features"]["columns"] == 7 and not said["features"]["sparse"]
-    assert abs(said["features"]["fill"] - np.count_nonzero(x) / x.size) < 1e-5
-    assert said["features"]["negative"] == 0 and said["features"]["auto_scaling"] == "none"
-    assert said["features"]["least_scale"] == float(np.abs(x).max(axis=0).min())
-    assert said["features"]["largest_scale"] == float(np.abs(x).max())
-    assert said["features"]["zero_rows"] == int((x == 0).all(axis=1).sum())
-    assert said["labels"]["rows"] == 50 and said["labels"]["unlabelled"] == int((y < 0).sum())
-    assert said["labels"]["classes"] == {str(c): int((y == c).sum()) for c in range(4)}
-    assert said["splits"] == [[20, 10, int((y >= 0).sum()) - 30]]
-    assert any("nodes/id int64 [50]" in extra for extra in said["besides"])
+    assert not result["symmetric"] and not result["undirected"] and not result["weights"]
+    assert result["features"]["columns"] == 7 and not result["features"]["sparse"]
+    assert abs(result["features"]["fill"] - np.count_nonzero(x) / x.size) < 1e-5
+    assert result["features"]["negative"] == 0 and result["features"]["auto_scaling"] == "none"
+    assert result["features"]["least_scale"] == float(np.abs(x).max(axis=0).min())
+    assert result["features"]["largest_scale"] == float(np.abs(x).max())
+    assert result["features"]["zero_rows"] == int((x == 0).all(axis=1).sum())
+    assert result["labels"]["rows"] == 50 and result["labels"]["unlabelled"] == int((y < 0).sum())
+    assert result["labels"]["classes"] == {str(c): int((y == c).sum()) for c in range(4)}
+    assert result["splits"] == [[20, 10, int((y >= 0).sum()) - 30]]
+    assert any("nodes/id int64 [50]" in extra for extra in result["besides"])
 
-    assert "tiles" not in said
+    assert "tiles" not in result
     tiles = inspect(path, "--tiles")[1]["tiles"]
     assert [(t["height"], t["width"]) for t in tiles] == [(8, 1), (16, 1), (64, 1), (128, 1), (1024, 1), (64, 64), (128, 128)]
     for t in tiles:
@@ -78,29 +78,29 @@ with tempfile.TemporaryDirectory() as folder:
         assert len(t["counts"]) == 5 and t["counts"][0][2] == 300
 
     write(path, **{"edges/src": np.full(300, 99), "nodes/y": np.full(50, 7)})
-    status, said = inspect(path)
-    assert status == 1 and len([p for p in said["problems"] if "edges/src: 99" in p]) == 3
-    assert any(p.endswith("edges/src: 297 more such values, 300 in all") for p in said["problems"])
-    assert "edges" not in said and "features" in said
+    status, result = inspect(path)
+    assert status == 1 and len([p for p in result["problems"] if "edges/src: 99" in p]) == 3
+    assert any(p.endswith("edges/src: 297 more such values, 300 in all") for p in result["problems"])
+    assert "edges" not in result and "features" in result
 
     names = ["a, b", "Zoë", "quote \"", "d"]
     texts = [name.encode() for name in names]
     write(path, **{"nodes/class_names": np.frombuffer(b"".join(texts), np.uint8),
                    "nodes/class_names_offsets": np.cumsum([0] + [len(text) for text in texts])})
-    status, said = inspect(path)
-    assert status == 0 and said["class_names"] == names, said
+    status, result = inspect(path)
+    assert status == 0 and result["class_names"] == names, result
     shown = subprocess.run([INSPECT, path], capture_output=True, text=True).stdout
     assert f"4, a, b: {int((y == 0).sum())}, Zoë: " in shown, shown
 
     write(path, **{"nodes/x": np.column_stack([rng.normal(size=50), rng.random(50) * 500]).astype(np.float32)})
-    status, said = inspect(path)
-    assert status == 0 and said["features"]["negative"] > 0 and said["features"]["auto_scaling"] == "none"
-    assert any("columns of very different scale" in n and "--features-scaling standard" in n for n in said["notes"]), said
+    status, result = inspect(path)
+    assert status == 0 and result["features"]["negative"] > 0 and result["features"]["auto_scaling"] == "none"
+    assert any("columns of very different scale" in n and "--features-scaling standard" in n for n in result["notes"]), result
     write(path, **{"nodes/x": (rng.random((50, 20)) < 0.1).astype(np.float32)})
     assert inspect(path)[1]["features"]["auto_scaling"] == "rows"
 
     write(path, **{"edges/src": np.zeros(0, int), "edges/dst": np.zeros(0, int)})
-    status, said = inspect(path)
-    assert status == 0 and said["edges"] == 0 and said["isolated"] == 50
-    assert said["in_degree"]["histogram"] == [[0, 0, 50]]
+    status, result = inspect(path)
+    assert status == 0 and result["edges"] == 0 and result["isolated"] == 50
+    assert result["in_degree"]["histogram"] == [[0, 0, 50]]
 print("ok")

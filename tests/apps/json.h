@@ -9,27 +9,27 @@ namespace adj::test {
 /// Members of a flat JSON object in order, strings unquoted; empty if the line is not one.
 inline std::vector<std::pair<std::string, std::string>> json_members(const std::string& line) {
   std::vector<std::pair<std::string, std::string>> members;
-  size_t at = 1;
+  size_t position = 1;
   const auto text = [&] {
-    size_t end = line.find('"', at + 1);
+    size_t end = line.find('"', position + 1);
     while (line[end - 1] == '\\') end = line.find('"', end + 1);
-    std::string found = line.substr(at + 1, end - at - 1);
-    at = end + 1;
+    std::string found = line.substr(position + 1, end - position - 1);
+    position = end + 1;
     return found;
   };
   if (line.empty() || line.front() != '{' || line.back() != '}') return {};
-  while (at < line.size() && line[at] == '"') {
+  while (position < line.size() && line[position] == '"') {
     const std::string key = text();
-    if (line.compare(at, 2, ": ") != 0) return {};
-    at += 2;
-    if (line[at] == '"') {
+    if (line.compare(position, 2, ": ") != 0) return {};
+    position += 2;
+    if (line[position] == '"') {
       members.emplace_back(key, text());
     } else {
-      const size_t end = line.find_first_of(",}", at);
-      members.emplace_back(key, line.substr(at, end - at));
-      at = end;
+      const size_t end = line.find_first_of(",}", position);
+      members.emplace_back(key, line.substr(position, end - position));
+      position = end;
     }
-    at += line[at] == ',' ? 2 : 0;
+    position += line[position] == ',' ? 2 : 0;
   }
   return members;
 }

@@ -39,9 +39,9 @@ struct Pairs {
   /// True if exactly those of label 1 are edges.
   bool tell_edges_of(const Graph& graph) const {
     const EdgeIndex edges = graph.edge_index();
-    const auto from = edges.src.to_vector<int32_t>(), to = edges.dst.to_vector<int32_t>();
+    const auto sources = edges.src.to_vector<int32_t>(), targets = edges.dst.to_vector<int32_t>();
     std::set<std::pair<int32_t, int32_t>> joined;
-    for (size_t e = 0; e < from.size(); ++e) joined.emplace(from[e], to[e]);
+    for (size_t e = 0; e < sources.size(); ++e) joined.emplace(sources[e], targets[e]);
     bool all = !label.empty() && src.size() == label.size() && dst.size() == label.size();
     for (size_t k = 0; k < label.size(); ++k) all &= joined.count({src.at(k), dst.at(k)}) == label[k];
     return all;

@@ -103,8 +103,8 @@ TEST_CASE_FIXTURE(With<Bench>, "options of mini-batches that are wrong or do not
     const Words words{bench.data, "--loader", "neighbor", "--epochs", "1"};
     CHECK(
         mentions(succeeds(run(program, words)).err, {"evaluation: over the whole graph (gcn is not exact "}));
-    const Outcome given = succeeds(run(program, joined(words, {"--evaluation", "graph"})));
-    CHECK(given.err.find("evaluation") == std::string::npos);
+    const Outcome graph_outcome = succeeds(run(program, joined(words, {"--evaluation", "graph"})));
+    CHECK(graph_outcome.err.find("evaluation") == std::string::npos);
     const Words two{"--epochs", "2"};
     CHECK(bench.all_of(program, two) == bench.all_of(program, joined(two, {"--evaluation", "graph"})));
   }

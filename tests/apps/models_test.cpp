@@ -47,16 +47,16 @@ TEST_CASE(
     CAPTURE(variant.program);
     const Bench bench(small_dataset());
     for (Device device : devices()) {
-      const Words on{"--device", device.str()};
+      const Words device_option{"--device", device.str()};
       const auto train = [&](const Words& more) {
-        return bench.train(variant, joined(joined(more, on), {"--epochs", "14"}));
+        return bench.train(variant, joined(joined(more, device_option), {"--epochs", "14"}));
       };
       const Course course = train({});
       for (const Words& same : {Words{"--threads", "1"}, Words{"--threads", "3"}, Words{"--no-capture"},
                                 Words{"--inductive", "--aggregation", "reduce"}})
         CHECK(train(same) == course);
       CHECK_FALSE(train({"--seed", "1"}) == course);
-      CHECK(bench.resumes(variant.program, joined(variant.options, on), 5, 14));
+      CHECK(bench.resumes(variant.program, joined(variant.options, device_option), 5, 14));
     }
   }
 }

@@ -54,7 +54,7 @@ TEST_CASE_FIXTURE(With<Bench>, "an output that is another file of the run is ref
   fs::create_directory(file("sub"));
   const auto aliases = [&](const std::string& path) {
     const std::string name = fs::path(path).filename();
-    for (const char* made : {"hard.csv", "soft.csv", "chain.csv"}) fs::remove(file(made));
+    for (const char* link : {"hard.csv", "soft.csv", "chain.csv"}) fs::remove(file(link));
     fs::create_hard_link(path, file("hard.csv"));
     fs::create_symlink(name, file("soft.csv"));
     fs::create_symlink(file("sub/../soft.csv"), file("chain.csv"));
@@ -65,7 +65,7 @@ TEST_CASE_FIXTURE(With<Bench>, "an output that is another file of the run is ref
                  file("soft.csv"),
                  file("chain.csv")};
   };
-  for (const auto& [path, of] :
+  for (const auto& [path, input] :
        {std::pair(bench.data, "--data"), {config, "--config"}, {state, "--resume"}}) {
     const std::string before = contents_of(path);
     for (const std::string& alias : aliases(path)) {
@@ -73,7 +73,7 @@ TEST_CASE_FIXTURE(With<Bench>, "an output that is another file of the run is ref
       for (const char* option : {"--predict", "--metrics"}) {
         if (option == std::string("--metrics") && !alias.ends_with(".csv")) continue;
         CHECK(fails_with(bench.train({"--config", config, "--resume", state, option, alias}), 2,
-                         {option, alias, std::string("the file of ") + of}));
+                         {option, alias, std::string("the file of ") + input}));
       }
     }
     CHECK(contents_of(path) == before);
@@ -217,31 +217,32 @@ TEST_CASE("every metric of every task and loader goes into every output") {
         CAPTURE(metric);
         CAPTURE(loader.empty() ? "none" : loader[1]);
         const TrainingBench bench(c.data, joined(c.options, loader), c.program);
-        const auto at = [&](const char* file) { return bench.folder.file(file); };
+        const auto path = [&](const char* file) { return bench.folder.file(file); };
         const auto train = [&](const std::string& end, const std::string& metrics, const std::string& dir) {
           return succeeds(bench.train({"--epochs", "2", "--quiet", "--json", "--metric", metric, "--metrics",
-                                       metrics, "--run-dir", dir, "--plot", at("p.svg"), "--predict",
-                                       at("p") + end, "--profile"}))
+                                       metrics, "--run-dir", dir, "--plot", path("p.svg"), "--predict",
+                                       path("p") + end, "--profile"}))
               .out;
         };
-        const std::string json = train(".csv", at("run/metrics.csv"), at("run"));
+        const std::string json = train(".csv", path("run/metrics.csv"), path("run"));
         CHECK(member(json, "metric") == "\"" + metric + "\"");
-        const Words lines = lines_of(contents_of(at("run/metrics.csv")));
+        const Words lines = lines_of(contents_of(path("run/metrics.csv")));
         REQUIRE(lines.size() == 3);
         CHECK(lines[0] == "run,epoch,train_loss,val_loss,val_" + name);
-        CHECK(column(at("run/metrics.csv"), 4)[std::stoul(member(json, "best_epoch")) - 1] ==
+        CHECK(column(path("run/metrics.csv"), 4)[std::stoul(member(json, "best_epoch")) - 1] ==
               std::stod(member(json, "val_acc")));
         for (const char* file :
              {"run/run.json", "run/report.html", "run/trace.json", "run/checkpoint.h5", "p.svg", "p.csv"})
-          CHECK(fs::file_size(at(file)) > 0);
-        CHECK(optim::load_checkpoint(at("run/checkpoint.h5")).facts.at("option.metric") == metric);
+          CHECK(fs::file_size(path(file)) > 0);
+        CHECK(optim::load_checkpoint(path("run/checkpoint.h5")).facts.at("option.metric") == metric);
         std::string events;
-        for (const auto& entry : fs::directory_iterator(at("run")))
+        for (const auto& entry : fs::directory_iterator(path("run")))
           if (entry.path().filename().string().find("tfevents") != std::string::npos)
             events = contents_of(entry.path());
         CHECK(mentions(events, {metric + "/validation"}));
-        CHECK(member(train(".jsonl", at("m.jsonl"), at("second")), "test_acc") == member(json, "test_acc"));
-        CHECK(mentions(lines_of(contents_of(at("m.jsonl"))).at(1), {"\"val_" + name + "\": "}));
-        CHECK(mentions(succeeds(run("compare", {at("run"), at("second")})).out, {"test_acc"}));
+        CHECK(member(train(".jsonl", path("m.jsonl"), path("second")), "test_acc") ==
+              member(json, "test_acc"));
+        CHECK(mentions(lines_of(contents_of(path("m.jsonl"))).at(1), {"\"val_" + name + "\": "}));
+        CHECK(mentions(succeeds(run("compare", {path("run"), path("second")})).out, {"test_acc"}));
       }
 }

@@ -22,8 +22,8 @@ struct Bench : TrainingBench {
         trainer, joined({"--epochs", "20", "--checkpoint", checkpoint, "--predict", predicted}, more)));
     return predicted;
   }
-  Outcome predict(const std::string& on, const Words& more = {}) const {
-    return run("predict", joined({"--checkpoint", checkpoint, "--data", on, "--out", out}, more));
+  Outcome predict(const std::string& dataset, const Words& more = {}) const {
+    return run("predict", joined({"--checkpoint", checkpoint, "--data", dataset, "--out", out}, more));
   }
 };
 
@@ -184,11 +184,11 @@ TEST_CASE("bad input of predict gives a one-line error, and the output is kept")
   save_dataset(other, wide);
   CHECK(fails_with(with(c, wide), 1, {wide, "nodes/x", "missing"}));
 
-  const auto refuses = [&](const Bench& on, auto&& change, const Words& parts) {
-    optim::Checkpoint checkpoint = optim::load_checkpoint(on.checkpoint);
+  const auto refuses = [&](const Bench& source, auto&& change, const Words& parts) {
+    optim::Checkpoint checkpoint = optim::load_checkpoint(source.checkpoint);
     change(checkpoint);
     optim::save_checkpoint(checkpoint, spoiled);
-    return fails_with(with(spoiled, on.data), 1, joined(parts, {spoiled}));
+    return fails_with(with(spoiled, source.data), 1, joined(parts, {spoiled}));
   };
   const auto changed = [&](auto&& change, const Words& parts) { return refuses(bench, change, parts); };
   const Refusal facts[] = {{{"option.hidden", "many"}, {"hidden", "many"}},

@@ -71,14 +71,15 @@ TEST_CASE("a model trained in PyG has the same outputs in C++") {
       const auto logits = H5Reader::open(kReference)
                               .tensor(f.model + "/output", {DType::f32}, {kNodes, kClasses})
                               .to_vector<float>();
-      const auto given = H5Reader::open(bench.out)
-                             .tensor("nodes/probability", {DType::f32}, {kNodes, kClasses})
-                             .to_vector<float>();
-      for (size_t i = 0; i < given.size(); i += kClasses) {
+      const auto probabilities = H5Reader::open(bench.out)
+                                     .tensor("nodes/probability", {DType::f32}, {kNodes, kClasses})
+                                     .to_vector<float>();
+      for (size_t i = 0; i < probabilities.size(); i += kClasses) {
         double total = 0.0;
         for (size_t c = i; c < i + kClasses; ++c) total += std::exp(static_cast<double>(logits[c]));
         for (size_t c = i; c < i + kClasses; ++c)
-          CHECK(given[c] == doctest::Approx(std::exp(static_cast<double>(logits[c])) / total).epsilon(2e-5));
+          CHECK(probabilities[c] ==
+                doctest::Approx(std::exp(static_cast<double>(logits[c])) / total).epsilon(2e-5));
       }
     }
 }
@@ -98,9 +99,9 @@ TEST_CASE("a PyG state in a safetensors file gives the same model") {
   bench.state = bench.folder.file("state.safetensors");
   save_safetensors(bench.state, tensors);
   succeeds(bench.predict(gat));
-  const Tensor given = predictions_in(bench.out);
+  const Tensor predictions = predictions_in(bench.out);
   replace_file(bench.out, before);
-  CHECK(same_bits(given, predictions_in(bench.out)));
+  CHECK(same_bits(predictions, predictions_in(bench.out)));
 }
 
 TEST_CASE("a mismatched state gives a one-line error with file, part and missing options") {
@@ -145,9 +146,9 @@ TEST_CASE("a mismatched state gives a one-line error with file, part and missing
   save_dataset(data, bare);
   const Words fits{"--quiet",  "--pyg-state", bench.state, "--model", "gcn",   "--hidden", "4",
                    "--layers", "3",           "--data",    bare,      "--out", bench.out};
-  const auto given = [&](const Words& more) { return run("predict", joined(fits, more)); };
-  CHECK(fails_with(given({}), 2, {"--task", bare}));
-  CHECK(fails_with(given({"--task", "node_class"}), 2, {"--outputs", bare}));
-  succeeds(given({"--task", "node_multilabel", "--outputs", "5"}));
+  const auto predict = [&](const Words& more) { return run("predict", joined(fits, more)); };
+  CHECK(fails_with(predict({}), 2, {"--task", bare}));
+  CHECK(fails_with(predict({"--task", "node_class"}), 2, {"--outputs", bare}));
+  succeeds(predict({"--task", "node_multilabel", "--outputs", "5"}));
   CHECK(predictions_in(bench.out).shape() == Shape{120, 5});
 }

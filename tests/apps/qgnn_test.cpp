@@ -81,9 +81,9 @@ struct Definition {
     Dense y(x.rows, x.cols);
     for (int64_t i = 0; i < x.rows; ++i)
       for (int64_t j = 0; j < x.cols; ++j) {
-        const size_t at = scale.size() == 1 ? 0 : static_cast<size_t>(j);
-        const double q = std::nearbyint(x(i, j) / scale[at] + zero[at]);
-        y(i, j) = scale[at] * (std::clamp(q, 0.0, (1 << bits) - 1.0) - zero[at]);
+        const size_t channel = scale.size() == 1 ? 0 : static_cast<size_t>(j);
+        const double q = std::nearbyint(x(i, j) / scale[channel] + zero[channel]);
+        y(i, j) = scale[channel] * (std::clamp(q, 0.0, (1 << bits) - 1.0) - zero[channel]);
       }
     return y;
   }
@@ -96,11 +96,12 @@ struct Definition {
     if (!norm || !state.contains(name + ".weight")) return x;
     for (int64_t j = 0; j < x.cols; ++j)
       for (int64_t i = 0; i < x.rows; ++i) {
-        const auto of = [&](const char* entry) {
+        const auto parameter = [&](const char* entry) {
           return values(state.at(name + entry))[static_cast<size_t>(j)];
         };
-        x(i, j) = of(".weight") * (x(i, j) - of(".running_mean")) / std::sqrt(of(".running_var") + 1e-5) +
-                  of(".bias");
+        x(i, j) = parameter(".weight") * (x(i, j) - parameter(".running_mean")) /
+                      std::sqrt(parameter(".running_var") + 1e-5) +
+                  parameter(".bias");
       }
     return x;
   }
@@ -112,14 +113,14 @@ struct Definition {
   Dense operator()(Dense x) const {
     for (size_t l = 0; l < 3; ++l) {
       const std::string layer = "." + std::to_string(l);
-      const Dense own = quantised(x, "inputs" + layer, kActivationBits[l]);
+      const Dense input = quantised(x, "inputs" + layer, kActivationBits[l]);
       Dense s(x.rows, x.cols), count(x.rows, 1);
-      const auto add = [&](int64_t from, int64_t to) {
-        for (int64_t j = 0; j < x.cols; ++j) s(to, j) += own(from, j);
-        count(to, 0) += 1.0;
+      const auto add = [&](int64_t source, int64_t target) {
+        for (int64_t j = 0; j < x.cols; ++j) s(target, j) += input(source, j);
+        count(target, 0) += 1.0;
       };
-      for (const auto& [from, to] : edges())
-        if (gin || from != to) add(from, to);
+      for (const auto& [source, target] : edges())
+        if (gin || source != target) add(source, target);
       for (int64_t i = 0; i < x.rows; ++i) {
         add(i, i);
         for (int64_t j = 0; j < x.cols && !gin; ++j) s(i, j) /= count(i, 0);
@@ -139,15 +140,15 @@ TEST_CASE("an evaluation of a quantised model equals plain loops over its state"
     for (const std::string norm : {"none", "batch", "sums"}) {
       CAPTURE(model);
       CAPTURE(norm);
-      const auto made = models::qgnn().make_as<models::NodeModel>(kIn, kOut, options_of(model, norm));
-      const State state = exact_state(*made);
-      made->load_state(state);
-      made->eval();
+      const auto network = models::qgnn().make_as<models::NodeModel>(kIn, kOut, options_of(model, norm));
+      const State state = exact_state(*network);
+      network->load_state(state);
+      network->eval();
       const Tensor x = eighths({kNodes, kIn});
       const Dense expected = Definition{state, model == "gin", norm != "none"}(Dense(x));
       for (Device device : devices()) {
-        made->to(device);
-        const Tensor y = (*made)(graph_of(edges()).to(device), Features(x.to(device))).value();
+        network->to(device);
+        const Tensor y = (*network)(graph_of(edges()).to(device), Features(x.to(device))).value();
         CHECK(close(y, expected.data, norm != "none" ? 1e-5 : 0.0));
       }
     }

@@ -40,10 +40,10 @@ TEST_CASE_FIXTURE(InFolder, "reorder writes and reports every order, and restore
     CHECK(mentions(outcome.out, {order == "metis"  ? "edge cut 0 of 1 parts"
                                  : order == "part" ? "of 4 parts"
                                                    : "order"}));
-    const Dataset made = load_dataset(out);
-    if (order == "metis") CHECK_FALSE(made.order);  // one block, with nodes in the original order
+    const Dataset result = load_dataset(out);
+    if (order == "metis") CHECK_FALSE(result.order);  // one block, with nodes in the original order
     if (order != "metis" && order != "part")
-      CHECK(same_bits(made.order, named_order(order, data.graph, {.seed = 3})));
+      CHECK(same_bits(result.order, named_order(order, data.graph, {.seed = 3})));
     succeeds("reorder", {"original", out, back});
     CHECK(contents_of(back) == contents_of(in));
     succeeds("reorder", {"original", out, folder.file("zipped.h5"), "--gzip", "6"});
@@ -64,13 +64,13 @@ TEST_CASE_FIXTURE(InFolder, "partition writes the library's partition, and repor
   const Dataset data = load_dataset(in);
   const Outcome outcome =
       succeeds("partition", {in, out, "--parts", "5", "--seed", "2", "--imbalance", "0.1"});
-  const Dataset made = load_dataset(out);
-  CHECK(same_bits(made.part, metis_partition(data.graph, 5, {.imbalance = 0.1, .seed = 2})));
-  const PartitionSummary summary = summarize_partition(data.graph, made.part);
+  const Dataset result = load_dataset(out);
+  CHECK(same_bits(result.part, metis_partition(data.graph, 5, {.imbalance = 0.1, .seed = 2})));
+  const PartitionSummary summary = summarize_partition(data.graph, result.part);
   CHECK(mentions(outcome.out, {"120 nodes", "in 5 parts", fmt::format("edge cut {} (", summary.cut),
                                fmt::format("parts of {} to {} nodes", summary.smallest, summary.largest)}));
   // Nothing else changed, and the partition follows its nodes.
-  Dataset without = made;
+  Dataset without = result;
   without.part = {};
   CHECK(fingerprint(without) == fingerprint(data));
   succeeds("reorder", {"part", out, in});

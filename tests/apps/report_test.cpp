@@ -19,11 +19,12 @@ struct Bench : TrainingBench {
 
 /// "[label, predicted, count]" of the test nodes, from the file of --predict.
 Words confusions_of(const Dataset& data, const std::string& predicted) {
-  const auto given = H5Reader::open(predicted).tensor("nodes/prediction", {DType::i32}).to_vector<int32_t>();
+  const auto predictions =
+      H5Reader::open(predicted).tensor("nodes/prediction", {DType::i32}).to_vector<int32_t>();
   const auto truth = data.y.to_vector<int32_t>();
   std::map<std::pair<int32_t, int32_t>, int> counts;
   for (int32_t i : data.test.to_vector<int32_t>())
-    ++counts[{truth[static_cast<size_t>(i)], given[static_cast<size_t>(i)]}];
+    ++counts[{truth[static_cast<size_t>(i)], predictions[static_cast<size_t>(i)]}];
   Words all;
   for (const auto& [pair, count] : counts)
     all.push_back(fmt::format("[{}, {}, {}]", pair.first, pair.second, count));
@@ -98,8 +99,9 @@ TEST_CASE("predict --class-scores prints the training's report, without splits o
   const Outcome trained = succeeds(bench.train({"--checkpoint", state}));
   const auto report_in = [](const Outcome& outcome) {
     const std::string& text = outcome.out;
-    const size_t at = text.find("\"class_scores\": ");
-    return at == std::string::npos ? text : text.substr(at, text.find("]]}", at) - at);
+    const size_t position = text.find("\"class_scores\": ");
+    return position == std::string::npos ? text
+                                         : text.substr(position, text.find("]]}", position) - position);
   };
   const auto predict = [&](const std::string& file, Words more) {
     return run("predict",

@@ -25,9 +25,9 @@ struct Bench : TrainingBench {
   bool refuses(const std::function<void(optim::Checkpoint&)>& change, const Words& parts,
                const Words& more = {}) const {
     const std::string changed = folder.file("changed.h5");
-    optim::Checkpoint made = optim::load_checkpoint(checkpoint, "train_gcn");
-    change(made);
-    optim::save_checkpoint(made, changed);
+    optim::Checkpoint copy = optim::load_checkpoint(checkpoint, "train_gcn");
+    change(copy);
+    optim::save_checkpoint(copy, changed);
     return fails_with(train(joined(more, {"--resume", changed})), 1, joined(parts, {changed}));
   }
 };
@@ -206,8 +206,8 @@ TEST_CASE_FIXTURE(With<Bench>, "a checkpoint with impossible values is refused b
   const auto refused = [&](const Words& options, const Change& change, const Words& parts) {
     return bench.refuses(change, parts, options);
   };
-  const auto cell = [](const char* table, int64_t at, double value) {
-    return [=](optim::Checkpoint& x) { x.tensors[table].mutable_data<double>()[at] = value; };
+  const auto cell = [](const char* table, int64_t index, double value) {
+    return [=](optim::Checkpoint& x) { x.tensors[table].mutable_data<double>()[index] = value; };
   };
   const auto element = [](const char* name, double value) {
     return [=](optim::Checkpoint& x) {

@@ -15,8 +15,8 @@ struct Bench : TrainingBench {
 
   std::string a = folder.file("a"), b = folder.file("b");
   Outcome train(const Words& more, const std::string& epochs = "5",
-                const std::string& of = "train_gcn") const {
-    return TrainingBench::train(of, joined({"--epochs", epochs}, more));
+                const std::string& trainer = "train_gcn") const {
+    return TrainingBench::train(trainer, joined({"--epochs", epochs}, more));
   }
   /// A training of many epochs in folder `where`, that has written this file.
   std::unique_ptr<Process> running(const std::string& where, const char* file, const Words& more) const {

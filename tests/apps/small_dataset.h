@@ -44,9 +44,9 @@ inline Dataset unlabelled(Dataset data) {
   return data;
 }
 
-/// The same nodes with other labels, [N, 3] from of(class, column). Nodes in no split are unlabelled.
+/// The same nodes with other labels, [N, 3] from label(class, column). Nodes in no split are unlabelled.
 template <class F>
-Dataset small_dataset_of(Task task, F of) {
+Dataset small_dataset_of(Task task, F label) {
   Dataset data = small_dataset();
   const auto classes = data.y.to_vector<int32_t>();
   std::vector<bool> used(classes.size());
@@ -57,7 +57,7 @@ Dataset small_dataset_of(Task task, F of) {
   for (size_t i = 0; i < classes.size(); ++i) {
     const bool none = !used[i] && !std::exchange(left_out, left_out || !used[i]);
     for (int t = 0; t < 3; ++t)
-      y.push_back(none ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(of(classes[i], t)));
+      y.push_back(none ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(label(classes[i], t)));
   }
   data.task = task;
   data.classes = 0;

@@ -15,10 +15,10 @@ inline Dataset small_graphs() {
   std::vector<int64_t> offsets{0};
   std::vector<float> x;
   for (int64_t g = 0; g < kGraphs; ++g) {
-    const int64_t nodes = 5 + g / 2 % 5, at = offsets.back();
+    const int64_t nodes = 5 + g / 2 % 5, first = offsets.back();
     const auto edge = [&](int64_t a, int64_t b) {
-      src.insert(src.end(), {static_cast<int32_t>(at + a), static_cast<int32_t>(at + b)});
-      dst.insert(dst.end(), {static_cast<int32_t>(at + b), static_cast<int32_t>(at + a)});
+      src.insert(src.end(), {static_cast<int32_t>(first + a), static_cast<int32_t>(first + b)});
+      dst.insert(dst.end(), {static_cast<int32_t>(first + b), static_cast<int32_t>(first + a)});
     };
     for (int64_t i = 1; i < nodes; ++i) edge(g % 2 == 0 ? i - 1 : 0, i);
     if (g % 2 == 0) edge(nodes - 1, 0);
@@ -27,7 +27,7 @@ inline Dataset small_graphs() {
       for (int64_t k = 0; k < 3; ++k) x.push_back(k == kind ? 1.0f : 0.0f);
     }
     label.push_back(static_cast<int32_t>(g % 2));
-    offsets.push_back(at + nodes);
+    offsets.push_back(first + nodes);
   }
   Dataset data;
   data.name = "shapes";

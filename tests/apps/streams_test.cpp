@@ -100,9 +100,9 @@ TEST_CASE_FIXTURE(InFolder, "names from files and command lines are printed as t
     CHECK(is_plain_line(refused.err));
     CHECK(mentions(refused.err, {"two", "lines", "[2J", ".h5"}));
   }
-  const Outcome made = succeeds(
+  const Outcome generation = succeeds(
       run("generate", {"citation", folder.file(odd), "--nodes", "400", "--test", "100", "--val", "50"}));
-  for (const std::string& line : lines_of(made.out)) CHECK(is_plain_line(line + "\n"));
+  for (const std::string& line : lines_of(generation.out)) CHECK(is_plain_line(line + "\n"));
 }
 
 TEST_CASE_FIXTURE(InFolder, "exceeded system limits give one-line errors") {

@@ -72,18 +72,18 @@ TEST_CASE("clusters come from the file, or from METIS if it has none or other on
     return bench.all_of("train_gcn",
                         joined({"--epochs", "4", "--loader", "cluster", "--parts-per-batch", "2"}, more));
   };
-  const std::string own = course(with, {}), asked = course(with, {"--parts", "6"});
-  CHECK(own != asked);
+  const std::string stored = course(with, {}), asked = course(with, {"--parts", "6"});
+  CHECK(stored != asked);
   CHECK(course(without, {"--parts", "6"}) == asked);
   CHECK(with.train("train_gcn", {"--loader", "cluster"}).err.find("METIS") == std::string::npos);
-  const auto said = [](const Bench& bench, const Words& more) {
+  const auto output_of = [](const Bench& bench, const Words& more) {
     const Outcome outcome =
         run("train_gcn", joined({"--data", bench.data, "--loader", "cluster", "--epochs", "1"}, more));
     return outcome.out + outcome.err;
   };
-  CHECK(said(with, {}).find("METIS") == std::string::npos);
-  CHECK(mentions(said(with, {"--parts", "6"}), "6 parts of "));
-  CHECK(mentions(said(without, {}), "1 parts of 120 to 120 nodes by METIS, 0 of "));
+  CHECK(output_of(with, {}).find("METIS") == std::string::npos);
+  CHECK(mentions(output_of(with, {"--parts", "6"}), "6 parts of "));
+  CHECK(mentions(output_of(without, {}), "1 parts of 120 to 120 nodes by METIS, 0 of "));
 }
 
 TEST_CASE("batches without training nodes are skipped, and an epoch without steps is an error") {

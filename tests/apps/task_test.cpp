@@ -117,14 +117,15 @@ TEST_CASE("the test loss of targets is in units of the training nodes' deviation
   const auto train = data.train.to_vector<int32_t>(), test = data.test.to_vector<int32_t>();
   double loss = 0.0;
   for (size_t c = 0; c < 3; ++c) {
-    const auto at = [&](const std::vector<float>& values, int32_t i) {
+    const auto value = [&](const std::vector<float>& values, int32_t i) {
       return static_cast<double>(values[3 * static_cast<size_t>(i) + c]);
     };
     double mean = 0.0, variance = 0.0, error = 0.0;
-    for (int32_t i : train) mean += at(target, i) / static_cast<double>(train.size());
-    for (int32_t i : train) variance += std::pow(at(target, i) - mean, 2) / static_cast<double>(train.size());
+    for (int32_t i : train) mean += value(target, i) / static_cast<double>(train.size());
+    for (int32_t i : train)
+      variance += std::pow(value(target, i) - mean, 2) / static_cast<double>(train.size());
     for (int32_t i : test)
-      error += std::pow(at(predicted, i) - at(target, i), 2) / static_cast<double>(test.size());
+      error += std::pow(value(predicted, i) - value(target, i), 2) / static_cast<double>(test.size());
     loss += error / (variance > 1e-6 ? variance : 1.0) / 3.0;  // or constant targets
   }
   CHECK(t.number("test_loss") == doctest::Approx(loss).epsilon(1e-4));

@@ -150,9 +150,10 @@ TEST_CASE("a plot shows the curves' range, with measured curves faint behind smo
   const std::string svg = contents_of(path);
   double low = 1.0, high = 0.0;  // of the ticks on the right
   const std::string begin = "text-anchor=\"start\">";
-  for (size_t at = svg.find(begin); at != std::string::npos; at = svg.find(begin, at + 1)) {
-    if (svg[at + begin.size()] != '0' && svg[at + begin.size()] != '1') continue;  // the legend
-    const double tick = std::stod(svg.substr(at + begin.size()));
+  for (size_t position = svg.find(begin); position != std::string::npos;
+       position = svg.find(begin, position + 1)) {
+    if (svg[position + begin.size()] != '0' && svg[position + begin.size()] != '1') continue;  // the legend
+    const double tick = std::stod(svg.substr(position + begin.size()));
     low = std::min(low, tick);
     high = std::max(high, tick);
   }

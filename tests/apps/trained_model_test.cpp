@@ -40,17 +40,17 @@ TEST_CASE("trained models predict from arrays, on every device") {
         const TrainedModel model = load_trained(bench.checkpoint, device);
         CHECK(model.task() == data.task);
         CHECK(model.num_features() == 40);
-        const Predictions said = model.predict(data.graph, data.x);
+        const Predictions predictions = model.predict(data.graph, data.x);
         CHECK(model.outputs(data.graph, data.x).device() == device);
         const Tensor written = predictions_in(bench.predicted);
         const bool numbers = data.task == Task::node_regression;
-        CHECK(bool{said.probability} != numbers);
-        CHECK(close(numbers ? said.prediction : said.probability, written, 1e-4));
+        CHECK(bool{predictions.probability} != numbers);
+        CHECK(close(numbers ? predictions.prediction : predictions.probability, written, 1e-4));
         if (!device.is_cpu() || numbers) continue;
-        CHECK(same_bits(said.probability, written));
-        CHECK(
-            same_bits(said.prediction,
-                      H5Reader::open(bench.predicted).tensor("nodes/prediction", {said.prediction.dtype()})));
+        CHECK(same_bits(predictions.probability, written));
+        CHECK(same_bits(
+            predictions.prediction,
+            H5Reader::open(bench.predicted).tensor("nodes/prediction", {predictions.prediction.dtype()})));
       }
     }
 }
@@ -62,7 +62,7 @@ TEST_CASE("many threads predict with one model, with the bits of a single call")
     bench.train(program, {});
     const TrainedModel model = load_trained(bench.checkpoint);
     std::vector<Dataset> graphs;
-    std::vector<std::vector<float>> expected, given(8);
+    std::vector<std::vector<float>> expected, results(8);
     for (uint64_t k = 0; k < 8; ++k) {
       graphs.push_back(small_dataset(k % 4 + 1));
       expected.push_back(model.outputs(graphs.back().graph, graphs.back().x).to_vector<float>());
@@ -71,10 +71,10 @@ TEST_CASE("many threads predict with one model, with the bits of a single call")
     for (size_t k = 0; k < 8; ++k)
       threads.emplace_back([&, k] {
         for (int round = 0; round < 20; ++round)
-          given[k] = model.outputs(graphs[k].graph, graphs[k].x).to_vector<float>();
+          results[k] = model.outputs(graphs[k].graph, graphs[k].x).to_vector<float>();
       });
     for (std::thread& thread : threads) thread.join();
-    for (size_t k = 0; k < 8; ++k) CHECK(given[k] == expected[k]);
+    for (size_t k = 0; k < 8; ++k) CHECK(results[k] == expected[k]);
   }
 }
 
@@ -86,8 +86,8 @@ TEST_CASE("models of graphs and of links are loaded like those of nodes") {
     bench.train("train_graph_gin", joined(options, {"--split", "0", "--folds", "4", "--iterations", "2"}));
     const TrainedModel model = load_trained(bench.checkpoint);
     CHECK(model.of_graphs());
-    const Predictions said = model.predict(data.graph, data.graph_offsets, {});
-    CHECK(same_bits(said.probability, predictions_in(bench.predicted)));
+    const Predictions predictions = model.predict(data.graph, data.graph_offsets, {});
+    CHECK(same_bits(predictions.probability, predictions_in(bench.predicted)));
     CHECK(mentions(error_of([&] { (void)model.predict(data.graph, Features()); }), "graphs"));
   }
   for (const Words& options : {Words{"--model", "gcn"}, Words{"--model", "sage", "--decoder", "mlp"}}) {
@@ -213,10 +213,10 @@ TEST_CASE("a C program loads, predicts, frees and reads the last error") {
   REQUIRE(model != nullptr);
   graph.src = src.data();
   std::vector<float> score(2);
-  const int64_t from[] = {0, 1}, to[] = {1, 2};
-  CHECK(adjoint_predict_links(model, &graph, 2, from, to, score.data()) == 0);
+  const int64_t sources[] = {0, 1}, targets[] = {1, 2};
+  CHECK(adjoint_predict_links(model, &graph, 2, sources, targets, score.data()) == 0);
   std::vector<float> logit(2);
-  CHECK(adjoint_score_links(model, &graph, 2, from, to, logit.data()) == 0);
+  CHECK(adjoint_score_links(model, &graph, 2, sources, targets, logit.data()) == 0);
   for (size_t i = 0; i < 2; ++i) {
     CHECK((score[i] > 0.0f && score[i] < 1.0f));
     CHECK(score[i] == doctest::Approx(1.0 / (1.0 + std::exp(-double{logit[i]}))));

@@ -45,10 +45,10 @@ TEST_CASE("a weighted aggregation's gradients equal plain loops at odd sizes") {
     const SparseMatrix a = draw.sparse(57, 43, 700);
     const Tensor x = draw.normal({43, 37}), dy = draw.normal({57, 37});
     const auto [src, dst] = a.relation().edge_index();
-    const Dense from = gathered(Dense(x), src), to = gathered(Dense(dy), dst);
+    const Dense sources = gathered(Dense(x), src), targets = gathered(Dense(dy), dst);
     Numbers dw(700);  // <dy_i, x_j>
     for (int64_t e = 0; e < 700; ++e)
-      for (int64_t f = 0; f < 37; ++f) dw[uz(e)] += to(e, f) * from(e, f);
+      for (int64_t f = 0; f < 37; ++f) dw[uz(e)] += targets(e, f) * sources(e, f);
     const Dense dx = transposed(dense_of(a)) * Dense(dy);
     for (int which = 0; which < 3; ++which) {
       CAPTURE(which);

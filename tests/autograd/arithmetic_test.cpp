@@ -13,15 +13,15 @@ Tensor repeated(const Tensor& x, const Shape& shape) {
   const Numbers in = values(x);
   Numbers out(uz(shape.numel()));
   for (size_t i = 0; i < out.size(); ++i) {
-    int64_t rest = static_cast<int64_t>(i), at = 0, stride = 1;
+    int64_t rest = static_cast<int64_t>(i), position = 0, stride = 1;
     for (int d = 1; d <= shape.dims(); ++d) {
       const int64_t place = rest % shape[-d];
       rest /= shape[-d];
       if (d > x.dims()) continue;
-      if (x.size(-d) != 1) at += place * stride;
+      if (x.size(-d) != 1) position += place * stride;
       stride *= x.size(-d);
     }
-    out[i] = in[uz(at)];
+    out[i] = in[uz(position)];
   }
   return Tensor::from(out, shape);
 }

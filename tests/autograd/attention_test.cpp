@@ -62,7 +62,7 @@ TEST_CASE("attentions are the softmax of their papers' logits") {
                  by_feature = draw.normal({kFeatures, kHeads * kWidth});
     const auto X = values(in.src), Y = values(in.dst), V = values(in.value), S = values(in.one),
                T = values(in.two), A = values(in.attr), C = values(by_head), W = values(by_feature);
-    const auto at = [](size_t row, size_t h, size_t c) { return (row * kHeads + h) * kWidth + c; };
+    const auto index = [](size_t row, size_t h, size_t c) { return (row * kHeads + h) * kWidth + c; };
     const auto edge = [&](size_t e, size_t h, size_t c) {
       double sum = 0.0;
       for (size_t f = 0; f < kFeatures; ++f)
@@ -76,12 +76,12 @@ TEST_CASE("attentions are the softmax of their papers' logits") {
           [&](size_t e, size_t j, size_t i, size_t h) {
             double z = 0.0;
             for (size_t c = 0; c < kWidth; ++c)
-              z += S[h * kWidth + c] * X[at(j, h, c)] + T[h * kWidth + c] * target[at(i, h, c)];
+              z += S[h * kWidth + c] * X[index(j, h, c)] + T[h * kWidth + c] * target[index(i, h, c)];
             if (with_edges)
               for (size_t f = 0; f < kFeatures; ++f) z += A[e * kFeatures + f] * C[f * kHeads + h];
             return leaky(z);
           },
-          [&](size_t, size_t j, size_t h, size_t c) { return X[at(j, h, c)]; });
+          [&](size_t, size_t j, size_t h, size_t c) { return X[index(j, h, c)]; });
     };
     CHECK(
         close(flat(gat_attention(relation, in.src, in.one, in.two, 0.2f, {}, in.dst)), gat(Y, false), 1e-12));
@@ -99,21 +99,22 @@ TEST_CASE("attentions are the softmax of their papers' logits") {
           [&](size_t e, size_t j, size_t i, size_t h) {
             double sum = 0.0;
             for (size_t c = 0; c < kWidth; ++c)
-              sum += S[h * kWidth + c] * leaky(Y[at(i, h, c)] + X[at(j, h, c)] + of_edge(e, h, c));
+              sum += S[h * kWidth + c] * leaky(Y[index(i, h, c)] + X[index(j, h, c)] + of_edge(e, h, c));
             return sum;
           },
-          [&](size_t, size_t j, size_t h, size_t c) { return X[at(j, h, c)]; });
+          [&](size_t, size_t j, size_t h, size_t c) { return X[index(j, h, c)]; });
       CHECK(close(flat(gatv2_attention(relation, in.dst, in.src, in.one, 0.2f, options)), gatv2, 1e-12));
       for (float scale : {0.0f, 0.5f}) {
-        const double by = scale == 0.0f ? static_cast<double>(1.0f / std::sqrt(3.0f)) : 0.5;
+        const double factor = scale == 0.0f ? static_cast<double>(1.0f / std::sqrt(3.0f)) : 0.5;
         const auto dot = plain(
             relation, kHeads, kWidth,
             [&](size_t e, size_t j, size_t i, size_t h) {
               double sum = 0.0;
-              for (size_t c = 0; c < kWidth; ++c) sum += Y[at(i, h, c)] * (X[at(j, h, c)] + of_edge(e, h, c));
-              return by * sum;
+              for (size_t c = 0; c < kWidth; ++c)
+                sum += Y[index(i, h, c)] * (X[index(j, h, c)] + of_edge(e, h, c));
+              return factor * sum;
             },
-            [&](size_t e, size_t j, size_t h, size_t c) { return V[at(j, h, c)] + of_edge(e, h, c); });
+            [&](size_t e, size_t j, size_t h, size_t c) { return V[index(j, h, c)] + of_edge(e, h, c); });
         CHECK(close(flat(dot_attention(relation, in.dst, in.src, in.value, options, scale)), dot, 1e-12));
       }
     }
@@ -201,12 +202,12 @@ TEST_CASE("dot_attention with edge features keeps non-finite numbers within thei
     if (relation.num_edges() == 0) return;
     const Inputs in(draw, relation);
     const Tensor weight = draw.normal({kFeatures, kHeads * kWidth});
-    const auto run = [&](const std::vector<Tensor>& of) {
+    const auto run = [&](const std::vector<Tensor>& inputs) {
       return with_gradients(
           [&](const auto& v) {
             return dot_attention(relation, v[0], v[1], v[2], {.edge_attr = in.attr, .edge_weight = v[3]});
           },
-          of);
+          inputs);
     };
     const std::vector<Tensor> operands{in.dst, in.src, in.value, weight};
     const std::vector<Tensor> whole = run(operands);

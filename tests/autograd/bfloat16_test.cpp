@@ -17,18 +17,18 @@ using Op = std::function<Var(const std::vector<Var>&)>;
 /// follow one another. Returns the dtype of the value.
 DType compare(const Op& f, const std::vector<Tensor>& inputs, int roundings = 1, size_t wide = 0,
               DType dtype = DType::bf16) {
-  std::vector<Tensor> given, same;
+  std::vector<Tensor> operands, same;
   for (const Tensor& input : inputs) {
-    given.push_back(input.to(given.size() + wide < inputs.size() ? dtype : DType::f32));
-    same.push_back(given.back().to(DType::f64));
+    operands.push_back(input.to(operands.size() + wide < inputs.size() ? dtype : DType::f32));
+    same.push_back(operands.back().to(DType::f64));
   }
-  const std::vector<Tensor> narrow = with_gradients(f, given), exact = with_gradients(f, same);
-  given.insert(given.begin(), narrow[0]);  // whose dtype is the op's choice
+  const std::vector<Tensor> narrow = with_gradients(f, operands), exact = with_gradients(f, same);
+  operands.insert(operands.begin(), narrow[0]);  // whose dtype is the op's choice
   for (size_t i = 0; i < narrow.size(); ++i) {
     CAPTURE(i);
     REQUIRE(narrow[i]);
-    CHECK(narrow[i].dtype() == given[i].dtype());
-    const double off = given[i].dtype() == DType::bf16 ? roundings * kRounding : 1e-5;
+    CHECK(narrow[i].dtype() == operands[i].dtype());
+    const double off = operands[i].dtype() == DType::bf16 ? roundings * kRounding : 1e-5;
     CHECK((i == 0 ? close(narrow[0], exact[0], off) : close_to_scale(narrow[i], exact[i], off)));
   }
   return narrow[0].dtype();
@@ -189,12 +189,12 @@ TEST_CASE("bfloat16: normalisations with their gradients; running statistics are
           compare(norm, {x, gamma, beta});
         } else {
           const NoGrad values_only;
-          const auto of = [&](DType dtype) {
+          const auto output = [&](DType dtype) {
             const auto stored = [&](const Tensor& t) { return Var(t.to(DType::bf16).to(dtype)); };
             return norm({stored(x), stored(gamma), stored(beta)}).value();
           };
-          const Tensor exact = of(DType::f64);
-          CHECK(close(of(DType::bf16), exact, kRounding));
+          const Tensor exact = output(DType::f64);
+          CHECK(close(output(DType::bf16), exact, kRounding));
           CHECK(last.mean.dtype() == DType::f32);
         }
       }

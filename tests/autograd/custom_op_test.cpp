@@ -54,9 +54,9 @@ TEST_CASE("custom ops have the gradients of their backward functions") {
   check([](const auto& v) { return square(v[0]); }, {draw.normal({4, 3})});
   check([](const auto& v) { return square(square(v[0]) - v[0]); }, {draw.normal({5})});
   for (Device device : devices()) {
-    Draw here(131, device);
+    Draw local(131, device);
     check([](const auto& v) { return harmonic(v[0], v[1]); },
-          {here.uniform({4, 3}, 0.5, 2.0), here.uniform({4, 3}, 0.5, 2.0)});
+          {local.uniform({4, 3}, 0.5, 2.0), local.uniform({4, 3}, 0.5, 2.0)});
   }
 }
 

@@ -27,18 +27,18 @@ TEST_CASE("linear of quantised features and its gradient equal linear of the deq
           const Features x = quantized(draw.normal({37, 29}), bits);
           const Tensor w = draw.normal({29, 5}).to(dtype), b = draw.normal({5}).to(dtype),
                        dy = draw.normal({37, 5}).to(dtype);
-          const auto run = [&](const Features& of) {
-            return with_gradients([&](const auto& v) { return linear(of, v[0], v[1], activation); }, {w, b},
-                                  dy);
+          const auto run = [&](const Features& features) {
+            return with_gradients([&](const auto& v) { return linear(features, v[0], v[1], activation); },
+                                  {w, b}, dy);
           };
-          const auto given = run(x), expected = run(Features(x.to_dense().to(dtype)));
-          for (size_t k = 0; k < 3; ++k) CHECK(same_bits(given[k], expected[k]));
+          const auto result = run(x), expected = run(Features(x.to_dense().to(dtype)));
+          for (size_t k = 0; k < 3; ++k) CHECK(same_bits(result[k], expected[k]));
           CHECK(same_bits(matmul(x, Var(w)).value(), linear(x, Var(w)).value()));
           if (activation != Activation::none || dtype == DType::bf16) return;
           const double tolerance = dtype == DType::f64 ? 1e-12 : 1e-5;
           const Dense numbers(x.to_dense());
-          CHECK(close(given[0], plus_row(numbers * Dense(w), b).data, tolerance));
-          CHECK(close(given[1], (transposed(numbers) * Dense(dy)).data, tolerance));
+          CHECK(close(result[0], plus_row(numbers * Dense(w), b).data, tolerance));
+          CHECK(close(result[1], (transposed(numbers) * Dense(dy)).data, tolerance));
         });
 }
 
@@ -67,21 +67,21 @@ TEST_CASE("a product by blocks of rows equals the whole product, and never dequa
     for (DType dtype : {DType::f32, DType::bf16, DType::f64}) {
       CAPTURE(name_of(dtype));
       Var weight = Var::parameter(w.to(dtype).clone());
-      const auto run = [&](const Features& of) {
+      const auto run = [&](const Features& features) {
         Generator generator(4);
         weight.zero_grad();
-        const Var y = matmul(dropout(of, 0.25f, true, generator), weight);
+        const Var y = matmul(dropout(features, 0.25f, true, generator), weight);
         y.backward(dy.to(dtype));
         return std::pair(y.value(), weight.grad().clone());
       };
       const auto expected = run(Features(x.to_dense().to(dtype)));
       reset_peak_memory(device);
       const size_t before = memory_stats(device).current;
-      const auto given = run(x);
+      const auto result = run(x);
       CHECK(memory_stats(device).peak - before < dense / 2 * size_of(dtype) / sizeof(float));
       const double tolerance = dtype == DType::bf16 ? 2e-2 : dtype == DType::f64 ? 1e-12 : 1e-5;
-      CHECK(close_to_scale(given.first, expected.first, tolerance));
-      CHECK(close_to_scale(given.second, expected.second, tolerance));
+      CHECK(close_to_scale(result.first, expected.first, tolerance));
+      CHECK(close_to_scale(result.second, expected.second, tolerance));
     }
   });
 }

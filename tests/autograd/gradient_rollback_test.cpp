@@ -17,18 +17,18 @@ void backward(const Var& w, const Var& v) { sum(w * v).backward(); }
 
 TEST_CASE("a rollback restores gradients that a step created, replaced or cleared") {
   for (Device device : devices()) {
-    Var fresh = weight(device), held = weight(device), cleared = weight(device), given = weight(device);
+    Var fresh = weight(device), held = weight(device), cleared = weight(device), reset = weight(device);
     backward(held, cleared);
-    backward(given, given.detach());
-    const Tensor of_held = held.grad(), of_cleared = cleared.grad(), of_given = given.grad();
+    backward(reset, reset.detach());
+    const Tensor of_held = held.grad(), of_cleared = cleared.grad(), of_reset = reset.grad();
     const Tensor values_of_held = of_held.clone();
     {
       const GradientRollback rollback;
-      backward(fresh, given);
+      backward(fresh, reset);
       backward(held, fresh);  // its gradient is shared with this test, so that it gives way to the sum
       cleared.zero_grad();
-      backward(cleared, given);
-      given.set_grad(Tensor::zeros({4, 3}, DType::f32, device));
+      backward(cleared, reset);
+      reset.set_grad(Tensor::zeros({4, 3}, DType::f32, device));
       held.zero_grad();
       CHECK(fresh.grad());
       CHECK(!held.grad());
@@ -37,7 +37,7 @@ TEST_CASE("a rollback restores gradients that a step created, replaced or cleare
     CHECK(held.grad().shares_storage_with(of_held));
     CHECK(same_bits(held.grad(), values_of_held));
     CHECK(cleared.grad().shares_storage_with(of_cleared));
-    CHECK(given.grad().shares_storage_with(of_given));
+    CHECK(reset.grad().shares_storage_with(of_reset));
   }
 }
 

@@ -51,9 +51,9 @@ TEST_CASE("index_select takes elements of a vector and matrices of a stack") {
     CHECK(y.shape() == Shape{3});
     CHECK(z.shape() == Shape{3, 2, 5});
     for (int64_t k = 0; k < 3; ++k) {
-      const int64_t from = index.to_vector<int32_t>()[uz(k)];
-      CHECK(same_bits(y.value().rows(k, k + 1), v.rows(from, from + 1)));
-      CHECK(same_bits(z.value().rows(k, k + 1), stack.rows(from, from + 1)));
+      const int64_t row = index.to_vector<int32_t>()[uz(k)];
+      CHECK(same_bits(y.value().rows(k, k + 1), v.rows(row, row + 1)));
+      CHECK(same_bits(z.value().rows(k, k + 1), stack.rows(row, row + 1)));
     }
   });
   CHECK_ERROR_HAS(index_select(Tensor::zeros({}), Tensor::zeros({1}, DType::i32)), "[]");

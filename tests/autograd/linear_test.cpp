@@ -99,7 +99,7 @@ TEST_CASE("linear over empty extents") {
 }
 
 TEST_CASE("linear_sum is the sum of two products") {
-  const auto of = [](const Var& x) { return [x] { return x; }; };
+  const auto thunk = [](const Var& x) { return [x] { return x; }; };
   for (bool has_bias : {false, true})
     on_devices(131, DType::f64, [&](Draw& draw, Device) {
       CAPTURE(has_bias);
@@ -108,25 +108,27 @@ TEST_CASE("linear_sum is the sum of two products") {
       if (has_bias) in.push_back(draw.normal({4}));
       const auto bias_of = [&](const auto& v) { return has_bias ? Var(v[4]) : Var{}; };
       const std::vector<Var> v(in.begin(), in.end());
-      CHECK(close(linear_sum(v[0], v[1], bias_of(v), of(v[2]), v[3]).value(),
+      CHECK(close(linear_sum(v[0], v[1], bias_of(v), thunk(v[2]), v[3]).value(),
                   values((linear(v[0], v[1], bias_of(v)) + linear(v[2], v[3])).value()), 1e-12));
-      check([&](const auto& w) { return linear_sum(w[0], w[1], bias_of(w), of(w[2]), w[3]); }, in);
+      check([&](const auto& w) { return linear_sum(w[0], w[1], bias_of(w), thunk(w[2]), w[3]); }, in);
       // One input twice, as it is and behind another op: all its gradients count.
-      check([&](const auto& w) { return linear_sum(w[0], w[1], {}, of(w[0]), w[1] * 2.0); }, {in[0], in[1]});
-      check([&](const auto& w) { return linear_sum(w[0], w[1], {}, of(w[0] * w[0]), w[1]); }, {in[0], in[1]});
+      check([&](const auto& w) { return linear_sum(w[0], w[1], {}, thunk(w[0]), w[1] * 2.0); },
+            {in[0], in[1]});
+      check([&](const auto& w) { return linear_sum(w[0], w[1], {}, thunk(w[0] * w[0]), w[1]); },
+            {in[0], in[1]});
       // Its incoming gradient may be shared.
       check(in, [&](const auto& w) {
-        const Var y = linear_sum(w[0], w[1], bias_of(w), of(w[2]), w[3]);
+        const Var y = linear_sum(w[0], w[1], bias_of(w), thunk(w[2]), w[3]);
         return y * y + y;
       });
     });
   const Tensor x = Tensor::zeros({4, 3}), w = Tensor::zeros({3, 2});
-  CHECK_ERROR(linear_sum(x, w, {}, of(Var(x)), Tensor::zeros({2, 2})),
+  CHECK_ERROR(linear_sum(x, w, {}, thunk(Var(x)), Tensor::zeros({2, 2})),
               "linear_sum: input [4, 3] does not fit weight [2, 2]");
-  CHECK_ERROR(linear_sum(x, w, {}, of(Var(Tensor::zeros({5, 3}))), w),
+  CHECK_ERROR(linear_sum(x, w, {}, thunk(Var(Tensor::zeros({5, 3}))), w),
               "linear_sum: [4, 3] times [3, 2] and [5, 3] times [3, 2] have no sum");
-  CHECK_THROWS_AS(linear_sum(x, w, {}, of(Var(x)), Tensor::zeros({3, 3})), Error);
-  CHECK_THROWS_AS(linear_sum(x, w, Tensor::zeros({3}), of(Var(x)), w), Error);
+  CHECK_THROWS_AS(linear_sum(x, w, {}, thunk(Var(x)), Tensor::zeros({3, 3})), Error);
+  CHECK_THROWS_AS(linear_sum(x, w, Tensor::zeros({3}), thunk(Var(x)), w), Error);
 }
 
 TEST_CASE("linear rejects mismatched arguments, naming the shapes") {

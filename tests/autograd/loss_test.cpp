@@ -41,7 +41,7 @@ double plain_mean(const Dense& x, const Dense& t, const Tensor& index, F&& f) {
 
 TEST_CASE("losses equal plain loops over all, some or repeated rows; other rows have the gradient zero") {
   struct Loss {
-    std::function<Var(const Var& x, const Tensor& index)> of;
+    std::function<Var(const Var& x, const Tensor& index)> value;
     std::function<double(int64_t row)> of_row;
   };
   for (const Shape& shape :
@@ -64,11 +64,11 @@ TEST_CASE("losses equal plain loops over all, some or repeated rows; other rows 
         for (const Loss& loss : losses) {
           CAPTURES(shape.str(), index.str(), &loss - losses.data());
           const double expected = mean_over(index, n, loss.of_row);
-          const Var single = Var::parameter(x.to(DType::f32)), y = loss.of(single, index);
+          const Var single = Var::parameter(x.to(DType::f32)), y = loss.value(single, index);
           CHECK(y.shape() == Shape{});
           CHECK(y.item() == doctest::Approx(expected).epsilon(1e-5));
-          CHECK(loss.of(x, index).item() == doctest::Approx(expected).epsilon(1e-12));
-          if (x.numel() < 100) check([&](const auto& v) { return loss.of(v[0], index); }, {x});
+          CHECK(loss.value(x, index).item() == doctest::Approx(expected).epsilon(1e-12));
+          if (x.numel() < 100) check([&](const auto& v) { return loss.value(v[0], index); }, {x});
           if (shape[1] == 1) continue;  // a cross-entropy of one class is constant
           y.backward();
           const Dense dx(single.grad());
@@ -156,9 +156,9 @@ TEST_CASE("cross_entropy with weights and ignored labels is PyTorch's weighted m
           for (int32_t i : rows_of(index, n)) {
             const int32_t truth = y[uz(i)];
             if (truth == -1) continue;
-            const double by = weighted ? w[uz(truth)] : 1.0;
-            sum += by * cross_entropy_of(d, i, truth);
-            total += by;
+            const double factor = weighted ? w[uz(truth)] : 1.0;
+            sum += factor * cross_entropy_of(d, i, truth);
+            total += factor;
           }
           const auto loss = [&](const Var& v) {
             const Tensor by_class = weighted ? weight.to(v.dtype()) : Tensor();

@@ -38,14 +38,15 @@ TEST_CASE("batch norm equals plain loops and moves the running statistics") {
                  variance = values(running.variance);
       double worst = 0.0;
       for (int64_t j = 0; j < width; ++j) {
-        const auto at = uz(j);
+        const auto column = uz(j);
         const Moments m = moments(d, j);
         const double n = static_cast<double>(d.rows);
-        CHECK(mean[at] == doctest::Approx(0.1 * m.mean).epsilon(1e-10));
-        CHECK(variance[at] == doctest::Approx(0.9 + 0.1 * m.variance * n / (n - 1.0)).epsilon(1e-10));
+        CHECK(mean[column] == doctest::Approx(0.1 * m.mean).epsilon(1e-10));
+        CHECK(variance[column] == doctest::Approx(0.9 + 0.1 * m.variance * n / (n - 1.0)).epsilon(1e-10));
         for (int64_t i = 0; i < d.rows; ++i)
           worst = std::max(
-              worst, std::abs(y(i, j) - ((d(i, j) - m.mean) / std::sqrt(m.variance + 1e-3) * g[at] + b[at])));
+              worst, std::abs(y(i, j) -
+                              ((d(i, j) - m.mean) / std::sqrt(m.variance + 1e-3) * g[column] + b[column])));
       }
       CHECK(worst < 1e-10);
     });
@@ -66,8 +67,8 @@ TEST_CASE("batch norm in evaluation mode uses the running statistics without cha
     const auto g = values(gamma), b = values(beta), m = values(mean), v = values(variance);
     for (int64_t i = 0; i < 6; ++i)
       for (int64_t j = 0; j < 3; ++j) {
-        const auto at = uz(j);
-        const double z = (d(i, j) - m[at]) / std::sqrt(v[at] + 1e-5) * g[at] + b[at];
+        const auto column = uz(j);
+        const double z = (d(i, j) - m[column]) / std::sqrt(v[column] + 1e-5) * g[column] + b[column];
         CHECK(y(i, j) == doctest::Approx(relu_of(z)).epsilon(1e-10));
       }
   });
@@ -156,8 +157,8 @@ TEST_CASE("layer norm and row-wise L2 norm equal plain loops") {
         double square = 0.0;
         for (int64_t j = 0; j < d.cols; ++j) square += d(i, j) * d(i, j);
         for (int64_t j = 0; j < d.cols; ++j) {
-          const auto at = uz(j);
-          normed(i, j) = (d(i, j) - m.mean) / std::sqrt(m.variance + 1e-5) * g[at] + b[at];
+          const auto column = uz(j);
+          normed(i, j) = (d(i, j) - m.mean) / std::sqrt(m.variance + 1e-5) * g[column] + b[column];
           unit(i, j) = d(i, j) / std::sqrt(square);
         }
       }

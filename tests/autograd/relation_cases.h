@@ -8,8 +8,8 @@ namespace adj::test {
 template <class F>
 void each_edge(const Relation& relation, F&& f) {
   const auto [src, dst] = relation.edge_index();
-  const auto from = src.to_vector<int32_t>(), to = dst.to_vector<int32_t>();
-  for (size_t e = 0; e < from.size(); ++e) f(from[e], to[e], static_cast<int64_t>(e));
+  const auto sources = src.to_vector<int32_t>(), targets = dst.to_vector<int32_t>();
+  for (size_t e = 0; e < sources.size(); ++e) f(sources[e], targets[e], static_cast<int64_t>(e));
 }
 
 /// f(relation, draw) on every device for an unsorted bipartite list with parallel edges and a target without

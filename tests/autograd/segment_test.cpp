@@ -34,18 +34,19 @@ TEST_CASE("segment_sum and segment_mean equal plain loops") {
         on_devices(90, DType::f32, [&](Draw& draw, Device device) {
           CAPTURES(name_of(dtype), heavy, width);
           const std::vector<int64_t> offsets = bounds(heavy);
-          const Tensor x = draw.normal({offsets.back(), width}).to(dtype), at = Tensor::from(offsets, device);
+          const Tensor x = draw.normal({offsets.back(), width}).to(dtype),
+                       ptr = Tensor::from(offsets, device);
           const double off = dtype == DType::f64 ? 1e-12 : dtype == DType::bf16 ? 8e-3 : 2e-5;
-          CHECK(close(segment_sum(x, at).value(), plain(x, offsets, false), off));
-          CHECK(close(segment_mean(x, at).value(), plain(x, offsets, true), off));
+          CHECK(close(segment_sum(x, ptr).value(), plain(x, offsets, false), off));
+          CHECK(close(segment_mean(x, ptr).value(), plain(x, offsets, true), off));
         });
 }
 
 TEST_CASE("gradients of segment reductions") {
   on_devices(91, DType::f64, [&](Draw& draw, Device device) {
-    const Tensor at = Tensor::from(bounds(false), device), x = draw.normal({13, 3});
-    check([&](const auto& v) { return segment_sum(v[0], at); }, {x});
-    check([&](const auto& v) { return segment_mean(v[0], at); }, {x});
+    const Tensor ptr = Tensor::from(bounds(false), device), x = draw.normal({13, 3});
+    check([&](const auto& v) { return segment_sum(v[0], ptr); }, {x});
+    check([&](const auto& v) { return segment_mean(v[0], ptr); }, {x});
   });
 }
 
@@ -59,7 +60,7 @@ TEST_CASE("segment_max and segment_min equal plain loops, and the winner gets th
             const std::vector<int64_t> offsets = bounds(heavy);
             const auto segments = static_cast<int64_t>(offsets.size()) - 1;
             const Var x = Var::parameter(draw.normal({offsets.back(), width}).to(dtype));
-            const Tensor dy = draw.normal({segments, width}).to(dtype), at = Tensor::from(offsets, device);
+            const Tensor dy = draw.normal({segments, width}).to(dtype), ptr = Tensor::from(offsets, device);
             const Dense in(x.value()), seed(dy);
             Dense expected(segments, width), gradient(in.rows, width);
             for (int64_t g = 0; g < segments; ++g)
@@ -72,7 +73,7 @@ TEST_CASE("segment_max and segment_min equal plain loops, and the winner gets th
                 expected(g, f) = in(best, f);
                 gradient(best, f) = seed(g, f);
               }
-            const Var y = largest ? segment_max(x, at) : segment_min(x, at);
+            const Var y = largest ? segment_max(x, ptr) : segment_min(x, ptr);
             CHECK(close(y.value(), expected.data, 0.0));
             y.backward(dy);
             CHECK(close(x.grad(), gradient.data, dtype == DType::f64 ? 0.0 : 1e-6));

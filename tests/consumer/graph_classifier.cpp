@@ -31,11 +31,11 @@ Dataset draw_trees(int64_t graphs) {
   for (int64_t g = 0; g < graphs; ++g) {
     label.push_back(static_cast<int32_t>(g % 2));
     for (int64_t i = 1; i < kNodes; ++i) {
-      const int64_t reach = g % 2 == 0 ? i : std::min<int64_t>(i, 2), at = g * kNodes + i;
+      const int64_t reach = g % 2 == 0 ? i : std::min<int64_t>(i, 2), node = g * kNodes + i;
       const auto parent =
-          at - 1 - static_cast<int64_t>(u[static_cast<size_t>(at)] * static_cast<double>(reach));
-      src.insert(src.end(), {static_cast<int32_t>(parent), static_cast<int32_t>(at)});
-      dst.insert(dst.end(), {static_cast<int32_t>(at), static_cast<int32_t>(parent)});
+          node - 1 - static_cast<int64_t>(u[static_cast<size_t>(node)] * static_cast<double>(reach));
+      src.insert(src.end(), {static_cast<int32_t>(parent), static_cast<int32_t>(node)});
+      dst.insert(dst.end(), {static_cast<int32_t>(node), static_cast<int32_t>(parent)});
     }
     offsets.push_back(offsets.back() + kNodes);
   }

@@ -11,8 +11,8 @@ struct Encoder : nn::Module {
       : conv1(this, "conv1", in, hidden), conv2(this, "conv2", hidden, out) {}
   /// One layer over a graph or a block.
   template <class Structure>
-  Var layer(size_t l, const Structure& on, const Var& x) {
-    return l == 0 ? relu(conv1(on, x)) : conv2(on, x);
+  Var layer(size_t l, const Structure& structure, const Var& x) {
+    return l == 0 ? relu(conv1(structure, x)) : conv2(structure, x);
   }
   nn::Child<nn::SAGEConv> conv1, conv2;
 };
@@ -32,10 +32,10 @@ double auc_after(int64_t epochs, const LinkSplit& split, const Tensor& x, Train&
   for (int64_t epoch = 0; epoch < epochs; ++epoch) train(epoch, model, adam);
   model.eval();
   const NoGrad no_grad;
-  const Var z(
-      infer_layer_wise(split.train, Features(x), 2, [&](size_t l, const Block& block, const Features& of) {
-        return model.layer(l, block, Var(of.dense())).value();
-      }));
+  const Var z(infer_layer_wise(split.train, Features(x), 2,
+                               [&](size_t l, const Block& block, const Features& features) {
+                                 return model.layer(l, block, Var(features.dense())).value();
+                               }));
   return nn::link_auc(scores(z, split.test.positive).value(), scores(z, split.test.negative).value());
 }
 

@@ -71,14 +71,14 @@ TEST_CASE("requests are rounded to 256 bytes, and device allocations to segments
     const Tensor a = bytes(1, device), b = bytes(257, device), c = bytes(256, device);
     CHECK(memory_stats(device).current - before.current == 256 + 512 + 256);
     CHECK(memory_stats(device).reserved - before.reserved == 2 * kMiB);
-    const auto at = [](const Tensor& t) { return static_cast<const char*>(t.raw_data()); };
-    CHECK(at(b) == at(a) + 256);
-    CHECK(at(c) == at(a) + 768);
+    const auto address = [](const Tensor& t) { return static_cast<const char*>(t.raw_data()); };
+    CHECK(address(b) == address(a) + 256);
+    CHECK(address(c) == address(a) + 768);
     const Tensor d = bytes(2 * kMiB, device), e = bytes(3 * kMiB, device), f = bytes(14 * kMiB, device),
                  g = bytes(16 * kMiB, device);
     CHECK(memory_stats(device).reserved - before.reserved == (2 + 20 + 16) * kMiB);
-    CHECK(at(f) == at(e) + 3 * kMiB);
-    CHECK(at(e) == at(d) + 2 * kMiB);
+    CHECK(address(f) == address(e) + 3 * kMiB);
+    CHECK(address(e) == address(d) + 2 * kMiB);
   }
 }
 
@@ -165,9 +165,9 @@ TEST_CASE("blocks are aligned and do not overlap") {
     for (int64_t n : {0, 1, 255, 256, 257, 5000, 1 << 20, (1 << 20) + 1, 11 << 20})
       for (int again = 0; again < 3; ++again) {
         live.push_back(bytes(n, device));
-        const auto at = reinterpret_cast<uintptr_t>(live.back().raw_data());
-        CHECK(at % 256 == 0);
-        spans.emplace_back(at, at + static_cast<uintptr_t>(std::max<int64_t>(n, 1)));
+        const auto address = reinterpret_cast<uintptr_t>(live.back().raw_data());
+        CHECK(address % 256 == 0);
+        spans.emplace_back(address, address + static_cast<uintptr_t>(std::max<int64_t>(n, 1)));
         if (again == 1) live.erase(live.begin(), live.begin() + 1), spans.erase(spans.begin());
       }
     std::sort(spans.begin(), spans.end());

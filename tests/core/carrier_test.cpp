@@ -33,8 +33,8 @@ TEST_CASE("carried tensors have the same bits on the device, of any size and dty
 TEST_CASE("one object is copied once") {
   detail::Carrier carrier(Device::cpu());
   const int a = 0, b = 0;
-  int made = 0;
-  const auto make = [&] { return std::make_shared<int>(++made); };
+  int count = 0;
+  const auto make = [&] { return std::make_shared<int>(++count); };
   CHECK(*carrier.once<int>(&a, make) == 1);
   CHECK(*carrier.once<int>(&b, make) == 2);
   CHECK(*carrier.once<const int>(&a, make) == 1);

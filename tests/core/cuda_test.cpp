@@ -40,39 +40,41 @@ TEST_CASE("any number of bytes is copied to the device and back") {
                          (size_t{4} << 20) + 1, (size_t{37} << 20) + 5}) {
       CAPTURE(bytes);
       const std::vector<uint8_t> sent = pattern(bytes, 1);
-      const Tensor there = Tensor::from(sent, device);
-      CHECK(there.to_vector<uint8_t>() == sent);
-      CHECK(there.clone().to_vector<uint8_t>() == sent);
+      const Tensor copy = Tensor::from(sent, device);
+      CHECK(copy.to_vector<uint8_t>() == sent);
+      CHECK(copy.clone().to_vector<uint8_t>() == sent);
     }
 }
 
 TEST_CASE("the host may change a copied tensor at once") {
   for (Device device : devices()) {
-    std::vector<Tensor> there;
+    std::vector<Tensor> tensors;
     std::vector<uint8_t> buffer;
     for (int i = 0; i < 200; ++i) {
       buffer = pattern(uz(1000 + 977 * i), static_cast<uint8_t>(i));
-      there.push_back(Tensor::from(buffer, device));
+      tensors.push_back(Tensor::from(buffer, device));
       std::memset(buffer.data(), 0, buffer.size());
     }
     for (int i = 0; i < 200; ++i)
-      CHECK(there[uz(i)].to_vector<uint8_t>() == pattern(uz(1000 + 977 * i), static_cast<uint8_t>(i)));
+      CHECK(tensors[uz(i)].to_vector<uint8_t>() == pattern(uz(1000 + 977 * i), static_cast<uint8_t>(i)));
   }
 }
 
 TEST_CASE("conversions and fills are the same on every device") {
   const std::vector<DType> all{DType::f32, DType::f64, DType::bf16, DType::i32, DType::i64, DType::u8};
   for (Device device : devices())
-    for (DType from : all)
-      for (DType to : all)
+    for (DType input_dtype : all)
+      for (DType output_dtype : all)
         for (int64_t n : {0, 1, 5, 1003}) {
-          CAPTURES(name_of(from), name_of(to));
+          CAPTURES(name_of(input_dtype), name_of(output_dtype));
           // Within the range of every dtype, fractions included.
-          const Tensor source = random_uniform({n + 1}, 0.0, 250.0, default_generator()).to(from);
-          CHECK(same_bits(source.to(device).to(to), source.to(to)));
+          const Tensor source = random_uniform({n + 1}, 0.0, 250.0, default_generator()).to(input_dtype);
+          CHECK(same_bits(source.to(device).to(output_dtype), source.to(output_dtype)));
           // A view that begins at an odd element.
-          CHECK(same_bits(source.to(device).rows(1, n + 1).to(to), source.rows(1, n + 1).to(to)));
-          CHECK(same_bits(Tensor::full({n}, 37.75, to, device), Tensor::full({n}, 37.75, to)));
+          CHECK(same_bits(source.to(device).rows(1, n + 1).to(output_dtype),
+                          source.rows(1, n + 1).to(output_dtype)));
+          CHECK(same_bits(Tensor::full({n}, 37.75, output_dtype, device),
+                          Tensor::full({n}, 37.75, output_dtype)));
         }
 }
 
@@ -148,8 +150,8 @@ struct Step {
       Tensor kept = Tensor::empty_like(state);
       Generator& masks = i == 0 ? generator : second;
       kernels::dropout({.x = state, .key = masks.next(), .rule = DropoutRule::of(0.3f), .y = kept});
-      Generator own = generator.split(5);
-      kernels::dropout({.x = kept, .key = own.next(), .rule = DropoutRule::of(0.1f), .y = kept});
+      Generator local = generator.split(5);
+      kernels::dropout({.x = kept, .key = local.next(), .rule = DropoutRule::of(0.1f), .y = kept});
       Tensor next = Tensor::zeros_like(state);
       kernels::linear_combination({.alpha = 0.5, .a = kept, .beta = 1.0, .b = x, .y = next});
       state.copy_(next);
@@ -312,7 +314,7 @@ TEST_CASE("a step runs on its capture stream, ordered with the stream that repla
 TEST_CASE("other threads allocate, copy, draw and compute while a step is being captured") {
   const std::optional<Device> device = gpu();
   if (!device) return;
-  Step eager(*device), captured(*device), undisturbed(*device), beside(*device);
+  Step eager(*device), captured(*device), undisturbed(*device), bystander(*device);
   eager.run();
   captured.run();
   StepGraph graph;
@@ -321,7 +323,7 @@ TEST_CASE("other threads allocate, copy, draw and compute while a step is being 
   captured.run();
   std::thread([&] {
     CHECK(!capturing(*device));
-    for (int i = 0; i < 3; ++i) beside.run();
+    for (int i = 0; i < 3; ++i) bystander.run();
     (void)captured.generator.next();  // not the step's
     CHECK(captured.generator.position() == position + 1);
     CHECK(Tensor::full({1 << 20}, 2.0, DType::f32, *device).rows(5, 6).to_vector<float>()[0] == 2.0f);
@@ -331,7 +333,7 @@ TEST_CASE("other threads allocate, copy, draw and compute while a step is being 
   captured.run();
   graph.end();
   for (int i = 0; i < 3; ++i) undisturbed.run();
-  CHECK(same_bits(beside.state, undisturbed.state));
+  CHECK(same_bits(bystander.state, undisturbed.state));
   (void)eager.generator.next();
   for (int step = 0; step < 3; ++step) {
     eager.run();
@@ -345,24 +347,24 @@ TEST_CASE("lazily made objects are computed during a capture and are not part of
   const std::optional<Device> device = gpu();
   if (!device) return;
   const Tensor x = Tensor::full({1000}, 3.0, DType::f32, *device);
-  Tensor made;
+  Tensor result;
   const size_t before = memory_stats(*device).current;
   {
     StepGraph graph;
     graph.begin(*device);
     {
       const OutsideCapture outside;
-      made = Tensor::empty_like(x);
-      kernels::linear_combination({.alpha = 1.0, .a = x, .beta = 1.0, .b = x, .y = made});
-      CHECK(made.rows(999, 1000).to_vector<float>()[0] == 6.0f);
+      result = Tensor::empty_like(x);
+      kernels::linear_combination({.alpha = 1.0, .a = x, .beta = 1.0, .b = x, .y = result});
+      CHECK(result.rows(999, 1000).to_vector<float>()[0] == 6.0f);
     }
     CHECK(capturing(*device));
     Tensor of_the_step = Tensor::zeros_like(x);
-    kernels::linear_combination({.alpha = 1.0, .a = made, .beta = 1.0, .b = x, .y = of_the_step});
+    kernels::linear_combination({.alpha = 1.0, .a = result, .beta = 1.0, .b = x, .y = of_the_step});
     graph.end();
     graph.replay();
     CHECK(of_the_step.rows(999, 1000).to_vector<float>()[0] == 9.0f);
   }
   CHECK(memory_stats(*device).current == before + 4096);
-  CHECK(made.rows(999, 1000).to_vector<float>()[0] == 6.0f);
+  CHECK(result.rows(999, 1000).to_vector<float>()[0] == 6.0f);
 }

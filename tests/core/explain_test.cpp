@@ -31,11 +31,12 @@ TEST_CASE("a sparse product explains its choice once per structure and width") {
     const Tensor x = draw.normal({50, 12});
     set_explaining(true);
     for (int call = 0; call < 4; ++call) aggregate(graph.adjacency(), Var(x));
-    const std::vector<std::string> said = explanations();
+    const std::vector<std::string> messages = explanations();
     set_explaining(false);
-    REQUIRE(said.size() == 1);
-    CHECK(said[0].starts_with("spmm of 50 x 50 with 300 entries, width 12 float32, " + device.str() + ": "));
-    CHECK(said[0].size() > 60);
+    REQUIRE(messages.size() == 1);
+    CHECK(messages[0].starts_with("spmm of 50 x 50 with 300 entries, width 12 float32, " + device.str() +
+                                  ": "));
+    CHECK(messages[0].size() > 60);
   }
 }
 
@@ -49,15 +50,15 @@ TEST_CASE("on a GPU attention and reductions over neighbours explain their choic
     const auto said_of = [&](auto f) {
       set_explaining(true);
       for (int call = 0; call < 3; ++call) sum(f()).backward();
-      const std::vector<std::string> said = explanations();
+      const std::vector<std::string> messages = explanations();
       set_explaining(false);
-      return said;
+      return messages;
     };
-    const auto says = [&](const std::vector<std::string>& said, const std::string& op,
+    const auto says = [&](const std::vector<std::string>& messages, const std::string& op,
                           const std::string& choice, const std::string& sizes = "width 32 in 4 heads") {
       const std::string subject =
           op + " of 50 x 50 with 300 entries, " + sizes + " float32, " + device.str() + ": ";
-      for (const std::string& line : said)
+      for (const std::string& line : messages)
         if (line.starts_with(subject)) return mentions(line, choice);
       MESSAGE("nothing is said of '" << subject << "'");
       return false;

@@ -238,9 +238,9 @@ TEST_CASE_FIXTURE(InFolder, "no file gets the number of a closed standard stream
 }
 
 TEST_CASE_FIXTURE(InFolder, "files that cannot be written are refused by name") {
-  const std::string nowhere = folder.file("no/such/file"), here = folder.file("");
+  const std::string nowhere = folder.file("no/such/file"), directory = folder.file("");
   CHECK(error_of<DataError>([&] { replace_file(nowhere, "x"); }).find(nowhere) == 0);
-  CHECK(error_of<DataError>([&] { replace_file(here, "x"); }).find("a folder") != std::string::npos);
+  CHECK(error_of<DataError>([&] { replace_file(directory, "x"); }).find("a folder") != std::string::npos);
   const std::string longest = folder.file(std::string(255, 'n')), longer = longest + "n";
   CHECK(obstacle_to_replacing(longest).empty());
   replace_file(longest, "x");

@@ -8,15 +8,15 @@ using namespace adj::test;
 
 TEST_CASE("a cache keeps one object per kind and parameter") {
   KeyedCache cache;
-  const auto made = [&](int64_t parameter) {
+  const auto object = [&](int64_t parameter) {
     return cache.get<int64_t>(parameter, [&] { return new int64_t(parameter); });
   };
-  CHECK(*made(3) == 3);
-  CHECK(made(3) == made(3));
-  CHECK(*made(4) == 4);
+  CHECK(*object(3) == 3);
+  CHECK(object(3) == object(3));
+  CHECK(*object(4) == 4);
   CHECK(*cache.get<std::string>(3, [] { return std::make_unique<std::string>("three"); }) == "three");
   CHECK(*cache.get<int64_t>([] { return new int64_t(9); }) == 9);
-  CHECK(*made(0) == 9);  // no parameter is parameter 0
+  CHECK(*object(0) == 9);  // no parameter is parameter 0
 }
 
 TEST_CASE("an entry is found after it is made or put, and not made again") {
@@ -24,8 +24,8 @@ TEST_CASE("an entry is found after it is made or put, and not made again") {
   CHECK(!cache.find<std::string>(2));
   CHECK_THROWS_AS((void)cache.get<std::string>(2, []() -> std::string* { throw Error("no"); }), Error);
   CHECK(!cache.find<std::string>(2));
-  const auto made = cache.get<std::string>(2, [] { return new std::string("made"); });
-  CHECK(cache.find<std::string>(2) == made);
+  const auto object = cache.get<std::string>(2, [] { return new std::string("made"); });
+  CHECK(cache.find<std::string>(2) == object);
   CHECK(!cache.find<std::string>(3));
   CHECK(!cache.find<int64_t>(2));
   cache.put(3, std::string("put"));

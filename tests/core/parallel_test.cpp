@@ -60,9 +60,9 @@ struct Crowd {
 
   template <class F>
   void joined(F f) {
-    const int here = ++now;
+    const int current = ++now;
     int seen = most;
-    while (here > seen && !most.compare_exchange_weak(seen, here)) continue;
+    while (current > seen && !most.compare_exchange_weak(seen, current)) continue;
     f();
     --now;
   }
@@ -101,9 +101,9 @@ TEST_CASE("parallel_for inside parallel_for runs on its caller's thread") {
   const Threads threads(4);
   std::atomic<int64_t> sum{0};
   parallel_for(8, 1, [&](int64_t outer, int64_t) {
-    int64_t here = 0;  // no lock: one thread
-    parallel_for(100, 7, [&](int64_t begin, int64_t end) { here += end - begin; });
-    sum += here * (outer + 1);
+    int64_t count = 0;  // no lock: one thread
+    parallel_for(100, 7, [&](int64_t begin, int64_t end) { count += end - begin; });
+    sum += count * (outer + 1);
   });
   CHECK(sum == 3600);
 }
@@ -182,10 +182,10 @@ TEST_CASE("in a SerialScope loops run on their own thread, in the same chunks") 
     parallel_for(10, 3, [&](int64_t begin, int64_t end) { seen.emplace_back(begin, end); });
   }
   CHECK(seen == std::vector<std::pair<int64_t, int64_t>>{{0, 3}, {3, 6}, {6, 9}, {9, 10}});
-  const std::thread::id own = std::this_thread::get_id();
+  const std::thread::id caller = std::this_thread::get_id();
   parallel_for(200, 1, [&](int64_t, int64_t) {
     dawdle();
-    CHECK(std::this_thread::get_id() == own);
+    CHECK(std::this_thread::get_id() == caller);
   });
 }
 

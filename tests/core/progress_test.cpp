@@ -160,12 +160,12 @@ TEST_CASE("a terminal shows a bar with the remaining time, also in hours") {
     usleep(20000);
     steps.advance();
   });
-  const size_t at = text.find("ETA ");
-  REQUIRE(at != std::string::npos);
+  const size_t position = text.find("ETA ");
+  REQUIRE(position != std::string::npos);
   int hours = 0, minutes = 0, seconds = 0, read = 0;
-  REQUIRE(std::sscanf(text.c_str() + at, "ETA %d:%2d:%2d%n", &hours, &minutes, &seconds, &read) == 3);
-  CHECK(text.substr(at + uz(read)).starts_with("\x1b[K"));
-  CHECK(text.substr(at, uz(read)) == fmt::format("ETA {}:{:02}:{:02}", hours, minutes, seconds));
+  REQUIRE(std::sscanf(text.c_str() + position, "ETA %d:%2d:%2d%n", &hours, &minutes, &seconds, &read) == 3);
+  CHECK(text.substr(position + uz(read)).starts_with("\x1b[K"));
+  CHECK(text.substr(position, uz(read)) == fmt::format("ETA {}:{:02}:{:02}", hours, minutes, seconds));
   CHECK(hours >= 5);  // a million times 20 ms and more
   CHECK(minutes < 60);
   CHECK(seconds < 60);
@@ -180,11 +180,11 @@ TEST_CASE("the remaining time is estimated from this run's steps, and a bar fits
       steps.note(std::string(20, 'n'));
       steps.advance(100);
     });
-    const size_t at = text.find("ETA ");
-    REQUIRE(at != std::string::npos);
+    const size_t position = text.find("ETA ");
+    REQUIRE(position != std::string::npos);
     int a = 0, b = 0, c = 0;
-    return std::sscanf(text.c_str() + at, "ETA %d:%d:%d", &a, &b, &c) == 3 ? 3600 * a + 60 * b + c
-                                                                           : 60 * a + b;
+    return std::sscanf(text.c_str() + position, "ETA %d:%d:%d", &a, &b, &c) == 3 ? 3600 * a + 60 * b + c
+                                                                                 : 60 * a + b;
   };
   CHECK(seconds_left(0) >= 200);  // ten thousand times 20 ms and more
   CHECK(seconds_left(500'000) >= 100);

@@ -120,9 +120,9 @@ TEST_CASE("random tensors are derived from Philox's words for seed and stream") 
   // By an independent implementation in Python, for seed 5 and stream 3.
   for (Device device : devices()) {
     const auto generator = [] {
-      Generator made(5);
-      made.set_state(5, 3);
-      return made;
+      Generator result(5);
+      result.set_state(5, 3);
+      return result;
     };
     Generator g = generator();
     CHECK(values(random_uniform({8}, -1.0, 3.0, g, DType::f64, device)) ==
@@ -191,11 +191,11 @@ TEST_CASE("a captured step draws from the same streams of each generator as an e
     CHECK_THROWS_AS(untouched.set_state(0, 0), Error);
     CHECK_THROWS_AS(first = untouched, Error);
     // A generator local to the step is created in every run.
-    Generator own(9);
-    CHECK(own.next().base == nullptr);
+    Generator local(9);
+    CHECK(local.next().base == nullptr);
     CHECK(first.split(1).next().base == nullptr);
-    own.set_state(9, 0);
-    CHECK(own.next().stream == 0);
+    local.set_state(9, 0);
+    CHECK(local.next().stream == 0);
   }
   first.set_state(3, 0);
   CHECK(first.next().base == nullptr);

@@ -204,10 +204,10 @@ TEST_CASE("concurrent streams give the same bits as each alone") {
 
 TEST_CASE("threads copy to and from the device, on one stream or their own") {
   for (Device device : devices())
-    for (bool own : {false, true}) {
+    for (bool own_stream : {false, true}) {
       std::atomic<int> wrong{0};
       in_threads(4, [&](int t) {
-        const StreamScope scope(own ? Stream::make(device) : Stream::default_of(device));
+        const StreamScope scope(own_stream ? Stream::make(device) : Stream::default_of(device));
         for (int i = 0; i < 20; ++i) {
           // Small ones and ones that take several slots of the ring.
           std::vector<int32_t> sent(uz(i % 2 == 0 ? 999 + t : 2500000 + t));

@@ -138,21 +138,21 @@ TEST_CASE("borrowed memory is read in place, and its owner is freed with the las
 }
 
 TEST_CASE("clone copies and copy_ overwrites, also across devices") {
-  for (Device from : devices())
-    for (Device to : devices()) {
-      const Tensor t = random_tensor({5, 7}, DType::f32, from);
+  for (Device source : devices())
+    for (Device target : devices()) {
+      const Tensor t = random_tensor({5, 7}, DType::f32, source);
       const Tensor copy = t.clone();
       CHECK(!copy.shares_storage_with(t));
       CHECK(same_bits(copy, t));
-      Tensor there = Tensor::zeros({5, 7}, DType::f32, to);
-      there.copy_(t);
-      CHECK(same_bits(there, t));
-      there.rows(0, 2).copy_(t.rows(3, 5));
-      CHECK(same_bits(there.rows(0, 2), t.rows(3, 5)));
-      CHECK(t.to(from).shares_storage_with(t));
-      CHECK(same_bits(t.to(to), t));
-      CHECK_THROWS_AS(there.copy_(t.reshape({7, 5})), Error);
-      CHECK_THROWS_AS(there.copy_(t.to(DType::f64)), Error);
+      Tensor output = Tensor::zeros({5, 7}, DType::f32, target);
+      output.copy_(t);
+      CHECK(same_bits(output, t));
+      output.rows(0, 2).copy_(t.rows(3, 5));
+      CHECK(same_bits(output.rows(0, 2), t.rows(3, 5)));
+      CHECK(t.to(source).shares_storage_with(t));
+      CHECK(same_bits(t.to(target), t));
+      CHECK_THROWS_AS(output.copy_(t.reshape({7, 5})), Error);
+      CHECK_THROWS_AS(output.copy_(t.to(DType::f64)), Error);
     }
 }
 
@@ -185,12 +185,12 @@ TEST_CASE("elements are accessed by their dtype only") {
 
 TEST_CASE("conversions between all dtypes") {
   for (Device device : devices())
-    for (DType from : kAll)
-      for (DType to : kAll) {
-        CAPTURES(name_of(from), name_of(to));
+    for (DType input_dtype : kAll)
+      for (DType output_dtype : kAll) {
+        CAPTURES(name_of(input_dtype), name_of(output_dtype));
         const Numbers numbers{0, 1, 2, 100, 127, 96};
-        const Tensor t = Tensor::from(numbers).to(from).to(device).to(to);
-        CHECK(t.dtype() == to);
+        const Tensor t = Tensor::from(numbers).to(input_dtype).to(device).to(output_dtype);
+        CHECK(t.dtype() == output_dtype);
         CHECK(values(t) == numbers);
       }
   const Tensor t = Tensor::from<float>({1.9f, -1.9f, 0.5f});

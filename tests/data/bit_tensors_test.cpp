@@ -92,7 +92,7 @@ TEST_CASE_FIXTURE(InFolder, "a file stores the bits of each number plane by plan
 TEST_CASE_FIXTURE(InFolder, "a damaged bit tensor is refused, naming the place") {
   const std::string path = folder.file("q.h5");
   /// The error for the changed file, without its name.
-  const auto said = [&](const SchemaChange& change) {
+  const auto message_of = [&](const SchemaChange& change) {
     SchemaFile file = bits_file();
     change(file);
     file.write(path);
@@ -113,29 +113,31 @@ TEST_CASE_FIXTURE(InFolder, "a damaged bit tensor is refused, naming the place")
            {"q/planes: row 1 of plane 0 ends with 0x04, expected 0 behind number 9", "q@inner", 10},
            {"", "q@inner", 16},
            {"q: version 2, expected 1", "q@version", 2}})
-    CHECK(says(said(attribute(name, number)), expected));
-  CHECK(said(attribute("q@format", "adjoint.cuts")) == "q: format 'adjoint.cuts', expected 'adjoint.bits'");
-  for (const char* name : {"q@version", "q@bits", "q@inner"}) CHECK(mentions(said(gone({name})), "missing"));
+    CHECK(says(message_of(attribute(name, number)), expected));
+  CHECK(message_of(attribute("q@format", "adjoint.cuts")) ==
+        "q: format 'adjoint.cuts', expected 'adjoint.bits'");
+  for (const char* name : {"q@version", "q@bits", "q@inner"})
+    CHECK(mentions(message_of(gone({name})), "missing"));
   for (const auto& [name, tensor] : bits_file().datasets) {
     CAPTURE(name);
-    CHECK(said(gone({name})) == name + ": missing");
-    CHECK(said(put(name, tensor.to(DType::f64))).starts_with(name + ": float64"));
-    CHECK(said(put(name, tensor.to(DType::i32))).starts_with(name + ": int32"));
-    CHECK(said(put(name, tensor.reshape({1, tensor.numel()}))).starts_with(name + ": "));
+    CHECK(message_of(gone({name})) == name + ": missing");
+    CHECK(message_of(put(name, tensor.to(DType::f64))).starts_with(name + ": float64"));
+    CHECK(message_of(put(name, tensor.to(DType::i32))).starts_with(name + ": int32"));
+    CHECK(message_of(put(name, tensor.reshape({1, tensor.numel()}))).starts_with(name + ": "));
   }
   for (const std::string name : {"q/scale", "q/zero"}) {
-    CHECK(said(put(name, Tensor::full({3}, 1.0))) == name + ": 3 numbers, expected 1 or 2");
-    CHECK(said(put(name, Tensor::empty({0}))) == name + ": 0 numbers, expected 1 or 2");
+    CHECK(message_of(put(name, Tensor::full({3}, 1.0))) == name + ": 3 numbers, expected 1 or 2");
+    CHECK(message_of(put(name, Tensor::empty({0}))) == name + ": 0 numbers, expected 1 or 2");
     for (float number : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
                          -std::numeric_limits<float>::infinity()})
-      CHECK(said(put(name, Tensor::from(std::vector<float>{1.0f, number})))
+      CHECK(message_of(put(name, Tensor::from(std::vector<float>{1.0f, number})))
                 .starts_with(fmt::format("{}: {} at position 1, expected finite numbers", name, number)));
   }
-  CHECK(said(put("q/zero", Tensor::full({1}, 3.4e38))) == "q/zero: row 1 has numbers beyond float32");
+  CHECK(message_of(put("q/zero", Tensor::full({1}, 3.4e38))) == "q/zero: row 1 has numbers beyond float32");
   for (float number : {0.0f, -1.0f})
-    CHECK(said(put("q/scale", Tensor::full({1}, number))) ==
+    CHECK(message_of(put("q/scale", Tensor::full({1}, number))) ==
           fmt::format("q/scale: {} at position 0, expected finite numbers above 0", number));
-  CHECK(said(poke("q/planes", uint8_t{8}, 5)) ==
+  CHECK(message_of(poke("q/planes", uint8_t{8}, 5)) ==
         "q/planes: row 0 of plane 1 ends with 0x08, expected 0 behind number 10");
   CHECK_THROWS_WITH_AS(read_bits(H5Reader::open(path), "other"), doctest::Contains("other"), DataError);
 }

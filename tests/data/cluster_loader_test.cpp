@@ -65,9 +65,9 @@ TEST_CASE("parts are spread evenly without the empty ones, and in order if not s
   CHECK(nodes_of(all) == in_order);
   std::vector<size_t> parts;
   for (const SubgraphBatch& batch : all) {
-    std::set<int32_t> of;
-    for (const int32_t i : batch.nodes.to_vector<int32_t>()) of.insert(part[static_cast<size_t>(i)]);
-    parts.push_back(of.size());
+    std::set<int32_t> part_ids;
+    for (const int32_t i : batch.nodes.to_vector<int32_t>()) part_ids.insert(part[static_cast<size_t>(i)]);
+    parts.push_back(part_ids.size());
   }
   CHECK(parts == std::vector<size_t>{2, 2, 3});
   CHECK(same(batches(loader, 0), all));
@@ -163,9 +163,9 @@ TEST_CASE("errors of the cluster loader") {
     CHECK_ERROR_HAS(ClusterLoader(data.graph, data.x, data.y, one, part, {}), message);
   };
   const auto parts_with = [&](int32_t wrong) {
-    std::vector<int32_t> of(300, 2);
-    of[7] = wrong;
-    return Tensor::from(of);
+    std::vector<int32_t> assignment(300, 2);
+    assignment[7] = wrong;
+    return Tensor::from(assignment);
   };
   refused({}, "cluster loader: parts are");
   refused(Tensor::zeros({299}, DType::i32), "parts are");

@@ -28,10 +28,10 @@ inline I test_of(const Dataset& d) { return d.test.to_vector<int32_t>(); }
 /// The names of the nodes.
 inline Names names(const Dataset& d) {
   const auto bytes = d.node_names.to_vector<uint8_t>();
-  const auto at = d.node_name_offsets.to_vector<int64_t>();
+  const auto bounds = d.node_name_offsets.to_vector<int64_t>();
   Names all;
-  for (size_t k = 0; k + 1 < at.size(); ++k)
-    all.emplace_back(bytes.begin() + at[k], bytes.begin() + at[k + 1]);
+  for (size_t k = 0; k + 1 < bounds.size(); ++k)
+    all.emplace_back(bytes.begin() + bounds[k], bytes.begin() + bounds[k + 1]);
   return all;
 }
 

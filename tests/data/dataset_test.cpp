@@ -37,7 +37,7 @@ TEST_CASE("the number of classes is the file's, else the columns of the task's l
 }
 
 TEST_CASE("a dataset made in memory is checked like a file") {
-  const auto made = [](const std::function<void(Dataset&)>& change) {
+  const auto make = [](const std::function<void(Dataset&)>& change) {
     Dataset data;
     data.name = "made";
     data.task = Task::node_class;
@@ -49,12 +49,12 @@ TEST_CASE("a dataset made in memory is checked like a file") {
     change(data);
     return complete_dataset(std::move(data));
   };
-  const Dataset data = made([](Dataset&) {});
+  const Dataset data = make([](Dataset&) {});
   CHECK(data.unlabelled == 1);
   CHECK(test_of(data) == I{3});
-  CHECK(made([](Dataset& d) { d.splits.clear(); }).train.numel() == 0);
+  CHECK(make([](Dataset& d) { d.splits.clear(); }).train.numel() == 0);
   const auto refused = [&](const std::function<void(Dataset&)>& change) {
-    return error_of<DataError>([&] { made(change); });
+    return error_of<DataError>([&] { make(change); });
   };
   CHECK(refused([](Dataset& d) { d.splits[0].val = Tensor::from(I{2}); }) ==
         "made: splits/val: index 2 has no label");

@@ -27,8 +27,8 @@ std::string refused(const FolderText& files, Import&& import) {
   const TemporaryDirectory folder;
   const std::string start = folder.file("");
   write_folder(start, files);
-  const std::string said = error_within(kMegabytes, [&] { (void)import(start); });
-  return said.starts_with(start) ? said.substr(start.size()) : said;
+  const std::string message = error_within(kMegabytes, [&] { (void)import(start); });
+  return message.starts_with(start) ? message.substr(start.size()) : message;
 }
 
 std::string refused_edges(const std::string& list, EdgeListOptions options = {},

@@ -17,7 +17,7 @@ struct FoundEdges : Dataset {
 
 /// Text of a file of edges, and the error that it causes.
 struct BadEdges {
-  std::string text, said;  ///< `said` as in `says`; from ':' on it follows the file's name
+  std::string text, message;  ///< `message` as in `says`; from ':' on it follows the file's name
   EdgeListOptions options{};
 };
 
@@ -38,8 +38,8 @@ struct EdgeFiles {
     return without_folder(error_in<DataError>("", [&] { (void)import(text, options); }));
   }
   void check_refused(const std::vector<BadEdges>& bad) const {
-    for (const auto& [text, said, options] : bad)
-      CHECK(says(refused(text, options), said.starts_with(':') ? "edges" + said : said));
+    for (const auto& [text, message, options] : bad)
+      CHECK(says(refused(text, options), message.starts_with(':') ? "edges" + message : message));
   }
 
   EdgeListOptions with_labels(const std::string& text) const {
@@ -58,8 +58,8 @@ struct EdgeFiles {
 
  private:
   std::string without_folder(std::string text) const {
-    for (size_t at; (at = text.find(folder.file(""))) != std::string::npos;)
-      text.erase(at, folder.file("").size());
+    for (size_t position; (position = text.find(folder.file(""))) != std::string::npos;)
+      text.erase(position, folder.file("").size());
     return text;
   }
 };

@@ -31,7 +31,7 @@ def write(path, rows, **how):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    at = pathlib.Path(folder)
+    root = pathlib.Path(folder)
     for delimiter in ",;\t":
         for quoting in (csv.QUOTE_ALL, csv.QUOTE_MINIMAL):
             how = dict(delimiter=delimiter, quoting=quoting, lineterminator=rng.choice(["\n", "\r\n"]))
@@ -44,18 +44,18 @@ with tempfile.TemporaryDirectory() as folder:
             x[rng.random(x.shape) < 0.2] = np.nan
             classes = [word(1000 + k) for k in range(5)]
             label = rng.integers(-1, 5, len(names))
-            write(at / "edges", [["source", "target"], *([names[a], names[b]] for a, b in ends)], **how)
-            write(at / "x", [["id", "f,g", "h", "i"],
-                             *([names[k], *("" if np.isnan(v) else repr(float(v)) for v in x[k])] for k in used)], **how)
-            write(at / "y", [["id", "label"], *([names[k], classes[label[k]] if label[k] >= 0 else "None"] for k in used)], **how)
-            for imputation, of in (("mean", np.nanmean), ("median", np.nanmedian), ("zero", lambda c: 0)):
-                said = convert(at / "edges", at / "o.h5", "--features", at / "x", "--labels", at / "y", "--impute", imputation,
-                               "--split", "50,30,20", "--stratified", "--seed", 3)
-                data = read_dataset(at / "o.h5")
+            write(root / "edges", [["source", "target"], *([names[a], names[b]] for a, b in ends)], **how)
+            write(root / "x", [["id", "f,g", "h", "i"],
+                               *([names[k], *("" if np.isnan(v) else repr(float(v)) for v in x[k])] for k in used)], **how)
+            write(root / "y", [["id", "label"], *([names[k], classes[label[k]] if label[k] >= 0 else "None"] for k in used)], **how)
+            for imputation, statistic in (("mean", np.nanmean), ("median", np.nanmedian), ("zero", lambda c: 0)):
+                output = convert(root / "edges", root / "o.h5", "--features", root / "x", "--labels", root / "y", "--impute", imputation,
+                                 "--split", "50,30,20", "--stratified", "--seed", 3)
+                data = read_dataset(root / "o.h5")
                 found, called, y = data["node_names"], data["class_names"], data["y"]
                 assert found == [names[k] for k in used], (found[:3], [names[k] for k in used[:3]])
                 assert {(found[a], found[b]) for a, b in data["edge_index"].T} == {(names[a], names[b]) for a, b in ends}
-                expected = np.stack([np.where(np.isnan(c), of(c.astype(np.float64)), c) for c in x[used].T], 1)
+                expected = np.stack([np.where(np.isnan(c), statistic(c.astype(np.float64)), c) for c in x[used].T], 1)
                 assert np.allclose(data["x"], expected, rtol=1e-6, atol=1e-7)
                 assert called == sorted((classes[k] for k in set(label[used]) if k >= 0), key=str.encode)
                 assert [called[k] if k >= 0 else None for k in y] == [classes[k] if k >= 0 else None for k in label[used]]
@@ -64,6 +64,6 @@ with tempfile.TemporaryDirectory() as folder:
                 for part, share in zip(parts, (0.5, 0.3, 0.2)):
                     for k in range(5):
                         assert abs(np.sum(y[part] == k) - share * np.sum(y == k)) < 2
-                assert f"{np.isnan(x[used]).sum()} missing numbers imputed ({imputation}) in 3 columns" in said, said
-                assert "line 1 taken as header: " in said and f'of "None"' in said, said
+                assert f"{np.isnan(x[used]).sum()} missing numbers imputed ({imputation}) in 3 columns" in output, output
+                assert "line 1 taken as header: " in output and f'of "None"' in output, output
 print("edges, features, labels and splits as they went in")

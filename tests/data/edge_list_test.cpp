@@ -165,8 +165,8 @@ TEST_CASE_FIXTURE(EdgeFiles, "bad lists and bad files of nodes, with the file an
                     unknown =
                         " is in no edge, expected the id of a node (--ids numbers --nodes N has nodes "
                         "without edges)";
-  const auto x = [&](const std::string& text, const std::string& said) {
-    check_refused({{list, said, with_features(text)}});
+  const auto x = [&](const std::string& text, const std::string& message) {
+    check_refused({{list, message, with_features(text)}});
   };
   x("10,1\n20,2\n30,3\n", "none");
   x("", "features: no rows, expected some");
@@ -175,27 +175,27 @@ TEST_CASE_FIXTURE(EdgeFiles, "bad lists and bad files of nodes, with the file an
   x("10,1\n20,2\n40,3\n", "features:3: \"40\"" + unknown);
   x("10,1\n20,2,3\n30,3\n", "features:2: 3 fields, expected 2 as in the first line");
   x("10,1\n20,nan\n30,3\n", "features:2: \"nan\"…");
-  const auto y = [&](const std::string& text, const std::string& said) {
-    check_refused({{list, said, with_labels(text)}});
+  const auto y = [&](const std::string& text, const std::string& message) {
+    check_refused({{list, message, with_labels(text)}});
   };
   y("10,a\n11,b\n", "labels:2: \"11\"" + unknown);
   y("10,a\n10,b\n", "labels:2: node '10' occurs twice");
   y("10,a,b\n", "labels:1: more than one label…");
   y("10,\n", "labels: no labels, expected some");
 
-  const auto by_row = [&](const std::string& text, const std::string& said, Task task = Task::node_class) {
+  const auto by_row = [&](const std::string& text, const std::string& message, Task task = Task::node_class) {
     EdgeListOptions o = with_labels(text);
     o.node_files.labels_by_row = true;
     o.node_files.task = task;
-    check_refused({{"0 1\n1 2\n", said, o}});
+    check_refused({{"0 1\n1 2\n", message, o}});
   };
   by_row("a\nb\n", "labels:2: 2 rows for 3 nodes; no row for '2'");
   for (const Task task : {Task::node_regression, Task::node_multilabel})
     by_row("1\n0\n", "labels:2: 2 rows for 3 nodes; no row for '2'", task);
   by_row("a\nb\nc\nd\n",
          "labels:4: row 3, from 0, but no node has that id (--node-headers yes: the first line is a header)");
-  const auto split = [&](const std::string& test, const std::string& said) {
-    check_refused({{list, said, with_split("10\n", "20\n", test, with_labels("10,a\n20,b\n"))}});
+  const auto split = [&](const std::string& test, const std::string& message) {
+    check_refused({{list, message, with_split("10\n", "20\n", test, with_labels("10,a\n20,b\n"))}});
   };
   split("30\n", "test:1: \"30\", a node without a label");
   split("10\n", "test:1: \"10\" again, expected each node once in a split");

@@ -8,8 +8,8 @@ using namespace adj::test;
 
 namespace {
 
-Features quantized(const Features& x, int bits, const FeatureRange& of = {}) {
-  return FeatureQuantization::fit(bits, x, of).apply(x);
+Features quantized(const Features& x, int bits, const FeatureRange& range = {}) {
+  return FeatureQuantization::fit(bits, x, range).apply(x);
 }
 
 }  // namespace
@@ -97,17 +97,17 @@ TEST_CASE_FIXTURE(InFolder, "rows, devices, orders, files and fingerprints of qu
     Dataset data = dense;
     data.x = quantized(dense.x, 6);
     const Tensor numbers = data.x.to_dense(), index = random_ints(90, 0, 300);
-    const Features there = data.x.to(device), picked = there.rows(index.to(device));
+    const Features remote = data.x.to(device), picked = remote.rows(index.to(device));
     CHECK(picked.is_quantized());
     CHECK(same_bits(picked.to_dense().to(Device::cpu()), Features(numbers).rows(index).dense()));
-    CHECK(same_bits(there.to(DType::bf16).quantized().bytes, there.quantized().bytes));
-    CHECK_ERROR_HAS(there.row_normalized(), "rows of quantised ones");
-    CHECK_ERROR_HAS(there.dense(), "they are quantised");
-    CHECK_ERROR_HAS(there.sparse(), "they are quantised");
-    CHECK_ERROR_HAS(FeatureScaling::fit(FeatureScaling::Kind::standard, data.x).apply(there),
+    CHECK(same_bits(remote.to(DType::bf16).quantized().bytes, remote.quantized().bytes));
+    CHECK_ERROR_HAS(remote.row_normalized(), "rows of quantised ones");
+    CHECK_ERROR_HAS(remote.dense(), "they are quantised");
+    CHECK_ERROR_HAS(remote.sparse(), "they are quantised");
+    CHECK_ERROR_HAS(FeatureScaling::fit(FeatureScaling::Kind::standard, data.x).apply(remote),
                     "scaled before");
-    CHECK_THROWS_AS(FeatureScaling::rows().apply(there), Error);
-    CHECK(FeatureScaling().apply(there).is_quantized());
+    CHECK_THROWS_AS(FeatureScaling::rows().apply(remote), Error);
+    CHECK(FeatureScaling().apply(remote).is_quantized());
     if (device.is_cuda()) continue;
 
     const std::string mark = fingerprint(data);
@@ -149,9 +149,9 @@ TEST_CASE("loaders give batches of quantised rows, from the device's memory or t
       }
     data = data.to(device);
     data.part = random_ints(300, 0, 6, device);
-    const auto fits = [&](const Features& x, const Tensor& of) {
+    const auto fits = [&](const Features& x, const Tensor& rows) {
       CHECK(x.is_quantized());
-      CHECK(has_rows(x, data, of));
+      CHECK(has_rows(x, data, rows));
     };
     const NeighborLoaderOptions few{.sampling = {.fanouts = {3, 2}},
                                     .loading = {.batch_size = 16, .workers = 2}};

@@ -33,8 +33,8 @@ TEST_CASE_FIXTURE(InFolder, "a row has the same bits from every store, cached or
           CHECK(source->rows() == 700);
           CHECK(source->cols() == width);
           CHECK_FALSE(source->is_sparse());
-          for (const Tensor& from : {nodes, nodes.to(Device::cpu())}) {
-            const Tensor rows = source->gather(from, device).dense();
+          for (const Tensor& index : {nodes, nodes.to(Device::cpu())}) {
+            const Tensor rows = source->gather(index, device).dense();
             CHECK(rows.device() == device);
             CHECK(same_bits(rows.to(Device::cpu()), expected));
           }

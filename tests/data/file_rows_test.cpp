@@ -91,9 +91,9 @@ TEST_CASE("a file that is written to while its rows are read is an error, one th
   write(file, x);
   const FileRows written = FileRows::open(file);
   {
-    std::fstream at(file, std::ios::in | std::ios::out | std::ios::binary);
-    at.seekp(100'000);
-    at << "other values";
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekp(100'000);
+    stream << "other values";
   }
   std::filesystem::last_write_time(file, std::filesystem::last_write_time(file) + std::chrono::seconds(1));
   const std::string message = "nodes/x: the file has changed since it was opened";

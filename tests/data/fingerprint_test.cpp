@@ -77,9 +77,9 @@ TEST_CASE("changing any number changes the fingerprint") {
   // The same number of edges, one of them from another node.
   other([](Dataset& d) {
     auto [src, dst] = d.graph.edge_index();
-    std::vector<int32_t> from = src.to_vector<int32_t>();
-    from[7] = (from[7] + 1) % 300;
-    d.graph = Graph::from_coo(300, Tensor::from(from), dst);
+    std::vector<int32_t> source_nodes = src.to_vector<int32_t>();
+    source_nodes[7] = (source_nodes[7] + 1) % 300;
+    d.graph = Graph::from_coo(300, Tensor::from(source_nodes), dst);
   });
   // The same number of feature entries, one of them in another column.
   other([&](Dataset& d) {

@@ -254,9 +254,9 @@ class Weights(Case):
                 def compare(network):
                     network.eval()
                     with torch.no_grad():
-                        given = network(data.x, data.edge_index).softmax(1).numpy()
-                    np.testing.assert_allclose(given, expected["probability"], rtol=0, atol=1e-5)
-                    self.assertGreater(np.abs(given - 1 / classes).max(), 1e-3)  # it has learnt something
+                        probability = network(data.x, data.edge_index).softmax(1).numpy()
+                    np.testing.assert_allclose(probability, expected["probability"], rtol=0, atol=1e-5)
+                    self.assertGreater(np.abs(probability - 1 / classes).max(), 1e-3)  # it has learnt something
 
                 out = self.folder / "state.pt"
                 words = [word for ours, theirs in names.items() for word in ("--map", f"{ours}={theirs}")]
@@ -325,8 +325,8 @@ class Weights(Case):
         model = script.load_into(GIN(), checkpoint, names | {"readouts": "heads"}).eval()
         batch = pyg.data.Batch.from_data_list(to_pyg(data))
         with torch.no_grad():
-            given = model(batch.x, batch.edge_index, batch.batch).softmax(1).numpy()
-        np.testing.assert_allclose(given, expected, rtol=0, atol=1e-6)
+            probability = model(batch.x, batch.edge_index, batch.batch).softmax(1).numpy()
+        np.testing.assert_allclose(probability, expected, rtol=0, atol=1e-6)
         torch.save(model.state_dict(), self.folder / "gin.pt")
         self.ok(self.main_of(__import__("to_adjoint"), "state", self.folder / "gin.pt", self.folder / "gin_state.h5"))
         back = [word for ours, theirs in {**names, "readouts": "heads"}.items() for word in ("--rename", f"{ours}={theirs}")]
@@ -400,12 +400,12 @@ class Predictions(Case):
         nodes, classes = 40, ["cats, big", 'the "dogs"', "žluťoučký"]
         names = [f"node {k}" for k in range(nodes - 4)] + ["a,b", 'say "hi"', "two\nlines", ""]
         y = draw.integers(0, 3, nodes)
-        given = {"edge_index": draw.integers(0, nodes, (2, 150)), "x": draw.normal(size=(nodes, 4)).astype(np.float32), "y": y,
-                 "class_names": classes, "num_classes": 3, "node_names": names, "name": "named",
-                 "splits": {"train": np.arange(20), "val": np.arange(20, 30), "test": np.arange(30, 40)}}
+        dataset = {"edge_index": draw.integers(0, nodes, (2, 150)), "x": draw.normal(size=(nodes, 4)).astype(np.float32), "y": y,
+                   "class_names": classes, "num_classes": 3, "node_names": names, "name": "named",
+                   "splits": {"train": np.arange(20), "val": np.arange(20, 30), "test": np.arange(30, 40)}}
         labelled, bare, checkpoint = self.folder / "data.h5", self.folder / "bare.h5", self.folder / "c.h5"
-        to_adjoint(given, labelled)
-        to_adjoint({key: value for key, value in given.items() if key in ("edge_index", "x", "node_names", "name")}, bare)
+        to_adjoint(dataset, labelled)
+        to_adjoint({key: value for key, value in dataset.items() if key in ("edge_index", "x", "node_names", "name")}, bare)
         self.ok(self.run_program("train_gcn", "--data", labelled, "--epochs", "5", "--checkpoint", checkpoint, "--quiet",
                                  "--predict", self.folder / "train.csv"))
         for kind in ("h5", "csv", "jsonl"):

@@ -15,11 +15,11 @@ double homophily_of(const Dataset& d) {
   const auto y = d.y.to_vector<int32_t>();
   const auto offsets = d.graph.in_edges().offsets.to_vector<int64_t>();
   const auto sources = d.graph.in_edges().indices.to_vector<int32_t>();
-  int64_t within = 0;
+  int64_t matches = 0;
   for (size_t i = 0; i < y.size(); ++i)
     for (auto e = static_cast<size_t>(offsets[i]); e < static_cast<size_t>(offsets[i + 1]); ++e)
-      within += y[static_cast<size_t>(sources[e])] == y[i];
-  return static_cast<double>(within) / static_cast<double>(d.graph.num_edges());
+      matches += y[static_cast<size_t>(sources[e])] == y[i];
+  return static_cast<double>(matches) / static_cast<double>(d.graph.num_edges());
 }
 
 }  // namespace
@@ -75,14 +75,14 @@ TEST_CASE("words depend on the class, more so with more signal") {
         by_class[c][w] += 1.0;
         sums[c] += 1.0;
       }
-    double all = 0.0, squares = 0.0, within = 0.0;
+    double all = 0.0, squares = 0.0, class_squares = 0.0;
     for (double t : total) {
       all += t;
       squares += t * t;
     }
     for (size_t c = 0; c < 7; ++c)
-      for (double t : by_class[c]) within += t * t / (sums[c] * sums[c]) / 7.0;
-    return within / (squares / (all * all));
+      for (double t : by_class[c]) class_squares += t * t / (sums[c] * sums[c]) / 7.0;
+    return class_squares / (squares / (all * all));
   };
   const double none = lift(0.0), some = lift(0.15), much = lift(0.6);
   CHECK(none < 1.1);
@@ -138,9 +138,9 @@ TEST_CASE("the same seed gives the same bits on any number of threads") {
 }
 
 TEST_CASE("the demo dataset is the one that the generator makes by default") {
-  Dataset made = make_citation_dataset({});
-  made.name = "demo";
-  check_same(load_demo_dataset(), made);
+  Dataset dataset = make_citation_dataset({});
+  dataset.name = "demo";
+  check_same(load_demo_dataset(), dataset);
 }
 
 TEST_CASE("contradictory options are refused") {

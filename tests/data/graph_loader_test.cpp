@@ -17,13 +17,13 @@ Dataset small(bool sparse = false) {
   std::vector<int32_t> src, dst, label;
   std::vector<int64_t> offsets{0};
   for (int64_t g = 0; g < kGraphs; ++g) {
-    const int64_t nodes = g % 7, at = offsets.back();
+    const int64_t nodes = g % 7, first = offsets.back();
     for (int64_t i = 1; i < nodes; ++i) {
-      src.insert(src.end(), {static_cast<int32_t>(at + i - 1), static_cast<int32_t>(at + i)});
-      dst.insert(dst.end(), {static_cast<int32_t>(at + i), static_cast<int32_t>(at + i - 1)});
+      src.insert(src.end(), {static_cast<int32_t>(first + i - 1), static_cast<int32_t>(first + i)});
+      dst.insert(dst.end(), {static_cast<int32_t>(first + i), static_cast<int32_t>(first + i - 1)});
     }
     label.push_back(static_cast<int32_t>(g % 3));
-    offsets.push_back(at + nodes);
+    offsets.push_back(first + nodes);
   }
   const int64_t nodes = offsets.back();
   std::vector<float> weight(src.size());
@@ -105,9 +105,9 @@ TEST_CASE("without shuffling graphs keep the given order, in int32 or int64") {
   const Dataset data = small();
   LoaderOptions options = few();
   options.shuffle = false;
-  const std::vector<int32_t> given{20, 3, 0, 1, 7, 6, 22};
-  CHECK(graphs_of(batches(GraphLoader(data, Tensor::from(given), options), 4)) == given);
-  CHECK(graphs_of(batches(GraphLoader(data, ids({20, 3, 0, 1, 7, 6, 22}), options), 0)) == given);
+  const std::vector<int32_t> selection{20, 3, 0, 1, 7, 6, 22};
+  CHECK(graphs_of(batches(GraphLoader(data, Tensor::from(selection), options), 4)) == selection);
+  CHECK(graphs_of(batches(GraphLoader(data, ids({20, 3, 0, 1, 7, 6, 22}), options), 0)) == selection);
 }
 
 TEST_CASE("drawn batches have distinct graphs, all equally often over many epochs") {

@@ -20,20 +20,21 @@ Dataset import(const FolderText& files, const GraphLandOptions& options = {},
   return import_graphland(folder.file(name), options);
 }
 
-/// A change of the text `from`, or of all if that is empty, in one file, and the error that it causes.
+/// A change of the text `original`, or of all if that is empty, in one file, and the error that it causes:
+/// `message` is as in `says`; from ':' on it follows the file's name.
 struct Change {
-  std::string file, from, to, said;  ///< `said` as in `says`; from ':' on it follows the file's name
+  std::string file, original, replacement, message;
   GraphLandOptions options{};
 };
 
 void check_refused(const std::vector<Change>& changes) {
-  for (const auto& [file, from, to, said, options] : changes) {
+  for (const auto& [file, original, replacement, expected, options] : changes) {
     FolderText files = city();
     std::string& text = files[file];
-    REQUIRE(text.find(from) != std::string::npos);
-    text.replace(text.find(from), from.empty() ? text.size() : from.size(), to);
+    REQUIRE(text.find(original) != std::string::npos);
+    text.replace(text.find(original), original.empty() ? text.size() : original.size(), replacement);
     const std::string message = error_in<DataError>("/city/", [&, &o = options] { (void)import(files, o); });
-    CHECK(says(message, said.starts_with(':') ? file + said : said));
+    CHECK(says(message, expected.starts_with(':') ? file + expected : expected));
   }
 }
 

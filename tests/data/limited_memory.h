@@ -20,28 +20,29 @@ std::string error_in_child(F&& f) {
   if (pipe(ends) != 0) return "no pipe";
   const pid_t child = fork();
   if (child == 0) {
-    std::string said = "no error";
+    std::string message = "no error";
     try {
       f();
     } catch (const OutOfMemory&) {
-      said = "no memory";
+      message = "no memory";
     } catch (const std::bad_alloc&) {
-      said = "no memory";
+      message = "no memory";
     } catch (const std::exception& error) {
-      said = error.what();
+      message = error.what();
     }
-    const bool written = write(ends[1], said.data(), said.size()) == static_cast<ssize_t>(said.size());
+    const bool written =
+        write(ends[1], message.data(), message.size()) == static_cast<ssize_t>(message.size());
     _exit(written ? 0 : 1);
   }
   ::close(ends[1]);
-  std::string said;
+  std::string message;
   char bytes[4096];
   for (ssize_t got = 0; (got = read(ends[0], bytes, sizeof(bytes))) > 0;)
-    said.append(bytes, static_cast<size_t>(got));
+    message.append(bytes, static_cast<size_t>(got));
   ::close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  return WIFEXITED(status) ? said : "killed";
+  return WIFEXITED(status) ? message : "killed";
 }
 
 /// The same within a memory limit, on one thread. No limit under a sanitizer, which needs much memory.

@@ -48,13 +48,13 @@ std::vector<Pair> edges_of(const Block& block) {
 TEST_CASE("an epoch has every pair once, and negatives that are not edges") {
   for (Device device : devices()) {
     const Dataset data = small().to(device);
-    const EdgeIndex given = linked_pairs(data.graph);
+    const EdgeIndex edge_index = linked_pairs(data.graph);
     const std::vector<Pair> linked = listed(data.graph.edge_index());
     const std::set<Pair> edges(linked.begin(), linked.end());
-    const LinkLoader loader(data.graph, data.x, given, few());
+    const LinkLoader loader(data.graph, data.x, edge_index, few());
     const std::vector<LinkBatch> all = batches(loader, 0);
     CHECK(std::ssize(all) == loader.size());
-    CHECK(loader.num_pairs() == given.src.numel());
+    CHECK(loader.num_pairs() == edge_index.src.numel());
     std::vector<Pair> seen;
     std::set<Pair> drawn;
     for (const LinkBatch& batch : all) {
@@ -80,7 +80,7 @@ TEST_CASE("an epoch has every pair once, and negatives that are not edges") {
       CHECK(ends == std::set<int32_t>(nodes.begin(), nodes.end()));
       CHECK(has_rows(batch.x, data, batch.blocks.front().src_nodes()));
     }
-    std::vector<Pair> wanted = listed(given);
+    std::vector<Pair> wanted = listed(edge_index);
     CHECK(seen != wanted);
     std::sort(seen.begin(), seen.end());
     std::sort(wanted.begin(), wanted.end());
@@ -92,15 +92,15 @@ TEST_CASE("an epoch has every pair once, and negatives that are not edges") {
 TEST_CASE("blocks lack the positive pairs and nothing else") {
   for (Device device : devices()) {
     const Dataset data = small().to(device);
-    const EdgeIndex given = linked_pairs(data.graph);
+    const EdgeIndex edge_index = linked_pairs(data.graph);
     const std::vector<Pair> by_number = listed(data.graph.edge_index());
     for (const std::vector<int64_t>& fanouts :
          {std::vector<int64_t>{-1}, std::vector<int64_t>{4, 3, 2}, std::vector<int64_t>{-1, -1}}) {
       LinkLoaderOptions options = few();
       options.sampling.fanouts = fanouts;
-      const std::vector<LinkBatch> without = batches(LinkLoader(data.graph, data.x, given, options), 1);
+      const std::vector<LinkBatch> without = batches(LinkLoader(data.graph, data.x, edge_index, options), 1);
       options.exclude = false;
-      const std::vector<LinkBatch> with = batches(LinkLoader(data.graph, data.x, given, options), 1);
+      const std::vector<LinkBatch> with = batches(LinkLoader(data.graph, data.x, edge_index, options), 1);
       REQUIRE(with.size() == without.size());
       int64_t taken_out = 0;
       for (size_t b = 0; b < with.size(); ++b) {
@@ -136,9 +136,9 @@ TEST_CASE("an epoch has the same batches for any workers, threads and devices, a
   std::vector<LinkBatch> reference;
   for (Device device : devices()) {
     const Dataset data = small().to(device);
-    const EdgeIndex given = linked_pairs(data.graph);
+    const EdgeIndex edge_index = linked_pairs(data.graph);
     std::vector<LinkBatch> epoch = epoch_of_any_workers([&](int workers, uint64_t seed) {
-      return LinkLoader(data.graph, data.x, given, few(workers, seed));
+      return LinkLoader(data.graph, data.x, edge_index, few(workers, seed));
     });
     for (LinkBatch& batch : epoch) batch = batch.to(Device::cpu());
     if (reference.empty()) reference = epoch;

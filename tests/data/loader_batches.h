@@ -167,9 +167,9 @@ void check_refused(const std::string& name, const std::string& items, Make&& mak
   data.y = data.graph_y = data.part = Tensor::zeros({kCount}, DType::i32);
   data.graph_offsets = every(kCount + 1).to(DType::i64);
   check_options_refused(name, [&](const LoaderOptions& options) { return make(data, one, options); });
-  const auto bad = [&](const Dataset& from, const Tensor& which, const std::string& message) {
-    CHECK(
-        mentions(error_of([&] { (void)make(from, which, LoaderOptions()); }), name + " loader: " + message));
+  const auto bad = [&](const Dataset& dataset, const Tensor& which, const std::string& message) {
+    CHECK(mentions(error_of([&] { (void)make(dataset, which, LoaderOptions()); }),
+                   name + " loader: " + message));
   };
   for (const Tensor& other : {Tensor(), Tensor::zeros({3}), Tensor::zeros({3, 1}, DType::i32)})
     bad(data, other, fmt::format("{} are {}, expected int32 or int64 [K]", items, other.str()));

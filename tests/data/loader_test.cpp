@@ -22,10 +22,10 @@ Loader<Batch> numbers(const LoaderOptions& options, bool even = false, int64_t c
            .batch_size = 4,
            .even = even},
           options,
-          [](const BatchIndex& of) {
-            const std::vector<int32_t> items = of.items.to_vector<int32_t>();
+          [](const BatchIndex& index) {
+            const std::vector<int32_t> items = index.items.to_vector<int32_t>();
             Batch batch(items.begin(), items.end());
-            batch.push_back(static_cast<int64_t>(of.draws.seed()));
+            batch.push_back(static_cast<int64_t>(index.draws.seed()));
             return batch;
           }};
 }

@@ -38,11 +38,11 @@ TEST_CASE("every seed is in one batch of an epoch, with its own features and lab
       const std::vector<NeighborBatch> all = batches(loader, 0);
       CHECK(std::ssize(all) == loader.size());
       CHECK(loader.num_seeds() == data.train.numel());
-      std::vector<int32_t> seen = seeds_of(all), given = data.train.to_vector<int32_t>();
-      CHECK(seen != given);
+      std::vector<int32_t> seen = seeds_of(all), seeds = data.train.to_vector<int32_t>();
+      CHECK(seen != seeds);
       std::sort(seen.begin(), seen.end());
-      std::sort(given.begin(), given.end());
-      CHECK(seen == given);
+      std::sort(seeds.begin(), seeds.end());
+      CHECK(seen == seeds);
       for (const NeighborBatch& batch : all) {
         REQUIRE(batch.blocks.size() == 2);
         CHECK(same_bits(batch.blocks.back().dst_nodes().to(DType::i32), batch.seeds));

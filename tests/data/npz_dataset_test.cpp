@@ -32,18 +32,18 @@ std::string refused(const std::function<void()>& f) {
 
 /// An array of a valid file that is changed, or removed if there are no bytes, and the error that it causes.
 struct BadArray {
-  std::string name, bytes, said;  ///< `said` as in `says`; from ':' on it follows the array's name
+  std::string name, bytes, message;  ///< `message` as in `says`; from ':' on it follows the array's name
 };
 
 void check_refused(const NpzFile& good, const std::vector<BadArray>& bad,
                    const std::function<void(const NpzFile&)>& import_it) {
-  for (const auto& [name, bytes, said] : bad) {
+  for (const auto& [name, bytes, message] : bad) {
     NpzFile file = good;
     if (bytes.empty())
       file.erase(name);
     else
       file[name].bytes = bytes;
-    CHECK(says(refused([&] { import_it(file); }), said.starts_with(':') ? name + said : said));
+    CHECK(says(refused([&] { import_it(file); }), message.starts_with(':') ? name + message : message));
   }
 }
 void check_refused(const NpzFile& good, const std::vector<BadArray>& bad) {

@@ -92,13 +92,13 @@ struct NpzFile {
       directory += entry.name;
       file += "PK\x03\x04" + facts + entry.name + packed;
     }
-    const auto at = static_cast<uint32_t>(file.size()), count = static_cast<uint32_t>(entries.size());
+    const auto offset = static_cast<uint32_t>(file.size()), count = static_cast<uint32_t>(entries.size());
     file += directory + "PK\x05\x06";
     put32(file, 0);
     put16(file, static_cast<uint16_t>(count));
     put16(file, static_cast<uint16_t>(count));
     put32(file, static_cast<uint32_t>(directory.size()));
-    put32(file, at);
+    put32(file, offset);
     put16(file, 0);
     return file;
   }
@@ -106,13 +106,13 @@ struct NpzFile {
   void write(const std::string& path) const { std::ofstream(path, std::ios::binary) << bytes(); }
 
  private:
-  static void put16(std::string& to, uint16_t value) {
-    to += static_cast<char>(value & 255);
-    to += static_cast<char>(value >> 8);
+  static void put16(std::string& output, uint16_t value) {
+    output += static_cast<char>(value & 255);
+    output += static_cast<char>(value >> 8);
   }
-  static void put32(std::string& to, uint32_t value) {
-    put16(to, static_cast<uint16_t>(value & 0xffff));
-    put16(to, static_cast<uint16_t>(value >> 16));
+  static void put32(std::string& output, uint32_t value) {
+    put16(output, static_cast<uint16_t>(value & 0xffff));
+    put16(output, static_cast<uint16_t>(value >> 16));
   }
   static uint32_t crc(const std::string& bytes) {
     uint32_t crc = ~0u;
@@ -124,9 +124,9 @@ struct NpzFile {
   }
   static std::string stored_blocks(const std::string& bytes) {
     std::string stream;
-    for (size_t at = 0; at == 0 || at < bytes.size(); at += 65535) {
-      const std::string block = bytes.substr(at, 65535);
-      stream += at + 65535 >= bytes.size() ? '\1' : '\0';
+    for (size_t offset = 0; offset == 0 || offset < bytes.size(); offset += 65535) {
+      const std::string block = bytes.substr(offset, 65535);
+      stream += offset + 65535 >= bytes.size() ? '\1' : '\0';
       put16(stream, static_cast<uint16_t>(block.size()));
       put16(stream, static_cast<uint16_t>(~block.size()));
       stream += block;

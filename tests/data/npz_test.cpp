@@ -307,10 +307,10 @@ TEST_CASE("an npz file: any byte may be wrong") {
   file.add("x", npy<int32_t>({2, 2}, {1, 2, 3, 4})).add("y", npy<double>({2}, {1, 2}), 8);
   const std::string good = file.bytes();
   int read = 0;
-  for (size_t at = 0; at < good.size(); ++at)
+  for (size_t position = 0; position < good.size(); ++position)
     for (unsigned char change : {0x01, 0x80, 0xff}) {
       std::string bytes = good;
-      bytes[at] = static_cast<char>(static_cast<unsigned char>(bytes[at]) ^ change);
+      bytes[position] = static_cast<char>(static_cast<unsigned char>(bytes[position]) ^ change);
       try {
         const Opened opened(bytes);
         for (const std::string& name : opened.reader.names()) (void)opened.reader.tensor(name);

@@ -12,11 +12,11 @@ ogb, pyg = library("ogb.io.read_graph_raw"), library("torch_geometric.io")
 def read_ogb(folder, binary, inverse, tables):
     graphs = ogb.read_binary_graph_raw(folder) if binary else ogb.read_csv_graph_raw(folder, inverse, additional_node_files=tables)
     first = np.cumsum([0] + [graph["num_nodes"] for graph in graphs])
-    made = {"offsets": first, "edges": np.concatenate([graph["edge_index"] + a for graph, a in zip(graphs, first)], axis=1)}
+    arrays = {"offsets": first, "edges": np.concatenate([graph["edge_index"] + a for graph, a in zip(graphs, first)], axis=1)}
     for name in ["edge_feat", "node_feat"] + tables:
         if graphs[0][name] is not None:
-            made[name] = np.concatenate([graph[name] for graph in graphs]).astype(np.float32)
-    return made
+            arrays[name] = np.concatenate([graph[name] for graph in graphs]).astype(np.float32)
+    return arrays
 
 
 def by_edge(edges, *values):
@@ -124,10 +124,10 @@ class Tu(Reference):
         for label_columns in (1, 2):
             self.folder_of(label_columns)
             data, slices, sizes = pyg.read_tu_data(str(self.folder), "T")
-            first, at = slices["x"].numpy(), slices["edge_index"]
+            first, edge_offsets = slices["x"].numpy(), slices["edge_index"]
             edges = data.edge_index.numpy().copy()
             for g in range(len(first) - 1):
-                edges[:, at[g]:at[g + 1]] += first[g]
+                edges[:, edge_offsets[g]:edge_offsets[g + 1]] += first[g]
             for nodes, attributes in ((0, 0), (1, 0), (0, 1), (1, 1)):
                 # Like TUDataset without use_node_attr and use_edge_attr.
                 x = data.x[:, 0 if nodes else sizes["num_node_attributes"]:].numpy()

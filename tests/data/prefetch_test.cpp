@@ -24,9 +24,9 @@ std::vector<float> item(int64_t i) {
   return random_normal({100 + i % 7}, 0.0, 1.0, generator).to_vector<float>();
 }
 
-std::vector<std::vector<float>> all(Prefetcher<std::vector<float>>& of) {
+std::vector<std::vector<float>> all(Prefetcher<std::vector<float>>& prefetcher) {
   std::vector<std::vector<float>> items;
-  for (const auto& one : of) items.push_back(one);
+  for (const auto& one : prefetcher) items.push_back(one);
   return items;
 }
 
@@ -69,11 +69,11 @@ TEST_CASE("at most `depth` items exist ahead of their use") {
     CHECK(begun == 50);
   }
   // Without workers items are made on request.
-  int64_t made = 0;
-  Prefetcher<int64_t> lazy(5, [&](int64_t i) { return ++made, i; });
-  CHECK(made == 0);
+  int64_t count = 0;
+  Prefetcher<int64_t> lazy(5, [&](int64_t i) { return ++count, i; });
+  CHECK(count == 0);
   CHECK(lazy.next() == 0);
-  CHECK(made == 1);
+  CHECK(count == 1);
 }
 
 TEST_CASE("a fork waits for items in progress, and the child has none of the parent's") {

@@ -55,29 +55,29 @@ TEST_CASE("reordering moves everything that belongs to a node") {
   const Tensor order =
       Tensor::from(I{3, 5, 0, 4, 1, 2});  // so node 0 becomes 2, 1: 4, 2: 5, 3: 0, 4: 3, 5: 1
   for (Device device : devices()) {
-    const Dataset made = reordered(data.to(device), order);
-    CHECK(made.device() == device);
-    CHECK(made.name == data.name);
-    CHECK(made.classes == 3);
-    CHECK(made.class_names == data.class_names);
-    CHECK(classes(made) == I{0, 2, 0, 1, 1, 2});
-    CHECK(made.x.dense().to_vector<float>() ==
+    const Dataset result = reordered(data.to(device), order);
+    CHECK(result.device() == device);
+    CHECK(result.name == data.name);
+    CHECK(result.classes == 3);
+    CHECK(result.class_names == data.class_names);
+    CHECK(classes(result) == I{0, 2, 0, 1, 1, 2});
+    CHECK(result.x.dense().to_vector<float>() ==
           F{10, 11, 12, 16, 17, 18, 1, 2, 3, 13, 14, 15, 4, 5, 6, 7, 8, 9});
-    CHECK(made.part.to_vector<int32_t>() == I{1, 2, 0, 2, 0, 1});
-    CHECK(made.node_ids.to_vector<int64_t>() == L{13, int64_t{1} << 40, 10, 14, 11, 12});
-    CHECK(made.node_names.to_vector<uint8_t>() == std::vector<uint8_t>{'d', 'f', 'f', 'a', 'e', 'b', 'b'});
-    CHECK(made.node_name_offsets.to_vector<int64_t>() == L{0, 1, 3, 4, 5, 7, 7});
-    CHECK(same_bits(original_order(made).node_names.to(Device::cpu()), data.node_names));
-    CHECK(same_bits(original_order(made).node_name_offsets.to(Device::cpu()), data.node_name_offsets));
-    CHECK(made.order.to_vector<int32_t>() == order.to_vector<int32_t>());
-    CHECK(made.splits[0].train.to_vector<int32_t>() == I{2, 4});
-    CHECK(made.splits[1].test.to_vector<int32_t>() == I{0, 5});
-    CHECK(same_bits(made.train, made.splits[0].train));
+    CHECK(result.part.to_vector<int32_t>() == I{1, 2, 0, 2, 0, 1});
+    CHECK(result.node_ids.to_vector<int64_t>() == L{13, int64_t{1} << 40, 10, 14, 11, 12});
+    CHECK(result.node_names.to_vector<uint8_t>() == std::vector<uint8_t>{'d', 'f', 'f', 'a', 'e', 'b', 'b'});
+    CHECK(result.node_name_offsets.to_vector<int64_t>() == L{0, 1, 3, 4, 5, 7, 7});
+    CHECK(same_bits(original_order(result).node_names.to(Device::cpu()), data.node_names));
+    CHECK(same_bits(original_order(result).node_name_offsets.to(Device::cpu()), data.node_name_offsets));
+    CHECK(result.order.to_vector<int32_t>() == order.to_vector<int32_t>());
+    CHECK(result.splits[0].train.to_vector<int32_t>() == I{2, 4});
+    CHECK(result.splits[1].test.to_vector<int32_t>() == I{0, 5});
+    CHECK(same_bits(result.train, result.splits[0].train));
     std::set<std::tuple<int32_t, int32_t, float, float>> edges;
-    const auto src = made.graph.edge_index().src.to_vector<int32_t>(),
-               dst = made.graph.edge_index().dst.to_vector<int32_t>();
-    const auto weight = made.graph.edge_weight().to_vector<float>(),
-               attr = made.graph.edge_attr("attr").to_vector<float>();
+    const auto src = result.graph.edge_index().src.to_vector<int32_t>(),
+               dst = result.graph.edge_index().dst.to_vector<int32_t>();
+    const auto weight = result.graph.edge_weight().to_vector<float>(),
+               attr = result.graph.edge_attr("attr").to_vector<float>();
     for (size_t e = 0; e < src.size(); ++e) edges.emplace(src[e], dst[e], weight[e], attr[2 * e + 1]);
     CHECK(edges == decltype(edges){{1, 2, 1, -1},
                                    {3, 4, 2, -2},
@@ -96,9 +96,9 @@ TEST_CASE("reordering moves everything that belongs to a node") {
 
 TEST_CASE("the original order has the same bits after any number of reorderings, and from files") {
   for (Device device : devices())
-    for (const Dataset& given : datasets()) {
-      CAPTURE(given.name);
-      const Dataset data = given.to(device);
+    for (const Dataset& original : datasets()) {
+      CAPTURE(original.name);
+      const Dataset data = original.to(device);
       const Dataset once = reordered(data, some_order(data, 1, device));
       const Dataset twice = reordered(once, some_order(data, 2, device));
       check_same(original_order(once), data);

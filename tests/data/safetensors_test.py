@@ -43,9 +43,9 @@ def read(data):
 
 class Safetensors(Case):
     def copy(self, data):
-        given, out = self.folder / "in.safetensors", self.folder / "out.safetensors"
-        given.write_bytes(data)
-        self.ok(self.run_program("copy_file", "safetensors", given, out))
+        source, out = self.folder / "in.safetensors", self.folder / "out.safetensors"
+        source.write_bytes(data)
+        self.ok(self.run_program("copy_file", "safetensors", source, out))
         return out
 
     def test_both_ways(self):

@@ -19,11 +19,11 @@ struct SchemaFile {
     H5Writer file(path, gzip);
     for (const auto& [name, tensor] : datasets) file.write(name, tensor);
     for (const auto& [name, value] : attributes) {
-      const size_t at = name.find('@');
-      const std::string object = at == std::string::npos ? "" : name.substr(0, at);
+      const size_t separator = name.find('@');
+      const std::string object = separator == std::string::npos ? "" : name.substr(0, separator);
       std::visit(
           [&](const auto& v) {
-            file.attribute(object, name.substr(at == std::string::npos ? 0 : at + 1), v);
+            file.attribute(object, name.substr(separator == std::string::npos ? 0 : separator + 1), v);
           },
           value);
     }
@@ -72,12 +72,12 @@ using SchemaChange = std::function<void(SchemaFile&)>;
 inline SchemaChange put(const std::string& path, const Tensor& tensor) {
   return [=](SchemaFile& f) { f.datasets[path] = tensor; };
 }
-/// With `value` as element `at`.
+/// With `value` as element `index`.
 template <class T>
-SchemaChange poke(const std::string& path, T value, int64_t at) {
+SchemaChange poke(const std::string& path, T value, int64_t index) {
   return [=](SchemaFile& f) {
     f.datasets[path] = f.datasets[path].clone();
-    f.datasets[path].template mutable_data<T>()[at] = value;
+    f.datasets[path].template mutable_data<T>()[index] = value;
   };
 }
 inline SchemaChange attribute(const std::string& name, const SchemaFile::Value& value) {

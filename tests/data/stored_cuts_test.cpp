@@ -157,9 +157,9 @@ TEST_CASE_FIXTURE(InFolder, "a file names its graph: another one is refused befo
                            Tensor::from(std::vector<int32_t>{1, 2, last}));
   };
   const Csr derived = csr_of(random_rows(300, 200, 40.0, 7), 200);  // as with self-loops: of the same graph
-  const auto train = [&](const Graph& on, const Csr& a) {
+  const auto train = [&](const Graph& input, const Csr& a) {
     StoredCuts cuts(path);
-    cuts.expect(on);
+    cuts.expect(input);
     cuts.keep(a, std::make_shared<RowTiles>(kernels::make_row_tiles(a, 2)));
     return cuts.write();
   };
@@ -201,7 +201,7 @@ TEST_CASE_FIXTURE(InFolder, "a damaged cut is refused, naming the place") {
   const std::string group = group_in(path);
   REQUIRE(whole.datasets.size() == 9);
   REQUIRE(refusal(path, some_structure(), 2) == "");
-  const auto said = [&](const SchemaChange& change) {
+  const auto message_of = [&](const SchemaChange& change) {
     SchemaFile changed = whole;
     change(changed);
     changed.write(path);
@@ -211,25 +211,25 @@ TEST_CASE_FIXTURE(InFolder, "a damaged cut is refused, naming the place") {
   };
   for (const auto& [name, tensor] : whole.datasets) {
     CAPTURE(name);
-    CHECK(said(gone({name})) == name + ": missing");
-    CHECK(mentions(said(put(name, tensor.to(DType::f32))), {name + ": float32", "expected"}));
-    CHECK(mentions(said(put(name, tensor.to(tensor.dtype() == DType::i32 ? DType::i64 : DType::i32))),
+    CHECK(message_of(gone({name})) == name + ": missing");
+    CHECK(mentions(message_of(put(name, tensor.to(DType::f32))), {name + ": float32", "expected"}));
+    CHECK(mentions(message_of(put(name, tensor.to(tensor.dtype() == DType::i32 ? DType::i64 : DType::i32))),
                    {name + ": int", "expected"}));
-    CHECK(mentions(said(put(name, tensor.reshape({1, 1, tensor.numel()}))), {name + ": ", "expected"}));
+    CHECK(mentions(message_of(put(name, tensor.reshape({1, 1, tensor.numel()}))), {name + ": ", "expected"}));
     const int64_t k = tensor.numel() / 2;
     for (const SchemaChange& change :
          {put(name, tensor.rows(0, tensor.size(0) - 1)), put(name, tensor.rows(0, 0)),
           tensor.dtype() == DType::i32 ? poke(name, tensor.data<int32_t>()[k] + 1, k)
                                        : poke(name, tensor.data<int64_t>()[k] + 1, k)})
-      CHECK(mentions(said(change), {group, ": ", "expected"}));
+      CHECK(mentions(message_of(change), {group, ": ", "expected"}));
   }
   for (const auto& [name, value] : whole.attributes) {
     if (!name.starts_with(group)) continue;
     CAPTURE(name);
     const int64_t number = std::get<int64_t>(value);
-    CHECK(said(attribute(name, number + 1)) ==
+    CHECK(message_of(attribute(name, number + 1)) ==
           fmt::format("{}: {} {}, expected {}", group, name.substr(group.size() + 1), number + 1, number));
-    CHECK(mentions(said(gone({name})), {name, "missing"}));
+    CHECK(mentions(message_of(gone({name})), {name, "missing"}));
   }
 }
 

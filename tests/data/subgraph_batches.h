@@ -26,10 +26,10 @@ inline std::vector<int32_t> nodes_of(const std::vector<SubgraphBatch>& all) {
 
 /// True if the batch's features, labels and seed flags match the dataset and `seeds`.
 inline bool agrees(const SubgraphBatch& batch, const Dataset& data, const Tensor& seeds) {
-  const auto nodes = batch.nodes.to_vector<int32_t>(), given = seeds.to_vector<int32_t>();
+  const auto nodes = batch.nodes.to_vector<int32_t>(), seed_nodes = seeds.to_vector<int32_t>();
   std::vector<int32_t> places;
   for (size_t k = 0; k < nodes.size(); ++k)
-    if (std::find(given.begin(), given.end(), nodes[k]) != given.end())
+    if (std::find(seed_nodes.begin(), seed_nodes.end(), nodes[k]) != seed_nodes.end())
       places.push_back(static_cast<int32_t>(k));
   return std::is_sorted(nodes.begin(), nodes.end()) && batch.seeds.to_vector<int32_t>() == places &&
          batch.graph.num_nodes() == batch.size() && has_rows(batch.x, data, batch.nodes) &&
@@ -43,10 +43,10 @@ inline std::map<std::pair<int32_t, int32_t>, double> edges_of(const Graph& graph
   const EdgeIndex edges = graph.edge_index();
   const auto src = edges.src.to_vector<int32_t>(), dst = edges.dst.to_vector<int32_t>();
   const auto name = nodes ? nodes.to_vector<int32_t>() : std::vector<int32_t>();
-  const auto of = [&](int32_t i) { return nodes ? name[static_cast<size_t>(i)] : i; };
+  const auto id = [&](int32_t i) { return nodes ? name[static_cast<size_t>(i)] : i; };
   const auto each = value ? values(value) : std::vector<double>(src.size(), 1.0);
   std::map<std::pair<int32_t, int32_t>, double> all;
-  for (size_t e = 0; e < src.size(); ++e) all[{of(dst[e]), of(src[e])}] += each[e];
+  for (size_t e = 0; e < src.size(); ++e) all[{id(dst[e]), id(src[e])}] += each[e];
   return all;
 }
 

@@ -42,9 +42,9 @@ std::string error_in(const std::string& folder, F&& f) {
     f();
   } catch (const E& error) {
     const std::string message = error.what();
-    const size_t at = message.find(folder);
+    const size_t position = message.find(folder);
     CHECK(message.find('\n') == std::string::npos);
-    return at == std::string::npos ? message : message.substr(at + folder.size());
+    return position == std::string::npos ? message : message.substr(position + folder.size());
   }
   return "none";
 }
@@ -54,7 +54,7 @@ template <class Options>
 struct BadFile {
   std::string file;
   std::optional<std::string> text;  ///< none: the file is removed
-  std::string said;                 ///< as in `says`; from ':' on it follows the file's name
+  std::string message;              ///< as in `says`; from ':' on it follows the file's name
   Options options{};
 };
 inline constexpr std::nullopt_t kRemoved = std::nullopt;
@@ -72,7 +72,7 @@ void check_bad_files(const FolderText& good, const std::string& path,
       files[name] = *one.text;
     else
       files.erase(name);
-    CHECK(says(refused(files, one.options), one.said.starts_with(':') ? name + one.said : one.said));
+    CHECK(says(refused(files, one.options), one.message.starts_with(':') ? name + one.message : one.message));
   }
 }
 

@@ -29,7 +29,8 @@ std::vector<NumberedLine> lines_by_blocks(const std::string& path) {
   source.for_blocks(
       [](const TextBlock& block) {
         std::vector<NumberedLine> lines;
-        for (LineCursor at(block); at.next();) lines.push_back({std::string(at.line()), at.number()});
+        for (LineCursor cursor(block); cursor.next();)
+          lines.push_back({std::string(cursor.line()), cursor.number()});
         return lines;
       },
       [&](std::vector<NumberedLine> lines) { all.insert(all.end(), lines.begin(), lines.end()); });

@@ -16,11 +16,11 @@ Data = pyg and pyg.data.Data
 
 def arrays(**more):
     """A small valid dataset, changed by `more`; None omits one."""
-    given = {
+    entries = {
         "edge_index": np.array([[1, 2, 0, 3, 3], [0, 1, 2, 0, 0]]), "x": np.arange(12, dtype=np.float32).reshape(4, 3),
         "y": np.array([0, 1, 1, 0]), "splits": {"train": [0, 1], "val": [2], "test": [3]}, "num_nodes": 4, "name": "tiny",
     } | more
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in entries.items() if value is not None}
 
 
 class Arrays(Case):
@@ -72,17 +72,17 @@ class Arrays(Case):
                          [[0], [1], [3], [3]])
 
     def test_compressed_alike(self):
-        given = arrays(x=np.zeros((4, 500), np.float32))
-        to_adjoint(given, self.out)
+        dataset = arrays(x=np.zeros((4, 500), np.float32))
+        to_adjoint(dataset, self.out)
         plain, size = contents(self.out), self.out.stat().st_size
-        to_adjoint(given, self.out, gzip=9)
+        to_adjoint(dataset, self.out, gzip=9)
         self.assertLess(self.out.stat().st_size, size)
         same(self, contents(self.out), plain)
         same(self, self.loaded(), plain)
 
     def test_a_list_of_edges_alone(self):
-        given = arrays()
-        to_adjoint(given.pop("edge_index"), self.out, **given)
+        dataset = arrays()
+        to_adjoint(dataset.pop("edge_index"), self.out, **dataset)
         one = self.loaded()
         to_adjoint(arrays(), self.out)
         same(self, self.loaded(), one)
@@ -230,21 +230,21 @@ class Arrays(Case):
         for seed in range(80):
             draw = np.random.default_rng(seed)
             nodes, edges = int(draw.integers(1, 6)), int(draw.integers(0, 8))
-            given = {"num_nodes": nodes, "src": draw.integers(0, nodes, edges), "dst": draw.integers(0, nodes, edges)}
+            dataset = {"num_nodes": nodes, "src": draw.integers(0, nodes, edges), "dst": draw.integers(0, nodes, edges)}
             pick = lambda *choices: choices[draw.integers(len(choices))]
-            given["x"] = pick(None, draw.random((nodes, 3)), np.zeros((nodes, 0), np.float32), draw.integers(0, 9, (nodes, 2)).astype("u2"))
-            given["y"] = pick(None, draw.integers(-1, 3, nodes), draw.random(nodes), np.full((nodes, 2), np.nan), np.zeros((nodes, 0)),
-                              draw.integers(0, 2, (nodes, 3)), np.full(nodes, -1))
-            given["edge_weight"] = pick(None, draw.random(edges), np.zeros((edges, 1)))
-            given["edge_attr"] = pick(None, draw.random((edges, 2)), np.zeros((edges, 0)), draw.random(edges))
+            dataset["x"] = pick(None, draw.random((nodes, 3)), np.zeros((nodes, 0), np.float32), draw.integers(0, 9, (nodes, 2)).astype("u2"))
+            dataset["y"] = pick(None, draw.integers(-1, 3, nodes), draw.random(nodes), np.full((nodes, 2), np.nan), np.zeros((nodes, 0)),
+                                draw.integers(0, 2, (nodes, 3)), np.full(nodes, -1))
+            dataset["edge_weight"] = pick(None, draw.random(edges), np.zeros((edges, 1)))
+            dataset["edge_attr"] = pick(None, draw.random((edges, 2)), np.zeros((edges, 0)), draw.random(edges))
             order = draw.permutation(nodes)
-            given["splits"] = pick(None, [], {"train": order[:1], "val": order[1:2], "test": order[2:]})
+            dataset["splits"] = pick(None, [], {"train": order[:1], "val": order[1:2], "test": order[2:]})
             if pick(0, 0, 1):
-                given.update(graph_offsets=pick([0, nodes], [0, 0, nodes], [0, nodes, nodes]), graph_y=pick(None, [0], [0, 1], [1.5, 2]))
-            given["task"] = pick(None, None, "none", *script.TASKS)
-            given["num_classes"] = pick(None, None, 0, 3)
+                dataset.update(graph_offsets=pick([0, nodes], [0, 0, nodes], [0, nodes, nodes]), graph_y=pick(None, [0], [0, 1], [1.5, 2]))
+            dataset["task"] = pick(None, None, "none", *script.TASKS)
+            dataset["num_classes"] = pick(None, None, 0, 3)
             try:
-                to_adjoint(given, self.out)
+                to_adjoint(dataset, self.out)
             except DataError:
                 continue
             accepted += 1
@@ -447,31 +447,31 @@ class PyG(Case):
         to_adjoint(data, self.out, splits=None)
 
     def test_files(self):
-        data, given = self.graph(y=torch.arange(6)), self.folder / "cat.pt"
+        data, source = self.graph(y=torch.arange(6)), self.folder / "cat.pt"
         to_adjoint(data, self.out, name="cat")
         one = self.loaded()
-        torch.save({key: value for key, value in data.to_dict().items()}, given)  # plain tensors need no trust
-        self.ok(self.main_of(script, "pyg", given, self.out))
+        torch.save({key: value for key, value in data.to_dict().items()}, source)  # plain tensors need no trust
+        self.ok(self.main_of(script, "pyg", source, self.out))
         same(self, self.loaded(), one)
-        torch.save(data, given)
-        result = self.ok(self.main_of(script, "pyg", given, self.out, "--trust", "--gzip", "4"))
+        torch.save(data, source)
+        result = self.ok(self.main_of(script, "pyg", source, self.out, "--trust", "--gzip", "4"))
         self.assertIn("6 nodes, 14 directed edges, 3 features, 6 classes", result.stdout)
         same(self, self.loaded(), one)
         graphs = [self.graph(3, 4, y=torch.tensor([k])) for k in range(3)]
-        pyg.data.InMemoryDataset.save(graphs, str(given))
+        pyg.data.InMemoryDataset.save(graphs, str(source))
         to_adjoint(graphs, self.out, name="cat")
         one = self.loaded()
-        self.ok(self.main_of(script, "pyg", given, self.out, "--trust"))
+        self.ok(self.main_of(script, "pyg", source, self.out, "--trust"))
         same(self, self.loaded(), one)
         self.out.unlink()
-        torch.save(os.system, given)
-        whole = given.read_bytes()
+        torch.save(os.system, source)
+        whole = source.read_bytes()
         for damaged in (whole, b"", b"hello" * 100, whole[:len(whole) // 2]):
-            given.write_bytes(damaged)
+            source.write_bytes(damaged)
             for words in ((), ("--trust",)):
-                result = self.main_of(script, "pyg", given, self.out, *words)
+                result = self.main_of(script, "pyg", source, self.out, *words)
                 self.assertEqual((result.returncode, result.stderr.count("\n"), result.stdout), (1, 1, ""), result)
-                self.assertIn(str(given), result.stderr)
+                self.assertIn(str(source), result.stderr)
                 self.leaves_nothing()
 
     def test_planetoid_is_what_pyg_reads(self):
@@ -628,9 +628,9 @@ class CommandLine(Case):
             self.one_line(self.main_of(script, "state", "none.pt", self.out))
             return
         state = {"conv.lin.weight": torch.randn(3, 4), "half": torch.ones(2, dtype=torch.bfloat16), "norm.num_batches_tracked": torch.tensor(3)}
-        given = self.folder / "state.pt"
-        torch.save(state, given)
-        result = self.main_of(script, "state", given, self.out)
+        source = self.folder / "state.pt"
+        torch.save(state, source)
+        result = self.main_of(script, "state", source, self.out)
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, f"{self.out}: 3 tensors\n", ""))
         with h5py.File(self.out) as file:
             self.assertEqual(sorted(file), sorted(state))
@@ -638,8 +638,8 @@ class CommandLine(Case):
                 np.testing.assert_array_equal(file[name][...], state[name].float().numpy())
         self.out.unlink()
         for value in ({"a": 5}, [state], os.system):
-            torch.save(value, given)
-            self.one_line(self.main_of(script, "state", given, self.out))
+            torch.save(value, source)
+            self.one_line(self.main_of(script, "state", source, self.out))
             self.leaves_nothing()
         self.one_line(self.main_of(script, "state", self.folder / "none.pt", self.out))
 

@@ -255,8 +255,8 @@ class Page:
         os.chdir(self.folder)
         for number, (language, mark, text) in enumerate(blocks):
             if language == "output":
-                said = without_numbers(self.printed, text)
-                if said.strip() != text.strip():
+                output = without_numbers(self.printed, text)
+                if output.strip() != text.strip():
                     self.fail(f"printed\n{self.printed}\ninstead of\n{text}")
             elif language == "python" and mark not in ("", "torch"):
                 (self.folder / mark).write_text(text)
@@ -274,9 +274,9 @@ class Page:
             elif language == "cpp":
                 self.piece(text)
             elif language == "cmake":  # which .ci/run builds
-                said = (ROOT / "tests/consumer/CMakeLists.txt").read_text()
+                contents = (ROOT / "tests/consumer/CMakeLists.txt").read_text()
                 for line in text.splitlines():
-                    if line.split("(")[0] not in said:
+                    if line.split("(")[0] not in contents:
                         self.fail(f"not in tests/consumer: {line}")
             elif language:
                 self.fail(f"a block in {language}, which no test runs")

@@ -37,10 +37,10 @@ def problems(page):
         if re.match(r"[a-z]+:", target):
             continue
         path, _, anchor = target.partition("#")
-        to = (page.parent / path).resolve() if path else page
-        if not to.exists():
+        destination = (page.parent / path).resolve() if path else page
+        if not destination.exists():
             yield f"link to {target}, which does not exist"
-        elif anchor and anchor not in anchors(to):
+        elif anchor and anchor not in anchors(destination):
             yield f"link to {target}, of which there is no such heading"
     for header in re.findall(r"`((?:\w+/)+\w+\.(?:h|hpp))`", text):
         if not (ROOT / header).exists() and not PLACEHOLDER.search(header):

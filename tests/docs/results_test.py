@@ -22,12 +22,12 @@ PLACEHOLDER = re.compile(r"\b(OP|FILE|FOLDER|OPTIONS|DATA|NAME|N)\b")
 
 
 def problems():
-    made = results.generated()
-    for path, text in made.items():
+    outputs = results.generated()
+    for path, text in outputs.items():
         if not (ROOT / path).exists() or (ROOT / path).read_text() != text:
             yield f"{path} is not what scripts/results.py makes: make results"
     for image in (ROOT / "docs/images").glob("bench_*.svg"):
-        if str(image.relative_to(ROOT)) not in made:
+        if str(image.relative_to(ROOT)) not in outputs:
             yield f"{image.name}: no plot of the page"
     for file in sorted(results.RESULTS.glob("*.csv")):
         for number, row in enumerate(results.read(file.stem), 2):

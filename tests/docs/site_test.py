@@ -29,10 +29,10 @@ def broken(site):
             if re.match(r"[a-z]+:", target):
                 continue
             path, _, anchor = urllib.parse.unquote(target).partition("#")
-            to = (page.parent / path).resolve() if path else page
-            if not to.exists():
+            destination = (page.parent / path).resolve() if path else page
+            if not destination.exists():
                 yield f"{page.name}: {target} does not exist"
-            elif anchor and to in ids and anchor not in ids[to]:
+            elif anchor and destination in ids and anchor not in ids[destination]:
                 yield f"{page.name}: {target}: no such place"
 
 

@@ -30,10 +30,10 @@ def lines(rows, *first):
 
 
 def save_safetensors(path, arrays):
-    header, at = {}, 0
+    header, offset = {}, 0
     for name, values in arrays.items():
-        header[name] = {"dtype": "F32", "shape": values.shape, "data_offsets": [at, at + values.nbytes]}
-        at += values.nbytes
+        header[name] = {"dtype": "F32", "shape": values.shape, "data_offsets": [offset, offset + values.nbytes]}
+        offset += values.nbytes
     text = json.dumps(header).encode()
     Path(path).write_bytes(len(text).to_bytes(8, "little") + text + b"".join(values.tobytes() for values in arrays.values()))
 

@@ -35,12 +35,12 @@ size_t current() { return memory_stats(kGpu).current; }
 /// The edges of a graph of four nodes.
 const std::vector<int32_t> kSrc{0, 1, 2, 2, 3, 0, 1}, kDst{1, 0, 1, 3, 3, 2, 2};
 
-/// Checks that `there`, on the device, has the bits of `here`, or that both are absent.
-void check_carried(const Tensor& here, const Tensor& there) {
-  CHECK(!here == !there);
-  if (!here) return;
-  CHECK(there.device() == kGpu);
-  CHECK(same_bits(there, here));
+/// Checks that `remote`, on the device, has the bits of `local`, or that both are absent.
+void check_carried(const Tensor& local, const Tensor& remote) {
+  CHECK(!local == !remote);
+  if (!local) return;
+  CHECK(remote.device() == kGpu);
+  CHECK(same_bits(remote, local));
 }
 
 struct Streams {
@@ -48,10 +48,10 @@ struct Streams {
 };
 /// The same two idle streams in every test, with no memory cached.
 const Streams& streams() {
-  static const Streams made{Stream::make(kGpu), Stream::make(kGpu)};
+  static const Streams pair{Stream::make(kGpu), Stream::make(kGpu)};
   synchronize(kGpu);
   empty_cache(kGpu);
-  return made;
+  return pair;
 }
 
 }  // namespace
@@ -240,15 +240,15 @@ TEST_CASE("in a capture, lazily made objects do not belong to the step, and wait
   const auto [first, second] = streams();
   detail::Recorder recorder(kGpu, nullptr, nullptr);
   auto pool = make_memory_pool(kGpu);
-  Tensor made;
+  Tensor result;
   {
     const detail::RecorderScope recording(&recorder);
     const MemoryPoolScope in(pool);
     const void* of_the_step = bytes().raw_data();
     {
       const OutsideCapture outside;
-      made = bytes();
-      CHECK(made.raw_data() != of_the_step);
+      result = bytes();
+      CHECK(result.raw_data() != of_the_step);
     }
     CHECK(bytes().raw_data() == of_the_step);
     CHECK_THROWS_AS(StreamScope{first}, Error);
@@ -260,7 +260,7 @@ TEST_CASE("in a capture, lazily made objects do not belong to the step, and wait
   const size_t with_pool = fake().held;
   pool.reset();
   CHECK(fake().held < with_pool);
-  made = Tensor();
+  result = Tensor();
   CHECK(current() == 0);
 }
 
@@ -358,31 +358,31 @@ TEST_CASE("a copied graph keeps its derived structures") {
   for (const Graph& graph :
        {Graph::from_coo(4, Tensor::from(kSrc), Tensor::from(kDst), weight, {{"kind", weight}}),
         Graph(Relation::from_coo(4, 4, Tensor::from(kSrc), Tensor::from(kDst)), weight)}) {
-    const auto derived = [](const Graph& of) {
-      (void)of.is_symmetric();
-      const LoopedRelation renewed = with_self_loops(of.relation(), SelfLoops::renewed),
-                           removed = with_self_loops(of.relation(), SelfLoops::removed);
-      return std::vector<Tensor>{of.in_degrees(),
-                                 of.out_degrees(),
-                                 of.adjacency().adjoint().csr.indices,
-                                 of.mean_adjacency().adjoint().values,
-                                 of.gcn_adjacency().adjoint().values,
-                                 of.gcn_adjacency(2.0f).adjoint().values,
-                                 of.gcn_adjacency(2.0f).values(),
-                                 of.edge_index().src,
-                                 of.edge_index().dst,
-                                 of.in_edges().offsets,
-                                 of.out_edges().indices,
-                                 of.relation().transposed_order(),
-                                 of.edge_weight(),
-                                 of.input_order(),
+    const auto derived = [](const Graph& input) {
+      (void)input.is_symmetric();
+      const LoopedRelation renewed = with_self_loops(input.relation(), SelfLoops::renewed),
+                           removed = with_self_loops(input.relation(), SelfLoops::removed);
+      return std::vector<Tensor>{input.in_degrees(),
+                                 input.out_degrees(),
+                                 input.adjacency().adjoint().csr.indices,
+                                 input.mean_adjacency().adjoint().values,
+                                 input.gcn_adjacency().adjoint().values,
+                                 input.gcn_adjacency(2.0f).adjoint().values,
+                                 input.gcn_adjacency(2.0f).values(),
+                                 input.edge_index().src,
+                                 input.edge_index().dst,
+                                 input.in_edges().offsets,
+                                 input.out_edges().indices,
+                                 input.relation().transposed_order(),
+                                 input.edge_weight(),
+                                 input.input_order(),
                                  renewed.origin,
                                  renewed.became,
                                  renewed.relation.csr().indices,
                                  renewed.relation.transposed_order(),
                                  removed.relation.csr().indices};
     };
-    const std::vector<Tensor> here = derived(graph);
+    const std::vector<Tensor> local = derived(graph);
     const int copies = fake().copies;
     const Graph carried = graph.to(kGpu);
     CHECK(fake().copies == copies + 1);
@@ -398,8 +398,8 @@ TEST_CASE("a copied graph keeps its derived structures") {
       (void)carried.gcn_adjacency(3.0f);
       CHECK(fake().done[0] > done);
     }
-    const std::vector<Tensor> there = derived(carried);
-    for (size_t i = 0; i < here.size(); ++i) check_carried(here[i], there[i]);
+    const std::vector<Tensor> remote = derived(carried);
+    for (size_t i = 0; i < local.size(); ++i) check_carried(local[i], remote[i]);
     check_carried(graph.gcn_adjacency().to_dense(), carried.gcn_adjacency().to_dense());
     const LoopedRelation looped = with_self_loops(carried.relation(), SelfLoops::renewed);
     CHECK(looped.loops == 4);
@@ -447,16 +447,16 @@ TEST_CASE("a batch is copied to a device in one transfer, with the transposes of
   graphs.graphs = ids;
   const auto in_one_copy = [](const auto& batch) {
     const int copies = fake().copies;
-    const auto there = batch.to(kGpu);
+    const auto remote = batch.to(kGpu);
     CHECK(fake().copies == copies + 1);
-    return there;
+    return remote;
   };
-  const auto transposes = [&](const std::vector<Block>& there) {
-    REQUIRE(there.size() == blocks.size());
+  const auto transposes = [&](const std::vector<Block>& remote) {
+    REQUIRE(remote.size() == blocks.size());
     const int done = fake().copies;
     for (size_t l = 0; l < blocks.size(); ++l) {
-      check_carried(blocks[l].relation().transposed().indices, there[l].relation().transposed().indices);
-      check_carried(blocks[l].src_nodes(), there[l].src_nodes());
+      check_carried(blocks[l].relation().transposed().indices, remote[l].relation().transposed().indices);
+      check_carried(blocks[l].src_nodes(), remote[l].src_nodes());
     }
     CHECK(fake().copies == done);
   };
@@ -518,16 +518,16 @@ TEST_CASE("a host-packed batch of an integer model is copied to a device in one 
   (void)dynamic_cast<models::NodeModel&> (*parts.model)(graph, features);
   const TrainedModel trained(std::move(parts));
   for (const IntegerSums sums : {IntegerSums::bytes, IntegerSums::bits}) {
-    const IntegerModel here(trained, {.sums = sums});
-    const IntegerBatch packed = here.pack(graph, features);
-    const auto expected = here(packed).to_vector<float>();
+    const IntegerModel local(trained, {.sums = sums});
+    const IntegerBatch packed = local.pack(graph, features);
+    const auto expected = local(packed).to_vector<float>();
     trained.model().to(kGpu);
-    const IntegerModel there(trained, {.sums = sums});
-    CHECK_THROWS_WITH_AS(there(packed), doctest::Contains("a batch on cpu, expected it on cuda:0"), Error);
+    const IntegerModel remote(trained, {.sums = sums});
+    CHECK_THROWS_WITH_AS(remote(packed), doctest::Contains("a batch on cpu, expected it on cuda:0"), Error);
     const int copies = fake().copies;
     const IntegerBatch batch = packed.to(kGpu);
     CHECK(fake().copies == copies + 1);
-    CHECK(there(batch).to_vector<float>() == expected);
+    CHECK(remote(batch).to_vector<float>() == expected);
     trained.model().to(Device::cpu());
   }
 }

@@ -45,13 +45,19 @@ class FakeGpu final : public DeviceRuntime {
     *free_bytes = most - held;
     *total_bytes = most;
   }
-  void copy_from_host(void* to, const void* from, size_t bytes) override {
+  void copy_from_host(void* destination, const void* source, size_t bytes) override {
     ++copies;
-    std::memcpy(to, from, bytes);
+    std::memcpy(destination, source, bytes);
   }
-  void copy_to_host(void* to, const void* from, size_t bytes) override { std::memcpy(to, from, bytes); }
-  void copy_within(void* to, const void* from, size_t bytes) override { std::memmove(to, from, bytes); }
-  void fill_bytes(void* to, int byte, size_t bytes) override { std::memset(to, byte, bytes); }
+  void copy_to_host(void* destination, const void* source, size_t bytes) override {
+    std::memcpy(destination, source, bytes);
+  }
+  void copy_within(void* destination, const void* source, size_t bytes) override {
+    std::memmove(destination, source, bytes);
+  }
+  void fill_bytes(void* destination, int byte, size_t bytes) override {
+    std::memset(destination, byte, bytes);
+  }
   void synchronize() override {
     note("synchronize");
     done = queued;
@@ -77,11 +83,11 @@ class FakeGpu final : public DeviceRuntime {
   }
   bool passed(void* mark, bool wait) noexcept override {
     ++asked;
-    const auto* of = static_cast<Mark*>(mark);
-    if (wait) done[of->stream] = std::max(done[of->stream], of->place);
-    if (done[of->stream] < of->place) return false;
+    const auto* entry = static_cast<Mark*>(mark);
+    if (wait) done[entry->stream] = std::max(done[entry->stream], entry->place);
+    if (done[entry->stream] < entry->place) return false;
     --pending_marks;
-    delete of;
+    delete entry;
     return true;
   }
   std::shared_ptr<void> allow_in_capture() override { return nullptr; }
@@ -105,8 +111,8 @@ class FakeGpu final : public DeviceRuntime {
 
 /// A GPU in host memory, whose streams advance as a test says.
 inline FakeGpu& fake() {
-  static auto* made = new FakeGpu;
-  return *made;
+  static auto* instance = new FakeGpu;
+  return *instance;
 }
 
 /// The number of one of two GPUs that is too old; -1: there is one GPU.

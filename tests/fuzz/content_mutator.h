@@ -148,14 +148,14 @@ struct Content : test::SchemaFile {
     }
   }
 
-  static void poke(Tensor& tensor, int64_t at, Random& random) {
+  static void poke(Tensor& tensor, int64_t index, Random& random) {
     tensor = tensor.clone();  // may be shared with another dataset
     const size_t size = tensor.dtype() == DType::u8 ? 10 : static_cast<size_t>(tensor.numel());
     dispatch_all(tensor.dtype(), [&]<class T>() {
       if constexpr (std::is_integral_v<T>)
-        tensor.mutable_data<T>()[at] = static_cast<T>(interesting(random, size));
+        tensor.mutable_data<T>()[index] = static_cast<T>(interesting(random, size));
       else
-        tensor.mutable_data<T>()[at] = static_cast<T>(number(random));
+        tensor.mutable_data<T>()[index] = static_cast<T>(number(random));
     });
   }
 };

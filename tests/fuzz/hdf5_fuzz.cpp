@@ -220,11 +220,11 @@ int main(int argc, char** argv) {
   double longest = 0.0;
   long runs = 0;
   for (; run.goes_on(runs); ++runs) {
-    const Seed& from = all[static_cast<size_t>(runs) % all.size()];
-    const bool by_content = !from.content.datasets.empty() && random.below(2) == 0;
+    const Seed& seed = all[static_cast<size_t>(runs) % all.size()];
+    const bool by_content = !seed.content.datasets.empty() && random.below(2) == 0;
     // Kept if this program crashes.
     if (by_content) {
-      Content content = from.content;
+      Content content = seed.content;
       content.mutate(random);
       try {
         content.write(path.string());
@@ -232,15 +232,15 @@ int main(int argc, char** argv) {
         continue;  // not supported by the writer, such as an attribute of a removed dataset
       }
     } else {
-      write(path, Mutator(from.bytes, random).mutate());
+      write(path, Mutator(seed.bytes, random).mutate());
     }
     std::string thrown;
-    const bool from_memory = !from.checkpoint && random.below(2) == 0;
+    const bool from_memory = !seed.checkpoint && random.below(2) == 0;
     const Bytes image = from_memory ? read(path) : Bytes();
     const double start = run.seconds();
     const std::string became = outcome(
         [&] {
-          if (from.checkpoint) {
+          if (seed.checkpoint) {
             training.resume(path.string());
           } else if (from_memory) {
             (void)load_dataset(std::as_bytes(std::span(image.data(), image.size())), kImage);
@@ -250,8 +250,8 @@ int main(int argc, char** argv) {
         },
         thrown);
     if (from_memory && !thrown.empty()) thrown.replace(0, kImage.size(), path.string());
-    if (!from.checkpoint) require_same(path.string(), from_memory, thrown);
-    ++outcomes[fmt::format("{}, {}", from.checkpoint ? "checkpoint" : "dataset",
+    if (!seed.checkpoint) require_same(path.string(), from_memory, thrown);
+    ++outcomes[fmt::format("{}, {}", seed.checkpoint ? "checkpoint" : "dataset",
                            by_content ? "contents" : "bytes")][became];
     longest = std::max(longest, run.seconds() - start);
     if (longest > kLongestSeconds)

@@ -82,22 +82,22 @@ Bytes mutated_text(Bytes bytes, Random& random) {
                                 "2147483647", "1000000", "\xff", ".",  "\n\n",
                                 "e"};
   for (size_t left = 1 + random.below(3); left > 0; --left) {
-    const size_t at = random.below(bytes.size() + 1);
+    const size_t position = random.below(bytes.size() + 1);
     switch (random.below(5)) {
       case 0:
-        bytes.insert(at, pieces[random.below(std::size(pieces))]);
+        bytes.insert(position, pieces[random.below(std::size(pieces))]);
         break;
       case 1:
-        bytes.erase(at, 1 + random.below(6));
+        bytes.erase(position, 1 + random.below(6));
         break;
       case 2:
-        bytes.insert(at, bytes.substr(random.below(bytes.size() + 1), random.below(20)));
+        bytes.insert(position, bytes.substr(random.below(bytes.size() + 1), random.below(20)));
         break;
       case 3:
-        if (at < bytes.size()) bytes[at] = static_cast<char>(random.next());
+        if (position < bytes.size()) bytes[position] = static_cast<char>(random.next());
         break;
       default:
-        if (random.below(4) == 0) bytes.resize(at);
+        if (random.below(4) == 0) bytes.resize(position);
     }
   }
   return bytes;
@@ -222,11 +222,11 @@ std::vector<Seed> seeds() {
   };
 }
 
-std::string outcome(const Seed& from, const fs::path& folder, bool write) {
+std::string outcome(const Seed& seed, const fs::path& folder, bool write) {
   const std::string written = (folder / "written.h5").string();
   bool saved = false;
   try {
-    const Dataset data = from.import(folder);
+    const Dataset data = seed.import(folder);
     if (!write) return "imported";
     save_dataset(data, written);
     saved = true;
@@ -251,29 +251,29 @@ int main(int argc, char** argv) {
   Random random(run.seed);
   const std::vector<Seed> all = seeds();
   std::map<std::string, std::map<std::string, long>> outcomes;
-  const auto put_all = [&](const Seed& from) {
+  const auto put_all = [&](const Seed& seed) {
     fs::remove_all(folder);
     fs::create_directory(folder);
-    for (const auto& [name, bytes] : from.files) {
+    for (const auto& [name, bytes] : seed.files) {
       fs::create_directories((folder / name).parent_path());
       std::ofstream(folder / name, std::ios::binary) << bytes;
     }
   };
-  for (const Seed& from : all) {
-    put_all(from);
-    if (outcome(from, folder, true) != "imported") give_up(from.format + ": refused as it is");
+  for (const Seed& seed : all) {
+    put_all(seed);
+    if (outcome(seed, folder, true) != "imported") give_up(seed.format + ": refused as it is");
   }
   for (long runs = 0; run.goes_on(runs); ++runs) {
-    const Seed& from = all[static_cast<size_t>(runs) % all.size()];
-    put_all(from);
+    const Seed& seed = all[static_cast<size_t>(runs) % all.size()];
+    put_all(seed);
     const auto file =
-        std::next(from.files.begin(), static_cast<std::ptrdiff_t>(random.below(from.files.size())));
+        std::next(seed.files.begin(), static_cast<std::ptrdiff_t>(random.below(seed.files.size())));
     const bool by_bytes = file->second.size() > 64 && random.below(4) == 0;
     std::ofstream(folder / file->first, std::ios::binary)
-        << (from.mutate ? from.mutate(file->first, random)
+        << (seed.mutate ? seed.mutate(file->first, random)
             : by_bytes  ? Mutator(file->second, random).mutate()
                         : mutated_text(file->second, random));
-    ++outcomes[from.format][outcome(from, folder, random.below(8) == 0)];
+    ++outcomes[seed.format][outcome(seed, folder, random.below(8) == 0)];
   }
   for (const auto& [format, counts] : outcomes)
     for (const auto& [what, count] : counts) fmt::print("{:24} {:8}  {}\n", format, count, what);

@@ -55,22 +55,22 @@ class NpzMutator {
     const size_t end = std::min<size_t>(bytes.size(), 100);
     if (end < 12) return;
     const Bytes word = words[random_.below(std::size(words))];
-    const size_t at = 8 + random_.below(end - 8);
+    const size_t position = 8 + random_.below(end - 8);
     if (random_.below(2) == 0) {
-      bytes.replace(at, std::min(word.size(), bytes.size() - at), word);
+      bytes.replace(position, std::min(word.size(), bytes.size() - position), word);
     } else {
-      bytes.insert(at, word);
+      bytes.insert(position, word);
     }
   }
 
   /// Overwrites a number, at any byte offset.
   void change_values(Bytes& bytes) {
     if (bytes.size() < 16) return;
-    const size_t at = random_.below(4) == 0
-                          ? random_.below(bytes.size())
-                          : bytes.size() - 1 - random_.below(std::min<size_t>(64, bytes.size() - 1));
+    const size_t position = random_.below(4) == 0
+                                ? random_.below(bytes.size())
+                                : bytes.size() - 1 - random_.below(std::min<size_t>(64, bytes.size() - 1));
     const uint64_t value = interesting(random_, bytes.size());
-    std::memcpy(&bytes[at], &value, std::min(bytes.size() - at, size_t{1} << random_.below(4)));
+    std::memcpy(&bytes[position], &value, std::min(bytes.size() - position, size_t{1} << random_.below(4)));
   }
 
   Random& random_;

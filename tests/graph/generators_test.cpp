@@ -187,10 +187,10 @@ TEST_CASE("a planted partition has its blocks and its homophily") {
     std::vector<int64_t> size(uz(blocks), 0);
     for (int32_t b : drawn.block) ++size.at(uz(b));
     for (int64_t n : size) CHECK((n == nodes / blocks || n == nodes / blocks + 1));
-    double within = 0.0;
+    double matches = 0.0;
     for (size_t e = 0; e < drawn.edges.src.size(); ++e)
-      within += drawn.block[uz(drawn.edges.src[e])] == drawn.block[uz(drawn.edges.dst[e])];
-    CHECK(within / static_cast<double>(drawn.edges.src.size()) == doctest::Approx(homophily).epsilon(0.005));
+      matches += drawn.block[uz(drawn.edges.src[e])] == drawn.block[uz(drawn.edges.dst[e])];
+    CHECK(matches / static_cast<double>(drawn.edges.src.size()) == doctest::Approx(homophily).epsilon(0.005));
   }
   for (const auto& [blocks, degree, homophily] : {std::tuple{0, 2.0, 0.5},
                                                   {101, 2.0, 0.5},

@@ -198,8 +198,8 @@ TEST_CASE("edge attributes are stored by edge number, with any width and type") 
     const std::vector<Edge> list = random_edges(120, 20);
     const Tensor type = random_ints(120, 0, 9, device), length = random_tensor({120, 4}, DType::f32, device);
     const Graph plain = make(20, list, false, device);
-    const Columns given(list);
-    const Graph graph = Graph::from_coo(20, ints(given.src, device), ints(given.dst, device), {},
+    const Columns columns(list);
+    const Graph graph = Graph::from_coo(20, ints(columns.src, device), ints(columns.dst, device), {},
                                         {{"type", type}, {"length", length}});
     const std::vector<Cell> cells = cells_of(plain.edge_index());
     const auto order = graph.input_order().to_vector<int32_t>(), types = type.to_vector<int32_t>(),
@@ -207,7 +207,7 @@ TEST_CASE("edge attributes are stored by edge number, with any width and type") 
     const std::vector<double> lengths = values(length), found_lengths = values(graph.edge_attr("length"));
     for (size_t e = 0; e < order.size(); ++e) {
       const auto old = uz(order[e]);
-      CHECK(cells[e] == Cell{given.src[old], given.dst[old]});
+      CHECK(cells[e] == Cell{columns.src[old], columns.dst[old]});
       CHECK(found[e] == types[old]);
       for (size_t f = 0; f < 4; ++f) CHECK(found_lengths[4 * e + f] == lengths[4 * old + f]);
     }
@@ -235,12 +235,12 @@ TEST_CASE("edge attributes are stored by edge number, with any width and type") 
 TEST_CASE("a graph of an unsorted relation keeps its edge numbers and has the same adjacencies") {
   for (Device device : devices()) {
     const std::vector<Edge> list = random_edges(150, 25);
-    const Columns given(list);
-    const Tensor weight = Tensor::from(given.weight, device);
-    const Relation relation = relation_of({25, given.src, given.dst}, device);
+    const Columns columns(list);
+    const Tensor weight = Tensor::from(columns.weight, device);
+    const Relation relation = relation_of({25, columns.src, columns.dst}, device);
     const Graph graph(relation, weight), sorted = make(25, list, true, device);
-    CHECK(graph.edge_index().src.to_vector<int32_t>() == given.src);
-    CHECK(graph.edge_weight().to_vector<float>() == given.weight);
+    CHECK(graph.edge_index().src.to_vector<int32_t>() == columns.src);
+    CHECK(graph.edge_weight().to_vector<float>() == columns.weight);
     CHECK(!graph.input_order());
     for (const auto derived : {&Graph::adjacency, &Graph::gcn_adjacency, &Graph::mean_adjacency}) {
       CHECK(same_bits((graph.*derived)().to_dense(), (sorted.*derived)().to_dense()));

@@ -68,9 +68,9 @@ TEST_CASE("every pair without an edge is as likely as any other") {
 
 TEST_CASE("negative pairs depend on graph and generator, not on device or threads") {
   const Graph graph = random_graph(200, 3000);
-  const auto drawn = [](const Graph& from, uint64_t seed) {
+  const auto drawn = [](const Graph& input, uint64_t seed) {
     Generator generator(seed);
-    return cells_of(negative_sampling(from, 500, generator));
+    return cells_of(negative_sampling(input, 500, generator));
   };
   const std::vector<Cell> first = drawn(graph, 1);
   for (Device device : devices()) CHECK(drawn(graph.to(device), 1) == first);

@@ -36,9 +36,9 @@ TEST_CASE("every order is a permutation, equal on every device and for any numbe
       const Tensor order = named_order(name, graph_of(list), options);
       CHECK(is_permutation_of(order, list.nodes));
       for (Device device : devices()) {
-        const Tensor made = named_order(name, graph_of(list, device), options);
-        CHECK(made.device() == device);
-        CHECK(same_bits(made.to(Device::cpu()), order));
+        const Tensor result = named_order(name, graph_of(list, device), options);
+        CHECK(result.device() == device);
+        CHECK(same_bits(result.to(Device::cpu()), order));
       }
       for (int count : {1, 3}) {
         const Threads threads(count);
@@ -132,20 +132,20 @@ TEST_CASE("a permuted graph is the same one, and the inverse gives back the same
                                           random_tensor({edges}, DType::f32, device),
                                           {{"length", random_tensor({edges, 2}, DType::f64, device)}});
       const Tensor order = shuffled(list.nodes, 5, device);
-      const Transformed made = permuted(graph, order);
-      CHECK(made.device() == device);
-      const auto node = order.to_vector<int32_t>(), from = made.edge_map.to_vector<int32_t>(),
-                 to = made.merged_into.to_vector<int32_t>();
-      const std::vector<Cell> before = cells_of(graph.edge_index()), after = cells_of(made.edge_index());
+      const Transformed result = permuted(graph, order);
+      CHECK(result.device() == device);
+      const auto node = order.to_vector<int32_t>(), map = result.edge_map.to_vector<int32_t>(),
+                 merged = result.merged_into.to_vector<int32_t>();
+      const std::vector<Cell> before = cells_of(graph.edge_index()), after = cells_of(result.edge_index());
       REQUIRE(std::ssize(after) == edges);
       for (size_t e = 0; e < after.size(); ++e) {
-        const auto old = uz(from[e]);
+        const auto old = uz(map[e]);
         const auto [src, dst] = after[e];
-        CHECK(to[old] == static_cast<int32_t>(e));
+        CHECK(merged[old] == static_cast<int32_t>(e));
         CHECK(Cell{node[uz(src)], node[uz(dst)]} == before[old]);
       }
-      CHECK(same_bits(made.edge_weight(), detail::gather_edges(graph.edge_weight(), made.edge_map)));
-      const Transformed back = permuted(made, inverse_order(order));
+      CHECK(same_bits(result.edge_weight(), detail::gather_edges(graph.edge_weight(), result.edge_map)));
+      const Transformed back = permuted(result, inverse_order(order));
       CHECK(same_bits(back.in_edges().offsets, graph.in_edges().offsets));
       CHECK(same_bits(back.in_edges().indices, graph.in_edges().indices));
       CHECK(same_bits(back.edge_weight(), graph.edge_weight()));
@@ -160,13 +160,13 @@ TEST_CASE("with graph offsets, nodes are ordered within each graph") {
   for (const std::string& name : order_names()) {
     CAPTURE(name);
     const Order all = named_order(name, graph, {.parts = 3, .seed = 2}).to_vector<int32_t>();
-    const Order within =
+    const Order graph_order =
         named_order(name, graph, {.parts = 3, .seed = 2, .graph_offsets = offsets}).to_vector<int32_t>();
     Order expected;
     for (const auto& [first, last] : {std::pair{0, 3}, {3, 7}, {7, 8}})
       for (int32_t node : all)
         if (node >= first && node < last) expected.push_back(node);
-    CHECK(within == expected);
+    CHECK(graph_order == expected);
   }
 }
 

@@ -37,8 +37,8 @@ TEST_CASE("a partition has a part for every node, and no part is empty") {
         const Tensor part = metis_partition(relation, parts);
         REQUIRE(part.shape() == Shape{list.nodes});
         CHECK(part.device() == device);
-        const auto of = part.to_vector<int32_t>();
-        const std::set<int32_t> used = set_of(of);
+        const auto assignment = part.to_vector<int32_t>();
+        const std::set<int32_t> used = set_of(assignment);
         CHECK(std::ssize(used) == std::min(parts, list.nodes));
         if (!used.empty()) CHECK(*used.begin() == 0);
         if (!used.empty()) CHECK(*used.rbegin() == std::ssize(used) - 1);
@@ -48,9 +48,10 @@ TEST_CASE("a partition has a part for every node, and no part is empty") {
         CHECK(summary.parts == std::ssize(used));
         CHECK(summary.smallest >= 1);
         int64_t cut = 0, largest = 0;
-        for (size_t e = 0; e < list.src.size(); ++e) cut += of[uz(list.src[e])] != of[uz(list.dst[e])];
+        for (size_t e = 0; e < list.src.size(); ++e)
+          cut += assignment[uz(list.src[e])] != assignment[uz(list.dst[e])];
         for (const int32_t p : used)
-          largest = std::max<int64_t>(largest, std::count(of.begin(), of.end(), p));
+          largest = std::max<int64_t>(largest, std::count(assignment.begin(), assignment.end(), p));
         CHECK(summary.cut == cut);
         CHECK(summary.largest == largest);
         CHECK(summary.balance == doctest::Approx(static_cast<double>(largest * summary.parts) /
@@ -64,8 +65,8 @@ TEST_CASE("a partition has a part for every node, and no part is empty") {
 TEST_CASE("cliques are found exactly, and planted blocks nearly") {
   const Relation cliques = relation_of(ring_of_cliques(8, 12));
   const Tensor part = metis_partition(cliques, 8);
-  const auto of = part.to_vector<int32_t>();
-  for (size_t i = 0; i < of.size(); ++i) CHECK(of[i] == of[i / 12 * 12]);
+  const auto assignment = part.to_vector<int32_t>();
+  for (size_t i = 0; i < assignment.size(); ++i) CHECK(assignment[i] == assignment[i / 12 * 12]);
   const PartitionSummary summary = summarize_partition(cliques, part);
   CHECK(summary.cut == 2 * 8);
   CHECK(summary.balance == 1.0);
@@ -100,8 +101,8 @@ TEST_CASE("partitions ignore loops and directions, and count parallel edges") {
       ring.src.push_back(i);
       ring.dst.push_back((i + 1) % 40);
     }
-  const auto of = metis_partition(relation_of(ring), 4).to_vector<int32_t>();
-  for (size_t i = 0; i < of.size(); i += 2) CHECK(of[i] == of[i + 1]);
+  const auto assignment = metis_partition(relation_of(ring), 4).to_vector<int32_t>();
+  for (size_t i = 0; i < assignment.size(); i += 2) CHECK(assignment[i] == assignment[i + 1]);
 }
 
 TEST_CASE("a partition depends on the seed, not on threads or the form of the relation") {
@@ -116,14 +117,14 @@ TEST_CASE("a partition depends on the seed, not on threads or the form of the re
   CHECK(same_bits(metis_partition(Relation::from_transposed(relation.transposed()), 16, {.seed = 7}), part));
   CHECK(same_bits(metis_partition(relation.reversed(), 16, {.seed = 7}), part));
   // METIS draws from a generator that the whole process shares.
-  std::vector<Tensor> made(6);
+  std::vector<Tensor> results(6);
   {
     std::vector<std::jthread> threads;
-    for (size_t k = 0; k < made.size(); ++k)
-      threads.emplace_back([&, k] { made[k] = metis_partition(relation, 16, {.seed = 7 + k % 2}); });
+    for (size_t k = 0; k < results.size(); ++k)
+      threads.emplace_back([&, k] { results[k] = metis_partition(relation, 16, {.seed = 7 + k % 2}); });
   }
-  for (size_t k = 0; k < made.size(); k += 2) CHECK(same_bits(made[k], part));
-  CHECK(same_bits(made[1], made[5]));
+  for (size_t k = 0; k < results.size(); k += 2) CHECK(same_bits(results[k], part));
+  CHECK(same_bits(results[1], results[5]));
 }
 
 TEST_CASE("bad relations, parts and options are refused") {

@@ -30,7 +30,7 @@ struct Whole {
 
   explicit Whole(const std::vector<int64_t>& sizes, bool symmetric = false) {
     std::vector<int64_t> bounds{0};
-    std::vector<int32_t> from, to;
+    std::vector<int32_t> sources, targets;
     std::vector<float> w;
     for (const int64_t size : sizes) {
       const auto first = static_cast<int32_t>(bounds.back()), last = static_cast<int32_t>(first + size);
@@ -38,15 +38,15 @@ struct Whole {
                  b = random_ints(3 * size, first, last).to_vector<int32_t>();
       for (size_t e = 0; e < a.size(); ++e) {
         const auto value = static_cast<float>(w.size());
-        from.push_back(a[e]), to.push_back(b[e]), w.push_back(value);
-        if (symmetric) from.push_back(b[e]), to.push_back(a[e]), w.push_back(value);
+        sources.push_back(a[e]), targets.push_back(b[e]), w.push_back(value);
+        if (symmetric) sources.push_back(b[e]), targets.push_back(a[e]), w.push_back(value);
       }
       bounds.push_back(last);
     }
     nodes = bounds.back();
     offsets = longs(bounds);
-    src = ints(from);
-    dst = ints(to);
+    src = ints(sources);
+    dst = ints(targets);
     weight = Tensor::from(w);
   }
   /// Edges numbered as in the CSR, or as in the list.
@@ -67,16 +67,19 @@ TEST_CASE("picked graphs equal the originals, in the order of the pick") {
       const Whole whole(sizes, symmetric);
       const Graph graph = whole.graph(as_list);
       const PickedGraphs picked = pick_graphs(graph, whole.offsets, ints(which));
-      const auto bounds = whole.offsets.to_vector<int64_t>(), at = picked.offsets.to_vector<int64_t>();
+      const auto bounds = whole.offsets.to_vector<int64_t>(),
+                 picked_bounds = picked.offsets.to_vector<int64_t>();
       const auto nodes = picked.nodes.to_vector<int32_t>();
-      REQUIRE(at.size() == which.size() + 1);
-      CHECK(at.back() == picked.graph.num_nodes());
+      REQUIRE(picked_bounds.size() == which.size() + 1);
+      CHECK(picked_bounds.back() == picked.graph.num_nodes());
       CHECK(picked.graph.relation().symmetric() == graph.relation().symmetric());
       for (size_t k = 0; k < which.size(); ++k) {
         const auto g = uz(which[k]);
-        REQUIRE(at[k + 1] - at[k] == sizes[g]);
-        for (int64_t i = at[k]; i < at[k + 1]; ++i) CHECK(nodes[uz(i)] == bounds[g] + i - at[k]);
-        CHECK(edges_of(picked.graph, at[k], at[k + 1]) == edges_of(graph, bounds[g], bounds[g + 1]));
+        REQUIRE(picked_bounds[k + 1] - picked_bounds[k] == sizes[g]);
+        for (int64_t i = picked_bounds[k]; i < picked_bounds[k + 1]; ++i)
+          CHECK(nodes[uz(i)] == bounds[g] + i - picked_bounds[k]);
+        CHECK(edges_of(picked.graph, picked_bounds[k], picked_bounds[k + 1]) ==
+              edges_of(graph, bounds[g], bounds[g + 1]));
       }
       CHECK(same_bits(picked.graph.edge_attr("twice"), picked.graph.edge_weight()));
     }

@@ -119,21 +119,21 @@ TEST_CASE("a relation from a list has every form of the same edges, on every dev
     for (const auto& [num_src, num_dst, edges] : kSizes) {
       CAPTURE(edges);
       const List list = random_list(num_src, num_dst, edges);
-      const Relation given = relation_of(list, device), host = relation_of(list, {});
+      const Relation direct = relation_of(list, device), host = relation_of(list, {});
       CHECK(host.to(device).device() == device);
-      for (const Relation& relation : {given, host.to(device)}) check_relation(relation, list);
-      for (const Relation& relation : {given.reversed(), host.reversed().to(device)})
+      for (const Relation& relation : {direct, host.to(device)}) check_relation(relation, list);
+      for (const Relation& relation : {direct.reversed(), host.reversed().to(device)})
         check_relation(relation, turned(list));
-      for (const Relation& relation : {given.sorted(), host.sorted().to(device)})
+      for (const Relation& relation : {direct.sorted(), host.sorted().to(device)})
         check_relation(relation, in_order(list));
       // From a CSR or its transpose, edges are numbered in that order.
-      const Relation by_target = Relation::from_csr(given.csr());
+      const Relation by_target = Relation::from_csr(direct.csr());
       check_relation(by_target, in_order(list));
       CHECK(!by_target.csr_order());
       CHECK(by_target.sorted() == by_target);
       check_relation(by_target.reversed(), turned(in_order(list)));
       check_relation(by_target.reversed().sorted(), in_order(turned(in_order(list))));
-      const Relation by_source = Relation::from_transposed(given.transposed());
+      const Relation by_source = Relation::from_transposed(direct.transposed());
       check_relation(by_source, turned(in_order(turned(list))));
       CHECK(!by_source.transposed_order());
     }

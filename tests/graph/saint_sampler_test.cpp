@@ -102,8 +102,8 @@ TEST_CASE("the normalization makes losses and sums of subgraphs unbiased") {
       ++times[uz(i)];
     }
     for (int32_t e : part.edges.to_vector<int32_t>()) {
-      const auto at = uz(e);
-      sums[uz(dst[at])] += static_cast<double>(by_edge[at] * x[at]);
+      const auto edge = uz(e);
+      sums[uz(dst[edge])] += static_cast<double>(by_edge[edge] * x[edge]);
     }
   }
   for (size_t e = 0; e < x.size(); ++e) full[uz(dst[e])] += static_cast<double>(x[e]);

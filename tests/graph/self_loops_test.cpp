@@ -82,10 +82,10 @@ TEST_CASE("dropout_edge keeps edges with its probability, and their weights and 
     CHECK(same_bits(now.dst, detail::gather_edges(old.dst, left.edge_map)));
     CHECK(same_bits(left.edge_weight(), detail::gather_edges(graph.edge_weight(), left.edge_map)));
     CHECK(same_bits(left.edge_attr("number"), left.edge_map.to(DType::f32)));
-    const auto check_maps = [](const Transformed& made) {
-      const auto to = made.merged_into.to_vector<int32_t>(), from = made.edge_map.to_vector<int32_t>();
-      CHECK(std::count(to.begin(), to.end(), -1) == std::ssize(to) - made.num_edges());
-      for (size_t k = 0; k < from.size(); ++k) REQUIRE(to[uz(from[k])] == static_cast<int32_t>(k));
+    const auto check_maps = [](const Transformed& result) {
+      const auto merged = result.merged_into.to_vector<int32_t>(), map = result.edge_map.to_vector<int32_t>();
+      CHECK(std::count(merged.begin(), merged.end(), -1) == std::ssize(merged) - result.num_edges());
+      for (size_t k = 0; k < map.size(); ++k) REQUIRE(merged[uz(map[k])] == static_cast<int32_t>(k));
     };
     check_maps(left);
     // For a list and a CSR: the edge numbers are the same whether or not any edge is dropped.

@@ -16,14 +16,14 @@ namespace {
 /// Communities of `size` nodes, with `degree` in-edges a node, nine in ten from its community. Directed,
 /// weighted.
 SparseMatrix communities(int64_t nodes, int64_t size, int64_t degree) {
-  const auto within = random_ints(nodes * degree, 0, static_cast<int32_t>(size)).to_vector<int32_t>(),
+  const auto offsets = random_ints(nodes * degree, 0, static_cast<int32_t>(size)).to_vector<int32_t>(),
              outside = random_ints(nodes * degree, 0, static_cast<int32_t>(nodes)).to_vector<int32_t>();
   EdgeList list{nodes, {}, {}};
   for (int64_t e = 0; e < nodes * degree; ++e) {
-    const auto at = uz(e);
-    const int64_t i = e / degree, neighbor = std::min(nodes - 1, i / size * size + within[at]);
+    const auto edge = uz(e);
+    const int64_t i = e / degree, neighbor = std::min(nodes - 1, i / size * size + offsets[edge]);
     list.dst.push_back(static_cast<int32_t>(i));
-    list.src.push_back(e % degree % 10 == 0 ? outside[at] : static_cast<int32_t>(neighbor));
+    list.src.push_back(e % degree % 10 == 0 ? outside[edge] : static_cast<int32_t>(neighbor));
   }
   const Relation relation = relation_of(list).sorted();
   return SparseMatrix(relation, random_tensor({relation.num_edges()}));

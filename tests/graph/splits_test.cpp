@@ -139,10 +139,10 @@ TEST_CASE("a link split removes pairs of nodes, with both directions and paralle
       for (const Cell& cell : negative) CHECK((!directed.contains(cell) && cell.first != cell.second));
 
       // Training edges keep their weights.
-      const std::vector<int32_t> from = split.train.edge_map.to_vector<int32_t>();
+      const std::vector<int32_t> map = split.train.edge_map.to_vector<int32_t>();
       const std::vector<float> weight = graph.edge_weight().to_vector<float>(),
                                kept = split.train.edge_weight().to_vector<float>();
-      for (size_t e = 0; e < from.size(); ++e) CHECK(kept[e] == weight[uz(from[e])]);
+      for (size_t e = 0; e < map.size(); ++e) CHECK(kept[e] == weight[uz(map[e])]);
       CHECK(!undirected == !split.train.is_symmetric());
     }
 }

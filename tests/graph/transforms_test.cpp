@@ -73,9 +73,9 @@ void for_cases(F&& f) {
 }
 
 /// The old edges of each new edge, by both maps, which must agree.
-std::vector<std::vector<size_t>> parents_of(const Graph& old, const Transformed& made) {
-  const auto map = made.edge_map.to_vector<int32_t>(), merged = made.merged_into.to_vector<int32_t>();
-  REQUIRE(static_cast<int64_t>(map.size()) == made.num_edges());
+std::vector<std::vector<size_t>> parents_of(const Graph& old, const Transformed& result) {
+  const auto map = result.edge_map.to_vector<int32_t>(), merged = result.merged_into.to_vector<int32_t>();
+  REQUIRE(static_cast<int64_t>(map.size()) == result.num_edges());
   REQUIRE(static_cast<int64_t>(merged.size()) == old.num_edges());
   std::vector<std::vector<size_t>> parents(map.size());
   for (size_t e = 0; e < merged.size(); ++e) {
@@ -94,12 +94,12 @@ void check_sorted(const Graph& graph) {
 
 /// For transforms that merge no edges: ends (if all nodes are kept), weights and attributes are those of the
 /// old edge, or `weight` and 0 for an added one.
-void check_unmerged(const Graph& old, const Transformed& made, float weight = 1.0f) {
-  check_sorted(made);
-  const auto map = made.edge_map.to_vector<int32_t>();
-  const auto parents = parents_of(old, made);
-  const Edges before(old), after(made);
-  const Attributes was(old), now(made);
+void check_unmerged(const Graph& old, const Transformed& result, float weight = 1.0f) {
+  check_sorted(result);
+  const auto map = result.edge_map.to_vector<int32_t>();
+  const auto parents = parents_of(old, result);
+  const Edges before(old), after(result);
+  const Attributes was(old), now(result);
   for (size_t e = 0; e < map.size(); ++e) {
     if (map[e] < 0) {
       CHECK(parents[e].empty());
@@ -107,29 +107,30 @@ void check_unmerged(const Graph& old, const Transformed& made, float weight = 1.
       CHECK(now.type[e] == 0);
       CHECK(now.length[3 * e + 2] == 0.0);
     } else {
-      const auto from = uz(map[e]);
-      CHECK(parents[e] == std::vector<size_t>{from});
-      if (made.num_nodes() == old.num_nodes()) CHECK(after.cells[e] == before.cells[from]);
-      CHECK(after.weight_of(e) == before.weight_of(from));
-      CHECK(now.type[e] == was.type[from]);
-      for (size_t f = 0; f < 3; ++f) CHECK(now.length[3 * e + f] == was.length[3 * from + f]);
-      CHECK(now.half[e] == was.half[from]);
+      const auto parent = uz(map[e]);
+      CHECK(parents[e] == std::vector<size_t>{parent});
+      if (result.num_nodes() == old.num_nodes()) CHECK(after.cells[e] == before.cells[parent]);
+      CHECK(after.weight_of(e) == before.weight_of(parent));
+      CHECK(now.type[e] == was.type[parent]);
+      for (size_t f = 0; f < 3; ++f) CHECK(now.length[3 * e + f] == was.length[3 * parent + f]);
+      CHECK(now.half[e] == was.half[parent]);
     }
   }
 }
 
-/// Attributes of new edge e are the sum or mean of those of old edges from[e], integers those of the first.
-void check_merged_attributes(const Graph& old, const Transformed& made,
-                             const std::vector<std::vector<size_t>>& from, bool mean) {
-  const Attributes was(old), now(made);
-  for (size_t e = 0; e < from.size(); ++e) {
+/// Attributes of new edge e are the sum or mean of those of old edges parents[e], integers those of the
+/// first.
+void check_merged_attributes(const Graph& old, const Transformed& result,
+                             const std::vector<std::vector<size_t>>& parents, bool mean) {
+  const Attributes was(old), now(result);
+  for (size_t e = 0; e < parents.size(); ++e) {
     double length = 0.0, sum = 0.0;
-    for (size_t p : from[e]) {
+    for (size_t p : parents[e]) {
       length += was.length[3 * p + 1];
       sum += was.half[p];
     }
-    const double n = mean ? static_cast<double>(from[e].size()) : 1.0;
-    CHECK(now.type[e] == was.type[from[e].front()]);
+    const double n = mean ? static_cast<double>(parents[e].size()) : 1.0;
+    CHECK(now.type[e] == was.type[parents[e].front()]);
     CHECK(now.length[3 * e + 1] == length / n);
     CHECK(now.half[e] == doctest::Approx(sum / n).epsilon(0.01));
   }
@@ -147,23 +148,24 @@ TEST_CASE("to_undirected: both directions once, weights and attributes averaged 
     const Edges before(graph), after(both);
     std::map<Cell, std::vector<size_t>> meeting;
     for (size_t e = 0; e < before.cells.size(); ++e)
-      for (const Cell& at : std::set<Cell>{before.cells[e], {before.cells[e].second, before.cells[e].first}})
-        meeting[at].push_back(e);
+      for (const Cell& cell :
+           std::set<Cell>{before.cells[e], {before.cells[e].second, before.cells[e].first}})
+        meeting[cell].push_back(e);
     REQUIRE(after.cells.size() == meeting.size());
-    std::vector<std::vector<size_t>> from;
+    std::vector<std::vector<size_t>> parents;
     std::map<Cell, float> weight;
     const auto map = both.edge_map.to_vector<int32_t>();
     for (size_t e = 0; e < after.cells.size(); ++e) {
-      from.push_back(meeting[after.cells[e]]);
-      REQUIRE(!from.back().empty());
-      CHECK(map[e] == static_cast<int32_t>(from.back().front()));
+      parents.push_back(meeting[after.cells[e]]);
+      REQUIRE(!parents.back().empty());
+      CHECK(map[e] == static_cast<int32_t>(parents.back().front()));
       double sum = 0.0;
-      for (size_t p : from.back()) sum += static_cast<double>(before.weight_of(p));
-      CHECK(after.weight_of(e) == static_cast<float>(sum / static_cast<double>(from.back().size())));
+      for (size_t p : parents.back()) sum += static_cast<double>(before.weight_of(p));
+      CHECK(after.weight_of(e) == static_cast<float>(sum / static_cast<double>(parents.back().size())));
       weight[after.cells[e]] = after.weight_of(e);
     }
     for (const auto& [cell, w] : weight) CHECK(w == weight[{cell.second, cell.first}]);  // to the bit
-    check_merged_attributes(graph, both, from, true);
+    check_merged_attributes(graph, both, parents, true);
     const auto merged = both.merged_into.to_vector<int32_t>();
     for (size_t e = 0; e < merged.size(); ++e) CHECK(after.cells[uz(merged[e])] == before.cells[e]);
   });

@@ -56,10 +56,10 @@ TEST_CASE("activate: large inputs, zero and NaN") {
     for (Activation activation : kAll) {
       CAPTURE(name_of(activation));
       kernels::activate({.activation = activation, .x = x, .y = y});
-      const Numbers got = values(y), at = values(x);
-      for (size_t i = 0; i < at.size(); ++i) {
-        CAPTURE(at[i]);
-        const double expected = expected_value(activation, at[i], static_cast<double>(0.01f));
+      const Numbers got = values(y), inputs = values(x);
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        CAPTURE(inputs[i]);
+        const double expected = expected_value(activation, inputs[i], static_cast<double>(0.01f));
         // Relative: small values and the lower tail are as accurate as large ones.
         CHECK(std::abs(got[i] - expected) <= 2 * tolerance(dtype) * std::abs(expected) + 1e-12);
       }
@@ -81,16 +81,16 @@ TEST_CASE("activate_backward: derivatives by differences") {
       const Tensor x = tensor_of(mapped(random_tensor({3, 401}), off_zero), {3, 401}, dtype, device),
                    dy = random_tensor({3, 401}, dtype, device);
       const double h = 1e-6;
-      const auto gradient = [&](double given, double v) {
-        return given *
+      const auto gradient = [&](double dy_value, double v) {
+        return dy_value *
                (expected_value(activation, v + h, kSlope) - expected_value(activation, v - h, kSlope)) /
                (2 * h);
       };
       check_also_in_place(dy, zipped(values(dy), values(x), gradient),
                           dtype == DType::f64 ? 1e-8 : 2 * tolerance(dtype),
-                          [&](const Tensor& given, Tensor& dx) {
+                          [&](const Tensor& upstream, Tensor& dx) {
                             kernels::activate_backward(
-                                {.activation = activation, .slope = 0.2f, .x = x, .dy = given, .dx = dx});
+                                {.activation = activation, .slope = 0.2f, .x = x, .dy = upstream, .dx = dx});
                           });
     }
   });

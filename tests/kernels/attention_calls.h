@@ -22,17 +22,17 @@ struct AttentionCall {
   const RowTiles *tiles = nullptr, *tiles_at = nullptr;
   Tensor d_o, o, lse;
 
-  AttentionCall(const Edges& of, const AttentionCase& shape, DType type, Device on)
-      : edges(of),
+  AttentionCall(const Edges& structure, const AttentionCase& shape, DType type, Device placement)
+      : edges(structure),
         heads(shape.heads),
         width(shape.width),
         features(shape.features),
         dtype(type),
         accumulator(accumulator_dtype(type)),
-        device(on),
+        device(placement),
         dropout(attention_dropout(shape.dropout)),
         gradient(shape.gradient),
-        d_o(random(of.rows(), heads * width, type)) {
+        d_o(random(structure.rows(), heads * width, type)) {
     make_outputs();
   }
   Tensor random(int64_t rows, int64_t columns, DType type) const {
@@ -65,13 +65,13 @@ struct GatCall : AttentionCall {
   static constexpr float kSlope = 0.2f;
   Tensor l, r, c, x, bias, source, target;  ///< the whole gradient of x if source and target are given
 
-  GatCall(const Edges& of, const AttentionCase& shape, DType type, Device on)
-      : AttentionCall(of, shape, type, on),
-        l(random(of.rows(), heads, accumulator)),
-        r(random(of.cols(), heads, accumulator)),
-        x(random(of.cols(), heads * width, type)) {
-    if (features > 0) c = random(of.count(), heads, accumulator);
-    if (shape.dropout && type != DType::bf16) bias = random_tensor({heads * width}, type, on);
+  GatCall(const Edges& structure, const AttentionCase& shape, DType type, Device placement)
+      : AttentionCall(structure, shape, type, placement),
+        l(random(structure.rows(), heads, accumulator)),
+        r(random(structure.cols(), heads, accumulator)),
+        x(random(structure.cols(), heads * width, type)) {
+    if (features > 0) c = random(structure.count(), heads, accumulator);
+    if (shape.dropout && type != DType::bf16) bias = random_tensor({heads * width}, type, placement);
   }
   void to_float64() { AttentionCall::to_float64({&d_o, &l, &r, &c, &x, &bias, &source, &target}); }
   void forward() {
@@ -119,16 +119,17 @@ struct Gatv2Call : AttentionCall {
   static constexpr float kSlope = 0.2f;
   Tensor l, r, att, attr, w, bias;
 
-  Gatv2Call(const Edges& of, const AttentionCase& shape, DType type, Device on)
-      : AttentionCall(of, shape, type, on),
-        l(random(of.rows(), heads * width, type)),
-        r(random(of.cols(), heads * width, type)),
-        att(scaled_random({heads, width}, 1.0 / std::sqrt(static_cast<double>(width)), type, on)) {
+  Gatv2Call(const Edges& structure, const AttentionCase& shape, DType type, Device placement)
+      : AttentionCall(structure, shape, type, placement),
+        l(random(structure.rows(), heads * width, type)),
+        r(random(structure.cols(), heads * width, type)),
+        att(scaled_random({heads, width}, 1.0 / std::sqrt(static_cast<double>(width)), type, placement)) {
     if (features > 0) {
-      attr = random(of.count(), features, accumulator);
-      w = scaled_random({features, heads * width}, 1.0 / std::sqrt(static_cast<double>(features)), type, on);
+      attr = random(structure.count(), features, accumulator);
+      w = scaled_random({features, heads * width}, 1.0 / std::sqrt(static_cast<double>(features)), type,
+                        placement);
     }
-    if (shape.dropout && type != DType::bf16) bias = random_tensor({heads * width}, type, on);
+    if (shape.dropout && type != DType::bf16) bias = random_tensor({heads * width}, type, placement);
   }
   void forward() {
     kernels::gatv2({.a = edges.a(),
@@ -171,24 +172,25 @@ struct Gatv2Call : AttentionCall {
 };
 
 /// Source of the values: v, the keys, or the keys each times its s.
-enum class Values : uint8_t { own, keys, scaled_keys };
+enum class Values : uint8_t { v, keys, scaled_keys };
 
 struct DotCall : AttentionCall {
   float scale;
   Tensor q, k, v, s, attr, u, d_o_attr, o_attr;
 
-  DotCall(const Edges& of, const AttentionCase& shape, DType type, Device on, Values kind = Values::own)
-      : AttentionCall(of, shape, type, on),
+  DotCall(const Edges& structure, const AttentionCase& shape, DType type, Device placement,
+          Values kind = Values::v)
+      : AttentionCall(structure, shape, type, placement),
         scale(1.0f / std::sqrt(static_cast<float>(width))),
-        q(random(of.rows(), heads * width, type)),
-        k(random(of.cols(), heads * width, type)) {
-    if (kind == Values::own) v = random(of.cols(), heads * width, type);
-    if (kind == Values::scaled_keys) s = random(of.cols(), heads, accumulator);
+        q(random(structure.rows(), heads * width, type)),
+        k(random(structure.cols(), heads * width, type)) {
+    if (kind == Values::v) v = random(structure.cols(), heads * width, type);
+    if (kind == Values::scaled_keys) s = random(structure.cols(), heads, accumulator);
     if (features == 0) return;
-    attr = random(of.count(), features, accumulator);
-    u = random(of.rows(), heads * features, type);
-    d_o_attr = random(of.rows(), heads * features, type);
-    o_attr = Tensor::full(u.shape(), NAN, type, on);
+    attr = random(structure.count(), features, accumulator);
+    u = random(structure.rows(), heads * features, type);
+    d_o_attr = random(structure.rows(), heads * features, type);
+    o_attr = Tensor::full(u.shape(), NAN, type, placement);
   }
   void to_float64() { AttentionCall::to_float64({&d_o, &q, &k, &v}); }
   void forward() {

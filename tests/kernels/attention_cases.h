@@ -110,8 +110,8 @@ inline Tensor scaled_random(Shape shape, double factor, DType dtype, Device devi
   return Tensor::from(x, shape).to(dtype).to(device);
 }
 
-inline kernels::AttentionDropout attention_dropout(bool on) {
-  if (!on) return {};
+inline kernels::AttentionDropout attention_dropout(bool enabled) {
+  if (!enabled) return {};
   return {{.seed = 11, .stream = 3}, DropoutRule::of(0.3f)};
 }
 
@@ -122,14 +122,14 @@ struct PlainAttention {
   Numbers mask, alpha, lse, o;
 
   template <class Value>
-  PlainAttention(const Edges& of, size_t head_count, size_t head_width, const Numbers& e, Numbers m,
+  PlainAttention(const Edges& structure, size_t head_count, size_t head_width, const Numbers& e, Numbers m,
                  Value&& value)
-      : edges(of),
+      : edges(structure),
         heads(head_count),
         width(head_width),
         mask(std::move(m)),
         alpha(e.size()),
-        lse(uz(of.rows()) * heads),
+        lse(uz(structure.rows()) * heads),
         o(lse.size() * width) {
     Numbers largest(lse.size(), -INFINITY), sum(lse.size());
     edges.each([&](size_t i, size_t, size_t k) {

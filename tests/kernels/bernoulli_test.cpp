@@ -10,9 +10,9 @@ TEST_CASE("bernoulli draws each number with its own probability, the same on eve
   for (const float one : {0.0f, 0.1f, 0.5f, 1.0f}) p.insert(p.end(), kEach, one);
   const auto draw = [&](Device device, uint64_t seed) {
     Generator generator(seed);
-    const Tensor of = Tensor::from(p, device);
-    Tensor y = Tensor::empty({of.numel()}, DType::u8, device);
-    kernels::bernoulli({.p = of, .key = generator.next(), .y = y});
+    const Tensor probability = Tensor::from(p, device);
+    Tensor y = Tensor::empty({probability.numel()}, DType::u8, device);
+    kernels::bernoulli({.p = probability, .key = generator.next(), .y = y});
     return y;
   };
   const Tensor first = draw({}, 3);

@@ -180,10 +180,10 @@ TEST_CASE("calibration has the same bits on every device and any number of threa
         CHECK(alike(calibrate(x, 3, o), first));
       }
       for (Device device : devices()) {
-        const BitScales there = calibrate(x.to(device), 3, o);
-        CHECK(there.scale.device() == device);
-        CHECK(there.zero.device() == device);
-        CHECK(alike(there, first));
+        const BitScales scales = calibrate(x.to(device), 3, o);
+        CHECK(scales.scale.device() == device);
+        CHECK(scales.zero.device() == device);
+        CHECK(alike(scales, first));
       }
     }
 }

@@ -104,11 +104,11 @@ TEST_CASE(
           }
           CHECK(host.sums.to_vector<int32_t>() == sums);
           for (Device device : devices()) {
-            const BitTensor there =
+            const BitTensor remote =
                 to_bits(x.to(device), bits, Tensor::from(scale, device), Tensor::from(zero, device), along);
-            CHECK(same_bits(there.planes, host.planes));
-            CHECK(there.sums.to_vector<int32_t>() == sums);
-            CHECK(to_values(there, along).to_vector<float>() == got);
+            CHECK(same_bits(remote.planes, host.planes));
+            CHECK(remote.sums.to_vector<int32_t>() == sums);
+            CHECK(to_values(remote, along).to_vector<float>() == got);
           }
         }
 }
@@ -136,9 +136,9 @@ TEST_CASE("ranges cover all finite numbers, with an exact 0 if affine, the same 
               if (range == BitRange::affine && numbers[i] == 0.0f) CHECK(got[i] == 0.0f);
             }
             for (Device device : devices()) {
-              const BitTensor there = to_bits(x.to(device), bits, along, range, by_row);
-              CHECK(there.scale.to_vector<float>() == scale);
-              CHECK(there.zero.to_vector<float>() == host.zero.to_vector<float>());
+              const BitTensor remote = to_bits(x.to(device), bits, along, range, by_row);
+              CHECK(remote.scale.to_vector<float>() == scale);
+              CHECK(remote.zero.to_vector<float>() == host.zero.to_vector<float>());
             }
           }
   for (Device device : devices()) {
@@ -211,17 +211,19 @@ TEST_CASE("products to bits are the float product, scaled, shifted and quantised
             const float zero = static_cast<float>(1 << bits) / 2;
             const BitTensor a = bits_of(x, bits, 3.0f / zero, zero, device),
                             b = bits_of(w, bits, 2.5f / zero, zero, device, PackedAlong::columns);
-            const auto on = [&](bool there, const Tensor& t) { return there ? t.to(device) : Tensor(); };
+            const auto operand = [&](bool present, const Tensor& t) {
+              return present ? t.to(device) : Tensor();
+            };
             const Activation activation = ends > 0 ? Activation::relu : Activation::none;
-            const auto multiply = [&](const BitTensor& left, const BitTensor& right, BitTensor& to) {
+            const auto multiply = [&](const BitTensor& left, const BitTensor& right, BitTensor& output) {
               kernels::bit_gemm_to_bits({.a = left,
                                          .b = right,
-                                         .row_scale = on(ends == 2, row_scale),
-                                         .row_shift = on(ends == 2, row_shift),
-                                         .column_scale = on(ends > 0, scale),
-                                         .column_shift = on(ends > 0, shift),
+                                         .row_scale = operand(ends == 2, row_scale),
+                                         .row_shift = operand(ends == 2, row_shift),
+                                         .column_scale = operand(ends > 0, scale),
+                                         .column_shift = operand(ends > 0, shift),
                                          .activation = activation,
-                                         .to = to});
+                                         .to = output});
             };
             BitTensor q = empty_bits(m, n, bits_to, step,
                                      ends > 0 ? 0.25f : static_cast<float>(1 << bits_to) / 2, device);
@@ -256,8 +258,8 @@ TEST_CASE("products to bits are the float product, scaled, shifted and quantised
               ByteTensor bytes = ByteTensor::empty(m, n, bits_to, q.scale, q.zero, device);
               kernels::bit_gemm_to_bytes({.a = a,
                                           .b = b,
-                                          .column_scale = on(ends > 0, scale),
-                                          .column_shift = on(ends > 0, shift),
+                                          .column_scale = operand(ends > 0, scale),
+                                          .column_shift = operand(ends > 0, shift),
                                           .activation = activation,
                                           .to = bytes});
               const auto held = bytes.bytes.to_vector<uint8_t>();

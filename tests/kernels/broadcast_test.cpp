@@ -29,14 +29,15 @@ const std::vector<Case> kCases{{{70000}, {70000}, {70000}},
 
 /// Position that element `i` of y reads from an operand, by definition.
 size_t place(const Shape& operand, const Shape& y, int64_t i) {
-  int64_t at = 0, stride = 1;
+  int64_t position = 0, stride = 1;
   for (int d = 0; d < y.dims(); ++d) {
-    const int64_t extent = kernels::extent_from_last(y, d), own = kernels::extent_from_last(operand, d);
-    if (own != 1) at += i % extent * stride;
-    stride *= own;
+    const int64_t extent = kernels::extent_from_last(y, d),
+                  operand_extent = kernels::extent_from_last(operand, d);
+    if (operand_extent != 1) position += i % extent * stride;
+    stride *= operand_extent;
     i /= extent;
   }
-  return uz(at);
+  return uz(position);
 }
 
 double binary_of(Binary op, double a, double b) {
@@ -88,14 +89,14 @@ TEST_CASE("binary reads views at any offset") {
 TEST_CASE("expand repeats") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const Case& shapes : kCases)
-      for (const Shape& from : {shapes.a, shapes.b, Shape{}}) {
-        CAPTURES(from.str(), shapes.y.str());
-        const Tensor x = random_tensor(from, dtype, device);
+      for (const Shape& operand : {shapes.a, shapes.b, Shape{}}) {
+        CAPTURES(operand.str(), shapes.y.str());
+        const Tensor x = random_tensor(operand, dtype, device);
         Tensor y = Tensor::empty(shapes.y, dtype, device);
         kernels::expand({.x = x, .y = y});
         const Numbers in = values(x), out = values(y);
         for (size_t i = 0; i < out.size(); ++i)
-          REQUIRE(out[i] == in[place(from, shapes.y, static_cast<int64_t>(i))]);
+          REQUIRE(out[i] == in[place(operand, shapes.y, static_cast<int64_t>(i))]);
       }
   });
 }

@@ -72,14 +72,14 @@ TEST_CASE("sums of bytes to bits are the product with the adjacency's bits, to t
         for (Device device : devices()) {
           const Csr csr = host.to(device);
           const Tensor scale = scalar(2.0f / static_cast<float>(1 << bits), device),
-                       zero = scalar(static_cast<float>(1 << bits) / 2, device), at = x.to(device),
+                       zero = scalar(static_cast<float>(1 << bits) / 2, device), input = x.to(device),
                        of_rows = row_scale.to(device),
                        columns = column_scale ? column_scale.to(device) : Tensor(),
                        shifts = column_shift ? column_shift.to(device) : Tensor();
           const auto numbers = static_cast<float>(1 << bits_to);
           BitTensor in_bytes = empty_bits(rows, width, bits_to, 8.0f / numbers, numbers / 3, device, true),
                     wanted = empty_bits(rows, width, bits_to, 8.0f / numbers, numbers / 3, device);
-          const ByteTensor bytes = to_bytes(at, bits, scale, zero);
+          const ByteTensor bytes = to_bytes(input, bits, scale, zero);
           kernels::sum_bytes_to_bits({.a = csr,
                                       .order = RowOrder(csr),
                                       .x = bytes,
@@ -88,7 +88,7 @@ TEST_CASE("sums of bytes to bits are the product with the adjacency's bits, to t
                                       .column_shift = shifts,
                                       .to = in_bytes});
           kernels::bit_gemm_to_bits({.a = *adjacency_bits(csr),
-                                     .b = to_bits(at, bits, scale, zero, PackedAlong::columns),
+                                     .b = to_bits(input, bits, scale, zero, PackedAlong::columns),
                                      .row_scale = of_rows,
                                      .column_scale = columns,
                                      .column_shift = shifts,
@@ -120,9 +120,9 @@ TEST_CASE("sums of bytes count repeated entries, also in long rows") {
     const auto rows = order.rows.to_vector<int32_t>();  // begin, in two words, row and entries
     CHECK(rows == std::vector<int32_t>{0, 0, 1, 70'000, 70'000, 0, 2, 3, 0, 0, 0, 0});
     CHECK(order.long_rows == 1);
-    BitTensor to = empty_bits(3, 20, 8, 70'000.0f, 1.0f, device, true);
-    kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = bytes, .to = to});
-    CHECK(to.sums.to_vector<int32_t>() == std::vector<int32_t>{20, 20 * 255, 20});
+    BitTensor output = empty_bits(3, 20, 8, 70'000.0f, 1.0f, device, true);
+    kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = bytes, .to = output});
+    CHECK(output.sums.to_vector<int32_t>() == std::vector<int32_t>{20, 20 * 255, 20});
     BitTensor wide = empty_bits(3, 20, 8, 100'000.0f, 1.0f, device, true);
     kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = bytes, .to = wide});
     CHECK(wide.sums.to_vector<int32_t>() ==
@@ -133,10 +133,10 @@ TEST_CASE("sums of bytes count repeated entries, also in long rows") {
 TEST_CASE("sums of bytes without entries, and their errors") {
   for (Device device : devices()) {
     const Csr none = random_structure({}, 0, device).csr;
-    BitTensor to = empty_bits(0, 5, 2, 1.0f, 0.0f, device, true);
+    BitTensor output = empty_bits(0, 5, 2, 1.0f, 0.0f, device, true);
     const ByteTensor bytes =
         to_bytes(Tensor::zeros({0, 5}, DType::f32, device), 2, scalar(1.0f, device), scalar(0.0f, device));
-    kernels::sum_bytes_to_bits({.a = none, .order = RowOrder(none), .x = bytes, .to = to});
+    kernels::sum_bytes_to_bits({.a = none, .order = RowOrder(none), .x = bytes, .to = output});
     CHECK(adjacency_bits(none)->sums.numel() == 0);
     const Csr csr = distinct_structure({2, 1}, 3).csr.to(device);
     BitTensor two = empty_bits(2, 5, 2, 1.0f, 0.0f, device, true);

@@ -61,7 +61,7 @@ TEST_CASE("coo_gcn_normalize equals plain loops, with the same bits on any threa
           for (const float fill : {1.0f, 2.0f}) {
             CAPTURES(list.rows, looped, weighted, fill);
             const HostCoo all = looped ? with_loops(list) : list;
-            const Coo a = all.on(device);
+            const Coo a = all.to(device);
             std::vector<float> w;
             for (size_t e = 0; e < list.row.size(); ++e)
               w.push_back(weighted ? 0.5f + static_cast<float>(e % 7) : 1.0f);
@@ -99,7 +99,7 @@ TEST_CASE("coo_gcn_normalize equals plain loops, with the same bits on any threa
 TEST_CASE("lists reject mismatched arguments") {
   for (Device device : devices()) {
     const HostCoo list = lists()[0];
-    const Coo a = list.on(device);
+    const Coo a = list.to(device);
     Tensor degree = Tensor::empty({list.rows}, DType::f32, device);
     Tensor weights = Tensor::empty({a.entries()}, DType::f32, device), less = weights.rows(0, 3);
     CHECK_ERROR_HAS(kernels::coo_gcn_normalize({.a = a, .degree = degree, .weights = less}),

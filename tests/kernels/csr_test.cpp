@@ -156,9 +156,9 @@ TEST_CASE("join_rows appends the rows of one structure to those of another") {
       const Tensor a_value = random_ints(a.csr.entries(), 0, 1000, device);
       const Tensor b_value = random_ints(b.csr.entries(), 0, 1000, device);
       Sorted expected{{0}, {}, {}};
-      const auto append = [](std::vector<int32_t>& to, const std::vector<int32_t>& from, const HostCsr& m,
-                             size_t i) {
-        to.insert(to.end(), from.begin() + m.offsets[i], from.begin() + m.offsets[i + 1]);
+      const auto append = [](std::vector<int32_t>& output, const std::vector<int32_t>& input,
+                             const HostCsr& m, size_t i) {
+        output.insert(output.end(), input.begin() + m.offsets[i], input.begin() + m.offsets[i + 1]);
       };
       const auto first = a_value.to_vector<int32_t>(), second = b_value.to_vector<int32_t>();
       for (size_t i = 0; i < uz(coo.rows); ++i) {
@@ -321,11 +321,11 @@ TEST_CASE("normalised weights are 0 if a row sums to 0 or less, and NaN if it su
 TEST_CASE("sparse structures are copied between devices and checked") {
   const HostCsr m = matrix_of(square(50, 60), Device::cpu());
   for (Device device : devices()) {
-    const Csr there = m.csr.to(device);
-    CHECK(there.device() == device);
-    CHECK(there.indices.to_vector<int32_t>() == m.indices);
-    CHECK(there.offsets.to_vector<int64_t>() == m.offsets);
-    CHECK((there.cache == m.csr.cache) == device.is_cpu());
+    const Csr copy = m.csr.to(device);
+    CHECK(copy.device() == device);
+    CHECK(copy.indices.to_vector<int32_t>() == m.indices);
+    CHECK(copy.offsets.to_vector<int64_t>() == m.offsets);
+    CHECK((copy.cache == m.csr.cache) == device.is_cpu());
   }
   Tensor wrong = Tensor::empty({3}, DType::i32);
   CHECK_ERROR_HAS(kernels::expand_rows({.a = m.csr, .row = wrong}),

@@ -6,7 +6,7 @@ using namespace adj::test;
 namespace {
 
 /// Rows of two matrices side by side, head by head.
-Numbers beside(const Numbers& a, size_t a_width, const Numbers& b, size_t b_width) {
+Numbers concat(const Numbers& a, size_t a_width, const Numbers& b, size_t b_width) {
   Numbers both;
   for (size_t t = 0; t < a.size() / a_width; ++t) {
     both.insert(both.end(), a.data() + t * a_width, a.data() + (t + 1) * a_width);
@@ -39,8 +39,8 @@ void compare(const Edges& edges, const AttentionCase& shape, Values kind, DType 
                              value);
   t.forward();
   CHECK(close(t.lse, plain.lse, attention_tolerance(t.accumulator)));
-  const Numbers O = values(t.o), dO = beside(values(t.d_o), D, E > 0 ? values(t.d_o_attr) : Numbers(), E);
-  const Numbers found = beside(O, D, E > 0 ? values(t.o_attr) : Numbers(), E);
+  const Numbers O = values(t.o), dO = concat(values(t.d_o), D, E > 0 ? values(t.d_o_attr) : Numbers(), E);
+  const Numbers found = concat(O, D, E > 0 ? values(t.o_attr) : Numbers(), E);
   CHECK(close(Tensor::from(found), plain.o, allowed));
 
   const Numbers de = plain.backward(dO, value), by_value = plain.value_gradients(dO, D);
@@ -79,7 +79,7 @@ auto comparing(std::initializer_list<Values> kinds) {
   return [list = std::vector<Values>(kinds)](const Edges& edges, const AttentionCase& shape, DType dtype,
                                              Device device) {
     for (Values kind : list)
-      if (kind == Values::own || shape.features == 0)  // keys for values take no edge features
+      if (kind == Values::v || shape.features == 0)  // keys for values take no edge features
         compare(edges, shape, kind, dtype, device);
   };
 }
@@ -87,11 +87,11 @@ auto comparing(std::initializer_list<Values> kinds) {
 }  // namespace
 
 TEST_CASE("dot_attention and its gradients equal plain loops") {
-  for_attention_cases(kWideShapes, kFewShapes, comparing({Values::own}));
+  for_attention_cases(kWideShapes, kFewShapes, comparing({Values::v}));
 }
 
 TEST_CASE("dot_attention of narrow rows, several to a vector, equals plain loops") {
-  for_narrow_cases(comparing({Values::own, Values::scaled_keys}));
+  for_narrow_cases(comparing({Values::v, Values::scaled_keys}));
 }
 
 TEST_CASE("dot_attention with keys for values, scaled or not, equals plain loops") {
@@ -101,11 +101,11 @@ TEST_CASE("dot_attention with keys for values, scaled or not, equals plain loops
 
 TEST_CASE("dot_attention's gradients are the same alone and together, and on any number of threads") {
   for (Device device : devices())
-    for (Values kind : {Values::own, Values::scaled_keys}) {
+    for (Values kind : {Values::v, Values::scaled_keys}) {
       const Edges edges(skewed_rows(), 61, true, device);
-      const bool own = kind == Values::own;
-      DotCall t(edges, {4, 16, own ? 3 : 0, true}, DType::f32, device, kind);
-      check_same_gradients(t, own ? "qkvau" : "qks");
+      const bool has_values = kind == Values::v;
+      DotCall t(edges, {4, 16, has_values ? 3 : 0, true}, DType::f32, device, kind);
+      check_same_gradients(t, has_values ? "qkvau" : "qks");
     }
 }
 

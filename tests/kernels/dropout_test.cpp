@@ -42,14 +42,14 @@ TEST_CASE("dropout of an activation equals activation, then dropout, forward and
           kernels::dropout(
               {.activation = activation, .slope = 0.2f, .x = x, .key = key, .rule = rule, .y = y});
           CHECK(is(y, expected));
-          const auto backward = [&](Tensor& to) {
+          const auto backward = [&](Tensor& output) {
             kernels::dropout_backward({.activation = activation,
                                        .slope = 0.2f,
                                        .x = x,
                                        .dy = dy,
                                        .key = key,
                                        .rule = rule,
-                                       .dx = to});
+                                       .dx = output});
           };
           kernels::dropout({.x = dy, .key = key, .rule = rule, .y = expected});
           kernels::activate_backward(
@@ -112,9 +112,12 @@ TEST_CASE("dropout refuses other shapes, and thresholds beyond sixteen bits") {
     for (Activation activation : {Activation::none, Activation::elu}) {
       const Tensor x = random_tensor({4, 2}, DType::f32, device);
       Tensor y = Tensor::empty_like(x), other = Tensor::empty({2, 4}, DType::f32, device);
-      const auto drop = [&](uint32_t threshold, Tensor& to) {
-        kernels::dropout(
-            {.activation = activation, .x = x, .key = {1, 2, nullptr}, .rule = {threshold, 1.0f}, .y = to});
+      const auto drop = [&](uint32_t threshold, Tensor& output) {
+        kernels::dropout({.activation = activation,
+                          .x = x,
+                          .key = {1, 2, nullptr},
+                          .rule = {threshold, 1.0f},
+                          .y = output});
       };
       CHECK_NOTHROW(drop(65535, y));
       CHECK_ERROR(drop(65536, y), "dropout: threshold 65536, expected less than 65536");

@@ -143,17 +143,17 @@ TEST_CASE("sparse products with weights by head equal plain loops") {
           if (large && (heads == 3 || heads == 8 || width == 16 || width == 3)) continue;
           CAPTURES(name_of(dtype), heads, width);
           const Tensor x = random_tensor({edges.cols(), heads * width}, dtype, device);
-          const Tensor own = random_tensor({edges.rows(), heads * width}, dtype, device);
+          const Tensor target = random_tensor({edges.rows(), heads * width}, dtype, device);
           const Tensor w = random_tensor({edges.count(), heads}, accumulator_dtype(dtype), device);
           const Tensor bias = random_tensor({heads * width}, dtype, device);
           const Numbers product = plain_spmm(edges, edges.rows(), w, x),
-                        dots = plain_sddmm(edges, edges.count(), own, x, uz(heads));
-          Tensor y = random_tensor(own.shape(), dtype, device),
-                 again = random_tensor(own.shape(), dtype, device);
+                        dots = plain_sddmm(edges, edges.count(), target, x, uz(heads));
+          Tensor y = random_tensor(target.shape(), dtype, device),
+                 again = random_tensor(target.shape(), dtype, device);
           Tensor dw = random_tensor(w.shape(), accumulator_dtype(dtype), device), dw_again = dw.clone();
           kernels::spmm({.a = edges.a(w), .x = x, .y = y});
-          kernels::sddmm({.a = edges.a(), .y = own, .x = x, .dw = dw});
-          kernels::spmm_backward({.at = edges.a(w), .dy = x, .x = own, .dx = again, .dw = dw_again});
+          kernels::sddmm({.a = edges.a(), .y = target, .x = x, .dw = dw});
+          kernels::spmm_backward({.at = edges.a(w), .dy = x, .x = target, .dx = again, .dw = dw_again});
           const double off = dtype == DType::f64 ? 1e-12 : dtype == DType::bf16 ? 8e-3 : 2e-4;
           for (const Tensor& found : {y, again}) CHECK(close(found, product, off));
           for (const Tensor& found : {dw, dw_again})

@@ -25,8 +25,8 @@ struct Case {
     const int last = (1 << b) - 1;
     std::vector<float> scales, zeros;
     for (int64_t i = 0; i < n; ++i) {
-      const double of = drawn[uz(i)];
-      scales.push_back(i % 3 == 0 ? 0.25f : static_cast<float>(0.05 + std::abs(of) / last));
+      const double value = drawn[uz(i)];
+      scales.push_back(i % 3 == 0 ? 0.25f : static_cast<float>(0.05 + std::abs(value) / last));
       zeros.push_back(symmetric ? static_cast<float>(last) / 2.0f : static_cast<float>(i % (last + 1)));
     }
     scale = Tensor::from(scales);
@@ -39,7 +39,7 @@ struct Case {
   }
   PackedAlong along() const { return shared == Shared::column ? PackedAlong::columns : PackedAlong::rows; }
   int64_t count() const { return shared == Shared::all ? 1 : shared == Shared::column ? cols : rows; }
-  size_t of(int64_t r, int64_t c) const {
+  size_t index(int64_t r, int64_t c) const {
     return uz(shared == Shared::all ? 0 : shared == Shared::column ? c : r);
   }
 };
@@ -105,8 +105,8 @@ TEST_CASE("the gradients of fake_quantize equal plain loops") {
   for_cases([](const Case& c) {
     const Tensor dy = random_tensor({c.rows, c.cols}), keep = some_rows(c.rows);
     const double g = lsq_gradient_scale(c.rows * c.cols / std::max<int64_t>(c.count(), 1), c.bits);
-    const auto x = c.x.to_vector<float>(), given = dy.to_vector<float>(), scale = c.scale.to_vector<float>(),
-               zero = c.zero.to_vector<float>();
+    const auto x = c.x.to_vector<float>(), upstream = dy.to_vector<float>(),
+               scale = c.scale.to_vector<float>(), zero = c.zero.to_vector<float>();
     const auto which = keep.to_vector<uint8_t>();
     const float last = static_cast<float>((1 << c.bits) - 1);
     for (const bool keeps : {false, true}) {
@@ -114,15 +114,15 @@ TEST_CASE("the gradients of fake_quantize equal plain loops") {
       for (int64_t r = 0; r < c.rows; ++r)
         for (int64_t k = 0; k < c.cols; ++k) {
           const auto i = uz(r * c.cols + k);
-          const size_t s = c.of(r, k);
+          const size_t s = c.index(r, k);
           const float v = x[i] / scale[s] + zero[s];
           if (keeps && which[uz(r)]) {
-            dx.push_back(given[i]);
+            dx.push_back(upstream[i]);
             continue;
           }
-          dx.push_back(v < 0.0f || v > last ? 0.0 : given[i]);
+          dx.push_back(v < 0.0f || v > last ? 0.0 : upstream[i]);
           const float slope = v < 0.0f ? -zero[s] : v > last ? last - zero[s] : std::nearbyint(v) - v;
-          dscale[s] += g * given[i] * slope;
+          dscale[s] += g * upstream[i] * slope;
         }
       for (Device device : devices()) {
         CAPTURE(keeps);

@@ -17,15 +17,15 @@ TEST_CASE("gather_cached: rows from both places, of any dtype and width") {
           const Tensor hot = matrix(hot_rows), cold = matrix(cold_rows);
           const PinnedRows pinned(cold, device);
           const Tensor on_device = cold.to(device);
-          const Tensor at =
+          const Tensor index =
               random_ints(1000, -static_cast<int32_t>(cold_rows), static_cast<int32_t>(hot_rows));
           const auto from_hot = values(hot), from_cold = values(cold);
-          const auto place = at.to_vector<int32_t>();
+          const auto place = index.to_vector<int32_t>();
           for (const kernels::RowsInPlace& others : {kernels::RowsInPlace{pinned.data(), cold_rows},
                                                      kernels::RowsInPlace{pinned.data(), cold_rows, true},
                                                      kernels::RowsInPlace{on_device.raw_data(), cold_rows}}) {
             Tensor y = Tensor::full({1000, columns}, 201, dtype, device);
-            kernels::gather_cached({.hot = hot.to(device), .cold = others, .at = at.to(device), .y = y});
+            kernels::gather_cached({.hot = hot.to(device), .cold = others, .at = index.to(device), .y = y});
             const auto out = values(y);
             for (size_t k = 0; k < out.size(); ++k) {
               const auto width = uz(columns);
@@ -42,8 +42,9 @@ TEST_CASE("gather_cached names the index out of range") {
   const Tensor hot = random_tensor({5, 2});
   const PinnedRows cold(random_tensor({3, 2}), Device::cpu());
   Tensor y = Tensor::empty({2, 2});
-  const auto gather = [&](std::vector<int32_t> at) {
-    kernels::gather_cached({.hot = hot, .cold = {cold.data(), cold.rows()}, .at = Tensor::from(at), .y = y});
+  const auto gather = [&](std::vector<int32_t> index) {
+    kernels::gather_cached(
+        {.hot = hot, .cold = {cold.data(), cold.rows()}, .at = Tensor::from(index), .y = y});
   };
   CHECK_NOTHROW(gather({-3, 4}));
   CHECK_ERROR(gather({0, 5}), "gather_cached: at[1] is 5, expected [-3, 5)");

@@ -14,10 +14,10 @@ TEST_CASE("gather_rows: any dtype, repeated and no rows") {
         Tensor y = Tensor::empty({500, columns}, dtype, device);
         kernels::gather_rows({.x = x, .index = index, .y = y});
         const Numbers in = values(x), out = values(y);
-        const auto from = index.to_vector<int32_t>();
+        const auto sources = index.to_vector<int32_t>();
         for (size_t k = 0; k < out.size(); ++k) {
           const size_t width = uz(columns);
-          REQUIRE(out[k] == in[uz(from[k / width]) * width + k % width]);
+          REQUIRE(out[k] == in[uz(sources[k / width]) * width + k % width]);
         }
         Tensor none = Tensor::empty({0, columns}, dtype, device);
         kernels::gather_rows({.x = x, .index = Tensor::empty({0}, DType::i32, device), .y = none});
@@ -59,13 +59,13 @@ TEST_CASE("concat_columns and split_columns undo each other") {
         Tensor y = Tensor::empty({rows, 150}, dtype, device);
         kernels::concat_columns({.parts = parts, .y = y});
         const Numbers whole = values(y);
-        int64_t at = 0;
+        int64_t offset = 0;
         for (const Tensor& part : parts) {
           const Numbers in = values(part);
           for (int64_t i = 0; i < rows; ++i)
             for (int64_t f = 0; f < part.size(1); ++f)
-              REQUIRE(whole[uz(i * 150 + at + f)] == in[uz(i * part.size(1) + f)]);
-          at += part.size(1);
+              REQUIRE(whole[uz(i * 150 + offset + f)] == in[uz(i * part.size(1) + f)]);
+          offset += part.size(1);
         }
         kernels::split_columns({.y = y, .parts = back});
         for (size_t k = 0; k < parts.size(); ++k) CHECK(same_bits(parts[k], back[k]));
@@ -98,10 +98,10 @@ TEST_CASE("slice_columns and pad_columns: any dtype, any place") {
           const Numbers in = values(x), out = values(y), padded = values(back);
           for (int64_t i = 0; i < rows; ++i)
             for (int64_t c = 0; c < columns; ++c) {
-              const auto at = uz(i * columns + c);
+              const auto position = uz(i * columns + c);
               const bool inside = c >= begin && c < begin + length;
-              REQUIRE(padded[at] == (inside ? in[at] : 0.0));
-              if (inside) REQUIRE(out[uz(i * length + c - begin)] == in[at]);
+              REQUIRE(padded[position] == (inside ? in[position] : 0.0));
+              if (inside) REQUIRE(out[uz(i * length + c - begin)] == in[position]);
             }
         }
 }

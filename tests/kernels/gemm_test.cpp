@@ -28,8 +28,8 @@ struct Operands {
   Tensor a, b;
   Numbers product;
 
-  Operands(const Product& of, DType dtype, Device device)
-      : p(of),
+  Operands(const Product& problem, DType dtype, Device device)
+      : p(problem),
         a(random_tensor(p.shape_a(), dtype, device)),
         b(random_tensor(p.shape_b(), dtype, device)),
         product(multiply_plainly(a, b, p)) {}

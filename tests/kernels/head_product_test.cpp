@@ -28,18 +28,18 @@ void for_products(F f) {
 
 TEST_CASE("head_product equals plain loops, and adds") {
   for_products([](const Extents& e, bool turned, Device device, DType dtype) {
-    const int64_t in = turned ? e.width : e.features, made = turned ? e.features : e.width;
+    const int64_t in = turned ? e.width : e.features, out = turned ? e.features : e.width;
     const Tensor x = random_tensor({e.rows, e.heads * in}, dtype, device);
     const Tensor weight = random_tensor({e.features, e.heads * e.width}, dtype, device);
-    Tensor y = random_tensor({e.rows, e.heads * made}, dtype, device);
+    Tensor y = random_tensor({e.rows, e.heads * out}, dtype, device);
     const Numbers X = values(x), W = values(weight), before = values(y);
     Numbers expected(before.size());
     for (int64_t i = 0; i < e.rows; ++i)
       for (int64_t h = 0; h < e.heads; ++h)
-        for (int64_t m = 0; m < made; ++m)
+        for (int64_t m = 0; m < out; ++m)
           for (int64_t k = 0; k < in; ++k) {
             const int64_t feature = turned ? m : k, column = h * e.width + (turned ? k : m);
-            expected[uz((i * e.heads + h) * made + m)] +=
+            expected[uz((i * e.heads + h) * out + m)] +=
                 X[uz((i * e.heads + h) * in + k)] * W[uz(feature * e.heads * e.width + column)];
           }
     const double allowed = dtype == DType::bf16 ? 0.05 : 1e-5;
@@ -53,7 +53,7 @@ TEST_CASE("head_product equals plain loops, and adds") {
       multiply(false);
       return y.clone();
     }));
-    y = tensor_of(before, {e.rows, e.heads * made}, dtype, device);
+    y = tensor_of(before, {e.rows, e.heads * out}, dtype, device);
     multiply(true);
     CHECK(close(y, zipped(expected, before, std::plus()), allowed));
   });
@@ -62,12 +62,12 @@ TEST_CASE("head_product equals plain loops, and adds") {
 TEST_CASE("in head_product a NaN stays in its head") {
   for_products([](const Extents& e, bool turned, Device device, DType dtype) {
     if (e.rows == 0) return;
-    const int64_t in = turned ? e.width : e.features, made = turned ? e.features : e.width;
+    const int64_t in = turned ? e.width : e.features, out = turned ? e.features : e.width;
     for (bool in_weight : {false, true}) {
       Numbers x = values(random_tensor({e.rows, e.heads * in}));
       Numbers weight = values(random_tensor({e.features, e.heads * e.width}));
       (in_weight ? weight : x)[0] = NAN;
-      Tensor y = Tensor::empty({e.rows, e.heads * made}, dtype, device);
+      Tensor y = Tensor::empty({e.rows, e.heads * out}, dtype, device);
       kernels::head_product({.x = tensor_of(x, {e.rows, e.heads * in}, dtype, device),
                              .weight = tensor_of(weight, {e.features, e.heads * e.width}, dtype, device),
                              .heads = e.heads,
@@ -76,7 +76,7 @@ TEST_CASE("in head_product a NaN stays in its head") {
       const Numbers got = values(y);
       CHECK(std::isnan(got[0]));
       for (size_t i = 0; i < got.size(); ++i)
-        if (static_cast<int64_t>(i) % (e.heads * made) >= made) REQUIRE_FALSE(std::isnan(got[i]));
+        if (static_cast<int64_t>(i) % (e.heads * out) >= out) REQUIRE_FALSE(std::isnan(got[i]));
     }
   });
 }

@@ -117,9 +117,9 @@ TEST_CASE("find_entries accepts pairs in any order") {
       expected.push_back(found == end ? -1 : static_cast<int32_t>(found - a.indices.begin()));
     });
     for (Device device : devices()) {
-      const Coo there = list.on(device);
+      const Coo coo = list.to(device);
       Tensor entry = empty_index(pairs, device);
-      kernels::find_entries({.csr = a.csr.to(device), .row = there.row, .col = there.col, .entry = entry});
+      kernels::find_entries({.csr = a.csr.to(device), .row = coo.row, .col = coo.col, .entry = entry});
       CHECK(entry.to_vector<int32_t>() == expected);
     }
   }
@@ -149,13 +149,13 @@ TEST_CASE("merge_runs sums or averages each run, in order") {
           kernels::merge_runs(
               {.mean = mean, .x = x, .order = order, .starts = Tensor::from(starts, device), .y = y});
           const Numbers in = values(x), out = values(y);
-          const auto from = order.to_vector<int32_t>();
+          const auto sources = order.to_vector<int32_t>();
           for (size_t r = 0; r < 6; ++r)
             for (size_t f = 0; f < uz(width); ++f) {
               const size_t first = uz(starts[r]);
               const size_t last = r < 5 ? uz(starts[r + 1]) : 650;
               double sum = 0.0;
-              for (size_t k = first; k < last; ++k) sum += in[uz(from[k]) * uz(width) + f];
+              for (size_t k = first; k < last; ++k) sum += in[uz(sources[k]) * uz(width) + f];
               if (mean) sum /= static_cast<double>(last - first);
               const double expected =
                   dtype == DType::f32 ? static_cast<double>(static_cast<float>(sum)) : sum;

@@ -68,7 +68,7 @@ std::vector<Tensor> matrices(int64_t rows, int64_t width) {
 }
 
 /// The same view on another device.
-Tensor there(const Tensor& view, Device device) {
+Tensor copy_to(const Tensor& view, Device device) {
   Tensor whole = Tensor::empty({view.size(0) + 1, view.size(1)}, view.dtype(), device);
   Tensor part = whole.rows(1, view.size(0) + 1);
   part.copy_(view);
@@ -82,7 +82,7 @@ TEST_CASE("large: broadcasting") {
     for (const Tensor& x : matrices(rows, width)) {
       const Tensor row = random_tensor({width}), column = random_tensor({rows, 1});
       agree(device, [&](Device d) {
-        const Tensor in = there(x, d);
+        const Tensor in = copy_to(x, d);
         std::vector<Tensor> y;
         for (const Tensor& other : {row, column, column.rows(0, 1), x}) {
           y.push_back(Tensor::empty({rows, width}, DType::f32, d));
@@ -102,7 +102,7 @@ TEST_CASE("large: softmax and its logarithm, maxima, slices") {
   on_devices_and_shapes([](Device device, int64_t rows, int64_t width) {
     for (const Tensor& x : matrices(rows, width))
       agree(device, [&](Device d) {
-        const Tensor in = there(x, d);
+        const Tensor in = copy_to(x, d);
         std::vector<Tensor> y;
         for (bool log : {false, true}) {
           y.push_back(Tensor::empty({rows, width}, DType::f32, d));
@@ -133,7 +133,7 @@ TEST_CASE("large: reductions") {
   on_devices_and_shapes([](Device device, int64_t rows, int64_t width) {
     for (const Tensor& x : matrices(rows, width))
       agree(device, [&](Device d) {
-        const Tensor in = there(x, d);
+        const Tensor in = copy_to(x, d);
         std::vector<Tensor> y{Tensor::empty({width}, DType::f32, d), Tensor::empty({rows}, DType::f32, d),
                               Tensor::empty({}, DType::f32, d), Tensor::empty({rows}, DType::i32, d)};
         kernels::sum_rows({.x = in, .y = y[0]});
@@ -147,12 +147,12 @@ TEST_CASE("large: reductions") {
 
 TEST_CASE("large: counts of equal elements") {
   const Tensor a = random_ints(1000003, 0, 3), b = random_ints(1000003, 0, 3),
-               at = random_ints(70001, 0, 1000003);
+               index = random_ints(70001, 0, 1000003);
   for (Device device : gpus())
     agree(device, 0.0, [&](Device d) {
       std::vector<Tensor> y{Tensor::empty({}, DType::i64, d), Tensor::empty({}, DType::i64, d)};
       kernels::count_equal({.a = a.to(d), .b = b.to(d), .y = y[0]});
-      kernels::count_equal({.a = a.to(d), .b = b.to(d), .index = at.to(d), .y = y[1]});
+      kernels::count_equal({.a = a.to(d), .b = b.to(d), .index = index.to(d), .y = y[1]});
       return y;
     });
 }
@@ -163,7 +163,7 @@ TEST_CASE("large: element by element") {
                  column = random_tensor({rows});
     for (const Tensor& x : matrices(rows, width))
       agree(device, [&](Device d) {
-        const Tensor in = there(x, d), other = there(b, d);
+        const Tensor in = copy_to(x, d), other = copy_to(b, d);
         std::vector<Tensor> y;
         const auto next = [&]() -> Tensor& { return y.emplace_back(Tensor::empty_like(in)); };
         kernels::linear_combination({.alpha = 2.0, .a = in, .beta = -0.5, .b = other, .y = next()});
@@ -193,7 +193,7 @@ TEST_CASE("large: batch norm with every epilogue") {
       host.statistics();
       const auto batch = [&](Device d) {
         Batch b = host.to(d);
-        b.x = there(x, d);
+        b.x = copy_to(x, d);
         return b;
       };
       agree(device, [&](Device d) {
@@ -230,8 +230,8 @@ TEST_CASE("large: row norms") {
     for (const Tensor& x : matrices(rows, width))
       agree(device, 1e-4, [&](Device d) {
         LayerNorm norm = host.to(d);
-        norm.x = there(x, d);
-        const Tensor gradient = there(dy, d), y = norm.forward(1e-5);
+        norm.x = copy_to(x, d);
+        const Tensor gradient = copy_to(dy, d), y = norm.forward(1e-5);
         const NormGradients g = norm.backward(gradient, Tensor::empty_like(y));
         Tensor scale = Tensor::empty({rows}, DType::f32, d), unit = Tensor::empty_like(y),
                unit_back = Tensor::empty_like(y), positive = Tensor::empty_like(y),
@@ -257,8 +257,8 @@ TEST_CASE("large: losses over all rows and over some") {
         host.index = index;
         agree(device, [&](Device d) {
           LossCall call = host.to(d);
-          call.x = there(x, d);
-          call.target = there(host.target, d);
+          call.x = copy_to(x, d);
+          call.target = copy_to(host.target, d);
           std::vector<Tensor> y;
           for (Loss loss : kLosses) {
             y.push_back(call.forward(loss).clone());
@@ -279,7 +279,7 @@ TEST_CASE("large: gathering rows, concatenating and splitting columns") {
                              ? random_ints(rows * width, 0, 255).to(dtype).reshape({rows, width})
                              : m.to(dtype);
         agree(device, 0.0, [&](Device d) {
-          const Tensor in = there(x, d);
+          const Tensor in = copy_to(x, d);
           std::vector<Tensor> y{Tensor::empty({index.numel(), width}, dtype, d),
                                 Tensor::empty({rows, 2 * width + 3}, dtype, d)};
           kernels::gather_rows({.x = in, .index = index.to(d), .y = y[0]});
@@ -303,9 +303,9 @@ TEST_CASE("large: more parts than one launch takes") {
   }
   for (Device device : gpus())
     agree(device, 0.0, [&](Device d) {
-      std::vector<Tensor> there, y{Tensor::empty({301, width}, DType::f32, d)};
-      for (const Tensor& part : parts) there.push_back(part.to(d));
-      kernels::concat_columns({.parts = there, .y = y[0]});
+      std::vector<Tensor> copies, y{Tensor::empty({301, width}, DType::f32, d)};
+      for (const Tensor& part : parts) copies.push_back(part.to(d));
+      kernels::concat_columns({.parts = copies, .y = y[0]});
       for (const Tensor& part : parts) y.push_back(Tensor::empty_like(part.to(d)));
       kernels::split_columns({.y = y[0], .parts = std::span<Tensor>(y).subspan(1)});
       return y;
@@ -391,9 +391,9 @@ TEST_CASE("large: products, in every transpose form and from odd places") {
         const Tensor x = a.to(d), w = b.to(d), first = bias.to(d).rows(0, p.n),
                      second = bias.to(d).rows(1, p.n + 1);
         return std::vector<Tensor>{
-            multiplied(p, x, w), multiplied(p, there(a, d), there(b, d)),
+            multiplied(p, x, w), multiplied(p, copy_to(a, d), copy_to(b, d)),
             multiplied(p, x, w, {.bias = first, .activation = Activation::relu}),
-            multiplied(p, there(a, d), w, {.bias = second, .activation = Activation::relu})};
+            multiplied(p, copy_to(a, d), w, {.bias = second, .activation = Activation::relu})};
       });
     }
 }

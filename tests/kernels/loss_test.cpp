@@ -132,11 +132,11 @@ TEST_CASE("targets of NaN are excluded from loss and gradient") {
     }
     LossCall none(4, 2, dtype, device);
     none.target.fill_(NAN);
-    const std::string said = error_of([&] {
+    const std::string message = error_of([&] {
       const Tensor loss = none.forward(Loss::mse);
       CHECK(loss.item() == 0.0);
     });
-    CHECK(said.find("every selected target") == (device.is_cuda() ? std::string::npos : 10));
+    CHECK(message.find("every selected target") == (device.is_cuda() ? std::string::npos : 10));
   });
 }
 

@@ -53,7 +53,7 @@ std::vector<int64_t> winners_of(const HostCsr& s, int64_t width, bool largest, T
 }
 
 struct Plain {
-  std::map<Reduce, Numbers> of;
+  std::map<Reduce, Numbers> results;
   std::vector<int32_t> max_winner, min_winner;
 };
 
@@ -61,7 +61,7 @@ struct Plain {
 Plain reduce_plainly(const HostCsr& s, const Numbers& x, int64_t width) {
   Plain plain;
   const size_t W = uz(width);
-  for (Reduce reduce : kAll) plain.of[reduce].resize(uz(s.csr.rows) * W);
+  for (Reduce reduce : kAll) plain.results[reduce].resize(uz(s.csr.rows) * W);
   for (const auto& [minmax, sources] :
        {std::pair(Reduce::max, &plain.max_winner), {Reduce::min, &plain.min_winner}}) {
     const auto term = [&](size_t e, int64_t f) { return x[uz(s.indices[e] * width + f)]; };
@@ -69,10 +69,11 @@ Plain reduce_plainly(const HostCsr& s, const Numbers& x, int64_t width) {
     for (size_t k = 0; k < winners.size(); ++k) {
       const bool found = winners[k] >= 0;
       sources->push_back(found ? s.indices[uz(winners[k])] : -1);
-      if (found) plain.of[minmax][k] = term(uz(winners[k]), static_cast<int64_t>(k % W));
+      if (found) plain.results[minmax][k] = term(uz(winners[k]), static_cast<int64_t>(k % W));
     }
   }
-  Numbers &sum = plain.of[Reduce::sum], &mean = plain.of[Reduce::mean], &var = plain.of[Reduce::var];
+  Numbers &sum = plain.results[Reduce::sum], &mean = plain.results[Reduce::mean],
+          &var = plain.results[Reduce::var];
   s.each([&](size_t i, size_t j, size_t) {
     for (size_t f = 0; f < W; ++f) {
       sum[i * W + f] += x[j * W + f];
@@ -84,7 +85,7 @@ Plain reduce_plainly(const HostCsr& s, const Numbers& x, int64_t width) {
       var[i * W + f] += std::pow(x[j * W + f] - mean[i * W + f], 2) / s.length(i);
   });
   for (size_t k = 0; k < var.size(); ++k)
-    plain.of[Reduce::std][k] = var[k] <= kSmallestVariance ? 0.0 : std::sqrt(var[k]);
+    plain.results[Reduce::std][k] = var[k] <= kSmallestVariance ? 0.0 : std::sqrt(var[k]);
   return plain;
 }
 
@@ -133,7 +134,7 @@ void check_reduced(const Reduced& r, const std::vector<Reduce>& reduce, const Pl
   for (size_t k = 0; k < reduce.size(); ++k) {
     CAPTURE(name_of(reduce[k]));
     const bool exact = reduce[k] == Reduce::max || reduce[k] == Reduce::min;
-    CHECK(close(Tensor::from(part_of(r.y, static_cast<int64_t>(k), width)), plain.of.at(reduce[k]),
+    CHECK(close(Tensor::from(part_of(r.y, static_cast<int64_t>(k), width)), plain.results.at(reduce[k]),
                 exact ? 0.0 : bound));
   }
   check_winners(r, plain);
@@ -212,11 +213,11 @@ struct Weighted : Edges {
                                        .order = transposed_order,
                                        .dx = dx});
     HostCoo list{rows(), cols(), edge, edge};
-    each([&](size_t i, size_t j, size_t at) {
-      list.row[at] = static_cast<int32_t>(i);
-      list.col[at] = static_cast<int32_t>(j);
+    each([&](size_t i, size_t j, size_t entry) {
+      list.row[entry] = static_cast<int32_t>(i);
+      list.col[entry] = static_cast<int32_t>(j);
     });
-    kernels::minmax_weight_gradient({.a = list.on(x.device()), .winner = winner, .dy = dy, .x = x, .dw = dw});
+    kernels::minmax_weight_gradient({.a = list.to(x.device()), .winner = winner, .dy = dy, .x = x, .dw = dw});
     return {dx, dw};
   }
 };
@@ -254,7 +255,8 @@ TEST_CASE("neighbor_reduce gives one or several reductions in one pass, in any o
           const Reduced r = reduced(s, x, reduce);
           const double bound = dtype == DType::f64 ? 1e-11 : dtype == DType::bf16 ? 8e-3 : 2e-4;
           check_reduced(r, reduce, plain, width, bound);
-          if (r.mean) CHECK(close(r.mean, plain.of.at(Reduce::mean), dtype == DType::f64 ? 1e-11 : 2e-4));
+          if (r.mean)
+            CHECK(close(r.mean, plain.results.at(Reduce::mean), dtype == DType::f64 ? 1e-11 : 2e-4));
         }
       }
   });
@@ -282,10 +284,10 @@ TEST_CASE("ties go to the first entry of the row, also for infinities; a NaN win
         const HostCsr& s = width % 4 == 0 ? as_drawn : in_order;
         CAPTURES(width, rare);
         const Numbers x = few_values(width, rare);
-        const Tensor given = tensor_of(x, {60, width}, dtype, device);
+        const Tensor input = tensor_of(x, {60, width}, dtype, device);
         const Plain plain = reduce_plainly(s, x, width);
-        const Reduced max = reduced(s, given, {Reduce::max}), min = reduced(s, given, {Reduce::min});
-        const Reduced all = reduced(s, given, kAll);
+        const Reduced max = reduced(s, input, {Reduce::max}), min = reduced(s, input, {Reduce::min});
+        const Reduced all = reduced(s, input, kAll);
         check_winners(max, plain);
         check_winners(min, plain);
         CHECK(same_bits(all.max_winner, max.max_winner));
@@ -293,7 +295,7 @@ TEST_CASE("ties go to the first entry of the row, also for infinities; a NaN win
         const Numbers largest = values(max.y), mean = part_of(all.y, 1, width),
                       deviation = part_of(all.y, 5, width);
         for (size_t k = 0; k < largest.size(); ++k) {
-          const double expected = plain.of.at(Reduce::max)[k];
+          const double expected = plain.results.at(Reduce::max)[k];
           CHECK((largest[k] == expected || (std::isnan(largest[k]) && std::isnan(expected))));
           if (std::isnan(expected)) {
             CHECK(std::isnan(mean[k]));
@@ -309,9 +311,9 @@ TEST_CASE("a variance far below the squared mean keeps its digits") {
     const HostCsr s = random_structure({5, 40, 3000, 20000}, 500, device);
     Numbers x = values(random_tensor({500, 8}));
     for (double& v : x) v += 3000.0;
-    const Tensor given = tensor_of(x, {500, 8}, DType::f32, device);
-    const Plain plain = reduce_plainly(s, values(given), 8);
-    CHECK(close(reduced(s, given, {Reduce::var}).y, plain.of.at(Reduce::var), 1e-4));
+    const Tensor input = tensor_of(x, {500, 8}, DType::f32, device);
+    const Plain plain = reduce_plainly(s, values(input), 8);
+    CHECK(close(reduced(s, input, {Reduce::var}).y, plain.results.at(Reduce::var), 1e-4));
   });
 }
 
@@ -394,8 +396,8 @@ TEST_CASE("a parallel edge contributes its gradient once, adjacent in the transp
     const std::vector<int32_t> targets = back.indices.to_vector<int32_t>();
     std::vector<int32_t> mixed;
     for (size_t j = 0; j + 1 < offsets.size(); ++j)
-      for (int64_t from : {0, 1})
-        for (int64_t e = offsets[j] + from; e < offsets[j + 1]; e += 2) mixed.push_back(targets[uz(e)]);
+      for (int64_t start : {0, 1})
+        for (int64_t e = offsets[j] + start; e < offsets[j + 1]; e += 2) mixed.push_back(targets[uz(e)]);
     back.indices = Tensor::from(mixed, device);
     back.ascending = false;
     check(s, back, 33, true);
@@ -446,10 +448,10 @@ TEST_CASE("ties of weighted terms go to the first entry, and a NaN wins over all
         for (double& v : w.of_place) v = std::round(v);  // some are 0, and turn an infinity into NaN
         w.weight = Tensor::from(w.of_place, w.weight.shape()).to(w.weight.dtype()).to(device);
         const Numbers x = few_values(width, rare);
-        const Tensor given = tensor_of(x, {60, width}, dtype, device);
+        const Tensor input = tensor_of(x, {60, width}, dtype, device);
         for (bool largest : {true, false}) {
           CAPTURE(largest);
-          const auto [y, winner] = w.reduced(given, largest);
+          const auto [y, winner] = w.reduced(input, largest);
           std::vector<int32_t> places;
           for (int64_t e : w.winners(x, width, largest)) places.push_back(e < 0 ? -1 : w.edge[uz(e)]);
           CHECK(winner.to_vector<int32_t>() == places);
@@ -476,9 +478,9 @@ TEST_CASE("neighbor_minmax_backward is precise at every scale and passes on NaN 
         const auto gradient = [&](const Tensor& dy) {
           return values(minmax_gradient(winner, dy, structure, s.csr.cols));
         };
-        const auto given = [&] { return tensor_of(scaled, {s.csr.rows, kWidth}, dtype, device); };
-        const Numbers expected = to_winners(winners, values(given()), s.csr.cols, kWidth);
-        Numbers seen = gradient(given());
+        const auto upstream = [&] { return tensor_of(scaled, {s.csr.rows, kWidth}, dtype, device); };
+        const Numbers expected = to_winners(winners, values(upstream()), s.csr.cols, kWidth);
+        Numbers seen = gradient(upstream());
         double largest = 0.0, worst = 0.0;
         for (size_t k = 0; k < seen.size(); ++k) {
           largest = std::max(largest, std::abs(expected[k]));
@@ -489,7 +491,7 @@ TEST_CASE("neighbor_minmax_backward is precise at every scale and passes on NaN 
         scaled[5] = NAN;
         scaled[uz(2 * kWidth + 7)] = -INFINITY;
         scaled[uz(250 * kWidth + 9)] = INFINITY;
-        seen = gradient(given());
+        seen = gradient(upstream());
         const Numbers marked = to_winners(winners, scaled, s.csr.cols, kWidth);
         bool right = true;
         for (size_t k = 0; k < seen.size(); ++k)
@@ -514,7 +516,7 @@ TEST_CASE("results larger than the caches, at any address") {
       kernels::neighbor_reduce(
           {.a = s.csr, .x = x, .reduce = std::vector<Reduce>{Reduce::max}, .y = y, .max_winner = winner});
       const Plain plain = reduce_plainly(s, values(x), kWidth);
-      CHECK(values(y) == plain.of.at(Reduce::max));
+      CHECK(values(y) == plain.results.at(Reduce::max));
       CHECK(winner.to_vector<int32_t>() == plain.max_winner);
       const Numbers expected = to_winners(plain.max_winner, values(dy), kCols, kWidth);
       for_each_method(dtype, device, transposed(s), [&](const Csr* structure) {

@@ -230,8 +230,8 @@ TEST_CASE("layer_norm_backward and l2_normalize_rows_backward against plain loop
         }
       }
       found.check(by_x, by_gamma, by_beta, tolerance(dtype));
-      check_also_in_place(dy, by_unit, tolerance(dtype), [&](const Tensor& given, Tensor& dx) {
-        kernels::l2_normalize_rows_backward({.y = norm.x, .scale = norm.rstd, .dy = given, .dx = dx});
+      check_also_in_place(dy, by_unit, tolerance(dtype), [&](const Tensor& upstream, Tensor& dx) {
+        kernels::l2_normalize_rows_backward({.y = norm.x, .scale = norm.rstd, .dy = upstream, .dx = dx});
       });
       CHECK(same_bits(norm.backward(dy, dy).dx, found.dx));
     }

@@ -23,8 +23,8 @@ TEST_CASE("sum_dim") {
       const Numbers in = values(x);
       Numbers expected(uz(y.numel()));
       for (size_t i = 0; i < in.size(); ++i) {
-        const auto at = static_cast<int64_t>(i);
-        expected[uz(at / (shape[1] * shape[2]) * shape[2] + at % shape[2])] += in[i];
+        const auto position = static_cast<int64_t>(i);
+        expected[uz(position / (shape[1] * shape[2]) * shape[2] + position % shape[2])] += in[i];
       }
       CHECK(close(y, expected, tolerance(dtype)));
     }
@@ -51,16 +51,16 @@ TEST_CASE("max_dim: the first of the largest elements, and its backward pass") {
       const std::vector<int32_t> where = winner.to_vector<int32_t>();
       Numbers gradient(in.size());
       for (size_t i = 0; i < out.size(); ++i) {
-        const auto at = [&](int64_t k) {
+        const auto index = [&](int64_t k) {
           const auto result = static_cast<int64_t>(i);
           return uz((result / inner * n + k) * inner + result % inner);
         };
         int64_t best = 0;
         for (int64_t k = 1; k < n; ++k)
-          if (in[at(k)] > in[at(best)]) best = k;
+          if (in[index(k)] > in[index(best)]) best = k;
         REQUIRE(where[i] == best);
-        REQUIRE(out[i] == in[at(best)]);
-        gradient[at(best)] = d[i];
+        REQUIRE(out[i] == in[index(best)]);
+        gradient[index(best)] = d[i];
       }
       CHECK(close(dx, gradient, 0.0));
     }
@@ -82,9 +82,11 @@ TEST_CASE("in max_dim the first NaN wins, and infinities are compared") {
     Numbers tall(4 * 604, -INFINITY);
     for (size_t i = 0; i < 4; ++i)
       for (size_t k = 0; k < 4; ++k) tall[(300 + k) * 4 + i] = rows[i * 4 + k];
-    Tensor columns = Tensor::empty({1, 4}, dtype, device), at = Tensor::empty({1, 4}, DType::i32, device);
-    kernels::max_dim({.x = tensor_of(tall, {1, 604, 4}, dtype, device), .y = columns, .winner = at});
-    CHECK(at.to_vector<int32_t>() == std::vector<int32_t>{301, 0, 303, 300});
+    Tensor columns = Tensor::empty({1, 4}, dtype, device),
+           column_winner = Tensor::empty({1, 4}, DType::i32, device);
+    kernels::max_dim(
+        {.x = tensor_of(tall, {1, 604, 4}, dtype, device), .y = columns, .winner = column_winner});
+    CHECK(column_winner.to_vector<int32_t>() == std::vector<int32_t>{301, 0, 303, 300});
   });
 }
 
@@ -92,12 +94,14 @@ TEST_CASE("in max_dim the first NaN among many elements wins, wherever larger nu
   on_devices_and_floats([](Device device, DType dtype) {
     constexpr int64_t kRows = 100'000;
     Numbers numbers(uz(3 * kRows), -1.0);
-    const auto at = [&](int64_t row, int64_t column) -> double& { return numbers[uz(3 * row + column)]; };
-    at(10, 0) = at(70'000, 0) = 7.0;
-    at(60'000, 0) = at(90'000, 0) = NAN;
-    at(99'999, 1) = at(50'000, 1) = 2.0;
-    at(5, 2) = at(99'999, 2) = NAN;
-    at(40'000, 2) = 3.0;
+    const auto element = [&](int64_t row, int64_t column) -> double& {
+      return numbers[uz(3 * row + column)];
+    };
+    element(10, 0) = element(70'000, 0) = 7.0;
+    element(60'000, 0) = element(90'000, 0) = NAN;
+    element(99'999, 1) = element(50'000, 1) = 2.0;
+    element(5, 2) = element(99'999, 2) = NAN;
+    element(40'000, 2) = 3.0;
     Tensor y = Tensor::empty({1, 3}, dtype, device), winner = Tensor::empty({1, 3}, DType::i32, device);
     kernels::max_dim({.x = tensor_of(numbers, {1, kRows, 3}, dtype, device), .y = y, .winner = winner});
     CHECK(winner.to_vector<int32_t>() == std::vector<int32_t>{60'000, 50'000, 5});

@@ -24,20 +24,21 @@ TEST_CASE("softmax and log_softmax with their gradients") {
         Numbers expected(in.size()), gradient(in.size());
         for (int64_t i = 0; i < rows; ++i) {
           double total = 0.0, along = 0.0;
-          const auto at = [=](int64_t c) { return uz(i * width + c); };
-          for (int64_t c = 0; c < width; ++c) total += std::exp(in[at(c)]);
+          const auto index = [=](int64_t c) { return uz(i * width + c); };
+          for (int64_t c = 0; c < width; ++c) total += std::exp(in[index(c)]);
           for (int64_t c = 0; c < width; ++c) {
-            expected[at(c)] = log ? in[at(c)] - std::log(total) : std::exp(in[at(c)]) / total;
-            along += log ? d[at(c)] : d[at(c)] * out[at(c)];
+            expected[index(c)] = log ? in[index(c)] - std::log(total) : std::exp(in[index(c)]) / total;
+            along += log ? d[index(c)] : d[index(c)] * out[index(c)];
           }
           for (int64_t c = 0; c < width; ++c)
-            gradient[at(c)] = log ? d[at(c)] - std::exp(out[at(c)]) * along : out[at(c)] * (d[at(c)] - along);
+            gradient[index(c)] =
+                log ? d[index(c)] - std::exp(out[index(c)]) * along : out[index(c)] * (d[index(c)] - along);
         }
-        check_also_in_place(x, expected, tolerance(dtype), [&](const Tensor& from, Tensor& to) {
-          kernels::softmax({.log = log, .x = from, .y = to});
+        check_also_in_place(x, expected, tolerance(dtype), [&](const Tensor& input, Tensor& output) {
+          kernels::softmax({.log = log, .x = input, .y = output});
         });
-        check_also_in_place(dy, gradient, 4 * tolerance(dtype), [&](const Tensor& given, Tensor& dx) {
-          kernels::softmax_backward({.log = log, .y = y, .dy = given, .dx = dx});
+        check_also_in_place(dy, gradient, 4 * tolerance(dtype), [&](const Tensor& upstream, Tensor& dx) {
+          kernels::softmax_backward({.log = log, .y = y, .dy = upstream, .dx = dx});
         });
       }
   });

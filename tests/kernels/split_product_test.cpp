@@ -104,10 +104,10 @@ TEST_CASE("split products use all bits of large and small operands") {
     for (double x : values(c)) CHECK(x == doctest::Approx(expected).epsilon(1e-5));
     // The largest finite number has finite parts, and non-finite numbers are kept.
     const auto number = [&](double x) { return Tensor::full({1, 1}, x, DType::f32, device); };
-    const auto of = [&](float x) { return multiplied({1, 1, 1}, number(x), number(1.0)).item(); };
-    CHECK(of(std::numeric_limits<float>::max()) == doctest::Approx(std::numeric_limits<float>::max()));
-    CHECK(of(INFINITY) == INFINITY);
-    CHECK(std::isnan(of(NAN)));
+    const auto product = [&](float x) { return multiplied({1, 1, 1}, number(x), number(1.0)).item(); };
+    CHECK(product(std::numeric_limits<float>::max()) == doctest::Approx(std::numeric_limits<float>::max()));
+    CHECK(product(INFINITY) == INFINITY);
+    CHECK(std::isnan(product(NAN)));
   }
 }
 

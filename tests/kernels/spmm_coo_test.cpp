@@ -72,7 +72,7 @@ TEST_CASE("spmm_coo equals the plain sum over a list, with and without weights")
     const Tensor w = random_tensor({list.entries()}, accumulator_dtype(dtype), device);
     for (const Tensor& weight : {Tensor(), w}) {
       CAPTURE(static_cast<bool>(weight));
-      CHECK(close(multiplied(list.on(device), weight, x), plain_spmm(list, list.rows, weight, x),
+      CHECK(close(multiplied(list.to(device), weight, x), plain_spmm(list, list.rows, weight, x),
                   accepted(dtype)));
     }
   });
@@ -83,7 +83,7 @@ TEST_CASE("spmm_coo adds a bias and applies relu after the sum") {
     const Tensor x = random_tensor({list.cols, width}, dtype, device);
     const Tensor bias = random_tensor({width}, dtype, device);
     Tensor y = random_tensor({list.rows, width}, dtype, device);
-    const Coo a = list.on(device);
+    const Coo a = list.to(device);
     kernels::spmm_coo({.a = a, .x = x, .bias = bias, .activation = Activation::relu, .y = y});
     CHECK(close(y, finished(plain_spmm(list, list.rows, {}, x), bias, Activation::relu), accepted(dtype)));
   });
@@ -91,7 +91,7 @@ TEST_CASE("spmm_coo adds a bias and applies relu after the sum") {
 
 TEST_CASE("spmm_coo_backward equals plain sums and dot products") {
   for_cases([](const HostCoo& list, Device device, DType dtype, int64_t width) {
-    const Coo a = list.on(device);
+    const Coo a = list.to(device);
     const Tensor x = random_tensor({list.cols, width}, dtype, device);
     const Tensor dy = random_tensor({list.rows, width}, dtype, device);
     const Tensor w = random_tensor({list.entries()}, accumulator_dtype(dtype), device);
@@ -118,7 +118,7 @@ TEST_CASE("spmm_coo has the same bits in every run and on any number of threads"
   on_devices({DType::f32, DType::bf16}, [&](Device device, DType dtype) {
     for (int64_t width : {1, 33, 128, 200}) {
       CAPTURE(width);
-      const Coo a = star.on(device);
+      const Coo a = star.to(device);
       const Tensor x = random_tensor({3000, width}, dtype, device);
       const Tensor dy = random_tensor({3000, width}, dtype, device);
       const Tensor w = random_tensor({star.entries()}, DType::f32, device);
@@ -137,7 +137,7 @@ TEST_CASE("spmm_coo has the same bits in every run and on any number of threads"
 TEST_CASE("in spmm_coo NaN and infinities stay in their rows") {
   const HostCoo list{3, 4, {0, 0, 1, 2, 2, 2}, {0, 1, 2, 1, 3, 3}};
   on_devices({DType::f32, DType::bf16}, [&](Device device, DType dtype) {
-    const Coo a = list.on(device);
+    const Coo a = list.to(device);
     for (double bad : {INFINITY, -INFINITY, NAN})
       for (int64_t width : {1, 5, 8}) {
         CAPTURES(bad, width);
@@ -174,7 +174,7 @@ TEST_CASE("accumulators of spmm_coo do not overflow for numbers of any magnitude
     list.row.push_back(2), list.col.push_back(2);                            // 1e-30
   }
   for (Device device : devices()) {
-    const Coo a = list.on(device);
+    const Coo a = list.to(device);
     for (int64_t width : {1, 4, 20}) {
       std::vector<float> of_x;
       for (float v : {1e30f, -1e30f, 1e-30f, 1.0f})
@@ -202,7 +202,7 @@ TEST_CASE("accumulators of spmm_coo do not overflow for numbers of any magnitude
 TEST_CASE("spmm_coo on views at any offset") {
   for (Device device : devices()) {
     const HostCoo list = random_list(30, 31, 200);
-    const Coo a = list.on(device);
+    const Coo a = list.to(device);
     const Tensor x = at_offset(1, random_tensor({31, 4}, DType::f32, device));
     CHECK(close(multiplied(a, {}, x), plain_spmm(list, list.rows, {}, x), 2e-5));
   }
@@ -213,7 +213,7 @@ TEST_CASE("float atomics, on request, give nearly the same sums") {
     if (dtype == DType::f64) return;
     const Tensor x = random_tensor({list.cols, width}, dtype, device);
     const Tensor w = random_tensor({list.entries()}, DType::f32, device);
-    const Tensor y = multiplied(list.on(device), w, x, kernels::ScatterSums::float_atomics_not_reproducible);
+    const Tensor y = multiplied(list.to(device), w, x, kernels::ScatterSums::float_atomics_not_reproducible);
     CHECK(close(y, plain_spmm(list, list.rows, w, x), dtype == DType::bf16 ? 8e-3 : 2e-4));
   });
 }
@@ -221,7 +221,7 @@ TEST_CASE("float atomics, on request, give nearly the same sums") {
 TEST_CASE("spmm_coo rejects mismatched arguments") {
   for (Device device : devices()) {
     const HostCoo list = random_list(5, 4, 10);
-    const Coo a = list.on(device);
+    const Coo a = list.to(device);
     const Tensor x = random_tensor({4, 3}, DType::f32, device),
                  wrong = random_tensor({5, 3}, DType::f32, device);
     Tensor y = Tensor::empty({5, 3}, DType::f32, device), absent;

@@ -70,13 +70,13 @@ TEST_CASE("a host plan covers every entry and row once, the parts of a row in or
           CHECK(heavy[h].run == heavy[h + 1].run);
           continue;
         }
-        int32_t at = begin;
+        int32_t position = begin;
         for (int32_t r = heavy[h].run; r < heavy[h + 1].run; ++r) {
-          CHECK(run[r].begin == at);
+          CHECK(run[r].begin == position);
           CHECK(run[r].end - run[r].begin <= kernels::kRunSlots);
-          at = run[r].end;
+          position = run[r].end;
         }
-        CHECK(at == end);
+        CHECK(position == end);
       }
       CHECK(heavy[plan.heavy_rows].row == -1);
       CHECK(heavy[plan.heavy_rows].slot == plan.slots);
@@ -93,11 +93,11 @@ TEST_CASE("a product with a copied plan has the same bits as with its own") {
                 again = kernels::carried_with_plan(a, carrier);
       carrier.finish();
       CHECK(carried.cache == again.cache);
-      const Csr own = a.to(device);
+      const Csr local = a.to(device);
       const Tensor x = random_tensor({a.cols, 48}).to(device),
                    values = random_tensor({a.entries()}).to(device);
       Tensor expected = Tensor::empty({a.rows, 48}, DType::f32, device), y = expected.clone();
-      kernels::spmm({.a = {own, values, {}}, .x = x, .y = expected});
+      kernels::spmm({.a = {local, values, {}}, .x = x, .y = expected});
       kernels::spmm({.a = {carried, values, {}}, .x = x, .y = y});
       CHECK(same_bits(y, expected));
     }

@@ -21,9 +21,9 @@ struct Case : Edges {
   Device device = csr.device();
   Tensor value;
 
-  Case(const HostCsr& matrix, Values kind, DType of)
+  Case(const HostCsr& matrix, Values kind, DType type)
       : Edges(matrix, kind == Values::ordered),
-        dtype(of),
+        dtype(type),
         value(kind == Values::none ? Tensor{} : random_values()) {}
   CsrMatrix a() const { return Edges::a(value); }
   Tensor random_x(int64_t width) const { return random_tensor({cols(), width}, dtype, device); }

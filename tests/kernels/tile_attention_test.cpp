@@ -193,8 +193,7 @@ TEST_CASE("attention over tiles scales operands far from 1") {
 TEST_CASE("errors of attention over tiles") {
   const Edges edges(small_rows(), 61, false, {});
   const Tiles tiles(edges, 1);
-  const auto call = [&](int64_t width, const RowTiles& with, bool dropout = false,
-                        Values kind = Values::own) {
+  const auto call = [&](int64_t width, const RowTiles& with, bool dropout = false, Values kind = Values::v) {
     DotCall t(edges, {1, width, 0, dropout}, DType::f32, {}, kind);
     t.tiles = &with;
     t.forward();

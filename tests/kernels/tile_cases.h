@@ -34,8 +34,8 @@ struct Named {
   Rows rows;
   Csr csr;
 
-  Named(std::string of, Rows lists, int64_t cols)
-      : name(std::move(of)), rows(std::move(lists)), csr(csr_of(rows, cols)) {}
+  Named(std::string label, Rows lists, int64_t cols)
+      : name(std::move(label)), rows(std::move(lists)), csr(csr_of(rows, cols)) {}
 };
 
 /// All kinds of structures relevant to a cut.

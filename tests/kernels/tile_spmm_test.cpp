@@ -149,13 +149,13 @@ TEST_CASE("tile_spmm equals spmm to the precision of its operands") {
                 weight = products_of_factors(csr, tile_values.row_factor, tile_values.column_factor);
               }
               Tensor y = Tensor::full({csr.rows, width}, NAN, dtype, device);
-              const auto run = [&](Tensor& to) {
+              const auto run = [&](Tensor& output) {
                 kernels::tile_spmm({.tiles = tiles,
                                     .values = tile_values,
                                     .x = x,
                                     .bias = bias,
                                     .activation = finished ? Activation::relu : Activation::none,
-                                    .y = to});
+                                    .y = output});
               };
               run(y);
               Tensor expected = Tensor::empty({csr.rows, width}, DType::f64, device);
@@ -200,12 +200,12 @@ TEST_CASE("tile_spmm is precise in columns of any scale, and NaN and infinities 
         for (int64_t f = 0; f < kWidth; ++f)
           x[uz(j * kWidth + f)] *= std::ldexp(1.0f, static_cast<int>(3 * f - 105));
       const auto product = [&](const std::vector<float>& features, bool exact) {
-        const Tensor from = Tensor::from(features, {300, kWidth}, device).to(exact ? DType::f64 : dtype);
-        Tensor y = Tensor::empty({300, kWidth}, from.dtype(), device);
+        const Tensor input = Tensor::from(features, {300, kWidth}, device).to(exact ? DType::f64 : dtype);
+        Tensor y = Tensor::empty({300, kWidth}, input.dtype(), device);
         if (exact)
-          kernels::spmm({.a = {csr, {}, {}}, .x = from, .y = y});
+          kernels::spmm({.a = {csr, {}, {}}, .x = input, .y = y});
         else
-          kernels::tile_spmm({.tiles = tiles, .values = {}, .x = from, .y = y});
+          kernels::tile_spmm({.tiles = tiles, .values = {}, .x = input, .y = y});
         return values(y);
       };
       const Numbers plain = product(x, false), exact = product(x, true);

@@ -74,27 +74,28 @@ TEST_CASE("unary functions and their derivatives equal the standard library's in
 
 TEST_CASE("unary functions at special values") {
   on_devices_and_floats([](Device device, DType dtype) {
-    const auto at = [&](Unary u, Numbers x) {
+    const auto result_of = [&](Unary u, Numbers x) {
       return values(computed(u, Tensor::from(x).to(dtype).to(device)));
     };
-    CHECK(at(Unary::exp, {-INFINITY, 0, INFINITY, 1000, -1000}) == Numbers{0, 1, INFINITY, INFINITY, 0});
-    CHECK(at(Unary::exp, {88.5})[0] == doctest::Approx(std::exp(88.5)).epsilon(1e-5));
-    CHECK(at(Unary::log, {0, INFINITY, 1}) == Numbers{-INFINITY, INFINITY, 0});
-    CHECK(at(Unary::log, {0x1p-140})[0] == doctest::Approx(-140 * std::log(2.0)).epsilon(1e-6));
-    CHECK(std::isnan(at(Unary::log, {-1})[0]));
-    CHECK(at(Unary::sqrt, {0, 4, INFINITY}) == Numbers{0, 2, INFINITY});
-    CHECK(std::isnan(at(Unary::sqrt, {-1})[0]));
-    const auto squashed = at(Unary::sigmoid, {-INFINITY, -100, 0, 100, INFINITY});
+    CHECK(result_of(Unary::exp, {-INFINITY, 0, INFINITY, 1000, -1000}) ==
+          Numbers{0, 1, INFINITY, INFINITY, 0});
+    CHECK(result_of(Unary::exp, {88.5})[0] == doctest::Approx(std::exp(88.5)).epsilon(1e-5));
+    CHECK(result_of(Unary::log, {0, INFINITY, 1}) == Numbers{-INFINITY, INFINITY, 0});
+    CHECK(result_of(Unary::log, {0x1p-140})[0] == doctest::Approx(-140 * std::log(2.0)).epsilon(1e-6));
+    CHECK(std::isnan(result_of(Unary::log, {-1})[0]));
+    CHECK(result_of(Unary::sqrt, {0, 4, INFINITY}) == Numbers{0, 2, INFINITY});
+    CHECK(std::isnan(result_of(Unary::sqrt, {-1})[0]));
+    const auto squashed = result_of(Unary::sigmoid, {-INFINITY, -100, 0, 100, INFINITY});
     CHECK(squashed[0] == 0.0);
     CHECK(squashed[1] == doctest::Approx(0.0).epsilon(1e-30));
     CHECK(squashed[2] == 0.5);
     CHECK(squashed[3] == 1.0);
     CHECK(squashed[4] == 1.0);
-    CHECK(at(Unary::tanh, {-INFINITY, -100, 0, 100, INFINITY}) == Numbers{-1, -1, 0, 1, 1});
-    CHECK(at(Unary::tanh, {1e-6})[0] == doctest::Approx(1e-6).epsilon(1e-6));
-    CHECK(at(Unary::reciprocal, {0, INFINITY, -INFINITY}) == Numbers{INFINITY, 0, 0});
-    CHECK(at(Unary::inverse_sqrt, {0, 4, INFINITY, -2}) == Numbers{0, 0.5, 0, 0});
-    for (const Function& f : kAll) CHECK(std::isnan(at(f.unary, {NAN})[0]));
+    CHECK(result_of(Unary::tanh, {-INFINITY, -100, 0, 100, INFINITY}) == Numbers{-1, -1, 0, 1, 1});
+    CHECK(result_of(Unary::tanh, {1e-6})[0] == doctest::Approx(1e-6).epsilon(1e-6));
+    CHECK(result_of(Unary::reciprocal, {0, INFINITY, -INFINITY}) == Numbers{INFINITY, 0, 0});
+    CHECK(result_of(Unary::inverse_sqrt, {0, 4, INFINITY, -2}) == Numbers{0, 0.5, 0, 0});
+    for (const Function& f : kAll) CHECK(std::isnan(result_of(f.unary, {NAN})[0]));
   });
 }
 

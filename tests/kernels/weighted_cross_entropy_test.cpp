@@ -28,13 +28,13 @@ TEST_CASE("weighted_cross_entropy and its gradient: weights, ignored labels, a s
               chosen.insert(chosen.begin(), static_cast<int32_t>(i));
           const Tensor index = subset > 0 ? Tensor::from(chosen, device) : Tensor();
 
-          const Numbers in = values(x), by = weighted ? values(weight) : Numbers();
+          const Numbers in = values(x), weights = weighted ? values(weight) : Numbers();
           double sum = 0.0, total = 0.0;
           Numbers gradient(in.size());
           for (int32_t i : chosen) {
             const int32_t c = truth[uz(i)];
             if (c == -1) continue;
-            const double w = weighted ? by[uz(c)] : 1.0;
+            const double w = weighted ? weights[uz(c)] : 1.0;
             const double* row = in.data() + i * classes;
             double exps = 0.0;
             for (int64_t j = 0; j < classes; ++j) exps += std::exp(row[j]);

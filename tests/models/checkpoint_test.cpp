@@ -106,8 +106,8 @@ TEST_CASE_FIXTURE(InFolder,
   for (const char* name : {"a", "b", "c"})
     writer.write(fmt::format("tensors/{}", name), Tensor::zeros({2, 1 << 20}));
   writer.commit();
-  const std::string said = error_of<DataError>([&] { (void)optim::load_checkpoint(path); });
-  CHECK(mentions(said, {path, "tensors/c: with the tensors before 25165824 bytes, expected "}));
+  const std::string message = error_of<DataError>([&] { (void)optim::load_checkpoint(path); });
+  CHECK(mentions(message, {path, "tensors/c: with the tensors before 25165824 bytes, expected "}));
 }
 
 TEST_CASE_FIXTURE(InFolder, "after a kill at any moment the file is the old or the new checkpoint") {
@@ -155,8 +155,8 @@ TEST_CASE_FIXTURE(InFolder, "a module is saved and loaded without training") {
   optim::load_model(best, path);
   CHECK(same_bits(best.weight.value(), saved.weight.value()));
 
-  const optim::Checkpoint there = optim::load_checkpoint(path);
-  const std::string none = error_of<DataError>([&] { (void)there.with_prefix("modell."); });
+  const optim::Checkpoint stored = optim::load_checkpoint(path);
+  const std::string none = error_of<DataError>([&] { (void)stored.with_prefix("modell."); });
   CHECK(none == path + ": tensors/modell.*: none, expected a prefix of best. model.");
   training.tensors["best.weight"] = Tensor::full({3, 2}, std::numeric_limits<double>::infinity());
   optim::save_checkpoint(training, path);

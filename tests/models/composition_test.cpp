@@ -40,18 +40,18 @@ class Layers {
   template <class T, class... Args>
   auto layer(const std::string& name, Args&&... args) {
     const uint64_t seed = default_generator().seed(), position = default_generator().position();
-    auto made = std::make_unique<Model<T>>(std::forward<Args>(args)...);
+    auto module = std::make_unique<Model<T>>(std::forward<Args>(args)...);
     default_generator().set_state(seed, position);  // as before the draws of initial weights
-    made->to(device_);
-    std::map<std::string, Tensor> own;
+    module->to(device_);
+    std::map<std::string, Tensor> state;
     for (const auto& [entry, tensor] : state_)
       if (entry.starts_with(name + ".")) {
-        own[entry.substr(name.size() + 1)] = tensor;
+        state[entry.substr(name.size() + 1)] = tensor;
         used_.insert(entry);
       }
-    made->load_state(own);
-    made->train(training_);
-    return made;
+    module->load_state(state);
+    module->train(training_);
+    return module;
   }
   const Tensor& entry(const std::string& name) {
     used_.insert(name);
@@ -388,9 +388,9 @@ TEST_CASE("a quantised model of nodes quantises inputs and sums, and protects no
             Tensor keep;
             if (model->training() && most > 0.0) {
               std::vector<float> p;
-              for (const double own : degree) {
+              for (const double value : degree) {
                 const auto no_larger =
-                    std::count_if(degree.begin(), degree.end(), [&](double d) { return d <= own; });
+                    std::count_if(degree.begin(), degree.end(), [&](double d) { return d <= value; });
                 p.push_back(static_cast<float>(most / 3 +
                                                (most - most / 3) * static_cast<double>(no_larger) / kNodes));
               }

@@ -19,8 +19,8 @@ struct Contents {
 
   explicit Contents(const std::string& path) {
     const H5Reader file = H5Reader::open(path);
-    const auto read = [&](const std::string& at) {
-      tensors[at] = file.tensor(at, {DType::f32, DType::u8, DType::i64});
+    const auto read = [&](const std::string& key) {
+      tensors[key] = file.tensor(key, {DType::f32, DType::u8, DType::i64});
     };
     for (const char* name : {"format", "program"}) texts[std::string("@") + name] = file.text("", name);
     numbers["@version"] = file.integer("", "version");
@@ -28,22 +28,22 @@ struct Contents {
       texts["facts@" + fact] = file.text("facts", fact);
     for (const std::string& name : file.children("tensors")) read("tensors/" + name);
     for (const std::string& name : file.children("weights")) {
-      const std::string at = "weights/" + name;
-      for (const std::string& part : file.children(at)) read(at + "/" + part);
-      texts[at + "@format"] = file.text(at, "format");
+      const std::string group = "weights/" + name;
+      for (const std::string& part : file.children(group)) read(group + "/" + part);
+      texts[group + "@format"] = file.text(group, "format");
       for (const char* number : {"version", "bits", "inner"})
-        numbers[at + "@" + number] = file.integer(at, number);
+        numbers[group + "@" + number] = file.integer(group, number);
     }
   }
   void write(const std::string& path) const {
     H5Writer file(path);
     for (const auto& [name, tensor] : tensors) file.write(name, tensor);
-    const auto attribute = [&](const std::string& at, const auto& value) {
-      const size_t sign = at.find('@');
-      file.attribute(at.substr(0, sign), at.substr(sign + 1), value);
+    const auto attribute = [&](const std::string& key, const auto& value) {
+      const size_t sign = key.find('@');
+      file.attribute(key.substr(0, sign), key.substr(sign + 1), value);
     };
-    for (const auto& [at, text] : texts) attribute(at, text);
-    for (const auto& [at, number] : numbers) attribute(at, number);
+    for (const auto& [key, text] : texts) attribute(key, text);
+    for (const auto& [key, number] : numbers) attribute(key, number);
     file.commit();
   }
 };
@@ -58,7 +58,7 @@ struct Damages {
     write_checkpoint(trained, folder.file("c.h5"));
     IntegerModel(load_trained(folder.file("c.h5"))).save(path);
   }
-  std::string said(const std::function<void(Contents&)>& change) const {
+  std::string message_of(const std::function<void(Contents&)>& change) const {
     Contents contents(path);
     change(contents);
     contents.write(damaged);
@@ -69,17 +69,17 @@ struct Damages {
     REQUIRE(message.starts_with(damaged + ": "));
     return message.substr(damaged.size() + 2);
   }
-  std::string with_text(const std::string& at, const std::string& text) const {
-    return said([&](Contents& c) { c.texts.at(at) = text; });
+  std::string with_text(const std::string& key, const std::string& text) const {
+    return message_of([&](Contents& c) { c.texts.at(key) = text; });
   }
   std::string with(const std::string& fact, const std::string& text) const {
     return with_text("facts@" + fact, text);
   }
   std::string with(const std::string& name, const Tensor& tensor) const {
-    return said([&](Contents& c) { c.tensors.at(name) = tensor; });
+    return message_of([&](Contents& c) { c.tensors.at(name) = tensor; });
   }
-  std::string with_number(const std::string& at, int64_t number) const {
-    return said([&](Contents& c) { c.numbers.at(at) = number; });
+  std::string with_number(const std::string& key, int64_t number) const {
+    return message_of([&](Contents& c) { c.numbers.at(key) = number; });
   }
 };
 
@@ -93,8 +93,8 @@ models::ModelOptions small_options() {
 
 TEST_CASE("damaged facts of an integer model are refused") {
   const Damages damages(small_options());
-  REQUIRE(damages.said([](Contents&) {}) == "");
-  CHECK(damages.said([](Contents& c) { c.texts.erase("@format"); }) ==
+  REQUIRE(damages.message_of([](Contents&) {}) == "");
+  CHECK(damages.message_of([](Contents& c) { c.texts.erase("@format"); }) ==
         "attribute format: missing, expected a string");
   CHECK(damages.with_text("@format", "adjoint.checkpoint") ==
         "attribute format: 'adjoint.checkpoint', expected 'adjoint.integer_model'");
@@ -105,7 +105,7 @@ TEST_CASE("damaged facts of an integer model are refused") {
   for (const char* fact : {"task", "features", "outputs", "features.scaling", "model", "option.hidden",
                            "option.layers", "option.bits", "option.bits-weights", "option.norm"}) {
     CAPTURE(std::string(fact));
-    CHECK(damages.said([&](Contents& c) { c.texts.erase(std::string("facts@") + fact); }) ==
+    CHECK(damages.message_of([&](Contents& c) { c.texts.erase(std::string("facts@") + fact); }) ==
           fmt::format("facts@{}: missing", fact));
   }
   const std::string first = "weights/sums.0: 20 numbers for each of 24 outputs, expected 20 for each of ",
@@ -140,7 +140,7 @@ TEST_CASE("damaged entries of an integer model are refused by name") {
   const Contents whole(damages.path);
   for (const auto& [name, tensor] : whole.tensors) {
     CAPTURE(name);
-    const std::string missing = damages.said([&, at = name](Contents& c) { c.tensors.erase(at); });
+    const std::string missing = damages.message_of([&, key = name](Contents& c) { c.tensors.erase(key); });
     if (name != "tensors/classes.names") CHECK(missing == name + ": missing");
     if (tensor.dtype() != DType::f32) continue;
     CHECK(damages.with(name, tensor.to(DType::f64)).starts_with(name + ": "));
@@ -157,8 +157,8 @@ TEST_CASE("damaged entries of an integer model are refused by name") {
     for (const double number : {0.0, -1.0})
       CHECK(damages.with(name, Tensor::full(tensor.shape(), number)).find("above 0") != std::string::npos);
   }
-  for (const auto& [zero, said] : {std::pair(-1.0, "-1"), {2.5, "2.5"}, {16.0, "16"}}) {
-    const std::string expected = fmt::format("{}, expected an integer from 0 to 15", said);
+  for (const auto& [zero, text] : {std::pair(-1.0, "-1"), {2.5, "2.5"}, {16.0, "16"}}) {
+    const std::string expected = fmt::format("{}, expected an integer from 0 to 15", text);
     for (const char* name : {"tensors/inputs.1.zero", "tensors/hidden.0.input.zero"})
       CHECK(damages.with(name, Tensor::full({1}, zero)) == fmt::format("{}: {}", name, expected));
   }
@@ -169,7 +169,7 @@ TEST_CASE("damaged entries of an integer model are refused by name") {
   CHECK(damages.with_number("weights/sums.1@inner", 23) ==
         "weights/sums.1: 23 numbers for each of 24 outputs, expected 24 for each of 24");
   CHECK(damages.with_number("weights/sums.1@inner", int64_t{1} << 40).starts_with("weights/sums.1: "));
-  CHECK(damages.said([](Contents& c) { c.numbers.erase("weights/sums.1@inner"); }).find("missing") !=
+  CHECK(damages.message_of([](Contents& c) { c.numbers.erase("weights/sums.1@inner"); }).find("missing") !=
         std::string::npos);
   CHECK(damages.with_text("weights/sums.1@format", "bits").starts_with("weights/sums.1: format 'bits'"));
   // 20 numbers per row are 3 bytes, with four unused bits in the last.
@@ -178,6 +178,6 @@ TEST_CASE("damaged entries of an integer model are refused by name") {
   CHECK(damages.with("weights/sums.0/planes", planes).find("expected 0 behind number 19") !=
         std::string::npos);
   for (const char* name : {"tensors/other", "tensors/inputs.2.scale"})
-    CHECK(damages.said([&](Contents& c) { c.tensors[name] = Tensor::full({1}, 1.0); })
+    CHECK(damages.message_of([&](Contents& c) { c.tensors[name] = Tensor::full({1}, 1.0); })
               .starts_with(std::string(name) + ": no part of such a model"));
 }

@@ -103,8 +103,8 @@ class IntegerFile(unittest.TestCase):
                                  "--epochs", 30, "--features-scaling", "none", "--checkpoint", self.checkpoint)
                 self.run_program("infer_qgnn", self.checkpoint, self.data, "--quiet", "--json", "--repeats", 1, "--write", self.model, "--out", self.out)
                 with h5py.File(self.out) as f:
-                    said = f["nodes/probability"][:]
-                differ = np.abs(said - self.computed(kind, 5)).max(axis=1) > 1e-4
+                    predictions = f["nodes/probability"][:]
+                differ = np.abs(predictions - self.computed(kind, 5)).max(axis=1) > 1e-4
                 self.assertLess(differ.mean(), 0.1)  # float64 rounds some sums to another integer
                 with h5py.File(self.model) as f:
                     self.assertEqual(f.attrs["format"], "adjoint.integer_model")

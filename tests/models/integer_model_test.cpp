@@ -49,8 +49,8 @@ std::vector<float> in_all_ways(const TrainedModel& trained, Pack&& pack) {
 }  // namespace
 
 TEST_CASE("a model whose sums may exceed 31 bits is refused, before a file of it is written") {
-  const auto said = [](const std::string& program, int64_t features, int64_t hidden,
-                       const std::string& bits) {
+  const auto message_of = [](const std::string& program, int64_t features, int64_t hidden,
+                             const std::string& bits) {
     ModelDescription d;
     d.program = program;
     d.name = "wide";
@@ -61,12 +61,13 @@ TEST_CASE("a model whose sums may exceed 31 bits is refused, before a file of it
     return error_of([&] { (void)detail::integer_plan(d); });
   };
   // 255 * 255 * 33025 < 2^31 <= 255 * 255 * 33026
-  CHECK(said("train_qgnn", 33025, 16, "8") == "");
-  CHECK(said("train_qgnn", 33026, 16, "8") ==
+  CHECK(message_of("train_qgnn", 33025, 16, "8") == "");
+  CHECK(message_of("train_qgnn", 33026, 16, "8") ==
         "integer model: sums.0 has 33026 inputs of 8 bits by 8, expected at most 33025");
-  CHECK(mentions(said("train_qgnn", 9, 33026, "1,8,8"), "sums.1 has 33026 inputs"));
-  CHECK(said("train_qgnn", 33026, 16, "7") == "");
-  CHECK(mentions(said("train_graph_qgin", 33026, 16, "4"), "readouts.0 has 33026 inputs of 8 bits by 8"));
+  CHECK(mentions(message_of("train_qgnn", 9, 33026, "1,8,8"), "sums.1 has 33026 inputs"));
+  CHECK(message_of("train_qgnn", 33026, 16, "7") == "");
+  CHECK(
+      mentions(message_of("train_graph_qgin", 33026, 16, "4"), "readouts.0 has 33026 inputs of 8 bits by 8"));
 }
 
 TEST_CASE("an integer model equals its evaluation with fake quantisation") {
@@ -119,12 +120,12 @@ TEST_CASE("batches packed on the host equal those packed on the device; other de
         const TrainedModel trained =
             trained_on(graph.to(device), x.to(device), options_of(kind, "none", "3"));
         const IntegerModel model(trained, {.sums = sums});
-        const IntegerBatch here = model.pack(graph, Features(x)), there = here.to(device),
+        const IntegerBatch local = model.pack(graph, Features(x)), remote = local.to(device),
                            packed_there = model.pack(graph.to(device), Features(x.to(device)));
-        CHECK(there.bytes() == packed_there.bytes());
-        CHECK(there.device() == device);
-        CHECK(same_bits(model(there), model(packed_there)));
-        if (!device.is_cpu()) CHECK_ERROR_HAS(model(here), "a batch on cpu");
+        CHECK(remote.bytes() == packed_there.bytes());
+        CHECK(remote.device() == device);
+        CHECK(same_bits(model(remote), model(packed_there)));
+        if (!device.is_cpu()) CHECK_ERROR_HAS(model(local), "a batch on cpu");
       }
 }
 
@@ -150,14 +151,14 @@ TEST_CASE("an integer model rejects mismatched states and batches") {
   CHECK_ERROR(IntegerModel(trained_on(graph, x, options_of("gcn", "none", "8,32,8"))),
               "integer model: layer 1 is not quantised, expected 1 to 8 bits");
   const TrainedModel trained = trained_on(graph, x, options_of("gin", "batch", "4"));
-  const auto spoil_one = [&](const TrainedModel& of, const std::string& name, double value,
+  const auto spoil_one = [&](const TrainedModel& target, const std::string& name, double value,
                              const std::string& message) {
-    const std::map<std::string, Tensor> state = copied(of.model());
+    const std::map<std::string, Tensor> state = copied(target.model());
     std::map<std::string, Tensor> spoilt = state;
     spoilt.at(name) = Tensor::full(state.at(name).shape(), value, DType::f32);
-    of.model().load_state(spoilt);
-    CHECK_ERROR((IntegerModel(of)), message.c_str());
-    of.model().load_state(state);
+    target.model().load_state(spoilt);
+    CHECK_ERROR((IntegerModel(target)), message.c_str());
+    target.model().load_state(state);
   };
   const auto spoil = [&](const std::string& name, double value, const std::string& message) {
     spoil_one(trained, name, value, message);

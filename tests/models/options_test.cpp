@@ -127,9 +127,9 @@ TEST_CASE("families: their options, names and defaults") {
        {"graph-qgin"},
        {"bits", "bits-weights", "bits-activations", "scales", "pool", "node-features"}}};
   std::vector<std::string> programs;
-  for (const auto& [family, own, names] : expected) {
+  for (const auto& [family, model_names, names] : expected) {
     CAPTURE(family.program);
-    CHECK(family.models == own);
+    CHECK(family.models == model_names);
     Names all = names;
     for (const char* common : {"hidden", "layers", "dropout"}) all.push_back(common);
     CHECK(names_of(family.all_options()) == all);
@@ -194,8 +194,8 @@ TEST_CASE("families refuse options out of range, and take those at its ends") {
         ModelOptions o = range.family.defaults;
         o.model = range.family.models.front();
         models::read_options(o, {models::model_option(range.option)}, {{range.option, text}});
-        const std::string said = refused(range.family, o);
-        CHECK(said.empty() == valid);
-        if (!valid) CHECK(mentions(said, "--" + range.option));
+        const std::string message = refused(range.family, o);
+        CHECK(message.empty() == valid);
+        if (!valid) CHECK(mentions(message, "--" + range.option));
       }
 }

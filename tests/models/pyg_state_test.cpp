@@ -73,18 +73,18 @@ TEST_CASE("a PyG model's state is read by name, with weights transposed") {
       model.to(dtype);
       nn::load_pyg_state(model, path, kNames);
       const double tolerance = dtype == DType::bf16 ? 0x1p-7 : 0.0;
-      const auto at = [&](const char* name) { return state.at(name); };
+      const auto tensor = [&](const char* name) { return state.at(name); };
       CHECK(model.conv1.weight.dtype() == dtype);
-      CHECK(close(model.conv1.weight.value(), turned(at("conv1.lin.weight")), tolerance));
-      CHECK(close(model.conv1.bias.value(), values(at("conv1.bias")), tolerance));
-      CHECK(close(model.norm.weight.value(), values(at("norm.module.weight")), tolerance));
-      CHECK(close(model.norm.running_var, values(at("norm.module.running_var")), tolerance));
-      CHECK(close(model.conv2.lin->weight.value(), turned(at("conv2.lin.weight")), tolerance));
+      CHECK(close(model.conv1.weight.value(), turned(tensor("conv1.lin.weight")), tolerance));
+      CHECK(close(model.conv1.bias.value(), values(tensor("conv1.bias")), tolerance));
+      CHECK(close(model.norm.weight.value(), values(tensor("norm.module.weight")), tolerance));
+      CHECK(close(model.norm.running_var, values(tensor("norm.module.running_var")), tolerance));
+      CHECK(close(model.conv2.lin->weight.value(), turned(tensor("conv2.lin.weight")), tolerance));
       CHECK(model.conv2.att_src.shape() == Shape{2, 2});
-      CHECK(close(model.conv2.att_src.value(), values(at("conv2.att_src")), tolerance));
+      CHECK(close(model.conv2.att_src.value(), values(tensor("conv2.att_src")), tolerance));
       const auto parameters = model.named_parameters();
       CHECK(parameters.back().first == "head.lins.1.bias");
-      CHECK(close(parameters.back().second.value(), values(at("head.3.bias")), tolerance));
+      CHECK(close(parameters.back().second.value(), values(tensor("head.3.bias")), tolerance));
     }
 }
 

@@ -133,9 +133,9 @@ TEST_CASE_FIXTURE(InFolder, "predictions of a regression are in the targets' uni
     expected(i, 0) = expected(i, 0) * 10.0 + 100.0;
     expected(i, 1) = expected(i, 1) * 0.5 - 3.0;
   }
-  const Predictions said = load_trained(path).predict(graph, Features(x));
-  CHECK_FALSE(said.probability);
-  CHECK(close(said.prediction, expected.data, 1e-5));
+  const Predictions predictions = load_trained(path).predict(graph, Features(x));
+  CHECK_FALSE(predictions.probability);
+  CHECK(close(predictions.prediction, expected.data, 1e-5));
   std::vector<float> result(uz(kNodes * 2));
   const Loaded c(path);
   const Arrays arrays(graph, x);
@@ -173,11 +173,11 @@ TEST_CASE_FIXTURE(InFolder, "a model of graphs predicts in batches as for each g
     const int64_t in = features == "constant" ? 1 : features == "degree" ? 6 : kIn;
     Tensor x = draw.normal({kNodes, in});
     if (features != "file") {
-      Dense made(kNodes, in);
+      Dense matrix(kNodes, in);
       for (int64_t i = 0; i < kNodes; ++i)
-        made(i, features == "constant" ? 0 : std::count(dst.begin(), dst.end(), i)) = 1.0;
-      x = Tensor::from(made.data, {kNodes, in}).to(DType::f32);
-      CHECK(close(models::node_features(features, graph, in).to_dense(), made.data, 0.0));
+        matrix(i, features == "constant" ? 0 : std::count(dst.begin(), dst.end(), i)) = 1.0;
+      x = Tensor::from(matrix.data, {kNodes, in}).to(DType::f32);
+      CHECK(close(models::node_features(features, graph, in).to_dense(), matrix.data, 0.0));
     }
     optim::Checkpoint checkpoint =
         random_checkpoint(family, options, in, kOut, draw, {{"task", "graph_class"}});
@@ -191,8 +191,8 @@ TEST_CASE_FIXTURE(InFolder, "a model of graphs predicts in batches as for each g
     const TrainedModel loaded = load_trained(path);
     CHECK(loaded.of_graphs());
     CHECK(loaded.graphs_at_once() == 2);
-    const Features given = features == "file" ? Features(x) : Features();
-    CHECK(close(loaded.outputs(graph, Tensor::from(offsets), given), logits, 1e-5));
+    const Features input = features == "file" ? Features(x) : Features();
+    CHECK(close(loaded.outputs(graph, Tensor::from(offsets), input), logits, 1e-5));
     std::vector<double> probability = values(logits);
     for (size_t i = 0; i < probability.size(); i += uz(kOut)) {
       double sum = 0.0;
@@ -212,7 +212,7 @@ TEST_CASE_FIXTURE(InFolder, "a model of graphs predicts in batches as for each g
     CHECK(adjoint_predict_graphs(c.model, &arrays.graph, 0, offsets.data() + 1, nullptr) == -1);
     CHECK(adjoint_predict_graphs(c.model, &arrays.graph, 5, offsets.data(), nullptr) == -1);
     CHECK(std::string(adjoint_last_error()) == "adjoint: result is NULL");
-    CHECK_ERROR_HAS((void)loaded.predict(graph, given),
+    CHECK_ERROR_HAS((void)loaded.predict(graph, input),
                     "a model of graphs, whose offsets it needs, not of nodes");
   }
   // Node 3 has four in-edges.
@@ -261,8 +261,8 @@ TEST_CASE_FIXTURE(InFolder,
   std::vector<float> result(4);
   REQUIRE(adjoint_predict_links(c.model, &arrays.graph, 4, src.data(), dst.data(), result.data()) == 0);
   CHECK(close(Tensor::from(result), probability, 1e-5));
-  const auto refused = [&](adjoint_graph wrong, int64_t count, const int64_t* from, const char* message) {
-    CHECK(adjoint_predict_links(c.model, &wrong, count, from, dst.data(), result.data()) == -1);
+  const auto refused = [&](adjoint_graph wrong, int64_t count, const int64_t* sources, const char* message) {
+    CHECK(adjoint_predict_links(c.model, &wrong, count, sources, dst.data(), result.data()) == -1);
     CHECK(std::string(adjoint_last_error()) == message);
   };
   const int64_t outside[] = {0, -1, 12, 0};
@@ -299,7 +299,7 @@ TEST_CASE_FIXTURE(InFolder, "a checkpoint with damaged facts or tensors is refus
   whole.tensors["targets.mean"] = whole.tensors["targets.deviation"] = three;
   whole.tensors["classes.names"] = Tensor::from(std::vector<uint8_t>{'a', 'b', 'c'});
   whole.tensors["classes.offsets"] = Tensor::from(std::vector<int64_t>{0, 1, 2, 3});
-  const auto said = [&](auto&& change) {
+  const auto message_of = [&](auto&& change) {
     optim::Checkpoint changed = whole;
     change(changed);
     optim::save_checkpoint(changed, path);
@@ -312,8 +312,8 @@ TEST_CASE_FIXTURE(InFolder, "a checkpoint with damaged facts or tensors is refus
     }
     return std::string();
   };
-  CHECK(said([](auto&) {}) == "");
-  CHECK(said([](auto& c) {
+  CHECK(message_of([](auto&) {}) == "");
+  CHECK(message_of([](auto& c) {
           c.program = "train";
         }).starts_with("attribute program: written by train, expected train_gcn or "));
   const std::tuple<const char*, const char*, const char*> facts[] = {
@@ -342,16 +342,16 @@ TEST_CASE_FIXTURE(InFolder, "a checkpoint with damaged facts or tensors is refus
       {"option.norm", "layer", "facts: --norm: "}};
   for (const auto& [fact, text, message] : facts) {
     CAPTURE(std::string(fact) + " " + text);
-    const std::string found = said([&](auto& c) { c.facts[fact] = text; });
+    const std::string found = message_of([&](auto& c) { c.facts[fact] = text; });
     CAPTURE(found);
     CHECK((std::string(message).empty() ? found.empty() : found.starts_with(message)));
   }
   for (const char* fact : {"task", "features", "outputs", "features.scaling", "best_epoch", "option.hidden",
                            "option.precision"}) {
     CAPTURE(std::string(fact));
-    CHECK(said([&](auto& c) { c.facts.erase(fact); }) == fmt::format("facts@{}: missing", fact));
+    CHECK(message_of([&](auto& c) { c.facts.erase(fact); }) == fmt::format("facts@{}: missing", fact));
   }
-  CHECK(said([](auto& c) { c.facts["best_epoch"] = "-1", c.facts["epoch"] = "-1"; }) ==
+  CHECK(message_of([](auto& c) { c.facts["best_epoch"] = "-1", c.facts["epoch"] = "-1"; }) ==
         "facts@epoch: -1, expected 0 to 2147483647");
   const auto longs = [](const std::vector<int64_t>& numbers) { return Tensor::from(numbers); };
   const std::string ascending = "tensors/classes.offsets: expected ascending numbers from 0 to 3";
@@ -388,24 +388,26 @@ TEST_CASE_FIXTURE(InFolder, "a checkpoint with damaged facts or tensors is refus
       {"best.other", four, "tensors/best.*: load_state: "}};
   for (const auto& [name, tensor, message] : tensors) {
     CAPTURE(std::string(name));
-    const std::string found = said([&, at = name, &replaced = tensor](auto& c) { c.tensors[at] = replaced; });
+    const std::string found =
+        message_of([&, key = name, &replaced = tensor](auto& c) { c.tensors[key] = replaced; });
     CAPTURE(found);
     CHECK(found.starts_with(message));
   }
   for (const char* name : {"features.mean", "features.deviation", "features.scale", "features.zero",
                            "classes.offsets", "targets.mean", "targets.deviation"}) {
     CAPTURE(name);
-    CHECK(said([&](auto& c) { c.tensors.erase(name); }) == fmt::format("tensors/{}: missing", name));
+    CHECK(message_of([&](auto& c) { c.tensors.erase(name); }) == fmt::format("tensors/{}: missing", name));
   }
   // Without names there are none, and older files have another fact for the scaling.
-  CHECK(said([](auto& c) { c.tensors.erase("classes.names"); }) == "");
+  CHECK(message_of([](auto& c) { c.tensors.erase("classes.names"); }) == "");
   for (const auto& [raw, kind] :
        {std::pair("true", FeatureScaling::Kind::none), {"false", FeatureScaling::Kind::rows}}) {
-    CHECK(said([&, value = raw](auto& c) {
+    CHECK(message_of([&, value = raw](auto& c) {
             c.facts.erase("features.scaling"), c.facts["option.raw-features"] = value;
           }) == "");
     CHECK(load_trained(path).scaling().kind() == kind);
   }
-  CHECK(said([](auto& c) { c.facts.erase("features.scaling"), c.facts["option.raw-features"] = "1"; }) ==
-        "facts@option.raw-features: '1', expected true or false");
+  CHECK(message_of([](auto& c) {
+          c.facts.erase("features.scaling"), c.facts["option.raw-features"] = "1";
+        }) == "facts@option.raw-features: '1', expected true or false");
 }

@@ -28,11 +28,11 @@ Tensor logits_of(const std::vector<int32_t>& predicted, int64_t classes, Device 
   return Tensor::from(values, {static_cast<int64_t>(predicted.size()), classes}, device);
 }
 
-void check_scores(const nn::ClassScores& given, const nn::ClassScores& expected) {
-  CHECK(given.precision == Approx(expected.precision).epsilon(1e-12));
-  CHECK(given.recall == Approx(expected.recall).epsilon(1e-12));
-  CHECK(given.f1 == Approx(expected.f1).epsilon(1e-12));
-  CHECK(given.support == expected.support);
+void check_scores(const nn::ClassScores& scores, const nn::ClassScores& expected) {
+  CHECK(scores.precision == Approx(expected.precision).epsilon(1e-12));
+  CHECK(scores.recall == Approx(expected.recall).epsilon(1e-12));
+  CHECK(scores.f1 == Approx(expected.f1).epsilon(1e-12));
+  CHECK(scores.support == expected.support);
 }
 
 }  // namespace
@@ -78,11 +78,11 @@ TEST_CASE("a confusion matrix has scikit-learn's values, with a row for each lab
     std::vector<int64_t> again(16);
     int64_t before = -1;
     for (const nn::Confusion& c : nn::confusions(logits, label)) {
-      const int64_t at = 4 * c.label + c.predicted;
+      const int64_t cell = 4 * c.label + c.predicted;
       CHECK(c.count > 0);
-      CHECK(at > before);
-      before = at;
-      again[uz(at)] = c.count;
+      CHECK(cell > before);
+      before = cell;
+      again[uz(cell)] = c.count;
     }
     CHECK(again == matrix.to_vector<int64_t>());
     const Tensor some = Tensor::from(std::vector<int32_t>{5, 0, 1}, device);

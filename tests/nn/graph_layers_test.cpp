@@ -270,7 +270,7 @@ TEST_CASE("layers with dropout draw according to the seed, in training mode only
 
 TEST_CASE("layers start with PyG's distributions") {
   manual_seed(1);
-  const auto within = [](const std::vector<Var>& parameters, double bound) {
+  const auto check_bound = [](const std::vector<Var>& parameters, double bound) {
     for (const Var& parameter : parameters) {
       double largest = 0.0;
       for (double v : values(parameter.value())) largest = std::max(largest, std::abs(v));
@@ -284,52 +284,52 @@ TEST_CASE("layers start with PyG's distributions") {
   const auto glorot = [](double in, double out) { return std::sqrt(6.0 / (in + out)); };
   const auto fan_in = [](double in) { return 1.0 / std::sqrt(in); };
   Model<Linear> linear(40, 30), torch(40, 30, LinearOptions{.initial = Initial::fan_in});
-  within({linear.weight}, glorot(40, 30));
+  check_bound({linear.weight}, glorot(40, 30));
   zero(linear.bias);
-  within({torch.weight, torch.bias}, fan_in(40));
+  check_bound({torch.weight, torch.bias}, fan_in(40));
   Model<GCNConv> gcn(40, 30);
-  within({gcn.weight}, glorot(40, 30));
+  check_bound({gcn.weight}, glorot(40, 30));
   zero(gcn.bias);
   Model<SGConv> sg(40, 30);
-  within({sg.weight, sg.bias}, fan_in(40));
+  check_bound({sg.weight, sg.bias}, fan_in(40));
   Model<SAGEConv> sage(Widths{50, 30}, 20, SAGEConvOptions{.aggr = Reduce::max, .project = true});
-  within({sage.lin->weight, sage.lin->bias, sage.lin_l.weight, sage.lin_l.bias}, fan_in(50));
-  within({sage.lin_r->weight}, fan_in(30));
+  check_bound({sage.lin->weight, sage.lin->bias, sage.lin_l.weight, sage.lin_l.bias}, fan_in(50));
+  check_bound({sage.lin_r->weight}, fan_in(30));
   CHECK(sage.describe() == "SAGEConv(50 -> 20, max of projected neighbours)");
   Model<GraphConv> graph_conv(40, 30);
-  within({graph_conv.lin_rel.weight, graph_conv.lin_rel.bias, graph_conv.lin_root.weight}, fan_in(40));
+  check_bound({graph_conv.lin_rel.weight, graph_conv.lin_rel.bias, graph_conv.lin_root.weight}, fan_in(40));
   CHECK(!graph_conv.lin_root.bias);
   Model<JumpingKnowledge> jump(Jump::lstm, {.channels = 20, .num_layers = 3});
   for (const LSTM::Direction* lstm : {&jump.lstm->forward, &jump.lstm->reverse})
-    within({lstm->weight_ih, lstm->weight_hh, lstm->bias_ih, lstm->bias_hh}, fan_in(30));
-  within({jump.att->weight}, fan_in(60));
+    check_bound({lstm->weight_ih, lstm->weight_hh, lstm->bias_ih, lstm->bias_hh}, fan_in(30));
+  check_bound({jump.att->weight}, fan_in(60));
   CHECK(Model<JumpingKnowledge>(Jump::max).parameters().empty());
   Model<TAGConv> tag(40, 30);
   CHECK(tag.lins.size() == 4);
-  within({tag.lins[3].weight}, fan_in(40));
+  check_bound({tag.lins[3].weight}, fan_in(40));
   zero(tag.bias);
   Model<ChebConv> cheb(40, 30, 2);
-  within({cheb.lins[1].weight}, glorot(40, 30));
+  check_bound({cheb.lins[1].weight}, glorot(40, 30));
   zero(cheb.bias);
   Model<GCN2Conv> gcn2(40, 0.1, GCN2ConvOptions{.shared_weights = false});
-  within({gcn2.weight1, gcn2.weight2}, glorot(40, 40));
+  check_bound({gcn2.weight1, gcn2.weight2}, glorot(40, 40));
   Model<GINEConv<>> gine(40, GINEConvOptions{.edge_dim = 30}, std::vector<int64_t>{40, 3});
-  within({gine.lin->weight}, fan_in(30));
+  check_bound({gine.lin->weight}, fan_in(30));
   Model<GATConv> gat(40, 30, GATConvOptions{.heads = 4, .edge_dim = 20, .residual = true});
-  within({gat.lin->weight, gat.res->weight}, glorot(40, 120));
-  within({gat.lin_edge->weight}, glorot(20, 120));
-  within({gat.att_src, gat.att_dst, gat.att_edge}, glorot(4, 30));
+  check_bound({gat.lin->weight, gat.res->weight}, glorot(40, 120));
+  check_bound({gat.lin_edge->weight}, glorot(20, 120));
+  check_bound({gat.att_src, gat.att_dst, gat.att_edge}, glorot(4, 30));
   zero(gat.bias);
   Model<GATv2Conv> gatv2(40, 30, GATv2ConvOptions{.heads = 4});
-  within({gatv2.lin_l.weight}, glorot(40, 120));
-  within({gatv2.lin_r.bias}, fan_in(40));
-  within({gatv2.att}, glorot(4, 30));
+  check_bound({gatv2.lin_l.weight}, glorot(40, 120));
+  check_bound({gatv2.lin_r.bias}, fan_in(40));
+  check_bound({gatv2.att}, glorot(4, 30));
   zero(gatv2.bias);
   Model<TransformerConv> dot(40, 30, TransformerConvOptions{.heads = 2, .beta = true});
   for (const Linear& map : {std::cref<Linear>(dot.lin_key), std::cref<Linear>(dot.lin_query),
                             std::cref<Linear>(dot.lin_value), std::cref<Linear>(dot.lin_skip)})
-    within({map.weight, map.bias}, fan_in(40));
-  within({dot.lin_beta->weight}, fan_in(180));
+    check_bound({map.weight, map.bias}, fan_in(40));
+  check_bound({dot.lin_beta->weight}, fan_in(180));
   CHECK(Model<AGNNConv>().beta.item() == 1.0);
   CHECK(Model<AGNNConv>(AGNNConvOptions{false}).parameters().empty());
 }

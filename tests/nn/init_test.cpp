@@ -65,7 +65,7 @@ TEST_CASE("normal initialisers have their deviation and the kurtosis of a normal
 
 TEST_CASE("initialisers draw the same numbers in every dtype, rounded") {
   const auto holds = [](auto initialise) {
-    const auto of = [&](DType dtype) {
+    const auto draw = [&](DType dtype) {
       Generator generator(232);
       const Tensor w = initialise(40, 30, generator, dtype);
       CHECK(w.dtype() == dtype);
@@ -73,15 +73,15 @@ TEST_CASE("initialisers draw the same numbers in every dtype, rounded") {
       CHECK(generator.position() == 1);
       return w;
     };
-    const Tensor exact = of(DType::f64);
-    CHECK(same_bits(of(DType::f32), exact.to(DType::f32)));
-    const std::vector<float> drawn = of(DType::bf16).to(DType::f32).template to_vector<float>();
+    const Tensor exact = draw(DType::f64);
+    CHECK(same_bits(draw(DType::f32), exact.to(DType::f32)));
+    const std::vector<float> drawn = draw(DType::bf16).to(DType::f32).template to_vector<float>();
     const std::vector<float> rounded =
-        of(DType::f32).to(DType::bf16).to(DType::f32).template to_vector<float>();
+        draw(DType::f32).to(DType::bf16).to(DType::f32).template to_vector<float>();
     const float most = *std::max_element(drawn.begin(), drawn.end());
     for (size_t i = 0; i < drawn.size(); ++i)  // a number rounded to the upper bound becomes the one below
       CHECK((drawn[i] == rounded[i] || (drawn[i] == most && drawn[i] < rounded[i])));
-    CHECK_FALSE(same_bits(exact, of(DType::f32).to(DType::f64)));
+    CHECK_FALSE(same_bits(exact, draw(DType::f32).to(DType::f64)));
   };
   holds(nn::glorot_uniform);
   holds(nn::glorot_normal);

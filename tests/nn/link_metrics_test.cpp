@@ -44,23 +44,23 @@ TEST_CASE("a rank counts better scores, and half of equal ones") {
     const Tensor positive = rough(pairs, device),
                  negative = rough(pairs * each, device).reshape({pairs, each});
     const auto ranks = nn::link_ranks(positive, negative).to_vector<double>();
-    const auto own = positive.to_vector<float>(), others = negative.to_vector<float>();
+    const auto scores = positive.to_vector<float>(), others = negative.to_vector<float>();
     double reciprocal = 0.0, hits = 0.0;
     for (int64_t i = 0; i < pairs; ++i) {
       double below = 1.0, above = 1.0;  // ranks without and with ties
       for (int64_t q = 0; q < each; ++q) {
         const float other = others[uz(i * each + q)];
-        below += other > own[uz(i)] ? 1.0 : 0.0;
-        above += other >= own[uz(i)] ? 1.0 : 0.0;
+        below += other > scores[uz(i)] ? 1.0 : 0.0;
+        above += other >= scores[uz(i)] ? 1.0 : 0.0;
       }
       const double rank = (below + above) / 2.0;
       CHECK(ranks[uz(i)] == rank);
       reciprocal += 1.0 / rank;
       hits += rank <= 50.0 ? 1.0 : 0.0;
     }
-    const Tensor given = Tensor::from(ranks);
-    CHECK(nn::mean_reciprocal_rank(given) == doctest::Approx(reciprocal / static_cast<double>(pairs)));
-    CHECK(nn::hits_at(50, given) == doctest::Approx(hits / static_cast<double>(pairs)));
+    const Tensor input = Tensor::from(ranks);
+    CHECK(nn::mean_reciprocal_rank(input) == doctest::Approx(reciprocal / static_cast<double>(pairs)));
+    CHECK(nn::hits_at(50, input) == doctest::Approx(hits / static_cast<double>(pairs)));
   }
 }
 

@@ -98,8 +98,8 @@ TEST_CASE("metrics of several columns equal those of each, and values computed b
       target.mutable_data<float>()[3 * i] = static_cast<float>(bits[uz(i)]);
       target.mutable_data<float>()[3 * i + 2] = static_cast<float>(1 - bits[uz(i)]);
     }  // column 1 is of one class, and left out
-    const auto column = [](const Tensor& of, int64_t t) {
-      std::vector<float> all = of.to_vector<float>(), some;
+    const auto column = [](const Tensor& matrix, int64_t t) {
+      std::vector<float> all = matrix.to_vector<float>(), some;
       for (size_t i = uz(t); i < all.size(); i += 3) some.push_back(all[i]);
       return Tensor::from(some);
     };

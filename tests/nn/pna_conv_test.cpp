@@ -31,15 +31,15 @@ Dense pna(const Graph& graph, nn::PNAConv& layer, const nn::PNAConvOptions& opti
   for (int64_t t = 0; t < options.towers; ++t) {
     auto& pre = layer.pre_nns[uz(t)];
     auto& post = layer.post_nns[uz(t)];
-    const Dense own(options.divide_input ? narrow(Var(x), 1, t * width, width).value() : x);
-    const Dense h = linear_of(joined({gathered(own, dst), gathered(own, src)}), pre[0].weight.value(),
+    const Dense input(options.divide_input ? narrow(Var(x), 1, t * width, width).value() : x);
+    const Dense h = linear_of(joined({gathered(input, dst), gathered(input, src)}), pre[0].weight.value(),
                               pre[0].bias.value());
-    std::vector<Dense> parts{own};
+    std::vector<Dense> parts{input};
     for (nn::Scaler scaler : options.scalers)
       for (Reduce aggr : options.aggregators) {
         parts.push_back(reduced(graph, h, aggr));
-        for (int64_t i = 0; i < own.rows; ++i)
-          for (int64_t f = 0; f < own.cols; ++f) parts.back()(i, f) *= factor(scaler, degree[uz(i)]);
+        for (int64_t i = 0; i < input.rows; ++i)
+          for (int64_t f = 0; f < input.cols; ++f) parts.back()(i, f) *= factor(scaler, degree[uz(i)]);
       }
     Dense y = joined(parts);
     for (size_t l = 0; l < post.size(); ++l)

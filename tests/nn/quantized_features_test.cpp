@@ -61,13 +61,13 @@ TEST_CASE("sparse and quantised features give the values and gradients of dense 
           CAPTURES(name_of(dtype), bits, name);
           layer.to(device);
           layer.to(dtype);
-          const auto given = pass(layer, graph, x), expected = pass(layer, graph, Var(dense));
-          REQUIRE(given.size() == expected.size());
+          const auto result = pass(layer, graph, x), expected = pass(layer, graph, Var(dense));
+          REQUIRE(result.size() == expected.size());
           CHECK(near(layer(graph, Features(dense)).value(), expected[0]));
           CHECK(same_bits(layer(block, x).value(), layer(block, Var(dense)).value()));
           // GIN's inner relu switches where bfloat16 rounds its input across 0.
           const bool gated = dtype == DType::bf16 && name == "gin";
-          for (size_t k = 0; k < (gated ? 1 : given.size()); ++k) CHECK(near(given[k], expected[k]));
+          for (size_t k = 0; k < (gated ? 1 : result.size()); ++k) CHECK(near(result[k], expected[k]));
         });
       }
 }
@@ -134,8 +134,8 @@ TEST_CASE("an MLP draws the same dropout from quantised features") {
     nn::Model<nn::MLP> mlp(std::vector<int64_t>{7, 5, 3}, {.dropout = 0.5f});
     mlp.to(device);
     manual_seed(4);
-    const Tensor given = mlp(x).value();
+    const Tensor result = mlp(x).value();
     manual_seed(4);
-    CHECK(same_bits(given, mlp(Var(x.to_dense())).value()));
+    CHECK(same_bits(result, mlp(Var(x.to_dense())).value()));
   });
 }

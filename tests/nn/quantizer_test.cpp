@@ -124,10 +124,10 @@ TEST_CASE("each column starts and moves as a quantizer of it alone would") {
            {std::pair{4, BitRange::symmetric}, {2, BitRange::symmetric}, {5, BitRange::affine}}) {
         CAPTURES(static_cast<int>(scales), bits, static_cast<int>(range));
         const auto quantizer = [&](int64_t columns) {
-          auto made = std::make_unique<nn::Model<nn::Quantizer>>(nn::QuantizerOptions{
+          auto module = std::make_unique<nn::Model<nn::Quantizer>>(nn::QuantizerOptions{
               .bits = bits, .range = range, .scales = scales, .columns = columns, .momentum = 0.3});
-          made->to(device);
-          return made;
+          module->to(device);
+          return module;
         };
         const auto all = quantizer(kColumns);
         std::vector<std::unique_ptr<nn::Model<nn::Quantizer>>> alone;
@@ -234,9 +234,9 @@ TEST_CASE("running scales are a moving mean of the batches' ranges") {
     double scale = 0.0, zero = 0.0;
     for (int step = 0; step < 4; ++step) {
       const Tensor x = (Var(random_tensor({60, 7}, DType::f32, device)) * (1.0 + step)).value();
-      const BitTensor own = to_bits(x, 4);
-      scale = step == 0 ? own.scale.item() : 0.75 * scale + 0.25 * own.scale.item();
-      zero = step == 0 ? own.zero.item() : 0.75 * zero + 0.25 * own.zero.item();
+      const BitTensor bit_tensor = to_bits(x, 4);
+      scale = step == 0 ? bit_tensor.scale.item() : 0.75 * scale + 0.25 * bit_tensor.scale.item();
+      zero = step == 0 ? bit_tensor.zero.item() : 0.75 * zero + 0.25 * bit_tensor.zero.item();
       const Tensor y = quantizer(Var(x)).value();
       CHECK(quantizer.scale().item() == doctest::Approx(scale).epsilon(1e-5));
       CHECK(quantizer.zero().item() == std::nearbyint(zero));

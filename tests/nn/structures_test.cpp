@@ -27,9 +27,9 @@ void check_block(Layer& layer, const Block& block, const Tensor& x, const Extra&
   Draw draw(71, x.device());
   const Tensor dy = draw.normal({block.num_dst(), 4});
   // The targets' rows of the output, and the gradient of x.
-  const auto pass = [&](const auto& on) {
+  const auto pass = [&](const auto& structure) {
     const Var input = Var::parameter(x);
-    const Var y = narrow(layer(on, input, extra...), 0, 0, dy.size(0));
+    const Var y = narrow(layer(structure, input, extra...), 0, 0, dy.size(0));
     y.backward(dy);
     return std::pair(y.value(), input.grad());
   };

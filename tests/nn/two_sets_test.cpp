@@ -153,7 +153,7 @@ TEST_CASE("layers that sum over a relation add the target's own features") {
       for (size_t i = 0; i < a.data.size(); ++i) a.data[i] += factor * b.data[i];
       return a;
     };
-    const Dense x(src), own(dst);
+    const Dense x(src), target(dst);
     const Dense messages = gathered(x, relation.edge_index().src);
     for (const Reduce aggr : {Reduce::sum, Reduce::mean, Reduce::max}) {
       CAPTURE(static_cast<int>(aggr));
@@ -162,7 +162,7 @@ TEST_CASE("layers that sum over a relation add the target's own features") {
       const Dense sums = reduced(relation, messages, aggr);
       CHECK(close(sage(relation, Sides{src, dst}).value(),
                   plus(linear_of(sums, sage.lin_l.weight.value(), sage.lin_l.bias.value()),
-                       linear_of(own, sage.lin_r->weight.value()))
+                       linear_of(target, sage.lin_r->weight.value()))
                       .data,
                   1e-6));
       CHECK(close(sage(relation, Sides{src, Var()}).value(),

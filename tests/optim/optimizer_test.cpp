@@ -130,8 +130,8 @@ TEST_CASE("an optimizer continues from its state to the same bits, with float32 
           if (adam) return std::make_unique<optim::Adam>(std::vector{p}, optim::AdamOptions{.lr = 1e-3});
           return std::make_unique<optim::SGD>(std::vector{p}, optim::SGDOptions{.lr = 1e-3, .momentum = 0.9});
         };
-        const auto run = [&](optim::Optimizer& optimizer, Var& p, size_t from, size_t to) {
-          for (size_t step = from; step < to; ++step) {
+        const auto run = [&](optim::Optimizer& optimizer, Var& p, size_t begin, size_t end) {
+          for (size_t step = begin; step < end; ++step) {
             optimizer.set_rate_factor(1.0 / (1.0 + static_cast<double>(step)));
             p.set_grad(gradients[step].to(p.dtype()));
             optimizer.step();
@@ -232,8 +232,8 @@ TEST_CASE("clip_grad_norm scales all gradients together, if their norm is too la
         const Tensor found = optim::clip_grad_norm({a, idle, b}, max_norm);
         CHECK(found.item() == doctest::Approx(norm).epsilon(dtype == DType::f64 ? 1e-12 : 1e-6));
         const double factor = norm > max_norm ? max_norm / (norm + 1e-6) : 1.0;
-        for (const auto& [given, clipped] : {std::pair(ga, a.grad()), {gb, b.grad()}}) {
-          std::vector<double> expected = values(given);
+        for (const auto& [grad, clipped] : {std::pair(ga, a.grad()), {gb, b.grad()}}) {
+          std::vector<double> expected = values(grad);
           for (double& v : expected) v *= factor;
           CHECK(close(clipped, expected, tolerance));
         }

@@ -25,9 +25,9 @@ def small(**more):
     src = np.array([(i + 1) % 6 + 6 * ring for ring in range(2) for i in range(6)])
     dst = np.array([i + 6 * ring for ring in range(2) for i in range(6)])
     edges = np.stack([np.concatenate([src, dst]), np.concatenate([dst, src])])
-    given = {"x": np.arange(36, dtype=np.float32).reshape(12, 3), "y": np.arange(12) // 6, "undirected": True,
-             "train": np.arange(12) % 3 == 0, "val": np.array([1, 4]), "test": np.array([2, 5, 8], dtype=np.int32)}
-    return adjoint.Dataset(edges, **(given | more))
+    arrays = {"x": np.arange(36, dtype=np.float32).reshape(12, 3), "y": np.arange(12) // 6, "undirected": True,
+              "train": np.arange(12) % 3 == 0, "val": np.array([1, 4]), "test": np.array([2, 5, 8], dtype=np.int32)}
+    return adjoint.Dataset(edges, **(arrays | more))
 
 
 def run(code, seconds=60, **options):
@@ -102,8 +102,8 @@ class Arrays(unittest.TestCase):
                         self.assertEqual(edges_of(adjoint.Dataset(x[:2, 1:3] // 100, num_nodes=2)), {(0, 0), (1, 1)})
         with self.assertRaisesRegex(adjoint.Error, "x: elements of 64 bits .DLPack's code 5., expected bool"):
             small(x=np.ones((12, 2), np.complex64))
-        for x, said in {"features": "<class 'str'>", (None,): "<class 'tuple'>"}.items():
-            with self.assertRaisesRegex(TypeError, f"x: expected an array of NumPy, PyTorch or DLPack, got {said}"):
+        for x, message in {"features": "<class 'str'>", (None,): "<class 'tuple'>"}.items():
+            with self.assertRaisesRegex(TypeError, f"x: expected an array of NumPy, PyTorch or DLPack, got {message}"):
                 small(x=x)
         with self.assertRaisesRegex(TypeError, "got <class 'numpy.ndarray'> of <U1"):
             small(x=np.array([["a"]] * 12))
@@ -123,17 +123,17 @@ class Arrays(unittest.TestCase):
                 array.flags.writeable = True
 
     def test_only_features_share_memory(self):
-        given = {"x": np.zeros((12, 3), np.float32), "y": np.zeros((12, 1), np.float32), "part": np.zeros(12, np.int32),
-                 "train": np.array([0, 3], np.int32), "val": np.array([1], np.int32), "test": np.array([2], np.int32),
-                 "edge_weight": np.zeros(24, np.float32), "edge_attr": np.zeros((24, 1), np.float32)}
+        arrays = {"x": np.zeros((12, 3), np.float32), "y": np.zeros((12, 1), np.float32), "part": np.zeros(12, np.int32),
+                  "train": np.array([0, 3], np.int32), "val": np.array([1], np.int32), "test": np.array([2], np.int32),
+                  "edge_weight": np.zeros(24, np.float32), "edge_attr": np.zeros((24, 1), np.float32)}
         src, dst = np.zeros(24, np.int32), np.zeros(24, np.int32)
-        data = adjoint.Dataset((src, dst), **given)
+        data = adjoint.Dataset((src, dst), **arrays)
         offsets, y = np.array([0, 6, 12]), np.zeros((2, 1), np.float32)
         many = adjoint.Dataset((src, dst), num_nodes=12, y=y, graph_offsets=offsets)
         kept = [data.y, data.part, data.train, data.val, data.test, data.edge_weight, data.edge_attr, *data.edge_index,
                 many.y, many.graph_offsets]
         before = [array.copy() for array in kept]
-        for array in (*given.values(), src, dst, offsets, y):
+        for array in (*arrays.values(), src, dst, offsets, y):
             array += 5
         self.assertTrue(all(np.array_equal(*pair) for pair in zip(kept, before)))
         self.assertTrue((data.x == 5).all())
@@ -304,10 +304,10 @@ class Loaders(unittest.TestCase):
             self.assertTrue(np.array_equal(batch.y, self.y[batch.seeds]))
             self.assertTrue(np.array_equal(batch.blocks[-1].dst_nodes, batch.seeds))
             for block, fanout in zip(batch.blocks, (3, 5)):
-                here, there = block.edge_index
-                self.assertTrue(np.array_equal(block.src_nodes[here], src[block.edge_ids]))
-                self.assertTrue(np.array_equal(block.src_nodes[there], dst[block.edge_ids]))
-                self.assertLessEqual(np.bincount(there).max(initial=0), fanout)
+                sources, targets = block.edge_index
+                self.assertTrue(np.array_equal(block.src_nodes[sources], src[block.edge_ids]))
+                self.assertTrue(np.array_equal(block.src_nodes[targets], dst[block.edge_ids]))
+                self.assertLessEqual(np.bincount(targets).max(initial=0), fanout)
             seeds += batch.seeds.tolist()
         self.assertEqual(sorted(seeds), sorted(self.data.train.tolist()))
         self.assertEqual(len(loader), -(-len(seeds) // 32))
@@ -368,11 +368,11 @@ class Loaders(unittest.TestCase):
 class Trained(unittest.TestCase):
     def test_predictions_are_the_programs(self):
         model, data = adjoint.load_trained("gcn.h5"), adjoint.load_demo_dataset()
-        said = model.predict(data)
+        predictions = model.predict(data)
         subprocess.run([BIN / "predict", ROOT / "data/demo.h5", "--checkpoint", "gcn.h5", "--out", "said.h5", "--quiet"], check=True)
         with h5py.File("said.h5") as file:
-            self.assertTrue(np.array_equal(file["nodes/prediction"][:], said.prediction))
-            self.assertTrue(np.array_equal(file["nodes/probability"][:], said.probability))
+            self.assertTrue(np.array_equal(file["nodes/prediction"][:], predictions.prediction))
+            self.assertTrue(np.array_equal(file["nodes/probability"][:], predictions.probability))
         arrays = adjoint.Dataset(data.edge_index, data.x)
         self.assertTrue(np.allclose(model.outputs(arrays), model.outputs(data), atol=1e-5))  # sparse there, dense here
         with self.assertRaisesRegex(adjoint.Error, "links|not of"):

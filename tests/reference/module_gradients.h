@@ -37,7 +37,7 @@ inline void check_module(nn::Module& module, const std::vector<Var>& inputs, con
                                   leaf.grad() ? values(leaf.grad()) : std::vector<double>(start.size());
     const Shape shape = leaf.shape();
     const bool has_gradient = static_cast<bool>(leaf.grad());
-    const auto at = [&](size_t i, double step) {
+    const auto value = [&](size_t i, double step) {
       std::vector<double> moved = start;
       moved[i] += step;
       leaf.set_value(Tensor::from(moved, shape, leaf.device()));
@@ -45,7 +45,7 @@ inline void check_module(nn::Module& module, const std::vector<Var>& inputs, con
     };
     double worst = 0.0;
     for (size_t i = 0; i < start.size(); ++i) {
-      const double numeric = (at(i, kStep) - at(i, -kStep)) / (2.0 * kStep);
+      const double numeric = (value(i, kStep) - value(i, -kStep)) / (2.0 * kStep);
       worst = std::max(worst, std::abs(analytic[i] - numeric) / std::max(1.0, std::abs(numeric)));
       if (!has_gradient) CHECK(numeric == 0.0);
     }

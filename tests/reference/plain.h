@@ -68,34 +68,34 @@ inline Dense gathered(const Dense& a, const Tensor& index) {
 
 /// The columns of all matrices, in order.
 inline Dense joined(const std::vector<Dense>& parts) {
-  int64_t cols = 0, at = 0;
+  int64_t cols = 0, offset = 0;
   for (const Dense& part : parts) cols += part.cols;
   Dense y(parts.front().rows, cols);
   for (const Dense& part : parts) {
     for (int64_t i = 0; i < y.rows; ++i)
-      for (int64_t j = 0; j < part.cols; ++j) y(i, at + j) = part(i, j);
-    at += part.cols;
+      for (int64_t j = 0; j < part.cols; ++j) y(i, offset + j) = part(i, j);
+    offset += part.cols;
   }
   return y;
 }
 
 /// Each target's sum, mean, … over its edges' rows of [M, F]; 0 without edges.
 inline Dense reduced(const Relation& relation, const Dense& messages, Reduce reduce) {
-  const auto to = relation.edge_index().dst.to_vector<int32_t>();
+  const auto targets = relation.edge_index().dst.to_vector<int32_t>();
   Dense y(relation.num_dst(), messages.cols);
   for (int64_t i = 0; i < y.rows; ++i)
     for (int64_t f = 0; f < y.cols; ++f) {
-      std::vector<double> of;
-      for (size_t e = 0; e < to.size(); ++e)
-        if (to[e] == i) of.push_back(messages(static_cast<int64_t>(e), f));
-      if (of.empty()) continue;
-      const double n = static_cast<double>(of.size()), sum = std::reduce(of.begin(), of.end());
-      const double square = std::inner_product(of.begin(), of.end(), of.begin(), 0.0),
+      std::vector<double> terms;
+      for (size_t e = 0; e < targets.size(); ++e)
+        if (targets[e] == i) terms.push_back(messages(static_cast<int64_t>(e), f));
+      if (terms.empty()) continue;
+      const double n = static_cast<double>(terms.size()), sum = std::reduce(terms.begin(), terms.end());
+      const double square = std::inner_product(terms.begin(), terms.end(), terms.begin(), 0.0),
                    variance = std::max(0.0, square / n - sum / n * (sum / n));
       const double results[] = {sum,
                                 sum / n,
-                                *std::max_element(of.begin(), of.end()),
-                                *std::min_element(of.begin(), of.end()),
+                                *std::max_element(terms.begin(), terms.end()),
+                                *std::min_element(terms.begin(), terms.end()),
                                 variance,
                                 variance > kSmallestVariance ? std::sqrt(variance) : 0.0};
       y(i, f) = results[static_cast<size_t>(reduce)];
@@ -137,14 +137,15 @@ inline Dense dense_of(const SparseMatrix& a) { return dense_of(a.matrix()); }
 /// D^-1/2 (A + I) D^-1/2 from an edge list (GCN eq. 2): of several self-loops of a node the last, 1 without
 /// one.
 inline Dense gcn_of(int64_t nodes, const Tensor& src, const Tensor& dst, const Tensor& weight = {}) {
-  const auto from = src.to(DType::i32).to_vector<int32_t>(), to = dst.to(DType::i32).to_vector<int32_t>();
-  const auto w = weight ? values(weight) : std::vector<double>(from.size(), 1.0);
+  const auto sources = src.to(DType::i32).to_vector<int32_t>(),
+             targets = dst.to(DType::i32).to_vector<int32_t>();
+  const auto w = weight ? values(weight) : std::vector<double>(sources.size(), 1.0);
   Dense a(nodes, nodes);
   std::vector<bool> looped(static_cast<size_t>(nodes));
-  for (size_t e = 0; e < from.size(); ++e) {
-    const bool loop = from[e] == to[e];
-    a(to[e], from[e]) = (loop ? 0.0 : a(to[e], from[e])) + w[e];
-    if (loop) looped[static_cast<size_t>(to[e])] = true;
+  for (size_t e = 0; e < sources.size(); ++e) {
+    const bool loop = sources[e] == targets[e];
+    a(targets[e], sources[e]) = (loop ? 0.0 : a(targets[e], sources[e])) + w[e];
+    if (loop) looped[static_cast<size_t>(targets[e])] = true;
   }
   std::vector<double> degree(static_cast<size_t>(nodes));
   for (int64_t i = 0; i < nodes; ++i) {
@@ -204,10 +205,10 @@ class Draw {
   Graph graph(int64_t nodes, int64_t edges, bool weighted = false) {
     const auto n = static_cast<int32_t>(nodes);
     Tensor src = ints(edges, 0, n - 1), step = ints(edges, 1, n - 1);
-    auto from = src.to_vector<int32_t>(), to = step.to_vector<int32_t>();
-    for (size_t e = 0; e < from.size(); ++e) to[e] = (from[e] + to[e]) % (n - 1);
+    auto sources = src.to_vector<int32_t>(), targets = step.to_vector<int32_t>();
+    for (size_t e = 0; e < sources.size(); ++e) targets[e] = (sources[e] + targets[e]) % (n - 1);
     src_ = src;
-    dst_ = Tensor::from(to, device_);
+    dst_ = Tensor::from(targets, device_);
     weight_ = weighted ? random_uniform({edges}, 0.25, 2.0, generator_, DType::f32, device_) : Tensor{};
     return Graph::from_coo(nodes, src_, dst_, weight_);
   }

@@ -17,8 +17,8 @@ namespace adj::test {
 
 class PygCase {
  public:
-  PygCase(std::string group, Device device, std::string from = "pyg_layers.h5")
-      : file_(std::move(from)), group_(std::move(group)), device_(device) {
+  PygCase(std::string group, Device device, std::string filename = "pyg_layers.h5")
+      : file_(std::move(filename)), group_(std::move(group)), device_(device) {
     REQUIRE(file().has(group_));
   }
 
@@ -40,8 +40,8 @@ class PygCase {
   }
   /// An edge input, permuted to this graph's edge numbers.
   Var of_edges(const std::string& name, const Graph& graph) {
-    const Var given = in(name);
-    return given ? index_select(given, graph.input_order()) : given;
+    const Var value = in(name);
+    return value ? index_select(value, graph.input_order()) : value;
   }
   Graph graph() const {
     return Graph::from_coo((*this)("y").size(0), (*this)("src"), (*this)("dst"),
@@ -83,8 +83,8 @@ class PygCase {
       if (found == parameters.end()) continue;
       CAPTURE(state[i].first);
       std::string place = layouts[i].name;
-      for (const auto& [own, theirs] : names)
-        if (place.starts_with(own)) place = theirs + place.substr(own.size());
+      for (const auto& [prefix, theirs] : names)
+        if (place.starts_with(prefix)) place = theirs + place.substr(prefix.size());
       const Tensor& grad = found->second.grad();
       if (!has("dstate/" + place)) {
         CHECK(!grad);  // an unused part
@@ -118,11 +118,11 @@ class PygCase {
 
 /// f(PygCase&) for a group, on every device.
 template <class F>
-void on_devices(const std::string& group, F&& f, const std::string& from = "pyg_layers.h5") {
+void on_devices(const std::string& group, F&& f, const std::string& filename = "pyg_layers.h5") {
   for (Device device : devices()) {
     CAPTURE(device.str());
     CAPTURE(group);
-    PygCase reference(group, device, from);
+    PygCase reference(group, device, filename);
     f(reference);
   }
 }

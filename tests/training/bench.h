@@ -23,11 +23,11 @@ template <class F>
 std::string printed(int descriptor, F&& f, LogLevel level = LogLevel::info) {
   const TemporaryDirectory folder;
   struct Redirected {
-    int to, before;
+    int target, before;
     LogLevel level;
     ~Redirected() {
       std::fflush(nullptr);
-      dup2(before, to);
+      dup2(before, target);
       ::close(before);
       set_log_level(level);
     }
@@ -100,9 +100,9 @@ struct Program {
   std::unique_ptr<optim::Optimizer> adam;
 
   using Settings = std::vector<std::pair<std::string, std::string>>;
-  explicit Program(const Dataset& given = small_dataset(), models::ModelFamily family = models::gcn(),
+  explicit Program(const Dataset& dataset = small_dataset(), models::ModelFamily family = models::gcn(),
                    const Settings& settings = {})
-      : options(std::move(family), "A test."), data(given) {
+      : options(std::move(family), "A test."), data(dataset) {
     set_log_level(LogLevel::warning);
     options.model.hidden = 4;
     options.batches.loaders = {neighbor_loader(), cluster_loader(), saint_loader()};
@@ -198,18 +198,18 @@ inline double plain_loss(Labels labels, const Tensor& out, const Tensor& y, cons
   double sum = 0.0, count = 0.0;
   const auto rows = index.to_vector<int32_t>();
   for (size_t k = 0; k < rows.size(); ++k) {
-    const size_t at = uz(rows[k]) * columns;
+    const size_t offset = uz(rows[k]) * columns;
     double loss = 0.0, known = 0.0, exponentials = 0.0;
     for (size_t c = 0; c < columns; ++c) {
-      exponentials += std::exp(x[at + c]);
-      if (labels == Labels::classes || std::isnan(t[at + c])) continue;
-      const double z = x[at + c], target = t[at + c];
+      exponentials += std::exp(x[offset + c]);
+      if (labels == Labels::classes || std::isnan(t[offset + c])) continue;
+      const double z = x[offset + c], target = t[offset + c];
       loss += labels == Labels::numbers ? (z - target) * (z - target)
                                         : std::log1p(std::exp(-std::abs(z))) + std::max(z, 0.0) - z * target;
       ++known;
     }
     if (labels == Labels::classes)
-      loss = std::log(exponentials) - x[at + static_cast<size_t>(t[uz(rows[k])])], known = 1.0;
+      loss = std::log(exponentials) - x[offset + static_cast<size_t>(t[uz(rows[k])])], known = 1.0;
     // A weighted sum is of means over all columns.
     sum += weight.empty()
                ? loss

@@ -9,7 +9,9 @@ namespace {
 
 size_t count_of(const std::string& text, const std::string& part) {
   size_t count = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  for (size_t position = text.find(part); position != std::string::npos;
+       position = text.find(part, position + 1))
+    ++count;
   return count;
 }
 
@@ -53,8 +55,10 @@ TEST_CASE("ticks are at 1, 2 or 5 times a power of ten, some six; of many powers
     Chart chart{.title = "", .x = {"x", low, high, logarithmic}, .left = {"y", 0.0, 1.0}};
     std::vector<std::string> found;
     const std::string text = svg(chart), begin = " y=\"484.0\" text-anchor=\"middle\">";  // below the axis
-    for (size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at + 1))
-      found.push_back(text.substr(at + begin.size(), text.find('<', at) - at - begin.size()));
+    for (size_t position = text.find(begin); position != std::string::npos;
+         position = text.find(begin, position + 1))
+      found.push_back(
+          text.substr(position + begin.size(), text.find('<', position) - position - begin.size()));
     return found;
   };
   using T = std::vector<std::string>;

@@ -169,18 +169,18 @@ TEST_CASE("an inductive epoch has the input's edges, weights and attributes, sor
     const bool scatters = method == Aggregation::scatter;
     const training::EdgeList list(graph, *p.model, DType::f32);
     CHECK(list.scatters() == scatters);
-    const Graph made = list.graph();
-    CHECK(made.num_nodes() == 4);
-    const EdgeIndex edges = made.edge_index();
+    const Graph result = list.graph();
+    CHECK(result.num_nodes() == 4);
+    const EdgeIndex edges = result.edge_index();
     if (scatters) {
       CHECK(same_bits(edges.src, src));
       CHECK(same_bits(edges.dst, dst));
-      CHECK(same_bits(made.edge_weight(), weight));
-      CHECK(values(made.edge_attr("attr")) == Numbers{10, 20, 30, 40});
+      CHECK(same_bits(result.edge_weight(), weight));
+      CHECK(values(result.edge_attr("attr")) == Numbers{10, 20, 30, 40});
     } else {
-      CHECK(same_bits(made.input_order(), graph.input_order()));
-      CHECK(values(made.edge_weight()) == Numbers{4, 3, 2, 1});
-      CHECK(values(made.edge_attr("attr")) == Numbers{40, 30, 20, 10});
+      CHECK(same_bits(result.input_order(), graph.input_order()));
+      CHECK(values(result.edge_weight()) == Numbers{4, 3, 2, 1});
+      CHECK(values(result.edge_attr("attr")) == Numbers{40, 30, 20, 10});
       CHECK(values(edges.src) == Numbers{1, 2, 0, 3});
     }
   }
@@ -221,26 +221,26 @@ TEST_CASE("an inductive training makes its graph anew in every epoch, of its own
   set_explaining(true);
   Program p(small_dataset(), models::gcn(), {{"inductive", "true"}, {"layers", "3"}, {"hidden", "9"}});
   p.prepare();
-  std::string said;
-  for (const std::string& line : explanations()) said += line + "\n";
+  std::string output;
+  for (const std::string& line : explanations()) output += line + "\n";
   set_explaining(false);
-  CHECK(mentions(said, "for 8 sums of width 7"));  // widths 9, 9, 3
+  CHECK(mentions(output, "for 8 sums of width 7"));  // widths 9, 9, 3
 }
 
 TEST_CASE("--aggregation measure takes the faster method, and says what it measured") {
   Program p(small_dataset(), models::gcn(), {{"inductive", "true"}, {"aggregation", "measure"}});
   set_explaining(true);
-  const std::string said = printed(STDERR_FILENO, [&] { set_log_level(LogLevel::info), p.prepare(); });
+  const std::string output = printed(STDERR_FILENO, [&] { set_log_level(LogLevel::info), p.prepare(); });
   std::string told;
   for (const std::string& line : explanations()) told += line + "\n";
   set_explaining(false);
-  const size_t at = said.find("aggregation measured, ");
-  REQUIRE(at != std::string::npos);
+  const size_t position = output.find("aggregation measured, ");
+  REQUIRE(position != std::string::npos);
   char method[16] = {};
   double reduce = 0.0, scatter = 0.0;
   REQUIRE(
       std::sscanf(
-          said.c_str() + at,
+          output.c_str() + position,
           "aggregation measured, %15[a-z]: a step takes %lg ms by reduce, sorting and all, %lg ms by scatter",
           method, &reduce, &scatter) == 3);
   CHECK(reduce > 0.0);
@@ -268,11 +268,11 @@ TEST_CASE("neighbour batches cover the training nodes, and their losses have the
       const Tensor targets = recorder.blocks[k][1].dst_nodes();
       CHECK(targets.numel() == (k < 3 ? 7 : 3));
       expected += static_cast<double>(k + 1) * static_cast<double>(targets.numel()) / 24.0;
-      const auto of = targets.to_vector<int32_t>();
-      for (size_t i = 0; i < of.size(); ++i) {
-        seeds.insert(of[i]);
-        orders.back().push_back(of[i]);
-        CHECK(values(recorder.batches[k].y)[i] == values(p.data.y)[uz(of[i])]);
+      const auto rows = targets.to_vector<int32_t>();
+      for (size_t i = 0; i < rows.size(); ++i) {
+        seeds.insert(rows[i]);
+        orders.back().push_back(rows[i]);
+        CHECK(values(recorder.batches[k].y)[i] == values(p.data.y)[uz(rows[i])]);
       }
       CHECK_FALSE(recorder.batches[k].index);
       for (const auto& [layer, most] : {std::pair(1, 3.0), {0, 2.0}})  // the first fan-out is the seeds'
@@ -317,8 +317,8 @@ TEST_CASE("fan-outs are numbers by layer, or one for all; sampling follows its o
       {{{"fanouts", "4,3,2"}}, "--fanouts: 3 numbers, expected one, or one for each of 2 layers"},
       {{{"labor", "true"}, {"replace", "true"}}, "--labor: conflicts with --replace"},
       {{{"labor", "true"}, {"weighted-sampling", "true"}}, "--labor: conflicts with --weighted-sampling"}};
-  for (const auto& [settings, said] : refused)
-    CHECK(error_of<UsageError>([&] { sampling(settings, 2); }) == said);
+  for (const auto& [settings, message] : refused)
+    CHECK(error_of<UsageError>([&] { sampling(settings, 2); }) == message);
   Program p(small_dataset(), models::sage(), {{"loader", "neighbor"}, {"weighted-sampling", "true"}});
   CHECK(error_of<DataError>([&] { p.prepare(); }) ==
         "small: edges/weight: missing, --weighted-sampling needs weights");
@@ -404,10 +404,12 @@ TEST_CASE("clusters are the file's, or as many parts of METIS as requested, or o
   large.part = Tensor::zeros({large.num_nodes()}, DType::i32);
   CHECK(parts_of(large, 0) == 1);
   CHECK(parts_of(large, 3) == 3);
-  const std::string said = printed(STDERR_FILENO, [&] { set_log_level(LogLevel::info), parts_of(data, 2); });
+  const std::string output =
+      printed(STDERR_FILENO, [&] { set_log_level(LogLevel::info), parts_of(data, 2); });
   std::array<int64_t, 5> n{};
-  REQUIRE(std::sscanf(said.c_str(), "%ld parts of %ld to %ld nodes by METIS, %ld of %ld edges between parts",
-                      &n[0], &n[1], &n[2], &n[3], &n[4]) == 5);
+  REQUIRE(std::sscanf(output.c_str(),
+                      "%ld parts of %ld to %ld nodes by METIS, %ld of %ld edges between parts", &n[0], &n[1],
+                      &n[2], &n[3], &n[4]) == 5);
   CHECK((n[0] == 2 && n[1] + n[2] == 120 && n[1] <= n[2] && n[4] == data.graph.num_edges()));
 }
 
@@ -439,10 +441,10 @@ TEST_CASE(
   p.data.splits[0].train = p.data.train;
   const auto epochs = p.first_epochs(no_step());
   int64_t done = 4;
-  const std::string said = error_of([&] {
+  const std::string message = error_of([&] {
     while (true) epochs->train(++done);
   });
-  CHECK(said ==
+  CHECK(message ==
         fmt::format(
             "epoch {}: no training node in any of 1 subgraphs; expected more --steps or a larger --budget",
             done + 1));
@@ -487,8 +489,8 @@ TEST_CASE("subgraphs have the data's edge weights for layers that read them, and
   CHECK(weights(models::gcn(), with_weights) != weights(models::gcn(), plain));
   // Attention and maxima, which no matrix describes: the graph's own, unless there are none.
   CHECK(weights(models::gat(), plain)[0].empty());
-  const auto own = weights(models::gat(), with_weights);
-  for (const double w : own[0]) CHECK((w == std::floor(w) && w >= 1.0 && w <= 7.0));
+  const auto graph_weights = weights(models::gat(), with_weights);
+  for (const double w : graph_weights[0]) CHECK((w == std::floor(w) && w >= 1.0 && w <= 7.0));
   CHECK(weights(models::sage(), plain, {{"aggr", "max"}})[0].empty());
   CHECK(weights(models::sage(), plain, {{"coverage", "0"}})[0].empty());
 }

@@ -25,7 +25,7 @@ struct OfGraphs {
   std::unique_ptr<optim::Optimizer> adam;
   std::vector<GraphBatch> batches;
 
-  explicit OfGraphs(Dataset given) : data(std::move(given)) {
+  explicit OfGraphs(Dataset dataset) : data(std::move(dataset)) {
     set_log_level(LogLevel::warning);
     graphs.add_to(options);
     options.model.hidden = 4;
@@ -95,13 +95,13 @@ TEST_CASE("a program of graphs has the defaults of its paper, and checks its opt
          p.options.batches.batch_size == 32 && p.graphs.folds == 10 && p.graphs.iterations == 50 &&
          p.graphs.lr_halve == 50));
   CHECK(p.options.things == "graphs");
-  std::vector<std::string> own;
-  for (const Option& option : p.options.program_options) own.push_back(option.name);
-  CHECK(own == std::vector<std::string>{"folds", "batch-size", "iterations", "lr-halve", "workers"});
+  std::vector<std::string> names;
+  for (const Option& option : p.options.program_options) names.push_back(option.name);
+  CHECK(names == std::vector<std::string>{"folds", "batch-size", "iterations", "lr-halve", "workers"});
   const struct {
     int64_t GraphOptions::*field;
     int64_t value, good;
-    const char* said;
+    const char* message;
   } wrong[] = {{&GraphOptions::folds, 1, 2, "--folds"},
                {&GraphOptions::iterations, -1, 0, "--iterations"},
                {&GraphOptions::lr_halve, -1, 0, "--lr-halve"},
@@ -111,7 +111,7 @@ TEST_CASE("a program of graphs has the defaults of its paper, and checks its opt
   for (const auto& w : wrong) {
     GraphOptions graphs;
     graphs.*w.field = w.value;
-    CHECK(mentions(error_of<UsageError>([&] { graphs.check(); }), w.said));
+    CHECK(mentions(error_of<UsageError>([&] { graphs.check(); }), w.message));
     graphs.*w.field = w.good;
     graphs.check();
   }
@@ -248,9 +248,9 @@ TEST_CASE("graphs are validated in batches without dropout, and outputs are by g
 
 TEST_CASE("node features of graphs are the file's, constant, or degrees in as many columns as needed") {
   Dataset data = small_graphs();
-  const Tensor own = data.x.to_dense();
+  const Tensor features = data.x.to_dense();
   set_node_features(data, "f", "file");
-  CHECK(same_bits(data.x.to_dense(), own));
+  CHECK(same_bits(data.x.to_dense(), features));
   set_node_features(data, "f", "constant", 5);
   CHECK(values(data.x.to_dense()) == Numbers(uz(data.num_nodes()), 1.0));
   for (const int64_t columns : {0, 12}) {
@@ -263,10 +263,10 @@ TEST_CASE("node features of graphs are the file's, constant, or degrees in as ma
         CHECK(x(i, j) == (static_cast<double>(j) == degree[uz(i)] ? 1.0 : 0.0));
   }
   CHECK(mentions(error_of<DataError>([&] { set_node_features(data, "f", "degree", 8); }), "f: edges: "));
-  const auto refused = [](auto&& change, const std::string& said) {
+  const auto refused = [](auto&& change, const std::string& message) {
     OfGraphs p(small_graphs());
     change(p);
-    CHECK(mentions(error_of<DataError>([&] { p.prepare(); }), said));
+    CHECK(mentions(error_of<DataError>([&] { p.prepare(); }), message));
   };
   refused([](OfGraphs& p) { p.data.task = Task::node_class; },
           "shapes: attribute task: node_class, train_graph_gin trains graph_class");
@@ -310,9 +310,9 @@ struct OfLinks {
 using Pair = std::pair<int32_t, int32_t>;
 
 std::vector<Pair> pairs_of(const Tensor& src, const Tensor& dst) {
-  const auto from = src.to_vector<int32_t>(), to = dst.to_vector<int32_t>();
+  const auto sources = src.to_vector<int32_t>(), targets = dst.to_vector<int32_t>();
   std::vector<Pair> pairs;
-  for (size_t k = 0; k < from.size(); ++k) pairs.emplace_back(from[k], to[k]);
+  for (size_t k = 0; k < sources.size(); ++k) pairs.emplace_back(sources[k], targets[k]);
   return pairs;
 }
 
@@ -417,23 +417,23 @@ TEST_CASE("link metrics are counts over positives and negatives") {
   const Tensor score = Tensor::from(std::vector<float>{3, 1, 2, 0, 2.5f, 9}, {6, 1}),
                label = Tensor::from(std::vector<float>{1, 0, 1, 1, 0, 0}, {6, 1}),
                index = Tensor::from(std::vector<int32_t>{0, 1, 2, 3, 4});  // without the last
-  const auto of = [&](const std::string& wanted) { return link_metrics(wanted); };
-  const auto metrics = of("auto");
+  const auto metrics_of = [&](const std::string& wanted) { return link_metrics(wanted); };
+  const auto metrics = metrics_of("auto");
   REQUIRE(metrics.size() == 3);
   CHECK(metrics[0].measure(score, label, index) == doctest::Approx(3.0 / 6.0));  // 3 beats both, 2 beats 1
   CHECK(metrics[1].measure(score, label, index) == doctest::Approx((1.0 + 0.5 + 1.0 / 3.0) / 3.0));
   CHECK(metrics[2].option == "hits@50");
   CHECK(metrics[2].name == "Hits@50");
   CHECK(metrics[2].measure(score, label, index) == 1.0);
-  CHECK(of("hits@1")[2].measure(score, label, index) == doctest::Approx(1.0 / 3.0));
-  CHECK(of("hits@2")[2].measure(score, label, index) == doctest::Approx(2.0 / 3.0));
-  CHECK(of("hits@3")[2].option == "hits@3");
+  CHECK(metrics_of("hits@1")[2].measure(score, label, index) == doctest::Approx(1.0 / 3.0));
+  CHECK(metrics_of("hits@2")[2].measure(score, label, index) == doctest::Approx(2.0 / 3.0));
+  CHECK(metrics_of("hits@3")[2].option == "hits@3");
   for (const Metric& metric : metrics)
     CHECK((metric.higher_is_better && metric.low == 0.0 && metric.high == 1.0));
   CHECK((metrics[0].option == "auc" && metrics[1].option == "mrr" && metrics[0].name == "ROC-AUC" &&
          metrics[1].name == "MRR"));
   for (const char* wrong : {"hits@0", "hits@", "hits@-1", "hits@x"})
-    CHECK(mentions(error_of<UsageError>([&] { of(wrong); }), fmt::format("got '{}'", wrong)));
+    CHECK(mentions(error_of<UsageError>([&] { metrics_of(wrong); }), fmt::format("got '{}'", wrong)));
 }
 
 TEST_CASE("a full-batch epoch of links has all training pairs, and N free ones for each, drawn anew") {

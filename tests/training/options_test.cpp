@@ -138,11 +138,11 @@ TEST_CASE("options that conflict are refused by name") {
       {{{"loader", "saint"}, {"coverage", "-1"}}, "--coverage"},
       {{{"loader", "saint"}, {"coverage", "1000001"}}, "--coverage"},
       {{{"loader", "saint"}, {"coverage", "1000000"}}, ""}};
-  for (const auto& [settings, said] : cases) {
-    CAPTURE(said);
+  for (const auto& [settings, message] : cases) {
+    CAPTURE(message);
     const std::string found = refusal(settings);
-    if (said.empty()) CHECK(found == "");
-    if (!said.empty()) CHECK(mentions(found, said));
+    if (message.empty()) CHECK(found == "");
+    if (!message.empty()) CHECK(mentions(found, message));
   }
   CHECK(mentions(
       refusal({{"cuts", "c"}, {"device", "cuda"}, {"precision", "bfloat16"}, {"attention-dropout", "0.5"}},
@@ -260,7 +260,7 @@ TEST_CASE_FIXTURE(InFolder, "a run's folder has its files, unless another place 
 }
 
 TEST_CASE_FIXTURE(InFolder, "output files have their suffixes, and are not another file of the run") {
-  const auto said = [&](const std::function<void(Options&)>& change) {
+  const auto message_of = [&](const std::function<void(Options&)>& change) {
     Program p;
     change(p.options);
     return error_of<UsageError>([&] { p.options.output.check_files(p.options); });
@@ -283,8 +283,8 @@ TEST_CASE_FIXTURE(InFolder, "output files have their suffixes, and are not anoth
       {[&](Options& o) { o.output.predict = folder.file("p.csv"); }, ""}};
   for (const auto& [change, part] : cases) {
     CAPTURE(part);
-    if (part.empty()) CHECK(said(change) == "");
-    if (!part.empty()) CHECK(mentions(said(change), part));
+    if (part.empty()) CHECK(message_of(change) == "");
+    if (!part.empty()) CHECK(mentions(message_of(change), part));
   }
   // Every output against every input and every other output.
   using Path = std::function<std::string&(Options&)>;
@@ -306,9 +306,9 @@ TEST_CASE_FIXTURE(InFolder, "output files have their suffixes, and are not anoth
     std::ofstream(file) << "old";
     for (const auto& [input, source] : inputs) {
       CAPTURES(name, input);
-      const std::string found = said([&, &to = path, &of = source](Options& o) {
+      const std::string found = message_of([&, &first = path, &second = source](Options& o) {
         o.output.profile = true;
-        to(o) = of(o) = file;
+        first(o) = second(o) = file;
       });
       const bool allowed = name == "checkpoint" && input == "resume";
       if (allowed) CHECK(found == "");
@@ -318,15 +318,16 @@ TEST_CASE_FIXTURE(InFolder, "output files have their suffixes, and are not anoth
       if (other == name) continue;
       std::filesystem::remove(folder.file("link" + ending));
       std::filesystem::create_symlink(file, folder.file("link" + ending));
-      CHECK(mentions(said([&, &to = path, &of = target, &end = ending](Options& o) {
+      CHECK(mentions(message_of([&, &first = path, &second = target, &end = ending](Options& o) {
                        o.output.profile = true;
-                       to(o) = file;
-                       of(o) = folder.file("link" + end);
+                       first(o) = file;
+                       second(o) = folder.file("link" + end);
                      }),
                      "the file of --"));
     }
   }
-  CHECK(said([](Options& o) { o.identity["from"] = "none", o.output.metrics = "/dev/shm/none.csv"; }) == "");
+  CHECK(message_of([](Options& o) { o.identity["from"] = "none", o.output.metrics = "/dev/shm/none.csv"; }) ==
+        "");
 }
 
 TEST_CASE("every option that decides changes the training, whatever it is") {

@@ -335,11 +335,11 @@ TEST_CASE_FIXTURE(Judged, "the class report of counts by hand: printed, in JSON 
                   R"("confusion": [[0, 0, 2], [0, 3, 1], [1, 1, 2], [2, 0, 1]]})"}));
   for (const auto& [name, f, support] :
        {std::tuple("macro", mf, 6), {"weighted", wf, 6}, {"micro", share, 6}}) {
-    const size_t at = json.find(fmt::format(R"("{}": {{)", name));
-    REQUIRE(at != std::string::npos);
+    const size_t position = json.find(fmt::format(R"("{}": {{)", name));
+    REQUIRE(position != std::string::npos);
     const auto value = [&](const char* member) {
       return std::stod(
-          json.substr(json.find(fmt::format(R"("{}": )", member), at) + std::strlen(member) + 4));
+          json.substr(json.find(fmt::format(R"("{}": )", member), position) + std::strlen(member) + 4));
     };
     CHECK(value("f1") == doctest::Approx(f));
     CHECK(value("support") == support);

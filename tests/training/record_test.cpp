@@ -77,9 +77,9 @@ TEST_CASE("a record that no training writes is refused by table and row") {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
   const struct {
     const char* table;
-    int64_t at;
+    int64_t index;
     double value;
-    std::string said;  // empty: accepted
+    std::string message;  // empty: accepted
   } cases[] = {{"history", 0, 1.0, "tensors/history: row 0: the run is 1, expected -1 or the one after it"},
                {"history", 0, -1.0, "row 0: the run is -1, expected 0 to 2"},
                {"history", 5 * 23, 3.0, "row 23: the run is 3, expected 0 to 2"},
@@ -111,21 +111,21 @@ TEST_CASE("a record that no training writes is refused by table and row") {
                {"reported", 3, nan, "tensors/reported: row 1: mean absolute error is nan"},
                {"reported", 3, 0.0, ""}};
   for (const auto& c : cases) {
-    CAPTURES(std::string(c.table), c.at, c.value);
+    CAPTURES(std::string(c.table), c.index, c.value);
     TrainingRecord record = record_of();
     for (RunResult& r : record.results) r.reported = {1.0, 2.0};
     optim::Checkpoint checkpoint;
     checkpoint.path = "c.h5";
     checkpoint.set("epoch", int64_t{16});
     record.write(checkpoint, reported);
-    checkpoint.tensors[c.table].mutable_data<double>()[c.at] = c.value;
-    const std::string said =
+    checkpoint.tensors[c.table].mutable_data<double>()[c.index] = c.value;
+    const std::string message =
         error_of<DataError>([&] { TrainingRecord::read(checkpoint, accuracy(), reported, 2, 20); });
-    if (c.said.empty()) CHECK(said == "");
-    if (!c.said.empty()) CHECK(mentions(said, {"c.h5: ", c.said}));
+    if (c.message.empty()) CHECK(message == "");
+    if (!c.message.empty()) CHECK(mentions(message, {"c.h5: ", c.message}));
   }
   const auto refused = [&](int64_t run, const std::function<void(optim::Checkpoint&)>& change,
-                           const std::string& said) {
+                           const std::string& message) {
     TrainingRecord record = record_of();
     for (RunResult& r : record.results) r.reported = {1.0, 2.0};
     optim::Checkpoint checkpoint;
@@ -133,10 +133,11 @@ TEST_CASE("a record that no training writes is refused by table and row") {
     record.write(checkpoint, reported);
     change(checkpoint);
     CHECK(mentions(
-        error_of<DataError>([&] { TrainingRecord::read(checkpoint, accuracy(), reported, run, 20); }), said));
+        error_of<DataError>([&] { TrainingRecord::read(checkpoint, accuracy(), reported, run, 20); }),
+        message));
   };
-  const auto rows = [](const char* table, int64_t from, int64_t to) {
-    return [=](optim::Checkpoint& c) { c.tensors[table] = c.tensors[table].rows(from, to).clone(); };
+  const auto rows = [](const char* table, int64_t begin, int64_t end) {
+    return [=](optim::Checkpoint& c) { c.tensors[table] = c.tensors[table].rows(begin, end).clone(); };
   };
   refused(2, rows("history", 0, 10), "tensors/history: no row of run 1");
   refused(2, rows("history", 0, 0), "tensors/history: no row of run 0");

@@ -26,8 +26,8 @@ struct OfFourNodes {
 
 /// Node 0 has no in-edge, node 1 one, node 2 three and node 3 two.
 Graph small_graph() {
-  const std::vector<int32_t> from{0, 0, 1, 3, 0, 1}, to{1, 2, 2, 2, 3, 3};
-  return Graph::from_coo(4, Tensor::from(from), Tensor::from(to));
+  const std::vector<int32_t> sources{0, 0, 1, 3, 0, 1}, targets{1, 2, 2, 2, 3, 3};
+  return Graph::from_coo(4, Tensor::from(sources), Tensor::from(targets));
 }
 
 RunSummary run_of(const char* program, const std::map<std::string, std::string>& options = {}) {
@@ -210,14 +210,14 @@ TEST_CASE_FIXTURE(InFolder,
       write_run(path, run_of("p"));
     else
       std::ofstream(path + "/" + name) << "x";
-    const std::string said = error_of<DataError>([&] { make_run_folder(path); });
+    const std::string message = error_of<DataError>([&] { make_run_folder(path); });
     if (name == std::string("other.txt"))
-      CHECK(said == "");
+      CHECK(message == "");
     else
-      CHECK(said == fmt::format("{}: holds a run already, expected another folder{}", path,
-                                name == std::string("checkpoint.h5")
-                                    ? ", or --resume " + path + "/checkpoint.h5 to continue it"
-                                    : ""));
+      CHECK(message == fmt::format("{}: holds a run already, expected another folder{}", path,
+                                   name == std::string("checkpoint.h5")
+                                       ? ", or --resume " + path + "/checkpoint.h5 to continue it"
+                                       : ""));
   }
   // The checkpoint may be elsewhere, as the run says.
   const std::string path = folder.file("run"), elsewhere = folder.file("c.h5");

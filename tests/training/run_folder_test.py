@@ -60,7 +60,7 @@ class RunFolder(unittest.TestCase):
         cls.addClassCleanup(cls.temporary.cleanup)
         cls.folder = Path(cls.temporary.name)
         cls.a, cls.b = cls.folder / "a", cls.folder / "b"
-        cls.said = program("train_gcn", "--run-dir", cls.a, "--profile", "--epochs", "30", "--lr", "0.02")
+        cls.output = program("train_gcn", "--run-dir", cls.a, "--profile", "--epochs", "30", "--lr", "0.02")
         program("train_gcn", "--run-dir", cls.b, "--epochs", "20", "--runs", "2", "--quiet", "--json")
         cls.rows = [line.split(",") for line in (cls.a / "metrics.csv").read_text().splitlines()]
 
@@ -78,8 +78,8 @@ class RunFolder(unittest.TestCase):
         self.assertIn("holds a run already", again.stderr)
 
     def test_profile(self):
-        self.assertRegex(self.said, r"(?m)^op +forward +ms +backward")
-        self.assertRegex(self.said, r"(?m)^aggregate ")
+        self.assertRegex(self.output, r"(?m)^op +forward +ms +backward")
+        self.assertRegex(self.output, r"(?m)^aggregate ")
         events = json.loads((self.a / "trace.json").read_text())["traceEvents"]
         self.assertEqual({e["cat"] for e in events}, {"forward", "backward", "kernel"})
         # Two layers forward in 30 steps and 30 evaluations at least, backward in the steps.
@@ -87,8 +87,8 @@ class RunFolder(unittest.TestCase):
         self.assertEqual(sum(e["name"] == "aggregate" and e["cat"] == "backward" for e in events), 60)
 
     def test_compare(self):
-        said = program("compare", self.a, self.b)
-        row = {line.split()[0]: line.split()[1:] for line in said.splitlines() if line.strip()}
+        output = program("compare", self.a, self.b)
+        row = {line.split()[0]: line.split()[1:] for line in output.splitlines() if line.strip()}
         result = json.loads((self.a / "run.json").read_text())["result"]
         self.assertEqual(row["run"], ["a", "b"])
         self.assertAlmostEqual(float(row["test_acc"][0]), result["test_acc"], places=4)

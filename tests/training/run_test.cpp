@@ -70,15 +70,15 @@ const std::vector<ScriptedEpoch> kFalling{{1, 1, 20, 1}, {1, 1, 19, 2}, {1, 1, 1
 TEST_CASE("history, best epoch, early stop and result are those of a plain loop, for all options") {
   for (const int64_t every : {1, 2, 5})
     for (const int64_t patience : {0, 1, 3, 4})
-      for (const char* on : {"metric", "either"})
+      for (const char* criterion : {"metric", "either"})
         for (const uint64_t seed : {1, 2, 3}) {
-          CAPTURES(every, patience, std::string(on), seed);
+          CAPTURES(every, patience, std::string(criterion), seed);
           const auto script = drawn_script(seed, 12);
           Program p;
           p.options.run.epochs = 12;
           p.options.run.eval_every = every;
           p.options.run.patience = patience;
-          p.options.run.patience_on = on;
+          p.options.run.patience_on = criterion;
           std::vector<int64_t> trained;
           p.play({script}, {}, [&](int64_t epoch) { trained.push_back(epoch); });
           const Played expected = played(script, p.options.run);
@@ -116,7 +116,7 @@ TEST_CASE("of a metric where lower is better the least value is the best, in its
   p.options.data.metric = "mae";
   p.options.run.epochs = 4;
   struct Constant : Epochs {  // predicts the targets plus an error by epoch
-    explicit Constant(const Run& of) : run(of) {}
+    explicit Constant(const Run& parent) : run(parent) {}
     Tensor train(int64_t done) override { return epoch = done, Tensor::full({}, 1.0); }
     Evaluation validate() override { return {Tensor::full({}, 1.0), outputs()}; }
     Tensor outputs() override {
@@ -237,7 +237,7 @@ TEST_CASE_FIXTURE(InFolder, "a training resumed from any epoch of any run gives 
         } catch (const Broken&) {
         }
       }
-      const int64_t at = epoch_in(path);  // earlier than `stop` if patience ended the run
+      const int64_t stored_epoch = epoch_in(path);  // earlier than `stop` if patience ended the run
       Program p;
       begin(p);
       p.options.output.resume = path;
@@ -245,7 +245,7 @@ TEST_CASE_FIXTURE(InFolder, "a training resumed from any epoch of any run gives 
       p.play(scripts, {}, [&](int64_t epoch) {
         if (trained++ == 0) first = epoch;
       });
-      if (at == stop && at < 7) CHECK(first == at + 1);
+      if (stored_epoch == stop && stored_epoch < 7) CHECK(first == stored_epoch + 1);
       check_same(p.run->record(), whole.run->record());
     }
 }
@@ -293,15 +293,15 @@ TEST_CASE_FIXTURE(InFolder, "a checkpoint that contradicts itself or the options
          c.set("stopped", int64_t{1});
        },
        "facts@stopped: 1, but tensors/history has no row of run 0"}};
-  for (const auto& [change, said] : cases) {
-    CAPTURE(said);
+  for (const auto& [change, message] : cases) {
+    CAPTURE(message);
     Program p;
     begin(p);
     optim::Checkpoint checkpoint = optim::load_checkpoint(path);
     change(checkpoint, p);
     optim::save_checkpoint(checkpoint, changed);
     p.options.output.resume = changed;
-    CHECK(mentions(error_of<DataError>([&] { p.play({kFalling}); }), {changed, said}));
+    CHECK(mentions(error_of<DataError>([&] { p.play({kFalling}); }), {changed, message}));
   }
 }
 
@@ -349,7 +349,7 @@ TEST_CASE("each run's result is its own, and its epochs are in the history under
                                                         drawn_script(8, 5)};
   Program p;
   p.options.run = {.epochs = 5, .runs = 3};
-  const std::string said = printed(STDERR_FILENO, [&] { set_log_level(LogLevel::info), p.play(scripts); });
+  const std::string output = printed(STDERR_FILENO, [&] { set_log_level(LogLevel::info), p.play(scripts); });
   REQUIRE(p.results().size() == 3);
   REQUIRE(p.history().size() == 15);
   for (size_t r = 0; r < 3; ++r) {
@@ -359,32 +359,33 @@ TEST_CASE("each run's result is its own, and its epochs are in the history under
       CHECK(p.history()[5 * r + e].run == static_cast<int64_t>(r));
       CHECK(p.history()[5 * r + e].train_loss == scripts[r][e].train_loss);
     }
-    CHECK(mentions(said, fmt::format("run {}/3: test accuracy {:.4f} at epoch {}\n", r + 1,
-                                     static_cast<double>(scripts[r][uz(expected.best - 1)].test_hits) / 40.0,
-                                     expected.best)));
+    CHECK(mentions(
+        output,
+        fmt::format("run {}/3: test accuracy {:.4f} at epoch {}\n", r + 1,
+                    static_cast<double>(scripts[r][uz(expected.best - 1)].test_hits) / 40.0, expected.best)));
   }
 }
 
 TEST_CASE("an early stop is printed with its epoch, numbers and reason; progress with the last validation") {
-  for (const char* on : {"metric", "either"})
+  for (const char* criterion : {"metric", "either"})
     for (const int64_t runs : {1, 2}) {
-      CAPTURES(std::string(on), runs);
+      CAPTURES(std::string(criterion), runs);
       Program p;
-      p.options.run = {.epochs = 10, .runs = runs, .patience = 4, .patience_on = on};
-      if (on == std::string("either")) p.options.run.patience = 3;
+      p.options.run = {.epochs = 10, .runs = runs, .patience = 4, .patience_on = criterion};
+      if (criterion == std::string("either")) p.options.run.patience = 3;
       auto script = kFalling;
       for (size_t e = 0; e < script.size(); ++e) script[e].val_loss = 1.0 + static_cast<double>(e);
-      const std::string said =
+      const std::string output =
           printed(STDERR_FILENO, [&] { set_log_level(LogLevel::info), p.play({script}); });
-      CHECK(mentions(said, "GCN 40-4-3 on cpu\n"));
+      CHECK(mentions(output, "GCN 40-4-3 on cpu\n"));
       if (runs == 2)
-        CHECK(
-            mentions(said, {fmt::format("run 1/2: test accuracy 0.0250 at epoch 1; stopped after {} of 10\n",
-                                        1 + p.options.run.patience),
-                            "run 2/2: test "}));
+        CHECK(mentions(output,
+                       {fmt::format("run 1/2: test accuracy 0.0250 at epoch 1; stopped after {} of 10\n",
+                                    1 + p.options.run.patience),
+                        "run 2/2: test "}));
       else
-        CHECK(mentions(said,
-                       on == std::string("metric")
+        CHECK(mentions(output,
+                       criterion == std::string("metric")
                            ? "epoch 5/10  loss 1.0000  validation 0.5333  (stopped: no better validation "
                              "accuracy for 4 epochs)"
                            : "epoch 4/10  loss 1.0000  validation 0.5667  (stopped: validation accuracy and "
@@ -392,11 +393,12 @@ TEST_CASE("an early stop is printed with its epoch, numbers and reason; progress
     }
   Program p;
   p.options.run = {.epochs = 10, .eval_every = 4};
-  const std::string said = printed(STDERR_FILENO, [&] { set_log_level(LogLevel::info), p.play({kFalling}); });
-  CHECK(mentions(said, {"epoch 3/10  loss 1.0000\n", "epoch 4/10  loss 1.0000  validation 0.5667\n",
-                        "epoch 7/10  loss 1.0000  validation 0.5667 (epoch 4)\n",
-                        "epoch 10/10  loss 1.0000  validation 0.3667\n"}));
-  CHECK(said.find("stopped") == std::string::npos);
+  const std::string output =
+      printed(STDERR_FILENO, [&] { set_log_level(LogLevel::info), p.play({kFalling}); });
+  CHECK(mentions(output, {"epoch 3/10  loss 1.0000\n", "epoch 4/10  loss 1.0000  validation 0.5667\n",
+                          "epoch 7/10  loss 1.0000  validation 0.5667 (epoch 4)\n",
+                          "epoch 10/10  loss 1.0000  validation 0.3667\n"}));
+  CHECK(output.find("stopped") == std::string::npos);
 }
 
 TEST_CASE_FIXTURE(InFolder, "what is not finite ends the training, with its epochs and its name") {
@@ -440,7 +442,7 @@ TEST_CASE_FIXTURE(InFolder, "what is not finite ends the training, with its epoc
   CHECK(mentions(message(4, kFalling, spoil(4, nan)), "epochs 1 to 4: the parameter convs.1."));
 
   struct Infinite : Epochs {  // outputs beyond float32 in evaluation, or only at the end, in no split
-    Infinite(const Run& of, bool end) : run(of), at_end(end) {}
+    Infinite(const Run& parent, bool end) : run(parent), at_end(end) {}
     Tensor train(int64_t) override { return Tensor::full({}, 1.0); }
     Evaluation validate() override {
       return {Tensor::full({}, at_end ? 1.0 : std::nan("")), at_end ? zeros() : outputs()};
@@ -499,10 +501,10 @@ TEST_CASE_FIXTURE(InFolder, "events have each run's numbers, a folder a run") {
     p.play({script});
     Numbers seconds;
     for (int64_t r = 0; r < runs; ++r) {
-      const std::string at = runs == 1 ? p.options.output.tensorboard
-                                       : p.options.output.tensorboard + fmt::format("/run-{}", r + 1);
+      const std::string directory = runs == 1 ? p.options.output.tensorboard
+                                              : p.options.output.tensorboard + fmt::format("/run-{}", r + 1);
       std::vector<std::filesystem::path> files;
-      for (const auto& entry : std::filesystem::directory_iterator(at)) files.push_back(entry.path());
+      for (const auto& entry : std::filesystem::directory_iterator(directory)) files.push_back(entry.path());
       REQUIRE(files.size() == 1);
       const std::string text = contents_of(files[0].string());
       const auto scalars = [&](const std::string& tag) {  // of each event: the tag, then 0x15 and a float

@@ -111,17 +111,17 @@ TEST_CASE("the metrics of each kind of labels, their defaults, directions and bo
   // Values by hand: labels 1 0 1 of three examples, margins 2, 1 and -1 of two classes.
   const Tensor out = Tensor::from(std::vector<float>{0, 2, 1, 2, 3, 2, 9, 9}, {4, 2}), y = ints({1, 0, 1, 0}),
                index = ints({0, 1, 2});
-  const auto of = [&](const char* name, Labels labels, const Tensor& target) {
+  const auto metric = [&](const char* name, Labels labels, const Tensor& target) {
     return metric_named(name, labels, 2).measure(out, target, index);
   };
-  CHECK(of("auc", Labels::classes, y) == 0.5);
-  CHECK(of("accuracy", Labels::classes, y) == doctest::Approx(1.0 / 3.0));
-  CHECK(of("f1", Labels::classes, y) == doctest::Approx((0.5 + 0.0) / 2.0));
+  CHECK(metric("auc", Labels::classes, y) == 0.5);
+  CHECK(metric("accuracy", Labels::classes, y) == doctest::Approx(1.0 / 3.0));
+  CHECK(metric("f1", Labels::classes, y) == doctest::Approx((0.5 + 0.0) / 2.0));
   const Tensor t = Tensor::from(std::vector<float>{0, 1, 1, 0, 1, 1, 0, 0}, {4, 2});
-  CHECK(of("auc", Labels::several, t) == doctest::Approx((1.0 + 0.5) / 2.0));
-  CHECK(of("f1", Labels::several, t) == doctest::Approx(2.0 * 4 / (2.0 * 4 + 1 + 0)));
-  CHECK(of("mae", Labels::numbers, t) == doctest::Approx((0 + 1 + 0 + 2 + 2 + 1) / 6.0));
-  CHECK(of("r2", Labels::numbers, t) ==
+  CHECK(metric("auc", Labels::several, t) == doctest::Approx((1.0 + 0.5) / 2.0));
+  CHECK(metric("f1", Labels::several, t) == doctest::Approx(2.0 * 4 / (2.0 * 4 + 1 + 0)));
+  CHECK(metric("mae", Labels::numbers, t) == doctest::Approx((0 + 1 + 0 + 2 + 2 + 1) / 6.0));
+  CHECK(metric("r2", Labels::numbers, t) ==
         doctest::Approx((1 - 4.0 / (2.0 / 3.0) + 1 - 6.0 / (2.0 / 3.0)) / 2.0));
 }
 
@@ -181,10 +181,10 @@ TEST_CASE("examples take a split, name its parts, and come from nodes with label
            !nodes.cross_validated));
     CHECK(same_bits(nodes.y, data.y));
   }
-  const auto refused = [](auto&& change, const std::string& said) {
+  const auto refused = [](auto&& change, const std::string& message) {
     Dataset data = small_dataset();
     change(data);
-    CHECK(mentions(error_of<DataError>([&] { node_examples(data, "f", "train_gcn"); }), said));
+    CHECK(mentions(error_of<DataError>([&] { node_examples(data, "f", "train_gcn"); }), message));
   };
   refused([](Dataset& d) { d.task = Task::none; },
           "f: attribute task: none, train_gcn trains node_class, node_multilabel and node_regression; "
@@ -289,7 +289,7 @@ TEST_CASE("features are scaled by the training rows, then quantised; the task ke
 }
 
 TEST_CASE("the choice of scaling is explained, and what it spoils is refused") {
-  const auto said = [](Dataset data, const std::string& how, std::string* error = nullptr) {
+  const auto output_of = [](Dataset data, const std::string& how, std::string* error = nullptr) {
     return printed(STDERR_FILENO, [&] {
       const std::string found = error_of<DataError>([&] {
         const FeatureScaling scaling = choose_scaling(data, "f.h5", how, data.train);
@@ -306,30 +306,30 @@ TEST_CASE("the choice of scaling is explained, and what it spoils is refused") {
     data.x = Features(Tensor::from(x, {120, 4}));
     return data;
   };
-  CHECK(said(small_dataset(), "auto") ==
+  CHECK(output_of(small_dataset(), "auto") ==
         "features: rows divided by their sums (bag of words); --features-scaling none leaves them\n");
-  CHECK(said(dense([](int64_t i, int64_t) { return static_cast<float>(i % 3) - 1.0f; }), "auto") ==
+  CHECK(output_of(dense([](int64_t i, int64_t) { return static_cast<float>(i % 3) - 1.0f; }), "auto") ==
         "features: unscaled (some are negative)\n");
-  CHECK(said(dense([](int64_t i, int64_t) { return 1.0f + static_cast<float>(i % 3); }), "auto") ==
+  CHECK(output_of(dense([](int64_t i, int64_t) { return 1.0f + static_cast<float>(i % 3); }), "auto") ==
         "features: unscaled (not a bag of words)\n");
-  CHECK(mentions(said(dense([](int64_t i, int64_t j) {
-                        return static_cast<float>(1 + i % 3) * (j == 0 ? 500.0f : 1.0f);
-                      }),
-                      "auto"),
+  CHECK(mentions(output_of(dense([](int64_t i, int64_t j) {
+                             return static_cast<float>(1 + i % 3) * (j == 0 ? 500.0f : 1.0f);
+                           }),
+                           "auto"),
                  {"unscaled (not", "warning", "the largest value is 3 in one and 1.5e+03 in another"}));
-  CHECK(mentions(said(small_dataset(), "standard"), {"standard scaling makes sparse ones dense, 0 MB"}));
-  CHECK(said(dense([](int64_t i, int64_t) { return static_cast<float>(i); }), "standard") == "");
-  CHECK(said(small_dataset(), "none") == "");
+  CHECK(mentions(output_of(small_dataset(), "standard"), {"standard scaling makes sparse ones dense, 0 MB"}));
+  CHECK(output_of(dense([](int64_t i, int64_t) { return static_cast<float>(i); }), "standard") == "");
+  CHECK(output_of(small_dataset(), "none") == "");
   std::string error;
-  said(dense([](int64_t i, int64_t j) {
-         return i == 5 ? (j == 0 ? 3e38f : j == 1 ? -3e38f : 1e-30f) : 1.0f;
-       }),
-       "rows", &error);
+  output_of(dense([](int64_t i, int64_t j) {
+              return i == 5 ? (j == 0 ? 3e38f : j == 1 ? -3e38f : 1e-30f) : 1.0f;
+            }),
+            "rows", &error);
   CHECK(error == "f.h5: nodes/x: a row divided by its sum is not finite; --features-scaling none leaves it");
   Dataset beyond = dense([](int64_t i, int64_t) { return static_cast<float>(i % 2); });
   beyond.x.dense().rows(100, 101).fill_(3e38);
   beyond.train = ints({0, 1});
-  said(beyond, "standard", &error);
+  output_of(beyond, "standard", &error);
   CHECK(error == "f.h5: nodes/x: a scaled column is not finite; --features-scaling none leaves it");
   Dataset graphs = split_graphs();
   Numbers rows;
@@ -372,10 +372,10 @@ TEST_CASE("a task completes its options, counts its data, and identifies it with
   add_splits(data, 3);
   data.class_names = {"a", "b", "c"};
   Program p(data);
-  const std::string said = printed(STDERR_FILENO, [&] { set_log_level(LogLevel::info), p.prepare(); });
-  CHECK(mentions(said, fmt::format("small: 120 nodes, {} edges, 40 features, 3 classes; 24 nodes to train, "
-                                   "30 to validate, 40 to test\n",
-                                   data.graph.num_edges())));
+  const std::string output = printed(STDERR_FILENO, [&] { set_log_level(LogLevel::info), p.prepare(); });
+  CHECK(mentions(output, fmt::format("small: 120 nodes, {} edges, 40 features, 3 classes; 24 nodes to train, "
+                                     "30 to validate, 40 to test\n",
+                                     data.graph.num_edges())));
   CHECK(p.task->fingerprint.empty());
   CHECK(p.task->preprocessing.class_names == data.class_names);
   CHECK((p.task->num_features == 40 && !p.task->store && p.task->features && !p.task->data.x &&

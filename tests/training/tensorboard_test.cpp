@@ -18,10 +18,10 @@ TEST_CASE("CRC-32C of the examples of RFC 3720, B.4, and of \"123456789\"") {
 TEST_CASE("a record has length, checksum, data, checksum") {
   // An empty record: CRC-32C of 8 zero bytes is 0x8c28b28a, of no bytes 0; the mask is a rotation and a sum.
   const auto masked = [](uint32_t crc) { return (crc >> 15 | crc << 17) + 0xa282ead8u; };
-  const auto number = [](const std::string& text, size_t at) {
+  const auto number = [](const std::string& text, size_t offset) {
     uint32_t value = 0;
     for (size_t byte = 0; byte < 4; ++byte)
-      value |= uint32_t{static_cast<unsigned char>(text[at + byte])} << 8 * byte;
+      value |= uint32_t{static_cast<unsigned char>(text[offset + byte])} << 8 * byte;
     return value;
   };
   const std::string empty = tf_record(""), some = tf_record("123456789");

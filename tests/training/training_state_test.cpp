@@ -49,9 +49,9 @@ struct Training {
   TrainingState state;
   optim::CapturedStep step;
 
-  Training(Dataset given, const TemporaryDirectory& folder, const std::string& name, int64_t hidden = 8,
+  Training(Dataset dataset, const TemporaryDirectory& folder, const std::string& name, int64_t hidden = 8,
            const std::string& program = "state_test")
-      : data(std::move(given)),
+      : data(std::move(dataset)),
         model((manual_seed(3), data.num_features()), hidden, data.num_classes()),
         adam((model.to(data.device()), model.conv1.parameters()), {.lr = 0.02}),
         sgd(
@@ -75,8 +75,8 @@ struct Training {
     state.add("sgd", sgd).add("plateau", plateau).add("noise", noise).add(stopping).add(metrics);
   }
 
-  void run(int64_t from, int64_t to) {
-    for (int64_t epoch = from; epoch < to; ++epoch) {
+  void run(int64_t begin, int64_t end) {
+    for (int64_t epoch = begin; epoch < end; ++epoch) {
       const double loss = step().item();
       metrics.add({static_cast<double>(epoch), loss, random_uniform({1}, 0.0, 1.0, noise).item()});
       adam.set_rate_factor(plateau.observe(loss));
@@ -143,13 +143,13 @@ TEST_CASE_FIXTURE(InFolder, "a checkpoint of another training is refused, and no
   source.run(0, 3);
   source.state.save(path, 3);
 
-  const auto refused = [&](Training& training, const std::string& from,
+  const auto refused = [&](Training& training, const std::string& file,
                            const std::vector<std::string>& told) {
     training.run(0, 1);
     const auto before = training.all();
-    const std::string message = error_of<DataError>([&] { training.state.resume(from); });
+    const std::string message = error_of<DataError>([&] { training.state.resume(file); });
     CHECK(message.find('\n') == std::string::npos);
-    CHECK(mentions(message, from));
+    CHECK(mentions(message, file));
     for (const std::string& part : told) CHECK(mentions(message, part));
     CHECK(training.all() == before);
   };
