@@ -13,15 +13,16 @@ inline bool parallel_entries_apart(const NeighborMinmaxBackwardArgs& args) {
 /// of the device.
 template <class Transposition>
 Csr with_ascending_rows(const Csr& a, Transposition transpose) {
-  const auto turned = [&](const Csr& from) {
-    Csr to;
-    to.rows = from.cols;
-    to.cols = from.rows;
-    to.offsets = Tensor::empty({to.rows + 1}, DType::i64, from.device());
-    to.indices = Tensor::empty_like(from.indices);
-    Tensor order = Tensor::empty_like(from.indices);
-    transpose(TransposeArgs{.a = from, .offsets = to.offsets, .indices = to.indices, .order = order});
-    return to;
+  const auto turned = [&](const Csr& input) {
+    Csr result;
+    result.rows = input.cols;
+    result.cols = input.rows;
+    result.offsets = Tensor::empty({result.rows + 1}, DType::i64, input.device());
+    result.indices = Tensor::empty_like(input.indices);
+    Tensor order = Tensor::empty_like(input.indices);
+    transpose(
+        TransposeArgs{.a = input, .offsets = result.offsets, .indices = result.indices, .order = order});
+    return result;
   };
   return turned(turned(a));
 }

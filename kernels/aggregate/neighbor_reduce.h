@@ -15,9 +15,9 @@ struct ReductionSet {
 
   ReductionSet(std::string_view op, std::span<const Reduce> reductions) {
     for (Reduce reduce : reductions) {
-      int& at = place[static_cast<size_t>(reduce)];
-      ADJ_CHECK(at < 0, "{}: {} is requested twice", op, name_of(reduce));
-      at = count++;
+      int& position = place[static_cast<size_t>(reduce)];
+      ADJ_CHECK(position < 0, "{}: {} is requested twice", op, name_of(reduce));
+      position = count++;
     }
     ADJ_CHECK(count > 0, "{}: no reduction is requested", op);
   }

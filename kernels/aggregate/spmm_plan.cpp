@@ -35,9 +35,9 @@ SpmmPlan host_spmm_plan(const Csr& a, int64_t size) {
   const int64_t* offsets = a.offsets.data<int64_t>();
   planning::RowCounts all;
   for (int64_t i = 0; i < a.rows; ++i) {
-    const planning::RowCounts own = planning::counts_of(offsets, a.rows, size, i);
-    all.items += own.items;
-    all.heavy += own.heavy;
+    const planning::RowCounts counts = planning::counts_of(offsets, a.rows, size, i);
+    all.items += counts.items;
+    all.heavy += counts.heavy;
   }
   plan.items = all.items >> 32;
   plan.slots = all.items & 0xffffffff;
@@ -53,10 +53,10 @@ SpmmPlan host_spmm_plan(const Csr& a, int64_t size) {
                                     plan.totals.mutable_data<int64_t>()};
   planning::RowCounts before;
   for (int64_t i = 0; i <= a.rows; ++i) {
-    const planning::RowCounts own = planning::counts_of(offsets, a.rows, size, i);
-    planning::place_row(offsets, a.rows, i, before, own.items >> 32, arrays);
-    before.items += own.items;
-    before.heavy += own.heavy;
+    const planning::RowCounts counts = planning::counts_of(offsets, a.rows, size, i);
+    planning::place_row(offsets, a.rows, i, before, counts.items >> 32, arrays);
+    before.items += counts.items;
+    before.heavy += counts.heavy;
   }
   arrays.starts[plan.items] = planning::no_item(a.rows, a.entries());
   return plan;

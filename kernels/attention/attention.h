@@ -62,12 +62,13 @@ void check_structure(std::string_view op, const Args& args, DType accumulator) {
   const CsrMatrix& a = args.a;
   check_matrix(op, {a.csr, {}, a.order}, accumulator);
   if constexpr (requires { args.at; }) {
-    const CsrMatrix& at = args.at;
-    check_matrix(op, {at.csr, {}, at.order}, accumulator);
-    ADJ_CHECK(a.csr.rows == at.csr.cols && a.csr.cols == at.csr.rows && a.csr.entries() == at.csr.entries() &&
-                  a.csr.device() == at.csr.device(),
+    const CsrMatrix& transposed = args.at;
+    check_matrix(op, {transposed.csr, {}, transposed.order}, accumulator);
+    ADJ_CHECK(a.csr.rows == transposed.csr.cols && a.csr.cols == transposed.csr.rows &&
+                  a.csr.entries() == transposed.csr.entries() && a.csr.device() == transposed.csr.device(),
               "{}: [{}, {}] of {} entries and [{}, {}] of {}, expected a structure and its transpose", op,
-              a.csr.rows, a.csr.cols, a.csr.entries(), at.csr.rows, at.csr.cols, at.csr.entries());
+              a.csr.rows, a.csr.cols, a.csr.entries(), transposed.csr.rows, transposed.csr.cols,
+              transposed.csr.entries());
   }
 }
 

@@ -29,10 +29,10 @@ void column_sums(const S* x, int64_t rows, int64_t width, T* scratch, T* sums) {
 #pragma omp simd
     for (int64_t j = 0; j < period; ++j) total[j] += lanes[j];
   }
-  for_stretches(n - offset, period, [&](int64_t at, int64_t length) {
-    const S* from = x + offset + at;
+  for_stretches(n - offset, period, [&](int64_t start, int64_t length) {
+    const S* input = x + offset + start;
 #pragma omp simd
-    for (int64_t j = 0; j < length; ++j) total[j] += widen(from[j]);
+    for (int64_t j = 0; j < length; ++j) total[j] += widen(input[j]);
   });
   fold(total, width, period, sums);
 }

@@ -9,11 +9,11 @@ namespace adj::kernels::cpu {
 /// Smallest multiple of `width` with at least 64 elements.
 inline int64_t period_of(int64_t width) { return width >= 64 ? width : ceil_div(64, width) * width; }
 
-/// `to` [period] = `from` [width], repeated.
+/// `output` [period] = `input` [width], repeated.
 template <class T, class From>
-void repeat(const From* from, int64_t width, int64_t period, T* to) {
-  for (int64_t f = 0; f < width; ++f) to[f] = static_cast<T>(widen(from[f]));
-  for (int64_t j = width; j < period; ++j) to[j] = to[j - width];
+void repeat(const From* input, int64_t width, int64_t period, T* output) {
+  for (int64_t f = 0; f < width; ++f) output[f] = static_cast<T>(widen(input[f]));
+  for (int64_t j = width; j < period; ++j) output[j] = output[j - width];
 }
 
 /// Σ over the rows, in double: out[f] = Σ_k folded[f + k width], k width < period.

@@ -21,19 +21,19 @@ class RowTile {
   /// Reads rows row[0..15] of x, stored as T or a narrower type.
   template <class S>
   void load(const S* x, const int64_t (&row)[kRows]) {
-    T* to = elements_.data();
+    T* output = elements_.data();
     for (int64_t l = 0; l < kRows; ++l) {
-      const S* from = x + row[l] * width_;
-      for (int64_t c = 0; c < width_; ++c) to[c * kRows + l] = widen(from[c]);
+      const S* input = x + row[l] * width_;
+      for (int64_t c = 0; c < width_; ++c) output[c * kRows + l] = widen(input[c]);
     }
   }
   /// Writes its first `count` rows to rows row[0..count) of y.
   template <class S>
   void store(S* y, const int64_t (&row)[kRows], int64_t count) const {
-    const T* from = elements_.data();
+    const T* input = elements_.data();
     for (int64_t l = 0; l < count; ++l) {
-      S* to = y + row[l] * width_;
-      for (int64_t c = 0; c < width_; ++c) to[c] = narrow<S>(from[c * kRows + l]);
+      S* output = y + row[l] * width_;
+      for (int64_t c = 0; c < width_; ++c) output[c] = narrow<S>(input[c * kRows + l]);
     }
   }
 
@@ -102,9 +102,9 @@ struct SoftmaxTile {
   T largest[kRows];
   T total[kRows];
 
-  void log_totals(T (&to)[kRows]) const {
+  void log_totals(T (&logs)[kRows]) const {
 #pragma omp simd
-    for (int64_t l = 0; l < kRows; ++l) to[l] = fast_log(total[l]);
+    for (int64_t l = 0; l < kRows; ++l) logs[l] = fast_log(total[l]);
   }
 
   template <bool kKeep>

@@ -205,14 +205,14 @@ inline double sum(F64 v) {
   return quarter[0] + quarter[1];
 }
 
-/// Lane l of the result is lane from[l] of v: one instruction if kPermutes.
+/// Lane l of the result is lane source[l] of v: one instruction if kPermutes.
 #if defined(__AVX2__)
 inline constexpr bool kPermutes = true;
 #else
 inline constexpr bool kPermutes = false;
 #endif
-inline F32 permute(F32 v, I32 from) { return __builtin_shuffle(v, from); }
-inline F64 permute(F64 v, I64 from) { return __builtin_shuffle(v, from); }
+inline F32 permute(F32 v, I32 source) { return __builtin_shuffle(v, source); }
+inline F64 permute(F64 v, I64 source) { return __builtin_shuffle(v, source); }
 
 /// max(v, 0); NaN propagates.
 inline F32 relu(F32 v) { return v < F32{} ? F32{} : v; }

@@ -12,25 +12,25 @@ template <class S>
 using Columns = std::conditional_t<std::is_same_v<S, double>, simd::I64, simd::I32>;
 
 template <class S>
-void store_columns(int32_t* to, Columns<S> columns, int count) {
+void store_columns(int32_t* output, Columns<S> columns, int count) {
   if constexpr (std::is_same_v<S, double>) {
     using Narrow = int32_t __attribute__((vector_size(simd::kBytes / 2)));
     const Narrow narrow = __builtin_convertvector(columns, Narrow);
-    std::memcpy(to, &narrow, static_cast<size_t>(count) * sizeof(int32_t));
+    std::memcpy(output, &narrow, static_cast<size_t>(count) * sizeof(int32_t));
   } else {
-    std::memcpy(to, &columns, static_cast<size_t>(count) * sizeof(int32_t));
+    std::memcpy(output, &columns, static_cast<size_t>(count) * sizeof(int32_t));
   }
 }
 template <class S>
-Columns<S> load_columns(const int32_t* from, int count) {
+Columns<S> load_columns(const int32_t* input, int count) {
   if constexpr (std::is_same_v<S, double>) {
     using Narrow = int32_t __attribute__((vector_size(simd::kBytes / 2)));
     Narrow narrow{};
-    std::memcpy(&narrow, from, static_cast<size_t>(count) * sizeof(int32_t));
+    std::memcpy(&narrow, input, static_cast<size_t>(count) * sizeof(int32_t));
     return __builtin_convertvector(narrow, Columns<S>);
   } else {
     Columns<S> columns{};
-    std::memcpy(&columns, from, static_cast<size_t>(count) * sizeof(int32_t));
+    std::memcpy(&columns, input, static_cast<size_t>(count) * sizeof(int32_t));
     return columns;
   }
 }

@@ -15,9 +15,9 @@ void edge_mean(const EdgeMeanArgs& args) {
       for_rows_of(chunk, offsets, [&](int64_t i, int64_t begin, int64_t end) {
         const T share = T{1} / static_cast<T>(std::max<int64_t>(offsets[i + 1] - offsets[i], 1));
         for (int64_t k = begin; k < end; ++k) {
-          const int64_t at = place(k);
+          const int64_t base = place(k);
 #pragma omp simd
-          for (int64_t h = 0; h < heads; ++h) y[at + h] = w == nullptr ? share : share * w[at + h];
+          for (int64_t h = 0; h < heads; ++h) y[base + h] = w == nullptr ? share : share * w[base + h];
         }
       });
     });

@@ -60,22 +60,22 @@ struct Forward {
   S* y;
 
   int64_t numbers() const { return message.width; }
-  void collect(int64_t begin, int64_t end, T* of) const {
+  void collect(int64_t begin, int64_t end, T* sum) const {
     const int64_t width = message.width;
     static thread_local std::vector<T> buffer;
     buffer.resize(static_cast<size_t>(width));
     T* z = buffer.data();
-    std::fill_n(of, width, T{0});
+    std::fill_n(sum, width, T{0});
     for (int64_t k = begin; k < end; ++k) {
       message.sum(x + message.indices[k] * width, k, z);
 #pragma omp simd
-      for (int64_t f = 0; f < width; ++f) of[f] += z[f] < T{0} ? T{0} : z[f];  // NaN stays
+      for (int64_t f = 0; f < width; ++f) sum[f] += z[f] < T{0} ? T{0} : z[f];  // NaN stays
     }
   }
-  void merge(const T* parts, int64_t count, T* of) const { add_parts(parts, count, message.width, of); }
-  void finish_row(int64_t row, const T* of) const {
-    S* to = y + row * message.width;
-    for (int64_t f = 0; f < message.width; ++f) to[f] = narrow<S>(of[f]);
+  void merge(const T* parts, int64_t count, T* sum) const { add_parts(parts, count, message.width, sum); }
+  void finish_row(int64_t row, const T* sum) const {
+    S* output = y + row * message.width;
+    for (int64_t f = 0; f < message.width; ++f) output[f] = narrow<S>(sum[f]);
   }
   void finish(int64_t, int64_t, const T*, const T*) const {}
 };
@@ -92,24 +92,24 @@ struct Backward {
   S* dx;
   T* de;  // null: not computed
 
-  /// The entries [begin, end) of row j: of = Σ g, and adds to dw unless it is null.
-  void collect(int64_t row, int64_t begin, int64_t end, T* of, T* dw) const {
+  /// The entries [begin, end) of row j: g_sum = Σ g, and adds to dw unless it is null.
+  void collect(int64_t row, int64_t begin, int64_t end, T* g_sum, T* dw) const {
     const int64_t width = message.width, edge_width = message.edge_width;
     static thread_local std::vector<T> buffer;
     buffer.resize(static_cast<size_t>(width));
     T* g = buffer.data();
-    std::fill_n(of, width, T{0});
+    std::fill_n(g_sum, width, T{0});
     for (int64_t k = begin; k < end; ++k) {
       message.sum(x + row * width, k, g);
       const S* at_target = dy + message.indices[k] * width;
 #pragma omp simd
       for (int64_t f = 0; f < width; ++f) {
         g[f] = g[f] > T{0} ? widen(at_target[f]) : T{0};
-        of[f] += g[f];
+        g_sum[f] += g[f];
       }
-      const int64_t at = message.edge(k) * edge_width;
+      const int64_t offset = message.edge(k) * edge_width;
       if (message.w == nullptr) {
-        if (de != nullptr) std::copy_n(g, width, de + at);
+        if (de != nullptr) std::copy_n(g, width, de + offset);
         continue;
       }
       for (int64_t d = 0; d < edge_width; ++d) {
@@ -118,19 +118,19 @@ struct Backward {
           T dot = 0;
 #pragma omp simd reduction(+ : dot)
           for (int64_t f = 0; f < width; ++f) dot += widen(map[f]) * g[f];
-          de[at + d] = dot;
+          de[offset + d] = dot;
         }
         if (dw == nullptr) continue;
-        const T factor = widen(message.e[at + d]);
+        const T factor = widen(message.e[offset + d]);
         T* sum = dw + d * width;
 #pragma omp simd
         for (int64_t f = 0; f < width; ++f) sum[f] += factor * g[f];
       }
     }
   }
-  void finish_row(int64_t row, const T* of) const {
-    S* to = dx + row * message.width;
-    for (int64_t f = 0; f < message.width; ++f) to[f] = narrow<S>(of[f]);
+  void finish_row(int64_t row, const T* g_sum) const {
+    S* output = dx + row * message.width;
+    for (int64_t f = 0; f < message.width; ++f) output[f] = narrow<S>(g_sum[f]);
   }
 };
 
@@ -162,16 +162,16 @@ void gine_sum_backward(const GineSumBackwardArgs& args) {
     std::vector<T> of_group(static_cast<size_t>(groups * of_weight));
     std::vector<T> of_piece(static_cast<size_t>(cuts->slots * width));
     parallel_for(groups, csr.entries() * width < kCostlyGrain ? std::max<int64_t>(groups, 1) : 1,
-                 [&](int64_t from, int64_t to) {
+                 [&](int64_t group_begin, int64_t group_end) {
                    std::vector<T> of_row(static_cast<size_t>(width));
-                   for (int64_t group = from; group < to; ++group) {
+                   for (int64_t group = group_begin; group < group_end; ++group) {
                      T* sum = dw ? of_group.data() + group * of_weight : nullptr;
                      for (int64_t c = chunks * group / groups; c < chunks * (group + 1) / groups; ++c) {
                        const RowChunks::Chunk& chunk = cuts->chunks[static_cast<size_t>(c)];
-                       T* of = chunk.slot >= 0 ? of_piece.data() + chunk.slot * width : of_row.data();
+                       T* g_sum = chunk.slot >= 0 ? of_piece.data() + chunk.slot * width : of_row.data();
                        for_rows_of(chunk, offsets, [&](int64_t i, int64_t begin, int64_t end) {
-                         body.collect(i, begin, end, of, sum);
-                         if (chunk.slot < 0) body.finish_row(i, of);
+                         body.collect(i, begin, end, g_sum, sum);
+                         if (chunk.slot < 0) body.finish_row(i, g_sum);
                        });
                      }
                    }

@@ -29,9 +29,9 @@ void add_to_winners(const NeighborMinmaxBackwardArgs& args, Accumulator<S>* sums
   parallel_for(width, grain, [=](int64_t begin, int64_t end) {
     for (int64_t i = 0; i < rows; ++i) {
       const int32_t* won = winner + i * width;
-      const S* from = dy + i * pitch;
+      const S* dy_row = dy + i * pitch;
       for (int64_t f = begin; f < end; ++f)
-        if (won[f] >= 0) sums[won[f] * width + f] += widen(from[f]);
+        if (won[f] >= 0) sums[won[f] * width + f] += widen(dy_row[f]);
     }
   });
 }
@@ -54,27 +54,27 @@ void scatter(const NeighborMinmaxBackwardArgs& args) {
 template <class S, bool kWeighted>
 void gather(const NeighborMinmaxBackwardArgs& args) {
   using T = Scalar<S>;
-  const Csr& at = *args.transposed;
-  const int64_t width = args.dx.size(1), pitch = args.dy.size(1), entries = at.entries();
-  const int64_t* offsets = at.offsets.data<int64_t>();
-  const int32_t* indices = at.indices.data<int32_t>();
+  const Csr& transposed = *args.transposed;
+  const int64_t width = args.dx.size(1), pitch = args.dy.size(1), entries = transposed.entries();
+  const int64_t* offsets = transposed.offsets.data<int64_t>();
+  const int32_t* indices = transposed.indices.data<int32_t>();
   const int32_t* winner = args.winner.data<int32_t>();
   const S* dy = args.dy.data<S>() + args.part * width;
   [[maybe_unused]] const T* weight = kWeighted ? args.weight.data<T>() : nullptr;
   [[maybe_unused]] const int32_t* order = kWeighted && args.order ? args.order.data<int32_t>() : nullptr;
   S* dx = args.dx.mutable_data<S>();
   const bool accumulate = args.accumulate, far = args.winner.bytes() >= kFarBytes;
-  const std::shared_ptr<const RowChunks> cuts = RowChunks::of(at);
+  const std::shared_ptr<const RowChunks> cuts = RowChunks::of(transposed);
   Tensor scratch = Tensor::empty({cuts->slots, width}, dtype_of<T>());
   T* partial = scratch.mutable_data<T>();
   const auto finish = [=]<int B>(int64_t j, int64_t first, int tail, Vector<S>(&sum)[B]) {
-    S* to = dx + j * width + first;
+    S* output = dx + j * width + first;
     if (accumulate) {
       Vector<S> before[B];
-      load_block<S, B>(to, tail, before);
+      load_block<S, B>(output, tail, before);
       for (int k = 0; k < B; ++k) sum[k] += before[k];
     }
-    store_block<S, B>(to, tail, sum);
+    store_block<S, B>(output, tail, sum);
   };
   cuts->for_chunks(chunks_per_task(width), [&](const RowChunks::Chunk& chunk) {
     for_blocks<S>(width, [&]<int B>(int64_t first, int tail) {
@@ -130,9 +130,9 @@ void gather(const NeighborMinmaxBackwardArgs& args) {
 void neighbor_minmax_backward(const NeighborMinmaxBackwardArgs& args) {
   if (args.dx.numel() == 0) return;
   if (parallel_entries_apart(args)) {
-    const Csr at = with_ascending_rows(*args.transposed, transpose);
+    const Csr transposed = with_ascending_rows(*args.transposed, transpose);
     NeighborMinmaxBackwardArgs again = args;
-    again.transposed = &at;
+    again.transposed = &transposed;
     return cpu::neighbor_minmax_backward(again);  // not the dispatching entry
   }
   dispatch_features(args.dx.dtype(), [&]<class S>() {

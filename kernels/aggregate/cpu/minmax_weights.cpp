@@ -16,10 +16,10 @@ void minmax_weight_gradient(const MinmaxWeightGradientArgs& args) {
     T* dw = args.dw.mutable_data<T>();
     for_rows(args.a.entries(), width, [=](int64_t e) {
       const int32_t* won = winner + row[e] * width;
-      const S *from = dy + row[e] * width, *of = x + col[e] * width;
+      const S *dy_row = dy + row[e] * width, *x_row = x + col[e] * width;
       const auto mine = static_cast<int32_t>(e);
-      dw[e] =
-          sum_of<T>(width, [=](int64_t f) { return won[f] == mine ? widen(from[f]) * widen(of[f]) : T{0}; });
+      dw[e] = sum_of<T>(
+          width, [=](int64_t f) { return won[f] == mine ? widen(dy_row[f]) * widen(x_row[f]) : T{0}; });
     });
   });
 }

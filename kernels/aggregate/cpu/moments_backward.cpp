@@ -18,8 +18,8 @@ void moment_terms(const MomentTermsArgs& args) {
     for_rows(args.a.rows, width * set.count, [=](int64_t i) {
       const int64_t length = offsets[i + 1] - offsets[i];
       const T share = length > 0 ? T(1) / static_cast<T>(length) : T(0);
-      const auto part = [&](const S* of, Reduce reduce) {
-        return set.has(reduce) ? of + (i * set.count + set[reduce]) * width : nullptr;
+      const auto part = [&](const S* matrix, Reduce reduce) {
+        return set.has(reduce) ? matrix + (i * set.count + set[reduce]) * width : nullptr;
       };
       const S *of_sum = part(dy, Reduce::sum), *of_mean = part(dy, Reduce::mean),
               *of_var = part(dy, Reduce::var), *of_std = part(dy, Reduce::std);

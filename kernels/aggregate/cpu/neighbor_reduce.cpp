@@ -21,16 +21,16 @@ struct Minmax {
   Vector<S> value[B];
   Columns<S> column[B];
 
-  [[gnu::always_inline]] void begin(const Vector<S> (&term)[B], const Columns<S>& at) {
+  [[gnu::always_inline]] void begin(const Vector<S> (&term)[B], const Columns<S>& index) {
     for (int k = 0; k < B; ++k) {
       value[k] = term[k];
-      column[k] = at;
+      column[k] = index;
     }
   }
-  [[gnu::always_inline]] void add(int k, const Vector<S>& term, const Columns<S>& at) {
+  [[gnu::always_inline]] void add(int k, const Vector<S>& term, const Columns<S>& index) {
     const auto wins = (kLargest ? ~(term <= value[k]) : ~(term >= value[k])) & (value[k] == value[k]);
     value[k] = wins ? term : value[k];
-    column[k] = wins ? at : column[k];
+    column[k] = wins ? index : column[k];
   }
 };
 
@@ -147,9 +147,9 @@ class Reduction {
       load_block<S, B>(row(offsets_[i]) + first, tail, term);  // the same for all pieces of the row
       state.moments.begin(term);
     }
-    const Columns<S> at = load_term<kWeighted>(begin, first, tail, term);
-    if constexpr (kMax) state.largest.begin(term, at);
-    if constexpr (kMin) state.smallest.begin(term, at);
+    const Columns<S> index = load_term<kWeighted>(begin, first, tail, term);
+    if constexpr (kMax) state.largest.begin(term, index);
+    if constexpr (kMin) state.smallest.begin(term, index);
     for (int64_t e = begin; e < end; ++e) {
       if (far_) prefetch_block<S, B>(row(std::min(e + kAhead, entries_ - 1)) + first);
       const Columns<S> column = load_term<kWeighted>(e, first, tail, term);
@@ -170,8 +170,9 @@ class Reduction {
   }
 
   template <int B>
-  static void store_winners(int32_t* to, int tail, const Columns<S> (&winner)[B]) {
-    for (int k = 0; k < B; ++k) store_columns<S>(to + k * kLanes<S>, winner[k], k + 1 < B ? kLanes<S> : tail);
+  static void store_winners(int32_t* output, int tail, const Columns<S> (&winner)[B]) {
+    for (int k = 0; k < B; ++k)
+      store_columns<S>(output + k * kLanes<S>, winner[k], k + 1 < B ? kLanes<S> : tail);
   }
 
   template <int B, class Minmax>
@@ -215,9 +216,9 @@ class Reduction {
       load_block<S, B>(this->row(offsets_[row.row]) + first, tail, of_piece);
       state.moments.begin(of_piece);
       for (int64_t slot = row.slot_begin; slot < row.slot_end; ++slot) {
-        const auto add = [&](Part which, Vector<S>(&to)[B]) {
+        const auto add = [&](Part which, Vector<S>(&total)[B]) {
           load_block<T, B>(part(which, slot, first), tail, of_piece);
-          for (int k = 0; k < B; ++k) to[k] += of_piece[k];
+          for (int k = 0; k < B; ++k) total[k] += of_piece[k];
         };
         add(kSum, state.moments.sum);
         add(kOff, state.moments.off);

@@ -21,11 +21,12 @@ namespace {
 constexpr int64_t kDotGrain = RowChunks::kWork;
 constexpr size_t kStreamBytes = size_t{32} << 20;  // results of at least this size use streaming stores
 
-/// to[order[e] or e] = dots of the entries from `begin` on; `to` has one element per entry in `stride`.
+/// output[order[e] or e] = dots of the entries from `begin` on; `output` has one element per entry in
+/// `stride`.
 template <class T>
-void scatter(const int32_t* order, int64_t begin, int64_t count, const T* dots, T* to, int64_t stride) {
+void scatter(const int32_t* order, int64_t begin, int64_t count, const T* dots, T* output, int64_t stride) {
   for (int64_t k = 0; k < count; ++k)
-    to[(order == nullptr ? begin + k : order[begin + k]) * stride] = dots[k];
+    output[(order == nullptr ? begin + k : order[begin + k]) * stride] = dots[k];
 }
 
 /// Weights and dots of a chunk's entries in entry order: pointers to the operands, or to gathered copies.
@@ -104,13 +105,13 @@ template <class S, int B>
   }
 }
 
-/// Also adds ⟨row, own⟩ to each entry's dot product; `own` is a row of the other operand.
+/// Also adds ⟨row, target⟩ to each entry's dot product; `target` is a row of the other operand.
 template <class S, int B>
 [[gnu::always_inline]] inline void sum_entries_and_dots(const Aggregation<S>& g, const Entries<S>& entries,
-                                                        const S* own, int64_t first, int tail,
+                                                        const S* target, int64_t first, int tail,
                                                         Vector<S> (&sum)[B]) {
   Vector<S> x[B];
-  load_block<S, B>(own + first, tail, x);
+  load_block<S, B>(target + first, tail, x);
   for (int k = 0; k < B; ++k) sum[k] = Vector<S>{};
   for (int64_t e = entries.begin; e < entries.end; ++e) {
     g.template prefetch<B>(e, first);
@@ -127,10 +128,10 @@ template <class S, int B>
   }
 }
 
-/// g.y = the sums of all rows. WithDots: the dot products of each entry's row with the target's row of `own`
-/// go to `gradient`.
+/// g.y = the sums of all rows. WithDots: the dot products of each entry's row with the target's row of
+/// `targets` go to `gradient`.
 template <bool WithDots, class S>
-void aggregate(const Csr& csr, const Aggregation<S>& g, [[maybe_unused]] const S* own,
+void aggregate(const Csr& csr, const Aggregation<S>& g, [[maybe_unused]] const S* targets,
                [[maybe_unused]] Scalar<S>* gradient) {
   const std::shared_ptr<const RowChunks> cuts = RowChunks::of(csr);
   Tensor scratch;
@@ -149,10 +150,10 @@ void aggregate(const Csr& csr, const Aggregation<S>& g, [[maybe_unused]] const S
         const int64_t first = head * g.width + in_head;
         for_rows_of(chunk, g.offsets, [&](int64_t i, int64_t begin, int64_t end) {
           Vector<S> sum[B];
-          const int64_t at = begin - chunk.entry_begin;
-          const Entries<S> entries{begin, end, weight + at, dots + at};
+          const int64_t offset = begin - chunk.entry_begin;
+          const Entries<S> entries{begin, end, weight + offset, dots + offset};
           if constexpr (WithDots) {
-            sum_entries_and_dots<S, B>(g, entries, own + i * g.pitch, first, tail, sum);
+            sum_entries_and_dots<S, B>(g, entries, targets + i * g.pitch, first, tail, sum);
           } else {
             sum_entries<S, B>(g, entries, first, tail, sum);
           }
@@ -216,9 +217,9 @@ void sddmm(const SddmmArgs& args) {
     const S* sources = args.x.data<S>();
     Scalar<S>* gradient = args.dw.mutable_data<Scalar<S>>();
     const auto source = [=](int64_t e) { return sources + indices[e] * pitch; };
-    parallel_for(entries, kDotGrain * chunks_per_task(pitch), [&](int64_t from, int64_t to) {
-      for (int64_t begin = from; begin < to; begin += kDotGrain) {
-        const int64_t end = std::min(to, begin + kDotGrain);
+    parallel_for(entries, kDotGrain * chunks_per_task(pitch), [&](int64_t chunk_begin, int64_t chunk_end) {
+      for (int64_t begin = chunk_begin; begin < chunk_end; begin += kDotGrain) {
+        const int64_t end = std::min(chunk_end, begin + kDotGrain);
         const int64_t first_row = row_of(offsets, rows, begin);
         for (int64_t head = 0; head < heads; ++head) {
           Scalar<S> dots[kDotGrain]{};

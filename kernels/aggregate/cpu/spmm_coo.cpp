@@ -21,7 +21,7 @@ constexpr int64_t kBatch = 1024;   // entries at a time: their rows stay in a ne
 constexpr int64_t kColumns = 64;   // minimum columns per thread: four lines of a row
 constexpr int64_t kSoon = 32;      // prefetch distance in entries
 
-/// y[row[e]] += w[e] x[col[e]] over `entries`, and dw[e] = ⟨x[col[e]], own[row[e]]⟩ if `dw` is computed.
+/// y[row[e]] += w[e] x[col[e]] over `entries`, and dw[e] = ⟨x[col[e]], targets[row[e]]⟩ if `dw` is computed.
 template <class S>
 struct Scatter {
   const int32_t* row;
@@ -31,9 +31,9 @@ struct Scatter {
   const S* x;
   int64_t width;
   Scalar<S>* y;
-  bool far;       // rows are prefetched
-  const S* own;   // with dots
-  Scalar<S>* dw;  // likewise
+  bool far;          // rows are prefetched
+  const S* targets;  // with dots
+  Scalar<S>* dw;     // likewise
 };
 
 /// Up to kBatch entries from `begin` on whose row is in [low, high).
@@ -64,22 +64,22 @@ template <bool kDots, class S, int B>
       const int64_t soon = picked.entry[static_cast<size_t>(std::min(k + kSoon, picked.count - 1))];
       prefetch_block<S, B>(g.x + g.col[soon] * g.width + first);
       prefetch_block<Scalar<S>, B>(g.y + g.row[soon] * g.width + first);
-      if constexpr (kDots) prefetch_block<S, B>(g.own + g.row[soon] * g.width + first);
+      if constexpr (kDots) prefetch_block<S, B>(g.targets + g.row[soon] * g.width + first);
     }
     const int64_t e = picked.entry[static_cast<size_t>(k)];
     const Scalar<S> w = g.weight == nullptr ? Scalar<S>{1} : g.weight[e];
-    Scalar<S>* const to = g.y + g.row[e] * g.width + first;
+    Scalar<S>* const output = g.y + g.row[e] * g.width + first;
     Vector<S> x[B], sum[B];
     load_block<S, B>(g.x + g.col[e] * g.width + first, tail, x);
-    load_block<Scalar<S>, B>(to, tail, sum);
+    load_block<Scalar<S>, B>(output, tail, sum);
 #pragma GCC unroll 8
     for (int v = 0; v < B; ++v) sum[v] += w * x[v];
-    store_block<Scalar<S>, B>(to, tail, sum);
+    store_block<Scalar<S>, B>(output, tail, sum);
     if constexpr (kDots) {
-      Vector<S> own[B], product{};
-      load_block<S, B>(g.own + g.row[e] * g.width + first, tail, own);
+      Vector<S> target[B], product{};
+      load_block<S, B>(g.targets + g.row[e] * g.width + first, tail, target);
 #pragma GCC unroll 8
-      for (int v = 0; v < B; ++v) product += x[v] * own[v];
+      for (int v = 0; v < B; ++v) product += x[v] * target[v];
       dot[k] += simd::sum(product);
     }
   }
@@ -114,14 +114,14 @@ template <class S>
 void begin_rows(const Scatter<S>& g, int64_t loops, int64_t low, int64_t high, int64_t begin, int64_t end) {
   const Scalar<S>* const weight = g.weight == nullptr ? nullptr : g.weight + g.entries;
   for (int64_t i = low; i < high; ++i) {
-    Scalar<S>* const to = g.y + i * g.width;
+    Scalar<S>* const output = g.y + i * g.width;
     if (loops == 0) {
-      std::fill(to + begin, to + end, Scalar<S>{});
+      std::fill(output + begin, output + end, Scalar<S>{});
       continue;
     }
-    const S* const from = g.x + i * g.width;
+    const S* const input = g.x + i * g.width;
     const Scalar<S> w = weight == nullptr ? Scalar<S>{1} : weight[i];
-    for (int64_t f = begin; f < end; ++f) to[f] = w * widen(from[f]);
+    for (int64_t f = begin; f < end; ++f) output[f] = w * widen(input[f]);
   }
 }
 
@@ -188,10 +188,10 @@ void dots(const SpmmCooBackwardArgs& args) {
   const int64_t width = args.x.size(1);
   const bool far = args.x.bytes() >= kFarBytes;
   parallel_for(args.a.entries(), ceil_div(kTask, std::max<int64_t>(width, 16)),
-               [=](int64_t from, int64_t to) {
-                 for (int64_t e = from; e < to; ++e) dw[e] = Scalar<S>{};
-                 for (int64_t batch = from; batch < to; batch += kBatch) {
-                   const int64_t end = std::min(to, batch + kBatch);
+               [=](int64_t chunk_begin, int64_t chunk_end) {
+                 for (int64_t e = chunk_begin; e < chunk_end; ++e) dw[e] = Scalar<S>{};
+                 for (int64_t batch = chunk_begin; batch < chunk_end; batch += kBatch) {
+                   const int64_t end = std::min(chunk_end, batch + kBatch);
                    for_blocks<S>(width, [&]<int B>(int64_t first, int tail) {
                      for (int64_t e = batch; e < end; ++e) {
                        if (far) {
@@ -224,7 +224,7 @@ void spmm_coo_backward(const SpmmCooBackwardArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     if (!args.dx) return dots<S>(args);
     Scatter<S> g = operands<S>(args.a.transposed(), args.values, args.dy);
-    g.own = args.x.data<S>();
+    g.targets = args.x.data<S>();
     g.dw = args.dw.mutable_data<Scalar<S>>();
     scatter<true>(g, 0, args.a.cols, {kAbsent, false, args.dx});
   });

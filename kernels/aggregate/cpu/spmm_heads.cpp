@@ -17,8 +17,8 @@ constexpr int64_t kSerial = 32768;  // fewer multiply-adds run on one thread
 template <class S>
 using Lanes = std::conditional_t<sizeof(Scalar<S>) == 8, simd::I64, simd::I32>;
 
-/// Operands, some of which are absent: `y` is summed if `weights` are given, `dots` with the rows of `own`
-/// are computed if `own` is given.
+/// Operands, some of which are absent: `y` is summed if `weights` are given, `dots` with the rows of
+/// `targets` are computed if `targets` is given.
 template <class S>
 struct Walk {
   const Csr& csr;
@@ -32,7 +32,7 @@ struct Walk {
   const S* bias = nullptr;
   bool relu = false;
   S* y = nullptr;
-  const S* own = nullptr;
+  const S* targets = nullptr;
   Scalar<S>* dots = nullptr;
 
   Walk(const CsrMatrix& a, const Tensor& of_edges, const Tensor& in)
@@ -70,12 +70,12 @@ struct HeadLanes {
 template <bool kSum, bool kDot, bool kNarrow, class S, int B>
 [[gnu::always_inline]] inline void walk_row(const Walk<S>& g, const HeadLanes<S>& lanes, int64_t begin,
                                             int64_t end, const Scalar<S>* weight, Scalar<S>* dot,
-                                            const S* own, int64_t first, int tail, Vector<S> (&sum)[B]) {
+                                            const S* target, int64_t first, int tail, Vector<S> (&sum)[B]) {
   constexpr int64_t kLane = kLanes<S>;
   const int32_t* indices = g.csr.indices.template data<int32_t>();
   const int64_t last = g.csr.entries() - 1;
   Vector<S> mine[B];
-  if constexpr (kDot) load_block<S, B>(own + first, tail, mine);
+  if constexpr (kDot) load_block<S, B>(target + first, tail, mine);
   for (int k = 0; k < B; ++k) sum[k] = Vector<S>{};
   const int64_t first_head = first / g.width;
   const int per_vector = static_cast<int>(std::max<int64_t>(kLane / g.width, 1));
@@ -129,9 +129,9 @@ void walk(const Walk<S>& g) {
   }
   const auto chunks = static_cast<int64_t>(cuts->chunks.size());
   const bool serial = (g.csr.entries() + g.csr.rows) * g.pitch < kSerial;
-  parallel_for(chunks, serial ? chunks : 1, [&](int64_t from, int64_t to) {
+  parallel_for(chunks, serial ? chunks : 1, [&](int64_t chunk_begin, int64_t chunk_end) {
     std::vector<Scalar<S>> weight_copy, dot_copy;
-    for (int64_t c = from; c < to; ++c) {
+    for (int64_t c = chunk_begin; c < chunk_end; ++c) {
       const RowChunks::Chunk& chunk = cuts->chunks[static_cast<size_t>(c)];
       const int64_t base = chunk.entry_begin, count = chunk.entry_end - base;
       const Scalar<S>* weights = g.weights + (kSum ? base * g.heads : 0);
@@ -153,10 +153,10 @@ void walk(const Walk<S>& g) {
         Vector<S> sum[B];
         for (int64_t i = chunk.row_begin; i < chunk.row_end; ++i) {
           const int64_t begin = std::max(offsets[i], chunk.entry_begin);
-          const int64_t end = std::min(offsets[i + 1], chunk.entry_end), at = (begin - base) * g.heads;
-          walk_row<kSum, kDot, kNarrow, S, B>(g, lanes, begin, end, weights + (kSum ? at : 0),
-                                              dots + (kDot ? at : 0), g.own + (kDot ? i * g.pitch : 0), first,
-                                              tail, sum);
+          const int64_t end = std::min(offsets[i + 1], chunk.entry_end), offset = (begin - base) * g.heads;
+          walk_row<kSum, kDot, kNarrow, S, B>(g, lanes, begin, end, weights + (kSum ? offset : 0),
+                                              dots + (kDot ? offset : 0),
+                                              g.targets + (kDot ? i * g.pitch : 0), first, tail, sum);
           if constexpr (!kSum) continue;
           if (chunk.slot >= 0) {
             store_block<Scalar<S>, B>(partial + chunk.slot * g.pitch + first, tail, sum);
@@ -200,7 +200,7 @@ void spmm_by_head(const SpmmArgs& args) {
 void sddmm_by_head(const SddmmArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     Walk<S> g(args.a, args.dw, args.x);
-    g.own = args.y.data<S>();
+    g.targets = args.y.data<S>();
     g.dots = args.dw.mutable_data<Scalar<S>>();
     run<false, true>(g);
   });
@@ -211,7 +211,7 @@ void spmm_backward_by_head(const SpmmBackwardArgs& args) {
     Walk<S> g(args.at, args.dw, args.dy);
     g.weights = args.at.values.data<Scalar<S>>();
     g.y = args.dx.mutable_data<S>();
-    g.own = args.x.data<S>();
+    g.targets = args.x.data<S>();
     g.dots = args.dw.mutable_data<Scalar<S>>();
     run<true, true>(g);
   });

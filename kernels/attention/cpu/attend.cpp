@@ -57,9 +57,9 @@ class Attend<S>::Local {
       weights = weights_.data();
     }
     for (size_t s = 0; s < segments.size(); ++s) {
-      const int64_t at = (segments[s].begin - begin) * heads;
+      const int64_t offset = (segments[s].begin - begin) * heads;
       if (segments[s].first) begin_row(largest_.data() + static_cast<int64_t>(s) * heads);
-      add(segments[s], e + at, kept + at, weights + at);
+      add(segments[s], e + offset, kept + offset, weights + offset);
       if (segments[s].last) finish(segments[s].row);
     }
   }
@@ -76,9 +76,9 @@ class Attend<S>::Local {
       for (int64_t h = 0; h < heads; ++h) {
         const T factor = fast_exp(part[h] - largest[h]);
         const auto add = [&](int64_t first, int64_t n) {
-          T* to = state_.data() + first;
+          T* sums = state_.data() + first;
 #pragma omp simd
-          for (int64_t i = 0; i < n; ++i) to[i] += factor * part[first + i];
+          for (int64_t i = 0; i < n; ++i) sums[i] += factor * part[first + i];
         };
         add(heads + h, 1);
         add(2 * heads + h * body_.g.width, body_.g.width);
@@ -106,10 +106,10 @@ class Attend<S>::Local {
     scale_heads(g, o, inverse_.data(), body_.bias, body_.o + row * g.pitch);
     if (!body_.attr) return;
     const T* features = o + g.pitch;
-    S* to = body_.o_attr + row * g.heads * body_.attr.count;
+    S* output = body_.o_attr + row * g.heads * body_.attr.count;
     for (int64_t h = 0; h < g.heads; ++h)
       for (int64_t i = h * body_.attr.count; i < (h + 1) * body_.attr.count; ++i)
-        to[i] = narrow<S>(features[i] * inverse_[static_cast<size_t>(h)]);
+        output[i] = narrow<S>(features[i] * inverse_[static_cast<size_t>(h)]);
   }
 
  private:
@@ -146,7 +146,7 @@ class Attend<S>::Local {
     if (!body_.attr) return;
     for (int64_t k = 0; k < segment.count(); ++k)
       add_weighted_features(g.heads, body_.attr.count, kept + k * g.heads,
-                            body_.attr.of(body_.rows.edge(segment.begin + k)), o_attr);
+                            body_.attr.row(body_.rows.edge(segment.begin + k)), o_attr);
   }
 
   const Attend& body_;

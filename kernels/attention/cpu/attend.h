@@ -32,14 +32,14 @@ struct Attend {
 
   /// Of rows `values`.
   template <class Args>
-  Attend(const Args& args, const HeadRows<S>& of, SpanLogits<T> of_spans, const S* rows_of_values, bool first,
-         const T* by = nullptr, const EdgeFeatures<T>& features = {})
-      : g(of),
+  Attend(const Args& args, const HeadRows<S>& head_rows, SpanLogits<T> of_spans, const S* rows_of_values,
+         bool first, const T* value_factors = nullptr, const EdgeFeatures<T>& features = {})
+      : g(head_rows),
         rows(args.a),
         logits(std::move(of_spans)),
         values(rows_of_values),
         first_to_gather(first),
-        factors(by),
+        factors(value_factors),
         attr(features),
         dropout(args.dropout),
         o(args.o.template mutable_data<S>()),

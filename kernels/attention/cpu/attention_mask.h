@@ -27,9 +27,9 @@ class AttentionMask {
     if (!drops_) return;
     if (order_ != nullptr) return apply_each(begin, count, w);
     const int64_t first = begin * heads_, n = count * heads_;
-    for (int64_t at = 0; at < n; at += DropoutMask::kMost) {
-      const int64_t length = std::min(n - at, DropoutMask::kMost);
-      scale(mask_.draw(first + at, length), length, w + at);
+    for (int64_t offset = 0; offset < n; offset += DropoutMask::kMost) {
+      const int64_t length = std::min(n - offset, DropoutMask::kMost);
+      scale(mask_.draw(first + offset, length), length, w + offset);
     }
   }
 
@@ -53,8 +53,9 @@ class AttentionMask {
       philox_draws(keys_, stream_, blocks, draws);
       for (int64_t b = 0; b < waiting; ++b) {
         const Piece& piece = pieces[b];
-        const uint16_t* from = draws + b * kDrawsPerBlock + piece.skipped;
-        for (int64_t i = 0; i < piece.length; ++i) piece.w[i] *= from[i] >= mask_.threshold() ? scale_ : T{0};
+        const uint16_t* source = draws + b * kDrawsPerBlock + piece.skipped;
+        for (int64_t i = 0; i < piece.length; ++i)
+          piece.w[i] *= source[i] >= mask_.threshold() ? scale_ : T{0};
       }
       waiting = 0;
     };

@@ -39,16 +39,16 @@ void run_chunk(const int64_t* offsets, const RowChunks::Chunk& chunk, int64_t sp
     begin = end;
   };
   for (int64_t i = chunk.row_begin; i < chunk.row_end; ++i) {
-    const int64_t from = std::max(offsets[i], chunk.entry_begin);
-    const int64_t to = std::min(offsets[i + 1], chunk.entry_end);
-    if (to - begin > span || segments.size() == kMostSegments) flush(from);
-    if (to - from <= span) {
-      segments.push_back({i, from, to, true, chunk.slot < 0});
+    const int64_t entry_begin = std::max(offsets[i], chunk.entry_begin);
+    const int64_t entry_end = std::min(offsets[i + 1], chunk.entry_end);
+    if (entry_end - begin > span || segments.size() == kMostSegments) flush(entry_begin);
+    if (entry_end - entry_begin <= span) {
+      segments.push_back({i, entry_begin, entry_end, true, chunk.slot < 0});
       continue;
     }
-    for (int64_t at = from; at < to; at += span) {
-      const int64_t end = std::min(at + span, to);
-      segments.push_back({i, at, end, at == from, chunk.slot < 0 && end == to});
+    for (int64_t position = entry_begin; position < entry_end; position += span) {
+      const int64_t end = std::min(position + span, entry_end);
+      segments.push_back({i, position, end, position == entry_begin, chunk.slot < 0 && end == entry_end});
       flush(end);
     }
   }
@@ -95,9 +95,9 @@ void walk_spans(const Csr& csr, int64_t span, const Body& body, double* paramete
   const auto keep = [&]([[maybe_unused]] typename Body::Local& local, [[maybe_unused]] int64_t group) {
     if constexpr (kParameters) std::copy_n(local.parameters(), wanted, sums + group * wanted);
   };
-  parallel_for(groups, 1, [&](int64_t from, int64_t to) {
+  parallel_for(groups, 1, [&](int64_t group_begin, int64_t group_end) {
     std::vector<Segment> segments;
-    for (int64_t group = from; group < to; ++group) {
+    for (int64_t group = group_begin; group < group_end; ++group) {
       typename Body::Local local(body);
       for (int64_t c = group * chunks / groups; c < (group + 1) * chunks / groups; ++c) {
         const RowChunks::Chunk& chunk = cuts->chunks[static_cast<size_t>(c)];

@@ -29,9 +29,9 @@ struct Sums {
   T slope;
   ByHead<T> by_head;
 
-  Sums(const EdgeRows& of, const Tensor& of_targets, const Tensor& of_sources, const Tensor& of_edges,
+  Sums(const EdgeRows& edge_rows, const Tensor& of_targets, const Tensor& of_sources, const Tensor& of_edges,
        float leaky)
-      : rows(of),
+      : rows(edge_rows),
         l(of_targets.data<T>()),
         r(of_sources.data<T>()),
         c(of_edges ? of_edges.data<T>() : nullptr),
@@ -43,8 +43,8 @@ struct Sums {
     gather(begin, segments.back().end, e);
     for (const Segment& segment : segments)
       by_head.combine(e + (segment.begin - begin) * heads, segment.count(), l + segment.row * heads,
-                      [below = slope](auto z, auto own) {
-                        z += own;
+                      [below = slope](auto z, auto term) {
+                        z += term;
                         return z > decltype(z){} ? z : below * z;
                       });
   }
@@ -73,9 +73,9 @@ struct Sums {
     gather_terms(heads, rows.gathered(r, heads, begin, true), end - begin, e);
     if (c == nullptr) return;
     for (int64_t k = begin; k < end; ++k) {
-      T* to = e + (k - begin) * heads;
+      T* output = e + (k - begin) * heads;
       const T* of_edge = c + rows.edge(k) * heads;
-      for (int64_t h = 0; h < heads; ++h) to[h] += of_edge[h];
+      for (int64_t h = 0; h < heads; ++h) output[h] += of_edge[h];
     }
   }
 };
@@ -94,23 +94,23 @@ struct Operands : Outputs<S> {
 template <class S>
 struct TermsOfSpan {
   using T = Scalar<S>;
-  const Operands<S>& of;
+  const Operands<S>& operands;
   const EdgeTerms<T>& terms;
   ByHead<T> by_head;
   std::vector<T> signed_kept, sloped;
 
-  TermsOfSpan(const Operands<S>& operands, const EdgeTerms<T>& to)
-      : of(operands),
-        terms(to),
-        by_head(of.g.heads),
-        signed_kept(room_for<S>(of.g.span() * of.g.heads)),
+  TermsOfSpan(const Operands<S>& input, const EdgeTerms<T>& edge_terms)
+      : operands(input),
+        terms(edge_terms),
+        by_head(operands.g.heads),
+        signed_kept(room_for<S>(operands.g.span() * operands.g.heads)),
         sloped(signed_kept) {}
 
   /// From n coefficients.
   void make(int64_t n, const T* alpha, const T* kept, const T* positive) {
     if (!terms) return;
     T *a = signed_kept.data(), *b = sloped.data();
-    const T slope = of.slope;
+    const T slope = operands.slope;
 #pragma omp simd
     for (int64_t i = 0; i < n; ++i) {
       const bool above = positive[i] > T{0};
@@ -118,8 +118,8 @@ struct TermsOfSpan {
       b[i] = above ? alpha[i] : slope * alpha[i];
     }
   }
-  void multiply(int64_t at, int64_t count, const T* delta) {
-    if (terms) by_head.combine(sloped.data() + at * of.g.heads, count, delta, std::multiplies());
+  void multiply(int64_t offset, int64_t count, const T* delta) {
+    if (terms) by_head.combine(sloped.data() + offset * operands.g.heads, count, delta, std::multiplies());
   }
   void put(const EdgeRows& rows, int64_t begin, int64_t end) const {
     if (terms) terms.put(rows, begin, end - begin, signed_kept.data(), sloped.data());
@@ -130,12 +130,12 @@ struct TermsOfSpan {
 template <class S>
 struct Targets {
   using T = Scalar<S>;
-  const Operands<S>& of;
+  const Operands<S>& operands;
   Sums<S> sums;
   const EdgeTerms<T>& terms;
   T* dl;  ///< or null
 
-  int64_t numbers() const { return of.g.pitch + of.g.heads; }
+  int64_t numbers() const { return operands.g.pitch + operands.g.heads; }
 
   struct Local {
     const Targets& body;
@@ -147,19 +147,19 @@ struct Targets {
 
     explicit Local(const Targets& b)
         : body(b),
-          by_head(b.of.g.heads),
-          coefficients(b.of, b.sums.rows),
-          terms(b.of, b.terms),
-          delta(b.of),
-          positive(room_for<S>(b.of.g.span() * b.of.g.heads)),
+          by_head(b.operands.g.heads),
+          coefficients(b.operands, b.sums.rows),
+          terms(b.operands, b.terms),
+          delta(b.operands),
+          positive(room_for<S>(b.operands.g.span() * b.operands.g.heads)),
           row_state(room_for<S>(b.numbers())),
-          dots(room_for<S>(b.of.g.heads)) {}
+          dots(room_for<S>(b.operands.g.heads)) {}
     T* state() { return row_state.data(); }
 
     void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
-      const HeadRows<S>& g = body.of.g;
+      const HeadRows<S>& g = body.operands.g;
       T *alpha = coefficients.alpha(0), *kept = coefficients.kept(0), *sign = positive.data();
-      body.sums.make(begin, segments, body.of.lse, alpha, sign);
+      body.sums.make(begin, segments, body.operands.lse, alpha, sign);
       coefficients.make(begin, end);
       const int64_t n = (end - begin) * g.heads;
       terms.make(n, alpha, kept, sign);
@@ -169,14 +169,14 @@ struct Targets {
 #pragma omp simd
       for (int64_t i = 0; i < n; ++i) alpha[i] *= sign[i];
       for (const Segment& segment : segments) {
-        const int64_t at = segment.begin - begin;
-        terms.multiply(at, segment.count(), delta(segment.row));
+        const int64_t offset = segment.begin - begin;
+        terms.multiply(offset, segment.count(), delta(segment.row));
         if (body.dl == nullptr) continue;
         T* share = row_state.data() + g.pitch;
         if (segment.first) std::fill_n(share, g.heads, T{0});
-        by_head.add(coefficients.alpha(at), segment.count(), share);
-        g.accumulate(segment.count(), coefficients.kept(at),
-                     body.sums.rows.gathered(body.of.x, g.pitch, segment.begin, true), segment.first,
+        by_head.add(coefficients.alpha(offset), segment.count(), share);
+        g.accumulate(segment.count(), coefficients.kept(offset),
+                     body.sums.rows.gathered(body.operands.x, g.pitch, segment.begin, true), segment.first,
                      row_state.data());
         if (segment.last) finish(segment.row);
       }
@@ -184,11 +184,11 @@ struct Targets {
     }
     void finish(int64_t row) {
       if (body.dl == nullptr) return;
-      const HeadRows<S>& g = body.of.g;
+      const HeadRows<S>& g = body.operands.g;
       const T *share = row_state.data() + g.pitch, *of_row = delta(row);
       T* dl = body.dl + row * g.heads;
-      g.dot(row_state.data(), body.of.d_o + row * g.pitch, nullptr, dots.data());
-      const T factor = T{1} - body.of.slope;
+      g.dot(row_state.data(), body.operands.d_o + row * g.pitch, nullptr, dots.data());
+      const T factor = T{1} - body.operands.slope;
       for (int64_t h = 0; h < g.heads; ++h)
         dl[h] = factor * (dots[static_cast<size_t>(h)] - of_row[h] * share[h]);
     }
@@ -199,13 +199,13 @@ struct Targets {
 template <class S>
 struct TargetsOfEdges {
   using T = Scalar<S>;
-  const Operands<S>& of;
+  const Operands<S>& operands;
   Sums<S> sums;
   const EdgeTerms<T>& terms;
   T* dl;  ///< or null
   T* dc;
 
-  int64_t numbers() const { return of.g.heads; }
+  int64_t numbers() const { return operands.g.heads; }
 
   struct Local {
     const TargetsOfEdges& body;
@@ -216,34 +216,34 @@ struct TargetsOfEdges {
 
     explicit Local(const TargetsOfEdges& b)
         : body(b),
-          coefficients(b.of, b.sums.rows),
-          terms(b.of, b.terms),
-          delta(b.of),
-          positive(room_for<S>(b.of.g.span() * b.of.g.heads)),
+          coefficients(b.operands, b.sums.rows),
+          terms(b.operands, b.terms),
+          delta(b.operands),
+          positive(room_for<S>(b.operands.g.span() * b.operands.g.heads)),
           dots(positive),
           row_state(room_for<S>(b.numbers())) {}
     T* state() { return row_state.data(); }
 
     void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
-      const HeadRows<S>& g = body.of.g;
+      const HeadRows<S>& g = body.operands.g;
       const EdgeRows& rows = body.sums.rows;
-      body.sums.make(begin, segments, body.of.lse, coefficients.alpha(0), positive.data());
+      body.sums.make(begin, segments, body.operands.lse, coefficients.alpha(0), positive.data());
       coefficients.make(begin, end);
       terms.make((end - begin) * g.heads, coefficients.alpha(0), coefficients.kept(0), positive.data());
       for (const Segment& segment : segments) {
-        const int64_t at = segment.begin - begin;
-        terms.multiply(at, segment.count(), delta(segment.row));
-        g.dots(segment.count(), rows.gathered(body.of.x, g.pitch, segment.begin, true),
-               DotWith<S>{body.of.d_o + segment.row * g.pitch}, dots.data());
+        const int64_t offset = segment.begin - begin;
+        terms.multiply(offset, segment.count(), delta(segment.row));
+        g.dots(segment.count(), rows.gathered(body.operands.x, g.pitch, segment.begin, true),
+               DotWith<S>{body.operands.d_o + segment.row * g.pitch}, dots.data());
         if (segment.first) std::fill_n(row_state.data(), g.heads, T{0});
-        coefficients.gradients(at, segment.count(), delta(segment.row), dots.data());
-        const T* sign = positive.data() + at * g.heads;
+        coefficients.gradients(offset, segment.count(), delta(segment.row), dots.data());
+        const T* sign = positive.data() + offset * g.heads;
         for (int64_t k = 0; k < segment.count(); ++k) {
-          T* to = body.dc + rows.edge(segment.begin + k) * g.heads;
+          T* gradient = body.dc + rows.edge(segment.begin + k) * g.heads;
           for (int64_t h = 0; h < g.heads; ++h) {
             const auto i = static_cast<size_t>(k * g.heads + h);
-            to[h] = sign[i] > T{0} ? dots[i] : body.of.slope * dots[i];
-            row_state[static_cast<size_t>(h)] += to[h];
+            gradient[h] = sign[i] > T{0} ? dots[i] : body.operands.slope * dots[i];
+            row_state[static_cast<size_t>(h)] += gradient[h];
           }
         }
         if (segment.last) finish(segment.row);
@@ -251,7 +251,8 @@ struct TargetsOfEdges {
       terms.put(rows, begin, end);
     }
     void finish(int64_t row) {
-      if (body.dl != nullptr) std::copy_n(row_state.data(), body.of.g.heads, body.dl + row * body.of.g.heads);
+      if (body.dl != nullptr)
+        std::copy_n(row_state.data(), body.operands.g.heads, body.dl + row * body.operands.g.heads);
     }
   };
 };
@@ -260,7 +261,7 @@ struct TargetsOfEdges {
 template <class S>
 struct Sources {
   using T = Scalar<S>;
-  const Operands<S>& of;
+  const Operands<S>& operands;
   EdgeRows rows;
   const EdgeTerms<T>& terms;
   const T* dl;
@@ -269,29 +270,29 @@ struct Sources {
   const S* source;
   const S* target;
 
-  int64_t numbers() const { return 2 * of.g.pitch + of.g.heads; }
+  int64_t numbers() const { return 2 * operands.g.pitch + operands.g.heads; }
 
   struct Local {
     const Sources& body;
     ByHead<T> by_head;
-    std::vector<T> kept_of, sloped_of, deltas, row_state, own, own2;
+    std::vector<T> kept_of, sloped_of, deltas, row_state, source_gradient, target_gradient;
 
     explicit Local(const Sources& b)
         : body(b),
-          by_head(b.of.g.heads),
-          kept_of(room_for<S>(b.of.g.span() * b.of.g.heads)),
+          by_head(b.operands.g.heads),
+          kept_of(room_for<S>(b.operands.g.span() * b.operands.g.heads)),
           sloped_of(kept_of),
           deltas(kept_of),
           row_state(room_for<S>(b.numbers())),
-          own(room_for<S>(b.of.g.heads)),
-          own2(own) {}
+          source_gradient(room_for<S>(b.operands.g.heads)),
+          target_gradient(source_gradient) {}
     T* state() { return row_state.data(); }
 
     void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
-      const HeadRows<S>& g = body.of.g;
+      const HeadRows<S>& g = body.operands.g;
       T *kept = kept_of.data(), *by_slope = sloped_of.data();
       body.terms.take(body.rows, begin, end - begin, kept, deltas.data());
-      const T slope = body.of.slope;
+      const T slope = body.operands.slope;
 #pragma omp simd
       for (int64_t i = 0; i < (end - begin) * g.heads; ++i) {
         const T value = std::abs(kept[i]);
@@ -300,40 +301,41 @@ struct Sources {
       }
       T *weighted = row_state.data(), *sloped = weighted + g.pitch, *share = sloped + g.pitch;
       for (const Segment& segment : segments) {
-        const int64_t at = (segment.begin - begin) * g.heads;
-        const auto targets = body.rows.gathered(body.of.d_o, g.pitch, segment.begin, true);
+        const int64_t offset = (segment.begin - begin) * g.heads;
+        const auto targets = body.rows.gathered(body.operands.d_o, g.pitch, segment.begin, true);
         if (body.dr != nullptr) {
           if (segment.first) std::fill_n(share, g.heads, T{0});
-          by_head.add(deltas.data() + at, segment.count(), share);
+          by_head.add(deltas.data() + offset, segment.count(), share);
         }
         if (body.dx != nullptr && body.dr != nullptr) {
-          g.accumulate_two(segment.count(), kept + at, by_slope + at, targets, segment.first, weighted,
-                           sloped);
+          g.accumulate_two(segment.count(), kept + offset, by_slope + offset, targets, segment.first,
+                           weighted, sloped);
         } else if (body.dx != nullptr) {
-          g.accumulate(segment.count(), kept + at, targets, segment.first, weighted);
+          g.accumulate(segment.count(), kept + offset, targets, segment.first, weighted);
         } else {
-          g.accumulate(segment.count(), by_slope + at, targets, segment.first, sloped);
+          g.accumulate(segment.count(), by_slope + offset, targets, segment.first, sloped);
         }
         if (segment.last) finish(segment.row);
       }
     }
     void finish(int64_t row) {
-      const HeadRows<S>& g = body.of.g;
+      const HeadRows<S>& g = body.operands.g;
       const T *weighted = row_state.data(), *sloped = weighted + g.pitch, *share = sloped + g.pitch;
       if (body.dr != nullptr) {
         T* dr = body.dr + row * g.heads;
-        g.dot(sloped, body.of.x + row * g.pitch, nullptr, own.data());
-        for (int64_t h = 0; h < g.heads; ++h) dr[h] = own[static_cast<size_t>(h)] -= share[h];
+        g.dot(sloped, body.operands.x + row * g.pitch, nullptr, source_gradient.data());
+        for (int64_t h = 0; h < g.heads; ++h) dr[h] = source_gradient[static_cast<size_t>(h)] -= share[h];
       }
       if (body.dx == nullptr) return;
       S* dx = body.dx + row * g.pitch;
       if (body.source == nullptr)
-        return map_row(g, dx, [&](int64_t at, int n, int64_t) { return simd::load_first(weighted + at, n); });
-      std::copy_n(body.dl + row * g.heads, g.heads, own2.data());
-      map_row(g, dx, [&](int64_t at, int n, int64_t v) {
-        return simd::load_first(weighted + at, n) +
-               g.expanded(own.data(), v) * simd::load_first(body.source + at, n) +
-               g.expanded(own2.data(), v) * simd::load_first(body.target + at, n);
+        return map_row(
+            g, dx, [&](int64_t column, int n, int64_t) { return simd::load_first(weighted + column, n); });
+      std::copy_n(body.dl + row * g.heads, g.heads, target_gradient.data());
+      map_row(g, dx, [&](int64_t column, int n, int64_t v) {
+        return simd::load_first(weighted + column, n) +
+               g.expanded(source_gradient.data(), v) * simd::load_first(body.source + column, n) +
+               g.expanded(target_gradient.data(), v) * simd::load_first(body.target + column, n);
       });
     }
   };
@@ -355,22 +357,22 @@ void gat(const GatArgs& args) {
 void gat_backward(const GatBackwardArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Scalar<S>;
-    const Operands<S> of(args);
+    const Operands<S> operands(args);
     const auto accumulators = [](Tensor& of_nodes) {
       return of_nodes ? of_nodes.mutable_data<T>() : nullptr;
     };
     const Sums<S> sums(EdgeRows(args.a), args.l, args.r, args.c, args.slope);
-    const EdgeTerms<T> terms(args.a, of.g.heads, args.dr || args.dx);
+    const EdgeTerms<T> terms(args.a, operands.g.heads, args.dr || args.dx);
     T* dl = accumulators(args.dl);
     if (args.dc) {
-      walk_spans<T>(args.a.csr, of.g.span(),
-                    TargetsOfEdges<S>{of, sums, terms, dl, args.dc.mutable_data<T>()});
+      walk_spans<T>(args.a.csr, operands.g.span(),
+                    TargetsOfEdges<S>{operands, sums, terms, dl, args.dc.mutable_data<T>()});
     } else if (dl != nullptr || terms) {
-      walk_spans<T>(args.a.csr, of.g.span(), Targets<S>{of, sums, terms, dl});
+      walk_spans<T>(args.a.csr, operands.g.span(), Targets<S>{operands, sums, terms, dl});
     }
     if (!terms) return;
-    walk_spans<T>(args.at.csr, of.g.span(),
-                  Sources<S>{of, EdgeRows(args.at), terms, dl, accumulators(args.dr),
+    walk_spans<T>(args.at.csr, operands.g.span(),
+                  Sources<S>{operands, EdgeRows(args.at), terms, dl, accumulators(args.dr),
                              args.dx ? args.dx.mutable_data<S>() : nullptr,
                              args.source ? args.source.data<S>() : nullptr,
                              args.target ? args.target.data<S>() : nullptr});

@@ -41,31 +41,31 @@ struct Logit {
     return sum + held.above * simd::larger(held.low, r) + held.slope * r;
   }
 };
-/// Adds w where own + x > 0.
+/// Adds w where row + x > 0.
 template <class S>
 struct WherePositive {
   using V = Vector<S>;
   using Held = V;
-  const S* own;
+  const S* row;
 
-  Held hold(auto&& load) const { return -load(own); }
+  Held hold(auto&& load) const { return -load(row); }
   V operator()(V sum, Held low, V w, V x) const { return sum + (x > low ? w : V{}); }
 };
 
 template <class S>
 struct Logits {
   using T = Scalar<S>;
-  const Gatv2Operands<S>& of;
+  const Gatv2Operands<S>& operands;
   EdgeRows rows;
-  std::vector<T> broken = room_for<S>(of.g.heads);
+  std::vector<T> broken = room_for<S>(operands.g.heads);
 
   void operator()(int64_t begin, std::span<const Segment> segments, T* of_span) {
-    const HeadRows<S>& g = of.g;
+    const HeadRows<S>& g = operands.g;
     for (const Segment& segment : segments) {
       T* e = of_span + (segment.begin - begin) * g.heads;
-      const S* l = of.l + segment.row * g.pitch;
-      g.dots(segment.count(), rows.gathered(of.r, g.pitch, segment.begin, true),
-             Logit<S>{l, of.att, of.slope}, e);
+      const S* l = operands.l + segment.row * g.pitch;
+      g.dots(segment.count(), rows.gathered(operands.r, g.pitch, segment.begin, true),
+             Logit<S>{l, operands.att, operands.slope}, e);
       // max(-l, r) is r if l is NaN, which must still propagate.
       for (int64_t h = 0; h < g.heads; ++h) {
         T sum = 0;
@@ -84,14 +84,14 @@ struct Logits {
 template <class S>
 struct Targets {
   using T = Scalar<S>;
-  const Gatv2Operands<S>& of;
+  const Gatv2Operands<S>& operands;
   EdgeRows rows;
   const EdgeTerms<T>& terms;
   S* dl;        ///< or null
   bool learns;  ///< is datt needed?
 
-  int64_t numbers() const { return of.g.pitch; }
-  int64_t parameters() const { return learns ? of.g.pitch : 0; }
+  int64_t numbers() const { return operands.g.pitch; }
+  int64_t parameters() const { return learns ? operands.g.pitch : 0; }
 
   struct Local {
     const Targets& body;
@@ -101,59 +101,60 @@ struct Targets {
 
     explicit Local(const Targets& b)
         : body(b),
-          coefficients(b.of, b.rows),
-          delta(b.of),
-          dots(room_for<S>(b.of.g.span() * b.of.g.heads)),
-          broken(room_for<S>(b.of.g.heads)),
+          coefficients(b.operands, b.rows),
+          delta(b.operands),
+          dots(room_for<S>(b.operands.g.span() * b.operands.g.heads)),
+          broken(room_for<S>(b.operands.g.heads)),
           row_state(room_for<S>(b.numbers())),
           share(static_cast<size_t>(b.parameters())) {}
     T* state() { return row_state.data(); }
     T* parameters() { return share.data(); }
 
     void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
-      const Gatv2Operands<S>& of = body.of;
-      const HeadRows<S>& g = of.g;
+      const Gatv2Operands<S>& operands = body.operands;
+      const HeadRows<S>& g = operands.g;
       for (const Segment& segment : segments) {
-        const int64_t at = segment.begin - begin;
-        T* e = coefficients.alpha(at);
-        const auto sources = body.rows.gathered(of.r, g.pitch, segment.begin, true);
-        g.dots(segment.count(), sources, Logit<S>{of.l + segment.row * g.pitch, of.att, of.slope}, e);
-        coefficients.subtract_lse(at, segment.count(), segment.row);
-        g.dots(segment.count(), body.rows.gathered(of.r, g.pitch, segment.begin),
-               DotWith<S>{of.d_o + segment.row * g.pitch}, dots.data() + at * g.heads);
+        const int64_t offset = segment.begin - begin;
+        T* e = coefficients.alpha(offset);
+        const auto sources = body.rows.gathered(operands.r, g.pitch, segment.begin, true);
+        g.dots(segment.count(), sources,
+               Logit<S>{operands.l + segment.row * g.pitch, operands.att, operands.slope}, e);
+        coefficients.subtract_lse(offset, segment.count(), segment.row);
+        g.dots(segment.count(), body.rows.gathered(operands.r, g.pitch, segment.begin),
+               DotWith<S>{operands.d_o + segment.row * g.pitch}, dots.data() + offset * g.heads);
       }
       coefficients.make(begin, end);
       for (const Segment& segment : segments) {
-        const int64_t at = segment.begin - begin;
-        T* de = dots.data() + at * g.heads;
-        coefficients.gradients(at, segment.count(), delta(segment.row), de);
-        g.accumulate(segment.count(), de, body.rows.gathered(of.r, g.pitch, segment.begin),
-                     WherePositive<S>{of.l + segment.row * g.pitch}, segment.first, row_state.data());
+        const int64_t offset = segment.begin - begin;
+        T* de = dots.data() + offset * g.heads;
+        coefficients.gradients(offset, segment.count(), delta(segment.row), de);
+        g.accumulate(segment.count(), de, body.rows.gathered(operands.r, g.pitch, segment.begin),
+                     WherePositive<S>{operands.l + segment.row * g.pitch}, segment.first, row_state.data());
         if (segment.last) finish(segment.row);
       }
       if (body.terms) body.terms.put(body.rows, begin, end - begin, coefficients.kept(0), dots.data());
     }
     void finish(int64_t row) {
-      const Gatv2Operands<S>& of = body.of;
-      const HeadRows<S>& g = of.g;
+      const Gatv2Operands<S>& operands = body.operands;
+      const HeadRows<S>& g = operands.g;
       const T* of_row = delta(row);
       T* sums = row_state.data();
       // NaN must propagate even if no element is positive.
       for (int64_t h = 0; h < g.heads; ++h)
-        broken[static_cast<size_t>(h)] = T{0} * (of_row[h] + of.lse[row * g.heads + h]);
-      map_row(g, sums, [&](int64_t at, int n, int64_t v) {
-        return simd::load_first(sums + at, n) + g.expanded(broken.data(), v);
+        broken[static_cast<size_t>(h)] = T{0} * (of_row[h] + operands.lse[row * g.heads + h]);
+      map_row(g, sums, [&](int64_t column, int n, int64_t v) {
+        return simd::load_first(sums + column, n) + g.expanded(broken.data(), v);
       });
-      const T above = T{1} - of.slope;
+      const T above = T{1} - operands.slope;
       if (body.dl != nullptr)
-        map_row(g, body.dl + row * g.pitch, [&](int64_t at, int n, int64_t) {
-          return above * simd::load_first(of.att + at, n) * simd::load_first(sums + at, n);
+        map_row(g, body.dl + row * g.pitch, [&](int64_t column, int n, int64_t) {
+          return above * simd::load_first(operands.att + column, n) * simd::load_first(sums + column, n);
         });
       if (!body.learns) return;
-      const S* l = of.l + row * g.pitch;
-      T* to = share.data();
+      const S* l = operands.l + row * g.pitch;
+      T* datt = share.data();
 #pragma omp simd
-      for (int64_t f = 0; f < g.pitch; ++f) to[f] += above * sums[f] * widen(l[f]);
+      for (int64_t f = 0; f < g.pitch; ++f) datt[f] += above * sums[f] * widen(l[f]);
     }
   };
 };
@@ -162,14 +163,14 @@ struct Targets {
 template <class S>
 struct Sources {
   using T = Scalar<S>;
-  const Gatv2Operands<S>& of;
+  const Gatv2Operands<S>& operands;
   EdgeRows rows;
   const EdgeTerms<T>& terms;
   S* dr;        ///< or null
   bool learns;  ///< is datt needed?
 
-  int64_t numbers() const { return 2 * of.g.pitch + of.g.heads; }
-  int64_t parameters() const { return learns ? of.g.pitch : 0; }
+  int64_t numbers() const { return 2 * operands.g.pitch + operands.g.heads; }
+  int64_t parameters() const { return learns ? operands.g.pitch : 0; }
 
   struct Local {
     const Sources& body;
@@ -178,8 +179,8 @@ struct Sources {
 
     explicit Local(const Sources& b)
         : body(b),
-          by_head(b.of.g.heads),
-          kept(room_for<S>(b.of.g.span() * b.of.g.heads)),
+          by_head(b.operands.g.heads),
+          kept(room_for<S>(b.operands.g.span() * b.operands.g.heads)),
           of_logits(kept),
           row_state(room_for<S>(b.numbers())),
           share(static_cast<size_t>(b.parameters())) {}
@@ -187,42 +188,42 @@ struct Sources {
     T* parameters() { return share.data(); }
 
     void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
-      const Gatv2Operands<S>& of = body.of;
-      const HeadRows<S>& g = of.g;
+      const Gatv2Operands<S>& operands = body.operands;
+      const HeadRows<S>& g = operands.g;
       body.terms.take(body.rows, begin, end - begin, kept.data(), of_logits.data());
       T *values = row_state.data(), *positive = values + g.pitch, *all = positive + g.pitch;
       for (const Segment& segment : segments) {
-        const int64_t at = (segment.begin - begin) * g.heads;
+        const int64_t offset = (segment.begin - begin) * g.heads;
         if (segment.first) std::fill_n(all, g.heads, T{0});
         if (body.dr != nullptr)
-          g.accumulate(segment.count(), kept.data() + at,
-                       body.rows.gathered(of.d_o, g.pitch, segment.begin, true), segment.first, values);
-        const T* de = of_logits.data() + at;
-        g.accumulate(segment.count(), de, body.rows.gathered(of.l, g.pitch, segment.begin, true),
-                     WherePositive<S>{of.r + segment.row * g.pitch}, segment.first, positive);
+          g.accumulate(segment.count(), kept.data() + offset,
+                       body.rows.gathered(operands.d_o, g.pitch, segment.begin, true), segment.first, values);
+        const T* de = of_logits.data() + offset;
+        g.accumulate(segment.count(), de, body.rows.gathered(operands.l, g.pitch, segment.begin, true),
+                     WherePositive<S>{operands.r + segment.row * g.pitch}, segment.first, positive);
         by_head.add(de, segment.count(), all);
         if (segment.last) finish(segment.row);
       }
     }
     void finish(int64_t row) {
-      const Gatv2Operands<S>& of = body.of;
-      const HeadRows<S>& g = of.g;
-      const T above = T{1} - of.slope, slope = of.slope;
+      const Gatv2Operands<S>& operands = body.operands;
+      const HeadRows<S>& g = operands.g;
+      const T above = T{1} - operands.slope, slope = operands.slope;
       T *values = row_state.data(), *positive = values + g.pitch, *all = positive + g.pitch;
       // U, in place of the sum over positive entries.
-      map_row(g, positive, [&](int64_t at, int n, int64_t v) {
-        return above * simd::load_first(positive + at, n) + slope * g.expanded(all, v);
+      map_row(g, positive, [&](int64_t column, int n, int64_t v) {
+        return above * simd::load_first(positive + column, n) + slope * g.expanded(all, v);
       });
       if (body.dr != nullptr)
-        map_row(g, body.dr + row * g.pitch, [&](int64_t at, int n, int64_t) {
-          return simd::load_first(values + at, n) +
-                 simd::load_first(of.att + at, n) * simd::load_first(positive + at, n);
+        map_row(g, body.dr + row * g.pitch, [&](int64_t column, int n, int64_t) {
+          return simd::load_first(values + column, n) +
+                 simd::load_first(operands.att + column, n) * simd::load_first(positive + column, n);
         });
       if (!body.learns) return;
-      const S* r = of.r + row * g.pitch;
-      T* to = share.data();
+      const S* r = operands.r + row * g.pitch;
+      T* datt = share.data();
 #pragma omp simd
-      for (int64_t f = 0; f < g.pitch; ++f) to[f] += positive[f] * widen(r[f]);
+      for (int64_t f = 0; f < g.pitch; ++f) datt[f] += positive[f] * widen(r[f]);
     }
   };
 };
@@ -232,8 +233,9 @@ struct Sources {
 void gatv2(const Gatv2Args& args) {
   if (args.attr) return gatv2_with_features(args);
   dispatch_features(args.l.dtype(), [&]<class S>() {
-    const Gatv2Operands<S> of(args);
-    Attend<S>(args, of.g, Logits<S>{of, EdgeRows(args.a)}, of.r, false).run(of.g.span());
+    const Gatv2Operands<S> operands(args);
+    Attend<S>(args, operands.g, Logits<S>{operands, EdgeRows(args.a)}, operands.r, false)
+        .run(operands.g.span());
   });
 }
 
@@ -241,17 +243,17 @@ void gatv2_backward(const Gatv2BackwardArgs& args) {
   if (args.attr) return gatv2_backward_with_features(args);
   dispatch_features(args.l.dtype(), [&]<class S>() {
     using T = Scalar<S>;
-    const Gatv2Operands<S> of(args);
+    const Gatv2Operands<S> operands(args);
     const auto data = [](Tensor& of_nodes) { return of_nodes ? of_nodes.mutable_data<S>() : nullptr; };
     const bool learns = static_cast<bool>(args.datt);
-    std::vector<double> of_targets(static_cast<size_t>(of.g.pitch)), of_sources(of_targets);
-    const EdgeTerms<T> terms(args.a, of.g.heads, args.dr || learns);
+    std::vector<double> of_targets(static_cast<size_t>(operands.g.pitch)), of_sources(of_targets);
+    const EdgeTerms<T> terms(args.a, operands.g.heads, args.dr || learns);
     if (terms || args.dl)
-      walk_spans<T>(args.a.csr, of.g.span(), Targets<S>{of, EdgeRows(args.a), terms, data(args.dl), learns},
-                    of_targets.data());
+      walk_spans<T>(args.a.csr, operands.g.span(),
+                    Targets<S>{operands, EdgeRows(args.a), terms, data(args.dl), learns}, of_targets.data());
     if (terms)
-      walk_spans<T>(args.at.csr, of.g.span(), Sources<S>{of, EdgeRows(args.at), terms, data(args.dr), learns},
-                    of_sources.data());
+      walk_spans<T>(args.at.csr, operands.g.span(),
+                    Sources<S>{operands, EdgeRows(args.at), terms, data(args.dr), learns}, of_sources.data());
     if (!learns) return;
     S* datt = args.datt.mutable_data<S>();
     for (size_t f = 0; f < of_targets.size(); ++f)

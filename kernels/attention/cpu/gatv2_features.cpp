@@ -32,33 +32,33 @@ struct Logit {
   }
 };
 
-/// Computes z for the entries of rows of either side: `own` is the row's, `other` the columns' operand.
+/// Computes z for the entries of rows of either side: `self` is the row's, `other` the columns' operand.
 template <class S>
 struct SumsOfEdges {
   using T = Scalar<S>;
   const HeadRows<S>& g;
   EdgeRows rows;
-  const S* own;
+  const S* self;
   const S* other;
   EdgeFeatures<T> attr;
   const S* w;
 
-  SumsOfEdges(const HeadRows<S>& of, const CsrMatrix& a, const S* own_rows, const S* other_rows,
+  SumsOfEdges(const HeadRows<S>& head_rows, const CsrMatrix& a, const S* self_rows, const S* other_rows,
               const Tensor& of_edges, const Tensor& weight)
-      : g(of), rows(a), own(own_rows), other(other_rows), attr(of_edges), w(weight.data<S>()) {}
+      : g(head_rows), rows(a), self(self_rows), other(other_rows), attr(of_edges), w(weight.data<S>()) {}
 
   /// Rows of T, one per entry of the segment.
   void make(const Segment& segment, T* z) const {
     const auto others = rows.gathered(other, g.pitch, segment.begin, true);
     for_few_blocks<S>(g.pitch, [&]<int B>(int64_t first, int tail) {
       Vector<S> mine[B];
-      load_block<S, B>(own + segment.row * g.pitch + first, tail, mine);
+      load_block<S, B>(self + segment.row * g.pitch + first, tail, mine);
       for (int64_t k = 0; k < segment.count(); ++k) {
         others.prefetch(k, first, (B - 1) * kLanes<S> + tail);
         Vector<S> sum[B], row[B];
         load_block<S, B>(others[k] + first, tail, sum);
         for (int b = 0; b < B; ++b) sum[b] += mine[b];
-        const T* features = attr.of(rows.edge(segment.begin + k));
+        const T* features = attr.row(rows.edge(segment.begin + k));
         for (int64_t e = 0; e < attr.count; ++e) {
           load_block<S, B>(w + e * g.pitch + first, tail, row);
           for (int b = 0; b < B; ++b) sum[b] += features[e] * row[b];
@@ -71,16 +71,16 @@ struct SumsOfEdges {
 
 template <class S>
 struct Logits {
-  const Gatv2Operands<S>& of;
+  const Gatv2Operands<S>& operands;
   const SumsOfEdges<S>& sums;
-  std::vector<Scalar<S>> z = room_for<S>(of.g.span_of_made_rows() * of.g.pitch);
+  std::vector<Scalar<S>> z = room_for<S>(operands.g.span_of_made_rows() * operands.g.pitch);
 
   void operator()(int64_t begin, std::span<const Segment> segments, Scalar<S>* e) {
-    const HeadRows<S>& g = of.g;
+    const HeadRows<S>& g = operands.g;
     for (const Segment& segment : segments) {
       sums.make(segment, z.data());
-      g.dots(segment.count(), ConsecutiveRows<Scalar<S>>{z.data(), g.pitch}, Logit<S>{of.att, of.slope},
-             e + (segment.begin - begin) * g.heads);
+      g.dots(segment.count(), ConsecutiveRows<Scalar<S>>{z.data(), g.pitch},
+             Logit<S>{operands.att, operands.slope}, e + (segment.begin - begin) * g.heads);
     }
   }
 };
@@ -90,31 +90,31 @@ template <class S>
 class EdgeGradients {
  public:
   using T = Scalar<S>;
-  EdgeGradients(const Gatv2Operands<S>& of, const SumsOfEdges<S>& sums)
-      : of_(of),
+  EdgeGradients(const Gatv2Operands<S>& operands, const SumsOfEdges<S>& sums)
+      : operands_(operands),
         sums_(sums),
-        coefficients_(of, sums.rows),
-        dots_(room_for<S>(of.g.span_of_made_rows() * of.g.heads)),
-        z_(room_for<S>(of.g.span_of_made_rows() * of.g.pitch)) {}
+        coefficients_(operands, sums.rows),
+        dots_(room_for<S>(operands.g.span_of_made_rows() * operands.g.heads)),
+        z_(room_for<S>(operands.g.span_of_made_rows() * operands.g.pitch)) {}
 
   Coefficients<S>& coefficients() { return coefficients_; }
-  T* dots(int64_t at) { return dots_.data() + at * of_.g.heads; }
-  T* z(int64_t at) { return z_.data() + at * of_.g.pitch; }
+  T* dots(int64_t offset) { return dots_.data() + offset * operands_.g.heads; }
+  T* z(int64_t offset) { return z_.data() + offset * operands_.g.pitch; }
 
-  /// Logits, into coefficients().alpha(at).
-  void logits(const Segment& segment, int64_t at) {
-    sums_.make(segment, z(at));
-    of_.g.dots(segment.count(), ConsecutiveRows<T>{z(at), of_.g.pitch}, Logit<S>{of_.att, of_.slope},
-               coefficients_.alpha(at));
+  /// Logits, into coefficients().alpha(offset).
+  void logits(const Segment& segment, int64_t offset) {
+    sums_.make(segment, z(offset));
+    operands_.g.dots(segment.count(), ConsecutiveRows<T>{z(offset), operands_.g.pitch},
+                     Logit<S>{operands_.att, operands_.slope}, coefficients_.alpha(offset));
   }
-  /// G of entries whose de are dots(at); adds their sum over the segment to `sum`, and ΣG z to `datt` if it
-  /// is not null.
-  void make(const Segment& segment, int64_t at, T* sum, T* datt) {
-    const HeadRows<S>& g = of_.g;
-    const T slope = of_.slope;
+  /// G of entries whose de are dots(offset); adds their sum over the segment to `sum`, and ΣG z to `datt` if
+  /// it is not null.
+  void make(const Segment& segment, int64_t offset, T* sum, T* datt) {
+    const HeadRows<S>& g = operands_.g;
+    const T slope = operands_.slope;
     for (int64_t k = 0; k < segment.count(); ++k) {
-      const T* de = dots(at + k);
-      T* row = z(at + k);
+      const T* de = dots(offset + k);
+      T* row = z(offset + k);
       g.each_vector([&](int64_t f, int n, int64_t v) {
         const Vector<S> z_v = simd::load_first(row + f, n), w = g.expanded(de, v);
         const Vector<S> gradient = z_v > Vector<S>{} ? w : slope * w;
@@ -126,7 +126,7 @@ class EdgeGradients {
   }
 
  private:
-  const Gatv2Operands<S>& of_;
+  const Gatv2Operands<S>& operands_;
   const SumsOfEdges<S>& sums_;
   Coefficients<S> coefficients_;
   std::vector<T> dots_, z_;
@@ -136,7 +136,7 @@ class EdgeGradients {
 template <class S>
 struct Targets {
   using T = Scalar<S>;
-  const Gatv2Operands<S>& of;
+  const Gatv2Operands<S>& operands;
   const SumsOfEdges<S>& sums;
   const T* weighted;  ///< W att, element-wise
   T* delta;
@@ -144,8 +144,8 @@ struct Targets {
   T* dattr;  ///< or null
   bool learns;
 
-  int64_t numbers() const { return of.g.pitch; }
-  int64_t parameters() const { return learns ? (1 + sums.attr.count) * of.g.pitch : 0; }
+  int64_t numbers() const { return operands.g.pitch; }
+  int64_t parameters() const { return learns ? (1 + sums.attr.count) * operands.g.pitch : 0; }
 
   struct Local {
     const Targets& body;
@@ -155,8 +155,8 @@ struct Targets {
 
     explicit Local(const Targets& b)
         : body(b),
-          edges(b.of, b.sums),
-          row_delta(room_for<S>(b.of.g.heads)),
+          edges(b.operands, b.sums),
+          row_delta(room_for<S>(b.operands.g.heads)),
           row_state(room_for<S>(b.numbers())),
           share(static_cast<size_t>(b.parameters())),
           of_span(share) {}
@@ -164,24 +164,24 @@ struct Targets {
     T* parameters() { return share.data(); }
 
     void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
-      const Gatv2Operands<S>& of = body.of;
-      const HeadRows<S>& g = of.g;
+      const Gatv2Operands<S>& operands = body.operands;
+      const HeadRows<S>& g = operands.g;
       Coefficients<S>& coefficients = edges.coefficients();
       for (const Segment& segment : segments) {
-        const int64_t at = segment.begin - begin;
-        edges.logits(segment, at);
-        coefficients.subtract_lse(at, segment.count(), segment.row);
-        g.dots(segment.count(), body.sums.rows.gathered(of.r, g.pitch, segment.begin),
-               DotWith<S>{of.d_o + segment.row * g.pitch}, edges.dots(at));
+        const int64_t offset = segment.begin - begin;
+        edges.logits(segment, offset);
+        coefficients.subtract_lse(offset, segment.count(), segment.row);
+        g.dots(segment.count(), body.sums.rows.gathered(operands.r, g.pitch, segment.begin),
+               DotWith<S>{operands.d_o + segment.row * g.pitch}, edges.dots(offset));
       }
       coefficients.make(begin, end);
       for (const Segment& segment : segments) {
-        const int64_t at = segment.begin - begin;
-        of.delta(segment.row, row_delta.data());
-        coefficients.gradients(at, segment.count(), row_delta.data(), edges.dots(at));
+        const int64_t offset = segment.begin - begin;
+        operands.delta(segment.row, row_delta.data());
+        coefficients.gradients(offset, segment.count(), row_delta.data(), edges.dots(offset));
         if (segment.first) std::fill_n(row_state.data(), g.pitch, T{0});
-        edges.make(segment, at, row_state.data(), body.learns ? of_span.data() : nullptr);
-        of_features(segment, at);
+        edges.make(segment, offset, row_state.data(), body.learns ? of_span.data() : nullptr);
+        of_features(segment, offset);
         if (segment.last) finish(segment.row);
       }
 #pragma omp simd
@@ -189,21 +189,21 @@ struct Targets {
       std::fill(of_span.begin(), of_span.end(), T{0});
     }
     void finish(int64_t row) {
-      const Gatv2Operands<S>& of = body.of;
-      of.delta(row, body.delta + row * of.g.heads);
+      const Gatv2Operands<S>& operands = body.operands;
+      operands.delta(row, body.delta + row * operands.g.heads);
       if (body.dl == nullptr) return;
       const T* sums = row_state.data();
-      map_row(of.g, body.dl + row * of.g.pitch, [&](int64_t at, int n, int64_t) {
-        return simd::load_first(of.att + at, n) * simd::load_first(sums + at, n);
+      map_row(operands.g, body.dl + row * operands.g.pitch, [&](int64_t column, int n, int64_t) {
+        return simd::load_first(operands.att + column, n) * simd::load_first(sums + column, n);
       });
     }
 
    private:
-    void of_features(const Segment& segment, int64_t at) {
-      const int64_t pitch = body.of.g.pitch, features = body.sums.attr.count;
+    void of_features(const Segment& segment, int64_t offset) {
+      const int64_t pitch = body.operands.g.pitch, features = body.sums.attr.count;
       for (int64_t k = 0; k < segment.count(); ++k) {
         const int64_t edge = body.sums.rows.edge(segment.begin + k);
-        const T *gradient = edges.z(at + k), *attr = body.sums.attr.of(edge);
+        const T *gradient = edges.z(offset + k), *attr = body.sums.attr.row(edge);
         for (int64_t e = 0; e < features; ++e) {
           if (body.learns) {
             T* dw = of_span.data() + (1 + e) * pitch;
@@ -227,51 +227,53 @@ struct Targets {
 template <class S>
 struct Sources {
   using T = Scalar<S>;
-  const Gatv2Operands<S>& of;
+  const Gatv2Operands<S>& operands;
   const SumsOfEdges<S>& sums;
   const T* delta;
   S* dr;
 
-  int64_t numbers() const { return 2 * of.g.pitch; }
+  int64_t numbers() const { return 2 * operands.g.pitch; }
 
   struct Local {
     const Sources& body;
     EdgeGradients<S> edges;
     std::vector<T> row_state;
 
-    explicit Local(const Sources& b) : body(b), edges(b.of, b.sums), row_state(room_for<S>(b.numbers())) {}
+    explicit Local(const Sources& b)
+        : body(b), edges(b.operands, b.sums), row_state(room_for<S>(b.numbers())) {}
     T* state() { return row_state.data(); }
 
     void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
-      const Gatv2Operands<S>& of = body.of;
-      const HeadRows<S>& g = of.g;
+      const Gatv2Operands<S>& operands = body.operands;
+      const HeadRows<S>& g = operands.g;
       const EdgeRows& rows = body.sums.rows;
       Coefficients<S>& coefficients = edges.coefficients();
       for (const Segment& segment : segments) {
-        const int64_t at = segment.begin - begin;
-        edges.logits(segment, at);
-        coefficients.subtract_lse(at, segment.count(), rows.columns + segment.begin);
-        g.dots(segment.count(), rows.gathered(of.d_o, g.pitch, segment.begin, true),
-               DotWith<S>{of.r + segment.row * g.pitch}, edges.dots(at));
+        const int64_t offset = segment.begin - begin;
+        edges.logits(segment, offset);
+        coefficients.subtract_lse(offset, segment.count(), rows.columns + segment.begin);
+        g.dots(segment.count(), rows.gathered(operands.d_o, g.pitch, segment.begin, true),
+               DotWith<S>{operands.r + segment.row * g.pitch}, edges.dots(offset));
       }
       coefficients.make(begin, end);
       T *values = row_state.data(), *gradients = values + g.pitch;
       for (const Segment& segment : segments) {
-        const int64_t at = segment.begin - begin;
-        g.accumulate(segment.count(), coefficients.kept(at), rows.gathered(of.d_o, g.pitch, segment.begin),
-                     segment.first, values);
-        coefficients.gradients(at, segment.count(), body.delta, rows.columns + segment.begin, edges.dots(at));
+        const int64_t offset = segment.begin - begin;
+        g.accumulate(segment.count(), coefficients.kept(offset),
+                     rows.gathered(operands.d_o, g.pitch, segment.begin), segment.first, values);
+        coefficients.gradients(offset, segment.count(), body.delta, rows.columns + segment.begin,
+                               edges.dots(offset));
         if (segment.first) std::fill_n(gradients, g.pitch, T{0});
-        edges.make(segment, at, gradients, nullptr);
+        edges.make(segment, offset, gradients, nullptr);
         if (segment.last) finish(segment.row);
       }
     }
     void finish(int64_t row) {
-      const Gatv2Operands<S>& of = body.of;
-      const T *values = row_state.data(), *gradients = values + of.g.pitch;
-      map_row(of.g, body.dr + row * of.g.pitch, [&](int64_t at, int n, int64_t) {
-        return simd::load_first(values + at, n) +
-               simd::load_first(of.att + at, n) * simd::load_first(gradients + at, n);
+      const Gatv2Operands<S>& operands = body.operands;
+      const T *values = row_state.data(), *gradients = values + operands.g.pitch;
+      map_row(operands.g, body.dr + row * operands.g.pitch, [&](int64_t column, int n, int64_t) {
+        return simd::load_first(values + column, n) +
+               simd::load_first(operands.att + column, n) * simd::load_first(gradients + column, n);
       });
     }
   };
@@ -280,18 +282,19 @@ struct Sources {
 template <class S>
 void backward(const Gatv2BackwardArgs& args) {
   using T = Scalar<S>;
-  const Gatv2Operands<S> of(args);
-  const int64_t pitch = of.g.pitch;
+  const Gatv2Operands<S> operands(args);
+  const int64_t pitch = operands.g.pitch;
   T* delta = args.delta.template mutable_data<T>();
-  const SumsOfEdges<S> by_target(of.g, args.a, of.l, of.r, args.attr, args.w);
+  const SumsOfEdges<S> by_target(operands.g, args.a, operands.l, operands.r, args.attr, args.w);
   const int64_t features = by_target.attr.count;
   const bool learns = args.datt || args.dw;
   if (learns || args.dl || args.dattr) {
     std::vector<T> weighted(static_cast<size_t>(features * pitch));
     for (int64_t e = 0; e < features; ++e)
       for (int64_t f = 0; f < pitch; ++f)
-        weighted[static_cast<size_t>(e * pitch + f)] = widen(by_target.w[e * pitch + f]) * widen(of.att[f]);
-    const Targets<S> body{of,
+        weighted[static_cast<size_t>(e * pitch + f)] =
+            widen(by_target.w[e * pitch + f]) * widen(operands.att[f]);
+    const Targets<S> body{operands,
                           by_target,
                           weighted.data(),
                           delta,
@@ -299,7 +302,7 @@ void backward(const Gatv2BackwardArgs& args) {
                           args.dattr ? args.dattr.template mutable_data<T>() : nullptr,
                           learns};
     std::vector<double> sums(static_cast<size_t>(body.parameters()));
-    walk_spans<T>(args.a.csr, of.g.span_of_made_rows(), body, sums.data());
+    walk_spans<T>(args.a.csr, operands.g.span_of_made_rows(), body, sums.data());
     if (args.datt) {
       S* datt = args.datt.template mutable_data<S>();
       for (int64_t f = 0; f < pitch; ++f) datt[f] = narrow<S>(static_cast<T>(sums[static_cast<size_t>(f)]));
@@ -308,24 +311,25 @@ void backward(const Gatv2BackwardArgs& args) {
       S* dw = args.dw.template mutable_data<S>();
       for (int64_t i = 0; i < features * pitch; ++i)
         dw[i] = narrow<S>(static_cast<T>(sums[static_cast<size_t>(pitch + i)] *
-                                         static_cast<double>(widen(of.att[i % pitch]))));
+                                         static_cast<double>(widen(operands.att[i % pitch]))));
     }
   } else {
-    of.all_deltas(args.a.csr.rows, delta);
+    operands.all_deltas(args.a.csr.rows, delta);
   }
   if (!args.dr) return;
-  const SumsOfEdges<S> by_source(of.g, args.at, of.r, of.l, args.attr, args.w);
-  walk_spans<T>(args.at.csr, of.g.span_of_made_rows(),
-                Sources<S>{of, by_source, delta, args.dr.template mutable_data<S>()});
+  const SumsOfEdges<S> by_source(operands.g, args.at, operands.r, operands.l, args.attr, args.w);
+  walk_spans<T>(args.at.csr, operands.g.span_of_made_rows(),
+                Sources<S>{operands, by_source, delta, args.dr.template mutable_data<S>()});
 }
 
 }  // namespace
 
 void gatv2_with_features(const Gatv2Args& args) {
   dispatch_features(args.l.dtype(), [&]<class S>() {
-    const Gatv2Operands<S> of(args);
-    const SumsOfEdges<S> sums(of.g, args.a, of.l, of.r, args.attr, args.w);
-    Attend<S>(args, of.g, Logits<S>{of, sums}, of.r, false).run(of.g.span_of_made_rows());
+    const Gatv2Operands<S> operands(args);
+    const SumsOfEdges<S> sums(operands.g, args.a, operands.l, operands.r, args.attr, args.w);
+    Attend<S>(args, operands.g, Logits<S>{operands, sums}, operands.r, false)
+        .run(operands.g.span_of_made_rows());
   });
 }
 

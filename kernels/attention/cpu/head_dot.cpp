@@ -48,33 +48,33 @@ void head_dot_backward(const HeadDotBackwardArgs& args) {
       S* dx = args.dx.mutable_data<S>();
       parallel_for(nodes, row_grain(pitch), [&](int64_t begin, int64_t end) {
         // A padded copy of a node's numbers, with room for a vector beyond the last.
-        std::vector<T> of(static_cast<size_t>(heads + g.kLane)), of2(of);
+        std::vector<T> padded(static_cast<size_t>(heads + g.kLane)), padded2(padded);
         for (int64_t i = begin; i < end; ++i) {
-          std::copy_n(dy + i * heads, heads, of.data());
-          if (dy2 != nullptr) std::copy_n(dy2 + i * heads, heads, of2.data());
-          g.each_vector([&](int64_t at, int n, int64_t v) {
-            auto sum = g.expanded(of.data(), v) * simd::load_first(a + at, n);
-            if (a2 != nullptr) sum += g.expanded(of2.data(), v) * simd::load_first(a2 + at, n);
-            simd::store_first(dx + i * pitch + at, sum, n);
+          std::copy_n(dy + i * heads, heads, padded.data());
+          if (dy2 != nullptr) std::copy_n(dy2 + i * heads, heads, padded2.data());
+          g.each_vector([&](int64_t column, int n, int64_t v) {
+            auto sum = g.expanded(padded.data(), v) * simd::load_first(a + column, n);
+            if (a2 != nullptr) sum += g.expanded(padded2.data(), v) * simd::load_first(a2 + column, n);
+            simd::store_first(dx + i * pitch + column, sum, n);
           });
         }
       });
     }
-    const auto sum = [&](const T* by, Tensor& da) {
+    const auto sum = [&](const T* weights, Tensor& da) {
       Tensor total = Tensor::empty({pitch}, dtype_of<T>());
       sum_over_row_chunks<T>(nodes, reduction_grain(pitch), pitch, total.mutable_data<T>(),
                              [&](int64_t begin, int64_t end, T* sums) {
-                               std::vector<T> of(static_cast<size_t>(kNodes * heads + g.kLane));
+                               std::vector<T> padded(static_cast<size_t>(kNodes * heads + g.kLane));
                                for (int64_t i = begin; i < end; i += kNodes) {
                                  const int64_t count = std::min(kNodes, end - i);
-                                 std::copy_n(by + i * heads, count * heads, of.data());
-                                 g.accumulate(count, of.data(), ConsecutiveRows<S>{x + i * pitch, pitch},
+                                 std::copy_n(weights + i * heads, count * heads, padded.data());
+                                 g.accumulate(count, padded.data(), ConsecutiveRows<S>{x + i * pitch, pitch},
                                               Weighted<S>{}, i == begin, sums);
                                }
                              });
-      const T* from = total.data<T>();
-      S* to = da.mutable_data<S>();
-      for (int64_t f = 0; f < pitch; ++f) to[f] = narrow<S>(from[f]);
+      const T* source = total.data<T>();
+      S* output = da.mutable_data<S>();
+      for (int64_t f = 0; f < pitch; ++f) output[f] = narrow<S>(source[f]);
     };
     if (args.da) sum(dy, args.da);
     if (args.da2) sum(dy2, args.da2);

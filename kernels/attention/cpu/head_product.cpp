@@ -38,31 +38,31 @@ void multiply(const HeadProductArgs& args) {
   S* y = args.y.mutable_data<S>();
   const bool accumulate = args.accumulate;
   parallel_for(ceil_div(rows, tile), 1, [&](int64_t begin, int64_t end) {
-    std::vector<T> widened, made;
+    std::vector<T> widened, buffer;
     for (int64_t t = begin; t < end; ++t) {
       const int64_t first = t * tile, count = std::min(tile, rows - first);
-      const T* from;
-      T* to;
+      const T* source;
+      T* result;
       if constexpr (std::is_same_v<S, T>) {
-        from = x + first * in;
-        to = y + first * out;
+        source = x + first * in;
+        result = y + first * out;
       } else {
         widened.resize(static_cast<size_t>(tile * in));
         for (int64_t i = 0; i < count * in; ++i) widened[static_cast<size_t>(i)] = widen(x[first * in + i]);
-        from = widened.data();
-        to = nullptr;
+        source = widened.data();
+        result = nullptr;
       }
-      if (accumulate || to == nullptr) {
-        made.resize(static_cast<size_t>(tile * out));
-        to = made.data();
+      if (accumulate || result == nullptr) {
+        buffer.resize(static_cast<size_t>(tile * out));
+        result = buffer.data();
       }
       for (int64_t h = 0; h < heads; ++h)
-        (count == tile ? product : last_product)(from + h * (in / heads), w + h * width, nullptr,
-                                                 to + h * (out / heads));
-      if (to != made.data()) continue;
-      S* const into = y + first * out;
+        (count == tile ? product : last_product)(source + h * (in / heads), w + h * width, nullptr,
+                                                 result + h * (out / heads));
+      if (result != buffer.data()) continue;
+      S* const destination = y + first * out;
       for (int64_t i = 0; i < count * out; ++i)
-        into[i] = narrow<S>(accumulate ? widen(into[i]) + to[i] : to[i]);
+        destination[i] = narrow<S>(accumulate ? widen(destination[i]) + result[i] : result[i]);
     }
   });
 }
@@ -81,11 +81,12 @@ void head_product(const HeadProductArgs& args) {
 void diagonal_blocks(const DiagonalBlocksArgs& args) {
   const int64_t features = args.weight.size(0), pitch = args.weight.size(1), width = pitch / args.heads;
   dispatch_features(args.weight.dtype(), [&]<class S>() {
-    const S* from = args.product.data<S>();
-    S* to = args.weight.mutable_data<S>();
+    const S* source = args.product.data<S>();
+    S* destination = args.weight.mutable_data<S>();
     for (int64_t e = 0; e < features; ++e)
       for (int64_t h = 0; h < args.heads; ++h)
-        std::copy_n(from + (h * features + e) * pitch + h * width, width, to + e * pitch + h * width);
+        std::copy_n(source + (h * features + e) * pitch + h * width, width,
+                    destination + e * pitch + h * width);
   });
 }
 

@@ -6,15 +6,15 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-/// ⟨own - less, x⟩; `less` may be null.
+/// ⟨operand - less, x⟩; `less` may be null.
 template <class S>
 struct DotWithout {
   using V = Vector<S>;
   using Held = V;
-  const S* own;
+  const S* operand;
   const S* less;
 
-  Held hold(auto&& load) const { return less == nullptr ? load(own) : load(own) - load(less); }
+  Held hold(auto&& load) const { return less == nullptr ? load(operand) : load(operand) - load(less); }
   V operator()(V sum, V held, V x) const { return sum + held * x; }
 };
 
@@ -22,15 +22,15 @@ struct DotWithout {
 
 template <class S>
 void HeadRows<S>::gathered_dots(int64_t count, const S* x, const int32_t* columns, const int32_t* last,
-                                const S* own, T* out) const {
+                                const S* operand, T* out) const {
   const GatheredRows<S> rows{x, columns, pitch, last};
-  dots<GatheredRows<S>, DotWith<S>>(count, rows, DotWith<S>{own}, out);
+  dots<GatheredRows<S>, DotWith<S>>(count, rows, DotWith<S>{operand}, out);
 }
 
 template <class S>
 template <class R>
-void HeadRows<S>::dot(const R* row, const S* own, const S* less, T* out) const {
-  dot_groups(1, ConsecutiveRows<R>{row, pitch}, DotWithout<S>{own, less}, out);
+void HeadRows<S>::dot(const R* row, const S* operand, const S* less, T* out) const {
+  dot_groups(1, ConsecutiveRows<R>{row, pitch}, DotWithout<S>{operand, less}, out);
 }
 
 template <class S>

@@ -121,7 +121,7 @@ struct GatheredRows {
   const int32_t* last = nullptr;  ///< of the structure's columns; null: rows are cached, no prefetch
 
   const R* operator[](int64_t k) const { return x + columns[k] * pitch; }
-  GatheredRows from(int64_t k) const { return {x, columns + k, pitch, last}; }
+  GatheredRows skip(int64_t k) const { return {x, columns + k, pitch, last}; }
   /// Prefetches columns of a row needed soon.
   template <int64_t kCount>
   [[gnu::always_inline]] void prefetch(int64_t k, int64_t first) const {
@@ -145,7 +145,7 @@ struct ConsecutiveRows {
   int64_t pitch;
 
   const R* operator[](int64_t k) const { return x + k * pitch; }
-  ConsecutiveRows from(int64_t k) const { return {x + k * pitch, pitch}; }
+  ConsecutiveRows skip(int64_t k) const { return {x + k * pitch, pitch}; }
   template <int64_t kCount>
   void prefetch(int64_t, int64_t) const {}
   void prefetch(int64_t, int64_t, int64_t) const {}
@@ -161,14 +161,14 @@ struct Weighted {
   V operator()(V sum, Held, V w, V x) const { return sum + w * x; }
 };
 
-/// ⟨own, x⟩.
+/// ⟨operand, x⟩.
 template <class S, class R = S>
 struct DotWith {
   using V = Vector<S>;
   using Held = V;
-  const R* own;
+  const R* operand;
 
-  Held hold(auto&& load) const { return load(own); }
+  Held hold(auto&& load) const { return load(operand); }
   V operator()(V sum, V held, V x) const { return sum + held * x; }
 };
 
@@ -196,12 +196,12 @@ struct HeadRows {
         head_vectors(ceil_div(width, kLane)),
         head_tail(static_cast<int>(width - (head_vectors - 1) * kLane)),
         narrow(are_narrow<S>(heads, width)) {
-    for (int64_t at = 0; at < pitch; at += kLane) {
-      first_head.push_back(at / width);
+    for (int64_t column = 0; column < pitch; column += kLane) {
+      first_head.push_back(column / width);
       Lanes lane{};
       for (int64_t l = 0; l < kLane; ++l)
         lane[l] = static_cast<std::remove_reference_t<decltype(lane[0])>>(
-            std::min((at + l) / width, heads - 1) - at / width);
+            std::min((column + l) / width, heads - 1) - column / width);
       lanes.push_back(lane);
     }
   }
@@ -230,11 +230,11 @@ struct HeadRows {
   }
   /// The same for gathered rows of this pitch, compiled once (head_rows.cpp).
   void dots(int64_t count, const GatheredRows<S>& rows, const DotWith<S>& op, T* out) const {
-    gathered_dots(count, rows.x, rows.columns, rows.last, op.own, out);
+    gathered_dots(count, rows.x, rows.columns, rows.last, op.operand, out);
   }
-  /// out[h] = ⟨own - less, row⟩ over head h; `less` may be null.
+  /// out[h] = ⟨operand - less, row⟩ over head h; `less` may be null.
   template <class R>
-  void dot(const R* row, const S* own, const S* less, T* out) const;
+  void dot(const R* row, const S* operand, const S* less, T* out) const;
 
   /// sum[f] (+)= Σ_k term of w[k, head of f] and row k; from 0 if `fresh`. `term` is like `op` above:
   /// term(sum, held, weights, x).
@@ -254,18 +254,18 @@ struct HeadRows {
   /// Calls f(first column, elements, vector number) for the vectors of a row.
   template <class F>
   void each_vector(F&& f) const {
-    for (int64_t at = 0, v = 0; at < pitch; at += kLane, ++v)
-      f(at, static_cast<int>(std::min(kLane, pitch - at)), v);
+    for (int64_t column = 0, v = 0; column < pitch; column += kLane, ++v)
+      f(column, static_cast<int>(std::min(kLane, pitch - column)), v);
   }
-  /// of[head] in the lanes of vector v.
-  V expanded(const T* of, int64_t v) const {
-    const T* p = of + first_head[static_cast<size_t>(v)];
+  /// values[head] in the lanes of vector v.
+  V expanded(const T* values, int64_t v) const {
+    const T* p = values + first_head[static_cast<size_t>(v)];
     return width % kLane == 0 ? *p - V{} : simd::permute(simd::load(p), lanes[static_cast<size_t>(v)]);
   }
 
  private:
   // Members of the rows, which are in registers: a structure in memory costs a row of few entries 5 to 10 %.
-  void gathered_dots(int64_t count, const S* x, const int32_t* columns, const int32_t* last, const S* own,
+  void gathered_dots(int64_t count, const S* x, const int32_t* columns, const int32_t* last, const S* operand,
                      T* out) const;
   void gathered_sums(int64_t count, const T* w, const S* x, const int32_t* columns, const int32_t* last,
                      bool fresh, T* sum) const;
@@ -284,9 +284,9 @@ struct HeadRows {
     }
   }
 
-  /// Loads `n` columns of a row from `at` on.
-  static auto columns(int64_t at, int n) {
-    return [=](const auto* row) { return simd::load_first(row + at, n); };
+  /// Loads `n` columns of a row from `column` on.
+  static auto columns(int64_t column, int n) {
+    return [=](const auto* row) { return simd::load_first(row + column, n); };
   }
   /// Dots of kHeads heads, of N vectors each (0: any number). Dimensions and rows are passed by value: stores
   /// could alias them otherwise, and they would be reloaded.
@@ -378,16 +378,16 @@ struct HeadRows {
                                          const Term& term, bool fresh, std::array<T*, kSums> sum) const {
     for (int64_t k = 0; k < count || (fresh && k == 0); k += kSummed) {
       const int64_t n = std::min(count - k, kSummed);
-      const Rows piece = rows.from(k);
-      std::array<const T*, kSums> by = w;
-      for (const T*& weight : by) weight += k * heads;
+      const Rows piece = rows.skip(k);
+      std::array<const T*, kSums> weights = w;
+      for (const T*& weight : weights) weight += k * heads;
       const bool first = fresh && k == 0;
       if (narrow) {
         with_narrow_pitch<S>(pitch, [&]<int kPitch>() {
-          NarrowRows<S, kPitch>::template accumulate<kSums>(width, n, by, piece, term, first, sum);
+          NarrowRows<S, kPitch>::template accumulate<kSums>(width, n, weights, piece, term, first, sum);
         });
       } else {
-        with_kind([&]<int kKind>() { accumulate_wide<kKind, kSums>(n, by, piece, term, first, sum); });
+        with_kind([&]<int kKind>() { accumulate_wide<kKind, kSums>(n, weights, piece, term, first, sum); });
       }
     }
   }
@@ -418,25 +418,25 @@ struct HeadRows {
 #pragma GCC unroll 8
           for (int v = 0; v < B; ++v) {
             if constexpr (kKind == 2) {
-              const V by = simd::permute(simd::load(weight + head[v]), lane[v]);
-              total[s][v] = term(total[s][v], held[v], by, row[v]);
+              const V factor = simd::permute(simd::load(weight + head[v]), lane[v]);
+              total[s][v] = term(total[s][v], held[v], factor, row[v]);
             } else {
-              const V by = (kKind == 0 ? weight[0] : weight[head[v]]) - V{};
-              total[s][v] = term(total[s][v], held[v], by, row[v]);
+              const V factor = (kKind == 0 ? weight[0] : weight[head[v]]) - V{};
+              total[s][v] = term(total[s][v], held[v], factor, row[v]);
             }
           }
         }
       }
 #pragma GCC unroll 2
       for (int s = 0; s < kSums; ++s) {
-        T* to = sum[static_cast<size_t>(s)] + first;
+        T* output = sum[static_cast<size_t>(s)] + first;
         if (!fresh) {
           V before[B];
-          load_block<T, B>(to, tail, before);
+          load_block<T, B>(output, tail, before);
 #pragma GCC unroll 8
           for (int v = 0; v < B; ++v) total[s][v] += before[v];
         }
-        store_block<T, B>(to, tail, total[s]);
+        store_block<T, B>(output, tail, total[s]);
       }
     });
   }
@@ -448,23 +448,23 @@ struct HeadRows {
   }
 };
 
-/// to[k, h] = number h of row k, rows of H numbers.
+/// output[k, h] = number h of row k, rows of H numbers.
 template <int kHeads, class T>
-void gather_terms(int64_t heads, GatheredRows<T> rows, int64_t count, T* to) {
+void gather_terms(int64_t heads, GatheredRows<T> rows, int64_t count, T* output) {
   const int64_t n = kHeads > 0 ? kHeads : heads;
   rows.pitch = n;
   for (int64_t k = 0; k < count; ++k) {
     rows.template prefetch<1>(k, 0);
     if constexpr (kHeads > 0) {
-      store_few(to + k * n, load_few<kHeads>(rows[k]));
+      store_few(output + k * n, load_few<kHeads>(rows[k]));
     } else {
-      std::copy_n(rows[k], n, to + k * n);
+      std::copy_n(rows[k], n, output + k * n);
     }
   }
 }
 template <class T>
-void gather_terms(int64_t heads, const GatheredRows<T>& rows, int64_t count, T* to) {
-  with_few(heads, [&]<int kHeads>() { gather_terms<kHeads>(heads, rows, count, to); });
+void gather_terms(int64_t heads, const GatheredRows<T>& rows, int64_t count, T* output) {
+  with_few(heads, [&]<int kHeads>() { gather_terms<kHeads>(heads, rows, count, output); });
 }
 
 /// Values per entry and head, [k H + h], as a flat array, processed by vectors if a vector holds whole
@@ -485,64 +485,64 @@ class ByHead {
       for (int64_t l = 0; l < kLane; ++l) across_[steps_][l] = static_cast<Index>(l ^ step);
   }
 
-  /// of[h] = max(of[h], max_k e[k, h]); NaN never wins.
-  void largest(const T* e, int64_t count, T* of) const {
+  /// result[h] = max(result[h], max_k e[k, h]); NaN never wins.
+  void largest(const T* e, int64_t count, T* result) const {
     reduce(
-        e, count, std::numeric_limits<T>::lowest(), of, [](V a, V b) { return simd::larger(b, a); },
+        e, count, std::numeric_limits<T>::lowest(), result, [](V a, V b) { return simd::larger(b, a); },
         [](T a, T b) { return b > a ? b : a; });
   }
-  /// of[h] += Σ_k e[k, h], in runs of kSummed entries.
-  void add(const T* e, int64_t count, T* of) const {
+  /// sums[h] += Σ_k e[k, h], in runs of kSummed entries.
+  void add(const T* e, int64_t count, T* sums) const {
     for (int64_t k = 0; k < count; k += kSummed)
-      reduce(e + k * heads_, std::min(count - k, kSummed), T{0}, of, std::plus(), std::plus());
+      reduce(e + k * heads_, std::min(count - k, kSummed), T{0}, sums, std::plus(), std::plus());
   }
-  /// y[k, h] = a[k, h] y[k, h] - b[k, h] of[h].
-  void multiply_and_subtract(const T* a, const T* b, const T* of, int64_t count, T* y) const {
+  /// y[k, h] = a[k, h] y[k, h] - b[k, h] factors[h].
+  void multiply_and_subtract(const T* a, const T* b, const T* factors, int64_t count, T* y) const {
     const int64_t n = count * heads_;
     if (even_) {
-      const V by = repeated(of);
+      const V factor = repeated(factors);
       for (int64_t i = 0; i < n; i += kLane) {
-        const V result = simd::load(a + i) * simd::load(y + i) - simd::load(b + i) * by;
+        const V result = simd::load(a + i) * simd::load(y + i) - simd::load(b + i) * factor;
         simd::store_first(y + i, result, static_cast<int>(std::min(kLane, n - i)));
       }
       return;
     }
     for (int64_t i = 0; i < n; i += heads_)
-      for (int64_t h = 0; h < heads_; ++h) y[i + h] = a[i + h] * y[i + h] - b[i + h] * of[h];
+      for (int64_t h = 0; h < heads_; ++h) y[i + h] = a[i + h] * y[i + h] - b[i + h] * factors[h];
   }
 
-  /// e[k, h] = op(e[k, h], of[h]), by numbers or vectors.
+  /// e[k, h] = op(e[k, h], operands[h]), by numbers or vectors.
   template <class F>
-  void combine(T* e, int64_t count, const T* of, F&& op) const {
+  void combine(T* e, int64_t count, const T* operands, F&& op) const {
     const int64_t n = count * heads_;
     if (!even_) {
       for (int64_t i = 0; i < n; i += heads_)
-        for (int64_t h = 0; h < heads_; ++h) e[i + h] = op(e[i + h], of[h]);
+        for (int64_t h = 0; h < heads_; ++h) e[i + h] = op(e[i + h], operands[h]);
       return;
     }
-    const V by = repeated(of);
+    const V operand = repeated(operands);
     int64_t i = 0;
-    for (; i + kLane <= n; i += kLane) simd::store(e + i, op(simd::load(e + i), by));
-    if (i < n) simd::store_first(e + i, op(simd::load(e + i), by), static_cast<int>(n - i));
+    for (; i + kLane <= n; i += kLane) simd::store(e + i, op(simd::load(e + i), operand));
+    if (i < n) simd::store_first(e + i, op(simd::load(e + i), operand), static_cast<int>(n - i));
   }
 
  private:
   using Lanes = std::conditional_t<sizeof(T) == 8, simd::I64, simd::I32>;
   using Index = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
 
-  /// of[h] in the lanes of whole entries.
-  V repeated(const T* of) const {
-    return simd::permute(simd::load_first(of, static_cast<int>(heads_)), head_);
+  /// numbers[h] in the lanes of whole entries.
+  V repeated(const T* numbers) const {
+    return simd::permute(simd::load_first(numbers, static_cast<int>(heads_)), head_);
   }
-  /// of[h] = op(of[h], reduction of all e[k, h]), with `none` the neutral element.
+  /// result[h] = op(result[h], reduction of all e[k, h]), with `none` the neutral element.
   template <class F, class G>
-  void reduce(const T* e, int64_t count, T none, T* of, F&& of_vectors, G&& of_numbers) const {
+  void reduce(const T* e, int64_t count, T none, T* result, F&& of_vectors, G&& of_numbers) const {
     const int64_t n = count * heads_;
     if (!even_) {
       for (int64_t h = 0; h < heads_; ++h) {
         T all = none;
         for (int64_t i = h; i < n; i += heads_) all = of_numbers(all, e[i]);
-        of[h] = of_numbers(of[h], all);
+        result[h] = of_numbers(result[h], all);
       }
       return;
     }
@@ -552,7 +552,7 @@ class ByHead {
     if (i < n) all = of_vectors(all, lane_ < static_cast<Index>(n - i) ? simd::load(e + i) : none - V{});
     for (int step = 0; step < steps_; ++step) all = of_vectors(all, simd::permute(all, across_[step]));
     const int heads = static_cast<int>(heads_);
-    simd::store_first(of, of_vectors(simd::load_first(of, heads), all), heads);
+    simd::store_first(result, of_vectors(simd::load_first(result, heads), all), heads);
   }
 
   int64_t heads_;

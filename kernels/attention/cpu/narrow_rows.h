@@ -17,10 +17,10 @@ namespace detail {
 
 /// N numbers from p on, or zeros.
 template <int N, class Raw, class R>
-Few<Raw, N> load_row(const R* p, bool there) {
+Few<Raw, N> load_row(const R* p, bool valid) {
   static_assert(sizeof(Raw) == sizeof(R));
   Few<Raw, N> row{};
-  if (there) std::memcpy(static_cast<void*>(&row), p, sizeof row);
+  if (valid) std::memcpy(static_cast<void*>(&row), p, sizeof row);
   return row;
 }
 template <int N, class Raw, size_t... kLane>
@@ -135,8 +135,8 @@ struct NarrowRows {
     if (k < count) {
       const V row = load<true>(rows, k, count);
       for (size_t s = 0; s < kSums; ++s) {
-        const V by = simd::load_first(w[s] + k * heads, static_cast<int>((count - k) * heads));
-        total[s] = term(total[s], held, simd::permute(by, head), row);
+        const V factor = simd::load_first(w[s] + k * heads, static_cast<int>((count - k) * heads));
+        total[s] = term(total[s], held, simd::permute(factor, head), row);
       }
     }
     for (size_t s = 0; s < kSums; ++s) {

@@ -41,19 +41,19 @@ template <class T>
   for (int64_t i = 0; i < n; ++i) e[i] = fast_exp(e[i]);
 }
 
-/// y[h, :] = narrow(x[h, :] of[h] + bias[h, :]); bias may be null.
+/// y[h, :] = narrow(x[h, :] factors[h] + bias[h, :]); bias may be null.
 template <class S>
-void scale_heads(const HeadRows<S>& g, const Scalar<S>* x, const Scalar<S>* of, const S* bias, S* y) {
-  g.each_vector([&](int64_t at, int n, int64_t v) {
-    Vector<S> scaled = simd::load_first(x + at, n) * g.expanded(of, v);
-    if (bias != nullptr) scaled += simd::load_first(bias + at, n);
-    simd::store_first(y + at, scaled, n);
+void scale_heads(const HeadRows<S>& g, const Scalar<S>* x, const Scalar<S>* factors, const S* bias, S* y) {
+  g.each_vector([&](int64_t column, int n, int64_t v) {
+    Vector<S> scaled = simd::load_first(x + column, n) * g.expanded(factors, v);
+    if (bias != nullptr) scaled += simd::load_first(bias + column, n);
+    simd::store_first(y + column, scaled, n);
   });
 }
 /// Vectors of y = f(column, elements, vector number).
 template <class S, class R, class F>
 void map_row(const HeadRows<S>& g, R* y, F&& f) {
-  g.each_vector([&](int64_t at, int n, int64_t v) { simd::store_first(y + at, f(at, n, v), n); });
+  g.each_vector([&](int64_t column, int n, int64_t v) { simd::store_first(y + column, f(column, n, v), n); });
 }
 
 /// Per-head values of entries or rows, with room for a vector beyond the last.
@@ -75,14 +75,14 @@ struct EdgeFeatures {
     count = heads_of(of_edges);
   }
   explicit operator bool() const { return attr != nullptr; }
-  const T* of(int64_t edge) const { return attr + edge * count; }
+  const T* row(int64_t edge) const { return attr + edge * count; }
 };
 
-/// out[h] += ⟨by[h, :], attr⟩, for H rows of E numbers.
+/// out[h] += ⟨rows[h, :], attr⟩, for H rows of E numbers.
 template <class S, class T>
-void add_feature_dots(int64_t heads, int64_t features, const S* by, const T* attr, T* out) {
+void add_feature_dots(int64_t heads, int64_t features, const S* rows, const T* attr, T* out) {
   for (int64_t h = 0; h < heads; ++h) {
-    const S* row = by + h * features;
+    const S* row = rows + h * features;
     T sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (int64_t e = 0; e < features; ++e) sum += widen(row[e]) * attr[e];
@@ -94,9 +94,9 @@ template <class T>
 void add_weighted_features(int64_t heads, int64_t features, const T* w, const T* attr, T* sum) {
   for (int64_t h = 0; h < heads; ++h) {
     const T weight = w[h];
-    T* to = sum + h * features;
+    T* output = sum + h * features;
 #pragma omp simd
-    for (int64_t e = 0; e < features; ++e) to[e] += weight * attr[e];
+    for (int64_t e = 0; e < features; ++e) output[e] += weight * attr[e];
   }
 }
 
@@ -124,9 +124,9 @@ struct Outputs {
   }
 
   /// Δ of a target.
-  void delta(int64_t row, T* of) const { g.dot(d_o + row * g.pitch, o + row * g.pitch, bias, of); }
-  void all_deltas(int64_t rows, T* of) const {
-    for_rows(rows, g.pitch, [&](int64_t i) { delta(i, of + i * g.heads); });
+  void delta(int64_t row, T* deltas) const { g.dot(d_o + row * g.pitch, o + row * g.pitch, bias, deltas); }
+  void all_deltas(int64_t rows, T* deltas) const {
+    for_rows(rows, g.pitch, [&](int64_t i) { delta(i, deltas + i * g.heads); });
   }
 };
 
@@ -164,9 +164,9 @@ class EdgeTerms {
                   T* all) {
     const int64_t n = kHeads > 0 ? kHeads : heads;
     for (int64_t k = 0; k < count; ++k) {
-      T* to = all + (order == nullptr ? begin + k : order[begin + k]) * 2 * n;
-      move<kHeads>(a + k * n, n, to);
-      move<kHeads>(b + k * n, n, to + n);
+      T* destination = all + (order == nullptr ? begin + k : order[begin + k]) * 2 * n;
+      move<kHeads>(a + k * n, n, destination);
+      move<kHeads>(b + k * n, n, destination + n);
     }
   }
   template <int kHeads>
@@ -176,17 +176,17 @@ class EdgeTerms {
     const auto of_edge = [=](int64_t k) { return all + (order == nullptr ? k : order[k]) * 2 * n; };
     for (int64_t k = 0; k < count; ++k) {
       __builtin_prefetch(of_edge(std::min(begin + k + kTermsAhead, last)), 0, 2);
-      const T* from = of_edge(begin + k);
-      move<kHeads>(from, n, a + k * n);
-      move<kHeads>(from + n, n, b + k * n);
+      const T* source = of_edge(begin + k);
+      move<kHeads>(source, n, a + k * n);
+      move<kHeads>(source + n, n, b + k * n);
     }
   }
   template <int kHeads>
-  static void move(const T* from, int64_t heads, T* to) {
+  static void move(const T* source, int64_t heads, T* destination) {
     if constexpr (kHeads > 0) {
-      store_few(to, load_few<kHeads>(from));
+      store_few(destination, load_few<kHeads>(source));
     } else {
-      std::copy_n(from, heads, to);
+      std::copy_n(source, heads, destination);
     }
   }
 
@@ -200,15 +200,15 @@ template <class S, class Operands>
 class RowDelta {
  public:
   using T = Scalar<S>;
-  explicit RowDelta(const Operands& of) : of_(of), delta_(room_for<S>(of.g.heads)) {}
+  explicit RowDelta(const Operands& operands) : operands_(operands), delta_(room_for<S>(operands.g.heads)) {}
   const T* operator()(int64_t row) {
-    if (row != row_) of_.delta(row, delta_.data());
+    if (row != row_) operands_.delta(row, delta_.data());
     row_ = row;
     return delta_.data();
   }
 
  private:
-  const Operands& of_;
+  const Operands& operands_;
   std::vector<T> delta_;
   int64_t row_ = -1;
 };
@@ -219,28 +219,28 @@ template <class S>
 class Coefficients {
  public:
   using T = Scalar<S>;
-  Coefficients(const Outputs<S>& of, const EdgeRows& rows)
-      : heads_(of.g.heads),
-        lse_(of.lse),
+  Coefficients(const Outputs<S>& outputs, const EdgeRows& rows)
+      : heads_(outputs.g.heads),
+        lse_(outputs.lse),
         last_(rows.last()),
         by_head_(heads_),
-        mask_(of.dropout, rows.order, heads_),
-        alpha_(room_for<S>(of.g.span() * heads_)),
+        mask_(outputs.dropout, rows.order, heads_),
+        alpha_(room_for<S>(outputs.g.span() * heads_)),
         gathered_(alpha_) {
     if (mask_.drops()) kept_ = alpha_;
   }
 
-  T* alpha(int64_t at) { return alpha_.data() + at * heads_; }
-  T* kept(int64_t at) { return (mask_.drops() ? kept_ : alpha_).data() + at * heads_; }
+  T* alpha(int64_t offset) { return alpha_.data() + offset * heads_; }
+  T* kept(int64_t offset) { return (mask_.drops() ? kept_ : alpha_).data() + offset * heads_; }
 
-  /// Subtracts a target's lse from the logits in alpha(at), one segment at a time.
-  void subtract_lse(int64_t at, int64_t count, int64_t target) {
-    by_head_.combine(alpha(at), count, lse_ + target * heads_, std::minus());
+  /// Subtracts a target's lse from the logits in alpha(offset), one segment at a time.
+  void subtract_lse(int64_t offset, int64_t count, int64_t target) {
+    by_head_.combine(alpha(offset), count, lse_ + target * heads_, std::minus());
   }
   /// The same for entries whose columns are targets.
-  void subtract_lse(int64_t at, int64_t count, const int32_t* targets) {
+  void subtract_lse(int64_t offset, int64_t count, const int32_t* targets) {
     gather_terms(heads_, GatheredRows<T>{lse_, targets, heads_, last_}, count, gathered_.data());
-    T *e = alpha(at), *lse = gathered_.data();
+    T *e = alpha(offset), *lse = gathered_.data();
 #pragma omp simd
     for (int64_t i = 0; i < count * heads_; ++i) e[i] -= lse[i];
   }
@@ -253,13 +253,13 @@ class Coefficients {
   }
 
   /// g = m α g - α Δ, the logits' gradients, with Δ of their target.
-  void gradients(int64_t at, int64_t count, const T* delta, T* g) {
-    by_head_.multiply_and_subtract(kept(at), alpha(at), delta, count, g);
+  void gradients(int64_t offset, int64_t count, const T* delta, T* g) {
+    by_head_.multiply_and_subtract(kept(offset), alpha(offset), delta, count, g);
   }
   /// The same for entries whose columns are targets.
-  void gradients(int64_t at, int64_t count, const T* delta, const int32_t* targets, T* g) {
+  void gradients(int64_t offset, int64_t count, const T* delta, const int32_t* targets, T* g) {
     gather_terms(heads_, GatheredRows<T>{delta, targets, heads_, last_}, count, gathered_.data());
-    const T *a = alpha(at), *m = kept(at), *d = gathered_.data();
+    const T *a = alpha(offset), *m = kept(offset), *d = gathered_.data();
 #pragma omp simd
     for (int64_t i = 0; i < count * heads_; ++i) g[i] = m[i] * g[i] - a[i] * d[i];
   }

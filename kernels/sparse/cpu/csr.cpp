@@ -59,9 +59,9 @@ std::vector<int64_t> deal_into_buckets(const int32_t* row, const int32_t* col, i
   }
   start.back() = total;
   parallel_for(entries, grain, [&](int64_t begin, int64_t end) {
-    int64_t* to = next.data() + begin / grain * buckets;
+    int64_t* cursor = next.data() + begin / grain * buckets;
     for (int64_t e = begin; e < end; ++e)
-      placed[to[row[e] >> shift]++] = {row[e], col[e], static_cast<int32_t>(e)};
+      placed[cursor[row[e] >> shift]++] = {row[e], col[e], static_cast<int32_t>(e)};
   });
   return start;
 }
@@ -130,16 +130,16 @@ void sort_by_row_and_column(const int32_t* row, const int32_t* col, int64_t entr
     next[0] = begin;
     for (size_t i = 1; i < next.size(); ++i) next[i] += next[i - 1];
     std::copy(next.begin(), next.end() - 1, offsets + first_row);
-    const Placed* from = placed + begin;
+    const Placed* source = placed + begin;
     std::vector<Placed> other;
     if (!ascend) {
       other.resize(static_cast<size_t>(end - begin));
-      from = sort_by_column(placed + begin, other.data(), end - begin, cols);
+      source = sort_by_column(placed + begin, other.data(), end - begin, cols);
     }
     for (int64_t k = 0; k < end - begin; ++k) {
-      const int64_t to = next[static_cast<size_t>(from[k].row - first_row)]++;
-      indices[to] = from[k].col;
-      order[to] = from[k].position;
+      const int64_t slot = next[static_cast<size_t>(source[k].row - first_row)]++;
+      indices[slot] = source[k].col;
+      order[slot] = source[k].position;
     }
   });
 }
@@ -229,28 +229,29 @@ void diagonal_offsets(const DiagonalOffsetsArgs& args) {
 
 void insert_diagonal(const InsertDiagonalArgs& args) {
   const float fill = args.fill;
-  const EntryValues<float> from_values(args.a);
-  const int32_t* from = args.a.csr.indices.data<int32_t>();
+  const EntryValues<float> values(args.a);
+  const int32_t* indices = args.a.csr.indices.data<int32_t>();
   const int64_t* new_offsets = args.offsets.data<int64_t>();
-  int32_t* to = args.indices.mutable_data<int32_t>();
-  float* to_values = args.values.mutable_data<float>();
+  int32_t* new_indices = args.indices.mutable_data<int32_t>();
+  float* new_values = args.values.mutable_data<float>();
   ADJ_CHECK(new_offsets[args.a.csr.rows] == args.indices.numel(),
             "insert_diagonal: args.offsets end at {}, {} indices", new_offsets[args.a.csr.rows],
             args.indices.numel());
   for_rows(args.a.csr, [=](int64_t i, int64_t begin, int64_t end) {
     const int64_t added = new_offsets[i + 1] - new_offsets[i] - (end - begin);
     const int64_t before =
-        added == 0 ? end : std::lower_bound(from + begin, from + end, static_cast<int32_t>(i)) - from;
+        added == 0 ? end
+                   : std::lower_bound(indices + begin, indices + end, static_cast<int32_t>(i)) - indices;
     int64_t out = new_offsets[i];
     for (int64_t e = begin; e < end; ++e) {
       if (e == before) ++out;
-      to[out] = from[e];
-      to_values[out++] = from_values[e];
+      new_indices[out] = indices[e];
+      new_values[out++] = values[e];
     }
     if (added != 0) {
       const int64_t place = new_offsets[i] + before - begin;
-      to[place] = static_cast<int32_t>(i);
-      to_values[place] = fill;
+      new_indices[place] = static_cast<int32_t>(i);
+      new_values[place] = fill;
     }
   });
 }

@@ -39,8 +39,8 @@ struct RowChunks {
   /// Calls f(chunk) for all chunks in parallel, `grain` of them per task.
   template <class F>
   void for_chunks(int64_t grain, F&& f) const {
-    parallel_for(std::ssize(chunks), grain, [&](int64_t from, int64_t to) {
-      for (int64_t c = from; c < to; ++c) f(chunks[static_cast<size_t>(c)]);
+    parallel_for(std::ssize(chunks), grain, [&](int64_t begin, int64_t end) {
+      for (int64_t c = begin; c < end; ++c) f(chunks[static_cast<size_t>(c)]);
     });
   }
   /// Calls f(heavy row) in parallel, for partial results of `width` elements.
@@ -48,8 +48,8 @@ struct RowChunks {
   void for_heavy(int64_t width, F&& f) const {
     const int64_t rows = std::ssize(heavy);
     if (rows == 0) return;
-    parallel_for(rows, row_grain(slots / rows * width), [&](int64_t from, int64_t to) {
-      for (int64_t h = from; h < to; ++h) f(heavy[static_cast<size_t>(h)]);
+    parallel_for(rows, row_grain(slots / rows * width), [&](int64_t begin, int64_t end) {
+      for (int64_t h = begin; h < end; ++h) f(heavy[static_cast<size_t>(h)]);
     });
   }
 };
