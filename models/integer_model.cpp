@@ -34,7 +34,7 @@ class Pass {
                                  .column_shift = map.input_shift,
                                  .steps = of.steps ? &*of.steps : nullptr,
                                  .share_steps = options_.share_steps,
-                                 .to = rows});
+                                 .output = rows});
     else
       kernels::sum_bytes_to_bits({.a = of.structure,
                                   .order = of.order,
@@ -42,7 +42,7 @@ class Pass {
                                   .row_scale = of.row_scale,
                                   .column_scale = map.input_scale,
                                   .column_shift = map.input_shift,
-                                  .to = rows});
+                                  .output = rows});
     return rows;
   }
 
@@ -66,7 +66,7 @@ class Pass {
                                .column_scale = map.scale,
                                .column_shift = map.shift,
                                .activation = map.activation,
-                               .to = to});
+                               .output = to});
     return to;
   }
 
@@ -83,7 +83,7 @@ class Pass {
                                  .row_scale = map.scale,
                                  .row_shift = map.shift,
                                  .activation = map.activation,
-                                 .to = to.bits});
+                                 .output = to.bits});
     } else {
       to.bytes = ByteTensor::empty(rows.outer, width, next.bits, next.scale, next.zero, rows.device());
       kernels::bit_gemm_to_bytes({.a = rows,
@@ -91,7 +91,7 @@ class Pass {
                                   .column_scale = map.scale,
                                   .column_shift = map.shift,
                                   .activation = map.activation,
-                                  .to = to.bytes});
+                                  .output = to.bytes});
     }
     return to;
   }

@@ -39,7 +39,7 @@ Job bit_gemm(const Subject& s, DType dtype) {
 Job bit_gemm_to_bits(const Subject& s) {
   BitTensor to = random_bits(s, s.size, s.out, s.bits_a, PackedAlong::rows);
   return product(s, to.planes, [to](const BitTensor& a, const BitTensor& b) mutable {
-    kernels::bit_gemm_to_bits({.a = a, .b = b, .activation = Activation::relu, .to = to});
+    kernels::bit_gemm_to_bits({.a = a, .b = b, .activation = Activation::relu, .output = to});
   });
 }
 
@@ -47,7 +47,7 @@ Job pack_bits(const Subject& s) {
   const Tensor x = random(s, {s.size, s.size});
   BitTensor to = random_bits(s, s.size, s.size, s.bits_a, PackedAlong::rows);
   return {fmt::format("{} x {}, {} bits", s.size, s.size, s.bits_a), bytes_of({x, to.planes}), 0.0,
-          [=]() mutable { kernels::pack_bits({.x = x, .to = to}); }};
+          [=]() mutable { kernels::pack_bits({.x = x, .output = to}); }};
 }
 
 /// The subgraph of its first --size nodes, as a batch.
@@ -72,8 +72,9 @@ Job sum_bits(const Subject& s) {
   BitTensor to = sums_of(s, csr, false);
   return {fmt::format("{} x {}, {} entries, {} bits, {} of {} steps", csr.rows, s.width, csr.entries(),
                       s.bits_b, std::accumulate(counts.begin(), counts.end(), 0), steps.list.numel()),
-          bytes_of({adjacency->planes, x.planes, to.planes}), 0.0,
-          [=]() mutable { kernels::bit_gemm_to_bits({.a = *adjacency, .b = x, .steps = &steps, .to = to}); }};
+          bytes_of({adjacency->planes, x.planes, to.planes}), 0.0, [=]() mutable {
+            kernels::bit_gemm_to_bits({.a = *adjacency, .b = x, .steps = &steps, .output = to});
+          }};
 }
 
 Job sum_bytes(const Subject& s) {
@@ -85,7 +86,7 @@ Job sum_bytes(const Subject& s) {
   BitTensor to = sums_of(s, csr, true);
   return {fmt::format("{} x {}, {} entries, {} bits", csr.rows, s.width, csr.entries(), s.bits_b),
           static_cast<double>(csr.entries() * s.width) + bytes_of({csr.offsets, csr.indices, to.planes}), 0.0,
-          [=]() mutable { kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = x, .to = to}); }};
+          [=]() mutable { kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = x, .output = to}); }};
 }
 
 }  // namespace

@@ -137,10 +137,10 @@ void clear_bits(BitTensor& to, bool planes) {
 }
 
 void expand_bits(const ExpandBitsArgs& args) {
-  const int64_t chunks = args.to.steps() * 8, rows = args.to.padded_rows();
+  const int64_t chunks = args.output.steps() * 8, rows = args.output.padded_rows();
   if (chunks * rows == 0) return;
-  const BitOperand from(args.from);
-  auto* to = static_cast<uint4*>(args.to.planes.raw_mutable_data());
+  const BitOperand from(args.input);
+  auto* to = static_cast<uint4*>(args.output.planes.raw_mutable_data());
   // One thread per 16 numbers of a row: 16 bytes.
   for_each("expand_bits", args.device().index, chunks * rows, [=] __device__(int64_t at) {
     const int64_t chunk = at % 8, row = at / 8 % rows, step = at / 8 / rows;
@@ -160,7 +160,7 @@ void expand_bits(const ExpandBitsArgs& args) {
 }
 
 void pack_bits(const PackBitsArgs& args) {
-  BitTensor& to = args.to;
+  BitTensor& to = args.output;
   const int device = args.device().index;
   clear_bits(to, false);
   const Packed packed{.planes = to.planes.mutable_data<uint8_t>(),
@@ -182,9 +182,9 @@ void pack_bits(const PackBitsArgs& args) {
 }
 
 void unpack_bits(const UnpackBitsArgs& args) {
-  const BitOperand from(args.from);
+  const BitOperand from(args.input);
   const bool rows = args.along == PackedAlong::rows;
-  const int64_t inner = args.from.inner;
+  const int64_t inner = args.input.inner;
   float* x = args.x.mutable_data<float>();
   for_each("unpack_bits", args.device().index, inner * from.outer, [=] __device__(int64_t at) {
     const int64_t o = rows ? at / inner : at % from.outer, k = rows ? at % inner : at / from.outer;

@@ -316,7 +316,7 @@ void run(Device device, const Arguments& args) {
 }  // namespace
 
 void sum_bytes_to_bits(const SumBytesToBitsArgs& args) {
-  BitTensor& to = args.to;
+  BitTensor& to = args.output;
   if (to.inner == 0) clear_bits(to, false);
   if (to.outer == 0 || to.inner == 0) return;
   const int64_t long_rows = args.order.long_rows;

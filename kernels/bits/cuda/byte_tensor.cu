@@ -8,7 +8,7 @@
 namespace adj::kernels::cuda {
 
 void pack_bytes(const PackBytesArgs& args) {
-  ByteTensor& to = args.to;
+  ByteTensor& to = args.output;
   const ByteRows rows(to);
   const float *x = args.x.data<float>(), *scale = to.scale.data<float>(), *zero = to.zero.data<float>();
   const int largest = to.largest();
@@ -31,9 +31,9 @@ void unpack_bytes(const UnpackBytesArgs& args) {
 }
 
 void repack_bytes(const RepackBytesArgs& args) {
-  const ByteRows x(args.x), to(args.to);
+  const ByteRows x(args.x), to(args.output);
   const uint8_t* from = args.x.bytes.data<uint8_t>();
-  uint8_t* bytes = args.to.bytes.mutable_data<uint8_t>();
+  uint8_t* bytes = args.output.bytes.mutable_data<uint8_t>();
   for_each("repack_bytes", args.device().index, to.used(), [=] __device__(int64_t i) {
     bytes[to.place(i)] = to.joined(i, [&](int64_t row, int64_t column) { return x.at(from, row, column); });
   });
