@@ -119,7 +119,7 @@ Features FeatureQuantization::apply(const Features& x) const {
   for_blocks(source, [&](int64_t first, const Tensor& block) {
     PackedRows part = all;
     part.bytes = all.bytes.rows(first, first + block.size(0));
-    kernels::pack_rows({.x = block, .to = part});
+    kernels::pack_rows({.x = block, .output = part});
   });
   return Features(all).to(x.device());
 }

@@ -70,7 +70,7 @@ Tensor Features::to_dense() const {
 Tensor Features::unpacked(int64_t begin, int64_t end, DType dtype) const {
   Tensor y = Tensor::empty({end - begin, cols()}, dtype, quantized().device());
   kernels::unpack_rows(
-      {.from = quantized_, .first = begin, .key = dropout_key_, .rule = dropout_rule_, .y = y});
+      {.input = quantized_, .first = begin, .key = dropout_key_, .rule = dropout_rule_, .y = y});
   return y;
 }
 

@@ -56,7 +56,7 @@ IntegerBatch IntegerBatch::to(Device target) const {
     moved.x = ByteTensor::empty(x.rows(), x.width, x.bits, narrow.scale, narrow.zero, target);
   }
   carrier.finish();
-  if (narrow.bytes) kernels::repack_bytes({.x = narrow, .to = moved.x});
+  if (narrow.bytes) kernels::repack_bytes({.x = narrow, .output = moved.x});
   return moved;
 }
 

@@ -34,7 +34,7 @@ class Pass {
                                  .column_shift = map.input_shift,
                                  .steps = matrix.steps ? &*matrix.steps : nullptr,
                                  .share_steps = options_.share_steps,
-                                 .to = rows});
+                                 .output = rows});
     else
       kernels::sum_bytes_to_bits({.a = matrix.structure,
                                   .order = matrix.order,
@@ -42,7 +42,7 @@ class Pass {
                                   .row_scale = matrix.row_scale,
                                   .column_scale = map.input_scale,
                                   .column_shift = map.input_shift,
-                                  .to = rows});
+                                  .output = rows});
     return rows;
   }
 
@@ -66,7 +66,7 @@ class Pass {
                                .column_scale = map.scale,
                                .column_shift = map.shift,
                                .activation = map.activation,
-                               .to = output});
+                               .output = output});
     return output;
   }
 
@@ -83,7 +83,7 @@ class Pass {
                                  .row_scale = map.scale,
                                  .row_shift = map.shift,
                                  .activation = map.activation,
-                                 .to = output.bits});
+                                 .output = output.bits});
     } else {
       output.bytes = ByteTensor::empty(rows.outer, width, next.bits, next.scale, next.zero, rows.device());
       kernels::bit_gemm_to_bytes({.a = rows,
@@ -91,7 +91,7 @@ class Pass {
                                   .column_scale = map.scale,
                                   .column_shift = map.shift,
                                   .activation = map.activation,
-                                  .to = output.bytes});
+                                  .output = output.bytes});
     }
     return output;
   }

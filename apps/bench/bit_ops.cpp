@@ -39,7 +39,7 @@ Job bit_gemm(const Subject& s, DType dtype) {
 Job bit_gemm_to_bits(const Subject& s) {
   BitTensor output = random_bits(s, s.size, s.out, s.bits_a, PackedAlong::rows);
   return product(s, output.planes, [output](const BitTensor& a, const BitTensor& b) mutable {
-    kernels::bit_gemm_to_bits({.a = a, .b = b, .activation = Activation::relu, .to = output});
+    kernels::bit_gemm_to_bits({.a = a, .b = b, .activation = Activation::relu, .output = output});
   });
 }
 
@@ -47,7 +47,7 @@ Job pack_bits(const Subject& s) {
   const Tensor x = random(s, {s.size, s.size});
   BitTensor output = random_bits(s, s.size, s.size, s.bits_a, PackedAlong::rows);
   return {fmt::format("{} x {}, {} bits", s.size, s.size, s.bits_a), bytes_of({x, output.planes}), 0.0,
-          [=]() mutable { kernels::pack_bits({.x = x, .to = output}); }};
+          [=]() mutable { kernels::pack_bits({.x = x, .output = output}); }};
 }
 
 /// The subgraph of its first --size nodes, as a batch.
@@ -73,7 +73,7 @@ Job sum_bits(const Subject& s) {
   return {fmt::format("{} x {}, {} entries, {} bits, {} of {} steps", csr.rows, s.width, csr.entries(),
                       s.bits_b, std::accumulate(counts.begin(), counts.end(), 0), steps.list.numel()),
           bytes_of({adjacency->planes, x.planes, output.planes}), 0.0, [=]() mutable {
-            kernels::bit_gemm_to_bits({.a = *adjacency, .b = x, .steps = &steps, .to = output});
+            kernels::bit_gemm_to_bits({.a = *adjacency, .b = x, .steps = &steps, .output = output});
           }};
 }
 
@@ -84,10 +84,10 @@ Job sum_bytes(const Subject& s) {
                                 Tensor::full({1}, (1 << s.bits_b) / 2.0, DType::f32, s.device()));
   const RowOrder order(csr);
   BitTensor output = sums_of(s, csr, true);
-  return {fmt::format("{} x {}, {} entries, {} bits", csr.rows, s.width, csr.entries(), s.bits_b),
-          static_cast<double>(csr.entries() * s.width) + bytes_of({csr.offsets, csr.indices, output.planes}),
-          0.0,
-          [=]() mutable { kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = x, .to = output}); }};
+  return {
+      fmt::format("{} x {}, {} entries, {} bits", csr.rows, s.width, csr.entries(), s.bits_b),
+      static_cast<double>(csr.entries() * s.width) + bytes_of({csr.offsets, csr.indices, output.planes}), 0.0,
+      [=]() mutable { kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = x, .output = output}); }};
 }
 
 }  // namespace

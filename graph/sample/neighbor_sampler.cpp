@@ -173,13 +173,13 @@ struct NeighborSampler::Impl {
                                          .key = {.seed = seed, .stream = static_cast<uint64_t>(hop)},
                                          .weights = weights ? &*weights : nullptr};
     Tensor offsets = Tensor::empty({targets + 1}, DType::i64, device);
-    kernels::sample_counts({.of = sample, .offsets = offsets});
+    kernels::sample_counts({.request = sample, .offsets = offsets});
     const int64_t edges = offsets.rows(targets, targets + 1).to_vector<int64_t>()[0];
     ADJ_CHECK(edges < kMostInBlock - table.base - batch.known,
               "neighbor sampler: {} edges of {} targets in hop {}, expected a batch of fewer than {}", edges,
               targets, hop + 1, kMostInBlock - table.base - batch.known);
     Tensor entry = Tensor::empty({edges}, DType::i32, device), col = Tensor::empty_like(entry);
-    kernels::sample_neighbors({.of = sample, .offsets = offsets, .entry = entry, .col = col});
+    kernels::sample_neighbors({.request = sample, .offsets = offsets, .entry = entry, .col = col});
     const Tensor& order = graph.relation().csr_order();
     const Tensor numbers = number(col, table, batch);
     return {targets, batch.known, std::move(offsets), numbers,

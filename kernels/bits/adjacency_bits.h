@@ -9,20 +9,21 @@ namespace adj {
 
 namespace kernels {
 
-/// Sets the bits of the structure's entries in `to` [rows, cols], one bit each, packed along rows; writes
+/// Sets the bits of the structure's entries in `output` [rows, cols], one bit each, packed along rows; writes
 /// planes and sums. `repeats` int32 [1]: number of entries whose bit was already set.
 struct AdjacencyBitsArgs {
   const Csr& a;
-  BitTensor& to;
+  BitTensor& output;
   Tensor& repeats;
 
   Device device() const { return a.device(); }
   void check(std::string_view op) const {
     check_csr(op, a);
-    detail::check_planes(op, "the bit tensor", to);
-    ADJ_CHECK(to.outer == a.rows && to.inner == a.cols && to.bits == 1 && to.device() == a.device(),
-              "{}: to is [{}, {}] of {} bits on {}, expected [{}, {}] of one on {}", op, to.outer, to.inner,
-              to.bits, to.device().str(), a.rows, a.cols, a.device().str());
+    detail::check_planes(op, "the bit tensor", output);
+    ADJ_CHECK(
+        output.outer == a.rows && output.inner == a.cols && output.bits == 1 && output.device() == a.device(),
+        "{}: to is [{}, {}] of {} bits on {}, expected [{}, {}] of one on {}", op, output.outer, output.inner,
+        output.bits, output.device().str(), a.rows, a.cols, a.device().str());
     check_tensor(op, "repeats", repeats, {1}, DType::i32, a.device());
   }
 };
@@ -38,7 +39,7 @@ inline std::optional<BitTensor> adjacency_bits(const Csr& a) {
   BitTensor bits = BitTensor::empty(a.rows, a.cols, 1, Tensor::full({1}, 1.0, DType::f32, device),
                                     Tensor::zeros({1}, DType::f32, device), device);
   Tensor repeats = Tensor::empty({1}, DType::i32, device);
-  kernels::adjacency_bits({.a = a, .to = bits, .repeats = repeats});
+  kernels::adjacency_bits({.a = a, .output = bits, .repeats = repeats});
   if (repeats.to_vector<int32_t>()[0] > 0) return {};
   return bits;
 }

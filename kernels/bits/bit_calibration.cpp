@@ -79,10 +79,10 @@ BitScales calibrate(const Tensor& x, int bits, const CalibrationOptions& o) {
       numbers.reserve(static_cast<size_t>(count));
       for (int64_t k = 0; k < count; ++k)
         if (const float value = values[s * next + k * step]; std::isfinite(value)) numbers.push_back(value);
-      const BitScale of = o.method == Calibration::percentile ? percentile_of(numbers, bits, o)
-                                                              : least_squares_of(numbers, bits, o);
-      scale[s] = of.scale;
-      zero[s] = of.zero;
+      const BitScale result = o.method == Calibration::percentile ? percentile_of(numbers, bits, o)
+                                                                  : least_squares_of(numbers, bits, o);
+      scale[s] = result.scale;
+      zero[s] = result.zero;
     }
   });
   return {found.scale.to(x.device()), found.zero.to(x.device())};

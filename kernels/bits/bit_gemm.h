@@ -67,8 +67,8 @@ ADJ_HOST_DEVICE inline float bit_value(int32_t sum, const BitTerm& a, const BitT
 
 /// The float32 bit_gemm with a fused layer epilogue, requantized to bits as the left operand of the next
 /// product: q of act(row_scale_m column_scale_n value + row_shift_m + column_shift_n), e.g. a folded batch
-/// norm and a bias (QGTC, section 4.5), with the given scale and zero of `to` [M,N]; writes its planes and
-/// sums. Sums are exact, all else is float32 in the order of requantized(): bitwise identical on every
+/// norm and a bias (QGTC, section 4.5), with the given scale and zero of `output` [M,N]; writes its planes
+/// and sums. Sums are exact, all else is float32 in the order of requantized(): bitwise identical on every
 /// device. (Wᵀ Xᵀ has outputs as rows, and packs them as the right operand of a sum over X's rows.)
 struct BitGemmToBitsArgs {
   const BitTensor& a;
@@ -80,15 +80,15 @@ struct BitGemmToBitsArgs {
   Activation activation = Activation::none;
   const BitSteps* steps = nullptr;  ///< nonempty steps of A (bit_steps.h); null: all steps
   bool share_steps = true;          ///< on tensor cores, read A once for several planes of a narrow B
-  BitTensor& to;
+  BitTensor& output;
 
   Device device() const { return a.device(); }
   void check(std::string_view op) const {
     detail::check_operands(op, a, b);
-    detail::check_bits(op, "to", to);
-    ADJ_CHECK(to.outer == a.outer && to.inner == b.outer && to.device() == a.device(),
-              "{}: to is [{}, {}] on {}, expected [{}, {}] on {}", op, to.outer, to.inner, to.device().str(),
-              a.outer, b.outer, a.device().str());
+    detail::check_bits(op, "to", output);
+    ADJ_CHECK(output.outer == a.outer && output.inner == b.outer && output.device() == a.device(),
+              "{}: to is [{}, {}] on {}, expected [{}, {}] on {}", op, output.outer, output.inner,
+              output.device().str(), a.outer, b.outer, a.device().str());
     for (const Tensor* one : {&row_scale, &row_shift})
       if (*one) check_tensor(op, "row_scale or row_shift", *one, {a.outer}, DType::f32, a.device());
     for (const Tensor* one : {&column_scale, &column_shift})
@@ -100,19 +100,19 @@ struct BitGemmToBitsArgs {
 ADJ_KERNEL(bit_gemm_to_bits, BitGemmToBitsArgs)
 
 /// The same with byte output, as rows for a neighbor gather: the same q, with the given scale and zero of
-/// `to` [M,N].
+/// `output` [M,N].
 struct BitGemmToBytesArgs {
   const BitTensor& a;
   const BitTensor& b;
   const Tensor& column_scale = kAbsent;  ///< float32 [N], absent: 1
   const Tensor& column_shift = kAbsent;  ///< float32 [N], absent: 0
   Activation activation = Activation::none;
-  ByteTensor& to;
+  ByteTensor& output;
 
   Device device() const { return a.device(); }
   void check(std::string_view op) const {
     detail::check_operands(op, a, b);
-    detail::check_bytes(op, to, a.outer, b.outer, a.device());
+    detail::check_bytes(op, output, a.outer, b.outer, a.device());
     for (const Tensor* one : {&column_scale, &column_shift})
       if (*one) check_tensor(op, "column_scale or column_shift", *one, {b.outer}, DType::f32, a.device());
     check_fused(op, activation);
@@ -158,7 +158,7 @@ constexpr int kThresholdMost = 1 << 23;
 /// every rounding preserves order; if it is constant, least is beyond all v.
 template <int kCount>
 ADJ_HOST_DEVICE inline void bit_thresholds(const BitRow& row, const BitColumn (&columns)[kCount],
-                                           BitThreshold (&to)[kCount]) {
+                                           BitThreshold (&thresholds)[kCount]) {
   // For a row with zero and rest 0, the sum is v itself.
   const BitRow alike{row.scale, 0.0f, row.shift, 0.0f, row.inverse, row.to_zero, row.least};
   const auto bit = [&](float v4, const BitColumn& column) {
@@ -167,14 +167,14 @@ ADJ_HOST_DEVICE inline void bit_thresholds(const BitRow& row, const BitColumn (&
   float below[kCount];  // largest known 4 v with the same bit as the smallest
   for (int i = 0; i < kCount; ++i) {
     below[i] = -static_cast<float>(kThresholdMost);
-    to[i].inverted = bit(below[i], columns[i]);
+    thresholds[i].inverted = bit(below[i], columns[i]);
   }
   for (int step = kThresholdMost; step > 0; step /= 2)
     for (int i = 0; i < kCount; ++i) {
       const float next = below[i] + static_cast<float>(step);
-      if (bit(next, columns[i]) == to[i].inverted) below[i] = next;
+      if (bit(next, columns[i]) == thresholds[i].inverted) below[i] = next;
     }
-  for (int i = 0; i < kCount; ++i) to[i].least = static_cast<int32_t>(below[i]) + 1;
+  for (int i = 0; i < kCount; ++i) thresholds[i].least = static_cast<int32_t>(below[i]) + 1;
 }
 /// Four times a zero if it is a multiple of 1/2 within [0, largest], else -1.
 ADJ_HOST_DEVICE inline int four_zeros(float zero, int largest) {

@@ -13,7 +13,7 @@ struct PerRow {
   const float* numbers;
   bool each;
 
-  explicit PerRow(const Tensor& of) : numbers(of.data<float>()), each(of.numel() != 1) {}
+  explicit PerRow(const Tensor& tensor) : numbers(tensor.data<float>()), each(tensor.numel() != 1) {}
   PerRow() = default;
   ADJ_HOST_DEVICE float at(int64_t row) const { return numbers[each ? row : 0]; }
 };
@@ -90,22 +90,22 @@ struct BitResult {
   /// `args`: of bit_gemm_to_bits or bit_gemm_to_bytes.
   template <class Args>
   explicit BitResult(const Args& args)
-      : bits(args.to.bits),
-        largest(args.to.largest()),
-        scale(args.to.scale),
-        zero(args.to.zero),
+      : bits(args.output.bits),
+        largest(args.output.largest()),
+        scale(args.output.scale),
+        zero(args.output.zero),
         column_scale(numbers_of(args.column_scale)),
         column_shift(numbers_of(args.column_shift)),
         relu(args.activation == Activation::relu) {
     if constexpr (std::is_same_v<Args, BitGemmToBytesArgs>) {
-      bytes = args.to.bytes.template mutable_data<uint8_t>();
-      pitch = args.to.pitch();
+      bytes = args.output.bytes.template mutable_data<uint8_t>();
+      pitch = args.output.pitch();
     } else {
-      planes = args.to.planes.template mutable_data<uint8_t>();
-      if (args.to.bytes) bytes = planes;
-      plane_bytes = args.to.plane_bytes();
-      step_bytes = args.to.step_bytes();
-      sums = args.to.sums.template mutable_data<int32_t>();
+      planes = args.output.planes.template mutable_data<uint8_t>();
+      if (args.output.bytes) bytes = planes;
+      plane_bytes = args.output.plane_bytes();
+      step_bytes = args.output.step_bytes();
+      sums = args.output.sums.template mutable_data<int32_t>();
       row_scale = numbers_of(args.row_scale);
       row_shift = numbers_of(args.row_shift);
     }

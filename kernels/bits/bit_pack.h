@@ -41,42 +41,42 @@ inline void check_packed(std::string_view op, const Tensor& x, const BitTensor& 
 }  // namespace detail
 
 /// q = round(x / scale + zero), clamped to [0, 2^bits - 1]; NaN becomes 0. x float32 [R,C]; scale and zero of
-/// `to` are given, its planes and sums are written.
+/// `output` are given, its planes and sums are written.
 struct PackBitsArgs {
   const Tensor& x;
   PackedAlong along = PackedAlong::rows;
-  BitTensor& to;
+  BitTensor& output;
 
   Device device() const { return x.device(); }
-  void check(std::string_view op) const { detail::check_packed(op, x, to, along); }
+  void check(std::string_view op) const { detail::check_packed(op, x, output, along); }
 };
 ADJ_KERNEL(pack_bits, PackBitsArgs)
 
 /// x = scale (q - zero), float32 [R,C].
 struct UnpackBitsArgs {
-  const BitTensor& from;
+  const BitTensor& input;
   PackedAlong along = PackedAlong::rows;
   Tensor& x;
 
   Device device() const { return x.device(); }
-  void check(std::string_view op) const { detail::check_packed(op, x, from, along); }
+  void check(std::string_view op) const { detail::check_packed(op, x, input, along); }
 };
 ADJ_KERNEL(unpack_bits, UnpackBitsArgs)
 
-/// The same numbers as bytes; bits, scale and zero of `to` (a byte tensor) match `from`, its planes are
+/// The same numbers as bytes; bits, scale and zero of `output` (a byte tensor) match `input`, its planes are
 /// written.
 struct ExpandBitsArgs {
-  const BitTensor& from;
-  BitTensor& to;
+  const BitTensor& input;
+  BitTensor& output;
 
-  Device device() const { return from.device(); }
+  Device device() const { return input.device(); }
   void check(std::string_view op) const {
-    detail::check_planes(op, "from", from);
-    detail::check_bits(op, "to", to);
-    ADJ_CHECK(to.bytes && to.outer == from.outer && to.inner == from.inner && to.bits == from.bits &&
-                  to.device() == from.device(),
-              "{}: to is [{}, {}] of {} bits, expected bytes of [{}, {}] of {} bits", op, to.outer, to.inner,
-              to.bits, from.outer, from.inner, from.bits);
+    detail::check_planes(op, "from", input);
+    detail::check_bits(op, "to", output);
+    ADJ_CHECK(output.bytes && output.outer == input.outer && output.inner == input.inner &&
+                  output.bits == input.bits && output.device() == input.device(),
+              "{}: to is [{}, {}] of {} bits, expected bytes of [{}, {}] of {} bits", op, output.outer,
+              output.inner, output.bits, input.outer, input.inner, input.bits);
   }
 };
 ADJ_KERNEL(expand_bits, ExpandBitsArgs)
@@ -88,16 +88,16 @@ inline BitTensor to_bits(const Tensor& x, int bits, const Tensor& scale, const T
                          PackedAlong along = PackedAlong::rows) {
   ADJ_CHECK(x.dims() == 2, "to_bits: x is {}, expected a matrix", x.str());
   BitTensor q = BitTensor::empty(outer_of(x, along), inner_of(x, along), bits, scale, zero, x.device());
-  kernels::pack_bits({.x = x, .along = along, .to = q});
+  kernels::pack_bits({.x = x, .along = along, .output = q});
   return q;
 }
 
 /// q with one byte per number.
 inline BitTensor as_bytes(const BitTensor& q) {
-  BitTensor to = BitTensor::empty(q.outer, q.inner, q.bits, q.scale, q.zero, q.device(), true);
-  kernels::expand_bits({.from = q, .to = to});
-  to.sums = q.sums;
-  return to;
+  BitTensor result = BitTensor::empty(q.outer, q.inner, q.bits, q.scale, q.zero, q.device(), true);
+  kernels::expand_bits({.input = q, .output = result});
+  result.sums = q.sums;
+  return result;
 }
 
 /// Dequantized values, float32 [R,C].
@@ -105,7 +105,7 @@ inline Tensor to_values(const BitTensor& q, PackedAlong along = PackedAlong::row
   const bool by_rows = along == PackedAlong::rows;
   Tensor x =
       Tensor::empty({by_rows ? q.outer : q.inner, by_rows ? q.inner : q.outer}, DType::f32, q.device());
-  kernels::unpack_bits({.from = q, .along = along, .x = x});
+  kernels::unpack_bits({.input = q, .along = along, .x = x});
   return x;
 }
 

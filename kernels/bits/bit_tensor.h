@@ -35,17 +35,17 @@ struct BitTensor {
     ADJ_CHECK(bits >= 1 && bits <= kMostBits, "bit tensor: expected 1 to 8 bits, got {}", bits);
     ADJ_CHECK(outer >= 0 && inner >= 0, "bit tensor: expected sizes of 0 or more, got [{}, {}]", outer,
               inner);
-    BitTensor made;
-    made.outer = outer;
-    made.inner = inner;
-    made.bits = bits;
-    made.bytes = bytes;
-    made.scale = std::move(scale);
-    made.zero = std::move(zero);
-    made.planes =
-        Tensor::empty({made.num_planes(), made.steps(), made.padded_rows(), kRowBytes}, DType::u8, device);
-    made.sums = Tensor::empty({outer}, DType::i32, device);
-    return made;
+    BitTensor result;
+    result.outer = outer;
+    result.inner = inner;
+    result.bits = bits;
+    result.bytes = bytes;
+    result.scale = std::move(scale);
+    result.zero = std::move(zero);
+    result.planes = Tensor::empty({result.num_planes(), result.steps(), result.padded_rows(), kRowBytes},
+                                  DType::u8, device);
+    result.sums = Tensor::empty({outer}, DType::i32, device);
+    return result;
   }
 
   int num_planes() const { return bytes ? 1 : bits; }

@@ -9,8 +9,8 @@ namespace adj {
 namespace kernels {
 
 /// Y[M,F] = row_scale_i column_scale_f Σ_j x_jf + column_shift_f over the entries (i, j) of `a`, e.g. a mean
-/// and a folded batch norm, quantized to bytes with the given scale and zero of `to`; writes its bytes and
-/// sums. Bitwise equal to bit_gemm_to_bits of adjacency_bits(a) and x as bits along columns, but by row
+/// and a folded batch norm, quantized to bytes with the given scale and zero of `output`; writes its bytes
+/// and sums. Bitwise equal to bit_gemm_to_bits of adjacency_bits(a) and x as bits along columns, but by row
 /// gathers: for structures with few entries per row. Entries may repeat.
 struct SumBytesToBitsArgs {
   const Csr& a;
@@ -19,22 +19,23 @@ struct SumBytesToBitsArgs {
   const Tensor& row_scale = kAbsent;     ///< float32 [M], absent: 1
   const Tensor& column_scale = kAbsent;  ///< float32 [F], absent: 1
   const Tensor& column_shift = kAbsent;  ///< float32 [F], absent: 0
-  BitTensor& to;                         ///< of bytes
+  BitTensor& output;                     ///< of bytes
 
   Device device() const { return a.device(); }
   void check(std::string_view op) const {
     check_csr(op, a);
-    detail::check_bits(op, "to", to);
-    ADJ_CHECK(to.bytes, "{}: to is of bit planes, expected bytes", op);
-    detail::check_bytes(op, x, a.cols, to.inner, a.device());
+    detail::check_bits(op, "to", output);
+    ADJ_CHECK(output.bytes, "{}: to is of bit planes, expected bytes", op);
+    detail::check_bytes(op, x, a.cols, output.inner, a.device());
     ADJ_CHECK(order.rows, "{}: there is no order of rows", op);
     check_tensor(op, "order", order.rows, {a.rows, 4}, DType::i32, a.device());
-    ADJ_CHECK(to.outer == a.rows && to.device() == a.device(),
-              "{}: to is [{}, {}] on {}, expected {} rows on {}", op, to.outer, to.inner, to.device().str(),
-              a.rows, a.device().str());
+    ADJ_CHECK(output.outer == a.rows && output.device() == a.device(),
+              "{}: to is [{}, {}] on {}, expected {} rows on {}", op, output.outer, output.inner,
+              output.device().str(), a.rows, a.device().str());
     if (row_scale) check_tensor(op, "row_scale", row_scale, {a.rows}, DType::f32, a.device());
     for (const Tensor* one : {&column_scale, &column_shift})
-      if (*one) check_tensor(op, "column_scale or column_shift", *one, {to.inner}, DType::f32, a.device());
+      if (*one)
+        check_tensor(op, "column_scale or column_shift", *one, {output.inner}, DType::f32, a.device());
   }
 };
 ADJ_KERNEL(sum_bytes_to_bits, SumBytesToBitsArgs)

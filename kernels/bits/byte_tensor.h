@@ -54,16 +54,16 @@ inline void check_bytes(std::string_view op, const ByteTensor& x, int64_t rows, 
 
 }  // namespace detail
 
-/// q = round(x / scale + zero) as in pack_bits, x float32 [N, F]; bits, scale and zero of `to` are given.
+/// q = round(x / scale + zero) as in pack_bits, x float32 [N, F]; bits, scale and zero of `output` are given.
 struct PackBytesArgs {
   const Tensor& x;
-  ByteTensor& to;
+  ByteTensor& output;
 
   Device device() const { return x.device(); }
   void check(std::string_view op) const {
     ADJ_CHECK(x.dims() == 2 && x.dtype() == DType::f32, "{}: x is {}, expected a float32 matrix", op,
               x.str());
-    detail::check_bytes(op, to, x.shape()[0], x.shape()[1], x.device());
+    detail::check_bytes(op, output, x.shape()[0], x.shape()[1], x.device());
   }
 };
 ADJ_KERNEL(pack_bytes, PackBytesArgs)
@@ -81,16 +81,16 @@ struct UnpackBytesArgs {
 };
 ADJ_KERNEL(unpack_bytes, UnpackBytesArgs)
 
-/// The numbers of x in the bytes of `to`, which has its bits and width; either may be narrow.
+/// The numbers of x in the bytes of `output`, which has its bits and width; either may be narrow.
 struct RepackBytesArgs {
   const ByteTensor& x;
-  ByteTensor& to;
+  ByteTensor& output;
 
   Device device() const { return x.device(); }
   void check(std::string_view op) const {
     detail::check_bytes(op, x, x.rows(), x.width, x.device(), true);
-    detail::check_bytes(op, to, x.rows(), x.width, x.device(), true);
-    ADJ_CHECK(to.bits == x.bits, "{}: {} bits to {}", op, x.bits, to.bits);
+    detail::check_bytes(op, output, x.rows(), x.width, x.device(), true);
+    ADJ_CHECK(output.bits == x.bits, "{}: {} bits to {}", op, x.bits, output.bits);
   }
 };
 ADJ_KERNEL(repack_bytes, RepackBytesArgs)
@@ -101,14 +101,14 @@ ADJ_KERNEL(repack_bytes, RepackBytesArgs)
 inline ByteTensor to_bytes(const Tensor& x, int bits, const Tensor& scale, const Tensor& zero) {
   ADJ_CHECK(x.dims() == 2, "to_bytes: x is {}, expected a matrix", x.str());
   ByteTensor q = ByteTensor::empty(x.shape()[0], x.shape()[1], bits, scale, zero, x.device());
-  kernels::pack_bytes({.x = x, .to = q});
+  kernels::pack_bytes({.x = x, .output = q});
   return q;
 }
 inline ByteTensor narrowed(const ByteTensor& x) {
-  ByteTensor to{x.bits, x.width, {}, x.scale, x.zero, true};
-  to.bytes = Tensor::empty({x.rows(), to.pitch()}, DType::u8, x.device());
-  kernels::repack_bytes({.x = x, .to = to});
-  return to;
+  ByteTensor result{x.bits, x.width, {}, x.scale, x.zero, true};
+  result.bytes = Tensor::empty({x.rows(), result.pitch()}, DType::u8, x.device());
+  kernels::repack_bytes({.x = x, .output = result});
+  return result;
 }
 /// float32 [N,F]: the represented values.
 inline Tensor to_values(const ByteTensor& x) {

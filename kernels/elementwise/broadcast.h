@@ -91,9 +91,9 @@ struct BroadcastLayout {
   ADJ_HOST_DEVICE void begin_of(int64_t row, int64_t& a, int64_t& b) const {
     a = b = 0;
     for (int d = kLast - 1; row > 0; --d) {
-      const int64_t rest = row / extent[d], at = row - rest * extent[d];
-      a += at * stride[0][d];
-      b += at * stride[1][d];
+      const int64_t rest = row / extent[d], coordinate = row - rest * extent[d];
+      a += coordinate * stride[0][d];
+      b += coordinate * stride[1][d];
       row = rest;
     }
   }

@@ -27,15 +27,15 @@ inline void check_packed_rows(std::string_view op, const PackedRows& q) {
 }  // namespace detail
 
 /// q = round(x / scale + zero), clamped to [0, 2^bits - 1]; NaN becomes 0. x float32 [N,F]; bits, scale and
-/// zero of `to` are given, its bytes are written.
+/// zero of `output` are given, its bytes are written.
 struct PackRowsArgs {
   const Tensor& x;
-  PackedRows& to;
+  PackedRows& output;
 
   Device device() const { return x.device(); }
   void check(std::string_view op) const {
-    detail::check_packed_rows(op, to);
-    check_tensor(op, "x", x, {to.rows(), to.cols}, DType::f32, to.device());
+    detail::check_packed_rows(op, output);
+    check_tensor(op, "x", x, {output.rows(), output.cols}, DType::f32, output.device());
   }
 };
 ADJ_KERNEL(pack_rows, PackRowsArgs)
@@ -44,7 +44,7 @@ ADJ_KERNEL(pack_rows, PackRowsArgs)
 /// followed by kernels::dropout as on the full matrix of N rows: position i F + f of the sequence `key`
 /// decides on number f of row i.
 struct UnpackRowsArgs {
-  const PackedRows& from;
+  const PackedRows& input;
   int64_t first = 0;
   RandomKey key = {};
   DropoutRule rule = {};
@@ -52,11 +52,11 @@ struct UnpackRowsArgs {
 
   Device device() const { return y.device(); }
   void check(std::string_view op) const {
-    detail::check_packed_rows(op, from);
+    detail::check_packed_rows(op, input);
     check_matrix(op, "y", y);
-    check_tensor(op, "y", y, {y.size(0), from.cols}, y.dtype(), from.device());
-    ADJ_CHECK(first >= 0 && first + y.size(0) <= from.rows(), "{}: rows {} to {} of {}", op, first,
-              first + y.size(0), from.rows());
+    check_tensor(op, "y", y, {y.size(0), input.cols}, y.dtype(), input.device());
+    ADJ_CHECK(first >= 0 && first + y.size(0) <= input.rows(), "{}: rows {} to {} of {}", op, first,
+              first + y.size(0), input.rows());
     ADJ_CHECK(rule.threshold < 65536u, "{}: threshold {}, expected less than 65536", op, rule.threshold);
   }
 };
@@ -92,18 +92,18 @@ struct PackedOperand {
         largest(q.largest()) {}
   /// Eight integers of a row, one byte each, from column 8 `group` on.
   ADJ_HOST_DEVICE uint64_t integers(int64_t row, int64_t group) const {
-    const uint8_t* from = bytes + row * row_bytes + group * bits;
+    const uint8_t* source = bytes + row * row_bytes + group * bits;
     uint64_t planes = 0;
-    for (int p = 0; p < bits; ++p) planes |= static_cast<uint64_t>(from[p]) << (8 * p);
+    for (int p = 0; p < bits; ++p) planes |= static_cast<uint64_t>(source[p]) << (8 * p);
     return transposed_bits(planes);
   }
   ADJ_HOST_DEVICE float value(int q, int64_t column) const {
-    const int64_t at = by_column ? column : 0;
-    return scale[at] * (static_cast<float>(q) - zero[at]);
+    const int64_t index = by_column ? column : 0;
+    return scale[index] * (static_cast<float>(q) - zero[index]);
   }
   ADJ_HOST_DEVICE int integer(float x, int64_t column) const {
-    const int64_t at = by_column ? column : 0;
-    return quantized(x, scale[at], zero[at], largest);
+    const int64_t index = by_column ? column : 0;
+    return quantized(x, scale[index], zero[index], largest);
   }
 };
 

@@ -51,13 +51,13 @@ ADJ_HOST_DEVICE inline double draw_unit(uint64_t seed, uint64_t stream, int32_t 
 /// The entry at fraction `u` of a row's weights: the first whose prefix sum in `sums` [degree] exceeds it;
 /// the last sum is positive.
 ADJ_HOST_DEVICE inline int32_t find_by_weight(double u, const double* sums, int32_t degree) {
-  const double total = sums[degree - 1], at = u * total;
+  const double total = sums[degree - 1], threshold = u * total;
   // If rounding reaches the end, take the last entry with a positive weight.
-  const bool at_end = !(at < total);
+  const bool at_end = !(threshold < total);
   int32_t low = 0, high = degree - 1;
   while (low < high) {
     const int32_t middle = low + (high - low) / 2;
-    if (at_end ? sums[middle] < total : !(sums[middle] > at)) {
+    if (at_end ? sums[middle] < total : !(sums[middle] > threshold)) {
       low = middle + 1;
     } else {
       high = middle;

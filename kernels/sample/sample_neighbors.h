@@ -67,13 +67,13 @@ struct NeighborSample {
 
 /// offsets[i] = number of entries taken by the rows before `rows[i]`, int64 [T + 1].
 struct SampleCountsArgs {
-  const NeighborSample& of;
+  const NeighborSample& request;
   Tensor& offsets;
 
-  Device device() const { return of.csr.device(); }
+  Device device() const { return request.csr.device(); }
   void check(std::string_view op) const {
-    of.check(op);
-    check_tensor(op, "offsets", offsets, {of.rows.numel() + 1}, DType::i64, device());
+    request.check(op);
+    check_tensor(op, "offsets", offsets, {request.rows.numel() + 1}, DType::i64, device());
   }
 };
 ADJ_KERNEL(sample_counts, SampleCountsArgs)
@@ -81,15 +81,15 @@ ADJ_KERNEL(sample_counts, SampleCountsArgs)
 /// entry[offsets[i]] …: the entries of the structure taken by row rows[i], and `col`, their columns, both
 /// int32 [S], S >= offsets[T]; anything beyond is not written. `offsets` from sample_counts.
 struct SampleNeighborsArgs {
-  const NeighborSample& of;
+  const NeighborSample& request;
   const Tensor& offsets;
   Tensor& entry;
   Tensor& col;
 
-  Device device() const { return of.csr.device(); }
+  Device device() const { return request.csr.device(); }
   void check(std::string_view op) const {
-    of.check(op);
-    check_tensor(op, "offsets", offsets, {of.rows.numel() + 1}, DType::i64, device());
+    request.check(op);
+    check_tensor(op, "offsets", offsets, {request.rows.numel() + 1}, DType::i64, device());
     check_index(op, "entry", entry, device());
     check_like(op, "col", col, entry);
   }

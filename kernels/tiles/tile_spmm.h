@@ -31,7 +31,7 @@ struct TileValuesArgs {
   const Tensor& values;
   const Tensor& order = kAbsent;
   DType features = DType::f32;
-  TileValues& to;
+  TileValues& output;
 
   Device device() const { return tiles.device(); }
   void check(std::string_view op) const {
@@ -41,9 +41,9 @@ struct TileValuesArgs {
               "{}: expected float32 or bfloat16 features, got {}", op, name_of(features));
     check_tensor(op, "values", values, {values.numel()}, DType::f32, device);
     if (order) check_tensor(op, "order", order, {order.numel()}, DType::i32, device);
-    check_tensor(op, "tile", to.tile, {entries}, DType::i32, device);
-    check_tensor(op, "scale", to.scale, {1}, DType::f32, device);
-    check_tensor(op, "rest", to.rest, {rest}, DType::f32, device);
+    check_tensor(op, "tile", output.tile, {entries}, DType::i32, device);
+    check_tensor(op, "scale", output.scale, {1}, DType::f32, device);
+    check_tensor(op, "rest", output.rest, {rest}, DType::f32, device);
   }
 };
 ADJ_KERNEL(tile_values, TileValuesArgs)
@@ -103,13 +103,13 @@ inline TileValues make_tile_values(const RowTiles& tiles, const Tensor& values, 
                                    DType features) {
   if (!values) return {};
   const Device device = tiles.device();
-  TileValues to{Tensor::empty({tiles.entries.numel()}, DType::i32, device),
-                Tensor::empty({1}, DType::f32, device),
-                Tensor::empty({tiles.rest.entries()}, DType::f32, device),
-                {},
-                {}};
-  tile_values({.tiles = tiles, .values = values, .order = order, .features = features, .to = to});
-  return to;
+  TileValues result{Tensor::empty({tiles.entries.numel()}, DType::i32, device),
+                    Tensor::empty({1}, DType::f32, device),
+                    Tensor::empty({tiles.rest.entries()}, DType::f32, device),
+                    {},
+                    {}};
+  tile_values({.tiles = tiles, .values = values, .order = order, .features = features, .output = result});
+  return result;
 }
 
 }  // namespace adj::kernels

@@ -223,7 +223,7 @@ TEST_CASE("products to bits are the float product, scaled, shifted and quantised
                                          .column_scale = operand(ends > 0, scale),
                                          .column_shift = operand(ends > 0, shift),
                                          .activation = activation,
-                                         .to = output});
+                                         .output = output});
             };
             BitTensor q = empty_bits(m, n, bits_to, step,
                                      ends > 0 ? 0.25f : static_cast<float>(1 << bits_to) / 2, device);
@@ -261,7 +261,7 @@ TEST_CASE("products to bits are the float product, scaled, shifted and quantised
                                           .column_scale = operand(ends > 0, scale),
                                           .column_shift = operand(ends > 0, shift),
                                           .activation = activation,
-                                          .to = bytes});
+                                          .output = bytes});
               const auto held = bytes.bytes.to_vector<uint8_t>();
               const kernels::ByteRows places(bytes);
               for (size_t i = 0; i < got.size(); ++i)
@@ -336,7 +336,7 @@ TEST_CASE("products to one bit by thresholds and without are the same on every d
                                      .column_scale = scale.to(device),
                                      .column_shift = shift.to(device),
                                      .activation = bits == 2 ? Activation::none : Activation::relu,
-                                     .to = q});
+                                     .output = q});
           same_planes(q.planes);
           same_sums(q.sums);
         }
@@ -377,8 +377,8 @@ TEST_CASE("products that skip steps without a bit are the same") {
         CHECK(same_bits(y, wanted));
         BitTensor q = empty_bits(kRows, n, 3, 50.0f, 2.0f, device),
                   wanted_q = empty_bits(kRows, n, 3, 50.0f, 2.0f, device);
-        kernels::bit_gemm_to_bits({.a = a, .b = b, .steps = &steps, .to = q});
-        kernels::bit_gemm_to_bits({.a = a, .b = b, .to = wanted_q});
+        kernels::bit_gemm_to_bits({.a = a, .b = b, .steps = &steps, .output = q});
+        kernels::bit_gemm_to_bits({.a = a, .b = b, .output = wanted_q});
         CHECK(same_bits(q.planes, wanted_q.planes));
         CHECK(same_bits(q.sums, wanted_q.sums));
         const BitTensor fewer = to_bits(x.rows(0, 640).to(device), 2);
@@ -397,7 +397,7 @@ TEST_CASE("products of more tiles than a GPU has multiprocessors") {
       Tensor y = Tensor::empty({m, n}, DType::i32, device);
       kernels::bit_gemm({.a = a, .b = b, .y = y});
       BitTensor q = empty_bits(m, n, 2, 3.0f, 1.0f, device);
-      kernels::bit_gemm_to_bits({.a = a, .b = b, .to = q});
+      kernels::bit_gemm_to_bits({.a = a, .b = b, .output = q});
       same_products(y);
       same_planes(q.planes);
     }

@@ -86,13 +86,13 @@ TEST_CASE("sums of bytes to bits are the product with the adjacency's bits, to t
                                       .row_scale = of_rows,
                                       .column_scale = columns,
                                       .column_shift = shifts,
-                                      .to = in_bytes});
+                                      .output = in_bytes});
           kernels::bit_gemm_to_bits({.a = *adjacency_bits(csr),
                                      .b = to_bits(input, bits, scale, zero, PackedAlong::columns),
                                      .row_scale = of_rows,
                                      .column_scale = columns,
                                      .column_shift = shifts,
-                                     .to = wanted});
+                                     .output = wanted});
           CHECK(same_bits(in_bytes.sums, wanted.sums));
           alike(wanted.planes);
           // Numbers and the padding after them, of existing rows only.
@@ -121,10 +121,10 @@ TEST_CASE("sums of bytes count repeated entries, also in long rows") {
     CHECK(rows == std::vector<int32_t>{0, 0, 1, 70'000, 70'000, 0, 2, 3, 0, 0, 0, 0});
     CHECK(order.long_rows == 1);
     BitTensor output = empty_bits(3, 20, 8, 70'000.0f, 1.0f, device, true);
-    kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = bytes, .to = output});
+    kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = bytes, .output = output});
     CHECK(output.sums.to_vector<int32_t>() == std::vector<int32_t>{20, 20 * 255, 20});
     BitTensor wide = empty_bits(3, 20, 8, 100'000.0f, 1.0f, device, true);
-    kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = bytes, .to = wide});
+    kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = bytes, .output = wide});
     CHECK(wide.sums.to_vector<int32_t>() ==
           std::vector<int32_t>{20, 20 * 180, 20});  // 178.5 and 1, ties to even
   }
@@ -136,24 +136,25 @@ TEST_CASE("sums of bytes without entries, and their errors") {
     BitTensor output = empty_bits(0, 5, 2, 1.0f, 0.0f, device, true);
     const ByteTensor bytes =
         to_bytes(Tensor::zeros({0, 5}, DType::f32, device), 2, scalar(1.0f, device), scalar(0.0f, device));
-    kernels::sum_bytes_to_bits({.a = none, .order = RowOrder(none), .x = bytes, .to = output});
+    kernels::sum_bytes_to_bits({.a = none, .order = RowOrder(none), .x = bytes, .output = output});
     CHECK(adjacency_bits(none)->sums.numel() == 0);
     const Csr csr = distinct_structure({2, 1}, 3).csr.to(device);
     BitTensor two = empty_bits(2, 5, 2, 1.0f, 0.0f, device, true);
     const RowOrder order(csr);
-    CHECK_THROWS_AS(kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = bytes, .to = two}), Error);
+    CHECK_THROWS_AS(kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = bytes, .output = two}), Error);
     const ByteTensor three =
         to_bytes(Tensor::zeros({3, 5}, DType::f32, device), 2, scalar(1.0f, device), scalar(0.0f, device));
-    kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = three, .to = two});
-    CHECK_THROWS_AS(kernels::sum_bytes_to_bits({.a = csr, .order = {}, .x = three, .to = two}), Error);
+    kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = three, .output = two});
+    CHECK_THROWS_AS(kernels::sum_bytes_to_bits({.a = csr, .order = {}, .x = three, .output = two}), Error);
     const Tensor four = Tensor::zeros({4}, DType::f32, device);
-    CHECK_ERROR_HAS(
-        kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = three, .column_shift = four, .to = two}),
-        "column_scale or column_shift");
+    CHECK_ERROR_HAS(kernels::sum_bytes_to_bits(
+                        {.a = csr, .order = order, .x = three, .column_shift = four, .output = two}),
+                    "column_scale or column_shift");
     BitTensor planes = empty_bits(2, 5, 2, 1.0f, 0.0f, device);
-    CHECK_THROWS_AS(kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = three, .to = planes}), Error);
+    CHECK_THROWS_AS(kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = three, .output = planes}),
+                    Error);
     BitTensor wrong = empty_bits(2, 4, 1, 1.0f, 0.0f, device);
     Tensor repeats = Tensor::zeros({1}, DType::i32, device);
-    CHECK_THROWS_AS(kernels::adjacency_bits({.a = csr, .to = wrong, .repeats = repeats}), Error);
+    CHECK_THROWS_AS(kernels::adjacency_bits({.a = csr, .output = wrong, .repeats = repeats}), Error);
   }
 }

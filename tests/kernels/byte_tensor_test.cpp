@@ -41,7 +41,7 @@ TEST_CASE("numbers of few bits are packed into bytes and unpacked again") {
         const ByteTensor narrow = narrowed(x);
         CHECK(narrow.bytes.to_vector<uint8_t>() == expected);
         ByteTensor back = bytes_of(std::vector<uint8_t>(n, 0), rows, cols, bits, device);
-        kernels::repack_bytes({.x = narrow, .to = back});
+        kernels::repack_bytes({.x = narrow, .output = back});
         CHECK(back.bytes.to_vector<uint8_t>() == x.bytes.to_vector<uint8_t>());
         const Tensor values = to_values(x);
         std::vector<float> wanted;
@@ -57,9 +57,9 @@ TEST_CASE("bytes of another width or bit count are refused, and narrow ones wher
   const ByteTensor x = bytes_of(std::vector<uint8_t>(15), 3, 5, 2, {});
   ByteTensor few = narrowed(x), other = few;
   few.bytes = few.bytes.rows(0, 2);
-  CHECK_ERROR_HAS(kernels::repack_bytes({.x = x, .to = few}), "expected [3, 2] uint8");
+  CHECK_ERROR_HAS(kernels::repack_bytes({.x = x, .output = few}), "expected [3, 2] uint8");
   other.bits = 1;
   other.bytes = Tensor::empty({3, 1}, DType::u8);
-  CHECK_ERROR(kernels::repack_bytes({.x = x, .to = other}), "repack_bytes: 2 bits to 1");
+  CHECK_ERROR(kernels::repack_bytes({.x = x, .output = other}), "repack_bytes: 2 bits to 1");
   CHECK_ERROR_HAS(to_values(narrowed(x)), "narrow bytes, expected padded ones");
 }

@@ -21,14 +21,14 @@ PackedRows packed(const Tensor& x, int bits, BitRange range, bool by_column) {
                       .bits = bits,
                       .scale = q.scale,
                       .zero = q.zero});
-  kernels::pack_rows({.x = x, .to = q});
+  kernels::pack_rows({.x = x, .output = q});
   return q;
 }
 
 Tensor unpacked(const PackedRows& q, int64_t begin, int64_t end, DType dtype = DType::f32, RandomKey key = {},
                 DropoutRule rule = {}) {
   Tensor y = Tensor::empty({end - begin, q.cols}, dtype, q.device());
-  kernels::unpack_rows({.from = q, .first = begin, .key = key, .rule = rule, .y = y});
+  kernels::unpack_rows({.input = q, .first = begin, .key = key, .rule = rule, .y = y});
   return y;
 }
 
@@ -62,7 +62,7 @@ TEST_CASE("in packed rows byte p of eight numbers has bit p of each, and rows ar
     PackedRows q{10, 3, Tensor::full({1, 6}, 255.0, DType::u8, device),
                  Tensor::full({1}, 1.0, DType::f32, device), Tensor::zeros({1}, DType::f32, device)};
     const Tensor x = Tensor::from<float>({0, 1, 2, 3, 4, 5, 6, 7, 7, 2}, {1, 10}).to(device);
-    kernels::pack_rows({.x = x, .to = q});
+    kernels::pack_rows({.x = x, .output = q});
     CHECK(q.bytes.to_vector<uint8_t>() == std::vector<uint8_t>{0xaa, 0xcc, 0xf0, 0x01, 0x03, 0x01});
     CHECK(same_bits(unpacked(q, 0, 1), x));
   }
@@ -103,9 +103,9 @@ TEST_CASE("packed rows reject mismatched arguments") {
   PackedRows q = packed(random_tensor({4, 9}), 4, BitRange::affine, true);
   Tensor y = Tensor::empty({4, 9});
   const auto refused = [&](const char* what) {
-    CHECK_ERROR_HAS(kernels::unpack_rows({.from = q, .y = y}), what);
+    CHECK_ERROR_HAS(kernels::unpack_rows({.input = q, .y = y}), what);
   };
-  CHECK_ERROR_HAS(kernels::unpack_rows({.from = q, .first = 1, .y = y}), "rows 1 to 5 of 4");
+  CHECK_ERROR_HAS(kernels::unpack_rows({.input = q, .first = 1, .y = y}), "rows 1 to 5 of 4");
   q.bits = 9;
   refused("rows of 9 bits, expected 1 to 8");
   q.bits = 3;
@@ -117,5 +117,5 @@ TEST_CASE("packed rows reject mismatched arguments") {
   y = Tensor::empty({4, 8});
   refused("y is");
   const Tensor narrow = random_tensor({4, 8});
-  CHECK_THROWS_AS(kernels::pack_rows({.x = narrow, .to = q}), Error);
+  CHECK_THROWS_AS(kernels::pack_rows({.x = narrow, .output = q}), Error);
 }

@@ -34,10 +34,10 @@ void count_by_words(const uint8_t* a, const uint8_t* b, int64_t pitch, Counts& c
   for (int i = 0; i < kBlock; ++i)
     for (int j = 0; j < kBlock; ++j) {
       int64_t count = 0;
-      for (int64_t at = 0; at < pitch; at += 8) {
+      for (int64_t offset = 0; offset < pitch; offset += 8) {
         uint64_t x, y;
-        std::memcpy(&x, a + i * pitch + at, 8);
-        std::memcpy(&y, b + j * pitch + at, 8);
+        std::memcpy(&x, a + i * pitch + offset, 8);
+        std::memcpy(&y, b + j * pitch + offset, 8);
         count += std::popcount(x & y);
       }
       counts[i][j] = static_cast<int32_t>(count);
@@ -52,12 +52,12 @@ __attribute__((target("avx512f,avx512vpopcntdq"))) void count_by_vectors(const u
   for (auto& row : sum)
 #pragma GCC unroll 4
     for (__m512i& one : row) one = _mm512_setzero_si512();
-  for (int64_t at = 0; at < pitch; at += 64) {
+  for (int64_t offset = 0; offset < pitch; offset += 64) {
     __m512i x[kBlock], y[kBlock];
 #pragma GCC unroll 4
     for (int i = 0; i < kBlock; ++i) {
-      x[i] = _mm512_loadu_si512(a + i * pitch + at);
-      y[i] = _mm512_loadu_si512(b + i * pitch + at);
+      x[i] = _mm512_loadu_si512(a + i * pitch + offset);
+      y[i] = _mm512_loadu_si512(b + i * pitch + offset);
     }
 #pragma GCC unroll 4
     for (int i = 0; i < kBlock; ++i)
@@ -79,7 +79,7 @@ void multiply_bytes(const uint8_t* a, const uint8_t* b, int64_t pitch, Counts& s
     for (int j = 0; j < kBlock; ++j) {
       const uint8_t *x = a + i * pitch, *y = b + j * pitch;
       int32_t sum = 0;
-      for (int64_t at = 0; at < pitch; ++at) sum += int32_t{x[at]} * int32_t{y[at]};
+      for (int64_t offset = 0; offset < pitch; ++offset) sum += int32_t{x[offset]} * int32_t{y[offset]};
       sums[i][j] = sum;
     }
 }
@@ -101,12 +101,13 @@ struct Rows {
         pitch(ceil_div(q.bytes ? q.inner : ceil_div(q.inner, 8), kVectorBytes) * kVectorBytes),
         plane(rows * pitch),
         bytes(static_cast<size_t>(q.num_planes() * plane)) {
-    const auto* from = q.planes.data<uint8_t>();
+    const auto* source = q.planes.data<uint8_t>();
     for_each_index(q.num_planes() * q.outer, 64, [&](int64_t i) {
       const int64_t p = i / q.outer, o = i % q.outer;
-      uint8_t* to = bytes.data() + p * plane + o * pitch;
-      for (int64_t at = 0; at < pitch; at += 16)
-        std::memcpy(to + at, from + p * q.plane_bytes() + bit_place(q.step_bytes(), o, at * 8), 16);
+      uint8_t* destination = bytes.data() + p * plane + o * pitch;
+      for (int64_t offset = 0; offset < pitch; offset += 16)
+        std::memcpy(destination + offset,
+                    source + p * q.plane_bytes() + bit_place(q.step_bytes(), o, offset * 8), 16);
     });
   }
   const uint8_t* at(int p, int64_t row) const { return bytes.data() + p * plane + row * pitch; }
@@ -135,8 +136,8 @@ class Product {
   }
 
  private:
-  /// `to`: the sums of `row`.
-  void multiply_block(int64_t row, int64_t column, int32_t* to) const {
+  /// `output`: the sums of `row`.
+  void multiply_block(int64_t row, int64_t column, int32_t* output) const {
     Counts sums = {};
     for (int i = 0; i < a_.num_planes(); ++i)
       for (int j = 0; j < b_.num_planes(); ++j) {
@@ -146,7 +147,7 @@ class Product {
           for (int c = 0; c < kBlock; ++c) sums[r][c] += counts[r][c] << (i + j);
       }
     const int64_t columns = std::min<int64_t>(kBlock, b_.outer - column);
-    for (int64_t r = 0; r < kBlock; ++r) std::copy_n(sums[r], columns, to + r * b_.outer + column);
+    for (int64_t r = 0; r < kBlock; ++r) std::copy_n(sums[r], columns, output + r * b_.outer + column);
   }
 
   const BitTensor &a_, &b_;
@@ -182,40 +183,41 @@ namespace {
 
 /// Calls f(row, column, q) for every element of a requantized product.
 template <class F>
-void for_each_requantized(const BitTensor& a, const BitTensor& b, const BitResult& to, F&& f) {
+void for_each_requantized(const BitTensor& a, const BitTensor& b, const BitResult& result, F&& f) {
   const BitOperand left(a), right(b);
   std::vector<BitColumn> columns;
-  for (int64_t c = 0; c < b.outer; ++c) columns.push_back(to.column(right, c));
+  for (int64_t c = 0; c < b.outer; ++c) columns.push_back(result.column(right, c));
   Product(a, b).for_each_row([&](int64_t row, const int32_t* sums) {
-    const BitRow of_row = to.row(left, row, static_cast<float>(a.inner));
+    const BitRow of_row = result.row(left, row, static_cast<float>(a.inner));
     for (int64_t c = 0; c < b.outer; ++c)
-      f(row, c, requantized(sums[c], of_row, columns[static_cast<size_t>(c)], to.largest));
+      f(row, c, requantized(sums[c], of_row, columns[static_cast<size_t>(c)], result.largest));
   });
 }
 
 }  // namespace
 
 void bit_gemm_to_bits(const BitGemmToBitsArgs& args) {
-  args.to.planes.zero_();
-  args.to.sums.zero_();
-  const BitResult to(args);
-  for_each_requantized(args.a, args.b, to, [&](int64_t row, int64_t c, int q) {
-    to.sums[row] += q;
-    if (to.bytes != nullptr) {
-      *to.byte_at(row, c) = static_cast<uint8_t>(q);
+  args.output.planes.zero_();
+  args.output.sums.zero_();
+  const BitResult result(args);
+  for_each_requantized(args.a, args.b, result, [&](int64_t row, int64_t c, int q) {
+    result.sums[row] += q;
+    if (result.bytes != nullptr) {
+      *result.byte_at(row, c) = static_cast<uint8_t>(q);
       return;
     }
-    uint8_t* const at = to.planes + bit_place(to.step_bytes, row, c);
-    for (int p = 0; p < to.bits; ++p)
-      at[p * to.plane_bytes] = static_cast<uint8_t>(at[p * to.plane_bytes] | (q >> p & 1) << (c % 8));
+    uint8_t* const destination = result.planes + bit_place(result.step_bytes, row, c);
+    for (int p = 0; p < result.bits; ++p)
+      destination[p * result.plane_bytes] =
+          static_cast<uint8_t>(destination[p * result.plane_bytes] | (q >> p & 1) << (c % 8));
   });
 }
 
 void bit_gemm_to_bytes(const BitGemmToBytesArgs& args) {
-  const BitResult to(args);
-  for_each_requantized(args.a, args.b, to, [&](int64_t row, int64_t c, int q) {
-    uint8_t& byte = *to.byte_at(row, c);
-    byte = static_cast<uint8_t>(to.halves() && c % 2 != 0 ? byte | q << 4 : q);
+  const BitResult result(args);
+  for_each_requantized(args.a, args.b, result, [&](int64_t row, int64_t c, int q) {
+    uint8_t& byte = *result.byte_at(row, c);
+    byte = static_cast<uint8_t>(result.halves() && c % 2 != 0 ? byte | q << 4 : q);
   });
 }
 

@@ -30,9 +30,9 @@ void bit_range(const BitRangeArgs& args) {
   auto* scale = args.scale.mutable_data<float>();
   auto* zero = args.zero.mutable_data<float>();
   const auto leave = [&](size_t i, const MinMax& e) {
-    const BitScale of = bit_scale(e.least, e.largest, args.range, args.bits);
-    scale[i] = of.scale;
-    zero[i] = of.zero;
+    const BitScale result = bit_scale(e.least, e.largest, args.range, args.bits);
+    scale[i] = result.scale;
+    zero[i] = result.zero;
   };
   if (args.scale.numel() == outer) {
     for (size_t o = 0; o < found.size(); ++o) leave(o, found[o]);

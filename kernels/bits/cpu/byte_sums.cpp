@@ -10,35 +10,35 @@ namespace adj::kernels::cpu {
 namespace {
 
 /// Adds a row's numbers; half bytes in pairs.
-void add_row(const uint8_t* from, bool halves, std::vector<int32_t>& sums) {
+void add_row(const uint8_t* row, bool halves, std::vector<int32_t>& sums) {
   const size_t n = sums.size();
   if (!halves) {
-    for (size_t f = 0; f < n; ++f) sums[f] += from[f];
+    for (size_t f = 0; f < n; ++f) sums[f] += row[f];
     return;
   }
   for (size_t f = 0; f + 1 < n; f += 2) {
-    sums[f] += from[f / 2] & 15;
-    sums[f + 1] += from[f / 2] >> 4;
+    sums[f] += row[f / 2] & 15;
+    sums[f + 1] += row[f / 2] >> 4;
   }
-  if (n % 2 != 0) sums[n - 1] += from[n / 2] & 15;
+  if (n % 2 != 0) sums[n - 1] += row[n / 2] & 15;
 }
 
 }  // namespace
 
 void sum_bytes_to_bits(const SumBytesToBitsArgs& args) {
   const Csr& a = args.a;
-  BitTensor& to = args.to;
-  to.planes.zero_();
+  BitTensor& output = args.output;
+  output.planes.zero_();
   const auto* offsets = a.offsets.data<int64_t>();
   const auto* indices = a.indices.data<int32_t>();
   const auto* x = args.x.bytes.data<uint8_t>();
   const auto* row_scale = args.row_scale ? args.row_scale.data<float>() : nullptr;
   const auto* column_scale = args.column_scale ? args.column_scale.data<float>() : nullptr;
   const auto* column_shift = args.column_shift ? args.column_shift.data<float>() : nullptr;
-  const PerRow to_scale(to.scale), to_zero(to.zero);
-  auto* bytes = to.planes.mutable_data<uint8_t>();
-  auto* totals = to.sums.mutable_data<int32_t>();
-  const int64_t width = to.inner, pitch = args.x.pitch();
+  const PerRow to_scale(output.scale), to_zero(output.zero);
+  auto* bytes = output.planes.mutable_data<uint8_t>();
+  auto* totals = output.sums.mutable_data<int32_t>();
+  const int64_t width = output.inner, pitch = args.x.pitch();
   std::vector<BitColumn> columns;
   for (int64_t f = 0; f < width; ++f)
     columns.push_back(byte_sum_column(args.x.scale.data<float>()[0], args.x.zero.data<float>()[0],
@@ -60,11 +60,11 @@ void sum_bytes_to_bits(const SumBytesToBitsArgs& args) {
                                          to_scale.at(row), to_zero.at(row));
       int32_t total = 0;
       for (int64_t f = 0; f < width; ++f) {
-        const auto at = static_cast<size_t>(f);
-        const int q = held_integer(requantized_unrounded(static_cast<float>(sums[at]), of_row, columns[at]),
-                                   to.largest());
+        const auto index = static_cast<size_t>(f);
+        const int q = held_integer(
+            requantized_unrounded(static_cast<float>(sums[index]), of_row, columns[index]), output.largest());
         total += q;
-        bytes[byte_place(to.step_bytes(), row, f)] = static_cast<uint8_t>(q);
+        bytes[byte_place(output.step_bytes(), row, f)] = static_cast<uint8_t>(q);
       }
       totals[row] = total;
     }

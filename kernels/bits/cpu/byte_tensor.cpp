@@ -12,13 +12,13 @@ constexpr int64_t kChunk = 1 << 14;  // bytes, or numbers
 
 void pack_bytes(const PackBytesArgs& args) {
   const auto* x = args.x.data<float>();
-  auto* to = args.to.bytes.mutable_data<uint8_t>();
-  const float scale = args.to.scale.data<float>()[0], zero = args.to.zero.data<float>()[0];
-  const int largest = args.to.largest();
-  const ByteRows rows(args.to);
+  auto* output = args.output.bytes.mutable_data<uint8_t>();
+  const float scale = args.output.scale.data<float>()[0], zero = args.output.zero.data<float>()[0];
+  const int largest = args.output.largest();
+  const ByteRows rows(args.output);
   parallel_for(rows.used(), kChunk, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      to[rows.place(i)] = rows.joined(i, [&](int64_t row, int64_t column) {
+      output[rows.place(i)] = rows.joined(i, [&](int64_t row, int64_t column) {
         return quantized(x[row * rows.width + column], scale, zero, largest);
       });
   });
@@ -36,12 +36,12 @@ void unpack_bytes(const UnpackBytesArgs& args) {
 
 void repack_bytes(const RepackBytesArgs& args) {
   const auto* x = args.x.bytes.data<uint8_t>();
-  auto* to = args.to.bytes.mutable_data<uint8_t>();
-  const ByteRows from(args.x), rows(args.to);
+  auto* output = args.output.bytes.mutable_data<uint8_t>();
+  const ByteRows input(args.x), rows(args.output);
   parallel_for(rows.used(), kChunk, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      to[rows.place(i)] =
-          rows.joined(i, [&](int64_t row, int64_t column) { return from.at(x, row, column); });
+      output[rows.place(i)] =
+          rows.joined(i, [&](int64_t row, int64_t column) { return input.at(x, row, column); });
   });
 }
 

@@ -33,14 +33,14 @@ void fake_quantize(const FakeQuantizeArgs& args) {
   float* y = args.y.mutable_data<float>();
   parallel_for(args.x.size(0), row_grain(columns, kCostlyGrain), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
-      const float* from = x + r * columns;
-      float* to = y + r * columns;
+      const float* input = x + r * columns;
+      float* output = y + r * columns;
       if (ranges.kept(r)) {
-        std::copy_n(from, columns, to);
+        std::copy_n(input, columns, output);
         continue;
       }
       ranges.along(r, columns, [&](int64_t c, float s, float z) {
-        to[c] = fake_quantized(from[c], s, z, ranges.largest);
+        output[c] = fake_quantized(input[c], s, z, ranges.largest);
       });
     }
   });
@@ -53,17 +53,17 @@ void fake_quantize_backward(const FakeQuantizeBackwardArgs& args) {
   float* dx = args.dx ? args.dx.mutable_data<float>() : nullptr;
   // dx of a row, and its contribution to the column sums.
   const auto pass = [&](int64_t r, double* sums) {
-    const float *from = x + r * columns, *given = dy + r * columns;
-    float* to = dx == nullptr ? nullptr : dx + r * columns;
+    const float *input = x + r * columns, *dy_row = dy + r * columns;
+    float* dx_row = dx == nullptr ? nullptr : dx + r * columns;
     if (ranges.kept(r)) {
-      if (to != nullptr && to != given) std::copy_n(given, columns, to);
+      if (dx_row != nullptr && dx_row != dy_row) std::copy_n(dy_row, columns, dx_row);
       return;
     }
     ranges.along(r, columns, [&](int64_t c, float s, float z) {
-      const FakeSlope slope = fake_slope(from[c], s, z, ranges.largest);
-      const float gradient = given[c];
+      const FakeSlope slope = fake_slope(input[c], s, z, ranges.largest);
+      const float gradient = dy_row[c];
       if (sums != nullptr) sums[c] += static_cast<double>(gradient) * static_cast<double>(slope.scale);
-      if (to != nullptr) to[c] = gradient * slope.x;
+      if (dx_row != nullptr) dx_row[c] = gradient * slope.x;
     });
   };
   if (!args.dscale || ranges.by_row) {

@@ -36,12 +36,12 @@ __global__ void __launch_bounds__(kThreads)
 
 void adjacency_bits(const AdjacencyBitsArgs& args) {
   const Csr& a = args.a;
-  clear_bits(args.to, true);
+  clear_bits(args.output, true);
   args.repeats.zero_();
   if (a.rows == 0) return;
   launch("adjacency_bits", overlapping(args.device().index, blocks_for(a.rows * 32), kThreads), set_bits,
-         a.offsets.data<int64_t>(), a.indices.data<int32_t>(), a.rows, args.to.step_bytes(),
-         args.to.planes.mutable_data<uint8_t>(), args.to.sums.mutable_data<int32_t>(),
+         a.offsets.data<int64_t>(), a.indices.data<int32_t>(), a.rows, args.output.step_bytes(),
+         args.output.planes.mutable_data<uint8_t>(), args.output.sums.mutable_data<int32_t>(),
          args.repeats.mutable_data<int32_t>());
 }
 

@@ -106,7 +106,7 @@ void bit_gemm(const BitGemmArgs& args) {
 }
 
 void bit_gemm_to_bits(const BitGemmToBitsArgs& args) {
-  BitTensor& output = args.to;
+  BitTensor& output = args.output;
   // Kernels write only whole words of existing rows and columns.
   clear_bits(output, output.inner % output.step_numbers() != 0 || output.outer % BitTensor::kRowGroup != 0);
   if (output.outer == 0 || output.inner == 0) return;
@@ -114,7 +114,7 @@ void bit_gemm_to_bits(const BitGemmToBitsArgs& args) {
 }
 
 void bit_gemm_to_bytes(const BitGemmToBytesArgs& args) {
-  if (args.to.rows() * args.to.width > 0) requantized_product(args.a, args.b, BitResult(args));
+  if (args.output.rows() * args.output.width > 0) requantized_product(args.a, args.b, BitResult(args));
 }
 
 }  // namespace adj::kernels::cuda

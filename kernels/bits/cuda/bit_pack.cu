@@ -139,10 +139,10 @@ void clear_bits(BitTensor& bits, bool planes) {
 }
 
 void expand_bits(const ExpandBitsArgs& args) {
-  const int64_t chunks = args.to.steps() * 8, rows = args.to.padded_rows();
+  const int64_t chunks = args.output.steps() * 8, rows = args.output.padded_rows();
   if (chunks * rows == 0) return;
-  const BitOperand source(args.from);
-  auto* bytes = static_cast<uint4*>(args.to.planes.raw_mutable_data());
+  const BitOperand source(args.input);
+  auto* bytes = static_cast<uint4*>(args.output.planes.raw_mutable_data());
   // One thread per 16 numbers of a row: 16 bytes.
   for_each("expand_bits", args.device().index, chunks * rows, [=] __device__(int64_t index) {
     const int64_t chunk = index % 8, row = index / 8 % rows, step = index / 8 / rows;
@@ -163,7 +163,7 @@ void expand_bits(const ExpandBitsArgs& args) {
 }
 
 void pack_bits(const PackBitsArgs& args) {
-  BitTensor& output = args.to;
+  BitTensor& output = args.output;
   const int device = args.device().index;
   clear_bits(output, false);
   const Packed packed{.planes = output.planes.mutable_data<uint8_t>(),
@@ -186,9 +186,9 @@ void pack_bits(const PackBitsArgs& args) {
 }
 
 void unpack_bits(const UnpackBitsArgs& args) {
-  const BitOperand source(args.from);
+  const BitOperand source(args.input);
   const bool rows = args.along == PackedAlong::rows;
-  const int64_t inner = args.from.inner;
+  const int64_t inner = args.input.inner;
   float* x = args.x.mutable_data<float>();
   for_each("unpack_bits", args.device().index, inner * source.outer, [=] __device__(int64_t index) {
     const int64_t o = rows ? index / inner : index % source.outer,

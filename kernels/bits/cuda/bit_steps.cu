@@ -35,10 +35,10 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 void find_bit_steps(const FindBitStepsArgs& args) {
-  if (args.to.counts.numel() == 0) return;
-  launch("find_bit_steps", overlapping(args.device().index, grid(args.to.counts.numel()), kThreads),
-         find_steps, BitOperand(args.of), static_cast<int>(args.of.steps()),
-         args.to.counts.mutable_data<int32_t>(), args.to.list.mutable_data<int32_t>());
+  if (args.output.counts.numel() == 0) return;
+  launch("find_bit_steps", overlapping(args.device().index, grid(args.output.counts.numel()), kThreads),
+         find_steps, BitOperand(args.input), static_cast<int>(args.input.steps()),
+         args.output.counts.mutable_data<int32_t>(), args.output.list.mutable_data<int32_t>());
 }
 
 }  // namespace adj::kernels::cuda

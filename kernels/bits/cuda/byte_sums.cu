@@ -316,7 +316,7 @@ void run(Device device, const Arguments& args) {
 }  // namespace
 
 void sum_bytes_to_bits(const SumBytesToBitsArgs& args) {
-  BitTensor& output = args.to;
+  BitTensor& output = args.output;
   if (output.inner == 0) clear_bits(output, false);
   if (output.outer == 0 || output.inner == 0) return;
   const int64_t long_rows = args.order.long_rows;

@@ -8,7 +8,7 @@
 namespace adj::kernels::cuda {
 
 void pack_bytes(const PackBytesArgs& args) {
-  ByteTensor& output = args.to;
+  ByteTensor& output = args.output;
   const ByteRows rows(output);
   const float *x = args.x.data<float>(), *scale = output.scale.data<float>(),
               *zero = output.zero.data<float>();
@@ -32,9 +32,9 @@ void unpack_bytes(const UnpackBytesArgs& args) {
 }
 
 void repack_bytes(const RepackBytesArgs& args) {
-  const ByteRows x(args.x), output(args.to);
+  const ByteRows x(args.x), output(args.output);
   const uint8_t* input = args.x.bytes.data<uint8_t>();
-  uint8_t* bytes = args.to.bytes.mutable_data<uint8_t>();
+  uint8_t* bytes = args.output.bytes.mutable_data<uint8_t>();
   for_each("repack_bytes", args.device().index, output.used(), [=] __device__(int64_t i) {
     bytes[output.place(i)] =
         output.joined(i, [&](int64_t row, int64_t column) { return x.at(input, row, column); });

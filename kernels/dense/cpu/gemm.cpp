@@ -103,10 +103,10 @@ void multiply(const TileShape& whole, const T* a, const T* b, const T* bias, T* 
   const Products<T> products(shape, cut);
   parallel_for(blocks * pieces, 1, [&](int64_t tile, int64_t) {
     const int64_t block = tile / pieces, piece = tile % pieces;
-    const int64_t row = block * cut.rows, at = piece * cut.depth;
-    products.get(row + cut.rows > whole.m, at + cut.depth > whole.k)(
-        a + (whole.turned_a ? at * whole.stride_a + row : row * whole.stride_a + at),
-        b + (whole.turned_b ? at : at * whole.stride_b), shape.bias ? bias : nullptr,
+    const int64_t row = block * cut.rows, k = piece * cut.depth;
+    products.get(row + cut.rows > whole.m, k + cut.depth > whole.k)(
+        a + (whole.turned_a ? k * whole.stride_a + row : row * whole.stride_a + k),
+        b + (whole.turned_b ? k : k * whole.stride_b), shape.bias ? bias : nullptr,
         result + (piece * whole.m + row) * whole.n);
   });
   if (pieces > 1) merge(result, pieces, whole, bias, whole.relu, c);

@@ -116,7 +116,7 @@ class Operands {
  public:
   void execute(const std::shared_ptr<const OneDnnProduct>& product, const float* a, const float* b,
                const float* bias, float* c) {
-    Handles& handles = of(product);
+    Handles& handles = handles_of(product);
     const size_t bytes = product->scratch.get_size();
     if (scratch_.size() * sizeof(Line) < bytes) scratch_.resize((bytes + sizeof(Line) - 1) / sizeof(Line));
     handles.a.set_data_handle(const_cast<float*>(a));
@@ -143,7 +143,7 @@ class Operands {
     std::byte bytes[64];
   };
 
-  Handles& of(const std::shared_ptr<const OneDnnProduct>& product) {
+  Handles& handles_of(const std::shared_ptr<const OneDnnProduct>& product) {
     if (const int64_t now = dropped.load(std::memory_order_relaxed); now != dropped_) {
       handles_.clear();
       dropped_ = now;

@@ -45,9 +45,9 @@ template <class T, int N, bool kTurned, int R>
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 2
     for (int v = 0; v < N; ++v) {
-      T* to = c + r * shape.stride_c + v * kLanes<T>;
+      T* output = c + r * shape.stride_c + v * kLanes<T>;
       const int n = v < N - 1 ? kLanes<T> : tail;
-      simd::store_first(to, add ? simd::load_first(to, n) + sum[r][v] : sum[r][v], n);
+      simd::store_first(output, add ? simd::load_first(output, n) + sum[r][v] : sum[r][v], n);
     }
 }
 
@@ -58,16 +58,16 @@ void block_of(int64_t rows, const TileShape& shape, const T* a, int64_t stride, 
   if constexpr (R > 1) block_of<T, N, kTurned, R - 1>(rows, shape, a, stride, b, step, depth, tail, add, c);
 }
 
-/// `to` = N vectors of columns of op(B) for each of `depth` rows, zeros behind the n-th.
+/// `packed` = N vectors of columns of op(B) for each of `depth` rows, zeros behind the n-th.
 template <class T, int N>
-void pack(const TileShape& shape, const T* b, int64_t depth, int64_t n, T* to) {
+void pack(const TileShape& shape, const T* b, int64_t depth, int64_t n, T* packed) {
   constexpr int64_t kWidth = N * kLanes<T>;
-  if (n < kWidth) std::fill_n(to, depth * kWidth, T{0});
+  if (n < kWidth) std::fill_n(packed, depth * kWidth, T{0});
   if (shape.turned_b) {
     for (int64_t j = 0; j < n; ++j)
-      for (int64_t k = 0; k < depth; ++k) to[k * kWidth + j] = b[j * shape.stride_b + k];
+      for (int64_t k = 0; k < depth; ++k) packed[k * kWidth + j] = b[j * shape.stride_b + k];
   } else {
-    for (int64_t k = 0; k < depth; ++k) std::copy_n(b + k * shape.stride_b, n, to + k * kWidth);
+    for (int64_t k = 0; k < depth; ++k) std::copy_n(b + k * shape.stride_b, n, packed + k * kWidth);
   }
 }
 
@@ -83,21 +83,21 @@ void panel(const TileShape& shape, const T* a, const T* b, int64_t depth, int64_
   }
   const int tail = static_cast<int>(n - (N - 1) * kLanes<T>);
   const int64_t blocks = (shape.m + kRows - 1) / kRows;  // of about as many rows each
-  for (int64_t at = 0; at < blocks; ++at) {
-    const int64_t begin = shape.m * at / blocks, rows = shape.m * (at + 1) / blocks - begin;
-    T* to = c + begin * shape.stride_c;
+  for (int64_t i = 0; i < blocks; ++i) {
+    const int64_t begin = shape.m * i / blocks, rows = shape.m * (i + 1) / blocks - begin;
+    T* output = c + begin * shape.stride_c;
     if (shape.turned_a) {
-      block_of<T, N, true>(rows, shape, a + begin, shape.stride_a, b, step, depth, tail, add, to);
+      block_of<T, N, true>(rows, shape, a + begin, shape.stride_a, b, step, depth, tail, add, output);
     } else {
       block_of<T, N, false>(rows, shape, a + begin * shape.stride_a, shape.stride_a, b, step, depth, tail,
-                            add, to);
+                            add, output);
     }
   }
 }
 
 template <class F>
 void for_pieces(int64_t whole, int64_t size, F f) {
-  for (int64_t at = 0; at < whole; at += size) f(at, std::min(size, whole - at));
+  for (int64_t begin = 0; begin < whole; begin += size) f(begin, std::min(size, whole - begin));
 }
 
 /// The product row by row, so that op(A) is read once, for panels of op(B) that fit in L2. Rows that are
@@ -109,23 +109,23 @@ void multiply_by_rows(const TileShape& shape, const T* a, const T* b, T* c) {
   const int64_t blocks = (shape.m + kRows - 1) / kRows;
   const int64_t deep = shape.n > kWidth ? kDepth : kPacked / kWidth;
   // f(panel's first column, its columns, address in `packed`)
-  const auto each_panel = [&](int64_t columns, int64_t depth, T* to, auto&& f) {
-    for_pieces(columns, kWidth, [&](int64_t j, int64_t n) { f(j, n, to + j * depth); });
+  const auto each_panel = [&](int64_t columns, int64_t depth, T* address, auto&& f) {
+    for_pieces(columns, kWidth, [&](int64_t j, int64_t n) { f(j, n, address + j * depth); });
   };
-  for_pieces(shape.k, deep, [&](int64_t from, int64_t whole) {
+  for_pieces(shape.k, deep, [&](int64_t depth_begin, int64_t whole) {
     for_pieces(shape.n, kPacked / kDepth, [&](int64_t first, int64_t columns) {
-      for_pieces(whole, kDepth, [&](int64_t at, int64_t depth) {
-        each_panel(columns, depth, packed + at * kWidth, [&](int64_t j, int64_t n, T* to) {
-          const int64_t row = from + at, column = first + j;
+      for_pieces(whole, kDepth, [&](int64_t offset, int64_t depth) {
+        each_panel(columns, depth, packed + offset * kWidth, [&](int64_t j, int64_t n, T* address) {
+          const int64_t row = depth_begin + offset, column = first + j;
           const T* right =
               b + (shape.turned_b ? column * shape.stride_b + row : row * shape.stride_b + column);
-          (n > kLanes<T> ? pack<T, 2> : pack<T, 1>)(shape, right, depth, n, to);
+          (n > kLanes<T> ? pack<T, 2> : pack<T, 1>)(shape, right, depth, n, address);
         });
       });
       for (int64_t k = 0; k < blocks; ++k) {
         const int64_t begin = shape.m * k / blocks, rows = shape.m * (k + 1) / blocks - begin;
-        for_pieces(whole, kDepth, [&](int64_t at, int64_t depth) {
-          const int64_t row = from + at;
+        for_pieces(whole, kDepth, [&](int64_t offset, int64_t depth) {
+          const int64_t row = depth_begin + offset;
           const T* left = a + (kTurned ? row * shape.stride_a + begin : begin * shape.stride_a + row);
           int64_t stride = shape.stride_a;
           if constexpr (kTurned) {
@@ -133,14 +133,14 @@ void multiply_by_rows(const TileShape& shape, const T* a, const T* b, T* c) {
             left = rows_of_a;
             stride = kRows;
           }
-          T* const to = c + begin * shape.stride_c + first;
-          each_panel(columns, depth, packed + at * kWidth, [&](int64_t j, int64_t n, const T* right) {
+          T* const output = c + begin * shape.stride_c + first;
+          each_panel(columns, depth, packed + offset * kWidth, [&](int64_t j, int64_t n, const T* right) {
             if (n > kLanes<T>) {
               block_of<T, 2, kTurned>(rows, shape, left, stride, right, 2 * kLanes<T>, depth,
-                                      static_cast<int>(n - kLanes<T>), row > 0, to + j);
+                                      static_cast<int>(n - kLanes<T>), row > 0, output + j);
             } else {
               block_of<T, 1, kTurned>(rows, shape, left, stride, right, kLanes<T>, depth, static_cast<int>(n),
-                                      row > 0, to + j);
+                                      row > 0, output + j);
             }
           });
         });
@@ -151,13 +151,13 @@ void multiply_by_rows(const TileShape& shape, const T* a, const T* b, T* c) {
 
 template <class T>
 void multiply_by_panels(const TileShape& shape, const T* a, const T* b, T* c) {
-  for (int64_t at = 0; at < shape.k; at += kDepth) {
-    const int64_t depth = std::min(kDepth, shape.k - at);
-    const T* left = a + (shape.turned_a ? at * shape.stride_a : at);
+  for (int64_t k = 0; k < shape.k; k += kDepth) {
+    const int64_t depth = std::min(kDepth, shape.k - k);
+    const T* left = a + (shape.turned_a ? k * shape.stride_a : k);
     for (int64_t j = 0; j < shape.n; j += 2 * kLanes<T>) {
-      const T* right = b + (shape.turned_b ? j * shape.stride_b + at : at * shape.stride_b + j);
+      const T* right = b + (shape.turned_b ? j * shape.stride_b + k : k * shape.stride_b + j);
       const int64_t n = std::min<int64_t>(shape.n - j, 2 * kLanes<T>);
-      (n > kLanes<T> ? panel<T, 2> : panel<T, 1>)(shape, left, right, depth, n, at > 0, c + j);
+      (n > kLanes<T> ? panel<T, 2> : panel<T, 1>)(shape, left, right, depth, n, k > 0, c + j);
     }
   }
 }

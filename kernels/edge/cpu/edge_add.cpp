@@ -19,15 +19,15 @@ struct RowSums {
   S* y;
 
   int64_t numbers() const { return place.heads; }
-  void collect(int64_t begin, int64_t end, Scalar<S>* of) const {
+  void collect(int64_t begin, int64_t end, Scalar<S>* sums) const {
     sum_by_head(
-        place, begin, end, [from = e](int64_t i) { return from[i]; }, of);
+        place, begin, end, [values = e](int64_t i) { return values[i]; }, sums);
   }
-  void merge(const Scalar<S>* parts, int64_t count, Scalar<S>* of) const {
-    add_parts(parts, count, place.heads, of);
+  void merge(const Scalar<S>* parts, int64_t count, Scalar<S>* sums) const {
+    add_parts(parts, count, place.heads, sums);
   }
-  void finish_row(int64_t row, const Scalar<S>* of) const {
-    for (int64_t h = 0; h < place.heads; ++h) y[row * place.heads + h] = static_cast<S>(of[h]);
+  void finish_row(int64_t row, const Scalar<S>* sums) const {
+    for (int64_t h = 0; h < place.heads; ++h) y[row * place.heads + h] = static_cast<S>(sums[h]);
   }
   void finish(int64_t, int64_t, const Scalar<S>*, const Scalar<S>*) const {}
 };

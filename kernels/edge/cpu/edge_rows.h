@@ -29,10 +29,10 @@ void for_chunks(const RowChunks& cuts, int64_t values, int64_t grain, F&& f) {
   cuts.for_chunks(values < grain ? std::max<int64_t>(std::ssize(cuts.chunks), 1) : 1, f);
 }
 
-/// Body, with T a float: `numbers()` per row; `collect(begin, end, T* of)` computes them from entries of one
-/// row; `merge(const T* parts, count, T* of)` from the contiguous numbers of a row's pieces; `finish_row(row,
-/// const T* of)` once per row; then `finish(begin, end, const T* of_piece, const T* of_row)` for the entries
-/// that were collected together.
+/// Body, with T a float: `numbers()` per row; `collect(begin, end, T* result)` computes them from entries of
+/// one row; `merge(const T* parts, count, T* result)` from the contiguous numbers of a row's pieces;
+/// `finish_row(row, const T* result)` once per row; then `finish(begin, end, const T* of_piece, const T*
+/// of_row)` for the entries that were collected together.
 template <class T, class Body>
 void reduce_rows(const Csr& csr, int64_t heads, const Body& body) {
   const std::shared_ptr<const RowChunks> cuts = RowChunks::of(csr);
@@ -44,12 +44,12 @@ void reduce_rows(const Csr& csr, int64_t heads, const Body& body) {
   for_chunks(*cuts, values, kCostlyGrain, [&](const RowChunks::Chunk& chunk) {
     static thread_local std::vector<T> of_row;
     of_row.resize(static_cast<size_t>(numbers));
-    T* of = chunk.slot >= 0 ? of_piece.data() + chunk.slot * numbers : of_row.data();
+    T* result = chunk.slot >= 0 ? of_piece.data() + chunk.slot * numbers : of_row.data();
     for_rows_of(chunk, offsets, [&](int64_t i, int64_t begin, int64_t end) {
-      body.collect(begin, end, of);
+      body.collect(begin, end, result);
       if (chunk.slot >= 0) return;
-      body.finish_row(i, of);
-      body.finish(begin, end, of, of);
+      body.finish_row(i, result);
+      body.finish(begin, end, result, result);
     });
   });
   if (cuts->slots == 0) return;
@@ -78,18 +78,18 @@ void sum_by_head(const EntryPlaces& place, int64_t begin, int64_t end, F value, 
   }
   std::fill_n(sums, heads, T{0});
   for (int64_t k = begin; k < end; ++k) {
-    const int64_t at = place(k);
+    const int64_t base = place(k);
 #pragma omp simd
-    for (int64_t h = 0; h < heads; ++h) sums[h] += value(at + h);
+    for (int64_t h = 0; h < heads; ++h) sums[h] += value(base + h);
   }
 }
 
-/// of[h] = Σ_p parts[p, h].
+/// sums[h] = Σ_p parts[p, h].
 template <class T>
-void add_parts(const T* parts, int64_t count, int64_t heads, T* of) {
-  std::copy_n(parts, heads, of);
+void add_parts(const T* parts, int64_t count, int64_t heads, T* sums) {
+  std::copy_n(parts, heads, sums);
   for (int64_t p = 1; p < count; ++p)
-    for (int64_t h = 0; h < heads; ++h) of[h] += parts[p * heads + h];
+    for (int64_t h = 0; h < heads; ++h) sums[h] += parts[p * heads + h];
 }
 
 }  // namespace adj::kernels::cpu

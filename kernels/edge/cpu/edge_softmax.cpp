@@ -22,9 +22,9 @@ struct Softmax {
   // Per head the maximum logit, then the sums of exponentials.
   int64_t numbers() const { return 2 * place.heads; }
 
-  void collect(int64_t begin, int64_t end, T* of) const {
+  void collect(int64_t begin, int64_t end, T* result) const {
     const int64_t heads = place.heads, count = (end - begin) * heads;
-    T *largest = of, *sum = of + heads;
+    T *largest = result, *sum = result + heads;
     // The lowest finite number instead of -inf, so that differences to -inf are defined.
     std::fill_n(largest, heads, std::numeric_limits<T>::lowest());
     if (place.in_order()) {
@@ -39,17 +39,17 @@ struct Softmax {
         std::copy_n(buffer.data() + (k - begin) * heads, heads, y + place(k));
     }
     sum_by_head(
-        place, begin, end, [to = y](int64_t i) { return to[i]; }, sum);
+        place, begin, end, [output = y](int64_t i) { return output[i]; }, sum);
   }
-  void merge(const T* parts, int64_t count, T* of) const {
+  void merge(const T* parts, int64_t count, T* result) const {
     const int64_t heads = place.heads;
     for (int64_t h = 0; h < heads; ++h) {
       T largest = parts[h], sum = 0;
       for (int64_t p = 1; p < count; ++p) largest = std::max(largest, parts[2 * p * heads + h]);
       for (int64_t p = 0; p < count; ++p)
         sum += parts[(2 * p + 1) * heads + h] * fast_exp(parts[2 * p * heads + h] - largest);
-      of[h] = largest;
-      of[heads + h] = sum;
+      result[h] = largest;
+      result[heads + h] = sum;
     }
   }
   void finish_row(int64_t, const T*) const {}
@@ -57,20 +57,20 @@ struct Softmax {
     const int64_t heads = place.heads;
     if (heads == 1 && place.in_order()) {
       const T factor = fast_exp(piece[0] - row[0]) / row[1];
-      T* to = y;
+      T* output = y;
 #pragma omp simd
-      for (int64_t k = begin; k < end; ++k) to[k] *= factor;
+      for (int64_t k = begin; k < end; ++k) output[k] *= factor;
       return;
     }
     static thread_local std::vector<T> factor;
     factor.resize(static_cast<size_t>(heads));
     for (int64_t h = 0; h < heads; ++h)
       factor[static_cast<size_t>(h)] = fast_exp(piece[h] - row[h]) / row[heads + h];
-    const T* by = factor.data();
+    const T* factors = factor.data();
     for (int64_t k = begin; k < end; ++k) {
-      T* to = y + place(k);
+      T* output = y + place(k);
 #pragma omp simd
-      for (int64_t h = 0; h < heads; ++h) to[h] *= by[h];
+      for (int64_t h = 0; h < heads; ++h) output[h] *= factors[h];
     }
   }
 
@@ -79,31 +79,31 @@ struct Softmax {
   void shift(int64_t begin, int64_t end, T* largest, T* z) const {
     const int64_t heads = place.heads;
     if (heads == 1 && place.in_order()) {
-      const S* from = e + begin;
+      const S* input = e + begin;
       T top = largest[0];
 #pragma omp simd reduction(max : top)
       for (int64_t k = 0; k < end - begin; ++k) {
-        const T logit = widen(from[k]);
+        const T logit = widen(input[k]);
         top = logit > top ? logit : top;
       }
       largest[0] = top;
 #pragma omp simd
-      for (int64_t k = 0; k < end - begin; ++k) z[k] = widen(from[k]) - top;
+      for (int64_t k = 0; k < end - begin; ++k) z[k] = widen(input[k]) - top;
       return;
     }
     for (int64_t k = begin; k < end; ++k) {
-      const S* from = e + place(k);
+      const S* input = e + place(k);
 #pragma omp simd
       for (int64_t h = 0; h < heads; ++h) {
-        const T logit = widen(from[h]);
+        const T logit = widen(input[h]);
         largest[h] = logit > largest[h] ? logit : largest[h];
       }
     }
     for (int64_t k = begin; k < end; ++k) {
-      const S* from = e + place(k);
-      T* to = z + (k - begin) * heads;
+      const S* input = e + place(k);
+      T* output = z + (k - begin) * heads;
 #pragma omp simd
-      for (int64_t h = 0; h < heads; ++h) to[h] = widen(from[h]) - largest[h];
+      for (int64_t h = 0; h < heads; ++h) output[h] = widen(input[h]) - largest[h];
     }
   }
   static void exponentials(int64_t n, T* z) {
@@ -121,26 +121,26 @@ struct SoftmaxBackward {
   S* de;
 
   int64_t numbers() const { return place.heads; }
-  void collect(int64_t begin, int64_t end, T* of) const {
+  void collect(int64_t begin, int64_t end, T* sums) const {
     sum_by_head(
-        place, begin, end, [a = y, b = dy](int64_t i) { return a[i] * b[i]; }, of);
+        place, begin, end, [a = y, b = dy](int64_t i) { return a[i] * b[i]; }, sums);
   }
-  void merge(const T* parts, int64_t count, T* of) const { add_parts(parts, count, place.heads, of); }
+  void merge(const T* parts, int64_t count, T* sums) const { add_parts(parts, count, place.heads, sums); }
   void finish_row(int64_t, const T*) const {}
   void finish(int64_t begin, int64_t end, const T*, const T* dot) const {
     const int64_t heads = place.heads;
     const T *a = y, *b = dy;
-    S* to = de;
+    S* output = de;
     if (heads == 1 && place.in_order()) {
       const T mean = dot[0];
 #pragma omp simd
-      for (int64_t k = begin; k < end; ++k) to[k] = narrow<S>(a[k] * (b[k] - mean));
+      for (int64_t k = begin; k < end; ++k) output[k] = narrow<S>(a[k] * (b[k] - mean));
       return;
     }
     for (int64_t k = begin; k < end; ++k) {
-      const int64_t at = place(k);
+      const int64_t base = place(k);
 #pragma omp simd
-      for (int64_t h = 0; h < heads; ++h) to[at + h] = narrow<S>(a[at + h] * (b[at + h] - dot[h]));
+      for (int64_t h = 0; h < heads; ++h) output[base + h] = narrow<S>(a[base + h] * (b[base + h] - dot[h]));
     }
   }
 };

@@ -11,16 +11,17 @@ template <int kA, int kB, class T, class F>
 void along_rows(const BroadcastLayout& layout, const T* a, const T* b, T* y, F f) {
   const int64_t columns = layout.columns();
   parallel_for(layout.numel(), kGrain, [=](int64_t begin, int64_t end) {
-    for (int64_t at = begin; at < end;) {
-      const int64_t row = at / columns, column = at - row * columns;
-      const int64_t length = std::min(columns - column, end - at);
+    for (int64_t position = begin; position < end;) {
+      const int64_t row = position / columns, column = position - row * columns;
+      const int64_t length = std::min(columns - column, end - position);
       int64_t in_a, in_b;
       layout.begin_of(row, in_a, in_b);
       const T *left = a + in_a + kA * column, *right = b + in_b + kB * column;
-      T* to = y + at;
+      T* output = y + position;
 #pragma omp simd
-      for (int64_t j = 0; j < length; ++j) to[j] = narrow<T>(f(widen(left[kA * j]), widen(right[kB * j])));
-      at += length;
+      for (int64_t j = 0; j < length; ++j)
+        output[j] = narrow<T>(f(widen(left[kA * j]), widen(right[kB * j])));
+      position += length;
     }
   });
 }

@@ -7,18 +7,19 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-/// to[i] = of(i, is it kept?) for i < n.
+/// output[i] = function(i, is it kept?) for i < n.
 template <class S, class F>
-void map_kept(int64_t n, const RandomKey& key, const DropoutRule& rule, S* to, F of) {
+void map_kept(int64_t n, const RandomKey& key, const DropoutRule& rule, S* output, F function) {
   parallel_for(n, kGrain, [=](int64_t begin, int64_t end) {
     DropoutMask mask(key, rule);
     const uint32_t threshold = mask.threshold();
-    for (int64_t at = begin; at < end; at += DropoutMask::kMost) {
-      const int64_t count = std::min(DropoutMask::kMost, end - at);
-      const uint16_t* draws = mask.draw(at, count);
+    for (int64_t position = begin; position < end; position += DropoutMask::kMost) {
+      const int64_t count = std::min(DropoutMask::kMost, end - position);
+      const uint16_t* draws = mask.draw(position, count);
 #pragma omp simd
       for (int64_t i = 0; i < count; ++i)
-        to[at + i] = narrow<S>(of(at + i, static_cast<uint32_t>(draws[i]) >= threshold));
+        output[position + i] =
+            narrow<S>(function(position + i, static_cast<uint32_t>(draws[i]) >= threshold));
     }
   });
 }

@@ -127,8 +127,8 @@ class DropoutMask {
   /// threshold(). Valid until the next call.
   [[gnu::noinline]] const uint16_t* draw(int64_t begin, int64_t n) {
     const int64_t first = begin / kDrawsPerBlock, skipped = begin % kDrawsPerBlock;
-    for (int64_t at = 0; at < skipped + n; at += kDrawsAtOnce)
-      philox_draws(keys_, stream_, static_cast<uint64_t>(first + at / kDrawsPerBlock), draws_ + at);
+    for (int64_t offset = 0; offset < skipped + n; offset += kDrawsAtOnce)
+      philox_draws(keys_, stream_, static_cast<uint64_t>(first + offset / kDrawsPerBlock), draws_ + offset);
     return draws_ + skipped;
   }
   uint32_t threshold() const { return threshold_; }

@@ -52,10 +52,10 @@ void add_bias(const AddBiasArgs& args) {
     const T* shift = repeated.data();
     parallel_for(args.x.size(0), row_grain(width), [=](int64_t begin, int64_t end) {
       for_stretches((end - begin) * width, period, [=](int64_t offset, int64_t length) {
-        const S* from = in + begin * width + offset;
-        S* to = out + begin * width + offset;
+        const S* input = in + begin * width + offset;
+        S* output = out + begin * width + offset;
 #pragma omp simd
-        for (int64_t j = 0; j < length; ++j) to[j] = narrow<S>(widen(from[j]) + shift[j]);
+        for (int64_t j = 0; j < length; ++j) output[j] = narrow<S>(widen(input[j]) + shift[j]);
       });
     });
   });
@@ -67,9 +67,9 @@ void scale_rows(const ScaleRowsArgs& args) {
     const S *in = args.x.data<S>(), *factor = args.s.data<S>();
     S* out = args.y.mutable_data<S>();
     for_rows(args.x.size(0), width, [=](int64_t i) {
-      const Accumulator<S> by = widen(factor[i]);
+      const Accumulator<S> row_factor = widen(factor[i]);
 #pragma omp simd
-      for (int64_t k = i * width; k < (i + 1) * width; ++k) out[k] = narrow<S>(widen(in[k]) * by);
+      for (int64_t k = i * width; k < (i + 1) * width; ++k) out[k] = narrow<S>(widen(in[k]) * row_factor);
     });
   });
 }
@@ -77,9 +77,9 @@ void scale_rows(const ScaleRowsArgs& args) {
 void permute(const PermuteArgs& args) {
   const auto move = [&]<class Word>() {
     const auto* in = static_cast<const Word*>(args.x.raw_data());
-    const int32_t* from = args.order.data<int32_t>();
+    const int32_t* order = args.order.data<int32_t>();
     map(args.order.numel(), static_cast<Word*>(args.y.raw_mutable_data()),
-        [=](int64_t i) { return in[from[i]]; });
+        [=](int64_t i) { return in[order[i]]; });
   };
   switch (size_of(args.x.dtype())) {
     case 8:

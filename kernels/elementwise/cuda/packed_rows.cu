@@ -58,11 +58,11 @@ struct Unpack {
 }  // namespace
 
 void pack_rows(const PackRowsArgs& args) {
-  const int64_t in_row = ceil_div(args.to.cols, PackedRows::kGroup), groups = args.to.rows() * in_row;
+  const int64_t in_row = ceil_div(args.output.cols, PackedRows::kGroup), groups = args.output.rows() * in_row;
   if (groups == 0) return;
-  const PackedOperand output(args.to);
+  const PackedOperand output(args.output);
   const float* x = args.x.data<float>();
-  uint8_t* bytes = args.to.bytes.mutable_data<uint8_t>();
+  uint8_t* bytes = args.output.bytes.mutable_data<uint8_t>();
   for_each("pack_rows", args.device().index, groups, [=] __device__(int64_t index) {
     const int64_t row = index / in_row, column = (index - row * in_row) * kEight;
     uint64_t eight = 0;
@@ -78,14 +78,14 @@ void pack_rows(const PackRowsArgs& args) {
 }
 
 void unpack_rows(const UnpackRowsArgs& args) {
-  const int64_t in_row = ceil_div(args.from.cols, PackedRows::kGroup), groups = args.y.size(0) * in_row;
+  const int64_t in_row = ceil_div(args.input.cols, PackedRows::kGroup), groups = args.y.size(0) * in_row;
   if (groups == 0) return;
   dispatch_features(args.y.dtype(), [&]<class S>() {
     S* y = args.y.mutable_data<S>();
     for_each(
         "unpack_rows", args.device().index, groups,
-        Unpack<S>{in_row, PackedOperand(args.from), args.first, DropoutMask{args.key, args.rule.threshold},
-                  Accumulator<S>{args.rule.scale}, args.from.cols % kEight == 0 && aligned_to_16(y), y});
+        Unpack<S>{in_row, PackedOperand(args.input), args.first, DropoutMask{args.key, args.rule.threshold},
+                  Accumulator<S>{args.rule.scale}, args.input.cols % kEight == 0 && aligned_to_16(y), y});
   });
 }
 

@@ -14,13 +14,13 @@ void gather_rows(const GatherRowsArgs& args) {
   const size_t bytes = bytes_of({args.x.size(1)}, args.x.dtype());
   const char* in = static_cast<const char*>(args.x.raw_data());
   char* out = static_cast<char*>(args.y.raw_mutable_data());
-  const int32_t* from = args.index.data<int32_t>();
+  const int32_t* index = args.index.data<int32_t>();
   parallel_for(args.index.numel(), row_grain(args.x.size(1)), [=](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) {
       // Rows are far apart; the hardware prefetches the rest of a long one.
-      const char* soon = in + static_cast<size_t>(from[std::min(k + kAhead, end - 1)]) * bytes;
+      const char* soon = in + static_cast<size_t>(index[std::min(k + kAhead, end - 1)]) * bytes;
       for (size_t b = 0; b < std::min(bytes, kPrefetched); b += 64) __builtin_prefetch(soon + b);
-      std::memcpy(out + static_cast<size_t>(k) * bytes, in + static_cast<size_t>(from[k]) * bytes, bytes);
+      std::memcpy(out + static_cast<size_t>(k) * bytes, in + static_cast<size_t>(index[k]) * bytes, bytes);
     }
   });
 }
@@ -28,11 +28,11 @@ void gather_rows(const GatherRowsArgs& args) {
 namespace {
 
 /// Copies a block of `rows` rows of `bytes` each between matrices of different widths.
-void copy_block(char* to, size_t to_stride, const char* from, size_t from_stride, size_t bytes,
-                int64_t rows) {
+void copy_block(char* destination, size_t destination_stride, const char* source, size_t source_stride,
+                size_t bytes, int64_t rows) {
   parallel_for(rows, row_grain(static_cast<int64_t>(bytes), 4 * kGrain), [=](int64_t begin, int64_t end) {
     for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
-      std::memcpy(to + i * to_stride, from + i * from_stride, bytes);
+      std::memcpy(destination + i * destination_stride, source + i * source_stride, bytes);
   });
 }
 
@@ -61,23 +61,24 @@ void split_columns(const SplitColumnsArgs& args) {
 }
 
 void slice_columns(const SliceColumnsArgs& args) {
-  const size_t from_stride = row_bytes(args.x), bytes = row_bytes(args.y);
-  const char* from =
+  const size_t source_stride = row_bytes(args.x), bytes = row_bytes(args.y);
+  const char* source =
       static_cast<const char*>(args.x.raw_data()) + static_cast<size_t>(args.begin) * size_of(args.x.dtype());
-  copy_block(static_cast<char*>(args.y.raw_mutable_data()), bytes, from, from_stride, bytes, args.y.size(0));
+  copy_block(static_cast<char*>(args.y.raw_mutable_data()), bytes, source, source_stride, bytes,
+             args.y.size(0));
 }
 
 void pad_columns(const PadColumnsArgs& args) {
-  const size_t bytes = row_bytes(args.x), to_stride = row_bytes(args.y);
+  const size_t bytes = row_bytes(args.x), destination_stride = row_bytes(args.y);
   const size_t before = static_cast<size_t>(args.begin) * size_of(args.x.dtype());
-  const char* from = static_cast<const char*>(args.x.raw_data());
-  char* to = static_cast<char*>(args.y.raw_mutable_data());
+  const char* source = static_cast<const char*>(args.x.raw_data());
+  char* destination = static_cast<char*>(args.y.raw_mutable_data());
   parallel_for(args.y.size(0), row_grain(args.y.size(1)), [=](int64_t begin, int64_t end) {
     for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-      char* row = to + i * to_stride;
+      char* row = destination + i * destination_stride;
       std::memset(row, 0, before);
-      std::memcpy(row + before, from + i * bytes, bytes);
-      std::memset(row + before + bytes, 0, to_stride - before - bytes);
+      std::memcpy(row + before, source + i * bytes, bytes);
+      std::memset(row + before + bytes, 0, destination_stride - before - bytes);
     }
   });
 }

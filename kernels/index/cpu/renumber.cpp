@@ -46,22 +46,22 @@ void find_entries(const FindEntriesArgs& args) {
   // Edges in structure order ask for ascending entries: each search continues from the end of the previous
   // one, in doubling steps.
   parallel_for(args.row.numel(), kCostlyGrain, [=](int64_t begin, int64_t end) {
-    const int32_t *at = nullptr, *last = nullptr;
+    const int32_t *cursor = nullptr, *last = nullptr;
     for (int64_t k = begin; k < end; ++k) {
       if (k == begin || row[k] != row[k - 1] || col[k] < col[k - 1]) {
-        at = indices + offsets[row[k]];
+        cursor = indices + offsets[row[k]];
         last = indices + offsets[row[k] + 1];
       }
       std::ptrdiff_t step = 1;
-      while (at < last && *at < col[k]) {
-        if (step >= last - at || at[step] >= col[k]) {
-          at = std::lower_bound(at + 1, at + std::min(step, last - at), col[k]);
+      while (cursor < last && *cursor < col[k]) {
+        if (step >= last - cursor || cursor[step] >= col[k]) {
+          cursor = std::lower_bound(cursor + 1, cursor + std::min(step, last - cursor), col[k]);
           break;
         }
-        at += step;
+        cursor += step;
         step *= 2;
       }
-      entry[k] = at != last && *at == col[k] ? static_cast<int32_t>(at - indices) : -1;
+      entry[k] = cursor != last && *cursor == col[k] ? static_cast<int32_t>(cursor - indices) : -1;
     }
   });
 }

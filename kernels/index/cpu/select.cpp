@@ -28,9 +28,9 @@ void select(const SelectPairsArgs& args, int64_t first, Test test) {
     const auto chunk = static_cast<size_t>(begin / kGrain);
     const int64_t last = before[chunk + 1];
     int64_t k = begin;
-    for (int64_t to = before[chunk]; to < last; ++k) {
-      positions[to] = static_cast<int32_t>(k);
-      to += static_cast<int64_t>(k < first || test(k));
+    for (int64_t slot = before[chunk]; slot < last; ++k) {
+      positions[slot] = static_cast<int32_t>(k);
+      slot += static_cast<int64_t>(k < first || test(k));
     }
   });
   *args.count.mutable_data<int64_t>() = before.back();

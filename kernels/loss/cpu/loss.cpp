@@ -56,8 +56,8 @@ void mean_of_terms(std::string_view op, const TargetLossArgs& args) {
             : sum_of_chunks(selection.count, row_grain(width, kCostlyGrain), [&](int64_t begin, int64_t end) {
                 double rows = 0.0;
                 for (int64_t k = begin; k < end; ++k) {
-                  const int64_t at = selection.row(k) * width;
-                  rows += terms(at, at + width);
+                  const int64_t first = selection.row(k) * width;
+                  rows += terms(first, first + width);
                 }
                 return rows;
               });
@@ -78,11 +78,11 @@ void mean_of_terms_backward(std::string_view op, const TargetLossBackwardArgs& a
     const T* goal = args.target.data<T>();
     S* grad = args.dx.mutable_data<S>();
     const T factor = *args.dloss.data<T>() / *args.total.data<T>();
-    const auto slopes = [=](int64_t begin, int64_t end, T by) {
+    const auto slopes = [=](int64_t begin, int64_t end, T weight) {
 #pragma omp simd
       for (int64_t i = begin; i < end; ++i) {
         const T slope = Loss::slope(widen(in[i]), goal[i]);
-        grad[i] = narrow<S>(goal[i] == goal[i] ? by * slope : T{0});
+        grad[i] = narrow<S>(goal[i] == goal[i] ? weight * slope : T{0});
       }
     };
     if (selection.index == nullptr) {

@@ -57,25 +57,26 @@ void for_selected_rows(const Selection& selection, int64_t rows, int64_t width, 
   const int32_t* count = times ? times.data<int32_t>() : nullptr;
   const auto often = [=](int64_t row) { return count != nullptr ? count[row] : 1; };
   parallel_for(rows, row_grain(width, kCostlyGrain), [=](int64_t begin, int64_t end) {
-    const int32_t* from = nullptr;  // null: row k is selected
+    const int32_t* row_list = nullptr;  // null: row k is selected
     int64_t first = begin, last = end;
     std::vector<int32_t> found;
     if (index != nullptr) {
       std::fill(dx + begin * width, dx + end * width, T{});
       first = 0;
       if (count == nullptr) {
-        from = std::lower_bound(index, index + selection.count, begin);
-        last = std::lower_bound(from, index + selection.count, end) - from;
+        row_list = std::lower_bound(index, index + selection.count, begin);
+        last = std::lower_bound(row_list, index + selection.count, end) - row_list;
       } else {
         for (int64_t i = begin; i < end; ++i)
           if (count[i] > 0) found.push_back(static_cast<int32_t>(i));
-        from = found.data();
+        row_list = found.data();
         last = std::ssize(found);
       }
     }
     if (first < last)
       f(
-          first, last, [from](int64_t k) { return from == nullptr ? k : int64_t{from[k]}; }, often);
+          first, last, [row_list](int64_t k) { return row_list == nullptr ? k : int64_t{row_list[k]}; },
+          often);
   });
 }
 

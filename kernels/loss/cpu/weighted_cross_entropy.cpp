@@ -66,8 +66,8 @@ struct LabeledRows {
         softmax.log_totals(log_sum);
         for (int64_t l = 0; l < count; ++l) {
           if (is_ignored(row[l])) continue;
-          const T by = weight_of(row[l]), truth = tile.at(l, label[row[l]]);
-          losses += static_cast<double>(by * (log_sum[l] + (softmax.largest[l] - truth)));
+          const T row_weight = weight_of(row[l]), truth = tile.at(l, label[row[l]]);
+          losses += static_cast<double>(row_weight * (log_sum[l] + (softmax.largest[l] - truth)));
         }
       });
       return losses;
@@ -107,29 +107,29 @@ struct LabeledRows {
 void softmax_cross_entropy(const SoftmaxCrossEntropyArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Accumulator<S>;
-    const LabeledRows<S> of("cross_entropy", args);
+    const LabeledRows<S> rows("cross_entropy", args);
     *args.loss.mutable_data<T>() =
-        static_cast<T>(of.weighted_losses() / static_cast<double>(of.selection.count));
+        static_cast<T>(rows.weighted_losses() / static_cast<double>(rows.selection.count));
   });
 }
 
 void softmax_cross_entropy_backward(const SoftmaxCrossEntropyBackwardArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Accumulator<S>;
-    const LabeledRows<S> of("softmax_cross_entropy_backward", args);
-    of.gradient(*args.dloss.data<T>() / static_cast<T>(of.selection.count), args.dx.mutable_data<S>());
+    const LabeledRows<S> rows("softmax_cross_entropy_backward", args);
+    rows.gradient(*args.dloss.data<T>() / static_cast<T>(rows.selection.count), args.dx.mutable_data<S>());
   });
 }
 
 void weighted_cross_entropy(const WeightedCrossEntropyArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Accumulator<S>;
-    const LabeledRows<S> of("cross_entropy", args);
-    const double total = of.total_weight();
+    const LabeledRows<S> rows("cross_entropy", args);
+    const double total = rows.total_weight();
     ADJ_CHECK(total != 0.0, "cross_entropy: every selected row of {} is ignored or has weight 0",
               args.x.str());
     *args.total.mutable_data<T>() = static_cast<T>(total);
-    *args.loss.mutable_data<T>() = static_cast<T>(of.weighted_losses() / total);
+    *args.loss.mutable_data<T>() = static_cast<T>(rows.weighted_losses() / total);
   });
 }
 

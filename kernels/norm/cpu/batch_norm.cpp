@@ -24,7 +24,7 @@ struct Moments {
 /// mean, d is of the size of the deviations; an outlier among the first rows shifts the guess by less than it
 /// widens the deviations.
 template <class S>
-void chunk_moments(const S* x, int64_t rows, int64_t width, Moments to) {
+void chunk_moments(const S* x, int64_t rows, int64_t width, Moments moments) {
   using T = Accumulator<S>;
   constexpr int64_t kGuessed = 16;
   const int64_t period = period_of(width), n = rows * width;
@@ -46,21 +46,21 @@ void chunk_moments(const S* x, int64_t rows, int64_t width, Moments to) {
       second[j] += (d0 * d0 + d1 * d1) + (d2 * d2 + d3 * d3);
     }
   }
-  for_stretches(n - offset, period, [=](int64_t at, int64_t length) {
-    const S* from = x + offset + at;
+  for_stretches(n - offset, period, [=](int64_t start, int64_t length) {
+    const S* input = x + offset + start;
 #pragma omp simd
     for (int64_t j = 0; j < length; ++j) {
-      const T d = widen(from[j]) - guess[j];
+      const T d = widen(input[j]) - guess[j];
       first[j] += d;
       second[j] += d * d;
     }
   });
-  fold(second, width, period, to.squares);
-  fold(first, width, period, to.mean);
+  fold(second, width, period, moments.squares);
+  fold(first, width, period, moments.mean);
   for (int64_t f = 0; f < width; ++f) {
-    const double sum = to.mean[f], off = sum / static_cast<double>(rows);
-    to.mean[f] = static_cast<double>(guess[f]) + off;
-    to.squares[f] = std::max(to.squares[f] - off * sum, 0.0);  // in this order NaN propagates
+    const double sum = moments.mean[f], off = sum / static_cast<double>(rows);
+    moments.mean[f] = static_cast<double>(guess[f]) + off;
+    moments.squares[f] = std::max(moments.squares[f] - off * sum, 0.0);  // in this order NaN propagates
   }
 }
 
@@ -107,13 +107,13 @@ template <bool kDropout, class F>
 void for_drawn_stretches(int64_t begin, int64_t end, int64_t period, const Epilogue& epilogue, F f) {
   if constexpr (kDropout) {
     DropoutMask mask(epilogue.key, epilogue.rule);
-    for (int64_t at = begin; at < end; at += DropoutMask::kMost) {
-      const int64_t stop = std::min(at + DropoutMask::kMost, end);
-      const uint16_t* draws = mask.draw(at, stop - at);
-      for (int64_t i = at; i < stop;) {
+    for (int64_t start = begin; start < end; start += DropoutMask::kMost) {
+      const int64_t stop = std::min(start + DropoutMask::kMost, end);
+      const uint16_t* draws = mask.draw(start, stop - start);
+      for (int64_t i = start; i < stop;) {
         const int64_t column = (i - begin) % period;
         const int64_t length = std::min(period - column, stop - i);
-        f(i, column, length, draws + (i - at));
+        f(i, column, length, draws + (i - start));
         i += length;
       }
     }
@@ -176,11 +176,12 @@ void batch_norm_statistics(const BatchNormStatisticsArgs& args) {
       means[f] = static_cast<T>(all.mean[f]);
       rstds[f] = static_cast<T>(1.0 / std::sqrt(all.squares[f] / n + eps));
     }
-    const auto move = [=](Tensor& running, const double* to, double divisor) {
+    const auto move = [=](Tensor& running, const double* statistic, double divisor) {
       if (!running) return;
       T* r = running.mutable_data<T>();
       for (int64_t f = 0; f < width; ++f)
-        r[f] = static_cast<T>((1.0 - momentum) * static_cast<double>(r[f]) + momentum * to[f] / divisor);
+        r[f] =
+            static_cast<T>((1.0 - momentum) * static_cast<double>(r[f]) + momentum * statistic[f] / divisor);
     };
     move(args.running_mean, all.mean, 1.0);
     move(args.running_var, all.squares, degrees);
@@ -190,10 +191,10 @@ void batch_norm_statistics(const BatchNormStatisticsArgs& args) {
 void batch_norm_running(const BatchNormRunningArgs& args) {
   const double eps = args.eps;
   dispatch_float(args.mean.dtype(), "batch_norm_running", [&]<class T>() {
-    const T *from = args.running_mean.data<T>(), *variance = args.running_var.data<T>();
-    T *to = args.mean.mutable_data<T>(), *scale = args.rstd.mutable_data<T>();
+    const T *running_mean = args.running_mean.data<T>(), *variance = args.running_var.data<T>();
+    T *mean = args.mean.mutable_data<T>(), *scale = args.rstd.mutable_data<T>();
     for (int64_t f = 0; f < args.mean.numel(); ++f) {
-      to[f] = from[f];
+      mean[f] = running_mean[f];
       scale[f] = static_cast<T>(1.0 / std::sqrt(static_cast<double>(variance[f]) + eps));
     }
   });
@@ -215,15 +216,15 @@ void batch_norm_apply(const BatchNormApplyArgs& args) {
       parallel_for(args.x.size(0), row_grain(width), [=, &epilogue, &columns](int64_t begin, int64_t end) {
         for_drawn_stretches<kDropout>(
             begin * width, end * width, columns.period, epilogue,
-            [=](int64_t at, int64_t column, int64_t length, const uint16_t* draws) {
-              const S* from = in + at;
+            [=](int64_t position, int64_t column, int64_t length, const uint16_t* draws) {
+              const S* input = in + position;
               const T *m = shift + column, *s = scale + column, *b = offset + column;
-              S* to = out + at;
+              S* output = out + position;
 #pragma omp simd
               for (int64_t j = 0; j < length; ++j) {
-                T z = activated<kActivation>(normalized<T>(widen(from[j]), m[j], s[j], b[j]), T{0});
+                T z = activated<kActivation>(normalized<T>(widen(input[j]), m[j], s[j], b[j]), T{0});
                 if constexpr (kDropout) z = static_cast<uint32_t>(draws[j]) >= threshold ? z * factor : T{0};
-                to[j] = narrow<S>(z);
+                output[j] = narrow<S>(z);
               }
             });
       });
@@ -254,13 +255,13 @@ void batch_norm_backward(const BatchNormBackwardArgs& args) {
         T *direct = lanes.data(), *along = direct + period;
         for_drawn_stretches<kDropout>(
             begin * width, end * width, period, epilogue,
-            [=](int64_t at, int64_t column, int64_t length, const uint16_t* draws) {
-              const S *from = in + at, *d = grad + at;
+            [=](int64_t position, int64_t column, int64_t length, const uint16_t* draws) {
+              const S *input = in + position, *d = grad + position;
               const T *m = shift + column, *s = scale + column, *b = offset + column;
               T *sum = direct + column, *product = along + column;
 #pragma omp simd
               for (int64_t j = 0; j < length; ++j) {
-                const T value = widen(from[j]), z = normalized(value, m[j], s[j], b[j]);
+                const T value = widen(input[j]), z = normalized(value, m[j], s[j], b[j]);
                 const T g =
                     before_epilogue<kActivation, kDropout>(widen(d[j]), z, draws, j, threshold, factor);
                 sum[j] += g;
@@ -289,17 +290,17 @@ void batch_norm_backward(const BatchNormBackwardArgs& args) {
       parallel_for(rows, grain, [=, &epilogue](int64_t begin, int64_t end) {
         for_drawn_stretches<kDropout>(
             begin * width, end * width, period, epilogue,
-            [=](int64_t at, int64_t column, int64_t length, const uint16_t* draws) {
-              const S *from = in + at, *d = grad + at;
+            [=](int64_t position, int64_t column, int64_t length, const uint16_t* draws) {
+              const S *input = in + position, *d = grad + position;
               const T *m = shift + column, *s = scale + column, *b = offset + column;
               const T *direct = mean_g + column, *along = mean_gx + column;
-              S* to = out + at;
+              S* output = out + position;
 #pragma omp simd
               for (int64_t j = 0; j < length; ++j) {
-                const T value = widen(from[j]), z = normalized(value, m[j], s[j], b[j]);
+                const T value = widen(input[j]), z = normalized(value, m[j], s[j], b[j]);
                 const T g =
                     before_epilogue<kActivation, kDropout>(widen(d[j]), z, draws, j, threshold, factor);
-                to[j] = narrow<S>(s[j] * (g - direct[j] - (value - m[j]) * along[j]));
+                output[j] = narrow<S>(s[j] * (g - direct[j] - (value - m[j]) * along[j]));
               }
             });
       });

@@ -19,7 +19,7 @@ void layer_norm(const LayerNormArgs& args) {
     const T count = static_cast<T>(width), floor = static_cast<T>(eps);
     for_rows(args.x.size(0), width, [=](int64_t i) {
       const S* row = in + i * width;
-      S* to = out + i * width;
+      S* output = out + i * width;
       const T m = sum_of<T>(width, [=](int64_t f) { return widen(row[f]); }) / count;
       const T squares =
           sum_of<T>(width, [=](int64_t f) { return (widen(row[f]) - m) * (widen(row[f]) - m); });
@@ -29,7 +29,7 @@ void layer_norm(const LayerNormArgs& args) {
       rstds[i] = r;
 #pragma omp simd
       for (int64_t f = 0; f < width; ++f)
-        to[f] = narrow<S>((widen(row[f]) - m) * r * widen(g[f]) + widen(b[f]));
+        output[f] = narrow<S>((widen(row[f]) - m) * r * widen(g[f]) + widen(b[f]));
     });
   });
 }
@@ -51,7 +51,7 @@ void layer_norm_backward(const LayerNormBackwardArgs& args) {
       std::fill_n(both, 2 * width, T{0});
       for (int64_t i = begin; i < end; ++i) {
         const S *row = in + i * width, *d = grad + i * width;
-        S* to = out + i * width;
+        S* output = out + i * width;
         const T m = means[i], r = rstds[i];
         T direct = 0, along = 0;
         // A local copy: GCC 12 reloads what a reduction captures for every lane, and then gathers from there.
@@ -68,7 +68,7 @@ void layer_norm_backward(const LayerNormBackwardArgs& args) {
         along /= count;
 #pragma omp simd
         for (int64_t f = 0; f < width; ++f)
-          to[f] = narrow<S>(r * (widen(d[f]) * widen(gam[f]) - direct - (widen(row[f]) - m) * r * along));
+          output[f] = narrow<S>(r * (widen(d[f]) * widen(gam[f]) - direct - (widen(row[f]) - m) * r * along));
       }
     };
     sum_over_row_chunks(args.x.size(0), reduction_grain(width), 2 * width, sums.data(), chunk);
@@ -89,12 +89,12 @@ void l2_normalize_rows(const L2NormalizeRowsArgs& args) {
     const T floor = static_cast<T>(eps);
     for_rows(args.x.size(0), width, [=](int64_t i) {
       const S* row = in + i * width;
-      S* to = out + i * width;
+      S* output = out + i * width;
       const T norm = std::sqrt(sum_of<T>(width, [=](int64_t f) { return widen(row[f]) * widen(row[f]); }));
       const T s = T{1} / std::max(norm, floor);  // in this order NaN propagates
       scales[i] = s;
 #pragma omp simd
-      for (int64_t f = 0; f < width; ++f) to[f] = narrow<S>(widen(row[f]) * s);
+      for (int64_t f = 0; f < width; ++f) output[f] = narrow<S>(widen(row[f]) * s);
     });
   });
 }
@@ -108,11 +108,11 @@ void l2_normalize_rows_backward(const L2NormalizeRowsBackwardArgs& args) {
     S* out = args.dx.mutable_data<S>();
     for_rows(args.y.size(0), width, [=](int64_t i) {
       const S *row = in + i * width, *d = grad + i * width;
-      S* to = out + i * width;
+      S* output = out + i * width;
       const T along = sum_of<T>(width, [=](int64_t f) { return widen(row[f]) * widen(d[f]); });
       const T s = scales[i];
 #pragma omp simd
-      for (int64_t f = 0; f < width; ++f) to[f] = narrow<S>(s * (widen(d[f]) - along * widen(row[f])));
+      for (int64_t f = 0; f < width; ++f) output[f] = narrow<S>(s * (widen(d[f]) - along * widen(row[f])));
     });
   });
 }
@@ -125,13 +125,13 @@ void sum_normalize_rows(const SumNormalizeRowsArgs& args) {
     S* out = args.y.mutable_data<S>();
     for_rows(args.x.size(0), width, [=](int64_t i) {
       const S* row = in + i * width;
-      S* to = out + i * width;
+      S* output = out + i * width;
       const T sum = sum_of<T>(width, [=](int64_t f) { return widen(row[f]); });
       // A denormal sum has no finite reciprocal.
       const T lift = std::abs(sum) < std::numeric_limits<T>::min() ? T(0x1p64) : T{1};
       const T s = sum == T{0} ? T{1} / lift : T{1} / (sum * lift);
 #pragma omp simd
-      for (int64_t f = 0; f < width; ++f) to[f] = narrow<S>(widen(row[f]) * lift * s);
+      for (int64_t f = 0; f < width; ++f) output[f] = narrow<S>(widen(row[f]) * lift * s);
     });
   });
 }

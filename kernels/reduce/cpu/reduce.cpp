@@ -73,14 +73,14 @@ void argmax_columns(const ArgmaxColumnsArgs& args) {
 void count_equal(const CountEqualArgs& args) {
   if (args.index) require_in_range("count_equal", "index", args.index, args.a.numel());
   const int32_t *left = args.a.data<int32_t>(), *right = args.b.data<int32_t>();
-  const int32_t* at = args.index ? args.index.data<int32_t>() : nullptr;
+  const int32_t* index = args.index ? args.index.data<int32_t>() : nullptr;
   std::atomic<int64_t> count{0};  // integer: the order does not matter
   parallel_for(args.index ? args.index.numel() : args.a.numel(), kGrain,
                [=, &count](int64_t begin, int64_t end) {
                  int64_t equal = 0;
-                 if (at != nullptr)
+                 if (index != nullptr)
                    for (int64_t k = begin; k < end; ++k)
-                     equal += static_cast<int64_t>(left[at[k]] == right[at[k]]);
+                     equal += static_cast<int64_t>(left[index[k]] == right[index[k]]);
                  else
                    for (int64_t k = begin; k < end; ++k) equal += static_cast<int64_t>(left[k] == right[k]);
                  count += equal;

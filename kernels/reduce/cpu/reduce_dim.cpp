@@ -23,8 +23,8 @@ struct Chunks {
   void each(F f) const {
     const int64_t elements = std::min(n, grain) * inner;
     for_rows(outer * count, elements, [=, this](int64_t item) {
-      const int64_t from = item % count * grain;
-      f(item, from, std::min(n, from + grain));
+      const int64_t begin = item % count * grain;
+      f(item, begin, std::min(n, begin + grain));
     });
   }
 };

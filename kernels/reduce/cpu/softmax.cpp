@@ -18,16 +18,16 @@ void softmax(const SoftmaxArgs& args) {
                    SoftmaxTile<W> sums;
                    for_row_tiles(begin, end, std::identity(), [&](const auto& row, int64_t count) {
                      tile.load(in, row);
-                     W by[kRows];
+                     W terms[kRows];
                      if (log) {
                        sums.template run<false>(tile);
-                       sums.log_totals(by);
-                       tile.map([&](W x, int64_t l) { return (x - sums.largest[l]) - by[l]; });
+                       sums.log_totals(terms);
+                       tile.map([&](W x, int64_t l) { return (x - sums.largest[l]) - terms[l]; });
                      } else {
                        sums.template run<true>(tile);
 #pragma omp simd
-                       for (int64_t l = 0; l < kRows; ++l) by[l] = W{1} / sums.total[l];
-                       tile.map([&](W x, int64_t l) { return x * by[l]; });
+                       for (int64_t l = 0; l < kRows; ++l) terms[l] = W{1} / sums.total[l];
+                       tile.map([&](W x, int64_t l) { return x * terms[l]; });
                      }
                      tile.store(out, row, count);
                    });
@@ -41,7 +41,7 @@ void softmax_backward(const SoftmaxBackwardArgs& args) {
     using W = Accumulator<T>;
     constexpr int64_t kRows = RowTile<W>::kRows;
     const T *out = args.y.data<T>(), *grad = args.dy.data<T>();
-    T* to = args.dx.mutable_data<T>();
+    T* dx = args.dx.mutable_data<T>();
     parallel_for(args.y.size(0), row_grain(width, kCostlyGrain),
                  [=, log = args.log](int64_t begin, int64_t end) {
                    RowTile<W> y(width), d(width);
@@ -65,7 +65,7 @@ void softmax_backward(const SoftmaxBackwardArgs& args) {
                          for (int64_t l = 0; l < kRows; ++l) g[l] = p[l] * (g[l] - sum[l]);
                        }
                      }
-                     d.store(to, row, count);
+                     d.store(dx, row, count);
                    });
                  });
   });

@@ -43,11 +43,11 @@ class Drawn {
     const uint64_t bit = uint64_t{1} << (n % 64);
     if (method_ == Method::few) return (std::exchange(few_, few_ | bit) & bit) == 0;
     if (method_ == Method::bits) return (std::exchange(bits_[n / 64], bits_[n / 64] | bit) & bit) == 0;
-    for (uint32_t at = hashed(n);; at = (at + 1) & mask_) {
-      if (hash_[at] == number) return false;
-      if (hash_[at] < 0) {
-        hash_[at] = number;
-        used_.push_back(at);
+    for (uint32_t slot = hashed(n);; slot = (slot + 1) & mask_) {
+      if (hash_[slot] == number) return false;
+      if (hash_[slot] < 0) {
+        hash_[slot] = number;
+        used_.push_back(slot);
         return true;
       }
     }
@@ -56,7 +56,7 @@ class Drawn {
   void finish(const int32_t* numbers, int64_t count, int32_t first) {
     if (method_ == Method::bits)
       for (int64_t i = 0; i < count; ++i) bits_[static_cast<size_t>(numbers[i] - first) / 64] = 0;
-    for (uint32_t at : used_) hash_[at] = -1;
+    for (uint32_t slot : used_) hash_[slot] = -1;
     used_.clear();
   }
 
@@ -76,17 +76,17 @@ class Drawn {
 /// Sampler for the rows of one chunk.
 class RowSampler {
  public:
-  explicit RowSampler(const NeighborSample& of)
-      : offsets_(of.csr.offsets.data<int64_t>()),
-        columns_(of.csr.indices.data<int32_t>()),
-        fanout_(of.fanout),
-        choice_(of.choice),
-        seed_(of.key.seed),
-        stream_(stream_of(of.key)) {
-    if (of.weights == nullptr) return;
-    weight_ = of.weights->weight.data<float>();
-    sums_ = of.weights->sums.data<double>();
-    positive_ = of.weights->positive.data<int32_t>();
+  explicit RowSampler(const NeighborSample& request)
+      : offsets_(request.csr.offsets.data<int64_t>()),
+        columns_(request.csr.indices.data<int32_t>()),
+        fanout_(request.fanout),
+        choice_(request.choice),
+        seed_(request.key.seed),
+        stream_(stream_of(request.key)) {
+    if (request.weights == nullptr) return;
+    weight_ = request.weights->weight.data<float>();
+    sums_ = request.weights->sums.data<double>();
+    positive_ = request.weights->positive.data<int32_t>();
   }
 
   void ask_for_bounds(int32_t row) const {
@@ -173,9 +173,9 @@ class RowSampler {
 
   void distinct(int32_t row, int32_t first, int32_t degree, int32_t count, int32_t* entry) {
     drawn_.start(degree, count);
-    const int32_t from = degree - count;
+    const int32_t base = degree - count;
     each_draw(row, degree, count, [&](int64_t i, auto&& scaled) {
-      const int32_t last = from + static_cast<int32_t>(i);
+      const int32_t last = base + static_cast<int32_t>(i);
       int32_t place = scaled(static_cast<uint32_t>(last) + 1);
       if (!drawn_.insert(place)) drawn_.insert(place = last);
       entry[i] = first + place;
@@ -210,11 +210,11 @@ class RowSampler {
 }  // namespace
 
 void sample_counts(const SampleCountsArgs& args) {
-  const int32_t* rows = args.of.rows.data<int32_t>();
-  const int64_t n = args.of.rows.numel();
+  const int32_t* rows = args.request.rows.data<int32_t>();
+  const int64_t n = args.request.rows.numel();
   int64_t* offsets = args.offsets.mutable_data<int64_t>();
   parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
-    const RowSampler sampler(args.of);
+    const RowSampler sampler(args.request);
     for (int64_t i = begin; i < end; ++i) {
       if (i + kFarAhead < end) sampler.ask_for_bounds(rows[i + kFarAhead]);
       offsets[i + 1] = sampler.count(rows[i]);
@@ -225,13 +225,14 @@ void sample_counts(const SampleCountsArgs& args) {
 }
 
 void sample_neighbors(const SampleNeighborsArgs& args) {
-  const int32_t *rows = args.of.rows.data<int32_t>(), *columns = args.of.csr.indices.data<int32_t>();
+  const int32_t *rows = args.request.rows.data<int32_t>(),
+                *columns = args.request.csr.indices.data<int32_t>();
   const int64_t* offsets = args.offsets.data<int64_t>();
   int32_t *entry = args.entry.mutable_data<int32_t>(), *col = args.col.mutable_data<int32_t>();
-  parallel_for(args.of.rows.numel(), kGrain, [&](int64_t begin, int64_t end) {
-    RowSampler sampler(args.of);
-    const auto read = [&](int64_t from, int64_t to) {
-      for (int64_t s = offsets[from]; s < offsets[to]; ++s) col[s] = columns[entry[s]];
+  parallel_for(args.request.rows.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    RowSampler sampler(args.request);
+    const auto read = [&](int64_t first, int64_t last) {
+      for (int64_t s = offsets[first]; s < offsets[last]; ++s) col[s] = columns[entry[s]];
     };
     int64_t unread = begin;
     for (int64_t i = begin; i < end; ++i) {

@@ -195,22 +195,23 @@ __global__ void __launch_bounds__(kBlockThreads)
 
 void sample_counts(const SampleCountsArgs& args) {
   const Device device = args.device();
-  const int64_t n = args.of.rows.numel();
+  const int64_t n = args.request.rows.numel();
   if (n == 0) {
     args.offsets.zero_();
     return;
   }
   int64_t* offsets = args.offsets.mutable_data<int64_t>();
   launch("sample_counts", {.device = device.index, .blocks = blocks_for(32 * n)}, count_entries,
-         Rows(args.of), offsets);
+         Rows(args.request), offsets);
   with_workspace(device, [&](void* memory, size_t& bytes, cudaStream_t stream) {
     return cub::DeviceScan::InclusiveSum(memory, bytes, offsets + 1, offsets + 1, n, stream);
   });
 }
 
 void sample_neighbors(const SampleNeighborsArgs& args) {
-  launch("sample_neighbors", {.device = args.device().index, .blocks = blocks_for(32 * args.of.rows.numel())},
-         take_entries, Rows(args.of), args.offsets.data<int64_t>(), args.entry.mutable_data<int32_t>(),
+  launch("sample_neighbors",
+         {.device = args.device().index, .blocks = blocks_for(32 * args.request.rows.numel())}, take_entries,
+         Rows(args.request), args.offsets.data<int64_t>(), args.entry.mutable_data<int32_t>(),
          args.col.mutable_data<int32_t>());
 }
 

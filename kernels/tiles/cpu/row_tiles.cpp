@@ -99,16 +99,16 @@ RowTiles make_row_tiles(const Csr& a, int64_t least) {
   std::vector<Counts> before(static_cast<size_t>(windows) + 1);
   for_windows(a, windows, least, [&](int64_t w, int64_t first_row, int64_t end_row, ColumnCounts& counts) {
     const std::vector<int64_t>& kept = counts.touched();
-    Counts& own = before[static_cast<size_t>(w) + 1];
-    own.tiles = ceil_div(static_cast<int64_t>(kept.size()), kColumns);
+    Counts& window_counts = before[static_cast<size_t>(w) + 1];
+    window_counts.tiles = ceil_div(static_cast<int64_t>(kept.size()), kColumns);
     const int64_t* offsets = a.offsets.data<int64_t>();
-    own.rest = offsets[end_row] - offsets[first_row];
-    for (int64_t t = 0; t < own.tiles; ++t) {
+    window_counts.rest = offsets[end_row] - offsets[first_row];
+    for (int64_t t = 0; t < window_counts.tiles; ++t) {
       int64_t values = 0;
       const auto end = std::min<int64_t>((t + 1) * kColumns, static_cast<int64_t>(kept.size()));
       for (int64_t c = t * kColumns; c < end; ++c) values += counts[kept[static_cast<size_t>(c)]];
-      own.values += padded(values);
-      own.rest -= values;
+      window_counts.values += padded(values);
+      window_counts.rest -= values;
     }
   });
   for (size_t w = 0; w + 1 < before.size(); ++w) {
@@ -149,33 +149,33 @@ RowTiles make_row_tiles(const Csr& a, int64_t least) {
 
   for_windows(a, windows, least, [&](int64_t w, int64_t first_row, int64_t end_row, ColumnCounts& place) {
     const std::vector<int64_t>& kept = place.touched();
-    const Counts at = before[static_cast<size_t>(w)], next = before[static_cast<size_t>(w) + 1];
-    const int64_t own_tiles = next.tiles - at.tiles;
-    tile_at[w] = static_cast<int32_t>(at.tiles);
-    std::fill(window_of + at.tiles, window_of + next.tiles, static_cast<int32_t>(w));
+    const Counts start = before[static_cast<size_t>(w)], next = before[static_cast<size_t>(w) + 1];
+    const int64_t own_tiles = next.tiles - start.tiles;
+    tile_at[w] = static_cast<int32_t>(start.tiles);
+    std::fill(window_of + start.tiles, window_of + next.tiles, static_cast<int32_t>(w));
     for (int64_t c = 0; c < own_tiles * kColumns; ++c)
-      columns[at.tiles * kColumns + c] = static_cast<int32_t>(
+      columns[start.tiles * kColumns + c] = static_cast<int32_t>(
           kept[static_cast<size_t>(std::min<int64_t>(c, static_cast<int64_t>(kept.size()) - 1))] / kLevels);
     for (size_t c = 0; c < kept.size(); ++c) place[kept[c]] = static_cast<int32_t>(c) + 1;
     // Bits first: they determine where each row's values begin.
-    int64_t rest = at.rest;
+    int64_t rest = start.rest;
     place.for_entries(first_row, end_row, [&](int64_t i, int64_t e, int64_t column) {
       const int64_t c = column == kNone ? -1 : place[column] - 1;
       if (c >= 0) {
-        bits[(at.tiles + c / kColumns) * kRows + i - first_row] |= uint64_t{1} << (c % kColumns);
+        bits[(start.tiles + c / kColumns) * kRows + i - first_row] |= uint64_t{1} << (c % kColumns);
       } else {
         rest_indices[rest] = a.indices.data<int32_t>()[e];
         rest_entry[rest++] = static_cast<int32_t>(e);
       }
       if (e + 1 == a.offsets.data<int64_t>()[i + 1]) rest_offsets[i + 1] = rest;
     });
-    rest = at.rest;
+    rest = start.rest;
     for (int64_t i = first_row; i < end_row; ++i) {  // empty rows
       rest_offsets[i + 1] = std::max(rest_offsets[i + 1], rest);
       rest = rest_offsets[i + 1];
     }
-    int64_t value = at.values;
-    for (int64_t t = at.tiles; t < next.tiles; ++t) {
+    int64_t value = start.values;
+    for (int64_t t = start.tiles; t < next.tiles; ++t) {
       for (int64_t r = 0; r < kRows; ++r) {
         starts[t * kRows + r] = static_cast<int32_t>(value);
         value += std::popcount(bits[t * kRows + r]);
@@ -185,7 +185,7 @@ RowTiles make_row_tiles(const Csr& a, int64_t least) {
     place.for_entries(first_row, end_row, [&](int64_t i, int64_t e, int64_t column) {
       const int64_t c = column == kNone ? -1 : place[column] - 1;
       if (c < 0) return;
-      const int64_t row = (at.tiles + c / kColumns) * kRows + i - first_row;
+      const int64_t row = (start.tiles + c / kColumns) * kRows + i - first_row;
       const uint64_t below = (uint64_t{1} << (c % kColumns)) - 1;
       entries[starts[row] + std::popcount(bits[row] & below)] = static_cast<int32_t>(e);
     });

@@ -38,10 +38,10 @@ float largest_finite(const float* x, int64_t n, int64_t stride) {
 std::vector<float> rounded_features(const Tensor& x, const Tensor& factor) {
   const int64_t rows = x.size(0), width = x.size(1);
   const Tensor wide = x.to(DType::f32);
-  const float *from = wide.data<float>(), *factors = factor ? factor.data<float>() : nullptr;
+  const float *input = wide.data<float>(), *factors = factor ? factor.data<float>() : nullptr;
   std::vector<float> rounded(static_cast<size_t>(x.numel()));
   for (int64_t i = 0; i < x.numel(); ++i)
-    rounded[static_cast<size_t>(i)] = factors != nullptr ? from[i] * factors[i / width] : from[i];
+    rounded[static_cast<size_t>(i)] = factors != nullptr ? input[i] * factors[i / width] : input[i];
   for_each_index(width, 4, [&](int64_t f) {
     const float scale =
         x.dtype() == DType::bf16 ? 1.0f : power_to_fit(largest_finite(rounded.data() + f, rows, width));
@@ -73,9 +73,9 @@ void spmm_rows(const TileSpmmArgs& args) {
   auto* y = args.y.mutable_data<S>();
   parallel_for(tiles.rows, 64, [&](int64_t begin, int64_t end) {
     std::vector<float> tile_sum(static_cast<size_t>(width)), sum(static_cast<size_t>(width));
-    const auto add = [&](std::vector<float>& to, float weight, int64_t column) {
-      const float* from = x.data() + column * width;
-      for (int64_t f = 0; f < width; ++f) to[static_cast<size_t>(f)] += weight * from[f];
+    const auto add = [&](std::vector<float>& total, float weight, int64_t column) {
+      const float* source = x.data() + column * width;
+      for (int64_t f = 0; f < width; ++f) total[static_cast<size_t>(f)] += weight * source[f];
     };
     for (int64_t i = begin; i < end; ++i) {
       std::fill(tile_sum.begin(), tile_sum.end(), 0.0f);
@@ -117,14 +117,14 @@ void tile_values(const TileValuesArgs& args) {
         largest = std::max(largest, std::abs(value_of(entries[v])));
     scale = power_to_fit(largest);
   }
-  auto* tile = args.to.tile.mutable_data<int32_t>();
+  auto* tile = args.output.tile.mutable_data<int32_t>();
   const auto pack = [](uint32_t place, uint16_t operand) {
     return static_cast<int32_t>(place << 16 | operand);
   };
   const auto* bits = reinterpret_cast<const uint64_t*>(args.tiles.bits.data<int64_t>());
   const auto* starts = args.tiles.starts.data<int32_t>();
-  auto* to_rest = args.to.rest.mutable_data<float>();
-  args.to.scale.mutable_data<float>()[0] = 1.0f / scale;
+  auto* to_rest = args.output.rest.mutable_data<float>();
+  args.output.scale.mutable_data<float>()[0] = 1.0f / scale;
   for_each_index(args.tiles.num_tiles() * RowTiles::kRows, 1 << 10, [&](int64_t row) {
     int64_t v = starts[row];
     for (uint64_t left = bits[row]; left != 0; left &= left - 1, ++v)

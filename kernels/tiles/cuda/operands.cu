@@ -207,8 +207,8 @@ void tile_values(const TileValuesArgs& args) {
   const int64_t n = tiles.entries.numel(), rest = tiles.rest.entries();
   const int64_t rows = tiles.num_tiles() * RowTiles::kRows;
   const LaunchShape shape = overlapping(device.index, std::max(1u, blocks_for(rows)), kThreads);
-  auto* output = static_cast<uint32_t*>(args.to.tile.raw_mutable_data());
-  auto* inverse = args.to.scale.mutable_data<float>();
+  auto* output = static_cast<uint32_t*>(args.output.tile.raw_mutable_data());
+  auto* inverse = args.output.scale.mutable_data<float>();
   const int32_t *entries = tiles.entries.data<int32_t>(), *starts = tiles.starts.data<int32_t>();
   const auto* bits = static_cast<const uint64_t*>(tiles.bits.raw_data());
   if (args.features == DType::bf16) {
@@ -223,7 +223,7 @@ void tile_values(const TileValuesArgs& args) {
            output, inverse);
   }
   const int32_t* rest_entry = tiles.rest_entry.data<int32_t>();
-  float* of_rest = args.to.rest.mutable_data<float>();
+  float* of_rest = args.output.rest.mutable_data<float>();
   for_each("tile_values", device.index, rest,
            [=] __device__(int64_t e) { of_rest[e] = value_at(values, order, rest_entry[e]); });
 }
