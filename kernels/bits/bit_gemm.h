@@ -85,9 +85,9 @@ struct BitGemmToBitsArgs {
   Device device() const { return a.device(); }
   void check(std::string_view op) const {
     detail::check_operands(op, a, b);
-    detail::check_bits(op, "to", output);
+    detail::check_bits(op, "output", output);
     ADJ_CHECK(output.outer == a.outer && output.inner == b.outer && output.device() == a.device(),
-              "{}: to is [{}, {}] on {}, expected [{}, {}] on {}", op, output.outer, output.inner,
+              "{}: output is [{}, {}] on {}, expected [{}, {}] on {}", op, output.outer, output.inner,
               output.device().str(), a.outer, b.outer, a.device().str());
     for (const Tensor* one : {&row_scale, &row_shift})
       if (*one) check_tensor(op, "row_scale or row_shift", *one, {a.outer}, DType::f32, a.device());

@@ -71,11 +71,11 @@ struct ExpandBitsArgs {
 
   Device device() const { return input.device(); }
   void check(std::string_view op) const {
-    detail::check_planes(op, "from", input);
-    detail::check_bits(op, "to", output);
+    detail::check_planes(op, "input", input);
+    detail::check_bits(op, "output", output);
     ADJ_CHECK(output.bytes && output.outer == input.outer && output.inner == input.inner &&
                   output.bits == input.bits && output.device() == input.device(),
-              "{}: to is [{}, {}] of {} bits, expected bytes of [{}, {}] of {} bits", op, output.outer,
+              "{}: output is [{}, {}] of {} bits, expected bytes of [{}, {}] of {} bits", op, output.outer,
               output.inner, output.bits, input.outer, input.inner, input.bits);
   }
 };

@@ -24,13 +24,13 @@ struct SumBytesToBitsArgs {
   Device device() const { return a.device(); }
   void check(std::string_view op) const {
     check_csr(op, a);
-    detail::check_bits(op, "to", output);
-    ADJ_CHECK(output.bytes, "{}: to is of bit planes, expected bytes", op);
+    detail::check_bits(op, "output", output);
+    ADJ_CHECK(output.bytes, "{}: output is of bit planes, expected bytes", op);
     detail::check_bytes(op, x, a.cols, output.inner, a.device());
     ADJ_CHECK(order.rows, "{}: there is no order of rows", op);
     check_tensor(op, "order", order.rows, {a.rows, 4}, DType::i32, a.device());
     ADJ_CHECK(output.outer == a.rows && output.device() == a.device(),
-              "{}: to is [{}, {}] on {}, expected {} rows on {}", op, output.outer, output.inner,
+              "{}: output is [{}, {}] on {}, expected {} rows on {}", op, output.outer, output.inner,
               output.device().str(), a.rows, a.device().str());
     if (row_scale) check_tensor(op, "row_scale", row_scale, {a.rows}, DType::f32, a.device());
     for (const Tensor* one : {&column_scale, &column_shift})
