@@ -1,6 +1,6 @@
-#include <adjoint/core/text.h>
 #include <adjoint/data/detail/dataset_reader.h>
 #include <adjoint/data/detail/declared_counts.h>
+#include <adjoint/data/detail/names.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -29,7 +29,7 @@ void DatasetReader::read_header() {
   problems_.attempt("attribute task", [&] { read_task(); });
   problems_.attempt("attribute name", [&] {
     data_.name =
-        printable(file_.has_attribute("", "name") ? file_.text("", "name")
+        utf8_name(file_.has_attribute("", "name") ? file_.text("", "name")
                                                   : std::filesystem::path(file_.file()).stem().string());
   });
   problems_.attempt("attribute undirected", [&] {

@@ -1,4 +1,3 @@
-#include <adjoint/core/text.h>
 #include <adjoint/data/dataset.h>
 #include <adjoint/data/detail/loadable.h>
 #include <adjoint/data/detail/names.h>
@@ -56,7 +55,7 @@ void save_dataset(const Dataset& dataset, const std::string& path, int gzip) {
   H5Writer file(path, gzip);
   file.attribute("", "format", std::string("adjoint.graph"));
   file.attribute("", "version", int64_t{1});
-  file.attribute("", "name", printable(dataset.name));
+  file.attribute("", "name", detail::utf8_name(dataset.name));
   file.attribute("", "num_nodes", dataset.num_nodes());
   file.attribute("", "num_classes", dataset.classes);
   file.attribute("", "task", std::string(name_of(dataset.task)));

@@ -60,6 +60,8 @@ std::string problem_of_names(const std::vector<std::string>& names) {
   return "";
 }
 
+std::string utf8_name(std::string name) { return is_utf8(name) ? std::move(name) : printable(name); }
+
 std::string class_names_path(Task task) {
   return is_of_graphs(task) ? "graphs/class_names" : "nodes/class_names";
 }

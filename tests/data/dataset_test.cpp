@@ -181,6 +181,8 @@ TEST_CASE_FIXTURE(InFolder, "a name that is not UTF-8 is escaped: of a dataset, 
   SchemaFile file = small_file();
   file.attributes["name"] = "caf\xe9 \u00e9";
   CHECK(load(file).name == "caf\\xe9 \u00e9");
+  file.attributes["name"] = "two\nlines";
+  CHECK(load(file).name == "two\nlines");
   file.attributes.erase("name");
   const std::string latin = folder.file("th\xe9.h5"), saved = folder.file("saved.h5");
   file.write(latin);
