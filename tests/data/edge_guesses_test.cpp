@@ -71,7 +71,7 @@ TEST_CASE_FIXTURE(EdgeFiles,
   CHECK(import("ann,bob\n").graph.num_edges() == 1);
   CHECK(says(notes("first,second\n"), "…line 1 taken as an edge: first,second, with ids…"));
   CHECK(says(refused("src,dst,w\nann,src,1\n", {.weight_column = 3}), "edges:1: \"w\" in column 3…"));
-  CHECK(says(refused("a,b,1e39\nc,d,6\n", {.weight_column = 3}), "edges:1: \"1e39\" in column 3…"));
+  CHECK(says(refused("a,b,NA\nc,d,6\n", {.weight_column = 3}), "edges:1: \"NA\" in column 3…"));
   // The option decides.
   CHECK(names(import("src,dst\nann,bob\nbob,cid\n", {.header = Header::no})) ==
         Names{"src", "dst", "ann", "bob", "cid"});
