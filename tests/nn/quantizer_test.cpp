@@ -9,7 +9,6 @@
 
 #include <cmath>
 #include <limits>
-#include <tuple>
 
 using namespace adj;
 using namespace adj::test;
@@ -19,6 +18,27 @@ namespace {
 std::vector<float> values_of_uniform(int64_t n) {
   Generator generator(3);
   return random_uniform({n}, -1.0, 1.0, generator).to_vector<float>();
+}
+
+struct Candidate {
+  double scale;
+  int k;
+};
+
+/// Of scales `largest` / `steps` 2^(-k / 8), the one with the least squared error of x.
+Candidate best_candidate(const std::vector<float>& x, double largest, double steps, double zero) {
+  double least = INFINITY;
+  Candidate best{0.0, -1};
+  for (int k = 0; k <= 64; ++k) {
+    const double scale = largest * std::exp2(-k / 8.0) / steps;
+    double error = 0.0;
+    for (const float value : x) {
+      const double q = std::clamp(std::nearbyint(value / scale + zero), 0.0, zero + steps);
+      error += std::pow(scale * (q - zero) - value, 2);
+    }
+    if (error < least) least = error, best = {scale, k};
+  }
+  return best;
 }
 
 }  // namespace
@@ -73,16 +93,7 @@ TEST_CASE(
     std::vector<float> x(uz(c.count));
     for (size_t i = 1; i < x.size(); ++i) x[i] = static_cast<float>(i % 2);
     x[0] = c.outlier;
-    double least = std::numeric_limits<double>::infinity(), expected = 0.0;
-    for (int k = 0; k <= 64; ++k) {
-      const double scale = c.outlier * std::exp2(-k / 8.0);
-      double error = 0.0;
-      for (const float v : x) {
-        const double rounded = scale * std::clamp(std::nearbyint(static_cast<double>(v) / scale), 0.0, 1.0);
-        error += (rounded - static_cast<double>(v)) * (rounded - static_cast<double>(v));
-      }
-      if (error < least) least = error, expected = scale;
-    }
+    const double expected = best_candidate(x, c.outlier, 1.0, 0.0).scale;
     CHECK(expected == doctest::Approx(c.outlier * std::exp2(-c.share / 8.0)));
     nn::Model<nn::Quantizer> quantizer(nn::QuantizerOptions{.bits = 1, .range = BitRange::affine});
     (void)quantizer(Var(Tensor::from(x, {c.count / 2, 2})));
@@ -94,26 +105,13 @@ TEST_CASE("an outlier is clamped where that has the least error, far below the f
   constexpr int64_t kNumbers = 40000;
   std::vector<float> x = values_of_uniform(kNumbers);
   x[7] = 60.0f;
-  // The k-th candidate scales to 2^(-k / 8) of the largest number: {least error, its scale, k}.
-  const auto best = [&](double steps, double zero) {
-    std::tuple<double, double, int> found{INFINITY, 0.0, -1};
-    for (int k = 0; k <= 64; ++k) {
-      const double scale = 60.0 * std::exp2(-k / 8.0) / steps;
-      double error = 0.0;
-      for (const float value : x) {
-        const double q = std::clamp(std::nearbyint(value / scale + zero), 0.0, zero + steps);
-        error += std::pow(scale * (q - zero) - value, 2);
-      }
-      found = std::min(found, {error, scale, k});
-    }
-    CHECK(std::get<2>(found) > 32);
-    CHECK(std::get<2>(found) < 64);
-    return std::get<1>(found);
-  };
+  const Candidate best = best_candidate(x, 60.0, 7.5, 7.5);
+  CHECK(best.k > 32);
+  CHECK(best.k < 64);
   const Tensor column = Tensor::from(x, {kNumbers, 1});
   nn::Model<nn::Quantizer> quantizer(nn::QuantizerOptions{.bits = 4, .range = BitRange::symmetric});
   quantizer(Var(column));
-  CHECK(quantizer.scale().item() == doctest::Approx(best(7.5, 7.5)).epsilon(1e-5));
+  CHECK(quantizer.scale().item() == doctest::Approx(best.scale).epsilon(1e-5));
 }
 
 TEST_CASE("each column starts and moves as a quantizer of it alone would") {
