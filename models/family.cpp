@@ -32,9 +32,9 @@ std::unique_ptr<Model> ModelFamily::make(int64_t in, int64_t out, const ModelOpt
   return make_checked(in, out, o);
 }
 
-bool ModelFamily::exact_by_layers(ModelOptions model_options) const {
-  model_options.hidden = 1;  // it does not depend on the widths
-  return make(1, 1, model_options)->exact_by_layers();
+bool ModelFamily::exact_by_layers(ModelOptions narrow) const {
+  narrow.hidden = 1;  // it does not depend on the widths
+  return make(1, 1, narrow)->exact_by_layers();
 }
 
 }  // namespace adj::models

@@ -8,7 +8,6 @@
 #include <adjoint/kernels/elementwise/bernoulli.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace adj::models {
 
