@@ -194,8 +194,10 @@ TEST_CASE("a C program loads, predicts, frees and reads the last error") {
   CHECK(adjoint_predict_nodes(model, &graph, result.data()) == 0);
   CHECK(close(Tensor::from(result, {120, 3}), predictions_in(bench.predicted)));
   CHECK(adjoint_score_nodes(model, &graph, result.data()) == 0);
-  CHECK(same_bits(Tensor::from(result, {120, 3}),
-                  H5Reader::open(bench.predicted).tensor("nodes/score", {DType::f32})));
+  // The program had sparse features, whose product rounds otherwise than that of dense ones.
+  const Tensor scores = Tensor::from(result, {120, 3});
+  CHECK(close(scores, H5Reader::open(bench.predicted).tensor("nodes/score", {DType::f32})));
+  CHECK(same_bits(scores, load_trained(bench.checkpoint).outputs(data.graph, Features(data.x.to_dense()))));
   CHECK(adjoint_predict_graphs(model, &graph, 1, src.data(), result.data()) == -1);
   CHECK(adjoint_score_graphs(model, &graph, 1, src.data(), result.data()) == -1);
   CHECK(adjoint_predict_nodes(model, nullptr, result.data()) == -1);
