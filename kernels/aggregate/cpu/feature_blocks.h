@@ -54,31 +54,21 @@ template <class S, int B>
 }
 
 /// Calls f.template operator()<B>(first feature, elements in the last of its B vectors) for blocks of up to
-/// kMost vectors that cover `width`; with kFew, less to compile, 5 to 7 vectors are two blocks (a sparse
-/// product of such rows then takes 10 to 20 % longer). In float64, for gradient checks, all blocks have one
-/// vector.
-template <class S, int kMost = kBlock, bool kFew = false, class F>
+/// kMost vectors that cover `width`. In float64, for gradient checks, all blocks have one vector.
+template <class S, int kMost = kBlock, class F>
 void for_blocks(int64_t width, F&& f) {
   static_assert(kMost == 2 || kMost == 4 || kMost == 8);
   constexpr int kVectors = std::is_same_v<S, double> ? 1 : kMost;
   constexpr int64_t kLane = kLanes<S>;
-  for (int64_t first = 0, vectors; first < width; first += vectors * kLane) {
-    vectors = std::min<int64_t>(ceil_div(width - first, kLane), kVectors);
-    if (kFew && vectors > 4 && vectors < 8) vectors = 4;
+  for (int64_t first = 0; first < width; first += kVectors * kLane) {
+    const int64_t vectors = std::min<int64_t>(ceil_div(width - first, kLane), kVectors);
     const int tail = static_cast<int>(std::min(width - first - (vectors - 1) * kLane, kLane));
-    const auto call = [&]<int B>() __attribute__((always_inline)) {
-      if constexpr (!(kFew && B > 4 && B < 8)) f.template operator()<B>(first, tail);
-    };
+    const auto call = [&]<int B>() __attribute__((always_inline)) { f.template operator()<B>(first, tail); };
     [&]<int... kLess>(std::integer_sequence<int, kLess...>) {
       dispatch_value<kVectors, (kLess + 1)...>(static_cast<int>(vectors), call);
     }
     (std::make_integer_sequence<int, kVectors - 1>());
   }
-}
-/// The same with few block counts.
-template <class S, class F>
-void for_few_blocks(int64_t width, F&& f) {
-  for_blocks<S, kBlock, true>(width, f);
 }
 
 }  // namespace adj::kernels::cpu

@@ -114,7 +114,7 @@ void gather(const NeighborMinmaxBackwardArgs& args) {
     });
   });
   cuts->for_heavy(width, [&](const RowChunks::HeavyRow& row) {
-    for_few_blocks<S>(width, [&]<int B>(int64_t first, int tail) {
+    for_blocks<S>(width, [&]<int B>(int64_t first, int tail) {
       Vector<S> sum[B]{}, of_piece[B];
       for (int64_t slot = row.slot_begin; slot < row.slot_end; ++slot) {
         load_block<T, B>(partial + slot * width + first, tail, of_piece);

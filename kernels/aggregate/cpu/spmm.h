@@ -41,7 +41,7 @@ template <class S>
 void merge_heavy(const RowChunks& cuts, const Scalar<S>* partial, int64_t pitch, const S* bias, bool relu,
                  S* y) {
   cuts.for_heavy(pitch, [&](const RowChunks::HeavyRow& heavy) {
-    for_few_blocks<S>(pitch, [&]<int B>(int64_t first, int tail) {
+    for_blocks<S>(pitch, [&]<int B>(int64_t first, int tail) {
       Vector<S> sum[B], part[B];
       load_block<Scalar<S>, B>(partial + heavy.slot_begin * pitch + first, tail, sum);
       for (int64_t slot = heavy.slot_begin + 1; slot < heavy.slot_end; ++slot) {

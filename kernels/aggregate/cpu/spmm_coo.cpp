@@ -131,7 +131,7 @@ void end_rows(const Scatter<S>& g, const End& done, int64_t low, int64_t high, i
   const S* const bias = done.bias ? done.bias.data<S>() : nullptr;
   if (std::is_same_v<S, Scalar<S>> && bias == nullptr && !done.relu) return;  // summed in place
   for (int64_t i = low; i < high; ++i)
-    for_few_blocks<S>(end - begin, [&]<int B>(int64_t in_share, int tail) {
+    for_blocks<S>(end - begin, [&]<int B>(int64_t in_share, int tail) {
       const int64_t first = begin + in_share;
       Vector<S> sum[B];
       load_block<Scalar<S>, B>(g.y + i * g.width + first, tail, sum);

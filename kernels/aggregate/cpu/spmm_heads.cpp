@@ -149,7 +149,7 @@ void walk(const Walk<S>& g) {
         }
       }
       if constexpr (kDot) std::fill_n(dots, count * g.heads, Scalar<S>{});
-      for_blocks<S, kBlock, kNarrow>(g.pitch, [&]<int B>(int64_t first, int tail) {
+      for_blocks<S>(g.pitch, [&]<int B>(int64_t first, int tail) {
         Vector<S> sum[B];
         for (int64_t i = chunk.row_begin; i < chunk.row_end; ++i) {
           const int64_t begin = std::max(offsets[i], chunk.entry_begin);

@@ -50,7 +50,7 @@ struct SumsOfEdges {
   /// Rows of T, one per entry of the segment.
   void make(const Segment& segment, T* z) const {
     const auto others = rows.gathered(other, g.pitch, segment.begin, true);
-    for_few_blocks<S>(g.pitch, [&]<int B>(int64_t first, int tail) {
+    for_blocks<S>(g.pitch, [&]<int B>(int64_t first, int tail) {
       Vector<S> mine[B];
       load_block<S, B>(self + segment.row * g.pitch + first, tail, mine);
       for (int64_t k = 0; k < segment.count(); ++k) {

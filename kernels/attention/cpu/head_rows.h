@@ -394,7 +394,7 @@ struct HeadRows {
   template <int kKind, int kSums, class Rows, class Term>
   void accumulate_wide(int64_t count, std::array<const T*, kSums> w, const Rows& rows, const Term& term,
                        bool fresh, std::array<T*, kSums> sum) const {
-    for_blocks<S, kBlock, (kKind == 2)>(pitch, [&]<int B>(int64_t first, int tail) {
+    for_blocks<S>(pitch, [&]<int B>(int64_t first, int tail) {
       V total[kSums][B];
       typename Term::Held held[B];
       [[maybe_unused]] int64_t head[B];
