@@ -5,16 +5,11 @@
 #include <adjoint/autograd/tape.h>
 #include <adjoint/core/detail/carrier.h>
 #include <adjoint/graph/relation.h>
-#include <adjoint/graph/sparse_kernels.h>
 #include <adjoint/kernels/aggregate/edge_mean.h>
-#include <adjoint/kernels/aggregate/spmm.h>
 #include <adjoint/kernels/aggregate/spmm_coo.h>
 #include <adjoint/kernels/edge/edge_add.h>
 #include <adjoint/kernels/edge/edge_softmax.h>
-#include <adjoint/kernels/tiles/tile_sddmm.h>
-#include <adjoint/kernels/tiles/tile_spmm.h>
-
-#include <string_view>
+#include <adjoint/kernels/plan/sparse_product.h>
 
 namespace adj {
 
@@ -47,63 +42,16 @@ Tensor detail::mean_weights(const Relation& relation, DType features) {
 
 namespace {
 
-// Why tiles do not apply, or null.
-const char* no_tiles_for(const Tensor& weight) {
-  return weight && weight.dims() != 1 ? "weights by head" : nullptr;
-}
-const char* no_tiles_for(int64_t width, int64_t heads) {
-  return width > heads * kernels::kMostTileSddmmWidth ? "products by edge over more than 1024 features"
-                                                      : nullptr;
-}
-
-void tiled_sum(const RowTiles& tiles, const CsrMatrix& a, const Tensor& x, Tensor& y) {
-  const kernels::TileValues values = kernels::make_tile_values(tiles, a.values, a.order, x.dtype());
-  kernels::tile_spmm({.tiles = tiles, .values = values, .x = x, .y = y});
-}
-// Y = A X with A's edge values, over CSR rows or by tensor cores.
-void weighted_sum(const char* op, const CsrMatrix& a, const Tensor& x, Tensor& y) {
-  const TiledOp kind = a.values ? TiledOp::new_weights : TiledOp::product;
-  if (const auto tiles = tiles_for(op, a.csr, x.size(1), x.dtype(), kind, no_tiles_for(a.values))) {
-    tiled_sum(*tiles, a, x, y);
-  } else {
-    kernels::spmm({.a = a, .x = x, .y = y});
-  }
-}
-// e = ⟨y_i, x_j⟩ per head for the entries of `a`, with the same choice of kernels.
-void edge_products(const char* op, const CsrMatrix& a, const Tensor& y, const Tensor& x, Tensor& e) {
-  const int64_t width = x.size(1), heads = e.dims() == 1 ? 1 : e.size(1);
-  if (const auto tiles =
-          tiles_for(op, a.csr, width, x.dtype(), TiledOp::entry_products, no_tiles_for(width, heads))) {
-    kernels::tile_sddmm({.a = a, .tiles = *tiles, .y = y, .x = x, .dw = e});
-  } else {
-    kernels::sddmm({.a = a, .y = y, .x = x, .dw = e});
-  }
-}
-// The gradients of weighted_sum(): dX = Aᵀ dY and dw_ij = ⟨dY_i, X_j⟩. `matrix`: the transpose, with A's
-// values.
-void weighted_sum_gradients(const char* op, const CsrMatrix& matrix, const Tensor& dy, const Tensor& x,
-                            Tensor& dx, Tensor& dw) {
-  const char* const obstacle = dw.dims() == 1 ? no_tiles_for(x.size(1), 1) : no_tiles_for(dw);
-  if (const auto tiles = tiles_for(op, matrix.csr, x.size(1), x.dtype(), TiledOp::gradients, obstacle)) {
-    tiled_sum(*tiles, matrix, dy, dx);
-    kernels::tile_sddmm({.a = {matrix.csr, {}, matrix.order}, .tiles = *tiles, .y = x, .x = dy, .dw = dw});
-  } else {
-    kernels::spmm_backward({.at = matrix, .dy = dy, .x = x, .dx = dx, .dw = dw});
-  }
-}
-// Y = act(A X + bias), or with the adjoint of A, over CSR rows or by tensor cores, according to
-// ComputeContext::sparse_kernels.
+// Y = act(A X + bias), or with the adjoint of A.
 void matrix_product(const SparseMatrix& a, bool adjoint, const Tensor& x, const Tensor& bias,
                     Activation activation, Tensor& y) {
-  const CsrMatrix matrix = adjoint ? a.adjoint() : a.matrix();
-  const TiledOp op = a.has_factors() ? TiledOp::product : TiledOp::kept_weights;
-  if (const auto tiles = tiles_for("aggregate", matrix.csr, x.size(1), x.dtype(), op)) {
-    const kernels::TileValues values = a.tile_values(*tiles, adjoint, x.dtype());
-    kernels::tile_spmm(
-        {.tiles = *tiles, .values = values, .x = x, .bias = bias, .activation = activation, .y = y});
-  } else {
-    kernels::spmm({.a = matrix, .x = x, .bias = bias, .activation = activation, .y = y});
-  }
+  const kernels::plan::KeptValues kept{
+      [&a, adjoint, dtype = x.dtype()](const RowTiles& cut) { return a.tile_values(cut, adjoint, dtype); },
+      a.has_factors()};
+  kernels::plan::spmm(
+      "aggregate",
+      {.a = adjoint ? a.adjoint() : a.matrix(), .x = x, .bias = bias, .activation = activation, .y = y},
+      &kept);
 }
 
 }  // namespace
@@ -142,7 +90,9 @@ Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& op
   if (scatters) {
     kernels::spmm_coo({.a = relation.coo(), .values = weight, .x = detail::as_matrix(x.value()), .y = rows});
   } else {
-    weighted_sum("aggregate", detail::by_target(relation, weight), detail::as_matrix(x.value()), rows);
+    kernels::plan::spmm(
+        "aggregate",
+        {.a = detail::by_target(relation, weight), .x = detail::as_matrix(x.value()), .y = rows});
   }
   const bool weight_learns = edge_weight && edge_weight.requires_grad();
   return record(
@@ -164,12 +114,17 @@ Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& op
         } else if (scatters && dx) {
           kernels::spmm_coo({.a = relation.coo().transposed(), .values = w, .x = dy_rows, .y = dx_rows});
         } else if (dx && dw) {
-          weighted_sum_gradients("aggregate", detail::by_source(relation, w), dy_rows,
-                                 detail::as_matrix(x.get()), dx_rows, dw);
+          kernels::plan::spmm_backward("aggregate", {.at = detail::by_source(relation, w),
+                                                     .dy = dy_rows,
+                                                     .x = detail::as_matrix(x.get()),
+                                                     .dx = dx_rows,
+                                                     .dw = dw});
         } else if (dw) {
-          edge_products("aggregate", detail::by_target(relation), dy_rows, detail::as_matrix(x.get()), dw);
+          kernels::plan::sddmm(
+              "aggregate",
+              {.a = detail::by_target(relation), .y = dy_rows, .x = detail::as_matrix(x.get()), .dw = dw});
         } else if (dx) {
-          weighted_sum("aggregate", detail::by_source(relation, w), dy_rows, dx_rows);
+          kernels::plan::spmm("aggregate", {.a = detail::by_source(relation, w), .x = dy_rows, .y = dx_rows});
         }
         if (dw && mean) detail::mean_weights(relation, scatters, dw, dw);
         if (dx) out.add(0, dx);
@@ -230,13 +185,15 @@ Var edge_dot(const Relation& relation, const Var& q, const Var& k, int64_t heads
   const int64_t edges = relation.num_edges();
   Tensor e = Tensor::empty(heads == 0 ? Shape{edges} : Shape{edges, heads}, accumulator_dtype(q.dtype()),
                            q.device());
-  edge_products("edge_dot", detail::by_target(relation), detail::as_matrix(q.value()),
-                detail::as_matrix(k.value()), e);
+  kernels::plan::sddmm("edge_dot", {.a = detail::by_target(relation),
+                                    .y = detail::as_matrix(q.value()),
+                                    .x = detail::as_matrix(k.value()),
+                                    .dw = e});
   return record("edge_dot", e, {q, k},
                 [relation, q = Saved(q.value()), k = Saved(k.value())](Tensor de, Gradients& out) {
                   const auto gradient = [](const CsrMatrix& a, const Tensor& input, const Tensor& other) {
                     Tensor dx = Tensor::empty_like(input), rows = detail::as_matrix(dx);
-                    weighted_sum("edge_dot", a, detail::as_matrix(other), rows);
+                    kernels::plan::spmm("edge_dot", {.a = a, .x = detail::as_matrix(other), .y = rows});
                     return dx;
                   };
                   if (out.wanted(0)) out.add(0, gradient(detail::by_target(relation, de), q.get(), k.get()));

@@ -73,7 +73,7 @@ void check_edge_counts(std::string_view what, int64_t num_src, int64_t num_dst, 
 
 // State of one side; a reversed handle reads it from the other side.
 struct Relation::Impl {
-  Impl(int64_t sources, int64_t targets, EdgeIndex edges, const detail::ListUse& what_for,
+  Impl(int64_t sources, int64_t targets, EdgeIndex edges, const kernels::ListUse& what_for,
        int64_t appended = 0)
       : num_src(sources),
         num_dst(targets),
@@ -190,7 +190,7 @@ struct Relation::Impl {
   Device device;
   std::optional<bool> told_symmetric;
   bool from_list = false;
-  detail::ListUse use;
+  kernels::ListUse use;
   int64_t loops = 0;  // of each node in turn, at the end of the list
   Lazy<EdgeIndex> list;
   Lazy<detail::SortedEdges> by_target;
@@ -242,7 +242,7 @@ Relation Relation::from_coo(int64_t num_src, int64_t num_dst, const Tensor& src,
   return detail::list_for({}, num_src, num_dst, src, dst);
 }
 
-Relation detail::list_for(const ListUse& use, int64_t num_src, int64_t num_dst, const Tensor& src,
+Relation detail::list_for(const kernels::ListUse& use, int64_t num_src, int64_t num_dst, const Tensor& src,
                           const Tensor& dst) {
   const std::string what = fmt::format("relation of {} sources and {} targets", num_src, num_dst);
   ADJ_CHECK(use.sums >= 0 && use.width >= 0, "{}: for {} sums of width {}, expected 0 or more", what,
@@ -305,7 +305,7 @@ bool Relation::scatters(DType features) const {
   const int64_t nodes = std::max(impl().num_src, impl().num_dst);
   // With its loops a list is summed as without.
   const int64_t edges = impl().num_edges - impl().loops;
-  const detail::AggregationCost cost = detail::aggregation_cost(nodes, edges, impl().use, device());
+  const kernels::AggregationCost cost = kernels::aggregation_cost(nodes, edges, impl().use, device());
   const bool has_fixed_point = features != DType::f64 || device().is_cpu();
   const bool scatters = has_fixed_point && (chosen == Aggregation::scatter ||
                                             (chosen == Aggregation::automatic && cost.scatters()));

@@ -16,9 +16,12 @@ struct EdgeIndex {
 };
 
 class Relation;
-namespace detail {
+namespace kernels {
 struct ListUse;
-Relation list_for(const ListUse& use, int64_t num_src, int64_t num_dst, const Tensor& src, const Tensor& dst);
+}
+namespace detail {
+Relation list_for(const kernels::ListUse& use, int64_t num_src, int64_t num_dst, const Tensor& src,
+                  const Tensor& dst);
 }  // namespace detail
 
 /// Edges from one set of nodes to another (or the same): the structure of a [num_dst, num_src] matrix with
@@ -119,7 +122,7 @@ class Relation {
 
  private:
   friend struct detail::CarrierAccess;
-  friend Relation detail::list_for(const detail::ListUse& use, int64_t num_src, int64_t num_dst,
+  friend Relation detail::list_for(const kernels::ListUse& use, int64_t num_src, int64_t num_dst,
                                    const Tensor& src, const Tensor& dst);
   Relation carried_to(detail::Carrier& carrier) const;
 

@@ -24,7 +24,7 @@ enum class ExactProducts : uint8_t { by_size, float32, split };
 /// Kernels for products of sparse matrices with features (spmm) and for attention on a GPU. `csr`: rows of
 /// CSR. `tiles`: tensor cores, every entry in a tile. `hybrid`: columns shared by enough rows of a window in
 /// tiles, the rest by rows of CSR. `automatic`: hybrid or csr, by tile_cost() or attention_tile_cost()
-/// (graph/sparse_kernels.h), never by a clock.
+/// (kernels/plan/tile_cost.h), never by a clock.
 ///
 /// Tensor cores require a GPU of compute capability 9.0. They round their operands, so they are used for
 /// bfloat16 features, and for float32 if the matmul precision is not exact (11 significant bits,
@@ -37,7 +37,7 @@ enum class SparseKernels : uint8_t { automatic, csr, tiles, hybrid };
 /// section 5). `reduce` (GAR): the list is sorted into CSR and, for a backward pass, its transpose, and every
 /// row is summed in a register. `scatter` (GAS): every edge's row is added to its target's, in the order of
 /// the list. Each gives the same bits in every run, but the two differ in the last bits, as they sum in
-/// different orders. `automatic`: by aggregation_cost() (graph/detail/aggregation.h), never by a measurement.
+/// different orders. `automatic`: by aggregation_cost() (kernels/plan/aggregation_cost.h), never by a measurement.
 /// A relation that began as CSR, as Graph::from_coo makes it, always uses `reduce`.
 enum class Aggregation : uint8_t { automatic, reduce, scatter };
 

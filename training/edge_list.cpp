@@ -35,7 +35,7 @@ EdgeList::EdgeList(const Graph& graph, const models::NodeModel& model, DType fea
 // An epoch is a training step and an evaluation. The features take no gradient, so the first layer has no
 // backward sum; nor has the evaluation.
 Relation EdgeList::relation() const {
-  detail::ListUse use;
+  kernels::ListUse use;
   if (const auto layers = std::ssize(widths_); layers > 0)
     use = {.sums = 3 * layers - 1,
            .width = std::accumulate(widths_.begin(), widths_.end(), int64_t{0}) / layers,

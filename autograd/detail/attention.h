@@ -2,11 +2,10 @@
 
 #include <adjoint/autograd/attention.h>
 #include <adjoint/autograd/detail/edge.h>
-#include <adjoint/graph/sparse_kernels.h>
 #include <adjoint/kernels/attention/attention.h>
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
-#include <adjoint/kernels/tiles/row_tiles.h>
+#include <adjoint/kernels/plan/tiles.h>
 
 namespace adj::detail {
 
@@ -16,17 +15,6 @@ inline kernels::AttentionDropout attention_dropout(const AttentionOptions& optio
   return {(options.generator != nullptr ? *options.generator : default_generator()).next(), rule};
 }
 
-/// Row tiles for attention (graph/sparse_kernels.h) if each edge gathers `rows` rows, or null.
-inline std::shared_ptr<const RowTiles> attention_tiles(const char* op, const Csr& a, int64_t heads,
-                                                       int64_t width, int64_t rows, DType dtype,
-                                                       const kernels::AttentionDropout& dropout,
-                                                       bool featured) {
-  const char* const obstacle = dropout.drops()                    ? "attention dropout"
-                               : featured                         ? "edge features"
-                               : width > kernels::kWidestTileHead ? "heads of more than 128 features"
-                                                                  : nullptr;
-  return attention_tiles_for(op, a, heads, width, rows, dtype, obstacle);
-}
 /// Tiles of the transposed structure if `tiles` is non-null.
 inline std::shared_ptr<const RowTiles> tiles_like(const std::shared_ptr<const RowTiles>& tiles,
                                                   const Csr& csr) {

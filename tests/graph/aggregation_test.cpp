@@ -11,7 +11,7 @@ using namespace adj::test;
 namespace {
 
 struct Edges {
-  Relation list(const detail::ListUse& use = {}) const {
+  Relation list(const kernels::ListUse& use = {}) const {
     return detail::list_for(use, nodes, nodes, src, dst);
   }
   Graph sorted(bool weighted = false) const {
@@ -40,19 +40,19 @@ Edges random_edges(int64_t nodes, int64_t count, Device device) {
 TEST_CASE("the rule scatters few and narrow sums, by counts only") {
   for (Device device : {Device::cpu(), Device::cuda(0)}) {
     CAPTURE(device.str());
-    const auto scatters = [&](int64_t edges, const detail::ListUse& use) {
-      return detail::aggregation_cost(edges, edges, use, device).scatters();
+    const auto scatters = [&](int64_t edges, const kernels::ListUse& use) {
+      return kernels::aggregation_cost(edges, edges, use, device).scatters();
     };
     CHECK(scatters(100000, {.sums = 2, .width = 1}));
     CHECK_FALSE(scatters(100000, {.sums = 1000, .width = 256}));
     CHECK_FALSE(scatters(100000, {}));  // no use known
     CHECK_FALSE(scatters(0, {.sums = 0, .width = 1}));
-    const auto cost = [&](const detail::ListUse& use) {
-      return detail::aggregation_cost(1000, 5000, use, device);
+    const auto cost = [&](const kernels::ListUse& use) {
+      return kernels::aggregation_cost(1000, 5000, use, device);
     };
-    const detail::AggregationCost once = cost({.sums = 4, .width = 16, .backward = false}),
-                                  both = cost({.sums = 4, .width = 16}),
-                                  wide = cost({.sums = 8, .width = 64});
+    const kernels::AggregationCost once = cost({.sums = 4, .width = 16, .backward = false}),
+                                   both = cost({.sums = 4, .width = 16}),
+                                   wide = cost({.sums = 8, .width = 64});
     CHECK(both.sorting == doctest::Approx(2 * once.sorting));
     CHECK(both.scattering == once.scattering);
     CHECK(wide.scattering > both.scattering);
@@ -61,10 +61,10 @@ TEST_CASE("the rule scatters few and narrow sums, by counts only") {
 }
 
 TEST_CASE("only an edge list scatters, according to its use or the compute context") {
-  const detail::ListUse few{.sums = 1, .width = 1}, many{.sums = 100000, .width = 512};
+  const kernels::ListUse few{.sums = 1, .width = 1}, many{.sums = 100000, .width = 512};
   on_devices([&](Device device) {
     const Edges e = random_edges(500, 4000, device);
-    const auto list = [&](const detail::ListUse& use) { return e.list(use); };
+    const auto list = [&](const kernels::ListUse& use) { return e.list(use); };
     CHECK_FALSE(list({}).scatters(DType::f32));
     CHECK(list(few).scatters(DType::f32));
     CHECK(list(few).scatters(DType::bf16));
@@ -147,7 +147,7 @@ TEST_CASE("the adjacencies of a list equal those of the sorted graph") {
 TEST_CASE("--explain names the choice and the reason") {
   set_explaining(true);
   const Edges e = random_edges(500, 4000, Device::cpu());
-  const auto says = [&](const detail::ListUse& use, const char* what) {
+  const auto says = [&](const kernels::ListUse& use, const char* what) {
     (void)e.list(use).scatters(DType::f32);
     const auto lines = explanations();
     return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {

@@ -2,7 +2,9 @@
 #include <adjoint/autograd/attention.h>
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/reduce.h>
-#include <adjoint/graph/sparse_kernels.h>
+#include <adjoint/graph/sparse_matrix.h>
+#include <adjoint/kernels/compute_context.h>
+#include <adjoint/kernels/plan/tiles.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 #include <adjoint/optim/captured_step.h>
 
@@ -72,25 +74,26 @@ constexpr kernels::DeviceRates kH100{261.4, 99.0, 3352.0}, kH200{261.4, 118.8, 4
 TEST_CASE("the rules take tiles for dense communities, and rows of CSR without shared columns") {
   const auto counts_of = [](const SparseMatrix& a) {
     const Csr& csr = a.matrix().csr;
-    return CutCounts(csr, kernels::make_row_tiles(csr, kHybridLeast));
+    return kernels::CutCounts(csr, kernels::make_row_tiles(csr, kernels::kHybridLeast));
   };
-  const CutCounts dense = counts_of(communities(8192, 512, 400)),
-                  sparse = counts_of(communities(4096, 4096, 10));
+  const kernels::CutCounts dense = counts_of(communities(8192, 512, 400)),
+                           sparse = counts_of(communities(4096, 4096, 10));
   for (const auto& gpu : {kH100, kH200})
     for (DType dtype : kDTypes) {
-      const auto cost = [&](const CutCounts& counts, int64_t width) {
-        return tile_cost(counts, gpu, width, dtype, TiledOp::kept_weights);
+      const auto cost = [&](const kernels::CutCounts& counts, int64_t width) {
+        return kernels::tile_cost(counts, gpu, width, dtype, kernels::TiledOp::kept_weights);
       };
       CHECK(cost(dense, 512).tiles());
       CHECK_FALSE(cost(dense, 1).tiles());
       CHECK_FALSE(cost(sparse, 512).tiles());
-      CHECK(attention_tile_cost(dense, gpu, 4, 128, 2, dtype).tiles());
-      for (int64_t rows : {1, 2}) CHECK_FALSE(attention_tile_cost(sparse, gpu, 4, 128, rows, dtype).tiles());
+      CHECK(kernels::attention_tile_cost(dense, gpu, 4, 128, 2, dtype).tiles());
+      for (int64_t rows : {1, 2})
+        CHECK_FALSE(kernels::attention_tile_cost(sparse, gpu, 4, 128, rows, dtype).tiles());
     }
 }
 
 TEST_CASE("the rule takes the faster kernels where measured times differ by more than 5 %") {
-  // Time by rows of CSR over time with tensor cores, of `bench` with --least 2: by TiledOp, then dot
+  // Time by rows of CSR over time with tensor cores, of `bench` with --least 2: by kernels::TiledOp, then dot
   // attention and GAT, forward and backward; 0: not measured. On an H200 by bench/results/tiles.csv.
   struct Measured {
     kernels::DeviceRates gpu;
@@ -160,16 +163,17 @@ TEST_CASE("the rule takes the faster kernels where measured times differ by more
   };
   for (const Measured& m : all) {
     CAPTURES(m.graph[2], name_of(m.dtype), m.heads, m.width);
-    CutCounts counts;
+    kernels::CutCounts counts;
     counts.rows = counts.cols = m.graph[0];
     counts.entries = m.graph[1];
     counts.tiles = m.graph[2];
     counts.rest = m.graph[3];
     for (size_t k = 0; k < m.ratios.size(); ++k) {
       if (m.ratios[k] == 0.0) continue;
-      const TileCost cost =
-          k < 5 ? tile_cost(counts, m.gpu, m.heads * m.width, m.dtype, static_cast<TiledOp>(k))
-                : attention_tile_cost(counts, m.gpu, m.heads, m.width, k == 5 ? 2 : 1, m.dtype);
+      const kernels::TileCost cost =
+          k < 5 ? kernels::tile_cost(counts, m.gpu, m.heads * m.width, m.dtype,
+                                     static_cast<kernels::TiledOp>(k))
+                : kernels::attention_tile_cost(counts, m.gpu, m.heads, m.width, k == 5 ? 2 : 1, m.dtype);
       CAPTURES(k, cost.csr, cost.hybrid);
       CHECK((cost.tiles() ? 1.0 / m.ratios[k] : m.ratios[k]) <= 1.05);
     }
@@ -181,8 +185,10 @@ TEST_CASE("CPUs and float64 use CSR rows with every setting") {
   for (SparseKernels kernels :
        {SparseKernels::automatic, SparseKernels::csr, SparseKernels::tiles, SparseKernels::hybrid}) {
     const ComputeScope scope({.matmul_precision = MatmulPrecision::tf32, .sparse_kernels = kernels});
-    CHECK(tiles_for("aggregate", a.matrix().csr, 64, DType::f32, TiledOp::kept_weights) == nullptr);
-    CHECK(tiles_for("aggregate", a.matrix().csr, 64, DType::f64, TiledOp::kept_weights) == nullptr);
+    CHECK(kernels::plan::tiles("aggregate", a.matrix().csr, 64, DType::f32, kernels::TiledOp::kept_weights) ==
+          nullptr);
+    CHECK(kernels::plan::tiles("aggregate", a.matrix().csr, 64, DType::f64, kernels::TiledOp::kept_weights) ==
+          nullptr);
   }
 }
 
@@ -218,7 +224,8 @@ TEST_CASE("products and gradients with tensor cores equal those with rows of CSR
         };
         const auto got = compare_with_rows(kernels, dtype == DType::f32 ? 5e-4 : 1e-2, results);
         const ComputeScope scope({.matmul_precision = MatmulPrecision::tf32, .sparse_kernels = kernels});
-        REQUIRE(tiles_for("aggregate", a.matrix().csr, 72, dtype, TiledOp::kept_weights)->num_tiles() > 0);
+        REQUIRE(kernels::plan::tiles("aggregate", a.matrix().csr, 72, dtype, kernels::TiledOp::kept_weights)
+                    ->num_tiles() > 0);
         // Values computed in a captured step are put in tiles within the step.
         Tensor kept = Tensor::zeros({1000, 72}, dtype, device);
         optim::CapturedStep step([&] {
@@ -330,7 +337,9 @@ TEST_CASE("devices without tensor cores and exact float32 refuse tiles") {
     const ComputeScope scope(
         {.matmul_precision = MatmulPrecision::exact, .sparse_kernels = SparseKernels::tiles});
     if (!kernels::has_tile_spmm(device)) {
-      CHECK_THROWS_AS(tiles_for("aggregate", a.matrix().csr, 64, DType::bf16, TiledOp::kept_weights), Error);
+      CHECK_THROWS_AS(
+          kernels::plan::tiles("aggregate", a.matrix().csr, 64, DType::bf16, kernels::TiledOp::kept_weights),
+          Error);
       continue;
     }
     CHECK_ERROR(aggregate(a, Var(random_tensor({300, 8}, DType::f32, device))),

@@ -1,7 +1,7 @@
 #include "../structures.h"
 #include "edges.h"
-#include <adjoint/graph/sparse_kernels.h>
 #include <adjoint/graph/sparse_matrix.h>
+#include <adjoint/kernels/plan/tile_cost.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 
 #include <cmath>
@@ -97,7 +97,8 @@ TEST_CASE("inconsistent arrays are refused") {
 TEST_CASE("GCN and mean values have factors by row and column until they are modified") {
   const Graph graph = graph_of(erdos_renyi_graph(300, 9000, 5));
   const auto tile_values_of = [](const SparseMatrix& a, bool adjoint) {
-    const RowTiles tiles = kernels::make_row_tiles(adjoint ? a.adjoint().csr : a.matrix().csr, kHybridLeast);
+    const RowTiles tiles =
+        kernels::make_row_tiles(adjoint ? a.adjoint().csr : a.matrix().csr, kernels::kHybridLeast);
     return a.tile_values(tiles, adjoint, DType::f32);
   };
   const auto value_of = [](const Tensor& factor, int64_t i) { return factor ? values(factor)[uz(i)] : 1.0; };

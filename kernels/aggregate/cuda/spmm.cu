@@ -1,9 +1,10 @@
-// Y = act(A X + bias): selects the method.
+// Y = act(A X + bias) by the method of plan/spmm_method.h.
 
 #include <adjoint/kernels/aggregate/cuda/spmm_launch.cuh>
 #include <adjoint/kernels/aggregate/cuda/spmm_strategies.h>
 #include <adjoint/kernels/aggregate/explain.h>
 #include <adjoint/kernels/aggregate/spmm.h>
+#include <adjoint/kernels/plan/spmm_method.h>
 
 namespace adj::kernels::cuda {
 
@@ -16,15 +17,16 @@ void spmm(const SpmmArgs& args) {
   const auto say = [&](const char* choice) {
     explain_sparse("spmm", args.a.csr, args.x.size(1), heads_of(args.a.values), args.x.dtype(), "{}", choice);
   };
-  if (heads_of(args.a.values) > 1) {
-    say("all heads in one walk");
-    return spmm_by_head(args);
+  switch (plan::spmm_method(args.a, args.x)) {
+    case plan::SpmmMethod::heads:
+      say("all heads in one walk");
+      return spmm_by_head(args);
+    case plan::SpmmMethod::small:
+      say("a warp a row, for a small product (by rule)");
+      return small_spmm(args);
+    case plan::SpmmMethod::items:
+      return dispatch_features(args.x.dtype(), [&]<class S>() { own_spmm<S>(args); });
   }
-  if (is_small_spmm(args.a.csr, args.x)) {
-    say("a warp a row, for a small product (by rule)");
-    return small_spmm(args);
-  }
-  dispatch_features(args.x.dtype(), [&]<class S>() { own_spmm<S>(args); });
 }
 
 }  // namespace adj::kernels::cuda

@@ -6,15 +6,14 @@
 
 #include <adjoint/kernels/aggregate/cuda/spmm_device.cuh>
 #include <adjoint/kernels/aggregate/cuda/spmm_strategies.h>
+#include <adjoint/kernels/plan/spmm_method.h>
 
 namespace adj::kernels::cuda {
 
 namespace {
 
 constexpr int kWarps = 8;
-constexpr int64_t kMostEntries = int64_t{1} << 17;
-constexpr int kMostLanes = 4;  // per group
-constexpr int kMostSlabs = 4;  // of features, one group each
+constexpr int kMostLanes = plan::kSmallLanes;  // per group
 constexpr int kLongRow = 8;    // entries per group from which the block takes the row
 constexpr int kInFlight = 4;
 
@@ -133,8 +132,6 @@ __global__ void __launch_bounds__(32 * kWarps)
 }
 
 /// Features per lane. It decides the order of sums, and so is independent of the tensors' alignment.
-int pack_of(int64_t width) { return width % 4 == 0 ? 4 : 1; }
-
 /// Rows per block: few if they are long, since a block takes its long rows one after the other.
 int block_rows_of(const Csr& a) { return a.entries() >= 24 * a.rows ? 2 : kWarps; }
 
@@ -154,12 +151,6 @@ void launch_small(const Csr& a, const SpmmArguments<float>& arguments) {
 
 }  // namespace
 
-bool is_small_spmm(const Csr& a, const Tensor& x) {
-  if (x.dtype() != DType::f32 || a.entries() > kMostEntries || a.rows > kMostEntries) return false;
-  const int64_t width = x.size(1);
-  return width >= 1 && width <= kMostLanes * kMostSlabs * pack_of(width);
-}
-
 void small_spmm(const SpmmArgs& args) {
   const CsrMatrix& a = args.a;
   const Tensor& x = args.x;
@@ -175,7 +166,7 @@ void small_spmm(const SpmmArgs& args) {
   arguments.pitch = static_cast<uint32_t>(width * static_cast<int64_t>(sizeof(float)));
   arguments.relu = args.activation == Activation::relu;
   if (args.bias) arguments.bias = args.bias.data<float>();
-  if (pack_of(width) == 1) return launch_small<1, true>(a.csr, arguments);
+  if (plan::small_pack(width) == 1) return launch_small<1, true>(a.csr, arguments);
   const bool aligned = aligned_to_16(x.data<float>(), static_cast<const float*>(arguments.y));
   aligned ? launch_small<4, true>(a.csr, arguments) : launch_small<4, false>(a.csr, arguments);
 }

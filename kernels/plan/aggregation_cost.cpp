@@ -1,6 +1,6 @@
-#include <adjoint/graph/detail/aggregation.h>
+#include <adjoint/kernels/plan/aggregation_cost.h>
 
-namespace adj {
+namespace adj::kernels {
 
 namespace {
 
@@ -15,8 +15,7 @@ constexpr Constants kGpu{62000.0, 0.057, 5000.0, 0.0, 0.0113, 0.0053};
 
 }  // namespace
 
-detail::AggregationCost detail::aggregation_cost(int64_t nodes, int64_t edges, const ListUse& use,
-                                                 Device device) {
+AggregationCost aggregation_cost(int64_t nodes, int64_t edges, const ListUse& use, Device device) {
   if (use.sums == 0) return {};
   const Constants& c = device.is_cpu() ? kCpu : kGpu;
   const auto n = static_cast<double>(nodes), m = static_cast<double>(edges);
@@ -26,4 +25,4 @@ detail::AggregationCost detail::aggregation_cost(int64_t nodes, int64_t edges, c
           .scattering = sums * (c.sum + of_edges + c.node_feature * width * n)};
 }
 
-}  // namespace adj
+}  // namespace adj::kernels

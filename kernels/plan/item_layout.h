@@ -5,7 +5,7 @@
 
 #include <span>
 
-namespace adj::kernels::cuda {
+namespace adj::kernels {
 
 /// How the lanes of a group share a row of features. Wide rows take several slabs, in parallel.
 struct RowLayout {
@@ -63,4 +63,4 @@ void with_layout(ItemLayouts<L...>, const ItemPass& pass, Run&& run) {
   ((index++ == chosen ? run.template operator()<L>() : void()), ...);
 }
 
-}  // namespace adj::kernels::cuda
+}  // namespace adj::kernels

@@ -1,9 +1,9 @@
-#include <adjoint/kernels/aggregate/cuda/item_layout.h>
 #include <adjoint/kernels/aggregate/explain.h>
+#include <adjoint/kernels/plan/item_layout.h>
 
 #include <bit>
 
-namespace adj::kernels::cuda {
+namespace adj::kernels {
 
 namespace {
 
@@ -49,4 +49,4 @@ int choose_layout(const ItemPass& pass, std::span<const RowLayout> layouts) {
   return static_cast<int>(chosen - layouts.data());
 }
 
-}  // namespace adj::kernels::cuda
+}  // namespace adj::kernels

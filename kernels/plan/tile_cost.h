@@ -1,13 +1,9 @@
 #pragma once
 
-#include <adjoint/kernels/compute_context.h>
 #include <adjoint/kernels/tiles/device_rates.h>
 #include <adjoint/kernels/tiles/row_tiles.h>
 
-#include <memory>
-#include <string_view>
-
-namespace adj {
+namespace adj::kernels {
 
 /// Rows of a window that a column must have to be in a tile of a hybrid cut. A column costs a tile one row of
 /// features, and the rest one for each entry, so that two pay already.
@@ -39,25 +35,11 @@ struct TileCost {
   double hybrid = 0.0;
   bool tiles() const { return hybrid < csr; }
 };
-TileCost tile_cost(const CutCounts& counts, const kernels::DeviceRates& rates, int64_t width, DType features,
+TileCost tile_cost(const CutCounts& counts, const DeviceRates& rates, int64_t width, DType features,
                    TiledOp op);
 /// For attention, forward and backward, whose edges gather `gathered` rows of features (2: keys and values;
 /// 1: GAT), over a structure whose transpose is cut too.
-TileCost attention_tile_cost(const CutCounts& counts, const kernels::DeviceRates& rates, int64_t heads,
-                             int64_t width, int64_t rows, DType features);
+TileCost attention_tile_cost(const CutCounts& counts, const DeviceRates& rates, int64_t heads, int64_t width,
+                             int64_t rows, DType features);
 
-/// Range of entries for which `automatic` tries a cut on a GPU. With fewer, or with less than 16 per row,
-/// there is little to gain; cutting takes about 50 bytes per entry. An unused cut is not kept.
-inline constexpr int64_t kLeastCutEntries = 500'000, kMostCutEntries = 50'000'000;
-
-/// The cut for computing `a` with `width` features, cached with the structure; null means CSR rows. Throws as
-/// described at SparseKernels, naming `op`. `obstacle`: a feature of the call that tiles do not support, or
-/// null.
-std::shared_ptr<const RowTiles> tiles_for(std::string_view op, const Csr& a, int64_t width, DType features,
-                                          TiledOp kind, const char* obstacle = nullptr);
-/// Same for attention with `heads` of `width` features; each edge gathers `rows` feature rows.
-std::shared_ptr<const RowTiles> attention_tiles_for(std::string_view op, const Csr& a, int64_t heads,
-                                                    int64_t width, int64_t rows, DType features,
-                                                    const char* obstacle);
-
-}  // namespace adj
+}  // namespace adj::kernels

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <adjoint/kernels/aggregate/spmm.h>
+#include <adjoint/kernels/tiles/tile_spmm.h>
+
+#include <functional>
+#include <string_view>
+
+// Sparse products by the fastest valid kernels for their device and sizes: rows of CSR, or tensor cores over
+// a cut of the structure, as ComputeContext::sparse_kernels and the precision allow. Contracts and results
+// are those of the kernels of the same name, but for the rounding of tensor cores
+// (kernels/tiles/tile_spmm.h). Errors and explanations name `op`.
+namespace adj::kernels::plan {
+
+/// Values of a matrix in the order of a cut, kept between calls.
+struct KeptValues {
+  std::function<TileValues(const RowTiles&)> values;
+  bool factors;  ///< whether each value is a row's number times a column's
+};
+/// Y = act(A X + bias). Without kept values those of A are copied into the cut's order.
+void spmm(std::string_view op, const SpmmArgs& args, const KeptValues* kept = nullptr);
+void sddmm(std::string_view op, const SddmmArgs& args);
+void spmm_backward(std::string_view op, const SpmmBackwardArgs& args);
+
+}  // namespace adj::kernels::plan

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <adjoint/kernels/types/csr.h>
+
+// Which kernels compute Y = A X over rows of CSR on a GPU: rules on sizes only, since the method decides the
+// bits.
+namespace adj::kernels::plan {
+
+enum class SpmmMethod : uint8_t {
+  heads,  ///< weights per head: all heads in one walk
+  small,  ///< limited by latency instead of bandwidth: a warp per row, one launch, no spmm_plan
+  items   ///< equal shares of the entries (aggregate/spmm_plan.h)
+};
+
+/// Limits of a small product: entries and rows; features, in groups of lanes that read a pack each.
+inline constexpr int64_t kMostSmallEntries = int64_t{1} << 17;
+inline constexpr int kSmallLanes = 4, kMostSmallSlabs = 4;
+/// Features in a pack: one read of a lane.
+inline int small_pack(int64_t width) { return width % 4 == 0 ? 4 : 1; }
+
+inline SpmmMethod spmm_method(const CsrMatrix& a, const Tensor& x) {
+  if (heads_of(a.values) > 1) return SpmmMethod::heads;
+  const int64_t width = x.size(1);
+  const bool small = x.dtype() == DType::f32 && a.csr.entries() <= kMostSmallEntries &&
+                     a.csr.rows <= kMostSmallEntries && width >= 1 &&
+                     width <= kSmallLanes * kMostSmallSlabs * small_pack(width);
+  return small ? SpmmMethod::small : SpmmMethod::items;
+}
+
+}  // namespace adj::kernels::plan
