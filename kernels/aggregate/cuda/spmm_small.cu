@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kWarps = 8;
 constexpr int kMostLanes = plan::kSmallLanes;  // per group
-constexpr int kLongRow = 8;    // entries per group from which the block takes the row
+constexpr int kLongRow = 8;                    // entries per group from which the block takes the row
 constexpr int kInFlight = 4;
 
 template <int kVector>
