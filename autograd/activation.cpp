@@ -14,11 +14,11 @@ Var activate(Activation activation, const Var& x, float slope) {
   // relu's derivative follows from its output, which the next op saves anyway.
   const Saved saved(activation == Activation::relu ? y : x.value());
   const Var result = record(name, y, {x}, [activation, slope, saved](Tensor dy, Gradients& out) {
-    if (detail::FusedGradients::through_relu(out)) return out.add(0, dy);
+    if (detail::FusedGradients::through_relu(out)) return out.add(dy);
     Tensor dx = reuse(dy);
     kernels::activate_backward(
         {.activation = activation, .slope = slope, .x = saved.get(), .dy = dy, .dx = dx});
-    out.add(0, dx);
+    out.add(dx);
   });
   return detail::after(activation, result);
 }

@@ -37,13 +37,14 @@ Var head_dot(const Var& x, const Var& a) {
   ADJ_CHECK(x && x.shape().dims() == 3 && x.size(1) >= 1 && x.size(2) >= 1,
             "head_dot: x is {}, expected [N, H, D] with H and D at least 1", x ? x.shape().str() : "absent");
   detail::check_beside("head_dot", "a", a, {x.size(1), x.size(2)}, x);
+  enum : size_t { kX, kA };
   return record("head_dot", head_dots(detail::as_matrix(x.value()), a.value()), {x, a},
                 [x = Saved(x.value()), a = Saved(a.value())](Tensor dy, Gradients& out) {
-                  Tensor dx = detail::empty_if(out.wanted(0), x.get()), rows = detail::rows_of(dx);
-                  Tensor da = detail::empty_if(out.wanted(1), a.get());
+                  Tensor dx = detail::empty_if(out.wanted(kX), x.get()), rows = detail::rows_of(dx);
+                  Tensor da = detail::empty_if(out.wanted(kA), a.get());
                   head_dots_backward(detail::as_matrix(x.get()), a.get(), dy, rows, da);
-                  if (dx) out.add(0, dx);
-                  if (da) out.add(1, da);
+                  if (dx) out.add(kX, dx);
+                  if (da) out.add(kA, da);
                 });
 }
 
@@ -106,6 +107,7 @@ Var gat_attention(const Relation& relation, const Var& x, const Var& source, con
                 .o = o_rows,
                 .lse = lse});
 
+  enum : size_t { kX, kSource, kTarget, kEdgeAttr, kEdgeWeight, kXDst, kBias };
   return record(
       op, o, {x, source, target, options.edge_attr, options.edge_weight, x_dst, bias},
       [relation, tiles, slope, dropout, one_set, featured, accumulator, edge_terms, x = Saved(x.value()),
@@ -116,14 +118,15 @@ Var gat_attention(const Relation& relation, const Var& x, const Var& source, con
        l, r, lse, o = Saved(o)](Tensor dy, Gradients& out) {
         const Tensor rows = detail::as_matrix(x.get()), d_o = detail::as_matrix(dy);
         // Fused with the vectors' gradients if both are needed.
-        const bool sums_beside = one_set && out.wanted(1) && out.wanted(2);
-        Tensor dbias = detail::empty_if(sums_beside && out.wanted(6), bias.get());
-        if (!dbias) detail::bias_gradient(d_o, 6, out);
-        const bool learns = out.wanted(1) || out.wanted(2);
-        const bool wants_x = out.wanted(0), whole = one_set && wants_x;
-        const bool wants_terms = wants_x || learns || out.wanted(5);
+        const bool sums_beside = one_set && out.wanted(kSource) && out.wanted(kTarget);
+        Tensor dbias = detail::empty_if(sums_beside && out.wanted(kBias), bias.get());
+        if (!dbias) detail::bias_gradient(d_o, kBias, out);
+        const bool learns = out.wanted(kSource) || out.wanted(kTarget);
+        const bool wants_x = out.wanted(kX), whole = one_set && wants_x;
+        const bool wants_terms = wants_x || learns || out.wanted(kXDst);
         const Tensor c = featured ? edge_terms(attr.get(), weight.get()) : Tensor();
-        Tensor dc = featured && (out.wanted(3) || out.wanted(4)) ? Tensor::empty_like(c) : Tensor();
+        Tensor dc =
+            featured && (out.wanted(kEdgeAttr) || out.wanted(kEdgeWeight)) ? Tensor::empty_like(c) : Tensor();
         Tensor dl = detail::empty_if(wants_terms, l), dr = detail::empty_if(wants_terms, r);
         Tensor dx = detail::empty_if(wants_x, x.get()), dx_rows = detail::rows_of(dx);
         Tensor delta = Tensor::empty_like(lse), none;
@@ -149,8 +152,8 @@ Var gat_attention(const Relation& relation, const Var& x, const Var& source, con
                                .dr = dr,
                                .dx = dx_rows,
                                .dc = dc});
-        Tensor dsource = detail::empty_if(out.wanted(1), source.get());
-        Tensor dtarget = detail::empty_if(out.wanted(2), target.get());
+        Tensor dsource = detail::empty_if(out.wanted(kSource), source.get());
+        Tensor dtarget = detail::empty_if(out.wanted(kTarget), target.get());
         if (one_set) {
           if (learns)
             kernels::head_dot_backward({.x = rows,
@@ -167,20 +170,22 @@ Var gat_attention(const Relation& relation, const Var& x, const Var& source, con
           Tensor by_term = detail::empty_if(wants_x, rows);
           if (wants_x || dsource) head_dots_backward(rows, source.get(), dr, by_term, dsource);
           if (wants_x) detail::add_to(dx_rows, by_term);
-          Tensor dx_dst = detail::empty_if(out.wanted(5), x_dst.get()), dst_rows = detail::rows_of(dx_dst);
+          Tensor dx_dst = detail::empty_if(out.wanted(kXDst), x_dst.get()),
+                 dst_rows = detail::rows_of(dx_dst);
           if (dx_dst || dtarget)
             head_dots_backward(detail::as_matrix(x_dst.get()), target.get(), dl, dst_rows, dtarget);
-          if (dx_dst) out.add(5, dx_dst);
+          if (dx_dst) out.add(kXDst, dx_dst);
         }
-        if (dx) out.add(0, dx);
-        if (dsource) out.add(1, dsource);
-        if (dtarget) out.add(2, dtarget);
-        if (dbias) out.add(6, dbias);
-        if (out.wanted(3))
-          out.add(3,
+        if (dx) out.add(kX, dx);
+        if (dsource) out.add(kSource, dsource);
+        if (dtarget) out.add(kTarget, dtarget);
+        if (dbias) out.add(kBias, dbias);
+        if (out.wanted(kEdgeAttr))
+          out.add(kEdgeAttr,
                   detail::product_of(dc, weight.get().to(accumulator), false, true).to(attr.get().dtype()));
-        if (out.wanted(4))
-          out.add(4, detail::product_of(attr.get().to(accumulator), dc, true).to(weight.get().dtype()));
+        if (out.wanted(kEdgeWeight))
+          out.add(kEdgeWeight,
+                  detail::product_of(attr.get().to(accumulator), dc, true).to(weight.get().dtype()));
       });
 }
 
@@ -219,20 +224,21 @@ Var gatv2_attention(const Relation& relation, const Var& x_dst, const Var& x_src
                   .bias = bias.value_or_absent(),
                   .o = o_rows,
                   .lse = lse});
+  enum : size_t { kXDst, kXSrc, kAtt, kEdgeAttr, kEdgeWeight, kBias };
   return record(op, o, {x_dst, x_src, att, options.edge_attr, options.edge_weight, bias},
                 [relation, slope, dropout, featured, accumulator, x_dst = Saved(x_dst.value()),
                  x_src = Saved(x_src.value()), att = Saved(att.value()),
                  attr = featured ? Saved(options.edge_attr.value()) : Saved(),
                  weight = featured ? Saved(options.edge_weight.value()) : Saved(),
                  bias = Saved(bias.value_or_absent()), lse, o = Saved(o)](Tensor dy, Gradients& out) {
-                  detail::bias_gradient(detail::as_matrix(dy), 5, out);
+                  detail::bias_gradient(detail::as_matrix(dy), kBias, out);
                   const Tensor features = featured ? attr.get().to(accumulator) : Tensor();
                   const Tensor w = featured ? weight.get() : Tensor();
-                  Tensor dl = detail::empty_if(out.wanted(0), x_dst.get()), dl_rows = detail::rows_of(dl);
-                  Tensor dr = detail::empty_if(out.wanted(1), x_src.get()), dr_rows = detail::rows_of(dr);
-                  Tensor datt = detail::empty_if(out.wanted(2), att.get());
-                  Tensor dattr = detail::empty_if(featured && out.wanted(3), features);
-                  Tensor dw = detail::empty_if(featured && out.wanted(4), w);
+                  Tensor dl = detail::empty_if(out.wanted(kXDst), x_dst.get()), dl_rows = detail::rows_of(dl);
+                  Tensor dr = detail::empty_if(out.wanted(kXSrc), x_src.get()), dr_rows = detail::rows_of(dr);
+                  Tensor datt = detail::empty_if(out.wanted(kAtt), att.get());
+                  Tensor dattr = detail::empty_if(featured && out.wanted(kEdgeAttr), features);
+                  Tensor dw = detail::empty_if(featured && out.wanted(kEdgeWeight), w);
                   Tensor delta = Tensor::empty_like(lse);
                   kernels::gatv2_backward({.a = detail::by_target(relation),
                                            .at = detail::by_source(relation),
@@ -253,11 +259,11 @@ Var gatv2_attention(const Relation& relation, const Var& x_dst, const Var& x_src
                                            .datt = datt,
                                            .dattr = dattr,
                                            .dw = dw});
-                  if (dl) out.add(0, dl);
-                  if (dr) out.add(1, dr);
-                  if (datt) out.add(2, datt);
-                  if (dattr) out.add(3, dattr.to(attr.get().dtype()));
-                  if (dw) out.add(4, dw);
+                  if (dl) out.add(kXDst, dl);
+                  if (dr) out.add(kXSrc, dr);
+                  if (datt) out.add(kAtt, datt);
+                  if (dattr) out.add(kEdgeAttr, dattr.to(attr.get().dtype()));
+                  if (dw) out.add(kEdgeWeight, dw);
                 });
 }
 

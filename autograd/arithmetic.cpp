@@ -66,14 +66,15 @@ Var add_scaled(const char* name, const Var& a, const Var& b, double factor) {
   } else {
     y = combined(name, factor == 1.0 ? Binary::add : Binary::subtract, a.value(), b.value());
   }
+  enum : size_t { kA, kB };
   return record(name, y, {a, b},
                 [factor, a_shape = a.shape(), b_shape = b.shape()](Tensor dy, Gradients& out) {
-                  if (out.wanted(1)) {
+                  if (out.wanted(kB)) {
                     const Tensor db = detail::reduce_to(b_shape, dy);
-                    out.add(1, factor == 1.0 ? db : scaled(db, factor));
+                    out.add(kB, factor == 1.0 ? db : scaled(db, factor));
                   }
-                  if (out.wanted(0))
-                    out.add(0, a_shape == dy.shape() ? std::move(dy) : detail::reduce_to(a_shape, dy));
+                  if (out.wanted(kA))
+                    out.add(kA, a_shape == dy.shape() ? std::move(dy) : detail::reduce_to(a_shape, dy));
                 });
 }
 
@@ -82,7 +83,7 @@ Var affine(const char* name, const Var& x, double scale, double shift) {
   Tensor y = Tensor::empty_like(x.value());
   kernels::affine({.scale = scale, .shift = shift, .x = x.value(), .y = y});
   return record(name, y, {x}, [scale](Tensor dy, Gradients& out) {
-    out.add(0, scale == 1.0 ? std::move(dy) : scaled(dy, scale));
+    out.add(scale == 1.0 ? std::move(dy) : scaled(dy, scale));
   });
 }
 
@@ -93,31 +94,33 @@ Var subtract(const Var& a, const Var& b) { return add_scaled("subtract", a, b, -
 
 Var multiply(const Var& a, const Var& b) {
   const OpScope scope("multiply", a, b);
+  enum : size_t { kA, kB };
   return record("multiply", product(a.value(), b.value()), {a, b},
                 [a = Saved(a.value()), b = Saved(b.value())](Tensor dy, Gradients& out) {
-                  if (out.wanted(1)) out.add(1, detail::reduce_to(b.get().shape(), product(dy, a.get())));
-                  if (!out.wanted(0)) return;
+                  if (out.wanted(kB)) out.add(kB, detail::reduce_to(b.get().shape(), product(dy, a.get())));
+                  if (!out.wanted(kA)) return;
                   if (a.get().shape() != b.get().shape())
-                    return out.add(0, detail::reduce_to(a.get().shape(), product(dy, b.get())));
+                    return out.add(kA, detail::reduce_to(a.get().shape(), product(dy, b.get())));
                   Tensor da = reuse(dy);
                   kernels::multiply({.a = dy, .b = b.get(), .y = da});
-                  out.add(0, da);
+                  out.add(kA, da);
                 });
 }
 
 Var divide(const Var& a, const Var& b) {
   const OpScope scope("divide", a, b);
   const Tensor y = combined("divide", Binary::divide, a.value(), b.value());
+  enum : size_t { kA, kB };
   return record("divide", y, {a, b},
                 [a_shape = a.shape(), b = Saved(b.value()), y = Saved(y)](Tensor dy, Gradients& out) {
                   // da = dy / b; db = -dy y / b.
                   Tensor da = reuse(dy);
                   kernels::binary({.op = Binary::divide, .a = dy, .b = b.get(), .y = da});
-                  if (out.wanted(1)) {
+                  if (out.wanted(kB)) {
                     const Tensor db = detail::reduce_to(b.get().shape(), product(da, y.get()));
-                    out.add(1, scaled(db, -1.0));
+                    out.add(kB, scaled(db, -1.0));
                   }
-                  if (out.wanted(0)) out.add(0, detail::reduce_to(a_shape, da));
+                  if (out.wanted(kA)) out.add(kA, detail::reduce_to(a_shape, da));
                 });
 }
 
@@ -126,7 +129,7 @@ Var scale(const Var& a, double factor) {
   return record("scale", scaled(a.value(), factor), {a}, [factor](Tensor dy, Gradients& out) {
     Tensor da = reuse(dy);
     kernels::linear_combination({.alpha = factor, .a = dy, .y = da});
-    out.add(0, da);
+    out.add(da);
   });
 }
 
@@ -137,12 +140,13 @@ Var linear_combination(double alpha, const Var& a, double beta, const Var& b) {
             a.shape().str(), b.shape().str());
   Tensor y = Tensor::empty_like(a.value());
   kernels::linear_combination({.alpha = alpha, .a = a.value(), .beta = beta, .b = b.value(), .y = y});
+  enum : size_t { kA, kB };
   return record("linear_combination", y, {a, b}, [alpha, beta](Tensor dy, Gradients& out) {
-    if (out.wanted(1)) out.add(1, scaled(dy, beta));
-    if (!out.wanted(0)) return;
+    if (out.wanted(kB)) out.add(kB, scaled(dy, beta));
+    if (!out.wanted(kA)) return;
     Tensor da = reuse(dy);
     kernels::linear_combination({.alpha = alpha, .a = dy, .y = da});
-    out.add(0, da);
+    out.add(kA, da);
   });
 }
 
@@ -151,7 +155,7 @@ Var cast(const Var& x, DType dtype) {
   ADJ_CHECK(is_floating(dtype), "cast: to {}, expected float32, float64 or bfloat16", name_of(dtype));
   if (x.dtype() == dtype) return x;
   return record("cast", x.value().to(dtype), {x},
-                [input_dtype = x.dtype()](Tensor dy, Gradients& out) { out.add(0, dy.to(input_dtype)); });
+                [input_dtype = x.dtype()](Tensor dy, Gradients& out) { out.add(dy.to(input_dtype)); });
 }
 
 Var operator+(const Var& a, double b) { return affine("add", a, 1.0, b); }

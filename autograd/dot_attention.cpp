@@ -70,6 +70,7 @@ Var dot_attention(const Relation& relation, const Var& q, const Var& k, const Va
                              .accumulate = true,
                              .y = o_rows});
   }
+  enum : size_t { kQ, kK, kV, kEdgeAttr, kEdgeWeight };
   return record(op, o, {q, k, v, options.edge_attr, options.edge_weight},
                 [relation, tiles, heads, scale, dropout, featured, accumulator, q = Saved(q.value()),
                  k = Saved(k.value()), v = Saved(v.value()),
@@ -77,17 +78,17 @@ Var dot_attention(const Relation& relation, const Var& q, const Var& k, const Va
                  weight = featured ? Saved(options.edge_weight.value()) : Saved(), lse, o = Saved(o),
                  o_attr](Tensor dy, Gradients& out) {
                   const Tensor queries = detail::as_matrix(q.get()), d_o = detail::as_matrix(dy);
-                  const bool wants_q = out.wanted(0), wants_weight = featured && out.wanted(4);
+                  const bool wants_q = out.wanted(kQ), wants_weight = featured && out.wanted(kEdgeWeight);
                   Tensor dq = detail::empty_if(wants_q, q.get()), dq_rows = detail::rows_of(dq);
-                  Tensor dk = detail::empty_if(out.wanted(1), k.get()), dk_rows = detail::rows_of(dk);
-                  Tensor dv = detail::empty_if(out.wanted(2), v.get()), dv_rows = detail::rows_of(dv);
+                  Tensor dk = detail::empty_if(out.wanted(kK), k.get()), dk_rows = detail::rows_of(dk);
+                  Tensor dv = detail::empty_if(out.wanted(kV), v.get()), dv_rows = detail::rows_of(dv);
                   Tensor features, u, du, d_o_attr, dattr, ds;
                   if (featured) {
                     features = attr.get().to(accumulator);
                     u = head_product_of(queries, weight.get(), heads, true);
                     d_o_attr = head_product_of(d_o, weight.get(), heads, true);
                     du = detail::empty_if(wants_q || wants_weight, u);
-                    dattr = detail::empty_if(out.wanted(3), features);
+                    dattr = detail::empty_if(out.wanted(kEdgeAttr), features);
                   }
                   Tensor delta = Tensor::empty_like(lse);
                   const auto tiles_at = detail::tiles_like(tiles, detail::by_source(relation).csr);
@@ -118,16 +119,16 @@ Var dot_attention(const Relation& relation, const Var& q, const Var& k, const Va
                   if (featured && wants_q)
                     kernels::head_product(
                         {.x = du, .weight = weight.get(), .heads = heads, .accumulate = true, .y = dq_rows});
-                  if (dq) out.add(0, dq);
-                  if (dk) out.add(1, dk);
-                  if (dv) out.add(2, dv);
-                  if (dattr) out.add(3, dattr.to(attr.get().dtype()));
+                  if (dq) out.add(kQ, dq);
+                  if (dk) out.add(kK, dk);
+                  if (dv) out.add(kV, dv);
+                  if (dattr) out.add(kEdgeAttr, dattr.to(attr.get().dtype()));
                   if (wants_weight) {
                     Tensor product = detail::product_of(du, queries, true);
                     detail::add_to(product, detail::product_of(o_attr, d_o, true));
                     Tensor dweight = Tensor::empty_like(weight.get());
                     kernels::diagonal_blocks({.product = product, .heads = heads, .weight = dweight});
-                    out.add(4, dweight);
+                    out.add(kEdgeWeight, dweight);
                   }
                 });
 }
@@ -183,12 +184,13 @@ Var cosine_attention(const Relation& relation, const Var& x, const Var& beta,
                             .o_attr = o_attr,
                             .lse = lse});
   }
+  enum : size_t { kX, kBeta };
   return record(
       op, o, {x, beta},
       [relation, tiles, dropout, accumulator, x = Saved(x.value()), beta = Saved(beta.value()), lse,
        o = Saved(o)](Tensor dy, Gradients& out) {
         const Directions parts(x.get(), beta.get(), accumulator);
-        const bool wants_x = out.wanted(0);
+        const bool wants_x = out.wanted(kX);
         Tensor dq = Tensor::empty_like(x.get()), dk = detail::empty_if(wants_x, x.get());
         Tensor ds = detail::empty_if(wants_x && !tiles, parts.norm),
                dv = detail::empty_if(wants_x && tiles, x.get());
@@ -215,12 +217,12 @@ Var cosine_attention(const Relation& relation, const Var& x, const Var& beta,
                                          .ds = ds,
                                          .dattr = none,
                                          .du = none});
-        if (out.wanted(1)) {
+        if (out.wanted(kBeta)) {
           Tensor product = Tensor::empty_like(dq);
           kernels::multiply({.a = dq, .b = parts.direction, .y = product});
           Tensor dbeta = Tensor::empty({1}, accumulator, dq.device());
           kernels::sum_all({.x = product, .y = dbeta});
-          out.add(1, dbeta.to(beta.get().dtype()));
+          out.add(kBeta, dbeta.to(beta.get().dtype()));
         }
         if (!wants_x) return;
         // The direction is the key and, times β, the query; over CSR rows also, times the norm, the
@@ -234,7 +236,7 @@ Var cosine_attention(const Relation& relation, const Var& x, const Var& beta,
           kernels::scale_rows({.x = parts.direction, .s = ds.reshape({ds.size(0)}).to(dk.dtype()), .y = dq});
           detail::add_to(dk, dq);
         }
-        out.add(0, dk);
+        out.add(kX, dk);
       });
 }
 

@@ -17,7 +17,7 @@ Var dropout(const Var& x, float p, bool training, Generator& generator) {
   return record("dropout", y, {x}, [key, rule](Tensor dy, Gradients& out) {
     Tensor dx = reuse(dy);
     kernels::dropout({.x = dy, .key = key, .rule = rule, .y = dx});
-    out.add(0, dx);
+    out.add(dx);
   });
 }
 
@@ -41,7 +41,7 @@ Var activate_dropout(Activation activation, const Var& x, float p, bool training
                                .key = key,
                                .rule = rule,
                                .dx = dx});
-    out.add(0, dx);
+    out.add(dx);
   });
 }
 

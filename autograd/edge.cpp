@@ -95,14 +95,15 @@ Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& op
         {.a = detail::by_target(relation, weight), .x = detail::as_matrix(x.value()), .y = rows});
   }
   const bool weight_learns = edge_weight && edge_weight.requires_grad();
+  enum : size_t { kX, kWeight };
   return record(
       "aggregate", y, {x, edge_weight},
       [relation, mean, scatters, weights, weight = weight ? Saved(weight) : Saved(), shape = x.shape(),
        x = weight_learns ? Saved(x.value()) : Saved()](Tensor dy, Gradients& out) {
         const Tensor w = weight ? weight.get() : Tensor();
         const Tensor dy_rows = detail::as_matrix(dy);
-        Tensor dx = out.wanted(0) ? Tensor::empty(shape, dy.dtype(), dy.device()) : Tensor();
-        Tensor dw = out.wanted(1) ? Tensor::empty_like(w) : Tensor();
+        Tensor dx = out.wanted(kX) ? Tensor::empty(shape, dy.dtype(), dy.device()) : Tensor();
+        Tensor dw = out.wanted(kWeight) ? Tensor::empty_like(w) : Tensor();
         Tensor dx_rows = dx ? detail::as_matrix(dx) : Tensor();
         if (scatters && dw) {
           kernels::spmm_coo_backward({.a = relation.coo(),
@@ -127,8 +128,8 @@ Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& op
           kernels::plan::spmm("aggregate", {.a = detail::by_source(relation, w), .x = dy_rows, .y = dx_rows});
         }
         if (dw && mean) detail::mean_weights(relation, scatters, dw, dw);
-        if (dx) out.add(0, dx);
-        if (dw) out.add(1, dw.to(weights));
+        if (dx) out.add(kX, dx);
+        if (dw) out.add(kWeight, dw.to(weights));
       });
 }
 
@@ -153,12 +154,13 @@ Var aggregate(const SparseMatrix& matrix, const Var& x, const Var& bias, Activat
     matrix_product(a, false, x.value(), bias.value_or_absent(), activation, y);
   }
   const Saved output = activation == Activation::relu ? Saved(y) : Saved();
+  enum : size_t { kX, kBias };
   const Var result = record(
       "aggregate", y, {x, bias},
       [a, scatters, values = Saved(a.values()), y = output](Tensor dy, Gradients& out) {
         const Tensor dz = detail::through_activation(y, std::move(dy), out);
-        detail::bias_gradient(dz, 1, out);
-        if (!out.wanted(0)) return;
+        detail::bias_gradient(dz, kBias, out);
+        if (!out.wanted(kX)) return;
         (void)values.get();  // shared with the matrix: throws if modified
         Tensor dx = Tensor::empty({a.cols(), dz.size(1)}, dz.dtype(), dz.device());
         if (scatters) {
@@ -166,7 +168,7 @@ Var aggregate(const SparseMatrix& matrix, const Var& x, const Var& bias, Activat
         } else {
           matrix_product(a, true, dz, {}, Activation::none, dx);
         }
-        out.add(0, dx);
+        out.add(kX, dx);
       });
   return detail::after(activation, result);
 }
@@ -189,6 +191,7 @@ Var edge_dot(const Relation& relation, const Var& q, const Var& k, int64_t heads
                                     .y = detail::as_matrix(q.value()),
                                     .x = detail::as_matrix(k.value()),
                                     .dw = e});
+  enum : size_t { kQ, kK };
   return record("edge_dot", e, {q, k},
                 [relation, q = Saved(q.value()), k = Saved(k.value())](Tensor de, Gradients& out) {
                   const auto gradient = [](const CsrMatrix& a, const Tensor& input, const Tensor& other) {
@@ -196,8 +199,10 @@ Var edge_dot(const Relation& relation, const Var& q, const Var& k, int64_t heads
                     kernels::plan::spmm("edge_dot", {.a = a, .x = detail::as_matrix(other), .y = rows});
                     return dx;
                   };
-                  if (out.wanted(0)) out.add(0, gradient(detail::by_target(relation, de), q.get(), k.get()));
-                  if (out.wanted(1)) out.add(1, gradient(detail::by_source(relation, de), k.get(), q.get()));
+                  if (out.wanted(kQ))
+                    out.add(kQ, gradient(detail::by_target(relation, de), q.get(), k.get()));
+                  if (out.wanted(kK))
+                    out.add(kK, gradient(detail::by_source(relation, de), k.get(), q.get()));
                 });
 }
 
@@ -208,6 +213,7 @@ Var edge_add(const Relation& relation, const Var& l, const Var& r) {
   check_same_device("edge_add", {l, r});
   Tensor e = Tensor::empty(l.shape().with(0, relation.num_edges()), accumulator_dtype(l.dtype()), l.device());
   kernels::edge_add({.a = detail::by_target(relation), .l = l.value(), .r = r.value(), .e = e});
+  enum : size_t { kL, kR };
   return record("edge_add", e, {l, r},
                 [relation, l = l.shape(), r = r.shape(), dtype = l.dtype()](Tensor de, Gradients& out) {
                   const auto sum = [&](const CsrMatrix& a, const Shape& shape) {
@@ -215,8 +221,8 @@ Var edge_add(const Relation& relation, const Var& l, const Var& r) {
                     kernels::edge_sum({.a = a, .e = de, .y = y});
                     return y;
                   };
-                  if (out.wanted(0)) out.add(0, sum(detail::by_target(relation), l));
-                  if (out.wanted(1)) out.add(1, sum(detail::by_source(relation), r));
+                  if (out.wanted(kL)) out.add(kL, sum(detail::by_target(relation), l));
+                  if (out.wanted(kR)) out.add(kR, sum(detail::by_source(relation), r));
                 });
 }
 
@@ -229,7 +235,7 @@ Var edge_softmax(const Relation& relation, const Var& e) {
   return record("edge_softmax", y, {e}, [relation, logits, y = Saved(y)](Tensor dy, Gradients& out) {
     Tensor de = logits == dy.dtype() ? reuse(dy) : Tensor::empty(dy.shape(), logits, dy.device());
     kernels::edge_softmax_backward({.a = detail::by_target(relation), .y = y.get(), .dy = dy, .de = de});
-    out.add(0, de);
+    out.add(de);
   });
 }
 

@@ -22,12 +22,13 @@ Var fake_quantize(const Var& x, int bits, const Var& scale, const Tensor& zero,
                           .along = options.along,
                           .keep = options.keep,
                           .y = y});
+  enum : size_t { kX, kScale };
   return record("fake_quantize", y, {x, scale},
                 [x = Saved(x.value()), bits, scale = Saved(scale.value()), zero = Saved(zero), options](
                     Tensor dy, Gradients& out) {
                   Tensor dx, dscale;
-                  if (out.wanted(0)) dx = reuse(dy);
-                  if (out.wanted(1)) dscale = Tensor::empty_like(scale.get());
+                  if (out.wanted(kX)) dx = reuse(dy);
+                  if (out.wanted(kScale)) dscale = Tensor::empty_like(scale.get());
                   kernels::fake_quantize_backward({.x = x.get(),
                                                    .bits = bits,
                                                    .scale = scale.get(),
@@ -38,8 +39,8 @@ Var fake_quantize(const Var& x, int bits, const Var& scale, const Tensor& zero,
                                                    .dy = dy,
                                                    .dx = dx,
                                                    .dscale = dscale});
-                  if (dx) out.add(0, dx);
-                  if (dscale) out.add(1, dscale);
+                  if (dx) out.add(kX, dx);
+                  if (dscale) out.add(kScale, dscale);
                 });
 }
 

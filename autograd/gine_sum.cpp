@@ -15,6 +15,7 @@ Var gine_sum(const Relation& relation, const Var& x, const Var& e, const Var& w)
   Tensor y = Tensor::empty({relation.num_dst(), x.size(1)}, x.dtype(), x.device());
   const Tensor map = w.value_or_absent();
   kernels::gine_sum({.a = detail::by_target(relation), .x = x.value(), .e = e.value(), .w = map, .y = y});
+  enum : size_t { kX, kE, kW };
   return record("gine_sum", y, {x, e, w},
                 [relation, x = Saved(x.value()), e = Saved(e.value()), w = w ? Saved(map) : Saved()](
                     Tensor dy, Gradients& out) {
@@ -24,8 +25,8 @@ Var gine_sum(const Relation& relation, const Var& x, const Var& e, const Var& w)
                     return Tensor::empty(t.shape(), accumulator, t.device());
                   };
                   Tensor dx = Tensor::empty_like(x.get());
-                  const Tensor de = out.wanted(1) ? like(e.get()) : Tensor();
-                  const Tensor dw = weight && out.wanted(2) ? like(weight) : Tensor();
+                  const Tensor de = out.wanted(kE) ? like(e.get()) : Tensor();
+                  const Tensor dw = weight && out.wanted(kW) ? like(weight) : Tensor();
                   kernels::gine_sum_backward({.at = detail::by_source(relation),
                                               .dy = dy,
                                               .x = x.get(),
@@ -34,9 +35,9 @@ Var gine_sum(const Relation& relation, const Var& x, const Var& e, const Var& w)
                                               .dx = dx,
                                               .de = de,
                                               .dw = dw});
-                  if (out.wanted(0)) out.add(0, dx);
-                  if (de) out.add(1, de.to(dy.dtype()));
-                  if (dw) out.add(2, dw.to(dy.dtype()));
+                  if (out.wanted(kX)) out.add(kX, dx);
+                  if (de) out.add(kE, de.to(dy.dtype()));
+                  if (dw) out.add(kW, dw.to(dy.dtype()));
                 });
 }
 

@@ -36,7 +36,7 @@ Var index_select(const Var& x, const Tensor& which) {
                              .order = selection.indices});
         Tensor dx = Tensor::empty({shape[0], width}, dy.dtype(), dy.device());
         kernels::spmm({.a = {selection, {}, {}}, .x = dy.reshape({chosen.numel(), width}), .y = dx});
-        out.add(0, dx.reshape(shape));
+        out.add(dx.reshape(shape));
       });
 }
 

@@ -5,31 +5,37 @@
 #include <adjoint/autograd/tape.h>
 #include <adjoint/kernels/dense/gemm.h>
 
+#include <optional>
+
 namespace adj {
 
 namespace {
 
-// The gradients of a product x w from dz: of x as input `first` of the op, of w as the next, and of a bias as
-// the one after, if the op has it.
-void product_gradients(Saved& x, const Saved& w, const Tensor& dz, Gradients& out, size_t first,
-                       bool has_bias = false) {
+// The operands of a product among the inputs of an op.
+struct ProductSlots {
+  size_t x, w;
+  std::optional<size_t> bias = {};
+};
+// The gradients of a product x w + bias from dz.
+void product_gradients(Saved& x, const Saved& w, const Tensor& dz, Gradients& out,
+                       const ProductSlots& slots) {
   using kernels::Transpose;
   const Shape x_shape = x.get().shape();
-  if (out.wanted(first + 1)) {
+  if (out.wanted(slots.w)) {
     Tensor dw = Tensor::empty_like(w.get()), dbias;
-    if (has_bias && out.wanted(first + 2)) dbias = Tensor::empty({dz.size(1)}, dz.dtype(), dz.device());
+    if (slots.bias && out.wanted(*slots.bias)) dbias = Tensor::empty({dz.size(1)}, dz.dtype(), dz.device());
     kernels::weight_gradients({.x = x.get(), .dz = dz, .dw = dw, .dbias = dbias});
-    out.add(first + 1, dw);
-    if (dbias) out.add(first + 2, dbias);
-  } else if (has_bias) {
-    detail::bias_gradient(dz, first + 2, out);
+    out.add(slots.w, dw);
+    if (dbias) out.add(*slots.bias, dbias);
+  } else if (slots.bias) {
+    detail::bias_gradient(dz, *slots.bias, out);
   }
   detail::FusedGradients& fused = detail::FusedGradients::of(out);
-  const bool from_relu = fused.from_relu(first);
+  const bool from_relu = fused.from_relu(slots.x);
   const Tensor relu_of_x = from_relu ? x.get() : Tensor();  // which the op that made it holds, too
   x = {};
-  if (!out.wanted(first)) return;
-  Tensor dx = fused.begun(first, from_relu);
+  if (!out.wanted(slots.x)) return;
+  Tensor dx = fused.begun(slots.x, from_relu);
   const bool adds = static_cast<bool>(dx);
   if (!adds) dx = Tensor::empty(x_shape, dz.dtype(), dz.device());
   kernels::gemm({.a = dz,
@@ -38,7 +44,7 @@ void product_gradients(Saved& x, const Saved& w, const Tensor& dz, Gradients& ou
                  .accumulate = adds,
                  .through_relu = relu_of_x,
                  .c = dx});
-  if (!adds) fused.add(first, dx, from_relu);
+  if (!adds) fused.add(slots.x, dx, from_relu);
 }
 
 void check_product(const char* op, const Var& x, const Var& w) {
@@ -56,13 +62,14 @@ Var product(const char* name, const Var& x, const Var& w, const Var& bias = {},
   kernels::gemm(
       {.a = x.value(), .b = w.value(), .bias = bias.value_or_absent(), .activation = activation, .c = y});
   const Saved output = activation == Activation::relu ? Saved(y) : Saved();
+  enum : size_t { kX, kW, kBias };
   return detail::after(
       activation,
       record(name, y, {x, w, bias},
              [x = Saved(x.value()), w = Saved(w.value()), y = output](Tensor dy, Gradients& out) mutable {
                const Tensor dz = detail::through_activation(y, std::move(dy), out);
                y = {};
-               product_gradients(x, w, dz, out, 0, true);
+               product_gradients(x, w, dz, out, {kX, kW, kBias});
              }));
 }
 
@@ -81,13 +88,14 @@ Var product(const char* name, const Features& x, const Var& w, const Var& bias =
   detail::feature_product(a, w.value(), bias.value_or_absent(), activation, y);
   const Saved held(a.is_sparse() ? a.sparse().values() : a.quantized().bytes);
   const Saved output = activation == Activation::relu ? Saved(y) : Saved();
+  enum : size_t { kW, kBias };
   return detail::after(activation,
                        record(name, y, {w, bias}, [a, held, y = output](Tensor dy, Gradients& out) {
                          const Tensor dz = detail::through_activation(y, std::move(dy), out);
-                         detail::bias_gradient(dz, 1, out);
-                         if (!out.wanted(0)) return;
+                         detail::bias_gradient(dz, kBias, out);
+                         if (!out.wanted(kW)) return;
                          (void)held.get();  // shared with the features: throws if modified
-                         out.add(0, detail::feature_weight_gradient(a, dz));
+                         out.add(kW, detail::feature_weight_gradient(a, dz));
                        }));
 }
 
@@ -121,10 +129,11 @@ Var linear_sum(const Var& x, const Var& w, const Var& bias, const std::function<
             second.shape().str(), w2.shape().str());
   Tensor y = sum.value();  // not shared
   kernels::gemm({.a = second.value(), .b = w2.value(), .accumulate = true, .c = y});
+  enum : size_t { kSum, kX, kW };
   return record("linear_sum", y, {sum, second, w2},
                 [x = Saved(second.value()), w = Saved(w2.value())](Tensor dy, Gradients& out) mutable {
-                  product_gradients(x, w, dy, out, 1);
-                  out.add(0, std::move(dy));
+                  product_gradients(x, w, dy, out, {kX, kW});
+                  out.add(kSum, std::move(dy));
                 });
 }
 

@@ -36,7 +36,7 @@ Var target_loss(const char* name, void (*forward)(const kernels::TargetLossArgs&
                             .total = total,
                             .dloss = dloss,
                             .dx = dx});
-                  out.add(0, dx);
+                  out.add(dx);
                 });
 }
 
@@ -55,7 +55,7 @@ Var cross_entropy(const Var& x, const Tensor& label, const Tensor& index) {
         Tensor dx = Tensor::empty_like(x.get());
         kernels::softmax_cross_entropy_backward(
             {.x = x.get(), .label = label.get(), .index = index.get(), .dloss = dloss, .dx = dx});
-        out.add(0, dx);
+        out.add(dx);
       });
 }
 
@@ -89,7 +89,7 @@ Var cross_entropy(const Var& x, const Tensor& target, const Tensor& selected,
                                                             .total = total,
                                                             .dloss = dloss,
                                                             .dx = dx});
-                  out.add(0, dx);
+                  out.add(dx);
                 });
 }
 

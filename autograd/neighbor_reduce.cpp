@@ -114,10 +114,11 @@ Var reduce_neighbors(const char* name, const Relation& relation, const Var& x, s
   saved.reduce = std::move(reduce);
   const Tensor value = shape.dims() == 3 ? y.reshape({targets, shape[1], shape[2]}) : y;
   const DType weights = edge_weight ? edge_weight.dtype() : x.dtype();
+  enum : size_t { kX, kEdgeWeight };
   return record(name, value, {x, edge_weight}, [relation, shape, weights, saved](Tensor dy, Gradients& out) {
     const Tensor rows = dy.dims() == 3 ? dy.reshape({dy.size(0), dy.size(1) * dy.size(2)}) : dy;
-    if (out.wanted(0)) out.add(0, reductions_gradient(relation, saved, rows).reshape(shape));
-    if (out.wanted(1)) out.add(1, weights_gradient(relation, saved, rows).to(weights));
+    if (out.wanted(kX)) out.add(kX, reductions_gradient(relation, saved, rows).reshape(shape));
+    if (out.wanted(kEdgeWeight)) out.add(kEdgeWeight, weights_gradient(relation, saved, rows).to(weights));
   });
 }
 

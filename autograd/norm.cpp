@@ -58,6 +58,7 @@ Var batch_norm(const Var& x, const Var& gamma, const Var& beta, RunningStatistic
                              .beta = beta.value(),
                              .epilogue = epilogue,
                              .y = y});
+  enum : size_t { kX, kGamma, kBeta };
   return record("batch_norm", y, {x, gamma, beta},
                 [x = Saved(x.value()), mean, rstd, gamma = Saved(gamma.value()), beta = Saved(beta.value()),
                  epilogue, training](Tensor dy, Gradients& out) {
@@ -73,9 +74,9 @@ Var batch_norm(const Var& x, const Var& gamma, const Var& beta, RunningStatistic
                                                 .dx = dx,
                                                 .dgamma = dgamma,
                                                 .dbeta = dbeta});
-                  out.add(0, dx);
-                  out.add(1, dgamma);
-                  out.add(2, dbeta);
+                  out.add(kX, dx);
+                  out.add(kGamma, dgamma);
+                  out.add(kBeta, dbeta);
                 });
 }
 
@@ -91,6 +92,7 @@ Var layer_norm(const Var& x, const Var& gamma, const Var& beta, double eps) {
                        .mean = mean,
                        .rstd = rstd,
                        .y = y});
+  enum : size_t { kX, kGamma, kBeta };
   return record("layer_norm", y, {x, gamma, beta},
                 [x = Saved(x.value()), mean, rstd, gamma = Saved(gamma.value())](Tensor dy, Gradients& out) {
                   Tensor dx = reuse(dy), dgamma = row_like(dy, 1), dbeta = row_like(dy, 1);
@@ -102,9 +104,9 @@ Var layer_norm(const Var& x, const Var& gamma, const Var& beta, double eps) {
                                                 .dx = dx,
                                                 .dgamma = dgamma,
                                                 .dbeta = dbeta});
-                  out.add(0, dx);
-                  out.add(1, dgamma);
-                  out.add(2, dbeta);
+                  out.add(kX, dx);
+                  out.add(kGamma, dgamma);
+                  out.add(kBeta, dbeta);
                 });
 }
 
@@ -115,7 +117,7 @@ Var l2_normalize(const Var& x, double eps) {
   return record("l2_normalize", y, {x}, [y = Saved(y), scale](Tensor dy, Gradients& out) {
     Tensor dx = reuse(dy);
     kernels::l2_normalize_rows_backward({.y = y.get(), .scale = scale, .dy = dy, .dx = dx});
-    out.add(0, dx);
+    out.add(dx);
   });
 }
 

@@ -18,7 +18,7 @@ Var scaled_sum(const char* name, const Var& x, double factor) {
   return record(name, y, {x}, [factor, shape = x.shape(), dtype = x.dtype()](Tensor dy, Gradients& out) {
     Tensor dx = Tensor::full(shape, factor, dtype, dy.device());
     kernels::multiply_scalar({.a = dx, .s = dy, .y = dx});
-    out.add(0, dx);
+    out.add(dx);
   });
 }
 
@@ -48,7 +48,7 @@ Var sum(const Var& x, int dim, bool keepdim) {
   const Tensor y = detail::sum_middle(x.value(), layout.outer, layout.extent, layout.inner);
   return record("sum", y.reshape(reduced_shape(shape, layout.dim, keepdim)), {x},
                 [shape, layout](Tensor dy, Gradients& out) {
-                  out.add(0, detail::expand_to(shape, dy.reshape(shape.with(layout.dim, 1))));
+                  out.add(detail::expand_to(shape, dy.reshape(shape.with(layout.dim, 1))));
                 });
 }
 
@@ -73,7 +73,7 @@ Maximum max(const Var& x, int dim, bool keepdim) {
         Tensor dx = Tensor::empty({layout.outer, layout.extent, layout.inner}, dy.dtype(), dy.device());
         kernels::max_dim_backward(
             {.winner = winner.get(), .dy = dy.reshape({layout.outer, layout.inner}), .dx = dx});
-        out.add(0, dx.reshape(shape));
+        out.add(dx.reshape(shape));
       });
   return {values, winner.reshape(reduced)};
 }

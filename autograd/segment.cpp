@@ -40,7 +40,7 @@ Var segment_reduce(const char* name, const Var& x, const Tensor& offsets, bool m
     const Csr spread = segment_of_rows(selection, dy.device());
     Tensor dx = Tensor::empty({selection.cols, dy.size(1)}, dy.dtype(), dy.device());
     kernels::spmm({.a = {spread, weight, {}}, .x = dy, .y = dx});
-    out.add(0, dx);
+    out.add(dx);
   });
 }
 
@@ -100,7 +100,7 @@ Var segment_expand(const Var& x, const Tensor& offsets, int64_t rows) {
     (void)offsets.get();  // shared with the selection: throws if modified
     Tensor dx = Tensor::empty({selection.rows, dy.size(1)}, dy.dtype(), dy.device());
     kernels::spmm({.a = {selection, {}, {}}, .x = dy, .y = dx});
-    out.add(0, dx);
+    out.add(dx);
   });
 }
 

@@ -21,14 +21,16 @@ Var with_self_loops(const LoopedRelation& relation, const Var& x, const Var& loo
             loops.shape().str(), added.str());
   const Tensor of_loops = loops ? loops.value() : Tensor::zeros(added, x.dtype(), x.device());
   const Tensor y = detail::gather_edges(detail::concatenated(x.value(), of_loops), relation.origin);
+  enum : size_t { kX, kLoops };
   return record("with_self_loops", y, {x, loops},
                 [became = relation.became, complete = relation.complete, edges](Tensor dy, Gradients& out) {
                   if (!complete) {
                     dy = detail::concatenated(dy,
                                               Tensor::zeros(dy.shape().with(0, 1), dy.dtype(), dy.device()));
                   }
-                  if (out.wanted(0)) out.add(0, detail::gather_edges(dy, became.rows(0, edges)));
-                  if (out.wanted(1)) out.add(1, detail::gather_edges(dy, became.rows(edges, became.numel())));
+                  if (out.wanted(kX)) out.add(kX, detail::gather_edges(dy, became.rows(0, edges)));
+                  if (out.wanted(kLoops))
+                    out.add(kLoops, detail::gather_edges(dy, became.rows(edges, became.numel())));
                 });
 }
 
@@ -44,7 +46,7 @@ Var edge_sum(const Relation& relation, const Var& e) {
     Tensor de = Tensor::empty(shape, dy.dtype(), dy.device());
     const Tensor nothing = Tensor::zeros(shape.with(0, relation.num_src()), dy.dtype(), dy.device());
     kernels::edge_add({.a = detail::by_target(relation), .l = dy, .r = nothing, .e = de});
-    out.add(0, de.to(dtype));
+    out.add(de.to(dtype));
   });
 }
 

@@ -11,9 +11,8 @@ Var reshape(const Var& x, std::initializer_list<int64_t> extents) {
   return reshape(x, x.value().reshape(extents).shape());
 }
 Var reshape(const Var& x, const Shape& shape) {
-  return record(
-      "reshape", x.value().reshape(shape), {x},
-      [input_shape = x.shape()](Tensor dy, Gradients& out) { out.add(0, dy.reshape(input_shape)); });
+  return record("reshape", x.value().reshape(shape), {x},
+                [input_shape = x.shape()](Tensor dy, Gradients& out) { out.add(dy.reshape(input_shape)); });
 }
 
 Var narrow(const Var& x, int dim, int64_t begin, int64_t length) {
@@ -35,7 +34,7 @@ Var narrow(const Var& x, int dim, int64_t begin, int64_t length) {
     Tensor dx = Tensor::empty({layout.outer, layout.extent * layout.inner}, dy.dtype(), dy.device());
     kernels::pad_columns(
         {.x = dy.reshape({layout.outer, length * layout.inner}), .begin = begin * layout.inner, .y = dx});
-    out.add(0, dx.reshape(shape));
+    out.add(dx.reshape(shape));
   });
 }
 

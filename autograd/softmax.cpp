@@ -17,7 +17,7 @@ Var softmax_of(const char* name, const Var& x, bool log) {
     dy = dy.reshape(y.get().shape());
     Tensor dx = reuse(dy);
     kernels::softmax_backward({.log = log, .y = y.get(), .dy = dy, .dx = dx});
-    out.add(0, dx.reshape(shape));
+    out.add(dx.reshape(shape));
   });
 }
 

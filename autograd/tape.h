@@ -18,7 +18,7 @@
 //       Tensor dx = reuse(dy);
 //       kernels::activate_backward({.activation = Activation::relu, .slope = 0.0f, .x = x.get(), .dy = dy,
 //                                   .dx = dx});
-//       out.add(0, dx);
+//       out.add(dx);
 //     });
 //   }
 
@@ -49,6 +49,8 @@ class Gradients {
   bool wanted(size_t input) const;
   /// Adds to the input's gradient; takes the tensor as it is when it is the first contribution.
   void add(size_t input, Tensor gradient);
+  /// The same for an op of one input.
+  void add(Tensor gradient);
 
  private:
   friend class detail::FusedGradients;

@@ -14,7 +14,7 @@ Var apply(const char* name, Unary function, const Var& x) {
   return record(name, y, {x}, [function, saved](Tensor dy, Gradients& out) {
     Tensor dx = reuse(dy);
     kernels::unary_backward({.function = function, .saved = saved.get(), .dy = dy, .dx = dx});
-    out.add(0, dx);
+    out.add(dx);
   });
 }
 

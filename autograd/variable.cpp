@@ -346,9 +346,15 @@ const Tensor& Saved::get() const {
 bool Gradients::wanted(size_t input) const { return inputs_.wanted(input); }
 
 void Gradients::add(size_t input, Tensor gradient) { inputs_.add(input, std::move(gradient), false); }
+void Gradients::add(Tensor gradient) { inputs_.add(inputs_.only(), std::move(gradient), false); }
 
 bool detail::FusedGradients::wanted(size_t input) const {
   return inputs_.at(input) && inputs_[input]->required;
+}
+
+size_t detail::FusedGradients::only() const {
+  ADJ_CHECK(inputs_.size() == 1, "gradients: an op of {} inputs named none", inputs_.size());
+  return 0;
 }
 
 bool detail::FusedGradients::from_relu(size_t input) const {

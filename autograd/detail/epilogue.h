@@ -25,6 +25,8 @@ class FusedGradients {
   /// True if the input is a relu's output (from_relu); its gradient may then be masked as it is computed.
   bool from_relu(size_t input) const;
   bool wanted(size_t input) const;
+  /// The input of an op that has one.
+  size_t only() const;
   /// The input's gradient so far, where it can be added to in place: the op adds its whole contribution to it
   /// and does not call add(). Absent if there is none yet or it is shared. `through_relu`: the op then
   /// applies the input's relu to the whole sum.

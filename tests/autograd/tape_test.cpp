@@ -183,6 +183,15 @@ TEST_CASE("a gradient of the wrong shape is an error at once") {
   CHECK_ERROR_HAS(y.backward(Tensor::zeros({2})), "[2, 3]");
 }
 
+TEST_CASE("a gradient without a slot is that of the only input") {
+  const Var x = Var::parameter(Tensor::zeros({2})), y = Var::parameter(Tensor::zeros({2}));
+  const auto unnamed = [](Tensor dy, Gradients& out) { out.add(dy); };
+  record("one", Tensor::zeros({2}), {x}, unnamed).backward(Tensor::full({2}, 3.0));
+  CHECK(close(x.grad(), Numbers(2, 3.0), 0.0));
+  CHECK_ERROR_HAS(record("two", Tensor::zeros({2}), {x, y}, unnamed).backward(Tensor::full({2}, 3.0)),
+                  "an op of 2 inputs named none");
+}
+
 TEST_CASE("a seed gradient of another shape, dtype or device is refused") {
   for (Device device : devices()) {
     const Var x = Var::parameter(Tensor::zeros({2, 3}, DType::f32, device));
