@@ -85,13 +85,13 @@ Var gat_attention(const Relation& relation, const Var& x, const Var& source, con
   };
   const kernels::AttentionDropout dropout = detail::attention_dropout(options);
   const bool featured = static_cast<bool>(options.edge_attr);
-  const auto tiles = kernels::plan::attention_tiles(op, detail::by_target(relation).csr,
-                                                    {.heads = heads,
-                                                     .width = width,
-                                                     .gathered = 1,
-                                                     .features = x.dtype(),
-                                                     .drops = dropout.drops(),
-                                                     .edge_features = featured});
+  const auto tiles = kernels::choose_attention_tiles(op, detail::by_target(relation).csr,
+                                                     {.heads = heads,
+                                                      .width = width,
+                                                      .gathered = 1,
+                                                      .features = x.dtype(),
+                                                      .drops = dropout.drops(),
+                                                      .edge_features = featured});
   Tensor o = Tensor::empty({relation.num_dst(), heads, width}, x.dtype(), x.device());
   Tensor o_rows = detail::as_matrix(o);
   Tensor lse = detail::head_terms(relation.num_dst(), heads, x_rows);
@@ -204,7 +204,7 @@ Var gatv2_attention(const Relation& relation, const Var& x_dst, const Var& x_src
   }
   detail::check_edge_features(op, relation, options, heads * width, x_src);
   // Runs over CSR rows; throws if tiles are requested.
-  (void)kernels::plan::attention_tiles(
+  (void)kernels::choose_attention_tiles(
       op, detail::by_target(relation).csr,
       {.heads = heads, .width = width, .gathered = 2, .features = x_src.dtype(), .gatv2 = true});
   const DType accumulator = accumulator_dtype(x_src.dtype());

@@ -36,13 +36,13 @@ Var dot_attention(const Relation& relation, const Var& q, const Var& k, const Va
   const DType accumulator = accumulator_dtype(q.dtype());
   const bool featured = static_cast<bool>(options.edge_attr);
   const kernels::AttentionDropout dropout = detail::attention_dropout(options);
-  const auto tiles = kernels::plan::attention_tiles(op, detail::by_target(relation).csr,
-                                                    {.heads = heads,
-                                                     .width = width,
-                                                     .gathered = 2,
-                                                     .features = q.dtype(),
-                                                     .drops = dropout.drops(),
-                                                     .edge_features = featured});
+  const auto tiles = kernels::choose_attention_tiles(op, detail::by_target(relation).csr,
+                                                     {.heads = heads,
+                                                      .width = width,
+                                                      .gathered = 2,
+                                                      .features = q.dtype(),
+                                                      .drops = dropout.drops(),
+                                                      .edge_features = featured});
   const Tensor q_rows = detail::as_matrix(q.value());
   Tensor o = Tensor::empty({relation.num_dst(), heads, width}, q.dtype(), q.device());
   Tensor o_rows = detail::as_matrix(o), o_attr;
@@ -165,7 +165,7 @@ Var cosine_attention(const Relation& relation, const Var& x, const Var& beta,
   };
   const kernels::AttentionDropout dropout = detail::attention_dropout(options);
   // Over CSR rows each edge gathers one row, times its norm; over tiles it gathers two, and x itself is used.
-  const auto tiles = kernels::plan::attention_tiles(
+  const auto tiles = kernels::choose_attention_tiles(
       op, detail::by_target(relation).csr,
       {.heads = 1, .width = x.size(1), .gathered = 2, .features = x.dtype(), .drops = dropout.drops()});
   Tensor o = Tensor::empty_like(x.value()), o_attr, lse = detail::head_terms(x.size(0), 1, x.value());

@@ -5,11 +5,12 @@
 #include <adjoint/autograd/tape.h>
 #include <adjoint/core/detail/carrier.h>
 #include <adjoint/graph/relation.h>
+#include <adjoint/kernels/aggregate/coo_sums.h>
 #include <adjoint/kernels/aggregate/edge_mean.h>
 #include <adjoint/kernels/aggregate/spmm_coo.h>
 #include <adjoint/kernels/edge/edge_add.h>
 #include <adjoint/kernels/edge/edge_softmax.h>
-#include <adjoint/kernels/plan/sparse_product.h>
+#include <adjoint/kernels/tiles/sparse_product.h>
 
 namespace adj {
 
@@ -45,10 +46,10 @@ namespace {
 // Y = act(A X + bias), or with the adjoint of A.
 void matrix_product(const SparseMatrix& a, bool adjoint, const Tensor& x, const Tensor& bias,
                     Activation activation, Tensor& y) {
-  const kernels::plan::KeptValues kept{
+  const kernels::KeptValues kept{
       [&a, adjoint, dtype = x.dtype()](const RowTiles& cut) { return a.tile_values(cut, adjoint, dtype); },
       a.has_factors()};
-  kernels::plan::spmm(
+  kernels::sparse_product(
       "aggregate",
       {.a = adjoint ? a.adjoint() : a.matrix(), .x = x, .bias = bias, .activation = activation, .y = y},
       &kept);
@@ -90,7 +91,7 @@ Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& op
   if (scatters) {
     kernels::spmm_coo({.a = relation.coo(), .values = weight, .x = detail::as_matrix(x.value()), .y = rows});
   } else {
-    kernels::plan::spmm(
+    kernels::sparse_product(
         "aggregate",
         {.a = detail::by_target(relation, weight), .x = detail::as_matrix(x.value()), .y = rows});
   }
@@ -115,17 +116,18 @@ Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& op
         } else if (scatters && dx) {
           kernels::spmm_coo({.a = relation.coo().transposed(), .values = w, .x = dy_rows, .y = dx_rows});
         } else if (dx && dw) {
-          kernels::plan::spmm_backward("aggregate", {.at = detail::by_source(relation, w),
-                                                     .dy = dy_rows,
-                                                     .x = detail::as_matrix(x.get()),
-                                                     .dx = dx_rows,
-                                                     .dw = dw});
+          kernels::sparse_product_backward("aggregate", {.at = detail::by_source(relation, w),
+                                                         .dy = dy_rows,
+                                                         .x = detail::as_matrix(x.get()),
+                                                         .dx = dx_rows,
+                                                         .dw = dw});
         } else if (dw) {
-          kernels::plan::sddmm(
+          kernels::entry_products(
               "aggregate",
               {.a = detail::by_target(relation), .y = dy_rows, .x = detail::as_matrix(x.get()), .dw = dw});
         } else if (dx) {
-          kernels::plan::spmm("aggregate", {.a = detail::by_source(relation, w), .x = dy_rows, .y = dx_rows});
+          kernels::sparse_product("aggregate",
+                                  {.a = detail::by_source(relation, w), .x = dy_rows, .y = dx_rows});
         }
         if (dw && mean) detail::mean_weights(relation, scatters, dw, dw);
         if (dx) out.add(kX, dx);
@@ -187,16 +189,16 @@ Var edge_dot(const Relation& relation, const Var& q, const Var& k, int64_t heads
   const int64_t edges = relation.num_edges();
   Tensor e = Tensor::empty(heads == 0 ? Shape{edges} : Shape{edges, heads}, accumulator_dtype(q.dtype()),
                            q.device());
-  kernels::plan::sddmm("edge_dot", {.a = detail::by_target(relation),
-                                    .y = detail::as_matrix(q.value()),
-                                    .x = detail::as_matrix(k.value()),
-                                    .dw = e});
+  kernels::entry_products("edge_dot", {.a = detail::by_target(relation),
+                                       .y = detail::as_matrix(q.value()),
+                                       .x = detail::as_matrix(k.value()),
+                                       .dw = e});
   enum : size_t { kQ, kK };
   return record("edge_dot", e, {q, k},
                 [relation, q = Saved(q.value()), k = Saved(k.value())](Tensor de, Gradients& out) {
                   const auto gradient = [](const CsrMatrix& a, const Tensor& input, const Tensor& other) {
                     Tensor dx = Tensor::empty_like(input), rows = detail::as_matrix(dx);
-                    kernels::plan::spmm("edge_dot", {.a = a, .x = detail::as_matrix(other), .y = rows});
+                    kernels::sparse_product("edge_dot", {.a = a, .x = detail::as_matrix(other), .y = rows});
                     return dx;
                   };
                   if (out.wanted(kQ))

@@ -1,7 +1,7 @@
 #include <adjoint/core/parallel.h>
 #include <adjoint/data/feature_quantization.h>
-#include <adjoint/kernels/bits/bit_scale.h>
 #include <adjoint/kernels/elementwise/packed_rows.h>
+#include <adjoint/kernels/types/bit_scale.h>
 
 #include <algorithm>
 #include <cmath>

@@ -2,11 +2,11 @@
 #include <adjoint/graph/detail/index.h>
 #include <adjoint/graph/graph.h>
 #include <adjoint/graph/self_loops.h>
+#include <adjoint/kernels/aggregate/coo_sums.h>
 #include <adjoint/kernels/elementwise/broadcast.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/elementwise/unary.h>
 #include <adjoint/kernels/reduce/reduce.h>
-#include <adjoint/kernels/sparse/coo.h>
 
 #include <algorithm>
 #include <bit>

@@ -3,11 +3,11 @@
 #include <adjoint/graph/detail/aggregation.h>
 #include <adjoint/graph/detail/index.h>
 #include <adjoint/graph/relation.h>
+#include <adjoint/kernels/aggregate/coo_sums.h>
 #include <adjoint/kernels/aggregate/spmm_plan.h>
 #include <adjoint/kernels/compute_context.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/reduce/reduce.h>
-#include <adjoint/kernels/sparse/coo.h>
 
 #include <algorithm>
 

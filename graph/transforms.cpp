@@ -3,6 +3,7 @@
 #include <adjoint/kernels/elementwise/dropout.h>
 #include <adjoint/kernels/index/merge.h>
 #include <adjoint/kernels/index/renumber.h>
+#include <adjoint/kernels/sparse/find_entries.h>
 
 namespace adj {
 

@@ -37,8 +37,8 @@ enum class SparseKernels : uint8_t { automatic, csr, tiles, hybrid };
 /// section 5). `reduce` (GAR): the list is sorted into CSR and, for a backward pass, its transpose, and every
 /// row is summed in a register. `scatter` (GAS): every edge's row is added to its target's, in the order of
 /// the list. Each gives the same bits in every run, but the two differ in the last bits, as they sum in
-/// different orders. `automatic`: by aggregation_cost() (kernels/plan/aggregation_cost.h), never by a measurement.
-/// A relation that began as CSR, as Graph::from_coo makes it, always uses `reduce`.
+/// different orders. `automatic`: by aggregation_cost() (kernels/plan/aggregation_cost.h), never by a
+/// measurement. A relation that began as CSR, as Graph::from_coo makes it, always uses `reduce`.
 enum class Aggregation : uint8_t { automatic, reduce, scatter };
 
 /// Choices between valid methods, per thread.

@@ -1,6 +1,7 @@
 // Edge lists: sorting, and sums over the unsorted list.
 
 #include "operands.h"
+#include <adjoint/kernels/aggregate/coo_sums.h>
 #include <adjoint/kernels/aggregate/spmm_coo.h>
 
 #include <algorithm>

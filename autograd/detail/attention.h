@@ -5,7 +5,8 @@
 #include <adjoint/kernels/attention/attention.h>
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
-#include <adjoint/kernels/plan/tiles.h>
+#include <adjoint/kernels/tiles/row_tiles.h>
+#include <adjoint/kernels/tiles/tile_choice.h>
 
 namespace adj::detail {
 

@@ -3,8 +3,8 @@
 #include <adjoint/data/loader/link_loader.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/graph/sample/negative_sampling.h>
-#include <adjoint/kernels/index/renumber.h>
 #include <adjoint/kernels/index/select.h>
+#include <adjoint/kernels/sparse/find_entries.h>
 
 #include <algorithm>
 #include <limits>

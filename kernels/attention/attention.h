@@ -2,7 +2,7 @@
 
 #include <adjoint/core/random.h>
 #include <adjoint/kernels/sparse/csr.h>
-#include <adjoint/kernels/tiles/row_tiles.h>
+#include <adjoint/kernels/types/row_tiles.h>
 
 namespace adj::kernels {
 
@@ -43,9 +43,6 @@ struct AttentionDropout {
 /// `by_size`: kept if these numbers, for one group of heads at least, take at most half the bytes of the
 /// features. The CPU chooses its own method.
 enum class AttentionGradient : uint8_t { by_size, kept, recomputed };
-
-/// The widest head that attention over tiles takes.
-inline constexpr int64_t kWidestTileHead = 128;
 
 namespace detail {
 

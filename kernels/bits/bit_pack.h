@@ -1,8 +1,8 @@
 #pragma once
 
-#include <adjoint/kernels/bits/bit_scale.h>
 #include <adjoint/kernels/bits/bit_tensor.h>
 #include <adjoint/kernels/kernel.h>
+#include <adjoint/kernels/types/bit_scale.h>
 
 namespace adj {
 

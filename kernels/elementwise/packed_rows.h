@@ -1,8 +1,8 @@
 #pragma once
 
 #include <adjoint/core/random.h>
-#include <adjoint/kernels/bits/bit_scale.h>
 #include <adjoint/kernels/kernel.h>
+#include <adjoint/kernels/types/bit_scale.h>
 #include <adjoint/kernels/types/packed_rows.h>
 
 namespace adj::kernels {

@@ -1,4 +1,4 @@
-#include <adjoint/kernels/aggregate/explain.h>
+#include <adjoint/kernels/plan/explain.h>
 #include <adjoint/kernels/plan/item_layout.h>
 
 #include <bit>

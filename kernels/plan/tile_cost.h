@@ -1,7 +1,7 @@
 #pragma once
 
-#include <adjoint/kernels/tiles/device_rates.h>
-#include <adjoint/kernels/tiles/row_tiles.h>
+#include <adjoint/kernels/plan/device_rates.h>
+#include <adjoint/kernels/types/row_tiles.h>
 
 namespace adj::kernels {
 

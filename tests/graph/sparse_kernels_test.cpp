@@ -4,7 +4,7 @@
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/graph/sparse_matrix.h>
 #include <adjoint/kernels/compute_context.h>
-#include <adjoint/kernels/plan/tiles.h>
+#include <adjoint/kernels/tiles/tile_choice.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 #include <adjoint/optim/captured_step.h>
 
@@ -185,10 +185,10 @@ TEST_CASE("CPUs and float64 use CSR rows with every setting") {
   for (SparseKernels kernels :
        {SparseKernels::automatic, SparseKernels::csr, SparseKernels::tiles, SparseKernels::hybrid}) {
     const ComputeScope scope({.matmul_precision = MatmulPrecision::tf32, .sparse_kernels = kernels});
-    CHECK(kernels::plan::tiles("aggregate", a.matrix().csr, 64, DType::f32, kernels::TiledOp::kept_weights) ==
-          nullptr);
-    CHECK(kernels::plan::tiles("aggregate", a.matrix().csr, 64, DType::f64, kernels::TiledOp::kept_weights) ==
-          nullptr);
+    CHECK(kernels::choose_tiles("aggregate", a.matrix().csr, 64, DType::f32,
+                                kernels::TiledOp::kept_weights) == nullptr);
+    CHECK(kernels::choose_tiles("aggregate", a.matrix().csr, 64, DType::f64,
+                                kernels::TiledOp::kept_weights) == nullptr);
   }
 }
 
@@ -224,7 +224,7 @@ TEST_CASE("products and gradients with tensor cores equal those with rows of CSR
         };
         const auto got = compare_with_rows(kernels, dtype == DType::f32 ? 5e-4 : 1e-2, results);
         const ComputeScope scope({.matmul_precision = MatmulPrecision::tf32, .sparse_kernels = kernels});
-        REQUIRE(kernels::plan::tiles("aggregate", a.matrix().csr, 72, dtype, kernels::TiledOp::kept_weights)
+        REQUIRE(kernels::choose_tiles("aggregate", a.matrix().csr, 72, dtype, kernels::TiledOp::kept_weights)
                     ->num_tiles() > 0);
         // Values computed in a captured step are put in tiles within the step.
         Tensor kept = Tensor::zeros({1000, 72}, dtype, device);
@@ -338,7 +338,7 @@ TEST_CASE("devices without tensor cores and exact float32 refuse tiles") {
         {.matmul_precision = MatmulPrecision::exact, .sparse_kernels = SparseKernels::tiles});
     if (!kernels::has_tile_spmm(device)) {
       CHECK_THROWS_AS(
-          kernels::plan::tiles("aggregate", a.matrix().csr, 64, DType::bf16, kernels::TiledOp::kept_weights),
+          kernels::choose_tiles("aggregate", a.matrix().csr, 64, DType::bf16, kernels::TiledOp::kept_weights),
           Error);
       continue;
     }

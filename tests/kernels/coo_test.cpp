@@ -1,6 +1,6 @@
 #include "../structures.h"
 #include "cases.h"
-#include <adjoint/kernels/sparse/coo.h>
+#include <adjoint/kernels/aggregate/coo_sums.h>
 #include <adjoint/kernels/sparse/csr.h>
 
 using namespace adj;

@@ -2,6 +2,7 @@
 #include <adjoint/kernels/index/merge.h>
 #include <adjoint/kernels/index/renumber.h>
 #include <adjoint/kernels/index/select.h>
+#include <adjoint/kernels/sparse/find_entries.h>
 
 #include <algorithm>
 #include <numeric>

@@ -9,7 +9,7 @@
 // registers, which took three times as long in bfloat16.
 
 #include <adjoint/kernels/aggregate/cpu/spmm.h>
-#include <adjoint/kernels/aggregate/explain.h>
+#include <adjoint/kernels/plan/explain.h>
 #include <adjoint/kernels/sparse/cpu/entries.h>
 
 #include <algorithm>

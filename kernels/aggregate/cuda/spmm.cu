@@ -2,8 +2,8 @@
 
 #include <adjoint/kernels/aggregate/cuda/spmm_launch.cuh>
 #include <adjoint/kernels/aggregate/cuda/spmm_strategies.h>
-#include <adjoint/kernels/aggregate/explain.h>
 #include <adjoint/kernels/aggregate/spmm.h>
+#include <adjoint/kernels/plan/explain.h>
 #include <adjoint/kernels/plan/spmm_method.h>
 
 namespace adj::kernels::cuda {

@@ -2,10 +2,10 @@
 
 // Launches of spmm_kernel. All layouts give the same bits.
 
-#include <adjoint/kernels/plan/item_layout.h>
 #include <adjoint/kernels/aggregate/cuda/spmm_kernels.cuh>
 #include <adjoint/kernels/aggregate/cuda/spmm_merge.cuh>
 #include <adjoint/kernels/aggregate/spmm.h>
+#include <adjoint/kernels/plan/item_layout.h>
 
 namespace adj::kernels::cuda {
 

@@ -8,10 +8,10 @@
 #include <adjoint/core/convert.h>
 #include <adjoint/kernels/aggregate/cuda/item_walk.cuh>
 #include <adjoint/kernels/aggregate/cuda/spmm_launch.cuh>
-#include <adjoint/kernels/aggregate/explain.h>
 #include <adjoint/kernels/attention/cuda/edge_terms.cuh>
 #include <adjoint/kernels/attention/cuda/strategies.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
+#include <adjoint/kernels/plan/explain.h>
 #include <adjoint/kernels/reduce/reduce.h>
 
 namespace adj::kernels::cuda {

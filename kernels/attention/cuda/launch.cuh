@@ -5,12 +5,12 @@
 // run_backward.
 
 #include <adjoint/kernels/aggregate/cuda/spmm_launch.cuh>
-#include <adjoint/kernels/aggregate/explain.h>
 #include <adjoint/kernels/attention/cuda/forward.cuh>
 #include <adjoint/kernels/attention/cuda/from_edges.cuh>
 #include <adjoint/kernels/attention/cuda/to_sources.cuh>
 #include <adjoint/kernels/attention/cuda/to_targets.cuh>
 #include <adjoint/kernels/cuda/columns.cuh>
+#include <adjoint/kernels/plan/explain.h>
 
 #include <bit>
 

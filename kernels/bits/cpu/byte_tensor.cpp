@@ -1,6 +1,6 @@
-#include <adjoint/kernels/bits/bit_scale.h>
 #include <adjoint/kernels/bits/byte_tensor.h>
 #include <adjoint/kernels/cpu/loops.h>
+#include <adjoint/kernels/types/bit_scale.h>
 
 namespace adj::kernels::cpu {
 

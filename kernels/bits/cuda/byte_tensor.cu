@@ -1,9 +1,9 @@
 // Numbers to byte rows and back. One thread per byte or number. Bytes: both sides once, some 100 KB per
 // batch, so the launch dominates.
 
-#include <adjoint/kernels/bits/bit_scale.h>
 #include <adjoint/kernels/bits/byte_tensor.h>
 #include <adjoint/kernels/cuda/launch.cuh>
+#include <adjoint/kernels/types/bit_scale.h>
 
 namespace adj::kernels::cuda {
 

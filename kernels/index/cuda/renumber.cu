@@ -2,7 +2,6 @@
 
 #include <adjoint/kernels/cuda/launch.cuh>
 #include <adjoint/kernels/index/renumber.h>
-#include <adjoint/kernels/sparse/cuda/csr_entries.cuh>
 
 namespace adj::kernels::cuda {
 
@@ -21,20 +20,6 @@ void renumber(const RenumberArgs& args) {
   for_each("renumber", device, n, [=] __device__(int64_t k) {
     if (index[k] >= 0 && number[index[k]] != static_cast<uint32_t>(k))
       atomicMin(repeated, static_cast<long long>(k));
-  });
-}
-
-void find_entries(const FindEntriesArgs& args) {
-  const int64_t* offsets = args.csr.offsets.data<int64_t>();
-  const int32_t *indices = args.csr.indices.data<int32_t>(), *row = args.row.data<int32_t>(),
-                *col = args.col.data<int32_t>();
-  int32_t* entry = args.entry.mutable_data<int32_t>();
-  for_each("find_entries", args.csr.device().index, args.row.numel(), [=] __device__(int64_t k) {
-    const int64_t begin = offsets[row[k]], length = offsets[row[k] + 1] - begin;
-    const int64_t position = lower_bound(indices + begin, length, col[k]);
-    entry[k] = position < length && indices[begin + position] == col[k]
-                   ? static_cast<int32_t>(begin + position)
-                   : -1;
   });
 }
 

@@ -8,9 +8,9 @@
 
 // Sparse products by the fastest valid kernels for their device and sizes: rows of CSR, or tensor cores over
 // a cut of the structure, as ComputeContext::sparse_kernels and the precision allow. Contracts and results
-// are those of the kernels of the same name, but for the rounding of tensor cores
+// are those of spmm, sddmm and spmm_backward, but for the rounding of tensor cores
 // (kernels/tiles/tile_spmm.h). Errors and explanations name `op`.
-namespace adj::kernels::plan {
+namespace adj::kernels {
 
 /// Values of a matrix in the order of a cut, kept between calls.
 struct KeptValues {
@@ -18,8 +18,8 @@ struct KeptValues {
   bool factors;  ///< whether each value is a row's number times a column's
 };
 /// Y = act(A X + bias). Without kept values those of A are copied into the cut's order.
-void spmm(std::string_view op, const SpmmArgs& args, const KeptValues* kept = nullptr);
-void sddmm(std::string_view op, const SddmmArgs& args);
-void spmm_backward(std::string_view op, const SpmmBackwardArgs& args);
+void sparse_product(std::string_view op, const SpmmArgs& args, const KeptValues* kept = nullptr);
+void entry_products(std::string_view op, const SddmmArgs& args);
+void sparse_product_backward(std::string_view op, const SpmmBackwardArgs& args);
 
-}  // namespace adj::kernels::plan
+}  // namespace adj::kernels

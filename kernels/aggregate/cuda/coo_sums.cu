@@ -2,9 +2,9 @@
 // bitwise reproducible. Bytes: the list once per pass below, and one atomic of 4 bytes (8 with weights) per
 // entry, in L2.
 
+#include <adjoint/kernels/aggregate/coo_sums.h>
 #include <adjoint/kernels/aggregate/spmm_coo.h>
 #include <adjoint/kernels/cuda/launch.cuh>
-#include <adjoint/kernels/sparse/coo.h>
 
 namespace adj::kernels::cuda {
 

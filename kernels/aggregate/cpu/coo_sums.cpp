@@ -1,8 +1,8 @@
 // Row counts and sums over an unsorted list: threads own ranges of rows (row_ranges.h), so that a row is
 // summed in list order for any number of threads. Bytes: the list's rows once per thread, and the output.
 
+#include <adjoint/kernels/aggregate/coo_sums.h>
 #include <adjoint/kernels/cpu/loops.h>
-#include <adjoint/kernels/sparse/coo.h>
 #include <adjoint/kernels/sparse/cpu/row_ranges.h>
 
 #include <atomic>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <adjoint/core/explain.h>
-#include <adjoint/kernels/sparse/csr.h>
+#include <adjoint/kernels/types/csr.h>
 
 namespace adj::kernels {
 

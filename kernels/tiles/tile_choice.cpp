@@ -1,14 +1,13 @@
-#include <adjoint/kernels/aggregate/explain.h>
-#include <adjoint/kernels/attention/attention.h>
 #include <adjoint/kernels/compute_context.h>
-#include <adjoint/kernels/plan/tiles.h>
+#include <adjoint/kernels/plan/explain.h>
+#include <adjoint/kernels/tiles/tile_choice.h>
 #include <adjoint/kernels/tiles/cut_store.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 
 #include <chrono>
 #include <cmath>
 
-namespace adj::kernels::plan {
+namespace adj::kernels {
 
 namespace {
 
@@ -90,16 +89,16 @@ std::shared_ptr<const RowTiles> choose(const Csr& a, const Wanted& wanted, Cost&
 
 }  // namespace
 
-std::shared_ptr<const RowTiles> tiles(std::string_view op, const Csr& a, int64_t width, DType features,
-                                      TiledOp kind, const char* obstacle) {
+std::shared_ptr<const RowTiles> choose_tiles(std::string_view op, const Csr& a, int64_t width, DType features,
+                                             TiledOp kind, const char* obstacle) {
   return choose(a, {op, width, 1, features, obstacle},
                 [&](const CutCounts& counts, const DeviceRates& rates) {
                   return tile_cost(counts, rates, width, features, kind);
                 });
 }
 
-std::shared_ptr<const RowTiles> attention_tiles(std::string_view op, const Csr& a,
-                                                const AttentionCall& call) {
+std::shared_ptr<const RowTiles> choose_attention_tiles(std::string_view op, const Csr& a,
+                                                       const AttentionCall& call) {
   const char* const obstacle = call.gatv2                     ? "logits of GATv2"
                                : call.drops                   ? "attention dropout"
                                : call.edge_features           ? "edge features"
@@ -112,4 +111,4 @@ std::shared_ptr<const RowTiles> attention_tiles(std::string_view op, const Csr& 
                 });
 }
 
-}  // namespace adj::kernels::plan
+}  // namespace adj::kernels

@@ -1,5 +1,5 @@
 #include <adjoint/core/detail/dispatch.h>
-#include <adjoint/kernels/tiles/device_rates.h>
+#include <adjoint/kernels/plan/device_rates.h>
 
 namespace adj::kernels {
 namespace cpu {

@@ -1,8 +1,8 @@
-#include <adjoint/kernels/plan/sparse_product.h>
-#include <adjoint/kernels/plan/tiles.h>
+#include <adjoint/kernels/tiles/sparse_product.h>
+#include <adjoint/kernels/tiles/tile_choice.h>
 #include <adjoint/kernels/tiles/tile_sddmm.h>
 
-namespace adj::kernels::plan {
+namespace adj::kernels {
 
 namespace {
 
@@ -16,13 +16,13 @@ const char* width_obstacle(int64_t width, int64_t heads) {
 
 }  // namespace
 
-void spmm(std::string_view op, const SpmmArgs& args, const KeptValues* kept) {
+void sparse_product(std::string_view op, const SpmmArgs& args, const KeptValues* kept) {
   const CsrMatrix& a = args.a;
   const TiledOp kind = kept != nullptr ? kept->factors ? TiledOp::product : TiledOp::kept_weights
                        : a.values      ? TiledOp::new_weights
                                        : TiledOp::product;
-  const auto cut = tiles(op, a.csr, args.x.size(1), args.x.dtype(), kind, weights_obstacle(a.values));
-  if (cut == nullptr) return kernels::spmm(args);
+  const auto cut = choose_tiles(op, a.csr, args.x.size(1), args.x.dtype(), kind, weights_obstacle(a.values));
+  if (cut == nullptr) return spmm(args);
   const TileValues values =
       kept != nullptr ? kept->values(*cut) : make_tile_values(*cut, a.values, a.order, args.x.dtype());
   tile_spmm({.tiles = *cut,
@@ -33,23 +33,23 @@ void spmm(std::string_view op, const SpmmArgs& args, const KeptValues* kept) {
              .y = args.y});
 }
 
-void sddmm(std::string_view op, const SddmmArgs& args) {
+void entry_products(std::string_view op, const SddmmArgs& args) {
   const int64_t width = args.x.size(1);
-  const auto cut = tiles(op, args.a.csr, width, args.x.dtype(), TiledOp::entry_products,
-                         width_obstacle(width, heads_of(args.dw)));
-  if (cut == nullptr) return kernels::sddmm(args);
+  const auto cut = choose_tiles(op, args.a.csr, width, args.x.dtype(), TiledOp::entry_products,
+                                width_obstacle(width, heads_of(args.dw)));
+  if (cut == nullptr) return sddmm(args);
   tile_sddmm({.a = args.a, .tiles = *cut, .y = args.y, .x = args.x, .dw = args.dw});
 }
 
-void spmm_backward(std::string_view op, const SpmmBackwardArgs& args) {
+void sparse_product_backward(std::string_view op, const SpmmBackwardArgs& args) {
   const CsrMatrix& at = args.at;
   const int64_t width = args.x.size(1);
   const char* const obstacle = args.dw.dims() == 1 ? width_obstacle(width, 1) : weights_obstacle(args.dw);
-  const auto cut = tiles(op, at.csr, width, args.x.dtype(), TiledOp::gradients, obstacle);
-  if (cut == nullptr) return kernels::spmm_backward(args);
+  const auto cut = choose_tiles(op, at.csr, width, args.x.dtype(), TiledOp::gradients, obstacle);
+  if (cut == nullptr) return spmm_backward(args);
   const TileValues values = make_tile_values(*cut, at.values, at.order, args.dy.dtype());
   tile_spmm({.tiles = *cut, .values = values, .x = args.dy, .y = args.dx});
   tile_sddmm({.a = {at.csr, {}, at.order}, .tiles = *cut, .y = args.x, .x = args.dy, .dw = args.dw});
 }
 
-}  // namespace adj::kernels::plan
+}  // namespace adj::kernels
