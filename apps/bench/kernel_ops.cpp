@@ -1,3 +1,4 @@
+#include "../../bench/ops/op.h"
 #include "operands.h"
 #include <adjoint/kernels/aggregate/minmax_backward.h>
 #include <adjoint/kernels/aggregate/minmax_weights.h>
@@ -5,12 +6,7 @@
 #include <adjoint/kernels/aggregate/spmm.h>
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/edge/edge_softmax.h>
-#include <adjoint/kernels/elementwise/activation.h>
-#include <adjoint/kernels/elementwise/dropout.h>
-#include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/loss/loss.h>
-#include <adjoint/kernels/norm/norm.h>
-#include <adjoint/kernels/reduce/reduce.h>
 #include <adjoint/kernels/update/optimizer.h>
 
 #include <algorithm>
@@ -200,64 +196,23 @@ Job gemm(const Subject& s, int64_t m, int64_t k, int64_t n, bool turned_a, bool 
           }};
 }
 
-/// y = f(x) over [N, width].
-template <class F>
-Job map(const Subject& s, F&& f) {
-  const Tensor x = random(s, {s.graph().num_nodes(), s.width});
-  Tensor y = Tensor::empty_like(x);
-  return {fmt::format("{} x {}", x.size(0), x.size(1)), bytes_of({x, y}), 0.0, [=]() mutable { f(x, y); }};
-}
-
 kernels::Epilogue relu_and_dropout(const Subject& s) {
   return {Activation::relu, s.dropout > 0.0, DropoutRule::of(static_cast<float>(s.dropout)), {1, 1, nullptr}};
 }
 
-struct Norm {
-  Tensor x, mean, rstd, gamma, beta, dgamma, dbeta, y;
-
-  explicit Norm(const Subject& s) : x(random(s, {s.graph().num_nodes(), s.width})), y(random(s, x.shape())) {
-    for (Tensor* row : {&mean, &rstd, &gamma, &beta, &dgamma, &dbeta}) *row = random(s, {s.width});
-  }
-};
-
-Job batch_norm(const Subject& s) {
-  auto o = std::make_shared<Norm>(s);
-  return {fmt::format("{} x {}", o->x.size(0), s.width), bytes_of({o->x, o->x, o->y}), 0.0,
-          [o, epilogue = relu_and_dropout(s)] {
-            Tensor none_mean, none_variance;
-            kernels::batch_norm_statistics({.x = o->x,
-                                            .eps = 1e-5,
-                                            .momentum = 0.1,
-                                            .mean = o->mean,
-                                            .rstd = o->rstd,
-                                            .running_mean = none_mean,
-                                            .running_var = none_variance});
-            kernels::batch_norm_apply({.x = o->x,
-                                       .mean = o->mean,
-                                       .rstd = o->rstd,
-                                       .gamma = o->gamma,
-                                       .beta = o->beta,
-                                       .epilogue = epilogue,
-                                       .y = o->y});
-          }};
-}
-
-Job batch_norm_backward(const Subject& s) {
-  auto o = std::make_shared<Norm>(s);
-  Tensor dx = Tensor::empty_like(o->x);
-  return {fmt::format("{} x {}", o->x.size(0), s.width), bytes_of({o->x, o->x, o->y, o->y, dx}), 0.0,
-          [o, dx, epilogue = relu_and_dropout(s)]() mutable {
-            kernels::batch_norm_backward({.x = o->x,
-                                          .mean = o->mean,
-                                          .rstd = o->rstd,
-                                          .gamma = o->gamma,
-                                          .beta = o->beta,
-                                          .epilogue = epilogue,
-                                          .dy = o->y,
-                                          .dx = dx,
-                                          .dgamma = o->dgamma,
-                                          .dbeta = o->dbeta});
-          }};
+/// Rows of the op table in turn, or the backward pass of one, over the same operands of [N, width], of which
+/// `passes` are read or written.
+Job of_table(const Subject& s, const ops::Ops& table, double passes, bool backward = false) {
+  auto call = std::make_shared<ops::Call>(ops::Call{.size = {s.graph().num_nodes(), s.width},
+                                                    .dtype = DType::f32,
+                                                    .device = s.device(),
+                                                    .random = default_generator(),
+                                                    .backward = backward});
+  const auto run = [=] {
+    for (const ops::Op& op : table) (backward ? op.backward : op.run)(*call);
+  };
+  run();
+  return {fmt::format("{} x {}", call->size[0], s.width), passes * bytes_of({(*call)["x"]}), 0.0, run};
 }
 
 Job cross_entropy(const Subject& s) {
@@ -349,19 +304,17 @@ std::vector<Op> kernel_ops() {
       {"gemm_input", "gradient of the input, N x out x width",
        [=](const Subject& s) { return gemm(s, nodes(s), s.out, s.width, false, true); }},
       {"relu", "N x width",
-       [](const Subject& s) {
-         return map(s, [](const Tensor& x, Tensor& y) {
-           kernels::activate({.activation = Activation::relu, .slope = 0.0f, .x = x, .y = y});
-         });
-       }},
+       [](const Subject& s) { return of_table(s, {ops::activate(Activation::relu)}, 2); }},
       {"dropout", "N x width",
        [](const Subject& s) {
-         return map(s, [rule = DropoutRule::of(static_cast<float>(s.dropout))](const Tensor& x, Tensor& y) {
-           kernels::dropout({.x = x, .key = {1, 1, nullptr}, .rule = rule, .y = y});
-         });
+         return of_table(s, {ops::dropout(Activation::none, static_cast<float>(s.dropout))}, 2);
        }},
-      {"batch_norm", "statistics, then norm, relu and dropout in one pass", batch_norm},
-      {"batch_norm_backward", "its backward pass", batch_norm_backward},
+      {"batch_norm", "statistics, then norm, relu and dropout in one pass",
+       [](const Subject& s) {
+         return of_table(s, {ops::batch_norm_statistics(false), ops::batch_norm(relu_and_dropout(s))}, 3);
+       }},
+      {"batch_norm_backward", "its backward pass",
+       [](const Subject& s) { return of_table(s, {ops::batch_norm(relu_and_dropout(s))}, 5, true); }},
       {"cross_entropy", "forward and backward over the training nodes", cross_entropy},
       {"adam", "six parameters of width x out", adam},
       {"transpose", "transposed CSR and permutation", transpose},

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "../../bench/ops/op.h"
 #include "../support.h"
 
 #include <algorithm>
@@ -7,10 +8,7 @@
 
 namespace adj::test {
 
-/// Tolerance relative to the largest element; for bfloat16 the rounding of stored values.
-inline double tolerance(DType dtype) {
-  return dtype == DType::f64 ? 1e-12 : dtype == DType::bf16 ? 0x1p-8 : 2e-6;
-}
+using ops::dropout_mask, ops::tolerance, ops::zipped;
 
 /// Runs f(device, dtype) for every device and each dtype.
 template <class F>
@@ -71,22 +69,6 @@ Numbers mapped(const Tensor& x, F f) {
   Numbers y = values(x);
   std::transform(y.begin(), y.end(), y.begin(), f);
   return y;
-}
-
-/// f(x, y) of every element; a shorter y repeats, like a row over a matrix.
-template <class F>
-Numbers zipped(Numbers x, const Numbers& y, F f) {
-  for (size_t i = 0; i < x.size(); ++i) x[i] = f(x[i], y[i % y.size()]);
-  return x;
-}
-
-/// Factors of dropout for the elements of a sequence, as defined in core/random.h: 0 or the rule's scale.
-inline Numbers dropout_mask(size_t n, const RandomKey& key, const DropoutRule& rule) {
-  Numbers mask(n);
-  for (size_t i = 0; i < n; ++i)
-    if (dropout_keeps(philox(key.seed, stream_of(key), i / 8), static_cast<int>(i % 8), rule.threshold))
-      mask[i] = static_cast<double>(rule.scale);
-  return mask;
 }
 
 /// Sums of the columns of x.

@@ -1,24 +1,11 @@
+#include "../op_table.h"
 #include "cases.h"
 #include <adjoint/kernels/elementwise/dropout.h>
 
 using namespace adj;
 using namespace adj::test;
 
-TEST_CASE("dropout keeps exactly the positions of the rule") {
-  on_devices_and_features([](Device device, DType dtype) {
-    for (int64_t n : {0, 1, 7, 8, 127, 128, 129, 2047, 2049, 65537, 140001})
-      for (float p : {0.0f, 0.1f, 0.5f, 0.999999f}) {
-        CAPTURES(n, p);
-        const Tensor x = random_tensor({n}, dtype, device);
-        const RandomKey key{0x123456789abcdefull, 0xfedcba9876543210ull, nullptr};
-        const DropoutRule rule = DropoutRule::of(p);
-        const Numbers expected = zipped(values(x), dropout_mask(uz(n), key, rule), std::multiplies());
-        check_also_in_place(x, expected, tolerance(dtype), [&](const Tensor& in, Tensor& y) {
-          kernels::dropout({.x = in, .key = key, .rule = rule, .y = y});
-        });
-      }
-  });
-}
+TEST_CASE("dropout and its gradient, by the table of ops") { hold(ops::dropouts()); }
 
 TEST_CASE("dropout of an activation equals activation, then dropout, forward and backward, also in place") {
   on_devices_and_features([](Device device, DType dtype) {
@@ -98,13 +85,6 @@ TEST_CASE("dropout: streams count from the base of a captured step") {
   CHECK(same_bits(y, z));
   kernels::dropout({.x = x, .key = {9, 43, nullptr}, .rule = DropoutRule::of(0.5f), .y = z});
   CHECK(!same_bits(y, z));
-}
-
-TEST_CASE("dropout gives the same bits on any number of threads") {
-  const Tensor x = random_tensor({200001});
-  CHECK(writes_same_bits_on_any_threads(x.shape(), [&](Tensor& y) {
-    kernels::dropout({.x = x, .key = {5, 6, nullptr}, .rule = DropoutRule::of(0.3f), .y = y});
-  }));
 }
 
 TEST_CASE("dropout refuses other shapes, and thresholds beyond sixteen bits") {

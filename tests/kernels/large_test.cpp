@@ -2,20 +2,15 @@
 // views at any offset; and the same bits in every run.
 #include "gemm_cases.h"
 #include "loss_calls.h"
-#include "norm_calls.h"
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/runtime.h>
 #include <adjoint/kernels/aggregate/spmm.h>
 #include <adjoint/kernels/edge/edge_add.h>
 #include <adjoint/kernels/edge/edge_softmax.h>
 #include <adjoint/kernels/elementwise/activation.h>
-#include <adjoint/kernels/elementwise/broadcast.h>
-#include <adjoint/kernels/elementwise/dropout.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/index/gather.h>
 #include <adjoint/kernels/reduce/reduce.h>
-#include <adjoint/kernels/reduce/reduce_dim.h>
-#include <adjoint/kernels/reduce/softmax.h>
 #include <adjoint/kernels/update/optimizer.h>
 
 #include <numeric>
@@ -77,175 +72,6 @@ Tensor copy_to(const Tensor& view, Device device) {
 
 }  // namespace
 
-TEST_CASE("large: broadcasting") {
-  on_devices_and_shapes([](Device device, int64_t rows, int64_t width) {
-    for (const Tensor& x : matrices(rows, width)) {
-      const Tensor row = random_tensor({width}), column = random_tensor({rows, 1});
-      agree(device, [&](Device d) {
-        const Tensor in = copy_to(x, d);
-        std::vector<Tensor> y;
-        for (const Tensor& other : {row, column, column.rows(0, 1), x}) {
-          y.push_back(Tensor::empty({rows, width}, DType::f32, d));
-          kernels::binary({.op = Binary::multiply, .a = in, .b = other.to(d), .y = y.back()});
-          y.push_back(Tensor::empty({rows, width}, DType::f32, d));
-          kernels::binary({.op = Binary::subtract, .a = other.to(d), .b = in, .y = y.back()});
-        }
-        y.push_back(Tensor::empty({rows, width}, DType::f32, d));
-        kernels::expand({.x = column.to(d), .y = y.back()});
-        return y;
-      });
-    }
-  });
-}
-
-TEST_CASE("large: softmax and its logarithm, maxima, slices") {
-  on_devices_and_shapes([](Device device, int64_t rows, int64_t width) {
-    for (const Tensor& x : matrices(rows, width))
-      agree(device, [&](Device d) {
-        const Tensor in = copy_to(x, d);
-        std::vector<Tensor> y;
-        for (bool log : {false, true}) {
-          y.push_back(Tensor::empty({rows, width}, DType::f32, d));
-          kernels::softmax({.log = log, .x = in, .y = y.back()});
-          Tensor dx = Tensor::empty({rows, width}, DType::f32, d);
-          kernels::softmax_backward({.log = log, .y = y.back(), .dy = in, .dx = dx});
-          y.push_back(dx);
-        }
-        for (const Shape& shape : {Shape{1, rows, width}, Shape{rows, width, 1}}) {
-          const Shape left{shape[0], shape[2]};
-          Tensor most = Tensor::empty(left, DType::f32, d), winner = Tensor::empty(left, DType::i32, d);
-          kernels::max_dim({.x = in.reshape(shape), .y = most, .winner = winner});
-          y.insert(y.end(), {most, winner});
-        }
-        Tensor sum = Tensor::empty({1, width}, DType::f32, d);
-        kernels::sum_dim({.x = in.reshape({1, rows, width}), .y = sum});
-        Tensor slice = Tensor::empty({rows, width - width / 3}, DType::f32, d);
-        kernels::slice_columns({.x = in, .begin = width / 3, .y = slice});
-        Tensor back = Tensor::empty({rows, width}, DType::f32, d);
-        kernels::pad_columns({.x = slice, .begin = width / 3, .y = back});
-        y.insert(y.end(), {sum, slice, back});
-        return y;
-      });
-  });
-}
-
-TEST_CASE("large: reductions") {
-  on_devices_and_shapes([](Device device, int64_t rows, int64_t width) {
-    for (const Tensor& x : matrices(rows, width))
-      agree(device, [&](Device d) {
-        const Tensor in = copy_to(x, d);
-        std::vector<Tensor> y{Tensor::empty({width}, DType::f32, d), Tensor::empty({rows}, DType::f32, d),
-                              Tensor::empty({}, DType::f32, d), Tensor::empty({rows}, DType::i32, d)};
-        kernels::sum_rows({.x = in, .y = y[0]});
-        kernels::sum_columns({.x = in, .y = y[1]});
-        kernels::sum_all({.x = in, .scale = 0.01, .y = y[2]});
-        kernels::argmax_columns({.x = in, .y = y[3]});
-        return y;
-      });
-  });
-}
-
-TEST_CASE("large: counts of equal elements") {
-  const Tensor a = random_ints(1000003, 0, 3), b = random_ints(1000003, 0, 3),
-               index = random_ints(70001, 0, 1000003);
-  for (Device device : gpus())
-    agree(device, 0.0, [&](Device d) {
-      std::vector<Tensor> y{Tensor::empty({}, DType::i64, d), Tensor::empty({}, DType::i64, d)};
-      kernels::count_equal({.a = a.to(d), .b = b.to(d), .y = y[0]});
-      kernels::count_equal({.a = a.to(d), .b = b.to(d), .index = index.to(d), .y = y[1]});
-      return y;
-    });
-}
-
-TEST_CASE("large: element by element") {
-  on_devices_and_shapes([](Device device, int64_t rows, int64_t width) {
-    const Tensor b = random_tensor({rows, width}), row = random_tensor({width}),
-                 column = random_tensor({rows});
-    for (const Tensor& x : matrices(rows, width))
-      agree(device, [&](Device d) {
-        const Tensor in = copy_to(x, d), other = copy_to(b, d);
-        std::vector<Tensor> y;
-        const auto next = [&]() -> Tensor& { return y.emplace_back(Tensor::empty_like(in)); };
-        kernels::linear_combination({.alpha = 2.0, .a = in, .beta = -0.5, .b = other, .y = next()});
-        kernels::multiply({.a = in, .b = other, .y = next()});
-        kernels::multiply_scalar({.a = in, .s = row.to(d).rows(0, 1), .y = next()});
-        kernels::add_bias({.x = in, .bias = row.to(d), .y = next()});
-        kernels::scale_rows({.x = in, .s = column.to(d), .y = next()});
-        kernels::dropout({.x = in, .key = {5, 6, nullptr}, .rule = DropoutRule::of(0.25f), .y = next()});
-        for (Activation activation :
-             {Activation::relu, Activation::leaky_relu, Activation::elu, Activation::gelu}) {
-          kernels::activate({.activation = activation, .slope = 0.2f, .x = in, .y = next()});
-          kernels::activate_backward(
-              {.activation = activation, .slope = 0.2f, .x = in, .dy = other, .dx = next()});
-        }
-        return y;
-      });
-  });
-}
-
-TEST_CASE("large: batch norm with every epilogue") {
-  on_devices_and_shapes([](Device device, int64_t rows, int64_t width) {
-    const Tensor dy = random_tensor({rows, width});
-    for (const Tensor& x : matrices(rows, width)) {
-      // The same statistics everywhere, so that z has the same sign unless it is nearly 0.
-      Batch host = random_batch(1, width, DType::f32, {});
-      host.x = x;
-      host.statistics();
-      const auto batch = [&](Device d) {
-        Batch b = host.to(d);
-        b.x = copy_to(x, d);
-        return b;
-      };
-      agree(device, [&](Device d) {
-        Batch b = batch(d);
-        b.statistics(b.running_mean, b.running_var);
-        return std::vector<Tensor>{b.mean, b.rstd, b.running_mean, b.running_var};
-      });
-      for (bool dropout : {false, true})
-        for (Activation activation : {Activation::none, Activation::relu}) {
-          CAPTURES(dropout, name_of(activation));
-          const kernels::Epilogue epilogue{activation, dropout, DropoutRule::of(0.4f), {11, 12, nullptr}};
-          const bool exact_sign = activation == Activation::none;
-          agree(device, exact_sign ? 2e-5 : 1e-3, [&](Device d) {
-            const Batch b = batch(d);
-            const Tensor gradient = dy.to(d).clone();
-            Tensor y = Tensor::empty_like(b.x);
-            b.apply(epilogue, y);
-            const NormGradients g = b.backward(epilogue, gradient, gradient);
-            // With relu an element whose z is ±0 may be on either side.
-            return exact_sign ? std::vector<Tensor>{y, g.dgamma, g.dbeta, g.dx}
-                              : std::vector<Tensor>{y, g.dgamma, g.dbeta};
-          });
-        }
-    }
-  });
-}
-
-TEST_CASE("large: row norms") {
-  on_devices_and_shapes([](Device device, int64_t rows, int64_t width) {
-    if (width == 1) return;  // one value is its own mean: only rounding remains
-    const Tensor dy = random_tensor({rows, width});
-    LayerNorm host(rows, width, DType::f32, {});
-    host.draw_beta();
-    for (const Tensor& x : matrices(rows, width))
-      agree(device, 1e-4, [&](Device d) {
-        LayerNorm norm = host.to(d);
-        norm.x = copy_to(x, d);
-        const Tensor gradient = copy_to(dy, d), y = norm.forward(1e-5);
-        const NormGradients g = norm.backward(gradient, Tensor::empty_like(y));
-        Tensor scale = Tensor::empty({rows}, DType::f32, d), unit = Tensor::empty_like(y),
-               unit_back = Tensor::empty_like(y), positive = Tensor::empty_like(y),
-               shares = Tensor::empty_like(y);
-        kernels::l2_normalize_rows({.x = norm.x, .eps = 1e-12, .scale = scale, .y = unit});
-        kernels::l2_normalize_rows_backward({.y = unit, .scale = scale, .dy = gradient, .dx = unit_back});
-        kernels::multiply({.a = norm.x, .b = norm.x, .y = positive});
-        kernels::sum_normalize_rows({.x = positive, .y = shares});
-        return std::vector<Tensor>{norm.mean, norm.rstd, y,    g.dx,      g.dgamma,
-                                   g.dbeta,   scale,     unit, unit_back, shares};
-      });
-  });
-}
-
 TEST_CASE("large: losses over all rows and over some") {
   on_devices_and_shapes([](Device device, int64_t rows, int64_t width) {
     LossCall host(rows, width, DType::f32, {});
@@ -264,30 +90,6 @@ TEST_CASE("large: losses over all rows and over some") {
             y.push_back(call.forward(loss).clone());
             y.push_back(call.backward(loss, static_cast<double>(rows)));
           }
-          return y;
-        });
-      }
-  });
-}
-
-TEST_CASE("large: gathering rows, concatenating and splitting columns") {
-  on_devices_and_shapes([](Device device, int64_t rows, int64_t width) {
-    const Tensor index = random_ints(3 * rows / 2, 0, static_cast<int32_t>(rows));
-    for (DType dtype : {DType::f32, DType::bf16, DType::u8})
-      for (const Tensor& m : matrices(rows, width)) {
-        const Tensor x = dtype == DType::u8
-                             ? random_ints(rows * width, 0, 255).to(dtype).reshape({rows, width})
-                             : m.to(dtype);
-        agree(device, 0.0, [&](Device d) {
-          const Tensor in = copy_to(x, d);
-          std::vector<Tensor> y{Tensor::empty({index.numel(), width}, dtype, d),
-                                Tensor::empty({rows, 2 * width + 3}, dtype, d)};
-          kernels::gather_rows({.x = in, .index = index.to(d), .y = y[0]});
-          const std::vector<Tensor> parts{in, Tensor::full({rows, 3}, 7, dtype, d), in};
-          kernels::concat_columns({.parts = parts, .y = y[1]});
-          for (int64_t columns : {width, int64_t{3}, width})
-            y.push_back(Tensor::empty({rows, columns}, dtype, d));
-          kernels::split_columns({.y = y[1], .parts = std::span<Tensor>(y).subspan(2)});
           return y;
         });
       }

@@ -1,70 +1,12 @@
+#include "../op_table.h"
 #include "cases.h"
 #include <adjoint/kernels/reduce/reduce_dim.h>
 
 using namespace adj;
 using namespace adj::test;
 
-namespace {
-
-// Wide, tall, many, few, one and no elements in each dimension.
-const std::vector<Shape> kShapes{{1, 1, 1},    {3, 5, 7},     {1, 70001, 3}, {2, 9000, 16},
-                                 {2000, 3, 5}, {1, 300, 257}, {400, 129, 1}, {300, 64, 1},
-                                 {5, 1, 9},    {0, 4, 3},     {4, 3, 0}};
-
-}  // namespace
-
-TEST_CASE("sum_dim") {
-  on_devices_and_features([](Device device, DType dtype) {
-    for (const Shape& shape : kShapes) {
-      CAPTURE(shape.str());
-      const Tensor x = random_tensor(shape, dtype, device);
-      Tensor y = Tensor::empty({shape[0], shape[2]}, dtype, device);
-      kernels::sum_dim({.x = x, .y = y});
-      const Numbers in = values(x);
-      Numbers expected(uz(y.numel()));
-      for (size_t i = 0; i < in.size(); ++i) {
-        const auto position = static_cast<int64_t>(i);
-        expected[uz(position / (shape[1] * shape[2]) * shape[2] + position % shape[2])] += in[i];
-      }
-      CHECK(close(y, expected, tolerance(dtype)));
-    }
-  });
-  Tensor y = Tensor::full({2, 3}, 9.0);
-  kernels::sum_dim({.x = Tensor::empty({2, 0, 3}), .y = y});
-  CHECK(close(y, Numbers(6, 0.0), 0.0));
-}
-
-TEST_CASE("max_dim: the first of the largest elements, and its backward pass") {
-  on_devices_and_features([](Device device, DType dtype) {
-    for (const Shape& shape : kShapes) {
-      CAPTURE(shape.str());
-      const int64_t n = shape[1], inner = shape[2];
-      // Few distinct values: many ties.
-      const Tensor x = random_ints(shape.numel(), -3, 3, device).to(dtype).reshape(shape);
-      Tensor y = Tensor::empty({shape[0], inner}, dtype, device);
-      Tensor winner = Tensor::empty(y.shape(), DType::i32, device);
-      kernels::max_dim({.x = x, .y = y, .winner = winner});
-      const Tensor dy = random_tensor(y.shape(), dtype, device);
-      Tensor dx = Tensor::full(shape, 9.0, dtype, device);
-      kernels::max_dim_backward({.winner = winner, .dy = dy, .dx = dx});
-      const Numbers in = values(x), out = values(y), d = values(dy);
-      const std::vector<int32_t> where = winner.to_vector<int32_t>();
-      Numbers gradient(in.size());
-      for (size_t i = 0; i < out.size(); ++i) {
-        const auto index = [&](int64_t k) {
-          const auto result = static_cast<int64_t>(i);
-          return uz((result / inner * n + k) * inner + result % inner);
-        };
-        int64_t best = 0;
-        for (int64_t k = 1; k < n; ++k)
-          if (in[index(k)] > in[index(best)]) best = k;
-        REQUIRE(where[i] == best);
-        REQUIRE(out[i] == in[index(best)]);
-        gradient[index(best)] = d[i];
-      }
-      CHECK(close(dx, gradient, 0.0));
-    }
-  });
+TEST_CASE("sum_dim, max_dim and its gradient, by the table of ops") {
+  hold(ops::reductions_over_dimension());
 }
 
 TEST_CASE("in max_dim the first NaN wins, and infinities are compared") {
@@ -109,11 +51,6 @@ TEST_CASE("in max_dim the first NaN among many elements wins, wherever larger nu
     CHECK(values(y)[1] == 2.0);
     CHECK(std::isnan(values(y)[2]));
   });
-}
-
-TEST_CASE("reductions over a dimension give the same bits on any number of threads") {
-  const Tensor x = random_tensor({3, 20011, 5});
-  CHECK(writes_same_bits_on_any_threads({3, 5}, [&](Tensor& y) { kernels::sum_dim({.x = x, .y = y}); }));
 }
 
 TEST_CASE("reductions over a dimension reject mismatched arguments") {

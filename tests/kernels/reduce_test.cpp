@@ -1,41 +1,11 @@
+#include "../op_table.h"
 #include "cases.h"
 #include <adjoint/kernels/reduce/reduce.h>
 
 using namespace adj;
 using namespace adj::test;
 
-namespace {
-
-constexpr std::pair<int64_t, int64_t> kShapes[] = {{0, 3},    {3, 0},     {1, 1},    {1, 100},
-                                                   {2708, 7}, {513, 16},  {65, 63},  {300, 64},
-                                                   {100, 65}, {700, 257}, {9000, 40}};
-
-}  // namespace
-
-TEST_CASE("sum_rows, sum_columns, sum_all") {
-  on_devices_and_features([](Device device, DType dtype) {
-    for (const auto& [rows, columns] : kShapes) {
-      CAPTURES(rows, columns);
-      const Tensor x = random_tensor({rows, columns}, dtype, device);
-      const Numbers in = values(x);
-      Numbers by_column(uz(columns)), by_row(uz(rows));
-      double all = 0.0;
-      for (size_t k = 0; k < in.size(); ++k) {
-        by_column[k % uz(columns)] += in[k];
-        by_row[k / uz(columns)] += in[k];
-        all += in[k];
-      }
-      Tensor y = Tensor::empty({columns}, dtype, device), z = Tensor::empty({rows}, dtype, device);
-      Tensor s = Tensor::empty({}, accumulator_dtype(dtype), device);
-      kernels::sum_rows({.x = x, .y = y});
-      CHECK(close(y, by_column, tolerance(dtype)));
-      kernels::sum_columns({.x = x, .y = z});
-      CHECK(close(z, by_row, tolerance(dtype)));
-      kernels::sum_all({.x = x, .scale = 0.5, .y = s});
-      CHECK(close(s, Numbers{0.5 * all}, tolerance(s.dtype())));
-    }
-  });
-}
+TEST_CASE("sums, argmax_columns and count_equal, by the table of ops") { hold(ops::reductions()); }
 
 TEST_CASE("sums keep float32's precision over many rows") {
   for (Device device : devices()) {
@@ -48,28 +18,8 @@ TEST_CASE("sums keep float32's precision over many rows") {
   }
 }
 
-TEST_CASE("reductions give the same bits on any number of threads") {
-  const Tensor x = random_tensor({70001, 7});
-  CHECK(writes_same_bits_on_any_threads({7}, [&](Tensor& y) { kernels::sum_rows({.x = x, .y = y}); }));
-  CHECK(writes_same_bits_on_any_threads(
-      {1}, [&](Tensor& y) { kernels::sum_all({.x = x, .scale = 1.0, .y = y}); }));
-}
-
-TEST_CASE("argmax_columns: the largest, ties to the smallest column") {
+TEST_CASE("in argmax_columns a NaN never wins") {
   on_devices_and_features([](Device device, DType dtype) {
-    for (int64_t columns : {1, 2, 7, 16, 40, 257}) {
-      CAPTURE(columns);
-      // Few distinct values: many ties.
-      const Tensor x = random_ints(3000 * columns, -2, 2, device).to(dtype).reshape({3000, columns});
-      Tensor y = Tensor::empty({3000}, DType::i32, device);
-      kernels::argmax_columns({.x = x, .y = y});
-      const Numbers in = values(x);
-      const std::vector<int32_t> got = y.to_vector<int32_t>();
-      for (int64_t i = 0; i < 3000; ++i) {
-        const auto row = in.begin() + i * columns;
-        REQUIRE(got[uz(i)] == std::max_element(row, row + columns) - row);
-      }
-    }
     const Numbers odd{NAN,       1, 2,        NAN, NAN, NAN,       -INFINITY, -INFINITY,
                       -INFINITY, 1, INFINITY, NAN, NAN, -INFINITY, NAN};
     const Tensor x = Tensor::from(odd, {5, 3}).to(dtype).to(device);
@@ -77,24 +27,6 @@ TEST_CASE("argmax_columns: the largest, ties to the smallest column") {
     kernels::argmax_columns({.x = x, .y = y});
     CHECK(y.to_vector<int32_t>() == std::vector<int32_t>{2, 0, 0, 1, 1});
   });
-}
-
-TEST_CASE("count_equal: all, and over an index") {
-  for (Device device : devices()) {
-    const Tensor a = random_ints(150000, 0, 3, device), b = random_ints(150000, 0, 3, device);
-    const Tensor index = random_ints(70003, 0, 150000, device);
-    const auto left = a.to_vector<int32_t>(), right = b.to_vector<int32_t>();
-    int64_t all = 0, some = 0;
-    for (size_t i = 0; i < left.size(); ++i) all += left[i] == right[i];
-    for (int32_t k : index.to_vector<int32_t>()) some += left[uz(k)] == right[uz(k)];
-    Tensor y = Tensor::empty({1}, DType::i64, device);
-    kernels::count_equal({.a = a, .b = b, .y = y});
-    CHECK(y.item() == all);
-    kernels::count_equal({.a = a, .b = b, .index = index, .y = y});
-    CHECK(y.item() == some);
-    kernels::count_equal({.a = a, .b = b, .index = Tensor::empty({0}, DType::i32, device), .y = y});
-    CHECK(y.item() == 0);
-  }
 }
 
 TEST_CASE("reductions reject mismatched arguments") {

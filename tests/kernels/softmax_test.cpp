@@ -1,48 +1,11 @@
+#include "../op_table.h"
 #include "cases.h"
 #include <adjoint/kernels/reduce/softmax.h>
 
 using namespace adj;
 using namespace adj::test;
 
-namespace {
-
-constexpr std::pair<int64_t, int64_t> kShapes[] = {{0, 3},   {3, 0},     {1, 1},    {2708, 7}, {513, 16},
-                                                   {65, 63}, {100, 129}, {7, 2001}, {19, 1024}};
-
-}  // namespace
-
-TEST_CASE("softmax and log_softmax with their gradients") {
-  on_devices_and_features([](Device device, DType dtype) {
-    for (const auto& [rows, width] : kShapes)
-      for (bool log : {false, true}) {
-        CAPTURES(rows, width, log);
-        const Tensor x = random_tensor({rows, width}, dtype, device),
-                     dy = random_tensor({rows, width}, dtype, device);
-        Tensor y = Tensor::empty_like(x);
-        kernels::softmax({.log = log, .x = x, .y = y});
-        const Numbers in = values(x), d = values(dy), out = values(y);
-        Numbers expected(in.size()), gradient(in.size());
-        for (int64_t i = 0; i < rows; ++i) {
-          double total = 0.0, along = 0.0;
-          const auto index = [=](int64_t c) { return uz(i * width + c); };
-          for (int64_t c = 0; c < width; ++c) total += std::exp(in[index(c)]);
-          for (int64_t c = 0; c < width; ++c) {
-            expected[index(c)] = log ? in[index(c)] - std::log(total) : std::exp(in[index(c)]) / total;
-            along += log ? d[index(c)] : d[index(c)] * out[index(c)];
-          }
-          for (int64_t c = 0; c < width; ++c)
-            gradient[index(c)] =
-                log ? d[index(c)] - std::exp(out[index(c)]) * along : out[index(c)] * (d[index(c)] - along);
-        }
-        check_also_in_place(x, expected, tolerance(dtype), [&](const Tensor& input, Tensor& output) {
-          kernels::softmax({.log = log, .x = input, .y = output});
-        });
-        check_also_in_place(dy, gradient, 4 * tolerance(dtype), [&](const Tensor& upstream, Tensor& dx) {
-          kernels::softmax_backward({.log = log, .y = y, .dy = upstream, .dx = dx});
-        });
-      }
-  });
-}
+TEST_CASE("softmax, log_softmax and their gradients, by the table of ops") { hold(ops::softmaxes()); }
 
 TEST_CASE("softmax is correct for large numbers, and NaN where it is undefined") {
   on_devices_and_floats([](Device device, DType dtype) {

@@ -1,0 +1,47 @@
+#include "op.h"
+
+#include <cmath>
+
+namespace adj::ops {
+
+Tensor Call::normal(const Shape& of, DType type) const {
+  return random_normal(of, 0.0, 1.0, random, type == DType::bf16 ? DType::f32 : type).to(type).to(device);
+}
+
+Tensor Call::ints(int64_t n, int64_t low, int64_t high) const {
+  const auto lowest = static_cast<double>(low), end = static_cast<double>(high);
+  std::vector<int32_t> ints;
+  for (double u : values(random_uniform({n}, lowest, end, random, DType::f64)))
+    ints.push_back(static_cast<int32_t>(std::min(std::floor(u), end - 1)));
+  return Tensor::from(ints, device);
+}
+
+Operand* Call::find(std::string_view name) {
+  for (Operand& o : operands)
+    if (o.name == name) return &o;
+  return nullptr;
+}
+
+Tensor& Call::operator[](std::string_view name) {
+  Operand* known = find(name);
+  ADJ_CHECK(known, "the op has no operand {}", name);
+  return known->tensor;
+}
+
+Operand& Call::out(const std::string& name, const Shape& of, DType type) {
+  if (Operand* known = find(name)) return *known;
+  return operands.emplace_back(name, Tensor::full(of, 77, type, device), false, backward,
+                               ops::tolerance(type));
+}
+
+Numbers& Plain::operator[](const std::string& name) {
+  const auto [entry, added] = numbers_.try_emplace(name);
+  if (added) {
+    const Operand* o = found_.find(name);
+    ADJ_CHECK(o, "the op has no operand {}", name);
+    entry->second = o->input ? values(o->tensor) : Numbers(uz(o->tensor.numel()));
+  }
+  return entry->second;
+}
+
+}  // namespace adj::ops

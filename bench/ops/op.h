@@ -1,0 +1,165 @@
+#pragma once
+
+#include <adjoint/core/random.h>
+#include <adjoint/core/tensor.h>
+#include <adjoint/kernels/norm/norm.h>
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+// The table of ops: each once, with its operands, its call and plain loops in float64. tests/op_table.h holds
+// every row to the loops on all devices, dtypes and threads, and the program bench times rows.
+namespace adj::ops {
+
+using Numbers = std::vector<double>;
+
+/// An index or a size for a standard container.
+constexpr size_t uz(int64_t n) { return static_cast<size_t>(n); }
+
+/// All elements as double, on the host.
+inline Numbers values(const Tensor& tensor) {
+  return tensor.to(Device::cpu()).to(DType::f64).to_vector<double>();
+}
+
+/// Tolerance relative to the largest element; for bfloat16 the rounding of stored values, for integers 0.
+inline double tolerance(DType dtype) {
+  return dtype == DType::f64 ? 1e-12 : dtype == DType::bf16 ? 0x1p-8 : dtype == DType::f32 ? 2e-6 : 0.0;
+}
+
+/// f(x) of every element.
+template <class F>
+Numbers mapped(Numbers x, F f) {
+  std::transform(x.begin(), x.end(), x.begin(), f);
+  return x;
+}
+/// f(x, y) of every element; a shorter y repeats, like a row over a matrix.
+template <class F>
+Numbers zipped(Numbers x, const Numbers& y, F f) {
+  for (size_t i = 0; i < x.size(); ++i) x[i] = f(x[i], y[i % y.size()]);
+  return x;
+}
+
+/// Factors of dropout for the elements of a sequence, as defined in core/random.h: 0 or the rule's scale.
+inline Numbers dropout_mask(size_t n, const RandomKey& key, const DropoutRule& rule) {
+  Numbers mask(n);
+  for (size_t i = 0; i < n; ++i)
+    if (dropout_keeps(philox(key.seed, stream_of(key), i / 8), static_cast<int>(i % 8), rule.threshold))
+      mask[i] = static_cast<double>(rule.scale);
+  return mask;
+}
+
+/// act(x)
+double activated(Activation activation, double x, double slope);
+
+struct Operand {
+  std::string name;
+  Tensor tensor;
+  bool input, of_backward;    ///< drawn, or written by `run` or `backward`
+  double tolerance = 0.0;     ///< max |error|, relative to the largest element
+  double floor = 1.0;         ///< or to this, if it is larger
+  std::string in_place = {};  ///< the input that may be this output
+  Tensor copy = {};           ///< of an input, if the call keeps them
+
+  Operand& within(double error) { return tolerance = error, *this; }
+  Operand& to_scale() { return floor = 0.0, *this; }
+  Operand& over(const char* other) { return in_place = other, *this; }
+  operator Tensor&() { return tensor; }
+};
+
+/// The operands of an op, which its first call draws or allocates where it names them.
+struct Call {
+  std::vector<int64_t> size;
+  DType dtype;
+  Device device;
+  Generator& random;
+  std::deque<Operand> operands = {};
+  bool keeps_inputs = false;
+  bool backward = false;  ///< which half runs
+
+  Shape shape() const { return Shape(std::span<const int64_t>(size)); }
+  double tolerance() const { return ops::tolerance(dtype); }
+  DType accumulator() const { return accumulator_dtype(dtype); }
+  Tensor normal(const Shape& of, DType type) const;
+  Tensor normal(const Shape& of) const { return normal(of, dtype); }
+  /// The numbers in the dtype of the call.
+  Tensor tensor(const Numbers& x, const Shape& of) const { return Tensor::from(x, of).to(dtype).to(device); }
+  /// int32 numbers in [low, high).
+  Tensor ints(int64_t n, int64_t low, int64_t high) const;
+
+  /// An input: draw(), or normal numbers of the size and dtype of the call unless stated otherwise.
+  template <class F>
+  requires std::is_invocable_v<F> Tensor& in(const std::string& name, F draw) {
+    Operand* known = find(name);
+    if (known) return known->tensor;
+    Operand& drawn = operands.emplace_back(name, draw(), true, backward);
+    if (keeps_inputs) drawn.copy = drawn.tensor.clone();
+    return drawn.tensor;
+  }
+  Tensor& in(const std::string& name, const Shape& of, DType type) {
+    return in(name, [&] { return normal(of, type); });
+  }
+  Tensor& in(const std::string& name, const Shape& of) { return in(name, of, dtype); }
+  Tensor& in(const std::string& name) { return in(name, shape()); }
+  /// An output.
+  Operand& out(const std::string& name, const Shape& of, DType type);
+  Operand& out(const std::string& name, const Shape& of) { return out(name, of, dtype); }
+  Operand& out(const std::string& name) { return out(name, shape()); }
+
+  Operand* find(std::string_view name);
+  Tensor& operator[](std::string_view name);  ///< of a known operand
+};
+
+/// What the plain loops read and write: numbers by operand, which are zeros for outputs.
+class Plain {
+ public:
+  explicit Plain(Call& found) : found_(found) {}
+  Numbers& operator[](const std::string& name);
+  /// What the call wrote, rounded to its dtype: for gradients of a saved result.
+  Numbers stored(const std::string& name) const { return values(found_[name]); }
+  std::vector<int32_t> ints(const std::string& name) const { return found_[name].to_vector<int32_t>(); }
+  int64_t size(size_t k) const { return found_.size[k]; }
+  DType dtype() const { return found_.dtype; }
+
+  std::map<std::string, Numbers>
+      bounds;  ///< of an output: the largest error of every element, not a tolerance
+
+ private:
+  Call& found_;
+  std::map<std::string, Numbers> numbers_;
+};
+
+using Sizes = std::vector<std::vector<int64_t>>;
+
+struct Op {
+  std::string name;
+  Sizes sizes;  ///< of the tests
+  std::function<void(Call&)> run;
+  std::function<void(Plain&)> plain;
+  std::function<void(Call&)> backward = {};
+  std::vector<DType> dtypes = {DType::f32, DType::f64, DType::bf16};
+};
+
+using Ops = std::vector<Op>;
+
+Ops activations();
+Ops dropouts();
+Ops elementwise();
+Ops unary_functions();
+Ops broadcasts();
+Ops reductions();
+Ops reductions_over_dimension();
+Ops softmaxes();
+Ops norms();
+Ops gathers();
+
+/// Rows that the benchmark times.
+Op activate(Activation activation);
+Op dropout(Activation activation, float rate);
+Op batch_norm_statistics(bool running);
+Op batch_norm(const kernels::Epilogue& epilogue);
+
+}  // namespace adj::ops

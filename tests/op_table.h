@@ -1,0 +1,13 @@
+#pragma once
+
+#include "../bench/ops/op.h"
+
+namespace adj::test {
+
+/// Checks every op with each of its sizes and dtypes on all devices: outputs equal the plain loops and are
+/// overwritten wholly, inputs do not change, and the bits are the same on any number of threads, at every
+/// call, at addresses that are aligned to one element only, and in place where that is allowed. On a GPU also
+/// at large sizes.
+void hold(const ops::Ops& table);
+
+}  // namespace adj::test
