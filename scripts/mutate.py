@@ -332,7 +332,7 @@ class Worker:
         self.home = build.folder / "mutants" / str(number)
         shutil.rmtree(self.home, ignore_errors=True)
         self.source, self.include, self.bin, self.objects = (self.home / n for n in ("source", "include", "bin", "objects"))
-        for folder in [*LAYERS, "apps", "tests"]:
+        for folder in [*LAYERS, "apps", "bench", "tests"]:
             shutil.copytree(ROOT / folder, self.source / folder, symlinks=True)
         for path in sorted((build.folder / "include").rglob("*")):
             copy = self.include / path.relative_to(build.folder / "include")
