@@ -61,9 +61,7 @@ void bench(int argc, char** argv) {
   if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
   if (o.explain) set_explaining(true);
   if (o.tf32) compute_context().matmul_precision = MatmulPrecision::tf32;
-  compute_context().exact_products = o.products == "float32" ? ExactProducts::float32
-                                     : o.products == "split" ? ExactProducts::split
-                                                             : ExactProducts::by_size;
+  compute_context().exact_products = o.products;
   const Device device = Device::parse(o.device);
   manual_seed(static_cast<uint64_t>(o.seed));
   Dataset data = o.data.empty()
@@ -93,7 +91,7 @@ void bench(int argc, char** argv) {
                R"("width": {}, "dtype": "{}", "results": [{}]}})"
                "\n",
                json_text(data.name), device.str(), num_threads(), data.num_nodes(), data.graph.num_edges(),
-               o.subject.width, o.dtype, fmt::join(rows, ", "));
+               o.subject.width, name_of(o.subject.dtype), fmt::join(rows, ", "));
 }
 
 }  // namespace

@@ -63,8 +63,9 @@ struct Models {
 
 Models models_of(const InferOptions& o, Device device) {
   if (is_integer_model(o.checkpoint)) {
-    if (!o.compare.empty())
-      usage_fail("--compare {}: {} is a model in integers, expected a checkpoint", o.compare, o.checkpoint);
+    if (o.compare != Comparison::none)
+      usage_fail("--compare {}: {} is a model in integers, expected a checkpoint", name_of(o.compare),
+                 o.checkpoint);
     return {std::nullopt, IntegerModel::load(o.checkpoint, device, o.model())};
   }
   const TrainedModel trained = load_checkpoint_model(o.checkpoint, device);
@@ -111,7 +112,7 @@ void infer(const InferOptions& o) {
     write_predictions(o.out, "infer_qgnn", data,
                       predictions_of(known.task, integers.outputs, known.class_names), o.escape_formulas);
   std::optional<Passes> floats;
-  if (!o.compare.empty())
+  if (o.compare != Comparison::none)
     floats = run_passes(
         known, data, batches_of(parts, loading, [&](const Part& part) { return unpacked(*trained, part); }),
         o, [&](const GraphBatch& batch, bool) { return computed(*trained, batch); });

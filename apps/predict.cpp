@@ -23,7 +23,7 @@ namespace {
 optim::Preprocessing preprocessing_of(const PredictOptions& o, const Dataset& data, Task task,
                                       int64_t outputs) {
   Tensor train;
-  if (o.features_scaling == "standard") {
+  if (o.features_scaling == FeatureScaling::Kind::standard) {
     if (data.splits.empty())
       data_fail("{}: splits: missing, --features-scaling standard is fitted to the training rows", o.data);
     Examples examples;
@@ -38,7 +38,7 @@ optim::Preprocessing preprocessing_of(const PredictOptions& o, const Dataset& da
 
 /// A PyG state; widths come from the dataset unless options set them.
 TrainedModel load_foreign(const PredictOptions& o, const Dataset& data, Device device) {
-  const Task task = o.task.empty() ? data.task : task_named("task", o.task);
+  const Task task = o.task == Task::none ? data.task : o.task;
   if (!is_trained(task) && !is_of_graphs(task)) usage_fail("--task: {} has none, expected one", o.data);
   if (is_of_graphs(task) && !data.graph_offsets)
     data_fail("{}: graphs/offsets: missing, --task {} is of many graphs", o.data, name_of(task));
@@ -77,7 +77,7 @@ void predict(const PredictOptions& o) {
   // Checkpoint errors are reported before a large dataset is read; a PyG state needs the dataset's widths.
   std::optional<TrainedModel> loaded;
   if (!o.checkpoint.empty()) loaded = load_checkpoint_model(o.checkpoint, device);
-  if (loaded && o.batches.evaluation == "layers") require_layers(loaded->model());
+  if (loaded && o.batches.evaluation == EvaluationMethod::layers) require_layers(loaded->model());
   Dataset data = load_dataset(o.data, load_options(o.batches));
   set_node_features(data, o.data, (loaded ? loaded->options() : o.options).graphs.node_features,
                     loaded ? loaded->num_features() : 0);

@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
   options.run.lr = 0.005;
   options.run.epochs = 1000;
   options.run.patience = 100;
-  options.run.patience_on = "either";  // the authors' rule, like the patience of 100
+  options.run.patience_on = PatienceOn::either;  // the authors' rule, like the patience of 100
   return run_program(options.program(), [&] {
     if (!apps::read_command_line(argc, argv, options)) return;
     options.apply();

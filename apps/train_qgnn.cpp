@@ -16,7 +16,7 @@ void begin_with(models::Model& model, const std::string& path, const Options& op
   for (const auto& [name, value] : {std::pair{"model", s.model},
                                     {"hidden", fmt::format("{}", s.hidden)},
                                     {"layers", fmt::format("{}", s.layers)},
-                                    {"norm", s.norm}})
+                                    {"norm", std::string(name_of(s.norm))}})
     if (const std::string& stored = checkpoint.facts[fmt::format("option.{}", name)]; stored != value)
       usage_fail("--from {}: of a training with --{} {}, expected {}", path, name, excerpt(stored), value);
   if (const auto kind = optim::Preprocessing::scaling_kind(checkpoint); kind != scaling.kind())

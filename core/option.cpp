@@ -9,17 +9,19 @@
 namespace adj {
 
 std::string Option::text() const {
-  if (const auto* word = std::get_if<std::string*>(&value)) return **word;
-  return json();
+  return std::visit(
+      [](const auto& variable) {
+        if constexpr (std::is_pointer_v<std::decay_t<decltype(variable)>>)
+          return fmt::format("{}", *variable);
+        else
+          return variable.text();
+      },
+      value);
 }
 
 std::string Option::json() const {
-  return std::visit(
-      [](const auto* pointer) {
-        if constexpr (std::is_same_v<decltype(pointer), const std::string*>) return json_text(*pointer);
-        return fmt::format("{}", *pointer);
-      },
-      value);
+  const bool words = std::holds_alternative<std::string*>(value) || std::holds_alternative<Choice>(value);
+  return words ? json_text(text()) : text();
 }
 
 OptionList& operator+=(OptionList& options, OptionList more) {

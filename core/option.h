@@ -1,5 +1,7 @@
 #pragma once
 
+#include <adjoint/core/choice.h>
+
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -11,7 +13,7 @@ namespace adj {
 /// value is the default, and its --help text.
 struct Option {
   std::string name;  ///< "weight-decay"
-  std::variant<int64_t*, double*, bool*, std::string*> value;
+  std::variant<int64_t*, double*, bool*, std::string*, Choice> value;
   std::string placeholder;  ///< of the value in --help: "N"; empty for a bool
   std::string help;
   /// Whether the option affects results. If so, checkpoints with another value are refused, and reports list
@@ -20,7 +22,7 @@ struct Option {
 
   /// The value as text: "0.5", "true".
   std::string text() const;
-  /// As JSON; text in quotes.
+  /// As JSON; text and names in quotes.
   std::string json() const;
 };
 

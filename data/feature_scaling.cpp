@@ -159,16 +159,4 @@ FileRows FeatureScaling::apply(const FileRows& x) const {
   });
 }
 
-std::string_view name_of(FeatureScaling::Kind kind) {
-  constexpr std::string_view kNames[] = {"none", "rows", "standard"};
-  return kNames[static_cast<size_t>(kind)];
-}
-
-std::optional<FeatureScaling::Kind> feature_scaling_named(std::string_view name) {
-  using Kind = FeatureScaling::Kind;
-  for (const Kind kind : {Kind::none, Kind::rows, Kind::standard})
-    if (name == name_of(kind)) return kind;
-  return {};
-}
-
 }  // namespace adj

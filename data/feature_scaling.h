@@ -1,10 +1,7 @@
 #pragma once
 
+#include <adjoint/core/choice.h>
 #include <adjoint/data/feature_summary.h>
-
-#include <optional>
-#include <string>
-#include <string_view>
 
 namespace adj {
 
@@ -47,9 +44,6 @@ class FeatureScaling {
   Tensor mean_, deviation_;
 };
 
-/// "none", "rows", "standard".
-std::string_view name_of(FeatureScaling::Kind kind);
-/// The kind of that name; absent if there is none.
-std::optional<FeatureScaling::Kind> feature_scaling_named(std::string_view name);
+constexpr auto names_of(FeatureScaling::Kind) { return std::array{"none", "rows", "standard"}; }
 
 }  // namespace adj

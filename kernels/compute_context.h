@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -20,6 +21,7 @@ enum class MatmulPrecision : uint8_t { exact, tf32, bf16 };
 /// and no less accurate (no term loses more than 2^-22 |a b|, however small a or b is).
 /// by_size: split where that is faster. Other devices always use float32.
 enum class ExactProducts : uint8_t { by_size, float32, split };
+constexpr auto names_of(ExactProducts) { return std::array{"by-size", "float32", "split"}; }
 
 /// Kernels for products of sparse matrices with features (spmm) and for attention on a GPU. `csr`: rows of
 /// CSR. `tiles`: tensor cores, every entry in a tile. `hybrid`: columns shared by enough rows of a window in
@@ -32,6 +34,7 @@ enum class ExactProducts : uint8_t { by_size, float32, split };
 /// Error if unsupported: on other GPUs, in exact float32, for unsorted rows, for weights per head; for
 /// attention also with dropout, edge features or heads wider than 128; always for GATv2.
 enum class SparseKernels : uint8_t { automatic, csr, tiles, hybrid };
+constexpr auto names_of(SparseKernels) { return std::array{"auto", "csr", "tiles", "hybrid"}; }
 
 /// How neighbours are summed if a relation is an edge list without derived forms (fuseGNN, Chen et al. 2020,
 /// section 5). `reduce` (GAR): the list is sorted into CSR and, for a backward pass, its transpose, and every

@@ -24,6 +24,10 @@ void ModelFamily::check(const ModelOptions& o) const {
   expect_integer("hidden", o.hidden, 1, 1 << 20);
   expect_integer("layers", o.layers, 1, 1000);
   expect_probability("dropout", o.dropout);
+  ModelOptions checked = o;
+  for (const ModelOption& option : options)
+    if (auto* const* choice = std::get_if<Choice (*)(ModelOptions&)>(&option.field))
+      (*choice)(checked).set(option.name, (*choice)(checked).text());
   if (check_own != nullptr) check_own(o);
 }
 

@@ -27,11 +27,6 @@ struct Gat : Stack<Conv> {
   void prepare(const Graph& graph) const override { prepare_loops(graph, SelfLoops::renewed); }
 };
 
-void check_gat(const ModelOptions& o) {
-  check_heads(o);
-  check_stack(o);
-}
-
 std::unique_ptr<Model> make_gat(int64_t in, int64_t out, const ModelOptions& o) {
   if (o.model == "gatv2")
     return std::make_unique<nn::Model<Gat<nn::GATv2Conv, nn::GATv2ConvOptions>>>("GATv2", in, out, o);
@@ -42,7 +37,7 @@ std::unique_ptr<Model> make_gat(int64_t in, int64_t out, const ModelOptions& o) 
 
 ModelFamily gat() {
   return {"train_gat", {"gat", "gatv2"}, stack_options({"heads", "attention-dropout", "output-heads"}),
-          check_gat,   make_gat,         {.hidden = 8, .dropout = 0.6, .heads = 8, .attention_dropout = 0.6}};
+          check_heads, make_gat,         {.hidden = 8, .dropout = 0.6, .heads = 8, .attention_dropout = 0.6}};
 }
 
 }  // namespace adj::models

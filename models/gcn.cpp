@@ -14,7 +14,7 @@ namespace {
 struct Gcn : NodeModel {
   Gcn(int64_t in, int64_t out, const ModelOptions& o)
       : widths(widths_of(in, out, o)), p(static_cast<float>(o.dropout)) {
-    const bool batch_norm = o.norm == "batch";
+    const bool batch_norm = o.norm == Norm::batch;
     for (size_t l = 0; l + 1 < widths.size(); ++l) {
       const bool last = l + 2 == widths.size();
       const Activation activation = last || batch_norm ? Activation::none : Activation::relu;
@@ -61,15 +61,13 @@ struct Gcn : NodeModel {
   nn::ModuleList<nn::BatchNorm> norms{this, "norms"};
 };
 
-void check_gcn(const ModelOptions& o) { expect_one_of("norm", o.norm, {"none", "batch"}); }
-
 }  // namespace
 
 ModelFamily gcn() {
   return {"train_gcn",
           {"gcn"},
-          {model_option("norm", "norm between the layers: none or batch")},
-          check_gcn,
+          {norm_option<Norm::none, Norm::batch>("norm between the layers: none or batch")},
+          nullptr,
           construct<Gcn>};
 }
 

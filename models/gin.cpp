@@ -33,7 +33,7 @@ struct Gin : Stack<nn::GINConv<nn::MLP>> {
 
 ModelFamily gin() {
   return {"train_gin", {"gin"},        stack_options({"train-eps"}),
-          check_stack, construct<Gin>, {.hidden = 64, .norm = "batch"}};
+          nullptr,     construct<Gin>, {.hidden = 64, .norm = Norm::batch}};
 }
 
 }  // namespace adj::models

@@ -145,8 +145,9 @@ Tensor IntegerModel::operator()(const IntegerBatch& batch) const {
   Var out;  // of graphs
   const auto read_out = [&](size_t l) {
     const detail::IntegerLinear& map = parts_->readouts[l];
-    const BitTensor pooled = description_.options.graphs.pool == "max" ? pass.maxima(*batch.graphs, x, map)
-                                                                       : pass.sums(*batch.graphs, x, map);
+    const BitTensor pooled = description_.options.graphs.pool == Reduce::max
+                                 ? pass.maxima(*batch.graphs, x, map)
+                                 : pass.sums(*batch.graphs, x, map);
     const Var y = pass.logits(pooled, map);
     out = l == 0 ? y : out + y;
   };

@@ -15,6 +15,7 @@ struct IntegerParts;
 /// adjacency matrix, one bit per entry, on tensor cores (QGTC, section 4.1); for a GPU and batches with many
 /// entries per row. `bytes`: gathers of byte rows.
 enum class IntegerSums : uint8_t { automatic, bits, bytes };
+constexpr auto names_of(IntegerSums) { return std::array{"auto", "bits", "bytes"}; }
 
 struct IntegerModelOptions {
   IntegerSums sums = IntegerSums::automatic;

@@ -59,9 +59,9 @@ IntegerRows IntegerModel::neighbors_of(const Graph& graph) const {
 IntegerRows IntegerModel::nodes_of(const Tensor& offsets, int64_t nodes, bool by_bits) const {
   const Csr structure{offsets.numel() - 1, nodes, offsets, detail::row_numbers(nodes, offsets.device())};
   IntegerRows rows{.structure = structure, .order = {}, .row_scale = {}, .bits = {}, .steps = {}};
-  const std::string& pool = description_.options.graphs.pool;
-  if (pool == "mean") rows.row_scale = inverse_lengths(Relation::from_csr(structure));
-  if (pool == "max") return rows;
+  const Reduce pool = description_.options.graphs.pool;
+  if (pool == Reduce::mean) rows.row_scale = inverse_lengths(Relation::from_csr(structure));
+  if (pool == Reduce::max) return rows;
   if (by_bits) rows.bits = adjacency_bits(structure);  // without repeated entries
   return prepared(std::move(rows), options_.skip_steps);
 }
@@ -78,10 +78,10 @@ IntegerBatch IntegerModel::pack(const Graph& graph, const Tensor& offsets, const
   if (description_.of_graphs()) {
     detail::check_segments("integer model", offsets, graph.num_nodes(), device);
     batch.graphs = nodes_of(offsets, graph.num_nodes(), batch.by_bits());
-    const std::string& node_features = description_.options.graphs.node_features;
-    if (node_features != "file")
-      features = models::node_features(node_features, graph,
-                                       node_features == "degree" ? description_.num_features : 0);
+    using enum models::NodeFeatures;
+    const models::NodeFeatures kind = description_.options.graphs.node_features;
+    if (kind != file)
+      features = models::node_features(kind, graph, kind == degree ? description_.num_features : 0);
   }
   const Tensor x = description_.prepare(features ? features.to(device) : features).to_dense().to(DType::f32);
   const detail::IntegerRange& range = parts_->packed_by;

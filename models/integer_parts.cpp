@@ -91,7 +91,7 @@ IntegerPlan integer_plan(const ModelDescription& model) {
     for (const int of_layer : {bits.weight_bits[l], bits.activation_bits[l]})
       ADJ_CHECK(of_layer <= BitTensor::kMostBits,
                 "integer model: layer {} is not quantised, expected 1 to 8 bits", l);
-  const bool gin = o.model == "gin", norm = of_graphs || o.norm != "none";
+  const bool gin = o.model == "gin", norm = of_graphs || o.norm != models::Norm::none;
   const std::vector<int64_t> widths = models::widths_of(model.num_features, model.num_outputs, o);
   IntegerPlan plan;
   for (size_t l = 0; l < layers; ++l) {
@@ -114,7 +114,7 @@ IntegerPlan integer_plan(const ModelDescription& model) {
     } else {
       plan.sums.push_back(linear(numbered("sums", l), behind, !ends, widths[l], out));
     }
-    if (!of_graphs && o.norm == "sums") plan.sums.back().input_norm = numbered("sum_norms", l);
+    if (!of_graphs && o.norm == models::Norm::sums) plan.sums.back().input_norm = numbered("sum_norms", l);
   }
   if (of_graphs) plan.inputs.push_back({numbered("inputs", layers), bits.activation_bits.back()});
   for (size_t l = 0; of_graphs && l <= layers; ++l)

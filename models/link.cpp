@@ -13,7 +13,7 @@ namespace adj::models {
 
 LinkModel::LinkModel(std::unique_ptr<NodeModel> encoder, int64_t width, const ModelOptions& o)
     : encoder_(this, "encoder", std::move(encoder)) {
-  if (o.links.decoder == "mlp")
+  if (o.links.decoder == Decoder::mlp)
     mlp_.emplace(this, "decoder", std::vector<int64_t>{width, o.hidden, 1},
                  nn::MLPOptions{.dropout = static_cast<float>(o.dropout)});
 }
@@ -56,7 +56,6 @@ ModelFamily encoder_named(const std::string& model) {
 
 void check_link(const ModelOptions& o) {
   expect_integer("embedding", o.links.embedding, 0, 1 << 20);
-  expect_one_of("decoder", o.links.decoder, {"dot", "mlp"});
   encoder_named(o.model).check(o);
 }
 

@@ -31,11 +31,11 @@ TrainedModel load_trained(const std::string& path, Device device) {
   TrainedModel::Parts parts{detail::description_of(checkpoint), detail::family_of(checkpoint), nullptr};
   const char* prefix = checkpoint.integer("best_epoch") >= 0 ? "best." : "model.";
   parts.model = model_of(parts, checkpoint, prefix);
-  const std::string& precision = checkpoint.text("option.precision");
-  if (precision != "float32" && precision != "tf32" && precision != "bfloat16")
-    data_fail("{}: facts@option.precision: '{}', expected float32, tf32 or bfloat16", path,
-              excerpt(precision));
-  if (precision == "bfloat16") parts.model->to(DType::bf16);
+  const std::string& text = checkpoint.text("option.precision");
+  const auto precision = value_named<models::Precision>(text);
+  if (!precision)
+    data_fail("{}: facts@option.precision: '{}', expected float32, tf32 or bfloat16", path, excerpt(text));
+  if (*precision == models::Precision::bfloat16) parts.model->to(DType::bf16);
   optim::load_weights(*parts.model, checkpoint, prefix);
   parts.model->to(device);
   return TrainedModel(std::move(parts));

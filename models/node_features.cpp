@@ -7,10 +7,11 @@
 
 namespace adj::models {
 
-Features node_features(const std::string& kind, const Graph& graph, int64_t width) {
+Features node_features(NodeFeatures kind, const Graph& graph, int64_t width) {
   const int64_t nodes = graph.num_nodes();
-  if (kind == "constant") return Features(Tensor::full({nodes, 1}, 1.0)).to(graph.device());
-  ADJ_CHECK(kind == "degree", "node features: expected constant or degree, got '{}'", kind);
+  if (kind == NodeFeatures::constant) return Features(Tensor::full({nodes, 1}, 1.0)).to(graph.device());
+  ADJ_CHECK(kind == NodeFeatures::degree, "node features: expected constant or degree, got '{}'",
+            name_of(kind));
   // Column d marks the nodes with d in-edges.
   const std::vector<int64_t> offsets = graph.in_edges().offsets.to_vector<int64_t>();
   std::vector<int32_t> columns;

@@ -31,6 +31,7 @@ void set(const std::string& name, const std::string& text, bool& value) {
   value = text == "true" || text == "1";
 }
 void set(const std::string&, const std::string& text, std::string& value) { value = text; }
+void set(const std::string& name, const std::string& text, const Choice& choice) { choice.set(name, text); }
 
 using O = ModelOptions;
 using Q = QuantizedModelOptions;
@@ -43,18 +44,25 @@ auto& at(O& o) {
   return (o.*....*path);
 }
 
+/// The same for an enum, of which all values are offered.
+template <auto... path>
+Choice any(O& o) {
+  return &(o.*....*path);
+}
+Choice pools(O& o) { return {&o.graphs.pool, {Reduce::sum, Reduce::mean, Reduce::max}}; }
+
 const std::vector<ModelOption>& all_options() {
   static const std::vector<ModelOption> all{
       {"model", at<&O::model>, "NAME", "model of the family"},
       {"hidden", at<&O::hidden>, "N", "width of the hidden layers"},
       {"layers", at<&O::layers>, "N", "number of layers"},
       {"dropout", at<&O::dropout>, "P", "dropout probability"},
-      {"norm", at<&O::norm>, "NAME", "norm between the layers: none, batch or layer"},
+      {"norm", any<&O::norm>, "NAME", "norm between the layers: none, batch or layer"},
       {"residual", at<&O::residual>, "", "residual connections around the hidden layers"},
       {"heads", at<&O::heads>, "N", "heads of a hidden layer, each of width --hidden"},
       {"output-heads", at<&O::output_heads>, "N", "heads of the last layer, which are averaged"},
       {"attention-dropout", at<&O::attention_dropout>, "P", "dropout probability of attention coefficients"},
-      {"aggr", at<&O::aggr>, "NAME", "aggregation of neighbours: mean, max or pool"},
+      {"aggr", any<&O::aggr>, "NAME", "aggregation of neighbours: mean, max or pool"},
       {"train-eps", at<&O::train_eps>, "",
        "learn the weight of the node itself (default: weight of a neighbour)"},
       {"gate", at<&O::gate>, "", "learned gate between attention and own features"},
@@ -63,17 +71,17 @@ const std::vector<ModelOption>& all_options() {
       {"bits-weights", at<&O::quantized, &Q::bits_weights>, "B", "the same, for weights (auto: --bits)"},
       {"bits-activations", at<&O::quantized, &Q::bits_activations>, "B",
        "the same, for features, sums over neighbours and hidden features (auto: --bits)"},
-      {"scales", at<&O::quantized, &Q::scales>, "METHOD",
+      {"scales", any<&O::quantized, &Q::scales>, "METHOD",
        "scales of quantizers: learned (LSQ) or running (moving mean of the batches' ranges)"},
       {"degree-quant", at<&O::quantized, &Q::degree_quant>, "P",
        "probability that a node of the largest in-degree stays unquantised in a training step"},
       {"degree-quant-least", at<&O::quantized, &Q::degree_quant_least>, "P",
        "that probability for the lowest in-degree; it rises with the in-degree's rank"},
       {"embedding", at<&O::links, &L::embedding>, "N", "width of a node's embedding (0: --hidden)"},
-      {"decoder", at<&O::links, &L::decoder>, "NAME",
+      {"decoder", any<&O::links, &L::decoder>, "NAME",
        "dot (inner product of the embeddings) or mlp (MLP on their elementwise product)"},
-      {"pool", at<&O::graphs, &G::pool>, "METHOD", "pooling of a graph's nodes: sum, mean or max"},
-      {"node-features", at<&O::graphs, &G::node_features>, "WHAT",
+      {"pool", pools, "METHOD", "pooling of a graph's nodes: sum, mean or max"},
+      {"node-features", any<&O::graphs, &G::node_features>, "WHAT",
        "file, constant (1), or degree (one-hot in-degree)"},
   };
   return all;

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <adjoint/core/choice.h>
+#include <adjoint/kernels/types/reduce.h>
+#include <adjoint/nn/quantizer.h>
+
 #include <cstdint>
 #include <map>
 #include <string>
@@ -8,11 +12,31 @@
 
 namespace adj::models {
 
+/// Batch norm, layer norm or none between the layers; `sums`: batch norm also on the sums over neighbours.
+enum class Norm : uint8_t { none, batch, layer, sums };
+constexpr auto names_of(Norm) { return std::array{"none", "batch", "layer", "sums"}; }
+
+/// GraphSAGE's aggregation of neighbours; `pool`: maximum of projected features.
+enum class SageAggregation : uint8_t { mean, max, pool };
+constexpr auto names_of(SageAggregation) { return std::array{"mean", "max", "pool"}; }
+
+/// Score of a pair of nodes: inner product of the embeddings, or an MLP on their elementwise product.
+enum class Decoder : uint8_t { dot, mlp };
+constexpr auto names_of(Decoder) { return std::array{"dot", "mlp"}; }
+
+/// Node features of graphs: those of the file, or models/node_features.h.
+enum class NodeFeatures : uint8_t { file, constant, degree };
+constexpr auto names_of(NodeFeatures) { return std::array{"file", "constant", "degree"}; }
+
+/// tf32: matrix products on a GPU with rounded operands. bfloat16: storage of features and parameters.
+enum class Precision : uint8_t { float32, tf32, bfloat16 };
+constexpr auto names_of(Precision) { return std::array{"float32", "tf32", "bfloat16"}; }
+
 /// Of quantised models. Bits are one number for all layers or one per layer, as "8,4,2": 1 to 8, or 32.
 struct QuantizedModelOptions {
   std::string bits = "32";
   std::string bits_weights = "auto", bits_activations = "auto";  ///< or bits, overriding those above
-  std::string scales = "learned";                                ///< or "running" (nn/quantizer.h)
+  nn::Scales scales = nn::Scales::learned;
   /// Probability that the nodes of largest in-degree stay unquantised in a training step, and the probability
   /// for the lowest; in between it rises with the rank of the in-degree (Degree-Quant, Tailor et al. 2021).
   /// 0: off.
@@ -21,14 +45,14 @@ struct QuantizedModelOptions {
 
 /// Of models of links.
 struct LinkModelOptions {
-  int64_t embedding = 0;        ///< width of the node embeddings; 0: hidden
-  std::string decoder = "dot";  ///< or "mlp"
+  int64_t embedding = 0;  ///< width of the node embeddings; 0: hidden
+  Decoder decoder = Decoder::dot;
 };
 
 /// Of models of graphs.
 struct GraphModelOptions {
-  std::string pool = "sum";            ///< pooling over a graph's nodes: "sum", "mean" or "max"
-  std::string node_features = "file";  ///< or "constant", "degree" (models/node_features.h)
+  Reduce pool = Reduce::sum;  ///< pooling over a graph's nodes: sum, mean or max
+  NodeFeatures node_features = NodeFeatures::file;
 };
 
 /// Hyperparameters of a model. Each family reads hidden, layers, dropout and those in its
@@ -39,13 +63,13 @@ struct ModelOptions {
   int64_t layers = 2;
   double dropout = 0.5;
 
-  std::string norm = "none";  ///< between layers: "none", "batch" or "layer"
+  Norm norm = Norm::none;  ///< each family offers some
   bool residual = false;
   int64_t heads = 1, output_heads = 1;
   double attention_dropout = 0.0;
-  std::string aggr = "mean";  ///< SAGE's aggregation: "mean", "max" or "pool"
-  bool train_eps = false;     ///< GIN
-  bool gate = false;          ///< graph transformer
+  SageAggregation aggr = SageAggregation::mean;
+  bool train_eps = false;  ///< GIN
+  bool gate = false;       ///< graph transformer
   /// Models of nodes and links: weight of the newest batch in the running statistics of batch norms; 1 if
   /// each batch is the whole graph, so there is nothing to average. Evaluation reads the statistics only.
   double norm_momentum = 0.1;
@@ -61,18 +85,26 @@ struct ModelOption {
   using Field = T& (*)(ModelOptions&);
 
   std::string name;  ///< "attention-dropout"
-  std::variant<Field<int64_t>, Field<double>, Field<bool>, Field<std::string>> field;
+  std::variant<Field<int64_t>, Field<double>, Field<bool>, Field<std::string>, Choice (*)(ModelOptions&)>
+      field;
   std::string value;  ///< placeholder in --help: "N"
   std::string help;   ///< empty: not on command lines
 };
 
 /// The option of that name, optionally with another help text. Throws adj::Error if there is none.
 ModelOption model_option(const std::string& name, const std::string& help = "");
+/// --norm of a family that offers these.
+template <Norm... offered>
+ModelOption norm_option(const std::string& help = "") {
+  ModelOption option = model_option("norm", help);
+  option.field = +[](ModelOptions& o) { return Choice(&o.norm, {offered...}); };
+  return option;
+}
 /// Options by name, in this order.
 std::vector<ModelOption> model_options(const std::vector<std::string>& names);
 
 /// Sets these options from text, as stored in checkpoints. Throws UsageError if a value is missing, or is not
-/// the expected number or flag.
+/// the expected number, flag or name.
 void read_options(ModelOptions& options, const std::vector<ModelOption>& which,
                   const std::map<std::string, std::string>& values);
 

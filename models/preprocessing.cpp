@@ -51,7 +51,7 @@ FeatureQuantization quantization_of(const Checkpoint& checkpoint) {
 
 FeatureScaling::Kind Preprocessing::scaling_kind(const Checkpoint& checkpoint) {
   if (const auto fact = checkpoint.facts.find("features.scaling"); fact != checkpoint.facts.end()) {
-    if (const auto kind = feature_scaling_named(fact->second)) return *kind;
+    if (const auto kind = value_named<FeatureScaling::Kind>(fact->second)) return *kind;
     data_fail("{}: facts@features.scaling: '{}', expected none, rows or standard", checkpoint.path,
               excerpt(fact->second));
   }

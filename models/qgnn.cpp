@@ -55,13 +55,13 @@ struct Qgnn : NodeModel {
         degree_quant_least_(o.quantized.degree_quant_least),
         name_(fmt::format("{} {}{}{}{}", gin_ ? "quantised GIN" : "quantised GCN",
                           dashed(widths_of(in, out, o)), describe_bits(o),
-                          o.norm == "none"    ? ""
-                          : o.norm == "batch" ? " batch-norm"
-                                              : " batch-norm of sums",
+                          o.norm == Norm::none    ? ""
+                          : o.norm == Norm::batch ? " batch-norm"
+                                                  : " batch-norm of sums",
                           o.quantized.degree_quant > 0.0 ? " degree-quant" : "")) {
     const std::vector<int64_t> widths = widths_of(in, out, o);
     const Quantization quantization(o);
-    const bool norm = o.norm != "none";
+    const bool norm = o.norm != Norm::none;
     const auto relu = norm ? Activation::none : Activation::relu;  // a norm includes its own relu
     const auto add_norm = [&](nn::ModuleList<nn::BatchNorm>& norms, int64_t width) {
       norms.add(width, nn::BatchNormOptions{.momentum = o.norm_momentum});
@@ -70,7 +70,7 @@ struct Qgnn : NodeModel {
       const bool last = l + 2 == widths.size();
       const nn::QuantLinearOptions output = quantization.linear(l, last ? Activation::none : relu);
       inputs_.add(quantization.input(l));
-      if (o.norm == "sums") add_norm(sum_norms_, widths[l]);
+      if (o.norm == Norm::sums) add_norm(sum_norms_, widths[l]);
       if (gin_) {
         sums_.add(widths[l], o.hidden, quantization.linear(l, relu));
         if (norm) add_norm(hidden_norms_, o.hidden);
@@ -145,28 +145,27 @@ struct Qgnn : NodeModel {
 };
 
 void check_qgnn(const ModelOptions& o) {
-  expect_one_of("norm", o.norm, {"none", "batch", "sums"});
   expect_probability("degree-quant", o.quantized.degree_quant);
   expect_probability("degree-quant-least", o.quantized.degree_quant_least);
   if (o.quantized.degree_quant_least > o.quantized.degree_quant)
     usage_fail("--degree-quant-least {}: expected no more than --degree-quant {}",
                o.quantized.degree_quant_least, o.quantized.degree_quant);
-  (void)Quantization(o);  // checks bits and scales
+  (void)Quantization(o);  // checks the bits
 }
 
 }  // namespace
 
 ModelFamily qgnn() {
-  return {"train_qgnn",
-          {"gcn", "gin"},
-          quantized_options(
-              {model_option("norm",
-                            "none, batch (between the layers) or sums (also on the sums over neighbours)"),
-               model_option("degree-quant"), model_option("degree-quant-least")}),
-          check_qgnn,
-          construct<Qgnn>,
-          {.hidden = 64, .quantized = {.bits = "8"}},
-          false};
+  return {
+      "train_qgnn",
+      {"gcn", "gin"},
+      quantized_options({norm_option<Norm::none, Norm::batch, Norm::sums>(
+                             "none, batch (between the layers) or sums (also on the sums over neighbours)"),
+                         model_option("degree-quant"), model_option("degree-quant-least")}),
+      check_qgnn,
+      construct<Qgnn>,
+      {.hidden = 64, .quantized = {.bits = "8"}},
+      false};
 }
 
 }  // namespace adj::models

@@ -38,9 +38,7 @@ Quantization::Quantization(const ModelOptions& o)
       activation_bits(o.quantized.bits_activations == "auto"
                           ? bits_of("bits", o.quantized.bits, o.layers)
                           : bits_of("bits-activations", o.quantized.bits_activations, o.layers)),
-      scales(o.quantized.scales == "learned" ? nn::Scales::learned : nn::Scales::running) {
-  expect_one_of("scales", o.quantized.scales, {"learned", "running"});
-}
+      scales(o.quantized.scales) {}
 
 nn::QuantizerOptions Quantization::input(size_t layer) const {
   return {.bits = activation_bits[layer], .scales = scales};
@@ -65,7 +63,7 @@ std::string describe_bits(const ModelOptions& o) {
   return fmt::format(" {} bits{}{}{}", q.bits,
                      q.bits_weights == "auto" ? "" : fmt::format(", weights {}", q.bits_weights),
                      q.bits_activations == "auto" ? "" : fmt::format(", activations {}", q.bits_activations),
-                     q.scales == "learned" ? "" : " running scales");
+                     q.scales == nn::Scales::learned ? "" : " running scales");
 }
 
 std::vector<ModelOption> quantized_options(const std::vector<ModelOption>& options) {

@@ -11,11 +11,11 @@ namespace {
 /// own features.
 struct Sage : Stack<nn::SAGEConv> {
   Sage(int64_t in, int64_t out, const ModelOptions& s)
-      : Stack(fmt::format("SAGE-{} {}", s.aggr, dashed(widths_of(in, out, s))), Activation::relu, s),
-        takes_means(s.aggr == "mean") {
-    const nn::SAGEConvOptions options{.aggr = s.aggr == "mean" ? Reduce::mean : Reduce::max,
-                                      .project = s.aggr == "pool"};
-    if (s.aggr == "mean") sum_neighbors(narrower(widths_of(in, out, s)));
+      : Stack(fmt::format("SAGE-{} {}", name_of(s.aggr), dashed(widths_of(in, out, s))), Activation::relu, s),
+        takes_means(s.aggr == SageAggregation::mean) {
+    const nn::SAGEConvOptions options{.aggr = s.aggr == SageAggregation::mean ? Reduce::mean : Reduce::max,
+                                      .project = s.aggr == SageAggregation::pool};
+    if (s.aggr == SageAggregation::mean) sum_neighbors(narrower(widths_of(in, out, s)));
     for (int64_t l = 1; l < s.layers; ++l) {
       add_hidden(s.hidden, in, s.hidden, options);
       in = s.hidden;
@@ -33,15 +33,10 @@ struct Sage : Stack<nn::SAGEConv> {
   bool takes_means;
 };
 
-void check_sage(const ModelOptions& o) {
-  expect_one_of("aggr", o.aggr, {"mean", "max", "pool"});
-  check_stack(o);
-}
-
 }  // namespace
 
 ModelFamily sage() {
-  return {"train_sage", {"sage"}, stack_options({"aggr"}), check_sage, construct<Sage>, {.hidden = 64}};
+  return {"train_sage", {"sage"}, stack_options({"aggr"}), nullptr, construct<Sage>, {.hidden = 64}};
 }
 
 }  // namespace adj::models

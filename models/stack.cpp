@@ -10,8 +10,8 @@ namespace adj::models {
 
 Norms::Norms(nn::Module* model, const ModelOptions& options)
     : of_batches_{.momentum = options.norm_momentum} {
-  if (options.norm == "batch") batch_.emplace(model, "norms");
-  if (options.norm == "layer") layer_.emplace(model, "norms");
+  if (options.norm == Norm::batch) batch_.emplace(model, "norms");
+  if (options.norm == Norm::layer) layer_.emplace(model, "norms");
 }
 
 void Norms::add(int64_t width) {
@@ -25,12 +25,12 @@ Var Norms::operator()(size_t l, const Var& x, Activation activation, float p, bo
   return activate_dropout(activation, normed, p, training);
 }
 
-std::vector<ModelOption> stack_options(std::vector<std::string> names) {
-  names.insert(names.end(), {"norm", "residual"});
-  return model_options(names);
+std::vector<ModelOption> stack_options(const std::vector<std::string>& names) {
+  std::vector<ModelOption> options = model_options(names);
+  options.push_back(norm_option<Norm::none, Norm::batch, Norm::layer>());
+  options.push_back(model_option("residual"));
+  return options;
 }
-
-void check_stack(const ModelOptions& o) { expect_one_of("norm", o.norm, {"none", "batch", "layer"}); }
 
 void check_heads(const ModelOptions& o) {
   expect_integer("heads", o.heads, 1, 1 << 12);

@@ -13,7 +13,7 @@
 
 namespace adj::models {
 
-/// The norms between layers, children "norms.0", … of `model`: options.norm is "batch" or "layer", or none.
+/// The norms between layers, children "norms.0", … of `model`: options.norm is batch, layer or none.
 class Norms {
  public:
   Norms(nn::Module* model, const ModelOptions& options);
@@ -34,7 +34,8 @@ template <class Conv>
 class Stack : public NodeModel {
  public:
   Stack(const std::string& name, Activation activation, const ModelOptions& s)
-      : name_(name + (s.norm == "none" ? "" : " " + s.norm + "-norm") + (s.residual ? " residual" : "")),
+      : name_(name + (s.norm == Norm::none ? "" : fmt::format(" {}-norm", name_of(s.norm))) +
+              (s.residual ? " residual" : "")),
         activation_(activation),
         p_(static_cast<float>(s.dropout)),
         residual_(s.residual),
@@ -95,9 +96,8 @@ inline void prepare_loops(const Graph& graph, SelfLoops kind) {
 }
 
 /// The options of such models.
-std::vector<ModelOption> stack_options(std::vector<std::string> names = {});
-/// Throw UsageError for options out of range.
-void check_stack(const ModelOptions& options);
+std::vector<ModelOption> stack_options(const std::vector<std::string>& names = {});
+/// Throws UsageError for options out of range.
 void check_heads(const ModelOptions& options);
 
 /// [1433, 16, 16, 7]: the widths of a model of `layers` layers.

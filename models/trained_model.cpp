@@ -37,11 +37,10 @@ Tensor TrainedModel::outputs(const Graph& graph, const Tensor& offsets, const Fe
   ADJ_CHECK(graph_model != nullptr, "{}: a model of {}, not of graphs", origin(),
             of_links() ? "links" : "nodes");
   const NoGrad no_grad;
-  const std::string& node_features = options().graphs.node_features;
-  const Features features = prepare(
-      node_features == "file"
-          ? x
-          : models::node_features(node_features, graph, node_features == "degree" ? num_features() : 0));
+  using enum models::NodeFeatures;
+  const models::NodeFeatures kind = options().graphs.node_features;
+  const Features features =
+      prepare(kind == file ? x : models::node_features(kind, graph, kind == degree ? num_features() : 0));
   ADJ_CHECK(offsets && offsets.numel() >= 1, "{}: offsets of graphs: absent", origin());
   std::vector<int32_t> all(static_cast<size_t>(offsets.numel() - 1));
   std::iota(all.begin(), all.end(), 0);

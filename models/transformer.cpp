@@ -24,16 +24,11 @@ struct Transformer : Stack<nn::TransformerConv> {
   }
 };
 
-void check_transformer(const ModelOptions& o) {
-  check_heads(o);
-  check_stack(o);
-}
-
 }  // namespace
 
 ModelFamily transformer() {
   return {"train_transformer", {"transformer"},        stack_options({"heads", "attention-dropout", "gate"}),
-          check_transformer,   construct<Transformer>, {.hidden = 16, .norm = "layer", .heads = 4}};
+          check_heads,         construct<Transformer>, {.hidden = 16, .norm = Norm::layer, .heads = 4}};
 }
 
 }  // namespace adj::models

@@ -4,6 +4,7 @@
 #include <adjoint/kernels/types/bit_range.h>
 #include <adjoint/nn/module.h>
 
+#include <array>
 #include <memory>
 
 namespace adj::nn {
@@ -17,6 +18,7 @@ enum class Scales : uint8_t {
   learned,  ///< by gradients (LSQ, Esser et al. 2020), starting from the best scale for the first batch
   running,  ///< moving mean of each batch's range
 };
+constexpr auto names_of(Scales) { return std::array{"learned", "running"}; }
 
 struct QuantizerOptions {
   int bits = 8;  ///< 1 to 8; 0 or 32: no quantisation, no state

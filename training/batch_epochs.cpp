@@ -7,7 +7,7 @@
 namespace adj::training {
 
 SampledEpochs::SampledEpochs(const Run& run, models::Model& model) : run_(run), evaluated_(model) {
-  if (run.options().batches.evaluation == "layers") require_layers(model);
+  if (run.options().batches.evaluation == EvaluationMethod::layers) require_layers(model);
 }
 
 Epochs::Evaluation SampledEpochs::validate() {
@@ -29,7 +29,7 @@ Tensor SampledEpochs::in_evaluation() {
 Tensor SampledEpochs::over_all_nodes(models::NodeModel& model) const {
   const LearningTask& task = run_.task();
   const BatchOptions& batches = run_.options().batches;
-  if (batches.loader == "none" || batches.evaluation != "layers")
+  if (batches.loader == "none" || batches.evaluation != EvaluationMethod::layers)
     return model(task.data.graph, task.features).value();
   return layer_by_layer(model, task.data.graph, task.store, run_.layer_wise());
 }

@@ -85,13 +85,14 @@ void measure_aggregation(const Options& options, const LearningTask& task, model
 EdgeList make_edge_list(const Options& options, const LearningTask& task) {
   manual_seed(static_cast<uint64_t>(options.run.seed));
   const auto model = make_model(options, task);
-  const std::string& method = options.data.aggregation;
-  if (model->summed_widths().empty() && (method == "scatter" || method == "measure"))
+  using enum AggregationMethod;
+  const AggregationMethod method = options.data.aggregation;
+  if (model->summed_widths().empty() && (method == scatter || method == measure))
     usage_fail(
         "--aggregation {}: {} has no sums over neighbours that could use an edge list; "
         "expected auto or reduce",
-        method, model->describe());
-  if (method == "measure") measure_aggregation(options, task, *model);
+        name_of(method), model->describe());
+  if (method == measure) measure_aggregation(options, task, *model);
   return EdgeList(task.data.graph, *model, options.compute.dtype());
 }
 

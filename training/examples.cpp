@@ -1,8 +1,6 @@
 #include "examples.h"
 
-#include <adjoint/core/option_check.h>
-
-#include <fmt/ranges.h>
+#include <adjoint/core/choice.h>
 
 namespace adj::training {
 
@@ -31,14 +29,9 @@ bool is_trained(Task task) {
 }
 
 Task task_named(const std::string& option, const std::string& name) {
-  std::vector<std::string> names;
-  for (const Task task : {Task::node_class, Task::node_multilabel, Task::node_regression, Task::graph_class,
-                          Task::graph_regression}) {
-    if (name == name_of(task)) return task;
-    names.emplace_back(name_of(task));
-  }
-  usage_fail("--{}: expected {}, got '{}'{}", option, fmt::join(names, " or "), name,
-             did_you_mean(name, names));
+  Task task = Task::none;
+  Choice(&task, {kLabelledTasks.begin(), kLabelledTasks.end()}).set(option, name);
+  return task;
 }
 
 int64_t outputs_of(const Dataset& data) {

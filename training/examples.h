@@ -3,6 +3,7 @@
 #include <adjoint/data/dataset.h>
 #include <adjoint/graph/splits.h>
 
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,9 @@ Labels labels_of(Task task);
 std::string_view word_for_outputs(Labels labels);
 /// Whether this is a task of labelled nodes.
 bool is_trained(Task task);
+/// Those of labelled nodes or graphs.
+inline constexpr std::array kLabelledTasks{Task::node_class, Task::node_multilabel, Task::node_regression,
+                                           Task::graph_class, Task::graph_regression};
 /// The task of this name. Throws UsageError.
 Task task_named(const std::string& option, const std::string& name);
 /// Outputs of a model per node or graph: classes, or columns of labels.

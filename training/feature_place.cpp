@@ -32,26 +32,27 @@ CachedRows cached_rows_of(const Dataset& data, const BatchOptions& s) {
 }  // namespace
 
 void BatchOptions::check_features(const std::string& device) const {
-  expect_one_of("features", features, {"device", "host", "file"});
   (void)rows_cached(cached_rows, 0);
   const bool cached = cached_rows != "0";
-  if (features == "device") {
+  if (features == FeaturePlace::device) {
     if (cached) usage_fail("--cached-rows: requires --features host or file");
     return;
   }
-  if (cached && features == "host" && Device::parse(device).is_cpu())
+  if (cached && features == FeaturePlace::host && Device::parse(device).is_cpu())
     usage_fail(
         "--cached-rows: expected a GPU beside --features host, for the CPU has them in its own memory");
-  if (evaluation == "graph")
+  if (evaluation == EvaluationMethod::graph)
     usage_fail(
         "--evaluation graph: conflicts with --features {}, as it needs the features of all nodes at once",
-        features);
+        name_of(features));
 }
 
-LoadOptions load_options(const BatchOptions& s) { return {.features_in_file = s.features == "file"}; }
+LoadOptions load_options(const BatchOptions& s) {
+  return {.features_in_file = s.features == FeaturePlace::file};
+}
 
 Dataset placed_on(Device device, const Dataset& data, const BatchOptions& s) {
-  if (s.features != "host") return data.to(device);
+  if (s.features != FeaturePlace::host) return data.to(device);
   Dataset placed = data;
   placed.x = {};
   placed = placed.to(device);
@@ -68,7 +69,7 @@ std::shared_ptr<const FeatureStore> feature_store(const Dataset& data, const Bat
     usage_fail("--cached-rows: expected dense or quantised features, those of {} are sparse",
                printable(data.name));
   // Sparse features are gathered from host memory anyway.
-  if (s.features != "host" || device.is_cpu() || x.is_sparse()) return make_feature_store(x);
+  if (s.features != FeaturePlace::host || device.is_cpu() || x.is_sparse()) return make_feature_store(x);
   return make_pinned_store(x, device, cached);
 }
 

@@ -174,10 +174,11 @@ Tensor graph_outputs(models::GraphModel& model, const Dataset& data, const Featu
   return run_over(model, each_once(data, x, all, batch_size, workers), outputs, data.device());
 }
 
-void set_node_features(Dataset& data, const std::string& file, const std::string& what, int64_t columns) {
-  if (what == "file") return;
-  data.x = at_place(file, "edges",
-                    [&] { return models::node_features(what, data.graph, what == "degree" ? columns : 0); });
+void set_node_features(Dataset& data, const std::string& file, models::NodeFeatures what, int64_t columns) {
+  if (what == models::NodeFeatures::file) return;
+  data.x = at_place(file, "edges", [&] {
+    return models::node_features(what, data.graph, what == models::NodeFeatures::degree ? columns : 0);
+  });
 }
 
 void GraphOptions::add_to(Options& o) {

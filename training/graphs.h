@@ -38,6 +38,7 @@ Tensor graph_outputs(models::GraphModel& model, const Dataset& data, const Featu
 
 /// Replaces the file's node features by those of --node-features (`what`). Degrees have `columns` columns (0:
 /// as many as the data need). Throws DataError naming `file` for a larger degree.
-void set_node_features(Dataset& data, const std::string& file, const std::string& what, int64_t columns = 0);
+void set_node_features(Dataset& data, const std::string& file, models::NodeFeatures what,
+                       int64_t columns = 0);
 
 }  // namespace adj::training

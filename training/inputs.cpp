@@ -45,9 +45,9 @@ Scaling automatic_scaling(const Dataset& data) {
 
 }  // namespace
 
-FeatureScaling choose_scaling(const Dataset& data, const std::string& file, const std::string& how,
+FeatureScaling choose_scaling(const Dataset& data, const std::string& file, std::optional<Scaling> how,
                               const Tensor& train) {
-  const Scaling kind = how == "auto" ? automatic_scaling(data) : *feature_scaling_named(how);
+  const Scaling kind = how ? *how : automatic_scaling(data);
   if (kind == Scaling::standard && data.x && data.x.is_sparse())
     log_warning(
         "features: standard scaling makes sparse ones dense, {:.0f} MB",

@@ -13,10 +13,10 @@ void require_features(const Dataset& data, const std::string& file, const std::s
 /// Rows of the features that a training sees: of its nodes or its graphs' nodes; absent (all) for pairs of
 /// nodes.
 Tensor training_rows(const Dataset& data, const Examples& examples);
-/// The --features-scaling, fitted to the rows `train` of features on the CPU; logs the choice of `auto`.
+/// The --features-scaling, fitted to the rows `train` of features on the CPU; absent: chosen, and logged.
 /// Throws DataError if it cannot be fitted.
-FeatureScaling choose_scaling(const Dataset& data, const std::string& file, const std::string& how,
-                              const Tensor& train);
+FeatureScaling choose_scaling(const Dataset& data, const std::string& file,
+                              std::optional<FeatureScaling::Kind> how, const Tensor& train);
 /// Scales the features of a dataset: those in memory at once, those in the file when read. Throws DataError
 /// if the result is not finite.
 void scale_features(Dataset& data, const std::string& file, const FeatureScaling& scaling);

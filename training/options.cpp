@@ -11,7 +11,6 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/predictions.h>
 #include <adjoint/data/stored_cuts.h>
-#include <adjoint/kernels/compute_context.h>
 
 #include <algorithm>
 #include <cmath>
@@ -39,7 +38,7 @@ std::vector<std::string> names_of(const std::vector<std::shared_ptr<LoaderChoice
 /// Throws, naming `option`, if tensor-core tiles cannot be used.
 void expect_tiles(const std::string& option, const Options& o) {
   if (!o.compute.device.starts_with("cuda")) usage_fail("{}: tensor cores require --device cuda", option);
-  if (o.compute.precision == "float32")
+  if (o.compute.precision == models::Precision::float32)
     usage_fail("{}: tensor cores round their operands, requires --precision tf32 or bfloat16", option);
   if (o.model.attention_dropout > 0.0)
     usage_fail("{}: attention on tensor cores has no dropout, requires --attention-dropout 0", option);
@@ -72,33 +71,27 @@ std::optional<int64_t> split_number(const std::string& split) {
 
 void DataOptions::check() const {
   (void)split_number(split);
-  expect_one_of("aggregation", aggregation, {"auto", "reduce", "scatter", "measure"});
-  if (aggregation != "auto" && !inductive)
+  if (aggregation != AggregationMethod::automatic && !inductive)
     usage_fail("--aggregation {}: requires --inductive, edges of a constant graph are sorted once",
-               aggregation);
+               name_of(aggregation));
   if (features_bits != 32 && (features_bits < 1 || features_bits > 8))
     usage_fail("--features-bits: expected 1 to 8, or 32 (unchanged), got {}", features_bits);
-  expect_one_of("features-scaling", features_scaling, {"auto", "none", "rows", "standard"});
 }
 
 void ExecutionOptions::apply() const {
   if (threads > 0) set_num_threads(static_cast<int>(threads));
   if (explain) set_explaining(true);
   ComputeContext& context = compute_context();
-  if (precision == "tf32") context.matmul_precision = MatmulPrecision::tf32;
-  context.sparse_kernels = kernels == "csr"      ? SparseKernels::csr
-                           : kernels == "tiles"  ? SparseKernels::tiles
-                           : kernels == "hybrid" ? SparseKernels::hybrid
-                                                 : SparseKernels::automatic;
+  if (precision == models::Precision::tf32) context.matmul_precision = MatmulPrecision::tf32;
+  context.sparse_kernels = kernels;
 }
 
 void ExecutionOptions::check(const Options& all) const {
   expect_integer("threads", threads, 0, kMaxThreads);
-  expect_one_of("precision", precision, {"float32", "tf32", "bfloat16"});
-  expect_one_of("kernels", kernels, {"auto", "csr", "tiles", "hybrid"});
-  if (kernels == "tiles" || kernels == "hybrid") expect_tiles("--kernels " + kernels, all);
+  if (kernels == SparseKernels::tiles || kernels == SparseKernels::hybrid)
+    expect_tiles(fmt::format("--kernels {}", name_of(kernels)), all);
   if (cuts.empty()) return;
-  if (kernels == "csr") usage_fail("--cuts: requires --kernels auto, tiles or hybrid");
+  if (kernels == SparseKernels::csr) usage_fail("--cuts: requires --kernels auto, tiles or hybrid");
   expect_tiles("--cuts", all);
   if (all.batches.loader != "none" || all.data.inductive)
     usage_fail("--cuts: conflicts with {}, which makes new structures in every epoch",
@@ -110,7 +103,6 @@ void RunOptions::check() const {
   expect_integer("seed", seed, 0, std::numeric_limits<int64_t>::max() - kMostCounted);
   expect_integer("runs", runs, 1, 1'000'000);
   expect_integer("patience", patience, 0, kMostCounted);
-  expect_one_of("patience-on", patience_on, {"metric", "either"});
   expect_integer("eval-every", eval_every, 1, kMostCounted);
   if (!std::isfinite(lr) || lr <= 0.0) usage_fail("--lr: expected a positive number, got {}", lr);
   if (!std::isfinite(weight_decay) || weight_decay < 0.0)
@@ -226,7 +218,10 @@ OptionList bind(const models::ModelFamily& family, models::ModelOptions& values)
     if (!help.empty())
       std::visit(
           [&](auto field) {
-            bound.push_back({option.name, &field(values), option.value, help});
+            if constexpr (std::is_same_v<decltype(field(values)), Choice>)
+              bound.push_back({option.name, field(values), option.value, help});
+            else
+              bound.push_back({option.name, &field(values), option.value, help});
           },
           option.field);
   }
@@ -334,15 +329,15 @@ void Options::check() {
       output.run_dir.empty())
     usage_fail("--checkpoint-every: requires --checkpoint or --run-dir");
   compute.check(*this);
-  if (data.aggregation == "measure" && !output.resume.empty())
+  if (data.aggregation == AggregationMethod::measure && !output.resume.empty())
     usage_fail(
         "--aggregation measure: conflicts with --resume, as another choice would change the result; "
         "expected reduce or scatter, as the checkpoint's training had it");
-  if (data.features_bits != 32 && batches.features == "file")
+  if (data.features_bits != 32 && batches.features == FeaturePlace::file)
     usage_fail("--features-bits {}: conflicts with --features file, which is not quantised; expected host",
                data.features_bits);
   family.check(model);
-  if (family.takes("bits") && compute.precision == "bfloat16")
+  if (family.takes("bits") && compute.precision == models::Precision::bfloat16)
     usage_fail(
         "--precision bfloat16: quantised numbers are float32 until they are bits, expected float32 or tf32");
   expect_integer("batch-size", batches.batch_size, 1, kMostCounted);
@@ -351,12 +346,11 @@ void Options::check() {
   std::vector<std::string> names = names_of(batches.loaders);
   names.insert(names.begin(), "none");
   expect_one_of("loader", batches.loader, names);
-  expect_one_of("evaluation", batches.evaluation, {"auto", "layers", "graph"});
   check_loaders(*this);
   const std::shared_ptr<LoaderChoice> loader = batches.chosen();
-  if (batches.evaluation == "auto") {
+  if (batches.evaluation == EvaluationMethod::automatic) {
     const bool exact = batches.by_layers && family.exact_by_layers(model);
-    batches.evaluation = exact ? "layers" : "graph";
+    batches.evaluation = exact ? EvaluationMethod::layers : EvaluationMethod::graph;
     batches.evaluation_chosen = loader && batches.by_layers && !exact;
   }
   if (!loader) return;
@@ -371,9 +365,9 @@ void Options::apply() {
   if (batches.evaluation_chosen)
     log_info("evaluation: over the whole graph ({} is not exact layer by layer)", model.model);
   compute.apply();
-  compute_context().aggregation = data.aggregation == "reduce"    ? Aggregation::reduce
-                                  : data.aggregation == "scatter" ? Aggregation::scatter
-                                                                  : Aggregation::automatic;
+  compute_context().aggregation = data.aggregation == AggregationMethod::reduce    ? Aggregation::reduce
+                                  : data.aggregation == AggregationMethod::scatter ? Aggregation::scatter
+                                                                                   : Aggregation::automatic;
   (void)Device::parse(compute.device);
   if (!output.run_dir.empty()) output.use_run_folder();
   output.check_files(*this);

@@ -2,6 +2,8 @@
 
 #include <adjoint/core/device.h>
 #include <adjoint/core/option.h>
+#include <adjoint/data/feature_scaling.h>
+#include <adjoint/kernels/compute_context.h>
 #include <adjoint/models/family.h>
 
 #include <chrono>
@@ -24,16 +26,31 @@ namespace adj::training {
 struct Options;
 class LoaderChoice;
 
+/// Aggregation over the edge list (Aggregation); `measure`: the faster one in a trial.
+enum class AggregationMethod : uint8_t { automatic, reduce, scatter, measure };
+constexpr auto names_of(AggregationMethod) { return std::array{"auto", "reduce", "scatter", "measure"}; }
+
+/// Criterion of early stopping: the validation metric, or metric and loss.
+enum class PatienceOn : uint8_t { metric, either };
+constexpr auto names_of(PatienceOn) { return std::array{"metric", "either"}; }
+
+/// Evaluation layer by layer, or over the whole graph at once.
+enum class EvaluationMethod : uint8_t { automatic, layers, graph };
+constexpr auto names_of(EvaluationMethod) { return std::array{"auto", "layers", "graph"}; }
+
+/// Location of the features of all nodes.
+enum class FeaturePlace : uint8_t { device, host, file };
+constexpr auto names_of(FeaturePlace) { return std::array{"device", "host", "file"}; }
+
 /// The dataset and the preparation of its features.
 struct DataOptions {
   std::string path;         ///< empty: the embedded demo dataset
   std::string split = "0";  ///< a number, or "all": run r trains on split r
   std::string metric = "auto";
-  std::string features_scaling = "auto";  ///< "none", "rows", "standard"
-  int64_t features_bits = 32;             ///< per feature: 1 to 8, or 32 for floats
-  bool inductive = false;                 ///< every epoch starts from a new edge list
-  std::string aggregation = "auto";       ///< aggregation over the edge list: "reduce", "scatter" or
-                                          ///< "measure"
+  std::optional<FeatureScaling::Kind> features_scaling;  ///< absent: rows for bags of words, else none
+  int64_t features_bits = 32;                            ///< per feature: 1 to 8, or 32 for floats
+  bool inductive = false;                                ///< every epoch starts from a new edge list
+  AggregationMethod aggregation = AggregationMethod::automatic;
 
   void check() const;
 };
@@ -41,15 +58,15 @@ struct DataOptions {
 /// Device and numerics.
 struct ExecutionOptions {
   std::string device = "cpu";
-  std::string precision = "float32";  ///< or "tf32", "bfloat16"
-  std::string kernels = "auto";       ///< for sparse products on a GPU: "csr", "tiles", "hybrid"
-  std::string cuts;                   ///< file of tensor-core cuts; empty: none
-  int64_t threads = 0;                ///< 0: all cores
+  models::Precision precision = models::Precision::float32;
+  SparseKernels kernels = SparseKernels::automatic;
+  std::string cuts;     ///< file of tensor-core cuts; empty: none
+  int64_t threads = 0;  ///< 0: all cores
   bool no_capture = false;
   bool explain = false;
 
   /// dtype of features and parameters.
-  DType dtype() const { return precision == "bfloat16" ? DType::bf16 : DType::f32; }
+  DType dtype() const { return precision == models::Precision::bfloat16 ? DType::bf16 : DType::f32; }
   /// Sets threads and explanations for the process, precision and sparse kernels for the calling thread
   /// (ComputeContext).
   void apply() const;
@@ -62,9 +79,9 @@ struct RunOptions {
   double lr = 0.01;
   double weight_decay = 5e-4;
   int64_t seed = 0;
-  int64_t runs = 1;                    ///< with seeds seed, seed + 1, …
-  int64_t patience = 0;                ///< 0: never stop early
-  std::string patience_on = "metric";  ///< criterion: "metric", or "either" (metric or loss)
+  int64_t runs = 1;      ///< with seeds seed, seed + 1, …
+  int64_t patience = 0;  ///< 0: never stop early
+  PatienceOn patience_on = PatienceOn::metric;
   int64_t eval_every = 1;
 
   void check() const;
@@ -96,15 +113,14 @@ struct BatchOptions {
       {};                        ///< offered by the program, each with its own options
   std::string loader = "none";   ///< name of a loader, or "none": full-batch
   std::string workers = "auto";  ///< threads that prepare batches: a number, or "auto": 1, on a GPU up to 4
-  /// "layers", "graph" for full-batch, or "auto", which check() replaces: layers if the model is exact by
-  /// them.
-  std::string evaluation = "auto";
+  /// check() replaces `automatic`: layers if the model is exact by them, else graph.
+  EvaluationMethod evaluation = EvaluationMethod::automatic;
   bool evaluation_chosen = false;  ///< by check(): the whole graph, since the model needs it
   bool by_layers = true;           ///< whether the program offers --evaluation
   int64_t batch_size = 1024;  ///< training nodes per step, and nodes per batch of a layer-wise evaluation
-  std::string features = "device";  ///< location of the features of all nodes: "device", "host" or "file"
+  FeaturePlace features = FeaturePlace::device;
   std::string cached_rows =
-      "0";  ///< rows of "host" or "file" features cached on the device: a number, or a share "20%"
+      "0";  ///< rows of host or file features cached on the device: a number, or a share "20%"
 
   /// The loader of that name; null for "none".
   std::shared_ptr<LoaderChoice> chosen() const;

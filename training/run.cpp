@@ -151,8 +151,8 @@ void Run::end_epoch(const Tensor& loss, Epochs& epochs) {
     evaluate(train_loss, epochs);
     const EpochRecord& now = record_.history.back();
     const double score = task_.metric.score(now.val_metric);
-    stopped_ = o.patience_on == "either" ? best_->observe(epoch_, score, now.val_loss)
-                                         : best_->observe(epoch_, score);
+    stopped_ = o.patience_on == PatienceOn::either ? best_->observe(epoch_, score, now.val_loss)
+                                                   : best_->observe(epoch_, score);
   }
   if (progress_->due()) {
     progress_->label(count());
@@ -250,7 +250,7 @@ void Run::finish(Epochs& epochs) {
              stopped_early() ? fmt::format("; stopped after {} of {}", epoch_, options_.run.epochs) : "");
   else if (stopped_early())
     log_info("{}  {}  (stopped: {} for {} epochs)", count(), note(result.train_loss),
-             options_.run.patience_on == "either"
+             options_.run.patience_on == PatienceOn::either
                  ? fmt::format("validation {} and loss worse than before", task_.metric.name)
                  : fmt::format("no better validation {}", task_.metric.name),
              options_.run.patience);

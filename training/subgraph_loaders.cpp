@@ -95,7 +95,6 @@ class SaintLoading : public LoaderChoice {
          "saint: estimate normalisation from subgraphs that cover all nodes N times (0: no normalisation)"}};
   }
   void check(const Options& all) const override {
-    expect_one_of("saint", method_, {"node", "edge", "walk"});
     expect_integer("budget", budget_, 1, SaintSampling::kMostDrawn);
     expect_integer("walk-length", walk_length_, 0, SaintSampling::kMostDrawn - 1);
     if (const int64_t a_draw = sampling().nodes_a_draw(); budget_ > SaintSampling::kMostDrawn / a_draw)
@@ -103,7 +102,7 @@ class SaintLoading : public LoaderChoice {
                  SaintSampling::kMostDrawn);
     expect_integer("steps", steps_, 0, kMostCounted);
     expect_integer("coverage", coverage_, 0, 1'000'000);
-    if (method_ != "walk" && all.changed("walk-length", fmt::format("{}", walk_length_)))
+    if (method_ != SaintMethod::walk && all.changed("walk-length", fmt::format("{}", walk_length_)))
       usage_fail("--walk-length: requires --saint walk");
   }
   std::unique_ptr<Epochs> epochs(const Run& run, models::NodeModel& model, NodeStep step) const override {
@@ -122,14 +121,10 @@ class SaintLoading : public LoaderChoice {
 
  private:
   SaintSampling sampling() const {
-    return {.method = method_ == "node"   ? SaintMethod::node
-                      : method_ == "edge" ? SaintMethod::edge
-                                          : SaintMethod::walk,
-            .budget = budget_,
-            .walk_length = walk_length_};
+    return {.method = method_, .budget = budget_, .walk_length = walk_length_};
   }
 
-  std::string method_ = "walk";
+  SaintMethod method_ = SaintMethod::walk;
   int64_t budget_ = 1000, walk_length_ = 2, steps_ = 0, coverage_ = 50;
 };
 

@@ -60,7 +60,7 @@ void complete(Options& options, const LearningTask& task) {
 
 Dataset load_data(const Options& options) {
   if (!options.data.path.empty()) return load_dataset(options.data.path, load_options(options.batches));
-  if (options.batches.features == "file")
+  if (options.batches.features == FeaturePlace::file)
     usage_fail("--features file: requires --data FILE, the demo dataset is not a file");
   return load_demo_dataset();
 }
@@ -103,7 +103,7 @@ LearningTask::LearningTask(Options& options, Dataset dataset, Examples learned, 
   if (!options.output.checkpoint.empty() || !options.output.resume.empty())
     fingerprint = fingerprint_of(data, examples, splits);
   if (loader) store = feature_store(data, options.batches, options.compute.dtype());
-  if (options.batches.features == "device") features = data.x.to(options.compute.dtype());
+  if (options.batches.features == FeaturePlace::device) features = data.x.to(options.compute.dtype());
   data.x = {};  // a copy exists where needed
   if (options.cuts) options.cuts->expect(data.graph);
   if (options.data.inductive) edges = make_edge_list(options, *this);

@@ -12,7 +12,7 @@ struct ClusterEpoch {
     models::ModelOptions settings = models::gcn().defaults;
     settings.hidden = s.hidden;
     settings.layers = s.layers;
-    settings.norm = s.batch_norm ? "batch" : "none";
+    settings.norm = s.norm;
     settings.dropout = s.dropout;
     model = models::gcn().make_as<models::NodeModel>(s.data.num_features(), s.data.num_classes(), settings);
     model->to(s.device());

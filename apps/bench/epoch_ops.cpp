@@ -10,9 +10,10 @@ struct Gcn : nn::Module {
   explicit Gcn(const Subject& s) : dropout_rate(static_cast<float>(s.dropout)) {
     for (int64_t l = 0; l < s.layers; ++l) {
       const bool last = l + 1 == s.layers;
-      convs.add(l == 0 ? s.data.num_features() : s.hidden, last ? s.data.num_classes() : s.hidden,
-                nn::GCNConvOptions{.activation = last || s.batch_norm ? Activation::none : Activation::relu});
-      if (!last && s.batch_norm) norms.add(s.hidden);
+      convs.add(
+          l == 0 ? s.data.num_features() : s.hidden, last ? s.data.num_classes() : s.hidden,
+          nn::GCNConvOptions{.activation = last || s.batch_norm() ? Activation::none : Activation::relu});
+      if (!last && s.batch_norm()) norms.add(s.hidden);
     }
   }
 
@@ -67,7 +68,7 @@ Job epoch_of(const Subject& s, std::unique_ptr<Model> model, const std::string& 
 Job gcn_epoch(const Subject& s) {
   return epoch_of(s, std::make_unique<nn::Model<Gcn>>(s),
                   fmt::format("{}-{}x{}-{}{}", s.data.num_features(), s.layers - 1, s.hidden,
-                              s.data.num_classes(), s.batch_norm ? " batch norm" : ""));
+                              s.data.num_classes(), s.batch_norm() ? " batch norm" : ""));
 }
 
 /// A family's model; its hidden layers have `heads` heads of width `hidden`.
@@ -77,7 +78,7 @@ Job model_epoch(const Subject& s, const models::ModelFamily& family, const std::
   settings.hidden = s.hidden;
   settings.layers = s.layers;
   settings.heads = s.heads;
-  settings.norm = s.batch_norm ? "batch" : "none";
+  settings.norm = s.norm;
   settings.dropout = s.dropout;
   settings.attention_dropout = s.attention_dropout;
   auto model = family.make_as<models::NodeModel>(s.data.num_features(), s.data.num_classes(), settings);

@@ -26,9 +26,10 @@ Tensor shuffled(const Tensor& index) {
 /// The graph's edges as a list in the requested order.
 Coo list_of(const Subject& s) {
   const Csr &csr = s.graph().relation().csr(), &transposed = s.graph().relation().transposed();
-  if (s.edges == "by-source") return {csr.rows, csr.cols, transposed.indices, rows_of(transposed), 0};
+  if (s.edges == EdgeOrder::by_source)
+    return {csr.rows, csr.cols, transposed.indices, rows_of(transposed), 0};
   Coo list{csr.rows, csr.cols, rows_of(csr), csr.indices, 0};
-  if (s.edges == "shuffled") list.row = shuffled(list.row), list.col = shuffled(list.col);
+  if (s.edges == EdgeOrder::shuffled) list.row = shuffled(list.row), list.col = shuffled(list.col);
   return list;
 }
 

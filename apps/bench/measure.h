@@ -11,6 +11,10 @@
 
 namespace adj::apps {
 
+/// Order of an edge list.
+enum class EdgeOrder : uint8_t { by_source, by_target, shuffled };
+constexpr auto names_of(EdgeOrder) { return std::array{"by-source", "by-target", "shuffled"}; }
+
 /// Input and parameters of the ops.
 struct Subject {
   Dataset data;              ///< with features and labels, on the device
@@ -20,13 +24,13 @@ struct Subject {
   DType dtype = DType::f32;  ///< of features in sparse products and attention
   int64_t hidden = 256;      ///< of the trained models
   int64_t layers = 3;
-  bool batch_norm = true;
+  models::Norm norm = models::Norm::batch;
   double dropout = 0.5;
   double attention_dropout = 0.0;  ///< of coefficients
   bool capture = true;
   int64_t parts = 0;  ///< clusters; 0: by the number of nodes, or the dataset's own
   int64_t parts_per_batch = 20;
-  std::string edges = "by-source";  ///< the order of edge lists: or by-target, or shuffled
+  EdgeOrder edges = EdgeOrder::by_source;
   kernels::ScatterSums scatter = kernels::ScatterSums::fixed_point;  ///< of spmm_coo
   NeighborSampling sampling = {};                                    ///< of mini-batches
   int64_t batch_size = 1024;                                         ///< their seeds
@@ -35,6 +39,7 @@ struct Subject {
   int64_t size = 8192;             ///< rows and columns of a matrix of bits
   int64_t bits_a = 1, bits_b = 1;  ///< of a left and of a right operand
 
+  bool batch_norm() const { return norm == models::Norm::batch; }
   Device device() const { return data.device(); }
   const Graph& graph() const { return data.graph; }
   int64_t shared_heads() const { return std::gcd(width, heads); }

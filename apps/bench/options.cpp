@@ -14,13 +14,11 @@ namespace adj::apps {
 
 namespace {
 
+/// Method of drawing neighbours.
+enum class Sampling : uint8_t { uniform, replace, weighted, labor };
+constexpr auto names_of(Sampling) { return std::array{"uniform", "replace", "weighted", "labor"}; }
+
 void check(const BenchOptions& o) {
-  expect_one_of("dtype", o.dtype, {"float32", "bfloat16"});
-  expect_one_of("norm", o.norm, {"batch", "none"});
-  expect_one_of("products", o.products, {"by-size", "float32", "split"});
-  expect_one_of("scatter", o.scatter, {"fixed-point", "float-atomics"});
-  expect_one_of("sampling", o.sampling, {"uniform", "replace", "weighted", "labor"});
-  expect_one_of("edges", o.subject.edges, {"by-source", "by-target", "shuffled"});
   const Subject& s = o.subject;
   for (const auto& [name, number, least] : {std::tuple("width", s.width, 1),
                                             {"heads", s.heads, 1},
@@ -53,6 +51,7 @@ void check(const BenchOptions& o) {
 std::optional<BenchOptions> read_bench_options(int argc, char** argv, const std::vector<Op>& all) {
   BenchOptions o;
   Subject& s = o.subject;
+  Sampling sampling = Sampling::uniform;
   po::options_description options;
   add_options(options, {{"graph", &o.graph, "NAME",
                          fmt::format("generated graph: {}", fmt::join(graph_names(), ", "))},
@@ -70,22 +69,23 @@ std::optional<BenchOptions> read_bench_options(int argc, char** argv, const std:
        {"width", &s.width, "N", "width of the kernels' features"},
        {"heads", &s.heads, "N", "attention heads, sharing the width; reduced if they do not divide it"},
        {"out", &s.out, "N", "columns of a dense product"},
-       {"dtype", &o.dtype, "TYPE",
+       {"dtype", Choice(&s.dtype, {DType::f32, DType::bf16}), "TYPE",
         "of features in sparse products and attention, and of trained models: float32, bfloat16"},
        {"tf32", &o.tf32, "", "on a GPU, dense products in TF32"},
        {"products", &o.products, "METHOD",
         "on a Hopper GPU, method of exact dense products: by-size, float32, split"},
        {"edges", &s.edges, "ORDER", "order of edge lists: by-source, by-target, shuffled"},
-       {"scatter", &o.scatter, "SUMS",
+       {"scatter", &s.scatter, "SUMS",
         "on a GPU, sums of spmm_coo: fixed-point, float-atomics (not reproducible)"},
        {"hidden", &s.hidden, "N", "width of trained models"},
        {"layers", &s.layers, "N", "layers of trained models"},
-       {"norm", &o.norm, "NAME", "norm between layers: batch, none"},
+       {"norm", Choice(&s.norm, {models::Norm::batch, models::Norm::none}), "NAME",
+        "norm between layers: batch, none"},
        {"dropout", &s.dropout, "P", "dropout probability"},
        {"attention-dropout", &s.attention_dropout, "P", "dropout probability of attention coefficients"},
        {"no-capture", &o.no_capture, "", "on a GPU, launch each kernel instead of a CUDA graph"},
        {"fanouts", &o.fanouts, "LIST", "sampled in-edges per node and hop, from the seeds outwards"},
-       {"sampling", &o.sampling, "METHOD", "uniform, replace, weighted (by edge weights) or labor"},
+       {"sampling", &sampling, "METHOD", "uniform, replace, weighted (by edge weights) or labor"},
        {"batch-size", &s.batch_size, "N", "seeds per mini-batch"},
        {"workers", &o.workers, "N", "threads that prepare mini-batches"},
        {"size", &s.size, "N", "rows and columns of a bit matrix"},
@@ -121,14 +121,11 @@ std::optional<BenchOptions> read_bench_options(int argc, char** argv, const std:
     throw UsageError(error.what());
   }
   check(o);
-  s.dtype = o.dtype == "bfloat16" ? DType::bf16 : DType::f32;
-  s.batch_norm = o.norm == "batch";
   s.capture = !o.no_capture;
-  if (o.scatter == "float-atomics") s.scatter = kernels::ScatterSums::float_atomics_not_reproducible;
   s.sampling = {.fanouts = training::fanouts_of(o.fanouts),
-                .replace = o.sampling == "replace",
-                .weighted = o.sampling == "weighted",
-                .labor = o.sampling == "labor"};
+                .replace = sampling == Sampling::replace,
+                .weighted = sampling == Sampling::weighted,
+                .labor = sampling == Sampling::labor};
   s.workers = static_cast<int>(o.workers);
   return o;
 }

@@ -9,8 +9,8 @@ namespace adj::apps {
 /// Options of `bench`.
 struct BenchOptions {
   std::vector<std::string> ops, orders;
-  std::string graph = "arxiv", data, device = "cpu", dtype = "float32", norm = "batch", products = "by-size",
-              scatter = "fixed-point", fanouts = "15,10,5", sampling = "uniform";
+  std::string graph = "arxiv", data, device = "cpu", fanouts = "15,10,5";
+  ExactProducts products = ExactProducts::by_size;
   int64_t features = 128, classes = 40, threads = 0, repeats = 20, seed = 1, workers = 0;
   bool json = false, explain = false, no_capture = false, tf32 = false;
   Subject subject;  ///< all but its data

@@ -35,6 +35,17 @@ po::typed_value<Number>* value_of(Number* number, const std::string& placeholder
   return with_default(*number, placeholder.c_str());
 }
 
+/// A name that is not offered has no default in --help.
+po::typed_value<std::string>* value_of(const Option& option, const Choice& choice) {
+  auto* value = po::value<std::string>()->value_name(option.placeholder);
+  if (choice.offers(choice.text())) value->default_value(choice.text());
+  return value->notifier([name = option.name, choice](const std::string& text) { choice.set(name, text); });
+}
+template <class T>
+po::typed_value<T>* value_of(const Option& option, T* variable) {
+  return value_of(variable, option.placeholder);
+}
+
 /// The error message with the option's new name or a suggestion; `dashes` precede the name.
 std::string unknown(const po::unknown_option& error, const po::options_description& options,
                     const std::string& dashes) {
@@ -131,9 +142,8 @@ void describe(training::Options& o) {
 void add_options(po::options_description& description, const OptionList& options) {
   for (const Option& option : options)
     std::visit(
-        [&](auto* value) {
-          description.add_options()(option.name.c_str(), value_of(value, option.placeholder),
-                                    option.help.c_str());
+        [&](const auto& value) {
+          description.add_options()(option.name.c_str(), value_of(option, value), option.help.c_str());
         },
         option.value);
 }
@@ -208,11 +218,11 @@ bool read_command_line(int argc, char** argv, training::Options& o) {
     if (!values) return false;
     if (values->count("config") != 0)
       po::store(read_config((*values)["config"].as<std::string>(), all), *values);
-    po::notify(*values);
     for (const auto& [name, value] : *values)
       if (!value.empty() && value.value().type() == typeid(std::string) && value.as<std::string>().empty() &&
           !value.defaulted())
         usage_fail("--{}: expected a value", name);
+    po::notify(*values);
   } catch (const po::error& error) {
     usage_fail("{}", error.what());
   }

@@ -65,7 +65,9 @@ Metric metric_of(const ModelDescription& model, const std::string& file) {
 ExecutionOptions execution_options_of(const ModelDescription& model) {
   ExecutionOptions options;
   const auto precision = model.facts.find("option.precision");
-  if (precision != model.facts.end()) options.precision = precision->second;
+  if (precision != model.facts.end())
+    options.precision =
+        value_named<models::Precision>(precision->second).value_or(models::Precision::float32);
   return options;
 }
 
@@ -110,7 +112,7 @@ Tensor run(const TrainedModel& trained, const Dataset& data, const BatchOptions&
   const NoGrad no_grad;
   const DType dtype = execution_options_of(trained.description()).dtype();
   const int workers = batches.num_workers(data.device().str());
-  if (batches.evaluation == "layers") {
+  if (batches.evaluation == EvaluationMethod::layers) {
     require_layers(trained.model());
     auto& model = *trained.model().as<models::NodeModel>();
     return trained.finish(layer_by_layer(model, data.graph, feature_store(data, batches, dtype),

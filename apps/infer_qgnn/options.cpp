@@ -29,25 +29,14 @@ void check(const InferOptions& o) {
   expect_integer("batch-size", o.batch_size, 0, kMost);
   expect_integer("repeats", o.repeats, 1, kMost);
   expect_integer("threads", o.threads, 0, kMaxThreads);
-  expect_one_of("batches", o.batches, {"device", "host"});
   (void)workers_of(o);
   if (o.keeps_batches() && o.workers != InferOptions().workers)
     usage_fail("--workers: requires --batches host");
-  expect_one_of("sums", o.sums, {"auto", "bits", "bytes"});
-  if (!o.compare.empty()) expect_one_of("compare", o.compare, {"float32"});
-  if (o.sums == "bytes" && (o.all_steps || o.planes_alone))
+  if (o.sums == IntegerSums::bytes && (o.all_steps || o.planes_alone))
     usage_fail("--{}: requires --sums bits or auto", o.all_steps ? "all-steps" : "planes-alone");
 }
 
 }  // namespace
-
-IntegerModelOptions InferOptions::model() const {
-  return {.sums = sums == "bits"    ? IntegerSums::bits
-                  : sums == "bytes" ? IntegerSums::bytes
-                                    : IntegerSums::automatic,
-          .skip_steps = !all_steps,
-          .share_steps = !planes_alone};
-}
 
 int workers_of(const InferOptions& o) {
   return training::BatchOptions{.workers = o.workers}.num_workers(o.device);
@@ -74,7 +63,8 @@ std::optional<InferOptions> read_infer_options(int argc, char** argv) {
        "results are identical"},
       {"all-steps", &o.all_steps, "", "do not skip empty tiles of the adjacency"},
       {"planes-alone", &o.planes_alone, "", "read the adjacency again for each bit plane"},
-      {"compare", &o.compare, "METHOD", "float32: also run the trained model over the same batches"},
+      {"compare", Choice(&o.compare, {Comparison::float32}), "METHOD",
+       "float32: also run the trained model over the same batches"},
       {"out", &o.out, "FILE",
        "write the predictions for every node or graph: FILE.csv, FILE.jsonl or FILE.h5"},
       training::escape_formulas_option(o.escape_formulas),

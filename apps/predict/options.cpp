@@ -62,13 +62,14 @@ void check_batches(PredictOptions& o) {
   BatchOptions& s = o.batches;
   expect_integer("batch-size", s.batch_size, 1, std::numeric_limits<int32_t>::max());
   (void)s.num_workers(o.device);
-  if (s.evaluation.empty()) s.evaluation = s.features == "device" ? "graph" : "layers";
-  expect_one_of("evaluation", s.evaluation, {"graph", "layers"});
+  if (s.evaluation == EvaluationMethod::automatic)
+    s.evaluation = s.features == FeaturePlace::device ? EvaluationMethod::graph : EvaluationMethod::layers;
   s.check_features(o.device);
   const BatchOptions usual;
   for (const auto& [name, changed] :
        {std::pair("batch-size", s.batch_size != usual.batch_size), {"workers", s.workers != usual.workers}})
-    if (changed && s.evaluation == "graph") usage_fail("--{}: requires --evaluation layers", name);
+    if (changed && s.evaluation == EvaluationMethod::graph)
+      usage_fail("--{}: requires --evaluation layers", name);
 }
 
 void check(PredictOptions& o, const std::vector<std::string>& renamed) {
@@ -78,17 +79,16 @@ void check(PredictOptions& o, const std::vector<std::string>& renamed) {
   if (o.pyg_state.empty() != o.model.empty())
     usage_fail("--pyg-state and --model require each other: a checkpoint names its own model");
   if (!o.pyg_state.empty()) {
-    expect_one_of("features-scaling", o.features_scaling, {"auto", "none", "rows", "standard"});
     o.family.check(o.options);
   } else {
-    for (const auto& [name, enabled] : {std::pair("features-scaling", o.features_scaling != "none"),
-                                        {"task", !o.task.empty()},
-                                        {"outputs", o.outputs != 0},
-                                        {"rename", !renamed.empty()}})
+    for (const auto& [name, enabled] :
+         {std::pair("features-scaling", o.features_scaling != FeatureScaling::Kind::none),
+          {"task", o.task != Task::none},
+          {"outputs", o.outputs != 0},
+          {"rename", !renamed.empty()}})
       if (enabled) usage_fail("--{}: requires --pyg-state, a checkpoint holds its own", name);
   }
   for (const std::string& text : renamed) o.names.insert(renaming(text));
-  if (!o.task.empty()) (void)task_named("task", o.task);
   expect_integer("outputs", o.outputs, 0, std::numeric_limits<int32_t>::max());
   expect_integer("threads", o.threads, 0, kMaxThreads);
   check_batches(o);
@@ -105,7 +105,6 @@ void check(PredictOptions& o, const std::vector<std::string>& renamed) {
 
 std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
   PredictOptions o;
-  o.batches.evaluation.clear();
   po::options_description all =
       table_of({{"checkpoint", &o.checkpoint, "FILE", "checkpoint of a training"},
                 {"data", &o.data, "FILE",
@@ -125,7 +124,8 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
   all.add_options()("version", "print the version")(
       "help", "print this; with --model NAME also the model's own options");
   OptionList batches{
-      {"evaluation", &o.batches.evaluation, "METHOD",
+      {"evaluation", Choice(&o.batches.evaluation, {EvaluationMethod::graph, EvaluationMethod::layers}),
+       "METHOD",
        "graph (full batch; the default) or layers (layer by layer over all nodes, in batches with "
        "all neighbours; required by --features host and file)"},
       {"batch-size", &o.batches.batch_size, "N", "nodes per batch of a layer"},
@@ -139,7 +139,7 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
         "none, rows (divide each row by its sum), standard (by the columns' mean and standard deviation over "
         "the dataset's "
         "training rows) or auto (rows for bags of words, else none); stored in checkpoints"},
-       {"task", &o.task, "NAME",
+       {"task", Choice(&o.task, {kLabelledTasks.begin(), kLabelledTasks.end()}), "NAME",
         "node_class, node_multilabel, node_regression, graph_class or graph_regression (default: "
         "the dataset's)"},
        {"outputs", &o.outputs, "N", "outputs per node or graph (0: from the labels)"}},

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/training/examples.h>
 #include <adjoint/training/options.h>
 
 #include <map>
@@ -12,15 +13,15 @@ struct PredictOptions {
   std::string checkpoint, pyg_state, data, out, device = "cpu", split = "0";
   int64_t threads = 0;
   bool json = false, quiet = false, class_scores = false, escape_formulas = false;
-  training::BatchOptions batches;  ///< evaluation "graph" or "layers"
+  training::BatchOptions batches;  ///< evaluation graph or layers
 
   // With --pyg-state, which only holds weights.
   std::string model;             ///< "gat"
   models::ModelFamily family;    ///< that has this model
   models::ModelOptions options;  ///< of the model
-  std::string features_scaling = "none";
+  std::optional<FeatureScaling::Kind> features_scaling = FeatureScaling::Kind::none;
   std::map<std::string, std::string> names;  ///< part names in this model, and in the state
-  std::string task;                          ///< empty: the dataset's
+  Task task = Task::none;                    ///< none: the dataset's
   int64_t outputs = 0;                       ///< 0: from the dataset's labels (classes or columns)
 };
 

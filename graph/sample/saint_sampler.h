@@ -3,6 +3,7 @@
 #include <adjoint/core/random.h>
 #include <adjoint/graph/subgraph.h>
 
+#include <array>
 #include <vector>
 
 namespace adj {
@@ -14,6 +15,7 @@ enum class SaintMethod : uint8_t {
   edge,  ///< both ends of `budget` edges u -> v, each in proportion to 1 / out-degree(u) + 1 / in-degree(v)
   walk,  ///< `budget` uniform roots, and from each `walk_length` steps to a random in-neighbour
 };
+constexpr auto names_of(SaintMethod) { return std::array{"node", "edge", "walk"}; }
 
 struct SaintSampling {
   SaintMethod method = SaintMethod::walk;

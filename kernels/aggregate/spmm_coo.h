@@ -10,6 +10,7 @@ namespace adj::kernels {
 /// `float_atomics_not_reproducible`: float32 atomics, half the bytes; bits differ from run to run, so it is
 /// never chosen automatically.
 enum class ScatterSums : uint8_t { fixed_point, float_atomics_not_reproducible };
+constexpr auto names_of(ScatterSums) { return std::array{"fixed-point", "float-atomics"}; }
 
 namespace detail {
 

@@ -18,7 +18,7 @@ using State = std::map<std::string, Tensor>;
 models::ModelOptions options_of(const std::string& model, const std::string& norm) {
   models::ModelOptions o;
   o.model = model;
-  o.norm = norm;
+  o.norm = value_named<models::Norm>(norm).value();
   o.hidden = 5;
   o.layers = 3;
   o.quantized.bits = "4,3,2";

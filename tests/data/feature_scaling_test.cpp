@@ -180,6 +180,6 @@ TEST_CASE("invalid means and deviations are refused") {
   CHECK_THROWS_AS((void)FeatureScaling::standard(good, Tensor::from(F{1})), Error);
   CHECK_THROWS_AS((void)FeatureScaling::standard(Tensor::from(F{1, std::nanf("")}), good), Error);
   for (const Kind kind : {Kind::none, Kind::rows, Kind::standard})
-    CHECK(feature_scaling_named(name_of(kind)) == kind);
-  CHECK_FALSE(feature_scaling_named("auto"));
+    CHECK(value_named<Kind>(name_of(kind)) == kind);
+  CHECK_FALSE(value_named<Kind>("auto"));
 }

@@ -24,6 +24,8 @@ using namespace adj;
 using namespace adj::nn;
 using namespace adj::test;
 using models::ModelOptions;
+using models::Norm;
+using Aggr = models::SageAggregation;
 
 namespace {
 
@@ -57,10 +59,10 @@ class Layers {
     used_.insert(name);
     return state_.at(name);
   }
-  Var norm(const std::string& kind, const std::string& name, const Var& x) {
-    if (kind == "none") return x;
-    return kind == "batch" ? (*layer<BatchNorm>(name, x.size(1)))(x)
-                           : (*layer<LayerNorm>(name, x.size(1)))(x);
+  Var norm(models::Norm kind, const std::string& name, const Var& x) {
+    if (kind == models::Norm::none) return x;
+    return kind == models::Norm::batch ? (*layer<BatchNorm>(name, x.size(1)))(x)
+                                       : (*layer<LayerNorm>(name, x.size(1)))(x);
   }
   Var drop(const Var& x, double p) const { return dropout(x, static_cast<float>(p), training_); }
   bool all_used() const { return used_.size() == state_.size(); }
@@ -90,7 +92,7 @@ int64_t width_of(const ModelOptions& o, int64_t l) { return l == 0 ? kIn : o.hid
 int64_t output_of(const ModelOptions& o, int64_t l) { return l + 1 == o.layers ? kOut : o.hidden; }
 
 Var gcn_by_hand(Layers& layers, const ModelOptions& o, const Graph& graph, Var x) {
-  const bool batch = o.norm == "batch";
+  const bool batch = o.norm == Norm::batch;
   for (int64_t l = 0; l < o.layers; ++l) {
     const bool last = l + 1 == o.layers;
     if (!batch) x = layers.drop(x, o.dropout);
@@ -103,8 +105,8 @@ Var gcn_by_hand(Layers& layers, const ModelOptions& o, const Graph& graph, Var x
 }
 
 Var sage_by_hand(Layers& layers, const ModelOptions& o, const Graph& graph, const Var& x) {
-  const SAGEConvOptions options{.aggr = o.aggr == "mean" ? Reduce::mean : Reduce::max,
-                                .project = o.aggr == "pool"};
+  const SAGEConvOptions options{.aggr = o.aggr == Aggr::mean ? Reduce::mean : Reduce::max,
+                                .project = o.aggr == Aggr::pool};
   return stacked(layers, o, x, Activation::relu, [&](int64_t l, const Var& y) {
     return (*layers.layer<SAGEConv>(conv_name(l), width_of(o, l), output_of(o, l), options))(graph, y);
   });
@@ -165,29 +167,29 @@ std::vector<Variant> variants() {
   using enum PropagationMatrix;
   return {
       {models::gcn(), {}, gcn_by_hand, "GCN 6-8-8-3", {6, 8, 3}, gcn, false},
-      {models::gcn(), {.norm = "batch"}, gcn_by_hand, "GCN 6-8-8-3 batch-norm", {6, 8, 3}, gcn, false},
+      {models::gcn(), {.norm = Norm::batch}, gcn_by_hand, "GCN 6-8-8-3 batch-norm", {6, 8, 3}, gcn, false},
       {models::sage(), {}, sage_by_hand, "SAGE-mean 6-8-8-3", {6, 8, 3}, mean},
-      {models::sage(), {.norm = "batch", .aggr = "max"}, sage_by_hand, "SAGE-max 6-8-8-3 batch-norm"},
+      {models::sage(), {.norm = Norm::batch, .aggr = Aggr::max}, sage_by_hand, "SAGE-max 6-8-8-3 batch-norm"},
       {models::sage(),
-       {.norm = "layer", .residual = true, .aggr = "pool"},
+       {.norm = Norm::layer, .residual = true, .aggr = Aggr::pool},
        sage_by_hand,
        "SAGE-pool 6-8-8-3 layer-norm residual"},
       {models::gin(), {}, gin_by_hand, "GIN 6-8-8-3", {6, 8, 8}, sum},
       {models::gin(),
-       {.norm = "batch", .residual = true, .train_eps = true},
+       {.norm = Norm::batch, .residual = true, .train_eps = true},
        gin_by_hand,
        "GIN 6-8-8-3 learnt eps batch-norm residual",
        {6, 8, 8},
        sum},
       {models::gat(), {.model = "gat"}, gat, "GAT 6-2x8-2x8-3"},
       {models::gat(),
-       {.model = "gat", .norm = "layer", .residual = true},
+       {.model = "gat", .norm = Norm::layer, .residual = true},
        gat,
        "GAT 6-2x8-2x8-3 layer-norm residual"},
       {models::gat(), {.model = "gatv2", .residual = true}, gatv2, "GATv2 6-2x8-2x8-3 residual"},
       {models::transformer(), {}, transformer, "Transformer 6-2x8-2x8-3"},
       {models::transformer(),
-       {.norm = "batch", .gate = true},
+       {.norm = Norm::batch, .gate = true},
        transformer,
        "Transformer 6-2x8-2x8-3 gated batch-norm"},
       {models::agnn(), {}, agnn_by_hand, "AGNN 6-8-3, 3 propagations", {}, none, false, 0},
@@ -222,7 +224,6 @@ TEST_CASE("a model of nodes is its layers in order, with norm, activation, dropo
       o.layers = 3;
       o.dropout = 0.4;
       o.heads = o.output_heads = 2;
-      if (variant.options.norm.empty()) o.norm = "none";
       o.attention_dropout = 0.3;
       const auto model = variant.family.make_as<models::NodeModel>(kIn, kOut, o);
       model->to(device);
@@ -251,12 +252,12 @@ TEST_CASE("a model of graphs reads out its pooled input and each layer's output,
     const Graph graph = draw.graph(kNodes, 120);
     const Tensor x = draw.normal({kNodes, kIn}),
                  offsets = Tensor::from(std::vector<int64_t>{0, 7, 7, 20, 30}, device);
-    for (const std::string pool : {"sum", "mean", "max"})
+    for (const Reduce pool : {Reduce::sum, Reduce::mean, Reduce::max})
       for (const std::string bits : {"32", "4", "3,32,5"})
         for (const bool train_eps : {false, true}) {
           const bool quantised = bits != "32";
           if (quantised && train_eps) continue;
-          CAPTURES(pool, bits, train_eps);
+          CAPTURES(name_of(pool), bits, train_eps);
           ModelOptions o;
           o.hidden = 8;
           o.layers = 3;
@@ -269,7 +270,8 @@ TEST_CASE("a model of graphs reads out its pooled input and each layer's output,
           model->to(device);
           if (!quantised) randomise(*model, draw);
           (void)(*model)(graph, offsets, Features(x));  // sets the scales of quantizers
-          CHECK(model->describe() == fmt::format("GIN 6-3x8-3 {}{}{}", pool, train_eps ? " learnt eps" : "",
+          CHECK(model->describe() == fmt::format("GIN 6-3x8-3 {}{}{}", name_of(pool),
+                                                 train_eps ? " learnt eps" : "",
                                                  quantised ? fmt::format(" {} bits", bits) : ""));
           for (const auto& [name, parameter] : model->named_parameters())
             CHECK(model->decays(name) == !name.ends_with("log_scale"));
@@ -288,9 +290,9 @@ TEST_CASE("a model of graphs reads out its pooled input and each layer's output,
             };
             Var h = (*input(0))(Var(x)), logits;
             for (size_t l = 0;; ++l) {
-              const Var pooled = pool == "sum"    ? segment_sum(h, offsets)
-                                 : pool == "mean" ? segment_mean(h, offsets)
-                                                  : segment_max(h, offsets);
+              const Var pooled = pool == Reduce::sum    ? segment_sum(h, offsets)
+                                 : pool == Reduce::mean ? segment_mean(h, offsets)
+                                                        : segment_max(h, offsets);
               const int width = of_layer[std::min<size_t>(l, 2)] == 32 ? 32 : 8;
               const Var read = layers.drop(
                   linear(fmt::format("readouts.{}", l), h.size(1), kOut, width, pooled), o.dropout);
@@ -299,9 +301,9 @@ TEST_CASE("a model of graphs reads out its pooled input and each layer's output,
               const std::string conv = fmt::format("convs.{}", l);
               h = aggregate(graph, h) + h * (1.0 + layers.entry(conv + ".eps").item());
               h = linear(conv + ".nn.first", h.size(1), 8, of_layer[l], h);
-              h = relu(layers.norm("batch", conv + ".nn.norm", h));
+              h = relu(layers.norm(Norm::batch, conv + ".nn.norm", h));
               h = linear(conv + ".nn.second", 8, 8, of_layer[l], h);
-              h = relu(layers.norm("batch", fmt::format("norms.{}", l), h));
+              h = relu(layers.norm(Norm::batch, fmt::format("norms.{}", l), h));
               h = (*input(l + 1))(h);
             }
           };
@@ -320,8 +322,8 @@ TEST_CASE("a model of links scores any number of pairs as its decoder does one b
     const std::vector<int32_t> a = src.to_vector<int32_t>(), b = dst.to_vector<int32_t>();
     const Dense rows(z);
     for (const std::string encoder : {"gcn", "sage", "gat"})
-      for (const std::string decoder : {"dot", "mlp"}) {
-        CAPTURES(encoder, decoder);
+      for (const models::Decoder decoder : {models::Decoder::dot, models::Decoder::mlp}) {
+        CAPTURES(encoder, name_of(decoder));
         ModelOptions o{
             .model = encoder, .hidden = kHidden, .links = {.embedding = kWidth, .decoder = decoder}};
         const auto model = models::link().make_as<models::LinkModel>(kIn, 1, o);
@@ -329,9 +331,10 @@ TEST_CASE("a model of links scores any number of pairs as its decoder does one b
         randomise(*model, draw);
         model->eval();
         CHECK(model->exact_by_layers() == (encoder != "gcn"));
-        CHECK(model->describe().ends_with(decoder == "mlp" ? ", MLP decoder" : ", inner product"));
+        CHECK(model->describe().ends_with(decoder == models::Decoder::mlp ? ", MLP decoder"
+                                                                          : ", inner product"));
         CHECK(model->encoder().describe().find("-5") != std::string::npos);
-        const bool mlp = decoder == "mlp";
+        const bool mlp = decoder == models::Decoder::mlp;
         const auto entry = [&](const char* name) {
           return mlp ? Dense(copied(*model).at(std::string("decoder.lins.") + name)) : Dense(0, 0);
         };
@@ -363,9 +366,9 @@ TEST_CASE("a quantised model of nodes quantises inputs and sums, and protects no
     const Tensor x = draw.normal({kNodes, kIn});
     const std::vector<double> degree = values(graph.in_degrees());
     for (const std::string kind : {"gcn", "gin"})
-      for (const std::string norm : {"none", "batch", "sums"})
+      for (const Norm norm : {Norm::none, Norm::batch, Norm::sums})
         for (const double most : {0.0, 0.9}) {
-          CAPTURES(kind, norm, most);
+          CAPTURES(kind, name_of(norm), most);
           ModelOptions o{.model = kind, .hidden = 8, .layers = 2, .dropout = 0.4, .norm = norm};
           o.quantized.bits_weights = "5,32";
           o.quantized.bits_activations = "3,4";
@@ -377,9 +380,9 @@ TEST_CASE("a quantised model of nodes quantises inputs and sums, and protects no
           CHECK(model->describe() ==
                 fmt::format("quantised {} 6-8-3 32 bits, weights 5,32, activations 3,4{}{}",
                             kind == "gin" ? "GIN" : "GCN",
-                            norm == "none"    ? ""
-                            : norm == "batch" ? " batch-norm"
-                                              : " batch-norm of sums",
+                            norm == Norm::none    ? ""
+                            : norm == Norm::batch ? " batch-norm"
+                                                  : " batch-norm of sums",
                             most > 0.0 ? " degree-quant" : ""));
           for (const auto& [name, parameter] : model->named_parameters())
             CHECK(model->decays(name) == !name.ends_with("log_scale"));
@@ -398,7 +401,7 @@ TEST_CASE("a quantised model of nodes quantises inputs and sums, and protects no
               kernels::bernoulli(
                   {.p = Tensor::from(p, device), .key = default_generator().next(), .y = keep});
             }
-            const bool gin = kind == "gin", normed = norm != "none";
+            const bool gin = kind == "gin", normed = norm != Norm::none;
             const Relation looped =
                 with_self_loops(graph.relation(), gin ? SelfLoops::added : SelfLoops::completed).relation;
             Var h(x);
@@ -406,13 +409,13 @@ TEST_CASE("a quantised model of nodes quantises inputs and sums, and protects no
               const QuantLinearOptions bits{.weight_bits = l == 0 ? 5 : 32, .input_bits = 3 + l};
               const auto place = [&](const char* name) { return fmt::format("{}.{}", name, l); };
               const auto then = [&](const char* name, const Var& y) {
-                return relu(normed ? layers.norm("batch", place(name), y) : y);
+                return relu(normed ? layers.norm(Norm::batch, place(name), y) : y);
               };
               h = layers.drop(
                   (*layers.layer<Quantizer>(place("inputs"), QuantizerOptions{.bits = 3 + l}))(h, keep),
                   o.dropout);
               h = aggregate(looped, h, {.reduce = gin ? Reduce::sum : Reduce::mean});
-              if (norm == "sums") h = layers.norm("batch", place("sum_norms"), h);
+              if (norm == Norm::sums) h = layers.norm(Norm::batch, place("sum_norms"), h);
               h = (*layers.layer<QuantLinear>(place("sums"), width_of(o, l),
                                               gin      ? 8
                                               : l == 0 ? 8

@@ -93,10 +93,10 @@ TEST_CASE("an integer model equals its evaluation with fake quantisation") {
 
 TEST_CASE("an integer model of graphs equals its evaluation, for each pooling") {
   size_t all_differ = 0, all = 0;
-  for (const char* pool : {"sum", "mean", "max"})
+  for (const Reduce pool : {Reduce::sum, Reduce::mean, Reduce::max})
     for (const char* bits : {"8", "4", "2", "8,3,5"})
       for (Device device : devices()) {
-        CAPTURES(pool, bits);
+        CAPTURES(name_of(pool), bits);
         const ManyGraphs many = many_graphs(device);
         const Tensor x = random_tensor({many.graph.num_nodes(), kIn}).to(device);
         models::ModelOptions o = options_of("graph-qgin", "none", bits);

@@ -15,15 +15,15 @@ TEST_CASE("a model gives the same results over a graph and over blocks of all no
     models::ModelOptions options;
     options.layers = 3;
     options.hidden = 8;
-    for (const auto& [family, norm] : {std::pair{models::gcn(), "none"},
-                                       {models::gcn(), "batch"},
-                                       {models::sage(), "layer"},
-                                       {models::gin(), "none"},
-                                       {models::gat(), "none"},
-                                       {models::transformer(), "batch"}}) {
+    for (const auto& [family, norm] : {std::pair{models::gcn(), models::Norm::none},
+                                       {models::gcn(), models::Norm::batch},
+                                       {models::sage(), models::Norm::layer},
+                                       {models::gin(), models::Norm::none},
+                                       {models::gat(), models::Norm::none},
+                                       {models::transformer(), models::Norm::batch}}) {
       options.model = family.models.front();
       options.norm = norm;
-      options.residual = norm == std::string("batch");
+      options.residual = norm == models::Norm::batch;
       const auto model = family.make_as<models::NodeModel>(6, 3, options);
       CAPTURE(model->describe());
       model->to(device);

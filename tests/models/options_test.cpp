@@ -70,28 +70,28 @@ TEST_CASE("each option of models is read into its own field") {
   CHECK(o.hidden == 11);
   CHECK(o.layers == 12);
   CHECK(o.dropout == 0.13);
-  CHECK(o.norm == "layer");
+  CHECK(o.norm == models::Norm::layer);
   CHECK(o.residual);
   CHECK(o.heads == 14);
   CHECK(o.output_heads == 15);
   CHECK(o.attention_dropout == 0.16);
-  CHECK(o.aggr == "pool");
+  CHECK(o.aggr == models::SageAggregation::pool);
   CHECK(o.train_eps);
   CHECK_FALSE(o.gate);
   CHECK(o.quantized.bits == "8,4");
   CHECK(o.quantized.bits_weights == "3");
   CHECK(o.quantized.bits_activations == "2");
-  CHECK(o.quantized.scales == "running");
+  CHECK(o.quantized.scales == nn::Scales::running);
   CHECK(o.quantized.degree_quant == 0.17);
   CHECK(o.quantized.degree_quant_least == 0.18);
   CHECK(o.links.embedding == 21);
-  CHECK(o.links.decoder == "mlp");
-  CHECK(o.graphs.pool == "max");
-  CHECK(o.graphs.node_features == "degree");
+  CHECK(o.links.decoder == models::Decoder::mlp);
+  CHECK(o.graphs.pool == Reduce::max);
+  CHECK(o.graphs.node_features == models::NodeFeatures::degree);
   CHECK_FALSE(read({"residual"}, {{"residual", "0"}}).residual);
 }
 
-TEST_CASE("options that are missing, or no number or flag, are refused by name") {
+TEST_CASE("options that are missing, or no number, flag or known word, are refused by name") {
   const auto wrong = [](const std::string& name, const Texts& texts) {
     return error_of<UsageError>([&] { (void)read({name}, texts); });
   };
@@ -99,6 +99,11 @@ TEST_CASE("options that are missing, or no number or flag, are refused by name")
   CHECK(wrong("heads", {{"heads", "1.5"}}) == "--heads: expected an integer, got '1.5'");
   CHECK(wrong("dropout", {{"dropout", "half"}}) == "--dropout: expected a number, got 'half'");
   CHECK(wrong("gate", {{"gate", "yes"}}) == "--gate: expected true or false, got 'yes'");
+  CHECK(wrong("norm", {{"norm", "sum"}}) ==
+        "--norm: expected none or batch or layer or sums, got 'sum'; did you mean 'sums'?");
+  CHECK(wrong("pool", {{"pool", "min"}}).starts_with("--pool: expected sum or mean or max, got 'min'"));
+  CHECK(refused(models::gcn(), {.norm = models::Norm::layer}) ==
+        "--norm: expected none or batch, got 'layer'");
   CHECK_ERROR((void)models::model_option("width"), "no model has an option 'width'");
   CHECK(models::model_option("aggr", "other help").help == "other help");
   CHECK(models::model_option("aggr").help == "aggregation of neighbours: mean, max or pool");
@@ -193,8 +198,10 @@ TEST_CASE("families refuse options out of range, and take those at its ends") {
         CAPTURES(range.family.program, range.option, text);
         ModelOptions o = range.family.defaults;
         o.model = range.family.models.front();
-        models::read_options(o, {models::model_option(range.option)}, {{range.option, text}});
-        const std::string message = refused(range.family, o);
+        const std::string message = error_of<UsageError>([&] {
+          models::read_options(o, {models::model_option(range.option)}, {{range.option, text}});
+          range.family.check(o);
+        });
         CHECK(message.empty() == valid);
         if (!valid) CHECK(mentions(message, "--" + range.option));
       }

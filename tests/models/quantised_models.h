@@ -4,6 +4,7 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/graph/generate/generators.h>
 #include <adjoint/models/trained_model.h>
+#include <adjoint/training/options.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +17,7 @@ inline models::ModelOptions options_of(const std::string& model, const std::stri
                                        const std::string& bits) {
   models::ModelOptions o;
   o.model = model;
-  o.norm = norm;
+  o.norm = value_named<models::Norm>(norm).value();
   o.hidden = 24;
   o.layers = 3;
   o.quantized.bits = bits;
@@ -104,9 +105,8 @@ inline std::map<std::string, std::string> facts_of(models::ModelOptions o, bool 
                                            {"generator.seed", "0"},
                                            {"option.precision", "float32"}};
   if (of_graphs) facts["option.batch-size"] = "16";
-  for (const auto& option : (of_graphs ? models::graph_qgin() : models::qgnn()).all_options())
-    std::visit([&](auto field) { facts["option." + option.name] = fmt::format("{}", field(o)); },
-               option.field);
+  for (const Option& option : training::bind(of_graphs ? models::graph_qgin() : models::qgnn(), o))
+    facts["option." + option.name] = option.text();
   return facts;
 }
 

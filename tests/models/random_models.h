@@ -3,6 +3,7 @@
 #include "../reference/plain.h"
 #include <adjoint/models/checkpoint.h>
 #include <adjoint/models/family.h>
+#include <adjoint/training/options.h>
 
 // Models with random numbers in all of their state, and their checkpoints.
 
@@ -30,10 +31,8 @@ inline optim::Checkpoint random_checkpoint(const models::ModelFamily& family, mo
                       {"option.batch-size", "2"},
                       {"epoch", "3"},
                       {"best_epoch", "2"}};
-  for (const models::ModelOption& option : family.all_options())
-    std::visit(
-        [&](auto field) { checkpoint.facts["option." + option.name] = fmt::format("{}", field(options)); },
-        option.field);
+  for (const Option& option : training::bind(family, options))
+    checkpoint.facts["option." + option.name] = option.text();
   for (const auto& [fact, text] : facts) checkpoint.facts[fact] = text;
   const auto model = family.make(in, out, options);
   randomise(*model, draw);

@@ -62,7 +62,7 @@ TEST_CASE_FIXTURE(InFolder,
   const Graph graph = draw.graph(kNodes, 40, true);
   const Tensor x = draw.normal({kNodes, kIn});
   const models::ModelFamily family = models::gcn();
-  models::ModelOptions options{.hidden = 5, .norm = "batch"};
+  models::ModelOptions options{.hidden = 5, .norm = models::Norm::batch};
   optim::Checkpoint checkpoint = random_checkpoint(
       family, options, kIn, kOut, draw, {{"task", "node_class"}, {"features.scaling", "standard"}});
   checkpoint.tensors["features.mean"] = draw.normal({kIn});
@@ -166,16 +166,17 @@ TEST_CASE_FIXTURE(InFolder, "a model of graphs predicts in batches as for each g
         src.push_back(static_cast<int32_t>(j)), dst.push_back(static_cast<int32_t>(i));
   const Graph graph = Graph::from_coo(kNodes, Tensor::from(src), Tensor::from(dst));
   const models::ModelFamily family = models::graph_gin();
-  for (const std::string features : {"file", "constant", "degree"}) {
-    CAPTURE(features);
+  using enum models::NodeFeatures;
+  for (const models::NodeFeatures features : {file, constant, degree}) {
+    CAPTURE(name_of(features));
     const models::ModelOptions options{
-        .hidden = 5, .layers = 2, .graphs = {.pool = "mean", .node_features = features}};
-    const int64_t in = features == "constant" ? 1 : features == "degree" ? 6 : kIn;
+        .hidden = 5, .layers = 2, .graphs = {.pool = Reduce::mean, .node_features = features}};
+    const int64_t in = features == constant ? 1 : features == degree ? 6 : kIn;
     Tensor x = draw.normal({kNodes, in});
-    if (features != "file") {
+    if (features != file) {
       Dense matrix(kNodes, in);
       for (int64_t i = 0; i < kNodes; ++i)
-        matrix(i, features == "constant" ? 0 : std::count(dst.begin(), dst.end(), i)) = 1.0;
+        matrix(i, features == constant ? 0 : std::count(dst.begin(), dst.end(), i)) = 1.0;
       x = Tensor::from(matrix.data, {kNodes, in}).to(DType::f32);
       CHECK(close(models::node_features(features, graph, in).to_dense(), matrix.data, 0.0));
     }
@@ -191,7 +192,7 @@ TEST_CASE_FIXTURE(InFolder, "a model of graphs predicts in batches as for each g
     const TrainedModel loaded = load_trained(path);
     CHECK(loaded.of_graphs());
     CHECK(loaded.graphs_at_once() == 2);
-    const Features input = features == "file" ? Features(x) : Features();
+    const Features input = features == file ? Features(x) : Features();
     CHECK(close(loaded.outputs(graph, Tensor::from(offsets), input), logits, 1e-5));
     std::vector<double> probability = values(logits);
     for (size_t i = 0; i < probability.size(); i += uz(kOut)) {
@@ -200,7 +201,7 @@ TEST_CASE_FIXTURE(InFolder, "a model of graphs predicts in batches as for each g
       for (size_t c = i; c < i + uz(kOut); ++c) probability[c] /= sum;
     }
     const Loaded c(path);
-    const Arrays arrays(graph, features == "file" ? x : Tensor());
+    const Arrays arrays(graph, features == file ? x : Tensor());
     std::vector<float> result(uz(5 * kOut));
     REQUIRE(adjoint_predict_graphs(c.model, &arrays.graph, 5, offsets.data(), result.data()) == 0);
     CHECK(close(Tensor::from(result, {5, kOut}), probability, 1e-5));
@@ -216,13 +217,14 @@ TEST_CASE_FIXTURE(InFolder, "a model of graphs predicts in batches as for each g
                     "a model of graphs, whose offsets it needs, not of nodes");
   }
   // Node 3 has four in-edges.
-  CHECK_ERROR((void)models::node_features("degree", graph, 4),
+  CHECK_ERROR((void)models::node_features(models::NodeFeatures::degree, graph, 4),
               "a node with 4 in-edges, expected 3 at most, as in the training");
-  CHECK(models::node_features("degree", graph, 0).cols() == 5);
-  CHECK_ERROR((void)models::node_features("file", graph),
+  CHECK(models::node_features(models::NodeFeatures::degree, graph, 0).cols() == 5);
+  CHECK_ERROR((void)models::node_features(models::NodeFeatures::file, graph),
               "node features: expected constant or degree, got 'file'");
-  CHECK(models::node_features("degree", Graph::from_coo(0, Tensor::from(std::vector<int32_t>{}),
-                                                        Tensor::from(std::vector<int32_t>{})))
+  CHECK(models::node_features(
+            models::NodeFeatures::degree,
+            Graph::from_coo(0, Tensor::from(std::vector<int32_t>{}), Tensor::from(std::vector<int32_t>{})))
             .rows() == 0);
 }
 

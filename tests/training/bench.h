@@ -122,6 +122,7 @@ struct Program {
             if (auto* number = std::get_if<double*>(&option.value)) **number = std::stod(text);
             if (auto* flag = std::get_if<bool*>(&option.value)) **flag = text == "true";
             if (auto* words = std::get_if<std::string*>(&option.value)) **words = text;
+            if (auto* choice = std::get_if<Choice>(&option.value)) choice->set(name, text);
           }
       REQUIRE_MESSAGE(found, "no option " << name);
     }

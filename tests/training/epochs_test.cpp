@@ -340,7 +340,9 @@ TEST_CASE("mini-batch trainings evaluate all nodes without dropout, layer by lay
       }
       const auto epochs = p.first_epochs(no_step());
       CHECK(p.options.batches.evaluation ==
-            (evaluation == std::string("auto") ? sage ? "layers" : "graph" : evaluation));
+            (evaluation == std::string("graph") || (!sage && evaluation == std::string("auto"))
+                 ? EvaluationMethod::graph
+                 : EvaluationMethod::layers));
       CHECK(p.options.batches.evaluation_chosen == (evaluation == std::string("auto") && !sage));
       p.model->eval();
       const NoGrad no_grad;

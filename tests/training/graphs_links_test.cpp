@@ -249,12 +249,12 @@ TEST_CASE("graphs are validated in batches without dropout, and outputs are by g
 TEST_CASE("node features of graphs are the file's, constant, or degrees in as many columns as needed") {
   Dataset data = small_graphs();
   const Tensor features = data.x.to_dense();
-  set_node_features(data, "f", "file");
+  set_node_features(data, "f", models::NodeFeatures::file);
   CHECK(same_bits(data.x.to_dense(), features));
-  set_node_features(data, "f", "constant", 5);
+  set_node_features(data, "f", models::NodeFeatures::constant, 5);
   CHECK(values(data.x.to_dense()) == Numbers(uz(data.num_nodes()), 1.0));
   for (const int64_t columns : {0, 12}) {
-    set_node_features(data, "f", "degree", columns);
+    set_node_features(data, "f", models::NodeFeatures::degree, columns);
     CHECK(data.num_features() == (columns == 0 ? 9 : 12));  // stars of nine nodes: in-degrees to 8
     const Dense x(data.x.to_dense());
     const Numbers degree = values(data.graph.in_degrees());
@@ -262,7 +262,8 @@ TEST_CASE("node features of graphs are the file's, constant, or degrees in as ma
       for (int64_t j = 0; j < x.cols; ++j)
         CHECK(x(i, j) == (static_cast<double>(j) == degree[uz(i)] ? 1.0 : 0.0));
   }
-  CHECK(mentions(error_of<DataError>([&] { set_node_features(data, "f", "degree", 8); }), "f: edges: "));
+  CHECK(mentions(error_of<DataError>([&] { set_node_features(data, "f", models::NodeFeatures::degree, 8); }),
+                 "f: edges: "));
   const auto refused = [](auto&& change, const std::string& message) {
     OfGraphs p(small_graphs());
     change(p);
@@ -471,8 +472,8 @@ TEST_CASE("a full-batch epoch of links has all training pairs, and N free ones f
 
 TEST_CASE("batches of links weigh by their positives; validation is over the split's pairs") {
   for (const bool batches : {false, true})
-    for (const char* decoder : {"dot", "mlp"}) {
-      CAPTURES(batches, std::string(decoder));
+    for (const models::Decoder decoder : {models::Decoder::dot, models::Decoder::mlp}) {
+      CAPTURES(batches, name_of(decoder));
       OfLinks p;
       p.options.model.model = "sage";
       p.options.model.links.decoder = decoder;
@@ -504,7 +505,7 @@ TEST_CASE("batches of links weigh by their positives; validation is over the spl
       const Examples& examples = p.run->examples();
       const auto pairs = pairs_of(examples.pairs.src, examples.pairs.dst);
       Tensor scores;
-      if (decoder == std::string("dot")) {
+      if (decoder == models::Decoder::dot) {
         const Dense rows(z);
         std::vector<float> dots;
         for (const auto& [a, b] : pairs) {

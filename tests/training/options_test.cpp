@@ -18,8 +18,8 @@ std::string refusal(const Settings& settings, const models::ModelFamily& family 
   Program p(small_dataset(), family);
   for (const Options::Group& group : p.options.groups())  // as a command line: what differs was given
     for (const Option& option : group.options) p.options.defaults[option.name] = option.text();
-  p.set(settings);
   try {
+    p.set(settings);
     p.options.check();
   } catch (const UsageError& error) {
     return error.what();
@@ -160,7 +160,7 @@ TEST_CASE("shares and numbers of cached rows") {
   for (const auto& [text, good] : cases) {
     CAPTURE(text);
     BatchOptions batches;
-    batches.features = "file";
+    batches.features = FeaturePlace::file;
     batches.cached_rows = text;
     CHECK(error_of<UsageError>([&] { batches.check_features("cpu"); }).empty() == good);
   }
@@ -168,7 +168,7 @@ TEST_CASE("shares and numbers of cached rows") {
   const auto store = [&](const std::string& rows) {  // from a file without columns of its own the count shows
     Program p(small_dataset());
     p.data.x = Features(p.data.x.to_dense());
-    p.options.batches.features = "host";
+    p.options.batches.features = FeaturePlace::host;
     p.options.batches.cached_rows = rows;
     return error_of<UsageError>([&] { (void)feature_store(p.data, p.options.batches, DType::f32); });
   };
@@ -221,9 +221,9 @@ TEST_CASE("options take effect on the process and its context") {
   }
   ExecutionOptions compute;
   CHECK(compute.dtype() == DType::f32);
-  compute.precision = "tf32";
+  compute.precision = models::Precision::tf32;
   CHECK(compute.dtype() == DType::f32);
-  compute.precision = "bfloat16";
+  compute.precision = models::Precision::bfloat16;
   CHECK(compute.dtype() == DType::bf16);
   const Threads before(num_threads());
   Program p(small_dataset(), models::gcn(), {{"threads", "3"}, {"explain", "true"}, {"quiet", "true"}});

@@ -26,7 +26,7 @@ Played played(const std::vector<ScriptedEpoch>& script, const RunOptions& o) {
     if (p.last % o.eval_every == 0 || end) {
       const ScriptedEpoch& e = script[uz(p.last - 1)];
       p.evaluated.push_back(p.last);
-      if (o.patience_on == "either") {
+      if (o.patience_on == PatienceOn::either) {
         const bool higher = e.val_hits >= hits, lower = e.val_loss <= loss;
         if (higher && lower) p.best = p.last;
         if (higher || lower) since = p.last;
@@ -70,9 +70,9 @@ const std::vector<ScriptedEpoch> kFalling{{1, 1, 20, 1}, {1, 1, 19, 2}, {1, 1, 1
 TEST_CASE("history, best epoch, early stop and result are those of a plain loop, for all options") {
   for (const int64_t every : {1, 2, 5})
     for (const int64_t patience : {0, 1, 3, 4})
-      for (const char* criterion : {"metric", "either"})
+      for (const PatienceOn criterion : {PatienceOn::metric, PatienceOn::either})
         for (const uint64_t seed : {1, 2, 3}) {
-          CAPTURES(every, patience, std::string(criterion), seed);
+          CAPTURES(every, patience, std::string(name_of(criterion)), seed);
           const auto script = drawn_script(seed, 12);
           Program p;
           p.options.run.epochs = 12;
@@ -267,7 +267,8 @@ TEST_CASE_FIXTURE(InFolder, "a checkpoint that contradicts itself or the options
       {[](auto&, Program& p) { p.options.run.epochs = 3; }, "facts@epoch: 4, expected 0 to 3"},
       {[](auto&, Program& p) { p.options.identity["lr"] = "0.1"; },
        " was trained with --lr 0.01; this run has 0.1"},
-      {[](auto&, Program& p) { p.options.data.features_scaling = "none"; }, "facts@features.scaling: 'rows'"},
+      {[](auto&, Program& p) { p.options.data.features_scaling = FeatureScaling::Kind::none; },
+       "facts@features.scaling: 'rows'"},
       {[](auto&, Program& p) { p.options.data.features_bits = 4; }, "facts@features.bits: '32'"},
       {[](auto&, Program& p) { p.options.model.hidden = 5; }, "facts@model: 'GCN 40-4-3'"},
       {[](auto&, Program& p) { p.data = small_dataset(2); }, "facts@dataset: 'small, 120 nodes"},
@@ -367,12 +368,12 @@ TEST_CASE("each run's result is its own, and its epochs are in the history under
 }
 
 TEST_CASE("an early stop is printed with its epoch, numbers and reason; progress with the last validation") {
-  for (const char* criterion : {"metric", "either"})
+  for (const PatienceOn criterion : {PatienceOn::metric, PatienceOn::either})
     for (const int64_t runs : {1, 2}) {
-      CAPTURES(std::string(criterion), runs);
+      CAPTURES(std::string(name_of(criterion)), runs);
       Program p;
       p.options.run = {.epochs = 10, .runs = runs, .patience = 4, .patience_on = criterion};
-      if (criterion == std::string("either")) p.options.run.patience = 3;
+      if (criterion == PatienceOn::either) p.options.run.patience = 3;
       auto script = kFalling;
       for (size_t e = 0; e < script.size(); ++e) script[e].val_loss = 1.0 + static_cast<double>(e);
       const std::string output =
@@ -385,7 +386,7 @@ TEST_CASE("an early stop is printed with its epoch, numbers and reason; progress
                         "run 2/2: test "}));
       else
         CHECK(mentions(output,
-                       criterion == std::string("metric")
+                       criterion == PatienceOn::metric
                            ? "epoch 5/10  loss 1.0000  validation 0.5333  (stopped: no better validation "
                              "accuracy for 4 epochs)"
                            : "epoch 4/10  loss 1.0000  validation 0.5667  (stopped: validation accuracy and "

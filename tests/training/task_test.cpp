@@ -289,7 +289,8 @@ TEST_CASE("features are scaled by the training rows, then quantised; the task ke
 }
 
 TEST_CASE("the choice of scaling is explained, and what it spoils is refused") {
-  const auto output_of = [](Dataset data, const std::string& how, std::string* error = nullptr) {
+  using Kind = FeatureScaling::Kind;
+  const auto output_of = [](Dataset data, std::optional<Kind> how, std::string* error = nullptr) {
     return printed(STDERR_FILENO, [&] {
       const std::string found = error_of<DataError>([&] {
         const FeatureScaling scaling = choose_scaling(data, "f.h5", how, data.train);
@@ -306,30 +307,31 @@ TEST_CASE("the choice of scaling is explained, and what it spoils is refused") {
     data.x = Features(Tensor::from(x, {120, 4}));
     return data;
   };
-  CHECK(output_of(small_dataset(), "auto") ==
+  CHECK(output_of(small_dataset(), std::nullopt) ==
         "features: rows divided by their sums (bag of words); --features-scaling none leaves them\n");
-  CHECK(output_of(dense([](int64_t i, int64_t) { return static_cast<float>(i % 3) - 1.0f; }), "auto") ==
+  CHECK(output_of(dense([](int64_t i, int64_t) { return static_cast<float>(i % 3) - 1.0f; }), std::nullopt) ==
         "features: unscaled (some are negative)\n");
-  CHECK(output_of(dense([](int64_t i, int64_t) { return 1.0f + static_cast<float>(i % 3); }), "auto") ==
+  CHECK(output_of(dense([](int64_t i, int64_t) { return 1.0f + static_cast<float>(i % 3); }), std::nullopt) ==
         "features: unscaled (not a bag of words)\n");
   CHECK(mentions(output_of(dense([](int64_t i, int64_t j) {
                              return static_cast<float>(1 + i % 3) * (j == 0 ? 500.0f : 1.0f);
                            }),
-                           "auto"),
+                           std::nullopt),
                  {"unscaled (not", "warning", "the largest value is 3 in one and 1.5e+03 in another"}));
-  CHECK(mentions(output_of(small_dataset(), "standard"), {"standard scaling makes sparse ones dense, 0 MB"}));
-  CHECK(output_of(dense([](int64_t i, int64_t) { return static_cast<float>(i); }), "standard") == "");
-  CHECK(output_of(small_dataset(), "none") == "");
+  CHECK(mentions(output_of(small_dataset(), Kind::standard),
+                 {"standard scaling makes sparse ones dense, 0 MB"}));
+  CHECK(output_of(dense([](int64_t i, int64_t) { return static_cast<float>(i); }), Kind::standard) == "");
+  CHECK(output_of(small_dataset(), Kind::none) == "");
   std::string error;
   output_of(dense([](int64_t i, int64_t j) {
               return i == 5 ? (j == 0 ? 3e38f : j == 1 ? -3e38f : 1e-30f) : 1.0f;
             }),
-            "rows", &error);
+            Kind::rows, &error);
   CHECK(error == "f.h5: nodes/x: a row divided by its sum is not finite; --features-scaling none leaves it");
   Dataset beyond = dense([](int64_t i, int64_t) { return static_cast<float>(i % 2); });
   beyond.x.dense().rows(100, 101).fill_(3e38);
   beyond.train = ints({0, 1});
-  output_of(beyond, "standard", &error);
+  output_of(beyond, Kind::standard, &error);
   CHECK(error == "f.h5: nodes/x: a scaled column is not finite; --features-scaling none leaves it");
   Dataset graphs = split_graphs();
   Numbers rows;
@@ -386,7 +388,7 @@ TEST_CASE("a task completes its options, counts its data, and identifies it with
   CHECK(p.options.hyperparameters[1] == std::pair<std::string, std::string>("features_bits", "32"));
   const auto print_of = [&](const Program::Settings& settings) {
     Program q(data, models::gcn(), settings);
-    q.options.data.features_scaling = "none";
+    q.options.data.features_scaling = FeatureScaling::Kind::none;
     q.prepare();
     return q.task->fingerprint;
   };
@@ -435,11 +437,11 @@ TEST_CASE_FIXTURE(InFolder,
   Program demo(data, models::sage(), {{"loader", "neighbor"}, {"features", "file"}});
   CHECK(error_of<UsageError>([&] { load_data(demo.options); }) ==
         "--features file: requires --data FILE, the demo dataset is not a file");
-  demo.options.batches.features = "device";
+  demo.options.batches.features = FeaturePlace::device;
   CHECK(load_data(demo.options).name == load_demo_dataset().name);
   CHECK(file_of(demo.options, data) == "small");
   Program sparse(small_dataset());
-  sparse.options.batches.features = "host";
+  sparse.options.batches.features = FeaturePlace::host;
   sparse.options.batches.cached_rows = "50%";
   CHECK(error_of<UsageError>([&] { (void)feature_store(sparse.data, sparse.options.batches, DType::f32); }) ==
         "--cached-rows: expected dense or quantised features, those of small are sparse");
