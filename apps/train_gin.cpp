@@ -9,15 +9,16 @@ int main(int argc, char** argv) {
   Options options(models::gin(), "Trains a graph isomorphism network (Xu et al. 2019).");
   options.batches.loaders = {neighbor_loader(), cluster_loader(), saint_loader()};
   return run_program(options.program(), [&] {
-    if (!apps::read_command_line(argc, argv, options)) return;
-    options.apply();
-    const Dataset data = load_data(options);
-    const LearningTask task(options, data, node_examples(options, data));
+    const auto settings = apps::read_command_line(argc, argv, options);
+    if (!settings) return;
+    settings->apply();
+    const Dataset data = load_data(*settings);
+    const LearningTask task(*settings, data, node_examples(*settings, data));
 
-    Run run(options, task);
+    Run run(*settings, task);
     while (run.next_run()) {
-      const auto model = make_model(options, task);
-      const auto adam = make_adam(*model, options.run);
+      const auto model = make_model(*settings, task);
+      const auto adam = make_adam(*model, settings->run);
       run.begin(*model, *adam);
       const auto epochs = node_epochs(run, *model, [&](const NodeBatch& batch) {
         Var loss = run.objective().loss_of_batch(batch.forward(*model), batch.y, batch.index, batch.weight);

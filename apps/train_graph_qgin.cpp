@@ -13,17 +13,18 @@ int main(int argc, char** argv) {
   graphs.add_to(options);
   options.decayed = "all parameters except the scales of quantizers";
   return run_program(options.program(), [&] {
-    if (!apps::read_command_line(argc, argv, options)) return;
+    const auto settings = apps::read_command_line(argc, argv, options);
+    if (!settings) return;
     graphs.check();
-    options.apply();
-    Dataset data = load_data(options);
-    const Examples examples = graph_examples(options, graphs, data);
-    const LearningTask task(options, data, examples);
+    settings->apply();
+    Dataset data = load_data(*settings);
+    const Examples examples = graph_examples(*settings, graphs, data);
+    const LearningTask task(*settings, data, examples);
 
-    Run run(options, task);
+    Run run(*settings, task);
     while (run.next_run()) {  // a fold, or a split of the file
-      const auto model = make_model<models::GraphModel>(options, task);
-      const auto adam = make_adam(*model, options.run);
+      const auto model = make_model<models::GraphModel>(*settings, task);
+      const auto adam = make_adam(*model, settings->run);
       run.begin(*model, *adam);
       const auto epochs = graph_epochs(run, graphs, *model, [&](const GraphBatch& batch) {
         Var loss = run.objective().loss_of_batch((*model)(batch.graph, batch.offsets, batch.x), batch.y);

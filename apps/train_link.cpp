@@ -14,18 +14,19 @@ int main(int argc, char** argv) {
   links.add_to(options);
 
   return run_program(options.program(), [&] {
-    if (!apps::read_command_line(argc, argv, options)) return;
-    links.check(options);
-    const std::vector<Metric> metrics = link_metrics(options.data.metric);
-    options.apply();
-    Dataset data = load_data(options);
-    const Examples examples = link_examples(options, links, data);
-    const LearningTask task(options, data, examples, metrics);
+    const auto settings = apps::read_command_line(argc, argv, options);
+    if (!settings) return;
+    links.check(*settings);
+    const std::vector<Metric> metrics = link_metrics(settings->data.metric);
+    settings->apply();
+    Dataset data = load_data(*settings);
+    const Examples examples = link_examples(*settings, links, data);
+    const LearningTask task(*settings, data, examples, metrics);
 
-    Run run(options, task);
+    Run run(*settings, task);
     while (run.next_run()) {
-      const auto model = make_model<models::LinkModel>(options, task);
-      const auto adam = make_adam(*model, options.run);
+      const auto model = make_model<models::LinkModel>(*settings, task);
+      const auto adam = make_adam(*model, settings->run);
       run.begin(*model, *adam);
       const auto epochs = link_epochs(run, links, *model, [&](const LinkStepBatch& batch) {
         const Var embeddings = batch.nodes.forward(model->encoder());

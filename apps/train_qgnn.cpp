@@ -46,16 +46,17 @@ int main(int argc, char** argv) {
       {"from", &initial, "FILE", "initial weights: a checkpoint of a training with --bits 32"}};
 
   return run_program(options.program(), [&] {
-    if (!apps::read_command_line(argc, argv, options)) return;
-    options.apply();
-    const Dataset data = load_data(options);
-    const LearningTask task(options, data, node_examples(options, data));
+    const auto settings = apps::read_command_line(argc, argv, options);
+    if (!settings) return;
+    settings->apply();
+    const Dataset data = load_data(*settings);
+    const LearningTask task(*settings, data, node_examples(*settings, data));
 
-    Run run(options, task);
+    Run run(*settings, task);
     while (run.next_run()) {
-      const auto model = make_model(options, task);
-      if (initial != "none") begin_with(*model, initial, options, task.preprocessing.scaling);
-      const auto adam = make_adam(*model, options.run);
+      const auto model = make_model(*settings, task);
+      if (initial != "none") begin_with(*model, initial, *settings, task.preprocessing.scaling);
+      const auto adam = make_adam(*model, settings->run);
       run.begin(*model, *adam);
       const auto epochs = node_epochs(run, *model, [&](const NodeBatch& batch) {
         const Var loss =

@@ -7,7 +7,7 @@
 namespace adj::training {
 
 SampledEpochs::SampledEpochs(const Run& run, models::Model& model) : run_(run), evaluated_(model) {
-  if (run.options().batches.evaluation == EvaluationMethod::layers) require_layers(model);
+  if (run.settings().batches.evaluation == EvaluationMethod::layers) require_layers(model);
 }
 
 Epochs::Evaluation SampledEpochs::validate() {
@@ -28,7 +28,7 @@ Tensor SampledEpochs::in_evaluation() {
 
 Tensor SampledEpochs::over_all_nodes(models::NodeModel& model) const {
   const LearningTask& task = run_.task();
-  const BatchOptions& batches = run_.options().batches;
+  const BatchOptions& batches = run_.settings().batches;
   if (batches.loader == "none" || batches.evaluation != EvaluationMethod::layers)
     return model(task.data.graph, task.features).value();
   return layer_by_layer(model, task.data.graph, task.store, run_.layer_wise());
@@ -41,7 +41,7 @@ void SampledEpochs::add_loss(Tensor& sum, double share, const Var& loss) {
 }
 
 std::unique_ptr<Epochs> node_epochs(const Run& run, models::NodeModel& model, NodeStep step) {
-  const std::shared_ptr<LoaderChoice> loader = run.options().batches.chosen();
+  const std::shared_ptr<LoaderChoice> loader = run.settings().batches.chosen();
   return loader ? loader->epochs(run, model, std::move(step)) : full_batch(run, model, std::move(step));
 }
 

@@ -33,7 +33,7 @@ class FullBatch : public Epochs {
   }
 
  private:
-  bool captures() const { return !run_.options().compute.no_capture && edges_ == nullptr; }
+  bool captures() const { return !run_.settings().compute.no_capture && edges_ == nullptr; }
 
   Var train_on(const NodeStep& step) {
     if (edges_ != nullptr) {

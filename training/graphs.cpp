@@ -56,13 +56,13 @@ class GraphEpochs : public SampledEpochs {
         drawn_(options.iterations > 0),
         loader_(loader_of(run.task().data, run.task().features, run.objective().targets(),
                           run.examples().train,
-                          {.batch_size = run.options().batches.batch_size,
+                          {.batch_size = run.settings().batches.batch_size,
                            .steps = options.iterations,
                            .shuffle = true,
                            .seed = run.seed(),
                            .workers = run.workers()})),
         validated_(each_once(run.task().data, run.task().features, run.examples().val,
-                             run.options().batches.batch_size, run.workers())),
+                             run.settings().batches.batch_size, run.workers())),
         places_(places_in(run.examples().val, run.examples().size())) {}
 
   Tensor train(int64_t done) override {
@@ -93,7 +93,7 @@ class GraphEpochs : public SampledEpochs {
  private:
   Tensor computed() override {
     return graph_outputs(model_, run_.task().data, run_.task().features, run_.examples().outputs,
-                         run_.options().batches.batch_size, run_.workers());
+                         run_.settings().batches.batch_size, run_.workers());
   }
 
   models::GraphModel& model_;

@@ -96,10 +96,10 @@ class LinkBatches : public LinkEpochs {
 
 std::unique_ptr<Epochs> link_epochs(const Run& run, const LinkOptions& options, models::LinkModel& model,
                                     LinkStep step) {
-  if (run.options().batches.loader == "none")
+  if (run.settings().batches.loader == "none")
     return std::make_unique<AllLinks>(run, model, std::move(step), options.negatives);
   return std::make_unique<LinkBatches>(run, model, std::move(step), options.negatives,
-                                       options.neighbor->sampling(run.options().model.layers));
+                                       options.neighbor->sampling(run.settings().model.layers));
 }
 
 }  // namespace adj::training

@@ -33,15 +33,15 @@ void LinkOptions::add_to(Options& o) {
                        {"negatives", &negatives, "N", "negatives drawn per positive pair, every epoch"}};
 }
 
-void LinkOptions::check(const Options& options) const {
+void LinkOptions::check(const Settings& settings) const {
   if (!(val > 0.0 && test > 0.0 && val + test < 1.0))
     usage_fail("--val {} and --test {}: expected shares above 0, below 1 together", val, test);
   expect_integer("negatives", negatives, 1, 10000);
   for (const auto& [name, model] :
        {std::pair("aggr", "sage"), {"heads", "gat"}, {"attention-dropout", "gat"}})
-    if (const auto option = options.values.find(name); options.model.model != model &&
-                                                       option != options.values.end() &&
-                                                       options.changed(name, option->second))
+    if (const auto option = settings.values.find(name); settings.model.model != model &&
+                                                        option != settings.values.end() &&
+                                                        settings.changed(name, option->second))
       usage_fail("--{}: requires --model {}", name, model);
 }
 
@@ -122,7 +122,7 @@ std::vector<Metric> link_metrics(const std::string& metric) {
 }
 
 void write_links(const Run& run) {
-  if (run.options().output.predict.empty()) return;
+  if (run.settings().output.predict.empty()) return;
   const Examples& examples = run.examples();
   const Tensor& output = run.output();
   const auto test = examples.test.to_vector<int32_t>();
@@ -136,8 +136,8 @@ void write_links(const Run& run) {
     links.score.push_back(score[pair]);
     links.label.push_back(label[pair] > 0.5f ? 1 : 0);
   }
-  write_predictions(run.options().output.predict, run.options().program(), run.task().data, links,
-                    run.options().output.escape_formulas);
+  write_predictions(run.settings().output.predict, run.settings().program(), run.task().data, links,
+                    run.settings().output.escape_formulas);
 }
 
 }  // namespace adj::training

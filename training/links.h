@@ -16,8 +16,8 @@ struct LinkOptions {
 
   /// Adds these options and the loader to a program's.
   void add_to(Options& options);
-  /// Throws UsageError if they are out of range, or `options` has one that the chosen model does not take.
-  void check(const Options& options) const;
+  /// Throws UsageError if they are out of range, or `settings` has one that the chosen model does not take.
+  void check(const Settings& settings) const;
 };
 
 /// Removes --val and --test shares of the connected pairs from the dataset's graph, by --seed

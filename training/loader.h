@@ -11,6 +11,7 @@
 namespace adj::training {
 
 class Run;
+struct Settings;
 
 /// A mini-batch loader of the programs: options, checks and epochs.
 class LoaderChoice {
@@ -20,7 +21,7 @@ class LoaderChoice {
   /// Its own options, bound to this object.
   virtual OptionList options() = 0;
   /// Throws UsageError for options that are out of range or conflict.
-  virtual void check(const Options& all) const = 0;
+  virtual void check(const Settings& all) const = 0;
   /// Throws DataError if the dataset, read from `file`, lacks something.
   virtual void check_data(const Dataset& /*data*/, const std::string& /*file*/) const {}
   /// Adds what the loader needs to the dataset on the CPU.
@@ -34,7 +35,7 @@ class NeighborLoading : public LoaderChoice {
  public:
   std::string name() const override { return "neighbor"; }
   OptionList options() override;
-  void check(const Options& all) const override;
+  void check(const Settings& all) const override;
   void check_data(const Dataset& data, const std::string& file) const override;
   std::unique_ptr<Epochs> epochs(const Run& run, models::NodeModel& model, NodeStep step) const override;
   /// Sampling for a model of `layers` layers.

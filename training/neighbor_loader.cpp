@@ -53,7 +53,7 @@ OptionList NeighborLoading::options() {
           {"weighted-sampling", &weighted_, "", "neighbor: sample in proportion to the edge weights"}};
 }
 
-void NeighborLoading::check(const Options& all) const {
+void NeighborLoading::check(const Settings& all) const {
   (void)sampling(all.model.layers);
   if (labor_ && (replace_ || weighted_))
     usage_fail("--labor: conflicts with --{}", replace_ ? "replace" : "weighted-sampling");
@@ -74,7 +74,7 @@ NeighborSampling NeighborLoading::sampling(int64_t layers) const {
 
 std::unique_ptr<Epochs> NeighborLoading::epochs(const Run& run, models::NodeModel& model,
                                                 NodeStep step) const {
-  return std::make_unique<NeighborEpochs>(run, model, std::move(step), sampling(run.options().model.layers));
+  return std::make_unique<NeighborEpochs>(run, model, std::move(step), sampling(run.settings().model.layers));
 }
 
 std::shared_ptr<LoaderChoice> neighbor_loader() { return std::make_shared<NeighborLoading>(); }

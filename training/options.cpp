@@ -1,16 +1,14 @@
 #include "options.h"
 
 #include "loader.h"
-#include "run_folder.h"
+#include "settings.h"
 #include <adjoint/core/error.h>
 #include <adjoint/core/explain.h>
-#include <adjoint/core/log.h>
 #include <adjoint/core/option_check.h>
 #include <adjoint/core/parallel.h>
 #include <adjoint/core/run_files.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/predictions.h>
-#include <adjoint/data/stored_cuts.h>
 
 #include <algorithm>
 #include <cmath>
@@ -29,12 +27,6 @@ int64_t integer_of(const std::string& option, const std::string& text, const cha
   return *number;
 }
 
-std::vector<std::string> names_of(const std::vector<std::shared_ptr<LoaderChoice>>& loaders) {
-  std::vector<std::string> names;
-  for (const auto& loader : loaders) names.push_back(loader->name());
-  return names;
-}
-
 /// Throws, naming `option`, if tensor-core tiles cannot be used.
 void expect_tiles(const std::string& option, const Options& o) {
   if (!o.compute.device.starts_with("cuda")) usage_fail("{}: tensor cores require --device cuda", option);
@@ -42,22 +34,6 @@ void expect_tiles(const std::string& option, const Options& o) {
     usage_fail("{}: tensor cores round their operands, requires --precision tf32 or bfloat16", option);
   if (o.model.attention_dropout > 0.0)
     usage_fail("{}: attention on tensor cores has no dropout, requires --attention-dropout 0", option);
-}
-
-/// Refuses mini-batch options of a loader that was not chosen.
-void check_loaders(Options& o) {
-  const auto refuse = [&o](const OptionList& options, const std::string& loaders) {
-    for (const Option& option : options)
-      if (o.changed(option.name, option.text()))
-        usage_fail("--{}: requires --loader {}", option.name, loaders);
-  };
-  BatchOptions& b = o.batches;
-  for (const auto& loader : b.loaders)
-    if (loader->name() != b.loader) refuse(loader->options(), loader->name());
-  if (b.loader != "none") return;
-  OptionList of_any{workers_option(b.workers)};
-  if (b.by_layers) of_any += b.layers_list(o.things);
-  refuse(of_any, fmt::format("{}", fmt::join(names_of(b.loaders), " or ")));
 }
 
 }  // namespace
@@ -110,7 +86,6 @@ void RunOptions::check() const {
 }
 
 void OutputOptions::use_run_folder() {
-  make_run_folder(run_dir, resume);
   const auto place = [this](std::string& path, const char* name) {
     if (path.empty()) path = (std::filesystem::path(run_dir) / name).string();
   };
@@ -121,7 +96,7 @@ void OutputOptions::use_run_folder() {
   if (profile) place(trace, "trace.json");
 }
 
-void OutputOptions::check_files(const Options& all) const {
+void OutputOptions::check_files(const Settings& all) const {
   if (!metrics.empty() && !metrics.ends_with(".csv") && !metrics.ends_with(".jsonl"))
     usage_fail("--metrics: expected FILE.csv or FILE.jsonl, got '{}'", metrics);
   if (!plot.empty() && !plot.ends_with(".svg")) usage_fail("--plot: expected FILE.svg, got '{}'", plot);
@@ -145,6 +120,12 @@ void OutputOptions::check_files(const Options& all) const {
   files.write("trace", trace);
   files.write("cuts", all.compute.cuts);
   if (!predict.empty()) expect_predictions_path("predict", predict);
+}
+
+std::vector<std::string> BatchOptions::loader_names() const {
+  std::vector<std::string> names;
+  for (const auto& one : loaders) names.push_back(one->name());
+  return names;
 }
 
 std::shared_ptr<LoaderChoice> BatchOptions::chosen() const {
@@ -198,11 +179,6 @@ OptionList BatchOptions::layers_list(const std::string& things) {
                                things)}};
   list += features_list();
   return list;
-}
-
-bool Options::changed(const std::string& option, const std::string& text) const {
-  const auto usual = defaults.find(option);
-  return usual != defaults.end() && usual->second != text;
 }
 
 Options::Options(models::ModelFamily model_family, std::string in_a_line)
@@ -280,7 +256,7 @@ std::vector<Options::Group> Options::groups() {
   if (!batches.loaders.empty()) {
     mini_batches.push_back(
         {"loader", &batches.loader, "NAME",
-         fmt::format("mini-batch loader: {}; none: full batch", fmt::join(names_of(batches.loaders), ", "))});
+         fmt::format("mini-batch loader: {}; none: full batch", fmt::join(batches.loader_names(), ", "))});
     mini_batches.push_back(workers_option(batches.workers));
     if (batches.by_layers) mini_batches += batches.layers_list(things);
     for (const auto& loader : batches.loaders) mini_batches += loader->options();
@@ -319,60 +295,6 @@ std::vector<Options::Group> Options::groups() {
   return {{"Data", input},        {"Model", bind(family, model)},
           {"Training", training}, {"Mini-batches", mini_batches},
           {"Output", outputs},    {"Other", other}};
-}
-
-void Options::check() {
-  data.check();
-  run.check();
-  expect_integer("checkpoint-every", output.checkpoint_every, 1, kMostCounted);
-  if (changed("checkpoint-every", fmt::format("{}", output.checkpoint_every)) && output.checkpoint.empty() &&
-      output.run_dir.empty())
-    usage_fail("--checkpoint-every: requires --checkpoint or --run-dir");
-  compute.check(*this);
-  if (data.aggregation == AggregationMethod::measure && !output.resume.empty())
-    usage_fail(
-        "--aggregation measure: conflicts with --resume, as another choice would change the result; "
-        "expected reduce or scatter, as the checkpoint's training had it");
-  if (data.features_bits != 32 && batches.features == FeaturePlace::file)
-    usage_fail("--features-bits {}: conflicts with --features file, which is not quantised; expected host",
-               data.features_bits);
-  family.check(model);
-  if (family.takes("bits") && compute.precision == models::Precision::bfloat16)
-    usage_fail(
-        "--precision bfloat16: quantised numbers are float32 until they are bits, expected float32 or tf32");
-  expect_integer("batch-size", batches.batch_size, 1, kMostCounted);
-  (void)batches.num_workers(compute.device);
-  if (batches.loaders.empty()) return;
-  std::vector<std::string> names = names_of(batches.loaders);
-  names.insert(names.begin(), "none");
-  expect_one_of("loader", batches.loader, names);
-  check_loaders(*this);
-  const std::shared_ptr<LoaderChoice> loader = batches.chosen();
-  if (batches.evaluation == EvaluationMethod::automatic) {
-    const bool exact = batches.by_layers && family.exact_by_layers(model);
-    batches.evaluation = exact ? EvaluationMethod::layers : EvaluationMethod::graph;
-    batches.evaluation_chosen = loader && batches.by_layers && !exact;
-  }
-  if (!loader) return;
-  loader->check(*this);
-  batches.check_features(compute.device);
-  if (data.inductive)
-    usage_fail("--inductive: conflicts with --loader {}, as the sampled graph is kept", loader->name());
-}
-
-void Options::apply() {
-  if (output.quiet) set_log_level(LogLevel::warning);
-  if (batches.evaluation_chosen)
-    log_info("evaluation: over the whole graph ({} is not exact layer by layer)", model.model);
-  compute.apply();
-  compute_context().aggregation = data.aggregation == AggregationMethod::reduce    ? Aggregation::reduce
-                                  : data.aggregation == AggregationMethod::scatter ? Aggregation::scatter
-                                                                                   : Aggregation::automatic;
-  (void)Device::parse(compute.device);
-  if (!output.run_dir.empty()) output.use_run_folder();
-  output.check_files(*this);
-  if (!compute.cuts.empty()) cuts = std::make_shared<StoredCuts>(compute.cuts);
-  compute_context().cuts = cuts;
 }
 
 }  // namespace adj::training

@@ -6,8 +6,6 @@
 #include <adjoint/kernels/compute_context.h>
 #include <adjoint/models/family.h>
 
-#include <chrono>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,13 +15,10 @@
 // Options of a training program, by group. Each group lists its command-line options; the defaults are those
 // of Kipf & Welling (2017) unless a program sets others.
 
-namespace adj {
-class StoredCuts;
-}
-
 namespace adj::training {
 
 struct Options;
+struct Settings;
 class LoaderChoice;
 
 /// Aggregation over the edge list (Aggregation); `measure`: the faster one in a trial.
@@ -100,11 +95,10 @@ struct OutputOptions {
   std::string trace, run_dir;  ///< trace file; folder for all outputs
   std::string config;          ///< file of options
 
-  /// Makes the folder of --run-dir; metrics, checkpoint, page, events and trace go there unless an option
-  /// names another place.
+  /// Places metrics, checkpoint, page, events and trace in --run-dir unless an option names another place.
   void use_run_folder();
   /// Before the training: refuses files that cannot be written or would overwrite an input or each other.
-  void check_files(const Options& all) const;
+  void check_files(const Settings& all) const;
 };
 
 /// Mini-batches and the location of their features.
@@ -113,15 +107,15 @@ struct BatchOptions {
       {};                        ///< offered by the program, each with its own options
   std::string loader = "none";   ///< name of a loader, or "none": full-batch
   std::string workers = "auto";  ///< threads that prepare batches: a number, or "auto": 1, on a GPU up to 4
-  /// check() replaces `automatic`: layers if the model is exact by them, else graph.
+  /// Settings replace `automatic`: layers if the model is exact by them, else graph.
   EvaluationMethod evaluation = EvaluationMethod::automatic;
-  bool evaluation_chosen = false;  ///< by check(): the whole graph, since the model needs it
-  bool by_layers = true;           ///< whether the program offers --evaluation
+  bool by_layers = true;      ///< whether the program offers --evaluation
   int64_t batch_size = 1024;  ///< training nodes per step, and nodes per batch of a layer-wise evaluation
   FeaturePlace features = FeaturePlace::device;
   std::string cached_rows =
       "0";  ///< rows of host or file features cached on the device: a number, or a share "20%"
 
+  std::vector<std::string> loader_names() const;
   /// The loader of that name; null for "none".
   std::shared_ptr<LoaderChoice> chosen() const;
   /// Throws UsageError unless `workers` is "auto" or 0 to kMaxThreads.
@@ -133,7 +127,7 @@ struct BatchOptions {
   void check_features(const std::string& device) const;
 };
 
-/// All options of a training program.
+/// All options of a training program, with its defaults; a command line sets them. Settings result from them.
 struct Options {
   /// With the defaults of the family's first model.
   Options(models::ModelFamily family, std::string summary);
@@ -155,33 +149,14 @@ struct Options {
       "accuracy, auc or f1 for classes (auto: auc for two), auc or f1 for several labels (auto: auc), r2 or "
       "mae for regression (auto: r2)";
 
-  // Result of reading the command line.
-
-  std::map<std::string, std::string> values = {};    ///< of all options, as text
-  std::map<std::string, std::string> defaults = {};  ///< option values before reading, as text
-
-  /// Options that affect the result, as text: a checkpoint must match them.
-  std::map<std::string, std::string> identity = {};
-  /// Those of model and training, for --json: "weight_decay" and its value.
-  std::vector<std::pair<std::string, std::string>> hyperparameters = {};
-  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
-  std::shared_ptr<StoredCuts> cuts = {};
-
   const std::string& program() const { return family.program; }  ///< "train_gcn"
 
   struct Group {
     std::string name;
     OptionList options;
   };
-  /// In the order of --help. They point into this object.
+  /// In the order of --help. They point into this object, and `program_options` to wherever they do.
   std::vector<Group> groups();
-  /// Whether an option whose value is `text` differs from the program's default. False before a command line
-  /// is read.
-  bool changed(const std::string& option, const std::string& text) const;
-  /// Throws UsageError for options that are out of range or conflict.
-  void check();
-  /// Applies the options: process settings, log level, checks of the output files.
-  void apply();
 };
 
 /// The options of a family's models, bound to `values`.

@@ -137,7 +137,7 @@ void print_results(const Run& run, const Outcome& outcome) {
   const auto& results = run.record().results;
   const LearningTask& task = run.task();
   const size_t runs = results.size();
-  const int64_t epochs = run.options().run.epochs;
+  const int64_t epochs = run.settings().run.epochs;
   const double ms = run.epoch_ms();
   const std::string cost = fmt::format("{} ms per epoch; peak {:.0f} MB",
                                        ms < 100.0 ? fmt::format("{:.3g}", ms) : fmt::format("{:.0f}", ms),
@@ -165,9 +165,9 @@ void print_results(const Run& run, const Outcome& outcome) {
                with_spread(reported(results, 2 * k + 1), runs));
   fmt::print("validation {} {} at {}; {}\n", task.metric.name, with_spread(outcome.val, runs),
              epochs_of(outcome, epochs, runs), cost);
-  if (run.options().data.path.empty())
+  if (run.settings().data.path.empty())
     fmt::print("This was the built-in demo dataset. For Cora, see data/README.md, then: {} cora.h5\n",
-               run.options().program());
+               run.settings().program());
 }
 
 /// The examples of class scores and of scores by degree.
@@ -197,16 +197,18 @@ Chart chart_of(const Run& run, const Outcome& outcome, const std::string& title)
 
 std::string json_of(const Run& run, const Outcome& outcome, const std::optional<ClassReport>& report) {
   const auto& results = run.record().results;
-  const Options& options = run.options();
+  const Settings& settings = run.settings();
   const LearningTask& task = run.task();
   std::string text = fmt::format(
       R"({{"app": {}, "dataset": {}, "model": {}, "device": {}, "seed": {}, "runs": {}, "epochs": {}, )"
       R"("epochs_run": {}, )",
-      json_text(options.program()), json_text(task.data.name), json_text(run.model()),
-      json_text(task.data.device().str()), options.run.seed, results.size(), options.run.epochs,
+      json_text(settings.program()), json_text(task.data.name), json_text(run.model()),
+      json_text(task.data.device().str()), settings.run.seed, results.size(), settings.run.epochs,
       outcome.epochs_run);
-  for (const auto& [option, value] : options.hyperparameters)
+  for (const auto& [option, value] : settings.hyperparameters)
     text += fmt::format("{}: {}, ", json_text(option), value);
+  text += fmt::format(R"("features_scaling": {}, "features_bits": {}, )",
+                      json_text(name_of(task.preprocessing.scaling.kind())), settings.data.features_bits);
   text += fmt::format(R"("metric": "{}", "train_loss": {}, "val_loss": {}, "test_loss": {}, "val_acc": {}, )"
                       R"("test_acc": {}, "test_acc_std": {}, )",
                       task.metric.option, finite(outcome.train_loss), finite(outcome.val_loss),
@@ -221,7 +223,7 @@ std::string json_of(const Run& run, const Outcome& outcome, const std::optional<
                         reported(results, 2 * k).mean, name, test.mean, name, test.deviation);
   }
   if (report) text += fmt::format(R"("class_scores": {}, )", report->json());
-  const double wall_s = seconds_since(options.start);
+  const double wall_s = seconds_since(settings.start);
   return fmt::format(R"({}"best_epoch": {}, "epoch_ms": {:.4f}, "peak_mb": {:.1f}, "wall_s": {:.3f}}})", text,
                      outcome.best_epoch, run.epoch_ms(), peak_mb(task.data.device()), wall_s);
 }
@@ -233,7 +235,7 @@ Report report_of(const Run& run, const Outcome& outcome, const std::vector<Profi
   const auto number = [](double value) { return fmt::format("{:.4g}", value); };
   Report report{
       .title = fmt::format("{} on {}", run.model(), task.data.name),
-      .facts = {{"program", run.options().program()},
+      .facts = {{"program", run.settings().program()},
                 {"version", std::string(version())},
                 {"device", task.data.device().str()},
                 {"nodes", fmt::format("{}", task.data.num_nodes())},
@@ -241,7 +243,7 @@ Report report_of(const Run& run, const Outcome& outcome, const std::vector<Profi
                 {"features", fmt::format("{}", task.num_features)},
                 {"test " + task.metric.name, number(outcome.test.mean)},
                 {"validation " + task.metric.name, number(outcome.val.mean)},
-                {"best epoch", fmt::format("{} of {}", outcome.best_epoch, run.options().run.epochs)},
+                {"best epoch", fmt::format("{} of {}", outcome.best_epoch, run.settings().run.epochs)},
                 {"ms per epoch", number(run.epoch_ms())},
                 {"peak MB", number(peak_mb(task.data.device()))}},
       .scored = scored_examples(run),
@@ -264,14 +266,14 @@ void print_explanations() {
 
 void write_predictions(const Run& run) {
   const Dataset& data = run.task().data;
-  if (const std::string& path = run.options().output.predict; !path.empty())
-    write_predictions(path, run.options().program(), data,
+  if (const std::string& path = run.settings().output.predict; !path.empty())
+    write_predictions(path, run.settings().program(), data,
                       predictions_of(data.task, run.output(), data.class_names),
-                      run.options().output.escape_formulas);
+                      run.settings().output.escape_formulas);
 }
 
 void write_results(const Run& run) {
-  const OutputOptions& o = run.options().output;
+  const OutputOptions& o = run.settings().output;
   const LearningTask& task = run.task();
   std::vector<ProfileRow> profile;
   if (run.profiler() != nullptr) {
@@ -286,7 +288,7 @@ void write_results(const Run& run) {
   if (o.class_scores)
     report.emplace(task.examples.labels, run.output(), task.examples.y, run.examples().test,
                    task.data.class_names);
-  if (run.options().compute.explain) print_explanations();
+  if (run.settings().compute.explain) print_explanations();
   if (!o.quiet || !o.json) {
     print_results(run, outcome);
     if (report) report->print(scored_examples(run));
@@ -300,10 +302,10 @@ void write_results(const Run& run) {
     summary.result = json;
     write_run(o.run_dir, summary);
   }
-  const auto& cuts = run.options().cuts;
+  const auto& cuts = task.cuts;
   if (cuts && cuts->write() == 0)  // last, as it may fail
     log_warning("--cuts {}: nothing was cut for tensor cores; --explain prints the choices",
-                printable(run.options().compute.cuts));
+                printable(run.settings().compute.cuts));
 }
 
 }  // namespace adj::training

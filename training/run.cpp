@@ -69,17 +69,17 @@ class Run::SignalScope {
   SignalScope& operator=(const SignalScope&) = delete;
 };
 
-Run::Run(const Options& options, const LearningTask& task)
-    : options_(options), task_(task), examples_(task.examples) {
+Run::Run(const Settings& settings, const LearningTask& task)
+    : settings_(settings), task_(task), examples_(task.examples) {
   // Refuses column names before the training, not after it.
-  if (!options.output.metrics.empty()) (void)metrics_file(options.output.metrics, task.metric);
-  if (options.output.profile) profiler_ = std::make_unique<Profiler>();
+  if (!settings.output.metrics.empty()) (void)metrics_file(settings.output.metrics, task.metric);
+  if (settings.output.profile) profiler_ = std::make_unique<Profiler>();
 }
 
 Run::~Run() = default;
 
 bool Run::next_run() {
-  if (++run_ == options_.run.runs) {
+  if (++run_ == task_.runs) {
     signals_.reset();
     return false;
   }
@@ -100,16 +100,16 @@ void Run::begin(models::Model& model, optim::Optimizer& optimizer) {
   model_ = &model;
   optimizer_ = &optimizer;
   name_ = model.describe();
-  best_ = std::make_unique<optim::EarlyStopping>(model, options_.run.patience);
+  best_ = std::make_unique<optim::EarlyStopping>(model, settings_.run.patience);
   epoch_ = looked_at_ = 0;
   stopped_ = timing_ = false;
   between_.reset();
   describe_state();
   if (!signals_) {
-    const OutputOptions& o = options_.output;
+    const OutputOptions& o = settings_.output;
     if (!o.resume.empty())
       resume(o.resume);
-    else if (!o.tensorboard.empty() && has_events(events_folder(o.tensorboard, 0, options_.run.runs)))
+    else if (!o.tensorboard.empty() && has_events(events_folder(o.tensorboard, 0, task_.runs)))
       data_fail("{}: holds events of a training already, expected another folder (--tensorboard)",
                 o.tensorboard);
     if (!o.run_dir.empty()) {  // after all that may be refused
@@ -120,9 +120,9 @@ void Run::begin(models::Model& model, optim::Optimizer& optimizer) {
     log_info("{} on {}", name_, task_.data.device().str());
     caught = 0;
     signals_ = std::make_unique<SignalScope>();
-    progress_.emplace(options_.run.runs * options_.run.epochs, run_ * options_.run.epochs + epoch_);
+    progress_.emplace(task_.runs * settings_.run.epochs, run_ * settings_.run.epochs + epoch_);
   }
-  if (options_.run.eval_every > 1) between_ = std::make_unique<optim::NonFiniteMonitor>(task_.data.device());
+  if (settings_.run.eval_every > 1) between_ = std::make_unique<optim::NonFiniteMonitor>(task_.data.device());
 }
 
 bool Run::next_epoch() {
@@ -133,14 +133,14 @@ bool Run::next_epoch() {
 }
 
 void Run::end_epoch(const Tensor& loss, Epochs& epochs) {
-  const RunOptions& o = options_.run;
-  const std::string& checkpoint = options_.output.checkpoint;
+  const RunOptions& o = settings_.run;
+  const std::string& checkpoint = settings_.output.checkpoint;
   if (between_) between_->add(loss);
   ++epoch_;
   watch_.count();
   const bool last = epoch_ == o.epochs;
   const bool evaluated = last || epoch_ % o.eval_every == 0;
-  bool keep = epoch_ % options_.output.checkpoint_every == 0 || caught != 0;
+  bool keep = epoch_ % settings_.output.checkpoint_every == 0 || caught != 0;
   if (evaluated || keep) {
     epoch_ms_.push_back(watch_.stop(task_.data.device()));
     timing_ = false;
@@ -177,12 +177,12 @@ void Run::require_finite_between() const {
 }
 
 std::string Run::count() const {
-  const std::string epoch = fmt::format("epoch {}/{}", epoch_, options_.run.epochs);
-  return options_.run.runs < 2 ? epoch : fmt::format("{}  {}", run_name(), epoch);
+  const std::string epoch = fmt::format("epoch {}/{}", epoch_, settings_.run.epochs);
+  return task_.runs < 2 ? epoch : fmt::format("{}  {}", run_name(), epoch);
 }
 
 std::string Run::run_name() const {
-  return fmt::format("{} {}/{}", examples_.cross_validated ? "fold" : "run", run_ + 1, options_.run.runs);
+  return fmt::format("{} {}/{}", examples_.cross_validated ? "fold" : "run", run_ + 1, task_.runs);
 }
 
 std::string Run::note(double train_loss) const {
@@ -217,9 +217,9 @@ void Run::evaluate(double train_loss, Epochs& epochs) {
   looked_at_ = epoch_;
   record_.history.push_back(
       {run_, epoch_, train_loss, val_loss, task_.metric.measure(now.outputs, examples_.y, examples_.val)});
-  const std::string& folder = options_.output.tensorboard;
+  const std::string& folder = settings_.output.tensorboard;
   if (folder.empty()) return;
-  if (!board_) board_ = std::make_unique<TensorBoard>(events_folder(folder, run_, options_.run.runs));
+  if (!board_) board_ = std::make_unique<TensorBoard>(events_folder(folder, run_, task_.runs));
   board_->add(epoch_, scalars_of(record_.history.back(), task_.metric, optimizer_->learning_rate(),
                                  epoch_ms_.back() / 1e3));
 }
@@ -229,7 +229,7 @@ const char* Run::outputs_name() const {
 }
 
 void Run::finish(Epochs& epochs) {
-  progress_->shorten(options_.run.epochs - epoch_);
+  progress_->shorten(settings_.run.epochs - epoch_);
   best_->restore();
   output_ = epochs.outputs();
   // Checks all examples, also those outside the split: predictions contain them.
@@ -244,16 +244,16 @@ void Run::finish(Epochs& epochs) {
   for (const Metric& metric : task_.reported)
     for (const Tensor* part : {&examples_.val, &examples_.test})
       result.reported.push_back(metric.measure(output_, examples_.y, *part));
-  if (options_.run.runs > 1)
+  if (task_.runs > 1)
     log_info("{}: {}{} {:.4f} at epoch {}{}", run_name(), examples_.cross_validated ? "" : "test ",
              task_.metric.name, result.test_metric, result.best_epoch,
-             stopped_early() ? fmt::format("; stopped after {} of {}", epoch_, options_.run.epochs) : "");
+             stopped_early() ? fmt::format("; stopped after {} of {}", epoch_, settings_.run.epochs) : "");
   else if (stopped_early())
     log_info("{}  {}  (stopped: {} for {} epochs)", count(), note(result.train_loss),
-             options_.run.patience_on == PatienceOn::either
+             settings_.run.patience_on == PatienceOn::either
                  ? fmt::format("validation {} and loss worse than before", task_.metric.name)
                  : fmt::format("no better validation {}", task_.metric.name),
-             options_.run.patience);
+             settings_.run.patience);
   record_.add(std::move(result));
 }
 
@@ -266,16 +266,16 @@ double Run::epoch_ms() const {
 }
 
 RunSummary Run::summary() const {
-  return {.program = options_.program(),
+  return {.program = settings_.program(),
           .version = std::string(version()),
           .isa = std::string(cpu_isa()),
           .device = task_.data.device().str(),
-          .options = options_.values};
+          .options = settings_.values};
 }
 
 void Run::describe_state() {
-  state_ = std::make_unique<optim::TrainingState>(options_.program(), *model_, *optimizer_);
-  for (const auto& [option, text] : options_.identity) state_->require("option." + option, text);
+  state_ = std::make_unique<optim::TrainingState>(settings_.program(), *model_, *optimizer_);
+  for (const auto& [option, text] : settings_.identity) state_->require("option." + option, text);
   state_->require("features.scaling", std::string(name_of(task_.preprocessing.scaling.kind())),
                   [](const optim::Checkpoint& before) {
                     return std::string(name_of(optim::Preprocessing::scaling_kind(before)));
@@ -284,7 +284,7 @@ void Run::describe_state() {
                   [](const optim::Checkpoint& before) {
                     return fmt::format("{}", optim::Preprocessing::feature_bits(before));
                   });
-  if (options_.run.runs > 1) state_->require("option.epochs", fmt::format("{}", options_.run.epochs));
+  if (task_.runs > 1) state_->require("option.epochs", fmt::format("{}", settings_.run.epochs));
   state_->require("dataset", task_.fingerprint).require("model", name_).add(*best_);
   // `predict` rebuilds the model from these and the options.
   state_->require("aggregation", task_.aggregation())
@@ -297,9 +297,9 @@ void Run::describe_state() {
 
 void Run::resume(const std::string& path) {
   epoch_ = looked_at_ = state_->resume(path);  // throws for non-finite state
-  if (epoch_ > options_.run.epochs)
-    data_fail("{}: facts@epoch: {}, expected 0 to {}", path, epoch_, options_.run.epochs);
-  if (epoch_ == options_.run.epochs && best_->best_epoch() < 0)
+  if (epoch_ > settings_.run.epochs)
+    data_fail("{}: facts@epoch: {}, expected 0 to {}", path, epoch_, settings_.run.epochs);
+  if (epoch_ == settings_.run.epochs && best_->best_epoch() < 0)
     data_fail("{}: tensors/history: no row of run {} after {} epochs", path, run_, epoch_);
 }
 
@@ -316,10 +316,10 @@ void Run::save(optim::Checkpoint& checkpoint) const {
 }
 
 void Run::load(const optim::Checkpoint& checkpoint) {
-  run_ = checkpoint.integer("run", 0, options_.run.runs - 1);
+  run_ = checkpoint.integer("run", 0, task_.runs - 1);
   choose_split();
   stopped_ = checkpoint.integer("stopped", 0, 1) != 0;
-  record_ = TrainingRecord::read(checkpoint, task_.metric, task_.reported, run_, options_.run.epochs);
+  record_ = TrainingRecord::read(checkpoint, task_.metric, task_.reported, run_, settings_.run.epochs);
   const bool begun = !record_.history.empty() && record_.history.back().run == run_;
   if (stopped_ && !begun)
     data_fail("{}: facts@stopped: 1, but tensors/history has no row of run {}", checkpoint.path, run_);

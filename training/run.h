@@ -39,7 +39,7 @@ namespace adj::training {
 class Run {
  public:
   /// Both must outlive it.
-  Run(const Options& options, const LearningTask& task);
+  Run(const Settings& settings, const LearningTask& task);
   ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
@@ -58,22 +58,23 @@ class Run {
   /// Ends the run: restores the weights of its best epoch and evaluates them on the test examples.
   void finish(Epochs& epochs);
 
-  const Options& options() const { return options_; }
+  const Settings& settings() const { return settings_; }
   const LearningTask& task() const { return task_; }
   /// With the run's split selected.
   const Examples& examples() const { return examples_; }
   const Objective& objective() const { return objective_; }
-  uint64_t seed() const { return static_cast<uint64_t>(options_.run.seed + run_); }
+  uint64_t seed() const { return static_cast<uint64_t>(settings_.run.seed + run_); }
   /// Completed epochs of this run.
   int64_t epoch() const { return epoch_; }
   /// Threads that prepare batches.
-  int workers() const { return options_.batches.num_workers(options_.compute.device); }
+  int workers() const { return settings_.batches.num_workers(settings_.compute.device); }
   /// Shuffled batches of --batch-size examples.
   LoaderOptions training_batches() const {
-    return {.batch_size = options_.batches.batch_size, .shuffle = true, .seed = seed(), .workers = workers()};
+    return {
+        .batch_size = settings_.batches.batch_size, .shuffle = true, .seed = seed(), .workers = workers()};
   }
   LoaderOptions layer_wise() const {
-    return {.batch_size = options_.batches.batch_size, .workers = workers()};
+    return {.batch_size = settings_.batches.batch_size, .workers = workers()};
   }
 
   /// "GCN 1433-16-7".
@@ -92,8 +93,8 @@ class Run {
   class SignalScope;
 
   void choose_split();
-  bool done() const { return epoch_ >= options_.run.epochs || stopped_; }
-  bool stopped_early() const { return stopped_ && epoch_ < options_.run.epochs; }
+  bool done() const { return epoch_ >= settings_.run.epochs || stopped_; }
+  bool stopped_early() const { return stopped_ && epoch_ < settings_.run.epochs; }
   void require_finite_between() const;
   void evaluate(double train_loss, Epochs& epochs);
   std::string run_name() const;
@@ -106,7 +107,7 @@ class Run {
   void save(optim::Checkpoint& checkpoint) const;
   void load(const optim::Checkpoint& checkpoint);
 
-  const Options& options_;
+  const Settings& settings_;
   const LearningTask& task_;
   Examples examples_;
   Objective objective_;

@@ -62,7 +62,7 @@ class ClusterLoading : public LoaderChoice {
          "cluster: number of METIS parts (0: the dataset's nodes/part, else parts of some hundred nodes)"},
         {"parts-per-batch", &parts_per_batch_, "N", "cluster: maximum parts per step"}};
   }
-  void check(const Options&) const override {
+  void check(const Settings&) const override {
     expect_integer("parts", parts_, 0, kMostCounted);
     expect_integer("parts-per-batch", parts_per_batch_, 1, kMostCounted);
   }
@@ -94,7 +94,7 @@ class SaintLoading : public LoaderChoice {
         {"coverage", &coverage_, "N",
          "saint: estimate normalisation from subgraphs that cover all nodes N times (0: no normalisation)"}};
   }
-  void check(const Options& all) const override {
+  void check(const Settings& all) const override {
     expect_integer("budget", budget_, 1, SaintSampling::kMostDrawn);
     expect_integer("walk-length", walk_length_, 0, SaintSampling::kMostDrawn - 1);
     if (const int64_t a_draw = sampling().nodes_a_draw(); budget_ > SaintSampling::kMostDrawn / a_draw)

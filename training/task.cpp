@@ -46,16 +46,6 @@ std::string counted(const LearningTask& task) {
                      examples.unlabelled > 0 ? fmt::format(", {} without a label", examples.unlabelled) : "");
 }
 
-/// Completes the options from the data.
-void complete(Options& options, const LearningTask& task) {
-  if (task.splits.size() > 1 && options.run.runs == 1) options.run.runs = std::ssize(task.splits);
-  const bool whole = options.things != "graphs" && options.batches.loader == "none";
-  if (whole) options.model.norm_momentum = 1.0;  // every step has all nodes
-  options.hyperparameters.emplace_back("features_scaling",
-                                       json_text(name_of(task.preprocessing.scaling.kind())));
-  options.hyperparameters.emplace_back("features_bits", fmt::format("{}", options.data.features_bits));
-}
-
 }  // namespace
 
 Dataset load_data(const Options& options) {
@@ -73,13 +63,17 @@ Examples node_examples(const Options& options, const Dataset& data) {
   return node_examples(data, file_of(options, data), options.program());
 }
 
-LearningTask::LearningTask(Options& options, Dataset dataset, Examples learned, std::vector<Metric> metrics)
+LearningTask::LearningTask(const Settings& options, Dataset dataset, Examples learned,
+                           std::vector<Metric> metrics)
     : data(std::move(dataset)), examples(std::move(learned)), reported(std::move(metrics)) {
+  if (!options.compute.cuts.empty()) cuts = std::make_shared<StoredCuts>(options.compute.cuts);
+  compute_context().cuts = cuts;
   const std::string file = file_of(options, data);
   require_features(data, file, options.program());
   if (options.output.class_scores && examples.labels == Labels::numbers)
     usage_fail("--class-scores: {} has no classes to score", examples.task);
   splits = chosen_splits(options, examples, file);
+  runs = splits.size() > 1 && options.run.runs == 1 ? std::ssize(splits) : options.run.runs;
   metric = reported.empty() ? metric_for(examples, file, options.data.metric, splits.front(), splits.size())
                             : metric_among(reported, options.data.metric, examples.things);
   const std::shared_ptr<LoaderChoice> loader = options.batches.chosen();
@@ -98,14 +92,12 @@ LearningTask::LearningTask(Options& options, Dataset dataset, Examples learned, 
   examples = examples.to(device);
   num_features = data.num_features();
   log_info("{}: {}", printable(data.name), counted(*this));
-  complete(options, *this);
-
   if (!options.output.checkpoint.empty() || !options.output.resume.empty())
     fingerprint = fingerprint_of(data, examples, splits);
   if (loader) store = feature_store(data, options.batches, options.compute.dtype());
   if (options.batches.features == FeaturePlace::device) features = data.x.to(options.compute.dtype());
   data.x = {};  // a copy exists where needed
-  if (options.cuts) options.cuts->expect(data.graph);
+  if (cuts) cuts->expect(data.graph);
   if (options.data.inductive) edges = make_edge_list(options, *this);
 }
 

@@ -2,9 +2,13 @@
 
 #include "edge_list.h"
 #include "metric.h"
-#include "options.h"
+#include "settings.h"
 #include <adjoint/data/loader/feature_store.h>
 #include <adjoint/models/preprocessing.h>
+
+namespace adj {
+class StoredCuts;
+}
 
 namespace adj::training {
 
@@ -12,9 +16,9 @@ namespace adj::training {
 struct LearningTask {
   /// Scales, quantises and places the features of a dataset from load_data(), fitted to the first split.
   /// `metrics`: values of --metric if the labels do not determine them, "auto" being the first; all are
-  /// reported for validation and test at the best epoch. Completes `options` from the data: runs of several
-  /// splits, nodes. Throws DataError or UsageError if dataset and options conflict.
-  LearningTask(Options& options, Dataset data, Examples examples, std::vector<Metric> metrics = {});
+  /// reported for validation and test at the best epoch. Reads --cuts into the ComputeContext. Throws
+  /// DataError or UsageError if dataset and settings conflict.
+  LearningTask(const Settings& settings, Dataset data, Examples examples, std::vector<Metric> metrics = {});
 
   Dataset data;                               ///< on the device, without its features
   Features features;                          ///< on the device; absent if --features places them elsewhere
@@ -24,9 +28,11 @@ struct LearningTask {
   std::vector<Metric> reported;               ///< the program's own metrics, if any
   Metric metric;                              ///< selects the best epoch
   std::vector<size_t> splits;                 ///< run r trains on splits[r % size]
+  int64_t runs;                               ///< --runs, or one for each of several splits
   int64_t num_features;
-  std::string fingerprint;        ///< of the data, if a checkpoint is read or written
-  std::optional<EdgeList> edges;  ///< for inductive training
+  std::string fingerprint;           ///< of the data, if a checkpoint is read or written
+  std::optional<EdgeList> edges;     ///< for inductive training
+  std::shared_ptr<StoredCuts> cuts;  ///< null without --cuts
 
   /// "scatter" or "reduce": method of summing neighbours.
   const char* aggregation() const { return edges && edges->scatters() ? "scatter" : "reduce"; }

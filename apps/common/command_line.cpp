@@ -10,7 +10,6 @@
 #include <cstring>
 #include <fstream>
 #include <map>
-#include <set>
 #include <sstream>
 
 #include <fmt/ranges.h>
@@ -117,26 +116,6 @@ po::parsed_options read_config(const std::string& path, const po::options_descri
   return all;
 }
 
-/// "weight_decay" for "weight-decay".
-std::string member_name(std::string option) {
-  std::replace(option.begin(), option.end(), '-', '_');
-  return option;
-}
-
-/// Sets the options that a checkpoint must match and reports list.
-void describe(training::Options& o) {
-  const std::set<std::string> members{"model", "seed", "runs", "metric"};  // have their own members in --json
-  for (const training::Options::Group& group : o.groups())
-    for (const Option& option : group.options) {
-      o.values[option.name] = option.text();
-      if (!option.decides) continue;
-      o.identity[option.name] = option.text();
-      if (group.name != "Mini-batches" || o.batches.loader != "none")
-        if (members.count(option.name) == 0)
-          o.hyperparameters.emplace_back(member_name(option.name), option.json());
-    }
-}
-
 }  // namespace
 
 void add_options(po::options_description& description, const OptionList& options) {
@@ -203,7 +182,8 @@ std::optional<po::variables_map> read_values(int argc, char** argv, const po::op
   return values;
 }
 
-bool read_command_line(int argc, char** argv, training::Options& o) {
+std::optional<training::Settings> read_command_line(int argc, char** argv, training::Options& o) {
+  training::Settings::Texts usual;
   po::options_description all;
   for (const training::Options::Group& group : o.groups()) {
     if (group.options.empty()) continue;
@@ -211,11 +191,11 @@ bool read_command_line(int argc, char** argv, training::Options& o) {
     add_options(options, group.options);
     if (group.name == "Other") options.add_options()("version", "print the version")("help", "print this");
     all.add(options);
-    for (const Option& option : group.options) o.defaults[option.name] = option.text();
+    for (const Option& option : group.options) usual[option.name] = option.text();
   }
   try {
     auto values = read_values(argc, argv, all, {"data"}, o.program() + " [DATA.h5] [OPTION]...", o.summary);
-    if (!values) return false;
+    if (!values) return {};
     if (values->count("config") != 0)
       po::store(read_config((*values)["config"].as<std::string>(), all), *values);
     for (const auto& [name, value] : *values)
@@ -226,9 +206,7 @@ bool read_command_line(int argc, char** argv, training::Options& o) {
   } catch (const po::error& error) {
     usage_fail("{}", error.what());
   }
-  o.check();
-  describe(o);
-  return true;
+  return training::Settings(o, std::move(usual));
 }
 
 void print_help(const std::string& usage, const std::string& summary,

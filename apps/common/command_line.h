@@ -1,7 +1,7 @@
 #pragma once
 
 #include <adjoint/core/option.h>
-#include <adjoint/training/options.h>
+#include <adjoint/training/settings.h>
 
 #include <limits>
 #include <optional>
@@ -24,10 +24,10 @@ boost::program_options::typed_value<T>* with_default(
       ->value_name(name);
 }
 
-/// Reads argv and the --config file into the options of a training program; the command line wins. False if
+/// Reads argv and the --config file into the options of a training program; the command line wins. Empty if
 /// --help or --version was printed. Throws UsageError, or DataError if the config file cannot be read: a
 /// regular file or a pipe, of 1 MB at most.
-bool read_command_line(int argc, char** argv, training::Options& options);
+std::optional<training::Settings> read_command_line(int argc, char** argv, training::Options& options);
 
 /// Adds a list of options, which are set on notify().
 void add_options(boost::program_options::options_description& description, const OptionList& options);

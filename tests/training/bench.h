@@ -91,28 +91,33 @@ class Scripted : public Epochs {
 
 /// A training program: options, data, and the loop of apps/train_gcn.cpp.
 struct Program {
+  using Given = std::vector<std::pair<std::string, std::string>>;
+
   const ComputeScope scope{{}};
   Options options;
+  Settings::Texts defaults, values, identity;  // as if read, for Settings
+  Given hyperparameters;
   Dataset data;
+  std::optional<Settings> settings;
   std::optional<LearningTask> task;
   std::optional<Run> run;
   std::unique_ptr<models::NodeModel> model;
   std::unique_ptr<optim::Optimizer> adam;
 
-  using Settings = std::vector<std::pair<std::string, std::string>>;
   explicit Program(const Dataset& dataset = small_dataset(), models::ModelFamily family = models::gcn(),
-                   const Settings& settings = {})
+                   const Given& given = {})
       : options(std::move(family), "A test."), data(dataset) {
     set_log_level(LogLevel::warning);
     options.model.hidden = 4;
     options.batches.loaders = {neighbor_loader(), cluster_loader(), saint_loader()};
-    set(settings);
+    set(given);
   }
   ~Program() { set_log_level(LogLevel::info); }
 
   /// Options by name, as on a command line.
-  void set(const Settings& settings) {
-    for (const auto& [name, text] : settings) {
+  void set(const Given& given) { set(options, given); }
+  static void set(Options& options, const Given& given) {
+    for (const auto& [name, text] : given) {
       bool found = false;
       for (const Options::Group& group : options.groups())
         for (const Option& option : group.options)
@@ -128,9 +133,12 @@ struct Program {
     }
   }
   void prepare() {
-    options.check();
-    task.emplace(options, data, node_examples(options, data));
-    run.emplace(options, *task);
+    settings.emplace(options, defaults);
+    settings->values = values;
+    settings->identity = identity;
+    settings->hyperparameters = hyperparameters;
+    task.emplace(*settings, data, node_examples(*settings, data));
+    run.emplace(*settings, *task);
   }
   /// The first run, begun, and its epochs by --loader with this step.
   std::unique_ptr<Epochs> first_epochs(NodeStep step) {
@@ -140,8 +148,8 @@ struct Program {
   }
   bool next_run() {
     if (!run->next_run()) return false;
-    model = make_model(options, *task);
-    adam = make_adam(*model, options.run);
+    model = make_model(*settings, *task);
+    adam = make_adam(*model, settings->run);
     run->begin(*model, *adam);
     return true;
   }
@@ -162,7 +170,7 @@ struct Program {
             const std::function<void(int64_t)>& during = {}) {
     train(
         [&] {
-          const size_t r = scripts.size() == 1 ? 0 : run->seed() - static_cast<size_t>(options.run.seed);
+          const size_t r = scripts.size() == 1 ? 0 : run->seed() - static_cast<size_t>(settings->run.seed);
           return std::make_unique<Scripted>(*run, *model, scripts.at(r), during);
         },
         each);
@@ -185,7 +193,10 @@ struct Program {
     options.output.json = true;
     return json_of(Outcome{0, text(), ""});
   }
-  std::string text() {
+  std::string text() {  // by the options of now
+    settings->data = options.data;
+    settings->compute = options.compute;
+    settings->output = options.output;
     return printed(STDOUT_FILENO, [&] { write_results(*run); });
   }
 };

@@ -87,7 +87,7 @@ TEST_CASE("training by plain loops: three epochs of gradient descent by Adam on 
             {{"layers", "1"}, {"dropout", "0"}, {"epochs", "3"}, {"lr", "0.05"}, {"seed", "3"}});
   p.prepare();
   manual_seed(3);
-  const auto initial = make_model(p.options, *p.task);
+  const auto initial = make_model(*p.settings, *p.task);
   Dense w(initial->named_parameters()[0].second.value());
   Numbers b = values(initial->named_parameters()[1].second.value());
   Dense x(data.x.to_dense());  // rows of a bag of words are divided by their sums
@@ -300,10 +300,10 @@ TEST_CASE("fan-outs are numbers by layer, or one for all; sampling follows its o
     CAPTURE(std::string(wrong));
     CHECK(mentions(error_of<UsageError>([&] { fanouts_of(wrong); }), fmt::format("got '{}'", wrong)));
   }
-  const auto sampling = [](const Program::Settings& settings, int64_t layers) {
+  const auto sampling = [](const Program::Given& settings, int64_t layers) {
     Program p(small_dataset(), models::sage(), settings);
     const auto neighbor = std::dynamic_pointer_cast<NeighborLoading>(p.options.batches.loaders[0]);
-    neighbor->check(p.options);
+    neighbor->check(Settings(p.options));
     return neighbor->sampling(layers);
   };
   const NeighborSampling usual = sampling({}, 2);
@@ -313,7 +313,7 @@ TEST_CASE("fan-outs are numbers by layer, or one for all; sampling follows its o
   CHECK(sampling({{"replace", "true"}}, 2).replace);
   CHECK(sampling({{"weighted-sampling", "true"}}, 2).weighted);
   CHECK(sampling({{"labor", "true"}}, 2).labor);
-  const std::pair<Program::Settings, std::string> refused[] = {
+  const std::pair<Program::Given, std::string> refused[] = {
       {{{"fanouts", "4,3,2"}}, "--fanouts: 3 numbers, expected one, or one for each of 2 layers"},
       {{{"labor", "true"}, {"replace", "true"}}, "--labor: conflicts with --replace"},
       {{{"labor", "true"}, {"weighted-sampling", "true"}}, "--labor: conflicts with --weighted-sampling"}};
@@ -339,11 +339,11 @@ TEST_CASE("mini-batch trainings evaluate all nodes without dropout, layer by lay
         continue;
       }
       const auto epochs = p.first_epochs(no_step());
-      CHECK(p.options.batches.evaluation ==
+      CHECK(p.settings->batches.evaluation ==
             (evaluation == std::string("graph") || (!sage && evaluation == std::string("auto"))
                  ? EvaluationMethod::graph
                  : EvaluationMethod::layers));
-      CHECK(p.options.batches.evaluation_chosen == (evaluation == std::string("auto") && !sage));
+      CHECK(p.settings->evaluation_chosen == (evaluation == std::string("auto") && !sage));
       p.model->eval();
       const NoGrad no_grad;
       const Tensor logits = (*p.model)(p.task->data.graph, p.task->features).value();
@@ -453,7 +453,7 @@ TEST_CASE(
 }
 
 TEST_CASE("the sampler's options decide its subgraphs") {
-  const auto sizes = [](Program::Settings settings) {
+  const auto sizes = [](Program::Given settings) {
     settings.insert(settings.begin(), {{"loader", "saint"}, {"coverage", "0"}});
     Program p(small_dataset(), models::gcn(), settings);
     Recorder recorder;
@@ -473,8 +473,7 @@ TEST_CASE("the sampler's options decide its subgraphs") {
 }
 
 TEST_CASE("subgraphs have the data's edge weights for layers that read them, and for no others") {
-  const auto weights = [](models::ModelFamily family, const Dataset& data,
-                          const Program::Settings& more = {}) {
+  const auto weights = [](models::ModelFamily family, const Dataset& data, const Program::Given& more = {}) {
     Program p(data, std::move(family),
               {{"loader", "saint"}, {"budget", "20"}, {"steps", "2"}, {"coverage", "4"}});
     p.set(more);

@@ -19,6 +19,7 @@ struct OfGraphs {
   Options options{models::graph_gin(), "A test."};
   GraphOptions graphs;
   Dataset data;
+  std::optional<Settings> settings;
   std::optional<LearningTask> task;
   std::optional<Run> run;
   std::unique_ptr<models::GraphModel> model;
@@ -34,17 +35,17 @@ struct OfGraphs {
   ~OfGraphs() { set_log_level(LogLevel::info); }
   void prepare() {
     graphs.check();
-    options.check();
-    Examples examples = graph_examples(options, graphs, data);
-    task.emplace(options, data, std::move(examples));
-    run.emplace(options, *task);
+    settings.emplace(options);
+    Examples examples = graph_examples(*settings, graphs, data);
+    task.emplace(*settings, data, std::move(examples));
+    run.emplace(*settings, *task);
   }
   /// The epochs of the first run, by a step that returns 1, 2, 3, … and keeps its batches.
   std::unique_ptr<Epochs> epochs() {
     prepare();
     REQUIRE(run->next_run());
-    model = make_model<models::GraphModel>(options, *task);
-    adam = make_adam(*model, options.run);
+    model = make_model<models::GraphModel>(*settings, *task);
+    adam = make_adam(*model, settings->run);
     run->begin(*model, *adam);
     return graph_epochs(*run, graphs, *model, [this](const GraphBatch& batch) {
       batches.push_back(batch);
@@ -138,7 +139,7 @@ TEST_CASE("folds hold every labelled graph out once, by class, drawn from the se
       CHECK(examples.unlabelled == data.unlabelled);
       CHECK(examples.task == name_of(data.task));
       CHECK(p.task->metric.option == (numbers ? "r2" : "accuracy"));  // not ROC-AUC for two classes
-      CHECK(p.options.run.runs == 5);
+      CHECK(p.task->runs == 5);
       REQUIRE(examples.splits.size() == 5);
       std::multiset<int32_t> held;
       for (const Split& split : examples.splits) {
@@ -282,6 +283,7 @@ struct OfLinks {
   Options options{models::link(), "A test."};
   LinkOptions links;
   Dataset data = small_dataset();
+  std::optional<Settings> settings;
   std::optional<LearningTask> task;
   std::optional<Run> run;
   std::unique_ptr<models::LinkModel> model;
@@ -296,14 +298,14 @@ struct OfLinks {
   }
   ~OfLinks() { set_log_level(LogLevel::info); }
   void begin() {
-    options.check();
-    links.check(options);
-    Examples examples = link_examples(options, links, data);
-    task.emplace(options, data, std::move(examples), link_metrics(options.data.metric));
-    run.emplace(options, *task);
+    settings.emplace(options);
+    links.check(*settings);
+    Examples examples = link_examples(*settings, links, data);
+    task.emplace(*settings, data, std::move(examples), link_metrics(settings->data.metric));
+    run.emplace(*settings, *task);
     REQUIRE(run->next_run());
-    model = make_model<models::LinkModel>(options, *task);
-    adam = make_adam(*model, options.run);
+    model = make_model<models::LinkModel>(*settings, *task);
+    adam = make_adam(*model, settings->run);
     run->begin(*model, *adam);
   }
 };
@@ -393,7 +395,7 @@ TEST_CASE("link options are checked, and refused for models that do not take the
     OfLinks p;
     p.links.val = c.val, p.links.test = c.test, p.links.negatives = c.negatives;
     CAPTURES(c.val, c.test, c.negatives);
-    CHECK(error_of<UsageError>([&] { p.links.check(p.options); }).empty() == c.good);
+    CHECK(error_of<UsageError>([&] { p.links.check(Settings(p.options)); }).empty() == c.good);
   }
   const struct {
     std::string option, model;
@@ -403,10 +405,10 @@ TEST_CASE("link options are checked, and refused for models that do not take the
       for (const bool changed : {true, false}) {
         OfLinks p;
         p.options.model.model = model;
-        p.options.defaults[option] = "usual";
-        p.options.values[option] = changed ? "other" : "usual";
+        Settings settings(p.options, {{option, "usual"}});
+        settings.values[option] = changed ? "other" : "usual";
         CAPTURES(option, model, changed);
-        CHECK(error_of<UsageError>([&] { p.links.check(p.options); }) ==
+        CHECK(error_of<UsageError>([&] { p.links.check(settings); }) ==
               (changed && model != owner ? fmt::format("--{}: requires --model {}", option, owner) : ""));
       }
   const OfLinks p;

@@ -12,15 +12,15 @@ using namespace adj::test;
 
 namespace {
 
-using Settings = Program::Settings;
+using Given = Program::Given;
 
-std::string refusal(const Settings& settings, const models::ModelFamily& family = models::gcn()) {
+std::string refusal(const Given& given, const models::ModelFamily& family = models::gcn()) {
   Program p(small_dataset(), family);
   for (const Options::Group& group : p.options.groups())  // as a command line: what differs was given
-    for (const Option& option : group.options) p.options.defaults[option.name] = option.text();
+    for (const Option& option : group.options) p.defaults[option.name] = option.text();
   try {
-    p.set(settings);
-    p.options.check();
+    p.set(given);
+    (void)Settings(p.options, p.defaults);
   } catch (const UsageError& error) {
     return error.what();
   } catch (const Error&) {  // a GPU that is absent, which comes last
@@ -68,12 +68,12 @@ TEST_CASE("options out of range are refused, and their bounds accepted") {
 }
 
 TEST_CASE("options that conflict are refused by name") {
-  const Settings gpu{{"device", "cuda"}, {"precision", "tf32"}};
-  const auto with = [](Settings a, const Settings& b) {
+  const Given gpu{{"device", "cuda"}, {"precision", "tf32"}};
+  const auto with = [](Given a, const Given& b) {
     a.insert(a.end(), b.begin(), b.end());
     return a;
   };
-  const std::pair<Settings, std::string> cases[] = {
+  const std::pair<Given, std::string> cases[] = {
       {{{"aggregation", "scatter"}}, "--aggregation scatter: requires --inductive"},
       {{{"aggregation", "sort"}, {"inductive", "true"}}, "--aggregation: expected"},
       {{{"aggregation", "measure"}, {"inductive", "true"}}, ""},
@@ -194,7 +194,7 @@ TEST_CASE("automatic workers are one on the CPU, else as many as written") {
 
 TEST_CASE("options take effect on the process and its context") {
   const struct {
-    Settings settings;
+    Given given;
     MatmulPrecision precision;
     SparseKernels kernels;
     Aggregation aggregation;
@@ -212,8 +212,10 @@ TEST_CASE("options take effect on the process and its context") {
        SparseKernels::automatic,
        Aggregation::automatic}};
   for (const auto& c : cases) {
-    Program p(small_dataset(), models::gcn(), c.settings);
-    p.options.apply();
+    Program p;
+    Settings settings(p.options);
+    Program::set(settings, c.given);  // unchecked, as they ask for a GPU
+    settings.apply();
     CHECK(compute_context().matmul_precision == c.precision);
     CHECK(compute_context().sparse_kernels == c.kernels);
     CHECK(compute_context().aggregation == c.aggregation);
@@ -228,17 +230,17 @@ TEST_CASE("options take effect on the process and its context") {
   const Threads before(num_threads());
   Program p(small_dataset(), models::gcn(), {{"threads", "3"}, {"explain", "true"}, {"quiet", "true"}});
   set_log_level(LogLevel::info);
-  p.options.apply();
+  Settings(p.options).apply();
   CHECK(num_threads() == 3);
   CHECK(explaining());
   CHECK(log_level() == LogLevel::warning);
   set_explaining(false);
   Program other(small_dataset(), models::gcn(), {{"device", "gpu"}});
-  CHECK_THROWS_AS(other.options.apply(), UsageError);
+  CHECK_THROWS_AS(Settings(other.options).apply(), UsageError);
   Program chosen(small_dataset(), models::gcn(), {{"loader", "neighbor"}});
-  chosen.options.check();
-  CHECK(mentions(printed(STDERR_FILENO, [&] { set_log_level(LogLevel::info), chosen.options.apply(); }),
-                 "evaluation: over the whole graph (gcn is not exact layer by layer)"));
+  CHECK(mentions(
+      printed(STDERR_FILENO, [&] { set_log_level(LogLevel::info), Settings(chosen.options).apply(); }),
+      "evaluation: over the whole graph (gcn is not exact layer by layer)"));
 }
 
 TEST_CASE_FIXTURE(InFolder, "a run's folder has its files, unless another place was named") {
@@ -249,6 +251,12 @@ TEST_CASE_FIXTURE(InFolder, "a run's folder has its files, unless another place 
   CHECK((o.metrics == in("metrics.csv") && o.checkpoint == in("checkpoint.h5") &&
          o.report == in("report.html") && o.tensorboard == in("") && o.trace.empty() && o.plot.empty() &&
          o.predict.empty()));
+  CHECK_FALSE(std::filesystem::exists(o.run_dir));
+  Program p;
+  p.options.output.run_dir = o.run_dir;
+  const Settings settings(p.options);
+  CHECK(settings.output.metrics == o.metrics);
+  settings.apply();
   CHECK(std::filesystem::is_directory(o.run_dir));
   OutputOptions named;
   named.run_dir = o.run_dir;
@@ -260,53 +268,53 @@ TEST_CASE_FIXTURE(InFolder, "a run's folder has its files, unless another place 
 }
 
 TEST_CASE_FIXTURE(InFolder, "output files have their suffixes, and are not another file of the run") {
-  const auto message_of = [&](const std::function<void(Options&)>& change) {
-    Program p;
-    change(p.options);
-    return error_of<UsageError>([&] { p.options.output.check_files(p.options); });
+  const auto message_of = [&](const std::function<void(Settings&)>& change) {
+    Settings settings(Program().options);
+    change(settings);
+    return error_of<UsageError>([&] { settings.output.check_files(settings); });
   };
   const std::string kept = folder.file("kept");
   std::ofstream(kept) << "old";
-  const std::pair<std::function<void(Options&)>, std::string> cases[] = {
-      {[](Options&) {}, ""},
-      {[](Options& o) { o.output.metrics = "m.txt"; },
+  const std::pair<std::function<void(Settings&)>, std::string> cases[] = {
+      {[](Settings&) {}, ""},
+      {[](Settings& o) { o.output.metrics = "m.txt"; },
        "--metrics: expected FILE.csv or FILE.jsonl, got 'm.txt'"},
-      {[](Options& o) { o.output.plot = "p.png"; }, "--plot: expected FILE.svg, got 'p.png'"},
-      {[](Options& o) { o.output.report = "r"; },
+      {[](Settings& o) { o.output.plot = "p.png"; }, "--plot: expected FILE.svg, got 'p.png'"},
+      {[](Settings& o) { o.output.report = "r"; },
        "--report: expected FILE.html, got 'r'; --class-scores prints"},
-      {[](Options& o) { o.output.report = "r", o.things = "pairs of nodes"; },
+      {[](Settings& o) { o.output.report = "r", o.things = "pairs of nodes"; },
        "--report: expected FILE.html, got 'r'"},
-      {[](Options& o) { o.output.trace = "t.json"; }, "--trace: requires --profile"},
-      {[](Options& o) { o.output.trace = "t", o.output.profile = true; },
+      {[](Settings& o) { o.output.trace = "t.json"; }, "--trace: requires --profile"},
+      {[](Settings& o) { o.output.trace = "t", o.output.profile = true; },
        "--trace: expected FILE.json, got 't'"},
-      {[&](Options& o) { o.output.predict = folder.file("p.txt"); }, "--predict"},
-      {[&](Options& o) { o.output.predict = folder.file("p.csv"); }, ""}};
+      {[&](Settings& o) { o.output.predict = folder.file("p.txt"); }, "--predict"},
+      {[&](Settings& o) { o.output.predict = folder.file("p.csv"); }, ""}};
   for (const auto& [change, part] : cases) {
     CAPTURE(part);
     if (part.empty()) CHECK(message_of(change) == "");
     if (!part.empty()) CHECK(mentions(message_of(change), part));
   }
   // Every output against every input and every other output.
-  using Path = std::function<std::string&(Options&)>;
+  using Path = std::function<std::string&(Settings&)>;
   const std::vector<std::pair<std::string, Path>> inputs{
-      {"data", [](Options& o) -> std::string& { return o.data.path; }},
-      {"config", [](Options& o) -> std::string& { return o.output.config; }},
-      {"resume", [](Options& o) -> std::string& { return o.output.resume; }},
-      {"from", [](Options& o) -> std::string& { return o.identity["from"]; }}};
+      {"data", [](Settings& o) -> std::string& { return o.data.path; }},
+      {"config", [](Settings& o) -> std::string& { return o.output.config; }},
+      {"resume", [](Settings& o) -> std::string& { return o.output.resume; }},
+      {"from", [](Settings& o) -> std::string& { return o.identity["from"]; }}};
   const std::vector<std::tuple<std::string, Path, std::string>> outputs{
-      {"checkpoint", [](Options& o) -> std::string& { return o.output.checkpoint; }, ".h5"},
-      {"metrics", [](Options& o) -> std::string& { return o.output.metrics; }, ".csv"},
-      {"predict", [](Options& o) -> std::string& { return o.output.predict; }, ".csv"},
-      {"plot", [](Options& o) -> std::string& { return o.output.plot; }, ".svg"},
-      {"report", [](Options& o) -> std::string& { return o.output.report; }, ".html"},
-      {"trace", [](Options& o) -> std::string& { return o.output.trace; }, ".json"},
-      {"cuts", [](Options& o) -> std::string& { return o.compute.cuts; }, ".h5"}};
+      {"checkpoint", [](Settings& o) -> std::string& { return o.output.checkpoint; }, ".h5"},
+      {"metrics", [](Settings& o) -> std::string& { return o.output.metrics; }, ".csv"},
+      {"predict", [](Settings& o) -> std::string& { return o.output.predict; }, ".csv"},
+      {"plot", [](Settings& o) -> std::string& { return o.output.plot; }, ".svg"},
+      {"report", [](Settings& o) -> std::string& { return o.output.report; }, ".html"},
+      {"trace", [](Settings& o) -> std::string& { return o.output.trace; }, ".json"},
+      {"cuts", [](Settings& o) -> std::string& { return o.compute.cuts; }, ".h5"}};
   for (const auto& [name, path, suffix] : outputs) {
     const std::string file = folder.file("f" + suffix);
     std::ofstream(file) << "old";
     for (const auto& [input, source] : inputs) {
       CAPTURES(name, input);
-      const std::string found = message_of([&, &first = path, &second = source](Options& o) {
+      const std::string found = message_of([&, &first = path, &second = source](Settings& o) {
         o.output.profile = true;
         first(o) = second(o) = file;
       });
@@ -318,7 +326,7 @@ TEST_CASE_FIXTURE(InFolder, "output files have their suffixes, and are not anoth
       if (other == name) continue;
       std::filesystem::remove(folder.file("link" + ending));
       std::filesystem::create_symlink(file, folder.file("link" + ending));
-      CHECK(mentions(message_of([&, &first = path, &second = target, &end = ending](Options& o) {
+      CHECK(mentions(message_of([&, &first = path, &second = target, &end = ending](Settings& o) {
                        o.output.profile = true;
                        first(o) = file;
                        second(o) = folder.file("link" + end);
@@ -326,15 +334,15 @@ TEST_CASE_FIXTURE(InFolder, "output files have their suffixes, and are not anoth
                      "the file of --"));
     }
   }
-  CHECK(message_of([](Options& o) { o.identity["from"] = "none", o.output.metrics = "/dev/shm/none.csv"; }) ==
-        "");
+  CHECK(message_of(
+            [](Settings& o) { o.identity["from"] = "none", o.output.metrics = "/dev/shm/none.csv"; }) == "");
 }
 
 TEST_CASE("every option that decides changes the training, whatever it is") {
   // Each alone against the same training without it; by the last epoch's numbers.
-  const auto numbers = [](const models::ModelFamily& family, const Dataset& data, const Settings& settings) {
-    Program p(data, family, settings);
-    p.options.apply();
+  const auto numbers = [](const models::ModelFamily& family, const Dataset& data, const Given& given) {
+    Program p(data, family, given);
+    Settings(p.options).apply();
     set_log_level(LogLevel::warning);
     p.learn();
     const EpochRecord& r = p.history().back();
@@ -345,13 +353,13 @@ TEST_CASE("every option that decides changes the training, whatever it is") {
   std::vector<float> weight;
   for (int64_t e = 0; e < data.graph.num_edges(); ++e) weight.push_back(1.0f + static_cast<float>(e % 7));
   data.graph = data.graph.with_edge_weight(Tensor::from(weight));
-  const Settings neighbor{{"loader", "neighbor"}, {"batch-size", "16"}, {"fanouts", "2"}},
+  const Given neighbor{{"loader", "neighbor"}, {"batch-size", "16"}, {"fanouts", "2"}},
       cluster{{"loader", "cluster"}, {"parts", "6"}, {"parts-per-batch", "2"}},
       saint{{"loader", "saint"}, {"budget", "10"}, {"coverage", "3"}};
   const struct {
     models::ModelFamily (*family)();
-    Settings base;
-    Settings options;
+    Given base;
+    Given options;
   } cases[] = {
       {models::gcn,
        {},
@@ -406,14 +414,14 @@ TEST_CASE("every option that decides changes the training, whatever it is") {
         {"scales", "running"},
         {"degree-quant", "0.3"}}}};
   for (const auto& c : cases) {
-    Settings base{{"epochs", "3"}};
+    Given base{{"epochs", "3"}};
     base.insert(base.end(), c.base.begin(), c.base.end());
     if (c.family().takes("residual")) base.emplace_back("layers", "3");
     const auto without = numbers(c.family(), data, base);
     CHECK(without == numbers(c.family(), data, base));
     for (const auto& option : c.options) {
       CAPTURES(c.family().program, option.first, option.second);
-      Settings with = base;
+      Given with = base;
       with.push_back(option);
       const auto found = numbers(c.family(), data, with);
       if (option.first == "metric") {
@@ -461,8 +469,8 @@ TEST_CASE("the groups have every option once, bound to its field, with the loade
   for (const Options::Group& group : p.options.groups())
     for (const Option& option : group.options) of_graphs.insert(option.name);
   CHECK((of_graphs.count("class-scores") == 0 && of_graphs.count("cuts") == 1));
-  p.options.defaults = {{"lr", "0.01"}};
-  CHECK(p.options.changed("lr", "0.02"));
-  CHECK_FALSE(p.options.changed("lr", "0.01"));
-  CHECK_FALSE(p.options.changed("none", "0.01"));
+  const Settings settings(Program().options, {{"lr", "0.01"}});
+  CHECK(settings.changed("lr", "0.02"));
+  CHECK_FALSE(settings.changed("lr", "0.01"));
+  CHECK_FALSE(settings.changed("none", "0.01"));
 }

@@ -44,7 +44,7 @@ TEST_CASE("runs are reported by means, sample deviations and lower medians") {
       p.options.data.path = "small.h5";
       if (splits == 2) p.options.data.split = "all";
       p.options.run = {.epochs = 8, .seed = 3, .runs = static_cast<int64_t>(runs), .patience = 3};
-      p.options.hyperparameters = {{"lr", "0.01"}, {"norm", "\"none\""}};
+      p.hyperparameters = {{"lr", "0.01"}, {"norm", "\"none\""}};
       std::vector<std::vector<ScriptedEpoch>> scripts;
       for (size_t r = 0; r < 4; ++r) scripts.push_back(drawn_script(10 + r, 8));
       p.play(scripts);
@@ -113,7 +113,7 @@ TEST_CASE("runs are reported by means, sample deviations and lower medians") {
 }
 
 TEST_CASE("ROC-AUC is reported beside the metric for two classes in the test nodes only") {
-  const auto json = [](Dataset data, const Program::Settings& settings = {}) {
+  const auto json = [](Dataset data, const Program::Given& settings = {}) {
     Program p(data, models::gcn(), settings);
     p.options.run.epochs = 2;
     p.play({drawn_script(1, 2)});
@@ -149,12 +149,12 @@ TEST_CASE("folds are reported at the one epoch of the best mean that all of them
         std::vector<std::vector<ScriptedEpoch>> scripts;
         for (size_t r = 0; r < 4; ++r) scripts.push_back(drawn_script(30 + r, 9));
         const auto folds = [&](Program& q) {
-          q.options.check();
-          Examples examples = node_examples(q.options, q.data);
+          q.settings.emplace(q.options);
+          Examples examples = node_examples(*q.settings, q.data);
           examples.cross_validated = true;
-          q.task.emplace(q.options, q.data, examples);
+          q.task.emplace(*q.settings, q.data, examples);
           if (lower) q.task->metric.higher_is_better = false;  // as for absolute errors
-          q.run.emplace(q.options, *q.task);
+          q.run.emplace(*q.settings, *q.task);
         };
         folds(p);
         size_t r = 0;

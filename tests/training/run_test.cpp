@@ -254,7 +254,7 @@ TEST_CASE_FIXTURE(InFolder, "a checkpoint that contradicts itself or the options
   const std::string path = folder.file("c.h5"), changed = folder.file("d.h5");
   const auto begin = [&](Program& p) {
     p.options.run.epochs = 4;
-    p.options.identity = {{"lr", "0.01"}};
+    p.identity = {{"lr", "0.01"}};
   };
   {
     Program p;
@@ -265,8 +265,7 @@ TEST_CASE_FIXTURE(InFolder, "a checkpoint that contradicts itself or the options
   using Change = std::function<void(optim::Checkpoint&, Program&)>;
   const std::pair<Change, std::string> cases[] = {
       {[](auto&, Program& p) { p.options.run.epochs = 3; }, "facts@epoch: 4, expected 0 to 3"},
-      {[](auto&, Program& p) { p.options.identity["lr"] = "0.1"; },
-       " was trained with --lr 0.01; this run has 0.1"},
+      {[](auto&, Program& p) { p.identity["lr"] = "0.1"; }, " was trained with --lr 0.01; this run has 0.1"},
       {[](auto&, Program& p) { p.options.data.features_scaling = FeatureScaling::Kind::none; },
        "facts@features.scaling: 'rows'"},
       {[](auto&, Program& p) { p.options.data.features_bits = 4; }, "facts@features.bits: '32'"},
@@ -332,9 +331,9 @@ TEST_CASE("runs take the splits in turn, and seeds in order, from which weights 
       CHECK(same_bits(p.run->examples().train, split.train));
       CHECK(same_bits(p.run->examples().val, split.val));
       CHECK(same_bits(p.run->examples().test, split.test));
-      const auto one = make_model(p.options, *p.task);
+      const auto one = make_model(*p.settings, *p.task);
       manual_seed(20 + r);
-      const auto other = make_model(p.options, *p.task);
+      const auto other = make_model(*p.settings, *p.task);
       for (size_t i = 0; i < one->state().size(); ++i)
         CHECK(same_bits(one->state()[i].second, other->state()[i].second));
     }
@@ -547,7 +546,7 @@ TEST_CASE("a run describes its batches and its summary") {
   p.options.run.seed = 7;
   p.options.batches.batch_size = 11;
   p.options.batches.workers = "3";
-  p.options.values = {{"lr", "0.01"}};
+  p.values = {{"lr", "0.01"}};
   p.prepare();
   REQUIRE(p.next_run());
   CHECK(p.run->epoch_ms() == 0.0);
@@ -558,7 +557,7 @@ TEST_CASE("a run describes its batches and its summary") {
   CHECK((all.batch_size == 11 && !all.shuffle && all.workers == 3));
   const RunSummary summary = p.run->summary();
   CHECK((summary.program == "train_gcn" && summary.version == version() && summary.device == "cpu"));
-  CHECK(summary.options == p.options.values);
+  CHECK(summary.options == p.values);
   p.options.output.profile = true;
   p.prepare();
   CHECK(p.run->profiler() != nullptr);

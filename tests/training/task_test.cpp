@@ -382,11 +382,8 @@ TEST_CASE("a task completes its options, counts its data, and identifies it with
   CHECK(p.task->preprocessing.class_names == data.class_names);
   CHECK((p.task->num_features == 40 && !p.task->store && p.task->features && !p.task->data.x &&
          !p.task->edges));
-  CHECK(p.options.run.runs == 1);
-  CHECK(p.options.hyperparameters.size() == 2);
-  CHECK(p.options.hyperparameters[0] == std::pair<std::string, std::string>("features_scaling", "\"rows\""));
-  CHECK(p.options.hyperparameters[1] == std::pair<std::string, std::string>("features_bits", "32"));
-  const auto print_of = [&](const Program::Settings& settings) {
+  CHECK(p.task->runs == 1);
+  const auto print_of = [&](const Program::Given& settings) {
     Program q(data, models::gcn(), settings);
     q.options.data.features_scaling = FeatureScaling::Kind::none;
     q.prepare();
@@ -404,7 +401,7 @@ TEST_CASE("a task completes its options, counts its data, and identifies it with
   Program several(data, models::gcn(), {{"split", "all"}});
   CHECK(mentions(printed(STDERR_FILENO, [&] { set_log_level(LogLevel::info), several.prepare(); }),
                  "40 to test (3 splits)\n"));
-  CHECK(several.options.run.runs == 3);
+  CHECK(several.task->runs == 3);
   CHECK(several.task->splits == std::vector<size_t>{0, 1, 2});
   Dataset some = small_regression_dataset();
   Program targets(some);
@@ -423,7 +420,6 @@ TEST_CASE_FIXTURE(InFolder,
     Program p(
         data, models::sage(),
         {{"loader", "neighbor"}, {"features", place}, {"epochs", "2"}, {"batch-size", "16"}, {"data", path}});
-    p.options.check();
     p.data = load_data(p.options);
     CHECK(bool{p.data.x} == (place != "file"));
     CHECK(file_of(p.options, p.data) == path);

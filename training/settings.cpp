@@ -1,0 +1,119 @@
+#include "settings.h"
+
+#include "loader.h"
+#include "run_folder.h"
+#include <adjoint/core/error.h>
+#include <adjoint/core/log.h>
+#include <adjoint/core/option_check.h>
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/ranges.h>
+
+namespace adj::training {
+
+namespace {
+
+/// Refuses mini-batch options of a loader that was not chosen.
+void check_loaders(Settings& o) {
+  const auto refuse = [&o](const OptionList& options, const std::string& loaders) {
+    for (const Option& option : options)
+      if (o.changed(option.name, option.text()))
+        usage_fail("--{}: requires --loader {}", option.name, loaders);
+  };
+  BatchOptions& b = o.batches;
+  for (const auto& loader : b.loaders)
+    if (loader->name() != b.loader) refuse(loader->options(), loader->name());
+  if (b.loader != "none") return;
+  OptionList of_any{workers_option(b.workers)};
+  if (b.by_layers) of_any += b.layers_list(o.things);
+  refuse(of_any, fmt::format("{}", fmt::join(b.loader_names(), " or ")));
+}
+
+/// "weight_decay" for "weight-decay".
+std::string member_name(std::string option) {
+  std::replace(option.begin(), option.end(), '-', '_');
+  return option;
+}
+
+}  // namespace
+
+Settings::Settings(Options read, Texts usual) : Options(std::move(read)), defaults(std::move(usual)) {
+  check();
+  describe();
+  if (!output.run_dir.empty()) output.use_run_folder();
+}
+
+bool Settings::changed(const std::string& option, const std::string& text) const {
+  const auto usual = defaults.find(option);
+  return usual != defaults.end() && usual->second != text;
+}
+
+void Settings::check() {
+  data.check();
+  run.check();
+  expect_integer("checkpoint-every", output.checkpoint_every, 1, kMostCounted);
+  if (changed("checkpoint-every", fmt::format("{}", output.checkpoint_every)) && output.checkpoint.empty() &&
+      output.run_dir.empty())
+    usage_fail("--checkpoint-every: requires --checkpoint or --run-dir");
+  compute.check(*this);
+  if (data.aggregation == AggregationMethod::measure && !output.resume.empty())
+    usage_fail(
+        "--aggregation measure: conflicts with --resume, as another choice would change the result; "
+        "expected reduce or scatter, as the checkpoint's training had it");
+  if (data.features_bits != 32 && batches.features == FeaturePlace::file)
+    usage_fail("--features-bits {}: conflicts with --features file, which is not quantised; expected host",
+               data.features_bits);
+  family.check(model);
+  if (family.takes("bits") && compute.precision == models::Precision::bfloat16)
+    usage_fail(
+        "--precision bfloat16: quantised numbers are float32 until they are bits, expected float32 or tf32");
+  expect_integer("batch-size", batches.batch_size, 1, kMostCounted);
+  (void)batches.num_workers(compute.device);
+  if (things != "graphs" && batches.loader == "none") model.norm_momentum = 1.0;  // every step has all nodes
+  if (batches.loaders.empty()) return;
+  std::vector<std::string> names = batches.loader_names();
+  names.insert(names.begin(), "none");
+  expect_one_of("loader", batches.loader, names);
+  check_loaders(*this);
+  const std::shared_ptr<LoaderChoice> loader = batches.chosen();
+  if (batches.evaluation == EvaluationMethod::automatic) {
+    const bool exact = batches.by_layers && family.exact_by_layers(model);
+    batches.evaluation = exact ? EvaluationMethod::layers : EvaluationMethod::graph;
+    evaluation_chosen = loader && batches.by_layers && !exact;
+  }
+  if (!loader) return;
+  loader->check(*this);
+  batches.check_features(compute.device);
+  if (data.inductive)
+    usage_fail("--inductive: conflicts with --loader {}, as the sampled graph is kept", loader->name());
+}
+
+void Settings::describe() {
+  const std::set<std::string> members{"model", "seed", "runs", "metric"};  // have their own members in --json
+  for (const Group& group : groups())
+    for (const Option& option : group.options) {
+      values[option.name] = option.text();
+      if (!option.decides) continue;
+      identity[option.name] = option.text();
+      if (group.name != "Mini-batches" || batches.loader != "none")
+        if (members.count(option.name) == 0)
+          hyperparameters.emplace_back(member_name(option.name), option.json());
+    }
+}
+
+void Settings::apply() const {
+  if (output.quiet) set_log_level(LogLevel::warning);
+  if (evaluation_chosen)
+    log_info("evaluation: over the whole graph ({} is not exact layer by layer)", model.model);
+  compute.apply();
+  compute_context().aggregation = data.aggregation == AggregationMethod::reduce    ? Aggregation::reduce
+                                  : data.aggregation == AggregationMethod::scatter ? Aggregation::scatter
+                                                                                   : Aggregation::automatic;
+  (void)Device::parse(compute.device);
+  if (!output.run_dir.empty()) make_run_folder(output.run_dir, output.resume);
+  output.check_files(*this);
+}
+
+}  // namespace adj::training

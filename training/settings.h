@@ -1,0 +1,37 @@
+#pragma once
+
+#include "options.h"
+
+#include <chrono>
+#include <map>
+
+namespace adj::training {
+
+/// The options of a training as read: complete, in range and constant from then on.
+struct Settings : Options {
+  using Texts = std::map<std::string, std::string>;
+
+  /// `usual`: the program's defaults as text; empty without a command line. Throws UsageError for options
+  /// that are out of range or conflict.
+  explicit Settings(Options read, Texts usual = {});
+
+  bool evaluation_chosen = false;  ///< the whole graph, since the model needs it
+  Texts defaults;                  ///< of all options, before reading
+  Texts values = {};               ///< of all options
+  Texts identity = {};             ///< of those that affect the result: a checkpoint must match them
+  /// Those of model and training, for --json: "weight_decay" and its value.
+  std::vector<std::pair<std::string, std::string>> hyperparameters = {};
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+
+  /// Whether an option whose value is `text` differs from the program's default. False without a command
+  /// line.
+  bool changed(const std::string& option, const std::string& text) const;
+  /// Applies the options: process settings, log level, the folder of --run-dir, checks of the output files.
+  void apply() const;
+
+ private:
+  void check();
+  void describe();
+};
+
+}  // namespace adj::training
