@@ -136,7 +136,7 @@ int main(int argc, char** argv) {
     if (!read_options(argc, argv, options, {"run..."}, "compare DIR...",
                       "Shows runs written by --run-dir side by side: results, and the options that differ."))
       return;
-    if (folders.empty()) usage_fail("expected compare DIR..., folders that --run-dir of a training wrote");
+    if (folders.empty()) usage_fail("expected compare DIR..., folders written by --run-dir");
     compare(folders);
   });
 }

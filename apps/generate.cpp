@@ -65,12 +65,12 @@ void generate(int argc, char** argv) {
   const Dataset data = make(spec, o);
   const double drawn_s = seconds_since(start);
   if (data.graph.num_edges() >= kLarge)
-    log_info("{}: {} edges made in {:.1f} s, writing", spec.name, data.graph.num_edges(), drawn_s);
+    log_info("{}: {} edges generated in {:.1f} s, writing", spec.name, data.graph.num_edges(), drawn_s);
   const auto written = std::chrono::steady_clock::now();
   save_dataset(data, o.out, static_cast<int>(o.gzip));
   const double written_s = seconds_since(written);
   print_summary(o.out, data);
-  fmt::print("made in {:.2f} s, written in {:.2f} s\n", drawn_s, written_s);
+  fmt::print("generated in {:.2f} s, written in {:.2f} s\n", drawn_s, written_s);
 }
 
 }  // namespace

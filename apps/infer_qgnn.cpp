@@ -22,7 +22,7 @@ Dataset dataset_of(const ModelDescription& model, const InferOptions& o) {
   Dataset data = load_dataset(o.data);
   set_node_features(data, o.data, model.options.graphs.node_features, model.num_features);
   if (model.of_graphs() && !data.graph_offsets)
-    data_fail("{}: graphs/offsets: missing, {} is of many graphs", o.data, model.name);
+    data_fail("{}: graphs/offsets: missing, {} was trained on graphs", o.data, model.name);
   require_features(data, o.data, "infer_qgnn");
   if (data.num_features() != model.num_features)
     data_fail("{}: nodes/x: {} columns, but {} was trained on {}", o.data, data.num_features(), o.checkpoint,
@@ -64,7 +64,7 @@ struct Models {
 Models models_of(const InferOptions& o, Device device) {
   if (is_integer_model(o.checkpoint)) {
     if (o.compare != Comparison::none)
-      usage_fail("--compare {}: {} is a model in integers, expected a checkpoint", name_of(o.compare),
+      usage_fail("--compare {}: {} is an integer model, expected a checkpoint", name_of(o.compare),
                  o.checkpoint);
     return {std::nullopt, IntegerModel::load(o.checkpoint, device, o.model())};
   }
@@ -119,7 +119,7 @@ void infer(const InferOptions& o) {
   report.integers = result_of(integers);
   if (floats) report.floats = result_of(*floats);
   if (report.integers.value && data.splits.empty())
-    log_info("the file has no splits: {} of all with a label", metric.name);
+    log_info("the file has no splits: {} over all labelled examples", metric.name);
   print(report, model, data, metric, o.json);
 }
 

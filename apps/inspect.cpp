@@ -34,7 +34,7 @@ bool read(int argc, char** argv, Options& o) {
                     {"json", &o.json, "", "print one JSON object instead"},
                     threads_option(o.threads)}),
           {"file"}, kUsage,
-          "Reports the contents of a dataset and everything wrong with it; exits with 1 if anything is."))
+          "Prints the contents and all errors of a dataset; exits with 1 if there are errors."))
     return false;
   if (o.file.empty()) usage_fail("expected {}", kUsage);
   if (!o.plot.empty() && !o.plot.ends_with(".svg")) usage_fail("--plot: expected FILE.svg, got '{}'", o.plot);
@@ -42,7 +42,7 @@ bool read(int argc, char** argv, Options& o) {
   return true;
 }
 
-/// Optional node data of the schema besides features and labels, if readable.
+/// Optional node data of the schema other than features and labels, if readable.
 std::vector<std::string> extras_of(const std::string& path) {
   std::vector<std::string> extras;
   const H5Reader file = H5Reader::open(path, {"nodes/id", "nodes/name", "nodes/name_offsets", "nodes/order"});
@@ -75,7 +75,7 @@ void inspect(const Options& o) {
   o.json ? print_json(report) : print_text(report);
   if (!o.plot.empty() && report.statistics.structure)
     replace_file(o.plot, svg(degree_chart(report.checked.data.name, *report.statistics.structure)));
-  if (wrong > 0) data_fail("{}: {} problem{}", excerpt(o.file), wrong, wrong == 1 ? "" : "s");
+  if (wrong > 0) data_fail("{}: {} error{}", excerpt(o.file), wrong, wrong == 1 ? "" : "s");
 }
 
 }  // namespace

@@ -58,7 +58,8 @@ void partition(int argc, char** argv) {
 
   Dataset data = load_dataset(o.in);
   if (o.parts > data.num_nodes())
-    usage_fail("--parts: expected at most {}, the nodes of {}, got {}", data.num_nodes(), o.in, o.parts);
+    usage_fail("--parts: expected at most {}, the number of nodes in {}, got {}", data.num_nodes(), o.in,
+               o.parts);
   const auto start = std::chrono::steady_clock::now();
   data.part = metis_partition(data.graph, o.parts, o.metis);
   const double seconds = training::seconds_since(start);
@@ -70,7 +71,7 @@ void partition(int argc, char** argv) {
   fmt::print("edge cut {} ({:.1f} % of the edges), parts of {} to {} nodes, balance {:.3f}\n", found.cut,
              edges > 0 ? 100.0 * static_cast<double>(found.cut) / static_cast<double>(edges) : 0.0,
              found.smallest, found.largest, found.balance);
-  fmt::print("parted in {:.2f} s\n", seconds);
+  fmt::print("partitioned in {:.2f} s\n", seconds);
 }
 
 }  // namespace

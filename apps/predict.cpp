@@ -25,7 +25,7 @@ optim::Preprocessing preprocessing_of(const PredictOptions& o, const Dataset& da
   Tensor train;
   if (o.features_scaling == FeatureScaling::Kind::standard) {
     if (data.splits.empty())
-      data_fail("{}: splits: missing, --features-scaling standard is fitted to the training rows", o.data);
+      data_fail("{}: splits: missing, --features-scaling standard requires training rows", o.data);
     Examples examples;
     examples.things = is_of_graphs(task) ? "graphs" : "nodes";
     examples.train = data.train;
@@ -39,11 +39,12 @@ optim::Preprocessing preprocessing_of(const PredictOptions& o, const Dataset& da
 /// A PyG state; widths come from the dataset unless options set them.
 TrainedModel load_foreign(const PredictOptions& o, const Dataset& data, Device device) {
   const Task task = o.task == Task::none ? data.task : o.task;
-  if (!is_trained(task) && !is_of_graphs(task)) usage_fail("--task: {} has none, expected one", o.data);
+  if (!is_trained(task) && !is_of_graphs(task)) usage_fail("--task: required, as {} has no task", o.data);
   if (is_of_graphs(task) && !data.graph_offsets)
-    data_fail("{}: graphs/offsets: missing, --task {} is of many graphs", o.data, name_of(task));
+    data_fail("{}: graphs/offsets: missing, --task {} requires graphs", o.data, name_of(task));
   const bool labelled = (is_of_graphs(task) ? data.graph_y : data.y) && data.task == task;
-  if (o.outputs == 0 && !labelled) usage_fail("--outputs: {} has no such labels, expected a number", o.data);
+  if (o.outputs == 0 && !labelled)
+    usage_fail("--outputs: required, as {} has no labels of this task", o.data);
   const int64_t outputs = o.outputs == 0 ? outputs_of(data) : o.outputs;
   return load_pyg(o.family, o.options, o.pyg_state, o.names, task, data.num_features(), outputs,
                   preprocessing_of(o, data, task, outputs), device);
@@ -64,7 +65,7 @@ void check_class_scores(const TrainedModel& trained, const PredictOptions& o, co
     data_fail("{}: {}/y: missing, --class-scores needs labels", o.data,
               trained.of_graphs() ? "graphs" : "nodes");
   if (data.task != trained.task() || outputs_of(data) != trained.num_outputs())
-    data_fail("{}: {}/y: {} [{}], --class-scores needs labels as the model gives them, {} [{}]", o.data,
+    data_fail("{}: {}/y: {} [{}], --class-scores needs the model's task and width, {} [{}]", o.data,
               trained.of_graphs() ? "graphs" : "nodes", name_of(data.task), outputs_of(data),
               name_of(trained.task()), trained.num_outputs());
 }
@@ -82,7 +83,7 @@ void predict(const PredictOptions& o) {
   set_node_features(data, o.data, (loaded ? loaded->options() : o.options).graphs.node_features,
                     loaded ? loaded->num_features() : 0);
   if (loaded && loaded->of_graphs() && !data.graph_offsets)
-    data_fail("{}: graphs/offsets: missing, {} is of many graphs", o.data, loaded->origin());
+    data_fail("{}: graphs/offsets: missing, {} was trained on graphs", o.data, loaded->origin());
   require_features(data, o.data, "predict");
   const int64_t split = *split_number(o.split);
   if (!data.splits.empty() && split >= std::ssize(data.splits))

@@ -50,8 +50,7 @@ bool read(int argc, char** argv, Options& o) {
   if (o.order.empty() || o.in.empty() || o.out.empty()) usage_fail("expected {}", kUsage);
   expect_one_of("order", o.order, orders);
   expect_integer("parts", o.parts, 0, kMost);
-  if (o.parts > 0 && o.order != "metis")
-    usage_fail("--parts: expected with the order metis, not with {}", o.order);
+  if (o.parts > 0 && o.order != "metis") usage_fail("--parts: requires the order metis, got {}", o.order);
   expect_integer("seed", o.seed, 0, kMost);
   expect_integer("gzip", o.gzip, 0, 9);
   use_threads(o.threads);
@@ -71,7 +70,7 @@ Chosen choose(const Dataset& data, const Options& o) {
   if (o.order == "metis")
     part = metis_partition(data.graph, o.parts > 0 ? o.parts : blocks_of(data.num_nodes()), {.seed = seed});
   if (o.order == "part") part = data.part;
-  if (o.order == "part" && !part) data_fail("{}: nodes/part: missing, `partition` would write it", o.in);
+  if (o.order == "part" && !part) data_fail("{}: nodes/part: missing; `partition` writes it", o.in);
   if (!part)
     return {named_order(o.order, data.graph, {.seed = seed, .graph_offsets = data.graph_offsets}), {}};
   const Tensor order = order_by_part(part);
@@ -80,7 +79,7 @@ Chosen choose(const Dataset& data, const Options& o) {
 
 void print_spans(const char* when, const Graph& graph) {
   const EdgeSpans spans = edge_spans(graph);
-  fmt::print("{:6} bandwidth {}, distance of an edge's ends {:.1f} in the mean, {} in the median\n", when,
+  fmt::print("{:6} bandwidth {}, distance between the ends of an edge: mean {:.1f}, median {}\n", when,
              spans.bandwidth, spans.mean, spans.median);
 }
 
@@ -105,7 +104,7 @@ void reorder(int argc, char** argv) {
   data = reordered(data, chosen.order);
   print_spans("after", data.graph);
   save_dataset(data, o.out, static_cast<int>(o.gzip));
-  fmt::print("ordered in {:.2f} s\n", seconds);
+  fmt::print("reordered in {:.2f} s\n", seconds);
 }
 
 }  // namespace

@@ -18,17 +18,17 @@ void begin_with(models::Model& model, const std::string& path, const Options& op
                                     {"layers", fmt::format("{}", s.layers)},
                                     {"norm", std::string(name_of(s.norm))}})
     if (const std::string& stored = checkpoint.facts[fmt::format("option.{}", name)]; stored != value)
-      usage_fail("--from {}: of a training with --{} {}, expected {}", path, name, excerpt(stored), value);
+      usage_fail("--from {}: trained with --{} {}, expected {}", path, name, excerpt(stored), value);
   if (const auto kind = optim::Preprocessing::scaling_kind(checkpoint); kind != scaling.kind())
-    usage_fail("--from {}: of a training with --features-scaling {}, expected {}", path, name_of(kind),
+    usage_fail("--from {}: trained with --features-scaling {}, expected {}", path, name_of(kind),
                name_of(scaling.kind()));
   if (const int bits = optim::Preprocessing::feature_bits(checkpoint); bits != options.data.features_bits)
-    usage_fail("--from {}: of a training with --features-bits {}, expected {}", path, bits,
+    usage_fail("--from {}: trained with --features-bits {}, expected {}", path, bits,
                options.data.features_bits);
   const std::string prefix = checkpoint.integer("best_epoch") < 0 ? "model." : "best.";
   for (const auto& [name, tensor] : checkpoint.tensors)
     if (name.starts_with(prefix) && name.ends_with(".scale"))
-      usage_fail("--from {}: of a quantised training, expected one with --bits 32", path);
+      usage_fail("--from {}: a quantised model, expected one trained with --bits 32", path);
   for (const auto& [name, tensor] : model.state())
     if (name.ends_with("scale") || name.ends_with("zero")) checkpoint.tensors.emplace(prefix + name, tensor);
   optim::load_weights(model, checkpoint, prefix);

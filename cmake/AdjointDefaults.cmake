@@ -1,5 +1,5 @@
-# Build type, output folders, ccache, the target adjoint_flags: warnings of all targets, and ADJOINT_KERNEL_FLAGS: what CPU
-# kernels are compiled with besides.
+# Build type, output folders, ccache, the target adjoint_flags: warnings of all targets, and ADJOINT_KERNEL_FLAGS: additional
+# flags for CPU kernels.
 
 get_property(multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
 if(PROJECT_IS_TOP_LEVEL AND NOT multi_config AND NOT CMAKE_BUILD_TYPE)

@@ -31,7 +31,8 @@ RandomKey Recorder::draw(const std::shared_ptr<GeneratorState>& generator) {
   size_t i = 0;
   while (i < drawn_.size() && drawn_[i].generator != generator) ++i;
   if (i == drawn_.size()) {
-    ADJ_CHECK(i < kMaxGenerators, "generator: a captured step draws from more than {}", kMaxGenerators);
+    ADJ_CHECK(i < kMaxGenerators, "generator: a captured step draws from more than {} generators",
+              kMaxGenerators);
     const std::lock_guard lock(generator->mutex);
     drawn_.push_back({generator, generator->seed, 0});
     ++generator->recordings;

@@ -30,8 +30,8 @@ struct Device {
 /// Version of the linked library, as "0.1.0".
 std::string_view version();
 
-/// Number of NVIDIA GPUs, 0 if none can be used: in a build without CUDA or without a driver. Of several, a
-/// too old one has its number, too; require_available() refuses it.
+/// Number of NVIDIA GPUs, 0 if none can be used: in a build without CUDA or without a driver. GPUs that are
+/// too old are counted, too; require_available() refuses them.
 int cuda_device_count();
 
 /// Throws Error with a one-line reason unless `device` is available.

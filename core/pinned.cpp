@@ -21,8 +21,8 @@ PinnedRows::PinnedRows(int64_t rows, int64_t cols, DType dtype, Device reader)
       std::max(kPinnedPage, (bytes_of(shape_, dtype) + kPinnedPage - 1) / kPinnedPage * kPinnedPage);
   void* memory = runtime(reader).allocate_pinned(bytes);
   if (memory == nullptr)
-    throw OutOfMemory(fmt::format("pinned rows {} {}: the host has no {} MB that {} could read in place",
-                                  shape_.str(), name_of(dtype), bytes >> 20, reader.str()));
+    throw OutOfMemory(fmt::format("pinned rows {} {}: the host cannot pin {} MB for {}", shape_.str(),
+                                  name_of(dtype), bytes >> 20, reader.str()));
   memory_ = std::shared_ptr<void>(memory, [reader](void* held) { runtime(reader).release_pinned(held); });
 }
 

@@ -7,7 +7,7 @@
 namespace adj {
 
 /// Matrix in host memory that kernels read in place over the bus (zero-copy): for features larger than device
-/// memory, of which few rows are needed at a time. Page-locked for a GPU, so the system cannot swap it out;
+/// memory, if few rows are needed at a time. Page-locked for a GPU, so the system cannot swap it out;
 /// plain memory for the CPU. A cheap handle onto shared memory. Write only while no kernel reads it.
 class PinnedRows {
  public:

@@ -31,7 +31,7 @@ class Profiler {
   Profiler();
   ~Profiler();
 
-  /// By op, the one that took longest first. Spans that are still open do not count.
+  /// Totals by op, longest first. Open spans do not count.
   std::vector<ProfileRow> rows() const;
   /// Trace event format, for chrome://tracing and ui.perfetto.dev: a complete event for each op and, nested
   /// in it, kernel, with its thread, category (forward, backward, kernel, copy) and bytes. At most the first
@@ -63,8 +63,8 @@ inline bool profiling() { return detail::profile_on.load(std::memory_order_relax
 
 namespace detail {
 
-/// A kernel, or a copy between the host and `device`, for as long as it lives; of a copy within the host
-/// nothing. Waits at the end for the thread's current stream of `device`.
+/// Times a kernel, or a copy between the host and `device`, during its lifetime; copies within the host are
+/// not timed. Waits at the end for the thread's current stream of `device`.
 class KernelSpan {
  public:
   KernelSpan(const char* name, Device device, SpanKind kind = SpanKind::kernel, size_t copied = 0)

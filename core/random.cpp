@@ -141,7 +141,7 @@ double largest_below(double high, DType dtype) {
 
 Tensor random_uniform(Shape shape, double low, double high, Generator& generator, DType dtype,
                       Device device) {
-  ADJ_CHECK(low <= high, "random_uniform: no numbers in [{}, {})", low, high);
+  ADJ_CHECK(low <= high, "random_uniform: the range [{}, {}) is empty", low, high);
   // Rounding moves some draws to `high`; for narrow dtypes many.
   const double most = low < high ? largest_below(high, dtype) : low;
   return draw(shape, generator, dtype, device, [=](const PhiloxBlock& words, int lane) {

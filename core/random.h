@@ -132,8 +132,8 @@ void manual_seed(uint64_t seed);
 
 /// Uniform in [low, high) and normal (Box-Muller) numbers, in float64, or rounded from it to float32, and
 /// from there to bfloat16: for initial weights and test data. Values that would round to `high` become the
-/// largest number of the dtype below it; low = high gives all low. Throws if low > high. Element i comes from
-/// position i of the stream.
+/// largest number of the dtype below it; if low = high, all are low. Throws if low > high. Element i comes
+/// from position i of the stream.
 Tensor random_uniform(Shape shape, double low, double high, Generator& generator, DType dtype = DType::f32,
                       Device device = {});
 Tensor random_normal(Shape shape, double mean, double deviation, Generator& generator,

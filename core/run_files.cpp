@@ -38,7 +38,7 @@ void RunFiles::write(const std::string& option, const std::string& path, const s
   if (const auto identity = identify(path)) {
     for (const auto& [other, user] : taken_)
       if (other == *identity && user != "--" + may_be)
-        usage_fail("--{}: '{}' is the file of {}", option, path, user);
+        usage_fail("--{}: '{}' is also the file of {}", option, path, user);
     taken_.emplace_back(*identity, "--" + option);
   }
   if (const std::string obstacle = obstacle_to_replacing(path); !obstacle.empty())

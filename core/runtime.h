@@ -43,7 +43,8 @@ class DeviceRuntime {
   /// Future work of the stream `later` runs after what `earlier` has queued so far. Handles: of our streams,
   /// another library's, or 1 for the legacy default stream and 2 for the calling thread's, as in DLPack.
   virtual void order(uintptr_t later, uintptr_t earlier) = 0;
-  /// While the result lives, the device is the thread's current one to the driver, as other libraries ask it.
+  /// While the result lives, the device is the thread's current one in the driver, where other libraries read
+  /// it.
   virtual std::shared_ptr<void> make_current() = 0;
 
   /// Records an event at the end of the stream's queued work; null if there is nothing to wait for. Called
@@ -65,7 +66,7 @@ DeviceRuntime& cuda_runtime(int index);
 /// Why the GPU of this number cannot be used ("built without CUDA", "no NVIDIA driver", a too old GPU, …);
 /// empty if it can or is beyond the last one.
 std::string cuda_unavailable_reason(int index);
-/// All that the driver has, usable or not.
+/// Number of GPUs that the driver reports, usable or not.
 int cuda_device_count();
 }  // namespace detail
 

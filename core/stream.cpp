@@ -17,8 +17,7 @@ thread_local std::array<uint8_t, detail::kMaxDevices> current_of_device{};
 std::atomic<uint64_t> with_streams{0};
 
 void refuse_in_capture(const char* what, Device device) {
-  ADJ_CHECK(!capturing(device),
-            "{}: a step is being captured on {}, and nothing of it runs before it is replayed", what,
+  ADJ_CHECK(!capturing(device), "{}: a step is being captured on {}, and its work runs only at replay", what,
             device.str());
 }
 

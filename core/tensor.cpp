@@ -97,7 +97,7 @@ std::string Tensor::str() const {
 }
 
 const void* Tensor::raw_data() const {
-  ADJ_CHECK(storage_ != nullptr, "tensor: no data behind a default-constructed tensor");
+  ADJ_CHECK(storage_ != nullptr, "tensor: a default-constructed tensor has no data");
   if (storage_->device.is_cuda()) storage_->note_use(detail::current_stream(storage_->device));
   return static_cast<const char*>(storage_->data) + offset_;
 }

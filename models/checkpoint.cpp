@@ -34,9 +34,9 @@ std::map<std::string, Tensor> Checkpoint::with_prefix(const std::string& prefix)
   if (!found.empty()) return found;
   std::set<std::string> prefixes;  // name parts before the first dot
   for (const auto& [name, tensor] : tensors) prefixes.insert(name.substr(0, name.find('.') + 1));
-  data_fail("{}: tensors/{}*: none, expected a prefix of {}", path, excerpt(prefix),
-            prefixes.empty() ? "the file's tensors, of which there are none"
-                             : fmt::format("{}", fmt::join(prefixes, " ")));
+  data_fail(
+      "{}: tensors/{}*: none, expected a prefix of {}", path, excerpt(prefix),
+      prefixes.empty() ? "the file's tensors, but it has none" : fmt::format("{}", fmt::join(prefixes, " ")));
 }
 
 const std::string& Checkpoint::text(const std::string& fact) const {
@@ -110,8 +110,8 @@ void expect_memory(const H5Reader& file, const std::vector<std::string>& names) 
     double size = static_cast<double>(size_of(file.dtype(place)));
     for (const int64_t extent : file.shape(place)) size *= static_cast<double>(extent);
     if ((bytes += size) > most)
-      file.fail(place, "with the tensors before {:.0f} bytes, expected {:.0f} at most in a file of {}", bytes,
-                most, file.file_bytes());
+      file.fail(place, "{:.0f} bytes of tensors so far, expected at most {:.0f} in a file of {}", bytes, most,
+                file.file_bytes());
   }
 }
 

@@ -11,7 +11,7 @@ namespace adj::models {
 struct ModelFamily {
   std::string program;               ///< the program whose checkpoints hold such models: "train_gat"
   std::vector<std::string> models;   ///< valid values of ModelOptions::model: "gat", "gatv2"
-  std::vector<ModelOption> options;  ///< options besides hidden, layers and dropout
+  std::vector<ModelOption> options;  ///< options in addition to hidden, layers and dropout
   /// Checks the family's own options; throws UsageError if out of range. Optional.
   void (*check_own)(const ModelOptions&) = nullptr;
   /// The model on the CPU, with initial weights from the default generator.
@@ -33,7 +33,7 @@ struct ModelFamily {
   std::unique_ptr<Kind> make_as(int64_t in, int64_t out, const ModelOptions& o) const {
     std::unique_ptr<Model> model = make(in, out, o);
     auto* kind = model->as<Kind>();
-    ADJ_CHECK(kind != nullptr, "{} is of another task", model->describe());
+    ADJ_CHECK(kind != nullptr, "{} is a model of another task", model->describe());
     (void)model.release();
     return std::unique_ptr<Kind>(kind);
   }

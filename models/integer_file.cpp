@@ -93,7 +93,7 @@ class Reading {
       for (const std::string& name : file_.children(group)) {
         const std::string path = fmt::format("{}/{}", group, name);
         if (seen_.count(path) == 0)
-          file_.fail(path, "no part of such a model ({})", checkpoint_.facts.at("model"));
+          file_.fail(path, "not part of this model ({})", checkpoint_.facts.at("model"));
       }
   }
 
@@ -115,7 +115,7 @@ class Reading {
   BitTensor weight(const detail::LinearPlace& place) {
     const std::string path = "weights/" + entry(place.name);
     if (const int64_t bits = file_.integer(path, "bits"); bits != place.weight_bits)
-      file_.fail(path, "{} bits, expected {}, as facts@option.bits has it", bits, place.weight_bits);
+      file_.fail(path, "{} bits, expected {} as in facts@option.bits", bits, place.weight_bits);
     const int64_t in = file_.integer(path, "inner");
     const std::vector<int64_t>& shape = file_.shape(path + "/planes");
     if (in != place.in || shape.size() != 3 || shape[1] != place.out)
@@ -155,7 +155,7 @@ void IntegerModel::save(const std::string& path) const {
   optim::Checkpoint head;
   head.program = description_.program;
   head.facts = needed_facts(description_);
-  ADJ_CHECK(head.facts.count("task") > 0, "{}: not from a checkpoint, whose facts the file requires",
+  ADJ_CHECK(head.facts.count("task") > 0, "{}: not from a checkpoint, expected a checkpoint's facts",
             describe());
   optim::Preprocessing{description_.scaling, description_.class_names, description_.quantization}.save(head);
   if (description_.target_mean) {

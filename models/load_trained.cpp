@@ -19,7 +19,7 @@ std::unique_ptr<models::Model> model_of(const TrainedModel::Parts& parts, const 
     const nn::NoInit no_init(2 * numbers + kSlack);
     return parts.family.make(parts.num_features, parts.num_outputs, parts.options);
   } catch (const Error& error) {
-    data_fail("{}: tensors/{}*: {} numbers, not those of {} features, {} outputs and the options ({})",
+    data_fail("{}: tensors/{}*: {} numbers, which do not match {} features, {} outputs and the options ({})",
               checkpoint.path, prefix, numbers, parts.num_features, parts.num_outputs, error.what());
   }
 }

@@ -5,7 +5,7 @@
 namespace adj::models {
 
 Var NodeModel::over(size_t, const Block&, const Var&) const {
-  usage_fail("{}: needs the whole graph, which sampled blocks are not", describe());
+  usage_fail("{}: needs the whole graph, got sampled blocks", describe());
 }
 
 void NodeModel::prepare(const Graph& graph) const {

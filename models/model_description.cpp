@@ -60,7 +60,7 @@ Tensor row_of(const optim::Checkpoint& checkpoint, const std::string& name, int6
 }  // namespace
 
 Features ModelDescription::prepare(const Features& x) const {
-  ADJ_CHECK(x && x.cols() == num_features, "{}: {} features a node, expected {}", origin, x ? x.cols() : 0,
+  ADJ_CHECK(x && x.cols() == num_features, "{}: {} features per node, expected {}", origin, x ? x.cols() : 0,
             num_features);
   return quantization.apply(scaling.apply(x));
 }

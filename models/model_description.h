@@ -8,7 +8,7 @@
 
 namespace adj {
 
-/// Metadata of a trained model: everything besides weights that predictions need, and its origin.
+/// Metadata of a trained model: what predictions need in addition to the weights, and its origin.
 struct ModelDescription {
   std::string program;  ///< that trained the model: "train_gcn"
   std::string name;     ///< "GCN 1433-16-7"

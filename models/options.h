@@ -32,7 +32,8 @@ constexpr auto names_of(NodeFeatures) { return std::array{"file", "constant", "d
 enum class Precision : uint8_t { float32, tf32, bfloat16 };
 constexpr auto names_of(Precision) { return std::array{"float32", "tf32", "bfloat16"}; }
 
-/// Of quantised models. Bits are one number for all layers or one per layer, as "8,4,2": 1 to 8, or 32.
+/// Options of quantised models. Bits are one number for all layers or one per layer, as "8,4,2": 1 to 8,
+/// or 32.
 struct QuantizedModelOptions {
   std::string bits = "32";
   std::string bits_weights = "auto", bits_activations = "auto";  ///< or bits, overriding those above
@@ -43,13 +44,13 @@ struct QuantizedModelOptions {
   double degree_quant = 0.0, degree_quant_least = 0.0;
 };
 
-/// Of models of links.
+/// Options of models of links.
 struct LinkModelOptions {
   int64_t embedding = 0;  ///< width of the node embeddings; 0: hidden
   Decoder decoder = Decoder::dot;
 };
 
-/// Of models of graphs.
+/// Options of models of graphs.
 struct GraphModelOptions {
   Reduce pool = Reduce::sum;  ///< pooling over a graph's nodes: sum, mean or max
   NodeFeatures node_features = NodeFeatures::file;

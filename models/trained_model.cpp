@@ -27,7 +27,7 @@ Features TrainedModel::prepare(const Features& x) const {
 Tensor TrainedModel::outputs(const Graph& graph, const Features& x) const {
   const auto* node_model = model().as<models::NodeModel>();
   ADJ_CHECK(node_model != nullptr, "{}: a model of {}, not of nodes", origin(),
-            of_graphs() ? "graphs, whose offsets it needs" : "links (predict_links)");
+            of_graphs() ? "graphs (pass their offsets)" : "links (predict_links)");
   const NoGrad no_grad;
   return finish((*node_model)(graph.to(device()), prepare(x)).value());
 }
@@ -41,7 +41,7 @@ Tensor TrainedModel::outputs(const Graph& graph, const Tensor& offsets, const Fe
   const models::NodeFeatures kind = options().graphs.node_features;
   const Features features =
       prepare(kind == file ? x : models::node_features(kind, graph, kind == degree ? num_features() : 0));
-  ADJ_CHECK(offsets && offsets.numel() >= 1, "{}: offsets of graphs: absent", origin());
+  ADJ_CHECK(offsets && offsets.numel() >= 1, "{}: the offsets of graphs are absent", origin());
   std::vector<int32_t> all(static_cast<size_t>(offsets.numel() - 1));
   std::iota(all.begin(), all.end(), 0);
   const GraphLoader loader(graph.to(device()), offsets.to(device()), make_feature_store(features), {},

@@ -137,7 +137,7 @@ void ClassReport::print_matrix() const {
 void ClassReport::print_confused() const {
   const std::vector<nn::Confusion> pairs = confused();
   fmt::print("\n{}\n",
-             pairs.empty() ? "no class was taken for another" : "most often taken for another class:");
+             pairs.empty() ? "no class was mistaken for another" : "most often mistaken for another class:");
   size_t width = 0;
   for (const nn::Confusion& c : pairs)
     width = std::max(width, width_of(label_of(static_cast<size_t>(c.label))));

@@ -74,7 +74,7 @@ void measure_aggregation(const Options& options, const LearningTask& task, model
   const bool scatters = scatter < reduce;
   compute_context().aggregation = scatters ? Aggregation::scatter : Aggregation::reduce;
   const std::string result =
-      fmt::format("{}: a step takes {:.3g} ms by reduce, sorting and all, {:.3g} ms by scatter",
+      fmt::format("{}: a step takes {:.3g} ms by reduce, including the sort, {:.3g} ms by scatter",
                   scatters ? "scatter" : "reduce", reduce, scatter);
   log_info("aggregation measured, {}", result);
   if (explaining()) explain("aggregation of every epoch's edge list", "{}", result);

@@ -47,7 +47,7 @@ void Examples::use_split(size_t k) {
 }
 
 std::string Examples::place(size_t k, const std::string& part) const {
-  if (!splits_in_file) return fmt::format("split {} made from the seed, {}", k, part);
+  if (!splits_in_file) return fmt::format("split {} drawn by the seed, {}", k, part);
   return k == 0 ? fmt::format("splits/{}", part) : fmt::format("splits/{}/{}", k, part);
 }
 

@@ -39,8 +39,7 @@ void BatchOptions::check_features(const std::string& device) const {
     return;
   }
   if (cached && features == FeaturePlace::host && Device::parse(device).is_cpu())
-    usage_fail(
-        "--cached-rows: expected a GPU beside --features host, for the CPU has them in its own memory");
+    usage_fail("--cached-rows: requires a GPU with --features host, as the CPU reads its own memory");
   if (evaluation == EvaluationMethod::graph)
     usage_fail(
         "--evaluation graph: conflicts with --features {}, as it needs the features of all nodes at once",

@@ -108,7 +108,8 @@ std::vector<Split> cross_validation(const Dataset& data, const std::string& file
                                     int64_t seed) {
   const int64_t graphs = data.graph_y.size(0), labelled = graphs - data.unlabelled;
   if (labelled < folds)
-    data_fail("{}: graphs/y: {} labelled graphs, --folds asks for {} folds", file, labelled, folds);
+    data_fail("{}: graphs/y: {} labelled graphs, expected at least as many as the {} folds of --folds", file,
+              labelled, folds);
   Tensor classes = data.graph_y;
   if (data.task != Task::graph_class) {  // one class; -1 for unlabelled graphs
     const std::vector<float> y = data.graph_y.to_vector<float>();

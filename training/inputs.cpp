@@ -86,12 +86,13 @@ void quantize_features(Dataset& data, const FeatureQuantization& quantization) {
   }
   const auto megabytes = [](const Features& x) { return static_cast<double>(x.bytes()) / 0x1p20; };
   const Features quantized = quantization.apply(data.x);
-  log_info("features: {} bits a number, over a range for each column: {:.2f} MB for {:.2f} MB of {} ones",
+  log_info("features: {} bits per number, one range per column: {:.2f} MB instead of {:.2f} MB as {} ones",
            quantization.bits(), megabytes(quantized), megabytes(data.x),
            data.x.is_sparse() ? "sparse" : "dense");
   if (quantized.bytes() > data.x.bytes())
-    log_warning("features: sparse ones take less than {} bits a number; --features-bits 32 leaves them",
-                quantization.bits());
+    log_warning(
+        "features: sparse ones take less memory than {} bits per number; --features-bits 32 leaves them",
+        quantization.bits());
   data.x = quantized;
 }
 

@@ -35,7 +35,7 @@ void LinkOptions::add_to(Options& o) {
 
 void LinkOptions::check(const Settings& settings) const {
   if (!(val > 0.0 && test > 0.0 && val + test < 1.0))
-    usage_fail("--val {} and --test {}: expected shares above 0, below 1 together", val, test);
+    usage_fail("--val {} and --test {}: expected shares above 0 with a sum below 1", val, test);
   expect_integer("negatives", negatives, 1, 10000);
   for (const auto& [name, model] :
        {std::pair("aggr", "sage"), {"heads", "gat"}, {"attention-dropout", "gat"}})
@@ -57,10 +57,9 @@ Examples link_examples(const Options& options, const LinkOptions& links, Dataset
   for (const auto& [part, pairs] :
        {std::pair("validate", &val.positive), std::pair("test", &test.positive), std::pair("train", &train)})
     if (pairs->src.numel() == 0)
-      data_fail(
-          "{}: edges: with --val {} and --test {} of {} pairs of nodes that edges join, none is left to {}",
-          file, links.val, links.test,
-          train.src.numel() + val.positive.src.numel() + test.positive.src.numel(), part);
+      data_fail("{}: edges: with --val {} and --test {} of {} connected pairs, none is left to {}", file,
+                links.val, links.test,
+                train.src.numel() + val.positive.src.numel() + test.positive.src.numel(), part);
   data.graph = split.train;
   Examples examples;
   examples.things = "pairs";

@@ -89,7 +89,7 @@ const Metric& metric_for(const Examples& examples, const std::string& file, cons
       if (wanted != "auto" || examples.labels != Labels::classes)
         data_fail("{}: {}: no {} ({}); another --metric may be defined there", file, place, metric.name,
                   reason);
-      log_info("{}: {}: {}; accuracy is taken instead", file, place, reason);
+      log_info("{}: {}: {}; accuracy is used instead", file, place, reason);
       return metric_named("accuracy", examples.labels, examples.outputs);
     }
   }

@@ -274,24 +274,25 @@ std::vector<Options::Group> Options::groups() {
        escape_formulas_option(output.escape_formulas),
        {"plot", &output.plot, "FILE", "plot loss and metric over the epochs, FILE.svg", false},
        {"report", &output.report, "FILE",
-        "write a page on the training, FILE.html: curves, classes, degrees, profile", false},
+        "write an HTML report, FILE.html: curves, classes, degrees, profile", false},
        {"tensorboard", &output.tensorboard, "DIR", "write TensorBoard events to DIR during the training",
         false},
        {"profile", &output.profile, "", "time and memory by op (on a GPU, waits for every kernel)", false},
        {"trace", &output.trace, "FILE",
         "with --profile, write a trace of all ops for chrome://tracing and Perfetto, FILE.json", false},
        {"run-dir", &output.run_dir, "DIR",
-        "write options, metrics, checkpoint, page and events to DIR, for `compare`", false},
+        "write options, metrics, checkpoint, report and events to DIR, for `compare`", false},
        {"checkpoint", &output.checkpoint, "FILE", "write the training state to FILE", false},
        {"checkpoint-every", &output.checkpoint_every, "N", "write it every N epochs, and at the end", false},
        {"resume", &output.resume, "FILE", "continue from this checkpoint", false},
        {"explain", &compute.explain, "", "print the kernels chosen for each structure, and why", false}};
-  OptionList other{{"device", &compute.device, "NAME", "cpu, cuda or cuda:1", false},
-                   {"threads", &compute.threads, "N", "CPU threads (0: all cores)", false},
-                   {"no-capture", &compute.no_capture, "",
-                    "on a GPU, launch each kernel instead of one CUDA graph per step", false},
-                   {"config", &output.config, "FILE",
-                    "read options from FILE, one NAME = VALUE per line; the command line wins", false}};
+  OptionList other{
+      {"device", &compute.device, "NAME", "cpu, cuda or cuda:1", false},
+      {"threads", &compute.threads, "N", "CPU threads (0: all cores)", false},
+      {"no-capture", &compute.no_capture, "",
+       "on a GPU, launch each kernel instead of one CUDA graph per step", false},
+      {"config", &output.config, "FILE",
+       "read options from FILE, one NAME = VALUE per line; the command line overrides them", false}};
   return {{"Data", input},        {"Model", bind(family, model)},
           {"Training", training}, {"Mini-batches", mini_batches},
           {"Output", outputs},    {"Other", other}};

@@ -89,7 +89,7 @@ struct OutputOptions {
   bool escape_formulas = false;  ///< of predictions in CSV
   std::string metrics, predict, plot, checkpoint, resume;
   int64_t checkpoint_every = 10;
-  std::string report;          ///< a page on the training (training/report.h)
+  std::string report;          ///< an HTML report (training/report.h)
   std::string tensorboard;     ///< folder of events; of several runs a folder run-R in it for each
   bool profile = false;        ///< time and memory by op
   std::string trace, run_dir;  ///< trace file; folder for all outputs

@@ -112,7 +112,7 @@ void read_results(const optim::Checkpoint& checkpoint, int64_t runs, int64_t epo
                       row.whole(4, "the best epoch", 1, epochs),
                       row.number(5, "the test loss", 0.0, std::numeric_limits<double>::infinity())};
     if (record.row_of(i, r.best_epoch) == nullptr)
-      row.refuse("the best epoch", static_cast<double>(r.best_epoch), "one that tensors/history has");
+      row.refuse("the best epoch", static_cast<double>(r.best_epoch), "an epoch in tensors/history");
     record.add(r);
   }
 }

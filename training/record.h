@@ -55,7 +55,7 @@ optim::MetricsFile metrics_file(const std::string& path, const Metric& metric);
 std::vector<std::pair<std::string, double>> scalars_of(const EpochRecord& epoch, const Metric& metric,
                                                        double learning_rate, double seconds);
 
-/// Losses and the validation metric over the epochs, one curve a run and their mean, with each run's best
+/// Losses and the validation metric over the epochs, one curve per run and their mean, with each run's best
 /// epoch and the test metric there.
 Chart training_chart(const std::string& title, const Metric& metric, const std::vector<EpochRecord>& history,
                      const std::vector<RunResult>& results);

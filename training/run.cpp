@@ -110,7 +110,7 @@ void Run::begin(models::Model& model, optim::Optimizer& optimizer) {
     if (!o.resume.empty())
       resume(o.resume);
     else if (!o.tensorboard.empty() && has_events(events_folder(o.tensorboard, 0, task_.runs)))
-      data_fail("{}: holds events of a training already, expected another folder (--tensorboard)",
+      data_fail("{}: already holds events of a training, expected another folder (--tensorboard)",
                 o.tensorboard);
     if (!o.run_dir.empty()) {  // after all that may be refused
       folder_ = lock_run_folder(o.run_dir);
@@ -173,7 +173,7 @@ void Run::end_epoch(const Tensor& loss, Epochs& epochs) {
 
 void Run::require_finite_between() const {
   if (between_ && !between_->all_finite())
-    fail("{}: a training loss among them was not finite; try a smaller --lr", since_last_look());
+    fail("{}: a training loss was not finite; try a smaller --lr", since_last_look());
 }
 
 std::string Run::count() const {
@@ -326,7 +326,7 @@ void Run::load(const optim::Checkpoint& checkpoint) {
   const EpochRecord* best = record_.row_of(run_, best_->best_epoch());
   if (begun ? best == nullptr : best_->best_epoch() != -1)
     data_fail("{}: facts@best_epoch: {}, expected {} of run {}", checkpoint.path, best_->best_epoch(),
-              begun ? "an epoch in tensors/history" : "-1, for it has no row", run_);
+              begun ? "an epoch in tensors/history" : "-1 without a row", run_);
   if (best != nullptr && task_.metric.score(best->val_metric) != best_->best_metric())
     data_fail("{}: facts@best_metric: {}, but tensors/history has {} at epoch {}", checkpoint.path,
               best_->best_metric(), task_.metric.score(best->val_metric), best->epoch);

@@ -67,7 +67,7 @@ void make_run_folder(const std::string& folder, const std::string& resumed) {
   for (const char* file : {kRun, kCheckpoint, "metrics.csv", "report.html", "trace.json"})
     if (fs::exists(fs::path(folder) / file)) {
       const std::string checkpoint = checkpoint_of(folder);
-      data_fail("{}: holds a run already, expected another folder{}", folder,
+      data_fail("{}: already holds a run, expected another folder{}", folder,
                 fs::exists(checkpoint) ? fmt::format(", or --resume {} to continue it", checkpoint) : "");
     }
 }
@@ -86,7 +86,7 @@ void begin_run(const std::string& folder, RunSummary run, const std::string& res
   if (continues(folder, resumed)) return write_run(folder, run);
   const std::string path = (fs::path(folder) / kRun).string();
   if (!create_file(path, written(json_of(run))))  // of two runs, one gets the folder
-    data_fail("{}: of a run that began meanwhile", path);
+    data_fail("{}: another run began in this folder meanwhile", path);
 }
 
 void write_run(const std::string& folder, const RunSummary& run) {
@@ -112,7 +112,7 @@ RunSummary read_run(const std::string& folder) {
       if (value.is_primitive()) run.results.emplace_back(name, text_of(value));
     return run;
   } catch (const Json::exception&) {
-    data_fail("{}: damaged, expected what --run-dir writes", path);
+    data_fail("{}: damaged, expected a file written by --run-dir", path);
   }
 }
 

@@ -67,8 +67,7 @@ void Settings::check() {
                data.features_bits);
   family.check(model);
   if (family.takes("bits") && compute.precision == models::Precision::bfloat16)
-    usage_fail(
-        "--precision bfloat16: quantised numbers are float32 until they are bits, expected float32 or tf32");
+    usage_fail("--precision bfloat16: quantisation needs float32 inputs, expected float32 or tf32");
   expect_integer("batch-size", batches.batch_size, 1, kMostCounted);
   (void)batches.num_workers(compute.device);
   if (things != "graphs" && batches.loader == "none") model.norm_momentum = 1.0;  // every step has all nodes

@@ -98,7 +98,7 @@ class SaintLoading : public LoaderChoice {
     expect_integer("budget", budget_, 1, SaintSampling::kMostDrawn);
     expect_integer("walk-length", walk_length_, 0, SaintSampling::kMostDrawn - 1);
     if (const int64_t a_draw = sampling().nodes_a_draw(); budget_ > SaintSampling::kMostDrawn / a_draw)
-      usage_fail("--budget {}: of {} nodes each, expected {} nodes of a subgraph at most", budget_, a_draw,
+      usage_fail("--budget {}: {} nodes per draw, expected at most {} nodes per subgraph", budget_, a_draw,
                  SaintSampling::kMostDrawn);
     expect_integer("steps", steps_, 0, kMostCounted);
     expect_integer("coverage", coverage_, 0, 1'000'000);

@@ -15,7 +15,7 @@ uint32_t crc32c(std::string_view bytes);
 /// its masked CRC-32C (4). Masked: rotated right by 15 bits, plus 0xa282ead8.
 std::string tf_record(std::string_view data);
 
-/// Whether a folder has event files, of which TensorBoard draws one run.
+/// Whether a folder has event files: TensorBoard draws all of a folder as one run.
 bool has_events(const std::string& folder);
 /// The folder of events of run `run` (from 0) of `runs`: `folder`, or for several runs FOLDER/run-R, from 1.
 std::string events_folder(const std::string& folder, int64_t run, int64_t runs);

@@ -33,7 +33,7 @@ class TrainingState {
 
   TrainingState& add(const std::string& name, Optimizer& optimizer);
   TrainingState& add(const std::string& name, Plateau& plateau);
-  /// A generator besides the default one.
+  /// An additional generator.
   TrainingState& add(const std::string& name, Generator& generator);
   /// For the same model.
   TrainingState& add(EarlyStopping& stopping);

@@ -23,7 +23,7 @@ struct ClusterEpoch {
 
   ClusterLoader made_loader() const {
     const Subject& s = subject;
-    ADJ_CHECK(s.data.x && s.data.y && s.data.train, "an epoch: {} has no features, labels or split",
+    ADJ_CHECK(s.data.x && s.data.y && s.data.train, "training epoch: {} has no features, labels or split",
               s.data.name);
     Dataset data = s.data;
     training::partition_for_clusters(data, s.parts);
@@ -83,7 +83,7 @@ Job clusters_alone(const Subject& s) {
 std::vector<Op> cluster_ops() {
   return {{"cluster_epoch", "a training epoch of a GCN over a ClusterLoader's batches", cluster_epoch},
           {"cluster_epoch_kept", "the same, with all batches in memory", cluster_epoch_kept},
-          {"cluster_batches", "only the batches of such an epoch", clusters_alone}};
+          {"cluster_batches", "the batches of such an epoch alone, without training", clusters_alone}};
 }
 
 }  // namespace adj::apps

@@ -57,7 +57,7 @@ struct Epoch {
 
 template <class Model>
 Job epoch_of(const Subject& s, std::unique_ptr<Model> model, const std::string& shape) {
-  ADJ_CHECK(s.data.x && s.data.y && s.data.train, "an epoch: {} has no features, labels or split",
+  ADJ_CHECK(s.data.x && s.data.y && s.data.train, "training epoch: {} has no features, labels or split",
             s.data.name);
   auto epoch = std::make_shared<Epoch<Model>>(s, std::move(model));
   auto step = std::make_shared<optim::CapturedStep>([epoch] { return epoch->step(); },

@@ -283,7 +283,7 @@ std::vector<Op> kernel_ops() {
       {"edge_softmax_grad", "its backward pass", edge_softmax_backward},
       {"neighbor_max", "max over the in-edges of each node, with argmax",
        [](const Subject& s) { return neighbor_reduce(s, {Reduce::max}); }},
-      {"neighbor_max_grad", "its gradient, to the winners",
+      {"neighbor_max_grad", "its gradient, to the rows that argmax names",
        [](const Subject& s) { return neighbor_max_backward(s, std::nullopt); }},
       {"neighbor_max_gather", "the same, over the transposed structure",
        [](const Subject& s) { return neighbor_max_backward(s, true); }},

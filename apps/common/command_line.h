@@ -24,8 +24,8 @@ boost::program_options::typed_value<T>* with_default(
       ->value_name(name);
 }
 
-/// Reads argv and the --config file into the options of a training program; the command line wins. Empty if
-/// --help or --version was printed. Throws UsageError, or DataError if the config file cannot be read: a
+/// Reads argv and the --config file into the options of a training program; the command line overrides the
+/// file. Empty if --help or --version was printed. Throws UsageError, or DataError if the config file cannot be read: a
 /// regular file or a pipe, of 1 MB at most.
 std::optional<training::Settings> read_command_line(int argc, char** argv, training::Options& options);
 
@@ -51,7 +51,7 @@ std::optional<boost::program_options::variables_map> read_values(
 /// Prints the --help.
 void print_help(const std::string& usage, const std::string& summary,
                 const boost::program_options::options_description& options);
-/// Prints what --version does.
+/// Prints the version, as --version does.
 void print_version(const std::string& program);
 /// For a program with one table of options: reads argv as read_values() and sets them. `all`: groups of
 /// options above. False if --help or --version was printed. Throws UsageError.

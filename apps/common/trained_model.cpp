@@ -17,8 +17,8 @@ TrainedModel load_checkpoint_model(const std::string& path, Device device) {
   TrainedModel trained = load_trained(path, device);
   if (trained.of_links())
     data_fail(
-        "{}: attribute program: written by train_link, expected a program of nodes; train_link scores pairs "
-        "itself: --resume {} --predict FILE, with the training's options",
+        "{}: attribute program: written by train_link, expected a program that trains on nodes or graphs; to "
+        "score pairs, run train_link --resume {} --predict FILE with the training's options",
         path, path);
   (void)metric_of(trained.description(), path);
   return trained;

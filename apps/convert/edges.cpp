@@ -42,7 +42,7 @@ struct Given {
     if (!o.ids && ids != "auto") usage_fail("--ids {}: expected auto, integers, names or numbers", ids);
     if (o.nodes < 0 || o.nodes > NodeIds::kMost)
       usage_fail("--nodes: expected 0 to {}, got {}", NodeIds::kMost, o.nodes);
-    if (o.nodes > 0 && ids != "numbers") usage_fail("--nodes: expected --ids numbers with it");
+    if (o.nodes > 0 && ids != "numbers") usage_fail("--nodes: requires --ids numbers");
     if (o.weight_column < 0 || o.weight_column == 1 || o.weight_column == 2)
       usage_fail("--weight-column: expected 3 or more, or 0, got {}", o.weight_column);
     o.header = header_of("header", header);
@@ -59,29 +59,29 @@ struct Given {
     if (task != name_of(files.task))
       usage_fail("--task {}: expected node_class, node_multilabel or node_regression", task);
     const bool labelled = !files.labels.empty();
-    if (files.task != Task::node_class && !labelled) usage_fail("--task: expected --labels with it");
-    if (has_missing_labels && !labelled) usage_fail("--missing-labels: expected --labels with it");
+    if (files.task != Task::node_class && !labelled) usage_fail("--task: requires --labels");
+    if (has_missing_labels && !labelled) usage_fail("--missing-labels: requires --labels");
     if (files.headers != Header::find_out && !labelled && files.features.empty() && files.train.empty())
-      usage_fail("--node-headers: expected --features, --labels or --train with it");
+      usage_fail("--node-headers: requires --features, --labels or --train");
     if (ids == "names" && (files.features_by_row || files.labels_by_row))
-      usage_fail("--features-by-row, --labels-by-row: expected ids that are integers");
+      usage_fail("--features-by-row, --labels-by-row: require integer ids");
     if (has_missing_labels) {
-      if (files.task != Task::node_class) usage_fail("--missing-labels: expected --task node_class");
+      if (files.task != Task::node_class) usage_fail("--missing-labels: requires --task node_class");
       files.missing_labels = items_of(missing_labels);
     }
     for (Imputation known : {Imputation::mean, Imputation::median, Imputation::zero})
       if (impute == name_of(known)) files.impute = known;
     if (!impute.empty() && !files.impute) usage_fail("--impute {}: expected mean, median or zero", impute);
-    if (files.impute && files.features.empty()) usage_fail("--impute: expected --features with it");
+    if (files.impute && files.features.empty()) usage_fail("--impute: requires --features");
     if (files.train.empty() != files.val.empty() || files.val.empty() != files.test.empty())
       usage_fail("--train, --val, --test: expected all three or none");
-    if (stratified && split.empty()) usage_fail("--stratified: expected --split with it");
-    if (seed != 0 && split.empty()) usage_fail("--seed: expected --split with it");
+    if (stratified && split.empty()) usage_fail("--stratified: requires --split");
+    if (seed != 0 && split.empty()) usage_fail("--seed: requires --split");
     if (split.empty()) return;
-    if (!files.train.empty()) usage_fail("--split: expected it, or --train, --val and --test");
+    if (!files.train.empty()) usage_fail("--split: conflicts with --train, --val and --test");
     files.split = DrawnSplit{fractions(), static_cast<uint64_t>(seed), stratified};
     if (stratified && (files.labels.empty() || files.task != Task::node_class))
-      usage_fail("--stratified: expected --labels of --task node_class");
+      usage_fail("--stratified: requires --labels and --task node_class");
     if (seed < 0) usage_fail("--seed: expected 0 or more, got {}", seed);
   }
 
@@ -121,7 +121,7 @@ Format edges_format() {
   add("comment", po::value(&arguments->comment)->value_name("PREFIX")->notifier([arguments](const auto&) {
     arguments->has_comment = true;
   }),
-      "skip lines that begin with it, in all files; '': skip none (default: # or %, before the first row)");
+      "skip lines with this prefix, in all files; '': skip none (default: # or %, before the first row)");
   add("weight-column", with_default(o.weight_column), "column of edge weights, counted from 1 (0: none)");
   add("unweighted", po::bool_switch(&o.unweighted), "ignore the values of a Matrix Market file");
   add("undirected", po::bool_switch(&o.undirected), "add the reverse of each edge");

@@ -50,7 +50,7 @@ struct Counts {
   /// The edges from `draw(count)`: half of them and their reverses if undirected.
   template <class Draw>
   EdgeList list(Draw draw) const {
-    ADJ_CHECK(!undirected || edges % 2 == 0, "--edges: expected an even number of undirected ones, got {}",
+    ADJ_CHECK(!undirected || edges % 2 == 0, "--edges: expected an even number with --undirected, got {}",
               edges);
     return undirected ? symmetric(draw(edges / 2)) : draw(edges);
   }

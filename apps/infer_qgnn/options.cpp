@@ -46,7 +46,8 @@ std::optional<InferOptions> read_infer_options(int argc, char** argv) {
   InferOptions o;
   const OptionList options{
       {"checkpoint", &o.checkpoint, "FILE",
-       "checkpoint of train_qgnn or train_graph_qgin, 1 to 8 bits in every layer; or a file of --write"},
+       "checkpoint of train_qgnn or train_graph_qgin, 1 to 8 bits in every layer; or a file written by "
+       "--write"},
       {"data", &o.data, "FILE", "dataset of nodes or graphs"},
       {"device", &o.device, "NAME", "cpu, cuda, cuda:1, …"},
       {"parts", &o.parts, "K",
@@ -77,7 +78,7 @@ std::optional<InferOptions> read_infer_options(int argc, char** argv) {
       {"json", &o.json, "", "print the result as one line of JSON"},
       {"quiet", &o.quiet, "", "print only the result"}};
   if (!read_options(argc, argv, table_of(options), {"checkpoint", "data"}, kUsage,
-                    "Runs a quantised model in integers over all batches of a dataset."))
+                    "Runs a quantised model in integer arithmetic over all batches of a dataset."))
     return {};
   check(o);
   return o;
@@ -86,10 +87,10 @@ std::optional<InferOptions> read_infer_options(int argc, char** argv) {
 void check_batches(const InferOptions& o, const ModelDescription& model) {
   const bool clusters = o.parts > 0 || o.parts_per_batch != InferOptions().parts_per_batch;
   if (model.of_graphs() && clusters)
-    usage_fail("--{}: {} is of graphs, expected --batch-size", o.parts > 0 ? "parts" : "parts-per-batch",
-               model.name);
+    usage_fail("--{}: {} is a model of graphs, expected --batch-size",
+               o.parts > 0 ? "parts" : "parts-per-batch", model.name);
   if (!model.of_graphs() && o.batch_size > 0)
-    usage_fail("--batch-size: {} is of nodes, expected --parts", model.name);
+    usage_fail("--batch-size: {} is a model of nodes, expected --parts", model.name);
 }
 
 }  // namespace adj::apps

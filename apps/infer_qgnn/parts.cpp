@@ -15,8 +15,7 @@ Parts parts_of_graphs(const ModelDescription& model, const Dataset& data, const 
                 at_once = o.batch_size > 0 ? o.batch_size : model.graphs_at_once;
   const GraphLoader loader(data, detail::numbers(graphs), {.batch_size = at_once, .backward = false});
   return {loader.size(),
-          fmt::format("{} graphs{}", at_once,
-                      o.batch_size > 0 ? "" : ", as many as the training had (--batch-size)"),
+          fmt::format("{} graphs{}", at_once, o.batch_size > 0 ? "" : ", as in training (--batch-size)"),
           [loader](int64_t i) {
             const GraphBatch batch = loader.batch(0, i);
             return Part{batch.graph, batch.offsets, batch.x, batch.graphs};
@@ -25,7 +24,7 @@ Parts parts_of_graphs(const ModelDescription& model, const Dataset& data, const 
 
 Parts parts_of_nodes(const Dataset& data, const InferOptions& o) {
   const int64_t nodes = data.num_nodes();
-  if (o.parts > nodes) usage_fail("--parts: expected {} at most, the nodes", nodes);
+  if (o.parts > nodes) usage_fail("--parts: expected at most {}, the number of nodes", nodes);
   const char* description = "all nodes (--parts)";
   Tensor part = Tensor::zeros({nodes}, DType::i32);
   if (o.parts > 0) {
@@ -33,7 +32,7 @@ Parts parts_of_nodes(const Dataset& data, const InferOptions& o) {
     description = "clusters by METIS";
   } else if (data.part) {
     part = data.part;
-    description = "clusters of the dataset, nodes/part";
+    description = "clusters from nodes/part";
   }
   const ClusterLoader loader(data.graph, data.x, {}, detail::numbers(nodes), part,
                              {.loading = {.batch_size = o.parts_per_batch, .backward = false}});

@@ -34,7 +34,7 @@ void print(const InferReport& report, const IntegerModel& model, const Dataset& 
   if (json) return print_json(report, model, data, graphs, metric);
   const auto line = [&](const char* name, const InferResult& result) {
     fmt::print(
-        "{:10} {:9.3f} ms a pass, {:8.2f} million nodes{} a second{}\n", name, result.ms,
+        "{:10} {:9.3f} ms per pass, {:8.2f} million nodes{} per second{}\n", name, result.ms,
         static_cast<double>(data.num_nodes()) / result.ms / 1e3,
         graphs > 0 ? fmt::format(" and {:.1f} thousand graphs", static_cast<double>(graphs) / result.ms) : "",
         result.value

@@ -41,9 +41,7 @@ void note_structure(Notes& notes, const Dataset& data, const StructureStatistics
   if (data.undirected && !s.symmetric)
     notes.say("attribute undirected", "1, but some edges exist in one direction only");
   if (data.undirected && s.symmetric_weights == false)
-    notes.say("edges/weight",
-              "edges have another weight in one direction than in the other, but the file "
-              "says undirected");
+    notes.say("edges/weight", "edge weights differ between the two directions, but the file says undirected");
   if (!data.undirected && s.symmetric && data.graph.num_edges() > 0)
     notes.say("attribute undirected", "0 or missing, but every edge exists in both directions");
   if (data.graph.num_edges() == 0) notes.say("edges/src", "no edges");
@@ -116,19 +114,20 @@ void note_splits(Notes& notes, const Dataset& data, const Counts& classes) {
       for (const auto& [label, labelled] : classes)
         if (without.size() < kShown && !seen.contains(static_cast<int32_t>(label))) without.push_back(label);
       notes.say(k == 0 ? fmt::format("splits/{}", name) : fmt::format("splits/{}/{}", k, name),
-                "nothing of class {}", listed(without, std::ssize(classes) - std::ssize(seen)));
+                "no example of class {}", listed(without, std::ssize(classes) - std::ssize(seen)));
     }
   }
   if (count > static_cast<int64_t>(kShown))
-    notes.say("splits", "{} more parts without some class", count - static_cast<int64_t>(kShown));
+    notes.say("splits", "{} more parts lack a class", count - static_cast<int64_t>(kShown));
 }
 
 void note_beside(Notes& notes, const std::string& path) {
   try {
     const std::vector<std::string> extras = beside_schema(path);
     for (size_t k = 0; k < std::min(kShown, extras.size()); ++k)
-      notes.say(extras[k], "not of the schema, ignored");
-    if (extras.size() > kShown) notes.say("/", "{} more that are not of the schema", extras.size() - kShown);
+      notes.say(extras[k], "not part of the schema, ignored");
+    if (extras.size() > kShown)
+      notes.say("/", "{} more that are not part of the schema", extras.size() - kShown);
   } catch (const DataError& error) {
     notes.say("/", "items outside the schema cannot be listed: {}", excerpt(error.what()));
   }

@@ -59,12 +59,13 @@ void print_structure(const Dataset& data, const StructureStatistics& s) {
   const Tensor& weight = data.graph.edge_weight();
   if (weight) {
     const auto [low, high] = std::minmax_element(weight.data<float>(), weight.data<float>() + weight.numel());
-    line("weights", weight.numel() == 0 ? "of no edge" : fmt::format("{} to {}", *low, *high));
+    line("weights",
+         weight.numel() == 0 ? "none, as there are no edges" : fmt::format("{} to {}", *low, *high));
   } else {
     line("weights", "none");
   }
   for (const auto& [name, attribute] : data.graph.edge_attributes())
-    line("attributes", fmt::format("{} columns an edge", attribute.size(1)));
+    line("attributes", fmt::format("{} columns per edge", attribute.size(1)));
 }
 
 /// Name of a class or a column of labels, or its number.
@@ -83,7 +84,7 @@ std::string counted(const Dataset& data, const Counts& counts) {
 }
 
 void print_labels(const Dataset& data, const LabelStatistics& l) {
-  line("labels", fmt::format("{} of {}, {} without", l.rows - data.unlabelled, l.rows, data.unlabelled));
+  line("labels", fmt::format("{} of {}, {} unlabelled", l.rows - data.unlabelled, l.rows, data.unlabelled));
   if (!l.classes.empty()) line("classes", fmt::format("{}, {}", data.classes, counted(data, l.classes)));
   Counts positive;
   for (const int64_t count : l.positive) positive[std::ssize(positive)] = count;
@@ -117,12 +118,13 @@ void print_summary_of(const Report& r) {
                                              data.splits[k].val.numel(), data.splits[k].test.numel()));
   if (data.splits.size() > kSplits) line("", fmt::format("{} splits in all", data.splits.size()));
   if (s.graphs)
-    line("graphs", fmt::format("{} of {} to {} nodes", s.graphs->count, s.graphs->least, s.graphs->largest));
+    line("graphs",
+         fmt::format("{}, of {} to {} nodes each", s.graphs->count, s.graphs->least, s.graphs->largest));
   for (const std::string& extra : r.extras) line("other", printable(extra));
 }
 
 void print_histogram(const char* name, const Counts& degrees) {
-  fmt::print("{} (# by the logarithm of the nodes)\n", name);
+  fmt::print("{} (bar length: logarithm of the number of nodes)\n", name);
   for (const std::string& text : histogram_lines(degrees)) fmt::print("{}\n", text);
 }
 

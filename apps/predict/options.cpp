@@ -122,7 +122,7 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
                  "precision, recall and F1 of each class on the split's test nodes, or without splits on all "
                  "labelled ones"}});
   all.add_options()("version", "print the version")(
-      "help", "print this; with --model NAME also the model's own options");
+      "help", "print this help; with --model NAME also the model's own options");
   OptionList batches{
       {"evaluation", Choice(&o.batches.evaluation, {EvaluationMethod::graph, EvaluationMethod::layers}),
        "METHOD",
@@ -146,7 +146,7 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
       "A model trained in PyG, as docs/pyg.md shows");
   std::vector<std::string> renamed;
   foreign.add_options()("rename", po::value(&renamed)->value_name("OURS=THEIRS"),
-                        "name part in the model and in the state: convs.0=conv1; repeatable");
+                        "name of a part here and in the state dict: convs.0=conv1; repeatable");
   all.add(table_of(batches, "Mini-batches")).add(foreign);
   try {
     if (const std::string model = model_of(argc, argv); !model.empty()) {
@@ -159,7 +159,7 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
     }
     auto values =
         read_values(argc, argv, all, {"data"}, "predict DATA.h5 --checkpoint FILE --out FILE [OPTION]...",
-                    "Runs a trained model on a graph that it may not have seen.");
+                    "Predicts with a trained model, also on new graphs.");
     if (!values) return {};
     po::notify(*values);
   } catch (const po::error& error) {

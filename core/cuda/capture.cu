@@ -167,7 +167,7 @@ bool StepGraph::ready() const {
 
 void StepGraph::replay() {
   ADJ_CHECK(state_ && state_->executable != nullptr, "no step was captured");
-  ADJ_CHECK(ready(), "a generator was seeded anew after the step that draws from it was captured");
+  ADJ_CHECK(ready(), "a generator was reseeded after the step that draws from it was captured");
   ADJ_CHECK(detail::recorder() == nullptr, "a captured step cannot be replayed within another");
   State& state = *state_;
   const Stream current = Stream::current(state.device);

@@ -45,11 +45,10 @@ class CudaRuntime final : public DeviceRuntime {
 
   void copy_from_host(void* device_pointer, const void* host, size_t bytes) override {
     if (bytes == 0) return;
-    ADJ_CHECK(
-        !cuda::capturing(index_),
-        "copy from the host: a step is being captured on cuda:{}, and would see the same values for ever; "
-        "make the tensor before the step",
-        index_);
+    ADJ_CHECK(!cuda::capturing(index_),
+              "copy from the host: a step is being captured on cuda:{}, and every replay would copy the same "
+              "values; make the tensor before the step",
+              index_);
     const cuda::DeviceScope device_scope(index_);
     const cudaStream_t stream = cuda::current_stream(index_);
     Staging& staging = current_staging();
@@ -67,10 +66,10 @@ class CudaRuntime final : public DeviceRuntime {
 
   void copy_to_host(void* host, const void* device_pointer, size_t bytes) override {
     if (bytes == 0) return;
-    ADJ_CHECK(
-        !cuda::capturing(index_),
-        "copy to the host: a step is being captured on cuda:{}, and has no values yet; read them after it",
-        index_);
+    ADJ_CHECK(!cuda::capturing(index_),
+              "copy to the host: a step is being captured on cuda:{}, and its tensors have no values yet; "
+              "read them after the step",
+              index_);
     const cuda::DeviceScope device_scope(index_);
     const cudaStream_t stream = cuda::current_stream(index_);
     Staging& staging = current_staging();
@@ -113,10 +112,8 @@ class CudaRuntime final : public DeviceRuntime {
   }
 
   void synchronize() override {
-    ADJ_CHECK(
-        !cuda::capturing(index_),
-        "synchronize: a step is being captured on cuda:{}, and nothing of it runs before it is replayed",
-        index_);
+    ADJ_CHECK(!cuda::capturing(index_),
+              "synchronize: a step is being captured on cuda:{}, and its work runs only at replay", index_);
     const cuda::DeviceScope device_scope(index_);
     for (int number = 0; number < cuda::num_streams(index_); ++number) synchronize_stream(number);
   }

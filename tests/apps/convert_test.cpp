@@ -49,17 +49,17 @@ TEST_CASE("convert edges refuses conflicting options and compressed files") {
   for (const char* split :
        {"60,20", "60,20,30", "60,40,0", "a,b,c", "60,20,20,0", "nan,50,50", "150,-25,-25"})
     CHECK(usage({"--split", split}, "expected three percentages above 0 that add up to 100"));
-  CHECK(usage({"--stratified"}, "--stratified: expected --split with it"));
-  CHECK(usage({"--seed", "3"}, "--seed: expected --split with it"));
-  CHECK(usage({"--task", "node_regression"}, "--task: expected --labels with it"));
-  CHECK(usage({"--missing-labels", "x"}, "--missing-labels: expected --labels with it"));
-  CHECK(usage({"--node-headers", "yes"}, "--node-headers: expected --features, --labels or --train"));
-  CHECK(
-      usage({"--split", "60,20,20", "--stratified"}, "--stratified: expected --labels of --task node_class"));
+  CHECK(usage({"--stratified"}, "--stratified: requires --split"));
+  CHECK(usage({"--seed", "3"}, "--seed: requires --split"));
+  CHECK(usage({"--task", "node_regression"}, "--task: requires --labels"));
+  CHECK(usage({"--missing-labels", "x"}, "--missing-labels: requires --labels"));
+  CHECK(usage({"--node-headers", "yes"}, "--node-headers: requires --features, --labels or --train"));
+  CHECK(usage({"--split", "60,20,20", "--stratified"},
+              "--stratified: requires --labels and --task node_class"));
   CHECK(usage({"--split", "60,20,20", "--train", "x", "--val", "x", "--test", "x"},
-              "--split: expected it, or"));
+              "--split: conflicts with --train"));
   CHECK(usage({"--impute", "mode"}, "--impute mode: expected mean, median or zero"));
-  CHECK(usage({"--impute", "mean"}, "--impute: expected --features with it"));
+  CHECK(usage({"--impute", "mean"}, "--impute: requires --features"));
   CHECK(fails_with(files.convert("BZh91AY&SY", {}), 1, {"links.csv: a bzip2 archive, ", "bunzip2"}));
 }
 

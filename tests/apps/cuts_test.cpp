@@ -20,7 +20,7 @@ TEST_CASE("a training reads its cuts from a file, with the same bits, and refuse
                                "--metrics", folder.file(metrics), "--cuts", cuts});
     };
     const Outcome first = succeeds(train("1.h5", "first.csv"));
-    CHECK(mentions(first.out, {"cut of 120 x 120 with ", ": made, to be written to " + cuts}));
+    CHECK(mentions(first.out, {"cut of 120 x 120 with ", ": new, will be written to " + cuts}));
     const std::string written = contents_of(cuts);
     CHECK(!written.empty());
     const Outcome second = succeeds(train("1.h5", "second.csv"));

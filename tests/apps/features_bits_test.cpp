@@ -97,7 +97,7 @@ TEST_CASE("a checkpoint keeps bits and ranges for prediction and resuming, and r
       joined(bits, {"--epochs", "10", "--checkpoint", bench.checkpoint, "--predict", predicted})));
   // 120 nodes of 40 features: 15 bytes a node, and a range of 8 bytes a column; dense 160 bytes a node.
   CHECK(mentions(outcome.err,
-                 {"features: 3 bits a number, over a range for each column: 0.00 MB for 0.02 MB"}));
+                 {"features: 3 bits per number, one range per column: 0.00 MB instead of 0.02 MB as"}));
   CHECK(mentions(outcome.out, {"\"features_bits\": 3"}));
 
   const optim::Checkpoint checkpoint = optim::load_checkpoint(bench.checkpoint);
@@ -155,5 +155,5 @@ TEST_CASE("invalid or useless bits are rejected; sparse features give a warning"
                                   std::vector<float>());
   save_dataset(data, sparse);
   CHECK(mentions(bench.train("train_gcn", sparse, {"--features-bits", "8", "--epochs", "1"}).err,
-                 {"sparse ones take less than 8 bits a number"}));
+                 {"sparse ones take less memory than 8 bits per number"}));
 }

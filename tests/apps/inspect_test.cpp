@@ -55,8 +55,8 @@ TEST_CASE_FIXTURE(InFolder, "inspect prints the contents of a valid file, and th
                  {"name         small", "task         node_class", "nodes        6, 0 isolated",
                   "edges        8 directed, 1 self-loops, 0 parallel",
                   "not symmetric (the file says directed)", "in-degree    1 to 3, mean 1.33",
-                  "out-degree   1 to 2, mean 1.33", "weights      1 to 8", "attributes   2 columns an edge",
-                  "features     3 dense, 100 % not zero", "labels       6 of 6, 0 without",
+                  "out-degree   1 to 2, mean 1.33", "weights      1 to 8", "attributes   2 columns per edge",
+                  "features     3 dense, 100 % not zero", "labels       6 of 6, 0 unlabelled",
                   "classes      3, 0: 2, 1: 2, 2: 2", "splits       2 train, 2 val, 2 test", "no errors"}));
   CHECK(histogram(outcome.out, "in-degrees") == Bins{{1, 5}, {2, 1}});
   CHECK(histogram(outcome.out, "out-degrees") == Bins{{1, 4}, {2, 2}});
@@ -106,7 +106,7 @@ TEST_CASE_FIXTURE(InFolder, "inspect prints all problems of a file, one per line
   const Outcome outcome = inspect(f, folder);
   const std::string path = folder.file("file.h5");
   CHECK(outcome.status == 1);
-  CHECK(outcome.err == "inspect: " + path + ": 7 problems\n");
+  CHECK(outcome.err == "inspect: " + path + ": 7 errors\n");
   std::vector<std::string> found;
   for (const std::string& line : lines_of(outcome.out))
     if (line.starts_with(path + ": ")) found.push_back(line.substr(path.size() + 2));
@@ -156,9 +156,9 @@ TEST_CASE_FIXTURE(InFolder, "valid but suspicious contents are noted") {
        "nodes/x: 1 of 6 rows are all zero", "nodes/x: 1 of 3 columns are the same for every node",
        "nodes/x: columns of very different scale",
        "attribute num_classes: 9, but no label is of class 3, 4, 5 and 3 more",
-       "splits/train: nothing of class 2", "splits/val: nothing of class 1",
-       "splits/test: nothing of class 0", "splits: 3 more parts without some class",
-       "edges/wieght: not of the schema, ignored", "no errors"}));
+       "splits/train: no example of class 2", "splits/val: no example of class 1",
+       "splits/test: no example of class 0", "splits: 3 more parts lack a class",
+       "edges/wieght: not part of the schema, ignored", "no errors"}));
 
   SchemaFile bare = small_file();
   bare.attributes["num_nodes"] = int64_t{100};
@@ -187,7 +187,8 @@ TEST_CASE_FIXTURE(InFolder, "inspect summarises many graphs, multilabel and regr
   f.datasets["graphs/y"] = Tensor::from(I{1, 0, 2});
   set_split(f, {0}, {1}, {2});
   const Outcome outcome = inspect(f, folder);
-  CHECK(mentions(outcome.out, {"graphs       3 of 0 to 4 nodes", "graphs/offsets: 1 graphs without a node"}));
+  CHECK(mentions(outcome.out,
+                 {"graphs       3, of 0 to 4 nodes each", "graphs/offsets: 1 graphs without a node"}));
 }
 
 TEST_CASE_FIXTURE(InFolder, "inspect draws the degree distribution") {

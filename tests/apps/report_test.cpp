@@ -76,7 +76,7 @@ TEST_CASE("with many classes --class-scores prints the most confused pairs") {
   const Bench bench(data);
   const Outcome outcome = succeeds(bench.train({}));
   CHECK(outcome.out.find("predicted as") == std::string::npos);
-  CHECK(mentions(outcome.out, {"\n24 ", "most often taken for another class:", " of ", " as "}));
+  CHECK(mentions(outcome.out, {"\n24 ", "most often mistaken for another class:", " of ", " as "}));
   CHECK(mentions(outcome.out, {fmt::format("{}", fmt::join(confusions_of(data, bench.predicted), ", "))}));
 }
 

@@ -37,7 +37,7 @@ TEST_CASE_FIXTURE(With<Bench>, "a run's folder is continued from its own checkpo
   succeeds(bench.train({"--checkpoint", bench.checkpoint}));
   const std::string before = contents_of(in(a, "run.json"));
   CHECK(fails_with(bench.train({"--resume", bench.checkpoint, "--run-dir", a}), 1,
-                   {a, "holds a run already", "--resume " + state}));
+                   {a, "already holds a run", "--resume " + state}));
   CHECK(fails_with(bench.train({"--resume", state, "--run-dir", a}), 1, {state, "train_gat"}));
   CHECK(contents_of(in(a, "run.json")) == before);
 
@@ -54,7 +54,7 @@ TEST_CASE_FIXTURE(With<Bench>, "a run's folder is continued from its own checkpo
 
 TEST_CASE_FIXTURE(With<Bench>, "the folder of a run that goes on or was interrupted is refused") {
   const auto refuses = [&](const std::string& folder) {
-    return fails_with(bench.train({"--run-dir", folder}), 1, {folder, "holds a run already"});
+    return fails_with(bench.train({"--run-dir", folder}), 1, {folder, "already holds a run"});
   };
   {
     const auto running = bench.running(bench.a, "run.json", {"--checkpoint-every", "1000000000"});
@@ -106,7 +106,7 @@ TEST_CASE_FIXTURE(With<Bench>, "compare names folders of one name by their paths
   CHECK(mentions(lines_of(succeeds("compare", {one, two, other}).out)[0], {one, two, " other"}));
   for (const char* text : {"", "{}", "{\"program\": 1}", "[1"}) {
     std::ofstream(in(one, "run.json")) << text;
-    CHECK(
-        fails_with(run("compare", {one}), 1, {in(one, "run.json: damaged, expected what --run-dir writes")}));
+    CHECK(fails_with(run("compare", {one}), 1,
+                     {in(one, "run.json: damaged, expected a file written by --run-dir")}));
   }
 }

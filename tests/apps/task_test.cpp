@@ -168,7 +168,7 @@ TEST_CASE("a metric of another task, or undefined on a split, is refused by name
   const Bench two(data);
   CHECK(two.train({"--epochs", "3"}).json.at("metric") == "accuracy");
   CHECK(mentions(run("train_gcn", {"--data", two.data, "--epochs", "3"}).err,
-                 {"splits/val", "only one class", "accuracy is taken"}));
+                 {"splits/val", "only one class", "accuracy is used"}));
   CHECK(fails_with(two.fail({"--metric", "auc"}), 1, {"splits/val", "ROC-AUC", "only one class"}));
 }
 

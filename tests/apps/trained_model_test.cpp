@@ -137,9 +137,9 @@ TEST_CASE("facts of a checkpoint that ask for large models are refused in little
   };
   const Bench gcn(small_dataset());
   gcn.train("train_gcn", {});
-  CHECK(
-      mentions(refused(gcn, {{"features", "20000000"}}),
-               {"tensors/best.*: ", " numbers, not those of 20000000 features, 3 outputs and the options"}));
+  CHECK(mentions(
+      refused(gcn, {{"features", "20000000"}}),
+      {"tensors/best.*: ", " numbers, which do not match 20000000 features, 3 outputs and the options"}));
   CHECK(mentions(refused(gcn, {{"option.hidden", "1000000"}, {"option.layers", "1000"}}),
                  {"tensors/best.*: ", "[40, 1000000]"}));
   CHECK(mentions(refused(gcn, {{"option.hidden", "17"}}), "load_state: convs.0.weight is [40, 16]"));

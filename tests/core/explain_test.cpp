@@ -65,26 +65,26 @@ TEST_CASE("on a GPU attention and reductions over neighbours explain their choic
     };
     const auto gat = said_of([&] { return gat_attention(graph, x, a, a, 0.2f); });
     CHECK(gat.size() == 2);
-    CHECK(says(gat, "gat", "2 lanes a head, 1 x 4 features each, 4 heads side by side"));
+    CHECK(says(gat, "gat", "2 lanes per head, 1 x 4 features each, 4 heads side by side"));
     CHECK(says(gat, "gat_backward", ", source pass reads the features again (by rule)"));
     const auto gatv2 = said_of([&] { return gatv2_attention(graph, x, x, a, 0.2f); });
     CHECK(gatv2.size() == 2);
     CHECK(says(gatv2, "gatv2", "4 entries at a time, blocks of 128 threads (by rule)"));
     CHECK(says(gatv2, "gatv2_backward", ", source pass reads "));
     const auto dot = said_of([&] { return dot_attention(graph, x, x, x); });
-    CHECK(says(dot, "dot_attention", "2 lanes a head"));
+    CHECK(says(dot, "dot_attention", "2 lanes per head"));
     CHECK(says(dot, "dot_attention_backward", ", source pass reads "));
     const auto cosine = said_of([&] { return cosine_attention(graph, reshape(x, {50, 32}), beta); });
-    CHECK(says(cosine, "dot_attention", "8 lanes a head", "width 32"));
+    CHECK(says(cosine, "dot_attention", "8 lanes per head", "width 32"));
     const auto featured =
         said_of([&] { return gatv2_attention(graph, x, x, a, 0.2f, {.edge_attr = attr, .edge_weight = w}); });
     CHECK(says(featured, "gatv2", "then as gat's"));
     CHECK(says(featured, "gatv2_backward", "then as gat's"));
-    CHECK(says(featured, "gat", "2 lanes a head"));
+    CHECK(says(featured, "gat", "2 lanes per head"));
     const auto largest = said_of([&] {
       return aggregate(graph, reshape(x, {50, 32}), {.reduce = Reduce::max});
     });
-    CHECK(says(largest, "neighbor_reduce to the largest", "lanes a row", "width 32"));
-    CHECK(says(largest, "neighbor_minmax_backward", "lanes a row", "width 32"));
+    CHECK(says(largest, "neighbor_reduce to the largest", "lanes per row", "width 32"));
+    CHECK(says(largest, "neighbor_minmax_backward", "lanes per row", "width 32"));
   }
 }

@@ -107,7 +107,7 @@ TEST_CASE_FIXTURE(InFolder,
     writer.write(fmt::format("tensors/{}", name), Tensor::zeros({2, 1 << 20}));
   writer.commit();
   const std::string message = error_of<DataError>([&] { (void)optim::load_checkpoint(path); });
-  CHECK(mentions(message, {path, "tensors/c: with the tensors before 25165824 bytes, expected "}));
+  CHECK(mentions(message, {path, "tensors/c: 25165824 bytes of tensors so far, expected at most "}));
 }
 
 TEST_CASE_FIXTURE(InFolder, "after a kill at any moment the file is the old or the new checkpoint") {

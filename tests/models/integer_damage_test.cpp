@@ -114,7 +114,7 @@ TEST_CASE("damaged facts of an integer model are refused") {
       {"task", "graph_class", "facts@task: 'graph_class', which train_qgnn does not train"},
       {"task", "link", "facts@task: 'link', which train_qgnn does not train"},
       {"option.bits", "32", "facts: integer model: layer 0 is not quantised, expected 1 to 8 bits"},
-      {"option.bits-weights", "3", "weights/sums.0: 4 bits, expected 3, as facts@option.bits has it"},
+      {"option.bits-weights", "3", "weights/sums.0: 4 bits, expected 3 as in facts@option.bits"},
       {"option.model", "gcn", "weights/sums.1: 24 " + last},
       {"option.hidden", "25", first + "25"},
       {"option.hidden", "1048576", first + "1048576"},
@@ -125,7 +125,7 @@ TEST_CASE("damaged facts of an integer model are refused") {
   const std::tuple<const char*, const char*, const char*> starts[] = {
       {"option.bits", "9", "facts: --bits: expected 1 to 8 or 32"},
       {"option.bits", "0", "facts: --bits: expected 1 to 8 or 32"},
-      {"option.norm", "none", "tensors/hidden.0.scale: no part of such a model (quantised GIN"},
+      {"option.norm", "none", "tensors/hidden.0.scale: not part of this model (quantised GIN"},
       {"option.hidden", "1048577", "facts: --hidden"},
       {"features", "21", "tensors/features.mean"},
       {"features", "2147483647", "tensors/features.mean"},
@@ -175,7 +175,7 @@ TEST_CASE("damaged entries of an integer model are refused by name") {
   // 20 numbers per row are 3 bytes, with four unused bits in the last.
   Tensor planes = whole.tensors.at("weights/sums.0/planes").clone();
   planes.mutable_data<uint8_t>()[2] |= 0x10;
-  CHECK(damages.with("weights/sums.0/planes", planes).find("expected 0 behind number 19") !=
+  CHECK(damages.with("weights/sums.0/planes", planes).find("expected 0 after number 19") !=
         std::string::npos);
   for (const char* name : {"tensors/other", "tensors/inputs.2.scale"})
     CHECK(damages.message_of([&](Contents& c) { c.tensors[name] = Tensor::full({1}, 1.0); })

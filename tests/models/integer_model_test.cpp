@@ -164,7 +164,7 @@ TEST_CASE("an integer model rejects mismatched states and batches") {
     spoil_one(trained, name, value, message);
   };
   CHECK_ERROR(IntegerModel(trained).pack(graph, Features(random_tensor({kNodes, kIn + 1}))),
-              "train_qgnn: 21 features a node, expected 20");
+              "train_qgnn: 21 features per node, expected 20");
   spoil("inputs.1.scale", 0.0, "integer model: inputs.1.scale is 0, expected a finite number above 0");
   spoil("sums.0.weights.scale", -1.0,
         "integer model: sums.0.weights.scale is -1, expected a finite number above 0");

@@ -150,7 +150,8 @@ TEST_CASE("families: their options, names and defaults") {
   std::sort(found.begin(), found.end());
   std::sort(programs.begin(), programs.end());
   CHECK(found == programs);
-  CHECK_ERROR_HAS((void)models::gcn().make_as<models::GraphModel>(3, 2, {}), "GCN 3-16-2 is of another task");
+  CHECK_ERROR_HAS((void)models::gcn().make_as<models::GraphModel>(3, 2, {}),
+                  "GCN 3-16-2 is a model of another task");
 }
 
 TEST_CASE("families refuse options out of range, and take those at its ends") {

@@ -214,7 +214,7 @@ TEST_CASE_FIXTURE(InFolder, "a model of graphs predicts in batches as for each g
     CHECK(adjoint_predict_graphs(c.model, &arrays.graph, 5, offsets.data(), nullptr) == -1);
     CHECK(std::string(adjoint_last_error()) == "adjoint: result is NULL");
     CHECK_ERROR_HAS((void)loaded.predict(graph, input),
-                    "a model of graphs, whose offsets it needs, not of nodes");
+                    "a model of graphs (pass their offsets), not of nodes");
   }
   // Node 3 has four in-edges.
   CHECK_ERROR((void)models::node_features(models::NodeFeatures::degree, graph, 4),

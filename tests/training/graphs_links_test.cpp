@@ -166,7 +166,7 @@ TEST_CASE("folds hold every labelled graph out once, by class, drawn from the se
   OfGraphs few(small_graphs());
   few.graphs.folds = 41;
   CHECK(error_of<DataError>([&] { few.prepare(); }) ==
-        "shapes: graphs/y: 40 labelled graphs, --folds asks for 41 folds");
+        "shapes: graphs/y: 40 labelled graphs, expected at least as many as the 41 folds of --folds");
   few.graphs.folds = 40;
   few.prepare();
   OfGraphs of_file(split_graphs());

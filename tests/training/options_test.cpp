@@ -112,7 +112,7 @@ TEST_CASE("options that conflict are refused by name") {
       {{{"loader", "cluster"}, {"features", "disk"}}, "--features: expected device or host or file"},
       {{{"loader", "cluster"}, {"cached-rows", "5"}}, "--cached-rows: requires --features host or file"},
       {{{"loader", "cluster"}, {"features", "host"}, {"cached-rows", "5"}},
-       "--cached-rows: expected a GPU beside --features host"},
+       "--cached-rows: requires a GPU with --features host"},
       {{{"loader", "cluster"}, {"features", "file"}, {"cached-rows", "5"}, {"evaluation", "layers"}}, ""},
       {{{"loader", "cluster"}, {"features", "host"}, {"evaluation", "graph"}},
        "--evaluation graph: conflicts with --features host"},

@@ -369,14 +369,15 @@ TEST_CASE_FIXTURE(Judged,
     CHECK((text.find("predicted as") != std::string::npos) == (classes == 20));
     if (classes == 21)
       CHECK(mentions(
-          text, {"\nmost often taken for another class:\n0      1 of     3 as 3\n2      1 of     1 as 0\n"}));
+          text,
+          {"\nmost often mistaken for another class:\n0      1 of     3 as 3\n2      1 of     1 as 0\n"}));
     CHECK((report.html().find("<th>taken for</th>") != std::string::npos) == (classes == 21));
     if (classes == 21)
       CHECK(mentions(report.html(),
                      "<tr><td>0</td><td>3</td><td>1</td></tr>\n<tr><td>2</td><td>0</td><td>1</td></tr>"));
   }
   const ClassReport right(Labels::classes, output(21), Tensor::from(predicted), {}, {});
-  CHECK(mentions(printed(STDOUT_FILENO, [&] { right.print("H"); }), "no class was taken for another\n"));
+  CHECK(mentions(printed(STDOUT_FILENO, [&] { right.print("H"); }), "no class was mistaken for another\n"));
   // 60 classes: class c has c % 7 examples, each taken for the next class.
   std::vector<int32_t> labels;
   for (int32_t c = 0; c < 60; ++c) labels.insert(labels.end(), uz(c % 7), c);
@@ -388,7 +389,7 @@ TEST_CASE_FIXTURE(Judged,
   CHECK(lines[2] == "the 50 largest of 60 classes");
   CHECK(lines[4].starts_with("6  "));  // the first of those with six
   CHECK(lines[5].starts_with("13 "));
-  const auto heading = std::find(lines.begin(), lines.end(), "most often taken for another class:");
+  const auto heading = std::find(lines.begin(), lines.end(), "most often mistaken for another class:");
   CHECK(heading - lines.begin() == 4 + 50 + 3 + 1);
   CHECK(lines.end() - heading == 1 + 20);
   CHECK(heading[1] == "6       6 of     6 as 7");

@@ -103,7 +103,7 @@ TEST_CASE("a record that no training writes is refused by table and row") {
                {"results", 3, 1.5, "row 0: the area under the curve is 1.5, expected 0 to 1"},
                {"results", 3, 0.5, ""},
                {"results", 4, 0.0, "row 0: the best epoch is 0, expected 1 to 20"},
-               {"results", 4, 12.0, "row 0: the best epoch is 12, expected one that tensors/history has"},
+               {"results", 4, 12.0, "row 0: the best epoch is 12, expected an epoch in tensors/history"},
                {"results", 4, 21.0, "row 0: the best epoch is 21, expected 1 to 20"},
                {"results", 6 + 5, -1.0, "row 1: the test loss is -1, expected 0 to inf"},
                {"results", 5, 0.0, ""},

@@ -169,7 +169,7 @@ TEST_CASE("a run's folder is read back unchanged") {
   CHECK(read.result_named("val_loss") == "null");
   CHECK(read.result_named("report") == "");
   CHECK(read.finished);
-  CHECK(mentions(error_of<DataError>([&] { make_run_folder(path); }), {path, "holds a run already"}));
+  CHECK(mentions(error_of<DataError>([&] { make_run_folder(path); }), {path, "already holds a run"}));
   CHECK(mentions(error_of<DataError>([&] { begin_run(path, run); }), {path, "began meanwhile"}));
   const std::string checkpoint = path + "/checkpoint.h5";
   std::ofstream(checkpoint) << "state";
@@ -214,7 +214,7 @@ TEST_CASE_FIXTURE(InFolder,
     if (name == std::string("other.txt"))
       CHECK(message == "");
     else
-      CHECK(message == fmt::format("{}: holds a run already, expected another folder{}", path,
+      CHECK(message == fmt::format("{}: already holds a run, expected another folder{}", path,
                                    name == std::string("checkpoint.h5")
                                        ? ", or --resume " + path + "/checkpoint.h5 to continue it"
                                        : ""));
@@ -229,9 +229,9 @@ TEST_CASE_FIXTURE(InFolder,
   CHECK(mentions(error_of<DataError>([&] { make_run_folder(path); }),
                  "--resume " + elsewhere + " to continue it"));
   CHECK(mentions(error_of<DataError>([&] { make_run_folder(path, path + "/checkpoint.h5"); }),
-                 "holds a run already"));
+                 "already holds a run"));
   CHECK(mentions(error_of<DataError>([&] { make_run_folder(path, folder.file("none.h5")); }),
-                 "holds a run already"));
+                 "already holds a run"));
   make_run_folder(path, elsewhere);
   CHECK(mentions(error_of<DataError>([&] { begin_run(path, run_of("q"), path + "/checkpoint.h5"); }),
                  "began meanwhile"));

@@ -75,7 +75,7 @@ class RunFolder(unittest.TestCase):
         program("train_gcn", "--run-dir", copy, "--epochs", "30", "--lr", "0.02", "--resume", copy / "checkpoint.h5")
         again = subprocess.run([BIN / "train_gcn", "--run-dir", self.a], capture_output=True, text=True)
         self.assertEqual(again.returncode, 1)
-        self.assertIn("holds a run already", again.stderr)
+        self.assertIn("already holds a run", again.stderr)
 
     def test_profile(self):
         self.assertRegex(self.output, r"(?m)^op +forward +ms +backward")

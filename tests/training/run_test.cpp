@@ -287,7 +287,7 @@ TEST_CASE_FIXTURE(InFolder, "a checkpoint that contradicts itself or the options
       {[](auto& c, Program&) {
          c.tensors["history"] = Tensor::zeros({0, 5}, DType::f64);
        },
-       "facts@best_epoch: 1, expected -1, for it has no row of run 0"},
+       "facts@best_epoch: 1, expected -1 without a row of run 0"},
       {[](auto& c, Program&) {
          c.tensors["history"] = Tensor::zeros({0, 5}, DType::f64);
          c.set("stopped", int64_t{1});
@@ -428,9 +428,9 @@ TEST_CASE_FIXTURE(InFolder, "what is not finite ends the training, with its epoc
   CHECK(message(3, with(6, &ScriptedEpoch::train_loss, inf)) ==
         "epochs 4 to 6: the training loss is inf" + lr);
   CHECK(message(3, with(2, &ScriptedEpoch::train_loss, inf)) ==
-        "epochs 1 to 3: a training loss among them was not finite" + lr);
+        "epochs 1 to 3: a training loss was not finite" + lr);
   CHECK(message(6, with(2, &ScriptedEpoch::train_loss, inf), {}, 4) ==
-        "epochs 1 to 4: a training loss among them was not finite" + lr);
+        "epochs 1 to 4: a training loss was not finite" + lr);
   CHECK(message(1, with(3, &ScriptedEpoch::val_loss, nan)) == "epoch 3: the validation loss is nan" + lr);
   const auto spoil = [](int64_t when, double value) {
     return [=](Program& p, int64_t epoch) {
@@ -537,7 +537,7 @@ TEST_CASE_FIXTURE(InFolder, "events have each run's numbers, a folder a run") {
     Program again;
     again.options.output.tensorboard = p.options.output.tensorboard;
     again.options.run.runs = runs;
-    CHECK(mentions(error_of<DataError>([&] { again.play({script}); }), "holds events of a training already"));
+    CHECK(mentions(error_of<DataError>([&] { again.play({script}); }), "already holds events of a training"));
   }
 }
 

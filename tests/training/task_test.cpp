@@ -141,7 +141,7 @@ TEST_CASE(
   CHECK(chosen("auto", 1, 1) == "accuracy");
   CHECK(chosen("f1", 0, 2) == "f1");
   CHECK(mentions(printed(STDERR_FILENO, [&] { (void)metric_for(examples, "f.h5", "auto", 0, 2); }),
-                 {"f.h5: splits/1/test: ", "; accuracy is taken instead"}));
+                 {"f.h5: splits/1/test: ", "; accuracy is used instead"}));
   CHECK(mentions(error_of<DataError>([&] { chosen("auc", 0, 2); }),
                  {"f.h5: splits/1/test: no ROC-AUC (", "); another --metric may be defined there"}));
   examples.auto_metric = "accuracy";
@@ -150,7 +150,7 @@ TEST_CASE(
   CHECK(mentions(error_of<DataError>([&] { chosen("auc", 1, 1); }), "f.h5: splits/1/val: "));
   examples.splits_in_file = false;
   CHECK(
-      mentions(error_of<DataError>([&] { chosen("auc", 1, 1); }), "f.h5: split 1 made from the seed, val: "));
+      mentions(error_of<DataError>([&] { chosen("auc", 1, 1); }), "f.h5: split 1 drawn by the seed, val: "));
   examples = examples_of(Labels::several, Tensor::full({4, 1}, 1.0), 1, splits);
   CHECK(mentions(error_of<DataError>([&] { chosen("auto", 0, 1); }), "f.h5: splits/val: no mean ROC-AUC"));
 }
@@ -166,7 +166,7 @@ TEST_CASE("examples take a split, name its parts, and come from nodes with label
   CHECK(examples.size() == 6);
   CHECK((examples.place(0, "val") == "splits/val" && examples.place(3, "test") == "splits/3/test"));
   examples.splits_in_file = false;
-  CHECK(examples.place(0, "val") == "split 0 made from the seed, val");
+  CHECK(examples.place(0, "val") == "split 0 drawn by the seed, val");
   on_devices([&](Device device) {
     const Examples moved = examples.to(device);
     for (const Tensor& t :
@@ -354,10 +354,10 @@ TEST_CASE("the choice of scaling is explained, and what it spoils is refused") {
   };
   Dataset wide = small_dataset();
   wide.x = Features(random_tensor({120, 4096}));
-  CHECK(mentions(packed(wide, 8), {"features: 8 bits a number, over a range for each column: 0.",
-                                   "for 1.88 MB of dense ones"}));
+  CHECK(mentions(packed(wide, 8), {"features: 8 bits per number, one range per column: 0.",
+                                   "instead of 1.88 MB as dense ones"}));
   CHECK(packed(wide, 8).find("warning") == std::string::npos);
-  CHECK(mentions(packed(small_dataset(), 8), {"of sparse ones"}));
+  CHECK(mentions(packed(small_dataset(), 8), {"as sparse ones"}));
   Dataset sparse = make_citation_dataset({.nodes = 300,
                                           .classes = 3,
                                           .features = 3000,
@@ -365,7 +365,7 @@ TEST_CASE("the choice of scaling is explained, and what it spoils is refused") {
                                           .train_per_class = 8,
                                           .val = 30,
                                           .test = 40});
-  CHECK(mentions(packed(sparse, 8), "sparse ones take less than 8 bits a number"));
+  CHECK(mentions(packed(sparse, 8), "sparse ones take less memory than 8 bits per number"));
   CHECK(packed(sparse, 32) == "");
 }
 
