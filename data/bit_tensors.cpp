@@ -120,7 +120,7 @@ BitTensor read_bits(const H5Reader& file, const std::string& path) {
   if (const auto used = static_cast<int>(inner % 8); used != 0)
     for (int64_t row = 0; row < bits * outer; ++row)
       if (const int last = source[(row + 1) * bytes - 1]; last >> used != 0)
-        file.fail(place_of_planes, "row {} of plane {} ends with {:#04x}, expected 0 behind number {}",
+        file.fail(place_of_planes, "row {} of plane {} ends with {:#04x}, expected 0 after number {}",
                   row % outer, row / outer, last, inner - 1);
   for_chunks(q, [&](int64_t p, int64_t o, int64_t offset, int64_t place, int64_t n) {
     std::memcpy(target + place, source + (p * outer + o) * bytes + offset, static_cast<size_t>(n));

@@ -40,7 +40,7 @@ struct Dataset {
   std::vector<std::string> class_names;
   Graph graph;  ///< with weights, and [M, E] edge features as the attribute "attr"
   Features x;   ///< [N, F], optional
-  /// Instead of `x`: features left in the file (LoadOptions), wherever the rest is.
+  /// Instead of `x`: features left in the file (LoadOptions), on whatever device the rest is.
   FileRows x_in_file;
   Tensor y;  ///< int32 [N], -1: unlabelled; or float32 [N, T] (multilabel, regression), NaN: unlabelled;
              ///< optional
@@ -66,7 +66,7 @@ struct Dataset {
   const Tensor& labels() const { return is_of_graphs(task) ? graph_y : y; }
   /// Sets train, val and test. Throws if split k does not exist.
   void use_split(size_t k);
-  /// The first split; without splits empty selections, as a loss over absent indices is one over all rows.
+  /// The first split; without splits empty selections, since without indices a loss uses all rows.
   void use_first_split();
   Dataset to(Device device) const;
 };

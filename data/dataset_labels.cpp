@@ -44,7 +44,7 @@ void DatasetReader::check_classes(const Tensor& y) {
   const bool numbered = y && y.dtype() == DType::i32;
   const int64_t used = numbered ? ClassLabels(y).used : y ? y.size(1) : 0;
   if (data_.classes > most_classes(used)) {
-    problems_.say(kPlace, "{}, expected {} at most, as {} have a label; numbers are of a task of regression",
+    problems_.say(kPlace, "{}, expected {} at most, as {} have a label; for numbers use a regression task",
                   data_.classes, most_classes(used), used);
   } else if (numbered && used < data_.classes && !problems_.keeps()) {
     log_warning("{}: {}: {}, of which {} have no label", excerpt(file_.file()), kPlace, data_.classes,

@@ -209,7 +209,7 @@ class Expectation {
       if (!*index || index->numel() == 0) fail(place, "empty, expected at least one index");
       for (int32_t i : index->to_vector<int32_t>()) {
         if (i < 0 || i >= members) fail(place, "index {}, expected 0 to {}", i, members - 1);
-        if (seen[static_cast<size_t>(i)]) fail(place, "index {} again, expected once in a split", i);
+        if (seen[static_cast<size_t>(i)]) fail(place, "index {} occurs twice, expected once in a split", i);
         seen[static_cast<size_t>(i)] = true;
         if (data_.unlabelled > 0 && y && !is_labelled(y, i)) fail(place, "index {} has no label", i);
       }

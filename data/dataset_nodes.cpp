@@ -31,8 +31,7 @@ void DatasetReader::check_order(const Tensor& order) {
   for (int64_t i = 0; i < *nodes_; ++i) {
     if (seen[static_cast<size_t>(first[i])])
       repeated.found(i, [&] {
-        return fmt::format("node {} at position {} is already at another one, expected each once", first[i],
-                           i);
+        return fmt::format("node {} at position {} occurs twice, expected each node once", first[i], i);
       });
     seen[static_cast<size_t>(first[i])] = true;
   }

@@ -33,8 +33,8 @@ void DatasetReader::read_splits() {
     for (size_t part : {1, 2, 3}) all_sound = all_sound && sound({path_of(group, part)});
   }
   if (absent > Problems::kShown)
-    problems_.say("splits", "{} of the numbers below {} are missing, expected them without a gap", absent,
-                  count);
+    problems_.say("splits", "{} of the split numbers below {} are missing, expected consecutive numbers",
+                  absent, count);
   if (!all_sound) data_.splits.clear();
   data_.use_first_split();
 }

@@ -71,7 +71,8 @@ FeatureQuantization FeatureQuantization::fit(int bits, const Features& x, const 
   if (bits == kNone) return {};
   ADJ_CHECK(bits >= 1 && bits <= PackedRows::kMostBits, "feature quantization: expected 1 to 8 bits, got {}",
             bits);
-  ADJ_CHECK(!x.is_quantized(), "feature quantization: fitted to quantised features, expected those before");
+  ADJ_CHECK(!x.is_quantized(),
+            "feature quantization: fitted to quantised features, expected unquantised ones");
   constexpr int64_t kColumns = 16;  // columns per thread: full cache lines
   std::vector<MinMax> columns(static_cast<size_t>(x.cols()));
   for_blocks(x.to(Device::cpu()), [&](int64_t, const Tensor& block) {

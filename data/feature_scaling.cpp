@@ -146,7 +146,7 @@ Features FeatureScaling::apply(const Features& x) const {
   if (kind_ == Kind::none) return x;
   if (kind_ == Kind::rows) return x.row_normalized();
   ADJ_CHECK(!x.is_quantized(),
-            "feature scaling: standard of quantised features, expected them scaled before");
+            "feature scaling: standard on quantised features, expected scaling before quantisation");
   check_dense_size(x);
   return Features(standardized(x.to_dense(), mean_, deviation_));
 }

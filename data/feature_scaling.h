@@ -18,11 +18,11 @@ class FeatureScaling {
   /// No scaling.
   FeatureScaling() = default;
   static FeatureScaling rows();
-  /// Both float32 [F]. Throws unless they are, all finite, and the deviations positive.
+  /// Both float32 [F]. Throws unless they are, all finite, and the standard deviations positive.
   static FeatureScaling standard(const Tensor& mean, const Tensor& deviation);
   /// Fits `kind` to the rows `train`, int32 on the CPU; absent: all rows. `standard`: mean and biased
-  /// standard deviation (in float64, bitwise equal for any number of threads); the deviation of a column
-  /// constant in these rows is 1. Throws for non-finite numbers and for zero rows.
+  /// standard deviation (in float64, bitwise equal for any number of threads); the standard deviation of a
+  /// column constant in these rows is 1. Throws for non-finite numbers and for zero rows.
   static FeatureScaling fit(Kind kind, const Features& x, const Tensor& train = {});
   static FeatureScaling fit(Kind kind, const FileRows& x, const Tensor& train = {});
   /// Default choice: `rows` for bags of words, else `none`.

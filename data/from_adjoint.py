@@ -480,9 +480,9 @@ def main():
         command.add_argument("out", metavar=out)
         if name == "state":
             command.add_argument("--map", type=rule, action="append", default=[], metavar="OURS=THEIRS",
-                                 help="a part of a name, and what the PyG model calls it: convs.0=conv1; any number of times")
+                                 help="part of a name here and in the PyG model: convs.0=conv1; repeatable")
             command.add_argument("--weights", choices=("best", "last"), default="best",
-                                 help="of the best epoch on the validation nodes, or of the last (default: best)")
+                                 help="weights of the best epoch on the validation nodes, or of the last epoch (default: best)")
     args = parser.parse_args()
     try:
         if args.command == "dataset":

@@ -71,9 +71,8 @@ void check(const CitationOptions& o) {
   const auto up_to_nodes = [&](int64_t least, int64_t value) { return value >= least && value <= o.nodes; };
   ADJ_CHECK(up_to_nodes(2, o.classes) && up_to_nodes(1, o.train_per_class) && up_to_nodes(1, o.val) &&
                 up_to_nodes(1, o.test),
-            "citation dataset: {} classes, {} training nodes a class, {} for validation, {} for test; "
-            "expected 2 or more "
-            "classes and 1 or more of the others, up to the {} nodes",
+            "citation dataset: {} classes, {} training nodes per class, {} for validation, {} for test; "
+            "expected 2 or more classes and 1 or more of the others, up to the {} nodes",
             o.classes, o.train_per_class, o.val, o.test, o.nodes);
   // A class gets at least half of an equal share.
   ADJ_CHECK(o.nodes / 2 >= o.classes * o.train_per_class &&
@@ -86,7 +85,7 @@ void check(const CitationOptions& o) {
             o.degree);
   ADJ_CHECK(o.homophily >= 0.0 && o.homophily <= 1.0 && o.signal >= 0.0 && o.signal <= 1.0,
             "citation dataset: homophily {} and signal {}, expected 0 to 1", o.homophily, o.signal);
-  ADJ_CHECK(o.words >= 1.0 && o.words <= 1e6, "citation dataset: {} words a node, expected 1 to 1000000",
+  ADJ_CHECK(o.words >= 1.0 && o.words <= 1e6, "citation dataset: {} words per node, expected 1 to 1000000",
             o.words);
   ADJ_CHECK(o.word_vectors >= 0 && o.word_vectors < kLimit,
             "citation dataset: words' vectors of {} numbers, expected 0 to {}", o.word_vectors, kLimit - 1);

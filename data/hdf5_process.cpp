@@ -107,8 +107,9 @@ pid_t start(int executable, int socket, int file) {
   const int no_process = child < 0 ? errno : 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (no_process != 0)
-    data_fail("cannot be read: no process for the HDF5 library ({}; ulimit -u limits their number)",
-              std::strerror(no_process));
+    data_fail(
+        "cannot be read: cannot start a process for the HDF5 library ({}; ulimit -u limits their number)",
+        std::strerror(no_process));
   if (failure != 0) {
     while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
     }
@@ -229,7 +230,7 @@ void Process::ended(bool too_long) {
     throw DataError(
         "cannot be read: the process for the HDF5 library does not start (its shared libraries?)");
   too_long = too_long || status.signal == SIGXCPU;
-  throw DataError(too_long ? "damaged: the HDF5 library came to no end on it"
+  throw DataError(too_long ? "damaged: the HDF5 library did not finish reading it"
                            : "damaged: the HDF5 library crashed on it");
 }
 

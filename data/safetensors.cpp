@@ -110,13 +110,13 @@ struct SafetensorsReader::Impl {
       const auto& [name, entry] = *item;
       if (entry.begin != offset)
         fail(name, "begins at {}, which {}, expected {}", entry.begin,
-             entry.begin < offset ? "overlaps the tensor before" : "leaves a hole", offset);
+             entry.begin < offset ? "overlaps the previous tensor" : "leaves a gap", offset);
       offset = entry.end;
       if (offset > size - data_at)
         fail(name, "ends at {}, the file has {} bytes of tensors", offset, size - data_at);
     }
     if (offset != size - data_at)
-      data_fail("{}: {} bytes left over behind the last tensor", printable(file), size - data_at - offset);
+      data_fail("{}: {} bytes left over after the last tensor", printable(file), size - data_at - offset);
   }
 };
 
@@ -196,11 +196,11 @@ class SafetensorsReader::Impl::Header : public nlohmann::json_sax<Json> {
   bool expect(Kind kind) {
     if (depth_ == 1 && kind != Kind::object)
       file_.fail(name_, "no object, expected {}",
-                 name_ == kMetadata ? "texts by name" : "dtype, shape and data_offsets");
+                 name_ == kMetadata ? "strings by name" : "dtype, shape and data_offsets");
     if ((kind == Kind::object || kind == Kind::array) && depth_ > 2)
       file_.fail("header", "nested too deep, expected dtype, shape and data_offsets");
     if (depth_ == 2 && name_ == kMetadata && kind != Kind::text)
-      file_.fail(name_, "{} is no text", excerpt(member_));
+      file_.fail(name_, "{} is not a string", excerpt(member_));
     if (depth_ == 2 && name_ != kMetadata && member_ == kDtype && kind != Kind::text)
       file_.fail(name_, "no dtype, expected a string");
     if (depth_ == 2 && list() && kind != Kind::array)
@@ -308,7 +308,7 @@ void save_safetensors(const std::string& path, const std::vector<std::pair<std::
     ADJ_CHECK(tensor && tensor.dtype() != DType::bits, "save_safetensors: {} is {}, expected numbers",
               excerpt(name), tensor.str());
     ADJ_CHECK(is_utf8(name), "save_safetensors: the name {} is not UTF-8", excerpt(name));
-    ADJ_CHECK(taken.insert(name).second, "save_safetensors: the name {} is taken", excerpt(name));
+    ADJ_CHECK(taken.insert(name).second, "save_safetensors: the name {} occurs twice", excerpt(name));
     size_t type = 0;
     while (kTypes[type].dtype != tensor.dtype()) ++type;
     order.emplace(std::pair(type, name), &tensor);

@@ -126,7 +126,7 @@ void StoredCuts::keep(const Csr& a, const std::shared_ptr<const RowTiles>& cut) 
   if (file_ && file_->has(name)) return;
   const std::lock_guard lock(mutex_);
   new_cuts_.emplace(name, Made{a.entries(), cut});
-  explain_cut(a, cut->least, "made, to be written to", path_);
+  explain_cut(a, cut->least, "new, will be written to", path_);
 }
 
 int64_t StoredCuts::write() const {

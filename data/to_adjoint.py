@@ -338,8 +338,8 @@ def check_labels(data):
     used = 0 if y is None else y.shape[1] if y.ndim == 2 else np.unique(y[y >= 0]).size
     most = max(CLASSES, CLASSES_PER_LABELLED * used)
     if data.num_classes is not None and data.num_classes > most:
-        fail("attribute num_classes", f"{data.num_classes}, expected {most} at most, as {used} have a label; numbers are of a "
-                                      "task of regression")
+        fail("attribute num_classes", f"{data.num_classes}, expected {most} at most, as {used} have a label; for numbers "
+             "use a regression task")
 
 
 def labels(data, y, place, task):
@@ -1127,19 +1127,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True, metavar="planetoid|pyg|state")
     planetoid = commands.add_parser("planetoid", help="a dataset of the Planetoid release")
-    planetoid.add_argument("--from", dest="given", required=True, metavar="FOLDER", help="where ind.NAME.* lie")
+    planetoid.add_argument("--from", dest="given", required=True, metavar="FOLDER", help="folder of the files ind.NAME.*")
     planetoid.add_argument("--name", required=True, help="cora, citeseer or pubmed")
     planetoid.add_argument("--out", required=True, metavar="OUT.h5")
     planetoid.add_argument("--gzip", type=int, default=6, choices=range(10), metavar="0-9", help="compression (default: 6)")
     pyg = commands.add_parser("pyg", help="a Data, a list of them, or a dataset, as torch.save wrote it")
     pyg.add_argument("given", metavar="FILE.pt")
     pyg.add_argument("out", metavar="OUT.h5")
-    pyg.add_argument("--name", help="of the dataset (default: the file's)")
-    pyg.add_argument("--task", choices=TASKS, help="default: as the labels look")
+    pyg.add_argument("--name", help="name of the dataset (default: the file's)")
+    pyg.add_argument("--task", choices=TASKS, help="default: by the labels' type and shape")
     pyg.add_argument("--num-classes", type=int, metavar="C", help="default: one more than the largest label")
     pyg.add_argument("--no-splits", action="store_true", help="leave out the masks")
     pyg.add_argument("--gzip", type=int, default=0, choices=range(10), metavar="0-9", help="compression (default: 0, none)")
-    pyg.add_argument("--trust", action="store_true", help="read a file that may run code of its own")
+    pyg.add_argument("--trust", action="store_true", help="read a file that may run code while loading")
     state = commands.add_parser("state", help="a state dict, for `predict --pyg-state`")
     state.add_argument("given", metavar="STATE.pt")
     state.add_argument("out", metavar="OUT.h5")

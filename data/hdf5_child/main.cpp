@@ -64,7 +64,7 @@ class Service {
         return read(index, first, rows);
       }
       default:
-        throw DataError("a request that is not known");
+        throw DataError("an unknown request");
     }
   }
 

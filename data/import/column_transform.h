@@ -9,7 +9,7 @@ namespace adj {
 /// Transform of a numeric column, as in scikit-learn 1.9, in float32 where scikit-learn uses float32.
 ///
 /// - none: unchanged.
-/// - standard: `StandardScaler`; fits the mean, and the deviation unless the column is constant.
+/// - standard: `StandardScaler`; fits the mean, and the standard deviation unless the column is constant.
 /// - min_max: `MinMaxScaler`; the minimum becomes 0, the maximum 1.
 /// - quantile_normal: `QuantileTransformer(output_distribution="normal", subsample=None)`; fits at most 1,000
 ///   quantiles (from all rows, no subsampling); gives the normal quantile of the rank, within ±5.199.

@@ -35,7 +35,7 @@ ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
       may_be && head.second.empty() && is_column_name(head.first[0]) && is_column_name(head.first[1]);
   if (options.header == Header::yes || integers_below || alone) layout.header_line = line;
   if (layout.header_line > 0 && head.second.empty())
-    data_fail("{}:{}: no edges behind the header, expected some{}", excerpt(path), line,
+    data_fail("{}:{}: no edges after the header, expected some{}", excerpt(path), line,
               alone ? " (--header no: it is an edge)" : "");
   const bool integers = begins_with_integers(layout.header_line > 0 ? head.second : head.first);
   layout.kind = options.ids.value_or(integers ? NodeIds::Kind::integers : NodeIds::Kind::names);
@@ -52,7 +52,7 @@ void expect_nodes_listed(const std::string& path, const NodeFiles& files, int64_
   if (of_all ? lines_in(files.features) >= nodes
              : !files.labels.empty() && nodes <= detail::most_bare_nodes(lines_in(files.labels)))
     return;
-  data_fail("{}: {} nodes for {} edges, expected ids that number the nodes, or ids that are mapped to such",
+  data_fail("{}: {} nodes for {} edges, expected ids without large gaps, or mapped ids (--ids integers)",
             excerpt(path), nodes, edges);
 }
 
@@ -85,9 +85,8 @@ Dataset import_edge_list(const std::string& path, const EdgeListOptions& options
     MatrixMarket matrix = read_matrix_market(source, options);
     ids.reserve_numbers(matrix.nodes);
     data.undirected = data.undirected || matrix.symmetric;
-    notes->push_back(fmt::format(
-        "{}: Matrix Market: its rows from 1 are nodes from 0, which is how files of nodes name them",
-        excerpt(path)));
+    notes->push_back(
+        fmt::format("{}: Matrix Market: row i is node i - 1, also in files of nodes", excerpt(path)));
     finish(std::move(matrix.edges));
   } else {
     finish(read_list(source, layout, options, ids, *notes));

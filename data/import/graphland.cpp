@@ -131,7 +131,7 @@ class GraphLandReader {
     const auto number = [&] { return cursor.next() && double_in(cursor.field()); };
     if (number() && number()) source.fail(1, "\"{}\", expected a header, of two names", excerpt(line));
     do
-      if (!source.next(line)) source.fail(1, "no edges behind the header, expected some");
+      if (!source.next(line)) source.fail(1, "no edges after the header, expected some");
     while (trimmed(line).empty());
   }
 

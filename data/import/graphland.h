@@ -8,7 +8,7 @@
 
 namespace adj {
 
-/// Options for a GraphLand folder; defaults as of its authors and PyG's GraphLandDataset.
+/// Options for a GraphLand folder; defaults of its authors and of PyG's GraphLandDataset.
 struct GraphLandOptions {
   /// RL: 10/10/80 % at random, RH: 50/25/25 % at random, TH: by time; THI: TH on growing graphs (inductive).
   enum class Split : uint8_t { RL, RH, TH, THI };
@@ -17,8 +17,8 @@ struct GraphLandOptions {
   /// For fraction columns, 0 to 1. Default: quantile_normal for folders named artnet-views and avazu-ctr,
   /// else none.
   std::optional<ColumnTransform> fraction = {};
-  /// One-hot encodes each categorical column, values ascending; a column with two values becomes a single
-  /// one, of the greater. Otherwise the numbers are unchanged.
+  /// One-hot encodes each categorical column, values ascending; a column with two values becomes one column,
+  /// 1 for the greater. Otherwise the numbers are unchanged.
   bool one_hot = true;
   ColumnTransform target = ColumnTransform::standard;  ///< for regression, fitted to the training nodes
   Imputation numerical_imputation = Imputation::most_frequent;

@@ -64,7 +64,7 @@ class InfoReader {
     for (const std::string& name : info.categorical)
       if (std::find(numerical.begin(), numerical.end(), name) != numerical.end() ||
           std::find(info.fraction.begin(), info.fraction.end(), name) != info.fraction.end())
-        fail(root_["categorical_features_names"].Mark(), "{} among the numerical features too", name);
+        fail(root_["categorical_features_names"].Mark(), "{} is also a numerical feature", name);
     return info;
   }
 

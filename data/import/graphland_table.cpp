@@ -13,7 +13,7 @@ NodeTable::NodeTable(const std::string& path, Progress& reading)
   if (!reader_.next(true)) source_.fail(1, "empty, expected a header of columns");
   read_fields();
   header_ = fields_;
-  if (header_.size() < 2) source_.fail(1, "one column, expected that of the nodes and others");
+  if (header_.size() < 2) source_.fail(1, "one column, expected the node column and others");
 }
 
 /// The fields of the record.
@@ -21,7 +21,7 @@ void NodeTable::read_fields() {
   constexpr size_t kMostColumns = 1'000'000;
   size_t count = 0;
   for (RecordFields cursor(source_, reader_.number(), reader_.record(), Separator::comma); cursor.next();) {
-    if (count == kMostColumns) fail_row("more than {} columns, expected at most that", kMostColumns);
+    if (count == kMostColumns) fail_row("expected at most {} columns, found more", kMostColumns);
     if (count == fields_.size()) fields_.emplace_back();
     fields_[count++] = cursor.field();
   }
@@ -65,7 +65,7 @@ float NodeTable::number(size_t column) const {
 int32_t NodeTable::category(size_t column) const {
   const std::optional<double> value = double_in(fields_[column]);  // 3.0, from tools that write floats
   if (!value || *value != std::floor(*value) || std::abs(*value) > static_cast<double>(kMost))
-    fail(column, "a whole number, the category's");
+    fail(column, "a whole number (category)");
   return static_cast<int32_t>(*value);
 }
 

@@ -38,7 +38,7 @@ class ListReader {
           "it is one)",
           head_.format.first_line, excerpt(head_.row));
     const int64_t unused = head_.columns() - 2 - (options_.weight_column > 0 ? 1 : 0);
-    if (unused > 0) note += fmt::format("; {} column{} passed over", unused, unused == 1 ? "" : "s");
+    if (unused > 0) note += fmt::format("; {} column{} ignored", unused, unused == 1 ? "" : "s");
     return note;
   }
 
@@ -120,12 +120,12 @@ class ListReader {
     const size_t edges = (ends.ids.size() + ends.names.size()) / 2;
     comments_ += ends.comments;
     if (edges_.size() + static_cast<int64_t>(edges) > ImportedEdges::kMost)
-      source_.fail(ends.last_line, "more than {} edges, expected at most that", ImportedEdges::kMost);
+      source_.fail(ends.last_line, "expected at most {} edges, found more", ImportedEdges::kMost);
     for (size_t k = 0; k < edges; ++k) {
       const int32_t src = named() ? ids_.add(ends.names[2 * k]) : ids_.add(ends.ids[2 * k]);
       const int32_t dst = named() ? ids_.add(ends.names[2 * k + 1]) : ids_.add(ends.ids[2 * k + 1]);
       if (src < 0 || dst < 0)
-        source_.fail(ends.last_line, "more than {} nodes by then, expected at most that", NodeIds::kMost);
+        source_.fail(ends.last_line, "expected at most {} nodes, found more", NodeIds::kMost);
       // The first line is not a header if another edge has one of its nodes, or if it is a loop.
       if (doubtful_ && (src < 2 || dst < 2) && !(edges_.size() == 0 && src == 0 && dst == 1)) keep_first();
       edges_.append(src, dst, ends.weights.empty() ? 1.0f : ends.weights[k]);
@@ -168,7 +168,7 @@ ImportedEdges read_list(TextSource& source, const ListLayout& layout, const Edge
                         NodeIds& ids, std::vector<std::string>& notes) {
   const int64_t columns = layout.head.columns(), weights = options.weight_column;
   if (weights > columns || weights == 1 || weights == 2)
-    source.fail(0, "{} columns, expected weights in column {} behind two ids", columns, weights);
+    source.fail(0, "{} columns, expected weights in column {} after two ids", columns, weights);
   ListReader reader(source, layout, options, ids);
   ImportedEdges edges = reader.read();
   notes.push_back(reader.note());

@@ -124,9 +124,9 @@ std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) 
     rows.mark(node, line);
     const bool some = fields.next();
     if (!some && !rows.by_row() && rows.head().format.separator != Separator::blanks)
-      source.fail(line, "no label, expected one behind the id");
+      source.fail(line, "no label, expected one after the id");
     if (some && fields.more())
-      source.fail(line, "more than one label, expected one (of several the task is another)");
+      source.fail(line, "more than one label, expected one (--task node_multilabel takes several)");
     const std::string_view label = some ? fields.field() : std::string_view();
     source.expect_utf8(line, label);
     y[node] = labels.add(label);

@@ -20,7 +20,7 @@ Tensor read_part(NodeRows& rows, const Tensor& y, std::vector<uint8_t>& seen,
     const std::string id = id_in_split(rows, line, reader.record());
     const int32_t node = rows.node_of(id, line);
     if (seen[static_cast<size_t>(node)]++ != 0)
-      rows.source().fail(line, "\"{}\" again, expected each node once in a split", excerpt(id));
+      rows.source().fail(line, "\"{}\" occurs twice, expected once in a split", excerpt(id));
     if (y && !detail::is_labelled(y, node))
       rows.source().fail(line, "\"{}\", a node without a label", excerpt(id));
     part.push_back(node);

@@ -123,8 +123,8 @@ std::string NodeIds::str() const {
     const auto [least, most] = std::minmax_element(ids_.begin(), ids_.end());
     return fmt::format("integers from {} to {}", *least, *most);
   }
-  return fmt::format("numbers of the nodes themselves, from 0{}",
-                     least_ > 0 && least_ < size_ ? fmt::format(" (the least is {})", least_) : "");
+  return fmt::format("node numbers, from 0{}",
+                     least_ > 0 && least_ < size_ ? fmt::format(" (the smallest is {})", least_) : "");
 }
 
 void NodeIds::move_to(Dataset& data) {

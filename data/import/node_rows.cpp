@@ -56,12 +56,12 @@ int32_t NodeRows::node_of(std::string_view id, int64_t line) const {
   const int32_t node = ids_.find(id);
   if (node >= 0) return node;
   if (ids_.kind() == NodeIds::Kind::numbers)
-    source_.fail(line, "\"{}\" is not a node, expected 0 to {} (--nodes: there are more){}", excerpt(id),
+    source_.fail(line, "\"{}\" is not a node, expected 0 to {} (--nodes N for more){}", excerpt(id),
                  ids_.size() - 1, header_hint(line));
   source_.expect_utf8(line, id);
   source_.fail(
-      line, "\"{}\" is in no edge, expected the id of a node{}{}", excerpt(id),
-      ids_.kind() == NodeIds::Kind::integers ? " (--ids numbers --nodes N has nodes without edges)" : "",
+      line, "\"{}\" is in no edge, expected an id that is in an edge{}{}", excerpt(id),
+      ids_.kind() == NodeIds::Kind::integers ? " (--ids numbers --nodes N allows nodes without edges)" : "",
       header_hint(line));
 }
 
@@ -94,7 +94,7 @@ std::string id_in_split(const NodeRows& rows, int64_t line, std::string_view rec
   if (!record.starts_with('"')) return std::string(record);
   RecordFields field(rows.source(), line, record, Separator::comma);
   (void)field.next();
-  if (field.more()) rows.source().fail(line, "more than an id, expected one a line");
+  if (field.more()) rows.source().fail(line, "more than an id, expected one id per line");
   return std::string(field.field());
 }
 
@@ -107,7 +107,7 @@ void expect_room(const TextSource& source, int64_t nodes, int64_t columns) {
   const auto bytes = static_cast<int64_t>(std::filesystem::file_size(source.path(), error));
   if (nodes * columns <= kHarmless || nodes * columns / kValuesPerByte <= bytes) return;
   if (const int64_t rows = lines_in(source.path()); rows < nodes / kNodesPerRow)
-    source.fail(0, "{} rows of {} columns for {} nodes, expected one for each, or for every sixteenth", rows,
+    source.fail(0, "{} rows of {} columns for {} nodes, expected at least one for every 16 nodes", rows,
                 columns, nodes);
 }
 
@@ -117,7 +117,7 @@ NumberRows read_numbers(NodeRows& rows, int64_t nodes, bool missing, bool every_
   const int64_t columns = rows.columns();
   const RecordFormat& format = rows.head().format;
   TextSource& source = rows.source();
-  if (columns < 1) source.fail(0, "no column behind the id, expected some");
+  if (columns < 1) source.fail(0, "no column after the id, expected some");
   expect_room(source, nodes, columns);
   Tensor all = every_node ? Tensor::empty({nodes, columns}) : Tensor::full({nodes, columns}, kNaN);
   float* const target = all.mutable_data<float>();

@@ -150,8 +150,7 @@ class Parser {
     int64_t value = 0;
     for (; position_ < text_.size() && text_[position_] >= '0' && text_[position_] <= '9'; ++position_) {
       const int64_t digit = text_[position_] - '0';
-      if (value > (kMostElements - digit) / 10)
-        data_fail("an extent in the array's shape that int64 does not hold");
+      if (value > (kMostElements - digit) / 10) data_fail("an extent beyond int64 in the array's shape");
       value = 10 * value + digit;
     }
     if (position_ == begin) malformed("an extent of 0 or more");
@@ -190,7 +189,7 @@ class Parser {
     int64_t bytes = std::max<int64_t>(1, static_cast<int64_t>(header.width));
     for (int64_t extent : header.shape) {
       if (extent > 0 && bytes > kMostElements / extent)
-        data_fail("shape ({}), more than there can be", fmt::join(header.shape, ", "));
+        data_fail("shape ({}), expected a size within int64", fmt::join(header.shape, ", "));
       bytes *= std::max<int64_t>(1, extent);
     }
   }

@@ -87,8 +87,8 @@ void dispatch(const NpyHeader& header, F&& f) {
 
 std::string expected_text(DType as) {
   if (as == DType::u8) return "integers from 0 to 255";
-  if (is_floating(as)) return fmt::format("numbers that {} holds", name_of(as));
-  return fmt::format("integers that {} holds", name_of(as));
+  if (is_floating(as)) return fmt::format("numbers within {}", name_of(as));
+  return fmt::format("integers within {}", name_of(as));
 }
 
 }  // namespace

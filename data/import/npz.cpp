@@ -39,11 +39,10 @@ struct NpzReader::Impl {
     NpzArchive::Stream stream = archive.stream(name_of);
     std::string head(kNpyPreamble, '\0');
     const size_t got = stream.read(head.data(), head.size());
-    if (got < head.size() || !head.starts_with(kNpyMark))
-      archive.fail(name_of, "not an array of numpy's (.npy)");
+    if (got < head.size() || !head.starts_with(kNpyMark)) archive.fail(name_of, "not a NumPy array (.npy)");
     const int version = static_cast<unsigned char>(head[6]);
     if (version < 1 || version > 3)
-      archive.fail(name_of, "version {} of numpy's format, expected 1 to 3", version);
+      archive.fail(name_of, "version {} of NumPy's format, expected 1 to 3", version);
     const auto byte = [&](size_t k) { return size_t{static_cast<unsigned char>(head[k])}; };
     const size_t preamble = version == 1 ? 10 : 12;
     const size_t length =

@@ -14,7 +14,7 @@ Dataset import_npz(const std::string& path) {
   if (z.has("edge_index")) return npz::read_plain(z);
   if (z.has("format") && z.has("shape"))
     data_fail(
-        "{}: one sparse matrix; of Reddit, expected the file of the features, reddit_data.npz, in the same "
+        "{}: one sparse matrix; for Reddit, convert the file of the features, reddit_data.npz, in the same "
         "folder",
         excerpt(path));
   data_fail("{}: arrays {}, expected those of heterophilous-graphs, gnn-benchmark, Reddit, or edge_index",

@@ -118,7 +118,7 @@ void set_classes(Dataset& data, const NpzReader& z, std::string_view name) {
 void Splits::mark(std::string_view name, size_t s, int64_t i, int part) {
   uint8_t& current = part_of_[s][static_cast<size_t>(i)];
   if (current != 0)
-    z_.fail(name, "node {} of split {} is in {} already, expected every node in one part at most", i, s,
+    z_.fail(name, "node {} of split {} is already in {}, expected each node in at most one part", i, s,
             kParts[current]);
   if (data_.unlabelled > 0 && !detail::is_labelled(data_.y, i))
     z_.fail(name, "node {} of split {} has no label", i, s);

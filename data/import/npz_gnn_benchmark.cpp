@@ -75,7 +75,8 @@ Dataset read_gnn_benchmark(const NpzReader& z) {
   }
   data.undirected = true;
   data.x = read_features(z, nodes);
-  if (z.has("labels_data")) z.fail("labels_data", "labels as a sparse matrix, expected one a node in labels");
+  if (z.has("labels_data"))
+    z.fail("labels_data", "labels as a sparse matrix, expected one label per node in labels");
   if (z.has("labels")) set_classes(data, z, "labels");
   data.use_first_split();
   return data;

@@ -23,7 +23,7 @@ int64_t count_nodes(const NpzReader& z, const Tensor& edge_index) {
   const int64_t most_bare = detail::most_bare_nodes(edge_index.size(1));
   for (std::string_view name : {"x", "y"}) {
     if (!z.has(name)) continue;
-    if (z.shape(name).empty()) z.fail(name, "one number, expected a row a node");
+    if (z.shape(name).empty()) z.fail(name, "one number, expected one row per node");
     if (z.shape(name).size() == 2 && z.shape(name)[1] == 0)
       z.fail(name, "shape [{}, 0], expected at least one column", z.shape(name)[0]);
     const int64_t rows = z.shape(name)[0];
@@ -75,8 +75,7 @@ void set_labels(Dataset& data, const NpzReader& z) {
 Dataset read_plain(const NpzReader& z) {
   for (const std::string& name : z.names())
     if (std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames))
-      z.fail(name, "an array that a file with edge_index does not have, expected {}",
-             fmt::join(kNames, ", "));
+      z.fail(name, "unknown in a file with edge_index, expected {}", fmt::join(kNames, ", "));
   expect_shape(z, "edge_index", {2, -1});
   check_edges(z, "edge_index", z.shape("edge_index")[1]);
   Dataset data;

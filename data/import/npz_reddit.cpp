@@ -32,7 +32,7 @@ Graph read_graph(const NpzReader& z, int64_t nodes) {
     z.fail("format", "\"{}\", expected a sparse matrix as coo or csr", format);
   const auto [rows, cols] = matrix_shape(z, "shape");
   if (rows != nodes || cols != nodes)
-    z.fail("shape", "{} by {}, but there are features of {} nodes", rows, cols, nodes);
+    z.fail("shape", "{} by {}, but the features have {} rows", rows, cols, nodes);
   Tensor src, dst;
   const char* counted = format == "coo" ? "row" : "indices";
   expect_shape(z, counted, {-1});

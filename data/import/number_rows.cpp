@@ -91,7 +91,7 @@ Tensor read_rows(TextSource& source, const RowFormat& row_format) {
   const auto take = [&](BlockRows<T> rows) {
     all.append(rows.values);
     count += rows.count;
-    if (count > kMostRows) source.fail(rows.last_line, "more than {} rows, expected at most that", kMostRows);
+    if (count > kMostRows) source.fail(rows.last_line, "expected at most {} rows, found more", kMostRows);
   };
   TextBlock first;
   while (columns == 0 && source.next(first)) take(parse(first));

@@ -69,11 +69,13 @@ class OgbReader {
   /// Before any allocation of that size: a few bytes can declare any number of nodes.
   void read_labels() {
     const bool of_nodes = raw_.has("node_label"), of_graphs = raw_.has("graph_label");
-    if (of_nodes && of_graphs) raw_.fail("graph_label", "beside node labels, expected one kind of labels");
+    if (of_nodes && of_graphs)
+      raw_.fail("graph_label", "in addition to node labels, expected one kind of labels");
     if (!of_nodes && !of_graphs)
       raw_.fail("edge_index", "expected node-label or graph-label in the same folder");
     if (of_nodes && graphs() != 1)
-      raw_.fail("num_nodes_list", fmt::format("{} graphs, expected one, whose nodes have labels", graphs()));
+      raw_.fail("num_nodes_list",
+                fmt::format("{} graphs, expected one graph if nodes have labels", graphs()));
     if (of_graphs && nodes() > detail::most_bare_nodes(edges()) &&
         (!raw_.has("node_feat") || raw_.rows("node_feat") < nodes()))
       raw_.fail("num_nodes_list", fmt::format("{} nodes, but nothing has that many", nodes()));

@@ -47,8 +47,8 @@ struct OgbOptions {
 /// Throws DataError naming file and line (or array and row): a file that is missing, damaged, or whose length
 /// does not match the others; a row of another width; values that are not numbers or not finite; a node
 /// outside of its graph; an invalid label; no label at all; an index repeated in a split or out of range; an
-/// empty part; a dataset with several node types (ogbn-mag); graph labels in several 0/1 columns, which the
-/// schema has no task for; a graph that is too large. UsageError: several splits and none chosen, an unknown
+/// empty part; a dataset with several node types (ogbn-mag); graph labels in several 0/1 columns, for which
+/// the schema has no task; a graph that is too large. UsageError: several splits and none chosen, an unknown
 /// split, an unknown column, ambiguous labels.
 Dataset import_ogb(const std::string& folder, const OgbOptions& options = {});
 

@@ -31,7 +31,7 @@ class Binary : public Raw {
 
   Tensor counts(std::string_view table, int64_t least) override {
     const Tensor all = npz::indices(data_, table, {-1}, least, npz::kMost).to(DType::i64);
-    if (all.numel() == 0) fail(table, "empty, expected a number a graph");
+    if (all.numel() == 0) fail(table, "empty, expected a number per graph");
     return all;
   }
 

@@ -55,7 +55,7 @@ class SplitReader {
     const std::string path = text_file(folder_, kParts[part]);
     if (path.empty()) {
       std::error_code error;
-      data_fail("{}: no {}.csv.gz, expected it there{}", excerpt(folder_.string()), kParts[part],
+      data_fail("{}: {}.csv.gz is missing{}", excerpt(folder_.string()), kParts[part],
                 std::filesystem::exists(folder_ / "split_dict.pt", error)
                     ? " (split_dict.pt is pickled, which is not read)"
                     : "");

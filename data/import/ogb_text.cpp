@@ -73,8 +73,7 @@ class Text : public Raw {
     const std::string name = name_of_table(table);
     std::string found = text_file(folder_, name);
     if (found.empty() && table == "node_species") found = text_file(folder_, "species");  // in ogbn-proteins
-    if (found.empty())
-      data_fail("{}: no {}.csv.gz, expected it there", excerpt(folder_.string()), excerpt(name));
+    if (found.empty()) data_fail("{}: {}.csv.gz is missing", excerpt(folder_.string()), excerpt(name));
     return found;
   }
 

@@ -115,12 +115,12 @@ bool RecordFields::next_quoted() {
   while (!rest.empty() && is_blank(rest[0])) rest.remove_prefix(1);
   if (separator_ == Separator::blanks) {
     if (!blank && !rest.empty())
-      source_.fail(number_, "text behind a closing quote, expected {}", name_of(separator_));
+      source_.fail(number_, "text after a closing quote, expected {}", name_of(separator_));
     cursor_ = FieldCursor(rest, separator_);
     return true;
   }
   if (!rest.empty() && rest[0] != static_cast<char>(separator_))
-    source_.fail(number_, "text behind a closing quote, expected {}", name_of(separator_));
+    source_.fail(number_, "text after a closing quote, expected {}", name_of(separator_));
   cursor_ = rest.empty() ? FieldCursor({}, Separator::blanks) : FieldCursor(rest.substr(1), separator_);
   return true;
 }

@@ -74,7 +74,7 @@ class RecordReader {
 };
 
 /// Iterates over the fields of a record, trimmed unless quoted. Throws DataError naming the line of an
-/// unclosed quote, or that of the record for text after a closing quote.
+/// unclosed quote, or of the record with text after a closing quote.
 ///
 ///   for (RecordFields at(source, number, record, separator); at.next();) use(at.field());
 class RecordFields {

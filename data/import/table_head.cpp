@@ -76,7 +76,7 @@ std::string TableHead::str(int64_t header_line, int64_t comments_behind) const {
 
 std::string TableHead::beside_comments() const {
   if (comments == 0) return "";
-  return fmt::format(" beside {} line{} of comments (--comment defines them)", comments,
+  return fmt::format(" in addition to {} line{} of comments (--comment defines them)", comments,
                      comments == 1 ? "" : "s");
 }
 

@@ -24,7 +24,7 @@ struct TableHead {
   /// Separator, header line (0: none) and comments, for a summary: "separated by a comma; line 1 taken as
   /// header: src,dst; 2 lines of comments".
   std::string str(int64_t header_line, int64_t comments_behind) const;
-  /// For a file without rows: " beside 2 lines of comments (--comment defines them)", or empty.
+  /// For a file without rows: " in addition to 2 lines of comments (--comment defines them)", or empty.
   std::string beside_comments() const;
   /// False if one of the first row's fields is a number, so that it is not a header.
   bool may_be_header() const;

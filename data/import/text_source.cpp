@@ -139,7 +139,7 @@ struct TextSource::Input {
     expanded_ += size;
     if (why.empty() && expanded_ > kHarmless && expanded_ / kMostExpansion > static_cast<uint64_t>(position_))
       why = fmt::format(
-          "a gzip that expands to more than {} times its size, expected text; is it meant, unpack it",
+          "a gzip that expands to more than {} times its size, expected text; if intended, unpack it first",
           kMostExpansion);
     return size;
   }
@@ -152,7 +152,7 @@ struct TextSource::Input {
       return false;
     }
     if (padded_ || bytes_[next_] != 0x1f) {
-      why = "a damaged gzip: other bytes behind its end";
+      why = "a damaged gzip: other bytes after its end";
       return false;
     }
     inflateReset(&stream_);
@@ -256,7 +256,7 @@ void TextSource::count_lines(std::string_view text) {
 }
 
 void TextSource::fail_overlong(int64_t line) const {
-  fail(line, "a line of more than {} bytes, expected at most that", longest_line_);
+  fail(line, "expected lines of at most {} bytes, found a longer one", longest_line_);
 }
 
 void TextSource::advance(int64_t bytes) {

@@ -165,9 +165,9 @@ class TuReader {
     if (has(attributes) && wanted) {
       columns.add_values(read<float>(attributes, {}, rows, what + "s"));
     } else if (has(attributes)) {
-      log_info("{}: left out, for --{}-attributes was not given", excerpt(path(attributes)), what);
+      log_info("{}: ignored without --{}-attributes", excerpt(path(attributes)), what);
     } else if (wanted) {
-      data_fail("{}: missing, expected for --{}-attributes", excerpt(path(attributes)), what);
+      data_fail("{}: missing, required by --{}-attributes", excerpt(path(attributes)), what);
     }
     if (has(labels)) columns.add_one_hot(read<int64_t>(labels, {}, rows, what + "s"), path(labels));
     return columns;

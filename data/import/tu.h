@@ -6,7 +6,7 @@
 
 namespace adj {
 
-/// Options of import_tu(). Defaults as PyG's TUDataset.
+/// Options of import_tu(). Defaults are those of PyG's TUDataset.
 struct TuOptions {
   bool node_attributes = false;  ///< as features, before the one-hot node labels
   bool edge_attributes = false;  ///< as columns of the edge attribute "attr", before the one-hot edge labels

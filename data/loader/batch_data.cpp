@@ -35,8 +35,8 @@ std::shared_ptr<const FeatureStore> features_of(std::string_view loader, const D
 }
 
 void check_features(std::string_view loader, const std::shared_ptr<const FeatureStore>& x, int64_t nodes) {
-  ADJ_CHECK(x, "{}: no features, expected of {} nodes", loader, nodes);
-  ADJ_CHECK(x->rows() == nodes, "{}: features of {} nodes, expected of {}", loader, x->rows(), nodes);
+  ADJ_CHECK(x, "{}: no features, expected features of {} nodes", loader, nodes);
+  ADJ_CHECK(x->rows() == nodes, "{}: features of {} nodes, expected of {} nodes", loader, x->rows(), nodes);
 }
 
 Features gather_features(std::string_view loader, const FeatureStore& x, const Tensor& home_nodes,
@@ -44,7 +44,7 @@ Features gather_features(std::string_view loader, const FeatureStore& x, const T
   const Tensor& nodes = x.reads_nodes_on() == device ? device_nodes : home_nodes;
   Features rows = x.gather(nodes.to(DType::i32), device);
   ADJ_CHECK(rows && rows.rows() == nodes.numel() && rows.device() == device,
-            "{}: a feature store gave {} rows on {}, expected {} on {}", loader, rows ? rows.rows() : 0,
+            "{}: a feature store returned {} rows on {}, expected {} on {}", loader, rows ? rows.rows() : 0,
             rows ? rows.device().str() : "no device", nodes.numel(), device.str());
   return rows;
 }

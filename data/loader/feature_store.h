@@ -19,9 +19,9 @@ class FeatureStore {
   virtual bool is_sparse() const = 0;
   /// Device on which gather() reads `nodes`. Loaders have them there and on the CPU, so no copy is needed.
   virtual Device reads_nodes_on() const { return Device::cpu(); }
-  /// Row k is that of nodes[k]; `nodes` int32 [K] on any device, the result on `device`. Work on a GPU is
-  /// queued on the thread's current stream. Thread-safe. Throws for a node out of range (on a GPU: if the
-  /// host detects it). Loaders throw unless it returns K rows on `device`.
+  /// Row k has the features of nodes[k]; `nodes` int32 [K] on any device, the result on `device`. Work on a
+  /// GPU is queued on the thread's current stream. Thread-safe. Throws for a node out of range (on a GPU: if
+  /// the host detects it). Loaders throw unless it returns K rows on `device`.
   virtual Features gather(const Tensor& nodes, Device device) const = 0;
 };
 

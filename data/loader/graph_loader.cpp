@@ -21,8 +21,8 @@ Loader<GraphBatch> loader_of(const Graph& graph, const Tensor& bounds, std::shar
   const int64_t* bounds_at = offsets.data<int64_t>();
   for (int64_t g = 0; g < graphs; ++g)
     ADJ_CHECK(bounds_at[g] <= bounds_at[g + 1],
-              "graph loader: offsets[{}] is {} and offsets[{}] is {}, expected never to fall", g,
-              bounds_at[g], g + 1, bounds_at[g + 1]);
+              "graph loader: offsets[{}] is {} and offsets[{}] is {}, expected ascending", g, bounds_at[g],
+              g + 1, bounds_at[g + 1]);
   detail::check_features(kGraphLoader, x, whole.num_nodes());
   detail::check_labels(kGraphLoader, labels, graphs);
   const Tensor chosen = detail::checked_items(kGraphLoader, "graphs", which, graphs, Device::cpu());

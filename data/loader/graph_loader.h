@@ -15,7 +15,7 @@ struct GraphBatch {
   Features x;      ///< of its nodes
   Tensor y;        ///< labels, a row per graph; absent without labels
   Tensor graphs;   ///< int32 [B]: graph numbers
-  Tensor nodes;    ///< int32 [N]: node numbers in the whole
+  Tensor nodes;    ///< int32 [N]: node numbers in the whole graph
 
   int64_t size() const { return graphs.numel(); }
   /// With derived structures; one transfer from the CPU to a GPU, except for the features.

@@ -7,9 +7,9 @@ namespace adj {
 Tensor infer_layer_wise(const Graph& graph, const FeatureInput& source, size_t layers,
                         const LayerFunction& layer, const LoaderOptions& options) {
   ADJ_CHECK(layers >= 1 && layer, "layer-wise inference: no layer");
-  ADJ_CHECK(!options.shuffle && !options.drop_last && options.steps == 0,
-            "layer-wise inference: goes over all nodes in order, expected neither shuffle nor drop_last nor "
-            "steps");
+  ADJ_CHECK(
+      !options.shuffle && !options.drop_last && options.steps == 0,
+      "layer-wise inference: visits all nodes in order, expected neither shuffle nor drop_last nor steps");
   NeighborLoaderOptions all_neighbors;
   all_neighbors.sampling.fanouts = {-1};
   all_neighbors.loading = options;
@@ -28,7 +28,7 @@ Tensor infer_layer_wise(const Graph& graph, const FeatureInput& source, size_t l
       const Tensor y = layer(l, batch.blocks.back(), batch.x);
       ADJ_CHECK(y && y.dims() == 2 && y.size(0) == batch.size() &&
                     (!result || (y.size(1) == result.size(1) && y.dtype() == result.dtype())),
-                "layer-wise inference: layer {} gave {} of {} targets, expected [{}, {}", l, y.str(),
+                "layer-wise inference: layer {} returned {} for {} targets, expected [{}, {}", l, y.str(),
                 batch.size(), batch.size(),
                 result ? fmt::format("{}] {}", result.size(1), name_of(result.dtype())) : "width]");
       if (!result) result = Tensor::empty({nodes, y.size(1)}, y.dtype(), graph.device());

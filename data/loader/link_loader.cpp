@@ -32,10 +32,11 @@ struct Pairs {
 /// Throws unless all are pairs of different nodes.
 Pairs checked_pairs(const char* which, const EdgeIndex& pairs, int64_t nodes) {
   const auto ids = [&](const char* side, const Tensor& ends) {
-    ADJ_CHECK(ends && ends.dims() == 1 && (ends.dtype() == DType::i32 || ends.dtype() == DType::i64) &&
-                  ends.numel() == pairs.src.numel(),
-              "link loader: {} of the {} pairs are {}, expected [P] int32 or int64, as many on either side",
-              side, which, ends.str());
+    ADJ_CHECK(
+        ends && ends.dims() == 1 && (ends.dtype() == DType::i32 || ends.dtype() == DType::i64) &&
+            ends.numel() == pairs.src.numel(),
+        "link loader: {} of the {} pairs are {}, expected [P] int32 or int64, equally many on both sides",
+        side, which, ends.str());
     const auto wide = ends.to(Device::cpu()).to(DType::i64).to_vector<int64_t>();
     for (size_t k = 0; k < wide.size(); ++k)
       ADJ_CHECK(wide[k] >= 0 && wide[k] < nodes,
@@ -104,8 +105,8 @@ struct LinkBatches {
     if (options.loading.batch_size == 0) options.loading.batch_size = 1024;
     const int64_t most = kMostPairs / std::max<int64_t>(1, std::min(options.loading.batch_size, positives));
     ADJ_CHECK(options.negatives >= 0 && options.negatives <= most,
-              "link loader: {} negatives a pair, expected 0 to {} in batches of {}", options.negatives, most,
-              options.loading.batch_size);
+              "link loader: {} negatives per pair, expected 0 to {} in batches of {}", options.negatives,
+              most, options.loading.batch_size);
     if (apart != nullptr) {
       pairs.add(checked_pairs("other", *apart, nodes));
     } else if (options.negatives > 0 && positives > 0) {

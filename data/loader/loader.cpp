@@ -17,8 +17,8 @@ Epochs::Epochs(LoaderItems items, LoaderOptions options)
             "{}: {} workers and a depth of {}, expected 0 to {} and 0 or more", loader, o.workers, o.depth,
             kMaxThreads);
   ADJ_CHECK(!o.derive || spec_.derives,
-            "{}: its batches have blocks, expected nothing that derives of a graph", loader);
-  ADJ_CHECK(!o.drop_last || !spec_.even, "{}: {} are dealt evenly, expected no last batch to be dropped",
+            "{}: its batches have blocks, expected no structures derived from a graph", loader);
+  ADJ_CHECK(!o.drop_last || !spec_.even, "{}: {} are spread evenly over batches, expected drop_last = false",
             loader, spec_.things);
   if (o.batch_size == 0) o.batch_size = spec_.batch_size;
   if (!o.device) o.device = spec_.device;

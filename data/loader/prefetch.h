@@ -26,8 +26,8 @@ struct PrefetchOptions {
 /// fork, so that no lock of the library is held in the child, and before the process exits.
 void pause_prefetching();
 void resume_prefetching();
-/// In a forked child, after pause_prefetching() in the parent. Prefetchers of the parent, whose threads the
-/// child has not, throw there.
+/// In a forked child, after pause_prefetching() in the parent. Prefetchers of the parent throw there, as
+/// the child lacks their threads.
 void forget_prefetching();
 
 /// Streams for `workers` workers; empty on the CPU. Create once for all epochs: kernel scratch is per stream.

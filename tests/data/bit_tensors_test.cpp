@@ -110,7 +110,7 @@ TEST_CASE_FIXTURE(InFolder, "a damaged bit tensor is refused, naming the place")
            {"q: inner …", "q@inner", std::numeric_limits<int64_t>::max()},
            {"q/planes: …", "q@inner", 17},
            {"q/planes: …", "q@inner", 8},
-           {"q/planes: row 1 of plane 0 ends with 0x04, expected 0 behind number 9", "q@inner", 10},
+           {"q/planes: row 1 of plane 0 ends with 0x04, expected 0 after number 9", "q@inner", 10},
            {"", "q@inner", 16},
            {"q: version 2, expected 1", "q@version", 2}})
     CHECK(says(message_of(attribute(name, number)), expected));
@@ -138,7 +138,7 @@ TEST_CASE_FIXTURE(InFolder, "a damaged bit tensor is refused, naming the place")
     CHECK(message_of(put("q/scale", Tensor::full({1}, number))) ==
           fmt::format("q/scale: {} at position 0, expected finite numbers above 0", number));
   CHECK(message_of(poke("q/planes", uint8_t{8}, 5)) ==
-        "q/planes: row 0 of plane 1 ends with 0x08, expected 0 behind number 10");
+        "q/planes: row 0 of plane 1 ends with 0x08, expected 0 after number 10");
   CHECK_THROWS_WITH_AS(read_bits(H5Reader::open(path), "other"), doctest::Contains("other"), DataError);
 }
 

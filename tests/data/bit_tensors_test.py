@@ -45,7 +45,7 @@ class BitTensors(Case):
         self.write(np.ones((2, 11), np.uint8), 1, one, one, inner=10)
         result = self.copy()
         self.assertEqual((result.returncode, result.stderr),
-                         (1, f"{self.given}: q/planes: row 0 of plane 0 ends with 0x07, expected 0 behind number 9\n"))
+                         (1, f"{self.given}: q/planes: row 0 of plane 0 ends with 0x07, expected 0 after number 9\n"))
         self.assertFalse(self.out.exists())
 
 

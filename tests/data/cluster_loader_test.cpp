@@ -173,7 +173,7 @@ TEST_CASE("errors of the cluster loader") {
   refused(parts_with(-1), "cluster loader: part[7] is -1, expected 0 to 299");
   refused(parts_with(300), "part[7] is 300");
   CHECK_ERROR_HAS(ClusterLoader(data, one, {.parts = 5, .loading = {.drop_last = true}}),
-                  "parts are dealt evenly");
+                  "parts are spread evenly");
   CHECK_ERROR_HAS(ClusterLoader(Graph(), data.x, {}, one, parts_with(2), {}), "a graph without nodes");
   CHECK_ERROR_HAS(ClusterLoader(data, one, {}), "has no partition");
   CHECK_ERROR_HAS(ClusterLoader(data, one, {.parts = -1}), "-1 parts");

@@ -205,7 +205,7 @@ TEST_CASE("the number of problems is bounded") {
   Names problems = problems_of(f);
   CHECK(problems.size() == 3 * 3 + 2 + 1);
   CHECK(problems.back() ==
-        "splits: 999997 of the numbers below 1000000 are missing, expected them without a gap");
+        "splits: 999997 of the split numbers below 1000000 are missing, expected consecutive numbers");
   f = small_file();
   for (int k = 2; k < 400; ++k)
     for (const char* part : {"train", "val", "test"})

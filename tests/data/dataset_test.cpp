@@ -271,7 +271,7 @@ TEST_CASE_FIXTURE(InFolder, "save_dataset() refuses what load_dataset() would re
         }) == "splits/test: index 6, expected 0 to 5");
   CHECK(refused([](Dataset& d) {
           d.splits[0].test = Tensor::from(I{0, 4});
-        }) == "splits/test: index 0 again, expected once in a split");
+        }) == "splits/test: index 0 occurs twice, expected once in a split");
   CHECK(refused([](Dataset& d) {
           d.y = Tensor::from(I{0, 1, 2, 0, 1, -1});
           d.unlabelled = 1;

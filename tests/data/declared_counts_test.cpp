@@ -60,7 +60,7 @@ std::string refused_h5(const SchemaFile& file) {
 TEST_CASE("lists of edges: many nodes without edges") {
   const EdgeListOptions numbers{.ids = NodeIds::Kind::numbers, .coalesce = true};
   const std::string refusal =
-      " nodes for 1 edges, expected ids that number the nodes, or ids that are mapped to such";
+      " nodes for 1 edges, expected ids without large gaps, or mapped ids (--ids integers)";
   CHECK(refused_edges("%%MatrixMarket matrix coordinate pattern general\n2000000000 2000000000 1\n1 2\n",
                       {.coalesce = true}) == "edges: 2000000000" + refusal);
   CHECK(refused_edges("%%MatrixMarket matrix coordinate real symmetric\n2000000000 2000000000 1\n2 1 5\n",
@@ -78,9 +78,9 @@ TEST_CASE("lists of edges: many nodes without edges") {
   EdgeListOptions targets = numbers;
   targets.node_files.task = Task::node_regression;
   CHECK(refused_edges("0 999999\n", targets, {{"y", row + "\n"}}) ==
-        "y: 1 rows of 2000 columns for 1000000 nodes, expected one for each, or for every sixteenth");
+        "y: 1 rows of 2000 columns for 1000000 nodes, expected at least one for every 16 nodes");
   CHECK(refused_edges("0 999999\n", numbers, {{"x", row + "\n"}}) ==
-        "x: 1 rows of 2000 columns for 1000000 nodes, expected one for each, or for every sixteenth");
+        "x: 1 rows of 2000 columns for 1000000 nodes, expected at least one for every 16 nodes");
 }
 
 TEST_CASE("npz: nodes without bytes, columns without entries, classes without nodes") {
@@ -215,7 +215,7 @@ TEST_CASE("files of the schema: many nodes, classes and columns without values")
 
   f = small_file();
   f.attributes["num_classes"] = int64_t{10'000'000};
-  const std::string most = ", expected 10000 at most, as 3 have a label; numbers are of a task of regression";
+  const std::string most = ", expected 10000 at most, as 3 have a label; for numbers use a regression task";
   CHECK(refused_h5(f) == "a.h5: attribute num_classes: 10000000" + most);
   f.datasets["nodes/y"] = Tensor::from(std::vector<int32_t>{0, 1, 2, 9'999'999, 1, 2});
   f.attributes["task"] = "node_class";

@@ -27,7 +27,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "comments are before the first edge, and names may 
   CHECK(import("a b\n//\n//x y\nb c\n// z\n", {.comment = "//"}).notes ==
         "edges: separated by blanks; 3 lines of comments; ids are names\n");
   CHECK(refused("#a,#b\n#b,#c\n") ==
-        "edges: no edges, expected some beside 2 lines of comments (--comment defines them)");
+        "edges: no edges, expected some in addition to 2 lines of comments (--comment defines them)");
 }
 
 TEST_CASE_FIXTURE(EdgeFiles, "a first line with a number is not a header") {
@@ -79,9 +79,8 @@ TEST_CASE_FIXTURE(EdgeFiles,
   CHECK(says(notes("1 2\n3 4\n", {.header = Header::yes}), "…line 1 taken as header: 1 2…"));
   CHECK(names(import("src,dst\n1,2\n", {.header = Header::no})) == Names{"src", "dst", "1", "2"});
   CHECK(refused("src,dst\n") ==
-        "edges:1: no edges behind the header, expected some (--header no: it is an edge)");
-  CHECK(refused("src,dst\n", {.header = Header::yes}) ==
-        "edges:1: no edges behind the header, expected some");
+        "edges:1: no edges after the header, expected some (--header no: it is an edge)");
+  CHECK(refused("src,dst\n", {.header = Header::yes}) == "edges:1: no edges after the header, expected some");
 }
 
 TEST_CASE_FIXTURE(EdgeFiles, "names in a header are not nodes, on any number of threads") {
@@ -113,7 +112,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "quotes hold separators, quotes and line ends, in e
   CHECK(names(import("\"a b\"\tx\"y\nx\"y\tc\n")) == Names{"a b", "x\"y", "c"});
   CHECK(names(import("\"a b\" \"c\"\nc d\n")) == Names{"a b", "c", "d"});
   CHECK(refused("a,b\n\"c,d\ne,f\n") == "edges:2: a quote that is not closed, expected a second one");
-  CHECK(refused("a,b\n\"c\"d,e\n") == "edges:2: text behind a closing quote, expected a comma");
+  CHECK(refused("a,b\n\"c\"d,e\n") == "edges:2: text after a closing quote, expected a comma");
   CHECK(refused("a,b\n\"c\n\n\nd\",e,f\n\"") == "edges:2: 3 fields, expected 2 as in the first line");
   CHECK(refused("a,b\n\"c\n\n\nd\",e\nf\n") == "edges:6: 1 fields, expected 2 as in the first line");
 }
@@ -225,16 +224,16 @@ TEST_CASE_FIXTURE(EdgeFiles, "headers of node files follow the same rule, and er
   CHECK(says(import(list, with_labels("node,label\nann,x\nbob,y\n")).notes, "…header: node,label…"));
   CHECK(says(import(list, with_labels("whoever,what\nann,1\nbob,2\n")).notes, "…header: whoever…"));
   CHECK(refused(list, with_labels("x17,x\nann,y\n")) ==
-        "labels:1: \"x17\" is in no edge, expected the id of a node (--node-headers yes: the first line is "
-        "a header)");
+        "labels:1: \"x17\" is in no edge, expected an id that is in an edge (--node-headers yes: the first "
+        "line is a header)");
   CHECK(refused(list, with_labels("ann,x\nx17,y\n")) ==
-        "labels:2: \"x17\" is in no edge, expected the id of a node");
+        "labels:2: \"x17\" is in no edge, expected an id that is in an edge");
   CHECK(says(refused("#bob,ann\nann,#bob\n", with_labels("# labels\n#bob,x\nann,y\n")),
              "edges:1: \"#bob,ann\" may be…"));
   CHECK(says(refused("ann,#bob\n#bob,ann\n", with_labels("# labels\n#bob,x\nann,y\n")),
              "labels:2: \"#bob,x\" may be a comment or a row…"));
   CHECK(refused("ann,#bob\n", with_labels("#bob,x\n")) ==
-        "labels: no rows, expected some beside 1 line of comments (--comment defines them)");
+        "labels: no rows, expected some in addition to 1 line of comments (--comment defines them)");
   CHECK(import("id,src\nsrc,id\n", with_labels("id,label\nsrc,x\n")).unlabelled == 0);
   EdgeListOptions o = with_labels("x17,x\nann,y\nbob,z\n");
   o.node_files.headers = Header::yes;
@@ -245,8 +244,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "headers of node files follow the same rule, and er
   CHECK(import(list, with_features(",f\nann,1\nbob,2\ncid,3\n")).num_features() == 1);
   const EdgeListOptions numbers{.ids = NodeIds::Kind::numbers,
                                 .node_files = {.labels = put("labels", "0,a\n9,b\n")}};
-  CHECK(refused("0,1\n", numbers) ==
-        "labels:2: \"9\" is not a node, expected 0 to 1 (--nodes: there are more)");
+  CHECK(refused("0,1\n", numbers) == "labels:2: \"9\" is not a node, expected 0 to 1 (--nodes N for more)");
   o = with_split("# chosen\nnode\nann\n", "bob\n", "x17\n");
   CHECK(says(refused(list, o), "test:1: \"x17\" is in no edge…"));
   o.node_files.test = put("test", "cid\n");
@@ -315,6 +313,6 @@ TEST_CASE_FIXTURE(EdgeFiles, "equal edges whose weights add up beyond float32 ar
 TEST_CASE_FIXTURE(EdgeFiles, "tab-separated numbers may have blanks, and unused columns any text") {
   const FoundEdges found = import("1\t2\tsome text\n2\t3\t\n3\t1\tx\n");
   CHECK(found.graph.num_edges() == 3);
-  CHECK(says(found.notes, "…1 column passed over…"));
+  CHECK(says(found.notes, "…1 column ignored…"));
   CHECK(import("1\t2\n2 3\n").graph.num_edges() == 2);
 }

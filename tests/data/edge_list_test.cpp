@@ -145,26 +145,25 @@ TEST_CASE_FIXTURE(EdgeFiles, "features, labels and splits are joined by id") {
 
 TEST_CASE_FIXTURE(EdgeFiles, "bad lists and bad files of nodes, with the file and line in the error") {
   const EdgeListOptions weighted{.weight_column = 3}, numbers{.ids = NodeIds::Kind::numbers};
-  check_refused(
-      {{"", ": no edges, expected some"},
-       {"# nothing\n", ": no edges, expected some beside 1 line of comments (--comment defines them)"},
-       {"1\n2\n", ":1: one column, expected two ids"},
-       {"1 2\n3\n", ":2: 1 fields, expected 2 as in the first line"},
-       {"1 2\n3 4 5\n", ":2: 3 fields, expected 2 as in the first line"},
-       {"1 2\n3 x\n", ":2: \"x\" in column 2, expected a 64-bit integer…"},
-       {"1 2\n3 9223372036854775808\n", ":2: \"9223372036854775808\"…"},
-       {"a,b\nc,\n", ":2: nothing in column 2, expected the id of a node"},
-       {"1 2 x\n", ":1: \"x\" in column 3, expected a weight…", weighted},
-       {"1 2 inf\n", ":1: \"inf\" in column 3…", weighted},
-       {"1 2\n", ": 2 columns, expected weights in column 3…", weighted},
-       {"0 -1\n", ":1: \"-1\" in column 2, expected an integer from 0 to 2147483645", numbers},
-       {"0 2147483646\n", ":1: \"2147483646\"…", numbers},
-       {"0 2147483645\n", ": 2147483646 nodes for 1 edges…", numbers}});
+  check_refused({{"", ": no edges, expected some"},
+                 {"# nothing\n",
+                  ": no edges, expected some in addition to 1 line of comments (--comment defines them)"},
+                 {"1\n2\n", ":1: one column, expected two ids"},
+                 {"1 2\n3\n", ":2: 1 fields, expected 2 as in the first line"},
+                 {"1 2\n3 4 5\n", ":2: 3 fields, expected 2 as in the first line"},
+                 {"1 2\n3 x\n", ":2: \"x\" in column 2, expected a 64-bit integer…"},
+                 {"1 2\n3 9223372036854775808\n", ":2: \"9223372036854775808\"…"},
+                 {"a,b\nc,\n", ":2: nothing in column 2, expected the id of a node"},
+                 {"1 2 x\n", ":1: \"x\" in column 3, expected a weight…", weighted},
+                 {"1 2 inf\n", ":1: \"inf\" in column 3…", weighted},
+                 {"1 2\n", ": 2 columns, expected weights in column 3…", weighted},
+                 {"0 -1\n", ":1: \"-1\" in column 2, expected an integer from 0 to 2147483645", numbers},
+                 {"0 2147483646\n", ":1: \"2147483646\"…", numbers},
+                 {"0 2147483645\n", ": 2147483646 nodes for 1 edges…", numbers}});
 
-  const std::string list = "10 20\n20 30\n",
-                    unknown =
-                        " is in no edge, expected the id of a node (--ids numbers --nodes N has nodes "
-                        "without edges)";
+  const std::string list = "10 20\n20 30\n", unknown =
+                                                 " is in no edge, expected an id that is in an edge (--ids "
+                                                 "numbers --nodes N allows nodes without edges)";
   const auto x = [&](const std::string& text, const std::string& message) {
     check_refused({{list, message, with_features(text)}});
   };
@@ -198,6 +197,6 @@ TEST_CASE_FIXTURE(EdgeFiles, "bad lists and bad files of nodes, with the file an
     check_refused({{list, message, with_split("10\n", "20\n", test, with_labels("10,a\n20,b\n"))}});
   };
   split("30\n", "test:1: \"30\", a node without a label");
-  split("10\n", "test:1: \"10\" again, expected each node once in a split");
+  split("10\n", "test:1: \"10\" occurs twice, expected once in a split");
   split("", "test: no rows, expected some");
 }

@@ -154,8 +154,8 @@ TEST_CASE("bad GraphLand folders") {
        {"features.csv", "4,10,5", "4,inf,5", ":6: a \"inf\"…"},
        {"features.csv", "4,10,5", "4,1e39,5", ":6: a \"1e39\"…"},
        {"features.csv", "4,10,5", "4,10", ":6: 6 fields, expected 7…"},
-       {"features.csv", "7.0", "7.5", ":6: c \"7.5\", expected a whole number, the category's"},
-       {"features.csv", "7.0", "", ":6: c \"\", expected a whole number, the category's"},
+       {"features.csv", "7.0", "7.5", ":6: c \"7.5\", expected a whole number (category)"},
+       {"features.csv", "7.0", "", ":6: c \"\", expected a whole number (category)"},
        {"features.csv", ",a,b", ",a,d", ":1: no column \"b\""},
        {"features.csv", ",a,b", ",b,b", ":1: two columns \"b\"…"},
        {"features.csv", "\"x,y\"\n3,,4", "\"x\n\"\"y\"\n\n3,ten,4", ":7: a \"ten\"…"},
@@ -165,9 +165,9 @@ TEST_CASE("bad GraphLand folders") {
        {"features.csv", "\"x,y\"", "\"\"\"\n\"\"\n\"\" \",\"", ":6: a quote that is not closed…"},
        {"features.csv", "x,y\"", std::string(9 << 20, '\n'),
         ":4: a quote that is not closed within 8388608 bytes, expected a second one"},
-       {"features.csv", "\"x,y\"", "\"x,y\"z", ":4: text behind a closing quote, expected a comma"},
+       {"features.csv", "\"x,y\"", "\"x,y\"z", ":4: text after a closing quote, expected a comma"},
        {"features.csv", "", std::string(1'000'000, ',') + "\n",
-        ":1: more than 1000000 columns, expected at most that"},
+        ":1: expected at most 1000000 columns, found more"},
        {"features.csv", "4,10,5,1,7.0,4", "4,10,5,1,7.0,4,x", ":6: 8 fields, expected 7 as in the header"},
        {"features.csv", "node_id", "\"node_id\"", "none"},
        {"features.csv", "", "node_id\n0\n", ":1: one column…"},
@@ -200,8 +200,8 @@ TEST_CASE("GraphLand lists of edges without a header, or without edges") {
   const std::string edges = city().at("edgelist.csv"), head = "source,target\n";
   check_refused(
       {{"edgelist.csv", "", "", ":1: empty, expected a header and edges"},
-       {"edgelist.csv", "", head, ":1: no edges behind the header, expected some"},
-       {"edgelist.csv", "", head + "\n", ":1: no edges behind the header, expected some"},
+       {"edgelist.csv", "", head, ":1: no edges after the header, expected some"},
+       {"edgelist.csv", "", head + "\n", ":1: no edges after the header, expected some"},
        {"edgelist.csv", "", edges.substr(head.size()), ":1: \"0,3\", expected a header, of two names"}});
 }
 
@@ -219,7 +219,7 @@ TEST_CASE("bad files info.yaml") {
        {"info.yaml", "[c, two]", "c", ":7: categorical_features_names: expected a list…"},
        {"info.yaml", "[c, two]", "[c, [two]]", ":7: categorical_features_names: expected names…"},
        {"info.yaml", "[c, two]", "[c, c]", ":7: categorical_features_names: c twice"},
-       {"info.yaml", "[c, two]", "[c, a]", ":7: a among the numerical features too"},
+       {"info.yaml", "[c, two]", "[c, a]", ":7: a is also a numerical feature"},
        {"info.yaml", "note:", "task:", ":8: the key task twice"},
        {"info.yaml", "", keys, ":1: the key task is missing"},
        {"info.yaml", "", keys + "k0:\n", ":120001: the key k0 twice"},

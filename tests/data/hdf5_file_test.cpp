@@ -230,7 +230,7 @@ TEST_CASE_FIXTURE(InFolder, "if no process or memory file can be created, the er
   if (no_process.find("Permission denied") != std::string::npos) {
     MESSAGE("skipped: no process but root's reads here");
   } else {
-    CHECK(mentions(no_process, "a.h5: cannot be read: no process for the HDF5 library"));
+    CHECK(mentions(no_process, "a.h5: cannot be read: cannot start a process for the HDF5 library"));
   }
   CHECK(mentions(refusal(RLIMIT_FSIZE, 100, true),
                  "image: cannot be read: no file in memory (File too large; ulimit -f"));

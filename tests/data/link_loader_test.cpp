@@ -236,7 +236,7 @@ TEST_CASE("errors of the link loader") {
     return LinkLoader(data.graph, data.x, one, with([&](auto& o) { o.loading = options; }));
   });
   refused(one, "-1 negatives", with([](auto& o) { o.negatives = -1; }));
-  refused(one, "negatives a pair", with([](auto& o) { o.negatives = int64_t{1} << 60; }));
+  refused(one, "negatives per pair", with([](auto& o) { o.negatives = int64_t{1} << 60; }));
   refused(one, "nothing is left of 1 pairs", with([](auto& o) { o.loading.drop_last = true; }));
   refused(one, "fan-out", with([](auto& o) { o.sampling.fanouts = {}; }));
   const Features fewer(Tensor::zeros({199, 2}));

@@ -96,8 +96,8 @@ TEST_CASE("errors of all loaders") {
   };
   CHECK(
       refused({.batch_size = -1}, "own loader: a batch size of -1 and 0 steps, expected 0 or more of each"));
-  CHECK(refused({.derive = [](const Graph&) {}}, "derives of a graph"));
-  CHECK(refused({.drop_last = true}, "numbers are dealt evenly", true));
+  CHECK(refused({.derive = [](const Graph&) {}}, "derived from a graph"));
+  CHECK(refused({.drop_last = true}, "numbers are spread evenly", true));
   for (const int64_t size : {int64_t{24}, std::numeric_limits<int64_t>::max()})
     CHECK(refused({.batch_size = size, .drop_last = true},
                   fmt::format("nothing is left of 23 numbers in batches of {}", size)));

@@ -109,7 +109,7 @@ TEST_CASE("a user's feature store that returns too few rows") {
   for (int workers : {0, 2}) {
     const NeighborLoader loader(data.graph, std::make_shared<BadStore>(300, 2, -1), data.y, data.train,
                                 few(workers));
-    CHECK_ERROR_HAS((void)loader.epoch(0).next(), "neighbor loader: a feature store gave");
+    CHECK_ERROR_HAS((void)loader.epoch(0).next(), "neighbor loader: a feature store returned");
   }
 }
 
@@ -127,7 +127,7 @@ TEST_CASE("errors of the neighbor loader") {
   const auto refused = [&](const NeighborLoaderOptions& options, const char* part) {
     CHECK_ERROR_HAS(NeighborLoader(data, ids({1}), options), part);
   };
-  refused(with([](auto& o) { o.loading.derive = [](const Graph&) {}; }), "derives of a graph");
+  refused(with([](auto& o) { o.loading.derive = [](const Graph&) {}; }), "derived from a graph");
   refused(with([](auto& o) { o.sampling.fanouts = {}; }), "fan-out");
   refused(with([](auto& o) { o.sampling.fanouts = {0}; }), "fan-out");
 }

@@ -193,7 +193,7 @@ TEST_CASE("bad npz files of the releases") {
        {"node_labels", npy<int64_t>({3}, {0, 1, 2}), ": shape [3], expected [4]"},
        {"node_labels", npy<int64_t>({4}, {0, -2, 1, 0}), ": -2 at position 1, expected -1 to 2147483646"},
        {"val_masks", npy_bools({2, 4}, {1, 0, 0, 0, 1, 0, 0, 0}),
-        ": node 0 of split 0 is in train already, expected every node in one part at most"},
+        ": node 0 of split 0 is already in train, expected each node in at most one part"},
        {"val_masks", npy_bools({2, 4}, {0, 1, 0, 0, 0, 0, 0, 0}),
         ": no node of split 1 is in val, expected at least one"},
        {"val_masks", npy_bools({1, 4}, {0, 1, 0, 0}), ": shape [1, 4], expected [2, 4]"},
@@ -225,22 +225,21 @@ TEST_CASE("bad npz files of the releases") {
        {"adj_indices", npy("|O", {5}, "x"), ": pickled Python objects…"},
        {"attr_data", "", ": missing, expected an array of this name"}});
 
-  check_refused(
-      plain(),
-      {{"edge_index", npy<int64_t>({3, 2}, {0, 1, 1, 2, 0, 2}), ": shape [3, 2], expected [2, *]"},
-       {"edge_index", npy<int64_t>({2, 1}, {0, 3}), ": 3 at row 1, column 0, expected 0 to 2"},
-       {"train_masks", npy_bools({3}, {0, 0, 0}), ": an array that a file with edge_index does not have…"},
-       {"num_nodes", npy<int64_t>({}, {4}), ": 4, but y has 3 rows"},
-       {"y", npy<int64_t>({4}, {0, 0, 0, 0}), ": 4 rows, but x has 3"},
-       {"y", npy<int64_t>({3, 2}, {0, 0, 0, 0, 3, 0}), ": 3 at row 2, column 0, expected 0 or 1"},
-       {"y", npy<float>({3, 0}, {}), ": shape [3, 0], expected at least one column"},
-       {"y", npy<float>({}, {1}), ": one number, expected a row a node"},
-       {"edge_weight", npy<float>({2}, {1, 1}), ": shape [2], expected [3]"},
-       {"val_mask", "", ": missing, expected an array of this name"}});
+  check_refused(plain(),
+                {{"edge_index", npy<int64_t>({3, 2}, {0, 1, 1, 2, 0, 2}), ": shape [3, 2], expected [2, *]"},
+                 {"edge_index", npy<int64_t>({2, 1}, {0, 3}), ": 3 at row 1, column 0, expected 0 to 2"},
+                 {"train_masks", npy_bools({3}, {0, 0, 0}), ": unknown in a file with edge_index…"},
+                 {"num_nodes", npy<int64_t>({}, {4}), ": 4, but y has 3 rows"},
+                 {"y", npy<int64_t>({4}, {0, 0, 0, 0}), ": 4 rows, but x has 3"},
+                 {"y", npy<int64_t>({3, 2}, {0, 0, 0, 0, 3, 0}), ": 3 at row 2, column 0, expected 0 or 1"},
+                 {"y", npy<float>({3, 0}, {}), ": shape [3, 0], expected at least one column"},
+                 {"y", npy<float>({}, {1}), ": one number, expected one row per node"},
+                 {"edge_weight", npy<float>({2}, {1, 1}), ": shape [2], expected [3]"},
+                 {"val_mask", "", ": missing, expected an array of this name"}});
   check_refused(NpzFile(), {{"edge_index", npy<int64_t>({2, 1}, {0, 2000000000}),
                              ": node 2000000000, but nothing in the file has that many nodes"},
                             {"edge_index", npy<int64_t>({2, 1}, {0, 1ll << 31}),
-                             ": 2147483648 at row 1, column 0, expected integers that int32 holds"},
+                             ": 2147483648 at row 1, column 0, expected integers within int32"},
                             {"edge_index", npy<int64_t>({2, 0}, {}), ": 0 nodes, expected 1 to 2147483646"}});
   check_refused(NpzFile().add("edge_index", npy<int64_t>({2, 1}, {0, 1})),
                 {{"num_nodes", npy<int64_t>({}, {2000000000}),
@@ -252,7 +251,7 @@ TEST_CASE("bad npz files of Reddit") {
                 {{"row", npy<int32_t>({4}, {0, 1, 4, 0}), ": 4 at position 2, expected 0 to 3"},
                  {"col", npy<int32_t>({3}, {0, 1, 0}), ": shape [3], expected [4]"},
                  {"data", npy<int32_t>({3}, {0, 1, 0}), ": shape [3], expected [4]"},
-                 {"shape", npy<int64_t>({2}, {5, 5}), ": 5 by 5, but there are features of 4 nodes"},
+                 {"shape", npy<int64_t>({2}, {5, 5}), ": 5 by 5, but the features have 4 rows"},
                  {"format", npy("|S3", {}, "csc"), ": \"csc\", expected a sparse matrix as coo or csr"},
                  {"format", npy("|O", {}, "coo"), ": [] of the type |O, expected one string"}},
                 [](const NpzFile& graph) { (void)import_reddit(reddit_data(), graph); });

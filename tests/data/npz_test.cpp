@@ -170,14 +170,13 @@ TEST_CASE("an npz file: the error for an element out of range names it and its p
     return error_of<DataError>([&] { (void)(as ? z.tensor(name, *as, shape) : z.tensor(name)); });
   };
   CHECK(refused("i", DType::i32, {2, 2}) ==
-        "a.npz: i: 2147483648 at row 1, column 1, expected integers that int32 holds");
-  CHECK(refused("u") == "a.npz: u: 18446744073709551615 at position 0, expected integers that int64 holds");
-  CHECK(refused("f", DType::f32, {2}) ==
-        "a.npz: f: 1e+300 at position 1, expected numbers that float32 holds");
+        "a.npz: i: 2147483648 at row 1, column 1, expected integers within int32");
+  CHECK(refused("u") == "a.npz: u: 18446744073709551615 at position 0, expected integers within int64");
+  CHECK(refused("f", DType::f32, {2}) == "a.npz: f: 1e+300 at position 1, expected numbers within float32");
   CHECK(refused("n", DType::u8, {3}) == "a.npz: n: -1 at position 2, expected integers from 0 to 255");
   CHECK(refused("b") == "a.npz: b: 7 at position 1, expected bools, 0 or 1");
   CHECK(refused("t", DType::i32, {2, 2}) ==
-        "a.npz: t: 1099511627776 at row 1, column 0, expected integers that int32 holds");
+        "a.npz: t: 1099511627776 at row 1, column 0, expected integers within int32");
   CHECK(refused("f", DType::i32, {2}) == "a.npz: f: elements of the type <f8, expected integers");
   CHECK(refused("i", DType::i64, {-1, 3}) == "a.npz: i: shape [2, 2], expected [*, 3]");
   CHECK(refused("d") == "a.npz: d: 5 dimensions, expected at most 4");
@@ -189,7 +188,7 @@ TEST_CASE("an npz file: headers that are not numpy's") {
   CHECK(with("{'descr': '<i4', 'fortran_order': False, 'shape': (0,), }  \n") == "");
   CHECK(with("{\"shape\":(0L,),'fortran_order':True,'descr':'<i4'}") == "");
   CHECK(error_of_header("{'descr': '<i4', 'fortran_order': False, 'shape': (0,)}", 3) == "");
-  CHECK(with("") == "a.npz: x: not an array of numpy's (.npy)");  // shorter than any valid one
+  CHECK(with("") == "a.npz: x: not a NumPy array (.npy)");  // shorter than any valid one
   CHECK(error_of_array(std::string("\x93NUMPY\1\0\1\0{}", 12)) == "a.npz: x: a header of 1 bytes, too short");
   CHECK(with("{   ") == "a.npz: x: the array's header ends where a string is expected");
   CHECK(with("{'descr': '<i4', 'shape': (0,)}") == "a.npz: x: no 'fortran_order' in the array's header");
@@ -214,9 +213,9 @@ TEST_CASE("an npz file: headers that are not numpy's") {
   CHECK(with(fmt::format("{{'descr': '|i1', 'fortran_order': False, 'shape': ({})}}", many).c_str()) ==
         "a.npz: x: more than 64 dimensions");
   CHECK(error_of_header("{'descr': '<i4', 'fortran_order': False, 'shape': (0,)}", 4) ==
-        "a.npz: x: version 4 of numpy's format, expected 1 to 3");
-  CHECK(error_of_array("") == "a.npz: x: not an array of numpy's (.npy)");
-  CHECK(error_of_array("hello, this is text") == "a.npz: x: not an array of numpy's (.npy)");
+        "a.npz: x: version 4 of NumPy's format, expected 1 to 3");
+  CHECK(error_of_array("") == "a.npz: x: not a NumPy array (.npy)");
+  CHECK(error_of_array("hello, this is text") == "a.npz: x: not a NumPy array (.npy)");
   CHECK(error_of_array(std::string("\x93NUMPY\2\0\xff\xff\xff\x7f{", 13)) ==
         "a.npz: x: a header of 2147483647 bytes, expected at most 65536");
   CHECK(error_of_array(std::string("\x93NUMPY\1\0\x70\0{'descr'", 18)) == "a.npz: x: ends within its header");

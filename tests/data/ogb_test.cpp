@@ -143,8 +143,7 @@ TEST_CASE("OGB: additional tables are appended to the features") {
         1);
   const FolderText proteins = with(node_folder(), {{"raw/species.csv.gz", "1\n2\n3\n4\n"}});
   CHECK(import(proteins, {.node_tables = {"node_species", "node_year"}}).x.cols() == 4);
-  CHECK(refused(node_folder(), {.node_tables = {"node_age"}}) ==
-        "raw: no node_age.csv.gz, expected it there");
+  CHECK(refused(node_folder(), {.node_tables = {"node_age"}}) == "raw: node_age.csv.gz is missing");
   CHECK(refused<UsageError>(node_folder(), {.node_tables = {"../x"}}) ==
         "--node-tables ../x: expected names like node_year");
 }
@@ -294,12 +293,12 @@ TEST_CASE("OGB: bad folders, with the file and line in the error") {
        {"raw/node-label", kRemoved, "raw/edge.csv.gz: expected node-label or graph-label in the same folder"},
        {"raw/node-label", "0\n1\nnan\n1\n",
         "split/time/test.csv.gz: none of 1 has a label, expected at least one index"},
-       {"raw/graph-label", "1\n", ": beside node labels, expected one kind of labels"},
+       {"raw/graph-label", "1\n", ": in addition to node labels, expected one kind of labels"},
        {"raw/num-node-list", "0\n", ":1: \"0\"…"},
        {"raw/num-node-list", "2147483647\n", ":1: …"},
        {"raw/num-node-list", "3\n1\n", "raw/num-edge-list.csv.gz: 1 graphs, but num_nodes_list has 2"},
-       {"raw/num-node-list", kRemoved, "raw: no num-node-list.csv.gz, expected it there"},
-       {"raw/num-edge-list", kRemoved, "raw: no num-edge-list.csv.gz, expected it there"},
+       {"raw/num-node-list", kRemoved, "raw: num-node-list.csv.gz is missing"},
+       {"raw/num-edge-list", kRemoved, "raw: num-edge-list.csv.gz is missing"},
        {"raw/triplet-type-list", "",
         "raw: triplet-type-list.csv.gz: a dataset of several kinds of nodes, expected one kind"},
        {"split/time/valid", "2\n0\n", ":2: index 0 is already in train, expected once in a split"},
@@ -307,9 +306,9 @@ TEST_CASE("OGB: bad folders, with the file and line in the error") {
        {"split/time/test", "4\n", ":1: \"4\" in column 1, expected an integer from 0 to 3"},
        {"split/time/test", "-1\n", ":1: \"-1\"…"},
        {"split/time/test", "", ": empty, expected at least one index"},
-       {"split/time/test", kRemoved, "split/time: no test.csv.gz, expected it there"}});
+       {"split/time/test", kRemoved, "split/time: test.csv.gz is missing"}});
   check(with(node_folder(), {{"raw/num-edge-list.csv.gz", "2\n3\n"}}),
-        {{"raw/num-node-list", "3\n1\n", ": 2 graphs, expected one, whose nodes have labels"}});
+        {{"raw/num-node-list", "3\n1\n", ": 2 graphs, expected one graph if nodes have labels"}});
   check(graph_folder(),
         {{"raw/edge", "0,1\n1,0\n\n2,3\n", ":4: \"3\" in column 2, expected an integer from 0 to 2"},
          {"raw/edge", "0,2\n1,0\n2,1\n", ":1: node 2 in graph 0, expected 0 to 1"},

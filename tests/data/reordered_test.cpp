@@ -150,7 +150,7 @@ TEST_CASE("a partition and an order are read and written, of any integers") {
 
 TEST_CASE("a file with a wrong order or partition is refused") {
   const std::vector<std::pair<std::string, SchemaChange>> cases{
-      {"nodes/order: node 1 at position 3 is already at another one, expected each once",
+      {"nodes/order: node 1 at position 3 occurs twice, expected each node once",
        put("nodes/order", Tensor::from(I{4, 1, 0, 1, 5, 2}))},
       {"nodes/order: 6 at position 0, expected 0 to 5",
        put("nodes/order", Tensor::from(I{6, 1, 0, 3, 5, 2}))},
@@ -187,7 +187,7 @@ TEST_CASE("tensors that are not an order of the dataset are refused") {
   refuses(data, Tensor(), "reordered: the order is (no tensor), expected [6] int32");
   refuses(data, Tensor::from(I{0, 1, 2}), "reordered: the order is [3] int32 on cpu, expected [6] int32");
   refuses(data, Tensor::from(I{0, 1, 2, 3, 4, 4}),
-          "order: node 4 at position 5 is already at another one, expected each once");
+          "order: node 4 at position 5 occurs twice, expected each node once");
   refuses(data, Tensor::from(I{0, 1, 2, 3, 4, 6}), "order: node 6 at position 5, expected 0 to 5");
   refuses(data, Tensor::zeros({6}), "order: the order is [6] float32 on cpu, expected [N] int32");
   refuses(graphs, Tensor::from(I{0, 1, 3, 2, 4, 5}),

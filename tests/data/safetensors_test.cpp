@@ -204,8 +204,8 @@ TEST_CASE_FIXTURE(InFolder,
     CHECK(mentions(error_of([&] { save_safetensors(path, tensors); }), part));
     CHECK(contents_of(path) == before);
   };
-  refused({{"x", x}, {"x", x}}, "x is taken");
-  refused({{"__metadata__", x}}, "__metadata__ is taken");
+  refused({{"x", x}, {"x", x}}, "x occurs twice");
+  refused({{"__metadata__", x}}, "__metadata__ occurs twice");
   refused({{"a\xff", x}}, "UTF-8");
   refused({{"gone", Tensor()}}, "gone");
   refused({{"packed", Tensor::empty({4}, DType::bits)}}, "packed");

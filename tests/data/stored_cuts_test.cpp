@@ -94,10 +94,10 @@ TEST_CASE_FIXTURE(InFolder, "a structure takes its cut from the store, and new c
     CHECK(cuts->write() == 1);
     CHECK(kernels::row_tiles(a, 2) == kept);
   }
-  CHECK(explanations() == std::vector<std::string>{fmt::format(
-                              "cut of 300 x 200 with {} entries, columns of 2 rows, cpu: made, to "
-                              "be written to {}",
-                              a.entries(), path)});
+  CHECK(explanations() ==
+        std::vector<std::string>{fmt::format(
+            "cut of 300 x 200 with {} entries, columns of 2 rows, cpu: new, will be written to {}",
+            a.entries(), path)});
   set_explaining(true);
   const std::string first = group_in(path);
   {

@@ -105,8 +105,8 @@ TEST_CASE_FIXTURE(InFolder, "files that are not text or not complete gzip are re
   std::string damaged = whole;
   damaged[damaged.size() - 6] ^= 1;  // of the checksum
   CHECK(mentions(refused(damaged), "damaged gzip: incorrect data check"));
-  CHECK(mentions(refused(whole + "more"), "other bytes behind its end"));
-  CHECK(mentions(refused(whole + std::string(3, '\0') + whole), "other bytes behind its end"));
+  CHECK(mentions(refused(whole + "more"), "other bytes after its end"));
+  CHECK(mentions(refused(whole + std::string(3, '\0') + whole), "other bytes after its end"));
   CHECK(refused(whole).empty());
 }
 
@@ -139,8 +139,10 @@ TEST_CASE_FIXTURE(InFolder, "a line that is too long is refused with its number"
     return error_of<DataError>([&] { lines_of(write_file(path, text), longest); });
   };
   CHECK(refused("ab\n12345678\nc\n", 8) == "");
-  CHECK(refused("ab\n123456789\nc\n", 8) == path + ":2: a line of more than 8 bytes, expected at most that");
-  CHECK(refused("ab\ncd\n123456789", 8) == path + ":3: a line of more than 8 bytes, expected at most that");
+  CHECK(refused("ab\n123456789\nc\n", 8) ==
+        path + ":2: expected lines of at most 8 bytes, found a longer one");
+  CHECK(refused("ab\ncd\n123456789", 8) ==
+        path + ":3: expected lines of at most 8 bytes, found a longer one");
   CHECK(refused("x\n" + std::string(5 << 20, 'y'), 4 << 20).starts_with(path + ":2: a line of more than"));
   CHECK(refused("x\n" + std::string(3 << 20, 'y') + "\nz", 4 << 20) == "");
 }

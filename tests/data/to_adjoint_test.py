@@ -153,10 +153,8 @@ class Arrays(Case):
                 ({"y": np.zeros((4, 1, 1))}, "nodes/y: shape [4, 1, 1], expected [4] or [4, *]"),
                 ({"y": None, "task": "node_class"}, "nodes/y: missing, expected for task node_class"),
                 ({"task": "classes"}, 'attribute task: "classes", expected node_class'),
-                ({"num_classes": 10_000_000}, "attribute num_classes: 10000000, expected 10000 at most, as 2 have a label; numbers are "
-                                              "of a task of regression"),
-                ({"y": [0, 10**9, 1, 0]}, "attribute num_classes: 1000000001, expected 10000 at most, as 3 have a label; numbers are "
-                                          "of a task of regression"),
+                ({"num_classes": 10_000_000}, "attribute num_classes: 10000000, expected 10000 at most, as 2 have a label; for numbers use a regression task"),
+                ({"y": [0, 10**9, 1, 0]}, "attribute num_classes: 1000000001, expected 10000 at most, as 3 have a label; for numbers use a regression task"),
                 ({**sparse, "x_cols": 2 * 10**9}, "attribute nodes@x_cols: 2000000000 for 3 entries, expected 1000000 at most"),
                 ({"num_classes": -1}, "attribute num_classes: -1, expected 0 to 2147483647"),
                 ({"num_classes": 2.0}, "attribute num_classes: 2.0, expected"),

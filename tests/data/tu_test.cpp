@@ -141,7 +141,7 @@ TEST_CASE("TU: bad folders, with the file and line in the error") {
        {"edge_labels", "0\n1\n", ": 2 lines, expected 6, one for each of the edges"},
        {"edge_labels", "0\n0\n0\n0\n0\n2000\n", ": labels that make 2001 columns, expected at most 1024"},
        {"node_attributes", "1\n2\n3\nnan\n5\n", ":4: \"nan\"…", {.node_attributes = true}},
-       {"node_attributes", kRemoved, ": missing, expected for --node-attributes", {.node_attributes = true}},
+       {"node_attributes", kRemoved, ": missing, required by --node-attributes", {.node_attributes = true}},
        {"edge_attributes",
         "1\n",
         ": 1 lines, expected 6, one for each of the edges",

@@ -99,7 +99,7 @@ std::string outcome(const std::function<void()>& load, std::string& thrown) {
     require_line(message);
     thrown = message;
     if (message.find("the HDF5 library crashed") != std::string::npos) return "HDF5 crashed";
-    if (message.find("the HDF5 library came to no end") != std::string::npos) return "HDF5 hung";
+    if (message.find("the HDF5 library did not finish") != std::string::npos) return "HDF5 hung";
     if (message.find("the HDF5 library reports") != std::string::npos) return "refused by HDF5";
     return "refused by the checks";
   }
