@@ -57,7 +57,7 @@ Var gat_attention(const Relation& relation, const Var& x, const Var& source, con
   detail::check_beside(op, "source", source, {heads, width}, x);
   detail::check_beside(op, "target", target, {heads, width}, x);
   ADJ_CHECK(x_dst || relation.num_src() == relation.num_dst(),
-            "{}: {} sources and {} targets, expected x_dst beside x", op, relation.num_src(),
+            "{}: {} sources and {} targets, expected x_dst in addition to x", op, relation.num_src(),
             relation.num_dst());
   if (x_dst) detail::check_beside(op, "x_dst", x_dst, {relation.num_dst(), heads, width}, x);
   if (bias) {

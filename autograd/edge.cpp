@@ -76,7 +76,7 @@ Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& op
     const bool minmax = options.reduce == Reduce::max || options.reduce == Reduce::min;
     ADJ_CHECK(!edge_weight || (minmax && edge_weight.shape().dims() == 1),
               "aggregate: weight is {}, but {} takes {}", edge_weight.shape().str(), name_of(options.reduce),
-              minmax ? "one weight an edge: expected [M]" : "no weights: expected a sum, mean, max or min");
+              minmax ? "one weight per edge: expected [M]" : "no weights: expected a sum, mean, max or min");
     return detail::reduce_neighbors("aggregate", relation, x, {options.reduce}, edge_weight);
   }
   const Tensor wide_weight = edge_weight ? edge_weight.value().to(accumulator) : Tensor();
@@ -183,7 +183,8 @@ Var edge_dot(const Relation& relation, const Var& q, const Var& k, int64_t heads
   ADJ_CHECK(q.shape() == k.shape().with(0, q.size(0)), "edge_dot: q is {}, k is {}, expected equal widths",
             q.shape().str(), k.shape().str());
   if (q.shape().dims() == 3) {
-    ADJ_CHECK(heads == 0 || heads == q.size(1), "edge_dot: {} heads asked of {}", heads, q.shape().str());
+    ADJ_CHECK(heads == 0 || heads == q.size(1), "edge_dot: {} heads requested for {}", heads,
+              q.shape().str());
     heads = q.size(1);
   }
   const int64_t edges = relation.num_edges();

@@ -48,8 +48,8 @@ Features fake_quantize(const Features& x, int bits, const Tensor& scale, const T
   const NoGrad no_grad;
   if (!x.is_sparse()) return Features(fake_quantize(Var(x.to_dense()), bits, Var(scale), zero).value());
   ADJ_CHECK(scale.numel() == 1 && zero.numel() == 1 && zero.item() == 0.0,
-            "fake_quantize: scale {} and zero {} for sparse features, expected one scale and a zero of 0, "
-            "which an absent number stays",
+            "fake_quantize: scale {} and zero {} for sparse features, expected one scale and a zero of 0, so "
+            "that absent numbers stay 0",
             scale.str(), zero.numel() == 1 ? fmt::format("{}", zero.item()) : zero.str());
   const SparseMatrix a = x.sparse().for_features(DType::f32);
   const Tensor values =

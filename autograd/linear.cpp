@@ -125,7 +125,7 @@ Var linear_sum(const Var& x, const Var& w, const Var& bias, const std::function<
   check_same_device("linear_sum", {sum, second, w2});
   check_product("linear_sum", second, w2);
   ADJ_CHECK(sum.size(0) == second.size(0) && sum.size(1) == w2.size(1),
-            "linear_sum: {} times {} and {} times {} have no sum", x.shape().str(), w.shape().str(),
+            "linear_sum: {} times {} and {} times {} have different shapes", x.shape().str(), w.shape().str(),
             second.shape().str(), w2.shape().str());
   Tensor y = sum.value();  // not shared
   kernels::gemm({.a = second.value(), .b = w2.value(), .accumulate = true, .c = y});

@@ -47,7 +47,7 @@ class Gradients {
  public:
   /// False if this input's gradient is not needed: do not compute it.
   bool wanted(size_t input) const;
-  /// Adds to the input's gradient; takes the tensor as it is when it is the first contribution.
+  /// Adds to the input's gradient; the first contribution is stored without a copy.
   void add(size_t input, Tensor gradient);
   /// The same for an op of one input.
   void add(Tensor gradient);

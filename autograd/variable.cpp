@@ -147,11 +147,11 @@ Var Var::parameter(Tensor value) {
 }
 
 const Tensor& Var::value() const {
-  ADJ_CHECK(impl_ != nullptr, "variable: no value behind a default-constructed variable");
+  ADJ_CHECK(impl_ != nullptr, "variable: a default-constructed variable has no value");
   return impl_->value;
 }
 Shape Var::shape() const {
-  ADJ_CHECK(impl_ != nullptr, "variable: no shape behind a default-constructed variable");
+  ADJ_CHECK(impl_ != nullptr, "variable: a default-constructed variable has no shape");
   return impl_->slot->shape;
 }
 DType Var::dtype() const { return value().dtype(); }
@@ -159,7 +159,7 @@ Device Var::device() const { return value().device(); }
 bool Var::requires_grad() const { return impl_ && impl_->slot->required; }
 
 const Tensor& Var::grad() const {
-  ADJ_CHECK(impl_ != nullptr, "variable: no gradient behind a default-constructed variable");
+  ADJ_CHECK(impl_ != nullptr, "variable: a default-constructed variable has no gradient");
   return impl_->slot->gradient;
 }
 void Var::set_grad(Tensor grad) {
@@ -187,9 +187,9 @@ Tensor Var::mutable_grad() {
 void Var::collect_grad_in(Tensor place) {
   ADJ_CHECK(requires_grad() && !impl_->slot->node, "collect_grad_in: only a leaf collects a gradient");
   ADJ_CHECK(!place || (place.shape() == shape() && place.dtype() == dtype() && place.device() == device()),
-            "collect_grad_in: a place {} for a value {}", place.str(), value().str());
+            "collect_grad_in: a buffer {} for a value {}", place.str(), value().str());
   GradientSlot& slot = *impl_->slot;
-  ADJ_CHECK(!place || !slot.place, "collect_grad_in: the gradient of {} collects in another place already",
+  ADJ_CHECK(!place || !slot.place, "collect_grad_in: the gradient of {} already collects in another buffer",
             value().str());
   if (place && slot.gradient) place.copy_(slot.gradient);
   if (slot.gradient) detail::remember_gradient(impl_->slot);
@@ -197,7 +197,7 @@ void Var::collect_grad_in(Tensor place) {
   slot.place = std::move(place);
 }
 void Var::set_value(Tensor value) {
-  ADJ_CHECK(impl_ && !impl_->slot->node, "set_value: only a leaf can be given another value");
+  ADJ_CHECK(impl_ && !impl_->slot->node, "set_value: only a leaf can get another value");
   const Tensor& place = impl_->slot->place;
   ADJ_CHECK(!place || (place.shape() == value.shape() && place.dtype() == value.dtype() &&
                        place.device() == value.device()),
@@ -314,8 +314,8 @@ void Var::backward(Tensor seed) const {
     if (node.get() == previous) continue;  // reached by several paths
     previous = node.get();
     leaves.go_by(node->number + 1);
-    ADJ_CHECK(node->backward != nullptr, "backward: {} was already passed and its saved tensors were freed",
-              node->name);
+    ADJ_CHECK(node->backward != nullptr,
+              "backward: {} has already run backward, which freed its saved tensors", node->name);
     Tensor dy = std::move(node->output->gradient);
     node->output->gradient = {};
     const bool through_relu = std::exchange(node->output->through_relu, false);

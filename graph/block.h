@@ -31,7 +31,7 @@ class Block {
   /// Absent if none were given.
   const Tensor& edge_ids() const { return edge_ids_; }
 
-  /// With what its relation derived (Relation::to).
+  /// Includes everything its relation has derived (Relation::to).
   Block to(Device device) const;
 
  private:

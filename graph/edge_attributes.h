@@ -9,8 +9,8 @@
 
 namespace adj {
 
-/// Named edge attributes besides the weight (types, distances, times): each [M] or [M,E] of any dtype, by
-/// edge number.
+/// Named edge attributes in addition to the weight (types, distances, times): each [M] or [M,E] of any dtype,
+/// by edge number.
 using EdgeAttributes = std::map<std::string, Tensor, std::less<>>;
 
 namespace detail {

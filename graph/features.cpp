@@ -76,7 +76,7 @@ Tensor Features::unpacked(int64_t begin, int64_t end, DType dtype) const {
 
 Features Features::dropped(const RandomKey& key, const DropoutRule& rule) const {
   ADJ_CHECK(is_quantized() && dropout_rule_.threshold == 0,
-            "features: {} ones dropped{}, expected quantised ones, once", kind(),
+            "features: dropout of {} ones{}, expected quantised ones without dropout", kind(),
             dropout_rule_.threshold > 0 ? " again" : "");
   Features dropped = *this;
   dropped.dropout_key_ = key;
@@ -126,7 +126,7 @@ SparseMatrix rows_of(const SparseMatrix& x, const Tensor& index) {
 
 Features Features::rows(const Tensor& index) const {
   if (is_sparse()) return rows_of(sparse_, index);
-  ADJ_CHECK(dropout_rule_.threshold == 0, "features: rows of dropped ones, expected them before dropout");
+  ADJ_CHECK(dropout_rule_.threshold == 0, "features: rows of ones with dropout, expected ones without");
   const Tensor& all = is_quantized() ? quantized_.bytes : dense();
   Tensor picked = Tensor::empty({index.numel(), all.size(1)}, all.dtype(), all.device());
   kernels::gather_rows({.x = all, .index = index, .y = picked});
@@ -138,7 +138,8 @@ Features Features::rows(const Tensor& index) const {
 
 Features Features::row_normalized() const {
   if (is_sparse()) return sparse_.row_normalized();
-  ADJ_CHECK(!is_quantized(), "features: rows of quantised ones divided by their sums, expected that before");
+  ADJ_CHECK(!is_quantized(),
+            "features: rows of quantised ones divided by their sums, expected division before quantisation");
   Tensor normalized = Tensor::empty_like(dense());
   kernels::sum_normalize_rows({.x = dense(), .y = normalized});
   return Features(normalized);

@@ -184,7 +184,7 @@ Graph::Graph(Relation relation, Tensor weight, EdgeAttributes attributes) {
             "graph: a relation of {} sources and {} targets, expected one set of nodes",
             relation ? relation.num_src() : 0, relation ? relation.num_dst() : 0);
   ADJ_CHECK(relation.rows_ascend(),
-            "graph: a relation whose rows do not ascend, as of a sampled block, expected ascending ones");
+            "graph: the sources of a target do not ascend, as in a sampled block, expected ascending ones");
   check_weight(weight, relation.num_edges(), relation.device());
   detail::check_attributes("graph", attributes, relation.num_edges(), relation.device());
   impl_ = std::make_shared<const Impl>(std::move(relation), std::move(weight));
@@ -211,7 +211,7 @@ int64_t Graph::num_nodes() const { return impl_ ? impl_->relation.num_dst() : 0;
 int64_t Graph::num_edges() const { return impl_ ? impl_->relation.num_edges() : 0; }
 Device Graph::device() const { return impl_ ? impl_->relation.device() : Device::cpu(); }
 const Graph::Impl& Graph::impl() const {
-  ADJ_CHECK(impl_ != nullptr, "graph: no edges behind a default-constructed graph");
+  ADJ_CHECK(impl_ != nullptr, "graph: a default-constructed graph has no edges");
   return *impl_;
 }
 const Relation& Graph::relation() const { return impl().relation; }

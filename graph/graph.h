@@ -22,8 +22,8 @@ enum class PropagationMatrix : uint8_t {
 /// product. Immutable and a cheap handle; derived data (transposed CSR, degrees, normalised adjacencies) is
 /// made on first use and cached.
 ///
-/// Duplicates are kept as parallel edges (each counts) until `coalesce()`; self-loops are kept. An undirected
-/// edge is two directed ones. At most 2^31 - 2^16 nodes and edges.
+/// Duplicates are kept as parallel edges (every copy counts) until `coalesce()`; self-loops are kept. An
+/// undirected edge is two directed ones. At most 2^31 - 2^16 nodes and edges.
 ///
 /// Every edge tensor ([M], [M,E], [M,H]) is indexed by edge number. `from_coo` numbers edges by target, then
 /// source, duplicates in input order, so that kernels read edge tensors in place: `edge_index()` returns the

@@ -53,7 +53,7 @@ HeteroGraph::HeteroGraph(NodeCounts nodes, std::map<EdgeType, Edges> edges) {
 }
 
 const HeteroGraph::Impl& HeteroGraph::impl() const {
-  ADJ_CHECK(impl_ != nullptr, "hetero graph: no edges behind a default-constructed one");
+  ADJ_CHECK(impl_ != nullptr, "hetero graph: a default-constructed one has no edges");
   return *impl_;
 }
 

@@ -271,7 +271,7 @@ Relation Relation::from_transposed(Csr out_edges, std::optional<bool> symmetric)
 }
 
 const Relation::Impl& Relation::impl() const {
-  ADJ_CHECK(impl_ != nullptr, "relation: no edges behind a default-constructed relation");
+  ADJ_CHECK(impl_ != nullptr, "relation: a default-constructed relation has no edges");
   return *impl_;
 }
 
@@ -312,10 +312,10 @@ bool Relation::scatters(DType features) const {
   if (explaining())
     explain(fmt::format("sums over a list of {} edges between {} and {} nodes, {}, {}", edges, num_src(),
                         num_dst(), name_of(features), device().str()),
-            "{}: {}", scatters ? "scattered over it as it is" : "reduced over sorted rows",
-            !has_fixed_point                   ? std::string("float64 has no fixed point to be summed in")
+            "{}: {}", scatters ? "scattered over the unsorted list" : "reduced over sorted rows",
+            !has_fixed_point                   ? std::string("fixed-point sums do not support float64")
             : chosen != Aggregation::automatic ? std::string("as requested")
-            : impl().use.sums == 0             ? std::string("the list has no known number of uses")
+            : impl().use.sums == 0             ? std::string("the number of uses of the list is unknown")
                                    : fmt::format("for {} sums of width {} scattering costs {:.3g} ms more, "
                                                  "sorting {:.3g} ms",
                                                  impl().use.sums, impl().use.width, cost.scattering * 1e-6,
@@ -330,8 +330,9 @@ Coo Relation::coo() const {
 
 const Relation& Relation::loops_appended() const {
   const int64_t nodes = impl().num_src;
-  ADJ_CHECK(nodes == impl().num_dst, "relation of {} sources and {} targets: loops are of one set of nodes",
-            num_src(), num_dst());
+  ADJ_CHECK(nodes == impl().num_dst,
+            "relation of {} sources and {} targets: self-loops require one set of nodes", num_src(),
+            num_dst());
   return impl().looped[reversed_ ? 1 : 0].get([this, nodes] {
     check_edge_counts("relation with loops", nodes, nodes, impl().num_edges + nodes);
     const auto [src, dst] = edge_index();

@@ -56,7 +56,7 @@ class SparseMatrix {
   /// place.
   void keep_adjoint(bool self_adjoint = false);
 
-  /// With what its relation derived (Relation::to).
+  /// Includes everything its relation has derived (Relation::to).
   SparseMatrix to(Device device) const;
   /// float32 [rows, cols]; parallel entries add up.
   Tensor to_dense() const;

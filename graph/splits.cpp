@@ -121,7 +121,7 @@ NodeSplit stratified_node_split(const Tensor& labels, const SplitFractions& frac
 Tensor stratified_folds(const Tensor& labels, int64_t folds, Generator& generator) {
   const std::vector<int32_t> order = order_by_class("stratified_folds", labels, generator);
   ADJ_CHECK(folds >= 2 && folds <= std::ssize(order),
-            "stratified_folds: {} folds of {} labelled things, expected 2 to {}", folds, order.size(),
+            "stratified_folds: {} folds of {} labelled items, expected 2 to {}", folds, order.size(),
             order.size());
   std::vector<int32_t> fold(static_cast<size_t>(labels.numel()), -1);
   for (size_t k = 0; k < order.size(); ++k)

@@ -34,7 +34,7 @@ NodeSplit stratified_node_split(const Tensor& labels, const SplitFractions& frac
 /// or more folds than labelled items.
 Tensor stratified_folds(const Tensor& labels, int64_t folds, Generator& generator);
 
-/// Node pairs for link prediction: pairs with an edge src -> dst, and as many without.
+/// Node pairs for link prediction: pairs with an edge src -> dst, and equally many without an edge.
 struct LinkExamples {
   EdgeIndex positive, negative;
 };

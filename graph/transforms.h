@@ -18,7 +18,7 @@ struct Transformed : Graph {
 
 /// Both directions of every edge; duplicates are merged and their weights averaged (an edge given in both
 /// directions keeps its weight), bitwise equal in both directions. An old edge is part of two new ones:
-/// `merged_into` is that of the edge's direction.
+/// `merged_into` is the one in the edge's direction.
 Transformed to_undirected(const Graph& graph);
 /// Adds a self-loop of weight `weight` to every node without one. A weight other than 1 makes an unweighted
 /// graph weighted.

@@ -31,7 +31,7 @@ Tensor normal(const Shape& shape, double variance, Generator& generator, DType d
 }  // namespace
 
 NoInit::NoInit(int64_t most) {
-  ADJ_CHECK(!left, "NoInit: within the scope of another one");
+  ADJ_CHECK(!left, "NoInit: another one is already active");
   left = static_cast<double>(most);
 }
 NoInit::~NoInit() { left.reset(); }

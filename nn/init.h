@@ -6,8 +6,8 @@
 
 namespace adj::nn {
 
-/// Within its scope, on its thread, initialisers leave their tensors without values and generators as they
-/// are: for a module whose state is loaded next. Scopes do not nest.
+/// Within its scope, on its thread, initialisers leave their tensors uninitialised and generators unchanged:
+/// for a module whose state is loaded next. Scopes do not nest.
 ///
 ///   std::unique_ptr<models::Model> model;
 ///   {

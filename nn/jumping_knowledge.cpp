@@ -13,7 +13,7 @@ Var jumping_knowledge(Jump mode, const std::vector<Var>& xs) {
   for (const Var& x : xs)
     ADJ_CHECK(x.shape().dims() == 2 && x.size(0) == first[0] && (mode == Jump::cat || x.shape() == first),
               "jumping_knowledge: layers {} and {}, expected [N, F]{}", first.str(), x.shape().str(),
-              mode == Jump::max ? " of one width" : " of one height");
+              mode == Jump::max ? " of equal shape" : " with equally many rows");
   const Var concatenation = cat(xs, 1);
   if (mode == Jump::cat) return concatenation;
   return max(reshape(concatenation, {first[0], static_cast<int64_t>(xs.size()), first[1]}), 1).values;

@@ -16,7 +16,7 @@ enum class Jump : uint8_t {
   lstm,  ///< weighted sum, [N, F]; an LSTM over the node's layers gives the weights
 };
 
-/// xs[l] [N, F_l], all of one width for `max`; at least one. `lstm` has parameters: use JumpingKnowledge.
+/// xs[l] [N, F_l], all of equal width for `max`; at least one. `lstm` has parameters: use JumpingKnowledge.
 Var jumping_knowledge(Jump mode, const std::vector<Var>& xs);
 
 /// Options of `lstm`, which requires both.

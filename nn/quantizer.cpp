@@ -74,7 +74,7 @@ Var Quantizer::operator()(const Var& x, const Tensor& keep) const {
             "Quantizer: input {}, expected a matrix{}", x.shape().str(),
             options_.columns == 0 ? "" : fmt::format(" of {} columns", options_.columns));
   if (!training())
-    ADJ_CHECK(ready(), "Quantizer: there is no scale yet, expected a pass in training mode before");
+    ADJ_CHECK(ready(), "Quantizer: there is no scale yet, expected a pass in training mode first");
   const Var scale = training() ? moved_scale(x.value()) : Var(scale_);
   return fake_quantize(
       x, options_.bits, scale, zero_.clone(),

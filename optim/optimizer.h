@@ -20,7 +20,7 @@ struct Group {
 
 /// Base class of the optimizers. Step count and learning rate are kept on the parameters' device, so that a
 /// captured step can advance and schedules take effect. bfloat16 parameters have float32 moments and a
-/// float32 master, of which they are the rounding; weights loaded after the optimizer's construction replace
+/// float32 master, which they round; weights loaded after the optimizer's construction replace
 /// the masters.
 class Optimizer {
  public:

@@ -53,7 +53,7 @@ inline void check_edge_features(const char* op, const Relation& relation, const 
             relation.num_edges());
   ADJ_CHECK((attr.dtype() == x.dtype() || attr.dtype() == accumulator_dtype(x.dtype())) &&
                 attr.device() == x.device(),
-            "{}: edge_attr is {} beside nodes' features {}", op, attr.value().str(), x.value().str());
+            "{}: edge_attr is {}, but node features are {}", op, attr.value().str(), x.value().str());
   check_beside(op, "edge_weight", weight, {attr.size(1), columns}, x);
 }
 

@@ -84,7 +84,7 @@ Tensor order_within(const Tensor& order, const Tensor& graph_offsets) {
   std::vector<int64_t> offsets = graph_offsets.to_vector<int64_t>();
   ADJ_CHECK(offsets.front() == 0 && offsets.back() == order.numel() &&
                 std::is_sorted(offsets.begin(), offsets.end()),
-            "order_within: offsets of graphs go from {} to {}, expected 0 to {} and never falling",
+            "order_within: offsets of graphs go from {} to {}, expected ascending numbers from 0 to {}",
             offsets.front(), offsets.back(), order.numel());
   (void)inverse_order(order);
   const std::vector<int32_t> nodes = order.to_vector<int32_t>();
@@ -111,7 +111,7 @@ Tensor inverse_order(const Tensor& order) {
   Tensor position = Tensor::empty_like(order);
   kernels::renumber({.index = order, .number = position, .repeated = place});
   if (const int64_t k = place.to_vector<int64_t>()[0]; k < nodes)
-    fail("order: node {} at position {} is already at another one, expected each once", node_at(k), k);
+    fail("order: node {} at position {} occurs twice, expected each node once", node_at(k), k);
   return position;
 }
 

@@ -22,9 +22,10 @@ std::vector<int32_t> parts_of_metis(detail::Neighborhoods graph, int64_t parts, 
   static std::mutex one_at_a_time;  // METIS uses the global rand()
   const int64_t pairs = std::ssize(graph.neighbors);
   const int64_t joined = std::reduce(graph.edges.begin(), graph.edges.end(), int64_t{0});
-  ADJ_CHECK(pairs <= kMostInMetis && joined <= kMostInMetis,
-            "metis_partition: {} neighbours of {} nodes, {} edges from both sides; METIS counts to {}", pairs,
-            graph.nodes(), std::max(pairs, joined), kMostInMetis);
+  ADJ_CHECK(
+      pairs <= kMostInMetis && joined <= kMostInMetis,
+      "metis_partition: {} neighbours of {} nodes, {} edges in both directions, METIS supports at most {}",
+      pairs, graph.nodes(), std::max(pairs, joined), kMostInMetis);
   std::vector<idx_t> starts(graph.offsets.begin(), graph.offsets.end());
   graph.offsets = {};
   idx_t nodes = static_cast<idx_t>(std::ssize(starts) - 1), constraints = 1,

@@ -17,8 +17,8 @@ struct PartitionOptions {
 ///
 /// The same graph, options and METIS library give the same bits. METIS uses the C library's rand(), so calls
 /// are serialized, and runs on one host thread for any device. It uses 32-bit counts: throws adj::Error for
-/// 2^31 or more neighbour pairs, each counted from both sides. It took 45 bytes per edge besides the graph,
-/// for 21.7 million directed ones.
+/// 2^31 or more neighbour pairs, each counted from both sides. It took 45 bytes per edge in addition to the
+/// graph, for 21.7 million directed ones.
 Tensor metis_partition(const Relation& relation, int64_t parts, const PartitionOptions& options = {});
 
 struct PartitionSummary {

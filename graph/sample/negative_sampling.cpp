@@ -105,7 +105,7 @@ EdgeIndex sample(const Relation& relation, int64_t count, Generator& generator, 
   constexpr int64_t kLimit = std::numeric_limits<int32_t>::max();
   ADJ_CHECK(count >= 0 && count < kLimit, "negative_sampling: {} pairs, expected 0 to {}", count, kLimit - 1);
   ADJ_CHECK(relation.rows_ascend(),
-            "negative_sampling: a relation whose rows do not ascend, as of a sampled block, expected "
+            "negative_sampling: the sources of a target do not ascend, as in a sampled block, expected "
             "ascending ones");
   const auto pairs = relation.cache().get<FreePairs>(diagonal ? 1 : 0,
                                                      [&] { return new FreePairs(relation.csr(), diagonal); });

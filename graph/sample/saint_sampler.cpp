@@ -33,7 +33,7 @@ void SaintSampling::check() const {
             "SaintSampler: a budget of {} and walks of {} steps, expected 1 to {} and 0 to {}", budget,
             walk_length, kMostDrawn, kMostDrawn - 1);
   ADJ_CHECK(budget <= kMostDrawn / nodes_a_draw(),
-            "SaintSampler: a budget of {} and {} nodes a draw, expected {} nodes of a subgraph at most",
+            "SaintSampler: a budget of {} and {} nodes per draw, expected at most {} nodes per subgraph",
             budget, nodes_a_draw(), kMostDrawn);
 }
 

@@ -19,7 +19,7 @@ inline void check_message(std::string_view op, const CsrMatrix& a, const Tensor&
   if (w) {
     check_tensor(op, "w", w, {e.size(1), x.size(1)}, x.dtype(), device);
   } else {
-    ADJ_CHECK(e.size(1) == x.size(1), "{}: e is {} beside x {}, expected one width or a map w", op, e.str(),
+    ADJ_CHECK(e.size(1) == x.size(1), "{}: e is {}, x is {}, expected equal widths or a map w", op, e.str(),
               x.str());
   }
 }

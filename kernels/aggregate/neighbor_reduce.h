@@ -73,8 +73,8 @@ struct NeighborReduceArgs {
     if (max_winner) check_tensor(op, "max_winner", max_winner, of_rows, DType::i32, a.device());
     if (min_winner) check_tensor(op, "min_winner", min_winner, of_rows, DType::i32, a.device());
     if (mean) check_tensor(op, "mean", mean, of_rows, accumulator_dtype(x.dtype()), a.device());
-    ADJ_CHECK(!max_winner || set.has(Reduce::max), "{}: the winner of a max that is not requested", op);
-    ADJ_CHECK(!min_winner || set.has(Reduce::min), "{}: the winner of a min that is not requested", op);
+    ADJ_CHECK(!max_winner || set.has(Reduce::max), "{}: argmax is requested without max", op);
+    ADJ_CHECK(!min_winner || set.has(Reduce::min), "{}: argmin is requested without min", op);
     ADJ_CHECK(!mean || set.has_moments(), "{}: a mean to save, but no sums are requested", op);
   }
 };

@@ -20,8 +20,8 @@ inline int64_t check_scattered(std::string_view op, const Coo& a, const Tensor& 
   const DType accumulator = values_dtype(op, x.dtype());
   check_coo(op, a);
   ADJ_CHECK(x.dtype() != DType::f64 || a.device().is_cpu(),
-            "{}: float64 is not summed in fixed point, expected float32 or bfloat16 on {}, or spmm over the "
-            "sorted structure",
+            "{}: fixed-point sums do not support float64, expected float32 or bfloat16 on {}, or spmm over "
+            "the sorted structure",
             op, a.device().str());
   const int64_t width = width_of(op, x, a.cols, a.device());
   if (values) check_tensor(op, "values", values, {a.entries()}, accumulator, a.device());

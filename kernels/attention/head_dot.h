@@ -58,7 +58,7 @@ struct HeadDotBackwardArgs {
               "{}: a2, dy2 and da2 come together", op);
     detail::check_head_dot(op, x, a, a2, {"dy", dy}, {"dy2", dy2});
     ADJ_CHECK(static_cast<bool>(d_o) == static_cast<bool>(dbias) && (!d_o || (da && da2)),
-              "{}: d_o and dbias come together, beside da and da2", op);
+              "{}: d_o and dbias come together, and with da and da2", op);
     if (d_o) {
       check_like(op, "d_o", d_o, x);
       check_tensor(op, "dbias", dbias, {a.numel()}, x.dtype(), device());

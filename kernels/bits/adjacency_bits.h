@@ -22,7 +22,7 @@ struct AdjacencyBitsArgs {
     detail::check_planes(op, "the bit tensor", output);
     ADJ_CHECK(
         output.outer == a.rows && output.inner == a.cols && output.bits == 1 && output.device() == a.device(),
-        "{}: output is [{}, {}] of {} bits on {}, expected [{}, {}] of one on {}", op, output.outer,
+        "{}: output is [{}, {}] of {} bits on {}, expected [{}, {}] of one bit on {}", op, output.outer,
         output.inner, output.bits, output.device().str(), a.rows, a.cols, a.device().str());
     check_tensor(op, "repeats", repeats, {1}, DType::i32, a.device());
   }

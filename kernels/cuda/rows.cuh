@@ -54,7 +54,7 @@ struct RowView {
   }
 };
 
-/// f(first column, pack of a, pack of b) for each pack of this lane, of two rows of one width.
+/// f(first column, pack of a, pack of b) for each pack of this lane, of two rows of equal width.
 template <class S, int N, int kLanes, int kHeld, class F>
 __device__ __forceinline__ void both(const RowView<S, N, kLanes, kHeld>& a,
                                      const RowView<S, N, kLanes, kHeld>& b, F&& f) {

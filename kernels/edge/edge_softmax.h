@@ -27,7 +27,7 @@ struct EdgeSoftmaxArgs {
 ADJ_KERNEL(edge_softmax, EdgeSoftmaxArgs)
 
 /// de = y (dy - Σ_j y dy), the sum over each row of `a`, per head; `y` is the forward output. `de` has the
-/// dtype of e, `dy` that of y. `de` may be `dy` for equal dtypes.
+/// dtype of e, `dy` the dtype of y. `de` may be `dy` for equal dtypes.
 struct EdgeSoftmaxBackwardArgs {
   const CsrMatrix& a;
   const Tensor& y;

@@ -22,7 +22,7 @@ struct GatherCachedArgs {
 
   void check(std::string_view op) const {
     ADJ_CHECK(hot && hot.dims() == 2, "{}: hot is {}, expected a matrix", op, hot.str());
-    ADJ_CHECK(cold.rows == 0 || cold.data != nullptr, "{}: no data behind {} cold rows", op, cold.rows);
+    ADJ_CHECK(cold.rows == 0 || cold.data != nullptr, "{}: no data for {} cold rows", op, cold.rows);
     check_index(op, "at", at, hot.device());
     check_tensor(op, "y", y, {at.numel(), hot.size(1)}, hot.dtype(), hot.device());
   }

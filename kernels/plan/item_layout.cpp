@@ -44,7 +44,7 @@ int choose_layout(const ItemPass& pass, std::span<const RowLayout> layouts) {
   }
   ADJ_CHECK(chosen != nullptr, "{}: no kernel for width {}", pass.op, pass.width);
   explain_sparse(pass.op, csr, pass.width, 1, pass.dtype,
-                 "{} lanes a row, {} x {} features each, blocks of {} threads (by rule)", chosen->lanes,
+                 "{} lanes per row, {} x {} features each, blocks of {} threads (by rule)", chosen->lanes,
                  chosen->chunks, chosen->vector, item_threads(csr));
   return static_cast<int>(chosen - layouts.data());
 }

@@ -7,7 +7,7 @@
 namespace adj::kernels::plan {
 
 enum class SpmmMethod : uint8_t {
-  heads,  ///< weights per head: all heads in one walk
+  heads,  ///< weights per head: all heads in one pass
   small,  ///< limited by latency instead of bandwidth: a warp per row, one launch, no spmm_plan
   items   ///< equal shares of the entries (aggregate/spmm_plan.h)
 };

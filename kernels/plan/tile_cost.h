@@ -6,7 +6,7 @@
 namespace adj::kernels {
 
 /// Rows of a window that a column must have to be in a tile of a hybrid cut. A column costs a tile one row of
-/// features, and the rest one for each entry, so that two pay already.
+/// features, and the rest one for each entry, so that two rows already pay off.
 inline constexpr int64_t kHybridLeast = 2;
 
 /// Sizes of the parts of a cut.

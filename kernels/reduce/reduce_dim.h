@@ -37,7 +37,7 @@ struct MaxDimArgs {
   void check(std::string_view op) const {
     detail::check_middle(op, x);
     ADJ_CHECK(x.size(1) >= 1 && x.size(1) < (int64_t{1} << 31),
-              "{}: x is {}, expected 1 to 2^31 - 1 elements to take the largest of", op, x.str());
+              "{}: x is {}, expected 1 to 2^31 - 1 elements for a maximum", op, x.str());
     check_tensor(op, "y", y, {x.size(0), x.size(2)}, x.dtype(), x.device());
     check_tensor(op, "winner", winner, y.shape(), DType::i32, x.device());
   }

@@ -32,8 +32,8 @@ struct NumberNodesArgs {
     if (used) check_scalar(op, "used", used, DType::i64, table.device());
     ADJ_CHECK(base >= 0 && known >= 0 && nodes.numel() >= known + ids.numel() &&
                   base + known + ids.numel() <= std::numeric_limits<int32_t>::max(),
-              "{}: {} ids beside {} known ones, from {}, in room for {}", op, ids.numel(), known, base,
-              nodes.numel());
+              "{}: {} ids in addition to {} known ones, from {}, exceed the {} places", op, ids.numel(),
+              known, base, nodes.numel());
   }
 };
 ADJ_KERNEL(number_nodes, NumberNodesArgs)

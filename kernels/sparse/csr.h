@@ -56,8 +56,8 @@ struct TransposeArgs {
 };
 ADJ_KERNEL(transpose, TransposeArgs)
 
-/// Concatenates each row of `a` [N,C] with that of `b` [N,C]: offsets int64 [N + 1], indices int32 [Ma + Mb],
-/// and the entries' payloads `a_value` int32 [Ma] and `b_value` [Mb] into `values` [Ma + Mb].
+/// Concatenates each row of `a` [N,C] with the same row of `b` [N,C]: offsets int64 [N + 1], indices int32
+/// [Ma + Mb], and the entries' payloads `a_value` int32 [Ma] and `b_value` [Mb] into `values` [Ma + Mb].
 struct JoinRowsArgs {
   const Csr& a;
   const Csr& b;

@@ -15,7 +15,7 @@ struct FindEntriesArgs {
   Device device() const { return csr.device(); }
   void check(std::string_view op) const {
     check_csr(op, csr);
-    ADJ_CHECK(csr.ascending, "{}: the structure's rows do not ascend, expected ascending ones", op);
+    ADJ_CHECK(csr.ascending, "{}: columns within rows do not ascend, expected ascending ones", op);
     check_index(op, "row", row, csr.device());
     check_like(op, {{"col", col}, {"entry", entry}}, row);
   }

@@ -109,8 +109,8 @@ class CutCheck {
     if (cut_.entries.numel() != value)
       wrong("entries", "{} values, expected {} for the bits", cut_.entries.numel(), value);
     if (filled + cut_.rest_entry.numel() != a_.entries())
-      wrong("rest_entry", "{} entries beside {} in tiles, expected {} in all", cut_.rest_entry.numel(),
-            filled, a_.entries());
+      wrong("rest_entry", "{} entries in addition to {} in tiles, expected {} in all",
+            cut_.rest_entry.numel(), filled, a_.entries());
   }
 
   void check_rest_offsets() const {
@@ -142,7 +142,7 @@ class CutCheck {
     for (int64_t r = 0; r < kRows; ++r) {
       uint64_t word = bits_[t * kRows + r];
       if (word != 0 && r >= rows)
-        wrong("bits", "row {} of tile {} is not 0, expected 0 behind row {} of the structure", r, t,
+        wrong("bits", "row {} of tile {} is not 0, expected 0 after row {} of the structure", r, t,
               a_.rows - 1);
       for (; word != 0; word &= word - 1) ++count[std::countr_zero(word)];
     }
@@ -162,7 +162,7 @@ class CutCheck {
       }
       if (padded || count[c] < cut_.least)
         wrong("bits", "column {} of tile {} has {} rows, expected {}", c, t, count[c],
-              padded ? "none behind an empty one" : fmt::format("{} or more", cut_.least));
+              padded ? "none after an empty one" : fmt::format("{} or more", cut_.least));
       int64_t level = 0;
       if (!is_first || c > 0) {
         const int64_t before = kept.back() / kLevels;
@@ -200,7 +200,7 @@ class CutCheck {
         const int64_t e = rest_entry_[k];
         if (!is_in_row(e, i)) wrong("rest_entry", "{} at position {}, expected an entry of row {}", e, k, i);
         if (k > rest_offsets_[i] && rest_entry_[k - 1] >= e)
-          wrong("rest_entry", "{} behind {} at position {}, expected ascending ones", e, rest_entry_[k - 1],
+          wrong("rest_entry", "{} after {} at position {}, expected ascending ones", e, rest_entry_[k - 1],
                 k);
         if (rest_indices_[k] != indices_[e])
           wrong("rest/indices", "{} at position {}, expected {}, the column of entry {}", rest_indices_[k], k,

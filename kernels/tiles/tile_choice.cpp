@@ -43,7 +43,7 @@ std::shared_ptr<const RowTiles> choose(const Csr& a, const Wanted& wanted, Cost&
         a.entries() < 16 * a.rows || !has_tile_spmm(device))
       return nullptr;
     if (wanted.obstacle != nullptr) {
-      explain("rows of CSR: tensor cores take no {}", wanted.obstacle);
+      explain("rows of CSR: tensor cores support no {}", wanted.obstacle);
       return nullptr;
     }
     std::shared_ptr<RowTiles> cut;  // to count its parts; kept if used

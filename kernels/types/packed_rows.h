@@ -15,7 +15,7 @@ struct PackedRows {
 
   int64_t cols = 0;
   int bits = 0;
-  Tensor bytes;        ///< uint8 [N, bits ceil(cols / 8)]; zero behind the last column
+  Tensor bytes;        ///< uint8 [N, bits ceil(cols / 8)]; zero after the last column
   Tensor scale, zero;  ///< float32 [1], or [cols]: per column
 
   static int64_t row_bytes(int64_t cols, int bits) { return bits * ceil_div(cols, kGroup); }

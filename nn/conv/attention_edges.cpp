@@ -27,8 +27,8 @@ Var features_of_loops(const Relation& relation, int64_t loops, const Var& attr, 
 AttentionEdges attention_edges(const char* layer, const Relation& relation, const Var& edge_attr,
                                std::optional<int64_t> edge_dim, bool self_loops, const LoopFill& fill) {
   ADJ_CHECK(static_cast<bool>(edge_attr) == edge_dim.has_value(), "{}: {}", layer,
-            edge_attr ? "edge_attr was given to a layer without edge_dim"
-                      : "edge_attr is absent, which a layer with edge_dim expects");
+            edge_attr ? "edge_attr is given, but the layer has no edge_dim"
+                      : "edge_attr is absent, but the layer has edge_dim");
   Var attr = edge_attr;
   if (attr) {
     if (attr.shape().dims() == 1) attr = reshape(attr, {attr.size(0), 1});

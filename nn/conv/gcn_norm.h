@@ -21,7 +21,7 @@ struct GcnNormOptions {
 /// the size of the edges.
 ///
 /// On a relation or block degrees are counted within it, as in PyG's GCNConv on a sampled subgraph trimmed to
-/// one hop (trim_to_layer): targets are the first of the sources, and a source beyond them has no in-edges,
+/// one hop (trim_to_layer): targets come first among the sources, and a source beyond them has no in-edges,
 /// only its added loop. Without normalisation the two sides may be different nodes.
 class GcnNorm {
  public:

@@ -40,9 +40,9 @@ struct PNAConvOptions {
 /// biases are uniform in ±1 / sqrt(fan-in); names as in PyG's PNAConv.
 ///
 /// h_ij is never materialised: U splits into a part for x_i and a part for x_j. The latter is aggregated for
-/// all towers at once; the former shifts a mean, minimum, maximum or sum, and leaves a variance or deviation
-/// unchanged. So pre_layers must be 1 and edge features are not supported (throws). The product with V also
-/// comes before the scalers.
+/// all towers at once; the former shifts a mean, minimum, maximum or sum, and leaves a variance or standard
+/// deviation unchanged. So pre_layers must be 1 and edge features are not supported (throws). The product
+/// with V also comes before the scalers.
 class PNAConv : public Module {
  public:
   /// `degrees`: number of nodes of the training graph with 0, 1, 2, … in-edges (degree_histogram).

@@ -30,7 +30,7 @@ class Structure {
 };
 
 /// Input features of a layer: one x, or {x_src, x_dst} for separate sources and targets. One x has a row per
-/// node of a graph, or per source of a relation or block, whose targets are then the first of its sources.
+/// node of a graph, or per source of a relation or block, which lists its targets first among its sources.
 /// x_dst may be absent if the layer documents it. An x from PropagationCache::constant is aggregated once.
 ///
 /// Sparse and quantised features on a graph stay so in a layer that multiplies them first (compact()).

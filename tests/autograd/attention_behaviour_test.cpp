@@ -203,7 +203,7 @@ TEST_CASE("attentions reject mismatched arguments, naming the op and the shapes"
       Relation::from_coo(4, 3, Tensor::from<int32_t>({0, 3}), Tensor::from<int32_t>({2, 1}));
   const Var src = Tensor::zeros({4, 2, 3}), dst = Tensor::zeros({3, 2, 3}), a = Tensor::zeros({2, 3});
   const Var attr = Tensor::zeros({2, 5}), weight = Tensor::zeros({5, 6});
-  CHECK_ERROR_HAS(gat_attention(relation, src, a, a, 0.2f), "expected x_dst beside x");
+  CHECK_ERROR_HAS(gat_attention(relation, src, a, a, 0.2f), "expected x_dst in addition to x");
   CHECK_ERROR_HAS(gat_attention(relation, dst, a, a, 0.2f, {}, dst),
                   "gat_attention: x is [3, 2, 3], expected [4, H, D]");
   CHECK_ERROR_HAS(gat_attention(relation, src, Tensor::zeros({3, 2}), a, 0.2f, {}, dst), "source is [3, 2]");

@@ -154,7 +154,7 @@ TEST_CASE("edge operations reject mismatched arguments, naming the shapes") {
   CHECK_ERROR_HAS(aggregate(relation, sources, {.reduce = Reduce::std, .weight = Tensor::zeros({2})}),
                   "aggregate: weight is [2], but std takes no weights: expected a sum, mean, max or min");
   CHECK_ERROR_HAS(aggregate(relation, sources, {.reduce = Reduce::max, .weight = e}),
-                  "aggregate: weight is [2, 2], but max takes one weight an edge: expected [M]");
+                  "aggregate: weight is [2, 2], but max takes one weight per edge: expected [M]");
   CHECK_ERROR_HAS(aggregate(relation, sources, {.weight = Tensor::zeros({3})}), "[3]");
   CHECK_ERROR_HAS(aggregate(relation, sources, {.weight = Tensor::zeros({2, 4})}), "4 heads");
   CHECK_ERROR_HAS(aggregate(relation, Tensor::zeros({4, 3, 2}), {.weight = e}), "[4, 3, 2]");

@@ -230,8 +230,8 @@ TEST_CASE("a second backward pass over the same ops is an error that names the o
   const Var x = Var::parameter(Tensor::full({2}, 1.0));
   const Var h = gelu(x), loss = sum(h);
   loss.backward();
-  CHECK_ERROR_HAS(loss.backward(), "sum was already passed");
-  CHECK_ERROR_HAS(sum(h * h).backward(), "gelu was already passed");
+  CHECK_ERROR_HAS(loss.backward(), "sum has already run backward");
+  CHECK_ERROR_HAS(sum(h * h).backward(), "gelu has already run backward");
 }
 
 TEST_CASE("changing a saved tensor in place is an error at backward that names the op") {

@@ -155,11 +155,11 @@ TEST_CASE("--explain names the choice and the reason") {
              line.find(what) != std::string::npos;
     });
   };
-  CHECK(says({.sums = 1, .width = 1}, "scattered over it as it is: for 1 sums of width 1"));
+  CHECK(says({.sums = 1, .width = 1}, "scattered over the unsorted list: for 1 sums of width 1"));
   CHECK(says({.sums = 100000, .width = 512}, "reduced over sorted rows: for 100000 sums of width 512"));
-  CHECK(says({}, "reduced over sorted rows: the list has no known number of uses"));
+  CHECK(says({}, "reduced over sorted rows: the number of uses of the list is unknown"));
   const ComputeScope scope({.aggregation = Aggregation::scatter});
-  CHECK(says({}, "scattered over it as it is: as requested"));
+  CHECK(says({}, "scattered over the unsorted list: as requested"));
   set_explaining(false);
 }
 
@@ -168,5 +168,5 @@ TEST_CASE("edge lists refuse negative uses, and self-loops between two node sets
   CHECK_ERROR_HAS(detail::list_for({.sums = -1}, 3, 4, none, none),
                   "for -1 sums of width 0, expected 0 or more");
   CHECK_ERROR_HAS(Relation::from_coo(3, 4, none, none).loops_appended(),
-                  "relation of 3 sources and 4 targets: loops are of one set of nodes");
+                  "relation of 3 sources and 4 targets: self-loops require one set of nodes");
 }

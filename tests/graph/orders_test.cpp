@@ -192,7 +192,7 @@ TEST_CASE("invalid permutations and unknown orders are refused") {
   CHECK_ERROR(inverse_order(ints({0, 2})), "order: node 2 at position 1, expected 0 to 1");
   CHECK_ERROR(inverse_order(ints({0, -1})), "order: node -1 at position 1, expected 0 to 1");
   CHECK_ERROR(inverse_order(ints({1, 0, 1})),
-              "order: node 1 at position 2 is already at another one, expected each once");
+              "order: node 1 at position 2 occurs twice, expected each node once");
   CHECK_THROWS_AS(inverse_order(Tensor()), Error);
   CHECK_THROWS_AS(order_within(ints({0, 1}), longs({0, 1})), Error);
   CHECK_THROWS_AS(order_within(ints({0, 1}), longs({1, 2})), Error);

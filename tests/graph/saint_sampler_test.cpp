@@ -134,7 +134,7 @@ TEST_CASE("graphs without edges or nodes and options out of range are refused") 
               "SaintSampler: a budget of 1073741824 and walks of 1 steps, expected 1 to 100000000 and "
               "0 to 99999999");
   CHECK_ERROR(SaintSampler(graph, {.budget = 50'000'001, .walk_length = 1}),
-              "SaintSampler: a budget of 50000001 and 2 nodes a draw, expected 100000000 nodes of a "
-              "subgraph at most");
+              "SaintSampler: a budget of 50000001 and 2 nodes per draw, expected at most 100000000 nodes per "
+              "subgraph");
   CHECK_THROWS_AS(SaintSampler(graph, {.budget = 1, .walk_length = 100'000'000}), Error);
 }

@@ -190,7 +190,7 @@ TEST_CASE("stratified folds have equal shares of every class") {
   Generator generator(1);
   const Tensor three = ints({0, 1, 0, -1});
   CHECK_ERROR(stratified_folds(three, 4, generator),
-              "stratified_folds: 4 folds of 3 labelled things, expected 2 to 3");
+              "stratified_folds: 4 folds of 3 labelled items, expected 2 to 3");
   CHECK_THROWS_AS(stratified_folds(three, 1, generator), Error);
   CHECK_THROWS_AS(stratified_folds(Tensor::zeros({3}), 2, generator), Error);
 }

@@ -155,7 +155,7 @@ TEST_CASE("gine_sum rejects mismatched arguments, naming them") {
   CHECK_NOTHROW(sum(x, e, w, y));
   CHECK_ERROR_HAS(sum(Tensor::zeros({3, 5}), e, w, y), "[3, 5]");
   CHECK_ERROR_HAS(sum(x, Tensor::zeros({4, 2}), w, y), "[4, 2]");
-  CHECK_ERROR_HAS(sum(x, e, {}, y), "one width");
+  CHECK_ERROR_HAS(sum(x, e, {}, y), "equal widths");
   CHECK_ERROR_HAS(sum(x, e, Tensor::zeros({2, 4}), y), "[2, 4]");
   Tensor narrow = Tensor::zeros({3, 4});
   CHECK_ERROR_HAS(sum(x, e, w, narrow), "[3, 4]");

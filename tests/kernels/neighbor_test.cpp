@@ -539,7 +539,7 @@ TEST_CASE("reductions reject mismatched arguments") {
   CHECK_ERROR(reduce({Reduce::max, Reduce::max}), "neighbor_reduce: max is requested twice");
   CHECK_ERROR(reduce({}), "neighbor_reduce: no reduction is requested");
   CHECK_ERROR(reduce({Reduce::sum, Reduce::mean}, {}, winner),
-              "neighbor_reduce: the winner of a max that is not requested");
+              "neighbor_reduce: argmax is requested without max");
   CHECK_ERROR(reduce({Reduce::max}),
               "neighbor_reduce: y is [2, 8] float32 on cpu, expected [2, 4] float32 on cpu");
   CHECK_ERROR(reduce({Reduce::sum, Reduce::mean}, weight),

@@ -124,5 +124,5 @@ TEST_CASE("a cut with entries out of order or outside the rows is refused") {
   std::swap(bits[last], bits[last + 1]);
   other.starts.mutable_data<int32_t>()[last + 1] = other.starts.data<int32_t>()[last];
   CHECK(message_of(a, other) ==
-        fmt::format("cut/bits: row 2 of tile {} is not 0, expected 0 behind row 129 of the structure", tile));
+        fmt::format("cut/bits: row 2 of tile {} is not 0, expected 0 after row 129 of the structure", tile));
 }

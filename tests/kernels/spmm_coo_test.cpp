@@ -243,6 +243,6 @@ TEST_CASE("spmm_coo rejects mismatched arguments") {
     const Tensor wide = x.to(DType::f64);
     Tensor wide_y = y.to(DType::f64);
     CHECK_ERROR_HAS(kernels::spmm_coo({.a = a, .x = wide, .y = wide_y}),
-                    "float64 is not summed in fixed point");
+                    "fixed-point sums do not support float64");
   }
 }

@@ -181,14 +181,14 @@ void spmm(const SpmmArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     const int64_t heads = heads_of(args.a.values), width = args.x.size(1);
     if (heads_fill_vectors<S>(heads, width)) {
-      explain_sparse("spmm", args.a.csr, width, heads, args.x.dtype(), "all heads in one walk");
+      explain_sparse("spmm", args.a.csr, width, heads, args.x.dtype(), "all heads in one pass");
       return spmm_by_head(args);
     }
     Aggregation<S> g(args.a, args.x, heads, args.y);
     explain_sparse("spmm", args.a.csr, width, heads, args.x.dtype(), "{}{}{}",
-                   heads > 1 ? "a walk for each head" : "one walk",
+                   heads > 1 ? "one pass per head" : "one pass",
                    g.far ? ", rows prefetched" : ", rows within the caches",
-                   g.stream ? ", results stored past the caches" : "");
+                   g.stream ? ", results stored around the caches" : "");
     g.bias = args.bias ? args.bias.data<S>() : nullptr;
     g.relu = args.activation == Activation::relu;
     aggregate<false, S>(args.a.csr, g, nullptr, nullptr);

@@ -24,7 +24,7 @@ namespace {
 constexpr int kGineThreads = 128;
 constexpr int kHeld = 8;
 
-/// Arguments of the messages besides those of every pass over a structure (SpmmArguments).
+/// Arguments of the messages in addition to those of every pass over a structure (SpmmArguments).
 template <class S>
 struct GineArguments {
   const S* e;

@@ -189,7 +189,7 @@ void scatter_minmax_gradient(const NeighborMinmaxBackwardArgs& args) {
   };
   if (args.dx.dtype() == DType::bf16) return scatter_as.operator()<bfloat16>();
   ADJ_CHECK(args.dx.dtype() == DType::f32,
-            "neighbor_minmax_backward: {} is not summed in fixed point: expected the transposed structure",
+            "neighbor_minmax_backward: fixed-point sums do not support {}: expected the transposed structure",
             name_of(args.dx.dtype()));
   scatter_as.operator()<float>();
 }

@@ -19,7 +19,7 @@ void spmm(const SpmmArgs& args) {
   };
   switch (plan::spmm_method(args.a, args.x)) {
     case plan::SpmmMethod::heads:
-      say("all heads in one walk");
+      say("all heads in one pass");
       return spmm_by_head(args);
     case plan::SpmmMethod::small:
       say("a warp a row, for a small product (by rule)");

@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(kHeadThreads)
   }
 }
 
-/// Operands of a pass besides the structure; absent: not computed.
+/// Operands of a pass in addition to the structure; absent: not computed.
 struct HeadOperands {
   const CsrMatrix& a;
   const Tensor& x;  // gathered

@@ -2,8 +2,8 @@
 
 #include <adjoint/kernels/aggregate/spmm.h>
 
-// Methods for a sparse product besides the kernel over items (spmm_launch.cuh, plan/spmm_method.h). Arguments
-// are already checked.
+// Methods for a sparse product in addition to the kernel over items (spmm_launch.cuh, plan/spmm_method.h).
+// Arguments are already checked.
 namespace adj::kernels::cuda {
 
 /// Y = act(A X + bias) for a small float32 product in one launch and without a plan.

@@ -167,11 +167,10 @@ int entries_ahead(const Csr& csr, const AttentionArguments<S>& a) {
 template <class T>
 void explain_layout(const char* name, const Csr& csr, const AttentionArguments<typename T::S>& a,
                     std::string_view more) {
-  explain_sparse(
-      name, csr, int64_t{a.heads} * a.width, a.heads, dtype_of<Result<typename T::S>>(),
-      "{} lanes a head, {} x {} features each, {} heads side by side, {} entries at a time, blocks of {} "
-      "threads{} (by rule)",
-      T::kLanes, T::kChunks, T::kVector, a.side, T::kBatch, T::kThreads, more);
+  explain_sparse(name, csr, int64_t{a.heads} * a.width, a.heads, dtype_of<Result<typename T::S>>(),
+                 "{} lanes per head, {} x {} features each, {} heads side by side, {} entries at a time, "
+                 "blocks of {} threads{} (by rule)",
+                 T::kLanes, T::kChunks, T::kVector, a.side, T::kBatch, T::kThreads, more);
 }
 
 /// Whether the passes support edge terms. GATv2's edge features use gat's passes (gatv2.cu); keys that are

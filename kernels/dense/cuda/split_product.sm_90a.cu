@@ -624,7 +624,7 @@ void split_product(const GemmArgs& args, Tensor* row_sums) {
       (reinterpret_cast<uintptr_t>(a.c) | reinterpret_cast<uintptr_t>(a.relu_of)) % 8 == 0 && a.n % 2 == 0;
   Tensor parts;
   if (row_sums != nullptr) {
-    ADJ_CHECK(turned_a && !turned_b, "gemm: sums over rows of b are made where a is turned and b is not");
+    ADJ_CHECK(turned_a && !turned_b, "gemm: sums over rows of b require a transposed and b not transposed");
     parts = Tensor::empty({division.splits * sum_groups(division.tile_n), a.n}, DType::f32, args.c.device());
     a.sums = parts.mutable_data<float>();
   }

@@ -118,7 +118,7 @@ RowTiles make_row_tiles(const Csr& a, int64_t least) {
   }
   const Counts total = before.back();
   ADJ_CHECK(total.tiles * kRows < kMaxEntries && total.values < kMaxEntries,
-            "row_tiles: {} tiles with {} values, more than int32 tells apart", total.tiles, total.values);
+            "row_tiles: {} tiles with {} values, more than int32 can number", total.tiles, total.values);
 
   RowTiles tiles{.rows = a.rows,
                  .cols = a.cols,

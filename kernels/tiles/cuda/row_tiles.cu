@@ -136,7 +136,7 @@ RowTiles cut(const Csr& a, int64_t least, int col_bits, int bits) {
   exclusive_sum(tiles_before);
   const int64_t num_tiles = last_of(tiles_before);
   if (num_tiles == 0) return without_tiles(a, least);
-  ADJ_CHECK(num_tiles * kRows < kMaxEntries, "row_tiles: {} tiles, more than int32 tells apart", num_tiles);
+  ADJ_CHECK(num_tiles * kRows < kMaxEntries, "row_tiles: {} tiles, more than int32 can number", num_tiles);
 
   RowTiles tiles{.rows = a.rows,
                  .cols = a.cols,
@@ -204,7 +204,7 @@ RowTiles cut(const Csr& a, int64_t least, int col_bits, int bits) {
   exclusive_sum(tiles.starts);
   exclusive_sum(in_rest);
   const int64_t num_values = last_of(tiles.starts), num_rest = last_of(in_rest);
-  ADJ_CHECK(num_values >= 0, "row_tiles: more values in tiles than int32 tells apart");
+  ADJ_CHECK(num_values >= 0, "row_tiles: more values in tiles than int32 can number");
   tiles.entries = ints(num_values);
   tiles.rest_entry = ints(num_rest);
   tiles.rest.rows = a.rows;

@@ -159,7 +159,7 @@ void multiply(const TileDots& dots) {
 
 void tile_sddmm(const TileSddmmArgs& args) {
   const RowTiles& tiles = args.tiles;
-  ADJ_CHECK(has_tile_products(tiles.device()), "tile_sddmm: {} is no GPU of compute capability 9.0",
+  ADJ_CHECK(has_tile_products(tiles.device()), "tile_sddmm: {} is not a GPU of compute capability 9.0",
             tiles.device().str());
   const int64_t heads = heads_of(args.dw), width = args.x.size(1) / heads;
   ADJ_CHECK(width <= kMostTileSddmmWidth, "tile_sddmm: heads of {} features, expected {} at most", width,

@@ -332,7 +332,7 @@ void multiply(const TileSpmmArgs& args, const OperandFeatures& x, const TileProd
 
 void tile_spmm(const TileSpmmArgs& args) {
   const RowTiles& tiles = args.tiles;
-  ADJ_CHECK(has_tile_products(tiles.device()), "tile_spmm: {} is no GPU of compute capability 9.0",
+  ADJ_CHECK(has_tile_products(tiles.device()), "tile_spmm: {} is not a GPU of compute capability 9.0",
             tiles.device().str());
   if (tiles.rows == 0 || args.x.size(1) == 0) return;
   check_width<float>(kName, args.x.size(1));
