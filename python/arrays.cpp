@@ -412,10 +412,10 @@ nb::object to_csr(const Features& x) {
 void bind_arrays(nb::module_& m) {
   nb::class_<DeviceArray>(
       m, "DeviceArray",
-      R"(An array on a GPU, or of bfloat16, which frameworks take by DLPack: torch.from_dlpack(a).
+      R"(An array on a GPU or of bfloat16, for frameworks with DLPack: torch.from_dlpack(a).
 
-The reader's stream waits for the library's, and the memory is used again after the work that the reader has queued on
-that stream when it drops the array.)")
+The reader's stream waits for the library's. When the reader drops the array, its memory is reused after the work then
+queued on that stream.)")
       .def_prop_ro("shape",
                    [](const DeviceArray& a) {
                      nb::list shape;

@@ -97,12 +97,12 @@ void bind_dataset(nb::module_& m) {
   nb::class_<Dataset>(m, "Dataset", R"(A graph, features, labels and splits (data/README.md).
 
 edge_index: [2, M] or (src, dst), integers; an undirected edge is stored twice. x: [N, F], or a sparse matrix of SciPy.
-y: classes, integers [N], -1 for none; several labels, bool or uint8 [N, T]; targets, float [N] or [N, T]; of graphs
-where graph_offsets (integers [G + 1]) are given. task: set it when y's type is ambiguous. train, val, test: indices or
+y: classes, integers [N], -1 for none; several labels, bool or uint8 [N, T]; targets, float [N] or [N, T]; one row per
+graph if graph_offsets (integers [G + 1]) are given. task: set it when y's type is ambiguous. train, val, test: indices or
 masks. part: a partition, for ClusterLoader.
 
-Arrays are NumPy's, PyTorch's or any of DLPack. x alone is not copied if it is float32 and row-major, on the CPU or a
-GPU: whoever writes to the array changes the dataset. The arrays of a dataset are read-only.)")
+Arrays come from NumPy, PyTorch or any framework with DLPack. Only x is not copied, if it is float32 and row-major, on
+the CPU or a GPU: writes to the array change the dataset. The arrays of a dataset are read-only.)")
       .def("__init__", &make_dataset, nb::arg("edge_index"), nb::arg("x") = nb::none(),
            nb::arg("y") = nb::none(), nb::kw_only(), nb::arg("num_nodes") = nb::none(),
            nb::arg("edge_weight") = nb::none(), nb::arg("edge_attr") = nb::none(),
@@ -122,7 +122,7 @@ GPU: whoever writes to the array changes the dataset. The arrays of a dataset ar
       .def_prop_ro(
           "edge_index",
           [](const Dataset& d) { return to_pair(without_gil([&] { return d.graph.edge_index(); }), true); },
-          "(src, dst), int32 [M] each, by target, then source: the order of the edges of everything here.")
+          "(src, dst), int32 [M] each, by target, then source; every edge array has this order.")
       .def_prop_ro("edge_weight", [](const Dataset& d) { return to_array(d.graph.edge_weight(), true); })
       .def_prop_ro("edge_attr",
                    [](const Dataset& d) {
@@ -149,7 +149,7 @@ GPU: whoever writes to the array changes the dataset. The arrays of a dataset ar
           [](Dataset& d, int64_t parts) {
             d.part = interruptible([graph = d.graph, parts] { return metis_partition(graph, parts); });
           },
-          nb::arg("parts"), "Sets part: the partition by METIS into that many parts.")
+          nb::arg("parts"), "Sets part, a METIS partition into that many parts.")
       .def(
           "to", [](const Dataset& d, const std::string& device) { return d.to(Device::parse(device)); },
           nb::arg("device"), nb::call_guard<GilRelease>(), "\"cpu\", \"cuda\" or \"cuda:1\".")
@@ -173,7 +173,7 @@ GPU: whoever writes to the array changes the dataset. The arrays of a dataset ar
       },
       nb::arg("path"), nb::arg("features_in_file") = false,
       "Reads and checks a file of the schema; with features_in_file, loaders read the features of their "
-      "batches there.");
+      "batches from the file.");
   m.def("load_demo_dataset", &load_demo_dataset, nb::call_guard<GilRelease>(), "The built-in demo dataset.");
 }
 

@@ -56,12 +56,12 @@ auto bind_loader(nb::module_& m, const char* name, const char* doc) {
         });
   return nb::class_<Here>(m, name, doc)
       .def(
-          "__len__", [](const Here& l) { return l.loader.size(); }, "Batches an epoch.")
+          "__len__", [](const Here& l) { return l.loader.size(); }, "Batches per epoch.")
       .def(
           "__iter__", [](Here& l) { return start(l.loader, l.next++); }, "The next epoch, from 0 on.")
       .def(
           "epoch", [](const Here& l, int64_t e) { return start(l.loader, e); }, nb::arg("e"),
-          "Epoch e, whose batches are the same whichever epochs came before.")
+          "Epoch e; its batches do not depend on earlier epochs.")
       .def(
           "batch",
           [](const Here& l, int64_t e, int64_t i) {
@@ -103,7 +103,8 @@ void bind_graph(Class& bound) {
 }
 
 void bind_batches(nb::module_& m) {
-  nb::class_<Block>(m, "Block", "A hop of a sampled neighbourhood; its targets are the first of its sources.")
+  nb::class_<Block>(m, "Block",
+                    "A hop of a sampled neighbourhood; lists its target nodes first among its source nodes.")
       .def_prop_ro("num_src", &Block::num_src)
       .def_prop_ro("num_dst", &Block::num_dst)
       .def_prop_ro("num_edges", &Block::num_edges)
@@ -112,28 +113,30 @@ void bind_batches(nb::module_& m) {
           [](const Block& b) { return to_pair(without_gil([&] { return b.relation().edge_index(); })); },
           "(src, dst), int32 [M] each, numbered within the block.")
       .def_prop_ro(
-          "src_nodes", [](const Block& b) { return to_array(b.src_nodes()); }, "int32, in the whole graph.")
+          "src_nodes", [](const Block& b) { return to_array(b.src_nodes()); },
+          "int32, indices in the whole graph.")
       .def_prop_ro("dst_nodes", [](const Block& b) { return to_array(b.dst_nodes()); })
       .def_prop_ro("edge_ids", [](const Block& b) { return to_array(b.edge_ids()); });
 
   auto neighbors = nb::class_<NeighborBatch>(m, "NeighborBatch").def_ro("blocks", &NeighborBatch::blocks);
   bind_data<NeighborBatch>(neighbors);
-  neighbors.def_prop_ro("y", array_of(&NeighborBatch::y), "Of the seeds.")
+  neighbors.def_prop_ro("y", array_of(&NeighborBatch::y), "Labels of the seeds.")
       .def_prop_ro("seeds", array_of(&NeighborBatch::seeds));
 
   auto links = nb::class_<LinkBatch>(m, "LinkBatch").def_ro("blocks", &LinkBatch::blocks);
   bind_data<LinkBatch>(links);
   links.def_prop_ro("nodes", array_of(&LinkBatch::nodes))
       .def_prop_ro(
-          "pairs", [](const LinkBatch& b) { return to_pair(b.pairs); }, "Places in nodes.")
-      .def_prop_ro("label", array_of(&LinkBatch::label), "1 for a pair that an edge joins.")
+          "pairs", [](const LinkBatch& b) { return to_pair(b.pairs); }, "Indices into nodes.")
+      .def_prop_ro("label", array_of(&LinkBatch::label), "1 for a connected pair, 0 for a negative one.")
       .def_ro("positives", &LinkBatch::positives);
 
   nb::class_<SubgraphBatch> subgraphs(m, "SubgraphBatch");
   bind_data<SubgraphBatch>(subgraphs);
   bind_graph<SubgraphBatch>(subgraphs);
-  subgraphs.def_prop_ro("nodes", array_of(&SubgraphBatch::nodes), "In the whole graph.")
-      .def_prop_ro("seeds", array_of(&SubgraphBatch::seeds), "Places in the batch of the nodes to train on.")
+  subgraphs.def_prop_ro("nodes", array_of(&SubgraphBatch::nodes), "Their indices in the whole graph.")
+      .def_prop_ro("seeds", array_of(&SubgraphBatch::seeds),
+                   "Indices within the batch of the nodes to train on.")
       .def_prop_ro("weight", array_of(&SubgraphBatch::weight),
                    "Weights of the seeds in the loss; None: all equal.");
 
@@ -141,7 +144,7 @@ void bind_batches(nb::module_& m) {
   bind_data<GraphBatch>(graphs);
   bind_graph<GraphBatch>(graphs);
   graphs.def_prop_ro("offsets", array_of(&GraphBatch::offsets))
-      .def_prop_ro("graphs", array_of(&GraphBatch::graphs), "Their numbers in the whole.");
+      .def_prop_ro("graphs", array_of(&GraphBatch::graphs), "Their indices in the dataset.");
 }
 
 }  // namespace
@@ -170,8 +173,8 @@ void bind_loaders(nb::module_& m) {
 
   bind_loader<NeighborLoader>(m, "NeighborLoader", R"(Mini-batches of sampled neighbourhoods (GraphSAGE).
 
-seeds: nodes, integers [S], or a mask. fanouts: edges that a node keeps, a layer, from the seeds outwards; -1: all.
-workers: threads that prepare batches ahead. device: of the batches.)")
+seeds: nodes, integers [S], or a mask. fanouts: sampled in-edges per node and layer, from the seeds outwards; -1: all.
+workers: threads that prefetch batches. device: where the batches are.)")
       .def(
           "__init__",
           [loading](Epochs<NeighborLoader>* self, const Dataset& data, nb::handle seeds,
@@ -187,11 +190,12 @@ workers: threads that prepare batches ahead. device: of the batches.)")
           drop_last, nb::arg("replace") = false, nb::arg("weighted") = false, nb::arg("labor") = false, seed,
           workers, depth, device);
 
-  bind_loader<LinkLoader>(m, "LinkLoader",
-                          R"(Mini-batches of pairs to tell apart, and their sampled neighbourhoods.
+  bind_loader<LinkLoader>(
+      m, "LinkLoader",
+      R"(Mini-batches of positive and negative pairs with their sampled neighbourhoods, for link prediction.
 
-pairs: the positive ones, [2, P] or (src, dst); default: all edges. negatives: drawn for each of them. exclude: the
-batch's pairs are no edges of its blocks.)")
+pairs: the positive ones, [2, P] or (src, dst); default: all edges. negatives: drawn per positive pair.
+exclude: remove the batch's pairs from the edges of its blocks.)")
       .def(
           "__init__",
           [loading](Epochs<LinkLoader>* self, const Dataset& data, nb::handle pairs,
@@ -213,7 +217,7 @@ batch's pairs are no edges of its blocks.)")
 
   bind_loader<ClusterLoader>(m, "ClusterLoader", R"(Mini-batches of clusters (Cluster-GCN).
 
-parts: METIS parts the graph into so many; 0: as the dataset's own part has it.)")
+parts: number of METIS parts; 0: the dataset's own part.)")
       .def(
           "__init__",
           [loading](Epochs<ClusterLoader>* self, const Dataset& data, nb::handle seeds, int64_t parts,
@@ -238,8 +242,8 @@ parts: METIS parts the graph into so many; 0: as the dataset's own part has it.)
       .value("gcn", PropagationMatrix::gcn);
   bind_loader<SaintLoader>(m, "SaintLoader", R"(Mini-batches of sampled subgraphs (GraphSAINT).
 
-method: how their nodes are drawn, `budget` draws each. steps: subgraphs an epoch; 0: as many as draw as many nodes as
-there are. coverage, matrix: of the normalisation of loss (batch.weight) and sums (batch.edge_weight).)")
+method: how nodes are drawn, with `budget` draws per subgraph. steps: subgraphs per epoch; 0: until as many nodes are
+drawn as the graph has. coverage, matrix: normalisation of loss (batch.weight) and sums (batch.edge_weight).)")
       .def(
           "__init__",
           [loading](Epochs<SaintLoader>* self, const Dataset& data, nb::handle seeds, SaintMethod method,
@@ -257,9 +261,9 @@ there are. coverage, matrix: of the normalisation of loss (batch.weight) and sum
           nb::arg("walk_length") = 2, nb::arg("steps") = 0, nb::arg("coverage") = 50,
           nb::arg("matrix") = PropagationMatrix::none, seed, workers, depth, device);
 
-  bind_loader<GraphLoader>(m, "GraphLoader", R"(Mini-batches of whole graphs, of a dataset that has many.
+  bind_loader<GraphLoader>(m, "GraphLoader", R"(Mini-batches of whole graphs, for a dataset of many graphs.
 
-which: their numbers, integers [K], or a mask.)")
+which: indices of the graphs, integers [K], or a mask.)")
       .def(
           "__init__",
           [loading](Epochs<GraphLoader>* self, const Dataset& data, nb::handle which, int64_t batch_size,

@@ -22,7 +22,7 @@ NB_MODULE(adjoint, m) {
   nb::exception<UsageError>(m, "UsageError", error);
   nb::exception<OutOfMemory>(m, "OutOfMemory", PyExc_MemoryError);
 
-  m.def("num_threads", &num_threads, "Threads that the library computes on.");
+  m.def("num_threads", &num_threads, "Number of threads that the library uses.");
   m.def("set_num_threads", &set_num_threads, nb::arg("threads"));
   m.def("cuda_device_count", &cuda_device_count, "GPUs that can be used: 0 in a build without CUDA.");
   python::bind_arrays(m);

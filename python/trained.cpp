@@ -11,8 +11,9 @@ void bind_trained(nb::module_& m) {
       .def_prop_ro("prediction", array_of(&Predictions::prediction),
                    "Classes, int32 [E]; several labels, uint8 [E, T]; targets, float32 [E, T].")
       .def_prop_ro("probability", array_of(&Predictions::probability),
-                   "float32, of each class or label; None of regression.")
-      .def_prop_ro("score", array_of(&Predictions::score), "The logits of the same; None of regression.")
+                   "float32, for each class or label; None for regression.")
+      .def_prop_ro("score", array_of(&Predictions::score),
+                   "float32, the logits of each class or label; None for regression.")
       .def_ro("class_names", &Predictions::class_names);
 
   nb::class_<TrainedModel>(m, "TrainedModel", "A model that was trained before. Threads may share it.")
@@ -58,7 +59,8 @@ void bind_trained(nb::module_& m) {
         const std::string file = to_path(checkpoint);
         return without_gil([&] { return load_trained(file, Device::parse(device)); });
       },
-      nb::arg("checkpoint"), nb::arg("device") = "cpu", "What a program wrote with --checkpoint.");
+      nb::arg("checkpoint"), nb::arg("device") = "cpu",
+      "Loads a file that a program wrote with --checkpoint.");
 }
 
 }  // namespace adj::python
