@@ -25,8 +25,8 @@ boost::program_options::typed_value<T>* with_default(
 }
 
 /// Reads argv and the --config file into the options of a training program; the command line overrides the
-/// file. Empty if --help or --version was printed. Throws UsageError, or DataError if the config file cannot be read: a
-/// regular file or a pipe, of 1 MB at most.
+/// file. Empty if --help or --version was printed. Throws UsageError, or DataError if the config file cannot
+/// be read: a regular file or a pipe, of 1 MB at most.
 std::optional<training::Settings> read_command_line(int argc, char** argv, training::Options& options);
 
 /// Adds a list of options, which are set on notify().

@@ -1,7 +1,7 @@
 #include <adjoint/kernels/compute_context.h>
 #include <adjoint/kernels/plan/explain.h>
-#include <adjoint/kernels/tiles/tile_choice.h>
 #include <adjoint/kernels/tiles/cut_store.h>
+#include <adjoint/kernels/tiles/tile_choice.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 
 #include <chrono>
