@@ -9,7 +9,7 @@
 JOBS := $(shell nproc)
 CMAKE_ARGS :=
 TESTS :=
-SOURCES = core kernels graph data autograd nn optim models training apps python tests
+SOURCES = core kernels graph data autograd nn optim models training apps bench python tests
 FORMATTED = find $(SOURCES) -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh'
 
 # Minutes as measured on two cores without CUDA, scaled to the cores here.

@@ -114,9 +114,10 @@ Numbers spread(const Numbers& numbers, const Shape& operand, const Shape& y) {
   for (int64_t i = 0; i < y.numel(); ++i) {
     int64_t position = 0, stride = 1, rest = i;
     for (int d = 0; d < y.dims(); ++d) {
-      const int64_t extent = kernels::extent_from_last(y, d), own = kernels::extent_from_last(operand, d);
-      if (own != 1) position += rest % extent * stride;
-      stride *= own;
+      const int64_t extent = kernels::extent_from_last(y, d),
+                    operand_extent = kernels::extent_from_last(operand, d);
+      if (operand_extent != 1) position += rest % extent * stride;
+      stride *= operand_extent;
       rest /= extent;
     }
     all.push_back(numbers[uz(position)]);
@@ -148,7 +149,7 @@ Op binary(Binary op, const Shapes& s) {
 Op expand(const Shape& x, const Shape& y) {
   return {fmt::format("expand {} to {}", x.str(), y.str()),
           {{}},
-          [=](Call& c) { kernels::expand({.x = c.in("x", x), .y = c.out("y", y).within(0)}); },
+          [=](Call& c) { kernels::expand({.x = c.in("x", x), .y = c.out("y", y).allow(0)}); },
           [=](Plain& p) { p["y"] = spread(p["x"], x, y); }};
 }
 
@@ -184,7 +185,7 @@ Op activate(Activation a) {
                                         .slope = kSlope,
                                         .x = c["x"],
                                         .dy = c.in("dy"),
-                                        .dx = c.out("dx").over("dy").within(2 * c.tolerance())});
+                                        .dx = c.out("dx").over("dy").allow(2 * c.tolerance())});
           }};
 }
 
@@ -215,7 +216,7 @@ Op dropout(Activation a, float rate) {
                                        .dy = c.in("dy"),
                                        .key = key,
                                        .rule = rule,
-                                       .dx = c.out("dx").over("dy").within(2 * c.tolerance())});
+                                       .dx = c.out("dx").over("dy").allow(2 * c.tolerance())});
           }};
 }
 
@@ -281,7 +282,7 @@ Ops elementwise() {
          const int64_t n = c.size[0];
          kernels::permute({.x = c.in("x", [&] { return c.ints(n, 0, 200).to(c.dtype); }),
                            .order = c.in("order", [&] { return c.ints(n, 0, n); }),
-                           .y = c.out("y").within(0)});
+                           .y = c.out("y").allow(0)});
        },
        [](Plain& p) {
          size_t k = 0;

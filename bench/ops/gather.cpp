@@ -20,7 +20,7 @@ Op gather_rows() {
             const int64_t rows = c.size[0], picked = rows / 2 * 3;
             kernels::gather_rows({.x = c.in("x", whole(c, c.shape())),
                                   .index = c.in("index", [&] { return c.ints(picked, 0, rows); }),
-                                  .y = c.out("y", {picked, c.size[1]}).within(0)});
+                                  .y = c.out("y", {picked, c.size[1]}).allow(0)});
           },
           [](Plain& p) {
             Numbers &x = p["x"], &y = p["y"];
@@ -48,7 +48,7 @@ Op concat_columns() {
     for (size_t k = 0; k < kParts; ++k) {
       const Shape shape{c.size[0], width_of(k, c.size[1])};
       const std::string name = name_of_part(k, c.backward);
-      list.push_back(c.backward ? c.out(name, shape).within(0).tensor : c.in(name, whole(c, shape)));
+      list.push_back(c.backward ? c.out(name, shape).allow(0).tensor : c.in(name, whole(c, shape)));
     }
     return list;
   };
@@ -56,7 +56,7 @@ Op concat_columns() {
           {{0, 130}, {1, 130}, {1000, 130}, {2001, 40}},
           [=](Call& c) {
             kernels::concat_columns(
-                {.parts = parts(c), .y = c.out("y", {c.size[0], 2 * c.size[1] + 20}).within(0)});
+                {.parts = parts(c), .y = c.out("y", {c.size[0], 2 * c.size[1] + 20}).allow(0)});
           },
           [](Plain& p) {
             Numbers& y = p["y"];
@@ -92,7 +92,7 @@ Op slice_columns() {
           [](Call& c) {
             kernels::slice_columns({.x = c.in("x", whole(c, {c.size[0], c.size[1]})),
                                     .begin = c.size[2],
-                                    .y = c.out("y", {c.size[0], c.size[3]}).within(0)});
+                                    .y = c.out("y", {c.size[0], c.size[3]}).allow(0)});
           },
           [](Plain& p) {
             const Numbers& x = p["x"];
@@ -105,7 +105,7 @@ Op slice_columns() {
           },
           [](Call& c) {
             kernels::pad_columns(
-                {.x = c["y"], .begin = c.size[2], .y = c.out("padded", c["x"].shape()).within(0)});
+                {.x = c["y"], .begin = c.size[2], .y = c.out("padded", c["x"].shape()).allow(0)});
           },
           kAnyDtype};
 }

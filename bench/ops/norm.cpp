@@ -25,7 +25,7 @@ Op layer_norm() {
                                  .eps = 1e-3,
                                  .mean = c.out("mean", {c.size[0]}, c.accumulator()),
                                  .rstd = c.out("rstd", {c.size[0]}, c.accumulator()),
-                                 .y = c.out("y").within(2 * c.tolerance())});
+                                 .y = c.out("y").allow(2 * c.tolerance())});
           },
           [](Plain& p) {
             const auto width = uz(p.size(1));

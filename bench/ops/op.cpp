@@ -4,8 +4,10 @@
 
 namespace adj::ops {
 
-Tensor Call::normal(const Shape& of, DType type) const {
-  return random_normal(of, 0.0, 1.0, random, type == DType::bf16 ? DType::f32 : type).to(type).to(device);
+Tensor Call::normal(const Shape& extents, DType type) const {
+  return random_normal(extents, 0.0, 1.0, random, type == DType::bf16 ? DType::f32 : type)
+      .to(type)
+      .to(device);
 }
 
 Tensor Call::ints(int64_t n, int64_t low, int64_t high) const {
@@ -28,9 +30,9 @@ Tensor& Call::operator[](std::string_view name) {
   return known->tensor;
 }
 
-Operand& Call::out(const std::string& name, const Shape& of, DType type) {
+Operand& Call::out(const std::string& name, const Shape& extents, DType type) {
   if (Operand* known = find(name)) return *known;
-  return operands.emplace_back(name, Tensor::full(of, 77, type, device), false, backward,
+  return operands.emplace_back(name, Tensor::full(extents, 77, type, device), false, backward,
                                ops::tolerance(type));
 }
 

@@ -64,7 +64,7 @@ struct Operand {
   std::string in_place = {};  ///< the input that may be this output
   Tensor copy = {};           ///< of an input, if the call keeps them
 
-  Operand& within(double error) { return tolerance = error, *this; }
+  Operand& allow(double error) { return tolerance = error, *this; }
   Operand& to_scale() { return floor = 0.0, *this; }
   Operand& over(const char* other) { return in_place = other, *this; }
   operator Tensor&() { return tensor; }
@@ -83,10 +83,12 @@ struct Call {
   Shape shape() const { return Shape(std::span<const int64_t>(size)); }
   double tolerance() const { return ops::tolerance(dtype); }
   DType accumulator() const { return accumulator_dtype(dtype); }
-  Tensor normal(const Shape& of, DType type) const;
-  Tensor normal(const Shape& of) const { return normal(of, dtype); }
+  Tensor normal(const Shape& extents, DType type) const;
+  Tensor normal(const Shape& extents) const { return normal(extents, dtype); }
   /// The numbers in the dtype of the call.
-  Tensor tensor(const Numbers& x, const Shape& of) const { return Tensor::from(x, of).to(dtype).to(device); }
+  Tensor tensor(const Numbers& x, const Shape& extents) const {
+    return Tensor::from(x, extents).to(dtype).to(device);
+  }
   /// int32 numbers in [low, high).
   Tensor ints(int64_t n, int64_t low, int64_t high) const;
 
@@ -99,14 +101,14 @@ struct Call {
     if (keeps_inputs) drawn.copy = drawn.tensor.clone();
     return drawn.tensor;
   }
-  Tensor& in(const std::string& name, const Shape& of, DType type) {
-    return in(name, [&] { return normal(of, type); });
+  Tensor& in(const std::string& name, const Shape& extents, DType type) {
+    return in(name, [&] { return normal(extents, type); });
   }
-  Tensor& in(const std::string& name, const Shape& of) { return in(name, of, dtype); }
+  Tensor& in(const std::string& name, const Shape& extents) { return in(name, extents, dtype); }
   Tensor& in(const std::string& name) { return in(name, shape()); }
   /// An output.
-  Operand& out(const std::string& name, const Shape& of, DType type);
-  Operand& out(const std::string& name, const Shape& of) { return out(name, of, dtype); }
+  Operand& out(const std::string& name, const Shape& extents, DType type);
+  Operand& out(const std::string& name, const Shape& extents) { return out(name, extents, dtype); }
   Operand& out(const std::string& name) { return out(name, shape()); }
 
   Operand* find(std::string_view name);

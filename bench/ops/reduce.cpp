@@ -39,7 +39,7 @@ Op softmax(bool log) {
         kernels::softmax_backward({.log = log,
                                    .y = c["y"],
                                    .dy = c.in("dy"),
-                                   .dx = c.out("dx").over("dy").within(4 * c.tolerance())});
+                                   .dx = c.out("dx").over("dy").allow(4 * c.tolerance())});
       }};
 }
 
@@ -110,7 +110,7 @@ Ops reductions_over_dimension() {
            [](Call& c) {
              const Shape shape{c.size[0], c.size[2]};
              kernels::max_dim({.x = c.in("x", with_ties(c)),
-                               .y = c.out("y", shape).within(0),
+                               .y = c.out("y", shape).allow(0),
                                .winner = c.out("winner", shape, DType::i32)});
            },
            [](Plain& p) {
@@ -128,7 +128,7 @@ Ops reductions_over_dimension() {
            },
            [](Call& c) {
              kernels::max_dim_backward(
-                 {.winner = c["winner"], .dy = c.in("dy", c["y"].shape()), .dx = c.out("dx").within(0)});
+                 {.winner = c["winner"], .dy = c.in("dy", c["y"].shape()), .dx = c.out("dx").allow(0)});
            }}};
   sizes.push_back({2, 0, 3});
   ops.push_back({"sum_dim", sizes,

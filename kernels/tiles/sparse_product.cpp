@@ -42,14 +42,15 @@ void entry_products(std::string_view op, const SddmmArgs& args) {
 }
 
 void sparse_product_backward(std::string_view op, const SpmmBackwardArgs& args) {
-  const CsrMatrix& at = args.at;
+  const CsrMatrix& transpose = args.at;
   const int64_t width = args.x.size(1);
   const char* const obstacle = args.dw.dims() == 1 ? width_obstacle(width, 1) : weights_obstacle(args.dw);
-  const auto cut = choose_tiles(op, at.csr, width, args.x.dtype(), TiledOp::gradients, obstacle);
+  const auto cut = choose_tiles(op, transpose.csr, width, args.x.dtype(), TiledOp::gradients, obstacle);
   if (cut == nullptr) return spmm_backward(args);
-  const TileValues values = make_tile_values(*cut, at.values, at.order, args.dy.dtype());
+  const TileValues values = make_tile_values(*cut, transpose.values, transpose.order, args.dy.dtype());
   tile_spmm({.tiles = *cut, .values = values, .x = args.dy, .y = args.dx});
-  tile_sddmm({.a = {at.csr, {}, at.order}, .tiles = *cut, .y = args.x, .x = args.dy, .dw = args.dw});
+  tile_sddmm(
+      {.a = {transpose.csr, {}, transpose.order}, .tiles = *cut, .y = args.x, .x = args.dy, .dw = args.dw});
 }
 
 }  // namespace adj::kernels

@@ -91,12 +91,12 @@ class Scripted : public Epochs {
 
 /// A training program: options, data, and the loop of apps/train_gcn.cpp.
 struct Program {
-  using Given = std::vector<std::pair<std::string, std::string>>;
+  using OptionTexts = std::vector<std::pair<std::string, std::string>>;
 
   const ComputeScope scope{{}};
   Options options;
   Settings::Texts defaults, values, identity;  // as if read, for Settings
-  Given hyperparameters;
+  OptionTexts hyperparameters;
   Dataset data;
   std::optional<Settings> settings;
   std::optional<LearningTask> task;
@@ -105,19 +105,19 @@ struct Program {
   std::unique_ptr<optim::Optimizer> adam;
 
   explicit Program(const Dataset& dataset = small_dataset(), models::ModelFamily family = models::gcn(),
-                   const Given& given = {})
+                   const OptionTexts& texts = {})
       : options(std::move(family), "A test."), data(dataset) {
     set_log_level(LogLevel::warning);
     options.model.hidden = 4;
     options.batches.loaders = {neighbor_loader(), cluster_loader(), saint_loader()};
-    set(given);
+    set(texts);
   }
   ~Program() { set_log_level(LogLevel::info); }
 
   /// Options by name, as on a command line.
-  void set(const Given& given) { set(options, given); }
-  static void set(Options& options, const Given& given) {
-    for (const auto& [name, text] : given) {
+  void set(const OptionTexts& texts) { set(options, texts); }
+  static void set(Options& options, const OptionTexts& texts) {
+    for (const auto& [name, text] : texts) {
       bool found = false;
       for (const Options::Group& group : options.groups())
         for (const Option& option : group.options)

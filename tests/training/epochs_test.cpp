@@ -299,7 +299,7 @@ TEST_CASE("fan-outs are numbers by layer, or one for all; sampling follows its o
     CAPTURE(std::string(wrong));
     CHECK(mentions(error_of<UsageError>([&] { fanouts_of(wrong); }), fmt::format("got '{}'", wrong)));
   }
-  const auto sampling = [](const Program::Given& settings, int64_t layers) {
+  const auto sampling = [](const Program::OptionTexts& settings, int64_t layers) {
     Program p(small_dataset(), models::sage(), settings);
     const auto neighbor = std::dynamic_pointer_cast<NeighborLoading>(p.options.batches.loaders[0]);
     neighbor->check(Settings(p.options));
@@ -312,7 +312,7 @@ TEST_CASE("fan-outs are numbers by layer, or one for all; sampling follows its o
   CHECK(sampling({{"replace", "true"}}, 2).replace);
   CHECK(sampling({{"weighted-sampling", "true"}}, 2).weighted);
   CHECK(sampling({{"labor", "true"}}, 2).labor);
-  const std::pair<Program::Given, std::string> refused[] = {
+  const std::pair<Program::OptionTexts, std::string> refused[] = {
       {{{"fanouts", "4,3,2"}}, "--fanouts: 3 numbers, expected one, or one for each of 2 layers"},
       {{{"labor", "true"}, {"replace", "true"}}, "--labor: conflicts with --replace"},
       {{{"labor", "true"}, {"weighted-sampling", "true"}}, "--labor: conflicts with --weighted-sampling"}};
@@ -452,7 +452,7 @@ TEST_CASE(
 }
 
 TEST_CASE("the sampler's options decide its subgraphs") {
-  const auto sizes = [](Program::Given settings) {
+  const auto sizes = [](Program::OptionTexts settings) {
     settings.insert(settings.begin(), {{"loader", "saint"}, {"coverage", "0"}});
     Program p(small_dataset(), models::gcn(), settings);
     Recorder recorder;
@@ -472,7 +472,8 @@ TEST_CASE("the sampler's options decide its subgraphs") {
 }
 
 TEST_CASE("subgraphs have the data's edge weights for layers that read them, and for no others") {
-  const auto weights = [](models::ModelFamily family, const Dataset& data, const Program::Given& more = {}) {
+  const auto weights = [](models::ModelFamily family, const Dataset& data,
+                          const Program::OptionTexts& more = {}) {
     Program p(data, std::move(family),
               {{"loader", "saint"}, {"budget", "20"}, {"steps", "2"}, {"coverage", "4"}});
     p.set(more);

@@ -12,14 +12,14 @@ using namespace adj::test;
 
 namespace {
 
-using Given = Program::Given;
+using OptionTexts = Program::OptionTexts;
 
-std::string refusal(const Given& given, const models::ModelFamily& family = models::gcn()) {
+std::string refusal(const OptionTexts& texts, const models::ModelFamily& family = models::gcn()) {
   Program p(small_dataset(), family);
   for (const Options::Group& group : p.options.groups())  // as a command line: what differs was given
     for (const Option& option : group.options) p.defaults[option.name] = option.text();
   try {
-    p.set(given);
+    p.set(texts);
     (void)Settings(p.options, p.defaults);
   } catch (const UsageError& error) {
     return error.what();
@@ -68,12 +68,12 @@ TEST_CASE("options out of range are refused, and their bounds accepted") {
 }
 
 TEST_CASE("options that conflict are refused by name") {
-  const Given gpu{{"device", "cuda"}, {"precision", "tf32"}};
-  const auto with = [](Given a, const Given& b) {
+  const OptionTexts gpu{{"device", "cuda"}, {"precision", "tf32"}};
+  const auto with = [](OptionTexts a, const OptionTexts& b) {
     a.insert(a.end(), b.begin(), b.end());
     return a;
   };
-  const std::pair<Given, std::string> cases[] = {
+  const std::pair<OptionTexts, std::string> cases[] = {
       {{{"aggregation", "scatter"}}, "--aggregation scatter: requires --inductive"},
       {{{"aggregation", "sort"}, {"inductive", "true"}}, "--aggregation: expected"},
       {{{"aggregation", "measure"}, {"inductive", "true"}}, ""},
@@ -194,7 +194,7 @@ TEST_CASE("automatic workers are one on the CPU, else as many as written") {
 
 TEST_CASE("options take effect on the process and its context") {
   const struct {
-    Given given;
+    OptionTexts texts;
     MatmulPrecision precision;
     SparseKernels kernels;
     Aggregation aggregation;
@@ -214,7 +214,7 @@ TEST_CASE("options take effect on the process and its context") {
   for (const auto& c : cases) {
     Program p;
     Settings settings(p.options);
-    Program::set(settings, c.given);  // unchecked, as they ask for a GPU
+    Program::set(settings, c.texts);  // unchecked, as they ask for a GPU
     settings.apply();
     CHECK(compute_context().matmul_precision == c.precision);
     CHECK(compute_context().sparse_kernels == c.kernels);
@@ -340,8 +340,8 @@ TEST_CASE_FIXTURE(InFolder, "output files have their suffixes, and are not anoth
 
 TEST_CASE("every option that decides changes the training, whatever it is") {
   // Each alone against the same training without it; by the last epoch's numbers.
-  const auto numbers = [](const models::ModelFamily& family, const Dataset& data, const Given& given) {
-    Program p(data, family, given);
+  const auto numbers = [](const models::ModelFamily& family, const Dataset& data, const OptionTexts& texts) {
+    Program p(data, family, texts);
     Settings(p.options).apply();
     set_log_level(LogLevel::warning);
     p.learn();
@@ -353,13 +353,13 @@ TEST_CASE("every option that decides changes the training, whatever it is") {
   std::vector<float> weight;
   for (int64_t e = 0; e < data.graph.num_edges(); ++e) weight.push_back(1.0f + static_cast<float>(e % 7));
   data.graph = data.graph.with_edge_weight(Tensor::from(weight));
-  const Given neighbor{{"loader", "neighbor"}, {"batch-size", "16"}, {"fanouts", "2"}},
+  const OptionTexts neighbor{{"loader", "neighbor"}, {"batch-size", "16"}, {"fanouts", "2"}},
       cluster{{"loader", "cluster"}, {"parts", "6"}, {"parts-per-batch", "2"}},
       saint{{"loader", "saint"}, {"budget", "10"}, {"coverage", "3"}};
   const struct {
     models::ModelFamily (*family)();
-    Given base;
-    Given options;
+    OptionTexts base;
+    OptionTexts options;
   } cases[] = {
       {models::gcn,
        {},
@@ -414,14 +414,14 @@ TEST_CASE("every option that decides changes the training, whatever it is") {
         {"scales", "running"},
         {"degree-quant", "0.3"}}}};
   for (const auto& c : cases) {
-    Given base{{"epochs", "3"}};
+    OptionTexts base{{"epochs", "3"}};
     base.insert(base.end(), c.base.begin(), c.base.end());
     if (c.family().takes("residual")) base.emplace_back("layers", "3");
     const auto without = numbers(c.family(), data, base);
     CHECK(without == numbers(c.family(), data, base));
     for (const auto& option : c.options) {
       CAPTURES(c.family().program, option.first, option.second);
-      Given with = base;
+      OptionTexts with = base;
       with.push_back(option);
       const auto found = numbers(c.family(), data, with);
       if (option.first == "metric") {

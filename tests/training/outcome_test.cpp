@@ -113,7 +113,7 @@ TEST_CASE("runs are reported by means, sample deviations and lower medians") {
 }
 
 TEST_CASE("ROC-AUC is reported beside the metric for two classes in the test nodes only") {
-  const auto json = [](Dataset data, const Program::Given& settings = {}) {
+  const auto json = [](Dataset data, const Program::OptionTexts& settings = {}) {
     Program p(data, models::gcn(), settings);
     p.options.run.epochs = 2;
     p.play({drawn_script(1, 2)});

@@ -383,7 +383,7 @@ TEST_CASE("a task completes its options, counts its data, and identifies it with
   CHECK((p.task->num_features == 40 && !p.task->store && p.task->features && !p.task->data.x &&
          !p.task->edges));
   CHECK(p.task->runs == 1);
-  const auto print_of = [&](const Program::Given& settings) {
+  const auto print_of = [&](const Program::OptionTexts& settings) {
     Program q(data, models::gcn(), settings);
     q.options.data.features_scaling = FeatureScaling::Kind::none;
     q.prepare();
