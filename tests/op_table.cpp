@@ -1,6 +1,7 @@
 #include "op_table.h"
 
 #include "kernels/cases.h"
+#include "structures.h"
 
 namespace adj::test {
 
@@ -82,6 +83,28 @@ void check(const Op& op, Call first, double slack = 1.0) {
 
 }  // namespace
 
+void hold(const ops::Ops& table, const std::vector<ops::Links>& graphs) {
+  for (Device device : devices())
+    for (size_t g = 0; g < graphs.size(); ++g) {
+      const ops::Links links = graphs[g].to(device);
+      for (const Op& op : table)
+        for (DType dtype : op.dtypes)
+          for (const std::vector<int64_t>& size : op.sizes) {
+            // Of large structures all sizes only with the edges in another order.
+            const int64_t terms = links.csr.entries() * Shape(std::span(size)).numel();
+            if (terms > (links.order ? 8'000'000 : 1'000'000)) continue;
+            CAPTURES(op.name, name_of(dtype), Shape(std::span(size)).str(), g);
+            Generator random(20170414);
+            check(op, {.size = size,
+                       .dtype = dtype,
+                       .device = device,
+                       .random = random,
+                       .links = links,
+                       .keeps_inputs = true});
+          }
+    }
+}
+
 void hold(const ops::Ops& table) {
   for (Device device : devices())
     for (const Op& op : table) {
@@ -98,6 +121,21 @@ void hold(const ops::Ops& table) {
         for (const auto& size : kLarge)
           check_size(dims == 2 ? size : std::vector{size[0] * size[1]}, op.dtypes[0], 10.0);
     }
+}
+
+std::vector<ops::Links> graphs_of_rows() {
+  std::vector<ops::Links> graphs;
+  for (const auto& [lengths, cols] : {std::pair(std::vector<int64_t>{3, 0, 1, 17, 0, 5, 2}, 9),
+                                      {skewed_lengths(13001), 211},
+                                      {lengths_at_boundaries(), 97},
+                                      {{0, 0, 0}, 4},
+                                      {{}, 3}})
+    for (bool ordered : {false, true}) {
+      const Edges e(random_structure(lengths, cols), ordered);
+      graphs.push_back({e.csr, e.transposed, e.order, e.transposed_order});
+      if (ordered) graphs.push_back(graphs.back().turned());
+    }
+  return graphs;
 }
 
 }  // namespace adj::test

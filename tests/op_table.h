@@ -9,5 +9,10 @@ namespace adj::test {
 /// call, at addresses that are aligned to one element only, and in place where that is allowed. On a GPU also
 /// at large sizes.
 void hold(const ops::Ops& table);
+/// The same with each of these structures, which are on the CPU.
+void hold(const ops::Ops& table, const std::vector<ops::Links>& graphs);
+/// Short, empty, heavy and no rows, and row lengths at which methods may change; each also transposed, and
+/// with edges in another order.
+std::vector<ops::Links> graphs_of_rows();
 
 }  // namespace adj::test

@@ -3,9 +3,7 @@
 #include <adjoint/kernels/aggregate/minmax_backward.h>
 #include <adjoint/kernels/aggregate/minmax_weights.h>
 #include <adjoint/kernels/aggregate/neighbor_reduce.h>
-#include <adjoint/kernels/aggregate/spmm.h>
 #include <adjoint/kernels/dense/gemm.h>
-#include <adjoint/kernels/edge/edge_softmax.h>
 #include <adjoint/kernels/loss/loss.h>
 #include <adjoint/kernels/update/optimizer.h>
 
@@ -18,83 +16,33 @@ namespace {
 
 using kernels::Transpose;
 
-/// Operands of sparse products and edge-wise attention over the graph's in-edges, with weights by edge and
-/// head.
-struct Sparse {
-  Csr csr, transposed;
-  Tensor order, weight, dw, x, y;
-
-  /// `heads` 0: one weight per edge.
-  explicit Sparse(const Subject& s, int64_t heads = 0)
-      : csr(s.graph().relation().csr()),
-        transposed(s.graph().relation().transposed()),
-        order(s.graph().relation().transposed_order()),
-        weight(random(s, heads > 0 ? Shape{csr.entries(), heads} : Shape{csr.entries()})),
-        dw(Tensor::empty_like(weight)),
-        x(random(s, {csr.cols, s.width}, s.dtype)),
-        y(random(s, {csr.rows, s.width}, s.dtype)) {}
-
-  std::string shape() const {
-    if (weight.dims() < 2) return sparse_shape(csr, x);
-    return fmt::format("{} x {} x {}, {} entries", csr.rows, weight.size(1), x.size(1) / weight.size(1),
-                       csr.entries());
-  }
-};
-
-Job spmm(const Subject& s, bool weighted, int64_t heads = 0) {
-  auto o = std::make_shared<Sparse>(s, heads);
-  const Tensor weight = weighted ? o->weight : Tensor{};
-  return {o->shape(), gathered(o->csr, o->x) + bytes_of({o->csr.offsets, o->csr.indices, weight, o->y}), 0.0,
-          [=] {
-            kernels::spmm({.a = {o->csr, weight, {}}, .x = o->x, .y = o->y});
-          }};
-}
-
-Job spmm_transposed(const Subject& s) {
-  auto o = std::make_shared<Sparse>(s);
-  return {sparse_shape(o->transposed, o->y),
-          gathered(o->transposed, o->y) +
-              bytes_of({o->transposed.offsets, o->transposed.indices, o->order, o->weight, o->x}),
-          0.0, [=] {
-            kernels::spmm({.a = {o->transposed, o->weight, o->order}, .x = o->y, .y = o->x});
-          }};
-}
-
-Job sddmm(const Subject& s, int64_t heads) {
-  auto o = std::make_shared<Sparse>(s, heads);
-  return {o->shape(), gathered(o->csr, o->x) + bytes_of({o->csr.offsets, o->csr.indices, o->dw, o->y}), 0.0,
-          [=] {
-            kernels::sddmm({.a = {o->csr, {}, {}}, .y = o->y, .x = o->x, .dw = o->dw});
-          }};
-}
-
-Job spmm_backward(const Subject& s, int64_t heads) {
-  auto o = std::make_shared<Sparse>(s, heads);
-  Tensor dx = Tensor::empty_like(o->x);
-  return {heads > 0 ? o->shape() : sparse_shape(o->transposed, o->y),
-          gathered(o->transposed, o->y) +
-              bytes_of({o->transposed.offsets, o->transposed.indices, o->order, o->weight, o->dw, o->x, dx}),
-          0.0, [o, dx]() mutable {
-            kernels::spmm_backward(
-                {.at = {o->transposed, o->weight, o->order}, .dy = o->y, .x = o->x, .dx = dx, .dw = o->dw});
-          }};
-}
-
-Job edge_softmax(const Subject& s) {
-  auto o = std::make_shared<Sparse>(s, s.shared_heads());
-  return {fmt::format("{} x {}", o->weight.size(0), o->weight.size(1)),
-          bytes_of({o->csr.offsets, o->weight, o->dw}), 0.0, [=] {
-            kernels::edge_softmax({.a = {o->csr, {}, {}}, .e = o->weight, .y = o->dw});
-          }};
-}
-
-Job edge_softmax_backward(const Subject& s) {
-  auto o = std::make_shared<Sparse>(s, s.shared_heads());
-  const Tensor dy = random(s, o->weight.shape());
-  return {fmt::format("{} x {}", o->weight.size(0), o->weight.size(1)),
-          bytes_of({o->csr.offsets, o->weight, dy, o->dw}), 0.0, [=] {
-            kernels::edge_softmax_backward({.a = {o->csr, {}, {}}, .y = o->weight, .dy = dy, .de = o->dw});
-          }};
+/// A row of the op table over the graph's in-edges, or its gradient; 0 heads: one weight per edge. Rows of
+/// the operand `gathered` are read once per edge; without one, columns are not read.
+Job of_graph(const Subject& s, const ops::Op& op, int64_t heads, const std::string& gathered_operand,
+             bool backward = false, bool turned = false) {
+  const Relation relation = s.graph().relation();
+  const ops::Links links{relation.csr(), relation.transposed(), {}, relation.transposed_order()};
+  const int64_t width = s.width / std::max<int64_t>(heads, 1);
+  const bool of_edges = gathered_operand.empty();
+  auto call =
+      std::make_shared<ops::Call>(ops::Call{.size = of_edges ? std::vector{heads} : std::vector{width, heads},
+                                            .dtype = of_edges ? DType::f32 : s.dtype,
+                                            .device = s.device(),
+                                            .random = default_generator(),
+                                            .links = turned ? links.turned() : links,
+                                            .backward = backward});
+  const auto run = [call, half = backward ? op.backward : op.run] { half(*call); };
+  run();
+  const CsrMatrix a = backward && !of_edges ? call->links.at() : call->links.a();
+  double bytes = bytes_of({a.csr.offsets});
+  for (const ops::Operand& o : call->operands)
+    bytes += o.name == gathered_operand ? gathered(a.csr, o.tensor) + bytes_of({a.csr.indices, a.order})
+                                        : bytes_of({o.tensor});
+  const std::string entries = fmt::format("{} entries", a.csr.entries());
+  return {of_edges     ? fmt::format("{} x {}", a.csr.entries(), heads)
+          : heads == 0 ? fmt::format("{} x {}, {}", a.csr.rows, s.width, entries)
+                       : fmt::format("{} x {} x {}, {}", a.csr.rows, heads, width, entries),
+          bytes, 0.0, run};
 }
 
 /// Operands of reductions over the graph's in-edges.
@@ -268,19 +216,26 @@ Job gcn_normalize(const Subject& s) {
 std::vector<Op> kernel_ops() {
   const auto nodes = [](const Subject& s) { return s.graph().num_nodes(); };
   std::vector<Op> ops = {
-      {"spmm", "Y = A X with edge weights", [](const Subject& s) { return spmm(s, true); }},
-      {"spmm_ones", "the same, all weights 1", [](const Subject& s) { return spmm(s, false); }},
-      {"spmm_transposed", "dX = At dY, weights permuted", spmm_transposed},
-      {"sddmm", "gradient of the edge weights", [](const Subject& s) { return sddmm(s, 0); }},
-      {"spmm_backward", "both gradients in one pass", [](const Subject& s) { return spmm_backward(s, 0); }},
+      {"spmm", "Y = A X with edge weights",
+       [](const Subject& s) { return of_graph(s, ops::spmm(true), 0, "x"); }},
+      {"spmm_ones", "the same, all weights 1",
+       [](const Subject& s) { return of_graph(s, ops::spmm(false), 0, "x"); }},
+      {"spmm_transposed", "dX = At dY, weights permuted",
+       [](const Subject& s) { return of_graph(s, ops::spmm(true), 0, "x", false, true); }},
+      {"sddmm", "gradient of the edge weights",
+       [](const Subject& s) { return of_graph(s, ops::sddmm(), 0, "x"); }},
+      {"spmm_backward", "both gradients in one pass",
+       [](const Subject& s) { return of_graph(s, ops::spmm(true), 0, "dy", true); }},
       {"spmm_heads", "Y = A X with edge weights per head",
-       [](const Subject& s) { return spmm(s, true, s.shared_heads()); }},
+       [](const Subject& s) { return of_graph(s, ops::spmm(true), s.shared_heads(), "x"); }},
       {"spmm_heads_backward", "both gradients in one pass",
-       [](const Subject& s) { return spmm_backward(s, s.shared_heads()); }},
+       [](const Subject& s) { return of_graph(s, ops::spmm(true), s.shared_heads(), "dy", true); }},
       {"edge_dot", "dot product per edge and head",
-       [](const Subject& s) { return sddmm(s, s.shared_heads()); }},
-      {"edge_softmax", "over the in-edges of each node, per head", edge_softmax},
-      {"edge_softmax_grad", "its backward pass", edge_softmax_backward},
+       [](const Subject& s) { return of_graph(s, ops::sddmm(), s.shared_heads(), "x"); }},
+      {"edge_softmax", "over the in-edges of each node, per head",
+       [](const Subject& s) { return of_graph(s, ops::edge_softmax(), s.shared_heads(), ""); }},
+      {"edge_softmax_grad", "its backward pass",
+       [](const Subject& s) { return of_graph(s, ops::edge_softmax(), s.shared_heads(), "", true); }},
       {"neighbor_max", "max over the in-edges of each node, with argmax",
        [](const Subject& s) { return neighbor_reduce(s, {Reduce::max}); }},
       {"neighbor_max_grad", "its gradient, to the rows that argmax names",

@@ -46,4 +46,13 @@ Numbers& Plain::operator[](const std::string& name) {
   return entry->second;
 }
 
+void Plain::each(const std::function<void(size_t, size_t, size_t)>& f) const {
+  const std::vector<int64_t> offsets = links().csr.offsets.to_vector<int64_t>();
+  const std::vector<int32_t> indices = links().csr.indices.to_vector<int32_t>(),
+                             order = links().order ? links().order.to_vector<int32_t>() : indices;
+  for (size_t i = 0; i + 1 < offsets.size(); ++i)
+    for (size_t k = uz(offsets[i]); k < uz(offsets[i + 1]); ++k)
+      f(i, uz(indices[k]), links().order ? uz(order[k]) : k);
+}
+
 }  // namespace adj::ops

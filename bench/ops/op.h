@@ -3,6 +3,7 @@
 #include <adjoint/core/random.h>
 #include <adjoint/core/tensor.h>
 #include <adjoint/kernels/norm/norm.h>
+#include <adjoint/kernels/types/csr.h>
 
 #include <algorithm>
 #include <deque>
@@ -55,6 +56,20 @@ inline Numbers dropout_mask(size_t n, const RandomKey& key, const DropoutRule& r
 /// act(x)
 double activated(Activation activation, double x, double slope);
 
+/// A structure with its transpose; edges may be numbered in another order than the entries'.
+struct Links {
+  Csr csr, transposed;
+  Tensor order = {}, transposed_order = {};
+
+  CsrMatrix a(const Tensor& weights = {}) const { return {csr, weights, order}; }
+  CsrMatrix at(const Tensor& weights = {}) const { return {transposed, weights, transposed_order}; }
+  Links turned() const { return {transposed, csr, transposed_order, order}; }
+  Links to(Device device) const {
+    return {csr.to(device), transposed.to(device), order ? order.to(device) : order,
+            transposed_order ? transposed_order.to(device) : transposed_order};
+  }
+};
+
 struct Operand {
   std::string name;
   Tensor tensor;
@@ -76,6 +91,7 @@ struct Call {
   DType dtype;
   Device device;
   Generator& random;
+  Links links = {};
   std::deque<Operand> operands = {};
   bool keeps_inputs = false;
   bool backward = false;  ///< which half runs
@@ -123,6 +139,9 @@ class Plain {
   /// What the call wrote, rounded to its dtype: for gradients of a saved result.
   Numbers stored(const std::string& name) const { return values(found_[name]); }
   std::vector<int32_t> ints(const std::string& name) const { return found_[name].to_vector<int32_t>(); }
+  const Links& links() const { return found_.links; }
+  /// f(target, source, edge) for every edge.
+  void each(const std::function<void(size_t, size_t, size_t)>& f) const;
   int64_t size(size_t k) const { return found_.size[k]; }
   DType dtype() const { return found_.dtype; }
 
@@ -157,11 +176,16 @@ Ops reductions_over_dimension();
 Ops softmaxes();
 Ops norms();
 Ops gathers();
+Ops sparse_products();
+Ops edge_kernels();
 
 /// Rows that the benchmark times.
 Op activate(Activation activation);
 Op dropout(Activation activation, float rate);
 Op batch_norm_statistics(bool running);
 Op batch_norm(const kernels::Epilogue& epilogue);
+Op spmm(bool weighted);
+Op sddmm();
+Op edge_softmax();
 
 }  // namespace adj::ops

@@ -1,5 +1,6 @@
+#include "../op_table.h"
 #include "../structures.h"
-#include "gemm_cases.h"
+#include "cases.h"
 #include <adjoint/core/capture.h>
 #include <adjoint/kernels/aggregate/spmm.h>
 
@@ -8,10 +9,7 @@ using namespace adj::test;
 
 namespace {
 
-HostCsr skewed(Device device) { return random_structure(skewed_lengths(13001), 211, device); }
 HostCsr small(Device device = {}) { return random_structure({3, 0, 1, 17, 0, 5, 2}, 9, device); }
-
-enum class Values { none, direct, ordered };
 
 /// Relative to the largest sum, as tens of thousands of terms may cancel.
 double allowed(DType dtype) { return dtype == DType::f64 ? 1e-12 : dtype == DType::bf16 ? 8e-3 : 2e-4; }
@@ -21,99 +19,25 @@ struct Case : Edges {
   Device device = csr.device();
   Tensor value;
 
-  Case(const HostCsr& matrix, Values kind, DType type)
-      : Edges(matrix, kind == Values::ordered),
+  Case(const HostCsr& matrix, bool ordered, DType type)
+      : Edges(matrix, ordered),
         dtype(type),
-        value(kind == Values::none ? Tensor{} : random_values()) {}
+        value(random_tensor({count()}, accumulator_dtype(dtype), csr.device())) {}
   CsrMatrix a() const { return Edges::a(value); }
   Tensor random_x(int64_t width) const { return random_tensor({cols(), width}, dtype, device); }
-  Tensor random_y(int64_t width) const { return random_tensor({rows(), width}, dtype, device); }
-  Tensor random_values() const { return random_tensor({count()}, accumulator_dtype(dtype), device); }
   Tensor spmm(const Tensor& x, const Tensor& bias = {}, Activation activation = Activation::none) const {
-    Tensor y = random_y(x.size(1));
+    Tensor y = random_tensor({rows(), x.size(1)}, dtype, device);
     kernels::spmm({.a = a(), .x = x, .bias = bias, .activation = activation, .y = y});
     return y;
-  }
-  Tensor sddmm(const Tensor& y, const Tensor& x) const {
-    Tensor dw = random_values();
-    kernels::sddmm({.a = a(), .y = y, .x = x, .dw = dw});
-    return dw;
-  }
-  /// dx and dw of spmm by the transposed matrix.
-  std::pair<Tensor, Tensor> spmm_backward(const Tensor& dy, const Tensor& x) const {
-    Tensor dx = random_y(dy.size(1)), dw = random_values();
-    kernels::spmm_backward({.at = a(), .dy = dy, .x = x, .dx = dx, .dw = dw});
-    return {dx, dw};
   }
   Numbers plain(const Tensor& x) const { return plain_spmm(*this, rows(), value, x); }
   bool is_product(const Tensor& y, const Tensor& x) const { return close(y, plain(x), allowed(dtype)); }
 };
 
-const std::vector<int64_t> kWidths{0, 1, 2, 3, 7, 8, 15, 16, 17, 40, 64, 100, 128, 129, 256, 300};
-
-/// Calls f(case, width) over matrices, kinds of values, dtypes and widths.
-template <class F>
-void for_cases(F&& f) {
-  on_devices_and_features([&](Device device, DType dtype) {
-    for (const HostCsr& m : {small(device), skewed(device), random_structure({0, 0, 0}, 4, device),
-                             random_structure({}, 3, device)})
-      for (Values kind : {Values::none, Values::direct, Values::ordered}) {
-        const Case c(m, kind, dtype);
-        for (int64_t width : kWidths) {
-          if (m.csr.rows == 300 && width > 20 && kind == Values::direct && width != 128) continue;
-          CAPTURES(m.csr.rows, static_cast<int>(kind), width);
-          f(c, width);
-        }
-      }
-  });
-}
-
 }  // namespace
 
-TEST_CASE("spmm equals the plain sum over entries") {
-  for_cases([](const Case& c, int64_t width) {
-    const Tensor x = c.random_x(width);
-    CHECK(c.is_product(c.spmm(x), x));
-  });
-}
-
-TEST_CASE("sparse products for all row lengths at which the method may change") {
-  on_devices_and_features([](Device device, DType dtype) {
-    const Case c(random_structure(lengths_at_boundaries(), 97, device), Values::ordered, dtype);
-    for (int64_t width : {1, 16, 72, 130}) {
-      CAPTURE(width);
-      const Tensor x = c.random_x(width), dy = c.random_y(width);
-      CHECK(c.is_product(c.spmm(x), x));
-      CHECK(close(c.sddmm(dy, x), plain_sddmm(c, c.count(), dy, x), allowed(dtype)));
-    }
-  });
-}
-
-TEST_CASE("spmm adds the bias and applies the activation") {
-  on_devices_and_features([](Device device, DType dtype) {
-    for (const HostCsr& m : {small(device), skewed(device)})
-      for (Activation activation : {Activation::none, Activation::relu}) {
-        CAPTURE(name_of(activation));
-        const Case c(m, Values::direct, dtype);
-        const Tensor x = c.random_x(37), bias = random_tensor({37}, dtype, device);
-        CHECK(close(c.spmm(x, bias, activation), finished(c.plain(x), bias, activation),
-                    std::max(allowed(dtype), 1e-7)));
-      }
-  });
-}
-
-TEST_CASE("sddmm computes each entry's dot product, and spmm_backward both gradients") {
-  for_cases([](const Case& c, int64_t width) {
-    if (!c.value) return;
-    const Tensor y = c.random_y(width), x = c.random_x(width);
-    const Numbers expected = plain_sddmm(c, c.count(), y, x);
-    const double bound = c.dtype == DType::f64 ? 1e-12 : 1e-5;
-    CHECK(close(c.sddmm(y, x), expected, bound));
-    // c is the transposed matrix: x is its dy, and y its x.
-    const auto [dx, dw] = c.spmm_backward(x, y);
-    CHECK(c.is_product(dx, x));
-    CHECK(close(dw, expected, bound));
-  });
+TEST_CASE("sparse products and their gradients, by the table of ops") {
+  hold(ops::sparse_products(), graphs_of_rows());
 }
 
 TEST_CASE("results larger than the caches, at any address, also for rows of partial vectors") {
@@ -129,7 +53,7 @@ TEST_CASE("results larger than the caches, at any address, also for rows of part
                                          {DType::bf16, whole ? 256 : 66},
                                          {DType::bf16, whole ? 512 : 72}}) {
         CAPTURES(name_of(dtype), width);
-        const Case c(m, Values::direct, dtype);
+        const Case c(m, false, dtype);
         const Tensor x = c.random_x(width);
         const Numbers expected = c.plain(x);
         for (int64_t offset : {0, 1}) {
@@ -141,26 +65,13 @@ TEST_CASE("results larger than the caches, at any address, also for rows of part
     }
 }
 
-TEST_CASE("sparse products have the same bits on 1, 2 and 4 threads") {
-  on_devices_and_features([](Device device, DType dtype) {
-    const Case c(skewed(device), Values::ordered, dtype);
-    for (int64_t width : {5, 128, 200}) {
-      const Tensor x = c.random_x(width), y = c.random_y(width);
-      CHECK(same_bits_on_any_threads([&] {
-        const auto [dx, dw] = c.spmm_backward(x, y);
-        return std::vector{c.spmm(x), c.sddmm(y, x), dx, dw};
-      }));
-    }
-  });
-}
-
 TEST_CASE("spmm of very heavy rows, wide rows and rows at any address") {
   on_devices_and_features([](Device device, DType dtype) {
     std::vector<int64_t> lengths(40, 3);
     lengths[0] = lengths[39] = 0;
     lengths[1] = 100000;
     lengths[38] = 33;
-    const Case c(random_structure(lengths, 1000, device), Values::ordered, dtype);
+    const Case c(random_structure(lengths, 1000, device), true, dtype);
     for (int64_t width : {4, 33, 512, 1000}) {
       CAPTURE(width);
       const Tensor x = at_offset(1, c.random_x(width)), aligned = c.spmm(x.clone());
@@ -184,7 +95,7 @@ TEST_CASE("spmm has the same bits however often it is called") {
     for (DType dtype : {DType::f32, DType::bf16})
       for (int64_t width : {100, 512}) {
         CAPTURES(name_of(dtype), width);
-        const Case c(m, Values::direct, dtype);
+        const Case c(m, false, dtype);
         const Tensor x = c.random_x(width), bias = random_tensor({width}, dtype, device),
                      first = c.spmm(x, bias, Activation::relu);
         for (int call = 0; call < 3; ++call) CHECK(same_bits(c.spmm(x, bias, Activation::relu), first));
@@ -201,7 +112,7 @@ TEST_CASE("spmm has the same bits captured, on another stream, and planned withi
         CAPTURES(planned, rows);
         std::vector<int64_t> lengths(uz(rows), 20);
         lengths[77] = 4000;
-        const Case c(random_structure(lengths, rows, device), Values::direct, DType::f32);
+        const Case c(random_structure(lengths, rows, device), false, DType::f32);
         const Tensor x = c.random_x(64);
         Tensor first = Tensor::empty({rows, 64}, DType::f32, device), second = Tensor::empty_like(first),
                third = Tensor::empty_like(first);
