@@ -26,9 +26,9 @@ Tensor weight(Call& c, bool weighted) {
   return weighted ? c.in("weight", of_edges(c), c.accumulator()) : Tensor();
 }
 Operand& sums(Call& c, const char* name, int64_t rows) {
-  return c.out(name, of_features(c, rows)).within(of_sums(c.dtype));
+  return c.out(name, of_features(c, rows)).allow(of_sums(c.dtype));
 }
-Operand& products(Call& c) { return c.out("dw", of_edges(c), c.accumulator()).within(of_products(c.dtype)); }
+Operand& products(Call& c) { return c.out("dw", of_edges(c), c.accumulator()).allow(of_products(c.dtype)); }
 
 /// f(edge's and head's place, target's place, source's place) for each edge and feature.
 template <class F>
@@ -92,9 +92,9 @@ Op edge_add() {
             const double error = c.dtype == DType::bf16 ? 8e-3 : 4 * c.tolerance();
             const Tensor& de = c.in("de", of_edges(c), c.accumulator());
             kernels::edge_sum(
-                {.a = c.links.a(), .e = de, .y = c.out("dl", by_head(c, c.links.csr.rows)).within(error)});
+                {.a = c.links.a(), .e = de, .y = c.out("dl", by_head(c, c.links.csr.rows)).allow(error)});
             kernels::edge_sum(
-                {.a = c.links.at(), .e = de, .y = c.out("dr", by_head(c, c.links.csr.cols)).within(error)});
+                {.a = c.links.at(), .e = de, .y = c.out("dr", by_head(c, c.links.csr.cols)).allow(error)});
           }};
 }
 
