@@ -95,7 +95,7 @@ struct OutputOptions {
   std::string trace, run_dir;  ///< trace file; folder for all outputs
   std::string config;          ///< file of options
 
-  /// Places metrics, checkpoint, page, events and trace in --run-dir unless an option names another place.
+  /// Places metrics, checkpoint, report, events and trace in --run-dir unless an option names another place.
   void use_run_folder();
   /// Before the training: refuses files that cannot be written or would overwrite an input or each other.
   void check_files(const Settings& all) const;

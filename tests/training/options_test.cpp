@@ -148,7 +148,7 @@ TEST_CASE("options that conflict are refused by name") {
       refusal({{"cuts", "c"}, {"device", "cuda"}, {"precision", "bfloat16"}, {"attention-dropout", "0.5"}},
               models::gat()),
       "--cuts: attention on tensor cores has no dropout"));
-  CHECK(mentions(refusal({{"precision", "bfloat16"}}, models::qgnn()), "--precision bfloat16: quantised"));
+  CHECK(mentions(refusal({{"precision", "bfloat16"}}, models::qgnn()), "--precision bfloat16: quantisation"));
   CHECK(refusal({{"precision", "tf32"}}, models::qgnn()) == "");
 }
 
