@@ -10,7 +10,7 @@ namespace {
 /// Graph isomorphism network (Xu et al. 2019): sum over neighbours and the node itself, then two linear maps.
 struct Gin : Stack<nn::GINConv<nn::MLP>> {
   Gin(int64_t in, int64_t out, const ModelOptions& s)
-      : Stack(fmt::format("GIN {}{}", dashed(widths_of(in, out, s)), s.train_eps ? " learned eps" : ""),
+      : Stack(fmt::format("GIN {}{}", dashed(widths_of(in, out, s)), s.train_eps ? " learnt eps" : ""),
               Activation::relu, s) {
     const nn::GINConvOptions options{.train_eps = s.train_eps};
     std::vector<int64_t> sums = widths_of(in, out, s);

@@ -35,7 +35,7 @@ struct GraphGin : GraphModel {
       : pool_(s.graphs.pool),
         p_(static_cast<float>(s.dropout)),
         name_(fmt::format("GIN {}-{}x{}-{} {}{}{}", in, s.layers, s.hidden, out, name_of(s.graphs.pool),
-                          s.train_eps ? " learned eps" : "", describe_bits(s))) {
+                          s.train_eps ? " learnt eps" : "", describe_bits(s))) {
     const Quantization quantization(s);
     const auto last = static_cast<size_t>(s.layers - 1);  // its output has the bits of its input
     readouts_.add(in, out, quantization.readout(0));

@@ -178,7 +178,7 @@ std::vector<Variant> variants() {
       {models::gin(),
        {.norm = Norm::batch, .residual = true, .train_eps = true},
        gin_by_hand,
-       "GIN 6-8-8-3 learned eps batch-norm residual",
+       "GIN 6-8-8-3 learnt eps batch-norm residual",
        {6, 8, 8},
        sum},
       {models::gat(), {.model = "gat"}, gat, "GAT 6-2x8-2x8-3"},
@@ -271,7 +271,7 @@ TEST_CASE("a model of graphs reads out its pooled input and each layer's output,
           if (!quantised) randomise(*model, draw);
           (void)(*model)(graph, offsets, Features(x));  // sets the scales of quantizers
           CHECK(model->describe() == fmt::format("GIN 6-3x8-3 {}{}{}", name_of(pool),
-                                                 train_eps ? " learned eps" : "",
+                                                 train_eps ? " learnt eps" : "",
                                                  quantised ? fmt::format(" {} bits", bits) : ""));
           for (const auto& [name, parameter] : model->named_parameters())
             CHECK(model->decays(name) == !name.ends_with("log_scale"));
