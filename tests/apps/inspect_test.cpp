@@ -130,7 +130,7 @@ TEST_CASE_FIXTURE(InFolder, "a file that HDF5 cannot read gives a one-line error
     const Outcome outcome = run("inspect", words);
     CHECK(outcome.status == 1);
     CHECK(mentions(outcome.out, {path + ": truncated: 900 bytes"}));
-    CHECK(outcome.err == "inspect: " + path + ": 1 problem\n");
+    CHECK(outcome.err == "inspect: " + path + ": 1 error\n");
   }
   CHECK(run("inspect", {folder.file("none.h5")}).status == 1);
   std::ofstream(path) << "text";

@@ -254,7 +254,7 @@ TEST_CASE_FIXTURE(With<Bench>, "a checkpoint with impossible values is refused b
   });
   CHECK(refused(one, both(not_begun, set("stopped", int64_t{1})), {"facts@stopped", "no row"}));
   CHECK(refused({"--epochs", "4"}, not_begun, {"tensors/history", "no row"}));
-  CHECK(refused(one, zeros("history", {0, 5}), {"facts@best_epoch", "no row"}));
+  CHECK(refused(one, zeros("history", {0, 5}), {"facts@best_epoch", "without a row"}));
 
   std::filesystem::remove(c);
   const Words two{"--epochs", "6", "--runs", "2"};

@@ -141,7 +141,7 @@ TEST_CASE("wrong or conflicting options of clusters and subgraphs") {
           {{"--loader", "saint", "--budget", "100000001"}, {"--budget", "100000000"}},
           {{"--loader", "saint", "--walk-length", "100000000"}, {"--walk-length", "99999999"}},
           {{"--loader", "saint", "--budget", "10000", "--walk-length", "10000"},
-           {"--budget 10000: of 10001 nodes each", "100000000"}},
+           {"--budget 10000: 10001 nodes per draw", "100000000"}},
           {{"--loader", "saint", "--saint", "edge", "--budget", "50000001"},
            {"--budget 50000001", "100000000"}},
           {{"--loader", "saint", "--walk-length", "-1"}, {"--walk-length", "0 or more"}},

@@ -126,7 +126,7 @@ TEST_CASE("linear_sum is the sum of two products") {
   CHECK_ERROR(linear_sum(x, w, {}, thunk(Var(x)), Tensor::zeros({2, 2})),
               "linear_sum: input [4, 3] does not fit weight [2, 2]");
   CHECK_ERROR(linear_sum(x, w, {}, thunk(Var(Tensor::zeros({5, 3}))), w),
-              "linear_sum: [4, 3] times [3, 2] and [5, 3] times [3, 2] have no sum");
+              "linear_sum: [4, 3] times [3, 2] and [5, 3] times [3, 2] have different shapes");
   CHECK_THROWS_AS(linear_sum(x, w, {}, thunk(Var(x)), Tensor::zeros({3, 3})), Error);
   CHECK_THROWS_AS(linear_sum(x, w, Tensor::zeros({3}), thunk(Var(x)), w), Error);
 }

@@ -105,7 +105,7 @@ TEST_CASE_FIXTURE(InFolder, "rows, devices, orders, files and fingerprints of qu
     CHECK_ERROR_HAS(remote.dense(), "they are quantised");
     CHECK_ERROR_HAS(remote.sparse(), "they are quantised");
     CHECK_ERROR_HAS(FeatureScaling::fit(FeatureScaling::Kind::standard, data.x).apply(remote),
-                    "scaled before");
+                    "scaling before quantisation");
     CHECK_THROWS_AS(FeatureScaling::rows().apply(remote), Error);
     CHECK(FeatureScaling().apply(remote).is_quantized());
     if (device.is_cuda()) continue;

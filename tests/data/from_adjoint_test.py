@@ -300,7 +300,7 @@ class Weights(Case):
                 self.assertIn(message, result.stderr)
         words = [DEMO if word == data else word for word in words]
         result = self.run_program("predict", *words, "--task", "graph_class", "--outputs", "3")
-        self.assertEqual((result.returncode, result.stderr), (1, f"predict: {DEMO}: graphs/offsets: missing, --task graph_class is of many graphs\n"))
+        self.assertEqual((result.returncode, result.stderr), (1, f"predict: {DEMO}: graphs/offsets: missing, --task graph_class requires graphs\n"))
 
         if not (torch and pyg):
             return

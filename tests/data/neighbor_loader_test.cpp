@@ -178,7 +178,7 @@ TEST_CASE("layer-wise inference equals that of the whole graph") {
         return Tensor::zeros({block.num_src() + 1, 2}, DType::f32, device);
       };
       CHECK_ERROR_HAS(infer_layer_wise(data.graph, data.x, 1, wrong, {.batch_size = 1}),
-                      "of 1 targets, expected [1, width]");
+                      "for 1 targets, expected [1, width]");
       CHECK_ERROR(infer_layer_wise(data.graph, data.x, 1, LayerFunction()), "layer-wise inference: no layer");
       int64_t width = 1;
       const auto widening = [&](size_t, const Block& block, const Features&) {

@@ -173,8 +173,8 @@ TEST_CASE("an invalid safetensors file gives a one-line error with the file and 
   refused(file_of("{" + item("a", "[0,4,8]") + "}", data), {": a: ", "data_offsets"});
   refused(file_of(both(item("a", "[0,8]"), item("b", "[4,12]")), data), {": b: ", "overlaps", "expected 8"});
   refused(file_of(both(item("a", "[0,8]"), item("b", "[0,8]")), data), {": b: ", "overlaps", "expected 8"});
-  refused(file_of(both(item("a", "[0,4]", "F32", "[1]"), item("b", "[8,16]")), data), {": b: ", "hole"});
-  refused(file_of("{" + item("a", "[8,16]") + "}", data), {": a: ", "hole"});
+  refused(file_of(both(item("a", "[0,4]", "F32", "[1]"), item("b", "[8,16]")), data), {": b: ", "gap"});
+  refused(file_of("{" + item("a", "[8,16]") + "}", data), {": a: ", "gap"});
   refused(file_of(one, data.substr(0, 7)), {": a: ", "ends at 8", "7 bytes"});
   refused(file_of(one, data), {"8 bytes left over"});
   refused(file_of("{" + item("a", "[0,8]", "U64", "[1]") + "}", data.substr(8)),
@@ -182,7 +182,7 @@ TEST_CASE("an invalid safetensors file gives a one-line error with the file and 
   refused(file_of("{" + item("a", "[0,8]", "F32", "[1,1,1,1,2]") + "}", data.substr(8)),
           {": a: ", "5 dimensions"});
   refused(file_of(R"({"__metadata__":[]})"), {"__metadata__", "no object"});
-  refused(file_of(R"({"__metadata__":{"k":1}})"), {"__metadata__", "k is no text"});
+  refused(file_of(R"({"__metadata__":{"k":1}})"), {"__metadata__", "k is not a string"});
 
   CHECK(mentions(error_of<DataError>([&] { (void)SafetensorsReader::open(folder.file("none")); }), "none"));
   CHECK(mentions(error_of<DataError>([&] { (void)SafetensorsReader::open("/dev/null"); }), "regular"));

@@ -179,5 +179,5 @@ TEST_CASE("damaged entries of an integer model are refused by name") {
         std::string::npos);
   for (const char* name : {"tensors/other", "tensors/inputs.2.scale"})
     CHECK(damages.message_of([&](Contents& c) { c.tensors[name] = Tensor::full({1}, 1.0); })
-              .starts_with(std::string(name) + ": no part of such a model"));
+              .starts_with(std::string(name) + ": not part of this model"));
 }

@@ -215,7 +215,7 @@ class Datasets(unittest.TestCase):
     def test_errors_say_what_is_wrong(self):
         self.assertTrue(issubclass(adjoint.DataError, adjoint.Error) and issubclass(adjoint.Error, ValueError))
         self.assertTrue(issubclass(adjoint.OutOfMemory, MemoryError))
-        for message, given in {"index 1 again": {"val": np.array([1, 2]), "test": np.array([1])},
+        for message, given in {"index 1 occurs twice": {"val": np.array([1, 2]), "test": np.array([1])},
                                "index 12, expected 0 to 11": {"val": np.array([12])},
                                "nan at row 0, column 1, expected finite": {"x": np.array([[1, np.nan]] * 12, np.float32)},
                                "y: \\[3\\] int64 on cpu, expected \\[12\\]": {"y": np.zeros(3, int)}}.items():

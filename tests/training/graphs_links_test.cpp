@@ -376,10 +376,10 @@ TEST_CASE("examples of links: shares of the joined pairs with as many free ones,
     OfLinks none;
     none.links.val = val;
     none.links.test = test;
-    CHECK(mentions(
-        error_of<DataError>([&] { link_examples(none.options, none.links, none.data); }),
-        {fmt::format("small: edges: with --val {} and --test {} of {} pairs", val, test, joined_pairs),
-         fmt::format("none is left to {}", named)}));
+    CHECK(mentions(error_of<DataError>([&] { link_examples(none.options, none.links, none.data); }),
+                   {fmt::format("small: edges: with --val {} and --test {} of {} connected pairs", val, test,
+                                joined_pairs),
+                    fmt::format("none is left to {}", named)}));
   }
 }
 

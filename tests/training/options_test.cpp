@@ -125,7 +125,7 @@ TEST_CASE("options that conflict are refused by name") {
       {{{"loader", "saint"}, {"budget", "1"}}, ""},
       {{{"loader", "saint"}, {"saint", "node"}, {"budget", "100000000"}}, ""},
       {{{"loader", "saint"}, {"saint", "node"}, {"budget", "100000001"}}, "--budget"},
-      {{{"loader", "saint"}, {"budget", "33333334"}}, "--budget 33333334: of 3 nodes each"},
+      {{{"loader", "saint"}, {"budget", "33333334"}}, "--budget 33333334: 3 nodes per draw"},
       {{{"loader", "saint"}, {"budget", "33333333"}}, ""},
       {{{"loader", "saint"}, {"walk-length", "-1"}}, "--walk-length"},
       {{{"loader", "saint"}, {"walk-length", "0"}}, ""},

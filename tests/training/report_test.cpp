@@ -170,7 +170,8 @@ TEST_CASE("a run's folder is read back unchanged") {
   CHECK(read.result_named("report") == "");
   CHECK(read.finished);
   CHECK(mentions(error_of<DataError>([&] { make_run_folder(path); }), {path, "already holds a run"}));
-  CHECK(mentions(error_of<DataError>([&] { begin_run(path, run); }), {path, "began meanwhile"}));
+  CHECK(
+      mentions(error_of<DataError>([&] { begin_run(path, run); }), {path, "began in this folder meanwhile"}));
   const std::string checkpoint = path + "/checkpoint.h5";
   std::ofstream(checkpoint) << "state";
   CHECK_NOTHROW(make_run_folder(path, checkpoint));
@@ -234,7 +235,7 @@ TEST_CASE_FIXTURE(InFolder,
                  "already holds a run"));
   make_run_folder(path, elsewhere);
   CHECK(mentions(error_of<DataError>([&] { begin_run(path, run_of("q"), path + "/checkpoint.h5"); }),
-                 "began meanwhile"));
+                 "began in this folder meanwhile"));
   begin_run(path, run_of("q"), elsewhere);
   CHECK(read_run(path).program == "q");
   CHECK(
