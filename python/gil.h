@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <thread>
@@ -26,11 +27,19 @@ auto take_gil(F&& f) {
   }
 }
 
+/// Number of scopes below. Daemon threads may be in one when the interpreter ends: the process waits for them
+/// before it destroys what they use, such as oneDNN's generated code.
+inline std::atomic<int> running_calls{0};
+
 /// This thread's lock is released in the scope.
 class GilRelease {
  public:
-  GilRelease() : state_(PyEval_SaveThread()) {}
+  GilRelease() {
+    ++running_calls;
+    state_ = PyEval_SaveThread();
+  }
   ~GilRelease() {
+    --running_calls;
     take_gil([this] { PyEval_RestoreThread(state_); });
   }
   GilRelease(const GilRelease&) = delete;

@@ -34,6 +34,15 @@ NB_MODULE(adjoint, m) {
   const nb::object pause = nb::cpp_function([] { python::without_gil([] { pause_prefetching(); }); });
   nb::module_::import_("os").attr("register_at_fork")(
       nb::arg("before") = pause, nb::arg("after_in_parent") = nb::cpp_function(&resume_prefetching),
-      nb::arg("after_in_child") = nb::cpp_function(&forget_prefetching));
+      nb::arg("after_in_child") = nb::cpp_function([] {
+        forget_prefetching();
+        python::running_calls = 0;  // of threads that the child does not have
+      }));
   nb::module_::import_("atexit").attr("register")(pause);
+  // After the interpreter, before static objects. A call of more than ten seconds is not waited for.
+  static const int registered = Py_AtExit([] {
+    for (int waited = 0; python::running_calls > 0 && waited < 10'000; ++waited)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+  (void)registered;
 }
