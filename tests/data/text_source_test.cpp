@@ -143,7 +143,8 @@ TEST_CASE_FIXTURE(InFolder, "a line that is too long is refused with its number"
         path + ":2: expected lines of at most 8 bytes, found a longer one");
   CHECK(refused("ab\ncd\n123456789", 8) ==
         path + ":3: expected lines of at most 8 bytes, found a longer one");
-  CHECK(refused("x\n" + std::string(5 << 20, 'y'), 4 << 20).starts_with(path + ":2: expected lines of at most"));
+  CHECK(refused("x\n" + std::string(5 << 20, 'y'), 4 << 20)
+            .starts_with(path + ":2: expected lines of at most"));
   CHECK(refused("x\n" + std::string(3 << 20, 'y') + "\nz", 4 << 20) == "");
 }
 
