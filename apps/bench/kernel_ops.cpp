@@ -18,8 +18,8 @@ using kernels::Transpose;
 
 /// A row of the op table over the graph's in-edges, or its gradient; 0 heads: one weight per edge. Rows of
 /// the operand `gathered` are read once per edge; without one, columns are not read.
-Job of_graph(const Subject& s, const ops::Op& op, int64_t heads, const std::string& gathered_operand,
-             bool backward = false, bool turned = false) {
+Job graph_job(const Subject& s, const ops::Op& op, int64_t heads, const std::string& gathered_operand,
+              bool backward = false, bool turned = false) {
   const Relation relation = s.graph().relation();
   const ops::Links links{relation.csr(), relation.transposed(), {}, relation.transposed_order()};
   const int64_t width = s.width / std::max<int64_t>(heads, 1);
@@ -150,7 +150,7 @@ kernels::Epilogue relu_and_dropout(const Subject& s) {
 
 /// Rows of the op table in turn, or the backward pass of one, over the same operands of [N, width], of which
 /// `passes` are read or written.
-Job of_table(const Subject& s, const ops::Ops& table, double passes, bool backward = false) {
+Job table_job(const Subject& s, const ops::Ops& table, double passes, bool backward = false) {
   auto call = std::make_shared<ops::Call>(ops::Call{.size = {s.graph().num_nodes(), s.width},
                                                     .dtype = DType::f32,
                                                     .device = s.device(),
@@ -217,25 +217,25 @@ std::vector<Op> kernel_ops() {
   const auto nodes = [](const Subject& s) { return s.graph().num_nodes(); };
   std::vector<Op> ops = {
       {"spmm", "Y = A X with edge weights",
-       [](const Subject& s) { return of_graph(s, ops::spmm(true), 0, "x"); }},
+       [](const Subject& s) { return graph_job(s, ops::spmm(true), 0, "x"); }},
       {"spmm_ones", "the same, all weights 1",
-       [](const Subject& s) { return of_graph(s, ops::spmm(false), 0, "x"); }},
+       [](const Subject& s) { return graph_job(s, ops::spmm(false), 0, "x"); }},
       {"spmm_transposed", "dX = At dY, weights permuted",
-       [](const Subject& s) { return of_graph(s, ops::spmm(true), 0, "x", false, true); }},
+       [](const Subject& s) { return graph_job(s, ops::spmm(true), 0, "x", false, true); }},
       {"sddmm", "gradient of the edge weights",
-       [](const Subject& s) { return of_graph(s, ops::sddmm(), 0, "x"); }},
+       [](const Subject& s) { return graph_job(s, ops::sddmm(), 0, "x"); }},
       {"spmm_backward", "both gradients in one pass",
-       [](const Subject& s) { return of_graph(s, ops::spmm(true), 0, "dy", true); }},
+       [](const Subject& s) { return graph_job(s, ops::spmm(true), 0, "dy", true); }},
       {"spmm_heads", "Y = A X with edge weights per head",
-       [](const Subject& s) { return of_graph(s, ops::spmm(true), s.shared_heads(), "x"); }},
+       [](const Subject& s) { return graph_job(s, ops::spmm(true), s.shared_heads(), "x"); }},
       {"spmm_heads_backward", "both gradients in one pass",
-       [](const Subject& s) { return of_graph(s, ops::spmm(true), s.shared_heads(), "dy", true); }},
+       [](const Subject& s) { return graph_job(s, ops::spmm(true), s.shared_heads(), "dy", true); }},
       {"edge_dot", "dot product per edge and head",
-       [](const Subject& s) { return of_graph(s, ops::sddmm(), s.shared_heads(), "x"); }},
+       [](const Subject& s) { return graph_job(s, ops::sddmm(), s.shared_heads(), "x"); }},
       {"edge_softmax", "over the in-edges of each node, per head",
-       [](const Subject& s) { return of_graph(s, ops::edge_softmax(), s.shared_heads(), ""); }},
+       [](const Subject& s) { return graph_job(s, ops::edge_softmax(), s.shared_heads(), ""); }},
       {"edge_softmax_grad", "its backward pass",
-       [](const Subject& s) { return of_graph(s, ops::edge_softmax(), s.shared_heads(), "", true); }},
+       [](const Subject& s) { return graph_job(s, ops::edge_softmax(), s.shared_heads(), "", true); }},
       {"neighbor_max", "max over the in-edges of each node, with argmax",
        [](const Subject& s) { return neighbor_reduce(s, {Reduce::max}); }},
       {"neighbor_max_grad", "its gradient, to the rows that argmax names",
@@ -259,17 +259,17 @@ std::vector<Op> kernel_ops() {
       {"gemm_input", "gradient of the input, N x out x width",
        [=](const Subject& s) { return gemm(s, nodes(s), s.out, s.width, false, true); }},
       {"relu", "N x width",
-       [](const Subject& s) { return of_table(s, {ops::activate(Activation::relu)}, 2); }},
+       [](const Subject& s) { return table_job(s, {ops::activate(Activation::relu)}, 2); }},
       {"dropout", "N x width",
        [](const Subject& s) {
-         return of_table(s, {ops::dropout(Activation::none, static_cast<float>(s.dropout))}, 2);
+         return table_job(s, {ops::dropout(Activation::none, static_cast<float>(s.dropout))}, 2);
        }},
       {"batch_norm", "statistics, then norm, relu and dropout in one pass",
        [](const Subject& s) {
-         return of_table(s, {ops::batch_norm_statistics(false), ops::batch_norm(relu_and_dropout(s))}, 3);
+         return table_job(s, {ops::batch_norm_statistics(false), ops::batch_norm(relu_and_dropout(s))}, 3);
        }},
       {"batch_norm_backward", "its backward pass",
-       [](const Subject& s) { return of_table(s, {ops::batch_norm(relu_and_dropout(s))}, 5, true); }},
+       [](const Subject& s) { return table_job(s, {ops::batch_norm(relu_and_dropout(s))}, 5, true); }},
       {"cross_entropy", "forward and backward over the training nodes", cross_entropy},
       {"adam", "six parameters of width x out", adam},
       {"transpose", "transposed CSR and permutation", transpose},

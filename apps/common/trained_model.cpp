@@ -66,8 +66,7 @@ ExecutionOptions execution_options_of(const ModelDescription& model) {
   ExecutionOptions options;
   const auto precision = model.facts.find("option.precision");
   if (precision != model.facts.end())
-    options.precision =
-        value_named<models::Precision>(precision->second).value_or(models::Precision::float32);
+    options.precision = value_named<models::Precision>(precision->second).value();
   return options;
 }
 

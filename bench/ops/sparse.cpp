@@ -11,24 +11,26 @@ namespace adj::ops {
 namespace {
 
 /// Relative to the largest sum, as tens of thousands of terms may cancel.
-double of_sums(DType dtype) { return dtype == DType::f64 ? 1e-12 : dtype == DType::bf16 ? 8e-3 : 2e-4; }
-double of_products(DType dtype) { return dtype == DType::f64 ? 1e-12 : 1e-5; }
+double sum_tolerance(DType dtype) { return dtype == DType::f64 ? 1e-12 : dtype == DType::bf16 ? 8e-3 : 2e-4; }
+double product_tolerance(DType dtype) { return dtype == DType::f64 ? 1e-12 : 1e-5; }
 
 /// [n] for no heads, else [n, heads], which are the last of the sizes.
-Shape by_head(const Call& c, int64_t n) { return c.size.back() == 0 ? Shape{n} : Shape{n, c.size.back()}; }
-Shape of_edges(const Call& c) { return by_head(c, c.links.csr.entries()); }
+Shape head_shape(const Call& c, int64_t n) { return c.size.back() == 0 ? Shape{n} : Shape{n, c.size.back()}; }
+Shape edge_shape(const Call& c) { return head_shape(c, c.links.csr.entries()); }
 /// [n, features of all heads]
-Shape of_features(const Call& c, int64_t n) { return {n, c.size[0] * std::max<int64_t>(c.size[1], 1)}; }
+Shape feature_shape(const Call& c, int64_t n) { return {n, c.size[0] * std::max<int64_t>(c.size[1], 1)}; }
 
-Tensor& source(Call& c) { return c.in("x", of_features(c, c.links.csr.cols)); }
-Tensor& target(Call& c, const char* name) { return c.in(name, of_features(c, c.links.csr.rows)); }
+Tensor& source(Call& c) { return c.in("x", feature_shape(c, c.links.csr.cols)); }
+Tensor& target(Call& c, const char* name) { return c.in(name, feature_shape(c, c.links.csr.rows)); }
 Tensor weight(Call& c, bool weighted) {
-  return weighted ? c.in("weight", of_edges(c), c.accumulator()) : Tensor();
+  return weighted ? c.in("weight", edge_shape(c), c.accumulator()) : Tensor();
 }
 Operand& sums(Call& c, const char* name, int64_t rows) {
-  return c.out(name, of_features(c, rows)).allow(of_sums(c.dtype));
+  return c.out(name, feature_shape(c, rows)).allow(sum_tolerance(c.dtype));
 }
-Operand& products(Call& c) { return c.out("dw", of_edges(c), c.accumulator()).allow(of_products(c.dtype)); }
+Operand& products(Call& c) {
+  return c.out("dw", edge_shape(c), c.accumulator()).allow(product_tolerance(c.dtype));
+}
 
 /// f(edge's and head's place, target's place, source's place) for each edge and feature.
 template <class F>
@@ -55,7 +57,7 @@ Op spmm_with_bias(Activation activation) {
           [=](Call& c) {
             kernels::spmm({.a = c.links.a(weight(c, true)),
                            .x = source(c),
-                           .bias = c.in("bias", {of_features(c, 1)[1]}),
+                           .bias = c.in("bias", {feature_shape(c, 1)[1]}),
                            .activation = activation,
                            .y = sums(c, "y", c.links.csr.rows)});
           },
@@ -73,9 +75,9 @@ Op edge_add() {
   return {"edge_add and edge_sum", kHeads,
           [](Call& c) {
             kernels::edge_add({.a = c.links.a(),
-                               .l = c.in("l", by_head(c, c.links.csr.rows)),
-                               .r = c.in("r", by_head(c, c.links.csr.cols)),
-                               .e = c.out("e", of_edges(c), c.accumulator())});
+                               .l = c.in("l", head_shape(c, c.links.csr.rows)),
+                               .r = c.in("r", head_shape(c, c.links.csr.cols)),
+                               .e = c.out("e", edge_shape(c), c.accumulator())});
           },
           [](Plain& p) {
             const size_t heads = uz(std::max<int64_t>(p.size(0), 1));
@@ -90,11 +92,11 @@ Op edge_add() {
           },
           [](Call& c) {
             const double error = c.dtype == DType::bf16 ? 8e-3 : 4 * c.tolerance();
-            const Tensor& de = c.in("de", of_edges(c), c.accumulator());
+            const Tensor& de = c.in("de", edge_shape(c), c.accumulator());
             kernels::edge_sum(
-                {.a = c.links.a(), .e = de, .y = c.out("dl", by_head(c, c.links.csr.rows)).allow(error)});
+                {.a = c.links.a(), .e = de, .y = c.out("dl", head_shape(c, c.links.csr.rows)).allow(error)});
             kernels::edge_sum(
-                {.a = c.links.at(), .e = de, .y = c.out("dr", by_head(c, c.links.csr.cols)).allow(error)});
+                {.a = c.links.at(), .e = de, .y = c.out("dr", head_shape(c, c.links.csr.cols)).allow(error)});
           }};
 }
 
@@ -104,7 +106,7 @@ Op edge_mean(bool weighted) {
       [=](Call& c) {
         kernels::edge_mean({.a = c.links.a(),
                             .w = weight(c, weighted),
-                            .y = c.out("y", of_edges(c), c.accumulator()).over(weighted ? "weight" : "")});
+                            .y = c.out("y", edge_shape(c), c.accumulator()).over(weighted ? "weight" : "")});
       },
       [=](Plain& p) {
         const size_t heads = uz(std::max<int64_t>(p.size(0), 1));
@@ -157,7 +159,7 @@ Op sddmm() {
 Op edge_softmax() {
   return {"edge_softmax", kHeads,
           [](Call& c) {
-            const Tensor& e = c.in("e", of_edges(c));
+            const Tensor& e = c.in("e", edge_shape(c));
             kernels::edge_softmax(
                 {.a = c.links.a(),
                  .e = e,
@@ -182,7 +184,7 @@ Op edge_softmax() {
             });
           },
           [](Call& c) {
-            const Tensor& dy = c.in("dy", of_edges(c), c.accumulator());
+            const Tensor& dy = c.in("dy", edge_shape(c), c.accumulator());
             kernels::edge_softmax_backward(
                 {.a = c.links.a(),
                  .y = c.in("y", dy.shape(), c.accumulator()),
