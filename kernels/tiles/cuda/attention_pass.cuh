@@ -63,6 +63,8 @@ struct Shape : Pass<kPass> {
   static constexpr int kStages =
       std::min(6, (227 * 1024 - 2 * kPatternBytes - kOwnMatrices * kOwnBytes) / kStageBytes);
   static constexpr int kOwn = kStages * kStageBytes, kBarriers = kOwn + kOwnMatrices * kOwnBytes;
+  /// A barrier per multiplier warpgroup, after the ring's.
+  static constexpr int kOwnRowsRead = kBarriers + 16 * kStages;
   static constexpr int kSharedBytes = kBarriers + 2 * kPatternBytes;
   using Ring = StageRing<kStages, kReaders>;
 };

@@ -41,6 +41,25 @@ struct TileSteps {
   }
 };
 
+/// mbarriers in shared memory, whose phase ends by `arrivals`. By one thread, before a __syncthreads.
+__device__ __forceinline__ void initialize_barrier(uint32_t barrier, int arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+/// One arrival, once all lanes are here.
+__device__ __forceinline__ void arrive_by_warp(uint32_t barrier) {
+  __syncwarp();
+  if (threadIdx.x % 32 == 0)
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+/// Waits for the end of the phase of this parity.
+__device__ __forceinline__ void wait_for_barrier(uint32_t barrier, uint32_t parity) {
+  asm volatile(
+      "{\n.reg .pred done;\nwaiting:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+      "@done bra waited;\nbra waiting;\nwaited:\n}" ::"r"(barrier),
+      "r"(parity)
+      : "memory");
+}
+
 /// Ring of shared-memory stages between readers and multipliers, each a few steps ahead of the other, with
 /// two mbarriers per stage. Readers and multipliers advance their own rings in step. Unlike named barriers,
 /// mbarriers let one multiplier warpgroup run ahead, so that it computes while the tensor cores work for the
@@ -52,11 +71,8 @@ class StageRing {
   static __device__ void initialize(uint32_t barriers) {
     if (threadIdx.x == 0)
       for (int s = 0; s < kStages; ++s) {
-        asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barriers + s * 8), "n"(kArrivals)
-                     : "memory");
-        asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barriers + (kStages + s) * 8),
-                     "n"(kMultipliers / 32)
-                     : "memory");
+        initialize_barrier(barriers + s * 8, kArrivals);
+        initialize_barrier(barriers + (kStages + s) * 8, kMultipliers / 32);
       }
     __syncthreads();
   }
@@ -70,15 +86,11 @@ class StageRing {
   /// Called by multipliers for this stage. Also makes the data visible to the tensor cores; the fence is on
   /// this side, as it would make a reader wait for all its copies in flight.
   __device__ void wait_until_written() const {
-    wait(barriers_ + stage_ * 8, round_);
+    wait_for_barrier(barriers_ + stage_ * 8, round_);
     publish_to_tensor_cores();
   }
   /// Called by readers, per warp (kArrivals: their warps), once their data is written.
-  __device__ void written() const {
-    __syncwarp();
-    if (threadIdx.x % 32 == 0)
-      asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barriers_ + stage_ * 8) : "memory");
-  }
+  __device__ void written() const { arrive_by_warp(barriers_ + stage_ * 8); }
   /// Called by each reader thread (kArrivals: their number), without waiting: arrives once its copies are
   /// complete.
   __device__ void written_by_copies() const {
@@ -87,23 +99,13 @@ class StageRing {
   }
   /// Called by readers before writing a stage; returns at once in the first round. read(): called by
   /// multipliers, per warp.
-  __device__ void wait_until_read() const { wait(barriers_ + (kStages + stage_) * 8, round_ ^ 1); }
-  __device__ void read() const { read(stage_); }
-  __device__ void read(int stage) const {
-    __syncwarp();
-    if (threadIdx.x % 32 == 0)
-      asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barriers_ + (kStages + stage) * 8)
-                   : "memory");
+  __device__ void wait_until_read() const {
+    wait_for_barrier(barriers_ + (kStages + stage_) * 8, round_ ^ 1);
   }
+  __device__ void read() const { read(stage_); }
+  __device__ void read(int stage) const { arrive_by_warp(barriers_ + (kStages + stage) * 8); }
 
  private:
-  static __device__ __forceinline__ void wait(uint32_t barrier, uint32_t parity) {
-    asm volatile(
-        "{\n.reg .pred done;\nwaiting:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-        "@done bra waited;\nbra waiting;\nwaited:\n}" ::"r"(barrier),
-        "r"(parity)
-        : "memory");
-  }
   uint32_t barriers_, round_ = 0;
   int stage_ = 0;
 };

@@ -127,6 +127,8 @@ class Multiplier {
     begin_logits(part_.first);
     wait_for_products();
     for (int tile = part_.first; tile < part_.end; tile += kTogether) {
+      const bool ends = tile + kTogether >= part_.end;
+      if (S::kOwnMatrices > 0 && ends) arrive_by_warp(own_rows_read());
       if constexpr (!S::kDot) add_terms();
       if constexpr (S::kForward)
         weigh_by_largest();
@@ -136,7 +138,6 @@ class Multiplier {
       int held[kTogether];
 #pragma unroll
       for (int u = 0; u < kTogether; ++u) held[u] = stage_[u];
-      const bool ends = tile + kTogether >= part_.end;
       if (!ends) {
         begin_logits(tile + kTogether);
         wait_for_all_products_but<1>();
@@ -150,10 +151,16 @@ class Multiplier {
     }
   }
 
+  __device__ __forceinline__ uint32_t own_rows_read() const {
+    return shared_ + S::kOwnRowsRead + warpgroup_of_multipliers() * 8;
+  }
   /// Loads the window's own rows and their terms.
   __device__ __forceinline__ void begin_part() {
     // A warp waits for its own products only: others' may still read the previous part's rows.
-    if constexpr (S::kOwnMatrices > 0) meet<128>(1 + warpgroup_of_multipliers());
+    if constexpr (S::kOwnMatrices > 0) {
+      wait_for_barrier(own_rows_read(), round_ ^ 1);
+      round_ ^= 1;
+    }
     const auto copy_own = [&](const uint16_t* x, uint32_t destination) {
       copy_window<kD>(x + part_.head * a_.pitch, part_.window, a_.rows, a_.row_pitch, a_.pitch,
                       warpgroup_of_multipliers(), destination);
@@ -366,6 +373,7 @@ class Multiplier {
   const Factors factors_;
   typename S::Ring ring_;
   Part part_{};
+  uint32_t round_ = 0;  // of the barrier own_rows_read
   int stage_[kTogether] = {};
   TileBits bits_[kTogether] = {};
   float sum_[kD / 2], logit_[kTogether][32], product_[S::kGradient ? 32 : 1];
@@ -380,6 +388,7 @@ __global__ void __launch_bounds__(Shape<kD, kScore, kPass>::kThreads, 1)
   using S = Shape<kD, kScore, kPass>;
   begin_overlapping();
   const uint32_t shared = patterned_shared();
+  if (threadIdx.x < 2) initialize_barrier(shared + S::kOwnRowsRead + threadIdx.x * 8, 128 / 32);
   S::Ring::initialize(shared + S::kBarriers);
   if (threadIdx.x >= kMultipliers) {
     give_registers<S::kReaderRegisters>();
