@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LAYERS = "core kernels graph data autograd nn optim models training".split()
 FOLDERS = [*LAYERS, "data/loader", "data/import"]
 FIELDS = "folder file line column operator original mutated result seconds".split()
-DROPPED = ("not compiled", "same object")
+DROPPED = ("not compiled", "not linked", "same object")
 # These sweep for minutes, or do not use the library built here.
 SKIPPED_TESTS = r"^(fuzz|docs|isa|python)/|^fake_gpu$|/large$"
 
@@ -224,7 +224,7 @@ class Build:
         self.commands = defaultdict(list)  # source: entries of its objects in the library
         self.entries = {}
         for entry in json.loads((folder / "compile_commands.json").read_text()):
-            entry["output"] = entry.get("output") or re.search(r" -o (\S+)", entry["command"])[1]
+            entry["output"] = re.search(r" -o (\S+)", entry["command"])[1]  # some versions of CMake name it otherwise
             self.entries[entry["output"]] = entry
             if "/adjoint_" in entry["output"] and "hdf5_child" not in entry["output"]:
                 self.commands[os.path.relpath(entry["file"], ROOT)].append(entry)
@@ -308,6 +308,15 @@ class Build:
             elif "/adjoint_" in old and "/adjoint_tests.dir/" not in old:
                 command = command.replace(f" -o {output} ", f" -o {output} {new} ")
         return command.replace(f" -o {output} ", f" {' '.join(flags)} -o {output} ")
+
+    def fastest_linker(self):
+        """A flag for the first linker that links a program."""
+        for flag in ("-fuse-ld=mold", "-fuse-ld=lld", "-fuse-ld=gold", ""):
+            command = self.link("adjoint_tests", {}, self.folder / "mutants/linked", flag)
+            done = subprocess.run(command, shell=True, cwd=self.folder, capture_output=True, text=True)
+            if done.returncode == 0:
+                return flag
+        sys.exit(f"{self.folder}: adjoint_tests does not link:\n{done.stdout}{done.stderr}")
 
     def contains(self, program, objects):
         """Whether the program has one of these objects, by the linker's own word for the objects it takes."""
@@ -435,7 +444,7 @@ class Worker:
                     (self.bin / program).unlink()
                     command = self.build.link(program, changed, self.bin / program, self.linker)
                     if self.run(("sh", "-c", command), cwd=self.build.folder)[0] != 0:
-                        return "not compiled"
+                        return "not linked"
             if not any(linked[program] for program in self.build.needs[test["name"]]):
                 continue
             seconds = 10 + 5 * times[test["name"]]
@@ -562,7 +571,7 @@ class Campaign:
         options = self.options
         cores = sorted(os.sched_getaffinity(0))
         share = max(1, len(cores) // options.jobs)
-        linker = next((f"-fuse-ld={n}" for n in ("mold", "lld", "gold") if shutil.which(f"ld.{n}") or shutil.which(n)), "")
+        linker = self.build.fastest_linker()
         self.workers = [Worker(self.build, i, {cores[(i * share + k) % len(cores)] for k in range(share)}, linker)
                         for i in range(options.jobs)]
         times = self.measure()
