@@ -27,11 +27,17 @@ double skewness(const std::vector<double>& x) {
 
 double largest(const std::vector<double>& x) { return *std::max_element(x.begin(), x.end()); }
 
-std::set<Cell> pairs_of(const EdgeList& graph) { return set_of(cells_of(graph.src, graph.dst)); }
+/// The different ones, in order.
+std::vector<Cell> pairs_of(const EdgeList& graph) {
+  std::vector<Cell> cells = cells_of(graph.src, graph.dst);
+  std::sort(cells.begin(), cells.end());
+  cells.erase(std::unique(cells.begin(), cells.end()), cells.end());
+  return cells;
+}
 
 /// No parallel edges, no self-loops.
 bool is_simple(const EdgeList& graph) {
-  const std::set<Cell> pairs = pairs_of(graph);
+  const std::vector<Cell> pairs = pairs_of(graph);
   return pairs.size() == graph.src.size() &&
          std::none_of(pairs.begin(), pairs.end(), [](const Cell& cell) { return cell.first == cell.second; });
 }
