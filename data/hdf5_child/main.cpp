@@ -22,7 +22,12 @@ using namespace adj;
 using namespace adj::hdf5;
 
 constexpr size_t kSlack = size_t{1} << 30;  // address space on top of the data
-constexpr rlim_t kSeconds = 1;              // CPU time on top of the data
+// CPU time on top of the data; a sanitizer's code is slower.
+#ifdef __SANITIZE_ADDRESS__
+constexpr rlim_t kSeconds = 10;
+#else
+constexpr rlim_t kSeconds = 1;
+#endif
 constexpr size_t kBytesPerSecond = size_t{20} << 20;
 constexpr size_t kMaxCache = size_t{1} << 30;  // for decompressed values
 constexpr size_t kMaxRequest = size_t{1} << 20;
