@@ -24,7 +24,7 @@ using namespace adj::hdf5;
 constexpr size_t kSlack = size_t{1} << 30;  // address space on top of the data
 // CPU time on top of the data; a sanitizer's code is slower.
 #ifdef __SANITIZE_ADDRESS__
-constexpr rlim_t kSeconds = 10;
+constexpr rlim_t kSeconds = 3;
 #else
 constexpr rlim_t kSeconds = 1;
 #endif
