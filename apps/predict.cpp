@@ -20,8 +20,8 @@ using namespace adj::training;
 namespace {
 
 /// For a PyG state, which lacks them: the dataset's own class names, and scaling fitted to it.
-optim::Preprocessing preprocessing_of(const PredictOptions& o, const Dataset& data, Task task,
-                                      int64_t outputs) {
+models::Preprocessing preprocessing_of(const PredictOptions& o, const Dataset& data, Task task,
+                                       int64_t outputs) {
   Tensor train;
   if (o.features_scaling == FeatureScaling::Kind::standard) {
     if (data.splits.empty())

@@ -10,26 +10,23 @@ int main(int argc, char** argv) {
                   "Trains an attention-based graph neural network (Thekumparampil et al. 2018).");
   options.batches.loaders = {cluster_loader(), saint_loader()};
   options.batches.by_layers = false;
-  return run_program(options.program(), [&] {
-    const auto settings = apps::read_command_line(argc, argv, options);
-    if (!settings) return;
-    settings->apply();
-    const Dataset data = load_data(*settings);
-    const LearningTask task(*settings, data, node_examples(*settings, data));
-
-    Run run(*settings, task);
+  return apps::run_training(argc, argv, options, [&](const Settings& settings) {
+    settings.apply();
+    const LearningTask task = node_task(settings);
+    Run run(settings, task);
     while (run.next_run()) {
-      const auto model = make_model(*settings, task);
-      const auto adam = make_adam(*model, settings->run);
+      const auto model = make_model(settings, task);
+      const auto adam = make_adam(*model, settings.run);
       run.begin(*model, *adam);
-      const auto epochs = node_epochs(run, *model, [&](const NodeBatch& batch) {
+      const auto batches = node_batches(run, *model);
+      Step step(*batches, [&](const NodeBatch& batch) {
         Var loss = run.objective().loss_of_batch(batch.forward(*model), batch.y, batch.index, batch.weight);
         loss.backward();
         adam->step();
         return loss;
       });
-      while (run.next_epoch()) run.end_epoch(epochs->train(run.epoch()), *epochs);
-      run.finish(*epochs);
+      for (auto& epoch : run.epochs(*batches))
+        for (const NodeBatch& batch : epoch) epoch.add(step(batch));
     }
     write_predictions(run);
     write_results(run);

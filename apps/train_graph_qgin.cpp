@@ -12,31 +12,26 @@ int main(int argc, char** argv) {
   GraphOptions graphs;
   graphs.add_to(options);
   options.decayed = "all parameters except the scales of quantizers";
-  return run_program(options.program(), [&] {
-    const auto settings = apps::read_command_line(argc, argv, options);
-    if (!settings) return;
+  return apps::run_training(argc, argv, options, [&](const Settings& settings) {
     graphs.check();
-    settings->apply();
-    Dataset data = load_data(*settings);
-    const Examples examples = graph_examples(*settings, graphs, data);
-    const LearningTask task(*settings, data, examples);
-
-    Run run(*settings, task);
+    settings.apply();
+    const LearningTask task = graph_task(settings, graphs);
+    Run run(settings, task);
     while (run.next_run()) {  // a fold, or a split of the file
-      const auto model = make_model<models::GraphModel>(*settings, task);
-      const auto adam = make_adam(*model, settings->run);
+      const auto model = make_model<models::GraphModel>(settings, task);
+      const auto adam = make_adam(*model, settings.run);
       run.begin(*model, *adam);
-      const auto epochs = graph_epochs(run, graphs, *model, [&](const GraphBatch& batch) {
+      const auto batches = graph_batches(run, graphs, *model);
+      Step step(*batches, [&](const GraphBatch& batch) {
         Var loss = run.objective().loss_of_batch((*model)(batch.graph, batch.offsets, batch.x), batch.y);
         loss.backward();
         adam->step();
         return loss;
       });
-      while (run.next_epoch()) {
-        adam->set_rate_factor(graphs.rate_factor(run.epoch()));
-        run.end_epoch(epochs->train(run.epoch()), *epochs);
+      for (auto& epoch : run.epochs(*batches)) {
+        adam->set_rate_factor(graphs.rate_factor(epoch.done()));
+        for (const GraphBatch& batch : epoch) epoch.add(step(batch));
       }
-      run.finish(*epochs);
     }
     write_predictions(run);
     write_results(run);

@@ -11,7 +11,7 @@ namespace {
 /// Loads the best weights of a training with --bits 32; the first batch initialises the quantizers' scales.
 void begin_with(models::Model& model, const std::string& path, const Options& options,
                 const FeatureScaling& scaling) {
-  optim::Checkpoint checkpoint = optim::load_checkpoint(path, "train_qgnn");
+  models::Checkpoint checkpoint = models::load_checkpoint(path, "train_qgnn");
   const models::ModelOptions& s = options.model;
   for (const auto& [name, value] : {std::pair{"model", s.model},
                                     {"hidden", fmt::format("{}", s.hidden)},
@@ -19,10 +19,10 @@ void begin_with(models::Model& model, const std::string& path, const Options& op
                                     {"norm", std::string(name_of(s.norm))}})
     if (const std::string& stored = checkpoint.facts[fmt::format("option.{}", name)]; stored != value)
       usage_fail("--from {}: trained with --{} {}, expected {}", path, name, excerpt(stored), value);
-  if (const auto kind = optim::Preprocessing::scaling_kind(checkpoint); kind != scaling.kind())
+  if (const auto kind = models::Preprocessing::scaling_kind(checkpoint); kind != scaling.kind())
     usage_fail("--from {}: trained with --features-scaling {}, expected {}", path, name_of(kind),
                name_of(scaling.kind()));
-  if (const int bits = optim::Preprocessing::feature_bits(checkpoint); bits != options.data.features_bits)
+  if (const int bits = models::Preprocessing::feature_bits(checkpoint); bits != options.data.features_bits)
     usage_fail("--from {}: trained with --features-bits {}, expected {}", path, bits,
                options.data.features_bits);
   const std::string prefix = checkpoint.integer("best_epoch") < 0 ? "model." : "best.";
@@ -31,7 +31,7 @@ void begin_with(models::Model& model, const std::string& path, const Options& op
       usage_fail("--from {}: a quantised model, expected one trained with --bits 32", path);
   for (const auto& [name, tensor] : model.state())
     if (name.ends_with("scale") || name.ends_with("zero")) checkpoint.tensors.emplace(prefix + name, tensor);
-  optim::load_weights(model, checkpoint, prefix);
+  models::load_weights(model, checkpoint, prefix);
 }
 
 }  // namespace
@@ -44,29 +44,25 @@ int main(int argc, char** argv) {
   std::string initial = "none";
   options.program_options = {
       {"from", &initial, "FILE", "initial weights: a checkpoint of a training with --bits 32"}};
-
-  return run_program(options.program(), [&] {
-    const auto settings = apps::read_command_line(argc, argv, options);
-    if (!settings) return;
-    settings->apply();
-    const Dataset data = load_data(*settings);
-    const LearningTask task(*settings, data, node_examples(*settings, data));
-
-    Run run(*settings, task);
+  return apps::run_training(argc, argv, options, [&](const Settings& settings) {
+    settings.apply();
+    const LearningTask task = node_task(settings);
+    Run run(settings, task);
     while (run.next_run()) {
-      const auto model = make_model(*settings, task);
-      if (initial != "none") begin_with(*model, initial, *settings, task.preprocessing.scaling);
-      const auto adam = make_adam(*model, settings->run);
+      const auto model = make_model(settings, task);
+      if (initial != "none") begin_with(*model, initial, settings, task.preprocessing.scaling);
+      const auto adam = make_adam(*model, settings.run);
       run.begin(*model, *adam);
-      const auto epochs = node_epochs(run, *model, [&](const NodeBatch& batch) {
+      const auto batches = node_batches(run, *model);
+      Step step(*batches, [&](const NodeBatch& batch) {
         const Var loss =
             run.objective().loss_of_batch(batch.forward(*model), batch.y, batch.index, batch.weight);
         loss.backward();
         adam->step();
         return loss;
       });
-      while (run.next_epoch()) run.end_epoch(epochs->train(run.epoch()), *epochs);
-      run.finish(*epochs);
+      for (auto& epoch : run.epochs(*batches))
+        for (const NodeBatch& batch : epoch) epoch.add(step(batch));
     }
     write_predictions(run);
     write_results(run);

@@ -6,7 +6,7 @@
 
 #include <fmt/ranges.h>
 
-namespace adj::optim {
+namespace adj::models {
 
 namespace {
 
@@ -151,7 +151,7 @@ void load_model(nn::Module& model, const std::string& path) {
 void load_weights(nn::Module& model, const Checkpoint& checkpoint, const std::string& prefix) {
   const auto state = checkpoint.with_prefix(prefix);
   for (const auto& [name, tensor] : state)
-    if (!first_not_finite({{name, tensor}}).empty())
+    if (!optim::first_not_finite({{name, tensor}}).empty())
       data_fail("{}: tensors/{}{}: not finite", checkpoint.path, prefix, name);
   try {
     model.load_state(state);
@@ -160,4 +160,4 @@ void load_weights(nn::Module& model, const Checkpoint& checkpoint, const std::st
   }
 }
 
-}  // namespace adj::optim
+}  // namespace adj::models

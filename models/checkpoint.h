@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace adj::optim {
+namespace adj::models {
 
 /// State of a run for resuming, as an HDF5 file: named tensors (model, optimizer, best weights) and named
 /// facts (program, options, epoch, generator state). Numbers are kept to the bit. Filled and read by
@@ -61,4 +61,4 @@ void save_checkpoint(const Checkpoint& checkpoint, const std::string& path);
 /// one that wrote it.
 Checkpoint load_checkpoint(const std::string& path, const std::string& program = {});
 
-}  // namespace adj::optim
+}  // namespace adj::models

@@ -40,7 +40,7 @@ std::map<std::string, std::string> needed_facts(const ModelDescription& model) {
 class Reading {
  public:
   Reading(const std::string& path, Device device) : device_(device), file_(H5Reader::open(path)) {
-    checkpoint_ = optim::read_head(file_, path, kFormat, kVersion);
+    checkpoint_ = models::read_head(file_, path, kFormat, kVersion);
   }
 
   ModelDescription description() {
@@ -129,7 +129,7 @@ class Reading {
 
   Device device_;
   H5Reader file_;
-  optim::Checkpoint checkpoint_;
+  models::Checkpoint checkpoint_;
   std::set<std::string> seen_;  // entries read so far
 };
 
@@ -152,12 +152,12 @@ IntegerModel IntegerModel::load(const std::string& path, Device device, const In
 }
 
 void IntegerModel::save(const std::string& path) const {
-  optim::Checkpoint head;
+  models::Checkpoint head;
   head.program = description_.program;
   head.facts = needed_facts(description_);
   ADJ_CHECK(head.facts.count("task") > 0, "{}: not from a checkpoint, expected a checkpoint's facts",
             describe());
-  optim::Preprocessing{description_.scaling, description_.class_names, description_.quantization}.save(head);
+  models::Preprocessing{description_.scaling, description_.class_names, description_.quantization}.save(head);
   if (description_.target_mean) {
     head.tensors["targets.mean"] = description_.target_mean;
     head.tensors["targets.deviation"] = description_.target_scale;
@@ -169,7 +169,7 @@ void IntegerModel::save(const std::string& path) const {
   const detail::IntegerPlan plan = detail::integer_plan(description_);
   for (size_t l = 0; l < plan.inputs.size(); ++l) add_range(plan.inputs[l].name, parts_->inputs[l]);
   H5Writer file(path);
-  optim::write_head(file, head, kFormat, kVersion);
+  models::write_head(file, head, kFormat, kVersion);
   const auto write = [&](const std::vector<detail::LinearPlace>& places,
                          const std::vector<detail::IntegerLinear>& maps) {
     for (size_t l = 0; l < places.size(); ++l) {

@@ -9,9 +9,9 @@ namespace adj {
 namespace {
 
 /// The model of a checkpoint, without values. Facts that ask for far more than its tensors hold are refused
-/// before they take memory; other differences are those that load_weights() names.
-std::unique_ptr<models::Model> model_of(const TrainedModel::Parts& parts, const optim::Checkpoint& checkpoint,
-                                        const std::string& prefix) {
+/// before they take memory; other differences are those that models::load_weights() names.
+std::unique_ptr<models::Model> model_of(const TrainedModel::Parts& parts,
+                                        const models::Checkpoint& checkpoint, const std::string& prefix) {
   int64_t numbers = 0;
   for (const auto& [name, tensor] : checkpoint.with_prefix(prefix)) numbers += tensor.numel();
   constexpr int64_t kSlack = 1 << 20;
@@ -27,7 +27,7 @@ std::unique_ptr<models::Model> model_of(const TrainedModel::Parts& parts, const 
 }  // namespace
 
 TrainedModel load_trained(const std::string& path, Device device) {
-  const optim::Checkpoint checkpoint = optim::load_checkpoint(path);
+  const models::Checkpoint checkpoint = models::load_checkpoint(path);
   TrainedModel::Parts parts{detail::description_of(checkpoint), detail::family_of(checkpoint), nullptr};
   const char* prefix = checkpoint.integer("best_epoch") >= 0 ? "best." : "model.";
   parts.model = model_of(parts, checkpoint, prefix);
@@ -36,7 +36,7 @@ TrainedModel load_trained(const std::string& path, Device device) {
   if (!precision)
     data_fail("{}: facts@option.precision: '{}', expected float32, tf32 or bfloat16", path, excerpt(text));
   if (*precision == models::Precision::bfloat16) parts.model->to(DType::bf16);
-  optim::load_weights(*parts.model, checkpoint, prefix);
+  models::load_weights(*parts.model, checkpoint, prefix);
   parts.model->to(device);
   return TrainedModel(std::move(parts));
 }

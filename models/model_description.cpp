@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 
 /// Task of a model of nodes or graphs; none for links.
-Task task_of(const optim::Checkpoint& checkpoint) {
+Task task_of(const models::Checkpoint& checkpoint) {
   const std::string& name = checkpoint.text("task");
   if (name == "link") return Task::none;
   for (const Task task : {Task::node_class, Task::node_multilabel, Task::node_regression, Task::graph_class,
@@ -27,7 +27,7 @@ Task task_of(const optim::Checkpoint& checkpoint) {
             excerpt(name));
 }
 
-models::ModelOptions options_of(const optim::Checkpoint& checkpoint, const models::ModelFamily& family) {
+models::ModelOptions options_of(const models::Checkpoint& checkpoint, const models::ModelFamily& family) {
   const std::vector<models::ModelOption> named = family.all_options();
   constexpr std::string_view kPrefix = "option.";
   std::map<std::string, std::string> values;
@@ -48,7 +48,7 @@ models::ModelOptions options_of(const optim::Checkpoint& checkpoint, const model
 }
 
 /// float32 [T].
-Tensor row_of(const optim::Checkpoint& checkpoint, const std::string& name, int64_t outputs) {
+Tensor row_of(const models::Checkpoint& checkpoint, const std::string& name, int64_t outputs) {
   const Tensor& row = checkpoint.tensor(name);
   if (row.shape() != Shape{outputs} || row.dtype() != DType::f32)
     data_fail("{}: tensors/{}: {}, expected [{}] float32", checkpoint.path, name, row.str(), outputs);
@@ -77,7 +77,7 @@ Tensor ModelDescription::finish(const Tensor& raw) const {
 
 namespace detail {
 
-models::ModelFamily family_of(const optim::Checkpoint& checkpoint) {
+models::ModelFamily family_of(const models::Checkpoint& checkpoint) {
   std::vector<std::string> programs;
   for (models::ModelFamily& family : models::families()) {
     if (family.program == checkpoint.program) return std::move(family);
@@ -87,7 +87,7 @@ models::ModelFamily family_of(const optim::Checkpoint& checkpoint) {
             fmt::join(programs, " or "));
 }
 
-ModelDescription description_of(const optim::Checkpoint& checkpoint) {
+ModelDescription description_of(const models::Checkpoint& checkpoint) {
   const models::ModelFamily family = family_of(checkpoint);
   ModelDescription d;
   d.program = checkpoint.program;
@@ -99,7 +99,7 @@ ModelDescription description_of(const optim::Checkpoint& checkpoint) {
               d.program);
   d.num_features = checkpoint.integer("features", 1, kMost);
   d.num_outputs = checkpoint.integer("outputs", 1, kMost);
-  optim::Preprocessing preprocessing = optim::Preprocessing::load(checkpoint);
+  models::Preprocessing preprocessing = models::Preprocessing::load(checkpoint);
   d.scaling = preprocessing.scaling;
   d.quantization = preprocessing.quantization;
   d.class_names = std::move(preprocessing.class_names);

@@ -34,10 +34,10 @@ struct ModelDescription {
 namespace detail {
 
 /// The family of a checkpoint's model. Throws DataError for a program that trains no model.
-models::ModelFamily family_of(const optim::Checkpoint& checkpoint);
+models::ModelFamily family_of(const models::Checkpoint& checkpoint);
 /// From a training's checkpoint, on the CPU, without the name. Throws DataError naming what is missing or
 /// wrong.
-ModelDescription description_of(const optim::Checkpoint& checkpoint);
+ModelDescription description_of(const models::Checkpoint& checkpoint);
 
 }  // namespace detail
 

@@ -2,7 +2,7 @@
 #include <adjoint/data/detail/names.h>
 #include <adjoint/models/preprocessing.h>
 
-namespace adj::optim {
+namespace adj::models {
 
 namespace {
 
@@ -107,4 +107,4 @@ void Preprocessing::save(Checkpoint& checkpoint) const {
   checkpoint.tensors["classes.offsets"] = offsets;
 }
 
-}  // namespace adj::optim
+}  // namespace adj::models

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace adj::optim {
+namespace adj::models {
 
 /// Preparation of data for a trained model: scaling, then quantisation of features, and class names.
 struct Preprocessing {
@@ -27,4 +27,4 @@ struct Preprocessing {
   static int feature_bits(const Checkpoint& checkpoint);
 };
 
-}  // namespace adj::optim
+}  // namespace adj::models

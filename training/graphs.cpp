@@ -1,7 +1,7 @@
 #include "graphs.h"
 
 #include "at_place.h"
-#include "batch_epochs.h"
+#include "mini_batches.h"
 #include <adjoint/core/option_check.h>
 #include <adjoint/data/detail/batch_data.h>
 #include <adjoint/graph/edge_attributes.h>
@@ -47,12 +47,11 @@ Tensor places_in(const Tensor& index, int64_t examples) {
   return Tensor::from(places, index.device());
 }
 
-class GraphEpochs : public SampledEpochs {
+class LoadedGraphs : public SampledBatches<GraphBatch> {
  public:
-  GraphEpochs(const Run& run, const GraphOptions& options, models::GraphModel& model, GraphStep step)
-      : SampledEpochs(run, model),
+  LoadedGraphs(const Run& run, const GraphOptions& options, models::GraphModel& model)
+      : SampledBatches(run, model),
         model_(model),
-        step_(std::move(step)),
         drawn_(options.iterations > 0),
         loader_(loader_of(run.task().data, run.task().features, run.objective().targets(),
                           run.examples().train,
@@ -65,15 +64,12 @@ class GraphEpochs : public SampledEpochs {
                              run.settings().batches.batch_size, run.workers())),
         places_(places_in(run.examples().val, run.examples().size())) {}
 
-  Tensor train(int64_t done) override {
-    Tensor total = no_loss();
+  std::unique_ptr<Pass<GraphBatch>> pass(int64_t done) override {
     // Drawn batches have equal weight; those of a pass over all graphs are weighted by size.
     const double all = static_cast<double>(drawn_ ? loader_.size() : loader_.num_graphs());
-    for (const GraphBatch& batch : loader_.epoch(done)) {
-      const Var loss = step_(batch);
-      add_loss(total, (drawn_ ? 1.0 : static_cast<double>(batch.size())) / all, loss);
-    }
-    return total;
+    return loaded_pass<GraphBatch>(loader_, done, [all, drawn = drawn_](const GraphBatch& batch) {
+      return std::pair(batch, (drawn ? 1.0 : static_cast<double>(batch.size())) / all);
+    });
   }
 
   /// Rows of other graphs are 0.
@@ -97,7 +93,6 @@ class GraphEpochs : public SampledEpochs {
   }
 
   models::GraphModel& model_;
-  const GraphStep step_;
   const bool drawn_;
   GraphLoader loader_, validated_;
   Tensor places_;  // output row of each graph; validated graphs only
@@ -164,9 +159,15 @@ Examples graph_examples(const Options& options, const GraphOptions& graphs, Data
   return examples;
 }
 
-std::unique_ptr<Epochs> graph_epochs(const Run& run, const GraphOptions& options, models::GraphModel& model,
-                                     GraphStep step) {
-  return std::make_unique<GraphEpochs>(run, options, model, std::move(step));
+LearningTask graph_task(const Settings& settings, const GraphOptions& graphs) {
+  Dataset data = load_data(settings);
+  Examples examples = graph_examples(settings, graphs, data);
+  return {settings, std::move(data), std::move(examples)};
+}
+
+std::unique_ptr<Batches<GraphBatch>> graph_batches(const Run& run, const GraphOptions& options,
+                                                   models::GraphModel& model) {
+  return std::make_unique<LoadedGraphs>(run, options, model);
 }
 
 Tensor graph_outputs(models::GraphModel& model, const Dataset& data, const Features& x, int64_t outputs,

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "epochs.h"
+#include "batches.h"
 #include "task.h"
 #include <adjoint/data/loader/graph_loader.h>
 
@@ -26,11 +26,12 @@ struct GraphOptions {
 /// no features.
 Examples graph_examples(const Options& options, const GraphOptions& graphs, Dataset& data);
 
-/// One training step, as NodeStep.
-using GraphStep = std::function<Var(const GraphBatch&)>;
-/// The epochs of the current run, in batches of --batch-size graphs.
-std::unique_ptr<Epochs> graph_epochs(const Run& run, const GraphOptions& options, models::GraphModel& model,
-                                     GraphStep step);
+/// The task of a training on these graphs of --data.
+LearningTask graph_task(const Settings& settings, const GraphOptions& graphs);
+
+/// The batches of the current run, of --batch-size graphs.
+std::unique_ptr<Batches<GraphBatch>> graph_batches(const Run& run, const GraphOptions& options,
+                                                   models::GraphModel& model);
 
 /// float32 [G, outputs] for all graphs of a dataset, in the model's mode, `batch_size` at a time.
 Tensor graph_outputs(models::GraphModel& model, const Dataset& data, const Features& x, int64_t outputs,

@@ -22,6 +22,14 @@ Tensor joined(const std::vector<Tensor>& parts) {
   return Tensor::from(all);
 }
 
+int64_t hits_of(const std::string& metric) {
+  constexpr std::string_view kName = "hits@";
+  if (!metric.starts_with(kName)) return 50;
+  const auto k = number_in<int64_t>(std::string_view(metric).substr(kName.size()));
+  if (!k || *k < 1) usage_fail("--metric: expected hits@K with K of 1 or more, got '{}'", metric);
+  return *k;
+}
+
 }  // namespace
 
 void LinkOptions::add_to(Options& o) {
@@ -37,6 +45,7 @@ void LinkOptions::check(const Settings& settings) const {
   if (!(val > 0.0 && test > 0.0 && val + test < 1.0))
     usage_fail("--val {} and --test {}: expected shares above 0 with a sum below 1", val, test);
   expect_integer("negatives", negatives, 1, 10000);
+  (void)hits_of(settings.data.metric);
   for (const auto& [name, model] :
        {std::pair("aggr", "sage"), {"heads", "gat"}, {"attention-dropout", "gat"}})
     if (const auto option = settings.values.find(name); settings.model.model != model &&
@@ -91,14 +100,6 @@ std::pair<Tensor, Tensor> told_apart(const Tensor& output, const Tensor& y, cons
   return {Tensor::from(positive), Tensor::from(negative)};
 }
 
-int64_t hits_of(const std::string& metric) {
-  constexpr std::string_view kName = "hits@";
-  if (!metric.starts_with(kName)) return 50;
-  const auto k = number_in<int64_t>(std::string_view(metric).substr(kName.size()));
-  if (!k || *k < 1) usage_fail("--metric: expected hits@K with K of 1 or more, got '{}'", metric);
-  return *k;
-}
-
 }  // namespace
 
 std::vector<Metric> link_metrics(const std::string& metric) {
@@ -118,6 +119,12 @@ std::vector<Metric> link_metrics(const std::string& metric) {
   return {{"auc", "ROC-AUC", "auc", true, 0.0, 1.0, auc},
           {"mrr", "MRR", "mrr", true, 0.0, 1.0, mrr},
           {option, fmt::format("Hits@{}", k), column, true, 0.0, 1.0, hits}};
+}
+
+LearningTask link_task(const Settings& settings, const LinkOptions& links) {
+  Dataset data = load_data(settings);
+  Examples examples = link_examples(settings, links, data);
+  return {settings, std::move(data), std::move(examples), link_metrics(settings.data.metric)};
 }
 
 void write_links(const Run& run) {

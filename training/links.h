@@ -30,19 +30,20 @@ Examples link_examples(const Options& options, const LinkOptions& links, Dataset
 /// `metric`, else 50. Throws UsageError for an invalid K.
 std::vector<Metric> link_metrics(const std::string& metric);
 
+/// The task of a training on links of --data, with link_metrics().
+LearningTask link_task(const Settings& settings, const LinkOptions& links);
+
 /// Pairs of one training step.
 struct LinkStepBatch {
   NodeBatch nodes;  ///< input for the embeddings of their nodes
   Relation pairs;   ///< rows of the embeddings
   Tensor label;     ///< float32 [P, 1]: 1 for positive pairs
 };
-/// One training step, as NodeStep.
-using LinkStep = std::function<Var(const LinkStepBatch&)>;
 
 /// Each epoch trains on the remaining pairs and newly drawn negatives, --negatives per pair: full-batch, or
 /// with --loader neighbor in the batches of a LinkLoader. Draws depend on the run's seed and the epoch.
-std::unique_ptr<Epochs> link_epochs(const Run& run, const LinkOptions& options, models::LinkModel& model,
-                                    LinkStep step);
+std::unique_ptr<Batches<LinkStepBatch>> link_batches(const Run& run, const LinkOptions& options,
+                                                     models::LinkModel& model);
 
 /// Writes the test pairs to --predict. HDF5: pairs/src and pairs/dst int32 [P] (node numbers before any
 /// reordering), pairs/score float32 [P], a logit, and pairs/label uint8 [P].

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "epochs.h"
+#include "batches.h"
 #include "options.h"
 #include <adjoint/data/dataset.h>
 #include <adjoint/graph/sample/neighbor_sampler.h>
@@ -13,7 +13,7 @@ namespace adj::training {
 class Run;
 struct Settings;
 
-/// A mini-batch loader of the programs: options, checks and epochs.
+/// A mini-batch loader of the programs: options, checks and batches.
 class LoaderChoice {
  public:
   virtual ~LoaderChoice() = default;
@@ -26,8 +26,8 @@ class LoaderChoice {
   virtual void check_data(const Dataset& /*data*/, const std::string& /*file*/) const {}
   /// Adds what the loader needs to the dataset on the CPU.
   virtual void prepare(Dataset& /*data*/) const {}
-  /// Runs `step` for each batch of each epoch of the current run.
-  virtual std::unique_ptr<Epochs> epochs(const Run& run, models::NodeModel& model, NodeStep step) const = 0;
+  /// The batches of the current run.
+  virtual std::unique_ptr<Batches<NodeBatch>> batches(const Run& run, models::NodeModel& model) const = 0;
 };
 
 /// Sampled neighbourhoods (GraphSAGE, Hamilton et al. 2017).
@@ -37,7 +37,7 @@ class NeighborLoading : public LoaderChoice {
   OptionList options() override;
   void check(const Settings& all) const override;
   void check_data(const Dataset& data, const std::string& file) const override;
-  std::unique_ptr<Epochs> epochs(const Run& run, models::NodeModel& model, NodeStep step) const override;
+  std::unique_ptr<Batches<NodeBatch>> batches(const Run& run, models::NodeModel& model) const override;
   /// Sampling for a model of `layers` layers.
   NeighborSampling sampling(int64_t layers) const;
 

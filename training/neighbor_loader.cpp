@@ -1,5 +1,5 @@
-#include "batch_epochs.h"
 #include "loader.h"
+#include "mini_batches.h"
 #include <adjoint/core/option_check.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/loader/neighbor_loader.h>
@@ -8,20 +8,19 @@ namespace adj::training {
 
 namespace {
 
-class NeighborEpochs : public BatchEpochs {
+class NeighborBatches : public NodeBatches {
  public:
-  NeighborEpochs(const Run& run, models::NodeModel& model, NodeStep step, NeighborSampling sampling)
-      : BatchEpochs(run, model, std::move(step)),
+  NeighborBatches(const Run& run, models::NodeModel& model, NeighborSampling sampling)
+      : NodeBatches(run, model),
         loader_(run.task().data.graph, run.task().store, run.objective().targets(), run.examples().train,
                 {.sampling = std::move(sampling), .loading = run.training_batches()}) {}
 
-  Tensor train(int64_t done) override {
-    Tensor total = no_loss();
-    for (const NeighborBatch& batch : loader_.epoch(done)) {
-      const Var loss = step_({.graph = {}, .blocks = batch.blocks, .x = batch.x, .y = batch.y});
-      add_loss(total, static_cast<double>(batch.size()) / static_cast<double>(loader_.num_seeds()), loss);
-    }
-    return total;
+  std::unique_ptr<Pass<NodeBatch>> pass(int64_t done) override {
+    const auto seeds = static_cast<double>(loader_.num_seeds());
+    return loaded_pass<NodeBatch>(loader_, done, [seeds](const NeighborBatch& batch) {
+      return std::pair(NodeBatch{.graph = {}, .blocks = batch.blocks, .x = batch.x, .y = batch.y},
+                       static_cast<double>(batch.size()) / seeds);
+    });
   }
 
  private:
@@ -72,9 +71,8 @@ NeighborSampling NeighborLoading::sampling(int64_t layers) const {
   return {.fanouts = std::move(fanouts), .replace = replace_, .weighted = weighted_, .labor = labor_};
 }
 
-std::unique_ptr<Epochs> NeighborLoading::epochs(const Run& run, models::NodeModel& model,
-                                                NodeStep step) const {
-  return std::make_unique<NeighborEpochs>(run, model, std::move(step), sampling(run.settings().model.layers));
+std::unique_ptr<Batches<NodeBatch>> NeighborLoading::batches(const Run& run, models::NodeModel& model) const {
+  return std::make_unique<NeighborBatches>(run, model, sampling(run.settings().model.layers));
 }
 
 std::shared_ptr<LoaderChoice> neighbor_loader() { return std::make_shared<NeighborLoading>(); }

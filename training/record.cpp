@@ -13,7 +13,7 @@ constexpr int64_t kHistoryWidth = 5, kResultsWidth = 6;
 /// Row `row` of a table in a checkpoint, with range-checked access.
 class TableRow {
  public:
-  TableRow(const optim::Checkpoint& checkpoint, const char* table, const std::vector<double>& values,
+  TableRow(const models::Checkpoint& checkpoint, const char* table, const std::vector<double>& values,
            int64_t width, int64_t row)
       : checkpoint_(checkpoint), table_(table), values_(values.data() + row * width), row_(row) {}
 
@@ -46,14 +46,14 @@ class TableRow {
   }
 
  private:
-  const optim::Checkpoint& checkpoint_;
+  const models::Checkpoint& checkpoint_;
   const char* table_;
   const double* values_;
   int64_t row_;
 };
 
 /// The evaluated epochs, run by run, up to the current run `run`.
-std::vector<EpochRecord> read_history(const optim::Checkpoint& checkpoint, const Metric& metric, int64_t run,
+std::vector<EpochRecord> read_history(const models::Checkpoint& checkpoint, const Metric& metric, int64_t run,
                                       int64_t epochs) {
   const std::vector<double> values = checkpoint.table("history", kHistoryWidth);
   const int64_t now = checkpoint.integer("epoch");
@@ -80,7 +80,7 @@ std::vector<EpochRecord> read_history(const optim::Checkpoint& checkpoint, const
 }
 
 /// Reads RunResult::reported of the completed runs.
-void read_reported(const optim::Checkpoint& checkpoint, const std::vector<Metric>& metrics,
+void read_reported(const models::Checkpoint& checkpoint, const std::vector<Metric>& metrics,
                    std::vector<RunResult>& results) {
   if (metrics.empty()) return;
   const auto width = 2 * metrics.size();
@@ -98,7 +98,7 @@ void read_reported(const optim::Checkpoint& checkpoint, const std::vector<Metric
 }
 
 /// One row for each of the `runs` completed.
-void read_results(const optim::Checkpoint& checkpoint, int64_t runs, int64_t epochs, const Metric& metric,
+void read_results(const models::Checkpoint& checkpoint, int64_t runs, int64_t epochs, const Metric& metric,
                   TrainingRecord& record) {
   const std::vector<double> values = checkpoint.table("results", kResultsWidth);
   const int64_t rows = std::ssize(values) / kResultsWidth;
@@ -133,7 +133,7 @@ const EpochRecord* TrainingRecord::row_of(int64_t run, int64_t epoch) const {
   return found == history.end() ? nullptr : &*found;
 }
 
-void TrainingRecord::write(optim::Checkpoint& checkpoint, const std::vector<Metric>& reported) const {
+void TrainingRecord::write(models::Checkpoint& checkpoint, const std::vector<Metric>& reported) const {
   std::vector<double> rows;
   for (const EpochRecord& r : history)
     rows.insert(rows.end(), {static_cast<double>(r.run), static_cast<double>(r.epoch), r.train_loss,
@@ -150,7 +150,7 @@ void TrainingRecord::write(optim::Checkpoint& checkpoint, const std::vector<Metr
   checkpoint.tensors["reported"] = Tensor::from(rows, {std::ssize(results), 2 * std::ssize(reported)});
 }
 
-TrainingRecord TrainingRecord::read(const optim::Checkpoint& checkpoint, const Metric& metric,
+TrainingRecord TrainingRecord::read(const models::Checkpoint& checkpoint, const Metric& metric,
                                     const std::vector<Metric>& reported, int64_t run, int64_t epochs) {
   TrainingRecord record;
   record.history = read_history(checkpoint, metric, run, epochs);

@@ -37,10 +37,10 @@ struct TrainingRecord {
   /// Null if the epoch was not evaluated.
   const EpochRecord* row_of(int64_t run, int64_t epoch) const;
   /// `reported`: the metrics in RunResult::reported.
-  void write(optim::Checkpoint& checkpoint, const std::vector<Metric>& reported) const;
+  void write(models::Checkpoint& checkpoint, const std::vector<Metric>& reported) const;
   /// Reads the record of a training that is in run `run`, with `epochs` epochs each. Throws DataError naming
   /// file, table and row for a number that no such training writes.
-  static TrainingRecord read(const optim::Checkpoint& checkpoint, const Metric& metric,
+  static TrainingRecord read(const models::Checkpoint& checkpoint, const Metric& metric,
                              const std::vector<Metric>& reported, int64_t run, int64_t epochs);
 };
 

@@ -132,7 +132,7 @@ bool Run::next_epoch() {
   return true;
 }
 
-void Run::end_epoch(const Tensor& loss, Epochs& epochs) {
+void Run::end_epoch(const Tensor& loss, Evaluator& evaluator) {
   const RunOptions& o = settings_.run;
   const std::string& checkpoint = settings_.output.checkpoint;
   if (between_) between_->add(loss);
@@ -148,7 +148,7 @@ void Run::end_epoch(const Tensor& loss, Epochs& epochs) {
   if (evaluated) {
     const double train_loss = loss.item();
     if (std::isfinite(train_loss)) require_finite_between();
-    evaluate(train_loss, epochs);
+    evaluate(train_loss, evaluator);
     const EpochRecord& now = record_.history.back();
     const double score = task_.metric.score(now.val_metric);
     stopped_ = o.patience_on == PatienceOn::either ? best_->observe(epoch_, score, now.val_loss)
@@ -201,11 +201,11 @@ std::string Run::since_last_look() const {
 
 // The loss is read here anyway, and checking the parameters costs one pass next to a full forward pass.
 // Non-finite parameters stay so; losses may recover, so those in between are monitored.
-void Run::evaluate(double train_loss, Epochs& epochs) {
+void Run::evaluate(double train_loss, Evaluator& evaluator) {
   if (!std::isfinite(train_loss))
     fail("{}: the training loss is {}; try a smaller --lr", since_last_look(), train_loss);
   optim::require_finite(*model_, since_last_look());
-  const Epochs::Evaluation now = epochs.validate();
+  const Evaluation now = evaluator.validate();
   const double val_loss = now.loss.item();
   if (!std::isfinite(val_loss)) {
     const bool overflow = !optim::first_not_finite({{"logits", now.outputs}}).empty();
@@ -228,10 +228,10 @@ const char* Run::outputs_name() const {
   return examples_.labels == Labels::numbers ? "predictions" : "logits";
 }
 
-void Run::finish(Epochs& epochs) {
+void Run::finish(Evaluator& evaluator) {
   progress_->shorten(settings_.run.epochs - epoch_);
   best_->restore();
-  output_ = epochs.outputs();
+  output_ = evaluator.outputs();
   // Checks all examples, also those outside the split: predictions contain them.
   if (!optim::first_not_finite({{"logits", output_}}).empty())
     fail("epoch {}: the {} are not finite; try a smaller --lr", best_->best_epoch(), outputs_name());
@@ -274,15 +274,15 @@ RunSummary Run::summary() const {
 }
 
 void Run::describe_state() {
-  state_ = std::make_unique<optim::TrainingState>(settings_.program(), *model_, *optimizer_);
+  state_ = std::make_unique<training::TrainingState>(settings_.program(), *model_, *optimizer_);
   for (const auto& [option, text] : settings_.identity) state_->require("option." + option, text);
   state_->require("features.scaling", std::string(name_of(task_.preprocessing.scaling.kind())),
-                  [](const optim::Checkpoint& before) {
-                    return std::string(name_of(optim::Preprocessing::scaling_kind(before)));
+                  [](const models::Checkpoint& before) {
+                    return std::string(name_of(models::Preprocessing::scaling_kind(before)));
                   });
   state_->require("features.bits", fmt::format("{}", task_.preprocessing.quantization.bits()),
-                  [](const optim::Checkpoint& before) {
-                    return fmt::format("{}", optim::Preprocessing::feature_bits(before));
+                  [](const models::Checkpoint& before) {
+                    return fmt::format("{}", models::Preprocessing::feature_bits(before));
                   });
   if (task_.runs > 1) state_->require("option.epochs", fmt::format("{}", settings_.run.epochs));
   state_->require("dataset", task_.fingerprint).require("model", name_).add(*best_);
@@ -291,8 +291,8 @@ void Run::describe_state() {
       .require("task", examples_.task)
       .require("features", fmt::format("{}", task_.num_features))
       .require("outputs", fmt::format("{}", examples_.outputs));
-  state_->add([this](optim::Checkpoint& checkpoint) { save(checkpoint); },
-              [this](const optim::Checkpoint& checkpoint) { load(checkpoint); });
+  state_->add([this](models::Checkpoint& checkpoint) { save(checkpoint); },
+              [this](const models::Checkpoint& checkpoint) { load(checkpoint); });
 }
 
 void Run::resume(const std::string& path) {
@@ -305,7 +305,7 @@ void Run::resume(const std::string& path) {
 
 // Model, optimizer, generator and best weights are saved by the state itself.
 
-void Run::save(optim::Checkpoint& checkpoint) const {
+void Run::save(models::Checkpoint& checkpoint) const {
   checkpoint.set("run", run_);
   checkpoint.set("stopped", int64_t{stopped_});
   record_.write(checkpoint, task_.reported);
@@ -315,7 +315,7 @@ void Run::save(optim::Checkpoint& checkpoint) const {
   checkpoint.tensors["targets.deviation"] = objective_.deviation();
 }
 
-void Run::load(const optim::Checkpoint& checkpoint) {
+void Run::load(const models::Checkpoint& checkpoint) {
   run_ = checkpoint.integer("run", 0, task_.runs - 1);
   choose_split();
   stopped_ = checkpoint.integer("stopped", 0, 1) != 0;

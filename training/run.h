@@ -1,6 +1,6 @@
 #pragma once
 
-#include "epochs.h"
+#include "epoch.h"
 #include "objective.h"
 #include "record.h"
 #include "run_folder.h"
@@ -22,17 +22,21 @@
 
 namespace adj::training {
 
+template <class Batch>
+class RemainingEpochs;
+
 /// Everything in a training except the steps: runs and seeds, validation, early stopping, checkpoints,
-/// progress bar and record. The program keeps its loop:
+/// progress bar and record. The loops are the program's:
 ///
-///   Run run(options, task);
+///   Run run(settings, task);
 ///   while (run.next_run()) {
-///     const auto model = make_model(options, task);
-///     const auto adam = make_adam(*model, options.run);
+///     const auto model = make_model(settings, task);
+///     const auto adam = make_adam(*model, settings.run);
 ///     run.begin(*model, *adam);
-///     const auto epochs = node_epochs(run, *model, [&](const NodeBatch& batch) { … });
-///     while (run.next_epoch()) run.end_epoch(epochs->train(run.epoch()), *epochs);
-///     run.finish(*epochs);
+///     const auto batches = node_batches(run, *model);
+///     Step step(*batches, [&](const NodeBatch& batch) { … });
+///     for (auto& epoch : run.epochs(*batches))
+///       for (const NodeBatch& batch : epoch) epoch.add(step(batch));
 ///   }
 ///
 /// A training continued with --resume gives bit-identical results.
@@ -49,14 +53,15 @@ class Run {
   /// Takes the run's model and optimizer, which must outlive it; the first call resumes from the checkpoint
   /// of --resume. Throws DataError if that is not of this program, dataset, model and options.
   void begin(models::Model& model, optim::Optimizer& optimizer);
-  /// Whether there is another epoch. False after the last one or early stopping.
-  bool next_epoch();
-  /// Ends an epoch of mean loss `loss`, a scalar on the device: validates, updates early stopping and writes
-  /// a checkpoint when due. Throws adj::Error for non-finite numbers, and Interrupted after a SIGINT or
-  /// SIGTERM, which is deferred to here.
-  void end_epoch(const Tensor& loss, Epochs& epochs);
-  /// Ends the run: restores the weights of its best epoch and evaluates them on the test examples.
-  void finish(Epochs& epochs);
+  /// The epochs that remain, until the last one or early stopping. At an epoch's end the model is validated,
+  /// early stopping updated and a checkpoint written when due; at the last one's the weights of the best
+  /// epoch are restored and evaluated on the test examples. All this happens between the bodies of the loop,
+  /// which then throws adj::Error for non-finite numbers, and Interrupted after a SIGINT or SIGTERM, which is
+  /// deferred to here. A loop that is left early does not end the run.
+  template <class Batch>
+  RemainingEpochs<Batch> epochs(Batches<Batch>& batches) {
+    return {*this, batches};
+  }
 
   const Settings& settings() const { return settings_; }
   const LearningTask& task() const { return task_; }
@@ -91,12 +96,19 @@ class Run {
 
  private:
   class SignalScope;
+  template <class Batch>
+  friend class RemainingEpochs;
 
+  /// Whether there is another epoch.
+  bool next_epoch();
+  /// Ends an epoch of mean loss `loss`, a scalar on the device.
+  void end_epoch(const Tensor& loss, Evaluator& evaluator);
+  void finish(Evaluator& evaluator);
   void choose_split();
   bool done() const { return epoch_ >= settings_.run.epochs || stopped_; }
   bool stopped_early() const { return stopped_ && epoch_ < settings_.run.epochs; }
   void require_finite_between() const;
-  void evaluate(double train_loss, Epochs& epochs);
+  void evaluate(double train_loss, Evaluator& evaluator);
   std::string run_name() const;
   std::string count() const;
   std::string note(double train_loss) const;
@@ -104,8 +116,8 @@ class Run {
   const char* outputs_name() const;
   void describe_state();
   void resume(const std::string& path);
-  void save(optim::Checkpoint& checkpoint) const;
-  void load(const optim::Checkpoint& checkpoint);
+  void save(models::Checkpoint& checkpoint) const;
+  void load(const models::Checkpoint& checkpoint);
 
   const Settings& settings_;
   const LearningTask& task_;
@@ -119,7 +131,7 @@ class Run {
   std::string name_;
   optim::Optimizer* optimizer_ = nullptr;
   std::unique_ptr<optim::EarlyStopping> best_;
-  std::unique_ptr<optim::TrainingState> state_;
+  std::unique_ptr<training::TrainingState> state_;
   std::unique_ptr<optim::NonFiniteMonitor> between_;  // for losses that are not read
 
   TrainingRecord record_;
@@ -131,6 +143,32 @@ class Run {
   std::optional<Progress> progress_;
   std::shared_ptr<const void> folder_;  // the lock of --run-dir
   std::unique_ptr<SignalScope> signals_;
+};
+
+/// Run::epochs().
+template <class Batch>
+class RemainingEpochs {
+ public:
+  RemainingEpochs(Run& run, Batches<Batch>& batches) : run_(run), batches_(batches) {}
+
+  PullIterator<RemainingEpochs> begin() { return PullIterator(*this); }
+  std::default_sentinel_t end() const { return {}; }
+  /// Ends the epoch before, if any; null after the last.
+  Epoch<Batch>* next() {
+    if (epoch_) {
+      const Tensor loss = epoch_->mean();
+      epoch_.reset();  // and its batches
+      run_.end_epoch(loss, batches_);
+    }
+    if (run_.next_epoch()) return &epoch_.emplace(batches_, run_.epoch());
+    run_.finish(batches_);
+    return nullptr;
+  }
+
+ private:
+  Run& run_;
+  Batches<Batch>& batches_;
+  std::optional<Epoch<Batch>> epoch_;
 };
 
 /// Adam over all parameters of a model; weight decay where Model::decays().

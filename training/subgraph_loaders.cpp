@@ -1,11 +1,10 @@
-#include "batch_epochs.h"
 #include "loader.h"
+#include "mini_batches.h"
 #include <adjoint/core/log.h>
 #include <adjoint/core/option_check.h>
 #include <adjoint/data/loader/cluster_loader.h>
 #include <adjoint/data/loader/saint_loader.h>
 #include <adjoint/graph/order/partition.h>
-#include <adjoint/kernels/elementwise/elementwise.h>
 
 namespace adj::training {
 
@@ -17,40 +16,51 @@ LoaderOptions loading_of(const Run& run, models::NodeModel& model) {
           }};
 }
 
-/// A step for each batch with training nodes; others have no loss.
-template <class Batches>
-class SubgraphEpochs : public BatchEpochs {
+/// The batches with training nodes; others have no loss.
+class SubgraphPass : public Pass<NodeBatch> {
  public:
-  SubgraphEpochs(const Run& run, models::NodeModel& model, NodeStep step, Batches batches)
-      : BatchEpochs(run, model, std::move(step)), batches_(std::move(batches)) {}
-
-  Tensor train(int64_t done) override {
-    Tensor total = no_loss();
-    double counted = 0.0;
-    bool trained = false;
-    for (const SubgraphBatch& batch : batches_.epoch(done)) {
+  SubgraphPass(const Loader<SubgraphBatch>& loader, int64_t done) : done_(done), loaded_(loader.epoch(done)) {
+    total = 0.0;
+  }
+  const NodeBatch* next() override {
+    batch_.reset();
+    while (const std::optional<SubgraphBatch> subgraph = loaded_.next()) {
       // With weights a batch's loss estimates the overall mean; otherwise it is the mean over its nodes.
-      const double share = batch.weight ? 1.0 : static_cast<double>(batch.seeds.numel());
-      counted += share;
-      if (batch.seeds.numel() == 0) continue;
-      trained = true;
-      const Var loss = step_({.graph = batch.graph,
-                              .blocks = {},
-                              .x = batch.x,
-                              .y = batch.y,
-                              .index = batch.seeds,
-                              .weight = batch.weight});
-      add_loss(total, share, loss);
+      weight = subgraph->weight ? 1.0 : static_cast<double>(subgraph->seeds.numel());
+      total += *weight;
+      if (subgraph->seeds.numel() == 0) continue;
+      trained_ = true;
+      return &batch_.emplace(NodeBatch{.graph = subgraph->graph,
+                                       .blocks = {},
+                                       .x = subgraph->x,
+                                       .y = subgraph->y,
+                                       .index = subgraph->seeds,
+                                       .weight = subgraph->weight});
     }
-    if (!trained)
+    if (!trained_)
       fail("epoch {}: no training node in any of {} subgraphs; expected more --steps or a larger --budget",
-           done + 1, batches_.size());
-    kernels::linear_combination({.alpha = 1.0 / counted, .a = total, .y = total});
-    return total;
+           done_ + 1, loaded_.size());
+    return nullptr;
   }
 
  private:
-  Batches batches_;
+  const int64_t done_;
+  Prefetcher<SubgraphBatch> loaded_;
+  std::optional<NodeBatch> batch_;
+  bool trained_ = false;
+};
+
+template <class Subgraphs>
+class SubgraphBatches : public NodeBatches {
+ public:
+  SubgraphBatches(const Run& run, models::NodeModel& model, Subgraphs loader)
+      : NodeBatches(run, model), loader_(std::move(loader)) {}
+  std::unique_ptr<Pass<NodeBatch>> pass(int64_t done) override {
+    return std::make_unique<SubgraphPass>(loader_, done);
+  }
+
+ private:
+  Subgraphs loader_;
 };
 
 class ClusterLoading : public LoaderChoice {
@@ -67,12 +77,12 @@ class ClusterLoading : public LoaderChoice {
     expect_integer("parts-per-batch", parts_per_batch_, 1, kMostCounted);
   }
   void prepare(Dataset& data) const override { partition_for_clusters(data, parts_); }
-  std::unique_ptr<Epochs> epochs(const Run& run, models::NodeModel& model, NodeStep step) const override {
+  std::unique_ptr<Batches<NodeBatch>> batches(const Run& run, models::NodeModel& model) const override {
     LoaderOptions loading = loading_of(run, model);
     loading.batch_size = parts_per_batch_;
     loading.shuffle = true;
-    return std::make_unique<SubgraphEpochs<ClusterLoader>>(
-        run, model, std::move(step),
+    return std::make_unique<SubgraphBatches<ClusterLoader>>(
+        run, model,
         ClusterLoader(run.task().data.graph, run.task().store, run.objective().targets(),
                       run.examples().train, run.task().data.part, {.loading = loading}));
   }
@@ -105,15 +115,15 @@ class SaintLoading : public LoaderChoice {
     if (method_ != SaintMethod::walk && all.changed("walk-length", fmt::format("{}", walk_length_)))
       usage_fail("--walk-length: requires --saint walk");
   }
-  std::unique_ptr<Epochs> epochs(const Run& run, models::NodeModel& model, NodeStep step) const override {
+  std::unique_ptr<Batches<NodeBatch>> batches(const Run& run, models::NodeModel& model) const override {
     const PropagationMatrix matrix = coverage_ > 0 ? model.propagation_matrix() : PropagationMatrix::none;
     // Among the programs' layers only GCN's read the data's edge weights.
     const bool reads_weights = matrix == PropagationMatrix::none || matrix == PropagationMatrix::gcn;
     const Graph& graph = run.task().data.graph;
     LoaderOptions loading = loading_of(run, model);
     loading.steps = steps_;
-    return std::make_unique<SubgraphEpochs<SaintLoader>>(
-        run, model, std::move(step),
+    return std::make_unique<SubgraphBatches<SaintLoader>>(
+        run, model,
         SaintLoader(reads_weights ? graph : graph.with_edge_weight({}), run.task().store,
                     run.objective().targets(), run.examples().train,
                     {.sampling = sampling(), .coverage = coverage_, .matrix = matrix, .loading = loading}));

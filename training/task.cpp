@@ -101,4 +101,9 @@ LearningTask::LearningTask(const Settings& options, Dataset dataset, Examples le
   if (options.data.inductive) edges = make_edge_list(options, *this);
 }
 
+LearningTask node_task(const Settings& settings) {
+  const Dataset data = load_data(settings);
+  return {settings, data, node_examples(settings, data)};
+}
+
 }  // namespace adj::training

@@ -23,7 +23,7 @@ struct LearningTask {
   Dataset data;                               ///< on the device, without its features
   Features features;                          ///< on the device; absent if --features places them elsewhere
   std::shared_ptr<const FeatureStore> store;  ///< for batches; null without a loader
-  optim::Preprocessing preprocessing;         ///< as applied to the features
+  models::Preprocessing preprocessing;        ///< as applied to the features
   Examples examples;                          ///< on the device, with the first split selected
   std::vector<Metric> reported;               ///< the program's own metrics, if any
   Metric metric;                              ///< selects the best epoch
@@ -44,6 +44,9 @@ Dataset load_data(const Options& options);
 std::string file_of(const Options& options, const Dataset& data);
 /// The labelled nodes of the dataset. Throws DataError if there are none.
 Examples node_examples(const Options& options, const Dataset& data);
+
+/// The task of a training on nodes.
+LearningTask node_task(const Settings& settings);
 
 /// A model of the options' family with initial weights from the default generator, on the task's device in
 /// its dtype.

@@ -9,7 +9,7 @@
 
 #include <fmt/ranges.h>
 
-namespace adj::optim {
+namespace adj::training {
 
 namespace {
 
@@ -48,7 +48,7 @@ double finite(const Checkpoint& checkpoint, const std::string& fact) {
 
 }  // namespace
 
-TrainingState::TrainingState(std::string program, nn::Module& model, Optimizer& optimizer)
+TrainingState::TrainingState(std::string program, nn::Module& model, optim::Optimizer& optimizer)
     : program_(std::move(program)), model_(model) {
   add([&model,
        prefix = take_finite("model")](Checkpoint& checkpoint) { put(checkpoint, prefix, model.state()); },
@@ -75,7 +75,7 @@ std::string TrainingState::take_finite(const std::string& name) {
   return finite_.back();
 }
 
-TrainingState& TrainingState::add(const std::string& name, Optimizer& optimizer) {
+TrainingState& TrainingState::add(const std::string& name, optim::Optimizer& optimizer) {
   const std::string prefix = take_finite(name);
   return add([&optimizer, prefix](Checkpoint& checkpoint) { put(checkpoint, prefix, optimizer.state()); },
              [&optimizer, prefix](const Checkpoint& checkpoint) {
@@ -97,11 +97,11 @@ TrainingState& TrainingState::add(const std::string& name, Generator& generator)
       });
 }
 
-TrainingState& TrainingState::add(const std::string& name, Plateau& plateau) {
+TrainingState& TrainingState::add(const std::string& name, optim::Plateau& plateau) {
   const std::string prefix = take(name);
   return add(
       [&plateau, prefix](Checkpoint& checkpoint) {
-        const Plateau::State& state = plateau.state();
+        const optim::Plateau::State& state = plateau.state();
         checkpoint.set(prefix + "any", int64_t{state.any});
         checkpoint.set(prefix + "best", state.best);
         checkpoint.set(prefix + "factor", state.factor);
@@ -118,7 +118,7 @@ TrainingState& TrainingState::add(const std::string& name, Plateau& plateau) {
       });
 }
 
-TrainingState& TrainingState::add(EarlyStopping& stopping) {
+TrainingState& TrainingState::add(optim::EarlyStopping& stopping) {
   return add(
       [&stopping, prefix = take_finite("best")](Checkpoint& checkpoint) {
         checkpoint.set("best_epoch", stopping.best_epoch());
@@ -141,7 +141,7 @@ TrainingState& TrainingState::add(EarlyStopping& stopping) {
       });
 }
 
-TrainingState& TrainingState::add(MetricsFile& metrics) {
+TrainingState& TrainingState::add(optim::MetricsFile& metrics) {
   const auto width = static_cast<int64_t>(metrics.columns().size());
   const std::string columns = fmt::format("{}", fmt::join(metrics.columns(), ","));
   require("metrics.columns", columns);
@@ -172,15 +172,15 @@ void TrainingState::save(const std::string& path, int64_t epoch) const {
   for (const Part& part : parts_) part.save(checkpoint);
   for (const auto& [fact, value, otherwise] : required_)
     ADJ_CHECK(checkpoint.facts.emplace(fact, value).second, "training state: two facts are named '{}'", fact);
-  if (const std::string name = first_not_finite(with_prefixes(checkpoint, finite_)); !name.empty()) {
-    require_finite(model_, fmt::format("epoch {}: {} is not written", epoch, path));
+  if (const std::string name = optim::first_not_finite(with_prefixes(checkpoint, finite_)); !name.empty()) {
+    optim::require_finite(model_, fmt::format("epoch {}: {} is not written", epoch, path));
     fail("epoch {}: {} is not written: {} is not finite", epoch, path, name);
   }
-  save_checkpoint(checkpoint, path);
+  models::save_checkpoint(checkpoint, path);
 }
 
 int64_t TrainingState::resume(const std::string& path) {
-  const Checkpoint checkpoint = load_checkpoint(path, program_);
+  const Checkpoint checkpoint = models::load_checkpoint(path, program_);
   for (const auto& [fact, value, otherwise] : required_) {
     const auto stored = checkpoint.facts.find(fact);
     if (stored == checkpoint.facts.end() && !otherwise)
@@ -193,7 +193,7 @@ int64_t TrainingState::resume(const std::string& path) {
       data_fail("{}: facts@{}: '{}', but this training has '{}'", path, fact, excerpt(found), value);
   }
   const int64_t epoch = checkpoint.integer("epoch", 0, kMost);
-  if (const std::string name = first_not_finite(with_prefixes(checkpoint, finite_)); !name.empty())
+  if (const std::string name = optim::first_not_finite(with_prefixes(checkpoint, finite_)); !name.empty())
     data_fail("{}: tensors/{}: not finite", path, excerpt(name));
 
   Checkpoint before;  // for rollback: each part checks only itself, so a later one may still throw
@@ -216,4 +216,4 @@ int64_t TrainingState::resume_if_exists(const std::string& path) {
   return std::filesystem::exists(path, error) ? resume(path) : 0;
 }
 
-}  // namespace adj::optim
+}  // namespace adj::training

@@ -13,7 +13,9 @@
 #include <string>
 #include <vector>
 
-namespace adj::optim {
+namespace adj::training {
+
+using models::Checkpoint;
 
 /// Complete state of a training, for resuming with bit-identical results: model, optimizers, the default
 /// generator, and anything added. Two lines make a program resumable:
@@ -29,15 +31,15 @@ namespace adj::optim {
 class TrainingState {
  public:
   /// `program`: checkpoints of other programs are refused.
-  TrainingState(std::string program, nn::Module& model, Optimizer& optimizer);
+  TrainingState(std::string program, nn::Module& model, optim::Optimizer& optimizer);
 
-  TrainingState& add(const std::string& name, Optimizer& optimizer);
-  TrainingState& add(const std::string& name, Plateau& plateau);
+  TrainingState& add(const std::string& name, optim::Optimizer& optimizer);
+  TrainingState& add(const std::string& name, optim::Plateau& plateau);
   /// An additional generator.
   TrainingState& add(const std::string& name, Generator& generator);
   /// For the same model.
-  TrainingState& add(EarlyStopping& stopping);
-  TrainingState& add(MetricsFile& metrics);
+  TrainingState& add(optim::EarlyStopping& stopping);
+  TrainingState& add(optim::MetricsFile& metrics);
   /// A custom part: `save` writes it to a checkpoint, `load` reads it back or throws.
   TrainingState& add(std::function<void(Checkpoint&)> save, std::function<void(const Checkpoint&)> load);
 
@@ -82,4 +84,4 @@ class TrainingState {
   std::vector<Required> required_;
 };
 
-}  // namespace adj::optim
+}  // namespace adj::training

@@ -4,6 +4,7 @@
 #include <adjoint/core/isa.h>
 #include <adjoint/core/option_check.h>
 #include <adjoint/core/parallel.h>
+#include <adjoint/core/program.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -207,6 +208,13 @@ std::optional<training::Settings> read_command_line(int argc, char** argv, train
     usage_fail("{}", error.what());
   }
   return training::Settings(o, std::move(usual));
+}
+
+int run_training(int argc, char** argv, training::Options& options,
+                 const std::function<void(const training::Settings&)>& train) {
+  return run_program(options.program(), [&] {
+    if (const auto settings = read_command_line(argc, argv, options)) train(*settings);
+  });
 }
 
 void print_help(const std::string& usage, const std::string& summary,

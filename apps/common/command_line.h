@@ -3,6 +3,7 @@
 #include <adjoint/core/option.h>
 #include <adjoint/training/settings.h>
 
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -28,6 +29,11 @@ boost::program_options::typed_value<T>* with_default(
 /// file. Empty if --help or --version was printed. Throws UsageError, or DataError if the config file cannot
 /// be read: a regular file or a pipe, of 1 MB at most.
 std::optional<training::Settings> read_command_line(int argc, char** argv, training::Options& options);
+
+/// A training program's main(): reads the command line and calls train(settings), if there are any. The exit
+/// status.
+int run_training(int argc, char** argv, training::Options& options,
+                 const std::function<void(const training::Settings&)>& train);
 
 /// Adds a list of options, which are set on notify().
 void add_options(boost::program_options::options_description& description, const OptionList& options);

@@ -26,7 +26,7 @@ TrainedModel load_checkpoint_model(const std::string& path, Device device) {
 
 TrainedModel load_pyg(const models::ModelFamily& family, const models::ModelOptions& options,
                       const std::string& state, const std::map<std::string, std::string>& names, Task task,
-                      int64_t features, int64_t outputs, const optim::Preprocessing& preprocessing,
+                      int64_t features, int64_t outputs, const models::Preprocessing& preprocessing,
                       Device device) {
   TrainedModel::Parts parts;
   parts.family = family;

@@ -18,7 +18,7 @@ TrainedModel load_checkpoint_model(const std::string& checkpoint, Device device)
 /// state's names (models/pyg_state.h). Throws DataError naming the file and what does not match.
 TrainedModel load_pyg(const models::ModelFamily& family, const models::ModelOptions& options,
                       const std::string& state, const std::map<std::string, std::string>& names, Task task,
-                      int64_t features, int64_t outputs, const optim::Preprocessing& preprocessing,
+                      int64_t features, int64_t outputs, const models::Preprocessing& preprocessing,
                       Device device);
 
 /// The metric of its training; the default one for a PyG state. Throws DataError naming `file`.

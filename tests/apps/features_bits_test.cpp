@@ -100,9 +100,9 @@ TEST_CASE("a checkpoint keeps bits and ranges for prediction and resuming, and r
                  {"features: 3 bits per number, one range per column: 0.00 MB instead of 0.02 MB as"}));
   CHECK(mentions(outcome.out, {"\"features_bits\": 3"}));
 
-  const optim::Checkpoint checkpoint = optim::load_checkpoint(bench.checkpoint);
+  const models::Checkpoint checkpoint = models::load_checkpoint(bench.checkpoint);
   CHECK(checkpoint.facts.at("features.bits") == "3");
-  const optim::Preprocessing kept = optim::Preprocessing::load(checkpoint);
+  const models::Preprocessing kept = models::Preprocessing::load(checkpoint);
   const Dataset data = load_dataset(bench.measured);
   const FeatureQuantization fitted = FeatureQuantization::fit(3, data.x);
   CHECK(kept.quantization.bits() == 3);

@@ -81,7 +81,7 @@ TEST_CASE("columns of very different scale give a warning, and standard scaling 
   CHECK(none < good - 0.15);
 
   // Scaling fitted to the training nodes is saved, and used on other graphs.
-  const optim::Preprocessing kept = optim::Preprocessing::load(optim::load_checkpoint(checkpoint));
+  const models::Preprocessing kept = models::Preprocessing::load(models::load_checkpoint(checkpoint));
   const Dataset data = load_dataset(path);
   const FeatureScaling fitted = FeatureScaling::fit(FeatureScaling::Kind::standard, data.x, data.train);
   CHECK(kept.scaling.kind() == FeatureScaling::Kind::standard);
@@ -132,10 +132,10 @@ TEST_CASE("older checkpoints with raw-features are still read") {
     save_dataset(small_dataset(), path);
     const Words how{"--features-scaling", raw ? "none" : "rows"};
     succeeds(train(path, {how[0], how[1], "--epochs", "10", "--checkpoint", c, "--predict", first}));
-    optim::Checkpoint checkpoint = optim::load_checkpoint(c);
+    models::Checkpoint checkpoint = models::load_checkpoint(c);
     REQUIRE(checkpoint.facts.erase("features.scaling") == 1);
     checkpoint.facts["option.raw-features"] = raw ? "true" : "false";
-    optim::save_checkpoint(checkpoint, c);
+    models::save_checkpoint(checkpoint, c);
     succeeds("predict", {"--checkpoint", c, "--data", path, "--out", second});
     CHECK(contents_of(first) == contents_of(second));
     succeeds(train(path, {"--epochs", "12", how[0], how[1], "--resume", c}));

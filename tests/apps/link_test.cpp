@@ -17,7 +17,7 @@ struct Bench : TrainingBench {
 
 std::vector<std::string> tensors_of(const std::string& path) {
   std::vector<std::string> all;
-  for (const auto& [name, tensor] : optim::load_checkpoint(path).tensors) {
+  for (const auto& [name, tensor] : models::load_checkpoint(path).tensors) {
     std::string text = name;
     const Tensor host = tensor.to(Device::cpu());
     text.append(static_cast<const char*>(host.raw_data()), host.bytes());

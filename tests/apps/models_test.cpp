@@ -69,7 +69,7 @@ std::map<std::string, Tensor> statistics(const Bench& bench, const Variant& vari
       variant.program,
       joined(variant.options, {"--norm", "batch", "--lr", "1e-30", "--weight-decay", "0", "--dropout", "0",
                                "--epochs", epochs, "--checkpoint", bench.checkpoint})));
-  std::map<std::string, Tensor> found = optim::load_checkpoint(bench.checkpoint).with_prefix("model.");
+  std::map<std::string, Tensor> found = models::load_checkpoint(bench.checkpoint).with_prefix("model.");
   std::erase_if(found, [](const auto& entry) { return entry.first.find("running_") == std::string::npos; });
   return found;
 }
@@ -81,7 +81,7 @@ TEST_CASE("full-batch training leaves a batch norm the statistics of its newest 
     const Dataset data = small_dataset();
     const Bench bench(data, {"--quiet", "--features-scaling", "none", "--device", device.str()});
     const auto found = statistics(bench, {"train_gcn", {}}, "1");
-    const optim::Checkpoint checkpoint = optim::load_checkpoint(bench.checkpoint);
+    const models::Checkpoint checkpoint = models::load_checkpoint(bench.checkpoint);
     const Numbers x = values(data.x.to_dense()), weight = values(checkpoint.tensor("model.convs.0.weight")),
                   bias = values(checkpoint.tensor("model.convs.0.bias"));
     const size_t nodes = uz(data.num_nodes()), in = uz(data.num_features()), out = bias.size();

@@ -234,7 +234,7 @@ TEST_CASE("every metric of every task and loader goes into every output") {
         for (const char* file :
              {"run/run.json", "run/report.html", "run/trace.json", "run/checkpoint.h5", "p.svg", "p.csv"})
           CHECK(fs::file_size(path(file)) > 0);
-        CHECK(optim::load_checkpoint(path("run/checkpoint.h5")).facts.at("option.metric") == metric);
+        CHECK(models::load_checkpoint(path("run/checkpoint.h5")).facts.at("option.metric") == metric);
         std::string events;
         for (const auto& entry : fs::directory_iterator(path("run")))
           if (entry.path().filename().string().find("tfevents") != std::string::npos)

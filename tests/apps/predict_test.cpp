@@ -185,9 +185,9 @@ TEST_CASE("bad input of predict gives a one-line error, and the output is kept")
   CHECK(fails_with(with(c, wide), 1, {wide, "nodes/x", "missing"}));
 
   const auto refuses = [&](const Bench& source, auto&& change, const Words& parts) {
-    optim::Checkpoint checkpoint = optim::load_checkpoint(source.checkpoint);
+    models::Checkpoint checkpoint = models::load_checkpoint(source.checkpoint);
     change(checkpoint);
-    optim::save_checkpoint(checkpoint, spoiled);
+    models::save_checkpoint(checkpoint, spoiled);
     return fails_with(with(spoiled, source.data), 1, joined(parts, {spoiled}));
   };
   const auto changed = [&](auto&& change, const Words& parts) { return refuses(bench, change, parts); };

@@ -212,7 +212,7 @@ TEST_CASE("train_qgnn keeps the latest statistics of a whole graph, and means ov
                                    "1e-12", "--dropout", "0", "--epochs", epochs, "--checkpoint", path},
                                   loader));
     State statistics;
-    for (const auto& [name, tensor] : optim::load_checkpoint(path).with_prefix("model."))
+    for (const auto& [name, tensor] : models::load_checkpoint(path).with_prefix("model."))
       if (name.find("running_") != std::string::npos) statistics[name] = tensor;
     return statistics;
   };
@@ -236,8 +236,8 @@ TEST_CASE_FIXTURE(InFolder, "train_qgnn starts from the weights of a float32 tra
   // A step too small to change anything: the initial values are the final ones.
   const Outcome begun =
       succeeds(train({"--bits", "8", "--epochs", "1", "--lr", "1e-12", "--from", full, "--checkpoint", low}));
-  const auto before = optim::load_checkpoint(full).with_prefix("best."),
-             after = optim::load_checkpoint(low).with_prefix("best.");
+  const auto before = models::load_checkpoint(full).with_prefix("best."),
+             after = models::load_checkpoint(low).with_prefix("best.");
   CHECK(after.size() > before.size());
   for (const auto& [name, tensor] : before) {
     CAPTURE(name);

@@ -22,30 +22,30 @@ struct Bench : TrainingBench {
     return process.wait();
   }
   /// True if training refuses to resume from the checkpoint with this change, naming the file and the parts.
-  bool refuses(const std::function<void(optim::Checkpoint&)>& change, const Words& parts,
+  bool refuses(const std::function<void(models::Checkpoint&)>& change, const Words& parts,
                const Words& more = {}) const {
     const std::string changed = folder.file("changed.h5");
-    optim::Checkpoint copy = optim::load_checkpoint(checkpoint, "train_gcn");
+    models::Checkpoint copy = models::load_checkpoint(checkpoint, "train_gcn");
     change(copy);
-    optim::save_checkpoint(copy, changed);
+    models::save_checkpoint(copy, changed);
     return fails_with(train(joined(more, {"--resume", changed})), 1, joined(parts, {changed}));
   }
 };
 
-using Change = std::function<void(optim::Checkpoint&)>;
+using Change = std::function<void(models::Checkpoint&)>;
 
 template <class T>
 Change set(const char* fact, T value) {
-  return [=](optim::Checkpoint& x) { x.set(fact, value); };
+  return [=](models::Checkpoint& x) { x.set(fact, value); };
 }
 Change zeros(const char* tensor, Shape shape, DType dtype = DType::f64) {
-  return [=](optim::Checkpoint& x) { x.tensors[tensor] = Tensor::zeros(shape, dtype); };
+  return [=](models::Checkpoint& x) { x.tensors[tensor] = Tensor::zeros(shape, dtype); };
 }
 Change without(const char* name) {
-  return [=](optim::Checkpoint& x) { x.facts.erase(name), x.tensors.erase(name); };
+  return [=](models::Checkpoint& x) { x.facts.erase(name), x.tensors.erase(name); };
 }
 Change both(const Change& first, const Change& second) {
-  return [=](optim::Checkpoint& x) { first(x), second(x); };
+  return [=](models::Checkpoint& x) { first(x), second(x); };
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ TEST_CASE("interrupted training finishes its epoch, saves its state and exits wi
       bench.interrupt({"--epochs", "1000000", "--quiet", "--metrics", metrics}, SIGINT, 20000);
   CHECK(fails_with(outcome, 130, {"interrupted", "--resume " + bench.checkpoint}));
   CHECK(contents_of(metrics) == "older");
-  const int64_t epoch = optim::load_checkpoint(bench.checkpoint, "train_gcn").integer("epoch");
+  const int64_t epoch = models::load_checkpoint(bench.checkpoint, "train_gcn").integer("epoch");
   CHECK(epoch >= 1);
   const std::string epochs = std::to_string(epoch + 7);
   CHECK(bench.all_of({"--epochs", epochs, "--resume", bench.checkpoint}) ==
@@ -130,7 +130,7 @@ TEST_CASE_FIXTURE(With<Bench>, "a kill at any moment of a training leaves a vali
     Words words{"--epochs", "1000000", "--quiet", "--hidden", "256"};
     if (round > 0) words.insert(words.end(), {"--resume", bench.checkpoint});
     CHECK(bench.interrupt(words, SIGKILL, 30000 + 3100 * round).status == 128 + SIGKILL);
-    const int64_t epoch = optim::load_checkpoint(bench.checkpoint, "train_gcn").integer("epoch");
+    const int64_t epoch = models::load_checkpoint(bench.checkpoint, "train_gcn").integer("epoch");
     CHECK(epoch >= last);
     last = epoch;
   }
@@ -207,10 +207,10 @@ TEST_CASE_FIXTURE(With<Bench>, "a checkpoint with impossible values is refused b
     return bench.refuses(change, parts, options);
   };
   const auto cell = [](const char* table, int64_t index, double value) {
-    return [=](optim::Checkpoint& x) { x.tensors[table].mutable_data<double>()[index] = value; };
+    return [=](models::Checkpoint& x) { x.tensors[table].mutable_data<double>()[index] = value; };
   };
   const auto element = [](const char* name, double value) {
-    return [=](optim::Checkpoint& x) {
+    return [=](models::Checkpoint& x) {
       Tensor first = x.tensors.at(name).reshape({-1}).rows(0, 1);
       first.fill_(value);
     };
@@ -249,7 +249,7 @@ TEST_CASE_FIXTURE(With<Bench>, "a checkpoint with impossible values is refused b
   CHECK(refused(one, set("run", int64_t{-1}), {"facts@run", "-1"}));
   CHECK(refused(one, set("stopped", int64_t{2}), {"facts@stopped", "2"}));
   const Change no_history = both(zeros("history", {0, 5}), set("best_epoch", int64_t{-1}));
-  const Change not_begun = both(no_history, [](optim::Checkpoint& x) {
+  const Change not_begun = both(no_history, [](models::Checkpoint& x) {
     std::erase_if(x.tensors, [](const auto& t) { return t.first.starts_with("best."); });
   });
   CHECK(refused(one, both(not_begun, set("stopped", int64_t{1})), {"facts@stopped", "no row"}));

@@ -69,7 +69,7 @@ TEST_CASE_FIXTURE(With<Bench>, "the folder of a run that goes on or was interrup
   CHECK(running->wait().status == 143);
   CHECK(refuses(bench.b));
   const std::string state = in(bench.b, "checkpoint.h5");
-  const int64_t epoch = optim::load_checkpoint(state, "train_gcn").integer("epoch");
+  const int64_t epoch = models::load_checkpoint(state, "train_gcn").integer("epoch");
   succeeds(bench.train({"--run-dir", bench.b, "--resume", state}, std::to_string(epoch + 3)));
   CHECK(succeeds("compare", {bench.b}).out.find("not finished") == std::string::npos);
   fs::remove(in(bench.b, "run.json"));
@@ -79,7 +79,7 @@ TEST_CASE_FIXTURE(With<Bench>, "the folder of a run that goes on or was interrup
 TEST_CASE_FIXTURE(With<Bench>, "a folder whose training runs is not continued by a second one") {
   const std::string state = in(bench.a, "checkpoint.h5");
   const auto resumed = [&] {
-    const int64_t epoch = optim::load_checkpoint(state, "train_gcn").integer("epoch");
+    const int64_t epoch = models::load_checkpoint(state, "train_gcn").integer("epoch");
     return bench.train({"--run-dir", bench.a, "--resume", state}, std::to_string(epoch + 3000));
   };
   {

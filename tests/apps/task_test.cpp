@@ -213,7 +213,7 @@ TEST_CASE("--split all runs once per split, and a resumed training continues in 
     for (int i = 0; i < 10000; ++i) {
       usleep(2000);
       if (std::filesystem::exists(bench.checkpoint) &&
-          optim::load_checkpoint(bench.checkpoint, "train_gcn").integer("run") == 1)
+          models::load_checkpoint(bench.checkpoint, "train_gcn").integer("run") == 1)
         break;
     }
     process.send(SIGKILL);

@@ -129,7 +129,7 @@ TEST_CASE("loading a model does not change the program's random numbers") {
 
 TEST_CASE("facts of a checkpoint that ask for large models are refused in little memory") {
   const auto refused = [](const Bench& bench, const std::map<std::string, std::string>& facts) {
-    optim::Checkpoint changed = optim::load_checkpoint(bench.checkpoint);
+    models::Checkpoint changed = models::load_checkpoint(bench.checkpoint);
     for (const auto& [fact, value] : facts) changed.facts[fact] = value;
     const std::string path = bench.folder.file("changed.h5");
     save_checkpoint(changed, path);
@@ -158,9 +158,9 @@ TEST_CASE("mismatched inputs of a trained model give a one-line error") {
   CHECK(mentions(error_of([&] { (void)model.predict(data.graph, few); }), "120 nodes"));
   CHECK(mentions(error_of([&] { (void)model.predict(data.graph, {}); }), "expected 40"));
   CHECK(mentions(error_of([&] { (void)load_trained(bench.data); }), "adjoint.checkpoint"));
-  optim::Checkpoint checkpoint = optim::load_checkpoint(bench.checkpoint);
+  models::Checkpoint checkpoint = models::load_checkpoint(bench.checkpoint);
   const auto refused = [&](const char* fact, const std::string& value) {
-    optim::Checkpoint changed = checkpoint;
+    models::Checkpoint changed = checkpoint;
     changed.facts[fact] = value;
     const std::string path = bench.folder.file("changed.h5");
     save_checkpoint(changed, path);

@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
   nn::Model<Gin> model(data.num_features(), 32, data.num_classes());
   model.to(data.device());
   optim::Adam adam(model.parameters(), {.lr = 0.01, .weight_decay = 5e-4});
-  optim::TrainingState state("gin", model, adam);
+  training::TrainingState state("gin", model, adam);
   state.require(data);
   int64_t epoch = checkpoint.empty() ? 0 : state.resume_if_exists(checkpoint);
 

@@ -111,7 +111,7 @@ const Tensor& src, const Tensor& dst, const Tensor& y, const Tensor& w, const Te
 const Var& e, const Var& x_src, const Var& x_dst, const std::vector<std::string>& names, int bits, int64_t n, int64_t k, int64_t count,
 size_t layers, float p, const LinkSplit& split, Generator& generator, Stream& reader, Stream& writer, nn::Module& module, nn::Module& model,
 const std::function<void(int64_t, const Tensor&)>& f, const std::function<double(int64_t)>& schedule, optim::Plateau& plateau,
-optim::Adam& adam, double loss, optim::TrainingState& state, int64_t epoch, const optim::Checkpoint& checkpoint,
+optim::Adam& adam, double loss, training::TrainingState& state, int64_t epoch, const models::Checkpoint& checkpoint,
 const training::Chart& chart, const training::Report& report, const TrainedModel& trained, const BitTensor& q, const H5Reader& file,
 const Defaults& options"""
 OTHERWISE = {  # words that mean something else where a quotation begins so

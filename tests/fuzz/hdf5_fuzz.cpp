@@ -85,7 +85,7 @@ class Training {
   optim::Adam adam_;
   optim::EarlyStopping stopping_;
   optim::MetricsFile metrics_;
-  std::optional<optim::TrainingState> state_;
+  std::optional<training::TrainingState> state_;
 };
 
 /// The outcome of a file: "loaded", or the kind of error, whose message is `thrown`. Anything but a DataError

@@ -14,7 +14,7 @@
 
 using namespace adj;
 using namespace adj::test;
-using optim::Checkpoint;
+using models::Checkpoint;
 
 namespace {
 
@@ -41,8 +41,8 @@ TEST_CASE_FIXTURE(InFolder, "a loaded checkpoint equals the saved one to the bit
   saved.set("most", std::numeric_limits<int64_t>::max());
   saved.tensors["odd"] =
       Tensor::from(std::vector<float>{-0.0f, NAN, INFINITY, std::numeric_limits<float>::denorm_min()});
-  optim::save_checkpoint(saved, path);
-  const Checkpoint loaded = optim::load_checkpoint(path, "train_test");
+  models::save_checkpoint(saved, path);
+  const Checkpoint loaded = models::load_checkpoint(path, "train_test");
   CHECK(loaded.facts == saved.facts);
   CHECK(loaded.path == path);
   CHECK(loaded.integer("epoch") == 41);
@@ -59,7 +59,7 @@ TEST_CASE_FIXTURE(InFolder, "a loaded checkpoint equals the saved one to the bit
 
 TEST_CASE_FIXTURE(InFolder, "files that are not checkpoints are refused") {
   const auto load = [](const std::string& path, const std::string& program = "train_test") {
-    return error_of<DataError>([&] { optim::load_checkpoint(path, program); });
+    return error_of<DataError>([&] { models::load_checkpoint(path, program); });
   };
   const std::string missing = folder.file("missing.h5");
   CHECK(mentions(load(missing), missing));
@@ -87,13 +87,13 @@ TEST_CASE_FIXTURE(InFolder, "files that are not checkpoints are refused") {
   }
 
   const std::string good = folder.file("good.h5");
-  optim::save_checkpoint(example(3), good);
+  models::save_checkpoint(example(3), good);
   CHECK(mentions(load(good, "train_gat"), "train_test"));
-  const Checkpoint loaded = optim::load_checkpoint(good, "train_test");
+  const Checkpoint loaded = models::load_checkpoint(good, "train_test");
   for (const auto& [fact, part] :
        {std::pair("nothing", "nothing"), {"model", "GCN 3-2"}, {"third", "number"}})
     CHECK(mentions(error_of<DataError>([&] { loaded.integer(fact); }), part));
-  CHECK_THROWS_AS(optim::save_checkpoint(example(1), folder.file("no/such/folder.h5")), DataError);
+  CHECK_THROWS_AS(models::save_checkpoint(example(1), folder.file("no/such/folder.h5")), DataError);
 }
 
 TEST_CASE_FIXTURE(InFolder,
@@ -106,24 +106,24 @@ TEST_CASE_FIXTURE(InFolder,
   for (const char* name : {"a", "b", "c"})
     writer.write(fmt::format("tensors/{}", name), Tensor::zeros({2, 1 << 20}));
   writer.commit();
-  const std::string message = error_of<DataError>([&] { (void)optim::load_checkpoint(path); });
+  const std::string message = error_of<DataError>([&] { (void)models::load_checkpoint(path); });
   CHECK(mentions(message, {path, "tensors/c: 25165824 bytes of tensors so far, expected at most "}));
 }
 
 TEST_CASE_FIXTURE(InFolder, "after a kill at any moment the file is the old or the new checkpoint") {
   const std::string path = folder.file("killed.h5");
   constexpr int64_t kRows = 20000;
-  optim::save_checkpoint(example(0, kRows), path);
+  models::save_checkpoint(example(0, kRows), path);
   int64_t last = 0;
   for (int round = 0; round < 40; ++round) {
     const pid_t child = fork();
     REQUIRE(child >= 0);
     if (child == 0)
-      for (int64_t epoch = last + 1;; ++epoch) optim::save_checkpoint(example(epoch, kRows), path);
+      for (int64_t epoch = last + 1;; ++epoch) models::save_checkpoint(example(epoch, kRows), path);
     usleep(static_cast<useconds_t>(500 + 733 * round));
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
-    const Checkpoint loaded = optim::load_checkpoint(path, "train_test");
+    const Checkpoint loaded = models::load_checkpoint(path, "train_test");
     const int64_t epoch = loaded.integer("epoch");
     CHECK(epoch >= last);
     REQUIRE(
@@ -136,30 +136,30 @@ TEST_CASE_FIXTURE(InFolder, "after a kill at any moment the file is the old or t
 TEST_CASE_FIXTURE(InFolder, "a module is saved and loaded without training") {
   const std::string path = folder.file("own.h5");
   nn::Model<nn::GCNConv> saved(3, 2), loaded(3, 2), other(3, 4);
-  optim::save_model(saved, path);
-  optim::load_model(loaded, path);
+  models::save_model(saved, path);
+  models::load_model(loaded, path);
   CHECK(equal(copied(saved), copied(loaded)));
-  CHECK(mentions(error_of<DataError>([&] { optim::load_model(other, path); }),
+  CHECK(mentions(error_of<DataError>([&] { models::load_model(other, path); }),
                  path + ": tensors/model.*: load_state: weight is [3, 2]"));
 
   // A training's best weights.
-  optim::Checkpoint training;
+  models::Checkpoint training;
   training.program = "mine";
   training.set("best_epoch", int64_t{3});
   for (const auto& [name, tensor] : saved.state()) {
     training.tensors["model." + name] = Tensor::zeros(tensor.shape());
     training.tensors["best." + name] = tensor;
   }
-  optim::save_checkpoint(training, path);
+  models::save_checkpoint(training, path);
   nn::Model<nn::GCNConv> best(3, 2);
-  optim::load_model(best, path);
+  models::load_model(best, path);
   CHECK(same_bits(best.weight.value(), saved.weight.value()));
 
-  const optim::Checkpoint stored = optim::load_checkpoint(path);
+  const models::Checkpoint stored = models::load_checkpoint(path);
   const std::string none = error_of<DataError>([&] { (void)stored.with_prefix("modell."); });
   CHECK(none == path + ": tensors/modell.*: none, expected a prefix of best. model.");
   training.tensors["best.weight"] = Tensor::full({3, 2}, std::numeric_limits<double>::infinity());
-  optim::save_checkpoint(training, path);
-  CHECK(error_of<DataError>([&] { optim::load_model(best, path); }) ==
+  models::save_checkpoint(training, path);
+  CHECK(error_of<DataError>([&] { models::load_model(best, path); }) ==
         path + ": tensors/best.weight: not finite");
 }

@@ -54,11 +54,11 @@ TEST_CASE_FIXTURE(InFolder, "an integer model's file keeps how features are scal
   const Graph graph = random_graph({});
   const Tensor x = random_tensor({kNodes, kIn});
   write_checkpoint(trained_on(graph, x, options_of("gcn", "none", "8")), checkpoint);
-  optim::Checkpoint written = optim::load_checkpoint(checkpoint);
+  models::Checkpoint written = models::load_checkpoint(checkpoint);
   written.facts["features.bits"] = "2";
   written.tensors["features.scale"] = Tensor::full({1}, 0.75);
   written.tensors["features.zero"] = Tensor::full({1}, 1.0);
-  optim::save_checkpoint(written, checkpoint);
+  models::save_checkpoint(written, checkpoint);
   const IntegerModel model(load_trained(checkpoint));
   model.save(path);
   const IntegerModel back = IntegerModel::load(path);

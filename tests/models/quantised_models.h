@@ -112,7 +112,7 @@ inline std::map<std::string, std::string> facts_of(models::ModelOptions o, bool 
 
 /// A checkpoint as written by training such a model, with class names and feature scaling.
 inline void write_checkpoint(const TrainedModel& trained, const std::string& path) {
-  optim::Checkpoint checkpoint;
+  models::Checkpoint checkpoint;
   checkpoint.program = trained.description().program;
   checkpoint.facts = facts_of(trained.options(), trained.of_graphs());
   for (const auto& [name, tensor] : trained.model().state())
@@ -121,7 +121,7 @@ inline void write_checkpoint(const TrainedModel& trained, const std::string& pat
   checkpoint.tensors["features.deviation"] = Tensor::full({kIn}, 1.5);
   checkpoint.tensors["classes.names"] = Tensor::from(std::vector<uint8_t>{'a', 'b', 'c', 'd', 'e', 'f'});
   checkpoint.tensors["classes.offsets"] = Tensor::from(std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6});
-  optim::save_checkpoint(checkpoint, path);
+  models::save_checkpoint(checkpoint, path);
 }
 
 }  // namespace adj::test

@@ -19,10 +19,10 @@ inline void randomise(nn::Module& model, Draw& draw) {
 }
 
 /// A checkpoint of such a model of `family` as a training writes it, with these facts.
-inline optim::Checkpoint random_checkpoint(const models::ModelFamily& family, models::ModelOptions options,
-                                           int64_t in, int64_t out, Draw& draw,
-                                           const std::map<std::string, std::string>& facts) {
-  optim::Checkpoint checkpoint;
+inline models::Checkpoint random_checkpoint(const models::ModelFamily& family, models::ModelOptions options,
+                                            int64_t in, int64_t out, Draw& draw,
+                                            const std::map<std::string, std::string>& facts) {
+  models::Checkpoint checkpoint;
   checkpoint.program = family.program;
   checkpoint.facts = {{"features", fmt::format("{}", in)},
                       {"outputs", fmt::format("{}", out)},

@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kNodes = 12, kIn = 4, kOut = 3;
 
 /// The model of a checkpoint with the weights under `prefix`, in evaluation mode.
-std::unique_ptr<models::Model> model_in(const optim::Checkpoint& checkpoint,
+std::unique_ptr<models::Model> model_in(const models::Checkpoint& checkpoint,
                                         const models::ModelFamily& family,
                                         const models::ModelOptions& options, const std::string& prefix) {
   auto model = family.make(checkpoint.integer("features"), checkpoint.integer("outputs"), options);
@@ -63,7 +63,7 @@ TEST_CASE_FIXTURE(InFolder,
   const Tensor x = draw.normal({kNodes, kIn});
   const models::ModelFamily family = models::gcn();
   models::ModelOptions options{.hidden = 5, .norm = models::Norm::batch};
-  optim::Checkpoint checkpoint = random_checkpoint(
+  models::Checkpoint checkpoint = random_checkpoint(
       family, options, kIn, kOut, draw, {{"task", "node_class"}, {"features.scaling", "standard"}});
   checkpoint.tensors["features.mean"] = draw.normal({kIn});
   checkpoint.tensors["features.deviation"] = draw.uniform({kIn}, 0.5, 2.0);
@@ -79,11 +79,11 @@ TEST_CASE_FIXTURE(InFolder,
       CAPTURES(prefix, precision);
       checkpoint.facts["best_epoch"] = best;
       checkpoint.facts["option.precision"] = precision;
-      optim::Checkpoint written = checkpoint;
+      models::Checkpoint written = checkpoint;
       if (precision == "bfloat16")
         for (auto& [name, tensor] : written.tensors)
           if (name.ends_with("weight") || name.ends_with("bias")) tensor = tensor.to(DType::bf16);
-      optim::save_checkpoint(written, path);
+      models::save_checkpoint(written, path);
       const auto plain = model_in(checkpoint, family, options, prefix);
       const NoGrad no_grad;
       const Tensor exact = (*plain->as<models::NodeModel>())(graph, Features(input)).value();
@@ -121,11 +121,11 @@ TEST_CASE_FIXTURE(InFolder, "predictions of a regression are in the targets' uni
   const Tensor x = draw.normal({kNodes, kIn});
   const models::ModelFamily family = models::sage();
   const models::ModelOptions options{.hidden = 5};
-  optim::Checkpoint checkpoint =
+  models::Checkpoint checkpoint =
       random_checkpoint(family, options, kIn, 2, draw, {{"task", "node_regression"}});
   checkpoint.tensors["targets.mean"] = Tensor::from(std::vector<float>{100.0f, -3.0f});
   checkpoint.tensors["targets.deviation"] = Tensor::from(std::vector<float>{10.0f, 0.5f});
-  optim::save_checkpoint(checkpoint, path);
+  models::save_checkpoint(checkpoint, path);
   const NoGrad no_grad;
   Dense expected(
       (*model_in(checkpoint, family, options, "best.")->as<models::NodeModel>())(graph, Features(x)).value());
@@ -146,11 +146,11 @@ TEST_CASE_FIXTURE(InFolder, "predictions of a regression are in the targets' uni
   CHECK(adjoint_class_name(c.model, 0) == nullptr);
 
   checkpoint.tensors["targets.deviation"] = Tensor::from(std::vector<float>{10.0f, INFINITY});
-  optim::save_checkpoint(checkpoint, path);
+  models::save_checkpoint(checkpoint, path);
   CHECK_ERROR((void)load_trained(path), (path + ": tensors/targets.deviation: not finite").c_str());
   checkpoint.tensors["targets.deviation"] = Tensor::from(std::vector<float>{10.0f, 3e38f});
   checkpoint.tensors["targets.mean"] = Tensor::from(std::vector<float>{0.0f, 3e38f});
-  optim::save_checkpoint(checkpoint, path);
+  models::save_checkpoint(checkpoint, path);
   CHECK_ERROR((void)load_trained(path).predict(graph, Features(x)),
               "train_sage, epoch 2: the model's outputs are not finite");
 }
@@ -180,11 +180,11 @@ TEST_CASE_FIXTURE(InFolder, "a model of graphs predicts in batches as for each g
       x = Tensor::from(matrix.data, {kNodes, in}).to(DType::f32);
       CHECK(close(models::node_features(features, graph, in).to_dense(), matrix.data, 0.0));
     }
-    optim::Checkpoint checkpoint =
+    models::Checkpoint checkpoint =
         random_checkpoint(family, options, in, kOut, draw, {{"task", "graph_class"}});
     checkpoint.tensors["classes.names"] = Tensor::from(std::vector<uint8_t>{'a', 'b', 'b', 'c'});
     checkpoint.tensors["classes.offsets"] = Tensor::from(std::vector<int64_t>{0, 1, 3, 4});
-    optim::save_checkpoint(checkpoint, path);
+    models::save_checkpoint(checkpoint, path);
     const auto plain = model_in(checkpoint, family, options, "best.");
     const NoGrad no_grad;
     const Tensor logits =
@@ -236,8 +236,8 @@ TEST_CASE_FIXTURE(InFolder,
   const Tensor x = draw.normal({kNodes, kIn});
   const models::ModelFamily family = models::link();
   const models::ModelOptions options{.model = "gcn", .hidden = 5, .links = {.embedding = 6}};
-  const optim::Checkpoint checkpoint = random_checkpoint(family, options, kIn, 1, draw, {{"task", "link"}});
-  optim::save_checkpoint(checkpoint, path);
+  const models::Checkpoint checkpoint = random_checkpoint(family, options, kIn, 1, draw, {{"task", "link"}});
+  models::save_checkpoint(checkpoint, path);
   const auto plain = model_in(checkpoint, family, options, "best.");
   const NoGrad no_grad;
   const Dense z(plain->as<models::LinkModel>()->encoder()(graph, Features(x)).value());
@@ -292,7 +292,7 @@ TEST_CASE_FIXTURE(InFolder,
 TEST_CASE_FIXTURE(InFolder, "a checkpoint with damaged facts or tensors is refused, naming them") {
   const std::string path = folder.file("c.h5");
   Draw draw(435, {}, DType::f32);
-  optim::Checkpoint whole = random_checkpoint(
+  models::Checkpoint whole = random_checkpoint(
       models::gcn(), {.hidden = 5}, kIn, kOut, draw,
       {{"task", "node_regression"}, {"features.scaling", "standard"}, {"features.bits", "3"}});
   const Tensor four = Tensor::full({kIn}, 1.0), three = Tensor::full({kOut}, 1.0);
@@ -302,9 +302,9 @@ TEST_CASE_FIXTURE(InFolder, "a checkpoint with damaged facts or tensors is refus
   whole.tensors["classes.names"] = Tensor::from(std::vector<uint8_t>{'a', 'b', 'c'});
   whole.tensors["classes.offsets"] = Tensor::from(std::vector<int64_t>{0, 1, 2, 3});
   const auto message_of = [&](auto&& change) {
-    optim::Checkpoint changed = whole;
+    models::Checkpoint changed = whole;
     change(changed);
-    optim::save_checkpoint(changed, path);
+    models::save_checkpoint(changed, path);
     try {
       (void)load_trained(path);
     } catch (const DataError& error) {

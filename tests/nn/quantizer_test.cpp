@@ -251,8 +251,8 @@ TEST_CASE_FIXTURE(
     nn::Model<nn::QuantLinear> layer(6, 3, options), other(6, 3, options), fresh(6, 3, options);
     const Tensor x = random_tensor({20, 6}), far = (100.0 * Var(x)).value();
     layer(Var(x));
-    optim::save_model(layer, path);
-    optim::load_model(other, path);
+    models::save_model(layer, path);
+    models::load_model(other, path);
     CHECK(equal(copied(other), copied(layer)));
     layer.eval();
     other.eval();

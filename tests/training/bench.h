@@ -50,9 +50,42 @@ struct ScriptedEpoch {
   int64_t val_hits, test_hits;
 };
 
+/// Epochs without batches, whose training and evaluation a test writes.
+struct PlayedEpochs : Batches<NodeBatch> {
+  /// Trains the epoch after `done` ones: its mean loss.
+  virtual Tensor train(int64_t done) = 0;
+  std::unique_ptr<Pass<NodeBatch>> pass(int64_t /*done*/) override {
+    return std::make_unique<SinglePass<NodeBatch>>(NodeBatch{});
+  }
+};
+
+/// Batches and a step, an epoch at a time.
+template <class Batch>
+struct Stepped {
+  Stepped(std::unique_ptr<Batches<Batch>> source, const std::function<Var(const Batch&)>& each)
+      : batches(std::move(source)), step(*batches, each) {}
+  /// The mean loss of the epoch after `done` ones.
+  Tensor train(int64_t done) {
+    Epoch<Batch> epoch(*batches, done);
+    for (const Batch& batch : epoch) epoch.add(step(batch));
+    return epoch.mean();
+  }
+  Evaluation validate() { return batches->validate(); }
+  Tensor outputs() { return batches->outputs(); }
+
+  std::unique_ptr<Batches<Batch>> batches;
+  Step<Batch> step;
+};
+template <class Batch>
+std::unique_ptr<Stepped<Batch>> stepped(std::unique_ptr<Batches<Batch>> batches,
+                                        const std::function<Var(const Batch&)>& step) {
+  return std::make_unique<Stepped<Batch>>(std::move(batches), step);
+}
+using NodeStep = std::function<Var(const NodeBatch&)>;
+
 /// Epochs of a model of classes that do what a script says. Every weight is set to the epoch's number, and
 /// the outputs are those of the epoch in the weights: logits of 2 for the predicted class, 0 for others.
-class Scripted : public Epochs {
+class Scripted : public PlayedEpochs {
  public:
   Scripted(const Run& run, models::Model& model, std::vector<ScriptedEpoch> script,
            std::function<void(int64_t)> during = {})
@@ -141,10 +174,10 @@ struct Program {
     run.emplace(*settings, *task);
   }
   /// The first run, begun, and its epochs by --loader with this step.
-  std::unique_ptr<Epochs> first_epochs(NodeStep step) {
+  std::unique_ptr<Stepped<NodeBatch>> first_epochs(const NodeStep& step) {
     prepare();
     REQUIRE(next_run());
-    return node_epochs(*run, *model, std::move(step));
+    return stepped(node_batches(*run, *model), step);
   }
   bool next_run() {
     if (!run->next_run()) return false;
@@ -154,15 +187,17 @@ struct Program {
     return true;
   }
   /// All runs, with the epochs of make(); each(epoch) follows each epoch.
-  void train(const std::function<std::unique_ptr<Epochs>()>& make, const std::function<void()>& each = {}) {
+  void train(const std::function<std::unique_ptr<PlayedEpochs>()>& make,
+             const std::function<void()>& each = {}) {
     prepare();
     while (next_run()) {
-      const std::unique_ptr<Epochs> epochs = make();
-      while (run->next_epoch()) {
-        run->end_epoch(epochs->train(run->epoch()), *epochs);
+      const std::unique_ptr<PlayedEpochs> played = make();
+      auto epochs = run->epochs(*played);
+      for (auto epoch = epochs.begin(); epoch != epochs.end();) {
+        for ([[maybe_unused]] const NodeBatch& batch : *epoch) (*epoch).add(played->train((*epoch).done()));
+        ++epoch;
         if (each) each();
       }
-      run->finish(*epochs);
     }
   }
   /// All runs, each by its script: the same for all if there is one only.
@@ -177,14 +212,18 @@ struct Program {
   }
   /// All runs, of --loader; the step is that of the programs.
   void learn() {
-    train([&] {
-      return node_epochs(*run, *model, [&](const NodeBatch& batch) {
+    prepare();
+    while (next_run()) {
+      const auto batches = node_batches(*run, *model);
+      Step step(*batches, [&](const NodeBatch& batch) {
         Var loss = run->objective().loss_of_batch(batch.forward(*model), batch.y, batch.index, batch.weight);
         loss.backward();
         adam->step();
         return loss;
       });
-    });
+      for (auto& epoch : run->epochs(*batches))
+        for (const NodeBatch& batch : epoch) epoch.add(step(batch));
+    }
   }
   const std::vector<EpochRecord>& history() const { return run->record().history; }
   const std::vector<RunResult>& results() const { return run->record().results; }

@@ -72,7 +72,7 @@ TEST_CASE(
       CHECK(epochs->train(done).item() ==
             doctest::Approx(plain_loss(labels, logits, y, data.train)).epsilon(1e-4));
     CHECK(steps == 3);
-    const Epochs::Evaluation now = epochs->validate();
+    const Evaluation now = epochs->validate();
     CHECK(now.loss.item() == doctest::Approx(plain_loss(labels, logits, y, data.val)).epsilon(1e-4));
     CHECK(close(now.outputs, values(p.run->objective().output(logits)), 1e-4));
     CHECK(close(epochs->outputs(), values(p.run->objective().output(logits)), 1e-4));
@@ -347,7 +347,7 @@ TEST_CASE("mini-batch trainings evaluate all nodes without dropout, layer by lay
       const NoGrad no_grad;
       const Tensor logits = (*p.model)(p.task->data.graph, p.task->features).value();
       p.model->train();
-      const Epochs::Evaluation now = epochs->validate();
+      const Evaluation now = epochs->validate();
       CHECK(close(now.outputs, values(logits), 1e-5));
       CHECK(close(epochs->outputs(), values(logits), 1e-5));
       CHECK(now.loss.item() ==
@@ -494,4 +494,38 @@ TEST_CASE("subgraphs have the data's edge weights for layers that read them, and
   for (const double w : graph_weights[0]) CHECK((w == std::floor(w) && w >= 1.0 && w <= 7.0));
   CHECK(weights(models::sage(), plain, {{"aggr", "max"}})[0].empty());
   CHECK(weights(models::sage(), plain, {{"coverage", "0"}})[0].empty());
+}
+
+TEST_CASE("only the whole graph is a constant batch, unless it is made anew or capture is off") {
+  const std::pair<Program::OptionTexts, bool> cases[] = {{{}, true},
+                                                         {{{"no-capture", "true"}}, false},
+                                                         {{{"inductive", "true"}}, false},
+                                                         {{{"loader", "neighbor"}}, false},
+                                                         {{{"loader", "cluster"}}, false},
+                                                         {{{"loader", "saint"}}, false}};
+  for (const auto& [texts, constant] : cases) {
+    Program p(small_dataset(), models::sage(), texts);
+    CHECK(p.first_epochs(no_step())->batches->constant() == constant);
+  }
+}
+
+TEST_CASE("a loop over epochs and batches may be left early; an epoch without a loss has no mean") {
+  Program p(small_dataset(), models::sage(), {{"loader", "neighbor"}, {"batch-size", "7"}, {"epochs", "3"}});
+  const auto epochs = p.first_epochs(no_step());
+  std::vector<int64_t> done;
+  for (auto& epoch : p.run->epochs(*epochs->batches)) {
+    done.push_back(epoch.done());
+    for (const NodeBatch& batch : epoch) {
+      epoch.add(Tensor::full({}, 3.5));
+      CHECK(batch.blocks.size() == 2);
+      break;  // the mean is of one of four batches
+    }
+    if (done.size() == 2) break;
+  }
+  CHECK(done == std::vector<int64_t>{0, 1});
+  REQUIRE(p.history().size() == 1);
+  CHECK(p.history()[0].train_loss == doctest::Approx(3.5 * 7.0 / 24.0));
+  CHECK(p.results().empty());
+  Epoch<NodeBatch> empty(*epochs->batches, 4);
+  CHECK(error_of([&] { (void)empty.mean(); }) == "epoch 5: no batch's loss was added");
 }

@@ -41,13 +41,13 @@ struct OfGraphs {
     run.emplace(*settings, *task);
   }
   /// The epochs of the first run, by a step that returns 1, 2, 3, … and keeps its batches.
-  std::unique_ptr<Epochs> epochs() {
+  std::unique_ptr<Stepped<GraphBatch>> epochs() {
     prepare();
     REQUIRE(run->next_run());
     model = make_model<models::GraphModel>(*settings, *task);
     adam = make_adam(*model, settings->run);
     run->begin(*model, *adam);
-    return graph_epochs(*run, graphs, *model, [this](const GraphBatch& batch) {
+    return stepped<GraphBatch>(graph_batches(*run, graphs, *model), [this](const GraphBatch& batch) {
       batches.push_back(batch);
       return Var(Tensor::full({}, static_cast<double>(batches.size())));
     });
@@ -232,7 +232,7 @@ TEST_CASE("graphs are validated in batches without dropout, and outputs are by g
     const Tensor all = (*p.model)(data.graph, data.graph_offsets, p.task->features).value();
     p.model->train();
     const Objective& objective = p.run->objective();
-    const Epochs::Evaluation now = epochs->validate();
+    const Evaluation now = epochs->validate();
     CHECK(p.model->training());
     CHECK(now.loss.item() ==
           doctest::Approx(plain_loss(labels_of(data.task), all, objective.targets(), data.splits[0].val))
@@ -445,25 +445,26 @@ TEST_CASE("a full-batch epoch of links has all training pairs, and N free ones f
     p.links.negatives = negatives;
     p.begin();
     std::vector<std::vector<Pair>> drawn;
-    const auto epochs = link_epochs(*p.run, p.links, *p.model, [&](const LinkStepBatch& batch) {
-      const EdgeIndex ends = batch.pairs.edge_index();
-      drawn.push_back(pairs_of(ends.src, ends.dst));
-      const auto train = p.run->examples().train.to_vector<int32_t>();
-      const auto all = pairs_of(p.run->examples().pairs.src, p.run->examples().pairs.dst);
-      const Numbers label = values(batch.label);
-      CHECK(drawn.back().size() == train.size() * static_cast<size_t>(1 + negatives));
-      CHECK(label.size() == drawn.back().size());
-      CHECK(batch.label.dims() == 2);
-      const std::set<Pair> edges = edges_of(p.task->data.graph);
-      for (size_t k = 0; k < drawn.back().size(); ++k) {
-        const Pair pair = drawn.back()[k];
-        CHECK(label[k] == (k < train.size() ? 1.0 : 0.0));
-        if (k < train.size()) CHECK(pair == all[uz(train[k])]);
-        if (k >= train.size()) CHECK((edges.count(pair) == 0 && pair.first != pair.second));
-      }
-      CHECK(batch.nodes.graph.num_edges() == p.task->data.graph.num_edges());
-      return Var(Tensor::full({}, 7.0));
-    });
+    const auto epochs =
+        stepped<LinkStepBatch>(link_batches(*p.run, p.links, *p.model), [&](const LinkStepBatch& batch) {
+          const EdgeIndex ends = batch.pairs.edge_index();
+          drawn.push_back(pairs_of(ends.src, ends.dst));
+          const auto train = p.run->examples().train.to_vector<int32_t>();
+          const auto all = pairs_of(p.run->examples().pairs.src, p.run->examples().pairs.dst);
+          const Numbers label = values(batch.label);
+          CHECK(drawn.back().size() == train.size() * static_cast<size_t>(1 + negatives));
+          CHECK(label.size() == drawn.back().size());
+          CHECK(batch.label.dims() == 2);
+          const std::set<Pair> edges = edges_of(p.task->data.graph);
+          for (size_t k = 0; k < drawn.back().size(); ++k) {
+            const Pair pair = drawn.back()[k];
+            CHECK(label[k] == (k < train.size() ? 1.0 : 0.0));
+            if (k < train.size()) CHECK(pair == all[uz(train[k])]);
+            if (k >= train.size()) CHECK((edges.count(pair) == 0 && pair.first != pair.second));
+          }
+          CHECK(batch.nodes.graph.num_edges() == p.task->data.graph.num_edges());
+          return Var(Tensor::full({}, 7.0));
+        });
     CHECK(epochs->train(0).item() == 7.0);
     epochs->train(1);
     epochs->train(0);
@@ -486,14 +487,15 @@ TEST_CASE("batches of links weigh by their positives; validation is over the spl
       p.begin();
       const auto train = p.run->examples().train.numel();
       std::vector<double> positives;
-      const auto epochs = link_epochs(*p.run, p.links, *p.model, [&](const LinkStepBatch& batch) {
-        const Numbers label = values(batch.label);
-        positives.push_back(std::accumulate(label.begin(), label.end(), 0.0));
-        CHECK(static_cast<double>(label.size()) == 3.0 * positives.back());
-        CHECK(batch.label.shape() == Shape{batch.pairs.num_edges(), 1});
-        if (batches) CHECK(batch.nodes.blocks.size() == 2);
-        return Var(Tensor::full({}, static_cast<double>(positives.size())));
-      });
+      const auto epochs =
+          stepped<LinkStepBatch>(link_batches(*p.run, p.links, *p.model), [&](const LinkStepBatch& batch) {
+            const Numbers label = values(batch.label);
+            positives.push_back(std::accumulate(label.begin(), label.end(), 0.0));
+            CHECK(static_cast<double>(label.size()) == 3.0 * positives.back());
+            CHECK(batch.label.shape() == Shape{batch.pairs.num_edges(), 1});
+            if (batches) CHECK(batch.nodes.blocks.size() == 2);
+            return Var(Tensor::full({}, static_cast<double>(positives.size())));
+          });
       double expected = 0.0;
       const double loss = epochs->train(0).item();
       for (size_t k = 0; k < positives.size(); ++k)
@@ -521,7 +523,7 @@ TEST_CASE("batches of links weigh by their positives; validation is over the spl
             p.model->scores_of_all(z, Relation::from_coo(120, 120, examples.pairs.src, examples.pairs.dst));
       }
       p.model->train();
-      const Epochs::Evaluation now = epochs->validate();
+      const Evaluation now = epochs->validate();
       CHECK(close(now.outputs, values(scores), 1e-4));
       CHECK(close(epochs->outputs(), values(scores), 1e-4));
       CHECK(now.loss.item() ==
@@ -534,15 +536,16 @@ TEST_CASE_FIXTURE(InFolder, "the test pairs are written with score and label, an
   p.options.output.predict = folder.file("p.h5");
   p.options.output.json = true;
   p.begin();
-  const auto epochs = link_epochs(*p.run, p.links, *p.model, [&](const LinkStepBatch& batch) {
-    const Var z = batch.nodes.forward(p.model->encoder());
-    Var loss = bce_with_logits(p.model->scores(z, batch.pairs), batch.label);
-    loss.backward();
-    p.adam->step();
-    return loss;
-  });
-  while (p.run->next_epoch()) p.run->end_epoch(epochs->train(p.run->epoch()), *epochs);
-  p.run->finish(*epochs);
+  const auto epochs =
+      stepped<LinkStepBatch>(link_batches(*p.run, p.links, *p.model), [&](const LinkStepBatch& batch) {
+        const Var z = batch.nodes.forward(p.model->encoder());
+        Var loss = bce_with_logits(p.model->scores(z, batch.pairs), batch.label);
+        loss.backward();
+        p.adam->step();
+        return loss;
+      });
+  for (auto& epoch : p.run->epochs(*epochs->batches))
+    for (const LinkStepBatch& batch : epoch) epoch.add(epochs->step(batch));
   write_links(*p.run);
   const H5Reader file = H5Reader::open(p.options.output.predict);
   const auto written =

@@ -160,8 +160,8 @@ TEST_CASE("folds are reported at the one epoch of the best mean that all of them
         size_t r = 0;
         while (p.next_run()) {
           Scripted epochs(*p.run, *p.model, scripts[r++]);
-          while (p.run->next_epoch()) p.run->end_epoch(epochs.train(p.run->epoch()), epochs);
-          p.run->finish(epochs);
+          for (auto& epoch : p.run->epochs(epochs))
+            for ([[maybe_unused]] const NodeBatch& batch : epoch) epoch.add(epochs.train(epoch.done()));
         }
         const size_t count = runs == 1 ? 4 : runs;  // as many as splits
         REQUIRE(p.results().size() == count);

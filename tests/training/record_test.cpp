@@ -47,7 +47,7 @@ TEST_CASE_FIXTURE(InFolder, "a record is written to a checkpoint and read back, 
     for (RunResult& r : record.results)
       for (size_t k = 0; k < 2 * reported.size(); ++k)
         r.reported.push_back(k < 2 ? 0.25 * static_cast<double>(k) : 7.0);
-    optim::Checkpoint checkpoint;
+    models::Checkpoint checkpoint;
     checkpoint.set("epoch", int64_t{16});
     record.write(checkpoint, reported);
     CHECK(checkpoint.tensors.count("reported") == reported.size() / 2);
@@ -114,7 +114,7 @@ TEST_CASE("a record that no training writes is refused by table and row") {
     CAPTURES(std::string(c.table), c.index, c.value);
     TrainingRecord record = record_of();
     for (RunResult& r : record.results) r.reported = {1.0, 2.0};
-    optim::Checkpoint checkpoint;
+    models::Checkpoint checkpoint;
     checkpoint.path = "c.h5";
     checkpoint.set("epoch", int64_t{16});
     record.write(checkpoint, reported);
@@ -124,11 +124,11 @@ TEST_CASE("a record that no training writes is refused by table and row") {
     if (c.message.empty()) CHECK(message == "");
     if (!c.message.empty()) CHECK(mentions(message, {"c.h5: ", c.message}));
   }
-  const auto refused = [&](int64_t run, const std::function<void(optim::Checkpoint&)>& change,
+  const auto refused = [&](int64_t run, const std::function<void(models::Checkpoint&)>& change,
                            const std::string& message) {
     TrainingRecord record = record_of();
     for (RunResult& r : record.results) r.reported = {1.0, 2.0};
-    optim::Checkpoint checkpoint;
+    models::Checkpoint checkpoint;
     checkpoint.set("epoch", int64_t{16});
     record.write(checkpoint, reported);
     change(checkpoint);
@@ -137,7 +137,7 @@ TEST_CASE("a record that no training writes is refused by table and row") {
         message));
   };
   const auto rows = [](const char* table, int64_t begin, int64_t end) {
-    return [=](optim::Checkpoint& c) { c.tensors[table] = c.tensors[table].rows(begin, end).clone(); };
+    return [=](models::Checkpoint& c) { c.tensors[table] = c.tensors[table].rows(begin, end).clone(); };
   };
   refused(2, rows("history", 0, 10), "tensors/history: no row of run 1");
   refused(2, rows("history", 0, 0), "tensors/history: no row of run 0");

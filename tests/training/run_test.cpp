@@ -42,7 +42,7 @@ Played played(const std::vector<ScriptedEpoch>& script, const RunOptions& o) {
 }
 
 int64_t epoch_in(const std::string& path) {
-  return std::filesystem::exists(path) ? optim::load_checkpoint(path, "train_gcn").integer("epoch") : 0;
+  return std::filesystem::exists(path) ? models::load_checkpoint(path, "train_gcn").integer("epoch") : 0;
 }
 
 void check_same(const TrainingRecord& a, const TrainingRecord& b) {
@@ -115,7 +115,7 @@ TEST_CASE("of a metric where lower is better the least value is the best, in its
   Program p(small_regression_dataset());
   p.options.data.metric = "mae";
   p.options.run.epochs = 4;
-  struct Constant : Epochs {  // predicts the targets plus an error by epoch
+  struct Constant : PlayedEpochs {  // predicts the targets plus an error by epoch
     explicit Constant(const Run& parent) : run(parent) {}
     Tensor train(int64_t done) override { return epoch = done, Tensor::full({}, 1.0); }
     Evaluation validate() override { return {Tensor::full({}, 1.0), outputs()}; }
@@ -156,7 +156,8 @@ TEST_CASE_FIXTURE(InFolder, "a checkpoint is written every N epochs, at the last
     std::vector<int64_t> found;
     p.play({kFalling}, [&] { found.push_back(epoch_in(p.options.output.checkpoint)); });
     CHECK(found == c.expected);
-    CHECK(optim::load_checkpoint(p.options.output.checkpoint).integer("stopped") == (c.patience > 0 ? 1 : 0));
+    CHECK(models::load_checkpoint(p.options.output.checkpoint).integer("stopped") ==
+          (c.patience > 0 ? 1 : 0));
   }
 }
 
@@ -262,7 +263,7 @@ TEST_CASE_FIXTURE(InFolder, "a checkpoint that contradicts itself or the options
     p.options.output.checkpoint = path;
     p.play({kFalling});
   }
-  using Change = std::function<void(optim::Checkpoint&, Program&)>;
+  using Change = std::function<void(models::Checkpoint&, Program&)>;
   const std::pair<Change, std::string> cases[] = {
       {[](auto&, Program& p) { p.options.run.epochs = 3; }, "facts@epoch: 4, expected 0 to 3"},
       {[](auto&, Program& p) { p.identity["lr"] = "0.1"; }, " was trained with --lr 0.01; this run has 0.1"},
@@ -297,9 +298,9 @@ TEST_CASE_FIXTURE(InFolder, "a checkpoint that contradicts itself or the options
     CAPTURE(message);
     Program p;
     begin(p);
-    optim::Checkpoint checkpoint = optim::load_checkpoint(path);
+    models::Checkpoint checkpoint = models::load_checkpoint(path);
     change(checkpoint, p);
-    optim::save_checkpoint(checkpoint, changed);
+    models::save_checkpoint(checkpoint, changed);
     p.options.output.resume = changed;
     CHECK(mentions(error_of<DataError>([&] { p.play({kFalling}); }), {changed, message}));
   }
@@ -441,7 +442,7 @@ TEST_CASE_FIXTURE(InFolder, "what is not finite ends the training, with its epoc
   CHECK(mentions(message(1, kFalling, spoil(4, inf)), {"epoch 4: the parameter convs.1.", " is not finite"}));
   CHECK(mentions(message(4, kFalling, spoil(4, nan)), "epochs 1 to 4: the parameter convs.1."));
 
-  struct Infinite : Epochs {  // outputs beyond float32 in evaluation, or only at the end, in no split
+  struct Infinite : PlayedEpochs {  // outputs beyond float32 in evaluation, or only at the end, in no split
     Infinite(const Run& parent, bool end) : run(parent), at_end(end) {}
     Tensor train(int64_t) override { return Tensor::full({}, 1.0); }
     Evaluation validate() override {

@@ -16,7 +16,7 @@
 
 using namespace adj;
 using namespace adj::test;
-using optim::TrainingState;
+using training::TrainingState;
 
 namespace {
 
@@ -167,9 +167,9 @@ TEST_CASE_FIXTURE(InFolder, "a checkpoint of another training is refused, and no
   other({"state_test", "another"}, citations(), folder, "other", 8, "another");
 
   const auto changed = [&](auto&& change, const std::vector<std::string>& told) {
-    optim::Checkpoint checkpoint = optim::load_checkpoint(path, "state_test");
+    models::Checkpoint checkpoint = models::load_checkpoint(path, "state_test");
     change(checkpoint);
-    optim::save_checkpoint(checkpoint, spoiled);
+    models::save_checkpoint(checkpoint, spoiled);
     Training training(citations(), folder, "other");
     refused(training, spoiled, told);
   };
@@ -199,21 +199,21 @@ TEST_CASE("non-finite numbers are neither saved nor loaded, and resuming replace
                              "sgd.0.1.first", "sgd.rate_factor"})
       for (double value : {double(NAN), double(INFINITY)}) {
         CAPTURE(std::string(name));
-        optim::Checkpoint checkpoint = optim::load_checkpoint(path, "state_test");
+        models::Checkpoint checkpoint = models::load_checkpoint(path, "state_test");
         Tensor first = checkpoint.tensors.at(name).reshape({-1}).rows(0, 1);
         first.fill_(value);
-        optim::save_checkpoint(checkpoint, spoiled);
+        models::save_checkpoint(checkpoint, spoiled);
         const auto before = t.all();
         CHECK(error_of([&] { t.state.resume(spoiled); }) ==
               fmt::format("{}: tensors/{}: not finite", spoiled, name));
         CHECK(t.all() == before);
       }
-    optim::Checkpoint checkpoint = optim::load_checkpoint(path, "state_test");
+    models::Checkpoint checkpoint = models::load_checkpoint(path, "state_test");
     checkpoint.facts["plateau.factor"] = "nan";
-    optim::save_checkpoint(checkpoint, spoiled);
+    models::save_checkpoint(checkpoint, spoiled);
     CHECK(mentions(error_of([&] { t.state.resume(spoiled); }), "facts@plateau.factor: nan"));
     checkpoint.facts["plateau.factor"] = "-0.5";
-    optim::save_checkpoint(checkpoint, spoiled);
+    models::save_checkpoint(checkpoint, spoiled);
     CHECK(mentions(error_of([&] { t.state.resume(spoiled); }), "facts@plateau.factor: -0.5"));
 
     const auto good = t.all();
@@ -265,11 +265,11 @@ TEST_CASE("the first tensor that is not finite is named") {
 }
 
 TEST_CASE_FIXTURE(InFolder, "bfloat16 is saved in a checkpoint and loaded") {
-  optim::Checkpoint checkpoint;
+  models::Checkpoint checkpoint;
   checkpoint.program = "state_test";
   checkpoint.tensors["w"] = random_tensor({5, 3}).to(DType::bf16);
-  optim::save_checkpoint(checkpoint, folder.file("c.h5"));
-  const optim::Checkpoint loaded = optim::load_checkpoint(folder.file("c.h5"), "state_test");
+  models::save_checkpoint(checkpoint, folder.file("c.h5"));
+  const models::Checkpoint loaded = models::load_checkpoint(folder.file("c.h5"), "state_test");
   CHECK(same_bits(loaded.tensors.at("w"), checkpoint.tensors.at("w")));
 }
 

@@ -1,0 +1,90 @@
+#pragma once
+
+#include "batches.h"
+#include <adjoint/core/error.h>
+#include <adjoint/kernels/elementwise/elementwise.h>
+#include <adjoint/optim/captured_step.h>
+
+#include <iterator>
+#include <utility>
+
+namespace adj::training {
+
+/// A training step: forward, loss, backward and optimizer step. On a GPU it is captured as a CUDA graph
+/// (optim::CapturedStep) if the batches are constant.
+template <class Batch>
+class Step {
+ public:
+  /// `step` returns the loss of a batch, a scalar.
+  template <class F>
+  Step(const Batches<Batch>& batches, F step)
+      : captured_([this, step = std::move(step)] { return Var(step(*batch_)); },
+                  {.capture = batches.constant()}) {}
+  Step(const Step&) = delete;
+  Step& operator=(const Step&) = delete;
+
+  /// The loss; a captured step returns the same tensor each time, with its new value.
+  Tensor operator()(const Batch& batch) {
+    batch_ = &batch;
+    return captured_();
+  }
+
+ private:
+  const Batch* batch_ = nullptr;
+  optim::CapturedStep captured_;
+};
+
+/// Over the items to which source.next() points, until it is null.
+template <class Source>
+class PullIterator {
+ public:
+  explicit PullIterator(Source& source) : source_(&source), item_(source.next()) {}
+  auto& operator*() const { return *item_; }
+  PullIterator& operator++() {
+    item_ = source_->next();
+    return *this;
+  }
+  bool operator==(std::default_sentinel_t) const { return item_ == nullptr; }
+
+ private:
+  Source* source_;
+  decltype(std::declval<Source&>().next()) item_;
+};
+
+/// One epoch: its batches, and the mean of their losses.
+///
+///   for (const NodeBatch& batch : epoch) epoch.add(step(batch));
+template <class Batch>
+class Epoch {
+ public:
+  Epoch(Batches<Batch>& batches, int64_t done) : done_(done), pass_(batches.pass(done)) {}
+
+  /// Epochs of the run before this one.
+  int64_t done() const { return done_; }
+  /// Adds the loss of the current batch, a scalar on the device.
+  void add(const Tensor& loss) {
+    if (!pass_->weight) {
+      mean_ = loss;
+      return;
+    }
+    if (!mean_) mean_ = Tensor::zeros({}, DType::f32, loss.device());
+    kernels::linear_combination({.a = mean_, .beta = *pass_->weight, .b = loss, .y = mean_});
+  }
+  /// The mean loss over the training examples, after the last batch.
+  Tensor mean() {
+    ADJ_CHECK(mean_, "epoch {}: no batch's loss was added", done_ + 1);
+    if (pass_->total != 1.0)
+      kernels::linear_combination({.alpha = 1.0 / pass_->total, .a = mean_, .y = mean_});
+    return mean_;
+  }
+
+  PullIterator<Pass<Batch>> begin() { return PullIterator(*pass_); }
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  int64_t done_;
+  std::unique_ptr<Pass<Batch>> pass_;
+  Tensor mean_;  // the sum so far
+};
+
+}  // namespace adj::training
