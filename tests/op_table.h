@@ -12,7 +12,7 @@ void hold(const ops::Ops& table);
 /// The same with each of these structures, which are on the CPU.
 void hold(const ops::Ops& table, const std::vector<ops::Links>& graphs);
 /// Short, empty, heavy and no rows, and row lengths at which methods may change; each also transposed, and
-/// with edges in another order.
+/// with edges in another order, and then transposed.
 std::vector<ops::Links> graphs_of_rows();
 
 }  // namespace adj::test

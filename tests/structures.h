@@ -1,5 +1,6 @@
 #pragma once
 
+#include "../bench/ops/op.h"
 #include "support.h"
 #include <adjoint/graph/relation.h>
 #include <adjoint/kernels/sparse/csr.h>
@@ -127,6 +128,7 @@ struct Edges : HostCsr {
                   std::ssize(rows), cols, [&](size_t i) { return rows[i]; }, device),
               ordered) {}
 
+  operator ops::Links() const { return {csr, transposed, order, transposed_order}; }
   CsrMatrix a(const Tensor& values = {}) const { return {csr, values, order}; }
   CsrMatrix at() const { return {transposed, {}, transposed_order}; }
   int64_t rows() const { return csr.rows; }

@@ -168,7 +168,7 @@ size_t peak_memory(Device device, F&& step) {
 
 /// f() returns a tensor or a vector of them; true if the bits are the same with 1 and with that many threads.
 template <class F>
-bool same_bits_on_any_threads(F f, std::initializer_list<int> counts = {2, 4}) {
+bool same_bits_on_any_threads(F f, std::initializer_list<int> counts = {2, 3, 7, 16}) {
   const auto made_with = [&](int count) {
     const Threads threads(count);
     if constexpr (std::is_convertible_v<decltype(f()), Tensor>)

@@ -1,4 +1,3 @@
-#include "../../bench/ops/op.h"
 #include "operands.h"
 #include <adjoint/kernels/aggregate/minmax_backward.h>
 #include <adjoint/kernels/aggregate/minmax_weights.h>
@@ -12,37 +11,44 @@
 
 namespace adj::apps {
 
+Job links_job(const Subject& s, const ops::Op& op, const ops::Links& links, int64_t heads,
+              const std::set<std::string>& gathered_operands, bool backward) {
+  const int64_t width = s.width / std::max<int64_t>(heads, 1);
+  const bool edge_values = gathered_operands.contains("");
+  auto call = std::make_shared<ops::Call>(
+      ops::Call{.size = edge_values ? std::vector{heads} : std::vector{width, heads},
+                .dtype = edge_values ? DType::f32 : s.dtype,
+                .device = s.device(),
+                .random = default_generator(),
+                .links = links,
+                .backward = backward});
+  const auto run = [call, half = backward ? op.backward : op.run] { half(*call); };
+  run();
+  const CsrMatrix a = backward && !edge_values ? links.at() : links.a();
+  double bytes = links.listed() ? bytes_of({links.list.row, links.list.col}) : bytes_of({a.csr.offsets});
+  if (!links.listed() && !edge_values) bytes += bytes_of({a.csr.indices, a.order});
+  const auto count = static_cast<double>(links.entries());
+  for (const ops::Operand& o : call->operands)
+    bytes += gathered_operands.contains(o.name)
+                 ? count * bytes_of({o.tensor}) / static_cast<double>(o.tensor.size(0))
+                 : bytes_of({o.tensor});
+  const std::string entries = fmt::format("{} entries", links.entries());
+  return {edge_values  ? fmt::format("{} x {}", links.entries(), heads)
+          : heads == 0 ? fmt::format("{} x {}, {}", links.rows(), s.width, entries)
+                       : fmt::format("{} x {} x {}, {}", links.rows(), heads, width, entries),
+          bytes, 0.0, run};
+}
+
 namespace {
 
 using kernels::Transpose;
 
-/// A row of the op table over the graph's in-edges, or its gradient; 0 heads: one weight per edge. Rows of
-/// the operand `gathered` are read once per edge; without one, columns are not read.
-Job graph_job(const Subject& s, const ops::Op& op, int64_t heads, const std::string& gathered_operand,
+/// The same over the graph's in-edges, or its out-edges if `turned`.
+Job graph_job(const Subject& s, const ops::Op& op, int64_t heads, const std::string& operand,
               bool backward = false, bool turned = false) {
   const Relation relation = s.graph().relation();
   const ops::Links links{relation.csr(), relation.transposed(), {}, relation.transposed_order()};
-  const int64_t width = s.width / std::max<int64_t>(heads, 1);
-  const bool of_edges = gathered_operand.empty();
-  auto call =
-      std::make_shared<ops::Call>(ops::Call{.size = of_edges ? std::vector{heads} : std::vector{width, heads},
-                                            .dtype = of_edges ? DType::f32 : s.dtype,
-                                            .device = s.device(),
-                                            .random = default_generator(),
-                                            .links = turned ? links.turned() : links,
-                                            .backward = backward});
-  const auto run = [call, half = backward ? op.backward : op.run] { half(*call); };
-  run();
-  const CsrMatrix a = backward && !of_edges ? call->links.at() : call->links.a();
-  double bytes = bytes_of({a.csr.offsets});
-  for (const ops::Operand& o : call->operands)
-    bytes += o.name == gathered_operand ? gathered(a.csr, o.tensor) + bytes_of({a.csr.indices, a.order})
-                                        : bytes_of({o.tensor});
-  const std::string entries = fmt::format("{} entries", a.csr.entries());
-  return {of_edges     ? fmt::format("{} x {}", a.csr.entries(), heads)
-          : heads == 0 ? fmt::format("{} x {}, {}", a.csr.rows, s.width, entries)
-                       : fmt::format("{} x {} x {}, {}", a.csr.rows, heads, width, entries),
-          bytes, 0.0, run};
+  return links_job(s, op, turned ? links.turned() : links, heads, {operand}, backward);
 }
 
 /// Operands of reductions over the graph's in-edges.

@@ -2,7 +2,6 @@
 
 #include "operands.h"
 #include <adjoint/kernels/aggregate/coo_sums.h>
-#include <adjoint/kernels/aggregate/spmm_coo.h>
 
 #include <algorithm>
 #include <random>
@@ -48,56 +47,13 @@ Job coo_to_csr(const Subject& s) {
           }};
 }
 
-/// Operands of a weighted sum over the list.
-struct Listed {
-  Coo list;
-  Tensor weight, dw, x, y, dx;
-
-  explicit Listed(const Subject& s)
-      : list(list_of(s)),
-        weight(random(s, {list.entries()})),
-        dw(Tensor::empty_like(weight)),
-        x(random(s, {list.cols, s.width}, s.dtype)),
-        y(random(s, {list.rows, s.width}, s.dtype)),
-        dx(Tensor::empty_like(x)) {}
-  std::string shape() const {
-    return fmt::format("{} x {}, {} entries", list.rows, x.size(1), list.entries());
-  }
-  /// A row per entry, and everything else that is read or written once.
-  double bytes(std::initializer_list<Tensor> others) const {
-    return static_cast<double>(list.entries() * x.size(1)) * static_cast<double>(size_of(x.dtype())) +
-           bytes_of({list.row, list.col}) + bytes_of(others);
-  }
-};
-
-Job spmm_coo(const Subject& s, bool weighted) {
-  auto o = std::make_shared<Listed>(s);
-  const Tensor weight = weighted ? o->weight : Tensor{};
-  return {o->shape(), o->bytes({weight, o->y}), 0.0, [=, sums = s.scatter] {
-            kernels::spmm_coo({.a = o->list, .values = weight, .x = o->x, .sums = sums, .y = o->y});
-          }};
-}
-
-Job spmm_coo_transposed(const Subject& s) {
-  auto o = std::make_shared<Listed>(s);
-  return {o->shape(), o->bytes({o->weight, o->dx}), 0.0,
-          [=, turned = o->list.transposed(), sums = s.scatter] {
-            kernels::spmm_coo({.a = turned, .values = o->weight, .x = o->y, .sums = sums, .y = o->dx});
-          }};
+Job spmm_coo(const Subject& s, bool weighted, bool turned = false) {
+  const ops::Links links{.list = list_of(s)};
+  return links_job(s, ops::spmm_coo(weighted, s.scatter), turned ? links.turned() : links, 0, {"x"});
 }
 
 Job spmm_coo_backward(const Subject& s) {
-  auto o = std::make_shared<Listed>(s);
-  const double rows = o->bytes({}) - bytes_of({o->list.row, o->list.col});  // of both operands
-  return {o->shape(), rows + o->bytes({o->weight, o->dw, o->dx}), 0.0, [=, sums = s.scatter] {
-            kernels::spmm_coo_backward({.a = o->list,
-                                        .values = o->weight,
-                                        .dy = o->y,
-                                        .x = o->x,
-                                        .sums = sums,
-                                        .dx = o->dx,
-                                        .dw = o->dw});
-          }};
+  return links_job(s, ops::spmm_coo(true, s.scatter), {.list = list_of(s)}, 0, {"x", "dy"}, true);
 }
 
 Job coo_gcn_normalize(const Subject& s) {
@@ -117,7 +73,8 @@ std::vector<Op> list_ops() {
       {"spmm_coo", "Y = A X over the unsorted edge list, with weights",
        [](const Subject& s) { return spmm_coo(s, true); }},
       {"spmm_coo_ones", "the same, all weights 1", [](const Subject& s) { return spmm_coo(s, false); }},
-      {"spmm_coo_transposed", "dX = At dY over the list", spmm_coo_transposed},
+      {"spmm_coo_transposed", "dX = At dY over the list",
+       [](const Subject& s) { return spmm_coo(s, true, true); }},
       {"spmm_coo_backward", "both gradients in one pass over the list", spmm_coo_backward},
       {"coo_gcn_normalize", "symmetric normalisation of the list", coo_gcn_normalize},
   };

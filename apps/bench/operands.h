@@ -1,6 +1,9 @@
 #pragma once
 
+#include "../../bench/ops/op.h"
 #include "measure.h"
+
+#include <set>
 
 // Makes the kernels' operands and counts their bytes.
 namespace adj::apps {
@@ -20,6 +23,11 @@ inline double gathered(const Csr& csr, const Tensor& x) {
   return static_cast<double>(csr.entries()) * static_cast<double>(x.size(1)) *
          static_cast<double>(size_of(x.dtype()));
 }
+
+/// A row of the op table over a structure or a list, or its gradient; 0 heads: one weight per edge. Rows of
+/// the gathered operands are read once per edge; with {""}, an op of edge values only, columns are not read.
+Job links_job(const Subject& s, const ops::Op& op, const ops::Links& links, int64_t heads,
+              const std::set<std::string>& gathered_operands, bool backward = false);
 
 inline std::string sparse_shape(const Csr& csr, const Tensor& x) {
   return fmt::format("{} x {}, {} entries", csr.rows, x.size(1), csr.entries());

@@ -46,13 +46,29 @@ Numbers& Plain::operator[](const std::string& name) {
   return entry->second;
 }
 
-void Plain::each(const std::function<void(size_t, size_t, size_t)>& f) const {
-  const std::vector<int64_t> offsets = links().csr.offsets.to_vector<int64_t>();
-  const std::vector<int32_t> indices = links().csr.indices.to_vector<int32_t>(),
-                             order = links().order ? links().order.to_vector<int32_t>() : indices;
+Links Links::turned() const {
+  if (listed()) return {.list = list.transposed()};
+  return {transposed, csr, transposed_order, order};
+}
+
+Links Links::to(Device device) const {
+  const auto moved = [&](const Tensor& x) { return x ? x.to(device) : x; };
+  if (listed()) return {.list = {list.rows, list.cols, moved(list.row), moved(list.col), list.loops}};
+  return {csr.to(device), transposed.to(device), moved(order), moved(transposed_order)};
+}
+
+void each_edge(const Links& links, const std::function<void(size_t, size_t, size_t)>& f) {
+  const auto ints = [](const Tensor& x) { return x ? x.to_vector<int32_t>() : std::vector<int32_t>(); };
+  if (links.listed()) {
+    const std::vector<int32_t> row = ints(links.list.row), col = ints(links.list.col);
+    for (size_t k = 0; k < row.size(); ++k) f(uz(row[k]), uz(col[k]), k);
+    return;
+  }
+  const std::vector<int64_t> offsets = links.csr.offsets.to_vector<int64_t>();
+  const std::vector<int32_t> indices = ints(links.csr.indices), order = ints(links.order);
   for (size_t i = 0; i + 1 < offsets.size(); ++i)
     for (size_t k = uz(offsets[i]); k < uz(offsets[i + 1]); ++k)
-      f(i, uz(indices[k]), links().order ? uz(order[k]) : k);
+      f(i, uz(indices[k]), links.order ? uz(order[k]) : k);
 }
 
 }  // namespace adj::ops

@@ -2,6 +2,7 @@
 
 #include <adjoint/core/random.h>
 #include <adjoint/core/tensor.h>
+#include <adjoint/kernels/aggregate/spmm_coo.h>
 #include <adjoint/kernels/norm/norm.h>
 #include <adjoint/kernels/types/csr.h>
 
@@ -56,19 +57,25 @@ inline Numbers dropout_mask(size_t n, const RandomKey& key, const DropoutRule& r
 /// act(x)
 double activated(Activation activation, double x, double slope);
 
-/// A structure with its transpose; edges may be numbered in another order than the entries'.
+/// A structure with its transpose; edges may be numbered in another order than the entries'. Or an unsorted
+/// list.
 struct Links {
-  Csr csr, transposed;
+  Csr csr = {}, transposed = {};
   Tensor order = {}, transposed_order = {};
+  Coo list = {};
 
+  bool listed() const { return bool(list.row); }
+  int64_t rows() const { return listed() ? list.rows : csr.rows; }
+  int64_t cols() const { return listed() ? list.cols : csr.cols; }
+  int64_t entries() const { return listed() ? list.entries() : csr.entries(); }
   CsrMatrix a(const Tensor& weights = {}) const { return {csr, weights, order}; }
   CsrMatrix at(const Tensor& weights = {}) const { return {transposed, weights, transposed_order}; }
-  Links turned() const { return {transposed, csr, transposed_order, order}; }
-  Links to(Device device) const {
-    return {csr.to(device), transposed.to(device), order ? order.to(device) : order,
-            transposed_order ? transposed_order.to(device) : transposed_order};
-  }
+  Links turned() const;
+  Links to(Device device) const;
 };
+
+/// f(target, source, edge) for every edge.
+void each_edge(const Links& links, const std::function<void(size_t, size_t, size_t)>& f);
 
 struct Operand {
   std::string name;
@@ -140,8 +147,7 @@ class Plain {
   Numbers stored(const std::string& name) const { return values(found_[name]); }
   std::vector<int32_t> ints(const std::string& name) const { return found_[name].to_vector<int32_t>(); }
   const Links& links() const { return found_.links; }
-  /// f(target, source, edge) for every edge.
-  void each(const std::function<void(size_t, size_t, size_t)>& f) const;
+  void each(const std::function<void(size_t, size_t, size_t)>& f) const { each_edge(links(), f); }
   int64_t size(size_t k) const { return found_.size[k]; }
   DType dtype() const { return found_.dtype; }
 
@@ -162,6 +168,7 @@ struct Op {
   std::function<void(Plain&)> plain;
   std::function<void(Call&)> backward = {};
   std::vector<DType> dtypes = {DType::f32, DType::f64, DType::bf16};
+  bool f64_on_gpu = true;
 };
 
 using Ops = std::vector<Op>;
@@ -178,6 +185,8 @@ Ops norms();
 Ops gathers();
 Ops sparse_products();
 Ops edge_kernels();
+Ops gine_sums();
+Ops list_products();  ///< over lists
 
 /// Rows that the benchmark times.
 Op activate(Activation activation);
@@ -187,5 +196,6 @@ Op batch_norm(const kernels::Epilogue& epilogue);
 Op spmm(bool weighted);
 Op sddmm();
 Op edge_softmax();
+Op spmm_coo(bool weighted, kernels::ScatterSums sums = kernels::ScatterSums::fixed_point);
 
 }  // namespace adj::ops

@@ -1,6 +1,5 @@
 #include "op.h"
 #include <adjoint/kernels/aggregate/edge_mean.h>
-#include <adjoint/kernels/aggregate/spmm.h>
 #include <adjoint/kernels/edge/edge_add.h>
 #include <adjoint/kernels/edge/edge_softmax.h>
 
@@ -16,12 +15,12 @@ double product_tolerance(DType dtype) { return dtype == DType::f64 ? 1e-12 : 1e-
 
 /// [n] for no heads, else [n, heads], which are the last of the sizes.
 Shape head_shape(const Call& c, int64_t n) { return c.size.back() == 0 ? Shape{n} : Shape{n, c.size.back()}; }
-Shape edge_shape(const Call& c) { return head_shape(c, c.links.csr.entries()); }
+Shape edge_shape(const Call& c) { return head_shape(c, c.links.entries()); }
 /// [n, features of all heads]
 Shape feature_shape(const Call& c, int64_t n) { return {n, c.size[0] * std::max<int64_t>(c.size[1], 1)}; }
 
-Tensor& source(Call& c) { return c.in("x", feature_shape(c, c.links.csr.cols)); }
-Tensor& target(Call& c, const char* name) { return c.in(name, feature_shape(c, c.links.csr.rows)); }
+Tensor& source(Call& c) { return c.in("x", feature_shape(c, c.links.cols())); }
+Tensor& target(Call& c, const char* name) { return c.in(name, feature_shape(c, c.links.rows())); }
 Tensor weight(Call& c, bool weighted) {
   return weighted ? c.in("weight", edge_shape(c), c.accumulator()) : Tensor();
 }
@@ -42,6 +41,18 @@ void each_term(const Plain& p, F f) {
   });
 }
 
+auto plain_spmm(bool weighted) {
+  return [=](Plain& p) {
+    Numbers &y = p["y"], &dx = p["dx"], &dw = p["dw"];
+    const Numbers &x = p["x"], &dy = p["dy"], w = weighted ? p["weight"] : Numbers(dw.size(), 1.0);
+    each_term(p, [&](size_t k, size_t i, size_t j) {
+      y[i] += w[k] * x[j];
+      dx[j] += w[k] * dy[i];
+      dw[k] += dy[i] * x[j];
+    });
+  };
+}
+
 const Sizes& widths() {
   static const Sizes sizes{{0, 0},   {1, 0},   {2, 0},   {3, 0},   {7, 0},   {8, 0},   {15, 0},
                            {16, 0},  {17, 0},  {40, 0},  {64, 0},  {72, 0},  {100, 0}, {128, 0},
@@ -49,6 +60,15 @@ const Sizes& widths() {
                            {16, 2},  {33, 2},  {64, 1},  {300, 1}, {300, 2}, {600, 1}, {600, 2},
                            {1, 3},   {8, 3},   {16, 8},  {33, 3},  {64, 8},  {24, 4}};
   return sizes;
+}
+
+auto plain_with_bias(Activation activation, bool weighted) {
+  return [=](Plain& p) {
+    Numbers &y = p["y"], &x = p["x"];
+    const Numbers w = weighted ? p["weight"] : Numbers(uz(p.links().entries()), 1.0);
+    each_term(p, [&](size_t k, size_t i, size_t j) { y[i] += w[k] * x[j]; });
+    y = zipped(y, p["bias"], [=](double sum, double b) { return activated(activation, sum + b, 0.0); });
+  };
 }
 
 Op spmm_with_bias(Activation activation) {
@@ -59,14 +79,43 @@ Op spmm_with_bias(Activation activation) {
                            .x = source(c),
                            .bias = c.in("bias", {feature_shape(c, 1)[1]}),
                            .activation = activation,
-                           .y = sums(c, "y", c.links.csr.rows)});
+                           .y = sums(c, "y", c.links.rows())});
           },
-          [=](Plain& p) {
-            Numbers &y = p["y"], &w = p["weight"], &x = p["x"];
-            each_term(p, [&](size_t k, size_t i, size_t j) { y[i] += w[k] * x[j]; });
-            y = zipped(y, p["bias"],
-                       [=](double sum, double b) { return activated(activation, sum + b, 0.0); });
-          }};
+          plain_with_bias(activation, true)};
+}
+
+const Sizes kListWidths{{0, 0}, {1, 0}, {3, 0}, {8, 0}, {33, 0}, {64, 0}, {128, 0}, {130, 0}, {256, 0}};
+
+/// Sums over a list: by sequential additions, so that a long row's error is larger than that of other sums.
+Operand& list_sums(Call& c, const char* name, int64_t rows) {
+  return sums(c, name, rows).allow(c.dtype == DType::f32 ? 2e-5 : sum_tolerance(c.dtype));
+}
+Operand& list_products(Call& c) { return products(c).allow(c.dtype == DType::f64 ? 1e-12 : 2e-5); }
+
+Op spmm_coo_with_bias() {
+  return {"spmm_coo with a bias and relu", kListWidths,
+          [](Call& c) {
+            kernels::spmm_coo({.a = c.links.list,
+                               .x = source(c),
+                               .bias = c.in("bias", {c.size[0]}),
+                               .activation = Activation::relu,
+                               .y = list_sums(c, "y", c.links.rows())});
+          },
+          plain_with_bias(Activation::relu, false)};
+}
+
+Op spmm_coo_weight_gradient() {
+  return {
+      "gradient of the weights of spmm_coo", kListWidths,
+      [](Call& c) {
+        Tensor absent;
+        kernels::spmm_coo_backward(
+            {.a = c.links.list, .dy = target(c, "dy"), .x = source(c), .dx = absent, .dw = list_products(c)});
+      },
+      [](Plain& p) {
+        Numbers &dw = p["dw"], &x = p["x"], &dy = p["dy"];
+        each_term(p, [&](size_t k, size_t i, size_t j) { dw[k] += dy[i] * x[j]; });
+      }};
 }
 
 const Sizes kHeads{{0}, {1}, {3}, {4}, {8}, {40}};
@@ -75,8 +124,8 @@ Op edge_add() {
   return {"edge_add and edge_sum", kHeads,
           [](Call& c) {
             kernels::edge_add({.a = c.links.a(),
-                               .l = c.in("l", head_shape(c, c.links.csr.rows)),
-                               .r = c.in("r", head_shape(c, c.links.csr.cols)),
+                               .l = c.in("l", head_shape(c, c.links.rows())),
+                               .r = c.in("r", head_shape(c, c.links.cols())),
                                .e = c.out("e", edge_shape(c), c.accumulator())});
           },
           [](Plain& p) {
@@ -94,9 +143,9 @@ Op edge_add() {
             const double error = c.dtype == DType::bf16 ? 8e-3 : 4 * c.tolerance();
             const Tensor& de = c.in("de", edge_shape(c), c.accumulator());
             kernels::edge_sum(
-                {.a = c.links.a(), .e = de, .y = c.out("dl", head_shape(c, c.links.csr.rows)).allow(error)});
+                {.a = c.links.a(), .e = de, .y = c.out("dl", head_shape(c, c.links.rows())).allow(error)});
             kernels::edge_sum(
-                {.a = c.links.at(), .e = de, .y = c.out("dr", head_shape(c, c.links.csr.cols)).allow(error)});
+                {.a = c.links.at(), .e = de, .y = c.out("dr", head_shape(c, c.links.cols())).allow(error)});
           }};
 }
 
@@ -110,7 +159,7 @@ Op edge_mean(bool weighted) {
       },
       [=](Plain& p) {
         const size_t heads = uz(std::max<int64_t>(p.size(0), 1));
-        Numbers &y = p["y"], length(uz(p.links().csr.rows));
+        Numbers &y = p["y"], length(uz(p.links().rows()));
         p.each([&](size_t i, size_t, size_t) { ++length[i]; });
         p.each([&](size_t i, size_t, size_t k) {
           for (size_t e = k * heads; e < (k + 1) * heads; ++e)
@@ -125,22 +174,14 @@ Op spmm(bool weighted) {
   return {weighted ? "spmm" : "spmm of ones", widths(),
           [=](Call& c) {
             kernels::spmm(
-                {.a = c.links.a(weight(c, weighted)), .x = source(c), .y = sums(c, "y", c.links.csr.rows)});
+                {.a = c.links.a(weight(c, weighted)), .x = source(c), .y = sums(c, "y", c.links.rows())});
           },
-          [=](Plain& p) {
-            Numbers &y = p["y"], &dx = p["dx"], &dw = p["dw"];
-            const Numbers &x = p["x"], &dy = p["dy"], w = weighted ? p["weight"] : Numbers(dw.size(), 1.0);
-            each_term(p, [&](size_t k, size_t i, size_t j) {
-              y[i] += w[k] * x[j];
-              dx[j] += w[k] * dy[i];
-              dw[k] += dy[i] * x[j];
-            });
-          },
+          plain_spmm(weighted),
           [=](Call& c) {
             kernels::spmm_backward({.at = c.links.at(weight(c, weighted)),
                                     .dy = target(c, "dy"),
                                     .x = source(c),
-                                    .dx = sums(c, "dx", c.links.csr.cols),
+                                    .dx = sums(c, "dx", c.links.cols()),
                                     .dw = products(c)});
           }};
 }
@@ -169,7 +210,7 @@ Op edge_softmax() {
             const size_t heads = uz(std::max<int64_t>(p.size(0), 1));
             Numbers &y = p["y"], &e = p["e"], &dy = p["dy"], &de = p["de"];
             const Numbers stored = p.stored("y");
-            Numbers sum(uz(p.links().csr.rows) * heads), along(sum.size());
+            Numbers sum(uz(p.links().rows()) * heads), along(sum.size());
             p.each([&](size_t i, size_t, size_t k) {
               for (size_t h = 0; h < heads; ++h) {
                 sum[i * heads + h] += std::exp(e[k * heads + h]);
@@ -191,6 +232,33 @@ Op edge_softmax() {
                  .dy = dy,
                  .de = c.out("de", dy.shape()).over(c.dtype == DType::bf16 ? "" : "dy")});
           }};
+}
+
+Op spmm_coo(bool weighted, kernels::ScatterSums method) {
+  return {weighted ? "spmm_coo" : "spmm_coo of ones", kListWidths,
+          [=](Call& c) {
+            kernels::spmm_coo({.a = c.links.list,
+                               .values = weight(c, weighted),
+                               .x = source(c),
+                               .sums = method,
+                               .y = list_sums(c, "y", c.links.rows())});
+          },
+          plain_spmm(weighted),
+          [=](Call& c) {
+            kernels::spmm_coo_backward({.a = c.links.list,
+                                        .values = weight(c, weighted),
+                                        .dy = target(c, "dy"),
+                                        .x = source(c),
+                                        .sums = method,
+                                        .dx = list_sums(c, "dx", c.links.cols()),
+                                        .dw = list_products(c)});
+          }};
+}
+
+Ops list_products() {
+  Ops ops{spmm_coo(true), spmm_coo(false), spmm_coo_with_bias(), spmm_coo_weight_gradient()};
+  for (Op& op : ops) op.f64_on_gpu = false;
+  return ops;
 }
 
 Ops sparse_products() {

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "../../bench/ops/attention.h"
 #include "../structures.h"
 #include "cases.h"
-#include <adjoint/kernels/attention/attention.h>
 
 // Structures, plain reference loops in double precision and comparisons for the attention tests.
 namespace adj::test {
@@ -15,6 +15,7 @@ inline Numbers with_bias(Numbers x, const Tensor& bias) {
   return x;
 }
 
+using ops::AttentionCase;
 using Rows = std::vector<std::vector<int32_t>>;
 
 /// Rows of these lengths with random columns, half of them the same column: both sides are skewed.
@@ -50,12 +51,6 @@ inline Rows symmetric_rows() {
   }
   return rows;
 }
-
-struct AttentionCase {
-  int64_t heads, width, features;  ///< head width; edge feature width, 0: none
-  bool dropout;
-  kernels::AttentionGradient gradient = kernels::AttentionGradient::by_size;
-};
 
 /// Narrow heads, several rows per vector.
 inline const std::vector<AttentionCase> kNarrow{
@@ -101,18 +96,6 @@ void for_narrow_cases(F&& f) {
                       [&](const Edges& edges, const AttentionCase& shape, DType dtype, Device device) {
                         if (dtype != DType::bf16 || device.is_cpu()) f(edges, shape, dtype, device);
                       });
-}
-
-/// Normal numbers times `factor`.
-inline Tensor scaled_random(Shape shape, double factor, DType dtype, Device device) {
-  Numbers x = values(random_tensor(shape, DType::f64));
-  for (double& v : x) v *= factor;
-  return Tensor::from(x, shape).to(dtype).to(device);
-}
-
-inline kernels::AttentionDropout attention_dropout(bool enabled) {
-  if (!enabled) return {};
-  return {{.seed = 11, .stream = 3}, DropoutRule::of(0.3f)};
 }
 
 /// Reference attention from logits e [M,H] and value(source, edge, head, c), c < width.

@@ -15,8 +15,8 @@ Numbers concat(const Numbers& a, size_t a_width, const Numbers& b, size_t b_widt
   return both;
 }
 
-void compare(const Edges& edges, const AttentionCase& shape, Values kind, DType dtype, Device device) {
-  DotCall t(edges, shape, dtype, device, kind);
+void compare(const Edges& edges, const AttentionCase& shape, Values kind, DType dtype) {
+  DotCall t(edges, shape, dtype, kind);
   const auto H = uz(t.heads), D = uz(t.width), E = uz(t.features);
   const double allowed = attention_tolerance(dtype, t.width), scale = static_cast<double>(t.scale);
   const Numbers Q = values(t.q), K = values(t.k), V = t.v ? values(t.v) : K,
@@ -77,10 +77,10 @@ void compare(const Edges& edges, const AttentionCase& shape, Values kind, DType 
 /// A comparison for each of these kinds of values.
 auto comparing(std::initializer_list<Values> kinds) {
   return [list = std::vector<Values>(kinds)](const Edges& edges, const AttentionCase& shape, DType dtype,
-                                             Device device) {
+                                             Device) {
     for (Values kind : list)
       if (kind == Values::v || shape.features == 0)  // keys for values take no edge features
-        compare(edges, shape, kind, dtype, device);
+        compare(edges, shape, kind, dtype);
   };
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("dot_attention's gradients are the same alone and together, and on any
     for (Values kind : {Values::v, Values::scaled_keys}) {
       const Edges edges(skewed_rows(), 61, true, device);
       const bool has_values = kind == Values::v;
-      DotCall t(edges, {4, 16, has_values ? 3 : 0, true}, DType::f32, device, kind);
+      DotCall t(edges, {4, 16, has_values ? 3 : 0, true}, DType::f32, kind);
       check_same_gradients(t, has_values ? "qkvau" : "qks");
     }
 }
@@ -112,7 +112,7 @@ TEST_CASE("dot_attention's gradients are the same alone and together, and on any
 TEST_CASE("dot_attention's gradients when o already includes the edge features' part") {
   for (Device device : devices()) {
     const Edges edges(small_rows(), 61, true, device);
-    DotCall t(edges, {2, 3, 4, true}, DType::f64, device);
+    DotCall t(edges, {2, 3, 4, true}, DType::f64);
     t.forward();
     // O' = O + o_attr B by head, of which dO' = dO finds d_o_attr = dO Bᵀ.
     const Numbers B = values(random_tensor({2 * 4 * 3}, DType::f64)), dO = values(t.d_o);
@@ -140,7 +140,7 @@ TEST_CASE("dot_attention's gradients when o already includes the edge features' 
 TEST_CASE("dot_attention with large logits is finite, and a NaN stays in its row and head") {
   for (Device device : devices()) {
     const Edges edges(symmetric_rows(), 61, false, device);
-    const DotCall t(edges, {3, 5, 0, false}, DType::f32, device);
+    DotCall t(edges, {3, 5, 0, false}, DType::f32);
     check_nan_of_target(t, &DotCall::q, &DotCall::k, 1e10, 'q', 'v');
   }
 }
@@ -148,7 +148,7 @@ TEST_CASE("dot_attention with large logits is finite, and a NaN stays in its row
 TEST_CASE("dot_attention rejects mismatched arguments, naming them") {
   const Edges edges(small_rows(), 61, false, {});
   const auto call = [&](auto change) {
-    DotCall t(edges, {2, 3, 4, false}, DType::f32, {});
+    DotCall t(edges, {2, 3, 4, false}, DType::f32);
     change(t);
     t.forward();
   };

@@ -13,7 +13,7 @@ const std::vector<AttentionCase> kWide{
 const std::vector<AttentionCase> kFew{{8, 8, 0, true}, {4, 16, 1, false}, {1, 7, 0, true}, {3, 5, 1, true}};
 
 void compare(const Edges& edges, const AttentionCase& shape, DType dtype, Device device) {
-  GatCall t(edges, shape, dtype, device);
+  GatCall t(edges, shape, dtype);
   const auto H = uz(t.heads), D = uz(t.width);
   const double allowed = attention_tolerance(dtype, t.width);
   const Numbers L = values(t.l), R = values(t.r), X = values(t.x), dO = values(t.d_o),
@@ -69,7 +69,7 @@ TEST_CASE("gat's gradients are the same alone and together, and on any number of
     for (bool featured : {false, true}) {
       CAPTURE(featured);
       const Edges edges(skewed_rows(), 61, true, device);
-      GatCall t(edges, {4, 16, featured ? 1 : 0, true}, DType::f32, device);
+      GatCall t(edges, {4, 16, featured ? 1 : 0, true}, DType::f32);
       check_same_gradients(t, "lrx");
       if (!featured) continue;
       CHECK(close(t.backward("lc").at('l'), values(t.backward("lrx").at('l')), 1e-4));
@@ -85,7 +85,7 @@ TEST_CASE("gat with large logits is finite, -inf has weight 0, and NaN is passed
       Rows rows{{}, {0, 1}, {3, 3}, {2, 0}, {4}, {}};
       for (int32_t k = 0; k < repeats; ++k) rows[0].insert(rows[0].end(), {0, 3, 1});
       const Edges edges(rows, 5, false, device);
-      GatCall t(edges, {1, 2, 0, false}, DType::f32, device);
+      GatCall t(edges, {1, 2, 0, false}, DType::f32);
       // Sources 0 and 1 have equal, huge terms, 2 has NaN, 3 has -inf.
       t.l = Tensor::from<float>({0, -6e37f, 0, 0, 0, 0}, {6, 1}, device);
       t.r = Tensor::from<float>({3e38f, 3e38f, NAN, -INFINITY, -1e4f}, {5, 1}, device);
@@ -114,7 +114,7 @@ TEST_CASE("gat with large logits is finite, -inf has weight 0, and NaN is passed
 TEST_CASE("in gat a NaN stays in its head") {
   for (Device device : devices()) {
     const Edges edges(symmetric_rows(), 61, false, device);
-    GatCall t(edges, {3, 5, 0, false}, DType::f32, device);
+    GatCall t(edges, {3, 5, 0, false}, DType::f32);
     t.l = spoilt(t.l, 1.0, {4 * 3 + 1});
     t.forward();
     check_nan(t.o, of_target_4_head_1);
@@ -207,7 +207,7 @@ TEST_CASE("head_dot and its gradients equal plain loops") {
 TEST_CASE("gat and head_dot reject mismatched arguments, naming them") {
   const Edges edges(small_rows(), 61, false, {});
   const auto call = [&](auto change) {
-    GatCall t(edges, {2, 3, 0, false}, DType::f32, {});
+    GatCall t(edges, {2, 3, 0, false}, DType::f32);
     change(t);
     t.forward();
     t.backward("lrx");
@@ -215,7 +215,7 @@ TEST_CASE("gat and head_dot reject mismatched arguments, naming them") {
   const Tensor two = Tensor::zeros({2, 3});
   CHECK_ERROR_HAS(call([](GatCall& t) { t.l = Tensor::zeros({8, 4}); }), "do not divide into 4 heads");
   CHECK_ERROR_HAS(call([](GatCall& t) { t.l = Tensor::zeros({7, 2}); }), "gat: l is [7, 2]");
-  CHECK_ERROR_HAS(call([](GatCall& t) { t.c = Tensor::zeros({t.edges.count(), 3}); }), "for 2 heads");
+  CHECK_ERROR_HAS(call([](GatCall& t) { t.c = Tensor::zeros({t.count(), 3}); }), "for 2 heads");
   CHECK_ERROR_HAS(call([](GatCall& t) { t.x = Tensor::zeros({61, 0}); }), "0 columns of x");
   CHECK_ERROR_HAS(call([&](GatCall& t) { t.source = two; }), "source without target");
   CHECK_ERROR_HAS(call([&](GatCall& t) { t.source = t.target = two; }), "one set of nodes");

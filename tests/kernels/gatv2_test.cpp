@@ -5,8 +5,8 @@ using namespace adj::test;
 
 namespace {
 
-void compare(const Edges& edges, const AttentionCase& shape, DType dtype, Device device) {
-  Gatv2Call t(edges, shape, dtype, device);
+void compare(const Edges& edges, const AttentionCase& shape, DType dtype, Device) {
+  Gatv2Call t(edges, shape, dtype);
   const auto H = uz(t.heads), D = uz(t.width), E = uz(t.features), F = H * D;
   const double allowed = attention_tolerance(dtype, t.width);
   const Numbers L = values(t.l), R = values(t.r), A = values(t.att), dO = values(t.d_o);
@@ -70,7 +70,7 @@ TEST_CASE("gatv2's gradients are the same alone and together, and on any number 
     for (bool featured : {false, true}) {
       CAPTURE(featured);
       const Edges edges(skewed_rows(), 61, true, device);
-      Gatv2Call t(edges, {4, 16, featured ? 3 : 0, true}, DType::f32, device);
+      Gatv2Call t(edges, {4, 16, featured ? 3 : 0, true}, DType::f32);
       check_same_gradients(t, featured ? "lrtaw" : "lrt");
     }
 }
@@ -78,14 +78,14 @@ TEST_CASE("gatv2's gradients are the same alone and together, and on any number 
 TEST_CASE("gatv2 and its gradients have the same bits if a captured step plans the structure") {
   for (Device device : devices()) {
     if (!StepGraph::supported(device)) continue;
-    Edges edges(skewed_rows(), 61, true, device);
-    Gatv2Call t(edges, {4, 16, 0, true}, DType::f32, device);
+    const Edges edges(skewed_rows(), 61, true, device);
+    Gatv2Call t(edges, {4, 16, 0, true}, DType::f32);
     t.forward();
     const Tensor o = t.o.clone();
     const GradientMap expected = t.backward("lrt");
     // Without cached plans, by upper bounds of their counts.
-    edges.csr.cache = std::make_shared<KeyedCache>();
-    edges.transposed.cache = std::make_shared<KeyedCache>();
+    t.links.csr.cache = std::make_shared<KeyedCache>();
+    t.links.transposed.cache = std::make_shared<KeyedCache>();
     StepGraph step;
     step.begin(device);
     t.forward();
@@ -103,7 +103,7 @@ TEST_CASE("gatv2 with large logits is finite, and a NaN stays in its row and hea
     for (bool featured : {false, true}) {
       CAPTURE(featured);
       const Edges edges(symmetric_rows(), 61, false, device);
-      const Gatv2Call t(edges, {3, 5, featured ? 2 : 0, false}, DType::f32, device);
+      Gatv2Call t(edges, {3, 5, featured ? 2 : 0, false}, DType::f32);
       const GradientMap g = check_nan_of_target(t, &Gatv2Call::l, &Gatv2Call::r, 1e4, 'l', 'r');
       check_nan(g.at('t'), [](size_t k) { return k / 5 == 1; });
     }
@@ -116,7 +116,7 @@ TEST_CASE("with a bias far larger than gatv2's sums, gradients lose no more than
 TEST_CASE("gatv2 rejects mismatched arguments, naming them") {
   const Edges edges(small_rows(), 61, false, {});
   const auto call = [&](auto change) {
-    Gatv2Call t(edges, {2, 3, 4, false}, DType::f32, {});
+    Gatv2Call t(edges, {2, 3, 4, false}, DType::f32);
     change(t);
     t.forward();
   };

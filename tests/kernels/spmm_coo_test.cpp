@@ -1,5 +1,6 @@
+#include "../op_table.h"
 #include "../structures.h"
-#include "gemm_cases.h"
+#include "cases.h"
 #include <adjoint/kernels/aggregate/spmm_coo.h>
 
 #include <limits>
@@ -33,8 +34,6 @@ const std::vector<HostCoo>& lists() {
   return all;
 }
 
-const std::vector<int64_t> kWidths{0, 1, 3, 8, 33, 64, 128, 256};
-
 Tensor multiplied(const Coo& a, const Tensor& weight, const Tensor& x,
                   kernels::ScatterSums sums = kernels::ScatterSums::fixed_point) {
   Tensor y = Tensor::full({a.rows, x.size(1)}, NAN, x.dtype(), x.device());
@@ -42,96 +41,16 @@ Tensor multiplied(const Coo& a, const Tensor& weight, const Tensor& x,
   return y;
 }
 
-HostCoo turned(HostCoo a) {
-  std::swap(a.rows, a.cols);
-  std::swap(a.row, a.col);
-  return a;
-}
-
-/// Relative to the largest sum.
-double accepted(DType dtype) { return dtype == DType::bf16 ? 8e-3 : dtype == DType::f64 ? 1e-12 : 2e-5; }
-
-/// f(list, device, dtype, width) over all supported dtypes and devices: float64 on the CPU only.
-template <class F>
-void for_cases(F f) {
-  on_devices({DType::f32, DType::bf16, DType::f64}, [&](Device device, DType dtype) {
-    if (dtype == DType::f64 && device.is_cuda()) return;
-    for (const HostCoo& list : lists())
-      for (int64_t width : kWidths) {
-        CAPTURES(list.rows, list.cols, width);
-        f(list, device, dtype, width);
-      }
-  });
-}
-
 }  // namespace
 
-TEST_CASE("spmm_coo equals the plain sum over a list, with and without weights") {
-  for_cases([](const HostCoo& list, Device device, DType dtype, int64_t width) {
-    const Tensor x = random_tensor({list.cols, width}, dtype, device);
-    const Tensor w = random_tensor({list.entries()}, accumulator_dtype(dtype), device);
-    for (const Tensor& weight : {Tensor(), w}) {
-      CAPTURE(static_cast<bool>(weight));
-      CHECK(close(multiplied(list.to(device), weight, x), plain_spmm(list, list.rows, weight, x),
-                  accepted(dtype)));
-    }
-  });
-}
-
-TEST_CASE("spmm_coo adds a bias and applies relu after the sum") {
-  for_cases([](const HostCoo& list, Device device, DType dtype, int64_t width) {
-    const Tensor x = random_tensor({list.cols, width}, dtype, device);
-    const Tensor bias = random_tensor({width}, dtype, device);
-    Tensor y = random_tensor({list.rows, width}, dtype, device);
-    const Coo a = list.to(device);
-    kernels::spmm_coo({.a = a, .x = x, .bias = bias, .activation = Activation::relu, .y = y});
-    CHECK(close(y, finished(plain_spmm(list, list.rows, {}, x), bias, Activation::relu), accepted(dtype)));
-  });
-}
-
-TEST_CASE("spmm_coo_backward equals plain sums and dot products") {
-  for_cases([](const HostCoo& list, Device device, DType dtype, int64_t width) {
-    const Coo a = list.to(device);
-    const Tensor x = random_tensor({list.cols, width}, dtype, device);
-    const Tensor dy = random_tensor({list.rows, width}, dtype, device);
-    const Tensor w = random_tensor({list.entries()}, accumulator_dtype(dtype), device);
-    const Numbers dots = plain_sddmm(list, list.entries(), dy, x);
-    Tensor absent, dw = random_tensor({list.entries()}, accumulator_dtype(dtype), device);
-    kernels::spmm_coo_backward({.a = a, .dy = dy, .x = x, .dx = absent, .dw = dw});
-    CHECK(close(dw, dots, dtype == DType::f64 ? 1e-12 : 2e-5));
-    for (const Tensor& weight : {Tensor(), w}) {
-      CAPTURE(static_cast<bool>(weight));
-      Tensor dx = random_tensor({list.cols, width}, dtype, device);
-      dw = random_tensor({list.entries()}, accumulator_dtype(dtype), device);
-      kernels::spmm_coo_backward({.a = a, .values = weight, .dy = dy, .x = x, .dx = dx, .dw = dw});
-      CHECK(close(dw, dots, dtype == DType::f64 ? 1e-12 : 2e-5));
-      CHECK(close(dx, plain_spmm(turned(list), list.cols, weight, dy), accepted(dtype)));
-    }
-  });
-}
-
-TEST_CASE("spmm_coo has the same bits in every run and on any number of threads") {
+TEST_CASE("spmm_coo and its gradients, by the table of ops") {
   // Enough work for several threads, with rows of very different lengths.
-  HostCoo star = random_list(3000, 3000, 60001);
+  HostCoo star = random_list(3000, 3000, 20001);
   for (size_t e = 0; e < star.row.size(); e += 2) star.row[e] = 1234;
-  for (size_t e = 0; e < star.row.size(); e += 5) star.col[e] = 77;
-  on_devices({DType::f32, DType::bf16}, [&](Device device, DType dtype) {
-    for (int64_t width : {1, 33, 128, 200}) {
-      CAPTURE(width);
-      const Coo a = star.to(device);
-      const Tensor x = random_tensor({3000, width}, dtype, device);
-      const Tensor dy = random_tensor({3000, width}, dtype, device);
-      const Tensor w = random_tensor({star.entries()}, DType::f32, device);
-      CHECK(same_bits_on_any_threads(
-          [&] {
-            Tensor y = Tensor::empty_like(dy), dx = Tensor::empty_like(x), dw = Tensor::empty_like(w);
-            kernels::spmm_coo({.a = a, .values = w, .x = x, .y = y});
-            kernels::spmm_coo_backward({.a = a, .values = w, .dy = dy, .x = x, .dx = dx, .dw = dw});
-            return std::vector{y, dx, dw};
-          },
-          {1, 2, 5, 16}));
-    }
-  });
+  for (size_t e = 0; e < star.row.size(); e += 7) star.col[e] = 77;
+  std::vector<ops::Links> graphs{{.list = star.to({})}};
+  for (const HostCoo& list : lists()) graphs.push_back({.list = list.to({})});
+  hold(ops::list_products(), graphs);
 }
 
 TEST_CASE("in spmm_coo NaN and infinities stay in their rows") {
@@ -209,12 +128,16 @@ TEST_CASE("spmm_coo on views at any offset") {
 }
 
 TEST_CASE("float atomics, on request, give nearly the same sums") {
-  for_cases([](const HostCoo& list, Device device, DType dtype, int64_t width) {
-    if (dtype == DType::f64) return;
-    const Tensor x = random_tensor({list.cols, width}, dtype, device);
-    const Tensor w = random_tensor({list.entries()}, DType::f32, device);
-    const Tensor y = multiplied(list.to(device), w, x, kernels::ScatterSums::float_atomics_not_reproducible);
-    CHECK(close(y, plain_spmm(list, list.rows, w, x), dtype == DType::bf16 ? 8e-3 : 2e-4));
+  on_devices({DType::f32, DType::bf16}, [](Device device, DType dtype) {
+    for (const HostCoo& list : lists())
+      for (int64_t width : {0, 1, 3, 8, 33, 64, 128, 256}) {
+        CAPTURES(list.rows, list.cols, width);
+        const Tensor x = random_tensor({list.cols, width}, dtype, device);
+        const Tensor w = random_tensor({list.entries()}, DType::f32, device);
+        const Tensor y =
+            multiplied(list.to(device), w, x, kernels::ScatterSums::float_atomics_not_reproducible);
+        CHECK(close(y, plain_spmm(list, list.rows, w, x), dtype == DType::bf16 ? 8e-3 : 2e-4));
+      }
   });
 }
 

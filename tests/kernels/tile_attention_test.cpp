@@ -105,7 +105,7 @@ void check_not_finite(const std::string& names,
     for (size_t s = 0; s < spoilt_operands.size(); ++s) {
       const auto& [operand, bad] = spoilt_operands.begin()[s];
       CAPTURES(s, bad);
-      Call call(edges, {2, 40, 0, false}, dtype, device);
+      Call call(edges, {2, 40, 0, false}, dtype);
       const auto n = uz((call.*operand).numel());
       call.*operand = spoilt(call.*operand, 1.0, {n / 60 + 2, n * 123 / 300 + 79}, bad);
       const auto got = outputs(call, &tiles, names), wanted = outputs(call, nullptr, names);
@@ -127,8 +127,8 @@ void check_not_finite(const std::string& names,
 TEST_CASE("attention over tiles equals attention to the precision of its operands") {
   check_precision(
       {{1, 1}, {3, 5}, {8, 8}, {2, 33}, {4, 64}, {1, 72}, {2, 100}, {4, 128}, {16, 16}, {1, 128}}, "qkv",
-      [](const Edges& edges, const AttentionCase& shape, DType dtype, Device device) {
-        return DotCall(edges, shape, dtype, device);
+      [](const Edges& edges, const AttentionCase& shape, DType dtype, Device) {
+        return DotCall(edges, shape, dtype);
       },
       [](const Edges& edges, int64_t width, size_t) {
         // Errors of few numbers, or of logits of few products, do not average out.
@@ -140,7 +140,7 @@ TEST_CASE("GAT over tiles equals GAT to the precision of its operands") {
   check_precision(
       {{1, 1}, {3, 5}, {8, 8}, {2, 33}, {1, 64}, {2, 100}, {4, 128}}, "lrx",
       [](const Edges& edges, const AttentionCase& shape, DType dtype, Device device) {
-        GatCall t(edges, shape, dtype, device);
+        GatCall t(edges, shape, dtype);
         if (dtype != DType::bf16) t.bias = random_tensor({t.heads * t.width}, dtype, device);
         if (edges.rows() != edges.cols()) return t;
         t.source = random_tensor({t.heads, t.width}, dtype, device);
@@ -176,7 +176,7 @@ TEST_CASE("attention over tiles scales operands far from 1") {
                                        {0x1p-70, 0x1p-60, 1.0, 1.0},
                                        {1.0, 1.0, 0x1p-75, 0x1p-70}}) {
       CAPTURES(q, k, v, d_o);
-      DotCall call(edges, {2, 40, 0, false}, dtype, device);
+      DotCall call(edges, {2, 40, 0, false}, dtype);
       call.q = spoilt(call.q, q, {});
       call.k = spoilt(call.k, k, {});
       call.v = spoilt(call.v, v, {});
@@ -194,7 +194,7 @@ TEST_CASE("errors of attention over tiles") {
   const Edges edges(small_rows(), 61, false, {});
   const Tiles tiles(edges, 1);
   const auto call = [&](int64_t width, const RowTiles& with, bool dropout = false, Values kind = Values::v) {
-    DotCall t(edges, {1, width, 0, dropout}, DType::f32, {}, kind);
+    DotCall t(edges, {1, width, 0, dropout}, DType::f32, kind);
     t.tiles = &with;
     t.forward();
   };
