@@ -1,24 +1,39 @@
 #!/usr/bin/env python3
-"""CPU seconds that a cold build takes, by family: compiles the files of a built tree's compile_commands.json again,
-without ccache and into a temporary folder, prints the sums and the slowest files, and writes bench/results/build.csv
-(families that are not measured keep their rows). User and system time, so that a busy machine matters little.
+"""CPU seconds that a cold build takes, by family: as the compilers' launcher it runs a compiler and notes its user and
+system time, so that a busy machine matters little; then it prints the sums and the slowest files, and writes
+bench/results/build.csv (families that were not built keep their rows).
 
-    scripts/build_times.py build -j2 [--only REGEX]      REGEX of FOLDER/FILE, e.g. '^kernels/.*/cpu/'
+    cmake --preset release -DADJOINT_BUILD_TESTS=ON -DCMAKE_CXX_COMPILER_LAUNCHER="$PWD/scripts/build_times.py;launch" \
+      -DCMAKE_CUDA_COMPILER_LAUNCHER="$PWD/scripts/build_times.py;launch" && ninja -C build
+    scripts/build_times.py build
 """
 
-import argparse
-import csv
-import datetime
-import json
 import os
-import re
-import shlex
-import subprocess
 import sys
-import tempfile
-from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+
+
+def launch(command):
+    """Runs a compiler in the build folder and adds a line to compile_times.txt there."""
+    child = os.posix_spawnp(command[0], command, os.environ)
+    _, status, usage = os.wait4(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    if code == 0 and "-c" in command:
+        output, source = (command[command.index(option) + 1] for option in ("-o", "-c"))
+        with open("compile_times.txt", "a") as file:
+            file.write(f"{usage.ru_utime + usage.ru_stime:.3f} {output} {os.path.abspath(source)}\n")
+    sys.exit(code if code >= 0 else 1)
+
+
+if __name__ == "__main__" and sys.argv[1:2] == ["launch"]:
+    launch(sys.argv[2:])  # before the imports, which would take longer than a small file
+
+import argparse  # noqa: E402
+import csv  # noqa: E402
+import datetime  # noqa: E402
+import re  # noqa: E402
+import subprocess  # noqa: E402
+from collections import Counter  # noqa: E402
+from pathlib import Path  # noqa: E402
 
 sys.dont_write_bytecode = True
 from results import FIELDS, RESULTS, ROOT, read  # noqa: E402
@@ -37,21 +52,15 @@ def family(file):
     return part, "generated" if folders[0] not in os.listdir(ROOT) or file.startswith("build") else folders[0]
 
 
-def command_of(entry, output):
-    words = shlex.split(entry["command"])
-    words[words.index("-o") + 1] = output
-    return words
-
-
-def cpu_seconds(entry, output):
-    # -w: warnings are the build's matter.
-    child = subprocess.Popen(command_of(entry, output) + ["-w"], cwd=entry["directory"],
-                             env={**os.environ, "CCACHE_DISABLE": "1"})
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode != 0:
-        raise SystemExit(f"{entry['file']} does not compile: build the tree first")
-    return usage.ru_utime + usage.ru_stime
+def compilations(tree):
+    """(CPU seconds, source file relative to the root) of the newest compilation of every object."""
+    newest = {}
+    for line in (tree / "compile_times.txt").read_text().splitlines():
+        seconds, output, source = line.split(" ", 2)
+        path = Path(source)
+        file = f"build/{path.relative_to(tree)}" if path.is_relative_to(tree) else os.path.relpath(path, ROOT)
+        newest[output] = float(seconds), file
+    return sorted(newest.values(), reverse=True)
 
 
 def machine():
@@ -62,35 +71,20 @@ def machine():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tree", type=Path, help="folder of a finished build")
-    parser.add_argument("-j", "--jobs", type=int, default=1)
-    parser.add_argument("--only", default="", metavar="REGEX")
-    options = parser.parse_args()
-    tree = options.tree.resolve()
-    entries = []
-    for entry in json.loads((tree / "compile_commands.json").read_text()):
-        path = Path(entry["file"])
-        file = f"build/{path.relative_to(tree)}" if path.is_relative_to(tree) else os.path.relpath(path, ROOT)
-        if re.search(options.only, file):
-            entries.append((file, entry))
-    if not entries:
-        raise SystemExit(f"no file of {tree} matches {options.only}")
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
-        taken = list(pool.map(lambda i: cpu_seconds(entries[i][1], f"{folder}/{i}.o"), range(len(entries))))
+    found = compilations(parser.parse_args().tree.resolve())
     seconds, files = Counter(), Counter()
-    for (file, _), time in zip(entries, taken):
+    for time, file in found:
         seconds[family(file)] += time
         files[family(file)] += 1
-    slowest = sorted(zip(taken, (file for file, _ in entries)), reverse=True)[:10]
     for key, time in sorted(seconds.items()):
         print(f"{key[0]:10} {key[1]:30} {files[key]:4} files {time:8.1f} s")
-    print("slowest: " + ", ".join(f"{file} {time:.1f} s" for time, file in slowest))
-    print(f"total: {len(entries)} files, {sum(taken):.0f} CPU seconds")
-    compiler = subprocess.run([command_of(entries[0][1], "")[0], "--version"], capture_output=True, text=True)
+    print("slowest: " + ", ".join(f"{file} {time:.1f} s" for time, file in found[:10]))
+    print(f"total: {len(found)} files, {sum(seconds.values()):.0f} CPU seconds")
+    compiler = subprocess.run(["c++", "--version"], capture_output=True, text=True)
     commit = subprocess.run(["git", "rev-parse", "--short=8", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
-    only = f" --only '{options.only}'" if options.only else ""
     row = dict.fromkeys(FIELDS, "") | {
         "area": "build", "device": machine(), "date": datetime.date.today().isoformat(), "commit": commit,
-        "command": f"scripts/build_times.py build -j{options.jobs}{only}", "reproducible": "yes", "tool": compiler.stdout.splitlines()[0]}
+        "command": "scripts/build_times.py build", "reproducible": "yes", "tool": compiler.stdout.splitlines()[0]}
     target = RESULTS / "build.csv"
     kept = [r for r in read("build") if (r["dataset"], r["op"]) not in seconds] if target.exists() else []
     for (part, name), time in seconds.items():
