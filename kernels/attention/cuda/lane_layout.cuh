@@ -101,13 +101,6 @@ __device__ __forceinline__ typename T::A largest_of_owned(typename T::A value) {
   return value;
 }
 
-/// Finite lower bound of every logit but -inf, so that differences to -inf are defined.
-template <class A>
-__device__ __forceinline__ A lowest() {
-  if constexpr (sizeof(A) == 8) return A(-1.7976931348623157e308);
-  return A(-3.402823466e38f);
-}
-
 /// Loads the next batch of columns of a group's item, from `first` on; 0 beyond the item.
 template <class T>
 __device__ __forceinline__ void load_columns(const int32_t* indices, int first, int end,

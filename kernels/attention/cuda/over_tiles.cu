@@ -15,6 +15,7 @@
 #include <adjoint/kernels/attention/cuda/strategies.h>
 #include <adjoint/kernels/cuda/float16.cuh>
 #include <adjoint/kernels/cuda/launch.cuh>
+#include <adjoint/kernels/cuda/logits.cuh>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 
 #include <array>
@@ -23,7 +24,6 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-constexpr float kLog2E = 1.4426950408889634f;
 constexpr int kPack = 8;  // features per thread
 constexpr int kThreads = 256;
 
@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(kThreads)
   const Place p(thread, parts.heads, parts.pitch);
   const int64_t term = p.row * parts.heads + p.head;
   const bool has_rest = rest_offsets[p.row + 1] > rest_offsets[p.row];
-  const float of_rest = rest_lse[term] * kLog2E;
+  const float of_rest = rest_lse[term] * kLog2E<float>;
   float largest = has_rest ? of_rest : -INFINITY;
   bool has_tiles = false;
   const auto* const stats = reinterpret_cast<const float2*>(parts.stats);
@@ -183,7 +183,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int v = 0; v < kPack; ++v) sum[v] = empty ? 0.0f : sum[v] / total;
   if (bias != nullptr) add_bias(sum);
   o.write(p, parts.heads, sum);
-  if (p.feature == 0) lse[term] = empty ? 0.0f : (largest + log2f(total)) / kLog2E;
+  if (p.feature == 0) lse[term] = empty ? 0.0f : (largest + log2f(total)) / kLog2E<float>;
 }
 
 /// Gradient of GAT's features through the logits, if these are products of the features: dl_j target + dr_j

@@ -7,21 +7,9 @@
 // constant in a target's row.
 
 #include <adjoint/kernels/attention/attention.h>
+#include <adjoint/kernels/cuda/logits.cuh>
 
 namespace adj::kernels::cuda {
-
-template <class A>
-constexpr A kLog2E = A(1.4426950408889634074);
-template <class A>
-constexpr A kLn2 = A(0.69314718055994530942);
-
-/// 2^x.
-__device__ __forceinline__ float power_of_2(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-__device__ __forceinline__ double power_of_2(double x) { return exp2(x); }
 
 /// Maximum; NaN if either is NaN.
 __device__ __forceinline__ float larger(float a, float b) {
@@ -65,7 +53,7 @@ struct GatScore : AnyScore {
   /// d e / d z, of the sum z.
   template <class A>
   static __device__ __forceinline__ A d_logit(A z, const A& slope) {
-    return z > A(0) ? A(1) : slope;
+    return leaky_slope(z, slope);
   }
 };
 

@@ -63,19 +63,18 @@ struct Tile {
 /// first_column on, every 8.
 struct Fragment {
   int first_row, first_column, in_tile;
-
-  template <int kN>
-  static __device__ Fragment of(const Tile& tile) {
-    const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-    const int in_tile = lane % 4 * 2;
-    return {tile.row * kTileRows + warp * 16 + lane / 4, tile.column * kN + in_tile, in_tile};
-  }
 };
+template <int kN>
+__device__ Fragment fragment_of_thread(const Tile& tile) {
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  const int in_tile = lane % 4 * 2;
+  return {tile.row * kTileRows + warp * 16 + lane / 4, tile.column * kN + in_tile, in_tile};
+}
 
 template <int kN, int kSums>
 __device__ __forceinline__ void leave_integers(const Arguments& args, const Tile& tile,
                                                const int32_t (&sum)[kSums]) {
-  const Fragment fragment = Fragment::of<kN>(tile);
+  const Fragment fragment = fragment_of_thread<kN>(tile);
   const int n = args.b.outer;
   const bool pairs = n % 2 == 0;  // can two adjacent columns be written at once?
 #pragma unroll
@@ -191,7 +190,7 @@ __device__ __forceinline__ void leave_floats(const Arguments& args, const Tile& 
                                              const BitTermWithBias* columns,
                                              const EndTerms<Ending::floats>& terms,
                                              const int32_t (&sum)[kSums]) {
-  const Fragment fragment = Fragment::of<kN>(tile);
+  const Fragment fragment = fragment_of_thread<kN>(tile);
   const int n = args.b.outer;
   const auto inner = static_cast<double>(args.inner);
   float* const output = args.floats + int64_t{fragment.first_row} * n + fragment.first_column;
@@ -284,7 +283,7 @@ template <int kN, bool kSmall, int kSums>
 __device__ __forceinline__ void leave_bits(const Arguments& args, const Tile& tile, const BitColumn* columns,
                                            const EndTerms<Ending::bits>& terms, const int32_t (&sum)[kSums]) {
   constexpr int kWords = kN / 32, kGroups = (kWords + 3) / 4;
-  const Fragment fragment = Fragment::of<kN>(tile);
+  const Fragment fragment = fragment_of_thread<kN>(tile);
   const BitResult& result = args.result;
   const auto largest = static_cast<float>(result.largest);
   uint32_t bytes[2][kWords][2];  // of the rows, even and odd columns
@@ -326,7 +325,7 @@ __device__ __forceinline__ void leave_bits_by_threshold(const Arguments& args, c
                                                         const int32_t (&rest)[2],
                                                         const int32_t (&sum)[kSums]) {
   static_assert(kN % 128 == 0);
-  const Fragment fragment = Fragment::of<kN>(tile);
+  const Fragment fragment = fragment_of_thread<kN>(tile);
   const LaneWords<kN> words(args, tile, fragment);
   int total[2] = {};
 #pragma unroll
@@ -377,7 +376,7 @@ template <int kN, bool kSmall, int kSums>
 __device__ __forceinline__ void leave_bytes(const Arguments& args, const Tile& tile, const BitColumn* columns,
                                             const EndTerms<Ending::bits>& terms,
                                             const int32_t (&sum)[kSums]) {
-  const Fragment fragment = Fragment::of<kN>(tile);
+  const Fragment fragment = fragment_of_thread<kN>(tile);
   const BitResult& result = args.result;
   const auto largest = static_cast<float>(result.largest);
   int total[2] = {};

@@ -19,6 +19,7 @@
 
 #include <adjoint/kernels/bits/cuda/bit_ends.cuh>
 #include <adjoint/kernels/bits/cuda/bit_product.h>
+#include <adjoint/kernels/cuda/mbarrier.cuh>
 
 #include <algorithm>
 
@@ -35,13 +36,6 @@ struct Shape {
   static constexpr int kSharedBytes = kStages * kStageBytes + 2 * kPatternBytes + kColumnBytes;
 };
 
-__device__ __forceinline__ void wait(uint32_t barrier, uint32_t parity) {
-  asm volatile(
-      "{\n.reg .pred done;\nwaiting:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-      "@done bra waited;\nbra waiting;\nwaited:\n}" ::"r"(barrier),
-      "r"(parity)
-      : "memory");
-}
 __device__ __forceinline__ void bulk_copy(uint32_t destination, const void* source, int bytes,
                                           uint32_t barrier) {
   asm volatile(
@@ -102,7 +96,7 @@ __device__ void read_planes(const Arguments& args, uint32_t shared, uint32_t bar
           const int64_t step = tile.step(args, k);
           const uint32_t full = barriers + stage.number * 8,
                          destination = shared + stage.number * S::kStageBytes;
-          wait(full + S::kStages * 8, stage.round ^ 1);
+          wait_for_barrier(full + S::kStages * 8, stage.round ^ 1);
           asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(full),
                        "r"(bytes_a + side * bytes_b)
                        : "memory");
@@ -176,12 +170,12 @@ __device__ void multiply_planes(const Arguments& args, unsigned char* memory, ui
     EndTerms<kEnding> terms;
     int32_t rest[2];
     if (zeros.whole) {
-      zeros.read(args, Fragment::of<kColumns>(tile).first_row, rest);
+      zeros.read(args, fragment_of_thread<kColumns>(tile).first_row, rest);
     } else if constexpr (kEnding != Ending::integers) {
       using Column = typename EndTerms<kEnding>::Column;
       leave_columns<kColumns>(reinterpret_cast<Column*>(memory), tile, args.b.outer,
                               [&](int column) { return terms.column(args, column); });
-      terms.read(args, Fragment::of<kColumns>(tile));
+      terms.read(args, fragment_of_thread<kColumns>(tile));
     }
     int32_t sum[kN / 2];
 #pragma unroll
@@ -190,7 +184,7 @@ __device__ void multiply_planes(const Arguments& args, unsigned char* memory, ui
       int count = 0;
       for_each_pair<kSide>(args, shift, [&](int, int) { count += tile.steps; });
       for (; count > 0; --count) {
-        wait(barriers + stage.number * 8, stage.round);
+        wait_for_barrier(barriers + stage.number * 8, stage.round);
         const int offset = stage.number * S::kStageBytes;
         begin_products();
 #pragma unroll
@@ -202,10 +196,7 @@ __device__ void multiply_planes(const Arguments& args, unsigned char* memory, ui
         }
         end_products();
         wait_for_products();
-        if (threadIdx.x % 128 == 0)
-          asm volatile(
-              "mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barriers + (S::kStages + stage.number) * 8)
-              : "memory");
+        arrive_by_warp(barriers + (S::kStages + stage.number) * 8);
         stage.advance();
       }
       if (shift == 0) break;
@@ -248,9 +239,8 @@ __global__ void __launch_bounds__(kThreads, 1) bit_product_kernel(const __grid_c
   const uint32_t columns = shared + S::kStages * S::kStageBytes, barriers = columns + S::kColumnBytes;
   if (threadIdx.x == 0) {
     for (int i = 0; i < S::kStages; ++i) {
-      asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barriers + i * 8) : "memory");
-      asm volatile("mbarrier.init.shared::cta.b64 [%0], 2;" ::"r"(barriers + (S::kStages + i) * 8)
-                   : "memory");
+      initialize_barrier(barriers + i * 8, 1);
+      initialize_barrier(barriers + (S::kStages + i) * 8, kMultipliers / 32);
     }
     publish_to_tensor_cores();
   }

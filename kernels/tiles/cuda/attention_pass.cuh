@@ -3,6 +3,7 @@
 // One pass of attention over tiles (tile_attention.sm_90a.cu): arguments, shared memory layout, the readers'
 // copies, and entry weights.
 
+#include <adjoint/kernels/cuda/logits.cuh>
 #include <adjoint/kernels/tiles/cuda/pipeline.cuh>
 #include <adjoint/kernels/tiles/cuda/tile_attention.h>
 
@@ -10,8 +11,7 @@
 
 namespace adj::kernels::cuda::attention_pass {
 
-inline constexpr float kLog2E = 1.4426950408889634f;
-inline constexpr float kLowest = -3.402823466e38f, kLeast = 1.175494351e-38f;
+inline constexpr float kLeast = 1.175494351e-38f;  ///< normal number
 
 struct Arguments {
   TileShares shares;
@@ -86,11 +86,6 @@ __device__ __forceinline__ uint32_t pack_operands(float lower, float upper) {
   return word;
 }
 
-__device__ __forceinline__ float power_of_2(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
 __device__ __forceinline__ float scale_at(const float* scale) {
   return scale != nullptr ? __ldg(scale) : 1.0f;
 }
@@ -100,33 +95,32 @@ struct Factors {
   float logit;           ///< from a product of operands to a logit in powers of 2
   float product, delta;  ///< for G and Δ, so that (G - Δ) times a scaled α is rounded to operands
   float sum;             ///< of the final sums
-
-  template <class Operand>
-  static __device__ Factors of(const Arguments& a, TileScore score, TilePass pass) {
-    const float q = scale_at(a.q_scale), k = scale_at(a.k_scale), v = scale_at(a.v_scale),
-                d_o = scale_at(a.d_o_scale);
-    const float lowered = power_of_2(-kRaised<Operand>);
-    Factors f;
-    if (score == TileScore::sum) {
-      f.logit = kLog2E;
-      f.product = d_o * v;  // its result is not rounded
-      f.delta = 1.0f;
-      f.sum = pass == TilePass::forward ? v : d_o * lowered;
-      return f;
-    }
-    f.logit = fmaxf(q * k * a.scale * kLog2E, kLeast);  // times -inf it must not be 0
-    // float16: operands are below 2^15, so |G - Δ| is below 2^31 D in operand units.
-    f.product = kFloat16<Operand>
-                    ? power_of_2(-16.0f - kRaised<Operand> - ceilf(log2f(static_cast<float>(a.pitch))))
-                    : 1.0f;
-    f.delta = fminf(f.product / d_o / v, -kLowest);  // nor infinite, times 0
-    f.sum = pass == TilePass::forward ? v
-            : pass == TilePass::values
-                ? d_o * lowered
-                : d_o / f.product * v * lowered * a.scale * (pass == TilePass::target_gradient ? k : q);
+};
+template <class Operand>
+__device__ Factors find_factors(const Arguments& a, TileScore score, TilePass pass) {
+  const float q = scale_at(a.q_scale), k = scale_at(a.k_scale), v = scale_at(a.v_scale),
+              d_o = scale_at(a.d_o_scale);
+  const float lowered = power_of_2(-kRaised<Operand>);
+  Factors f;
+  if (score == TileScore::sum) {
+    f.logit = kLog2E<float>;
+    f.product = d_o * v;  // its result is not rounded
+    f.delta = 1.0f;
+    f.sum = pass == TilePass::forward ? v : d_o * lowered;
     return f;
   }
-};
+  f.logit = fmaxf(q * k * a.scale * kLog2E<float>, kLeast);  // times -inf it must not be 0
+  // float16: operands are below 2^15, so |G - Δ| is below 2^31 D in operand units.
+  f.product = kFloat16<Operand>
+                  ? power_of_2(-16.0f - kRaised<Operand> - ceilf(log2f(static_cast<float>(a.pitch))))
+                  : 1.0f;
+  f.delta = fminf(f.product / d_o / v, -lowest<float>());  // nor infinite, times 0
+  f.sum = pass == TilePass::forward ? v
+          : pass == TilePass::values
+              ? d_o * lowered
+              : d_o / f.product * v * lowered * a.scale * (pass == TilePass::target_gradient ? k : q);
+  return f;
+}
 
 /// terms [targets,H]: lse and Δ of the backward passes.
 template <class Operand>
@@ -134,9 +128,9 @@ __global__ void __launch_bounds__(256)
     find_terms(const __grid_constant__ Arguments a, TileScore score, const float* lse, const float* delta,
                int64_t n, float2* terms) {
   begin_overlapping();
-  const Factors f = Factors::of<Operand>(a, score, TilePass::values);
+  const Factors f = find_factors<Operand>(a, score, TilePass::values);
   const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < n) terms[i] = {lse[i] * kLog2E - kRaised<Operand>, delta[i] * f.delta};
+  if (i < n) terms[i] = {lse[i] * kLog2E<float> - kRaised<Operand>, delta[i] * f.delta};
 }
 
 /// A block's part of a window's tiles, and a head.
@@ -202,7 +196,7 @@ __device__ __forceinline__ Weight weight_of(float logit, float product, const fl
     const float weight = kGradient ? alpha * fmaf(product, f.product, -term.y) : alpha;
     return {weight, weight};
   } else {
-    const float factor = logit > 0.0f ? 1.0f : slope;
+    const float factor = leaky_slope(logit, slope);
     const float alpha = power_of_2(fmaf(factor * logit, f.logit, -term.x));
     return {alpha, kGradient ? alpha * factor * fmaf(product, f.product, -term.y) : alpha};
   }

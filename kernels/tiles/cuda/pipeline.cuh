@@ -7,6 +7,7 @@
 
 #include <adjoint/core/cuda/beside.cuh>
 #include <adjoint/kernels/aggregate/cuda/spmm_device.cuh>
+#include <adjoint/kernels/cuda/mbarrier.cuh>
 #include <adjoint/kernels/dense/cuda/tensor_core.cuh>
 #include <adjoint/kernels/tiles/cuda/tile_product.h>
 
@@ -40,25 +41,6 @@ struct TileSteps {
     ++slab;
   }
 };
-
-/// mbarriers in shared memory, whose phase ends by `arrivals`. By one thread, before a __syncthreads.
-__device__ __forceinline__ void initialize_barrier(uint32_t barrier, int arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
-}
-/// One arrival, once all lanes are here.
-__device__ __forceinline__ void arrive_by_warp(uint32_t barrier) {
-  __syncwarp();
-  if (threadIdx.x % 32 == 0)
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
-}
-/// Waits for the end of the phase of this parity.
-__device__ __forceinline__ void wait_for_barrier(uint32_t barrier, uint32_t parity) {
-  asm volatile(
-      "{\n.reg .pred done;\nwaiting:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-      "@done bra waited;\nbra waiting;\nwaited:\n}" ::"r"(barrier),
-      "r"(parity)
-      : "memory");
-}
 
 /// Ring of shared-memory stages between readers and multipliers, each a few steps ahead of the other, with
 /// two mbarriers per stage. Readers and multipliers advance their own rings in step. Unlike named barriers,

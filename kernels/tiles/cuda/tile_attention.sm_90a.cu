@@ -100,7 +100,7 @@ class Multiplier {
         shared_(shared),
         window_(describe_tile(shared + S::kOwn + warpgroup_of_multipliers() * 64 * kRowBytes, S::kOwnPanel)),
         gathered_(describe_tile(shared, kPanelBytes)),
-        factors_(Factors::of<Operand>(a, kScore, kPass)),
+        factors_(find_factors<Operand>(a, kScore, kPass)),
         ring_(shared + S::kBarriers) {
 #pragma unroll
     for (int i = 0; i < kD / 2; ++i) sum_[i] = 0;
@@ -175,7 +175,7 @@ class Multiplier {
       const int64_t term = int64_t{row} * a_.heads + part_.head;
       total_[r] = 0;
       if constexpr (S::kForward)
-        terms_[r].x = kLowest;
+        terms_[r].x = lowest<float>();
       else if constexpr (!S::kBySource)
         terms_[r] = is_row ? __ldg(a_.terms + term) : float2{0, 0};
       if constexpr (!S::kDot) row_logit_[r] = is_row ? __ldg(a_.row_logit + term) : 0.0f;
@@ -249,7 +249,7 @@ class Multiplier {
     float largest[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY}, factor[2];
 #pragma unroll
     for (int i = 0; i < kTogether * 32; ++i) {
-      if constexpr (!S::kDot) logit(i) *= logit(i) > 0.0f ? 1.0f : a_.slope;
+      if constexpr (!S::kDot) logit(i) *= leaky_slope(logit(i), a_.slope);
       logit(i) = is_entry(i) ? logit(i) : -INFINITY;
       largest[i % 4] = fmaxf(largest[i % 4], logit(i));
     }
