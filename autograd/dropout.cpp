@@ -9,7 +9,7 @@ namespace adj {
 
 Var dropout(const Var& x, float p, bool training, Generator& generator) {
   const OpScope scope("dropout", x);
-  const DropoutRule rule = DropoutRule::of(p);
+  const DropoutRule rule = dropout_rule(p);
   if (!training || rule.threshold == 0) return x;
   const RandomKey key = generator.next();
   Tensor y = Tensor::empty_like(x.value());
@@ -24,7 +24,7 @@ Var dropout(const Var& x, float p, bool training, Generator& generator) {
 Var activate_dropout(Activation activation, const Var& x, float p, bool training, Generator& generator,
                      float slope) {
   const OpScope scope("activate_dropout", x);
-  const DropoutRule rule = DropoutRule::of(p);
+  const DropoutRule rule = dropout_rule(p);
   if (!training || rule.threshold == 0) return activate(activation, x, slope);
   if (activation == Activation::none) return dropout(x, p, training, generator);
   const RandomKey key = generator.next();
@@ -47,7 +47,7 @@ Var activate_dropout(Activation activation, const Var& x, float p, bool training
 
 Features dropout(const Features& x, float p, bool training, Generator& generator) {
   const OpScope scope("dropout", x);
-  const DropoutRule rule = DropoutRule::of(p);
+  const DropoutRule rule = dropout_rule(p);
   if (!training || rule.threshold == 0) return x;
   if (x.is_dense()) return Features(dropout(Var(x.dense()), p, training, generator).value());
   if (x.is_quantized()) return x.dropped(generator.next(), rule);

@@ -30,7 +30,7 @@ void product_gradients(Saved& x, const Saved& w, const Tensor& dz, Gradients& ou
   } else if (slots.bias) {
     detail::bias_gradient(dz, *slots.bias, out);
   }
-  detail::FusedGradients& fused = detail::FusedGradients::of(out);
+  detail::FusedGradients& fused = detail::FusedGradients::access(out);
   const bool from_relu = fused.from_relu(slots.x);
   const Tensor relu_of_x = from_relu ? x.get() : Tensor();  // which the op that made it holds, too
   x = {};

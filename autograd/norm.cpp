@@ -31,7 +31,7 @@ Var batch_norm(const Var& x, const Var& gamma, const Var& beta, RunningStatistic
   epilogue.activation = wanted.activation;
   if (training && wanted.dropout > 0.0f) {
     epilogue.dropout = true;
-    epilogue.rule = DropoutRule::of(wanted.dropout);
+    epilogue.rule = dropout_rule(wanted.dropout);
     epilogue.key = generator.next();
   }
   Tensor mean = accumulator_row_like(x.value(), 1), rstd = accumulator_row_like(x.value(), 1);

@@ -1,5 +1,4 @@
-#include "choice.h"
-
+#include <adjoint/core/choice.h>
 #include <adjoint/core/option_check.h>
 
 #include <algorithm>

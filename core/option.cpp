@@ -1,6 +1,5 @@
-#include "option.h"
-
-#include "text.h"
+#include <adjoint/core/option.h>
+#include <adjoint/core/text.h>
 
 #include <iterator>
 

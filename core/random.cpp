@@ -15,7 +15,7 @@
 
 namespace adj {
 
-DropoutRule DropoutRule::of(float p) {
+DropoutRule dropout_rule(float p) {
   ADJ_CHECK(p >= 0.0f && p < 1.0f, "dropout: expected a probability in [0, 1), got {}", p);
   // At most 65535 / 65536, so that something is left to scale up.
   const auto threshold = static_cast<uint32_t>(std::min(std::lround(p * 65536.0f), 65535l));

@@ -58,10 +58,10 @@ ADJ_HOST_DEVICE inline float to_uniform(uint32_t word) { return static_cast<floa
 struct DropoutRule {
   uint32_t threshold = 0;
   float scale = 1.0f;
-
-  /// `p` in [0, 1): drop probability. Throws otherwise.
-  static DropoutRule of(float p);
 };
+
+/// `p` in [0, 1): drop probability. Throws otherwise.
+DropoutRule dropout_rule(float p);
 
 ADJ_HOST_DEVICE inline bool dropout_keeps(const PhiloxBlock& block, int half, uint32_t threshold) {
   const uint32_t word = block.word[half >> 1];

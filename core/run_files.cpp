@@ -1,7 +1,6 @@
-#include "run_files.h"
-
-#include "error.h"
-#include "file.h"
+#include <adjoint/core/error.h>
+#include <adjoint/core/file.h>
+#include <adjoint/core/run_files.h>
 
 #include <filesystem>
 

@@ -161,13 +161,13 @@ def graph_parts(data):
     return [(offsets[g], offsets[g + 1], order[ends[g]:ends[g + 1]]) for g in range(len(offsets) - 1)]
 
 
-def to_pyg(given, sparse=False):
+def to_pyg(source, sparse=False):
     """A torch_geometric Data of a file (or of what read_dataset gave), with masks train_mask, val_mask, test_mask ([N, K] for K
     splits), n_id if nodes have ids, and x dense, or with `sparse` a torch.sparse_csr if the file stores it sparse. A list of Data
     for a file of many graphs; masks of graphs are then [1] or [1, K], so that a Batch stacks them like y."""
     import torch
     from torch_geometric.data import Data
-    data = as_read(given)
+    data = as_read(source)
     sparse = sparse and "x_indptr" in data
     if sparse and "graph_offsets" in data:
         raise ValueError("to_pyg: many graphs have dense features, expected sparse=False")
@@ -193,12 +193,12 @@ def to_pyg(given, sparse=False):
     return result if "graph_offsets" in data else result[0]
 
 
-def to_dgl(given):
+def to_dgl(source):
     """A DGLGraph of a file (or of what read_dataset gave): ndata feat, label, train_mask, val_mask, test_mask ([N, K] for K
     splits), edata weight, feat. (graphs, {"label": [G], "train": indices, ...}) for a file of many graphs."""
     import dgl
     import torch
-    data = as_read(given)
+    data = as_read(source)
     tensor = lambda value: torch.from_numpy(np.ascontiguousarray(value))
     src, dst = data["edge_index"]
     node = {"feat": dense(data), "label": labels_of(data), "_ID": data.get("node_ids")}
@@ -218,13 +218,13 @@ def to_dgl(given):
     return graphs, labels
 
 
-def to_networkx(given):
+def to_networkx(source):
     """A NetworkX graph of a file (or of what read_dataset gave), with its nodes' names: undirected if every edge exists in both
     directions with one weight, a multigraph if edges are parallel. Node attributes x (a list), y, and split (train, val, test
     or None; a list of them for several), edge attributes weight and attr. A list of graphs, each with graph["y"], for a file of
     many graphs."""
     import networkx
-    data = as_read(given)
+    data = as_read(source)
     x, y, graph_y = dense(data), data.get("y"), data.get("graph_y")
     names = data.get("node_names") or (data["node_ids"].tolist() if "node_ids" in data else range(data["num_nodes"]))
     parts = None
@@ -435,24 +435,24 @@ def save_arrays(found, path):
         np.savez(file, **flat)
 
 
-def save_dataset(given, path):
+def save_dataset(source, path):
     kind = pathlib.Path(path).suffix
     if kind == ".npz":
-        save_arrays(read_dataset(given), path)
+        save_arrays(read_dataset(source), path)
     elif kind == ".pt":
         import torch
-        found = to_pyg(given)
+        found = to_pyg(source)
         with replacing(path) as beside:
             torch.save(found, beside)
     elif kind == ".dgl":
         import dgl
-        found = to_dgl(given)
+        found = to_dgl(source)
         graphs, labels = found if isinstance(found, tuple) else ([found], {})
         with replacing(path) as beside:
             dgl.save_graphs(beside, graphs, labels)
     elif kind == ".json":
         import networkx
-        found = to_networkx(given)
+        found = to_networkx(source)
         linked = [networkx.node_link_data(graph, edges="edges") if "edges" in networkx.node_link_data.__code__.co_varnames
                   else networkx.node_link_data(graph, link="edges") for graph in (found if isinstance(found, list) else [found])]
         text = json.dumps(linked if isinstance(found, list) else linked[0])
@@ -472,11 +472,11 @@ def rule(text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True, metavar="dataset|predictions|state")
-    for name, given, out, text in (("dataset", "IN.h5", "OUT", "a dataset, by the end of OUT: .npz, .pt, .dgl or .json"),
+    for name, source, out, text in (("dataset", "IN.h5", "OUT", "a dataset, by the end of OUT: .npz, .pt, .dgl or .json"),
                                    ("predictions", "IN.h5", "OUT.npz", "predictions, as arrays"),
                                    ("state", "CHECKPOINT.h5", "OUT", "trained weights, by the end of OUT: .safetensors, else torch's, as a PyG state dict")):
         command = commands.add_parser(name, help=text)
-        command.add_argument("given", metavar=given)
+        command.add_argument("source", metavar=source)
         command.add_argument("out", metavar=out)
         if name == "state":
             command.add_argument("--map", type=rule, action="append", default=[], metavar="OURS=THEIRS",
@@ -486,11 +486,11 @@ def main():
     args = parser.parse_args()
     try:
         if args.command == "dataset":
-            save_dataset(args.given, args.out)
+            save_dataset(args.source, args.out)
         elif args.command == "predictions":
-            save_arrays(read_predictions(args.given), args.out)
+            save_arrays(read_predictions(args.source), args.out)
         else:
-            state = pyg_state(args.given, dict(args.map), args.weights)
+            state = pyg_state(args.source, dict(args.map), args.weights)
             tensors = {name: np.array(value, order="C") for name, value in state.items()}
             if args.out.endswith(".safetensors"):
                 from safetensors.numpy import save
@@ -507,7 +507,7 @@ def main():
         sys.exit(f"{error}: expected it for this command")
     except (OSError, RuntimeError, ValueError) as error:
         text = " ".join(str(error).split())
-        sys.exit(text if args.given in text or args.out in text else f"{args.given}: {text}")
+        sys.exit(text if args.source in text or args.out in text else f"{args.source}: {text}")
 
 
 if __name__ == "__main__":

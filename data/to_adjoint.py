@@ -872,26 +872,26 @@ def stacked(field, values, rows=None):
 # ---- All of them ----
 
 
-def dataset_of(given, **names):
+def dataset_of(source, **names):
     """Unchecked Dataset from any supported object."""
-    allowed = lambda *known: {k: v for k, v in names.items() if k in known or fail(k, f"not for {type(given).__name__}")}
-    if isinstance(given, Dataset):
-        return dataclasses.replace(given, **allowed())
-    if is_networkx(given):
-        return from_networkx(given, **allowed("features", "label", "weight", "edge_features", "split"))
-    if is_dgl(given):
-        return from_dgl(given, **allowed("features", "label", "weight", "edge_features"))
-    if isinstance(given, collections.abc.Mapping):
-        return from_arrays(given, **allowed())
-    if is_pyg(given) and not is_dataset(given):
-        return from_pyg(given, **allowed())
-    if coo_of(given, "matrix") is not None:
-        return from_matrix(given, **allowed())
-    if isinstance(given, np.ndarray) or is_torch(given):
-        return Dataset(**dict(zip(("src", "dst"), edges_of({"edge_index": given}))), **allowed())
-    if hasattr(given, "__getitem__") and hasattr(given, "__len__"):
-        return from_sequence(given, names)
-    fail("given", f"a {type(given).__name__}, expected a graph of PyG, DGL or NetworkX, several of them, a sparse matrix or arrays")
+    allowed = lambda *known: {k: v for k, v in names.items() if k in known or fail(k, f"not for {type(source).__name__}")}
+    if isinstance(source, Dataset):
+        return dataclasses.replace(source, **allowed())
+    if is_networkx(source):
+        return from_networkx(source, **allowed("features", "label", "weight", "edge_features", "split"))
+    if is_dgl(source):
+        return from_dgl(source, **allowed("features", "label", "weight", "edge_features"))
+    if isinstance(source, collections.abc.Mapping):
+        return from_arrays(source, **allowed())
+    if is_pyg(source) and not is_dataset(source):
+        return from_pyg(source, **allowed())
+    if coo_of(source, "matrix") is not None:
+        return from_matrix(source, **allowed())
+    if isinstance(source, np.ndarray) or is_torch(source):
+        return Dataset(**dict(zip(("src", "dst"), edges_of({"edge_index": source}))), **allowed())
+    if hasattr(source, "__getitem__") and hasattr(source, "__len__"):
+        return from_sequence(source, names)
+    fail("source", f"a {type(source).__name__}, expected a graph of PyG, DGL or NetworkX, several of them, a sparse matrix or arrays")
 
 
 def is_dataset(source):
@@ -928,7 +928,7 @@ def from_sequence(source, names):
     return result
 
 
-def to_adjoint(given, path, gzip=0, **more):
+def to_adjoint(source, path, gzip=0, **more):
     """Writes a dataset and returns what was written, as numpy arrays, with `left_out`, the names that have no place in the
     schema. `more`: any field of `Dataset`, instead of the input's (`splits=None` for no splits), and for
     DGL and NetworkX the names of attributes: `features` (NetworkX: or a list), `label`, `weight`, `edge_features`, and `split`
@@ -936,7 +936,7 @@ def to_adjoint(given, path, gzip=0, **more):
     if isinstance(gzip, bool) or gzip not in range(10):
         fail("gzip", f"{gzip!r}, expected 0 to 9")
     fields = {field.name for field in dataclasses.fields(Dataset)}
-    data = dataset_of(given, **{name: value for name, value in more.items() if name not in fields})
+    data = dataset_of(source, **{name: value for name, value in more.items() if name not in fields})
     replaced = {name: value for name, value in more.items() if name in fields}
     data = dataclasses.replace(data, **replaced)
     if data.num_nodes is None:
@@ -1127,12 +1127,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True, metavar="planetoid|pyg|state")
     planetoid = commands.add_parser("planetoid", help="a dataset of the Planetoid release")
-    planetoid.add_argument("--from", dest="given", required=True, metavar="FOLDER", help="folder of the files ind.NAME.*")
+    planetoid.add_argument("--from", dest="source", required=True, metavar="FOLDER", help="folder of the files ind.NAME.*")
     planetoid.add_argument("--name", required=True, help="cora, citeseer or pubmed")
     planetoid.add_argument("--out", required=True, metavar="OUT.h5")
     planetoid.add_argument("--gzip", type=int, default=6, choices=range(10), metavar="0-9", help="compression (default: 6)")
     pyg = commands.add_parser("pyg", help="a Data, a list of them, or a dataset, as torch.save wrote it")
-    pyg.add_argument("given", metavar="FILE.pt")
+    pyg.add_argument("source", metavar="FILE.pt")
     pyg.add_argument("out", metavar="OUT.h5")
     pyg.add_argument("--name", help="name of the dataset (default: the file's)")
     pyg.add_argument("--task", choices=TASKS, help="default: by the labels' type and shape")
@@ -1141,27 +1141,27 @@ def main():
     pyg.add_argument("--gzip", type=int, default=0, choices=range(10), metavar="0-9", help="compression (default: 0, none)")
     pyg.add_argument("--trust", action="store_true", help="read a file that may run code while loading")
     state = commands.add_parser("state", help="a state dict, for `predict --pyg-state`")
-    state.add_argument("given", metavar="STATE.pt")
+    state.add_argument("source", metavar="STATE.pt")
     state.add_argument("out", metavar="OUT.h5")
     args = parser.parse_args()
     try:
         if args.command == "state":
-            found = load_torch(args.given, None)
+            found = load_torch(args.source, None)
             write_state(found, args.out)
             print(f"{args.out}: {len(found)} tensors")
             return
         if args.command == "planetoid":
-            source, more = from_planetoid(args.given, args.name), {}
+            source, more = from_planetoid(args.source, args.name), {}
         else:
-            source = stored_dataset(load_torch(args.given, args.trust))
-            more = {"name": args.name or pathlib.Path(args.given).stem, **({"splits": None} if args.no_splits else {}),
+            source = stored_dataset(load_torch(args.source, args.trust))
+            more = {"name": args.name or pathlib.Path(args.source).stem, **({"splits": None} if args.no_splits else {}),
                     **{key: value for key in ("task", "num_classes") if (value := getattr(args, key)) is not None}}
         data = to_adjoint(source, args.out, gzip=args.gzip, **more)
     except ImportError as error:
         sys.exit(f"{error}: this command needs torch (and pyg torch_geometric)")
     except (OSError, RuntimeError, TypeError, ValueError, pickle.UnpicklingError) as error:
         text = " ".join(str(error).split())
-        sys.exit(text if str(args.given) in text or str(args.out) in text else f"{args.given}: {text}")
+        sys.exit(text if str(args.source) in text or str(args.out) in text else f"{args.source}: {text}")
     print(f"{args.out}: {summary(data)}")
     if data.left_out:
         print(f"left out, for the schema has no place for them: {', '.join(data.left_out)}")

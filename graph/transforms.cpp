@@ -224,7 +224,7 @@ Transformed edge_subgraph(const Graph& graph, const Tensor& edges) {
 
 Transformed dropout_edge(const Graph& graph, float p, bool force_undirected, bool training,
                          Generator& generator) {
-  const DropoutRule rule = DropoutRule::of(p);
+  const DropoutRule rule = dropout_rule(p);
   const Device device = graph.device();
   const int64_t edges = graph.num_edges();
   if (!training || rule.threshold == 0) {

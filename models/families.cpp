@@ -1,4 +1,4 @@
-#include "family.h"
+#include <adjoint/models/family.h>
 
 // Separate from family.cpp: linking this file links every model.
 

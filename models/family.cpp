@@ -1,7 +1,6 @@
-#include "family.h"
-
 #include <adjoint/core/error.h>
 #include <adjoint/core/option_check.h>
+#include <adjoint/models/family.h>
 
 #include <algorithm>
 

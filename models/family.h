@@ -1,7 +1,7 @@
 #pragma once
 
-#include "model.h"
-#include "options.h"
+#include <adjoint/models/model.h>
+#include <adjoint/models/options.h>
 
 #include <memory>
 

@@ -1,5 +1,5 @@
-#include "family.h"
-#include "stack.h"
+#include <adjoint/models/family.h>
+#include <adjoint/models/stack.h>
 #include <adjoint/nn/conv/gin_conv.h>
 #include <adjoint/nn/mlp.h>
 

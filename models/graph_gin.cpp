@@ -1,8 +1,8 @@
-#include "family.h"
-#include "quantized.h"
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/segment.h>
 #include <adjoint/core/option_check.h>
+#include <adjoint/models/family.h>
+#include <adjoint/models/quantized.h>
 #include <adjoint/nn/conv/gin_conv.h>
 #include <adjoint/nn/norm/norm.h>
 

@@ -1,7 +1,6 @@
-#include "integer_batch.h"
-
 #include <adjoint/core/detail/carrier.h>
 #include <adjoint/kernels/bits/byte_tensor.h>
+#include <adjoint/models/integer_batch.h>
 
 namespace adj {
 

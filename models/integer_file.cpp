@@ -2,11 +2,11 @@
 // activations, scales and shifts of linear maps, and preparation of features and targets as in a checkpoint.
 // "weights/NAME": bit tensors (data/bit_tensors.h). docs/quantized.md lists the entries.
 
-#include "detail/integer_parts.h"
-#include "integer_model.h"
 #include <adjoint/core/text.h>
 #include <adjoint/data/bit_tensors.h>
 #include <adjoint/kernels/bits/bit_pack.h>
+#include <adjoint/models/detail/integer_parts.h>
+#include <adjoint/models/integer_model.h>
 #include <adjoint/models/preprocessing.h>
 
 #include <cmath>

@@ -1,11 +1,10 @@
-#include "integer_model.h"
-
-#include "detail/integer_parts.h"
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/shape.h>
 #include <adjoint/kernels/aggregate/neighbor_reduce.h>
 #include <adjoint/kernels/bits/bit_gemm.h>
 #include <adjoint/kernels/bits/byte_sums.h>
+#include <adjoint/models/detail/integer_parts.h>
+#include <adjoint/models/integer_model.h>
 
 namespace adj {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "integer_batch.h"
-#include "trained_model.h"
+#include <adjoint/models/integer_batch.h>
+#include <adjoint/models/trained_model.h>
 
 #include <memory>
 

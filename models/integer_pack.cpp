@@ -1,6 +1,3 @@
-#include "detail/integer_parts.h"
-#include "integer_model.h"
-#include "node_features.h"
 #include <adjoint/autograd/activation.h>
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/segment.h>
@@ -8,6 +5,9 @@
 #include <adjoint/kernels/bits/adjacency_bits.h>
 #include <adjoint/kernels/bits/bit_steps.h>
 #include <adjoint/kernels/bits/byte_tensor.h>
+#include <adjoint/models/detail/integer_parts.h>
+#include <adjoint/models/integer_model.h>
+#include <adjoint/models/node_features.h>
 
 #include <cmath>
 

@@ -1,8 +1,7 @@
-#include "detail/integer_parts.h"
-
-#include "quantized.h"
-#include "stack.h"
 #include <adjoint/kernels/bits/bit_pack.h>
+#include <adjoint/models/detail/integer_parts.h>
+#include <adjoint/models/quantized.h>
+#include <adjoint/models/stack.h>
 
 #include <cmath>
 

@@ -1,11 +1,10 @@
-#include "link.h"
-
-#include "family.h"
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/index.h>
 #include <adjoint/autograd/shape.h>
 #include <adjoint/core/option_check.h>
+#include <adjoint/models/family.h>
+#include <adjoint/models/link.h>
 
 #include <algorithm>
 

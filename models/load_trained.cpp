@@ -1,7 +1,7 @@
-#include "trained_model.h"
 #include <adjoint/core/error.h>
 #include <adjoint/core/text.h>
 #include <adjoint/models/checkpoint.h>
+#include <adjoint/models/trained_model.h>
 #include <adjoint/nn/init.h>
 
 namespace adj {

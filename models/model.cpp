@@ -1,6 +1,5 @@
-#include "model.h"
-
 #include <adjoint/core/error.h>
+#include <adjoint/models/model.h>
 
 namespace adj::models {
 

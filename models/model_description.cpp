@@ -1,8 +1,7 @@
-#include "model_description.h"
-
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/core/error.h>
 #include <adjoint/core/text.h>
+#include <adjoint/models/model_description.h>
 #include <adjoint/models/preprocessing.h>
 #include <adjoint/optim/non_finite.h>
 

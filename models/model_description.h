@@ -1,10 +1,10 @@
 #pragma once
 
-#include "family.h"
 #include <adjoint/data/dataset.h>
 #include <adjoint/data/feature_quantization.h>
 #include <adjoint/data/feature_scaling.h>
 #include <adjoint/models/checkpoint.h>
+#include <adjoint/models/family.h>
 
 namespace adj {
 

@@ -1,6 +1,5 @@
-#include "node_features.h"
-
 #include <adjoint/core/error.h>
+#include <adjoint/models/node_features.h>
 
 #include <algorithm>
 #include <numeric>

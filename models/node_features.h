@@ -1,8 +1,8 @@
 #pragma once
 
-#include "options.h"
 #include <adjoint/graph/features.h>
 #include <adjoint/graph/graph.h>
+#include <adjoint/models/options.h>
 
 namespace adj::models {
 

@@ -1,7 +1,6 @@
-#include "options.h"
-
 #include <adjoint/core/error.h>
 #include <adjoint/core/text.h>
+#include <adjoint/models/options.h>
 
 #include <algorithm>
 

@@ -1,11 +1,11 @@
-#include "family.h"
-#include "quantized.h"
-#include "stack.h"
 #include <adjoint/autograd/edge.h>
 #include <adjoint/core/detail/carrier.h>
 #include <adjoint/core/option_check.h>
 #include <adjoint/graph/self_loops.h>
 #include <adjoint/kernels/elementwise/bernoulli.h>
+#include <adjoint/models/family.h>
+#include <adjoint/models/quantized.h>
+#include <adjoint/models/stack.h>
 
 #include <algorithm>
 

@@ -1,8 +1,7 @@
-#include "quantized.h"
-
 #include <adjoint/core/error.h>
 #include <adjoint/core/option_check.h>
 #include <adjoint/core/text.h>
+#include <adjoint/models/quantized.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "options.h"
+#include <adjoint/models/options.h>
 #include <adjoint/nn/quant_linear.h>
 
 // Shared by the quantised models.

@@ -1,6 +1,6 @@
-#include "family.h"
-#include "stack.h"
 #include <adjoint/core/option_check.h>
+#include <adjoint/models/family.h>
+#include <adjoint/models/stack.h>
 #include <adjoint/nn/conv/sage_conv.h>
 
 namespace adj::models {

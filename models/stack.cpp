@@ -1,6 +1,5 @@
-#include "stack.h"
-
 #include <adjoint/core/option_check.h>
+#include <adjoint/models/stack.h>
 
 #include <algorithm>
 

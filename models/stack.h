@@ -1,9 +1,9 @@
 #pragma once
 
-#include "model.h"
-#include "options.h"
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/graph/self_loops.h>
+#include <adjoint/models/model.h>
+#include <adjoint/models/options.h>
 #include <adjoint/nn/conv/structure.h>
 #include <adjoint/nn/norm/norm.h>
 

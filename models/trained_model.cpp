@@ -1,9 +1,8 @@
-#include "trained_model.h"
-
-#include "link.h"
-#include "node_features.h"
 #include <adjoint/core/error.h>
 #include <adjoint/data/loader/graph_loader.h>
+#include <adjoint/models/link.h>
+#include <adjoint/models/node_features.h>
+#include <adjoint/models/trained_model.h>
 
 #include <numeric>
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "model_description.h"
 #include <adjoint/data/predictions.h>
 #include <adjoint/graph/relation.h>
+#include <adjoint/models/model_description.h>
 
 #include <memory>
 

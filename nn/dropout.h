@@ -7,7 +7,7 @@ namespace adj::nn {
 /// Drops with probability p in training mode; identity in evaluation mode.
 class Dropout : public Module {
  public:
-  explicit Dropout(float p) : p_(p) { (void)DropoutRule::of(p); }
+  explicit Dropout(float p) : p_(p) { (void)dropout_rule(p); }
   Var operator()(const Var& x) const { return dropout(x, p_); }
   Features operator()(const Features& x) const { return dropout(x, p_); }
   std::string describe() const override { return fmt::format("Dropout({})", p_); }

@@ -5,7 +5,7 @@ namespace adj::nn {
 
 MLP::MLP(const std::vector<int64_t>& widths, const MLPOptions& options) : dropout_(options.dropout) {
   ADJ_CHECK(widths.size() >= 2, "MLP: expected two widths or more, got {}", widths.size());
-  (void)DropoutRule::of(dropout_);
+  (void)dropout_rule(dropout_);
   for (size_t i = 0; i + 1 < widths.size(); ++i) {
     const bool last = i + 2 == widths.size();
     layers_.add(widths[i], widths[i + 1],

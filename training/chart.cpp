@@ -1,7 +1,6 @@
-#include "chart.h"
-
 #include <adjoint/core/error.h>
 #include <adjoint/core/text.h>
+#include <adjoint/training/chart.h>
 
 #include <cmath>
 #include <iterator>

@@ -1,7 +1,6 @@
-#include "class_report.h"
-
-#include "chart.h"
 #include <adjoint/core/text.h>
+#include <adjoint/training/chart.h>
+#include <adjoint/training/class_report.h>
 
 #include <algorithm>
 #include <numeric>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "examples.h"
 #include <adjoint/nn/metrics/classification_report.h>
+#include <adjoint/training/examples.h>
 
 namespace adj::training {
 

@@ -1,14 +1,13 @@
-#include "edge_list.h"
-
-#include "objective.h"
-#include "stopwatch.h"
-#include "task.h"
 #include <adjoint/core/explain.h>
 #include <adjoint/core/log.h>
 #include <adjoint/core/random.h>
 #include <adjoint/graph/detail/aggregation.h>
 #include <adjoint/kernels/compute_context.h>
 #include <adjoint/kernels/index/renumber.h>
+#include <adjoint/training/edge_list.h>
+#include <adjoint/training/objective.h>
+#include <adjoint/training/stopwatch.h>
+#include <adjoint/training/task.h>
 
 #include <algorithm>
 #include <numeric>

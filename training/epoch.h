@@ -1,9 +1,9 @@
 #pragma once
 
-#include "batches.h"
 #include <adjoint/core/error.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/optim/captured_step.h>
+#include <adjoint/training/batches.h>
 
 #include <iterator>
 #include <utility>

@@ -1,6 +1,5 @@
-#include "examples.h"
-
 #include <adjoint/core/choice.h>
+#include <adjoint/training/examples.h>
 
 namespace adj::training {
 

@@ -1,7 +1,6 @@
-#include "feature_place.h"
-
 #include <adjoint/core/option_check.h>
 #include <adjoint/core/text.h>
+#include <adjoint/training/feature_place.h>
 
 namespace adj::training {
 

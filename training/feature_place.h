@@ -1,10 +1,10 @@
 #pragma once
 
-#include "options.h"
 #include <adjoint/data/dataset.h>
 #include <adjoint/data/loader/feature_store.h>
 #include <adjoint/data/loader/layer_wise.h>
 #include <adjoint/models/model.h>
+#include <adjoint/training/options.h>
 
 // Location of node features for mini-batch computation: --features and --cached-rows.
 

@@ -1,12 +1,11 @@
-#include "graphs.h"
-
-#include "at_place.h"
-#include "mini_batches.h"
 #include <adjoint/core/option_check.h>
 #include <adjoint/data/detail/batch_data.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/graph/splits.h>
 #include <adjoint/models/node_features.h>
+#include <adjoint/training/at_place.h>
+#include <adjoint/training/graphs.h>
+#include <adjoint/training/mini_batches.h>
 
 #include <algorithm>
 #include <cmath>

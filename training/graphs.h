@@ -1,8 +1,8 @@
 #pragma once
 
-#include "batches.h"
-#include "task.h"
 #include <adjoint/data/loader/graph_loader.h>
+#include <adjoint/training/batches.h>
+#include <adjoint/training/task.h>
 
 // Training on whole graphs.
 

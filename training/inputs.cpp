@@ -1,8 +1,7 @@
-#include "inputs.h"
-
-#include "at_place.h"
 #include <adjoint/core/log.h>
 #include <adjoint/optim/non_finite.h>
+#include <adjoint/training/at_place.h>
+#include <adjoint/training/inputs.h>
 
 namespace adj::training {
 

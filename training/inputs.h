@@ -1,8 +1,8 @@
 #pragma once
 
-#include "examples.h"
 #include <adjoint/data/feature_quantization.h>
 #include <adjoint/data/feature_scaling.h>
+#include <adjoint/training/examples.h>
 
 // Preparation of a dataset's features for training and prediction.
 

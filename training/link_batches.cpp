@@ -1,8 +1,8 @@
-#include "links.h"
-#include "mini_batches.h"
 #include <adjoint/core/random.h>
 #include <adjoint/data/loader/link_loader.h>
 #include <adjoint/graph/sample/negative_sampling.h>
+#include <adjoint/training/links.h>
+#include <adjoint/training/mini_batches.h>
 
 namespace adj::training {
 

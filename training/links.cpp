@@ -1,13 +1,12 @@
-#include "links.h"
-
-#include "at_place.h"
-#include "run.h"
 #include <adjoint/core/option_check.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/batch_data.h>
 #include <adjoint/data/predictions.h>
 #include <adjoint/graph/sample/negative_sampling.h>
 #include <adjoint/nn/metrics/link_metrics.h>
+#include <adjoint/training/at_place.h>
+#include <adjoint/training/links.h>
+#include <adjoint/training/run.h>
 
 namespace adj::training {
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "loader.h"
-#include "task.h"
 #include <adjoint/models/link.h>
+#include <adjoint/training/loader.h>
+#include <adjoint/training/task.h>
 
 // Training of link prediction.
 

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "batches.h"
-#include "options.h"
 #include <adjoint/data/dataset.h>
 #include <adjoint/graph/sample/neighbor_sampler.h>
+#include <adjoint/training/batches.h>
+#include <adjoint/training/options.h>
 
 // Mini-batch loaders for --loader. A new one takes a file NAME_loader.cpp here, a line below, and its name in
 // the programs that offer it.

@@ -1,8 +1,7 @@
-#include "metric.h"
-
 #include <adjoint/core/log.h>
 #include <adjoint/core/option_check.h>
 #include <adjoint/nn/metrics/metrics.h>
+#include <adjoint/training/metric.h>
 
 #include <limits>
 

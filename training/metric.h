@@ -1,6 +1,6 @@
 #pragma once
 
-#include "examples.h"
+#include <adjoint/training/examples.h>
 
 #include <functional>
 #include <span>

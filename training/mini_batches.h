@@ -1,7 +1,7 @@
 #pragma once
 
-#include "feature_place.h"
-#include "run.h"
+#include <adjoint/training/feature_place.h>
+#include <adjoint/training/run.h>
 
 namespace adj::training {
 

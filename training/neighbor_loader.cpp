@@ -1,8 +1,8 @@
-#include "loader.h"
-#include "mini_batches.h"
 #include <adjoint/core/option_check.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/loader/neighbor_loader.h>
+#include <adjoint/training/loader.h>
+#include <adjoint/training/mini_batches.h>
 
 namespace adj::training {
 

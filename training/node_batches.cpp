@@ -1,5 +1,5 @@
-#include "loader.h"
-#include "mini_batches.h"
+#include <adjoint/training/loader.h>
+#include <adjoint/training/mini_batches.h>
 
 namespace adj::training {
 

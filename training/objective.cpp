@@ -1,8 +1,7 @@
-#include "objective.h"
-
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/loss.h>
 #include <adjoint/autograd/weighted_loss.h>
+#include <adjoint/training/objective.h>
 
 #include <cmath>
 

@@ -1,7 +1,3 @@
-#include "options.h"
-
-#include "loader.h"
-#include "settings.h"
 #include <adjoint/core/error.h>
 #include <adjoint/core/explain.h>
 #include <adjoint/core/option_check.h>
@@ -9,6 +5,9 @@
 #include <adjoint/core/run_files.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/predictions.h>
+#include <adjoint/training/loader.h>
+#include <adjoint/training/options.h>
+#include <adjoint/training/settings.h>
 
 #include <algorithm>
 #include <cmath>

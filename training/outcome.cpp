@@ -1,6 +1,3 @@
-#include "outcome.h"
-
-#include "report.h"
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/explain.h>
 #include <adjoint/core/file.h>
@@ -9,6 +6,8 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/predictions.h>
 #include <adjoint/data/stored_cuts.h>
+#include <adjoint/training/outcome.h>
+#include <adjoint/training/report.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "run.h"
+#include <adjoint/training/run.h>
 
 namespace adj::training {
 

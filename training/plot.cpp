@@ -1,4 +1,4 @@
-#include "record.h"
+#include <adjoint/training/record.h>
 
 #include <algorithm>
 #include <cmath>

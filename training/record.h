@@ -1,9 +1,9 @@
 #pragma once
 
-#include "chart.h"
-#include "metric.h"
 #include <adjoint/models/checkpoint.h>
 #include <adjoint/optim/metrics_file.h>
+#include <adjoint/training/chart.h>
+#include <adjoint/training/metric.h>
 
 #include <vector>
 

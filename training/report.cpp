@@ -1,4 +1,4 @@
-#include "report.h"
+#include <adjoint/training/report.h>
 
 #include <algorithm>
 #include <bit>

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "class_report.h"
-#include "record.h"
 #include <adjoint/core/profile.h>
 #include <adjoint/graph/graph.h>
+#include <adjoint/training/class_report.h>
+#include <adjoint/training/record.h>
 
 #include <optional>
 

@@ -1,11 +1,10 @@
-#include "run.h"
-
-#include "metric.h"
 #include <adjoint/core/isa.h>
 #include <adjoint/core/log.h>
 #include <adjoint/core/program.h>
 #include <adjoint/core/random.h>
 #include <adjoint/optim/adam.h>
+#include <adjoint/training/metric.h>
+#include <adjoint/training/run.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,18 +1,18 @@
 #pragma once
 
-#include "epoch.h"
-#include "objective.h"
-#include "record.h"
-#include "run_folder.h"
-#include "stopwatch.h"
-#include "task.h"
-#include "tensorboard.h"
 #include <adjoint/core/profile.h>
 #include <adjoint/core/progress.h>
 #include <adjoint/data/loader/layer_wise.h>
 #include <adjoint/optim/early_stopping.h>
 #include <adjoint/optim/non_finite.h>
 #include <adjoint/optim/optimizer.h>
+#include <adjoint/training/epoch.h>
+#include <adjoint/training/objective.h>
+#include <adjoint/training/record.h>
+#include <adjoint/training/run_folder.h>
+#include <adjoint/training/stopwatch.h>
+#include <adjoint/training/task.h>
+#include <adjoint/training/tensorboard.h>
 #include <adjoint/training/training_state.h>
 
 #include <memory>

@@ -1,9 +1,8 @@
-#include "run_folder.h"
-
 #include <adjoint/core/detail/descriptor.h>
 #include <adjoint/core/error.h>
 #include <adjoint/core/file.h>
 #include <adjoint/core/text.h>
+#include <adjoint/training/run_folder.h>
 
 #include <filesystem>
 #include <fstream>

@@ -1,10 +1,9 @@
-#include "settings.h"
-
-#include "loader.h"
-#include "run_folder.h"
 #include <adjoint/core/error.h>
 #include <adjoint/core/log.h>
 #include <adjoint/core/option_check.h>
+#include <adjoint/training/loader.h>
+#include <adjoint/training/run_folder.h>
+#include <adjoint/training/settings.h>
 
 #include <algorithm>
 #include <set>

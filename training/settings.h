@@ -1,6 +1,6 @@
 #pragma once
 
-#include "options.h"
+#include <adjoint/training/options.h>
 
 #include <chrono>
 #include <map>

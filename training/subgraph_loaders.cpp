@@ -1,10 +1,10 @@
-#include "loader.h"
-#include "mini_batches.h"
 #include <adjoint/core/log.h>
 #include <adjoint/core/option_check.h>
 #include <adjoint/data/loader/cluster_loader.h>
 #include <adjoint/data/loader/saint_loader.h>
 #include <adjoint/graph/order/partition.h>
+#include <adjoint/training/loader.h>
+#include <adjoint/training/mini_batches.h>
 
 namespace adj::training {
 

@@ -1,11 +1,10 @@
-#include "task.h"
-
-#include "feature_place.h"
-#include "inputs.h"
-#include "loader.h"
 #include <adjoint/core/log.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/stored_cuts.h>
+#include <adjoint/training/feature_place.h>
+#include <adjoint/training/inputs.h>
+#include <adjoint/training/loader.h>
+#include <adjoint/training/task.h>
 
 namespace adj::training {
 

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "edge_list.h"
-#include "metric.h"
-#include "settings.h"
 #include <adjoint/data/loader/feature_store.h>
 #include <adjoint/models/preprocessing.h>
+#include <adjoint/training/edge_list.h>
+#include <adjoint/training/metric.h>
+#include <adjoint/training/settings.h>
 
 namespace adj {
 class StoredCuts;

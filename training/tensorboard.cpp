@@ -1,6 +1,5 @@
-#include "tensorboard.h"
-
 #include <adjoint/core/error.h>
+#include <adjoint/training/tensorboard.h>
 
 #include <array>
 #include <atomic>

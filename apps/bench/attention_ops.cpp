@@ -50,7 +50,7 @@ Job prepare(const Subject& s, const std::string& wanted, bool over_tiles) {
            {heads, width, 0, false}, s.dtype));
   Call& t = p->call;
   if (s.attention_dropout > 0.0)
-    t.dropout = {{1, 1, nullptr}, DropoutRule::of(static_cast<float>(s.attention_dropout))};
+    t.dropout = {{1, 1, nullptr}, dropout_rule(static_cast<float>(s.attention_dropout))};
   if constexpr (std::is_same_v<Call, GatCall>) t.source = t.target = random(s, {heads, width}, s.dtype);
   if constexpr (!std::is_same_v<Call, Gatv2Call>)
     if (over_tiles) {

@@ -151,7 +151,7 @@ Job gemm(const Subject& s, int64_t m, int64_t k, int64_t n, bool turned_a, bool 
 }
 
 kernels::Epilogue relu_and_dropout(const Subject& s) {
-  return {Activation::relu, s.dropout > 0.0, DropoutRule::of(static_cast<float>(s.dropout)), {1, 1, nullptr}};
+  return {Activation::relu, s.dropout > 0.0, dropout_rule(static_cast<float>(s.dropout)), {1, 1, nullptr}};
 }
 
 /// Rows of the op table in turn, or the backward pass of one, over the same operands of [N, width], of which

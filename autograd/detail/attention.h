@@ -11,7 +11,7 @@
 namespace adj::detail {
 
 inline kernels::AttentionDropout attention_dropout(const AttentionOptions& options) {
-  const DropoutRule rule = DropoutRule::of(options.dropout);
+  const DropoutRule rule = dropout_rule(options.dropout);
   if (!options.training || rule.threshold == 0) return {};
   return {(options.generator != nullptr ? *options.generator : default_generator()).next(), rule};
 }

@@ -18,10 +18,10 @@ class FusedGradients {
  public:
   explicit FusedGradients(std::vector<std::shared_ptr<GradientSlot>>& inputs, bool through_relu = false)
       : inputs_(inputs), through_relu_(through_relu) {}
-  static FusedGradients& of(const Gradients& out) { return out.inputs_; }
+  static FusedGradients& access(const Gradients& out) { return out.inputs_; }
   Gradients gradients() { return Gradients(*this); }
   /// True if all of dy has already passed this op's relu.
-  static bool through_relu(const Gradients& out) { return of(out).through_relu_; }
+  static bool through_relu(const Gradients& out) { return access(out).through_relu_; }
   /// True if the input is a relu's output (from_relu); its gradient may then be masked as it is computed.
   bool from_relu(size_t input) const;
   bool wanted(size_t input) const;

@@ -38,7 +38,7 @@ struct AttentionCall {
         accumulator(accumulator_dtype(type)),
         gradient(shape.gradient),
         d_o(random(rows(), heads * width, type)) {
-    if (shape.dropout) dropout = {{.seed = 11, .stream = 3}, DropoutRule::of(0.3f)};
+    if (shape.dropout) dropout = {{.seed = 11, .stream = 3}, dropout_rule(0.3f)};
     make_outputs();
   }
   int64_t rows() const { return links.rows(); }

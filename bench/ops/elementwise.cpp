@@ -191,7 +191,7 @@ Op activate(Activation a) {
 
 Op dropout(Activation a, float rate) {
   const RandomKey key{0x123456789abcdefull, 0xfedcba9876543210ull, nullptr};
-  const DropoutRule rule = DropoutRule::of(rate);
+  const DropoutRule rule = dropout_rule(rate);
   return {fmt::format("dropout {} {}", name_of(a), rate),
           {{0}, {1}, {7}, {8}, {127}, {128}, {129}, {2047}, {2049}, {65537}, {140001}},
           [=](Call& c) {

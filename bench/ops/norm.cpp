@@ -264,7 +264,7 @@ Ops norms() {
           batch_norm_statistics(false)};
   for (Activation activation : {Activation::none, Activation::relu, Activation::elu})
     for (bool dropout : {false, true})
-      ops.push_back(batch_norm({activation, dropout, DropoutRule::of(0.4f), {11, 12, nullptr}}));
+      ops.push_back(batch_norm({activation, dropout, dropout_rule(0.4f), {11, 12, nullptr}}));
   return ops;
 }
 

@@ -25,13 +25,13 @@ __device__ __forceinline__ void wait_for_leading() {
 #endif
 }
 
-/// `beside`: whether the previous kernel was launched as the leading one; otherwise same as
+/// `overlap`: whether the previous kernel was launched as the leading one; otherwise same as
 /// begin_overlapping(). The last block still waits for it, so that this kernel does not end first.
-__device__ __forceinline__ void begin_beside(bool beside) {
+__device__ __forceinline__ void begin_beside(bool overlap) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
   const bool last = blockIdx.x == gridDim.x - 1 && blockIdx.y == gridDim.y - 1 && blockIdx.z == gridDim.z - 1;
-  if (!beside || last) asm volatile("griddepcontrol.wait;" ::: "memory");
+  if (!overlap || last) asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 

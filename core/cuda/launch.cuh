@@ -37,7 +37,7 @@ template <class... Parameters, class... Arguments>
 void launch(const char* name, const LaunchShape& shape, void (*kernel)(Parameters...),
             Arguments&&... arguments) {
   if (shape.blocks.x == 0 || shape.blocks.y == 0 || shape.blocks.z == 0) return;
-  const DeviceScope on(shape.device);
+  const DeviceScope scope(shape.device);
   cudaLaunchConfig_t config{};
   config.gridDim = shape.blocks;
   config.blockDim = shape.threads;

@@ -1,6 +1,5 @@
-#include "directory.h"
-
 #include <adjoint/core/error.h>
+#include <adjoint/data/hdf5_child/directory.h>
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // Child process that runs the HDF5 library to read one file: the library crashes or hangs on some damaged
 // files, so it is isolated, with limits of time and memory, and can read only the given file. Answers the
 // requests of hdf5_wire.h until the reader closes the socket.
-#include "directory.h"
 #include <adjoint/core/error.h>
+#include <adjoint/data/hdf5_child/directory.h>
 
 #include <algorithm>
 #include <csignal>

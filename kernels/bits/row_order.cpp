@@ -1,4 +1,4 @@
-#include "row_order.h"
+#include <adjoint/kernels/bits/row_order.h>
 
 #include <algorithm>
 #include <cstring>

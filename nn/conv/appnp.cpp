@@ -7,7 +7,7 @@ APPNP::APPNP(int K, double alpha, const APPNPOptions& options)
     : hops_(K), alpha_(alpha), dropout_(options.dropout), norm_{options.normalize, options.add_self_loops} {
   ADJ_CHECK(K >= 1, "APPNP: expected one step or more, got {}", K);
   ADJ_CHECK(alpha >= 0.0 && alpha <= 1.0, "APPNP: expected alpha in [0, 1], got {}", alpha);
-  (void)DropoutRule::of(dropout_);
+  (void)dropout_rule(dropout_);
 }
 
 Var APPNP::operator()(const Structure& structure, const Sides& features, const Var& edge_weight) const {

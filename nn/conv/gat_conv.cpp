@@ -9,7 +9,7 @@ GATConv::GATConv(Widths in, int64_t out, const GATConvOptions& options) : in_(in
   const int64_t heads = options.heads;
   ADJ_CHECK(in.positive() && out > 0 && heads >= 1,
             "GATConv: expected positive widths and heads, got {} -> {}, {} heads", in.src, out, heads);
-  (void)DropoutRule::of(options.dropout);
+  (void)dropout_rule(options.dropout);
   const LinearOptions no_bias{.bias = false};
   if (in.one_set) {
     lin.emplace(this, "lin", in.src, heads * out, no_bias);

@@ -14,7 +14,7 @@ GATv2Conv::GATv2Conv(Widths in, int64_t out, const GATv2ConvOptions& options)
   const int64_t heads = options.heads;
   ADJ_CHECK(in.positive() && out > 0 && heads >= 1,
             "GATv2Conv: expected positive widths and heads, got {} -> {}, {} heads", in.src, out, heads);
-  (void)DropoutRule::of(options.dropout);
+  (void)dropout_rule(options.dropout);
   if (options.share_weights) {
     ADJ_CHECK(in.src == in.dst, "GATv2Conv: widths {} and {} cannot share their weights", in.src, in.dst);
     lin_r.weight = lin_l.weight;

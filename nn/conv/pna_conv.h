@@ -70,12 +70,12 @@ class PNAConv : public Module {
   class DegreeScaler : public Module {
    public:
     DegreeScaler(const std::vector<int64_t>& degrees, bool trained);
-    Var mean(DType dtype) const { return of(trained_lin, avg_deg_lin, dtype); }
-    Var mean_of_log(DType dtype) const { return of(trained_log, avg_deg_log, dtype); }
+    Var mean(DType dtype) const { return scalar(trained_lin, avg_deg_lin, dtype); }
+    Var mean_of_log(DType dtype) const { return scalar(trained_log, avg_deg_log, dtype); }
     std::string describe() const override { return "DegreeScaler"; }
 
    private:
-    static Var of(const Var& trained, const Tensor& fixed, DType dtype) {
+    static Var scalar(const Var& trained, const Tensor& fixed, DType dtype) {
       return trained ? trained : Var(fixed.to(dtype));
     }
     Var trained_lin, trained_log;

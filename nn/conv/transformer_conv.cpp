@@ -19,7 +19,7 @@ TransformerConv::TransformerConv(Widths in, int64_t out, const TransformerConvOp
   ADJ_CHECK(in.positive() && out > 0 && options.heads >= 1,
             "TransformerConv: expected positive widths and heads, got {} -> {}, {} heads", in.src, out,
             options.heads);
-  (void)DropoutRule::of(options.dropout);
+  (void)dropout_rule(options.dropout);
   if (options.edge_dim)
     lin_edge.emplace(this, "lin_edge", *options.edge_dim, options.heads * out,
                      LinearOptions{.bias = false, .initial = Initial::fan_in});

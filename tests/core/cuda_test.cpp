@@ -149,9 +149,9 @@ struct Step {
     for (int i = 0; i < 2; ++i) {
       Tensor kept = Tensor::empty_like(state);
       Generator& masks = i == 0 ? generator : second;
-      kernels::dropout({.x = state, .key = masks.next(), .rule = DropoutRule::of(0.3f), .y = kept});
+      kernels::dropout({.x = state, .key = masks.next(), .rule = dropout_rule(0.3f), .y = kept});
       Generator local = generator.split(5);
-      kernels::dropout({.x = kept, .key = local.next(), .rule = DropoutRule::of(0.1f), .y = kept});
+      kernels::dropout({.x = kept, .key = local.next(), .rule = dropout_rule(0.1f), .y = kept});
       Tensor next = Tensor::zeros_like(state);
       kernels::linear_combination({.alpha = 0.5, .a = kept, .beta = 1.0, .b = x, .y = next});
       state.copy_(next);

@@ -412,16 +412,16 @@ TEST_CASE("all permutations are equally likely, and each number reaches every po
 }
 
 TEST_CASE("DropoutRule rounds to sixteen bits and scales by the kept share") {
-  const DropoutRule half = DropoutRule::of(0.5f);
+  const DropoutRule half = dropout_rule(0.5f);
   CHECK(half.threshold == 32768);
   CHECK(half.scale == 2.0f);
-  CHECK(DropoutRule::of(0.0f).threshold == 0);
-  CHECK(DropoutRule::of(0.0f).scale == 1.0f);
-  CHECK(DropoutRule::of(0.9999999f).threshold == 65535);
-  const DropoutRule tenth = DropoutRule::of(0.1f);
+  CHECK(dropout_rule(0.0f).threshold == 0);
+  CHECK(dropout_rule(0.0f).scale == 1.0f);
+  CHECK(dropout_rule(0.9999999f).threshold == 65535);
+  const DropoutRule tenth = dropout_rule(0.1f);
   CHECK(static_cast<double>(tenth.scale) * (65536 - tenth.threshold) / 65536 ==
         doctest::Approx(1.0).epsilon(1e-7));
-  for (float p : {-0.1f, 1.0f, NAN}) CHECK_THROWS_AS(DropoutRule::of(p), Error);
+  for (float p : {-0.1f, 1.0f, NAN}) CHECK_THROWS_AS(dropout_rule(p), Error);
 }
 
 TEST_CASE("dropout_keeps reads half-words in order, low half first") {

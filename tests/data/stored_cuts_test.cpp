@@ -41,7 +41,7 @@ std::string refusal(const std::string& path, const Csr& a, int64_t least) {
 }
 
 /// The contents of a file with one cut, and its group.
-SchemaFile contents(const std::string& path) { return fuzz::Content::of(H5Reader::open(path)); }
+SchemaFile contents(const std::string& path) { return fuzz::Content(H5Reader::open(path)); }
 std::string group_in(const std::string& path) {
   const std::vector<std::string> groups = H5Reader::open(path).children("");
   REQUIRE(groups.size() == 1);

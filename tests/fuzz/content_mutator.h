@@ -13,11 +13,8 @@ namespace adj::fuzz {
 /// Contents of a file, for mutations that are valid HDF5: boundary values, other types and shapes, missing,
 /// duplicated and swapped datasets.
 struct Content : test::SchemaFile {
-  static Content of(const H5Reader& file) {
-    Content content;
-    content.take(file, "");
-    return content;
-  }
+  Content() = default;
+  explicit Content(const H5Reader& file) { take(file, ""); }
 
   void mutate(Random& random) {
     for (size_t left = 1 + random.below(3); left > 0; --left) {

@@ -183,7 +183,7 @@ std::vector<Seed> seeds(const fs::path& scratch) {
   std::vector<Seed> all;
   const fs::path file = scratch / "seed.h5";
   const auto take = [&](bool checkpoint) {
-    all.push_back({read(file), Content::of(H5Reader::open(file.string())), checkpoint});
+    all.push_back({read(file), Content(H5Reader::open(file.string())), checkpoint});
   };
   for (bool sparse : {false, true}) {
     test::small_file(sparse).write(file);

@@ -14,7 +14,7 @@ TEST_CASE("dropout of an activation equals activation, then dropout, forward and
       for (int64_t n : {0, 1, 7, 8, 2049, 65537}) {
         CAPTURES(name_of(activation), n);
         const RandomKey key{11, 12, nullptr};
-        const DropoutRule rule = DropoutRule::of(0.4f);
+        const DropoutRule rule = dropout_rule(0.4f);
         // In bfloat16 they may differ by the rounding of the intermediate result.
         const auto is = [&](const Tensor& y, const Tensor& expected) {
           return dtype == DType::bf16 ? close(y, values(expected), 2 * tolerance(dtype))
@@ -57,7 +57,7 @@ TEST_CASE("dropout: a dropped NaN or infinity is 0; the share and the mean are k
   for (Device device : devices()) {
     const Tensor odd = Tensor::full({1000}, NAN, DType::f32, device);
     Tensor y = Tensor::empty_like(odd);
-    kernels::dropout({.x = odd, .key = {1, 2, nullptr}, .rule = DropoutRule::of(0.5f), .y = y});
+    kernels::dropout({.x = odd, .key = {1, 2, nullptr}, .rule = dropout_rule(0.5f), .y = y});
     int64_t zeros = 0;
     for (double v : values(y)) zeros += v == 0.0;
     CHECK(zeros > 400);
@@ -66,7 +66,7 @@ TEST_CASE("dropout: a dropped NaN or infinity is 0; the share and the mean are k
     const Tensor ones = Tensor::full({1000000}, 1.0, DType::f32, device);
     Tensor z = Tensor::empty_like(ones);
     for (float p : {0.1f, 0.5f, 0.8f}) {
-      kernels::dropout({.x = ones, .key = {3, 4, nullptr}, .rule = DropoutRule::of(p), .y = z});
+      kernels::dropout({.x = ones, .key = {3, 4, nullptr}, .rule = dropout_rule(p), .y = z});
       double kept = 0.0, sum = 0.0;
       for (double v : values(z)) kept += v != 0.0, sum += v;
       const double share = 1.0 - static_cast<double>(p);
@@ -80,10 +80,10 @@ TEST_CASE("dropout: streams count from the base of a captured step") {
   const Tensor x = random_tensor({300});
   Tensor y = Tensor::empty_like(x), z = Tensor::empty_like(x);
   const uint64_t base = 41;
-  kernels::dropout({.x = x, .key = {9, 1, &base}, .rule = DropoutRule::of(0.5f), .y = y});
-  kernels::dropout({.x = x, .key = {9, 42, nullptr}, .rule = DropoutRule::of(0.5f), .y = z});
+  kernels::dropout({.x = x, .key = {9, 1, &base}, .rule = dropout_rule(0.5f), .y = y});
+  kernels::dropout({.x = x, .key = {9, 42, nullptr}, .rule = dropout_rule(0.5f), .y = z});
   CHECK(same_bits(y, z));
-  kernels::dropout({.x = x, .key = {9, 43, nullptr}, .rule = DropoutRule::of(0.5f), .y = z});
+  kernels::dropout({.x = x, .key = {9, 43, nullptr}, .rule = dropout_rule(0.5f), .y = z});
   CHECK(!same_bits(y, z));
 }
 

@@ -76,7 +76,7 @@ TEST_CASE("dropout of packed rows drops the same elements as dropout of the whol
         const PackedRows q =
             packed(random_tensor({rows, cols}, DType::f32, device), 5, BitRange::affine, false);
         const RandomKey key{11, 3, nullptr};
-        const DropoutRule rule = DropoutRule::of(0.3f);
+        const DropoutRule rule = dropout_rule(0.3f);
         Tensor dropped = unpacked(q, 0, rows, dtype);
         kernels::dropout({.x = dropped, .key = key, .rule = rule, .y = dropped});
         CHECK(same_bits(unpacked(q, 0, rows, dtype, key, rule), dropped));
@@ -88,7 +88,7 @@ TEST_CASE("packed rows have the same bits on any number of threads, and on every
   const Tensor x = random_tensor({3000, 203});
   const PackedRows host = packed(x, 6, BitRange::affine, true);
   const auto all = [](const PackedRows& q) {
-    return unpacked(q, 0, 3000, DType::f32, {5, 1, nullptr}, DropoutRule::of(0.5f));
+    return unpacked(q, 0, 3000, DType::f32, {5, 1, nullptr}, dropout_rule(0.5f));
   };
   CHECK(same_bits_on_any_threads([&] { return packed(x, 6, BitRange::affine, true).bytes; }));
   CHECK(same_bits_on_any_threads([&] { return all(host); }));

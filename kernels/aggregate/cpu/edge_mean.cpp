@@ -5,7 +5,7 @@ namespace adj::kernels::cpu {
 
 void edge_mean(const EdgeMeanArgs& args) {
   dispatch_float(args.y.dtype(), "edge_mean", [&]<class T>() {
-    const std::shared_ptr<const RowChunks> cuts = RowChunks::of(args.a.csr);
+    const std::shared_ptr<const RowChunks> cuts = row_chunks(args.a.csr);
     const EntryPlaces place(args.a, args.y);
     const int64_t heads = place.heads;
     const int64_t* offsets = args.a.csr.offsets.data<int64_t>();

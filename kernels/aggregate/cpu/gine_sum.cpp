@@ -154,7 +154,7 @@ void gine_sum_backward(const GineSumBackwardArgs& args) {
     const Csr& csr = args.at.csr;
     const Backward<S> body{Message<S>(args.at, args.e, args.w, width), args.dy.data<S>(), args.x.data<S>(),
                            args.dx.mutable_data<S>(), de ? de.mutable_data<T>() : nullptr};
-    const std::shared_ptr<const RowChunks> cuts = RowChunks::of(csr);
+    const std::shared_ptr<const RowChunks> cuts = row_chunks(csr);
     const int64_t* offsets = csr.offsets.data<int64_t>();
     const auto chunks = static_cast<int64_t>(cuts->chunks.size());
     const int64_t groups = dw ? std::min(chunks, kGroups) : chunks;

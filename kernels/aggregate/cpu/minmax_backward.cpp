@@ -64,7 +64,7 @@ void gather(const NeighborMinmaxBackwardArgs& args) {
   [[maybe_unused]] const int32_t* order = kWeighted && args.order ? args.order.data<int32_t>() : nullptr;
   S* dx = args.dx.mutable_data<S>();
   const bool accumulate = args.accumulate, far = args.winner.bytes() >= kFarBytes;
-  const std::shared_ptr<const RowChunks> cuts = RowChunks::of(transposed);
+  const std::shared_ptr<const RowChunks> cuts = row_chunks(transposed);
   Tensor scratch = Tensor::empty({cuts->slots, width}, dtype_of<T>());
   T* partial = scratch.mutable_data<T>();
   const auto finish = [=]<int B>(int64_t j, int64_t first, int tail, Vector<S>(&sum)[B]) {

@@ -71,7 +71,7 @@ class Reduction {
         y_(args.y.mutable_data<S>()),
         weight_(args.weight ? args.weight.data<T>() : nullptr),
         order_(args.order ? args.order.data<int32_t>() : nullptr),
-        cuts_(RowChunks::of(args.a)) {
+        cuts_(row_chunks(args.a)) {
     Tensor largest = args.max_winner, smallest = args.min_winner, mean = args.mean;
     if (largest) max_winner_ = largest.mutable_data<int32_t>();
     if (smallest) min_winner_ = smallest.mutable_data<int32_t>();

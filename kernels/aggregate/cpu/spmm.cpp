@@ -133,7 +133,7 @@ template <class S, int B>
 template <bool WithDots, class S>
 void aggregate(const Csr& csr, const Aggregation<S>& g, [[maybe_unused]] const S* targets,
                [[maybe_unused]] Scalar<S>* gradient) {
-  const std::shared_ptr<const RowChunks> cuts = RowChunks::of(csr);
+  const std::shared_ptr<const RowChunks> cuts = row_chunks(csr);
   Tensor scratch;
   Scalar<S>* partial = nullptr;
   if (cuts->slots > 0) {

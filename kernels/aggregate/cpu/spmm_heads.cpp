@@ -118,7 +118,7 @@ template <bool kSum, bool kDot, bool kNarrow, class S, int B>
 
 template <bool kSum, bool kDot, bool kNarrow, class S>
 void walk(const Walk<S>& g) {
-  const std::shared_ptr<const RowChunks> cuts = RowChunks::of(g.csr);
+  const std::shared_ptr<const RowChunks> cuts = row_chunks(g.csr);
   const HeadLanes<S> lanes(g.width);
   const int64_t* offsets = g.csr.offsets.template data<int64_t>();
   Tensor scratch;

@@ -74,7 +74,7 @@ void add_states(const T* parts, int64_t count, int64_t numbers, T* state) {
 template <class T, class Body>
 void walk_spans(const Csr& csr, int64_t span, const Body& body, double* parameters = nullptr) {
   constexpr int64_t kMostGroups = 256;  // of chunks that share their sums over all rows
-  const std::shared_ptr<const RowChunks> cuts = RowChunks::of(csr);
+  const std::shared_ptr<const RowChunks> cuts = row_chunks(csr);
   const int64_t* offsets = csr.offsets.data<int64_t>();
   constexpr bool kParameters = requires { body.parameters(); };
   const int64_t numbers = body.numbers();

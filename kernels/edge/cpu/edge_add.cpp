@@ -36,7 +36,7 @@ struct RowSums {
 
 void edge_add(const EdgeAddArgs& args) {
   dispatch_features(args.l.dtype(), [&]<class S>() {
-    const std::shared_ptr<const RowChunks> cuts = RowChunks::of(args.a.csr);
+    const std::shared_ptr<const RowChunks> cuts = row_chunks(args.a.csr);
     const EntryPlaces place(args.a, args.e);
     const int64_t heads = place.heads;
     const int64_t* offsets = args.a.csr.offsets.data<int64_t>();

@@ -35,7 +35,7 @@ void for_chunks(const RowChunks& cuts, int64_t values, int64_t grain, F&& f) {
 /// of_row)` for the entries that were collected together.
 template <class T, class Body>
 void reduce_rows(const Csr& csr, int64_t heads, const Body& body) {
-  const std::shared_ptr<const RowChunks> cuts = RowChunks::of(csr);
+  const std::shared_ptr<const RowChunks> cuts = row_chunks(csr);
   const int64_t* offsets = csr.offsets.data<int64_t>();
   const int64_t numbers = body.numbers();
   std::vector<T> of_piece(static_cast<size_t>(cuts->slots * numbers));

@@ -37,7 +37,7 @@ RowChunks cut(const Csr& csr) {
 
 }  // namespace
 
-std::shared_ptr<const RowChunks> RowChunks::of(const Csr& csr) {
+std::shared_ptr<const RowChunks> row_chunks(const Csr& csr) {
   return csr.cache->get<RowChunks>([&] { return new RowChunks(cut(csr)); });
 }
 

@@ -34,8 +34,6 @@ struct RowChunks {
   std::vector<HeavyRow> heavy;
   int64_t slots = 0;
 
-  static std::shared_ptr<const RowChunks> of(const Csr& csr);
-
   /// Calls f(chunk) for all chunks in parallel, `grain` of them per task.
   template <class F>
   void for_chunks(int64_t grain, F&& f) const {
@@ -53,6 +51,9 @@ struct RowChunks {
     });
   }
 };
+
+/// The chunks of a structure, cached with it.
+std::shared_ptr<const RowChunks> row_chunks(const Csr& csr);
 
 /// Calls f(row, begin, end) for the rows of a chunk, with their entries in it.
 template <class F>
