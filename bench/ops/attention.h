@@ -105,7 +105,7 @@ struct GatCall : AttentionCall {
                   .o = o,
                   .lse = lse});
   }
-  GradientMap room(std::string_view wanted = "lrxc") const {
+  GradientMap room(std::string_view wanted) const {
     return AttentionCall::room({{'l', l}, {'r', r}, {'x', x}, {'c', c}}, wanted);
   }
   GradientMap backward(std::string_view wanted = "lrxc") {
@@ -166,7 +166,7 @@ struct Gatv2Call : AttentionCall {
                     .o = o,
                     .lse = lse});
   }
-  GradientMap room(std::string_view wanted = "lrtaw") const {
+  GradientMap room(std::string_view wanted) const {
     return AttentionCall::room({{'l', l}, {'r', r}, {'t', att}, {'a', attr}, {'w', w}}, wanted);
   }
   GradientMap backward(std::string_view wanted = "lrtaw") {
@@ -235,7 +235,7 @@ struct DotCall : AttentionCall {
                             .o_attr = o_attr,
                             .lse = lse});
   }
-  GradientMap room(std::string_view wanted = "qkvsau") const {
+  GradientMap room(std::string_view wanted) const {
     return AttentionCall::room({{'q', q}, {'k', k}, {'v', v}, {'s', s}, {'a', attr}, {'u', u}}, wanted);
   }
   GradientMap backward(std::string_view wanted = "qkvsau") {
