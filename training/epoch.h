@@ -64,18 +64,19 @@ class Epoch {
   /// Adds the loss of the current batch, a scalar on the device.
   void add(const Tensor& loss) {
     if (!pass_->weight) {
-      mean_ = loss;
+      sum_ = loss;
       return;
     }
-    if (!mean_) mean_ = Tensor::zeros({}, DType::f32, loss.device());
-    kernels::linear_combination({.a = mean_, .beta = *pass_->weight, .b = loss, .y = mean_});
+    if (!sum_) sum_ = Tensor::zeros({}, DType::f32, loss.device());
+    kernels::linear_combination({.a = sum_, .beta = *pass_->weight, .b = loss, .y = sum_});
   }
   /// The mean loss over the training examples, after the last batch.
-  Tensor mean() {
-    ADJ_CHECK(mean_, "epoch {}: no batch's loss was added", done_ + 1);
-    if (pass_->total != 1.0)
-      kernels::linear_combination({.alpha = 1.0 / pass_->total, .a = mean_, .y = mean_});
-    return mean_;
+  Tensor mean() const {
+    ADJ_CHECK(sum_, "epoch {}: no batch's loss was added", done_ + 1);
+    if (pass_->total == 1.0) return sum_;
+    Tensor mean = Tensor::empty_like(sum_);
+    kernels::linear_combination({.alpha = 1.0 / pass_->total, .a = sum_, .y = mean});
+    return mean;
   }
 
   PullIterator<Pass<Batch>> begin() { return PullIterator(*pass_); }
@@ -84,7 +85,7 @@ class Epoch {
  private:
   int64_t done_;
   std::unique_ptr<Pass<Batch>> pass_;
-  Tensor mean_;  // the sum so far
+  Tensor sum_;  // of the weighted losses so far
 };
 
 }  // namespace adj::training

@@ -273,7 +273,7 @@ RunSummary Run::summary() const {
 }
 
 void Run::describe_state() {
-  state_ = std::make_unique<training::TrainingState>(settings_.program(), *model_, *optimizer_);
+  state_ = std::make_unique<TrainingState>(settings_.program(), *model_, *optimizer_);
   for (const auto& [option, text] : settings_.identity) state_->require("option." + option, text);
   state_->require("features.scaling", std::string(name_of(task_.preprocessing.scaling.kind())),
                   [](const models::Checkpoint& before) {

@@ -131,7 +131,7 @@ class Run {
   std::string name_;
   optim::Optimizer* optimizer_ = nullptr;
   std::unique_ptr<optim::EarlyStopping> best_;
-  std::unique_ptr<training::TrainingState> state_;
+  std::unique_ptr<TrainingState> state_;
   std::unique_ptr<optim::NonFiniteMonitor> between_;  // for losses that are not read
 
   TrainingRecord record_;
