@@ -11,7 +11,7 @@
 // Recomputed: the source pass computes the logits again (to_sources.cuh) from rows that it gathers for the
 // gradients anyway. Rows split by the plan leave partial sums, which are merged in order.
 //
-// For GATv2 with slope s, leaky_relu(z) = s z + (1 - s) max(z, 0). As Σ_j de_ij = 0, terms of the logits'
+// With att and slope s, leaky_relu(z) = s z + (1 - s) max(z, 0). As Σ_j de_ij = 0, terms of the logits'
 // gradient that are constant in a row vanish:
 //   dl_i = (1 - s) att Σ_j de_ij [z_ij > 0],
 //   dr_j = Σ_i m_ij α_ij dO_i + att (s D_j + (1 - s) Σ_i de_ij [z > 0]),
@@ -23,7 +23,7 @@
 // Bytes: by target, entries x H D of values (and as many of keys), rows x H D of q or l, O, dO and the
 // result; by source, entries x H D of dO (and of q or l), columns x H D of k, v or r and the results.
 
-#include <adjoint/kernels/attention/cuda/lane_layout.cuh>
+#include <adjoint/kernels/attention/cuda/row_pass.cuh>
 
 namespace adj::kernels::cuda {
 
@@ -40,7 +40,7 @@ struct BackwardArguments : AttentionArguments<S> {
   const S* target;      ///< q or l [targets, H D]
   const S* source;      ///< k, r or x [sources, H D]
   const S* value;       ///< v [sources, H D]; dot alone
-  const S* att;         ///< [H,D]; gatv2
+  const S* att;         ///< [H,D]; scores with att
   const A* l;           ///< [targets,H]; gat
   const A* r;           ///< [sources,H]; gat
   const A* s;           ///< [sources,H], or null; keyed
@@ -66,12 +66,17 @@ struct BackwardArguments : AttentionArguments<S> {
   A* partial;          ///< [slots, H D], for split rows
   A* partial_value;
   A* partial_term;  ///< [slots,H]
-  A* d_att;         ///< [blocks of the grid, H D]; gatv2
+  A* d_att;         ///< [blocks of the grid, H D]; scores with att
   // gat with l and r as products of x itself: dx includes their gradient.
   const S* by_source;  ///< [H,D]
   const S* by_target;
   const A* dl;  ///< [targets,H]
 };
+
+/// Whether a new row is waited for before a batch's terms and the next columns are requested. Two rows an
+/// entry leave no registers for those meanwhile; other scores gain up to 10 % from asking first.
+template <class Score>
+constexpr bool kLooksFirst = Score::kValues;
 
 /// Reduces two sums over the head's lanes at once.
 template <class T>

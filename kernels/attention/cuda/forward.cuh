@@ -9,13 +9,13 @@
 // Bytes: entries x H D of values (and as many of keys, if these are other rows), 4 per entry for the column;
 // rows x H D of the target features and of O; lse. Saved: lse and O.
 //
-// With a bias the pass is a separate kernel, as the registers of one branch at the row end cost GATv2 2 to 6
-// %. In bfloat16 another op adds the bias: its rounding would affect every logit's gradient. Results bypass
-// the caches, so that they do not evict gathered rows from L2. bfloat16 rows stay packed and are widened once
-// for the logits and again for the sums: keeping them widened spilled registers.
+// With a bias the pass is a separate kernel, as the registers of one branch at the row end cost scores with
+// att 2 to 6 %. In bfloat16 another op adds the bias: its rounding would affect every logit's gradient.
+// Results bypass the caches, so that they do not evict gathered rows from L2. bfloat16 rows stay packed and
+// are widened once for the logits and again for the sums: keeping them widened spilled registers.
 
 #include <adjoint/kernels/aggregate/cuda/spmm_merge.cuh>
-#include <adjoint/kernels/attention/cuda/lane_layout.cuh>
+#include <adjoint/kernels/attention/cuda/row_pass.cuh>
 
 namespace adj::kernels::cuda {
 
@@ -25,7 +25,7 @@ struct ForwardArguments : AttentionArguments<S> {
   const S* target;  ///< q or l [rows, H D]
   const S* source;  ///< k, r or x [cols, H D]
   const S* value;   ///< v [cols, H D]; dot alone
-  const S* att;     ///< [H,D]; gatv2
+  const S* att;     ///< [H,D]; scores with att
   const A* l;       ///< [rows,H]; gat
   const A* r;       ///< [cols,H]; gat
   const A* s;       ///< [cols,H], or null; keyed
@@ -47,203 +47,180 @@ constexpr int kForwardBlocks = blocks_for_registers<T>(T::kBatch* T::kVector <= 
                                                            : 128);
 
 template <class T, class Score, bool kEdges, bool kBias>
-__global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
-    attention_forward(const __grid_constant__ ForwardArguments<typename T::S> a) {
-  using S = typename T::S;
-  using A = typename T::A;
-  constexpr int kBatch = T::kBatch, kOwned = T::kOwned, kChunks = T::kChunks, kVector = T::kVector;
-  begin_overlapping();
-  const Place<T> place(a);
-  ItemWalk<> walk;
-  walk.begin(a, static_cast<int>(blockIdx.x) * place.groups + place.group);
-  const int feature = place.feature, read = place.read_feature;
-  const char* const source = rows_at(a.source, read);
-  const char* const value = Score::kValues ? rows_at(a.value, read) : nullptr;
-  const char* const target = Score::kRows ? rows_at(a.target, read) : nullptr;
+class ForwardPass : RowPass<T, Score, kEdges, ForwardArguments<typename T::S>> {
+  using Base = RowPass<T, Score, kEdges, ForwardArguments<typename T::S>>;
+  using Base::a, Base::place, Base::walk, Base::count, Base::edge, Base::is_entry, Base::kBatch, Base::kOwned,
+      Base::for_each_feature;
+  using typename Base::A;
 
-  const bool drops = a.dropout.threshold != 0;
+ public:
+  __device__ __forceinline__ explicit ForwardPass(const ForwardArguments<typename T::S>& arguments)
+      : Base(arguments),
+        source(rows_at(a.source, place.read_feature)),
+        value(Score::kValues ? rows_at(a.value, place.read_feature) : nullptr),
+        target(Score::kRows ? rows_at(a.target, place.read_feature) : nullptr),
+        ahead(a, place, a.source) {}
 
-  WideFeatures<T> row;  // q times the logit scale, or -l
-  WideFeatures<T> att;
-  A own_term = 0;
-  if constexpr (Score::kAtt) gather_wide<T>(rows_at(a.att, read), 0, 0, true, place, kLog2E<A>, att);
-  auto begin_row = [&] {
+  __device__ __forceinline__ void run() {
+    walk.begin(a, this->first_item());
+    if constexpr (Score::kAtt)
+      gather_wide<T>(rows_at(a.att, place.read_feature), 0, 0, true, place, kLog2E<A>, att);
+    begin_row();
+    if (kAsksAhead<T, Score> && a.ahead > 0) ahead.begin(a, walk);
+    this->begin_entries();
+    while (__any_sync(kAllLanes, walk.active())) {
+      this->begin_batch();
+      Batch batch;
+      gather_batch(batch);
+      find_logits(batch);
+      raise_largest(batch);
+      weigh(batch);
+      add_rows(batch);
+      const bool ended = this->advance();
+      if (!__any_sync(kAllLanes, ended)) continue;
+      const A row_total = sum_of_owned<T>(total);
+      if (!ended) continue;
+      leave_row(row_total);
+      walk.next_row(a);
+      begin_row();
+    }
+  }
+
+ private:
+  /// Rows; of owned entries the sources' terms and logits, then weights.
+  struct Batch {
+    RowFeatures<T> row_of[kBatch], value_of[Score::kValues ? kBatch : 1];
+    A term[kOwned] = {}, logit[kBatch];
+  };
+
+  __device__ __forceinline__ void begin_row() {
     const bool has_entries = walk.active() && walk.entry < walk.row_end;
     if constexpr (Score::kRows)
       gather_wide<T, true>(target, walk.row, a.pitch, has_entries, place,
                            Score::target_factor(a) * a.product_scale(), row);
     else
       own_term = has_entries && place.has_head ? a.l[int64_t{walk.row} * a.heads + place.head] : A(0);
-  };
+    row_begin = walk.entry;
+    largest = lowest<A>();
+    total = 0;
+    clear<T>(sum);
+  }
 
-  WideFeatures<T> sum;
-  A largest = lowest<A>(), total = 0;
-  int row_begin = walk.entry;
-  clear<T>(sum);
-  begin_row();
-
-  RowsAhead<T> ahead(a, place, a.source);
-  if (kAsksAhead<T, Score> && a.ahead > 0) ahead.begin(a, walk);
-  KeptBits<T> bits;
-  if (drops) bits.draw(a, place, walk.entry, walk.end_entry);
-  int column[kBatch];
-  load_columns<T>(a.indices, walk.entry, walk.end_entry, column);
-
-  while (__any_sync(kAllLanes, walk.active())) {
-    int count = walk.active() ? min(kBatch, walk.row_end - walk.entry) : 0;
-    if (drops) count = bits.drawn(a, place, walk, count);
-    RowFeatures<T> row_of[kBatch];
-    [[maybe_unused]] RowFeatures<T> value_of[Score::kValues ? kBatch : 1];
-#pragma unroll
-    for (int u = 0; u < kBatch; ++u) gather<T>(source, column[u], a.pitch, u < count, place, row_of[u]);
-    if constexpr (Score::kValues) {
-#pragma unroll
-      for (int u = 0; u < kBatch; ++u) gather<T>(value, column[u], a.pitch, u < count, place, value_of[u]);
-    }
-
+  /// Requests the batch's rows, the sources' terms and the next columns.
+  __device__ __forceinline__ void gather_batch(Batch& batch) {
+    this->gather_rows(source, batch.row_of);
+    if constexpr (Score::kValues) this->gather_rows(value, batch.value_of);
     if (kAsksAhead<T, Score> && a.ahead > 0) ahead.ask(a, walk);
+    this->own_entries([&](int k, int entry) {
+      if constexpr (Score::kTerms) batch.term[k] = this->source_term(entry);
+    });
+  }
 
-    // Entries owned by this lane.
-    A logit[kBatch];
-    A term[kOwned] = {};
-    int64_t edge[kOwned];
-    bool is_entry[kOwned];
-#pragma unroll
-    for (int k = 0; k < kOwned; ++k) {
-      const int slot = owned_slot<T>(place.t, k);
-      is_entry[k] = slot < count && place.has_head;
-      edge[k] = 0;
-      if (!is_entry[k]) continue;
-      const int entry = walk.entry + slot;
-      if (kEdges)
-        edge[k] = int64_t{a.order == nullptr ? entry : __ldg(a.order + entry)} * a.heads + place.head;
-      if constexpr (Score::kTerms) {
-        const A* const of_source = Score::terms(a);
-        if (of_source != nullptr)
-          term[k] = __ldg(of_source + int64_t{__ldg(a.indices + entry)} * a.heads + place.head);
-        else
-          term[k] = A(1);
-      }
-    }
-    load_columns<T>(a.indices, walk.entry + count, walk.end_entry, column);
-
+  __device__ __forceinline__ void find_logits(Batch& batch) {
     if constexpr (Score::kRows) {
 #pragma unroll
       for (int u = 0; u < kBatch; ++u) {
         A linear = 0, above = 0;
-#pragma unroll
-        for (int c = 0; c < kChunks; ++c)
-#pragma unroll
-          for (int v = 0; v < kVector; ++v) {
-            const A x = row_of[u][c][v];
-            if constexpr (Score::kAtt) linear = fma(att[c][v], x, linear);
-            above = Score::logit(above, x, row[c][v], att[c][v]);
-          }
-        logit[u] = Score::kAtt ? fma(a.slope, linear, (A(1) - a.slope) * above) : above;
+        for_each_feature([&](int c, int v) {
+          const A x = batch.row_of[u][c][v];
+          if constexpr (Score::kAtt) linear = fma(att[c][v], x, linear);
+          above = Score::logit(above, x, row[c][v], att[c][v]);
+        });
+        batch.logit[u] = Score::kAtt ? fma(a.slope, linear, (A(1) - a.slope) * above) : above;
       }
-      sum_and_own<T>(logit, place.t);
-      if (kEdges && a.c != nullptr) {
-#pragma unroll
-        for (int k = 0; k < kOwned; ++k)
-          if (is_entry[k]) logit[k] += a.c[edge[k]] * kLog2E<A>;
-      }
-    } else {
-#pragma unroll
-      for (int k = 0; k < kOwned; ++k) {
-        A z = own_term + term[k];
-        if (kEdges && a.c != nullptr && is_entry[k]) z += a.c[edge[k]];
-        logit[k] = Score::logit(z, a.slope);
-      }
+      sum_and_own<T>(batch.logit, place.t);
     }
-
+#pragma unroll
+    for (int k = 0; k < kOwned; ++k) this->complete_logit(k, own_term, batch.term[k], batch.logit[k]);
     if (kEdges && a.logits != nullptr && place.t % T::kShare == 0) {
 #pragma unroll
       for (int k = 0; k < kOwned; ++k)
-        if (is_entry[k]) a.logits[edge[k]] = logit[k] / Score::template kUnit<A>;
+        if (is_entry[k]) a.logits[edge[k]] = batch.logit[k] / Score::template kUnit<A>;
     }
+  }
 
+  /// Rescales the sums if the batch has a larger logit.
+  __device__ __forceinline__ void raise_largest(const Batch& batch) {
     A batch_largest = lowest<A>();
 #pragma unroll
     for (int k = 0; k < kOwned; ++k)
-      if (is_entry[k] && logit[k] > batch_largest) batch_largest = logit[k];
+      if (is_entry[k] && batch.logit[k] > batch_largest) batch_largest = batch.logit[k];
     if (__any_sync(kAllLanes, batch_largest > largest)) {
       batch_largest = largest_of_owned<T>(batch_largest);
       if (batch_largest > largest) {
         const A factor = Score::power(largest - batch_largest);
         largest = batch_largest;
         total *= factor;
-#pragma unroll
-        for (int c = 0; c < kChunks; ++c)
-#pragma unroll
-          for (int v = 0; v < kVector; ++v) sum[c][v] *= factor;
+        for_each_feature([&](int c, int v) { sum[c][v] *= factor; });
       }
     }
-    A weight[kBatch];
+  }
+
+  /// Logits to weights.
+  __device__ __forceinline__ void weigh(Batch& batch) {
 #pragma unroll
     for (int k = 0; k < kOwned; ++k) {
-      weight[k] = is_entry[k] ? Score::power(logit[k] - largest) : A(0);
-      total += weight[k];
-      if constexpr (Score::kScaled) weight[k] *= is_entry[k] ? term[k] : A(0);
+      batch.logit[k] = is_entry[k] ? Score::power(batch.logit[k] - largest) : A(0);
+      total += batch.logit[k];
+      if constexpr (Score::kScaled) batch.logit[k] *= is_entry[k] ? batch.term[k] : A(0);
     }
-    if (drops) {
+    if (!this->drops) return;
+    bool kept[kOwned];
+    this->read_kept(kept);
 #pragma unroll
-      for (int k = 0; k < kOwned; ++k) {
-        const bool kept = bits.kept(a, place, walk.entry + owned_slot<T>(place.t, k));
-        weight[k] = kept ? weight[k] * a.kept_scale : A(0);
-      }
-    }
+    for (int k = 0; k < kOwned; ++k) batch.logit[k] = kept[k] ? batch.logit[k] * a.kept_scale : A(0);
+  }
+
+  __device__ __forceinline__ void add_rows(const Batch& batch) {
 #pragma unroll
     for (int u = 0; u < kBatch; ++u) {
-      const A w = owned_by<T>(weight, u);
+      const A weight = owned_by<T>(batch.logit, u);
       const bool is_row = u < count;
-#pragma unroll
-      for (int c = 0; c < kChunks; ++c)
-#pragma unroll
-        for (int v = 0; v < kVector; ++v) {
-          const A x = Score::kValues ? value_of[u][c][v] : row_of[u][c].again(v);
-          if (is_row) sum[c][v] = fma(w, x, sum[c][v]);
-        }
+      for_each_feature([&](int c, int v) {
+        const A x =
+            Score::kValues ? batch.value_of[Score::kValues ? u : 0][c][v] : batch.row_of[u][c].again(v);
+        if (is_row) sum[c][v] = fma(weight, x, sum[c][v]);
+      });
     }
+  }
 
-    walk.entry += count;
-    const bool ended = walk.active() && walk.entry == walk.row_end;
-    if (!__any_sync(kAllLanes, ended)) continue;
-    const A row_total = sum_of_owned<T>(total);
-    if (!ended) continue;
+  __device__ __forceinline__ void leave_row(A row_total) {
     if (walk.part) {
-      scatter<T>(a.partial + int64_t{walk.slot} * a.heads * a.width + feature, place, sum);
+      scatter<T>(a.partial + int64_t{walk.slot} * a.heads * a.width + place.feature, place, sum);
       if (place.t == 0 && place.has_head) {
         A* const stats = a.partial_stats + (int64_t{walk.slot} * a.heads + place.head) * 2;
         stats[0] = largest;
         stats[1] = row_total;
       }
-    } else {
-      const bool empty = row_begin == walk.row_end;
-      const A factor = empty ? A(0) : A(1) / row_total;
-#pragma unroll
-      for (int c = 0; c < kChunks; ++c)
-#pragma unroll
-        for (int v = 0; v < kVector; ++v) sum[c][v] *= factor;
-      if constexpr (kBias) {
-        WideFeatures<T> bias;
-        gather_wide<T>(rows_at(a.bias, read), 0, 0, true, place, A(1), bias);
-#pragma unroll
-        for (int c = 0; c < kChunks; ++c)
-#pragma unroll
-          for (int v = 0; v < kVector; ++v) sum[c][v] += bias[c][v];
-      }
-      scatter<T>(a.o + int64_t{walk.row} * a.heads * a.width + feature, place, sum);
-      if (place.t == 0 && place.has_head)
-        a.lse[int64_t{walk.row} * a.heads + place.head] =
-            empty ? A(0) : largest / Score::template kUnit<A> + log(row_total);
+      return;
     }
-    walk.next_row(a);
-    row_begin = walk.entry;
-    largest = lowest<A>();
-    total = 0;
-    clear<T>(sum);
-    begin_row();
+    const bool empty = row_begin == walk.row_end;
+    const A factor = empty ? A(0) : A(1) / row_total;
+    for_each_feature([&](int c, int v) { sum[c][v] *= factor; });
+    if constexpr (kBias) {
+      WideFeatures<T> bias;
+      gather_wide<T>(rows_at(a.bias, place.read_feature), 0, 0, true, place, A(1), bias);
+      for_each_feature([&](int c, int v) { sum[c][v] += bias[c][v]; });
+    }
+    scatter<T>(a.o + int64_t{walk.row} * a.heads * a.width + place.feature, place, sum);
+    if (place.t == 0 && place.has_head)
+      a.lse[int64_t{walk.row} * a.heads + place.head] =
+          empty ? A(0) : largest / Score::template kUnit<A> + log(row_total);
   }
+
+  const char *source, *value, *target;
+  RowsAhead<T> ahead;
+  // The target: q times the logit scale, -l, or gat's term; its first entry in the item and its results.
+  WideFeatures<T> row, att, sum;
+  A own_term = 0, largest, total;
+  int row_begin;
+};
+
+template <class T, class Score, bool kEdges, bool kBias>
+__global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
+    attention_forward(const __grid_constant__ ForwardArguments<typename T::S> a) {
+  begin_overlapping();
+  ForwardPass<T, Score, kEdges, kBias>(a).run();
 }
 
 /// Partial softmax of a row, for one feature.

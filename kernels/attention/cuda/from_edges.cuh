@@ -3,8 +3,8 @@
 // Backward pass by source over the transposed structure, when the target pass has kept m α and de of every
 // (entry, head): two numbers per edge in a buffer that lives for the call. No logits are recomputed, no lane
 // reductions, no dropout draws: it gathers rows of dO and of q or l and accumulates weighted sums like an
-// SpMM, in half the registers. It works on slabs of a row, across heads. Used for gatv2 and dot attention:
-// gat's logits are free to recompute, and `keyed`'s ds is a sum over a head.
+// SpMM, in half the registers. It works on slabs of a row, across heads. Used for scores of rows without
+// terms: gat's logits are free to recompute, and `keyed`'s ds is a sum over a head.
 //
 // Bytes: entries x H D of dO and of q or l, columns x H D of r and of the results; 2 numbers per entry and
 // slab, at random addresses.

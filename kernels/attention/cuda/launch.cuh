@@ -29,28 +29,6 @@ inline bool is_middling(const Csr& csr) {
   return csr.entries() >= kMiddlingRow * csr.rows && csr.entries() < kLongRow * csr.rows;
 }
 
-/// Fastest sizes per pass (H200): entries per batch for middling and long rows, and threads per block there.
-/// Warps of a large block walk the same columns of long rows at the same time; in small blocks no warp waits
-/// for the others' rows. Batches of eight for GATv2 in bfloat16, whose lanes hold twice the features, do not
-/// fit in registers.
-template <class S, class Score>
-struct ForwardSizes {
-  static constexpr bool kGat = std::is_same_v<Score, GatScore>, kGatv2 = std::is_same_v<Score, Gatv2Score>;
-  static constexpr int kFew = 2, kMiddling = kGat || kGatv2 ? 4 : 8;
-  static constexpr int kLong = kGat || (kGatv2 && sizeof(S) == 2) ? 4 : 8;
-  static constexpr int kLongThreads = kGat ? 128 : 512;
-};
-template <class S, class Score>
-struct BackwardSizes {
-  static constexpr bool kGat = std::is_same_v<Score, GatScore>, kGatv2 = std::is_same_v<Score, Gatv2Score>;
-  static constexpr int kFew = 2, kMiddling = 4, kLong = kGatv2 && sizeof(S) != 2 ? 8 : 4;
-  static constexpr int kLongThreads = kGat ? 128 : kGatv2 ? 256 : 512;
-};
-/// With edge terms: one size for all rows, a third of the kernels to compile.
-struct EdgeSizes {
-  static constexpr int kFew = 4, kMiddling = 4, kLong = 4, kLongThreads = 128;
-};
-
 /// f.template operator()<LaneLayout>() with the smallest layout that holds a head; in float64, which only
 /// gradient checks use, with the widest. `wide_reads`: rows of heads are aligned to 16 bytes and a multiple
 /// of them long.
@@ -173,8 +151,8 @@ void explain_layout(const char* name, const Csr& csr, const AttentionArguments<t
                  T::kLanes, T::kChunks, T::kVector, a.side, T::kBatch, T::kThreads, more);
 }
 
-/// Whether the passes support edge terms. GATv2's edge features use gat's passes (gatv2.cu); keys that are
-/// values come without.
+/// Whether the passes support edge terms. Edge features of scores with att use gat's passes; keys
+/// that are values come without.
 template <class S, class Score>
 constexpr bool kHasEdges = !Score::kAtt && !Score::kScaled && !kIsRest<S>;
 
@@ -210,15 +188,16 @@ void run_forward(const char* name, const CsrMatrix& matrix, ForwardArguments<S> 
   a.partial = partial.mutable_data<A>();
   a.partial_stats = stats.mutable_data<A>();
   const bool edges = a.c != nullptr || a.logits != nullptr;
-  with_pass<S, Score, ForwardSizes<S, Score>>(edges, a.width, wide, csr, [&]<class T, bool kEdges>() {
-    a.side = heads_side_by_side(a.heads, T::kLanes);
-    a.ahead = entries_ahead(csr, a);
-    explain_layout<T>(name, csr, a, "");
-    void (*kernel)(ForwardArguments<S>) = attention_forward<T, Score, kEdges, false>;
-    if constexpr (kTakesBias<S, Score>)
-      if (a.bias != nullptr) kernel = attention_forward<T, Score, kEdges, true>;
-    launch(name, overlapping(device.index, grid_of<T>(a.items, a), T::kThreads), kernel, a);
-  });
+  with_pass<S, Score, typename Score::template ForwardSizes<S>>(
+      edges, a.width, wide, csr, [&]<class T, bool kEdges>() {
+        a.side = heads_side_by_side(a.heads, T::kLanes);
+        a.ahead = entries_ahead(csr, a);
+        explain_layout<T>(name, csr, a, "");
+        void (*kernel)(ForwardArguments<S>) = attention_forward<T, Score, kEdges, false>;
+        if constexpr (kTakesBias<S, Score>)
+          if (a.bias != nullptr) kernel = attention_forward<T, Score, kEdges, true>;
+        launch(name, overlapping(device.index, grid_of<T>(a.items, a), T::kThreads), kernel, a);
+      });
   if (plan.heavy_rows == 0) return;
   const auto slabs = static_cast<unsigned>(ceil_div(width, 32));
   Tensor run_sums = Tensor::empty({plan.runs, width}, dtype, device),
@@ -434,7 +413,7 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
     }
     walk_both.template operator()<T>(groups, launches);
   };
-  with_pass<S, Score, BackwardSizes<S, Score>>(edges, a.width, wide, matrix.csr, walk);
+  with_pass<S, Score, typename Score::template BackwardSizes<S>>(edges, a.width, wide, matrix.csr, walk);
 }
 
 }  // namespace adj::kernels::cuda

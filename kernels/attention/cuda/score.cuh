@@ -19,6 +19,16 @@ __device__ __forceinline__ float larger(float a, float b) {
 }
 __device__ __forceinline__ double larger(double a, double b) { return a > b || a != a ? a : b; }
 
+/// Fastest sizes of a pass (H200): entries per batch for rows of few, of middling and of many entries, and
+/// threads per block for the last. Warps of a large block walk the same columns of long rows at the same
+/// time; in small blocks no warp waits for the others' rows.
+template <int few, int middling, int long_rows, int long_threads>
+struct BatchSizes {
+  static constexpr int kFew = few, kMiddling = middling, kLong = long_rows, kLongThreads = long_threads;
+};
+/// With edge terms: one size for all rows, a third of the kernels to compile.
+using EdgeSizes = BatchSizes<4, 4, 4, 128>;
+
 /// Defaults of a score.
 struct AnyScore {
   static constexpr bool kRows = false;    ///< are logits sums over features of both rows?
@@ -32,6 +42,10 @@ struct AnyScore {
 /// e = leaky_relu(l_i + r_j), one scalar each (gat.h). v_j is the source's row.
 struct GatScore : AnyScore {
   static constexpr bool kTerms = true, kBias = true;
+  template <class S>
+  using ForwardSizes = BatchSizes<2, 4, 4, 128>;
+  template <class S>
+  using BackwardSizes = BatchSizes<2, 4, 4, 128>;
   /// The sources' scalars [sources,H].
   template <class Arguments>
   static __device__ __forceinline__ auto terms(const Arguments& a) {
@@ -45,15 +59,6 @@ struct GatScore : AnyScore {
   template <class A>
   static __device__ __forceinline__ A power(A difference) {
     return power_of_2(difference * kLog2E<A>);
-  }
-  template <class A>
-  static __device__ __forceinline__ A logit(A z, A slope) {
-    return z > A(0) ? z : slope * z;
-  }
-  /// d e / d z, of the sum z.
-  template <class A>
-  static __device__ __forceinline__ A d_logit(A z, const A& slope) {
-    return leaky_slope(z, slope);
   }
 };
 
@@ -76,6 +81,11 @@ struct RowScore : AnyScore {
 /// target's row, s being the slope (gatv2.h). logit() is the second term. v_j is r_j.
 struct Gatv2Score : RowScore {
   static constexpr bool kAtt = true, kBias = true;
+  // Batches of eight do not fit in registers in bfloat16, whose lanes hold twice the features.
+  template <class S>
+  using ForwardSizes = BatchSizes<2, 4, sizeof(S) == 2 ? 4 : 8, 512>;
+  template <class S>
+  using BackwardSizes = BatchSizes<2, 4, sizeof(S) == 2 ? 4 : 8, 256>;
   template <class A>
   static __device__ __forceinline__ A target(A l) {
     return -l;
@@ -105,6 +115,10 @@ struct Gatv2Score : RowScore {
 /// e = scale ⟨q_i, k_j⟩ (dot_attention.h).
 struct DotScore : RowScore {
   static constexpr bool kValues = true;
+  template <class S>
+  using ForwardSizes = BatchSizes<2, 8, 8, 512>;
+  template <class S>
+  using BackwardSizes = BatchSizes<2, 4, 4, 512>;
   template <class A>
   static __device__ __forceinline__ A target(A q) {
     return q;
