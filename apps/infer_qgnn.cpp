@@ -24,6 +24,7 @@ Dataset dataset_of(const ModelDescription& model, const InferOptions& o) {
   if (model.of_graphs() && !data.graph_offsets)
     data_fail("{}: graphs/offsets: missing, {} was trained on graphs", o.data, model.name);
   require_features(data, o.data, "infer_qgnn");
+  match_names(data, o.data, model);
   if (data.num_features() != model.num_features)
     data_fail("{}: nodes/x: {} columns, but {} was trained on {}", o.data, data.num_features(), o.checkpoint,
               model.num_features);

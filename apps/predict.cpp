@@ -93,6 +93,7 @@ void predict(const PredictOptions& o) {
   const TrainedModel& trained = *loaded;
   const Metric metric = metric_of(trained.description(), o.checkpoint);
   execution_options_of(trained.description()).apply();
+  match_names(data, o.data, trained.description());
   if (data.num_features() != trained.num_features())
     data_fail("{}: nodes/x: {} columns, but {} was trained on {}", o.data, data.num_features(), o.checkpoint,
               trained.num_features());

@@ -10,7 +10,8 @@ namespace {
 
 /// Loads the best weights of a training with --bits 32; the first batch initialises the quantizers' scales.
 void begin_with(models::Model& model, const std::string& path, const Options& options,
-                const FeatureScaling& scaling) {
+                const models::Preprocessing& preprocessing) {
+  const FeatureScaling& scaling = preprocessing.scaling;
   models::Checkpoint checkpoint = models::load_checkpoint(path, "train_qgnn");
   const models::ModelOptions& s = options.model;
   for (const auto& [name, value] : {std::pair{"model", s.model},
@@ -25,6 +26,9 @@ void begin_with(models::Model& model, const std::string& path, const Options& op
   if (const int bits = models::Preprocessing::feature_bits(checkpoint); bits != options.data.features_bits)
     usage_fail("--from {}: trained with --features-bits {}, expected {}", path, bits,
                options.data.features_bits);
+  const std::vector<std::string> columns = models::Preprocessing::load(checkpoint).feature_names;
+  if (columns != preprocessing.feature_names && !columns.empty() && !preprocessing.feature_names.empty())
+    usage_fail("--from {}: trained with other columns of features, or in another order", path);
   const std::string prefix = checkpoint.integer("best_epoch") < 0 ? "model." : "best.";
   for (const auto& [name, tensor] : checkpoint.tensors)
     if (name.starts_with(prefix) && name.ends_with(".scale"))
@@ -50,7 +54,7 @@ int main(int argc, char** argv) {
     Run run(settings, task);
     while (run.next_run()) {
       const auto model = make_model(settings, task);
-      if (initial != "none") begin_with(*model, initial, settings, task.preprocessing.scaling);
+      if (initial != "none") begin_with(*model, initial, settings, task.preprocessing);
       const auto adam = make_adam(*model, settings.run);
       run.begin(*model, *adam);
       const auto batches = node_batches(run, *model);

@@ -40,6 +40,8 @@ struct Dataset {
   std::vector<std::string> class_names;
   Graph graph;  ///< with weights, and [M, E] edge features as the attribute "attr"
   Features x;   ///< [N, F], optional
+  /// One name per column of x, distinct, UTF-8; or empty.
+  std::vector<std::string> feature_names;
   /// Instead of `x`: features left in the file (LoadOptions), on whatever device the rest is.
   FileRows x_in_file;
   Tensor y;  ///< int32 [N], -1: unlabelled; or float32 [N, T] (multilabel, regression), NaN: unlabelled;

@@ -16,6 +16,11 @@ void DatasetReader::read_features() {
   if (nodes_ && sound({"nodes", "nodes/x"})) data_.x = Features(std::move(x));
 }
 
+void DatasetReader::read_feature_names() {
+  data_.feature_names =
+      names_at("nodes/x_names", data_.x || data_.x_in_file ? data_.num_features() : kAny, "column");
+}
+
 // Uses a separate reader, so that no HDF5 process runs during training.
 void DatasetReader::leave_features(bool sparse) {
   if (sparse)

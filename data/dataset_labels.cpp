@@ -71,20 +71,26 @@ Tensor DatasetReader::read_labels_of(const std::string& path, std::optional<int6
   return y;
 }
 
-void DatasetReader::read_class_names() {
-  const std::string path = class_names_path(data_.task), ends = path + "_offsets";
-  if (!file_.has(path)) return;
+std::vector<std::string> DatasetReader::names_at(const std::string& path, int64_t count,
+                                                 std::string_view thing) {
+  const std::string ends = path + "_offsets";
+  if (!file_.has(path)) return {};
   PackedNames names;
   problems_.attempt(path, [&] { names.bytes = file_.tensor(path, {DType::u8}, {kAny}); });
-  const int64_t count =
-      sound({"attribute num_classes", "nodes/y", "graphs/y"}) ? expected_class_names(data_) : kAny;
   names.offsets = values_.offsets(ends, count == kAny ? kAny : count + 1,
                                   names.bytes ? names.bytes.numel() : kAny, "the length of " + path);
-  if (!names.bytes || !names.offsets || !sound({path, ends})) return;
+  if (!names.bytes || !names.offsets || !sound({path, ends})) return {};
   std::vector<std::string> texts = unpacked(names);
-  if (const std::string problem = problem_of_names(texts); !problem.empty())
-    return problems_.say(path, "{}", problem);
-  data_.class_names = std::move(texts);
+  const std::string problem = problem_of_names(texts, thing);
+  if (problem.empty()) return texts;
+  problems_.say(path, "{}", problem);
+  return {};
+}
+
+void DatasetReader::read_class_names() {
+  const bool known = sound({"attribute num_classes", "nodes/y", "graphs/y"});
+  data_.class_names =
+      names_at(class_names_path(data_.task), known ? expected_class_names(data_) : kAny, "class");
 }
 
 }  // namespace adj::detail

@@ -31,6 +31,7 @@ class Expectation {
     check_graphs();
     check_labels();
     check_class_names();
+    check_feature_names();
     check_nodes();
     for (size_t k = 0; k < data_.splits.size(); ++k) check_split(k);
   }
@@ -176,6 +177,14 @@ class Expectation {
     if (expected >= 0 && count != expected) fail(place, "{} names, expected {}", count, expected);
     if (const std::string problem = problem_of_names(data_.class_names); !problem.empty())
       fail(place, "{}", problem);
+  }
+
+  void check_feature_names() const {
+    if (data_.feature_names.empty()) return;
+    if (const int64_t count = std::ssize(data_.feature_names); count != data_.num_features())
+      fail("nodes/x_names", "{} names, expected {}", count, data_.num_features());
+    if (const std::string problem = problem_of_names(data_.feature_names, "column"); !problem.empty())
+      fail("nodes/x_names", "{}", problem);
   }
 
   void check_nodes() const {

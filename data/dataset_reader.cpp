@@ -18,7 +18,8 @@ H5Reader::Wanted words(const char* text) {
 const H5Reader::Wanted detail::kSchema = words(
     "@format @version @name @num_nodes @num_classes @task @undirected "
     "edges/src edges/dst edges/weight edges/attr "
-    "nodes/x nodes/x_indptr nodes/x_indices nodes/x_data nodes@x_cols nodes/y nodes/part nodes/order "
+    "nodes/x nodes/x_indptr nodes/x_indices nodes/x_data nodes@x_cols nodes/x_names nodes/x_names_offsets "
+    "nodes/y nodes/part nodes/order "
     "nodes/id nodes/name nodes/name_offsets nodes/class_names nodes/class_names_offsets "
     "graphs/offsets graphs/y graphs/class_names graphs/class_names_offsets "
     "splits/train splits/val splits/test splits/*/train splits/*/val splits/*/test");
@@ -29,6 +30,7 @@ Dataset detail::DatasetReader::read() {
   read_graphs();
   read_edges();
   read_features();
+  read_feature_names();
   read_labels();
   read_class_names();
   read_nodes();

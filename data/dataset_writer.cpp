@@ -69,6 +69,7 @@ void save_dataset(const Dataset& dataset, const std::string& path, int gzip) {
     file.write("edges/" + name, attribute);
 
   write_features(file, dataset.x);
+  if (!dataset.feature_names.empty()) detail::write_names(file, "nodes/x_names", dataset.feature_names);
   if (dataset.y) file.write("nodes/y", stored_labels(dataset));
   if (dataset.part) file.write("nodes/part", dataset.part);
   if (dataset.order) file.write("nodes/order", dataset.order);

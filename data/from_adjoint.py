@@ -55,7 +55,7 @@ def opened(path, format, versions):
 def read_dataset(path):
     """A dataset as numpy arrays: name, task, num_nodes, num_classes, undirected, edge_index int64 [2, M], and if present
     edge_weight, edge_attr, x (or x_indptr, x_indices, x_data, x_cols), y, splits (a list of {train, val, test} of
-    indices), graph_offsets, graph_y, node_ids, node_names, class_names. Throws DataError, OSError."""
+    indices), graph_offsets, graph_y, node_ids, node_names, class_names, feature_names. Throws DataError, OSError."""
     with opened(path, "adjoint.graph", (1,)) as file:
         def values(place):
             try:
@@ -78,7 +78,7 @@ def read_dataset(path):
         if "x_indptr" in data:
             data["x_cols"] = int(file["nodes"].attrs["x_cols"])
         group = "graphs" if of_graphs(data) else "nodes"
-        for key, place in (("node_names", "nodes/name"), ("class_names", f"{group}/class_names")):
+        for key, place in (("node_names", "nodes/name"), ("class_names", f"{group}/class_names"), ("feature_names", "nodes/x_names")):
             if place in file:
                 data[key] = texts(values(place), values(f"{place}_offsets"))
         rows = len(data["graph_offsets"]) - 1 if data["task"].startswith("graph_") else data["num_nodes"]
@@ -184,8 +184,7 @@ def to_pyg(source, sparse=False):
         found = {"edge_index": edges, "num_nodes": int(b - a)}
         for values, rows in ((node, slice(a, b)), (edge, positions), (whole, slice(g, g + 1))):
             found.update({key: value[rows] for key, value in values.items() if value is not None})
-        if "class_names" in data:
-            found["class_names"] = data["class_names"]
+        found.update({key: data[key] for key in ("class_names", "feature_names") if key in data})
         result.append(Data(**{key: tensor(value) for key, value in found.items()}))
     if sparse:
         result[0].x = torch.sparse_csr_tensor(*(tensor(data[key].astype(np.int64)) for key in ("x_indptr", "x_indices")),
@@ -259,8 +258,7 @@ def to_networkx(source):
                              for e, (s, d) in enumerate(zip(src.tolist(), dst.tolist())))
         if graph_y is not None:
             graph.graph["y"] = graph_y[g].tolist()
-        if "class_names" in data:
-            graph.graph["class_names"] = data["class_names"]
+        graph.graph.update({key: data[key] for key in ("class_names", "feature_names") if key in data})
         graphs.append(graph)
     return graphs if "graph_offsets" in data else graphs[0]
 
@@ -426,7 +424,7 @@ def replacing(path):
 
 def save_arrays(found, path):
     """As npz: texts as texts, splits as split0_train, ..."""
-    names = ("node_names", "class_names")
+    names = ("node_names", "class_names", "feature_names")
     flat = {key: value for key, value in found.items() if key not in ("splits", *names)}
     flat.update({f"split{k}_{part}": index for k, split in enumerate(found.get("splits", [])) for part, index in split.items()})
     flat.update({key: np.array(found[key], dtype=str) for key in names if key in found})

@@ -49,13 +49,13 @@ int64_t expected_class_names(const Dataset& data) {
   return y && y.dims() == 2 ? y.size(1) : kAny;
 }
 
-std::string problem_of_names(const std::vector<std::string>& names) {
+std::string problem_of_names(const std::vector<std::string>& names, std::string_view thing) {
   std::unordered_map<std::string_view, size_t> first;
   for (size_t c = 0; c < names.size(); ++c) {
-    if (!is_utf8(names[c])) return fmt::format("class {}: \"{}\", expected UTF-8", c, excerpt(names[c]));
+    if (!is_utf8(names[c])) return fmt::format("{} {}: \"{}\", expected UTF-8", thing, c, excerpt(names[c]));
     if (const auto [other, fresh] = first.emplace(names[c], c); !fresh)
-      return fmt::format("class {}: \"{}\", as class {}, expected distinct names", c, excerpt(names[c]),
-                         other->second);
+      return fmt::format("{} {}: \"{}\", as {} {}, expected distinct names", thing, c, excerpt(names[c]),
+                         thing, other->second);
   }
   return "";
 }

@@ -76,6 +76,7 @@ class Dataset:
     undirected: bool = None  # None: whether every edge exists in both directions
     name: str = None
     class_names: typing.Any = None  # texts, one for each class or column of labels
+    feature_names: typing.Any = None  # texts, one for each column of x; None: those of a data frame
     left_out: list = dataclasses.field(default_factory=list)  # names in the input without a place in the schema
 
 
@@ -225,6 +226,7 @@ def checked(dataset):
     check_splits(data)
     check_names(data)
     check_class_names(data)
+    check_feature_names(data)
     counted = data.y is not None or isinstance(data.x, Csr) or (data.x is not None and data.x.shape[1] > 0)
     if not counted and data.num_nodes > max(BARE_NODES, BARE_NODES_PER_EDGE * len(data.src)):
         fail("attribute num_nodes", f"{data.num_nodes}, but there are no features or labels of that many nodes")
@@ -276,6 +278,8 @@ def check_edges(data):
 def check_features(data):
     if data.x is None:
         return
+    if data.feature_names is None and hasattr(data.x, "columns"):
+        data.feature_names = list(data.x.columns)
     csr = csr_of(data.x)
     if csr is None:
         data.x = floats(data.x, "nodes/x", data.num_nodes)
@@ -438,6 +442,17 @@ def repeated(names):
     return [(k, seen[name]) for k, name in enumerate(names) if seen.setdefault(name, k) != k]
 
 
+def check_feature_names(data):
+    if data.feature_names is None:
+        return
+    names = data.feature_names = [str(name) for name in data.feature_names]
+    columns = data.x.cols if isinstance(data.x, Csr) else 0 if data.x is None else data.x.shape[1]
+    if len(names) != columns:
+        fail("nodes/x_names", f"{len(names)} names, expected {columns}")
+    for k, other in repeated(names):
+        fail("nodes/x_names", f"column {k}: {names[k]!r}, as column {other}, expected distinct names")
+
+
 def check_class_names(data):
     if data.class_names is None:
         return
@@ -502,7 +517,7 @@ def write(data, path, gzip=0):
         stored = {"edges/src": data.src, "edges/dst": data.dst, "edges/weight": data.edge_weight, "edges/attr": data.edge_attr,
                   "nodes/x": data.x if csr is None else None, "nodes/x_indptr": csr and csr.indptr,
                   "nodes/x_indices": csr and csr.indices, "nodes/x_data": csr and csr.data, "nodes/y": data.y, "nodes/id": data.node_ids}
-        for place, names in (("nodes/name", data.node_names), (f"{labels_group(data.task)}/class_names", data.class_names)):
+        for place, names in (("nodes/name", data.node_names), ("nodes/x_names", data.feature_names), (f"{labels_group(data.task)}/class_names", data.class_names)):
             if names is not None:
                 texts = [name.encode() for name in names]
                 stored[place] = np.frombuffer(b"".join(texts), np.uint8)
@@ -593,14 +608,18 @@ def from_pyg(data):
     if nodes is None:  # known from labels or edges only
         ends = [int(array(end, "edge_index").max()) + 1 for end in (src, dst) if len(end)]
         nodes = max([data.num_nodes or 0, rows_of(y) or 0, *ends])
-    known = {"edge_index", "adj_t", "x", "y", "edge_weight", "edge_attr", "num_nodes", "n_id", "batch", "ptr", "class_names", *MASKS}
+    known = {"edge_index", "adj_t", "x", "y", "edge_weight", "edge_attr", "num_nodes", "n_id", "batch", "ptr", "class_names", "feature_names",
+             *MASKS}
     result = Dataset(src=src, dst=dst, num_nodes=nodes, edge_weight=weight, edge_attr=attr, x=stored.get("x"), y=y,
                      splits=masks_of(stored), node_ids=stored.get("n_id"), class_names=stored.get("class_names"),
+                     feature_names=stored.get("feature_names"),
                      left_out=[key for key, value in stored.items() if key not in known and value is not None])
     if offsets is not None:
         offsets = result.graph_offsets = array(offsets, "ptr")
         if result.class_names and not isinstance(result.class_names[0], str):
             result.class_names = result.class_names[0]  # a Batch has the list of each graph
+        if result.feature_names and not isinstance(result.feature_names[0], str):
+            result.feature_names = result.feature_names[0]
         if y is not None and rows_of(y) == len(offsets) - 1:
             result.y, result.graph_y = None, y
     return result
@@ -707,6 +726,8 @@ def from_networkx(graph, features=None, label=None, weight=None, edge_features=N
     elif (whole_graph := next((graph.graph[n] for n in LABELS if n in graph.graph), None)) is not None:
         result.graph_y = np.asarray(whole_graph)[None]
     result.class_names = result.class_names or graph.graph.get("class_names")
+    if result.x is not None:  # attributes of one number each
+        result.feature_names = used if result.x.shape[1] == len(used) and len(used) > 1 else graph.graph.get("feature_names")
     result.splits = splits_of_nodes(nodes, split)
     if not graph.is_directed():  # both ways; a loop is one edge
         back = np.flatnonzero(src != dst)
@@ -831,6 +852,10 @@ def joined(parts):
     if any(name is not None and name != named[0] for name in named):
         fail("graphs", "labels that are texts, of other classes in each graph, expected numbers")
     result.class_names = named[0]
+    columns = [part.feature_names for part in parts]
+    if any(names is not None and names != columns[0] for names in columns):
+        fail("graphs", "other names of columns in each graph, expected the same")
+    result.feature_names = columns[0]
     undirected = {part.undirected for part in parts}
     result.undirected = undirected.pop() if len(undirected) == 1 else None
     return result

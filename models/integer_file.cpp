@@ -157,7 +157,9 @@ void IntegerModel::save(const std::string& path) const {
   head.facts = needed_facts(description_);
   ADJ_CHECK(head.facts.count("task") > 0, "{}: not from a checkpoint, expected a checkpoint's facts",
             describe());
-  models::Preprocessing{description_.scaling, description_.class_names, description_.quantization}.save(head);
+  models::Preprocessing{description_.scaling, description_.class_names, description_.quantization,
+                        description_.feature_names}
+      .save(head);
   if (description_.target_mean) {
     head.tensors["targets.mean"] = description_.target_mean;
     head.tensors["targets.deviation"] = description_.target_scale;

@@ -18,7 +18,8 @@ struct ModelDescription {
   FeatureScaling scaling;            ///< of features
   FeatureQuantization quantization;  ///< of the scaled features
   Tensor target_mean, target_scale;  ///< float32 [T] of regression: a prediction is output * scale + mean
-  std::vector<std::string> class_names;
+  std::vector<std::string> class_names,
+      feature_names;            ///< of outputs, and of the columns of features; or empty
   int64_t graphs_at_once = 32;  ///< graphs per batch
   std::string origin;           ///< "train_gcn, epoch 66"
   /// Facts of the checkpoint about its training: "option.lr" and so on.

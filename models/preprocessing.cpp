@@ -13,22 +13,24 @@ const Tensor& tensor_of(const Checkpoint& checkpoint, const std::string& name, D
   return found;
 }
 
-std::vector<std::string> class_names_of(const Checkpoint& checkpoint) {
-  if (!checkpoint.tensors.contains("classes.names")) return {};
-  const detail::PackedNames names{tensor_of(checkpoint, "classes.names", DType::u8),
-                                  tensor_of(checkpoint, "classes.offsets", DType::i64)};
+/// The tensors THINGS.names and THINGS.offsets: `count` names of a `thing` each, or none.
+std::vector<std::string> names_of(const Checkpoint& checkpoint, const std::string& things,
+                                  std::string_view thing, int64_t count) {
+  const std::string bytes = things + ".names", offsets = things + ".offsets";
+  if (!checkpoint.tensors.contains(bytes)) return {};
+  const detail::PackedNames names{tensor_of(checkpoint, bytes, DType::u8),
+                                  tensor_of(checkpoint, offsets, DType::i64)};
   const std::vector<int64_t> ends = names.offsets.to_vector<int64_t>();
   bool ascending = !ends.empty() && ends.front() == 0 && ends.back() == names.bytes.numel();
   for (size_t k = 1; k < ends.size(); ++k) ascending = ascending && ends[k] >= ends[k - 1];
   if (!ascending)
-    data_fail("{}: tensors/classes.offsets: expected ascending numbers from 0 to {}", checkpoint.path,
+    data_fail("{}: tensors/{}: expected ascending numbers from 0 to {}", checkpoint.path, offsets,
               names.bytes.numel());
   std::vector<std::string> texts = detail::unpacked(names);
-  if (std::ssize(texts) != checkpoint.integer("outputs"))
-    data_fail("{}: tensors/classes.offsets: {} names, expected {}", checkpoint.path, texts.size(),
-              checkpoint.integer("outputs"));
-  if (const std::string problem = detail::problem_of_names(texts); !problem.empty())
-    data_fail("{}: tensors/classes.names: {}", checkpoint.path, problem);
+  if (std::ssize(texts) != count)
+    data_fail("{}: tensors/{}: {} names, expected {}", checkpoint.path, offsets, texts.size(), count);
+  if (const std::string problem = detail::problem_of_names(texts, thing); !problem.empty())
+    data_fail("{}: tensors/{}: {}", checkpoint.path, bytes, problem);
   return texts;
 }
 
@@ -74,7 +76,8 @@ int Preprocessing::feature_bits(const Checkpoint& checkpoint) {
 
 Preprocessing Preprocessing::load(const Checkpoint& checkpoint) {
   Preprocessing loaded;
-  loaded.class_names = class_names_of(checkpoint);
+  loaded.class_names = names_of(checkpoint, "classes", "class", checkpoint.integer("outputs"));
+  loaded.feature_names = names_of(checkpoint, "columns", "column", checkpoint.integer("features"));
   loaded.quantization = quantization_of(checkpoint);
   const FeatureScaling::Kind kind = scaling_kind(checkpoint);
   if (kind == FeatureScaling::Kind::rows) loaded.scaling = FeatureScaling::rows();
@@ -101,10 +104,12 @@ void Preprocessing::save(Checkpoint& checkpoint) const {
     checkpoint.tensors["features.scale"] = quantization.scale();
     checkpoint.tensors["features.zero"] = quantization.zero();
   }
-  if (class_names.empty()) return;
-  const auto [bytes, offsets] = detail::packed(class_names);
-  checkpoint.tensors["classes.names"] = bytes;
-  checkpoint.tensors["classes.offsets"] = offsets;
+  for (const auto& [things, names] : {std::pair("classes", &class_names), {"columns", &feature_names}}) {
+    if (names->empty()) continue;
+    const auto [bytes, offsets] = detail::packed(*names);
+    checkpoint.tensors[fmt::format("{}.names", things)] = bytes;
+    checkpoint.tensors[fmt::format("{}.offsets", things)] = offsets;
+  }
 }
 
 }  // namespace adj::models

@@ -12,8 +12,8 @@ namespace adj {
 /// features, units of targets, class names. No file access after loading:
 ///
 ///   const TrainedModel gat = load_trained("gat.h5", Device::best());
-///   const Predictions said = gat.predict(graph, Features(x));
-///   said.prediction, said.probability, said.class_names …
+///   const Predictions predictions = gat.predict(graph, Features(x));
+///   predictions.prediction, predictions.probability, predictions.class_names …
 ///
 /// Immutable: copies share the model, and all functions are thread-safe. Inputs may be on any device and are
 /// moved to the model's, where results are unless a function says otherwise. Errors are adj::Error and name
@@ -45,6 +45,7 @@ class TrainedModel {
   const FeatureQuantization& quantization() const { return description().quantization; }
   /// From the training's dataset; may be empty.
   const std::vector<std::string>& class_names() const { return description().class_names; }
+  const std::vector<std::string>& feature_names() const { return description().feature_names; }
   Device device() const;
 
   /// Predictions for every node or graph, on the CPU; graph g has the nodes offsets[g] to offsets[g + 1],

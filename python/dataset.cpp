@@ -58,7 +58,8 @@ void make_dataset(Dataset* self, nb::handle edge_index, nb::handle x, nb::handle
                   std::optional<int64_t> num_nodes, nb::handle edge_weight, nb::handle edge_attr,
                   nb::handle train, nb::handle val, nb::handle test, nb::handle graph_offsets,
                   nb::handle part, const std::optional<std::string>& task,
-                  std::vector<std::string> class_names, bool undirected, const std::string& name) {
+                  std::vector<std::string> class_names, std::vector<std::string> feature_names,
+                  bool undirected, const std::string& name) {
   const EdgeIndex edges = to_edges("edge_index", edge_index);
   const Tensor weight = to_floats("edge_weight", edge_weight);
   EdgeAttributes attributes;
@@ -70,6 +71,7 @@ void make_dataset(Dataset* self, nb::handle edge_index, nb::handle x, nb::handle
   data.class_names = std::move(class_names);
   data.classes = std::ssize(data.class_names);
   data.x = to_features(x);
+  data.feature_names = std::move(feature_names);
   if (const Tensor offsets = to_integers("graph_offsets", graph_offsets))
     data.graph_offsets = offsets.to(DType::i64);
   if (!num_nodes && data.x) num_nodes = data.x.rows();
@@ -98,7 +100,8 @@ void bind_dataset(nb::module_& m) {
 
 edge_index: [2, M] or (src, dst), integers; an undirected edge is stored twice. x: [N, F], or a sparse matrix of SciPy.
 y: classes, integers [N], -1 for none; several labels, bool or uint8 [N, T]; targets, float [N] or [N, T]; one row per
-graph if graph_offsets (integers [G + 1]) are given. task: set it when y's type is ambiguous. train, val, test: indices or
+graph if graph_offsets (integers [G + 1]) are given. feature_names: of the columns of x, which a trained model then
+finds by name. task: set it when y's type is ambiguous. train, val, test: indices or
 masks. part: a partition, for ClusterLoader.
 
 Arrays come from NumPy, PyTorch or any framework with DLPack. Only x is not copied, if it is float32 and row-major, on
@@ -108,12 +111,14 @@ the CPU or a GPU: writes to the array change the dataset. The arrays of a datase
            nb::arg("edge_weight") = nb::none(), nb::arg("edge_attr") = nb::none(),
            nb::arg("train") = nb::none(), nb::arg("val") = nb::none(), nb::arg("test") = nb::none(),
            nb::arg("graph_offsets") = nb::none(), nb::arg("part") = nb::none(), nb::arg("task") = nb::none(),
-           nb::arg("class_names") = std::vector<std::string>(), nb::arg("undirected") = false,
+           nb::arg("class_names") = std::vector<std::string>(),
+           nb::arg("feature_names") = std::vector<std::string>(), nb::arg("undirected") = false,
            nb::arg("name") = "dataset")
       .def_ro("name", &Dataset::name)
       .def_prop_ro("task", [](const Dataset& d) { return std::string(name_of(d.task)); })
       .def_ro("undirected", &Dataset::undirected)
       .def_ro("class_names", &Dataset::class_names)
+      .def_ro("feature_names", &Dataset::feature_names)
       .def_prop_ro("device", [](const Dataset& d) { return d.device().str(); })
       .def_prop_ro("num_nodes", &Dataset::num_nodes)
       .def_prop_ro("num_edges", [](const Dataset& d) { return d.graph.num_edges(); })

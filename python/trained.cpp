@@ -1,9 +1,20 @@
 #include "arrays.h"
 #include <adjoint/autograd/unary.h>
 #include <adjoint/core/convert.h>
+#include <adjoint/data/feature_names.h>
 #include <adjoint/models/trained_model.h>
 
 namespace adj::python {
+
+namespace {
+
+/// The dataset with its columns in the model's order, by their names.
+Dataset matched(const TrainedModel& model, Dataset data) {
+  match_features(data, data.name, model.feature_names(), model.origin());
+  return data;
+}
+
+}  // namespace
 
 void bind_trained(nb::module_& m) {
   nb::class_<Predictions>(m, "Predictions")
@@ -23,18 +34,23 @@ void bind_trained(nb::module_& m) {
       .def_prop_ro("num_features", &TrainedModel::num_features)
       .def_prop_ro("num_outputs", &TrainedModel::num_outputs)
       .def_prop_ro("class_names", &TrainedModel::class_names)
+      .def_prop_ro("feature_names", &TrainedModel::feature_names)
       .def(
           "predict",
-          [](const TrainedModel& t, const Dataset& data) {
+          [](const TrainedModel& t, const Dataset& named) {
+            const Dataset data = matched(t, named);
             return t.of_graphs() ? t.predict(data.graph, data.graph_offsets, data.x)
                                  : t.predict(data.graph, data.x);
           },
           nb::arg("data"), nb::call_guard<GilRelease>(),
-          "Predictions of every node, or of every graph. Features are as in the user's data.")
+          "Predictions of every node, or of every graph. Features are as in the user's data; columns are "
+          "found by "
+          "name if the dataset and the model have names.")
       .def(
           "outputs",
-          [](const TrainedModel& t, const Dataset& data) {
+          [](const TrainedModel& t, const Dataset& named) {
             return to_array(without_gil([&] {
+              const Dataset data = matched(t, named);
               return t.of_graphs() ? t.outputs(data.graph, data.graph_offsets, data.x)
                                    : t.outputs(data.graph, data.x);
             }));
@@ -48,7 +64,7 @@ void bind_trained(nb::module_& m) {
               *end = to_int32("predict_links", "pairs", *end, data.num_nodes());
             return to_array(without_gil([&] {
               const NoGrad no_grad;
-              return sigmoid(Var(t.predict_links(data.graph, data.x, wanted))).value();
+              return sigmoid(Var(t.predict_links(data.graph, matched(t, data).x, wanted))).value();
             }));
           },
           nb::arg("data"), nb::arg("pairs"),

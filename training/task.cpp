@@ -85,6 +85,7 @@ LearningTask::LearningTask(const Settings& options, Dataset dataset, Examples le
     preprocessing.quantization = choose_quantization(data, file, options.data.features_bits);
   quantize_features(data, preprocessing.quantization);
   if (examples.task == name_of(data.task)) preprocessing.class_names = data.class_names;
+  preprocessing.feature_names = data.feature_names;
   if (loader) loader->prepare(data);
   const Device device = Device::parse(options.compute.device);
   data = placed_on(device, data, options.batches);

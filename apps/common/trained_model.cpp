@@ -2,6 +2,7 @@
 
 #include <adjoint/core/log.h>
 #include <adjoint/core/text.h>
+#include <adjoint/data/feature_names.h>
 #include <adjoint/kernels/index/select.h>
 #include <adjoint/models/pyg_state.h>
 #include <adjoint/nn/init.h>
@@ -68,6 +69,11 @@ ExecutionOptions execution_options_of(const ModelDescription& model) {
   if (precision != model.facts.end())
     options.precision = value_named<models::Precision>(precision->second).value();
   return options;
+}
+
+void match_names(Dataset& data, const std::string& file, const ModelDescription& model) {
+  match_features(data, file, model.feature_names, model.origin);
+  if (data.task == model.task) match_classes(data, file, model.class_names, model.origin);
 }
 
 const Tensor& labels_for(const ModelDescription& model, const Dataset& data) {

@@ -26,6 +26,10 @@ training::Metric metric_of(const ModelDescription& model, const std::string& fil
 /// The precision of its training: "float32".
 training::ExecutionOptions execution_options_of(const ModelDescription& model);
 
+/// Columns and classes of a dataset, read from `file`, in the model's order, by their names
+/// (data/feature_names.h).
+void match_names(Dataset& data, const std::string& file, const ModelDescription& model);
+
 /// The dataset's labels of the model's kind, nodes or graphs; absent if it has none.
 const Tensor& labels_for(const ModelDescription& model, const Dataset& data);
 /// The nodes or graphs for the evaluation: the split's test ones, or without splits all labelled ones

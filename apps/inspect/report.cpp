@@ -95,10 +95,20 @@ void print_labels(const Dataset& data, const LabelStatistics& l) {
                                 called(data, static_cast<int64_t>(k)), l.ranges.size()));
 }
 
+/// "named age, income, …": the first few.
+std::string names_of_columns(const Dataset& data) {
+  std::vector<std::string> texts;
+  for (size_t k = 0; k < std::min(data.feature_names.size(), kClasses); ++k)
+    texts.push_back(excerpt(data.feature_names[k]));
+  return fmt::format("named {}{}", fmt::join(texts, ", "),
+                     data.feature_names.size() > texts.size() ? ", …" : "");
+}
+
 void print_features(const Dataset& data, const FeatureSummary& f) {
   line("features", fmt::format("{} {}, {:.4g} % not zero, {:.4g} % negative", data.x.cols(),
                                data.x.is_sparse() ? "sparse" : "dense", 100.0 * fill(data, f),
                                100.0 * static_cast<double>(f.negative) / std::max(1.0, cells(data))));
+  if (!data.feature_names.empty()) line("", names_of_columns(data));
   line("",
        fmt::format("training uses them {} (--features-scaling auto)",
                    f.is_bag_of_words() ? "with rows divided by their sums, as they look like a bag of words"
@@ -240,6 +250,8 @@ void print_json(const Report& r) {
         data.x.cols(), data.x.is_sparse(), fill(data, *s.features), s.features->zero_rows,
         s.features->constant_columns, s.features->negative, s.features->least_scale,
         s.features->largest_scale, name_of(FeatureScaling::automatic(*s.features)));
+  if (!data.feature_names.empty())
+    text += fmt::format(R"("feature_names": {}, )", json_texts(data.feature_names));
   text += fmt::format(R"("num_classes": {}, )", data.num_classes());
   if (!data.class_names.empty()) text += fmt::format(R"("class_names": {}, )", json_texts(data.class_names));
   if (s.labels) text += json_labels(data, *s.labels);

@@ -40,6 +40,10 @@ class DatasetReader {
 
   void read_labels();
   void read_class_names();
+  void read_feature_names();
+  /// `count` names (kAny: any number) at `path`, of a `thing` each; empty if there are none, or for a
+  /// problem.
+  std::vector<std::string> names_at(const std::string& path, int64_t count, std::string_view thing);
   void check_classes(const Tensor& y);
   Tensor read_labels_of(const std::string& path, std::optional<int64_t> rows, Task task);
 

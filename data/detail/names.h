@@ -27,8 +27,9 @@ void write_names(H5Writer& file, const std::string& path, const std::vector<std:
 
 /// Expected number of class names; kAny if the labels do not determine it.
 int64_t expected_class_names(const Dataset& data);
-/// "class 3: …, expected …" for names that are not UTF-8 or not distinct; empty if all are valid.
-std::string problem_of_names(const std::vector<std::string>& names);
+/// "class 3: …, expected …", or another `thing`, for names that are not UTF-8 or not distinct; empty if all
+/// are valid.
+std::string problem_of_names(const std::vector<std::string>& names, std::string_view thing = "class");
 /// The name itself, or with its escapes if it is not UTF-8, which no file may hold.
 std::string utf8_name(std::string name);
 /// Path of the class names, next to the labels.

@@ -72,6 +72,16 @@ void read_node_files(const NodeFiles& files, const std::optional<std::string>& c
     auto [x, note] = read_numbers(rows, ids.size(), files.impute.has_value(), true, false);
     if (files.impute) note += "; " + impute(x, *files.impute, rows);
     data.x = Features(x);
+    if (rows.has_header()) {
+      data.feature_names.assign(rows.head().first.end() - x.size(1), rows.head().first.end());
+      for (const std::string& name : data.feature_names)
+        rows.source().expect_utf8(rows.head().format.first_line, name);
+      if (const std::string problem = detail::problem_of_names(data.feature_names, "column");
+          !problem.empty()) {
+        note += "; names not kept: " + problem;
+        data.feature_names.clear();
+      }
+    }
     notes.push_back(note);
   }
   if (!files.labels.empty()) {

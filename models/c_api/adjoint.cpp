@@ -137,6 +137,13 @@ const char* adjoint_class_name(const adjoint_model* model, int64_t output) {
   });
 }
 
+const char* adjoint_feature_name(const adjoint_model* model, int64_t column) {
+  return guarded<const char*>(nullptr, [&]() -> const char* {
+    const auto& names = model_of(model).feature_names();
+    return column < 0 || column >= std::ssize(names) ? nullptr : names[static_cast<size_t>(column)].c_str();
+  });
+}
+
 int adjoint_predict_nodes(const adjoint_model* model, const adjoint_graph* graph, float* result) {
   return guarded(-1, [&] {
     const Input input = input_of(model_of(model), graph);

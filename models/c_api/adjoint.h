@@ -29,6 +29,8 @@ int64_t adjoint_num_features(const adjoint_model *model);
 int64_t adjoint_num_outputs(const adjoint_model *model);
 /* NULL if the training's dataset had no names, or beyond the last class. Valid as long as the model. */
 const char *adjoint_class_name(const adjoint_model *model, int64_t output);
+/* The column's name in the training's features: the order in which adjoint_graph has them. NULL as above. */
+const char *adjoint_feature_name(const adjoint_model *model, int64_t column);
 
 /* A directed graph and its features. Undirected edges are given twice. */
 typedef struct adjoint_graph {

@@ -1,5 +1,7 @@
+#include "../says.h"
 #include "bench.h"
 #include "variants.h"
+#include <adjoint/data/feature_names.h>
 #include <adjoint/data/hdf5_file.h>
 #include <adjoint/models/checkpoint.h>
 #include <adjoint/models/trained_model.h>
@@ -49,6 +51,33 @@ TEST_CASE("predictions from a checkpoint equal those of its training, on every d
         CHECK(json.count("test_acc") == 1);
       }
     }
+}
+
+TEST_CASE("columns in another order are found by name, a column that is missing is named") {
+  Dataset data = small_dataset();
+  std::vector<int32_t> order;
+  for (int64_t k = 0; k < data.num_features(); ++k) {
+    data.feature_names.push_back(fmt::format("column {}", k));
+    order.push_back(static_cast<int32_t>(data.num_features() - 1 - k));
+  }
+  const Bench bench(data);
+  const Tensor expected = predictions_in(bench.train("train_sage", {}));
+  Dataset turned = data;
+  turned.x = select_columns(data.x, order);
+  std::reverse(turned.feature_names.begin(), turned.feature_names.end());
+  const std::string file = bench.folder.file("turned.h5");
+  save_dataset(turned, file);
+  const Outcome outcome = succeeds(bench.predict(file));
+  CHECK(same_bits(predictions_in(bench.out), expected));
+  CHECK(says(outcome.err, "…features: columns in the order of …, by name…"));
+  turned.feature_names[0] = "another";
+  save_dataset(turned, file);
+  const Outcome refused = bench.predict(file);
+  CHECK(refused.status == 1);
+  CHECK(says(refused.err, fmt::format("…no column 'column {}', but 'another'…", order[0])));
+  turned.feature_names.clear();
+  save_dataset(turned, file);
+  CHECK(says(succeeds(bench.predict(file)).err, "…matched by position…"));
 }
 
 namespace {

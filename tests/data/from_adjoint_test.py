@@ -29,6 +29,7 @@ def datasets():
     yield "several labels", base | {"x": x, "y": draw.integers(0, 2, (6, 4)), "splits": split}
     yield "targets", base | {"x": x, "y": draw.random((6, 2)), "edge_weight": draw.random(6), "edge_attr": draw.random((6, 2))}
     yield "unlabelled", base | {"x": x, "y": np.array([0, -1, 1, 2, -1, 0])}
+    yield "named columns", base | {"x": x, "feature_names": [f"c{k}" for k in range(x.shape[1])]}
     yield "named classes", base | {"x": x, "y": draw.integers(0, 3, 6), "num_classes": 3, "class_names": ["a", "Zoë", "c, d"]}
     yield "named classes of graphs", many | {"graph_y": [0, 2, 1], "class_names": ["a", "", "c"]}
     yield "structure", dict(base)

@@ -100,6 +100,8 @@ class Arrays(Case):
         self.loaded()
 
     def test_names_of_classes(self):
+        to_adjoint(arrays(x=np.ones((4, 2)), feature_names=["age", "größe"]), self.out)
+        self.assertEqual(contents(self.out)["nodes/x_names"].tobytes(), "agegröße".encode())
         to_adjoint(arrays(y=[0, 1, 1, 0], class_names=["Zoë", "d d"]), self.out)
         found = contents(self.out)
         self.assertEqual(found["nodes/class_names"].tobytes(), "Zoëd d".encode())
@@ -192,6 +194,7 @@ class Arrays(Case):
                 ({"node_names": ["a", "b", "a", "c"]}, "nodes/name: 'a' is node 0 and node 2"),
                 ({"node_names": ["a"]}, "nodes/name: 1 names, expected 4"),
                 ({"node_ids": [1, 2, 3, 4], "node_names": list("abcd")}, "nodes: both id and name"),
+                ({"x": np.ones((4, 2)), "feature_names": ["a"]}, "nodes/x_names: 1 names, expected 2"),
                 ({"y": [0, 1, 1, 0], "class_names": ["a"]}, "nodes/class_names: 1 names, expected 2"),
                 ({"y": [0, 1, 1, 0], "class_names": ["a", "a"]}, "nodes/class_names: class 1: 'a', as class 0, expected distinct"),
                 ({"features": x}, "features: not known; the names are"),

@@ -163,7 +163,7 @@ class Datasets(unittest.TestCase):
         self.assertEqual(data.y.dtype, np.int32)
 
     def test_files(self):
-        data = small(name="rings", class_names=["left", "right"])
+        data = small(name="rings", class_names=["left", "right"], feature_names=[f"c{k}" for k in range(small().num_features)])
         data.save("rings.h5", gzip=1)
         with h5py.File("rings.h5") as file:
             self.assertEqual(file.attrs["num_nodes"], 12)
@@ -173,6 +173,7 @@ class Datasets(unittest.TestCase):
             self.assertTrue(np.array_equal(file["splits/test"][:], data.test))
         again = adjoint.load_dataset("rings.h5")
         self.assertEqual((again.name, again.class_names, again.undirected), ("rings", ["left", "right"], True))
+        self.assertEqual(again.feature_names, data.feature_names)
         self.assertEqual(edges_of(again), edges_of(data))
 
     def test_sparse_features(self):

@@ -169,11 +169,11 @@ TEST_CASE("folds hold every labelled graph out once, by class, drawn from the se
         "shapes: graphs/y: 40 labelled graphs, expected at least as many as the 41 folds of --folds");
   few.graphs.folds = 40;
   few.prepare();
-  OfGraphs of_file(split_graphs());
-  of_file.prepare();
-  CHECK_FALSE(of_file.task->examples.cross_validated);
-  CHECK(of_file.task->examples.splits_in_file);
-  CHECK(of_file.task->examples.splits.size() == 2);
+  OfGraphs file_names(split_graphs());
+  file_names.prepare();
+  CHECK_FALSE(file_names.task->examples.cross_validated);
+  CHECK(file_names.task->examples.splits_in_file);
+  CHECK(file_names.task->examples.splits.size() == 2);
 }
 
 TEST_CASE("an epoch on graphs has N drawn batches of equal weight, or all graphs once by size") {
@@ -250,9 +250,13 @@ TEST_CASE("graphs are validated in batches without dropout, and outputs are by g
 TEST_CASE("node features of graphs are the file's, constant, or degrees in as many columns as needed") {
   Dataset data = small_graphs();
   const Tensor features = data.x.to_dense();
+  const std::vector<std::string> file_names(static_cast<size_t>(data.num_features()), "name");
+  data.feature_names = file_names;
   set_node_features(data, "f", models::NodeFeatures::file);
   CHECK(same_bits(data.x.to_dense(), features));
+  CHECK(data.feature_names == file_names);
   set_node_features(data, "f", models::NodeFeatures::constant, 5);
+  CHECK(data.feature_names.empty());
   CHECK(values(data.x.to_dense()) == Numbers(uz(data.num_nodes()), 1.0));
   for (const int64_t columns : {0, 12}) {
     set_node_features(data, "f", models::NodeFeatures::degree, columns);

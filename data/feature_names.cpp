@@ -1,0 +1,157 @@
+#include <adjoint/core/log.h>
+#include <adjoint/core/parallel.h>
+#include <adjoint/core/text.h>
+#include <adjoint/data/feature_names.h>
+#include <adjoint/graph/detail/sort_rows.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace adj {
+
+namespace {
+
+/// The first names, quoted, and the number of the others.
+std::string listed(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 5;
+  std::string text;
+  for (size_t k = 0; k < std::min(names.size(), kShown); ++k)
+    text += fmt::format("{}'{}'", k > 0 ? ", " : "", excerpt(names[k]));
+  if (names.size() > kShown) text += fmt::format(" and {} more", names.size() - kShown);
+  return text;
+}
+
+/// Where each of the expected names is among `found`, and what is on one side alone.
+struct NameMatch {
+  std::vector<int32_t> order;  // -1: missing
+  std::vector<std::string> missing, others;
+
+  NameMatch(const std::vector<std::string>& expected, const std::vector<std::string>& found) {
+    std::unordered_map<std::string_view, int32_t> places;
+    for (size_t k = 0; k < found.size(); ++k) places.emplace(found[k], static_cast<int32_t>(k));
+    for (const std::string& name : expected) {
+      const auto place = places.find(name);
+      order.push_back(place == places.end() ? -1 : place->second);
+      if (place == places.end())
+        missing.push_back(name);
+      else
+        places.erase(place);
+    }
+    for (const std::string& name : found)
+      if (places.contains(name)) others.push_back(name);
+  }
+  bool moved() const {
+    for (size_t k = 0; k < order.size(); ++k)
+      if (order[k] != static_cast<int32_t>(k)) return true;
+    return false;
+  }
+};
+
+Tensor selected(const Tensor& x, std::span<const int32_t> order) {
+  const int64_t cols = x.size(1), width = std::ssize(order);
+  Tensor y = Tensor::empty({x.size(0), width}, DType::f32);
+  const float* const source = x.data<float>();
+  float* const target = y.mutable_data<float>();
+  parallel_for(x.size(0), 1024, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t k = 0; k < width; ++k)
+        target[i * width + k] = source[i * cols + order[static_cast<size_t>(k)]];
+  });
+  return y;
+}
+
+SparseMatrix selected(const SparseMatrix& x, std::span<const int32_t> order) {
+  std::vector<int32_t> place(static_cast<size_t>(x.cols()), -1);
+  for (size_t k = 0; k < order.size(); ++k) place[static_cast<size_t>(order[k])] = static_cast<int32_t>(k);
+  const Csr& all = x.relation().csr();
+  const int64_t* const offsets = all.offsets.data<int64_t>();
+  const int32_t* const indices = all.indices.data<int32_t>();
+  const float* const values = x.values().data<float>();
+  std::vector<int64_t> ends{0};
+  std::vector<int32_t> columns;
+  std::vector<float> kept;
+  for (int64_t i = 0; i < x.rows(); ++i) {
+    for (int64_t e = offsets[i]; e < offsets[i + 1]; ++e)
+      if (const int32_t k = place[static_cast<size_t>(indices[e])]; k >= 0) {
+        columns.push_back(k);
+        kept.push_back(values[e]);
+      }
+    ends.push_back(std::ssize(columns));
+  }
+  Csr csr;
+  csr.rows = x.rows();
+  csr.cols = std::ssize(order);
+  csr.offsets = Tensor::from(ends);
+  csr.indices = Tensor::from(columns);
+  Tensor numbers = Tensor::from(kept);
+  detail::sort_rows(csr, numbers);
+  return SparseMatrix(Relation::from_csr(std::move(csr)), std::move(numbers));
+}
+
+}  // namespace
+
+Features select_columns(const Features& x, std::span<const int32_t> order) {
+  const Features host = x.to(Device::cpu());
+  return (host.is_sparse() ? Features(selected(host.sparse(), order))
+                           : Features(selected(host.dense(), order)))
+      .to(x.device());
+}
+
+void match_features(Dataset& data, const std::string& file, const std::vector<std::string>& expected,
+                    const std::string& origin) {
+  const std::vector<std::string>& found = data.feature_names;
+  if (expected.empty() || found.empty()) {
+    if (expected.empty() != found.empty())
+      log_info("features: matched by position, as {} has no names of columns",
+               expected.empty() ? origin : file);
+    return;
+  }
+  const NameMatch match(expected, found);
+  if (!match.missing.empty())
+    data_fail("{}: nodes/x_names: no column {}{}{}; {} was trained with {} columns", file,
+              listed(match.missing), match.others.empty() ? "" : ", but ", listed(match.others), origin,
+              expected.size());
+  if (!match.others.empty())
+    log_info("features: {} passed over, which {} does not know", listed(match.others), origin);
+  if (!match.moved() && match.others.empty()) return;
+  if (data.x_in_file)
+    data_fail(
+        "{}: nodes/x_names: columns in another order than those of {}, expected the same for features in a "
+        "file "
+        "(--features device or host reorders them)",
+        file, origin);
+  if (match.moved()) log_info("features: columns in the order of {}, by name", origin);
+  data.x = select_columns(data.x, match.order);
+  data.feature_names = expected;
+}
+
+void match_classes(Dataset& data, const std::string& file, const std::vector<std::string>& expected,
+                   const std::string& origin) {
+  const std::vector<std::string>& found = data.class_names;
+  if (expected.empty() || found.empty() || expected == found) return;
+  const NameMatch match(found, expected);  // order: the model's number of each class of the dataset
+  Tensor& y = is_of_graphs(data.task) ? data.graph_y : data.y;
+  if (!y || y.dims() != 1)
+    data_fail("{}: columns of labels {}, expected those of {}: {}", file, listed(found), origin,
+              listed(expected));
+  if (!match.missing.empty())
+    log_warning("labels: {} unknown to {}: without a label here", listed(match.missing), origin);
+  log_info("labels: classes in the order of {}, by name", origin);
+  std::vector<int32_t> labels = y.to_vector<int32_t>();
+  for (int32_t& label : labels)
+    if (label >= 0) label = match.order[static_cast<size_t>(label)];
+  y = Tensor::from(labels);
+  data.class_names = expected;
+  data.classes = std::ssize(expected);
+  const auto labelled = [&](const Tensor& part) {
+    std::vector<int32_t> kept;
+    for (const int32_t i : part.to_vector<int32_t>())
+      if (labels[static_cast<size_t>(i)] >= 0) kept.push_back(i);
+    return Tensor::from(kept);
+  };
+  if (!match.missing.empty())
+    for (Tensor* part : {&data.train, &data.val, &data.test})
+      if (*part) *part = labelled(*part);
+}
+
+}  // namespace adj

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <adjoint/data/dataset.h>
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace adj {
+
+/// Columns `order` (0 to cols - 1, distinct) of dense or sparse features, on their device. Throws for
+/// quantised ones.
+Features select_columns(const Features& x, std::span<const int32_t> order);
+
+/// Brings the features of a dataset, read from `file`, into the order of the columns `expected` that `origin`
+/// (a checkpoint) was trained on, by their names; columns it does not know are passed over. What is reordered
+/// or passed over is logged by name. If either side has no names, columns stay where they are, which is
+/// logged too. Throws DataError "FILE: nodes/x_names: …" naming the columns that are missing and those that
+/// are new, and for features in a file that need another order.
+void match_features(Dataset& data, const std::string& file, const std::vector<std::string>& expected,
+                    const std::string& origin);
+
+/// Numbers the classes of a dataset, read from `file`, as `expected` by `origin` does, by their names:
+/// labels, or columns of several. Nodes of a class that the model does not know become unlabelled, in no
+/// split; what changes is logged. Without names on either side nothing changes.
+void match_classes(Dataset& data, const std::string& file, const std::vector<std::string>& expected,
+                   const std::string& origin);
+
+}  // namespace adj
