@@ -25,6 +25,7 @@ import pickle
 import secrets
 import sys
 import typing
+import warnings
 
 import h5py
 import numpy as np
@@ -305,7 +306,7 @@ def of_graphs(task):
 
 def task_of(y, place, graphs):
     """The task guessed from the labels. [N] or [N, 1] of integers (or bools) are classes, of floating numbers targets; several
-    columns of 0 and 1 are multilabel, several columns of other floating numbers targets."""
+    columns of 0 and 1 are multilabel (one 1 in every row: classes), several columns of other floating numbers targets."""
     side = "graph" if graphs else "node"
     if y.ndim == 1 or y.shape[1] == 1:
         return f"{side}_{'regression' if y.dtype.kind == 'f' else 'class'}"
@@ -315,6 +316,17 @@ def task_of(y, place, graphs):
     if binary or y.dtype.kind != "f":
         fail(place, f"{y.dtype} {shaped(y)}{' of 0 and 1' if binary else ''}, for which there is no task; say task=")
     return f"{side}_regression"
+
+
+def one_hot_classes(y, place):
+    """Classes [N], -1 for a row of nan, if every other row of several columns of 0 and 1 has one 1; else None."""
+    if y.ndim != 2 or y.shape[1] < 2:
+        return None
+    lost = (y != y).all(axis=1)
+    if lost.all() or not ((y == 0) | (y == 1) | lost[:, None]).all() or not (lost | ((y == 1).sum(axis=1) == 1)).all():
+        return None
+    warnings.warn(f"{place}: one 1 in every row, taken as {y.shape[1]} classes; task=\"node_multilabel\" keeps the columns")
+    return np.where(lost, -1, (y == 1).argmax(axis=1))
 
 
 def check_labels(data):
@@ -328,6 +340,9 @@ def check_labels(data):
             fail(place, f"shape {shaped(y)}, expected [{rows}] or [{rows}, *]")
     if data.task is None:
         main = "graphs/y" if "graphs/y" in targets else "nodes/y"
+        if main in targets and (numbers := one_hot_classes(targets[main], main)) is not None:
+            data.num_classes = targets[main].shape[1] if data.num_classes is None else data.num_classes
+            targets[main] = numbers
         data.task = task_of(targets[main], main, main == "graphs/y") if main in targets else "none"
     main = None if data.task == "none" else "graphs/y" if of_graphs(data.task) else "nodes/y"
     if of_graphs(data.task) and data.graph_offsets is None:
@@ -711,10 +726,17 @@ def classes(values):
     return values, None
 
 
+def are_captions(values):
+    """Whether they name the nodes, as Gephi's labels do, and are not classes: another text for every node."""
+    return len(values) > 1 and all(isinstance(value, str) for value in values) and len(set(values)) == len(values)
+
+
 def from_networkx(graph, features=None, label=None, weight=None, edge_features=None, split=None):
     nodes, edges = list(graph.nodes(data=True)), [((a, b), attributes) for a, b, attributes in graph.edges(data=True)]
     number = {name: k for k, (name, _) in enumerate(nodes)}
-    used, label = chosen(nodes, features, FEATURES, "node"), chosen(nodes, label, LABELS, "node")
+    used, wanted, label = chosen(nodes, features, FEATURES, "node"), label, chosen(nodes, label, LABELS, "node")
+    if label and not wanted and are_captions([attributes.get(label[0]) for _, attributes in nodes]):
+        label = []  # left out, as names without a place are
     weight, edge_used = chosen(edges, weight, ("weight",), "edge"), chosen(edges, edge_features, FEATURES, "edge")
     if not edge_features:
         edge_used = [name for name in edge_used if name not in weight]

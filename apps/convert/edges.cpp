@@ -26,8 +26,8 @@ Header header_of(const char* option, const std::string& text) {
 
 struct Given {
   EdgeListOptions edges;
-  std::string ids = "auto", task = "node_class", header = "auto", node_headers = "auto", comment,
-              missing_labels, impute, split;
+  std::string ids = "auto", task = "node_class", header = "auto", node_headers = "auto",
+              missing_ids = "error", comment, missing_labels, impute, split;
   bool has_comment = false, has_missing_labels = false;
   int64_t seed = 0;
   bool stratified = false;
@@ -43,8 +43,13 @@ struct Given {
     if (o.nodes < 0 || o.nodes > NodeIds::kMost)
       usage_fail("--nodes: expected 0 to {}, got {}", NodeIds::kMost, o.nodes);
     if (o.nodes > 0 && ids != "numbers") usage_fail("--nodes: requires --ids numbers");
-    if (o.weight_column < 0 || o.weight_column == 1 || o.weight_column == 2)
-      usage_fail("--weight-column: expected 3 or more, or 0, got {}", o.weight_column);
+    if (o.columns.source.empty() != o.columns.target.empty())
+      usage_fail("--source, --target: expected both or neither");
+    if (missing_ids != "error" && missing_ids != "drop" && missing_ids != "keep")
+      usage_fail("--missing-ids {}: expected error, drop or keep", missing_ids);
+    o.missing_ids = missing_ids == "drop"   ? MissingIds::drop
+                    : missing_ids == "keep" ? MissingIds::keep
+                                            : MissingIds::fail;
     o.header = header_of("header", header);
     if (has_comment) o.comment = comment;
     check_node_files(o.node_files);
@@ -122,8 +127,16 @@ Format edges_format() {
     arguments->has_comment = true;
   }),
       "skip lines with this prefix, in all files; '': skip none (default: # or %, before the first row)");
-  add("weight-column", with_default(o.weight_column), "column of edge weights, counted from 1 (0: none)");
-  add("unweighted", po::bool_switch(&o.unweighted), "ignore the values of a Matrix Market file");
+  const auto column = [](std::string& name) { return po::value(&name)->value_name("COLUMN"); };
+  add("source", column(o.columns.source),
+      "column of source ids: its name in the header, or its number from 1 (default: by names as source, src, "
+      "from, head or :START_ID, else the first)");
+  add("target", column(o.columns.target), "the same for target ids (target, dst, to, tail, :END_ID, …)");
+  add("weight", column(o.columns.weight),
+      "column of edge weights (default: one called weight); none: no weights, also of a Matrix Market file");
+  add("missing-ids", with_default(arguments->missing_ids),
+      "lines whose source or target is empty, NA, nan, null, none, ? or \\N: error, drop, or keep (as a "
+      "name)");
   add("undirected", po::bool_switch(&o.undirected), "add the reverse of each edge");
   add("coalesce", po::bool_switch(&o.coalesce), "merge equal edges, adding their weights");
   add("drop-self-loops", po::bool_switch(&o.drop_self_loops), "remove self-loops");

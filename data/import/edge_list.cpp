@@ -9,38 +9,86 @@ namespace adj {
 
 namespace {
 
-bool begins_with_integers(const std::vector<std::string>& fields) {
-  return fields.size() > 1 && integer_in(fields[0]) && integer_in(fields[1]);
+/// What an importer of lists is given by mistake, by the first line of the file; empty for others.
+std::string other_format(std::string_view line) {
+  const auto via_networkx = [](std::string_view format, std::string_view reader) {
+    return fmt::format(
+        "{}, expected a list of edges; data/to_adjoint.py reads it: to_adjoint(networkx.{}, "
+        "\"OUT.h5\")",
+        format, reader);
+  };
+  const std::string begin = lower(trimmed(line).substr(0, 16));
+  if (begin.starts_with("<?xml") || begin.starts_with("<graphml"))
+    return via_networkx("XML", "read_graphml(FILE)");
+  if (begin.starts_with("{") || begin == "[")
+    return via_networkx("JSON", "node_link_graph(json.load(open(FILE)))");
+  if (begin.starts_with("graph [") || begin == "graph" || begin.starts_with("creator "))
+    return via_networkx("GML", "read_gml(FILE)");
+  if (begin.starts_with("*vertices")) return via_networkx("Pajek", "read_pajek(FILE)");
+  return "";
 }
 
+/// Whether the file is Matrix Market. Throws for formats that only look like lists.
 bool has_matrix_market(const std::string& path) {
   TextSource source(path);
   std::string_view line;
-  return source.next(line) && is_matrix_market(line);
+  if (!source.next(line)) return false;
+  if (const std::string other = other_format(line); !other.empty()) source.fail(1, "{}", other);
+  return is_matrix_market(line);
+}
+
+bool has_integers(const std::vector<std::string>& fields, const EdgeColumns& columns) {
+  const auto is_integer = [&](int64_t column) {
+    return column < std::ssize(fields) && integer_in(fields[static_cast<size_t>(column)]);
+  };
+  return is_integer(columns.source) && is_integer(columns.target);
 }
 
 ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
+  using Rule = EdgeColumns::Rule;
   ListLayout layout;
   TableHead& head = layout.head;
+  EdgeColumns& columns = layout.columns;
   const bool numbered = options.ids.value_or(NodeIds::Kind::names) != NodeIds::Kind::names;
   head = read_head(path, options.comment, false, [&](const TableHead& seen, const auto&) {
-    return !numbered && !begins_with_integers(seen.first) && !begins_with_integers(seen.second);
+    return !numbered && !has_integers(seen.first, {}) && !has_integers(seen.second, {});
   });
   const int64_t line = head.format.first_line;
+  const std::string place = fmt::format("{}:{}", excerpt(path), line);
   if (head.empty) data_fail("{}: no edges, expected some{}", excerpt(path), head.beside_comments());
-  if (head.columns() < 2) data_fail("{}:{}: one column, expected two ids", excerpt(path), line);
-  const bool may_be = options.header == Header::find_out && head.may_be_header();
-  const bool integers_below = may_be && begins_with_integers(head.second);
-  const bool alone =
-      may_be && head.second.empty() && is_column_name(head.first[0]) && is_column_name(head.first[1]);
-  if (options.header == Header::yes || integers_below || alone) layout.header_line = line;
+  if (head.columns() < 2) data_fail("{}: one column, expected two ids", place);
+  const bool stated = options.header == Header::yes ||
+                      (options.header == Header::find_out && has_chosen_name(head.first, options.columns));
+  const bool may_be = !stated && options.header == Header::find_out && head.may_be_header();
+  if (stated || may_be)
+    columns = edge_columns(head.first, options.columns, place);
+  else
+    columns = edge_columns(head.columns(), options.columns, place);
+
+  const bool integers_below = may_be && has_integers(head.second, columns);
+  const bool relations = may_be && columns.rule == Rule::known && columns.relation >= 0;
+  const bool alone = may_be && columns.rule == Rule::known && head.second.empty();
+  if (stated || integers_below || relations || alone) layout.header_line = line;
   if (layout.header_line > 0 && head.second.empty())
-    data_fail("{}:{}: no edges after the header, expected some{}", excerpt(path), line,
+    data_fail("{}: no edges after the header, expected some{}", place,
               alone ? " (--header no: it is an edge)" : "");
-  const bool integers = begins_with_integers(layout.header_line > 0 ? head.second : head.first);
+  const bool integers = has_integers(layout.header_line > 0 ? head.second : head.first, columns);
   layout.kind = options.ids.value_or(integers ? NodeIds::Kind::integers : NodeIds::Kind::names);
   if (layout.kind == NodeIds::Kind::names && integers_below) layout.header_line = 0;
-  layout.doubtful = may_be && layout.header_line == 0;
+  layout.doubtful = may_be && layout.header_line == 0 && layout.kind == NodeIds::Kind::names;
+  if (layout.header_line == 0 && !layout.doubtful)
+    columns = edge_columns(head.columns(), options.columns, place);
+  if (columns.rule == Rule::none)
+    data_fail(
+        "{}: {} columns, of which names make none source and target, expected --source and --target to "
+        "say which (a name of the header, or a number from 1)",
+        place, head.columns());
+  if (layout.header_line > 0) expect_one_kind(path, layout);
+  if (columns.rule != Rule::chosen && lower(head.first_comment).starts_with("% bip"))
+    data_fail(
+        "{}: \"{}\", so that sources and targets are of two kinds, expected ids of one kind (--source 1 "
+        "--target 2 takes them as one)",
+        excerpt(path), excerpt(head.first_comment));
   return layout;
 }
 
@@ -80,8 +128,8 @@ Dataset import_edge_list(const std::string& path, const EdgeListOptions& options
     data.graph = edges.graph(path, ids, data.undirected, options.coalesce);
   };
   if (matrix_market) {
-    if (options.weight_column > 0)
-      source.fail(1, "a Matrix Market file, expected a list with a column of weights");
+    if (options.columns.weighted() || !options.columns.source.empty())
+      source.fail(1, "a Matrix Market file, expected a list with columns to choose from");
     MatrixMarket matrix = read_matrix_market(source, options);
     ids.reserve_numbers(matrix.nodes);
     data.undirected = data.undirected || matrix.symmetric;

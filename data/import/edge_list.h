@@ -1,11 +1,16 @@
 #pragma once
 
+#include <adjoint/data/import/edge_columns.h>
 #include <adjoint/data/import/node_files.h>
 
 #include <optional>
 #include <string>
 
 namespace adj {
+
+/// What happens to a line without an id: empty, is_missing() or \\N. `keep`: such a text, unless empty, is a
+/// name as any other (NA may be Namibia).
+enum class MissingIds : uint8_t { fail, drop, keep };
 
 /// Options for reading an edge list.
 struct EdgeListOptions {
@@ -16,34 +21,39 @@ struct EdgeListOptions {
   /// Comment prefix in all text files; empty: no comments. Default: lines before the first row that begin
   /// with # or %.
   std::optional<std::string> comment = {};
-  int64_t weight_column = 0;  ///< from 1; 0: none
-  bool unweighted = false;    ///< ignore values of a Matrix Market file
-  bool undirected = false;    ///< treat edges as undirected: append reverses
-  bool coalesce = false;      ///< merge equal edges, adding weights
+  /// Of a Matrix Market file only `weight` "none" means something: its values are ignored.
+  EdgeColumnNames columns = {};
+  MissingIds missing_ids = MissingIds::fail;
+  bool undirected = false;  ///< treat edges as undirected: append reverses
+  bool coalesce = false;    ///< merge equal edges, adding weights
   bool drop_self_loops = false;
   NodeFiles node_files = {};
 };
 
-/// Imports an edge list, plain or gzip: one edge per line, source and target, separated by tab, semicolon,
-/// comma or blanks, as detected from the first edge, with RFC 4180 quotes; further columns are ignored. With
-/// tab-separated numbers, a line without a tab is split at blanks. Or a Matrix Market file (coordinate; real,
-/// integer or pattern; general or symmetric; entry i, j is the edge from node i - 1 to node j - 1), detected
-/// by its first line. Ids are kept (Dataset::node_ids, node_names). Edges keep the list's order; reverses
-/// follow them.
+/// Imports an edge list, plain or gzip: one edge per line, its fields separated by tab, semicolon, comma or
+/// blanks, as detected from the first line, with RFC 4180 quotes. The header's names say which columns are
+/// source, target and weight (edge_columns.h): source and target, src and dst, from and to, head and tail,
+/// :START_ID and :END_ID, …, in any case, order and company; without a header the first two columns are
+/// source and target. With tab-separated numbers, a line without a tab is split at blanks. Or a Matrix Market
+/// file (coordinate; real, integer or pattern; general or symmetric; entry i, j is the edge from node i - 1
+/// to node j - 1), detected by its first line. Ids are kept (Dataset::node_ids, node_names). Edges keep the
+/// list's order; reverses follow them.
 ///
 /// The first line is a header if none of its fields is a number, its ids occur in no other line, and either
-/// the second line has a number below a word, or both are common column names (is_column_name), or it is the
-/// only line whose ids occur nowhere else.
+/// the second line has a number below a word, or its names are those of source and target, or it is the only
+/// line whose ids occur nowhere else.
 ///
-/// `notes`: lines about what was detected ("links.csv: separated by a comma; line 1 taken as header: src,dst;
-/// ids are names"), and those of read_node_files().
+/// `notes`: lines about what was detected ("links.csv: separated by a comma; line 1 taken as header:
+/// src,dst,n; edges from src to dst; passed over: n; ids are names"), and those of read_node_files().
 ///
 /// Takes the memory of the result plus about 300 MB; `coalesce` of weighted edges takes a few times that.
-/// Throws DataError naming file and line: a line with another number of columns than the first, an invalid
-/// id, a weight that is not a finite number, equal edges whose weights overflow float32, a comment that may
-/// be an edge, 2^31 - 1 or more nodes or edges, no edges, numeric ids far larger than the number of edges; a
-/// Matrix Market file that is not square, or whose entries do not match its size line; and as
-/// read_node_files().
+/// Throws DataError naming file and line: columns whose names leave open which are source and target, name
+/// ids of two kinds (userId, movieId) or relations, unless EdgeListOptions::columns says which; what may be
+/// an adjacency matrix, or is GraphML, GML, Pajek or JSON; a line with another number of columns than the
+/// first, a missing or invalid id, a weight that is not a finite number, equal edges whose weights overflow
+/// float32, a comment that may be an edge, 2^31 - 1 or more nodes or edges, no edges, numeric ids far larger
+/// than the number of edges; a Matrix Market file that is not square, or whose entries do not match its size
+/// line; and as read_node_files().
 Dataset import_edge_list(const std::string& path, const EdgeListOptions& options,
                          std::vector<std::string>* notes = nullptr);
 

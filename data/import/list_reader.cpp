@@ -1,6 +1,9 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/import/detail/list_reader.h>
 
+#include <algorithm>
+#include <span>
+
 namespace adj {
 
 namespace {
@@ -9,12 +12,14 @@ class ListReader {
  public:
   ListReader(TextSource& source, const ListLayout& layout, const EdgeListOptions& options, NodeIds& ids)
       : source_(source),
+        layout_(layout),
         head_(layout.head),
+        columns_(layout.columns),
         options_(options),
         ids_(ids),
-        edges_(options.weight_column > 0, options.drop_self_loops),
+        edges_(columns_.weight >= 0, options.drop_self_loops),
         header_line_(layout.header_line),
-        doubtful_(layout.doubtful && named()) {
+        doubtful_(layout.doubtful) {
     source_.cut_by([this](std::string_view text, int64_t line) { return head_.format.last_end(text, line); });
   }
 
@@ -22,14 +27,18 @@ class ListReader {
     source_.for_blocks([this](const TextBlock& block) { return parse(block); },
                        [this](const Ends& ends) { take(ends); });
     if (doubtful_) settle_header();
+    expect_list();
     return std::move(edges_);
   }
 
   /// The note on the list's detected format.
   std::string note() const {
-    std::string note = fmt::format("{}: {}; ids are {}", excerpt(source_.path()),
-                                   head_.str(header_line_, comments_), ids_.str());
-    const std::string& id = header_line_ > 0 ? head_.second[0] : head_.first[0];
+    std::string note = fmt::format("{}: {}", excerpt(source_.path()), head_.str(header_line_, comments_));
+    if (const std::string columns = columns_.str(names(), head_.columns()); !columns.empty())
+      note += "; " + columns;
+    note += "; ids are " + ids_.str();
+    const std::string& id =
+        (header_line_ > 0 ? head_.second : head_.first)[static_cast<size_t>(columns_.source)];
     if (ids_.kind() == NodeIds::Kind::names && !options_.ids && is_number(id))
       note += fmt::format(" (\"{}\" is not a 64-bit integer)", excerpt(id));
     if (first_is_alone_)
@@ -37,50 +46,87 @@ class ListReader {
           "; line {} taken as an edge: {}, with ids that occur in no other line (--header yes if "
           "it is one)",
           head_.format.first_line, excerpt(head_.row));
-    const int64_t unused = head_.columns() - 2 - (options_.weight_column > 0 ? 1 : 0);
-    if (unused > 0) note += fmt::format("; {} column{} ignored", unused, unused == 1 ? "" : "s");
+    if (dropped_ > 0)
+      note += fmt::format("; {} line{} without an id dropped", dropped_, dropped_ == 1 ? "" : "s");
+    if (!options_.undirected && says_undirected())
+      note += "; the file calls its edges undirected (--undirected adds the reverses)";
     return note;
   }
 
  private:
-  /// The edges of one block of lines. Names point into the block or to copies.
+  /// The edges of one block of lines: source, target, source, … Names point into the block or to copies.
   struct Ends {
     std::vector<int64_t> ids;
     std::vector<std::string_view> names;
     std::vector<float> weights;
     std::vector<std::unique_ptr<std::string>> copies;
-    int64_t last_line = 0, comments = 0;
+    int64_t last_line = 0, comments = 0, dropped = 0;
   };
 
   bool named() const { return ids_.kind() == NodeIds::Kind::names; }
+  std::span<const std::string> names() const {
+    return header_line_ > 0 ? std::span<const std::string>(head_.first) : std::span<const std::string>();
+  }
+  /// "column 3", and its name.
+  std::string called(int64_t column) const {
+    const auto k = static_cast<size_t>(column);
+    const bool has_name = k < names().size() && !names()[k].empty();
+    return fmt::format("column {}{}", column + 1, has_name ? fmt::format(" ({})", excerpt(names()[k])) : "");
+  }
+  bool is_doubtful(int64_t line) const { return doubtful_ && line == head_.format.first_line; }
+  /// KONECT's first line, or Gephi's column.
+  bool says_undirected() const {
+    if (lower(head_.first_comment).starts_with("% sym")) return true;
+    for (size_t k = 0; k < names().size() && k < head_.second.size(); ++k)
+      if (lower(names()[k]) == "type" && lower(head_.second[k]) == "undirected") return true;
+    return false;
+  }
 
+  /// Sets end `end` (0: source, 1: target) of the last edge; false if the line is to be dropped.
   template <class Fields>
-  void add_id(const Fields& fields, int64_t line, int64_t column, Ends& ends) const {
+  bool set_id(const Fields& fields, int64_t line, int64_t column, size_t end, Ends& ends) const {
     std::string_view field = fields.field();
+    const bool missing = is_missing(field) || field == "\\N";
+    if (missing && !is_doubtful(line)) {
+      if (options_.missing_ids == MissingIds::drop) return false;
+      const bool keep = options_.missing_ids == MissingIds::keep && named() && !field.empty();
+      if (!keep)
+        source_.fail(line,
+                     "{} in {}, expected the id of a node (--missing-ids drop passes over such lines{})",
+                     field.empty() ? "nothing" : fmt::format("\"{}\"", excerpt(field)), called(column),
+                     field.empty() || !named() ? "" : ", keep takes it as a name");
+    }
     if (named()) {
-      if (field.empty()) source_.fail(line, "nothing in column {}, expected the id of a node", column);
       source_.expect_utf8(line, field);
       if constexpr (std::is_same_v<Fields, RecordFields>)
         if (fields.copied()) field = *ends.copies.emplace_back(std::make_unique<std::string>(field));
-      ends.names.push_back(field);
-      return;
+      ends.names[ends.names.size() - 2 + end] = field;
+      return true;
     }
     const auto id = integer_in(field);
     const bool numbers = ids_.kind() == NodeIds::Kind::numbers;
     if (!id && !numbers)
-      source_.fail(line, "\"{}\" in column {}, expected a 64-bit integer{}", excerpt(field), column,
+      source_.fail(line, "\"{}\" in {}, expected a 64-bit integer{}", excerpt(field), called(column),
                    options_.ids ? "" : ", as the first ids are (--ids names takes any text)");
     if (numbers && (!id || *id < 0 || *id >= NodeIds::kMost))
-      source_.fail(line, "\"{}\" in column {}, expected an integer from 0 to {}", excerpt(field), column,
+      source_.fail(line, "\"{}\" in {}, expected an integer from 0 to {}", excerpt(field), called(column),
                    NodeIds::kMost - 1);
-    ends.ids.push_back(*id);
+    ends.ids[ends.ids.size() - 2 + end] = *id;
+    return true;
+  }
+  void resize(Ends& ends, size_t edges) const {
+    if (named())
+      ends.names.resize(2 * edges);
+    else
+      ends.ids.resize(2 * edges);
   }
 
   Ends parse(const TextBlock& block) const {
     Ends ends;
+    size_t edges = 0;
     // Numbers contain no blanks, so blanks may replace tabs.
     const bool numbers = head_.format.separator == Separator::tab && !named();
-    const bool text_beside = numbers && head_.columns() > (options_.weight_column > 0 ? 3 : 2);
+    const bool text_beside = numbers && head_.columns() > (columns_.weight >= 0 ? 3 : 2);
     const Separator separator = numbers ? Separator::blanks : head_.format.separator;
     RecordCursor cursor(block, head_.format);
     while (cursor.next()) {
@@ -89,36 +135,47 @@ class ListReader {
       ends.last_line = line;
       // In ignored text, blanks are part of the field.
       const bool tab = text_beside && cursor.record().find('\t') != std::string_view::npos;
-      const auto column = with_fields(source_, line, cursor.record(), tab ? Separator::tab : separator,
-                                      cursor.quotes(), [&](auto field) {
-                                        int64_t count = 0;
-                                        while (field.next()) {
-                                          ++count;
-                                          if (count <= 2)
-                                            add_id(field, line, count, ends);
-                                          else if (count == options_.weight_column)
-                                            ends.weights.push_back(weight_in(field.field(), line));
-                                        }
-                                        return count;
-                                      });
-      if (column != head_.columns())
-        source_.fail(line, "{} fields, expected {} as in the first line", column, head_.columns());
+      resize(ends, edges + 1);
+      bool complete = true;
+      float weight = 1.0f;
+      const auto count = with_fields(
+          source_, line, cursor.record(), tab ? Separator::tab : separator, cursor.quotes(), [&](auto field) {
+            int64_t column = 0;
+            for (; field.next(); ++column) {
+              if (column == columns_.source || column == columns_.target)
+                complete = set_id(field, line, column, column == columns_.target ? 1 : 0, ends) && complete;
+              else if (column == columns_.weight && complete)
+                weight = weight_in(field.field(), line);
+            }
+            return column;
+          });
+      if (count != head_.columns())
+        source_.fail(line, "{} fields, expected {} as in the first line", count, head_.columns());
+      if (!complete) {
+        ++ends.dropped;
+        continue;
+      }
+      ++edges;
+      if (columns_.weight >= 0) ends.weights.push_back(weight);
     }
+    resize(ends, edges);
     ends.comments = cursor.comments();
     return ends;
   }
 
   float weight_in(std::string_view field, int64_t line) const {
     const std::optional<float> weight = float_in(field);
-    if (!weight && !(doubtful_ && line == head_.format.first_line))
-      source_.fail(line, "\"{}\" in column {}, expected a weight, finite and within float32", excerpt(field),
-                   options_.weight_column);
+    if (!weight && !is_doubtful(line))
+      source_.fail(line, "\"{}\" in {}, expected a weight, finite and within float32", excerpt(field),
+                   called(columns_.weight));
     return weight.value_or(1.0f);
   }
 
   void take(const Ends& ends) {
     const size_t edges = (ends.ids.size() + ends.names.size()) / 2;
     comments_ += ends.comments;
+    dropped_ += ends.dropped;
+    rows_ += static_cast<int64_t>(edges) + ends.dropped;
     if (edges_.size() + static_cast<int64_t>(edges) > ImportedEdges::kMost)
       source_.fail(ends.last_line, "expected at most {} edges, found more", ImportedEdges::kMost);
     for (size_t k = 0; k < edges; ++k) {
@@ -132,43 +189,86 @@ class ListReader {
     }
   }
 
-  /// The first line is an edge; then it must have a weight.
+  /// The first line is an edge; then it must have a weight, and no names that say what columns are for.
   void keep_first() {
     doubtful_ = false;
-    if (options_.weight_column > 0)
-      (void)weight_in(head_.first[static_cast<size_t>(options_.weight_column - 1)], head_.format.first_line);
+    const int64_t line = head_.format.first_line;
+    const bool in_order = columns_.source == 0 && columns_.target == 1;
+    if (columns_.rule != EdgeColumns::Rule::chosen && (head_.columns() > 2 || !in_order))
+      source_.fail(line, "\"{}\", a header or an edge, expected --header yes or no to say which",
+                   excerpt(head_.row));
+    if (columns_.weight >= 0) (void)weight_in(head_.first[static_cast<size_t>(columns_.weight)], line);
   }
 
   void settle_header() {
-    const bool called_so = is_column_name(head_.first[0]) && is_column_name(head_.first[1]);
-    if (called_so || head_.numbers_under_words() ||
+    if (columns_.rule == EdgeColumns::Rule::known || head_.numbers_under_words() ||
         (!head_.second.empty() && edges_.count_lone(ids_.size()) == 1)) {
       header_line_ = head_.format.first_line;
+      --rows_;
       ids_.forget_first(2);
       edges_.forget_first();
+      expect_one_kind(source_.path(), layout_);
       return;
     }
     first_is_alone_ = true;
     keep_first();
   }
 
+  /// Refuses what may be an adjacency matrix: as many rows as columns of numbers, or names in both.
+  void expect_list() const {
+    using Rule = EdgeColumns::Rule;
+    const int64_t columns = head_.columns();
+    if (columns < 3 || columns_.rule == Rule::chosen || columns_.weight >= 0 || head_.second.size() < 3)
+      return;
+    const auto bits = [](const std::vector<std::string>& row) {
+      return std::all_of(row.begin(), row.end(),
+                         [](const auto& field) { return field == "0" || field == "1"; });
+    };
+    const auto numbers = [](const std::vector<std::string>& row) {
+      return std::all_of(row.begin(), row.end(), [](const auto& field) { return is_number(field); });
+    };
+    const bool plain = header_line_ == 0 && rows_ == columns && numbers(head_.first) &&
+                       numbers(head_.second) && (columns > 3 || (bits(head_.first) && bits(head_.second)));
+    const bool labelled = header_line_ > 0 && rows_ == columns - 1 && head_.second[0] == head_.first[1];
+    if (plain || labelled)
+      source_.fail(0,
+                   "{} rows of {} columns, which may be an adjacency matrix, expected a list of edges (with "
+                   "--source and --target it is one)",
+                   rows_, columns);
+  }
+
   TextSource& source_;
+  const ListLayout& layout_;
   const TableHead& head_;
+  const EdgeColumns& columns_;
   const EdgeListOptions& options_;
   NodeIds& ids_;
   ImportedEdges edges_;
-  int64_t header_line_, comments_ = 0;  // header_line_ 0: none
+  int64_t header_line_, comments_ = 0, dropped_ = 0, rows_ = 0;  // header_line_ 0: none
   bool doubtful_;
   bool first_is_alone_ = false;  // the first line is an edge whose ids occur in no other line
 };
 
 }  // namespace
 
+void expect_one_kind(const std::string& path, const ListLayout& layout) {
+  const EdgeColumns& columns = layout.columns;
+  const auto name = [&](int64_t column) { return excerpt(layout.head.first[static_cast<size_t>(column)]); };
+  const std::string place = fmt::format("{}:{}", excerpt(path), layout.head.format.first_line);
+  const std::string choice = fmt::format("(--source \"{}\" --target \"{}\" takes all as one)",
+                                         name(columns.source), name(columns.target));
+  if (columns.relation >= 0)
+    data_fail("{}: column \"{}\" says that edges are of several kinds, expected one kind {}", place,
+              name(columns.relation), choice);
+  // Equal names are nodes of one kind; equal numbers of "user" and "item" need not be.
+  const bool numbers = columns.rule == EdgeColumns::Rule::rest && layout.kind == NodeIds::Kind::integers;
+  if (columns.two_kinds || numbers)
+    data_fail("{}: columns \"{}\" and \"{}\" may be ids of two kinds of nodes, expected ids of one kind {}",
+              place, name(columns.source), name(columns.target), choice);
+}
+
 ImportedEdges read_list(TextSource& source, const ListLayout& layout, const EdgeListOptions& options,
                         NodeIds& ids, std::vector<std::string>& notes) {
-  const int64_t columns = layout.head.columns(), weights = options.weight_column;
-  if (weights > columns || weights == 1 || weights == 2)
-    source.fail(0, "{} columns, expected weights in column {} after two ids", columns, weights);
   ListReader reader(source, layout, options, ids);
   ImportedEdges edges = reader.read();
   notes.push_back(reader.note());

@@ -86,8 +86,8 @@ MatrixMarket read_matrix_market(TextSource& source, const EdgeListOptions& optio
     if (column != columns) source.fail(number, "{} fields, expected {}", column, columns);
   };
 
-  MatrixMarket matrix{ImportedEdges(values && !options.unweighted, options.drop_self_loops), size[0],
-                      words[4] == "symmetric"};
+  MatrixMarket matrix{ImportedEdges(values && options.columns.weight != "none", options.drop_self_loops),
+                      size[0], words[4] == "symmetric"};
   int64_t count = 0, last_line = head.number();
   const auto take = [&](const Entries& entries) {
     const size_t n = entries.ends.size() / 2;

@@ -96,6 +96,22 @@ class Labels {
   std::vector<const std::string*> texts_;
 };
 
+/// "; class "unknown" has 3 of 5 labels (…)": names that usually mean no label.
+std::string doubtful_classes(const Dataset& data) {
+  constexpr std::string_view kNone[] = {"unknown", "unk",       "unlabeled", "unlabelled",
+                                        "missing", "undefined", "-"};
+  std::vector<int64_t> count(data.class_names.size());
+  for (int32_t c : data.y.to_vector<int32_t>())
+    if (c >= 0 && !count.empty()) ++count[static_cast<size_t>(c)];
+  std::string note;
+  for (size_t c = 0; c < count.size(); ++c)
+    if (const std::string& name = data.class_names[c];
+        std::find(std::begin(kNone), std::end(kNone), lower(name)) != std::end(kNone))
+      note += fmt::format("; \"{}\" is a class, of {} node{} (--missing-labels \"{}\" makes it none)",
+                          excerpt(name), count[c], count[c] == 1 ? "" : "s", excerpt(name));
+  return note;
+}
+
 template <class Parse>
 bool all_of(const std::vector<const std::string*>& texts, Parse parse) {
   return std::all_of(texts.begin(), texts.end(), [&](const auto* text) { return parse(*text).has_value(); });
@@ -157,10 +173,10 @@ std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) 
   data.classes = static_cast<int64_t>(classes.size());
   for (const auto& [name, number] : classes)
     if (named) data.class_names.push_back(name);
-  return fmt::format("{}; labels are {}{}{}", rows.note(reader.comments()),
+  return fmt::format("{}; labels are {}{}{}{}", rows.note(reader.comments()),
                      order.kind == text ? "text, alphabetical" : "numbers, in ascending order",
                      fractions ? ", some with fractions (--task node_regression for targets)" : "",
-                     labels.note());
+                     labels.note(), doubtful_classes(data));
 }
 
 }  // namespace adj

@@ -60,6 +60,17 @@ Split drawn(const DrawnSplit& wanted, const std::string& file, const Dataset& da
   return split;
 }
 
+/// Notes about features that have the name of a label: a model would see the answer.
+void note_labels_within(const NodeFiles& files, const std::vector<std::string>& labels, const Dataset& data,
+                        std::vector<std::string>& notes) {
+  for (const std::string& name : data.feature_names) {
+    const std::string word = lower(name);
+    if (word == "label" || word == "class" || std::find(labels.begin(), labels.end(), name) != labels.end())
+      notes.push_back(fmt::format("{}: column \"{}\" is a feature; if it is the label, models see the answer",
+                                  excerpt(files.features), excerpt(name)));
+  }
+}
+
 }  // namespace
 
 void read_node_files(const NodeFiles& files, const std::optional<std::string>& comment, const NodeIds& ids,
@@ -88,6 +99,9 @@ void read_node_files(const NodeFiles& files, const std::optional<std::string>& c
     data.task = files.task;
     const bool classes = files.task == Task::node_class;
     NodeRows rows = opened(files.labels, files.labels_by_row, classes && files.labels_by_row);
+    if (rows.has_header())
+      note_labels_within(files, {rows.head().first.end() - rows.columns(), rows.head().first.end()}, data,
+                         notes);
     if (classes) {
       notes.push_back(read_classes(rows, files, data));
     } else {

@@ -50,24 +50,46 @@ int64_t count_nodes(const NpzReader& z, const Tensor& edge_index) {
   return *nodes;
 }
 
+/// Labels [N, T] of 0 and 1 with one 1 in every row, or NaN in all of it, are classes.
+bool is_one_hot(const float* y, int64_t nodes, int64_t columns) {
+  if (columns < 2) return false;
+  for (int64_t i = 0; i < nodes; ++i) {
+    const float* const row = y + i * columns;
+    const int64_t ones = std::count(row, row + columns, 1.0f), zeros = std::count(row, row + columns, 0.0f);
+    const int64_t gaps = std::count_if(row, row + columns, [](float v) { return std::isnan(v); });
+    if (!(ones == 1 && zeros == columns - 1) && gaps != columns) return false;
+  }
+  return true;
+}
+
 void set_labels(Dataset& data, const NpzReader& z) {
   const int64_t nodes = data.num_nodes();
   const std::vector<int64_t>& shape = z.shape("y");
   if (shape.size() > 2) expect_shape(z, "y", {nodes, -1});
   const bool single = shape.size() == 1 || shape[1] == 1;
   if (z.is_integer("y") && single) return set_classes(data, z, "y");
-  const bool binary = z.is_integer("y");
-  data.task = binary ? Task::node_multilabel : Task::node_regression;
   data.y = (shape.size() == 1 ? z.tensor("y", DType::f32, {nodes}) : z.tensor("y", DType::f32, {nodes, -1}))
                .reshape({nodes, -1});
   const float* y = data.y.data<float>();
-  const auto place = [&](int64_t k) { return detail::place_text({nodes, data.y.size(1)}, k); };
+  const int64_t columns = data.y.size(1);
+  const auto place = [&](int64_t k) { return detail::place_text({nodes, columns}, k); };
+  bool binary = !single;
   for (int64_t k = 0; k < data.y.numel(); ++k) {
-    if (binary && y[k] != 0.0f && y[k] != 1.0f) z.fail("y", "{} at {}, expected 0 or 1", y[k], place(k));
+    const bool bit = y[k] == 0.0f || y[k] == 1.0f;
+    if (z.is_integer("y") && !bit) z.fail("y", "{} at {}, expected 0 or 1", y[k], place(k));
     if (std::isinf(y[k]))
       z.fail("y", "{} at {}, expected finite numbers, or nan for no label", y[k], place(k));
+    binary = binary && (bit || std::isnan(y[k]));
   }
+  data.task = binary ? Task::node_multilabel : Task::node_regression;
   data.unlabelled = detail::count_unlabelled(data.y);
+  if (!binary || data.unlabelled == nodes || !is_one_hot(y, nodes, columns)) return;
+  Tensor classes = Tensor::full({nodes}, -1, DType::i32);
+  for (int64_t k = 0; k < data.y.numel(); ++k)
+    if (y[k] == 1.0f) classes.mutable_data<int32_t>()[k / columns] = static_cast<int32_t>(k % columns);
+  data.task = Task::node_class;
+  data.y = classes;
+  data.classes = columns;
 }
 
 }  // namespace

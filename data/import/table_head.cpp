@@ -103,7 +103,7 @@ TableHead read_head(const std::string& path, const std::optional<std::string>& c
     if (!first.open()) {
       const bool marked = !comment && !line.empty() && (line[0] == '#' || line[0] == '%');
       if (marked || head.format.is_comment(line)) {
-        ++head.comments;
+        if (head.comments++ == 0) head.first_comment = line;
         if (marked && line.size() > 1 && line[1] != ' ' && line[1] != '\t' && line[1] != line[0] &&
             doubtful.size() < kDoubtful)
           doubtful.emplace_back(source.line_number(), line);

@@ -18,6 +18,7 @@ struct TableHead {
   std::string row = {};                              ///< the first row, verbatim
   std::vector<std::string> first = {}, second = {};  ///< fields of the first two rows; empty: no such row
   int64_t comments = 0;                              ///< number of lines before the first row
+  std::string first_comment = {};                    ///< the first of them
   bool empty = true;                                 ///< no rows
 
   int64_t columns() const { return static_cast<int64_t>(first.size()); }

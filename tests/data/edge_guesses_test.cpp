@@ -38,7 +38,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "a first line with a number is not a header") {
   CHECK(import("1.0 2.0\n1 2\n").graph.num_edges() == 2);
   CHECK(import("1e400 x\n1 2\n").graph.num_edges() == 2);
   CHECK(import("ann,2\n1,2\n").graph.num_edges() == 2);
-  CHECK(import("a,b,5\nc,d,6\n", {.weight_column = 3}).graph.num_edges() == 2);
+  CHECK(import("a,b,5\nc,d,6\n", {.columns = {.weight = "3"}}).graph.num_edges() == 2);
   CHECK(refused("1 2\nx 3\n") ==
         "edges:2: \"x\" in column 1, expected a 64-bit integer, as the first ids are (--ids names takes "
         "any text)");
@@ -60,7 +60,7 @@ TEST_CASE_FIXTURE(EdgeFiles,
   // Isolated pairs are in many graphs, usual column names in few.
   CHECK(says(notes("src,dst\nann,bob\ncid,dan\n"), "…header: src,dst…"));
   CHECK(says(notes("person,friend\nann,bob\nbob,cid\n"), "…header: person,friend…"));
-  const FoundEdges weighted = import("a1,a2,w\nann,bob,1.5\ncid,dan,2\n", {.weight_column = 3});
+  const FoundEdges weighted = import("a1,a2,w\nann,bob,1.5\ncid,dan,2\n", {.columns = {.weight = "3"}});
   CHECK(says(weighted.notes, "…header: a1,a2,w…"));
   CHECK(weights(weighted) == F{1.5f, 2});
   // Other first lines are edges, with a note if that is not certain.
@@ -70,8 +70,10 @@ TEST_CASE_FIXTURE(EdgeFiles,
   CHECK(import("x,x\nann,bob\n").graph.num_edges() == 2);
   CHECK(import("ann,bob\n").graph.num_edges() == 1);
   CHECK(says(notes("first,second\n"), "…line 1 taken as an edge: first,second, with ids…"));
-  CHECK(says(refused("src,dst,w\nann,src,1\n", {.weight_column = 3}), "edges:1: \"w\" in column 3…"));
-  CHECK(says(refused("a,b,NA\nc,d,6\n", {.weight_column = 3}), "edges:1: \"NA\" in column 3…"));
+  CHECK(says(refused("src,dst,w\nann,src,1\n", {.columns = {.weight = "3"}}),
+             "edges:1: \"src,dst,w\", a header or an edge, expected --header yes or no to say which"));
+  CHECK(says(refused("a,b,NA\nc,d,6\n", {.columns = {.weight = "3"}}),
+             "edges:1: \"a,b,NA\", a header or an edge…"));
   // The option decides.
   CHECK(names(import("src,dst\nann,bob\nbob,cid\n", {.header = Header::no})) ==
         Names{"src", "dst", "ann", "bob", "cid"});
@@ -173,6 +175,22 @@ TEST_CASE("labels that are numbers are sorted as numbers, and values for no labe
   CHECK(says(files.import(ring, files.with_labels("0,0.5\n1,0.25\n")).notes, "…--task node_regression…"));
 }
 
+TEST_CASE_FIXTURE(EdgeFiles,
+                  "classes that may mean no label, and features that may be the label, are noted") {
+  const std::string ring = "0,1\n1,2\n2,0\n";
+  const FoundEdges unknown = import(ring, with_labels("id,class\n0,1\n1,Unknown\n2,Unknown\n"));
+  CHECK(
+      says(unknown.notes,
+           "…labels are text, alphabetical; \"Unknown\" is a class, of 2 nodes (--missing-labels \"Unknown\" "
+           "makes it none)\n"));
+  EdgeListOptions o = with_labels("id,kind\n0,a\n1,b\n2,b\n");
+  o.node_files.features = put("features", "id,f,kind\n0,0.1,0\n1,0.2,1\n2,0.3,1\n");
+  CHECK(says(import(ring, o).notes,
+             "…features: column \"kind\" is a feature; if it is the label, models see the answer\n…"));
+  o.node_files.features = put("features", "id,f,kinds\n0,0.1,0\n1,0.2,1\n2,0.3,1\n");
+  CHECK(import(ring, o).notes.find("answer") == std::string::npos);
+}
+
 TEST_CASE_FIXTURE(EdgeFiles, "labels that are whole numbers of any size are told apart, and sorted") {
   const std::string ring = "0,1\n1,2\n2,3\n3,0\n";
   const FoundEdges large = import(
@@ -203,20 +221,23 @@ TEST_CASE_FIXTURE(EdgeFiles, "names that are not UTF-8 are refused with line and
   columns.node_files.task = Task::node_multilabel;
   CHECK(refused(ring, columns) == R"(labels:1: "gr\xfcn": byte 3 is 0xfc)" + rest);
   // What is not kept may be anything.
-  CHECK(names(import("% M\xfcller\nä,b,\xfc\nb,日本,\xff\n")) == Names{"ä", "b", "日本"});
+  const EdgeListOptions first_two{.columns = {.source = "1", .target = "2"}};
+  CHECK(names(import("% M\xfcller\nä,b,\xfc\nb,日本,\xff\n", first_two)) == Names{"ä", "b", "日本"});
 }
 
 // Minutes where time is quadratic in the quotes of a line.
 TEST_CASE_FIXTURE(EdgeFiles, "a line of a million quotes") {
   std::string line = "a,b";
   for (int i = 0; i < 500'000; ++i) line += ",\"x\"";
+  const EdgeListOptions first_two{.columns = {.source = "1", .target = "2"}};
   std::string rows = line + "\n";
-  CHECK(names(import(rows + rows)) == Names{"a", "b"});
+  CHECK(names(import(rows + rows, first_two)) == Names{"a", "b"});
   for (char& c : line)
     if (c == ',') c = ';';
   line += ';';
   for (int i = 0; i < 1'000'000; ++i) line += "z\"";  // ordinary characters within a field
-  CHECK(names(import(line + "\n\"b\n\";c" + line.substr(3) + "\n")) == Names{"a", "b", "b\n", "c"});
+  CHECK(names(import(line + "\n\"b\n\";c" + line.substr(3) + "\n", first_two)) ==
+        Names{"a", "b", "b\n", "c"});
 }
 
 TEST_CASE_FIXTURE(EdgeFiles, "headers of node files follow the same rule, and errors name unknown ids") {
@@ -302,7 +323,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "a split is drawn among the labelled nodes, or refu
 }
 
 TEST_CASE_FIXTURE(EdgeFiles, "equal edges whose weights add up beyond float32 are refused") {
-  const EdgeListOptions o{.weight_column = 3, .coalesce = true};
+  const EdgeListOptions o{.columns = {.weight = "3"}, .coalesce = true};
   CHECK(refused("ann,bob,3e38\nbob,ann,1\nann,bob,3e38\n", o) ==
         "edges: weights of the edges from ann to bob add up to inf, expected a sum within float32");
   CHECK(says(refused("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 -3e38\n1 2 -3e38\n",
@@ -313,6 +334,6 @@ TEST_CASE_FIXTURE(EdgeFiles, "equal edges whose weights add up beyond float32 ar
 TEST_CASE_FIXTURE(EdgeFiles, "tab-separated numbers may have blanks, and unused columns any text") {
   const FoundEdges found = import("1\t2\tsome text\n2\t3\t\n3\t1\tx\n");
   CHECK(found.graph.num_edges() == 3);
-  CHECK(says(found.notes, "…1 column ignored…"));
+  CHECK(says(found.notes, "…; edges from column 1 to column 2; passed over: column 3; ids…"));
   CHECK(import("1\t2\n2 3\n").graph.num_edges() == 2);
 }

@@ -29,8 +29,8 @@ TEST_CASE_FIXTURE(EdgeFiles, "names as ids, and a header before integer ids") {
 }
 
 TEST_CASE_FIXTURE(EdgeFiles, "tab-separated fields may contain blanks, and unused ones may be empty") {
-  const Dataset data =
-      import("10\t20\tAnn Smith\t\t0.5\n20\t30\t\tof old age\t2\n 30 \t10\t\t\t1\n", {.weight_column = 5});
+  const Dataset data = import("10\t20\tAnn Smith\t\t0.5\n20\t30\t\tof old age\t2\n 30 \t10\t\t\t1\n",
+                              {.columns = {.weight = "5"}});
   CHECK(src_of(data) == I{0, 1, 2});
   CHECK(dst_of(data) == I{1, 2, 0});
   CHECK(weights(data) == F{0.5, 2, 1});
@@ -61,12 +61,12 @@ TEST_CASE_FIXTURE(EdgeFiles, "many ids get the same numbers on any number of thr
 TEST_CASE_FIXTURE(EdgeFiles, "reverse edges, equal edges, self-loops and weights follow the options") {
   const std::string text = "0 1 2\n1 0 3\n2 2 4\n0 1 5\n";
   const auto kept = NodeIds::Kind::numbers;
-  const Dataset both = import(text, {.ids = kept, .weight_column = 3, .undirected = true});
+  const Dataset both = import(text, {.ids = kept, .columns = {.weight = "3"}, .undirected = true});
   CHECK(both.undirected);
   CHECK(both.graph.is_symmetric());
   CHECK(src_of(both) == I{0, 1, 2, 0, 1, 0, 1});
   CHECK(weights(both) == F{2, 3, 4, 5, 2, 3, 5});
-  const Dataset merged = import(text, {.ids = kept, .weight_column = 3, .coalesce = true});
+  const Dataset merged = import(text, {.ids = kept, .columns = {.weight = "3"}, .coalesce = true});
   CHECK(merged.graph.num_edges() == 3);
   CHECK(weights(merged) == F{3, 7, 4});
   const Dataset plain =
@@ -144,22 +144,24 @@ TEST_CASE_FIXTURE(EdgeFiles, "features, labels and splits are joined by id") {
 }
 
 TEST_CASE_FIXTURE(EdgeFiles, "bad lists and bad files of nodes, with the file and line in the error") {
-  const EdgeListOptions weighted{.weight_column = 3}, numbers{.ids = NodeIds::Kind::numbers};
-  check_refused({{"", ": no edges, expected some"},
-                 {"# nothing\n",
-                  ": no edges, expected some in addition to 1 line of comments (--comment defines them)"},
-                 {"1\n2\n", ":1: one column, expected two ids"},
-                 {"1 2\n3\n", ":2: 1 fields, expected 2 as in the first line"},
-                 {"1 2\n3 4 5\n", ":2: 3 fields, expected 2 as in the first line"},
-                 {"1 2\n3 x\n", ":2: \"x\" in column 2, expected a 64-bit integer…"},
-                 {"1 2\n3 9223372036854775808\n", ":2: \"9223372036854775808\"…"},
-                 {"a,b\nc,\n", ":2: nothing in column 2, expected the id of a node"},
-                 {"1 2 x\n", ":1: \"x\" in column 3, expected a weight…", weighted},
-                 {"1 2 inf\n", ":1: \"inf\" in column 3…", weighted},
-                 {"1 2\n", ": 2 columns, expected weights in column 3…", weighted},
-                 {"0 -1\n", ":1: \"-1\" in column 2, expected an integer from 0 to 2147483645", numbers},
-                 {"0 2147483646\n", ":1: \"2147483646\"…", numbers},
-                 {"0 2147483645\n", ": 2147483646 nodes for 1 edges…", numbers}});
+  const EdgeListOptions weighted{.columns = {.weight = "3"}}, numbers{.ids = NodeIds::Kind::numbers};
+  check_refused(
+      {{"", ": no edges, expected some"},
+       {"# nothing\n",
+        ": no edges, expected some in addition to 1 line of comments (--comment defines them)"},
+       {"1\n2\n", ":1: one column, expected two ids"},
+       {"1 2\n3\n", ":2: 1 fields, expected 2 as in the first line"},
+       {"1 2\n3 4 5\n", ":2: 3 fields, expected 2 as in the first line"},
+       {"1 2\n3 x\n", ":2: \"x\" in column 2, expected a 64-bit integer…"},
+       {"1 2\n3 9223372036854775808\n", ":2: \"9223372036854775808\"…"},
+       {"a,b\nc,\n",
+        ":2: nothing in column 2, expected the id of a node (--missing-ids drop passes over such lines)"},
+       {"1 2 x\n", ":1: \"x\" in column 3, expected a weight…", weighted},
+       {"1 2 inf\n", ":1: \"inf\" in column 3…", weighted},
+       {"1 2\n", ":1: no column \"3\", expected a number from 1 to 2, as there is no header…", weighted},
+       {"0 -1\n", ":1: \"-1\" in column 2, expected an integer from 0 to 2147483645", numbers},
+       {"0 2147483646\n", ":1: \"2147483646\"…", numbers},
+       {"0 2147483645\n", ": 2147483646 nodes for 1 edges…", numbers}});
 
   const std::string list = "10 20\n20 30\n", unknown =
                                                  " is in no edge, expected an id that is in an edge (--ids "

@@ -131,6 +131,16 @@ TEST_CASE("a plain npz: edges unchanged, every kind of label") {
   CHECK(attributes(r) == F{5, 6, 1, 2, 3, 4});
   f["y"].bytes = npy_bools({3, 2}, {1, 0, 0, 0, 1, 1});
   CHECK(import(f).task == Task::node_multilabel);
+  f["y"].bytes = npy<float>({3, 2}, {1, 0, 0, 0, 1, 1});
+  CHECK(import(f).task == Task::node_multilabel);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Dataset one_hot = import(NpzFile()
+                                     .add("edge_index", npy("<i4", {2, 2}, raw<int32_t>({0, 1, 1, 2}), true))
+                                     .add("y", npy<float>({3, 3}, {0, 0, 1, nan, nan, nan, 0, 1, 0})));
+  CHECK(one_hot.task == Task::node_class);  // one 1 in every row
+  CHECK(one_hot.classes == 3);
+  CHECK(one_hot.unlabelled == 1);
+  CHECK(classes(one_hot) == I{2, -1, 1});
   f["y"].bytes = npy<int64_t>({3, 1}, {1, 0, 1});
   CHECK(classes(import(f)) == I{1, 0, 1});
 

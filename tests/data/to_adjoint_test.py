@@ -50,6 +50,20 @@ class Arrays(Case):
         to_adjoint(arrays(y=np.array([np.nan, 1, 0, 2]), task="node_class", splits=None), self.out)
         np.testing.assert_array_equal(self.loaded()["nodes/y"], [-1, 1, 0, 2])
 
+    def test_one_hot_labels_are_classes(self):
+        nan = float("nan")
+        for y, expected in (([[0, 1, 0], [0, 0, 1], [1, 0, 0], [0, 1, 0]], [1, 2, 0, 1]),
+                            (np.array([[0, 1.0], [nan, nan], [1, 0], [0, 1]]), [1, -1, 0, 1])):
+            with self.assertWarnsRegex(UserWarning, 'nodes/y: one 1 in every row, taken as [23] classes; task="node_multilabel"'):
+                data = to_adjoint(arrays(y=y, splits=None), self.out)
+            self.assertEqual((data.task, data.num_classes), ("node_class", np.shape(y)[1]))
+            np.testing.assert_array_equal(self.loaded()["nodes/y"], expected)
+            self.assertEqual(to_adjoint(arrays(y=y, task="node_multilabel", splits=None), self.out).task, "node_multilabel")
+        with self.assertWarns(UserWarning):
+            data = to_adjoint(arrays(graph_offsets=[0, 2, 4], edge_index=[[0, 3], [1, 2]], y=None, splits=None,
+                                     graph_y=[[1, 0], [0, 1]]), self.out)
+        self.assertEqual((data.task, list(data.graph_y)), ("graph_class", [0, 1]))
+
     def test_labels_that_are_missing_in_some_columns(self):
         nan = float("nan")
         to_adjoint(arrays(y=np.array([[nan, 1], [0, nan], [1, 1], [nan, nan]]), task="node_multilabel",
@@ -186,7 +200,7 @@ class Arrays(Case):
                 ({**many, "graph_offsets": [0, 3, 2, 4]}, "graphs/offsets: falls from 3 to 2 at position 2"),
                 ({**many, "graph_offsets": [4]}, "graphs/offsets: 1 numbers, expected at least 2"),
                 ({**many, "graph_y": [1, 0, 1]}, "graphs/y: shape [3], expected [2] or [2, *]"),
-                ({**many, "graph_y": [[1, 0], [0, 1]]}, "graphs/y: int64 [2, 2] of 0 and 1, for which there is no task; say task="),
+                ({**many, "graph_y": [[1, 1], [0, 1]]}, "graphs/y: int64 [2, 2] of 0 and 1, for which there is no task; say task="),
                 ({**many, "graph_y": None, "task": "graph_class"}, "graphs/y: missing, expected for task graph_class"),
                 ({"task": "graph_class"}, "graphs/offsets: missing, expected for task graph_class"),
                 ({"node_ids": [1, 2, 2, 3]}, "nodes/id: 2 is node 1 and node 2"),
@@ -304,6 +318,16 @@ class NetworkX(Case):
         self.assertTrue(data.undirected)
         to_adjoint(networkx.path_graph(4), self.out)
         self.assertNotIn("nodes/id", contents(self.out))  # 0, 1, … unchanged
+
+    def test_labels_that_name_the_nodes_are_no_classes(self):
+        graph = networkx.path_graph(3)
+        for node, text in zip(graph, ("Ann", "Bob", "Cid")):
+            graph.nodes[node]["label"] = text
+        data = to_adjoint(graph, self.out)  # as Gephi writes names
+        self.assertEqual((data.task, data.y, data.left_out), ("none", None, ["label"]))
+        self.assertEqual(to_adjoint(graph, self.out, label="label").num_classes, 3)
+        graph.nodes[2]["label"] = "Ann"
+        self.assertEqual(to_adjoint(graph, self.out).class_names, ["Ann", "Bob"])
 
     def test_the_karate_club(self):
         graph = networkx.karate_club_graph()

@@ -144,9 +144,10 @@ std::vector<Seed> seeds() {
       {"edges, weighted",
        {{"edges", "s,t,w\n0,1,2.5\n1,2,-1\n2,2,0\n0,1,4\n"}},
        [](const fs::path& f) {
-         return import_edges(
-             f,
-             {.ids = NodeIds::Kind::numbers, .weight_column = 3, .coalesce = true, .drop_self_loops = true});
+         return import_edges(f, {.ids = NodeIds::Kind::numbers,
+                                 .columns = {.weight = "3"},
+                                 .coalesce = true,
+                                 .drop_self_loops = true});
        }},
       {"edges, files of nodes",
        {{"edges", "ann;bob\nbob;cid\ncid;dan\ndan;ann\n"},
@@ -161,7 +162,7 @@ std::vector<Seed> seeds() {
         {"features", "id,\"f\ng\"\n\"a, \"\"b\"\"\",\"1\"\n#x,\n%y,NA\n"},
         {"labels", "node;label\n\"a, \"\"b\"\"\";1.0\n#x;10.0\n%y;2.0\n"}},
        [](const fs::path& f) {
-         EdgeListOptions o{.weight_column = 3, .coalesce = true};
+         EdgeListOptions o{.columns = {.weight = "3"}, .coalesce = true};
          o.node_files.impute = Imputation::median;
          o.node_files.split = DrawnSplit{{.val = 0.33, .test = 0.33}, 1, true};
          return import_edges(f, o);

@@ -1,0 +1,261 @@
+#include <adjoint/core/error.h>
+#include <adjoint/core/text.h>
+#include <adjoint/data/import/edge_columns.h>
+#include <adjoint/data/import/fields.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+
+namespace adj {
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct Ends {
+  std::string_view source, target;
+};
+/// Words for the two ends of an edge, those that leave the least doubt first.
+constexpr Ends kEnds[] = {{"source", "target"},
+                          {"src", "dst"},
+                          {"source", "destination"},
+                          {"src", "dest"},
+                          {"from", "to"},
+                          {"head", "tail"},
+                          {"start", "end"},
+                          {"subject", "object"},
+                          {"origin", "destination"},
+                          {"sender", "receiver"},
+                          {"sender", "recipient"},
+                          {"citing", "cited"},
+                          {"follower", "followee"},
+                          {"parent", "child"},
+                          {"1", "2"},
+                          {"a", "b"},
+                          {"s", "t"},
+                          {"u", "v"},
+                          {"i", "j"},
+                          {"row", "col"},
+                          {"row", "column"},
+                          {"0", "1"}};
+/// From here on the names are used for much else.
+constexpr size_t kAlike = 14;
+
+template <size_t N>
+bool is_one_of(const Words& words, const std::string_view (&known)[N]) {
+  std::string joined;
+  for (const std::string& word : words) joined += (joined.empty() ? "" : " ") + word;
+  return std::find(std::begin(known), std::end(known), joined) != std::end(known);
+}
+bool is_weight(const Words& words) {
+  constexpr std::string_view known[] = {"weight", "weights", "edge weight"};
+  return is_one_of(words, known);
+}
+bool is_relation(const Words& words) {
+  constexpr std::string_view known[] = {"relation",  "relation type", "relation id", "rel",       "rel type",
+                                        "predicate", "relationship",  "edge type",   "edge label"};
+  return is_one_of(words, known);
+}
+/// Names of columns that hold neither end. One without a name is a data frame's index.
+bool is_other(const Words& words, size_t column) {
+  constexpr std::string_view known[] = {"index", "unnamed 0", "edge id", "eid",       "type",
+                                        "label", "class",     "split",   "time",      "date",
+                                        "year",  "value",     "rating",  "timestamp", "count"};
+  const bool index = column == 0 && words.size() == 1 && words[0] == "id";
+  return words.empty() || index || is_weight(words) || is_relation(words) || is_one_of(words, known);
+}
+
+/// The group of a Neo4j header, as in ":START_ID(Person)"; or empty.
+std::string_view group_in(std::string_view name) {
+  const size_t begin = name.find('(');
+  return begin == std::string_view::npos || !name.ends_with(')') ? "" : name.substr(begin);
+}
+
+/// Pairs of columns whose names differ in one word only, in which they are the ends of an edge.
+class EndPairs {
+ public:
+  explicit EndPairs(const std::vector<Words>& words) {
+    for (size_t column = 0; column < words.size(); ++column)
+      for (size_t place = 0; place < words[column].size(); ++place)
+        for (size_t ends = 0; ends < std::size(kEnds); ++ends) {
+          const std::string& word = words[column][place];
+          if (word == kEnds[ends].source) add(words[column], place, ends, column, &Columns::sources);
+          if (word == kEnds[ends].target) add(words[column], place, ends, column, &Columns::targets);
+        }
+  }
+  /// Sets source and target to the pair whose names have the fewest words, end with "id" and leave the least
+  /// doubt, and its rule. `none` if there are several such pairs. False if there is no pair. `alike`: names
+  /// that are used for much else count.
+  bool find_best(bool alike, EdgeColumns& found) const {
+    const Key* best = nullptr;
+    for (const auto& [key, columns] : columns_) {
+      if (columns.sources.empty() || columns.targets.empty()) continue;
+      const bool certain = key.ends < kAlike;
+      if (!certain && (!alike || columns.sources[0] > columns.targets[0])) continue;
+      if (best != nullptr && best->rank() == key.rank()) found.rule = EdgeColumns::Rule::none;  // a tie
+      if (best != nullptr && best->rank() <= key.rank()) continue;
+      best = &key;
+      const bool one = columns.sources.size() == 1 && columns.targets.size() == 1;
+      found.rule = !one      ? EdgeColumns::Rule::none
+                   : certain ? EdgeColumns::Rule::known
+                             : EdgeColumns::Rule::alike;
+      found.source = columns.sources[0];
+      found.target = columns.targets[0];
+    }
+    return best != nullptr;
+  }
+
+ private:
+  struct Key {
+    size_t words;
+    bool no_id;
+    size_t ends;
+    std::string others;  ///< the other words, with the place of this one
+    std::tuple<size_t, bool, size_t> rank() const { return {words, no_id, ends}; }
+    bool operator<(const Key& o) const {
+      return std::tie(words, no_id, ends, others) < std::tie(o.words, o.no_id, o.ends, o.others);
+    }
+  };
+  struct Columns {
+    std::vector<int64_t> sources, targets;
+  };
+  void add(const Words& words, size_t place, size_t ends, size_t column,
+           std::vector<int64_t> Columns::*list) {
+    Key key{words.size(), words.back() != "id", ends, {}};
+    for (size_t k = 0; k < words.size(); ++k) key.others += (k == place ? std::string("?") : words[k]) + ' ';
+    (columns_[key].*list).push_back(static_cast<int64_t>(column));
+  }
+
+  std::map<Key, Columns> columns_;
+};
+
+/// Sets source and target from the names, if they are certain.
+void find_ends(std::span<const std::string> names, EdgeColumns& found) {
+  constexpr size_t kLongestName = 100;
+  std::vector<Words> words;
+  for (const std::string& name : names)
+    words.push_back(name.size() > kLongestName ? Words{name.substr(0, kLongestName)} : words_in(name));
+  std::vector<int64_t> rest;
+  for (size_t k = 0; k < words.size(); ++k)
+    if (words.size() == 2 || (!is_other(words[k], k) && static_cast<int64_t>(k) != found.weight))
+      rest.push_back(static_cast<int64_t>(k));
+  if (EndPairs(words).find_best(rest.size() == 2, found)) {
+    found.two_kinds = group_in(names[static_cast<size_t>(found.source)]) !=
+                      group_in(names[static_cast<size_t>(found.target)]);
+    return;
+  }
+  if (rest.size() != 2) return;
+  found.rule = EdgeColumns::Rule::rest;
+  found.source = rest[0];
+  found.target = rest[1];
+  const Words &a = words[static_cast<size_t>(rest[0])], &b = words[static_cast<size_t>(rest[1])];
+  found.two_kinds = a.size() > 1 && b.size() > 1 && a.back() == "id" && b.back() == "id" && a != b;
+}
+
+/// The column that a choice means; `names` may be empty.
+int64_t column_of(const std::string& choice, std::span<const std::string> names, int64_t columns,
+                  const std::string& place) {
+  for (size_t k = 0; k < names.size(); ++k)
+    if (names[k] == choice) return static_cast<int64_t>(k);
+  const std::optional<int64_t> number = integer_in(choice);
+  if (number && *number >= 1 && *number <= columns) return *number - 1;
+  std::string known;
+  for (const std::string& name : names) known += (known.empty() ? "" : ", ") + excerpt(name);
+  data_fail("{}: no column \"{}\", expected a number from 1 to {}{}", place, excerpt(choice), columns,
+            names.empty() ? ", as there is no header (--header yes: the first line is one)"
+                          : " or one of " + known);
+}
+
+/// Applies the user's choices to what the names said.
+void apply(const EdgeColumnNames& chosen, std::span<const std::string> names, int64_t columns,
+           const std::string& place, EdgeColumns& found) {
+  if (chosen.source.empty() != chosen.target.empty())
+    data_fail("{}: --source without --target, or the reverse, expected both or neither", place);
+  if (!chosen.source.empty()) {
+    found.rule = EdgeColumns::Rule::chosen;
+    found.source = column_of(chosen.source, names, columns, place);
+    found.target = column_of(chosen.target, names, columns, place);
+    found.two_kinds = false;
+    found.relation = -1;
+  }
+  if (found.source == found.target || found.weight == found.source || found.weight == found.target)
+    data_fail("{}: one column for two purposes, expected source, target and weight in different ones", place);
+}
+
+}  // namespace
+
+std::vector<std::string> words_in(std::string_view name) {
+  if (!group_in(name).empty()) name = name.substr(0, name.find('('));
+  const auto lower = [](char c) { return c >= 'a' && c <= 'z'; };
+  const auto upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::vector<std::string> words;
+  char last = ' ';
+  for (char c : name) {
+    const bool letter = lower(c) || upper(c) || static_cast<unsigned char>(c) >= 0x80;
+    if (letter || digit(c)) {
+      const bool begins =
+          words.empty() || last == ' ' || (lower(last) && upper(c)) || digit(last) != digit(c);
+      if (begins) words.emplace_back();
+      words.back() += upper(c) ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+    last = letter || digit(c) ? c : ' ';
+  }
+  return words;
+}
+
+std::string EdgeColumns::str(std::span<const std::string> names, int64_t columns) const {
+  constexpr int64_t kShown = 10;
+  const auto name = [&](int64_t column) {
+    const auto k = static_cast<size_t>(column);
+    return k < names.size() && !names[k].empty() ? excerpt(names[k]) : fmt::format("column {}", column + 1);
+  };
+  if (columns == 2 && source == 0) return "";
+  std::string text = fmt::format("edges from {} to {}", name(source), name(target));
+  if (weight >= 0) text += fmt::format("; weights from {}", name(weight));
+  std::string others;
+  int64_t count = 0;
+  for (int64_t k = 0; k < columns; ++k) {
+    if (k == source || k == target || k == weight) continue;
+    if (++count <= kShown) others += (others.empty() ? "" : ", ") + name(k);
+  }
+  if (count > kShown) others += fmt::format(" and {} more", count - kShown);
+  return count == 0 ? text : fmt::format("{}; passed over: {}", text, others);
+}
+
+EdgeColumns edge_columns(std::span<const std::string> names, const EdgeColumnNames& chosen,
+                         const std::string& place) {
+  EdgeColumns found;
+  found.by_name = true;
+  const int64_t columns = std::ssize(names);
+  for (int64_t k = 0; k < columns; ++k) {
+    const std::string& name = names[static_cast<size_t>(k)];
+    const Words words = words_in(name);
+    if (is_relation(words) || name == ":TYPE") found.relation = k;
+    if (is_weight(words) && chosen.weight.empty()) found.weight = k;
+  }
+  if (chosen.weighted()) found.weight = column_of(chosen.weight, names, columns, place);
+  find_ends(names, found);
+  apply(chosen, names, columns, place, found);
+  return found;
+}
+
+EdgeColumns edge_columns(int64_t columns, const EdgeColumnNames& chosen, const std::string& place) {
+  EdgeColumns found;
+  found.rule = EdgeColumns::Rule::first;
+  if (chosen.weighted()) found.weight = column_of(chosen.weight, {}, columns, place);
+  apply(chosen, {}, columns, place, found);
+  return found;
+}
+
+bool has_chosen_name(std::span<const std::string> fields, const EdgeColumnNames& chosen) {
+  for (const std::string* choice : {&chosen.source, &chosen.target, &chosen.weight})
+    if (!choice->empty() && !is_number(*choice) && *choice != "none" &&
+        std::find(fields.begin(), fields.end(), *choice) != fields.end())
+      return true;
+  return false;
+}
+
+}  // namespace adj

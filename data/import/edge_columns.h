@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace adj {
+
+/// Columns that the user chose: a name of the header, or a number from 1. Empty: the names decide, or the
+/// first two columns.
+struct EdgeColumnNames {
+  std::string source = {}, target = {};
+  std::string weight = {};  ///< "none": no weights, whatever the columns are called
+
+  bool weighted() const { return !weight.empty() && weight != "none"; }
+};
+
+/// Columns of an edge list, from 0.
+struct EdgeColumns {
+  /// How source and target were found. `known`: names that are used for little else (source and target, head
+  /// and tail, …); `alike`: names that differ in a 1 and 2, or in single letters; `rest`: two columns remain
+  /// after those of other purposes; `chosen`: by the user; `first`: the first two; `none`: neither.
+  enum class Rule : uint8_t { none, first, rest, alike, known, chosen };
+  Rule rule = Rule::none;
+  int64_t source = 0, target = 1;
+  int64_t weight = -1;    ///< -1: none
+  int64_t relation = -1;  ///< column whose name says that edges are of several kinds; -1: none
+  bool by_name = false;   ///< a name of the header decided
+  /// True if the names say that sources and targets are different things: userId and movieId.
+  bool two_kinds = false;
+
+  /// "edges from Source to Target; weight from Weight; passed over: Id, Type", with "column 3" for columns
+  /// without a name. Empty for two columns, source and target in this order.
+  std::string str(std::span<const std::string> names, int64_t columns) const;
+};
+
+/// Finds the columns by the names in a header. Throws DataError beginning with `place` ("FILE:LINE") for a
+/// choice that names no column, or the same one twice.
+EdgeColumns edge_columns(std::span<const std::string> names, const EdgeColumnNames& chosen,
+                         const std::string& place);
+/// The same without a header: a choice is a number.
+EdgeColumns edge_columns(int64_t columns, const EdgeColumnNames& chosen, const std::string& place);
+
+/// Whether one of the fields is a column that the user chose by name.
+bool has_chosen_name(std::span<const std::string> fields, const EdgeColumnNames& chosen);
+
+/// The words of a column's name in lower case: "startNode_ID" has start, node and id; ":START_ID(Person)"
+/// start and id.
+std::vector<std::string> words_in(std::string_view name);
+
+}  // namespace adj

@@ -1,0 +1,193 @@
+#include "edge_files.h"
+
+// Which columns of a list of edges are source, target and weight, by their names; what is refused since the
+// names or the shape of the file leave it open; lines without an id.
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+std::string id_text(const Dataset& data, int32_t node) {
+  const auto k = static_cast<size_t>(node);
+  if (data.node_names) return names(data)[k];
+  return std::to_string(data.node_ids ? data.node_ids.data<int64_t>()[k] : int64_t{node});
+}
+/// The edges by the ids of the file.
+Pairs edges_of(const Dataset& data) {
+  Pairs pairs;
+  const I src = src_of(data), dst = dst_of(data);
+  for (size_t k = 0; k < src.size(); ++k) pairs.emplace_back(id_text(data, src[k]), id_text(data, dst[k]));
+  return pairs;
+}
+
+}  // namespace
+
+TEST_CASE("words of a column's name") {
+  CHECK(words_in("startNode_ID") == Names{"start", "node", "id"});
+  CHECK(words_in(":START_ID(Person)") == Names{"start", "id"});
+  CHECK(words_in("txId1") == Names{"tx", "id", "1"});
+  CHECK(words_in("SRC") == Names{"src"});
+  CHECK(words_in("Größe von-x") == Names{"größe", "von", "x"});
+  CHECK(words_in(" ?!").empty());
+}
+
+TEST_CASE_FIXTURE(EdgeFiles, "names that everybody writes say which columns are source and target") {
+  const Pairs expected{{"7", "8"}, {"8", "9"}};
+  for (const auto& [source, target] : Pairs{{"source", "target"},
+                                            {"Source", "Target"},
+                                            {"src", "dst"},
+                                            {"FROM", "TO"},
+                                            {"head", "tail"},
+                                            {"from_id", "to_id"},
+                                            {"start", "end"},
+                                            {":START_ID", ":END_ID"},
+                                            {":START_ID(P)", ":END_ID(P)"},
+                                            {"source node", "target node"},
+                                            {"FromNodeId", "ToNodeId"},
+                                            {"subject", "object"},
+                                            {"citing", "cited"},
+                                            {"source_id", "destination_id"}}) {
+    CAPTURE(source);
+    CHECK(edges_of(import(source + "," + target + "\n7,8\n8,9\n")) == expected);
+    CHECK(edges_of(import(target + "," + source + "\n8,7\n9,8\n")) == expected);
+    CHECK(edges_of(import("Id," + source + ",when," + target + "\n1,7,5,8\n2,8,5,9\n")) == expected);
+  }
+  // Names that are used for much else count in their order, beside columns of other purposes.
+  for (const auto& [first, second] : Pairs{{"txId1", "txId2"}, {"id_1", "id_2"}, {"u", "v"}, {"s", "t"}}) {
+    CAPTURE(first);
+    CHECK(edges_of(import(first + "," + second + ",weight\n7,8,1\n8,9,1\n")) == expected);
+    CHECK(says(refused(first + "," + second + ",more\n7,8,1\n8,9,1\n"), "edges:1: 3 columns, of which…"));
+  }
+}
+
+TEST_CASE_FIXTURE(EdgeFiles, "columns of other purposes are passed over by name") {
+  const FoundEdges gephi = import("Id,Source,Target,Type\n0,10,20,Undirected\n1,20,30,Undirected\n");
+  CHECK(edges_of(gephi) == Pairs{{"10", "20"}, {"20", "30"}});
+  CHECK(gephi.notes ==
+        "edges: separated by a comma; line 1 taken as header: Id,Source,Target,Type; edges from Source to "
+        "Target; passed over: Id, Type; ids are integers from 10 to 30; the file calls its edges undirected "
+        "(--undirected adds the reverses)\n");
+  const FoundEdges frame = import(",src,dst\n0,10,11\n1,10,12\n2,11,12\n");  // pandas' index
+  CHECK(edges_of(frame) == Pairs{{"10", "11"}, {"10", "12"}, {"11", "12"}});
+  CHECK(says(frame.notes, "…; edges from src to dst; passed over: column 1; …"));
+  // Of several pairs that of ids, or of the fewest words.
+  CHECK(edges_of(import("source_id,source_name,target_id,target_name\n1,x,2,y\n2,y,1,x\n")) ==
+        Pairs{{"1", "2"}, {"2", "1"}});
+  CHECK(edges_of(import("source type,source,target type,target\nA,1,B,2\nB,2,A,1\n")) ==
+        Pairs{{"1", "2"}, {"2", "1"}});
+  // Two that remain.
+  CHECK(edges_of(import("time,person,friend\n5,ann,bob\n6,bob,cid\n")) ==
+        Pairs{{"ann", "bob"}, {"bob", "cid"}});
+  CHECK(edges_of(import("from,amount,to\n7,1.5,8\n")) == Pairs{{"7", "8"}});
+  std::string many = "src,dst", row = "1,2";
+  for (int k = 0; k < 12; ++k) {
+    many += fmt::format(",f{}", k);
+    row += ",0";
+  }
+  CHECK(says(import(many + "\n" + row + "\n").notes,
+             "…; passed over: f0, f1, f2, f3, f4, f5, f6, f7, f8, f9 and 2 more; …"));
+}
+
+TEST_CASE_FIXTURE(EdgeFiles, "weights by name, by choice, or none") {
+  const std::string text = "weight,dst,src,cost\n0.5,2,1,7\n-2,1,2,8\n";
+  const FoundEdges by_name = import(text);
+  CHECK(edges_of(by_name) == Pairs{{"1", "2"}, {"2", "1"}});
+  CHECK(weights(by_name) == F{0.5f, -2});
+  CHECK(says(by_name.notes, "…; edges from src to dst; weights from weight; passed over: cost; …"));
+  CHECK(weights(import(text, {.columns = {.weight = "cost"}})) == F{7, 8});
+  CHECK(weights(import(text, {.columns = {.weight = "4"}})) == F{7, 8});
+  CHECK_FALSE(import(text, {.columns = {.weight = "none"}}).graph.edge_weight());
+  CHECK(refused("src,dst,weight\n1,2,x\n") ==
+        "edges:2: \"x\" in column 3 (weight), expected a weight, finite and within float32");
+  CHECK_FALSE(import("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 0.5\n",
+                     {.columns = {.weight = "none"}})
+                  .graph.edge_weight());
+}
+
+TEST_CASE_FIXTURE(EdgeFiles, "chosen columns, by name or number") {
+  const std::string text = "p,q,r\n1,2,3\n4,5,6\n";
+  CHECK(
+      refused(text) ==
+      "edges:1: 3 columns, of which names make none source and target, expected --source and --target to say "
+      "which (a name of the header, or a number from 1)");
+  CHECK(edges_of(import(text, {.columns = {.source = "r", .target = "q"}})) == Pairs{{"3", "2"}, {"6", "5"}});
+  CHECK(edges_of(import(text, {.columns = {.source = "3", .target = "1"}})) == Pairs{{"3", "1"}, {"6", "4"}});
+  CHECK(edges_of(import("ann\tbob\tcid\n", {.columns = {.source = "3", .target = "2"}})) ==
+        Pairs{{"cid", "bob"}});
+  CHECK(refused(text, {.columns = {.source = "x", .target = "q"}}) ==
+        "edges:1: no column \"x\", expected a number from 1 to 3 or one of p, q, r");
+  CHECK(refused("1,2,3\n", {.columns = {.source = "4", .target = "1"}}) ==
+        "edges:1: no column \"4\", expected a number from 1 to 3, as there is no header (--header yes: the "
+        "first "
+        "line is one)");
+  CHECK(says(refused(text, {.columns = {.source = "q", .target = "2"}}),
+             "edges:1: one column for two purposes…"));
+  CHECK(says(refused(text, {.columns = {.source = "q"}}), "edges:1: --source without --target…"));
+}
+
+TEST_CASE_FIXTURE(EdgeFiles, "edges or nodes of several kinds are refused, unless the columns are chosen") {
+  const std::string triples = "head,relation,tail\naspirin,treats,pain\npain,symptom_of,flu\n";
+  CHECK(refused(triples) ==
+        "edges:1: column \"relation\" says that edges are of several kinds, expected one kind (--source "
+        "\"head\" "
+        "--target \"tail\" takes all as one)");
+  CHECK(edges_of(import(triples, {.columns = {.source = "head", .target = "tail"}})) ==
+        Pairs{{"aspirin", "pain"}, {"pain", "flu"}});
+  CHECK(says(refused("aspirin\ttreats\tpain\npain\tsymptom of\tflu\n"), "edges:1: 3 columns, of which…"));
+  CHECK(says(refused(":START_ID,:END_ID,:TYPE\n1,2,KNOWS\n"), "edges:1: column \":TYPE\" says…"));
+
+  const std::string users = "userId,movieId,rating\n1,1,5\n1,3,4\n2,1,3\n";
+  CHECK(refused(users) ==
+        "edges:1: columns \"userId\" and \"movieId\" may be ids of two kinds of nodes, expected ids of one "
+        "kind "
+        "(--source \"userId\" --target \"movieId\" takes all as one)");
+  CHECK(says(refused("user,item\n1,1\n2,1\n"), "edges:1: columns \"user\" and \"item\" may be…"));
+  CHECK(says(refused("userId,movieId\nann,heat\nbob,heat\n"), "edges:1: columns \"userId\"…"));
+  CHECK(edges_of(import("user,item\nann,heat\nbob,heat\n")) == Pairs{{"ann", "heat"}, {"bob", "heat"}});
+  CHECK(says(refused(":START_ID(User),:END_ID(Movie)\n1,1\n"), "edges:1: columns \":START_ID(User)\"…"));
+  CHECK(says(refused("% bip weighted\n1 1 5\n2 1 3\n"), "edges: \"% bip weighted\", so that sources…"));
+  CHECK(says(import("% sym unweighted\n1 2\n2 3\n").notes, "…; the file calls its edges undirected…"));
+}
+
+TEST_CASE_FIXTURE(EdgeFiles, "adjacency matrices and graphs in other formats are refused") {
+  const std::string matrix = "0,1,0,1\n1,0,1,0\n0,1,0,0\n1,0,0,0\n";
+  CHECK(
+      refused(matrix) ==
+      "edges: 4 rows of 4 columns, which may be an adjacency matrix, expected a list of edges (with --source "
+      "and --target it is one)");
+  CHECK(import(matrix, {.columns = {.source = "1", .target = "2"}}).graph.num_edges() == 4);
+  CHECK(import("0,1,0,1\n1,0,1,0\n0,1,0,0\n").graph.num_edges() == 3);
+  CHECK(says(refused("0 1 0\n1 0 1\n0 1 0\n"), "edges: 3 rows of 3 columns, which…"));
+  CHECK(import("0 1 7\n1 0 8\n0 2 9\n").graph.num_edges() == 3);  // three edges with a number each
+  CHECK(says(refused(",a,b\na,0,1\nb,1,0\n"), "edges: 2 rows of 3 columns, which…"));
+  for (const auto& [text, format] : {std::pair("<?xml version=\"1.0\"?>\n<graphml/>\n", "XML"),
+                                     {"{\"nodes\": []}\n", "JSON"},
+                                     {"graph [\n node [ id 1 ]\n]\n", "GML"},
+                                     {"Creator \"x\"\ngraph [\n", "GML"},
+                                     {"*Vertices 3\n1 \"Ann\"\n", "Pajek"}})
+    CHECK(says(refused(text),
+               fmt::format("edges:1: {}, expected a list of edges; data/to_adjoint.py…", format)));
+}
+
+TEST_CASE_FIXTURE(EdgeFiles, "lines without an id are an error, dropped and counted, or names on request") {
+  const std::string named = "AAA,BBB\nBBB,CCC\nCCC,\\N\n\\N,AAA\nAAA,NULL\n";
+  CHECK(refused(named) ==
+        "edges:3: \"\\N\" in column 2, expected the id of a node (--missing-ids drop passes over such lines, "
+        "keep "
+        "takes it as a name)");
+  const FoundEdges dropped = import(named, {.missing_ids = MissingIds::drop});
+  CHECK(edges_of(dropped) == Pairs{{"AAA", "BBB"}, {"BBB", "CCC"}});
+  CHECK(says(dropped.notes, "…; ids are names; 3 lines without an id dropped\n"));
+  CHECK(import(named, {.missing_ids = MissingIds::keep}).graph.num_edges() == 5);
+  CHECK(says(refused("a,b\nc,\n", {.missing_ids = MissingIds::keep}), "edges:2: nothing in column 2…"));
+  CHECK(says(refused("1,2\n2,nan\n"),
+             "edges:2: \"nan\" in column 2, expected the id of a node (--missing-ids drop…"));
+  const FoundEdges numbers =
+      import("src,dst,weight\n1,2,5\n,2,6\n2,1,7\nNA,1,8\n", {.missing_ids = MissingIds::drop});
+  CHECK(edges_of(numbers) == Pairs{{"1", "2"}, {"2", "1"}});
+  CHECK(weights(numbers) == F{5, 7});
+  CHECK(says(numbers.notes, "…; 2 lines without an id dropped\n"));
+}
