@@ -27,7 +27,7 @@ Header header_of(const char* option, const std::string& text) {
 struct Given {
   EdgeListOptions edges;
   std::string ids = "auto", task = "node_class", header = "auto", node_headers = "auto",
-              missing_ids = "error", comment, missing_labels, impute, split;
+              missing_ids = "error", comment, missing_labels, impute, split, columns, without, types;
   bool has_comment = false, has_missing_labels = false;
   int64_t seed = 0;
   bool stratified = false;
@@ -63,10 +63,11 @@ struct Given {
       if (task == name_of(known)) files.task = known;
     if (task != name_of(files.task))
       usage_fail("--task {}: expected node_class, node_multilabel or node_regression", task);
-    const bool labelled = !files.labels.empty();
-    if (files.task != Task::node_class && !labelled) usage_fail("--task: requires --labels");
-    if (has_missing_labels && !labelled) usage_fail("--missing-labels: requires --labels");
-    if (files.headers != Header::find_out && !labelled && files.features.empty() && files.train.empty())
+    const bool labelled = !files.labels.empty() || !files.features.empty();  // or a column of it
+    if (files.task != Task::node_class && !labelled) usage_fail("--task: requires --labels or --features");
+    if (has_missing_labels && !labelled) usage_fail("--missing-labels: requires --labels or --features");
+    check_columns(files);
+    if (files.headers != Header::find_out && !labelled && files.train.empty())
       usage_fail("--node-headers: requires --features, --labels or --train");
     if (ids == "names" && (files.features_by_row || files.labels_by_row))
       usage_fail("--features-by-row, --labels-by-row: require integer ids");
@@ -85,9 +86,32 @@ struct Given {
     if (split.empty()) return;
     if (!files.train.empty()) usage_fail("--split: conflicts with --train, --val and --test");
     files.split = DrawnSplit{fractions(), static_cast<uint64_t>(seed), stratified};
-    if (stratified && (files.labels.empty() || files.task != Task::node_class))
-      usage_fail("--stratified: requires --labels and --task node_class");
+    if (stratified && (!labelled || files.task != Task::node_class))
+      usage_fail("--stratified: requires labels and --task node_class");
     if (seed < 0) usage_fail("--seed: expected 0 or more, got {}", seed);
+  }
+
+  void check_columns(NodeFiles& files) const {
+    const auto listed = [](const std::string& list) {
+      return list.empty() ? std::vector<std::string>() : items_of(list);
+    };
+    files.columns.features = listed(columns);
+    files.columns.without = listed(without);
+    for (const std::string& item : listed(types)) {
+      const size_t equals = item.rfind('=');
+      const std::string type = equals == std::string::npos ? "" : item.substr(equals + 1);
+      if (type != "number" && type != "category")
+        usage_fail("--types {}: expected COLUMN=number or COLUMN=category, separated by commas", item);
+      files.types.emplace_back(item.substr(0, equals),
+                               type == "number" ? ColumnType::number : ColumnType::category);
+    }
+    const NodeColumnNames& c = files.columns;
+    const bool any = !c.id.empty() || !c.features.empty() || !c.without.empty() || !files.types.empty();
+    if (any && files.features.empty()) usage_fail("--id, --columns, --without, --types: require --features");
+    if (!c.label.empty() && files.features.empty() && files.labels.empty())
+      usage_fail("--label: requires --features or --labels");
+    if (!c.features.empty() && !c.without.empty()) usage_fail("--columns: conflicts with --without");
+    if (!c.id.empty() && files.features_by_row) usage_fail("--id: conflicts with --features-by-row");
   }
 
   SplitFractions fractions() const {
@@ -140,11 +164,22 @@ Format edges_format() {
   add("undirected", po::bool_switch(&o.undirected), "add the reverse of each edge");
   add("coalesce", po::bool_switch(&o.coalesce), "merge equal edges, adding their weights");
   add("drop-self-loops", po::bool_switch(&o.drop_self_loops), "remove self-loops");
-  add("features", file(files.features), "one line per node: id and numbers");
+  add("features", file(files.features),
+      "table of the nodes: id, features and label, in columns found by their names; types of columns are "
+      "found");
+  add("id", column(files.columns.id), "its column of ids (default: id, node or node_id, else the first)");
+  add("label", column(files.columns.label),
+      "column of labels, of --labels or else of --features (default: label or class); none: no labels");
+  const auto list = [](std::string& text) { return po::value(&text)->value_name("LIST"); };
+  add("columns", list(arguments->columns),
+      "its columns of features, separated by commas (default: all others)");
+  add("without", list(arguments->without), "its columns that are no features");
+  add("types", list(arguments->types), "types of columns, as in zip=category,age=number");
   add("features-by-row", po::bool_switch(&files.features_by_row),
       "no id: row i, from 0, belongs to the node with id i");
   add("impute", po::value(&arguments->impute)->value_name("HOW"),
-      "replace missing features by the column's mean or median, or zero (default: an error)");
+      "replace missing features by the column's mean or median over the training nodes, or zero (default: an "
+      "error)");
   add("labels", file(files.labels), "one line per node: id and label; missing nodes are unlabelled");
   add("labels-by-row", po::bool_switch(&files.labels_by_row),
       "no id: row i, from 0, belongs to the node with id i");

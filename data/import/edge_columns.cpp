@@ -2,6 +2,7 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/import/edge_columns.h>
 #include <adjoint/data/import/fields.h>
+#include <adjoint/data/import/node_columns.h>
 
 #include <algorithm>
 #include <map>
@@ -154,20 +155,6 @@ void find_ends(std::span<const std::string> names, EdgeColumns& found) {
   found.two_kinds = a.size() > 1 && b.size() > 1 && a.back() == "id" && b.back() == "id" && a != b;
 }
 
-/// The column that a choice means; `names` may be empty.
-int64_t column_of(const std::string& choice, std::span<const std::string> names, int64_t columns,
-                  const std::string& place) {
-  for (size_t k = 0; k < names.size(); ++k)
-    if (names[k] == choice) return static_cast<int64_t>(k);
-  const std::optional<int64_t> number = integer_in(choice);
-  if (number && *number >= 1 && *number <= columns) return *number - 1;
-  std::string known;
-  for (const std::string& name : names) known += (known.empty() ? "" : ", ") + excerpt(name);
-  data_fail("{}: no column \"{}\", expected a number from 1 to {}{}", place, excerpt(choice), columns,
-            names.empty() ? ", as there is no header (--header yes: the first line is one)"
-                          : " or one of " + known);
-}
-
 /// Applies the user's choices to what the names said.
 void apply(const EdgeColumnNames& chosen, std::span<const std::string> names, int64_t columns,
            const std::string& place, EdgeColumns& found) {
@@ -175,8 +162,8 @@ void apply(const EdgeColumnNames& chosen, std::span<const std::string> names, in
     data_fail("{}: --source without --target, or the reverse, expected both or neither", place);
   if (!chosen.source.empty()) {
     found.rule = EdgeColumns::Rule::chosen;
-    found.source = column_of(chosen.source, names, columns, place);
-    found.target = column_of(chosen.target, names, columns, place);
+    found.source = chosen_column(chosen.source, names, columns, place);
+    found.target = chosen_column(chosen.target, names, columns, place);
     found.two_kinds = false;
     found.relation = -1;
   }
@@ -236,7 +223,7 @@ EdgeColumns edge_columns(std::span<const std::string> names, const EdgeColumnNam
     if (is_relation(words) || name == ":TYPE") found.relation = k;
     if (is_weight(words) && chosen.weight.empty()) found.weight = k;
   }
-  if (chosen.weighted()) found.weight = column_of(chosen.weight, names, columns, place);
+  if (chosen.weighted()) found.weight = chosen_column(chosen.weight, names, columns, place);
   find_ends(names, found);
   apply(chosen, names, columns, place, found);
   return found;
@@ -245,7 +232,7 @@ EdgeColumns edge_columns(std::span<const std::string> names, const EdgeColumnNam
 EdgeColumns edge_columns(int64_t columns, const EdgeColumnNames& chosen, const std::string& place) {
   EdgeColumns found;
   found.rule = EdgeColumns::Rule::first;
-  if (chosen.weighted()) found.weight = column_of(chosen.weight, {}, columns, place);
+  if (chosen.weighted()) found.weight = chosen_column(chosen.weight, {}, columns, place);
   apply(chosen, {}, columns, place, found);
   return found;
 }

@@ -1,5 +1,6 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/import/detail/list_reader.h>
+#include <adjoint/data/import/node_columns.h>
 
 #include <algorithm>
 #include <span>
@@ -67,12 +68,7 @@ class ListReader {
   std::span<const std::string> names() const {
     return header_line_ > 0 ? std::span<const std::string>(head_.first) : std::span<const std::string>();
   }
-  /// "column 3", and its name.
-  std::string called(int64_t column) const {
-    const auto k = static_cast<size_t>(column);
-    const bool has_name = k < names().size() && !names()[k].empty();
-    return fmt::format("column {}{}", column + 1, has_name ? fmt::format(" ({})", excerpt(names()[k])) : "");
-  }
+  std::string called(int64_t column) const { return column_text(column, names()); }
   bool is_doubtful(int64_t line) const { return doubtful_ && line == head_.format.first_line; }
   /// KONECT's first line, or Gephi's column.
   bool says_undirected() const {
@@ -82,21 +78,24 @@ class ListReader {
     return false;
   }
 
+  static bool is_missing_id(std::string_view field) {
+    return field.size() <= 4 && (is_missing(field) || field == "\\N");
+  }
+  [[noreturn]] void fail_missing(std::string_view field, int64_t line, int64_t column) const {
+    source_.fail(line, "{} in {}, expected the id of a node (--missing-ids drop passes over such lines{})",
+                 field.empty() ? "nothing" : fmt::format("\"{}\"", excerpt(field)), called(column),
+                 field.empty() || !named() ? "" : ", keep takes it as a name");
+  }
+
   /// Sets end `end` (0: source, 1: target) of the last edge; false if the line is to be dropped.
   template <class Fields>
   bool set_id(const Fields& fields, int64_t line, int64_t column, size_t end, Ends& ends) const {
     std::string_view field = fields.field();
-    const bool missing = is_missing(field) || field == "\\N";
-    if (missing && !is_doubtful(line)) {
-      if (options_.missing_ids == MissingIds::drop) return false;
-      const bool keep = options_.missing_ids == MissingIds::keep && named() && !field.empty();
-      if (!keep)
-        source_.fail(line,
-                     "{} in {}, expected the id of a node (--missing-ids drop passes over such lines{})",
-                     field.empty() ? "nothing" : fmt::format("\"{}\"", excerpt(field)), called(column),
-                     field.empty() || !named() ? "" : ", keep takes it as a name");
-    }
     if (named()) {
+      if (is_missing_id(field) && !is_doubtful(line)) {
+        if (options_.missing_ids == MissingIds::drop) return false;
+        if (options_.missing_ids == MissingIds::fail || field.empty()) fail_missing(field, line, column);
+      }
       source_.expect_utf8(line, field);
       if constexpr (std::is_same_v<Fields, RecordFields>)
         if (fields.copied()) field = *ends.copies.emplace_back(std::make_unique<std::string>(field));
@@ -104,6 +103,10 @@ class ListReader {
       return true;
     }
     const auto id = integer_in(field);
+    if (!id && is_missing_id(field)) {
+      if (options_.missing_ids == MissingIds::drop) return false;
+      fail_missing(field, line, column);
+    }
     const bool numbers = ids_.kind() == NodeIds::Kind::numbers;
     if (!id && !numbers)
       source_.fail(line, "\"{}\" in {}, expected a 64-bit integer{}", excerpt(field), called(column),
@@ -128,6 +131,7 @@ class ListReader {
     const bool numbers = head_.format.separator == Separator::tab && !named();
     const bool text_beside = numbers && head_.columns() > (columns_.weight >= 0 ? 3 : 2);
     const Separator separator = numbers ? Separator::blanks : head_.format.separator;
+    const int64_t source = columns_.source, target = columns_.target, weights = columns_.weight;
     RecordCursor cursor(block, head_.format);
     while (cursor.next()) {
       const int64_t line = cursor.number();
@@ -142,9 +146,9 @@ class ListReader {
           source_, line, cursor.record(), tab ? Separator::tab : separator, cursor.quotes(), [&](auto field) {
             int64_t column = 0;
             for (; field.next(); ++column) {
-              if (column == columns_.source || column == columns_.target)
-                complete = set_id(field, line, column, column == columns_.target ? 1 : 0, ends) && complete;
-              else if (column == columns_.weight && complete)
+              if (column == source || column == target)
+                complete = set_id(field, line, column, column == target ? 1 : 0, ends) && complete;
+              else if (column == weights && complete)
                 weight = weight_in(field.field(), line);
             }
             return column;
@@ -156,7 +160,7 @@ class ListReader {
         continue;
       }
       ++edges;
-      if (columns_.weight >= 0) ends.weights.push_back(weight);
+      if (weights >= 0) ends.weights.push_back(weight);
     }
     resize(ends, edges);
     ends.comments = cursor.comments();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 namespace adj {
 
@@ -129,23 +130,22 @@ std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) 
   while (reader.next(rows.by_row())) {
     const int64_t line = reader.number();
     if (rows.is_header(line)) continue;
-    RecordFields fields(source, line, reader.record(), rows.head().format.separator);
-    int32_t node = 0;
-    if (rows.by_row()) {
-      node = rows.node_of_row(row, line);
-    } else {
-      fields.next();
-      node = rows.node_of(fields.field(), line);
+    int64_t column = 0;
+    int32_t node = -1;
+    std::optional<std::string> label;
+    for (RecordFields field(source, line, reader.record(), rows.head().format.separator); field.next();
+         ++column) {
+      if (column == rows.id_column()) node = rows.node_of(field.field(), line);
+      if (rows.slot(column) >= 0) label = field.field();
     }
-    rows.mark(node, line);
-    const bool some = fields.next();
-    if (!some && !rows.by_row() && rows.head().format.separator != Separator::blanks)
+    if (rows.by_row()) node = rows.node_of_row(row, line);
+    if (column > std::max<int64_t>(rows.head().columns(), 1))  // the first may be an empty line
+      source.fail(line, "{} fields, expected {} as in the first line", column, rows.head().columns());
+    if (!label && !rows.by_row() && rows.head().format.separator != Separator::blanks)
       source.fail(line, "no label, expected one after the id");
-    if (some && fields.more())
-      source.fail(line, "more than one label, expected one (--task node_multilabel takes several)");
-    const std::string_view label = some ? fields.field() : std::string_view();
-    source.expect_utf8(line, label);
-    y[node] = labels.add(label);
+    rows.mark(node, line);
+    source.expect_utf8(line, label.value_or(""));
+    y[node] = labels.add(label.value_or(""));
     ++row;
   }
   if (rows.by_row() && row != data.num_nodes()) source.fail(reader.number(), "{}", rows.shortage(row));

@@ -1,10 +1,12 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/labels.h>
 #include <adjoint/data/detail/names.h>
+#include <adjoint/data/import/detail/feature_table.h>
 #include <adjoint/data/import/detail/node_rows.h>
 #include <adjoint/data/import/node_files.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace adj {
 
@@ -71,60 +73,143 @@ void note_labels_within(const NodeFiles& files, const std::vector<std::string>& 
   }
 }
 
+/// Reads the labels, a file of their own or a column of the features' table.
+template <class Open>
+void read_labels(const std::string& path, const Open& open, const NodeIds& ids, const NodeFiles& files,
+                 Dataset& data, std::vector<std::string>& notes) {
+  const bool in_table = path == files.features,
+             by_row = in_table ? files.features_by_row : files.labels_by_row;
+  const bool classes = files.task == Task::node_class;
+  data.task = files.task;
+  NodeRows rows = open(path, by_row, classes && by_row && !in_table);
+  const NodeColumns& columns = rows.columns();
+  if (columns.label >= 0 && (in_table || classes))
+    rows.read_columns({columns.label});
+  else {
+    std::vector<int64_t> others = columns.features;
+    if (by_row && others.empty()) others = {0};  // the first line is empty
+    if (columns.label >= 0)
+      others.insert(std::upper_bound(others.begin(), others.end(), columns.label), columns.label);
+    rows.read_columns(others);
+  }
+  std::vector<std::string> names;
+  for (const int64_t column : rows.slots())
+    if (rows.has_header()) names.push_back(rows.names()[static_cast<size_t>(column)]);
+  if (!in_table && rows.has_header()) note_labels_within(files, names, data, notes);
+  if (classes) {
+    if (rows.slots().size() > 1)
+      rows.source().fail(
+          rows.head().format.first_line,
+          "more than one label, expected one (--label COLUMN, or --task node_multilabel for all)");
+    notes.push_back(read_classes(rows, files, data));
+  } else {
+    auto [y, note] = read_targets(rows, ids.size(), files.task == Task::node_multilabel);
+    data.y = y;
+    data.unlabelled = detail::count_unlabelled(y);
+    for (const std::string& name : names) rows.source().expect_utf8(rows.head().format.first_line, name);
+    data.class_names = names;
+    notes.push_back(note);
+    if (const std::string problem = detail::problem_of_names(data.class_names); !problem.empty()) {
+      notes.back() += "; names not kept: " + problem;
+      data.class_names.clear();
+    }
+  }
+  if (in_table) notes.back() += fmt::format("; labels from {}", column_text(columns.label, rows.names()));
+}
+
 }  // namespace
+
+void add_listed_nodes(const NodeFiles& files, const std::optional<std::string>& comment, NodeIds& ids,
+                      std::vector<std::string>& notes) {
+  constexpr size_t kShown = 3;
+  if (files.features.empty() || files.features_by_row) return;
+  NodeRows rows(files.features, false, false, files, comment, ids, nullptr);
+  const RecordFormat& format = rows.head().format;
+  TextSource source(files.features);
+  source.cut_by([&](std::string_view text, int64_t line) { return format.last_end(text, line); });
+  struct Unknown {
+    int64_t rows = 0;
+    std::vector<std::pair<std::string, int64_t>> ids;  // and their lines
+  };
+  const auto parse = [&](const TextBlock& block) {
+    Unknown found;
+    for (RecordCursor cursor(block, format); cursor.next();) {
+      if (rows.is_header(cursor.number())) continue;
+      ++found.rows;
+      with_fields(source, cursor.number(), cursor.record(), format.separator, cursor.quotes(),
+                  [&](auto field) {
+                    for (int64_t column = 0; field.next(); ++column) {
+                      if (column != rows.id_column()) continue;
+                      if (ids.find(field.field()) < 0) found.ids.emplace_back(field.field(), cursor.number());
+                      break;
+                    }
+                    return 0;
+                  });
+    }
+    return found;
+  };
+  int64_t listed = 0;
+  std::vector<std::pair<std::string, int64_t>> unknown;
+  source.for_blocks(parse, [&](Unknown found) {
+    listed += found.rows;
+    std::move(found.ids.begin(), found.ids.end(), std::back_inserter(unknown));
+  });
+  if (unknown.empty()) return;
+  if (std::ssize(unknown) == listed)
+    source.fail(unknown[0].second,
+                "\"{}\" is in no edge, nor is any other node of the file, expected the ids of the "
+                "edges",
+                excerpt(unknown[0].first));
+  const int64_t before = ids.size();
+  std::string names;
+  for (size_t k = 0; k < unknown.size(); ++k) {
+    const auto& [text, line] = unknown[k];
+    if (text.empty() || is_missing(text))
+      source.fail(line, "\"{}\", expected the id of a node", excerpt(text));
+    source.expect_utf8(line, text);
+    if (!ids.add_text(text))
+      source.fail(line, "\"{}\", expected the id of a node, {}", excerpt(text),
+                  ids.kind() == NodeIds::Kind::names ? "fewer in all" : "an integer as in the edges");
+    if (k < kShown) names += (k == 0 ? "" : ", ") + excerpt(text);
+  }
+  const int64_t added = ids.size() - before;
+  notes.push_back(fmt::format("{}: {} node{} without an edge: {}{}", excerpt(files.features), added,
+                              added == 1 ? "" : "s", names, unknown.size() > kShown ? ", …" : ""));
+}
 
 void read_node_files(const NodeFiles& files, const std::optional<std::string>& comment, const NodeIds& ids,
                      Dataset& data, Progress* reading, std::vector<std::string>& notes) {
-  const auto opened = [&](const std::string& path, bool by_row, bool blank_rows) {
-    return NodeRows(path, by_row, blank_rows, files.headers, comment, ids, reading);
+  const auto open = [&](const std::string& path, bool by_row, bool blank_rows) {
+    return NodeRows(path, by_row, blank_rows, files, comment, ids, reading);
   };
+  FeatureTable table;
+  size_t table_note = 0;
+  std::string labels = files.labels;
   if (!files.features.empty()) {
-    NodeRows rows = opened(files.features, files.features_by_row, false);
-    auto [x, note] = read_numbers(rows, ids.size(), files.impute.has_value(), true, false);
-    if (files.impute) note += "; " + impute(x, *files.impute, rows);
-    data.x = Features(x);
-    if (rows.has_header()) {
-      data.feature_names.assign(rows.head().first.end() - x.size(1), rows.head().first.end());
-      for (const std::string& name : data.feature_names)
-        rows.source().expect_utf8(rows.head().format.first_line, name);
-      if (const std::string problem = detail::problem_of_names(data.feature_names, "column");
-          !problem.empty()) {
-        note += "; names not kept: " + problem;
-        data.feature_names.clear();
-      }
-    }
-    notes.push_back(note);
-  }
-  if (!files.labels.empty()) {
-    data.task = files.task;
-    const bool classes = files.task == Task::node_class;
-    NodeRows rows = opened(files.labels, files.labels_by_row, classes && files.labels_by_row);
-    if (rows.has_header())
-      note_labels_within(files, {rows.head().first.end() - rows.columns(), rows.head().first.end()}, data,
-                         notes);
-    if (classes) {
-      notes.push_back(read_classes(rows, files, data));
-    } else {
-      auto [y, note] = read_numbers(rows, ids.size(), true, false, files.task == Task::node_multilabel);
-      data.y = y;
-      data.unlabelled = detail::count_unlabelled(y);
-      if (rows.has_header())
-        data.class_names.assign(rows.head().first.end() - y.size(1), rows.head().first.end());
-      for (const std::string& name : data.class_names)
-        rows.source().expect_utf8(rows.head().format.first_line, name);
-      notes.push_back(note);
-      if (const std::string problem = detail::problem_of_names(data.class_names); !problem.empty()) {
-        notes.back() += "; names not kept: " + problem;
-        data.class_names.clear();
-      }
+    NodeRows rows = open(files.features, files.features_by_row, false);
+    const NodeColumns& columns = rows.columns();
+    if (columns.label >= 0 && labels.empty()) labels = files.features;
+    const std::vector<int64_t>& features = columns.features;
+    rows.read_columns(features);
+    if (features.empty() && labels != files.features)
+      rows.source().fail(0, "no features beside the id, expected some");
+    if (!features.empty()) {
+      table = read_features(rows, ids.size(), files);
+      if (const std::string others = columns.passed_over(rows.names(), rows.head().columns());
+          !others.empty())
+        table.note += "; " + others;
+      if (rows.has_header()) data.feature_names = table.names;
+      table_note = notes.size();
+      notes.push_back(table.note);
     }
   }
+  if (!labels.empty()) read_labels(labels, open, ids, files, data, notes);
   if (files.split) {
-    data.splits.push_back(drawn(*files.split, files.labels.empty() ? "split" : files.labels, data, notes));
+    data.splits.push_back(drawn(*files.split, labels.empty() ? "split" : labels, data, notes));
   } else if (!files.train.empty()) {
     std::vector<uint8_t> seen(static_cast<size_t>(data.num_nodes()));
     const auto part = [&](const std::string& path) {
-      NodeRows rows = opened(path, false, false);
+      NodeRows rows = open(path, false, false);
       return read_part(rows, data.y, seen, notes);
     };
     Split split;
@@ -132,6 +217,18 @@ void read_node_files(const NodeFiles& files, const std::optional<std::string>& c
     split.val = part(files.val);
     split.test = part(files.test);
     data.splits.push_back(std::move(split));
+  }
+  if (table.x) {
+    const Tensor train = data.splits.empty() ? Tensor() : data.splits[0].train;
+    if (files.impute)
+      notes[table_note] += "; " + impute(table, *files.impute, train, TextSource(files.features));
+    notes[table_note] += constant_columns(table);
+    data.x = Features(table.x);
+    if (const std::string problem = detail::problem_of_names(data.feature_names, "column");
+        !problem.empty()) {
+      notes[table_note] += "; names not kept: " + problem;
+      data.feature_names.clear();
+    }
   }
   data.use_first_split();
 }

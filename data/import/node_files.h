@@ -2,11 +2,13 @@
 
 #include <adjoint/data/dataset.h>
 #include <adjoint/data/import/column_transform.h>
+#include <adjoint/data/import/node_columns.h>
 #include <adjoint/data/import/node_ids.h>
 #include <adjoint/data/import/table_head.h>
 #include <adjoint/graph/splits.h>
 
 #include <optional>
+#include <utility>
 
 namespace adj {
 
@@ -17,16 +19,27 @@ struct DrawnSplit {
   bool stratified = false;  ///< stratified by class
 };
 
+/// Type of a column of features: numbers; true or false (in any case), 1 or 0; texts, one column of 0 and 1
+/// for each; or as many numbers in every field.
+enum class ColumnType : uint8_t { number, boolean, category, vector };
+
 /// Node data files, each optional (empty: none): one line per node, its id and its values, with separators,
 /// quotes and comments as for edge lists (import_edge_list).
 ///
 /// The first line is a header if none of its fields is a number, it names no node, and either the second line
 /// has a number below a word or its id is a common column name (is_column_name).
 struct NodeFiles {
-  /// The id and F numbers, for every node; or F numbers if `features_by_row`.
+  /// A table of all nodes: id, features and label, in columns that node_columns() finds by their names; or
+  /// without ids if `features_by_row`. Its nodes need no edges. The types of its columns are found: all
+  /// numbers, or all booleans, texts or vectors.
   std::string features = {};
   bool features_by_row = false;  ///< row i, from 0, belongs to the node whose id is the integer i
-  /// Replacement of is_missing() numbers, computed per column; without it they are an error.
+  NodeColumnNames columns = {};  ///< of `features`; `label` of `labels`, if there is such a file
+  /// Types of columns, by name or number, instead of what is found: number or category.
+  std::vector<std::pair<std::string, ColumnType>> types = {};
+  /// Replacement of is_missing() numbers, computed per column over the training nodes of the first split, or
+  /// all nodes if there is none; also the features of nodes without a row, at most half of them. Without it
+  /// both are an error.
   std::optional<Imputation> impute = {};
   /// The id and one label, or T of them; missing values and nodes without a line are unlabelled.
   std::string labels = {};
@@ -43,6 +56,11 @@ struct NodeFiles {
   std::optional<DrawnSplit> split = {};  ///< instead of the three files
   Header headers = Header::find_out;
 };
+
+/// Adds the nodes of the table of features that are in no edge, with a note about them. Throws DataError if
+/// none of its ids is in an edge.
+void add_listed_nodes(const NodeFiles& files, const std::optional<std::string>& comment, NodeIds& ids,
+                      std::vector<std::string>& notes);
 
 /// Reads the files for the nodes of `data`, whose graph is set: its x, y, classes, task, splits. `comment` is
 /// EdgeListOptions::comment. `notes` gets one line per file: separator, header, comments, number of missing

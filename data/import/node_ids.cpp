@@ -2,6 +2,7 @@
 #include <adjoint/data/import/node_ids.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <numeric>
 
@@ -19,6 +20,15 @@ uint64_t mixed(uint64_t x) {  // SplitMix64 finalizer
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
   x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
   return x ^ (x >> 31);
+}
+
+/// An integer, or a number without a fraction that double tells from its neighbours.
+std::optional<int64_t> id_in(std::string_view text) {
+  if (const std::optional<int64_t> integer = integer_in(text)) return integer;
+  constexpr double kExact = 1LL << 53;
+  const std::optional<double> number = double_in(text);
+  if (!number || std::abs(*number) >= kExact || std::floor(*number) != *number) return {};
+  return static_cast<int64_t>(*number);
 }
 
 }  // namespace
@@ -97,8 +107,14 @@ int32_t NodeIds::find(int64_t id) const {
 
 int32_t NodeIds::find(std::string_view field) const {
   if (kind_ == Kind::names) return slots_.empty() ? -1 : slots_[slot_of(field)] - 1;
-  const std::optional<int64_t> id = integer_in(field);
+  const std::optional<int64_t> id = id_in(field);
   return id ? find(*id) : -1;
+}
+
+bool NodeIds::add_text(std::string_view field) {
+  if (kind_ == Kind::names) return add(field) >= 0;
+  const std::optional<int64_t> id = id_in(field);
+  return id && (kind_ != Kind::numbers || (*id >= 0 && *id < kMost)) && add(*id) >= 0;
 }
 
 std::string NodeIds::text(int32_t node) const {

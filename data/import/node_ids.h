@@ -28,7 +28,10 @@ class NodeIds {
   /// 0 to kMost - 1.
   int32_t add(int64_t id);
   int32_t add(std::string_view name);
-  /// The number of an id as written in a file; -1 if unknown.
+  /// Adds an id as written in a file; false if it is not of this kind, or there are kMost nodes already.
+  bool add_text(std::string_view field);
+  /// The number of an id as written in a file; -1 if unknown. Integers may be written as 7.0, as data frames
+  /// with gaps do.
   int32_t find(std::string_view field) const;
   int32_t find(int64_t id) const;
   /// For `numbers`: sets a minimum number of nodes.

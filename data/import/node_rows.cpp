@@ -1,5 +1,4 @@
 #include <adjoint/core/text.h>
-#include <adjoint/data/import/detail/column_numbers.h>
 #include <adjoint/data/import/detail/node_rows.h>
 
 #include <algorithm>
@@ -24,7 +23,7 @@ struct Rows {
 
 }  // namespace
 
-NodeRows::NodeRows(const std::string& path, bool by_row, bool blank_rows, Header header,
+NodeRows::NodeRows(const std::string& path, bool by_row, bool blank_rows, const NodeFiles& files,
                    const std::optional<std::string>& comment, const NodeIds& ids, Progress* reading)
     : source_(path, reading),
       ids_(ids),
@@ -35,8 +34,22 @@ NodeRows::NodeRows(const std::string& path, bool by_row, bool blank_rows, Header
                       })),
       seen_(static_cast<size_t>(ids.size())) {
   if (head_.empty) source_.fail(0, "no rows, expected some{}", head_.beside_comments());
-  if (header == Header::yes || (header == Header::find_out && finds_header(ids)))
+  if (files.headers == Header::yes || (files.headers == Header::find_out && finds_header(ids)))
     header_line_ = head_.format.first_line;
+  const std::string place = fmt::format("{}:{}", excerpt(path), head_.format.first_line);
+  NodeColumnNames chosen;
+  if (path == files.features) chosen = files.columns;
+  if (path == files.labels)
+    chosen.label = files.columns.label;
+  else if (!files.labels.empty())
+    chosen.label = "none";
+  columns_ = node_columns(names(), head_.columns(), chosen, by_row, place);
+}
+
+void NodeRows::read_columns(std::vector<int64_t> columns) {
+  slots_ = std::move(columns);
+  slot_.assign(static_cast<size_t>(std::max<int64_t>(head_.columns(), 1)), -1);
+  for (size_t k = 0; k < slots_.size(); ++k) slot_[static_cast<size_t>(slots_[k])] = static_cast<int64_t>(k);
 }
 
 bool NodeRows::finds_header(const NodeIds& ids) const {
@@ -98,9 +111,6 @@ std::string id_in_split(const NodeRows& rows, int64_t line, std::string_view rec
   return std::string(field.field());
 }
 
-namespace {
-
-/// For many nodes, a file of few rows with many columns would allocate far more than it contains.
 void expect_room(const TextSource& source, int64_t nodes, int64_t columns) {
   constexpr int64_t kHarmless = int64_t{1} << 26, kValuesPerByte = 8, kNodesPerRow = 16;
   std::error_code error;
@@ -111,24 +121,20 @@ void expect_room(const TextSource& source, int64_t nodes, int64_t columns) {
                 columns, nodes);
 }
 
-}  // namespace
-
-NumberRows read_numbers(NodeRows& rows, int64_t nodes, bool missing, bool every_node, bool binary) {
-  const int64_t columns = rows.columns();
+NumberRows read_targets(NodeRows& rows, int64_t nodes, bool binary) {
+  const int64_t columns = std::ssize(rows.slots());
   const RecordFormat& format = rows.head().format;
   TextSource& source = rows.source();
   if (columns < 1) source.fail(0, "no column after the id, expected some");
   expect_room(source, nodes, columns);
-  Tensor all = every_node ? Tensor::empty({nodes, columns}) : Tensor::full({nodes, columns}, kNaN);
+  Tensor all = Tensor::full({nodes, columns}, kNaN);
   float* const target = all.mutable_data<float>();
   const auto number = [&](std::string_view field, int64_t line, int64_t column) {
     const std::optional<float> value = float_in(field);
     if (value && (!binary || *value == 0.0f || *value == 1.0f)) return *value;
-    const bool gap = is_missing(field);
-    if (gap && missing) return kNaN;
-    source.fail(line, "\"{}\" in column {}, expected {}{}", excerpt(field), column,
-                binary ? "0 or 1" : "a finite number within float32",
-                gap ? " (--impute mean, median or zero fills gaps)" : "");
+    if (is_missing(field)) return kNaN;
+    source.fail(line, "\"{}\" in {}, expected {}", excerpt(field), column_text(column, rows.names()),
+                binary ? "0 or 1" : "a finite number within float32");
   };
   const auto parse = [&](const TextBlock& block) {
     Rows result;
@@ -136,19 +142,21 @@ NumberRows read_numbers(NodeRows& rows, int64_t nodes, bool missing, bool every_
     while (cursor.next()) {
       const int64_t line = cursor.number();
       if (rows.is_header(line)) continue;
-      const auto column =
+      const size_t begin = result.values.size();
+      result.values.resize(begin + rows.slots().size());
+      const auto count =
           with_fields(source, line, cursor.record(), format.separator, cursor.quotes(), [&](auto field) {
-            int64_t count = 0;
-            for (; field.next(); ++count) {
-              if (count == 0 && !rows.by_row())
+            int64_t column = 0;
+            for (; field.next(); ++column) {
+              if (column == rows.id_column())
                 result.nodes.push_back(rows.node_of(field.field(), line));
-              else
-                result.values.push_back(number(field.field(), line, count + 1));
+              else if (const int64_t slot = rows.slot(column); slot >= 0)
+                result.values[begin + static_cast<size_t>(slot)] = number(field.field(), line, column);
             }
-            return count;
+            return column;
           });
-      if (column != rows.head().columns())
-        source.fail(line, "{} fields, expected {} as in the first line", column, rows.head().columns());
+      if (count != rows.head().columns())
+        source.fail(line, "{} fields, expected {} as in the first line", count, rows.head().columns());
       result.lines.push_back(line);
     }
     result.gaps =
@@ -169,42 +177,10 @@ NumberRows read_numbers(NodeRows& rows, int64_t nodes, bool missing, bool every_
     comments += part.comments;
     gaps += part.gaps;
   });
-  if ((rows.by_row() || every_node) && count != nodes) source.fail(last_line, "{}", rows.shortage(count));
+  if (rows.by_row() && count != nodes) source.fail(last_line, "{}", rows.shortage(count));
   std::string note = rows.note(comments);
-  if (gaps > 0 && !every_node)
-    note += fmt::format("; {} field{} taken as no label", gaps, gaps == 1 ? "" : "s");
+  if (gaps > 0) note += fmt::format("; {} field{} taken as no label", gaps, gaps == 1 ? "" : "s");
   return {all, note};
-}
-
-std::string impute(Tensor& x, Imputation imputation, const NodeRows& rows) {
-  constexpr int64_t kShown = 5;
-  const int64_t nodes = x.size(0), columns = x.size(1), first = rows.by_row() ? 1 : 2;
-  float* const values = x.mutable_data<float>();
-  std::vector<int64_t> gaps(static_cast<size_t>(columns));
-  for (int64_t k = 0; k < nodes * columns; ++k)
-    gaps[static_cast<size_t>(k % columns)] += std::isnan(values[k]);
-  int64_t all = 0, with_gaps = 0;
-  std::string where;
-  for (int64_t column = 0; column < columns; ++column) {
-    const int64_t missing = gaps[static_cast<size_t>(column)];
-    if (missing == 0) continue;
-    std::vector<float> seen;
-    for (int64_t i = 0; i < nodes; ++i)
-      if (!std::isnan(values[i * columns + column])) seen.push_back(values[i * columns + column]);
-    if (seen.empty() && imputation != Imputation::zero)
-      rows.source().fail(0, "no number in column {}, expected at least one to find its {}", column + first,
-                         name_of(imputation));
-    const float filling = detail::imputed_value(imputation, std::move(seen));
-    for (int64_t i = 0; i < nodes; ++i)
-      if (std::isnan(values[i * columns + column])) values[i * columns + column] = filling;
-    all += missing;
-    if (++with_gaps <= kShown)
-      where += fmt::format("{}{} in column {}", where.empty() ? "" : ", ", missing, column + first);
-  }
-  if (all == 0) return "nothing to impute";
-  return fmt::format("{} missing number{} imputed ({}) in {} column{}: {}{}", all, all == 1 ? "" : "s",
-                     name_of(imputation), with_gaps, with_gaps == 1 ? "" : "s", where,
-                     with_gaps > kShown ? ", …" : "");
 }
 
 }  // namespace adj

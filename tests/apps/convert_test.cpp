@@ -30,7 +30,7 @@ TEST_CASE("convert edges prints its guesses") {
                  {"links.csv: separated by a comma; line 2 taken as header: src,dst; 1 line of comments; "
                   "ids are names\n",
                   "x.csv: separated by a comma; line 1 taken as header: node,f; 1 missing number imputed "
-                  "(mean) in 1 column: 1 in column 2\n",
+                  "(mean of 2 training nodes) in 1 column: 1 in f\n",
                   "1 line taken as unlabelled: 1 of \"NA\"\n",
                   "split by seed 1: 2 nodes to train, 1 to validate, 1 to test\n"}));
   succeeds(files.convert(kRing, {"--header", "yes", "--labels", labels, "--missing-labels", "x,NA"}));
@@ -54,8 +54,8 @@ TEST_CASE("convert edges refuses conflicting options and compressed files") {
   CHECK(usage({"--task", "node_regression"}, "--task: requires --labels"));
   CHECK(usage({"--missing-labels", "x"}, "--missing-labels: requires --labels"));
   CHECK(usage({"--node-headers", "yes"}, "--node-headers: requires --features, --labels or --train"));
-  CHECK(usage({"--split", "60,20,20", "--stratified"},
-              "--stratified: requires --labels and --task node_class"));
+  CHECK(
+      usage({"--split", "60,20,20", "--stratified"}, "--stratified: requires labels and --task node_class"));
   CHECK(usage({"--split", "60,20,20", "--train", "x", "--val", "x", "--test", "x"},
               "--split: conflicts with --train"));
   CHECK(usage({"--impute", "mode"}, "--impute mode: expected mean, median or zero"));

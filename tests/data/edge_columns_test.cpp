@@ -120,9 +120,8 @@ TEST_CASE_FIXTURE(EdgeFiles, "chosen columns, by name or number") {
   CHECK(refused(text, {.columns = {.source = "x", .target = "q"}}) ==
         "edges:1: no column \"x\", expected a number from 1 to 3 or one of p, q, r");
   CHECK(refused("1,2,3\n", {.columns = {.source = "4", .target = "1"}}) ==
-        "edges:1: no column \"4\", expected a number from 1 to 3, as there is no header (--header yes: the "
-        "first "
-        "line is one)");
+        "edges:1: no column \"4\", expected a number from 1 to 3, as there is no header (--header or "
+        "--node-headers yes: the first line is one)");
   CHECK(says(refused(text, {.columns = {.source = "q", .target = "2"}}),
              "edges:1: one column for two purposes…"));
   CHECK(says(refused(text, {.columns = {.source = "q"}}), "edges:1: --source without --target…"));

@@ -274,13 +274,13 @@ TEST_CASE_FIXTURE(EdgeFiles, "headers of node files follow the same rule, and er
 
 TEST_CASE_FIXTURE(EdgeFiles, "missing numbers of features are an error, or imputed by column") {
   const std::string ring = "0,1\n1,2\n2,3\n3,0\n", x = "id,a,b,c\n0,1,NA,7\n1,2,5,7\n2,,8,7\n3,6,,7\n";
-  CHECK(refused(ring, with_features(x)) ==
-        "features:2: \"NA\" in column 3, expected a finite number within float32 (--impute mean, median or "
-        "zero "
-        "fills gaps)");
+  CHECK(
+      refused(ring, with_features(x)) ==
+      "features:2: no number in column 3 (b), expected a finite one within float32 (--impute mean, median or "
+      "zero fills gaps)");
   const FoundEdges mean = import(ring, with_features(x, Imputation::mean));
   CHECK(features(mean) == F{1, 6.5f, 7, 2, 5, 7, 3, 8, 7, 6, 6.5f, 7});
-  CHECK(says(mean.notes, "…3 missing numbers imputed (mean) in 2 columns: 1 in column 2, 2 in column 3…"));
+  CHECK(says(mean.notes, "…3 missing numbers imputed (mean) in 2 columns: 1 in a, 2 in b…"));
   const auto imputed = [&](Imputation how) { return features(import(ring, with_features(x, how))); };
   CHECK(imputed(Imputation::median)[6] == 2);
   CHECK(imputed(Imputation::zero)[6] == 0);

@@ -55,7 +55,8 @@ with tempfile.TemporaryDirectory() as folder:
                 found, called, y = data["node_names"], data["class_names"], data["y"]
                 assert found == [names[k] for k in used], (found[:3], [names[k] for k in used[:3]])
                 assert {(found[a], found[b]) for a, b in data["edge_index"].T} == {(names[a], names[b]) for a, b in ends}
-                expected = np.stack([np.where(np.isnan(c), statistic(c.astype(np.float64)), c) for c in x[used].T], 1)
+                train = data["splits"][0]["train"]
+                expected = np.stack([np.where(np.isnan(c), statistic(c[train].astype(np.float64)), c) for c in x[used].T], 1)
                 assert np.allclose(data["x"], expected, rtol=1e-6, atol=1e-7)
                 assert called == sorted((classes[k] for k in set(label[used]) if k >= 0), key=str.encode)
                 assert [called[k] if k >= 0 else None for k in y] == [classes[k] if k >= 0 else None for k in label[used]]
@@ -64,6 +65,7 @@ with tempfile.TemporaryDirectory() as folder:
                 for part, share in zip(parts, (0.5, 0.3, 0.2)):
                     for k in range(5):
                         assert abs(np.sum(y[part] == k) - share * np.sum(y == k)) < 2
-                assert f"{np.isnan(x[used]).sum()} missing numbers imputed ({imputation}) in 3 columns" in output, output
+                fitted = "" if imputation == "zero" else f" of {len(train)} training nodes"
+                assert f"{np.isnan(x[used]).sum()} missing numbers imputed ({imputation}{fitted}) in 3 columns" in output, output
                 assert "line 1 taken as header: " in output and f'of "None"' in output, output
 print("edges, features, labels and splits as they went in")

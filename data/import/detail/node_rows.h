@@ -2,6 +2,7 @@
 
 #include <adjoint/data/import/node_files.h>
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,7 @@ namespace adj {
 class NodeRows {
  public:
   /// `by_row`: rows have no id. `blank_rows`: empty lines are rows.
-  NodeRows(const std::string& path, bool by_row, bool blank_rows, Header header,
+  NodeRows(const std::string& path, bool by_row, bool blank_rows, const NodeFiles& files,
            const std::optional<std::string>& comment, const NodeIds& ids, Progress* reading);
 
   TextSource& source() { return source_; }
@@ -19,8 +20,23 @@ class NodeRows {
   const TableHead& head() const { return head_; }
   bool by_row() const { return by_row_; }
   bool is_header(int64_t line) const { return line == header_line_; }
-  /// Without the id.
-  int64_t columns() const { return head_.columns() - !by_row_; }
+  bool has_header() const { return header_line_ > 0; }
+  /// Of the header; empty without one.
+  std::span<const std::string> names() const {
+    return has_header() ? std::span<const std::string>(head_.first) : std::span<const std::string>();
+  }
+  /// The columns by their names and NodeFiles::columns.
+  const NodeColumns& columns() const { return columns_; }
+  int64_t id_column() const { return columns_.id; }
+  /// Chooses the columns to read.
+  void read_columns(std::vector<int64_t> columns);
+  const std::vector<int64_t>& slots() const { return slots_; }
+  /// By column of the file: its number among those to read; -1: not one of them.
+  const int64_t* slot_by_column() const { return slot_.data(); }
+  int64_t slot(int64_t column) const {
+    const auto k = static_cast<size_t>(column);
+    return k < slot_.size() ? slot_[k] : -1;
+  }
   /// Throws if there is no node of that id, or of row number `row`.
   int32_t node_of(std::string_view id, int64_t line) const;
   int32_t node_of_row(int64_t row, int64_t line) const;
@@ -31,7 +47,6 @@ class NodeRows {
 
   /// "FILE: separated by …", for a summary.
   std::string note(int64_t comments) const;
-  bool has_header() const { return header_line_ > 0; }
 
  private:
   bool finds_header(const NodeIds& ids) const;
@@ -42,8 +57,13 @@ class NodeRows {
   bool by_row_;
   TableHead head_;
   int64_t header_line_ = 0;
+  NodeColumns columns_;
+  std::vector<int64_t> slots_, slot_;
   std::vector<uint8_t> seen_;
 };
+
+/// For many nodes, refuses a file of few rows with many columns, which would allocate far more than it has.
+void expect_room(const TextSource& source, int64_t nodes, int64_t columns);
 
 /// The node id in a line of a split file: the entire line, trimmed or quoted.
 std::string id_in_split(const NodeRows& rows, int64_t line, std::string_view record);
@@ -53,12 +73,8 @@ struct NumberRows {
   Tensor values;
   std::string note;
 };
-/// `missing`: is_missing() fields become NaN; otherwise they are an error that mentions --impute.
-/// `every_node`: each node needs a row. `binary`: only 0 and 1.
-NumberRows read_numbers(NodeRows& rows, int64_t nodes, bool missing, bool every_node, bool binary);
-
-/// Replaces NaN column by column; returns a note: "5 missing numbers in 2 columns: …".
-std::string impute(Tensor& x, Imputation imputation, const NodeRows& rows);
+/// Targets, in the columns `rows.slots()`; is_missing() fields are NaN. `binary`: only 0 and 1.
+NumberRows read_targets(NodeRows& rows, int64_t nodes, bool binary);
 
 /// Sets y, classes and unlabelled of `data`; returns the note.
 std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data);

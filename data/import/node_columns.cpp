@@ -1,0 +1,111 @@
+#include <adjoint/core/error.h>
+#include <adjoint/core/text.h>
+#include <adjoint/data/import/edge_columns.h>
+#include <adjoint/data/import/fields.h>
+#include <adjoint/data/import/node_columns.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace adj {
+
+namespace {
+
+/// How well a name fits a node's id; 0: not at all.
+int fit_of_id(const std::string& name) {
+  if (name.find(":ID") != std::string::npos) return 3;  // Neo4j
+  const std::vector<std::string> words = words_in(name);
+  using Words = std::vector<std::string>;
+  if (words == Words{"node", "id"} || words == Words{"nodeid"} || words == Words{"vertex", "id"}) return 3;
+  if (words == Words{"id"}) return 2;
+  return words == Words{"node"} || words == Words{"vertex"} ? 1 : 0;
+}
+
+bool is_label(const std::string& name) {
+  const std::vector<std::string> words = words_in(name);
+  using Words = std::vector<std::string>;
+  return words == Words{"label"} || words == Words{"class"} || words == Words{"node", "label"} ||
+         words == Words{"node", "class"};
+}
+
+/// The column whose name says that it has the ids; the first one if none does.
+int64_t find_id(std::span<const std::string> names) {
+  int best = 0;
+  int64_t column = 0;
+  for (size_t k = 0; k < names.size(); ++k)
+    if (const int fit = fit_of_id(names[k]); fit > best) {
+      best = fit;
+      column = static_cast<int64_t>(k);
+    }
+  return column;
+}
+
+}  // namespace
+
+std::string column_text(int64_t column, std::span<const std::string> names) {
+  const auto k = static_cast<size_t>(column);
+  const bool named = k < names.size() && !names[k].empty();
+  return fmt::format("column {}{}", column + 1, named ? fmt::format(" ({})", excerpt(names[k])) : "");
+}
+
+int64_t chosen_column(const std::string& choice, std::span<const std::string> names, int64_t columns,
+                      const std::string& place) {
+  for (size_t k = 0; k < names.size(); ++k)
+    if (names[k] == choice) return static_cast<int64_t>(k);
+  const std::optional<int64_t> number = integer_in(choice);
+  if (number && *number >= 1 && *number <= columns) return *number - 1;
+  constexpr size_t kShown = 20;
+  std::string known;
+  for (size_t k = 0; k < std::min(names.size(), kShown); ++k)
+    known += (known.empty() ? " or one of " : ", ") + excerpt(names[k]);
+  if (names.size() > kShown) known += ", …";
+  if (names.empty())
+    known = ", as there is no header (--header or --node-headers yes: the first line is one)";
+  data_fail("{}: no column \"{}\", expected a number from 1 to {}{}", place, excerpt(choice), columns, known);
+}
+
+std::string NodeColumns::passed_over(std::span<const std::string> names, int64_t columns) const {
+  constexpr int64_t kShown = 10;
+  std::string others;
+  int64_t count = 0;
+  for (int64_t k = 0; k < columns; ++k) {
+    if (k == id || k == label || std::find(features.begin(), features.end(), k) != features.end()) continue;
+    const auto n = static_cast<size_t>(k);
+    if (++count <= kShown)
+      others += (others.empty() ? "" : ", ") +
+                (n < names.size() && !names[n].empty() ? excerpt(names[n]) : fmt::format("column {}", k + 1));
+  }
+  if (count == 0) return "";
+  return fmt::format("passed over: {}{}", others,
+                     count > kShown ? fmt::format(" and {} more", count - kShown) : "");
+}
+
+NodeColumns node_columns(std::span<const std::string> names, int64_t columns, const NodeColumnNames& chosen,
+                         bool by_row, const std::string& place) {
+  const auto column = [&](const std::string& choice) { return chosen_column(choice, names, columns, place); };
+  NodeColumns found;
+  found.id = by_row ? -1 : !chosen.id.empty() ? column(chosen.id) : find_id(names);
+  if (!chosen.label.empty() && chosen.label != "none") found.label = column(chosen.label);
+  if (found.label >= 0 && found.label == found.id)
+    data_fail("{}: one column for two purposes, expected id and label in different ones", place);
+  for (size_t k = 0; k < names.size() && chosen.label.empty(); ++k)
+    if (static_cast<int64_t>(k) != found.id && is_label(names[k])) {
+      if (found.label >= 0)
+        data_fail("{}: columns \"{}\" and \"{}\" may both be labels, expected --label to say which (or none)",
+                  place, excerpt(names[static_cast<size_t>(found.label)]), excerpt(names[k]));
+      found.label = static_cast<int64_t>(k);
+    }
+  if (!chosen.features.empty()) {
+    for (const std::string& choice : chosen.features) found.features.push_back(column(choice));
+    return found;
+  }
+  std::vector<int64_t> others{found.id, found.label};
+  for (const std::string& choice : chosen.without) others.push_back(column(choice));
+  // A data frame's index beside ids.
+  if (!names.empty() && names[0].empty() && found.id > 0) others.push_back(0);
+  for (int64_t k = 0; k < columns; ++k)
+    if (std::find(others.begin(), others.end(), k) == others.end()) found.features.push_back(k);
+  return found;
+}
+
+}  // namespace adj

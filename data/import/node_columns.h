@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace adj {
+
+/// Columns of a table of nodes that the user chose: names of the header, or numbers from 1. Empty: the names
+/// decide, or the first column is the id and the rest are features.
+struct NodeColumnNames {
+  std::string id = {};
+  std::string label = {};  ///< "none": no label, whatever the columns are called
+  /// Features; empty: all others.
+  std::vector<std::string> features = {};
+  /// Not features.
+  std::vector<std::string> without = {};
+};
+
+/// Columns of a table of nodes, from 0.
+struct NodeColumns {
+  int64_t id = 0;      ///< -1: rows have no id
+  int64_t label = -1;  ///< -1: none
+  std::vector<int64_t> features;
+
+  /// Columns that are neither: "passed over: name, column 4"; or empty.
+  std::string passed_over(std::span<const std::string> names, int64_t columns) const;
+};
+
+/// Finds them in a table of `columns` columns by their names, which may be empty. By name id, node and
+/// node_id are ids, and label and class are labels, in any case; a first column without a name is a data
+/// frame's index, which is the id if nothing else is. `by_row`: there is no id. Throws DataError beginning
+/// with `place` for a choice that names no column.
+NodeColumns node_columns(std::span<const std::string> names, int64_t columns, const NodeColumnNames& chosen,
+                         bool by_row, const std::string& place);
+
+/// The name of a column in messages: "column 3 (age)".
+std::string column_text(int64_t column, std::span<const std::string> names);
+/// The column, from 0, that a choice means: a name, or a number from 1. Throws DataError beginning with
+/// `place`.
+int64_t chosen_column(const std::string& choice, std::span<const std::string> names, int64_t columns,
+                      const std::string& place);
+
+}  // namespace adj

@@ -1,0 +1,163 @@
+#include "edge_files.h"
+
+// Tables of nodes: columns by name, their types, nodes without edges or without a row.
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+const std::string kRing = "ann,bob\nbob,cid\ncid,ann\n";
+
+EdgeListOptions with_table(const EdgeFiles& files, const std::string& text,
+                           const NodeColumnNames& columns = {}) {
+  EdgeListOptions o = files.with_features(text);
+  o.node_files.columns = columns;
+  return o;
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(EdgeFiles, "columns of a table of nodes are found by name, in any order") {
+  const std::string table = "height,label,node_id,width\n1,x,bob,4\n2,y,ann,5\n3,x,cid,6\n";
+  const FoundEdges found = import(kRing, with_table(*this, table));
+  CHECK(features(found) == F{2, 5, 1, 4, 3, 6});
+  CHECK(found.feature_names == Names{"height", "width"});
+  CHECK(classes(found) == I{1, 0, 0});
+  CHECK(found.class_names == Names{"x", "y"});
+  CHECK(says(found.notes, "…labels are text, alphabetical; labels from column 2 (label)\n"));
+
+  const FoundEdges chosen = import(kRing, with_table(*this, "who,a,kind,b\nbob,1,x,4\nann,2,y,5\ncid,3,x,6\n",
+                                                     {.id = "who", .label = "kind", .features = {"b"}}));
+  CHECK(features(chosen) == F{5, 4, 6});
+  CHECK(chosen.feature_names == Names{"b"});
+  CHECK(classes(chosen) == I{1, 0, 0});
+  CHECK(says(chosen.notes, "…; passed over: a\n…"));
+  const FoundEdges without = import(
+      kRing, with_table(*this, "id,a,note,b\nbob,1,x,4\nann,2,y,5\ncid,3,z,6\n", {.without = {"note", "2"}}));
+  CHECK(features(without) == F{5, 4, 6});
+  // pandas' index beside an id, and as the id.
+  CHECK(import(kRing, with_table(*this, ",id,a\n0,bob,1\n1,ann,2\n2,cid,3\n")).feature_names == Names{"a"});
+  CHECK(import("0,1\n1,2\n", with_table(*this, ",a\n0,1\n1,2\n2,3\n")).feature_names == Names{"a"});
+  // Without a header by number.
+  CHECK(features(import(kRing, with_table(*this, "1,bob,4\n2,ann,5\n3,cid,6\n", {.id = "2"}))) ==
+        F{2, 5, 1, 4, 3, 6});
+
+  CHECK(refused(kRing, with_table(*this, table, {.label = "colour"})) ==
+        "features:1: no column \"colour\", expected a number from 1 to 4 or one of height, label, node_id, "
+        "width");
+  CHECK(
+      says(refused(kRing, with_table(*this, "id,label,class\nann,1,2\n")),
+           "features:1: columns \"label\" and \"class\" may both be labels, expected --label to say which…"));
+  EdgeListOptions both = with_table(*this, table);
+  both.node_files.labels = put("labels", "id,kind\nann,p\nbob,q\ncid,p\n");
+  both.node_files.columns.without = {"label"};
+  CHECK(import(kRing, both).class_names == Names{"p", "q"});
+  both.node_files.labels = put("labels", "id,kind,sort\nann,p,1\nbob,q,2\ncid,p,3\n");
+  both.node_files.columns.label = "kind";
+  CHECK(import(kRing, both).class_names == Names{"p", "q"});
+}
+
+TEST_CASE_FIXTURE(EdgeFiles, "types of columns: numbers, booleans, categories and vectors") {
+  const FoundEdges found = import(kRing, with_table(*this,
+                                                    "id,age,member,colour,v\nann,30,True,red,\"0.5, 1\"\n"
+                                                    "bob,40,false,blue,\"[2 3]\"\ncid,50,TRUE,red,4;5\n"));
+  CHECK(found.feature_names == Names{"age", "member", "colour=blue", "colour=red", "v[0]", "v[1]"});
+  CHECK(features(found) == F{30, 1, 0, 1, 0.5f, 1, 40, 0, 1, 0, 2, 3, 50, 1, 0, 1, 4, 5});
+  CHECK(says(found.notes, "…; member: boolean; colour: category of 2; v: 2 numbers in a field\n"));
+  // On request.
+  EdgeListOptions o = with_table(*this, "id,zip,x\nann,7,1\nbob,12,1\ncid,7,1\n");
+  o.node_files.types = {{"zip", ColumnType::category}};
+  const FoundEdges zip = import(kRing, o);
+  CHECK(zip.feature_names == Names{"zip=12", "zip=7", "x"});
+  CHECK(features(zip) == F{0, 1, 1, 1, 0, 1, 0, 1, 1});
+  CHECK(says(zip.notes, "…; zip: category of 2; constant: x\n"));
+  o = with_table(*this, "id,ok\nann,true\nbob,false\ncid,true\n");
+  o.node_files.types = {{"ok", ColumnType::number}};
+  CHECK(refused(kRing, o) ==
+        "features:2: \"true\" in column 2 (ok), expected a finite number within float32");
+  o.node_files.types = {{"id", ColumnType::number}};
+  CHECK(says(refused(kRing, o), "features:1: column 1 (id) has a type, but is no feature"));
+  // What is neither.
+  CHECK(refused(kRing, with_table(*this, "id,a\nann,1\nbob,1.O\ncid,2\n")) ==
+        "features:3: \"1.O\" in column 2 (a), expected a finite number within float32, as 2 other fields are "
+        "there");
+  CHECK(refused(kRing, with_table(*this, "id,name\nann,A\nbob,B\ncid,C\n")) ==
+        "features:2: \"A\" in column 2 (name), a column of another text in every row, expected numbers, or "
+        "texts of "
+        "64 categories at most (--without COLUMN: no feature)");
+  std::string edges, table = "id,word\n";
+  for (int i = 0; i < 200; ++i) {
+    edges += fmt::format("n{},n{}\n", i, (i + 1) % 200);
+    table += fmt::format("n{},w{}\n", i, i % 65);
+  }
+  CHECK(says(refused(edges, with_table(*this, table)),
+             "features:2: \"w0\" in column 2 (word), a column of more than 64…"));
+  CHECK(refused(kRing, with_table(*this, "id,v\nann,1 2\nbob,1 2 3\ncid,1 2\n")) ==
+        "features:2: \"1 2\" in column 2 (v), a column of vectors of different lengths, expected equal ones");
+}
+
+TEST_CASE_FIXTURE(EdgeFiles, "categories and types are the same on any number of threads, over many blocks") {
+  std::string edges, table = "id,kind,x,flag\n";
+  const char* const kinds[] = {"oak", "ash", "elm", "fir", ""};
+  for (int i = 0; i < 120000; ++i) {
+    edges += fmt::format("{},{}\n", i, (i + 1) % 120000);
+    table += fmt::format("{},{},{},{}\n", i, kinds[i * 7 % 5], i % 10, i % 3 == 0 ? "True" : "False");
+  }
+  for (int threads : {1, 4}) {
+    const Threads scope(threads);
+    const FoundEdges found = import(edges, with_table(*this, table));
+    CHECK(found.feature_names == Names{"kind=ash", "kind=elm", "kind=fir", "kind=oak", "x", "flag"});
+    CHECK(says(found.notes, "…; kind: category of 4, 24000 without one; flag: boolean\n"));
+    const F x = features(found);
+    bool same = true;
+    for (int i = 0; same && i < 120000; ++i) {
+      const int kind = i * 7 % 5;
+      const F row{kind == 1 ? 1.0f : 0, kind == 2 ? 1.0f : 0,       kind == 3 ? 1.0f : 0,
+                  kind == 0 ? 1.0f : 0, static_cast<float>(i % 10), i % 3 == 0 ? 1.0f : 0};
+      same = std::equal(row.begin(), row.end(), x.begin() + 6 * i);
+    }
+    CHECK(same);
+  }
+}
+
+TEST_CASE_FIXTURE(EdgeFiles, "nodes of the table need no edges, and integers may be written as 7.0") {
+  const FoundEdges found = import(kRing, with_table(*this, "id,a\ndora,4\nann,1\nbob,2\ncid,3\neve,5\n"));
+  CHECK(names(found) == Names{"ann", "bob", "cid", "dora", "eve"});
+  CHECK(features(found) == F{1, 2, 3, 4, 5});
+  CHECK(says(found.notes, "…\nfeatures: 2 nodes without an edge: dora, eve\n…"));
+  const FoundEdges floats = import("7,8\n8,7\n", with_table(*this, "id,a\n9.0,3\n8.0,2\n7,1\n"));
+  CHECK(floats.node_ids.to_vector<int64_t>() == L{7, 8, 9});
+  CHECK(features(floats) == F{1, 2, 3});
+  EdgeListOptions numbers = with_table(*this, "id,a\n0,1\n1,2\n2,3\n");
+  numbers.ids = NodeIds::Kind::numbers;
+  CHECK(import("0,1\n", numbers).num_nodes() == 3);
+  CHECK(refused(kRing, with_table(*this, "id,a\n1,4\n2,1\n3,2\n")) ==
+        "features:2: \"1\" is in no edge, nor is any other node of the file, expected the ids of the edges");
+  CHECK(says(refused("7,8\n", with_table(*this, "id,a\n7,1\nx,2\n8,2\n")),
+             "features:3: \"x\", expected the id of a node, an integer…"));
+  CHECK(says(refused(kRing, with_table(*this, "id,a\nann,1\n,2\nbob,3\n")),
+             "features:3: \"\", expected the id…"));
+}
+
+TEST_CASE_FIXTURE(EdgeFiles, "imputation is of the training nodes, also for nodes without a row") {
+  const std::string table = "id,a,ok,kind\nann,1,true,x\nbob,,false,y\ndan,9,,x\n",
+                    list = kRing + "cid,dan\n";
+  CHECK(refused(list, with_features(table)) == "features:4: 3 rows for 4 nodes; no row for 'cid'");
+  EdgeListOptions o = with_features(table, Imputation::mean);
+  const FoundEdges all = import(list, o);
+  CHECK(all.feature_names == Names{"a", "ok", "kind=x", "kind=y"});
+  CHECK(features(all) == F{1, 1, 1, 0, 5, 0, 0, 1, 5, 0.5f, 0, 0, 9, 0.5f, 1, 0});
+  CHECK(says(all.notes,
+             "…; 1 node without a row; 4 missing numbers imputed (mean) in 2 columns: 2 in a, 2 in ok\n"));
+  o = with_split("ann\nbob\n", "cid\n", "dan\n", o);
+  const FoundEdges split = import(list, o);
+  CHECK(features(split) == F{1, 1, 1, 0, 1, 0, 0, 1, 1, 0.5f, 0, 0, 9, 0.5f, 1, 0});
+  CHECK(says(split.notes, "…imputed (mean of 2 training nodes) in 2 columns…"));
+  o = with_split("bob\n", "ann\n", "dan\n", with_features(table, Imputation::median));
+  CHECK(refused(list, o) ==
+        "features: no number in a of the training nodes, expected at least one to find its median");
+  // Most nodes without a row are another file's.
+  CHECK(says(refused("a,b\nc,d\ne,a\n", with_features("id,x\na,1\nb,2\n", Imputation::zero)),
+             "features:3: 2 rows for 5 nodes…"));
+}
