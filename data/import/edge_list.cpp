@@ -124,6 +124,7 @@ Dataset import_edge_list(const std::string& path, const EdgeListOptions& options
   Dataset data;
   data.undirected = options.undirected;
   const auto finish = [&](ImportedEdges edges) {
+    expect_nodes_listed(path, files, ids.size(), edges.size());
     add_listed_nodes(files, options.comment, ids, *notes);
     expect_nodes_listed(path, files, ids.size(), edges.size());
     data.graph = edges.graph(path, ids, data.undirected, options.coalesce);

@@ -113,17 +113,18 @@ class TableReader {
     table.has_row.resize(static_cast<size_t>(nodes_));
     float* const x = table.x.mutable_data<float>();
     int64_t comments = 0;
-    read_rows([&](const TextBlock& block) { return parse(block); },
-              [&](const Numbers& part, size_t k, int32_t node) {
-                rows_.mark(node, part.lines[k]);
-                table.has_row[static_cast<size_t>(node)] = 1;
-                std::memcpy(x + node * columns, part.values.data() + k * columns_.size(),
-                            columns_.size() * sizeof(float));
-              },
-              [&](const Numbers& part) {
-                comments += part.comments;
-                for (size_t c = 0; c < texts_.size(); ++c) texts_[c].merge(part.texts[c]);
-              });
+    read_rows(
+        source_, [&](const TextBlock& block) { return parse(block); },
+        [&](const Numbers& part, size_t k, int32_t node) {
+          rows_.mark(node, part.lines[k]);
+          table.has_row[static_cast<size_t>(node)] = 1;
+          std::memcpy(x + node * columns, part.values.data() + k * columns_.size(),
+                      columns_.size() * sizeof(float));
+        },
+        [&](const Numbers& part) {
+          comments += part.comments;
+          for (size_t c = 0; c < texts_.size(); ++c) texts_[c].merge(part.texts[c]);
+        });
     if (count_ != nodes_ && (rows_.by_row() || !files_.impute || 2 * count_ < nodes_))
       source_.fail(last_line_, "{}", rows_.shortage(count_));
     for (size_t c = 0; c < columns_.size(); ++c) choose_type(c);
@@ -150,9 +151,8 @@ class TableReader {
   /// One pass over the file: parse(block) in parallel, take(part, k, node) for row k of a part, and
   /// finish(part), both in order.
   template <class Parse, class Take, class Finish>
-  void read_rows(Parse parse, Take take, Finish finish) {
+  void read_rows(TextSource& source, Parse parse, Take take, Finish finish) {
     count_ = 0;
-    TextSource source(source_.path());
     const RecordFormat& format = rows_.head().format;
     source.cut_by([&](std::string_view text, int64_t line) { return format.last_end(text, line); });
     source.for_blocks(parse, [&](const Numbers& part) {
@@ -280,7 +280,9 @@ class TableReader {
       for (int64_t c = 0; c < columns; ++c)
         if (special[static_cast<size_t>(c)] < 0)
           target[i * all + begins[static_cast<size_t>(c)]] = numbers[i * columns + c];
+    TextSource again(source_.path());
     read_rows(
+        again,
         [&](const TextBlock& block) {
           Numbers part;
           read_block(block, part, width, [&](size_t slot, std::string_view field, int64_t, float* row) {

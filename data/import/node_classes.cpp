@@ -127,7 +127,7 @@ std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) 
   int32_t* const y = data.y.mutable_data<int32_t>();
   int64_t row = 0;
   RecordReader reader(source, rows.head().format);
-  while (reader.next(rows.by_row())) {
+  while (reader.next(rows.blank_rows())) {
     const int64_t line = reader.number();
     if (rows.is_header(line)) continue;
     int64_t column = 0;

@@ -81,7 +81,7 @@ void read_labels(const std::string& path, const Open& open, const NodeIds& ids, 
              by_row = in_table ? files.features_by_row : files.labels_by_row;
   const bool classes = files.task == Task::node_class;
   data.task = files.task;
-  NodeRows rows = open(path, by_row, classes && by_row && !in_table);
+  NodeRows rows = open(path, by_row, classes && by_row && !in_table, in_table);
   const NodeColumns& columns = rows.columns();
   if (columns.label >= 0 && (in_table || classes))
     rows.read_columns({columns.label});
@@ -179,8 +179,8 @@ void add_listed_nodes(const NodeFiles& files, const std::optional<std::string>& 
 
 void read_node_files(const NodeFiles& files, const std::optional<std::string>& comment, const NodeIds& ids,
                      Dataset& data, Progress* reading, std::vector<std::string>& notes) {
-  const auto open = [&](const std::string& path, bool by_row, bool blank_rows) {
-    return NodeRows(path, by_row, blank_rows, files, comment, ids, reading);
+  const auto open = [&](const std::string& path, bool by_row, bool blank_rows, bool again = false) {
+    return NodeRows(path, by_row, blank_rows, files, comment, ids, again ? nullptr : reading);
   };
   FeatureTable table;
   size_t table_note = 0;

@@ -28,6 +28,7 @@ NodeRows::NodeRows(const std::string& path, bool by_row, bool blank_rows, const 
     : source_(path, reading),
       ids_(ids),
       by_row_(by_row),
+      blank_rows_(blank_rows),
       head_(read_head(path, comment, blank_rows,
                       [&](const TableHead&, const auto& fields) {
                         return !by_row && ids.find(std::string_view(fields[0])) >= 0;

@@ -70,6 +70,8 @@ TEST_CASE("lists of edges: many nodes without edges") {
         "edges: 2000000000" + refusal);
   CHECK(refused_edges("0 2000000000\n", numbers, {{"y", "0,a\n"}}) == "edges: 2000000001" + refusal);
   CHECK(refused_edges("0 2000000000\n", numbers, {{"x", "0,1\n"}}) == "edges: 2000000001" + refusal);
+  CHECK(refused_edges("0 1\n", numbers, {{"x", "0,1\n1,2\n2000000000,3\n"}}) ==
+        "edges: 2000000001" + refusal);
   CHECK(refused_edges("0 999999\n", numbers) == "no error");
   CHECK(refused_edges("0 1000000\n", numbers) == "edges: 1000001" + refusal);
   // Few nodes with long rows.

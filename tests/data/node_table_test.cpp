@@ -58,6 +58,14 @@ TEST_CASE_FIXTURE(EdgeFiles, "columns of a table of nodes are found by name, in 
   CHECK(import(kRing, both).class_names == Names{"p", "q"});
 }
 
+TEST_CASE_FIXTURE(EdgeFiles, "tables by row have labels too, and empty lines are no rows") {
+  EdgeListOptions o = with_table(*this, "a,label\n1,x\n\n2,y\n3,x\n");
+  o.node_files.features_by_row = true;
+  const FoundEdges found = import("2 0\n0 1\n", o);
+  CHECK(features(found) == F{3, 1, 2});
+  CHECK(classes(found) == I{0, 0, 1});
+}
+
 TEST_CASE_FIXTURE(EdgeFiles, "types of columns: numbers, booleans, categories and vectors") {
   const FoundEdges found = import(kRing, with_table(*this,
                                                     "id,age,member,colour,v\nann,30,True,red,\"0.5, 1\"\n"

@@ -19,6 +19,8 @@ class NodeRows {
   const TextSource& source() const { return source_; }
   const TableHead& head() const { return head_; }
   bool by_row() const { return by_row_; }
+  /// Whether empty lines are rows.
+  bool blank_rows() const { return blank_rows_; }
   bool is_header(int64_t line) const { return line == header_line_; }
   bool has_header() const { return header_line_ > 0; }
   /// Of the header; empty without one.
@@ -54,7 +56,7 @@ class NodeRows {
 
   TextSource source_;
   const NodeIds& ids_;
-  bool by_row_;
+  bool by_row_, blank_rows_;
   TableHead head_;
   int64_t header_line_ = 0;
   NodeColumns columns_;
