@@ -160,6 +160,13 @@ void add_listed_nodes(const NodeFiles& files, const std::optional<std::string>& 
                 "\"{}\" is in no edge, nor is any other node of the file, expected the ids of the "
                 "edges",
                 excerpt(unknown[0].first));
+  if (unknown[0].second == format.first_line && !rows.has_header() && files.headers == Header::find_out &&
+      rows.head().may_be_header())
+    source.fail(
+        format.first_line,
+        "\"{}\" is in no edge, so that the line is a header or a node, expected --node-headers yes or no "
+        "to say which",
+        excerpt(unknown[0].first));
   const int64_t before = ids.size();
   std::string names;
   for (size_t k = 0; k < unknown.size(); ++k) {

@@ -140,6 +140,16 @@ TEST_CASE_FIXTURE(EdgeFiles, "nodes of the table need no edges, and integers may
   EdgeListOptions numbers = with_table(*this, "id,a\n0,1\n1,2\n2,3\n");
   numbers.ids = NodeIds::Kind::numbers;
   CHECK(import("0,1\n", numbers).num_nodes() == 3);
+  const std::string words = "who,colour\nann,red\nbob,red\ncid,blue\n";
+  CHECK(refused(kRing, with_table(*this, words)) ==
+        "features:1: \"who\" is in no edge, so that the line is a header or a node, expected --node-headers "
+        "yes or "
+        "no to say which");
+  EdgeListOptions stated = with_table(*this, words);
+  stated.node_files.headers = Header::yes;
+  CHECK(import(kRing, stated).feature_names == Names{"colour=blue", "colour=red"});
+  stated.node_files.headers = Header::no;
+  CHECK(names(import(kRing, stated)) == Names{"ann", "bob", "cid", "who"});
   CHECK(refused(kRing, with_table(*this, "id,a\n1,4\n2,1\n3,2\n")) ==
         "features:2: \"1\" is in no edge, nor is any other node of the file, expected the ids of the edges");
   CHECK(says(refused("7,8\n", with_table(*this, "id,a\n7,1\nx,2\n8,2\n")),
