@@ -96,7 +96,18 @@ NodeColumns node_columns(std::span<const std::string> names, int64_t columns, co
       found.label = static_cast<int64_t>(k);
     }
   if (!chosen.features.empty()) {
-    for (const std::string& choice : chosen.features) found.features.push_back(column(choice));
+    for (const std::string& choice : chosen.features) {
+      const int64_t feature = column(choice);
+      const bool again =
+          std::find(found.features.begin(), found.features.end(), feature) != found.features.end();
+      if (again || feature == found.id || feature == found.label)
+        data_fail("{}: {} is chosen as a feature and is {}, expected columns of one purpose", place,
+                  column_text(feature, names),
+                  again                 ? "one already"
+                  : feature == found.id ? "the id"
+                                        : "the label");
+      found.features.push_back(feature);
+    }
     return found;
   }
   std::vector<int64_t> others{found.id, found.label};

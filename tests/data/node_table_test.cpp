@@ -49,6 +49,13 @@ TEST_CASE_FIXTURE(EdgeFiles, "columns of a table of nodes are found by name, in 
   CHECK(
       says(refused(kRing, with_table(*this, "id,label,class\nann,1,2\n")),
            "features:1: columns \"label\" and \"class\" may both be labels, expected --label to say which…"));
+  const std::string purposes = ", expected columns of one purpose";
+  CHECK(refused(kRing, with_table(*this, table, {.features = {"width", "4"}})) ==
+        "features:1: column 4 (width) is chosen as a feature and is one already" + purposes);
+  CHECK(refused(kRing, with_table(*this, table, {.features = {"node_id"}})) ==
+        "features:1: column 3 (node_id) is chosen as a feature and is the id" + purposes);
+  CHECK(refused(kRing, with_table(*this, table, {.features = {"label"}})) ==
+        "features:1: column 2 (label) is chosen as a feature and is the label" + purposes);
   EdgeListOptions both = with_table(*this, table);
   both.node_files.labels = put("labels", "id,kind\nann,p\nbob,q\ncid,p\n");
   both.node_files.columns.without = {"label"};
