@@ -1,6 +1,7 @@
 #include <adjoint/core/log.h>
 #include <adjoint/core/parallel.h>
 #include <adjoint/core/text.h>
+#include <adjoint/data/detail/names.h>
 #include <adjoint/data/feature_names.h>
 #include <adjoint/graph/detail/sort_rows.h>
 
@@ -12,13 +13,9 @@ namespace adj {
 namespace {
 
 /// The first names, quoted, and the number of the others.
-std::string listed(const std::vector<std::string>& names) {
-  constexpr size_t kShown = 5;
-  std::string text;
-  for (size_t k = 0; k < std::min(names.size(), kShown); ++k)
-    text += fmt::format("{}'{}'", k > 0 ? ", " : "", excerpt(names[k]));
-  if (names.size() > kShown) text += fmt::format(" and {} more", names.size() - kShown);
-  return text;
+std::string quoted(std::vector<std::string> names) {
+  for (std::string& name : names) name = fmt::format("'{}'", name);
+  return detail::listed(names, 5);
 }
 
 /// Where each of the expected names is among `found`, and what is on one side alone.
@@ -109,10 +106,10 @@ void match_features(Dataset& data, const std::string& file, const std::vector<st
   const NameMatch match(expected, found);
   if (!match.missing.empty())
     data_fail("{}: nodes/x_names: no column {}{}{}; {} was trained with {} columns", file,
-              listed(match.missing), match.others.empty() ? "" : ", but ", listed(match.others), origin,
+              quoted(match.missing), match.others.empty() ? "" : ", but ", quoted(match.others), origin,
               expected.size());
   if (!match.others.empty())
-    log_info("features: {} passed over, which {} does not know", listed(match.others), origin);
+    log_info("features: {} passed over, which {} does not know", quoted(match.others), origin);
   if (!match.moved() && match.others.empty()) return;
   if (data.x_in_file)
     data_fail(
@@ -132,10 +129,10 @@ void match_classes(Dataset& data, const std::string& file, const std::vector<std
   const NameMatch match(found, expected);  // order: the model's number of each class of the dataset
   Tensor& y = is_of_graphs(data.task) ? data.graph_y : data.y;
   if (!y || y.dims() != 1)
-    data_fail("{}: columns of labels {}, expected those of {}: {}", file, listed(found), origin,
-              listed(expected));
+    data_fail("{}: columns of labels {}, expected those of {}: {}", file, quoted(found), origin,
+              quoted(expected));
   if (!match.missing.empty())
-    log_warning("labels: {} unknown to {}: without a label here", listed(match.missing), origin);
+    log_warning("labels: {} unknown to {}: without a label here", quoted(match.missing), origin);
   log_info("labels: classes in the order of {}, by name", origin);
   std::vector<int32_t> labels = y.to_vector<int32_t>();
   for (int32_t& label : labels)

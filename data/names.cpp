@@ -49,6 +49,12 @@ int64_t expected_class_names(const Dataset& data) {
   return y && y.dims() == 2 ? y.size(1) : kAny;
 }
 
+std::string listed(const std::vector<std::string>& names, size_t shown) {
+  std::string text;
+  for (size_t k = 0; k < std::min(names.size(), shown); ++k) text += (k == 0 ? "" : ", ") + excerpt(names[k]);
+  return names.size() > shown ? fmt::format("{} and {} more", text, names.size() - shown) : text;
+}
+
 std::string problem_of_names(const std::vector<std::string>& names, std::string_view thing) {
   std::unordered_map<std::string_view, size_t> first;
   for (size_t c = 0; c < names.size(); ++c) {

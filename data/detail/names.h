@@ -32,6 +32,8 @@ int64_t expected_class_names(const Dataset& data);
 std::string problem_of_names(const std::vector<std::string>& names, std::string_view thing = "class");
 /// The name itself, or with its escapes if it is not UTF-8, which no file may hold.
 std::string utf8_name(std::string name);
+/// The first names and the number of the others: "a, b and 3 more".
+std::string listed(const std::vector<std::string>& names, size_t shown);
 /// Path of the class names, next to the labels.
 std::string class_names_path(Task task);
 

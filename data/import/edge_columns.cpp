@@ -5,6 +5,7 @@
 #include <adjoint/data/import/node_columns.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -133,11 +134,7 @@ class EndPairs {
 };
 
 /// Sets source and target from the names, if they are certain.
-void find_ends(std::span<const std::string> names, EdgeColumns& found) {
-  constexpr size_t kLongestName = 100;
-  std::vector<Words> words;
-  for (const std::string& name : names)
-    words.push_back(name.size() > kLongestName ? Words{name.substr(0, kLongestName)} : words_in(name));
+void find_ends(std::span<const std::string> names, const std::vector<Words>& words, EdgeColumns& found) {
   std::vector<int64_t> rest;
   for (size_t k = 0; k < words.size(); ++k)
     if (words.size() == 2 || (!is_other(words[k], k) && static_cast<int64_t>(k) != found.weight))
@@ -194,37 +191,27 @@ std::vector<std::string> words_in(std::string_view name) {
 }
 
 std::string EdgeColumns::str(std::span<const std::string> names, int64_t columns) const {
-  constexpr int64_t kShown = 10;
-  const auto name = [&](int64_t column) {
-    const auto k = static_cast<size_t>(column);
-    return k < names.size() && !names[k].empty() ? excerpt(names[k]) : fmt::format("column {}", column + 1);
-  };
   if (columns == 2 && source == 0) return "";
-  std::string text = fmt::format("edges from {} to {}", name(source), name(target));
-  if (weight >= 0) text += fmt::format("; weights from {}", name(weight));
-  std::string others;
-  int64_t count = 0;
-  for (int64_t k = 0; k < columns; ++k) {
-    if (k == source || k == target || k == weight) continue;
-    if (++count <= kShown) others += (others.empty() ? "" : ", ") + name(k);
-  }
-  if (count > kShown) others += fmt::format(" and {} more", count - kShown);
-  return count == 0 ? text : fmt::format("{}; passed over: {}", text, others);
+  const auto name = [&](int64_t column) { return excerpt(column_name(column, names)); };
+  return fmt::format("edges from {} to {}{}{}", name(source), name(target),
+                     weight < 0 ? "" : "; weights from " + name(weight),
+                     passed_over(std::array{source, target, weight}, names, columns));
 }
 
 EdgeColumns edge_columns(std::span<const std::string> names, const EdgeColumnNames& chosen,
                          const std::string& place) {
+  constexpr size_t kLongestName = 100;
   EdgeColumns found;
-  found.by_name = true;
+  std::vector<Words> words;
   const int64_t columns = std::ssize(names);
   for (int64_t k = 0; k < columns; ++k) {
     const std::string& name = names[static_cast<size_t>(k)];
-    const Words words = words_in(name);
-    if (is_relation(words) || name == ":TYPE") found.relation = k;
-    if (is_weight(words) && chosen.weight.empty()) found.weight = k;
+    words.push_back(name.size() > kLongestName ? Words{name.substr(0, kLongestName)} : words_in(name));
+    if (is_relation(words.back()) || name == ":TYPE") found.relation = k;
+    if (is_weight(words.back()) && chosen.weight.empty()) found.weight = k;
   }
   if (chosen.weighted()) found.weight = chosen_column(chosen.weight, names, columns, place);
-  find_ends(names, found);
+  find_ends(names, words, found);
   apply(chosen, names, columns, place, found);
   return found;
 }

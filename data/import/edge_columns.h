@@ -27,7 +27,6 @@ struct EdgeColumns {
   int64_t source = 0, target = 1;
   int64_t weight = -1;    ///< -1: none
   int64_t relation = -1;  ///< column whose name says that edges are of several kinds; -1: none
-  bool by_name = false;   ///< a name of the header decided
   /// True if the names say that sources and targets are different things: userId and movieId.
   bool two_kinds = false;
 

@@ -1,12 +1,13 @@
 #include <adjoint/core/text.h>
+#include <adjoint/data/detail/names.h>
 #include <adjoint/data/import/detail/column_numbers.h>
 #include <adjoint/data/import/detail/feature_table.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <set>
+#include <tuple>
 
 namespace adj {
 
@@ -76,13 +77,9 @@ struct Texts {
   }
 };
 
-/// Numbers of one block of rows; NaN for what is none.
-struct Numbers {
-  std::vector<int32_t> nodes;
-  std::vector<int64_t> lines;
-  std::vector<float> values;
+/// Rows of one block, and what else is in their columns.
+struct TextRows : RowBlock {
   std::vector<Texts> texts;
-  int64_t comments = 0;
 };
 
 class TableReader {
@@ -110,18 +107,15 @@ class TableReader {
     const int64_t columns = std::ssize(columns_);
     FeatureTable table;
     table.x = Tensor::full({nodes_, columns}, kNaN);
-    table.has_row.resize(static_cast<size_t>(nodes_));
     float* const x = table.x.mutable_data<float>();
     int64_t comments = 0;
-    read_rows(
+    std::tie(count_, last_line_) = rows_.read_rows(
         source_, [&](const TextBlock& block) { return parse(block); },
-        [&](const Numbers& part, size_t k, int32_t node) {
+        [&](const TextRows& part, size_t k, int32_t node) {
           rows_.mark(node, part.lines[k]);
-          table.has_row[static_cast<size_t>(node)] = 1;
-          std::memcpy(x + node * columns, part.values.data() + k * columns_.size(),
-                      columns_.size() * sizeof(float));
+          std::copy_n(part.values.data() + static_cast<int64_t>(k) * columns, columns, x + node * columns);
         },
-        [&](const Numbers& part) {
+        [&](const TextRows& part) {
           comments += part.comments;
           for (size_t c = 0; c < texts_.size(); ++c) texts_[c].merge(part.texts[c]);
         });
@@ -142,72 +136,23 @@ class TableReader {
 
  private:
   std::string called(int64_t column) const { return column_text(column, rows_.names()); }
-  std::string name(int64_t column) const {
-    const auto k = static_cast<size_t>(column);
-    return k < rows_.names().size() && !rows_.names()[k].empty() ? rows_.names()[k]
-                                                                 : fmt::format("column {}", column + 1);
-  }
+  std::string name(int64_t column) const { return column_name(column, rows_.names()); }
 
-  /// One pass over the file: parse(block) in parallel, take(part, k, node) for row k of a part, and
-  /// finish(part), both in order.
-  template <class Parse, class Take, class Finish>
-  void read_rows(TextSource& source, Parse parse, Take take, Finish finish) {
-    count_ = 0;
-    const RecordFormat& format = rows_.head().format;
-    source.cut_by([&](std::string_view text, int64_t line) { return format.last_end(text, line); });
-    source.for_blocks(parse, [&](const Numbers& part) {
-      for (size_t k = 0; k < part.lines.size(); ++k, ++count_) {
-        take(part, k, rows_.by_row() ? rows_.node_of_row(count_, part.lines[k]) : part.nodes[k]);
-        last_line_ = part.lines[k];
-      }
-      finish(part);
-    });
-  }
-
-  /// Calls use(slot, field, line, row) for the features of a block's rows; `row` has `width` NaN.
-  template <class Use>
-  void read_block(const TextBlock& block, Numbers& part, int64_t width, Use use) const {
-    const RecordFormat& format = rows_.head().format;
-    const int64_t id = rows_.id_column(), columns = rows_.head().columns();
-    const int64_t* const slots = rows_.slot_by_column();
-    RecordCursor cursor(block, format);
-    while (cursor.next()) {
-      const int64_t line = cursor.number();
-      if (rows_.is_header(line)) continue;
-      part.values.resize(part.values.size() + static_cast<size_t>(width), kNaN);
-      float* const row = part.values.data() + part.values.size() - width;
-      const auto count =
-          with_fields(source_, line, cursor.record(), format.separator, cursor.quotes(), [&](auto field) {
-            int64_t column = 0;
-            for (; field.next(); ++column) {
-              if (column == id)
-                part.nodes.push_back(rows_.node_of(field.field(), line));
-              else if (column < columns && slots[column] >= 0)
-                use(static_cast<size_t>(slots[column]), field.field(), line, row);
-            }
-            return column;
-          });
-      if (count != columns) source_.fail(line, "{} fields, expected {} as in the first line", count, columns);
-      part.lines.push_back(line);
-    }
-    part.comments = cursor.comments();
-  }
-
-  Numbers parse(const TextBlock& block) const {
-    Numbers part;
+  TextRows parse(const TextBlock& block) const {
+    TextRows part;
     part.texts.resize(columns_.size());
-    read_block(block, part, std::ssize(columns_),
-               [&](size_t slot, std::string_view field, int64_t line, float* row) {
-                 const bool category = chosen_[slot] == ColumnType::category;
-                 if (const std::optional<float> number = category ? std::nullopt : float_in(field)) {
-                   row[slot] = *number;
-                 } else if (is_missing(field)) {
-                   if (part.texts[slot].gaps++ == 0) part.texts[slot].gap_line = line;
-                 } else {
-                   source_.expect_utf8(line, field);
-                   part.texts[slot].add(field, line);
-                 }
-               });
+    rows_.read_block(block, std::ssize(columns_), part,
+                     [&](size_t slot, std::string_view field, int64_t line, float* row) {
+                       const bool category = chosen_[slot] == ColumnType::category;
+                       if (const std::optional<float> number = category ? std::nullopt : float_in(field)) {
+                         row[slot] = *number;
+                       } else if (is_missing(field)) {
+                         if (part.texts[slot].gaps++ == 0) part.texts[slot].gap_line = line;
+                       } else {
+                         source_.expect_utf8(line, field);
+                         part.texts[slot].add(field, line);
+                       }
+                     });
     return part;
   }
 
@@ -277,30 +222,27 @@ class TableReader {
     float* const target = x.mutable_data<float>();
     const float* const numbers = table.x.data<float>();
     for (int64_t i = 0; i < nodes_; ++i)
-      for (int64_t c = 0; c < columns; ++c)
-        if (special[static_cast<size_t>(c)] < 0)
-          target[i * all + begins[static_cast<size_t>(c)]] = numbers[i * columns + c];
+      for (size_t c = 0; c < columns_.size(); ++c) {
+        float* const place = target + i * all + begins[c];
+        if (types_[c] == ColumnType::number) *place = numbers[i * columns + static_cast<int64_t>(c)];
+        if (types_[c] == ColumnType::category) std::fill_n(place, widths_[c], 0.0f);  // none, without a row
+      }
     TextSource again(source_.path());
-    read_rows(
+    rows_.read_rows(
         again,
         [&](const TextBlock& block) {
-          Numbers part;
-          read_block(block, part, width, [&](size_t slot, std::string_view field, int64_t, float* row) {
+          RowBlock part;
+          rows_.read_block(block, width, part, [&](size_t slot, std::string_view field, int64_t, float* row) {
             if (special[slot] >= 0) write(slot, field, row + special[slot]);
           });
           return part;
         },
-        [&](const Numbers& part, size_t k, int32_t node) {
-          const float* const row = part.values.data() + k * static_cast<size_t>(width);
+        [&](const RowBlock& part, size_t k, int32_t node) {
+          const float* const row = part.values.data() + static_cast<int64_t>(k) * width;
           for (size_t c = 0; c < columns_.size(); ++c)
             if (special[c] >= 0) std::copy_n(row + special[c], widths_[c], target + node * all + begins[c]);
         },
-        [](const Numbers&) {});
-    // A node without a row has no category.
-    for (int64_t i = 0; i < nodes_; ++i)
-      for (size_t c = 0; c < columns_.size(); ++c)
-        if (table.has_row[static_cast<size_t>(i)] == 0 && types_[c] == ColumnType::category)
-          std::fill_n(target + i * all + begins[c], widths_[c], 0.0f);
+        [](const RowBlock&) {});
     table.x = x;
   }
 
@@ -396,7 +338,6 @@ std::string impute(FeatureTable& table, Imputation imputation, const Tensor& tra
 }
 
 std::string constant_columns(const FeatureTable& table) {
-  constexpr size_t kShown = 5;
   const int64_t nodes = table.x.size(0), columns = table.x.size(1);
   if (nodes < 2) return "";
   const float* const x = table.x.data<float>();
@@ -404,11 +345,9 @@ std::string constant_columns(const FeatureTable& table) {
   for (int64_t c = 0; c < columns; ++c) constant.push_back(c);
   for (int64_t i = 1; i < nodes && !constant.empty(); ++i)
     std::erase_if(constant, [&](int64_t c) { return x[i * columns + c] != x[c]; });
-  std::string text;
-  for (size_t k = 0; k < std::min(constant.size(), kShown); ++k)
-    text += (k == 0 ? "; constant: " : ", ") + excerpt(table.names[static_cast<size_t>(constant[k])]);
-  if (constant.size() > kShown) text += fmt::format(" and {} more", constant.size() - kShown);
-  return text;
+  std::vector<std::string> names;
+  for (const int64_t c : constant) names.push_back(table.names[static_cast<size_t>(c)]);
+  return names.empty() ? "" : "; constant: " + detail::listed(names, 5);
 }
 
 }  // namespace adj

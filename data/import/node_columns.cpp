@@ -1,5 +1,6 @@
 #include <adjoint/core/error.h>
 #include <adjoint/core/text.h>
+#include <adjoint/data/detail/names.h>
 #include <adjoint/data/import/edge_columns.h>
 #include <adjoint/data/import/fields.h>
 #include <adjoint/data/import/node_columns.h>
@@ -64,20 +65,19 @@ int64_t chosen_column(const std::string& choice, std::span<const std::string> na
   data_fail("{}: no column \"{}\", expected a number from 1 to {}{}", place, excerpt(choice), columns, known);
 }
 
-std::string NodeColumns::passed_over(std::span<const std::string> names, int64_t columns) const {
-  constexpr int64_t kShown = 10;
-  std::string others;
-  int64_t count = 0;
-  for (int64_t k = 0; k < columns; ++k) {
-    if (k == id || k == label || std::find(features.begin(), features.end(), k) != features.end()) continue;
-    const auto n = static_cast<size_t>(k);
-    if (++count <= kShown)
-      others += (others.empty() ? "" : ", ") +
-                (n < names.size() && !names[n].empty() ? excerpt(names[n]) : fmt::format("column {}", k + 1));
-  }
-  if (count == 0) return "";
-  return fmt::format("passed over: {}{}", others,
-                     count > kShown ? fmt::format(" and {} more", count - kShown) : "");
+std::string column_name(int64_t column, std::span<const std::string> names) {
+  const auto k = static_cast<size_t>(column);
+  return k < names.size() && !names[k].empty() ? names[k] : fmt::format("column {}", column + 1);
+}
+
+std::string passed_over(std::span<const int64_t> read, std::span<const std::string> names, int64_t columns) {
+  std::vector<uint8_t> is_read(static_cast<size_t>(columns));
+  for (const int64_t column : read)
+    if (column >= 0) is_read[static_cast<size_t>(column)] = 1;
+  std::vector<std::string> others;
+  for (int64_t k = 0; k < columns; ++k)
+    if (is_read[static_cast<size_t>(k)] == 0) others.push_back(column_name(k, names));
+  return others.empty() ? "" : "; passed over: " + detail::listed(others, 10);
 }
 
 NodeColumns node_columns(std::span<const std::string> names, int64_t columns, const NodeColumnNames& chosen,

@@ -24,9 +24,6 @@ struct NodeColumns {
   int64_t id = 0;      ///< -1: rows have no id
   int64_t label = -1;  ///< -1: none
   std::vector<int64_t> features;
-
-  /// Columns that are neither: "passed over: name, column 4"; or empty.
-  std::string passed_over(std::span<const std::string> names, int64_t columns) const;
 };
 
 /// Finds them in a table of `columns` columns by their names, which may be empty. By name id, node and
@@ -36,6 +33,10 @@ struct NodeColumns {
 NodeColumns node_columns(std::span<const std::string> names, int64_t columns, const NodeColumnNames& chosen,
                          bool by_row, const std::string& place);
 
+/// The name of a column; "column 3" without one.
+std::string column_name(int64_t column, std::span<const std::string> names);
+/// "; passed over: name, column 4": all but the columns `read`; empty if none is left.
+std::string passed_over(std::span<const int64_t> read, std::span<const std::string> names, int64_t columns);
 /// The name of a column in messages: "column 3 (age)".
 std::string column_text(int64_t column, std::span<const std::string> names);
 /// The column, from 0, that a choice means: a name, or a number from 1. Throws DataError beginning with

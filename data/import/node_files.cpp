@@ -202,9 +202,9 @@ void read_node_files(const NodeFiles& files, const std::optional<std::string>& c
       rows.source().fail(0, "no features beside the id, expected some");
     if (!features.empty()) {
       table = read_features(rows, ids.size(), files);
-      if (const std::string others = columns.passed_over(rows.names(), rows.head().columns());
-          !others.empty())
-        table.note += "; " + others;
+      std::vector<int64_t> read = features;
+      read.insert(read.end(), {columns.id, columns.label});
+      table.note += passed_over(read, rows.names(), rows.head().columns());
       if (rows.has_header()) data.feature_names = table.names;
       table_note = notes.size();
       notes.push_back(table.note);

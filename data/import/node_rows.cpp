@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <limits>
 
@@ -12,14 +11,6 @@ namespace adj {
 namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-
-/// Rows of one block.
-struct Rows {
-  std::vector<int32_t> nodes;
-  std::vector<int64_t> lines;
-  std::vector<float> values;
-  int64_t gaps = 0, comments = 0;
-};
 
 }  // namespace
 
@@ -124,60 +115,38 @@ void expect_room(const TextSource& source, int64_t nodes, int64_t columns) {
 
 NumberRows read_targets(NodeRows& rows, int64_t nodes, bool binary) {
   const int64_t columns = std::ssize(rows.slots());
-  const RecordFormat& format = rows.head().format;
   TextSource& source = rows.source();
   if (columns < 1) source.fail(0, "no column after the id, expected some");
   expect_room(source, nodes, columns);
   Tensor all = Tensor::full({nodes, columns}, kNaN);
   float* const target = all.mutable_data<float>();
-  const auto number = [&](std::string_view field, int64_t line, int64_t column) {
+  const auto number = [&](std::string_view field, int64_t line, size_t slot) {
     const std::optional<float> value = float_in(field);
     if (value && (!binary || *value == 0.0f || *value == 1.0f)) return *value;
     if (is_missing(field)) return kNaN;
-    source.fail(line, "\"{}\" in {}, expected {}", excerpt(field), column_text(column, rows.names()),
+    source.fail(line, "\"{}\" in {}, expected {}", excerpt(field),
+                column_text(rows.slots()[slot], rows.names()),
                 binary ? "0 or 1" : "a finite number within float32");
   };
-  const auto parse = [&](const TextBlock& block) {
-    Rows result;
-    RecordCursor cursor(block, format);
-    while (cursor.next()) {
-      const int64_t line = cursor.number();
-      if (rows.is_header(line)) continue;
-      const size_t begin = result.values.size();
-      result.values.resize(begin + rows.slots().size());
-      const auto count =
-          with_fields(source, line, cursor.record(), format.separator, cursor.quotes(), [&](auto field) {
-            int64_t column = 0;
-            for (; field.next(); ++column) {
-              if (column == rows.id_column())
-                result.nodes.push_back(rows.node_of(field.field(), line));
-              else if (const int64_t slot = rows.slot(column); slot >= 0)
-                result.values[begin + static_cast<size_t>(slot)] = number(field.field(), line, column);
-            }
-            return column;
-          });
-      if (count != rows.head().columns())
-        source.fail(line, "{} fields, expected {} as in the first line", count, rows.head().columns());
-      result.lines.push_back(line);
-    }
-    result.gaps =
-        std::count_if(result.values.begin(), result.values.end(), [](float v) { return std::isnan(v); });
-    result.comments = cursor.comments();
-    return result;
-  };
-  int64_t count = 0, last_line = 0, comments = 0, gaps = 0;
-  source.cut_by([&](std::string_view text, int64_t line) { return format.last_end(text, line); });
-  source.for_blocks(parse, [&](const Rows& part) {
-    for (size_t k = 0; k < part.lines.size(); ++k, ++count) {
-      const int32_t node = rows.by_row() ? rows.node_of_row(count, part.lines[k]) : part.nodes[k];
-      rows.mark(node, part.lines[k]);
-      std::memcpy(target + node * columns, part.values.data() + k * static_cast<size_t>(columns),
-                  static_cast<size_t>(columns) * sizeof(float));
-      last_line = part.lines[k];
-    }
-    comments += part.comments;
-    gaps += part.gaps;
-  });
+  int64_t comments = 0, gaps = 0;
+  const auto [count, last_line] = rows.read_rows(
+      source,
+      [&](const TextBlock& block) {
+        RowBlock part;
+        rows.read_block(block, columns, part,
+                        [&](size_t slot, std::string_view field, int64_t line, float* row) {
+                          row[slot] = number(field, line, slot);
+                        });
+        return part;
+      },
+      [&](const RowBlock& part, size_t k, int32_t node) {
+        rows.mark(node, part.lines[k]);
+        std::copy_n(part.values.data() + static_cast<int64_t>(k) * columns, columns, target + node * columns);
+      },
+      [&](const RowBlock& part) {
+        comments += part.comments;
+        gaps += std::count_if(part.values.begin(), part.values.end(), [](float v) { return std::isnan(v); });
+      });
   if (rows.by_row() && count != nodes) source.fail(last_line, "{}", rows.shortage(count));
   std::string note = rows.note(comments);
   if (gaps > 0) note += fmt::format("; {} field{} taken as no label", gaps, gaps == 1 ? "" : "s");

@@ -12,8 +12,7 @@ namespace adj {
 struct FeatureTable {
   Tensor x;  ///< float32 [N, F]; NaN: missing
   std::vector<std::string>
-      names;                     ///< of its columns: "age", "color=red", "v[0]"; "column 2" without a header
-  std::vector<uint8_t> has_row;  ///< of every node
+      names;  ///< of its columns: "age", "color=red", "v[0]"; "column 2" without a header
   std::string note;
 };
 

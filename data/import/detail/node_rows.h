@@ -2,11 +2,21 @@
 
 #include <adjoint/data/import/node_files.h>
 
+#include <limits>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace adj {
+
+/// Rows of one block of a file: as many values each, NaN for what is no number.
+struct RowBlock {
+  std::vector<int32_t> nodes;
+  std::vector<int64_t> lines;
+  std::vector<float> values;
+  int64_t comments = 0;
+};
 
 /// A file with one row per node: its format, its header, and the mapping of rows to nodes.
 class NodeRows {
@@ -33,12 +43,19 @@ class NodeRows {
   /// Chooses the columns to read.
   void read_columns(std::vector<int64_t> columns);
   const std::vector<int64_t>& slots() const { return slots_; }
-  /// By column of the file: its number among those to read; -1: not one of them.
-  const int64_t* slot_by_column() const { return slot_.data(); }
+  /// Number of a column among those to read; -1: not one of them.
   int64_t slot(int64_t column) const {
     const auto k = static_cast<size_t>(column);
     return k < slot_.size() ? slot_[k] : -1;
   }
+  /// Adds the rows of a block to `part`, with `width` NaN each, and calls use(slot, field, line, row) for the
+  /// fields of the columns to read; `row` points to these numbers. Thread-safe.
+  template <class Use>
+  void read_block(const TextBlock& block, int64_t width, RowBlock& part, Use use) const;
+  /// One pass over the file by `source`: parse(block) gives a RowBlock, in parallel; then take(part, k, node)
+  /// for row k of a part, and finish(part), in order. Returns the number of rows and the line of the last.
+  template <class Parse, class Take, class Finish>
+  std::pair<int64_t, int64_t> read_rows(TextSource& source, Parse parse, Take take, Finish finish) const;
   /// Throws if there is no node of that id, or of row number `row`.
   int32_t node_of(std::string_view id, int64_t line) const;
   int32_t node_of_row(int64_t row, int64_t line) const;
@@ -63,6 +80,49 @@ class NodeRows {
   std::vector<int64_t> slots_, slot_;
   std::vector<uint8_t> seen_;
 };
+
+template <class Use>
+void NodeRows::read_block(const TextBlock& block, int64_t width, RowBlock& part, Use use) const {
+  const RecordFormat& format = head_.format;
+  RecordCursor cursor(block, format);
+  while (cursor.next()) {
+    const int64_t line = cursor.number();
+    if (is_header(line)) continue;
+    part.values.resize(part.values.size() + static_cast<size_t>(width),
+                       std::numeric_limits<float>::quiet_NaN());
+    float* const row = part.values.data() + part.values.size() - width;
+    const auto count =
+        with_fields(source_, line, cursor.record(), format.separator, cursor.quotes(), [&](auto field) {
+          int64_t column = 0;
+          for (; field.next(); ++column) {
+            if (column == columns_.id)
+              part.nodes.push_back(node_of(field.field(), line));
+            else if (const int64_t k = slot(column); k >= 0)
+              use(static_cast<size_t>(k), field.field(), line, row);
+          }
+          return column;
+        });
+    if (count != head_.columns())
+      source_.fail(line, "{} fields, expected {} as in the first line", count, head_.columns());
+    part.lines.push_back(line);
+  }
+  part.comments = cursor.comments();
+}
+
+template <class Parse, class Take, class Finish>
+std::pair<int64_t, int64_t> NodeRows::read_rows(TextSource& source, Parse parse, Take take,
+                                                Finish finish) const {
+  int64_t count = 0, last_line = 0;
+  source.cut_by([this](std::string_view text, int64_t line) { return head_.format.last_end(text, line); });
+  source.for_blocks(parse, [&](const auto& part) {
+    for (size_t k = 0; k < part.lines.size(); ++k, ++count) {
+      take(part, k, by_row_ ? node_of_row(count, part.lines[k]) : part.nodes[k]);
+      last_line = part.lines[k];
+    }
+    finish(part);
+  });
+  return {count, last_line};
+}
 
 /// For many nodes, refuses a file of few rows with many columns, which would allocate far more than it has.
 void expect_room(const TextSource& source, int64_t nodes, int64_t columns);
