@@ -210,7 +210,11 @@ void read_node_files(const NodeFiles& files, const std::optional<std::string>& c
       notes.push_back(table.note);
     }
   }
-  if (!labels.empty()) read_labels(labels, open, ids, files, data, notes);
+  if (!labels.empty())
+    read_labels(labels, open, ids, files, data, notes);
+  else if (files.task != Task::node_class || files.missing_labels || (files.split && files.split->stratified))
+    data_fail("{}: no column of labels, expected one called label or class (--label COLUMN says which)",
+              excerpt(files.features));
   if (files.split) {
     data.splits.push_back(drawn(*files.split, labels.empty() ? "split" : labels, data, notes));
   } else if (!files.train.empty()) {

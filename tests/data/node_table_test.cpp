@@ -65,6 +65,23 @@ TEST_CASE_FIXTURE(EdgeFiles, "columns of a table of nodes are found by name, in 
   CHECK(import(kRing, both).class_names == Names{"p", "q"});
 }
 
+TEST_CASE_FIXTURE(EdgeFiles, "what is asked of labels needs some") {
+  const EdgeListOptions plain = with_table(*this, "id,a\nann,1\nbob,2\ncid,3\n");
+  const std::string refusal =
+      "features: no column of labels, expected one called label or class (--label COLUMN says which)";
+  EdgeListOptions o = plain;
+  o.node_files.task = Task::node_regression;
+  CHECK(refused(kRing, o) == refusal);
+  o = plain;
+  o.node_files.missing_labels = Names{"x"};
+  CHECK(refused(kRing, o) == refusal);
+  o = plain;
+  o.node_files.split = DrawnSplit{{.val = 0.3, .test = 0.3}, 0, true};
+  CHECK(refused(kRing, o) == refusal);
+  o.node_files.split->stratified = false;
+  CHECK(import(kRing, o).splits.size() == 1);
+}
+
 TEST_CASE_FIXTURE(EdgeFiles, "tables by row have labels too, and empty lines are no rows") {
   EdgeListOptions o = with_table(*this, "a,label\n1,x\n\n2,y\n3,x\n");
   o.node_files.features_by_row = true;
