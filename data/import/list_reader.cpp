@@ -265,7 +265,8 @@ void expect_one_kind(const std::string& path, const ListLayout& layout) {
     data_fail("{}: column \"{}\" says that edges are of several kinds, expected one kind {}", place,
               name(columns.relation), choice);
   // Equal names are nodes of one kind; equal numbers of "user" and "item" need not be.
-  const bool numbers = columns.rule == EdgeColumns::Rule::rest && layout.kind == NodeIds::Kind::integers;
+  const bool numbers = columns.rule == EdgeColumns::Rule::rest && layout.kind == NodeIds::Kind::integers &&
+                       name(columns.source) != name(columns.target);
   if (columns.two_kinds || numbers)
     data_fail("{}: columns \"{}\" and \"{}\" may be ids of two kinds of nodes, expected ids of one kind {}",
               place, name(columns.source), name(columns.target), choice);

@@ -102,6 +102,14 @@ void read_labels(const std::string& path, const Open& open, const NodeIds& ids, 
           rows.head().format.first_line,
           "more than one label, expected one (--label COLUMN, or --task node_multilabel for all)");
     notes.push_back(read_classes(rows, files, data));
+    // As Gephi writes names. A user who names the column means it.
+    const int64_t labelled = data.num_nodes() - data.unlabelled;
+    if (in_table && files.columns.label.empty() && labelled > 2 && data.classes == labelled)
+      rows.source().fail(
+          0,
+          "{} has another text in every row, expected labels of classes (--label none: they are no "
+          "labels; --label \"{}\": they are)",
+          column_text(columns.label, rows.names()), excerpt(column_name(columns.label, rows.names())));
   } else {
     auto [y, note] = read_targets(rows, ids.size(), files.task == Task::node_multilabel);
     data.y = y;

@@ -145,6 +145,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "edges or nodes of several kinds are refused, unles
         "(--source \"userId\" --target \"movieId\" takes all as one)");
   CHECK(says(refused("user,item\n1,1\n2,1\n"), "edges:1: columns \"user\" and \"item\" may be…"));
   CHECK(says(refused("userId,movieId\nann,heat\nbob,heat\n"), "edges:1: columns \"userId\"…"));
+  CHECK(edges_of(import("node_id\tnode_id\n1\t2\n2\t1\n")) == Pairs{{"1", "2"}, {"2", "1"}});
   CHECK(edges_of(import("user,item\nann,heat\nbob,heat\n")) == Pairs{{"ann", "heat"}, {"bob", "heat"}});
   CHECK(says(refused(":START_ID(User),:END_ID(Movie)\n1,1\n"), "edges:1: columns \":START_ID(User)\"…"));
   CHECK(says(refused("% bip weighted\n1 1 5\n2 1 3\n"), "edges: \"% bip weighted\", so that sources…"));

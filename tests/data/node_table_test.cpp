@@ -65,6 +65,18 @@ TEST_CASE_FIXTURE(EdgeFiles, "columns of a table of nodes are found by name, in 
   CHECK(import(kRing, both).class_names == Names{"p", "q"});
 }
 
+TEST_CASE_FIXTURE(EdgeFiles, "labels that name the nodes are refused, unless their column is chosen") {
+  const std::string gephi = "Id,Label,a\nann,Ann A.,1\nbob,Bob B.,2\ncid,Cid C.,3\n";
+  CHECK(refused(kRing, with_table(*this, gephi)) ==
+        "features: column 2 (Label) has another text in every row, expected labels of classes (--label none: "
+        "they "
+        "are no labels; --label \"Label\": they are)");
+  CHECK(import(kRing, with_table(*this, gephi, {.label = "Label"})).classes == 3);
+  const FoundEdges none = import(kRing, with_table(*this, gephi, {.label = "none", .without = {"Label"}}));
+  CHECK(none.task == Task::none);
+  CHECK(none.feature_names == Names{"a"});
+}
+
 TEST_CASE_FIXTURE(EdgeFiles, "what is asked of labels needs some") {
   const EdgeListOptions plain = with_table(*this, "id,a\nann,1\nbob,2\ncid,3\n");
   const std::string refusal =
