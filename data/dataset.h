@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/data/feature_encoder.h>
 #include <adjoint/data/file_rows.h>
 #include <adjoint/graph/features.h>
 #include <adjoint/graph/graph.h>
@@ -42,6 +43,8 @@ struct Dataset {
   Features x;   ///< [N, F], optional
   /// One name per column of x, distinct, UTF-8; or empty.
   std::vector<std::string> feature_names;
+  /// How columns of a table became those of x; or empty.
+  FeatureEncoder encoder;
   /// Instead of `x`: features left in the file (LoadOptions), on whatever device the rest is.
   FileRows x_in_file;
   Tensor y;  ///< int32 [N], -1: unlabelled; or float32 [N, T] (multilabel, regression), NaN: unlabelled;

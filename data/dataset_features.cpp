@@ -1,5 +1,7 @@
+#include <adjoint/core/text.h>
 #include <adjoint/data/detail/dataset_reader.h>
 #include <adjoint/data/detail/declared_counts.h>
+#include <adjoint/data/detail/names.h>
 #include <adjoint/graph/detail/sort_rows.h>
 
 namespace adj::detail {
@@ -19,6 +21,24 @@ void DatasetReader::read_features() {
 void DatasetReader::read_feature_names() {
   data_.feature_names =
       names_at("nodes/x_names", data_.x || data_.x_in_file ? data_.num_features() : kAny, "column");
+}
+
+void DatasetReader::read_encoder() {
+  const std::string path = "nodes/x_encoder";
+  if (!file_.has(path)) return;
+  problems_.attempt(path, [&] {
+    const bool known = data_.x || data_.x_in_file;
+    const Tensor bytes = file_.tensor(path, {DType::u8}, {kAny});
+    const std::string_view json(reinterpret_cast<const char*>(bytes.data<uint8_t>()),
+                                static_cast<size_t>(bytes.numel()));
+    FeatureEncoder encoder = FeatureEncoder::parse(json, fmt::format("{}: {}", excerpt(file_.file()), path),
+                                                   known ? data_.num_features() : kLargest);
+    if (known)
+      if (const std::string problem = problem_of_encoder(encoder, data_.num_features(), data_.feature_names);
+          !problem.empty())
+        file_.fail(path, "{}", problem);
+    data_.encoder = std::move(encoder);
+  });
 }
 
 // Uses a separate reader, so that no HDF5 process runs during training.

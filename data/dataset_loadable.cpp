@@ -32,6 +32,7 @@ class Expectation {
     check_labels();
     check_class_names();
     check_feature_names();
+    check_encoder();
     check_nodes();
     for (size_t k = 0; k < data_.splits.size(); ++k) check_split(k);
   }
@@ -185,6 +186,12 @@ class Expectation {
       fail("nodes/x_names", "{} names, expected {}", count, data_.num_features());
     if (const std::string problem = problem_of_names(data_.feature_names, "column"); !problem.empty())
       fail("nodes/x_names", "{}", problem);
+  }
+
+  void check_encoder() const {
+    if (data_.encoder.empty()) return;
+    const std::string problem = problem_of_encoder(data_.encoder, data_.num_features(), data_.feature_names);
+    if (!problem.empty()) fail("nodes/x_encoder", "{}", problem);
   }
 
   void check_nodes() const {

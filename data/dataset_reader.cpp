@@ -19,6 +19,7 @@ const H5Reader::Wanted detail::kSchema = words(
     "@format @version @name @num_nodes @num_classes @task @undirected "
     "edges/src edges/dst edges/weight edges/attr "
     "nodes/x nodes/x_indptr nodes/x_indices nodes/x_data nodes@x_cols nodes/x_names nodes/x_names_offsets "
+    "nodes/x_encoder "
     "nodes/y nodes/part nodes/order "
     "nodes/id nodes/name nodes/name_offsets nodes/class_names nodes/class_names_offsets "
     "graphs/offsets graphs/y graphs/class_names graphs/class_names_offsets "
@@ -31,6 +32,7 @@ Dataset detail::DatasetReader::read() {
   read_edges();
   read_features();
   read_feature_names();
+  read_encoder();
   read_labels();
   read_class_names();
   read_nodes();
@@ -44,6 +46,13 @@ Dataset detail::DatasetReader::read() {
   if (problems_.in("nodes/name") || problems_.in("nodes/name_offsets"))
     data_.node_names = data_.node_name_offsets = {};
   problems_.finish();
+  return std::move(data_);
+}
+
+Dataset detail::DatasetReader::read_encoders() {
+  read_header();
+  read_feature_names();
+  read_encoder();
   return std::move(data_);
 }
 

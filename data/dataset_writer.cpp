@@ -70,6 +70,10 @@ void save_dataset(const Dataset& dataset, const std::string& path, int gzip) {
 
   write_features(file, dataset.x);
   if (!dataset.feature_names.empty()) detail::write_names(file, "nodes/x_names", dataset.feature_names);
+  if (!dataset.encoder.empty()) {
+    const std::string json = dataset.encoder.json();
+    file.write("nodes/x_encoder", Tensor::from(std::vector<uint8_t>(json.begin(), json.end())));
+  }
   if (dataset.y) file.write("nodes/y", stored_labels(dataset));
   if (dataset.part) file.write("nodes/part", dataset.part);
   if (dataset.order) file.write("nodes/order", dataset.order);

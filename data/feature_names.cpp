@@ -95,7 +95,10 @@ Features select_columns(const Features& x, std::span<const int32_t> order) {
 }
 
 void match_features(Dataset& data, const std::string& file, const std::vector<std::string>& expected,
-                    const std::string& origin) {
+                    const FeatureEncoder& encoder, const std::string& origin) {
+  if (const std::string differences = different_fillings(data.encoder, encoder); !differences.empty())
+    log_info("features: gaps in {} have other numbers than those of {}: {} (convert --like uses its numbers)",
+             file, origin, differences);
   const std::vector<std::string>& found = data.feature_names;
   if (expected.empty() || found.empty()) {
     if (expected.empty() != found.empty())
@@ -120,6 +123,7 @@ void match_features(Dataset& data, const std::string& file, const std::vector<st
   if (match.moved()) log_info("features: columns in the order of {}, by name", origin);
   data.x = select_columns(data.x, match.order);
   data.feature_names = expected;
+  data.encoder = {};
 }
 
 void match_classes(Dataset& data, const std::string& file, const std::vector<std::string>& expected,

@@ -15,10 +15,11 @@ Features select_columns(const Features& x, std::span<const int32_t> order);
 /// Brings the features of a dataset, read from `file`, into the order of the columns `expected` that `origin`
 /// (a checkpoint) was trained on, by their names; columns it does not know are passed over. What is reordered
 /// or passed over is logged by name. If either side has no names, columns stay where they are, which is
-/// logged too. Throws DataError "FILE: nodes/x_names: …" naming the columns that are missing and those that
-/// are new, and for features in a file that need another order.
+/// logged too, as is what `encoder` fills gaps with otherwise than the dataset's own. Throws DataError "FILE:
+/// nodes/x_names: …" naming the columns that are missing and those that are new, and for features in a file
+/// that need another order.
 void match_features(Dataset& data, const std::string& file, const std::vector<std::string>& expected,
-                    const std::string& origin);
+                    const FeatureEncoder& encoder, const std::string& origin);
 
 /// Numbers the classes of a dataset, read from `file`, as `expected` by `origin` does, by their names:
 /// labels, or columns of several. Nodes of a class that the model does not know become unlabelled, in no

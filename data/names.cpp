@@ -55,6 +55,17 @@ std::string listed(const std::vector<std::string>& names, size_t shown) {
   return names.size() > shown ? fmt::format("{} and {} more", text, names.size() - shown) : text;
 }
 
+std::string problem_of_encoder(const FeatureEncoder& encoder, int64_t features,
+                               const std::vector<std::string>& names) {
+  if (encoder.width() != features) return fmt::format("{} features, expected {}", encoder.width(), features);
+  const std::vector<std::string> own = encoder.feature_names();
+  for (size_t k = 0; k < names.size(); ++k)
+    if (own[k] != names[k])
+      return fmt::format("feature {}: \"{}\", expected \"{}\" by its name", k, excerpt(own[k]),
+                         excerpt(names[k]));
+  return "";
+}
+
 std::string problem_of_names(const std::vector<std::string>& names, std::string_view thing) {
   std::unordered_map<std::string_view, size_t> first;
   for (size_t c = 0; c < names.size(); ++c) {

@@ -158,7 +158,7 @@ void IntegerModel::save(const std::string& path) const {
   ADJ_CHECK(head.facts.count("task") > 0, "{}: not from a checkpoint, expected a checkpoint's facts",
             describe());
   models::Preprocessing{description_.scaling, description_.class_names, description_.quantization,
-                        description_.feature_names}
+                        description_.feature_names, description_.encoder}
       .save(head);
   if (description_.target_mean) {
     head.tensors["targets.mean"] = description_.target_mean;

@@ -20,6 +20,7 @@ struct ModelDescription {
   Tensor target_mean, target_scale;  ///< float32 [T] of regression: a prediction is output * scale + mean
   std::vector<std::string> class_names,
       feature_names;            ///< of outputs, and of the columns of features; or empty
+  FeatureEncoder encoder;       ///< of the table that the features are from; or empty
   int64_t graphs_at_once = 32;  ///< graphs per batch
   std::string origin;           ///< "train_gcn, epoch 66"
   /// Facts of the checkpoint about its training: "option.lr" and so on.

@@ -34,6 +34,20 @@ std::vector<std::string> names_of(const Checkpoint& checkpoint, const std::strin
   return texts;
 }
 
+FeatureEncoder encoder_of(const Checkpoint& checkpoint, const std::vector<std::string>& names) {
+  const std::string name = "features.encoder";
+  if (!checkpoint.tensors.contains(name)) return {};
+  const Tensor& bytes = tensor_of(checkpoint, name, DType::u8);
+  const std::string_view json(reinterpret_cast<const char*>(bytes.data<uint8_t>()),
+                              static_cast<size_t>(bytes.numel()));
+  const int64_t width = checkpoint.integer("features");
+  const std::string place = fmt::format("{}: tensors/{}", checkpoint.path, name);
+  FeatureEncoder encoder = FeatureEncoder::parse(json, place, width);
+  if (const std::string problem = detail::problem_of_encoder(encoder, width, names); !problem.empty())
+    data_fail("{}: {}", place, problem);
+  return encoder;
+}
+
 FeatureQuantization quantization_of(const Checkpoint& checkpoint) {
   const int bits = Preprocessing::feature_bits(checkpoint);
   if (bits == FeatureQuantization::kNone) return {};
@@ -78,6 +92,7 @@ Preprocessing Preprocessing::load(const Checkpoint& checkpoint) {
   Preprocessing loaded;
   loaded.class_names = names_of(checkpoint, "classes", "class", checkpoint.integer("outputs"));
   loaded.feature_names = names_of(checkpoint, "columns", "column", checkpoint.integer("features"));
+  loaded.encoder = encoder_of(checkpoint, loaded.feature_names);
   loaded.quantization = quantization_of(checkpoint);
   const FeatureScaling::Kind kind = scaling_kind(checkpoint);
   if (kind == FeatureScaling::Kind::rows) loaded.scaling = FeatureScaling::rows();
@@ -103,6 +118,10 @@ void Preprocessing::save(Checkpoint& checkpoint) const {
   if (quantization.quantizes()) {
     checkpoint.tensors["features.scale"] = quantization.scale();
     checkpoint.tensors["features.zero"] = quantization.zero();
+  }
+  if (!encoder.empty()) {
+    const std::string json = encoder.json();
+    checkpoint.tensors["features.encoder"] = Tensor::from(std::vector<uint8_t>(json.begin(), json.end()));
   }
   for (const auto& [things, names] : {std::pair("classes", &class_names), {"columns", &feature_names}}) {
     if (names->empty()) continue;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/data/feature_encoder.h>
 #include <adjoint/data/feature_quantization.h>
 #include <adjoint/data/feature_scaling.h>
 #include <adjoint/models/checkpoint.h>
@@ -15,10 +16,11 @@ struct Preprocessing {
   std::vector<std::string> class_names;  ///< of outputs, or empty
   FeatureQuantization quantization = {};
   std::vector<std::string> feature_names = {};  ///< of the columns of features, or empty
+  FeatureEncoder encoder = {};                  ///< of the table that they are from, or empty
 
-  /// Saves the tensors features.mean, features.deviation, features.scale, features.zero, and as names with
-  /// offsets classes and columns, if present. A training requires the facts features.scaling (kind) and
-  /// features.bits to match.
+  /// Saves the tensors features.mean, features.deviation, features.scale, features.zero, features.encoder
+  /// (JSON), and as names with offsets classes and columns, if present. A training requires the facts
+  /// features.scaling (kind) and features.bits to match.
   void save(Checkpoint& checkpoint) const;
   /// Throws DataError naming what is missing or wrong. Checkpoints before version 0.3 only have
   /// option.raw-features.

@@ -10,7 +10,7 @@ namespace {
 
 /// The dataset with its columns in the model's order, by their names.
 Dataset matched(const TrainedModel& model, Dataset data) {
-  match_features(data, data.name, model.feature_names(), model.origin());
+  match_features(data, data.name, model.feature_names(), model.description().encoder, model.origin());
   return data;
 }
 

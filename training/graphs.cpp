@@ -177,6 +177,7 @@ Tensor graph_outputs(models::GraphModel& model, const Dataset& data, const Featu
 
 void set_node_features(Dataset& data, const std::string& file, models::NodeFeatures what, int64_t columns) {
   if (what == models::NodeFeatures::file) return;
+  data.encoder = {};
   data.feature_names.clear();  // of columns that these replace
   data.x = at_place(file, "edges", [&] {
     return models::node_features(what, data.graph, what == models::NodeFeatures::degree ? columns : 0);

@@ -86,6 +86,7 @@ LearningTask::LearningTask(const Settings& options, Dataset dataset, Examples le
   quantize_features(data, preprocessing.quantization);
   if (examples.task == name_of(data.task)) preprocessing.class_names = data.class_names;
   preprocessing.feature_names = data.feature_names;
+  preprocessing.encoder = data.encoder;
   if (loader) loader->prepare(data);
   const Device device = Device::parse(options.compute.device);
   data = placed_on(device, data, options.batches);

@@ -72,7 +72,7 @@ ExecutionOptions execution_options_of(const ModelDescription& model) {
 }
 
 void match_names(Dataset& data, const std::string& file, const ModelDescription& model) {
-  match_features(data, file, model.feature_names, model.origin);
+  match_features(data, file, model.feature_names, model.encoder, model.origin);
   if (data.task == model.task) match_classes(data, file, model.class_names, model.origin);
 }
 

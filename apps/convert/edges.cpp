@@ -1,10 +1,13 @@
 #include "../common/command_line.h"
 #include "formats.h"
+#include "like_file.h"
 #include <adjoint/adjoint.h>
 #include <adjoint/data/import/edge_list.h>
 
 #include <cmath>
 #include <memory>
+
+#include <fmt/ranges.h>
 
 namespace po = boost::program_options;
 
@@ -24,10 +27,34 @@ Header header_of(const char* option, const std::string& text) {
   return text == "yes" ? Header::yes : Header::no;
 }
 
+/// "zip=hash:64".
+ColumnChoice column_choice(const std::string& item) {
+  constexpr int64_t kHashColumns = 64, kTextColumns = 256, kMostColumns = 1 << 20;
+  const size_t equals = item.rfind('='), colon = item.find(':', equals == std::string::npos ? 0 : equals);
+  const std::string name =
+      equals == std::string::npos
+          ? ""
+          : item.substr(equals + 1, colon == std::string::npos ? colon : colon - equals - 1);
+  const std::optional<ColumnType> type = value_named<ColumnType>(name);
+  if (!type)
+    usage_fail("--types {}: expected COLUMN=TYPE, separated by commas, with a type of {}", item,
+               fmt::join(names_of(ColumnType{}), ", "));
+  const bool hashed = type == ColumnType::hash || type == ColumnType::text;
+  ColumnChoice choice{item.substr(0, equals), *type};
+  if (hashed) choice.columns = type == ColumnType::hash ? kHashColumns : kTextColumns;
+  if (colon == std::string::npos) return choice;
+  const std::optional<int64_t> columns = integer_in(item.substr(colon + 1));
+  if (!hashed || !columns || *columns < 1 || *columns > kMostColumns)
+    usage_fail("--types {}: expected a number of columns from 1 to {}, of hash or text, as in zip=hash:64",
+               item, kMostColumns);
+  choice.columns = *columns;
+  return choice;
+}
+
 struct Given {
   EdgeListOptions edges;
   std::string ids = "auto", task = "node_class", header = "auto", node_headers = "auto",
-              missing_ids = "error", comment, missing_labels, impute, split, columns, without, types;
+              missing_ids = "error", comment, missing_labels, impute, split, columns, without, types, like;
   bool has_comment = false, has_missing_labels = false;
   int64_t seed = 0;
   bool stratified = false;
@@ -97,15 +124,15 @@ struct Given {
     };
     files.columns.features = listed(columns);
     files.columns.without = listed(without);
-    for (const std::string& item : listed(types)) {
-      const size_t equals = item.rfind('=');
-      const std::string type = equals == std::string::npos ? "" : item.substr(equals + 1);
-      if (type != "number" && type != "category")
-        usage_fail("--types {}: expected COLUMN=number or COLUMN=category, separated by commas", item);
-      files.types.emplace_back(item.substr(0, equals),
-                               type == "number" ? ColumnType::number : ColumnType::category);
-    }
+    for (const std::string& item : listed(types)) files.types.push_back(column_choice(item));
     const NodeColumnNames& c = files.columns;
+    if (!like.empty()) {
+      if (files.features.empty()) usage_fail("--like: requires --features");
+      if (!c.features.empty() || !c.without.empty() || !types.empty() || files.impute)
+        usage_fail(
+            "--like: conflicts with --columns, --without, --types and --impute, which its file decides");
+      files.like = read_like_file(like);
+    }
     const bool any = !c.id.empty() || !c.features.empty() || !c.without.empty() || !files.types.empty();
     if (any && files.features.empty()) usage_fail("--id, --columns, --without, --types: require --features");
     if (!c.label.empty() && files.features.empty() && files.labels.empty())
@@ -174,7 +201,11 @@ Format edges_format() {
   add("columns", list(arguments->columns),
       "its columns of features, separated by commas (default: all others)");
   add("without", list(arguments->without), "its columns that are no features");
-  add("types", list(arguments->types), "types of columns, as in zip=category,age=number");
+  add("types", list(arguments->types),
+      "types of columns instead of those found, as in zip=category,age=number: number, boolean, category, "
+      "ordinal, hash or hash:COLUMNS, text or text:COLUMNS (hashed words), date, vector");
+  add("like", file(arguments->like),
+      "a dataset or trained model: columns, types, categories and values for gaps as there, for a new table");
   add("features-by-row", po::bool_switch(&files.features_by_row),
       "no id: row i, from 0, belongs to the node with id i");
   add("impute", po::value(&arguments->impute)->value_name("HOW"),

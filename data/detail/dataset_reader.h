@@ -22,6 +22,8 @@ class DatasetReader {
 
   /// The dataset; if problems are collected, without the invalid parts.
   Dataset read();
+  /// Its names of columns and encoder alone.
+  Dataset read_encoders();
 
  private:
   void read_header();
@@ -41,6 +43,7 @@ class DatasetReader {
   void read_labels();
   void read_class_names();
   void read_feature_names();
+  void read_encoder();
   /// `count` names (kAny: any number) at `path`, of a `thing` each; empty if there are none, or for a
   /// problem.
   std::vector<std::string> names_at(const std::string& path, int64_t count, std::string_view thing);

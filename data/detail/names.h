@@ -30,6 +30,10 @@ int64_t expected_class_names(const Dataset& data);
 /// "class 3: …, expected …", or another `thing`, for names that are not UTF-8 or not distinct; empty if all
 /// are valid.
 std::string problem_of_names(const std::vector<std::string>& names, std::string_view thing = "class");
+/// What makes the encoder another one than that of `features` features with these names, unless they have
+/// none; empty if nothing does.
+std::string problem_of_encoder(const FeatureEncoder& encoder, int64_t features,
+                               const std::vector<std::string>& names);
 /// The name itself, or with its escapes if it is not UTF-8, which no file may hold.
 std::string utf8_name(std::string name);
 /// The first names and the number of the others: "a, b and 3 more".

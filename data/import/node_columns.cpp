@@ -6,6 +6,7 @@
 #include <adjoint/data/import/node_columns.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 namespace adj {
@@ -78,6 +79,28 @@ std::string passed_over(std::span<const int64_t> read, std::span<const std::stri
   for (int64_t k = 0; k < columns; ++k)
     if (is_read[static_cast<size_t>(k)] == 0) others.push_back(column_name(k, names));
   return others.empty() ? "" : "; passed over: " + detail::listed(others, 10);
+}
+
+std::vector<int64_t> columns_like(std::span<const std::string> known, std::span<const std::string> names,
+                                  int64_t columns, const std::string& place) {
+  constexpr size_t kShown = 10;
+  std::map<std::string, int64_t> found;
+  for (int64_t k = 0; k < columns; ++k) found.emplace(column_name(k, names), k);
+  std::vector<int64_t> chosen;
+  std::vector<std::string> missing, others;
+  for (const std::string& name : known) {
+    const auto column = found.find(name);
+    if (column == found.end())
+      missing.push_back(name);
+    else
+      chosen.push_back(column->second);
+  }
+  if (missing.empty()) return chosen;
+  for (int64_t k = 0; k < columns; ++k)
+    if (std::find(known.begin(), known.end(), column_name(k, names)) == known.end())
+      others.push_back(column_name(k, names));
+  data_fail("{}: no column {}, expected all of {}{}", place, detail::listed(missing, kShown), known.size(),
+            others.empty() ? "" : "; other columns: " + detail::listed(others, kShown));
 }
 
 NodeColumns node_columns(std::span<const std::string> names, int64_t columns, const NodeColumnNames& chosen,

@@ -33,6 +33,11 @@ struct NodeColumns {
 NodeColumns node_columns(std::span<const std::string> names, int64_t columns, const NodeColumnNames& chosen,
                          bool by_row, const std::string& place);
 
+/// The columns with the names `known`, in their order. Throws DataError beginning with `place` that names
+/// those that are missing and those that are new.
+std::vector<int64_t> columns_like(std::span<const std::string> known, std::span<const std::string> names,
+                                  int64_t columns, const std::string& place);
+
 /// The name of a column; "column 3" without one.
 std::string column_name(int64_t column, std::span<const std::string> names);
 /// "; passed over: name, column 4": all but the columns `read`; empty if none is left.

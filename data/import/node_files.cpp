@@ -213,7 +213,7 @@ void read_node_files(const NodeFiles& files, const std::optional<std::string>& c
       std::vector<int64_t> read = features;
       read.insert(read.end(), {columns.id, columns.label});
       table.note += passed_over(read, rows.names(), rows.head().columns());
-      if (rows.has_header()) data.feature_names = table.names;
+      if (rows.has_header()) data.feature_names = table.encoder.feature_names();
       table_note = notes.size();
       notes.push_back(table.note);
     }
@@ -241,13 +241,17 @@ void read_node_files(const NodeFiles& files, const std::optional<std::string>& c
     const Tensor train = data.splits.empty() ? Tensor() : data.splits[0].train;
     if (files.impute)
       notes[table_note] += "; " + impute(table, *files.impute, train, TextSource(files.features));
-    notes[table_note] += constant_columns(table);
+    if (!files.like) notes[table_note] += constant_columns(table);
     data.x = Features(table.x);
     if (const std::string problem = detail::problem_of_names(data.feature_names, "column");
         !problem.empty()) {
       notes[table_note] += "; names not kept: " + problem;
       data.feature_names.clear();
+    } else {
+      data.encoder = std::move(table.encoder);
     }
+    // The names say as much.
+    if (data.encoder == FeatureEncoder::numbers(data.feature_names)) data.encoder = {};
   }
   data.use_first_split();
 }

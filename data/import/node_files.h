@@ -19,9 +19,18 @@ struct DrawnSplit {
   bool stratified = false;  ///< stratified by class
 };
 
-/// Type of a column of features: numbers; true or false (in any case), 1 or 0; texts, one column of 0 and 1
-/// for each; or as many numbers in every field.
-enum class ColumnType : uint8_t { number, boolean, category, vector };
+/// A type that the user chose for a column, by name or number.
+struct ColumnChoice {
+  std::string column;
+  ColumnType type = ColumnType::number;
+  int64_t columns = 1;  ///< of hash and text
+};
+
+/// The encoder of another file, for a later table of the same kind.
+struct LikeFile {
+  std::string path;  ///< for messages
+  FeatureEncoder encoder;
+};
 
 /// Node data files, each optional (empty: none): one line per node, its id and its values, with separators,
 /// quotes and comments as for edge lists (import_edge_list).
@@ -35,8 +44,11 @@ struct NodeFiles {
   std::string features = {};
   bool features_by_row = false;  ///< row i, from 0, belongs to the node whose id is the integer i
   NodeColumnNames columns = {};  ///< of `features`; `label` of `labels`, if there is such a file
-  /// Types of columns, by name or number, instead of what is found: number or category.
-  std::vector<std::pair<std::string, ColumnType>> types = {};
+  /// Types of columns instead of what is found.
+  std::vector<ColumnChoice> types = {};
+  /// Columns, types, categories and fillings of `features`, which are found by their names, instead of
+  /// `columns.features`, `types` and `impute`. Further columns are passed over.
+  std::optional<LikeFile> like = {};
   /// Replacement of is_missing() numbers, computed per column over the training nodes of the first split, or
   /// all nodes if there is none; also the features of nodes without a row, at most half of them. Without it
   /// both are an error.

@@ -36,6 +36,28 @@ NodeRows::NodeRows(const std::string& path, bool by_row, bool blank_rows, const 
   else if (!files.labels.empty())
     chosen.label = "none";
   columns_ = node_columns(names(), head_.columns(), chosen, by_row, place);
+  if (files.like && path == files.features) columns_.features = features_like(*files.like, chosen, place);
+}
+
+std::vector<int64_t> NodeRows::features_like(const LikeFile& like, const NodeColumnNames& chosen,
+                                             const std::string& place) {
+  std::vector<std::string> known;
+  for (const ColumnEncoder& encoder : like.encoder.columns) known.push_back(encoder.column);
+  std::vector<int64_t> features = columns_like(
+      known, names(), head_.columns(), fmt::format("{}, features as in {}", place, excerpt(like.path)));
+  const auto is_feature = [&](int64_t column) {
+    return std::find(features.begin(), features.end(), column) != features.end();
+  };
+  if (is_feature(columns_.id))
+    data_fail("{}: {} is a feature in {}, expected another column of ids (--id)", place,
+              column_text(columns_.id, names()), excerpt(like.path));
+  if (is_feature(columns_.label)) {
+    if (!chosen.label.empty())
+      data_fail("{}: {} is a feature in {}, expected another label", place,
+                column_text(columns_.label, names()), excerpt(like.path));
+    columns_.label = -1;
+  }
+  return features;
 }
 
 void NodeRows::read_columns(std::vector<int64_t> columns) {

@@ -1,6 +1,8 @@
 #include "../data/gzip_file.h"
 #include "process.h"
+#include <adjoint/data/dataset.h>
 
+using namespace adj;
 using namespace adj::test;
 
 namespace {
@@ -60,6 +62,13 @@ TEST_CASE("convert edges refuses conflicting options and compressed files") {
               "--split: conflicts with --train"));
   CHECK(usage({"--impute", "mode"}, "--impute mode: expected mean, median or zero"));
   CHECK(usage({"--impute", "mean"}, "--impute: requires --features"));
+  CHECK(usage({"--like", "old.h5"}, "--like: requires --features"));
+  const std::string table = files.put("t.csv", "id,f\na,1\n");
+  for (const Words& more : {Words{"--impute", "mean"}, {"--columns", "f"}, {"--types", "f=number"}})
+    CHECK(usage(joined({"--features", table, "--like", "old.h5"}, more),
+                "--like: conflicts with --columns, --without, --types and --impute, which its file decides"));
+  for (const char* type : {"f", "f=colour", "f=hash:0", "f=hash:x", "f=number:3", "f=text:1048577"})
+    CHECK(usage({"--features", table, "--types", type}, fmt::format("--types {}: expected ", type)));
   CHECK(fails_with(files.convert("BZh91AY&SY", {}), 1, {"links.csv: a bzip2 archive, ", "bunzip2"}));
 }
 
@@ -83,4 +92,36 @@ TEST_CASE("the error for a dataset without splits names the option for them") {
                    {"splits: missing", "convert edges --split 60,20,20", "data/README.md"}));
   succeeds(files.convert(kRing, {"--labels", labels, "--features", features, "--split", "60,20,20"}));
   succeeds("train_gcn", {"--data", out, "--quiet", "--epochs", "2"});
+}
+
+TEST_CASE("a later table goes through what was fitted, from a dataset, a model and an integer model") {
+  const Edges files;
+  const std::string table = files.put(
+                        "t.csv",
+                        "id,age,colour,label\na,1,red,x\nb,,blue,y\nc,3,red,x\nd,5,red,y\ne,8,red,x\n"),
+                    later = files.put("later.csv", "colour,id,age\ngreen,a,2\nred,b,\nblue,c,4\n"),
+                    dataset = files.folder.file("first.h5"), model = files.folder.file("model.h5"),
+                    integers = files.folder.file("integers.h5"), out = files.folder.file("out.h5");
+  succeeds(run("convert", {"edges", files.put("links.csv", kRing), dataset, "--quiet", "--features", table,
+                           "--impute", "median", "--split", "40,30,30"}));
+  succeeds(run("train_qgnn", {dataset, "--epochs", "2", "--quiet", "--checkpoint", model}));
+  succeeds(run("infer_qgnn", {"--checkpoint", model, "--data", dataset, "--write", integers, "--quiet"}));
+  const float filling = load_dataset(dataset).encoder.columns.at(0).filling.at(0);
+  for (const std::string& like : {dataset, model, integers}) {
+    CAPTURE(like);
+    const Outcome done = succeeds(files.convert("a,b\nb,c\n", {"--features", later, "--like", like}));
+    CHECK(mentions(done.out, {"features as in " + like, fmt::format("age: 1 missing, {} as there", filling),
+                              "colour: 1 row of categories that are not known there (green)"}));
+    const Dataset data = load_dataset(out);
+    CHECK(data.feature_names == std::vector<std::string>{"age", "colour=blue", "colour=red"});
+    CHECK(data.x.to_dense().to_vector<float>() == std::vector<float>{2, 0, 0, filling, 0, 1, 4, 1, 0});
+  }
+  // Values for gaps that another table would have are pointed out.
+  succeeds(files.convert(
+      "a,b\nb,c\n",
+      {"--features", files.put("u.csv", "id,age,colour\na,2,red\nb,,red\nc,9,blue\n"), "--impute", "zero"}));
+  const Outcome predicted = succeeds(run("infer_qgnn", {"--checkpoint", model, "--data", out}));
+  CHECK(mentions(predicted.err, {fmt::format("age: 0, not {} (convert --like uses its numbers)", filling)}));
+  CHECK(fails_with(files.convert(kRing, {"--features", later, "--like", files.folder.file("none.h5")}), 1,
+                   {"none.h5"}));
 }

@@ -39,7 +39,7 @@ TEST_CASE("features are brought into the order of a model's columns by name, oth
   for (const bool sparse : {false, true}) {
     CAPTURE(sparse);
     Dataset data = named({"age", "city", "income", "score"}, sparse);
-    match_features(data, "b.h5", {"income", "age", "score"}, "m.h5");
+    match_features(data, "b.h5", {"income", "age", "score"}, {}, "m.h5");
     CHECK(values(data.x.to_dense()) == Numbers{30, 10, 40, 31, 11, 41, 32, 12, 42});
     CHECK(data.feature_names == std::vector<std::string>{"income", "age", "score"});
   }
@@ -48,16 +48,16 @@ TEST_CASE("features are brought into the order of a model's columns by name, oth
 TEST_CASE("columns that a model needs and a file lacks are named") {
   Dataset data = named({"age", "Income"});
   CHECK_THROWS_WITH_AS(
-      match_features(data, "b.h5", {"income", "age"}, "m.h5"),
+      match_features(data, "b.h5", {"income", "age"}, {}, "m.h5"),
       "b.h5: nodes/x_names: no column 'income', but 'Income'; m.h5 was trained with 2 columns", DataError);
 }
 
 TEST_CASE("without names on one side columns stay where they are") {
   Dataset data = named({"b", "a"});
-  match_features(data, "b.h5", {}, "m.h5");
+  match_features(data, "b.h5", {}, {}, "m.h5");
   CHECK(values(data.x.dense())[0] == 10);
   data.feature_names.clear();
-  match_features(data, "b.h5", {"a", "b"}, "m.h5");
+  match_features(data, "b.h5", {"a", "b"}, {}, "m.h5");
   CHECK(values(data.x.dense())[0] == 10);
 }
 

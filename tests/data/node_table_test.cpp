@@ -126,10 +126,12 @@ TEST_CASE_FIXTURE(EdgeFiles, "types of columns: numbers, booleans, categories an
   CHECK(refused(kRing, with_table(*this, "id,a\nann,1\nbob,1.O\ncid,2\n")) ==
         "features:3: \"1.O\" in column 2 (a), expected a finite number within float32, as 2 other fields are "
         "there");
-  CHECK(refused(kRing, with_table(*this, "id,name\nann,A\nbob,B\ncid,C\n")) ==
-        "features:2: \"A\" in column 2 (name), a column of another text in every row, expected numbers, or "
-        "texts of "
-        "64 categories at most (--without COLUMN: no feature)");
+  CHECK(
+      refused(kRing, with_table(*this, "id,name\nann,A\nbob,B\ncid,C\n")) ==
+      "features:2: \"A\" in column 2 (name), a column of another text in every row, expected numbers, or "
+      "texts of "
+      "64 categories at most (--without COLUMN: no feature; --types COLUMN=hash, ordinal or text: a feature "
+      "of another type)");
   std::string edges, table = "id,word\n";
   for (int i = 0; i < 200; ++i) {
     edges += fmt::format("n{},n{}\n", i, (i + 1) % 200);
@@ -214,4 +216,116 @@ TEST_CASE_FIXTURE(EdgeFiles, "imputation is of the training nodes, also for node
   // Most nodes without a row are another file's.
   CHECK(says(refused("a,b\nc,d\ne,a\n", with_features("id,x\na,1\nb,2\n", Imputation::zero)),
              "features:3: 2 rows for 5 nodes…"));
+}
+
+TEST_CASE_FIXTURE(EdgeFiles, "types on request: ordinals, hashes, words and dates") {
+  EdgeListOptions o = with_table(*this,
+                                 "id,size,zip,note,day\nann,10,A1,red car,2024-03-01\nbob,9,B2,,1969-12-31\n"
+                                 "cid,10,A1,car,1970-01-01T12:00Z\n");
+  o.node_files.types = {
+      {"size", ColumnType::ordinal}, {"zip", ColumnType::hash, 8}, {"note", ColumnType::text, 8}};
+  const FoundEdges found = import(kRing, o);
+  CHECK(found.feature_names.size() == 18);
+  CHECK(found.feature_names[0] == "size");
+  CHECK(found.feature_names[9] == "note[0]");
+  CHECK(found.feature_names[17] == "day");
+  const F x = features(found);
+  const auto row = [&](int i) { return F(x.begin() + 18 * i, x.begin() + 18 * (i + 1)); };
+  CHECK(row(0)[0] == 1);  // 9 before 10
+  CHECK(row(1)[0] == 0);
+  CHECK(row(0)[17] == 19783);
+  CHECK(row(1)[17] == -1);
+  CHECK(row(2)[17] == 0.5f);
+  CHECK(std::equal(x.begin() + 1, x.begin() + 9, x.begin() + 37));  // one zip
+  const auto ones = [&](int i) { return std::count(x.begin() + 18 * i + 1, x.begin() + 18 * i + 9, 1.0f); };
+  for (int i = 0; i < 3; ++i) CHECK(ones(i) == 1);
+  CHECK(std::count(x.begin() + 27, x.begin() + 35, 0.0f) == 8);  // no note
+  CHECK(row(2)[9] == 1);                                         // car, by its hash
+  CHECK(says(
+      found.notes,
+      "…; size: 0 to 1, from 9 to 10; zip: hashed into 8 columns; note: words and pairs of words, hashed "
+      "into 8 columns, 1 without one; day: date, in days since 1970-01-01\n"));
+  CHECK(says(refused(kRing, with_table(*this, "id,day\nann,3/1/2024\nbob,3/2/2024\ncid,3/1/2024\n")),
+             "features:2: \"3/1/2024\" in column 2 (day), a column of dates whose order is unclear…"));
+  o = with_table(*this, "id,day\nann,2024-03-01\nbob,soon\ncid,\n");
+  CHECK(import(kRing, o).feature_names == Names{"day=2024-03-01", "day=soon"});
+  o.node_files.types = {{"day", ColumnType::date}};
+  CHECK(refused(kRing, o) ==
+        "features:2: \"2024-03-01\" in column 2 (day), expected dates as 2024-12-31 or 2024-12-31T23:59:59Z");
+  o = with_table(*this, "id,day\nann,2024-03-01\nbob,2024-03-02\ncid,\n");
+  CHECK(says(refused(kRing, o), "features:4: no number in column 2 (day)…"));
+  o.node_files.impute = Imputation::mean;
+  CHECK(features(import(kRing, o))[2] == 19783.5f);
+  // Any number of different texts.
+  std::string edges, table = "id,word\n";
+  for (int i = 0; i < 200; ++i) {
+    edges += fmt::format("n{},n{}\n", i, (i + 1) % 200);
+    table += fmt::format("n{},w{:03}\n", i, 199 - i);
+  }
+  o = with_table(*this, table);
+  o.node_files.types = {{"word", ColumnType::ordinal}};
+  const F ranks = features(import(edges, o));
+  CHECK(ranks[0] == 199);
+  CHECK(ranks[199] == 0);
+}
+
+TEST_CASE_FIXTURE(EdgeFiles, "a later table goes through the encoder of the first") {
+  EdgeListOptions first = with_split(
+      "ann\nbob\n", "cid\n", "dan\n",
+      with_table(*this,
+                 "id,age,member,colour,label\nann,30,true,red,x\nbob,50,false,blue,y\ncid,,true,,x\n"
+                 "dan,90,,red,x\n"));
+  first.node_files.impute = Imputation::mean;
+  const FoundEdges fitted = import(kRing + "cid,dan\n", first);
+  CHECK(fitted.encoder.columns.size() == 3);
+  CHECK(fitted.encoder.columns[0].filling == std::vector{40.0f});
+  const auto like = [&](const std::string& table) {
+    EdgeListOptions o = with_table(*this, table);
+    o.node_files.like = LikeFile{"first.h5", fitted.encoder};
+    return o;
+  };
+  // Other columns, order, types by their own contents, and gaps; a node without a row; an unknown category.
+  const std::string later = "colour,extra,id,member,age\ngreen,7,eve,1,\n,8,fay,,20\nblue,9,gus,0,60\n";
+  const FoundEdges found = import("eve,fay\nfay,gus\ngus,hal\n", like(later));
+  CHECK(found.feature_names == Names{"age", "member", "colour=blue", "colour=red"});
+  CHECK(features(found) == F{40, 1, 0, 0, 20, 0.5f, 0, 0, 60, 0, 1, 0, 40, 0.5f, 0, 0});
+  CHECK(found.encoder == fitted.encoder);
+  CHECK(says(
+      found.notes,
+      "…features: separated by a comma; line 1 taken as header: colour,extra,id,member,age; features as in "
+      "first.h5; age: 1 missing, 40 as there; member: 1 missing, 0.5 as there; colour: 1 missing; colour: 1 "
+      "row of categories that are not known there (green); 1 node without a row; passed over: extra\n"));
+  // Labels stay labels, unless they were a feature.
+  const FoundEdges labelled =
+      import("eve,fay\n", like("id,age,member,colour,label\neve,1,true,red,u\nfay,2,true,red,v\n"));
+  CHECK(labelled.class_names == Names{"u", "v"});
+  EdgeListOptions was_feature = like("id,label\neve,1\nfay,2\n");
+  was_feature.node_files.like->encoder = FeatureEncoder::numbers({"label"});
+  const FoundEdges feature = import("eve,fay\n", was_feature);
+  CHECK(features(feature) == F{1, 2});
+  CHECK(!feature.y);
+
+  CHECK(refused("eve,fay\n", like("id,Age,colour\neve,1,red\nfay,2,red\n")) ==
+        "features:1, features as in first.h5: no column age, member, expected all of 3; other columns: id, "
+        "Age");
+  CHECK(says(refused("eve,fay\n", like("age,member,colour\n1,true,red\n2,true,red\n")),
+             "features:1: column 1 (age) is a feature in first.h5, expected another column of ids (--id)"));
+  CHECK(refused("eve,fay\n", like("id,age,member,colour\neve,old,1,red\nfay,2,1,red\n")) ==
+        "features:2: \"old\" in column 2 (age), expected a finite number within float32 as in first.h5");
+  CHECK(refused("eve,fay\n", like("id,age,member,colour\neve,1,2,red\nfay,2,1,red\n")) ==
+        "features:2: \"2\" in column 3 (member), expected true, false, 1 or 0 as in first.h5");
+  CHECK(says(refused("eve,fay\n", like("id,age,member,colour\neve,1,1,red\neve,2,1,red\n")),
+             "features:3: node 'eve' occurs twice"));
+  // Without fillings.
+  EdgeListOptions bare = like("id,a,b\neve,1,low\nfay,,high\n");
+  bare.node_files.like->encoder = {
+      {{.column = "a"}, {.column = "b", .type = ColumnType::ordinal, .categories = {"low", "high"}}}};
+  CHECK(says(
+      refused("eve,fay\n", bare),
+      "features:3: no value in column 2 (a), expected one, as first.h5 was converted without --impute…"));
+  bare.node_files.features = put("features", "id,a,b\neve,1,low\nfay,2,higher\n");
+  CHECK(says(refused("eve,fay\n", bare),
+             "features: column 3 (b) has texts that first.h5 does not know (higher), expected its 2"));
+  bare.node_files.features = put("features", "id,a,b\neve,1,low\n");
+  CHECK(says(refused("eve,fay\n", bare), "features:2: 1 rows for 2 nodes; no row for 'fay'"));
 }

@@ -68,6 +68,8 @@ class NodeRows {
   std::string note(int64_t comments) const;
 
  private:
+  std::vector<int64_t> features_like(const LikeFile& like, const NodeColumnNames& chosen,
+                                     const std::string& place);
   bool finds_header(const NodeIds& ids) const;
   std::string_view header_hint(int64_t line) const;
 

@@ -1,0 +1,30 @@
+#include "like_file.h"
+
+#include <adjoint/core/text.h>
+#include <adjoint/models/integer_model.h>
+#include <adjoint/models/model_description.h>
+
+namespace adj::apps {
+
+namespace {
+
+ModelDescription description_in(const std::string& path) {
+  return is_integer_model(path) ? IntegerModel::load(path).description()
+                                : detail::description_of(models::load_checkpoint(path));
+}
+
+}  // namespace
+
+LikeFile read_like_file(const std::string& path) {
+  const H5Reader file = H5Reader::open(path, {"@format"});
+  if (file.has_attribute("", "format") && file.text("", "format") == "adjoint.graph")
+    return {path, load_feature_encoder(path)};
+  const ModelDescription model = description_in(path);
+  if (!model.encoder.empty()) return {path, model.encoder};
+  if (model.feature_names.empty())
+    data_fail("{}: a model without names of columns, expected one that was trained on named ones",
+              excerpt(path));
+  return {path, FeatureEncoder::numbers(model.feature_names)};
+}
+
+}  // namespace adj::apps

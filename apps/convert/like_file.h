@@ -1,0 +1,11 @@
+#pragma once
+
+#include <adjoint/data/import/node_files.h>
+
+namespace adj::apps {
+
+/// The encoder of a dataset, a checkpoint or an integer model. Throws DataError if it has none and no names
+/// of columns.
+LikeFile read_like_file(const std::string& path);
+
+}  // namespace adj::apps

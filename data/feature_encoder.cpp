@@ -1,0 +1,177 @@
+#include <adjoint/core/error.h>
+#include <adjoint/core/text.h>
+#include <adjoint/data/detail/dataset_reader.h>
+#include <adjoint/data/detail/names.h>
+#include <adjoint/data/feature_encoder.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace adj {
+
+namespace {
+
+using EncoderJson = nlohmann::json;
+
+bool has_categories(ColumnType type) { return type == ColumnType::category || type == ColumnType::ordinal; }
+bool has_columns(ColumnType type) {
+  return type == ColumnType::hash || type == ColumnType::text || type == ColumnType::vector;
+}
+
+/// Reads one encoder; its fields are named in messages.
+class ColumnParser {
+ public:
+  ColumnParser(const EncoderJson& json, std::string place) : json_(json), place_(std::move(place)) {}
+
+  ColumnEncoder read(int64_t most) {
+    ColumnEncoder encoder;
+    encoder.column = field("name", &EncoderJson::is_string).get<std::string>();
+    place_ += ": " + excerpt(encoder.column);
+    const auto type = field("type", &EncoderJson::is_string).get<std::string>();
+    const auto known = value_named<ColumnType>(type);
+    if (!known)
+      fail("type \"{}\", expected one of {}", excerpt(type), fmt::join(names_of(ColumnType{}), ", "));
+    encoder.type = *known;
+    if (has_categories(encoder.type)) read_categories(encoder);
+    if (has_columns(encoder.type)) {
+      encoder.columns = field("columns", &EncoderJson::is_number_integer).get<int64_t>();
+      if (encoder.columns < 1 || encoder.columns > most)
+        fail("columns: {}, expected 1 to {}", encoder.columns, most);
+    }
+    if (json_.contains("filling")) read_filling(encoder);
+    return encoder;
+  }
+
+ private:
+  template <class... Args>
+  [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
+    data_fail("{}: {}", place_, fmt::format(format, std::forward<Args>(args)...));
+  }
+  const EncoderJson& field(const char* name, bool (EncoderJson::*is)() const noexcept) const {
+    if (!json_.is_object() || !json_.contains(name) || !(json_[name].*is)())
+      fail("{}: missing or wrong", name);
+    return json_[name];
+  }
+  void read_categories(ColumnEncoder& encoder) const {
+    std::set<std::string> seen;
+    for (const EncoderJson& text : field("categories", &EncoderJson::is_array)) {
+      if (!text.is_string()) fail("categories: expected texts");
+      encoder.categories.push_back(text.get<std::string>());
+      if (!seen.insert(encoder.categories.back()).second)
+        fail("categories: \"{}\" twice", excerpt(encoder.categories.back()));
+    }
+    if (seen.empty()) fail("categories: none, expected some");
+  }
+  void read_filling(ColumnEncoder& encoder) const {
+    for (const EncoderJson& number : field("filling", &EncoderJson::is_array)) {
+      if (!number.is_number() || !std::isfinite(number.get<float>()))
+        fail("filling: expected finite numbers");
+      encoder.filling.push_back(number.get<float>());
+    }
+    if (std::ssize(encoder.filling) != encoder.width())
+      fail("filling: {} numbers, expected {}", encoder.filling.size(), encoder.width());
+  }
+
+  const EncoderJson& json_;
+  std::string place_;
+};
+
+}  // namespace
+
+int64_t ColumnEncoder::width() const {
+  return type == ColumnType::category ? std::ssize(categories) : has_columns(type) ? columns : 1;
+}
+
+bool ColumnEncoder::has_zeros() const {
+  return filling.empty() &&
+         (type == ColumnType::category || type == ColumnType::hash || type == ColumnType::text);
+}
+
+int64_t FeatureEncoder::width() const {
+  int64_t width = 0;
+  for (const ColumnEncoder& encoder : columns) width += encoder.width();
+  return width;
+}
+
+std::vector<std::string> FeatureEncoder::feature_names() const {
+  std::vector<std::string> names;
+  for (const ColumnEncoder& encoder : columns) {
+    if (encoder.type == ColumnType::category) {
+      for (const std::string& category : encoder.categories) names.push_back(encoder.column + "=" + category);
+    } else if (has_columns(encoder.type)) {
+      for (int64_t k = 0; k < encoder.columns; ++k) names.push_back(fmt::format("{}[{}]", encoder.column, k));
+    } else {
+      names.push_back(encoder.column);
+    }
+  }
+  return names;
+}
+
+FeatureEncoder FeatureEncoder::numbers(const std::vector<std::string>& names) {
+  FeatureEncoder encoder;
+  for (const std::string& name : names) encoder.columns.push_back({.column = name});
+  return encoder;
+}
+
+std::string FeatureEncoder::json() const {
+  EncoderJson all = EncoderJson::array();
+  for (const ColumnEncoder& encoder : columns) {
+    EncoderJson column{{"name", encoder.column}, {"type", name_of(encoder.type)}};
+    if (has_categories(encoder.type)) column["categories"] = encoder.categories;
+    if (has_columns(encoder.type)) column["columns"] = encoder.columns;
+    if (!encoder.filling.empty()) column["filling"] = encoder.filling;
+    all.push_back(std::move(column));
+  }
+  return EncoderJson{{"columns", std::move(all)}}.dump();
+}
+
+FeatureEncoder FeatureEncoder::parse(std::string_view json, const std::string& place, int64_t most) {
+  const EncoderJson all = EncoderJson::parse(json, nullptr, false);
+  if (!all.is_object() || !all.contains("columns") || !all["columns"].is_array() || all["columns"].empty())
+    data_fail("{}: expected JSON with a list of columns", place);
+  FeatureEncoder encoder;
+  std::set<std::string> names;
+  for (const EncoderJson& column : all["columns"]) {
+    encoder.columns.push_back(ColumnParser(column, place).read(most));
+    const std::string& name = encoder.columns.back().column;
+    if (!names.insert(name).second) data_fail("{}: column {} twice", place, excerpt(name));
+  }
+  if (encoder.width() > most) data_fail("{}: {} features, expected {} at most", place, encoder.width(), most);
+  return encoder;
+}
+
+FeatureEncoder load_feature_encoder(const std::string& path) {
+  const H5Reader file = H5Reader::open(path, detail::kSchema);
+  const Dataset named = detail::DatasetReader(file).read_encoders();
+  if (!named.encoder.empty()) return named.encoder;
+  if (named.feature_names.empty())
+    data_fail(
+        "{}: no names of columns (nodes/x_names), expected a file with names, as convert writes from a "
+        "table with a header",
+        excerpt(path));
+  return FeatureEncoder::numbers(named.feature_names);
+}
+
+std::string different_fillings(const FeatureEncoder& found, const FeatureEncoder& expected) {
+  constexpr size_t kShown = 5;
+  std::vector<std::string> differences;
+  for (const ColumnEncoder& wanted : expected.columns) {
+    const auto own = std::find_if(found.columns.begin(), found.columns.end(),
+                                  [&](const ColumnEncoder& c) { return c.column == wanted.column; });
+    if (own == found.columns.end() || own->filling.empty() || own->filling.size() != wanted.filling.size())
+      continue;
+    for (size_t k = 0; k < wanted.filling.size(); ++k) {
+      if (own->filling[k] == wanted.filling[k]) continue;
+      differences.push_back(
+          fmt::format("{}: {}, not {}", excerpt(wanted.column), own->filling[k], wanted.filling[k]));
+      break;
+    }
+  }
+  return differences.empty() ? "" : detail::listed(differences, kShown);
+}
+
+}  // namespace adj

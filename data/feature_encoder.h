@@ -1,0 +1,70 @@
+#pragma once
+
+#include <adjoint/core/choice.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace adj {
+
+/// Type of a column of a table, and what its fields become:
+///
+/// - number: itself.
+/// - boolean: true or false in any case, or 1 or 0; 1 or 0.
+/// - category: one column of 0 and 1 for each text.
+/// - ordinal: the number of the text in ascending order, from 0.
+/// - hash: 1 in the column that the text's hash says, of a fixed number of columns (Weinberger et al. 2009).
+/// - text: counts of its words and pairs of words, lower case, in columns by hash; divided by their norm.
+/// - date: days since 1970-01-01 UTC, with fractions, of an ISO 8601 date or time.
+/// - vector: numbers, as many in every field.
+enum class ColumnType : uint8_t { number, boolean, category, ordinal, hash, text, date, vector };
+constexpr auto names_of(ColumnType) {
+  return std::array{"number", "boolean", "category", "ordinal", "hash", "text", "date", "vector"};
+}
+
+/// How a column of a table becomes columns of features, fitted to one table and used for all later ones.
+struct ColumnEncoder {
+  std::string column;  ///< its name, unique in the table
+  ColumnType type = ColumnType::number;
+  std::vector<std::string> categories =
+      {};               ///< of category and ordinal: distinct, in the order of their numbers
+  int64_t columns = 1;  ///< of hash, text and vector
+  /// Replacement of a missing value, one number a feature; empty: an error. Without it, missing texts of
+  /// category, hash and text are 0 in all features, and so are categories that are not known.
+  std::vector<float> filling = {};
+
+  /// Number of features.
+  int64_t width() const;
+  /// Whether a missing value is 0 in all features.
+  bool has_zeros() const;
+  bool operator==(const ColumnEncoder&) const = default;
+};
+
+/// Encoders of all columns of a table that are features, in the order of the features.
+struct FeatureEncoder {
+  std::vector<ColumnEncoder> columns;
+
+  bool empty() const { return columns.empty(); }
+  int64_t width() const;
+  /// "age"; "color=red" of a category; "name[0]" of hash, text and vector.
+  std::vector<std::string> feature_names() const;
+  bool operator==(const FeatureEncoder&) const = default;
+
+  /// Every column a number, without filling.
+  static FeatureEncoder numbers(const std::vector<std::string>& names);
+  /// {"columns": [{"name": "age", "type": "number", "filling": [41.5]}, {"name": "color", "type": "category",
+  /// "categories": ["blue", "red"]}, {"name": "v", "type": "vector", "columns": 3}]}
+  std::string json() const;
+  /// Throws DataError beginning with `place` for anything else, and for more than `most` features.
+  static FeatureEncoder parse(std::string_view json, const std::string& place, int64_t most);
+};
+
+/// The encoder of a file of the schema (data/README.md); numbers() of its columns' names if it has none.
+/// Throws DataError if it has neither.
+FeatureEncoder load_feature_encoder(const std::string& path);
+
+/// Where `found` fills gaps with other numbers than `expected`: "age: 44.89, not 45.03"; or empty.
+std::string different_fillings(const FeatureEncoder& found, const FeatureEncoder& expected);
+
+}  // namespace adj

@@ -1,0 +1,109 @@
+#include <adjoint/core/text.h>
+#include <adjoint/data/import/detail/column_contents.h>
+#include <adjoint/data/import/detail/field_encoding.h>
+#include <adjoint/data/import/fields.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace adj {
+
+void ColumnContents::add_text(std::string_view field, int64_t line) {
+  if (texts_++ == 0) {
+    line_ = line;
+    first_ = field;
+  }
+  booleans_ += boolean_in(field).has_value();
+  dates_ += dates_ + 1 == texts_ && days_in(field).has_value();
+  ambiguous_dates_ += ambiguous_dates_ + 1 == texts_ && is_ambiguous_date(field);
+  if (vectors_ + 1 == texts_)
+    if (const auto numbers = static_cast<int64_t>(vector_in(field).size()); numbers > 0) {
+      width_ = vectors_ > 0 && width_ != numbers ? -1 : numbers;
+      ++vectors_;
+    }
+  add_kind(field);
+}
+
+void ColumnContents::merge(const ColumnContents& later) {
+  if (texts_ == 0) {
+    line_ = later.line_;
+    first_ = later.first_;
+  }
+  if (gaps_ == 0) gap_line_ = later.gap_line_;
+  if (later.vectors_ > 0) width_ = vectors_ == 0 || width_ == later.width_ ? later.width_ : -1;
+  texts_ += later.texts_;
+  booleans_ += later.booleans_;
+  vectors_ += later.vectors_;
+  dates_ += later.dates_;
+  ambiguous_dates_ += later.ambiguous_dates_;
+  gaps_ += later.gaps_;
+  for (const std::string& kind : later.kinds_) add_kind(kind);
+}
+
+/// The type of a column of texts alone; absent: category.
+std::optional<ColumnType> ColumnContents::found() const {
+  if (booleans_ == texts_) return ColumnType::boolean;
+  if (dates_ == texts_) return ColumnType::date;
+  if (vectors_ == texts_) return ColumnType::vector;
+  return {};
+}
+
+std::string ColumnContents::choose(int64_t rows, ColumnEncoder& encoder) const {
+  if (wanted_) encoder.type = *wanted_;
+  if (texts_ == 0 && (!wanted_ || wanted_ == ColumnType::number)) return "";
+  const int64_t numbers = rows - texts_ - gaps_;
+  if (wanted_ == ColumnType::number || (!wanted_ && numbers > 0))
+    return fmt::format(
+        "expected a finite number within float32{}",
+        wanted_ ? "" : fmt::format(", as {} other field{} there", numbers, numbers == 1 ? " is" : "s are"));
+  if (!wanted_) encoder.type = found().value_or(ColumnType::category);
+  switch (encoder.type) {
+    case ColumnType::number:
+    case ColumnType::boolean:
+    case ColumnType::hash:
+    case ColumnType::text:
+      return "";
+    case ColumnType::date:
+      return dates_ == texts_ ? "" : "expected dates as 2024-12-31 or 2024-12-31T23:59:59Z";
+    case ColumnType::vector:
+      if (vectors_ != texts_) return "expected several numbers in every field";
+      if (width_ < 0) return "a column of vectors of different lengths, expected equal ones";
+      encoder.columns = width_;
+      return "";
+    case ColumnType::category:
+    case ColumnType::ordinal:
+      break;
+  }
+  if (const std::string problem = problem_of_categories(); !problem.empty()) return problem;
+  set_categories(encoder);
+  return "";
+}
+
+std::string ColumnContents::problem_of_categories() const {
+  constexpr std::string_view kWays =
+      "(--without COLUMN: no feature; --types COLUMN=hash, ordinal or text: a feature of another type)";
+  if (texts_ == 0) return "expected texts";
+  if (!wanted_ && ambiguous_dates_ == texts_)
+    return "a column of dates whose order is unclear, expected 2024-12-31 (--types COLUMN=category takes "
+           "them "
+           "as texts; --without COLUMN: no feature)";
+  const auto kinds = static_cast<int64_t>(kinds_.size());
+  const bool identifies = !wanted_ && texts_ > 2 && kinds == texts_;
+  if (!identifies && kinds_.size() <= most()) return "";
+  return fmt::format("a column of {}, expected numbers, or texts of {} categories at most {}",
+                     identifies ? "another text in every row" : fmt::format("more than {} texts", most()),
+                     most(), kWays);
+}
+
+/// Ascending; numerically if all are numbers.
+void ColumnContents::set_categories(ColumnEncoder& encoder) const {
+  encoder.categories.assign(kinds_.begin(), kinds_.end());
+  if (encoder.type == ColumnType::ordinal &&
+      std::all_of(kinds_.begin(), kinds_.end(), [](const std::string& k) { return double_in(k); }))
+    std::stable_sort(
+        encoder.categories.begin(), encoder.categories.end(),
+        [](const std::string& a, const std::string& b) { return *double_in(a) < *double_in(b); });
+}
+
+}  // namespace adj

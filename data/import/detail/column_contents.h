@@ -1,0 +1,56 @@
+#pragma once
+
+#include <adjoint/data/feature_encoder.h>
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace adj {
+
+/// What is in a column besides numbers: determines its type.
+class ColumnContents {
+ public:
+  static constexpr size_t kMostCategories = 64, kMostOrdinals = 100'000;
+
+  /// `wanted`: type that the user chose.
+  explicit ColumnContents(std::optional<ColumnType> wanted = {}) : wanted_(wanted) {}
+
+  void add_text(std::string_view field, int64_t line);
+  void add_gap(int64_t line) {
+    if (gaps_++ == 0) gap_line_ = line;
+  }
+  /// `later`: of the rows after these.
+  void merge(const ColumnContents& later);
+
+  std::optional<ColumnType> wanted() const { return wanted_; }
+  int64_t gaps() const { return gaps_; }
+  int64_t gap_line() const { return gap_line_; }
+  /// Line and text of the first field that is no number, if there is one.
+  int64_t text_line() const { return line_; }
+  const std::string& text() const { return first_; }
+
+  /// Sets type, categories and columns of `encoder`, whose name and, for hash and text, columns are set; for
+  /// a column of `rows` rows. Returns what is wrong: 'expected a finite number …', or nothing.
+  std::string choose(int64_t rows, ColumnEncoder& encoder) const;
+
+ private:
+  size_t most() const { return wanted_ == ColumnType::ordinal ? kMostOrdinals : kMostCategories; }
+  void add_kind(std::string_view field) {
+    if (kinds_.size() <= most() && !kinds_.contains(field)) kinds_.emplace(field);
+  }
+  std::optional<ColumnType> found() const;
+  std::string problem_of_categories() const;
+  void set_categories(ColumnEncoder& encoder) const;
+
+  std::optional<ColumnType> wanted_;
+  int64_t texts_ = 0, booleans_ = 0, vectors_ = 0, dates_ = 0, ambiguous_dates_ = 0, gaps_ = 0;
+  int64_t line_ = 0, gap_line_ = 0;  // of the first of them
+  std::string first_;
+  int64_t width_ = 0;                         // numbers in each vector; -1: different
+  std::set<std::string, std::less<>> kinds_;  // at most most() + 1
+};
+
+}  // namespace adj

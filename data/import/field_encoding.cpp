@@ -1,0 +1,206 @@
+#include <adjoint/data/detail/content_hash.h>
+#include <adjoint/data/import/detail/field_encoding.h>
+#include <adjoint/data/import/fields.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <string>
+
+namespace adj {
+
+namespace {
+
+/// Takes a number of `least` to `most` digits from the front of a text.
+std::optional<int> take_digits(std::string_view& text, size_t least, size_t most) {
+  int value = 0;
+  size_t count = 0;
+  for (; count < std::min(most, text.size()) && text[count] >= '0' && text[count] <= '9'; ++count)
+    value = 10 * value + (text[count] - '0');
+  if (count < least) return {};
+  text.remove_prefix(count);
+  return value;
+}
+
+bool take(std::string_view& text, std::string_view one_of) {
+  if (text.empty() || one_of.find(text.front()) == std::string_view::npos) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+/// Takes "12:30", "12:30:05" or "12:30:05.25"; in days.
+std::optional<double> take_time(std::string_view& text) {
+  const auto hours = take_digits(text, 2, 2);
+  if (!hours || *hours > 24 || !take(text, ":")) return {};
+  const auto minutes = take_digits(text, 2, 2);
+  if (!minutes || *minutes > 59) return {};
+  double seconds = 3600.0 * *hours + 60.0 * *minutes;
+  if (take(text, ":")) {
+    const auto whole = take_digits(text, 2, 2);
+    if (!whole || *whole > 60) return {};
+    seconds += *whole;
+    if (take(text, ".,")) {
+      const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+      if (digits == 0) return {};
+      seconds += double_in("0." + std::string(text.substr(0, digits))).value();
+      text.remove_prefix(digits);
+    }
+  }
+  return seconds / 86400.0;
+}
+
+/// Takes "Z", "+02:00", "+0200" or "+02", or nothing; in days.
+std::optional<double> take_zone(std::string_view& text) {
+  if (take(text, "Zz") || text.empty()) return 0.0;
+  const bool west = text.front() == '-';
+  if (!take(text, "+-")) return {};
+  const auto hours = take_digits(text, 2, 2);
+  if (!hours) return {};
+  (void)take(text, ":");
+  const int minutes = text.empty() ? 0 : take_digits(text, 2, 2).value_or(60);
+  if (minutes > 59) return {};
+  return (west ? -1.0 : 1.0) * (*hours * 60 + minutes) / 1440.0;
+}
+
+size_t bucket(std::string_view text, int64_t columns) {
+  detail::ContentHash hash;
+  hash.add(text);
+  return static_cast<size_t>(hash.result() % static_cast<uint64_t>(columns));
+}
+
+/// Letters and digits; any byte of a letter beyond ASCII.
+bool is_word_byte(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || static_cast<unsigned char>(c) >= 0x80;
+}
+
+void hash_words(std::string_view field, int64_t columns, float* features) {
+  const std::string text = lower(field);
+  std::string before;
+  for (size_t k = 0; k < text.size();) {
+    size_t end = k;
+    while (end < text.size() && is_word_byte(text[end])) ++end;
+    if (end == k) {
+      ++k;
+      continue;
+    }
+    const std::string word = text.substr(k, end - k);
+    ++features[bucket(word, columns)];
+    if (!before.empty()) ++features[bucket(before + ' ' + word, columns)];
+    before = word;
+    k = end;
+  }
+  double squares = 0.0;
+  for (int64_t k = 0; k < columns; ++k) squares += features[k] * features[k];
+  if (squares > 0.0)
+    for (int64_t k = 0; k < columns; ++k) features[k] = static_cast<float>(features[k] / std::sqrt(squares));
+}
+
+FieldState write_number(std::optional<double> number, float* feature) {
+  if (!number) return FieldState::wrong;
+  *feature = static_cast<float>(*number);
+  return FieldState::encoded;
+}
+
+}  // namespace
+
+std::optional<float> boolean_in(std::string_view text) {
+  if (text.size() > 5) return {};
+  const std::string word = lower(text);
+  return word == "true" ? std::optional(1.0f) : word == "false" ? std::optional(0.0f) : std::nullopt;
+}
+
+std::vector<float> vector_in(std::string_view text) {
+  text = trimmed(text);
+  for (const std::string_view ends : {"[]", "()", "{}"})
+    if (text.size() > 1 && text.front() == ends[0] && text.back() == ends[1])
+      text = trimmed(text.substr(1, text.size() - 2));
+  const Separator separator = separator_of(text);
+  std::vector<float> numbers;
+  for (FieldCursor field(text, separator); field.next();) {
+    const std::optional<float> number = float_in(field.field());
+    if (!number) return {};
+    numbers.push_back(*number);
+  }
+  return numbers.size() > 1 ? numbers : std::vector<float>();
+}
+
+std::optional<double> days_in(std::string_view text) {
+  namespace time = std::chrono;
+  text = trimmed(text);
+  const auto year = take_digits(text, 4, 4);
+  if (!year || text.empty() || (text.front() != '-' && text.front() != '/')) return {};
+  const std::string_view dash = text.substr(0, 1);
+  (void)take(text, dash);
+  const auto month = take_digits(text, 2, 2);
+  if (!month || !take(text, dash)) return {};
+  const auto day = take_digits(text, 2, 2);
+  if (!day) return {};
+  const time::year_month_day date{time::year(*year), time::month(static_cast<unsigned>(*month)),
+                                  time::day(static_cast<unsigned>(*day))};
+  if (!date.ok()) return {};
+  const double days = static_cast<double>(time::sys_days(date).time_since_epoch().count());
+  if (text.empty()) return days;
+  if (!take(text, "Tt ")) return {};
+  const auto hours = take_time(text);
+  if (!hours) return {};
+  const auto zone = take_zone(text);
+  if (!zone || !text.empty()) return {};
+  return days + *hours - *zone;
+}
+
+bool is_ambiguous_date(std::string_view text) {
+  text = trimmed(text);
+  if (!take_digits(text, 1, 2) || text.empty()) return false;
+  const std::string_view between = text.substr(0, 1);
+  if (!take(text, "/.-") || !take_digits(text, 1, 2) || !take(text, between)) return false;
+  return take_digits(text, 2, 4) && (text.empty() || text.front() == ' ');
+}
+
+FieldEncoder::FieldEncoder(const ColumnEncoder& encoder) : encoder_(encoder) {
+  for (const std::string& category : encoder.categories)
+    numbers_.emplace(category, static_cast<int64_t>(numbers_.size()));
+}
+
+FieldState FieldEncoder::encode(std::string_view field, float* features) const {
+  if (encoder_.has_zeros()) std::fill_n(features, encoder_.width(), 0.0f);
+  if (encoder_.type == ColumnType::number)
+    if (const std::optional<float> number = float_in(field)) return write_number(number, features);
+  if (is_missing(field)) return FieldState::missing;
+  switch (encoder_.type) {
+    case ColumnType::number:
+      return FieldState::wrong;
+    case ColumnType::boolean: {
+      const std::optional<float> word = boolean_in(field), number = word ? word : float_in(field);
+      return write_number(number && (*number == 0.0f || *number == 1.0f) ? number : std::nullopt, features);
+    }
+    case ColumnType::date:
+      return write_number(days_in(field), features);
+    case ColumnType::category:
+    case ColumnType::ordinal:
+      return encode_category(field, features);
+    case ColumnType::hash:
+      features[bucket(field, encoder_.columns)] = 1.0f;
+      return FieldState::encoded;
+    case ColumnType::text:
+      hash_words(field, encoder_.columns, features);
+      return FieldState::encoded;
+    case ColumnType::vector:
+      break;
+  }
+  const std::vector<float> numbers = vector_in(field);
+  if (std::ssize(numbers) != encoder_.columns) return FieldState::wrong;
+  std::copy(numbers.begin(), numbers.end(), features);
+  return FieldState::encoded;
+}
+
+FieldState FieldEncoder::encode_category(std::string_view field, float* features) const {
+  const auto found = numbers_.find(field);
+  if (found == numbers_.end()) return FieldState::unknown;
+  if (encoder_.type == ColumnType::ordinal)
+    *features = static_cast<float>(found->second);
+  else
+    features[found->second] = 1.0f;
+  return FieldState::encoded;
+}
+
+}  // namespace adj
