@@ -58,10 +58,10 @@ std::string listed(const std::vector<std::string>& names, size_t shown) {
 std::string problem_of_encoder(const FeatureEncoder& encoder, int64_t features,
                                const std::vector<std::string>& names) {
   if (encoder.width() != features) return fmt::format("{} features, expected {}", encoder.width(), features);
-  const std::vector<std::string> own = encoder.feature_names();
+  const std::vector<std::string> encoded = encoder.feature_names();
   for (size_t k = 0; k < names.size(); ++k)
-    if (own[k] != names[k])
-      return fmt::format("feature {}: \"{}\", expected \"{}\" by its name", k, excerpt(own[k]),
+    if (encoded[k] != names[k])
+      return fmt::format("feature {}: \"{}\", expected \"{}\" by its name", k, excerpt(encoded[k]),
                          excerpt(names[k]));
   return "";
 }

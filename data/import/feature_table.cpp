@@ -220,12 +220,12 @@ class TableReader {
 
   void copy_numbers(const Tensor& numbers, Tensor& x) const {
     const int64_t columns = std::ssize(columns_), width = x.size(1);
-    const float* const from = numbers.data<float>();
-    float* const to = x.mutable_data<float>();
+    const float* const source = numbers.data<float>();
+    float* const target = x.mutable_data<float>();
     int64_t begin = 0;
     for (int64_t c = 0; c < columns; begin += encoders_[static_cast<size_t>(c)].width(), ++c)
       if (encoders_[static_cast<size_t>(c)].type == ColumnType::number)
-        for (int64_t i = 0; i < nodes_; ++i) to[i * width + begin] = from[i * columns + c];
+        for (int64_t i = 0; i < nodes_; ++i) target[i * width + begin] = source[i * columns + c];
   }
 
   /// One pass that encodes columns into x: all, or those that are no numbers.
