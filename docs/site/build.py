@@ -1,11 +1,13 @@
 """The documentation's site: the pages of docs/ and the reference of the public headers, in HTML by Doxygen.
 
-    python3 docs/site/build.py [OUT]      OUT is build/docs unless told otherwise
+    python3 docs/site/build.py [OUT] [--undocumented]      OUT is build/docs unless told otherwise
 
-Pages are read unchanged. Links between them lead to HTML pages; files of the source tree that they name are shown in
-files/. Any warning of Doxygen's is an error.
+Pages are read unchanged but for <!-- README.md: LANGUAGE -->, which stands for the README's first block of code in that
+language. Links between them lead to HTML pages; files of the source tree that they name are shown in files/. Any warning of
+Doxygen's is an error. --undocumented lists the public symbols without a text.
 """
 
+import argparse
 import html
 import os
 import re
@@ -14,20 +16,26 @@ import subprocess
 import sys
 from pathlib import Path
 
+import reference
+import search
+
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 AWESOME = Path("/usr/share/doxygen-awesome-css")
-LAYERS = ("core", "kernels", "graph", "data", "autograd", "nn", "optim", "models", "training")
-# In the order of the site's menu. The first is the home page.
-PAGES = ["docs/site/home.md", "docs/tutorial.md", "docs/howto.md", "docs/programs.md", "docs/library.md", "docs/pyg.md", "docs/python.md",
-         "data/README.md", "docs/errors.md", "docs/kernels.md", "docs/tensor_cores.md", "docs/bits.md",
-         "docs/quantized.md", "docs/reliability.md", "docs/benchmarks.md", "docs/glossary.md", "CONTRIBUTING.md",
-         "CHANGELOG.md"]
-NAMES = {"docs/site/home.md": "index", "README.md": "index", "data/README.md": "datasets"}
-
-
-def pages():
-    return [page for page in PAGES if (ROOT / page).exists()]
+# The site's menu, by its parts: the pages and their titles there. Those of the first are not below a title of their own.
+MENU = {
+    "": {"docs/tutorial.md": "Tutorial", "docs/howto.md": "How-tos", "docs/programs.md": "Programs", "docs/library.md": "Library",
+               "docs/pyg.md": "From PyTorch and PyG", "docs/python.md": "Python", "data/README.md": "Datasets",
+               "docs/errors.md": "Errors", "docs/glossary.md": "Glossary"},
+    "How it works": {"docs/kernels.md": "Kernels", "docs/tensor_cores.md": "Tensor cores", "docs/bits.md": "Bit tensors",
+                     "docs/quantized.md": "Quantised models", "docs/reliability.md": "Reliability",
+                     "docs/benchmarks.md": "Benchmarks"},
+    "Project": {"CONTRIBUTING.md": "Contributing", "CHANGELOG.md": "Changelog"},
+}
+HOME = "docs/site/home.md"
+PAGES = [HOME] + [page for part in MENU.values() for page in part]
+CONTENTS = 4  # headings from which on a page has a list of its contents
+NAMES = {HOME: "index", "README.md": "index", "data/README.md": "datasets"}
 
 
 def name_of(page):
@@ -91,17 +99,23 @@ def code_span(span):
     return f"`{span}`" if "'" in span else span
 
 
+def first_block(text, language):
+    return re.search(rf"^```{language}\b.*?^```$", text, flags=re.M | re.S)[0]
+
+
 def converted(page, out):
     """A page for Doxygen: headings have GitHub's anchors, and what Doxygen would take for its own is escaped."""
-    result, fence = [], False
+    result = []
     name = name_of(page)
     seen = set()
-    text = re.sub(r"<!--.*?-->\n?", "", (ROOT / page).read_text(), flags=re.S)
+    text = re.sub(r"<!-- README.md: (\w+) -->", lambda match: first_block((ROOT / "README.md").read_text(), match[1]), (ROOT / page).read_text())
+    text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.S)
     blocks = re.split(r"(^```.*?^```$)", text, flags=re.M | re.S)
+    long = sum(len(re.findall("^##+ ", block, flags=re.M)) for block in blocks[::2]) >= CONTENTS and page != HOME
     for block in blocks:
         if block.startswith("```"):
             language = re.match(r"```(\w*)", block)[1]
-            language = {"cpp": "cpp", "python": "py"}.get(language, "txt")
+            language = {"cpp": "cpp", "python": "py"}.get(language, "unparsed")
             result.append(re.sub(r"^```.*", f"```{{.{language}}}", block, count=1))
             continue
         lines = []
@@ -111,65 +125,82 @@ def converted(page, out):
             heading = re.match(r"(#+) +(.*)", line)
             if heading:
                 anchor = f"{name}--{anchor_of(heading[2])}"
+                contents = "\n\n[TOC]" if long and not seen else ""
                 anchor = name if heading[1] == "#" and name not in seen else anchor
                 while anchor in seen:
                     anchor += "-1"
                 seen.add(anchor)
-                line = f"{heading[1]} {heading[2].replace('`', '')} {{#{anchor}}}"
-                if name == "index":
-                    line = line.replace("{#index}", "{#mainpage}")
+                line = f"{heading[1]} {heading[2].replace('`', '')} {{#{anchor}}}{contents}"
+                if name == "index":  # its sections are not in the menu
+                    line = f"{line.split(' {#')[0]} {{#mainpage}}" if anchor == name else f"<h2>{heading[2]}</h2>"
             lines.append(line)
         result.append("\n".join(lines))
     return "".join(result)
 
 
+def layout(work):
+    """The menu: guides, then the reference, then the rest."""
+    parts = []
+    for title, pages in MENU.items():
+        tabs = "".join(f'<tab type="user" url="@ref {name_of(page)}" title="{name}"/>' for page, name in pages.items())
+        parts.append(f'<tab type="usergroup" url="[none]" title="{title}">{tabs}</tab>' if title else tabs)
+    parts.insert(2, """<tab type="usergroup" url="[none]" title="Reference">
+      <tab type="modules" title="By topic"/>
+      <tab type="classlist" title="Classes"/>
+      <tab type="classmembers" title="Members of classes"/>
+      <tab type="namespacemembers" title="Members of namespaces"/>
+      <tab type="filelist" title="Headers"/></tab>""")
+    text = "\n".join(['<doxygenlayout version="1.0"><navindex><tab type="mainpage" title="Home"/>', *parts, "</navindex></doxygenlayout>"])
+    path = work / "layout.xml"
+    path.write_text(text)
+    return path
+
+
 def styled_header(work):
-    """Doxygen's own header with the scripts of the style."""
+    """Doxygen's own header with the scripts of the style, and a search box."""
     subprocess.run(["doxygen", "-w", "html", "header.html", "footer.html", "style.css"], cwd=work, check=True,
                    stdout=subprocess.DEVNULL)
-    scripts = ["darkmode-toggle", "fragment-copy-button", "paragraph-link"]
-    added = '<link rel="icon" href="data:,">\n' + "".join(
-        f'<script type="text/javascript" src="$relpath^doxygen-awesome-{script}.js"></script>\n' for script in scripts)
-    added += ("<script type=\"text/javascript\">DoxygenAwesomeDarkModeToggle.init();"
-              "DoxygenAwesomeFragmentCopyButton.init();DoxygenAwesomeParagraphLink.init();</script>\n")
+    scripts = [AWESOME / f"doxygen-awesome-{name}.js" for name in ("darkmode-toggle", "fragment-copy-button", "paragraph-link", "interactive-toc")]
+    scripts.append(HERE / "search.js")
+    added = '<link rel="icon" href="data:,">\n' + "".join(f'<script src="$relpath^{script.name}"></script>\n' for script in scripts)
+    added += ("<script>DoxygenAwesomeDarkModeToggle.init();DoxygenAwesomeFragmentCopyButton.init();"
+              "DoxygenAwesomeParagraphLink.init();DoxygenAwesomeInteractiveToc.init();</script>\n")
+    box = (' <tr><td id="search" colspan="2"><div id="MSearchBox"><input id="MSearchField" type="search" placeholder="Search" aria-label="Search" '
+           'autocomplete="off"/><div id="search-results" hidden="hidden"></div></div></td></tr>\n </tbody>')
     header = work / "header.html"
-    header.write_text(header.read_text().replace("</head>", added + "</head>"))
-    return header, [AWESOME / f"doxygen-awesome-{script}.js" for script in scripts]
-
-
-def headers():
-    for layer in LAYERS:
-        for header in sorted((ROOT / layer).rglob("*.h")):
-            if not {"cpu", "cuda", "no_cuda", "detail", "hdf5_child"} & set(header.parts):
-                yield header
+    header.write_text(header.read_text().replace("</head>", added + "</head>").replace(" </tbody>", box, 1))
+    return header, scripts
 
 
 def version():
     return re.search(r"project\(\w+\s+VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
 
 
-def build(out):
+def build(out, list_undocumented):
     work = out.parent / (out.name + "-pages")
     for folder in (out, work):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
+    pages = {name_of(page): converted(page, out) for page in PAGES}
     inputs = []
-    for number, page in enumerate(pages()):
-        path = work / f"{number:02}-{name_of(page)}.md"
-        path.write_text(converted(page, out))
-        inputs.append(path)
-    inputs += headers()
+    for number, (name, text) in enumerate(pages.items()):
+        inputs.append(work / f"{number:02}-{name}.md")
+        inputs[-1].write_text(text)
+    inputs += reference.write_headers(work)
     header, scripts = styled_header(work)
     styles = [AWESOME / "doxygen-awesome.css", AWESOME / "doxygen-awesome-sidebar-only.css",
-              AWESOME / "doxygen-awesome-sidebar-only-darkmode-toggle.css"]
+              AWESOME / "doxygen-awesome-sidebar-only-darkmode-toggle.css", HERE / "style.css"]
     listed = lambda paths: " ".join(f'"{path}"' for path in paths)
     settings = (HERE / "Doxyfile").read_text() + f"""
 PROJECT_NUMBER = {version()}
 OUTPUT_DIRECTORY = "{out.parent}"
 HTML_OUTPUT = {out.name}
+XML_OUTPUT = "{work}/xml"
 INPUT = {listed(inputs)}
 USE_MDFILE_AS_MAINPAGE = "{inputs[0]}"
-STRIP_FROM_PATH = "{ROOT}" "{work}"
+STRIP_FROM_PATH = "{work}"
+STRIP_FROM_INC_PATH = "{work}"
+LAYOUT_FILE = "{layout(work)}"
 HTML_HEADER = "{header}"
 HTML_EXTRA_STYLESHEET = {listed(styles)}
 HTML_EXTRA_FILES = {listed(scripts)}
@@ -179,13 +210,27 @@ HTML_EXTRA_FILES = {listed(scripts)}
         text = page.read_text()
         if 'name="nested-classes"' not in text:
             page.write_text(re.sub(r'<a href="#nested-classes">Classes</a>( &#124;\n)?', "", text))
+    symbols = list(reference.symbols(work / "xml"))
+    search.write(out, pages, symbols)
+    without = list(reference.undocumented(symbols))
+    print(f"{len(symbols)} public symbols, {len(without)} without a text")
+    if list_undocumented:
+        print("\n".join(symbol.definition for symbol in without))
     warnings = [line for line in run.stderr.splitlines() if line.strip()]
     print("\n".join(warnings), file=sys.stderr)
     return 1 if run.returncode or warnings else 0
 
 
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("out", nargs="?", type=Path, default=ROOT / "build/docs")
+    parser.add_argument("--undocumented", action="store_true", help="list the public symbols without a text")
+    options = parser.parse_args()
+    out = options.out.resolve()
+    failed = build(out, options.undocumented)
+    print(f"{out}/index.html" if not failed else "the documentation has warnings, see above")
+    return failed
+
+
 if __name__ == "__main__":
-    target = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT / "build/docs"
-    failed = build(target)
-    print(f"{target}/index.html" if not failed else "the documentation has warnings, see above")
-    sys.exit(failed)
+    sys.exit(main())
