@@ -49,6 +49,17 @@ def include_path(header):
     return "adjoint.h" if "c_api" in header.parts else f"adjoint/{header.as_posix()}"
 
 
+# Several members in one declaration, with the comments before and behind them.
+MEMBERS = re.compile(r"((?:^ *///(?!<).*\n)*)^( +(?:const )?[\w:]+(?:<[\w:, ]+>)?&?) (\w+(?: = [\w:.{}-]+)?(?:, \w+(?: = [\w:.{}-]+)?)+;)"
+                     r"((?: *///<.*\n)*)", re.M)
+
+
+def one_each(match):
+    """These comments are of all of them, which Doxygen gives to one."""
+    before, type, names, behind = match.groups()
+    return "".join(f"{before}{type} {name};{behind or chr(10)}" for name in names.rstrip(";").split(", "))
+
+
 def for_doxygen(header):
     """A header's text: its namespaces belong to its topic, and an abbreviation's dot does not end a first sentence."""
     text = (ROOT / header).read_text()
@@ -60,6 +71,7 @@ def for_doxygen(header):
         text = re.sub(r"^(?=typedef )", begin, text, count=1, flags=re.M)
         return re.sub(r"\n(?=#ifdef __cplusplus\n})", "\n" + end, text)
     text = re.sub(r"^(namespace adj[\w:]* \{\n)(.*?)^(?=\}  // namespace adj)", rf"\1{begin}\2{end}", text, flags=re.M | re.S)
+    text = MEMBERS.sub(one_each, text)
     return re.sub(r"(//.*\b(?:eq|eqs|sec|fig|al|vs|cf|e\.g|i\.e)\.) ", r"\1\\ ", text)
 
 
