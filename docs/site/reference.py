@@ -119,11 +119,14 @@ def symbols(folder):
 
 
 def undocumented(found):
-    """Those without a text, but for what the language defines, and for members that the text of their class names."""
-    texts = {symbol.name: symbol.text for symbol in found}
+    """Those without a text, but for what the language defines, overloads of one with a text, and members that the text of their
+    class names."""
+    texts = collections.defaultdict(str)
+    for symbol in found:
+        texts[symbol.name] += symbol.text
     for symbol in found:
         owner, _, name = symbol.name.rpartition("::")
-        if not symbol.text and not re.search(r"= ?(default|delete)$|~|operator[=!<]", symbol.definition) \
-                and not re.search(rf"\b{re.escape(name)}\b", texts.get(owner, "")) \
+        if not texts[symbol.name] and not re.search(r"= ?(default|delete)$|~|operator[=!<]", symbol.definition) \
+                and not re.search(rf"\b{re.escape(name)}\b", texts[owner]) \
                 and not (name == owner.rpartition("::")[2] or (name == "check" and owner.endswith("Args"))):
             yield symbol

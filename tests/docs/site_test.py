@@ -81,7 +81,8 @@ def miscounted():
     """Symbols without a text, counted by hand."""
     symbol = lambda name, text="", definition=None: reference.Symbol("function", name, "", text, definition or name)
     symbols = [symbol("A", "Has x and rows."), symbol("A::x"), symbol("A::row"), symbol("A::A"), symbol("A::~A", definition="A::~A()"),
-               symbol("f"), symbol("g", "Does."), symbol("A::y", definition="A::y()=default"), symbol("B"), symbol("B::x")]
+               symbol("f"), symbol("g", "Does."), symbol("A::y", definition="A::y()=default"), symbol("B"), symbol("B::x"),
+               symbol("g"), symbol("h"), symbol("h", "Does.")]
     found = [each.name for each in reference.undocumented(symbols)]
     return [] if found == ["A::row", "f", "B", "B::x"] else [f"without a text: {found}"]
 
