@@ -18,9 +18,6 @@ namespace {
 
 constexpr const char* kFormat = "adjoint.integer_model";
 constexpr int64_t kVersion = 1;
-constexpr const char* kPreparation[] = {"classes.names",      "classes.offsets",  "features.mean",
-                                        "features.deviation", "features.scale",   "features.zero",
-                                        "targets.mean",       "targets.deviation"};
 
 /// "sums.0." without the trailing dot.
 std::string entry(const std::string& name) { return name.substr(0, name.size() - 1); }
@@ -44,12 +41,9 @@ class Reading {
   }
 
   ModelDescription description() {
-    for (const char* name : kPreparation) {
-      const std::string path = std::string("tensors/") + name;
-      if (!file_.has(path)) continue;
-      checkpoint_.tensors.emplace(name, file_.tensor(path, {DType::f32, DType::u8, DType::i64}));
-      seen_.insert(path);
-    }
+    for (const std::string_view name : models::Preprocessing::tensor_names())
+      read_optional(std::string(name));
+    for (const char* name : {"targets.mean", "targets.deviation"}) read_optional(name);
     ModelDescription model = detail::description_of(checkpoint_);
     model.name = checkpoint_.text("model");
     return model;
@@ -98,6 +92,12 @@ class Reading {
   }
 
  private:
+  void read_optional(const std::string& name) {
+    const std::string path = "tensors/" + name;
+    if (!file_.has(path)) return;
+    checkpoint_.tensors.emplace(name, file_.tensor(path, {DType::f32, DType::u8, DType::i64}));
+    seen_.insert(path);
+  }
   void expect_none(const std::string& place, const std::string& problem) const {
     if (!problem.empty()) file_.fail(place, "{}", problem);
   }

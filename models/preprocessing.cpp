@@ -65,6 +65,13 @@ FeatureQuantization quantization_of(const Checkpoint& checkpoint) {
 
 }  // namespace
 
+std::span<const std::string_view> Preprocessing::tensor_names() {
+  static constexpr std::string_view kNames[] = {"features.mean",   "features.deviation", "features.scale",
+                                                "features.zero",   "features.encoder",   "classes.names",
+                                                "classes.offsets", "columns.names",      "columns.offsets"};
+  return kNames;
+}
+
 FeatureScaling::Kind Preprocessing::scaling_kind(const Checkpoint& checkpoint) {
   if (const auto fact = checkpoint.facts.find("features.scaling"); fact != checkpoint.facts.end()) {
     if (const auto kind = value_named<FeatureScaling::Kind>(fact->second)) return *kind;

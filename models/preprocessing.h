@@ -5,7 +5,9 @@
 #include <adjoint/data/feature_scaling.h>
 #include <adjoint/models/checkpoint.h>
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace adj::models {
@@ -25,6 +27,8 @@ struct Preprocessing {
   /// Throws DataError naming what is missing or wrong. Checkpoints before version 0.3 only have
   /// option.raw-features.
   static Preprocessing load(const Checkpoint& checkpoint);
+  /// Names of all tensors that save() may add.
+  static std::span<const std::string_view> tensor_names();
   static FeatureScaling::Kind scaling_kind(const Checkpoint& checkpoint);
   /// 1 to 8, or 32, also for checkpoints without the fact.
   static int feature_bits(const Checkpoint& checkpoint);

@@ -128,7 +128,7 @@ struct Given {
     const NodeColumnNames& c = files.columns;
     if (!like.empty()) {
       if (files.features.empty()) usage_fail("--like: requires --features");
-      if (!c.features.empty() || !c.without.empty() || !types.empty() || files.impute)
+      if (!c.features.empty() || !c.without.empty() || !types.empty() || !impute.empty())
         usage_fail(
             "--like: conflicts with --columns, --without, --types and --impute, which its file decides");
       files.like = read_like_file(like);

@@ -25,7 +25,7 @@ def sections(name, text):
         yield [PAGE if first else SECTION, plain(heading), title, f"{name}.html" + ("" if first else f"#{anchor}"), plain(body)]
 
 
-def of_symbols(symbols):
+def symbol_entries(symbols):
     """An entry for each name but constructors'; of overloads, the first with a text."""
     entries = {}
     for symbol in symbols:
@@ -39,6 +39,6 @@ def of_symbols(symbols):
 
 def write(out, pages, symbols):
     """`pages`: their Markdown by name."""
-    entries = [entry for name, text in pages.items() for entry in sections(name, text)] + list(of_symbols(symbols))
+    entries = [entry for name, text in pages.items() for entry in sections(name, text)] + list(symbol_entries(symbols))
     lines = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
     (out / "search_data.js").write_text(f"const SEARCH_DATA = [\n{lines}\n];\n")
