@@ -9,6 +9,7 @@
 #include <adjoint/training/stopwatch.h>
 
 #include <filesystem>
+#include <memory>
 
 using namespace adj;
 using namespace adj::apps;
@@ -26,7 +27,7 @@ struct Options {
 constexpr const char* kUsage = "convert FORMAT INPUT OUT.h5 [OPTION]...";
 
 /// The values of all options but FORMAT. False if --help or --version was printed.
-bool read(int argc, char** argv, const Format& format, Options& o) {
+bool read(int argc, char** argv, const Format& format, SplitOptions& splits, Options& o) {
   if (!read_options(argc, argv,
                     table_of({{"input", &o.input, "PATH", "the input, also as second argument"},
                               {"out", &o.out, "FILE",
@@ -36,7 +37,10 @@ bool read(int argc, char** argv, const Format& format, Options& o) {
                               threads_option(o.threads),
                               {"quiet", &o.quiet, "", "no progress"}}),
                     {"input", "out"}, fmt::format("convert {} INPUT OUT.h5 [OPTION]...", format.name),
-                    fmt::format("Reads {}.", format.summary), po::options_description().add(format.options)))
+                    fmt::format("Reads {}.", format.summary),
+                    po::options_description()
+                        .add(format.options)
+                        .add(table_of(splits.list(format.split_names), "Random splits"))))
     return false;
   if (o.input.empty() || o.out.empty()) usage_fail("expected the input and the file to write: {}", kUsage);
   expect_integer("gzip", o.gzip, 0, 9);
@@ -45,8 +49,8 @@ bool read(int argc, char** argv, const Format& format, Options& o) {
 }
 
 /// A new format takes its name here, its function's declaration, and the function in convert/NAME.cpp.
-std::vector<Format> formats() {
-  return {edges_format(), graphland_format(), npz_format(), ogb_format(), tu_format()};
+std::vector<Format> formats(const std::shared_ptr<const SplitOptions>& splits) {
+  return {edges_format(splits), graphland_format(splits), npz_format(), ogb_format(splits), tu_format()};
 }
 
 /// "web-Google" from "data/web-Google.txt.gz".
@@ -65,12 +69,25 @@ void release_features(Dataset& data) {
   empty_cache(Device::cpu());
 }
 
+/// Splits instead of the input's; returns the lines about them.
+std::vector<std::string> draw_splits(const RandomSplits& random, const std::string& input, Dataset& data) {
+  std::vector<std::string> notes;
+  if (!data.splits.empty())
+    notes.push_back(fmt::format("instead of the input's splits ({})", data.splits.size()));
+  data.splits = random.draw(data, input);
+  data.use_first_split();
+  notes.insert(notes.begin(), random.note(data.splits, word_for_split_items(data.task)));
+  return notes;
+}
+
 void convert(int argc, char** argv) {
-  const auto chosen =
-      chosen_kind(argc, argv, kUsage, "Reads a dataset of another format and writes it as HDF5.", formats());
+  const auto splits = std::make_shared<SplitOptions>();
+  const auto chosen = chosen_kind(
+      argc, argv, kUsage, "Reads a dataset of another format and writes it as HDF5.", formats(splits));
   Options o;
-  if (!chosen || !read(argc - 1, argv + 1, *chosen, o)) return;
+  if (!chosen || !read(argc - 1, argv + 1, *chosen, *splits, o)) return;
   const Format& format = *chosen;
+  const auto random = splits->random(!format.split_names.empty());
   if (o.quiet) set_log_level(LogLevel::warning);
   RunFiles files;
   files.read("input", o.input);
@@ -80,13 +97,15 @@ void convert(int argc, char** argv) {
   const auto start = std::chrono::steady_clock::now();
   Dataset data = format.import(o.input);
   if (!o.name.empty() || data.name.empty()) data.name = o.name.empty() ? name_of_input(o.input) : o.name;
+  std::vector<std::string> notes = format.notes();
+  if (random && !format.draws_splits) notes = draw_splits(*random, o.input, data);
   const double read_s = seconds_since(start);
   const auto written = std::chrono::steady_clock::now();
   save_dataset(data, o.out, static_cast<int>(o.gzip));
   const double written_s = seconds_since(written);
   release_features(data);
   print_summary(o.out, data);
-  for (const std::string& note : format.notes()) fmt::print("{}\n", note);
+  for (const std::string& note : notes) fmt::print("{}\n", note);
   fmt::print("read in {:.2f} s, written in {:.2f} s\n", read_s, written_s);
 }
 

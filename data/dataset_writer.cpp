@@ -1,4 +1,5 @@
 #include <adjoint/data/dataset.h>
+#include <adjoint/data/dataset_splits.h>
 #include <adjoint/data/detail/loadable.h>
 #include <adjoint/data/detail/names.h>
 #include <adjoint/data/hdf5_file.h>
@@ -87,6 +88,29 @@ void save_dataset(const Dataset& dataset, const std::string& path, int gzip) {
   if (dataset.graph_y) file.write("graphs/y", dataset.graph_y);
   if (!dataset.class_names.empty())
     detail::write_names(file, detail::class_names_path(dataset.task), dataset.class_names);
+  file.commit();
+}
+
+void save_splits(const std::string& in, const std::vector<Split>& splits, const std::string& out) {
+  constexpr std::string_view kParts[] = {"train", "val", "test"};
+  const auto is_part = [&](const std::string& name) {
+    return std::find(std::begin(kParts), std::end(kParts), name) != std::end(kParts);
+  };
+  std::vector<std::string> removed;
+  const H5Reader before = H5Reader::open(in, {"splits/*/*"});
+  for (const std::string& name : before.children("splits")) {
+    const std::string path = "splits/" + name;
+    if (is_part(name)) removed.push_back(path);
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::vector<std::string> parts = before.children(path);
+    if (std::all_of(parts.begin(), parts.end(), is_part))
+      removed.push_back(path);
+    else
+      for (const std::string_view part : kParts) removed.push_back(fmt::format("{}/{}", path, part));
+  }
+  H5Writer file(out, in);
+  for (const std::string& path : removed) file.remove(path);
+  write_splits(file, splits);
   file.commit();
 }
 

@@ -111,6 +111,9 @@ class H5Writer {
  public:
   /// `gzip`: level 0 (none) to 9, for datasets of at least 1 KiB.
   explicit H5Writer(std::string path, int gzip = 0);
+  /// Begins with the contents of the file `source`, which may be `path`. HDF5 opens it in this process, so an
+  /// H5Reader must have accepted it. Throws DataError.
+  H5Writer(std::string path, const std::string& source);
   ~H5Writer();
   H5Writer(const H5Writer&) = delete;
   H5Writer& operator=(const H5Writer&) = delete;
@@ -122,6 +125,8 @@ class H5Writer {
   void attribute(const std::string& object, const std::string& name, int64_t value);
   void attribute(const std::string& object, const std::string& name, double value);
   void attribute(const std::string& object, const std::string& name, const std::string& value);
+  /// Removes an object, if it exists.
+  void remove(const std::string& path);
   /// Throws DataError if the file cannot be written.
   void commit();
 

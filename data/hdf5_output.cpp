@@ -1,7 +1,9 @@
 #include <adjoint/data/detail/hdf5_output.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <new>
 
@@ -34,11 +36,17 @@ Output*& being_created() {
   static Output* output = nullptr;
   return output;
 }
+/// Size of the file that it begins with.
+haddr_t& size_to_open() {
+  static haddr_t size = 0;
+  return size;
+}
 
 H5FD_t* open(const char*, unsigned, hid_t, haddr_t) {
   auto* file = new (std::nothrow) Opened{};
   if (file == nullptr) return nullptr;
   file->output = being_created();
+  file->end = size_to_open();
   return &file->base;
 }
 
@@ -117,15 +125,35 @@ H5FD_class_t driver_class() {
 
 }  // namespace
 
-Handle Output::create() {
+Handle Output::create() { return open(0); }
+
+Handle Output::open_copy(const std::string& source) {
+  std::ifstream stream(source, std::ios::binary);
+  if (!stream) data_fail("{}: {}", source, std::strerror(errno));
+  std::string block(size_t{1} << 20, '\0');
+  int64_t size = 0;
+  while (stream) {
+    stream.read(block.data(), static_cast<std::streamsize>(block.size()));
+    const int64_t count = stream.gcount();
+    file_.write(size, std::string_view(block).substr(0, static_cast<size_t>(count)));
+    size += count;
+  }
+  if (stream.bad()) data_fail("{}: {}", source, std::strerror(errno));
+  return open(size);
+}
+
+/// Opens the first `size` bytes that are written already, or creates a file if there are none.
+Handle Output::open(int64_t size) {
   static const H5FD_class_t driver = driver_class();
   static const hid_t registered = H5FDregister(&driver);
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   if (registered < 0 || H5Pset_driver(access.get(), registered, nullptr) < 0) return {};
-  H5Pset_libver_bounds(access.get(), H5F_LIBVER_EARLIEST, H5F_LIBVER_V18);
+  H5Pset_libver_bounds(access.get(), H5F_LIBVER_EARLIEST, size > 0 ? H5F_LIBVER_LATEST : H5F_LIBVER_V18);
   const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
   H5Pset_obj_track_times(creation.get(), false);
   being_created() = this;
+  size_to_open() = static_cast<haddr_t>(size);
+  if (size > 0) return Handle(H5Fopen(unique_name().c_str(), H5F_ACC_RDWR, access.get()), H5Fclose);
   return Handle(H5Fcreate(unique_name().c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose);
 }
 

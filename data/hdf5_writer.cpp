@@ -67,6 +67,14 @@ H5Writer::H5Writer(std::string path, int gzip) {
   if (!impl_->file) impl_->fail("file");
 }
 
+H5Writer::H5Writer(std::string path, const std::string& source) {
+  const std::lock_guard lock(hdf5::mutex());
+  hdf5::quiet();
+  impl_ = std::make_unique<Impl>(std::move(path), 0);
+  impl_->file = impl_->output.open_copy(source);
+  if (!impl_->file) impl_->fail("file");
+}
+
 H5Writer::~H5Writer() {
   const std::lock_guard lock(hdf5::mutex());
   impl_.reset();
@@ -102,6 +110,15 @@ void H5Writer::write(const std::string& path, const Tensor& tensor) {
       H5Dwrite(dataset.get(), type.memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, host.raw_data()) < 0)
     impl_->fail(path);
   impl_->output.check();
+}
+
+void H5Writer::remove(const std::string& path) {
+  const std::lock_guard lock(hdf5::mutex());
+  for (size_t end = path.find('/');; end = path.find('/', end + 1)) {
+    if (H5Lexists(impl_->file.get(), path.substr(0, end).c_str(), H5P_DEFAULT) <= 0) return;
+    if (end == std::string::npos) break;
+  }
+  if (H5Ldelete(impl_->file.get(), path.c_str(), H5P_DEFAULT) < 0) impl_->fail(path);
 }
 
 void H5Writer::attribute(const std::string& object, const std::string& name, int64_t value) {

@@ -66,11 +66,9 @@ Examples node_examples(const Dataset& data, const std::string& file, const std::
   if (!data.y) data_fail("{}: nodes/y: missing, {} needs labels", file, program);
   if (data.splits.empty())
     data_fail(
-        "{}: splits: missing; to train on it, convert it again with a split (convert edges --split 60,20,20; "
-        "or "
-        "--train, --val and --test), or add splits/train, splits/val and splits/test (int32 node indices) as "
-        "data/README.md shows",
-        file);
+        "{}: splits: missing, expected one to train on (split {} --split 60,20,20 draws one; by a column or "
+        "by time: split --help)",
+        file, file);
   return {.task = std::string(name_of(data.task)),
           .labels = labels_of(data.task),
           .outputs = outputs_of(data),

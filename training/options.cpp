@@ -39,6 +39,11 @@ void expect_tiles(const std::string& option, const Options& o) {
 
 std::optional<int64_t> split_number(const std::string& split) {
   if (split == "all") return {};
+  if (split.find(',') != std::string::npos)
+    usage_fail(
+        "--split {}: expected the number of a split in the file, or all; `split FILE.h5 --split {}` "
+        "gives it a random one",
+        split, split);
   const int64_t number = integer_of("split", split, "a number or all");
   expect_integer("split", number, 0, kMostCounted);
   return number;

@@ -4,7 +4,6 @@
 #include <adjoint/adjoint.h>
 #include <adjoint/data/import/edge_list.h>
 
-#include <cmath>
 #include <memory>
 
 #include <fmt/ranges.h>
@@ -54,10 +53,9 @@ ColumnChoice column_choice(const std::string& item) {
 struct Given {
   EdgeListOptions edges;
   std::string ids = "auto", task = "node_class", header = "auto", node_headers = "auto",
-              missing_ids = "error", comment, missing_labels, impute, split, columns, without, types, like;
+              missing_ids = "error", comment, missing_labels, impute, columns, without, types, like;
   bool has_comment = false, has_missing_labels = false;
-  int64_t seed = 0;
-  bool stratified = false;
+  std::shared_ptr<const SplitOptions> splits;
   std::vector<std::string> notes;
 
   /// Throws UsageError.
@@ -108,14 +106,10 @@ struct Given {
     if (files.impute && files.features.empty()) usage_fail("--impute: requires --features");
     if (files.train.empty() != files.val.empty() || files.val.empty() != files.test.empty())
       usage_fail("--train, --val, --test: expected all three or none");
-    if (stratified && split.empty()) usage_fail("--stratified: requires --split");
-    if (seed != 0 && split.empty()) usage_fail("--seed: requires --split");
-    if (split.empty()) return;
-    if (!files.train.empty()) usage_fail("--split: conflicts with --train, --val and --test");
-    files.split = DrawnSplit{fractions(), static_cast<uint64_t>(seed), stratified};
-    if (stratified && (!labelled || files.task != Task::node_class))
+    files.split = splits->random();
+    if (files.split && !files.train.empty()) usage_fail("--split: conflicts with --train, --val and --test");
+    if (splits->stratified && (!labelled || files.task != Task::node_class))
       usage_fail("--stratified: requires labels and --task node_class");
-    if (seed < 0) usage_fail("--seed: expected 0 or more, got {}", seed);
   }
 
   void check_columns(NodeFiles& files) const {
@@ -140,25 +134,13 @@ struct Given {
     if (!c.features.empty() && !c.without.empty()) usage_fail("--columns: conflicts with --without");
     if (!c.id.empty() && files.features_by_row) usage_fail("--id: conflicts with --features-by-row");
   }
-
-  SplitFractions fractions() const {
-    std::vector<double> shares;
-    double all = 0.0;
-    for (const std::string& item : items_of(split)) {
-      shares.push_back(double_in(item).value_or(0.0));
-      all += shares.back();
-      if (shares.back() <= 0.0) all = -1000.0;
-    }
-    if (shares.size() != 3 || std::abs(all - 100.0) > 1e-6)
-      usage_fail("--split {}: expected three percentages above 0 that add up to 100, as in 60,20,20", split);
-    return {.val = shares[1] / 100.0, .test = shares[2] / 100.0};
-  }
 };
 
 }  // namespace
 
-Format edges_format() {
+Format edges_format(std::shared_ptr<const SplitOptions> splits) {
   const auto arguments = std::make_shared<Given>();
+  arguments->splits = std::move(splits);
   EdgeListOptions& o = arguments->edges;
   NodeFiles& files = o.node_files;
   Format format{"edges",
@@ -229,11 +211,7 @@ Format edges_format() {
   add("train", file(files.train), "node ids of the training part, one per line");
   add("val", file(files.val), "the same, for validation");
   add("test", file(files.test), "the same, for the test");
-  add("split", po::value(&arguments->split)->value_name("TRAIN,VAL,TEST"),
-      "percentages of a random split of the labelled nodes");
-  add("seed", with_default(arguments->seed), "seed of --split");
-  add("stratified", po::bool_switch(&arguments->stratified),
-      "keep class proportions in each part of --split");
+  format.draws_splits = true;
   format.import = [arguments](const std::string& input) {
     arguments->notes.clear();
     return import_edge_list(input, arguments->checked(), &arguments->notes);

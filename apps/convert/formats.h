@@ -1,8 +1,10 @@
 #pragma once
 
+#include "../common/split_options.h"
 #include <adjoint/data/dataset.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,15 +22,20 @@ struct Format {
   std::function<std::vector<std::pair<std::string, std::string>>()> files = [] {
     return std::vector<std::pair<std::string, std::string>>();
   };
+  /// What --split may name instead of percentages, for its help; empty: nothing.
+  std::string split_names = "";
+  /// import() draws the random splits itself, as features or labels depend on them.
+  bool draws_splits = false;
   /// Assumptions of import(), one line each, for the summary.
   std::function<std::vector<std::string>()> notes = [] { return std::vector<std::string>(); };
 };
 
-/// One function per format, listed in convert.cpp. Each call creates new options.
-Format edges_format();
-Format graphland_format();
+/// One function per format, listed in convert.cpp. Each call creates new options; `splits` are those of the
+/// command line, read before import().
+Format edges_format(std::shared_ptr<const SplitOptions> splits);
+Format graphland_format(std::shared_ptr<const SplitOptions> splits);
 Format npz_format();
-Format ogb_format();
+Format ogb_format(std::shared_ptr<const SplitOptions> splits);
 Format tu_format();
 
 }  // namespace adj::apps

@@ -12,16 +12,19 @@ namespace adj::apps {
 namespace {
 
 struct Given {
-  std::string split = "RL", numerical = "quantile-normal", fraction = "default", categorical = "one-hot",
+  std::string numerical = "quantile-normal", fraction = "default", categorical = "one-hot",
               target = "standard", numerical_imputation = "most-frequent",
               fraction_imputation = "most-frequent";
   bool directed = false;
+  std::shared_ptr<const SplitOptions> splits;
+  std::vector<std::string> notes;
 
   /// Throws UsageError.
   GraphLandOptions checked() const {
     GraphLandOptions o;
     using enum GraphLandOptions::Split;
-    o.split = one_of("split", split, {RL, RH, TH, THI});
+    o.random = splits->random(true);
+    if (!o.random && !splits->split.empty()) o.split = one_of("split", splits->split, {RL, RH, TH, THI});
     o.numerical = transform("numerical", numerical);
     if (fraction != "default") o.fraction = transform("fraction", fraction);
     if (categorical != "one-hot" && categorical != "as-is")
@@ -56,14 +59,14 @@ struct Given {
 
 }  // namespace
 
-Format graphland_format() {
+Format graphland_format(std::shared_ptr<const SplitOptions> splits) {
   const auto arguments = std::make_shared<Given>();
-  return {
+  arguments->splits = std::move(splits);
+  Format format{
       "graphland",
       "a GraphLand folder: info.yaml, features.csv, targets.csv, split_masks_*.csv, edgelist.csv",
       table_of(
-          {{"split", &arguments->split, "N", "RL, RH, TH, or THI (three growing graphs, one per part)"},
-           {"numerical", &arguments->numerical, "N",
+          {{"numerical", &arguments->numerical, "N",
             "transform of numerical features: none, standard, min-max, quantile-normal or quantile-uniform"},
            {"fraction", &arguments->fraction, "N",
             "transform of features that are shares (default: none; artnet-views, avazu-ctr: "
@@ -76,7 +79,16 @@ Format graphland_format() {
            {"fraction-imputation", &arguments->fraction_imputation, "N", "the same, for shares"},
            {"directed", &arguments->directed, "", "keep edges directed"}},
           "Options of graphland"),
-      [arguments](const std::string& input) { return import_graphland(input, arguments->checked()); }};
+      [arguments](const std::string& input) {
+        const GraphLandOptions options = arguments->checked();
+        Dataset data = import_graphland(input, options);
+        if (options.random) arguments->notes = {options.random->note(data.splits, "nodes")};
+        return data;
+      }};
+  format.split_names = "RL, RH, TH, or THI (three growing graphs, one per part) (default: RL)";
+  format.draws_splits = true;
+  format.notes = [arguments] { return arguments->notes; };
+  return format;
 }
 
 }  // namespace adj::apps

@@ -14,10 +14,13 @@ struct Given {
   OgbOptions options;
   std::string task = "auto", node_tables;
   int64_t label_column = -1;
+  std::shared_ptr<const SplitOptions> splits;
 
   /// Throws UsageError.
   OgbOptions checked() const {
     OgbOptions o = options;
+    o.has_split = !splits->is_random();
+    if (o.has_split) o.split = splits->split;
     using enum LabelKind;
     for (const auto& [name, kind] :
          {std::pair("class", classes), {"multilabel", multilabel}, {"regression", regression}})
@@ -34,9 +37,10 @@ struct Given {
 
 }  // namespace
 
-Format ogb_format() {
+Format ogb_format(std::shared_ptr<const SplitOptions> splits) {
   const auto arguments = std::make_shared<Given>();
-  return {
+  arguments->splits = std::move(splits);
+  Format format{
       "ogb", "a folder of the Open Graph Benchmark, with raw/ and split/",
       table_of({{"add-inverse-edges", &arguments->options.inverse_edges, "",
                  "add the reverse of each edge, as the ogb package does for ogbn-products, ogbn-proteins, "
@@ -44,11 +48,12 @@ Format ogb_format() {
                 {"task", &arguments->task, "NAME",
                  "kind of labels: class, multilabel or regression; auto: by their values"},
                 {"label-column", &arguments->label_column, "N", "single label column, from 0 (-1: all)"},
-                {"split", &arguments->options.split, "NAME", "folder below split/, if there are several"},
                 {"node-tables", &arguments->node_tables, "NAME,...",
                  "additional node files as features, like node_year"}},
                "Options of ogb"),
       [arguments](const std::string& input) { return import_ogb(input, arguments->checked()); }};
+  format.split_names = "a folder below split/, if there are several";
+  return format;
 }
 
 }  // namespace adj::apps

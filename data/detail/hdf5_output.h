@@ -17,6 +17,8 @@ class Output {
 
   /// The new file; close it before commit(). Negative on an HDF5 error.
   Handle create();
+  /// The same with the contents of another file.
+  Handle open_copy(const std::string& source);
   /// Throws the first DataError of writing, if any.
   void check() const {
     if (failure_) std::rethrow_exception(failure_);
@@ -39,6 +41,8 @@ class Output {
   }
 
  private:
+  Handle open(int64_t size);
+
   FileReplacement file_;
   std::exception_ptr failure_;
 };

@@ -35,10 +35,14 @@ class GraphLandReader {
   Dataset read() {
     info_ = graphland::read_info(file("info.yaml"));
     name_ = std::filesystem::weakly_canonical(folder_).filename().string();
-    ReadProgress reading{file("features.csv"), file("targets.csv"), masks_file(), file("edgelist.csv")};
+    ReadProgress reading{file("features.csv"), file("targets.csv"), options_.random ? "" : masks_file(),
+                         file("edgelist.csv")};
     read_features(reading);
     read_targets(reading);
-    read_masks(reading);
+    if (options_.random)
+      draw_splits();
+    else
+      read_masks(reading);
     data_.name = name_;
     set_labels();
     Tensor x = make_features();
@@ -96,6 +100,18 @@ class GraphLandReader {
     table.expect_rows(nodes_);
     if (std::all_of(targets_.begin(), targets_.end(), [](float y) { return std::isnan(y); }))
       table.fail_file("no node has a {}", info_.target);
+  }
+
+  void draw_splits() {
+    Tensor y = Tensor::from(targets_).reshape({nodes_, 1});
+    if (info_.task != Info::Kind::regression) {
+      std::vector<int32_t> classes;
+      for (float target : targets_) classes.push_back(std::isnan(target) ? -1 : static_cast<int32_t>(target));
+      y = Tensor::from(classes);
+    }
+    data_.splits = options_.random->draw(y, nodes_, folder_);
+    parts_.assign(static_cast<size_t>(nodes_), kNone);
+    for (int32_t i : data_.splits[0].train.to_vector<int32_t>()) parts_[static_cast<size_t>(i)] = kTrain;
   }
 
   /// A node may be in a part without having a label: it then counts as a node of that part in THI, but is in
@@ -299,7 +315,8 @@ class GraphLandReader {
       data_.unlabelled += !labelled;
       if (parts[i] != kNone && labelled) nodes[parts[i]].push_back(static_cast<int32_t>(i));
     }
-    data_.splits = {{Tensor::from(nodes[0]), Tensor::from(nodes[1]), Tensor::from(nodes[2])}};
+    if (!options_.random)
+      data_.splits = {{Tensor::from(nodes[0]), Tensor::from(nodes[1]), Tensor::from(nodes[2])}};
     data_.use_first_split();
   }
 

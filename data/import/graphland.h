@@ -1,6 +1,6 @@
 #pragma once
 
-#include <adjoint/data/dataset.h>
+#include <adjoint/data/dataset_splits.h>
 #include <adjoint/data/import/column_transform.h>
 
 #include <optional>
@@ -13,6 +13,7 @@ struct GraphLandOptions {
   /// RL: 10/10/80 % at random, RH: 50/25/25 % at random, TH: by time; THI: TH on growing graphs (inductive).
   enum class Split : uint8_t { RL, RH, TH, THI };
   Split split = Split::RL;
+  std::optional<RandomSplits> random = {};  ///< instead; transforms are fitted by the first
   ColumnTransform numerical = ColumnTransform::quantile_normal;
   /// For fraction columns, 0 to 1. Default: quantile_normal for folders named artnet-views and avazu-ctr,
   /// else none.

@@ -32,36 +32,6 @@ Tensor read_part(NodeRows& rows, const Tensor& y, std::vector<uint8_t>& seen,
   return Tensor::from(part);
 }
 
-Tensor chosen(const std::vector<int32_t>& candidates, const Tensor& places) {
-  std::vector<int32_t> nodes;
-  for (int32_t k : places.to_vector<int32_t>()) nodes.push_back(candidates[static_cast<size_t>(k)]);
-  return Tensor::from(nodes);
-}
-
-Split drawn(const DrawnSplit& wanted, const std::string& file, const Dataset& data,
-            std::vector<std::string>& notes) {
-  std::vector<int32_t> labelled;
-  for (int32_t i = 0; i < data.num_nodes(); ++i)
-    if (!data.y || detail::is_labelled(data.y, i)) labelled.push_back(i);
-  Generator generator(wanted.seed);
-  Split split;
-  if (wanted.stratified) {
-    NodeSplit parts = stratified_node_split(data.y, wanted.fractions, generator);
-    split = {parts.train, parts.val, parts.test};
-  } else {
-    const NodeSplit parts = random_node_split(std::ssize(labelled), wanted.fractions, generator);
-    split = {chosen(labelled, parts.train), chosen(labelled, parts.val), chosen(labelled, parts.test)};
-  }
-  const int64_t train = split.train.numel(), val = split.val.numel(), test = split.test.numel();
-  const std::string counts = fmt::format("{} nodes to train, {} to validate, {} to test", train, val, test);
-  if (train == 0 || val == 0 || test == 0)
-    data_fail("{}: a split of {} nodes{} into {}, expected some in each part", excerpt(file), labelled.size(),
-              data.y ? " with a label" : "", counts);
-  notes.push_back(
-      fmt::format("split by seed {}{}: {}", wanted.seed, wanted.stratified ? ", stratified" : "", counts));
-  return split;
-}
-
 /// Notes about features that have the name of a label: a model would see the answer.
 void note_labels_within(const NodeFiles& files, const std::vector<std::string>& labels, const Dataset& data,
                         std::vector<std::string>& notes) {
@@ -224,7 +194,8 @@ void read_node_files(const NodeFiles& files, const std::optional<std::string>& c
     data_fail("{}: no column of labels, expected one called label or class (--label COLUMN says which)",
               excerpt(files.features));
   if (files.split) {
-    data.splits.push_back(drawn(*files.split, labels.empty() ? "split" : labels, data, notes));
+    data.splits = files.split->draw(data, labels.empty() ? "split" : labels);
+    notes.push_back(files.split->note(data.splits, "nodes"));
   } else if (!files.train.empty()) {
     std::vector<uint8_t> seen(static_cast<size_t>(data.num_nodes()));
     const auto part = [&](const std::string& path) {

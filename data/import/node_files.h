@@ -1,23 +1,15 @@
 #pragma once
 
-#include <adjoint/data/dataset.h>
+#include <adjoint/data/dataset_splits.h>
 #include <adjoint/data/import/column_transform.h>
 #include <adjoint/data/import/node_columns.h>
 #include <adjoint/data/import/node_ids.h>
 #include <adjoint/data/import/table_head.h>
-#include <adjoint/graph/splits.h>
 
 #include <optional>
 #include <utility>
 
 namespace adj {
-
-/// A random split of all labelled nodes.
-struct DrawnSplit {
-  SplitFractions fractions = {};
-  uint64_t seed = 0;
-  bool stratified = false;  ///< stratified by class
-};
 
 /// A type that the user chose for a column, by name or number.
 struct ColumnChoice {
@@ -65,7 +57,7 @@ struct NodeFiles {
   Task task = Task::node_class;
   /// Ids, one per line: all three files, or none.
   std::string train = {}, val = {}, test = {};
-  std::optional<DrawnSplit> split = {};  ///< instead of the three files
+  std::optional<RandomSplits> split = {};  ///< instead of the three files
   Header headers = Header::find_out;
 };
 

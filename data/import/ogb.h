@@ -26,6 +26,7 @@ struct OgbOptions {
   std::optional<LabelKind> labels = {};
   std::optional<int64_t> label_column = {};  ///< one of several, from 0; default: all
   std::string split = {};                    ///< folder in split/; empty: the only one
+  bool has_split = true;                     ///< false: split/ is not read, and there is no split
   /// Additional node files ("node_year"), whose columns follow those of node_feat.
   std::vector<std::string> node_tables = {};
 };

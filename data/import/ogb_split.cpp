@@ -89,6 +89,7 @@ class SplitReader {
 }  // namespace
 
 void set_split(Dataset& data, const std::filesystem::path& folder, const OgbOptions& options) {
+  if (!options.has_split) return data.use_first_split();
   const std::filesystem::path chosen = choose(folder, options.split);
   if (!chosen.empty())
     data.splits.push_back(SplitReader(chosen, data.graph_y ? data.graph_y : data.y).read());

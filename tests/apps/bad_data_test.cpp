@@ -30,7 +30,7 @@ const std::vector<Case>& cases() {
        [](SchemaFile& f) {
          std::erase_if(f.datasets, [](auto& t) { return t.first.starts_with("splits"); });
        },
-       {"splits", "missing", "splits/train"}},
+       {"splits", "missing", "--split 60,20,20"}},
       {"src and dst of different lengths",
        put("edges/dst", Tensor::from(Ints{1, 0})),
        {"edges/dst", "2", "8"}},

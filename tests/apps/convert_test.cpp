@@ -89,8 +89,8 @@ TEST_CASE("the error for a dataset without splits names the option for them") {
   const std::string out = files.folder.file("out.h5");
   succeeds(files.convert(kRing, {"--labels", labels, "--features", features}));
   CHECK(fails_with(run("train_gcn", {"--data", out, "--quiet"}), 1,
-                   {"splits: missing", "convert edges --split 60,20,20", "data/README.md"}));
-  succeeds(files.convert(kRing, {"--labels", labels, "--features", features, "--split", "60,20,20"}));
+                   {"splits: missing", "split " + out + " --split 60,20,20", "split --help"}));
+  succeeds("split", {out, "--split", "60,20,20"});
   succeeds("train_gcn", {"--data", out, "--quiet", "--epochs", "2"});
 }
 

@@ -298,7 +298,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "a split is drawn among the labelled nodes, or refu
   }
   EdgeListOptions o = with_labels(labels);
   for (bool stratified : {false, true}) {
-    o.node_files.split = DrawnSplit{{.val = 0.2, .test = 0.2}, 3, stratified};
+    o.node_files.split = RandomSplits{{.val = 0.2, .test = 0.2}, 3, stratified};
     const FoundEdges found = import(ring, o);
     const Dataset& data = found;
     CHECK(found.notes.find(fmt::format("split by seed 3{}: 54 nodes to train, 18 to validate, 18 to test",
@@ -315,7 +315,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "a split is drawn among the labelled nodes, or refu
     CHECK_FALSE(same_bits(import(ring, o).test, data.test));
   }
   o = with_labels("0,a\n1,b\n");
-  o.node_files.split = DrawnSplit{{.val = 0.2, .test = 0.2}};
+  o.node_files.split = RandomSplits{{.val = 0.2, .test = 0.2}};
   CHECK(refused(ring, o) ==
         "labels: a split of 2 nodes with a label into 2 nodes to train, 0 to validate, 0 to test, expected "
         "some "

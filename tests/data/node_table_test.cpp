@@ -88,7 +88,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "what is asked of labels needs some") {
   o.node_files.missing_labels = Names{"x"};
   CHECK(refused(kRing, o) == refusal);
   o = plain;
-  o.node_files.split = DrawnSplit{{.val = 0.3, .test = 0.3}, 0, true};
+  o.node_files.split = RandomSplits{{.val = 0.3, .test = 0.3}, 0, true};
   CHECK(refused(kRing, o) == refusal);
   o.node_files.split->stratified = false;
   CHECK(import(kRing, o).splits.size() == 1);

@@ -164,7 +164,7 @@ std::vector<Seed> seeds() {
        [](const fs::path& f) {
          EdgeListOptions o{.columns = {.weight = "3"}, .coalesce = true};
          o.node_files.impute = Imputation::median;
-         o.node_files.split = DrawnSplit{{.val = 0.33, .test = 0.33}, 1, true};
+         o.node_files.split = RandomSplits{{.val = 0.33, .test = 0.33}, 1, true};
          return import_edges(f, o);
        }},
       {"edges, comments and rows",

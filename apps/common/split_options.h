@@ -1,0 +1,27 @@
+#pragma once
+
+#include <adjoint/core/option.h>
+#include <adjoint/data/dataset_splits.h>
+
+#include <optional>
+#include <string>
+
+namespace adj::apps {
+
+/// The options of random splits: --split, --splits, --seed and --stratified.
+struct SplitOptions {
+  std::string split;
+  int64_t splits = 1, seed = 0;
+  bool stratified = false;
+
+  /// `names`: what --split may be instead, for its help; empty: nothing.
+  OptionList list(const std::string& names = "");
+  /// Percentages, not a name.
+  bool is_random() const { return split.find(',') != std::string::npos; }
+  /// Of --split. Throws UsageError.
+  SplitFractions fractions() const;
+  /// Empty without --split, or if it is one of the `names`. Throws UsageError.
+  std::optional<RandomSplits> random(bool names = false) const;
+};
+
+}  // namespace adj::apps

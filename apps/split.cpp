@@ -1,0 +1,143 @@
+// Gives a dataset file new splits: random, by a column of a table, or by time.
+
+#include "common/command_line.h"
+#include "common/split_options.h"
+#include "split/class_shares.h"
+#include <adjoint/adjoint.h>
+#include <adjoint/core/run_files.h>
+#include <adjoint/core/text.h>
+#include <adjoint/data/import/split_table.h>
+
+#include <filesystem>
+
+using namespace adj;
+using namespace adj::apps;
+
+namespace {
+
+struct Options {
+  std::string in, out, by_column, by_time, until, header = "auto";
+  SplitOptions random;
+  SplitTable table;
+  bool replace = false;
+  int64_t threads = 0;
+
+  bool by_table() const { return !by_column.empty() || !by_time.empty(); }
+};
+
+constexpr const char* kUsage = "split FILE.h5 [OUT.h5] [OPTION]...";
+
+void check_table(Options& o) {
+  if (!o.by_column.empty() && !o.by_time.empty()) usage_fail("--by-column: conflicts with --by-time");
+  if (o.by_table() && o.table.path.empty()) usage_fail("--by-column, --by-time: require --table FILE");
+  if (!o.by_table() && !o.table.path.empty()) usage_fail("--table: requires --by-column or --by-time");
+  if (!o.by_table() && (!o.table.id.empty() || o.table.by_row || o.header != "auto"))
+    usage_fail("--id, --by-row, --header: require --table");
+  if (!o.table.id.empty() && o.table.by_row) usage_fail("--id: conflicts with --by-row");
+  expect_one_of("header", o.header, {"auto", "yes", "no"});
+  o.table.header = o.header == "auto" ? Header::find_out : o.header == "yes" ? Header::yes : Header::no;
+  o.table.column = o.by_column.empty() ? o.by_time : o.by_column;
+}
+
+void check_splits(Options& o) {
+  const SplitOptions& random = o.random;
+  if (o.by_table() && (random.splits != 1 || random.seed != 0 || random.stratified))
+    usage_fail("--splits, --seed, --stratified: conflict with --by-column and --by-time");
+  if (!o.by_column.empty() && !random.split.empty()) usage_fail("--split: conflicts with --by-column");
+  if (!o.until.empty() && o.by_time.empty()) usage_fail("--until: requires --by-time");
+  if (!o.until.empty() && !random.split.empty()) usage_fail("--until: conflicts with --split");
+  if (random.split.empty()) o.random.split = "60,20,20";
+  (void)o.random.random();
+}
+
+/// False if --help or --version was printed.
+bool read(int argc, char** argv, Options& o) {
+  OptionList options{
+      {"data", &o.in, "FILE", "dataset"},
+      {"out", &o.out, "FILE", "file to write, an existing one is replaced (default: the dataset's own file)"},
+      {"replace", &o.replace, "", "replace splits that the dataset's own file has"}};
+  for (const Option& option : o.random.list()) options.push_back(option);
+  const Option by_table[] = {
+      {"table", &o.table.path, "FILE", "table with a row per node (or graph): ids and the column"},
+      {"by-column", &o.by_column, "COLUMN",
+       "its column that says train, val or test, by name or number from 1 (also training, valid, validation, "
+       "dev, testing; empty: no part)"},
+      {"by-time", &o.by_time, "COLUMN",
+       "its column of times, numbers or dates as 2021-03-05T17:30: the earliest nodes train, the latest "
+       "test; "
+       "equal times stay together"},
+      {"until", &o.until, "TRAIN,VAL", "with --by-time, instead of --split: last times of train and of val"},
+      {"id", &o.table.id, "COLUMN", "its column of ids (default: id, node or node_id, else the first)"},
+      {"by-row", &o.table.by_row, "", "no ids: row i, from 0, belongs to node i (or graph i)"},
+      {"header", &o.header, "NAME",
+       "yes or no; auto: yes if the first line has the column's name, or no value in that column"},
+      threads_option(o.threads)};
+  options.insert(options.end(), std::begin(by_table), std::end(by_table));
+  if (!read_options(argc, argv, table_of(options), {"data", "out"}, kUsage,
+                    "Gives a dataset new splits: random (60,20,20 by default), by a column of a table, or by "
+                    "time. All else in the file stays as it is."))
+    return false;
+  if (o.in.empty()) usage_fail("expected {}", kUsage);
+  check_table(o);
+  check_splits(o);
+  use_threads(o.threads);
+  return true;
+}
+
+TimeCuts cuts_of(const Options& o) {
+  TimeCuts cuts{o.random.fractions()};
+  if (o.until.empty()) return cuts;
+  const size_t comma = o.until.find(',');
+  cuts.train_until = o.until.substr(0, comma);
+  if (comma != std::string::npos) cuts.val_until = o.until.substr(comma + 1);
+  if (cuts.train_until.empty() || cuts.val_until.empty())
+    usage_fail("--until {}: expected two times, the last of train and the last of val, as in 2017,2018",
+               o.until);
+  return cuts;
+}
+
+std::vector<Split> new_splits(const Dataset& data, const Options& o, std::vector<std::string>& notes) {
+  if (!o.by_column.empty()) return {split_by_column(data, o.table, notes)};
+  if (!o.by_time.empty()) return {split_by_time(data, o.table, cuts_of(o), notes)};
+  const RandomSplits random = *o.random.random();
+  std::vector<Split> splits = random.draw(data, o.in);
+  const std::string_view word = word_for_split_items(data.task);
+  notes.push_back(random.note(splits, word));
+  if (data.unlabelled > 0)
+    notes.push_back(fmt::format("{} {} without a label are in no part", data.unlabelled, word));
+  return splits;
+}
+
+void split(int argc, char** argv) {
+  Options o;
+  if (!read(argc, argv, o)) return;
+  std::error_code error;
+  const bool in_place = o.out.empty() || std::filesystem::equivalent(o.in, o.out, error);
+  if (o.out.empty()) o.out = o.in;
+  RunFiles files;
+  files.read("data", o.in);
+  files.read("table", o.table.path);
+  files.write("out", o.out, "data");
+
+  const Dataset data = load_dataset(o.in);
+  if (in_place && !data.splits.empty() && !o.replace)
+    data_fail("{}: splits: {} already, expected none; --replace replaces, split {} OUT.h5 keeps them",
+              excerpt(o.in), data.splits.size(), excerpt(o.in));
+  std::vector<std::string> notes;
+  const std::vector<Split> splits = new_splits(data, o, notes);
+  save_splits(o.in, splits, o.out);
+  for (const std::string& note : notes) fmt::print("{}\n", note);
+  if (!data.splits.empty())
+    fmt::print("{} the splits of {} ({})\n", in_place ? "instead of" : "without", printable(o.in),
+               data.splits.size());
+  print_class_shares(data, splits);
+  fmt::print("{}: {} to train, {} to validate, {} to test{}\n", printable(o.out), splits[0].train.numel(),
+             splits[0].val.numel(), splits[0].test.numel(),
+             splits.size() > 1 ? fmt::format(" in the first of {} splits", splits.size()) : "");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return run_program("split", [&] { split(argc, argv); });
+}

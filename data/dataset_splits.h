@@ -1,0 +1,39 @@
+#pragma once
+
+#include <adjoint/data/dataset.h>
+#include <adjoint/graph/splits.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace adj {
+
+/// Random splits of all labelled nodes or graphs.
+struct RandomSplits {
+  SplitFractions fractions = {.val = 0.2, .test = 0.2};
+  uint64_t seed = 0;        ///< of the first; split k has seed + k
+  bool stratified = false;  ///< stratified by class (stratified_node_split)
+  int64_t count = 1;
+
+  /// Draws them for items with these labels, as Dataset::y; all of them if there are no labels.
+  /// Throws DataError "PLACE: …" for an empty part, and for stratification without classes.
+  std::vector<Split> draw(const Tensor& labels, int64_t items, const std::string& place,
+                          std::string_view word = "nodes") const;
+  /// The same for the nodes or graphs of a dataset.
+  std::vector<Split> draw(const Dataset& data, const std::string& place) const;
+  /// "split by seed 0, stratified: 60 nodes to train, 20 to validate, 20 to test", for a summary.
+  std::string note(const std::vector<Split>& splits, std::string_view items) const;
+};
+
+/// Number of nodes, or of graphs for their tasks: what splits select.
+int64_t num_split_items(const Dataset& data);
+/// "nodes" or "graphs".
+std::string_view word_for_split_items(Task task);
+
+/// Writes the dataset file `in` with these splits instead of its own to `out`, which may be the same file and
+/// is replaced when complete. All else stays as it is, also what is not part of the schema. `in` is a file
+/// that load_dataset() has accepted. Throws DataError.
+void save_splits(const std::string& in, const std::vector<Split>& splits, const std::string& out);
+
+}  // namespace adj

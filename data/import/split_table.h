@@ -1,0 +1,43 @@
+#pragma once
+
+#include <adjoint/data/dataset_splits.h>
+#include <adjoint/data/import/table_head.h>
+
+#include <string>
+#include <vector>
+
+namespace adj {
+
+/// A table with one row per node, or per graph for tasks of graphs, one column of which decides the split.
+/// Separators, quotes and comments are as for edge lists (import_edge_list).
+struct SplitTable {
+  std::string path;
+  std::string column;   ///< its name in the header, or its number from 1
+  std::string id = {};  ///< the column of ids, named the same way; default as node_columns()
+  bool by_row = false;  ///< no ids: row i, from 0, belongs to node i, in the order before `reorder`
+  Header header = Header::find_out;
+};
+
+// Rows are matched by the dataset's ids or names of nodes, else by their numbers, from 0, in the order before
+// `reorder`; graphs by their numbers. Nodes without a label are in no part, as those without a row or with a
+// missing value; rows of other nodes are passed over. `notes` gets a line about each of these, with counts
+// and names. All throw DataError naming file and line: a column that does not exist, an invalid value, a node
+// with two rows, ids none of which is a node's, an empty part.
+
+/// The part that the column names, in any case: train or training; val, valid, validation or dev; test or
+/// testing.
+Split split_by_column(const Dataset& data, const SplitTable& table, std::vector<std::string>& notes);
+
+/// Where the parts of a split by time end.
+struct TimeCuts {
+  SplitFractions fractions = {.val = 0.2, .test = 0.2};
+  /// Instead: the last times of train and of val, as in the table; a date includes all of it.
+  std::string train_until = {}, val_until = {};
+};
+
+/// The earliest nodes train, the latest test. Nodes of equal times stay together: a cut is moved to the
+/// nearest change of time, which `notes` says. Times as time_in(), all of one kind.
+Split split_by_time(const Dataset& data, const SplitTable& table, const TimeCuts& cuts,
+                    std::vector<std::string>& notes);
+
+}  // namespace adj

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace adj {
+
+/// Whether times are numbers, dates without a time zone, or dates with one: only times of one kind compare.
+enum class TimeKind : uint8_t { number, date, zoned_date };
+/// "a number", for messages.
+std::string_view name_of(TimeKind kind);
+
+/// A point in time as text says it, exactly: any int64 or double, or microseconds since 1970.
+struct Time {
+  TimeKind kind = TimeKind::number;
+  long double begin = 0.0L;
+  long double end = 0.0L;  ///< last moment that the text includes: for 2021-03 that of March
+};
+
+/// A number, or a date by ISO 8601: 2021-03, 2021-03-05, 2021-03-05T17:30, with seconds and their fraction,
+/// Z or +02:00; a blank may stand for the T. A year alone is a number. Empty for anything else.
+std::optional<Time> time_in(std::string_view text);
+
+}  // namespace adj

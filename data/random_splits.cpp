@@ -1,0 +1,68 @@
+#include <adjoint/core/text.h>
+#include <adjoint/data/dataset_splits.h>
+#include <adjoint/data/detail/labels.h>
+
+namespace adj {
+
+namespace {
+
+/// The members of `candidates` in these places.
+Tensor selected(const std::vector<int32_t>& candidates, const Tensor& places) {
+  std::vector<int32_t> items;
+  for (int32_t k : places.to_vector<int32_t>()) items.push_back(candidates[static_cast<size_t>(k)]);
+  return Tensor::from(items);
+}
+
+std::string counts_of(const Split& split, std::string_view items) {
+  return fmt::format("{} {} to train, {} to validate, {} to test", split.train.numel(), items,
+                     split.val.numel(), split.test.numel());
+}
+
+}  // namespace
+
+std::vector<Split> RandomSplits::draw(const Tensor& labels, int64_t items, const std::string& place,
+                                      std::string_view word) const {
+  if (stratified && (!labels || labels.dtype() != DType::i32))
+    data_fail("{}: {}, expected classes for a stratified split", excerpt(place),
+              labels ? "labels in columns" : "no labels");
+  std::vector<int32_t> labelled;
+  for (int32_t i = 0; i < items; ++i)
+    if (!labels || detail::is_labelled(labels, i)) labelled.push_back(i);
+  std::vector<Split> splits;
+  for (int64_t k = 0; k < count; ++k) {
+    Generator generator(seed + static_cast<uint64_t>(k));
+    if (stratified) {
+      const NodeSplit parts = stratified_node_split(labels, fractions, generator);
+      splits.push_back({parts.train, parts.val, parts.test});
+    } else {
+      const NodeSplit parts = random_node_split(std::ssize(labelled), fractions, generator);
+      splits.push_back(
+          {selected(labelled, parts.train), selected(labelled, parts.val), selected(labelled, parts.test)});
+    }
+    const Split& split = splits.back();
+    if (split.train.numel() == 0 || split.val.numel() == 0 || split.test.numel() == 0)
+      data_fail("{}: a split of {} {}{} into {}, expected some in each part", excerpt(place), labelled.size(),
+                word, labels ? " with a label" : "", counts_of(split, word));
+  }
+  return splits;
+}
+
+std::vector<Split> RandomSplits::draw(const Dataset& data, const std::string& place) const {
+  return draw(data.labels(), num_split_items(data), place, word_for_split_items(data.task));
+}
+
+std::string RandomSplits::note(const std::vector<Split>& splits, std::string_view items) const {
+  const std::string counts = counts_of(splits.at(0), items);
+  const char* how = stratified ? ", stratified" : "";
+  if (count == 1) return fmt::format("split by seed {}{}: {}", seed, how, counts);
+  return fmt::format("{} splits by seeds {} to {}{}: {} each", count, seed,
+                     seed + static_cast<uint64_t>(count) - 1, how, counts);
+}
+
+int64_t num_split_items(const Dataset& data) {
+  return is_of_graphs(data.task) ? data.graph_offsets.numel() - 1 : data.num_nodes();
+}
+
+std::string_view word_for_split_items(Task task) { return is_of_graphs(task) ? "graphs" : "nodes"; }
+
+}  // namespace adj
