@@ -1,9 +1,9 @@
 #include <adjoint/data/detail/content_hash.h>
 #include <adjoint/data/import/detail/field_encoding.h>
 #include <adjoint/data/import/fields.h>
+#include <adjoint/data/import/times.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <string>
 
@@ -26,40 +26,6 @@ bool take(std::string_view& text, std::string_view one_of) {
   if (text.empty() || one_of.find(text.front()) == std::string_view::npos) return false;
   text.remove_prefix(1);
   return true;
-}
-
-/// Takes "12:30", "12:30:05" or "12:30:05.25"; in days.
-std::optional<double> take_time(std::string_view& text) {
-  const auto hours = take_digits(text, 2, 2);
-  if (!hours || *hours > 24 || !take(text, ":")) return {};
-  const auto minutes = take_digits(text, 2, 2);
-  if (!minutes || *minutes > 59) return {};
-  double seconds = 3600.0 * *hours + 60.0 * *minutes;
-  if (take(text, ":")) {
-    const auto whole = take_digits(text, 2, 2);
-    if (!whole || *whole > 60) return {};
-    seconds += *whole;
-    if (take(text, ".,")) {
-      const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-      if (digits == 0) return {};
-      seconds += double_in("0." + std::string(text.substr(0, digits))).value();
-      text.remove_prefix(digits);
-    }
-  }
-  return seconds / 86400.0;
-}
-
-/// Takes "Z", "+02:00", "+0200" or "+02", or nothing; in days.
-std::optional<double> take_zone(std::string_view& text) {
-  if (take(text, "Zz") || text.empty()) return 0.0;
-  const bool west = text.front() == '-';
-  if (!take(text, "+-")) return {};
-  const auto hours = take_digits(text, 2, 2);
-  if (!hours) return {};
-  (void)take(text, ":");
-  const int minutes = text.empty() ? 0 : take_digits(text, 2, 2).value_or(60);
-  if (minutes > 59) return {};
-  return (west ? -1.0 : 1.0) * (*hours * 60 + minutes) / 1440.0;
 }
 
 size_t bucket(std::string_view text, int64_t columns) {
@@ -125,27 +91,11 @@ std::vector<float> vector_in(std::string_view text) {
 }
 
 std::optional<double> days_in(std::string_view text) {
-  namespace time = std::chrono;
-  text = trimmed(text);
-  const auto year = take_digits(text, 4, 4);
-  if (!year || text.empty() || (text.front() != '-' && text.front() != '/')) return {};
-  const std::string_view dash = text.substr(0, 1);
-  (void)take(text, dash);
-  const auto month = take_digits(text, 2, 2);
-  if (!month || !take(text, dash)) return {};
-  const auto day = take_digits(text, 2, 2);
-  if (!day) return {};
-  const time::year_month_day date{time::year(*year), time::month(static_cast<unsigned>(*month)),
-                                  time::day(static_cast<unsigned>(*day))};
-  if (!date.ok()) return {};
-  const double days = static_cast<double>(time::sys_days(date).time_since_epoch().count());
-  if (text.empty()) return days;
-  if (!take(text, "Tt ")) return {};
-  const auto hours = take_time(text);
-  if (!hours) return {};
-  const auto zone = take_zone(text);
-  if (!zone || !text.empty()) return {};
-  return days + *hours - *zone;
+  constexpr long double kDay = 86400e6L;  // microseconds
+  const std::optional<Time> time = time_in(text);
+  // A month is none: it may as well be a category.
+  if (!time || time->kind == TimeKind::number || time->end - time->begin >= kDay) return {};
+  return static_cast<double>(time->begin / kDay);
 }
 
 bool is_ambiguous_date(std::string_view text) {

@@ -1,6 +1,7 @@
 #include <adjoint/data/import/fields.h>
 #include <adjoint/data/import/times.h>
 
+#include <algorithm>
 #include <chrono>
 
 namespace adj {
@@ -54,7 +55,7 @@ struct Clock {
 };
 
 std::optional<Clock> clock_in(DateCursor& text) {
-  const auto hour = text.digits(2, 0, 23);
+  const auto hour = text.digits(2, 0, 24);
   if (!hour || !text.skip(':')) return {};
   const auto minute = text.digits(2, 0, 59);
   if (!minute) return {};
@@ -89,10 +90,11 @@ std::optional<Time> date_in(std::string_view word) {
   using namespace std::chrono;
   DateCursor text(word);
   const auto year = text.digits(4);
-  if (!year || !text.skip('-')) return {};
+  const char dash = word.substr(std::min<size_t>(4, word.size())).starts_with('/') ? '/' : '-';
+  if (!year || !text.skip(dash)) return {};
   const auto month = text.digits(2, 1, 12);
   if (!month) return {};
-  const bool has_day = text.skip('-');
+  const bool has_day = text.skip(dash);
   const auto day = has_day ? text.digits(2, 1, 31) : std::optional<int64_t>(1);
   if (!day) return {};
   const year_month_day date(std::chrono::year(static_cast<int>(*year)),
