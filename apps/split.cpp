@@ -8,6 +8,7 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/import/split_table.h>
 
+#include <algorithm>
 #include <filesystem>
 
 using namespace adj;
@@ -130,6 +131,11 @@ void split(int argc, char** argv) {
   if (!data.splits.empty())
     fmt::print("{} the splits of {} ({})\n", in_place ? "instead of" : "without", printable(o.in),
                data.splits.size());
+  const auto filled = [](const ColumnEncoder& column) { return !column.filling.empty(); };
+  if (std::any_of(data.encoder.columns.begin(), data.encoder.columns.end(), filled))
+    fmt::print(
+        "gaps of features stay filled as convert did, not by the new training nodes; convert with --split "
+        "does that\n");
   print_class_shares(data, splits);
   fmt::print("{}: {} to train, {} to validate, {} to test{}\n", printable(o.out), splits[0].train.numel(),
              splits[0].val.numel(), splits[0].test.numel(),
