@@ -47,6 +47,8 @@ def write_tables():
         write(name, lines(EDGES, ("src", "dst")))
     for name, gap in {"people.csv": "", "nodes.csv": 1}.items():
         write(name, lines([(i, i % 3, gap if i == 5 else i % 7) for i in range(100)], ("id", "age", "height")))
+    write("joined.csv", lines([(i, 2015 + i % 6) for i in range(100)], ("id", "joined")))
+    write("parts.csv", lines([(i, ("train", "val", "test")[i % 3]) for i in range(100)], ("id", "part")))
     for name in ("kinds.csv", "classes.csv"):
         write(name, lines([(i, "ab"[i % 3 == 0]) for i in range(100)], ("id", "kind")))
     write("web-Google.txt.gz", lines(EDGES).replace(",", "\t"))
