@@ -7,13 +7,13 @@ namespace adj {
 namespace {
 
 /// The members of `candidates` in these places.
-Tensor selected(const std::vector<int32_t>& candidates, const Tensor& places) {
+Tensor items_in(const std::vector<int32_t>& candidates, const Tensor& places) {
   std::vector<int32_t> items;
   for (int32_t k : places.to_vector<int32_t>()) items.push_back(candidates[static_cast<size_t>(k)]);
   return Tensor::from(items);
 }
 
-std::string counts_of(const Split& split, std::string_view items) {
+std::string part_sizes(const Split& split, std::string_view items) {
   return fmt::format("{} {} to train, {} to validate, {} to test", split.train.numel(), items,
                      split.val.numel(), split.test.numel());
 }
@@ -37,12 +37,12 @@ std::vector<Split> RandomSplits::draw(const Tensor& labels, int64_t items, const
     } else {
       const NodeSplit parts = random_node_split(std::ssize(labelled), fractions, generator);
       splits.push_back(
-          {selected(labelled, parts.train), selected(labelled, parts.val), selected(labelled, parts.test)});
+          {items_in(labelled, parts.train), items_in(labelled, parts.val), items_in(labelled, parts.test)});
     }
     const Split& split = splits.back();
     if (split.train.numel() == 0 || split.val.numel() == 0 || split.test.numel() == 0)
       data_fail("{}: a split of {} {}{} into {}, expected some in each part", excerpt(place), labelled.size(),
-                word, labels ? " with a label" : "", counts_of(split, word));
+                word, labels ? " with a label" : "", part_sizes(split, word));
   }
   return splits;
 }
@@ -52,7 +52,7 @@ std::vector<Split> RandomSplits::draw(const Dataset& data, const std::string& pl
 }
 
 std::string RandomSplits::note(const std::vector<Split>& splits, std::string_view items) const {
-  const std::string counts = counts_of(splits.at(0), items);
+  const std::string counts = part_sizes(splits.at(0), items);
   const char* how = stratified ? ", stratified" : "";
   if (count == 1) return fmt::format("split by seed {}{}: {}", seed, how, counts);
   return fmt::format("{} splits by seeds {} to {}{}: {} each", count, seed,

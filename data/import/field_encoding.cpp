@@ -91,11 +91,11 @@ std::vector<float> vector_in(std::string_view text) {
 }
 
 std::optional<double> days_in(std::string_view text) {
-  constexpr long double kDay = 86400e6L;  // microseconds
+  constexpr long double kDayLength = 86400e6L;  // microseconds
   const std::optional<Time> time = time_in(text);
   // A month is none: it may as well be a category.
-  if (!time || time->kind == TimeKind::number || time->end - time->begin >= kDay) return {};
-  return static_cast<double>(time->begin / kDay);
+  if (!time || time->kind == TimeKind::number || time->end - time->begin >= kDayLength) return {};
+  return static_cast<double>(time->begin / kDayLength);
 }
 
 bool is_ambiguous_date(std::string_view text) {

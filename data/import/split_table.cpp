@@ -242,8 +242,8 @@ struct TimedItem {
 };
 
 /// Ascending by time.
-std::vector<TimedItem> timed(const ColumnReader& reader, const std::vector<TableValue>& values,
-                             TimeKind& kind) {
+std::vector<TimedItem> times_in(const ColumnReader& reader, const std::vector<TableValue>& values,
+                                TimeKind& kind) {
   std::vector<TimedItem> all;
   for (const TableValue& value : values) {
     const std::optional<Time> time = time_in(value.text);
@@ -264,7 +264,7 @@ std::vector<TimedItem> timed(const ColumnReader& reader, const std::vector<Table
 }
 
 /// Number of items up to a time, inclusive.
-size_t until(const std::vector<TimedItem>& all, TimeKind kind, const std::string& text) {
+size_t count_until(const std::vector<TimedItem>& all, TimeKind kind, const std::string& text) {
   const std::optional<Time> time = time_in(text);
   if (!time || time->kind != kind)
     usage_fail("--until: '{}' is {}, expected {} as the times of the table", excerpt(text),
@@ -329,11 +329,11 @@ Split split_by_time(const Dataset& data, const SplitTable& table, const TimeCuts
   ColumnReader reader(data, table, [](std::string_view text) { return time_in(text).has_value(); });
   const std::vector<TableValue> values = reader.read(notes);
   TimeKind kind = TimeKind::number;
-  const std::vector<TimedItem> all = timed(reader, values, kind);
+  const std::vector<TimedItem> all = times_in(reader, values, kind);
   const bool by_times = !cuts.train_until.empty();
   std::array<size_t, 2> ends{};
   if (by_times)
-    ends = {until(all, kind, cuts.train_until), until(all, kind, cuts.val_until)};
+    ends = {count_until(all, kind, cuts.train_until), count_until(all, kind, cuts.val_until)};
   else
     ends = cuts_of(all, cuts.fractions, reader);
   if (ends[1] < ends[0])
