@@ -53,7 +53,8 @@ ColumnChoice column_choice(const std::string& item) {
 struct Given {
   EdgeListOptions edges;
   std::string ids = "auto", task = "node_class", header = "auto", node_headers = "auto",
-              missing_ids = "error", comment, missing_labels, impute, columns, without, types, like;
+              missing_ids = "error", comment, separator, decimal, missing_labels, impute, columns, without,
+              types, like;
   bool has_comment = false, has_missing_labels = false;
   std::shared_ptr<const SplitOptions> splits;
   std::vector<std::string> notes;
@@ -76,12 +77,29 @@ struct Given {
                     : missing_ids == "keep" ? MissingIds::keep
                                             : MissingIds::fail;
     o.header = header_of("header", header);
-    if (has_comment) o.comment = comment;
+    if (has_comment) o.text.comment = comment;
+    check_text(o.text);
     check_node_files(o.node_files);
     return o;
   }
 
  private:
+  void check_text(TextFormat& text) const {
+    if (!decimal.empty()) {
+      if (decimal != "point" && decimal != "comma")
+        usage_fail("--decimal {}: expected point or comma", decimal);
+      text.decimal = decimal == "comma" ? Decimal::comma : Decimal::point;
+    }
+    if (separator.empty()) return;
+    const std::string between = separator == " " ? "" : separator == "\\t" ? "\t" : separator;
+    if (between.size() > Separator::kLongest || between.find_first_of("\"\r\n") != std::string::npos)
+      usage_fail("--separator {}: expected at most {} bytes, without quotes and line ends",
+                 excerpt(separator), Separator::kLongest);
+    text.separator = Separator(between);
+    if (between == "," && text.decimal == Decimal::comma)
+      usage_fail("--separator ,: conflicts with --decimal comma");
+  }
+
   void check_node_files(NodeFiles& files) const {
     files.headers = header_of("node-headers", node_headers);
     for (Task known : {Task::node_class, Task::node_multilabel, Task::node_regression})
@@ -160,6 +178,12 @@ Format edges_format(std::shared_ptr<const SplitOptions> splits) {
     arguments->has_comment = true;
   }),
       "skip lines with this prefix, in all files; '': skip none (default: # or %, before the first row)");
+  add("separator", po::value(&arguments->separator)->value_name("TEXT"),
+      "what is between two fields, in all files: any text as :: or |, \\t for a tab, ' ' for any blanks "
+      "(default: the first of tab, semicolon and comma that is in the first line, else blanks)");
+  add("decimal", po::value(&arguments->decimal)->value_name("MARK"),
+      "decimal mark of numbers, in all files: point or comma (default: point; columns that may have commas "
+      "are an error)");
   const auto column = [](std::string& name) { return po::value(&name)->value_name("COLUMN"); };
   add("source", column(o.columns.source),
       "column of source ids: its name in the header, or its number from 1 (default: by names as source, src, "

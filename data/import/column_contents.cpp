@@ -14,11 +14,12 @@ void ColumnContents::add_text(std::string_view field, int64_t line) {
     line_ = line;
     first_ = field;
   }
+  commas_ += !decimal_ && float_in(field, Decimal::comma);
   booleans_ += boolean_in(field).has_value();
   dates_ += dates_ + 1 == texts_ && days_in(field).has_value();
   ambiguous_dates_ += ambiguous_dates_ + 1 == texts_ && is_ambiguous_date(field);
   if (vectors_ + 1 == texts_)
-    if (const auto numbers = static_cast<int64_t>(vector_in(field).size()); numbers > 0) {
+    if (const auto numbers = static_cast<int64_t>(vector_in(field, decimal_.value_or(Decimal::point)).size()); numbers > 0) {
       width_ = vectors_ > 0 && width_ != numbers ? -1 : numbers;
       ++vectors_;
     }
@@ -34,6 +35,7 @@ void ColumnContents::merge(const ColumnContents& later) {
   if (later.vectors_ > 0) width_ = vectors_ == 0 || width_ == later.width_ ? later.width_ : -1;
   texts_ += later.texts_;
   booleans_ += later.booleans_;
+  commas_ += later.commas_;
   vectors_ += later.vectors_;
   dates_ += later.dates_;
   ambiguous_dates_ += later.ambiguous_dates_;
@@ -52,6 +54,9 @@ std::optional<ColumnType> ColumnContents::found() const {
 std::string ColumnContents::choose(int64_t rows, ColumnEncoder& encoder) const {
   if (wanted_) encoder.type = *wanted_;
   if (texts_ == 0 && (!wanted_ || wanted_ == ColumnType::number)) return "";
+  const bool number = !wanted_ || wanted_ == ColumnType::number || wanted_ == ColumnType::vector;
+  if (number && commas_ == texts_)
+    return "a number with a decimal comma or two numbers, expected --decimal comma or point to say which";
   const int64_t numbers = rows - texts_ - gaps_;
   if (wanted_ == ColumnType::number || (!wanted_ && numbers > 0))
     return fmt::format(

@@ -50,13 +50,14 @@ ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
   TableHead& head = layout.head;
   EdgeColumns& columns = layout.columns;
   const bool numbered = options.ids.value_or(NodeIds::Kind::names) != NodeIds::Kind::names;
-  head = read_head(path, options.comment, false, [&](const TableHead& seen, const auto&) {
+  head = read_head(path, options.text, false, [&](const TableHead& seen, const auto&) {
     return !numbered && !has_integers(seen.first, {}) && !has_integers(seen.second, {});
   });
   const int64_t line = head.format.first_line;
   const std::string place = fmt::format("{}:{}", excerpt(path), line);
   if (head.empty) data_fail("{}: no edges, expected some{}", excerpt(path), head.beside_comments());
-  if (head.columns() < 2) data_fail("{}: one column, expected two ids", place);
+  if (head.columns() < 2)
+    data_fail("{}: one column, expected two ids (--separator TEXT says what is between them)", place);
   const bool stated = options.header == Header::yes ||
                       (options.header == Header::find_out && has_chosen_name(head.first, options.columns));
   const bool may_be = !stated && options.header == Header::find_out && head.may_be_header();
@@ -125,7 +126,7 @@ Dataset import_edge_list(const std::string& path, const EdgeListOptions& options
   data.undirected = options.undirected;
   const auto finish = [&](ImportedEdges edges) {
     expect_nodes_listed(path, files, ids.size(), edges.size());
-    add_listed_nodes(files, options.comment, ids, *notes);
+    add_listed_nodes(files, options.text, ids, *notes);
     expect_nodes_listed(path, files, ids.size(), edges.size());
     data.graph = edges.graph(path, ids, data.undirected, options.coalesce);
   };
@@ -141,7 +142,7 @@ Dataset import_edge_list(const std::string& path, const EdgeListOptions& options
   } else {
     finish(read_list(source, layout, options, ids, *notes));
   }
-  read_node_files(files, options.comment, ids, data, &reading, *notes);
+  read_node_files(files, options.text, ids, data, &reading, *notes);
   ids.move_to(data);
   return data;
 }

@@ -18,9 +18,7 @@ struct EdgeListOptions {
   std::optional<NodeIds::Kind> ids = {};
   int64_t nodes = 0;  ///< for numeric ids: minimum number of nodes
   Header header = Header::find_out;
-  /// Comment prefix in all text files; empty: no comments. Default: lines before the first row that begin
-  /// with # or %.
-  std::optional<std::string> comment = {};
+  TextFormat text = {};  ///< of all text files
   /// Of a Matrix Market file only `weight` "none" means something: its values are ignored.
   EdgeColumnNames columns = {};
   MissingIds missing_ids = MissingIds::fail;
@@ -31,13 +29,13 @@ struct EdgeListOptions {
 };
 
 /// Imports an edge list, plain or gzip: one edge per line, its fields separated by tab, semicolon, comma or
-/// blanks, as detected from the first line, with RFC 4180 quotes. The header's names say which columns are
-/// source, target and weight (edge_columns.h): source and target, src and dst, from and to, head and tail,
-/// :START_ID and :END_ID, …, in any case, order and company; without a header the first two columns are
-/// source and target. With tab-separated numbers, a line without a tab is split at blanks. Or a Matrix Market
-/// file (coordinate; real, integer or pattern; general or symmetric; entry i, j is the edge from node i - 1
-/// to node j - 1), detected by its first line. Ids are kept (Dataset::node_ids, node_names). Edges keep the
-/// list's order; reverses follow them.
+/// blanks, as detected from the first line, or by a chosen text (TextFormat), with RFC 4180 quotes. The
+/// header's names say which columns are source, target and weight (edge_columns.h): source and target, src
+/// and dst, from and to, head and tail, :START_ID and :END_ID, …, in any case, order and company; without a
+/// header the first two columns are source and target. With tab-separated numbers, a line without a tab is
+/// split at blanks. Or a Matrix Market file (coordinate; real, integer or pattern; general or symmetric;
+/// entry i, j is the edge from node i - 1 to node j - 1), detected by its first line. Ids are kept
+/// (Dataset::node_ids, node_names). Edges keep the list's order; reverses follow them.
 ///
 /// The first line is a header if none of its fields is a number, its ids occur in no other line, and either
 /// the second line has a number below a word, or its names are those of source and target, or it is the only

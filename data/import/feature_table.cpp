@@ -77,7 +77,7 @@ class TableReader {
         nodes_(nodes),
         files_(files),
         columns_(rows.slots()),
-        contents_(columns_.size()),
+        contents_(columns_.size(), ColumnContents({}, rows.head().decimal)),
         encoders_(columns_.size()) {
     if (files.like) {
       encoders_ = files.like->encoder.columns;
@@ -91,7 +91,7 @@ class TableReader {
       if (slot == columns_.end())
         data_fail("{}: {} has a type, but is no feature", place, column_text(column, rows.names()));
       const auto c = static_cast<size_t>(slot - columns_.begin());
-      contents_[c] = ColumnContents(choice.type);
+      contents_[c] = ColumnContents(choice.type, rows.head().decimal);
       encoders_[c].columns = choice.columns;
     }
   }
@@ -160,12 +160,12 @@ class TableReader {
 
   ScannedRows scan_block(const TextBlock& block) const {
     ScannedRows part;
-    for (const ColumnContents& contents : contents_) part.contents.emplace_back(contents.wanted());
+    for (const ColumnContents& contents : contents_) part.contents.emplace_back(contents.wanted(), rows_.head().decimal);
     rows_.read_block(block, std::ssize(columns_), part,
                      [&](size_t slot, std::string_view field, int64_t line, float* row) {
                        ColumnContents& contents = part.contents[slot];
                        const bool text = contents.wanted().value_or(ColumnType::number) != ColumnType::number;
-                       if (const std::optional<float> number = text ? std::nullopt : float_in(field)) {
+                       if (const std::optional<float> number = text ? std::nullopt : rows_.head().number_in(field)) {
                          row[slot] = *number;
                        } else if (is_missing(field)) {
                          contents.add_gap(line);
@@ -237,7 +237,7 @@ class TableReader {
     int64_t begin = 0, read = 0;
     for (const ColumnEncoder& encoder : encoders_) {
       const bool chosen = all || encoder.type != ColumnType::number;
-      encoders.emplace_back(encoder);
+      encoders.emplace_back(encoder, rows_.head().decimal.value_or(Decimal::point));
       begins.push_back(begin);
       packed.push_back(chosen ? read : -1);
       begin += encoder.width();

@@ -75,15 +75,15 @@ std::optional<float> boolean_in(std::string_view text) {
   return word == "true" ? std::optional(1.0f) : word == "false" ? std::optional(0.0f) : std::nullopt;
 }
 
-std::vector<float> vector_in(std::string_view text) {
+std::vector<float> vector_in(std::string_view text, Decimal decimal) {
   text = trimmed(text);
   for (const std::string_view ends : {"[]", "()", "{}"})
     if (text.size() > 1 && text.front() == ends[0] && text.back() == ends[1])
       text = trimmed(text.substr(1, text.size() - 2));
-  const Separator separator = separator_of(text);
+  const Separator separator = separator_of(text, decimal);
   std::vector<float> numbers;
   for (FieldCursor field(text, separator); field.next();) {
-    const std::optional<float> number = float_in(field.field());
+    const std::optional<float> number = float_in(field.field(), decimal);
     if (!number) return {};
     numbers.push_back(*number);
   }
@@ -106,7 +106,8 @@ bool is_ambiguous_date(std::string_view text) {
   return take_digits(text, 2, 4) && (text.empty() || text.front() == ' ');
 }
 
-FieldEncoder::FieldEncoder(const ColumnEncoder& encoder) : encoder_(encoder) {
+FieldEncoder::FieldEncoder(const ColumnEncoder& encoder, Decimal decimal)
+    : encoder_(encoder), decimal_(decimal) {
   for (const std::string& category : encoder.categories)
     numbers_.emplace(category, static_cast<int64_t>(numbers_.size()));
 }
@@ -114,13 +115,13 @@ FieldEncoder::FieldEncoder(const ColumnEncoder& encoder) : encoder_(encoder) {
 FieldState FieldEncoder::encode(std::string_view field, float* features) const {
   if (encoder_.has_zeros()) std::fill_n(features, encoder_.width(), 0.0f);
   if (encoder_.type == ColumnType::number)
-    if (const std::optional<float> number = float_in(field)) return write_number(number, features);
+    if (const std::optional<float> number = float_in(field, decimal_)) return write_number(number, features);
   if (is_missing(field)) return FieldState::missing;
   switch (encoder_.type) {
     case ColumnType::number:
       return FieldState::wrong;
     case ColumnType::boolean: {
-      const std::optional<float> word = boolean_in(field), number = word ? word : float_in(field);
+      const std::optional<float> word = boolean_in(field), number = word ? word : float_in(field, decimal_);
       return write_number(number && (*number == 0.0f || *number == 1.0f) ? number : std::nullopt, features);
     }
     case ColumnType::date:
@@ -137,7 +138,7 @@ FieldState FieldEncoder::encode(std::string_view field, float* features) const {
     case ColumnType::vector:
       break;
   }
-  const std::vector<float> numbers = vector_in(field);
+  const std::vector<float> numbers = vector_in(field, decimal_);
   if (std::ssize(numbers) != encoder_.columns) return FieldState::wrong;
   std::copy(numbers.begin(), numbers.end(), features);
   return FieldState::encoded;

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <limits>
 
+#include <fmt/format.h>
+
 namespace adj {
 
 namespace {
@@ -16,6 +18,15 @@ std::string_view unsigned_plus(std::string_view text) {
   text = trimmed(text);
   if (text.size() > 1 && text[0] == '+' && text[1] != '-' && text[1] != '+') text.remove_prefix(1);
   return text;
+}
+
+/// A number with a decimal comma as one with a point; empty if it has a point, or is long.
+std::optional<std::string> with_point(std::string_view text) {
+  constexpr size_t kLongest = 100;
+  if (text.size() > kLongest || text.find('.') != std::string_view::npos) return {};
+  std::string number(text);
+  std::replace(number.begin(), number.end(), ',', '.');
+  return number;
 }
 
 /// from_chars reports overflow and underflow with the same error.
@@ -41,16 +52,18 @@ std::optional<T> real_number(std::string_view text) {
 
 }  // namespace
 
-std::string_view name_of(Separator separator) {
+std::string name_of(Separator separator) {
   return separator == Separator::comma       ? "a comma"
          : separator == Separator::semicolon ? "a semicolon"
          : separator == Separator::tab       ? "a tab"
-                                             : "blanks";
+         : separator == Separator::blanks    ? "blanks"
+                                             : fmt::format("\"{}\"", excerpt(separator.text()));
 }
 
-Separator separator_of(std::string_view line) {
-  for (Separator separator : {Separator::tab, Separator::semicolon, Separator::comma})
-    if (line.find(static_cast<char>(separator)) != std::string_view::npos) return separator;
+Separator separator_of(std::string_view line, Decimal decimal) {
+  for (const Separator& separator : {Separator::tab, Separator::semicolon, Separator::comma})
+    if ((separator != Separator::comma || decimal == Decimal::point) && separator.find_in(line) < line.size())
+      return separator;
   return Separator::blanks;
 }
 
@@ -63,10 +76,18 @@ std::string lower(std::string_view text) {
 
 std::optional<int64_t> integer_in(std::string_view text) { return number_in<int64_t>(unsigned_plus(text)); }
 std::optional<int32_t> int32_in(std::string_view text) { return number_in<int32_t>(unsigned_plus(text)); }
-std::optional<float> float_in(std::string_view text) { return real_number<float>(text); }
+std::optional<float> float_in(std::string_view text, Decimal decimal) {
+  if (decimal == Decimal::point) return real_number<float>(text);
+  const std::optional<std::string> number = with_point(text);
+  return number ? real_number<float>(*number) : std::nullopt;
+}
 std::optional<double> double_in(std::string_view text) { return real_number<double>(text); }
 
-bool is_number(std::string_view text) {
+bool is_number(std::string_view text, Decimal decimal) {
+  if (decimal == Decimal::comma) {
+    const std::optional<std::string> number = with_point(text);
+    return number && is_number(*number);
+  }
   text = unsigned_plus(text);
   double value = 0.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

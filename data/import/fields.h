@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,13 +11,43 @@
 
 namespace adj {
 
-/// Field separators. blanks: runs of blanks and tabs, ignoring those at a line's ends.
-enum class Separator : char { comma = ',', semicolon = ';', tab = '\t', blanks = ' ' };
+/// The text between two fields: any of 1 to 15 bytes, or `blanks`: runs of blanks and tabs, ignoring those at
+/// a line's ends.
+class Separator {
+ public:
+  static constexpr size_t kLongest = 15;
+  static const Separator comma, semicolon, tab, blanks;
+
+  /// `text` has at most kLongest bytes; none mean blanks.
+  constexpr explicit Separator(std::string_view text) : size_(static_cast<uint8_t>(text.size())) {
+    std::copy(text.begin(), text.end(), text_.begin());
+  }
+  std::string_view text() const { return {text_.data(), size_}; }
+  /// The position of the first one in `text`; its size if there is none. Not for blanks.
+  size_t find_in(std::string_view text) const {
+    size_t position = 0;
+    while (position < text.size() &&
+           (text[position] != text_[0] || (size_ > 1 && !text.substr(position).starts_with(this->text()))))
+      ++position;
+    return position;
+  }
+  bool operator==(const Separator&) const = default;
+
+ private:
+  std::array<char, kLongest> text_{};
+  uint8_t size_;
+};
+inline constexpr Separator Separator::comma{","}, Separator::semicolon{";"}, Separator::tab{"\t"},
+    Separator::blanks{""};
+
+/// What precedes the fraction of a number.
+enum class Decimal : uint8_t { point, comma };
 
 /// "a comma", for messages.
-std::string_view name_of(Separator separator);
-/// Separator of a line: the first of tab, semicolon and comma that occurs in it, else blanks.
-Separator separator_of(std::string_view line);
+std::string name_of(Separator separator);
+/// Separator of a line: the first of tab, semicolon and, unless numbers have them, comma that occurs in it,
+/// else blanks.
+Separator separator_of(std::string_view line, Decimal decimal = Decimal::point);
 
 /// Without blanks, tabs and carriage returns at its ends.
 inline std::string_view trimmed(std::string_view text) {
@@ -50,11 +82,10 @@ class FieldCursor {
       more_ = !rest_.empty();
       return true;
     }
-    size_t end = 0;
-    while (end < rest_.size() && rest_[end] != static_cast<char>(separator_)) ++end;
+    const size_t end = separator_.find_in(rest_);
     field_ = trimmed(rest_.substr(0, end));
     more_ = end < rest_.size();
-    rest_.remove_prefix(more_ ? end + 1 : end);
+    rest_.remove_prefix(more_ ? end + separator_.text().size() : end);
     return true;
   }
   std::string_view field() const { return field_; }
@@ -70,15 +101,16 @@ class FieldCursor {
 };
 
 /// Parses an entire text, trimmed, as a number. Empty if it is not one or does not fit: an integer has a sign
-/// and digits only; a floating number must be finite, and underflow becomes 0.
+/// and digits only; a floating number must be finite, and underflow becomes 0. With a decimal comma, a point
+/// is in no number.
 std::optional<int64_t> integer_in(std::string_view text);
 std::optional<int32_t> int32_in(std::string_view text);
-std::optional<float> float_in(std::string_view text);
+std::optional<float> float_in(std::string_view text, Decimal decimal = Decimal::point);
 std::optional<double> double_in(std::string_view text);
 /// True for a missing value: empty, two quotes (as pandas writes an empty row), "nan", "na", "n/a", "null",
 /// "none" or "?", in any case.
 bool is_missing(std::string_view text);
 /// True for a number of any size, including those without a type above ("1e400", "nan").
-bool is_number(std::string_view text);
+bool is_number(std::string_view text, Decimal decimal = Decimal::point);
 
 }  // namespace adj

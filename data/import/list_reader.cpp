@@ -168,10 +168,10 @@ class ListReader {
   }
 
   float weight_in(std::string_view field, int64_t line) const {
-    const std::optional<float> weight = float_in(field);
+    const std::optional<float> weight = head_.number_in(field);
     if (!weight && !is_doubtful(line))
-      source_.fail(line, "\"{}\" in {}, expected a weight, finite and within float32", excerpt(field),
-                   called(columns_.weight));
+      source_.fail(line, "\"{}\" in {}, expected a weight, finite and within float32{}", excerpt(field),
+                   called(columns_.weight), head_.decimal_hint(field));
     return weight.value_or(1.0f);
   }
 

@@ -97,11 +97,11 @@ void read_labels(const std::string& path, const Open& open, const NodeIds& ids, 
 
 }  // namespace
 
-void add_listed_nodes(const NodeFiles& files, const std::optional<std::string>& comment, NodeIds& ids,
+void add_listed_nodes(const NodeFiles& files, const TextFormat& text, NodeIds& ids,
                       std::vector<std::string>& notes) {
   constexpr size_t kShown = 3;
   if (files.features.empty() || files.features_by_row) return;
-  NodeRows rows(files.features, false, false, files, comment, ids, nullptr);
+  NodeRows rows(files.features, false, false, files, text, ids, nullptr);
   const RecordFormat& format = rows.head().format;
   TextSource source(files.features);
   source.cut_by([&](std::string_view text, int64_t line) { return format.last_end(text, line); });
@@ -148,24 +148,23 @@ void add_listed_nodes(const NodeFiles& files, const std::optional<std::string>& 
   const int64_t before = ids.size();
   std::string names;
   for (size_t k = 0; k < unknown.size(); ++k) {
-    const auto& [text, line] = unknown[k];
-    if (text.empty() || is_missing(text))
-      source.fail(line, "\"{}\", expected the id of a node", excerpt(text));
-    source.expect_utf8(line, text);
-    if (!ids.add_text(text))
-      source.fail(line, "\"{}\", expected the id of a node, {}", excerpt(text),
+    const auto& [id, line] = unknown[k];
+    if (id.empty() || is_missing(id)) source.fail(line, "\"{}\", expected the id of a node", excerpt(id));
+    source.expect_utf8(line, id);
+    if (!ids.add_text(id))
+      source.fail(line, "\"{}\", expected the id of a node, {}", excerpt(id),
                   ids.kind() == NodeIds::Kind::names ? "fewer in all" : "an integer as in the edges");
-    if (k < kShown) names += (k == 0 ? "" : ", ") + excerpt(text);
+    if (k < kShown) names += (k == 0 ? "" : ", ") + excerpt(id);
   }
   const int64_t added = ids.size() - before;
   notes.push_back(fmt::format("{}: {} node{} without an edge: {}{}", excerpt(files.features), added,
                               added == 1 ? "" : "s", names, unknown.size() > kShown ? ", …" : ""));
 }
 
-void read_node_files(const NodeFiles& files, const std::optional<std::string>& comment, const NodeIds& ids,
-                     Dataset& data, Progress* reading, std::vector<std::string>& notes) {
+void read_node_files(const NodeFiles& files, const TextFormat& text, const NodeIds& ids, Dataset& data,
+                     Progress* reading, std::vector<std::string>& notes) {
   const auto open = [&](const std::string& path, bool by_row, bool blank_rows, bool again = false) {
-    return NodeRows(path, by_row, blank_rows, files, comment, ids, again ? nullptr : reading);
+    return NodeRows(path, by_row, blank_rows, files, text, ids, again ? nullptr : reading);
   };
   FeatureTable table;
   size_t table_note = 0;

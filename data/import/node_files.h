@@ -63,16 +63,16 @@ struct NodeFiles {
 
 /// Adds the nodes of the table of features that are in no edge, with a note about them. Throws DataError if
 /// none of its ids is in an edge.
-void add_listed_nodes(const NodeFiles& files, const std::optional<std::string>& comment, NodeIds& ids,
+void add_listed_nodes(const NodeFiles& files, const TextFormat& text, NodeIds& ids,
                       std::vector<std::string>& notes);
 
-/// Reads the files for the nodes of `data`, whose graph is set: its x, y, classes, task, splits. `comment` is
-/// EdgeListOptions::comment. `notes` gets one line per file: separator, header, comments, number of missing
+/// Reads the files for the nodes of `data`, whose graph is set: its x, y, classes, task, splits. `text` is
+/// EdgeListOptions::text. `notes` gets one line per file: separator, header, comments, number of missing
 /// labels and numbers; and one about a random split. Throws DataError naming file and line: an unknown or
 /// repeated id, a row with another number of columns than the first, an invalid number, a column to impute
 /// without any number, a node without features, a file by rows with another number of rows than nodes, a
 /// split that is empty or contains a node twice or an unlabelled one.
-void read_node_files(const NodeFiles& files, const std::optional<std::string>& comment, const NodeIds& ids,
-                     Dataset& data, Progress* reading, std::vector<std::string>& notes);
+void read_node_files(const NodeFiles& files, const TextFormat& text, const NodeIds& ids, Dataset& data,
+                     Progress* reading, std::vector<std::string>& notes);
 
 }  // namespace adj

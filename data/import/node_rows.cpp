@@ -15,12 +15,12 @@ constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 }  // namespace
 
 NodeRows::NodeRows(const std::string& path, bool by_row, bool blank_rows, const NodeFiles& files,
-                   const std::optional<std::string>& comment, const NodeIds& ids, Progress* reading)
+                   const TextFormat& text, const NodeIds& ids, Progress* reading)
     : source_(path, reading),
       ids_(ids),
       by_row_(by_row),
       blank_rows_(blank_rows),
-      head_(read_head(path, comment, blank_rows,
+      head_(read_head(path, text, blank_rows,
                       [&](const TableHead&, const auto& fields) {
                         return !by_row && ids.find(std::string_view(fields[0])) >= 0;
                       })),
@@ -143,12 +143,12 @@ NumberRows read_targets(NodeRows& rows, int64_t nodes, bool binary) {
   Tensor all = Tensor::full({nodes, columns}, kNaN);
   float* const target = all.mutable_data<float>();
   const auto number = [&](std::string_view field, int64_t line, size_t slot) {
-    const std::optional<float> value = float_in(field);
+    const std::optional<float> value = rows.head().number_in(field);
     if (value && (!binary || *value == 0.0f || *value == 1.0f)) return *value;
     if (is_missing(field)) return kNaN;
-    source.fail(line, "\"{}\" in {}, expected {}", excerpt(field),
+    source.fail(line, "\"{}\" in {}, expected {}{}", excerpt(field),
                 column_text(rows.slots()[slot], rows.names()),
-                binary ? "0 or 1" : "a finite number within float32");
+                binary ? "0 or 1" : "a finite number within float32", rows.head().decimal_hint(field));
   };
   int64_t comments = 0, gaps = 0;
   const auto [count, last_line] = rows.read_rows(

@@ -20,13 +20,13 @@ size_t behind_quotes(std::string_view text, size_t position) {
 
 /// True if the quote at `position` begins a field of the record that begins at `begin`.
 bool begins_field(std::string_view text, size_t begin, size_t position, Separator separator) {
-  const size_t quote = position;
-  while (position > begin &&
-         (text[position - 1] == ' ' || (text[position - 1] == '\t' && separator != Separator::tab)))
-    --position;
-  if (position == begin) return true;
-  return separator == Separator::blanks ? position < quote
-                                        : text[position - 1] == static_cast<char>(separator);
+  if (separator == Separator::blanks)
+    return position == begin || text[position - 1] == ' ' || text[position - 1] == '\t';
+  for (; position > begin; --position) {
+    if (text.substr(begin, position - begin).ends_with(separator.text())) return true;
+    if (text[position - 1] != ' ' && text[position - 1] != '\t') return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -95,7 +95,7 @@ bool RecordReader::next(bool empty) {
 bool RecordFields::next_quoted() {
   if (!cursor_.more()) return false;
   std::string_view rest = cursor_.rest();
-  while (!rest.empty() && is_blank(rest[0])) rest.remove_prefix(1);
+  while (is_blank(rest)) rest.remove_prefix(1);
   if (!rest.starts_with('"')) return false;
   const size_t end = behind_quotes(rest, 0);
   if (end == kNone)
@@ -111,17 +111,18 @@ bool RecordFields::next_quoted() {
     field_ = unquoted_;
   }
   rest.remove_prefix(end);
-  const bool blank = !rest.empty() && is_blank(rest[0]);
-  while (!rest.empty() && is_blank(rest[0])) rest.remove_prefix(1);
+  const bool blank = is_blank(rest);
+  while (is_blank(rest)) rest.remove_prefix(1);
   if (separator_ == Separator::blanks) {
     if (!blank && !rest.empty())
       source_.fail(number_, "text after a closing quote, expected {}", name_of(separator_));
     cursor_ = FieldCursor(rest, separator_);
     return true;
   }
-  if (!rest.empty() && rest[0] != static_cast<char>(separator_))
+  if (!rest.empty() && !rest.starts_with(separator_.text()))
     source_.fail(number_, "text after a closing quote, expected {}", name_of(separator_));
-  cursor_ = rest.empty() ? FieldCursor({}, Separator::blanks) : FieldCursor(rest.substr(1), separator_);
+  cursor_ = rest.empty() ? FieldCursor({}, Separator::blanks)
+                         : FieldCursor(rest.substr(separator_.text().size()), separator_);
   return true;
 }
 

@@ -99,7 +99,11 @@ class RecordFields {
   bool more() const { return cursor_.more(); }
 
  private:
-  bool is_blank(char c) const { return c == ' ' || (c == '\t' && separator_ != Separator::tab); }
+  /// True if the text begins with a blank that is no separator.
+  bool is_blank(std::string_view text) const {
+    return (text.starts_with(' ') || text.starts_with('\t')) &&
+           (separator_ == Separator::blanks || !text.starts_with(separator_.text()));
+  }
   /// False if the next field does not begin with a quote.
   bool next_quoted();
 

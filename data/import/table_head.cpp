@@ -12,6 +12,9 @@ constexpr size_t kDoubtful = 1000;  // maximum number of comments kept for a sec
 /// Detects the separator of the first record, which may span lines while a quote is open.
 class FirstRecord {
  public:
+  explicit FirstRecord(const TextFormat& text)
+      : chosen_(text.separator), decimal_(text.decimal.value_or(Decimal::point)) {}
+
   void add(std::string_view line) {
     if (!text_.empty()) text_ += '\n';
     text_ += line;
@@ -27,7 +30,9 @@ class FirstRecord {
       } else if (c == '"' && begins) {
         open_ = true;
         begins = false;
-      } else if (c == '\t' || c == ';' || c == ',') {
+      } else if (chosen_) {
+        begins = c == ' ' || c == '\t' || line.substr(0, k + 1).ends_with(chosen_->text());
+      } else if (c == '\t' || c == ';' || (c == ',' && decimal_ == Decimal::point)) {
         found_ += c;
         begins = true;
       } else {
@@ -37,9 +42,11 @@ class FirstRecord {
   }
   bool open() const { return open_; }
   const std::string& text() const { return text_; }
-  Separator separator() const { return separator_of(found_); }
+  Separator separator() const { return chosen_.value_or(separator_of(found_)); }
 
  private:
+  std::optional<Separator> chosen_;
+  Decimal decimal_;
   std::string text_, found_;
   bool open_ = false;
 };
@@ -81,23 +88,35 @@ std::string TableHead::beside_comments() const {
 }
 
 bool TableHead::may_be_header() const {
-  return std::none_of(first.begin(), first.end(), [](const std::string& field) { return is_number(field); });
+  return std::none_of(first.begin(), first.end(), [this](const std::string& field) {
+    return is_number(field, decimal.value_or(Decimal::point));
+  });
 }
 
 bool TableHead::numbers_under_words() const {
   if (first.size() != second.size()) return false;
+  const auto is_one = [this](const std::string& field) {
+    return is_number(field, decimal.value_or(Decimal::point));
+  };
   for (size_t k = 0; k < first.size(); ++k)
-    if (!is_number(first[k]) && !is_missing(first[k]) && is_number(second[k]) && !is_missing(second[k]))
+    if (!is_one(first[k]) && !is_missing(first[k]) && is_one(second[k]) && !is_missing(second[k]))
       return true;
   return false;
 }
 
-TableHead read_head(const std::string& path, const std::optional<std::string>& comment, bool blank_rows,
+std::string_view TableHead::decimal_hint(std::string_view field) const {
+  return !decimal && float_in(field, Decimal::comma) ? " (--decimal comma: numbers have a decimal comma)"
+                                                     : "";
+}
+
+TableHead read_head(const std::string& path, const TextFormat& text, bool blank_rows,
                     const std::function<bool(const TableHead&, const std::vector<std::string>&)>& is_row) {
   TextSource source(path);
   TableHead head;
+  const std::optional<std::string>& comment = text.comment;
   head.format.comment = comment.value_or("");
-  FirstRecord first;
+  head.decimal = text.decimal;
+  FirstRecord first(text);
   std::vector<std::pair<int64_t, std::string>> doubtful;
   for (std::string_view line; source.next(line);) {
     if (!first.open()) {
@@ -127,12 +146,12 @@ TableHead read_head(const std::string& path, const std::optional<std::string>& c
   (void)rows.next(blank_rows);
   if (rows.next(blank_rows))
     head.second = fields_of(RecordFields(again, rows.number(), rows.record(), separator));
-  for (const auto& [line, text] : doubtful) {
-    const std::vector<std::string> fields = fields_of(FieldCursor(text, separator));
+  for (const auto& [line, marked] : doubtful) {
+    const std::vector<std::string> fields = fields_of(FieldCursor(marked, separator));
     if (fields.size() == head.first.size() && is_row(head, fields))
       source.fail(
           line, "\"{}\" may be a comment or a row: --comment '{}' means the former, --comment '' the latter",
-          excerpt(text), text[0]);
+          excerpt(marked), marked[0]);
   }
   return head;
 }

@@ -12,6 +12,17 @@ namespace adj {
 /// Whether the first row of a file is a header; `find_out` detects it.
 enum class Header : uint8_t { find_out, yes, no };
 
+/// How text files are written; what is absent is found.
+struct TextFormat {
+  /// Comment prefix; empty: no comments. Default: lines before the first row that begin with # or %.
+  std::optional<std::string> comment = {};
+  /// Default: the first of tab, semicolon and, without a decimal comma, comma outside of quotes in the first
+  /// row, else blanks.
+  std::optional<Separator> separator = {};
+  /// Default: a point; but what may have commas is refused.
+  std::optional<Decimal> decimal = {};
+};
+
 /// Beginning of a file of rows.
 struct TableHead {
   RecordFormat format;                               ///< its first line is that of the first row
@@ -20,6 +31,7 @@ struct TableHead {
   int64_t comments = 0;                              ///< number of lines before the first row
   std::string first_comment = {};                    ///< the first of them
   bool empty = true;                                 ///< no rows
+  std::optional<Decimal> decimal = {};
 
   int64_t columns() const { return static_cast<int64_t>(first.size()); }
   /// Separator, header line (0: none) and comments, for a summary: "separated by a comma; line 1 taken as
@@ -27,21 +39,25 @@ struct TableHead {
   std::string str(int64_t header_line, int64_t comments_behind) const;
   /// For a file without rows: " in addition to 2 lines of comments (--comment defines them)", or empty.
   std::string beside_comments() const;
+  std::optional<float> number_in(std::string_view field) const {
+    return float_in(field, decimal.value_or(Decimal::point));
+  }
+  /// " (--decimal comma: 3,5 is a number)" if the field is a number with a decimal comma, and no choice was
+  /// made; else empty.
+  std::string_view decimal_hint(std::string_view field) const;
   /// False if one of the first row's fields is a number, so that it is not a header.
   bool may_be_header() const;
   /// True if a column has a number in the second row, and a word in the first.
   bool numbers_under_words() const;
 };
 
-/// Reads it. Comments are lines that begin with `comment`; by default lines before the first row that begin
-/// with # or %. The separator is the first of tab, semicolon and comma outside of quotes in the first row,
-/// else blanks.
+/// Reads it.
 ///
 /// `blank_rows`: empty lines are rows. `is_row(fields)` decides whether a comment by # or %, without a blank
 /// after it and with as many fields as the first row, may be a row: then it is refused as ambiguous. Throws
 /// DataError.
 TableHead read_head(
-    const std::string& path, const std::optional<std::string>& comment, bool blank_rows,
+    const std::string& path, const TextFormat& text, bool blank_rows,
     const std::function<bool(const TableHead& head, const std::vector<std::string>& fields)>& is_row);
 
 /// True for common names of node or label columns: "src", "Node_ID", "label".

@@ -20,11 +20,11 @@ TEST_CASE_FIXTURE(EdgeFiles, "comments are before the first edge, and names may 
   CHECK(refused(tags) ==
         "edges:1: \"#cat,#dog\" may be a comment or a row: --comment '#' means the former, --comment '' the "
         "latter");
-  CHECK(refused(tags, {.comment = ""}) == "edges:4: 1 fields, expected 2 as in the first line");
-  const FoundEdges slashes = import(tags, {.comment = "//"});
+  CHECK(refused(tags, {.text = {.comment = ""}}) == "edges:4: 1 fields, expected 2 as in the first line");
+  const FoundEdges slashes = import(tags, {.text = {.comment = "//"}});
   CHECK(names(slashes) == Names{"#cat", "#dog", "emu"});
   CHECK(slashes.notes == "edges: separated by a comma; 1 line of comments; ids are names\n");
-  CHECK(import("a b\n//\n//x y\nb c\n// z\n", {.comment = "//"}).notes ==
+  CHECK(import("a b\n//\n//x y\nb c\n// z\n", {.text = {.comment = "//"}}).notes ==
         "edges: separated by blanks; 3 lines of comments; ids are names\n");
   CHECK(refused("#a,#b\n#b,#c\n") ==
         "edges: no edges, expected some in addition to 2 lines of comments (--comment defines them)");
@@ -336,4 +336,57 @@ TEST_CASE_FIXTURE(EdgeFiles, "tab-separated numbers may have blanks, and unused 
   CHECK(found.graph.num_edges() == 3);
   CHECK(says(found.notes, "…; edges from column 1 to column 2; passed over: column 3; ids…"));
   CHECK(import("1\t2\n2 3\n").graph.num_edges() == 2);
+}
+
+TEST_CASE_FIXTURE(EdgeFiles, "a chosen text separates fields, with quotes, in all files") {
+  const auto by = [](std::string_view text) { return TextFormat{.separator = Separator(text)}; };
+  const FoundEdges movies = import("1::1193::5\n1::661::3\n", {.text = by("::"), .columns = {.weight = "3"}});
+  CHECK(movies.node_ids.to_vector<int64_t>() == std::vector<int64_t>{1, 1193, 661});
+  CHECK(weights(movies) == F{5, 3});
+  CHECK(movies.notes ==
+        "edges: separated by \"::\"; edges from column 1 to column 2; weights from column 3; ids are "
+        "integers from 1 to 1193\n");
+  const FoundEdges pipes = import("a | \"b | \"\"c\"\"\"|12\nb|  \"a\"  |3,\n", {.text = by("|")});
+  CHECK(names(pipes) == Names{"a", "b | \"c\"", "b"});
+  CHECK(names(import("a | \"b\"\na | \"c | \n\"\n", {.text = by(" | ")})) == Names{"a", "b", "c | \n"});
+  CHECK(names(import("a,b\tc;\n", {.text = by("\t")})) == Names{"a,b", "c;"});
+  CHECK(names(import("a,b  c;\n", {.text = by("")})) == Names{"a,b", "c;"});
+  CHECK(names(import("a:b::c\n", {.text = by("::")})) == Names{"a:b", "c"});
+  CHECK(names(import("aSEPARATED BY 15b\n", {.text = by("SEPARATED BY 15")})) == Names{"a", "b"});
+  CHECK(refused("1|2\n2|3\n") ==
+        "edges:1: one column, expected two ids (--separator TEXT says what is between them)");
+  EdgeListOptions both = with_features("id|size\na|1\nb|2\n");
+  both.text = by("|");
+  CHECK(features(import("a|b\n", both)) == F{1, 2});
+}
+
+TEST_CASE_FIXTURE(EdgeFiles, "numbers with a decimal comma are read on request, and refused without") {
+  const std::string german = "von;nach;wert\nA;B;3,5\nB;C;1,25\n";
+  const EdgeListOptions comma{.text = {.decimal = Decimal::comma},
+                              .columns = {.source = "von", .target = "nach", .weight = "wert"}};
+  CHECK(weights(import(german, comma)) == F{3.5, 1.25});
+  CHECK(weights(import("A B -3,5e1\nB C ,5\n",
+                       {.text = {.decimal = Decimal::comma}, .columns = {.weight = "3"}})) == F{-35, 0.5});
+  CHECK(refused("A;B;1.250,5\n", {.text = {.decimal = Decimal::comma}, .columns = {.weight = "3"}}) ==
+        "edges:1: \"1.250,5\" in column 3, expected a weight, finite and within float32");
+  CHECK(
+      refused("A;B;3,5\n", {.columns = {.weight = "3"}}) ==
+      "edges:1: \"3,5\" in column 3, expected a weight, finite and within float32 (--decimal comma: numbers "
+      "have a decimal comma)");
+
+  EdgeListOptions table = with_features("id;size;place\nA;1,5;0,5 2\nB;2;1,5 3\n");
+  CHECK(says(refused("A;B\n", table),
+             "features:2: \"1,5\" in column 2 (size), a number with a decimal comma "
+             "or two numbers, expected --decimal comma or point to say which"));
+  table.text.decimal = Decimal::comma;
+  CHECK(features(import("A;B\n", table)) == F{1.5, 0.5, 2, 2, 1.5, 3});
+  table = with_features("id;v\nA;1,5\nB;2,7\n");
+  table.text.decimal = Decimal::point;
+  CHECK(features(import("A;B\n", table)) == F{1, 5, 2, 7});
+  table = with_features("id;size\nA;1\nB;2\n");
+  table.node_files.labels = put("labels", "A;0,5\nB;2\n");
+  table.node_files.task = Task::node_regression;
+  CHECK(says(refused("A;B\n", table), "labels:1: \"0,5\" in column 2, …(--decimal comma: …"));
+  table.text.decimal = Decimal::comma;
+  CHECK(import("A;B\n", table).y.to_vector<float>() == F{0.5, 2});
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <adjoint/data/feature_encoder.h>
+#include <adjoint/data/import/fields.h>
 
 #include <cstdint>
 #include <optional>
@@ -15,8 +16,9 @@ class ColumnContents {
  public:
   static constexpr size_t kMostCategories = 64, kMostOrdinals = 100'000;
 
-  /// `wanted`: type that the user chose.
-  explicit ColumnContents(std::optional<ColumnType> wanted = {}) : wanted_(wanted) {}
+  /// `wanted`, `decimal`: type and decimal mark that the user chose.
+  explicit ColumnContents(std::optional<ColumnType> wanted = {}, std::optional<Decimal> decimal = {})
+      : wanted_(wanted), decimal_(decimal) {}
 
   void add_text(std::string_view field, int64_t line);
   void add_gap(int64_t line) {
@@ -46,7 +48,9 @@ class ColumnContents {
   void set_categories(ColumnEncoder& encoder) const;
 
   std::optional<ColumnType> wanted_;
+  std::optional<Decimal> decimal_;
   int64_t texts_ = 0, booleans_ = 0, vectors_ = 0, dates_ = 0, ambiguous_dates_ = 0, gaps_ = 0;
+  int64_t commas_ = 0;  // texts that may be numbers with a decimal comma
   int64_t line_ = 0, gap_line_ = 0;  // of the first of them
   std::string first_;
   int64_t width_ = 0;                         // numbers in each vector; -1: different

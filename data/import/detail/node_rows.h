@@ -23,7 +23,7 @@ class NodeRows {
  public:
   /// `by_row`: rows have no id. `blank_rows`: empty lines are rows.
   NodeRows(const std::string& path, bool by_row, bool blank_rows, const NodeFiles& files,
-           const std::optional<std::string>& comment, const NodeIds& ids, Progress* reading);
+           const TextFormat& text, const NodeIds& ids, Progress* reading);
 
   TextSource& source() { return source_; }
   const TextSource& source() const { return source_; }
