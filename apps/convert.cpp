@@ -42,6 +42,7 @@ bool read(int argc, char** argv, const Format& format, SplitOptions& splits, Opt
                         .add(format.options)
                         .add(table_of(splits.list(format.split_names), "Random splits"))))
     return false;
+  if (o.input == "-") o.input = "/dev/stdin";
   if (o.input.empty() || o.out.empty()) usage_fail("expected the input and the file to write: {}", kUsage);
   expect_integer("gzip", o.gzip, 0, 9);
   use_threads(o.threads);

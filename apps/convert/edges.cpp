@@ -85,6 +85,8 @@ struct Given {
 
  private:
   void check_text(TextFormat& text) const {
+    if (const std::string& name = text.input.encoding; !name.empty() && !is_encoding(name))
+      usage_fail("--encoding {}: iconv knows no such encoding, expected one of iconv --list", excerpt(name));
     if (!decimal.empty()) {
       if (decimal != "point" && decimal != "comma")
         usage_fail("--decimal {}: expected point or comma", decimal);
@@ -161,10 +163,11 @@ Format edges_format(std::shared_ptr<const SplitOptions> splits) {
   arguments->splits = std::move(splits);
   EdgeListOptions& o = arguments->edges;
   NodeFiles& files = o.node_files;
-  Format format{"edges",
-                "an edge list: SNAP text, CSV, or Matrix Market, plain or gzip",
-                po::options_description("Options of edges"),
-                {}};
+  Format format{
+      "edges",
+      "an edge list: SNAP text, CSV, or Matrix Market, plain or gzip, also from a pipe (-: standard input)",
+      po::options_description("Options of edges"),
+      {}};
   const auto file = [](std::string& path) { return po::value(&path)->value_name("FILE"); };
   auto add = format.options.add_options();
   add("ids", with_default(arguments->ids),
@@ -178,6 +181,10 @@ Format edges_format(std::shared_ptr<const SplitOptions> splits) {
     arguments->has_comment = true;
   }),
       "skip lines with this prefix, in all files; '': skip none (default: # or %, before the first row)");
+  add("encoding", po::value(&o.text.input.encoding)->value_name("NAME"),
+      "encoding of all files, as latin1, cp1252 or another name that iconv knows (default: UTF-8; a byte "
+      "order "
+      "mark of UTF-8, UTF-16 or UTF-32 decides)");
   add("separator", po::value(&arguments->separator)->value_name("TEXT"),
       "what is between two fields, in all files: any text as :: or |, \\t for a tab, ' ' for any blanks "
       "(default: the first of tab, semicolon and comma that is in the first line, else blanks)");
@@ -237,6 +244,9 @@ Format edges_format(std::shared_ptr<const SplitOptions> splits) {
   add("test", file(files.test), "the same, for the test");
   format.draws_splits = true;
   format.import = [arguments](const std::string& input) {
+    NodeFiles& named = arguments->edges.node_files;
+    for (std::string* path : {&named.features, &named.labels, &named.train, &named.val, &named.test})
+      if (*path == "-") *path = "/dev/stdin";
     arguments->notes.clear();
     return import_edge_list(input, arguments->checked(), &arguments->notes);
   };

@@ -19,7 +19,8 @@ void ColumnContents::add_text(std::string_view field, int64_t line) {
   dates_ += dates_ + 1 == texts_ && days_in(field).has_value();
   ambiguous_dates_ += ambiguous_dates_ + 1 == texts_ && is_ambiguous_date(field);
   if (vectors_ + 1 == texts_)
-    if (const auto numbers = static_cast<int64_t>(vector_in(field, decimal_.value_or(Decimal::point)).size()); numbers > 0) {
+    if (const auto numbers = static_cast<int64_t>(vector_in(field, decimal_.value_or(Decimal::point)).size());
+        numbers > 0) {
       width_ = vectors_ > 0 && width_ != numbers ? -1 : numbers;
       ++vectors_;
     }

@@ -29,8 +29,8 @@ std::string other_format(std::string_view line) {
 }
 
 /// Whether the file is Matrix Market. Throws for formats that only look like lists.
-bool has_matrix_market(const std::string& path) {
-  TextSource source(path);
+bool has_matrix_market(const std::string& path, const TextInput& input) {
+  TextSource source(path, input);
   std::string_view line;
   if (!source.next(line)) return false;
   if (const std::string other = other_format(line); !other.empty()) source.fail(1, "{}", other);
@@ -95,11 +95,14 @@ ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
 
 /// Numeric ids can declare any number of nodes. If there are more than the edges justify, each needs
 /// features, or one in 16 a label.
-void expect_nodes_listed(const std::string& path, const NodeFiles& files, int64_t nodes, int64_t edges) {
+void expect_nodes_listed(const std::string& path, const EdgeListOptions& options, int64_t nodes,
+                         int64_t edges) {
+  const NodeFiles& files = options.node_files;
+  const TextInput& input = options.text.input;
   if (nodes <= detail::most_bare_nodes(edges)) return;
   const bool of_all = !files.features.empty();
-  if (of_all ? lines_in(files.features) >= nodes
-             : !files.labels.empty() && nodes <= detail::most_bare_nodes(lines_in(files.labels)))
+  if (of_all ? lines_in(files.features, input) >= nodes
+             : !files.labels.empty() && nodes <= detail::most_bare_nodes(lines_in(files.labels, input)))
     return;
   data_fail("{}: {} nodes for {} edges, expected ids without large gaps, or mapped ids (--ids integers)",
             excerpt(path), nodes, edges);
@@ -107,27 +110,32 @@ void expect_nodes_listed(const std::string& path, const NodeFiles& files, int64_
 
 }  // namespace
 
-Dataset import_edge_list(const std::string& path, const EdgeListOptions& options,
+Dataset import_edge_list(const std::string& path, const EdgeListOptions& wanted,
                          std::vector<std::string>* notes) {
+  EdgeListOptions options = wanted;
   const NodeFiles& files = options.node_files;
+  const std::vector<std::string> paths{path,        files.features, files.labels,
+                                       files.train, files.val,      files.test};
+  TextInput& input = options.text.input;
+  input.pipes = std::make_shared<const PipeCopies>(paths);
   std::vector<std::string> unheard;
   if (notes == nullptr) notes = &unheard;
-  const bool matrix_market = has_matrix_market(path);
+  const bool matrix_market = has_matrix_market(path, input);
   ListLayout layout;
   if (matrix_market)
     layout.kind = NodeIds::Kind::numbers;
   else
     layout = layout_of(path, options);
-  ReadProgress reading{path, files.features, files.labels, files.train, files.val, files.test};
-  TextSource source(path, &reading);
+  ReadProgress reading(paths, input);
+  TextSource source(path, input, &reading);
   NodeIds ids(layout.kind);
   ids.reserve_numbers(layout.kind == NodeIds::Kind::numbers ? options.nodes : 0);
   Dataset data;
   data.undirected = options.undirected;
   const auto finish = [&](ImportedEdges edges) {
-    expect_nodes_listed(path, files, ids.size(), edges.size());
+    expect_nodes_listed(path, options, ids.size(), edges.size());
     add_listed_nodes(files, options.text, ids, *notes);
-    expect_nodes_listed(path, files, ids.size(), edges.size());
+    expect_nodes_listed(path, options, ids.size(), edges.size());
     data.graph = edges.graph(path, ids, data.undirected, options.coalesce);
   };
   if (matrix_market) {
@@ -136,8 +144,8 @@ Dataset import_edge_list(const std::string& path, const EdgeListOptions& options
     MatrixMarket matrix = read_matrix_market(source, options);
     ids.reserve_numbers(matrix.nodes);
     data.undirected = data.undirected || matrix.symmetric;
-    notes->push_back(
-        fmt::format("{}: Matrix Market: row i is node i - 1, also in files of nodes", excerpt(path)));
+    notes->push_back(fmt::format("{}: Matrix Market: row i is node i - 1, also in files of nodes{}",
+                                 excerpt(path), source.found()));
     finish(std::move(matrix.edges));
   } else {
     finish(read_list(source, layout, options, ids, *notes));

@@ -44,6 +44,8 @@ struct EdgeListOptions {
 /// `notes`: lines about what was detected ("links.csv: separated by a comma; line 1 taken as header:
 /// src,dst,n; edges from src to dst; passed over: n; ids are names"), and those of read_node_files().
 ///
+/// Pipes are copied to files without a name in the folder of temporary files first.
+///
 /// Takes the memory of the result plus about 300 MB; `coalesce` of weighted edges takes a few times that.
 /// Throws DataError naming file and line: columns whose names leave open which are source and target, name
 /// ids of two kinds (userId, movieId) or relations, unless EdgeListOptions::columns says which; what may be

@@ -109,7 +109,7 @@ class TableReader {
     if (!files_.impute) expect_no_gaps();
     const auto is_number = [](const ColumnEncoder& e) { return e.type == ColumnType::number; };
     if (!std::all_of(encoders_.begin(), encoders_.end(), is_number)) {
-      TextSource again(source_.path());
+      TextSource again(source_.path(), source_.input());
       Tensor x = empty_features();
       copy_numbers(table.x, x);
       encode(again, x, false);
@@ -160,20 +160,22 @@ class TableReader {
 
   ScannedRows scan_block(const TextBlock& block) const {
     ScannedRows part;
-    for (const ColumnContents& contents : contents_) part.contents.emplace_back(contents.wanted(), rows_.head().decimal);
-    rows_.read_block(block, std::ssize(columns_), part,
-                     [&](size_t slot, std::string_view field, int64_t line, float* row) {
-                       ColumnContents& contents = part.contents[slot];
-                       const bool text = contents.wanted().value_or(ColumnType::number) != ColumnType::number;
-                       if (const std::optional<float> number = text ? std::nullopt : rows_.head().number_in(field)) {
-                         row[slot] = *number;
-                       } else if (is_missing(field)) {
-                         contents.add_gap(line);
-                       } else {
-                         source_.expect_utf8(line, field);
-                         contents.add_text(field, line);
-                       }
-                     });
+    for (const ColumnContents& contents : contents_)
+      part.contents.emplace_back(contents.wanted(), rows_.head().decimal);
+    rows_.read_block(
+        block, std::ssize(columns_), part,
+        [&](size_t slot, std::string_view field, int64_t line, float* row) {
+          ColumnContents& contents = part.contents[slot];
+          const bool text = contents.wanted().value_or(ColumnType::number) != ColumnType::number;
+          if (const std::optional<float> number = text ? std::nullopt : rows_.head().number_in(field)) {
+            row[slot] = *number;
+          } else if (is_missing(field)) {
+            contents.add_gap(line);
+          } else {
+            source_.expect_utf8(line, field);
+            contents.add_text(field, line);
+          }
+        });
     return part;
   }
 

@@ -103,7 +103,7 @@ void add_listed_nodes(const NodeFiles& files, const TextFormat& text, NodeIds& i
   if (files.features.empty() || files.features_by_row) return;
   NodeRows rows(files.features, false, false, files, text, ids, nullptr);
   const RecordFormat& format = rows.head().format;
-  TextSource source(files.features);
+  TextSource source(files.features, text.input);
   source.cut_by([&](std::string_view text, int64_t line) { return format.last_end(text, line); });
   struct Unknown {
     int64_t rows = 0;
@@ -210,7 +210,7 @@ void read_node_files(const NodeFiles& files, const TextFormat& text, const NodeI
   if (table.x) {
     const Tensor train = data.splits.empty() ? Tensor() : data.splits[0].train;
     if (files.impute)
-      notes[table_note] += "; " + impute(table, *files.impute, train, TextSource(files.features));
+      notes[table_note] += "; " + impute(table, *files.impute, train, TextSource(files.features, text.input));
     if (!files.like) notes[table_note] += constant_columns(table);
     data.x = Features(table.x);
     if (const std::string problem = detail::problem_of_names(data.feature_names, "column");

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 
 namespace adj {
@@ -16,7 +15,7 @@ constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 NodeRows::NodeRows(const std::string& path, bool by_row, bool blank_rows, const NodeFiles& files,
                    const TextFormat& text, const NodeIds& ids, Progress* reading)
-    : source_(path, reading),
+    : source_(path, text.input, reading),
       ids_(ids),
       by_row_(by_row),
       blank_rows_(blank_rows),
@@ -127,10 +126,8 @@ std::string id_in_split(const NodeRows& rows, int64_t line, std::string_view rec
 
 void expect_room(const TextSource& source, int64_t nodes, int64_t columns) {
   constexpr int64_t kHarmless = int64_t{1} << 26, kValuesPerByte = 8, kNodesPerRow = 16;
-  std::error_code error;
-  const auto bytes = static_cast<int64_t>(std::filesystem::file_size(source.path(), error));
-  if (nodes * columns <= kHarmless || nodes * columns / kValuesPerByte <= bytes) return;
-  if (const int64_t rows = lines_in(source.path()); rows < nodes / kNodesPerRow)
+  if (nodes * columns <= kHarmless || nodes * columns / kValuesPerByte <= source.bytes()) return;
+  if (const int64_t rows = lines_in(source.path(), source.input()); rows < nodes / kNodesPerRow)
     source.fail(0, "{} rows of {} columns for {} nodes, expected at least one for every 16 nodes", rows,
                 columns, nodes);
 }

@@ -76,6 +76,7 @@ std::string TableHead::str(int64_t header_line, int64_t comments_behind) const {
   std::string text =
       first.size() > 1 ? fmt::format("separated by {}", name_of(format.separator)) : "one column";
   if (header_line > 0) text += fmt::format("; line {} taken as header: {}", header_line, excerpt(row));
+  text += found;
   const int64_t all = comments + comments_behind;
   if (all > 0) text += fmt::format("; {} line{} of comments", all, all == 1 ? "" : "s");
   return text;
@@ -111,7 +112,7 @@ std::string_view TableHead::decimal_hint(std::string_view field) const {
 
 TableHead read_head(const std::string& path, const TextFormat& text, bool blank_rows,
                     const std::function<bool(const TableHead&, const std::vector<std::string>&)>& is_row) {
-  TextSource source(path);
+  TextSource source(path, text.input);
   TableHead head;
   const std::optional<std::string>& comment = text.comment;
   head.format.comment = comment.value_or("");
@@ -135,13 +136,14 @@ TableHead read_head(const std::string& path, const TextFormat& text, bool blank_
     first.add(line);
     if (!first.open() || first.text().size() > TextSource::kLongestLine) break;
   }
+  head.found = source.found();
   if (head.empty) return head;
   head.row = first.text();
   const int64_t number = head.format.first_line;
   const Separator separator = head.format.separator = first.separator();
   head.first = fields_of(RecordFields(source, number, head.row, separator));
 
-  TextSource again(path);
+  TextSource again(path, text.input);
   RecordReader rows(again, head.format);
   (void)rows.next(blank_rows);
   if (rows.next(blank_rows))

@@ -21,6 +21,7 @@ struct TextFormat {
   std::optional<Separator> separator = {};
   /// Default: a point; but what may have commas is refused.
   std::optional<Decimal> decimal = {};
+  TextInput input = {};
 };
 
 /// Beginning of a file of rows.
@@ -32,6 +33,7 @@ struct TableHead {
   std::string first_comment = {};                    ///< the first of them
   bool empty = true;                                 ///< no rows
   std::optional<Decimal> decimal = {};
+  std::string found = {};  ///< TextSource::found()
 
   int64_t columns() const { return static_cast<int64_t>(first.size()); }
   /// Separator, header line (0: none) and comments, for a summary: "separated by a comma; line 1 taken as

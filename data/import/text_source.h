@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -39,22 +40,58 @@ class LineCursor {
   int64_t number_;
 };
 
+class TextDecoder;
+namespace detail {
+class Descriptor;
+}
+
+/// Copies of the pipes among files, as importers read a file several times.
+class PipeCopies {
+ public:
+  /// Reads those of `paths` that are pipes to their ends, into files without a name in the folder of
+  /// temporary files. Throws DataError if one cannot be read or written.
+  explicit PipeCopies(std::span<const std::string> paths);
+  /// The path that has the content of `path`: its own, or that of the copy, as long as this exists.
+  std::string readable(const std::string& path) const;
+
+ private:
+  std::map<std::string, std::shared_ptr<detail::Descriptor>> copies_;
+};
+
+/// How the bytes of text files become text.
+struct TextInput {
+  /// A name that iconv knows, as latin1; empty: UTF-8. A byte order mark of UTF-8, UTF-16 or UTF-32 decides
+  /// before it.
+  std::string encoding = {};
+  std::shared_ptr<const PipeCopies> pipes = {};  ///< absent: pipes are refused
+};
+/// Whether iconv knows it.
+bool is_encoding(const std::string& name);
+
 /// A regular text file, read once from beginning to end, plain or gzip (detected by content, not by name;
-/// several gzip members are one text). A UTF-8 byte order mark is skipped. Takes some MB, or a few times the
-/// longest line. Throws DataError if the file is unreadable, a folder or a device, compressed by another tool
-/// or UTF-16 (detected by content), has CR line ends, is a damaged or truncated gzip or one that expands more
-/// than text does, or has a line longer than `longest_line` bytes.
+/// several gzip members are one text). A byte order mark is skipped; lines end in LF, CR LF, or, if the text
+/// begins without any LF, CR. Takes some MB, or a few times the longest line. Throws DataError if the file is
+/// unreadable, a folder, device or pipe, compressed by another tool (detected by content), is no text of its
+/// encoding, has both CR and LF as ends, zero bytes at its beginning, is a damaged or truncated gzip or one
+/// that expands more than text does, or has a line longer than `longest_line` bytes.
 class TextSource {
  public:
   static constexpr size_t kLongestLine = size_t{8} << 20;
 
   /// `reading` is advanced by the KiB read of the file (see ReadProgress).
   explicit TextSource(std::string path, Progress* reading = nullptr, size_t longest_line = kLongestLine);
+  TextSource(std::string path, const TextInput& input, Progress* reading = nullptr,
+             size_t longest_line = kLongestLine);
   ~TextSource();
   TextSource(const TextSource&) = delete;
   TextSource& operator=(const TextSource&) = delete;
 
   const std::string& path() const { return path_; }
+  const TextInput& input() const { return how_; }
+  /// Bytes of the file, as it is.
+  int64_t bytes() const;
+  /// What was found, once a line was read: "; UTF-16LE by its byte order mark; lines end in CR"; or empty.
+  std::string found() const;
 
   /// The next line, without its end; valid until the next call. False at the end of the file.
   bool next(std::string_view& line);
@@ -100,22 +137,20 @@ class TextSource {
   }
 
  private:
-  struct Input;
-
   [[noreturn]] void fail_utf8(int64_t line, std::string_view name) const;
 
   [[noreturn]] void fail_with(int64_t line, const std::string& message) const;
   void run_blocks(const std::function<void(std::span<const TextBlock>)>& use);
   bool read_block(TextBlock& block);
   void count_lines(std::string_view text);
-  void expect_line_feeds(std::string_view text) const;
   [[noreturn]] void fail_overlong(int64_t line) const;
   void advance(int64_t bytes);
 
   std::string path_;
+  TextInput how_;
   Progress* reading_;
   size_t longest_line_;
-  std::unique_ptr<Input> input_;
+  std::unique_ptr<TextDecoder> input_;
   std::function<size_t(std::string_view, int64_t)> records_end_;  // empty: every line end
   std::string carried_;                                           // start of a line cut off by the last block
   int64_t lines_read_ = 0;                                        // in all blocks so far
@@ -126,12 +161,12 @@ class TextSource {
 };
 
 /// Number of non-blank lines of a text.
-int64_t lines_in(const std::string& path);
+int64_t lines_in(const std::string& path, const TextInput& input = {});
 
 /// Progress in KiB over all files that are read. Empty paths and missing files count 0.
 class ReadProgress : public Progress {
  public:
-  explicit ReadProgress(std::span<const std::string> paths);
+  explicit ReadProgress(std::span<const std::string> paths, const TextInput& input = {});
   ReadProgress(std::initializer_list<std::string> paths)
       : ReadProgress(std::span(paths.begin(), paths.size())) {}
 };

@@ -50,7 +50,7 @@ class ColumnContents {
   std::optional<ColumnType> wanted_;
   std::optional<Decimal> decimal_;
   int64_t texts_ = 0, booleans_ = 0, vectors_ = 0, dates_ = 0, ambiguous_dates_ = 0, gaps_ = 0;
-  int64_t commas_ = 0;  // texts that may be numbers with a decimal comma
+  int64_t commas_ = 0;               // texts that may be numbers with a decimal comma
   int64_t line_ = 0, gap_line_ = 0;  // of the first of them
   std::string first_;
   int64_t width_ = 0;                         // numbers in each vector; -1: different

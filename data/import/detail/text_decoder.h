@@ -1,0 +1,42 @@
+#pragma once
+
+#include <adjoint/data/import/detail/text_bytes.h>
+
+#include <string>
+#include <string_view>
+
+namespace adj {
+
+/// The text of a file in UTF-8, with LF or CR LF at the ends of lines (see TextInput and TextSource).
+class TextDecoder {
+ public:
+  TextDecoder(const std::string& path, const std::string& opened, const std::string& encoding);
+  ~TextDecoder();
+  TextDecoder(const TextDecoder&) = delete;
+  TextDecoder& operator=(const TextDecoder&) = delete;
+
+  /// As TextBytes::read().
+  size_t read(char* buffer, size_t count, std::string& why);
+  int64_t position() const { return bytes_.position(); }
+  int64_t bytes() const { return bytes_.size(); }
+  /// As TextSource::found().
+  std::string found() const;
+
+ private:
+  /// Finds the encoding and the line ends by the beginning of the text.
+  void begin();
+  /// Appends to text_; false at the end, or with why_.
+  bool decode();
+
+  TextBytes bytes_;
+  std::string encoding_;       // empty: UTF-8, as it is
+  bool by_mark_ = false;       // a byte order mark said so
+  void* converter_ = nullptr;  // iconv_t
+  std::string raw_;            // not decoded yet
+  std::string text_;           // decoded; given out up to next_
+  size_t next_ = 0;
+  std::string why_;  // the error behind text_
+  bool begun_ = false, over_ = false, carriage_returns_ = false;
+};
+
+}  // namespace adj
