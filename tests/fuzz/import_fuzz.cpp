@@ -170,7 +170,7 @@ std::vector<Seed> seeds() {
       {"edges, comments and rows",
        {{"edges", "//,\n0\t1\n1 2\n2\t0\n"}, {"features", "a b\n1 NA\n? 2\n3 4\n"}, {"labels", "\n-1\nx\n"}},
        [](const fs::path& f) {
-         EdgeListOptions o{.ids = NodeIds::Kind::numbers, .nodes = 3, .comment = "//"};
+         EdgeListOptions o{.ids = NodeIds::Kind::numbers, .nodes = 3, .text = {.comment = "//"}};
          o.node_files = {.features_by_row = true,
                          .impute = Imputation::mean,
                          .labels_by_row = true,
